@@ -1,0 +1,5 @@
+package blob
+
+// CutInto has the store send and copy at most size bytes in one request, which
+// may be fewer than S3 allows.
+func (s *S3) CutInto(size int) { s.partSize, s.copySize = size, int64(size) }

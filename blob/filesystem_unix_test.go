@@ -1,0 +1,99 @@
+//go:build unix
+
+package blob_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"tracker/blob"
+	"tracker/blob/blobtest"
+)
+
+// asChild runs the test that calls it once more, in a process of its own that
+// prepare may change for good.
+func asChild(t *testing.T, prepare func() error, test func(t *testing.T)) {
+	const variable = "BLOB_TEST_CHILD"
+	if os.Getenv(variable) == t.Name() {
+		wantOK(t, prepare())
+		test(t)
+		return
+	}
+	child := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
+	child.Env = append(os.Environ(), variable+"="+t.Name())
+	out, err := child.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestFilesystemFull has a limit on the size of files, which needs no disk of
+// its own and is met in the same places.
+func TestFilesystemFull(t *testing.T) {
+	const limit = 1 << 20
+	asChild(t, func() error {
+		return syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: limit, Max: limit})
+	}, func(t *testing.T) {
+		s := newFilesystem(t, t.TempDir())
+		small := blobtest.Bytes(1, limit)
+		for _, n := range []int{limit + 1, 3 * limit} {
+			staged, err := s.Stage(t.Context(), bytes.NewReader(blobtest.Bytes(2, n)))
+			if staged != nil {
+				t.Error("staged what does not fit")
+			}
+			wantKind(t, err, blob.ErrFull)
+		}
+		blobtest.Put(t, s, small)
+		blobtest.WantExactly(t, s, small)
+	})
+}
+
+// unprivileged gives up the rights of the superuser, who may write anywhere.
+func unprivileged() error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	return errors.Join(syscall.Setgid(65534), syscall.Setuid(65534))
+}
+
+func TestFilesystemUnwritable(t *testing.T) {
+	asChild(t, unprivileged, func(t *testing.T) {
+		dir, err := os.MkdirTemp("", "unwritable")
+		wantOK(t, err)
+		defer os.RemoveAll(dir)
+		root := filepath.Join(dir, "artifacts")
+		s := newFilesystem(t, root)
+		data := blobtest.Bytes(1, 1000)
+		b := blobtest.Put(t, s, data)
+		staged := blobtest.Stage(t, s, blobtest.Bytes(2, 1000))
+
+		wantOK(t, os.Chmod(filepath.Join(root, "staging"), 0o555))
+		wantOK(t, os.Chmod(root, 0o555))
+		_, err = blob.NewFilesystem(root)
+		wantKind(t, err, blob.ErrRefused, "SERVICE_ARTIFACT_ROOT", root)
+		_, err = blob.NewFilesystem(filepath.Join(root, "below"))
+		wantKind(t, err, blob.ErrRefused, "SERVICE_ARTIFACT_ROOT", root)
+		_, err = s.Stage(t.Context(), bytes.NewReader(data))
+		wantKind(t, err, blob.ErrRefused, "SERVICE_ARTIFACT_ROOT", root)
+		wantKind(t, staged.Commit(t.Context()), blob.ErrRefused, root)
+		wantKind(t, staged.Discard(), blob.ErrRefused, root)
+		blobtest.WantBytes(t, s, data)
+
+		wantOK(t, os.Chmod(filepath.Join(root, b.Hash[:2]), 0))
+		_, err = s.Open(t.Context(), b)
+		wantKind(t, err, blob.ErrRefused, root)
+		wantKind(t, s.Walk(t.Context(), func(blob.Found) error { return nil }), blob.ErrRefused, root)
+
+		wantOK(t, os.Chmod(filepath.Join(root, b.Hash[:2]), 0o755))
+		wantOK(t, os.Chmod(filepath.Join(root, "staging"), 0o755))
+		wantOK(t, os.Chmod(root, 0o755))
+		wantOK(t, staged.Commit(t.Context()))
+		blobtest.WantExactly(t, s, data, blobtest.Bytes(2, 1000))
+	})
+}

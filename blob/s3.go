@@ -1,0 +1,288 @@
+package blob
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+	"github.com/minio/minio-go/v7/pkg/s3utils"
+)
+
+// S3Options say where an object store is and how to speak to it.
+type S3Options struct {
+	Bucket    string // has to exist
+	Prefix    string // of all names in the bucket, "" for none
+	Endpoint  string // host, host:port or URL; https unless it begins with http://; "" for Amazon's
+	Region    string // "" to ask the store for it
+	AccessKey string
+	SecretKey string
+	Style     S3Style
+
+	RootCAs    *x509.CertPool // who may vouch for the endpoint; nil for whom the system trusts
+	Timeout    time.Duration  // how long the store may keep silent; 0 for 30 s
+	RetryPause time.Duration  // before a second attempt, doubled before each further one; 0 for 200 ms
+	PartSize   int64          // bytes of one request, 5 MiB or more; 0 for 16 MiB. An upload holds two parts in memory.
+}
+
+// S3Style is how the name of the bucket gets into an address.
+type S3Style int
+
+// The styles: chosen by the endpoint, endpoint/bucket, or bucket.endpoint.
+const (
+	S3StyleAuto S3Style = iota
+	S3StylePath
+	S3StyleHost
+)
+
+// S3 keeps contents as objects in a bucket, at prefix/ab/abcd…
+//
+// What fits into one part waits in memory for its Commit, which sends it under
+// its name. What does not is sent in parts as it comes, under a name in
+// staging/, since its own is not known before its end; Commit lets the store
+// copy it and removes the first.
+type S3 struct {
+	core     *minio.Core
+	bucket   string
+	prefix   string // "" or ending in a slash
+	endpoint string
+	secure   bool // by TLS
+	timeout  time.Duration
+	pause    time.Duration
+	partSize int
+	copySize int64 // bytes that the store is asked to copy in one request
+}
+
+const (
+	minPartSize = 5 << 20 // of all but the last one, by the rules of S3
+	maxParts    = 10_000  // the same
+)
+
+// NewS3 returns the store that o describes. It does not connect; Ping does.
+func NewS3(o S3Options) (*S3, error) {
+	if o.Bucket == "" {
+		return nil, problem(ErrRefused, nil, "No bucket is named; set SERVICE_S3_BUCKET.")
+	}
+	if err := s3utils.CheckValidBucketName(o.Bucket); err != nil {
+		return nil, problem(ErrRefused, err, "%q can't be the name of a bucket; correct SERVICE_S3_BUCKET.", o.Bucket)
+	}
+	if o.AccessKey == "" || o.SecretKey == "" {
+		return nil, problem(ErrRefused, nil, "There are no credentials for the object store; set SERVICE_S3_ACCESS_KEY and SERVICE_S3_SECRET_KEY.")
+	}
+	if o.PartSize != 0 && (o.PartSize < minPartSize || o.PartSize > 1<<30) {
+		return nil, problem(ErrRefused, nil, "The part size is %d; choose one from 5 MiB to 1 GiB.", o.PartSize)
+	}
+	host, secure, err := endpoint(o.Endpoint)
+	if err != nil {
+		return nil, err
+	}
+	s := &S3{bucket: o.Bucket, endpoint: host, secure: secure, timeout: o.Timeout, pause: o.RetryPause, partSize: int(o.PartSize), copySize: 256 << 20}
+	if prefix := strings.Trim(o.Prefix, "/"); prefix != "" {
+		s.prefix = prefix + "/"
+	}
+	if s.timeout == 0 {
+		s.timeout = 30 * time.Second
+	}
+	if s.pause == 0 {
+		s.pause = 200 * time.Millisecond
+	}
+	if s.partSize == 0 {
+		s.partSize = 16 << 20
+	}
+	style := map[S3Style]minio.BucketLookupType{S3StylePath: minio.BucketLookupPath, S3StyleHost: minio.BucketLookupDNS}[o.Style]
+	s.core, err = minio.NewCore(host, &minio.Options{
+		Creds:        credentials.NewStaticV4(o.AccessKey, o.SecretKey, ""),
+		Secure:       secure,
+		Region:       o.Region,
+		BucketLookup: style,
+		Transport:    s.transport(o.RootCAs),
+		MaxRetries:   1, // try does it, and knows when a store hangs
+	})
+	if err != nil {
+		return nil, problem(ErrRefused, err, "The endpoint %q can't be used; correct SERVICE_S3_ENDPOINT.", o.Endpoint)
+	}
+	return s, nil
+}
+
+func endpoint(given string) (host string, secure bool, err error) {
+	if given == "" {
+		return "s3.amazonaws.com", true, nil
+	}
+	if !strings.Contains(given, "://") {
+		given = "https://" + given
+	}
+	u, err := url.Parse(given)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.Trim(u.Path, "/") != "" {
+		return "", false, problem(ErrRefused, err, "The endpoint %q is not the address of an object store; set SERVICE_S3_ENDPOINT to https://host:port.", given)
+	}
+	return u.Host, u.Scheme == "https", nil
+}
+
+// transport ends a connection on which nothing moves for the timeout.
+func (s *S3) transport(roots *x509.CertPool) *http.Transport {
+	dialer := &net.Dialer{Timeout: s.timeout}
+	return &http.Transport{
+		Proxy: http.ProxyFromEnvironment,
+		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			c, err := dialer.DialContext(ctx, network, addr)
+			if err != nil {
+				return nil, err
+			}
+			return &movingConn{Conn: c, timeout: s.timeout}, nil
+		},
+		TLSClientConfig:     &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout: s.timeout,
+		MaxIdleConnsPerHost: 16,
+		IdleConnTimeout:     s.timeout,
+		DisableCompression:  true,
+		WriteBufferSize:     64 << 10,
+		ReadBufferSize:      64 << 10,
+	}
+}
+
+// movingConn puts off its deadlines whenever bytes are moved in either
+// direction, so an answer may be awaited while a long request is being sent.
+type movingConn struct {
+	net.Conn
+	timeout time.Duration
+}
+
+func (c *movingConn) Read(p []byte) (int, error) {
+	if err := c.SetDeadline(time.Now().Add(c.timeout)); err != nil {
+		return 0, err
+	}
+	return c.Conn.Read(p)
+}
+
+func (c *movingConn) Write(p []byte) (int, error) {
+	if err := c.SetDeadline(time.Now().Add(c.timeout)); err != nil {
+		return 0, err
+	}
+	return c.Conn.Write(p)
+}
+
+// Ping asks the store for nothing in particular: ErrUnavailable, or ErrRefused
+// with what is wrong with the settings.
+func (s *S3) Ping(ctx context.Context) error {
+	return s.try(ctx, func(ctx context.Context) error {
+		for o := range s.core.ListObjectsIter(ctx, s.bucket, minio.ListObjectsOptions{Prefix: s.prefix, MaxKeys: 1}) {
+			return o.Err
+		}
+		return ctx.Err()
+	})
+}
+
+// Open asks for the size of the object; it is read when Read is called.
+func (s *S3) Open(ctx context.Context, b Blob) (io.ReadSeekCloser, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if !isHash(b.Hash) {
+		return nil, errNotFound(b.Hash)
+	}
+	if err := s.verify(ctx, place(b.Hash), b); err != nil {
+		return nil, err
+	}
+	return &objectReader{ctx: ctx, store: s, blob: b}, nil
+}
+
+// verify asks whether the object under name is there and as large as b.
+func (s *S3) verify(ctx context.Context, name string, b Blob) error {
+	var info minio.ObjectInfo
+	err := s.try(ctx, func(ctx context.Context) (err error) {
+		info, err = s.core.StatObject(ctx, s.bucket, s.prefix+name, minio.StatObjectOptions{})
+		return proven(err, info.ETag)
+	})
+	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrRefused) {
+		// The answer to a HEAD has no body that would say more.
+		if reason := s.Ping(ctx); reason != nil {
+			return reason
+		}
+	}
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return errNotFound(b.Hash)
+	case err != nil:
+		return err
+	case info.Size != b.Size:
+		return errSize(b, info.Size)
+	}
+	return nil
+}
+
+// Delete removes the object of a hash.
+func (s *S3) Delete(ctx context.Context, hash string) error {
+	if err := ctx.Err(); err != nil || !isHash(hash) {
+		return err
+	}
+	return s.remove(ctx, place(hash))
+}
+
+// remove removes an object; it is no error when it is gone.
+func (s *S3) remove(ctx context.Context, name string) error {
+	err := s.try(ctx, func(ctx context.Context) error {
+		return s.core.RemoveObject(ctx, s.bucket, s.prefix+name, minio.RemoveObjectOptions{})
+	})
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// Walk lists the bucket. Objects with other names are passed over.
+func (s *S3) Walk(ctx context.Context, fn func(Found) error) error {
+	return s.list(ctx, "", func(name string, o minio.ObjectInfo) error {
+		hash, ok := hashAt(name)
+		if !ok {
+			return nil
+		}
+		return fn(Found{Blob: Blob{Hash: hash, Size: o.Size}, Modified: o.LastModified})
+	})
+}
+
+// list calls fn for each object below a folder, with its name below the prefix.
+// A listing that fails goes on where it was for as long as it gets further.
+func (s *S3) list(ctx context.Context, folder string, fn func(name string, o minio.ObjectInfo) error) error {
+	last := ""
+	for {
+		from := last
+		var stop error
+		err := s.try(ctx, func(ctx context.Context) error {
+			noOwner := false
+			for o := range s.core.ListObjectsIter(ctx, s.bucket, minio.ListObjectsOptions{
+				Prefix: s.prefix + folder, Recursive: true, StartAfter: last, FetchOwner: &noOwner,
+			}) {
+				if o.Err != nil {
+					return o.Err
+				}
+				if stop = fn(strings.TrimPrefix(o.Key, s.prefix), o); stop != nil {
+					return nil
+				}
+				last = o.Key
+			}
+			return ctx.Err()
+		})
+		if stop != nil {
+			return stop
+		}
+		if !errors.Is(err, ErrUnavailable) || last == from {
+			return err
+		}
+	}
+}
+
+// URI is the address of the object.
+func (s *S3) URI(hash string) string {
+	if !isHash(hash) {
+		return ""
+	}
+	return "s3://" + s.bucket + "/" + s.prefix + place(hash)
+}

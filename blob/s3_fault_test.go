@@ -1,0 +1,396 @@
+package blob_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"sync"
+	"testing"
+
+	"tracker/blob"
+	"tracker/blob/blobtest"
+)
+
+// fault answers a request instead of next, or spoils how next does.
+type fault func(w http.ResponseWriter, r *http.Request, next http.Handler)
+
+func answers(status int, code string) fault {
+	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		refuse(w, status, code)
+	}
+}
+
+// resets closes the connection instead of answering.
+func resets(http.ResponseWriter, *http.Request, http.Handler) { panic(http.ErrAbortHandler) }
+
+// cutsRequest takes half of the request, and closes.
+func cutsRequest(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
+	_, _ = io.CopyN(io.Discard, r.Body, r.ContentLength/2)
+	panic(http.ErrAbortHandler)
+}
+
+// losesAnswer does what is asked and does not say so.
+func losesAnswer(_ http.ResponseWriter, r *http.Request, next http.Handler) {
+	next.ServeHTTP(httptest.NewRecorder(), r)
+	panic(http.ErrAbortHandler)
+}
+
+// failsAfter does what is asked and says that it did not.
+func failsAfter(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	next.ServeHTTP(httptest.NewRecorder(), r)
+	refuse(w, http.StatusInternalServerError, "InternalError")
+}
+
+// cuts sends part of the answer, and closes.
+func cuts(part float64) fault {
+	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		beginAnswer(w, r, next, part)
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// beginAnswer sends part of the answer, which announces itself as whole.
+func beginAnswer(w http.ResponseWriter, r *http.Request, next http.Handler, part float64) {
+	whole := httptest.NewRecorder()
+	next.ServeHTTP(whole, r)
+	for name, values := range whole.Header() {
+		w.Header()[name] = values
+	}
+	if r.Method != http.MethodHead {
+		w.Header().Set("Content-Length", strconv.Itoa(whole.Body.Len()))
+	}
+	w.WriteHeader(whole.Code)
+	_, _ = w.Write(whole.Body.Bytes()[:int(math.Ceil(part*float64(whole.Body.Len())))])
+	_ = http.NewResponseController(w).Flush()
+}
+
+// emptyAnswer says that all is well and no more, to whom could know better.
+func emptyAnswer(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	if r.Method == http.MethodDelete {
+		next.ServeHTTP(w, r)
+		return
+	}
+	_, _ = io.Copy(io.Discard, r.Body)
+}
+
+// hangs takes the request and says nothing until the other side gives up.
+func hangs(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
+	_, _ = io.Copy(io.Discard, r.Body)
+	<-r.Context().Done()
+}
+
+// hangsInside begins to answer and goes no further.
+func hangsInside(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	beginAnswer(w, r, next, 0.5)
+	<-r.Context().Done()
+}
+
+// transient are the faults after which the same request may succeed.
+var transient = map[string]fault{
+	"500":          answers(http.StatusInternalServerError, "InternalError"),
+	"503":          answers(http.StatusServiceUnavailable, "SlowDown"),
+	"reset":        resets,
+	"cut request":  cutsRequest,
+	"lost answer":  losesAnswer,
+	"500 after":    failsAfter,
+	"cut answer":   cuts(0.5),
+	"empty answer": emptyAnswer,
+}
+
+// leavesNothing has those after which the client knows all that there is.
+var leavesNothing = map[string]bool{"500": true, "503": true, "reset": true, "cut request": true}
+
+// set makes f the way in which the store answers, nil for soundly.
+func (o *objectStore) set(f fault) {
+	if f == nil {
+		o.fault.Store(nil)
+		return
+	}
+	g := (func(http.ResponseWriter, *http.Request, http.Handler))(f)
+	o.fault.Store(&g)
+}
+
+// spoil has f meet the requests from number from on, n of them, and returns how
+// to ask how many requests there were.
+func (o *objectStore) spoil(f fault, from, n int) (requests func() int) {
+	var mu sync.Mutex
+	count := 0
+	o.set(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		mu.Lock()
+		number := count
+		count++
+		mu.Unlock()
+		if number >= from && number < from+n {
+			f(w, r, next)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+	return func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		return count
+	}
+}
+
+const (
+	attempts = 4         // at a request
+	partSize = 100 << 10 // small, so that there are many
+)
+
+// put stages and commits, and discards after a failure.
+func put(t *testing.T, s blob.Store, data []byte) error {
+	staged, err := s.Stage(t.Context(), bytes.NewReader(data))
+	if err != nil {
+		return err
+	}
+	err = staged.Commit(t.Context())
+	if err != nil {
+		if err := staged.Discard(); err != nil {
+			t.Errorf("Discard: %v", err)
+		}
+	}
+	return err
+}
+
+// TestS3EachRequestFails lets each request of an upload fail in each way: once,
+// and the upload succeeds; as often as it is tried, and nothing is left of it.
+func TestS3EachRequestFails(t *testing.T) {
+	for name, f := range transient {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, size := range []int{1000, partSize + 1} {
+				data := blobtest.Bytes(1, size)
+				o := newObjectStore(t)
+				s := newS3(t, o.options())
+				s.CutInto(partSize)
+				each(t, o, f, 1, func(n int) {
+					if err := put(t, s, data); err != nil {
+						t.Fatalf("%d bytes: request %d failed once, and so did the upload: %v", size, n, err)
+					}
+					o.set(nil)
+					removeLeftovers(t, s)
+					blobtest.WantExactly(t, s, data)
+					wantOK(t, s.Delete(t.Context(), blobtest.Of(data).Hash))
+				})
+				each(t, o, f, attempts, func(n int) {
+					err := put(t, s, data)
+					o.set(nil)
+					if err == nil { // what failed is no part of it
+						removeLeftovers(t, s)
+						blobtest.WantExactly(t, s, data)
+						wantOK(t, s.Delete(t.Context(), blobtest.Of(data).Hash))
+						return
+					}
+					wantKind(t, err, blob.ErrUnavailable)
+					for _, done := range blobtest.Contents(t, s) { // and not answered
+						wantOK(t, blob.Verify(t.Context(), s, done.Blob))
+						wantOK(t, s.Delete(t.Context(), done.Hash))
+					}
+					if !leavesNothing[name] {
+						removeLeftovers(t, s)
+					}
+					blobtest.WantExactly(t, s)
+				})
+			}
+		})
+	}
+}
+
+// each calls do while requests n and after it, times many, meet a fault; for
+// each n until do makes fewer requests than that.
+func each(t *testing.T, o *objectStore, f fault, times int, do func(n int)) {
+	for n := 0; !t.Failed(); n++ {
+		requests := o.spoil(f, n, times)
+		do(n)
+		if requests() <= n {
+			return
+		}
+	}
+}
+
+func removeLeftovers(t *testing.T, s blob.Store) {
+	t.Helper()
+	for _, l := range blobtest.Leftovers(t, s) {
+		wantOK(t, s.Remove(t.Context(), l))
+	}
+}
+
+// TestS3RandomFaults uploads, reads and deletes through a connection that fails
+// now and then, and compares with what was acknowledged.
+func TestS3RandomFaults(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	var mu sync.Mutex
+	random := rand.New(rand.NewPCG(seed, 0))
+	intN := func(n int) int {
+		mu.Lock()
+		defer mu.Unlock()
+		return random.IntN(n)
+	}
+	var kinds []fault
+	for _, name := range []string{"500", "503", "reset", "cut request", "lost answer", "500 after", "cut answer", "empty answer"} {
+		kinds = append(kinds, transient[name])
+	}
+	o := newObjectStore(t)
+	s := newS3(t, o.options())
+	s.CutInto(partSize)
+	oneIn := 3
+	o.set(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		if intN(oneIn) == 0 {
+			kinds[intN(len(kinds))](w, r, next)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+	data := func(i int) []byte {
+		return blobtest.Bytes(uint64(i), []int{0, 1, 1000, partSize - 1, partSize, partSize + 1, 2*partSize + 1000}[i])
+	}
+	acknowledged, unknown := map[int]bool{}, map[int]bool{}
+	failed := map[string]int{}
+	for range 120 {
+		i := intN(7)
+		switch op := intN(4); op {
+		case 0, 1:
+			staged, err := s.Stage(t.Context(), bytes.NewReader(data(i)))
+			if err == nil {
+				if err = staged.Commit(t.Context()); err == nil {
+					acknowledged[i] = true
+					delete(unknown, i)
+				} else {
+					unknown[i] = !acknowledged[i]
+				}
+				_ = staged.Discard()
+			}
+			if err != nil {
+				failed["upload"]++
+				wantKind(t, err, blob.ErrUnavailable)
+			}
+		case 2:
+			r, err := s.Open(t.Context(), blobtest.Of(data(i)))
+			if err == nil {
+				var got []byte
+				got, err = io.ReadAll(r)
+				if err == nil && !bytes.Equal(got, data(i)) {
+					t.Errorf("content %d was read as %d bytes, without an error", i, len(got))
+				}
+				if !bytes.HasPrefix(data(i), got) {
+					t.Errorf("content %d begins with other bytes", i)
+				}
+				wantOK(t, r.Close())
+			}
+			if errors.Is(err, blob.ErrNotFound) && !acknowledged[i] {
+				err = nil
+			}
+			if err != nil {
+				failed["download"]++
+				wantKind(t, err, blob.ErrUnavailable)
+			}
+		case 3:
+			err := s.Delete(t.Context(), blobtest.Of(data(i)).Hash)
+			delete(acknowledged, i)
+			if unknown[i] = err != nil; err != nil {
+				failed["delete"]++
+				wantKind(t, err, blob.ErrUnavailable)
+			}
+		}
+	}
+	t.Logf("failed: %v", failed)
+	o.set(nil)
+
+	removeLeftovers(t, s)
+	found := blobtest.Contents(t, s)
+	var want [][]byte
+	for i := range 7 {
+		if _, there := found[blobtest.Of(data(i)).Hash]; there && unknown[i] || acknowledged[i] {
+			want = append(want, data(i))
+		}
+	}
+	blobtest.WantExactly(t, s, want...)
+}
+
+// TestS3CutDownload has every answer cut: a read that gets further goes on, one
+// that does not ends with an error.
+func TestS3CutDownload(t *testing.T) {
+	o := newObjectStore(t)
+	s := newS3(t, o.options())
+	data := blobtest.Bytes(1, 3<<20)
+	b := blobtest.Put(t, s, data)
+	open := func() io.ReadSeekCloser {
+		o.set(nil)
+		r, err := s.Open(t.Context(), b)
+		wantOK(t, err)
+		return r
+	}
+	r := open()
+	o.set(cuts(0.7))
+	got, err := io.ReadAll(r)
+	wantOK(t, err)
+	if !bytes.Equal(got, data) {
+		t.Errorf("read %d bytes, or others", len(got))
+	}
+
+	for name, f := range transient {
+		if name == "cut answer" {
+			continue
+		}
+		r := open()
+		first := make([]byte, 1000)
+		_, err := io.ReadFull(r, first)
+		wantOK(t, err)
+		_, err = r.Seek(5000, io.SeekCurrent)
+		wantOK(t, err)
+		o.set(f)
+		n, err := io.Copy(io.Discard, r)
+		if n != 0 {
+			t.Errorf("%s: %d bytes read", name, n)
+		}
+		wantKind(t, err, blob.ErrUnavailable)
+		o.set(nil)
+		rest, err := io.ReadAll(r)
+		wantOK(t, err)
+		if !bytes.Equal(rest, data[6000:]) {
+			t.Errorf("%s: after it works again, %d bytes are read, or others", name, len(rest))
+		}
+	}
+}
+
+// TestS3Garbled has a network without TLS that changes a byte of what is sent:
+// the store notices, and it is sent again.
+func TestS3Garbled(t *testing.T) {
+	o := newObjectStore(t)
+	options := o.options()
+	options.Endpoint = o.withoutTLS(t)
+	s := newS3(t, options)
+	s.CutInto(partSize)
+	garbles := func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		if len(body) > 0 {
+			body[len(body)/2] ^= 1
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		next.ServeHTTP(w, r)
+	}
+	for _, size := range []int{1000, 2*partSize + 1} {
+		data := blobtest.Bytes(1, size)
+		each(t, o, garbles, 1, func(n int) {
+			wantOK(t, put(t, s, data))
+			o.set(nil)
+			blobtest.WantExactly(t, s, data)
+			wantOK(t, s.Delete(t.Context(), blobtest.Of(data).Hash))
+		})
+		o.set(garbles)
+		wantKind(t, put(t, s, data), blob.ErrUnavailable)
+		o.set(nil)
+		blobtest.WantExactly(t, s)
+	}
+}

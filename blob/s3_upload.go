@@ -1,0 +1,231 @@
+package blob
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"hash"
+	"io"
+	"path"
+	"strings"
+	"sync"
+
+	"github.com/minio/minio-go/v7"
+)
+
+// Stage keeps what fits into one part in memory, and sends more than that.
+func (s *S3) Stage(ctx context.Context, r io.Reader) (Staged, error) {
+	h := sha256.New()
+	first, last, err := s.readPart(ctx, r, h, nil)
+	if err != nil {
+		return nil, err
+	}
+	if last {
+		return &stagedBytes{store: s, blob: Blob{Hash: hex.EncodeToString(h.Sum(nil)), Size: int64(len(first))}, data: first}, nil
+	}
+	u := &upload{store: s, name: stagingName()}
+	if err := u.send(ctx, r, h, first); err != nil {
+		u.cleanUp()
+		return nil, err
+	}
+	return &stagedObject{store: s, blob: Blob{Hash: hex.EncodeToString(h.Sum(nil)), Size: u.size}, name: u.name}, nil
+}
+
+// readPart reads and hashes one part, into p if that is large enough. last
+// tells that r has ended.
+func (s *S3) readPart(ctx context.Context, r io.Reader, h hash.Hash, p []byte) (part []byte, last bool, err error) {
+	p = p[:0]
+	for len(p) < s.partSize && !last {
+		if err := ctx.Err(); err != nil {
+			return nil, false, err
+		}
+		if len(p) == cap(p) {
+			p = append(make([]byte, 0, min(s.partSize, max(2*len(p), pieceSize/4))), p...)
+		}
+		n, err := fill(r, p[len(p):min(cap(p), s.partSize, len(p)+pieceSize)])
+		last = err == io.EOF
+		if err != nil && !last {
+			return nil, false, err
+		}
+		h.Write(p[len(p) : len(p)+n])
+		p = p[:len(p)+n]
+	}
+	return p, last, nil
+}
+
+// upload is one object that is made of parts.
+type upload struct {
+	store *S3
+	name  string
+	id    string
+	parts []minio.CompletePart
+	size  int64
+}
+
+// send sends the part that has been read, and the rest of r. While one part is
+// on its way the next is read and hashed.
+func (u *upload) send(ctx context.Context, r io.Reader, h hash.Hash, first []byte) error {
+	if err := u.begin(ctx); err != nil {
+		return err
+	}
+	sending, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	toSend := make(chan []byte)
+	sent := make(chan []byte, 2)
+	var beside sync.WaitGroup
+	beside.Go(func() {
+		for p := range toSend {
+			if err := u.put(sending, p); err != nil {
+				fail(err)
+				return
+			}
+			sent <- p
+		}
+	})
+	next := func(p []byte) {
+		select {
+		case toSend <- p:
+		case <-sending.Done():
+		}
+	}
+	next(first)
+	sent <- make([]byte, 0, u.store.partSize)
+	for last := false; !last && sending.Err() == nil; {
+		var p []byte
+		select {
+		case p = <-sent:
+		case <-sending.Done():
+			continue
+		}
+		var err error
+		if p, last, err = u.store.readPart(sending, r, h, p); err != nil {
+			fail(err)
+		} else if len(p) > 0 {
+			next(p)
+		}
+	}
+	close(toSend)
+	beside.Wait()
+	if err := context.Cause(sending); err != nil {
+		return err
+	}
+	return u.complete(ctx)
+}
+
+func (u *upload) begin(ctx context.Context) error {
+	s := u.store
+	return s.try(ctx, func(ctx context.Context) (err error) {
+		u.id, err = s.core.NewMultipartUpload(ctx, s.bucket, s.prefix+u.name, minio.PutObjectOptions{ContentType: contentType})
+		return err
+	})
+}
+
+// contentType is what the store is told, which can't know it.
+const contentType = "application/octet-stream"
+
+// put sends the next part. Where TLS does not look after it, its hash is in the
+// signature, so that the store refuses it if it arrives as something else.
+func (u *upload) put(ctx context.Context, p []byte) error {
+	s, number := u.store, len(u.parts)+1
+	if number > maxParts {
+		return problem(ErrFull, nil, "An object store takes at most %d MiB in parts of %d MiB; split the artifact, or keep it in a folder.",
+			maxParts*s.partSize>>20, s.partSize>>20)
+	}
+	var signed string
+	if !s.secure {
+		sum := sha256.Sum256(p)
+		signed = hex.EncodeToString(sum[:])
+	}
+	return s.try(ctx, func(ctx context.Context) error {
+		part, err := s.core.PutObjectPart(ctx, s.bucket, s.prefix+u.name, u.id, number, bytes.NewReader(p), int64(len(p)),
+			minio.PutObjectPartOptions{Sha256Hex: signed, DisableContentSha256: true})
+		if err := proven(err, part.ETag); err != nil {
+			return err
+		}
+		u.add(part.ETag, int64(len(p)))
+		return nil
+	})
+}
+
+func (u *upload) add(etag string, size int64) {
+	u.parts = append(u.parts, minio.CompletePart{PartNumber: len(u.parts) + 1, ETag: etag})
+	u.size += size
+}
+
+// complete makes one object of the parts.
+func (u *upload) complete(ctx context.Context) error {
+	s := u.store
+	err := s.try(ctx, func(ctx context.Context) error {
+		_, err := s.core.CompleteMultipartUpload(ctx, s.bucket, s.prefix+u.name, u.id, u.parts, minio.PutObjectOptions{})
+		var answer minio.ErrorResponse
+		if errors.As(err, &answer) && answer.Code == "NoSuchUpload" {
+			// It may be complete, and only the answer was lost.
+			if info, stat := s.core.StatObject(ctx, s.bucket, s.prefix+u.name, minio.StatObjectOptions{}); stat == nil && info.Size == u.size {
+				return nil
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return s.verify(ctx, u.name, Blob{Hash: path.Base(u.name), Size: u.size})
+}
+
+// abort gives up an upload that is not complete.
+func (s *S3) abort(ctx context.Context, name, id string) error {
+	err := s.try(ctx, func(ctx context.Context) error {
+		err := s.core.AbortMultipartUpload(ctx, s.bucket, s.prefix+name, id)
+		var answer minio.ErrorResponse
+		if errors.As(err, &answer) && answer.Code == "NoSuchUpload" {
+			return nil
+		}
+		return err
+	})
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// cleanUp removes all that was sent under a name in staging/, also what an
+// answer that was lost did not tell of. What it can't reach is a leftover.
+func (u *upload) cleanUp() {
+	s := u.store
+	ctx, cancel := context.WithTimeout(context.Background(), s.timeout)
+	defer cancel()
+	if u.id != "" {
+		_ = s.abort(ctx, u.name, u.id)
+	}
+	_ = s.uploads(ctx, u.name, func(name string, o minio.ObjectMultipartInfo) error { return s.abort(ctx, name, o.UploadID) })
+	_ = s.remove(ctx, u.name)
+}
+
+// uploads calls fn for each upload below a folder that is not complete.
+func (s *S3) uploads(ctx context.Context, folder string, fn func(name string, o minio.ObjectMultipartInfo) error) error {
+	var page minio.ListMultipartUploadsResult
+	for {
+		key, id := page.NextKeyMarker, page.NextUploadIDMarker
+		err := s.try(ctx, func(ctx context.Context) (err error) {
+			page, err = s.core.ListMultipartUploads(ctx, s.bucket, s.prefix+folder, key, id, "", 1000)
+			var answer minio.ErrorResponse
+			if errors.As(err, &answer) && answer.Code == "NoSuchUpload" {
+				return nil
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for _, o := range page.Uploads {
+			if err := fn(strings.TrimPrefix(o.Key, s.prefix), o); err != nil {
+				return err
+			}
+		}
+		if !page.IsTruncated || page.NextKeyMarker == "" {
+			return nil
+		}
+	}
+}
