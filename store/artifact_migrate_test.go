@@ -1,0 +1,315 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"tracker/blob"
+	"tracker/store"
+)
+
+// allBackends are options for a new database with every backend, of which b is
+// where new bytes go.
+func allBackends(t *testing.T, b store.Backend) (o store.Options, root string) {
+	dir := t.TempDir()
+	root = filepath.Join(dir, "artifacts")
+	bucket := newBucket(t)
+	return store.Options{Path: filepath.Join(dir, "tracker.db"), Backends: store.Backends{Default: b,
+		Open: map[store.Backend]func() (blob.Store, error){
+			store.Filesystem: func() (blob.Store, error) { return blob.NewFilesystem(root) },
+			store.S3:         bucket.open,
+		}}}, root
+}
+
+func migrate(t testing.TB, db *store.DB, to store.Backend) (moved []store.Moved) {
+	t.Helper()
+	m := must(db.PlanMigration(ctx, to))(t)
+	wantOK(t, db.MigrateArtifacts(ctx, m, nil, func(c store.Moved) { moved = append(moved, c) }))
+	return moved
+}
+
+// strays lists what a collection would remove.
+func strays(t testing.TB, db *store.DB, age time.Duration) (all []store.Stray) {
+	t.Helper()
+	wantOK(t, db.CollectStrays(ctx, age, false, func(s store.Stray) { all = append(all, s) }))
+	return all
+}
+
+func wantNoProblem(t testing.TB, db *store.DB) {
+	t.Helper()
+	for _, p := range must(db.CheckArtifacts(ctx, true, nil))(t) {
+		t.Error(p.Text)
+	}
+	for _, p := range must(db.CheckArtifacts(ctx, false, nil))(t) {
+		t.Error(p.Text)
+	}
+	wantClean(t, db)
+}
+
+// From each backend to each other one: every artifact keeps its bytes and
+// fields, shared bytes are moved once, and nothing is left behind.
+func TestMigrateArtifacts(t *testing.T) {
+	all := []store.Backend{store.Inline, store.Filesystem, store.S3}
+	for _, from := range all {
+		for _, to := range all {
+			if from == to {
+				continue
+			}
+			t.Run(string(from+" to "+to), func(t *testing.T) {
+				o, _ := allBackends(t, from)
+				b := newBedWith(t, o)
+				contents := []string{"", "one", "one", strings.Repeat("large", 200_000)}
+				var ids []string
+				var before []store.Resource
+				for i, c := range contents {
+					ids = append(ids, b.keep(t, b.experiment, store.NewResource{Name: fmt.Sprint(i)}, c))
+					before = append(before, must(b.Resource(ctx, store.System, ids[i]))(t))
+				}
+				b.clock.Add(time.Hour)
+				m := must(b.PlanMigration(ctx, to))(t)
+				if m.Contents != 3 || m.Bytes != 1_000_003 {
+					t.Errorf("%+v", m)
+				}
+				var copied int64
+				var moved []store.Moved
+				wantOK(t, b.MigrateArtifacts(ctx, m, func(n int64) { copied += n }, func(c store.Moved) { moved = append(moved, c) }))
+				if len(moved) != 3 || copied != m.Bytes || slices.ContainsFunc(moved, func(c store.Moved) bool { return c.Err != nil || c.Gone || c.From != from }) {
+					t.Errorf("%d bytes copied, %+v", copied, moved)
+				}
+				for i, c := range contents {
+					r := must(b.Resource(ctx, store.System, ids[i]))(t)
+					if before[i].Backend, before[i].URI = to, r.URI; r != before[i] {
+						t.Errorf("%+v, want %+v", r, before[i])
+					}
+					if got := content(t, b.DB, ids[i]); got != c {
+						t.Errorf("%d has %.20q", i, got)
+					}
+				}
+				wantNoProblem(t, b.DB)
+				if left := strays(t, b.DB, 0); len(left) > 0 {
+					t.Errorf("%+v", left)
+				}
+				if again := must(b.PlanMigration(ctx, to))(t); again.Contents != 0 {
+					t.Errorf("%+v", again)
+				}
+			})
+		}
+	}
+}
+
+// What can't be moved stays, with a reason, and keeps nothing else from moving.
+func TestMigrateDamagedArtifacts(t *testing.T) {
+	o, root := allBackends(t, store.Filesystem)
+	b := newBedWith(t, o)
+	path := func(c string) string { return filepath.Join(root, hashOf(c)[:2], hashOf(c)) }
+	var ids []string
+	for _, c := range []string{"missing", "changed", "short", "sound"} {
+		ids = append(ids, b.keep(t, b.experiment, store.NewResource{Name: c}, c))
+	}
+	wantOK(t, os.Remove(path("missing")))
+	wantOK(t, os.WriteFile(path("changed"), []byte("CHANGED"), 0o600))
+	wantOK(t, os.WriteFile(path("short"), []byte("sh"), 0o600))
+	moved := migrate(t, b.DB, store.Inline)
+	for i, want := range []string{"no bytes", "have the hash", "2 bytes instead of 5", ""} {
+		if err := moved[i].Err; (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%d: %v, want %q", i, err, want)
+		}
+	}
+	if got := content(t, b.DB, ids[3]); got != "sound" {
+		t.Error(got)
+	}
+	for deep, want := range map[bool][]string{
+		false: {`"missing"`, `"short"`},
+		true:  {`"missing"`, `"changed"`, `"short"`},
+	} {
+		problems := must(b.CheckArtifacts(ctx, deep, nil))(t)
+		if len(problems) != len(want) {
+			t.Fatalf("deep %v: %v", deep, problems)
+		}
+		for i, w := range want {
+			if !strings.HasPrefix(problems[i].Text, "Artifact "+w) {
+				t.Errorf("deep %v: %s", deep, problems[i].Text)
+			}
+		}
+	}
+}
+
+// A backend that fails ends a migration, with nothing lost and nothing left.
+func TestMigrateToABackendThatFails(t *testing.T) {
+	o, _ := allBackends(t, store.Inline)
+	root := filepath.Join(t.TempDir(), "other")
+	lie := false
+	o.Backends.Open[store.Filesystem] = func() (blob.Store, error) {
+		s, err := blob.NewFilesystem(root)
+		return spoiling{s, &lie}, err
+	}
+	b := newBedWith(t, o)
+	id := b.keep(t, b.experiment, store.NewResource{Name: "a"}, "bytes")
+	m := must(b.PlanMigration(ctx, store.Filesystem))(t)
+	lie = true
+	if err := b.MigrateArtifacts(ctx, m, nil, nil); !errors.Is(err, blob.ErrDamaged) {
+		t.Errorf("what was read back is taken for what was written: %v", err)
+	}
+	stopped, cancel := context.WithCancel(ctx)
+	cancel()
+	if err := b.MigrateArtifacts(stopped, m, nil, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	lie = false
+	if got := content(t, b.DB, id); got != "bytes" {
+		t.Error(got)
+	}
+	if left := strays(t, b.DB, 0); len(left) > 0 {
+		t.Errorf("%+v", left)
+	}
+	wantContents(t, b)
+}
+
+// spoiling is a backend that gives other bytes than it was given.
+type spoiling struct {
+	blob.Store
+	lie *bool
+}
+
+func (s spoiling) Open(c context.Context, b blob.Blob) (io.ReadSeekCloser, error) {
+	if !*s.lie {
+		return s.Store.Open(c, b)
+	}
+	return nopCloser{strings.NewReader(strings.Repeat("x", int(b.Size)))}, nil
+}
+
+type nopCloser struct{ *strings.Reader }
+
+func (nopCloser) Close() error { return nil }
+
+// Who reads an artifact while it is moved gets its bytes to the end.
+func TestReadWhileMoved(t *testing.T) {
+	for _, from := range []store.Backend{store.Inline, store.Filesystem, store.S3} {
+		t.Run(string(from), func(t *testing.T) {
+			to := store.Filesystem
+			if from == to {
+				to = store.Inline
+			}
+			o, _ := allBackends(t, from)
+			b := newBedWith(t, o)
+			want := strings.Repeat("0123456789", 1_000_000)
+			id := b.keep(t, b.experiment, store.NewResource{Name: "a"}, want)
+			_, r, err := b.OpenResource(ctx, store.System, id)
+			wantOK(t, err)
+			defer r.Close()
+			begin := make([]byte, 1000)
+			must(io.ReadFull(r, begin))(t)
+			migrate(t, b.DB, to)
+			if rest := must(io.ReadAll(r))(t); string(begin)+string(rest) != want {
+				t.Errorf("%d bytes that are not the artifact's", len(begin)+len(rest))
+			}
+			// One that is deleted has no other place.
+			_, r, err = b.OpenResource(ctx, store.System, id)
+			wantOK(t, err)
+			defer r.Close()
+			must(io.ReadFull(r, begin))(t)
+			wantOK(t, b.DeleteResource(ctx, store.System, id))
+			if rest, err := io.ReadAll(r); err == nil && len(rest) != len(want)-1000 {
+				t.Errorf("%d bytes are taken for the whole", len(rest))
+			}
+		})
+	}
+}
+
+// Uploads, updates and deletes of the same few bytes go on while they are moved
+// to and fro, by the server and by another process, and strays are collected:
+// what is visible has its bytes at every moment.
+func TestMigrateUnderUse(t *testing.T) {
+	for _, pair := range [][2]store.Backend{{store.Inline, store.Filesystem}, {store.Filesystem, store.S3}} {
+		t.Run(string(pair[0]+" and "+pair[1]), func(t *testing.T) {
+			o, _ := allBackends(t, pair[0])
+			server := o
+			server.Exclusive, server.Now = true, time.Now
+			o.Now = time.Now
+			b := newBedWith(t, server)
+			other := open(t, o)
+			keep := b.keep(t, b.experiment, store.NewResource{Name: "kept"}, "content 0")
+			var users sync.WaitGroup
+			done := make(chan struct{})
+			for worker := range 4 {
+				users.Go(func() {
+					random := rand.New(rand.NewPCG(uint64(worker), 2))
+					for {
+						select {
+						case <-done:
+							return
+						default:
+						}
+						if err := useSameBytes(b.DB, b.experiment, random); err != nil {
+							t.Error(err)
+						}
+					}
+				})
+			}
+			moved := 0
+			for round := range 8 {
+				db := []*store.DB{b.DB, b.DB, other}[round%3]
+				m := must(db.PlanMigration(ctx, pair[(round+1)%2]))(t)
+				wantOK(t, db.MigrateArtifacts(ctx, m, nil, func(c store.Moved) {
+					if c.Err == nil && !c.Gone {
+						moved++
+					}
+				}))
+				if round%3 == 1 {
+					wantOK(t, db.CollectStrays(ctx, store.StrayAge, true, func(store.Stray) {}))
+				}
+			}
+			close(done)
+			users.Wait()
+			t.Logf("%d contents were moved", moved)
+			if got := content(t, b.DB, keep); got != "content 0" {
+				t.Error(got)
+			}
+			wantNoProblem(t, b.DB)
+			migrate(t, b.DB, pair[0])
+			wantContents(t, b)
+		})
+	}
+}
+
+// An artifact that is being deleted when its bytes have been copied goes, and
+// does not come back with the copy.
+func TestDeleteWhileMoved(t *testing.T) {
+	began, end := make(chan bool), make(chan bool)
+	b := slowly(t, store.Options{}, func(next func() error) error {
+		began <- true
+		<-end
+		return next()
+	})
+	id := b.keep(t, b.experiment, store.NewResource{Name: "a"}, "bytes")
+	deleted := make(chan error, 1)
+	var once sync.Once
+	var moved []store.Moved
+	m := must(b.PlanMigration(ctx, store.Inline))(t)
+	wantOK(t, b.MigrateArtifacts(ctx, m, func(int64) {
+		once.Do(func() {
+			go func() { deleted <- b.DeleteResource(ctx, store.System, id) }()
+			<-began
+		})
+	}, func(c store.Moved) { moved = append(moved, c) }))
+	if len(moved) != 1 || !moved[0].Gone {
+		t.Errorf("%+v", moved)
+	}
+	end <- true
+	wantOK(t, <-deleted)
+	_, err := b.Resource(ctx, store.System, id)
+	wantCode(t, err, store.CodeNotFound)
+	if left := strays(t, b.DB, 0); len(left) > 0 {
+		t.Errorf("%+v", left)
+	}
+}

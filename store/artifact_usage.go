@@ -1,0 +1,137 @@
+package store
+
+import "context"
+
+// ArtifactUsage says how much room artifacts take.
+type ArtifactUsage struct {
+	Artifacts    int             `json:"artifacts"`
+	Bytes        int64           `json:"bytes"`         // of all artifacts, each on its own
+	Contents     int             `json:"contents"`      // different ones in each backend
+	StoredBytes  int64           `json:"stored_bytes"`  // of these
+	Backends     []BackendUsage  `json:"backends"`      // by name
+	Projects     []ProjectUsage  `json:"projects"`      // the largest first
+	Shared       []SharedContent `json:"shared"`        // those that save most, at most MaxShared
+	Uploads      int             `json:"uploads"`       // resumable ones that are not complete
+	UploadsBytes int64           `json:"uploads_bytes"` // that have come of them
+}
+
+// MaxShared is how many shared contents are listed.
+const MaxShared = 100
+
+// BackendUsage is what a backend has of them.
+type BackendUsage struct {
+	Backend     Backend `json:"backend" db:"backend"`
+	Contents    int     `json:"contents" db:"contents"`
+	StoredBytes int64   `json:"stored_bytes" db:"stored_bytes"`
+}
+
+// ProjectUsage is the artifacts of a project.
+type ProjectUsage struct {
+	ID          string            `json:"id" db:"id"`
+	Name        string            `json:"name" db:"name"`
+	Artifacts   int               `json:"artifacts" db:"artifacts"`
+	Bytes       int64             `json:"bytes" db:"bytes"`
+	Experiments []ExperimentUsage `json:"experiments" db:"-"` // the largest first
+}
+
+// ExperimentUsage is the artifacts of an experiment.
+type ExperimentUsage struct {
+	ID        string `json:"id" db:"id"`
+	ProjectID string `json:"-" db:"project_id"`
+	Name      string `json:"name" db:"name"`
+	Artifacts int    `json:"artifacts" db:"artifacts"`
+	Bytes     int64  `json:"bytes" db:"bytes"`
+}
+
+// SharedContent is a content that is stored once and that several artifacts have.
+type SharedContent struct {
+	Hash      string  `json:"hash" db:"hash"`
+	Backend   Backend `json:"backend" db:"backend"`
+	Size      int64   `json:"size_bytes" db:"size_bytes"`
+	Artifacts int     `json:"artifacts" db:"artifacts"`
+	Name      string  `json:"name" db:"name"` // of the oldest of them
+}
+
+// ArtifactUsage counts the artifacts and their bytes. Those without one are not
+// listed.
+func (db *DB) ArtifactUsage(ctx context.Context) (ArtifactUsage, error) {
+	return read(ctx, db, func(tx *tx) (ArtifactUsage, error) {
+		u := ArtifactUsage{Backends: []BackendUsage{}, Projects: []ProjectUsage{}, Shared: []SharedContent{}}
+		for _, count := range []func(*ArtifactUsage) error{tx.usageOfBackends, tx.usageOfProjects, tx.usageShared} {
+			if err := count(&u); err != nil {
+				return u, err
+			}
+		}
+		err := tx.row(`SELECT count(*), coalesce(sum(received), 0) FROM upload WHERE resource_id IS NULL`).
+			Scan(&u.Uploads, &u.UploadsBytes)
+		return u, err
+	})
+}
+
+func (tx *tx) usageOfBackends(u *ArtifactUsage) error {
+	err := tx.all(&u.Backends, `SELECT
+			backend,
+			count(*) AS contents,
+			sum(size_bytes) AS stored_bytes
+		FROM blob
+		WHERE deleting = 0 AND EXISTS (SELECT 1 FROM resource WHERE resource.blob_id = blob.id)
+		GROUP BY backend ORDER BY backend`)
+	for _, b := range u.Backends {
+		u.Contents += b.Contents
+		u.StoredBytes += b.StoredBytes
+	}
+	return err
+}
+
+func (tx *tx) usageOfProjects(u *ArtifactUsage) error {
+	var experiments []ExperimentUsage
+	err := tx.all(&experiments, `SELECT
+			experiment.id,
+			experiment.project_id,
+			experiment.name,
+			count(*) AS artifacts,
+			sum(blob.size_bytes) AS bytes
+		FROM resource
+		JOIN blob ON blob.id = resource.blob_id AND blob.deleting = 0
+		JOIN experiment ON experiment.id = resource.experiment_id
+		GROUP BY experiment.id ORDER BY bytes DESC, experiment.id`)
+	if err != nil {
+		return err
+	}
+	err = tx.all(&u.Projects, `SELECT
+			project.id,
+			project.name,
+			count(*) AS artifacts,
+			sum(blob.size_bytes) AS bytes
+		FROM resource
+		JOIN blob ON blob.id = resource.blob_id AND blob.deleting = 0
+		JOIN experiment ON experiment.id = resource.experiment_id
+		JOIN project ON project.id = experiment.project_id
+		GROUP BY project.id ORDER BY bytes DESC, project.id`)
+	at := map[string]*ProjectUsage{}
+	for i := range u.Projects {
+		p := &u.Projects[i]
+		at[p.ID] = p
+		u.Artifacts += p.Artifacts
+		u.Bytes += p.Bytes
+	}
+	for _, e := range experiments {
+		at[e.ProjectID].Experiments = append(at[e.ProjectID].Experiments, e)
+	}
+	return err
+}
+
+func (tx *tx) usageShared(u *ArtifactUsage) error {
+	return tx.all(&u.Shared, `SELECT hash, backend, size_bytes, artifacts, name FROM (SELECT
+			blob.hash,
+			blob.backend,
+			blob.size_bytes,
+			count(*) AS artifacts,
+			resource.name,
+			min(resource.num) AS num
+		FROM resource
+		JOIN blob ON blob.id = resource.blob_id AND blob.deleting = 0
+		GROUP BY blob.id
+		HAVING artifacts > 1)
+		ORDER BY (artifacts - 1) * size_bytes DESC, hash LIMIT ?`, MaxShared)
+}

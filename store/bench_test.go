@@ -1,0 +1,125 @@
+package store_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"sync/atomic"
+	"testing"
+
+	"tracker/store"
+)
+
+// benchClients is how many callers wait for answers at once.
+const benchClients = 8
+
+// benchBed counts the commits, and reports how many requests shared one.
+func benchBed(b *testing.B) *bed {
+	var commits, pieces atomic.Int64
+	bed := newBedWith(b, store.Options{OnCommit: func(s store.CommitStats) {
+		commits.Add(1)
+		pieces.Add(int64(s.Pieces))
+	}})
+	commits.Store(0)
+	pieces.Store(0)
+	b.Cleanup(func() { b.ReportMetric(float64(pieces.Load())/float64(commits.Load()), "requests/commit") })
+	return bed
+}
+
+// parallel runs fn in benchClients goroutines, each with its own number.
+func parallel(b *testing.B, fn func(client, i int) error) {
+	b.SetParallelism(max(1, benchClients/runtime.GOMAXPROCS(0)))
+	var clients atomic.Int64
+	b.ResetTimer()
+	b.RunParallel(func(pb *testing.PB) {
+		client := int(clients.Add(1))
+		for i := 0; pb.Next(); i++ {
+			if err := fn(client, i); err != nil {
+				b.Error(err)
+				return
+			}
+		}
+	})
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "requests/s")
+}
+
+// BenchmarkCreateMetric is a run that logs one value at a time, times eight.
+func BenchmarkCreateMetric(b *testing.B) {
+	bed := benchBed(b)
+	var iterations []string
+	for range benchClients + runtime.GOMAXPROCS(0) {
+		iterations = append(iterations, bed.newIteration(b))
+	}
+	parallel(b, func(client, i int) error {
+		_, err := bed.CreateMetric(ctx, store.System, iterations[client%len(iterations)],
+			store.NewMetric{Key: "loss", Value: store.Value(i)})
+		return err
+	})
+}
+
+// BenchmarkCreateMetricBatch20 is a run that logs twenty keys a step, times eight.
+func BenchmarkCreateMetricBatch20(b *testing.B) {
+	bed := benchBed(b)
+	var iterations []string
+	for range benchClients + runtime.GOMAXPROCS(0) {
+		iterations = append(iterations, bed.newIteration(b))
+	}
+	batch := make([]store.NewMetric, 20)
+	for k := range batch {
+		batch[k] = store.NewMetric{Key: fmt.Sprint("metric/", k), Value: store.Value(k)}
+	}
+	parallel(b, func(client, i int) error {
+		_, err := bed.CreateMetricBatch(ctx, store.System, iterations[client%len(iterations)], batch)
+		return err
+	})
+	b.ReportMetric(float64(len(batch)*b.N)/b.Elapsed().Seconds(), "points/s")
+}
+
+// BenchmarkMetricsPage reads pages out of the middle of a long series.
+func BenchmarkMetricsPage(b *testing.B) {
+	bed := newBed(b)
+	all := make([]store.NewMetric, 100_000)
+	for i := range all {
+		all[i] = point("loss", int64(i), float64(i))
+	}
+	wantOK(b, bed.CreateMetrics(ctx, store.System, bed.iteration, all))
+	for _, offset := range []int{0, 10_000, 90_000} {
+		for _, key := range []*string{nil, new("loss")} {
+			name := fmt.Sprintf("all keys, offset %d", offset)
+			if key != nil {
+				name = fmt.Sprintf("one key, offset %d", offset)
+			}
+			b.Run(name, func(b *testing.B) {
+				for b.Loop() {
+					l, err := bed.Metrics(ctx, store.System, bed.iteration,
+						store.MetricQuery{Page: store.Page{Limit: store.DefaultLimit, Offset: offset}, Key: key})
+					if err != nil || len(l.Data) != store.DefaultLimit {
+						b.Fatalf("%d points (%v)", len(l.Data), err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkBareDriver is what the driver does alone: single durable inserts
+// into the same table, one row a commit. It is what the rates above are to be
+// compared with.
+func BenchmarkBareDriver(b *testing.B) {
+	schema := open(b, store.Options{Path: filepath.Join(b.TempDir(), "bare.db")})
+	path := schema.Path()
+	wantOK(b, schema.Close())
+	db := raw(b, path)
+	execSQL(b, db, `PRAGMA journal_mode = WAL`)
+	execSQL(b, db, `PRAGMA synchronous = FULL`)
+	insert := must(db.Prepare(`INSERT INTO metric (series_id, step, seq, value, recorded_at) VALUES (?, ?, ?, ?, ?)`))(b)
+	defer insert.Close()
+	i := 0
+	for b.Loop() {
+		if _, err := insert.Exec(i%benchClients, i/benchClients, i, float64(i), 1795253400000); err != nil {
+			b.Fatal(err)
+		}
+		i++
+	}
+	b.ReportMetric(float64(i)/b.Elapsed().Seconds(), "requests/s")
+}

@@ -1,0 +1,243 @@
+package store_test
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"tracker/store"
+)
+
+// newSeries is a bed with a series of a few points, one of which was moved.
+func newSeries(t testing.TB) *bed {
+	t.Helper()
+	b := newPlainBed(t)
+	for i, v := range []float64{3, 1, math.NaN(), 2, math.Inf(1), 1, 2.5} {
+		b.log(t, "loss", int64(i), v)
+	}
+	moved := b.log(t, "acc", 0, 1)
+	wantOK(t, b.UpdateMetric(ctx, store.System, moved, store.MetricPatch{Step: new(store.Step(5))}))
+	model := newModel(t, b, b.project, "fraud")
+	for range 2 {
+		must(b.CreateModelVersion(ctx, store.System, model, store.NewModelVersion{IterationID: b.iteration}))(t)
+	}
+	wantClean(t, b.DB)
+	return b
+}
+
+// Every kind of damage that can be done with SQL is found, and mended where
+// it can be.
+func TestCheckFindsAndRepairs(t *testing.T) {
+	const wrong = `The statistics of metric "loss"`
+	sound := newSeries(t)
+	wantOK(t, sound.Close())
+	for _, c := range []struct {
+		damage string
+		finds  string
+		mends  bool
+	}{
+		{`INSERT INTO blob_inline (hash, size_bytes, modified_date) VALUES ('x', 1, 0)`, `The inline content x has 0 bytes in its pieces instead of 1.`, false},
+		{`UPDATE series SET count = count + 1 WHERE key = 'loss'`, wrong, true},
+		{`UPDATE series SET finite = finite - 1 WHERE key = 'loss'`, wrong, true},
+		{`UPDATE series SET last = 2.25 WHERE key = 'loss'`, wrong, true},
+		{`UPDATE series SET last = NULL WHERE key = 'loss'`, wrong, true},
+		{`UPDATE series SET last_step = 7 WHERE key = 'loss'`, wrong, true},
+		{`UPDATE series SET last_step = NULL WHERE key = 'loss'`, wrong, true},
+		{`UPDATE series SET last_at = last_at + 1 WHERE key = 'loss'`, wrong, true},
+		{`UPDATE series SET min = 0.5 WHERE key = 'loss'`, wrong, true},
+		{`UPDATE series SET min = NULL, min_step = NULL WHERE key = 'loss'`, wrong, true},
+		{`UPDATE series SET min_step = 5 WHERE key = 'loss'`, wrong, true},
+		{`UPDATE series SET max = 4 WHERE key = 'loss'`, wrong, true},
+		{`UPDATE series SET max_step = 1 WHERE key = 'loss'`, wrong, true},
+		{`UPDATE series SET sum = sum + 0.0001 WHERE key = 'loss'`, wrong, true},
+		{`UPDATE series SET sum = 9e999 WHERE key = 'loss'`, wrong, true},
+		{`DELETE FROM metric WHERE step = 1`, wrong, true},
+		{`UPDATE metric SET value = 1.5 WHERE step = 1`, wrong, true},
+		{`UPDATE metric SET value = NULL WHERE step = 6`, wrong, true},
+		{`INSERT INTO metric VALUES ((SELECT id FROM series WHERE key = 'loss'), 9, 7, 1, 1)`, wrong, true},
+		{`DELETE FROM metric WHERE series_id = (SELECT id FROM series WHERE key = 'loss')`, wrong, true},
+		{`INSERT INTO series (iteration_num, key) SELECT num, 'empty' FROM iteration`, `"empty"`, true},
+		{`INSERT INTO metric VALUES (99, 1, 5, 1, 1), (98, 1, 4, 1, 1)`, "2 points belong to no series", true},
+		{`PRAGMA recursive_triggers = 0; DROP TRIGGER series_deleted; DELETE FROM series WHERE key = 'loss'`, "7 points belong to no series", true},
+		{`INSERT INTO metric_moved VALUES (3, 1, 1, 1, 99)`, "1 moved points", true},
+		{`UPDATE metric_moved SET series_id = 77`, "1 moved points", true},
+		{`DELETE FROM metric WHERE seq = 8; DELETE FROM series WHERE key = 'acc';
+			INSERT INTO metric_moved VALUES (8, 1, 1, 1, 99)`, "1 moved points", true},
+		{`UPDATE counter SET value = 3`, "stands at 3, behind point 8", true},
+		{`UPDATE counter SET value = -1`, "stands at -1, behind point 8", true},
+		{`UPDATE model SET last_version = 1`, `model "fraud" stands at 1, behind version 2`, true},
+		{`INSERT INTO parameter VALUES (99, 'k', 'id', 'v')`, "A row of table parameter points at a row of iteration", false},
+		{`UPDATE experiment SET project_id = 'gone'`, "A row of table experiment points at a row of project", false},
+		{`DELETE FROM iteration`, "A row of table series points at a row of iteration", false},
+		{`UPDATE iteration SET parent_num = 77`, "A row of table iteration points at a row of iteration", false},
+		{`PRAGMA ignore_check_constraints = 1; UPDATE experiment SET status = 'ODD'`, "SQLite: CHECK constraint failed in experiment", false},
+	} {
+		t.Run(c.damage, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "damaged.db")
+			copyFiles(t, sound.Path(), path)
+			db := open(t, store.Options{Path: path})
+			execSQL(t, raw(t, path), c.damage)
+			found := must(db.Check(ctx, false))(t)
+			if !hasProblem(found, c.finds, c.mends, false) {
+				t.Errorf("found %+v, want %q", found, c.finds)
+			}
+			mended := must(db.Check(ctx, true))(t)
+			if !hasProblem(mended, c.finds, c.mends, c.mends) || len(mended) != len(found) {
+				t.Errorf("mended %+v, want %q", mended, c.finds)
+			}
+			left := must(db.Check(ctx, false))(t)
+			if c.mends && len(left) > 0 {
+				t.Errorf("still %+v", left)
+			}
+			if !c.mends && !hasProblem(left, c.finds, false, false) {
+				t.Errorf("left %+v, want %q", left, c.finds)
+			}
+		})
+	}
+}
+
+func hasProblem(all []store.Problem, text string, repairable, repaired bool) bool {
+	for _, p := range all {
+		if strings.Contains(p.Text, text) && p.Repairable == repairable && p.Repaired == repaired {
+			return true
+		}
+	}
+	return false
+}
+
+// What was mended is what it was before.
+func TestRepairedStatistics(t *testing.T) {
+	b := newSeries(t)
+	file := raw(t, b.Path())
+	before := storedStatistics(t, file, b.iteration)
+	execSQL(t, file, `UPDATE series SET count = 0, finite = 0, last = 1, last_step = NULL, last_at = NULL,
+		min = NULL, min_step = NULL, max = 17, max_step = 3, sum = -5`)
+	if n := len(must(b.Check(ctx, true))(t)); n != 2 {
+		t.Errorf("%d problems, want one for each series", n)
+	}
+	after := storedStatistics(t, file, b.iteration)
+	for key, want := range before {
+		if after[key] != want {
+			t.Errorf("%+v, before %+v", after[key], want)
+		}
+	}
+	// The writer goes on from the mended statistics.
+	next := must(b.CreateMetric(ctx, store.System, b.iteration, store.NewMetric{Key: "loss", Value: -1}))(t).ID
+	if m := must(b.Metric(ctx, store.System, next))(t); m.Step != 7 {
+		t.Errorf("the next step is %d, want 7", m.Step)
+	}
+	wantClean(t, b.DB)
+}
+
+// A counter that is behind gives no seq a second time once it is mended.
+func TestRepairedCounter(t *testing.T) {
+	b := newSeries(t)
+	execSQL(t, raw(t, b.Path()), `UPDATE counter SET value = 2`)
+	if problems := must(b.Check(ctx, true))(t); len(problems) != 1 {
+		t.Errorf("%+v", problems)
+	}
+	for range 5 {
+		must(b.CreateMetric(ctx, store.System, b.iteration, store.NewMetric{Key: "loss"}))(t)
+	}
+	wantNoSeqTwice(t, b.DB)
+	wantClean(t, b.DB)
+}
+
+// Check of a database with a damaged page says so, and repairs nothing in it.
+func TestCheckOfADamagedPage(t *testing.T) {
+	for _, table := range []string{"metric", "series", "metric_moved", "iteration_by_name", "user"} {
+		t.Run(table, func(t *testing.T) {
+			path, _ := closedDatabase(t)
+			root := ask[int64](t, raw(t, path), `SELECT rootpage FROM sqlite_schema WHERE name = ?`, table)
+			f := must(os.OpenFile(path, os.O_RDWR, 0))(t)
+			must(f.WriteAt([]byte(strings.Repeat("\xa5", 200)), (root-1)*store.PageSize))(t)
+			wantOK(t, f.Close())
+			db := open(t, store.Options{Path: path})
+			for _, repair := range []bool{false, true} {
+				problems := must(db.Check(ctx, repair))(t)
+				if !hasProblem(problems, "SQLite: ", false, false) && !hasProblem(problems, "The file is damaged: ", false, false) {
+					t.Errorf("%+v", problems)
+				}
+			}
+		})
+	}
+}
+
+// Check raises no false alarm, and repairs nothing, while others write.
+func TestCheckWhileOthersWrite(t *testing.T) {
+	b := newBed(t)
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	for w := range 4 {
+		wg.Go(func() {
+			for i := 0; ; i++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if err := churn(b, w, i); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	for i := range 8 {
+		for _, p := range must(b.Check(ctx, i%2 == 0))(t) {
+			t.Errorf("check: %s", p.Text)
+		}
+	}
+	close(stop)
+	wg.Wait()
+	wantClean(t, b.DB)
+}
+
+// churn does a bit of everything.
+func churn(b *bed, w, i int) error {
+	iteration := b.iteration
+	if i%5 == 4 {
+		c, err := b.CreateIteration(ctx, store.System, b.experiment, store.NewIteration{})
+		if err != nil {
+			return err
+		}
+		iteration = c.ID
+	}
+	ids, err := writeSome(b, iteration, w)
+	if err != nil {
+		return err
+	}
+	patch := store.MetricPatch{Key: new(fmt.Sprint("moved ", i%3)), Value: new(store.Value(i))}
+	if err := b.UpdateMetric(ctx, store.System, ids[0], patch); err != nil {
+		return err
+	}
+	if i%3 == 0 {
+		if err := b.DeleteMetric(ctx, store.System, ids[len(ids)-1]); err != nil {
+			return err
+		}
+	}
+	if iteration != b.iteration {
+		return b.DeleteIteration(ctx, store.System, iteration)
+	}
+	return nil
+}
+
+// Points of many series in more than one of the slices that Check takes.
+func TestCheckOfManySeries(t *testing.T) {
+	b := newBed(t)
+	var all []store.NewMetric
+	for i := range 1100 {
+		all = append(all, point(fmt.Sprint("key ", i), 0, 1))
+	}
+	wantOK(t, b.CreateMetrics(ctx, store.System, b.iteration, all))
+	wantClean(t, b.DB)
+	execSQL(t, raw(t, b.Path()), `UPDATE series SET sum = 2 WHERE key IN ('key 0', 'key 999', 'key 1000', 'key 1099')`)
+	if n := len(must(b.Check(ctx, true))(t)); n != 4 {
+		t.Errorf("%d problems, want 4", n)
+	}
+	wantClean(t, b.DB)
+}

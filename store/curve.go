@@ -1,0 +1,355 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"math"
+	"slices"
+	"sort"
+)
+
+// Axis is what a curve is drawn over.
+type Axis string
+
+// The axes of a curve.
+const (
+	ByStep Axis = "step"
+	ByTime Axis = "time" // recorded_at
+)
+
+// Scale is how an axis is divided.
+type Scale string
+
+// The scales of an axis. Logarithmic buckets grow by the same factor; what is
+// at 1 or below shares the first one.
+const (
+	Linear Scale = "linear"
+	Log    Scale = "log"
+)
+
+const (
+	// DefaultPoints is how many points of a curve are asked for by default.
+	DefaultPoints = 1000
+	// MaxPoints is the most points of one curve; a larger number is taken as this.
+	MaxPoints = 100_000
+	// MaxCurves is the most curves of one answer.
+	MaxCurves = 10_000
+)
+
+// CurveQuery says which part of a curve is wanted, and how fine.
+type CurveQuery struct {
+	Keys   []string // none for all
+	Points int      // at most so many, from 2 to MaxPoints
+	X      Axis
+	Scale  Scale
+	From   *int64 // first step, or Unix millisecond for ByTime; nil for the first there is
+	To     *int64 // last one; nil for the last there is
+}
+
+// Curve is a metric of one iteration in columns, in the order of the axis.
+type Curve struct {
+	IterationID string  `json:"iteration_id"`
+	Key         string  `json:"key"`
+	Count       int     `json:"count"` // points in the range
+	Shown       int     `json:"shown"` // length of the columns
+	Step        []Step  `json:"step"`
+	Value       []Value `json:"value"`
+	RecordedAt  []Time  `json:"recorded_at"`
+	// Min and Max are the smallest and largest finite value of all points of a
+	// bucket, nil where there is none; left out when every point is shown.
+	Min []*Value `json:"min,omitempty"`
+	Max []*Value `json:"max,omitempty"`
+}
+
+// Curves returns the metrics of iterations for charts, in the order of the
+// iterations and then of the keys. A metric that an iteration does not have is
+// left out. Needs read on each.
+func (db *DB) Curves(ctx context.Context, actor Actor, iterationIDs []string, q CurveQuery) ([]Curve, error) {
+	if err := q.check(); err != nil {
+		return nil, err
+	}
+	q.Points = min(q.Points, MaxPoints)
+	return read(ctx, db, func(tx *tx) ([]Curve, error) {
+		curves := []Curve{}
+		for _, id := range iterationIDs {
+			it, err := tx.allowIteration(actor, id, rightRead)
+			if err != nil {
+				return nil, err
+			}
+			all, err := tx.seriesOfIteration(it.num, q.Keys)
+			if err != nil {
+				return nil, err
+			}
+			if len(curves)+len(all) > MaxCurves {
+				return nil, Invalid("keys", "This asks for more than %d curves; name fewer iterations or keys.", MaxCurves)
+			}
+			for _, s := range all {
+				c, err := tx.curve(s, q)
+				if err != nil {
+					return nil, err
+				}
+				c.IterationID, c.Key = id, s.key
+				curves = append(curves, c)
+			}
+		}
+		return curves, nil
+	})
+}
+
+func (q CurveQuery) check() error {
+	if q.Points < 2 {
+		return Invalid("points", "points must be at least 2.")
+	}
+	if q.From != nil && q.To != nil && *q.From > *q.To {
+		return Invalid("from", "from must not be larger than to.")
+	}
+	return firstError(oneOf("x", q.X, ByStep, ByTime), oneOf("scale", q.Scale, Linear, Log))
+}
+
+// curve reads one series, thinned out to as many points as are wanted.
+func (tx *tx) curve(s *series, q CurveQuery) (Curve, error) {
+	if q.X == ByTime {
+		return tx.timeCurve(s, q)
+	}
+	from, to := q.bounds()
+	c := Curve{Step: []Step{}, Value: []Value{}, RecordedAt: []Time{}}
+	recent, err := tx.recent(s.ID, s.moved)
+	if err != nil {
+		return c, err
+	}
+	recent = within(inOrder(recent), Step(from), Step(to))
+	first, last, err := tx.ends(s, from, to, recent)
+	if err != nil || first == nil {
+		return c, err
+	}
+	if int(s.Count) > q.Points {
+		bins := newBins(int64(first.step), int64(last.step), q.Points-1, q.Scale)
+		cells := make([]cell, bins.n)
+		for _, r := range bins.runs() {
+			err := tx.eachCell(s, r, func(o cell) {
+				c.Count += int(o.count)
+				cells[bins.of(int64(o.last.step))].merge(o)
+			})
+			if err != nil {
+				return c, err
+			}
+		}
+		for _, p := range recent {
+			c.Count++
+			cells[bins.of(int64(p.step))].add(p)
+		}
+		if c.Count > q.Points {
+			c.showCells(*first, cells)
+			return c, nil
+		}
+	}
+	points, err := tx.points(s.ID, `step`, from, to)
+	if err != nil {
+		return c, err
+	}
+	c.showAll(inOrder(append(points, recent...)))
+	return c, nil
+}
+
+// bounds returns the range that is asked for, the ends included.
+func (q CurveQuery) bounds() (from, to int64) {
+	from, to = math.MinInt64, math.MaxInt64
+	if q.From != nil {
+		from = *q.From
+	}
+	if q.To != nil {
+		to = *q.To
+	}
+	return from, to
+}
+
+// within cuts points, which are in order, to the steps of a range.
+func within(points []point, from, to Step) []point {
+	first := sort.Search(len(points), func(i int) bool { return points[i].step >= from })
+	end := sort.Search(len(points), func(i int) bool { return points[i].step > to })
+	return points[first:end]
+}
+
+// ends returns the first and the last point in a range, recent ones among
+// them; nil when there is none.
+func (tx *tx) ends(s *series, from, to int64, recent []point) (first, last *point, err error) {
+	if len(recent) > 0 {
+		first, last = &recent[0], &recent[len(recent)-1]
+	}
+	const columns = `SELECT step, seq, value, recorded_at FROM metric WHERE series_id = ? AND step BETWEEN ? AND ? ORDER BY `
+	var p, o point
+	err = tx.row(columns+`step, seq LIMIT 1`, s.ID, from, to).Scan(&p.step, &p.seq, &p.value, &p.at)
+	if errors.Is(err, sql.ErrNoRows) {
+		return first, last, nil
+	}
+	if err == nil {
+		err = tx.row(columns+`step DESC, seq DESC LIMIT 1`, s.ID, from, to).Scan(&o.step, &o.seq, &o.value, &o.at)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if first == nil || byStep(p, *first) < 0 {
+		first = &p
+	}
+	if last == nil || byStep(*last, o) < 0 {
+		last = &o
+	}
+	return first, last, nil
+}
+
+// points reads the points of table metric that have column in a range, in
+// order.
+func (tx *tx) points(seriesID int64, column string, from, to int64) ([]point, error) {
+	var all []point
+	err := tx.eachPoint(seriesID, column, from, to, func(p point) { all = append(all, p) })
+	return all, err
+}
+
+func (tx *tx) eachPoint(seriesID int64, column string, from, to int64, fn func(point)) error {
+	rows, err := tx.rows(`SELECT step, seq, value, recorded_at FROM metric
+		WHERE series_id = ? AND `+column+` BETWEEN ? AND ? ORDER BY step, seq`, seriesID, from, to)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var p point
+		if err := rows.Scan(&p.step, &p.seq, &p.value, &p.at); err != nil {
+			return err
+		}
+		fn(p)
+	}
+	return rows.Err()
+}
+
+// timeCurve is curve over the time of recording, by which nothing is rolled up.
+func (tx *tx) timeCurve(s *series, q CurveQuery) (Curve, error) {
+	from, to := q.bounds()
+	c := Curve{Step: []Step{}, Value: []Value{}, RecordedAt: []Time{}}
+	points, err := tx.points(s.ID, `recorded_at`, from, to)
+	if err != nil {
+		return c, err
+	}
+	recent, err := tx.recent(s.ID, s.moved)
+	if err != nil {
+		return c, err
+	}
+	for _, p := range recent {
+		if int64(p.at) >= from && int64(p.at) <= to {
+			points = append(points, p)
+		}
+	}
+	slices.SortFunc(points, func(a, b point) int { return cmp.Or(cmp.Compare(a.at, b.at), byStep(a, b)) })
+	if c.Count = len(points); c.Count <= q.Points {
+		c.showAll(points)
+		return c, nil
+	}
+	bins := newBins(int64(points[0].at), int64(points[len(points)-1].at), q.Points-1, q.Scale)
+	cells := make([]cell, bins.n)
+	for _, p := range points {
+		one := &cells[bins.of(int64(p.at))]
+		one.add(p)
+		one.last = p
+	}
+	c.showCells(points[0], cells)
+	return c, nil
+}
+
+func (c *Curve) showAll(points []point) {
+	for _, p := range points {
+		c.show(p)
+	}
+	c.Count = len(points)
+}
+
+func (c *Curve) show(p point) {
+	c.Step = append(c.Step, p.step)
+	c.Value = append(c.Value, p.value)
+	c.RecordedAt = append(c.RecordedAt, p.at)
+	c.Shown++
+}
+
+// showCells shows the last point of each cell with the minimum and maximum of
+// all of its points, and before them the first point of the range.
+func (c *Curve) showCells(first point, cells []cell) {
+	var head cell
+	head.add(first)
+	c.showCell(head)
+	for _, o := range cells {
+		if o.count > 0 && !(o.count == 1 && o.last.seq == first.seq) {
+			c.showCell(o)
+		}
+	}
+}
+
+func (c *Curve) showCell(o cell) {
+	c.show(o.last)
+	if !o.finite {
+		c.Min, c.Max = append(c.Min, nil), append(c.Max, nil)
+		return
+	}
+	c.Min, c.Max = append(c.Min, &o.low), append(c.Max, &o.high)
+}
+
+// eachCell calls fn with cells that together have all points of table metric
+// in a range of steps, none of which crosses a multiple of 2^align. They come
+// from the widest rollups that will do and, at the ends and behind the last
+// rollup, from finer ones and from single points.
+func (tx *tx) eachCell(s *series, r binRun, fn func(cell)) error {
+	level := 0
+	if s.roll.to != nil && r.align >= s.roll.shift {
+		level = 1 + (r.align-s.roll.shift)/rowShift
+	}
+	return tx.eachCellOf(s, level, r.from, r.to, fn)
+}
+
+func (tx *tx) eachCellOf(s *series, level int, from, to int64, fn func(cell)) error {
+	if from > to {
+		return nil
+	}
+	if level == 0 {
+		single := 0
+		err := tx.eachPoint(s.ID, `step`, from, to, func(p point) {
+			var c cell
+			c.add(p)
+			fn(c)
+			single++
+		})
+		if single > maxRoll {
+			tx.db.rollLater(s.ID)
+		}
+		return err
+	}
+	shift := s.roll.cellShift(level)
+	if shift+rowShift >= 63 {
+		return tx.eachCellOf(s, level-1, from, to, fn)
+	}
+	// The cells from a to b lie in the range, and in rows that are written.
+	a, b := (from-1)>>shift+1, to>>shift
+	if to&(1<<shift-1) != 1<<shift-1 {
+		b--
+	}
+	if from == math.MinInt64 {
+		a = from >> shift
+	}
+	b = min(b, int64(*s.roll.to)>>(shift+rowShift)<<rowShift-1)
+	if a > b {
+		return tx.eachCellOf(s, level-1, from, to, fn)
+	}
+	if err := tx.eachCellOf(s, level-1, from, a<<shift-1, fn); err != nil {
+		return err
+	}
+	err := tx.eachRow(s, level, a>>rowShift, b>>rowShift, func(block int64, cells *[rowCells]cell) {
+		for i, c := range cells {
+			if at := block<<rowShift + int64(i); c.count > 0 && at >= a && at <= b {
+				fn(c)
+			}
+		}
+	})
+	if err != nil || (b+1)<<shift-1 == to {
+		return err
+	}
+	return tx.eachCellOf(s, level-1, (b+1)<<shift, to, fn)
+}

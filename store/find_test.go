@@ -1,0 +1,58 @@
+package store_test
+
+import (
+	"strings"
+	"testing"
+
+	"tracker/store"
+)
+
+func TestFind(t *testing.T) {
+	b := newBed(t)
+	user := must(b.CreateUser(ctx, store.System, store.NewUser{Username: "bob", Password: "long enough"}))(t).ID
+	bob := store.Actor{UserID: user}
+	must(b.CreateIteration(ctx, store.System, b.experiment, store.NewIteration{Name: new("an EXPERIMENT of one")}))(t)
+	names := func(actor store.Actor, part string, limit int) string {
+		t.Helper()
+		var all []string
+		for _, f := range must(b.Find(ctx, actor, part, limit))(t) {
+			all = append(all, f.Kind+" "+f.Name+" in "+f.In)
+		}
+		return strings.Join(all, "; ")
+	}
+	const want = "experiment experiment in project; iteration an EXPERIMENT of one in experiment"
+	if got := names(store.System, "Experiment", 10); got != want {
+		t.Errorf("found %q, want %q", got, want)
+	}
+	if got := names(store.System, "", 1); got != "project project in " {
+		t.Errorf("the first is %q", got)
+	}
+	if got := names(bob, "", 10); got != "" {
+		t.Errorf("bob found %q", got)
+	}
+	must(b.CreateUserPermission(ctx, store.System, user, b.project, store.PermissionPatch{}))(t)
+	if got := names(bob, "Experiment", 10); got != want {
+		t.Errorf("bob found %q, want %q", got, want)
+	}
+}
+
+func TestRights(t *testing.T) {
+	b := newBed(t)
+	user := must(b.CreateUser(ctx, store.System, store.NewUser{Username: "bob", Password: "long enough"}))(t).ID
+	bob := store.Actor{UserID: user}
+	if _, err := b.Rights(ctx, bob, b.project); store.AsError(err).Code != store.CodeProjectPermissionRequired {
+		t.Errorf("without reading: %v", err)
+	}
+	must(b.CreateUserPermission(ctx, store.System, user, b.project, store.PermissionPatch{Update: new(true)}))(t)
+	r := must(b.Rights(ctx, bob, b.project))(t)
+	if !r.Read || !r.Update || r.Create || r.Delete {
+		t.Errorf("bob has %+v", r)
+	}
+	r = must(b.Rights(ctx, store.System, b.project))(t)
+	if !r.Read || !r.Update || !r.Create || !r.Delete {
+		t.Errorf("the system has %+v", r)
+	}
+	if _, err := b.Rights(ctx, bob, "none"); store.AsError(err).Code != store.CodeNotFound {
+		t.Errorf("no project: %v", err)
+	}
+}

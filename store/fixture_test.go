@@ -1,0 +1,195 @@
+package store_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"math"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"tracker/store"
+)
+
+var ctx = context.Background()
+
+// clock stands still until the test moves it.
+type clock struct{ ms atomic.Int64 }
+
+func newClock() *clock {
+	c := &clock{}
+	c.ms.Store(time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC).UnixMilli())
+	return c
+}
+
+func (c *clock) Now() time.Time      { return time.UnixMilli(c.ms.Load()) }
+func (c *clock) Add(d time.Duration) { c.ms.Add(d.Milliseconds()) }
+func (c *clock) Time() store.Time    { return store.Time(c.ms.Load()) }
+
+// bed is an open database with a project, an experiment and an iteration.
+type bed struct {
+	*store.DB
+	clock      *clock
+	project    string
+	experiment string
+	iteration  string
+}
+
+func newBed(t testing.TB) *bed {
+	t.Helper()
+	return newBedWith(t, store.Options{Exclusive: true})
+}
+
+// newPlainBed is newBed as a command line has it: without the lock, so that
+// points go to table metric at once, with the statistics of their series.
+func newPlainBed(t testing.TB) *bed {
+	t.Helper()
+	return newBedWith(t, store.Options{})
+}
+
+// newBedWith is newBed with options, of which those that are zero get the
+// values that suit a test.
+func newBedWith(t testing.TB, o store.Options) *bed {
+	t.Helper()
+	b := &bed{clock: newClock()}
+	if o.Now == nil {
+		o.Now = b.clock.Now
+	}
+	b.DB = open(t, o)
+	b.project = must(b.CreateProject(ctx, store.System, store.NewProject{Name: "project"}))(t).ID
+	b.experiment = must(b.CreateExperiment(ctx, store.System, b.project, store.NewExperiment{Name: "experiment"}))(t).ID
+	b.iteration = b.newIteration(t)
+	return b
+}
+
+func (b *bed) newIteration(t testing.TB) string {
+	t.Helper()
+	return must(b.CreateIteration(ctx, store.System, b.experiment, store.NewIteration{}))(t).ID
+}
+
+// log writes a point and returns its id.
+func (b *bed) log(t testing.TB, key string, step int64, value float64) string {
+	t.Helper()
+	return must(b.CreateMetric(ctx, store.System, b.iteration, point(key, step, value)))(t).ID
+}
+
+func point(key string, step int64, value float64) store.NewMetric {
+	return store.NewMetric{Key: key, Step: new(store.Step(step)), Value: store.Value(value)}
+}
+
+// points returns all points of an iteration in the order of its listing.
+func points(t testing.TB, db *store.DB, iteration string, key *string) []store.Metric {
+	t.Helper()
+	var all []store.Metric
+	for {
+		l := must(db.Metrics(ctx, store.System, iteration, store.MetricQuery{
+			Page: store.Page{Limit: store.MaxLimit, Offset: len(all)}, Key: key}))(t)
+		all = append(all, l.Data...)
+		if len(l.Data) == 0 || len(all) >= l.Total {
+			if len(all) != l.Total {
+				t.Errorf("the listing has %d points and says %d", len(all), l.Total)
+			}
+			return all
+		}
+	}
+}
+
+// open opens a database, by default a new one, until the end of the test.
+func open(t testing.TB, o store.Options) *store.DB {
+	t.Helper()
+	if o.Path == "" {
+		o.Path = filepath.Join(t.TempDir(), "tracker.db")
+	}
+	if o.BcryptCost == 0 {
+		o.BcryptCost = 4
+	}
+	db, err := store.Open(ctx, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Errorf("closing the database: %v", err)
+		}
+	})
+	return db
+}
+
+// raw opens a file as another program would, without foreign keys.
+func raw(t testing.TB, path string) *sql.DB {
+	t.Helper()
+	db := must(sql.Open("sqlite", store.DSN(path)))(t)
+	db.SetMaxOpenConns(1)
+	if _, err := db.Exec(`PRAGMA foreign_keys = 0`); err != nil {
+		db.Close()
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+func execSQL(t testing.TB, db *sql.DB, query string, args ...any) {
+	t.Helper()
+	if _, err := db.Exec(query, args...); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+}
+
+// ask returns the one value that a query gives.
+func ask[T any](t testing.TB, db *sql.DB, query string, args ...any) (v T) {
+	t.Helper()
+	if err := db.QueryRow(query, args...).Scan(&v); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return v
+}
+
+// must returns a value, or ends the test: must(f())(t).
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+func wantOK(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantCode(t testing.TB, err error, code store.Code) {
+	t.Helper()
+	if err == nil {
+		t.Fatalf("no error, want %s", code)
+	}
+	if e := store.AsError(err); e.Code != code {
+		t.Fatalf("%s (%v), want %s", e.Code, err, code)
+	}
+}
+
+// wantClean fails unless Check finds nothing.
+func wantClean(t testing.TB, db *store.DB) {
+	t.Helper()
+	for _, p := range must(db.Check(ctx, false))(t) {
+		t.Errorf("check: %s", p.Text)
+	}
+}
+
+func codeOf(err error) store.Code {
+	if err == nil {
+		return ""
+	}
+	return store.AsError(err).Code
+}
+
+// sameFloat compares two doubles; NaN equals NaN, and the zeros are one.
+func sameFloat(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
+
+var errTest = errors.New("a failure of the test's own")

@@ -1,0 +1,127 @@
+package store_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"tracker/store"
+)
+
+// leaveRoom lets the database grow by this many pages and no more.
+func leaveRoom(t testing.TB, db *store.DB, pages int64) {
+	t.Helper()
+	now := must(db.WriterPragma("page_count"))(t)
+	want := now + pages
+	if got := must(db.WriterPragma(fmt.Sprint("max_page_count = ", want)))(t); got != want {
+		t.Fatalf("at most %d pages, want %d", got, want)
+	}
+}
+
+func TestFullDisk(t *testing.T) {
+	b := newBed(t)
+	first := b.log(t, "loss", 0, 1)
+	leaveRoom(t, b.DB, 0)
+
+	// Sooner or later each kind of write needs a new page.
+	value := store.Text(strings.Repeat("x", 10_000))
+	acknowledged := map[string]bool{first: true}
+	full := 0
+	for i := range 2000 {
+		c, err := b.CreateMetric(ctx, store.System, b.iteration, point("loss", int64(i), 1))
+		if err != nil {
+			wantCode(t, err, store.CodeStorageFull)
+			if full++; full == 3 {
+				break
+			}
+			continue
+		}
+		acknowledged[c.ID] = true
+	}
+	if full == 0 {
+		t.Fatal("the disk never was full")
+	}
+	_, err := b.CreateParameter(ctx, store.System, b.iteration, "long", value)
+	wantCode(t, err, store.CodeStorageFull)
+	_, err = b.CreateProject(ctx, store.System, store.NewProject{Name: "other", Description: string(value)})
+	wantCode(t, err, store.CodeStorageFull)
+
+	wantOK(t, b.Ping(ctx))
+	if stored := points(t, b.DB, b.iteration, nil); len(stored) != len(acknowledged) {
+		t.Errorf("%d points acknowledged, %d stored", len(acknowledged), len(stored))
+	}
+	wantClean(t, b.DB)
+
+	leaveRoom(t, b.DB, 100)
+	must(b.CreateParameter(ctx, store.System, b.iteration, "long", value))(t)
+	acknowledged[b.log(t, "loss", 5000, 1)] = true
+	stored := points(t, b.DB, b.iteration, nil)
+	for _, m := range stored {
+		if !acknowledged[m.ID] {
+			t.Errorf("point %s at step %d was refused and is stored", m.ID, m.Step)
+		}
+	}
+	if len(stored) != len(acknowledged) {
+		t.Errorf("%d points acknowledged, %d stored", len(acknowledged), len(stored))
+	}
+	wantClean(t, b.DB)
+}
+
+// A write that finds no room takes the whole transaction with it. The others
+// in it are small enough and must not notice.
+func TestFullDiskForOneOfMany(t *testing.T) {
+	var c commits
+	b := newBedWith(t, store.Options{OnCommit: c.add})
+	b.log(t, "loss", 0, 0)
+	leaveRoom(t, b.DB, 4)
+	release := hold(t, b.DB)
+	c.take()
+	var big, small []func() error
+	for i := range 30 {
+		if i%10 == 5 {
+			big = append(big, queue(b.DB, func() error {
+				return b.UpdateIteration(ctx, store.System, b.iteration, store.IterationPatch{Notes: new(strings.Repeat("x", 100_000))})
+			}))
+			continue
+		}
+		small = append(small, queue(b.DB, func() error {
+			_, err := b.CreateMetric(ctx, store.System, b.iteration, store.NewMetric{Key: "loss"})
+			return err
+		}))
+	}
+	release()
+	for _, wait := range big {
+		wantCode(t, wait(), store.CodeStorageFull)
+	}
+	for _, wait := range small {
+		wantOK(t, wait())
+	}
+	together, alone := 0, 0
+	for _, s := range c.take() {
+		switch {
+		case s.Err == nil:
+		case s.Pieces > 1:
+			together++
+		default:
+			alone++
+		}
+	}
+	if together == 0 || alone < len(big) {
+		t.Errorf("%d transactions failed as a whole, %d with one write in them", together, alone)
+	}
+	for i, m := range points(t, b.DB, b.iteration, nil) {
+		if int(m.Step) != i {
+			t.Errorf("point %d is at step %d", i, m.Step)
+		}
+	}
+	l := must(b.Parameters(ctx, store.System, b.iteration, store.FirstPage))(t)
+	if l.Total != 0 {
+		t.Errorf("%d parameters that were refused are stored", l.Total)
+	}
+	wantClean(t, b.DB)
+
+	leaveRoom(t, b.DB, 200)
+	must(b.CreateParameter(ctx, store.System, b.iteration, "5", store.Text(strings.Repeat("x", 100_000))))(t)
+	b.log(t, "loss", 100, 0)
+	wantClean(t, b.DB)
+}

@@ -1,0 +1,209 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tracker/store"
+)
+
+func withKey(key, body string) context.Context {
+	return store.WithIdempotencyKey(ctx, store.IdempotencyKey{Path: "/path", Key: key, BodyHash: hash(body)})
+}
+
+// Every create gives its first answer again, and does nothing twice.
+func TestRepeatedCreates(t *testing.T) {
+	b := newPlainBed(t)
+	user := must(b.CreateUser(ctx, store.System, store.NewUser{Username: "ada", Password: "correct horse"}))(t).ID
+	file := raw(t, b.Path())
+	for name, create := range map[string]func(context.Context) (any, error){
+		"user": func(ctx context.Context) (any, error) {
+			return b.CreateUser(ctx, store.System, store.NewUser{Username: "bob", Password: "correct horse"})
+		},
+		"project": func(ctx context.Context) (any, error) {
+			return b.CreateProject(ctx, store.System, store.NewProject{Name: "again"})
+		},
+		"user_permission": func(ctx context.Context) (any, error) {
+			return b.CreateUserPermission(ctx, store.System, user, b.project, store.PermissionPatch{})
+		},
+		"experiment": func(ctx context.Context) (any, error) {
+			return b.CreateExperiment(ctx, store.System, b.project, store.NewExperiment{Name: "again"})
+		},
+		"iteration": func(ctx context.Context) (any, error) {
+			return b.CreateIteration(ctx, store.System, b.experiment, store.NewIteration{})
+		},
+		"tag": func(ctx context.Context) (any, error) {
+			return b.CreateTag(ctx, store.System, store.ProjectTag, b.project, "tag")
+		},
+		"parameter": func(ctx context.Context) (any, error) {
+			return b.CreateParameter(ctx, store.System, b.iteration, "lr", "1")
+		},
+		"snapshot": func(ctx context.Context) (any, error) {
+			return b.CreateSnapshot(ctx, store.System, b.iteration, store.NewSnapshot{GitSHA: "abc"})
+		},
+		"metric": func(ctx context.Context) (any, error) {
+			return b.CreateMetric(ctx, store.System, b.iteration, store.NewMetric{Key: "loss"})
+		},
+		"metric ": func(ctx context.Context) (any, error) { // a batch that stops
+			return b.CreateMetricBatch(ctx, store.System, b.iteration, []store.NewMetric{{Key: "a"}, {Key: "b"}, {Key: ""}, {Key: "c"}})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			count := func() int { return ask[int](t, file, `SELECT count(*) FROM `+name) }
+			first := must(create(withKey("key of "+name, "body")))(t)
+			before := count()
+			for range 3 {
+				if again := must(create(withKey("key of "+name, "body")))(t); !reflect.DeepEqual(again, first) {
+					t.Errorf("the answer was %+v and is %+v", first, again)
+				}
+			}
+			_, err := create(withKey("key of "+name, "another body"))
+			wantCode(t, err, store.CodeInvalidPayload)
+			if n := count(); n != before || n == 0 {
+				t.Errorf("%d rows, before %d", n, before)
+			}
+		})
+	}
+	wantClean(t, b.DB)
+}
+
+// A key belongs to a user and a path.
+func TestKeysOfOthers(t *testing.T) {
+	b := newBed(t)
+	log := func(actor store.Actor, path string) string {
+		k := store.IdempotencyKey{Path: path, Key: "key", BodyHash: hash(path)}
+		return must(b.CreateProject(store.WithIdempotencyKey(ctx, k), actor, store.NewProject{Name: "p"}))(t).ID
+	}
+	var actors []store.Actor
+	for _, name := range []string{"ada", "bob"} {
+		id := must(b.CreateUser(ctx, store.System, store.NewUser{Username: name, Password: "correct horse"}))(t).ID
+		actors = append(actors, store.Actor{UserID: id})
+	}
+	all := map[string]bool{}
+	for _, actor := range append(actors, store.System) {
+		for _, path := range []string{"/a", "/b"} {
+			id := log(actor, path)
+			if all[id] {
+				t.Errorf("%+v got the answer of another one", actor)
+			}
+			all[id] = true
+			if again := log(actor, path); again != id {
+				t.Errorf("another answer for the same key: %s and %s", id, again)
+			}
+		}
+	}
+}
+
+func TestKeysAreForgottenAfterADay(t *testing.T) {
+	b := newBed(t)
+	log := func(key string) string {
+		return must(b.CreateMetric(withKey(key, "body"), store.System, b.iteration, store.NewMetric{Key: "loss"}))(t).ID
+	}
+	file := raw(t, b.Path())
+	keys := func() string {
+		return ask[string](t, file, `SELECT coalesce(group_concat(key, ' '), '') FROM (SELECT key FROM idempotency ORDER BY key)`)
+	}
+	first := log("a")
+	b.clock.Add(12 * time.Hour)
+	second := log("b")
+	b.clock.Add(12*time.Hour - time.Millisecond)
+	if log("a") != first {
+		t.Error("forgotten before the day was over")
+	}
+	b.clock.Add(time.Millisecond)
+	if log("a") == first {
+		t.Error("not forgotten after a day")
+	}
+	if log("b") != second {
+		t.Error("the younger one was forgotten, too")
+	}
+	b.clock.Add(24 * time.Hour)
+	log("c")
+	if got := keys(); got != "c" {
+		t.Errorf("the keys %q are kept, want c", got)
+	}
+}
+
+// The answer and what was written are in one transaction: without the one
+// there is not the other.
+func TestAnswerAndWriteAreOne(t *testing.T) {
+	b := newBed(t)
+	file := raw(t, b.Path())
+	execSQL(t, file, `CREATE TRIGGER no BEFORE INSERT ON idempotency WHEN NEW.key LIKE 'fail%'
+		BEGIN SELECT RAISE(FAIL, 'no answers'); END`)
+	var waits []func() error
+	release := hold(t, b.DB)
+	for i := range 20 {
+		key := fmt.Sprint("key ", i)
+		if i%4 == 1 {
+			key = fmt.Sprint("fail ", i)
+		}
+		waits = append(waits, queue(b.DB, func() error {
+			_, err := b.CreateMetric(withKey(key, "body"), store.System, b.iteration, store.NewMetric{Key: "loss", Value: store.Value(i)})
+			return err
+		}), queue(b.DB, func() error {
+			_, err := b.CreateTag(withKey(key+" tag", "body"), store.System, store.ProjectTag, b.project, key)
+			return err
+		}))
+	}
+	release()
+	failed := 0
+	for _, wait := range waits {
+		if wait() != nil {
+			failed++
+		}
+	}
+	if failed != 10 {
+		t.Errorf("%d writes failed, want 10", failed)
+	}
+	stored := points(t, b.DB, b.iteration, nil)
+	for i, m := range stored {
+		if int(m.Value)%4 == 1 || int(m.Step) != i {
+			t.Errorf("point %d is %+v", i, m)
+		}
+	}
+	tags := must(b.Tags(ctx, store.System, store.ProjectTag, b.project, store.FirstPage))(t)
+	if len(stored) != 15 || tags.Total != 15 {
+		t.Errorf("%d points and %d tags, want 15", len(stored), tags.Total)
+	}
+	if slices.ContainsFunc(tags.Data, func(tag store.Tag) bool { return strings.HasPrefix(tag.Value, "fail") }) {
+		t.Errorf("tags %+v", tags.Data)
+	}
+	if n := ask[int](t, file, `SELECT count(*) FROM idempotency`); n != 30 {
+		t.Errorf("%d answers, want 30", n)
+	}
+	// Without the cause of the failure the same key is carried out.
+	execSQL(t, file, `DROP TRIGGER no`)
+	must(b.CreateMetric(withKey("fail 1", "body"), store.System, b.iteration, store.NewMetric{Key: "loss"}))(t)
+	wantClean(t, b.DB)
+}
+
+// A refused request leaves no answer, so that it can be repeated when what
+// was wrong is right.
+func TestRefusedRequestsAreNotKept(t *testing.T) {
+	b := newBed(t)
+	end := func(s store.IterationStatus) {
+		wantOK(t, b.UpdateIteration(ctx, store.System, b.iteration, store.IterationPatch{Status: &s}))
+	}
+	log := func() error {
+		_, err := b.CreateMetric(withKey("key", "body"), store.System, b.iteration, store.NewMetric{Key: "loss"})
+		return err
+	}
+	end(store.Failed)
+	wantCode(t, log(), store.CodeIterationEnded)
+	end(store.Running)
+	wantOK(t, log())
+	end(store.Failed)
+	wantOK(t, log()) // the first answer, although now it would be refused
+	if n := len(points(t, b.DB, b.iteration, nil)); n != 1 {
+		t.Errorf("%d points, want 1", n)
+	}
+	wantOK(t, b.DeleteIteration(ctx, store.System, b.iteration))
+	wantOK(t, log())
+	wantClean(t, b.DB)
+}

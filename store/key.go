@@ -1,0 +1,92 @@
+package store
+
+import "context"
+
+// KeyKind tells what a name is the name of.
+type KeyKind string
+
+// The kinds of name that iterations have.
+const (
+	MetricKey KeyKind = "metric"
+	ParamKey  KeyKind = "param"
+)
+
+// Key is the name of a parameter or metric in an experiment.
+type Key struct {
+	Kind       KeyKind `json:"kind" db:"kind"`
+	Key        string  `json:"key" db:"key"`
+	Iterations int     `json:"iterations" db:"iterations"` // that have it
+}
+
+// KeyQuery narrows a listing.
+type KeyQuery struct {
+	Page
+	Part string   // a part of the name, in any case; "" for all
+	Kind *KeyKind // nil for both
+}
+
+// Keys lists the names of the metrics of an experiment, then those of its
+// parameters, each in alphabetical order. Needs read.
+func (db *DB) Keys(ctx context.Context, actor Actor, experimentID string, q KeyQuery) (List[Key], error) {
+	if q.Kind != nil {
+		if err := oneOf("kind", *q.Kind, MetricKey, ParamKey); err != nil {
+			return List[Key]{}, err
+		}
+	}
+	if err := checkShort("q", q.Part); err != nil {
+		return List[Key]{}, err
+	}
+	return read(ctx, db, func(tx *tx) (List[Key], error) {
+		if _, err := tx.allowExperiment(actor, experimentID, rightRead); err != nil {
+			return List[Key]{}, err
+		}
+		var from query
+		from.add(`FROM experiment_key WHERE experiment_id = ?`, experimentID)
+		if q.Kind != nil {
+			from.add(` AND kind = ?`, *q.Kind)
+		}
+		if q.Part != "" {
+			from.add(` AND `)
+			from.addContains(`key`, q.Part)
+		}
+		return list[Key](tx, q.Page, `kind, key, iterations`, from.String(), `kind, key`, from.args...)
+	})
+}
+
+// wrongKeys compares how many iterations each name is said to have with how
+// many it has.
+func (t *tx) wrongKeys() ([]Problem, error) {
+	// An iteration whose experiment is gone is another problem, which no count
+	// can mend.
+	const counted = `
+		SELECT experiment.id AS experiment_id, 'metric' AS kind, key, count(*) AS iterations
+		FROM series
+		JOIN iteration ON iteration.num = series.iteration_num
+		JOIN experiment ON experiment.id = iteration.experiment_id
+		GROUP BY 1, 3
+		UNION ALL
+		SELECT experiment.id, 'param', key, count(*)
+		FROM parameter
+		JOIN iteration ON iteration.num = parameter.iteration_num
+		JOIN experiment ON experiment.id = iteration.experiment_id
+		GROUP BY 1, 3`
+	var n int64
+	err := t.row(`SELECT count(*) FROM (
+			SELECT experiment_id, kind, key, iterations FROM (` + counted + `
+				UNION ALL SELECT experiment_id, kind, key, iterations FROM experiment_key)
+			GROUP BY 1, 2, 3, 4 HAVING count(*) <> 2)`).Scan(&n)
+	if err != nil || n == 0 {
+		return nil, err
+	}
+	return []Problem{{
+		Text:       "The counts of parameter and metric names do not fit the iterations that have them.",
+		Repairable: true,
+		repair: func(tx *tx) error {
+			if _, err := tx.exec(`DELETE FROM experiment_key`); err != nil {
+				return err
+			}
+			_, err := tx.exec(`INSERT INTO experiment_key (experiment_id, kind, key, iterations) ` + counted)
+			return err
+		},
+	}}, nil
+}

@@ -1,0 +1,203 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func keysOf(t testing.TB, db *DB, experimentID string, q KeyQuery) string {
+	t.Helper()
+	if q.Page == (Page{}) {
+		q.Page = Page{Limit: MaxLimit}
+	}
+	l, err := db.Keys(context.Background(), System, experimentID, q)
+	if err != nil {
+		t.Fatalf("%+v: %v", q, err)
+	}
+	var all []string
+	for _, k := range l.Data {
+		all = append(all, fmt.Sprintf("%s.%s:%d", k.Kind, k.Key, k.Iterations))
+	}
+	return strings.Join(all, " ")
+}
+
+func TestKeysAreSearchedAndPaged(t *testing.T) {
+	db := openForTest(t)
+	e := newExperiment(t, db)
+	runWith(t, db, e, "a", map[string]string{"lr": "1", "Größe": "2", "100%": "x"}, map[string][]float64{"loss": {1, 2}, "val/loss": {1}})
+	runWith(t, db, e, "b", map[string]string{"lr": "2"}, map[string][]float64{"loss": {1}, "a_b": {1}, "lr": {1}})
+	runWith(t, db, newExperiment(t, db), "c", map[string]string{"lr": "2"}, map[string][]float64{"elsewhere": {1}})
+	for _, c := range []struct {
+		q    KeyQuery
+		want string
+	}{
+		{KeyQuery{}, "metric.a_b:1 metric.loss:2 metric.lr:1 metric.val/loss:1 param.100%:1 param.Größe:1 param.lr:2"},
+		{KeyQuery{Kind: new(ParamKey)}, "param.100%:1 param.Größe:1 param.lr:2"},
+		{KeyQuery{Kind: new(MetricKey)}, "metric.a_b:1 metric.loss:2 metric.lr:1 metric.val/loss:1"},
+		{KeyQuery{Part: "LOSS"}, "metric.loss:2 metric.val/loss:1"},
+		{KeyQuery{Part: "lr"}, "metric.lr:1 param.lr:2"},
+		{KeyQuery{Part: "lr", Kind: new(MetricKey)}, "metric.lr:1"},
+		{KeyQuery{Part: "ÖSSE"}, ""},
+		{KeyQuery{Part: "gRÖSS"}, ""},
+		{KeyQuery{Part: "GRÖß"}, "param.Größe:1"},
+		{KeyQuery{Part: "%"}, "param.100%:1"},
+		{KeyQuery{Part: "_"}, "metric.a_b:1"},
+		{KeyQuery{Part: "*"}, ""},
+		{KeyQuery{Page: Page{Limit: 2}}, "metric.a_b:1 metric.loss:2"},
+		{KeyQuery{Page: Page{Limit: 2, Offset: 3}}, "metric.val/loss:1 param.100%:1"},
+		{KeyQuery{Page: Page{Limit: 2, Offset: 9}}, ""},
+	} {
+		if got := keysOf(t, db, e, c.q); got != c.want {
+			t.Errorf("%+v: %s, want %s", c.q, got, c.want)
+		}
+	}
+	l, err := db.Keys(context.Background(), System, e, KeyQuery{Page: Page{Limit: 2, Offset: 6}, Part: "l"})
+	if err != nil || l.Total != 4 || l.Limit != 2 || l.Offset != 6 || l.Data == nil {
+		t.Errorf("behind the end: %+v (%v)", l, err)
+	}
+	for _, q := range []KeyQuery{{Kind: new(KeyKind("tag"))}, {Part: strings.Repeat("a", MaxName+1)}, {Part: "a\xff"}} {
+		if _, err := db.Keys(context.Background(), System, e, q); AsError(err) == nil || AsError(err).Code != CodeInvalidPayload {
+			t.Errorf("%.40v: %v, want %s", q, err, CodeInvalidPayload)
+		}
+	}
+}
+
+// TestKeysAreCountedThroughEveryChange compares the counts with those of a
+// model while names come, change and go.
+func TestKeysAreCountedThroughEveryChange(t *testing.T) {
+	ctx := context.Background()
+	db := openForTest(t)
+	rng := rand.New(rand.NewPCG(3, 3))
+	type run struct {
+		id      string
+		params  map[string]string // id by key
+		metrics map[string][]string
+	}
+	experiments := []string{newExperiment(t, db), newExperiment(t, db)}
+	runs := map[string][]*run{}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for step := range 400 {
+		e := pick(rng, experiments)
+		key := fmt.Sprintf("k%d", rng.IntN(6))
+		if len(runs[e]) == 0 || rng.IntN(12) == 0 {
+			runs[e] = append(runs[e], &run{runWith(t, db, e, "r", nil, nil), map[string]string{}, map[string][]string{}})
+		}
+		i := rng.IntN(len(runs[e]))
+		r := runs[e][i]
+		switch rng.IntN(8) {
+		case 0, 1:
+			if r.params[key] == "" {
+				c, err := db.CreateParameter(ctx, System, r.id, key, "v")
+				must(err)
+				r.params[key] = c.ID
+			}
+		case 2:
+			if other := fmt.Sprintf("k%d", rng.IntN(6)); r.params[key] != "" && (r.params[other] == "" || other == key) {
+				must(db.UpdateParameter(ctx, System, r.params[key], ParameterPatch{Key: &other}))
+				r.params[key], r.params[other] = "", r.params[key]
+			}
+		case 3:
+			if r.params[key] != "" {
+				must(db.DeleteParameter(ctx, System, r.params[key]))
+				r.params[key] = ""
+			}
+		case 4, 5:
+			c, err := db.CreateMetric(ctx, System, r.id, NewMetric{Key: key, Value: 1})
+			must(err)
+			r.metrics[key] = append(r.metrics[key], c.ID)
+		case 6:
+			if ids := r.metrics[key]; len(ids) > 0 && rng.IntN(2) == 0 {
+				must(db.DeleteMetric(ctx, System, ids[0]))
+				r.metrics[key] = ids[1:]
+			} else if len(ids) > 0 {
+				other := fmt.Sprintf("k%d", rng.IntN(6))
+				must(db.UpdateMetric(ctx, System, ids[0], MetricPatch{Key: &other}))
+				r.metrics[key] = ids[1:]
+				r.metrics[other] = append(r.metrics[other], ids[0])
+			}
+		case 7:
+			if rng.IntN(6) == 0 {
+				must(db.DeleteIteration(ctx, System, r.id))
+				runs[e] = append(runs[e][:i], runs[e][i+1:]...)
+			}
+		}
+		if step%100 == 99 && rng.IntN(2) == 0 {
+			must(db.DeleteExperiment(ctx, System, experiments[0]))
+			experiments[0] = newExperiment(t, db)
+		}
+		for _, e := range experiments {
+			var want []string
+			for _, kind := range []KeyKind{MetricKey, ParamKey} {
+				for k := range 6 {
+					key, n := fmt.Sprintf("k%d", k), 0
+					for _, r := range runs[e] {
+						if kind == ParamKey && r.params[key] != "" || kind == MetricKey && len(r.metrics[key]) > 0 {
+							n++
+						}
+					}
+					if n > 0 {
+						want = append(want, fmt.Sprintf("%s.%s:%d", kind, key, n))
+					}
+				}
+			}
+			if got := keysOf(t, db, e, KeyQuery{}); got != strings.Join(want, " ") {
+				t.Fatalf("step %d: %s, want %s", step, got, want)
+			}
+		}
+	}
+	wantSound(t, db)
+}
+
+// TestKeysOfAnOlderFileAreCounted opens a file that was made before names were
+// counted.
+func TestKeysOfAnOlderFileAreCounted(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "t.db")
+	all, err := migrations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, script := range []string{
+		all[0],
+		fmt.Sprintf(`PRAGMA application_id = %d; PRAGMA user_version = 1`, applicationID),
+		`INSERT INTO project (id, name, created_date) VALUES ('p', 'p', 1)`,
+		`INSERT INTO experiment (id, project_id, name, status, created_date) VALUES ('e', 'p', 'e', 'IN_PROGRESS', 1), ('f', 'p', 'f', 'IN_PROGRESS', 1)`,
+		`INSERT INTO iteration (num, id, experiment_id, name, status, created_date, last_seen)
+			VALUES (1, 'a', 'e', 'a', 'RUNNING', 1, 1), (2, 'b', 'e', 'b', 'RUNNING', 1, 1), (3, 'c', 'f', 'c', 'RUNNING', 1, 1)`,
+		`INSERT INTO parameter (iteration_num, key, id, value) VALUES (1, 'lr', '1', '0.1'), (2, 'lr', '2', '0.2'), (3, 'lr', '3', '1')`,
+		`INSERT INTO series (iteration_num, key, count, finite, last, last_step, last_at, min, min_step, max, max_step, sum)
+			VALUES (1, 'loss', 1, 1, 5, 0, 1, 5, 0, 5, 0, 5), (3, 'loss', 1, 0, NULL, 0, 1, NULL, NULL, NULL, NULL, 0)`,
+	} {
+		if _, err := old.Exec(script); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := old.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := Open(context.Background(), Options{Path: path, BcryptCost: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if got, want := keysOf(t, db, "e", KeyQuery{}), "metric.loss:1 param.lr:2"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got, want := namesOf(t, db, "f", IterationQuery{Filter: "metric.loss = NaN and param.lr = 1.0"}), "c"; got != want {
+		t.Errorf("finds %q, want %q", got, want)
+	}
+	wantSound(t, db)
+}

@@ -1,0 +1,101 @@
+package store_test
+
+import (
+	"bufio"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"tracker/store"
+)
+
+// childMoves writes points in every way until it is killed, while another
+// goroutine moves them all the time. It prints what was acknowledged: a key and
+// how many points it has.
+func childMoves(db *store.DB, iteration string) error {
+	failed := make(chan error)
+	go func() {
+		for {
+			if err := db.MoveRecent(); err != nil {
+				failed <- err
+				return
+			}
+		}
+	}()
+	for w := range 3 {
+		go func() {
+			key := fmt.Sprint("key ", w)
+			l, err := db.Metrics(ctx, store.System, iteration, store.MetricQuery{Key: &key})
+			for n := l.Total; err == nil; {
+				size := []int{1, 1, 1, 10, 100}[rand.IntN(5)]
+				all := make([]store.NewMetric, size)
+				for i := range all {
+					all[i] = store.NewMetric{Key: key, Value: store.Value(n + i)}
+				}
+				if err = db.CreateMetrics(ctx, store.System, iteration, all); err == nil {
+					n += size
+					fmt.Printf("%d %d\n", w, n)
+				}
+			}
+			failed <- err
+		}()
+	}
+	return <-failed
+}
+
+// A process is killed at any moment while it moves points, 25 times on one
+// file. What it has acknowledged is there once, and nothing else but what one
+// write of each of its writers had.
+func TestKilledWhileMoving(t *testing.T) {
+	b := newBedWith(t, store.Options{Exclusive: true})
+	wantOK(t, b.Close())
+	moved := 0
+	for round := range 25 {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), childPath+"="+b.Path(), childPath+"_ITERATION="+b.iteration,
+			childPath+"_EXCLUSIVE=1", childPath+"_MOVES=1")
+		var complaint strings.Builder
+		cmd.Stderr = &complaint
+		output := must(cmd.StdoutPipe())(t)
+		wantOK(t, cmd.Start())
+		acknowledged := [3]int{}
+		lines := bufio.NewScanner(output)
+		kill := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
+		for n := 0; lines.Scan(); n++ {
+			var w, count int
+			must(fmt.Sscan(lines.Text(), &w, &count))(t)
+			acknowledged[w] = count
+			if n == 0 {
+				kill.Reset(time.Duration(rand.IntN(100)) * time.Millisecond) // the moment itself
+			}
+		}
+		cmd.Wait() // it was killed, which is an error
+		if complaint.Len() > 0 {
+			t.Fatal(complaint.String())
+		}
+		db := open(t, store.Options{Path: b.Path(), Exclusive: round%2 == 0})
+		for w, want := range acknowledged {
+			key := fmt.Sprint("key ", w)
+			all := points(t, db, b.iteration, &key)
+			if len(all) < want || len(all) > want+100 && want > 0 {
+				t.Errorf("round %d: %d points of %s, of which %d were acknowledged", round, len(all), key, want)
+			}
+			for i, m := range all {
+				if m.Step != store.Step(i) || m.Value != store.Value(i) {
+					t.Fatalf("round %d: point %d of %s is %v at %d", round, i, key, m.Value, m.Step)
+				}
+			}
+		}
+		if n := ask[int](t, raw(t, b.Path()), `SELECT count(*) FROM recent JOIN series ON series.id = series_id AND seq <= moved_seq`); n > 0 {
+			moved++
+		}
+		wantNoSeqTwice(t, db)
+		wantClean(t, db)
+		wantOK(t, db.Close())
+	}
+	t.Logf("%d of 25 kills came between a move and the removal of its rows", moved)
+}

@@ -1,0 +1,185 @@
+package store_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+
+	"tracker/store"
+)
+
+// What a version came from is not deleted under it: neither its iteration nor
+// its artifact, nor the experiment of either.
+func TestWhatAVersionPointsAtIsNotDeleted(t *testing.T) {
+	r := newRegistry(t)
+	second := must(r.CreateExperiment(ctx, store.System, r.project, store.NewExperiment{Name: "second"}))(t).ID
+	elsewhere := must(r.CreateIteration(ctx, store.System, second, store.NewIteration{}))(t).ID
+	third := must(r.CreateExperiment(ctx, store.System, r.project, store.NewExperiment{Name: "third"}))(t).ID
+	artifact := r.resource(t, second, elsewhere)
+	loose := r.resource(t, third, "")
+	unused := r.resource(t, r.experiment, r.iteration)
+	r.version(t, r.model, r.iteration, nil)
+	r.version(t, r.model, r.iteration, &artifact)
+	spam := newModel(t, r.bed, r.project, "spam")
+	last := r.version(t, spam, r.iteration, &loose)
+
+	deletes := []struct {
+		what, id string
+		remove   func(id string) error
+		names    string
+	}{
+		{"iteration", r.iteration, r.deleteIteration, "model fraud, versions 1 and 2; model spam, version 1;"},
+		{"iteration of an artifact", elsewhere, r.deleteIteration, "model fraud, version 2;"},
+		{"experiment of an iteration", r.experiment, r.deleteExperiment, "model fraud, versions 1 and 2; model spam, version 1;"},
+		{"experiment of an artifact", second, r.deleteExperiment, "model fraud, version 2;"},
+		{"experiment of an artifact without iteration", third, r.deleteExperiment, "model spam, version 1;"},
+		{"artifact", artifact, r.deleteResource, "model fraud, version 2;"},
+		{"artifact without iteration", loose, r.deleteResource, "model spam, version 1;"},
+	}
+	before := countRows(t, r.file)
+	for _, d := range deletes {
+		t.Run(d.what, func(t *testing.T) {
+			err := d.remove(d.id)
+			wantCode(t, err, store.CodeConflict)
+			if message := store.AsError(err).Message; !strings.Contains(message, " used by "+d.names) {
+				t.Errorf("%q does not name %q", message, d.names)
+			}
+		})
+	}
+	for table, n := range countRows(t, r.file) {
+		if n != before[table] {
+			t.Errorf("%d rows in %s, before %d", n, table, before[table])
+		}
+	}
+	wantOK(t, r.deleteResource(unused))
+
+	// Without the versions all of it can go.
+	wantOK(t, r.DeleteModel(ctx, store.System, r.model))
+	wantOK(t, r.DeleteModelVersion(ctx, store.System, last))
+	for _, d := range deletes {
+		if strings.HasPrefix(d.what, "artifact") {
+			wantOK(t, d.remove(d.id))
+		}
+	}
+	for _, d := range deletes[:5] {
+		if d.what != "experiment of an iteration" { // whose iteration is gone by then
+			wantOK(t, d.remove(d.id))
+		}
+	}
+	wantOK(t, r.deleteExperiment(r.experiment))
+}
+
+func (r *registry) deleteIteration(id string) error { return r.DeleteIteration(ctx, store.System, id) }
+
+func (r *registry) deleteExperiment(id string) error {
+	return r.DeleteExperiment(ctx, store.System, id)
+}
+
+func (r *registry) deleteResource(id string) error { return r.DeleteResource(ctx, store.System, id) }
+
+func TestRefusalNamesAHandfulOfVersions(t *testing.T) {
+	for _, c := range []struct {
+		models map[string]int // how many versions each has
+		want   string
+	}{
+		{map[string]int{"fraud": 1}, "by model fraud, version 1; delete"},
+		{map[string]int{"fraud": 5}, "by model fraud, versions 1, 2, 3, 4 and 5; delete"},
+		{map[string]int{"fraud": 7}, "by model fraud, versions 1, 2, 3, 4, 5 and 2 more; delete"},
+		{map[string]int{"fraud": 4, "spam": 3}, "by model fraud, versions 1, 2, 3 and 4; model spam, versions 1 and 2 more; delete"},
+		{map[string]int{"fraud": 5, "spam": 1}, "by model fraud, versions 1, 2, 3, 4, 5 and 1 more; delete"},
+	} {
+		t.Run(c.want, func(t *testing.T) {
+			r := newRegistry(t)
+			for name, n := range c.models {
+				model := r.model
+				if name != "fraud" {
+					model = newModel(t, r.bed, r.project, name)
+				}
+				for range n {
+					r.version(t, model, r.iteration, nil)
+				}
+			}
+			err := r.deleteIteration(r.iteration)
+			wantCode(t, err, store.CodeConflict)
+			if message := store.AsError(err).Message; !strings.Contains(message, c.want) {
+				t.Errorf("%q, want %q", message, c.want)
+			}
+		})
+	}
+}
+
+func TestDeletingAModelKeepsWhatItPointsAt(t *testing.T) {
+	r := newRegistry(t)
+	artifact := r.resource(t, r.experiment, r.iteration)
+	before := countRows(t, r.file)
+	model := newModel(t, r.bed, r.project, "spam")
+	for range 3 {
+		r.version(t, model, r.iteration, &artifact)
+	}
+	wantOK(t, r.DeleteModel(ctx, store.System, model))
+	for table, n := range countRows(t, r.file) {
+		if n != before[table] {
+			t.Errorf("%d rows in %s, before %d", n, table, before[table])
+		}
+	}
+	wantClean(t, r.DB)
+}
+
+func TestDeletingAProjectTakesItsModelsAlong(t *testing.T) {
+	r := newRegistry(t)
+	artifact := r.resource(t, r.experiment, r.iteration)
+	r.promote(t, r.version(t, r.model, r.iteration, &artifact), store.Production)
+	wantOK(t, r.DeleteProject(ctx, store.System, r.project))
+	for _, table := range []string{"model", "model_version", "iteration", "resource"} {
+		if n := countRows(t, r.file)[table]; n != 0 {
+			t.Errorf("%d rows in %s", n, table)
+		}
+	}
+}
+
+// No request makes such a version, but a file can have one.
+func TestProjectThatAnotherModelPointsIntoIsNotDeleted(t *testing.T) {
+	for _, into := range []string{"iteration", "artifact"} {
+		t.Run(into, func(t *testing.T) {
+			r := newRegistry(t)
+			other := must(r.CreateProject(ctx, store.System, store.NewProject{Name: "other"}))(t).ID
+			experiment := must(r.CreateExperiment(ctx, store.System, other, store.NewExperiment{Name: "e"}))(t).ID
+			iteration := must(r.CreateIteration(ctx, store.System, experiment, store.NewIteration{}))(t).ID
+			r.version(t, r.model, r.iteration, nil)
+			if into == "iteration" {
+				execSQL(t, r.file, `UPDATE model_version SET iteration_num = (SELECT num FROM iteration WHERE id = ?)`, iteration)
+			} else {
+				execSQL(t, r.file, `UPDATE model_version SET resource_num = (SELECT num FROM resource WHERE id = ?)`, r.resource(t, experiment, ""))
+			}
+			err := r.DeleteProject(ctx, store.System, other)
+			wantCode(t, err, store.CodeConflict)
+			if message := store.AsError(err).Message; !strings.Contains(message, "model fraud, version 1") {
+				t.Errorf("the message is %q", message)
+			}
+			wantOK(t, r.DeleteProject(ctx, store.System, r.project))
+			wantOK(t, r.DeleteProject(ctx, store.System, other))
+		})
+	}
+}
+
+// Of a version and the delete of what it came from, one is refused.
+func TestVersionAndDeleteOfItsIterationAtOnce(t *testing.T) {
+	r := newRegistry(t)
+	for range 50 {
+		iteration := r.newIteration(t)
+		var made, removed error
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			_, made = r.CreateModelVersion(ctx, store.System, r.model, store.NewModelVersion{IterationID: iteration})
+		})
+		wg.Go(func() { removed = r.deleteIteration(iteration) })
+		wg.Wait()
+		switch {
+		case made == nil && codeOf(removed) == store.CodeConflict:
+		case removed == nil && codeOf(made) == store.CodeInvalidPayload:
+		default:
+			t.Errorf("the version: %v; the delete: %v", made, removed)
+		}
+	}
+	wantClean(t, r.DB)
+}

@@ -1,0 +1,236 @@
+package store_test
+
+import (
+	"cmp"
+	"database/sql"
+	"math"
+	"slices"
+	"testing"
+	"unicode/utf8"
+
+	"tracker/store"
+)
+
+// model is what the metrics of a database must be, in the simplest form.
+type model struct {
+	iterations []*modelIteration
+	gone       []string // ids of points that are there no more
+}
+
+type modelIteration struct {
+	id             string
+	ended, deleted bool
+	points         []*modelPoint // in the order of writing
+}
+
+type modelPoint struct {
+	store.Metric // the ID is "" as long as nobody has told it
+	firstKey     string
+	firstStep    store.Step
+}
+
+// refusal is why a write to the iteration is refused, "" when it is not.
+func (i *modelIteration) refusal() store.Code {
+	switch {
+	case i.deleted:
+		return store.CodeNotFound
+	case i.ended:
+		return store.CodeIterationEnded
+	}
+	return ""
+}
+
+func validKey(key string) bool {
+	return key != "" && utf8.RuneCountInString(key) <= store.MaxName && key != "line\nbreak"
+}
+
+// add writes points as CreateMetricBatch does, and returns those that it
+// wrote and why it stopped.
+func (i *modelIteration) add(metrics []store.NewMetric, now store.Time) (added []*modelPoint, stopped store.Code) {
+	for _, m := range metrics {
+		step, ok := i.nextStep(m.Key)
+		if m.Step != nil {
+			step, ok = *m.Step, true
+		}
+		if !ok || !validKey(m.Key) {
+			return added, store.CodeInvalidPayload
+		}
+		p := &modelPoint{firstKey: m.Key, firstStep: step, Metric: store.Metric{
+			IterationID: i.id, Key: m.Key, Value: m.Value, Step: step, RecordedAt: now}}
+		if m.RecordedAt != nil {
+			p.RecordedAt = *m.RecordedAt
+		}
+		i.points = append(i.points, p)
+		added = append(added, p)
+	}
+	return added, ""
+}
+
+func (i *modelIteration) nextStep(key string) (step store.Step, ok bool) {
+	for _, p := range i.points {
+		if p.Key == key {
+			if p.Step == math.MaxInt64 {
+				return 0, false
+			}
+			step = max(step, p.Step+1)
+		}
+	}
+	if step == 0 {
+		// All steps are negative, or there are none.
+		for n, p := range i.of(key) {
+			if n == 0 || p.Step+1 > step {
+				step = p.Step + 1
+			}
+		}
+	}
+	return step, true
+}
+
+// of returns the points of one series in the order of writing.
+func (i *modelIteration) of(key string) (all []*modelPoint) {
+	for _, p := range i.points {
+		if p.Key == key {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// listed returns the points in the order of a listing.
+func (i *modelIteration) listed(key *string) []*modelPoint {
+	all := slices.Clone(i.points)
+	if key != nil {
+		all = i.of(*key)
+	}
+	slices.SortStableFunc(all, func(a, b *modelPoint) int { return cmp.Compare(a.Step, b.Step) })
+	return all
+}
+
+// find returns the point with an id that the model knows.
+func (m *model) find(id string) (*modelIteration, *modelPoint) {
+	for _, i := range m.iterations {
+		for _, p := range i.points {
+			if p.ID == id && id != "" {
+				return i, p
+			}
+		}
+	}
+	return nil, nil
+}
+
+func (m *model) remove(i *modelIteration, p *modelPoint) {
+	i.points = slices.DeleteFunc(i.points, func(o *modelPoint) bool { return o == p })
+	m.gone = append(m.gone, p.ID)
+}
+
+func (m *model) removeIteration(i *modelIteration) {
+	i.deleted = true
+	for _, p := range i.points {
+		if p.ID != "" {
+			m.gone = append(m.gone, p.ID)
+		}
+	}
+	i.points = nil
+}
+
+func samePoint(a, b store.Metric) bool {
+	return a.ID == b.ID && a.IterationID == b.IterationID && a.Key == b.Key && a.Step == b.Step &&
+		a.RecordedAt == b.RecordedAt && sameFloat(float64(a.Value), float64(b.Value))
+}
+
+// statistics are a row of the table series.
+type statistics struct {
+	Key              string
+	Count, Finite    int64
+	Last             sql.NullFloat64 // not valid for NaN
+	LastStep, LastAt int64
+	Min, Max         sql.NullFloat64
+	MinStep, MaxStep sql.NullInt64
+	Sum              float64
+}
+
+// statistics works out what the row of a series must say, and how far a sum
+// in another order may be from this one.
+func (i *modelIteration) statistics(key string) (s statistics, tolerance float64) {
+	s.Key = key
+	for n, p := range i.of(key) {
+		v := float64(p.Value)
+		s.Count++
+		if n == 0 || int64(p.Step) >= s.LastStep {
+			s.Last = sql.NullFloat64{Float64: v, Valid: true}
+			if math.IsNaN(v) {
+				s.Last = sql.NullFloat64{}
+			}
+			s.LastStep, s.LastAt = int64(p.Step), int64(p.RecordedAt)
+		}
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			continue
+		}
+		s.Finite++
+		s.Sum += v
+		tolerance += math.Abs(v) * 1e-9
+		step := sql.NullInt64{Int64: int64(p.Step), Valid: true}
+		value := sql.NullFloat64{Float64: v, Valid: true}
+		if !s.Min.Valid || v < s.Min.Float64 || v == s.Min.Float64 && step.Int64 < s.MinStep.Int64 {
+			s.Min, s.MinStep = value, step
+		}
+		if !s.Max.Valid || v > s.Max.Float64 || v == s.Max.Float64 && step.Int64 < s.MaxStep.Int64 {
+			s.Max, s.MaxStep = value, step
+		}
+	}
+	return s, tolerance
+}
+
+func (s statistics) same(want statistics, tolerance float64) bool {
+	sums := math.Abs(s.Sum-want.Sum) <= tolerance || math.IsInf(tolerance*1e9, 1)
+	s.Sum, want.Sum = 0, 0
+	return sums && s == want
+}
+
+// knownStatistics is what a handle says of the metrics of an iteration; none
+// when it is gone.
+func knownStatistics(t testing.TB, db *store.DB, iteration string) map[string]statistics {
+	t.Helper()
+	found, err := db.StatisticsOf(iteration)
+	if codeOf(err) == store.CodeNotFound {
+		return nil
+	}
+	wantOK(t, err)
+	all := map[string]statistics{}
+	for _, f := range found {
+		s := f.Stats
+		all[f.Key] = statistics{Key: f.Key, Count: s.Count, Finite: s.Finite,
+			Last:     sql.NullFloat64{Float64: float64(s.Last), Valid: true},
+			LastStep: int64(*s.LastStep), LastAt: int64(*s.LastAt), Sum: float64(s.Sum)}
+		known := all[f.Key]
+		if math.IsNaN(float64(s.Last)) {
+			known.Last = sql.NullFloat64{}
+		}
+		if s.Finite > 0 {
+			known.Min = sql.NullFloat64{Float64: float64(*s.Min), Valid: true}
+			known.Max = sql.NullFloat64{Float64: float64(*s.Max), Valid: true}
+			known.MinStep = sql.NullInt64{Int64: int64(*s.MinStep), Valid: true}
+			known.MaxStep = sql.NullInt64{Int64: int64(*s.MaxStep), Valid: true}
+		}
+		all[f.Key] = known
+	}
+	return all
+}
+
+// storedStatistics reads the rows of an iteration as they lie in the file.
+func storedStatistics(t testing.TB, file *sql.DB, iteration string) map[string]statistics {
+	t.Helper()
+	rows := must(file.Query(`SELECT series.key, count, finite, last, last_step, last_at,
+			min, min_step, max, max_step, sum
+		FROM series JOIN iteration ON iteration.num = series.iteration_num WHERE iteration.id = ?`, iteration))(t)
+	defer rows.Close()
+	all := map[string]statistics{}
+	for rows.Next() {
+		var s statistics
+		wantOK(t, rows.Scan(&s.Key, &s.Count, &s.Finite, &s.Last, &s.LastStep, &s.LastAt,
+			&s.Min, &s.MinStep, &s.Max, &s.MaxStep, &s.Sum))
+		all[s.Key] = s
+	}
+	wantOK(t, rows.Err())
+	return all
+}

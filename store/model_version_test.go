@@ -1,0 +1,328 @@
+package store_test
+
+import (
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"tracker/store"
+)
+
+// registry is a bed with a model, and the file of it.
+type registry struct {
+	*bed
+	file  *sql.DB
+	model string
+}
+
+func newRegistry(t testing.TB) *registry {
+	t.Helper()
+	b := newBed(t)
+	return &registry{b, raw(t, b.Path()), newModel(t, b, b.project, "fraud")}
+}
+
+func newModel(t testing.TB, b *bed, project, name string) string {
+	t.Helper()
+	return must(b.CreateModel(ctx, store.System, project, store.NewModel{Name: name}))(t).ID
+}
+
+// version adds a version to a model.
+func (r *registry) version(t testing.TB, model, iteration string, resource *string) string {
+	t.Helper()
+	return must(r.CreateModelVersion(ctx, store.System, model, store.NewModelVersion{IterationID: iteration, ResourceID: resource}))(t).ID
+}
+
+// promote puts a version into a stage.
+func (r *registry) promote(t testing.TB, version string, to store.Stage) {
+	t.Helper()
+	wantOK(t, r.UpdateModelVersion(ctx, store.System, version, store.ModelVersionPatch{Stage: &to}))
+}
+
+// resource makes an artifact of an experiment, and of an iteration unless that
+// is "".
+func (r *registry) resource(t testing.TB, experiment, iteration string) string {
+	t.Helper()
+	bytes := must(r.Receive(ctx, strings.NewReader(uuid.NewString()), ""))(t)
+	defer bytes.Discard()
+	return must(r.CreateResource(ctx, store.System, experiment, store.NewResource{Name: "a", IterationID: iteration}, bytes))(t).ID
+}
+
+// versions are all of a model, the newest first.
+func (r *registry) versions(t testing.TB, model string) []store.ModelVersion {
+	t.Helper()
+	return must(r.ModelVersions(ctx, store.System, model, store.ModelVersionQuery{Page: store.Page{Limit: store.MaxLimit}}))(t).Data
+}
+
+func (r *registry) numbers(t testing.TB, model string) (all []int64) {
+	t.Helper()
+	for _, v := range r.versions(t, model) {
+		all = append(all, v.Version)
+	}
+	return all
+}
+
+func (r *registry) stages(t testing.TB, model string) (all []store.Stage) {
+	t.Helper()
+	for _, v := range r.versions(t, model) {
+		all = append(all, v.Stage)
+	}
+	return all
+}
+
+func TestVersionsCountWithoutGaps(t *testing.T) {
+	r := newRegistry(t)
+	other := newModel(t, r.bed, r.project, "spam")
+	r.version(t, r.model, r.iteration, nil)
+	r.version(t, other, r.iteration, nil)
+	_, err := r.CreateModelVersion(ctx, store.System, r.model, store.NewModelVersion{IterationID: "gone"})
+	wantCode(t, err, store.CodeInvalidPayload)
+	r.version(t, r.model, r.iteration, nil)
+	if got := r.numbers(t, r.model); !slices.Equal(got, []int64{2, 1}) {
+		t.Errorf("after a refused one the versions are %v", got)
+	}
+	if got := r.numbers(t, other); !slices.Equal(got, []int64{1}) {
+		t.Errorf("the other model has %v", got)
+	}
+}
+
+func TestVersionNumbersAreNotGivenAgain(t *testing.T) {
+	r := newRegistry(t)
+	r.version(t, r.model, r.iteration, nil)
+	middle := r.version(t, r.model, r.iteration, nil)
+	last := r.version(t, r.model, r.iteration, nil)
+	for _, id := range []string{middle, last} {
+		wantOK(t, r.DeleteModelVersion(ctx, store.System, id))
+	}
+	r.version(t, r.model, r.iteration, nil)
+	if got := r.numbers(t, r.model); !slices.Equal(got, []int64{4, 1}) {
+		t.Errorf("the versions are %v", got)
+	}
+}
+
+func TestConcurrentVersionsCountWithoutGaps(t *testing.T) {
+	const writers, each = 32, 5
+	r := newRegistry(t)
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() {
+			for range each {
+				if w%4 == 0 { // what is refused takes no number
+					_, err := r.CreateModelVersion(ctx, store.System, r.model, store.NewModelVersion{IterationID: "gone"})
+					if codeOf(err) != store.CodeInvalidPayload {
+						t.Error(err)
+					}
+				}
+				if _, err := r.CreateModelVersion(ctx, store.System, r.model, store.NewModelVersion{IterationID: r.iteration}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	got := r.numbers(t, r.model)
+	for i, n := range got {
+		if n != int64(writers*each-i) {
+			t.Fatalf("the versions are %v", got)
+		}
+	}
+	if len(got) != writers*each {
+		t.Errorf("%d versions, want %d", len(got), writers*each)
+	}
+	wantClean(t, r.DB)
+}
+
+func TestPromotionArchivesTheOneBefore(t *testing.T) {
+	r := newRegistry(t)
+	first, second := r.version(t, r.model, r.iteration, nil), r.version(t, r.model, r.iteration, nil)
+	other := newModel(t, r.bed, r.project, "spam")
+	r.promote(t, r.version(t, other, r.iteration, nil), store.Production)
+	r.promote(t, first, store.Production)
+	r.clock.Add(time.Second)
+	r.promote(t, second, store.Production)
+	if got := r.stages(t, r.model); !slices.Equal(got, []store.Stage{store.Production, store.Archived}) {
+		t.Errorf("the stages are %v", got)
+	}
+	if v := must(r.ModelVersion(ctx, store.System, first))(t); v.UpdatedDate != r.clock.Time() {
+		t.Errorf("the one before was changed at %v, want %v", v.UpdatedDate, r.clock.Time())
+	}
+	if v := must(r.ProductionVersion(ctx, store.System, r.model))(t); v.ID != second {
+		t.Errorf("in production is %+v", v)
+	}
+	if got := r.stages(t, other); !slices.Equal(got, []store.Stage{store.Production}) {
+		t.Errorf("the other model has %v", got)
+	}
+	// A promotion that is refused archives nothing.
+	wantCode(t, r.UpdateModelVersion(ctx, store.System, first,
+		store.ModelVersionPatch{Stage: new(store.Production), ResourceID: new("gone")}), store.CodeInvalidPayload)
+	if v := must(r.ProductionVersion(ctx, store.System, r.model))(t); v.ID != second {
+		t.Errorf("after a refusal %+v is in production", v)
+	}
+	r.promote(t, second, store.NoStage)
+	_, err := r.ProductionVersion(ctx, store.System, r.model)
+	wantCode(t, err, store.CodeNotFound)
+}
+
+// Whoever reads while versions are promoted sees one in production, never two
+// and never none.
+func TestConcurrentPromotionsLeaveOneInProduction(t *testing.T) {
+	const writers, each = 8, 10
+	r := newRegistry(t)
+	var ids []string
+	for range writers {
+		ids = append(ids, r.version(t, r.model, r.iteration, nil))
+	}
+	r.promote(t, ids[0], store.Production)
+	var wg, reads sync.WaitGroup
+	done := make(chan struct{})
+	reads.Go(func() {
+		for {
+			n := 0
+			for _, s := range r.stages(t, r.model) {
+				if s == store.Production {
+					n++
+				}
+			}
+			if n != 1 {
+				t.Errorf("%d versions are in production", n)
+			}
+			select {
+			case <-done:
+				return
+			default:
+			}
+		}
+	})
+	for _, id := range ids {
+		wg.Go(func() {
+			for range each {
+				if err := r.UpdateModelVersion(ctx, store.System, id, store.ModelVersionPatch{Stage: new(store.Production)}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	close(done)
+	reads.Wait()
+	got := r.stages(t, r.model)
+	slices.Sort(got)
+	want := append(slices.Repeat([]store.Stage{store.Archived}, writers-1), store.Production)
+	if !slices.Equal(got, want) {
+		t.Errorf("the stages are %v", got)
+	}
+}
+
+// The file itself refuses a second one, whoever writes to it.
+func TestFileHasOneVersionInProduction(t *testing.T) {
+	r := newRegistry(t)
+	r.version(t, r.model, r.iteration, nil)
+	r.version(t, r.model, r.iteration, nil)
+	if _, err := r.file.Exec(`UPDATE model_version SET stage = 'PRODUCTION'`); err == nil {
+		t.Error("two versions of a model were put into production")
+	}
+}
+
+func TestVersionsAreOfTheModelsProject(t *testing.T) {
+	r := newRegistry(t)
+	elsewhere := must(r.CreateProject(ctx, store.System, store.NewProject{Name: "elsewhere"}))(t).ID
+	foreign := must(r.CreateExperiment(ctx, store.System, elsewhere, store.NewExperiment{Name: "e"}))(t).ID
+	stranger := must(r.CreateIteration(ctx, store.System, foreign, store.NewIteration{}))(t).ID
+	own, strange := r.resource(t, r.experiment, ""), r.resource(t, foreign, "")
+	removing := r.resource(t, r.experiment, "")
+	execSQL(t, r.file, `UPDATE blob SET deleting = 1 WHERE id = (SELECT blob_id FROM resource WHERE id = ?)`, removing)
+	version := r.version(t, r.model, r.iteration, &own)
+	for _, c := range []struct {
+		name                string
+		iteration, resource string
+		field               string
+	}{
+		{"no iteration", "", own, "iteration_id"},
+		{"iteration of another project", stranger, own, "iteration_id"},
+		{"an experiment", r.experiment, own, "iteration_id"},
+		{"artifact of another project", r.iteration, strange, "resource_id"},
+		{"artifact that is being removed", r.iteration, removing, "resource_id"},
+		{"no artifact", r.iteration, "", "resource_id"},
+		{"an iteration as artifact", r.iteration, r.iteration, "resource_id"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := r.CreateModelVersion(ctx, store.System, r.model,
+				store.NewModelVersion{IterationID: c.iteration, ResourceID: &c.resource})
+			wantField(t, err, c.field)
+			if c.field == "resource_id" {
+				wantField(t, r.UpdateModelVersion(ctx, store.System, version, store.ModelVersionPatch{ResourceID: &c.resource}), c.field)
+			}
+		})
+	}
+	if got := r.versions(t, r.model); len(got) != 1 || *got[0].ResourceID != own {
+		t.Errorf("the versions are %+v", got)
+	}
+}
+
+// wantField demands an INVALID_PAYLOAD about a field.
+func wantField(t testing.TB, err error, field string) {
+	t.Helper()
+	wantCode(t, err, store.CodeInvalidPayload)
+	if e := store.AsError(err); e.Field != field {
+		t.Errorf("the field is %q, want %q: %v", e.Field, field, err)
+	}
+}
+
+func TestUpdatedDateIsThatOfAChange(t *testing.T) {
+	r := newRegistry(t)
+	made := r.clock.Time()
+	artifact := r.resource(t, r.experiment, "")
+	version := r.version(t, r.model, r.iteration, &artifact)
+	r.clock.Add(time.Second)
+	for _, same := range []store.ModelVersionPatch{{}, {Stage: new(store.NoStage), Description: new(""), ResourceID: &artifact}} {
+		wantOK(t, r.UpdateModelVersion(ctx, store.System, version, same))
+	}
+	for _, same := range []store.ModelPatch{{}, {Name: new("fraud"), Description: new("")}} {
+		wantOK(t, r.UpdateModel(ctx, store.System, r.model, same))
+	}
+	m, v := must(r.Model(ctx, store.System, r.model))(t), must(r.ModelVersion(ctx, store.System, version))(t)
+	if m.UpdatedDate != made || v.UpdatedDate != made {
+		t.Errorf("nothing has changed, and model and version are of %v and %v", m.UpdatedDate, v.UpdatedDate)
+	}
+	wantOK(t, r.UpdateModel(ctx, store.System, r.model, store.ModelPatch{Description: new("new")}))
+	wantOK(t, r.UpdateModelVersion(ctx, store.System, version, store.ModelVersionPatch{Description: new("new")}))
+	m, v = must(r.Model(ctx, store.System, r.model))(t), must(r.ModelVersion(ctx, store.System, version))(t)
+	if now := r.clock.Time(); m.UpdatedDate != now || v.UpdatedDate != now || m.CreatedDate != made || v.CreatedDate != made {
+		t.Errorf("changed at %v, made at %v: %+v, %+v", now, made, m, v)
+	}
+}
+
+func TestModelsAreFoundByName(t *testing.T) {
+	r := newRegistry(t)
+	for _, name := range []string{"Fraud", "card fraud", "spam", "100%", "_"} {
+		newModel(t, r.bed, r.project, name)
+	}
+	newModel(t, r.bed, must(r.CreateProject(ctx, store.System, store.NewProject{Name: "elsewhere"}))(t).ID, "fraud")
+	for _, c := range []struct {
+		part string
+		name *string
+		want []string
+	}{
+		{"", nil, []string{"100%", "Fraud", "_", "card fraud", "fraud", "spam"}},
+		{"FRAUD", nil, []string{"Fraud", "card fraud", "fraud"}},
+		{"%", nil, []string{"100%"}},
+		{"", new("fraud"), []string{"fraud"}},
+		{"", new("frau"), nil},
+		{"", new("%"), nil},
+		{"", new(""), nil},
+	} {
+		l := must(r.Models(ctx, store.System, r.project, store.ModelQuery{Page: store.FirstPage, Part: c.part, Name: c.name}))(t)
+		var got []string
+		for _, m := range l.Data {
+			got = append(got, m.Name)
+		}
+		if !slices.Equal(got, c.want) || l.Total != len(got) {
+			t.Errorf("%s: %q of %d, want %q", fmt.Sprint(c), got, l.Total, c.want)
+		}
+	}
+}

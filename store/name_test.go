@@ -1,0 +1,90 @@
+package store_test
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+
+	"tracker/store"
+)
+
+func TestWordsOfNames(t *testing.T) {
+	for _, words := range [][]string{store.Adjectives, store.Nouns} {
+		if n := len(slices.Compact(slices.Sorted(slices.Values(words)))); n != len(words) {
+			t.Errorf("%d of %d words are different", n, len(words))
+		}
+		for _, w := range words {
+			if !regexp.MustCompile(`^[a-z]{2,12}$`).MatchString(w) {
+				t.Errorf("%q", w)
+			}
+		}
+	}
+}
+
+func TestMadeUpNamesAreUnique(t *testing.T) {
+	b := newBed(t)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 60 {
+				if _, err := b.CreateIteration(ctx, store.System, b.experiment, store.NewIteration{}); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	file := raw(t, b.Path())
+	if n := ask[int](t, file, `SELECT count(*) - count(DISTINCT name) FROM iteration`); n != 0 {
+		t.Errorf("%d names are there twice", n)
+	}
+}
+
+// A name is found soon also when every one without a number is taken, and
+// thousands with one.
+func TestNamesWhenThousandsAreTaken(t *testing.T) {
+	b := newBed(t)
+	taken := map[string]bool{}
+	for _, a := range store.Adjectives {
+		for _, n := range store.Nouns {
+			taken[a+"-"+n], taken[a+"-"+n+"-2"] = true, true
+		}
+	}
+	all := must(json.Marshal(slices.Collect(maps.Keys(taken))))(t)
+	execSQL(t, raw(t, b.Path()), `INSERT INTO iteration (id, experiment_id, name, status, created_date, last_seen)
+		SELECT value, ?, value, 'RUNNING', 0, 0 FROM json_each(?)`, b.experiment, string(all))
+	pattern := regexp.MustCompile(`^[a-z]+-[a-z]+-[0-9]+$`)
+	for range 100 {
+		id := b.newIteration(t)
+		i := must(b.Iteration(ctx, store.System, id))(t)
+		if taken[i.Name] || !pattern.MatchString(i.Name) {
+			t.Errorf("the name %q", i.Name)
+		}
+		taken[i.Name] = true
+	}
+	// In another experiment they are free.
+	other := must(b.CreateExperiment(ctx, store.System, b.project, store.NewExperiment{Name: "other"}))(t).ID
+	id := must(b.CreateIteration(ctx, store.System, other, store.NewIteration{}))(t).ID
+	if i := must(b.Iteration(ctx, store.System, id))(t); pattern.MatchString(i.Name) {
+		t.Errorf("the first name of an experiment is %q", i.Name)
+	}
+}
+
+// A name that was given is kept, also one that is taken.
+func TestGivenNames(t *testing.T) {
+	b := newBed(t)
+	for i, name := range []string{"mine", "mine", "с именем 🙂", "amber-acorn"} {
+		id := must(b.CreateIteration(ctx, store.System, b.experiment, store.NewIteration{Name: &name}))(t).ID
+		if got := must(b.Iteration(ctx, store.System, id))(t).Name; got != name {
+			t.Errorf("name %d is %q, want %q", i, got, name)
+		}
+	}
+	if n := ask[int](t, raw(t, b.Path()), `SELECT count(*) FROM iteration WHERE name = 'mine'`); n != 2 {
+		t.Errorf("%d", n)
+	}
+}

@@ -1,0 +1,212 @@
+package store_test
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+
+	"tracker/store"
+)
+
+// childPath names the database that a second process writes to.
+const childPath = "TRACKER_TEST_CHILD"
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(childPath); path != "" {
+		if err := child(path, os.Getenv(childPath+"_ITERATION")); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// child writes points until its standard input ends, and prints their ids.
+func child(path, iteration string) error {
+	db, err := store.Open(ctx, store.Options{Path: path, Exclusive: os.Getenv(childPath+"_EXCLUSIVE") != ""})
+	if err != nil {
+		return err
+	}
+	if os.Getenv(childPath+"_MOVES") != "" {
+		return childMoves(db, iteration)
+	}
+	ended := make(chan struct{})
+	go func() {
+		bufio.NewReader(os.Stdin).ReadByte()
+		close(ended)
+	}()
+	for {
+		select {
+		case <-ended:
+			return db.Close()
+		default:
+		}
+		c, err := db.CreateMetric(ctx, store.System, iteration, store.NewMetric{Key: "loss"})
+		if err != nil {
+			return err
+		}
+		fmt.Println(c.ID)
+	}
+}
+
+func TestTwoProcessesWrite(t *testing.T) {
+	b := newBedWith(t, store.Options{Exclusive: true})
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), childPath+"="+b.Path(), childPath+"_ITERATION="+b.iteration)
+	cmd.Stderr = os.Stderr
+	input := must(cmd.StdinPipe())(t)
+	output := must(cmd.StdoutPipe())(t)
+	wantOK(t, cmd.Start())
+	var acknowledged answers
+	var read sync.WaitGroup
+	enough := make(chan struct{})
+	enter := sync.OnceFunc(func() { close(enough) })
+	read.Go(func() {
+		defer enter()
+		lines := bufio.NewScanner(output)
+		for i := 0; lines.Scan(); i++ {
+			acknowledged.add(t, lines.Text())
+			if i == 50 {
+				enter()
+			}
+		}
+	})
+	var wg sync.WaitGroup
+	for w := range 4 {
+		wg.Go(func() {
+			for range 25 {
+				ids, err := writeSome(b, b.iteration, w)
+				if err != nil {
+					t.Errorf("a write beside another process: %v", err)
+					return
+				}
+				acknowledged.add(t, ids...)
+			}
+		})
+	}
+	wg.Wait()
+	<-enough
+	wantOK(t, input.Close())
+	read.Wait()
+	wantOK(t, cmd.Wait())
+	acknowledged.check(t, b.DB, b.iteration)
+	wantNoSeqTwice(t, b.DB)
+	loss := "loss"
+	for i, m := range points(t, b.DB, b.iteration, &loss) {
+		if m.Step != store.Step(i) {
+			t.Fatalf("point %d is at step %d", i, m.Step)
+		}
+	}
+	wantClean(t, b.DB)
+}
+
+// Two handles are what the server and the command line have on one file.
+func TestTwoHandlesWrite(t *testing.T) {
+	b := newBedWith(t, store.Options{Exclusive: true})
+	other := open(t, store.Options{Path: b.Path(), Now: b.clock.Now})
+	var acknowledged answers
+	var wg sync.WaitGroup
+	for w := range 8 {
+		db := &bed{DB: []*store.DB{b.DB, other}[w%2]}
+		wg.Go(func() {
+			for i := range 30 {
+				ids, err := writeSome(db, b.iteration, w/2)
+				if err != nil {
+					t.Errorf("a write beside another handle: %v", err)
+					return
+				}
+				acknowledged.add(t, ids...)
+				// What the other handle has written can be changed here.
+				if i%3 == 0 {
+					err := db.UpdateMetric(ctx, store.System, ids[0], store.MetricPatch{Key: new("moved"), Step: new(store.Step(i))})
+					if err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+	acknowledged.check(t, b.DB, b.iteration)
+	acknowledged.check(t, other, b.iteration)
+	wantNoSeqTwice(t, b.DB)
+	wantClean(t, b.DB)
+}
+
+// What one handle changes holds for the next write of the other one, whatever
+// that one remembers.
+func TestHandlesSeeEachOther(t *testing.T) {
+	b := newBed(t)
+	other := open(t, store.Options{Path: b.Path(), Now: b.clock.Now})
+	next := func(db *store.DB) (store.Step, error) {
+		c, err := db.CreateMetric(ctx, store.System, b.iteration, store.NewMetric{Key: "loss"})
+		if err != nil {
+			return 0, err
+		}
+		m, err := db.Metric(ctx, store.System, c.ID)
+		return m.Step, err
+	}
+	for want := range store.Step(10) {
+		if got := must(next([]*store.DB{b.DB, other}[want%2]))(t); got != want {
+			t.Fatalf("step %d, want %d", got, want)
+		}
+	}
+	for _, m := range points(t, other, b.iteration, nil) {
+		wantOK(t, other.DeleteMetric(ctx, store.System, m.ID))
+	}
+	if got := must(next(b.DB))(t); got != 0 {
+		t.Errorf("step %d in a series that the other handle has emptied", got)
+	}
+	wantOK(t, other.UpdateIteration(ctx, store.System, b.iteration, store.IterationPatch{Status: new(store.Failed)}))
+	_, err := next(b.DB)
+	wantCode(t, err, store.CodeIterationEnded)
+	wantOK(t, b.UpdateIteration(ctx, store.System, b.iteration, store.IterationPatch{Status: new(store.Running)}))
+	if got := must(next(other))(t); got != 1 {
+		t.Errorf("step %d after it was opened again, want 1", got)
+	}
+	wantOK(t, b.DeleteIteration(ctx, store.System, b.iteration))
+	_, err = next(other)
+	wantCode(t, err, store.CodeNotFound)
+	wantClean(t, b.DB)
+}
+
+// wantNoSeqTwice fails when two points have the same place in the order of
+// writing, or the counter is behind one of them.
+func wantNoSeqTwice(t *testing.T, db *store.DB) {
+	t.Helper()
+	file := raw(t, db.Path())
+	const all = `(SELECT seq FROM metric UNION ALL SELECT seq FROM recent JOIN series ON series.id = series_id AND seq > moved_seq)`
+	if n := ask[int](t, file, `SELECT count(*) - count(DISTINCT seq) FROM `+all); n != 0 {
+		t.Errorf("%d points have the seq of another one", n)
+	}
+	counter := ask[int64](t, file, `SELECT max(value, (SELECT coalesce(max(seq), 0) FROM recent)) FROM counter WHERE name = 'metric_seq'`)
+	if used := ask[int64](t, file, `SELECT coalesce(max(seq), 0) FROM metric`); counter < used {
+		t.Errorf("the counter stands at %d, behind point %d", counter, used)
+	}
+}
+
+// A process that is gone does not hold its lock.
+func TestLockOfAnotherProcess(t *testing.T) {
+	b := newBed(t)
+	path, iteration := b.Path(), b.iteration
+	wantOK(t, b.Close())
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), childPath+"="+path, childPath+"_ITERATION="+iteration, childPath+"_EXCLUSIVE=1")
+	_ = must(cmd.StdinPipe())(t)
+	output := must(cmd.StdoutPipe())(t)
+	wantOK(t, cmd.Start())
+	must(bufio.NewReader(output).ReadString('\n'))(t)
+	_, err := store.Open(ctx, store.Options{Path: path, Exclusive: true})
+	wantCode(t, err, store.CodeUnavailable)
+	if pid := fmt.Sprintf("process %d;", cmd.Process.Pid); !strings.Contains(err.Error(), pid) {
+		t.Errorf("%q does not name %s", err, pid)
+	}
+	wantOK(t, cmd.Process.Kill())
+	cmd.Wait()
+	wantClean(t, open(t, store.Options{Path: path, Exclusive: true}))
+}

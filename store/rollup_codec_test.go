@@ -1,0 +1,79 @@
+package store
+
+import (
+	"bytes"
+	"math"
+	"testing"
+)
+
+// FuzzDecodeCells proves that what is no row is refused, and that what is one
+// is written the same way again.
+func FuzzDecodeCells(f *testing.F) {
+	var cells [rowCells]cell
+	for i, v := range []Value{1, -2.5, Value(math.NaN()), Value(math.Inf(1)), 0, 1e-300} {
+		c := &cells[3*i%rowCells]
+		c.add(point{Step(64*(3*i%rowCells) + i), int64(1000 - i), v, Time(1_700_000_000_000 + i)})
+		c.add(point{Step(64 * (3 * i % rowCells)), int64(2000 + i), v + 1, 0})
+	}
+	f.Add(encodeCells(&cells, 0, 6))
+	f.Add([]byte{})
+	f.Add([]byte{1, 0})
+	f.Fuzz(func(t *testing.T, row []byte) {
+		var got, again [rowCells]cell
+		if decodeCells(row, 0, 6, &got) != nil {
+			return
+		}
+		encoded := encodeCells(&got, 0, 6)
+		if err := decodeCells(encoded, 0, 6, &again); err != nil {
+			t.Fatalf("%x is read and written as %x: %v", row, encoded, err)
+		}
+		if third := encodeCells(&again, 0, 6); !bytes.Equal(encoded, third) {
+			t.Errorf("%x, then %x", encoded, third)
+		}
+	})
+}
+
+// Bins cover their range without a gap, are as many as are asked for at most,
+// and no cell that fits their runs crosses one.
+func TestBins(t *testing.T) {
+	for _, c := range [][2]int64{{0, 1}, {0, 999}, {-7, 7}, {5, 1_000_003}, {math.MinInt64, math.MaxInt64},
+		{math.MaxInt64 - 3, math.MaxInt64}, {-1 << 40, -1 << 20}, {1, 1 << 62}} {
+		for _, n := range []int{1, 2, 3, 10, 299, 999} {
+			for _, scale := range []Scale{Linear, Log} {
+				b := newBins(c[0], c[1], n, scale)
+				if b.n > n || b.of(c[0]) != 0 || b.of(c[1]) >= b.n {
+					t.Fatalf("%v in %d %s: %d bins, the ends are in %d and %d", c, n, scale, b.n, b.of(c[0]), b.of(c[1]))
+				}
+				at := c[0]
+				for i, r := range b.runs() {
+					if r.from != at || r.to < r.from {
+						t.Fatalf("%v in %d %s: run %d is from %d to %d, want it from %d", c, n, scale, i, r.from, r.to, at)
+					}
+					at = r.to + 1
+					checkRun(t, b, r)
+				}
+				if at != c[1]+1 {
+					t.Fatalf("%v in %d %s: the runs end at %d", c, n, scale, at-1)
+				}
+			}
+		}
+	}
+}
+
+// checkRun looks at both sides of some multiples of 2^align, where a bin may
+// begin, and between them, where none may.
+func checkRun(t *testing.T, b bins, r binRun) {
+	t.Helper()
+	if r.align > 61 {
+		return
+	}
+	span := uint64(r.to) - uint64(r.from)
+	for i := range uint64(200) {
+		x := int64(uint64(r.from) + span/200*i)
+		first := max(x>>r.align<<r.align, r.from)
+		last := min(x|(1<<r.align-1), r.to)
+		if b.of(first) != b.of(last) {
+			t.Fatalf("%d and %d are in one cell of 2^%d, and in the bins %d and %d", first, last, r.align, b.of(first), b.of(last))
+		}
+	}
+}

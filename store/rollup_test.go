@@ -1,0 +1,237 @@
+package store_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"tracker/store"
+)
+
+// TestRollupsAgreeWithPoints writes, patches and deletes points of long series
+// in every way there is, and compares curves with a list of the points.
+func TestRollupsAgreeWithPoints(t *testing.T) {
+	levels := 0
+	for seed := range uint64(3) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			r := &rollups{T: t, Rand: rand.New(rand.NewPCG(seed, 1)), bed: newBed(t)}
+			r.direct = open(t, store.Options{Path: r.Path(), Now: r.clock.Now})
+			for range 22 {
+				r.change()
+				if r.IntN(3) == 0 {
+					wantOK(t, r.MoveRecent())
+				}
+				for range 2 {
+					r.compare()
+				}
+			}
+			wantClean(t, r.direct)
+			levels = max(levels, ask[int](t, raw(t, r.Path()), `SELECT count(DISTINCT (id >> 32) & 15) FROM rollup`))
+		})
+	}
+	if levels < 2 {
+		t.Errorf("%d levels were tried", levels)
+	}
+}
+
+type rollups struct {
+	*testing.T
+	*rand.Rand
+	*bed
+	direct *store.DB // another handle, whose points go to table metric at once
+	points []store.NewMetric
+	ids    []string // of the points that were written one by one
+	next   int64    // the step that a run in order has reached
+	stride int64
+}
+
+func (r *rollups) value() store.Value {
+	switch r.IntN(30) {
+	case 0:
+		return store.Value(math.NaN())
+	case 1:
+		return store.Value(math.Inf(1 - 2*r.IntN(2)))
+	}
+	return store.Value(math.Round(r.NormFloat64() * 8))
+}
+
+// metric is a new point at a step.
+func (r *rollups) metric(step int64) store.NewMetric {
+	at := store.Time(1_700_000_000_000 + r.Int64N(1000) + step%1_000_000)
+	return store.NewMetric{Key: "k", Value: r.value(), Step: new(store.Step(step)), RecordedAt: &at}
+}
+
+// anyStep is one that a point has, or near it.
+func (r *rollups) anyStep() int64 {
+	if len(r.points) == 0 {
+		return 0
+	}
+	return int64(*r.points[r.IntN(len(r.points))].Step) + r.Int64N(7) - 3
+}
+
+func (r *rollups) change() {
+	if r.stride == 0 || r.IntN(20) == 0 {
+		r.stride = []int64{1, 1, 1, 3, 500, 1 << 40}[r.IntN(6)]
+	}
+	db := r.DB
+	if r.IntN(4) == 0 {
+		db = r.direct
+	}
+	var all []store.NewMetric
+	switch r.IntN(8) {
+	case 0, 1, 2: // a run goes on
+		for range 1 + r.IntN(1000) {
+			all = append(all, r.metric(r.next))
+			r.next += r.stride
+		}
+	case 3: // a few points, late ones and such with the step of another
+		for range 1 + r.IntN(40) {
+			all = append(all, r.metric(r.anyStep()))
+		}
+	case 4: // somewhere else entirely
+		step := (r.Int64N(1<<20) - 1<<19) * r.stride
+		for i := range r.Int64N(200) + 1 {
+			all = append(all, r.metric(step-i*r.stride))
+		}
+	case 5:
+		for range 30 {
+			m := r.metric(r.next)
+			r.next += r.stride
+			r.ids = append(r.ids, must(db.CreateMetric(ctx, store.System, r.iteration, m))(r.T).ID)
+			r.points = append(r.points, m)
+		}
+		return
+	case 6:
+		r.patch(db)
+		return
+	case 7:
+		r.remove(db)
+		return
+	}
+	wantOK(r.T, db.CreateMetrics(ctx, store.System, r.iteration, all))
+	r.points = append(r.points, all...)
+	if r.IntN(15) == 0 {
+		edge := r.metric([]int64{math.MinInt64, math.MaxInt64 - 1}[r.IntN(2)])
+		id := must(db.CreateMetric(ctx, store.System, r.iteration, edge))(r.T).ID
+		wantOK(r.T, db.DeleteMetric(ctx, store.System, id))
+	}
+}
+
+// index is where in points the one with an id lies: those that were written one
+// by one have steps that tell them apart.
+func (r *rollups) index(id string) int {
+	m := must(r.Metric(ctx, store.System, id))(r.T)
+	return slices.IndexFunc(r.points, func(p store.NewMetric) bool {
+		return *p.Step == m.Step && *p.RecordedAt == m.RecordedAt && sameFloat(float64(p.Value), float64(m.Value))
+	})
+}
+
+func (r *rollups) patch(db *store.DB) {
+	for range min(5, len(r.ids)) {
+		id := r.ids[r.IntN(len(r.ids))]
+		i, to := r.index(id), r.metric(r.anyStep())
+		if r.IntN(2) == 0 {
+			to.Step = r.points[i].Step
+		}
+		wantOK(r.T, db.UpdateMetric(ctx, store.System, id, store.MetricPatch{Value: &to.Value, Step: to.Step, RecordedAt: to.RecordedAt}))
+		r.points[i] = to
+	}
+}
+
+func (r *rollups) remove(db *store.DB) {
+	for range min(5, len(r.ids)) {
+		n := r.IntN(len(r.ids))
+		i := r.index(r.ids[n])
+		wantOK(r.T, db.DeleteMetric(ctx, store.System, r.ids[n]))
+		r.ids, r.points = slices.Delete(r.ids, n, n+1), slices.Delete(r.points, i, i+1)
+	}
+}
+
+// compare asks for a part of the curve, from one of the two handles.
+func (r *rollups) compare() {
+	if len(r.points) == 0 {
+		return
+	}
+	q := store.CurveQuery{Points: 2 + r.IntN(200), X: store.ByStep, Scale: []store.Scale{store.Linear, store.Log}[r.IntN(2)]}
+	if r.IntN(3) > 0 {
+		from, to := r.anyStep(), r.anyStep()
+		q.From, q.To = new(min(from, to)), new(max(from, to))
+	}
+	at := func(p store.NewMetric) int64 { return int64(*p.Step) }
+	var in []store.NewMetric
+	for _, p := range r.points {
+		if q.From == nil || at(p) >= *q.From && at(p) <= *q.To {
+			in = append(in, p)
+		}
+	}
+	slices.SortStableFunc(in, func(a, b store.NewMetric) int { return int(max(-1, min(1, at(a)-at(b)))) })
+	b := *r.bed
+	if r.IntN(3) == 0 {
+		b.DB = r.direct
+	}
+	c := b.curve(r.T, q)
+	checkCurve(r.T, fmt.Sprintf("%d points, %s, %v to %v", q.Points, q.Scale, q.From, q.To), c, in, q, at)
+	for i, step := range c.Step[min(1, len(c.Step)):] {
+		last := in[0]
+		for _, p := range in {
+			if *p.Step <= step {
+				last = p
+			}
+		}
+		if len(in) > q.Points && (!sameFloat(float64(c.Value[i+1]), float64(last.Value)) || c.RecordedAt[i+1] != *last.RecordedAt) {
+			r.Fatalf("step %d has %v at %v, want %v at %v", step, c.Value[i+1], c.RecordedAt[i+1], last.Value, *last.RecordedAt)
+		}
+	}
+}
+
+// Rollups that do not fit the points are found, and made again.
+func TestRollupsAreCheckedAndRepaired(t *testing.T) {
+	sound := newPlainBed(t)
+	all := make([]store.NewMetric, 6000)
+	for i := range all {
+		all[i] = point("k", int64(i), math.Sin(float64(i)))
+	}
+	wantOK(t, sound.CreateMetrics(ctx, store.System, sound.iteration, all))
+	wantClean(t, sound.DB)
+	q := store.CurveQuery{Points: 50}
+	want := jsonOf(t, sound.curve(t, q))
+	for damage, refuses := range map[string]bool{
+		`DELETE FROM rollup WHERE id = (SELECT max(id) FROM rollup)`:                                                false,
+		`DELETE FROM rollup WHERE id = (SELECT min(id) FROM rollup)`:                                                false,
+		`UPDATE rollup SET cells = x'ffff' WHERE (id >> 32) & 15 = 1`:                                               true,
+		`UPDATE rollup SET cells = x'' WHERE (id >> 32) & 15 = 2`:                                                   false,
+		`UPDATE rollup SET cells = (SELECT cells FROM rollup ORDER BY id LIMIT 1)`:                                  false,
+		`INSERT INTO rollup SELECT max(id) + 100, cells FROM rollup`:                                                false,
+		`UPDATE series SET rolled_to = rolled_to - 1`:                                                               false,
+		`UPDATE series SET rolled_to = rolled_to + (1 << (roll_shift + 4))`:                                         false,
+		`UPDATE series SET roll_shift = 60`:                                                                         false,
+		`UPDATE series SET roll_shift = NULL, rolled_to = NULL`:                                                     false,
+		`UPDATE metric SET value = 17 WHERE step = 300; UPDATE series SET max = 17, max_step = 300, sum = sum + 17`: false,
+	} {
+		t.Run(damage, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "damaged.db")
+			copyFiles(t, sound.Path(), path)
+			b := *sound
+			b.DB = open(t, store.Options{Path: path})
+			execSQL(t, raw(t, path), damage)
+			if !hasProblem(must(b.Check(ctx, false))(t), "rollups of metric \"k\"", true, false) {
+				t.Error("the damage is not found")
+			}
+			if refuses {
+				_, err := b.Curves(ctx, store.System, []string{b.iteration}, store.CurveQuery{Points: 50, X: store.ByStep, Scale: store.Linear})
+				if err == nil {
+					t.Error("a curve is drawn from a damaged rollup")
+				}
+			}
+			must(b.Check(ctx, true))(t)
+			wantClean(t, b.DB)
+			if got := jsonOf(t, b.curve(t, q)); got != want && !strings.Contains(damage, "17") {
+				t.Error("the curve is another one than before")
+			}
+		})
+	}
+}

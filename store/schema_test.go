@@ -1,0 +1,229 @@
+package store_test
+
+import (
+	"bytes"
+	"database/sql"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"tracker/store"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// dumpSchema returns the SQL of all that is in a database, and its versions.
+func dumpSchema(t testing.TB, db *sql.DB) string {
+	t.Helper()
+	var b strings.Builder
+	for _, pragma := range []string{"application_id", "user_version"} {
+		fmt.Fprintf(&b, "PRAGMA %s = %d;\n", pragma, ask[int](t, db, `PRAGMA `+pragma))
+	}
+	rows := must(db.Query(`SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL
+		ORDER BY type = 'view', tbl_name, type <> 'table', name`))(t)
+	defer rows.Close()
+	for rows.Next() {
+		var text string
+		wantOK(t, rows.Scan(&text))
+		fmt.Fprintf(&b, "\n%s;\n", text)
+	}
+	wantOK(t, rows.Err())
+	return b.String()
+}
+
+// The schema is written out in testdata, so that a change of it is seen whole.
+// go test ./store -run TestSchema -update writes it anew.
+func TestSchema(t *testing.T) {
+	const golden = "../testdata/schema.sql"
+	db := open(t, store.Options{})
+	got := dumpSchema(t, raw(t, db.Path()))
+	if *update {
+		wantOK(t, os.WriteFile(golden, []byte(got), 0o644))
+	}
+	want := bytes.ReplaceAll(must(os.ReadFile(golden))(t), []byte("\r\n"), []byte("\n"))
+	if got != string(want) {
+		t.Errorf("the schema is not what %s says; if that is right, run this test with -update.\n%s", golden, got)
+	}
+	// What was written out makes the same database.
+	copied := raw(t, filepath.Join(t.TempDir(), "copy.db"))
+	for _, statement := range strings.SplitAfter(string(want), ";\n\n") {
+		if !strings.Contains(statement, "TABLE sqlite_sequence") { // SQLite makes that one itself
+			execSQL(t, copied, statement)
+		}
+	}
+	if again := dumpSchema(t, copied); again != got {
+		t.Errorf("the golden file makes another schema:\n%s", again)
+	}
+}
+
+func tables(t testing.TB, db *sql.DB) (all []string) {
+	t.Helper()
+	rows := must(db.Query(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'`))(t)
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		wantOK(t, rows.Scan(&name))
+		all = append(all, name)
+	}
+	return all
+}
+
+func TestEveryTableIsStrict(t *testing.T) {
+	file := raw(t, open(t, store.Options{}).Path())
+	for _, table := range tables(t, file) {
+		if ask[int](t, file, `SELECT strict FROM pragma_table_list WHERE name = ?`, table) != 1 {
+			t.Errorf("table %s is not STRICT", table)
+		}
+	}
+}
+
+// fill puts something of every kind into a project and returns its id.
+func fill(t testing.TB, b *bed, user string) (project string) {
+	t.Helper()
+	project = must(b.CreateProject(ctx, store.System, store.NewProject{Name: "full"}))(t).ID
+	must(b.CreateUserPermission(ctx, store.System, user, project, store.PermissionPatch{}))(t)
+	must(b.CreateTag(ctx, store.System, store.ProjectTag, project, "p"))(t)
+	for range 2 {
+		experiment := must(b.CreateExperiment(ctx, store.System, project, store.NewExperiment{Name: "e"}))(t).ID
+		must(b.CreateTag(ctx, store.System, store.ExperimentTag, experiment, "e"))(t)
+		must(b.CreateUpload(ctx, store.System, experiment, store.NewUpload{NewResource: store.NewResource{Name: "large.bin"}, Size: 1}))(t)
+		var parent *string
+		for range 3 {
+			id := must(b.CreateIteration(ctx, store.System, experiment, store.NewIteration{ParentIterationID: parent}))(t).ID
+			parent = &id
+			must(b.CreateTag(ctx, store.System, store.IterationTag, id, "i"))(t)
+			must(b.CreateParameter(ctx, store.System, id, "lr", "0.1"))(t)
+			must(b.CreateSnapshot(ctx, store.System, id, store.NewSnapshot{GitSHA: "abc"}))(t)
+			b.keep(t, experiment, store.NewResource{Name: "model.bin", IterationID: id}, "weights of "+id)
+			batch := must(b.CreateMetricBatch(ctx, store.System, id, []store.NewMetric{{Key: "loss"}, {Key: "acc"}, {Key: "loss"}}))(t)
+			for _, moved := range batch.IDs[:2] {
+				wantOK(t, b.UpdateMetric(ctx, store.System, moved, store.MetricPatch{Key: new("moved")}))
+			}
+		}
+		model := newModel(t, b, project, "of "+experiment)
+		must(b.CreateModelVersion(ctx, store.System, model, store.NewModelVersion{IterationID: *parent}))(t)
+	}
+	long := make([]store.NewMetric, 2000)
+	for i := range long {
+		long[i].Key = "long"
+	}
+	e := must(b.CreateExperiment(ctx, store.System, project, store.NewExperiment{Name: "long"}))(t).ID
+	id := must(b.CreateIteration(ctx, store.System, e, store.NewIteration{}))(t).ID
+	wantOK(t, b.CreateMetrics(ctx, store.System, id, long))
+	wantOK(t, b.CopyForSearch("loss"))
+	return project
+}
+
+func countRows(t testing.TB, file *sql.DB) map[string]int {
+	t.Helper()
+	counts := map[string]int{}
+	for _, table := range tables(t, file) {
+		counts[table] = ask[int](t, file, `SELECT count(*) FROM `+table)
+	}
+	return counts
+}
+
+// Deleting a record takes everything in it along, and nothing else.
+func TestDeletingLeavesNoOrphans(t *testing.T) {
+	b := newPlainBed(t)
+	file := raw(t, b.Path())
+	user := must(b.CreateUser(ctx, store.System, store.NewUser{Username: "ada", Password: "correct horse"}))(t).ID
+	kept := fill(t, b, user)
+	before := countRows(t, file)
+	for table, n := range before {
+		if n == 0 && !slices.Contains([]string{"idempotency", "recent", "blob_pin"}, table) {
+			t.Errorf("the test has put nothing into %s", table)
+		}
+	}
+	removeModels := func(project string) { // or their versions would be in the way
+		for _, m := range must(b.Models(ctx, store.System, project, store.ModelQuery{Page: store.FirstPage}))(t).Data {
+			wantOK(t, b.DeleteModel(ctx, store.System, m.ID))
+		}
+	}
+	remove := map[string]func(project string){
+		"project": func(project string) { wantOK(t, b.DeleteProject(ctx, store.System, project)) },
+		"experiments": func(project string) {
+			removeModels(project)
+			for _, e := range must(b.Experiments(ctx, store.System, project, store.ExperimentQuery{Page: store.FirstPage}))(t).Data {
+				wantOK(t, b.DeleteExperiment(ctx, store.System, e.ID))
+			}
+			wantOK(t, b.DeleteProject(ctx, store.System, project))
+		},
+		"iterations": func(project string) {
+			removeModels(project)
+			for _, e := range must(b.Experiments(ctx, store.System, project, store.ExperimentQuery{Page: store.FirstPage}))(t).Data {
+				for _, i := range must(b.Iterations(ctx, store.System, e.ID, store.IterationQuery{Page: store.FirstPage}))(t).Data {
+					wantOK(t, b.DeleteIteration(ctx, store.System, i.ID))
+				}
+			}
+			for table, want := range before {
+				belongs := slices.Contains([]string{"iteration", "parameter", "snapshot", "series", "metric", "metric_moved", "rollup"}, table)
+				if n := ask[int](t, file, `SELECT count(*) FROM `+table); belongs && n != want {
+					t.Errorf("%d rows in %s after the iterations are gone, want %d", n, table, want)
+				}
+			}
+			wantOK(t, b.DeleteProject(ctx, store.System, project))
+		},
+	}
+	for name, remove := range remove {
+		t.Run(name, func(t *testing.T) {
+			remove(fill(t, b, user))
+			must(b.Collect(ctx))(t)
+			for table, n := range countRows(t, file) {
+				if n != before[table] {
+					t.Errorf("%d rows in %s, want %d", n, table, before[table])
+				}
+			}
+			wantClean(t, b.DB)
+		})
+	}
+	wantOK(t, b.DeleteUser(ctx, store.System, user))
+	if n := ask[int](t, file, `SELECT count(*) FROM user_permission`); n != 0 {
+		t.Errorf("%d permissions of a user who is gone", n)
+	}
+	wantOK(t, b.DeleteProject(ctx, store.System, kept))
+	wantOK(t, b.DeleteProject(ctx, store.System, b.project))
+	must(b.Collect(ctx))(t)
+	for table, n := range countRows(t, file) {
+		if n != 0 && table != "counter" && table != "search_key" {
+			t.Errorf("%d rows left in %s", n, table)
+		}
+	}
+	wantClean(t, b.DB)
+}
+
+func TestDeletingAParentKeepsItsChildren(t *testing.T) {
+	b := newBed(t)
+	child := must(b.CreateIteration(ctx, store.System, b.experiment, store.NewIteration{ParentIterationID: &b.iteration}))(t).ID
+	grandchild := must(b.CreateIteration(ctx, store.System, b.experiment, store.NewIteration{ParentIterationID: &child}))(t).ID
+	must(b.CreateMetric(ctx, store.System, child, store.NewMetric{Key: "loss", Value: 1}))(t)
+	wantOK(t, b.DeleteIteration(ctx, store.System, b.iteration))
+	if i := must(b.Iteration(ctx, store.System, child))(t); i.ParentIterationID != nil {
+		t.Errorf("the parent of the child is %s, which is gone", *i.ParentIterationID)
+	}
+	if n := len(points(t, b.DB, child, nil)); n != 1 {
+		t.Errorf("%d points of the child", n)
+	}
+	if i := must(b.Iteration(ctx, store.System, grandchild))(t); i.ParentIterationID == nil || *i.ParentIterationID != child {
+		t.Errorf("the grandchild has the parent %v", i.ParentIterationID)
+	}
+	wantClean(t, b.DB)
+}
+
+// A child whose parent was deleted takes no new one that gets its number.
+func TestNumbersOfIterationsAreNotUsedAgain(t *testing.T) {
+	b := newBed(t)
+	file := raw(t, b.Path())
+	number := func(id string) int {
+		return ask[int](t, file, `SELECT num FROM iteration WHERE id = ?`, id)
+	}
+	last := number(b.iteration)
+	wantOK(t, b.DeleteIteration(ctx, store.System, b.iteration))
+	if n := number(b.newIteration(t)); n <= last {
+		t.Errorf("number %d again after %d", n, last)
+	}
+}

@@ -1,0 +1,388 @@
+package store
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// modelRun is an iteration as a search sees it, in plain Go.
+type modelRun struct {
+	id, name, status string
+	created, seen    Time
+	ended            *Time
+	tags             []string
+	params           map[string]string
+	metrics          map[string]*stats
+}
+
+// matches evaluates a filter on a run, without SQL.
+func (r *modelRun) matches(n node) bool {
+	switch n := n.(type) {
+	case nil:
+		return true
+	case junction:
+		for _, p := range n.parts {
+			if r.matches(p) == n.or {
+				return n.or
+			}
+		}
+		return !n.or
+	case negation:
+		return !r.matches(n.part)
+	case comparison:
+		return r.compares(n)
+	}
+	panic(n)
+}
+
+func (r *modelRun) compares(c comparison) bool {
+	holds := func(o operand) bool { return r.holds(c, o) }
+	switch {
+	case c.ref.field == tagField && c.op == "!=":
+		return !slices.Contains(r.tags, c.values[0].text)
+	case c.ref.field == tagField:
+		return slices.ContainsFunc(r.tags, func(tag string) bool {
+			return slices.ContainsFunc(c.values, func(o operand) bool {
+				return tag == o.text || c.op == "contains" && modelContains(tag, o.text)
+			})
+		})
+	}
+	return slices.ContainsFunc(c.values, holds)
+}
+
+// holds compares one value, which the run must have.
+func (r *modelRun) holds(c comparison, o operand) bool {
+	switch c.ref.field {
+	case paramField:
+		text, ok := r.params[c.ref.key]
+		switch {
+		case !ok:
+			return false
+		case c.op == "contains":
+			return modelContains(text, o.text)
+		case o.isNumber && modelNumber(text) != nil:
+			return modelOrder(c.op, modelNumber(text).Cmp(modelNumber(o.text)))
+		}
+		return modelOrder(c.op, strings.Compare(text, o.text))
+	case metricField:
+		v, ok := r.statistic(c.ref)
+		switch {
+		case !ok:
+			return false
+		case math.IsNaN(v) && math.IsNaN(o.number):
+			return c.op == "=" || c.op == "in"
+		case math.IsNaN(v):
+			return false
+		case math.IsNaN(o.number):
+			return c.op == "!="
+		}
+		return modelOrder(c.op, cmp.Compare(v, o.number))
+	case createdField:
+		return modelOrder(c.op, cmp.Compare(r.created, o.time))
+	case endedField:
+		return r.ended != nil && modelOrder(c.op, cmp.Compare(*r.ended, o.time))
+	case durationField:
+		return modelOrder(c.op, cmp.Compare(r.duration(), o.number))
+	}
+	text := r.text(c.ref.field)
+	if c.op == "contains" {
+		return modelContains(text, o.text)
+	}
+	return modelOrder(c.op, strings.Compare(text, o.text))
+}
+
+func (r *modelRun) text(f field) string {
+	switch f {
+	case nameField:
+		return r.name
+	case statusField:
+		return r.status
+	}
+	return r.id
+}
+
+func (r *modelRun) duration() float64 {
+	end := r.seen
+	if r.ended != nil {
+		end = *r.ended
+	}
+	return float64(end-r.created) / 1000
+}
+
+// statistic returns a statistic of a metric, if the run has it.
+func (r *modelRun) statistic(f ref) (float64, bool) {
+	s := r.metrics[f.key]
+	if s == nil {
+		return 0, false
+	}
+	switch f.stat {
+	case "count":
+		return float64(s.Count), true
+	case "last":
+		return float64(s.Last), true
+	}
+	if s.Finite == 0 {
+		return 0, false
+	}
+	switch f.stat {
+	case "min":
+		return float64(*s.Min), true
+	case "max":
+		return float64(*s.Max), true
+	}
+	mean := float64(s.Sum) / float64(s.Finite)
+	return mean, !math.IsInf(mean, 0)
+}
+
+func modelOrder(op string, c int) bool {
+	switch op {
+	case "=", "in":
+		return c == 0
+	case "!=":
+		return c != 0
+	case "<":
+		return c < 0
+	case "<=":
+		return c <= 0
+	case ">":
+		return c > 0
+	}
+	return c >= 0
+}
+
+var numeric = regexp.MustCompile(`^[ \t\n\v\f\r]*([+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?)[ \t\n\v\f\r]*$`)
+
+// modelNumber reads a text that is wholly a number: exactly when it is a whole
+// one of 64 bits, else as the nearest double. nil for other texts.
+func modelNumber(s string) *big.Float {
+	m := numeric.FindStringSubmatch(s)
+	if m == nil {
+		return nil
+	}
+	if n, err := strconv.ParseInt(m[1], 10, 64); err == nil {
+		return new(big.Float).SetInt64(n)
+	}
+	f, _ := strconv.ParseFloat(m[1], 64) // an infinity when it is too large
+	return big.NewFloat(f)
+}
+
+// modelContains tells whether text has part in it in any case: any of Unicode
+// if part has a character beyond ASCII, else that of ASCII letters.
+func modelContains(text, part string) bool {
+	ascii := !strings.ContainsFunc(part, func(r rune) bool { return r > unicode.MaxASCII })
+	equal := func(want, got rune) bool {
+		if want == got {
+			return true
+		}
+		if ascii || want <= unicode.MaxASCII {
+			return want <= unicode.MaxASCII && got <= unicode.MaxASCII && unicode.ToLower(want) == unicode.ToLower(got)
+		}
+		return strings.EqualFold(string(want), string(got))
+	}
+	runes, wanted := []rune(text), []rune(part)
+	for start := 0; start+len(wanted) <= len(runes); start++ {
+		if slices.EqualFunc(wanted, runes[start:start+len(wanted)], equal) {
+			return true
+		}
+	}
+	return false
+}
+
+// compareBy orders two runs by one key, as a sort does.
+func compareBy(a, b *modelRun, k sortKey) int {
+	rankA, rankB := a.rank(k.ref), b.rank(k.ref)
+	if rankA != rankB || rankA == missingRank {
+		return cmp.Compare(rankA, rankB)
+	}
+	c := 0
+	switch k.field {
+	case paramField:
+		x, y := a.params[k.key], b.params[k.key]
+		if rankA == numberRank {
+			c = modelNumber(x).Cmp(modelNumber(y))
+		} else {
+			c = strings.Compare(x, y)
+		}
+	case metricField:
+		x, _ := a.statistic(k.ref)
+		y, _ := b.statistic(k.ref)
+		if rankA == numberRank {
+			c = cmp.Compare(x, y)
+		}
+	case tagField:
+		c = strings.Compare(slices.Min(a.tags), slices.Min(b.tags))
+	case createdField:
+		c = cmp.Compare(a.created, b.created)
+	case endedField:
+		c = cmp.Compare(*a.ended, *b.ended)
+	case durationField:
+		c = cmp.Compare(a.duration(), b.duration())
+	default:
+		c = strings.Compare(a.text(k.field), b.text(k.field))
+	}
+	if k.descending {
+		return -c
+	}
+	return c
+}
+
+const (
+	numberRank  = iota
+	otherRank   // a NaN, or a parameter's text
+	missingRank // always last
+)
+
+func (r *modelRun) rank(f ref) int {
+	switch f.field {
+	case paramField:
+		text, ok := r.params[f.key]
+		switch {
+		case !ok:
+			return missingRank
+		case modelNumber(text) == nil:
+			return otherRank
+		}
+	case metricField:
+		v, ok := r.statistic(f)
+		switch {
+		case !ok:
+			return missingRank
+		case math.IsNaN(v):
+			return otherRank
+		}
+	case tagField:
+		if len(r.tags) == 0 {
+			return missingRank
+		}
+	case endedField:
+		if r.ended == nil {
+			return missingRank
+		}
+	}
+	return numberRank
+}
+
+// The words that random data and random filters are made of, so that they
+// often meet.
+var (
+	modelKeys = []string{"lr", "a b", "größe", "x`y", `quo"te'`, "loss.min", "train/loss", "min", "ünï"}
+	modelTags = []string{"best", "Best", "ÄRGER", "ärger", "a'b", `"`, "100%", "a_b", "*", "[x]", "ſtraße", "Kelvin"}
+	modelText = []string{"adam", "Adam", "sgd", "0.1", "0.10", "1e-1", ".1", "1e-3", "10", "9", "-3", "+7", "5.", " 5 ", "5\n",
+		"0x10", "5abc", "abc5", "", "NaN", "Infinity", "1e400", "-1e400", "9007199254740993", "9007199254740992",
+		"9223372036854775808", "1_000", "٣", "-0", "0", "true", "a'b\"c`d", "%", "_", "*", "?", "[", "]", "^", "\\", "ÄRGER", "ärger",
+		"'; DROP TABLE iteration; --", "ſ", "k", "\u212a", "日本語", "é*k", "éxk", "ÉK", "é\u212a", "é[k"}
+	modelNumbers = []float64{0, math.Copysign(0, -1), 1, -1, 0.1, 0.5, 1e-3, 1e300, -1e300, 2.5, 3, math.MaxFloat64,
+		math.SmallestNonzeroFloat64, math.NaN(), math.Inf(1), math.Inf(-1)}
+	modelLiterals = []string{"0", "-0", "1", "-1", "0.1", "0.10", "1e-1", ".1", "5.", "+7", "1E-3", "2.5", "10", "9", "3", "1e300",
+		"9007199254740993", "9007199254740992", "9223372036854775808"}
+)
+
+func pick[T any](rng *rand.Rand, all []T) T { return all[rng.IntN(len(all))] }
+
+// randomFilter writes a filter of up to depth junctions within each other.
+func randomFilter(rng *rand.Rand, runs []*modelRun, depth int) string {
+	space := func() string { return pick(rng, []string{" ", "  ", "\t", " \n "}) }
+	word := func(w string) string {
+		return space() + pick(rng, []string{w, strings.ToUpper(w), strings.ToUpper(w[:1]) + w[1:]}) + space()
+	}
+	if depth == 0 || rng.IntN(3) == 0 {
+		return randomComparison(rng, runs)
+	}
+	switch rng.IntN(4) {
+	case 0:
+		return "not" + space() + "(" + randomFilter(rng, runs, depth-1) + ")"
+	case 1:
+		return "not" + space() + randomComparison(rng, runs)
+	}
+	op := pick(rng, []string{"and", "or"})
+	var parts []string
+	for range 2 + rng.IntN(3) {
+		parts = append(parts, "("+randomFilter(rng, runs, depth-1)+")")
+	}
+	return strings.Join(parts, word(op))
+}
+
+func randomField(rng *rand.Rand, kind string) string {
+	key := pick(rng, modelKeys)
+	if bare := regexp.MustCompile(`^[\pL_/]+$`); !bare.MatchString(key) || rng.IntN(3) == 0 {
+		key = "`" + strings.ReplaceAll(key, "`", "``") + "`"
+	}
+	return kind + "." + key
+}
+
+func randomRef(rng *rand.Rand) string {
+	switch rng.IntN(12) {
+	case 0, 1, 2:
+		return randomField(rng, "param")
+	case 3, 4, 5:
+		return randomField(rng, "metric") + pick(rng, []string{"", "", ".min", ".max", ".mean", ".last", ".count"})
+	}
+	return pick(rng, []string{"tag", "name", "status", "created", "ended", "duration", "id"})
+}
+
+func quoted(rng *rand.Rand, s string) string {
+	q := pick(rng, []string{"'", `"`})
+	return q + strings.NewReplacer(`\`, `\\`, "\n", `\n`, q, `\`+q).Replace(s) + q
+}
+
+func randomComparison(rng *rand.Rand, runs []*modelRun) string {
+	r := randomRef(rng)
+	word, _, _ := strings.Cut(r, ".")
+	orders := []string{"=", "!=", "<", "<=", ">", ">=", "in"}
+	equals := []string{"=", "!=", "in"}
+	run := pick(rng, runs)
+	var ops []string
+	var value func() string
+	switch word {
+	case "param":
+		ops = append(orders, "contains")
+		value = func() string {
+			if rng.IntN(2) == 0 {
+				return pick(rng, modelLiterals)
+			}
+			return quoted(rng, pick(rng, modelText))
+		}
+	case "metric":
+		ops = orders
+		value = func() string { return strings.ReplaceAll(fmt.Sprint(pick(rng, modelNumbers)), "+Inf", "Inf") }
+	case "tag":
+		ops = append(equals, "contains")
+		value = func() string { return quoted(rng, pick(rng, modelTags)) }
+	case "status":
+		ops = equals
+		value = func() string { return quoted(rng, string(pick(rng, iterationStatuses))) }
+	case "created", "ended":
+		ops = orders
+		value = func() string { return quoted(rng, pick(rng, []Time{run.created, run.seen, run.created + 1}).String()) }
+	case "duration":
+		ops = orders
+		value = func() string {
+			d := pick(rng, []float64{run.duration(), 0, 1.001, 3600})
+			return pick(rng, []string{fmt.Sprint(d), quoted(rng, fmt.Sprint(d)+"s")})
+		}
+	default:
+		ops = append(orders, "contains")
+		value = func() string { return quoted(rng, pick(rng, []string{run.name, run.id, run.name[1:], "é", "RUN"})) }
+	}
+	op := pick(rng, ops)
+	if op != "in" {
+		v := value()
+		for strings.ContainsAny(op, "<>") && v == "NaN" {
+			v = value()
+		}
+		return r + " " + op + " " + v
+	}
+	values := []string{value()}
+	for range rng.IntN(3) {
+		values = append(values, value())
+	}
+	return r + " in (" + strings.Join(values, ", ") + ")"
+}

@@ -1,0 +1,258 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// searchFixture is an experiment whose runs are also in memory.
+type searchFixture struct {
+	t            *testing.T
+	db           *DB
+	rng          *rand.Rand
+	clock        *atomic.Int64 // in milliseconds
+	experimentID string
+	runs         []*modelRun // the oldest first
+}
+
+func newSearchFixture(t *testing.T, seed uint64) *searchFixture {
+	f := &searchFixture{t: t, rng: rand.New(rand.NewPCG(seed, 7)), clock: new(atomic.Int64)}
+	f.clock.Store(1_790_000_000_000)
+	var err error
+	f.db, err = Open(context.Background(), Options{Path: filepath.Join(t.TempDir(), "t.db"), BcryptCost: 4,
+		Now: func() time.Time { return time.UnixMilli(f.clock.Load()) }})
+	f.must(err)
+	t.Cleanup(func() { f.must(f.db.Close()) })
+	f.experimentID = newExperiment(t, f.db)
+	return f
+}
+
+func (f *searchFixture) must(err error) {
+	f.t.Helper()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// add makes a run with random parameters, metrics and tags.
+func (f *searchFixture) add() {
+	f.t.Helper()
+	ctx, rng := context.Background(), f.rng
+	f.clock.Add(rng.Int64N(3))
+	name := pick(rng, []string{"run", "Run", "lauf É", "x' OR 1=1", "100%"}) + pick(rng, []string{"", " 1", " 2"})
+	c, err := f.db.CreateIteration(ctx, System, f.experimentID, NewIteration{Name: &name})
+	f.must(err)
+	run := &modelRun{id: c.ID, name: name, params: map[string]string{}, metrics: map[string]*stats{}}
+	f.runs = append(f.runs, run)
+	for _, key := range modelKeys {
+		if rng.IntN(3) > 0 {
+			run.params[key] = pick(rng, modelText)
+			_, err := f.db.CreateParameter(ctx, System, c.ID, key, Text(run.params[key]))
+			f.must(err)
+		}
+	}
+	f.log(run)
+	for _, tag := range modelTags {
+		if rng.IntN(5) == 0 {
+			run.tags = append(run.tags, tag)
+			_, err := f.db.CreateTag(ctx, System, IterationTag, c.ID, tag)
+			f.must(err)
+		}
+	}
+	if f.clock.Add(rng.Int64N(4) * 900); rng.IntN(3) > 0 {
+		status := pick(rng, iterationStatuses[1:])
+		patch := IterationPatch{Status: &status}
+		if rng.IntN(3) == 0 {
+			patch.EndDate = new(Time(f.clock.Load() + rng.Int64N(2000) - 1000))
+		}
+		f.must(f.db.UpdateIteration(ctx, System, c.ID, patch))
+	}
+	f.refresh(run)
+}
+
+// log writes random points to a run.
+func (f *searchFixture) log(run *modelRun) {
+	f.t.Helper()
+	var points []NewMetric
+	for _, key := range modelKeys {
+		for range f.rng.IntN(4) * f.rng.IntN(2) {
+			points = append(points, NewMetric{Key: key, Value: Value(pick(f.rng, modelNumbers)), Step: new(Step(f.rng.IntN(5)))})
+		}
+	}
+	f.must(f.db.CreateMetrics(context.Background(), System, run.id, points))
+	for _, p := range points {
+		if run.metrics[p.Key] == nil {
+			run.metrics[p.Key] = &stats{}
+		}
+		run.metrics[p.Key].add(point{step: *p.Step, value: p.Value})
+	}
+}
+
+// refresh takes over what the store decides by itself.
+func (f *searchFixture) refresh(run *modelRun) {
+	f.t.Helper()
+	i, err := f.db.Iteration(context.Background(), System, run.id)
+	f.must(err)
+	run.status, run.created, run.seen, run.ended = string(i.Status), i.CreatedDate, i.LastSeen, i.EndDate
+}
+
+// copySome makes copies for searches of a random metric in random runs.
+func (f *searchFixture) copySome() {
+	f.t.Helper()
+	f.must(change(context.Background(), f.db, System, func(tx *tx) error {
+		var nums []int64
+		for _, run := range f.runs {
+			var num int64
+			if err := tx.row(`SELECT num FROM iteration WHERE id = ?`, run.id).Scan(&num); err != nil {
+				return err
+			}
+			if f.rng.IntN(2) == 0 {
+				nums = append(nums, num)
+			}
+		}
+		return tx.copyStats(pick(f.rng, modelKeys), nums)
+	}))
+}
+
+// wants compares a listing with the model's.
+func (f *searchFixture) wants(filter, sort string) (hits int) {
+	f.t.Helper()
+	n, m := parseFilter(filter, map[name]bool{})
+	if m != nil {
+		f.t.Fatalf("%s: at character %d: %s", filter, m.at, m.text)
+	}
+	keys, m := parseSort(sort, map[name]bool{})
+	if m != nil {
+		f.t.Fatalf("%s: at character %d: %s", sort, m.at, m.text)
+	}
+	var want []*modelRun
+	for _, run := range f.runs {
+		if run.matches(n) {
+			want = append(want, run)
+		}
+	}
+	slices.SortStableFunc(want, func(a, b *modelRun) int {
+		for _, k := range keys {
+			if c := compareBy(a, b, k); c != 0 {
+				return c
+			}
+		}
+		return 0
+	})
+	l, err := f.db.Iterations(context.Background(), System, f.experimentID,
+		IterationQuery{Page: Page{Limit: MaxLimit}, Filter: filter, Sort: sort})
+	if err != nil {
+		f.t.Fatalf("filter %s, sort %s: %v", filter, sort, err)
+	}
+	same := slices.EqualFunc(want, l.Data, func(run *modelRun, i Iteration) bool { return run.id == i.ID })
+	if !same || l.Total != len(want) {
+		f.t.Fatalf("filter %s\nsort %s\ngot  %d: %s\nwant %d: %s", filter, sort, l.Total, f.positions(l.Data), len(want), f.modelPositions(want))
+	}
+	return len(want)
+}
+
+func (f *searchFixture) positions(data []Iteration) string {
+	var all []int
+	for _, i := range data {
+		all = append(all, slices.IndexFunc(f.runs, func(run *modelRun) bool { return run.id == i.ID }))
+	}
+	return fmt.Sprint(all)
+}
+
+func (f *searchFixture) modelPositions(runs []*modelRun) string {
+	var all []int
+	for _, run := range runs {
+		all = append(all, slices.Index(f.runs, run))
+	}
+	return fmt.Sprint(all)
+}
+
+// TestSearchAgreesWithTheModel compares random searches on random data with
+// what plain Go says, while points arrive and copies are made and dropped.
+func TestSearchAgreesWithTheModel(t *testing.T) {
+	for seed := range uint64(4) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			f := newSearchFixture(t, seed)
+			for range 25 {
+				f.add()
+			}
+			some, all := 0, 0
+			for range 400 {
+				switch f.rng.IntN(10) {
+				case 0:
+					f.copySome()
+				case 1:
+					if run := pick(f.rng, f.runs); run.ended == nil {
+						f.log(run)
+						f.refresh(run)
+					}
+				case 2:
+					if i := f.rng.IntN(len(f.runs)); len(f.runs) > 15 && f.rng.IntN(10) == 0 {
+						f.must(f.db.DeleteIteration(context.Background(), System, f.runs[i].id))
+						f.runs = slices.Delete(f.runs, i, i+1)
+						f.add()
+					}
+				}
+				filter := randomFilter(f.rng, f.runs, 2)
+				hits := f.wants(filter, randomSort(f.rng))
+				if hits > 0 {
+					some++
+				}
+				if hits == len(f.runs) {
+					all++
+				}
+			}
+			// Searches that find nothing would agree with anything.
+			if some < 150 || all > 150 {
+				t.Errorf("of 400 searches %d found something and %d everything", some, all)
+			}
+			problems, err := f.db.Check(context.Background(), false)
+			f.must(err)
+			for _, p := range problems {
+				t.Error(p.Text)
+			}
+		})
+	}
+}
+
+func randomSort(rng *rand.Rand) string {
+	var s string
+	for range rng.IntN(4) {
+		if s != "" {
+			s += ", "
+		}
+		s += pick(rng, []string{"", "-"}) + randomRef(rng)
+	}
+	return s
+}
+
+// TestEveryComparisonAgreesWithTheModel holds every parameter text against
+// every literal with every operator, and so on, one comparison at a time.
+func TestEveryComparisonAgreesWithTheModel(t *testing.T) {
+	f := newSearchFixture(t, 99)
+	for _, text := range modelText {
+		c, err := f.db.CreateIteration(context.Background(), System, f.experimentID, NewIteration{Name: new("r")})
+		f.must(err)
+		_, err = f.db.CreateParameter(context.Background(), System, c.ID, "x", Text(text))
+		f.must(err)
+		f.runs = append(f.runs, &modelRun{id: c.ID, name: "r", params: map[string]string{"x": text}})
+	}
+	values := slices.Clone(modelLiterals)
+	for _, text := range modelText {
+		values = append(values, quoted(f.rng, text))
+	}
+	for _, v := range values {
+		for _, op := range []string{"=", "!=", "<", "<=", ">", ">=", "contains"} {
+			f.wants("param.x "+op+" "+v, "")
+		}
+		f.wants("param.x in ("+v+", 'adam', 10)", "-param.x")
+	}
+	f.wants("", "param.x")
+	f.wants("", "-param.x")
+}

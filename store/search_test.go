@@ -1,0 +1,329 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+)
+
+// runWith makes a run with these parameters and the points of metrics, at
+// steps 0, 1, …
+func runWith(t testing.TB, db *DB, experimentID, name string, params map[string]string, metrics map[string][]float64) string {
+	t.Helper()
+	c, err := db.CreateIteration(context.Background(), System, experimentID, NewIteration{Name: &name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, value := range params {
+		if _, err := db.CreateParameter(context.Background(), System, c.ID, key, Text(value)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for key, values := range metrics {
+		for _, v := range values {
+			if _, err := db.CreateMetric(context.Background(), System, c.ID, NewMetric{Key: key, Value: Value(v)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return c.ID
+}
+
+// namesOf are the names of the runs that a search finds, with spaces between.
+func namesOf(t testing.TB, db *DB, experimentID string, q IterationQuery) string {
+	t.Helper()
+	if q.Page == (Page{}) {
+		q.Page = FirstPage
+	}
+	l, err := db.Iterations(context.Background(), System, experimentID, q)
+	if err != nil {
+		t.Fatalf("%+v: %v", q, err)
+	}
+	var names []string
+	for _, i := range l.Data {
+		names = append(names, i.Name)
+	}
+	return strings.Join(names, " ")
+}
+
+func TestSearchBySortTable(t *testing.T) {
+	f := newSearchFixture(t, 0)
+	db, e := f.db, f.experimentID
+	add := func(name string, params map[string]string, metrics map[string][]float64) {
+		t.Helper()
+		f.clock.Add(1)
+		runWith(t, db, e, name, params, metrics)
+	}
+	nan, inf := math.NaN(), math.Inf(1)
+	add("a", map[string]string{"lr": "0.1", "opt": "sgd"}, map[string][]float64{"loss": {3, 1, 2}})
+	add("b", map[string]string{"lr": "1e-3", "opt": "adam"}, map[string][]float64{"loss": {1, nan}})
+	add("c", map[string]string{"lr": "auto"}, map[string][]float64{"loss": {inf}})
+	add("d", map[string]string{"lr": "10"}, nil)
+	add("e", nil, map[string][]float64{"loss": {-5, 2}})
+	add("f", map[string]string{"lr": "0.10"}, map[string][]float64{"loss": {-inf}})
+	add("g", map[string]string{"lr": "always"}, map[string][]float64{"loss": {nan}})
+	for _, c := range []struct{ filter, sort, want string }{
+		{"", "", "a b c d e f g"},
+		{"", "-created", "g f e d c b a"},
+		{"", "name", "a b c d e f g"},
+		{"", "-name", "g f e d c b a"},
+		{"", "param.lr", "b a f d g c e"},        // 0.1 and 0.10 are the same: the older first
+		{"", "-param.lr", "d a f b c g e"},       // texts stay behind numbers
+		{"", "metric.loss", "f a e c b g d"},     // NaN behind numbers, without the metric last
+		{"", "-metric.loss", "c a e f b g d"},    //
+		{"", "metric.loss.min", "e a b c d f g"}, // no finite value, no minimum
+		{"", "-metric.loss.min", "a b e c d f g"},
+		{"", "-metric.loss.max,name", "a e b c d f g"},
+		{"", "metric.loss.mean, -name", "e b a g f d c"},
+		{"", "-metric.loss.count, -name", "a e b g f c d"},
+		{"", "param.opt, -name", "b a g f e d c"},
+		{"", "ended, tag, -id", "g f e d c b a"},
+		{"param.lr > 0.01", "", "a c d f g"}, // a text is compared with what was written
+		{"param.lr > 0.01 and not param.lr > 'a'", "", "a d f"},
+		{"param.lr = 0.1", "", "a f"},
+		{"param.lr = '0.1'", "", "a"},
+		{"param.lr != 0.1", "", "b c d g"},
+		{"not param.lr = 0.1", "", "b c d e g"},
+		{"param.lr in (10, 'auto')", "-name", "d c"},
+		{"param.lr contains 'A'", "", "c g"},
+		{"metric.loss = NaN", "", "b g"},
+		{"metric.loss != NaN", "", "a c e f"},
+		{"metric.loss != 2", "", "c f"},
+		{"not metric.loss = 2", "", "b c d f g"},
+		{"metric.loss >= 2", "", "a c e"},
+		{"metric.loss.min < 2", "", "a b e"},
+		{"metric.loss.count = 1", "", "c f g"},
+		{"metric.none > 0 or param.none = 1", "metric.none, -param.none", ""},
+		{"status = 'running' and (name < 'c' or name = 'g')", "", "a b g"},
+		{"ended > '2000-01-01'", "", ""},
+		{"created > '2000-01-01' and duration < '1h'", "", "a b c d e f g"},
+	} {
+		if got := namesOf(t, db, e, IterationQuery{Filter: c.filter, Sort: c.sort}); got != c.want {
+			t.Errorf("filter %q sort %q: %s, want %s", c.filter, c.sort, got, c.want)
+		}
+	}
+}
+
+func TestSearchPagesFitTogether(t *testing.T) {
+	db := openForTest(t)
+	e := newExperiment(t, db)
+	for i := range 23 {
+		runWith(t, db, e, fmt.Sprint(i), map[string]string{"k": fmt.Sprint(i % 3)}, nil)
+	}
+	for _, q := range []IterationQuery{{}, {Sort: "param.k"}, {Sort: "-param.k"}, {Filter: "param.k > 0"}, {Filter: "param.k = 7"}, {Sort: "tag"}} {
+		q.Page = Page{Limit: MaxLimit}
+		whole := namesOf(t, db, e, q)
+		total := len(strings.Fields(whole))
+		var parts []string
+		for offset := 0; offset < 30; offset += 4 {
+			q.Page = Page{Limit: 4, Offset: offset}
+			l, err := db.Iterations(context.Background(), System, e, q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if l.Total != total || l.Limit != 4 || l.Offset != offset || l.Data == nil {
+				t.Errorf("%+v: total %d, limit %d, offset %d, want %d", q, l.Total, l.Limit, l.Offset, total)
+			}
+			for _, i := range l.Data {
+				parts = append(parts, i.Name)
+			}
+		}
+		if got := strings.Join(parts, " "); got != whole {
+			t.Errorf("%+v: the pages have %s, the whole %s", q, got, whole)
+		}
+		q.Page = Page{Limit: 0}
+		if l, err := db.Iterations(context.Background(), System, e, q); err != nil || l.Total != total || len(l.Data) != 0 {
+			t.Errorf("%+v: %d of %d, want 0 of %d (%v)", q, len(l.Data), l.Total, total, err)
+		}
+	}
+}
+
+func TestSearchEmbedsColumns(t *testing.T) {
+	db := openForTest(t)
+	e := newExperiment(t, db)
+	params := map[string]string{"lr": "0.10", "a b": "x", "lr.min": "text"}
+	runWith(t, db, e, "a", params, map[string][]float64{
+		"loss": {3, 1, 2}, "loss.min": {7}, "a`b": {math.Inf(-1)}, "val/acc": {0.5, math.NaN()}, "big": {math.MaxFloat64, math.MaxFloat64}})
+	runWith(t, db, e, "b", nil, nil)
+	for _, c := range []struct{ columns, want string }{
+		{"param.lr", `{"params":{"lr":"0.10"},"metrics":{}}`},
+		{"param.lr, param.lr, param.`a b`, param.lr.min, param.none",
+			`{"params":{"a b":"x","lr":"0.10","lr.min":"text"},"metrics":{}}`},
+		{"metric.loss, metric.loss.last, metric.loss.min, metric.loss.max, metric.loss.mean, metric.loss.count",
+			`{"params":{},"metrics":{"loss":2,"loss.count":3,"loss.last":2,"loss.max":3,"loss.mean":2,"loss.min":1}}`},
+		{"metric.`loss.min`, metric.loss.min, metric.`loss.min`.max",
+			"{\"params\":{},\"metrics\":{\"`loss.min`\":7,\"loss.min\":1,\"loss.min.max\":7}}"},
+		{"metric.`a``b`, metric.`a``b`.min, metric.`a``b`.count",
+			"{\"params\":{},\"metrics\":{\"a`b\":\"-Infinity\",\"a`b.count\":1}}"},
+		{"metric.val/acc, metric.val/acc.max, metric.big.mean, metric.big.max, metric.none.count",
+			`{"params":{},"metrics":{"big.max":1.7976931348623157e+308,"val/acc":"NaN","val/acc.max":0.5}}`},
+	} {
+		for _, q := range []IterationQuery{{Columns: c.columns}, {Columns: c.columns, Sort: "-name"}} {
+			q.Page = FirstPage
+			l, err := db.Iterations(context.Background(), System, e, q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if q.Sort != "" {
+				slices.Reverse(l.Data)
+			}
+			if got := embeddedIn(t, l.Data[0]); got != c.want {
+				t.Errorf("%s: %s, want %s", c.columns, got, c.want)
+			}
+			if got := embeddedIn(t, l.Data[1]); got != `{"params":{},"metrics":{}}` {
+				t.Errorf("%s: an empty run has %s", c.columns, got)
+			}
+		}
+	}
+	l, err := db.Iterations(context.Background(), System, e, IterationQuery{Page: FirstPage})
+	if err != nil || embeddedIn(t, l.Data[0]) != `{}` {
+		t.Errorf("without columns there is %s (%v)", embeddedIn(t, l.Data[0]), err)
+	}
+}
+
+// embeddedIn is the JSON of what a listing has embedded in a run.
+func embeddedIn(t *testing.T, i Iteration) string {
+	t.Helper()
+	part := Iteration{Params: i.Params, Metrics: i.Metrics, Tags: Strings{}}
+	whole, err := json.Marshal(part, json.Deterministic(true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(whole), `"tags":[],`)
+	if !found {
+		return `{}`
+	}
+	return "{" + rest
+}
+
+func TestSearchOnlyLooksIntoItsExperiment(t *testing.T) {
+	db := openForTest(t)
+	mine, other := newExperiment(t, db), newExperiment(t, db)
+	for _, e := range []string{other, mine, other} {
+		runWith(t, db, e, "run-"+e, map[string]string{"lr": "1"}, map[string][]float64{"loss": {1}})
+	}
+	for _, q := range []IterationQuery{
+		{},
+		{Filter: "param.lr = 1 or metric.loss = 1"},
+		{Filter: "not param.lr = 2", Sort: "metric.loss"},
+		{Filter: "name contains 'run' or name contains 'run'"},
+	} {
+		if got, want := namesOf(t, db, mine, q), "run-"+mine; got != want {
+			t.Errorf("%+v: %s, want %s", q, got, want)
+		}
+	}
+}
+
+func TestSearchNeedsReadPermission(t *testing.T) {
+	db := openForTest(t)
+	e := newExperiment(t, db)
+	u, err := db.CreateUser(context.Background(), System, NewUser{Username: "u", Password: "a password"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		actor        Actor
+		experimentID string
+		want         Code
+	}{
+		{Actor{UserID: u.ID}, e, CodeProjectPermissionRequired},
+		{System, "no such", CodeNotFound},
+	} {
+		_, err := db.Iterations(context.Background(), c.actor, c.experimentID, IterationQuery{Page: FirstPage, Filter: "name = 'x'", Sort: "name"})
+		if AsError(err) == nil || AsError(err).Code != c.want {
+			t.Errorf("a search: %v, want %s", err, c.want)
+		}
+		_, err = db.Keys(context.Background(), c.actor, c.experimentID, KeyQuery{Page: FirstPage})
+		if AsError(err) == nil || AsError(err).Code != c.want {
+			t.Errorf("the names: %v, want %s", err, c.want)
+		}
+	}
+}
+
+// TestSearchBindsWhatItIsGiven tries to get out of quotes and names.
+func TestSearchBindsWhatItIsGiven(t *testing.T) {
+	db := openForTest(t)
+	e := newExperiment(t, db)
+	evil := []string{`'; DROP TABLE iteration; --`, `" OR 1=1 --`, `') OR (1=1`, `x' UNION SELECT password_hash FROM user --`,
+		`?`, `:a`, `$1`, `%`, `_`, `\`, `\'`, "`", "``; DELETE FROM user", `]`, `json_each(1)`, `(SELECT 1)`}
+	for i, s := range evil {
+		runWith(t, db, e, fmt.Sprint(i), map[string]string{s: s}, map[string][]float64{s: {float64(i)}})
+	}
+	for i, s := range evil {
+		name := "`" + strings.ReplaceAll(s, "`", "``") + "`"
+		text := `'` + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + `'`
+		for _, filter := range []string{
+			"param." + name + " = " + text,
+			"param." + name + " contains " + text,
+			"param." + name + " in (" + text + ")",
+			fmt.Sprintf("metric.%s = %d", name, i),
+			"metric." + name + " >= 0 and not name = " + text,
+		} {
+			q := IterationQuery{Filter: filter, Sort: "-param." + name + ", metric." + name + ".min", Columns: "param." + name + ",metric." + name}
+			if got := namesOf(t, db, e, q); got != fmt.Sprint(i) {
+				t.Errorf("%s: finds %q, want %d", filter, got, i)
+			}
+		}
+		for _, filter := range []string{"name = " + text, "tag = " + text, "tag contains " + text, "id in (" + text + ")"} {
+			if got := namesOf(t, db, e, IterationQuery{Filter: filter}); got != "" {
+				t.Errorf("%s: finds %q", filter, got)
+			}
+		}
+	}
+}
+
+// TestSearchTakesTheLargestExpressions runs filters at every limit: none may
+// be one that SQLite refuses.
+func TestSearchTakesTheLargestExpressions(t *testing.T) {
+	db := openForTest(t)
+	e := newExperiment(t, db)
+	runWith(t, db, e, "a", map[string]string{"x": "1"}, nil)
+	var names, sort []string
+	for i := range maxNames {
+		key := fmt.Sprintf("metric.m%d", i)
+		names = append(names, key+" > 0 or "+key+".min in (1, NaN)")
+		if i < maxSortKeys {
+			sort = append(sort, key+".mean")
+		}
+	}
+	for name, q := range map[string]IterationQuery{
+		"names":       {Filter: strings.Join(names, " or ") + " or name = 'a'", Sort: strings.Join(sort, ",")},
+		"comparisons": {Filter: repeat("param.x > 0", " and ", maxComparisons)},
+		"nots":        {Filter: strings.Repeat("not ", maxNesting) + "name = 'a'"},
+		"parentheses": {Filter: strings.Repeat("(not ", (maxNesting-1)/2) + "name = 'a' or id = 'b'" + strings.Repeat(")", (maxNesting-1)/2)},
+		"both": {Filter: repeat(strings.Repeat("(", maxNesting)+repeat("param.x = 1", " and ", 3)+strings.Repeat(")", maxNesting),
+			" or ", 60)},
+		"list":     {Filter: "param.x in (" + repeat("1", ",", maxValues) + ") and id in (" + repeat("'a'", ",", maxValues) + ") or param.x in (" + repeat("'1'", ",", maxValues) + ")"},
+		"contains": {Filter: "not name contains '" + strings.Repeat("é", maxContains/2) + "' and not name contains '" + strings.Repeat("e", maxContains) + "'"},
+		"columns":  {Columns: repeat("metric.x", ",", maxColumns)},
+	} {
+		if got := namesOf(t, db, e, q); got != "a" {
+			t.Errorf("%s: finds %q", name, got)
+		}
+	}
+}
+
+// FuzzSearch holds that no expression makes the parser panic, and that SQLite
+// runs all that it accepts.
+func FuzzSearch(f *testing.F) {
+	db := openForTest(f)
+	e := newExperiment(f, db)
+	runWith(f, db, e, "a", map[string]string{"lr": "0.1"}, map[string][]float64{"loss": {1, math.NaN()}})
+	f.Add("param.lr = 0.1 and metric.loss.min < 1", "-metric.loss, name", "param.lr, metric.loss.max")
+	f.Add("not (tag in ('a', \"b\") or metric.`a``b` != NaN)", "tag,-ended", "metric.`x.min`")
+	f.Add("created >= '2026-11-21' and duration < '1h' or status = 'failed'", "duration", "")
+	f.Add(`name contains 'é\u00e9%_*[' or param.x in (1, -2.5e3, 'x')`, "param.`x`", "param.`x`")
+	f.Fuzz(func(t *testing.T, filter, sort, columns string) {
+		_, err := db.Iterations(context.Background(), System, e, IterationQuery{Page: FirstPage, Filter: filter, Sort: sort, Columns: columns})
+		var refused *Error
+		if err != nil && (!errors.As(err, &refused) || refused.Code != CodeInvalidPayload || !strings.Contains(refused.Message, "at character ")) {
+			t.Errorf("filter %q, sort %q, columns %q: %v", filter, sort, columns, err)
+		}
+	})
+}

@@ -1,0 +1,268 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// copiesOf says how many copies there are of each metric that has some.
+func copiesOf(t testing.TB, db *DB) map[string]int {
+	t.Helper()
+	all, err := read(context.Background(), db, func(tx *tx) (map[string]int, error) {
+		var rows []struct {
+			Key string `db:"key"`
+			N   int    `db:"n"`
+		}
+		err := tx.all(&rows, `SELECT key, (SELECT count(*) FROM search_value WHERE search_value.id >> 32 = search_key.id) AS n
+			FROM search_key`)
+		all := map[string]int{}
+		for _, r := range rows {
+			all[r.Key] = r.N
+		}
+		return all, err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func wantCopies(t testing.TB, db *DB, want map[string]int) {
+	t.Helper()
+	if got := copiesOf(t, db); fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("copies are %v, want %v", got, want)
+	}
+}
+
+func execute(t testing.TB, db *DB, sql string, args ...any) {
+	t.Helper()
+	if err := change(context.Background(), db, System, func(tx *tx) error {
+		_, err := tx.exec(sql, args...)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantSound(t testing.TB, db *DB) {
+	t.Helper()
+	for _, find := range []func(*tx) ([]Problem, error){(*tx).wrongSearchValues, (*tx).wrongKeys} {
+		problems, err := read(context.Background(), db, find)
+		if err != nil || len(problems) > 0 {
+			t.Errorf("found %v (%v)", problems, err)
+		}
+	}
+}
+
+// TestSearchAsksForCopies waits for the commit that a search leads to.
+func TestSearchAsksForCopies(t *testing.T) {
+	commits := make(chan CommitStats, 1000)
+	db, err := Open(context.Background(), Options{Path: filepath.Join(t.TempDir(), "t.db"), BcryptCost: 4,
+		OnCommit: func(s CommitStats) { commits <- s }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	e := fill(t, db, minCopies, 0, 2)
+	for len(commits) > 0 {
+		<-commits
+	}
+	before := namesOf(t, db, e, IterationQuery{Filter: "metric.train/metric_0001 < 0.5 or metric.none = 1", Sort: "-metric.train/metric_0001.max"})
+	<-commits
+	wantCopies(t, db, map[string]int{"train/metric_0001": minCopies})
+	after := namesOf(t, db, e, IterationQuery{Filter: "metric.train/metric_0001 < 0.5 or metric.none = 1", Sort: "-metric.train/metric_0001.max"})
+	if before != after || before == "" {
+		t.Errorf("without copies it finds %s, with them %s", before, after)
+	}
+}
+
+func TestCopiesAreOfWhatRests(t *testing.T) {
+	f := newSearchFixture(t, 1)
+	e := fill(t, f.db, minCopies+2, 0, 1)
+	metric := searched{e, "train/metric_0000"}
+
+	// Two runs were heard of a moment ago, and one of them has ended.
+	l, err := f.db.Iterations(context.Background(), System, e, IterationQuery{Page: FirstPage})
+	f.must(err)
+	f.must(f.db.Heartbeat(context.Background(), System, l.Data[0].ID))
+	f.must(f.db.UpdateIteration(context.Background(), System, l.Data[1].ID, IterationPatch{Status: new(Failed)}))
+	f.must(f.db.copyValues(metric))
+	wantCopies(t, f.db, map[string]int{"train/metric_0000": minCopies + 1})
+
+	// One that is missing is not worth a write, however long it rests.
+	f.clock.Add(2 * restTime.Milliseconds())
+	f.must(f.db.copyValues(metric))
+	wantCopies(t, f.db, map[string]int{"train/metric_0000": minCopies + 1})
+
+	// What nobody has is not copied.
+	f.must(f.db.copyValues(searched{e, "no such"}))
+	f.must(f.db.copyValues(searched{"no such", "train/metric_0000"}))
+	wantCopies(t, f.db, map[string]int{"train/metric_0000": minCopies + 1})
+}
+
+func TestCopiesGoWithTheirOriginals(t *testing.T) {
+	db := openForTest(t)
+	e := fill(t, db, minCopies, 0, 1)
+	if err := db.copyValues(searched{e, "train/metric_0000"}); err != nil {
+		t.Fatal(err)
+	}
+	l, err := db.Iterations(context.Background(), System, e, IterationQuery{Page: FirstPage})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := minCopies
+	for name, do := range map[string]func(id string) error{
+		"a point": func(id string) error {
+			_, err := db.CreateMetric(context.Background(), System, id, NewMetric{Key: "train/metric_0000", Value: 5})
+			return err
+		},
+		"the iteration": func(id string) error { return db.DeleteIteration(context.Background(), System, id) },
+		"the series": func(id string) error {
+			execute(t, db, `DELETE FROM series WHERE iteration_num = (SELECT num FROM iteration WHERE id = ?)`, id)
+			return nil
+		},
+		"by another program": func(id string) error {
+			execute(t, db, `UPDATE series SET last = 7 WHERE iteration_num = (SELECT num FROM iteration WHERE id = ?)`, id)
+			return nil
+		},
+	} {
+		id := l.Data[0].ID
+		l.Data = l.Data[1:]
+		if err := do(id); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		want--
+		wantCopies(t, db, map[string]int{"train/metric_0000": want})
+		wantSound(t, db)
+	}
+
+	// A name is taken away, and what it counted with it.
+	execute(t, db, `UPDATE series SET key = 'renamed' WHERE iteration_num = (SELECT num FROM iteration WHERE id = ?)`, l.Data[0].ID)
+	want--
+	wantCopies(t, db, map[string]int{"train/metric_0000": want})
+	wantSound(t, db)
+	l.Data = l.Data[1:]
+
+	// The copy of a metric that a run does not have goes when it gets it.
+	late := l.Data[0].ID
+	execute(t, db, `DELETE FROM series WHERE iteration_num = (SELECT num FROM iteration WHERE id = ?)`, late)
+	copyOne(t, db, late)
+	wantCopies(t, db, map[string]int{"train/metric_0000": want})
+	if _, err := db.CreateMetric(context.Background(), System, late, NewMetric{Key: "train/metric_0000", Value: 5}); err != nil {
+		t.Fatal(err)
+	}
+	wantCopies(t, db, map[string]int{"train/metric_0000": want - 1})
+	wantSound(t, db)
+
+	// It also goes with the run.
+	execute(t, db, `DELETE FROM series WHERE iteration_num = (SELECT num FROM iteration WHERE id = ?)`, late)
+	copyOne(t, db, late)
+	wantCopies(t, db, map[string]int{"train/metric_0000": want})
+	if err := db.DeleteIteration(context.Background(), System, late); err != nil {
+		t.Fatal(err)
+	}
+	wantCopies(t, db, map[string]int{"train/metric_0000": want - 1})
+}
+
+// copyOne copies the metric of one run.
+func copyOne(t testing.TB, db *DB, id string) {
+	t.Helper()
+	if err := change(context.Background(), db, System, func(tx *tx) error {
+		var num int64
+		if err := tx.row(`SELECT num FROM iteration WHERE id = ?`, id).Scan(&num); err != nil {
+			return err
+		}
+		return tx.copyStats("train/metric_0000", []int64{num})
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestCopiesAreOfABoundedNumberOfMetrics(t *testing.T) {
+	db := openForTest(t)
+	e := fill(t, db, 1, 0, 1)
+	runs := namesOf(t, db, e, IterationQuery{})
+	for i := range maxSearchKeys + 2 {
+		if err := change(context.Background(), db, System, func(tx *tx) error {
+			return tx.copyStats(fmt.Sprint("k", i), []int64{1})
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := copiesOf(t, db)
+	for i := range maxSearchKeys + 2 {
+		if n, ok := got[fmt.Sprint("k", i)]; ok != (i >= 2) || n != 1 && ok {
+			t.Errorf("metric %d has %d copies (%v)", i, n, ok)
+		}
+	}
+	wantSound(t, db)
+	if got := namesOf(t, db, e, IterationQuery{Filter: "not metric.k0 = 1 and not metric.k9 = 1"}); got != runs {
+		t.Errorf("finds %q, want %q", got, runs)
+	}
+}
+
+func TestCheckFindsWrongCopies(t *testing.T) {
+	db := openForTest(t)
+	e := fill(t, db, minCopies, 2, 2)
+	if err := db.copyValues(searched{e, "train/metric_0001"}); err != nil {
+		t.Fatal(err)
+	}
+	wantSound(t, db)
+	for _, damage := range []string{
+		`UPDATE search_value SET last = 5 WHERE id & 0xffffffff = 1`,
+		`UPDATE search_value SET min = NULL WHERE id & 0xffffffff = 2`,
+		`UPDATE search_value SET max = 0, mean = 1 WHERE id & 0xffffffff = 3`,
+		`UPDATE search_value SET count = 0 WHERE id & 0xffffffff = 4`,
+		`INSERT INTO search_value (id, count) VALUES ((7 << 32) + 5, 0)`,
+	} {
+		execute(t, db, damage)
+		repairs(t, db, "1 statistics that were copied for searches differ")
+	}
+	for _, damage := range []string{
+		`UPDATE experiment_key SET iterations = 7 WHERE key = 'param_01'`,
+		`DELETE FROM experiment_key WHERE kind = 'metric'`,
+		`INSERT INTO experiment_key SELECT experiment_id, kind, 'x', 1 FROM experiment_key WHERE key = 'param_01'`,
+	} {
+		execute(t, db, damage)
+		repairs(t, db, "The counts of parameter and metric names do not fit")
+	}
+}
+
+// repairs demands that a check finds exactly this, and that the repair leaves
+// nothing to be found. (The points of the series in these tests do not exist,
+// which is found too.)
+func repairs(t *testing.T, db *DB, want string) {
+	t.Helper()
+	find := func(repair bool) (found []string) {
+		problems, err := db.Check(context.Background(), repair)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range problems {
+			if !strings.HasPrefix(p.Text, "The statistics of metric") {
+				found = append(found, p.Text)
+			}
+		}
+		return found
+	}
+	if got := find(false); len(got) != 1 || !strings.HasPrefix(got[0], want) {
+		t.Errorf("found %q, want %s", got, want)
+	}
+	for _, find := range []func(*tx) ([]Problem, error){(*tx).wrongSearchValues, (*tx).wrongKeys} {
+		problems, err := read(context.Background(), db, find)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range problems {
+			if err := change(context.Background(), db, System, p.repair); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if got := find(false); len(got) != 0 {
+		t.Errorf("after the repair there is %q", got)
+	}
+}

@@ -1,0 +1,57 @@
+package store_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"tracker/store"
+)
+
+// BenchmarkSteady is 25 runs that log 20 metrics each, one point a second,
+// each run by itself, for ten minutes: bytes written for a point, with the
+// write-ahead log, checkpoints, and moves as often as the server makes them.
+func BenchmarkSteady(b *testing.B) {
+	const runs, keys, seconds, movedEach = 25, 20, 1200, 300
+	for b.Loop() {
+		bed := newBed(b)
+		iterations := make([]string, runs)
+		for i := range iterations {
+			iterations[i] = bed.newIteration(b)
+		}
+		before := written(b)
+		for second := range seconds {
+			for _, id := range iterations {
+				all := make([]store.NewMetric, keys)
+				for k := range all {
+					at := bed.clock.Time()
+					all[k] = store.NewMetric{Key: fmt.Sprint("layer/", k), Value: store.Value(second) / 7, Step: new(store.Step(second)), RecordedAt: &at}
+				}
+				wantOK(b, bed.CreateMetrics(ctx, store.System, id, all))
+			}
+			bed.clock.Add(1e9)
+			if second%movedEach == movedEach-1 {
+				wantOK(b, bed.MoveRecent())
+			}
+		}
+		wantOK(b, bed.Close())
+		points := float64(runs * keys * seconds)
+		b.ReportMetric((written(b)-before)/points, "B-written/point")
+		file := must(os.Stat(bed.Path()))(b)
+		b.ReportMetric(float64(file.Size())/points, "B-on-disk/point")
+		b.ReportMetric(0, "ns/op")
+	}
+}
+
+// written is how many bytes this process has passed to write calls.
+func written(b *testing.B) float64 {
+	for line := range strings.Lines(string(must(os.ReadFile("/proc/self/io"))(b))) {
+		var n float64
+		if _, err := fmt.Sscanf(line, "wchar: %g", &n); err == nil {
+			return n
+		}
+	}
+	b.Fatal("the kernel does not tell what was written")
+	return 0
+}

@@ -1,0 +1,100 @@
+package store
+
+import "context"
+
+// TagKind is what a tag is attached to.
+type TagKind string
+
+// The kinds of record that carry tags.
+const (
+	ProjectTag    TagKind = "project"
+	ExperimentTag TagKind = "experiment"
+	IterationTag  TagKind = "iteration"
+)
+
+// Tag is a word attached to a record.
+type Tag struct {
+	ID          string `json:"id" db:"id"`
+	Value       string `json:"value" db:"value"`
+	CreatedDate Time   `json:"created_date" db:"created_date"`
+}
+
+// tagOwner is the record that tags are attached to: the column of table tag
+// that names it, and the key in it.
+type tagOwner struct {
+	column    string
+	key       any
+	iteration *iterationRef // nil when it is another kind of record
+}
+
+// note has the change of an iteration's tags told.
+func (o tagOwner) note(tx *tx) {
+	if o.iteration != nil {
+		tx.noteIteration(*o.iteration)
+	}
+}
+
+// Tags lists the tags of a record by value. Needs read.
+func (db *DB) Tags(ctx context.Context, actor Actor, kind TagKind, id string, p Page) (List[Tag], error) {
+	return read(ctx, db, func(tx *tx) (List[Tag], error) {
+		owner, err := tx.allowTags(actor, kind, id, rightRead)
+		if err != nil {
+			return List[Tag]{}, err
+		}
+		return list[Tag](tx, p, `id, value, created_date`,
+			`FROM tag WHERE `+owner.column+` = ?`, `value`, owner.key)
+	})
+}
+
+// CreateTag attaches a tag; Created.Existing tells that it was there. Needs
+// create.
+func (db *DB) CreateTag(ctx context.Context, actor Actor, kind TagKind, id, value string) (Created, error) {
+	if err := checkName("value", value); err != nil {
+		return Created{}, err
+	}
+	return write(ctx, db, actor, func(tx *tx) (Created, error) {
+		owner, err := tx.allowTags(actor, kind, id, rightCreate)
+		if err != nil {
+			return Created{}, err
+		}
+		tagID, err := newID()
+		if err != nil {
+			return Created{}, err
+		}
+		n, err := tx.exec(`INSERT INTO tag (id, `+owner.column+`, value, created_date) VALUES (?, ?, ?, ?)
+			ON CONFLICT (`+owner.column+`, value) DO NOTHING`, tagID, owner.key, value, tx.now)
+		if err != nil || n == 1 {
+			owner.note(tx)
+			return Created{ID: tagID}, err
+		}
+		err = tx.row(`SELECT id FROM tag WHERE `+owner.column+` = ? AND value = ?`, owner.key, value).Scan(&tagID)
+		return Created{ID: tagID, Existing: true}, err
+	})
+}
+
+// DeleteTag takes a tag off. Needs delete.
+func (db *DB) DeleteTag(ctx context.Context, actor Actor, kind TagKind, id, value string) error {
+	return change(ctx, db, actor, func(tx *tx) error {
+		owner, err := tx.allowTags(actor, kind, id, rightDelete)
+		if err != nil {
+			return err
+		}
+		n, err := tx.exec(`DELETE FROM tag WHERE `+owner.column+` = ? AND value = ?`, owner.key, value)
+		owner.note(tx)
+		return changedOne(n, err, "tag on this "+string(kind))
+	})
+}
+
+func (tx *tx) allowTags(actor Actor, kind TagKind, id string, want right) (tagOwner, error) {
+	switch kind {
+	case ProjectTag:
+		return tagOwner{column: "project_id", key: id}, tx.allowProject(actor, id, want)
+	case ExperimentTag:
+		_, err := tx.allowExperiment(actor, id, want)
+		return tagOwner{column: "experiment_id", key: id}, err
+	case IterationTag:
+		it, err := tx.allowIteration(actor, id, want)
+		return tagOwner{"iteration_num", it.num, &it.iterationRef}, err
+	}
+	return tagOwner{}, Errorf(CodeNotFound, "Only a project, an experiment or an iteration has tags.")
+}

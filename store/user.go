@@ -1,0 +1,310 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"golang.org/x/crypto/bcrypt"
+)
+
+// DefaultUsername names the admin that every database has. It can be neither
+// demoted nor deleted, and is who acts when authentication is off.
+const DefaultUsername = "default"
+
+// Actor is who acts.
+type Actor struct {
+	UserID string
+	system bool
+}
+
+// System is the actor of the command line: whoever can write the file may do
+// everything.
+var System = Actor{system: true}
+
+// User is an account.
+type User struct {
+	ID          string `json:"id" db:"id"`
+	Username    string `json:"username" db:"username"`
+	FirstName   string `json:"first_name" db:"first_name"`
+	LastName    string `json:"last_name" db:"last_name"`
+	IsAdmin     bool   `json:"is_admin" db:"is_admin"`
+	CreatedDate Time   `json:"created_date" db:"created_date"`
+}
+
+// NewUser is what CreateUser takes.
+type NewUser struct {
+	Username  string `json:"username"`
+	Password  string `json:"password"`
+	FirstName string `json:"first_name"`
+	LastName  string `json:"last_name"`
+	IsAdmin   bool   `json:"is_admin"`
+}
+
+// UserPatch is what UpdateUser changes; nil leaves a field as it is.
+type UserPatch struct {
+	FirstName *string `json:"first_name"`
+	LastName  *string `json:"last_name"`
+	Password  *string `json:"password"`
+	IsAdmin   *bool   `json:"is_admin"`
+}
+
+const userColumns = `
+	user.id,
+	user.username,
+	user.first_name,
+	user.last_name,
+	user.is_admin,
+	user.created_date`
+
+// SignIn returns the user with this name and password, or
+// INVALID_CREDENTIALS. It takes the same time for an unknown name.
+func (db *DB) SignIn(ctx context.Context, username, password string) (User, error) {
+	type account struct {
+		User
+		PasswordHash string `db:"password_hash"`
+	}
+	a, err := read(ctx, db, func(tx *tx) (a account, err error) {
+		err = tx.get(&a, `SELECT `+userColumns+`, user.password_hash FROM user WHERE username = ?`, username)
+		return a, err
+	})
+	known := err == nil
+	if errors.Is(err, sql.ErrNoRows) {
+		a.PasswordHash = dummyHash(db.opts.BcryptCost)
+	} else if err != nil {
+		return User{}, err
+	}
+	// bcrypt looks at MaxPassword bytes only; a longer password is never right.
+	matches := bcrypt.CompareHashAndPassword([]byte(a.PasswordHash), []byte(password)) == nil
+	if !known || !matches || len(password) > MaxPassword {
+		return User{}, Errorf(CodeInvalidCredentials, "The user name or the password is wrong.")
+	}
+	return a.User, nil
+}
+
+// dummyHash is what the password of an unknown user is compared with, so that
+// the answer takes as long as for a known one: a bcrypt hash of this cost that
+// no password is known for.
+func dummyHash(cost int) string {
+	return fmt.Sprintf("$2a$%02d$LB1dwzP/A8Ni80WifSbTpeSngtp25MsGVynFYOrc56LnGQxOcqrae", cost)
+}
+
+// Authenticate returns the user that an actor stands for, or TOKEN_INVALID
+// when the account is gone.
+func (db *DB) Authenticate(ctx context.Context, actor Actor) (User, error) {
+	return read(ctx, db, func(tx *tx) (User, error) { return tx.user(actor) })
+}
+
+// DefaultUser returns the seeded admin; NOT_FOUND before Seed.
+func (db *DB) DefaultUser(ctx context.Context) (User, error) {
+	return db.UserByName(ctx, System, DefaultUsername)
+}
+
+// Seed makes the default admin unless there is one. It takes a password, or
+// makes a random one and returns it.
+func (db *DB) Seed(ctx context.Context, password string) (generated string, err error) {
+	if _, err := db.DefaultUser(ctx); err == nil || AsError(err).Code != CodeNotFound {
+		return "", err
+	}
+	if password == "" {
+		if generated, err = randomPassword(); err != nil {
+			return "", err
+		}
+		password = generated
+	}
+	_, err = db.CreateUser(ctx, System, NewUser{Username: DefaultUsername, Password: password, IsAdmin: true})
+	if err != nil && AsError(err).Code == CodeConflict {
+		return "", nil // another process was faster
+	}
+	return generated, err
+}
+
+// Users lists the accounts by name. For admins.
+func (db *DB) Users(ctx context.Context, actor Actor, p Page) (List[User], error) {
+	return read(ctx, db, func(tx *tx) (List[User], error) {
+		if err := tx.admin(actor); err != nil {
+			return List[User]{}, err
+		}
+		return list[User](tx, p, userColumns, `FROM user`, `username`)
+	})
+}
+
+// User returns one account. For that user and admins.
+func (db *DB) User(ctx context.Context, actor Actor, id string) (User, error) {
+	return read(ctx, db, func(tx *tx) (u User, err error) {
+		if err := tx.sameUser(actor, id); err != nil {
+			return u, err
+		}
+		err = tx.get(&u, `SELECT `+userColumns+` FROM user WHERE id = ?`, id)
+		return u, orNotFound(err, "user")
+	})
+}
+
+// UserByName returns one account. For admins.
+func (db *DB) UserByName(ctx context.Context, actor Actor, username string) (User, error) {
+	return read(ctx, db, func(tx *tx) (u User, err error) {
+		if err := tx.admin(actor); err != nil {
+			return u, err
+		}
+		err = tx.get(&u, `SELECT `+userColumns+` FROM user WHERE username = ?`, username)
+		return u, orNotFound(err, "user")
+	})
+}
+
+// CreateUser makes an account; CONFLICT when the name is taken. For admins.
+func (db *DB) CreateUser(ctx context.Context, actor Actor, n NewUser) (Created, error) {
+	err := firstError(
+		checkName("username", n.Username),
+		checkPassword(n.Password),
+		checkShort("first_name", n.FirstName),
+		checkShort("last_name", n.LastName))
+	if err != nil {
+		return Created{}, err
+	}
+	// Hashing costs, so only those who may get that far; the writer asks again.
+	if err := db.ask(ctx, func(tx *tx) error { return tx.admin(actor) }); err != nil {
+		return Created{}, err
+	}
+	hash, err := db.hashPassword(n.Password)
+	if err != nil {
+		return Created{}, err
+	}
+	return write(ctx, db, actor, func(tx *tx) (Created, error) {
+		if err := tx.admin(actor); err != nil {
+			return Created{}, err
+		}
+		id, err := newID()
+		if err != nil {
+			return Created{}, err
+		}
+		_, err = tx.exec(`INSERT INTO user
+			(id, username, password_hash, first_name, last_name, is_admin, created_date)
+			VALUES (?, ?, ?, ?, ?, ?, ?)`,
+			id, n.Username, hash, n.FirstName, n.LastName, n.IsAdmin, tx.now)
+		if isDuplicate(err) {
+			return Created{}, &Error{Code: CodeConflict, Field: "username",
+				Message: "This user name is taken; choose another one."}
+		}
+		return Created{ID: id}, err
+	})
+}
+
+// hashPassword is done outside of the writer: it takes tens of milliseconds.
+func (db *DB) hashPassword(password string) (string, error) {
+	h, err := bcrypt.GenerateFromPassword([]byte(password), db.opts.BcryptCost)
+	return string(h), err
+}
+
+// UpdateUser changes an account. For that user and admins; is_admin only for
+// admins, and never to false on the default user.
+func (db *DB) UpdateUser(ctx context.Context, actor Actor, id string, p UserPatch) error {
+	if err := db.ask(ctx, func(tx *tx) error { return tx.sameUser(actor, id) }); err != nil {
+		return err
+	}
+	var hash *string
+	if p.Password != nil {
+		if err := checkPassword(*p.Password); err != nil {
+			return err
+		}
+		h, err := db.hashPassword(*p.Password)
+		if err != nil {
+			return err
+		}
+		hash = &h
+	}
+	if p.FirstName != nil {
+		if err := checkShort("first_name", *p.FirstName); err != nil {
+			return err
+		}
+	}
+	if p.LastName != nil {
+		if err := checkShort("last_name", *p.LastName); err != nil {
+			return err
+		}
+	}
+	return change(ctx, db, actor, func(tx *tx) error {
+		if p.IsAdmin != nil {
+			if err := tx.admin(actor); err != nil {
+				return err
+			}
+		}
+		if err := tx.sameUser(actor, id); err != nil {
+			return err
+		}
+		if p.IsAdmin != nil && !*p.IsAdmin {
+			if err := tx.notDefault(id, "demoted"); err != nil {
+				return err
+			}
+		}
+		n, err := tx.exec(`UPDATE user SET
+				first_name    = coalesce(?, first_name),
+				last_name     = coalesce(?, last_name),
+				password_hash = coalesce(?, password_hash),
+				is_admin      = coalesce(?, is_admin)
+			WHERE id = ?`, p.FirstName, p.LastName, hash, p.IsAdmin, id)
+		return changedOne(n, err, "user")
+	})
+}
+
+// DeleteUser removes an account and its permissions; what the user has logged
+// stays. For that user and admins; never the default user.
+func (db *DB) DeleteUser(ctx context.Context, actor Actor, id string) error {
+	return change(ctx, db, actor, func(tx *tx) error {
+		if err := tx.sameUser(actor, id); err != nil {
+			return err
+		}
+		if err := tx.notDefault(id, "deleted"); err != nil {
+			return err
+		}
+		n, err := tx.exec(`DELETE FROM user WHERE id = ?`, id)
+		return changedOne(n, err, "user")
+	})
+}
+
+// changedOne turns a statement that found no row into NOT_FOUND.
+func changedOne(n int64, err error, what string) error {
+	if err == nil && n == 0 {
+		return notFound(what)
+	}
+	return err
+}
+
+// user returns the account behind actor. The system's is an admin without id.
+func (tx *tx) user(actor Actor) (u User, err error) {
+	if actor.system {
+		return User{IsAdmin: true}, nil
+	}
+	err = tx.get(&u, `SELECT `+userColumns+` FROM user WHERE id = ?`, actor.UserID)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = errGone
+	}
+	return u, err
+}
+
+var errGone = Errorf(CodeTokenInvalid, "The account behind this token does not exist any more; sign in again.")
+
+func (tx *tx) admin(actor Actor) error {
+	u, err := tx.user(actor)
+	if err == nil && !u.IsAdmin {
+		err = Errorf(CodeAdminRequired, "Only an admin may do this.")
+	}
+	return err
+}
+
+func (tx *tx) sameUser(actor Actor, id string) error {
+	u, err := tx.user(actor)
+	if err == nil && !u.IsAdmin && u.ID != id {
+		err = Errorf(CodeSameUserRequired, "Only this user or an admin may do this.")
+	}
+	return err
+}
+
+func (tx *tx) notDefault(id, what string) error {
+	var name string
+	err := tx.row(`SELECT username FROM user WHERE id = ?`, id).Scan(&name)
+	if err == nil && name == DefaultUsername {
+		return Errorf(CodeDefaultUserProtected, "The default user can't be %s.", what)
+	}
+	return orNotFound(err, "user")
+}

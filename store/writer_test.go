@@ -1,0 +1,325 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"tracker/store"
+)
+
+// commits keeps what the writer says about its transactions.
+type commits struct {
+	mu  sync.Mutex
+	all []store.CommitStats
+}
+
+func (c *commits) add(s store.CommitStats) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.all = append(c.all, s)
+}
+
+// take returns what came since the last call.
+func (c *commits) take() []store.CommitStats {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := c.all
+	c.all = nil
+	return all
+}
+
+// hold keeps the writer busy until release is called, so that what is written
+// meanwhile waits in the queue.
+func hold(t testing.TB, db *store.DB) (release func()) {
+	t.Helper()
+	began, end, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	var once sync.Once
+	go func() {
+		done <- db.Piece(ctx, func() error {
+			once.Do(func() { close(began) })
+			<-end
+			return nil
+		})
+	}()
+	<-began
+	release = sync.OnceFunc(func() {
+		close(end)
+		if err := <-done; err != nil {
+			t.Errorf("holding the writer: %v", err)
+		}
+	})
+	t.Cleanup(release)
+	return release
+}
+
+// queue starts write and returns when it waits for the writer, which is held,
+// or has been answered without it. The answer comes from wait.
+func queue(db *store.DB, write func() error) (wait func() error) {
+	done := make(chan struct{})
+	before := db.QueueLength()
+	var err error
+	go func() {
+		defer close(done)
+		err = write()
+	}()
+	for db.QueueLength() == before {
+		select {
+		case <-done:
+			return func() error { return err }
+		default:
+			runtime.Gosched()
+		}
+	}
+	return func() error {
+		<-done
+		return err
+	}
+}
+
+func TestQueuedWritesShareCommits(t *testing.T) {
+	const n = 2*store.MaxPieces - 100
+	var c commits
+	b := newBedWith(t, store.Options{OnCommit: c.add})
+	release := hold(t, b.DB)
+	c.take()
+	var waits []func() error
+	for i := range n {
+		waits = append(waits, queue(b.DB, func() error {
+			_, err := b.CreateMetric(ctx, store.System, b.iteration, point("loss", int64(i), 1))
+			return err
+		}))
+	}
+	release()
+	for _, wait := range waits {
+		wantOK(t, wait())
+	}
+	all := c.take()
+	pieces := 0
+	for _, s := range all {
+		pieces += s.Pieces
+		if s.Err != nil || s.Duration <= 0 || s.Pieces > store.MaxPieces {
+			t.Errorf("a commit of %+v", s)
+		}
+	}
+	if pieces != n+1 || len(all) > n/2 {
+		t.Errorf("%d commits of %d pieces in all, want few of %d", len(all), pieces, n+1)
+	}
+	for i, m := range points(t, b.DB, b.iteration, nil) {
+		if int(m.Step) != i {
+			t.Fatalf("point %d is at step %d", i, m.Step)
+		}
+	}
+	wantClean(t, b.DB)
+}
+
+func TestIdleWriterCommitsAtOnce(t *testing.T) {
+	var c commits
+	b := newBedWith(t, store.Options{OnCommit: c.add})
+	c.take()
+	b.log(t, "loss", 0, 1)
+	if all := c.take(); len(all) != 1 || all[0].Pieces != 1 {
+		t.Errorf("one write made the commits %+v", all)
+	}
+}
+
+func TestFailingPieceTakesNoOtherDown(t *testing.T) {
+	b := newBed(t)
+	must(b.CreateParameter(ctx, store.System, b.iteration, "lr", "0.1"))(t)
+	// What a piece has written before it fails is undone, too.
+	execSQL(t, raw(t, b.Path()), `CREATE TRIGGER half AFTER INSERT ON tag WHEN NEW.value = 'half'
+		BEGIN SELECT RAISE(FAIL, 'half done'); END`)
+	tag := func(value string) error {
+		_, err := b.CreateTag(ctx, store.System, store.IterationTag, b.iteration, value)
+		return err
+	}
+	release := hold(t, b.DB)
+	steps := []struct {
+		write func() error
+		code  store.Code
+	}{
+		{func() error { return tag("first") }, ""},
+		{func() error { return b.Piece(ctx, func() error { return errTest }) }, store.CodeServerError},
+		{func() error { return tag("half") }, store.CodeServerError},
+		{func() error { return tag("second") }, ""},
+		{func() error {
+			_, err := b.CreateParameter(ctx, store.System, b.iteration, "lr", "0.2")
+			return err
+		}, store.CodeConflict},
+		{func() error { return b.Piece(ctx, func() error { panic("no such luck") }) }, store.CodeServerError},
+		{func() error { return b.Heartbeat(ctx, store.System, b.project) }, store.CodeNotFound},
+		{func() error { return tag("third") }, ""},
+	}
+	var waits []func() error
+	for _, s := range steps {
+		waits = append(waits, queue(b.DB, s.write))
+	}
+	release()
+	for i, wait := range waits {
+		if code := codeOf(wait()); code != steps[i].code {
+			t.Errorf("write %d: %q, want %q", i, code, steps[i].code)
+		}
+	}
+	var got []string
+	for _, tag := range must(b.Tags(ctx, store.System, store.IterationTag, b.iteration, store.FirstPage))(t).Data {
+		got = append(got, tag.Value)
+	}
+	if want := []string{"first", "second", "third"}; !slices.Equal(got, want) {
+		t.Errorf("tags %q, want %q", got, want)
+	}
+	wantClean(t, b.DB)
+}
+
+func TestPanicInAPieceIsAnError(t *testing.T) {
+	b := newBed(t)
+	err := b.Piece(ctx, func() error { panic("no such luck") })
+	wantCode(t, err, store.CodeServerError)
+	if !strings.Contains(err.Error(), "no such luck") || !strings.Contains(err.Error(), "writer_test.go") {
+		t.Errorf("the error does not say what happened and where: %v", err)
+	}
+	b.log(t, "loss", 0, 1)
+}
+
+func TestPanicInAReadIsAnError(t *testing.T) {
+	b := newBed(t)
+	for range 4 * runtime.NumCPU() {
+		wantCode(t, b.Read(ctx, func() error { panic("no such luck") }), store.CodeServerError)
+	}
+	wantOK(t, b.Ping(ctx))
+}
+
+func TestTransactionThatFailsIsRepeatedPieceByPiece(t *testing.T) {
+	var c commits
+	b := newBedWith(t, store.Options{OnCommit: c.add})
+	execSQL(t, raw(t, b.Path()), `CREATE TRIGGER gone BEFORE INSERT ON tag WHEN NEW.value = 'bad'
+		BEGIN SELECT RAISE(ROLLBACK, 'all gone'); END`)
+	release := hold(t, b.DB)
+	c.take()
+	var waits []func() error
+	for i := range 20 {
+		value := fmt.Sprint("good ", i)
+		if i == 7 {
+			value = "bad"
+		}
+		waits = append(waits, queue(b.DB, func() error {
+			if _, err := b.CreateTag(ctx, store.System, store.IterationTag, b.iteration, value); err != nil {
+				return err
+			}
+			return nil
+		}), queue(b.DB, func() error {
+			_, err := b.CreateMetric(ctx, store.System, b.iteration, store.NewMetric{Key: "loss", Value: store.Value(i)})
+			return err
+		}))
+	}
+	release()
+	for i, wait := range waits {
+		if err := wait(); (err != nil) != (i == 14) {
+			t.Errorf("write %d: %v", i, err)
+		}
+	}
+	failed := 0
+	for _, s := range c.take() {
+		if s.Err != nil {
+			failed++
+		}
+	}
+	if failed == 0 {
+		t.Error("no transaction failed, so none was repeated")
+	}
+	tags := must(b.Tags(ctx, store.System, store.IterationTag, b.iteration, store.FirstPage))(t)
+	if tags.Total != 19 {
+		t.Errorf("%d tags, want 19", tags.Total)
+	}
+	for i, m := range points(t, b.DB, b.iteration, nil) {
+		if int(m.Step) != i || m.Value != store.Value(i) {
+			t.Errorf("point %d is %v at step %d", i, m.Value, m.Step)
+		}
+	}
+	wantClean(t, b.DB)
+}
+
+func TestCancelledWrite(t *testing.T) {
+	b := newBed(t)
+	tag := func(ctx context.Context, value string) error {
+		_, err := b.CreateTag(ctx, store.System, store.ProjectTag, b.project, value)
+		return err
+	}
+	for i := range 20 { // which way it goes when both are ready is chance
+		early, cancel := context.WithCancel(ctx)
+		cancel()
+		wantCode(t, tag(early, "early"), store.CodeUnavailable)
+
+		late, cancel := context.WithCancel(ctx)
+		release := hold(t, b.DB)
+		before := queue(b.DB, func() error { return tag(ctx, fmt.Sprint("before ", i)) })
+		cancelled := queue(b.DB, func() error { return tag(late, "late") })
+		after := queue(b.DB, func() error { return tag(ctx, fmt.Sprint("after ", i)) })
+		cancel()
+		release()
+		wantOK(t, before())
+		wantCode(t, cancelled(), store.CodeUnavailable)
+		wantOK(t, after())
+	}
+	l := must(b.Tags(ctx, store.System, store.ProjectTag, b.project, store.FirstPage))(t)
+	if l.Total != 40 {
+		t.Errorf("%d tags, want 40: those that were not cancelled", l.Total)
+	}
+
+	running, cancel := context.WithCancel(ctx)
+	err := b.Piece(running, func() error {
+		cancel()
+		return nil
+	})
+	if err != nil {
+		t.Errorf("a write that was cancelled when it was done: %v", err)
+	}
+}
+
+func TestCancelledBeforeAFullQueue(t *testing.T) {
+	b := newBed(t)
+	release := hold(t, b.DB)
+	var waits []func() error
+	for {
+		length := b.QueueLength()
+		late, cancel := context.WithCancel(ctx)
+		if length == b.QueueSize() {
+			done := make(chan error)
+			go func() { done <- b.Piece(late, func() error { return nil }) }()
+			cancel()
+			if err := <-done; !errors.Is(err, context.Canceled) {
+				t.Errorf("no room in the queue: %v", err)
+			}
+			break
+		}
+		waits = append(waits, queue(b.DB, func() error {
+			defer cancel()
+			return b.Piece(late, func() error { return nil })
+		}))
+	}
+	release()
+	for _, wait := range waits {
+		wantOK(t, wait())
+	}
+}
+
+func TestCancelledReadsGiveTheirConnectionBack(t *testing.T) {
+	b := newBed(t)
+	b.log(t, "loss", 0, 1)
+	gone, cancel := context.WithCancel(ctx)
+	cancel()
+	for range 8 * runtime.NumCPU() {
+		_, err := b.Metrics(gone, store.System, b.iteration, store.MetricQuery{Page: store.FirstPage})
+		wantCode(t, err, store.CodeUnavailable)
+		late, cancel := context.WithCancel(ctx)
+		if err := b.Read(late, func() error { cancel(); return late.Err() }); !errors.Is(err, context.Canceled) {
+			t.Errorf("cancelled while it reads: %v", err)
+		}
+	}
+	wantOK(t, b.Ping(ctx))
+	b.log(t, "loss", 1, 1)
+}
