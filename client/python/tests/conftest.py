@@ -1,0 +1,244 @@
+"""A real server from the sources at hand, and a proxy in front of it that fails on demand."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import textwrap
+import threading
+import time
+import urllib.request
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Callable, Dict, Iterator, List, Optional
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+
+
+@pytest.fixture(scope="session")
+def binary() -> Iterator[str]:
+    """The program: TRACKER_BINARY, else it is built."""
+    if os.environ.get("TRACKER_BINARY"):
+        yield os.environ["TRACKER_BINARY"]
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "tracker")
+        subprocess.run(["go", "build", "-o", path, "."], cwd=ROOT, check=True)
+        yield path
+
+
+class Server:
+    """A tracker server with a database of its own."""
+
+    def __init__(self, binary: str, folder: pathlib.Path, **env: str) -> None:
+        self.binary, self.folder, self.env = binary, folder, env
+        self.port, self.ui_port = free_port(), free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.process: Optional[subprocess.Popen[bytes]] = None
+        self.token = ""
+        self.start()
+
+    def start(self) -> None:
+        self.process = subprocess.Popen(
+            [self.binary, "serve", "--port", str(self.port), "--ui-port", str(self.ui_port), "--log-level", "error",
+             "--db-file", str(self.folder / "tracker.db"), "--artifact-root", str(self.folder / "artifacts")],
+            cwd=self.folder, env={**os.environ, **self.env}, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        assert self.process.stdout is not None
+        assert self.process.stdout.readline(), "the server did not start"
+        self.process.stdout.readline()
+
+    def kill(self) -> None:
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()  # type: ignore[union-attr]
+
+    def get(self, path: str) -> Any:
+        headers = {"Authorization": "Bearer " + self.token} if self.token else {}
+        with urllib.request.urlopen(urllib.request.Request(self.url + path, headers=headers)) as answer:
+            return json.load(answer)
+
+    def iterations(self) -> List[Dict[str, Any]]:
+        found: List[Dict[str, Any]] = []
+        for project in self.get("/project")["data"]:
+            for experiment in self.get(f"/experiment/project/{project['id']}")["data"]:
+                found += self.get(f"/iteration/experiment/{experiment['id']}")["data"]
+        return found
+
+    def points(self, iteration: str, key: str) -> List[Any]:
+        """(step, value) of each point, in the order of step and writing."""
+        rows: List[Any] = []
+        while True:
+            page = self.get(f"/metric/iteration/{iteration}?key={key}&limit=1000&offset={len(rows)}")
+            rows += page["data"]
+            if len(rows) >= page["total"]:
+                return [(row["step"], row["value"]) for row in rows]
+
+    def parameters(self, iteration: str) -> Dict[str, str]:
+        return {row["key"]: row["value"] for row in self.get(f"/parameter/iteration/{iteration}?limit=1000")["data"]}
+
+
+def free_port() -> int:
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return int(s.getsockname()[1])
+
+
+@pytest.fixture
+def server(binary: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    folder = tmp_path / "server"
+    folder.mkdir()
+    running = Server(binary, folder)
+    monkeypatch.setenv("TRACKER_URL", running.url)
+    yield running
+    running.kill()
+
+
+@pytest.fixture(autouse=True)
+def surroundings(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Each test has its own spool and sign-in, and leaves no run behind."""
+    for name in ("TRACKER_TOKEN", "TRACKER_PROJECT", "TRACKER_EXPERIMENT", "TRACKER_MODE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TRACKER_SPOOL", str(tmp_path / "spool"))
+    monkeypatch.setenv("TRACKER_CREDENTIALS", str(tmp_path / "credentials.json"))
+    monkeypatch.setenv("PYTHONPATH", str(HERE.parent))
+    monkeypatch.chdir(tmp_path)
+    yield
+    from tracker import _run, _value
+
+    for run in list(_run.live):
+        run.finish(timeout=0)
+    _value._told.clear()
+
+
+Fault = Callable[[str, str, bytes], Optional[int]]
+
+
+class Proxy:
+    """Hands requests on to a server, unless fault(method, path, body) names a status to answer instead.
+
+    A status of 0 is a server that hangs; a negative one is carried out, and the answer is lost.
+    """
+
+    def __init__(self, target: int) -> None:
+        self.fault: Fault = lambda method, path, body: None
+        self.seen: List[str] = []
+        self.released = threading.Event()
+        proxy = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def handle_one(self) -> None:
+                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                status = proxy.fault(self.command, self.path, body)
+                proxy.seen.append(f"{self.command} {self.path}")
+                if status == 0:
+                    proxy.released.wait()
+                    self.close_connection = True
+                    return
+                if status is not None and status > 0:
+                    self.reply(status, b'{"code":"FAULT","message":"The proxy says no."}')
+                    return
+                connection = http.client.HTTPConnection("127.0.0.1", target)
+                try:
+                    connection.request(self.command, self.path, body, dict(self.headers))
+                    answer = connection.getresponse()
+                    data = answer.read()
+                except OSError:
+                    self.reply(502, b"")
+                    return
+                finally:
+                    connection.close()
+                if status is not None:
+                    self.close_connection = True
+                    return
+                self.reply(answer.status, data)
+
+            def reply(self, status: int, data: bytes) -> None:
+                self.send_response(status)
+                if status != 204:
+                    self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+            do_GET = do_POST = do_PATCH = do_DELETE = handle_one
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self._httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._httpd.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._httpd.server_address[1]}"
+        threading.Thread(target=self._httpd.serve_forever, daemon=True).start()
+
+    def close(self) -> None:
+        self.released.set()
+        self._httpd.shutdown()
+        self._httpd.server_close()
+
+
+@pytest.fixture
+def proxy(server: Server) -> Iterator[Proxy]:
+    made = Proxy(server.port)
+    yield made
+    made.close()
+
+
+class Script:
+    """A Python program in a process of its own."""
+
+    def __init__(self, text: str, *arguments: str, **env: str) -> None:
+        self.process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(text), *arguments],
+                                        env={**os.environ, **env}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def line(self) -> str:
+        assert self.process.stdout is not None
+        return self.process.stdout.readline().strip()
+
+    def signal(self, number: int) -> None:
+        self.process.send_signal(number)
+
+    def end(self, timeout: float = 60) -> str:
+        """Wait for it; what it said on stderr."""
+        out, err = self.process.communicate(timeout=timeout)
+        return err
+
+
+@pytest.fixture
+def script() -> Iterator[Callable[..., Script]]:
+    made: List[Script] = []
+
+    def run(text: str, *arguments: str, **env: str) -> Script:
+        made.append(Script(text, *arguments, **env))
+        return made[-1]
+
+    yield run
+    for one in made:
+        if one.process.poll() is None:
+            one.process.send_signal(signal.SIGKILL)
+        one.process.communicate()
+
+
+def sync(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run([sys.executable, "-m", "tracker", "sync", *arguments], capture_output=True, text=True, timeout=60)
+
+
+def eventually(what: Callable[[], Any], seconds: float = 20) -> Any:
+    """The first true answer of what; it is asked again until then."""
+    end = time.monotonic() + seconds
+    while True:
+        answer = what()
+        if answer:
+            return answer
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.02)

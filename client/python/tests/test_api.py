@@ -1,0 +1,153 @@
+"""Reading back, and signing in."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import os
+import pathlib
+import stat
+import subprocess
+import sys
+import time
+from typing import Any, Iterator, Optional
+
+import pytest
+
+import tracker
+from tracker._http import Client, claims, read_credentials, write_credentials
+
+from .conftest import Proxy, Server, eventually, sync
+
+SECRET = "a secret of the tests that is long enough"
+
+
+def test_what_was_logged_is_read_back(server: Server, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "model.bin").write_bytes(os.urandom(300_000))
+    for lr in (0.1, 0.2):
+        with tracker.init("p", "e", {"lr": lr}, capture=False) as run:
+            for step in range(1500):
+                run.log({"loss": lr * step, "bad": float("inf")})
+            run.log_artifact("model.bin")
+    api = tracker.Api()
+    assert [p.name for p in api.projects()] == ["p"]
+    [best, other] = api.iterations("p", "e", sort="-metric.loss", columns="metric.loss,param.lr")
+    assert best.metrics["metric.loss" if "metric.loss" in best.metrics else "loss"] == pytest.approx(0.2 * 1499)
+    assert [i.id for i in api.iterations("p", "e", filter="param.lr < 0.15")] == [other.id]
+    assert best.id == run.id and best.parameters == {"lr": "0.2"} and best.summary
+    history = best.history(["loss", "bad"])
+    assert len(history["step"]) == 3000 and history["value"][1499] == 0.2 * 1499 and history["value"][-1] == float("inf")
+    assert len(best.series("loss", points=100)["step"]) <= 102
+    assert {s["iteration_id"] for s in api.series([best, other], ["loss"])} == {best.id, other.id}
+    [artifact] = best.artifacts()
+    (tmp_path / "got").mkdir()
+    path = artifact.download(str(tmp_path / "got"))
+    assert pathlib.Path(path).read_bytes() == (tmp_path / "model.bin").read_bytes()
+    artifact.fields["content_hash"] = "0" * 64
+    with pytest.raises(tracker.TrackerError, match="damaged"):
+        artifact.download(str(tmp_path / "other"))
+    assert not (tmp_path / "other").exists()
+
+
+def test_the_model_in_production_is_downloaded(server: Server, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "fraud.bin").write_bytes(b"weights")
+    with tracker.init("p", "e", capture=False) as run:
+        run.log_artifact("fraud.bin")
+    api = tracker.Api()
+    project = api.project("p")
+    model = api.client.call("POST", f"/model/project/{project.id}", {"name": "fraud"})["id"]
+    with pytest.raises(KeyError):
+        api.model("fraud").production()
+    [artifact] = api.iteration(run.id).artifacts()
+    version = api.client.call("POST", f"/modelversion/model/{model}", {"iteration_id": run.id, "resource_id": artifact.id})
+    api.client.call("PATCH", f"/modelversion/{version['id']}", {"stage": "PRODUCTION"})
+    (tmp_path / "got").mkdir()
+    assert pathlib.Path(api.model("fraud").production().download(str(tmp_path / "got"))).read_bytes() == b"weights"
+
+
+@pytest.fixture
+def guarded(binary: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """A server that asks for a token."""
+    folder = tmp_path / "guarded"
+    folder.mkdir()
+    running = Server(binary, folder, SERVICE_ENABLE_AUTH="true", SERVICE_JWT_SECRET=SECRET,
+                     SERVICE_ADMIN_PASSWORD="correct horse")
+    running.token = token(sign_in(running), 3600)
+    monkeypatch.setenv("TRACKER_URL", running.url)
+    yield running
+    running.kill()
+
+
+def sign_in(server: Server) -> str:
+    answer = Client(server.url, "none").call("POST", "/auth", {"username": "default", "password": "correct horse"})
+    return str(answer["access_token"])
+
+
+def token(of: str, left: float, life: float = 24 * 3600) -> str:
+    """A token of the same account that ends in so many seconds."""
+    end = time.time() + left
+    said = {**claims(of), "iat": int(end - life), "exp": int(end)}
+    parts = [base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=") for part in ({"alg": "HS256", "typ": "JWT"}, said)]
+    signature = hmac.new(SECRET.encode(), b".".join(parts), hashlib.sha256).digest()
+    return b".".join((*parts, base64.urlsafe_b64encode(signature).rstrip(b"="))).decode()
+
+
+def test_login_keeps_a_token_that_nobody_else_reads(guarded: Server, tmp_path: pathlib.Path) -> None:
+    login = [sys.executable, "-m", "tracker", "login", "--username", "default"]
+    wrong = subprocess.run(login, input="wrong\n", capture_output=True, text=True)
+    assert wrong.returncode == 1 and "tracker:" in wrong.stderr
+    done = subprocess.run(login, input="correct horse\n", capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert stat.S_IMODE((tmp_path / "credentials.json").stat().st_mode) == 0o600
+    with tracker.init(capture=False) as run:
+        run.log({"a": 1})
+    assert guarded.points(run.id, "a") == [(0, 1)]
+
+
+def test_a_token_that_ends_is_told_and_nothing_is_lost(guarded: Server, capfd: Any) -> None:
+    write_credentials(guarded.url, token(guarded.token, -60))
+    run = tracker.init(capture=False)
+    run.log({"a": 1})
+    eventually(lambda: run._sender is not None and run._sender.failure)
+    assert "what is logged is kept in" in capfd.readouterr().err
+    write_credentials(guarded.url, guarded.token)  # somebody signs in while it runs
+    run.log({"a": 2})
+    run.finish()
+    assert guarded.points(run.id, "a") == [(0, 1), (1, 2)]
+
+
+def test_without_a_sign_in_the_run_is_left_in_the_spool(guarded: Server) -> None:
+    with tracker.init(capture=False) as run:
+        run.log({"a": 1})
+    assert sync().returncode == 1
+    write_credentials(guarded.url, guarded.token)
+    assert sync().returncode == 0
+    assert guarded.points(run.id, "a") == [(0, 1)]
+
+
+def test_a_token_is_refreshed_before_it_ends(guarded: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    soon = token(guarded.token, 1800)
+    write_credentials(guarded.url, soon)
+    with tracker.init(capture=False) as run:
+        run.log({"a": 1})
+    kept = read_credentials()[guarded.url]
+    assert kept != soon and claims(kept)["exp"] > time.time() + 20 * 3600
+    monkeypatch.setenv("TRACKER_TOKEN", soon)
+    api = tracker.Api()
+    assert api.projects() and api.client._token != soon, "one of the environment is refreshed for this process"
+    assert read_credentials()[guarded.url] == kept
+
+
+def test_an_upload_whose_answer_was_lost_is_not_repeated(server: Server, proxy: Proxy, tmp_path: pathlib.Path) -> None:
+    lost = iter([True])
+    def fault(method: str, path: str, body: bytes) -> Optional[int]:
+        return -1 if method == "POST" and "/resource/" in path and next(lost, None) else None
+    proxy.fault = fault
+    (tmp_path / "big.bin").write_bytes(os.urandom(3_000_000))
+    with tracker.init(url=proxy.url, capture=False) as run:
+        run.log_artifact("big.bin", description="large")
+    [it] = server.iterations()
+    [found] = server.get(f"/resource/experiment/{it['experiment_id']}")["data"]
+    assert (found["size_bytes"], found["iteration_id"], found["description"]) == (3_000_000, run.id, "large")

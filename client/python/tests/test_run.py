@@ -1,0 +1,181 @@
+"""What a run records, and how it ends."""
+
+from __future__ import annotations
+
+import decimal
+import json
+import signal
+import subprocess
+import sys
+from typing import Any, Callable
+
+import numpy
+import pytest
+
+import tracker
+
+from .conftest import Script, Server, eventually
+
+
+def test_a_run_records_numbers_parameters_and_what_it_is_made_of(server: Server) -> None:
+    with tracker.init(project="iris", experiment="sweep", config={"lr": 0.1, "net": {"layers": [1, 2], "bias": True}},
+                      name="first", notes="a note", tags=["blue", "small"]) as run:
+        for step in range(50):
+            run.log({"train/loss": 1 / (step + 1), "val": {"acc": numpy.float32(0.5)}}, step=step)
+        run.log({"exact": decimal.Decimal("1.5"), "whole": numpy.int64(7), "yes": True, "bad": float("nan")}, step=50)
+        tracker.config.update({"lr": 0.2, "extra": None})
+        tracker.summary["best"] = 3
+        tracker.summary["winner"] = "ada"
+    [it] = server.iterations()
+    assert (it["id"], it["name"], it["notes"], it["status"], it["tags"]) == (
+        run.id, "first", "a note", "SUCCEEDED", ["blue", "small"])
+    assert server.points(run.id, "train/loss") == [(s, 1 / (s + 1)) for s in range(50)]
+    assert len(server.points(run.id, "val/acc")) == 50
+    assert [server.points(run.id, k) for k in ("exact", "whole", "yes", "bad", "summary/best")] == [
+        [(50, 1.5)], [(50, 7)], [(50, 1)], [(50, "NaN")], [(0, 3)]]
+    assert server.parameters(run.id) == {"lr": "0.2", "net/layers": "[1, 2]", "net/bias": "true", "extra": "null",
+                                         "summary/winner": "ada"}
+    snapshot = server.get(f"/iteration/{run.id}/snapshot")
+    assert sys.executable in snapshot["command"] and "numpy==" in snapshot["dependencies"] and "Python" in snapshot["runtime"]
+
+
+def test_the_state_of_the_code_is_recorded(server: Server, tmp_path: Any) -> None:
+    def git(*args: str) -> str:
+        return subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *args], check=True, capture_output=True,
+                              text=True, cwd=tmp_path).stdout.strip()
+
+    (tmp_path / "train.py").write_text("lr = 1\n")
+    git("init", "-q")
+    git("add", "train.py")
+    git("commit", "-qm", "first")
+    git("remote", "add", "origin", "https://ada:secret@example.com/ada/train.git")
+    (tmp_path / "train.py").write_text("lr = 2\n")
+    with tracker.init(capture=["git"]) as run:
+        pass
+    found = server.get(f"/iteration/{run.id}/snapshot")
+    assert (found["git_sha"], found["git_dirty"]) == (git("rev-parse", "HEAD"), True)
+    assert found["git_remote"] == "https://example.com/ada/train.git"
+    assert "-lr = 1\n+lr = 2" in found["git_diff"] and not found["command"]
+
+
+def test_calls_without_a_step_share_the_next_one(server: Server) -> None:
+    with tracker.init(capture=False) as run:
+        tracker.log({"a": 1.0})
+        tracker.log({"b": 2.0}, commit=False)
+        tracker.log({"c": 3.0})
+        tracker.log({"a": 4.0}, step=10)
+        tracker.log({"a": 5.0})
+    assert server.points(run.id, "a") == [(0, 1), (10, 4), (11, 5)]
+    assert server.points(run.id, "b") == [(1, 2)] and server.points(run.id, "c") == [(1, 3)]
+
+
+def test_what_is_changed_after_log_is_recorded_as_it_was(server: Server) -> None:
+    value, data = numpy.zeros(()), {"plain": 1.0}
+    with tracker.init(capture=False) as run:
+        run.log({"array": value})
+        value += 5
+        run.log(data)
+        data["plain"] = 9.0
+    assert server.points(run.id, "array") == [(0, 0)]
+    assert server.points(run.id, "plain") == [(1, 1)]
+
+
+def test_what_is_no_number_is_told_and_harms_nothing(server: Server, capfd: Any) -> None:
+    with tracker.init(capture=False) as run:
+        run.log({"text": "hello", "none": None, "many": numpy.zeros(3), "loss": 1.0, 7: 2.0})  # type: ignore[dict-item]
+    assert server.points(run.id, "loss") == [(0, 1)] and server.points(run.id, "7") == [(0, 2)]
+    said = capfd.readouterr().err
+    assert "text is not logged" in said and "many is not logged" in said
+
+
+def test_an_exception_ends_the_run_as_failed_with_its_traceback(server: Server) -> None:
+    with pytest.raises(ZeroDivisionError):
+        with tracker.init(capture=False):
+            print(1 / 0)
+    [it] = server.iterations()
+    assert it["status"] == "FAILED" and "ZeroDivisionError" in it["error_message"] and "1 / 0" in it["error_message"]
+
+
+ENDINGS = [
+    ("raise ValueError('no data')", None, "FAILED", "no data"),
+    ("pass", None, "SUCCEEDED", ""),
+    ("print('ready', flush=True); time.sleep(60)", signal.SIGTERM, "KILLED", "SIGTERM"),
+    ("print('ready', flush=True); time.sleep(60)", signal.SIGINT, "KILLED", "keyboard"),
+]
+
+
+@pytest.mark.parametrize("end, number, status, message", ENDINGS)
+def test_the_end_of_the_process_ends_the_run(server: Server, script: Callable[..., Script], end: str, number: Any,
+                                             status: str, message: str) -> None:
+    one = script(f"import time, tracker\ntracker.init(capture=False)\ntracker.log({{'a': 1}})\n{end}")
+    if number:
+        assert one.line() == "ready"
+        one.signal(number)
+    one.end()
+    [it] = server.iterations()
+    assert it["status"] == status and message in it["error_message"]
+    assert server.points(it["id"], "a") == [(0, 1)]
+
+
+def test_a_run_goes_on_where_it_was_left(server: Server, script: Callable[..., Script]) -> None:
+    one = script("import tracker\ntracker.init(project='p', capture=False)\ntracker.log({'a': 1})\nraise SystemError")
+    one.end()
+    [before] = server.iterations()
+    with tracker.init(project="p", resume="auto", capture=False) as run:
+        run.log({"a": 2.0})
+    [after] = server.iterations()
+    assert run.id == before["id"] and (before["status"], after["status"]) == ("FAILED", "SUCCEEDED")
+    assert server.points(run.id, "a") == [(0, 1), (1, 2)]
+    with tracker.init(project="p", resume="auto", capture=False) as fresh:
+        pass
+    assert fresh.id != run.id, "a run that succeeded is not gone on with"
+
+
+def test_a_run_has_children(server: Server) -> None:
+    with tracker.init(name="parent", capture=False) as parent:
+        with tracker.init(name="child", parent=parent, capture=False) as child:
+            assert tracker.run is child
+        assert tracker.run is parent
+        tracker.log({"a": 1})
+    assert [c["id"] for c in server.get(f"/iteration/{parent.id}/children")["data"]] == [child.id]
+    assert server.points(parent.id, "a") == [(0, 1)]
+
+
+def test_images_tables_files_and_the_output_are_artifacts(server: Server, tmp_path: Any, capsys: Any) -> None:
+    (tmp_path / "model.bin").write_bytes(b"weights" * 1000)
+    with tracker.init(capture=["output"]) as run:
+        print("said to the person")
+        run.log({"pixels": tracker.Image(numpy.zeros((4, 5, 3), dtype="uint8"), caption="black"),
+                 "rows": tracker.Table(["a", "b"], [[1, 2]]), "spread": tracker.Histogram([1, 2, 2, 4])}, step=3)
+        run.log_artifact("model.bin")
+    [it] = server.iterations()
+    found = {r["name"]: r for r in server.get(f"/resource/experiment/{it['experiment_id']}?iteration_id={run.id}")["data"]}
+    assert set(found) == {"pixels_3.png", "rows_3.csv", "spread_3.histogram.json", "model.bin", "output.log"}
+    assert found["model.bin"]["size_bytes"] == 7000 and found["pixels_3.png"]["description"] == "black"
+    counts = server.get(f"/resource/{found['spread_3.histogram.json']['id']}/data")
+    assert sum(counts["counts"]) == 4 and json.dumps(counts)
+    assert not list((tmp_path / "spool").glob("*.files"))
+
+
+def test_the_machine_is_watched(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRACKER_SYSTEM_PERIOD", "0.1")
+    with tracker.init(capture=["system"]) as run:
+        run.log({"a": 1})
+        eventually(lambda: [m for m in server.iterations() if server.points(m["id"], "system/process.cpu_percent")])
+        assert server.points(run.id, "system/process.memory_bytes")[0][1] > 1e6
+
+
+def test_a_script_for_wandb_runs(server: Server, capfd: Any) -> None:
+    import tracker as wandb
+
+    run = wandb.init(project="p", group="g", job_type="train", config={"lr": 1}, mode="online", reinit=True)
+    wandb.watch(object())
+    wandb.config.update({"epochs": 3}, allow_val_change=True)
+    assert wandb.config.lr == 1 and wandb.config["epochs"] == 3
+    wandb.log({"loss": 0.5, "examples": [wandb.Image([[0.0, 1.0]]), wandb.Image([[1.0, 1.0]])]})
+    wandb.run.summary["best"] = 0.5
+    wandb.finish()
+    [it] = server.iterations()
+    assert it["status"] == "SUCCEEDED" and server.points(run.id, "loss") == [(0, 0.5)]
+    assert server.get(f"/resource/experiment/{it['experiment_id']}?name=examples")["total"] == 2
+    assert "watch records nothing" in capfd.readouterr().err

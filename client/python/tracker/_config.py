@@ -1,0 +1,76 @@
+"""The parameters of a run, as a dictionary that tells what changes."""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+from typing import Any, Callable, Dict, Iterator
+
+from ._value import flatten, parameter_text
+
+
+class Config(MutableMapping):  # type: ignore[type-arg]
+    """A dictionary whose items can also be used as attributes. What is set is recorded as parameters."""
+
+    def __init__(self, record: Callable[[str, str], None]) -> None:
+        object.__setattr__(self, "_values", {})
+        object.__setattr__(self, "_recorded", {})
+        object.__setattr__(self, "_record", record)
+
+    _values: Dict[str, Any]
+    _recorded: Dict[str, str]
+    _record: Callable[[str, str], None]
+
+    def __getitem__(self, key: str) -> Any:
+        return self._values[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self._values[key] = value
+        for name, leaf in flatten({key: value}):
+            text = parameter_text(leaf)
+            if self._recorded.get(name) != text:
+                self._recorded[name] = text
+                self._record(name, text)
+
+    def __delitem__(self, key: str) -> None:
+        raise TypeError("a parameter that was recorded stays; set another value instead")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self._values[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self[name] = value
+
+    def update(self, *args: Any, **kwargs: Any) -> None:
+        """Set several. A namespace, as argparse makes it, is taken too; so is W&B's allow_val_change."""
+        kwargs.pop("allow_val_change", None)
+        for source in args:
+            for name, value in as_mapping(source).items():
+                self[name] = value
+        for name, value in kwargs.items():
+            self[name] = value
+
+    def setdefaults(self, values: Dict[str, Any]) -> None:
+        """Set those that are not set yet."""
+        for name, value in values.items():
+            self.setdefault(name, value)
+
+    def __repr__(self) -> str:
+        return f"Config({self._values!r})"
+
+
+def as_mapping(source: Any) -> Dict[str, Any]:
+    """The items of a mapping, of pairs, or of an object with attributes."""
+    if isinstance(source, (dict, MutableMapping)) or hasattr(source, "keys"):
+        return {str(key): source[key] for key in source.keys()}
+    if hasattr(source, "__dict__"):
+        return dict(vars(source))
+    return dict(source)

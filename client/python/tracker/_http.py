@@ -1,0 +1,254 @@
+"""Requests to the API over one connection that is kept open, and the token that they carry."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import os
+import time
+from typing import IO, TYPE_CHECKING, Any, Dict, Iterable, Optional, Tuple, Union
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from http.client import HTTPConnection, HTTPResponse
+
+DEFAULT_URL = "http://127.0.0.1:9000"
+GZIP_FROM = 4096
+"""Bytes from which the body of a bulk request is packed."""
+TIMEOUT = 30.0
+"""Seconds without a sign of the server after which a request has failed; TRACKER_TIMEOUT says otherwise."""
+REFRESH_BEFORE = 3600.0
+"""Seconds before the end of a token, or a quarter of its life if that is less, at which a new one is asked for."""
+
+
+class TrackerError(Exception):
+    """Something that the service did not do, and why."""
+
+
+class Unreachable(TrackerError):
+    """No answer, or one that says to come again: it may be there, working, later."""
+
+    after = 0.0  # seconds that the server asked to wait
+
+
+class Refused(TrackerError):
+    """The server understood and said no. status is HTTP's; code, message and field are the API's."""
+
+    def __init__(self, status: int, code: str, message: str, field: str = "") -> None:
+        super().__init__(message)
+        self.status, self.code, self.message, self.field = status, code, message, field
+
+
+def credentials_path() -> str:
+    """Where sign-ins are kept: TRACKER_CREDENTIALS, else below the configuration folder of the account."""
+    home = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
+    return os.environ.get("TRACKER_CREDENTIALS") or os.path.join(home, "tracker", "credentials.json")
+
+
+def read_credentials() -> Dict[str, str]:
+    """Tokens by address."""
+    try:
+        with open(credentials_path(), encoding="utf-8") as file:
+            found = json.load(file)
+        return {str(url): str(token) for url, token in found.items()}
+    except (OSError, ValueError, AttributeError):
+        return {}
+
+
+def write_credentials(url: str, token: str) -> None:
+    """Keep the token of url, in a file that only its owner reads."""
+    path = credentials_path()
+    os.makedirs(os.path.dirname(path) or ".", mode=0o700, exist_ok=True)
+    known = read_credentials()
+    known[url] = token
+    temporary = f"{path}.{os.getpid()}"
+    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(fd, "w", encoding="utf-8") as file:
+        json.dump(known, file)
+    os.replace(temporary, path)
+
+
+def claims(token: str) -> Dict[str, Any]:
+    """What a token says about itself; nothing when it can't be read."""
+    try:
+        part = token.split(".")[1]
+        found = json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
+    except (IndexError, ValueError, binascii.Error):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def service_url(url: Optional[str] = None) -> str:
+    """Where the API is: url, else TRACKER_URL, else this machine."""
+    url = (url or os.environ.get("TRACKER_URL") or DEFAULT_URL).rstrip("/")
+    return url if "://" in url else "http://" + url
+
+
+class Client:
+    """Speaks to one server. It belongs to one thread."""
+
+    def __init__(self, url: Optional[str] = None, token: Optional[str] = None) -> None:
+        self.url = service_url(url)
+        split = urlsplit(self.url)
+        self._host, self._port = split.hostname or "127.0.0.1", split.port
+        self._https, self._base = split.scheme == "https", split.path
+        self.given = token or os.environ.get("TRACKER_TOKEN") or ""
+        self._token = self.given or read_credentials().get(self.url, "")
+        try:
+            self._timeout = float(os.environ.get("TRACKER_TIMEOUT") or TIMEOUT)
+        except ValueError:
+            self._timeout = TIMEOUT
+        self._connection: Optional[HTTPConnection] = None
+
+    def close(self) -> None:
+        """End the connection."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    def call(self, method: str, path: str, body: Any = None, key: str = "") -> Any:
+        """Ask for path and return the answer's JSON. body is made JSON unless it is bytes, which are JSON already.
+
+        Raises Unreachable and Refused.
+        """
+        headers = {"Accept": "application/json"}
+        data: Optional[bytes] = None
+        if body is not None:
+            data = body if isinstance(body, bytes) else json.dumps(body).encode()
+            headers["Content-Type"] = "application/json"
+            if path.endswith("/bulk") and len(data) >= GZIP_FROM:
+                import gzip
+
+                data = gzip.compress(data, 1)
+                headers["Content-Encoding"] = "gzip"
+        if key:
+            headers["Idempotency-Key"] = key
+        status, answer, _ = self.send(method, path, data, headers)
+        return answer
+
+    def send(self, method: str, path: str, data: Union[None, bytes, Iterable[bytes]],
+             headers: Dict[str, str]) -> Tuple[int, Any, Dict[str, str]]:
+        """One request with a token; asks once more with another token when the first has ended."""
+        self._refresh()
+        try:
+            return self._exchange(method, path, data, headers)
+        except Refused as refused:
+            fresh = "" if self.given else read_credentials().get(self.url, "")
+            if refused.status != 401 or not fresh or fresh == self._token or not isinstance(data, (bytes, type(None))):
+                raise
+            self._token = fresh  # somebody has signed in since
+        return self._exchange(method, path, data, headers)
+
+    def open(self, path: str, headers: Optional[Dict[str, str]] = None) -> HTTPResponse:
+        """Ask for path and return the answer to be read bit by bit."""
+        self._refresh()
+        return self._request("GET", path, None, headers or {})
+
+    def _exchange(self, method: str, path: str, data: Union[None, bytes, Iterable[bytes]],
+                  headers: Dict[str, str]) -> Tuple[int, Any, Dict[str, str]]:
+        from http.client import HTTPException
+
+        response = self._request(method, path, data, headers)
+        try:
+            raw = response.read()
+        except (OSError, HTTPException) as error:
+            self.close()
+            raise Unreachable(f"{self.url} broke off its answer: {error}") from error
+        if response.will_close:
+            self.close()
+        return response.status, json.loads(raw) if raw else None, dict(response.getheaders())
+
+    def _request(self, method: str, path: str, data: Union[None, bytes, Iterable[bytes]],
+                 headers: Dict[str, str]) -> HTTPResponse:
+        from http.client import HTTPConnection, HTTPException, HTTPSConnection
+
+        headers = dict(headers)
+        if self._token:
+            headers["Authorization"] = "Bearer " + self._token
+        fresh = self._connection is None
+        if self._connection is None:
+            kind = HTTPSConnection if self._https else HTTPConnection
+            self._connection = kind(self._host, self._port, timeout=self._timeout)
+        try:
+            self._connection.request(method, self._base + path, data, headers)
+            response = self._connection.getresponse()
+        except (OSError, HTTPException) as error:
+            self.close()
+            if not fresh and isinstance(data, (bytes, type(None))) and not isinstance(error, TimeoutError):
+                return self._request(method, path, data, headers)  # an idle connection had been closed
+            raise Unreachable(f"{self.url} does not answer: {error or type(error).__name__}") from error
+        if response.status >= 300:
+            self._fail(response)
+        return response
+
+    def _fail(self, response: HTTPResponse) -> None:
+        from http.client import HTTPException
+
+        status = response.status
+        try:
+            raw = response.read()
+        except (OSError, HTTPException):
+            raw = b""
+        if response.will_close:
+            self.close()
+        code, message, field = "", f"{self.url} answered {status}.", ""
+        try:
+            answer = json.loads(raw)
+            code, message, field = answer["code"], answer["message"], answer.get("field") or ""
+        except (ValueError, KeyError, TypeError, AttributeError):
+            pass
+        if status >= 500 or status in (408, 425, 429) or status < 400:
+            unreachable = Unreachable(message)
+            try:
+                unreachable.after = float(response.headers.get("Retry-After") or 0)
+            except ValueError:
+                pass
+            raise unreachable
+        raise Refused(status, code, message, field)
+
+    def _refresh(self) -> None:
+        """Ask for a new token shortly before the end of the one in use."""
+        said = claims(self._token) if self._token else {}
+        end, begin, now = said.get("exp"), said.get("iat"), time.time()
+        if not isinstance(end, (int, float)) or not isinstance(begin, (int, float)):
+            return
+        if not 0 < end - now < min(REFRESH_BEFORE, (end - begin) / 4):
+            return
+        try:
+            answer = self._exchange("POST", "/auth/refresh", None, {})[1]
+            token = str(answer["access_token"])
+        except (TrackerError, KeyError, TypeError):
+            return  # the token at hand is still good; the next request tries again
+        if not self.given:
+            try:
+                write_credentials(self.url, token)
+            except OSError:
+                pass  # then only this process has it
+        self._token = token
+
+
+def download(client: Client, path: str, file: IO[bytes], tell: Any = None) -> str:
+    """Write the bytes at path to file and return their SHA-256. tell is called with the bytes so far and in all."""
+    import hashlib
+    from http.client import HTTPException
+
+    response = client.open(path)
+    total, done, digest = int(response.headers.get("Content-Length") or 0), 0, hashlib.sha256()
+    while True:
+        try:
+            piece = response.read(1 << 20)
+        except (OSError, HTTPException) as error:
+            client.close()
+            raise Unreachable(f"the download broke off: {error}") from error
+        if not piece:
+            break
+        digest.update(piece)
+        file.write(piece)
+        done += len(piece)
+        if tell is not None:
+            tell(done, total)
+    if done < total:
+        client.close()
+        raise Unreachable(f"the download broke off after {done} of {total} bytes")
+    return digest.hexdigest()

@@ -1,0 +1,232 @@
+"""Starts runs, and ends them when the process does."""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import json
+import os
+import signal
+import sys
+import threading
+from typing import Any, Dict, Iterable, Optional, Union
+
+from ._http import TrackerError, service_url
+from ._run import Run, ending, live, tags_of
+from ._value import tell, uuid7
+
+CAPTURED = frozenset(("git", "command", "host", "packages", "system", "output"))
+"""What belongs to a run and is recorded without asking."""
+
+_ended: Dict[str, Any] = {}  # how the process ends, when it is not in good order
+_installed = False
+_signals: Dict[int, Any] = {}
+
+
+def spool_folder(folder: Optional[str] = None) -> str:
+    """Where spools lie: folder, else TRACKER_SPOOL, else .tracker/spool in the home folder."""
+    chosen = folder or os.environ.get("TRACKER_SPOOL") or os.path.join(os.path.expanduser("~"), ".tracker", "spool")
+    return os.path.abspath(chosen)
+
+
+def init(project: Optional[str] = None, experiment: Optional[str] = None, config: Any = None, *,
+         name: Optional[str] = None, notes: Optional[str] = None, tags: Union[str, Iterable[str]] = (),
+         parent: Union[None, str, Run] = None, resume: Union[None, bool, str] = None, id: Optional[str] = None,
+         mode: Optional[str] = None, url: Optional[str] = None, token: Optional[str] = None, strict: bool = False,
+         capture: Union[bool, Iterable[str]] = True, dir: Optional[str] = None, **others: Any) -> Run:
+    """Start a run in an experiment of a project; both are found by their name, or made.
+
+    project is TRACKER_PROJECT or the name of the working folder, experiment is TRACKER_EXPERIMENT or "default", unless
+    given. resume is the id of a run to go on with, or "auto" for the last one of this experiment that did not succeed.
+    mode is online, offline (only spool, see python -m tracker sync) or disabled (do nothing). With strict, refusals and
+    a server that is not there are raised. capture is False, or names of what to record of: git, command, host,
+    packages, system, output. dir is the folder of the spool. Does not wait for the server unless strict.
+    """
+    mode = mode or os.environ.get("TRACKER_MODE") or "online"
+    if mode not in ("online", "offline", "disabled"):
+        raise ValueError(f"mode must be online, offline or disabled, not {mode!r}")
+    workers = sys.modules.get("multiprocessing.process")
+    if workers is not None and getattr(workers.current_process(), "_inheriting", False):
+        tell("init does nothing while a worker process imports the program again; "
+             "put it under: if __name__ == '__main__'", once="inheriting")
+        mode = "disabled"
+    for other in sorted(set(others) - {"entity", "job_type", "group", "reinit", "settings", "save_code"}):
+        raise TypeError(f"init has no argument {other!r}")
+    folder, address = spool_folder(dir), service_url(url)
+    project = project or os.environ.get("TRACKER_PROJECT") or os.path.basename(os.getcwd()) or "default"
+    experiment = experiment or others.get("group") or os.environ.get("TRACKER_EXPERIMENT") or "default"
+    last = _last_file(folder, address, project, experiment)
+    chosen = id or (resume if isinstance(resume, str) and resume not in ("auto", "allow", "must", "never") else None)
+    if chosen is None and resume in ("auto", True):
+        chosen = _read(last)
+    begin = {"id": chosen or uuid7(), "project": project, "experiment": experiment, "name": name, "notes": notes,
+             "parent": parent.id if isinstance(parent, Run) else parent,
+             "resume": chosen is not None and resume not in (None, False, "never")}
+    for former in list(live):
+        if not (isinstance(parent, Run) and former is parent) and not former._worker:
+            former.finish()
+    run = Run(begin, folder=folder, url=address, token=token, mode=mode, strict=strict)
+    if mode != "disabled":
+        _install()
+        live.append(run)
+        _write(last, run.id)
+        run.on_success = lambda: _remove(last, run.id)
+    if config is not None:
+        run.config.update(config)
+    if others.get("job_type"):
+        run.config["job_type"] = others["job_type"]
+    if tags:
+        tags_of(run, tags)
+    if mode != "disabled":
+        _capture(run, CAPTURED if capture is True else frozenset(capture or ()))
+    if strict and mode == "online":
+        _await_begin(run)
+    return run
+
+
+def _await_begin(run: Run) -> None:
+    sender = run._sender
+    assert sender is not None
+    while not sender.progress:
+        if sender.failure is not None:
+            failure = sender.failure
+            run.discard()
+            raise TrackerError(f"the run could not be started: {failure}") from failure
+        sender.stop.wait(0.005)
+
+
+def _capture(run: Run, wanted: Any) -> None:
+    if "output" in wanted:
+        from ._output import Output
+
+        try:
+            run.output = Output(os.path.join(run.folder, run.id + ".out"))
+        except OSError:
+            pass  # there is no room for it; the spool has told
+    if "system" in wanted:
+        from ._capture import System
+
+        run._writer.sample = System()
+    if wanted & {"git", "command", "host", "packages"}:
+        def look() -> None:
+            from ._capture import snapshot
+
+            try:
+                found = snapshot(lambda part: part in wanted)
+            except Exception as error:  # of a broken installation; the training goes on without it
+                tell(f"the environment could not be recorded: {type(error).__name__}: {error}")
+                return
+            run._request("POST", "/iteration/{id}/snapshot", found)
+
+        run._background("tracker-capture", look)
+
+
+def _last_file(folder: str, url: str, project: str, experiment: str) -> str:
+    named = hashlib.sha256("\n".join((url, project, experiment)).encode()).hexdigest()[:24]
+    return os.path.join(folder, f"last-{named}.json")
+
+
+def _read(path: str) -> Optional[str]:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return str(json.load(file)["id"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _write(path: str, run: str) -> None:
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"id": run}, file)
+    except OSError:
+        pass  # then resume="auto" starts anew
+
+
+def _remove(path: str, run: str) -> None:
+    if _read(path) == run:
+        try:
+            os.unlink(path)
+        except OSError:
+            pass
+
+
+def _install() -> None:
+    """Have the end of the process end its runs."""
+    global _installed
+    if threading.current_thread() is threading.main_thread():
+        for name in ("SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)
+            if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+                signal.signal(number, _on_signal)
+    if _installed:
+        return
+    _installed = True
+    atexit.register(_at_exit)
+    before = sys.excepthook
+
+    def hook(kind: Any, error: Any, traceback: Any) -> None:
+        _ended["how"] = ending(kind, error, traceback)
+        if kind is KeyboardInterrupt:
+            for run in live:
+                run.interrupts = 1
+            if threading.current_thread() is threading.main_thread():
+                # The next one must not come between the end of the script and the end of its run.
+                signal.signal(signal.SIGINT, _count_interrupt)
+        before(kind, error, traceback)
+
+    sys.excepthook = hook
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=_forked)
+
+
+def _count_interrupt(number: int, frame: Any) -> None:
+    for run in live:
+        run.interrupts += 1
+        if run.interrupts > 3:  # somebody else holds the process
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def _forked() -> None:
+    for run in live:
+        run.forked()
+
+
+def _at_exit() -> None:
+    status, message = _ended.get("how", ("SUCCEEDED", ""))
+    for run in reversed(list(live)):
+        if run._worker:
+            run.drain()
+        else:
+            try:
+                run.finish(status, message)
+            except TrackerError as error:
+                tell(str(error))
+
+
+def _on_signal(number: int, frame: Any) -> None:
+    signal.signal(number, signal.SIG_DFL)
+    name = signal.Signals(number).name
+    for run in reversed(list(live)):
+        if run._worker:
+            run.drain(1.0)
+        else:
+            try:
+                run.finish("KILLED", f"Ended by {name}.")
+            except TrackerError as error:
+                tell(str(error))
+    os.kill(os.getpid(), number)
+
+
+def finish(*args: Any, **kwargs: Any) -> None:
+    """End the current run, see Run.finish."""
+    if live:
+        live[-1].finish(*args, **kwargs)
+
+
+def current(what: str) -> Run:
+    """The current run. Raises RuntimeError when there is none."""
+    if not live:
+        raise RuntimeError(f"tracker.{what} needs a run: call tracker.init first")
+    return live[-1]
+
+

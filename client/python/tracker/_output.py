@@ -1,0 +1,68 @@
+"""Keeps what a process prints."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Optional, TextIO
+
+MOST_OUTPUT = 10 << 20
+"""Bytes of output that are kept."""
+
+
+class Output:
+    """Copies what goes to sys.stdout and sys.stderr into a file until it is closed."""
+
+    def __init__(self, path: str) -> None:
+        self.path, self._left = path, MOST_OUTPUT
+        self._file: Optional[TextIO] = open(path, "w", encoding="utf-8", errors="replace", buffering=1)
+        self._before = (sys.stdout, sys.stderr)
+        self._after = (_Copy(sys.stdout, self), _Copy(sys.stderr, self))
+        sys.stdout, sys.stderr = self._after
+
+    def keep(self, text: str) -> None:
+        """Add text, as far as there is room."""
+        if self._file is None or self._left <= 0:
+            return
+        self._left -= len(text)
+        try:
+            self._file.write(text)
+            if self._left <= 0:
+                self._file.write("\n[the rest of the output was left out]\n")
+        except (OSError, ValueError):
+            self._left = 0  # the disk is full, say
+
+    def close(self) -> None:
+        """Stop copying. A stream that somebody else has replaced since stays as it is."""
+        if sys.stdout is self._after[0]:
+            sys.stdout = self._before[0]
+        if sys.stderr is self._after[1]:
+            sys.stderr = self._before[1]
+        file, self._file = self._file, None
+        if file is not None:
+            try:
+                file.close()
+            except OSError:
+                pass
+
+
+class _Copy:
+    """A stream that also tells an Output what is written to it."""
+
+    def __init__(self, stream: Any, output: Output) -> None:
+        self._stream, self._output = stream, output
+
+    def write(self, text: Any) -> Any:
+        written = self._stream.write(text)
+        if isinstance(text, str):
+            self._output.keep(text)
+        return written
+
+    def writelines(self, lines: Any) -> None:
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def __iter__(self) -> Any:
+        return iter(self._stream)

@@ -1,0 +1,294 @@
+"""Carries out what the spool holds, in order, each once."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import threading
+import time
+from typing import Any, Dict, List, Optional, Sequence
+from urllib.parse import quote
+
+from ._http import Client, Refused, TrackerError, Unreachable
+from ._spool import Busy, Item, Spool
+from ._value import tell
+
+HEARTBEAT = 30.0
+"""Seconds without anything to send after which the run says that it is alive."""
+LONGEST_WAIT = 30.0
+"""Seconds that a failed request waits at most before it is tried again."""
+SIGN_IN_AGAIN = frozenset((401, 403))
+
+
+class Sender:
+    """Sends the items of a spool. What it can't send stays there."""
+
+    def __init__(self, spool: Spool, client: Client) -> None:
+        self.spool, self.client = spool, client
+        self.id: str = spool.head["id"]
+        self.stop = threading.Event()
+        self.hurry = threading.Event()  # somebody waits for the end: try again soon
+        self.failure: Optional[TrackerError] = None  # of the last try; None when it went well
+        self.refused: List[Refused] = []  # what was said no to, for strict runs
+        self.progress = 0  # items that have their answer
+        self._experiment = ""
+        self._ids: Dict[str, str] = {}  # of projects and experiments, by path and name
+        self._reopened: Optional[Dict[str, Any]] = None
+
+    def run(self, former: Sequence[str] = ()) -> None:
+        """Send until stopped: first the spool files that earlier lives of the run left, then its own.
+
+        While there is nothing to send, it tells that it is alive.
+        """
+        wait, spoken = 0.0, time.monotonic()
+        for path in former:
+            self._send_former(path)
+        while not self.stop.is_set():
+            item = self.spool.next(timeout=0.5)
+            if item is None:
+                if self.progress and time.monotonic() - spoken >= HEARTBEAT:
+                    spoken = time.monotonic()
+                    self._heartbeat()
+                continue
+            if self.step(item):
+                wait, spoken = 0.0, time.monotonic()
+                continue
+            wait = min(LONGEST_WAIT, max(0.25, wait * 2, getattr(self.failure, "after", 0.0)))
+            if self.hurry.is_set():
+                self.stop.wait(min(wait, 0.25))
+            else:
+                self.hurry.wait(wait)
+        self.client.close()
+
+    def _send_former(self, path: str) -> None:
+        while not self.stop.is_set():
+            try:
+                self.failure = sync_file(path, self.client.url, self.client.given, self.stop)
+            except (Busy, ValueError, OSError):
+                return  # another process is at it, or it is none of ours
+            if self.failure is None:
+                return
+            self.stop.wait(1)
+
+    def step(self, item: Item) -> bool:
+        """Try to send item; whether it has its answer now."""
+        try:
+            self._carry_out(item)
+        except Unreachable as failure:
+            self._told(failure, "is not reached")
+            return False
+        except Refused as refused:
+            if refused.status in SIGN_IN_AGAIN or item.head["op"] == "begin":
+                self._told(refused, "refuses")
+                return False
+            self._reject(item, refused)
+        except Exception as error:  # a fault here must not end the thread: what follows can still be sent
+            self._reject(item, Refused(0, "", f"{type(error).__name__}: {error}"))
+        if self.failure is not None:
+            tell(f"{self.client.url} is reached again")
+            self.failure = None
+        self.spool.done(item)
+        self.progress += 1
+        return True
+
+    def settle(self) -> None:
+        """End again an iteration that was opened for what came late."""
+        if self._reopened is not None and self.failure is None:
+            self.client.call("PATCH", f"/iteration/{self.id}", self._reopened)
+            self._reopened = None
+
+    def _told(self, failure: TrackerError, how: str) -> None:
+        if self.failure is None or type(self.failure) is not type(failure):
+            where = self.spool.path if self.spool.failure is None else "memory"
+            tell(f"{self.client.url} {how} ({failure}); what is logged is kept in {where} and sent later")
+        self.failure = failure
+
+    def _reject(self, item: Item, refused: Refused) -> None:
+        """Tell what the server does not take, and keep it beside the spool."""
+        head = {k: v for k, v in item.head.items() if k != "key"}
+        what = head.get("path") or head.get("name") or head.get("op")
+        tell(f"the server does not take {what}: {refused.message}")
+        self._keep(head, item.body, refused)
+
+    def _keep(self, head: Dict[str, Any], body: bytes, refused: Refused) -> None:
+        self.refused.append(refused)
+        del self.refused[100:]
+        try:
+            line = json.dumps({**head, "error": refused.message, "body": body.decode("utf-8", "replace")})
+            with open(self.spool.path + ".rejected", "a", encoding="utf-8") as file:
+                file.write(line + "\n")
+        except OSError:
+            pass  # it was told
+
+    def _heartbeat(self) -> None:
+        try:
+            self.client.call("POST", f"/iteration/{self.id}/heartbeat")
+        except TrackerError:
+            pass  # the next thing to send will tell
+
+    def _carry_out(self, item: Item) -> None:
+        head, body = item.head, item.body
+        op = head["op"]
+        if op == "points":
+            self._points(body, head["key"])
+        elif op == "begin":
+            self._begin(head)
+        elif op == "parameter":
+            self._parameter(head, body)
+        elif op == "artifact":
+            from ._artifact import upload
+
+            upload(self.client, self.experiment(), self.id, head)
+        else:  # any other request to the iteration
+            self._open_and(lambda: self.client.call(
+                head["method"], head["path"].replace("{id}", self.id), body, head.get("key", "")))
+
+    def experiment(self) -> str:
+        """The id of the experiment that the run is in."""
+        if not self._experiment:
+            self._experiment = self.client.call("GET", f"/iteration/{self.id}")["experiment_id"]
+        return self._experiment
+
+    def _open_and(self, request: Any) -> None:
+        """Make request; open the iteration for it when it has ended, as it has for a worker that outlived its run."""
+        try:
+            request()
+        except Refused as refused:
+            if refused.code != "ITERATION_ENDED":
+                raise
+            before = self.client.call("GET", f"/iteration/{self.id}")
+            self.client.call("PATCH", f"/iteration/{self.id}", {"status": "RUNNING"})
+            self._reopened = {name: before[name] for name in ("status", "error_message", "end_date")}
+            request()
+
+    def _begin(self, head: Dict[str, Any]) -> None:
+        try:
+            self._experiment = self.client.call("GET", f"/iteration/{self.id}")["experiment_id"]
+        except Refused as refused:
+            if refused.status != 404:
+                raise
+        else:  # it is resumed, or this is a worker's, or the answer was lost
+            if head.get("resume"):
+                self.client.call("PATCH", f"/iteration/{self.id}", {"status": "RUNNING"})
+            return
+        project = self._named("/project", head["project"])
+        experiment = self._named(f"/experiment/project/{project}", head["experiment"], "&status=IN_PROGRESS")
+        body = {"id": self.id, **{name: head[name] for name in ("name", "notes") if head.get(name)}}
+        if head.get("parent"):
+            body["parent_iteration_id"] = head["parent"]
+        self.client.call("POST", f"/iteration/experiment/{experiment}", body)
+        self._experiment = experiment
+
+    def _named(self, path: str, name: str, query: str = "") -> str:
+        """The id of the record of that name; it is made when there is none.
+
+        Programs that start at the same moment make the same request, under the same idempotency key, and so get the
+        same record.
+        """
+        found = self._ids.get(path + " " + name) or self._find(path, name, query)
+        if found:
+            self._ids[path + " " + name] = found
+            return found
+        key = "named-" + hashlib.sha256(f"{path}\n{name}".encode()).hexdigest()
+        made = str(self.client.call("POST", path, {"name": name}, key)["id"])
+        if self._find(path, name, query) is None:  # the answer of long ago, about what was deleted or ended since
+            made = str(self.client.call("POST", path, {"name": name})["id"])
+        self._ids[path + " " + name] = made
+        return made
+
+    def _find(self, path: str, name: str, query: str) -> Optional[str]:
+        offset = 0
+        while True:
+            page = self.client.call("GET", f"{path}?name={quote(name, safe='')}&limit=1000&offset={offset}{query}")
+            for record in page["data"]:
+                if record["name"] == name:
+                    return str(record["id"])
+            offset += len(page["data"])
+            if not page["data"] or offset >= page["total"]:
+                return None
+
+    def _parameter(self, head: Dict[str, Any], body: bytes) -> None:
+        path = f"/parameter/iteration/{self.id}"
+        try:
+            self._open_and(lambda: self.client.call("POST", path, body))
+            return
+        except Refused as refused:
+            if refused.status != 409:
+                raise
+        wanted, offset = json.loads(body), 0
+        while True:
+            page = self.client.call("GET", f"{path}?limit=1000&offset={offset}")
+            for record in page["data"]:
+                if record["key"] == wanted["key"]:
+                    if record["value"] != wanted["value"]:
+                        self.client.call("PATCH", f"/parameter/{record['id']}", {"value": wanted["value"]})
+                    return
+            offset += len(page["data"])
+            if not page["data"]:
+                return
+
+    def _points(self, body: bytes, key: str) -> None:
+        """Send points. What is too large is cut in half; a point that is refused is found and left out.
+
+        The key of a part is made of its content, so that the same parts are the same requests when it is tried again.
+        """
+        try:
+            self._open_and(lambda: self.client.call("POST", f"/metric/iteration/{self.id}/bulk", body, key))
+            return
+        except Refused as refused:
+            if refused.status not in (400, 413, 422):
+                raise
+            points = json.loads(body)["metrics"]
+            if len(points) == 1:
+                point = points[0]
+                tell(f"the server does not take the point {point['key'][:80]!r} at step {point.get('step')}: {refused.message}")
+                self._keep({"op": "points"}, body, refused)
+                return
+        for part in (points[:len(points) // 2], points[len(points) // 2:]):
+            text = json.dumps({"metrics": part}).encode()
+            self._points(text, key[:32] + "-" + hashlib.sha256(text).hexdigest())
+
+
+def sync_file(path: str, url: Optional[str] = None, token: Optional[str] = None,
+              stop: Optional[threading.Event] = None) -> Optional[TrackerError]:
+    """Send what is left in a spool file and remove it. Returns what kept it from that; None when all was sent.
+
+    Raises Busy when another process has the file, and ValueError when it is no spool.
+    """
+    spool = Spool(path)
+    sent = False
+    try:
+        if not spool.head:
+            sent = True  # its process was killed before it had written anything
+            return None
+        sender = Sender(spool, Client(url or spool.head.get("url"), token))
+        tries = 0
+        while not (stop is not None and stop.is_set()):
+            item = spool.next()
+            if item is None:
+                try:
+                    sender.settle()
+                except TrackerError as error:
+                    return error
+                sent = True
+                break
+            if sender.step(item):
+                tries = 0
+            elif isinstance(sender.failure, Refused) or tries == 3:
+                return sender.failure
+            else:
+                tries += 1
+                (stop or threading.Event()).wait(0.25 * 2 ** tries)
+        sender.client.close()
+        return None
+    finally:
+        spool.close(remove=sent)
+
+
+def spool_files(folder: str) -> List[str]:
+    """The spool files in folder, the oldest first."""
+    try:
+        return sorted(os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".spool"))
+    except OSError:
+        return []

@@ -1,0 +1,115 @@
+"""Turns what people log into what the service stores: names and numbers."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from typing import Any, Dict, Iterator, Mapping, Optional, Tuple
+
+PLAIN = frozenset((float, int))
+"""Types that need no look at each value: they are what they are, and nobody can change them later."""
+
+_told: Dict[str, bool] = {}
+
+
+def tell(text: str, once: Optional[str] = None) -> None:
+    """Say something to the person, on stderr. With once, only the first time for that name."""
+    if once is not None:
+        if once in _told:
+            return
+        _told[once] = True
+    try:
+        stream = sys.__stderr__ or sys.stderr
+        stream.write("tracker: " + text + "\n")
+        stream.flush()
+    except (OSError, ValueError, AttributeError):
+        pass  # there is nobody to tell
+
+
+def uuid7() -> str:
+    """A new UUIDv7 (RFC 9562): 48 bits of Unix milliseconds, then random bits."""
+    number = (time.time_ns() // 1_000_000) << 80 | int.from_bytes(os.urandom(10), "big")
+    number = number & ~(0xF << 76) | 0x7 << 76
+    number = number & ~(0x3 << 62) | 0x2 << 62
+    text = f"{number:032x}"
+    return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
+
+
+def flatten(data: Mapping[Any, Any], prefix: str = "") -> Iterator[Tuple[str, Any]]:
+    """The leaves of nested mappings, with names joined by a slash."""
+    for key, value in data.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, Mapping):
+            yield from flatten(value, name + "/")
+        else:
+            yield name, value
+
+
+def scalar(value: Any) -> Optional[float]:
+    """The number that value stands for; None when it is none.
+
+    Anything with one element that can say its number will do: scalars of numpy, tensors of torch or jax, Decimal,
+    Fraction. It is read at once, because a tensor may be changed in place by the next step.
+    """
+    if isinstance(value, (float, int)):
+        return _float(value)
+    if isinstance(value, (str, bytes, bytearray)) or value is None:
+        return None
+    item = getattr(value, "item", None)
+    if callable(item):
+        try:
+            value = item()
+        except Exception:  # of the framework: more than one element, no data, a lost device
+            return None
+        if isinstance(value, (str, bytes)):
+            return None
+    return _float(value)
+
+
+def _float(value: Any) -> Optional[float]:
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
+    except Exception:  # whatever the type's own __float__ raises, it is no number
+        return None
+
+
+def number_text(value: float) -> str:
+    """A metric's value as JSON; the strings NaN, Infinity and -Infinity where JSON has no number."""
+    text = repr(value)
+    if text[-1] in "nf":
+        return {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'}[text]
+    return text
+
+
+def parameter_text(value: Any) -> str:
+    """A parameter's value as the text to store: a number in its shortest form, a list as JSON."""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (list, tuple)):
+        try:
+            return json.dumps(value)
+        except (TypeError, ValueError):
+            return str(value)
+    if not isinstance(value, (int, float)) and callable(getattr(value, "item", None)):
+        try:
+            value = value.item()
+        except Exception:  # of the framework, see scalar
+            return str(value)
+        return parameter_text(value)
+    return str(value)
+
+
+def timestamp(at: float) -> str:
+    """Unix seconds as RFC 3339 in UTC with milliseconds."""
+    milliseconds = int(at * 1000)
+    t = time.gmtime(milliseconds // 1000)
+    return "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ" % (
+        t.tm_year, t.tm_mon, t.tm_mday, t.tm_hour, t.tm_min, t.tm_sec, milliseconds % 1000)
