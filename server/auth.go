@@ -1,0 +1,55 @@
+package server
+
+import (
+	"tracker/server/auth"
+	"tracker/server/middleware"
+	"tracker/store"
+)
+
+func (s *Server) signIn(c *call) error {
+	var b struct {
+		Username string `json:"username"`
+		Password string `json:"password"`
+	}
+	if err := c.decode(&b); err != nil {
+		return err
+	}
+	for _, f := range []struct{ name, value string }{{"username", b.Username}, {"password", b.Password}} {
+		if f.value == "" {
+			return store.Invalid(f.name, "%s must be given.", f.name)
+		}
+	}
+	g, err := s.auth.SignIn(c.r.Context(), b.Username, b.Password, middleware.ClientAddress(c.r))
+	c.w.Header().Set("Cache-Control", "no-store")
+	return reply(c, g, err)
+}
+
+func (s *Server) refresh(c *call) error {
+	u, err := s.db.Authenticate(c.ctx, c.actor)
+	if err != nil {
+		return err
+	}
+	g, err := s.auth.Grant(u, auth.Lifetime)
+	c.w.Header().Set("Cache-Control", "no-store")
+	return reply(c, g, err)
+}
+
+func (s *Server) me(c *call) error {
+	u, err := s.db.Authenticate(c.ctx, c.actor)
+	return reply(c, u, err)
+}
+
+type healthBody struct {
+	Status     string     `json:"status"`
+	AppName    string     `json:"app_name"`
+	Version    string     `json:"version"`
+	ServerTime store.Time `json:"server_time"`
+}
+
+func (s *Server) health(c *call) error {
+	if err := s.db.Ping(c.ctx); err != nil {
+		return &store.Error{Code: store.CodeUnavailable, Err: err,
+			Message: "The database does not answer; see the server's log."}
+	}
+	return c.ok(healthBody{"ok", "tracker", s.version, store.Time(s.now().UnixMilli())})
+}

@@ -1,0 +1,257 @@
+package server_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"tracker/store"
+)
+
+// site is a server with a record of each kind.
+type site struct {
+	api
+
+	ada, eve                       person // eve has no permission on project yet
+	project, experiment, iteration string
+	permission                     string // ada's
+	parameter, metric, moved       string // moved is a point that a PATCH has moved
+	ended, endedParameter          string // an iteration, and what is in it
+	endedMetric                    string
+	stopped                        string // an experiment
+	model, version                 string // in production
+	resource, upload               string // upload is one that is not complete
+}
+
+func newSite(t testing.TB) *site {
+	t.Helper()
+	s := &site{api: start(t)}
+	s.ada, s.eve = s.user("ada"), s.user("eve")
+	s.project = s.api.project(s.root)
+	s.permission = s.permit(s.ada, s.project, "create read update delete")
+	s.experiment = s.api.experiment(s.project)
+	s.iteration = s.api.iteration(s.experiment)
+	s.parameter = s.api.parameter(s.iteration, "learning rate", "0.10")
+	s.metric = s.api.metric(s.iteration, "loss", 0.5)
+	s.moved = s.api.metric(s.iteration, "moved", 0.5)
+	s.must(s.db.UpdateMetric(t.Context(), store.System, s.moved, store.MetricPatch{Step: new(store.Step(7))}))
+	for kind, id := range map[store.TagKind]string{
+		store.ProjectTag: s.project, store.ExperimentTag: s.experiment, store.IterationTag: s.iteration} {
+		s.tag(kind, id, "baseline")
+	}
+	s.resource = s.artifact(s.experiment, "model.bin", "the weights")
+	s.upload = s.unfinished(s.experiment, "large.bin", 7)
+	s.ended = s.api.iteration(s.experiment)
+	s.endedParameter = s.api.parameter(s.ended, "seed", "1")
+	s.endedMetric = s.api.metric(s.ended, "loss", 0.25)
+	s.end(s.ended)
+	s.stopped = s.api.experiment(s.project)
+	s.must(s.db.UpdateExperiment(t.Context(), store.System, s.stopped,
+		store.ExperimentPatch{Status: new(store.Stopped)}))
+	s.model = s.api.model(s.project, "fraud")
+	s.version = s.api.version(s.model, s.ended)
+	s.promote(s.version, store.Production)
+	return s
+}
+
+// on is the same site for a subtest.
+func (s *site) on(t *testing.T) *site {
+	c := *s
+	c.api = s.api.on(t)
+	return &c
+}
+
+// unchanged runs fn and fails when a row of the database is another than
+// before.
+func (s *site) unchanged(what string, fn func()) {
+	s.t.Helper()
+	before := s.state()
+	fn()
+	if after := s.state(); after != before {
+		s.t.Errorf("%.200s changed something:\n%s%s", what, without("gone: ", before, after), without("new:  ", after, before))
+	}
+}
+
+// refused sends a request that must fail like this and change nothing. It
+// returns the message.
+func (s *site) refused(method, path, body string, status int, code, field string, opts ...opt) (message string) {
+	s.t.Helper()
+	s.unchanged(fmt.Sprintf("%s %.100s %.100q", method, path, body), func() {
+		s.t.Helper()
+		message = s.refusal(method, path, body, status, code, field, opts...)
+	})
+	return message
+}
+
+// refusal is refused without the look at the database, for many requests
+// within one unchanged.
+func (s *site) refusal(method, path, body string, status int, code, field string, opts ...opt) (message string) {
+	s.t.Helper()
+	got := s.do(method, path, body, opts...)
+	var e struct{ Code, Field, Message string }
+	if err := json.Unmarshal([]byte(got.body), &e); err != nil && method != "HEAD" {
+		s.t.Errorf("%s %.100s %.100q: %v in %.200q", method, path, body, err, got.body)
+	}
+	if got.status != status || method != "HEAD" && (e.Code != code || e.Field != field || e.Message == "") {
+		s.t.Errorf("%s %.100s %.100q\ngot  %d %.300s\nwant %d %s, field %q", method, path, body, got.status, got.body, status, code, field)
+	}
+	return e.Message
+}
+
+// kind is what a field of a body takes.
+type kind int
+
+const (
+	aName     kind = iota // 1 to 250 printable characters, not all spaces
+	aKey                  // 1 to 250 printable characters
+	aShort                // up to 250 printable characters
+	aText                 // up to 1 MiB
+	aParam                // up to 1 MiB, or a number, or a boolean
+	aPassword             // 8 to 72 bytes
+	aSecret               // any string: a password to be tried
+	aFlag                 // true or false
+	aTime
+	aStep
+	aValue
+	aStatus
+	anID
+	aBatch
+	aBulk
+)
+
+type field struct {
+	name     string
+	kind     kind
+	good     string // JSON
+	required bool
+}
+
+// target is a route that takes a body.
+type target struct {
+	method, path string
+	optional     bool // the body may be left out
+	fields       []field
+}
+
+func (x target) name() string { return x.method + " " + x.path }
+
+// packed tells the route that takes large bodies, and packed ones.
+func (x target) packed() bool { return strings.HasSuffix(x.path, "/bulk") }
+
+// body is a good one.
+func (x target) body() string { return x.with("", "") }
+
+// with is the good body in which one field has another value; "" leaves it out.
+func (x target) with(name, value string) string {
+	var members []string
+	for _, f := range x.fields {
+		v := f.good
+		if f.name == name {
+			v = value
+		}
+		if v != "" {
+			members = append(members, fmt.Sprintf("%q:%s", f.name, v))
+		}
+	}
+	return "{" + strings.Join(members, ",") + "}"
+}
+
+// plus is the good body with more members, which are JSON.
+func (x target) plus(members string) string {
+	if len(x.fields) == 0 {
+		return "{" + members + "}"
+	}
+	return strings.TrimSuffix(x.body(), "}") + "," + members + "}"
+}
+
+// targets are all routes that take a body, on the records of the site.
+func (s *site) targets() []target {
+	when := `"2026-11-21T10:00:00+01:00"`
+	permissions := []field{
+		{"create_permission", aFlag, `true`, false}, {"read_permission", aFlag, `true`, false},
+		{"update_permission", aFlag, `false`, false}, {"delete_permission", aFlag, `false`, false},
+	}
+	point := []field{
+		{"key", aKey, `"acc"`, true}, {"value", aValue, `0.1`, true},
+		{"step", aStep, `3`, false}, {"recorded_at", aTime, when, false},
+	}
+	description := field{"description", aText, `"Fisher's"`, false}
+	patch := func(fields []field) []field {
+		fields = slices.Clone(fields)
+		for i := range fields {
+			fields[i].required = false
+		}
+		return fields
+	}
+	batch := func(metrics string) []field {
+		return []field{{"metrics", aBatch, metrics, true}, {"step", aStep, `3`, false}, {"recorded_at", aTime, when, false}}
+	}
+	return []target{
+		{"POST", "/auth", false, []field{{"username", aSecret, `"ada"`, true}, {"password", aSecret, `"` + password + `"`, true}}},
+		{"POST", "/user", false, []field{{"username", aName, `"bob"`, true}, {"password", aPassword, `"12345678"`, true},
+			{"first_name", aShort, `"Bob"`, false}, {"last_name", aShort, `""`, false}, {"is_admin", aFlag, `false`, false}}},
+		{"PATCH", "/user/" + s.ada.id, false, []field{{"first_name", aShort, `"A"`, false}, {"last_name", aShort, `"L"`, false},
+			{"password", aPassword, `"87654321"`, false}, {"is_admin", aFlag, `true`, false}}},
+		{"POST", "/userpermission/user/" + s.eve.id + "/project/" + s.project, true, permissions},
+		{"PATCH", "/userpermission/" + s.permission, false, permissions},
+		{"POST", "/project", false, []field{{"name", aName, `"iris"`, true}, description}},
+		{"PATCH", "/project/" + s.project, false, []field{{"name", aName, `"other"`, false}, description}},
+		{"POST", "/experiment/project/" + s.project, false, []field{{"name", aName, `"sweep"`, true}, description,
+			{"status", aStatus, `"IN_PROGRESS"`, false}}},
+		{"PATCH", "/experiment/" + s.experiment, false, []field{{"name", aName, `"other"`, false}, description,
+			{"status", aStatus, `"STOPPED"`, false}, {"end_date", aTime, when, false}}},
+		{"POST", "/iteration/experiment/" + s.experiment, true, []field{
+			{"id", anID, `"0192d3f4-5b6c-7d8e-9fa0-b1c2d3e4f5a6"`, false}, {"name", aName, `"run 2"`, false},
+			{"notes", aText, `"so far"`, false}, {"parent_iteration_id", anID, `"` + s.iteration + `"`, false}}},
+		{"PATCH", "/iteration/" + s.iteration, false, []field{{"name", aName, `"other"`, false}, {"notes", aText, `"n"`, false},
+			{"status", aStatus, `"FAILED"`, false}, {"error_message", aText, `"OOM"`, false}, {"end_date", aTime, when, false}}},
+		{"POST", "/iteration/" + s.iteration + "/snapshot", false, []field{
+			{"git_sha", aText, `"c0ffee"`, false}, {"git_dirty", aFlag, `true`, false}, {"git_remote", aText, `""`, false},
+			{"git_diff", aText, `"+1"`, false}, {"entrypoint", aText, `"a.py"`, false}, {"command", aText, `"python a.py"`, false},
+			{"hostname", aText, `"box"`, false}, {"runtime", aText, `"3.13"`, false}, {"dependencies", aText, `"numpy"`, false}}},
+		{"POST", "/parameter/iteration/" + s.iteration, false, []field{
+			{"key", aKey, `"depth"`, true}, {"value", aParam, `1e-3`, true}}},
+		{"PATCH", "/parameter/" + s.parameter, false, []field{{"key", aKey, `"depth"`, false}, {"value", aParam, `"x"`, false}}},
+		{"POST", "/metric/iteration/" + s.iteration, false, point},
+		{"PATCH", "/metric/" + s.metric, false, patch(point)},
+		{"POST", "/metric/iteration/" + s.iteration + "/batch", false, batch(`{"loss":0.1,"acc":"NaN"}`)},
+		{"POST", "/metric/iteration/" + s.iteration + "/batch", false, batch(`[{"key":"loss","value":1},{"key":"loss","value":2}]`)},
+		{"POST", "/metric/iteration/" + s.iteration + "/bulk", false, []field{
+			{"metrics", aBulk, `[{"key":"loss","value":1,"step":7,"recorded_at":` + when + `},{"key":"loss","value":"NaN"}]`, true}}},
+		{"POST", "/model/project/" + s.project, false, []field{{"name", aName, `"spam"`, true}, description}},
+		{"PATCH", "/model/" + s.model, false, []field{{"name", aName, `"other"`, false}, description}},
+		{"POST", "/modelversion/model/" + s.model, false, []field{{"iteration_id", anID, `"` + s.iteration + `"`, true},
+			{"resource_id", anID, `"` + s.resource + `"`, false}, description}},
+		{"PATCH", "/modelversion/" + s.version, false, []field{{"stage", aStatus, `"ARCHIVED"`, false}, description,
+			{"resource_id", anID, `"` + s.resource + `"`, false}}},
+		{"POST", "/tag/project/" + s.project, false, []field{{"value", aName, `"good"`, true}}},
+		{"POST", "/tag/experiment/" + s.experiment, false, []field{{"value", aName, `"good"`, true}}},
+		{"POST", "/tag/iteration/" + s.iteration, false, []field{{"value", aName, `"good"`, true}}},
+	}
+}
+
+// each runs fn in a subtest for every route that takes a body.
+func (s *site) each(fn func(*site, target)) {
+	s.t.Helper()
+	for _, x := range s.targets() {
+		s.t.(*testing.T).Run(x.name(), func(t *testing.T) { fn(s.on(t), x) })
+	}
+}
+
+// The tables below prove nothing unless the bodies that they spoil are good.
+func TestGoodBodiesAreTaken(t *testing.T) {
+	t.Parallel()
+	for i := range newSite(t).targets() {
+		s := newSite(t) // each has its own, since an end of one is a wrong state for the next
+		x := s.targets()[i]
+		before := s.state()
+		if got := s.do(x.method, x.path, x.body()); got.status >= 300 {
+			t.Errorf("%s %s: %d %s", x.name(), x.body(), got.status, got.body)
+		}
+		if x.path != "/auth" && s.state() == before {
+			t.Errorf("%s %s changed nothing", x.name(), x.body())
+		}
+	}
+}

@@ -1,0 +1,173 @@
+package server
+
+import (
+	"compress/gzip"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/klauspost/compress/zstd"
+
+	"tracker/store"
+)
+
+const (
+	// maxBulk is how many points a bulk request may have.
+	maxBulk = 100_000
+	// maxBulkBody is the size limit of its body, in bytes, unpacked.
+	maxBulkBody = 64 << 20
+)
+
+func (s *Server) createMetricBulk(c *call) error {
+	var b struct {
+		Metrics *points `json:"metrics"`
+	}
+	if err := c.decodeFrom(&b, bodyLimits{size: maxBulkBody, packed: true}); err != nil {
+		return err
+	}
+	if b.Metrics == nil {
+		return store.Invalid("metrics", "metrics must be given: a list of {\"key\", \"value\", \"step\", \"recorded_at\"}.")
+	}
+	if err := s.db.CreateMetrics(c.ctx, c.actor, c.vars["iteration_id"], *b.Metrics); err != nil {
+		return err
+	}
+	writeJSON(c.w, c.r, http.StatusCreated, countBody{len(*b.Metrics)})
+	return nil
+}
+
+type countBody struct {
+	Count int `json:"count"`
+}
+
+// points are the points of a bulk request. They read themselves: a request
+// has up to maxBulk of them with few names, so each name is made a string once
+// and no value or step becomes one.
+type points []store.NewMetric
+
+var errTooMany = errors.New("must have at most " + strconv.Itoa(maxBulk) + " entries; send several requests")
+
+// UnmarshalJSONFrom reads a list of objects.
+func (p *points) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	if dec.PeekKind() != '[' {
+		if err := dec.SkipValue(); err != nil {
+			return err
+		}
+		return errors.New("must be a list of {\"key\", \"value\", \"step\", \"recorded_at\"}")
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return err
+	}
+	*p = points{}
+	names := map[string]string{}
+	for dec.PeekKind() != ']' {
+		if len(*p) == maxBulk {
+			return errTooMany
+		}
+		m, err := readPoint(dec, names)
+		if err != nil {
+			return err
+		}
+		*p = append(*p, m)
+	}
+	_, err := dec.ReadToken()
+	return err
+}
+
+// readPoint reads one object. names has the strings of the keys seen so far by
+// how they were written.
+func readPoint(dec *jsontext.Decoder, names map[string]string) (m store.NewMetric, err error) {
+	if dec.PeekKind() != '{' {
+		if err := dec.SkipValue(); err != nil {
+			return m, err
+		}
+		return m, errors.New("must have objects with key and value as its entries")
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return m, err
+	}
+	var hasKey, hasValue bool
+	for dec.PeekKind() != '}' {
+		name, err := dec.ReadToken()
+		if err != nil {
+			return m, err
+		}
+		field := name.String()
+		if dec.PeekKind() == 'n' && field != "value" && field != "key" {
+			if err := dec.SkipValue(); err != nil {
+				return m, err
+			}
+			if field != "step" && field != "recorded_at" {
+				return m, unknownPointField(field)
+			}
+			continue
+		}
+		switch field {
+		case "key":
+			hasKey = true
+			m.Key, err = readName(dec, names)
+		case "value":
+			hasValue = true
+			err = json.UnmarshalDecode(dec, &m.Value)
+		case "step":
+			m.Step = new(store.Step)
+			err = json.UnmarshalDecode(dec, m.Step)
+		case "recorded_at":
+			m.RecordedAt = new(store.Time)
+			err = json.UnmarshalDecode(dec, m.RecordedAt)
+		default:
+			err = unknownPointField(field)
+		}
+		if err != nil {
+			return m, err
+		}
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return m, err
+	}
+	if !hasKey || !hasValue {
+		return m, errors.New("must have a key and a value in each entry")
+	}
+	return m, nil
+}
+
+func unknownPointField(name string) error {
+	return errors.New("must have entries of key, value, step and recorded_at only, not " + strconv.Quote(name))
+}
+
+func readName(dec *jsontext.Decoder, names map[string]string) (string, error) {
+	raw, err := dec.ReadValue()
+	if err != nil {
+		return "", err
+	}
+	if name, ok := names[string(raw)]; ok {
+		return name, nil
+	}
+	var name string
+	if raw.Kind() != '"' || json.Unmarshal(raw, &name) != nil {
+		return "", errors.New("must have a string as the key of each entry")
+	}
+	names[string(raw)] = name
+	return name, nil
+}
+
+// unpack returns a reader of the body without its Content-Encoding.
+func unpack(encoding string, body io.Reader) (io.Reader, func(), error) {
+	switch encoding {
+	case "gzip":
+		r, err := gzip.NewReader(body)
+		if err != nil {
+			return nil, nil, store.Errorf(store.CodeMalformedBody, "The body is not gzip, as its Content-Encoding says.")
+		}
+		return r, func() { r.Close() }, nil
+	case "zstd":
+		r, err := zstd.NewReader(body, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxBulkBody))
+		if err != nil {
+			return nil, nil, err
+		}
+		return r, r.Close, nil
+	}
+	return nil, nil, store.Errorf(store.CodeUnsupportedMediaType, "This route takes Content-Encoding gzip or zstd, not %q.", clip(encoding))
+}

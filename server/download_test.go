@@ -1,0 +1,148 @@
+package server_test
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"mime"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Each backend answers a range, and what is asked for by a condition, as
+// http.ServeContent does for bytes in memory.
+func TestRangesAreThoseOfServeContent(t *testing.T) {
+	everyBackend(t, func(t *testing.T, a api) {
+		e := a.experiment(a.project(a.root))
+		for _, content := range []string{"", "0123456789", bytesOf(3, 600_000)} {
+			id := a.put(e, "a.bin", content)
+			tag := `"` + hashOf(content) + `"`
+			var headers []http.Header
+			for _, r := range []string{"", "bytes=0-0", "bytes=0-", "bytes=-1", "bytes=2-5", "bytes=5-2", "bytes=-0", "bytes=9-9", "bytes=10-", "bytes=10-20",
+				"bytes=0-1,4-5", "bytes=0-1,0-1,0-1", "bytes=262143-262144", "bytes=-300000", "bytes=599999-", "bytes=0-99999999", "bytes=99999999999999999999-",
+				"bytes=", "bytes=a-b", "bytes=1", "items=0-1", "bytes = 0-1", "bytes=0-1,x"} {
+				headers = append(headers, http.Header{"Range": {r}})
+				for _, condition := range []string{tag, `"other"`, "W/" + tag, "Sat, 21 Nov 2026 09:30:00 GMT"} {
+					headers = append(headers, http.Header{"Range": {r}, "If-Range": {condition}})
+				}
+			}
+			for _, condition := range []string{tag, `"other"`, "*", "W/" + tag, `"other", ` + tag, ""} {
+				headers = append(headers, http.Header{"If-None-Match": {condition}}, http.Header{"If-Match": {condition}},
+					http.Header{"If-None-Match": {condition}, "Range": {"bytes=0-1"}})
+			}
+			for _, h := range headers {
+				for _, method := range []string{"GET", "HEAD"} {
+					compareWithServeContent(t, a, method, id, content, h)
+				}
+			}
+		}
+	})
+}
+
+func compareWithServeContent(t *testing.T, a api, method, id, content string, h http.Header) {
+	t.Helper()
+	r := httptest.NewRequest(method, "/", nil)
+	r.Header = h
+	want := httptest.NewRecorder()
+	want.Header().Set("Content-Type", "application/octet-stream")
+	want.Header().Set("ETag", `"`+hashOf(content)+`"`)
+	http.ServeContent(want, r, "", time.Time{}, strings.NewReader(content))
+	got := a.do(method, "/resource/"+id+"/data", "", func(r *request) {
+		for name, v := range h {
+			if v[0] != "" {
+				r.Header[name] = v
+			}
+		}
+		r.loose = true
+	})
+	names := []string{"Content-Length", "Content-Range", "ETag", "Accept-Ranges"}
+	body := want.Body.String()
+	contentType, params, _ := mime.ParseMediaType(want.Header().Get("Content-Type"))
+	switch {
+	case want.Code == http.StatusRequestedRangeNotSatisfiable:
+		names = []string{"Content-Range"}
+		if method == "GET" {
+			got.fails(416, "RANGE_NOT_SATISFIABLE", "Range")
+		}
+		body = got.body
+	case want.Code == http.StatusPreconditionFailed:
+		names = nil
+	case contentType == "multipart/byteranges":
+		_, own, err := mime.ParseMediaType(got.header.Get("Content-Type"))
+		a.must(err)
+		body = strings.ReplaceAll(body, params["boundary"], own["boundary"])
+	case want.Code < 300 && got.header.Get("Content-Type") != "application/octet-stream":
+		t.Errorf("%s %v: the type is %s", method, h, got.header.Get("Content-Type"))
+	}
+	if got.status != want.Code || !bytes.Equal([]byte(got.body), []byte(body)) {
+		t.Errorf("%s %v of %d bytes: %d with %d bytes, want %d with %d", method, h, len(content), got.status, len(got.body), want.Code, len(body))
+	}
+	for _, name := range names {
+		if got.header.Get(name) != want.Header().Get(name) {
+			t.Errorf("%s %v of %d bytes: %s is %q, want %q", method, h, len(content), name, got.header.Get(name), want.Header().Get(name))
+		}
+	}
+}
+
+// Any range of any content is that part of it, across the pieces and parts in
+// which backends keep and ask for it.
+func TestRandomRanges(t *testing.T) {
+	everyBackend(t, func(t *testing.T, a api) {
+		seed := rand.Uint64()
+		t.Logf("seed %d", seed)
+		random := rand.New(rand.NewPCG(seed, 0))
+		e := a.experiment(a.project(a.root))
+		for _, size := range []int{1, 262_144, 262_145, 6 << 20} {
+			content := bytesOf(uint64(size), size)
+			id := a.put(e, "a.bin", content)
+			for range 25 {
+				from := random.IntN(size)
+				to := min(from+random.IntN(1<<random.IntN(23)), size-1)
+				got := a.get("/resource/"+id+"/data", header("Range", fmt.Sprintf("bytes=%d-%d", from, to))).wants(206)
+				if got.body != content[from:to+1] || got.header.Get("Content-Range") != fmt.Sprintf("bytes %d-%d/%d", from, to, size) {
+					t.Errorf("%d to %d of %d: %d bytes, %s", from, to, size, len(got.body), got.header.Get("Content-Range"))
+				}
+			}
+		}
+	})
+}
+
+// Whatever somebody has uploaded, a browser saves it and does not run it.
+func TestDownloadIsHarmless(t *testing.T) {
+	a := start(t)
+	e := a.experiment(a.project(a.root))
+	page := "<script>alert(1)</script>" + strings.Repeat(" ", 5000)
+	for name, want := range map[string]string{
+		"page.html":         `attachment; filename="page.html"`,
+		"images/1.png":      `attachment; filename="1.png"`,
+		`a "quoted" one`:    `attachment; filename="a _quoted_ one"; filename*=UTF-8''a%20%22quoted%22%20one`,
+		"größe 100%;x=y":    `attachment; filename="gr__e 100_;x=y"; filename*=UTF-8''gr%C3%B6%C3%9Fe%20100%25%3Bx%3Dy`,
+		"日本.txt":            `attachment; filename="__.txt"; filename*=UTF-8''%E6%97%A5%E6%9C%AC.txt`,
+		"it's (1)*.html":    `attachment; filename="it's (1)*.html"`,
+		"a; filename=b.exe": `attachment; filename="a; filename=b.exe"`,
+	} {
+		id := a.put(e, name, page, part("content_type", "text/html"))
+		got := a.get("/resource/"+id+"/data", header("Accept-Encoding", "gzip, zstd")).wants(200)
+		for header, want := range map[string]string{
+			"Content-Disposition":     want,
+			"Content-Type":            "text/html",
+			"X-Content-Type-Options":  "nosniff",
+			"Content-Security-Policy": "sandbox; default-src 'none'",
+			"Content-Encoding":        "",
+			"Cache-Control":           "private, no-cache",
+		} {
+			if got.header.Get(header) != want {
+				t.Errorf("%s of %s is %s, want %s", header, name, got.header.Get(header), want)
+			}
+		}
+		if _, params, err := mime.ParseMediaType(got.header.Get("Content-Disposition")); err != nil || params["filename"] != name[strings.LastIndex(name, "/")+1:] {
+			t.Errorf("%s is read as %q, %v", name, params["filename"], err)
+		}
+		if got.body != page {
+			t.Errorf("%s has other bytes", name)
+		}
+	}
+}

@@ -1,0 +1,267 @@
+package server
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"hash"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"slices"
+	"strings"
+
+	"tracker/store"
+)
+
+// maxFields is what a form may have beside the bytes of the artifact: texts,
+// headers of parts, and boundaries.
+const maxFields = 2 << 20
+
+// form is what a multipart body says of an artifact.
+type form struct {
+	patch    store.ResourcePatch
+	data     *store.Received // nil when there was none
+	fileName string          // of the part with the data, "" when it has none
+	fileType string          // of the part with the data
+}
+
+var formParts = []string{"data", "name", "description", "iteration_id", "content_type"}
+
+// readForm reads a multipart body, part by part. Its data is received as it
+// comes, in whatever place it comes, when allow agrees. Unless there is an
+// error the form must be discarded.
+func (c *call) readForm(allow func() error) (f *form, err error) {
+	body, err := c.formBody()
+	if err != nil {
+		return nil, err
+	}
+	parts, err := formReader(c.r, body)
+	if err != nil {
+		return nil, err
+	}
+	f = &form{}
+	defer func() {
+		if err != nil {
+			f.discard()
+		}
+	}()
+	var seen []string
+	for {
+		// Raw: a transfer encoding is refused, and not undone behind our back.
+		part, err := parts.NextRawPart()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return f, malformed(err)
+		}
+		name, err := partName(part, seen)
+		if err != nil {
+			return f, err
+		}
+		seen = append(seen, name)
+		if name == "data" {
+			err = f.receive(c, part, allow)
+		} else {
+			err = f.field(name, part)
+		}
+		if err != nil {
+			return f, err
+		}
+	}
+	return f, body.verify()
+}
+
+// formBody checks what the head of the request says of its body.
+func (c *call) formBody() (*formBody, error) {
+	if e := c.r.Header.Get("Content-Encoding"); e != "" && e != "identity" {
+		return nil, store.Errorf(store.CodeUnsupportedMediaType, "This route does not take Content-Encoding %q; send the parts as they are.", clip(e))
+	}
+	if err := c.s.db.CheckSize(c.r.ContentLength - maxFields); err != nil {
+		return nil, err
+	}
+	want, err := digest(c.r.Header.Values("Content-Digest"))
+	if err != nil {
+		return nil, err
+	}
+	b := &formBody{r: c.r.Body, want: want}
+	if want != "" {
+		b.hash = sha256.New()
+	}
+	return b, nil
+}
+
+func formReader(r *http.Request, body io.Reader) (*multipart.Reader, error) {
+	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || media != "multipart/form-data" {
+		return nil, store.Errorf(store.CodeUnsupportedMediaType, "The body must be multipart/form-data with the parts %s.", strings.Join(formParts, ", "))
+	}
+	if params["boundary"] == "" {
+		return nil, store.Errorf(store.CodeMalformedBody, "The Content-Type has no boundary, by which the parts could be told apart.")
+	}
+	// A body that ends within the head of a part would look like one without
+	// it, so the end is made an error; the last line may lack its newline.
+	body = io.MultiReader(body, strings.NewReader("\r\n"), cutOff{})
+	return multipart.NewReader(body, params["boundary"]), nil
+}
+
+// cutOff is what follows a body that should have ended.
+type cutOff struct{}
+
+func (cutOff) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+// formBody is a body whose errors are the sender's, and which is hashed when
+// the sender has said what its hash is.
+type formBody struct {
+	r    io.Reader
+	hash hash.Hash // nil when nobody wants to know
+	want string
+}
+
+func (b *formBody) Read(p []byte) (int, error) {
+	n, err := b.r.Read(p)
+	if b.hash != nil {
+		b.hash.Write(p[:n])
+	}
+	if err != nil && err != io.EOF {
+		err = malformed(err)
+	}
+	return n, err
+}
+
+// verify compares the hash of all of the body.
+func (b *formBody) verify() error {
+	if b.hash == nil {
+		return nil
+	}
+	// What follows the last part is not long.
+	if _, err := io.Copy(io.Discard, io.LimitReader(b, maxFields)); err != nil {
+		return err
+	}
+	if got := hex.EncodeToString(b.hash.Sum(nil)); got != b.want {
+		return store.Invalid("Content-Digest", "The body that arrived has the SHA-256 %s and not the one in Content-Digest; send it again.", got)
+	}
+	return nil
+}
+
+// malformed is the error of a body that can't be read to its end.
+func malformed(err error) error {
+	var e *store.Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return &store.Error{Code: store.CodeMalformedBody, Err: err,
+		Message: "The body ended before it was complete, or is not what its Content-Type says; send it again."}
+}
+
+// partName returns the name of a part, which must be one that there is and
+// has not been seen.
+func partName(part *multipart.Part, seen []string) (string, error) {
+	name := part.FormName()
+	switch {
+	case name == "":
+		return "", store.Invalid("Content-Disposition", "A part has no name; it must be one of %s.", strings.Join(formParts, ", "))
+	case !slices.Contains(formParts, name):
+		name = clip(name)
+		return "", store.Invalid(name, "%q is not a part of this request; the parts are %s.", name, strings.Join(formParts, ", "))
+	case slices.Contains(seen, name):
+		return "", store.Invalid(name, "%s is given twice; give it once.", name)
+	}
+	if e := part.Header.Get("Content-Transfer-Encoding"); e != "" && !slices.Contains([]string{"binary", "8bit", "7bit"}, strings.ToLower(e)) {
+		return "", store.Invalid(name, "The part %s has the Content-Transfer-Encoding %q; send its bytes as they are.", name, clip(e))
+	}
+	return name, nil
+}
+
+// field reads a part that is a text. What it says is checked at once: the data
+// may come after it.
+func (f *form) field(name string, part *multipart.Part) error {
+	text, err := io.ReadAll(io.LimitReader(part, store.MaxText+1))
+	if err != nil {
+		return malformed(err)
+	}
+	value := string(text)
+	switch name {
+	case "name":
+		f.patch.Name = &value
+	case "description":
+		f.patch.Description = &value
+	case "content_type":
+		f.patch.ContentType = &value
+	case "iteration_id":
+		f.patch.IterationID = &value
+	}
+	return store.CheckResource(f.patch)
+}
+
+// receive reads the bytes of the artifact.
+func (f *form) receive(c *call, part *multipart.Part, allow func() error) error {
+	want, err := digest(part.Header["Content-Digest"])
+	if err != nil {
+		return err
+	}
+	if err := allow(); err != nil {
+		return err
+	}
+	_, params, _ := mime.ParseMediaType(part.Header.Get("Content-Disposition")) // FormName has read it
+	f.fileName = params["filename"]
+	f.fileName = f.fileName[strings.LastIndexAny(f.fileName, `/\`)+1:]
+	f.fileType = part.Header.Get("Content-Type")
+	f.data, err = c.s.db.Receive(c.ctx, &formBody{r: part}, want)
+	return err
+}
+
+// create is the form as a new artifact.
+func (f *form) create() (n store.NewResource, err error) {
+	p := f.patch
+	switch {
+	case f.data == nil:
+		return n, store.Invalid("data", "data must be given: a part with the bytes of the artifact.")
+	case p.Name == nil && f.fileName == "":
+		return n, store.Invalid("name", "name must be given, as a part or as the file name of the part data.")
+	}
+	n = store.NewResource{Name: f.fileName, ContentType: f.fileType}
+	for dst, src := range map[*string]*string{
+		&n.Name: p.Name, &n.Description: p.Description, &n.IterationID: p.IterationID, &n.ContentType: p.ContentType} {
+		if src != nil {
+			*dst = *src
+		}
+	}
+	return n, nil
+}
+
+func (f *form) discard() {
+	if f.data != nil {
+		f.data.Discard()
+	}
+}
+
+// digest reads the SHA-256 of a Content-Digest (RFC 9530) as hex; "" when there
+// is no such header. One that can't be checked is refused: whoever sends it
+// wants to be sure.
+func digest(values []string) (string, error) {
+	found := ""
+	for member := range strings.SplitSeq(strings.Join(values, ","), ",") {
+		algorithm, value, _ := strings.Cut(strings.TrimSpace(member), "=")
+		if algorithm != "sha-256" {
+			continue
+		}
+		text := []byte(strings.TrimSpace(value))
+		raw := make([]byte, base64.StdEncoding.DecodedLen(len(text)))
+		n, err := base64.StdEncoding.Decode(raw, bytes.Trim(text, ":"))
+		if err != nil || n != sha256.Size || len(text) < 2 || text[0] != ':' || text[len(text)-1] != ':' {
+			return "", errDigest
+		}
+		found = hex.EncodeToString(raw[:n])
+	}
+	if len(values) > 0 && found == "" {
+		return "", errDigest
+	}
+	return found, nil
+}
+
+var errDigest = store.Invalid("Content-Digest", "Content-Digest must be like sha-256=:RK/0qy18MlBSVnWgjwz6lZEWjP/lF5HF9bvEF8FabDg=:, the SHA-256 in base64 between colons.")

@@ -1,0 +1,394 @@
+package server_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"tracker/server"
+	"tracker/server/auth"
+	"tracker/store"
+)
+
+const (
+	password = "correct horse battery"
+	secret   = "the secret of these tests, long enough"
+	version  = "1.2.3"
+
+	// nowText is what the clock of a new api says.
+	nowText = "2026-11-21T09:30:00.123Z"
+	// nobody is a well-formed id that no record has.
+	nobody = "01a1fd72-2c13-79ed-97b8-5face34acb11"
+)
+
+// clock stands still until a test moves it.
+type clock struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+func (c *clock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.at
+}
+
+func (c *clock) move(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at = c.at.Add(d)
+}
+
+// buffer is a log that can be read while it is written.
+type buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// setup is how a server is configured; its zero value asks for tokens.
+type setup struct {
+	open    bool     // without authentication
+	base    string   // path prefix
+	origins []string // that may call it
+
+	backend   store.Backend // where artifacts go; "" for the database
+	maxUpload int64
+}
+
+// api is a running server with a database of its own.
+type api struct {
+	t testing.TB
+	*instance
+}
+
+type instance struct {
+	setup  setup
+	file   string  // of the database
+	bucket *bucket // of the backend s3
+	clock  *clock
+	log    *buffer // of requests, in JSON
+	db     *store.DB
+	auth   *auth.Auth
+	server *httptest.Server
+	*watcher
+	root person // the default user, for longer than any test lasts
+}
+
+// person is an account and a token that stands for it.
+type person struct{ id, name, token string }
+
+func (p person) actor() store.Actor { return store.Actor{UserID: p.id} }
+
+// start runs a server that asks for tokens.
+func start(t testing.TB) api {
+	t.Helper()
+	return startWith(t, setup{})
+}
+
+// startWith runs a server. It ends with the test.
+func startWith(t testing.TB, s setup) api {
+	t.Helper()
+	at, err := time.Parse(time.RFC3339Nano, nowText)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := api{t: t, instance: &instance{setup: s, clock: &clock{at: at}, log: new(buffer),
+		bucket: &bucket{t: t}, file: filepath.Join(t.TempDir(), "tracker.db")}}
+	a.open()
+	t.Cleanup(a.close)
+	u, err := a.db.DefaultUser(t.Context())
+	a.must(err)
+	a.root = a.person(u, 1000*time.Hour)
+	return a
+}
+
+func (a api) open() {
+	a.t.Helper()
+	metrics := server.NewMetrics()
+	var err error
+	a.db, err = store.Open(a.t.Context(), store.Options{
+		Path: a.file, Exclusive: true, Now: a.clock.now, BcryptCost: 4, OnCommit: metrics.Commit,
+		Backends: a.backends(), MaxUpload: a.setup.maxUpload})
+	a.must(err)
+	_, err = a.db.Seed(a.t.Context(), password)
+	a.must(err)
+	a.watcher, err = newWatcher(a.file)
+	a.must(err)
+	a.auth = auth.New(a.db, auth.Options{Enabled: !a.setup.open, Secret: secret, Now: a.clock.now})
+	h, err := server.New(server.Options{
+		DB:          a.db,
+		Auth:        a.auth,
+		Logger:      slog.New(slog.NewJSONHandler(a.log, nil)),
+		Metrics:     metrics,
+		Version:     version,
+		BasePath:    a.setup.base,
+		CORSOrigins: a.setup.origins,
+		Now:         a.clock.now,
+	})
+	a.must(err)
+	a.server = httptest.NewServer(h)
+}
+
+// close ends the server when its last request has been answered and logged.
+func (a api) close() {
+	a.server.Close()
+	if err := errors.Join(a.watcher.Close(), a.db.Close()); err != nil {
+		a.t.Error(err)
+	}
+}
+
+// reopen ends the server and starts another one on its file.
+func (a api) reopen() {
+	a.t.Helper()
+	a.close()
+	a.open()
+}
+
+// on is the same server for a subtest.
+func (a api) on(t *testing.T) api { return api{t, a.instance} }
+
+func (a api) must(err error) {
+	a.t.Helper()
+	if err != nil {
+		a.t.Fatal(err)
+	}
+}
+
+func (a api) person(u store.User, lifetime time.Duration) person {
+	a.t.Helper()
+	g, err := a.auth.Grant(u, lifetime)
+	a.must(err)
+	return person{u.ID, u.Username, g.AccessToken}
+}
+
+// user makes an account without any rights.
+func (a api) user(name string) person { a.t.Helper(); return a.account(name, false) }
+
+// admin makes another admin.
+func (a api) admin(name string) person { a.t.Helper(); return a.account(name, true) }
+
+func (a api) account(name string, admin bool) person {
+	a.t.Helper()
+	created, err := a.db.CreateUser(a.t.Context(), store.System,
+		store.NewUser{Username: name, Password: password, IsAdmin: admin})
+	a.must(err)
+	u, err := a.db.User(a.t.Context(), store.System, created.ID)
+	a.must(err)
+	return a.person(u, auth.Lifetime)
+}
+
+// project makes a project in which owner has all permissions.
+func (a api) project(owner person) string {
+	a.t.Helper()
+	created, err := a.db.CreateProject(a.t.Context(), owner.actor(), store.NewProject{Name: "iris"})
+	a.must(err)
+	return created.ID
+}
+
+// permit gives p exactly the rights in the project; their names are separated
+// by spaces. It returns the id of the permission.
+func (a api) permit(p person, project, rights string) string {
+	a.t.Helper()
+	has := func(name string) *bool { return new(strings.Contains(rights, name)) }
+	patch := store.PermissionPatch{Create: has("create"), Read: has("read"), Update: has("update"), Delete: has("delete")}
+	old, err := a.db.UserPermission(a.t.Context(), store.System, p.id, project)
+	if err == nil {
+		a.must(a.db.UpdateUserPermission(a.t.Context(), store.System, old.ID, patch))
+		return old.ID
+	}
+	created, err := a.db.CreateUserPermission(a.t.Context(), store.System, p.id, project, patch)
+	a.must(err)
+	return created.ID
+}
+
+// experiment makes an experiment that is in progress.
+func (a api) experiment(project string) string {
+	a.t.Helper()
+	created, err := a.db.CreateExperiment(a.t.Context(), store.System, project, store.NewExperiment{Name: "sweep"})
+	a.must(err)
+	return created.ID
+}
+
+// iteration makes an iteration that is running.
+func (a api) iteration(experiment string) string {
+	a.t.Helper()
+	created, err := a.db.CreateIteration(a.t.Context(), store.System, experiment, store.NewIteration{Name: new("run")})
+	a.must(err)
+	return created.ID
+}
+
+// running makes an iteration in a project and an experiment of its own.
+func (a api) running() string {
+	a.t.Helper()
+	return a.iteration(a.experiment(a.project(a.root)))
+}
+
+// end ends an iteration.
+func (a api) end(iteration string) {
+	a.t.Helper()
+	a.must(a.db.UpdateIteration(a.t.Context(), store.System, iteration,
+		store.IterationPatch{Status: new(store.Succeeded)}))
+}
+
+// parameter sets a parameter of an iteration.
+func (a api) parameter(iteration, key, value string) string {
+	a.t.Helper()
+	created, err := a.db.CreateParameter(a.t.Context(), store.System, iteration, key, store.Text(value))
+	a.must(err)
+	return created.ID
+}
+
+// metric records a point at the next step of a series.
+func (a api) metric(iteration, key string, value float64) string {
+	a.t.Helper()
+	created, err := a.db.CreateMetric(a.t.Context(), store.System, iteration,
+		store.NewMetric{Key: key, Value: store.Value(value)})
+	a.must(err)
+	return created.ID
+}
+
+// model makes a model without versions.
+func (a api) model(project, name string) string {
+	a.t.Helper()
+	created, err := a.db.CreateModel(a.t.Context(), store.System, project, store.NewModel{Name: name})
+	a.must(err)
+	return created.ID
+}
+
+// version adds a version that an iteration has trained.
+func (a api) version(model, iteration string) string {
+	a.t.Helper()
+	created, err := a.db.CreateModelVersion(a.t.Context(), store.System, model, store.NewModelVersion{IterationID: iteration})
+	a.must(err)
+	return created.ID
+}
+
+// promote puts a version into a stage.
+func (a api) promote(version string, to store.Stage) {
+	a.t.Helper()
+	a.must(a.db.UpdateModelVersion(a.t.Context(), store.System, version, store.ModelVersionPatch{Stage: &to}))
+}
+
+// tag puts a tag on a record.
+func (a api) tag(kind store.TagKind, id, value string) string {
+	a.t.Helper()
+	created, err := a.db.CreateTag(a.t.Context(), store.System, kind, id, value)
+	a.must(err)
+	return created.ID
+}
+
+// request is what is sent.
+type request struct {
+	*http.Request
+	loose bool // it may succeed although the document does not allow it
+}
+
+// opt changes a request before it is sent. Without any it is the default
+// user's, and a body is declared as JSON.
+type opt func(*request)
+
+// as sends a request with somebody's token.
+func as(p person) opt { return header("Authorization", "Bearer "+p.token) }
+
+// anonymous sends no token.
+func anonymous(r *request) { r.Header.Del("Authorization") }
+
+// loose is for a request that the server takes although the document does not
+// allow it.
+func loose(r *request) { r.loose = true }
+
+// header sets a header; an empty value takes it away.
+func header(name, value string) opt {
+	return func(r *request) {
+		if value == "" {
+			r.Header.Del(name)
+			return
+		}
+		r.Header.Set(name, value)
+	}
+}
+
+// key makes a request repeatable.
+func key(k string) opt { return header("Idempotency-Key", k) }
+
+// do sends a request, checks the exchange against the document, and returns
+// the answer. path has no base path; body is sent as it is.
+func (a api) do(method, path, body string, opts ...opt) answer {
+	a.t.Helper()
+	return a.send(method, a.setup.base+path, body, opts...)
+}
+
+// send is do for a path that goes out as it is.
+func (a api) send(method, path, body string, opts ...opt) answer {
+	a.t.Helper()
+	var reader io.Reader
+	if body != "" {
+		reader = strings.NewReader(body)
+	}
+	r, err := http.NewRequestWithContext(context.Background(), method, a.server.URL+path, reader)
+	a.must(err)
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if !a.setup.open {
+		r.Header.Set("Authorization", "Bearer "+a.root.token)
+	}
+	req := &request{Request: r}
+	for _, o := range opts {
+		o(req)
+	}
+	res, err := a.server.Client().Transport.RoundTrip(r) // follows no redirect
+	a.must(err)
+	defer res.Body.Close()
+	got, err := readAnswer(res)
+	a.must(err)
+	ans := answer{t: a.t, what: method + " " + path, status: res.StatusCode, header: res.Header, body: string(got)}
+	if err := checkExchange(req, a.setup.base, body, ans); err != nil {
+		a.t.Errorf("%s: %d %.2000s\nis not what the document says: %v", ans.what, ans.status, ans.body, err)
+	}
+	return ans
+}
+
+// readAnswer reads a body to its end, and a stream of events, which has none,
+// to the end of the first.
+func readAnswer(res *http.Response) ([]byte, error) {
+	if res.Header.Get("Content-Type") != "text/event-stream" || res.Request.Method == http.MethodHead {
+		return io.ReadAll(res.Body)
+	}
+	var got []byte
+	for lines := bufio.NewReader(res.Body); ; {
+		line, err := lines.ReadBytes('\n')
+		got = append(got, line...)
+		if err != nil || len(line) == 1 {
+			return got, err
+		}
+	}
+}
+
+// get is do for the most frequent of all requests.
+func (a api) get(path string, opts ...opt) answer {
+	a.t.Helper()
+	return a.do(http.MethodGet, path, "", opts...)
+}

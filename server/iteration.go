@@ -1,0 +1,82 @@
+package server
+
+import "tracker/store"
+
+func (s *Server) iterations(c *call) error {
+	p, err := c.page()
+	if err != nil {
+		return err
+	}
+	l, err := s.db.Iterations(c.ctx, c.actor, c.vars["experiment_id"], store.IterationQuery{
+		Page:    p,
+		Filter:  c.query.Get("filter"),
+		Sort:    c.query.Get("sort"),
+		Columns: c.query.Get("columns"),
+	})
+	return reply(c, l, err)
+}
+
+func (s *Server) createIteration(c *call) error {
+	var b store.NewIteration
+	if err := c.decodeOptional(&b); err != nil {
+		return err
+	}
+	if parent := c.text("parent_iteration_id"); parent != nil {
+		if b.ParentIterationID != nil && *b.ParentIterationID != *parent {
+			return store.Invalid("parent_iteration_id", "parent_iteration_id differs between the query and the body; give it once.")
+		}
+		b.ParentIterationID = parent
+	}
+	created, err := s.db.CreateIteration(c.ctx, c.actor, c.vars["experiment_id"], b)
+	return c.created(created, err, "iteration", created.ID)
+}
+
+func (s *Server) iteration(c *call) error {
+	i, err := s.db.Iteration(c.ctx, c.actor, c.vars["id"])
+	return reply(c, i, err)
+}
+
+func (s *Server) iterationChildren(c *call) error {
+	p, err := c.page()
+	if err != nil {
+		return err
+	}
+	l, err := s.db.IterationChildren(c.ctx, c.actor, c.vars["id"], p)
+	return reply(c, l, err)
+}
+
+func (s *Server) updateIteration(c *call) error {
+	var b store.IterationPatch
+	if err := c.decode(&b); err != nil {
+		return err
+	}
+	return c.none(s.db.UpdateIteration(c.ctx, c.actor, c.vars["id"], b))
+}
+
+func (s *Server) deleteIteration(c *call) error {
+	return c.none(s.db.DeleteIteration(c.ctx, c.actor, c.vars["id"]))
+}
+
+func (s *Server) summary(c *call) error {
+	sum, err := s.db.Summary(c.ctx, c.actor, c.vars["id"])
+	return reply(c, sum, err)
+}
+
+func (s *Server) heartbeat(c *call) error {
+	return c.none(s.db.Heartbeat(c.ctx, c.actor, c.vars["id"]))
+}
+
+func (s *Server) snapshot(c *call) error {
+	snap, err := s.db.Snapshot(c.ctx, c.actor, c.vars["id"])
+	return reply(c, snap, err)
+}
+
+func (s *Server) createSnapshot(c *call) error {
+	var b store.NewSnapshot
+	if err := c.decode(&b); err != nil {
+		return err
+	}
+	id := c.vars["id"]
+	created, err := s.db.CreateSnapshot(c.ctx, c.actor, id, b)
+	return c.created(created, err, "iteration", id, "snapshot")
+}

@@ -1,0 +1,157 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"tracker/store"
+)
+
+// maxBatch is how many entries a batch may have, so that it does not hold up
+// the writers behind it.
+const maxBatch = 10_000
+
+func (s *Server) listMetrics(c *call) error {
+	p, err := c.page()
+	if err != nil {
+		return err
+	}
+	l, err := s.db.Metrics(c.ctx, c.actor, c.vars["iteration_id"], store.MetricQuery{Page: p, Key: c.text("key")})
+	return reply(c, l, err)
+}
+
+func (s *Server) createMetric(c *call) error {
+	var b struct {
+		Key        *string      `json:"key"`
+		Value      *store.Value `json:"value"`
+		Step       *store.Step  `json:"step"`
+		RecordedAt *store.Time  `json:"recorded_at"`
+	}
+	if err := c.decode(&b); err != nil {
+		return err
+	}
+	if b.Key == nil {
+		return errKeyMissing
+	}
+	if b.Value == nil {
+		return errValueMissing
+	}
+	created, err := s.db.CreateMetric(c.ctx, c.actor, c.vars["iteration_id"],
+		store.NewMetric{Key: *b.Key, Value: *b.Value, Step: b.Step, RecordedAt: b.RecordedAt})
+	return c.created(created, err, "metric", created.ID)
+}
+
+func (s *Server) createMetricBatch(c *call) error {
+	var b struct {
+		Metrics    *entries    `json:"metrics"`
+		Step       *store.Step `json:"step"`
+		RecordedAt *store.Time `json:"recorded_at"`
+	}
+	if err := c.decode(&b); err != nil {
+		return err
+	}
+	if b.Metrics == nil {
+		return store.Invalid("metrics", "metrics must be given: an object of name and value, or a list of {\"key\", \"value\"}.")
+	}
+	if len(*b.Metrics) > maxBatch {
+		return store.Invalid("metrics", "A batch has at most %d entries, not %d; send several.", maxBatch, len(*b.Metrics))
+	}
+	metrics := make([]store.NewMetric, len(*b.Metrics))
+	for i, e := range *b.Metrics {
+		metrics[i] = store.NewMetric{Key: e.key, Value: e.value, Step: b.Step, RecordedAt: b.RecordedAt}
+	}
+	batch, err := s.db.CreateMetricBatch(c.ctx, c.actor, c.vars["iteration_id"], metrics)
+	if err != nil {
+		return err
+	}
+	if batch.Failed != nil {
+		return &batchError{err: batch.Failed, ids: batch.IDs}
+	}
+	writeJSON(c.w, c.r, http.StatusCreated, idsBody{batch.IDs})
+	return nil
+}
+
+type idsBody struct {
+	IDs []string `json:"ids"`
+}
+
+type entry struct {
+	key   string
+	value store.Value
+}
+
+// entries are the points of a batch in the order of the document.
+type entries []entry
+
+// UnmarshalJSONFrom reads an object of name and value, or a list of objects
+// with key and value.
+func (e *entries) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	*e = entries{}
+	switch dec.PeekKind() {
+	case '{':
+		return e.readObject(dec)
+	case '[':
+		return e.readList(dec)
+	}
+	if err := dec.SkipValue(); err != nil {
+		return err
+	}
+	return errors.New("must be an object of name and value, or a list of {\"key\", \"value\"}")
+}
+
+func (e *entries) readObject(dec *jsontext.Decoder) error {
+	if _, err := dec.ReadToken(); err != nil {
+		return err
+	}
+	for dec.PeekKind() != '}' {
+		name, err := dec.ReadToken()
+		if err != nil {
+			return err
+		}
+		next := entry{key: name.String()}
+		if err := json.UnmarshalDecode(dec, &next.value); err != nil {
+			return err
+		}
+		*e = append(*e, next)
+	}
+	_, err := dec.ReadToken()
+	return err
+}
+
+func (e *entries) readList(dec *jsontext.Decoder) error {
+	var list []struct {
+		Key   *string      `json:"key"`
+		Value *store.Value `json:"value"`
+	}
+	if err := json.UnmarshalDecode(dec, &list); err != nil {
+		return err
+	}
+	for i, next := range list {
+		if next.Key == nil || next.Value == nil {
+			return fmt.Errorf("must have a key and a value in each entry; entry %d has not", i)
+		}
+		*e = append(*e, entry{*next.Key, *next.Value})
+	}
+	return nil
+}
+
+func (s *Server) metric(c *call) error {
+	m, err := s.db.Metric(c.ctx, c.actor, c.vars["id"])
+	return reply(c, m, err)
+}
+
+func (s *Server) updateMetric(c *call) error {
+	var b store.MetricPatch
+	if err := c.decode(&b); err != nil {
+		return err
+	}
+	return c.none(s.db.UpdateMetric(c.ctx, c.actor, c.vars["id"], b))
+}
+
+func (s *Server) deleteMetric(c *call) error {
+	return c.none(s.db.DeleteMetric(c.ctx, c.actor, c.vars["id"]))
+}

@@ -1,0 +1,109 @@
+package server
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"tracker/store"
+)
+
+// Metrics are the server's figures about itself, in a registry of their own.
+type Metrics struct {
+	registry *prometheus.Registry
+	requests *prometheus.CounterVec
+	latency  *prometheus.HistogramVec
+	pieces   prometheus.Histogram
+	commits  prometheus.Histogram
+	failures prometheus.Counter
+}
+
+// NewMetrics returns figures that all stand at zero.
+func NewMetrics() *Metrics {
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "tracker_http_requests_total",
+			Help: "Requests answered, by route template and status.",
+		}, []string{"method", "route", "status"}),
+		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "tracker_http_request_seconds",
+			Help:    "Time from the head of a request to the end of its answer.",
+			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 15),
+		}, []string{"method", "route"}),
+		pieces: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "tracker_commit_pieces",
+			Help:    "Writes that shared one transaction.",
+			Buckets: prometheus.ExponentialBuckets(1, 2, 10),
+		}),
+		commits: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "tracker_commit_seconds",
+			Help:    "Duration of one transaction of the writer, until it is on disk.",
+			Buckets: prometheus.ExponentialBuckets(0.0001, 2, 16),
+		}),
+		failures: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "tracker_commit_failures_total",
+			Help: "Transactions of the writer that were rolled back as a whole.",
+		}),
+	}
+	m.registry.MustRegister(m.requests, m.latency, m.pieces, m.commits, m.failures,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// Commit counts a transaction of the writer; it is store.Options.OnCommit.
+func (m *Metrics) Commit(c store.CommitStats) {
+	m.pieces.Observe(float64(c.Pieces))
+	m.commits.Observe(c.Duration.Seconds())
+	if c.Err != nil {
+		m.failures.Inc()
+	}
+}
+
+// Observe counts an answered request; it is a middleware.Observer. Unknown
+// methods and paths share one label, so that strangers can't make new ones.
+func (m *Metrics) Observe(method, route string, status int, took time.Duration) {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodDelete:
+	default:
+		method = "other"
+	}
+	m.requests.WithLabelValues(method, route, strconv.Itoa(status)).Inc()
+	m.latency.WithLabelValues(method, route).Observe(took.Seconds())
+}
+
+// watch adds what the database can tell at any time.
+func (m *Metrics) watch(db *store.DB) {
+	size := func(pick func(file, wal int64) int64) func() float64 {
+		return func() float64 {
+			file, wal, err := db.Size()
+			if err != nil {
+				return -1
+			}
+			return float64(pick(file, wal))
+		}
+	}
+	m.registry.MustRegister(
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "tracker_write_queue_length",
+			Help: "Writes that wait for the writer.",
+		}, func() float64 { return float64(db.QueueLength()) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "tracker_database_bytes",
+			Help: "Size of the database file; -1 when it can't be read.",
+		}, size(func(file, _ int64) int64 { return file })),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "tracker_wal_bytes",
+			Help: "Size of the write-ahead log; -1 when it can't be read.",
+		}, size(func(_, wal int64) int64 { return wal })),
+	)
+}
+
+func (s *Server) serverMetrics(c *call) error {
+	promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{}).ServeHTTP(c.w, c.r)
+	return nil
+}

@@ -1,0 +1,52 @@
+package server
+
+import "tracker/store"
+
+// models lists the models of a project that have a text in their names.
+func (s *Server) models(c *call) error {
+	return s.listModels(c, c.vars["project_id"], store.ModelQuery{Part: c.query.Get("name")})
+}
+
+// projectModels is models for a program that knows the whole name.
+func (s *Server) projectModels(c *call) error {
+	return s.listModels(c, c.vars["id"], store.ModelQuery{Name: c.text("name")})
+}
+
+func (s *Server) listModels(c *call, projectID string, q store.ModelQuery) (err error) {
+	if q.Page, err = c.page(); err != nil {
+		return err
+	}
+	l, err := s.db.Models(c.ctx, c.actor, projectID, q)
+	return reply(c, l, err)
+}
+
+func (s *Server) createModel(c *call) error {
+	var b store.NewModel
+	if err := c.decode(&b); err != nil {
+		return err
+	}
+	created, err := s.db.CreateModel(c.ctx, c.actor, c.vars["project_id"], b)
+	return c.created(created, err, "model", created.ID)
+}
+
+func (s *Server) model(c *call) error {
+	m, err := s.db.Model(c.ctx, c.actor, c.vars["id"])
+	return reply(c, m, err)
+}
+
+func (s *Server) updateModel(c *call) error {
+	var b store.ModelPatch
+	if err := c.decode(&b); err != nil {
+		return err
+	}
+	return c.none(s.db.UpdateModel(c.ctx, c.actor, c.vars["id"], b))
+}
+
+func (s *Server) deleteModel(c *call) error {
+	return c.none(s.db.DeleteModel(c.ctx, c.actor, c.vars["id"]))
+}
+
+func (s *Server) productionVersion(c *call) error {
+	v, err := s.db.ProductionVersion(c.ctx, c.actor, c.vars["id"])
+	return reply(c, v, err)
+}

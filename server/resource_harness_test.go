@@ -1,0 +1,170 @@
+package server_test
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tracker/blob"
+	"tracker/store"
+)
+
+// backends are all places for bytes, of which the tests use one.
+func (a api) backends() store.Backends {
+	return store.Backends{Default: a.setup.backend, Open: map[store.Backend]func() (blob.Store, error){
+		store.Filesystem: func() (blob.Store, error) { return blob.NewFilesystem(a.artifactRoot()) },
+		store.S3:         a.bucket.open,
+	}}
+}
+
+// artifactRoot is the folder of the backend filesystem.
+func (a api) artifactRoot() string { return filepath.Join(filepath.Dir(a.file), "artifacts") }
+
+// everyBackend runs a test on a server of each backend.
+func everyBackend(t *testing.T, test func(t *testing.T, a api)) {
+	for _, b := range []store.Backend{store.Inline, store.Filesystem, store.S3} {
+		t.Run(string(b), func(t *testing.T) {
+			t.Parallel()
+			test(t, startWith(t, setup{backend: b}))
+		})
+	}
+}
+
+// kept is how many contents the backends have, staged ones too.
+func (a api) kept() int {
+	a.t.Helper()
+	n := 0
+	a.must(a.watcher.QueryRow(`SELECT count(*) FROM blob_inline`).Scan(&n))
+	err := filepath.WalkDir(a.artifactRoot(), func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			n++
+		}
+		return err
+	})
+	if err != nil && !os.IsNotExist(err) {
+		a.t.Fatal(err)
+	}
+	return n + a.bucket.objects(a.t)
+}
+
+// wantKept fails unless the backends have n contents, when nothing is under
+// way any more.
+func (a api) wantKept(n int) {
+	a.t.Helper()
+	a.collect()
+	if got := a.kept(); got != n {
+		a.t.Errorf("the backend has %d contents, want %d", got, n)
+	}
+}
+
+// collect ends what goes on in the background after a deletion.
+func (a api) collect() {
+	a.t.Helper()
+	_, err := a.db.Collect(a.t.Context())
+	a.must(err)
+}
+
+// bytesOf are n bytes that look random and are the same for the same seed.
+func bytesOf(seed uint64, n int) string {
+	var key [32]byte
+	key[0], key[1] = byte(seed), byte(seed>>8)
+	p := make([]byte, n)
+	rand.NewChaCha8(key).Read(p)
+	return string(p)
+}
+
+func hashOf(content string) string {
+	sum := sha256.Sum256([]byte(content))
+	return fmt.Sprintf("%x", sum)
+}
+
+func digestOf(content string) string {
+	sum := sha256.Sum256([]byte(content))
+	return "sha-256=:" + base64.StdEncoding.EncodeToString(sum[:]) + ":"
+}
+
+const boundary = "--the-tests-own--"
+
+// part is one part of a multipart body; header lines may follow its name.
+func part(name, value string, headers ...string) string {
+	return fmt.Sprintf("--%s\r\nContent-Disposition: form-data; name=%q%s\r\n\r\n%s\r\n",
+		boundary, name, strings.Join(append([]string{""}, headers...), "\r\n"), value)
+}
+
+// file is the part data with a file name.
+func file(name, content string, headers ...string) string {
+	return strings.Replace(part("data", content, headers...), `"data"`, fmt.Sprintf(`"data"; filename="%s"`, name), 1)
+}
+
+// multi is a multipart body of these parts.
+func multi(parts ...string) string { return strings.Join(parts, "") + "--" + boundary + "--\r\n" }
+
+// asForm declares a body as made by multi.
+var asForm = header("Content-Type", "multipart/form-data; boundary="+boundary)
+
+// put uploads an artifact and returns its id.
+func (a api) put(experiment, name, content string, more ...string) string {
+	a.t.Helper()
+	body := multi(append([]string{part("name", name), part("data", content)}, more...)...)
+	return a.do("POST", "/resource/experiment/"+experiment, body, asForm).id()
+}
+
+// wantData fails unless an artifact has these bytes.
+func (a api) wantData(id, content string) {
+	a.t.Helper()
+	got := a.get("/resource/" + id + "/data").wants(200)
+	if got.body != content {
+		a.t.Errorf("the artifact has %d bytes that begin with %.20q, want %d with %.20q", len(got.body), got.body, len(content), content)
+	}
+	if got.header.Get("ETag") != `"`+hashOf(content)+`"` {
+		a.t.Errorf("the ETag is %s", got.header.Get("ETag"))
+	}
+}
+
+// artifact makes an artifact behind the API's back.
+func (a api) artifact(experiment, name, content string) string {
+	a.t.Helper()
+	b, err := a.db.Receive(a.t.Context(), strings.NewReader(content), "")
+	a.must(err)
+	defer b.Discard()
+	created, err := a.db.CreateResource(a.t.Context(), store.System, experiment, store.NewResource{Name: name}, b)
+	a.must(err)
+	return created.ID
+}
+
+// unfinished begins an upload behind the API's back.
+func (a api) unfinished(experiment, name string, size int64) string {
+	a.t.Helper()
+	u, err := a.db.CreateUpload(a.t.Context(), store.System, experiment,
+		store.NewUpload{NewResource: store.NewResource{Name: name}, Size: size})
+	a.must(err)
+	return u.ID
+}
+
+// tus says that a request speaks the protocol.
+var tus = header("Tus-Resumable", "1.0.0")
+
+// uploadOf announces an artifact of size bytes.
+func uploadOf(name string, size int) []opt {
+	return []opt{tus, header("Upload-Length", fmt.Sprint(size)), metadata("name", name)}
+}
+
+// metadata is the header of these keys and values.
+func metadata(pairs ...string) opt {
+	var all []string
+	for i := 0; i < len(pairs); i += 2 {
+		all = append(all, pairs[i]+" "+base64.StdEncoding.EncodeToString([]byte(pairs[i+1])))
+	}
+	return header("Upload-Metadata", strings.Join(all, ","))
+}
+
+// partAt says where a part of an upload begins.
+func partAt(offset int) []opt {
+	return []opt{tus, header("Upload-Offset", fmt.Sprint(offset)), header("Content-Type", "application/offset+octet-stream")}
+}

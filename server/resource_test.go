@@ -1,0 +1,275 @@
+package server_test
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"tracker/store"
+)
+
+func TestResourceRoundTrip(t *testing.T) {
+	everyBackend(t, func(t *testing.T, a api) {
+		w := a.world()
+		for _, n := range []int{0, 1, 262_144, 262_145, 6 << 20} {
+			content := bytesOf(uint64(n), n)
+			id := a.put(w["experiment"], "checkpoints/epoch.pt", content, part("description", "d"), part("iteration_id", w["iteration"]),
+				part("content_type", "application/x-torch"))
+			hash := hashOf(content)
+			uri := map[store.Backend]string{store.Filesystem: hash[:2] + "/" + hash,
+				store.S3: "s3://artifacts/tracker/" + hash[:2] + "/" + hash}[a.setup.backend]
+			a.get("/resource/" + id).is(fmt.Sprintf(`{"id":%q,"experiment_id":%q,"iteration_id":%q,"name":"checkpoints/epoch.pt","description":"d",
+				"backend":%q,"uri":%q,"size_bytes":%d,"content_hash":%q,"content_type":"application/x-torch","created_date":%q,"updated_date":%q}`,
+				id, w["experiment"], w["iteration"], a.setup.backend, uri, n, hash, nowText, nowText))
+			a.wantData(id, content)
+			a.do("DELETE", "/resource/"+id, "").wants(204)
+			a.get("/resource/"+id).fails(404, "NOT_FOUND", "")
+			a.get("/resource/"+id+"/data").fails(404, "NOT_FOUND", "")
+			a.do("DELETE", "/resource/"+id, "").fails(404, "NOT_FOUND", "")
+		}
+		a.wantKept(1) // the world's own
+	})
+}
+
+func TestResourcePartsInAnyOrder(t *testing.T) {
+	a := start(t)
+	w := a.world()
+	parts := []string{part("data", "bytes"), part("name", "n"), part("description", "d"), part("content_type", "text/csv"), part("iteration_id", w["iteration"])}
+	for i := range parts {
+		rotated := append(append([]string{}, parts[i:]...), parts[:i]...)
+		id := a.do("POST", "/resource/experiment/"+w["experiment"], multi(rotated...), asForm).id()
+		a.get("/resource/" + id).has(`{"name":"n","description":"d","content_type":"text/csv","iteration_id":"` + w["iteration"] + `","size_bytes":5}`)
+	}
+}
+
+func TestResourceNameAndTypeOfTheFile(t *testing.T) {
+	a := start(t)
+	path := "/resource/experiment/" + a.world()["experiment"]
+	for _, tt := range []struct{ body, want string }{
+		{strings.TrimSuffix(multi(file("model.bin", "x")), "\r\n"), `{"name":"model.bin"}`},
+		{multi(file("model.bin", "x")), `{"name":"model.bin","content_type":"application/octet-stream"}`},
+		{multi(file("a/b/model.bin", "x")), `{"name":"model.bin"}`},
+		{multi(file(`C:\\b\\model.bin`, "x")), `{"name":"model.bin"}`},
+		{multi(file("größe.txt", "x", "Content-Type: text/plain; charset=utf-8")), `{"name":"größe.txt","content_type":"text/plain; charset=utf-8"}`},
+		{multi(file("model.bin", "x"), part("name", "images/1.png")), `{"name":"images/1.png"}`},
+		{multi(file("f", "x", "Content-Type: text/plain"), part("content_type", "image/png")), `{"content_type":"image/png"}`},
+		{multi(part("data", "x"), part("name", "n"), part("iteration_id", "")), `{"iteration_id":null}`},
+	} {
+		id := a.do("POST", path, tt.body, asForm, loose).id()
+		a.get("/resource/" + id).has(tt.want)
+	}
+}
+
+func TestResourceListing(t *testing.T) {
+	a := start(t)
+	e := a.experiment(a.project(a.root))
+	i := a.iteration(e)
+	first, second, third := a.put(e, "Model.bin", "1"), a.put(e, "images/1.png", "2", part("iteration_id", i)), a.put(e, "model.txt", "1")
+	ids := func(query string, want ...string) {
+		t.Helper()
+		if got := a.get("/resource/experiment/" + e + query).ids(); strings.Join(got, " ") != strings.Join(want, " ") {
+			t.Errorf("%s: %v, want %v", query, got, want)
+		}
+	}
+	ids("", first, second, third)
+	ids("?limit=1&offset=1", second)
+	ids("?name=MODEL", first, third)
+	ids("?name=%25")
+	ids("?iteration_id="+i, second)
+	ids("?iteration_id=" + nobody)
+	a.get("/resource/experiment/" + e + "?limit=1").has(`{"total":3,"limit":1,"offset":0}`)
+}
+
+func TestResourceUpdate(t *testing.T) {
+	everyBackend(t, func(t *testing.T, a api) {
+		w := a.world()
+		id := a.put(w["experiment"], "a", "one", part("description", "d"), part("iteration_id", w["iteration"]))
+		path := "/resource/" + id
+		patch := func(parts ...string) { t.Helper(); a.do("PATCH", path, multi(parts...), asForm).wants(204) }
+		a.clock.move(time.Hour)
+		before := a.get(path).body
+		a.unchanged(func() { patch() })
+		patch(part("name", "a"), part("description", "d"), part("data", "one"))
+		a.get(path).is(before) // the same once more is no change
+		patch(part("description", ""))
+		a.get(path).has(`{"name":"a","description":"","iteration_id":"` + w["iteration"] + `","updated_date":"2026-11-21T10:30:00.123Z","created_date":"` + nowText + `"}`)
+		patch(part("iteration_id", ""), part("content_type", "text/plain"), part("name", "b"))
+		a.get(path).has(`{"name":"b","iteration_id":null,"content_type":"text/plain"}`)
+		patch(part("data", "two", "Content-Digest: "+digestOf("two")))
+		a.get(path).has(`{"name":"b","content_type":"text/plain","size_bytes":3,"content_hash":"` + hashOf("two") + `"}`)
+		a.wantData(id, "two")
+		a.wantKept(2) // the former bytes are gone
+		a.do("PATCH", "/experiment/"+w["experiment"], `{"status":"FINISHED"}`).wants(204)
+		a.do("PATCH", path, multi(part("data", "three")), asForm).fails(422, "EXPERIMENT_NOT_IN_PROGRESS", "")
+		patch(part("description", "the final one"))
+		a.wantData(id, "two")
+		a.wantKept(2)
+	})
+}
+
+// Identical bytes are kept once, and go with the last that has them.
+func TestSameBytesAreKeptOnce(t *testing.T) {
+	everyBackend(t, func(t *testing.T, a api) {
+		e := a.experiment(a.project(a.root))
+		one, two := a.put(e, "a", "same"), a.put(e, "b", "same")
+		a.wantKept(1)
+		a.do("DELETE", "/resource/"+one, "").wants(204)
+		a.wantData(two, "same")
+		a.do("PATCH", "/resource/"+two, multi(part("data", "other")), asForm).wants(204)
+		a.wantData(two, "other")
+		a.wantKept(1)
+		a.do("DELETE", "/resource/"+two, "").wants(204)
+		a.wantKept(0)
+	})
+}
+
+func TestBytesGoWithWhatHoldsThem(t *testing.T) {
+	everyBackend(t, func(t *testing.T, a api) {
+		for _, path := range []string{"/iteration/$iteration", "/experiment/$experiment", "/project/$project"} {
+			w := a.world()
+			other := a.put(a.experiment(w["other"]), "kept", "shared")
+			a.do("DELETE", "/resource/"+w["resource"], "").wants(204)
+			a.put(w["experiment"], "a", "alone", part("iteration_id", w["iteration"]))
+			a.put(w["experiment"], "b", "shared", part("iteration_id", w["iteration"]))
+			a.do("DELETE", w.expand(path), "").wants(204)
+			a.wantKept(1)
+			a.wantData(other, "shared")
+			a.do("DELETE", "/resource/"+other, "").wants(204)
+			a.wantKept(0)
+		}
+	})
+}
+
+// A row remembers its backend, so that another setting strands nothing.
+func TestBackendsOfRowsAreRemembered(t *testing.T) {
+	a := start(t)
+	e := a.experiment(a.project(a.root))
+	var ids []string
+	for i, b := range []store.Backend{store.Inline, store.Filesystem, store.S3} {
+		a.instance.setup.backend = b
+		a.reopen()
+		ids = append(ids, a.put(e, string(b), "the same bytes"), a.put(e, string(b), fmt.Sprint(i)))
+		for j, id := range ids {
+			a.get("/resource/" + id).has(`{"backend":"` + []string{"inline", "filesystem", "s3"}[j/2] + `"}`)
+			a.wantData(id, map[bool]string{true: "the same bytes", false: fmt.Sprint(j / 2)}[j%2 == 0])
+		}
+	}
+	a.wantKept(6)
+	for _, id := range ids {
+		a.do("DELETE", "/resource/"+id, "").wants(204)
+	}
+	a.wantKept(0)
+}
+
+// While an object store is away or says no, nothing is lost: what can't be
+// removed comes back, and the answer says who must do what.
+func TestObjectStoreThatFails(t *testing.T) {
+	a := startWith(t, setup{backend: store.S3})
+	e := a.experiment(a.project(a.root))
+	id := a.put(e, "a", "bytes")
+	for _, tt := range []struct {
+		status int
+		code   string
+		says   string
+	}{{503, "SlowDown", "try again"}, {403, "AccessDenied", "administrator"}} {
+		end := a.bucket.refusing(tt.status, tt.code)
+		for _, got := range []answer{
+			a.do("POST", "/resource/experiment/"+e, multi(part("name", "n"), part("data", "new")), asForm),
+			a.do("PATCH", "/resource/"+id, multi(part("data", "new")), asForm),
+			a.get("/resource/" + id + "/data"),
+			a.do("DELETE", "/resource/"+id, ""),
+		} {
+			got.fails(503, "UNAVAILABLE", "")
+			if !strings.Contains(got.body, tt.says) || strings.Contains(got.body, tt.code) {
+				t.Errorf("%s: %s", got.what, got.body)
+			}
+		}
+		if !strings.Contains(a.log.String(), "refuse") && tt.status == 403 {
+			t.Errorf("the log does not say why:\n%s", a.log)
+		}
+		end()
+		a.wantData(id, "bytes")
+		a.wantKept(1)
+	}
+	a.do("DELETE", "/resource/"+id, "").wants(204)
+	a.wantKept(0)
+}
+
+// A download whose bytes end too early is cut, never a short 200: what is
+// missing when it begins, and what goes while it is under way.
+func TestDownloadThatBreaksOff(t *testing.T) {
+	everyBackend(t, func(t *testing.T, a api) {
+		e := a.experiment(a.project(a.root))
+		content := strings.Repeat("0123456789abcdef", 1_000_000) // more than fits on the way
+		for _, whileReading := range []bool{false, true} {
+			for _, want := range []string{"", "bytes=100-15900000"} {
+				id := a.artifact(e, "a", content)
+				res := a.download(id, want, func() {
+					if !whileReading {
+						a.cutShort()
+					}
+				})
+				if whileReading && res.StatusCode >= 300 {
+					t.Fatalf("%d", res.StatusCode)
+				}
+				if whileReading {
+					a.cutShort()
+				}
+				if got, err := readAnswer(res); err == nil && res.StatusCode < 300 {
+					t.Errorf("range %q, while it is read %v: %d bytes are taken for the whole", want, whileReading, len(got))
+				}
+				res.Body.Close()
+				a.mend()
+				a.do("DELETE", "/resource/"+id, "").wants(204)
+				a.collect()
+			}
+		}
+		says := map[store.Backend]string{store.Inline: "piece 58", store.Filesystem: "15000000 bytes instead of 16000000", store.S3: "object store"}
+		if !strings.Contains(a.log.String(), says[a.setup.backend]) {
+			t.Errorf("the log does not say what is wrong:\n%s", a.log)
+		}
+	})
+}
+
+// download begins one, after before was called, and returns its answer.
+func (a api) download(id, bytes string, before func()) *http.Response {
+	a.t.Helper()
+	before()
+	r, err := http.NewRequestWithContext(a.t.Context(), "GET", a.server.URL+"/resource/"+id+"/data", nil)
+	a.must(err)
+	r.Header.Set("Authorization", "Bearer "+a.root.token)
+	if bytes != "" {
+		r.Header.Set("Range", bytes)
+	}
+	res, err := a.server.Client().Do(r)
+	a.must(err)
+	return res
+}
+
+// cutShort takes the end of all bytes away, wherever they are.
+func (a api) cutShort() {
+	a.t.Helper()
+	switch a.setup.backend {
+	case store.Filesystem:
+		files, err := filepath.Glob(filepath.Join(a.artifactRoot(), "??", "*"))
+		a.must(err)
+		for _, f := range files {
+			a.must(os.Truncate(f, 15_000_000))
+		}
+	case store.S3:
+		a.bucket.cut(15_000_000)
+	default:
+		file, err := openForWriting(a.file)
+		a.must(err)
+		defer file.Close()
+		_, err = file.Exec(`DELETE FROM blob_piece WHERE part > 57`)
+		a.must(err)
+	}
+}
+
+// mend makes the object store answer again; elsewhere what is gone is gone.
+func (a api) mend() { a.bucket.fault.Store(nil) }

@@ -1,0 +1,218 @@
+// Package server is the REST API: it decodes, calls one method of the store,
+// and replies. The rules are the store's.
+package server
+
+import (
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/klauspost/compress/gzhttp"
+
+	"tracker/server/auth"
+	"tracker/server/middleware"
+	"tracker/store"
+)
+
+// Options configure the API.
+type Options struct {
+	DB          *store.DB
+	Auth        *auth.Auth
+	Logger      *slog.Logger
+	Metrics     *Metrics
+	Version     string
+	BasePath    string           // "" or a path that begins with a slash and does not end with one
+	CORSOrigins []string         // scheme://host[:port] of the pages that may call the API
+	Now         func() time.Time // nil means time.Now
+}
+
+// Server answers the routes of the API.
+type Server struct {
+	db       *store.DB
+	auth     *auth.Auth
+	log      *slog.Logger
+	metrics  *Metrics
+	version  string
+	basePath string
+	now      func() time.Time
+	handler  http.Handler  // the router with everything around it
+	ending   chan struct{} // closed when streams should end
+	end      sync.Once
+}
+
+type route struct {
+	method string
+	path   string
+	handle handler
+	query  []string // the names that it takes; with a star, one that can be repeated
+	open   bool     // needs no token
+	stream bool     // answers bit by bit or reads so, and never packed
+}
+
+var paged = []string{"limit", "offset"}
+
+// routes is the whole API. GET stands for HEAD as well.
+func (s *Server) routes() []route {
+	open := func(method, path string, h handler) route {
+		return route{method: method, path: path, handle: h, open: true}
+	}
+	user := func(method, path string, h handler, query ...string) route {
+		return route{method: method, path: path, handle: h, query: query}
+	}
+	stream := func(path string, h handler) route {
+		return route{method: "GET", path: path, handle: h, stream: true}
+	}
+	upload := func(method, path string, h handler) route {
+		return route{method: method, path: path, handle: resumable(h), stream: true}
+	}
+	return []route{
+		open("POST", "/auth", s.signIn),
+		user("POST", "/auth/refresh", s.refresh),
+		user("GET", "/auth/me", s.me),
+		open("GET", "/health", s.health),
+		user("GET", "/openapi.yaml", s.document),
+		user("GET", "/openapi.json", s.document),
+		user("GET", "/metrics", s.serverMetrics),
+
+		user("GET", "/user", s.users, paged...),
+		user("POST", "/user", s.createUser),
+		user("GET", "/user/{id}", s.user),
+		user("PATCH", "/user/{id}", s.updateUser),
+		user("DELETE", "/user/{id}", s.deleteUser),
+		user("GET", "/user/{id}/permissions", s.userPermissions, paged...),
+
+		user("GET", "/userpermission/user/{user_id}/project/{project_id}", s.userPermission),
+		user("POST", "/userpermission/user/{user_id}/project/{project_id}", s.createUserPermission),
+		user("PATCH", "/userpermission/{id}", s.updateUserPermission),
+		user("DELETE", "/userpermission/{id}", s.deleteUserPermission),
+
+		user("GET", "/project", s.projects, "limit", "offset", "name"),
+		user("POST", "/project", s.createProject),
+		user("GET", "/project/{id}", s.project),
+		user("PATCH", "/project/{id}", s.updateProject),
+		user("DELETE", "/project/{id}", s.deleteProject),
+		user("GET", "/project/{id}/members", s.projectMembers, paged...),
+		user("GET", "/project/{id}/model", s.projectModels, "limit", "offset", "name"),
+
+		user("GET", "/experiment/project/{project_id}", s.experiments, "limit", "offset", "name", "status"),
+		user("POST", "/experiment/project/{project_id}", s.createExperiment),
+		user("GET", "/experiment/{id}", s.experiment),
+		user("PATCH", "/experiment/{id}", s.updateExperiment),
+		user("DELETE", "/experiment/{id}", s.deleteExperiment),
+		user("GET", "/experiment/{id}/keys", s.experimentKeys, "limit", "offset", "q", "kind"),
+		stream("/experiment/{id}/events", s.experimentEvents),
+
+		user("GET", "/iteration/experiment/{experiment_id}", s.iterations,
+			"limit", "offset", "filter", "sort", "columns"),
+		user("POST", "/iteration/experiment/{experiment_id}", s.createIteration, "parent_iteration_id"),
+		user("GET", "/iteration/{id}", s.iteration),
+		user("PATCH", "/iteration/{id}", s.updateIteration),
+		user("DELETE", "/iteration/{id}", s.deleteIteration),
+		user("GET", "/iteration/{id}/children", s.iterationChildren, paged...),
+		stream("/iteration/{id}/events", s.iterationEvents),
+		user("GET", "/iteration/{id}/summary", s.summary),
+		user("GET", "/iteration/{id}/snapshot", s.snapshot),
+		user("POST", "/iteration/{id}/snapshot", s.createSnapshot),
+		user("POST", "/iteration/{id}/heartbeat", s.heartbeat),
+
+		user("GET", "/parameter/iteration/{iteration_id}", s.parameters, paged...),
+		user("POST", "/parameter/iteration/{iteration_id}", s.createParameter),
+		user("GET", "/parameter/{id}", s.parameter),
+		user("PATCH", "/parameter/{id}", s.updateParameter),
+		user("DELETE", "/parameter/{id}", s.deleteParameter),
+
+		user("GET", "/metric/iteration/{iteration_id}", s.listMetrics, "limit", "offset", "key"),
+		user("POST", "/metric/iteration/{iteration_id}", s.createMetric),
+		user("POST", "/metric/iteration/{iteration_id}/batch", s.createMetricBatch),
+		user("POST", "/metric/iteration/{iteration_id}/bulk", s.createMetricBulk),
+		user("GET", "/metric/iteration/{iteration_id}/series", s.iterationCurves, "key*", "points", "from", "to", "x", "scale"),
+		user("POST", "/series", s.curves),
+		user("GET", "/metric/{id}", s.metric),
+		user("PATCH", "/metric/{id}", s.updateMetric),
+		user("DELETE", "/metric/{id}", s.deleteMetric),
+
+		user("GET", "/model/project/{project_id}", s.models, "limit", "offset", "name"),
+		user("POST", "/model/project/{project_id}", s.createModel),
+		user("GET", "/model/{id}", s.model),
+		user("PATCH", "/model/{id}", s.updateModel),
+		user("DELETE", "/model/{id}", s.deleteModel),
+		user("GET", "/model/{id}/production", s.productionVersion),
+
+		user("GET", "/modelversion/model/{model_id}", s.modelVersions, "limit", "offset", "stage"),
+		user("POST", "/modelversion/model/{model_id}", s.createModelVersion),
+		user("GET", "/modelversion/{id}", s.modelVersion),
+		user("PATCH", "/modelversion/{id}", s.updateModelVersion),
+		user("DELETE", "/modelversion/{id}", s.deleteModelVersion),
+
+		user("GET", "/resource/experiment/{experiment_id}", s.resources, "limit", "offset", "name", "iteration_id"),
+		user("POST", "/resource/experiment/{experiment_id}", s.createResource),
+		user("GET", "/resource/{id}", s.resource),
+		user("PATCH", "/resource/{id}", s.updateResource),
+		user("DELETE", "/resource/{id}", s.deleteResource),
+		stream("/resource/{id}/data", s.resourceData),
+		upload("OPTIONS", "/resource/experiment/{experiment_id}/upload", s.uploadOptions),
+		upload("POST", "/resource/experiment/{experiment_id}/upload", s.createUpload),
+		upload("GET", "/upload/{id}", s.upload),
+		upload("PATCH", "/upload/{id}", s.writeUpload),
+		upload("DELETE", "/upload/{id}", s.deleteUpload),
+
+		user("GET", "/tag/{kind}/{id}", s.tags, paged...),
+		user("POST", "/tag/{kind}/{id}", s.createTag),
+		user("DELETE", "/tag/{kind}/{id}/{value}", s.deleteTag),
+	}
+}
+
+// New returns the API. It fails when an origin can't be read.
+func New(o Options) (*Server, error) {
+	s := &Server{db: o.DB, auth: o.Auth, log: o.Logger, metrics: o.Metrics,
+		version: o.Version, basePath: o.BasePath, now: o.Now, ending: make(chan struct{})}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	s.metrics.watch(o.DB)
+	router, err := s.router()
+	if err != nil {
+		return nil, err
+	}
+	h := middleware.Paths(router, o.BasePath)
+	h, err = middleware.CrossOrigin(h, o.CORSOrigins, http.HandlerFunc(
+		func(w http.ResponseWriter, r *http.Request) { fail(w, r, errCrossOrigin) }))
+	if err != nil {
+		return nil, err
+	}
+	h = allowOrigins(h, o.CORSOrigins)
+	s.handler = middleware.Log(h, o.Logger, s.metrics.Observe, func(w http.ResponseWriter, r *http.Request) {
+		fail(w, r, middleware.InfoOf(r).Err)
+	})
+	return s, nil
+}
+
+// ServeHTTP answers a request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+
+// EndStreams ends the answers that would go on for ever; http.Server.Shutdown
+// waits for them.
+func (s *Server) EndStreams() { s.end.Do(func() { close(s.ending) }) }
+
+var (
+	errCrossOrigin = store.Errorf(store.CodeCrossOrigin,
+		"A page of another origin may not write here; name its origin in SERVICE_CORS_ORIGINS to allow it.")
+	errNoRoute = store.Errorf(store.CodeNotFound, "There is no such path; /openapi.yaml lists those there are.")
+)
+
+func (s *Server) router() (http.Handler, error) {
+	pack, err := gzhttp.NewWrapper()
+	if err != nil {
+		return nil, err
+	}
+	var routes []middleware.Route
+	for _, rt := range s.routes() {
+		var h http.Handler = s.serve(rt)
+		if !rt.stream {
+			h = pack(h)
+		}
+		routes = append(routes, middleware.Route{Method: rt.method, Path: rt.path, Handler: h})
+	}
+	return middleware.Router(routes, errNoRoute, fail), nil
+}

@@ -1,0 +1,257 @@
+package server_test
+
+import (
+	"crypto/rand"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"tracker/server"
+	"tracker/store"
+)
+
+// sample is a request that succeeds on each world when the caller has what it
+// needs. The names in path and body that begin with $ are those of the world.
+type sample struct {
+	method string
+	route  string // as in the route table
+	path   string // "" when it is the route
+	body   string
+	needs  string // a permission, "admin", "same user", "token", or "" for nothing
+	status int
+	opts   []opt
+}
+
+// samples has every route at least once.
+var samples = []sample{
+	{method: "POST", route: "/auth", body: `{"username":"default","password":"` + password + `"}`, status: 200},
+	{method: "POST", route: "/auth/refresh", needs: "token", status: 200},
+	{method: "GET", route: "/auth/me", needs: "token", status: 200},
+	{method: "GET", route: "/health", status: 200},
+	{method: "GET", route: "/openapi.yaml", needs: "token", status: 200},
+	{method: "GET", route: "/openapi.json", needs: "token", status: 200},
+	{method: "GET", route: "/metrics", needs: "token", status: 200},
+
+	{method: "GET", route: "/user", needs: "admin", status: 200},
+	{method: "POST", route: "/user", body: `{"username":"new-$user","password":"12345678"}`, needs: "admin", status: 201},
+	{method: "GET", route: "/user/{id}", path: "/user/$user", needs: "same user", status: 200},
+	{method: "PATCH", route: "/user/{id}", path: "/user/$user", body: `{"first_name":"B"}`, needs: "same user", status: 204},
+	{method: "DELETE", route: "/user/{id}", path: "/user/$user", needs: "same user", status: 204},
+	{method: "GET", route: "/user/{id}/permissions", path: "/user/$user/permissions", needs: "same user", status: 200},
+
+	{method: "GET", route: "/userpermission/user/{user_id}/project/{project_id}",
+		path: "/userpermission/user/$user/project/$project", needs: "admin", status: 200},
+	{method: "POST", route: "/userpermission/user/{user_id}/project/{project_id}",
+		path: "/userpermission/user/$user/project/$other", body: `{}`, needs: "admin", status: 201},
+	{method: "PATCH", route: "/userpermission/{id}", path: "/userpermission/$permission",
+		body: `{"delete_permission":true}`, needs: "admin", status: 204},
+	{method: "DELETE", route: "/userpermission/{id}", path: "/userpermission/$permission", needs: "admin", status: 204},
+
+	{method: "GET", route: "/project", needs: "token", status: 200},
+	{method: "POST", route: "/project", body: `{"name":"iris"}`, needs: "token", status: 201},
+	{method: "GET", route: "/project/{id}", path: "/project/$project", needs: "read", status: 200},
+	{method: "PATCH", route: "/project/{id}", path: "/project/$project", body: `{"name":"n"}`, needs: "update", status: 204},
+	{method: "DELETE", route: "/project/{id}", path: "/project/$project", needs: "delete", status: 204},
+	{method: "GET", route: "/project/{id}/members", path: "/project/$project/members", needs: "read", status: 200},
+	{method: "GET", route: "/project/{id}/model", path: "/project/$project/model", needs: "read", status: 200},
+
+	{method: "GET", route: "/experiment/project/{project_id}", path: "/experiment/project/$project", needs: "read", status: 200},
+	{method: "POST", route: "/experiment/project/{project_id}", path: "/experiment/project/$project",
+		body: `{"name":"sweep"}`, needs: "create", status: 201},
+	{method: "GET", route: "/experiment/{id}", path: "/experiment/$experiment", needs: "read", status: 200},
+	{method: "PATCH", route: "/experiment/{id}", path: "/experiment/$experiment",
+		body: `{"status":"STOPPED"}`, needs: "update", status: 204},
+	{method: "DELETE", route: "/experiment/{id}", path: "/experiment/$experiment", needs: "delete", status: 204},
+	{method: "GET", route: "/experiment/{id}/keys", path: "/experiment/$experiment/keys", needs: "read", status: 200},
+
+	{method: "GET", route: "/experiment/{id}/events", path: "/experiment/$experiment/events", needs: "read", status: 200},
+
+	{method: "GET", route: "/iteration/experiment/{experiment_id}", path: "/iteration/experiment/$experiment",
+		needs: "read", status: 200},
+	{method: "POST", route: "/iteration/experiment/{experiment_id}", path: "/iteration/experiment/$experiment",
+		body: `{"name":"run"}`, needs: "create", status: 201},
+	{method: "GET", route: "/iteration/{id}", path: "/iteration/$iteration", needs: "read", status: 200},
+	{method: "PATCH", route: "/iteration/{id}", path: "/iteration/$iteration",
+		body: `{"status":"FAILED"}`, needs: "update", status: 204},
+	{method: "DELETE", route: "/iteration/{id}", path: "/iteration/$iteration", needs: "delete", status: 204},
+	{method: "GET", route: "/iteration/{id}/children", path: "/iteration/$iteration/children", needs: "read", status: 200},
+	{method: "GET", route: "/iteration/{id}/events", path: "/iteration/$iteration/events", needs: "read", status: 200},
+	{method: "GET", route: "/iteration/{id}/summary", path: "/iteration/$iteration/summary", needs: "read", status: 200},
+	{method: "GET", route: "/iteration/{id}/snapshot", path: "/iteration/$iteration/snapshot", needs: "read", status: 200},
+	{method: "POST", route: "/iteration/{id}/snapshot", path: "/iteration/$iteration/snapshot",
+		body: `{"git_sha":"9fceb02"}`, needs: "update", status: 201},
+	{method: "POST", route: "/iteration/{id}/heartbeat", path: "/iteration/$iteration/heartbeat", needs: "update", status: 204},
+
+	{method: "GET", route: "/parameter/iteration/{iteration_id}", path: "/parameter/iteration/$iteration",
+		needs: "read", status: 200},
+	{method: "POST", route: "/parameter/iteration/{iteration_id}", path: "/parameter/iteration/$iteration",
+		body: `{"key":"epochs","value":10}`, needs: "create", status: 201},
+	{method: "GET", route: "/parameter/{id}", path: "/parameter/$parameter", needs: "read", status: 200},
+	{method: "PATCH", route: "/parameter/{id}", path: "/parameter/$parameter", body: `{"value":"0.2"}`, needs: "update", status: 204},
+	{method: "DELETE", route: "/parameter/{id}", path: "/parameter/$parameter", needs: "delete", status: 204},
+
+	{method: "GET", route: "/metric/iteration/{iteration_id}", path: "/metric/iteration/$iteration", needs: "read", status: 200},
+	{method: "POST", route: "/metric/iteration/{iteration_id}", path: "/metric/iteration/$iteration",
+		body: `{"key":"loss","value":0.5}`, needs: "create", status: 201},
+	{method: "POST", route: "/metric/iteration/{iteration_id}/batch", path: "/metric/iteration/$iteration/batch",
+		body: `{"metrics":{"loss":0.5}}`, needs: "create", status: 201},
+	{method: "POST", route: "/metric/iteration/{iteration_id}/bulk", path: "/metric/iteration/$iteration/bulk",
+		body: `{"metrics":[{"key":"loss","value":0.5}]}`, needs: "create", status: 201},
+	{method: "GET", route: "/metric/iteration/{iteration_id}/series", path: "/metric/iteration/$iteration/series", needs: "read", status: 200},
+	{method: "POST", route: "/series", body: `{"iterations":["$iteration"]}`, needs: "read", status: 200},
+	{method: "GET", route: "/metric/{id}", path: "/metric/$metric", needs: "read", status: 200},
+	{method: "PATCH", route: "/metric/{id}", path: "/metric/$metric", body: `{"step":7}`, needs: "update", status: 204},
+	{method: "DELETE", route: "/metric/{id}", path: "/metric/$metric", needs: "delete", status: 204},
+
+	{method: "GET", route: "/model/project/{project_id}", path: "/model/project/$project", needs: "read", status: 200},
+	{method: "POST", route: "/model/project/{project_id}", path: "/model/project/$project",
+		body: `{"name":"spam"}`, needs: "create", status: 201},
+	{method: "GET", route: "/model/{id}", path: "/model/$model", needs: "read", status: 200},
+	{method: "PATCH", route: "/model/{id}", path: "/model/$model", body: `{"name":"n"}`, needs: "update", status: 204},
+	{method: "DELETE", route: "/model/{id}", path: "/model/$model", needs: "delete", status: 204},
+	{method: "GET", route: "/model/{id}/production", path: "/model/$model/production", needs: "read", status: 200},
+	{method: "GET", route: "/modelversion/model/{model_id}", path: "/modelversion/model/$model", needs: "read", status: 200},
+	{method: "POST", route: "/modelversion/model/{model_id}", path: "/modelversion/model/$model",
+		body: `{"iteration_id":"$iteration"}`, needs: "create", status: 201},
+	{method: "GET", route: "/modelversion/{id}", path: "/modelversion/$version", needs: "read", status: 200},
+	{method: "PATCH", route: "/modelversion/{id}", path: "/modelversion/$version",
+		body: `{"stage":"STAGING"}`, needs: "update", status: 204},
+	{method: "DELETE", route: "/modelversion/{id}", path: "/modelversion/$version", needs: "delete", status: 204},
+	{method: "GET", route: "/resource/experiment/{experiment_id}", path: "/resource/experiment/$experiment", needs: "read", status: 200},
+	{method: "POST", route: "/resource/experiment/{experiment_id}", path: "/resource/experiment/$experiment",
+		body: multi(part("name", "model.bin"), part("data", "new weights")), opts: []opt{asForm}, needs: "create", status: 201},
+	{method: "GET", route: "/resource/{id}", path: "/resource/$resource", needs: "read", status: 200},
+	{method: "PATCH", route: "/resource/{id}", path: "/resource/$resource",
+		body: multi(part("data", "other weights")), opts: []opt{asForm}, needs: "update", status: 204},
+	{method: "DELETE", route: "/resource/{id}", path: "/resource/$resource", needs: "delete", status: 204},
+	{method: "GET", route: "/resource/{id}/data", path: "/resource/$resource/data", needs: "read", status: 200},
+	{method: "OPTIONS", route: "/resource/experiment/{experiment_id}/upload", path: "/resource/experiment/$experiment/upload",
+		needs: "create", status: 204},
+	{method: "POST", route: "/resource/experiment/{experiment_id}/upload", path: "/resource/experiment/$experiment/upload",
+		opts: uploadOf("large.bin", 7), needs: "create", status: 201},
+	{method: "GET", route: "/upload/{id}", path: "/upload/$upload", needs: "create", status: 200},
+	{method: "PATCH", route: "/upload/{id}", path: "/upload/$upload", body: "weights", opts: partAt(0), needs: "create", status: 204},
+	{method: "DELETE", route: "/upload/{id}", path: "/upload/$upload", opts: []opt{tus}, needs: "create", status: 204},
+
+	{method: "GET", route: "/tag/{kind}/{id}", path: "/tag/project/$project", needs: "read", status: 200},
+	{method: "GET", route: "/tag/{kind}/{id}", path: "/tag/experiment/$experiment", needs: "read", status: 200},
+	{method: "GET", route: "/tag/{kind}/{id}", path: "/tag/iteration/$iteration", needs: "read", status: 200},
+	{method: "POST", route: "/tag/{kind}/{id}", path: "/tag/project/$project", body: `{"value":"new"}`, needs: "create", status: 201},
+	{method: "POST", route: "/tag/{kind}/{id}", path: "/tag/experiment/$experiment", body: `{"value":"new"}`, needs: "create", status: 201},
+	{method: "POST", route: "/tag/{kind}/{id}", path: "/tag/iteration/$iteration", body: `{"value":"new"}`, needs: "create", status: 201},
+	{method: "DELETE", route: "/tag/{kind}/{id}/{value}", path: "/tag/project/$project/old", needs: "delete", status: 204},
+	{method: "DELETE", route: "/tag/{kind}/{id}/{value}", path: "/tag/experiment/$experiment/old", needs: "delete", status: 204},
+	{method: "DELETE", route: "/tag/{kind}/{id}/{value}", path: "/tag/iteration/$iteration/old", needs: "delete", status: 204},
+}
+
+func (s sample) name() string {
+	if s.path == "" {
+		return s.method + " " + s.route
+	}
+	return s.method + " " + s.path
+}
+
+// onProject tells that a sample needs a permission on the project.
+func (s sample) onProject() bool {
+	return slices.Contains([]string{"read", "create", "update", "delete"}, s.needs)
+}
+
+// send sends the sample on a world.
+func (s sample) send(a api, w world, opts ...opt) answer {
+	a.t.Helper()
+	path, body := s.in(w)
+	return a.do(s.method, path, body, append(slices.Clone(s.opts), opts...)...)
+}
+
+// in returns path and body on a world.
+func (s sample) in(w world) (path, body string) {
+	path = s.path
+	if path == "" {
+		path = s.route
+	}
+	return w.expand(path), w.expand(s.body)
+}
+
+// world has a record of every kind, by the names that samples use.
+type world map[string]string
+
+func (w world) expand(s string) string {
+	return os.Expand(s, func(name string) string { return w[name] })
+}
+
+// world makes a record of every kind: a project with an experiment, a running
+// iteration and what is logged to it, and a model with a version in production
+// that another experiment has trained; an empty project; and a user with no
+// permission but to read the first project.
+func (a api) world() world {
+	a.t.Helper()
+	u, err := a.db.CreateUser(a.t.Context(), store.System,
+		store.NewUser{Username: "user " + rand.Text(), Password: password})
+	a.must(err)
+	w := world{"user": u.ID, "project": a.project(a.root), "other": a.project(a.root)}
+	w["permission"] = a.permit(person{id: u.ID}, w["project"], "read")
+	w["experiment"] = a.experiment(w["project"])
+	w["iteration"] = a.iteration(w["experiment"])
+	w["parameter"] = a.parameter(w["iteration"], "lr", "0.10")
+	w["metric"] = a.metric(w["iteration"], "loss", 1)
+	_, err = a.db.CreateSnapshot(a.t.Context(), store.System, w["iteration"], store.NewSnapshot{})
+	a.must(err)
+	w["resource"] = a.artifact(w["experiment"], "model.bin", "the weights")
+	w["upload"] = a.unfinished(w["experiment"], "large.bin", 7)
+	a.tag(store.ProjectTag, w["project"], "old")
+	a.tag(store.ExperimentTag, w["experiment"], "old")
+	a.tag(store.IterationTag, w["iteration"], "old")
+	w["model"] = a.model(w["project"], "fraud")
+	w["version"] = a.version(w["model"], a.iteration(a.experiment(w["project"])))
+	a.promote(w["version"], store.Production)
+	return w
+}
+
+// worldFor is w for a read, which leaves it as it is, and another world for a
+// write.
+func (a api) worldFor(s sample, w world) world {
+	a.t.Helper()
+	if s.method == http.MethodGet {
+		return w
+	}
+	return a.world()
+}
+
+// empty is a world whose records do not exist.
+func empty() world {
+	w := world{}
+	for _, name := range []string{"user", "project", "other", "permission", "experiment", "iteration", "parameter", "metric", "model", "version", "resource", "upload"} {
+		w[name] = nobody
+	}
+	return w
+}
+
+func TestSamplesHaveEveryRoute(t *testing.T) {
+	for _, r := range server.Routes() {
+		if !slices.ContainsFunc(samples, func(s sample) bool { return s.method == r[0] && s.route == r[1] }) {
+			t.Errorf("no sample for %s %s", r[0], r[1])
+		}
+	}
+}
+
+// Every sample does what it says, so that the refusals that other tests see
+// are about what they take away: a read changes nothing, and a write does.
+func TestEveryRouteSucceedsForAnAdmin(t *testing.T) {
+	t.Parallel()
+	a := start(t)
+	for _, s := range samples {
+		t.Run(s.name(), func(t *testing.T) {
+			a := a.on(t)
+			w := a.world()
+			before := a.state()
+			s.send(a, w).wants(s.status)
+			// The clock stands still, so that a heartbeat changes nothing.
+			writes := s.method != "GET" && s.method != "OPTIONS" && s.route != "/series" && !strings.HasPrefix(s.route, "/auth") && !strings.HasSuffix(s.route, "/heartbeat")
+			if changed := a.state() != before; changed != writes {
+				t.Errorf("the database has changed: %v", changed)
+			}
+		})
+	}
+}

@@ -1,0 +1,186 @@
+package server
+
+import (
+	"crypto/sha1"
+	"crypto/sha256"
+	"encoding/base64"
+	"hash"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"tracker/store"
+)
+
+// Artifacts that come in several requests follow the tus protocol 1.0, for
+// which every language has a client.
+const (
+	tusVersion    = "1.0.0"
+	tusExtensions = "creation,termination,checksum,expiration"
+	tusChecksums  = "sha1,sha256"
+)
+
+// resumable wraps the handlers of the protocol. A reader who only looks need
+// not speak it.
+func resumable(h handler) handler {
+	return func(c *call) error {
+		head := c.w.Header()
+		head.Set("Tus-Resumable", tusVersion)
+		head.Set("Cache-Control", "no-store")
+		asked := c.r.Header.Get("Tus-Resumable")
+		looks := c.r.Method == http.MethodGet || c.r.Method == http.MethodHead || c.r.Method == http.MethodOptions
+		if asked != tusVersion && !(looks && asked == "") {
+			head.Set("Tus-Version", tusVersion)
+			return &store.Error{Code: store.CodeUnsupportedVersion, Field: "Tus-Resumable",
+				Message: "This route speaks version " + tusVersion + " of the tus protocol; send the header Tus-Resumable: " + tusVersion + "."}
+		}
+		return h(c)
+	}
+}
+
+func (s *Server) uploadOptions(c *call) error {
+	if err := s.db.AllowUpload(c.ctx, c.actor, c.vars["experiment_id"]); err != nil {
+		return err
+	}
+	h := c.w.Header()
+	h.Set("Tus-Version", tusVersion)
+	h.Set("Tus-Extension", tusExtensions)
+	h.Set("Tus-Checksum-Algorithm", tusChecksums)
+	if limit := s.db.MaxUpload(); limit > 0 {
+		h.Set("Tus-Max-Size", strconv.FormatInt(limit, 10))
+	}
+	return c.none(nil)
+}
+
+func (s *Server) createUpload(c *call) error {
+	n, err := newUpload(c.r.Header)
+	if err != nil {
+		return err
+	}
+	u, err := s.db.CreateUpload(c.ctx, c.actor, c.vars["experiment_id"], n)
+	if err != nil {
+		return err
+	}
+	c.describe(u)
+	return c.created(store.Created{ID: u.ID}, nil, "upload", u.ID)
+}
+
+func (s *Server) upload(c *call) error {
+	u, err := s.db.Upload(c.ctx, c.actor, c.vars["id"])
+	if err != nil {
+		return err
+	}
+	c.describe(u)
+	h := c.w.Header()
+	h.Set("Upload-Length", strconv.FormatInt(u.SizeBytes, 10))
+	h.Set("Upload-Metadata", u.Metadata)
+	return c.ok(u)
+}
+
+func (s *Server) writeUpload(c *call) error {
+	if ct := c.r.Header.Get("Content-Type"); ct != "application/offset+octet-stream" {
+		return store.Errorf(store.CodeUnsupportedMediaType, "The part must be sent with Content-Type: application/offset+octet-stream.")
+	}
+	offset, err := length(c.r.Header, "Upload-Offset")
+	if err != nil {
+		return err
+	}
+	h, sum, err := uploadChecksum(c.r.Header)
+	if err != nil {
+		return err
+	}
+	u, err := s.db.WriteUpload(c.ctx, c.actor, c.vars["id"], store.UploadWrite{
+		Offset: offset, Body: &formBody{r: c.r.Body}, Hash: h, Sum: sum,
+		Interrupt: func() {
+			// A connection that can't do this will end by itself.
+			_ = http.NewResponseController(c.w).SetReadDeadline(time.Now())
+		},
+	})
+	if err != nil {
+		return err
+	}
+	c.describe(u)
+	if u.ResourceID != nil {
+		c.locate("resource", *u.ResourceID)
+	}
+	return c.none(nil)
+}
+
+func (s *Server) deleteUpload(c *call) error {
+	return c.none(s.db.DeleteUpload(c.ctx, c.actor, c.vars["id"]))
+}
+
+// describe says in headers how far an upload has come.
+func (c *call) describe(u store.Upload) {
+	h := c.w.Header()
+	h.Set("Upload-Offset", strconv.FormatInt(u.Offset, 10))
+	h.Set("Upload-Expires", u.Expires().Format(http.TimeFormat))
+	if u.ResourceID != nil {
+		h.Set("Resource-Id", *u.ResourceID)
+	}
+}
+
+// newUpload reads what the headers say of an artifact that will come.
+func newUpload(h http.Header) (n store.NewUpload, err error) {
+	if n.Size, err = length(h, "Upload-Length"); err != nil {
+		return n, err
+	}
+	n.Metadata = h.Get("Upload-Metadata")
+	fields := map[string]*string{"name": &n.Name, "description": &n.Description, "iteration_id": &n.IterationID,
+		"content_type": &n.ContentType, "sha256": &n.Hash,
+		"filename": &n.Name, "filetype": &n.ContentType} // what some clients call them
+	seen := map[*string]bool{}
+	for pair := range strings.SplitSeq(n.Metadata, ",") {
+		key, encoded, _ := strings.Cut(strings.TrimSpace(pair), " ")
+		if key == "" && strings.TrimSpace(n.Metadata) == "" {
+			break
+		}
+		dst := fields[key]
+		if dst == nil {
+			key = clip(key)
+			return n, store.Invalid("Upload-Metadata", "%q is not known in Upload-Metadata; it takes name, description, iteration_id, content_type and sha256.", key)
+		}
+		if seen[dst] {
+			return n, store.Invalid("Upload-Metadata", "%s is given twice in Upload-Metadata; give it once.", key)
+		}
+		seen[dst] = true
+		value, err := base64.StdEncoding.DecodeString(encoded)
+		if err != nil {
+			return n, store.Invalid("Upload-Metadata", "%s in Upload-Metadata must be written in base64.", key)
+		}
+		*dst = string(value)
+	}
+	return n, nil
+}
+
+// length reads a header that is a number of bytes.
+func length(h http.Header, name string) (int64, error) {
+	n, err := strconv.ParseInt(h.Get(name), 10, 64)
+	if err != nil || n < 0 || h.Get(name)[0] == '+' || len(h.Values(name)) > 1 {
+		return 0, store.Invalid(name, "%s must be one header with a number of bytes.", name)
+	}
+	return n, nil
+}
+
+// uploadChecksum reads the checksum of a part; nil when there is none.
+func uploadChecksum(h http.Header) (hash.Hash, []byte, error) {
+	text := h.Get("Upload-Checksum")
+	if text == "" {
+		return nil, nil, nil
+	}
+	algorithm, encoded, _ := strings.Cut(text, " ")
+	sum, err := base64.StdEncoding.DecodeString(encoded)
+	var of hash.Hash
+	switch algorithm {
+	case "sha1":
+		of = sha1.New()
+	case "sha256":
+		of = sha256.New()
+	}
+	if of == nil || err != nil || len(sum) != of.Size() {
+		return nil, nil, &store.Error{Code: store.CodeMalformedBody, Field: "Upload-Checksum",
+			Message: "Upload-Checksum must be sha1 or sha256, a space, and the checksum of the part in base64."}
+	}
+	return of, sum, nil
+}

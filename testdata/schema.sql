@@ -1,0 +1,377 @@
+PRAGMA application_id = 1414679378;
+PRAGMA user_version = 5;
+
+CREATE TABLE blob (
+    id             INTEGER PRIMARY KEY AUTOINCREMENT,
+    backend        TEXT    NOT NULL CHECK (backend IN ('inline', 'filesystem', 's3')),
+    hash           TEXT    NOT NULL,
+    size_bytes     INTEGER NOT NULL,
+    deleting       INTEGER NOT NULL DEFAULT 0 CHECK (deleting IN (0, 1)),
+    deleting_until INTEGER,
+    UNIQUE (backend, hash)
+) STRICT;
+
+CREATE TABLE blob_inline (
+    id            INTEGER PRIMARY KEY AUTOINCREMENT,
+    hash          TEXT    UNIQUE,
+    size_bytes    INTEGER NOT NULL,
+    modified_date INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE blob_piece (
+    inline_id INTEGER NOT NULL REFERENCES blob_inline (id) ON DELETE CASCADE,
+    part      INTEGER NOT NULL,
+    data      BLOB    NOT NULL,
+    PRIMARY KEY (inline_id, part)
+) STRICT;
+
+CREATE TABLE blob_pin (
+    id           INTEGER PRIMARY KEY AUTOINCREMENT,
+    blob_id      INTEGER NOT NULL REFERENCES blob (id) ON DELETE CASCADE,
+    expires_date INTEGER
+) STRICT;
+
+CREATE INDEX blob_pin_by_blob ON blob_pin (blob_id);
+
+CREATE TABLE counter (
+    name  TEXT    NOT NULL PRIMARY KEY,
+    value INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE experiment (
+    id           TEXT    NOT NULL PRIMARY KEY,
+    project_id   TEXT    NOT NULL REFERENCES project (id) ON DELETE CASCADE,
+    name         TEXT    NOT NULL,
+    description  TEXT    NOT NULL DEFAULT '',
+    status       TEXT    NOT NULL CHECK (status IN ('IN_PROGRESS', 'STOPPED', 'FINISHED')),
+    created_date INTEGER NOT NULL,
+    end_date     INTEGER
+) STRICT;
+
+CREATE INDEX experiment_by_project ON experiment (project_id, created_date, id);
+
+CREATE TABLE experiment_key (
+    experiment_id TEXT    NOT NULL REFERENCES experiment (id) ON DELETE CASCADE,
+    kind          TEXT    NOT NULL CHECK (kind IN ('metric', 'param')),
+    key           TEXT    NOT NULL,
+    iterations    INTEGER NOT NULL,
+    PRIMARY KEY (experiment_id, kind, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE TRIGGER experiment_key_unused AFTER UPDATE OF iterations ON experiment_key WHEN NEW.iterations = 0 BEGIN
+    DELETE FROM experiment_key
+    WHERE experiment_id = NEW.experiment_id AND kind = NEW.kind AND key = NEW.key;
+END;
+
+CREATE TABLE idempotency (
+    user_id      TEXT    NOT NULL,
+    path         TEXT    NOT NULL,
+    key          TEXT    NOT NULL,
+    body_hash    BLOB    NOT NULL,
+    answer       TEXT    NOT NULL,
+    created_date INTEGER NOT NULL,
+    PRIMARY KEY (user_id, path, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX idempotency_by_date ON idempotency (created_date);
+
+CREATE TABLE iteration (
+    num           INTEGER PRIMARY KEY AUTOINCREMENT,
+    id            TEXT    NOT NULL UNIQUE,
+    experiment_id TEXT    NOT NULL REFERENCES experiment (id) ON DELETE CASCADE,
+    parent_num    INTEGER REFERENCES iteration (num) ON DELETE SET NULL,
+    name          TEXT    NOT NULL,
+    notes         TEXT    NOT NULL DEFAULT '',
+    status        TEXT    NOT NULL CHECK (status IN ('RUNNING', 'SUCCEEDED', 'FAILED', 'KILLED')),
+    error_message TEXT    NOT NULL DEFAULT '',
+    created_date  INTEGER NOT NULL,
+    end_date      INTEGER,
+    last_seen     INTEGER NOT NULL,
+    CHECK ((status = 'RUNNING') = (end_date IS NULL))
+) STRICT;
+
+CREATE INDEX iteration_by_experiment ON iteration (experiment_id, num);
+
+CREATE INDEX iteration_by_name ON iteration (experiment_id, name);
+
+CREATE INDEX iteration_by_parent ON iteration (parent_num) WHERE parent_num IS NOT NULL;
+
+CREATE TRIGGER iteration_deleted BEFORE DELETE ON iteration BEGIN
+    UPDATE experiment_key SET iterations = iterations - 1
+    WHERE experiment_id = OLD.experiment_id
+    AND kind = 'metric' AND key IN (SELECT key FROM series WHERE iteration_num = OLD.num);
+    UPDATE experiment_key SET iterations = iterations - 1
+    WHERE experiment_id = OLD.experiment_id
+    AND kind = 'param' AND key IN (SELECT key FROM parameter WHERE iteration_num = OLD.num);
+    DELETE FROM search_value WHERE id IN (SELECT (search_key.id << 32) + OLD.num FROM search_key);
+END;
+
+CREATE TABLE metric (
+    series_id   INTEGER NOT NULL,
+    step        INTEGER NOT NULL,
+    seq         INTEGER NOT NULL,
+    value       REAL,
+    recorded_at INTEGER NOT NULL,
+    PRIMARY KEY (series_id, step, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE metric_moved (
+    seq           INTEGER PRIMARY KEY,
+    old_series_id INTEGER NOT NULL,
+    old_step      INTEGER NOT NULL,
+    series_id     INTEGER NOT NULL,
+    step          INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX metric_moved_by_series ON metric_moved (series_id);
+
+CREATE TABLE model (
+    id           TEXT    NOT NULL PRIMARY KEY,
+    project_id   TEXT    NOT NULL REFERENCES project (id) ON DELETE CASCADE,
+    name         TEXT    NOT NULL,
+    description  TEXT    NOT NULL DEFAULT '',
+    last_version INTEGER NOT NULL DEFAULT 0,
+    created_date INTEGER NOT NULL,
+    updated_date INTEGER NOT NULL,
+    UNIQUE (project_id, name)
+) STRICT;
+
+CREATE TABLE model_version (
+    id            TEXT    NOT NULL PRIMARY KEY,
+    model_id      TEXT    NOT NULL REFERENCES model (id) ON DELETE CASCADE,
+    version       INTEGER NOT NULL CHECK (version > 0),
+    iteration_num INTEGER NOT NULL REFERENCES iteration (num),
+    resource_num  INTEGER REFERENCES resource (num),
+    stage         TEXT    NOT NULL CHECK (stage IN ('NONE', 'STAGING', 'PRODUCTION', 'ARCHIVED')),
+    description   TEXT    NOT NULL DEFAULT '',
+    created_date  INTEGER NOT NULL,
+    updated_date  INTEGER NOT NULL,
+    UNIQUE (model_id, version)
+) STRICT;
+
+CREATE INDEX model_version_by_iteration ON model_version (iteration_num);
+
+CREATE INDEX model_version_by_resource ON model_version (resource_num) WHERE resource_num IS NOT NULL;
+
+CREATE UNIQUE INDEX model_version_in_production ON model_version (model_id) WHERE stage = 'PRODUCTION';
+
+CREATE TABLE parameter (
+    iteration_num INTEGER NOT NULL REFERENCES iteration (num) ON DELETE CASCADE,
+    key           TEXT    NOT NULL,
+    id            TEXT    NOT NULL UNIQUE,
+    value         TEXT    NOT NULL,
+    PRIMARY KEY (iteration_num, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE TRIGGER parameter_added AFTER INSERT ON parameter BEGIN
+    INSERT INTO experiment_key (experiment_id, kind, key, iterations)
+    SELECT experiment_id, 'param', NEW.key, 1 FROM iteration WHERE num = NEW.iteration_num
+    ON CONFLICT DO UPDATE SET iterations = iterations + 1;
+END;
+
+CREATE TRIGGER parameter_removed AFTER DELETE ON parameter BEGIN
+    UPDATE experiment_key SET iterations = iterations - 1
+    WHERE experiment_id = (SELECT experiment_id FROM iteration WHERE num = OLD.iteration_num)
+    AND kind = 'param' AND key = OLD.key;
+END;
+
+CREATE TRIGGER parameter_renamed AFTER UPDATE OF key ON parameter WHEN NEW.key <> OLD.key BEGIN
+    INSERT INTO experiment_key (experiment_id, kind, key, iterations)
+    SELECT experiment_id, 'param', NEW.key, 1 FROM iteration WHERE num = NEW.iteration_num
+    ON CONFLICT DO UPDATE SET iterations = iterations + 1;
+    UPDATE experiment_key SET iterations = iterations - 1
+    WHERE experiment_id = (SELECT experiment_id FROM iteration WHERE num = OLD.iteration_num)
+    AND kind = 'param' AND key = OLD.key;
+END;
+
+CREATE TABLE project (
+    id           TEXT    NOT NULL PRIMARY KEY,
+    name         TEXT    NOT NULL,
+    description  TEXT    NOT NULL DEFAULT '',
+    created_date INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX project_by_date ON project (created_date, id);
+
+CREATE TABLE recent (
+    seq         INTEGER PRIMARY KEY,
+    series_id   INTEGER NOT NULL,
+    step        INTEGER NOT NULL,
+    value       REAL,
+    recorded_at INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE resource (
+    num           INTEGER PRIMARY KEY AUTOINCREMENT,
+    id            TEXT    NOT NULL UNIQUE,
+    experiment_id TEXT    NOT NULL REFERENCES experiment (id) ON DELETE CASCADE,
+    iteration_num INTEGER REFERENCES iteration (num) ON DELETE CASCADE,
+    blob_id       INTEGER NOT NULL REFERENCES blob (id),
+    name          TEXT    NOT NULL,
+    description   TEXT    NOT NULL DEFAULT '',
+    content_type  TEXT    NOT NULL,
+    created_date  INTEGER NOT NULL,
+    updated_date  INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX resource_by_blob ON resource (blob_id);
+
+CREATE INDEX resource_by_experiment ON resource (experiment_id, num);
+
+CREATE INDEX resource_by_iteration ON resource (iteration_num, num) WHERE iteration_num IS NOT NULL;
+
+CREATE TABLE rollup (
+    id    INTEGER PRIMARY KEY,
+    cells BLOB    NOT NULL
+) STRICT;
+
+CREATE TABLE search_key (
+    id  INTEGER PRIMARY KEY,
+    key TEXT    NOT NULL UNIQUE
+) STRICT;
+
+CREATE TABLE search_value (
+    id    INTEGER PRIMARY KEY,
+    count INTEGER NOT NULL,
+    last  REAL,
+    min   REAL,
+    max   REAL,
+    mean  REAL
+) STRICT;
+
+CREATE TABLE series (
+    id            INTEGER PRIMARY KEY AUTOINCREMENT,
+    iteration_num INTEGER NOT NULL REFERENCES iteration (num) ON DELETE CASCADE,
+    key           TEXT    NOT NULL,
+    count         INTEGER NOT NULL DEFAULT 0,
+    finite        INTEGER NOT NULL DEFAULT 0,
+    last          REAL,
+    last_step     INTEGER,
+    last_at       INTEGER,
+    min           REAL,
+    min_step      INTEGER,
+    max           REAL,
+    max_step      INTEGER,
+    sum           REAL    NOT NULL DEFAULT 0, counted_seq INTEGER NOT NULL DEFAULT 0, moved_seq INTEGER NOT NULL DEFAULT 0, roll_shift INTEGER, rolled_to INTEGER,
+    UNIQUE (iteration_num, key)
+) STRICT;
+
+CREATE TRIGGER series_added AFTER INSERT ON series BEGIN
+    INSERT INTO experiment_key (experiment_id, kind, key, iterations)
+    SELECT experiment_id, 'metric', NEW.key, 1 FROM iteration WHERE num = NEW.iteration_num
+    ON CONFLICT DO UPDATE SET iterations = iterations + 1;
+    DELETE FROM search_value WHERE id = (
+        SELECT (search_key.id << 32) + NEW.iteration_num FROM search_key WHERE search_key.key = NEW.key);
+END;
+
+CREATE TRIGGER series_changed AFTER UPDATE ON series BEGIN
+    DELETE FROM search_value WHERE id = (
+        SELECT (search_key.id << 32) + NEW.iteration_num FROM search_key WHERE search_key.key = NEW.key);
+END;
+
+CREATE TRIGGER series_deleted AFTER DELETE ON series BEGIN
+    DELETE FROM metric WHERE series_id = OLD.id;
+    DELETE FROM metric_moved WHERE series_id = OLD.id;
+    DELETE FROM rollup WHERE id BETWEEN OLD.id << 36 AND (OLD.id << 36) + 0xfffffffff AND OLD.id < 1 << 27;
+END;
+
+CREATE TRIGGER series_removed AFTER DELETE ON series BEGIN
+    UPDATE experiment_key SET iterations = iterations - 1
+    WHERE experiment_id = (SELECT experiment_id FROM iteration WHERE num = OLD.iteration_num)
+    AND kind = 'metric' AND key = OLD.key;
+    DELETE FROM search_value WHERE id = (
+        SELECT (search_key.id << 32) + OLD.iteration_num FROM search_key WHERE search_key.key = OLD.key);
+END;
+
+CREATE TRIGGER series_renamed AFTER UPDATE OF key ON series WHEN NEW.key <> OLD.key BEGIN
+    INSERT INTO experiment_key (experiment_id, kind, key, iterations)
+    SELECT experiment_id, 'metric', NEW.key, 1 FROM iteration WHERE num = NEW.iteration_num
+    ON CONFLICT DO UPDATE SET iterations = iterations + 1;
+    UPDATE experiment_key SET iterations = iterations - 1
+    WHERE experiment_id = (SELECT experiment_id FROM iteration WHERE num = OLD.iteration_num)
+    AND kind = 'metric' AND key = OLD.key;
+    DELETE FROM search_value WHERE id = (
+        SELECT (search_key.id << 32) + OLD.iteration_num FROM search_key WHERE search_key.key = OLD.key);
+END;
+
+CREATE TABLE snapshot (
+    iteration_num INTEGER PRIMARY KEY REFERENCES iteration (num) ON DELETE CASCADE,
+    id            TEXT    NOT NULL,
+    git_sha       TEXT    NOT NULL DEFAULT '',
+    git_dirty     INTEGER CHECK (git_dirty IN (0, 1)),
+    git_remote    TEXT    NOT NULL DEFAULT '',
+    git_diff      TEXT    NOT NULL DEFAULT '',
+    entrypoint    TEXT    NOT NULL DEFAULT '',
+    command       TEXT    NOT NULL DEFAULT '',
+    hostname      TEXT    NOT NULL DEFAULT '',
+    runtime       TEXT    NOT NULL DEFAULT '',
+    dependencies  TEXT    NOT NULL DEFAULT '',
+    created_date  INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE sqlite_sequence(name,seq);
+
+CREATE TABLE tag (
+    id            TEXT    NOT NULL PRIMARY KEY,
+    project_id    TEXT    REFERENCES project (id) ON DELETE CASCADE,
+    experiment_id TEXT    REFERENCES experiment (id) ON DELETE CASCADE,
+    iteration_num INTEGER REFERENCES iteration (num) ON DELETE CASCADE,
+    value         TEXT    NOT NULL,
+    created_date  INTEGER NOT NULL,
+    UNIQUE (project_id, value),
+    UNIQUE (experiment_id, value),
+    UNIQUE (iteration_num, value),
+    CHECK ((project_id IS NOT NULL) + (experiment_id IS NOT NULL) + (iteration_num IS NOT NULL) = 1)
+) STRICT;
+
+CREATE TABLE upload (
+    id            TEXT    NOT NULL PRIMARY KEY,
+    experiment_id TEXT    NOT NULL REFERENCES experiment (id) ON DELETE CASCADE,
+    iteration_id  TEXT,
+    name          TEXT    NOT NULL,
+    description   TEXT    NOT NULL,
+    content_type  TEXT    NOT NULL,
+    hash          TEXT    NOT NULL,
+    metadata      TEXT    NOT NULL,
+    size_bytes    INTEGER NOT NULL,
+    received      INTEGER NOT NULL DEFAULT 0,
+    resource_id   TEXT,
+    created_date  INTEGER NOT NULL,
+    updated_date  INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX upload_by_date ON upload (updated_date);
+
+CREATE TABLE user (
+    id            TEXT    NOT NULL PRIMARY KEY,
+    username      TEXT    NOT NULL UNIQUE,
+    password_hash TEXT    NOT NULL,
+    first_name    TEXT    NOT NULL DEFAULT '',
+    last_name     TEXT    NOT NULL DEFAULT '',
+    is_admin      INTEGER NOT NULL DEFAULT 0 CHECK (is_admin IN (0, 1)),
+    created_date  INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE user_permission (
+    id                TEXT    NOT NULL PRIMARY KEY,
+    user_id           TEXT    NOT NULL REFERENCES user (id) ON DELETE CASCADE,
+    project_id        TEXT    NOT NULL REFERENCES project (id) ON DELETE CASCADE,
+    create_permission INTEGER NOT NULL CHECK (create_permission IN (0, 1)),
+    read_permission   INTEGER NOT NULL CHECK (read_permission IN (0, 1)),
+    update_permission INTEGER NOT NULL CHECK (update_permission IN (0, 1)),
+    delete_permission INTEGER NOT NULL CHECK (delete_permission IN (0, 1)),
+    UNIQUE (user_id, project_id)
+) STRICT;
+
+CREATE INDEX user_permission_by_project ON user_permission (project_id);
+
+CREATE VIEW metric_points (iteration_id, key, step, value, recorded_at) AS
+SELECT iteration.id, series.key, metric.step, metric.value, metric.recorded_at
+FROM metric
+JOIN series ON series.id = metric.series_id
+JOIN iteration ON iteration.num = series.iteration_num
+UNION ALL
+SELECT iteration.id, series.key, recent.step, recent.value, recent.recorded_at
+FROM recent
+JOIN series ON series.id = recent.series_id AND series.moved_seq < recent.seq
+JOIN iteration ON iteration.num = series.iteration_num;
