@@ -1,0 +1,19 @@
+package ui
+
+import (
+	"net/http"
+
+	"github.com/gorilla/mux"
+
+	"tracker/client"
+)
+
+// pythonClient offers the Python client to pip, without a token: it is
+// installed before anybody can sign in with it.
+func (s *site) pythonClient(w http.ResponseWriter, r *http.Request) error {
+	found, err := client.ServePython(w, r, s.BasePath+"/client/python", mux.Vars(r)["rest"])
+	if err == nil && !found {
+		return errNoPage
+	}
+	return err
+}

@@ -1,0 +1,137 @@
+package ui
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/gorilla/mux"
+
+	"tracker/server/middleware"
+	"tracker/server/stream"
+	"tracker/store"
+)
+
+// data is a handler for the scripts of the pages: it answers with JSON, and
+// with the error as the API writes it.
+func (s *site) data(next func(*http.Request, store.Actor) (any, error)) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		user, err := s.Auth.CookieUser(r)
+		if err != nil {
+			writeError(w, r, err)
+			return nil
+		}
+		middleware.InfoOf(r).User = user.Username
+		v, err := next(r, store.Actor{UserID: user.ID})
+		if err != nil {
+			writeError(w, r, err)
+			return nil
+		}
+		writeJSON(w, r, http.StatusOK, v)
+		return nil
+	}
+}
+
+func writeError(w http.ResponseWriter, r *http.Request, err error) {
+	e := store.AsError(err)
+	status := middleware.StatusOf(e.Code)
+	if status >= http.StatusInternalServerError {
+		middleware.InfoOf(r).Err = err
+	}
+	middleware.RetryAfter(w, e)
+	writeJSON(w, r, status, e)
+}
+
+func writeJSON(w http.ResponseWriter, r *http.Request, status int, v any) {
+	body, err := json.Marshal(v, jsontext.AllowInvalidUTF8(true), json.Deterministic(true))
+	if err != nil {
+		middleware.InfoOf(r).Err = err
+		status, body = http.StatusInternalServerError, []byte(`{"code":"SERVER_ERROR"}`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	w.Write(body) // fails when the reader has gone
+}
+
+// foundAtOnce is how many records a search by name answers.
+const foundAtOnce = 30
+
+// idOf is the id in the path. One that can't be read is nobody's.
+func idOf(r *http.Request) string {
+	id, err := url.PathUnescape(mux.Vars(r)["id"])
+	if err != nil {
+		return ""
+	}
+	return id
+}
+
+func (s *site) iterationsData(r *http.Request, actor store.Actor) (any, error) {
+	query := r.URL.Query()
+	list, err := s.DB.Iterations(r.Context(), actor, idOf(r), searchOf(query))
+	if e := store.AsError(err); e != nil && e.Code == store.CodeInvalidPayload {
+		return mistake{Wrong: e}, nil
+	}
+	rows := store.List[run]{Data: []run{}, Total: list.Total, Limit: list.Limit, Offset: list.Offset}
+	for _, i := range list.Data {
+		rows.Data = append(rows.Data, s.run(i))
+	}
+	return rows, err
+}
+
+// mistake is the answer to a search that can't be read. Somebody who types
+// makes one with every other letter, so it is no failure of the request.
+type mistake struct {
+	Wrong *store.Error `json:"wrong"`
+}
+
+func (s *site) keysData(r *http.Request, actor store.Actor) (any, error) {
+	query := r.URL.Query()
+	q := store.KeyQuery{Page: pageOf(query), Part: query.Get("q")}
+	if kind := store.KeyKind(query.Get("kind")); kind != "" {
+		q.Kind = &kind
+	}
+	return s.DB.Keys(r.Context(), actor, idOf(r), q)
+}
+
+func (s *site) findData(r *http.Request, actor store.Actor) (any, error) {
+	found, err := s.DB.Find(r.Context(), actor, search(r.URL.Query()), foundAtOnce)
+	return struct {
+		Found []store.Found `json:"found"`
+	}{found}, err
+}
+
+func (s *site) summaryData(r *http.Request, actor store.Actor) (any, error) {
+	return s.DB.Summary(r.Context(), actor, idOf(r))
+}
+
+func (s *site) experimentEvents(w http.ResponseWriter, r *http.Request) error {
+	return s.events(w, r, s.DB.ExperimentChanges)
+}
+
+func (s *site) iterationEvents(w http.ResponseWriter, r *http.Request) error {
+	return s.events(w, r, s.DB.IterationChanges)
+}
+
+// events answers with what changes, from Last-Event-ID on or, since a script
+// can't set a header, from ?cursor=.
+func (s *site) events(w http.ResponseWriter, r *http.Request,
+	changes func(context.Context, store.Actor, string, string) (store.Changes, error)) error {
+	user, err := s.Auth.CookieUser(r)
+	if err == nil {
+		middleware.InfoOf(r).User = user.Username
+		cursor := r.Header.Get("Last-Event-ID")
+		if cursor == "" {
+			cursor = r.URL.Query().Get("cursor")
+		}
+		id, actor := idOf(r), store.Actor{UserID: user.ID}
+		err = stream.Serve(w, r, s.ending, cursor, func(ctx context.Context, cursor string) (store.Changes, error) {
+			return changes(ctx, actor, id, cursor)
+		})
+	}
+	if err != nil {
+		writeError(w, r, err)
+	}
+	return nil
+}

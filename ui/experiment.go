@@ -1,0 +1,190 @@
+package ui
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dustin/go-humanize"
+
+	"tracker/store"
+)
+
+// defaultColumns is how many parameters, and how many metrics, a table has
+// that nobody has chosen columns for.
+const defaultColumns = 3
+
+// experimentView is what the page of an experiment shows.
+type experimentView struct {
+	ID          string
+	Cursor      string // what the page shows is not older
+	Name        string
+	Description string
+	Status      string
+	Total       string
+	Filter      string
+	Wrong       string // what is wrong with the search, "" for nothing
+	Sort        string
+	Columns     string // to show, in the language of searches
+	Params      []string
+	Metrics     []string
+	Rows        []run
+	Pager       pager
+	Rights      store.Permission
+	Lesson      *lesson // nil unless there is no iteration
+}
+
+// experiment shows the runs of an experiment: a table that needs no script,
+// and what the scripts make of it.
+func (s *site) experiment(w http.ResponseWriter, r *http.Request, user store.User) error {
+	ctx, actor := r.Context(), store.Actor{UserID: user.ID}
+	changes, err := s.DB.ExperimentChanges(ctx, actor, idOf(r), "")
+	if err != nil {
+		return err
+	}
+	e, err := s.DB.Experiment(ctx, actor, idOf(r))
+	if err != nil {
+		return err
+	}
+	project, err := s.DB.Project(ctx, actor, e.ProjectID)
+	if err != nil {
+		return err
+	}
+	v := experimentView{ID: e.ID, Cursor: changes.Cursor, Name: e.Name, Description: e.Description, Status: experimentWords[e.Status]}
+	if v.Rights, err = s.DB.Rights(ctx, actor, e.ProjectID); err != nil {
+		return err
+	}
+	query := r.URL.Query()
+	q := searchOf(query)
+	if !query.Has("columns") {
+		if q.Columns, err = s.defaultColumns(ctx, actor, e.ID); err != nil {
+			return err
+		}
+	}
+	v.Filter, v.Sort, v.Columns = q.Filter, readable(query.Get("sort")), q.Columns
+	if e.IterationCount == 0 {
+		v.Lesson = s.lesson(user, lessonFrom{experimentID: e.ID})
+	}
+	list, err := s.DB.Iterations(ctx, actor, e.ID, q)
+	if bad := store.AsError(err); bad != nil && bad.Code == store.CodeInvalidPayload {
+		v.Wrong = bad.Message
+	} else if err != nil {
+		return err
+	}
+	s.fillRuns(&v, list, query, q.Page)
+	f, err := s.inside(ctx, e.Name, user, place{projectID: e.ProjectID, experimentID: e.ID})
+	if err != nil {
+		return err
+	}
+	f.Module, f.Wide = "workbench.js", v.Lesson == nil
+	f.Crumbs = []crumb{{"Projects", "/"}, {project.Name, "/project/" + project.ID}, {Name: e.Name}}
+	return s.render(w, r, http.StatusOK, experimentPage(f, v))
+}
+
+var experimentWords = map[store.ExperimentStatus]string{
+	store.InProgress: "in progress", store.Stopped: "stopped", store.Finished: "finished",
+}
+
+// fillRuns puts a page of runs into the table.
+func (s *site) fillRuns(v *experimentView, list store.List[store.Iteration], query url.Values, page store.Page) {
+	params, metrics := map[string]bool{}, map[string]bool{}
+	for _, i := range list.Data {
+		one := s.run(i)
+		for key := range one.Params {
+			params[key] = true
+		}
+		for key := range one.Metrics {
+			metrics[key] = true
+		}
+		v.Rows = append(v.Rows, one)
+	}
+	v.Params, v.Metrics = slices.Sorted(maps.Keys(params)), slices.Sorted(maps.Keys(metrics))
+	v.Total = humanize.Comma(int64(list.Total))
+	keep := maps.Clone(query)
+	keep.Del("offset")
+	v.Pager = newPager(keep, page, len(list.Data), list.Total)
+}
+
+// defaultColumns are the first names of an experiment, a few of each kind.
+func (s *site) defaultColumns(ctx context.Context, actor store.Actor, experimentID string) (string, error) {
+	var names []string
+	for _, kind := range []store.KeyKind{store.ParamKey, store.MetricKey} {
+		q := store.KeyQuery{Page: store.Page{Limit: defaultColumns}, Kind: &kind}
+		list, err := s.DB.Keys(ctx, actor, experimentID, q)
+		if err != nil {
+			return "", err
+		}
+		for _, k := range list.Data {
+			names = append(names, columnName(k))
+		}
+	}
+	return strings.Join(names, ", "), nil
+}
+
+// projectView is what the page of a project shows.
+type projectView struct {
+	ID          string
+	Name        string
+	Description string
+	Query       string
+	Found       string
+	Rows        []experimentRow
+	Pager       pager
+	Lesson      *lesson // nil unless there is no experiment
+}
+
+type experimentRow struct {
+	Path        string
+	Name        string
+	Description string
+	Status      string
+	Iterations  string
+	Created     moment
+}
+
+// project shows the experiments of a project.
+func (s *site) project(w http.ResponseWriter, r *http.Request, user store.User) error {
+	ctx, actor := r.Context(), store.Actor{UserID: user.ID}
+	p, err := s.DB.Project(ctx, actor, idOf(r))
+	if err != nil {
+		return err
+	}
+	query := r.URL.Query()
+	q := store.ExperimentQuery{Page: pageOf(query), Name: search(query)}
+	list, err := s.DB.Experiments(ctx, actor, p.ID, q)
+	if err != nil {
+		return err
+	}
+	keep := url.Values{}
+	if q.Name != "" {
+		keep.Set("q", q.Name)
+	}
+	if q.Limit != store.DefaultLimit {
+		keep.Set("limit", strconv.Itoa(q.Limit))
+	}
+	v := projectView{ID: p.ID, Name: p.Name, Description: p.Description, Query: q.Name,
+		Found: humanize.Comma(int64(list.Total)), Pager: newPager(keep, q.Page, len(list.Data), list.Total)}
+	for _, e := range list.Data {
+		v.Rows = append(v.Rows, experimentRow{
+			Path:        "/experiment/" + e.ID,
+			Name:        e.Name,
+			Description: clip(e.Description, 200),
+			Status:      experimentWords[e.Status],
+			Iterations:  humanize.Comma(int64(e.IterationCount)),
+			Created:     s.moment(e.CreatedDate),
+		})
+	}
+	if list.Total == 0 && q.Name == "" {
+		v.Lesson = s.lesson(user, lessonFrom{projectID: p.ID})
+	}
+	f, err := s.inside(ctx, p.Name, user, place{projectID: p.ID})
+	if err != nil {
+		return err
+	}
+	f.Crumbs = []crumb{{"Projects", "/"}, {Name: p.Name}}
+	return s.render(w, r, http.StatusOK, projectPage(f, v))
+}

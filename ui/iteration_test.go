@@ -1,0 +1,118 @@
+package ui_test
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"tracker/store"
+)
+
+func TestIterationPage(t *testing.T) {
+	s := start(t, setup{})
+	w := s.sweep(1, 3)
+	ctx, actor, id := t.Context(), s.actor("alice"), w.runs[0]
+	child := s.run(w.experiment, store.NewIteration{Name: new("fold 1"), ParentIterationID: &id})
+	_, err := s.db.CreateSnapshot(ctx, actor, id, store.NewSnapshot{GitSHA: "abc123", GitDirty: new(true), GitDiff: "-old\n+new",
+		Command: "python train.py"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := "/iteration/" + id
+	s.get(page).wants(t, 200, "<bdi>run 1</bdi>", `href="/iteration/`+child+`"`, "abc123", "changed since the commit",
+		"-old\n+new", "python train.py", `data-metric="train/loss"`, `title="step 2">2<`, "<bdi>0.1</bdi>")
+	s.get("/iteration/"+child).wants(t, 200, `href="`+page+`"`)
+
+	s.post(page, url.Values{"name": {"best one"}, "notes": {"# Why\r\n\r\n- **less** noise\r\n"}}).redirects(t, page)
+	s.get(page).wants(t, 200, "<bdi>best one</bdi>", "<strong>less</strong>", "\n# Why\n\n- **less** noise\n")
+
+	// Nothing that was typed is lost.
+	a := s.post(page, url.Values{"name": {strings.Repeat("x", 251)}, "notes": {"long thoughts"}})
+	a.wants(t, 422, `data-testid="wrong-name"`, "long thoughts", strings.Repeat("x", 251), `aria-describedby="wrong-name"`)
+	a = s.post(page+"/status", url.Values{"status": {"ASLEEP"}, "error_message": {"so tired"}})
+	a.wants(t, 422, `data-testid="wrong-status"`, "so tired")
+
+	s.clock.move(90 * time.Second)
+	s.post(page+"/status", url.Values{"status": {"FAILED"}, "error_message": {"out of memory"}}).redirects(t, page)
+	a = s.get(page)
+	a.wants(t, 200, `data-testid="status">failed<`, "out of memory", `data-testid="reopen"`, "1m 31s")
+	a.lacks(t, `data-testid="end"`)
+	s.post(page+"/status", url.Values{"status": {"KILLED"}}).wants(t, 422, "The iteration has ended")
+	s.post(page+"/status", url.Values{"status": {"RUNNING"}}).redirects(t, page)
+	s.get(page).wants(t, 200, `data-testid="status">running<`)
+	s.get("/iteration/none").wants(t, 404)
+	s.post("/iteration/none", url.Values{"name": {"x"}}).wants(t, 404)
+}
+
+func TestChangeRuns(t *testing.T) {
+	s := start(t, setup{})
+	w := s.sweep(3, 2)
+	experiment := "/experiment/" + w.experiment
+	two := w.runs[:2]
+	s.get("/change?i="+two[0]+"&i="+two[1]).wants(t, 200, "Change 2 runs", "<bdi>run 1</bdi>", "<bdi>run 2</bdi>")
+	s.post("/change", url.Values{"i": two, "do": {"add"}, "tag": {"paper"}}).redirects(t, experiment)
+	s.get(experiment+"?filter=tag+%3D+'paper'").wants(t, 200, `data-testid="total">2<`)
+	s.post("/change", url.Values{"i": w.runs, "do": {"remove"}, "tag": {"paper"}}).redirects(t, experiment)
+	s.get(experiment+"?filter=tag+%3D+'paper'").wants(t, 200, `data-testid="total">0<`)
+	s.post("/change", url.Values{"i": {two[0]}, "do": {"status"}, "status": {"KILLED"}}).redirects(t, "/iteration/"+two[0])
+	s.post("/change", url.Values{"i": {two[0]}, "do": {"status"}, "status": {"FAILED"}}).
+		wants(t, 422, "run 1 has ended already", `data-testid="wrong-status"`)
+	s.post("/change", url.Values{"i": two, "do": {"add"}, "tag": {""}}).wants(t, 422, `data-testid="wrong-tag"`)
+	s.get("/change").wants(t, 422, "Choose 1 to 200 runs")
+	s.get("/change?i=none").wants(t, 404)
+}
+
+func TestDeleteRuns(t *testing.T) {
+	s := start(t, setup{})
+	w := s.sweep(3, 2)
+	s.run(w.experiment, store.NewIteration{ParentIterationID: &w.runs[0]})
+	ask := "/delete?i=" + w.runs[0] + "&i=" + w.runs[1]
+	s.get(ask).wants(t, 200, "Delete 2 runs?", "4 points in all", "One child stays", "<bdi>run 2</bdi>")
+	s.post("/delete", url.Values{"i": w.runs[:2]}).redirects(t, "/experiment/"+w.experiment)
+	s.get(ask).wants(t, 404)
+	s.get("/experiment/"+w.experiment).wants(t, 200, `data-testid="total">2<`)
+
+	ctx, actor := t.Context(), s.actor("alice")
+	m, err := s.db.CreateModel(ctx, actor, w.project, store.NewModel{Name: "fraud"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.db.CreateModelVersion(ctx, actor, m.ID, store.NewModelVersion{IterationID: w.runs[2]}); err != nil {
+		t.Fatal(err)
+	}
+	s.post("/delete", url.Values{"i": w.runs[2:]}).wants(t, 409, "fraud", `role="alert"`, "<bdi>run 3</bdi>")
+	s.post("/delete", url.Values{"i": w.runs[2:]}, header("Sec-Fetch-Site", "cross-site")).wants(t, 403)
+}
+
+func TestCompare(t *testing.T) {
+	s := start(t, setup{})
+	w := s.sweep(3, 2)
+	ctx, actor := t.Context(), s.actor("alice")
+	for _, id := range w.runs {
+		if _, err := s.db.CreateParameter(ctx, actor, id, "rounds", "300"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.db.CreateSnapshot(ctx, actor, w.runs[0], store.NewSnapshot{Hostname: "gpu-01"}); err != nil {
+		t.Fatal(err)
+	}
+	query := "?i=" + w.runs[0] + "&i=" + w.runs[2]
+	a := s.get("/compare" + query)
+	a.wants(t, 200, "Compare 2 runs", "<bdi>run 3</bdi>", "<bdi>0.1</bdi></td><td><bdi>0.3</bdi>", "gpu-01",
+		`<tr class="same"><th scope="row"><bdi>rounds</bdi>`, `<tr class="differs"><th scope="row"><bdi>lr</bdi>`,
+		`<tr class="differs"><th scope="row"><bdi>Host</bdi>`, `data-metric="train/loss"`)
+	a.lacks(t, "<bdi>run 2</bdi>", "Runtime")
+	var data struct {
+		Runs []struct {
+			ID     string
+			Params map[string]string
+		}
+	}
+	s.get("/data/compare"+query).json(t, 200, &data)
+	if len(data.Runs) != 2 || data.Runs[1].ID != w.runs[2] || data.Runs[1].Params["lr"] != "0.3" {
+		t.Errorf("the runs are %+v", data)
+	}
+	s.get("/compare?i="+w.runs[0]).wants(t, 422, "Choose 2 to 200 runs")
+	s.get("/compare?i=none&i=none").wants(t, 404)
+}

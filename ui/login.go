@@ -1,0 +1,113 @@
+package ui
+
+import (
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+	"unicode"
+
+	"tracker/server/auth"
+	"tracker/server/middleware"
+	"tracker/store"
+)
+
+// loginView is what the form to sign in shows.
+type loginView struct {
+	Username string
+	Next     string // where to go afterwards
+	Message  string // why the last try failed, "" for none
+}
+
+// login shows the form to those who need it.
+func (s *site) login(w http.ResponseWriter, r *http.Request) error {
+	next := localPath(r.URL.Query().Get("next"))
+	if !s.Auth.Enabled() {
+		next = "/"
+	}
+	user, err := s.Auth.CookieUser(r)
+	if err == nil {
+		middleware.InfoOf(r).User = user.Username
+		s.redirect(w, r, next)
+		return nil
+	}
+	e := store.AsError(err)
+	if middleware.StatusOf(e.Code) != http.StatusUnauthorized {
+		return err
+	}
+	v := loginView{Next: next}
+	if e.Code != store.CodeTokenMissing {
+		v.Message = "Your sign-in has ended; sign in again."
+	}
+	return s.render(w, r, http.StatusOK, loginPage(s.frame("Sign in", store.User{}), v))
+}
+
+// signIn checks the form and keeps the token in the browser.
+func (s *site) signIn(w http.ResponseWriter, r *http.Request) error {
+	if !s.Auth.Enabled() {
+		s.redirect(w, r, "/")
+		return nil
+	}
+	fields, err := form(r)
+	if err != nil {
+		return err
+	}
+	username, next := fields.Get("username"), localPath(fields.Get("next"))
+	grant, err := s.Auth.SignIn(r.Context(), username, fields.Get("password"), middleware.ClientAddress(r))
+	if err != nil {
+		e := store.AsError(err)
+		status := middleware.StatusOf(e.Code)
+		if status >= 500 {
+			return err
+		}
+		middleware.RetryAfter(w, e)
+		v := loginView{Username: readable(username), Next: next, Message: e.Message}
+		return s.render(w, r, status, loginPage(s.frame("Sign in", store.User{}), v))
+	}
+	middleware.InfoOf(r).User = grant.User.Username
+	auth.SetCookie(w, r, s.BasePath, grant)
+	s.redirect(w, r, next)
+	return nil
+}
+
+// signOut forgets the token in this browser. Copies of it stay good until they
+// expire.
+func (s *site) signOut(w http.ResponseWriter, r *http.Request) error {
+	if user, err := s.Auth.CookieUser(r); err == nil {
+		middleware.InfoOf(r).User = user.Username
+	}
+	auth.ClearCookie(w, r, s.BasePath)
+	s.redirect(w, r, "/login")
+	return nil
+}
+
+// returnPath is where a request wanted to go, without the base path, or "/"
+// when it was not for a page.
+func returnPath(r *http.Request) string {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return "/"
+	}
+	return r.URL.RequestURI()
+}
+
+// maxNext bounds the address that is carried through the sign-in, in bytes.
+const maxNext = 2000
+
+// localPath returns next when it is a path of this site, with its query, and
+// "/" otherwise. The base path goes in front of it, so it can't lead to
+// another one on the same host either.
+func localPath(next string) string {
+	if len(next) > maxNext || !strings.HasPrefix(next, "/") || strings.HasPrefix(next, "//") ||
+		strings.ContainsFunc(next, unicode.IsControl) {
+		return "/"
+	}
+	u, err := url.Parse(next)
+	if err != nil || strings.ContainsFunc(u.Path, unicode.IsControl) || strings.Contains(u.Path, `\`) {
+		return "/"
+	}
+	// Browsers resolve dots, and some take two slashes for a host.
+	if path.Clean(u.Path) != u.Path {
+		return "/"
+	}
+	return u.RequestURI()
+}

@@ -1,0 +1,225 @@
+package ui
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+	"github.com/dustin/go-humanize"
+
+	"tracker/server/middleware"
+	"tracker/store"
+)
+
+// maxForm is the largest body of a form, in bytes.
+const maxForm = 64 << 10
+
+// handler answers a request, or returns why it can't; then it must not have
+// written anything.
+type handler func(http.ResponseWriter, *http.Request) error
+
+// page is a handler for people who are signed in. Others are sent to sign in,
+// and come back afterwards.
+func (s *site) page(next func(http.ResponseWriter, *http.Request, store.User) error) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		user, err := s.Auth.CookieUser(r)
+		if err == nil {
+			middleware.InfoOf(r).User = user.Username
+			err = next(w, r, user)
+		}
+		if err != nil && s.Auth.Enabled() && middleware.StatusOf(store.AsError(err).Code) == http.StatusUnauthorized {
+			s.redirect(w, r, "/login?next="+url.QueryEscape(returnPath(r)))
+			return nil
+		}
+		return err
+	}
+}
+
+// redirect sends the browser to a path of this site.
+func (s *site) redirect(w http.ResponseWriter, r *http.Request, path string) {
+	http.Redirect(w, r, s.BasePath+path, http.StatusSeeOther)
+}
+
+// render answers with a page. It is put together before the first byte goes
+// out, so that a failure can still become an error page.
+func (s *site) render(w http.ResponseWriter, r *http.Request, status int, c templ.Component) error {
+	var b bytes.Buffer
+	if err := c.Render(context.WithoutCancel(r.Context()), &b); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	b.WriteTo(w) // fails when the reader has gone, and nobody is left to tell
+	return nil
+}
+
+var (
+	errNoPage = store.Errorf(store.CodeNotFound,
+		"There is no page at this address. It may have been deleted, or the link may be incomplete.")
+	errCrossOrigin = store.Errorf(store.CodeCrossOrigin,
+		"A page of another site tried to change something here. If that was you, do it on the dashboard itself.")
+	errTooLarge   = store.Errorf(store.CodePayloadTooLarge, "The form is too large; it may have up to 64 KiB.")
+	errNotForm    = store.Errorf(store.CodeUnsupportedMediaType, "This address takes the forms of the dashboard only.")
+	errBrokenForm = store.Errorf(store.CodeMalformedBody, "The form did not arrive whole; go back and send it again.")
+)
+
+var headlines = map[int]string{
+	http.StatusUnauthorized:          "Sign in first",
+	http.StatusForbidden:             "Not allowed",
+	http.StatusNotFound:              "Not found",
+	http.StatusMethodNotAllowed:      "Not possible here",
+	http.StatusRequestEntityTooLarge: "Too large",
+	http.StatusTooManyRequests:       "Too many tries",
+	http.StatusServiceUnavailable:    "Not available now",
+	http.StatusInsufficientStorage:   "The disk is full",
+}
+
+func headline(status int) string {
+	if h, ok := headlines[status]; ok {
+		return h
+	}
+	if status < 500 {
+		return "That did not work"
+	}
+	return "Something went wrong"
+}
+
+// errorView is what an error page shows.
+type errorView struct {
+	Status    int
+	Headline  string
+	Message   string
+	RequestID string // "" unless the failure is the server's own
+}
+
+// fail answers with the error page of err. The cause of a failure that is the
+// server's own goes to the log and is never shown.
+func (s *site) fail(w http.ResponseWriter, r *http.Request, err error) {
+	e := store.AsError(err)
+	status := middleware.StatusOf(e.Code)
+	v := errorView{Status: status, Headline: headline(status), Message: e.Message}
+	info := middleware.InfoOf(r)
+	if status >= 500 {
+		v.RequestID = info.RequestID
+		info.Err = err
+	}
+	middleware.RetryAfter(w, e)
+	// Who looks is asked again rather than passed along: it is rare, and an
+	// answer is due also when it can't be told.
+	user, err := s.Auth.CookieUser(r)
+	if err == nil {
+		info.User = user.Username
+	}
+	f := s.frame(v.Headline, user)
+	f.Crumbs = []crumb{{Name: "Projects", Path: "/"}, {Name: v.Headline}}
+	if err := s.render(w, r, status, errorPage(f, v)); err != nil {
+		info.Err = errors.Join(info.Err, err)
+		http.Error(w, v.Headline, status)
+	}
+}
+
+// form reads the fields of a form from the body. Errors: MALFORMED_BODY,
+// PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE.
+func form(r *http.Request) (url.Values, error) {
+	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if kind != "application/x-www-form-urlencoded" {
+		return nil, errNotForm
+	}
+	if err := r.ParseForm(); err != nil {
+		var tooLarge *http.MaxBytesError
+		if errors.As(err, &tooLarge) {
+			return nil, errTooLarge
+		}
+		return nil, errBrokenForm
+	}
+	return r.PostForm, nil
+}
+
+// frame is what every page has around it.
+type frame struct {
+	Title    string
+	Crumbs   []crumb
+	User     string // name of who is signed in, "" for nobody
+	Open     bool   // sign-in is off
+	Admin    bool   // may look after accounts
+	Version  string
+	Document bool // there is a description of the API to link to
+	Side     []sideLink
+	Module   string // the script of the page, "" for none
+	Wide     bool   // the page fills the window, and its parts scroll by themselves
+	base     string
+	assets   map[string]asset
+}
+
+// crumb is a step of the way to a page; the last one has no path.
+type crumb struct {
+	Name string
+	Path string
+}
+
+func (s *site) frame(title string, user store.User) frame {
+	f := frame{Title: title, Open: !s.Auth.Enabled(), Version: s.Version, Document: s.Document != nil,
+		base: s.BasePath, assets: s.assets}
+	if !f.Open {
+		f.User = user.Username
+	}
+	return f
+}
+
+// inside is the frame of a page that has the sidebar.
+func (s *site) inside(ctx context.Context, title string, user store.User, at place) (frame, error) {
+	f := s.frame(title, user)
+	side, err := s.side(ctx, store.Actor{UserID: user.ID}, at)
+	f.Side, f.Admin = side, user.IsAdmin
+	return f, err
+}
+
+// url returns the address of a path of this site.
+func (f frame) url(path string) string { return f.base + path }
+
+// static returns the address of an embedded file, which changes with its
+// content, so that browsers may keep it for good.
+func (f frame) static(name string) string {
+	return f.base + "/static/" + name + "?v=" + f.assets[name].hash
+}
+
+// moment is a time as pages show it.
+type moment struct {
+	Text    string // how long ago
+	Exact   string // for those who want to know more
+	Machine string // RFC 3339
+}
+
+func (s *site) moment(t store.Time) moment {
+	return moment{
+		Text:    humanize.RelTime(t.Time(), s.Now(), "ago", "from now"),
+		Exact:   t.Time().Format("2 Jan 2006, 15:04:05 UTC"),
+		Machine: t.Time().Format(time.RFC3339),
+	}
+}
+
+// clip returns the first line of s, of at most n characters.
+func clip(s string, n int) string {
+	line, rest, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	line = strings.TrimSpace(line)
+	var count int
+	for i := range line {
+		if count++; count > n {
+			return line[:i] + "…"
+		}
+	}
+	if rest != "" {
+		return line + " …"
+	}
+	return line
+}
+
+// readable replaces what is not UTF-8, for text that came with a request and
+// is shown again.
+func readable(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

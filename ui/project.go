@@ -1,0 +1,129 @@
+package ui
+
+import (
+	"maps"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/dustin/go-humanize"
+
+	"tracker/store"
+)
+
+// projectsView is what the page of all projects shows.
+type projectsView struct {
+	Query  string
+	Limit  string // as in the address, "" for the usual
+	Found  string // how many there are
+	Rows   []projectRow
+	Pager  pager
+	Lesson *lesson // nil unless there is no project
+}
+
+type projectRow struct {
+	Path        string
+	Name        string
+	Description string
+	Experiments string
+	Iterations  string
+	Created     moment
+}
+
+// projects lists the projects that the user may read.
+func (s *site) projects(w http.ResponseWriter, r *http.Request, user store.User) error {
+	query := r.URL.Query()
+	q := store.ProjectQuery{Page: pageOf(query), Name: search(query)}
+	keep := url.Values{}
+	if q.Name != "" {
+		keep.Set("q", q.Name)
+	}
+	if q.Limit != store.DefaultLimit {
+		keep.Set("limit", strconv.Itoa(q.Limit))
+	}
+	list, err := s.DB.Projects(r.Context(), store.Actor{UserID: user.ID}, q)
+	if err != nil {
+		return err
+	}
+	v := projectsView{
+		Query: q.Name,
+		Limit: keep.Get("limit"),
+		Found: humanize.Comma(int64(list.Total)),
+		Pager: newPager(keep, q.Page, len(list.Data), list.Total),
+	}
+	if q.Name != "" {
+		v.Found += " found"
+	}
+	for _, p := range list.Data {
+		v.Rows = append(v.Rows, projectRow{
+			Path:        "/project/" + p.ID,
+			Name:        p.Name,
+			Description: clip(p.Description, 200),
+			Experiments: humanize.Comma(int64(p.ExperimentCount)),
+			Iterations:  humanize.Comma(int64(p.IterationCount)),
+			Created:     s.moment(p.CreatedDate),
+		})
+	}
+	if list.Total == 0 && q.Name == "" {
+		v.Lesson = s.lesson(user, lessonFrom{})
+	}
+	f, err := s.inside(r.Context(), "Projects", user, place{})
+	if err != nil {
+		return err
+	}
+	f.Crumbs = []crumb{{Name: "Projects"}}
+	return s.render(w, r, http.StatusOK, projectsPage(f, v))
+}
+
+// search is what ?q= looks for. No name is longer than MaxName characters.
+func search(query url.Values) string {
+	q := []rune(readable(query.Get("q")))
+	return string(q[:min(len(q), store.MaxName)])
+}
+
+// pageOf reads ?limit= and ?offset=. An address that was edited by hand gets
+// the usual page for what makes no sense.
+func pageOf(query url.Values) store.Page {
+	p := store.FirstPage
+	if n, err := strconv.Atoi(query.Get("limit")); err == nil && n > 0 {
+		p.Limit = min(n, store.MaxLimit)
+	}
+	if n, err := strconv.Atoi(query.Get("offset")); err == nil && n > 0 {
+		p.Offset = n
+	}
+	return p
+}
+
+// pager leads through a listing. Previous and Next are query strings, "" where
+// there is nothing more.
+type pager struct {
+	Shown    string // "51–100 of 240"
+	First    string
+	Previous string
+	Next     string
+	Beyond   bool // the page lies behind the last record
+}
+
+// newPager makes the links around a page of a listing. keep is what else is in
+// the address.
+func newPager(keep url.Values, page store.Page, shown, total int) pager {
+	at := func(offset int) string {
+		v := maps.Clone(keep)
+		if offset > 0 {
+			v.Set("offset", strconv.Itoa(offset))
+		}
+		return "?" + v.Encode()
+	}
+	p := pager{First: at(0), Beyond: shown == 0 && total > 0}
+	if page.Offset > 0 && !p.Beyond {
+		p.Previous = at(max(0, page.Offset-page.Limit))
+	}
+	if page.Offset < total-page.Limit {
+		p.Next = at(page.Offset + page.Limit)
+	}
+	if p.Previous != "" || p.Next != "" {
+		p.Shown = humanize.Comma(int64(page.Offset+1)) + "–" + humanize.Comma(int64(page.Offset+shown)) +
+			" of " + humanize.Comma(int64(total))
+	}
+	return p
+}

@@ -1,0 +1,132 @@
+package ui
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"tracker/store"
+)
+
+// lostAfter is how long a run that has not ended may be silent before it is
+// shown as lost.
+const lostAfter = 5 * time.Minute
+
+// palette is how many colours there are for curves; style.css has them.
+const palette = 12
+
+// run is an iteration as tables show it. Times are Unix milliseconds.
+type run struct {
+	ID      string                 `json:"id"`
+	Name    string                 `json:"name"`
+	Status  string                 `json:"status"`
+	Color   int                    `json:"color"` // of the curves; the same on every page
+	Created store.Value            `json:"created"`
+	Seconds store.Value            `json:"seconds"` // until its end, or until it was last heard of
+	Tags    []string               `json:"tags"`
+	Parent  *string                `json:"parent"`
+	Params  map[string]string      `json:"params"`
+	Metrics map[string]store.Value `json:"metrics"`
+
+	started moment
+}
+
+// The states of a run as they are shown.
+var statusWords = map[store.IterationStatus]string{
+	store.Running: "running", store.Succeeded: "succeeded", store.Failed: "failed", store.Killed: "killed",
+}
+
+const lost = "lost"
+
+func (s *site) run(i store.Iteration) run {
+	return run{
+		ID:      i.ID,
+		Name:    i.Name,
+		Status:  s.status(i),
+		Color:   int(i.Num % palette),
+		Created: store.Value(i.CreatedDate),
+		Seconds: store.Value(lasted(i).Seconds()),
+		Tags:    i.Tags,
+		Parent:  i.ParentIterationID,
+		Params:  i.Params,
+		Metrics: i.Metrics,
+		started: s.moment(i.CreatedDate),
+	}
+}
+
+func (s *site) status(i store.Iteration) string {
+	if i.Status == store.Running && s.Now().Sub(i.LastSeen.Time()) > lostAfter {
+		return lost
+	}
+	return statusWords[i.Status]
+}
+
+func lasted(i store.Iteration) time.Duration {
+	end := i.LastSeen
+	if i.EndDate != nil {
+		end = *i.EndDate
+	}
+	return end.Time().Sub(i.CreatedDate.Time())
+}
+
+// duration writes d in its two largest units.
+func duration(d time.Duration) string {
+	d = d.Round(time.Second)
+	units := []struct {
+		name string
+		of   time.Duration
+	}{{"d", 24 * time.Hour}, {"h", time.Hour}, {"m", time.Minute}, {"s", time.Second}}
+	for i, u := range units {
+		if d < u.of && u.of > time.Second {
+			continue
+		}
+		text := strconv.Itoa(int(d/u.of)) + u.name
+		if i+1 < len(units) && d%u.of >= units[i+1].of {
+			text += " " + strconv.Itoa(int(d%u.of/units[i+1].of)) + units[i+1].name
+		}
+		return text
+	}
+	return "0s"
+}
+
+// number writes a value to as many digits as a table needs.
+func number(v store.Value) string {
+	if !v.Finite() {
+		return v.String()
+	}
+	return strconv.FormatFloat(float64(v), 'g', 5, 64)
+}
+
+// searchOf reads what a listing of runs is asked for. The newest are the first
+// unless the address says otherwise.
+func searchOf(query url.Values) store.IterationQuery {
+	q := store.IterationQuery{Page: pageOf(query), Filter: readable(query.Get("filter")),
+		Sort: readable(query.Get("sort")), Columns: readable(query.Get("columns"))}
+	if strings.TrimSpace(q.Sort) == "" {
+		q.Sort = "-created"
+	}
+	return q
+}
+
+// columnName writes the name of a parameter or metric as the language of
+// searches has it.
+func columnName(k store.Key) string {
+	bare := k.Key != "" && !strings.ContainsFunc(k.Key, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_.-/", r))
+	})
+	first := k.Key[:min(1, len(k.Key))]
+	if bare && !strings.ContainsAny(first, "0123456789.-/") && !endsInStatistic(k.Key) {
+		return string(k.Kind) + "." + k.Key
+	}
+	return string(k.Kind) + ".`" + strings.ReplaceAll(k.Key, "`", "``") + "`"
+}
+
+func endsInStatistic(key string) bool {
+	for _, s := range []string{"last", "min", "max", "mean", "count"} {
+		if strings.HasSuffix(strings.ToLower(key), "."+s) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,69 @@
+package ui
+
+import (
+	"context"
+	"slices"
+
+	"tracker/store"
+)
+
+const (
+	// sideProjects and sideExperiments are how many the sidebar lists; the
+	// pages have the rest.
+	sideProjects    = 30
+	sideExperiments = 50
+)
+
+// sideLink is a line of the sidebar: a project, with its experiments when it
+// is the one that is looked at.
+type sideLink struct {
+	Name    string
+	Path    string
+	Current bool // the page shows this, or something in it
+	Here    bool // the page is this one
+	Below   []sideLink
+	More    bool // there are more than those below
+}
+
+// place says where in the tree a page is; "" for what it is not in.
+type place struct {
+	projectID    string
+	experimentID string
+}
+
+// side makes the sidebar of a page at a place.
+func (s *site) side(ctx context.Context, actor store.Actor, at place) ([]sideLink, error) {
+	list, err := s.DB.Projects(ctx, actor, store.ProjectQuery{Page: store.Page{Limit: sideProjects}})
+	if err != nil {
+		return nil, err
+	}
+	current := func(p store.Project) bool { return p.ID == at.projectID }
+	if at.projectID != "" && !slices.ContainsFunc(list.Data, current) {
+		p, err := s.DB.Project(ctx, actor, at.projectID)
+		if err != nil {
+			return nil, err
+		}
+		list.Data = append([]store.Project{p}, list.Data...)
+	}
+	var links []sideLink
+	for _, p := range list.Data {
+		l := sideLink{Name: p.Name, Path: "/project/" + p.ID, Current: current(p)}
+		if l.Current {
+			l.Here = at.experimentID == ""
+			if l.Below, l.More, err = s.sideBelow(ctx, actor, at); err != nil {
+				return nil, err
+			}
+		}
+		links = append(links, l)
+	}
+	return links, nil
+}
+
+func (s *site) sideBelow(ctx context.Context, actor store.Actor, at place) (links []sideLink, more bool, err error) {
+	list, err := s.DB.Experiments(ctx, actor, at.projectID, store.ExperimentQuery{Page: store.Page{Limit: sideExperiments}})
+	for _, e := range list.Data {
+		here := e.ID == at.experimentID
+		links = append(links, sideLink{Name: e.Name, Path: "/experiment/" + e.ID, Current: here, Here: here})
+	}
+	return links, list.Total > len(list.Data), err
+}

@@ -1,0 +1,55 @@
+// Asking the server.
+import { base } from './frame.js';
+
+// Refused is an answer that is an error, in the words of the server.
+export class Refused extends Error {
+  constructor(body, status) {
+    super(body.message || 'The server answered with an error; try again.');
+    this.field = body.field || '';
+    this.status = status;
+  }
+}
+
+// ask returns what a path under /data/ answers. With a body it is a POST.
+export async function ask(path, { query, body, signal } = {}) {
+  const url = new URL(`data/${path}`, base);
+  for (const [name, value] of Object.entries(query || {})) {
+    if (value !== '' && value != null) url.searchParams.set(name, value);
+  }
+  const options = { signal, headers: {} };
+  if (body) {
+    options.method = 'POST';
+    options.headers['Content-Type'] = 'application/json';
+    options.body = JSON.stringify(body);
+  }
+  const answer = await fetch(url, options);
+  if (answer.status === 401) {
+    const here = location.pathname.slice(base.pathname.length - 1) + location.search;
+    location.assign(new URL(`login?next=${encodeURIComponent(here)}`, base));
+    return new Promise(() => {}); // the page is about to go
+  }
+  const result = await answer.json();
+  if (!answer.ok) throw new Refused(result, answer.status);
+  return result;
+}
+
+// later returns a function that calls fn once, so many milliseconds after the
+// first of a burst of calls.
+export function later(wait, fn) {
+  let timer = 0;
+  return () => {
+    timer ||= setTimeout(() => {
+      timer = 0;
+      fn();
+    }, wait);
+  };
+}
+
+// settled returns a function that calls fn when its calls have paused.
+export function settled(wait, fn) {
+  let timer = 0;
+  return (...args) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => fn(...args), wait);
+  };
+}

@@ -1,0 +1,348 @@
+// One chart: a metric of some runs. uPlot keeps axes, cursor and selection; the
+// curves are painted here, for each run has steps of its own.
+import { el } from './dom.js';
+import { count, double, duration, number } from './format.js';
+import { extent, nearest, roomy, smooth } from './scale.js';
+
+const most = 14; // runs named in a tooltip
+const minute = 60_000;
+const hour = 60 * minute;
+const lengths = [1, 5, 10, 50, 100, 500, 1000, 5000, 10_000, 30_000, minute, 5 * minute, 10 * minute, 30 * minute,
+  hour, 2 * hour, 6 * hour, 12 * hour, 24 * hour, 48 * hour, 168 * hour, 720 * hour];
+
+// css returns a colour of the theme.
+const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+// solid has the browser resolve a colour, for a canvas knows no light-dark().
+function solid(name) {
+  const probe = el('span', { class: 'probe' });
+  probe.style.color = css(name);
+  document.body.append(probe);
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
+}
+
+let theme = null;
+const themed = new Set();
+
+export function colors() {
+  theme ??= { text: solid('--muted'), line: solid('--line'), ground: solid('--ground'),
+    runs: Array.from({ length: 12 }, (_, i) => solid(`--run-${i}`)) };
+  return theme;
+}
+
+function recolor() {
+  theme = null;
+  for (const chart of themed) chart.rebuild();
+}
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', recolor);
+new MutationObserver(recolor).observe(document.documentElement, { attributes: true, attributeFilter: ['data-theme'] });
+
+// Chart draws into a box. view says how: {x, logx, logy, smooth, trim, from, to,
+// highlight}. on has what it tells: hover(x), zoom(from, to).
+export class Chart {
+  constructor(box, key, height, on) {
+    Object.assign(this, { box, key, height, on });
+    this.curves = [];
+    this.view = null;
+    this.tip = el('div', { class: 'tip', role: 'status', hidden: true });
+    themed.add(this);
+    this.resize = new ResizeObserver(() => {
+      if (this.plot && this.box.clientWidth > 0 && this.box.clientWidth !== this.plot.width) {
+        this.plot.setSize({ width: this.box.clientWidth, height: this.height });
+      }
+    });
+    this.resize.observe(box);
+    box.tabIndex = 0;
+    box.addEventListener('keydown', (event) => this.press(event));
+    box.addEventListener('pointerleave', () => this.leave());
+    box.addEventListener('blur', () => this.leave());
+  }
+
+  remove() {
+    themed.delete(this);
+    this.resize.disconnect();
+    this.plot?.destroy();
+    this.plot = null;
+  }
+
+  // draw shows curves: {id, name, color, x, y, low, high, count}.
+  draw(curves, view) {
+    const axes = (v) => v && `${v.x} ${v.logx} ${v.logy}`;
+    const same = this.plot && axes(this.view) === axes(view);
+    this.view = view;
+    this.curves = curves.map((c) => {
+      const y = c.values ?? c.y.map(double);
+      return { ...c, y, line: smooth(y, view.smooth) };
+    });
+    this.range();
+    if (same) this.plot.setData(this.data());
+    else this.rebuild();
+    const label = `${this.key} of ${curves.length} ${curves.length === 1 ? 'run' : 'runs'}`;
+    this.box.setAttribute('role', 'group');
+    this.box.setAttribute('aria-label', label);
+  }
+
+  range() {
+    const { from, to, logx, logy, trim } = this.view;
+    let first = Infinity;
+    let last = -Infinity;
+    for (const c of this.curves) {
+      const at = logx ? c.x.find((x) => x > 0) : c.x[0];
+      if (at != null) first = Math.min(first, at);
+      if (c.x.length > 0) last = Math.max(last, c.x[c.x.length - 1]);
+    }
+    if (!(first <= last)) [first, last] = [logx ? 1 : 0, 10];
+    if (first === last) last = first + 1;
+    this.x = from == null ? [first, last] : [logx ? Math.max(from, first) : from, to];
+    if (!(this.x[0] < this.x[1])) this.x = [first, last];
+    const found = extent(this.curves, this.x[0], this.x[1], { trim, positive: logy });
+    this.y = roomy(found || (logy ? [1, 10] : [0, 1]), logy);
+  }
+
+  data() {
+    return [this.x, this.y];
+  }
+
+  rebuild() {
+    if (!this.view) return;
+    this.plot?.destroy();
+    const { text, line } = colors();
+    const { x, logx, logy } = this.view;
+    const axis = (log, more) => {
+      const filter = log ? decades : (_, splits) => splits;
+      return { stroke: text, font: '11px system-ui, sans-serif', grid: { stroke: line, width: 1, filter },
+        ticks: { stroke: line, width: 1, size: 4, filter }, ...more };
+    };
+    const horizontal = axis(logx, { size: 28, space: 64 });
+    if (x === 'relative') {
+      horizontal.values = (_, splits) => splits.map((v) => (v == null ? null : duration(v / 1000)));
+      horizontal.incrs = lengths;
+    } else if (x === 'step') {
+      horizontal.values = (_, splits) => splits.map((v) => (v == null ? null : Number.isInteger(v) ? short(v) : ''));
+    }
+    this.plot = new uPlot({
+      width: this.box.clientWidth || 320,
+      height: this.height,
+      ms: 1,
+      legend: { show: false },
+      scales: {
+        x: { time: x === 'time', distr: logx ? 3 : 1, range: () => this.x },
+        y: { distr: logy ? 3 : 1, range: () => this.y },
+      },
+      series: [{}, { paths: () => null, points: { show: false } }],
+      axes: [horizontal, axis(logy, { size: 56, space: 28, values: (_, splits) => splits.map((v) => (v == null ? null : short(v))) })],
+      cursor: { y: false, points: { show: false }, drag: { x: true, y: false, setScale: false },
+        bind: { dblclick: () => () => this.on.zoom(null, null) } },
+      hooks: {
+        draw: [() => this.paint()],
+        setCursor: [(u) => this.hover(u)],
+        setSelect: [(u) => this.select(u)],
+      },
+    }, this.data(), this.box);
+    this.box.append(this.tip);
+    const canvas = this.box.querySelector('canvas');
+    canvas.setAttribute('role', 'img');
+    canvas.setAttribute('aria-label', this.key);
+  }
+
+  select(u) {
+    const { left, width } = u.select;
+    if (width < 4) return;
+    const [from, to] = [u.posToVal(left, 'x'), u.posToVal(left + width, 'x')];
+    u.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
+    this.on.zoom(Math.floor(from), Math.ceil(to));
+  }
+
+  paint() {
+    const u = this.plot ?? null;
+    if (!u) return;
+    const { ctx } = u;
+    const { left, top, width, height } = u.bbox;
+    const at = (name, log, start, length) => {
+      const { min, max } = u.scales[name];
+      const f = log ? Math.log10 : (v) => v;
+      const scale = length / (f(max) - f(min));
+      return (v) => start + (f(v) - f(min)) * scale;
+    };
+    const px = at('x', this.view.logx, left, width);
+    const py = at('y', this.view.logy, top + height, -height);
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(left, top, width, height);
+    ctx.clip();
+    ctx.lineJoin = 'round';
+    const { highlight } = this.view;
+    const ordered = highlight ? [...this.curves].sort((a, b) => (a.id === highlight) - (b.id === highlight)) : this.curves;
+    for (const c of ordered) {
+      const dim = highlight && c.id !== highlight ? 0.2 : 1;
+      const color = colors().runs[c.color % 12];
+      ctx.strokeStyle = color;
+      ctx.fillStyle = color;
+      if (c.low) this.band(ctx, c, px, py, dim);
+      const smoothed = c.line !== c.y;
+      if (smoothed) this.line(ctx, c.x, c.y, px, py, 0.25 * dim, 1);
+      this.line(ctx, c.x, c.line, px, py, dim, c.id === highlight ? 2.25 : 1.5);
+      this.marks(ctx, c, px, [top, top + height], dim);
+    }
+    ctx.restore();
+  }
+
+  drawable(x, y) {
+    return Number.isFinite(y) && !(this.view.logx && x <= 0) && !(this.view.logy && y <= 0);
+  }
+
+  line(ctx, xs, ys, px, py, alpha, width) {
+    ctx.globalAlpha = alpha;
+    ctx.lineWidth = width * devicePixelRatio;
+    ctx.beginPath();
+    let pen = false;
+    for (let i = 0; i < xs.length; i += 1) {
+      const seen = this.drawable(xs[i], ys[i]);
+      if (seen && pen) ctx.lineTo(px(xs[i]), py(ys[i]));
+      else if (seen) ctx.moveTo(px(xs[i]), py(ys[i]));
+      // A point between two gaps would have no line.
+      if (seen && !pen && !this.drawable(xs[i + 1], ys[i + 1])) {
+        ctx.arc(px(xs[i]), py(ys[i]), 1.5 * devicePixelRatio, 0, 7);
+      }
+      pen = seen;
+    }
+    ctx.stroke();
+  }
+
+  // band fills what lies between the smallest and largest value of each bucket.
+  band(ctx, c, px, py, dim) {
+    ctx.globalAlpha = (this.curves.length > 8 ? 0.1 : 0.18) * dim;
+    ctx.beginPath();
+    const known = [...c.x.keys()].filter((i) => c.low[i] != null && this.drawable(c.x[i], c.low[i]));
+    known.forEach((i, n) => ctx[n ? 'lineTo' : 'moveTo'](px(c.x[i]), py(c.high[i])));
+    known.reverse().forEach((i) => ctx.lineTo(px(c.x[i]), py(c.low[i])));
+    ctx.fill();
+  }
+
+  // marks stand where a value is no number to draw: a cross for NaN, a
+  // triangle at the edge for an infinity.
+  marks(ctx, c, px, [top, bottom], dim) {
+    ctx.globalAlpha = dim;
+    ctx.lineWidth = 1.5 * devicePixelRatio;
+    const r = 3.5 * devicePixelRatio;
+    let last = { x: -Infinity };
+    c.y.forEach((v, i) => {
+      if (Number.isFinite(v) || v == null) return;
+      const x = px(c.x[i]);
+      if (Object.is(last.v, v) && x - last.x < 3 * r) return; // one stands for its neighbours
+      last = { v, x };
+      ctx.beginPath();
+      if (Number.isNaN(v)) {
+        const y = bottom - 2 * r;
+        ctx.moveTo(x - r, y - r);
+        ctx.lineTo(x + r, y + r);
+        ctx.moveTo(x - r, y + r);
+        ctx.lineTo(x + r, y - r);
+        ctx.stroke();
+        return;
+      }
+      const [tip, foot] = v > 0 ? [top + 1, top + 2 * r] : [bottom - 1, bottom - 2 * r];
+      ctx.moveTo(x, tip);
+      ctx.lineTo(x + r, foot);
+      ctx.lineTo(x - r, foot);
+      ctx.fill();
+    });
+  }
+
+  hover(u) {
+    const { left, top } = u.cursor;
+    if (left == null || left < 0) {
+      this.tip.hidden = true;
+      return;
+    }
+    const x = u.posToVal(left, 'x');
+    this.on.hover(x, this);
+    this.describe(x, left, top);
+  }
+
+  // follow shows the cursor of another chart.
+  follow(x) {
+    const u = this.plot;
+    if (!u) return;
+    const left = x == null ? -10 : u.valToPos(x, 'x');
+    u.setCursor({ left: left >= 0 && left <= u.over.clientWidth ? left : -10, top: 0 }, false);
+    this.tip.hidden = true;
+  }
+
+  leave() {
+    this.tip.hidden = true;
+    this.on.hover(null, this);
+  }
+
+  describe(x, left, top) {
+    const found = [];
+    for (const c of this.curves) {
+      if (c.x.length === 0) continue;
+      const i = nearest(c.x, x);
+      found.push({ c, at: c.x[i], raw: c.y[i], value: c.line[i] });
+    }
+    const rank = (v) => (Number.isNaN(v) ? -Infinity : v);
+    found.sort((a, b) => rank(b.value) - rank(a.value));
+    const u = this.plot;
+    const under = u.posToVal(top, 'y');
+    const closest = found.reduce((best, f) => (!best || Math.abs(f.value - under) < Math.abs(best.value - under) ? f : best), null);
+    const start = Math.max(0, Math.min(found.indexOf(closest) - (most >> 1), found.length - most));
+    const rows = found.slice(start, start + most).map((f) => el('tr', { class: f === closest && 'closest' },
+      el('td', {}, el('i', { class: `dot c${f.c.color}` })), el('td', { class: 'who' }, f.c.name),
+      el('td', { class: 'number' }, number(Number.isFinite(f.value) ? f.value : String(f.raw))),
+      el('td', { class: 'number where' }, this.where(f.at))));
+    const rest = found.length - rows.length;
+    this.tip.replaceChildren(el('table', {}, el('tbody', {}, ...rows)), rest > 0 ? el('p', {}, `and ${rest} more`) : '');
+    this.tip.hidden = rows.length === 0;
+    // Beside the cursor, on the side where there is room in the window.
+    const over = u.over.getBoundingClientRect();
+    const { width, height } = this.tip.getBoundingClientRect();
+    const x0 = over.left + left + 16;
+    const y0 = over.top + top - height / 2;
+    const side = x0 + width > innerWidth - 8 ? over.left + left - 16 - width : x0;
+    this.tip.style.left = `${Math.max(8, side)}px`;
+    this.tip.style.top = `${Math.max(8, Math.min(y0, innerHeight - height - 8))}px`;
+  }
+
+  where(x) {
+    if (this.view.x === 'relative') return duration(x / 1000);
+    return this.view.x === 'time' ? new Date(x).toLocaleString() : count(x);
+  }
+
+  // press moves the cursor and zooms by keyboard.
+  press(event) {
+    const u = this.plot;
+    if (!u || event.target !== this.box) return;
+    const wide = u.over.clientWidth;
+    const left = u.cursor.left >= 0 ? u.cursor.left : wide / 2;
+    const moves = { ArrowLeft: -wide / 50, ArrowRight: wide / 50 };
+    if (event.key in moves) {
+      u.setCursor({ left: Math.max(0, Math.min(wide, left + moves[event.key])), top: u.over.clientHeight / 2 });
+    } else if (event.key === '+' || event.key === '-') {
+      const reach = event.key === '+' ? wide / 4 : wide;
+      this.on.zoom(Math.floor(u.posToVal(left - reach, 'x')), Math.ceil(u.posToVal(left + reach, 'x')));
+    } else if (event.key === '0') {
+      this.on.zoom(null, null);
+    } else {
+      return;
+    }
+    event.preventDefault();
+  }
+}
+
+// decades leaves the lines of a logarithmic axis that are powers of ten, where
+// there are some.
+function decades(u, splits) {
+  const whole = (v) => v > 0 && Math.abs(Math.log10(v) - Math.round(Math.log10(v))) < 1e-9;
+  return splits.filter(whole).length > 1 ? splits.map((v) => (whole(v) ? v : null)) : splits;
+}
+
+// short writes a number as short as an axis needs it.
+function short(v) {
+  const size = Math.abs(v);
+  if (size >= 1e15 || !(size >= 1e4)) return number(v);
+  const [unit, by] = [['T', 1e12], ['G', 1e9], ['M', 1e6], ['k', 1e3]].find(([, of]) => size >= of);
+  return `${number(v / by)}${unit}`;
+}

@@ -1,0 +1,40 @@
+// Columns in the language of searches: param.lr, metric.val/loss.min,
+// metric.`two words`.
+
+export const statistics = ['last', 'min', 'max', 'mean', 'count'];
+
+const bare = /^[A-Za-z_][A-Za-z0-9_./-]*$/;
+const tail = /\.(last|min|max|mean|count)$/i;
+const one = /\s*(param|metric)\.(?:`((?:[^`]|``)+)`|([A-Za-z_][A-Za-z0-9_./-]*))(?:\.(last|min|max|mean|count))?\s*(?:,|$)/iy;
+
+// parse reads a list of columns; what can't be read ends it.
+export function parse(text) {
+  const columns = [];
+  one.lastIndex = 0;
+  while (one.lastIndex < text.length) {
+    const m = one.exec(text);
+    if (!m) break;
+    const kind = m[1].toLowerCase();
+    let key = m[2] ? m[2].replaceAll('``', '`') : m[3];
+    let stat = (m[4] || '').toLowerCase();
+    if (m[3] && kind === 'metric') {
+      const found = tail.exec(key);
+      if (found) [key, stat] = [key.slice(0, found.index), found[1].toLowerCase()];
+    }
+    columns.push({ kind, key, stat: stat === 'last' ? '' : stat });
+  }
+  return columns;
+}
+
+// write is the name of a column.
+export function write({ kind, key, stat }) {
+  const plain = bare.test(key) && !(kind === 'metric' && tail.test(key));
+  return `${kind}.${plain ? key : `\`${key.replaceAll('`', '``')}\``}${stat ? `.${stat}` : ''}`;
+}
+
+// value is what a run has in a column.
+export function value(run, { kind, key, stat }) {
+  if (kind === 'param') return run.params?.[key];
+  if (stat) return run.metrics?.[`${key}.${stat}`];
+  return run.metrics?.[tail.test(key) ? `\`${key.replaceAll('`', '``')}\`` : key];
+}

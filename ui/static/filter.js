@@ -1,0 +1,28 @@
+// Mistakes of a search, marked where they are.
+import { el } from './dom.js';
+
+// showMistake says below a field what is wrong with it, and marks the place
+// that the message names. null takes it away.
+export function showMistake(field, place, mistake) {
+  if (!mistake) {
+    field.removeAttribute('aria-invalid');
+    place.replaceChildren();
+    return;
+  }
+  if (mistake.field !== 'filter') {
+    place.replaceChildren(el('p', {}, mistake.message));
+    return;
+  }
+  field.setAttribute('aria-invalid', 'true');
+  const at = /at character (\d+)/.exec(mistake.message);
+  const parts = [el('p', {}, mistake.message)];
+  if (at) {
+    const text = [...field.value];
+    const start = Number(at[1]) - 1;
+    let end = start + 1;
+    while (end < text.length && /[\p{L}\p{N}_.]/u.test(text[start]) && /[\p{L}\p{N}_./-]/u.test(text[end])) end += 1;
+    parts.unshift(el('pre', { 'aria-hidden': 'true' }, text.slice(0, start).join(''),
+      el('mark', {}, text.slice(start, end).join('') || ' '), text.slice(end).join('')));
+  }
+  place.replaceChildren(...parts);
+}

@@ -1,0 +1,61 @@
+// What every page has: the list of keys, and the keys.
+
+const typing = (element) => element.closest('input, textarea, select, [contenteditable]');
+
+const places = { p: '' };
+let waiting = false;
+
+export const base = new URL('../', import.meta.url);
+
+// open shows a dialog of the page, unless one is open.
+export function open(id) {
+  const dialog = document.getElementById(id);
+  if (dialog && !document.querySelector('dialog[open]')) dialog.showModal();
+}
+
+document.addEventListener('click', (event) => {
+  const opener = event.target.closest('[data-opens]');
+  if (opener) open(opener.dataset.opens);
+  // A click beside a dialog closes it.
+  if (event.target instanceof HTMLDialogElement) event.target.close();
+});
+
+async function find() {
+  const { find: show } = await import('./find.js');
+  show();
+}
+
+document.addEventListener('click', (event) => {
+  if (event.target.closest('[data-finds]')) find();
+});
+
+document.addEventListener('keydown', (event) => {
+  if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k' && document.querySelector('[data-finds]')) {
+    event.preventDefault();
+    find();
+    return;
+  }
+  if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
+  if (waiting) {
+    waiting = false;
+    if (event.key in places) location.href = new URL(places[event.key], base);
+    return;
+  }
+  switch (event.key) {
+    case '?':
+      open('help');
+      break;
+    case 'g':
+      waiting = true;
+      return;
+    case '/':
+      (document.getElementById('filter') || document.querySelector('input[type="search"]'))?.focus();
+      break;
+    case 'm':
+      document.getElementById('metric-search')?.focus();
+      break;
+    default:
+      return;
+  }
+  event.preventDefault();
+});

@@ -1,0 +1,47 @@
+// Saving a chart as a picture or as numbers.
+import { colors } from './chart.js';
+import { el, save } from './dom.js';
+
+const lineHeight = 18;
+
+// png draws the chart once more, with its name and the names of the runs.
+export function png(chart, key) {
+  const canvas = chart.plot?.ctx.canvas;
+  if (!canvas) return;
+  const named = chart.curves.slice(0, 30);
+  const r = devicePixelRatio;
+  const out = el('canvas');
+  out.width = canvas.width;
+  out.height = canvas.height + (28 + named.length * lineHeight + 8) * r;
+  const ctx = out.getContext('2d');
+  ctx.fillStyle = colors().ground;
+  ctx.fillRect(0, 0, out.width, out.height);
+  ctx.drawImage(canvas, 0, 28 * r);
+  ctx.scale(r, r);
+  ctx.font = '600 13px system-ui, sans-serif';
+  ctx.fillStyle = colors().text;
+  ctx.fillText(key, 8, 19);
+  ctx.font = '12px system-ui, sans-serif';
+  named.forEach((c, i) => {
+    const y = canvas.height / r + 28 + (i + 0.7) * lineHeight;
+    ctx.fillStyle = colors().runs[c.color % 12];
+    ctx.fillRect(8, y - 5, 12, 3);
+    ctx.fillStyle = colors().text;
+    ctx.fillText(c.name, 28, y);
+  });
+  out.toBlob((blob) => save(blob, `${key}.png`));
+}
+
+// csv keeps the points that are drawn. A cell that a spreadsheet would take for
+// a formula is quoted.
+export function csv(chart, key) {
+  const cell = (text) => {
+    const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+    return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  };
+  const lines = [['run', 'iteration', chart.view.x, 'value', 'min', 'max'].join(',')];
+  for (const c of chart.curves) {
+    c.x.forEach((x, i) => lines.push([cell(c.name), c.id, x, c.y[i], c.low?.[i] ?? '', c.high?.[i] ?? ''].join(',')));
+  }
+  save(new Blob([`${lines.join('\n')}\n`], { type: 'text/csv' }), `${key}.csv`);
+}

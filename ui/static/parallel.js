@@ -1,0 +1,89 @@
+// Parallel coordinates: an axis for each dimension, a line for each run. Axes are
+// brushed by dragging along them and moved by their names.
+import { el, isolated } from './dom.js';
+import { label, reach, svg } from './svg.js';
+
+const [width, height, top, bottom, side] = [1000, 300, 32, 16, 72];
+
+export function parallel(root, runs, all, state) {
+  const brushes = new Map(); // by dimension: [low, high]
+  const metrics = [...all.keys()].filter((id) => id.startsWith('metric.'));
+  const params = [...all.keys()].filter((id) => id.startsWith('param.'));
+  const chosen = () => (state.has('axes') ? state.get('axes').split('\n').filter((id) => all.has(id)) : [...params.slice(0, 5), ...metrics.slice(0, 2)]);
+  const set = (ids) => {
+    state.set({ axes: ids.join('\n') });
+    draw();
+  };
+  const add = el('select', { name: 'axis', 'aria-label': 'Add an axis', change: () => add.value && set([...chosen(), add.value]) });
+  const plot = el('div');
+  const note = el('span', { class: 'count', role: 'status' });
+  root.append(el('div', { class: 'strip' }, el('h2', {}, 'Parallel coordinates'), add, note), plot);
+
+  function draw() {
+    const ids = chosen();
+    add.replaceChildren(el('option', { value: '' }, 'Add an axis'), ...[...all.values()].filter((d) => !ids.includes(d.id)).map((d) => el('option', { value: d.id }, d.label)));
+    const gap = (width - 2 * side) / Math.max(1, ids.length - 1);
+    const x = (i) => side + i * gap;
+    const scales = ids.map((id) => {
+      const [low, high] = reach(all.get(id));
+      return { y: (v) => height - bottom - ((v - low) / (high - low)) * (height - top - bottom),
+        value: (y) => low + ((height - bottom - y) / (height - top - bottom)) * (high - low), low, high };
+    });
+    const inside = (r) => [...brushes].every(([id, [low, high]]) => !ids.includes(id) || (all.get(id).values[r] != null && all.get(id).values[r] >= low && all.get(id).values[r] <= high));
+    const lines = runs.map((run, r) => {
+      const at = ids.map((id, i) => [i, all.get(id).values[r]]).filter(([, v]) => v != null).map(([i, v]) => `${x(i)},${scales[i].y(v)}`);
+      return svg('polyline', { points: at.join(' '), class: `path c${run.color}${inside(r) ? '' : ' out'}` }, svg('title', {}, document.createTextNode(run.name)));
+    });
+    const drawing = svg('svg', { viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': `Parallel coordinates of ${runs.length} runs` }, ...lines,
+      ...ids.map((id, i) => axis(id, i, x(i), scales[i], () => plot.querySelector('svg'))));
+    note.textContent = brushes.size > 0 ? `${runs.filter((_, r) => inside(r)).length} of ${runs.length} runs inside the brushes` : 'Drag along an axis to pick runs, drag its name to move it.';
+    const list = el('div', { class: 'strip' }, ...ids.flatMap((id, i) => [isolated(all.get(id).label, 'count'),
+      button('Left', id, () => swap(i, -1), i === 0), button('Right', id, () => swap(i, 1), i === ids.length - 1), button('Remove', id, () => set(ids.filter((o) => o !== id)))]));
+    plot.replaceChildren(drawing, el('details', {}, el('summary', { class: 'count' }, 'Order of the axes'), list));
+  }
+
+  const button = (text, id, fn, disabled) => el('button', { type: 'button', class: 'plain', disabled, 'aria-label': `${text}: ${all.get(id).label}`, click: fn }, text);
+
+  function swap(i, by) {
+    const ids = chosen();
+    ids.splice(i + by, 0, ...ids.splice(i, 1));
+    set(ids);
+  }
+
+  function axis(id, i, at, scale, drawing) {
+    const d = all.get(id);
+    const brush = brushes.get(id);
+    const place = (event) => {
+      const box = drawing().getBoundingClientRect();
+      return [((event.clientX - box.left) / box.width) * width, Math.min(height - bottom, Math.max(top, ((event.clientY - box.top) / box.height) * height))];
+    };
+    let start = null;
+    const hit = svg('rect', { class: 'hit', x: at - 10, y: top, width: 20, height: height - top - bottom,
+      pointerdown: (event) => {
+        start = place(event)[1];
+        hit.setPointerCapture(event.pointerId);
+      },
+      pointerup: (event) => {
+        if (start == null) return;
+        const end = place(event)[1];
+        if (Math.abs(end - start) < 3) brushes.delete(id);
+        else brushes.set(id, [scale.value(Math.max(start, end)), scale.value(Math.min(start, end))]);
+        start = null;
+        draw();
+      } });
+    const title = svg('text', { class: 'title', x: at, y: 12, 'text-anchor': 'middle',
+      pointerdown: (event) => title.setPointerCapture(event.pointerId),
+      pointerup: (event) => {
+        const ids = chosen();
+        const to = Math.round((place(event)[0] - side) / ((width - 2 * side) / Math.max(1, ids.length - 1)));
+        ids.splice(Math.max(0, Math.min(ids.length - 1, to)), 0, ...ids.splice(i, 1));
+        set(ids);
+      } }, document.createTextNode(d.label.slice(0, 22)));
+    return svg('g', { class: 'axis' }, svg('line', { x1: at, x2: at, y1: top, y2: height - bottom }),
+      svg('text', { x: at, y: top - 6, 'text-anchor': 'middle' }, document.createTextNode(label(d, scale.high))),
+      svg('text', { x: at, y: height - 2, 'text-anchor': 'middle' }, document.createTextNode(label(d, scale.low))), title,
+      ...(brush ? [svg('rect', { class: 'brush', x: at - 6, y: scale.y(brush[1]), width: 12, height: scale.y(brush[0]) - scale.y(brush[1]) })] : []), hit);
+  }
+
+  draw();
+}

@@ -1,0 +1,58 @@
+// Arithmetic of curves.
+
+// smooth is the exponential moving average of values, as weighted as if there
+// had been no first value to begin from (the correction of Adam, Kingma and Ba
+// 2015). What is not finite stays what it is and does not count.
+export function smooth(values, weight) {
+  if (!(weight > 0)) return values;
+  let mean = 0;
+  let n = 0;
+  return values.map((v) => {
+    if (!Number.isFinite(v)) return v;
+    n += 1;
+    mean = mean * weight + (1 - weight) * v;
+    return mean / (1 - weight ** n);
+  });
+}
+
+// nearest is the index of the value nearest to x in ascending values.
+export function nearest(values, x) {
+  let low = 0;
+  let high = values.length - 1;
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (values[middle] < x) low = middle;
+    else high = middle;
+  }
+  return high > low && Math.abs(values[high] - x) < Math.abs(values[low] - x) ? high : low;
+}
+
+// extent is the smallest and largest of what curves have in a range of x. With
+// trim, the outermost twentieth at either end does not count.
+export function extent(curves, from, to, { trim, positive }) {
+  const all = [];
+  const take = (v) => {
+    if (Number.isFinite(v) && (!positive || v > 0)) all.push(v);
+  };
+  for (const c of curves) {
+    for (let i = 0; i < c.x.length; i += 1) {
+      if (c.x[i] < from || c.x[i] > to) continue;
+      take(c.y[i]);
+      if (trim || !c.low) continue;
+      take(c.low[i]);
+      take(c.high[i]);
+    }
+  }
+  if (all.length === 0) return null;
+  if (!trim) return all.reduce(([a, b], v) => [v < a ? v : a, v > b ? v : b], [all[0], all[0]]);
+  all.sort((a, b) => a - b);
+  const cut = Math.floor(all.length / 20);
+  return [all[cut], all[all.length - 1 - cut]];
+}
+
+// roomy leaves a little space around a range.
+export function roomy([low, high], log) {
+  if (log) return low === high ? [low / 2, high * 2] : [low / 1.1, high * 1.1];
+  const space = high === low ? Math.abs(low) * 0.1 || 1 : (high - low) * 0.05;
+  return [low - space, high + space];
+}

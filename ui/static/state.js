@@ -1,0 +1,51 @@
+// The state of a view is its address: what is set here is in the link that one
+// person sends another.
+
+export class State extends EventTarget {
+  constructor() {
+    super();
+    this.params = new URLSearchParams(location.search);
+    addEventListener('popstate', () => {
+      this.params = new URLSearchParams(location.search);
+      this.tell([...this.params.keys()]);
+    });
+  }
+
+  get(name, otherwise = '') {
+    return this.params.get(name) ?? otherwise;
+  }
+
+  has(name) {
+    return this.params.has(name);
+  }
+
+  number(name, otherwise) {
+    const n = Number.parseFloat(this.params.get(name));
+    return Number.isFinite(n) ? n : otherwise;
+  }
+
+  list(name) {
+    return (this.params.get(name) || '').split(' ').filter(Boolean);
+  }
+
+  // set changes some values; null takes one out of the address.
+  set(changes) {
+    const changed = [];
+    for (const [name, value] of Object.entries(changes)) {
+      const text = Array.isArray(value) ? value.join(' ') : value;
+      const gone = text == null || (Array.isArray(value) && value.length === 0);
+      if (gone ? !this.params.has(name) : this.params.get(name) === String(text)) continue;
+      if (gone) this.params.delete(name);
+      else this.params.set(name, text);
+      changed.push(name);
+    }
+    if (changed.length === 0) return;
+    const query = this.params.toString();
+    history.replaceState(history.state, '', query ? `?${query}` : location.pathname);
+    this.tell(changed);
+  }
+
+  tell(names) {
+    this.dispatchEvent(new CustomEvent('change', { detail: new Set(names) }));
+  }
+}

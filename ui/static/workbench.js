@@ -1,0 +1,136 @@
+// The page of an experiment: the table of runs beside their charts.
+import { Actions } from './action.js';
+import { ask, later, settled } from './ask.js';
+import { choose } from './choose.js';
+import { showMistake } from './filter.js';
+import { base } from './frame.js';
+import { count } from './format.js';
+import { live } from './live.js';
+import { Panel } from './panel.js';
+import { State } from './state.js';
+import { Table } from './table.js';
+import { split } from './split.js';
+
+const drawnAtFirst = 10; // runs
+const mostDrawn = 200;
+
+function workbench(root) {
+  const { experiment } = root.dataset;
+  const state = new State();
+  const table = new Table(document.getElementById('scroll'), state, { experiment, defaults: root.dataset.columns, base });
+  let others = []; // runs that are drawn though they are not at the top
+
+  // The runs at the top of the table are drawn, less those that were hidden,
+  // and those that somebody asked for.
+  const drawn = () => {
+    const hidden = new Set(state.list('hide'));
+    const extra = new Set(state.list('show'));
+    const rows = table.first(state.number('top', drawnAtFirst)).filter((r) => !hidden.has(r.id));
+    const there = new Set(rows.map((r) => r.id));
+    for (const r of others) if (extra.has(r.id) && !there.has(r.id)) rows.push(r);
+    return rows.slice(0, mostDrawn);
+  };
+  let shown = new Set();
+  table.shown = (run) => Boolean(run) && shown.has(run.id);
+
+  const panel = new Panel(document.getElementById('charts'), state, {
+    keys: (q, offset, limit) => ask(`experiment/${experiment}/keys`, { query: { kind: 'metric', q, offset, limit } }),
+    runs: drawn,
+  });
+  panel.gone = later(500, () => table.load(true));
+
+  const redraw = () => {
+    const before = [...shown].join(' ');
+    shown = new Set(drawn().map((r) => r.id));
+    table.render();
+    if ([...shown].join(' ') !== before) panel.refresh();
+  };
+
+  const fetchOthers = async () => {
+    const known = new Set(others.map((r) => r.id));
+    const lacking = state.list('show').filter((id) => !known.has(id) && /^[\w-]+$/.test(id));
+    if (lacking.length > 0) {
+      const query = { filter: `id in (${lacking.map((id) => `'${id}'`).join(', ')})`, limit: mostDrawn };
+      const found = await ask(`experiment/${experiment}/iterations`, { query }).catch(() => ({}));
+      others.push(...(found.data || []));
+    }
+    redraw();
+  };
+
+  const actions = new Actions(document.getElementById('selected'), table, state, root.dataset);
+  const total = document.getElementById('total');
+  const field = document.getElementById('filter');
+  const wrong = document.getElementById('filter-wrong');
+
+  table.addEventListener('loaded', () => {
+    total.textContent = count(table.total);
+    showMistake(field, wrong, null);
+    document.getElementById('none')?.remove();
+    redraw();
+  });
+  table.addEventListener('wrong', ({ detail }) => showMistake(field, wrong, detail));
+  table.addEventListener('pick', () => actions.show());
+  table.addEventListener('point', ({ detail }) => panel.point(shown.has(detail) ? detail : ''));
+  table.addEventListener('show', ({ detail: run }) => {
+    const hide = new Set(state.list('hide'));
+    const show = new Set(state.list('show'));
+    if (shown.has(run.id)) {
+      show.delete(run.id);
+      hide.add(run.id);
+    } else {
+      hide.delete(run.id);
+      if (!others.some((r) => r.id === run.id)) others.push(run);
+      show.add(run.id);
+    }
+    state.set({ hide: [...hide], show: [...show] });
+  });
+
+  state.addEventListener('change', ({ detail }) => {
+    if (['filter', 'sort', 'columns'].some((n) => detail.has(n))) {
+      if (field.value !== state.get('filter')) field.value = state.get('filter');
+      table.load();
+    } else if (detail.has('base')) {
+      table.loadBaseline();
+    }
+    if (['hide', 'show', 'top'].some((n) => detail.has(n))) fetchOthers();
+  });
+
+  const filter = () => state.set({ filter: field.value.trim() || null });
+  field.addEventListener('input', settled(500, filter));
+  document.getElementById('filter-form').addEventListener('submit', (event) => {
+    event.preventDefault();
+    filter();
+  });
+  document.getElementById('choose').addEventListener('click', () => choose(experiment, state, table));
+  root.parentElement.querySelector('.pages')?.remove();
+  split(root, document.getElementById('split'), state);
+
+  const renew = later(700, () => table.load(true));
+  live(`experiment/${experiment}`, root.dataset.cursor, {
+    changed: (changes) => {
+      others = others.filter((r) => !changes.deleted.includes(r.id));
+      for (const id of changes.deleted) table.picked.delete(id);
+      actions.show();
+      renew();
+      panel.grow(changes.series);
+    },
+    reset: () => location.reload(),
+  });
+  // A run is lost when nothing is heard of it, which no event tells.
+  setInterval(() => {
+    if (!document.hidden) table.load(true);
+  }, 60_000);
+
+  table.load();
+  if (state.has('show')) fetchOthers();
+}
+
+const root = document.getElementById('workbench');
+if (root) workbench(root);
+
+// The page of an experiment without runs waits for the first one.
+const waiting = document.getElementById('waiting');
+if (waiting) {
+  const again = () => location.reload();
+  live(`experiment/${waiting.dataset.experiment}`, waiting.dataset.cursor, { changed: again, reset: again });
+}

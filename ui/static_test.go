@@ -1,0 +1,161 @@
+package ui_test
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+func TestStaticFiles(t *testing.T) {
+	s := start(t, setup{auth: true, base: "/lab"})
+	page := s.get("/lab/login")
+	addresses := regexp.MustCompile(`/lab/static/([a-z.]+)\?v=[0-9a-f]+`).FindAllStringSubmatch(page.body, -1)
+	types := map[string]string{
+		"style.css":     "text/css; charset=utf-8",
+		"workbench.css": "text/css; charset=utf-8",
+		"theme.js":      "text/javascript; charset=utf-8",
+		"frame.js":      "text/javascript; charset=utf-8",
+		"favicon.svg":   "image/svg+xml",
+	}
+	if len(addresses) != len(types) {
+		t.Fatalf("the page asks for %v", addresses)
+	}
+	for _, m := range addresses {
+		address, name := m[0], m[1]
+		a := s.get(address)
+		a.wants(t, 200)
+		source, err := os.ReadFile("static/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.body != string(source) {
+			t.Errorf("%s is not what is embedded", name)
+		}
+		if got := a.Header.Get("Content-Type"); got != types[name] {
+			t.Errorf("%s has the type %q", name, got)
+		}
+		if got := a.Header.Get("Cache-Control"); got != "public, max-age=31536000, immutable" {
+			t.Errorf("%s has Cache-Control %q", address, got)
+		}
+		etag := a.Header.Get("ETag")
+		if len(etag) < 3 || !strings.HasPrefix(etag, `"`) {
+			t.Errorf("%s has ETag %q", name, etag)
+		}
+		if again := s.get(address, header("If-None-Match", etag)); again.StatusCode != 304 || again.body != "" {
+			t.Errorf("%s with its ETag answers %s", name, again.Status)
+		}
+		s.get(address, header("If-None-Match", `"other"`)).wants(t, 200)
+
+		// An address of another version must not be kept: what it shows changes.
+		path, _, _ := strings.Cut(address, "?")
+		for _, stale := range []string{path, path + "?v=", path + "?v=0123456789abcdef"} {
+			a := s.get(stale)
+			a.wants(t, 200)
+			if got := a.Header.Get("Cache-Control"); got != "no-cache" {
+				t.Errorf("%s has Cache-Control %q", stale, got)
+			}
+		}
+	}
+}
+
+// TestVendored compares what others wrote with the note about it.
+func TestVendored(t *testing.T) {
+	note, err := os.ReadFile("static/vendored.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"uplot.js", "uplot.css"} {
+		body, err := os.ReadFile("static/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sum := fmt.Sprintf("sha256 %x", sha256.Sum256(body)); !strings.Contains(string(note), sum) {
+			t.Errorf("%s has the %s, which vendored.txt does not know", name, sum)
+		}
+	}
+}
+
+// TestWeight bounds what a browser loads to show an experiment: the page and
+// all that it asks for.
+func TestWeight(t *testing.T) {
+	files, err := filepath.Glob("static/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	total := 0
+	for _, file := range files {
+		info, err := os.Stat(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		total += int(info.Size())
+	}
+	if total > 180_000 {
+		t.Errorf("the static files have %d bytes, and the page comes on top", total)
+	}
+}
+
+// TestContrast checks the colours by the formulas of WCAG 2.2 (relative
+// luminance and contrast ratio): 4.5 for text, 3 for the edges of controls.
+func TestContrast(t *testing.T) {
+	css, err := os.ReadFile("static/style.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	token := regexp.MustCompile(`--([a-z0-9-]+): light-dark\(#([0-9a-f]{6}), #([0-9a-f]{6})\)`)
+	pairs := token.FindAllStringSubmatch(string(css), -1)
+	themes := [2]map[string]float64{{}, {}}
+	for _, p := range pairs {
+		themes[0][p[1]], themes[1][p[1]] = luminance(t, p[2]), luminance(t, p[3])
+	}
+	for i, theme := range themes {
+		for _, c := range []struct {
+			on, ground string
+			least      float64
+		}{
+			{"text", "ground", 4.5}, {"text", "raised", 4.5},
+			{"muted", "ground", 4.5}, {"muted", "raised", 4.5},
+			{"accent", "ground", 4.5}, {"danger", "ground", 4.5},
+			{"on-button", "button", 4.5},
+			{"good", "ground", 4.5}, {"good", "raised", 4.5}, {"danger", "raised", 4.5},
+			{"edge", "ground", 3}, {"accent", "raised", 3}, {"button", "ground", 3},
+		} {
+			a, okA := theme[c.on]
+			b, okB := theme[c.ground]
+			if ratio := (max(a, b) + 0.05) / (min(a, b) + 0.05); !okA || !okB || ratio < c.least {
+				t.Errorf("theme %d: %s on %s has a contrast of %.2f, not %.1f", i, c.on, c.ground, ratio, c.least)
+			}
+		}
+		for n := range 12 {
+			name := fmt.Sprintf("run-%d", n)
+			a, ok := theme[name]
+			if ratio := (max(a, theme["ground"]) + 0.05) / (min(a, theme["ground"]) + 0.05); !ok || ratio < 3 {
+				t.Errorf("theme %d: the curve %s has a contrast of %.2f", i, name, ratio)
+			}
+		}
+	}
+}
+
+func luminance(t *testing.T, hex string) float64 {
+	t.Helper()
+	var l float64
+	for i, weight := range []float64{0.2126, 0.7152, 0.0722} {
+		n, err := strconv.ParseUint(hex[2*i:2*i+2], 16, 8)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := float64(n) / 255
+		if c <= 0.04045 {
+			l += weight * c / 12.92
+		} else {
+			l += weight * math.Pow((c+0.055)/1.055, 2.4)
+		}
+	}
+	return l
+}

@@ -1,0 +1,214 @@
+package ui_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"tracker/server/auth"
+	"tracker/store"
+	"tracker/ui"
+)
+
+const password = "correct horse"
+
+// clock is a time that stands still until a test moves it.
+type clock struct{ at atomic.Int64 }
+
+func newClock(t time.Time) *clock {
+	c := new(clock)
+	c.at.Store(t.UnixNano())
+	return c
+}
+
+func (c *clock) now() time.Time       { return time.Unix(0, c.at.Load()).UTC() }
+func (c *clock) move(d time.Duration) { c.at.Add(int64(d)) }
+
+// site is a running dashboard on a database of its own.
+type site struct {
+	t     *testing.T
+	db    *store.DB
+	url   string // of the server, without the base path
+	base  string
+	clock *clock
+	close func() // the database
+}
+
+type setup struct {
+	auth bool
+	base string
+	edit func(*ui.Options)
+}
+
+// start runs a dashboard with the accounts default and alice (admins) and bob.
+func start(t *testing.T, s setup) *site {
+	t.Helper()
+	c := newClock(time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC))
+	db, err := store.Open(t.Context(), store.Options{
+		Path: filepath.Join(t.TempDir(), "tracker.db"), BcryptCost: 4, Now: c.now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	closeDB := sync.OnceFunc(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(closeDB)
+	if _, err := db.Seed(t.Context(), password); err != nil {
+		t.Fatal(err)
+	}
+	for name, admin := range map[string]bool{"alice": true, "bob": false} {
+		n := store.NewUser{Username: name, Password: password, IsAdmin: admin}
+		if _, err := db.CreateUser(t.Context(), store.System, n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := ui.Options{
+		DB:       db,
+		Auth:     auth.New(db, auth.Options{Enabled: s.auth, Secret: "a secret of this test", Now: c.now}),
+		Version:  "1.2.3",
+		BasePath: s.base,
+		APIURL:   "http://127.0.0.1:9000" + s.base,
+		Now:      c.now,
+	}
+	if s.edit != nil {
+		s.edit(&o)
+	}
+	h, err := ui.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewServer(h)
+	t.Cleanup(srv.Close)
+	return &site{t: t, db: db, url: srv.URL, base: s.base, clock: c, close: closeDB}
+}
+
+func (s *site) actor(username string) store.Actor {
+	s.t.Helper()
+	u, err := s.db.UserByName(s.t.Context(), store.System, username)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return store.Actor{UserID: u.ID}
+}
+
+// project makes a project with some experiments, and iterations in each.
+func (s *site) project(username, name, description string, experiments, iterations int) string {
+	s.t.Helper()
+	ctx, actor := s.t.Context(), s.actor(username)
+	p, err := s.db.CreateProject(ctx, actor, store.NewProject{Name: name, Description: description})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for range experiments {
+		e, err := s.db.CreateExperiment(ctx, actor, p.ID, store.NewExperiment{Name: "sweep"})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		for range iterations {
+			if _, err := s.db.CreateIteration(ctx, actor, e.ID, store.NewIteration{}); err != nil {
+				s.t.Fatal(err)
+			}
+		}
+	}
+	return p.ID
+}
+
+// answer is a response that was read to its end.
+type answer struct {
+	*http.Response
+	body string
+}
+
+// edit changes a request before it is sent.
+type edit func(*http.Request)
+
+func header(name, value string) edit {
+	return func(r *http.Request) { r.Header.Set(name, value) }
+}
+
+func with(c *http.Cookie) edit { return func(r *http.Request) { r.AddCookie(c) } }
+
+func (s *site) do(method, path string, body io.Reader, edits ...edit) answer {
+	s.t.Helper()
+	r, err := http.NewRequestWithContext(context.Background(), method, s.url+path, body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, e := range edits {
+		e(r)
+	}
+	res, err := http.DefaultTransport.RoundTrip(r) // follows no redirect
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return answer{res, string(b)}
+}
+
+func (s *site) get(path string, edits ...edit) answer {
+	s.t.Helper()
+	return s.do("GET", path, nil, edits...)
+}
+
+func (s *site) post(path string, fields url.Values, edits ...edit) answer {
+	s.t.Helper()
+	edits = append([]edit{header("Content-Type", "application/x-www-form-urlencoded")}, edits...)
+	return s.do("POST", path, strings.NewReader(fields.Encode()), edits...)
+}
+
+func credentials(username, password, next string) url.Values {
+	return url.Values{"username": {username}, "password": {password}, "next": {next}}
+}
+
+// signIn returns the cookie of a user who has signed in.
+func (s *site) signIn(username string) *http.Cookie {
+	s.t.Helper()
+	a := s.post(s.base+"/login", credentials(username, password, "/"))
+	if a.StatusCode != http.StatusSeeOther || len(a.Cookies()) != 1 {
+		s.t.Fatalf("signing in as %s: %s, %d cookies", username, a.Status, len(a.Cookies()))
+	}
+	return a.Cookies()[0]
+}
+
+func (a answer) wants(t *testing.T, status int, parts ...string) {
+	t.Helper()
+	if a.StatusCode != status {
+		t.Errorf("%s %s: %s, want %d", a.Request.Method, a.Request.URL, a.Status, status)
+	}
+	for _, part := range parts {
+		if !strings.Contains(a.body, part) {
+			t.Errorf("%s %s: no %q in\n%s", a.Request.Method, a.Request.URL, part, a.body)
+		}
+	}
+}
+
+func (a answer) lacks(t *testing.T, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if strings.Contains(a.body, part) {
+			t.Errorf("%s %s: %q is in\n%s", a.Request.Method, a.Request.URL, part, a.body)
+		}
+	}
+}
+
+func (a answer) redirects(t *testing.T, to string) {
+	t.Helper()
+	if a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != to {
+		t.Errorf("%s %s: %s to %q, want 303 to %q",
+			a.Request.Method, a.Request.URL, a.Status, a.Header.Get("Location"), to)
+	}
+}

@@ -1,0 +1,243 @@
+package ui
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"tracker/server/middleware"
+	"tracker/store"
+)
+
+// accountView is the page of an account: one's own, or one that an admin looks
+// after.
+type accountView struct {
+	User    store.User
+	Own     bool
+	Admin   bool // who looks is one
+	Typed   store.NewUser
+	Form    string // that was refused: "names", "password" or "delete"
+	Wrong   *store.Error
+	Saved   string // what was done, "" for nothing
+	Created moment
+}
+
+// wrong is what is wrong with a form, "" for nothing.
+func (v accountView) wrong(form string) string {
+	if v.Wrong == nil || v.Form != form {
+		return ""
+	}
+	return v.Wrong.Message
+}
+
+// path is where the forms of the page go.
+func (v accountView) path() string {
+	if v.Own {
+		return "/account"
+	}
+	return "/user/" + v.User.ID
+}
+
+// usersView is the page of all accounts.
+type usersView struct {
+	Rows  []userRow
+	Pager pager
+	Typed store.NewUser
+	Wrong *store.Error
+}
+
+type userRow struct {
+	store.User
+	Name    string
+	Created moment
+}
+
+func (v usersView) wrong(field string) string {
+	if v.Wrong == nil || v.Wrong.Field != field {
+		return ""
+	}
+	return v.Wrong.Message
+}
+
+// account shows the account of who looks.
+func (s *site) account(w http.ResponseWriter, r *http.Request, user store.User) error {
+	return s.showAccount(w, r, user, http.StatusOK, accountView{User: user, Own: true})
+}
+
+// user shows an account to an admin.
+func (s *site) user(w http.ResponseWriter, r *http.Request, user store.User) error {
+	return s.showUser(w, r, user, http.StatusOK, accountView{})
+}
+
+// showUser fills in whose account it is.
+func (s *site) showUser(w http.ResponseWriter, r *http.Request, user store.User, status int, v accountView) error {
+	u, err := s.DB.User(r.Context(), store.Actor{UserID: user.ID}, idOf(r))
+	if err != nil {
+		return err
+	}
+	v.User = u
+	return s.showAccount(w, r, user, status, v)
+}
+
+func (s *site) showAccount(w http.ResponseWriter, r *http.Request, user store.User, status int, v accountView) error {
+	v.Admin, v.Created, v.Saved = user.IsAdmin, s.moment(v.User.CreatedDate), saved[r.URL.Query().Get("saved")]
+	if v.Wrong == nil {
+		v.Typed = store.NewUser{FirstName: v.User.FirstName, LastName: v.User.LastName, IsAdmin: v.User.IsAdmin}
+	}
+	f, err := s.inside(r.Context(), v.User.Username, user, place{})
+	if err != nil {
+		return err
+	}
+	f.Crumbs = []crumb{{"Projects", "/"}, {Name: v.User.Username}}
+	if user.IsAdmin {
+		f.Crumbs = []crumb{{"Projects", "/"}, {"Users", "/users"}, {Name: v.User.Username}}
+	}
+	return s.render(w, r, status, accountPage(f, v))
+}
+
+// saved says what a form has done, after the redirect.
+var saved = map[string]string{"names": "The account was saved.", "password": "The password was changed."}
+
+// formCodes are the refusals that are shown beside a form.
+func formError(err error) *store.Error {
+	var e *store.Error
+	if !errors.As(err, &e) {
+		return nil
+	}
+	switch e.Code {
+	case store.CodeInvalidPayload, store.CodeConflict, store.CodeDefaultUserProtected, store.CodeInvalidCredentials,
+		store.CodeRateLimited:
+		return e
+	}
+	return nil
+}
+
+// saveAccount changes the names on one's own account.
+func (s *site) saveAccount(w http.ResponseWriter, r *http.Request, user store.User) error {
+	fields, err := form(r)
+	if err != nil {
+		return err
+	}
+	v := accountView{User: user, Own: true, Form: "names", Typed: typedUser(fields)}
+	err = s.DB.UpdateUser(r.Context(), store.Actor{UserID: user.ID}, user.ID,
+		store.UserPatch{FirstName: &v.Typed.FirstName, LastName: &v.Typed.LastName})
+	if v.Wrong = formError(err); v.Wrong != nil {
+		return s.showAccount(w, r, user, middleware.StatusOf(v.Wrong.Code), v)
+	}
+	if err == nil {
+		s.redirect(w, r, "/account?saved=names")
+	}
+	return err
+}
+
+// savePassword changes one's own password. It asks for the one so far: a
+// browser that somebody left open is not enough.
+func (s *site) savePassword(w http.ResponseWriter, r *http.Request, user store.User) error {
+	fields, err := form(r)
+	if err != nil {
+		return err
+	}
+	ctx := r.Context()
+	_, err = s.Auth.SignIn(ctx, user.Username, fields.Get("current"), middleware.ClientAddress(r))
+	if err != nil && store.AsError(err).Code == store.CodeInvalidCredentials {
+		err = store.Invalid("current", "This is not your password.")
+	}
+	if err == nil && fields.Get("password") != fields.Get("again") {
+		err = store.Invalid("again", "The two new passwords differ; type the same twice.")
+	}
+	if err == nil {
+		err = s.DB.UpdateUser(ctx, store.Actor{UserID: user.ID}, user.ID, store.UserPatch{Password: new(fields.Get("password"))})
+	}
+	if e := formError(err); e != nil {
+		middleware.RetryAfter(w, e)
+		v := accountView{User: user, Own: true, Form: "password", Wrong: e,
+			Typed: store.NewUser{FirstName: user.FirstName, LastName: user.LastName}}
+		return s.showAccount(w, r, user, middleware.StatusOf(e.Code), v)
+	}
+	if err == nil {
+		s.redirect(w, r, "/account?saved=password")
+	}
+	return err
+}
+
+func typedUser(fields url.Values) store.NewUser {
+	return store.NewUser{
+		Username:  readable(fields.Get("username")),
+		FirstName: readable(fields.Get("first_name")),
+		LastName:  readable(fields.Get("last_name")),
+		IsAdmin:   fields.Get("is_admin") != "",
+	}
+}
+
+// saveUser has an admin change an account: its names and rights, or its
+// password, or delete it.
+func (s *site) saveUser(w http.ResponseWriter, r *http.Request, user store.User) error {
+	fields, err := form(r)
+	if err != nil {
+		return err
+	}
+	id, ctx, actor := idOf(r), r.Context(), store.Actor{UserID: user.ID}
+	v := accountView{Form: "names", Typed: typedUser(fields)}
+	next := "/user/" + id + "?saved=names"
+	switch fields.Get("do") {
+	case "password":
+		v.Form, next = "password", "/user/"+id+"?saved=password"
+		err = s.DB.UpdateUser(ctx, actor, id, store.UserPatch{Password: new(fields.Get("password"))})
+	case "delete":
+		v.Form, next = "delete", "/users"
+		err = s.DB.DeleteUser(ctx, actor, id)
+	default:
+		err = s.DB.UpdateUser(ctx, actor, id,
+			store.UserPatch{FirstName: &v.Typed.FirstName, LastName: &v.Typed.LastName, IsAdmin: &v.Typed.IsAdmin})
+	}
+	if v.Wrong = formError(err); v.Wrong != nil {
+		return s.showUser(w, r, user, middleware.StatusOf(v.Wrong.Code), v)
+	}
+	if err == nil {
+		s.redirect(w, r, next)
+	}
+	return err
+}
+
+// users lists the accounts, for admins.
+func (s *site) users(w http.ResponseWriter, r *http.Request, user store.User) error {
+	return s.showUsers(w, r, user, http.StatusOK, usersView{})
+}
+
+func (s *site) showUsers(w http.ResponseWriter, r *http.Request, user store.User, status int, v usersView) error {
+	page := pageOf(r.URL.Query())
+	list, err := s.DB.Users(r.Context(), store.Actor{UserID: user.ID}, page)
+	if err != nil {
+		return err
+	}
+	for _, u := range list.Data {
+		v.Rows = append(v.Rows, userRow{User: u, Name: strings.TrimSpace(u.FirstName + " " + u.LastName), Created: s.moment(u.CreatedDate)})
+	}
+	v.Pager = newPager(url.Values{}, page, len(list.Data), list.Total)
+	f, err := s.inside(r.Context(), "Users", user, place{})
+	if err != nil {
+		return err
+	}
+	f.Crumbs = []crumb{{"Projects", "/"}, {Name: "Users"}}
+	return s.render(w, r, status, usersPage(f, v))
+}
+
+// createUser adds an account.
+func (s *site) createUser(w http.ResponseWriter, r *http.Request, user store.User) error {
+	fields, err := form(r)
+	if err != nil {
+		return err
+	}
+	n := typedUser(fields)
+	n.Password = fields.Get("password")
+	created, err := s.DB.CreateUser(r.Context(), store.Actor{UserID: user.ID}, n)
+	if e := formError(err); e != nil {
+		n.Password = ""
+		return s.showUsers(w, r, user, middleware.StatusOf(e.Code), usersView{Typed: n, Wrong: e})
+	}
+	if err == nil {
+		s.redirect(w, r, "/user/"+created.ID)
+	}
+	return err
+}

@@ -1,0 +1,198 @@
+package ui_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"tracker/store"
+)
+
+const (
+	rows      = `document.querySelectorAll('[data-testid="run"]').length`
+	lossChart = `[data-key="train/loss"]`
+	points    = `document.querySelector('[data-key="train/loss"] [data-testid="points"]').textContent`
+	wrong     = `document.querySelector('#filter-wrong')`
+)
+
+// work reads an experiment while its runs log: table, charts, filter, and the
+// page of a run.
+func work(t *testing.T, ctx context.Context, base string) {
+	s := start(t, setup{auth: true, base: base})
+	s.clock.move(time.Since(s.clock.now()))
+	w := s.sweep(12, 200)
+	ctx, cancel := chromedp.NewContext(ctx, chromedp.WithNewBrowserContext())
+	defer cancel()
+	b := newBrowser(t, ctx, s.url)
+	page := base + "/experiment/" + w.experiment
+	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(s.url+page),
+		chromedp.WaitVisible(chromedp.CSS("#username")), chromedp.KeyEvent("alice\t"+password+"\r"))
+
+	// The newest ten are drawn.
+	b.is(rows, "12")
+	b.is(`document.querySelector('`+lossChart+`').dataset.drawn`, "10")
+	b.is(points, "2,000 of 2,000 points")
+	b.is(`document.documentElement.dataset.live`, "yes")
+	b.fits()
+	b.do(chromedp.EmulateViewport(1280, 800))
+
+	b.drag(lossChart+" .u-over", 0.25, 0.5)
+	b.is(`/[?&]zoom=\d+%7E\d+/.test(location.search)`, "true")
+	b.is(points+` !== "2,000 of 2,000 points"`, "true")
+	zoomed := b.text(`location.search`)
+	shown := b.text(points)
+
+	// What runs log arrives, and moves nothing.
+	cell := `document.querySelector('tr[data-id="` + w.runs[11] + `"] td[data-metric]').textContent`
+	b.is(cell, "199")
+	b.do(chromedp.Focus(chromedp.CSS(`tr[data-id="` + w.runs[10] + `"] input`)))
+	s.log(w.runs[11], "train/loss", 40)
+	b.is(cell, "39")
+	s.run(w.experiment, store.NewIteration{Name: new("late <b>comer</b>")})
+	b.is(rows, "13")
+	b.is(`document.querySelector('[data-testid="total"]').textContent`, "13")
+	b.is(`document.activeElement.closest('tr').dataset.id`, w.runs[10])
+	b.is(`location.search`, zoomed)
+	// The newcomer is among the ten, and has logged nothing.
+	b.is(points+` === "`+shown+`"`, "false")
+	b.do(chromedp.Click(chromedp.CSS(`[data-testid="reset-zoom"]`)))
+	b.is(points, "1,840 of 1,840 points")
+	b.is(`location.search`, "")
+
+	// Smoothing and the axes are in the address.
+	b.is(`(() => { const r = document.querySelector('[data-testid="smooth"]'); r.value = 0.5;
+		r.dispatchEvent(new Event('input')); return location.search })()`, "?smooth=0.5")
+
+	b.filter(t, "param.lr << 0.25")
+	b.is(wrong+`.querySelector('mark').textContent`, "<")
+	b.is(wrong+`.textContent.includes('at character 11')`, "true")
+	b.is(`document.querySelector('#filter').getAttribute('aria-invalid')`, "true")
+	b.filter(t, "param.lr < 0.25")
+	b.is(rows, "5") // 0.1, 0.10, 0.11, 0.12 and 0.2
+	b.is(wrong+`.childElementCount`, "0")
+	b.is(points, "1,040 of 1,040 points")
+
+	// The link shows another session the same.
+	link := b.text(`location.href`)
+	b.do(chromedp.Navigate(link))
+	b.is(rows, "5")
+	b.is(`document.querySelector('#filter').value`, "param.lr < 0.25")
+	b.is(`document.querySelector('[data-testid="smooth"]').value`, "0.5")
+
+	b.do(chromedp.Click(chromedp.CSS(`[data-testid="choose"]`)), chromedp.WaitVisible(chromedp.CSS(".choose .found input")),
+		chromedp.Click(chromedp.CSS(`.choose .found input[value="param.lr"]`)))
+	b.is(`document.querySelectorAll('#table thead th').length`, "6")
+	b.do(chromedp.KeyEvent("\x1b"))
+	b.is(`document.querySelectorAll('dialog[open]').length`, "0")
+	b.do(chromedp.Click(chromedp.CSS("#scroll")), chromedp.KeyEvent("?"))
+	b.is(`document.querySelector('#help').open`, "true")
+	b.do(chromedp.KeyEvent("\x1b"))
+
+	b.compare(w)
+	b.find()
+	b.run(t, s, w, page)
+	b.quiet()
+	outsider(t, ctx, s, link)
+}
+
+// compare sets the runs of the table side by side.
+func (b *browser) compare(w sweep) {
+	// Found and clicked in one, since a row that has changed meanwhile is another element.
+	pick := func(id string) {
+		b.is(`(e => { if (e && !e.checked) e.click(); return Boolean(e && e.checked) })(document.querySelector('tr[data-id="`+id+`"] input'))`, "true")
+	}
+	pick(w.runs[0])
+	pick(w.runs[1])
+	pick(w.runs[11])
+	b.do(chromedp.Click(chromedp.CSS(`[data-testid="do-compare"]`)))
+	b.is(`document.querySelectorAll('.plots .path').length`, "3")
+	b.is(`document.querySelectorAll('.plots .spot').length`, "3")
+	b.is(points, "640 of 640 points")
+	b.fits()
+	b.do(chromedp.EmulateViewport(1280, 800), chromedp.NavigateBack())
+	b.is(rows, "5")
+}
+
+// find goes to a run by its name, and back.
+func (b *browser) find() {
+	b.do(chromedp.Click(chromedp.CSS("#scroll")), chromedp.KeyEvent("k", chromedp.KeyModifiers(chromedp.ModifierCtrl)),
+		chromedp.WaitVisible(chromedp.CSS(`[data-testid="find-name"]`)), chromedp.KeyEvent("run 7"))
+	b.is(`document.querySelectorAll('.find li').length + document.querySelector('.find li').textContent`, "1run 7run in sweep")
+	b.do(chromedp.KeyEvent("\r"))
+	b.is(`document.querySelector('h1').textContent`, "run 7")
+	b.do(chromedp.NavigateBack())
+	b.is(rows, "5")
+}
+
+// run goes from the table to the page of a run and back, and deletes it.
+func (b *browser) run(t *testing.T, s *site, w sweep, page string) {
+	last := w.runs[11]
+	b.do(chromedp.Click(chromedp.CSS(`tr[data-id="` + last + `"] a`)))
+	b.is(`document.querySelector('h1').textContent`, "run 12")
+	b.is(points, "240 of 240 points")
+	b.do(chromedp.NavigateBack())
+	b.is(rows, "5")
+	b.do(chromedp.Click(chromedp.CSS(`tr[data-id="` + last + `"] a`)))
+	b.is(points, "240 of 240 points")
+	b.fits()
+	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Click(chromedp.CSS(`[data-testid="edit"]`)),
+		chromedp.SendKeys(chromedp.CSS("#notes"), "# Found\n<script>alert(1)</script>\n\n**it**"),
+		chromedp.Click(chromedp.CSS(".edit[open] button")))
+	b.is(`document.querySelector('[data-testid="notes"] strong')?.textContent`, "it")
+	s.log(last, "train/loss", 23)
+	b.is(`document.querySelector('[data-metric="train/loss"]').lastElementChild.textContent`, "263")
+	b.is(points, "263 of 263 points")
+
+	b.do(chromedp.Click(chromedp.CSS(`.crumbs a[href="` + page + `"]`)))
+	b.is(rows, "13")
+	b.do(chromedp.Click(chromedp.CSS(`tr[data-id="`+last+`"] input`)),
+		chromedp.Click(chromedp.CSS(`[data-testid="do-delete"]`)), chromedp.WaitVisible(chromedp.CSS(`[data-testid="confirm"]`)))
+	b.is(`document.querySelector('[data-testid="deletion"]').textContent.includes('263 points in all')`, "true")
+	b.do(chromedp.Click(chromedp.CSS(`[data-testid="confirm"]`)))
+	b.is(rows, "12")
+}
+
+// outsider opens a link to what this user may not read.
+func outsider(t *testing.T, ctx context.Context, s *site, link string) {
+	ctx, cancel := chromedp.NewContext(ctx, chromedp.WithNewBrowserContext())
+	defer cancel()
+	b := newBrowser(t, ctx, s.url)
+	b.do(chromedp.Navigate(link), chromedp.WaitVisible(chromedp.CSS("#username")), chromedp.KeyEvent("bob\t"+password+"\r"))
+	b.is(`document.querySelector('h1').textContent`, "Not allowed")
+	b.is(`document.body.textContent.includes('sweep')`, "false")
+}
+
+// text evaluates an expression of JavaScript to text.
+func (b *browser) text(expression string) string {
+	b.t.Helper()
+	got, err := chromedp.Run(b.ctx, chromedp.Evaluate[string]("String("+expression+")"))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return got
+}
+
+// drag pulls the mouse over a part of an element, from one share of its width
+// to another.
+func (b *browser) drag(selector string, from, to float64) {
+	b.t.Helper()
+	box := b.text(fmt.Sprintf(`(() => { const r = document.querySelector(%q).getBoundingClientRect();
+		return [r.left, r.top, r.width, r.height].join(' ') })()`, selector))
+	var left, top, width, height float64
+	if _, err := fmt.Sscan(box, &left, &top, &width, &height); err != nil {
+		b.t.Fatal(err)
+	}
+	y := top + height/2
+	b.do(chromedp.DragAndDropXY(left+from*width, y, left+to*width, y))
+}
+
+// filter types into the field of the filter, as a person does.
+func (b *browser) filter(t *testing.T, text string) {
+	t.Helper()
+	b.do(chromedp.Focus(chromedp.CSS("#filter")), chromedp.Evaluate[chromedp.Void](`document.querySelector('#filter').select()`),
+		chromedp.KeyEvent(strings.TrimSpace(text)+"\r"))
+}
