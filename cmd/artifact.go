@@ -1,0 +1,59 @@
+package cmd
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"tracker/blob"
+	"tracker/store"
+)
+
+// backends are the places for the bytes of artifacts that the settings
+// describe. Those that are not chosen are there for rows that remember them.
+func (c Config) backends() store.Backends {
+	return store.Backends{
+		Default: store.Backend(c.ArtifactBackend),
+		Open: map[store.Backend]func() (blob.Store, error){
+			store.Filesystem: func() (blob.Store, error) { return blob.NewFilesystem(c.ArtifactRoot) },
+			store.S3: func() (blob.Store, error) {
+				return blob.NewS3(blob.S3Options{
+					Bucket:    c.S3Bucket,
+					Prefix:    c.S3Prefix,
+					Endpoint:  string(c.S3Endpoint),
+					Region:    c.S3Region,
+					AccessKey: c.S3AccessKey,
+					SecretKey: c.S3SecretKey,
+				})
+			},
+		},
+	}
+}
+
+// existing are the backends for a command that only looks into them: run in a
+// wrong folder it must not make an artifacts folder there and find it empty.
+func (c Config) existing() store.Backends {
+	b := c.backends()
+	open := b.Open[store.Filesystem]
+	b.Open[store.Filesystem] = func() (blob.Store, error) {
+		if _, err := os.Stat(c.ArtifactRoot); errors.Is(err, fs.ErrNotExist) {
+			path := c.ArtifactRoot
+			if abs, err := filepath.Abs(path); err == nil {
+				path = abs
+			}
+			return nil, &blob.Error{Kind: blob.ErrUnavailable,
+				Message: "There is no artifacts folder " + path + "; name it with --artifact-root or SERVICE_ARTIFACT_ROOT."}
+		}
+		return open()
+	}
+	return b
+}
+
+// artifactSettings are those that say where the bytes of artifacts are.
+var artifactSettings = []string{"SERVICE_DB_FILE", "SERVICE_ARTIFACT_BACKEND", "SERVICE_ARTIFACT_ROOT", "SERVICE_S3_BUCKET",
+	"SERVICE_S3_PREFIX", "SERVICE_S3_ENDPOINT", "SERVICE_S3_REGION", "SERVICE_S3_ACCESS_KEY", "SERVICE_S3_SECRET_KEY"}
+
+// uploadDir is where artifacts that come in several requests wait. It lies
+// below the artifacts root: that is where there is room for them.
+func (c Config) uploadDir() string { return filepath.Join(c.ArtifactRoot, "upload") }

@@ -1,0 +1,87 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tracker/store"
+)
+
+func (a *app) artifactsGCCommand() *cobra.Command {
+	var remove bool
+	var age time.Duration
+	cmd := &cobra.Command{
+		Use:   "gc",
+		Short: "Find bytes that nobody needs, and remove them",
+		Long: `Find what takes room and belongs to no artifact, in each backend that is set up: whole
+contents, what interrupted uploads and migrations have left, and resumable uploads that
+have expired. It only prints them, with their sizes; --delete removes them. The server may
+run meanwhile.
+
+A folder, or a bucket with its prefix, must belong to one database only: what others keep
+there belongs to no artifact of this one. Beware also after restoring a backup: what was
+uploaded since it was made is not known any more.
+
+What was last written less than --older-than ago is spared, for it can be an upload that
+goes on. With 0s only the server's own work is safe: give it when no other command runs.`,
+		Example: `  tracker artifacts gc
+  tracker artifacts gc --delete
+  tracker artifacts gc --delete --older-than 24h`,
+		Args:              cobra.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: run(func(cmd *cobra.Command, _ []string) error {
+			if age < 0 {
+				return misuse(fmt.Sprintf("--older-than must not be negative, like %v", age))
+			}
+			cfg, err := a.load(cmd)
+			if err != nil {
+				return err
+			}
+			return a.withDB(cmd.Context(), cfg, func(db *store.DB) error { return a.collectStrays(cmd.Context(), db, age, remove) })
+		}),
+	}
+	addSettings(cmd, artifactSettings...)
+	cmd.Flags().BoolVar(&remove, "delete", false, "remove them")
+	cmd.Flags().DurationVar(&age, "older-than", store.StrayAge, "spare what interrupted uploads have left for less than this")
+	return cmd
+}
+
+// strayKinds say what a stray is.
+var strayKinds = map[store.StrayKind]string{
+	store.StrayContent: "content of no artifact",
+	store.StrayStaged:  "left by an interrupted upload",
+	store.StrayUpload:  "expired upload",
+}
+
+func (a *app) collectStrays(ctx context.Context, db *store.DB, age time.Duration, remove bool) error {
+	var n, failed int
+	var bytes int64
+	err := db.CollectStrays(ctx, age, remove, func(s store.Stray) {
+		backend := s.Backend
+		if backend == "" {
+			backend = "upload"
+		}
+		fmt.Fprintf(a.stdout, "%-10s  %8s  %s  (%s)\n", backend, size(s.Size), s.Name, strayKinds[s.Kind])
+		if s.Err != nil {
+			failed++
+			a.warn("it could not be removed: %v", s.Err)
+			return
+		}
+		n, bytes = n+1, bytes+s.Size
+	})
+	switch {
+	case n == 0 && failed == 0 && err == nil:
+		fmt.Fprintln(a.stdout, "There is nothing to remove.")
+	case remove:
+		fmt.Fprintf(a.stdout, "Removed %s (%s).\n", things(n, "leftover", "leftovers"), size(bytes))
+	default:
+		fmt.Fprintf(a.stdout, "%s (%s) can be removed: run it again with --delete.\n", things(n, "leftover", "leftovers"), size(bytes))
+	}
+	if err == nil && failed > 0 {
+		err = fmt.Errorf("%s could not be removed; run it again later", things(failed, "leftover", "leftovers"))
+	}
+	return err
+}

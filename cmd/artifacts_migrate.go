@@ -1,0 +1,115 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tracker/store"
+)
+
+var backendNames = []string{string(store.Inline), string(store.Filesystem), string(store.S3)}
+
+func (a *app) artifactsMigrateCommand() *cobra.Command {
+	var to string
+	cmd := &cobra.Command{
+		Use:   "migrate --to BACKEND",
+		Short: "Move the bytes of all artifacts to one backend",
+		Long: `Move the bytes of all artifacts to one backend: inline, filesystem or s3. Each content is
+copied, read back and compared with its hash; then its artifacts change over, and only
+then the former bytes go. The server may run meanwhile, and nobody notices. Ctrl-C stops
+it at any time; run it again to go on.
+
+It moves what is there when it begins. New artifacts go where SERVICE_ARTIFACT_BACKEND
+of the server says, so change that first, restart the server with the settings of both
+backends, and migrate then. Bytes that are missing or damaged stay as they are, each with
+a line, and the exit code is 1.`,
+		Example: `  tracker artifacts migrate --to s3
+  tracker artifacts migrate --to filesystem --artifact-root /srv/tracker/artifacts`,
+		Args:              cobra.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: run(func(cmd *cobra.Command, _ []string) (err error) {
+			if !slices.Contains(backendNames, to) {
+				return misuse(fmt.Sprintf("--to must be one of %s, not %q", strings.Join(backendNames, ", "), to))
+			}
+			cfg, err := a.load(cmd)
+			if err != nil {
+				return err
+			}
+			if err := mustExist(cfg.DBFile); err != nil {
+				return err
+			}
+			backends := cfg.existing()
+			if store.Backend(to) == store.Filesystem {
+				backends = cfg.backends() // which makes the folder
+			}
+			db, err := store.Open(cmd.Context(), store.Options{Path: cfg.DBFile, Logger: a.logger(cfg), Backends: backends})
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, db.Close()) }()
+			return a.migrateArtifacts(cmd.Context(), db, store.Backend(to))
+		}),
+	}
+	addSettings(cmd, artifactSettings...)
+	cmd.Flags().StringVar(&to, "to", "", "`backend` to move them to: inline, filesystem or s3")
+	// These fail for a flag that does not exist only.
+	_ = cmd.MarkFlagRequired("to")
+	_ = cmd.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(backendNames, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func (a *app) migrateArtifacts(ctx context.Context, db *store.DB, to store.Backend) error {
+	m, err := db.PlanMigration(ctx, to)
+	if err != nil {
+		return err
+	}
+	if m.Contents == 0 {
+		_, err := fmt.Fprintf(a.stdout, "All artifacts are in %s.\n", to)
+		return err
+	}
+	fmt.Fprintf(a.stdout, "Moving %s (%s) to %s.\n", things(m.Contents, "content", "contents"), size(m.Bytes), to)
+	var moved, failed int
+	var movedBytes, behind int64 // behind: of the contents that are dealt with
+	bar := a.newByteProgress("Moving to "+string(to), m.Bytes)
+	current := int64(0)
+	err = db.MigrateArtifacts(ctx, m,
+		func(n int64) {
+			current += n
+			bar.set(behind + current)
+		},
+		func(c store.Moved) {
+			behind, current = behind+c.Size, 0
+			switch {
+			case c.Err != nil:
+				failed++
+				bar.clear()
+				fmt.Fprintf(a.stdout, "%s stays in %s: %v\n", c.Hash, c.From, c.Err)
+			case !c.Gone:
+				moved++
+				movedBytes += c.Size
+			}
+			bar.set(behind)
+		})
+	bar.end()
+	fmt.Fprintf(a.stdout, "Moved %s (%s) to %s.\n", things(moved, "content", "contents"), size(movedBytes), to)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		fmt.Fprintln(a.stdout, "Run it again to move the rest.")
+		return err
+	case err != nil:
+		return fmt.Errorf("%w; run it again to move the rest", err)
+	case failed > 0:
+		return fmt.Errorf("%s could not be moved; `tracker check` names their artifacts", things(failed, "content", "contents"))
+	}
+	left, err := db.PlanMigration(ctx, to)
+	if err == nil && left.Contents > 0 {
+		_, err = fmt.Fprintf(a.stdout, "%s came elsewhere meanwhile: set SERVICE_ARTIFACT_BACKEND=%s for the server, restart it, and run this again.\n",
+			things(left.Contents, "content", "contents"), to)
+	}
+	return err
+}

@@ -1,0 +1,200 @@
+//go:build unix
+
+package cmd
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// served is a server of a new database with an experiment and one artifact of
+// these bytes for each name.
+func served(t *testing.T, env []string, artifacts map[string]string) (p *process, dir string, ids map[string]string) {
+	t.Helper()
+	dir, ids = t.TempDir(), map[string]string{}
+	p = startServer(t, dir, env)
+	w := dial(t, p)
+	experiment := w.create(t, "/experiment/project/"+w.create(t, "/project", `{"name": "p"}`), `{"name": "e"}`)
+	for name, content := range artifacts {
+		ids[name] = upload(t, p, experiment, name, []byte(content))
+	}
+	return p, dir, ids
+}
+
+func (p *process) wantData(id, want string) {
+	p.t.Helper()
+	if got := string(dial(p.t, p).must(p.t, http.StatusOK, "GET", "/resource/"+id+"/data", "").body); got != want {
+		p.t.Errorf("%s has %.30q, want %.30q", id, got, want)
+	}
+}
+
+// Each command does what it says while the server runs.
+func TestArtifactCommands(t *testing.T) {
+	t.Parallel()
+	env := []string{"SERVICE_LOG_LEVEL=warn"}
+	p, dir, ids := served(t, env, map[string]string{"a": "same bytes", "b": "same bytes", "c": strings.Repeat("c", 1_000_000)})
+	run := func(args ...string) result {
+		return runBinary(t, dir, env, "", append([]string{"artifacts"}, args...)...)
+	}
+	wants := func(text string, parts ...string) {
+		t.Helper()
+		for _, part := range parts {
+			if !strings.Contains(text, part) {
+				t.Errorf("%q is not in\n%s", part, text)
+			}
+		}
+	}
+	wants(run("usage").must(t), "3 artifacts of 1.0 MB, stored in 1.0 MB.", "filesystem  2", "p                    3", "  e                  3", "10 B   10 B")
+	var usage struct {
+		Artifacts, Contents int
+		Bytes               int64
+		Shared              []struct{ Artifacts int }
+	}
+	if err := json.Unmarshal([]byte(run("usage", "--json").must(t)), &usage); err != nil ||
+		usage.Artifacts != 3 || usage.Contents != 2 || usage.Bytes != 1_000_020 || len(usage.Shared) != 1 || usage.Shared[0].Artifacts != 2 {
+		t.Errorf("%+v, %v", usage, err)
+	}
+
+	wants(run("migrate", "--to", "inline").must(t), "Moving 2 contents (1.0 MB) to inline.", "Moved 2 contents (1.0 MB) to inline.")
+	wants(run("migrate", "--to", "inline").must(t), "All artifacts are in inline.")
+	p.wantData(ids["a"], "same bytes")
+	p.wantData(ids["c"], strings.Repeat("c", 1_000_000))
+	run("migrate", "--to", "filesystem").must(t)
+	p.wantData(ids["b"], "same bytes")
+	run("migrate", "--to", "s3").refused(t, 1, "No bucket is named", "SERVICE_S3_BUCKET")
+
+	wants(run("gc").must(t), "There is nothing to remove.")
+	staged := filepath.Join(dir, "artifacts", "staging", uuid.NewString())
+	writeFile(t, staged, "half")
+	stray := filepath.Join(dir, "artifacts", "ab", "ab"+strings.Repeat("0", 62))
+	if err := os.MkdirAll(filepath.Dir(stray), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, stray, "stray")
+	r := runBinary(t, dir, env, "", "check")
+	wants(r.must(t), "ok\n")
+	wants(r.stderr, "1 leftover (5 B)", "tracker artifacts gc")
+	if err := os.Chtimes(staged, time.Time{}, time.Now().Add(-2*time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	wants(run("gc").must(t), filepath.Base(stray), filepath.Base(staged), "2 leftovers (9 B) can be removed", "--delete")
+	wants(run("gc", "--older-than", "3h").must(t), "1 leftover (5 B)")
+	wants(run("gc", "--delete").must(t), "Removed 2 leftovers (9 B).")
+	for _, path := range []string{staged, stray} {
+		if _, err := os.Stat(path); !os.IsNotExist(err) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	p.stop()
+}
+
+// Damage that only reading shows is found by reading, and the commands name
+// what they can't find.
+func TestCheckOfArtifacts(t *testing.T) {
+	t.Parallel()
+	env := []string{"SERVICE_LOG_LEVEL=warn"}
+	p, dir, ids := served(t, env, map[string]string{"a.bin": "bytes", "b.bin": "other"})
+	p.stop()
+	path := filepath.Join(dir, "artifacts", sha256Of([]byte("bytes"))[:2], sha256Of([]byte("bytes")))
+	check := func(args ...string) result { return runBinary(t, dir, env, "", append([]string{"check"}, args...)...) }
+	writeFile(t, path, "BYTES")
+	check().must(t)
+	r := check("--deep")
+	r.refused(t, 1, "1 of 1 problems remain")
+	if !strings.Contains(r.stdout, `"a.bin" (`+ids["a.bin"]+`) in filesystem`) {
+		t.Error(r.stdout)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	check().refused(t, 1, "1 of 1 problems remain")
+	r = runBinary(t, dir, env, "", "artifacts", "migrate", "--to", "inline")
+	if r.refused(t, 1, "1 content could not be moved"); !strings.Contains(r.stdout, "stays in filesystem") {
+		t.Error(r.stdout)
+	}
+	r = check("--artifact-root", "elsewhere")
+	if r.code != 1 || !strings.Contains(r.stdout, filepath.Join(dir, "elsewhere")) || !strings.Contains(r.stdout, "SERVICE_ARTIFACT_ROOT") {
+		t.Errorf("%v", r)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "elsewhere")); !os.IsNotExist(err) {
+		t.Error("looking made a folder")
+	}
+}
+
+// An interrupted migration says so, and goes on when it is run again.
+func TestInterruptedMigration(t *testing.T) {
+	t.Parallel()
+	env := []string{"SERVICE_LOG_LEVEL=warn"}
+	contents := map[string]string{}
+	for _, name := range strings.Split("abcdefgh", "") {
+		contents[name] = strings.Repeat(name, 2_000_000)
+	}
+	p, dir, ids := served(t, env, contents)
+	c := command(t, dir, env, "artifacts", "migrate", "--to", "inline")
+	stdout, stderr := newGrowing(), newGrowing()
+	c.Stdout, c.Stderr = stdout, stderr
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if !stdout.waitFor("Moving 8 contents") {
+		t.Fatal(stderr)
+	}
+	if err := c.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Wait() // the state says it better
+	if text := stdout.String(); c.ProcessState.ExitCode() != 1 || !strings.Contains(text, "Run it again") || !strings.HasSuffix(stderr.String(), "tracker: interrupted\n") {
+		t.Errorf("%v: %s%s", c.ProcessState, text, stderr)
+	}
+	if text := runBinary(t, dir, env, "", "artifacts", "migrate", "--to", "inline").must(t); !strings.Contains(text, "Moving ") {
+		t.Error(text)
+	}
+	for name, id := range ids {
+		p.wantData(id, contents[name])
+	}
+	p.stop()
+	runBinary(t, dir, env, "", "check", "--deep").must(t)
+}
+
+// A server starts although its artifacts can't be stored, and says so; what one
+// that was killed has left goes, unless it is young.
+func TestServeLooksAtArtifacts(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	writeFile(t, filepath.Join(dir, "artifacts"), "not a folder")
+	p := startServer(t, dir, nil)
+	p.waitFor("tracker: warning: artifacts in filesystem can't be stored or read now: The artifacts folder is not a folder; set SERVICE_ARTIFACT_ROOT")
+	p.stop()
+	p = startServer(t, t.TempDir(), []string{"SERVICE_ARTIFACT_BACKEND=s3", "SERVICE_S3_BUCKET=bucket", "SERVICE_S3_ENDPOINT=http://127.0.0.1:1",
+		"SERVICE_S3_ACCESS_KEY=a", "SERVICE_S3_SECRET_KEY=s"})
+	p.waitFor("tracker: warning: artifacts in s3 can't be stored or read now: The object store at 127.0.0.1:1 does not answer")
+	p.stop()
+
+	dir = t.TempDir()
+	old, young := filepath.Join(dir, "artifacts", "staging", uuid.NewString()), filepath.Join(dir, "artifacts", "staging", uuid.NewString())
+	if err := os.MkdirAll(filepath.Dir(old), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{old, young} {
+		writeFile(t, path, "half")
+	}
+	if err := os.Chtimes(old, time.Time{}, time.Now().Add(-2*time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	p = startServer(t, dir, nil)
+	p.waitFor("removed what interrupted uploads had left")
+	if _, err := os.Stat(old); !os.IsNotExist(err) {
+		t.Error(err)
+	}
+	if _, err := os.Stat(young); err != nil {
+		t.Error(err)
+	}
+	p.stop()
+}

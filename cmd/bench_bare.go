@@ -1,0 +1,123 @@
+package cmd
+
+import (
+	"database/sql"
+	"errors"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// bareDriver writes points into a table like the server's with nothing but the
+// driver: what the server's rates are to be compared with. Its pragmas are
+// those of the server's writer.
+type bareDriver struct {
+	db     *sql.DB
+	single *sql.Stmt // one row
+	many   *sql.Stmt // bareRows rows
+	seq    int
+	steps  int // the rounds of bulk so far
+}
+
+// bareRows is how many rows one statement inserts; more are hardly faster.
+const bareRows = 100
+
+func openBareDriver(path string) (d *bareDriver, err error) {
+	slashed := filepath.ToSlash(path)
+	if !strings.HasPrefix(slashed, "/") {
+		slashed = "/" + slashed // C:/…
+	}
+	pragmas := url.Values{"_pragma": {"journal_mode(wal)", "synchronous(full)", "cache_size(-16000)"}}
+	dsn := url.URL{Scheme: "file", Path: slashed, RawQuery: pragmas.Encode()}
+	d = &bareDriver{}
+	if d.db, err = sql.Open("sqlite", dsn.String()); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, d.close())
+		}
+	}()
+	d.db.SetMaxOpenConns(1)
+	if _, err = d.db.Exec(`CREATE TABLE metric (
+			series_id   INTEGER NOT NULL,
+			step        INTEGER NOT NULL,
+			seq         INTEGER NOT NULL,
+			value       REAL,
+			recorded_at INTEGER NOT NULL,
+			PRIMARY KEY (series_id, step, seq)
+		) STRICT, WITHOUT ROWID`); err != nil {
+		return nil, err
+	}
+	const insert = `INSERT INTO metric (series_id, step, seq, value, recorded_at) VALUES `
+	if d.single, err = d.db.Prepare(insert + `(?, ?, ?, ?, ?)`); err != nil {
+		return nil, err
+	}
+	d.many, err = d.db.Prepare(insert + strings.Repeat(`(?, ?, ?, ?, ?), `, bareRows-1) + `(?, ?, ?, ?, ?)`)
+	return d, err
+}
+
+func (d *bareDriver) close() error { return d.db.Close() }
+
+// bulk makes n commits of the points of one bulk request each, and returns how
+// long that took without the making of them.
+func (d *bareDriver) bulk(n int) (took time.Duration, err error) {
+	commits := make([][][]any, n)
+	for i := range commits {
+		commits[i] = d.points()
+	}
+	start := time.Now()
+	for _, statements := range commits {
+		if err := d.commit(statements); err != nil {
+			return 0, err
+		}
+	}
+	return time.Since(start), nil
+}
+
+func (d *bareDriver) commit(statements [][]any) error {
+	tx, err := d.db.Begin()
+	if err != nil {
+		return err
+	}
+	insert := tx.Stmt(d.many)
+	for _, args := range statements {
+		if _, err := insert.Exec(args...); err != nil {
+			return errors.Join(err, tx.Rollback())
+		}
+	}
+	return tx.Commit()
+}
+
+// points are those of one bulk request, of one client after the other, in the
+// order of the table.
+func (d *bareDriver) points() (statements [][]any) {
+	client, first := d.steps%ingestClients, d.steps/ingestClients*bulkSteps
+	now := time.Now().UnixMilli()
+	var args []any
+	for key := range bulkKeys {
+		for step := range bulkSteps {
+			d.seq++
+			args = append(args, int64(client*bulkKeys+key), int64(first+step), int64(d.seq), benchValue(key, first+step), now)
+			if len(args) == 5*bareRows {
+				statements, args = append(statements, args), nil
+			}
+		}
+	}
+	d.steps++
+	return statements
+}
+
+// singles makes n commits of one row each, for as many series as there are
+// clients, and returns how long that took.
+func (d *bareDriver) singles(n int) (time.Duration, error) {
+	start := time.Now()
+	for range n {
+		d.seq++
+		if _, err := d.single.Exec(d.seq%singleClients, d.seq/singleClients, d.seq, 0.6931471805599453, start.UnixMilli()); err != nil {
+			return 0, err
+		}
+	}
+	return time.Since(start), nil
+}

@@ -1,0 +1,87 @@
+package cmd
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+)
+
+const (
+	longCurve     = 1_000_000 // points of one curve, at most
+	comparedCurve = 100_000   // points of each of many curves, at most
+	curveRequest  = 10_000    // points in a request that writes them
+)
+
+// measureSeries measures the curves of charts: a long one, and those of many
+// iterations in one request.
+func (b *bench) measureSeries(ctx context.Context) error {
+	all, err := b.target.openAll(ctx, ingestClients)
+	if err != nil {
+		return err
+	}
+	defer all.close()
+	long, each := min(b.points, longCurve), min(max(b.points/b.series, 1), comparedCurve)
+	b.progress("curves", long+each*b.series)
+	var iterations []string
+	for i := range b.series + 1 {
+		points := each
+		if i == 0 {
+			points = long
+		}
+		id, err := b.makeCurve(all, points)
+		if err != nil {
+			return err
+		}
+		iterations = append(iterations, id)
+	}
+
+	w := all[0]
+	b.progress("series", 2)
+	_, t, err := w.repeat(w.request("GET", "/metric/iteration/"+iterations[0]+"/series?key=loss&points=1000", "", ""))
+	if err != nil {
+		return err
+	}
+	b.advance(1)
+	b.latency(fmt.Sprintf("1 curve of %s points, in 1,000", count(long)), t)
+	body, err := json.Marshal(map[string]any{"iterations": iterations[1:], "keys": []string{"loss"}, "points": 300})
+	if err != nil {
+		return err
+	}
+	if _, t, err = w.repeat(w.request("POST", "/series", "", string(body))); err != nil {
+		return err
+	}
+	b.latency(fmt.Sprintf("%s curves of %s points, in 300", count(b.series), count(each)), t)
+	return nil
+}
+
+// makeCurve makes an iteration with one series of so many points.
+func (b *bench) makeCurve(all wires, points int) (string, error) {
+	id, err := all[0].made("/iteration/experiment/"+b.target.experiment, `{}`)
+	if err != nil {
+		return "", err
+	}
+	for first := 0; first < points; {
+		lists := make([][][]byte, len(all))
+		start := first
+		for i, w := range all {
+			n := min(curveRequest, points-first)
+			if n <= 0 {
+				break
+			}
+			from := first
+			lists[i] = append(lists[i], w.bulkRequest(id, func(body []byte) []byte {
+				for step := from; step < from+n; step++ {
+					body = appendPoint(body, "loss", step, benchValue(1, step))
+				}
+				return body
+			}))
+			first += n
+		}
+		if _, err := all.sendAll(lists); err != nil {
+			return "", err
+		}
+		b.count(first - start)
+		b.advance(first - start)
+	}
+	return id, nil
+}

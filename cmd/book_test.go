@@ -1,0 +1,168 @@
+//go:build unix
+
+package cmd
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// book is what one iteration must hold.
+type book struct {
+	id         string
+	made       bool
+	there      bool // made and not removed
+	name       string
+	parent     *book // nil when it has none; the parent may be gone
+	status     string
+	tags       map[string]bool
+	parameters map[string]parameter // by key
+	points     []point              // in the order of writing
+}
+
+type parameter struct{ id, value string }
+
+func newBook(id string) *book {
+	return &book{id: id, tags: map[string]bool{}, parameters: map[string]parameter{}}
+}
+
+func (b *book) clone() *book {
+	c := *b
+	c.tags, c.parameters, c.points = maps.Clone(b.tags), maps.Clone(b.parameters), slices.Clone(b.points)
+	return &c
+}
+
+// open tells that metrics and parameters may be written to it.
+func (b *book) open() bool { return b.there && b.status == "RUNNING" }
+
+// parentID is "" when there is no parent, or none any more.
+func (b *book) parentID() string {
+	if b.parent == nil || !b.parent.there {
+		return ""
+	}
+	return b.parent.id
+}
+
+// nextStep is the step that a point of the series key gets by itself.
+func (b *book) nextStep(key string) int64 {
+	next, found := int64(0), false
+	for _, p := range b.points {
+		if p.Key == key && (!found || p.Step >= next) {
+			next, found = p.Step+1, true
+		}
+	}
+	return next
+}
+
+// index is where the point of an id is.
+func (b *book) index(id string) int {
+	return slices.IndexFunc(b.points, func(p point) bool { return p.ID == id })
+}
+
+// listed gives the points in the order of a listing: pointers, so that what
+// becomes known of them can be added.
+func (b *book) listed() []*point {
+	all := make([]*point, len(b.points))
+	for i := range b.points {
+		all[i] = &b.points[i]
+	}
+	slices.SortStableFunc(all, func(p, q *point) int { return cmp.Compare(p.Step, q.Step) })
+	return all
+}
+
+// readBook reads an iteration back over the API.
+func readBook(t testing.TB, w *wire, id string) *book {
+	t.Helper()
+	b := newBook(id)
+	var record struct {
+		Name   string   `json:"name"`
+		Parent string   `json:"parent_iteration_id"` // null leaves it empty
+		Status string   `json:"status"`
+		Tags   []string `json:"tags"`
+	}
+	b.there = w.read(t, "/iteration/"+id, &record)
+	b.name, b.status = record.Name, record.Status
+	if record.Parent != "" {
+		b.parent = &book{id: record.Parent, there: true}
+	}
+	for _, tag := range record.Tags {
+		if b.tags[tag] {
+			t.Errorf("iteration %s has the tag %q twice", id, tag)
+		}
+		b.tags[tag] = true
+	}
+	parameters, found := readAll[struct{ ID, Key, Value string }](t, w, "/parameter/iteration/"+id)
+	if found != b.there {
+		t.Errorf("iteration %s: found is %v, its parameters %v", id, b.there, found)
+	}
+	for _, p := range parameters {
+		if _, twice := b.parameters[p.Key]; twice {
+			t.Errorf("iteration %s has the parameter %q twice", id, p.Key)
+		}
+		b.parameters[p.Key] = parameter{p.ID, p.Value}
+	}
+	b.points, found = readAll[point](t, w, "/metric/iteration/"+id)
+	if found != b.there {
+		t.Errorf("iteration %s: found is %v, its metrics %v", id, b.there, found)
+	}
+	return b
+}
+
+// differs says what of got is not as b has it, "" when all is. An id that b
+// does not know may be any.
+func (b *book) differs(got *book) string {
+	if !b.there || !got.there {
+		if b.there != got.there {
+			return fmt.Sprintf("there is %v, want %v", got.there, b.there)
+		}
+		return ""
+	}
+	var all []string
+	compare := func(what string, got, want any) {
+		if !reflect.DeepEqual(got, want) {
+			all = append(all, fmt.Sprintf("%s: %v, want %v", what, got, want))
+		}
+	}
+	compare("name", got.name, b.name)
+	compare("parent", got.parentID(), b.parentID())
+	compare("status", got.status, b.status)
+	compare("tags", got.tags, b.tags)
+	compare("parameters", len(got.parameters), len(b.parameters))
+	for key, want := range b.parameters {
+		have := got.parameters[key]
+		if want.id == "" {
+			want.id = have.id
+		}
+		compare("parameter "+key, have, want)
+	}
+	compare("points", len(got.points), len(b.points))
+	for i, want := range b.listed() {
+		if i >= len(got.points) || len(all) > 5 {
+			break
+		}
+		have := got.points[i]
+		if have.Key != want.Key || have.Step != want.Step || !have.Value.same(want.Value) || want.ID != "" && have.ID != want.ID {
+			all = append(all, fmt.Sprintf("point %d: %v, want %v", i, have, *want))
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+// learn takes the ids that it does not know from got, which is the same
+// otherwise. One that was removed has nothing to learn from.
+func (b *book) learn(got *book) {
+	if !b.there {
+		return
+	}
+	for key, p := range got.parameters {
+		b.parameters[key] = p
+	}
+	for i, p := range b.listed() {
+		p.ID = got.points[i].ID
+	}
+}

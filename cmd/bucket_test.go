@@ -1,0 +1,58 @@
+//go:build unix
+
+package cmd
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/pem"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
+)
+
+// objectStore starts one and returns the settings that lead to it.
+func objectStore(t testing.TB, dir string) []string {
+	t.Helper()
+	memory := s3mem.New()
+	if err := memory.CreateBucket("artifacts"); err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewTLSServer(gofakes3.New(memory).Server())
+	t.Cleanup(s.Close)
+	cert := filepath.Join(dir, "cert.pem")
+	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
+	if err := os.WriteFile(cert, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return []string{"SSL_CERT_FILE=" + cert, "SERVICE_S3_BUCKET=artifacts", "SERVICE_S3_ENDPOINT=" + s.URL, "SERVICE_S3_REGION=us-east-1",
+		"SERVICE_S3_ACCESS_KEY=key", "SERVICE_S3_SECRET_KEY=secret"}
+}
+
+// upload makes an artifact and returns its id.
+func upload(t testing.TB, p *process, experiment, name string, content []byte) string {
+	t.Helper()
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	part, _ := form.CreateFormFile("data", name) // a buffer takes all
+	_, _ = part.Write(content)
+	form.Close()
+	answer, err := http.Post(p.API+"/resource/experiment/"+experiment, form.FormDataContentType(), &body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	var made struct{ ID string }
+	if err != nil || answer.StatusCode != http.StatusCreated || json.Unmarshal(text, &made) != nil {
+		t.Fatalf("%d %s, %v", answer.StatusCode, text, err)
+	}
+	return made.ID
+}

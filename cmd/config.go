@@ -1,0 +1,307 @@
+package cmd
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/caarlos0/env/v11"
+	"github.com/joho/godotenv"
+	"github.com/spf13/cobra"
+
+	"tracker/server/auth"
+	"tracker/store"
+)
+
+// Config is every setting, checked. The tags say how a setting is called in
+// the environment and as a flag, and what it is when nobody sets it.
+type Config struct {
+	Host            host       `env:"SERVICE_HOST" envDefault:"127.0.0.1" flag:"host" kind:"address" usage:"address that the API listens on; 0.0.0.0 for all of this machine"`
+	Port            port       `env:"SERVICE_PORT" envDefault:"9000" flag:"port" kind:"number" usage:"port of the API; 0 for a free one"`
+	EnableUI        bool       `env:"SERVICE_ENABLE_UI" envDefault:"true" flag:"enable-ui" kind:"bool" usage:"serve the dashboard"`
+	UIHost          host       `env:"SERVICE_UI_HOST" envDefault:"127.0.0.1" flag:"ui-host" kind:"address" usage:"address that the dashboard listens on"`
+	UIPort          port       `env:"SERVICE_UI_PORT" envDefault:"9001" flag:"ui-port" kind:"number" usage:"port of the dashboard; 0 for a free one"`
+	BasePath        basePath   `env:"SERVICE_BASE_PATH" flag:"base-path" kind:"path" usage:"path under which a proxy shows API and dashboard, like /tracker"`
+	DBFile          string     `env:"SERVICE_DB_FILE" envDefault:"tracker.db" flag:"db-file" kind:"file" usage:"database file"`
+	EnableAuth      bool       `env:"SERVICE_ENABLE_AUTH" envDefault:"false" flag:"enable-auth" kind:"bool" usage:"ask for a sign-in; without it everybody is the admin"`
+	JWTSecret       string     `env:"SERVICE_JWT_SECRET" flag:"jwt-secret" kind:"secret" usage:"what signs the tokens; safer in the environment than on a command line"`
+	AdminPassword   string     `env:"SERVICE_ADMIN_PASSWORD" flag:"admin-password" kind:"secret" usage:"password of the user default when the database is new (default: a random one, shown once)"`
+	CORSOrigins     origins    `env:"SERVICE_CORS_ORIGINS" flag:"cors-origins" kind:"list" usage:"other web pages that may use the API, like https://lab.example.com, with commas between"`
+	ArtifactBackend string     `env:"SERVICE_ARTIFACT_BACKEND" envDefault:"filesystem" flag:"artifact-backend" kind:"name" choices:"inline filesystem s3" usage:"where new artifacts go: inline, filesystem or s3"`
+	ArtifactRoot    string     `env:"SERVICE_ARTIFACT_ROOT" envDefault:"artifacts" flag:"artifact-root" kind:"folder" usage:"folder of the artifacts for the filesystem backend"`
+	S3Bucket        string     `env:"SERVICE_S3_BUCKET" flag:"s3-bucket" kind:"name" usage:"bucket for the s3 backend"`
+	S3Prefix        string     `env:"SERVICE_S3_PREFIX" flag:"s3-prefix" kind:"text" usage:"what the names of all objects in the bucket begin with"`
+	S3Endpoint      webAddress `env:"SERVICE_S3_ENDPOINT" flag:"s3-endpoint" kind:"url" usage:"address of the object store, like https://s3.example.com"`
+	S3Region        string     `env:"SERVICE_S3_REGION" flag:"s3-region" kind:"name" usage:"region of the bucket"`
+	S3AccessKey     string     `env:"SERVICE_S3_ACCESS_KEY" flag:"s3-access-key" kind:"secret" usage:"access key of the object store"`
+	S3SecretKey     string     `env:"SERVICE_S3_SECRET_KEY" flag:"s3-secret-key" kind:"secret" usage:"secret key of the object store"`
+	MaxUpload       byteSize   `env:"SERVICE_MAX_UPLOAD" envDefault:"0" flag:"max-upload" kind:"bytes" usage:"largest artifact, like 500M or 2G; 0 for no limit"`
+	LogLevel        logLevel   `env:"SERVICE_LOG_LEVEL" envDefault:"info" flag:"log-level" kind:"level" choices:"debug info warn error" usage:"least level that is logged: debug, info, warn or error"`
+	LogFormat       string     `env:"SERVICE_LOG_FORMAT" envDefault:"text" flag:"log-format" kind:"name" choices:"text json" usage:"form of the log: text or json"`
+}
+
+// setting is what the tags of one field of Config say.
+type setting struct {
+	field    string // name in Config
+	name     string // in the environment
+	flag     string
+	kind     string
+	usage    string
+	fallback string
+	choices  []string // none when it is not a closed list
+}
+
+func (s setting) secret() bool { return s.kind == "secret" }
+
+// settings are all there are, in the order of Config.
+var settings = func() (all []setting) {
+	t := reflect.TypeFor[Config]()
+	for i := range t.NumField() {
+		f := t.Field(i)
+		all = append(all, setting{
+			field:    f.Name,
+			name:     f.Tag.Get("env"),
+			flag:     f.Tag.Get("flag"),
+			kind:     f.Tag.Get("kind"),
+			usage:    f.Tag.Get("usage"),
+			fallback: f.Tag.Get("envDefault"),
+			choices:  strings.Fields(f.Tag.Get("choices")),
+		})
+	}
+	return all
+}()
+
+// value is a setting that is in force.
+type value struct {
+	setting
+	text   string // as it was given
+	source string // "flag", "environment", "file", "default"
+}
+
+// mistake is a sentence about a setting that can't be used.
+type mistake struct{ name, text string }
+
+// mistakes are all of them at once.
+type mistakes []mistake
+
+func (m mistakes) Error() string {
+	texts := make([]string, len(m))
+	for i := range m {
+		texts[i] = m[i].text
+	}
+	return strings.Join(texts, "\n")
+}
+
+// load returns the settings that cmd has flags for; those of others are not
+// checked, so that a wrong port does not keep anybody from making a backup.
+func (a *app) load(cmd *cobra.Command) (Config, error) {
+	values, unknown, err := a.inForce(cmd)
+	if err != nil {
+		return Config{}, err
+	}
+	return a.settle(cmd, values, unknown)
+}
+
+// settle is load for settings that were read already.
+func (a *app) settle(cmd *cobra.Command, values []value, unknown []string) (Config, error) {
+	for _, name := range unknown {
+		a.warn("there is no setting %s; did you mean %s?", name, nearest(name))
+	}
+	cfg, wrong := parse(values)
+	wrong = slices.DeleteFunc(wrong, func(m mistake) bool {
+		return !slices.ContainsFunc(settings, func(s setting) bool {
+			return s.name == m.name && cmd.Flags().Lookup(s.flag) != nil
+		})
+	})
+	if len(wrong) > 0 {
+		return cfg, wrong
+	}
+	return cfg, nil
+}
+
+// inForce tells for each setting what it is and who says so, and the names in
+// the environment and the file that look like a setting but are none. A
+// setting that is empty counts as not set.
+func (a *app) inForce(cmd *cobra.Command) (values []value, unknown []string, err error) {
+	file, err := a.readEnvFile()
+	if err != nil {
+		return nil, nil, err
+	}
+	environment := map[string]string{}
+	for _, pair := range a.env {
+		name, text, _ := strings.Cut(pair, "=")
+		environment[name] = text
+	}
+	for _, s := range settings {
+		v := value{s, s.fallback, "default"}
+		f := cmd.Flags().Lookup(s.flag)
+		switch {
+		case f != nil && f.Changed:
+			if f.Value.String() != "" {
+				v.text, v.source = f.Value.String(), "flag"
+			}
+		case environment[s.name] != "":
+			v.text, v.source = environment[s.name], "environment"
+		case file[s.name] != "":
+			v.text, v.source = file[s.name], "file"
+		}
+		values = append(values, v)
+	}
+	for _, from := range []map[string]string{environment, file} {
+		for _, name := range slices.Sorted(maps.Keys(from)) {
+			known := slices.ContainsFunc(settings, func(s setting) bool { return s.name == name })
+			if strings.HasPrefix(name, "SERVICE_") && !known && !slices.Contains(unknown, name) {
+				unknown = append(unknown, name)
+			}
+		}
+	}
+	return values, unknown, nil
+}
+
+// readEnvFile returns what the environment file says; nothing when the one
+// that is read unasked is not there.
+func (a *app) readEnvFile() (map[string]string, error) {
+	path := a.envFile
+	if path == "" {
+		path = ".env"
+	}
+	text, err := os.ReadFile(path)
+	if a.envFile == "" && errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the environment file can't be read: %w", err)
+	}
+	text = bytes.TrimPrefix(text, []byte("\ufeff")) // of some editors
+	vars, err := godotenv.UnmarshalBytes(text)
+	if err != nil {
+		// The parser's own message quotes the file, secrets and all.
+		return nil, fmt.Errorf("line %d of the environment file %s can't be read: write NAME=value, and close every quote", brokenLine(text), path)
+	}
+	return vars, nil
+}
+
+// brokenLine returns the number of the first line that can't be parsed: the
+// one behind the longest beginning of text that can.
+func brokenLine(text []byte) int {
+	lines := bytes.SplitAfter(text, []byte("\n"))
+	for n := len(lines) - 1; n > 0; n-- {
+		if _, err := godotenv.UnmarshalBytes(bytes.Join(lines[:n], nil)); err == nil {
+			return n + 1
+		}
+	}
+	return 1
+}
+
+// parse reads the values into a Config and says what is wrong with them.
+func parse(values []value) (cfg Config, wrong mistakes) {
+	texts := map[string]string{}
+	for _, v := range values {
+		texts[v.name] = v.text
+	}
+	err := env.ParseWithOptions(&cfg, env.Options{Environment: texts, FuncMap: map[reflect.Type]env.ParserFunc{
+		reflect.TypeFor[bool](): func(s string) (any, error) {
+			b, err := strconv.ParseBool(s)
+			if err != nil {
+				err = errors.New("must be true or false")
+			}
+			return b, err
+		},
+	}})
+	var all env.AggregateError
+	errors.As(err, &all)
+	unread := map[string]error{} // by field
+	for _, err := range all.Errors {
+		var p env.ParseError
+		if errors.As(err, &p) {
+			unread[p.Name] = p.Err
+		}
+	}
+	for _, v := range values {
+		why := unread[v.field]
+		if len(v.choices) > 0 && v.text != "" && !slices.Contains(v.choices, v.text) {
+			why = fmt.Errorf("must be one of %s", strings.Join(v.choices, ", "))
+		}
+		if why != nil {
+			wrong = append(wrong, mistake{v.name, fmt.Sprintf("%s %v, not %q (from %s)", v.name, why, v.text, v.where())})
+		}
+	}
+	return cfg, append(wrong, cfg.mistakes()...)
+}
+
+func (v value) where() string {
+	switch v.source {
+	case "flag":
+		return "the flag --" + v.flag
+	case "file":
+		return "the environment file"
+	}
+	return "the " + v.source
+}
+
+// mistakes finds what is wrong although each setting can be read.
+func (c Config) mistakes() (wrong mistakes) {
+	add := func(name, format string, args ...any) {
+		wrong = append(wrong, mistake{name, name + " " + fmt.Sprintf(format, args...)})
+	}
+	if c.EnableUI && c.Port != 0 && c.Port == c.UIPort && c.Host == c.UIHost {
+		add("SERVICE_UI_PORT", "must not be %d like SERVICE_PORT: the dashboard needs a port of its own", c.UIPort)
+	}
+	if c.EnableAuth && weakSecret(c.JWTSecret) {
+		add("SERVICE_JWT_SECRET", "must be a secret of your own when SERVICE_ENABLE_AUTH is true: make one with `openssl rand -hex 32`")
+	}
+	if n := len(c.AdminPassword); n > 0 && (n < store.MinPassword || n > store.MaxPassword) {
+		add("SERVICE_ADMIN_PASSWORD", "must have %d to %d bytes, not %d", store.MinPassword, store.MaxPassword, n)
+	}
+	if c.ArtifactBackend == "s3" {
+		for _, s := range []struct{ name, text string }{
+			{"SERVICE_S3_BUCKET", c.S3Bucket},
+			{"SERVICE_S3_ENDPOINT", string(c.S3Endpoint)},
+			{"SERVICE_S3_ACCESS_KEY", c.S3AccessKey},
+			{"SERVICE_S3_SECRET_KEY", c.S3SecretKey},
+		} {
+			if s.text == "" {
+				add(s.name, "must be set when SERVICE_ARTIFACT_BACKEND is s3")
+			}
+		}
+	}
+	return wrong
+}
+
+// weakSecret tells a secret that anybody can know.
+func weakSecret(secret string) bool { return secret == "" || secret == auth.DefaultSecret }
+
+// warnings are what a person should know before the service runs like this.
+func (c Config) warnings() (all []string) {
+	if c.EnableAuth {
+		return shortSecret(c.JWTSecret)
+	}
+	open := []string{}
+	if !c.Host.loopback() {
+		open = append(open, "the API on "+string(c.Host))
+	}
+	if c.EnableUI && !c.UIHost.loopback() {
+		open = append(open, "the dashboard on "+string(c.UIHost))
+	}
+	if len(open) > 0 {
+		all = append(all, "there is no sign-in: everybody who can reach "+strings.Join(open, " or ")+
+			" can read, change and delete everything. Set SERVICE_ENABLE_AUTH=true and a SERVICE_JWT_SECRET, or listen on 127.0.0.1 only.")
+	}
+	return all
+}
+
+// shortSecret warns of a secret that can be guessed: HS256 wants as many bytes
+// as its hash has (RFC 7518, section 3.2).
+func shortSecret(secret string) []string {
+	if n := len(secret); n > 0 && n < 32 {
+		return []string{fmt.Sprintf("SERVICE_JWT_SECRET has only %d bytes, which can be guessed; `openssl rand -hex 32` makes a better one.", n)}
+	}
+	return nil
+}

@@ -1,0 +1,288 @@
+package cmd
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// tightDisk is a folder in which little fits.
+type tightDisk struct {
+	dir   string
+	limit func(p *process) // makes little of it, for a server that runs
+	free  func(p *process) // makes room again
+}
+
+const ballast = "ballast"
+
+// mountTight mounts a file system of size bytes; nil when this user may not.
+func mountTight(t *testing.T, size int) *tightDisk {
+	t.Helper()
+	dir := t.TempDir()
+	err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size="+strconv.Itoa(size))
+	if errors.Is(err, unix.EPERM) {
+		t.Logf("this user may not mount: %v", err)
+		return nil
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(dir, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	return &tightDisk{dir: dir,
+		limit: func(*process) { writeFile(t, filepath.Join(dir, ballast), strings.Repeat("x", size/8*5)) },
+		free: func(*process) {
+			if err := os.Remove(filepath.Join(dir, ballast)); err != nil {
+				t.Fatal(err)
+			}
+		},
+	}
+}
+
+// limitFiles is a folder for a server whose files may not grow beyond size bytes.
+func limitFiles(t *testing.T, size uint64) *tightDisk {
+	set := func(p *process, size uint64) {
+		if err := unix.Prlimit(p.PID, unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: size, Max: unix.RLIM_INFINITY}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return &tightDisk{dir: t.TempDir(),
+		limit: func(p *process) { set(p, size) },
+		free:  func(p *process) { set(p, unix.RLIM_INFINITY) },
+	}
+}
+
+// A full disk refuses what does not fit, and nothing else: what was
+// acknowledged stays, reads go on, and writes do when there is room again.
+func TestFullDisk(t *testing.T) {
+	t.Run("file system", func(t *testing.T) {
+		if d := mountTight(t, 16<<20); d != nil {
+			testFullDisk(t, d)
+		}
+	})
+	t.Run("file size limit", func(t *testing.T) { testFullDisk(t, limitFiles(t, 5<<20)) })
+}
+
+func testFullDisk(t *testing.T, d *tightDisk) {
+	env := []string{"SERVICE_LOG_LEVEL=warn"}
+	p := startServer(t, d.dir, env)
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	clients := newClients(t, dial(t, p), seed, 4)
+	each := func(do func(c *client, w *wire) error) {
+		t.Helper()
+		var group sync.WaitGroup
+		for _, c := range clients {
+			w := dial(t, p)
+			group.Go(func() {
+				if err := do(c, w); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		if t.Failed() {
+			t.Fatal(p.log)
+		}
+	}
+	verify := func() {
+		t.Helper()
+		w := dial(t, p)
+		for _, c := range clients {
+			for _, b := range c.books {
+				c.verify(t, w, b)
+			}
+		}
+		verifyStatistics(t, w, clients, verifyShared(t, w, clients))
+	}
+
+	each(func(c *client, w *wire) error { return c.act(w, 20) })
+	d.limit(p)
+	each(func(c *client, w *wire) error { return c.fill(w, 64<<10) })
+	each(func(c *client, w *wire) error { return c.fill(w, 0) })
+
+	verify()
+	w := dial(t, p)
+	for _, path := range []string{"/health", "/project", "/user", "/auth/me", "/metrics", "/openapi.json"} {
+		w.must(t, 200, "GET", path, "")
+	}
+	page, err := http.Get(p.UI)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page.Body.Close()
+	if page.StatusCode != 200 {
+		t.Errorf("the dashboard answers %s", page.Status)
+	}
+
+	d.free(p)
+	each(func(c *client, w *wire) error {
+		if err := c.again(w); err != nil {
+			return err
+		}
+		return c.act(w, 100)
+	})
+	verify()
+	runBinary(t, d.dir, nil, "", "check").must(t)
+	p.stop()
+
+	p = startServer(t, d.dir, env)
+	verify()
+	p.stop()
+}
+
+// A server that ends while the disk is full loses nothing either.
+func TestStopOnFullDisk(t *testing.T) {
+	d := limitFiles(t, 5<<20)
+	env := []string{"SERVICE_LOG_LEVEL=warn"}
+	p := startServer(t, d.dir, env)
+	c := newClients(t, dial(t, p), 1, 1)[0]
+	d.limit(p)
+	for _, size := range []int{64 << 10, 0} {
+		if err := c.fill(dial(t, p), size); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.signal(unix.SIGTERM)
+	code := p.wait()
+	_, last, _ := strings.Cut(p.log.String(), "tracker: there is no room")
+	if code != 1 || strings.Count(last, "\n") != 1 || !strings.Contains(last, "tracker.db-wal") {
+		t.Errorf("exit code %d, and in the end:\n%s", code, last)
+	}
+	p = startServer(t, d.dir, env)
+	w := dial(t, p)
+	for _, b := range c.books {
+		c.verify(t, w, b)
+	}
+	verifyShared(t, w, []*client{c})
+	p.stop()
+	runBinary(t, d.dir, nil, "", "check").must(t)
+}
+
+// A start without room for the first pages says so, and leaves nothing that
+// hinders the next one.
+func TestStartOnFullDisk(t *testing.T) {
+	empty, served := t.TempDir(), t.TempDir()
+	runBinary(t, served, nil, "", "seed").must(t)
+	serve := []string{"serve", "--port", "0", "--ui-port", "0"}
+	for _, dir := range []string{empty, served} {
+		limited(t, 8, dir, serve...).refused(t, 1, filepath.Join(dir, "tracker.db"), "room")
+		startServer(t, dir, nil).stop()
+		runBinary(t, dir, nil, "", "check").must(t)
+	}
+	d := mountTight(t, 1<<20)
+	if d == nil {
+		return
+	}
+	writeFile(t, filepath.Join(d.dir, "used"), strings.Repeat("x", 3<<17))
+	d.limit(nil)
+	runBinary(t, d.dir, nil, "", serve...).refused(t, 1, filepath.Join(d.dir, "tracker.db"), "room")
+	d.free(nil)
+	startServer(t, d.dir, nil).stop()
+}
+
+// A copy for which there is no room leaves nothing behind, and the database as
+// it was.
+func TestBackupOntoFullDisk(t *testing.T) {
+	dir := t.TempDir()
+	runBinary(t, dir, nil, "", "seed").must(t)
+	execSQL(t, filepath.Join(dir, "tracker.db"), `INSERT INTO project (id, name, description, created_date)
+		VALUES ('p', 'large', hex(zeroblob(1000000)), 0)`)
+	check := func(target string, r result) {
+		t.Helper()
+		r.refused(t, 1, target, "room")
+		left, err := filepath.Glob(target + "*")
+		left = slices.DeleteFunc(left, func(path string) bool { return path == target+".lock" })
+		if err != nil || len(left) > 0 {
+			t.Errorf("%v is left behind (%v)", left, err)
+		}
+		runBinary(t, dir, nil, "", "check").must(t)
+	}
+	target := filepath.Join(t.TempDir(), "copy.db")
+	check(target, limited(t, 2048, dir, "backup", target))
+	if d := mountTight(t, 1<<20); d != nil {
+		target = filepath.Join(d.dir, "copy.db")
+		check(target, runBinary(t, dir, nil, "", "backup", target))
+	}
+	target = filepath.Join(dir, "copy.db")
+	runBinary(t, dir, nil, "", "backup", target).must(t)
+	check(filepath.Join(dir, "other.db"), limited(t, 2048, dir, "restore", "copy.db", "--db-file", "other.db"))
+}
+
+// act does as many things as steps says, none of which may be refused.
+func (c *client) act(w *wire, steps int) error {
+	for range steps {
+		op := c.next()
+		if err := c.send(w, op); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *client) send(w *wire, op operation) error {
+	r, err := w.send(w.request(op.method, op.path, op.key, op.body))
+	if err != nil {
+		return err
+	}
+	return c.settle(op, r)
+}
+
+// fill writes until ten requests have been refused for want of room:
+// parameters of size bytes, or when that is 0 all sorts of things.
+func (c *client) fill(w *wire, size int) error {
+	for refused := 0; refused < 10; {
+		op := c.next()
+		// A client whose last iteration was removed makes a new one first.
+		if n := len(c.books); size > 0 && n > 0 && c.books[n-1].open() {
+			op = c.set(c.books[n-1], "filler", strings.Repeat("x", size))
+		}
+		r, err := w.send(w.request(op.method, op.path, op.key, op.body))
+		if err != nil {
+			return err
+		}
+		if r.status == 507 && bytes.HasPrefix(r.body, []byte(`{"code":"STORAGE_FULL","message":"`)) {
+			refused++
+			c.refused = &op
+			continue
+		}
+		if err := c.settle(op, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// again repeats the request that was refused last.
+func (c *client) again(w *wire) error { return c.send(w, *c.refused) }
+
+// limited is a command whose files may not grow beyond blocks of 512 bytes.
+func limited(t *testing.T, blocks int, dir string, args ...string) result {
+	t.Helper()
+	c := command(t, dir, nil, args...)
+	c.Args = append([]string{"sh", "-c", "ulimit -f " + strconv.Itoa(blocks) + ` && exec "$0" "$@"`, c.Path}, args...)
+	var err error
+	if c.Path, err = exec.LookPath("sh"); err != nil {
+		t.Fatal(err)
+	}
+	var stdout, stderr bytes.Buffer
+	c.Stdout, c.Stderr = &stdout, &stderr
+	if err := c.Run(); err != nil && c.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return result{c.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+}

@@ -1,0 +1,226 @@
+//go:build unix
+
+package cmd
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"mime/multipart"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+)
+
+// The real process is killed at any moment under clients that upload, replace
+// and delete a few contents that they share, 25 times on one database. Then
+// what it shows has exactly its bytes, and what it acknowledged holds.
+func TestKillWithArtifacts(t *testing.T) {
+	for _, backend := range []string{"inline", "filesystem"} {
+		t.Run(backend, func(t *testing.T) {
+			const rounds, writers = 25, 4
+			seed := *killSeed
+			if seed == 0 {
+				seed = rand.Uint64()
+			}
+			t.Logf("-kill-seed %d", seed)
+			random := rand.New(rand.NewPCG(seed, 0))
+			dir, env := t.TempDir(), []string{"SERVICE_LOG_LEVEL=warn", "SERVICE_ARTIFACT_BACKEND=" + backend}
+			p := startServer(t, dir, env)
+			w := dial(t, p)
+			experiment := w.create(t, "/experiment/project/"+w.create(t, "/project", `{"name": "killed"}`), `{"name": "artifacts"}`)
+			keepers := make([]*keeper, writers)
+			for i := range keepers {
+				keepers[i] = &keeper{name: fmt.Sprint("of ", i), random: rand.New(rand.NewPCG(seed, uint64(i)+1)), experiment: experiment, known: map[string]string{}}
+			}
+			requests := 0
+			for range rounds {
+				first := make(chan bool, writers)
+				var all sync.WaitGroup
+				for _, k := range keepers {
+					all.Go(func() { k.work(p.API, first) })
+				}
+				select {
+				case <-first:
+					time.Sleep(time.Duration(random.IntN(150)) * time.Millisecond) // the random moment itself
+				case <-p.ended:
+				}
+				p.kill()
+				all.Wait()
+				p = startServer(t, dir, env)
+				shown := readArtifacts(t, p.API, experiment)
+				for _, k := range keepers {
+					k.verify(t, shown)
+				}
+				if len(shown) > 0 {
+					t.Errorf("nobody made %v", shown)
+				}
+				if t.Failed() {
+					t.Fatal(p.log)
+				}
+			}
+			for _, k := range keepers {
+				requests += k.count
+			}
+			t.Logf("%d requests", requests)
+			if r := runBinary(t, dir, nil, "", "check"); r.code != 0 || r.stdout != "ok\n" {
+				t.Errorf("check: %v", r)
+			}
+			p.stop()
+		})
+	}
+}
+
+// keeper is a client with artifacts. The hash of those that it knows of is
+// that which the server has acknowledged.
+type keeper struct {
+	name       string // of all its artifacts
+	random     *rand.Rand
+	experiment string
+	known      map[string]string
+	count      int
+
+	// The request that was not answered: id is "" for a create, hash for a delete.
+	doubt    bool
+	id, hash string
+}
+
+// work sends requests until one is not answered.
+func (k *keeper) work(api string, first chan<- bool) {
+	client := &http.Client{Transport: &http.Transport{}}
+	defer client.CloseIdleConnections()
+	for {
+		method, path, id, hash := "POST", "/resource/experiment/"+k.experiment, "", ""
+		var body bytes.Buffer
+		contentType := ""
+		for known := range k.known {
+			switch k.random.IntN(3) {
+			case 0:
+				method, path, id = "PATCH", "/resource/"+known, known
+			case 1:
+				method, path, id = "DELETE", "/resource/"+known, known
+			}
+			break
+		}
+		if method != "DELETE" {
+			content := killContent(k.random.IntN(6))
+			hash = fmt.Sprintf("%x", sha256.Sum256(content))
+			form := multipart.NewWriter(&body)
+			part, _ := form.CreateFormFile("data", k.name) // a buffer takes all
+			_, _ = part.Write(content)
+			form.Close()
+			contentType = form.FormDataContentType()
+		}
+		k.count++
+		k.doubt, k.id, k.hash = true, id, hash
+		r, err := http.NewRequest(method, api+path, &body)
+		if err != nil {
+			panic(err)
+		}
+		r.Header.Set("Content-Type", contentType)
+		answer, err := client.Do(r)
+		if err != nil {
+			return
+		}
+		text, err := io.ReadAll(answer.Body)
+		answer.Body.Close()
+		if err != nil {
+			return
+		}
+		var made struct{ ID string }
+		switch answer.StatusCode {
+		case http.StatusCreated:
+			if json.Unmarshal(text, &made) != nil {
+				return
+			}
+			k.known[made.ID] = hash
+		case http.StatusNoContent:
+			if k.known[id] = hash; hash == "" {
+				delete(k.known, id)
+			}
+		}
+		k.doubt = false
+		select {
+		case first <- true:
+		default:
+		}
+	}
+}
+
+func sha256Of(content []byte) string { return fmt.Sprintf("%x", sha256.Sum256(content)) }
+
+// killContent is one of a few contents, some of them with many pieces.
+func killContent(n int) []byte {
+	return bytes.Repeat([]byte{byte(n), 1, 2, 3, 5, 7, 11}, 1<<(3*n)+n)
+}
+
+// verify takes what the keeper knows of out of what the server shows, and what
+// its last request may have made.
+func (k *keeper) verify(t *testing.T, shown map[string]artifact) {
+	t.Helper()
+	for id, hash := range k.known {
+		got := shown[id].hash
+		if k.doubt && k.id == id && got == k.hash {
+			hash = got
+		}
+		if got != hash {
+			t.Errorf("%s has %q, want %q", id, got, hash)
+		}
+		if k.known[id] = got; got == "" {
+			delete(k.known, id)
+		}
+		delete(shown, id)
+	}
+	for id, a := range shown {
+		if a.name == k.name && k.doubt && k.id == "" && a.hash == k.hash {
+			k.known[id] = a.hash
+			delete(shown, id)
+			k.doubt = false
+		}
+	}
+}
+
+// artifact is what the server shows of one.
+type artifact struct{ name, hash string }
+
+// readArtifacts returns all artifacts, each of which must have
+// exactly the bytes that its record speaks of.
+func readArtifacts(t *testing.T, api, experiment string) map[string]artifact {
+	t.Helper()
+	var list struct {
+		Data []struct {
+			ID   string `json:"id"`
+			Name string `json:"name"`
+			Hash string `json:"content_hash"`
+			Size int64  `json:"size_bytes"`
+		} `json:"data"`
+	}
+	get := func(path string) []byte {
+		answer, err := http.Get(api + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		body, err := io.ReadAll(answer.Body)
+		if err != nil || answer.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %d, %v", path, answer.StatusCode, err)
+		}
+		return body
+	}
+	if err := json.Unmarshal(get("/resource/experiment/"+experiment+"?limit=1000"), &list); err != nil {
+		t.Fatal(err)
+	}
+	shown := map[string]artifact{}
+	for _, r := range list.Data {
+		body := get("/resource/" + r.ID + "/data")
+		if got := fmt.Sprintf("%x", sha256.Sum256(body)); got != r.Hash || int64(len(body)) != r.Size {
+			t.Errorf("%s has %d bytes with the hash %s, want %d with %s", r.ID, len(body), got, r.Size, r.Hash)
+		}
+		shown[r.ID] = artifact{r.Name, r.Hash}
+	}
+	return shown
+}

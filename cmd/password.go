@@ -1,0 +1,104 @@
+package cmd
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+)
+
+// maxLine bounds what is read for one line of input, in bytes.
+const maxLine = 4096
+
+// terminal returns the terminal that a person types on, if there is one.
+func (a *app) terminal() (*os.File, bool) {
+	f, ok := a.stdin.(*os.File)
+	return f, ok && term.IsTerminal(int(f.Fd()))
+}
+
+// newPassword asks for a new password twice on a terminal, without showing it.
+// Otherwise, or with asLine, it reads one line.
+func (a *app) newPassword(ctx context.Context, username string, asLine bool) (string, error) {
+	tty, ok := a.terminal()
+	if !ok || asLine {
+		password, err := a.readLine(ctx)
+		if err == nil && password == "" {
+			err = errors.New("there was no password on the standard input")
+		}
+		return password, err
+	}
+	first, err := a.ask(ctx, tty, "New password of "+username+": ")
+	if err != nil {
+		return "", err
+	}
+	second, err := a.ask(ctx, tty, "The same again: ")
+	if err != nil {
+		return "", err
+	}
+	if first != second {
+		return "", errors.New("the two passwords differ; nothing was changed")
+	}
+	return first, nil
+}
+
+// ask reads a password from a terminal. An interrupt gives it its echo back.
+func (a *app) ask(ctx context.Context, tty *os.File, prompt string) (string, error) {
+	fd := int(tty.Fd())
+	before, err := term.GetState(fd)
+	if err != nil {
+		return "", err
+	}
+	fmt.Fprint(a.stderr, prompt)
+	defer fmt.Fprintln(a.stderr)
+	password, err := await(ctx, func() (string, error) {
+		b, err := term.ReadPassword(fd)
+		return string(b), err
+	})
+	if ctx.Err() != nil {
+		err = errors.Join(ctx.Err(), term.Restore(fd, before))
+	}
+	return password, err
+}
+
+// confirm asks a question on a terminal and tells whether the answer was yes.
+func (a *app) confirm(ctx context.Context, question string) (bool, error) {
+	fmt.Fprint(a.stderr, question+" [y/N] ")
+	answer, err := a.readLine(ctx)
+	answer = strings.ToLower(strings.TrimSpace(answer))
+	return answer == "y" || answer == "yes", err
+}
+
+// readLine reads a line of the standard input, without its end.
+func (a *app) readLine(ctx context.Context) (string, error) {
+	return await(ctx, func() (string, error) {
+		line, err := bufio.NewReader(io.LimitReader(a.stdin, maxLine)).ReadString('\n')
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+		return strings.TrimRight(line, "\r\n"), err
+	})
+}
+
+// await calls fn, which can't be interrupted, and waits for it until ctx ends.
+func await(ctx context.Context, fn func() (string, error)) (string, error) {
+	type result struct {
+		text string
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		text, err := fn()
+		done <- result{text, err}
+	}()
+	select {
+	case r := <-done:
+		return r.text, r.err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}

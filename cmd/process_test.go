@@ -1,0 +1,262 @@
+//go:build unix
+
+package cmd
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+var (
+	sourceDir string // of this package; a test may go elsewhere
+	buildDir  string // where buildBinary puts the program; TestMain removes it
+)
+
+func TestMain(m *testing.M) {
+	var err error
+	sourceDir, err = os.Getwd()
+	if err == nil {
+		buildDir, err = os.MkdirTemp("", "tracker-test-")
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	os.RemoveAll(buildDir)
+	os.Exit(code)
+}
+
+var build = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(buildDir, "tracker")
+	c := exec.Command("go", "build", "-race=false", "-o", path, "tracker") // as it is shipped
+	c.Dir, c.Env = sourceDir, append(os.Environ(), "CGO_ENABLED=0")
+	out, err := c.CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("%w: %s", err, out)
+	}
+	return path, err
+})
+
+// buildBinary returns the path of the real program, which it builds once for
+// all tests.
+func buildBinary(t testing.TB) string {
+	t.Helper()
+	path, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// command is the program in the folder dir. Its environment has nothing but env.
+func command(t testing.TB, dir string, env []string, args ...string) *exec.Cmd {
+	t.Helper()
+	c := exec.Command(buildBinary(t), args...)
+	c.Dir = dir
+	c.Env = append([]string{"PATH=" + os.Getenv("PATH")}, env...)
+	return c
+}
+
+// runBinary runs a command of the real program to its end.
+func runBinary(t testing.TB, dir string, env []string, stdin string, args ...string) result {
+	t.Helper()
+	c := command(t, dir, env, args...)
+	var stdout, stderr bytes.Buffer
+	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(stdin), &stdout, &stderr
+	if err := c.Run(); err != nil && c.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return result{c.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+}
+
+// process is a running `tracker serve`.
+type process struct {
+	API string // where the API is, with the base path
+	UI  string // where the dashboard is; "" when it is off
+	PID int
+
+	t     testing.TB
+	cmd   *exec.Cmd
+	log   *growing      // its standard error
+	ended chan struct{} // closed when it has ended
+}
+
+// startServer starts the real program in dir on free ports and returns when
+// it has said where it is. The test's end kills it if nothing else has.
+func startServer(t testing.TB, dir string, env []string, args ...string) *process {
+	t.Helper()
+	c := command(t, dir, env, append([]string{"serve", "--port", "0", "--ui-port", "0"}, args...)...)
+	stdout, write := io.Pipe()
+	p := &process{t: t, cmd: c, log: newGrowing(), ended: make(chan struct{})}
+	c.Stdout, c.Stderr = write, p.log
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_ = c.Wait() // the state says it better
+		write.Close()
+		p.log.close()
+		close(p.ended)
+	}()
+	t.Cleanup(p.kill)
+	p.PID = c.Process.Pid
+	lines := bufio.NewReader(stdout)
+	for _, at := range []struct {
+		title string
+		url   *string
+	}{{"API", &p.API}, {"Dashboard", &p.UI}} {
+		if at.url == &p.UI && strings.Contains(strings.Join(args, " "), "--enable-ui=false") {
+			break
+		}
+		line, err := lines.ReadString('\n')
+		fields := strings.Fields(line)
+		if err != nil || len(fields) != 2 || fields[0] != at.title {
+			p.kill()
+			t.Fatalf("the server does not say where the %s is: %q, %v\n%s", at.title, line, err, p.log)
+		}
+		*at.url = fields[1]
+	}
+	go io.Copy(io.Discard, lines)
+	return p
+}
+
+// signal sends s to the server.
+func (p *process) signal(s os.Signal) {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// wait waits for the server's end and returns its exit code, -1 after a
+// signal that it did not catch.
+func (p *process) wait() int {
+	<-p.ended
+	return p.cmd.ProcessState.ExitCode()
+}
+
+// stop ends the server in good order and fails the test when it did not.
+func (p *process) stop() {
+	p.t.Helper()
+	p.signal(syscall.SIGTERM)
+	if code := p.wait(); code != 0 {
+		p.t.Fatalf("the server ended with code %d\n%s", code, p.log)
+	}
+}
+
+// kill ends the server as a power cut would, if it has not ended yet.
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill() // fails when it has ended
+	p.wait()
+}
+
+// waitFor returns when the server's standard error has text.
+func (p *process) waitFor(text string) {
+	p.t.Helper()
+	if !p.log.waitFor(text) {
+		p.t.Fatalf("the server ended without saying %q\n%s", text, p.log)
+	}
+}
+
+// call sends a request to the API, with a token when it is not "", and
+// returns the status and the decoded body.
+func (p *process) call(method, path, token, body string) (int, map[string]any) {
+	p.t.Helper()
+	request, err := http.NewRequest(method, p.API+path, strings.NewReader(body))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if body != "" {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	var decoded map[string]any
+	if len(text) > 0 {
+		if err := json.Unmarshal(text, &decoded); err != nil {
+			p.t.Fatalf("%v in %q", err, text)
+		}
+	}
+	return answer.StatusCode, decoded
+}
+
+// signIn returns the status of a sign-in, and the token when it was 200.
+func (p *process) signIn(username, password string) (int, string) {
+	p.t.Helper()
+	body, err := json.Marshal(map[string]string{"username": username, "password": password})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	status, answer := p.call("POST", "/auth", "", string(body))
+	token, _ := answer["access_token"].(string)
+	return status, token
+}
+
+// growing is a text that one writes while others wait for what it says.
+type growing struct {
+	mu     sync.Mutex
+	more   *sync.Cond
+	text   bytes.Buffer
+	closed bool
+}
+
+func newGrowing() *growing {
+	g := &growing{}
+	g.more = sync.NewCond(&g.mu)
+	return g
+}
+
+func (g *growing) Write(p []byte) (int, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	defer g.more.Broadcast()
+	return g.text.Write(p)
+}
+
+func (g *growing) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed = true
+	g.more.Broadcast()
+}
+
+// waitFor returns when the text has s in it, or false when it never will.
+func (g *growing) waitFor(s string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for !bytes.Contains(g.text.Bytes(), []byte(s)) {
+		if g.closed {
+			return false
+		}
+		g.more.Wait()
+	}
+	return true
+}
+
+func (g *growing) String() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.text.String()
+}

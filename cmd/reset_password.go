@@ -1,0 +1,45 @@
+package cmd
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"tracker/store"
+)
+
+func (a *app) resetPasswordCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "reset-password [USER]",
+		GroupID: groupAccounts,
+		Short:   "Give an account a new password",
+		Long: `Give an account a new password, the admin "default" when none is named. On a terminal it
+is asked for twice; otherwise it is one line of the standard input. It has 8 to 72
+bytes. A server that is running knows it at once; tokens that were given out before
+stay good until they expire.`,
+		Example: `  tracker reset-password
+  tracker reset-password ada
+  openssl rand -base64 18 | tee admin.password | tracker reset-password`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: a.completeUser,
+		RunE: run(func(cmd *cobra.Command, args []string) error {
+			name := store.DefaultUsername
+			if len(args) == 1 {
+				name = args[0]
+			}
+			return a.withUser(cmd, name, func(db *store.DB, u store.User) error {
+				password, err := a.newPassword(cmd.Context(), name, false)
+				if err != nil {
+					return err
+				}
+				if err := db.UpdateUser(cmd.Context(), store.System, u.ID, store.UserPatch{Password: &password}); err != nil {
+					return err
+				}
+				_, err = fmt.Fprintf(a.stdout, "The password of %s is changed.\n", name)
+				return err
+			})
+		}),
+	}
+	addSettings(cmd, "SERVICE_DB_FILE")
+	return cmd
+}

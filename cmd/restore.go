@@ -1,0 +1,43 @@
+package cmd
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tracker/store"
+)
+
+func (a *app) restoreCommand() *cobra.Command {
+	var force bool
+	cmd := &cobra.Command{
+		Use:     "restore FILE",
+		GroupID: groupDatabase,
+		Short:   "Put a backup in the place of the database",
+		Long: `Put a backup in the place of the database, after verifying it. A database that is there
+already is only replaced with --force, and is then kept beside the new one under
+another name. Stop the server first: while it serves, nothing is restored.`,
+		Example: `  tracker restore monday.db
+  tracker restore monday.db --force --db-file /srv/tracker/tracker.db`,
+		Args: cobra.ExactArgs(1),
+		RunE: run(func(cmd *cobra.Command, args []string) error {
+			cfg, err := a.load(cmd)
+			if err != nil {
+				return err
+			}
+			aside, err := store.Restore(cmd.Context(), args[0], cfg.DBFile, force, time.Now())
+			if aside != "" {
+				fmt.Fprintf(a.stdout, "The database that was there is now %s.\n", aside)
+			}
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(a.stdout, "%s is restored from %s.\n", cfg.DBFile, args[0])
+			return err
+		}),
+	}
+	addSettings(cmd, "SERVICE_DB_FILE")
+	cmd.Flags().BoolVar(&force, "force", false, "replace a database that is there, and keep it beside")
+	return cmd
+}

@@ -1,0 +1,62 @@
+package cmd
+
+import (
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"tracker/server/auth"
+	"tracker/store"
+)
+
+func TestToken(t *testing.T) {
+	seeded(t)
+	secret := strings.Repeat("k", 32)
+	env := []string{"SERVICE_JWT_SECRET=" + secret}
+	r := runMain(t, env, "", "token", "--user", "default", "--expires", "720h")
+	token := strings.TrimSuffix(r.must(t), "\n")
+	if strings.Count(token, ".") != 2 || strings.ContainsAny(token, " \n") || r.stderr != "" {
+		t.Fatalf("not a token alone: %q, stderr %q", r.stdout, r.stderr)
+	}
+
+	// who tells whose the token is, for a server with this secret, at a time.
+	db := openDB(t)
+	who := func(secret string, now time.Time) string {
+		request := httptest.NewRequest("GET", "/", nil)
+		request.Header.Set("Authorization", "Bearer "+token)
+		a := auth.New(db, auth.Options{Enabled: true, Secret: secret, Now: func() time.Time { return now }})
+		u, err := a.User(request)
+		if err != nil {
+			return string(store.AsError(err).Code)
+		}
+		return u.Username
+	}
+	for _, c := range []struct {
+		secret string
+		after  time.Duration
+		want   string
+	}{
+		{secret, 0, "default"},
+		{secret, 719 * time.Hour, "default"},
+		{secret, 721 * time.Hour, "TOKEN_EXPIRED"},
+		{strings.Repeat("x", 32), 0, "TOKEN_INVALID"},
+	} {
+		if got := who(c.secret, time.Now().Add(c.after)); got != c.want {
+			t.Errorf("after %v with the secret %.1s: %s, want %s", c.after, c.secret, got, c.want)
+		}
+	}
+}
+
+func TestTokenRefuses(t *testing.T) {
+	seeded(t)
+	strong := "SERVICE_JWT_SECRET=" + strings.Repeat("k", 32)
+	runMain(t, nil, "", "token", "--user", "default").refused(t, 1, "SERVICE_JWT_SECRET")
+	runMain(t, []string{"SERVICE_JWT_SECRET=change-me"}, "", "token", "--user", "default").refused(t, 1, "SERVICE_JWT_SECRET")
+	runMain(t, []string{strong}, "", "token", "--user", "nobody").refused(t, 1, `"nobody"`)
+
+	r := runMain(t, []string{"SERVICE_JWT_SECRET=short"}, "", "token", "--user", "default")
+	if r.must(t) == "" || !strings.HasPrefix(r.stderr, "tracker: warning: SERVICE_JWT_SECRET has only 5 bytes") {
+		t.Errorf("a short secret is not warned of: %q", r.stderr)
+	}
+}

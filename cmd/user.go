@@ -1,0 +1,255 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"tracker/store"
+)
+
+func (a *app) userCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "user",
+		GroupID: groupAccounts,
+		Short:   "List, add, change and delete accounts",
+		Long: `List, add, change and delete accounts. These commands work on the database file, also
+while a server has it.`,
+		Example: `  tracker user add ada --first-name Ada --last-name Lovelace
+  tracker user list
+  tracker user set ada --admin
+  tracker user delete ada`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Help()
+			}
+			return misuse(fmt.Sprintf("unknown command %q for %q", args[0], cmd.CommandPath()))
+		},
+	}
+	cmd.AddCommand(a.userAddCommand(), a.userListCommand(), a.userSetCommand(), a.userDeleteCommand())
+	return cmd
+}
+
+func (a *app) userAddCommand() *cobra.Command {
+	var u store.NewUser
+	var asLine bool
+	cmd := &cobra.Command{
+		Use:   "add NAME",
+		Short: "Make an account",
+		Long: `Make an account. On a terminal the password is asked for twice; otherwise it is one line
+of the standard input. It has 8 to 72 bytes.`,
+		Example: `  tracker user add ada --first-name Ada --last-name Lovelace
+  tracker user add root --admin
+  openssl rand -base64 18 | tee robot.password | tracker user add robot --password-stdin`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: run(func(cmd *cobra.Command, args []string) error {
+			cfg, err := a.load(cmd)
+			if err != nil {
+				return err
+			}
+			return a.withDB(cmd.Context(), cfg, func(db *store.DB) error {
+				u.Username = args[0]
+				if u.Password, err = a.newPassword(cmd.Context(), u.Username, asLine); err != nil {
+					return err
+				}
+				if _, err := db.CreateUser(cmd.Context(), store.System, u); err != nil {
+					return err
+				}
+				_, err := fmt.Fprintf(a.stdout, "The account %s is there.\n", u.Username)
+				return err
+			})
+		}),
+	}
+	addSettings(cmd, "SERVICE_DB_FILE")
+	cmd.Flags().BoolVar(&u.IsAdmin, "admin", false, "may do everything, in every project")
+	cmd.Flags().StringVar(&u.FirstName, "first-name", "", "first `name`")
+	cmd.Flags().StringVar(&u.LastName, "last-name", "", "last `name`")
+	cmd.Flags().BoolVar(&asLine, "password-stdin", false, "read the password as one line of the standard input")
+	return cmd
+}
+
+func (a *app) userListCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the accounts",
+		Example: `  tracker user list
+  tracker user list --json`,
+		Args:              cobra.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: run(func(cmd *cobra.Command, _ []string) error {
+			cfg, err := a.load(cmd)
+			if err != nil {
+				return err
+			}
+			return a.withDB(cmd.Context(), cfg, func(db *store.DB) error {
+				users, err := allUsers(cmd.Context(), db)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return a.printJSON(users)
+				}
+				return a.printUsers(users)
+			})
+		}),
+	}
+	addSettings(cmd, "SERVICE_DB_FILE")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func allUsers(ctx context.Context, db *store.DB) ([]store.User, error) {
+	all := []store.User{}
+	for {
+		l, err := db.Users(ctx, store.System, store.Page{Limit: store.MaxLimit, Offset: len(all)})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, l.Data...)
+		if len(l.Data) == 0 || len(all) >= l.Total {
+			return all, nil
+		}
+	}
+}
+
+func (a *app) printUsers(users []store.User) error {
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tADMIN\tFIRST NAME\tLAST NAME\tCREATED")
+	for _, u := range users {
+		admin := "no"
+		if u.IsAdmin {
+			admin = "yes"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", u.Username, admin, u.FirstName, u.LastName, u.CreatedDate)
+	}
+	return w.Flush()
+}
+
+func (a *app) userSetCommand() *cobra.Command {
+	var first, last string
+	var admin bool
+	cmd := &cobra.Command{
+		Use:   "set NAME",
+		Short: "Change an account",
+		Long: `Change an account: only what has a flag here changes. ` + "`tracker reset-password`" + ` changes
+a password.`,
+		Example: `  tracker user set ada --admin
+  tracker user set ada --admin=false
+  tracker user set ada --last-name King`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeUser,
+		RunE: run(func(cmd *cobra.Command, args []string) error {
+			var p store.UserPatch
+			if cmd.Flags().Changed("first-name") {
+				p.FirstName = &first
+			}
+			if cmd.Flags().Changed("last-name") {
+				p.LastName = &last
+			}
+			if cmd.Flags().Changed("admin") {
+				p.IsAdmin = &admin
+			}
+			if p == (store.UserPatch{}) {
+				return misuse("there is nothing to change: give --admin, --first-name or --last-name")
+			}
+			return a.withUser(cmd, args[0], func(db *store.DB, u store.User) error {
+				if err := db.UpdateUser(cmd.Context(), store.System, u.ID, p); err != nil {
+					return err
+				}
+				_, err := fmt.Fprintf(a.stdout, "The account %s is changed.\n", u.Username)
+				return err
+			})
+		}),
+	}
+	addSettings(cmd, "SERVICE_DB_FILE")
+	cmd.Flags().BoolVar(&admin, "admin", false, "may do everything, in every project; --admin=false takes it back")
+	cmd.Flags().StringVar(&first, "first-name", "", "first `name`")
+	cmd.Flags().StringVar(&last, "last-name", "", "last `name`")
+	return cmd
+}
+
+func (a *app) userDeleteCommand() *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   "delete NAME",
+		Short: "Delete an account",
+		Long: `Delete an account and its permissions. What the user has logged stays. On a terminal you
+are asked first; elsewhere it takes --yes.`,
+		Example: `  tracker user delete ada
+  tracker user delete robot --yes`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeUser,
+		RunE: run(func(cmd *cobra.Command, args []string) error {
+			_, asks := a.terminal()
+			if !yes && !asks {
+				return misuse("there is no terminal to ask on: say --yes to delete the account")
+			}
+			return a.withUser(cmd, args[0], func(db *store.DB, u store.User) error {
+				if !yes {
+					sure, err := a.confirm(cmd.Context(), fmt.Sprintf("Delete the account %s and its permissions?", u.Username))
+					if err != nil {
+						return err
+					}
+					if !sure {
+						return errors.New("nothing was deleted")
+					}
+				}
+				if err := db.DeleteUser(cmd.Context(), store.System, u.ID); err != nil {
+					return err
+				}
+				_, err := fmt.Fprintf(a.stdout, "The account %s is deleted.\n", u.Username)
+				return err
+			})
+		}),
+	}
+	addSettings(cmd, "SERVICE_DB_FILE")
+	cmd.Flags().BoolVar(&yes, "yes", false, "don't ask")
+	return cmd
+}
+
+// withUser calls fn with the database that cmd is about and one of its accounts.
+func (a *app) withUser(cmd *cobra.Command, username string, fn func(*store.DB, store.User) error) error {
+	cfg, err := a.load(cmd)
+	if err != nil {
+		return err
+	}
+	return a.withDB(cmd.Context(), cfg, func(db *store.DB) error {
+		u, err := db.UserByName(cmd.Context(), store.System, username)
+		if err != nil {
+			if store.AsError(err).Code == store.CodeNotFound {
+				err = fmt.Errorf("there is no user %q in %s; `tracker user list` shows who there is", username, db.Path())
+			}
+			return err
+		}
+		return fn(db, u)
+	})
+}
+
+// completeUser offers the names of accounts to the shell.
+func (a *app) completeUser(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var names []cobra.Completion
+	if len(args) > 0 {
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+	values, _, err := a.inForce(cmd)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	cfg, _ := parse(values)
+	err = a.withDB(cmd.Context(), cfg, func(db *store.DB) error {
+		users, err := allUsers(cmd.Context(), db)
+		for _, u := range users {
+			names = append(names, u.Username)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

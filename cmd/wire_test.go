@@ -1,0 +1,124 @@
+//go:build unix
+
+package cmd
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"testing"
+)
+
+func dial(t testing.TB, p *process) *wire {
+	t.Helper()
+	w, err := openWire(t.Context(), p.API)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.conn.Close() })
+	return w
+}
+
+// must sends a request that is answered with the status want.
+func (w *wire) must(t testing.TB, want int, method, path, body string) reply {
+	t.Helper()
+	r, err := w.send(w.request(method, path, "", body))
+	if err != nil {
+		t.Fatalf("%s %s: %v", method, path, err)
+	}
+	if r.status != want {
+		t.Fatalf("%s %s answers %s, want %d", method, path, r, want)
+	}
+	return r
+}
+
+// create makes a record and returns its id.
+func (w *wire) create(t testing.TB, path, body string) string {
+	t.Helper()
+	ids, err := w.must(t, 201, "POST", path, body).ids()
+	if err != nil || len(ids) != 1 {
+		t.Fatalf("POST %s gives the ids %v, %v", path, ids, err)
+	}
+	return ids[0]
+}
+
+// read decodes what GET path answers; false when that is 404.
+func (w *wire) read(t testing.TB, path string, into any) bool {
+	t.Helper()
+	r, err := w.send(w.request("GET", path, "", ""))
+	if err != nil {
+		t.Fatalf("GET %s: %v", path, err)
+	}
+	if r.status == 404 {
+		return false
+	}
+	if r.status != 200 {
+		t.Fatalf("GET %s answers %s", path, r)
+	}
+	if err := json.Unmarshal(r.body, into); err != nil {
+		t.Fatalf("GET %s: %v in %q", path, err, r.body)
+	}
+	return true
+}
+
+// readAll reads every page of a listing; false when it answers 404.
+func readAll[T any](t testing.TB, w *wire, path string) (all []T, found bool) {
+	t.Helper()
+	for {
+		var page struct {
+			Data  []T `json:"data"`
+			Total int `json:"total"`
+		}
+		if !w.read(t, path+"?limit=1000&offset="+strconv.Itoa(len(all)), &page) {
+			return nil, false
+		}
+		all = append(all, page.Data...)
+		if len(all) == page.Total {
+			return all, true
+		}
+		if len(page.Data) == 0 || len(all) > page.Total {
+			t.Fatalf("GET %s counts %d records and gives %d", path, page.Total, len(all))
+		}
+	}
+}
+
+// float is a metric's value as the API writes it.
+type float float64
+
+func (f float) MarshalJSON() ([]byte, error) {
+	switch v := float64(f); {
+	case math.IsNaN(v):
+		return []byte(`"NaN"`), nil
+	case math.IsInf(v, 0):
+		return json.Marshal(map[bool]string{true: "Infinity", false: "-Infinity"}[v > 0])
+	default:
+		return json.Marshal(v)
+	}
+}
+
+func (f *float) UnmarshalJSON(text []byte) error {
+	var name string
+	if json.Unmarshal(text, &name) != nil {
+		return json.Unmarshal(text, (*float64)(f))
+	}
+	v, known := map[string]float64{"NaN": math.NaN(), "Infinity": math.Inf(1), "-Infinity": math.Inf(-1)}[name]
+	if !known {
+		return fmt.Errorf("%q is no value of a metric", name)
+	}
+	*f = float(v)
+	return nil
+}
+
+// same tells whether two values are the same to the last bit.
+func (f float) same(o float) bool {
+	return math.Float64bits(float64(f)) == math.Float64bits(float64(o)) || math.IsNaN(float64(f)) && math.IsNaN(float64(o))
+}
+
+// point is a metric of the API.
+type point struct {
+	ID    string `json:"id"`
+	Key   string `json:"key"`
+	Step  int64  `json:"step"`
+	Value float  `json:"value"`
+}

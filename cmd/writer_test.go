@@ -1,0 +1,330 @@
+//go:build unix
+
+package cmd
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/google/uuid"
+)
+
+// operation is a request that changes something, and what it changes.
+type operation struct {
+	method, path, body string
+	key                string // Idempotency-Key, or ""
+	status             int    // with which it is answered
+	creates            int    // how many ids the answer has
+	book               *book
+	// apply writes into the book what the request does; ids is nil when its
+	// answer is not known.
+	apply func(b *book, ids []string)
+}
+
+// exchange is a request with its answer.
+type exchange struct {
+	operation
+	reply
+}
+
+// client logs to iterations of its own, and to one that it shares with
+// others. It knows what each of its own must hold.
+type client struct {
+	name       string
+	random     *rand.Rand
+	experiment string
+	books      []*book // the last is the one it logs to
+	shared     *book   // an iteration to whose series "shared" all add; holds what this client added
+	count      int     // of requests, for names that are its own
+
+	// Of the round under way:
+	touched map[*book]bool
+	doubt   *operation // that was sent and not answered
+	refused *operation // the last one for which there was no room
+	keyed   []exchange // those that carried an Idempotency-Key
+}
+
+// work sends one request after the other until the server is gone, and tells
+// when the first is answered. An answer that is not the right one is an error.
+func (c *client) work(w *wire, first *sync.Once, acknowledged chan<- struct{}) error {
+	c.touched, c.keyed = map[*book]bool{}, nil
+	for {
+		op := c.next()
+		c.doubt = &op
+		c.touched[op.book] = true
+		r, err := w.send(w.request(op.method, op.path, op.key, op.body))
+		if err != nil {
+			return nil // the server is gone: the restart shows whether it was carried out
+		}
+		if err := c.settle(op, r); err != nil {
+			return err
+		}
+		first.Do(func() { close(acknowledged) })
+	}
+}
+
+// settle takes the answer of an operation.
+func (c *client) settle(op operation, r reply) error {
+	ids, err := r.ids()
+	if err != nil || r.status != op.status || len(ids) != op.creates {
+		return fmt.Errorf("%s %s %.500s answers %d %s (%v), want %v with %d ids",
+			op.method, op.path, op.body, r.status, r.body, err, op.status, op.creates)
+	}
+	if ids == nil {
+		ids = []string{}
+	}
+	op.apply(op.book, ids)
+	c.doubt = nil
+	if op.key != "" {
+		c.keyed = append(c.keyed, exchange{op, r})
+	}
+	return nil
+}
+
+// next thinks of something to do.
+func (c *client) next() operation {
+	c.count++
+	if len(c.books) == 0 || !c.books[len(c.books)-1].open() {
+		return c.start()
+	}
+	b := c.books[len(c.books)-1]
+	switch n := c.random.IntN(100); {
+	case n < 20:
+		return c.add(b, nil, c.point("loss"))
+	case n < 30:
+		return c.add(b, c.step(), c.point("lr"))
+	case n < 42:
+		// Finite and its own, so that it is known again without its id.
+		return c.add(c.shared, nil, point{Key: "shared", Value: float(c.random.Float64())})
+	case n < 52:
+		return c.add(b, nil, c.points(20, "layer/%d/norm")...)
+	case n < 60:
+		return c.add(b, c.step(), c.points(20, "layer/%d/norm")...)
+	case n < 62:
+		return c.add(b, nil, c.points(200, "dense")...)
+	case n < 64:
+		return c.addBulk(b, c.points(500, "dense")...)
+	case n < 74:
+		return c.parameter(b)
+	case n < 80:
+		return c.tag(b)
+	case n < 92 && slices.ContainsFunc(b.points, known):
+		return c.revise(b)
+	case n < 97:
+		return c.rename(b)
+	case n == 97:
+		return c.remove(b)
+	}
+	return c.end(b)
+}
+
+// post is an operation that makes as many records as it says.
+func (c *client) post(b *book, path string, body any, creates int, apply func(b *book, ids []string)) operation {
+	op := operation{"POST", path, toJSON(body), "", 201, creates, b, apply}
+	if c.random.IntN(2) == 0 {
+		op.key = fmt.Sprintf("%s-%d", c.name, c.count)
+	}
+	return op
+}
+
+// patch is an operation that changes a record.
+func patch(b *book, path string, body any, apply func(b *book)) operation {
+	return operation{"PATCH", path, toJSON(body), "", 204, 0, b, func(b *book, _ []string) { apply(b) }}
+}
+
+// remove is an operation that removes a record.
+func remove(b *book, path string, apply func(b *book)) operation {
+	return operation{"DELETE", path, "", "", 204, 0, b, func(b *book, _ []string) { apply(b) }}
+}
+
+func toJSON(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // a mistake in this test
+	}
+	return string(text)
+}
+
+func (c *client) point(key string) point {
+	v := c.random.NormFloat64()
+	switch c.random.IntN(20) {
+	case 0:
+		v = math.NaN()
+	case 1:
+		v = math.Inf(1 - 2*c.random.IntN(2))
+	}
+	return point{Key: key, Value: float(v)}
+}
+
+// points are n of them; a %d in the format of their keys is their number.
+func (c *client) points(n int, format string) []point {
+	all := make([]point, n)
+	for i := range all {
+		all[i] = c.point(strings.ReplaceAll(format, "%d", fmt.Sprint(i)))
+	}
+	return all
+}
+
+func (c *client) step() *int64 { return new(c.random.Int64N(200) - 50) }
+
+// start makes an iteration with an id of its own, as a child of the one before.
+// One that it may have made before the server was killed is made again.
+func (c *client) start() operation {
+	n := len(c.books)
+	if n == 0 || c.books[n-1].made {
+		c.books = append(c.books, newBook(uuid.Must(uuid.NewV7()).String()))
+		n++
+	}
+	b := c.books[n-1]
+	body := map[string]string{"id": b.id, "name": "run " + b.id}
+	var parent *book
+	if n > 1 && c.books[n-2].there {
+		parent = c.books[n-2]
+		body["parent_iteration_id"] = parent.id
+	}
+	return c.post(b, "/iteration/experiment/"+c.experiment, body, 1, func(b *book, _ []string) {
+		b.made, b.there, b.status = true, true, "RUNNING"
+		b.name, b.parent = body["name"], parent
+	})
+}
+
+// add sends one point alone and more than one as a batch: as an object, or as
+// a list when keys repeat. Without a step each point gets the next one.
+func (c *client) add(b *book, step *int64, points ...point) operation {
+	path, body := "/metric/iteration/"+b.id, map[string]any{}
+	switch {
+	case len(points) == 1:
+		body["key"], body["value"] = points[0].Key, points[0].Value
+	case points[0].Key == points[1].Key:
+		path += "/batch"
+		list := make([]map[string]any, len(points))
+		for i, p := range points {
+			list[i] = map[string]any{"key": p.Key, "value": p.Value}
+		}
+		body["metrics"] = list
+	default:
+		path += "/batch"
+		// The order of the document counts, and a map has none.
+		members := make([]string, len(points))
+		for i, p := range points {
+			members[i] = toJSON(p.Key) + ":" + toJSON(p.Value)
+		}
+		body["metrics"] = json.RawMessage("{" + strings.Join(members, ",") + "}")
+	}
+	if step != nil {
+		body["step"] = *step
+	}
+	return c.post(b, path, body, len(points), func(b *book, ids []string) {
+		for i, p := range points {
+			if step != nil {
+				p.Step = *step
+			} else {
+				p.Step = b.nextStep(p.Key)
+			}
+			if ids != nil {
+				p.ID = ids[i]
+			}
+			b.points = append(b.points, p)
+		}
+	})
+}
+
+// addBulk sends points to the route that does not tell their ids.
+func (c *client) addBulk(b *book, points ...point) operation {
+	op := c.add(b, nil, points...)
+	op.path, op.creates = strings.Replace(op.path, "/batch", "/bulk", 1), 0
+	apply := op.apply
+	op.apply = func(b *book, _ []string) { apply(b, nil) }
+	return op
+}
+
+func known(p point) bool { return p.ID != "" }
+
+// revise changes a point that is there, or removes it.
+func (c *client) revise(b *book) operation {
+	p := b.points[c.random.IntN(len(b.points))]
+	for !known(p) {
+		p = b.points[c.random.IntN(len(b.points))]
+	}
+	if c.random.IntN(3) == 0 {
+		return remove(b, "/metric/"+p.ID, func(b *book) {
+			i := b.index(p.ID)
+			b.points = slices.Delete(b.points, i, i+1)
+		})
+	}
+	body := map[string]any{}
+	if c.random.IntN(2) == 0 {
+		p.Value = c.point(p.Key).Value
+		body["value"] = p.Value
+	}
+	if c.random.IntN(2) == 0 {
+		p.Step = *c.step()
+		body["step"] = p.Step
+	}
+	if c.random.IntN(4) == 0 {
+		p.Key = "moved"
+		body["key"] = p.Key
+	}
+	return patch(b, "/metric/"+p.ID, body, func(b *book) { b.points[b.index(p.ID)] = p })
+}
+
+// parameter adds one, or changes or removes one that is there.
+func (c *client) parameter(b *book) operation {
+	value := fmt.Sprint(c.random.Float64())
+	n := c.random.IntN(3)
+	if n == 0 || len(b.parameters) == 0 {
+		return c.set(b, "parameter", value)
+	}
+	keys := slices.Sorted(maps.Keys(b.parameters))
+	key := keys[c.random.IntN(len(keys))]
+	p := b.parameters[key]
+	if n == 1 {
+		return remove(b, "/parameter/"+p.id, func(b *book) { delete(b.parameters, key) })
+	}
+	return patch(b, "/parameter/"+p.id, map[string]string{"value": value},
+		func(b *book) { b.parameters[key] = parameter{p.id, value} })
+}
+
+// set adds a parameter; its name is made unique.
+func (c *client) set(b *book, name, value string) operation {
+	key := fmt.Sprintf("%s %d", name, c.count)
+	return c.post(b, "/parameter/iteration/"+b.id, map[string]string{"key": key, "value": value}, 1,
+		func(b *book, ids []string) { b.parameters[key] = parameter{strings.Join(ids, ""), value} })
+}
+
+// tag adds one, or takes one off that is there.
+func (c *client) tag(b *book) operation {
+	if c.random.IntN(3) > 0 || len(b.tags) == 0 {
+		tag := fmt.Sprintf("tag%d", c.count)
+		return c.post(b, "/tag/iteration/"+b.id, map[string]string{"value": tag}, 1,
+			func(b *book, _ []string) { b.tags[tag] = true })
+	}
+	tags := slices.Sorted(maps.Keys(b.tags))
+	tag := tags[c.random.IntN(len(tags))]
+	return remove(b, "/tag/iteration/"+b.id+"/"+tag, func(b *book) { delete(b.tags, tag) })
+}
+
+func (c *client) rename(b *book) operation {
+	name := fmt.Sprintf("name %d", c.count)
+	return patch(b, "/iteration/"+b.id, map[string]string{"name": name}, func(b *book) { b.name = name })
+}
+
+func (c *client) end(b *book) operation {
+	status := []string{"SUCCEEDED", "FAILED", "KILLED"}[c.random.IntN(3)]
+	return patch(b, "/iteration/"+b.id, map[string]string{"status": status}, func(b *book) { b.status = status })
+}
+
+// remove removes an iteration with all that it holds, an earlier one than b
+// where there is one.
+func (c *client) remove(b *book) operation {
+	if i := slices.IndexFunc(c.books, func(b *book) bool { return b.there }); i >= 0 {
+		b = c.books[i]
+	}
+	return remove(b, "/iteration/"+b.id, func(b *book) { b.there = false })
+}
