@@ -1,0 +1,66 @@
+// Shoot takes a picture of a page once something that a selector names is
+// there:
+//
+//	shoot URL SELECTOR WIDTH HEIGHT FILE
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+)
+
+// patience is how long a page may take.
+const patience = 30 * time.Second
+
+func main() {
+	if err := shoot(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "shoot:", err)
+		os.Exit(1)
+	}
+}
+
+func shoot(args []string) error {
+	if len(args) != 5 {
+		return fmt.Errorf("usage: shoot URL SELECTOR WIDTH HEIGHT FILE")
+	}
+	width, err := strconv.ParseInt(args[2], 10, 64)
+	if err != nil {
+		return err
+	}
+	height, err := strconv.ParseInt(args[3], 10, 64)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath("chromium"), chromedp.NoSandbox, chromedp.DisableGPU)...)
+	defer cancel()
+	ctx, cancel = chromedp.NewContext(ctx)
+	defer cancel()
+	if err := chromedp.Do(ctx); err != nil { // starts the browser
+		return err
+	}
+	ctx, cancel = context.WithTimeout(ctx, patience)
+	defer cancel()
+	// There is a mouse: what shows itself under it is hidden.
+	_, err = chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "hover", Value: "hover"}}})
+	if err != nil {
+		return err
+	}
+	err = chromedp.Do(ctx, chromedp.EmulateViewport(width, height), chromedp.Navigate(args[0]),
+		chromedp.WaitVisible(chromedp.CSS(args[1])))
+	if err != nil {
+		return err
+	}
+	picture, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(args[4], picture, 0o644)
+}
