@@ -60,6 +60,28 @@ func TestBins(t *testing.T) {
 	}
 }
 
+// TestBinsOfWholeCells says what a curve costs: with 64 points or more in a bin
+// the cells of 16 points divide it, and with 128 those of 32 that a series has
+// whose first requests came out of order.
+func TestBinsOfWholeCells(t *testing.T) {
+	const points = 100_000
+	for n := 1; n < points/64; n++ {
+		least := 4
+		if n < points/128 {
+			least = 5
+		}
+		b := newBins(0, points-1, n, Linear)
+		for _, r := range b.runs() {
+			if r.align < least {
+				t.Fatalf("%d bins of %d points begin at multiples of 2^%d", n, points, r.align)
+			}
+		}
+	}
+	if b := newBins(0, points-1, 500, Linear); b.of(points-1) < 400-1 {
+		t.Errorf("500 bins became %d", b.of(points-1)+1)
+	}
+}
+
 // checkRun looks at both sides of some multiples of 2^align, where a bin may
 // begin, and between them, where none may.
 func checkRun(t *testing.T, b bins, r binRun) {
