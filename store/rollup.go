@@ -82,49 +82,6 @@ func (s *series) rowID(level int, block int64) int64 {
 	return s.ID<<seriesBit | int64(level)<<blockBits | block&(1<<blockBits-1)
 }
 
-// cell is what charts need of some points of a series.
-type cell struct {
-	count     int64
-	last      point // by step, then seq
-	finite    bool  // it has a finite value, and so low and high
-	low, high Value
-	// inTime says that no point was recorded before one of an earlier step. All
-	// were recorded from start to last.at then; start means nothing else.
-	inTime bool
-	start  Time
-}
-
-func cellOf(p point) cell {
-	return cell{count: 1, last: p, finite: p.value.Finite(), low: p.value, high: p.value, inTime: true, start: p.at}
-}
-
-// add takes a point in. What the cell says of times is right when it comes
-// behind all others by step, then seq.
-func (c *cell) add(p point) { c.merge(cellOf(p)) }
-
-// merge takes in the points of o, which all lie behind or before those of c.
-func (c *cell) merge(o cell) {
-	if c.count == 0 {
-		*c = o
-		return
-	}
-	before, behind := o, *c
-	if byStep(c.last, o.last) < 0 {
-		before, behind = *c, o
-	}
-	c.last = behind.last
-	c.inTime = before.inTime && behind.inTime && before.last.at <= behind.start
-	c.start = before.start
-	c.count += o.count
-	switch {
-	case !o.finite:
-	case !c.finite:
-		c.finite, c.low, c.high = true, o.low, o.high
-	default:
-		c.low, c.high = min(c.low, o.low), max(c.high, o.high)
-	}
-}
-
 // rollUp brings the rollups of a series up to date after rows of it, in order,
 // were put into table metric. What is too much for one transaction is left to
 // the next, or to db.rollLater.
