@@ -5,7 +5,11 @@ import (
 	"database/sql"
 	"errors"
 	"math"
+	"runtime"
+	"slices"
 	"sort"
+	"sync"
+	"sync/atomic"
 )
 
 // Axis is what a curve is drawn over.
@@ -34,6 +38,8 @@ const (
 	MaxPoints = 100_000
 	// MaxCurves is the most curves of one answer.
 	MaxCurves = 10_000
+	// minPart is for how many iterations a core of its own is worth while.
+	minPart = 8
 )
 
 // CurveQuery says which part of a curve is wanted, and how fine.
@@ -69,31 +75,49 @@ func (db *DB) Curves(ctx context.Context, actor Actor, iterationIDs []string, q 
 		return nil, err
 	}
 	q.Points = min(q.Points, MaxPoints)
-	return read(ctx, db, func(tx *tx) ([]Curve, error) {
-		curves := []Curve{}
-		for _, id := range iterationIDs {
-			it, err := tx.allowIteration(actor, id, rightRead)
-			if err != nil {
-				return nil, err
-			}
-			all, err := tx.seriesOfIteration(it.num, q.Keys)
-			if err != nil {
-				return nil, err
-			}
-			if len(curves)+len(all) > MaxCurves {
-				return nil, Invalid("keys", "This asks for more than %d curves; name fewer iterations or keys.", MaxCurves)
-			}
-			for _, s := range all {
-				c, err := tx.curve(s, q)
-				if err != nil {
-					return nil, err
-				}
-				c.IterationID, c.Key = id, s.key
-				curves = append(curves, c)
-			}
+	// The cores share the work. Each part is a snapshot of its own.
+	size := max(minPart, (len(iterationIDs)-1)/runtime.GOMAXPROCS(0)+1)
+	parts := slices.Collect(slices.Chunk(iterationIDs, size))
+	curves, failures := make([][]Curve, len(parts)), make([]error, len(parts))
+	var found atomic.Int64
+	var wait sync.WaitGroup
+	for i, ids := range parts {
+		wait.Go(func() {
+			curves[i], failures[i] = read(ctx, db, func(tx *tx) ([]Curve, error) { return tx.curves(actor, ids, q, &found) })
+		})
+	}
+	wait.Wait()
+	if err := firstError(failures...); err != nil {
+		return nil, err
+	}
+	return append([]Curve{}, slices.Concat(curves...)...), nil
+}
+
+// curves is Curves for some of the iterations; found counts the curves of all.
+func (tx *tx) curves(actor Actor, iterationIDs []string, q CurveQuery, found *atomic.Int64) ([]Curve, error) {
+	var curves []Curve
+	for _, id := range iterationIDs {
+		it, err := tx.allowIteration(actor, id, rightRead)
+		if err != nil {
+			return nil, err
 		}
-		return curves, nil
-	})
+		all, err := tx.seriesOfIteration(it.num, q.Keys)
+		if err != nil {
+			return nil, err
+		}
+		if found.Add(int64(len(all))) > MaxCurves {
+			return nil, Invalid("keys", "This asks for more than %d curves; name fewer iterations or keys.", MaxCurves)
+		}
+		for _, s := range all {
+			c, err := tx.curve(s, q)
+			if err != nil {
+				return nil, err
+			}
+			c.IterationID, c.Key = id, s.key
+			curves = append(curves, c)
+		}
+	}
+	return curves, nil
 }
 
 func (q CurveQuery) check() error {
