@@ -138,8 +138,7 @@ type sink struct {
 
 func newSink(b *testing.B) (*sink, blob.S3Options, *minio.Client) {
 	s := &sink{sizes: map[string]int64{}, block: blobtest.Bytes(0, 1<<20)}
-	s.Server = httptest.NewTLSServer(s)
-	b.Cleanup(s.Close)
+	s.Server = blobtest.Serve(b, s)
 	options := (&objectStore{Server: s.Server}).options()
 	options.PartSize = 0
 	roots := x509.NewCertPool()

@@ -9,13 +9,14 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
+
+	"tracker/blob/blobtest"
 )
 
 // objectStore starts one and returns the settings that lead to it.
@@ -25,8 +26,7 @@ func objectStore(t testing.TB, dir string) []string {
 	if err := memory.CreateBucket("artifacts"); err != nil {
 		t.Fatal(err)
 	}
-	s := httptest.NewTLSServer(gofakes3.New(memory).Server())
-	t.Cleanup(s.Close)
+	s := blobtest.Serve(t, gofakes3.New(memory).Server())
 	cert := filepath.Join(dir, "cert.pem")
 	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
 	if err := os.WriteFile(cert, text, 0o600); err != nil {
