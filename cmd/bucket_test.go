@@ -19,6 +19,19 @@ import (
 	"tracker/blob/blobtest"
 )
 
+// backends are all places for bytes.
+var backends = []string{"inline", "filesystem", "s3"}
+
+// backendEnv are the settings that put new bytes in a backend.
+func backendEnv(t testing.TB, dir, backend string) []string {
+	t.Helper()
+	env := []string{"SERVICE_LOG_LEVEL=warn", "SERVICE_ARTIFACT_BACKEND=" + backend}
+	if backend == "s3" {
+		env = append(env, objectStore(t, dir)...)
+	}
+	return env
+}
+
 // objectStore starts one and returns the settings that lead to it.
 func objectStore(t testing.TB, dir string) []string {
 	t.Helper()
