@@ -79,6 +79,7 @@ func TestKillWithArtifacts(t *testing.T) {
 			t.Logf("%d requests", requests)
 			p.stop()
 			t.Logf("%d things were left over", collectAfterKill(t, dir, env))
+			wantCollected(t, dir, env)
 		})
 	}
 }

@@ -86,6 +86,7 @@ func TestKillWithResumableUploads(t *testing.T) {
 			t.Logf("%d artifacts", made)
 			p.stop()
 			t.Logf("%d things were left over", collectAfterKill(t, dir, env))
+			wantCollected(t, dir, env)
 		})
 	}
 }
