@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/minio/minio-go/v7"
@@ -58,7 +59,8 @@ type S3 struct {
 	timeout  time.Duration
 	pause    time.Duration
 	partSize int
-	copySize int64 // bytes that the store is asked to copy in one request
+	parts    sync.Pool // of *[]byte with room for one
+	copySize int64     // bytes that the store is asked to copy in one request
 }
 
 const (
