@@ -30,7 +30,9 @@ func collect(t testing.TB, db *store.DB, age time.Duration, want ...string) {
 			if s.Err != nil {
 				t.Errorf("%+v", s)
 			}
-			got = append(got, s.Name)
+			if !s.Spared {
+				got = append(got, s.Name)
+			}
 		}))
 		slices.Sort(got)
 		slices.Sort(want)
@@ -95,6 +97,26 @@ func TestCollectStagedBytes(t *testing.T) {
 	})
 }
 
+// wantSpared fails unless a collection reports exactly these contents as spared,
+// each until the time that it has here.
+func wantSpared(t testing.TB, db *store.DB, age time.Duration, want map[string]time.Time) {
+	t.Helper()
+	got := map[string]time.Time{}
+	wantOK(t, db.CollectStrays(ctx, age, false, func(s store.Stray) {
+		if s.Spared {
+			got[s.Name] = s.Until
+		}
+	}))
+	if len(got) != len(want) {
+		t.Errorf("spared are %v, want %v", got, want)
+	}
+	for c, until := range want {
+		if at, ok := got[hashOf(c)]; !ok || !at.Equal(until) {
+			t.Errorf("%s is spared until %v (%v), want %v", c, at, ok, until)
+		}
+	}
+}
+
 // What a command that was killed has claimed is collected when the claim is as
 // old as asked for; what a server has claimed never is.
 func TestCollectClaims(t *testing.T) {
@@ -114,8 +136,17 @@ func TestCollectClaims(t *testing.T) {
 	claim("marked", mark, now+5*time.Minute.Milliseconds())
 	claim("marked by the server", mark, nil)
 	collect(t, b.DB, store.StrayAge)
+	noon := b.clock.Now()
+	wantSpared(t, b.DB, store.StrayAge, map[string]time.Time{"pinned": noon.Add(time.Hour), "marked": noon.Add(5 * time.Minute),
+		"pinned by the server": {}, "marked by the server": {}})
+	wantSpared(t, b.DB, time.Minute, map[string]time.Time{"pinned": noon.Add(time.Minute), "marked": noon.Add(time.Minute),
+		"pinned by the server": {}, "marked by the server": {}})
+	wantSpared(t, b.DB, 24*time.Hour, map[string]time.Time{"pinned": noon.Add(24 * time.Hour), "marked": noon.Add(5 * time.Minute),
+		"pinned by the server": {}, "marked by the server": {}})
 	b.clock.Add(10 * time.Minute)
 	collect(t, b.DB, store.StrayAge, hashOf("marked"))
+	wantSpared(t, b.DB, store.StrayAge, map[string]time.Time{"pinned": noon.Add(time.Hour),
+		"pinned by the server": {}, "marked by the server": {}})
 	collect(t, b.DB, 10*time.Minute, hashOf("pinned"))
 	claim("pinned again", pin, int64(b.clock.Time())+time.Hour.Milliseconds())
 	claim("marked again", mark, int64(b.clock.Time())+5*time.Minute.Milliseconds())
@@ -191,6 +222,22 @@ func TestCollectStraysThatFail(t *testing.T) {
 	if !errors.Is(err, errTest) || removed != 1 {
 		t.Errorf("%d removed, %v", removed, err)
 	}
+}
+
+// Bytes that were found without a row and have got one since, by an upload of
+// the same, are not removed.
+func TestUnknownBytesThatAreTaken(t *testing.T) {
+	onEachBackend(t, func(t *testing.T, o store.Options) {
+		b := newBedWith(t, o)
+		id := b.keep(t, b.experiment, store.NewResource{Name: "a"}, "taken")
+		removed, err := b.RemoveUnknown(ctx, o.Backends.Default, blob.Blob{Hash: hashOf("taken"), Size: 5})
+		if removed || err != nil {
+			t.Errorf("removed is %v, %v", removed, err)
+		}
+		if got := content(t, b.DB, id); got != "taken" {
+			t.Error(got)
+		}
+	})
 }
 
 // The bytes of all artifacts are counted by what holds them, and those that
