@@ -136,7 +136,7 @@ def test_a_token_is_refreshed_before_it_ends(guarded: Server, monkeypatch: pytes
     assert kept != soon and claims(kept)["exp"] > time.time() + 20 * 3600
     monkeypatch.setenv("TRACKER_TOKEN", soon)
     api = tracker.Api()
-    assert api.projects() and api.client._token != soon, "one of the environment is refreshed for this process"
+    assert api.projects() and api.client.token != soon, "one of the environment is refreshed for this process"
     assert read_credentials()[guarded.url] == kept
 
 

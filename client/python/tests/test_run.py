@@ -173,6 +173,7 @@ def test_a_script_for_wandb_runs(server: Server, capfd: Any) -> None:
     wandb.config.update({"epochs": 3}, allow_val_change=True)
     assert wandb.config.lr == 1 and wandb.config["epochs"] == 3
     wandb.log({"loss": 0.5, "examples": [wandb.Image([[0.0, 1.0]]), wandb.Image([[1.0, 1.0]])]})
+    assert wandb.run is run
     wandb.run.summary["best"] = 0.5
     wandb.finish()
     [it] = server.iterations()
