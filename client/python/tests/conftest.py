@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import importlib.util
 import json
 import os
 import pathlib
@@ -22,6 +23,24 @@ import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
+
+NEEDS = {
+    "test_callback.py": ("lightgbm", "numpy", "optuna", "sklearn", "xgboost"),
+    "test_keras.py": ("jax", "keras", "numpy"),
+    "test_library.py": ("PIL", "jax", "matplotlib", "numpy", "pandas", "polars", "psutil", "pyarrow"),
+    "test_notebook.py": ("IPython", "ipykernel", "nbclient"),
+    "test_torch.py": ("lightning", "torch", "transformers"),
+}
+"""The libraries that tests are about; see requirements-test.txt and requirements-torch.txt."""
+
+MISSING = {file: [name for name in names if importlib.util.find_spec(name) is None] for file, names in NEEDS.items()}
+collect_ignore = [file for file, names in MISSING.items() if names]
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say what could not be tested here."""
+    for file in collect_ignore:
+        terminalreporter.write_line(f"not run: {file}, without {', '.join(MISSING[file])}")
 
 
 @pytest.fixture(scope="session")
@@ -82,6 +101,12 @@ class Server:
             rows += page["data"]
             if len(rows) >= page["total"]:
                 return [(row["step"], row["value"]) for row in rows]
+
+    def artifacts(self, iteration: str) -> Dict[str, Any]:
+        """The artifacts of an iteration by name."""
+        experiment = self.get(f"/iteration/{iteration}")["experiment_id"]
+        found = self.get(f"/resource/experiment/{experiment}?iteration_id={iteration}&limit=1000")["data"]
+        return {row["name"]: row for row in found}
 
     def parameters(self, iteration: str) -> Dict[str, str]:
         return {row["key"]: row["value"] for row in self.get(f"/parameter/iteration/{iteration}?limit=1000")["data"]}

@@ -83,9 +83,10 @@ def init(project: Optional[str] = None, experiment: Optional[str] = None, config
     experiment = experiment or others.get("group") or os.environ.get("TRACKER_EXPERIMENT") or "default"
     last = _last_file(folder, address, project, experiment)
     chosen = id or (resume if isinstance(resume, str) and resume not in ("auto", "allow", "must", "never") else None)
-    if chosen is None and resume in ("auto", True):
-        chosen = _read(last)
     active = [run for run in live if not run._worker and not (isinstance(parent, Run) and run is parent)]
+    if chosen is None and resume in ("auto", True):
+        place = (address, project, experiment)
+        chosen = next((r.id for r in reversed(active) if (r.server, r.project, r.experiment) == place), None) or _read(last)
     run = next((r for r in reversed(active) if r.id == chosen and r.server == address), None)
     if run is None and active and reinit in (False, "return_previous"):
         run = active[-1]
