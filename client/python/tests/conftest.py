@@ -17,7 +17,7 @@ import threading
 import time
 import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Callable, Dict, Iterator, List, Optional
+from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 import pytest
 
@@ -60,7 +60,7 @@ class Server:
 
     def __init__(self, binary: str, folder: pathlib.Path, **env: str) -> None:
         self.binary, self.folder, self.env = binary, folder, env
-        self.port, self.ui_port = free_port(), free_port()
+        self.port, self.ui_port = free_ports()
         self.url = f"http://127.0.0.1:{self.port}"
         self.process: Optional[subprocess.Popen[bytes]] = None
         self.token = ""
@@ -112,10 +112,17 @@ class Server:
         return {row["key"]: row["value"] for row in self.get(f"/parameter/iteration/{iteration}?limit=1000")["data"]}
 
 
-def free_port() -> int:
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return int(s.getsockname()[1])
+def free_ports() -> Tuple[int, int]:
+    """Two ports that nobody has, one after the other, as API and dashboard have them."""
+    while True:
+        with socket.socket() as one, socket.socket() as next:
+            one.bind(("127.0.0.1", 0))
+            port = int(one.getsockname()[1])
+            try:
+                next.bind(("127.0.0.1", port + 1))
+            except (OSError, OverflowError):
+                continue
+            return port, port + 1
 
 
 @pytest.fixture
@@ -131,7 +138,8 @@ def server(binary: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch)
 @pytest.fixture(autouse=True)
 def surroundings(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Each test has its own spool and sign-in, and leaves no run behind."""
-    for name in ("TRACKER_TOKEN", "TRACKER_PROJECT", "TRACKER_EXPERIMENT", "TRACKER_MODE"):
+    for name in ("TRACKER_TOKEN", "TRACKER_PROJECT", "TRACKER_EXPERIMENT", "TRACKER_MODE", "TRACKER_UI_URL",
+                 "JUPYTERHUB_SERVICE_PREFIX"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TRACKER_SPOOL", str(tmp_path / "spool"))
     monkeypatch.setenv("TRACKER_CREDENTIALS", str(tmp_path / "credentials.json"))

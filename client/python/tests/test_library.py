@@ -35,7 +35,8 @@ def test_scalars(server: Server) -> None:
     value = numpy.zeros(())
     with tracker.init(capture=False, config={"lr": numpy.float64(0.1), "n": numpy.int64(3), "jax": jax.numpy.array(2)}) as run:
         run.log({"numpy": numpy.float32(0.5), "zero": value, "one": numpy.array([[2.0]]),
-                 "jax": jax.numpy.mean(jax.numpy.arange(4)), "low": jax.numpy.array(1.5, dtype="bfloat16"), "flag": numpy.bool_(True)}, step=0)
+                 "jax": jax.numpy.mean(jax.numpy.arange(4)), "low": jax.numpy.array(1.5, dtype="bfloat16"),
+                 "flag": numpy.bool_(True)}, step=0)
         value += 5
         run.log({"pandas": pandas.Series([1, 2]).mean(), "polars": polars.Series([1, 2]).mean()}, step=0)
         run.log({"many": jax.numpy.zeros(3), "left": 1}, step=1)

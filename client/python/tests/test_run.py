@@ -198,5 +198,5 @@ def test_the_server_gives_a_name_and_the_dashboard_an_address(server: Server) ->
         assert run.last() == {"loss": 0.25} and run.summary["loss"] == 0.25 and run.summary.loss == 0.25
         with pytest.raises(KeyError):
             run.summary["none"]
-    assert run.url == f"http://127.0.0.1:{server.port + 1}/iteration/{run.id}"
+    assert run.url == f"http://127.0.0.1:{server.ui_port}/iteration/{run.id}"
     assert server.points(run.id, "summary/loss") == [], "only what was set is recorded again"
