@@ -9,7 +9,7 @@ import sys
 import time
 from typing import List, Optional, Tuple
 
-from ._http import Client, Refused, TrackerError, claims, credentials_path, service_url, write_credentials
+from ._http import Client, TrackerError, claims, credentials_path, service_url, write_credentials
 from ._init import spool_folder
 from ._show import dashboard
 from ._spool import Busy, Spool
@@ -49,6 +49,7 @@ def login(arguments: argparse.Namespace) -> int:
         username = arguments.username or input("User name: ")
         password = getpass.getpass("Password: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
     except (EOFError, KeyboardInterrupt):
+        print()
         tell("not signed in")
         return 1
     answer = Client(url, token="none").call("POST", "/auth", {"username": username, "password": password})
@@ -63,19 +64,17 @@ def status(arguments: argparse.Namespace) -> int:
     """Say where the server is, who is signed in there, and what is in the spool. 1 when the server does not let in."""
     client, folder = Client(arguments.url), spool_folder()
     failed = 0
-    print(f"server     {client.url}", end="")
+    print(f"server     {client.url}")
     try:
         health = client.call("GET", "/health")
-        print(f", {health['app_name']} {health['version']}")
+        print(f"           {health['app_name']} {health['version']}")
         end = claims(client.token).get("exp")
         user = client.call("GET", "/auth/me")["username"]
         until = time.strftime(", until %Y-%m-%d %H:%M", time.localtime(end)) if isinstance(end, (int, float)) else ""
         print(f"user       {user}{until}")
     except TrackerError as error:
         failed = 1
-        print(f"\n           {error}")
-        if isinstance(error, Refused) and error.status == 401:
-            print("           sign in with: python -m tracker login")
+        print(f"           {error}")
     print(f"dashboard  {dashboard(client.url)}")
     files = spool_files(folder)
     print(f"spool      {folder}" + ("" if files else ", empty"))
@@ -94,7 +93,8 @@ def _spooled(path: str) -> Tuple[str, int]:
     except (OSError, ValueError) as error:
         return str(error), 0
     spool.close()
-    return f"left of a run of {spool.head.get('project')}/{spool.head.get('experiment')}", size
+    head = spool.head
+    return f"left of a run of {head.get('project')}/{head.get('experiment')} for {head.get('url')}", size
 
 
 def main(argv: Optional[List[str]] = None) -> int:

@@ -78,7 +78,7 @@ def wait(run: Run, timeout: Optional[float]) -> bool:
             break
         if now - begun > 2 and not shown:
             shown = True
-            tell(f"sending what is left of {run!r}; Ctrl-C leaves it in the spool")
+            tell(f"sending what is left of {run.label}; Ctrl-C leaves it in the spool")
         try:
             with spool.changed:
                 spool.changed.wait(0.1)
@@ -121,7 +121,7 @@ def leave(run: Run, complete: bool, quiet: bool = False) -> None:
             pass  # there is none, or a worker still has files in it
     elif not quiet:
         what = "a part is lost, since the disk took no more" if in_memory else f"the rest is kept in {spool.path}"
-        tell(f"{run!r} has ended; {what}. Send it with: python -m tracker sync")
+        tell(f"{run.label} has ended; {what}. Send it with: python -m tracker sync")
 
 
 def drain(run: Run, timeout: float = 5.0) -> None:

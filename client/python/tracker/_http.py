@@ -40,6 +40,10 @@ class Refused(TrackerError):
         self.status, self.code, self.message, self.field = status, code, message, field
 
 
+for _error in (TrackerError, Unreachable, Refused):
+    _error.__module__ = "tracker"  # as people import them
+
+
 def credentials_path() -> str:
     """Where sign-ins are kept: TRACKER_CREDENTIALS, else below the configuration folder of the account."""
     home = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
@@ -205,6 +209,11 @@ class Client:
             except ValueError:
                 pass
             raise unreachable
+        if status == 401 and code != "INVALID_CREDENTIALS":
+            if code == "TOKEN_MISSING":
+                message = f"{self.url} wants a sign-in."
+            message = message.rstrip(".") + ("; set another TRACKER_TOKEN" if self.given else
+                                             f": python -m tracker login --url {self.url}")
         raise Refused(status, code, message, field)
 
     def _refresh(self) -> None:

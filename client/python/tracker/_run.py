@@ -145,6 +145,11 @@ class Run(Names):
         self._request("PATCH", "/iteration/{id}", {"name": value})
 
     @property
+    def label(self) -> str:
+        """What a message calls it."""
+        return f"run {self.name or self.id} of {self.project}/{self.experiment}"
+
+    @property
     def notes(self) -> str:
         """Free text about the run."""
         return str(self._begin.get("notes") or "")
@@ -225,7 +230,7 @@ class Run(Names):
         return attach, (self._begin, self.folder, self.server, self._token, self.mode)
 
     def __repr__(self) -> str:
-        return f"<tracker run {self.name or self.id} of {self.project}/{self.experiment}>"
+        return f"<tracker {self.label}>"
 
     def _repr_html_(self) -> str:
         from ._card import card
@@ -280,7 +285,7 @@ class Run(Names):
         """In a forked worker, the first thing that is logged starts a queue and a spool of its own."""
         if self.finished:
             if self.mode != "disabled":
-                tell(f"{self!r} has finished; what is logged to it now is not recorded", once="finished " + self.id)
+                tell(f"{self.label} has finished; what is logged to it now is not recorded", once="finished " + self.id)
             return False
         with self._starting:
             if not self._started:

@@ -34,6 +34,7 @@ class Sender:
         self.refused: List[Refused] = []  # what was said no to, for strict runs
         self.progress = 0  # items that have their answer
         self.name = ""  # of the iteration, once it is known
+        self._adopted = adopted
         self._doubt = adopted  # the next points may be there already, see _repeat.py
         self._experiment = ""
         self._ids: Dict[str, str] = {}  # of projects and experiments, by path and name
@@ -65,18 +66,18 @@ class Sender:
             self._carry_out(item)
         except Unreachable as failure:
             self._doubt = True
-            self._told(failure)
+            self.told(failure)
             return False
         except Refused as refused:
             if refused.status in SIGN_IN_AGAIN or item.head["op"] == "begin":
-                self._told(refused)
+                self.told(refused)
                 return False
             self._reject(item, refused)
         except Exception as error:  # a fault here must not end the thread: what follows can still be sent
             self._reject(item, Refused(0, "", f"{type(error).__name__}: {error}"))
-        if self.failure is not None:
+        if self.failure is not None and not self._adopted:
             tell(f"{self.client.url} is reached again")
-            self.failure = None
+        self.failure = None
         self.spool.done(item)
         self.progress += 1
         return True
@@ -87,16 +88,12 @@ class Sender:
             self.client.call("PATCH", f"/iteration/{self.id}", self._reopened)
             self._reopened = None
 
-    def _told(self, failure: TrackerError) -> None:
-        """Say once what keeps things from being sent, and what to do."""
-        if self.failure is None or type(self.failure) is not type(failure):
+    def told(self, failure: TrackerError) -> None:
+        """Say once what keeps things from being sent; of what another process has left, whoever asked for it says so."""
+        if not self._adopted and (self.failure is None or type(self.failure) is not type(failure)):
             where, url = self.spool.path if self.spool.failure is None else "memory", self.client.url
-            advice = ""
-            if isinstance(failure, Refused) and failure.status == 401:
-                advice = ("; set another TRACKER_TOKEN" if self.client.given else
-                          f"; sign in with: python -m tracker login --url {url}")
             text = str(failure).rstrip(".")
-            tell(f"{text if url in text else f'{url} says: {text}'}; what is logged is kept in {where} and sent later{advice}")
+            tell(f"{text if url in text else f'{url} says: {text}'}; what is logged is kept in {where} and sent later")
         self.failure = failure
 
     def _reject(self, item: Item, refused: Refused) -> None:

@@ -52,11 +52,12 @@ def send_former(sender: Sender, paths: List[str]) -> None:
     for path in paths:
         while not sender.stop.is_set():
             try:
-                sender.failure = sync_file(path, sender.client.url, sender.client.given, sender.stop)
+                failure = sync_file(path, sender.client.url, sender.client.given, sender.stop)
             except (Busy, ValueError, OSError):
                 break  # another process is at it, or it is none of ours
-            if sender.failure is None:
+            if failure is None:
                 break
+            sender.told(failure)
             sender.stop.wait(1)
 
 
