@@ -185,8 +185,8 @@ func TestBadOrigin(t *testing.T) {
 }
 
 func TestSecurityHeaders(t *testing.T) {
-	const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
-		"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'self'"
+	const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src 'self'; " +
+		"font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'self'"
 	s := start(t, setup{auth: true, edit: func(o *ui.Options) {
 		o.Document = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("broken") })
 	}})
