@@ -4,8 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"path"
-	"strings"
 
 	"github.com/dustin/go-humanize"
 
@@ -147,6 +145,7 @@ func (s *site) experimentOf(ctx context.Context, actor store.Actor, id string) (
 // artifactView is the page of one artifact.
 type artifactView struct {
 	artifactRow
+	Listed       bool // it is shown within a list
 	ExperimentID string
 	Backend      store.Backend
 	Preview      preview
@@ -210,7 +209,7 @@ func (s *site) showArtifact(w http.ResponseWriter, r *http.Request, user store.U
 	if err != nil {
 		return err
 	}
-	v := artifactView{ExperimentID: e.ID, Backend: a.Backend, Form: form, WrongDelete: wrongDelete}
+	v := artifactView{Listed: inPlace(r) && !s.current(r, "/artifact/"+a.ID), ExperimentID: e.ID, Backend: a.Backend, Form: form, WrongDelete: wrongDelete}
 	if v.artifactRow, err = s.artifactRow(ctx, actor, a, map[string]*link{}); err != nil {
 		return err
 	}
@@ -291,12 +290,6 @@ func (s *site) deleteArtifact(w http.ResponseWriter, r *http.Request, user store
 	}
 	s.redirect(w, r, "/experiment/"+a.ExperimentID+"/artifacts")
 	return nil
-}
-
-// current tells whether htmx asks from the page at a path.
-func (s *site) current(r *http.Request, at string) bool {
-	u, err := url.Parse(r.Header.Get("HX-Current-URL"))
-	return err == nil && strings.HasSuffix(path.Clean(u.Path), at)
 }
 
 // register makes a version of a model from an artifact; of a new model when

@@ -2,6 +2,8 @@ package ui
 
 import (
 	"net/http"
+	"net/url"
+	"path"
 	"strings"
 
 	"github.com/a-h/templ"
@@ -29,6 +31,12 @@ func partOf(r *http.Request) string {
 	}
 	_, id, _ := strings.Cut(r.Header.Get("HX-Target"), "#")
 	return id
+}
+
+// current tells whether htmx asks from the page at a path.
+func (s *site) current(r *http.Request, at string) bool {
+	u, err := url.Parse(r.Header.Get("HX-Current-URL"))
+	return err == nil && path.Clean("/"+strings.TrimPrefix(u.Path, s.BasePath)) == at
 }
 
 // posts are the attributes of a form that works without a script and, with

@@ -56,6 +56,11 @@ func (s *site) shellStart(user store.User) *shell {
 }
 
 func (s *site) shellLesson(user store.User, from lessonFrom) string {
+	return strings.TrimRight(s.shellRun(user, from).String(), "\n")
+}
+
+// shellRun makes a run and logs to it.
+func (s *site) shellRun(user store.User, from lessonFrom) *shell {
 	b := s.shellStart(user)
 	line, bearer := b.line, b.bearer
 	create := func(comment, name, path, body string) {
@@ -79,7 +84,7 @@ func (s *site) shellLesson(user store.User, from lessonFrom) string {
 	line("# A metric of the run; the step counts up by itself")
 	line(`curl -fsS "$API/metric/iteration/$ITERATION"`, bearer, ` \`)
 	line(` `, jsonBody, ` -d '{"key": "loss", "value": 0.25}'`)
-	return strings.TrimRight(b.String(), "\n")
+	return b
 }
 
 // pythonStart names the address of the API and signs in, with nothing but what
@@ -102,6 +107,11 @@ func (s *site) pythonStart(user store.User) *shell {
 }
 
 func (s *site) pythonLesson(user store.User, from lessonFrom) string {
+	return strings.TrimRight(s.pythonRun(user, from).String(), "\n")
+}
+
+// pythonRun makes a run and logs to it.
+func (s *site) pythonRun(user store.User, from lessonFrom) *shell {
 	b := s.pythonStart(user)
 	line := b.line
 	switch {
@@ -118,7 +128,7 @@ func (s *site) pythonLesson(user store.User, from lessonFrom) string {
 	line(`iteration = post("/iteration/experiment/" + experiment, name="First run")["id"]`)
 	line("for step in range(100):")
 	line(`    post("/metric/iteration/" + iteration, key="loss", value=1 / (step + 1))`)
-	return strings.TrimRight(b.String(), "\n")
+	return b
 }
 
 // artifactLesson adds an artifact to an experiment, or to a run of it.
@@ -149,28 +159,32 @@ func (s *site) artifactLesson(user store.User, project, experiment string, v *ar
 
 // modelLesson makes a model of a project, with a version that goes into
 // production.
-func (s *site) modelLesson(user store.User, projectID string) *lesson {
-	b := s.shellStart(user)
-	b.line("# The run that the version came from, and its artifact: copy both ids from the page of the artifact")
-	b.line("ITERATION=…")
-	b.line("ARTIFACT=…")
-	b.line()
+// iterationID is a run of the project that it may have come from; "" makes one.
+func (s *site) modelLesson(user store.User, projectID, iterationID string) *lesson {
+	var b, p *shell
+	if iterationID == "" {
+		b, p = s.shellRun(user, lessonFrom{projectID: projectID}), s.pythonRun(user, lessonFrom{projectID: projectID})
+		b.line()
+	} else {
+		b, p = s.shellStart(user), s.pythonStart(user)
+		b.line("# The run that the version came from")
+		b.line("ITERATION=", iterationID)
+		b.line()
+		p.line("iteration = ", quoted(iterationID), "  # the run that the version came from")
+	}
 	b.line("# A model")
 	b.line(`MODEL=$(curl -fsS "$API/model/project/`, projectID, `"`, b.bearer, ` \`)
 	b.line(` `, jsonBody, ` -d '{"name": "classifier"}' | field id)`)
 	b.line()
-	b.line("# Its next version")
+	b.line("# Its next version; a resource_id beside the run names its artifact")
 	b.line(`VERSION=$(curl -fsS "$API/modelversion/model/$MODEL"`, b.bearer, ` \`)
-	b.line(` `, jsonBody, ` -d "{\"iteration_id\": \"$ITERATION\", \"resource_id\": \"$ARTIFACT\"}" | field id)`)
+	b.line(` `, jsonBody, ` -d "{\"iteration_id\": \"$ITERATION\"}" | field id)`)
 	b.line()
 	b.line("# Into production; the version that was there is archived")
 	b.line(`curl -fsS -X PATCH "$API/modelversion/$VERSION"`, b.bearer, ` \`)
 	b.line(` `, jsonBody, ` -d '{"stage": "PRODUCTION"}'`)
-	p := s.pythonStart(user)
-	p.line(`iteration = "…"  # the run that the version came from`)
-	p.line(`artifact = "…"   # and its artifact`)
 	p.line(`model = post("/model/project/`, projectID, `", name="classifier")["id"]`)
-	p.line(`version = post("/modelversion/model/" + model, iteration_id=iteration, resource_id=artifact)["id"]`)
+	p.line(`version = post("/modelversion/model/" + model, iteration_id=iteration)["id"]`)
 	return &lesson{Shell: strings.TrimRight(b.String(), "\n"), Python: strings.TrimRight(p.String(), "\n")}
 }
 

@@ -83,7 +83,11 @@ func (s *site) showModels(w http.ResponseWriter, r *http.Request, user store.Use
 		v.Rows = append(v.Rows, row)
 	}
 	if list.Total == 0 && q.Part == "" {
-		v.Lesson = s.modelLesson(user, p.ID)
+		run, err := s.lastRun(ctx, actor, p.ID)
+		if err != nil {
+			return err
+		}
+		v.Lesson = s.modelLesson(user, p.ID, run)
 	}
 	f, err := s.inside(ctx, "Models of "+p.Name, user, place{projectID: p.ID, models: true})
 	if err != nil {
@@ -92,6 +96,21 @@ func (s *site) showModels(w http.ResponseWriter, r *http.Request, user store.Use
 	f.InPlace = true
 	f.Crumbs = []crumb{{"Projects", "/"}, {p.Name, "/project/" + p.ID}, {Name: "Models"}}
 	return s.render(w, r, status, modelsPage(f, v))
+}
+
+// lastRun is the id of the newest run of the newest experiment of a project, ""
+// when there is none.
+func (s *site) lastRun(ctx context.Context, actor store.Actor, projectID string) (string, error) {
+	one := store.Page{Limit: 1}
+	experiments, err := s.DB.Experiments(ctx, actor, projectID, store.ExperimentQuery{Page: one})
+	if err != nil || len(experiments.Data) == 0 {
+		return "", err
+	}
+	runs, err := s.DB.Iterations(ctx, actor, experiments.Data[0].ID, store.IterationQuery{Page: one, Sort: "-created"})
+	if err != nil || len(runs.Data) == 0 {
+		return "", err
+	}
+	return runs.Data[0].ID, nil
 }
 
 // createModel makes a model of a project.

@@ -81,8 +81,10 @@ func (s *site) render(w http.ResponseWriter, r *http.Request, status int, c temp
 			w.Header().Set("HX-Redirect", s.BasePath+r.URL.RequestURI())
 			return nil
 		}
-		if err := templ.RenderFragments(ctx, &b, c, titlePart, crumbsPart); err != nil {
-			return err
+		if s.current(r, r.URL.Path) { // and not something that is shown in a list
+			if err := templ.RenderFragments(ctx, &b, c, titlePart, crumbsPart); err != nil {
+				return err
+			}
 		}
 	} else if err := c.Render(ctx, &b); err != nil {
 		return err

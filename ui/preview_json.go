@@ -16,6 +16,12 @@ import (
 // treeNodes is how many values a tree shows.
 const treeNodes = 2000
 
+// nodeLetters is how much of a value is shown.
+const nodeLetters = 2000
+
+// treeDepth is how deep a tree is; what is below that is shown as it is written.
+const treeDepth = 32
+
 // node is a value of JSON.
 type node struct {
 	Name   string // of a member, or the place in an array
@@ -66,9 +72,9 @@ func readNode(d *jsontext.Decoder, name string, depth int, left *int) (node, err
 	*left = max(*left-1, 0)
 	n := node{Name: name, Open: depth < 2}
 	kind := d.PeekKind()
-	if kind != '{' && kind != '[' {
+	if kind != '{' && kind != '[' || depth == treeDepth {
 		value, err := d.ReadValue()
-		n.Text, n.Class = readable(string(value)), map[jsontext.Kind]string{'"': "string", '0': "number"}[kind]
+		n.Text, n.Class = clip(readable(string(value)), nodeLetters), map[jsontext.Kind]string{'"': "string", '0': "number"}[kind]
 		return n, err
 	}
 	if _, err := d.ReadToken(); err != nil {
@@ -112,6 +118,15 @@ type histogram struct {
 	Most      string // values in the fullest bin
 	Total     string
 	NotFinite string // "" for none
+}
+
+// about says what can't be seen.
+func (h *histogram) about() string {
+	text := h.Total + " values, up to " + h.Most + " in a bin"
+	if h.NotFinite != "" {
+		text += ", and " + h.NotFinite + " that are not finite"
+	}
+	return text
 }
 
 // bar is a bin in the units of the drawing, of which there are histogramWidth

@@ -23,10 +23,15 @@ var document = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 func TestMethods(t *testing.T) {
 	s := start(t, setup{auth: true, edit: func(o *ui.Options) { o.Document = document }})
 	for path, allow := range map[string]string{
-		"/":                 "GET, HEAD",
+		"/":                 "GET, HEAD, POST",
 		"/login":            "GET, HEAD, POST",
 		"/logout":           "POST",
-		"/project/x":        "GET, HEAD",
+		"/project/x":        "GET, HEAD, POST",
+		"/project/x/models": "GET, HEAD, POST",
+		"/model/x":          "GET, HEAD, POST",
+		"/modelversion/x":   "POST",
+		"/artifact/x":       "GET, HEAD",
+		"/artifact/x/data":  "GET, HEAD",
 		"/experiment/x":     "GET, HEAD",
 		"/iteration/x":      "GET, HEAD, POST",
 		"/compare":          "GET, HEAD",

@@ -51,8 +51,8 @@ func (s *site) showProjectSettings(w http.ResponseWriter, r *http.Request, user 
 	for _, m := range states {
 		versions += m.Versions
 	}
-	v.Gone = []string{counted(p.ExperimentCount, "experiment", "experiments"), counted(p.IterationCount, "run", "runs") + " with all that they have logged",
-		"their artifacts", counted(models.Total, "model", "models") + " with " + counted(versions, "version", "versions")}
+	v.Gone = []string{counted(p.ExperimentCount, "experiment", "experiments"), counted(p.IterationCount, "run", "runs") + " with parameters, metrics, tags and notes",
+		"all artifacts", counted(models.Total, "model", "models") + " with " + counted(versions, "version", "versions")}
 	f, err := s.inside(ctx, "Settings of "+p.Name, user, place{projectID: p.ID})
 	if err != nil {
 		return err
@@ -112,7 +112,7 @@ func (s *site) showExperimentSettings(w http.ResponseWriter, r *http.Request, us
 	if err != nil {
 		return err
 	}
-	v.Gone = []string{counted(e.IterationCount, "run", "runs") + " with all that they have logged", counted(artifacts.Total, "artifact", "artifacts")}
+	v.Gone = []string{counted(e.IterationCount, "run", "runs") + " with parameters, metrics, tags and notes", counted(artifacts.Total, "artifact", "artifacts")}
 	f, err := s.inside(ctx, "Settings of "+e.Name, user, place{projectID: p.ID, experimentID: e.ID})
 	if err != nil {
 		return err
