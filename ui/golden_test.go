@@ -39,6 +39,13 @@ func TestGolden(t *testing.T) {
 	digits := runs.sweep(3, 4)
 	blank := runs.sweep(0, 0)
 	alice := with(runs.signIn("alice"))
+	shelf := start(t, setup{auth: true, base: "/lab"})
+	sorted := shelf.shelf()
+	shelf.clock.move(time.Hour)
+	reader := with(shelf.signIn("alice"))
+	htmx := func(target string) []edit {
+		return []edit{reader, header("HX-Request", "true"), header("HX-Target", target)}
+	}
 
 	id := header("X-Request-Id", "request-1")
 	for name, a := range map[string]answer{
@@ -53,6 +60,13 @@ func TestGolden(t *testing.T) {
 		"iteration":     runs.get("/lab/iteration/"+digits.runs[1], alice),
 		"delete":        runs.get("/lab/delete?i="+digits.runs[0]+"&i="+digits.runs[1], alice),
 		"change":        runs.get("/lab/change?i="+digits.runs[0], alice),
+		"artifacts":     shelf.get("/lab/experiment/"+sorted.experiment+"/artifacts", reader),
+		"artifact":      shelf.get("/lab/artifact/"+sorted.artifacts["sample_0050.png"], reader),
+		"artifact-part": shelf.get("/lab/artifact/"+sorted.artifacts["evil.html"], htmx("div#artifact-"+sorted.artifacts["evil.html"])...),
+		"models":        shelf.get("/lab/project/"+sorted.project+"/models", reader),
+		"first-model":   runs.get("/lab/project/"+digits.project+"/models", alice),
+		"model":         shelf.get("/lab/model/"+sorted.model, reader),
+		"settings":      shelf.get("/lab/experiment/"+sorted.experiment+"/settings", reader),
 		"first-steps":   empty.get("/lab/", with(empty.signIn("bob"))),
 		"open":          open.get("/"),
 		"not-found":     full.get("/lab/nowhere", with(full.signIn("alice"))),

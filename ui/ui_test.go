@@ -46,6 +46,8 @@ type setup struct {
 	auth bool
 	base string
 	edit func(*ui.Options)
+
+	maxUpload int64 // of an artifact in bytes, 0 for no limit
 }
 
 // start runs a dashboard with the accounts default and alice (admins) and bob.
@@ -53,7 +55,8 @@ func start(t *testing.T, s setup) *site {
 	t.Helper()
 	c := newClock(time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC))
 	db, err := store.Open(t.Context(), store.Options{
-		Path: filepath.Join(t.TempDir(), "tracker.db"), BcryptCost: 4, Now: c.now})
+		Path: filepath.Join(t.TempDir(), "tracker.db"), BcryptCost: 4, Now: c.now,
+		Backends: store.Backends{Default: store.Inline}, MaxUpload: s.maxUpload})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -99,7 +99,8 @@ func (s *site) showAccount(w http.ResponseWriter, r *http.Request, user store.Us
 // saved says what a form has done, after the redirect.
 var saved = map[string]string{"names": "The account was saved.", "password": "The password was changed."}
 
-// formCodes are the refusals that are shown beside a form.
+// formError is a refusal that is shown beside a form, with what was typed; nil
+// for other errors.
 func formError(err error) *store.Error {
 	var e *store.Error
 	if !errors.As(err, &e) {
@@ -107,7 +108,8 @@ func formError(err error) *store.Error {
 	}
 	switch e.Code {
 	case store.CodeInvalidPayload, store.CodeConflict, store.CodeDefaultUserProtected, store.CodeInvalidCredentials,
-		store.CodeRateLimited:
+		store.CodeRateLimited, store.CodeExperimentNotInProgress, store.CodeIterationEnded, store.CodePayloadTooLarge,
+		store.CodeMalformedBody, store.CodeStorageFull:
 		return e
 	}
 	return nil

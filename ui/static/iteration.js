@@ -1,12 +1,12 @@
 // The page of a run: its charts, and what makes its tables easier to use.
 import { ask, later } from './ask.js';
-import { el } from './dom.js';
+import { copy } from './copy.js';
 import { count, number } from './format.js';
 import { live } from './live.js';
 import { Panel } from './panel.js';
 import { State } from './state.js';
 
-const { iteration, color, name, status, cursor } = document.getElementById('iteration').dataset;
+const { iteration, color, name, cursor } = document.getElementById('iteration').dataset;
 const run = { id: iteration, name, color: Number(color) };
 let summary = ask(`iteration/${iteration}/summary`);
 
@@ -46,6 +46,7 @@ live(`iteration/${iteration}`, cursor, {
       panel.grow(changes.series);
     }
     const now = changes.iterations.find((i) => i.id === iteration);
+    const { status } = document.getElementById('run').dataset;
     const ended = now && (now.status === 'RUNNING') !== ['running', 'lost'].includes(status);
     const first = changes.series.length > 0 && !table;
     if ((ended || first) && !editing()) location.reload();
@@ -59,18 +60,6 @@ for (const field of document.querySelectorAll('[data-filters]')) {
     const part = field.value.toLowerCase();
     for (const row of rows) row.hidden = !row.textContent.toLowerCase().includes(part);
   });
-}
-
-// copy works also where the page did not come over TLS and has no clipboard.
-async function copy(text) {
-  if (navigator.clipboard) return navigator.clipboard.writeText(text);
-  const area = el('textarea');
-  area.value = text;
-  document.body.append(area);
-  area.select();
-  document.execCommand('copy');
-  area.remove();
-  return null;
 }
 
 for (const button of document.querySelectorAll('[data-copies]')) {
