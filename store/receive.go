@@ -134,11 +134,10 @@ func put[T any](ctx context.Context, db *DB, actor Actor, r *Received, fn func(t
 	}
 	if err = blobError(r.staged.Commit(ctx)); err == nil {
 		out, err = write(ctx, db, actor, func(tx *tx) (T, error) {
-			out, err := fn(tx, p.blob)
-			if err == nil {
-				err = tx.unpin(p)
+			if err := tx.unpin(p); err != nil {
+				return out, err
 			}
-			return out, err
+			return fn(tx, p.blob)
 		})
 	}
 	if err != nil {
