@@ -221,7 +221,7 @@ func BenchmarkS3(b *testing.B) {
 				_, err := store(s, i, size)
 				return err
 			}, func(i int) error {
-				_, err := plain.PutObject(context.Background(), bucket, "plain", stream(uint64(i), size), -1, minio.PutObjectOptions{PartSize: 16 << 20})
+				_, err := plain.PutObject(context.Background(), bucket, "plain", stream(uint64(i), size), -1, minio.PutObjectOptions{PartSize: 12 << 20})
 				return err
 			})
 		})

@@ -31,7 +31,7 @@ type S3Options struct {
 	RootCAs    *x509.CertPool // who may vouch for the endpoint; nil for whom the system trusts
 	Timeout    time.Duration  // how long the store may keep silent; 0 for 30 s
 	RetryPause time.Duration  // before a second attempt, doubled before each further one; 0 for 200 ms
-	PartSize   int64          // bytes of one request, 5 MiB or more; 0 for 16 MiB. An upload holds two parts in memory.
+	PartSize   int64          // bytes of one request, 5 MiB or more; 0 for 12 MiB. An upload holds two parts in memory.
 }
 
 // S3Style is how the name of the bucket gets into an address.
@@ -97,7 +97,7 @@ func NewS3(o S3Options) (*S3, error) {
 		s.pause = 200 * time.Millisecond
 	}
 	if s.partSize == 0 {
-		s.partSize = 16 << 20
+		s.partSize = 12 << 20
 	}
 	style := map[S3Style]minio.BucketLookupType{S3StylePath: minio.BucketLookupPath, S3StyleHost: minio.BucketLookupDNS}[o.Style]
 	s.core, err = minio.NewCore(host, &minio.Options{

@@ -4,6 +4,7 @@ package cmd
 
 import (
 	"bytes"
+	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
 	"io"
@@ -40,12 +41,23 @@ func objectStore(t testing.TB, dir string) []string {
 		t.Fatal(err)
 	}
 	s := blobtest.Serve(t, gofakes3.New(memory).Server())
-	cert := filepath.Join(dir, "cert.pem")
-	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
-	if err := os.WriteFile(cert, text, 0o600); err != nil {
+	certificate := filepath.Join(dir, certificateFile)
+	if err := writeCertificate(certificate, s.Certificate()); err != nil {
 		t.Fatal(err)
 	}
-	return []string{"SSL_CERT_FILE=" + cert, "SERVICE_S3_BUCKET=artifacts", "SERVICE_S3_ENDPOINT=" + s.URL, "SERVICE_S3_REGION=us-east-1",
+	return bucketSettings(s.URL, certificate)
+}
+
+// certificateFile is in the folder of an object store, for its clients.
+const certificateFile = "cert.pem"
+
+func writeCertificate(path string, c *x509.Certificate) error {
+	return os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Raw}), 0o600)
+}
+
+// bucketSettings lead to an object store.
+func bucketSettings(url, certificate string) []string {
+	return []string{"SSL_CERT_FILE=" + certificate, "SERVICE_S3_BUCKET=artifacts", "SERVICE_S3_ENDPOINT=" + url, "SERVICE_S3_REGION=us-east-1",
 		"SERVICE_S3_ACCESS_KEY=key", "SERVICE_S3_SECRET_KEY=secret"}
 }
 
