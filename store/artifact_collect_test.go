@@ -97,67 +97,6 @@ func TestCollectStagedBytes(t *testing.T) {
 	})
 }
 
-// wantSpared fails unless a collection reports exactly these contents as spared,
-// each until the time that it has here.
-func wantSpared(t testing.TB, db *store.DB, age time.Duration, want map[string]time.Time) {
-	t.Helper()
-	got := map[string]time.Time{}
-	wantOK(t, db.CollectStrays(ctx, age, false, func(s store.Stray) {
-		if s.Spared {
-			got[s.Name] = s.Until
-		}
-	}))
-	if len(got) != len(want) {
-		t.Errorf("spared are %v, want %v", got, want)
-	}
-	for c, until := range want {
-		if at, ok := got[hashOf(c)]; !ok || !at.Equal(until) {
-			t.Errorf("%s is spared until %v (%v), want %v", c, at, ok, until)
-		}
-	}
-}
-
-// What a command that was killed has claimed is collected when the claim is as
-// old as asked for; what a server has claimed never is.
-func TestCollectClaims(t *testing.T) {
-	o, _ := allBackends(t, store.Filesystem)
-	b := newBedWith(t, o)
-	file := raw(t, b.Path())
-	claim := func(content, change string, args ...any) {
-		t.Helper()
-		id := b.keep(t, b.experiment, store.NewResource{Name: "a"}, content)
-		execSQL(t, file, `DELETE FROM resource WHERE id = ?`, id)
-		execSQL(t, file, strings.ReplaceAll(change, "BLOB", `(SELECT id FROM blob WHERE hash = '`+hashOf(content)+`')`), args...)
-	}
-	const pin, mark = `INSERT INTO blob_pin (blob_id, expires_date) VALUES (BLOB, ?)`, `UPDATE blob SET deleting = 1, deleting_until = ? WHERE id = BLOB`
-	now := int64(b.clock.Time())
-	claim("pinned", pin, now+time.Hour.Milliseconds())
-	claim("pinned by the server", pin, nil)
-	claim("marked", mark, now+5*time.Minute.Milliseconds())
-	claim("marked by the server", mark, nil)
-	collect(t, b.DB, store.StrayAge)
-	noon := b.clock.Now()
-	wantSpared(t, b.DB, store.StrayAge, map[string]time.Time{"pinned": noon.Add(time.Hour), "marked": noon.Add(5 * time.Minute),
-		"pinned by the server": {}, "marked by the server": {}})
-	wantSpared(t, b.DB, time.Minute, map[string]time.Time{"pinned": noon.Add(time.Minute), "marked": noon.Add(time.Minute),
-		"pinned by the server": {}, "marked by the server": {}})
-	wantSpared(t, b.DB, 24*time.Hour, map[string]time.Time{"pinned": noon.Add(24 * time.Hour), "marked": noon.Add(5 * time.Minute),
-		"pinned by the server": {}, "marked by the server": {}})
-	b.clock.Add(10 * time.Minute)
-	collect(t, b.DB, store.StrayAge, hashOf("marked"))
-	wantSpared(t, b.DB, store.StrayAge, map[string]time.Time{"pinned": noon.Add(time.Hour),
-		"pinned by the server": {}, "marked by the server": {}})
-	collect(t, b.DB, 10*time.Minute, hashOf("pinned"))
-	claim("pinned again", pin, int64(b.clock.Time())+time.Hour.Milliseconds())
-	claim("marked again", mark, int64(b.clock.Time())+5*time.Minute.Milliseconds())
-	collect(t, b.DB, 0, hashOf("pinned again"), hashOf("marked again"))
-	for _, c := range []string{"pinned by the server", "marked by the server"} {
-		if n := ask[int](t, file, `SELECT count(*) FROM blob WHERE hash = ?`, hashOf(c)); n != 1 {
-			t.Errorf("%s: %d rows", c, n)
-		}
-	}
-}
-
 // Resumable uploads that have expired go, with their files; others stay.
 func TestCollectUploads(t *testing.T) {
 	b := newBedWith(t, store.Options{})
