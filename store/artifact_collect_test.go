@@ -163,22 +163,6 @@ func TestCollectStraysThatFail(t *testing.T) {
 	}
 }
 
-// Bytes that were found without a row and have got one since, by an upload of
-// the same, are not removed.
-func TestUnknownBytesThatAreTaken(t *testing.T) {
-	onEachBackend(t, func(t *testing.T, o store.Options) {
-		b := newBedWith(t, o)
-		id := b.keep(t, b.experiment, store.NewResource{Name: "a"}, "taken")
-		removed, err := b.RemoveUnknown(ctx, o.Backends.Default, blob.Blob{Hash: hashOf("taken"), Size: 5})
-		if removed || err != nil {
-			t.Errorf("removed is %v, %v", removed, err)
-		}
-		if got := content(t, b.DB, id); got != "taken" {
-			t.Error(got)
-		}
-	})
-}
-
 // The bytes of all artifacts are counted by what holds them, and those that
 // several share.
 func TestArtifactUsage(t *testing.T) {

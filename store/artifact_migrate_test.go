@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"tracker/blob"
@@ -229,64 +228,6 @@ func TestReadWhileMoved(t *testing.T) {
 			}
 		})
 	}
-}
-
-// lasting is a backend whose contents take long to be put in their place.
-type lasting struct {
-	blob.Store
-	commit func()
-}
-
-func (s lasting) Stage(c context.Context, r io.Reader) (blob.Staged, error) {
-	staged, err := s.Store.Stage(c, r)
-	return lastingStaged{staged, s.commit}, err
-}
-
-type lastingStaged struct {
-	blob.Staged
-	commit func()
-}
-
-func (s lastingStaged) Commit(c context.Context) error {
-	s.commit()
-	return s.Staged.Commit(c)
-}
-
-// A command that takes three hours to put a content in its place keeps its claim
-// on it, although one lasts an hour and somebody collects what has expired.
-func TestClaimOfALongMove(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		o, _ := allBackends(t, store.Inline)
-		o.Now = time.Now
-		delete(o.Backends.Open, store.S3) // who waits for a network keeps the clock from going on
-		var b *bed
-		open := o.Backends.Open[store.Filesystem]
-		o.Backends.Open[store.Filesystem] = func() (blob.Store, error) {
-			s, err := open()
-			return lasting{s, func() {
-				for range 3 {
-					time.Sleep(time.Hour)
-					wantOK(t, b.CollectStrays(ctx, store.StrayAge, true, func(s store.Stray) {
-						if !s.Spared {
-							t.Errorf("%+v", s)
-						}
-					}))
-				}
-			}}, err
-		}
-		b = newBedWith(t, o)
-		id := b.keep(t, b.experiment, store.NewResource{Name: "a"}, "bytes")
-		moved := migrate(t, b.DB, store.Filesystem)
-		if len(moved) != 1 || moved[0].Err != nil || moved[0].Gone {
-			t.Errorf("%+v", moved)
-		}
-		if r := must(b.Resource(ctx, store.System, id))(t); r.Backend != store.Filesystem {
-			t.Errorf("%+v", r)
-		}
-		if n := ask[int](t, raw(t, b.Path()), `SELECT count(*) FROM blob_pin`); n != 0 {
-			t.Errorf("%d claims are left", n)
-		}
-	})
 }
 
 // Uploads, updates and deletes of the same few bytes go on while they are moved
