@@ -76,6 +76,7 @@ func browsePreviews(b *browser, s *site, h shelf) {
 	b.is(image+`.getAttribute('src').endsWith('/artifact/`+h.artifacts["sample_0050.png"]+`/data')`, "true")
 	b.is(image+`.complete && `+image+`.naturalWidth`, "32")
 	b.is(`document.activeElement.getAttribute('aria-valuetext')`, "step 50")
+	b.is(`getComputedStyle(document.querySelector('`+item+` .facts')).display`, "none") // they are about another image
 	b.do(chromedp.KeyEvent(kb.ArrowRight))
 	b.is(`document.querySelector('`+item+` .place').textContent`, "3")
 	b.is(`document.querySelector('`+item+` [rel="next"]').hidden`, "true")
