@@ -151,7 +151,7 @@ type artifactView struct {
 	Preview      preview
 	Versions     []store.MadeVersion
 	Rights       store.Permission
-	Models       []store.Model
+	Models       []link // of the project, with their ids
 	Runs         []link // that a version may have come from, when no run made it
 	Form         registerForm
 	WrongDelete  string
@@ -225,7 +225,9 @@ func (s *site) showArtifact(w http.ResponseWriter, r *http.Request, user store.U
 		}
 	}
 	if v.Preview, err = s.preview(ctx, actor, a); err != nil {
-		return err
+		// The page is still good for the rest, and for deleting it.
+		middleware.InfoOf(r).Err = err
+		v.Preview = preview{Kind: textKind, Note: "It can't be shown. " + store.AsError(err).Message}
 	}
 	f, err := s.inside(ctx, a.Name, user, place{projectID: p.ID, experimentID: e.ID})
 	if err != nil {
@@ -243,7 +245,9 @@ func (s *site) fillRegister(ctx context.Context, actor store.Actor, projectID st
 	if err != nil {
 		return err
 	}
-	v.Models = models.Data
+	for _, m := range models.Data {
+		v.Models = append(v.Models, link{Name: m.Name, Path: m.ID})
+	}
 	if v.Run != nil {
 		return nil
 	}

@@ -199,6 +199,7 @@ func browseModels(b *browser, s *site, h shelf) {
 	b.click(version(3) + ` button[value="PRODUCTION"]`)
 	b.is(`document.querySelector('[data-testid="done"]').textContent`, "Version 3 is in production now, in place of version 2, which is archived.")
 	b.is(stage(3)+` + `+stage(2), "PRODUCTIONARCHIVED")
+	b.is(`document.activeElement.value`, "PRODUCTION") // it has the focus still
 	b.is(`window.same`, "same")
 	b.at(s.base + "/model/" + h.model)
 	b.click(`[data-testid="edit"]`)
@@ -223,6 +224,7 @@ func browseRun(b *browser, s *site, h shelf) {
 	b.click(`.edit[open] button.primary`)
 	b.is(`document.querySelector('[data-testid="wrong-name"]').textContent`, "name must not be empty.")
 	b.is(`document.querySelector('#notes').value`, "**why**")
+	b.is(`document.activeElement.id`, "name")
 	b.do(chromedp.SendKeys(chromedp.CSS(`#name`), "best run\r"))
 	b.is(`document.querySelector('[data-testid="notes"] strong').textContent + document.title`, "whybest run · tracker")
 	b.is(`window.same`, "same")
