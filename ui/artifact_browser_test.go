@@ -61,6 +61,13 @@ func browsePreviews(b *browser, s *site, h shelf) {
 	}
 	b.is(`document.querySelectorAll('.histogram rect').length`, "3")
 	b.is(`document.querySelectorAll('[data-testid="preview"] table.grid tbody tr').length`, "200")
+
+	// A player goes to any place of what it plays.
+	player := `document.querySelector('[data-kind="audio"] audio')`
+	b.is(player+`.duration`, "60")
+	b.is(`(`+player+`.currentTime = 50, `+player+`.seeking)`, "true")
+	b.is(player+`.seeking ? 'seeking' : `+player+`.currentTime`, "50")
+
 	b.is(`document.title`, "Artifacts of sweep · tracker")
 
 	// A tree is folded with the keyboard.

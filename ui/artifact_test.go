@@ -2,6 +2,7 @@ package ui_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"image"
 	"image/color"
@@ -90,7 +91,7 @@ func (s *site) shelf() shelf {
 	add("output.log", "text/plain; charset=utf-8", strings.Repeat("a line of the log\n", 20_000)+"the end\n")
 	add("logo.svg", "image/svg+xml", `<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20"><script>window.ran='bad'</script><rect width="40" height="20"/></svg>`)
 	add("evil.html", "text/html", `<!doctype html><script>window.ran='bad'; parent.ran='bad'</script>`)
-	add("sound.wav", "audio/wav", "RIFF")
+	add("sound.wav", "audio/wav", silence(60))
 	add("film.webm", "video/webm", "\x1a\x45\xdf\xa3")
 	for range 3 {
 		model, version := s.register(h.project, h.run, h.artifacts["model.pt"])
@@ -118,6 +119,21 @@ func picture(shade uint8) string {
 		panic(err)
 	}
 	return b.String()
+}
+
+// silence is a WAV file of so many seconds: one channel of 8,000 bytes a second.
+func silence(seconds int) string {
+	const rate = 8000
+	data := bytes.Repeat([]byte{128}, rate*seconds)
+	b := []byte("RIFF")
+	b = binary.LittleEndian.AppendUint32(b, uint32(36+len(data)))
+	b = append(b, "WAVEfmt "...)
+	for _, v := range []any{uint32(16), uint16(1), uint16(1), uint32(rate), uint32(rate), uint16(1), uint16(8)} {
+		b, _ = binary.Append(b, binary.LittleEndian, v) // fails for no number
+	}
+	b = append(b, "data"...)
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(data)))
+	return string(append(b, data...))
 }
 
 func TestArtifactList(t *testing.T) {
