@@ -1,9 +1,11 @@
 package ui
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
+	"strconv"
 
 	"github.com/dustin/go-humanize"
 
@@ -56,6 +58,8 @@ type artifactsView struct {
 	ExperimentID string
 	IterationID  string // "" for those of the whole experiment
 	Path         string // of the page that has the list
+	Self         string // the same with what the list is narrowed to
+	Only         string // id of the run that the list of an experiment is narrowed to
 	All          string // path of the page that has those beyond the list, "" for none
 	Rows         []artifactRow
 	Total        int
@@ -72,8 +76,8 @@ type artifactsView struct {
 func (s *site) fillArtifacts(ctx context.Context, user store.User, v *artifactsView, page store.Page) error {
 	actor := store.Actor{UserID: user.ID}
 	q := store.ResourceQuery{Page: page, Name: v.Query}
-	if v.IterationID != "" {
-		q.IterationID = &v.IterationID
+	if run := cmp.Or(v.IterationID, v.Only); run != "" {
+		q.IterationID = &run
 	}
 	list, err := s.DB.Resources(ctx, actor, v.ExperimentID, q)
 	if err != nil {
@@ -88,7 +92,7 @@ func (s *site) fillArtifacts(ctx context.Context, user store.User, v *artifactsV
 		v.Rows = append(v.Rows, row)
 	}
 	v.Total, v.Most = list.Total, s.DB.MaxUpload()
-	if list.Total == 0 && v.Query == "" {
+	if list.Total == 0 && v.Query == "" && v.Only == "" {
 		e, p, err := s.experimentOf(ctx, actor, v.ExperimentID)
 		if err != nil {
 			return err
@@ -99,7 +103,17 @@ func (s *site) fillArtifacts(ctx context.Context, user store.User, v *artifactsV
 	if v.Query != "" {
 		keep.Set("q", v.Query)
 	}
+	if v.Only != "" {
+		keep.Set("iteration", v.Only)
+	}
 	v.Pager = newPager(keep, page, len(list.Data), list.Total)
+	if page.Offset > 0 {
+		keep.Set("offset", strconv.Itoa(page.Offset))
+	}
+	v.Self = v.Path
+	if len(keep) > 0 {
+		v.Self += "?" + keep.Encode()
+	}
 	return nil
 }
 
@@ -115,7 +129,7 @@ func (s *site) showArtifacts(w http.ResponseWriter, r *http.Request, user store.
 		return err
 	}
 	query := r.URL.Query()
-	v := artifactsView{ExperimentID: e.ID, Path: "/experiment/" + e.ID + "/artifacts", Query: search(query), Wrong: wrong,
+	v := artifactsView{ExperimentID: e.ID, Path: "/experiment/" + e.ID + "/artifacts", Query: search(query), Only: readable(query.Get("iteration")), Wrong: wrong,
 		Open: e.Status == store.InProgress}
 	if v.Rights, err = s.DB.Rights(ctx, actor, p.ID); err != nil {
 		return err

@@ -146,6 +146,10 @@ func TestArtifactList(t *testing.T) {
 	s.get(page+"?q=sample").lacks(t, "model.pt")
 	s.get(page+"?q=zebra").wants(t, 200, `data-testid="nothing"`)
 	s.get(page+"?limit=2").wants(t, 200, "1–2 of 13")
+	s.get(page+"?limit=2&offset=20").wants(t, 200, "The list ends before this page.")
+	idle := s.run(h.experiment, store.NewIteration{})
+	s.get(page+"?iteration="+idle).wants(t, 200, "This run has no artifacts.", `href="`+page+`"`)
+	s.get(page+"?iteration="+h.run+"&q=sample").wants(t, 200, "sample_0050.png", `hx-get="`+page+"?iteration="+h.run+"&amp;q=sample")
 	s.get("/lab/iteration/"+h.run).wants(t, 200, "sample_0001.png", "classifier</bdi>, version 2", `name="iteration_id" value="`+h.run)
 	s.get("/lab/experiment/none/artifacts").wants(t, 404)
 

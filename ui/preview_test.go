@@ -29,6 +29,7 @@ func TestPreviews(t *testing.T) {
 		show(name).lacks(t, "<script>", "<img src=x", "<b>x")
 	}
 	for name, want := range map[string]struct{ contentType, content, shown string }{
+		"bar.log":       {"text/plain", "10%\r50%\r\x1b[32m100%\x1b[0m\r\nnext\r\nlast \x1b]0;title\x07one", ">\n100%\nnext\nlast one</pre>"},
 		"empty.txt":     {"text/plain", "", "It is empty."},
 		"broken.json":   {"application/json", `{"a": 1,, }`, "It is not JSON from byte 8 on"},
 		"two.json":      {"application/json", "{}\n{}", "It has more than one value of JSON"},
