@@ -72,11 +72,14 @@ type artifactsView struct {
 	Lesson       *lesson // nil unless there are none
 }
 
+// run is the id of the run whose artifacts are listed, "" for those of all.
+func (v *artifactsView) run() string { return cmp.Or(v.IterationID, v.Only) }
+
 // fillArtifacts reads a list of artifacts.
 func (s *site) fillArtifacts(ctx context.Context, user store.User, v *artifactsView, page store.Page) error {
 	actor := store.Actor{UserID: user.ID}
 	q := store.ResourceQuery{Page: page, Name: v.Query}
-	if run := cmp.Or(v.IterationID, v.Only); run != "" {
+	if run := v.run(); run != "" {
 		q.IterationID = &run
 	}
 	list, err := s.DB.Resources(ctx, actor, v.ExperimentID, q)
