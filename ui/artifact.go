@@ -1,9 +1,11 @@
 package ui
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
+	"strconv"
 
 	"github.com/dustin/go-humanize"
 
@@ -56,6 +58,8 @@ type artifactsView struct {
 	ExperimentID string
 	IterationID  string // "" for those of the whole experiment
 	Path         string // of the page that has the list
+	Self         string // the same with what the list is narrowed to
+	Only         string // id of the run that the list of an experiment is narrowed to
 	All          string // path of the page that has those beyond the list, "" for none
 	Rows         []artifactRow
 	Total        int
@@ -68,12 +72,15 @@ type artifactsView struct {
 	Lesson       *lesson // nil unless there are none
 }
 
+// run is the id of the run whose artifacts are listed, "" for those of all.
+func (v *artifactsView) run() string { return cmp.Or(v.IterationID, v.Only) }
+
 // fillArtifacts reads a list of artifacts.
 func (s *site) fillArtifacts(ctx context.Context, user store.User, v *artifactsView, page store.Page) error {
 	actor := store.Actor{UserID: user.ID}
 	q := store.ResourceQuery{Page: page, Name: v.Query}
-	if v.IterationID != "" {
-		q.IterationID = &v.IterationID
+	if run := v.run(); run != "" {
+		q.IterationID = &run
 	}
 	list, err := s.DB.Resources(ctx, actor, v.ExperimentID, q)
 	if err != nil {
@@ -88,7 +95,7 @@ func (s *site) fillArtifacts(ctx context.Context, user store.User, v *artifactsV
 		v.Rows = append(v.Rows, row)
 	}
 	v.Total, v.Most = list.Total, s.DB.MaxUpload()
-	if list.Total == 0 && v.Query == "" {
+	if list.Total == 0 && v.Query == "" && v.Only == "" {
 		e, p, err := s.experimentOf(ctx, actor, v.ExperimentID)
 		if err != nil {
 			return err
@@ -99,7 +106,17 @@ func (s *site) fillArtifacts(ctx context.Context, user store.User, v *artifactsV
 	if v.Query != "" {
 		keep.Set("q", v.Query)
 	}
+	if v.Only != "" {
+		keep.Set("iteration", v.Only)
+	}
 	v.Pager = newPager(keep, page, len(list.Data), list.Total)
+	if page.Offset > 0 {
+		keep.Set("offset", strconv.Itoa(page.Offset))
+	}
+	v.Self = v.Path
+	if len(keep) > 0 {
+		v.Self += "?" + keep.Encode()
+	}
 	return nil
 }
 
@@ -115,7 +132,7 @@ func (s *site) showArtifacts(w http.ResponseWriter, r *http.Request, user store.
 		return err
 	}
 	query := r.URL.Query()
-	v := artifactsView{ExperimentID: e.ID, Path: "/experiment/" + e.ID + "/artifacts", Query: search(query), Wrong: wrong,
+	v := artifactsView{ExperimentID: e.ID, Path: "/experiment/" + e.ID + "/artifacts", Query: search(query), Only: readable(query.Get("iteration")), Wrong: wrong,
 		Open: e.Status == store.InProgress}
 	if v.Rights, err = s.DB.Rights(ctx, actor, p.ID); err != nil {
 		return err
@@ -151,7 +168,7 @@ type artifactView struct {
 	Preview      preview
 	Versions     []store.MadeVersion
 	Rights       store.Permission
-	Models       []store.Model
+	Models       []link // of the project, with their ids
 	Runs         []link // that a version may have come from, when no run made it
 	Form         registerForm
 	WrongDelete  string
@@ -225,7 +242,9 @@ func (s *site) showArtifact(w http.ResponseWriter, r *http.Request, user store.U
 		}
 	}
 	if v.Preview, err = s.preview(ctx, actor, a); err != nil {
-		return err
+		// The page is still good for the rest, and for deleting it.
+		middleware.InfoOf(r).Err = err
+		v.Preview = preview{Kind: textKind, Note: "It can't be shown. " + store.AsError(err).Message}
 	}
 	f, err := s.inside(ctx, a.Name, user, place{projectID: p.ID, experimentID: e.ID})
 	if err != nil {
@@ -243,7 +262,9 @@ func (s *site) fillRegister(ctx context.Context, actor store.Actor, projectID st
 	if err != nil {
 		return err
 	}
-	v.Models = models.Data
+	for _, m := range models.Data {
+		v.Models = append(v.Models, link{Name: m.Name, Path: m.ID})
+	}
 	if v.Run != nil {
 		return nil
 	}

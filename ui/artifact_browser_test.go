@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -21,7 +22,7 @@ import (
 func TestBrowserArtifacts(t *testing.T) {
 	ctx := chromium(t)
 	for name, drive := range map[string]func(*browser, *site, shelf){
-		"previews": browsePreviews, "scripts": browseScripts, "uploads": browseUploads, "models": browseModels, "run": browseRun,
+		"previews": browsePreviews, "scripts": browseScripts, "uploads": browseUploads, "models": browseModels, "run": browseRun, "gone": browseGone, "no script": browsePlain,
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := start(t, setup{base: "/lab/one", maxUpload: 4 << 20})
@@ -61,6 +62,13 @@ func browsePreviews(b *browser, s *site, h shelf) {
 	}
 	b.is(`document.querySelectorAll('.histogram rect').length`, "3")
 	b.is(`document.querySelectorAll('[data-testid="preview"] table.grid tbody tr').length`, "200")
+
+	// A player goes to any place of what it plays.
+	player := `document.querySelector('[data-kind="audio"] audio')`
+	b.is(player+`.duration`, "60")
+	b.is(`(`+player+`.currentTime = 50, `+player+`.seeking)`, "true")
+	b.is(player+`.seeking ? 'seeking' : `+player+`.currentTime`, "50")
+
 	b.is(`document.title`, "Artifacts of sweep · tracker")
 
 	// A tree is folded with the keyboard.
@@ -76,6 +84,7 @@ func browsePreviews(b *browser, s *site, h shelf) {
 	b.is(image+`.getAttribute('src').endsWith('/artifact/`+h.artifacts["sample_0050.png"]+`/data')`, "true")
 	b.is(image+`.complete && `+image+`.naturalWidth`, "32")
 	b.is(`document.activeElement.getAttribute('aria-valuetext')`, "step 50")
+	b.is(`getComputedStyle(document.querySelector('`+item+` .facts')).display`, "none") // they are about another image
 	b.do(chromedp.KeyEvent(kb.ArrowRight))
 	b.is(`document.querySelector('`+item+` .place').textContent`, "3")
 	b.is(`document.querySelector('`+item+` [rel="next"]').hidden`, "true")
@@ -198,6 +207,7 @@ func browseModels(b *browser, s *site, h shelf) {
 	b.click(version(3) + ` button[value="PRODUCTION"]`)
 	b.is(`document.querySelector('[data-testid="done"]').textContent`, "Version 3 is in production now, in place of version 2, which is archived.")
 	b.is(stage(3)+` + `+stage(2), "PRODUCTIONARCHIVED")
+	b.is(`document.activeElement.value`, "PRODUCTION") // it has the focus still
 	b.is(`window.same`, "same")
 	b.at(s.base + "/model/" + h.model)
 	b.click(`[data-testid="edit"]`)
@@ -222,6 +232,7 @@ func browseRun(b *browser, s *site, h shelf) {
 	b.click(`.edit[open] button.primary`)
 	b.is(`document.querySelector('[data-testid="wrong-name"]').textContent`, "name must not be empty.")
 	b.is(`document.querySelector('#notes').value`, "**why**")
+	b.is(`document.activeElement.id`, "name")
 	b.do(chromedp.SendKeys(chromedp.CSS(`#name`), "best run\r"))
 	b.is(`document.querySelector('[data-testid="notes"] strong').textContent + document.title`, "whybest run · tracker")
 	b.is(`window.same`, "same")
@@ -238,6 +249,50 @@ func browseRun(b *browser, s *site, h shelf) {
 	b.click(`.edit[open] button.primary`)
 	b.is(`document.querySelector('#problem').textContent.includes('did not answer')`, "true")
 	b.is(`document.querySelector('#notes').value`, " not**why**")
+}
+
+// browseGone saves a run that somebody else has deleted meanwhile.
+func browseGone(b *browser, s *site, h shelf) {
+	id := s.run(h.experiment, store.NewIteration{})
+	b.do(chromedp.Navigate(s.url + s.base + "/iteration/" + id))
+	b.is(`document.documentElement.dataset.live`, "yes")
+	b.click(`[data-testid="edit"]`)
+	b.do(chromedp.SendKeys(chromedp.CSS(`#notes`), "long thoughts"))
+	b.expect("status of 404")
+	if err := s.db.DeleteIteration(b.t.Context(), s.actor("alice"), id); err != nil {
+		b.t.Fatal(err)
+	}
+	b.click(`.edit[open] button.primary`)
+	b.is(`document.querySelector('#problem strong').textContent`, "Not found.")
+	b.is(`document.querySelector('#notes').value`, "long thoughts")
+}
+
+// browsePlain does without a script what the others do with one.
+func browsePlain(b *browser, s *site, h shelf) {
+	if _, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
+		b.t.Fatal(err)
+	}
+	login, err := filepath.Abs("testdata/login.html")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	list := s.base + "/experiment/" + h.experiment + "/artifacts"
+	b.do(chromedp.Navigate(s.url+list), chromedp.SetUploadFiles(chromedp.CSS(`#files`), []string{login}))
+	b.click(`form.upload button`)
+	b.is(`document.querySelectorAll('details.artifact').length`, "14")
+	b.at(list)
+	item := `details:has(> #artifact-` + h.artifacts["sample_0050.png"] + `)`
+	b.click(item + ` > summary`)
+	b.click(item + ` .artifact-body a`)
+	b.at(s.base + "/artifact/" + h.artifacts["sample_0050.png"])
+	b.click(`figure [rel="next"]`)
+	b.at(s.base + "/artifact/" + h.artifacts["sample_0200.png"])
+	b.click(`[data-testid="register"]`)
+	b.click(`.edit[open] button.primary`)
+	b.is(`document.querySelector('.facts li a').textContent`, "classifier, version 4")
+	b.click(`.facts li a`)
+	b.click(`[data-version="4"] button[value="PRODUCTION"]`)
+	b.is(`document.querySelector('[data-testid="done"]').textContent`, "Version 4 is in production now, in place of version 2, which is archived.")
 }
 
 // expect says that the browser will complain of something that is meant to be.

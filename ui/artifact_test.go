@@ -2,13 +2,14 @@ package ui_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"image"
 	"image/color"
 	"image/png"
-	"mime/multipart"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -90,7 +91,7 @@ func (s *site) shelf() shelf {
 	add("output.log", "text/plain; charset=utf-8", strings.Repeat("a line of the log\n", 20_000)+"the end\n")
 	add("logo.svg", "image/svg+xml", `<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20"><script>window.ran='bad'</script><rect width="40" height="20"/></svg>`)
 	add("evil.html", "text/html", `<!doctype html><script>window.ran='bad'; parent.ran='bad'</script>`)
-	add("sound.wav", "audio/wav", "RIFF")
+	add("sound.wav", "audio/wav", silence(60))
 	add("film.webm", "video/webm", "\x1a\x45\xdf\xa3")
 	for range 3 {
 		model, version := s.register(h.project, h.run, h.artifacts["model.pt"])
@@ -120,6 +121,21 @@ func picture(shade uint8) string {
 	return b.String()
 }
 
+// silence is a WAV file of so many seconds: one channel of 8,000 bytes a second.
+func silence(seconds int) string {
+	const rate = 8000
+	data := bytes.Repeat([]byte{128}, rate*seconds)
+	b := []byte("RIFF")
+	b = binary.LittleEndian.AppendUint32(b, uint32(36+len(data)))
+	b = append(b, "WAVEfmt "...)
+	for _, v := range []any{uint32(16), uint16(1), uint16(1), uint32(rate), uint32(rate), uint16(1), uint16(8)} {
+		b, _ = binary.Append(b, binary.LittleEndian, v) // fails for no number
+	}
+	b = append(b, "data"...)
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(data)))
+	return string(append(b, data...))
+}
+
 func TestArtifactList(t *testing.T) {
 	s := start(t, setup{base: "/lab"})
 	h := s.shelf()
@@ -130,6 +146,10 @@ func TestArtifactList(t *testing.T) {
 	s.get(page+"?q=sample").lacks(t, "model.pt")
 	s.get(page+"?q=zebra").wants(t, 200, `data-testid="nothing"`)
 	s.get(page+"?limit=2").wants(t, 200, "1–2 of 13")
+	s.get(page+"?limit=2&offset=20").wants(t, 200, "The list ends before this page.")
+	idle := s.run(h.experiment, store.NewIteration{})
+	s.get(page+"?iteration="+idle).wants(t, 200, "This run has no artifacts.", `href="`+page+`"`)
+	s.get(page+"?iteration="+h.run+"&q=sample").wants(t, 200, "sample_0050.png", `hx-get="`+page+"?iteration="+h.run+"&amp;q=sample")
 	s.get("/lab/iteration/"+h.run).wants(t, 200, "sample_0001.png", "classifier</bdi>, version 2", `name="iteration_id" value="`+h.run)
 	s.get("/lab/experiment/none/artifacts").wants(t, 404)
 
@@ -211,123 +231,6 @@ func TestArtifactData(t *testing.T) {
 	s.get(log).redirects(t, "/login?next="+url.QueryEscape(log))
 }
 
-func TestPreviews(t *testing.T) {
-	s := start(t, setup{})
-	h := s.shelf()
-	show := func(name string) answer { return s.get("/artifact/" + h.artifacts[name]) }
-	show("sample_0050.png").wants(t, 200, `data-kind="image"`, ">step 50<", `<span class="place">2</span> of 3`, `aria-valuetext="step 50"`,
-		`rel="prev" href="/artifact/`+h.artifacts["sample_0001.png"]+`"`, `rel="next" href="/artifact/`+h.artifacts["sample_0200.png"]+`"`)
-	show("table.csv").wants(t, 200, `data-kind="table"`, "200 of 300 rows", `<th scope="col"><bdi>name</bdi>`, "&lt;script&gt;")
-	show("config.json").wants(t, 200, `<bdi class="number">0.10</bdi>`, `<bdi class="key">layers</bdi>`, "{4}", "[2]", "&lt;b&gt;x")
-	show("weights_3.histogram.json").wants(t, 200, "<rect", "4 from 0 to 1", "7 values, up to 4 in a bin, and 3 that are not finite")
-	show("report.md").wants(t, 200, "<h1>Report</h1>", "<strong>done</strong>")
-	show("output.log").wants(t, 200, `data-testid="head"`, "160 KiB in between are not shown", "the end")
-	show("logo.svg").wants(t, 200, `<img src="/artifact/`+h.artifacts["logo.svg"]+`/data"`)
-	show("evil.html").wants(t, 200, "&lt;!doctype html&gt;&lt;script&gt;window")
-	show("sound.wav").wants(t, 200, "<audio controls")
-	show("film.webm").wants(t, 200, "<video controls")
-	show("model.pt").wants(t, 200, "There is no preview of this type", "classifier</bdi>, version 1", "so it can't be deleted before them")
-	for name := range h.artifacts {
-		show(name).lacks(t, "<script>", "<img src=x", "<b>x")
-	}
-	for name, want := range map[string]struct{ contentType, content, shown string }{
-		"empty.txt":     {"text/plain", "", "It is empty."},
-		"broken.json":   {"application/json", `{"a": 1,, }`, "It is not JSON from byte 8 on"},
-		"two.json":      {"application/json", "{}\n{}", "It has more than one value of JSON"},
-		"nan.json":      {"application/json", `{"a": NaN}`, "It is not JSON from byte"},
-		"long.json":     {"application/json", "[" + strings.Repeat("1,", 5000) + "1]", "and 3,002 more"},
-		"deep.json":     {"application/json", strings.Repeat("[", 500) + strings.Repeat("]", 500), "[[[["},
-		"huge.json":     {"application/json", `"` + strings.Repeat("x", 1<<20) + `"`, "It is too large to be shown as more than text."},
-		"odd.csv":       {"text/csv", "a,b\n\"1\n2,3\n", "of"},
-		"wide.tsv":      {"text/tab-separated-values", strings.Repeat("c\t", 100) + "\n", "the first 60 columns"},
-		"bytes.txt":     {"text/plain", "\xff\xfe\x00", "\uFFFD"},
-		"guessed.yaml":  {"", "lr: 0.1", "lr: 0.1"},
-		"same.json":     {"application/json", `{"edges": [1, 1, 1], "counts": [5, 0]}`, "<rect"},
-		"no-hist.json":  {"application/json", `{"edges": [1, 2], "counts": [1, 2]}`, `class="tree"`},
-		"big-edge.json": {"application/json", `{"edges": [-1e308, 1e308], "counts": [1]}`, `class="tree"`},
-	} {
-		id := s.keep(h.experiment, store.NewResource{Name: name, ContentType: want.contentType}, want.content)
-		s.get("/artifact/"+id).wants(t, 200, want.shown)
-	}
-	s.get("/artifact/none").wants(t, 404)
-}
-
-// files is the body of a form with files in it.
-func files(t *testing.T, fields map[string]string, names ...string) (*bytes.Buffer, edit) {
-	t.Helper()
-	var b bytes.Buffer
-	w := multipart.NewWriter(&b)
-	for name, value := range fields {
-		if err := w.WriteField(name, value); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, name := range names {
-		part, err := w.CreateFormFile("data", name)
-		if err == nil {
-			_, err = part.Write([]byte("the bytes of " + name))
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return &b, header("Content-Type", w.FormDataContentType())
-}
-
-func TestUpload(t *testing.T) {
-	s := start(t, setup{auth: true, base: "/lab", maxUpload: 1000})
-	w := s.sweep(1, 0)
-	alice, bob := with(s.signIn("alice")), with(s.signIn("bob"))
-	page, data := "/lab/experiment/"+w.experiment+"/artifacts", "/lab/data/experiment/"+w.experiment+"/artifacts"
-	send := func(path string, fields map[string]string, who edit, names ...string) answer {
-		body, kind := files(t, fields, names...)
-		return s.do("POST", path, body, kind, who)
-	}
-	of := map[string]string{"iteration_id": w.runs[0]}
-	send(page, of, alice, "a.txt", "<img src=x onerror=alert(1)>.txt").redirects(t, page)
-	a := s.get(page, alice)
-	a.wants(t, 200, "a.txt", "run 1", "&lt;img src=x")
-	a.lacks(t, "<img")
-	var made struct{ IDs []string }
-	send(data, nil, alice, "b.txt").json(t, 201, &made)
-	if r, err := s.db.Resource(t.Context(), s.actor("alice"), made.IDs[0]); err != nil || r.Name != "b.txt" || r.IterationID != nil {
-		t.Errorf("kept %+v (%v)", r, err)
-	}
-
-	send(page, nil, alice).wants(t, 422, "Choose a file first.", `data-testid="wrong-upload"`)
-	send(page, map[string]string{"iteration_id": "none"}, alice, "c.txt").wants(t, 422, "iteration_id must name an iteration")
-	send(page, nil, bob, "c.txt").wants(t, 403)
-	send(data, nil, bob, "c.txt").wants(t, 403, "PROJECT_PERMISSION_REQUIRED")
-	s.do("POST", data, strings.NewReader("x"), header("Content-Type", "text/plain"), alice).wants(t, 415)
-	s.do("POST", data, strings.NewReader("--x\r\nContent-Disposition: form-data; name=\"data\"; filename=\"d\"\r\n\r\nhalf"),
-		header("Content-Type", "multipart/form-data; boundary=x"), alice).wants(t, 400, "did not arrive whole")
-	s.do("POST", data, strings.NewReader(""), header("Sec-Fetch-Site", "cross-site"), alice).wants(t, 403)
-
-	long := strings.Repeat("x", 251)
-	send(page, nil, alice, long).wants(t, 422, "name must have at most 250 characters")
-	var large bytes.Buffer
-	m := multipart.NewWriter(&large)
-	part, _ := m.CreateFormFile("data", "large.bin")
-	part.Write(make([]byte, 200_000))
-	m.Close()
-	s.do("POST", page, &large, header("Content-Type", m.FormDataContentType()), alice).
-		wants(t, 413, "at most 1000 bytes", `data-testid="wrong-upload"`)
-
-	s.get(data+"?size=1000", alice).wants(t, 200)
-	s.get(data+"?size=1001", alice).wants(t, 413, "at most 1000 bytes")
-	s.get(data+"?size=1", bob).wants(t, 403)
-	ended := store.Stopped
-	if err := s.db.UpdateExperiment(t.Context(), s.actor("alice"), w.experiment, store.ExperimentPatch{Status: &ended}); err != nil {
-		t.Fatal(err)
-	}
-	s.get(data+"?size=1", alice).wants(t, 422, "EXPERIMENT_NOT_IN_PROGRESS")
-	send(page, nil, alice, "late.txt").wants(t, 422, `data-testid="wrong-upload"`)
-	send(data, nil, alice, "late.txt").wants(t, 422, "EXPERIMENT_NOT_IN_PROGRESS")
-}
-
 func TestDeleteArtifact(t *testing.T) {
 	s := start(t, setup{base: "/lab"})
 	h := s.shelf()
@@ -374,6 +277,28 @@ func TestRegister(t *testing.T) {
 	s.get(loose).wants(t, 200, "Run that it came from", "run 1 (running)")
 	s.post(loose+"/versions", url.Values{"model_id": {h.model}, "description": {"thoughts"}}).wants(t, 422, "Choose the run", "thoughts")
 	s.post(loose+"/versions", url.Values{"model_id": {h.model}, "iteration_id": {h.run}}).redirects(t, loose)
+}
+
+// All that a page asks for lies under the base path.
+func TestRecordLinks(t *testing.T) {
+	s := start(t, setup{base: "/lab/one"})
+	h := s.shelf()
+	addresses := regexp.MustCompile(`(?:href|src|action|hx-get|hx-post)="([^"]*)"`)
+	pages := []string{"/project/" + h.project, "/project/" + h.project + "/models", "/project/" + h.project + "/settings", "/project/" + h.project + "/members",
+		"/experiment/" + h.experiment + "/artifacts", "/experiment/" + h.experiment + "/settings", "/iteration/" + h.run, "/model/" + h.model}
+	for _, id := range h.artifacts {
+		pages = append(pages, "/artifact/"+id)
+	}
+	for _, page := range pages {
+		a := s.get("/lab/one" + page)
+		a.wants(t, 200)
+		a.lacks(t, "<style", " style=", " onclick=", " onload=", "<script>", "hx-on", "js:")
+		for _, m := range addresses.FindAllStringSubmatch(a.body, -1) {
+			if m[1] != "#main" && !strings.HasPrefix(m[1], "/lab/one/") {
+				t.Errorf("%s asks for %s", page, m[1])
+			}
+		}
+	}
 }
 
 func TestArtifactRights(t *testing.T) {

@@ -43,5 +43,6 @@ func (s *site) current(r *http.Request, at string) bool {
 // one, replaces the element with the id part alone. The page that answers must
 // have a fragment of that name.
 func posts(address, part string) templ.Attributes {
-	return templ.Attributes{"method": "post", "action": address, "hx-post": address, "hx-target": "#" + part, "hx-swap": "outerHTML"}
+	return templ.Attributes{"method": "post", "action": address, "hx-post": address, "hx-target": "#" + part, "hx-swap": "outerHTML",
+		"hx-sync": "drop"} // a second click while the first is under way
 }

@@ -114,7 +114,7 @@ func (s *site) showIteration(w http.ResponseWriter, r *http.Request, user store.
 		return err
 	}
 	v.Artifacts = artifactsView{ExperimentID: e.ID, IterationID: i.ID, Path: "/iteration/" + i.ID, Rights: v.Rights, Open: e.Status == store.InProgress,
-		All: "/experiment/" + e.ID + "/artifacts"}
+		All: "/experiment/" + e.ID + "/artifacts?iteration=" + i.ID}
 	if err := s.fillArtifacts(ctx, user, &v.Artifacts, store.FirstPage); err != nil {
 		return err
 	}

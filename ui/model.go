@@ -139,7 +139,7 @@ type modelView struct {
 	Total       int // of its versions
 	Rows        []versionRow
 	Pager       pager
-	Production  int64  // the number of the version that is there, 0 for none
+	Production  string // the number of the version that is there, "" for none
 	Done        string // what a change of stage has done
 	Rights      store.Permission
 	Form        recordForm
@@ -154,19 +154,22 @@ type versionForm struct {
 }
 
 type versionRow struct {
-	store.ModelVersion
-	Run      link
-	Artifact *link
-	Created  moment
-	Form     versionForm
+	ID          string
+	Number      string
+	Stage       store.Stage
+	Description string
+	Run         link
+	Artifact    *link
+	Created     moment
+	Form        versionForm
 }
 
-// Promotes is what a promotion of the version would do beside.
+// promotes is what a promotion of the version would do beside.
 func (v modelView) promotes(r versionRow) string {
-	if v.Production == 0 || v.Production == r.Version {
+	if v.Production == "" || v.Production == r.Number {
 		return ""
 	}
-	return "Takes the place of version " + strconv.FormatInt(v.Production, 10) + ", which is archived then"
+	return "Takes the place of version " + v.Production + ", which is archived then"
 }
 
 // model shows a model with its versions.
@@ -196,7 +199,7 @@ func (s *site) showModel(w http.ResponseWriter, r *http.Request, user store.User
 		return err
 	}
 	if n := states[m.ID].Production; n != nil {
-		v.Production = *n
+		v.Production = strconv.FormatInt(*n, 10)
 	}
 	v.Done = stageDone(query)
 	page := pageOf(query)
@@ -225,7 +228,7 @@ func (s *site) showModel(w http.ResponseWriter, r *http.Request, user store.User
 }
 
 func (s *site) versionRow(ctx context.Context, actor store.Actor, v store.ModelVersion) (versionRow, error) {
-	row := versionRow{ModelVersion: v, Created: s.moment(v.CreatedDate), Form: versionForm{Description: v.Description}}
+	row := versionRow{ID: v.ID, Number: strconv.FormatInt(v.Version, 10), Stage: v.Stage, Description: v.Description, Created: s.moment(v.CreatedDate), Form: versionForm{Description: v.Description}}
 	i, err := s.DB.Iteration(ctx, actor, v.IterationID)
 	if err != nil {
 		return row, err

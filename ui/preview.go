@@ -85,7 +85,7 @@ func (v *preview) fillText(data io.ReadSeeker, size int64) error {
 	v.Kind = textKind
 	if size <= headBytes+tailBytes {
 		body, err := io.ReadAll(data)
-		v.Head = readable(string(body))
+		v.Head = printed(body)
 		return err
 	}
 	head := make([]byte, headBytes)
@@ -109,9 +109,22 @@ func (v *preview) fillText(data io.ReadSeeker, size int64) error {
 	for len(tail) > 0 && !utf8.RuneStart(tail[0]) {
 		tail = tail[1:]
 	}
-	v.Head, v.Tail = readable(string(head)), readable(string(tail))
+	v.Head, v.Tail = printed(head), printed(tail)
 	v.Skipped = humanize.IBytes(uint64(size - int64(len(head)) - int64(len(tail))))
 	return nil
+}
+
+// Colours and cursor movements of a terminal, and what a line had before it was
+// written over, as progress bars do.
+var (
+	escapes   = regexp.MustCompile("\x1b(\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(\x07|\x1b\\\\)?|[@-Z\\\\^_])")
+	overtyped = regexp.MustCompile(`(?m)^[^\n]*\r+([^\r\n]+)`)
+)
+
+// printed is a text as it stood on a terminal in the end.
+func printed(text []byte) string {
+	s := strings.ReplaceAll(readable(string(text)), "\r\n", "\n")
+	return overtyped.ReplaceAllString(escapes.ReplaceAllString(s, ""), "$1")
 }
 
 // imageStep is an image of a series of them.

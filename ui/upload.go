@@ -25,11 +25,12 @@ var errBrokenUpload = store.Errorf(store.CodeMalformedBody, "The file did not ar
 // uploadData takes the files that a script sends, and answers with their ids.
 func (s *site) uploadData(w http.ResponseWriter, r *http.Request) error {
 	user, err := s.Auth.CookieUser(r)
-	var made []string
-	if err == nil {
-		middleware.InfoOf(r).User = user.Username
-		made, err = s.receive(r, user)
+	if err != nil {
+		writeError(w, r, err)
+		return nil
 	}
+	middleware.InfoOf(r).User = user.Username
+	made, err := s.receive(r, user)
 	if err != nil {
 		_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, drained)) // the sender may have gone
 		writeError(w, r, err)

@@ -31,6 +31,9 @@ document.addEventListener('input', (event) => {
   const link = figure.querySelector('.at');
   link.href = path(at);
   link.firstElementChild.textContent = name;
+  // What is said below is about the image that the page is of.
+  const body = slider.closest('.artifact-body');
+  for (const part of body.querySelectorAll(':scope > :not(.preview)')) part.hidden = body.id !== `artifact-${id}`;
   for (const [rel, by] of [['prev', -1], ['next', 1]]) {
     const other = figure.querySelector(`[rel="${rel}"]`);
     other.hidden = !images[at + by];

@@ -37,7 +37,7 @@ const renew = later(700, async () => {
 });
 
 // Nobody's typing is thrown away for a newer state of the page.
-const editing = () => document.querySelector('details.edit[open], dialog[open]');
+const editing = () => document.querySelector('details.edit[open], details.artifact[open], .uploads li, dialog[open]');
 
 live(`iteration/${iteration}`, cursor, {
   changed: (changes) => {
