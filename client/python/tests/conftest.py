@@ -266,7 +266,7 @@ def sync(*arguments: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run([sys.executable, "-m", "tracker", "sync", *arguments], capture_output=True, text=True, timeout=60)
 
 
-def eventually(what: Callable[[], Any], seconds: float = 20) -> Any:
+def eventually(what: Callable[[], Any], seconds: float = 60) -> Any:
     """The first true answer of what; it is asked again until then."""
     end = time.monotonic() + seconds
     while True:

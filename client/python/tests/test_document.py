@@ -5,17 +5,30 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from typing import List
 
-from .conftest import ROOT, Server
+from .conftest import ROOT, Server, sync
+
+
+def examples(document: str) -> List[str]:
+    return re.findall(r"^```python\n(.*?)^```", (ROOT / document).read_text(encoding="utf-8"), re.M | re.S)
 
 
 def test_the_first_examples_run(server: Server) -> None:
     for document in ("README.md", "docs/python.md"):
-        found = re.search(r"^```python\n(.*?)^```", (ROOT / document).read_text(encoding="utf-8"), re.M | re.S)
-        assert found is not None
-        done = subprocess.run([sys.executable, "-c", found.group(1)], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([sys.executable, "-c", examples(document)[0]], capture_output=True, text=True, timeout=60)
         assert (done.returncode, done.stderr) == (0, "")
     square, iris = sorted(server.iterations(), key=lambda it: it["created_date"])
     assert server.points(square["id"], "square") == [(s, s * s) for s in range(10)]
     assert len(server.points(iris["id"], "train/loss")) == 1000
     assert {square["status"], iris["status"]} == {"SUCCEEDED"}
+
+
+def test_all_examples_run_in_their_order(server: Server) -> None:
+    text = "".join(examples("docs/python.md"))
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stderr
+    assert f"http://127.0.0.1:{server.ui_port}/" in done.stdout and "does not answer" in done.stdout
+    assert sync().returncode == 0
+    found = {it["name"]: it["status"] for it in server.iterations()}
+    assert len(found) == 9 and (found["search"], found["first"], found["second"]) == ("SUCCEEDED", "SUCCEEDED", "FAILED")

@@ -31,19 +31,30 @@ def cell(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cell]:
         yield run
 
 
+WAIT = """
+import time
+end = time.monotonic() + 60
+while time.monotonic() < end:
+    with run._cards._busy:
+        if "2.125" in run._cards._shown:
+            break
+    time.sleep(0.05)
+"""
+
+
 def html(outputs: List[Dict[str, Any]]) -> str:
     return "".join(str(output["data"].get("text/html", "")) for output in outputs if "data" in output)
 
 
 def test_a_card_lives_with_its_run(server: Server, cell: Cell) -> None:
-    cell("import tracker, time\nrun = tracker.init('p', 'e<b>', name='first', capture=False)")
+    cell("import tracker\nrun = tracker.init('p', 'e<b>', name='first', capture=False)")
     shown = cell("run")
     assert "first" in html(shown) and "running" in html(shown) and "e&lt;b&gt;" in html(shown)
     assert f"http://127.0.0.1:{server.ui_port}/iteration/" in html(shown)
     [text] = [output["data"]["text/plain"] for output in shown]
     assert "first" in text and "p/e<b>" in text
-    # The client of the notebook takes updates in while a cell runs.
-    cell("for step in range(3): run.log({'loss': 0.125 + step})\ntime.sleep(3)")
+    cell("for step in range(3): run.log({'loss': 0.125 + step})")
+    cell(WAIT)  # the client of the notebook takes updates in while a cell runs
     assert "loss" in html(shown) and "2.125" in html(shown) and "running" in html(shown)
     cell("run.finish('FAILED')")
     assert "failed" in html(shown) and "2.125" in html(shown)

@@ -8,13 +8,14 @@ import json
 import signal
 import subprocess
 import sys
-from typing import Any, Callable
+import threading
+from typing import Any, Callable, Optional
 
 import pytest
 
 import tracker
 
-from .conftest import Script, Server, eventually
+from .conftest import Proxy, Script, Server, eventually
 
 
 def test_a_run_records_numbers_parameters_and_what_it_is_made_of(server: Server) -> None:
@@ -128,6 +129,23 @@ def test_a_run_goes_on_where_it_was_left(server: Server, script: Callable[..., S
     assert fresh.id != run.id, "a run that succeeded is not gone on with"
 
 
+def test_a_child_waits_for_its_parent(server: Server, proxy: Proxy, capfd: Any) -> None:
+    asked = threading.Event()  # for the child, while the parent is not there yet
+    def fault(method: str, path: str, body: bytes) -> Optional[int]:
+        if method == "POST" and path.startswith("/iteration/experiment/"):
+            if b"parent_iteration_id" in body:
+                asked.set()
+            else:
+                asked.wait(60)
+        return None
+    proxy.fault = fault
+    with tracker.init(url=proxy.url, capture=False) as parent:
+        with tracker.init(url=proxy.url, parent=parent, capture=False) as child:
+            child.log({"a": 1})
+    assert [c["id"] for c in server.get(f"/iteration/{parent.id}/children")["data"]] == [child.id]
+    assert server.points(child.id, "a") == [(0, 1)] and "kept in" not in capfd.readouterr().err
+
+
 def test_a_run_has_children(server: Server) -> None:
     with tracker.init(name="parent", capture=False) as parent:
         with tracker.init(name="child", parent=parent, capture=False) as child:
@@ -180,6 +198,16 @@ def test_init_while_a_run_is_active(server: Server) -> None:
 def test_wrong_arguments_are_told(arguments: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         tracker.init(**arguments)
+
+
+def test_what_has_no_names_is_told() -> None:
+    with tracker.init(mode="offline", capture=False) as run:
+        with pytest.raises(TypeError, match="values by name, not float"):
+            run.log(0.5)  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="a dictionary, .* not str"):
+            run.config.update("lr=1")
+        run.config.update([("lr", 1)], epochs=3)
+        assert dict(run.config) == {"lr": 1, "epochs": 3}
 
 
 def test_a_wrong_status_leaves_the_run_as_it_is(server: Server) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pathlib
+import subprocess
+import sys
 from typing import Any
 
 import lightning
@@ -12,7 +14,7 @@ import transformers
 
 import tracker
 
-from .conftest import Server
+from .conftest import HERE, Server, sync
 
 torch.manual_seed(7)
 FEATURES = torch.randn(64, 4)
@@ -62,6 +64,27 @@ def test_lightning(server: Server, tmp_path: pathlib.Path) -> None:
     with tracker.init(capture=False) as other:
         trainer(tmp_path, tracker.callback.lightning()).fit(Module(), data())
     assert len(server.points(other.id, "train/loss")) == 8
+
+
+def test_lightning_in_processes(server: Server, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "train.py").write_text(f"""
+import sys
+sys.path.insert(0, {str(HERE.parent)!r})
+from tests.test_torch import *
+if __name__ == "__main__":
+    made = lightning.Trainer(max_epochs=1, logger=tracker.callback.lightning(project="p", capture=False), log_every_n_steps=1,
+                             accelerator="cpu", devices=2, strategy=sys.argv[1], enable_progress_bar=False,
+                             enable_model_summary=False, enable_checkpointing=False)
+    made.fit(Module(), data())
+""")
+    for strategy in ("ddp", "ddp_spawn"):
+        done = subprocess.run([sys.executable, "train.py", strategy], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+    assert sync().returncode == 0
+    assert [it["status"] for it in server.iterations()] == ["SUCCEEDED", "SUCCEEDED"], "one run, whatever the processes"
+    for it in server.iterations():
+        assert [step for step, _ in server.points(it["id"], "train/loss")] == [0, 1]
+        assert server.parameters(it["id"])["hidden"] == "3"
 
 
 def test_transformers(server: Server, tmp_path: pathlib.Path) -> None:

@@ -22,6 +22,8 @@ def sync(arguments: argparse.Namespace) -> int:
     paths: List[str] = []
     for path in arguments.path or [spool_folder()]:
         paths += spool_files(path) if os.path.isdir(path) else [path]
+    if not paths:
+        print(f"nothing is left in {', '.join(arguments.path) or spool_folder()}")
     left = 0
     for path in paths:
         try:

@@ -73,7 +73,10 @@ def as_mapping(source: Any) -> Dict[str, Any]:
         return {str(key): source[key] for key in source.keys()}
     if hasattr(source, "__dict__"):
         return dict(vars(source))
-    return dict(source)
+    try:
+        return dict(source)
+    except (TypeError, ValueError):
+        raise TypeError(f"config takes a dictionary, or an object with attributes, not {type(source).__name__}") from None
 
 
 class Summary(Dict[str, Any]):

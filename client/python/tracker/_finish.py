@@ -120,7 +120,9 @@ def leave(run: Run, complete: bool, quiet: bool = False) -> None:
         except OSError:
             pass  # there is none, or a worker still has files in it
     elif not quiet:
-        what = "a part is lost, since the disk took no more" if in_memory else f"the rest is kept in {spool.path}"
+        what = f"{'what it has logged' if run.mode == 'offline' else 'the rest'} is kept in {spool.path}"
+        if in_memory:
+            what = "a part is lost, since the disk took no more"
         tell(f"{run.label} has ended; {what}. Send it with: python -m tracker sync")
 
 

@@ -79,7 +79,11 @@ class Run(Names):
         if self.finished or not self._started:
             if not self._revive():
                 return
-        for value in data.values():
+        try:
+            values = data.values()
+        except AttributeError:
+            raise TypeError(f"log takes a dictionary of values by name, not {type(data).__name__}") from None
+        for value in values:
             if type(value) not in PLAIN:
                 from ._object import numbers
 

@@ -18,6 +18,8 @@ HEARTBEAT = 30.0
 """Seconds without anything to send after which the run says that it is alive."""
 LONGEST_WAIT = 30.0
 """Seconds that a failed request waits at most before it is tried again."""
+ORPHANED = 5
+"""Tries in which a child waits for its parent, which another thread is sending, before anybody is told."""
 SIGN_IN_AGAIN = frozenset((401, 403))
 
 
@@ -36,6 +38,7 @@ class Sender:
         self.name = ""  # of the iteration, once it is known
         self._adopted = adopted
         self._doubt = adopted  # the next points may be there already, see _repeat.py
+        self._orphaned = 0
         self._experiment = ""
         self._ids: Dict[str, str] = {}  # of projects and experiments, by path and name
         self._reopened: Optional[Dict[str, Any]] = None
@@ -70,7 +73,9 @@ class Sender:
             return False
         except Refused as refused:
             if refused.status in SIGN_IN_AGAIN or item.head["op"] == "begin":
-                self.told(refused)
+                if refused.field != "parent_iteration_id" or self._adopted or self._orphaned >= ORPHANED:
+                    self.told(refused)
+                self._orphaned += 1
                 return False
             self._reject(item, refused)
         except Exception as error:  # a fault here must not end the thread: what follows can still be sent

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 import sys
 import threading
+from functools import partial
 from typing import Any, Callable, Dict, Optional
 
 from ._config import as_mapping
@@ -87,6 +88,9 @@ def lightning(run: Optional[Run] = None, **arguments: Any) -> Any:
         def __init__(self) -> None:
             super().__init__()
             self._run = run
+
+        def __reduce__(self) -> Any:  # for processes that are spawned
+            return partial(lightning, self._run, **arguments), ()
 
         @property
         @rank_zero_experiment  # type: ignore[untyped-decorator]
