@@ -260,6 +260,7 @@ func (f fronts) build(db *store.DB, cfg Config, log *slog.Logger, metrics *serve
 		Document:       server.Document(),
 		Observe:        metrics.Observe,
 		TrustedOrigins: cfg.CORSOrigins,
+		Notebooks:      !cfg.EnableAuth && cfg.UIHost.loopback(),
 	})
 	if err != nil {
 		return err

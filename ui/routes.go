@@ -27,6 +27,7 @@ type Options struct {
 	Document       http.Handler        // serves /openapi.yaml and /openapi.json; nil answers 404 there
 	Observe        middleware.Observer // nil is fine
 	TrustedOrigins []string            // scheme://host[:port] of other pages that may post here
+	Notebooks      bool                // pages of other ports of this machine, such as notebooks, may show these in a frame
 	Now            func() time.Time    // nil means time.Now
 }
 
@@ -142,7 +143,7 @@ func New(o Options) (*Dashboard, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := secure(middleware.Paths(router, o.BasePath))
+	h := secure(middleware.Paths(router, o.BasePath), o.policy())
 	h = middleware.Log(h, o.Logger, o.Observe, func(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, middleware.InfoOf(r).Err)
 	})
@@ -171,14 +172,20 @@ func (s *site) serve(handle handler) http.Handler {
 	})
 }
 
-// The policy lets a page load nothing but our own files, and nobody frame it
-// but pages of the same host, as the proxies of notebooks do.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
-	"media-src 'self'; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'self'"
+// policy lets a page load nothing but our own files, and nobody frame it but
+// pages of the same host, as the proxies of notebooks do, and Notebooks.
+func (o *Options) policy() string {
+	p := "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
+		"media-src 'self'; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'self'"
+	if o.Notebooks {
+		p += " http://localhost:* http://127.0.0.1:*"
+	}
+	return p
+}
 
 // secure puts the headers on every answer that keep what a page shows to those
 // who asked for it.
-func secure(next http.Handler) http.Handler {
+func secure(next http.Handler, policy string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", policy)

@@ -222,6 +222,15 @@ func TestSecurityHeaders(t *testing.T) {
 	}
 }
 
+// With Notebooks, a page of another port of this machine may show the dashboard.
+func TestFramesOfNotebooks(t *testing.T) {
+	s := start(t, setup{edit: func(o *ui.Options) { o.Notebooks = true }})
+	got := s.get("/").Header.Get("Content-Security-Policy")
+	if !strings.HasSuffix(got, "; frame-ancestors 'self' http://localhost:* http://127.0.0.1:*") {
+		t.Errorf("the policy is %q", got)
+	}
+}
+
 func TestFailures(t *testing.T) {
 	var log lockedBuffer
 	s := start(t, setup{edit: func(o *ui.Options) {

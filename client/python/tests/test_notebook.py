@@ -95,12 +95,19 @@ def test_a_frame_is_where_the_browser_finds_it(binary: str, tmp_path: Any, monke
     plain = Server(binary, tmp_path / "server")
     address = f"http://127.0.0.1:{plain.ui_port}"
     try:
+        assert probe(address) == ("", True)
+        assert view(address, "/") == (f"{address}/", True, "")
+        assert not view(plain.url, "/").framed, "that is the API"
+    finally:
+        plain.kill()
+    plain.env.update(SERVICE_ENABLE_AUTH="true", SERVICE_JWT_SECRET="a secret that is long enough for it")
+    plain.start()
+    try:
         assert probe(address) == ("", False)
         found = view(address, "/")
         assert not found.framed and f"SERVICE_BASE_PATH=/proxy/{plain.ui_port}" in framed(found, 600)
         monkeypatch.setenv("JUPYTERHUB_SERVICE_PREFIX", "/user/ada/")
         assert f"SERVICE_BASE_PATH=/user/ada/proxy/{plain.ui_port}" in view(address, "/").advice
-        assert not view(plain.url, "/").framed, "that is the API"
     finally:
         plain.kill()
     assert "does not answer" in view(address, "/").advice
