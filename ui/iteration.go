@@ -13,7 +13,11 @@ import (
 	"github.com/a-h/templ"
 	"github.com/dustin/go-humanize"
 	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
+	extensionast "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/renderer"
+	"github.com/yuin/goldmark/util"
 
 	"tracker/store"
 )
@@ -185,7 +189,25 @@ func step(s *store.Step) string {
 
 // writer of notes. Without the option for it, HTML in Markdown is left out, and
 // so are links that would run a script.
-var writer = goldmark.New(goldmark.WithExtensions(extension.GFM))
+var writer = goldmark.New(goldmark.WithExtensions(extension.GFM),
+	goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(taskBoxes{}, 1))))
+
+// taskBoxes writes the boxes of task lists with what they say.
+type taskBoxes struct{}
+
+// RegisterFuncs implements renderer.NodeRenderer.
+func (taskBoxes) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
+	r.Register(extensionast.KindTaskCheckBox, func(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if entering {
+			box := `<input type="checkbox" disabled aria-label="open"> `
+			if n.(*extensionast.TaskCheckBox).IsChecked {
+				box = `<input type="checkbox" disabled checked aria-label="done"> `
+			}
+			w.WriteString(box) // its errors come again when all is flushed
+		}
+		return ast.WalkContinue, nil
+	})
+}
 
 // markdown renders notes.
 func markdown(text string) templ.Component {
