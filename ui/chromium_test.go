@@ -17,9 +17,14 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 )
+
+// patience is how long the browser may take for a thing; a loaded machine needs
+// much of it.
+const patience = 6 * time.Second
 
 // closeChromium ends the browser that the tests have shared.
 var closeChromium = func() {}
@@ -123,11 +128,17 @@ func (b *browser) listen(ev any) {
 	case *runtime.EventConsoleAPICalled:
 		complain("console.%s in %v", ev.Type, ev.StackTrace)
 	case *runtime.EventExceptionThrown:
-		complain("an exception: %s", ev.ExceptionDetails.Text)
+		text := ev.ExceptionDetails.Text
+		if e := ev.ExceptionDetails.Exception; e != nil {
+			text += " " + e.Description
+		}
+		complain("an exception: %s", text)
 	case *log.EventEntryAdded:
 		if ev.Entry.URL != b.refused {
 			complain("%s: %s (%s)", ev.Entry.Level, ev.Entry.Text, ev.Entry.URL)
 		}
+	case *page.EventJavascriptDialogOpening:
+		complain("a dialog: %s", ev.Message)
 	case *audits.EventIssueAdded:
 		complain("an issue: %s %+v", ev.Issue.Code, ev.Issue.Details.GenericIssueDetails)
 	}
@@ -135,7 +146,7 @@ func (b *browser) listen(ev any) {
 
 func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	if err := chromedp.Do(ctx, steps...); err != nil {
 		b.quiet()
@@ -158,7 +169,7 @@ func (b *browser) prefer(theme string) {
 func (b *browser) is(expression, want string) {
 	b.t.Helper()
 	text := "(() => { try { return String(" + expression + ") } catch (e) { return String(e) } })()"
-	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	for {
 		_, err := chromedp.Run(ctx, chromedp.Poll[bool](fmt.Sprintf("%s === %q", text, want)))

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 
 	"tracker/store"
@@ -176,22 +177,35 @@ func (b *browser) text(expression string) string {
 	return got
 }
 
+// box tells where an element is in the window.
+func (b *browser) box(selector string) (left, top, width, height float64) {
+	b.t.Helper()
+	box := b.text(fmt.Sprintf(`(() => { const e = document.querySelector(%q); e.scrollIntoView({ block: 'nearest' });
+		const r = e.getBoundingClientRect(); return [r.left, r.top, r.width, r.height].join(' ') })()`, selector))
+	if _, err := fmt.Sscan(box, &left, &top, &width, &height); err != nil {
+		b.t.Fatal(err)
+	}
+	return left, top, width, height
+}
+
 // drag pulls the mouse over a part of an element, from one share of its width
 // to another.
 func (b *browser) drag(selector string, from, to float64) {
 	b.t.Helper()
-	box := b.text(fmt.Sprintf(`(() => { const r = document.querySelector(%q).getBoundingClientRect();
-		return [r.left, r.top, r.width, r.height].join(' ') })()`, selector))
-	var left, top, width, height float64
-	if _, err := fmt.Sscan(box, &left, &top, &width, &height); err != nil {
-		b.t.Fatal(err)
-	}
+	left, top, width, height := b.box(selector)
 	y := top + height/2
 	b.do(chromedp.DragAndDropXY(left+from*width, y, left+to*width, y))
 }
 
+// hover puts the mouse over the middle of an element.
+func (b *browser) hover(selector string) {
+	b.t.Helper()
+	left, top, width, height := b.box(selector)
+	b.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, left+width/2, top+height/2))
+}
+
 // filter types into the field of the filter, as a person does.
-func (b *browser) filter(t *testing.T, text string) {
+func (b *browser) filter(t testing.TB, text string) {
 	t.Helper()
 	b.do(chromedp.Focus(chromedp.CSS("#filter")), chromedp.Evaluate[chromedp.Void](`document.querySelector('#filter').select()`),
 		chromedp.KeyEvent(strings.TrimSpace(text)+"\r"))

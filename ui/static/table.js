@@ -307,7 +307,7 @@ export class Table extends EventTarget {
 
   explain = settled(150, async (run, td) => {
     if (!this.summaries.has(run.id)) this.summaries.set(run.id, ask(`iteration/${run.id}/summary`).catch(() => null));
-    const m = (await this.summaries.get(run.id))?.metrics[td.dataset.metric];
+    const m = columns.own((await this.summaries.get(run.id))?.metrics, td.dataset.metric);
     if (!m) return;
     td.title = `last ${number(m.last)} at step ${m.last_step}\n`
       + (m.min == null ? 'no finite value' : `min ${number(m.min)} at step ${m.min_step}\nmax ${number(m.max)} at step ${m.max_step}`)
