@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -152,6 +153,13 @@ func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 		b.quiet()
 		b.t.Fatal(err)
 	}
+}
+
+// click presses an element of a page that has come to rest.
+func (b *browser) click(selector string) {
+	b.t.Helper()
+	b.is(`document.readyState === 'complete' && document.querySelector(`+strconv.Quote(selector)+`) !== null`, "true")
+	b.do(chromedp.Click(chromedp.CSS(selector)))
 }
 
 // prefer sets the theme of the system.

@@ -141,7 +141,7 @@ func (b *browser) workHostile(path string) {
 	b.hover(`[data-testid="chart"][data-drawn="1"] .u-over`)
 	b.is(`[...document.querySelectorAll('.tip')].some((e) => !e.hidden)`, "true")
 	b.is(injected, "")
-	for _, bad := range hostile {
+	for _, bad := range hostile[:6] {
 		b.do(chromedp.KeyEvent("k", chromedp.KeyModifiers(chromedp.ModifierCtrl)), chromedp.WaitVisible(chromedp.CSS(`[data-testid="find-name"]`)),
 			chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`{ const f = document.querySelector('[data-testid="find-name"]'); f.value = %q; f.dispatchEvent(new Event('input')) }`, bad)))
 		b.is(fmt.Sprintf(`document.querySelector('.find li bdi')?.textContent === %q`, bad), "true")
@@ -149,7 +149,7 @@ func (b *browser) workHostile(path string) {
 		b.do(chromedp.KeyEvent("\x1b"))
 		b.is(dialogOpen, "false")
 	}
-	for _, bad := range hostile {
+	for _, bad := range hostile[:6] {
 		b.filter(b.t, "name = ")
 		b.is(wrong+`.querySelector('mark') !== null`, "true")
 		b.filter(b.t, bad)

@@ -43,9 +43,10 @@ type site struct {
 }
 
 type setup struct {
-	auth bool
-	base string
-	edit func(*ui.Options)
+	auth  bool
+	base  string
+	proxy string // in front of it: strips or keeps the base path, "" for none
+	edit  func(*ui.Options)
 }
 
 // start runs a dashboard with the accounts default and alice (admins) and bob.
@@ -89,6 +90,9 @@ func start(t *testing.T, s setup) *site {
 	}
 	srv := httptest.NewServer(h)
 	t.Cleanup(srv.Close)
+	if s.proxy != "" {
+		srv = startProxy(t, srv.URL, s.base, s.proxy)
+	}
 	return &site{t: t, db: db, url: srv.URL, base: s.base, clock: c, close: closeDB}
 }
 

@@ -22,14 +22,14 @@ const (
 
 // work reads an experiment while its runs log: table, charts, filter, and the
 // page of a run.
-func work(t *testing.T, ctx context.Context, base string) {
-	s := start(t, setup{auth: true, base: base})
+func work(t *testing.T, ctx context.Context, at setup) {
+	s := start(t, at)
 	s.clock.move(time.Since(s.clock.now()))
 	w := s.sweep(12, 200)
 	ctx, cancel := chromedp.NewContext(ctx, chromedp.WithNewBrowserContext())
 	defer cancel()
 	b := newBrowser(t, ctx, s.url)
-	page := base + "/experiment/" + w.experiment
+	page := at.base + "/experiment/" + w.experiment
 	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(s.url+page),
 		chromedp.WaitVisible(chromedp.CSS("#username")), chromedp.KeyEvent("alice\t"+password+"\r"))
 
@@ -96,6 +96,7 @@ func work(t *testing.T, ctx context.Context, base string) {
 	b.compare(w)
 	b.find()
 	b.run(t, s, w, page)
+	b.leave(s)
 	b.quiet()
 	outsider(t, ctx, s, link)
 }
