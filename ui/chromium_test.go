@@ -145,6 +145,19 @@ func (b *browser) listen(ev any) {
 	}
 }
 
+// watch calls fn with each answer from now on.
+func (b *browser) watch(fn func(status int64, url string)) {
+	b.t.Helper()
+	err := chromedp.Listen(b.ctx, func(ev any) {
+		if ev, ok := ev.(*network.EventResponseReceived); ok {
+			fn(ev.Response.Status, ev.Response.URL)
+		}
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
 func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)

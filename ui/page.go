@@ -17,15 +17,16 @@ import (
 	"tracker/store"
 )
 
-// maxForm is the largest body of a form, in bytes.
-const maxForm = 64 << 10
+// maxForm is the largest body of a form, in bytes: a text of the largest size
+// that there may be, each of its bytes escaped, and more.
+const maxForm = 4 << 20
 
 // handler answers a request, or returns why it can't; then it must not have
 // written anything.
 type handler func(http.ResponseWriter, *http.Request) error
 
 // page is a handler for people who are signed in. Others are sent to sign in,
-// and come back afterwards.
+// and come back afterwards, with the form that they have sent.
 func (s *site) page(next func(http.ResponseWriter, *http.Request, store.User) error) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		user, err := s.Auth.CookieUser(r)
@@ -34,8 +35,7 @@ func (s *site) page(next func(http.ResponseWriter, *http.Request, store.User) er
 			err = next(w, r, user)
 		}
 		if err != nil && s.Auth.Enabled() && middleware.StatusOf(store.AsError(err).Code) == http.StatusUnauthorized {
-			s.redirect(w, r, "/login?next="+url.QueryEscape(returnPath(r)))
-			return nil
+			return s.askWho(w, r)
 		}
 		return err
 	}
@@ -64,7 +64,7 @@ var (
 		"There is no page at this address. It may have been deleted, or the link may be incomplete.")
 	errCrossOrigin = store.Errorf(store.CodeCrossOrigin,
 		"A page of another site tried to change something here. If that was you, do it on the dashboard itself.")
-	errTooLarge   = store.Errorf(store.CodePayloadTooLarge, "The form is too large; it may have up to 64 KiB.")
+	errTooLarge   = store.Errorf(store.CodePayloadTooLarge, "The form is too large; it may have up to 4 MiB.")
 	errNotForm    = store.Errorf(store.CodeUnsupportedMediaType, "This address takes the forms of the dashboard only.")
 	errBrokenForm = store.Errorf(store.CodeMalformedBody, "The form did not arrive whole; go back and send it again.")
 )
