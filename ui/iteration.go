@@ -60,17 +60,7 @@ type editForm struct {
 // wrong is what is wrong with a field, "" for nothing. What is about no field
 // of the form is told under the field "".
 func (f editForm) wrong(field string) string {
-	if f.Wrong == nil {
-		return ""
-	}
-	at := f.Wrong.Field
-	if at != "name" && at != "notes" && at != "status" && at != "error_message" {
-		at = ""
-	}
-	if at != field {
-		return ""
-	}
-	return f.Wrong.Message
+	return wrongAt(f.Wrong, field, "name", "notes", "status", "error_message")
 }
 
 type link struct {

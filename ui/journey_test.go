@@ -128,7 +128,7 @@ func (b *browser) leave(s *site) {
 		chromedp.SendKeys(chromedp.CSS("#again"), "battery stable"))
 	b.refused = b.text(`document.querySelector('form[action$="/account/password"]').action`)
 	b.click(submit)
-	b.is(`document.querySelector('[data-testid="wrong-password"]')?.textContent.includes('differ')`, "true")
+	b.is(`document.querySelector('[data-testid="wrong-again"]')?.textContent.includes('differ')`, "true")
 	b.do(chromedp.SendKeys(chromedp.CSS("#current"), password), chromedp.SendKeys(chromedp.CSS("#password"), next),
 		chromedp.SendKeys(chromedp.CSS("#again"), next))
 	b.click(submit)

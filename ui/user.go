@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"tracker/server/middleware"
@@ -23,12 +24,21 @@ type accountView struct {
 	Created moment
 }
 
-// wrong is what is wrong with a form, "" for nothing.
-func (v accountView) wrong(form string) string {
-	if v.Wrong == nil || v.Form != form {
+// wrong is what is wrong with a field of a form, "" for nothing.
+func (v accountView) wrong(form, field string) string {
+	if v.Form != form {
 		return ""
 	}
-	return v.Wrong.Message
+	return wrongAt(v.Wrong, field, "first_name", "last_name", "current", "password", "again")
+}
+
+// wrongAt is what is wrong with a field of a form. What is about none of its
+// fields is told under the field "".
+func wrongAt(e *store.Error, field string, fields ...string) string {
+	if e == nil || field != e.Field && (field != "" || slices.Contains(fields, e.Field)) {
+		return ""
+	}
+	return e.Message
 }
 
 // path is where the forms of the page go.
@@ -54,10 +64,7 @@ type userRow struct {
 }
 
 func (v usersView) wrong(field string) string {
-	if v.Wrong == nil || v.Wrong.Field != field {
-		return ""
-	}
-	return v.Wrong.Message
+	return wrongAt(v.Wrong, field, "username", "password", "first_name", "last_name")
 }
 
 // account shows the account of who looks.
