@@ -25,7 +25,7 @@ const notebook = "/user/me/proxy/9001"
 
 // startProxy shows the server at target under a base path, as the proxies of
 // notebooks do. Whatever leaves the base path fails the test.
-func startProxy(t *testing.T, target, base, does string) *httptest.Server {
+func startProxy(t testing.TB, target, base, does string) *httptest.Server {
 	t.Helper()
 	to, err := url.Parse(target)
 	if err != nil {
