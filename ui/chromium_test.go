@@ -25,7 +25,7 @@ import (
 
 // patience is how long the browser may take for a thing; a loaded machine needs
 // much of it.
-const patience = 6 * time.Second
+const patience = time.Minute
 
 // closeChromium ends the browser that the tests have shared.
 var closeChromium = func() {}
@@ -60,6 +60,8 @@ var startChromium = sync.OnceValues(func() (context.Context, error) {
 		chromedp.Flag("disable-background-networking", true),
 		chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("disable-sync", true),
+		// There is a mouse.
+		chromedp.Flag("blink-settings", "primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4"),
 	)...)
 	ctx, cancel := chromedp.NewContext(ctx)
 	closeChromium = func() {

@@ -11,7 +11,7 @@ const beyond = 8; // rows made above and below what is in sight
 
 const fixed = [
   { id: 'name', label: 'Name', sort: 'name', width: 192 },
-  { id: 'status', label: 'Status', sort: 'status', width: 104 },
+  { id: 'status', label: 'Status', sort: 'status', width: 116 },
   { id: 'created', label: 'Created', sort: '-created', width: 108 },
   { id: 'duration', label: 'Duration', sort: 'duration', width: 80, numeric: true },
   { id: 'tags', label: 'Tags', sort: 'tag', width: 104 },
