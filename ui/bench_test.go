@@ -17,6 +17,7 @@ import (
 // TestPageWeight bounds what a browser loads for a page that it sees for the
 // first time: the page, its scripts, styles and pictures, unpacked.
 func TestPageWeight(t *testing.T) {
+	t.Parallel()
 	const most = 200_000 // bytes
 	c := newShowcase(t, setup{auth: true})
 	for _, p := range c.pages() {

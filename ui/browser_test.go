@@ -12,6 +12,7 @@ import (
 // TestBrowser drives the pages in Chromium: it signs in, searches, switches
 // the theme and signs out, and works with runs while they log, behind a proxy.
 func TestBrowser(t *testing.T) {
+	t.Parallel()
 	ctx := chromium(t)
 	t.Run("browse", func(t *testing.T) { browse(t, ctx, "") })
 	t.Run("work", func(t *testing.T) { work(t, ctx, setup{auth: true, base: notebook, proxy: strips}) })

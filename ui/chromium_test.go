@@ -92,6 +92,11 @@ func newBrowser(t testing.TB, ctx context.Context, url string) *browser {
 	if _, err := chromedp.Call(ctx, audits.Enable, cdp.Empty{}); err != nil {
 		t.Fatal(err)
 	}
+	// Tests run beside each other, and only one window has the focus.
+	focus := emulation.SetFocusEmulationEnabledParams{Enabled: true}
+	if _, err := chromedp.Call(ctx, emulation.SetFocusEmulationEnabled, focus); err != nil {
+		t.Fatal(err)
+	}
 	return b
 }
 

@@ -30,6 +30,7 @@ const unreached = `[...document.querySelectorAll('a[href], button, input, select
 
 // TestKeyboard walks through the pages with the tab key.
 func TestKeyboard(t *testing.T) {
+	t.Parallel()
 	c := newShowcase(t, setup{auth: true})
 	alice, nobody := c.openBrowser(t), c.openBrowser(t)
 	alice.signIn(c.site, "alice")

@@ -103,6 +103,10 @@ func TestThrottledSignIn(t *testing.T) {
 }
 
 func TestNextIsLocal(t *testing.T) {
+	var sites []*site
+	for _, base := range []string{"", "/lab/one"} {
+		sites = append(sites, start(t, setup{auth: true, base: base}))
+	}
 	for _, tc := range []struct{ next, want string }{
 		{"", "/"},
 		{"/", "/"},
@@ -136,11 +140,10 @@ func TestNextIsLocal(t *testing.T) {
 		{"/%zz", "/"},
 		{"/" + strings.Repeat("a", 3000), "/"},
 	} {
-		for _, base := range []string{"", "/lab/one"} {
-			s := start(t, setup{auth: true, base: base})
-			a := s.post(base+"/login", credentials("alice", password, tc.next))
-			a.redirects(t, base+tc.want)
-			form := s.get(base + "/login?next=" + url.QueryEscape(tc.next))
+		for _, s := range sites {
+			a := s.post(s.base+"/login", credentials("alice", password, tc.next))
+			a.redirects(t, s.base+tc.want)
+			form := s.get(s.base + "/login?next=" + url.QueryEscape(tc.next))
 			form.wants(t, 200)
 			form.lacks(t, "<script>alert", "evil.example\"")
 		}

@@ -13,6 +13,7 @@ import (
 // TestWithoutScripts signs in, reads and changes things in a browser that runs
 // no JavaScript.
 func TestWithoutScripts(t *testing.T) {
+	t.Parallel()
 	s := start(t, setup{auth: true, base: notebook, proxy: strips})
 	s.clock.move(time.Since(s.clock.now()))
 	w := s.sweep(3, 5)

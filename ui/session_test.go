@@ -61,6 +61,7 @@ func TestLargeNotes(t *testing.T) {
 // TestTypingWhileSignInEnds has the sign-in of somebody end who writes notes,
 // while the run logs.
 func TestTypingWhileSignInEnds(t *testing.T) {
+	t.Parallel()
 	s := start(t, setup{auth: true})
 	s.clock.move(time.Since(s.clock.now()))
 	w := s.sweep(1, 3)
@@ -102,6 +103,7 @@ func TestTypingWhileSignInEnds(t *testing.T) {
 // TestLinkFromElsewhere follows a link on a page of another site, to which the
 // browser gives no cookie of ours.
 func TestLinkFromElsewhere(t *testing.T) {
+	t.Parallel()
 	for _, base := range []string{"", notebook} {
 		s := start(t, setup{auth: true, base: base})
 		w := s.sweep(1, 1)
