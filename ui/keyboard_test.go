@@ -1,7 +1,6 @@
 package ui_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -98,7 +97,7 @@ func (b *browser) walk() {
 		}
 		parts := strings.SplitN(at, "|", 4)
 		if wrong := strings.TrimSpace(parts[1] + " " + parts[2]); wrong != "" {
-			b.t.Error(fmt.Sprintf("%s: %s", wrong, parts[3]))
+			b.t.Errorf("%s: %s", wrong, parts[3])
 		}
 	}
 	b.t.Errorf("the page has more than %d stops", most)
