@@ -118,6 +118,13 @@ type Store interface {
 	URI(hash string) string
 }
 
+// Roomy is a Store that knows how much can still be stored. Others tell when
+// they are full.
+type Roomy interface {
+	// Room is the most bytes that a content can have now.
+	Room() (int64, error)
+}
+
 // Staged is a content that has no name yet. It is not for use by several
 // goroutines at once.
 type Staged interface {

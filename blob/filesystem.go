@@ -74,6 +74,15 @@ func (f *Filesystem) create() (*os.File, error) {
 	return os.OpenFile(f.path(stagingName()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 }
 
+// Room is what the file system has left for this user.
+func (f *Filesystem) Room() (int64, error) {
+	n, err := room(f.root)
+	if err != nil {
+		return 0, f.explain(err)
+	}
+	return n, nil
+}
+
 // Stage writes the bytes to a file in staging/.
 func (f *Filesystem) Stage(ctx context.Context, r io.Reader) (Staged, error) {
 	file, err := f.create()

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/minio/minio-go/v7"
@@ -30,7 +31,7 @@ type S3Options struct {
 	RootCAs    *x509.CertPool // who may vouch for the endpoint; nil for whom the system trusts
 	Timeout    time.Duration  // how long the store may keep silent; 0 for 30 s
 	RetryPause time.Duration  // before a second attempt, doubled before each further one; 0 for 200 ms
-	PartSize   int64          // bytes of one request, 5 MiB or more; 0 for 16 MiB. An upload holds two parts in memory.
+	PartSize   int64          // bytes of one request, 5 MiB or more; 0 for 12 MiB. An upload holds two parts in memory.
 }
 
 // S3Style is how the name of the bucket gets into an address.
@@ -58,7 +59,8 @@ type S3 struct {
 	timeout  time.Duration
 	pause    time.Duration
 	partSize int
-	copySize int64 // bytes that the store is asked to copy in one request
+	parts    sync.Pool // of *[]byte with room for one
+	copySize int64     // bytes that the store is asked to copy in one request
 }
 
 const (
@@ -95,7 +97,7 @@ func NewS3(o S3Options) (*S3, error) {
 		s.pause = 200 * time.Millisecond
 	}
 	if s.partSize == 0 {
-		s.partSize = 16 << 20
+		s.partSize = 12 << 20
 	}
 	style := map[S3Style]minio.BucketLookupType{S3StylePath: minio.BucketLookupPath, S3StyleHost: minio.BucketLookupDNS}[o.Style]
 	s.core, err = minio.NewCore(host, &minio.Options{

@@ -40,6 +40,7 @@ func (b *stagedBytes) Commit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.free(b.data)
 	b.named, b.data = true, nil
 	return nil
 }

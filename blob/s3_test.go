@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"log"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -41,21 +40,21 @@ func newObjectStore(t testing.TB, options ...gofakes3.Option) *objectStore {
 	o := &objectStore{memory: s3mem.New()}
 	wantOK(t, o.memory.CreateBucket(bucket))
 	fake := o.copyingParts(checkingHashes(gofakes3.New(o.memory, options...).Server()))
-	o.Server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	o.Server = blobtest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if fault := o.fault.Load(); fault != nil {
 			(*fault)(w, r, fake)
 			return
 		}
 		fake.ServeHTTP(w, r)
 	}))
-	o.Config.ErrorLog = log.New(io.Discard, "", 0)
-	t.Cleanup(o.Close)
 	return o
 }
 
 // withoutTLS serves the same at another address.
 func (o *objectStore) withoutTLS(t *testing.T) string {
-	plain := httptest.NewServer(o.Config.Handler)
+	plain := httptest.NewUnstartedServer(o.Config.Handler)
+	plain.Config.ErrorLog = o.Config.ErrorLog
+	plain.Start()
 	t.Cleanup(plain.Close)
 	return plain.URL
 }

@@ -42,7 +42,7 @@ func (s *S3) readPart(ctx context.Context, r io.Reader, h hash.Hash, p []byte) (
 			return nil, false, err
 		}
 		if len(p) == cap(p) {
-			p = append(make([]byte, 0, min(s.partSize, max(2*len(p), pieceSize/4))), p...)
+			p = append(s.buffer(max(2*len(p), pieceSize/4)), p...)
 		}
 		n, err := fill(r, p[len(p):min(cap(p), s.partSize, len(p)+pieceSize)])
 		last = err == io.EOF
@@ -53,6 +53,26 @@ func (s *S3) readPart(ctx context.Context, r io.Reader, h hash.Hash, p []byte) (
 		p = p[:len(p)+n]
 	}
 	return p, last, nil
+}
+
+// buffer is an empty one with room for size bytes, at most for a part. Those of
+// that size are used again: to get and clear new ones costs a tenth of an upload.
+func (s *S3) buffer(size int) []byte {
+	if size < s.partSize {
+		return make([]byte, 0, size)
+	}
+	if p, ok := s.parts.Get().(*[]byte); ok {
+		return (*p)[:0]
+	}
+	return make([]byte, 0, s.partSize)
+}
+
+// free takes back a buffer. Not one whose request has failed: it may still be
+// read from.
+func (s *S3) free(p []byte) {
+	if cap(p) == s.partSize {
+		s.parts.Put(&p)
+	}
 }
 
 // upload is one object that is made of parts.
@@ -67,15 +87,16 @@ type upload struct {
 // send sends the part that has been read, and the rest of r. While one part is
 // on its way the next is read and hashed.
 func (u *upload) send(ctx context.Context, r io.Reader, h hash.Hash, first []byte) error {
-	if err := u.begin(ctx); err != nil {
-		return err
-	}
 	sending, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	toSend := make(chan []byte)
+	toSend := make(chan []byte, 1)
 	sent := make(chan []byte, 2)
 	var beside sync.WaitGroup
 	beside.Go(func() {
+		if err := u.begin(sending); err != nil {
+			fail(err)
+			return
+		}
 		for p := range toSend {
 			if err := u.put(sending, p); err != nil {
 				fail(err)
@@ -91,7 +112,7 @@ func (u *upload) send(ctx context.Context, r io.Reader, h hash.Hash, first []byt
 		}
 	}
 	next(first)
-	sent <- make([]byte, 0, u.store.partSize)
+	sent <- u.store.buffer(u.store.partSize)
 	for last := false; !last && sending.Err() == nil; {
 		var p []byte
 		select {
@@ -104,12 +125,17 @@ func (u *upload) send(ctx context.Context, r io.Reader, h hash.Hash, first []byt
 			fail(err)
 		} else if len(p) > 0 {
 			next(p)
+		} else {
+			sent <- p
 		}
 	}
 	close(toSend)
 	beside.Wait()
 	if err := context.Cause(sending); err != nil {
 		return err
+	}
+	for len(sent) > 0 {
+		u.store.free(<-sent)
 	}
 	return u.complete(ctx)
 }

@@ -80,7 +80,8 @@ func TestArtifactCommands(t *testing.T) {
 	writeFile(t, stray, "stray")
 	r := runBinary(t, dir, env, "", "check")
 	wants(r.must(t), "ok\n")
-	wants(r.stderr, "1 leftover (5 B)", "tracker artifacts gc")
+	wants(r.stderr, "1 leftover (5 B) belong", "1 leftover (4 B) may belong to an upload or a command that is at work", "lists them, and can remove them after 20")
+	wants(run("gc").must(t), "1 leftover (5 B) can be removed", "Spared 1 leftover (4 B) for now:", "upload that goes on or was interrupted; until 20")
 	if err := os.Chtimes(staged, time.Time{}, time.Now().Add(-2*time.Hour)); err != nil {
 		t.Fatal(err)
 	}
@@ -93,6 +94,35 @@ func TestArtifactCommands(t *testing.T) {
 		}
 	}
 	p.stop()
+}
+
+// Bytes that a command or a server which was killed has claimed are named, with
+// what frees them and when.
+func TestClaimedBytes(t *testing.T) {
+	t.Parallel()
+	env := []string{"SERVICE_LOG_LEVEL=warn"}
+	p, dir, _ := served(t, env, map[string]string{"a": "a"})
+	p.stop()
+	until := time.Now().Add(time.Hour - time.Minute)
+	command, server := strings.Repeat("a", 64), strings.Repeat("b", 64)
+	execSQL(t, filepath.Join(dir, "tracker.db"), `INSERT INTO blob (id, backend, hash, size_bytes) VALUES (100, 'inline', ?, 5), (101, 'filesystem', ?, 7)`, command, server)
+	execSQL(t, filepath.Join(dir, "tracker.db"), `INSERT INTO blob_pin (blob_id, expires_date) VALUES (100, ?), (101, NULL)`, until.UnixMilli())
+	r := runBinary(t, dir, env, "", "check")
+	at := until.Local().Format("2006-01-02 15:04:05")
+	wantHint := "tracker: 2 leftovers (12 B) may belong to an upload or a command that is at work, or to one that was killed; " +
+		"`tracker artifacts gc` lists them, and can remove them after " + at + "; what the server has claimed (1) is free with its next start\n"
+	if r.code != 0 || r.stdout != "ok\n" || r.stderr != wantHint {
+		t.Errorf("%v, want the hint\n%s", r, wantHint)
+	}
+	want := "There is nothing to remove.\nSpared 2 leftovers (12 B) for now:\n" +
+		"inline           5 B  " + command + "  (claimed by a command that is at work or was killed; until " + at + ")\n" +
+		"filesystem       7 B  " + server + "  (claimed by the server; if it was killed, its next start frees it)\n"
+	if got := runBinary(t, dir, env, "", "artifacts", "gc", "--delete").must(t); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	if got := runBinary(t, dir, env, "", "artifacts", "gc", "--older-than", "30s").must(t); !strings.Contains(got, "1 leftover (5 B) can be removed") {
+		t.Error(got)
+	}
 }
 
 // Damage that only reading shows is found by reading, and the commands name

@@ -157,7 +157,7 @@ func (o benchOptions) wants(part string) bool {
 // interrupted; what is not to be kept is removed even then.
 func (a *app) bench(ctx context.Context, o benchOptions) (err error) {
 	// The client shares the cores with the server that it measures.
-	debug.SetGCPercent(gcPercent)
+	debug.SetGCPercent(300)
 	b := &bench{benchOptions: o, stderr: a.stderr}
 	defer func() { err = errors.Join(err, b.cleanUp(ctx)) }()
 	if err := b.setUp(ctx); err != nil {

@@ -4,19 +4,34 @@ package cmd
 
 import (
 	"bytes"
+	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
 	"io"
 	"mime/multipart"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
+
+	"tracker/blob/blobtest"
 )
+
+// backends are all places for bytes.
+var backends = []string{"inline", "filesystem", "s3"}
+
+// backendEnv are the settings that put new bytes in a backend.
+func backendEnv(t testing.TB, dir, backend string) []string {
+	t.Helper()
+	env := []string{"SERVICE_LOG_LEVEL=warn", "SERVICE_ARTIFACT_BACKEND=" + backend}
+	if backend == "s3" {
+		env = append(env, objectStore(t, dir)...)
+	}
+	return env
+}
 
 // objectStore starts one and returns the settings that lead to it.
 func objectStore(t testing.TB, dir string) []string {
@@ -25,14 +40,24 @@ func objectStore(t testing.TB, dir string) []string {
 	if err := memory.CreateBucket("artifacts"); err != nil {
 		t.Fatal(err)
 	}
-	s := httptest.NewTLSServer(gofakes3.New(memory).Server())
-	t.Cleanup(s.Close)
-	cert := filepath.Join(dir, "cert.pem")
-	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
-	if err := os.WriteFile(cert, text, 0o600); err != nil {
+	s := blobtest.Serve(t, gofakes3.New(memory).Server())
+	certificate := filepath.Join(dir, certificateFile)
+	if err := writeCertificate(certificate, s.Certificate()); err != nil {
 		t.Fatal(err)
 	}
-	return []string{"SSL_CERT_FILE=" + cert, "SERVICE_S3_BUCKET=artifacts", "SERVICE_S3_ENDPOINT=" + s.URL, "SERVICE_S3_REGION=us-east-1",
+	return bucketSettings(s.URL, certificate)
+}
+
+// certificateFile is in the folder of an object store, for its clients.
+const certificateFile = "cert.pem"
+
+func writeCertificate(path string, c *x509.Certificate) error {
+	return os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Raw}), 0o600)
+}
+
+// bucketSettings lead to an object store.
+func bucketSettings(url, certificate string) []string {
+	return []string{"SSL_CERT_FILE=" + certificate, "SERVICE_S3_BUCKET=artifacts", "SERVICE_S3_ENDPOINT=" + url, "SERVICE_S3_REGION=us-east-1",
 		"SERVICE_S3_ACCESS_KEY=key", "SERVICE_S3_SECRET_KEY=secret"}
 }
 

@@ -78,18 +78,37 @@ func (a *app) findProblems(ctx context.Context, db *store.DB, repair, deep bool)
 	return append(problems, more...), err
 }
 
-// hintAtStrays says how much room can be had. What can't be looked into and
-// holds no artifact is no problem of theirs.
+// hintAtStrays says how much room can be had, now or later. What can't be looked
+// into and holds no artifact is no problem of theirs.
 func (a *app) hintAtStrays(ctx context.Context, db *store.DB) {
 	var n int
 	var bytes int64
-	err := db.CollectStrays(ctx, store.StrayAge, false, func(s store.Stray) { n, bytes = n+1, bytes+s.Size })
+	var spared sparedStrays
+	err := db.CollectStrays(ctx, store.StrayAge, false, func(s store.Stray) {
+		if s.Spared {
+			spared.add(s)
+			return
+		}
+		n, bytes = n+1, bytes+s.Size
+	})
 	if err != nil {
 		a.warn("not every place for artifacts could be looked into for bytes that nobody needs: %v", err)
 	}
 	if n > 0 {
 		fmt.Fprintf(a.stderr, "tracker: %s (%s) belong to no artifact; `tracker artifacts gc` lists and removes them\n", things(n, "leftover", "leftovers"), size(bytes))
 	}
+	if spared.n == 0 {
+		return
+	}
+	fmt.Fprintf(a.stderr, "tracker: %s (%s) may belong to an upload or a command that is at work, or to one that was killed; `tracker artifacts gc` lists them",
+		things(spared.n, "leftover", "leftovers"), size(spared.bytes))
+	if !spared.until.IsZero() {
+		fmt.Fprintf(a.stderr, ", and can remove them after %s", clockTime(spared.until))
+	}
+	if spared.servers > 0 {
+		fmt.Fprintf(a.stderr, "; what the server has claimed (%d) is free with its next start", spared.servers)
+	}
+	fmt.Fprintln(a.stderr)
 }
 
 // printProblems prints a line for each problem and counts those that remain.

@@ -11,14 +11,14 @@ import (
 )
 
 // execSQL changes a database file behind the program's back.
-func execSQL(t *testing.T, path, script string) {
+func execSQL(t *testing.T, path, script string, args ...any) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if _, err := db.Exec(script); err != nil {
+	if _, err := db.Exec(script, args...); err != nil {
 		t.Fatal(err)
 	}
 }

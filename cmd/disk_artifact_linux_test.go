@@ -1,11 +1,13 @@
 package cmd
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"io"
 	"mime/multipart"
+	"net"
 	"net/http"
 	"path/filepath"
 	"strconv"
@@ -97,4 +99,40 @@ func testFullDiskForArtifacts(t *testing.T, d *tightDisk, backend string) {
 		p.wantData(answer.Header.Get("Resource-Id"), content)
 	}
 	p.stop()
+}
+
+// An upload that says that it is larger than the room there is gets its answer
+// before it sends a byte.
+func TestNoRoomForAnAnnouncedSize(t *testing.T) {
+	p := startServer(t, t.TempDir(), nil)
+	w := dial(t, p)
+	path := "/resource/experiment/" + w.create(t, "/experiment/project/"+w.create(t, "/project", `{"name": "p"}`), `{"name": "e"}`)
+	const size = "1152921504606846976" // 1 EiB, which no disk has
+	begun := tusRequest(t.Context(), &http.Client{}, "POST", p.API+path+"/upload", nil, map[string]string{"Upload-Length": size,
+		"Upload-Metadata": "name " + base64.StdEncoding.EncodeToString([]byte("a"))})
+	if begun == nil || begun.StatusCode != http.StatusInsufficientStorage {
+		t.Errorf("a resumable upload: %v", begun)
+	}
+
+	conn, err := net.Dial("tcp", strings.TrimPrefix(p.API, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	head := "POST " + path + " HTTP/1.1\r\nHost: tracker\r\nContent-Type: multipart/form-data; boundary=x\r\nContent-Length: " + size + "\r\n\r\n"
+	if _, err := io.WriteString(conn, head); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if answer.StatusCode != http.StatusInsufficientStorage || !strings.Contains(string(text), "this needs ") {
+		t.Errorf("%d %s", answer.StatusCode, text)
+	}
 }

@@ -25,6 +25,13 @@ var (
 
 func TestMain(m *testing.M) {
 	var err error
+	if dir := os.Getenv(bucketDir); dir != "" {
+		if err = serveBucket(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	sourceDir, err = os.Getwd()
 	if err == nil {
 		buildDir, err = os.MkdirTemp("", "tracker-test-")

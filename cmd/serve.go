@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"syscall"
@@ -64,9 +65,12 @@ acknowledged is lost then either.`,
 }
 
 const (
-	// gcPercent lets the heap, which is small, grow to four times what is in use
-	// before it is collected: it gives an eighth more points a second.
-	gcPercent = 300
+	// gcReserve is memory in bytes that is never touched, so takes no room, and
+	// counts as in use when it is worked out when to collect: the heap, which is
+	// small, may grow by so much more. It gives an eighth more points a second; a
+	// share of what is in use would do so too, but also let an upload, which has
+	// tens of megabytes of buffers, collect as much garbage as several of them.
+	gcReserve = 8 << 20
 	// gcLimit is the heap in bytes from which it is collected as often as needed.
 	gcLimit = 128 << 20
 )
@@ -74,7 +78,8 @@ const (
 // serve runs the service until ctx ends.
 func (a *app) serve(ctx context.Context, cfg Config) (err error) {
 	log := a.logger(cfg)
-	debug.SetGCPercent(gcPercent)
+	reserve := make([]byte, gcReserve)
+	defer runtime.KeepAlive(reserve)
 	debug.SetMemoryLimit(gcLimit)
 	// The ports come first: a port in use must be known before anything is made.
 	fronts, err := listen(ctx, cfg)

@@ -15,7 +15,7 @@ import (
 
 // badResourceNames are refused wherever a name is given.
 var badResourceNames = []string{"", " ", "/", "/a", "a/", "a//b", ".", "..", "../a", "a/..", "a/../b", "./a", "a/.", "a/./b", `a\b`, `..\a`,
-	"a\x00b", "a\nb", "a\x1bb", "a\u202eb", "a\u2066b", "a\ufeff", "a\xff", strings.Repeat("x", 251), strings.Repeat("x", 10_000)}
+	"a\x00b", "a\nb", "a\x1bb", "a\u202eb", "a\u2066b", "a\u200fb", "a\u200eb", "a\u061cb", "a\ufeff", "a\xff", strings.Repeat("x", 251), strings.Repeat("x", 10_000)}
 
 func TestBadResourceFields(t *testing.T) {
 	s := newSite(t)
@@ -166,6 +166,43 @@ func TestUploadThatBreaksOff(t *testing.T) {
 			res, err := http.ReadResponse(bufio.NewReader(conn), nil) // the server has noticed
 			if err == nil && res.StatusCode < 400 {
 				t.Errorf("%d bytes of %d are answered with %d", sent, len(whole), res.StatusCode)
+			}
+			conn.Close()
+		}
+		a.get("/resource/experiment/" + e).has(`{"total":0}`)
+		a.wantKept(0)
+	})
+}
+
+// A head that is wrong about the length of its body, in either direction or in
+// two, is refused, and nothing is left.
+func TestUploadWithALyingLength(t *testing.T) {
+	everyBackend(t, func(t *testing.T, a api) {
+		e := a.experiment(a.project(a.root))
+		whole := multi(part("name", "n"), part("data", bytesOf(1, 300_000)))
+		length := "Content-Length: %d\r\n"
+		for what, head := range map[string]string{
+			"too short":     fmt.Sprintf(length, len(whole)-20_000),
+			"too long":      fmt.Sprintf(length, len(whole)+1),
+			"zero":          fmt.Sprintf(length, 0),
+			"none":          "",
+			"negative":      fmt.Sprintf(length, -1),
+			"no number":     "Content-Length: many\r\n",
+			"two of them":   fmt.Sprintf(length+length, len(whole), 5),
+			"beside chunks": fmt.Sprintf(length, len(whole)) + "Transfer-Encoding: chunked\r\n",
+			"too large":     "Content-Length: 99999999999999999999\r\n",
+		} {
+			conn, err := net.Dial("tcp", a.server.Listener.Addr().String())
+			a.must(err)
+			go func() {
+				// It fails when the server has heard enough.
+				_, _ = fmt.Fprintf(conn, "POST /resource/experiment/%s HTTP/1.1\r\nHost: box\r\nAuthorization: Bearer %s\r\n"+
+					"Content-Type: multipart/form-data; boundary=%s\r\n%s\r\n%s", e, a.root.token, boundary, head, whole)
+				_ = conn.(*net.TCPConn).CloseWrite()
+			}()
+			res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err == nil && (res.StatusCode < 400 || res.StatusCode >= 500) {
+				t.Errorf("%s: answered with %d", what, res.StatusCode)
 			}
 			conn.Close()
 		}

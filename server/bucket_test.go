@@ -16,6 +16,7 @@ import (
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 
 	"tracker/blob"
+	"tracker/blob/blobtest"
 )
 
 // bucket is an object store, behind TLS as they are. It starts when it is
@@ -35,14 +36,13 @@ func (b *bucket) start() {
 		b.t.Error(err)
 	}
 	fake := gofakes3.New(b.memory).Server()
-	b.server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	b.server = blobtest.Serve(b.t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if fault := b.fault.Load(); fault != nil {
 			(*fault)(w, r)
 			return
 		}
 		fake.ServeHTTP(w, r)
 	}))
-	b.t.Cleanup(b.server.Close)
 }
 
 func (b *bucket) open() (blob.Store, error) {

@@ -133,14 +133,15 @@ func (b *formBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// verify compares the hash of all of the body.
+// verify reads what follows the last part, which is not long, so that a body
+// that ends before its announced length is not taken for whole; and compares
+// the hash of all of it.
 func (b *formBody) verify() error {
-	if b.hash == nil {
-		return nil
-	}
-	// What follows the last part is not long.
 	if _, err := io.Copy(io.Discard, io.LimitReader(b, maxFields)); err != nil {
 		return err
+	}
+	if b.hash == nil {
+		return nil
 	}
 	if got := hex.EncodeToString(b.hash.Sum(nil)); got != b.want {
 		return store.Invalid("Content-Digest", "The body that arrived has the SHA-256 %s and not the one in Content-Digest; send it again.", got)

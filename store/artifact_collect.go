@@ -37,14 +37,22 @@ type Stray struct {
 	Name    string  // the hash of a content, the id of an upload, or what the backend calls it
 	Size    int64   // in bytes, as far as it is known
 	Err     error   // why it could not be removed
+
+	// Spared says that it stays: an upload or a command may be at work on it, or
+	// was when it was killed.
+	Spared bool
+	// Until is when it is not spared any more. It is zero for what the server
+	// has claimed, which the next start of the server frees.
+	Until time.Time
 }
 
 // CollectStrays calls found for everything that takes room and that nobody
 // needs, in all backends that are set up, after it has removed it if remove is
 // set. Others may go on reading and writing. Staged bytes count when they have
 // rested for age; so do the claims of commands that were killed, which are those
-// of a server only with the next start of it. When a backend can't be looked
-// into, it goes on with the next one and returns the error in the end.
+// of a server only with the next start of it. Before that they are reported as
+// spared. When a backend can't be looked into, it goes on with the next one and
+// returns the error in the end.
 func (db *DB) CollectStrays(ctx context.Context, age time.Duration, remove bool, found func(Stray)) error {
 	db.collecting.Lock()
 	defer db.collecting.Unlock()
@@ -72,10 +80,11 @@ func (db *DB) RemoveLeftovers(ctx context.Context, name Backend, age time.Durati
 		return 0, 0, plainly(err)
 	}
 	c := &collection{db: db, age: age, remove: true, found: func(s Stray) {
-		if s.Err == nil {
-			n, size = n+1, size+s.Size
-		} else {
+		switch {
+		case s.Err != nil:
 			err = s.Err
+		case !s.Spared:
+			n, size = n+1, size+s.Size
 		}
 	}}
 	if failed := c.staged(ctx, name, s); failed != nil {
@@ -111,6 +120,12 @@ func (c *collection) since(now Time, good time.Duration) Time {
 	return now + Time(good.Milliseconds()) - Time(c.age.Milliseconds())
 }
 
+// spare reports a stray that is due later; at the zero time when nobody knows.
+func (c *collection) spare(s Stray, until time.Time) {
+	s.Spared, s.Until = true, until
+	c.found(s)
+}
+
 // unused finds blobs that a row speaks of and no artifact has.
 func (c *collection) unused(ctx context.Context) error {
 	if c.remove {
@@ -125,19 +140,30 @@ func (c *collection) unused(ctx context.Context) error {
 	}
 	type row struct {
 		removal
-		Deleting bool `db:"deleting"`
+		Deleting bool  `db:"deleting"`
+		Claimed  bool  `db:"claimed"`
+		Until    *Time `db:"until"` // of the claim; NULL for the server's
 	}
 	for after := int64(0); ; {
 		page, err := read(ctx, c.db, func(tx *tx) (page []row, err error) {
+			pinned, marked := c.since(tx.now, pinAge), max(tx.now, c.since(tx.now, deletingAge))
 			err = tx.all(&page, `SELECT
 					id,
 					backend,
 					hash,
 					size_bytes,
-					deleting
+					deleting,
+					CASE deleting
+						WHEN 1 THEN deleting_until IS NULL OR deleting_until > ?
+						ELSE EXISTS (SELECT 1 FROM blob_pin WHERE blob_id = blob.id AND (expires_date IS NULL OR expires_date > ?))
+					END AS claimed,
+					CASE deleting
+						WHEN 1 THEN deleting_until
+						ELSE (SELECT nullif(max(coalesce(expires_date, 1 << 62)), 1 << 62) FROM blob_pin WHERE blob_id = blob.id)
+					END AS until
 				FROM blob
-				WHERE id > ? AND (deleting = 0 AND NOT `+inUse+` OR deleting = 1 AND deleting_until <= ?)
-				ORDER BY id LIMIT 100`, after, c.since(tx.now, pinAge), max(tx.now, c.since(tx.now, deletingAge)))
+				WHERE id > ? AND (deleting = 1 OR NOT EXISTS (SELECT 1 FROM resource WHERE blob_id = blob.id))
+				ORDER BY id LIMIT 100`, marked, pinned, after)
 			return page, err
 		})
 		if err != nil || len(page) == 0 {
@@ -145,7 +171,12 @@ func (c *collection) unused(ctx context.Context) error {
 		}
 		for _, b := range page {
 			after = b.ID
-			c.tell(Stray{Kind: StrayContent, Backend: b.Backend, Name: b.Hash, Size: b.Size}, func() (bool, error) {
+			stray := Stray{Kind: StrayContent, Backend: b.Backend, Name: b.Hash, Size: b.Size}
+			if b.Claimed {
+				c.spare(stray, c.freed(b.Until, b.Deleting))
+				continue
+			}
+			c.tell(stray, func() (bool, error) {
 				if b.Deleting {
 					return c.endDelete(ctx, b.ID)
 				}
@@ -153,6 +184,18 @@ func (c *collection) unused(ctx context.Context) error {
 			})
 		}
 	}
+}
+
+// freed is when a claim does not count any more, after the age of the
+// collection; the zero time for one of the server.
+func (c *collection) freed(until *Time, deleting bool) time.Time {
+	switch {
+	case until == nil:
+		return time.Time{}
+	case deleting:
+		return until.Time().Add(min(0, c.age-deletingAge))
+	}
+	return until.Time().Add(c.age - pinAge)
 }
 
 // endDelete carries out the removal of a process that was killed.
@@ -179,8 +222,15 @@ func (c *collection) endDelete(ctx context.Context, id int64) (bool, error) {
 
 // staged finds what has no name in a backend.
 func (c *collection) staged(ctx context.Context, name Backend, s blob.Store) error {
-	return s.Leftovers(ctx, c.db.now().Add(-c.age), func(l blob.Leftover) error {
-		c.tell(Stray{Kind: StrayStaged, Backend: name, Name: l.Name, Size: l.Size}, func() (bool, error) {
+	olderThan := c.db.now().Add(-c.age)
+	all := olderThan.AddDate(1, 0, 0) // also what the clock of another machine dates
+	return s.Leftovers(ctx, all, func(l blob.Leftover) error {
+		stray := Stray{Kind: StrayStaged, Backend: name, Name: l.Name, Size: l.Size}
+		if !l.Modified.Before(olderThan) {
+			c.spare(stray, l.Modified.Add(c.age))
+			return ctx.Err()
+		}
+		c.tell(stray, func() (bool, error) {
 			err := s.Remove(ctx, l)
 			return err == nil, err
 		})

@@ -181,15 +181,15 @@ func (db *DB) copyBlob(ctx context.Context, from removal, to Backend, dst blob.S
 	end()
 	if err == nil {
 		err = change(ctx, db, System, func(tx *tx) error {
+			if err := tx.unpin(p); err != nil {
+				return err
+			}
 			n, err := tx.exec(`UPDATE resource SET blob_id = ? WHERE blob_id = ?
 				AND (SELECT deleting FROM blob WHERE id = resource.blob_id) = 0`, p.blob, from.ID)
 			if err == nil && n == 0 {
 				err = errChangedHands
 			}
-			if err != nil {
-				return err
-			}
-			return tx.unpin(p)
+			return err
 		})
 	}
 	if err != nil {

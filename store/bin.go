@@ -49,12 +49,12 @@ func newBins(first, last int64, n int, scale Scale) bins {
 	return b
 }
 
-// roundWidth rounds w up to a number of four binary digits with zeros behind
-// them, by an eighth at most. Bins of such a width, which begin at multiples of
+// roundWidth rounds w up to a number of three binary digits with zeros behind
+// them, by a quarter at most. Bins of such a width, which begin at multiples of
 // it, are made up of whole rollups, and stay where they are when a curve grows
 // a little.
 func roundWidth(w uint64) uint64 {
-	digits := max(0, bits.Len64(w)-4)
+	digits := max(0, bits.Len64(w)-3)
 	return (w + 1<<digits - 1) >> digits << digits
 }
 
@@ -72,7 +72,7 @@ func logEdges(first, last int64, n int) []uint64 {
 			break
 		}
 		// Rounded to as many digits as the bin is wide, like linear ones.
-		digits := max(0, bits.Len64(uint64(int64(x)-before))-4)
+		digits := max(0, bits.Len64(uint64(int64(x)-before))-3)
 		edge := int64(x) >> digits << digits
 		if edge > before {
 			edges, before = append(edges, unsigned(edge)), edge

@@ -11,6 +11,7 @@ import (
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 
 	"tracker/blob"
+	"tracker/blob/blobtest"
 )
 
 // bucket is an object store, behind TLS as they are. It starts when it is
@@ -29,8 +30,7 @@ func (b *bucket) open() (blob.Store, error) {
 		if err := memory.CreateBucket("artifacts"); err != nil {
 			b.t.Error(err)
 		}
-		b.server = httptest.NewTLSServer(gofakes3.New(memory).Server())
-		b.t.Cleanup(b.server.Close)
+		b.server = blobtest.Serve(b.t, gofakes3.New(memory).Server())
 	})
 	roots := x509.NewCertPool()
 	roots.AddCert(b.server.Certificate())

@@ -78,7 +78,7 @@ func (t *tx) sameRollups(s *series) (bool, error) {
 	}
 	want := rollHash{series: s}
 	if s.roll.to != nil && *s.roll.to > math.MinInt64 {
-		err := t.eachPoint(s.ID, `step`, math.MinInt64, int64(*s.roll.to)-1, want.add)
+		err := t.eachPoint(s.ID, math.MinInt64, int64(*s.roll.to)-1, want.add)
 		if err != nil {
 			return false, err
 		}
@@ -123,9 +123,7 @@ type rollHash struct {
 }
 
 func (h *rollHash) add(p point) {
-	var c cell
-	c.add(p)
-	h.merge(1, int64(p.step)>>h.roll.cellShift(1), c)
+	h.merge(1, int64(p.step)>>h.roll.cellShift(1), cellOf(p))
 }
 
 // merge takes c into the cell of a level that has a number, counted from step

@@ -1,13 +1,15 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"math"
+	"runtime"
 	"slices"
 	"sort"
+	"sync"
+	"sync/atomic"
 )
 
 // Axis is what a curve is drawn over.
@@ -36,6 +38,8 @@ const (
 	MaxPoints = 100_000
 	// MaxCurves is the most curves of one answer.
 	MaxCurves = 10_000
+	// minPart is for how many iterations a core of its own is worth while.
+	minPart = 8
 )
 
 // CurveQuery says which part of a curve is wanted, and how fine.
@@ -71,31 +75,49 @@ func (db *DB) Curves(ctx context.Context, actor Actor, iterationIDs []string, q 
 		return nil, err
 	}
 	q.Points = min(q.Points, MaxPoints)
-	return read(ctx, db, func(tx *tx) ([]Curve, error) {
-		curves := []Curve{}
-		for _, id := range iterationIDs {
-			it, err := tx.allowIteration(actor, id, rightRead)
-			if err != nil {
-				return nil, err
-			}
-			all, err := tx.seriesOfIteration(it.num, q.Keys)
-			if err != nil {
-				return nil, err
-			}
-			if len(curves)+len(all) > MaxCurves {
-				return nil, Invalid("keys", "This asks for more than %d curves; name fewer iterations or keys.", MaxCurves)
-			}
-			for _, s := range all {
-				c, err := tx.curve(s, q)
-				if err != nil {
-					return nil, err
-				}
-				c.IterationID, c.Key = id, s.key
-				curves = append(curves, c)
-			}
+	// The cores share the work. Each part is a snapshot of its own.
+	size := max(minPart, (len(iterationIDs)-1)/runtime.GOMAXPROCS(0)+1)
+	parts := slices.Collect(slices.Chunk(iterationIDs, size))
+	curves, failures := make([][]Curve, len(parts)), make([]error, len(parts))
+	var found atomic.Int64
+	var wait sync.WaitGroup
+	for i, ids := range parts {
+		wait.Go(func() {
+			curves[i], failures[i] = read(ctx, db, func(tx *tx) ([]Curve, error) { return tx.curves(actor, ids, q, &found) })
+		})
+	}
+	wait.Wait()
+	if err := firstError(failures...); err != nil {
+		return nil, err
+	}
+	return append([]Curve{}, slices.Concat(curves...)...), nil
+}
+
+// curves is Curves for some of the iterations; found counts the curves of all.
+func (tx *tx) curves(actor Actor, iterationIDs []string, q CurveQuery, found *atomic.Int64) ([]Curve, error) {
+	var curves []Curve
+	for _, id := range iterationIDs {
+		it, err := tx.allowIteration(actor, id, rightRead)
+		if err != nil {
+			return nil, err
 		}
-		return curves, nil
-	})
+		all, err := tx.seriesOfIteration(it.num, q.Keys)
+		if err != nil {
+			return nil, err
+		}
+		if found.Add(int64(len(all))) > MaxCurves {
+			return nil, Invalid("keys", "This asks for more than %d curves; name fewer iterations or keys.", MaxCurves)
+		}
+		for _, s := range all {
+			c, err := tx.curve(s, q)
+			if err != nil {
+				return nil, err
+			}
+			c.IterationID, c.Key = id, s.key
+			curves = append(curves, c)
+		}
+	}
+	return curves, nil
 }
 
 func (q CurveQuery) check() error {
@@ -145,7 +167,7 @@ func (tx *tx) curve(s *series, q CurveQuery) (Curve, error) {
 			return c, nil
 		}
 	}
-	points, err := tx.points(s.ID, `step`, from, to)
+	points, err := tx.points(s.ID, from, to)
 	if err != nil {
 		return c, err
 	}
@@ -199,17 +221,16 @@ func (tx *tx) ends(s *series, from, to int64, recent []point) (first, last *poin
 	return first, last, nil
 }
 
-// points reads the points of table metric that have column in a range, in
-// order.
-func (tx *tx) points(seriesID int64, column string, from, to int64) ([]point, error) {
+// points reads the points of table metric in a range of steps, in order.
+func (tx *tx) points(seriesID, from, to int64) ([]point, error) {
 	var all []point
-	err := tx.eachPoint(seriesID, column, from, to, func(p point) { all = append(all, p) })
+	err := tx.eachPoint(seriesID, from, to, func(p point) { all = append(all, p) })
 	return all, err
 }
 
-func (tx *tx) eachPoint(seriesID int64, column string, from, to int64, fn func(point)) error {
+func (tx *tx) eachPoint(seriesID, from, to int64, fn func(point)) error {
 	rows, err := tx.rows(`SELECT step, seq, value, recorded_at FROM metric
-		WHERE series_id = ? AND `+column+` BETWEEN ? AND ? ORDER BY step, seq`, seriesID, from, to)
+		WHERE series_id = ? AND step BETWEEN ? AND ? ORDER BY step, seq`, seriesID, from, to)
 	if err != nil {
 		return err
 	}
@@ -222,39 +243,6 @@ func (tx *tx) eachPoint(seriesID int64, column string, from, to int64, fn func(p
 		fn(p)
 	}
 	return rows.Err()
-}
-
-// timeCurve is curve over the time of recording, by which nothing is rolled up.
-func (tx *tx) timeCurve(s *series, q CurveQuery) (Curve, error) {
-	from, to := q.bounds()
-	c := Curve{Step: []Step{}, Value: []Value{}, RecordedAt: []Time{}}
-	points, err := tx.points(s.ID, `recorded_at`, from, to)
-	if err != nil {
-		return c, err
-	}
-	recent, err := tx.recent(s.ID, s.moved)
-	if err != nil {
-		return c, err
-	}
-	for _, p := range recent {
-		if int64(p.at) >= from && int64(p.at) <= to {
-			points = append(points, p)
-		}
-	}
-	slices.SortFunc(points, func(a, b point) int { return cmp.Or(cmp.Compare(a.at, b.at), byStep(a, b)) })
-	if c.Count = len(points); c.Count <= q.Points {
-		c.showAll(points)
-		return c, nil
-	}
-	bins := newBins(int64(points[0].at), int64(points[len(points)-1].at), q.Points-1, q.Scale)
-	cells := make([]cell, bins.n)
-	for _, p := range points {
-		one := &cells[bins.of(int64(p.at))]
-		one.add(p)
-		one.last = p
-	}
-	c.showCells(points[0], cells)
-	return c, nil
 }
 
 func (c *Curve) showAll(points []point) {
@@ -274,9 +262,7 @@ func (c *Curve) show(p point) {
 // showCells shows the last point of each cell with the minimum and maximum of
 // all of its points, and before them the first point of the range.
 func (c *Curve) showCells(first point, cells []cell) {
-	var head cell
-	head.add(first)
-	c.showCell(head)
+	c.showCell(cellOf(first))
 	for _, o := range cells {
 		if o.count > 0 && !(o.count == 1 && o.last.seq == first.seq) {
 			c.showCell(o)
@@ -311,10 +297,8 @@ func (tx *tx) eachCellOf(s *series, level int, from, to int64, fn func(cell)) er
 	}
 	if level == 0 {
 		single := 0
-		err := tx.eachPoint(s.ID, `step`, from, to, func(p point) {
-			var c cell
-			c.add(p)
-			fn(c)
+		err := tx.eachPoint(s.ID, from, to, func(p point) {
+			fn(cellOf(p))
 			single++
 		})
 		if single > maxRoll {

@@ -214,3 +214,33 @@ func TestBulkIsAllOrNothing(t *testing.T) {
 		t.Errorf("got %+v", all)
 	}
 }
+
+// The cores share the work of many iterations; their curves still come in the
+// order that was asked for, and one iteration that is not there spoils all.
+func TestCurvesOfManyIterations(t *testing.T) {
+	b := newBed(t)
+	var ids, want []string
+	for i := range 60 {
+		id := b.newIteration(t)
+		ids = append(ids, id)
+		for _, key := range []string{"b", "a"} {
+			if i%7 != 3 {
+				wantOK(t, b.CreateMetrics(ctx, store.System, id, []store.NewMetric{point(key, int64(i), 1)}))
+				want = append(want, id+key)
+			}
+		}
+	}
+	slices.Reverse(ids)
+	slices.Reverse(want)
+	q := store.CurveQuery{Points: 10, X: store.ByStep, Scale: store.Linear, Keys: []string{"a", "b"}}
+	var got []string
+	for _, c := range must(b.Curves(ctx, store.System, ids, q))(t) {
+		got = append(got, c.IterationID+c.Key)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v\nwant %v", got, want)
+	}
+	ids[59] = "01900000-0000-7000-8000-000000000000"
+	_, err := b.Curves(ctx, store.System, ids, q)
+	wantCode(t, err, store.CodeNotFound)
+}

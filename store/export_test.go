@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"io/fs"
+
+	"tracker/blob"
 )
 
 // Piece queues fn for the writer, as every write does.
@@ -33,6 +35,11 @@ func SetMigrations(files fs.FS) (restore func()) {
 
 // ReadMigrations returns the SQL of every migration.
 func ReadMigrations() ([]string, error) { return migrations() }
+
+// RemoveUnknown removes bytes that a collection has found to have no row.
+func (db *DB) RemoveUnknown(ctx context.Context, name Backend, b blob.Blob) (bool, error) {
+	return db.removeUnknown(ctx, name, b)
+}
 
 // PageSize is that of a new file.
 const PageSize = pageSize

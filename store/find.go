@@ -4,15 +4,15 @@ import "context"
 
 // Found is a record that was found by its name.
 type Found struct {
-	Kind string `json:"kind" db:"kind"` // project, experiment or iteration
+	Kind string `json:"kind" db:"kind"` // project, experiment, model or iteration
 	ID   string `json:"id" db:"id"`
 	Name string `json:"name" db:"name"`
 	In   string `json:"in" db:"within"` // name of what it is in, "" for a project
 }
 
 // Find returns up to limit records that actor may read and that have part in
-// their name, in any case: projects, then experiments, then iterations, the
-// newest of each first.
+// their name, in any case: projects, then experiments, models and iterations,
+// the newest of each first.
 func (db *DB) Find(ctx context.Context, actor Actor, part string, limit int) ([]Found, error) {
 	if err := checkShort("q", part); err != nil {
 		return nil, err
@@ -49,6 +49,16 @@ func (db *DB) Find(ctx context.Context, actor Actor, part string, limit int) ([]
 				UNION ALL
 				SELECT
 					2,
+					'model',
+					model.id,
+					model.name,
+					readable.name,
+					model.created_date
+				FROM model JOIN readable ON readable.id = model.project_id
+				WHERE `+contains(`model.name`)+`
+				UNION ALL
+				SELECT
+					3,
 					'iteration',
 					iteration.id,
 					iteration.name,
@@ -59,7 +69,7 @@ func (db *DB) Find(ctx context.Context, actor Actor, part string, limit int) ([]
 				JOIN readable ON readable.id = experiment.project_id
 				WHERE `+contains(`iteration.name`)+`)
 			ORDER BY rank, created_date DESC, id DESC LIMIT ?`,
-			u.IsAdmin, u.ID, part, part, part, max(0, min(limit, MaxLimit)))
+			u.IsAdmin, u.ID, part, part, part, part, max(0, min(limit, MaxLimit)))
 		return found, err
 	})
 }

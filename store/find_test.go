@@ -12,6 +12,7 @@ func TestFind(t *testing.T) {
 	user := must(b.CreateUser(ctx, store.System, store.NewUser{Username: "bob", Password: "long enough"}))(t).ID
 	bob := store.Actor{UserID: user}
 	must(b.CreateIteration(ctx, store.System, b.experiment, store.NewIteration{Name: new("an EXPERIMENT of one")}))(t)
+	must(b.CreateModel(ctx, store.System, b.project, store.NewModel{Name: "an experimental one"}))(t)
 	names := func(actor store.Actor, part string, limit int) string {
 		t.Helper()
 		var all []string
@@ -20,7 +21,7 @@ func TestFind(t *testing.T) {
 		}
 		return strings.Join(all, "; ")
 	}
-	const want = "experiment experiment in project; iteration an EXPERIMENT of one in experiment"
+	const want = "experiment experiment in project; model an experimental one in project; iteration an EXPERIMENT of one in experiment"
 	if got := names(store.System, "Experiment", 10); got != want {
 		t.Errorf("found %q, want %q", got, want)
 	}

@@ -197,7 +197,7 @@ type inlineReader struct {
 	size   int64
 	at     int64
 	part   int64 // that piece holds; -1 for none
-	piece  []byte
+	piece  reused
 	closed bool
 }
 
@@ -226,17 +226,36 @@ func (r *inlineReader) Read(p []byte) (int, error) {
 
 func (r *inlineReader) load(part int64) error {
 	want := min(pieceSize, r.size-part*pieceSize)
-	piece, err := read(r.ctx, r.db, func(tx *tx) (piece []byte, err error) {
-		err = tx.row(`SELECT data FROM blob_piece WHERE inline_id = ? AND part = ?`, r.id, part).Scan(&piece)
-		return piece, err
+	r.part = -1
+	err := r.db.ask(r.ctx, func(tx *tx) error {
+		err := tx.row(`SELECT data FROM blob_piece WHERE inline_id = ? AND part = ?`, r.id, part).Scan(&r.piece)
+		if err != nil {
+			return err
+		}
+		// Its pages are not read again, but each of the readers would keep as
+		// many as fit into its cache.
+		_, err = tx.exec(`PRAGMA shrink_memory`)
+		return err
 	})
-	if errors.Is(err, sql.ErrNoRows) || err == nil && int64(len(piece)) != want {
+	if errors.Is(err, sql.ErrNoRows) || err == nil && int64(len(r.piece)) != want {
 		return fmt.Errorf("piece %d of an inline content is missing or too short; `tracker check` says more: %w", part, blob.ErrDamaged)
 	}
 	if err != nil {
 		return inlineError(err)
 	}
-	r.part, r.piece = part, piece
+	r.part = part
+	return nil
+}
+
+// reused takes the bytes of a row into the room that it has for them.
+type reused []byte
+
+func (p *reused) Scan(value any) error {
+	data, ok := value.([]byte)
+	if !ok {
+		return fmt.Errorf("a piece is %T", value)
+	}
+	*p = append((*p)[:0], data...)
 	return nil
 }
 

@@ -82,10 +82,24 @@ func (db *DB) Receive(ctx context.Context, r io.Reader, want string) (*Received,
 	return got, nil
 }
 
-// CheckSize fails when an artifact of size bytes is larger than the limit.
+// CheckSize fails when an artifact of size bytes is larger than the limit, or
+// than the room where it would be kept: PAYLOAD_TOO_LARGE, STORAGE_FULL.
 func (db *DB) CheckSize(size int64) error {
 	if limit := db.opts.MaxUpload; limit > 0 && size > limit {
 		return errTooLarge(limit)
+	}
+	s, err := db.BlobStore(db.DefaultBackend())
+	if err != nil {
+		return err
+	}
+	if r, ok := s.(blob.Roomy); ok && size > 0 {
+		room, err := r.Room()
+		if err != nil {
+			return blobError(err)
+		}
+		if size > room {
+			return Errorf(CodeStorageFull, "There is room for %d more bytes where artifacts are kept, and this needs %d; free some and send it again. Nothing was stored.", room, size)
+		}
 	}
 	return nil
 }
@@ -134,11 +148,10 @@ func put[T any](ctx context.Context, db *DB, actor Actor, r *Received, fn func(t
 	}
 	if err = blobError(r.staged.Commit(ctx)); err == nil {
 		out, err = write(ctx, db, actor, func(tx *tx) (T, error) {
-			out, err := fn(tx, p.blob)
-			if err == nil {
-				err = tx.unpin(p)
+			if err := tx.unpin(p); err != nil {
+				return out, err
 			}
-			return out, err
+			return fn(tx, p.blob)
 		})
 	}
 	if err != nil {

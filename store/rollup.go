@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
@@ -60,163 +59,27 @@ type rolled struct {
 type openRow struct {
 	block int64
 	cells [rowCells]cell
+	// late says that a point came after one of a later step of its cell, which
+	// leaves open what the cell says of times.
+	late bool
 }
 
 // cellShift is the width of a cell of a level, as a power of two.
 func (r rolled) cellShift(level int) int { return r.shift + rowShift*(level-1) }
 
+// end is the step behind the last complete row of a level; the smallest there
+// is without one.
+func (r rolled) end(level int) Step {
+	shift := r.cellShift(level) + rowShift
+	if r.to == nil || shift >= 63 {
+		return math.MinInt64
+	}
+	return *r.to >> shift << shift
+}
+
 // rowID is the id of a row.
 func (s *series) rowID(level int, block int64) int64 {
 	return s.ID<<seriesBit | int64(level)<<blockBits | block&(1<<blockBits-1)
-}
-
-// cell is what charts need of some points of a series.
-type cell struct {
-	count     int64
-	last      point // by step, then seq
-	finite    bool  // it has a finite value, and so low and high
-	low, high Value
-}
-
-func (c *cell) add(p point) {
-	c.merge(cell{count: 1, last: p, finite: p.value.Finite(), low: p.value, high: p.value})
-}
-
-// merge takes the points of o in.
-func (c *cell) merge(o cell) {
-	if c.count == 0 || byStep(c.last, o.last) < 0 {
-		c.last = o.last
-	}
-	c.count += o.count
-	if !o.finite {
-		return
-	}
-	if !c.finite {
-		c.finite, c.low, c.high = true, o.low, o.high
-		return
-	}
-	c.low, c.high = min(c.low, o.low), max(c.high, o.high)
-}
-
-// The flags of an encoded cell.
-const (
-	hasFinite  = 1 << iota // low and high follow, or are the last value
-	lowIsLast              // low does not follow
-	highIsLast             // high does not follow
-	flagBits   = iota
-)
-
-// maskBytes have a bit for each cell of a row.
-const maskBytes = rowCells / 8
-
-// encodeCells writes a row: two bytes that say which cells have points, then
-// these, numbers as differences to the one before where that makes them small.
-func encodeCells(cells *[rowCells]cell, first Step, shift int) []byte {
-	out := make([]byte, maskBytes, 600)
-	var before point
-	for i, c := range cells {
-		if c.count == 0 {
-			continue
-		}
-		out[i/8] |= 1 << (i % 8)
-		start := uint64(first) + uint64(i)<<shift
-		out = binary.AppendUvarint(out, uint64(c.last.step)-start)
-		out = binary.AppendVarint(out, c.last.seq-before.seq)
-		out = binary.AppendVarint(out, int64(c.last.at-before.at))
-		out = appendValue(out, c.last.value)
-		flags := uint64(0)
-		if c.finite {
-			flags |= hasFinite
-			if c.low == c.last.value {
-				flags |= lowIsLast
-			}
-			if c.high == c.last.value {
-				flags |= highIsLast
-			}
-		}
-		out = binary.AppendUvarint(out, uint64(c.count)<<flagBits|flags)
-		if flags&(hasFinite|lowIsLast) == hasFinite {
-			out = appendValue(out, c.low)
-		}
-		if flags&(hasFinite|highIsLast) == hasFinite {
-			out = appendValue(out, c.high)
-		}
-		before = c.last
-	}
-	return out
-}
-
-func appendValue(b []byte, v Value) []byte {
-	return binary.LittleEndian.AppendUint64(b, math.Float64bits(float64(v)))
-}
-
-var errRollup = errors.New("a rollup is damaged: run `tracker check --repair`")
-
-// decodeCells reads what encodeCells has written.
-func decodeCells(in []byte, first Step, shift int, cells *[rowCells]cell) error {
-	d := decoder{in: in}
-	mask := d.take(maskBytes)
-	var before point
-	for i := range cells {
-		c := &cells[i]
-		*c = cell{}
-		if mask[i/8]&(1<<(i%8)) == 0 {
-			continue
-		}
-		start := uint64(first) + uint64(i)<<shift
-		c.last.step = Step(start + d.uvarint())
-		c.last.seq = before.seq + d.varint()
-		c.last.at = before.at + Time(d.varint())
-		c.last.value = d.value()
-		n := d.uvarint()
-		c.count, c.finite = int64(n>>flagBits), n&hasFinite != 0
-		if c.finite {
-			c.low, c.high = c.last.value, c.last.value
-			if n&lowIsLast == 0 {
-				c.low = d.value()
-			}
-			if n&highIsLast == 0 {
-				c.high = d.value()
-			}
-		}
-		before = c.last
-	}
-	if d.bad || len(d.in) > 0 {
-		return errRollup
-	}
-	return nil
-}
-
-// decoder takes numbers off the front of in; bad is set when there are none.
-type decoder struct {
-	in  []byte
-	bad bool
-}
-
-func (d *decoder) take(n int) []byte {
-	if n <= 0 || n > len(d.in) {
-		d.bad, d.in = true, nil
-		return make([]byte, max(n, 1))
-	}
-	b := d.in[:n]
-	d.in = d.in[n:]
-	return b
-}
-
-func (d *decoder) value() Value {
-	return Value(math.Float64frombits(binary.LittleEndian.Uint64(d.take(8))))
-}
-
-func (d *decoder) uvarint() uint64 {
-	v, n := binary.Uvarint(d.in)
-	d.take(n)
-	return v
-}
-
-func (d *decoder) varint() int64 {
-	v, n := binary.Varint(d.in)
-	d.take(n)
-	return v
 }
 
 // rollUp brings the rollups of a series up to date after rows of it, in order,
@@ -259,18 +122,28 @@ func (tx *tx) rollOn(s *series, rows []pointRow) error {
 	for _, r := range rows {
 		block := r.step >> shift
 		if block != s.open.block {
-			if err := tx.saveCells(s, 1, s.open.block, &s.open.cells); err != nil {
+			if err := tx.saveOpen(s); err != nil {
 				return err
 			}
 			*s.open = openRow{block: block}
 		}
-		s.open.cells[s.roll.cellOf(1, Step(r.step))].add(point{Step(r.step), r.seq, r.value, r.at})
+		c, p := &s.open.cells[s.roll.numberOf(1, Step(r.step))], point{Step(r.step), r.seq, r.value, r.at}
+		s.open.late = s.open.late || c.count > 0 && byStep(p, c.last) < 0
+		c.add(p)
 	}
 	if to := Step(s.open.block << shift); to > from {
 		s.roll.to = &to
 		return tx.rollHigher(s, from)
 	}
 	return nil
+}
+
+// saveOpen writes the open row of a series.
+func (tx *tx) saveOpen(s *series) error {
+	if s.open.late {
+		return tx.rollBlock(s, s.open.block)
+	}
+	return tx.saveCells(s, 1, s.open.block, &s.open.cells)
 }
 
 // rollLater has a series rolled up in the background. When too many wait, the
@@ -338,7 +211,7 @@ func (tx *tx) roll(s *series, limit int) (done bool, err error) {
 		if blocks[end] == nil {
 			blocks[end] = new([rowCells]cell)
 		}
-		blocks[end][s.roll.cellOf(1, p.step)].add(p)
+		blocks[end][s.roll.numberOf(1, p.step)].add(p)
 	}
 	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 		return false, err
@@ -359,8 +232,8 @@ func (tx *tx) roll(s *series, limit int) (done bool, err error) {
 	return done, tx.rollHigher(s, from)
 }
 
-// cellOf says which cell of its row of a level a step belongs to.
-func (r rolled) cellOf(level int, step Step) int64 {
+// numberOf says which cell of its row of a level a step belongs to.
+func (r rolled) numberOf(level int, step Step) int64 {
 	return int64(step) >> r.cellShift(level) & (rowCells - 1)
 }
 
@@ -407,27 +280,8 @@ func (tx *tx) dropRollups(seriesID int64) error {
 
 // rollBlocks writes rows of level 1 again, and all above them.
 func (tx *tx) rollBlocks(s *series, late map[int64]bool) error {
-	shift := s.roll.shift + rowShift
 	for block := range late {
-		first := block << shift
-		rows, err := tx.rows(`SELECT step, seq, value, recorded_at FROM metric
-			WHERE series_id = ? AND step BETWEEN ? AND ? ORDER BY step, seq`, s.ID, first, first|(1<<shift-1))
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		var cells [rowCells]cell
-		for rows.Next() {
-			var p point
-			if err := rows.Scan(&p.step, &p.seq, &p.value, &p.at); err != nil {
-				return err
-			}
-			cells[s.roll.cellOf(1, p.step)].add(p)
-		}
-		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-			return err
-		}
-		if err := tx.saveCells(s, 1, block, &cells); err != nil {
+		if err := tx.rollBlock(s, block); err != nil {
 			return err
 		}
 	}
@@ -447,6 +301,20 @@ func (tx *tx) rollBlocks(s *series, late map[int64]bool) error {
 		late = above
 	}
 	return nil
+}
+
+// rollBlock writes a row of level 1 from the points in it.
+func (tx *tx) rollBlock(s *series, block int64) error {
+	shift := s.roll.shift + rowShift
+	first := block << shift
+	var cells [rowCells]cell
+	err := tx.eachPoint(s.ID, first, first|(1<<shift-1), func(p point) {
+		cells[s.roll.numberOf(1, p.step)].add(p)
+	})
+	if err != nil {
+		return err
+	}
+	return tx.saveCells(s, 1, block, &cells)
 }
 
 // rollHigher writes the rows of the levels from 2 on that have become complete

@@ -24,6 +24,7 @@ func (s *site) data(next func(*http.Request, store.Actor) (any, error)) handler 
 			return nil
 		}
 		middleware.InfoOf(r).User = user.Username
+		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 		v, err := next(r, store.Actor{UserID: user.ID})
 		if err != nil {
 			writeError(w, r, err)

@@ -127,6 +127,8 @@ func (s *site) defaultColumns(ctx context.Context, actor store.Actor, experiment
 
 // projectView is what the page of a project shows.
 type projectView struct {
+	Form        recordForm // of a new experiment
+	Rights      store.Permission
 	ID          string
 	Name        string
 	Description string
@@ -148,6 +150,10 @@ type experimentRow struct {
 
 // project shows the experiments of a project.
 func (s *site) project(w http.ResponseWriter, r *http.Request, user store.User) error {
+	return s.showProject(w, r, user, http.StatusOK, recordForm{})
+}
+
+func (s *site) showProject(w http.ResponseWriter, r *http.Request, user store.User, status int, typed recordForm) error {
 	ctx, actor := r.Context(), store.Actor{UserID: user.ID}
 	p, err := s.DB.Project(ctx, actor, idOf(r))
 	if err != nil {
@@ -166,7 +172,7 @@ func (s *site) project(w http.ResponseWriter, r *http.Request, user store.User) 
 	if q.Limit != store.DefaultLimit {
 		keep.Set("limit", strconv.Itoa(q.Limit))
 	}
-	v := projectView{ID: p.ID, Name: p.Name, Description: p.Description, Query: q.Name,
+	v := projectView{Form: typed, ID: p.ID, Name: p.Name, Description: p.Description, Query: q.Name,
 		Found: humanize.Comma(int64(list.Total)), Pager: newPager(keep, q.Page, len(list.Data), list.Total)}
 	for _, e := range list.Data {
 		v.Rows = append(v.Rows, experimentRow{
@@ -181,10 +187,13 @@ func (s *site) project(w http.ResponseWriter, r *http.Request, user store.User) 
 	if list.Total == 0 && q.Name == "" {
 		v.Lesson = s.lesson(user, lessonFrom{projectID: p.ID})
 	}
+	if v.Rights, err = s.DB.Rights(ctx, actor, p.ID); err != nil {
+		return err
+	}
 	f, err := s.inside(ctx, p.Name, user, place{projectID: p.ID})
 	if err != nil {
 		return err
 	}
 	f.Crumbs = []crumb{{"Projects", "/"}, {Name: p.Name}}
-	return s.render(w, r, http.StatusOK, projectPage(f, v))
+	return s.render(w, r, status, projectPage(f, v))
 }

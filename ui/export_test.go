@@ -21,6 +21,8 @@ var served = map[string]bool{
 	"/data/experiment/{id}/events":     true,
 	"/data/iteration/{id}/events":      true,
 	"/data/iteration/{id}/summary":     true,
+	"/data/experiment/{id}/artifacts":  true,
+	"/artifact/{id}/data":              true,
 	"/health":                          true,
 	"/openapi.yaml":                    true,
 	"/openapi.json":                    true,

@@ -60,6 +60,13 @@ func TestGolden(t *testing.T) {
 	again.Set("kept.name", "better <b>")
 	down := start(t, setup{})
 	down.close()
+	shelf := start(t, setup{auth: true, base: "/lab"})
+	sorted := shelf.shelf()
+	shelf.clock.move(time.Hour)
+	reader := with(shelf.signIn("alice"))
+	htmx := func(target string) []edit {
+		return []edit{reader, header("HX-Request", "true"), header("HX-Target", target)}
+	}
 
 	id := header("X-Request-Id", "request-1")
 	for name, a := range map[string]answer{
@@ -74,6 +81,13 @@ func TestGolden(t *testing.T) {
 		"iteration":     runs.get("/lab/iteration/"+digits.runs[1], alice),
 		"delete":        runs.get("/lab/delete?i="+digits.runs[0]+"&i="+digits.runs[1], alice),
 		"change":        runs.get("/lab/change?i="+digits.runs[0], alice),
+		"artifacts":     shelf.get("/lab/experiment/"+sorted.experiment+"/artifacts", reader),
+		"artifact":      shelf.get("/lab/artifact/"+sorted.artifacts["sample_0050.png"], reader),
+		"artifact-part": shelf.get("/lab/artifact/"+sorted.artifacts["evil.html"], htmx("div#artifact-"+sorted.artifacts["evil.html"])...),
+		"models":        shelf.get("/lab/project/"+sorted.project+"/models", reader),
+		"first-model":   runs.get("/lab/project/"+digits.project+"/models", alice),
+		"model":         shelf.get("/lab/model/"+sorted.model, reader),
+		"settings":      shelf.get("/lab/experiment/"+sorted.experiment+"/settings", reader),
 		"first-steps":   empty.get("/lab/", with(empty.signIn("bob"))),
 		"open":          open.get("/"),
 		"not-found":     full.get("/lab/nowhere", with(full.signIn("alice"))),
@@ -83,7 +97,7 @@ func TestGolden(t *testing.T) {
 		"forbidden":       runs.get(first, bob),
 		"no-such-run":     runs.get("/lab/iteration/none", alice),
 		"method":          runs.get("/lab/logout", alice),
-		"too-large":       runs.post("/lab/login", credentials("alice", strings.Repeat("x", 4<<20), "/")),
+		"too-large":       runs.post("/lab/login", credentials("alice", strings.Repeat("x", 9<<20), "/")),
 		"too-few":         runs.get("/lab/compare?i="+digits.runs[0], alice),
 		"unavailable":     down.get("/", id),
 		"filter-wrong":    runs.get("/lab/experiment/"+digits.experiment+"?filter=param.lr+<<+1", alice),

@@ -55,7 +55,7 @@ func TestHostileText(t *testing.T) {
 
 	first := must(s.db.CreateProject(ctx, alice, store.NewProject{Name: hostile[0], Description: hostile[1]}))(t)
 	experiment := must(s.db.CreateExperiment(ctx, alice, first.ID, store.NewExperiment{Name: hostile[2], Description: hostile[3]}))(t)
-	paths := []string{"/", "/users", "/project/" + first.ID + "/members", "/change?", "/delete?", "/compare?"}
+	paths := []string{"/", "/users", "/project/" + first.ID + "/models", "/experiment/" + experiment.ID + "/artifacts", "/project/" + first.ID + "/members", "/change?", "/delete?", "/compare?"}
 	var runs []string
 	for i, bad := range hostile {
 		p := must(s.db.CreateProject(ctx, alice, store.NewProject{Name: bad, Description: bad + bidi}))(t)
@@ -78,7 +78,7 @@ func TestHostileText(t *testing.T) {
 		m := must(s.db.CreateModel(ctx, alice, first.ID, store.NewModel{Name: bad, Description: bad}))(t)
 		must(s.db.CreateModelVersion(ctx, alice, m.ID, store.NewModelVersion{IterationID: id, Description: bad}))(t)
 		content := must(s.db.Receive(ctx, strings.NewReader(bad), ""))(t)
-		must(s.db.CreateResource(ctx, alice, experiment.ID, store.NewResource{Name: "a " + fileName.Replace(bad), Description: bad, IterationID: id, ContentType: "text/html"}, content))(t)
+		a := must(s.db.CreateResource(ctx, alice, experiment.ID, store.NewResource{Name: "a " + fileName.Replace(bad), Description: bad, IterationID: id, ContentType: "text/html"}, content))(t)
 		s.log(id, bad, 3+i)
 		if i%2 == 1 {
 			patch := store.IterationPatch{Status: new(store.Failed), ErrorMessage: new(bad + bidi)}
@@ -88,7 +88,8 @@ func TestHostileText(t *testing.T) {
 		}
 		q := url.QueryEscape(bad)
 		if i%3 == 0 {
-			paths = append(paths, "/project/"+p.ID, "/experiment/"+e.ID, "/user/"+u.ID)
+			paths = append(paths, "/project/"+p.ID, "/experiment/"+e.ID, "/user/"+u.ID, "/model/"+m.ID, "/artifact/"+a.ID,
+				"/project/"+p.ID+"/settings", "/experiment/"+e.ID+"/settings")
 		}
 		paths = append(paths, "/iteration/"+id, "/project/"+first.ID+"?q="+q,
 			"/experiment/"+experiment.ID+"?"+url.Values{"filter": {bad}, "sort": {bad}, "columns": {bad}, "base": {bad}, "hide": {bad},

@@ -3,12 +3,12 @@ package ui
 import (
 	"bytes"
 	"context"
-	"errors"
 	"html"
 	"maps"
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/a-h/templ"
 	"github.com/dustin/go-humanize"
@@ -20,6 +20,7 @@ import (
 	goldmarkhtml "github.com/yuin/goldmark/renderer/html"
 	"github.com/yuin/goldmark/util"
 
+	"tracker/server/middleware"
 	"tracker/store"
 )
 
@@ -43,6 +44,8 @@ type iterationView struct {
 	Params       []store.Parameter
 	Metrics      []metricRow
 	Snapshot     *store.Snapshot // nil when none was recorded
+	Artifacts    artifactsView
+	Versions     []store.MadeVersion // of models, that came from it
 	Rights       store.Permission
 	Form         editForm
 }
@@ -54,13 +57,14 @@ type editForm struct {
 	Notes  string
 	Status string
 	Error  string // the reason of an end
+	Tag    string
 	Wrong  *store.Error
 }
 
 // wrong is what is wrong with a field, "" for nothing. What is about no field
 // of the form is told under the field "".
 func (f editForm) wrong(field string) string {
-	return wrongAt(f.Wrong, field, "name", "notes", "status", "error_message")
+	return wrongOf(f.Wrong, field, "name", "notes", "status", "error_message", "value")
 }
 
 type link struct {
@@ -114,11 +118,16 @@ func (s *site) showIteration(w http.ResponseWriter, r *http.Request, user store.
 	if err := s.fillIteration(ctx, actor, i, &v); err != nil {
 		return err
 	}
+	v.Artifacts = artifactsView{ExperimentID: e.ID, IterationID: i.ID, Path: "/iteration/" + i.ID, Rights: v.Rights, Open: e.Status == store.InProgress,
+		All: "/experiment/" + e.ID + "/artifacts?iteration=" + i.ID}
+	if err := s.fillArtifacts(ctx, user, &v.Artifacts, store.FirstPage); err != nil {
+		return err
+	}
 	f, err := s.inside(ctx, i.Name, user, place{projectID: p.ID, experimentID: e.ID})
 	if err != nil {
 		return err
 	}
-	f.Module = "iteration.js"
+	f.Module, f.Scripts, f.InPlace = "iteration.js", []string{"artifact.js"}, true
 	f.Crumbs = []crumb{{"Projects", "/"}, {p.Name, "/project/" + p.ID}, {e.Name, "/experiment/" + e.ID}, {Name: i.Name}}
 	return s.render(w, r, status, iterationPage(f, v))
 }
@@ -139,6 +148,9 @@ func (s *site) fillIteration(ctx context.Context, actor store.Actor, i store.Ite
 	if err == nil {
 		v.Snapshot = &snapshot
 	} else if store.AsError(err).Code != store.CodeNotFound {
+		return err
+	}
+	if v.Versions, err = s.DB.IterationVersions(ctx, actor, i.ID); err != nil {
 		return err
 	}
 	children, err := s.DB.IterationChildren(ctx, actor, i.ID, store.Page{Limit: iterationChildren})
@@ -234,15 +246,15 @@ func (s *site) editIteration(w http.ResponseWriter, r *http.Request, user store.
 	if err != nil {
 		return err
 	}
-	typed := editForm{Open: true, Name: readable(fields.Get("name")), Notes: notes(fields)}
+	typed := editForm{Open: true, Name: readable(fields.Get("name")), Notes: text(fields, "notes")}
 	err = s.DB.UpdateIteration(r.Context(), store.Actor{UserID: user.ID}, idOf(r),
 		store.IterationPatch{Name: &typed.Name, Notes: &typed.Notes})
 	return s.answerForm(w, r, user, err, typed)
 }
 
-// notes reads a text area, in which browsers end lines with CR and LF.
-func notes(fields url.Values) string {
-	return string(bytes.ReplaceAll([]byte(readable(fields.Get("notes"))), []byte("\r\n"), []byte("\n")))
+// text reads a text area, in which browsers end lines with CR and LF.
+func text(fields url.Values, name string) string {
+	return strings.ReplaceAll(readable(fields.Get(name)), "\r\n", "\n")
 }
 
 // endIteration sets the status: an end, or RUNNING to reopen.
@@ -267,8 +279,8 @@ func (s *site) answerForm(w http.ResponseWriter, r *http.Request, user store.Use
 		s.redirect(w, r, "/iteration/"+idOf(r))
 		return nil
 	}
-	var e *store.Error
-	if !errors.As(err, &e) || e.Code != store.CodeInvalidPayload && e.Code != store.CodeIterationEnded {
+	e := formError(err)
+	if e == nil {
 		return err
 	}
 	typed.Wrong = e
@@ -279,5 +291,21 @@ func (s *site) answerForm(w http.ResponseWriter, r *http.Request, user store.Use
 		}
 		typed.Name, typed.Notes = i.Name, i.Notes
 	}
-	return s.showIteration(w, r, user, http.StatusUnprocessableEntity, typed)
+	return s.showIteration(w, r, user, middleware.StatusOf(e.Code), typed)
+}
+
+// tagIteration puts a tag on a run, or takes one off.
+func (s *site) tagIteration(w http.ResponseWriter, r *http.Request, user store.User) error {
+	fields, err := form(r)
+	if err != nil {
+		return err
+	}
+	ctx, actor, typed := r.Context(), store.Actor{UserID: user.ID}, editForm{}
+	if fields.Has("remove") {
+		err = s.DB.DeleteTag(ctx, actor, store.IterationTag, idOf(r), fields.Get("remove"))
+	} else {
+		typed.Tag = strings.TrimSpace(readable(fields.Get("tag")))
+		_, err = s.DB.CreateTag(ctx, actor, store.IterationTag, idOf(r), typed.Tag)
+	}
+	return s.answerForm(w, r, user, err, typed)
 }

@@ -83,7 +83,7 @@ func journey(t *testing.T, at setup) {
 		}
 		b.is(`document.querySelector('h1').textContent`, map[bool]string{true: "digits", false: "Projects"}[len(path) > 1])
 	}
-	b.click(`main a[href="` + at.base + "/experiment/" + e.ID + `"]`)
+	b.press(`main a[href="` + at.base + "/experiment/" + e.ID + `"]`)
 	b.is(`document.querySelector('[data-testid="lesson"]') !== null`, "true")
 
 	// The first run appears by itself, and its curve grows.
@@ -101,15 +101,15 @@ func journey(t *testing.T, at setup) {
 	b.is(`document.querySelector('h1').textContent`, "first")
 	b.is(points, "30 of 30 points")
 	b.at(at.base + "/iteration/" + id)
-	b.click(`[data-testid="edit"]`)
+	b.press(`[data-testid="edit"]`)
 	b.do(chromedp.SendKeys(chromedp.CSS("#notes"), "**it**"))
-	b.click(".edit[open] button")
+	b.press(".edit[open] button")
 	b.is(`document.querySelector('[data-testid="notes"] strong')?.textContent`, "it")
-	b.click(".brand")
+	b.press(".brand")
 	b.is(`document.querySelectorAll('[data-testid="project"]').length`, "1")
 	b.at(at.base + "/")
 	if at.auth {
-		b.click(`[data-testid="sign-out"]`)
+		b.press(`[data-testid="sign-out"]`)
 		b.at(at.base + "/login")
 	}
 	b.quiet()
@@ -121,18 +121,18 @@ func (b *browser) leave(s *site) {
 	b.t.Helper()
 	const next = "battery staple"
 	const submit = `form[action$="/account/password"] button`
-	b.click(`[data-testid="user"]`)
+	b.press(`[data-testid="user"]`)
 	b.do(chromedp.WaitVisible(chromedp.CSS("#current")),
 		chromedp.SendKeys(chromedp.CSS("#current"), password), chromedp.SendKeys(chromedp.CSS("#password"), next),
 		chromedp.SendKeys(chromedp.CSS("#again"), "battery stable"))
 	b.refused = b.text(`document.querySelector('form[action$="/account/password"]').action`)
-	b.click(submit)
+	b.press(submit)
 	b.is(`document.querySelector('[data-testid="wrong-again"]')?.textContent.includes('differ')`, "true")
 	b.do(chromedp.SendKeys(chromedp.CSS("#current"), password), chromedp.SendKeys(chromedp.CSS("#password"), next),
 		chromedp.SendKeys(chromedp.CSS("#again"), next))
-	b.click(submit)
+	b.press(submit)
 	b.is(`document.querySelector('[data-testid="saved"]')?.textContent`, "The password was changed.")
-	b.click(`[data-testid="sign-out"]`)
+	b.press(`[data-testid="sign-out"]`)
 	b.do(chromedp.WaitVisible(chromedp.CSS("#username")), chromedp.NavigateBack(), chromedp.WaitVisible(chromedp.CSS("#username")))
 	b.is(`document.querySelector('[data-testid="saved"]') === null`, "true")
 	b.do(chromedp.SendKeys(chromedp.CSS("#username"), "alice"), chromedp.SendKeys(chromedp.CSS("#password"), next+"\r"))

@@ -46,7 +46,7 @@ func TestKeyboard(t *testing.T) {
 				b = nobody
 			}
 			b.t = t
-			b.show(p)
+			b.open(p)
 			b.walk()
 			if p.user == "" { // the first field had the focus, so this was the second half
 				b.walk()

@@ -24,26 +24,45 @@ func (s *site) lesson(user store.User, from lessonFrom) *lesson {
 	return &lesson{Shell: s.shellLesson(user, from), Python: s.pythonLesson(user, from)}
 }
 
-func (s *site) shellLesson(user store.User, from lessonFrom) string {
-	b := new(strings.Builder)
-	line := func(parts ...string) {
-		for _, p := range parts {
-			b.WriteString(p)
-		}
-		b.WriteByte('\n')
+// shell is a lesson in the making.
+type shell struct {
+	strings.Builder
+	bearer string // what each request sends, "" when nobody signs in
+}
+
+func (b *shell) line(parts ...string) {
+	for _, p := range parts {
+		b.WriteString(p)
 	}
-	const jsonBody = ` -H 'Content-Type: application/json'`
-	bearer := ""
-	line("API='", strings.ReplaceAll(s.APIURL, "'", `%27`), "'")
-	line(`field() { sed -n "s/.*\"$1\": *\"\([^\"]*\)\".*/\1/p"; }`)
-	line()
+	b.WriteByte('\n')
+}
+
+const jsonBody = ` -H 'Content-Type: application/json'`
+
+// shellStart names the address of the API and signs in.
+func (s *site) shellStart(user store.User) *shell {
+	b := new(shell)
+	b.line("API='", strings.ReplaceAll(s.APIURL, "'", `%27`), "'")
+	b.line(`field() { sed -n "s/.*\"$1\": *\"\([^\"]*\)\".*/\1/p"; }`)
+	b.line()
 	if s.Auth.Enabled() {
-		bearer = ` -H "Authorization: Bearer $TOKEN"`
-		line("# Sign in")
-		line(`TOKEN=$(curl -fsS "$API/auth"`, jsonBody, ` \`)
-		line(`  -d '{"username": `, shellJSON(user.Username), `, "password": "YOUR PASSWORD"}' | field access_token)`)
-		line()
+		b.bearer = ` -H "Authorization: Bearer $TOKEN"`
+		b.line("# Sign in")
+		b.line(`TOKEN=$(curl -fsS "$API/auth"`, jsonBody, ` \`)
+		b.line(`  -d '{"username": `, shellJSON(user.Username), `, "password": "YOUR PASSWORD"}' | field access_token)`)
+		b.line()
 	}
+	return b
+}
+
+func (s *site) shellLesson(user store.User, from lessonFrom) string {
+	return strings.TrimRight(s.shellRun(user, from).String(), "\n")
+}
+
+// shellRun makes a run and logs to it.
+func (s *site) shellRun(user store.User, from lessonFrom) *shell {
+	b := s.shellStart(user)
+	line, bearer := b.line, b.bearer
 	create := func(comment, name, path, body string) {
 		line("# ", comment)
 		line(name, `=$(curl -fsS "$API`, path, `"`, bearer, ` \`)
@@ -65,13 +84,14 @@ func (s *site) shellLesson(user store.User, from lessonFrom) string {
 	line("# A metric of the run; the step counts up by itself")
 	line(`curl -fsS "$API/metric/iteration/$ITERATION"`, bearer, ` \`)
 	line(` `, jsonBody, ` -d '{"key": "loss", "value": 0.25}'`)
-	return strings.TrimRight(b.String(), "\n")
+	return b
 }
 
-// pythonLesson needs nothing but what comes with Python.
-func (s *site) pythonLesson(user store.User, from lessonFrom) string {
-	b := new(strings.Builder)
-	line := func(text string) { b.WriteString(text + "\n") }
+// pythonStart names the address of the API and signs in, with nothing but what
+// comes with Python.
+func (s *site) pythonStart(user store.User) *shell {
+	b := new(shell)
+	line := b.line
 	line("import json, urllib.request\n")
 	line("API = " + quoted(s.APIURL))
 	line(`HEADERS = {"Content-Type": "application/json"}` + "\n")
@@ -83,6 +103,17 @@ func (s *site) pythonLesson(user store.User, from lessonFrom) string {
 		line(`token = post("/auth", username=` + quoted(user.Username) + `, password="YOUR PASSWORD")["access_token"]`)
 		line(`HEADERS["Authorization"] = "Bearer " + token` + "\n")
 	}
+	return b
+}
+
+func (s *site) pythonLesson(user store.User, from lessonFrom) string {
+	return strings.TrimRight(s.pythonRun(user, from).String(), "\n")
+}
+
+// pythonRun makes a run and logs to it.
+func (s *site) pythonRun(user store.User, from lessonFrom) *shell {
+	b := s.pythonStart(user)
+	line := b.line
 	switch {
 	case from.experimentID != "":
 		line("experiment = " + quoted(from.experimentID))
@@ -97,7 +128,64 @@ func (s *site) pythonLesson(user store.User, from lessonFrom) string {
 	line(`iteration = post("/iteration/experiment/" + experiment, name="First run")["id"]`)
 	line("for step in range(100):")
 	line(`    post("/metric/iteration/" + iteration, key="loss", value=1 / (step + 1))`)
-	return strings.TrimRight(b.String(), "\n")
+	return b
+}
+
+// artifactLesson adds an artifact to an experiment, or to a run of it.
+func (s *site) artifactLesson(user store.User, project, experiment string, v *artifactsView) *lesson {
+	b := s.shellStart(user)
+	b.line("# Any file; its name and type go along")
+	b.line(`curl -fsS "$API/resource/experiment/`, v.ExperimentID, `"`, b.bearer, ` \`)
+	if v.IterationID == "" {
+		b.line(`  -F data=@model.bin`)
+	} else {
+		b.line(`  -F iteration_id=`, v.IterationID, ` -F data=@model.bin`)
+	}
+	p := new(shell)
+	p.line("import tracker\n")
+	token := ""
+	if s.Auth.Enabled() {
+		token = `, token="YOUR TOKEN"`
+	}
+	if v.IterationID == "" {
+		p.line("with tracker.init(", quoted(project), ", ", quoted(experiment), ", url=", quoted(s.APIURL), token, ") as run:")
+	} else {
+		p.line("with tracker.init(url=", quoted(s.APIURL), token, ", resume=", quoted(v.IterationID), ") as run:")
+	}
+	p.line(`    run.log_artifact("model.bin")`)
+	p.line(`    run.log({"sample": tracker.Image("sample.png")}, step=1)`)
+	return &lesson{Shell: strings.TrimRight(b.String(), "\n"), Python: strings.TrimRight(p.String(), "\n")}
+}
+
+// modelLesson makes a model of a project, with a version that goes into
+// production.
+// iterationID is a run of the project that it may have come from; "" makes one.
+func (s *site) modelLesson(user store.User, projectID, iterationID string) *lesson {
+	var b, p *shell
+	if iterationID == "" {
+		b, p = s.shellRun(user, lessonFrom{projectID: projectID}), s.pythonRun(user, lessonFrom{projectID: projectID})
+		b.line()
+	} else {
+		b, p = s.shellStart(user), s.pythonStart(user)
+		b.line("# The run that the version came from")
+		b.line("ITERATION=", iterationID)
+		b.line()
+		p.line("iteration = ", quoted(iterationID), "  # the run that the version came from")
+	}
+	b.line("# A model")
+	b.line(`MODEL=$(curl -fsS "$API/model/project/`, projectID, `"`, b.bearer, ` \`)
+	b.line(` `, jsonBody, ` -d '{"name": "classifier"}' | field id)`)
+	b.line()
+	b.line("# Its next version; a resource_id beside the run names its artifact")
+	b.line(`VERSION=$(curl -fsS "$API/modelversion/model/$MODEL"`, b.bearer, ` \`)
+	b.line(` `, jsonBody, ` -d "{\"iteration_id\": \"$ITERATION\"}" | field id)`)
+	b.line()
+	b.line("# Into production; the version that was there is archived")
+	b.line(`curl -fsS -X PATCH "$API/modelversion/$VERSION"`, b.bearer, ` \`)
+	b.line(` `, jsonBody, ` -d '{"stage": "PRODUCTION"}'`)
+	p.line(`model = post("/model/project/`, projectID, `", name="classifier")["id"]`)
+	p.line(`version = post("/modelversion/model/" + model, iteration_id=iteration)["id"]`)
+	return &lesson{Shell: strings.TrimRight(b.String(), "\n"), Python: strings.TrimRight(p.String(), "\n")}
 }
 
 // quoted writes s as JSON, which is a literal of Python too.

@@ -35,7 +35,7 @@ var secretFields = map[string]bool{"password": true, "current": true, "again": t
 // askWho has somebody sign in, who then gets what was asked for. A form is kept
 // until then, so that nothing which was typed is lost.
 func (s *site) askWho(w http.ResponseWriter, r *http.Request) error {
-	if r.Method == http.MethodPost {
+	if r.Method == http.MethodPost && isForm(r) {
 		fields, err := form(r)
 		if err != nil {
 			return err

@@ -194,14 +194,14 @@ func TestSignInOff(t *testing.T) {
 func TestFormBodies(t *testing.T) {
 	s := start(t, setup{auth: true})
 	const form = "application/x-www-form-urlencoded"
-	large := "username=" + strings.Repeat("a", 4<<20)
+	large := "username=" + strings.Repeat("a", 8<<20)
 	for _, tc := range []struct {
 		name, path, contentType string
 		body                    string
 		chunked                 bool
 		status                  int
 	}{
-		{"largest", "/login", form, "username=" + strings.Repeat("a", 4<<20-9), false, 401},
+		{"largest", "/login", form, "username=" + strings.Repeat("a", 8<<20-9), false, 401},
 		{"too large", "/login", form, large, false, 413},
 		{"too large, length untold", "/login", form, large, true, 413},
 		{"too large to sign out", "/logout", form, large, false, 413},

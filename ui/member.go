@@ -40,6 +40,7 @@ func (s *site) showMembers(w http.ResponseWriter, r *http.Request, user store.Us
 	if err != nil {
 		return err
 	}
+	f.InPlace = true
 	f.Crumbs = []crumb{{"Projects", "/"}, {p.Name, "/project/" + p.ID}, {Name: "Members"}}
 	return s.render(w, r, status, membersPage(f, v))
 }

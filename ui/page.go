@@ -17,9 +17,15 @@ import (
 	"tracker/store"
 )
 
-// maxForm is the largest body of a form, in bytes: a text of the largest size
-// that there may be, each of its bytes escaped, and more.
-const maxForm = 4 << 20
+const (
+	// maxForm is the largest body that anybody may send, in bytes.
+	maxForm = 64 << 10
+	// maxPage is that of a form for people who are signed in, and of the sign-in,
+	// which takes along what was kept of such a form. The store says what
+	// is too long for a field; whatever it takes must arrive, and a form escapes a
+	// byte as three, a line end as six.
+	maxPage = 8 * store.MaxText
+)
 
 // handler answers a request, or returns why it can't; then it must not have
 // written anything.
@@ -28,13 +34,28 @@ type handler func(http.ResponseWriter, *http.Request) error
 // page is a handler for people who are signed in. Others are sent to sign in,
 // and come back afterwards, with the form that they have sent.
 func (s *site) page(next func(http.ResponseWriter, *http.Request, store.User) error) handler {
+	return bounded(maxPage, s.signedIn(next))
+}
+
+// bounded refuses bodies of more than limit bytes.
+func bounded(limit int64, next handler) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if r.ContentLength > limit {
+			return errTooLarge(limit)
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, limit)
+		return next(w, r)
+	}
+}
+
+func (s *site) signedIn(next func(http.ResponseWriter, *http.Request, store.User) error) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		user, err := s.Auth.CookieUser(r)
 		if err == nil {
 			middleware.InfoOf(r).User = user.Username
 			err = next(w, r, user)
 		}
-		if err != nil && s.Auth.Enabled() && middleware.StatusOf(store.AsError(err).Code) == http.StatusUnauthorized {
+		if err != nil && s.Auth.Enabled() && !inPlace(r) && middleware.StatusOf(store.AsError(err).Code) == http.StatusUnauthorized {
 			return s.askWho(w, r)
 		}
 		return err
@@ -46,14 +67,30 @@ func (s *site) redirect(w http.ResponseWriter, r *http.Request, path string) {
 	http.Redirect(w, r, s.BasePath+path, http.StatusSeeOther)
 }
 
-// render answers with a page. It is put together before the first byte goes
-// out, so that a failure can still become an error page.
+// render answers with a page, or with the part of it that htmx asks for. It is
+// put together before the first byte goes out, so that a failure can still
+// become an error page.
 func (s *site) render(w http.ResponseWriter, r *http.Request, status int, c templ.Component) error {
 	var b bytes.Buffer
-	if err := c.Render(context.WithoutCancel(r.Context()), &b); err != nil {
+	ctx := context.WithoutCancel(r.Context())
+	if part := partOf(r); part != "" {
+		if err := templ.RenderFragments(ctx, &b, c, part); err != nil {
+			return err
+		}
+		if b.Len() == 0 { // it is the page of something else
+			w.Header().Set("HX-Redirect", s.BasePath+r.URL.RequestURI())
+			return nil
+		}
+		if s.current(r, r.URL.Path) { // and not something that is shown in a list
+			if err := templ.RenderFragments(ctx, &b, c, titlePart, crumbsPart); err != nil {
+				return err
+			}
+		}
+	} else if err := c.Render(ctx, &b); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Add("Vary", "HX-Request")
 	w.WriteHeader(status)
 	b.WriteTo(w) // fails when the reader has gone, and nobody is left to tell
 	return nil
@@ -64,10 +101,13 @@ var (
 		"There is no page at this address. It may have been deleted, or the link may be incomplete.")
 	errCrossOrigin = store.Errorf(store.CodeCrossOrigin,
 		"A page of another site tried to change something here. If that was you, do it on the dashboard itself.")
-	errTooLarge   = store.Errorf(store.CodePayloadTooLarge, "The form is too large; it may have up to 4 MiB.")
 	errNotForm    = store.Errorf(store.CodeUnsupportedMediaType, "This address takes the forms of the dashboard only.")
 	errBrokenForm = store.Errorf(store.CodeMalformedBody, "The form did not arrive whole; go back and send it again.")
 )
+
+func errTooLarge(limit int64) error {
+	return store.Errorf(store.CodePayloadTooLarge, "The form is too large; it may have up to %s.", humanize.IBytes(uint64(limit)))
+}
 
 var headlines = map[int]string{
 	http.StatusUnauthorized:          "Sign in first",
@@ -96,6 +136,7 @@ type errorView struct {
 	Headline  string
 	Message   string
 	RequestID string // "" unless the failure is the server's own
+	SignIn    string // the address to do so at, "" where it would not help
 }
 
 // fail answers with the error page of err. The cause of a failure that is the
@@ -116,6 +157,17 @@ func (s *site) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if err == nil {
 		info.User = user.Username
 	}
+	if status == http.StatusUnauthorized {
+		v.Message, v.SignIn = "Your sign-in has ended. What you have typed is still here.", s.BasePath+"/login"
+	}
+	if inPlace(r) { // the page stays as it is, with all that was typed
+		w.Header().Set("HX-Retarget", "#problem")
+		w.Header().Set("HX-Reswap", "innerHTML")
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.WriteHeader(status)
+		problem(v).Render(r.Context(), w) // fails when the reader has gone
+		return
+	}
 	f := s.frame(v.Headline, user)
 	f.Crumbs = []crumb{{Name: "Projects", Path: "/"}, {Name: v.Headline}}
 	if err := s.render(w, r, status, errorPage(f, v)); err != nil {
@@ -124,17 +176,22 @@ func (s *site) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 }
 
+// isForm tells whether the body is a form without files.
+func isForm(r *http.Request) bool {
+	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	return kind == "application/x-www-form-urlencoded"
+}
+
 // form reads the fields of a form from the body. Errors: MALFORMED_BODY,
 // PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE.
 func form(r *http.Request) (url.Values, error) {
-	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if kind != "application/x-www-form-urlencoded" {
+	if !isForm(r) {
 		return nil, errNotForm
 	}
 	if err := r.ParseForm(); err != nil {
 		var tooLarge *http.MaxBytesError
 		if errors.As(err, &tooLarge) {
-			return nil, errTooLarge
+			return nil, errTooLarge(tooLarge.Limit)
 		}
 		return nil, errBrokenForm
 	}
@@ -151,8 +208,10 @@ type frame struct {
 	Version  string
 	Document bool // there is a description of the API to link to
 	Side     []sideLink
-	Module   string // the script of the page, "" for none
-	Wide     bool   // the page fills the window, and its parts scroll by themselves
+	Module   string   // the script of the page that draws charts, "" for none
+	Scripts  []string // others
+	InPlace  bool     // parts of the page are changed by htmx
+	Wide     bool     // the page fills the window, and its parts scroll by themselves
 	base     string
 	assets   map[string]asset
 }

@@ -52,6 +52,21 @@ func (c showcase) pages() []shown {
 			ready: `document.querySelector('#total').textContent === '0' && ` + rows + ` === 0`},
 		{name: "experiment, baseline, zoom and axes", route: "/experiment/{id}", user: "alice",
 			path: experiment + "?base=" + c.w.runs[0] + "&zoom=5~20&smooth=0.6&columns=param.lr,metric.gpu", ready: rows + ` === 13 && ` + chartsDrawn},
+		{name: "project, settings", route: "/project/{id}/settings", user: "alice", path: "/project/" + c.w.project + "/settings"},
+		{name: "experiment, settings", route: "/experiment/{id}/settings", user: "alice", path: experiment + "/settings"},
+		{name: "artifacts", route: "/experiment/{id}/artifacts", user: "alice", path: "/experiment/" + c.shelf.experiment + "/artifacts"},
+		{name: "artifacts, none", route: "/experiment/{id}/artifacts", user: "alice", path: experiment + "/artifacts"},
+		{name: "artifact, picture", route: "/artifact/{id}", user: "alice", path: "/artifact/" + c.shelf.artifacts["sample_0050.png"]},
+		{name: "artifact, table", route: "/artifact/{id}", user: "alice", path: "/artifact/" + c.shelf.artifacts["table.csv"]},
+		{name: "artifact, histogram", route: "/artifact/{id}", user: "alice", path: "/artifact/" + c.shelf.artifacts["weights_3.histogram.json"]},
+		{name: "artifact, JSON", route: "/artifact/{id}", user: "alice", path: "/artifact/" + c.shelf.artifacts["config.json"]},
+		{name: "artifact, Markdown", route: "/artifact/{id}", user: "alice", path: "/artifact/" + c.shelf.artifacts["report.md"]},
+		{name: "artifact, log", route: "/artifact/{id}", user: "alice", path: "/artifact/" + c.shelf.artifacts["output.log"]},
+		{name: "artifact, sound", route: "/artifact/{id}", user: "alice", path: "/artifact/" + c.shelf.artifacts["sound.wav"]},
+		{name: "run with artifacts", route: "/iteration/{id}", user: "alice", path: "/iteration/" + c.shelf.run, ready: chartsDrawn},
+		{name: "models", route: "/project/{id}/models", user: "alice", path: "/project/" + c.shelf.project + "/models"},
+		{name: "models, none", route: "/project/{id}/models", user: "alice", path: "/project/" + c.empty + "/models"},
+		{name: "model", route: "/model/{id}", user: "alice", path: "/model/" + c.shelf.model},
 		{name: "experiment, empty", route: "/experiment/{id}", user: "alice", path: "/experiment/" + c.blank},
 		{name: "palette", user: "alice", path: experiment, ready: rows + ` === 13 && ` + chartsDrawn, press: "ctrl k",
 			then: `document.querySelectorAll('.find li').length > 2`},
@@ -95,7 +110,7 @@ func TestPages(t *testing.T) {
 		}
 		t.Run(p.name, func(t *testing.T) {
 			b.t = t
-			b.show(p)
+			b.open(p)
 			for _, width := range []int64{1280, 400} {
 				b.do(chromedp.EmulateViewport(width, 800))
 				b.is(tooWide, "")
@@ -115,8 +130,8 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// show opens a page, wide and light, and waits until it is as it will stay.
-func (b *browser) show(p shown) {
+// open opens a page, wide and light, and waits until it is as it will stay.
+func (b *browser) open(p shown) {
 	b.t.Helper()
 	b.refused = ""
 	if p.error {

@@ -13,6 +13,7 @@ import (
 
 // projectsView is what the page of all projects shows.
 type projectsView struct {
+	Form   recordForm
 	Query  string
 	Limit  string // as in the address, "" for the usual
 	Found  string // how many there are
@@ -32,6 +33,10 @@ type projectRow struct {
 
 // projects lists the projects that the user may read.
 func (s *site) projects(w http.ResponseWriter, r *http.Request, user store.User) error {
+	return s.showProjects(w, r, user, http.StatusOK, recordForm{})
+}
+
+func (s *site) showProjects(w http.ResponseWriter, r *http.Request, user store.User, status int, typed recordForm) error {
 	query := r.URL.Query()
 	q := store.ProjectQuery{Page: pageOf(query), Name: search(query)}
 	keep := url.Values{}
@@ -46,6 +51,7 @@ func (s *site) projects(w http.ResponseWriter, r *http.Request, user store.User)
 		return err
 	}
 	v := projectsView{
+		Form:  typed,
 		Query: q.Name,
 		Limit: keep.Get("limit"),
 		Found: humanize.Comma(int64(list.Total)),
@@ -72,7 +78,7 @@ func (s *site) projects(w http.ResponseWriter, r *http.Request, user store.User)
 		return err
 	}
 	f.Crumbs = []crumb{{Name: "Projects"}}
-	return s.render(w, r, http.StatusOK, projectsPage(f, v))
+	return s.render(w, r, status, projectsPage(f, v))
 }
 
 // search is what ?q= looks for. No name is longer than MaxName characters.

@@ -58,21 +58,43 @@ type route struct {
 func (s *site) routes() []route {
 	return []route{
 		{"GET", "/", s.page(s.projects)},
+		{"POST", "/", s.page(s.createProject)},
 		{"GET", "/project/{id}", s.page(s.project)},
+		{"POST", "/project/{id}", s.page(s.createExperiment)},
+		{"GET", "/project/{id}/settings", s.page(s.projectSettings)},
+		{"POST", "/project/{id}/settings", s.page(s.saveProject)},
 		{"GET", "/project/{id}/members", s.page(s.members)},
 		{"POST", "/project/{id}/members", s.page(s.changeMember)},
 		{"GET", "/experiment/{id}", s.page(s.experiment)},
+		{"GET", "/experiment/{id}/settings", s.page(s.experimentSettings)},
+		{"POST", "/experiment/{id}/settings", s.page(s.saveExperiment)},
 		{"GET", "/iteration/{id}", s.page(s.iteration)},
 		{"POST", "/iteration/{id}", s.page(s.editIteration)},
 		{"POST", "/iteration/{id}/status", s.page(s.endIteration)},
+		{"POST", "/iteration/{id}/tag", s.page(s.tagIteration)},
 		{"GET", "/compare", s.page(s.comparison)},
 		{"GET", "/change", s.page(s.changes)},
 		{"POST", "/change", s.page(s.change)},
 		{"GET", "/delete", s.page(s.deletion)},
 		{"POST", "/delete", s.page(s.delete)},
+
+		{"GET", "/experiment/{id}/artifacts", s.page(s.artifacts)},
+		{"POST", "/experiment/{id}/artifacts", s.signedIn(s.upload)},
+		{"GET", "/artifact/{id}", s.page(s.artifact)},
+		{"GET", "/artifact/{id}/data", s.page(s.artifactData)},
+		{"POST", "/artifact/{id}/delete", s.page(s.deleteArtifact)},
+		{"POST", "/artifact/{id}/versions", s.page(s.register)},
+		{"GET", "/project/{id}/models", s.page(s.models)},
+		{"POST", "/project/{id}/models", s.page(s.createModel)},
+		{"GET", "/model/{id}", s.page(s.model)},
+		{"POST", "/model/{id}", s.page(s.saveModel)},
+		{"POST", "/model/{id}/delete", s.page(s.deleteModel)},
+		{"POST", "/modelversion/{id}", s.page(s.saveVersion)},
+		{"POST", "/modelversion/{id}/stage", s.page(s.setStage)},
+
 		{"GET", "/login", s.login},
-		{"POST", "/login", s.signIn},
-		{"POST", "/logout", s.signOut},
+		{"POST", "/login", bounded(maxPage, s.signIn)},
+		{"POST", "/logout", bounded(maxForm, s.signOut)},
 
 		{"GET", "/account", s.page(s.account)},
 		{"POST", "/account", s.page(s.saveAccount)},
@@ -90,6 +112,9 @@ func (s *site) routes() []route {
 		{"GET", "/data/experiment/{id}/events", s.experimentEvents},
 		{"GET", "/data/iteration/{id}/events", s.iterationEvents},
 		{"GET", "/data/iteration/{id}/summary", s.data(s.summaryData)},
+
+		{"GET", "/data/experiment/{id}/artifacts", s.data(s.uploadAsked)},
+		{"POST", "/data/experiment/{id}/artifacts", s.uploadData},
 
 		{"GET", "/health", s.health},
 		{"GET", "/openapi.yaml", s.document},
@@ -137,14 +162,9 @@ func (s *site) router() (http.Handler, error) {
 	return middleware.Router(routes, errNoPage, s.fail), nil
 }
 
-// serve bounds what a handler is sent, and answers for it when it fails.
+// serve answers for a handler that fails.
 func (s *site) serve(handle handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.ContentLength > maxForm {
-			s.fail(w, r, errTooLarge)
-			return
-		}
-		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 		if err := handle(w, r); err != nil {
 			s.fail(w, r, err)
 		}
@@ -154,7 +174,7 @@ func (s *site) serve(handle handler) http.Handler {
 // The policy lets a page load nothing but our own files, and nobody frame it
 // but pages of the same host, as the proxies of notebooks do.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
-	"font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'self'"
+	"media-src 'self'; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'self'"
 
 // secure puts the headers on every answer that keep what a page shows to those
 // who asked for it.

@@ -23,10 +23,15 @@ var document = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 func TestMethods(t *testing.T) {
 	s := start(t, setup{auth: true, edit: func(o *ui.Options) { o.Document = document }})
 	for path, allow := range map[string]string{
-		"/":                 "GET, HEAD",
+		"/":                 "GET, HEAD, POST",
 		"/login":            "GET, HEAD, POST",
 		"/logout":           "POST",
-		"/project/x":        "GET, HEAD",
+		"/project/x":        "GET, HEAD, POST",
+		"/project/x/models": "GET, HEAD, POST",
+		"/model/x":          "GET, HEAD, POST",
+		"/modelversion/x":   "POST",
+		"/artifact/x":       "GET, HEAD",
+		"/artifact/x/data":  "GET, HEAD",
 		"/experiment/x":     "GET, HEAD",
 		"/iteration/x":      "GET, HEAD, POST",
 		"/compare":          "GET, HEAD",
@@ -185,8 +190,8 @@ func TestBadOrigin(t *testing.T) {
 }
 
 func TestSecurityHeaders(t *testing.T) {
-	const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
-		"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'self'"
+	const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src 'self'; " +
+		"font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'self'"
 	s := start(t, setup{auth: true, edit: func(o *ui.Options) {
 		o.Document = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("broken") })
 	}})

@@ -17,6 +17,7 @@ type showcase struct {
 	blank  string // an experiment without runs
 	child  string // a run with a parent
 	failed string // a run with an error, notes and a snapshot
+	shelf  shelf
 	bobID  string
 }
 
@@ -62,6 +63,7 @@ func newShowcase(t *testing.T, s setup) showcase {
 			t.Fatal(err)
 		}
 	}
+	c.shelf = c.site.shelf()
 	c.clock.move(time.Hour) // those that run are lost by now
 	c.log(c.w.runs[11], "train/loss", 5)
 	return c

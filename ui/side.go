@@ -25,10 +25,19 @@ type sideLink struct {
 	More    bool // there are more than those below
 }
 
+// current is the value of aria-current.
+func (l sideLink) current() string {
+	if l.Here {
+		return "page"
+	}
+	return "true"
+}
+
 // place says where in the tree a page is; "" for what it is not in.
 type place struct {
 	projectID    string
 	experimentID string
+	models       bool // it is about the models of the project
 }
 
 // side makes the sidebar of a page at a place.
@@ -49,7 +58,7 @@ func (s *site) side(ctx context.Context, actor store.Actor, at place) ([]sideLin
 	for _, p := range list.Data {
 		l := sideLink{Name: p.Name, Path: "/project/" + p.ID, Current: current(p)}
 		if l.Current {
-			l.Here = at.experimentID == ""
+			l.Here = at.experimentID == "" && !at.models
 			if l.Below, l.More, err = s.sideBelow(ctx, actor, at); err != nil {
 				return nil, err
 			}
@@ -61,6 +70,7 @@ func (s *site) side(ctx context.Context, actor store.Actor, at place) ([]sideLin
 
 func (s *site) sideBelow(ctx context.Context, actor store.Actor, at place) (links []sideLink, more bool, err error) {
 	list, err := s.DB.Experiments(ctx, actor, at.projectID, store.ExperimentQuery{Page: store.Page{Limit: sideExperiments}})
+	links = append(links, sideLink{Name: "Models", Path: "/project/" + at.projectID + "/models", Current: at.models, Here: at.models})
 	for _, e := range list.Data {
 		here := e.ID == at.experimentID
 		links = append(links, sideLink{Name: e.Name, Path: "/experiment/" + e.ID, Current: here, Here: here})

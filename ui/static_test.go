@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
+
+	"tracker/store"
 )
 
 func TestStaticFiles(t *testing.T) {
@@ -70,7 +71,7 @@ func TestVendored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"uplot.js", "uplot.css"} {
+	for _, name := range []string{"uplot.js", "uplot.css", "htmx.js"} {
 		body, err := os.ReadFile("static/" + name)
 		if err != nil {
 			t.Fatal(err)
@@ -81,23 +82,42 @@ func TestVendored(t *testing.T) {
 	}
 }
 
-// TestWeight bounds what a browser loads to show an experiment: the page and
-// all that it asks for.
+// TestWeight bounds what a browser loads to show a page: the page itself, the
+// files that it names, and the modules that these import in turn.
 func TestWeight(t *testing.T) {
-	files, err := filepath.Glob("static/*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	total := 0
-	for _, file := range files {
-		info, err := os.Stat(file)
-		if err != nil {
-			t.Fatal(err)
+	s := start(t, setup{})
+	w := s.sweep(20, 2)
+	artifact := s.keep(w.experiment, store.NewResource{Name: "notes.md", IterationID: w.runs[0]}, "# Notes")
+	model, _ := s.register(w.project, w.runs[0], artifact)
+	named := regexp.MustCompile(`/static/([a-z.]+)\?v=`)
+	imported := regexp.MustCompile(`(?:from|import|import\() ?'\./([a-z.]+)'`)
+	for _, page := range []string{"/", "/project/" + w.project, "/experiment/" + w.experiment, "/iteration/" + w.runs[0],
+		"/experiment/" + w.experiment + "/artifacts", "/artifact/" + artifact, "/project/" + w.project + "/models", "/model/" + model} {
+		a := s.get(page)
+		a.wants(t, 200)
+		total, seen := len(a.body), map[string]bool{}
+		var add func(name string)
+		add = func(name string) {
+			if seen[name] {
+				return
+			}
+			seen[name] = true
+			body, err := os.ReadFile("static/" + name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			total += len(body)
+			for _, m := range imported.FindAllSubmatch(body, -1) {
+				add(string(m[1]))
+			}
 		}
-		total += int(info.Size())
-	}
-	if total > 180_000 {
-		t.Errorf("the static files have %d bytes, and the page comes on top", total)
+		for _, m := range named.FindAllStringSubmatch(a.body, -1) {
+			add(m[1])
+		}
+		t.Logf("%s: %d bytes in %d files", page, total, len(seen))
+		if total > 200_000 {
+			t.Errorf("%s loads %d bytes", page, total)
+		}
 	}
 }
 

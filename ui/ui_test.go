@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"tracker/blob"
 	"tracker/server/auth"
 	"tracker/store"
 	"tracker/ui"
@@ -47,6 +48,17 @@ type setup struct {
 	base  string
 	proxy string // in front of it: strips or keeps the base path, "" for none
 	edit  func(*ui.Options)
+
+	maxUpload int64  // of an artifact in bytes, 0 for no limit
+	blobs     string // folder for artifacts, "" keeps them in the database
+}
+
+func (s setup) backends() store.Backends {
+	if s.blobs == "" {
+		return store.Backends{Default: store.Inline}
+	}
+	return store.Backends{Default: store.Filesystem, Open: map[store.Backend]func() (blob.Store, error){
+		store.Filesystem: func() (blob.Store, error) { return blob.NewFilesystem(s.blobs) }}}
 }
 
 // start runs a dashboard with the accounts default and alice (admins) and bob.
@@ -54,7 +66,8 @@ func start(t testing.TB, s setup) *site {
 	t.Helper()
 	c := newClock(time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC))
 	db, err := store.Open(t.Context(), store.Options{
-		Path: filepath.Join(t.TempDir(), "tracker.db"), BcryptCost: 4, Now: c.now})
+		Path: filepath.Join(t.TempDir(), "tracker.db"), BcryptCost: 4, Now: c.now,
+		Backends: s.backends(), MaxUpload: s.maxUpload})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"tracker/server/middleware"
@@ -29,16 +28,7 @@ func (v accountView) wrong(form, field string) string {
 	if v.Form != form {
 		return ""
 	}
-	return wrongAt(v.Wrong, field, "first_name", "last_name", "current", "password", "again")
-}
-
-// wrongAt is what is wrong with a field of a form. What is about none of its
-// fields is told under the field "".
-func wrongAt(e *store.Error, field string, fields ...string) string {
-	if e == nil || field != e.Field && (field != "" || slices.Contains(fields, e.Field)) {
-		return ""
-	}
-	return e.Message
+	return wrongOf(v.Wrong, field, "first_name", "last_name", "current", "password", "again")
 }
 
 // path is where the forms of the page go.
@@ -64,7 +54,7 @@ type userRow struct {
 }
 
 func (v usersView) wrong(field string) string {
-	return wrongAt(v.Wrong, field, "username", "password", "first_name", "last_name")
+	return wrongOf(v.Wrong, field, "username", "password", "first_name", "last_name")
 }
 
 // account shows the account of who looks.
@@ -106,7 +96,8 @@ func (s *site) showAccount(w http.ResponseWriter, r *http.Request, user store.Us
 // saved says what a form has done, after the redirect.
 var saved = map[string]string{"names": "The account was saved.", "password": "The password was changed."}
 
-// formCodes are the refusals that are shown beside a form.
+// formError is a refusal that is shown beside a form, with what was typed; nil
+// for other errors.
 func formError(err error) *store.Error {
 	var e *store.Error
 	if !errors.As(err, &e) {
@@ -114,7 +105,8 @@ func formError(err error) *store.Error {
 	}
 	switch e.Code {
 	case store.CodeInvalidPayload, store.CodeConflict, store.CodeDefaultUserProtected, store.CodeInvalidCredentials,
-		store.CodeRateLimited:
+		store.CodeRateLimited, store.CodeExperimentNotInProgress, store.CodeIterationEnded, store.CodePayloadTooLarge,
+		store.CodeMalformedBody, store.CodeStorageFull:
 		return e
 	}
 	return nil

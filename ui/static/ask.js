@@ -29,7 +29,7 @@ export async function ask(path, { query, body, signal } = {}) {
   }
   const answer = await fetch(url, options);
   if (answer.status === 401) {
-    if (typed()) throw new Refused({ message: 'Your sign-in has ended. Send what you have typed, and sign in then: it is kept.' }, 401);
+    if (typed()) throw new Refused({ message: 'Your sign-in has ended. What you have typed is still here: sign in in another window.' }, 401);
     const here = location.pathname.slice(base.pathname.length - 1) + location.search;
     location.assign(new URL(`login?next=${encodeURIComponent(here)}`, base));
     return new Promise(() => {}); // the page is about to go

@@ -1,4 +1,4 @@
-// The way to a project, an experiment or a run by its name.
+// The way to a project, an experiment, a model or a run by its name.
 import { ask, settled } from './ask.js';
 import { el, isolated } from './dom.js';
 import { base } from './frame.js';
@@ -9,7 +9,7 @@ export function find() {
   let at = 0;
   const list = el('ul', { role: 'listbox', id: 'found', 'aria-label': 'Found' });
   const field = el('input', { type: 'search', name: 'find', role: 'combobox', 'aria-expanded': 'true', 'aria-controls': 'found',
-    placeholder: 'Go to a project, an experiment or a run', 'aria-label': 'Name', autocomplete: 'off', 'data-testid': 'find-name' });
+    placeholder: 'Go to a project, an experiment, a model or a run', 'aria-label': 'Name', autocomplete: 'off', 'data-testid': 'find-name' });
   const dialog = el('dialog', { class: 'find', 'aria-label': 'Go to', close: () => dialog.remove() }, field, list);
   const go = (f) => location.assign(new URL(`${f.kind}/${f.id}`, base));
 

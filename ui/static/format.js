@@ -46,3 +46,12 @@ export function ago(ms) {
 }
 
 export const exact = (ms) => `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+
+const sizes = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+
+// bytes writes a size as the server does.
+export function bytes(n) {
+  const at = n < 1 ? 0 : Math.min(sizes.length - 1, Math.floor(Math.log2(n) / 10));
+  const value = n / 1024 ** at;
+  return `${at > 0 && value < 10 ? value.toFixed(1) : Math.round(value)} ${sizes[at]}`;
+}

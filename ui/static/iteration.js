@@ -1,12 +1,12 @@
 // The page of a run: its charts, and what makes its tables easier to use.
 import { ask, later } from './ask.js';
-import { el } from './dom.js';
+import { copy } from './copy.js';
 import { count, number } from './format.js';
 import { live } from './live.js';
 import { Panel } from './panel.js';
 import { State } from './state.js';
 
-const { iteration, color, name, status, cursor } = document.getElementById('iteration').dataset;
+const { iteration, color, name, cursor } = document.getElementById('iteration').dataset;
 const run = { id: iteration, name, color: Number(color) };
 let summary = ask(`iteration/${iteration}/summary`);
 
@@ -22,7 +22,7 @@ const panel = new Panel(document.getElementById('charts'), new State(), {
 const table = document.querySelector('#metrics tbody');
 
 // renew brings the table of metrics up to date.
-const renew = later(700, async () => {
+async function update() {
   const { metrics } = await (summary = ask(`iteration/${iteration}/summary`));
   for (const [key, m] of Object.entries(metrics)) {
     const row = table?.querySelector(`[data-metric="${CSS.escape(key)}"]`);
@@ -34,10 +34,11 @@ const renew = later(700, async () => {
     });
     row.children[5].textContent = count(m.count);
   }
-});
+}
+const renew = later(700, () => update().catch((error) => { document.getElementById('problem').textContent = error.message; }));
 
 // Nobody's typing is thrown away for a newer state of the page.
-const editing = () => document.querySelector('details.edit[open], dialog[open]');
+const editing = () => document.querySelector('details.edit[open], details.artifact[open], .uploads li, dialog[open]');
 
 live(`iteration/${iteration}`, cursor, {
   changed: (changes) => {
@@ -46,6 +47,7 @@ live(`iteration/${iteration}`, cursor, {
       panel.grow(changes.series);
     }
     const now = changes.iterations.find((i) => i.id === iteration);
+    const { status } = document.getElementById('run').dataset;
     const ended = now && (now.status === 'RUNNING') !== ['running', 'lost'].includes(status);
     const first = changes.series.length > 0 && !table;
     if ((ended || first) && !editing()) location.reload();
@@ -59,18 +61,6 @@ for (const field of document.querySelectorAll('[data-filters]')) {
     const part = field.value.toLowerCase();
     for (const row of rows) row.hidden = !row.textContent.toLowerCase().includes(part);
   });
-}
-
-// copy works also where the page did not come over TLS and has no clipboard.
-async function copy(text) {
-  if (navigator.clipboard) return navigator.clipboard.writeText(text);
-  const area = el('textarea');
-  area.value = text;
-  document.body.append(area);
-  area.select();
-  document.execCommand('copy');
-  area.remove();
-  return null;
 }
 
 for (const button of document.querySelectorAll('[data-copies]')) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import importlib.util
 import json
 import os
 import pathlib
@@ -16,12 +17,30 @@ import threading
 import time
 import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Callable, Dict, Iterator, List, Optional
+from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
+
+NEEDS = {
+    "test_callback.py": ("lightgbm", "numpy", "optuna", "sklearn", "xgboost"),
+    "test_keras.py": ("jax", "keras", "numpy"),
+    "test_library.py": ("PIL", "jax", "matplotlib", "numpy", "pandas", "polars", "psutil", "pyarrow"),
+    "test_notebook.py": ("IPython", "ipykernel", "nbclient"),
+    "test_torch.py": ("lightning", "torch", "transformers"),
+}
+"""The libraries that tests are about; see requirements-test.txt and requirements-torch.txt."""
+
+MISSING = {file: [name for name in names if importlib.util.find_spec(name) is None] for file, names in NEEDS.items()}
+collect_ignore = [file for file, names in MISSING.items() if names]
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say what could not be tested here."""
+    for file in collect_ignore:
+        terminalreporter.write_line(f"not run: {file}, without {', '.join(MISSING[file])}")
 
 
 @pytest.fixture(scope="session")
@@ -41,7 +60,7 @@ class Server:
 
     def __init__(self, binary: str, folder: pathlib.Path, **env: str) -> None:
         self.binary, self.folder, self.env = binary, folder, env
-        self.port, self.ui_port = free_port(), free_port()
+        self.port, self.ui_port = free_ports()
         self.url = f"http://127.0.0.1:{self.port}"
         self.process: Optional[subprocess.Popen[bytes]] = None
         self.token = ""
@@ -83,14 +102,27 @@ class Server:
             if len(rows) >= page["total"]:
                 return [(row["step"], row["value"]) for row in rows]
 
+    def artifacts(self, iteration: str) -> Dict[str, Any]:
+        """The artifacts of an iteration by name."""
+        experiment = self.get(f"/iteration/{iteration}")["experiment_id"]
+        found = self.get(f"/resource/experiment/{experiment}?iteration_id={iteration}&limit=1000")["data"]
+        return {row["name"]: row for row in found}
+
     def parameters(self, iteration: str) -> Dict[str, str]:
         return {row["key"]: row["value"] for row in self.get(f"/parameter/iteration/{iteration}?limit=1000")["data"]}
 
 
-def free_port() -> int:
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return int(s.getsockname()[1])
+def free_ports() -> Tuple[int, int]:
+    """Two ports that nobody has, one after the other, as API and dashboard have them."""
+    while True:
+        with socket.socket() as one, socket.socket() as next:
+            one.bind(("127.0.0.1", 0))
+            port = int(one.getsockname()[1])
+            try:
+                next.bind(("127.0.0.1", port + 1))
+            except (OSError, OverflowError):
+                continue
+            return port, port + 1
 
 
 @pytest.fixture
@@ -106,7 +138,8 @@ def server(binary: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch)
 @pytest.fixture(autouse=True)
 def surroundings(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Each test has its own spool and sign-in, and leaves no run behind."""
-    for name in ("TRACKER_TOKEN", "TRACKER_PROJECT", "TRACKER_EXPERIMENT", "TRACKER_MODE"):
+    for name in ("TRACKER_TOKEN", "TRACKER_PROJECT", "TRACKER_EXPERIMENT", "TRACKER_MODE", "TRACKER_UI_URL",
+                 "JUPYTERHUB_SERVICE_PREFIX"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TRACKER_SPOOL", str(tmp_path / "spool"))
     monkeypatch.setenv("TRACKER_CREDENTIALS", str(tmp_path / "credentials.json"))

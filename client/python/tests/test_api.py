@@ -106,6 +106,49 @@ def test_login_keeps_a_token_that_nobody_else_reads(guarded: Server, tmp_path: p
     assert guarded.points(run.id, "a") == [(0, 1)]
 
 
+def run_tracker(*arguments: str, said: str = "") -> Any:
+    return subprocess.run([sys.executable, "-m", "tracker", *arguments], input=said, capture_output=True, text=True, timeout=60)
+
+
+def test_status_says_where_one_is(guarded: Server, tmp_path: pathlib.Path) -> None:
+    with tracker.init("p", mode="offline", capture=False):
+        pass
+    done = run_tracker("status")
+    assert done.returncode == 1 and f"python -m tracker login --url {guarded.url}" in done.stdout
+    assert "left of a run of p/default" in done.stdout and f":{guarded.ui_port}" in done.stdout
+    write_credentials(guarded.url, guarded.token)
+    done = run_tracker("status")
+    assert done.returncode == 0 and "default, until 20" in done.stdout, done
+    guarded.kill()
+    done = run_tracker("status")
+    assert done.returncode == 1 and "does not answer: Connection refused" in done.stdout
+    done = run_tracker("login")
+    assert done.returncode == 1 and "does not answer" in done.stderr and "User name" not in done.stdout
+    guarded.start()
+
+
+def test_without_a_permission_it_is_told_which_and_kept(guarded: Server, capfd: Any) -> None:
+    write_credentials(guarded.url, guarded.token)
+    with tracker.init("shared", capture=False):
+        pass
+    api = tracker.Api()
+    user = api.client.call("POST", "/user", {"username": "ada", "password": "password1"})["id"]
+    project = api.project("shared").id
+    api.client.call("POST", f"/userpermission/user/{user}/project/{project}", {"read_permission": True})
+    assert run_tracker("login", "--username", "ada", said="password1\n").returncode == 0
+    capfd.readouterr()
+    with tracker.init("shared", capture=False) as run:
+        run.log({"a": 1})
+    said = capfd.readouterr().err
+    assert "permission" in said and run.id + ".spool" in said
+    with pytest.raises(tracker.TrackerError, match="permission"):
+        tracker.init("shared", strict=True)
+    [permission] = api.client.call("GET", f"/user/{user}/permissions")["data"]
+    api.client.call("PATCH", f"/userpermission/{permission['id']}", {"create_permission": True, "update_permission": True})
+    assert sync().returncode == 0
+    assert guarded.points(run.id, "a") == [(0, 1)]
+
+
 def test_a_token_that_ends_is_told_and_nothing_is_lost(guarded: Server, capfd: Any) -> None:
     write_credentials(guarded.url, token(guarded.token, -60))
     run = tracker.init(capture=False)
@@ -136,7 +179,7 @@ def test_a_token_is_refreshed_before_it_ends(guarded: Server, monkeypatch: pytes
     assert kept != soon and claims(kept)["exp"] > time.time() + 20 * 3600
     monkeypatch.setenv("TRACKER_TOKEN", soon)
     api = tracker.Api()
-    assert api.projects() and api.client._token != soon, "one of the environment is refreshed for this process"
+    assert api.projects() and api.client.token != soon, "one of the environment is refreshed for this process"
     assert read_credentials()[guarded.url] == kept
 
 

@@ -16,7 +16,7 @@ from typing import Any, Callable, List, Optional
 import pytest
 
 import tracker
-from tracker import _sender
+from tracker import _sync
 from tracker._spool import MAGIC, Busy, Spool
 
 from .conftest import Proxy, Script, Server, eventually, sync
@@ -80,7 +80,7 @@ def test_the_client_is_killed_at_random_and_the_next_one_sends_the_rest(server: 
         one.end()
     with tracker.init(project="p", capture=False) as run:
         run.log({"a": 1})
-        eventually(lambda: not [p for p in _sender.spool_files(run.folder) if run.id not in p])
+        eventually(lambda: not [p for p in _sync.spool_files(run.folder) if run.id not in p])
     for id in ids:
         points = server.points(id, "a")
         assert points == [(s, s) for s in range(len(points))], "in order, once, without a gap"

@@ -6,12 +6,14 @@ import argparse
 import getpass
 import os
 import sys
-from typing import List, Optional
+import time
+from typing import List, Optional, Tuple
 
-from ._http import Client, TrackerError, credentials_path, service_url, write_credentials
+from ._http import Client, TrackerError, claims, credentials_path, service_url, write_credentials
 from ._init import spool_folder
-from ._sender import spool_files, sync_file
-from ._spool import Busy
+from ._show import dashboard
+from ._spool import Busy, Spool
+from ._sync import spool_files, sync_file
 from ._value import tell
 
 
@@ -40,19 +42,64 @@ def sync(arguments: argparse.Namespace) -> int:
 
 
 def login(arguments: argparse.Namespace) -> int:
-    """Sign in and keep the token."""
+    """Sign in and keep the token. 1 when there is nobody to ask, or the server says no."""
     url = service_url(arguments.url)
-    username = arguments.username or input("User name: ")
-    password = getpass.getpass("Password: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
+    Client(url, token="none").call("GET", "/health")  # before anybody is asked for a password
+    try:
+        username = arguments.username or input("User name: ")
+        password = getpass.getpass("Password: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
+    except (EOFError, KeyboardInterrupt):
+        print()
+        tell("not signed in")
+        return 1
     answer = Client(url, token="none").call("POST", "/auth", {"username": username, "password": password})
     write_credentials(url, answer["access_token"])
     print(f"signed in at {url} as {username}; the token is kept in {credentials_path()}")
+    if os.environ.get("TRACKER_TOKEN"):
+        tell("TRACKER_TOKEN is set, and goes before the token that was kept now")
     return 0
+
+
+def status(arguments: argparse.Namespace) -> int:
+    """Say where the server is, who is signed in there, and what is in the spool. 1 when the server does not let in."""
+    client, folder = Client(arguments.url), spool_folder()
+    failed = 0
+    print(f"server     {client.url}")
+    try:
+        health = client.call("GET", "/health")
+        print(f"           {health['app_name']} {health['version']}")
+        end = claims(client.token).get("exp")
+        user = client.call("GET", "/auth/me")["username"]
+        until = time.strftime(", until %Y-%m-%d %H:%M", time.localtime(end)) if isinstance(end, (int, float)) else ""
+        print(f"user       {user}{until}")
+    except TrackerError as error:
+        failed = 1
+        print(f"           {error}")
+    print(f"dashboard  {dashboard(client.url)}")
+    files = spool_files(folder)
+    print(f"spool      {folder}" + ("" if files else ", empty"))
+    for path in files:
+        what, size = _spooled(path)
+        print(f"           {os.path.basename(path)}: {what}, {size / 1e6:.1f} MB")
+    return failed
+
+
+def _spooled(path: str) -> Tuple[str, int]:
+    try:
+        size = os.path.getsize(path)
+        spool = Spool(path)
+    except Busy:
+        return "a run that goes on", size
+    except (OSError, ValueError) as error:
+        return str(error), 0
+    spool.close()
+    head = spool.head
+    return f"left of a run of {head.get('project')}/{head.get('experiment')} for {head.get('url')}", size
 
 
 def main(argv: Optional[List[str]] = None) -> int:
     """The command line; returns the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m tracker", description="Send what was spooled, and sign in.")
+    parser = argparse.ArgumentParser(prog="python -m tracker", description="Send what was spooled, sign in, and look around.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     one = commands.add_parser("sync", help="send what runs have left in the spool")
     one.add_argument("path", nargs="*", help="spool files or folders of them (default: that of TRACKER_SPOOL)")
@@ -60,8 +107,11 @@ def main(argv: Optional[List[str]] = None) -> int:
     one.set_defaults(run=sync)
     one = commands.add_parser("login", help="sign in; the password is asked for, or read from the standard input")
     one.add_argument("--url", help="server to sign in at (default: TRACKER_URL)")
-    one.add_argument("--username")
+    one.add_argument("--username", help="default: it is asked for")
     one.set_defaults(run=login)
+    one = commands.add_parser("status", help="say where the server is, who is signed in, and what is in the spool")
+    one.add_argument("--url", help="server to ask (default: TRACKER_URL)")
+    one.set_defaults(run=status)
     arguments = parser.parse_args(argv)
     try:
         return int(arguments.run(arguments))

@@ -147,25 +147,38 @@ class Iteration(Record):
 
 
 class History(Dict[str, List[Any]]):
-    """Points as columns of the same length: key, step, value, recorded_at."""
+    """Points as columns of the same length: key, step, value, and recorded_at as RFC 3339 text in UTC.
+
+    In frames, step is a 64-bit integer, value a double, recorded_at a time in UTC with milliseconds.
+    """
 
     def to_pandas(self) -> Any:
         """As a pandas frame."""
         import pandas
 
-        return pandas.DataFrame(dict(self))
+        frame = pandas.DataFrame(dict(self)).astype({"step": "int64", "value": "float64"})
+        frame["recorded_at"] = pandas.to_datetime(frame["recorded_at"], utc=True)
+        return frame
 
     def to_polars(self) -> Any:
         """As a polars frame."""
         import polars
 
-        return polars.DataFrame(dict(self))
+        return polars.DataFrame(self._timed(), schema={
+            "key": polars.String, "step": polars.Int64, "value": polars.Float64, "recorded_at": polars.Datetime("ms", "UTC")})
 
     def to_arrow(self) -> Any:
         """As an Arrow table."""
         import pyarrow
 
-        return pyarrow.table(dict(self))
+        return pyarrow.table(self._timed(), schema=pyarrow.schema([
+            ("key", pyarrow.string()), ("step", pyarrow.int64()), ("value", pyarrow.float64()),
+            ("recorded_at", pyarrow.timestamp("ms", "UTC"))]))
+
+    def _timed(self) -> Dict[str, List[Any]]:
+        from datetime import datetime
+
+        return {**self, "recorded_at": [datetime.fromisoformat(at.replace("Z", "+00:00")) for at in self["recorded_at"]]}
 
 
 class Artifact(Record):

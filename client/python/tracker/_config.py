@@ -74,3 +74,28 @@ def as_mapping(source: Any) -> Dict[str, Any]:
     if hasattr(source, "__dict__"):
         return dict(vars(source))
     return dict(source)
+
+
+class Summary(Dict[str, Any]):
+    """What is recorded when the run ends; its items can be used as attributes, too.
+
+    What was not set is looked for among the last values that were logged.
+    """
+
+    def __init__(self, last: Callable[[], Dict[str, float]]) -> None:
+        super().__init__()
+        object.__setattr__(self, "_last", last)
+
+    _last: Callable[[], Dict[str, float]]
+
+    def __missing__(self, key: str) -> Any:
+        return self._last()[key]
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self[name] = value

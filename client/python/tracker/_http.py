@@ -40,6 +40,10 @@ class Refused(TrackerError):
         self.status, self.code, self.message, self.field = status, code, message, field
 
 
+for _error in (TrackerError, Unreachable, Refused):
+    _error.__module__ = "tracker"  # as people import them
+
+
 def credentials_path() -> str:
     """Where sign-ins are kept: TRACKER_CREDENTIALS, else below the configuration folder of the account."""
     home = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
@@ -94,11 +98,11 @@ class Client:
         self._host, self._port = split.hostname or "127.0.0.1", split.port
         self._https, self._base = split.scheme == "https", split.path
         self.given = token or os.environ.get("TRACKER_TOKEN") or ""
-        self._token = self.given or read_credentials().get(self.url, "")
+        self.token = self.given or read_credentials().get(self.url, "")
         try:
-            self._timeout = float(os.environ.get("TRACKER_TIMEOUT") or TIMEOUT)
+            self.timeout = float(os.environ.get("TRACKER_TIMEOUT") or TIMEOUT)
         except ValueError:
-            self._timeout = TIMEOUT
+            self.timeout = TIMEOUT
         self._connection: Optional[HTTPConnection] = None
 
     def close(self) -> None:
@@ -135,9 +139,9 @@ class Client:
             return self._exchange(method, path, data, headers)
         except Refused as refused:
             fresh = "" if self.given else read_credentials().get(self.url, "")
-            if refused.status != 401 or not fresh or fresh == self._token or not isinstance(data, (bytes, type(None))):
+            if refused.status != 401 or not fresh or fresh == self.token or not isinstance(data, (bytes, type(None))):
                 raise
-            self._token = fresh  # somebody has signed in since
+            self.token = fresh  # somebody has signed in since
         return self._exchange(method, path, data, headers)
 
     def open(self, path: str, headers: Optional[Dict[str, str]] = None) -> HTTPResponse:
@@ -164,12 +168,12 @@ class Client:
         from http.client import HTTPConnection, HTTPException, HTTPSConnection
 
         headers = dict(headers)
-        if self._token:
-            headers["Authorization"] = "Bearer " + self._token
+        if self.token:
+            headers["Authorization"] = "Bearer " + self.token
         fresh = self._connection is None
         if self._connection is None:
             kind = HTTPSConnection if self._https else HTTPConnection
-            self._connection = kind(self._host, self._port, timeout=self._timeout)
+            self._connection = kind(self._host, self._port, timeout=self.timeout)
         try:
             self._connection.request(method, self._base + path, data, headers)
             response = self._connection.getresponse()
@@ -177,7 +181,7 @@ class Client:
             self.close()
             if not fresh and isinstance(data, (bytes, type(None))) and not isinstance(error, TimeoutError):
                 return self._request(method, path, data, headers)  # an idle connection had been closed
-            raise Unreachable(f"{self.url} does not answer: {error or type(error).__name__}") from error
+            raise Unreachable(f"{self.url} does not answer: {_reason(error)}") from error
         if response.status >= 300:
             self._fail(response)
         return response
@@ -205,11 +209,16 @@ class Client:
             except ValueError:
                 pass
             raise unreachable
+        if status == 401 and code != "INVALID_CREDENTIALS":
+            if code == "TOKEN_MISSING":
+                message = f"{self.url} wants a sign-in."
+            message = message.rstrip(".") + ("; set another TRACKER_TOKEN" if self.given else
+                                             f": python -m tracker login --url {self.url}")
         raise Refused(status, code, message, field)
 
     def _refresh(self) -> None:
         """Ask for a new token shortly before the end of the one in use."""
-        said = claims(self._token) if self._token else {}
+        said = claims(self.token) if self.token else {}
         end, begin, now = said.get("exp"), said.get("iat"), time.time()
         if not isinstance(end, (int, float)) or not isinstance(begin, (int, float)):
             return
@@ -225,7 +234,12 @@ class Client:
                 write_credentials(self.url, token)
             except OSError:
                 pass  # then only this process has it
-        self._token = token
+        self.token = token
+
+
+def _reason(error: BaseException) -> str:
+    """What went wrong with a connection, without numbers of the system."""
+    return str(getattr(error, "strerror", None) or error or type(error).__name__)
 
 
 def download(client: Client, path: str, file: IO[bytes], tell: Any = None) -> str:

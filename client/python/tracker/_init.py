@@ -9,14 +9,19 @@ import os
 import signal
 import sys
 import threading
-from typing import Any, Dict, Iterable, Optional, Union
+from typing import Any, Dict, Iterable, Optional, Tuple, Union
 
+from ._finish import drain, ending
 from ._http import TrackerError, service_url
-from ._run import Run, ending, live, tags_of
+from ._run import Run, live
 from ._value import tell, uuid7
 
 CAPTURED = frozenset(("git", "command", "host", "packages", "system", "output"))
 """What belongs to a run and is recorded without asking."""
+REINIT = (None, True, False, "default", "finish_previous", "return_previous", "create_new")
+OF_WANDB = frozenset(("entity", "job_type", "group", "settings", "save_code", "anonymous", "allow_val_change", "force",
+                      "config_include_keys", "config_exclude_keys", "magic", "monitor_gym", "sync_tensorboard"))
+"""Further arguments of W&B's init."""
 
 _ended: Dict[str, Any] = {}  # how the process ends, when it is not in good order
 _installed = False
@@ -33,55 +38,93 @@ def init(project: Optional[str] = None, experiment: Optional[str] = None, config
          name: Optional[str] = None, notes: Optional[str] = None, tags: Union[str, Iterable[str]] = (),
          parent: Union[None, str, Run] = None, resume: Union[None, bool, str] = None, id: Optional[str] = None,
          mode: Optional[str] = None, url: Optional[str] = None, token: Optional[str] = None, strict: bool = False,
-         capture: Union[bool, Iterable[str]] = True, dir: Optional[str] = None, **others: Any) -> Run:
+         capture: Union[bool, Iterable[str]] = True, dir: Optional[str] = None,
+         reinit: Union[None, bool, str] = None, **others: Any) -> Run:
     """Start a run in an experiment of a project; both are found by their name, or made.
 
-    project is TRACKER_PROJECT or the name of the working folder, experiment is TRACKER_EXPERIMENT or "default", unless
-    given. resume is the id of a run to go on with, or "auto" for the last one of this experiment that did not succeed.
-    mode is online, offline (only spool, see python -m tracker sync) or disabled (do nothing). With strict, refusals and
-    a server that is not there are raised. capture is False, or names of what to record of: git, command, host,
-    packages, system, output. dir is the folder of the spool. Does not wait for the server unless strict.
+    project: its name; without it TRACKER_PROJECT, or the name of the working folder.
+    experiment: its name; without it TRACKER_EXPERIMENT, or "default".
+    config: the parameters: a dictionary, or an object with attributes such as argparse makes.
+    name, notes, tags: of the run. Without a name the server makes one up.
+    parent: the run, or the id of one, that this one is a child of.
+    resume: the id of a run to go on with, or "auto" for the last one of this experiment, on this machine, that did not
+        succeed. If that is the run that is active here, it simply goes on.
+    id: the id of the run, a UUID, when it has to be known before.
+    mode: "online"; "offline" only spools, see python -m tracker sync; "disabled" does nothing. Without it, TRACKER_MODE.
+    url: the address of the API; without it TRACKER_URL, or http://127.0.0.1:9000.
+    token: the token to sign in with; without it TRACKER_TOKEN, or what python -m tracker login has kept.
+    strict: raise what the server refuses, and that it can't be reached, in place of telling it on stderr.
+    capture: False, or what to record of: git, command, host, packages, system, output. All of it without.
+    dir: the folder of the spool; without it TRACKER_SPOOL, or .tracker/spool in the home folder.
+    reinit: what becomes of the run that is active here, when there is one: "finish_previous" ends it as it stands, also
+        when nothing is said; "return_previous" returns it; "create_new" leaves it as it is, beside the new one.
+
+    Does not wait for the server unless the run is strict. Other arguments of W&B's init are taken: group is the
+    experiment, job_type a parameter; entity, settings and the like change nothing. Raises TypeError and ValueError for
+    arguments that are wrong, and TrackerError only when strict.
     """
     mode = mode or os.environ.get("TRACKER_MODE") or "online"
     if mode not in ("online", "offline", "disabled"):
         raise ValueError(f"mode must be online, offline or disabled, not {mode!r}")
+    wanted = CAPTURED if capture is True else frozenset([capture] if isinstance(capture, str) else capture or ())
+    if wanted - CAPTURED:
+        raise ValueError(f"capture takes {', '.join(sorted(CAPTURED))}, not {', '.join(sorted(wanted - CAPTURED))}")
+    if reinit not in REINIT:
+        raise ValueError(f"reinit must be finish_previous, return_previous or create_new, not {reinit!r}")
     workers = sys.modules.get("multiprocessing.process")
     if workers is not None and getattr(workers.current_process(), "_inheriting", False):
         tell("init does nothing while a worker process imports the program again; "
              "put it under: if __name__ == '__main__'", once="inheriting")
         mode = "disabled"
-    for other in sorted(set(others) - {"entity", "job_type", "group", "reinit", "settings", "save_code"}):
+    for other in sorted(set(others) - OF_WANDB):
         raise TypeError(f"init has no argument {other!r}")
     folder, address = spool_folder(dir), service_url(url)
     project = project or os.environ.get("TRACKER_PROJECT") or os.path.basename(os.getcwd()) or "default"
     experiment = experiment or others.get("group") or os.environ.get("TRACKER_EXPERIMENT") or "default"
     last = _last_file(folder, address, project, experiment)
     chosen = id or (resume if isinstance(resume, str) and resume not in ("auto", "allow", "must", "never") else None)
+    active = [run for run in live if not run._worker and not (isinstance(parent, Run) and run is parent)]
     if chosen is None and resume in ("auto", True):
-        chosen = _read(last)
-    begin = {"id": chosen or uuid7(), "project": project, "experiment": experiment, "name": name, "notes": notes,
-             "parent": parent.id if isinstance(parent, Run) else parent,
-             "resume": chosen is not None and resume not in (None, False, "never")}
-    for former in list(live):
-        if not (isinstance(parent, Run) and former is parent) and not former._worker:
-            former.finish()
-    run = Run(begin, folder=folder, url=address, token=token, mode=mode, strict=strict)
-    if mode != "disabled":
-        _install()
-        live.append(run)
-        _write(last, run.id)
-        run.on_success = lambda: _remove(last, run.id)
+        place = (address, project, experiment)
+        chosen = next((r.id for r in reversed(active) if (r.server, r.project, r.experiment) == place), None) or _read(last)
+    run = next((r for r in reversed(active) if r.id == chosen and r.server == address), None)
+    if run is None and active and reinit in (False, "return_previous"):
+        run = active[-1]
+    if run is None:
+        if reinit != "create_new":
+            for former in active:
+                former.finish(*_state(former))
+        begin = {"id": chosen or uuid7(), "project": project, "experiment": experiment, "name": name, "notes": notes,
+                 "parent": parent.id if isinstance(parent, Run) else parent,
+                 "resume": chosen is not None and resume not in (None, False, "never")}
+        run = _start(begin, last, mode, wanted, folder=folder, url=address, token=token, strict=strict)
     if config is not None:
         run.config.update(config)
     if others.get("job_type"):
         run.config["job_type"] = others["job_type"]
     if tags:
-        tags_of(run, tags)
-    if mode != "disabled":
-        _capture(run, CAPTURED if capture is True else frozenset(capture or ()))
+        run.tag(*([tags] if isinstance(tags, str) else tags))
     if strict and mode == "online":
         _await_begin(run)
     return run
+
+
+def _start(begin: Dict[str, Any], last: str, mode: str, wanted: Any, **options: Any) -> Run:
+    run = Run(begin, mode=mode, **options)
+    if mode != "disabled":
+        _install()
+        live.append(run)
+        _write(last, run.id)
+        run.on_success = lambda: _remove(last, run.id)
+        _capture(run, wanted)
+    return run
+
+
+def _state(run: Run) -> Tuple[str, str]:
+    """As what a run ends that nobody has ended: as FAILED or KILLED when nothing was logged since a cell that failed."""
+    if run._broken is not None and run._broken[0] == run._calls():
+        return run._broken[1:]
+    return "SUCCEEDED", ""
 
 
 def _await_begin(run: Run) -> None:
@@ -90,7 +133,7 @@ def _await_begin(run: Run) -> None:
     while not sender.progress:
         if sender.failure is not None:
             failure = sender.failure
-            run.discard()
+            run._discard()
             raise TrackerError(f"the run could not be started: {failure}") from failure
         sender.stop.wait(0.005)
 
@@ -104,7 +147,7 @@ def _capture(run: Run, wanted: Any) -> None:
         except OSError:
             pass  # there is no room for it; the spool has told
     if "system" in wanted:
-        from ._capture import System
+        from ._system import System
 
         run._writer.sample = System()
     if wanted & {"git", "command", "host", "packages"}:
@@ -177,6 +220,17 @@ def _install() -> None:
     sys.excepthook = hook
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=_forked)
+    core = sys.modules.get("IPython")
+    shell = core.get_ipython() if core is not None else None
+    if shell is not None:  # it handles what a cell raises, and sys.excepthook is not asked
+        shell.events.register("post_run_cell", _after_cell)
+
+
+def _after_cell(result: Any) -> None:
+    error = result.error_before_exec or result.error_in_exec
+    if error is not None:
+        for run in live:
+            run._broken = (run._calls(), *ending(type(error), error, error.__traceback__))
 
 
 def _count_interrupt(number: int, frame: Any) -> None:
@@ -188,17 +242,16 @@ def _count_interrupt(number: int, frame: Any) -> None:
 
 def _forked() -> None:
     for run in live:
-        run.forked()
+        run._forked()
 
 
 def _at_exit() -> None:
-    status, message = _ended.get("how", ("SUCCEEDED", ""))
     for run in reversed(list(live)):
         if run._worker:
-            run.drain()
+            drain(run)
         else:
             try:
-                run.finish(status, message)
+                run.finish(*_ended.get("how", _state(run)))
             except TrackerError as error:
                 tell(str(error))
 
@@ -208,7 +261,7 @@ def _on_signal(number: int, frame: Any) -> None:
     name = signal.Signals(number).name
     for run in reversed(list(live)):
         if run._worker:
-            run.drain(1.0)
+            drain(run, 1.0)
         else:
             try:
                 run.finish("KILLED", f"Ended by {name}.")
@@ -217,10 +270,11 @@ def _on_signal(number: int, frame: Any) -> None:
     os.kill(os.getpid(), number)
 
 
-def finish(*args: Any, **kwargs: Any) -> None:
-    """End the current run, see Run.finish."""
+def finish(status: str = "SUCCEEDED", error_message: str = "", timeout: Optional[float] = None,
+           exit_code: Optional[int] = None, quiet: Optional[bool] = None) -> None:
+    """End the current run, if there is one; see Run.finish."""
     if live:
-        live[-1].finish(*args, **kwargs)
+        live[-1].finish(status, error_message, timeout, exit_code, quiet)
 
 
 def current(what: str) -> Run:

@@ -67,15 +67,28 @@ class Table:
 
 
 class Histogram:
-    """How values are distributed: counts in bins of equal width between the least and the greatest finite one."""
+    """How values are distributed.
 
-    def __init__(self, values: Any, num_bins: int = 64) -> None:
+    values: numbers in an array, a tensor or lists, which are counted in num_bins bins of equal width between the least
+    and the greatest finite one. np_histogram: counts and edges, as numpy.histogram gives them, in place of values.
+    """
+
+    def __init__(self, values: Any = None, num_bins: int = 64, np_histogram: Any = None) -> None:
+        self.not_finite = 0
+        if np_histogram is not None:
+            counts, edges = np_histogram
+            self.counts, self.edges = [float(v) for v in _leaves(counts)], [float(v) for v in _leaves(edges)]
+            if len(self.edges) != len(self.counts) + 1:
+                raise ValueError("np_histogram must be counts, and one edge more than counts")
+            return
+        if num_bins < 1:
+            raise ValueError("a histogram needs at least one bin")
         flat = [float(v) for v in _leaves(values)]
         finite = [v for v in flat if abs(v) != float("inf") and v == v]
         low, high = (min(finite), max(finite)) if finite else (0.0, 0.0)
         width = (high - low) / num_bins or 1.0
         self.edges = [low + i * width for i in range(num_bins + 1)]
-        self.counts = [0] * num_bins
+        self.counts = [0.0] * num_bins
         for value in finite:
             self.counts[min(num_bins - 1, int((value - low) / width))] += 1
         self.not_finite = len(flat) - len(finite)
@@ -83,7 +96,8 @@ class Histogram:
     @property
     def file(self) -> File:
         """The bins as JSON."""
-        text = json.dumps({"edges": self.edges, "counts": self.counts, "not_finite": self.not_finite})
+        counts = [int(c) if c.is_integer() else c for c in self.counts]
+        text = json.dumps({"edges": self.edges, "counts": counts, "not_finite": self.not_finite})
         return File(text.encode(), ".histogram.json", "application/json")
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import threading
 import time
-from typing import Any, Dict, List, Optional, Sequence
+from typing import Any, Dict, List, Optional
 from urllib.parse import quote
 
 from ._http import Client, Refused, TrackerError, Unreachable
-from ._spool import Busy, Item, Spool
+from ._repeat import is_old, missing
+from ._spool import Item, Spool
 from ._value import tell
 
 HEARTBEAT = 30.0
@@ -24,7 +24,8 @@ SIGN_IN_AGAIN = frozenset((401, 403))
 class Sender:
     """Sends the items of a spool. What it can't send stays there."""
 
-    def __init__(self, spool: Spool, client: Client) -> None:
+    def __init__(self, spool: Spool, client: Client, adopted: bool = False) -> None:
+        """adopted says that another process has begun to send this spool."""
         self.spool, self.client = spool, client
         self.id: str = spool.head["id"]
         self.stop = threading.Event()
@@ -32,18 +33,16 @@ class Sender:
         self.failure: Optional[TrackerError] = None  # of the last try; None when it went well
         self.refused: List[Refused] = []  # what was said no to, for strict runs
         self.progress = 0  # items that have their answer
+        self.name = ""  # of the iteration, once it is known
+        self._adopted = adopted
+        self._doubt = adopted  # the next points may be there already, see _repeat.py
         self._experiment = ""
         self._ids: Dict[str, str] = {}  # of projects and experiments, by path and name
         self._reopened: Optional[Dict[str, Any]] = None
 
-    def run(self, former: Sequence[str] = ()) -> None:
-        """Send until stopped: first the spool files that earlier lives of the run left, then its own.
-
-        While there is nothing to send, it tells that it is alive.
-        """
+    def run(self) -> None:
+        """Send until stopped. While there is nothing to send, tell that the run is alive."""
         wait, spoken = 0.0, time.monotonic()
-        for path in former:
-            self._send_former(path)
         while not self.stop.is_set():
             item = self.spool.next(timeout=0.5)
             if item is None:
@@ -61,33 +60,24 @@ class Sender:
                 self.hurry.wait(wait)
         self.client.close()
 
-    def _send_former(self, path: str) -> None:
-        while not self.stop.is_set():
-            try:
-                self.failure = sync_file(path, self.client.url, self.client.given, self.stop)
-            except (Busy, ValueError, OSError):
-                return  # another process is at it, or it is none of ours
-            if self.failure is None:
-                return
-            self.stop.wait(1)
-
     def step(self, item: Item) -> bool:
         """Try to send item; whether it has its answer now."""
         try:
             self._carry_out(item)
         except Unreachable as failure:
-            self._told(failure, "is not reached")
+            self._doubt = True
+            self.told(failure)
             return False
         except Refused as refused:
             if refused.status in SIGN_IN_AGAIN or item.head["op"] == "begin":
-                self._told(refused, "refuses")
+                self.told(refused)
                 return False
             self._reject(item, refused)
         except Exception as error:  # a fault here must not end the thread: what follows can still be sent
             self._reject(item, Refused(0, "", f"{type(error).__name__}: {error}"))
-        if self.failure is not None:
+        if self.failure is not None and not self._adopted:
             tell(f"{self.client.url} is reached again")
-            self.failure = None
+        self.failure = None
         self.spool.done(item)
         self.progress += 1
         return True
@@ -98,10 +88,12 @@ class Sender:
             self.client.call("PATCH", f"/iteration/{self.id}", self._reopened)
             self._reopened = None
 
-    def _told(self, failure: TrackerError, how: str) -> None:
-        if self.failure is None or type(self.failure) is not type(failure):
-            where = self.spool.path if self.spool.failure is None else "memory"
-            tell(f"{self.client.url} {how} ({failure}); what is logged is kept in {where} and sent later")
+    def told(self, failure: TrackerError) -> None:
+        """Say once what keeps things from being sent; of what another process has left, whoever asked for it says so."""
+        if not self._adopted and (self.failure is None or type(self.failure) is not type(failure)):
+            where, url = self.spool.path if self.spool.failure is None else "memory", self.client.url
+            text = str(failure).rstrip(".")
+            tell(f"{text if url in text else f'{url} says: {text}'}; what is logged is kept in {where} and sent later")
         self.failure = failure
 
     def _reject(self, item: Item, refused: Refused) -> None:
@@ -131,7 +123,7 @@ class Sender:
         head, body = item.head, item.body
         op = head["op"]
         if op == "points":
-            self._points(body, head["key"])
+            self._new_points(body, head["key"])
         elif op == "begin":
             self._begin(head)
         elif op == "parameter":
@@ -147,8 +139,12 @@ class Sender:
     def experiment(self) -> str:
         """The id of the experiment that the run is in."""
         if not self._experiment:
-            self._experiment = self.client.call("GET", f"/iteration/{self.id}")["experiment_id"]
+            self._look()
         return self._experiment
+
+    def _look(self) -> None:
+        found = self.client.call("GET", f"/iteration/{self.id}")
+        self._experiment, self.name = found["experiment_id"], found["name"] or ""
 
     def _open_and(self, request: Any) -> None:
         """Make request; open the iteration for it when it has ended, as it has for a worker that outlived its run."""
@@ -164,7 +160,7 @@ class Sender:
 
     def _begin(self, head: Dict[str, Any]) -> None:
         try:
-            self._experiment = self.client.call("GET", f"/iteration/{self.id}")["experiment_id"]
+            self._look()
         except Refused as refused:
             if refused.status != 404:
                 raise
@@ -178,7 +174,8 @@ class Sender:
         if head.get("parent"):
             body["parent_iteration_id"] = head["parent"]
         self.client.call("POST", f"/iteration/experiment/{experiment}", body)
-        self._experiment = experiment
+        self._doubt = False
+        self._look()
 
     def _named(self, path: str, name: str, query: str = "") -> str:
         """The id of the record of that name; it is made when there is none.
@@ -228,6 +225,20 @@ class Sender:
             if not page["data"]:
                 return
 
+    def _new_points(self, body: bytes, key: str) -> None:
+        """Send points; of a request that the server may have written and forgotten, only what it does not have."""
+        if self._doubt and is_old(key):
+            points = json.loads(body)["metrics"]
+            left = missing(self.client, self.id, points)
+            if len(left) == len(points):
+                self._doubt = False  # requests go out in order: what follows was not sent either
+            elif not left:
+                return
+            else:
+                body = json.dumps({"metrics": left}).encode()
+                key = key[:32] + "-" + hashlib.sha256(body).hexdigest()
+        self._points(body, key)
+
     def _points(self, body: bytes, key: str) -> None:
         """Send points. What is too large is cut in half; a point that is refused is found and left out.
 
@@ -248,47 +259,3 @@ class Sender:
         for part in (points[:len(points) // 2], points[len(points) // 2:]):
             text = json.dumps({"metrics": part}).encode()
             self._points(text, key[:32] + "-" + hashlib.sha256(text).hexdigest())
-
-
-def sync_file(path: str, url: Optional[str] = None, token: Optional[str] = None,
-              stop: Optional[threading.Event] = None) -> Optional[TrackerError]:
-    """Send what is left in a spool file and remove it. Returns what kept it from that; None when all was sent.
-
-    Raises Busy when another process has the file, and ValueError when it is no spool.
-    """
-    spool = Spool(path)
-    sent = False
-    try:
-        if not spool.head:
-            sent = True  # its process was killed before it had written anything
-            return None
-        sender = Sender(spool, Client(url or spool.head.get("url"), token))
-        tries = 0
-        while not (stop is not None and stop.is_set()):
-            item = spool.next()
-            if item is None:
-                try:
-                    sender.settle()
-                except TrackerError as error:
-                    return error
-                sent = True
-                break
-            if sender.step(item):
-                tries = 0
-            elif isinstance(sender.failure, Refused) or tries == 3:
-                return sender.failure
-            else:
-                tries += 1
-                (stop or threading.Event()).wait(0.25 * 2 ** tries)
-        sender.client.close()
-        return None
-    finally:
-        spool.close(remove=sent)
-
-
-def spool_files(folder: str) -> List[str]:
-    """The spool files in folder, the oldest first."""
-    try:
-        return sorted(os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".spool"))
-    except OSError:
-        return []

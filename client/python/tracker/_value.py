@@ -107,9 +107,8 @@ def parameter_text(value: Any) -> str:
     return str(value)
 
 
-def timestamp(at: float) -> str:
-    """Unix seconds as RFC 3339 in UTC with milliseconds."""
-    milliseconds = int(at * 1000)
+def timestamp(milliseconds: int) -> str:
+    """Unix milliseconds as RFC 3339 in UTC."""
     t = time.gmtime(milliseconds // 1000)
     return "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ" % (
         t.tm_year, t.tm_mon, t.tm_mday, t.tm_hour, t.tm_min, t.tm_sec, milliseconds % 1000)

@@ -15,6 +15,8 @@ PERIOD = 0.25
 """Seconds between two looks into the queue."""
 MOST_POINTS = 5000
 """Points in one request."""
+MOST_NAMES = 100_000
+"""Names that are held in memory; a new one for each step must not fill it."""
 FULL = 200_000
 """Calls to log that may wait in the queue; what comes on top is dropped and counted."""
 
@@ -31,6 +33,9 @@ class Writer:
         self.sample: Optional[Callable[[], Dict[str, float]]] = None  # system metrics, when they are due
         self.dropped = 0
         self.wake = threading.Event()
+        self.last: Dict[Any, float] = {}  # of each metric
+        self.calls = 0  # to log, that were written
+        self._latest = 0  # time of a point, in milliseconds
         self._names: Dict[Any, str] = {}  # as JSON
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="tracker-writer", daemon=True)
@@ -70,11 +75,11 @@ class Writer:
         while queue:
             entry = queue.popleft()
             if entry[1] is None:
-                logged.append(entry)
-                count += len(entry[0])
-                if count >= MOST_POINTS:
+                if count and count + len(entry[0]) > MOST_POINTS:
                     self._points(logged)
                     logged, count = [], 0
+                logged.append(entry)
+                count += len(entry[0])
                 continue
             if logged:
                 self._points(logged)
@@ -84,11 +89,19 @@ class Writer:
             self._points(logged)
 
     def _points(self, logged: List[Entry]) -> None:
-        """Append one request with the points of these calls."""
+        """Append one request with the points of these calls.
+
+        Their times are after those of the request before, if only by a millisecond: so a point tells its request.
+        """
         parts: List[str] = []
-        names = self._names
+        self.calls += len(logged)
+        names, last, after = self._names, self.last, self._latest
         for data, _, step, at in logged:
-            tail = f',"recorded_at":"{timestamp(at)}"}}'
+            moment = int(at * 1000)
+            if after - 1000 < moment <= after:  # not when the clock was set back by more
+                moment = after + 1
+            self._latest = moment if moment <= after - 1000 else max(self._latest, moment)
+            tail = f',"recorded_at":"{timestamp(moment)}"}}'
             if step is not None:
                 tail = f',"step":{step}{tail}'
             for key, value in data.items():
@@ -96,8 +109,10 @@ class Writer:
                 if name is None:
                     # Half of a surrogate pair is no text, and would make the whole request unreadable.
                     name = json.dumps(str(key).encode("utf-8", "replace").decode())
-                    if len(names) < 100_000:  # a name for each step must not fill the memory
+                    if len(names) < MOST_NAMES:
                         names[key] = name
+                if key in names:
+                    last[key] = value
                 parts.append(f'{{"key":{name},"value":{number_text(float(value))}{tail}')
         for start in range(0, len(parts), MOST_POINTS):
             body = '{"metrics":[' + ",".join(parts[start:start + MOST_POINTS]) + "]}"

@@ -1,21 +1,156 @@
 """Callbacks that log what other libraries train. Each library is imported only when its callback is made.
 
+    model.fit(..., callbacks=[tracker.callback.keras()])
+    lightning.Trainer(logger=tracker.callback.lightning(project="p"))
+    transformers.Trainer(..., callbacks=[tracker.callback.transformers()])
     xgboost.train(..., callbacks=[tracker.callback.xgboost()])
     lightgbm.train(..., callbacks=[tracker.callback.lightgbm()])
     study.optimize(objective, callbacks=[tracker.callback.optuna()])
     tracker.callback.grid_search(search)    # after search.fit
 
-Without a run they log to the current one.
+Without a run they log to the current one. Settings become parameters, unless the run has parameters of those names.
 """
 
 from __future__ import annotations
 
 import math
+import sys
 import threading
 from typing import Any, Callable, Dict, Optional
 
+from ._config import as_mapping
 from ._init import current, init
-from ._run import Run
+from ._run import Run, live
+
+
+def keras(run: Optional[Run] = None, every: Optional[int] = None) -> Any:
+    """A callback for Keras 3 (also as tensorflow.keras): Model.fit and Model.evaluate.
+
+    Logs what an epoch gives, with the epoch as step: loss, val_loss, the metrics and learning_rate. every: batches
+    between two points under batch/, with the batches so far as step; none without it. What evaluate gives outside of fit
+    is under test/. The optimizer, its settings and the size of the model become parameters.
+    """
+    from keras.callbacks import Callback as Base
+
+    chosen = run or current("callback")
+
+    class Callback(Base):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self._fitting, self._batches, self._epochs = False, 0, 0
+
+        def on_train_begin(self, logs: Any = None) -> None:
+            self._fitting = True
+            optimizer = {f"optimizer/{k}": v for k, v in self.model.optimizer.get_config().items()
+                         if isinstance(v, (str, int, float, bool))}
+            found = {"epochs": self.params.get("epochs"), "steps": self.params.get("steps"),
+                     "model/parameters": self.model.count_params() if self.model.built else None, **optimizer}
+            chosen.config.setdefaults({name: value for name, value in found.items() if value is not None})
+
+        def on_train_end(self, logs: Any = None) -> None:
+            self._fitting = False
+
+        def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+            self._batches += 1
+            if every and self._batches % every == 0:
+                chosen.log({"batch": logs or {}}, step=self._batches)
+
+        def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+            numbers = dict(logs or {})
+            numbers.setdefault("learning_rate", float(self.model.optimizer.learning_rate))
+            self._epochs = epoch + 1
+            chosen.log(numbers, step=epoch)
+
+        def on_test_end(self, logs: Any = None) -> None:
+            if not self._fitting:
+                chosen.log({"test": logs or {}}, step=self._epochs)
+
+    return Callback()
+
+
+def lightning(run: Optional[Run] = None, **arguments: Any) -> Any:
+    """A logger for the Trainer of PyTorch Lightning, of the package lightning or pytorch_lightning.
+
+    What a module logs is logged under its name, at the Trainer's global step; its hyperparameters become parameters.
+    Without a run, the current one is taken, or one is started with these arguments of tracker.init at the first thing
+    that is logged: so of several processes only the first starts one. It is left to be ended by tracker.finish or the
+    end of the program.
+    """
+    if "pytorch_lightning" in sys.modules and "lightning.pytorch" not in sys.modules:
+        from pytorch_lightning.loggers.logger import Logger, rank_zero_experiment
+        from pytorch_lightning.utilities import rank_zero_only
+    else:
+        from lightning.pytorch.loggers.logger import Logger, rank_zero_experiment
+        from lightning.pytorch.utilities import rank_zero_only
+
+    class TrackerLogger(Logger):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self._run = run
+
+        @property
+        @rank_zero_experiment  # type: ignore[untyped-decorator]
+        def experiment(self) -> Run:
+            """The run."""
+            if self._run is None:
+                self._run = init(**arguments) if arguments or not live else live[-1]
+            return self._run
+
+        @property
+        def name(self) -> Optional[str]:
+            return self._run.experiment if self._run else None
+
+        @property
+        def version(self) -> Optional[str]:
+            return self._run.id if self._run else None
+
+        @rank_zero_only  # type: ignore[untyped-decorator]
+        def log_hyperparams(self, params: Any, *_: Any, **__: Any) -> None:
+            self.experiment.config.setdefaults(as_mapping(params))
+
+        @rank_zero_only  # type: ignore[untyped-decorator]
+        def log_metrics(self, metrics: Dict[str, float], step: Optional[int] = None) -> None:
+            self.experiment.log(metrics, step=step)
+
+    return TrackerLogger()
+
+
+def transformers(run: Optional[Run] = None) -> Any:
+    """A callback for the Trainer of Hugging Face's transformers.
+
+    What the Trainer logs is logged at its global step: eval_loss as eval/loss, other numbers as train/NAME. What it
+    tells of the whole training, such as train_runtime, is in the summary. The training arguments become parameters, the
+    settings of the model those under model/. Of several processes only the first logs. Set report_to="none" to have
+    nothing else report.
+    """
+    from transformers import TrainerCallback
+
+    chosen = run or current("callback")
+
+    class Callback(TrainerCallback):  # type: ignore[misc]
+        def on_train_begin(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
+            if not state.is_world_process_zero:
+                return
+            found = dict(args.to_sanitized_dict())
+            settings: Any = getattr(model, "config", None)
+            if hasattr(settings, "to_dict"):
+                found["model"] = settings.to_dict()
+            chosen.config.setdefaults(found)
+
+        def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
+            if not state.is_world_process_zero:
+                return
+            numbers = {}
+            for name, value in (logs or {}).items():
+                kind, _separator, rest = name.partition("_")
+                if kind == "train" and rest:
+                    chosen.summary[name] = value
+                elif isinstance(value, (int, float)):
+                    numbers[f"{kind}/{rest}" if kind in ("eval", "test") and rest else f"train/{name}"] = value
+            if numbers:
+                chosen.log(numbers, step=state.global_step)
+
+    return Callback()
 
 
 def xgboost(run: Optional[Run] = None) -> Any:
@@ -68,7 +203,7 @@ def optuna(run: Optional[Run] = None) -> Callable[[Any, Any], None]:
     def callback(study: Any, trial: Any) -> None:
         with one_at_a_time:
             child = init(chosen.project, chosen.experiment, trial.params, name=f"trial {trial.number}", parent=chosen,
-                         mode=chosen.mode, url=chosen.url, token=chosen._token, dir=chosen.folder, capture=False)
+                         mode=chosen.mode, url=chosen.server, token=chosen._token, dir=chosen.folder, capture=False)
             for step, value in sorted(trial.intermediate_values.items()):
                 child.log({"intermediate": value}, step=step)
             values = dict(enumerate(trial.values or ()))
@@ -89,7 +224,7 @@ def grid_search(search: Any, run: Optional[Run] = None) -> None:
     chosen, results = run or current("callback"), search.cv_results_
     for number, params in enumerate(results["params"]):
         child = init(chosen.project, chosen.experiment, params, name=f"candidate {number}", parent=chosen,
-                     mode=chosen.mode, url=chosen.url, token=chosen._token, dir=chosen.folder, capture=False)
+                     mode=chosen.mode, url=chosen.server, token=chosen._token, dir=chosen.folder, capture=False)
         for name, column in results.items():
             if name.startswith(("mean_", "std_", "rank_")):
                 child.log({name: column[number]}, step=0)

@@ -1,37 +1,9 @@
 package store
 
 import (
-	"bytes"
 	"math"
 	"testing"
 )
-
-// FuzzDecodeCells proves that what is no row is refused, and that what is one
-// is written the same way again.
-func FuzzDecodeCells(f *testing.F) {
-	var cells [rowCells]cell
-	for i, v := range []Value{1, -2.5, Value(math.NaN()), Value(math.Inf(1)), 0, 1e-300} {
-		c := &cells[3*i%rowCells]
-		c.add(point{Step(64*(3*i%rowCells) + i), int64(1000 - i), v, Time(1_700_000_000_000 + i)})
-		c.add(point{Step(64 * (3 * i % rowCells)), int64(2000 + i), v + 1, 0})
-	}
-	f.Add(encodeCells(&cells, 0, 6))
-	f.Add([]byte{})
-	f.Add([]byte{1, 0})
-	f.Fuzz(func(t *testing.T, row []byte) {
-		var got, again [rowCells]cell
-		if decodeCells(row, 0, 6, &got) != nil {
-			return
-		}
-		encoded := encodeCells(&got, 0, 6)
-		if err := decodeCells(encoded, 0, 6, &again); err != nil {
-			t.Fatalf("%x is read and written as %x: %v", row, encoded, err)
-		}
-		if third := encodeCells(&again, 0, 6); !bytes.Equal(encoded, third) {
-			t.Errorf("%x, then %x", encoded, third)
-		}
-	})
-}
 
 // Bins cover their range without a gap, are as many as are asked for at most,
 // and no cell that fits their runs crosses one.
@@ -57,6 +29,28 @@ func TestBins(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestBinsOfWholeCells says what a curve costs: with 64 points or more in a bin
+// the cells of 16 points divide it, and with 128 those of 32 that a series has
+// whose first requests came out of order.
+func TestBinsOfWholeCells(t *testing.T) {
+	const points = 100_000
+	for n := 1; n < points/64; n++ {
+		least := 4
+		if n < points/128 {
+			least = 5
+		}
+		b := newBins(0, points-1, n, Linear)
+		for _, r := range b.runs() {
+			if r.align < least {
+				t.Fatalf("%d bins of %d points begin at multiples of 2^%d", n, points, r.align)
+			}
+		}
+	}
+	if b := newBins(0, points-1, 500, Linear); b.of(points-1) < 400-1 {
+		t.Errorf("500 bins became %d", b.of(points-1)+1)
 	}
 }
 

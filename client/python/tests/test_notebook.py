@@ -1,0 +1,101 @@
+"""The card of a run, and the dashboard in a frame, in the kernel of a notebook."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, Iterator, List
+
+import nbclient
+import nbformat
+import pytest
+
+from tracker._show import framed, probe, view
+
+from .conftest import Server
+
+Cell = Callable[[str], List[Dict[str, Any]]]
+
+
+@pytest.fixture
+def cell(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cell]:
+    """Runs a cell in a kernel, and returns what it put out."""
+    monkeypatch.setenv("JUPYTER_PREFER_ENV_PATH", "1")
+    notebook = nbformat.v4.new_notebook()
+    client = nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3", allow_errors=True)
+    with client.setup_kernel():
+        def run(text: str) -> List[Dict[str, Any]]:
+            notebook.cells.append(nbformat.v4.new_code_cell(text))
+            number = len(notebook.cells) - 1
+            client.execute_cell(notebook.cells[number], number)
+            return list(notebook.cells[number].outputs)
+
+        yield run
+
+
+def html(outputs: List[Dict[str, Any]]) -> str:
+    return "".join(str(output["data"].get("text/html", "")) for output in outputs if "data" in output)
+
+
+def test_a_card_lives_with_its_run(server: Server, cell: Cell) -> None:
+    cell("import tracker, time\nrun = tracker.init('p', 'e<b>', name='first', capture=False)")
+    shown = cell("run")
+    assert "first" in html(shown) and "running" in html(shown) and "e&lt;b&gt;" in html(shown)
+    assert f"http://127.0.0.1:{server.ui_port}/iteration/" in html(shown)
+    [text] = [output["data"]["text/plain"] for output in shown]
+    assert "first" in text and "p/e<b>" in text
+    # The client of the notebook takes updates in while a cell runs.
+    cell("for step in range(3): run.log({'loss': 0.125 + step})\ntime.sleep(3)")
+    assert "loss" in html(shown) and "2.125" in html(shown) and "running" in html(shown)
+    cell("run.finish('FAILED')")
+    assert "failed" in html(shown) and "2.125" in html(shown)
+
+
+def test_a_cell_that_is_run_again_ends_the_run_before(server: Server, cell: Cell) -> None:
+    start = "import tracker\nrun = tracker.init('p', capture=False)\nrun.log({'loss': 1})"
+    cell(start)
+    [failed] = cell("1 / 0")
+    assert failed["output_type"] == "error"
+    cell(start)
+    cell("raise KeyboardInterrupt")
+    cell(start)
+    cell("1 / 0")
+    cell("run.log({'loss': 2})")  # it went on after all
+    cell(start)
+    cell("1 / 0")
+    cell("run = tracker.init('p', capture=False, resume='auto')\nrun.log({'loss': 3})")
+    cell("run.finish()")
+    found = server.iterations()
+    assert [it["status"] for it in found] == ["FAILED", "KILLED", "SUCCEEDED", "SUCCEEDED"]
+    assert "ZeroDivisionError" in found[0]["error_message"] and not found[2]["error_message"]
+    assert server.points(found[3]["id"], "loss") == [(0, 1), (1, 3)], "it was gone on with"
+
+
+def test_the_dashboard_is_shown(server: Server, cell: Cell) -> None:
+    [output] = cell("import tracker\ntracker.show()")
+    assert f"http://127.0.0.1:{server.ui_port}/" in html([output])
+    [output] = cell("tracker.show(url='/proxy/9001', height=300)")
+    assert '<iframe src="/proxy/9001/"' in html([output]) and 'height="300"' in html([output])
+    cell("run = tracker.init(capture=False)")
+    [output] = cell("run.show()")
+    assert "/iteration/" in html([output])
+
+
+def test_a_frame_is_where_the_browser_finds_it(binary: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "server").mkdir()
+    plain = Server(binary, tmp_path / "server")
+    address = f"http://127.0.0.1:{plain.ui_port}"
+    try:
+        assert probe(address) == ("", False)
+        found = view(address, "/")
+        assert not found.framed and f"SERVICE_BASE_PATH=/proxy/{plain.ui_port}" in framed(found, 600)
+        monkeypatch.setenv("JUPYTERHUB_SERVICE_PREFIX", "/user/ada/")
+        assert f"SERVICE_BASE_PATH=/user/ada/proxy/{plain.ui_port}" in view(address, "/").advice
+        assert not view(plain.url, "/").framed, "that is the API"
+    finally:
+        plain.kill()
+    assert "does not answer" in view(address, "/").advice
+    plain.env["SERVICE_BASE_PATH"] = f"/user/ada/proxy/{plain.ui_port}"
+    plain.start()
+    try:
+        assert view(address, "/iteration/1") == (f"/user/ada/proxy/{plain.ui_port}/iteration/1", True, "")
+    finally:
+        plain.kill()

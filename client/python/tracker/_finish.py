@@ -1,0 +1,137 @@
+"""How a run ends: what is queued goes into the spool, what is in the spool is sent, and then it lets go."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Any, Dict, Optional, Tuple
+
+from ._http import Refused, TrackerError
+from ._value import flatten, parameter_text, scalar, tell
+
+if TYPE_CHECKING:
+    from ._run import Run
+
+PATIENCE = 10.0
+"""Seconds without progress after which finish leaves the rest to the spool."""
+MOST_MESSAGE = 20_000
+"""Characters of an error message that are kept: its end, where a traceback says what happened."""
+
+
+def ending(kind: Any, error: Any, traceback: Any) -> Tuple[str, str]:
+    """The status and message of a run that ends with this exception, or with none."""
+    if kind is None or (kind is SystemExit and getattr(error, "code", None) in (None, 0)):
+        return "SUCCEEDED", ""
+    if kind is KeyboardInterrupt:
+        return "KILLED", "Interrupted from the keyboard."
+    from traceback import format_exception
+
+    return "FAILED", "".join(format_exception(kind, error, traceback))
+
+
+def close_down(run: Run, status: str, message: str) -> None:
+    """Queue the end, and put all that is queued into the spool."""
+    for thread in run._threads:
+        if thread.name == "tracker-capture":
+            thread.join(15)
+    numbers = {}
+    for name, value in flatten(run.summary):
+        number = None if isinstance(value, bool) else scalar(value)
+        if number is None:
+            run._parameter("summary/" + name, parameter_text(value))
+        else:
+            numbers["summary/" + name] = number
+    if numbers:
+        run._queue.append((numbers, None, None, time.time()))
+    if run.output is not None:
+        run.output.close()
+        if os.path.exists(run.output.path) and os.path.getsize(run.output.path):
+            run._artifact(run.output.path, "output.log", "What the process printed.", "text/plain; charset=utf-8", True)
+        else:
+            try:
+                os.unlink(run.output.path)
+            except OSError:
+                pass
+    end: Dict[str, Any] = {"status": status}
+    if message:
+        end["error_message"] = message[-MOST_MESSAGE:].encode("utf-8", "replace").decode()
+    if not run._worker:
+        run._request("PATCH", "/iteration/{id}", end)
+    run.finished, run.status = True, status
+    run._writer.stop()
+
+
+def wait(run: Run, timeout: Optional[float]) -> bool:
+    """Wait for the sender; whether all was sent."""
+    sender, spool = run._sender, run._spool
+    if sender is None or spool is None:
+        return False
+    sender.hurry.set()
+    begun = moved = time.monotonic()
+    seen, shown = sender.progress, False
+    while not spool.empty:
+        now = time.monotonic()
+        if sender.progress != seen:
+            seen, moved = sender.progress, now
+        patience = 2.0 if isinstance(sender.failure, Refused) else PATIENCE
+        if now - moved > patience or (timeout is not None and now - begun > timeout):
+            break
+        if now - begun > 2 and not shown:
+            shown = True
+            tell(f"sending what is left of {run.label}; Ctrl-C leaves it in the spool")
+        try:
+            with spool.changed:
+                spool.changed.wait(0.1)
+            if run.interrupts > 1:
+                break
+        except KeyboardInterrupt:
+            run.interrupts += 1
+            if run.interrupts > 1:
+                break
+            tell("still sending; Ctrl-C again leaves the rest in the spool")
+    return spool.empty
+
+
+def leave(run: Run, complete: bool, quiet: bool = False) -> None:
+    """Stop the sender, close the spool, and say what is left in it."""
+    spool, sender = run._spool, run._sender
+    assert spool is not None
+    if sender is not None:
+        sender.stop.set()
+        sender.hurry.set()
+        with spool.changed:
+            spool.changed.notify_all()
+        for thread in run._threads:
+            if thread.name == "tracker-sender":
+                thread.join(1 if complete else 0.2)
+        if complete and run._worker:
+            try:
+                sender.settle()
+            except TrackerError:
+                pass  # the late points are there; only the status says RUNNING
+    lost = run._writer.dropped + spool.lost
+    if lost:
+        tell(f"{lost} calls or requests were lost: neither the disk nor the memory had room for them")
+    in_memory = spool.failure is not None and not complete
+    spool.close(remove=complete)
+    if complete:
+        try:
+            os.rmdir(os.path.join(run.folder, run.id + ".files"))
+        except OSError:
+            pass  # there is none, or a worker still has files in it
+    elif not quiet:
+        what = "a part is lost, since the disk took no more" if in_memory else f"the rest is kept in {spool.path}"
+        tell(f"{run.label} has ended; {what}. Send it with: python -m tracker sync")
+
+
+def drain(run: Run, timeout: float = 5.0) -> None:
+    """In a worker: put what is queued into the spool, and wait a moment, timeout seconds at most, for it to be sent."""
+    if not run._started or run.finished:
+        return
+    run.finished = True
+    try:
+        run._writer.stop()
+        complete = wait(run, timeout)
+    except KeyboardInterrupt:
+        complete = False
+    run._leave(complete, quiet=True)

@@ -1,0 +1,118 @@
+"""Where the dashboard is, and how a notebook shows it."""
+
+from __future__ import annotations
+
+import os
+import re
+from html import escape
+from typing import TYPE_CHECKING, NamedTuple, Optional
+from urllib.parse import urlsplit, urlunsplit
+
+from ._http import Client, TrackerError, service_url
+
+if TYPE_CHECKING:
+    from ._run import Run
+
+PROBE_TIMEOUT = 5.0
+"""Seconds that the dashboard may take to answer before a link is shown in its place."""
+HERE = frozenset(("127.0.0.1", "localhost", "::1", "0.0.0.0"))
+"""Hosts that are the machine that Python runs on."""
+
+
+class View(NamedTuple):
+    """How a browser gets to a page of the dashboard."""
+
+    address: str  # of the page; with a slash at its beginning, on the host of the notebook
+    framed: bool  # whether the dashboard lets the notebook show it inside
+    advice: str  # what to do to see it, when there is something
+
+
+def dashboard(server: Optional[str] = None) -> str:
+    """The address of the dashboard: TRACKER_UI_URL, else that of the API with the next port."""
+    given = os.environ.get("TRACKER_UI_URL")
+    if given:
+        return given.rstrip("/")
+    split = urlsplit(service_url(server))
+    host = f"[{split.hostname}]" if ":" in (split.hostname or "") else split.hostname
+    place = f"{host}:{split.port + 1}" if split.port else str(host)
+    return urlunsplit((split.scheme, place, split.path, "", ""))
+
+
+def show(run: Optional[Run] = None, *, height: int = 600, url: Optional[str] = None) -> None:
+    """Show the dashboard in a notebook: the page of run, or of the current run, or the first page.
+
+    height: of the frame, in pixels. url: where the browser finds the dashboard, when that is neither TRACKER_UI_URL nor
+    the port after the API's. It may be a path on the notebook's own host, such as /proxy/9001, as jupyter-server-proxy
+    offers it; a dashboard that was started with SERVICE_BASE_PATH=/proxy/9001 is found there without it. Where it can't
+    be shown inside, a link to it is. Outside of a notebook, its address is printed.
+    """
+    from ._run import live
+
+    chosen = run or (live[-1] if live else None)
+    path = f"/iteration/{chosen.id}" if chosen is not None else "/"
+    address = (url or dashboard(chosen.server if chosen is not None else None)).rstrip("/")
+    if not in_notebook():
+        print(address + path)
+        return
+    from IPython.display import display
+
+    found = view(address, path)
+    display({"text/html": framed(found, height), "text/plain": found.address}, raw=True)
+
+
+def view(address: str, path: str) -> View:
+    """How the browser of a notebook gets to path of the dashboard at address."""
+    if address.startswith("/"):
+        return View(address + path, True, "")
+    split = urlsplit(address)
+    local = split.hostname in HERE
+    try:
+        base, others = probe(address)
+    except TrackerError as error:
+        return View(address + path, False, f"The dashboard does not answer: {error}")
+    if local and re.search(rf"/proxy/(absolute/)?{split.port}$", base):
+        return View(base + path, True, "")
+    hub = os.environ.get("JUPYTERHUB_SERVICE_PREFIX", "").rstrip("/")
+    proxied = f"{hub}/proxy/{split.port}"
+    advice = f"start the server with SERVICE_BASE_PATH={proxied} where jupyter-server-proxy is installed"
+    if local and hub:
+        return View(address + path, False, f"To reach it from your browser, {advice}.")
+    if not others:
+        return View(address + path, False, f"To see it here, {advice}." if local else "")
+    return View(address + path, True, "")
+
+
+def probe(address: str) -> "tuple[str, bool]":
+    """The base path of the dashboard at address, and whether pages of other hosts may show it. TrackerError without one."""
+    client = Client(address, "none")
+    client.timeout = PROBE_TIMEOUT
+    try:
+        response = client.open("/client/python/")
+        page = response.read(10_000).decode("utf-8", "replace")
+    except OSError as error:
+        raise TrackerError(str(error)) from error
+    finally:
+        client.close()
+    found = re.search(r'href="([^"]*)/client/python/tracker-client/"', page)
+    if found is None:
+        raise TrackerError(f"what answers at {address} is not the dashboard")
+    policy = re.search(r"frame-ancestors ([^;]*)", response.headers.get("Content-Security-Policy") or "")
+    return found.group(1), policy is None or bool(set(policy.group(1).split()) - {"'self'", "'none'"})
+
+
+def framed(found: View, height: int) -> str:
+    """The HTML that shows it."""
+    link = f'<a href="{escape(found.address)}" target="_blank" rel="noopener">{escape(found.address)}</a>'
+    if not found.framed:
+        return f"<p>{link}</p>" + (f"<p>{escape(found.advice)}</p>" if found.advice else "")
+    return (f'<iframe src="{escape(found.address)}" width="100%" height="{int(height)}" title="tracker" '
+            f'style="border:1px solid #8886;border-radius:6px"></iframe>')
+
+
+def in_notebook() -> bool:
+    """Whether this is the kernel of a notebook, which shows HTML."""
+    import sys
+
+    core = sys.modules.get("IPython")
+    shell = core.get_ipython() if core is not None else None
+    return shell is not None and hasattr(shell, "kernel")

@@ -1,0 +1,177 @@
+package store_test
+
+import (
+	"context"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"tracker/blob"
+	"tracker/store"
+)
+
+// wantSpared fails unless a collection reports exactly these contents as spared,
+// each until the time that it has here.
+func wantSpared(t testing.TB, db *store.DB, age time.Duration, want map[string]time.Time) {
+	t.Helper()
+	got := map[string]time.Time{}
+	wantOK(t, db.CollectStrays(ctx, age, false, func(s store.Stray) {
+		if s.Spared {
+			got[s.Name] = s.Until
+		}
+	}))
+	if len(got) != len(want) {
+		t.Errorf("spared are %v, want %v", got, want)
+	}
+	for c, until := range want {
+		if at, ok := got[hashOf(c)]; !ok || !at.Equal(until) {
+			t.Errorf("%s is spared until %v (%v), want %v", c, at, ok, until)
+		}
+	}
+}
+
+// What a command that was killed has claimed is collected when the claim is as
+// old as asked for; what a server has claimed never is.
+func TestCollectClaims(t *testing.T) {
+	o, _ := allBackends(t, store.Filesystem)
+	b := newBedWith(t, o)
+	file := raw(t, b.Path())
+	claim := func(content, change string, args ...any) {
+		t.Helper()
+		id := b.keep(t, b.experiment, store.NewResource{Name: "a"}, content)
+		execSQL(t, file, `DELETE FROM resource WHERE id = ?`, id)
+		execSQL(t, file, strings.ReplaceAll(change, "BLOB", `(SELECT id FROM blob WHERE hash = '`+hashOf(content)+`')`), args...)
+	}
+	const pin, mark = `INSERT INTO blob_pin (blob_id, expires_date) VALUES (BLOB, ?)`, `UPDATE blob SET deleting = 1, deleting_until = ? WHERE id = BLOB`
+	now := int64(b.clock.Time())
+	claim("pinned", pin, now+time.Hour.Milliseconds())
+	claim("pinned by the server", pin, nil)
+	claim("marked", mark, now+5*time.Minute.Milliseconds())
+	claim("marked by the server", mark, nil)
+	collect(t, b.DB, store.StrayAge)
+	noon := b.clock.Now()
+	wantSpared(t, b.DB, store.StrayAge, map[string]time.Time{"pinned": noon.Add(time.Hour), "marked": noon.Add(5 * time.Minute),
+		"pinned by the server": {}, "marked by the server": {}})
+	wantSpared(t, b.DB, time.Minute, map[string]time.Time{"pinned": noon.Add(time.Minute), "marked": noon.Add(time.Minute),
+		"pinned by the server": {}, "marked by the server": {}})
+	wantSpared(t, b.DB, 24*time.Hour, map[string]time.Time{"pinned": noon.Add(24 * time.Hour), "marked": noon.Add(5 * time.Minute),
+		"pinned by the server": {}, "marked by the server": {}})
+	b.clock.Add(10 * time.Minute)
+	collect(t, b.DB, store.StrayAge, hashOf("marked"))
+	wantSpared(t, b.DB, store.StrayAge, map[string]time.Time{"pinned": noon.Add(time.Hour),
+		"pinned by the server": {}, "marked by the server": {}})
+	collect(t, b.DB, 10*time.Minute, hashOf("pinned"))
+	claim("pinned again", pin, int64(b.clock.Time())+time.Hour.Milliseconds())
+	claim("marked again", mark, int64(b.clock.Time())+5*time.Minute.Milliseconds())
+	collect(t, b.DB, 0, hashOf("pinned again"), hashOf("marked again"))
+	for _, c := range []string{"pinned by the server", "marked by the server"} {
+		if n := ask[int](t, file, `SELECT count(*) FROM blob WHERE hash = ?`, hashOf(c)); n != 1 {
+			t.Errorf("%s: %d rows", c, n)
+		}
+	}
+}
+
+// Bytes that were found without a row and have got one since, by an upload of
+// the same, are not removed.
+func TestUnknownBytesThatAreTaken(t *testing.T) {
+	onEachBackend(t, func(t *testing.T, o store.Options) {
+		b := newBedWith(t, o)
+		id := b.keep(t, b.experiment, store.NewResource{Name: "a"}, "taken")
+		removed, err := b.RemoveUnknown(ctx, o.Backends.Default, blob.Blob{Hash: hashOf("taken"), Size: 5})
+		if removed || err != nil {
+			t.Errorf("removed is %v, %v", removed, err)
+		}
+		if got := content(t, b.DB, id); got != "taken" {
+			t.Error(got)
+		}
+	})
+}
+
+// lasting is a backend in which something happens when a content has been put in
+// its place.
+type lasting struct {
+	blob.Store
+	committed func()
+}
+
+func (s lasting) Stage(c context.Context, r io.Reader) (blob.Staged, error) {
+	staged, err := s.Store.Stage(c, r)
+	return lastingStaged{staged, s.committed}, err
+}
+
+type lastingStaged struct {
+	blob.Staged
+	committed func()
+}
+
+func (s lastingStaged) Commit(c context.Context) error {
+	err := s.Staged.Commit(c)
+	s.committed()
+	return err
+}
+
+// A command that takes three hours to put a content in its place keeps its claim
+// on it, although one lasts an hour and somebody collects what has expired.
+func TestClaimOfALongMove(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o, _ := allBackends(t, store.Inline)
+		o.Now = time.Now
+		delete(o.Backends.Open, store.S3) // who waits for a network keeps the clock from going on
+		var b *bed
+		open := o.Backends.Open[store.Filesystem]
+		o.Backends.Open[store.Filesystem] = func() (blob.Store, error) {
+			s, err := open()
+			return lasting{s, func() {
+				for range 3 {
+					time.Sleep(time.Hour)
+					wantOK(t, b.CollectStrays(ctx, store.StrayAge, true, func(s store.Stray) {
+						if !s.Spared {
+							t.Errorf("%+v", s)
+						}
+					}))
+				}
+			}}, err
+		}
+		b = newBedWith(t, o)
+		id := b.keep(t, b.experiment, store.NewResource{Name: "a"}, "bytes")
+		moved := migrate(t, b.DB, store.Filesystem)
+		if len(moved) != 1 || moved[0].Err != nil || moved[0].Gone {
+			t.Errorf("%+v", moved)
+		}
+		if r := must(b.Resource(ctx, store.System, id))(t); r.Backend != store.Filesystem {
+			t.Errorf("%+v", r)
+		}
+		if n := ask[int](t, raw(t, b.Path()), `SELECT count(*) FROM blob_pin`); n != 0 {
+			t.Errorf("%d claims are left", n)
+		}
+	})
+}
+
+// An upload whose claim was taken away by a collection that spares nothing fails
+// with the reason, and leaves nothing.
+func TestUploadThatLosesItsClaim(t *testing.T) {
+	o, _ := allBackends(t, store.Filesystem)
+	var b *bed
+	open := o.Backends.Open[store.Filesystem]
+	o.Backends.Open[store.Filesystem] = func() (blob.Store, error) {
+		s, err := open()
+		return lasting{s, func() {
+			wantOK(t, b.CollectStrays(ctx, -time.Minute, true, func(s store.Stray) {
+				if s.Name != hashOf("bytes") || s.Err != nil {
+					t.Errorf("%+v", s)
+				}
+			}))
+		}}, err
+	}
+	b = newBedWith(t, o)
+	r := must(b.Receive(ctx, strings.NewReader("bytes"), ""))(t)
+	defer r.Discard()
+	_, err := b.CreateResource(ctx, store.System, b.experiment, store.NewResource{Name: "a"}, r)
+	wantCode(t, err, store.CodeUnavailable)
+	if n := must(b.Resources(ctx, store.System, b.experiment, store.ResourceQuery{Page: store.FirstPage}))(t).Total; n != 0 {
+		t.Errorf("%d artifacts", n)
+	}
+	wantContents(t, b)
+}

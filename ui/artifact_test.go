@@ -1,0 +1,320 @@
+package ui_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"tracker/store"
+)
+
+// keep makes an artifact of alice's and returns its id.
+func (s *site) keep(experiment string, n store.NewResource, content string) string {
+	s.t.Helper()
+	data, err := s.db.Receive(s.t.Context(), strings.NewReader(content), "")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer data.Discard()
+	made, err := s.db.CreateResource(s.t.Context(), s.actor("alice"), experiment, n, data)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return made.ID
+}
+
+// register makes a version of the model classifier from an artifact; "" for
+// none.
+func (s *site) register(project, run, artifact string) (model, version string) {
+	s.t.Helper()
+	ctx, actor := s.t.Context(), s.actor("alice")
+	name := "classifier"
+	list, err := s.db.Models(ctx, actor, project, store.ModelQuery{Page: store.FirstPage, Name: &name})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if len(list.Data) > 0 {
+		model = list.Data[0].ID
+	} else {
+		made, err := s.db.CreateModel(ctx, actor, project, store.NewModel{Name: name, Description: "Tells digits apart"})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		model = made.ID
+	}
+	n := store.NewModelVersion{IterationID: run}
+	if artifact != "" {
+		n.ResourceID = &artifact
+	}
+	made, err := s.db.CreateModelVersion(ctx, actor, model, n)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return model, made.ID
+}
+
+// shelf is a run with an artifact of each kind, and a model of three versions.
+type shelf struct {
+	sweep
+	run       string
+	artifacts map[string]string // ids by name
+	model     string
+	versions  []string
+}
+
+// bad is what no page may take for its own.
+const bad = `<script>window.ran='bad'</script>"'><img src=x onerror=window.ran='bad'>`
+
+func (s *site) shelf() shelf {
+	s.t.Helper()
+	h := shelf{sweep: s.sweep(1, 2), artifacts: map[string]string{}}
+	h.run = h.runs[0]
+	add := func(name, contentType, content string) {
+		h.artifacts[name] = s.keep(h.experiment, store.NewResource{Name: name, ContentType: contentType, IterationID: h.run}, content)
+	}
+	for i, step := range []int{200, 1, 50} {
+		add(fmt.Sprintf("sample_%04d.png", step), "image/png", picture(uint8(40*i)))
+	}
+	add("model.pt", "", "weights\x00\x01")
+	add("weights_3.histogram.json", "application/json", `{"edges": [-1, 0, 1, 2], "counts": [1, 4, 2], "not_finite": 3}`)
+	add("table.csv", "text/csv; charset=utf-8", "id,name\n"+strings.Repeat("1,"+bad+"\n", 300))
+	add("config.json", "application/json", `{"net": {"layers": [64, 10]}, "lr": 0.10, "name": "<b>x</b>", "on": true}`)
+	add("report.md", "text/markdown", "# Report\n\n**done**\n\n"+bad+"\n")
+	add("output.log", "text/plain; charset=utf-8", strings.Repeat("a line of the log\n", 20_000)+"the end\n")
+	add("logo.svg", "image/svg+xml", `<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20"><script>window.ran='bad'</script><rect width="40" height="20"/></svg>`)
+	add("evil.html", "text/html", `<!doctype html><script>window.ran='bad'; parent.ran='bad'</script>`)
+	add("sound.wav", "audio/wav", silence(60))
+	add("film.webm", "video/webm", "\x1a\x45\xdf\xa3")
+	for range 3 {
+		model, version := s.register(h.project, h.run, h.artifacts["model.pt"])
+		h.model, h.versions = model, append(h.versions, version)
+	}
+	s.stage(h.versions[1], store.Production)
+	return h
+}
+
+func (s *site) stage(version string, to store.Stage) {
+	s.t.Helper()
+	if err := s.db.UpdateModelVersion(s.t.Context(), s.actor("alice"), version, store.ModelVersionPatch{Stage: &to}); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// picture is a PNG of one colour.
+func picture(shade uint8) string {
+	m := image.NewGray(image.Rect(0, 0, 32, 24))
+	for i := range m.Pix {
+		m.Pix[i] = color.Gray{Y: shade}.Y
+	}
+	var b bytes.Buffer
+	if err := png.Encode(&b, m); err != nil {
+		panic(err)
+	}
+	return b.String()
+}
+
+// silence is a WAV file of so many seconds: one channel of 8,000 bytes a second.
+func silence(seconds int) string {
+	const rate = 8000
+	data := bytes.Repeat([]byte{128}, rate*seconds)
+	b := []byte("RIFF")
+	b = binary.LittleEndian.AppendUint32(b, uint32(36+len(data)))
+	b = append(b, "WAVEfmt "...)
+	for _, v := range []any{uint32(16), uint16(1), uint16(1), uint32(rate), uint32(rate), uint16(1), uint16(8)} {
+		b, _ = binary.Append(b, binary.LittleEndian, v) // fails for no number
+	}
+	b = append(b, "data"...)
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(data)))
+	return string(append(b, data...))
+}
+
+func TestArtifactList(t *testing.T) {
+	s := start(t, setup{base: "/lab"})
+	h := s.shelf()
+	page := "/lab/experiment/" + h.experiment + "/artifacts"
+	a := s.get(page)
+	a.wants(t, 200, `<bdi class="name">sample_0001.png</bdi>`, "<bdi>image/png</bdi>", `title="SHA-256: `, "run 1", `data-most="0"`)
+	s.get(page+"?q=sample").wants(t, 200, "sample_0050.png")
+	s.get(page+"?q=sample").lacks(t, "model.pt")
+	s.get(page+"?q=zebra").wants(t, 200, `data-testid="nothing"`)
+	s.get(page+"?limit=2").wants(t, 200, "1–2 of 13")
+	s.get(page+"?limit=2&offset=20").wants(t, 200, "The list ends before this page.")
+	idle := s.run(h.experiment, store.NewIteration{})
+	s.get(page+"?iteration="+idle).wants(t, 200, "This run has no artifacts.", `href="`+page+`"`)
+	s.get(page+"?iteration="+h.run+"&q=sample").wants(t, 200, "sample_0050.png", `hx-get="`+page+"?iteration="+h.run+"&amp;q=sample")
+	s.get("/lab/iteration/"+h.run).wants(t, 200, "sample_0001.png", "classifier</bdi>, version 2", `name="iteration_id" value="`+h.run)
+	s.get("/lab/experiment/none/artifacts").wants(t, 404)
+
+	// Where there is nothing, there are the lines that change that.
+	w := s.sweep(1, 0)
+	s.get("/lab/experiment/"+w.experiment+"/artifacts").wants(t, 200, `data-testid="lesson"`, "/resource/experiment/"+w.experiment,
+		"-F data=@model.bin", "tracker.init(&#34;digits&#34;, &#34;sweep&#34;, url=&#34;http://127.0.0.1:9000/lab&#34;)")
+	s.get("/lab/iteration/"+w.runs[0]).wants(t, 200, "-F iteration_id="+w.runs[0], "resume=&#34;"+w.runs[0]+"&#34;")
+	stopped := store.Finished
+	if err := s.db.UpdateExperiment(t.Context(), s.actor("alice"), h.experiment, store.ExperimentPatch{Status: &stopped}); err != nil {
+		t.Fatal(err)
+	}
+	a = s.get(page)
+	a.wants(t, 200, "The experiment has ended")
+	a.lacks(t, `type="file"`)
+}
+
+func TestArtifactData(t *testing.T) {
+	s := start(t, setup{auth: true})
+	h := s.shelf()
+	alice := with(s.signIn("alice"))
+	for name, want := range map[string]struct {
+		contentType string
+		inline      bool
+	}{
+		"sample_0001.png": {"image/png", true},
+		"logo.svg":        {"image/svg+xml", false},
+		"evil.html":       {"application/octet-stream", false},
+		"model.pt":        {"application/octet-stream", false},
+		"table.csv":       {"text/plain; charset=utf-8", true},
+		"config.json":     {"text/plain; charset=utf-8", true},
+		"report.md":       {"text/plain; charset=utf-8", true},
+		"output.log":      {"text/plain; charset=utf-8", true},
+		"sound.wav":       {"audio/wav", true},
+		"film.webm":       {"video/webm", true},
+	} {
+		path := "/artifact/" + h.artifacts[name] + "/data"
+		a := s.get(path, alice)
+		a.wants(t, 200)
+		for header, want := range map[string]string{
+			"Content-Type": want.contentType, "Content-Security-Policy": "sandbox; default-src 'none'",
+			"X-Content-Type-Options": "nosniff", "Accept-Ranges": "bytes",
+		} {
+			if got := a.Header.Get(header); got != want {
+				t.Errorf("%s has the %s %q, not %q", name, header, got, want)
+			}
+		}
+		if inline := a.Header.Get("Content-Disposition") == ""; inline != want.inline {
+			t.Errorf("%s has the Content-Disposition %q", name, a.Header.Get("Content-Disposition"))
+		}
+		a = s.get(path+"?download", alice)
+		if got := a.Header.Get("Content-Disposition"); got != `attachment; filename="`+name+`"` {
+			t.Errorf("%s is downloaded as %q", name, got)
+		}
+	}
+	// A type is not believed when it could run something, whatever the name.
+	for _, contentType := range []string{"application/pdf", "application/xhtml+xml", "text/xml", "image/svg+xml; charset=utf-8", "text/javascript",
+		"application/x-shockwave-flash", "multipart/x-mixed-replace; boundary=x"} {
+		id := s.keep(h.experiment, store.NewResource{Name: "a.png", ContentType: contentType}, "x")
+		a := s.get("/artifact/"+id+"/data", alice)
+		a.wants(t, 200)
+		if got := a.Header.Get("Content-Disposition"); got == "" {
+			t.Errorf("%s is shown as %s", contentType, a.Header.Get("Content-Type"))
+		}
+	}
+
+	log := "/artifact/" + h.artifacts["output.log"] + "/data"
+	a := s.get(log, alice, header("Range", "bytes=2-5"))
+	if a.StatusCode != http.StatusPartialContent || a.body != "line" || a.Header.Get("Content-Range") != "bytes 2-5/360008" {
+		t.Errorf("a range is %s %q %s", a.Status, a.body, a.Header.Get("Content-Range"))
+	}
+	s.get(log, alice, header("Range", "bytes=400000-")).wants(t, 416, "lies outside of the artifact")
+	etag := s.get(log, alice).Header.Get("ETag")
+	if a := s.get(log, alice, header("If-None-Match", etag)); a.StatusCode != http.StatusNotModified {
+		t.Errorf("with its ETag: %s", a.Status)
+	}
+	s.get(log, with(s.signIn("bob"))).wants(t, 403)
+	s.get("/artifact/none/data", alice).wants(t, 404)
+	s.get(log).redirects(t, "/login?next="+url.QueryEscape(log))
+}
+
+func TestDeleteArtifact(t *testing.T) {
+	s := start(t, setup{base: "/lab"})
+	h := s.shelf()
+	list := "/lab/experiment/" + h.experiment + "/artifacts"
+	used, free := "/lab/artifact/"+h.artifacts["model.pt"], "/lab/artifact/"+h.artifacts["report.md"]
+	s.post(used+"/delete", nil).wants(t, 409, `data-testid="wrong-delete"`, "model classifier, versions 1, 2 and 3")
+	part := "div#artifact-" + h.artifacts["model.pt"]
+	a := s.post(used+"/delete", nil, header("HX-Request", "true"), header("HX-Target", part), header("HX-Current-URL", s.url+list))
+	a.wants(t, 409, `data-testid="wrong-delete"`)
+	a.lacks(t, "<html", `id="crumbs"`)
+
+	a = s.post("/lab/artifact/"+h.artifacts["table.csv"]+"/delete", nil, header("HX-Request", "true"), header("HX-Current-URL", s.url+list))
+	if a.StatusCode != 200 || a.body != "" || a.Header.Get("HX-Trigger") != "artifacts" {
+		t.Errorf("in a list: %s %q %v", a.Status, a.body, a.Header)
+	}
+	s.post(free+"/delete", nil).redirects(t, list)
+	s.get(free).wants(t, 404)
+	s.get(list).lacks(t, "report.md", "table.csv")
+	s.post(free+"/delete", nil).wants(t, 404)
+	s.post(used+"/delete", nil, header("Sec-Fetch-Site", "cross-site")).wants(t, 403)
+}
+
+func TestRegister(t *testing.T) {
+	s := start(t, setup{})
+	h := s.shelf()
+	page := "/artifact/" + h.artifacts["sample_0001.png"]
+	versions := page + "/versions"
+	s.get(page).wants(t, 200, `data-testid="register"`, ">classifier</option>")
+	s.post(versions, url.Values{"model_id": {h.model}, "description": {"for the paper"}}).redirects(t, page)
+	s.get(page).wants(t, 200, "classifier</bdi>, version 4")
+	s.get("/model/"+h.model).wants(t, 200, "for the paper", "sample_0001.png")
+	s.post(versions, url.Values{"model_id": {""}, "name": {bad}}).redirects(t, page)
+	a := s.get(page)
+	a.wants(t, 200, "&lt;script&gt;")
+	a.lacks(t, "<script>window", "<img src=x")
+
+	// Nothing that was typed is lost.
+	s.post(versions, url.Values{"model_id": {""}, "name": {"classifier"}, "description": {"long thoughts"}}).
+		wants(t, 409, "The project has a model of this name", "long thoughts", `aria-invalid="true"`)
+	s.post(versions, url.Values{"model_id": {""}}).wants(t, 422, "name must not be empty")
+	s.post(versions, url.Values{"model_id": {"none"}}).wants(t, 404)
+
+	loose := "/artifact/" + s.keep(h.experiment, store.NewResource{Name: "loose.bin"}, "x")
+	s.get(loose).wants(t, 200, "Run that it came from", "run 1 (running)")
+	s.post(loose+"/versions", url.Values{"model_id": {h.model}, "description": {"thoughts"}}).wants(t, 422, "Choose the run", "thoughts")
+	s.post(loose+"/versions", url.Values{"model_id": {h.model}, "iteration_id": {h.run}}).redirects(t, loose)
+}
+
+// All that a page asks for lies under the base path.
+func TestRecordLinks(t *testing.T) {
+	s := start(t, setup{base: "/lab/one"})
+	h := s.shelf()
+	addresses := regexp.MustCompile(`(?:href|src|action|hx-get|hx-post)="([^"]*)"`)
+	pages := []string{"/project/" + h.project, "/project/" + h.project + "/models", "/project/" + h.project + "/settings", "/project/" + h.project + "/members",
+		"/experiment/" + h.experiment + "/artifacts", "/experiment/" + h.experiment + "/settings", "/iteration/" + h.run, "/model/" + h.model}
+	for _, id := range h.artifacts {
+		pages = append(pages, "/artifact/"+id)
+	}
+	for _, page := range pages {
+		a := s.get("/lab/one" + page)
+		a.wants(t, 200)
+		a.lacks(t, "<style", " style=", " onclick=", " onload=", "<script>", "hx-on", "js:")
+		for _, m := range addresses.FindAllStringSubmatch(a.body, -1) {
+			if m[1] != "#main" && !strings.HasPrefix(m[1], "/lab/one/") {
+				t.Errorf("%s asks for %s", page, m[1])
+			}
+		}
+	}
+}
+
+func TestArtifactRights(t *testing.T) {
+	s := start(t, setup{auth: true})
+	h := s.shelf()
+	if _, err := s.db.CreateUserPermission(t.Context(), store.System, s.actor("bob").UserID, h.project, store.PermissionPatch{}); err != nil {
+		t.Fatal(err)
+	}
+	bob := with(s.signIn("bob"))
+	a := s.get("/experiment/"+h.experiment+"/artifacts", bob)
+	a.wants(t, 200, "model.pt")
+	a.lacks(t, `type="file"`)
+	a = s.get("/artifact/"+h.artifacts["model.pt"], bob)
+	a.wants(t, 200, "Download")
+	a.lacks(t, `data-testid="register"`, `data-testid="delete-artifact"`)
+	for _, path := range []string{"/versions", "/delete"} {
+		s.post("/artifact/"+h.artifacts["report.md"]+path, url.Values{"model_id": {h.model}}, bob).wants(t, 403)
+	}
+}

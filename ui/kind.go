@@ -1,0 +1,99 @@
+package ui
+
+import (
+	"mime"
+	"path"
+	"strings"
+
+	"tracker/store"
+)
+
+// kind is how an artifact is shown.
+type kind string
+
+const (
+	imageKind    kind = "image"
+	textKind     kind = "text"
+	tableKind    kind = "table"
+	jsonKind     kind = "json"
+	markdownKind kind = "markdown"
+	audioKind    kind = "audio"
+	videoKind    kind = "video"
+	fileKind     kind = "file" // it can be downloaded
+)
+
+// typeByEnd is what a name says of an artifact whose type nobody gave. The
+// table of the operating system is not asked: it differs from one to the next.
+var typeByEnd = map[string]string{
+	".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp",
+	".avif": "image/avif", ".bmp": "image/bmp", ".svg": "image/svg+xml",
+	".mp3": "audio/mpeg", ".wav": "audio/wav", ".ogg": "audio/ogg", ".oga": "audio/ogg", ".flac": "audio/flac", ".m4a": "audio/mp4",
+	".mp4": "video/mp4", ".m4v": "video/mp4", ".webm": "video/webm", ".ogv": "video/ogg",
+	".csv": "text/csv", ".tsv": "text/tab-separated-values", ".json": "application/json", ".md": "text/markdown", ".markdown": "text/markdown",
+	".html": "text/html", ".htm": "text/html", ".xml": "text/xml", ".js": "text/javascript",
+	".txt": "text/plain", ".log": "text/plain", ".jsonl": "text/plain", ".ndjson": "text/plain", ".yaml": "text/plain", ".yml": "text/plain",
+	".toml": "text/plain", ".ini": "text/plain", ".cfg": "text/plain", ".conf": "text/plain", ".py": "text/plain", ".sh": "text/plain",
+	".r": "text/plain", ".jl": "text/plain", ".go": "text/plain", ".c": "text/plain", ".h": "text/plain", ".cpp": "text/plain",
+	".rs": "text/plain", ".sql": "text/plain", ".tex": "text/plain", ".diff": "text/plain", ".patch": "text/plain",
+}
+
+// shown are the types whose bytes a browser may be given under their own name,
+// since none of them can run a script, and those that a page shows as text.
+var shown = map[string]kind{
+	"image/png": imageKind, "image/jpeg": imageKind, "image/gif": imageKind, "image/webp": imageKind, "image/avif": imageKind,
+	"image/bmp":  imageKind,
+	"audio/mpeg": audioKind, "audio/wav": audioKind, "audio/x-wav": audioKind, "audio/ogg": audioKind, "audio/flac": audioKind,
+	"audio/mp4": audioKind, "audio/aac": audioKind, "audio/webm": audioKind,
+	"video/mp4": videoKind, "video/webm": videoKind, "video/ogg": videoKind,
+	"text/csv": tableKind, "text/tab-separated-values": tableKind, "application/json": jsonKind,
+	"text/markdown": markdownKind, "text/x-markdown": markdownKind,
+}
+
+const (
+	svgType   = "image/svg+xml"
+	plainType = "text/plain; charset=utf-8"
+)
+
+// mediaOf is the type of an artifact without its parameters.
+func mediaOf(r store.Resource) string {
+	media, _, err := mime.ParseMediaType(r.ContentType)
+	if err != nil || media == store.DefaultContentType {
+		media = typeByEnd[strings.ToLower(path.Ext(r.Name))]
+	}
+	return media
+}
+
+// kindOf is how an artifact is shown, by its type and, where that says nothing,
+// its name.
+func kindOf(r store.Resource) kind {
+	media := mediaOf(r)
+	if k, ok := shown[media]; ok {
+		return k
+	}
+	switch {
+	case media == svgType: // in an <img>, where it can't run anything
+		return imageKind
+	case strings.HasSuffix(media, "+json"):
+		return jsonKind
+	case strings.HasPrefix(media, "text/"), media == "application/xml", media == "application/javascript",
+		media == "application/yaml", media == "application/x-yaml", media == "application/toml", media == "application/sql",
+		media == "application/x-sh", media == "application/x-ndjson", media == "application/jsonl":
+		return textKind
+	}
+	return fileKind
+}
+
+// servedAs is the type that the bytes of an artifact are given out under, and
+// whether a browser may show them by themselves rather than save them.
+func servedAs(r store.Resource) (contentType string, inline bool) {
+	media := mediaOf(r)
+	switch k := kindOf(r); {
+	case media == svgType:
+		return svgType, false
+	case k == imageKind, k == audioKind, k == videoKind:
+		return media, true
+	case k == tableKind, k == jsonKind, k == markdownKind, media == "text/plain":
+		return plainType, true
+	}
+	return store.DefaultContentType, false
+}

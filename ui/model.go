@@ -1,0 +1,352 @@
+package ui
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/dustin/go-humanize"
+
+	"tracker/server/middleware"
+	"tracker/store"
+)
+
+// The stages of a version as they are shown, in the order of their buttons.
+var (
+	stages     = []store.Stage{store.NoStage, store.Staging, store.Production, store.Archived}
+	stageWords = map[store.Stage]string{
+		store.NoStage: "none", store.Staging: "staging", store.Production: "production", store.Archived: "archived",
+	}
+)
+
+// stageClass is the class of a stage in the style sheet.
+func stageClass(s store.Stage) string { return "stage-" + stageWords[s] }
+
+// modelsView is the page of the models of a project.
+type modelsView struct {
+	ProjectID string
+	Project   string
+	Rows      []modelRow
+	Found     string
+	Query     string
+	Pager     pager
+	Rights    store.Permission
+	Form      recordForm
+	Lesson    *lesson // nil unless there are none
+}
+
+type modelRow struct {
+	Path        string
+	Name        string
+	Description string
+	Versions    string
+	Production  string // the number of the version, "" for none
+	Created     moment
+}
+
+// models lists the models of a project.
+func (s *site) models(w http.ResponseWriter, r *http.Request, user store.User) error {
+	return s.showModels(w, r, user, http.StatusOK, recordForm{})
+}
+
+func (s *site) showModels(w http.ResponseWriter, r *http.Request, user store.User, status int, typed recordForm) error {
+	ctx, actor, query := r.Context(), store.Actor{UserID: user.ID}, r.URL.Query()
+	p, err := s.DB.Project(ctx, actor, idOf(r))
+	if err != nil {
+		return err
+	}
+	q := store.ModelQuery{Page: pageOf(query), Part: search(query)}
+	list, err := s.DB.Models(ctx, actor, p.ID, q)
+	if err != nil {
+		return err
+	}
+	states, err := s.DB.ModelStates(ctx, actor, p.ID)
+	if err != nil {
+		return err
+	}
+	keep := url.Values{}
+	if q.Part != "" {
+		keep.Set("q", q.Part)
+	}
+	v := modelsView{ProjectID: p.ID, Project: p.Name, Found: humanize.Comma(int64(list.Total)), Query: q.Part,
+		Pager: newPager(keep, q.Page, len(list.Data), list.Total), Form: typed}
+	if v.Rights, err = s.DB.Rights(ctx, actor, p.ID); err != nil {
+		return err
+	}
+	for _, m := range list.Data {
+		row := modelRow{Path: "/model/" + m.ID, Name: m.Name, Description: clip(m.Description, 200),
+			Versions: humanize.Comma(int64(states[m.ID].Versions)), Created: s.moment(m.CreatedDate)}
+		if n := states[m.ID].Production; n != nil {
+			row.Production = strconv.FormatInt(*n, 10)
+		}
+		v.Rows = append(v.Rows, row)
+	}
+	if list.Total == 0 && q.Part == "" {
+		run, err := s.lastRun(ctx, actor, p.ID)
+		if err != nil {
+			return err
+		}
+		v.Lesson = s.modelLesson(user, p.ID, run)
+	}
+	f, err := s.inside(ctx, "Models of "+p.Name, user, place{projectID: p.ID, models: true})
+	if err != nil {
+		return err
+	}
+	f.InPlace = true
+	f.Crumbs = []crumb{{"Projects", "/"}, {p.Name, "/project/" + p.ID}, {Name: "Models"}}
+	return s.render(w, r, status, modelsPage(f, v))
+}
+
+// lastRun is the id of the newest run of the newest experiment of a project, ""
+// when there is none.
+func (s *site) lastRun(ctx context.Context, actor store.Actor, projectID string) (string, error) {
+	one := store.Page{Limit: 1}
+	experiments, err := s.DB.Experiments(ctx, actor, projectID, store.ExperimentQuery{Page: one})
+	if err != nil || len(experiments.Data) == 0 {
+		return "", err
+	}
+	runs, err := s.DB.Iterations(ctx, actor, experiments.Data[0].ID, store.IterationQuery{Page: one, Sort: "-created"})
+	if err != nil || len(runs.Data) == 0 {
+		return "", err
+	}
+	return runs.Data[0].ID, nil
+}
+
+// createModel makes a model of a project.
+func (s *site) createModel(w http.ResponseWriter, r *http.Request, user store.User) error {
+	fields, err := form(r)
+	if err != nil {
+		return err
+	}
+	typed := typedRecord(fields)
+	made, err := s.DB.CreateModel(r.Context(), store.Actor{UserID: user.ID}, idOf(r), store.NewModel{Name: typed.Name, Description: typed.Description})
+	if typed.Wrong = formError(err); typed.Wrong != nil {
+		return s.showModels(w, r, user, middleware.StatusOf(typed.Wrong.Code), typed)
+	}
+	if err == nil {
+		s.redirect(w, r, "/model/"+made.ID)
+	}
+	return err
+}
+
+// modelView is the page of a model.
+type modelView struct {
+	ID          string
+	Name        string
+	Description string
+	Created     moment
+	Total       int // of its versions
+	Rows        []versionRow
+	Pager       pager
+	Production  string // the number of the version that is there, "" for none
+	Done        string // what a change of stage has done
+	Rights      store.Permission
+	Form        recordForm
+	Of          versionForm
+}
+
+// versionForm is what somebody typed about a version, and was refused.
+type versionForm struct {
+	ID          string
+	Description string
+	Wrong       *store.Error
+}
+
+type versionRow struct {
+	ID          string
+	Number      string
+	Stage       store.Stage
+	Description string
+	Run         link
+	Artifact    *link
+	Created     moment
+	Form        versionForm
+}
+
+// promotes is what a promotion of the version would do beside.
+func (v modelView) promotes(r versionRow) string {
+	if v.Production == "" || v.Production == r.Number {
+		return ""
+	}
+	return "Takes the place of version " + v.Production + ", which is archived then"
+}
+
+// model shows a model with its versions.
+func (s *site) model(w http.ResponseWriter, r *http.Request, user store.User) error {
+	return s.showModel(w, r, user, http.StatusOK, idOf(r), modelView{})
+}
+
+func (s *site) showModel(w http.ResponseWriter, r *http.Request, user store.User, status int, id string, v modelView) error {
+	ctx, actor, query := r.Context(), store.Actor{UserID: user.ID}, r.URL.Query()
+	m, err := s.DB.Model(ctx, actor, id)
+	if err != nil {
+		return err
+	}
+	p, err := s.DB.Project(ctx, actor, m.ProjectID)
+	if err != nil {
+		return err
+	}
+	v.ID, v.Name, v.Description, v.Created = m.ID, m.Name, m.Description, s.moment(m.CreatedDate)
+	if v.Form.Wrong == nil {
+		v.Form = recordForm{Name: m.Name, Description: m.Description}
+	}
+	if v.Rights, err = s.DB.Rights(ctx, actor, p.ID); err != nil {
+		return err
+	}
+	states, err := s.DB.ModelStates(ctx, actor, p.ID)
+	if err != nil {
+		return err
+	}
+	if n := states[m.ID].Production; n != nil {
+		v.Production = strconv.FormatInt(*n, 10)
+	}
+	v.Done = stageDone(query)
+	page := pageOf(query)
+	list, err := s.DB.ModelVersions(ctx, actor, m.ID, store.ModelVersionQuery{Page: page})
+	if err != nil {
+		return err
+	}
+	for _, mv := range list.Data {
+		row, err := s.versionRow(ctx, actor, mv)
+		if err != nil {
+			return err
+		}
+		if v.Of.ID == mv.ID {
+			row.Form = v.Of
+		}
+		v.Rows = append(v.Rows, row)
+	}
+	v.Total, v.Pager = list.Total, newPager(url.Values{}, page, len(list.Data), list.Total)
+	f, err := s.inside(ctx, m.Name, user, place{projectID: p.ID, models: true})
+	if err != nil {
+		return err
+	}
+	f.InPlace = true
+	f.Crumbs = []crumb{{"Projects", "/"}, {p.Name, "/project/" + p.ID}, {"Models", "/project/" + p.ID + "/models"}, {Name: m.Name}}
+	return s.render(w, r, status, modelPage(f, v))
+}
+
+func (s *site) versionRow(ctx context.Context, actor store.Actor, v store.ModelVersion) (versionRow, error) {
+	row := versionRow{ID: v.ID, Number: strconv.FormatInt(v.Version, 10), Stage: v.Stage, Description: v.Description, Created: s.moment(v.CreatedDate), Form: versionForm{Description: v.Description}}
+	i, err := s.DB.Iteration(ctx, actor, v.IterationID)
+	if err != nil {
+		return row, err
+	}
+	row.Run = link{i.Name, "/iteration/" + i.ID, s.status(i)}
+	if v.ResourceID == nil {
+		return row, nil
+	}
+	a, err := s.DB.Resource(ctx, actor, *v.ResourceID)
+	row.Artifact = &link{Name: a.Name, Path: "/artifact/" + a.ID}
+	return row, err
+}
+
+// saveModel changes name and description of a model.
+func (s *site) saveModel(w http.ResponseWriter, r *http.Request, user store.User) error {
+	fields, err := form(r)
+	if err != nil {
+		return err
+	}
+	id, typed := idOf(r), typedRecord(fields)
+	err = s.DB.UpdateModel(r.Context(), store.Actor{UserID: user.ID}, id, store.ModelPatch{Name: &typed.Name, Description: &typed.Description})
+	if typed.Wrong = formError(err); typed.Wrong != nil {
+		return s.showModel(w, r, user, middleware.StatusOf(typed.Wrong.Code), id, modelView{Form: typed})
+	}
+	if err == nil {
+		s.redirect(w, r, "/model/"+id)
+	}
+	return err
+}
+
+// deleteModel removes a model with its versions.
+func (s *site) deleteModel(w http.ResponseWriter, r *http.Request, user store.User) error {
+	ctx, actor := r.Context(), store.Actor{UserID: user.ID}
+	m, err := s.DB.Model(ctx, actor, idOf(r))
+	if err == nil {
+		err = s.DB.DeleteModel(ctx, actor, m.ID)
+	}
+	if err == nil {
+		s.redirect(w, r, "/project/"+m.ProjectID+"/models")
+	}
+	return err
+}
+
+// setStage moves a version to another stage, and says which one it has taken
+// the place of.
+func (s *site) setStage(w http.ResponseWriter, r *http.Request, user store.User) error {
+	fields, err := form(r)
+	if err != nil {
+		return err
+	}
+	ctx, actor, id := r.Context(), store.Actor{UserID: user.ID}, idOf(r)
+	stage := store.Stage(fields.Get("stage"))
+	v, err := s.DB.ModelVersion(ctx, actor, id)
+	if err != nil {
+		return err
+	}
+	done := url.Values{"version": {strconv.FormatInt(v.Version, 10)}, "stage": {string(stage)}}
+	if stage == store.Production && v.Stage != stage {
+		former, err := s.DB.ProductionVersion(ctx, actor, v.ModelID)
+		if err == nil {
+			done.Set("former", strconv.FormatInt(former.Version, 10))
+		} else if store.AsError(err).Code != store.CodeNotFound {
+			return err
+		}
+	}
+	if err := s.DB.UpdateModelVersion(ctx, actor, id, store.ModelVersionPatch{Stage: &stage}); err != nil {
+		return err
+	}
+	if offset := pageOf(fields).Offset; offset > 0 {
+		done.Set("offset", strconv.Itoa(offset))
+	}
+	s.redirect(w, r, "/model/"+v.ModelID+"?"+done.Encode())
+	return nil
+}
+
+// stageDone says what a change of stage has done, after the redirect.
+func stageDone(query url.Values) string {
+	version, err := strconv.ParseUint(query.Get("version"), 10, 63)
+	word := stageWords[store.Stage(query.Get("stage"))]
+	if err != nil || word == "" {
+		return ""
+	}
+	text := "Version " + strconv.FormatUint(version, 10)
+	switch store.Stage(query.Get("stage")) {
+	case store.NoStage:
+		return text + " is in no stage now."
+	case store.Archived:
+		return text + " is archived now."
+	}
+	text += " is in " + word + " now"
+	if former, err := strconv.ParseUint(query.Get("former"), 10, 63); err == nil {
+		text += ", in place of version " + strconv.FormatUint(former, 10) + ", which is archived"
+	}
+	return text + "."
+}
+
+// saveVersion changes what is said about a version, or deletes it.
+func (s *site) saveVersion(w http.ResponseWriter, r *http.Request, user store.User) error {
+	fields, err := form(r)
+	if err != nil {
+		return err
+	}
+	ctx, actor := r.Context(), store.Actor{UserID: user.ID}
+	v, err := s.DB.ModelVersion(ctx, actor, idOf(r))
+	if err != nil {
+		return err
+	}
+	typed := versionForm{ID: v.ID, Description: text(fields, "description")}
+	if fields.Get("do") == "delete" {
+		err = s.DB.DeleteModelVersion(ctx, actor, v.ID)
+	} else {
+		err = s.DB.UpdateModelVersion(ctx, actor, v.ID, store.ModelVersionPatch{Description: &typed.Description})
+	}
+	if typed.Wrong = formError(err); typed.Wrong != nil {
+		return s.showModel(w, r, user, middleware.StatusOf(typed.Wrong.Code), v.ModelID, modelView{Of: typed})
+	}
+	if err == nil {
+		s.redirect(w, r, "/model/"+v.ModelID)
+	}
+	return err
+}

@@ -1,0 +1,182 @@
+package ui
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/a-h/templ"
+	"github.com/dustin/go-humanize"
+
+	"tracker/store"
+)
+
+// Parts of an artifact that a preview reads, in bytes.
+const (
+	headBytes    = 128 << 10 // of a long text
+	tailBytes    = 64 << 10
+	tableBytes   = 16 << 20 // through which the rows of a table are counted
+	jsonBytes    = 1 << 20  // of JSON that is shown as a tree
+	proseBytes   = 256 << 10
+	imageNumbers = store.MaxLimit // images that a slider goes through
+)
+
+// preview is what can be seen of an artifact without downloading it.
+type preview struct {
+	Kind      kind
+	Source    string // path of the bytes
+	Note      string // what is left out, "" for nothing
+	Head      string
+	Skipped   string // size of what is between head and tail, "" for nothing
+	Tail      string
+	Columns   []string
+	Rows      [][]string
+	Tree      *node
+	Prose     templ.Component
+	Histogram *histogram
+	Images    []imageStep
+	At        int // which of the images this is
+}
+
+// preview reads as much of an artifact as its page shows.
+func (s *site) preview(ctx context.Context, actor store.Actor, r store.Resource) (preview, error) {
+	v := preview{Kind: kindOf(r), Source: "/artifact/" + r.ID + "/data"}
+	switch v.Kind {
+	case fileKind, audioKind, videoKind:
+		return v, nil
+	case imageKind:
+		err := s.fillImages(ctx, actor, r, &v)
+		return v, err
+	}
+	_, data, err := s.DB.OpenResource(ctx, actor, r.ID)
+	if err != nil {
+		return v, err
+	}
+	defer data.Close()
+	switch {
+	case r.SizeBytes == 0:
+		v.Kind, v.Note = textKind, "It is empty."
+		return v, nil
+	case v.Kind == tableKind:
+		err = v.fillTable(data, r)
+	case v.Kind == jsonKind && r.SizeBytes <= jsonBytes:
+		err = v.fillJSON(data)
+	case v.Kind == markdownKind && r.SizeBytes <= proseBytes:
+		var body []byte
+		body, err = io.ReadAll(data)
+		v.Prose = markdown(readable(string(body)))
+	default:
+		if v.Kind != textKind {
+			v.Note = "It is too large to be shown as more than text."
+		}
+		err = v.fillText(data, r.SizeBytes)
+	}
+	return v, err
+}
+
+// fillText reads the first and the last part of a text. The middle of a large
+// one stays where it is.
+func (v *preview) fillText(data io.ReadSeeker, size int64) error {
+	v.Kind = textKind
+	if size <= headBytes+tailBytes {
+		body, err := io.ReadAll(data)
+		v.Head = printed(body)
+		return err
+	}
+	head := make([]byte, headBytes)
+	if _, err := io.ReadFull(data, head); err != nil {
+		return err
+	}
+	if _, err := data.Seek(size-tailBytes, io.SeekStart); err != nil {
+		return err
+	}
+	tail, err := io.ReadAll(data)
+	if err != nil {
+		return err
+	}
+	// Whole lines, where there are any.
+	if at := bytes.LastIndexByte(head, '\n'); at >= 0 {
+		head = head[:at+1]
+	}
+	if at := bytes.IndexByte(tail, '\n'); at >= 0 && at+1 < len(tail) {
+		tail = tail[at+1:]
+	}
+	for len(tail) > 0 && !utf8.RuneStart(tail[0]) {
+		tail = tail[1:]
+	}
+	v.Head, v.Tail = printed(head), printed(tail)
+	v.Skipped = humanize.IBytes(uint64(size - int64(len(head)) - int64(len(tail))))
+	return nil
+}
+
+// Colours and cursor movements of a terminal, and what a line had before it was
+// written over, as progress bars do.
+var (
+	escapes   = regexp.MustCompile("\x1b(\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(\x07|\x1b\\\\)?|[@-Z\\\\^_])")
+	overtyped = regexp.MustCompile(`(?m)^[^\n]*\r+([^\r\n]+)`)
+)
+
+// printed is a text as it stood on a terminal in the end.
+func printed(text []byte) string {
+	s := strings.ReplaceAll(readable(string(text)), "\r\n", "\n")
+	return overtyped.ReplaceAllString(escapes.ReplaceAllString(s, ""), "$1")
+}
+
+// imageStep is an image of a series of them.
+type imageStep struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	Step string `json:"step"`
+
+	numbers []int64
+}
+
+var digits = regexp.MustCompile(`[0-9]+`)
+
+// fillImages finds the images of the same run whose names differ from this
+// one's in numbers only.
+func (s *site) fillImages(ctx context.Context, actor store.Actor, r store.Resource, v *preview) error {
+	shape := digits.ReplaceAllString(r.Name, "#")
+	if shape == r.Name {
+		return nil
+	}
+	part, _, _ := strings.Cut(shape, "#")
+	q := store.ResourceQuery{Page: store.Page{Limit: imageNumbers}, Name: part, IterationID: r.IterationID}
+	list, err := s.DB.Resources(ctx, actor, r.ExperimentID, q)
+	if err != nil {
+		return err
+	}
+	for _, o := range list.Data {
+		sameRun := (o.IterationID == nil) == (r.IterationID == nil)
+		if sameRun && kindOf(o) == imageKind && digits.ReplaceAllString(o.Name, "#") == shape {
+			v.Images = append(v.Images, newStep(o))
+		}
+	}
+	slices.SortStableFunc(v.Images, func(a, b imageStep) int { return slices.Compare(a.numbers, b.numbers) })
+	v.At = slices.IndexFunc(v.Images, func(i imageStep) bool { return i.ID == r.ID })
+	if v.At < 0 || len(v.Images) < 2 {
+		v.Images, v.At = nil, 0
+	}
+	return nil
+}
+
+func newStep(r store.Resource) imageStep {
+	found := digits.FindAllString(r.Name, -1)
+	i := imageStep{ID: r.ID, Name: r.Name, Step: "step " + strings.Join(found, ", ")}
+	for _, text := range found {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			n = 1<<63 - 1 // more digits than a step has
+		}
+		i.numbers = append(i.numbers, n)
+	}
+	if len(found) == 1 {
+		i.Step = "step " + strconv.FormatInt(i.numbers[0], 10)
+	}
+	return i
+}

@@ -1,0 +1,191 @@
+package ui
+
+import (
+	"bytes"
+	"io"
+	"math"
+	"strconv"
+
+	"github.com/dustin/go-humanize"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"tracker/store"
+)
+
+// treeNodes is how many values a tree shows.
+const treeNodes = 2000
+
+// nodeLetters is how much of a value is shown.
+const nodeLetters = 2000
+
+// treeDepth is how deep a tree is; what is below that is shown as it is written.
+const treeDepth = 32
+
+// node is a value of JSON.
+type node struct {
+	Name   string // of a member, or the place in an array
+	Text   string // of a value that has none below
+	Class  string // string, number, word
+	Size   string // how many it has below, "" for a value that can't have any
+	Below  []node
+	Hidden int  // below that are not shown
+	Open   bool // at first
+}
+
+// fillJSON reads JSON as a tree, or as a histogram when it is one. What is not
+// JSON is shown as text, with the place of the mistake.
+func (v *preview) fillJSON(data io.Reader) error {
+	body, err := io.ReadAll(data)
+	if err != nil {
+		return err
+	}
+	if v.Histogram = readHistogram(body); v.Histogram != nil {
+		return nil
+	}
+	d := jsontext.NewDecoder(bytes.NewReader(body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	left := treeNodes
+	root, err := readNode(d, "", 0, &left)
+	if err == nil {
+		if _, end := d.ReadToken(); end != io.EOF {
+			err = end
+			if err == nil {
+				v.Kind, v.Head, v.Note = textKind, readable(string(body)), "It has more than one value of JSON, so it is shown as text."
+				return nil
+			}
+		}
+	}
+	if err != nil {
+		v.Kind, v.Head = textKind, readable(string(body))
+		v.Note = "It is not JSON from byte " + humanize.Comma(d.InputOffset()+1) + " on, so it is shown as text."
+		return nil
+	}
+	v.Tree = &root
+	if left == 0 {
+		v.Note = "The first " + humanize.Comma(treeNodes) + " values."
+	}
+	return nil
+}
+
+// readNode reads a value, and as many of those below it as are left.
+func readNode(d *jsontext.Decoder, name string, depth int, left *int) (node, error) {
+	*left = max(*left-1, 0)
+	n := node{Name: name, Open: depth < 2}
+	kind := d.PeekKind()
+	if kind != '{' && kind != '[' || depth == treeDepth {
+		value, err := d.ReadValue()
+		n.Text, n.Class = clip(readable(string(value)), nodeLetters), map[jsontext.Kind]string{'"': "string", '0': "number"}[kind]
+		return n, err
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return n, err
+	}
+	count := 0
+	for ; d.PeekKind() != '}' && d.PeekKind() != ']'; count++ {
+		below := strconv.Itoa(count)
+		if kind == '{' {
+			token, err := d.ReadToken()
+			if err != nil {
+				return n, err
+			}
+			below = readable(token.String())
+		}
+		if *left == 0 {
+			n.Hidden++
+			if err := d.SkipValue(); err != nil {
+				return n, err
+			}
+			continue
+		}
+		child, err := readNode(d, below, depth+1, left)
+		if err != nil {
+			return n, err
+		}
+		n.Below = append(n.Below, child)
+	}
+	n.Size = "[" + humanize.Comma(int64(count)) + "]"
+	if kind == '{' {
+		n.Size = "{" + humanize.Comma(int64(count)) + "}"
+	}
+	_, err := d.ReadToken()
+	return n, err
+}
+
+// histogram is how values are distributed, as the Python client writes it.
+type histogram struct {
+	Bars      []bar
+	Low, High string
+	Most      string // values in the fullest bin
+	Total     string
+	NotFinite string // "" for none
+}
+
+// about says what can't be seen.
+func (h *histogram) about() string {
+	text := h.Total + " values, up to " + h.Most + " in a bin"
+	if h.NotFinite != "" {
+		text += ", and " + h.NotFinite + " that are not finite"
+	}
+	return text
+}
+
+// bar is a bin in the units of the drawing, of which there are histogramWidth
+// by histogramHeight.
+type bar struct {
+	X, Y, Width, Height string
+	Title               string
+}
+
+const (
+	histogramWidth  = 640.0
+	histogramHeight = 160.0
+	histogramBins   = 4096 // more are no histogram to look at
+)
+
+// readHistogram returns nil for what is none.
+func readHistogram(body []byte) *histogram {
+	var in struct {
+		Edges     []float64 `json:"edges"`
+		Counts    []float64 `json:"counts"`
+		NotFinite int64     `json:"not_finite"`
+	}
+	err := json.Unmarshal(body, &in)
+	if err != nil || len(in.Counts) == 0 || len(in.Counts) > histogramBins || len(in.Edges) != len(in.Counts)+1 {
+		return nil
+	}
+	low, high, most, total := in.Edges[0], in.Edges[len(in.Edges)-1], 0.0, 0.0
+	for i, c := range in.Counts {
+		if c < 0 || in.Edges[i+1] < in.Edges[i] {
+			return nil
+		}
+		most, total = max(most, c), total+c
+	}
+	across := high - low
+	if math.IsInf(across, 0) {
+		return nil
+	}
+	h := &histogram{Low: plain(low), High: plain(high), Most: plain(most), Total: plain(total)}
+	if in.NotFinite > 0 {
+		h.NotFinite = humanize.Comma(in.NotFinite)
+	}
+	at := func(edge float64, i int) float64 {
+		if across == 0 { // all values are the same: bins of no width side by side
+			return histogramWidth * float64(i) / float64(len(in.Counts))
+		}
+		return histogramWidth * (edge - low) / across
+	}
+	for i, c := range in.Counts {
+		x, end := at(in.Edges[i], i), at(in.Edges[i+1], i+1)
+		height := 0.0
+		if most > 0 {
+			height = histogramHeight * c / most
+		}
+		h.Bars = append(h.Bars, bar{X: units(x), Width: units(max(end-x-0.5, 0.5)), Y: units(histogramHeight - height), Height: units(height),
+			Title: plain(c) + " from " + plain(in.Edges[i]) + " to " + plain(in.Edges[i+1])})
+	}
+	return h
+}
+
+func plain(v float64) string { return number(store.Value(v)) }
+
+func units(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }

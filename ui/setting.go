@@ -1,0 +1,198 @@
+package ui
+
+import (
+	"net/http"
+
+	"github.com/dustin/go-humanize"
+
+	"tracker/server/middleware"
+	"tracker/store"
+)
+
+// settingsView is the page that changes or deletes a project or an experiment.
+type settingsView struct {
+	What     string // "project" or "experiment"
+	Name     string
+	Path     string // of the record
+	Rights   store.Permission
+	Form     recordForm
+	Gone     []string // what goes with it
+	Conflict string   // why it can't be deleted
+	Status   bool     // it has one
+}
+
+// projectSettings shows what can be changed about a project.
+func (s *site) projectSettings(w http.ResponseWriter, r *http.Request, user store.User) error {
+	return s.showProjectSettings(w, r, user, http.StatusOK, settingsView{})
+}
+
+func (s *site) showProjectSettings(w http.ResponseWriter, r *http.Request, user store.User, status int, v settingsView) error {
+	ctx, actor := r.Context(), store.Actor{UserID: user.ID}
+	p, err := s.DB.Project(ctx, actor, idOf(r))
+	if err != nil {
+		return err
+	}
+	v.What, v.Name, v.Path = "project", p.Name, "/project/"+p.ID
+	if v.Rights, err = s.DB.Rights(ctx, actor, p.ID); err != nil {
+		return err
+	}
+	if v.Form.Wrong == nil {
+		v.Form = recordForm{Name: p.Name, Description: p.Description}
+	}
+	states, err := s.DB.ModelStates(ctx, actor, p.ID)
+	if err != nil {
+		return err
+	}
+	models, err := s.DB.Models(ctx, actor, p.ID, store.ModelQuery{})
+	if err != nil {
+		return err
+	}
+	versions := 0
+	for _, m := range states {
+		versions += m.Versions
+	}
+	v.Gone = []string{counted(p.ExperimentCount, "experiment", "experiments"), counted(p.IterationCount, "run", "runs") + " with parameters, metrics, tags and notes",
+		"all artifacts", counted(models.Total, "model", "models") + " with " + counted(versions, "version", "versions")}
+	f, err := s.inside(ctx, "Settings of "+p.Name, user, place{projectID: p.ID})
+	if err != nil {
+		return err
+	}
+	f.InPlace = true
+	f.Crumbs = []crumb{{"Projects", "/"}, {p.Name, "/project/" + p.ID}, {Name: "Settings"}}
+	return s.render(w, r, status, settingsPage(f, v))
+}
+
+// saveProject changes a project, or deletes it.
+func (s *site) saveProject(w http.ResponseWriter, r *http.Request, user store.User) error {
+	fields, err := form(r)
+	if err != nil {
+		return err
+	}
+	ctx, actor, id := r.Context(), store.Actor{UserID: user.ID}, idOf(r)
+	if fields.Get("do") == "delete" {
+		err = s.DB.DeleteProject(ctx, actor, id)
+		if e := formError(err); e != nil {
+			return s.showProjectSettings(w, r, user, middleware.StatusOf(e.Code), settingsView{Conflict: e.Message})
+		}
+		if err == nil {
+			s.redirect(w, r, "/")
+		}
+		return err
+	}
+	typed := typedRecord(fields)
+	err = s.DB.UpdateProject(ctx, actor, id, store.ProjectPatch{Name: &typed.Name, Description: &typed.Description})
+	if typed.Wrong = formError(err); typed.Wrong != nil {
+		return s.showProjectSettings(w, r, user, middleware.StatusOf(typed.Wrong.Code), settingsView{Form: typed})
+	}
+	if err == nil {
+		s.redirect(w, r, "/project/"+id)
+	}
+	return err
+}
+
+// experimentSettings shows what can be changed about an experiment.
+func (s *site) experimentSettings(w http.ResponseWriter, r *http.Request, user store.User) error {
+	return s.showExperimentSettings(w, r, user, http.StatusOK, settingsView{})
+}
+
+func (s *site) showExperimentSettings(w http.ResponseWriter, r *http.Request, user store.User, status int, v settingsView) error {
+	ctx, actor := r.Context(), store.Actor{UserID: user.ID}
+	e, p, err := s.experimentOf(ctx, actor, idOf(r))
+	if err != nil {
+		return err
+	}
+	v.What, v.Name, v.Path, v.Status = "experiment", e.Name, "/experiment/"+e.ID, true
+	if v.Rights, err = s.DB.Rights(ctx, actor, p.ID); err != nil {
+		return err
+	}
+	if v.Form.Wrong == nil {
+		v.Form = recordForm{Name: e.Name, Description: e.Description, Status: string(e.Status)}
+	}
+	artifacts, err := s.DB.Resources(ctx, actor, e.ID, store.ResourceQuery{})
+	if err != nil {
+		return err
+	}
+	v.Gone = []string{counted(e.IterationCount, "run", "runs") + " with parameters, metrics, tags and notes", counted(artifacts.Total, "artifact", "artifacts")}
+	f, err := s.inside(ctx, "Settings of "+e.Name, user, place{projectID: p.ID, experimentID: e.ID})
+	if err != nil {
+		return err
+	}
+	f.InPlace = true
+	f.Crumbs = []crumb{{"Projects", "/"}, {p.Name, "/project/" + p.ID}, {e.Name, "/experiment/" + e.ID}, {Name: "Settings"}}
+	return s.render(w, r, status, settingsPage(f, v))
+}
+
+// saveExperiment changes an experiment, or deletes it.
+func (s *site) saveExperiment(w http.ResponseWriter, r *http.Request, user store.User) error {
+	fields, err := form(r)
+	if err != nil {
+		return err
+	}
+	ctx, actor, id := r.Context(), store.Actor{UserID: user.ID}, idOf(r)
+	if fields.Get("do") == "delete" {
+		e, err := s.DB.Experiment(ctx, actor, id)
+		if err == nil {
+			err = s.DB.DeleteExperiment(ctx, actor, id)
+		}
+		if e := formError(err); e != nil {
+			return s.showExperimentSettings(w, r, user, middleware.StatusOf(e.Code), settingsView{Conflict: e.Message})
+		}
+		if err == nil {
+			s.redirect(w, r, "/project/"+e.ProjectID)
+		}
+		return err
+	}
+	typed := typedRecord(fields)
+	err = s.DB.UpdateExperiment(ctx, actor, id, store.ExperimentPatch{Name: &typed.Name, Description: &typed.Description,
+		Status: new(store.ExperimentStatus(typed.Status))})
+	if typed.Wrong = formError(err); typed.Wrong != nil {
+		return s.showExperimentSettings(w, r, user, middleware.StatusOf(typed.Wrong.Code), settingsView{Form: typed})
+	}
+	if err == nil {
+		s.redirect(w, r, "/experiment/"+id)
+	}
+	return err
+}
+
+// createProject makes a project, from the page that lists them.
+func (s *site) createProject(w http.ResponseWriter, r *http.Request, user store.User) error {
+	fields, err := form(r)
+	if err != nil {
+		return err
+	}
+	typed := typedRecord(fields)
+	made, err := s.DB.CreateProject(r.Context(), store.Actor{UserID: user.ID}, store.NewProject{Name: typed.Name, Description: typed.Description})
+	if typed.Wrong = formError(err); typed.Wrong != nil {
+		return s.showProjects(w, r, user, middleware.StatusOf(typed.Wrong.Code), typed)
+	}
+	if err == nil {
+		s.redirect(w, r, "/project/"+made.ID)
+	}
+	return err
+}
+
+// createExperiment makes an experiment, from the page of its project.
+func (s *site) createExperiment(w http.ResponseWriter, r *http.Request, user store.User) error {
+	fields, err := form(r)
+	if err != nil {
+		return err
+	}
+	typed := typedRecord(fields)
+	made, err := s.DB.CreateExperiment(r.Context(), store.Actor{UserID: user.ID}, idOf(r),
+		store.NewExperiment{Name: typed.Name, Description: typed.Description})
+	if typed.Wrong = formError(err); typed.Wrong != nil {
+		return s.showProject(w, r, user, middleware.StatusOf(typed.Wrong.Code), typed)
+	}
+	if err == nil {
+		s.redirect(w, r, "/experiment/"+made.ID)
+	}
+	return err
+}
+
+// counted is a number with what it counts.
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return humanize.Comma(int64(n)) + " " + many
+}

@@ -1,0 +1,42 @@
+// Artifacts: uploading, going through the images of a run, copying a hash.
+import { copy } from './copy.js';
+import { base } from './frame.js';
+import { uploads } from './upload.js';
+
+for (const form of document.querySelectorAll('[data-uploads]')) uploads(form);
+
+document.addEventListener('click', async (event) => {
+  const button = event.target.closest('[data-copy]');
+  if (!button) return;
+  await copy(button.dataset.copy);
+  button.textContent = 'Copied';
+  setTimeout(() => { button.textContent = 'Copy'; }, 2000);
+});
+
+// A slider shows one of the images of a run; its value is the place of it.
+document.addEventListener('input', (event) => {
+  const slider = event.target.closest('[data-images]');
+  if (!slider) return;
+  const images = JSON.parse(slider.dataset.images);
+  const at = Number(slider.value);
+  const { id, name, step } = images[at];
+  const figure = slider.closest('figure');
+  const path = (i) => new URL(`artifact/${images[i].id}`, base);
+  const image = figure.querySelector('img');
+  image.src = new URL(`artifact/${id}/data`, base);
+  image.alt = name;
+  slider.setAttribute('aria-valuetext', step);
+  figure.querySelector('output').textContent = step;
+  figure.querySelector('.place').textContent = at + 1;
+  const link = figure.querySelector('.at');
+  link.href = path(at);
+  link.firstElementChild.textContent = name;
+  // What is said below is about the image that the page is of.
+  const body = slider.closest('.artifact-body');
+  for (const part of body.querySelectorAll(':scope > :not(.preview)')) part.hidden = body.id !== `artifact-${id}`;
+  for (const [rel, by] of [['prev', -1], ['next', 1]]) {
+    const other = figure.querySelector(`[rel="${rel}"]`);
+    other.hidden = !images[at + by];
+    if (images[at + by]) other.href = path(at + by);
+  }
+});

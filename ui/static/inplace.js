@@ -1,0 +1,17 @@
+// What htmx does not do by itself: say that a change did not reach the server,
+// and keep the focus where somebody works.
+const problem = document.getElementById('problem');
+
+document.addEventListener('htmx:before:request', () => problem.replaceChildren());
+document.addEventListener('htmx:error', () => {
+  problem.textContent = 'The server did not answer, so it is not known whether anything was changed. What you typed is still here: try again.';
+});
+
+// The button that was pressed has gone with the part that was replaced. The
+// focus goes to the field that is wrong, or to the new part.
+document.addEventListener('htmx:after:swap', ({ detail: { ctx } }) => {
+  const part = document.getElementById(ctx.target?.id);
+  if (!part || document.activeElement !== document.body) return;
+  part.tabIndex = -1;
+  (part.querySelector('[aria-invalid]') || part).focus({ preventScroll: true });
+});

@@ -1,0 +1,130 @@
+package ui
+
+import (
+	"errors"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"tracker/server/middleware"
+	"tracker/store"
+)
+
+const (
+	// drained is how much of a body is read in vain after a refusal, in bytes.
+	// A browser hears the reason only when it has got rid of its bytes.
+	drained = 1 << 30
+	// maxID is how long the field before the files may be.
+	maxID = 100
+)
+
+var errBrokenUpload = store.Errorf(store.CodeMalformedBody, "The file did not arrive whole; send it again.")
+
+// uploadData takes the files that a script sends, and answers with their ids.
+func (s *site) uploadData(w http.ResponseWriter, r *http.Request) error {
+	user, err := s.Auth.CookieUser(r)
+	if err != nil {
+		writeError(w, r, err)
+		return nil
+	}
+	middleware.InfoOf(r).User = user.Username
+	made, err := s.receive(r, user)
+	if err != nil {
+		_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, drained)) // the sender may have gone
+		writeError(w, r, err)
+		return nil
+	}
+	writeJSON(w, r, http.StatusCreated, map[string][]string{"ids": made})
+	return nil
+}
+
+// upload takes the files of a form, where no script sends them.
+func (s *site) upload(w http.ResponseWriter, r *http.Request, user store.User) error {
+	_, err := s.receive(r, user)
+	if err == nil {
+		s.redirect(w, r, "/experiment/"+idOf(r)+"/artifacts")
+		return nil
+	}
+	_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, drained)) // the sender may have gone
+	if e := formError(err); e != nil {
+		return s.showArtifacts(w, r, user, middleware.StatusOf(e.Code), e.Message)
+	}
+	return err
+}
+
+// uploadAsked says whether a file of this size would be taken, so that nobody
+// sends gigabytes in vain.
+func (s *site) uploadAsked(r *http.Request, actor store.Actor) (any, error) {
+	bytes, err := strconv.ParseInt(r.URL.Query().Get("size"), 10, 64)
+	if err == nil {
+		err = s.DB.CheckSize(bytes)
+	}
+	if err == nil {
+		err = s.DB.AllowUpload(r.Context(), actor, idOf(r))
+	}
+	return struct{}{}, err
+}
+
+// receive makes artifacts of the files of a form. Their run, if there is one,
+// is named before them.
+func (s *site) receive(r *http.Request, user store.User) (made []string, err error) {
+	actor, experiment := store.Actor{UserID: user.ID}, idOf(r)
+	if err := s.DB.AllowUpload(r.Context(), actor, experiment); err != nil {
+		return nil, err
+	}
+	parts, err := r.MultipartReader()
+	if err != nil {
+		return nil, errNotForm
+	}
+	iteration := ""
+	for {
+		part, err := parts.NextPart()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return made, errBrokenUpload
+		}
+		if part.FormName() == "iteration_id" {
+			value, err := io.ReadAll(io.LimitReader(part, maxID))
+			if err != nil {
+				return made, errBrokenUpload
+			}
+			iteration = string(value)
+			continue
+		}
+		if part.FileName() == "" {
+			continue // no file was chosen
+		}
+		id, err := s.receiveFile(r, actor, experiment, iteration, part)
+		if err != nil {
+			return made, err
+		}
+		made = append(made, id)
+	}
+	if len(made) == 0 {
+		return nil, store.Invalid("data", "Choose a file first.")
+	}
+	return made, nil
+}
+
+func (s *site) receiveFile(r *http.Request, actor store.Actor, experiment, iteration string, part *multipart.Part) (string, error) {
+	n := store.NewResource{Name: part.FileName(), IterationID: iteration, ContentType: part.Header.Get("Content-Type")}
+	n.Name = n.Name[strings.LastIndexAny(n.Name, `/\`)+1:]
+	if err := store.CheckResource(store.ResourcePatch{Name: &n.Name}); err != nil {
+		return "", err
+	}
+	data, err := s.DB.Receive(r.Context(), part, "")
+	if err != nil {
+		var e *store.Error
+		if !errors.As(err, &e) {
+			return "", errBrokenUpload
+		}
+		return "", err
+	}
+	defer data.Discard()
+	made, err := s.DB.CreateResource(r.Context(), actor, experiment, n, data)
+	return made.ID, err
+}
