@@ -3,6 +3,7 @@ package ui_test
 import (
 	"flag"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"tracker/store"
 	"tracker/ui"
 )
 
@@ -38,7 +40,26 @@ func TestGolden(t *testing.T) {
 	runs := start(t, setup{auth: true, base: "/lab"})
 	digits := runs.sweep(3, 4)
 	blank := runs.sweep(0, 0)
-	alice := with(runs.signIn("alice"))
+	alice, bob := with(runs.signIn("alice")), with(runs.signIn("bob"))
+	first := "/lab/iteration/" + digits.runs[0]
+	must(runs.db.CreateUserPermission(t.Context(), store.System, runs.actor("bob").UserID, blank.project, store.PermissionPatch{}))(t)
+	long := strings.Repeat("x", 251)
+
+	// What follows changes what the pages above show.
+	late := start(t, setup{auth: true, base: "/lab"})
+	silent := late.sweep(1, 2)
+	model := must(late.db.CreateModel(t.Context(), late.actor("alice"), silent.project, store.NewModel{Name: "fraud"}))(t)
+	must(late.db.CreateModelVersion(t.Context(), late.actor("alice"), model.ID, store.NewModelVersion{IterationID: silent.runs[0]}))(t)
+	ended := late.run(silent.experiment, store.NewIteration{Name: new("done")})
+	if err := late.db.UpdateIteration(t.Context(), late.actor("alice"), ended, store.IterationPatch{Status: new(store.Succeeded)}); err != nil {
+		t.Fatal(err)
+	}
+	late.clock.move(6 * time.Minute)
+	later := with(late.signIn("alice"))
+	again := credentials("alice", password, "/iteration/"+silent.runs[0])
+	again.Set("kept.name", "better <b>")
+	down := start(t, setup{})
+	down.close()
 	shelf := start(t, setup{auth: true, base: "/lab"})
 	sorted := shelf.shelf()
 	shelf.clock.move(time.Hour)
@@ -72,6 +93,37 @@ func TestGolden(t *testing.T) {
 		"not-found":     full.get("/lab/nowhere", with(full.signIn("alice"))),
 		"cross-origin":  full.post("/lab/login", nil, header("Sec-Fetch-Site", "cross-site")),
 		"broken":        full.get("/lab/openapi.json", id),
+
+		"forbidden":       runs.get(first, bob),
+		"no-such-run":     runs.get("/lab/iteration/none", alice),
+		"method":          runs.get("/lab/logout", alice),
+		"too-large":       runs.post("/lab/login", credentials("alice", strings.Repeat("x", 9<<20), "/")),
+		"too-few":         runs.get("/lab/compare?i="+digits.runs[0], alice),
+		"unavailable":     down.get("/", id),
+		"filter-wrong":    runs.get("/lab/experiment/"+digits.experiment+"?filter=param.lr+<<+1", alice),
+		"iteration-wrong": runs.post(first, url.Values{"name": {long}, "notes": {"kept"}}, alice),
+		"end-wrong":       runs.post(first+"/status", url.Values{"status": {"ASLEEP"}, "error_message": {"kept"}}, alice),
+		"iteration-lost":  late.get("/lab/iteration/"+silent.runs[0], later),
+		"experiment-lost": late.get("/lab/experiment/"+silent.experiment, later),
+		"ended-twice":     late.post("/lab/iteration/"+ended+"/status", url.Values{"status": {"KILLED"}}, later),
+		"delete-refused":  late.post("/lab/delete", url.Values{"i": silent.runs}, later),
+		"change-wrong":    runs.post("/lab/change", url.Values{"i": digits.runs, "do": {"add"}, "tag": {long}}, alice),
+		"compare":         runs.get("/lab/compare?i="+digits.runs[0]+"&i="+digits.runs[2], alice),
+		"members":         runs.get("/lab/project/"+blank.project+"/members", alice),
+		"members-reader":  runs.get("/lab/project/"+blank.project+"/members", bob),
+		"members-wrong": runs.post("/lab/project/"+blank.project+"/members",
+			url.Values{"do": {"add"}, "username": {"nobody"}}, alice),
+		"member-removed": runs.post("/lab/project/"+blank.project+"/members", url.Values{"do": {"save"}, "permission": {"none"}}, alice),
+		"users":          runs.get("/lab/users", alice),
+		"users-wrong":    runs.post("/lab/users", url.Values{"username": {"alice"}, "password": {"long enough"}, "first_name": {"kept"}}, alice),
+		"user":           runs.get("/lab/user/"+runs.actor("bob").UserID, alice),
+		"user-wrong":     runs.post("/lab/user/"+runs.actor("bob").UserID, url.Values{"do": {"password"}, "password": {"short"}}, alice),
+		"account":        runs.get("/lab/account?saved=names", bob),
+		"account-wrong": runs.post("/lab/account/password",
+			url.Values{"current": {password}, "password": {"battery staple"}, "again": {"battery stable"}}, bob),
+		"sign-in-ended": runs.post(first, url.Values{"name": {"better <b>"}, "notes": {""}}),
+		"sent-again":    late.post("/lab/login", again),
+		"arrival":       runs.get(first, header("Sec-Fetch-Site", "cross-site"), header("Sec-Fetch-Mode", "navigate")),
 	} {
 		t.Run(name, func(t *testing.T) {
 			// A tag to a line, so that a change can be read.

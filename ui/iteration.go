@@ -13,7 +13,12 @@ import (
 	"github.com/a-h/templ"
 	"github.com/dustin/go-humanize"
 	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
+	extensionast "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/renderer"
+	goldmarkhtml "github.com/yuin/goldmark/renderer/html"
+	"github.com/yuin/goldmark/util"
 
 	"tracker/server/middleware"
 	"tracker/store"
@@ -187,7 +192,43 @@ func step(s *store.Step) string {
 
 // writer of notes. Without the option for it, HTML in Markdown is left out, and
 // so are links that would run a script.
-var writer = goldmark.New(goldmark.WithExtensions(extension.GFM))
+var writer = goldmark.New(goldmark.WithExtensions(extension.GFM),
+	goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(noteRenderer{}, 1))))
+
+// noteRenderer writes what goldmark writes otherwise.
+type noteRenderer struct{}
+
+// RegisterFuncs implements renderer.NodeRenderer.
+func (noteRenderer) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
+	r.Register(ast.KindImage, writeImage)
+	r.Register(extensionast.KindTaskCheckBox, writeTaskBox)
+}
+
+// writeImage links to an image: a page loads nothing from elsewhere.
+func writeImage(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	address := util.URLEscape(n.(*ast.Image).Destination, true)
+	if goldmarkhtml.IsDangerousURL(address) {
+		return ast.WalkContinue, nil
+	}
+	if entering {
+		w.WriteString(`<a href="`)
+		w.Write(util.EscapeHTML(address))
+		w.WriteString(`">`)
+	} else {
+		w.WriteString(`</a>`)
+	}
+	return ast.WalkContinue, nil
+}
+
+// writeTaskBox writes the box of a task with what it says.
+func writeTaskBox(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	if entering && n.(*extensionast.TaskCheckBox).IsChecked {
+		w.WriteString(`<input type="checkbox" disabled checked aria-label="done"> `)
+	} else if entering {
+		w.WriteString(`<input type="checkbox" disabled aria-label="open"> `)
+	}
+	return ast.WalkContinue, nil
+}
 
 // markdown renders notes.
 func markdown(text string) templ.Component {

@@ -1,9 +1,11 @@
 package ui
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -17,6 +19,56 @@ type loginView struct {
 	Username string
 	Next     string // where to go afterwards
 	Message  string // why the last try failed, "" for none
+	Kept     []keptField
+}
+
+// keptField is a field of a form that came from somebody whose sign-in had
+// ended.
+type keptField struct{ Name, Value string }
+
+// keptPrefix tells kept fields from those of the sign-in.
+const keptPrefix = "kept."
+
+// secretFields are never kept.
+var secretFields = map[string]bool{"password": true, "current": true, "again": true}
+
+// askWho has somebody sign in, who then gets what was asked for. A form is kept
+// until then, so that nothing which was typed is lost.
+func (s *site) askWho(w http.ResponseWriter, r *http.Request) error {
+	if r.Method == http.MethodPost && isForm(r) {
+		fields, err := form(r)
+		if err != nil {
+			return err
+		}
+		v := loginView{Next: localPath(r.URL.Path), Message: "Your sign-in has ended; sign in again. What you have sent is kept, and nothing was changed yet."}
+		for _, name := range slices.Sorted(maps.Keys(fields)) {
+			for _, value := range fields[name] {
+				if !secretFields[name] {
+					v.Kept = append(v.Kept, keptField{name, readable(value)})
+				}
+			}
+		}
+		return s.render(w, r, http.StatusUnauthorized, loginPage(s.frame("Sign in", store.User{}), v))
+	}
+	// Browsers keep the cookie from a page of another site that links here. Asked
+	// for again from a page of ours, the same address gets it.
+	if r.Header.Get("Sec-Fetch-Site") == "cross-site" && r.Header.Get("Sec-Fetch-Mode") == "navigate" {
+		return s.render(w, r, http.StatusOK, arrivalPage(s.frame("Opening", store.User{}), localPath(returnPath(r))))
+	}
+	s.redirect(w, r, "/login?next="+url.QueryEscape(returnPath(r)))
+	return nil
+}
+
+// keptFields reads what askWho kept.
+func keptFields(fields url.Values) (kept []keptField) {
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if bare, ok := strings.CutPrefix(name, keptPrefix); ok {
+			for _, value := range fields[name] {
+				kept = append(kept, keptField{bare, readable(value)})
+			}
+		}
+	}
+	return kept
 }
 
 // login shows the form to those who need it.
@@ -61,11 +113,14 @@ func (s *site) signIn(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		middleware.RetryAfter(w, e)
-		v := loginView{Username: readable(username), Next: next, Message: e.Message}
+		v := loginView{Username: readable(username), Next: next, Message: e.Message, Kept: keptFields(fields)}
 		return s.render(w, r, status, loginPage(s.frame("Sign in", store.User{}), v))
 	}
 	middleware.InfoOf(r).User = grant.User.Username
 	auth.SetCookie(w, r, s.BasePath, grant)
+	if kept := keptFields(fields); len(kept) > 0 {
+		return s.render(w, r, http.StatusOK, keptPage(s.frame("Signed in again", grant.User), loginView{Next: next, Kept: kept}))
+	}
 	s.redirect(w, r, next)
 	return nil
 }

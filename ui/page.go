@@ -18,9 +18,10 @@ import (
 )
 
 const (
-	// maxForm is the largest body of a form that anybody may send, in bytes.
+	// maxForm is the largest body that anybody may send, in bytes.
 	maxForm = 64 << 10
-	// maxPage is that of a form for people who are signed in. The store says what
+	// maxPage is that of a form for people who are signed in, and of the sign-in,
+	// which takes along what was kept of such a form. The store says what
 	// is too long for a field; whatever it takes must arrive, and a form escapes a
 	// byte as three, a line end as six.
 	maxPage = 8 * store.MaxText
@@ -31,7 +32,7 @@ const (
 type handler func(http.ResponseWriter, *http.Request) error
 
 // page is a handler for people who are signed in. Others are sent to sign in,
-// and come back afterwards.
+// and come back afterwards, with the form that they have sent.
 func (s *site) page(next func(http.ResponseWriter, *http.Request, store.User) error) handler {
 	return bounded(maxPage, s.signedIn(next))
 }
@@ -55,8 +56,7 @@ func (s *site) signedIn(next func(http.ResponseWriter, *http.Request, store.User
 			err = next(w, r, user)
 		}
 		if err != nil && s.Auth.Enabled() && !inPlace(r) && middleware.StatusOf(store.AsError(err).Code) == http.StatusUnauthorized {
-			s.redirect(w, r, "/login?next="+url.QueryEscape(returnPath(r)))
-			return nil
+			return s.askWho(w, r)
 		}
 		return err
 	}
@@ -136,6 +136,7 @@ type errorView struct {
 	Headline  string
 	Message   string
 	RequestID string // "" unless the failure is the server's own
+	SignIn    string // the address to do so at, "" where it would not help
 }
 
 // fail answers with the error page of err. The cause of a failure that is the
@@ -156,6 +157,9 @@ func (s *site) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if err == nil {
 		info.User = user.Username
 	}
+	if status == http.StatusUnauthorized {
+		v.Message, v.SignIn = "Your sign-in has ended. What you have typed is still here.", s.BasePath+"/login"
+	}
 	if inPlace(r) { // the page stays as it is, with all that was typed
 		w.Header().Set("HX-Retarget", "#problem")
 		w.Header().Set("HX-Reswap", "innerHTML")
@@ -172,11 +176,16 @@ func (s *site) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 }
 
+// isForm tells whether the body is a form without files.
+func isForm(r *http.Request) bool {
+	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	return kind == "application/x-www-form-urlencoded"
+}
+
 // form reads the fields of a form from the body. Errors: MALFORMED_BODY,
 // PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE.
 func form(r *http.Request) (url.Values, error) {
-	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if kind != "application/x-www-form-urlencoded" {
+	if !isForm(r) {
 		return nil, errNotForm
 	}
 	if err := r.ParseForm(); err != nil {

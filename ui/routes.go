@@ -94,7 +94,7 @@ func (s *site) routes() []route {
 		{"POST", "/modelversion/{id}/stage", s.page(s.setStage)},
 
 		{"GET", "/login", s.login},
-		{"POST", "/login", bounded(maxForm, s.signIn)},
+		{"POST", "/login", bounded(maxPage, s.signIn)},
 		{"POST", "/logout", bounded(maxForm, s.signOut)},
 
 		{"GET", "/account", s.page(s.account)},

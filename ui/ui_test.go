@@ -35,7 +35,7 @@ func (c *clock) move(d time.Duration) { c.at.Add(int64(d)) }
 
 // site is a running dashboard on a database of its own.
 type site struct {
-	t     *testing.T
+	t     testing.TB
 	db    *store.DB
 	url   string // of the server, without the base path
 	base  string
@@ -44,9 +44,10 @@ type site struct {
 }
 
 type setup struct {
-	auth bool
-	base string
-	edit func(*ui.Options)
+	auth  bool
+	base  string
+	proxy string // in front of it: strips or keeps the base path, "" for none
+	edit  func(*ui.Options)
 
 	maxUpload int64  // of an artifact in bytes, 0 for no limit
 	blobs     string // folder for artifacts, "" keeps them in the database
@@ -61,7 +62,7 @@ func (s setup) backends() store.Backends {
 }
 
 // start runs a dashboard with the accounts default and alice (admins) and bob.
-func start(t *testing.T, s setup) *site {
+func start(t testing.TB, s setup) *site {
 	t.Helper()
 	c := newClock(time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC))
 	db, err := store.Open(t.Context(), store.Options{
@@ -102,6 +103,9 @@ func start(t *testing.T, s setup) *site {
 	}
 	srv := httptest.NewServer(h)
 	t.Cleanup(srv.Close)
+	if s.proxy != "" {
+		srv = startProxy(t, srv.URL, s.base, s.proxy)
+	}
 	return &site{t: t, db: db, url: srv.URL, base: s.base, clock: c, close: closeDB}
 }
 

@@ -23,12 +23,12 @@ type accountView struct {
 	Created moment
 }
 
-// wrong is what is wrong with a form, "" for nothing.
-func (v accountView) wrong(form string) string {
-	if v.Wrong == nil || v.Form != form {
+// wrong is what is wrong with a field of a form, "" for nothing.
+func (v accountView) wrong(form, field string) string {
+	if v.Form != form {
 		return ""
 	}
-	return v.Wrong.Message
+	return wrongOf(v.Wrong, field, "first_name", "last_name", "current", "password", "again")
 }
 
 // path is where the forms of the page go.
@@ -54,10 +54,7 @@ type userRow struct {
 }
 
 func (v usersView) wrong(field string) string {
-	if v.Wrong == nil || v.Wrong.Field != field {
-		return ""
-	}
-	return v.Wrong.Message
+	return wrongOf(v.Wrong, field, "username", "password", "first_name", "last_name")
 }
 
 // account shows the account of who looks.

@@ -16,7 +16,7 @@ func TestOwnAccount(t *testing.T) {
 	s.post("/account", url.Values{"first_name": {"Bob"}, "last_name": {"<b>Stone"}}, bob).redirects(t, "/account?saved=names")
 	s.get("/account?saved=names", bob).wants(t, 200, `value="&lt;b&gt;Stone"`, "The account was saved.")
 	s.get("/account?saved=%3Cscript%3E", bob).lacks(t, `data-testid="saved"`, "<script>")
-	s.post("/account", url.Values{"first_name": {strings.Repeat("x", 300)}}, bob).wants(t, 422, `data-testid="wrong-names"`, "xxxx")
+	s.post("/account", url.Values{"first_name": {strings.Repeat("x", 300)}}, bob).wants(t, 422, `data-testid="wrong-first_name"`, `aria-describedby="wrong-first_name"`, "xxxx")
 	// Nobody makes an admin of himself.
 	s.post("/account", url.Values{"first_name": {"Bob"}, "is_admin": {"yes"}}, bob).redirects(t, "/account?saved=names")
 	s.get("/users", bob).wants(t, 403)

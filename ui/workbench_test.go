@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 
 	"tracker/store"
@@ -21,14 +22,14 @@ const (
 
 // work reads an experiment while its runs log: table, charts, filter, and the
 // page of a run.
-func work(t *testing.T, ctx context.Context, base string) {
-	s := start(t, setup{auth: true, base: base})
+func work(t *testing.T, ctx context.Context, at setup) {
+	s := start(t, at)
 	s.clock.move(time.Since(s.clock.now()))
 	w := s.sweep(12, 200)
 	ctx, cancel := chromedp.NewContext(ctx, chromedp.WithNewBrowserContext())
 	defer cancel()
 	b := newBrowser(t, ctx, s.url)
-	page := base + "/experiment/" + w.experiment
+	page := at.base + "/experiment/" + w.experiment
 	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(s.url+page),
 		chromedp.WaitVisible(chromedp.CSS("#username")), chromedp.KeyEvent("alice\t"+password+"\r"))
 
@@ -95,6 +96,7 @@ func work(t *testing.T, ctx context.Context, base string) {
 	b.compare(w)
 	b.find()
 	b.run(t, s, w, page)
+	b.leave(s)
 	b.quiet()
 	outsider(t, ctx, s, link)
 }
@@ -176,22 +178,35 @@ func (b *browser) text(expression string) string {
 	return got
 }
 
+// box tells where an element is in the window.
+func (b *browser) box(selector string) (left, top, width, height float64) {
+	b.t.Helper()
+	box := b.text(fmt.Sprintf(`(() => { const e = document.querySelector(%q); e.scrollIntoView({ block: 'nearest' });
+		const r = e.getBoundingClientRect(); return [r.left, r.top, r.width, r.height].join(' ') })()`, selector))
+	if _, err := fmt.Sscan(box, &left, &top, &width, &height); err != nil {
+		b.t.Fatal(err)
+	}
+	return left, top, width, height
+}
+
 // drag pulls the mouse over a part of an element, from one share of its width
 // to another.
 func (b *browser) drag(selector string, from, to float64) {
 	b.t.Helper()
-	box := b.text(fmt.Sprintf(`(() => { const r = document.querySelector(%q).getBoundingClientRect();
-		return [r.left, r.top, r.width, r.height].join(' ') })()`, selector))
-	var left, top, width, height float64
-	if _, err := fmt.Sscan(box, &left, &top, &width, &height); err != nil {
-		b.t.Fatal(err)
-	}
+	left, top, width, height := b.box(selector)
 	y := top + height/2
 	b.do(chromedp.DragAndDropXY(left+from*width, y, left+to*width, y))
 }
 
+// hover puts the mouse over the middle of an element.
+func (b *browser) hover(selector string) {
+	b.t.Helper()
+	left, top, width, height := b.box(selector)
+	b.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, left+width/2, top+height/2))
+}
+
 // filter types into the field of the filter, as a person does.
-func (b *browser) filter(t *testing.T, text string) {
+func (b *browser) filter(t testing.TB, text string) {
 	t.Helper()
 	b.do(chromedp.Focus(chromedp.CSS("#filter")), chromedp.Evaluate[chromedp.Void](`document.querySelector('#filter').select()`),
 		chromedp.KeyEvent(strings.TrimSpace(text)+"\r"))

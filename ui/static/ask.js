@@ -10,6 +10,11 @@ export class Refused extends Error {
   }
 }
 
+// typed tells whether a form has what was not sent yet: nobody is sent away
+// from that, and sending it asks who they are.
+const typed = () => [...document.querySelectorAll('form[method="post"] :is(input, textarea)')]
+  .some((field) => field.value !== field.defaultValue || field.checked !== field.defaultChecked);
+
 // ask returns what a path under /data/ answers. With a body it is a POST.
 export async function ask(path, { query, body, signal } = {}) {
   const url = new URL(`data/${path}`, base);
@@ -24,6 +29,7 @@ export async function ask(path, { query, body, signal } = {}) {
   }
   const answer = await fetch(url, options);
   if (answer.status === 401) {
+    if (typed()) throw new Refused({ message: 'Your sign-in has ended. What you have typed is still here: sign in in another window.' }, 401);
     const here = location.pathname.slice(base.pathname.length - 1) + location.search;
     location.assign(new URL(`login?next=${encodeURIComponent(here)}`, base));
     return new Promise(() => {}); // the page is about to go

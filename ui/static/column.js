@@ -32,9 +32,13 @@ export function write({ kind, key, stat }) {
   return `${kind}.${plain ? key : `\`${key.replaceAll('`', '``')}\``}${stat ? `.${stat}` : ''}`;
 }
 
+// own is what an object has under a key that somebody chose: a metric may be
+// called "constructor".
+export const own = (object, key) => (object && Object.hasOwn(object, key) ? object[key] : undefined);
+
 // value is what a run has in a column.
 export function value(run, { kind, key, stat }) {
-  if (kind === 'param') return run.params?.[key];
-  if (stat) return run.metrics?.[`${key}.${stat}`];
-  return run.metrics?.[tail.test(key) ? `\`${key.replaceAll('`', '``')}\`` : key];
+  if (kind === 'param') return own(run.params, key);
+  if (stat) return own(run.metrics, `${key}.${stat}`);
+  return own(run.metrics, tail.test(key) ? `\`${key.replaceAll('`', '``')}\`` : key);
 }

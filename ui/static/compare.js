@@ -1,6 +1,7 @@
 // The comparison of runs: their curves, and how parameters and metrics go
 // together.
 import { ask } from './ask.js';
+import { own } from './column.js';
 import { el } from './dom.js';
 import { Panel } from './panel.js';
 import { parallel } from './parallel.js';
@@ -41,10 +42,10 @@ function dimensions() {
       return Number.isFinite(n) ? n : null;
     }) });
   };
-  for (const key of new Set(runs.flatMap((r) => Object.keys(r.params)))) add(`param.${key}`, key, (r) => r.params[key]);
+  for (const key of new Set(runs.flatMap((r) => Object.keys(r.params)))) add(`param.${key}`, key, (r) => own(r.params, key));
   for (const key of names) {
     add(`metric.${key}`, key, (r) => {
-      const v = r.metrics[key];
+      const v = own(r.metrics, key);
       return typeof v === 'string' ? null : v; // what is no number has no place
     });
   }

@@ -30,6 +30,8 @@ document.addEventListener('click', (event) => {
 });
 
 document.addEventListener('keydown', (event) => {
+  // In a search field Escape would take the text away first.
+  if (event.key === 'Escape' && event.target.type === 'search') event.target.closest('dialog')?.close();
   if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k' && document.querySelector('[data-finds]')) {
     event.preventDefault();
     find();

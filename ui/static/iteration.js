@@ -22,7 +22,7 @@ const panel = new Panel(document.getElementById('charts'), new State(), {
 const table = document.querySelector('#metrics tbody');
 
 // renew brings the table of metrics up to date.
-const renew = later(700, async () => {
+async function update() {
   const { metrics } = await (summary = ask(`iteration/${iteration}/summary`));
   for (const [key, m] of Object.entries(metrics)) {
     const row = table?.querySelector(`[data-metric="${CSS.escape(key)}"]`);
@@ -34,7 +34,8 @@ const renew = later(700, async () => {
     });
     row.children[5].textContent = count(m.count);
   }
-});
+}
+const renew = later(700, () => update().catch((error) => { document.getElementById('problem').textContent = error.message; }));
 
 // Nobody's typing is thrown away for a newer state of the page.
 const editing = () => document.querySelector('details.edit[open], details.artifact[open], .uploads li, dialog[open]');

@@ -11,7 +11,7 @@ const beyond = 8; // rows made above and below what is in sight
 
 const fixed = [
   { id: 'name', label: 'Name', sort: 'name', width: 192 },
-  { id: 'status', label: 'Status', sort: 'status', width: 104 },
+  { id: 'status', label: 'Status', sort: 'status', width: 116 },
   { id: 'created', label: 'Created', sort: '-created', width: 108 },
   { id: 'duration', label: 'Duration', sort: 'duration', width: 80, numeric: true },
   { id: 'tags', label: 'Tags', sort: 'tag', width: 104 },
@@ -307,7 +307,7 @@ export class Table extends EventTarget {
 
   explain = settled(150, async (run, td) => {
     if (!this.summaries.has(run.id)) this.summaries.set(run.id, ask(`iteration/${run.id}/summary`).catch(() => null));
-    const m = (await this.summaries.get(run.id))?.metrics[td.dataset.metric];
+    const m = columns.own((await this.summaries.get(run.id))?.metrics, td.dataset.metric);
     if (!m) return;
     td.title = `last ${number(m.last)} at step ${m.last_step}\n`
       + (m.min == null ? 'no finite value' : `min ${number(m.min)} at step ${m.min_step}\nmax ${number(m.max)} at step ${m.max_step}`)

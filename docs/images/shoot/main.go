@@ -1,5 +1,5 @@
 // Shoot takes a picture of a page once something that a selector names is
-// there:
+// there, and every chart in sight is drawn:
 //
 //	shoot URL SELECTOR WIDTH HEIGHT FILE
 package main
@@ -11,9 +11,14 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 )
+
+// drawn is true when no chart in the window is still to be drawn.
+const drawn = `[...document.querySelectorAll('[data-testid="chart"]')].every((c) => {
+	const { top, bottom } = c.getBoundingClientRect();
+	return bottom < 0 || top > innerHeight || Number(c.dataset.drawn) > 0;
+})`
 
 // patience is how long a page may take.
 const patience = 30 * time.Second
@@ -38,7 +43,9 @@ func shoot(args []string) error {
 		return err
 	}
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath("chromium"), chromedp.NoSandbox, chromedp.DisableGPU)...)
+		chromedp.ExecPath("chromium"), chromedp.NoSandbox, chromedp.DisableGPU,
+		// There is a mouse: what shows itself under it is hidden.
+		chromedp.Flag("blink-settings", "primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4"))...)
 	defer cancel()
 	ctx, cancel = chromedp.NewContext(ctx)
 	defer cancel()
@@ -47,15 +54,12 @@ func shoot(args []string) error {
 	}
 	ctx, cancel = context.WithTimeout(ctx, patience)
 	defer cancel()
-	// There is a mouse: what shows itself under it is hidden.
-	_, err = chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-		Features: []*emulation.MediaFeature{{Name: "hover", Value: "hover"}}})
-	if err != nil {
-		return err
-	}
 	err = chromedp.Do(ctx, chromedp.EmulateViewport(width, height), chromedp.Navigate(args[0]),
 		chromedp.WaitVisible(chromedp.CSS(args[1])))
 	if err != nil {
+		return err
+	}
+	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](drawn)); err != nil {
 		return err
 	}
 	picture, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())

@@ -1,0 +1,133 @@
+package ui_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+
+	"tracker/store"
+)
+
+// TestPageWeight bounds what a browser loads for a page that it sees for the
+// first time: the page, its scripts, styles and pictures, unpacked.
+func TestPageWeight(t *testing.T) {
+	t.Parallel()
+	const most = 200_000 // bytes
+	c := newShowcase(t, setup{auth: true})
+	for _, p := range c.pages() {
+		if p.name != "sign in" && p.name != "projects" && p.name != "experiment" && p.name != "run" && p.name != "compare" {
+			continue
+		}
+		b := c.openBrowser(t)
+		if p.user != "" {
+			b.signIn(c.site, p.user)
+		}
+		b.open(p)
+		b.is(`document.readyState`, "complete")
+		loaded := b.text(`[...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]
+			.filter((e) => !e.name.includes('/data/')).reduce((sum, e) => sum + e.decodedBodySize, 0)`)
+		bytes, err := strconv.Atoi(loaded)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s: %d bytes", p.name, bytes)
+		if bytes < 20_000 || bytes > most {
+			t.Errorf("%s has %d bytes, more than %d", p.name, bytes, most)
+		}
+	}
+}
+
+// fill makes an experiment of alice with runs that have some metrics, each of so
+// many points.
+func (s *site) fill(b *testing.B, runs, metrics, points int) (project, experiment string) {
+	b.Helper()
+	ctx, alice := b.Context(), s.actor("alice")
+	project = s.project("alice", "large", "", 0, 0)
+	e := must(s.db.CreateExperiment(ctx, alice, project, store.NewExperiment{Name: "sweep"}))(b)
+	for i := range runs {
+		id := s.run(e.ID, store.NewIteration{Name: new(fmt.Sprint("run ", i))})
+		must(s.db.CreateParameter(ctx, alice, id, "lr", store.Text(fmt.Sprint(float64(i)/1000))))(b)
+		all := make([]store.NewMetric, 0, metrics*points)
+		for m := range metrics {
+			key := fmt.Sprintf("group%d/metric%d", m%10, m)
+			for p := range points {
+				all = append(all, store.NewMetric{Key: key, Value: store.Value(i+p%97) / 7})
+			}
+		}
+		if err := s.db.CreateMetrics(ctx, alice, id, all); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return project, e.ID
+}
+
+// BenchmarkExperimentPage makes the HTML of an experiment of 10,000 iterations ×
+// 200 metrics, over HTTP.
+func BenchmarkExperimentPage(b *testing.B) {
+	s := start(b, setup{})
+	_, experiment := s.fill(b, 10_000, 200, 1)
+	var took []time.Duration
+	for b.Loop() {
+		begin := time.Now()
+		if a := s.get("/experiment/" + experiment); a.StatusCode != http.StatusOK {
+			b.Fatal(a.Status)
+		}
+		took = append(took, time.Since(begin))
+	}
+	reportTimes(b, took)
+}
+
+// BenchmarkFirstChart is the time from the click on an experiment of 100
+// iterations × 100,000 points until its first chart is drawn, in a browser: with
+// the ten runs that are drawn at first, and with all.
+func BenchmarkFirstChart(b *testing.B) {
+	s := start(b, setup{})
+	project, experiment := s.fill(b, 100, 1, 100_000)
+	for _, runs := range []int{10, 100} {
+		b.Run(fmt.Sprint(runs, "-runs"), func(b *testing.B) {
+			w := s.openBrowser(b)
+			_, err := chromedp.Call(w.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `
+				addEventListener('click', () => sessionStorage.setItem('clicked', performance.timeOrigin + performance.now()), true);
+				new MutationObserver(() => {
+					if (window.took || !document.querySelector('[data-testid="chart"][data-drawn="` + fmt.Sprint(runs) + `"]')) return;
+					window.took = performance.timeOrigin + performance.now() - Number(sessionStorage.getItem('clicked'));
+				}).observe(document, { subtree: true, childList: true, attributes: true, attributeFilter: ['data-drawn'] });`})
+			if err != nil {
+				b.Fatal(err)
+			}
+			w.do(chromedp.EmulateViewport(1280, 800))
+			var took []time.Duration
+			for b.Loop() {
+				w.do(chromedp.Navigate(w.url + "/project/" + project))
+				w.is(fmt.Sprintf(`(() => { document.querySelector('main a[href$="%s"]').href += '?top=%d'; return 'ready' })()`, experiment, runs), "ready")
+				w.press(`main a[href*="` + experiment + `"]`)
+				w.is(`window.took > 0`, "true")
+				ms, err := strconv.ParseFloat(w.text(`window.took`), 64)
+				if err != nil {
+					b.Fatal(err)
+				}
+				took = append(took, time.Duration(ms*float64(time.Millisecond)))
+			}
+			reportTimes(b, took)
+			w.quiet()
+		})
+	}
+}
+
+// reportTimes reports the median of what something took, and what 19 of 20
+// stayed below.
+func reportTimes(b *testing.B, took []time.Duration) {
+	b.Helper()
+	slices.Sort(took)
+	for name, share := range map[string]float64{"p50-ms": 0.5, "p95-ms": 0.95} {
+		at := took[min(len(took)-1, int(share*float64(len(took))))]
+		b.ReportMetric(float64(at.Microseconds())/1000, name)
+	}
+	b.ReportMetric(0, "ns/op") // the preparations of each turn are in it
+}

@@ -1,0 +1,257 @@
+package ui_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/audits"
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// patience is how long the browser may take for a thing; a loaded machine needs
+// much of it.
+const patience = time.Minute
+
+// closeChromium ends the browser that the tests have shared.
+var closeChromium = func() {}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	closeChromium()
+	os.Exit(code)
+}
+
+// chromium is the browser of all tests, started for the first that needs it.
+func chromium(t testing.TB) context.Context {
+	t.Helper()
+	ctx, err := startChromium()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ctx
+}
+
+var startChromium = sync.OnceValues(func() (context.Context, error) {
+	path, err := exec.LookPath("chromium")
+	if err != nil {
+		return nil, fmt.Errorf("this test needs Chromium, in Debian's package chromium: %w", err)
+	}
+	ctx, cancelAllocator := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(path),
+		chromedp.CombinedOutput(io.Discard),
+		chromedp.NoFirstRun,
+		chromedp.NoSandbox,
+		chromedp.DisableGPU,
+		chromedp.Flag("disable-background-networking", true),
+		chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("disable-sync", true),
+		// There is a mouse.
+		chromedp.Flag("blink-settings", "primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4"),
+	)...)
+	ctx, cancel := chromedp.NewContext(ctx)
+	closeChromium = func() {
+		cancel()
+		cancelAllocator()
+	}
+	return ctx, chromedp.Do(ctx) // starts it
+})
+
+// browser is one page, and what it complained about.
+type browser struct {
+	t   testing.TB
+	ctx context.Context
+	url string // of the only server that may be asked
+
+	mu         sync.Mutex
+	complaints []string
+	expected   []string // parts of complaints that are no news
+	requests   int
+	refused    string // an address that is meant to answer with an error
+}
+
+func newBrowser(t testing.TB, ctx context.Context, url string) *browser {
+	t.Helper()
+	b := &browser{t: t, ctx: ctx, url: url}
+	if err := chromedp.Listen(ctx, b.listen); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := chromedp.Call(ctx, audits.Enable, cdp.Empty{}); err != nil {
+		t.Fatal(err)
+	}
+	// Tests run beside each other, and only one window has the focus.
+	focus := emulation.SetFocusEmulationEnabledParams{Enabled: true}
+	if _, err := chromedp.Call(ctx, emulation.SetFocusEmulationEnabled, focus); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// openBrowser opens a page in a session of its own, with nothing in it that
+// others have left.
+func (s *site) openBrowser(t testing.TB) *browser {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(chromium(t), chromedp.WithNewBrowserContext())
+	t.Cleanup(cancel)
+	return newBrowser(t, ctx, s.url)
+}
+
+// signIn gives the browser the cookie of somebody who has signed in.
+func (b *browser) signIn(s *site, username string) {
+	b.t.Helper()
+	// The browser takes no cookie that its own clock says is old.
+	c := s.signIn(username)
+	_, err := chromedp.Call(b.ctx, network.SetCookie, network.SetCookieParams{Name: c.Name, Value: c.Value, URL: b.url,
+		Path: c.Path, HTTPOnly: new(true), SameSite: network.CookieSameSiteStrict})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *browser) listen(ev any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	complain := func(format string, args ...any) {
+		text := fmt.Sprintf(format, args...)
+		if !slices.ContainsFunc(b.expected, func(part string) bool { return strings.Contains(text, part) }) {
+			b.complaints = append(b.complaints, text)
+		}
+	}
+	switch ev := ev.(type) {
+	case *network.EventRequestWillBeSent:
+		b.requests++
+		// The buttons of a player are data that the browser brings along.
+		if !strings.HasPrefix(ev.Request.URL, "data:") && !strings.HasPrefix(ev.Request.URL, b.url+"/") {
+			complain("a request to %s", ev.Request.URL)
+		}
+	case *runtime.EventConsoleAPICalled:
+		complain("console.%s in %v", ev.Type, ev.StackTrace)
+	case *runtime.EventExceptionThrown:
+		text := ev.ExceptionDetails.Text
+		if e := ev.ExceptionDetails.Exception; e != nil {
+			text += " " + e.Description
+		}
+		complain("an exception: %s", text)
+	case *log.EventEntryAdded:
+		if ev.Entry.URL != b.refused {
+			complain("%s: %s (%s)", ev.Entry.Level, ev.Entry.Text, ev.Entry.URL)
+		}
+	case *page.EventJavascriptDialogOpening:
+		complain("a dialog: %s", ev.Message)
+	case *audits.EventIssueAdded:
+		complain("an issue: %s %+v", ev.Issue.Code, ev.Issue.Details.GenericIssueDetails)
+	}
+}
+
+// watch calls fn with each answer from now on.
+func (b *browser) watch(fn func(status int64, url string)) {
+	b.t.Helper()
+	err := chromedp.Listen(b.ctx, func(ev any) {
+		if ev, ok := ev.(*network.EventResponseReceived); ok {
+			fn(ev.Response.Status, ev.Response.URL)
+		}
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	if err := chromedp.Do(ctx, steps...); err != nil {
+		b.quiet()
+		b.t.Fatal(err)
+	}
+}
+
+// press clicks on an element of a page that has come to rest.
+func (b *browser) press(selector string) {
+	b.t.Helper()
+	b.is(`document.readyState === 'complete' && document.querySelector(`+strconv.Quote(selector)+`) !== null`, "true")
+	b.do(chromedp.Click(chromedp.CSS(selector)))
+}
+
+// prefer sets the theme of the system.
+func (b *browser) prefer(theme string) {
+	b.t.Helper()
+	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// is waits until an expression of JavaScript gives want, as text. It may take
+// several pages until it does.
+func (b *browser) is(expression, want string) {
+	b.t.Helper()
+	text := "(() => { try { return String(" + expression + ") } catch (e) { return String(e) } })()"
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	for {
+		_, err := chromedp.Run(ctx, chromedp.Poll[bool](fmt.Sprintf("%s === %q", text, want)))
+		if err == nil {
+			return
+		}
+		if ctx.Err() == nil {
+			continue // another page came
+		}
+		got, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string](text))
+		b.t.Errorf("%s is %q, want %q (%v)", expression, got, want, err)
+		return
+	}
+}
+
+// at checks the address of the page, without the server.
+func (b *browser) at(want string) {
+	b.t.Helper()
+	u, err := url.Parse(b.url + want)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.is("location.href", u.String())
+}
+
+// tooWide names what makes a page need scrolling sideways, "" for nothing.
+const tooWide = `document.documentElement.scrollWidth <= innerWidth ? '' : [...document.querySelectorAll('main *')]
+	.filter((e) => e.getBoundingClientRect().right > innerWidth).slice(0, 8).map((e) => e.outerHTML.slice(0, 80)).join('\n') || 'outside main'`
+
+// fits checks that the page needs no scrolling sideways, also on a phone.
+func (b *browser) fits() {
+	b.t.Helper()
+	for _, width := range []int64{400, 1280} {
+		b.do(chromedp.EmulateViewport(width, 800))
+		b.is(tooWide, "")
+	}
+}
+
+// quiet checks that the browser had nothing to complain about.
+func (b *browser) quiet() {
+	b.t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, c := range b.complaints {
+		b.t.Error(c)
+	}
+	b.complaints = nil
+	if b.requests == 0 {
+		b.t.Error("no request was seen")
+	}
+}

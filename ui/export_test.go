@@ -1,0 +1,31 @@
+package ui
+
+// Pages lists the paths of the route table that people open: those that answer
+// GET, without the ones that scripts and programs ask.
+func Pages() []string {
+	var paths []string
+	for _, r := range new(site).routes() {
+		if r.method == "GET" && !served[r.path] {
+			paths = append(paths, r.path)
+		}
+	}
+	return paths
+}
+
+// served are the routes that answer with something else than a page.
+var served = map[string]bool{
+	"/data/find":                       true,
+	"/data/experiment/{id}/iterations": true,
+	"/data/experiment/{id}/keys":       true,
+	"/data/compare":                    true,
+	"/data/experiment/{id}/events":     true,
+	"/data/iteration/{id}/events":      true,
+	"/data/iteration/{id}/summary":     true,
+	"/data/experiment/{id}/artifacts":  true,
+	"/artifact/{id}/data":              true,
+	"/health":                          true,
+	"/openapi.yaml":                    true,
+	"/openapi.json":                    true,
+	"/static/{file}":                   true,
+	"/client/python{rest:(?:/.*)?}":    true,
+}

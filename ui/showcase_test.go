@@ -1,0 +1,81 @@
+package ui_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"tracker/store"
+)
+
+// showcase is a site with something of everything that pages show.
+type showcase struct {
+	*site
+	w      sweep
+	empty  string // a project without experiments
+	blank  string // an experiment without runs
+	child  string // a run with a parent
+	failed string // a run with an error, notes and a snapshot
+	shelf  shelf
+	bobID  string
+}
+
+// newShowcase has the accounts alice, an admin, bob, who may read one project,
+// and carol, who may read none.
+func newShowcase(t *testing.T, s setup) showcase {
+	t.Helper()
+	c := showcase{site: start(t, s)}
+	ctx, alice := t.Context(), c.actor("alice")
+	c.clock.move(time.Since(c.clock.now()) - time.Hour)
+	c.w = c.sweep(12, 40)
+	c.empty = c.project("alice", "empty "+strings.Repeat("long", 50), strings.Repeat("wide", 100), 0, 0)
+	blank := must(c.db.CreateExperiment(ctx, alice, c.w.project, store.NewExperiment{Name: "blank"}))(t)
+	c.blank = blank.ID
+	c.child = c.run(c.w.experiment, store.NewIteration{Name: new("fold 1"), ParentIterationID: &c.w.runs[1]})
+	c.failed = c.w.runs[1]
+	c.bobID = c.actor("bob").UserID
+	must(c.db.CreateUser(ctx, store.System, store.NewUser{Username: "carol", Password: password, FirstName: "Carol"}))(t)
+	must(c.db.CreateUserPermission(ctx, store.System, c.bobID, c.w.project, store.PermissionPatch{Update: new(true)}))(t)
+	must(c.db.CreateSnapshot(ctx, alice, c.failed, store.NewSnapshot{GitSHA: "4f2c1d0", GitDirty: new(true), Runtime: "Python 3.13",
+		GitRemote: "https://git.example/" + strings.Repeat("long", 40), GitDiff: "-" + strings.Repeat("old ", 80) + "\n+new", Command: "python train.py",
+		Hostname: "gpu-01", Dependencies: "numpy==2.4.0\n" + strings.Repeat("x", 300)}))(t)
+	for _, tag := range []string{"best", "paper", strings.Repeat("tag", 20)} {
+		must(c.db.CreateTag(ctx, alice, store.IterationTag, c.failed, tag))(t)
+	}
+	for key, value := range map[string]store.Text{"optimizer": "adamw", "note": store.Text(strings.Repeat("words ", 100)), "layers": "[64,64]"} {
+		must(c.db.CreateParameter(ctx, alice, c.failed, key, value))(t)
+	}
+	notes := "# Why\n\nThe [paper](https://paper.example) says `lr`.\n\n| a | b |\n|---|---|\n| 1 | " + strings.Repeat("2", 90) + " |\n\n" +
+		"- [x] done\n- [ ] open\n\n```\n" + strings.Repeat("code ", 60) + "\n```\n\n> said\n\n## Deep"
+	points := []store.NewMetric{{Key: "valid/accuracy", Value: 0.5}, {Key: "valid/accuracy", Value: store.Value(math.NaN())}}
+	for i, id := range c.w.runs {
+		for range 3 {
+			if err := c.db.CreateMetrics(ctx, alice, id, append(points, store.NewMetric{Key: "gpu", Value: store.Value(71 + i)})); err != nil {
+				t.Fatal(err)
+			}
+		}
+		patch := store.IterationPatch{Status: new([]store.IterationStatus{store.Succeeded, store.Failed, store.Killed, store.Running}[i%4])}
+		if id == c.failed {
+			patch.ErrorMessage, patch.Notes = new("RuntimeError: CUDA out of memory\n"+strings.Repeat("at line ", 60)), &notes
+		}
+		if err := c.db.UpdateIteration(ctx, alice, id, patch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.shelf = c.site.shelf()
+	c.clock.move(time.Hour) // those that run are lost by now
+	c.log(c.w.runs[11], "train/loss", 5)
+	return c
+}
+
+// must returns v, or ends the test.
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
