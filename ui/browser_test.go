@@ -24,12 +24,22 @@ import (
 // the theme and signs out, and works with runs while they log, with and without
 // a base path.
 func TestBrowser(t *testing.T) {
-	chromium, err := exec.LookPath("chromium")
+	ctx := chromium(t)
+	for _, base := range []string{"", "/lab/one"} {
+		t.Run("base "+base, func(t *testing.T) { browse(t, ctx, base) })
+		t.Run("workbench, base "+base, func(t *testing.T) { work(t, ctx, base) })
+	}
+}
+
+// chromium starts a browser that ends with the test.
+func chromium(t testing.TB) context.Context {
+	t.Helper()
+	path, err := exec.LookPath("chromium")
 	if err != nil {
 		t.Fatalf("this test needs Chromium, in Debian's package chromium: %v", err)
 	}
 	ctx, cancel := chromedp.NewExecAllocator(t.Context(), append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(chromium),
+		chromedp.ExecPath(path),
 		chromedp.CombinedOutput(io.Discard),
 		chromedp.NoFirstRun,
 		chromedp.NoSandbox,
@@ -38,16 +48,13 @@ func TestBrowser(t *testing.T) {
 		chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("disable-sync", true),
 	)...)
-	defer cancel()
+	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
-	defer cancel()
+	t.Cleanup(cancel)
 	if err := chromedp.Do(ctx); err != nil { // starts the browser
 		t.Fatal(err)
 	}
-	for _, base := range []string{"", "/lab/one"} {
-		t.Run("base "+base, func(t *testing.T) { browse(t, ctx, base) })
-		t.Run("workbench, base "+base, func(t *testing.T) { work(t, ctx, base) })
-	}
+	return ctx
 }
 
 func browse(t *testing.T, ctx context.Context, base string) {
@@ -112,7 +119,7 @@ func browse(t *testing.T, ctx context.Context, base string) {
 
 // browser is one page, and what it complained about.
 type browser struct {
-	t   *testing.T
+	t   testing.TB
 	ctx context.Context
 	url string // of the only server that may be asked
 
@@ -121,7 +128,7 @@ type browser struct {
 	requests   int
 }
 
-func newBrowser(t *testing.T, ctx context.Context, url string) *browser {
+func newBrowser(t testing.TB, ctx context.Context, url string) *browser {
 	t.Helper()
 	b := &browser{t: t, ctx: ctx, url: url}
 	if err := chromedp.Listen(ctx, b.listen); err != nil {

@@ -6,8 +6,11 @@ package ui
 import (
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
+
+	"github.com/klauspost/compress/gzhttp"
 
 	"tracker/server/auth"
 	"tracker/server/middleware"
@@ -133,11 +136,18 @@ func New(o Options) (*Dashboard, error) {
 
 func (s *site) router() (http.Handler, error) {
 	deny := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, errCrossOrigin) })
+	pack, err := gzhttp.NewWrapper()
+	if err != nil {
+		return nil, err
+	}
 	var routes []middleware.Route
 	for _, rt := range s.routes() {
 		h, err := middleware.CrossOrigin(s.serve(rt.handle), s.TrustedOrigins, deny)
 		if err != nil {
 			return nil, err
+		}
+		if strings.HasPrefix(rt.path, "/data/") && !strings.HasSuffix(rt.path, "/events") {
+			h = pack(h)
 		}
 		routes = append(routes, middleware.Route{Method: rt.method, Path: rt.path, Handler: h})
 	}

@@ -34,7 +34,8 @@ func TestStaticFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a.body != string(source) {
+		// Other scripts are named by an address that may be kept.
+		if body := regexp.MustCompile(`\.js\?v=[0-9a-f]{16}'`).ReplaceAllString(a.body, ".js'"); body != string(source) {
 			t.Errorf("%s is not what is embedded", name)
 		}
 		if got := a.Header.Get("Content-Type"); got != types[name] {
@@ -96,7 +97,7 @@ func TestWeight(t *testing.T) {
 		}
 		total += int(info.Size())
 	}
-	if total > 180_000 {
+	if total > 220_000 {
 		t.Errorf("the static files have %d bytes, and the page comes on top", total)
 	}
 }

@@ -34,7 +34,7 @@ func (c *clock) move(d time.Duration) { c.at.Add(int64(d)) }
 
 // site is a running dashboard on a database of its own.
 type site struct {
-	t     *testing.T
+	t     testing.TB
 	db    *store.DB
 	url   string // of the server, without the base path
 	base  string
@@ -49,7 +49,7 @@ type setup struct {
 }
 
 // start runs a dashboard with the accounts default and alice (admins) and bob.
-func start(t *testing.T, s setup) *site {
+func start(t testing.TB, s setup) *site {
 	t.Helper()
 	c := newClock(time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC))
 	db, err := store.Open(t.Context(), store.Options{

@@ -5,14 +5,17 @@ import { choose } from './choose.js';
 import { showMistake } from './filter.js';
 import { base } from './frame.js';
 import { count } from './format.js';
+import * as groups from './group.js';
 import { live } from './live.js';
 import { Panel } from './panel.js';
 import { State } from './state.js';
 import { Table } from './table.js';
 import { split } from './split.js';
+import { tools } from './tools.js';
 
 const drawnAtFirst = 10; // runs
 const mostDrawn = 200;
+const mostGroups = 50;
 
 function workbench(root) {
   const { experiment } = root.dataset;
@@ -20,30 +23,35 @@ function workbench(root) {
   const table = new Table(document.getElementById('scroll'), state, { experiment, defaults: root.dataset.columns, base });
   let others = []; // runs that are drawn though they are not at the top
 
-  // The runs at the top of the table are drawn, less those that were hidden,
-  // and those that somebody asked for.
+  // The runs or groups at the top of the table are drawn, less those that were
+  // hidden, and those that somebody asked for.
   const drawn = () => {
     const hidden = new Set(state.list('hide'));
-    const extra = new Set(state.list('show'));
+    const grouped = Boolean(table.grouped);
+    const extra = state.list('show').filter((id) => groups.isGroup(id) === grouped);
     const rows = table.first(state.number('top', drawnAtFirst)).filter((r) => !hidden.has(r.id));
     const there = new Set(rows.map((r) => r.id));
-    for (const r of others) if (extra.has(r.id) && !there.has(r.id)) rows.push(r);
-    return rows.slice(0, mostDrawn);
+    for (const id of extra) {
+      if (there.has(id)) continue;
+      const row = others.find((r) => r.id === id) || (grouped && groups.row({ values: groups.values(id), rank: 0, iterations: 0 }, groups.names(table.grouped)));
+      if (row) rows.push(row);
+    }
+    return rows.slice(0, grouped ? mostGroups : mostDrawn);
   };
   let shown = new Set();
-  table.shown = (run) => Boolean(run) && shown.has(run.id);
+  // A run in a group counts in its mean, if it was not left out.
+  table.shown = (run) => Boolean(run) && (table.grouped && !run.group ? !state.list('hide').includes(run.id) : shown.has(run.id));
 
-  const panel = new Panel(document.getElementById('charts'), state, {
-    keys: (q, offset, limit) => ask(`experiment/${experiment}/keys`, { query: { kind: 'metric', q, offset, limit } }),
-    runs: drawn,
-  });
-  panel.gone = later(500, () => table.load(true));
-
+  let panel = null;
+  let current = []; // what is drawn
+  let other = false; // the same is to be drawn of other runs
   const redraw = () => {
     const before = [...shown].join(' ');
-    shown = new Set(drawn().map((r) => r.id));
+    current = drawn();
+    shown = new Set(current.map((r) => r.id));
+    if (other || [...shown].join(' ') !== before) panel?.refresh();
+    other = false;
     table.render();
-    if ([...shown].join(' ') !== before) panel.refresh();
   };
 
   const fetchOthers = async () => {
@@ -59,24 +67,28 @@ function workbench(root) {
 
   const actions = new Actions(document.getElementById('selected'), table, state, root.dataset);
   const total = document.getElementById('total');
+  const kind = document.getElementById('total-of');
   const field = document.getElementById('filter');
   const wrong = document.getElementById('filter-wrong');
 
   table.addEventListener('loaded', () => {
     total.textContent = count(table.total);
+    kind.textContent = table.grouped ? 'groups of runs' : state.has('tree') ? 'runs at the top' : 'runs';
     showMistake(field, wrong, null);
     document.getElementById('none')?.remove();
     redraw();
   });
   table.addEventListener('wrong', ({ detail }) => showMistake(field, wrong, detail));
   table.addEventListener('pick', () => actions.show());
-  table.addEventListener('point', ({ detail }) => panel.point(shown.has(detail) ? detail : ''));
+  table.addEventListener('point', ({ detail }) => panel?.point(shown.has(detail) ? detail : ''));
   table.addEventListener('show', ({ detail: run }) => {
     const hide = new Set(state.list('hide'));
     const show = new Set(state.list('show'));
-    if (shown.has(run.id)) {
+    if (table.shown(run)) {
       show.delete(run.id);
       hide.add(run.id);
+    } else if (table.grouped && !run.group) {
+      hide.delete(run.id);
     } else {
       hide.delete(run.id);
       if (!others.some((r) => r.id === run.id)) others.push(run);
@@ -86,13 +98,19 @@ function workbench(root) {
   });
 
   state.addEventListener('change', ({ detail }) => {
-    if (['filter', 'sort', 'columns'].some((n) => detail.has(n))) {
+    if (['filter', 'sort', 'columns', 'group', 'tree'].some((n) => detail.has(n))) {
       if (field.value !== state.get('filter')) field.value = state.get('filter');
+      other = true; // of groups the means may be
       table.load();
-    } else if (detail.has('base')) {
-      table.loadBaseline();
+    } else {
+      if (detail.has('base')) table.loadBaseline();
+      if (detail.has('differences')) table.loadSame();
+      if (detail.has('open')) table.refold();
     }
-    if (['hide', 'show', 'top'].some((n) => detail.has(n))) fetchOthers();
+    if (['hide', 'show', 'top'].some((n) => detail.has(n))) {
+      other ||= Boolean(table.grouped);
+      fetchOthers();
+    }
   });
 
   const filter = () => state.set({ filter: field.value.trim() || null });
@@ -110,7 +128,7 @@ function workbench(root) {
     changed: (changes) => {
       others = others.filter((r) => !changes.deleted.includes(r.id));
       for (const id of changes.deleted) table.picked.delete(id);
-      actions.show();
+      if (changes.deleted.length > 0) actions.show();
       renew();
       panel.grow(changes.series);
     },
@@ -121,7 +139,20 @@ function workbench(root) {
     if (!document.hidden) table.load(true);
   }, 60_000);
 
-  table.load();
+  tools(document.getElementById('tools'), state, root.dataset);
+
+  // The first rows and names came with the page. Curves are asked for before the
+  // table is made, which takes as long.
+  const first = JSON.parse(document.getElementById('first').textContent);
+  table.load(false, first.rows);
+  panel = new Panel(document.getElementById('charts'), state, {
+    keys: (q, offset, limit) => ask(`experiment/${experiment}/keys`, { query: { kind: 'metric', q, offset, limit } }),
+    runs: () => current,
+    groups: () => ({ experiment, by: table.grouped, filter: state.get('filter'), sort: state.get('sort') || '-created',
+      hide: state.list('hide').filter((id) => !groups.isGroup(id)) }),
+    first: first.keys,
+  });
+  panel.gone = later(500, () => table.load(true));
   if (state.has('show')) fetchOthers();
 }
 
