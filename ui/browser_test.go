@@ -28,6 +28,7 @@ func TestBrowser(t *testing.T) {
 	for _, base := range []string{"", "/lab/one"} {
 		t.Run("base "+base, func(t *testing.T) { browse(t, ctx, base) })
 		t.Run("workbench, base "+base, func(t *testing.T) { work(t, ctx, base) })
+		t.Run("arrangement, base "+base, func(t *testing.T) { arrange(t, ctx, base) })
 	}
 }
 

@@ -107,6 +107,6 @@ export class Listing {
       this.pages.set(page, { rows, fresh: true });
       this.total = found.total;
       this.unfolded = null;
-    }, found, this);
+    }, found);
   }
 }

@@ -10,13 +10,15 @@ import { pick } from './pick.js';
 const keysAtOnce = 100;
 const atOnce = 3; // requests for curves
 const curvesAtOnce = 400; // of one request, about
+const likely = 6; // charts, before it is known which are in sight
 
 // Panel draws the metrics of runs. keys(q, offset, limit) answers {data, total};
 // runs() the runs to draw, {id, name, color}, or groups of them with their values;
-// groups() says of which runs these are. first is the first page of the keys.
+// groups() says of which runs these are. first is the first page of the keys; gone
+// is called when a run is not there any more.
 export class Panel {
-  constructor(root, state, { keys, runs, groups, first }) {
-    Object.assign(this, { root, state, keys, runs, groups, first });
+  constructor(root, state, { keys, runs, groups, first, gone }) {
+    Object.assign(this, { root, state, keys, runs, groups, first, gone });
     this.figures = new Map(); // by key
     this.queue = new Set();
     this.jobs = []; // requests that wait
@@ -174,16 +176,15 @@ export class Panel {
     };
   }
 
-  // look finds the figures that are in sight without waiting for the browser to
-  // tell, which it does after it has painted.
+  // look asks for the first charts at once: the browser tells which are in sight
+  // only after it has painted.
   look() {
-    for (const f of this.figures.values()) {
-      if (f.inSight) continue;
-      const { top, bottom, width } = f.root.getBoundingClientRect();
-      if (width === 0 || bottom < 0 || top > innerHeight) continue;
-      f.inSight = true;
+    for (const f of [...this.figures.values()].slice(0, likely)) {
+      if (f.inSight || f.root.closest('details')?.open === false) continue;
+      f.inSight = true; // until the browser says otherwise
       this.want(f);
     }
+    this.pump();
   }
 
   drop(key, f) {
@@ -258,18 +259,18 @@ export class Panel {
       this.queue.delete(f);
       if (!f.inSight) continue;
       const points = fine(runs.length, f === this.big);
-      const asked = JSON.stringify([view.x, view.against, view.logx, view.from, view.to, points, groups]);
+      const question = JSON.stringify([view.x, view.against, view.logx, view.from, view.to, points, groups]);
       const dirty = (r) => f.dirty.has(r.group ? 'group' : r.id);
-      const lacking = runs.filter((r) => f.curves.get(r.id)?.asked !== asked || dirty(r));
+      const lacking = runs.filter((r) => f.curves.get(r.id)?.asked !== question || dirty(r));
       if (lacking.length === 0) {
         this.show(f);
         continue;
       }
-      const like = `${asked} ${lacking.map((r) => r.id).join(' ')}`;
+      const like = `${question} ${lacking.map((r) => r.id).join(' ')}`;
       if (f.flight === like) continue; // it is on its way
       f.flight = like;
       let b = batches.get(like);
-      if (!b || (b.figures.length + 1) * lacking.length > curvesAtOnce) batches.set(like, b = { figures: [], lacking, asked, points, view, groups });
+      if (!b || (b.figures.length + 1) * lacking.length > curvesAtOnce) batches.set(like, b = { figures: [], lacking, question, points, view, groups });
       b.figures.push(f);
       if (b.figures.length === 1) this.jobs.push(b);
     }
@@ -294,7 +295,7 @@ export class Panel {
     }
   }
 
-  async load({ figures, lacking, asked, points, view, groups }) {
+  async load({ figures, lacking, question, points, view, groups }) {
     const body = { keys: figures.map((f) => f.key), points, x: view.x, against: view.against, scale: view.logx && !view.against ? 'log' : 'linear' };
     if (groups) body.groups = { ...groups, values: lacking.map((r) => r.values) };
     else body.iterations = lacking.map((r) => r.id);
@@ -313,10 +314,10 @@ export class Panel {
       return;
     }
     for (const f of figures) {
-      for (const r of lacking) f.curves.set(r.id, { asked, x: [], y: [], count: 0 });
+      for (const r of lacking) f.curves.set(r.id, { asked: question, x: [], y: [], count: 0 });
       for (const c of found.curves) {
         const id = groups ? lacking[Number(c.id)].id : c.id;
-        if (c.key === f.key) f.curves.set(id, { ...c, asked });
+        if (c.key === f.key) f.curves.set(id, { ...c, asked: question });
       }
       this.show(f);
     }

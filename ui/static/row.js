@@ -24,15 +24,15 @@ export function row(table, run, index, depth) {
     run.unfolds > 0 && el('span', { class: 'count' }, run.group ? `${count(run.unfolds)} ${run.unfolds === 1 ? 'run' : 'runs'}` : `+${count(run.unfolds)}`));
   if (depth > 0) name.style.paddingInlineStart = `${depth * indent}px`;
   if (name.querySelector('input')) name.querySelector('input').checked = picked;
-  const cells = run.group
-    ? [el('td', { colspan: 4 }), ...table.chosen.map((c) => spread(run, c))]
+  const chosen = table.chosen.map((c) => (run.group ? spread(run, c) : cell(table, run, c)));
+  const fixed = run.group
+    ? [el('td', { colspan: 4 })]
     : [el('td', {}, el('span', { class: `status ${run.status}` }, run.status)),
       el('td', { title: exact(run.created) }, ago(run.created)),
       el('td', { class: 'number' }, duration(run.seconds)),
-      el('td', { title: run.tags.join(', ') }, ...run.tags.map((t) => isolated(t, 'tag'))),
-      ...table.chosen.map((c) => cell(table, run, c))];
+      el('td', { title: run.tags.join(', ') }, ...run.tags.map((t) => isolated(t, 'tag')))];
   return el('tr', { ...attributes, 'data-id': run.id, 'data-testid': run.group ? 'group' : 'run', class: run.group ? 'group' : picked && 'picked' },
-    el('th', { scope: 'row' }, name), ...cells);
+    el('th', { scope: 'row' }, name), ...(table.grouped ? [...chosen, ...fixed] : [...fixed, ...chosen]));
 }
 
 function title(table, run, shown) {

@@ -79,7 +79,7 @@ export class Table extends EventTarget {
       open: (row) => this.isOpen(row),
       inner: (row) => this.listing(row, depth + 1, `${path}/${row.id}`),
       failed: (mistake) => this.tell('wrong', mistake),
-      changed: (change, found, listing) => this.changed(change, found, listing),
+      changed: (change, found) => this.changed(change, found),
     }, depth, path);
   }
 
@@ -130,13 +130,13 @@ export class Table extends EventTarget {
   }
 
   // changed lets rows that have come in, and keeps what is in sight where it is.
-  changed(change, found, listing) {
+  changed(change, found) {
     const anchor = this.anchor();
     change();
     for (const row of found.data) if (this.picked.has(row.id)) this.picked.set(row.id, row);
     if (!this.table.isConnected) this.scroller.replaceChildren(this.table);
     this.keep(anchor);
-    if (listing === this.root) this.tell('loaded', found);
+    this.tell('loaded', found);
     this.render();
   }
 
@@ -173,10 +173,12 @@ export class Table extends EventTarget {
     return this.root.at(index);
   }
 
-  // first returns the rows at the top, as far as they are known.
+  // first returns the rows at the top, as far as they are known: of groups these
+  // alone, of folded runs those that are unfolded too.
   first(n) {
     const rows = [];
-    for (let i = 0; i < Math.min(n, this.root.total) && this.root.row(i); i += 1) rows.push(this.root.row(i));
+    const [of, size] = this.grouped ? [(i) => this.root.row(i), this.root.total] : [(i) => this.at(i), this.root.size];
+    for (let i = 0; i < Math.min(n, size) && of(i); i += 1) rows.push(of(i));
     return rows;
   }
 
@@ -266,7 +268,9 @@ export class Table extends EventTarget {
 
   heads() {
     this.chosen = this.columns.filter((c) => c.kind !== 'param' || !this.same.has(c.key));
-    const sort = this.state.get('sort') || '-created';
+    if (this.grouped) this.chosen.sort((a, b) => (a.kind === 'param') - (b.kind === 'param')); // they have means of metrics
+    const usual = this.grouped ? 'name' : '-created';
+    const sort = this.state.get('sort') || usual;
     const head = (label, name, width, numeric, title, index) => {
       const [up, down] = name.startsWith('-') ? [name.slice(1), name] : [name, `-${name}`];
       const order = { [up]: 'ascending', [down]: 'descending' }[sort];
@@ -275,17 +279,20 @@ export class Table extends EventTarget {
       const column = el('col');
       column.style.width = `${width}px`;
       const th = el('th', { scope: 'col', class: numeric && 'number', 'aria-sort': order, draggable: index != null && 'true' },
-        el('button', { type: 'button', title: `Sort by ${title}`, click: () => this.state.set({ sort: next === '-created' ? null : next }) }, isolated(label), arrow));
+        el('button', { type: 'button', title: `Sort by ${title}`, click: () => this.state.set({ sort: next === usual ? null : next }) }, isolated(label), arrow));
       if (index != null) this.draggable(th, index);
       return { column, th };
     };
     const first = this.grouped ? groups.names(this.grouped).map((g) => g.label).join(' · ') : 'Name';
     const all = fixed.map((c, i) => head(i ? c.label : first, c.sort, i || !this.nests ? c.width : c.width + 56, c.numeric, (i ? c.label : first).toLowerCase()));
+    const chosen = [];
     for (const c of this.chosen) {
       const label = c.stat ? `${c.key} ${c.stat}` : c.key;
       const name = columns.write(c);
-      all.push(head(label, name, this.grouped && c.kind === 'metric' ? 176 : 112, c.kind === 'metric', label, this.columns.findIndex((o) => columns.write(o) === name)));
+      chosen.push(head(label, name, this.grouped && c.kind === 'metric' ? 176 : 112, c.kind === 'metric', label, this.columns.findIndex((o) => columns.write(o) === name)));
     }
+    // What groups are about comes before what only their runs have.
+    all.splice(this.grouped ? 1 : all.length, 0, ...chosen);
     this.group.replaceChildren(...all.map((h) => h.column));
     this.head.replaceChildren(...all.map((h) => h.th));
   }
@@ -312,7 +319,7 @@ export class Table extends EventTarget {
 
   refold() {
     this.root.refold();
-    this.render();
+    this.tell('loaded');
   }
 
   click(event) {

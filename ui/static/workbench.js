@@ -1,5 +1,6 @@
 // The page of an experiment: the table of runs beside their charts.
 import { Actions } from './action.js';
+import { arrange } from './arrange.js';
 import { ask, later, settled } from './ask.js';
 import { choose } from './choose.js';
 import { showMistake } from './filter.js';
@@ -11,7 +12,6 @@ import { Panel } from './panel.js';
 import { State } from './state.js';
 import { Table } from './table.js';
 import { split } from './split.js';
-import { tools } from './tools.js';
 
 const drawnAtFirst = 10; // runs
 const mostDrawn = 200;
@@ -42,14 +42,26 @@ function workbench(root) {
   // A run in a group counts in its mean, if it was not left out.
   table.shown = (run) => Boolean(run) && (table.grouped && !run.group ? !state.list('hide').includes(run.id) : shown.has(run.id));
 
-  let panel = null;
+  let panel;
   let current = []; // what is drawn
+  // What came with the page: the first rows and names.
+  const first = JSON.parse(document.getElementById('first').textContent);
+  const makePanel = () => new Panel(document.getElementById('charts'), state, {
+    keys: (q, offset, limit) => ask(`experiment/${experiment}/keys`, { query: { kind: 'metric', q, offset, limit } }),
+    runs: () => current,
+    groups: () => ({ experiment, by: table.grouped, filter: state.get('filter'), sort: state.get('sort') || '-created',
+      hide: state.list('hide').filter((id) => !groups.isGroup(id)) }),
+    first: first.keys,
+    gone: later(500, () => table.load(true)),
+  });
   let other = false; // the same is to be drawn of other runs
   const redraw = () => {
     const before = [...shown].join(' ');
     current = drawn();
     shown = new Set(current.map((r) => r.id));
-    if (other || [...shown].join(' ') !== before) panel?.refresh();
+    // Curves are asked for before the table is made, which takes as long.
+    if (!panel) panel = makePanel();
+    else if (other || [...shown].join(' ') !== before) panel.refresh();
     other = false;
     table.render();
   };
@@ -73,14 +85,15 @@ function workbench(root) {
 
   table.addEventListener('loaded', () => {
     total.textContent = count(table.total);
-    kind.textContent = table.grouped ? 'groups of runs' : state.has('tree') ? 'runs at the top' : 'runs';
+    const one = table.total === 1;
+    kind.textContent = table.grouped ? (one ? 'group of runs' : 'groups of runs') : `${one ? 'run' : 'runs'}${state.has('tree') ? ' at the top' : ''}`;
     showMistake(field, wrong, null);
     document.getElementById('none')?.remove();
     redraw();
   });
   table.addEventListener('wrong', ({ detail }) => showMistake(field, wrong, detail));
   table.addEventListener('pick', () => actions.show());
-  table.addEventListener('point', ({ detail }) => panel?.point(shown.has(detail) ? detail : ''));
+  table.addEventListener('point', ({ detail }) => panel.point(shown.has(detail) ? detail : ''));
   table.addEventListener('show', ({ detail: run }) => {
     const hide = new Set(state.list('hide'));
     const show = new Set(state.list('show'));
@@ -139,20 +152,10 @@ function workbench(root) {
     if (!document.hidden) table.load(true);
   }, 60_000);
 
-  tools(document.getElementById('tools'), state, root.dataset);
+  arrange(document.getElementById('arrange'), state, root.dataset);
 
-  // The first rows and names came with the page. Curves are asked for before the
-  // table is made, which takes as long.
-  const first = JSON.parse(document.getElementById('first').textContent);
   table.load(false, first.rows);
-  panel = new Panel(document.getElementById('charts'), state, {
-    keys: (q, offset, limit) => ask(`experiment/${experiment}/keys`, { query: { kind: 'metric', q, offset, limit } }),
-    runs: () => current,
-    groups: () => ({ experiment, by: table.grouped, filter: state.get('filter'), sort: state.get('sort') || '-created',
-      hide: state.list('hide').filter((id) => !groups.isGroup(id)) }),
-    first: first.keys,
-  });
-  panel.gone = later(500, () => table.load(true));
+  panel ??= makePanel(); // a search that can't be read has no rows
   if (state.has('show')) fetchOthers();
 }
 

@@ -10,8 +10,8 @@ import { views } from './view.js';
 
 const mostNames = 3;
 
-// tools fills the bar over the table.
-export function tools(bar, state, { experiment, ...rights }) {
+// arrange fills the bar over the table.
+export function arrange(bar, state, { experiment, ...rights }) {
   const chips = el('span', { class: 'chips' });
   const set = (names) => state.set({ group: names.join(', ') || null, open: null, hide: null, show: null });
   const add = el('button', { type: 'button', class: 'plain', 'data-testid': 'group', click: () => pick('Group runs by', names, ({ id }) => {
@@ -33,7 +33,8 @@ export function tools(bar, state, { experiment, ...rights }) {
   const tree = check('tree', 'Fold children');
   const differences = check('differences', 'Differences only');
   const open = el('button', { type: 'button', class: 'plain', 'data-testid': 'views', click: () => views(experiment, rights) }, 'Views');
-  bar.replaceChildren(add, chips, tree, differences, open);
+  bar.prepend(add, chips);
+  bar.append(open, tree, differences);
 
   function show() {
     const by = groups.names(state.get('group'));
