@@ -142,7 +142,7 @@ func TestGroupsAsData(t *testing.T) {
 	if mean, _ = spread(a.last[1], a.last[3]); part.Runs != 2 || part.N[end] != 2 || !near(part.Y[end], mean) {
 		t.Errorf("without a run the mean of %v ends at %v, want %v", part.N[end], part.Y[end], mean)
 	}
-	s.curves(`{"against":"val/acc","iterations":["` + a.runs[0] + `"],"keys":["train/loss"],"points":250,"x":"step","scale":"linear"}`).json(t, 200, &curves)
+	s.curves(`{"against":"val/acc","iterations":["`+a.runs[0]+`"],"keys":["train/loss"],"points":250,"x":"step","scale":"linear"}`).json(t, 200, &curves)
 	if c := curves.Curves[0]; len(c.X) != arrangedSteps || !near(c.X[end], float64(end)/100) || !near(c.Y[end], a.last[0]) {
 		t.Errorf("over another metric it is %+v", c)
 	}
@@ -250,7 +250,7 @@ func arrange(t *testing.T, ctx context.Context, base string) {
 	b.is(rows, "6")
 
 	// In groups.
-	b.do(chromedp.Click(chromedp.CSS(`[data-testid="group"]`)), chromedp.WaitVisible(chromedp.CSS(`[data-testid="pick-name"]`)),
+	b.do(chromedp.Click(chromedp.CSS(`[data-testid="group-by"]`)), chromedp.WaitVisible(chromedp.CSS(`[data-testid="pick-name"]`)),
 		chromedp.KeyEvent("lr"))
 	b.is(`document.querySelectorAll('[data-testid="pick"] li').length`, "1")
 	b.do(chromedp.KeyEvent("\r"))
@@ -298,7 +298,8 @@ func arrange(t *testing.T, ctx context.Context, base string) {
 	b.filter(t, "param.lr = 0.1")
 	b.is(rows, "3")
 	b.is(heads, "train/loss")
-	b.filter(t, " ")
+	b.do(chromedp.Focus(chromedp.CSS("#filter")), chromedp.Evaluate[chromedp.Void](`document.querySelector('#filter').select()`),
+		chromedp.KeyEvent(kb.Backspace+"\r"))
 	b.is(rows, "6")
 
 	// Children lie under their parent.
@@ -323,7 +324,12 @@ func arrange(t *testing.T, ctx context.Context, base string) {
 	b.drag(lossChart+" .u-over", 0.5, 0.75)
 	b.is(`(([from, to]) => from > 0.05 && to < 0.16 && from < to)(new URLSearchParams(location.search).get('zoom').split('~').map(Number))`, "true")
 
+	// A pinned column comes first and stays in sight.
+	b.do(chromedp.Navigate(page + "?columns=param.lr%2C+metric.train%2Floss&pin=metric.train%2Floss"))
+	b.is(`[...document.querySelectorAll('#table thead th')].map((h) => h.textContent)[1]`, "train/loss")
+	b.is(`getComputedStyle(document.querySelector('#table tbody td.pinned')).position`, "sticky")
 	b.tagAll(s, a)
+	b.brush(a, s.url+base+"/compare?i="+strings.Join(a.runs, "&i="))
 	b.keepView(a, session, page)
 	b.quiet()
 	second, cancel := chromedp.NewContext(ctx, chromedp.WithNewBrowserContext())
@@ -351,6 +357,33 @@ func (b *browser) tagAll(s *site, a arranged) {
 	b.is(`document.querySelectorAll('#table .tag').length`, "0")
 }
 
+// brush picks runs along an axis of the comparison, and moves the axis, by keyboard.
+func (b *browser) brush(a arranged, page string) {
+	b.t.Helper()
+	const titles = `[...document.querySelectorAll('.plots [data-part="title"]')].map((e) => e.textContent).join()`
+	focus := func(part string) {
+		b.is(`(e => { e?.focus(); return Boolean(e) })(document.querySelector('[data-part="`+part+`"][data-axis="metric.train/loss"]'))`, "true")
+	}
+	b.do(chromedp.Navigate(page))
+	b.is(titles, "lr,opt,train/loss")
+	b.is(`[...document.querySelectorAll('.compare tr.differs th')].map((th) => th.querySelector('bdi').textContent).join()`, "lr,opt,train/loss")
+	focus("brush")
+	b.do(chromedp.KeyEvent(kb.ArrowUp)) // the upper quarter: only the last run's loss is there
+	b.is(`document.querySelectorAll('.plots .path:not(.out)').length`, "1")
+	link := b.text(`location.href`)
+	b.do(chromedp.Navigate(link))
+	b.is(`document.querySelectorAll('.plots .path:not(.out)').length`, "1")
+	focus("title")
+	b.do(chromedp.KeyEvent(kb.ArrowLeft))
+	b.is(titles, "lr,train/loss,opt")
+	b.is(`document.activeElement.dataset.axis`, "metric.train/loss")
+	focus("brush")
+	b.do(chromedp.KeyEvent(kb.Escape))
+	b.is(`document.querySelectorAll('.plots .path:not(.out)').length`, fmt.Sprint(len(a.runs)))
+	b.do(chromedp.Click(chromedp.CSS("#differences")))
+	b.is(`[...document.querySelectorAll('.compare tr.same')].every((tr) => tr.offsetHeight === 0)`, "true")
+}
+
 // keepView saves views, renames one and deletes another.
 func (b *browser) keepView(a arranged, ctx context.Context, page string) {
 	b.t.Helper()
@@ -363,8 +396,6 @@ func (b *browser) keepView(a arranged, ctx context.Context, page string) {
 	open()
 	b.do(chromedp.KeyEvent("by optimizer\r"))
 	b.is(listed, "by optimizer")
-	b.do(chromedp.SendKeys(chromedp.CSS("#view-name"), "by optimizer\r"))
-	b.is(`document.querySelector('dialog [role="alert"]').textContent.includes('has a view of this name')`, "true")
 	b.do(chromedp.KeyEvent("\x1b"), chromedp.Navigate(page))
 	b.is(rows, "6")
 	open()

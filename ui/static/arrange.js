@@ -14,7 +14,7 @@ const mostNames = 3;
 export function arrange(bar, state, { experiment, ...rights }) {
   const chips = el('span', { class: 'chips' });
   const set = (names) => state.set({ group: names.join(', ') || null, open: null, hide: null, show: null });
-  const add = el('button', { type: 'button', class: 'plain', 'data-testid': 'group', click: () => pick('Group runs by', names, ({ id }) => {
+  const add = el('button', { type: 'button', class: 'plain', 'data-testid': 'group-by', click: () => pick('Group runs by', names, ({ id }) => {
     set([...groups.names(state.get('group')).map((g) => g.name), id]);
   }) }, 'Group by');
 

@@ -9,7 +9,10 @@ import { count } from './format.js';
 export function pick(title, find, chosen) {
   const list = el('ul', { 'aria-label': 'Names' });
   const search = el('input', { type: 'search', name: 'pick-name', placeholder: 'Search by name', 'aria-label': 'Search by name', 'data-testid': 'pick-name', autocomplete: 'off' });
-  const dialog = el('dialog', { class: 'find', 'aria-label': title, 'data-testid': 'pick', close: () => dialog.remove() }, el('h2', {}, title), search, list);
+  const dialog = el('dialog', { class: 'find', 'aria-label': title, 'data-testid': 'pick', close: () => dialog.remove() }, el('h2', {}, title), el('form', { submit: (event) => {
+    event.preventDefault();
+    list.querySelector('button')?.click();
+  } }, search), list);
   const take = (n) => {
     dialog.close();
     chosen(n);
@@ -29,8 +32,7 @@ export function pick(title, find, chosen) {
   dialog.addEventListener('keydown', (event) => {
     const buttons = [...list.querySelectorAll('button')];
     const at = buttons.indexOf(document.activeElement);
-    if (event.key === 'Enter' && document.activeElement === search) buttons[0]?.click();
-    else if (event.key === 'ArrowDown') (buttons[at + 1] || buttons[at])?.focus();
+    if (event.key === 'ArrowDown') (buttons[at + 1] || buttons[at])?.focus();
     else if (event.key === 'ArrowUp') (buttons[at - 1] || search).focus();
     else return;
     event.preventDefault();

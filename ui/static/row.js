@@ -25,6 +25,8 @@ export function row(table, run, index, depth) {
   if (depth > 0) name.style.paddingInlineStart = `${depth * indent}px`;
   if (name.querySelector('input')) name.querySelector('input').checked = picked;
   const chosen = table.chosen.map((c) => (run.group ? spread(run, c) : cell(table, run, c)));
+  table.pin(chosen);
+  const before = chosen.splice(0, table.grouped ? chosen.length : table.pins);
   const fixed = run.group
     ? [el('td', { colspan: 4 })]
     : [el('td', {}, el('span', { class: `status ${run.status}` }, run.status)),
@@ -32,7 +34,7 @@ export function row(table, run, index, depth) {
       el('td', { class: 'number' }, duration(run.seconds)),
       el('td', { title: run.tags.join(', ') }, ...run.tags.map((t) => isolated(t, 'tag')))];
   return el('tr', { ...attributes, 'data-id': run.id, 'data-testid': run.group ? 'group' : 'run', class: run.group ? 'group' : picked && 'picked' },
-    el('th', { scope: 'row' }, name), ...(table.grouped ? [...chosen, ...fixed] : [...fixed, ...chosen]));
+    el('th', { scope: 'row' }, name), ...before, ...fixed, ...chosen);
 }
 
 function title(table, run, shown) {

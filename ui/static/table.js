@@ -2,22 +2,15 @@
 // are made. Their data comes from the server in pages, as they are scrolled to.
 import { ask, settled } from './ask.js';
 import * as columns from './column.js';
-import { el, isolated } from './dom.js';
+import { el } from './dom.js';
 import { count, number } from './format.js';
 import * as groups from './group.js';
+import { fixedColumns, makeHeads } from './head.js';
 import { Listing, pageSize } from './listing.js';
 import { row as makeRow } from './row.js';
 
 const rowHeight = 28;
 const beyond = 8; // rows made above and below what is in sight
-
-const fixed = [
-  { id: 'name', label: 'Name', sort: 'name', width: 192 },
-  { id: 'status', label: 'Status', sort: 'status', width: 104 },
-  { id: 'created', label: 'Created', sort: '-created', width: 108 },
-  { id: 'duration', label: 'Duration', sort: 'duration', width: 80, numeric: true },
-  { id: 'tags', label: 'Tags', sort: 'tag', width: 104 },
-];
 
 // Table shows the runs of an experiment: flat, in groups, or with children
 // folded under their parents. It tells "loaded" when rows have come, "wrong"
@@ -53,7 +46,7 @@ export class Table extends EventTarget {
   }
 
   get width() {
-    return fixed.length + this.chosen.length;
+    return fixedColumns + this.chosen.length;
   }
 
   get total() {
@@ -266,48 +259,16 @@ export class Table extends EventTarget {
     return run && `${this.picked.has(run.id)} ${this.shown(run)} ${this.isOpen(run)} ${this.baseline?.id}`;
   }
 
+  // heads makes the heads of the columns that are chosen, pinned ones first.
   heads() {
-    this.chosen = this.columns.filter((c) => c.kind !== 'param' || !this.same.has(c.key));
-    if (this.grouped) this.chosen.sort((a, b) => (a.kind === 'param') - (b.kind === 'param')); // they have means of metrics
-    const usual = this.grouped ? 'name' : '-created';
-    const sort = this.state.get('sort') || usual;
-    const head = (label, name, width, numeric, title, index) => {
-      const [up, down] = name.startsWith('-') ? [name.slice(1), name] : [name, `-${name}`];
-      const order = { [up]: 'ascending', [down]: 'descending' }[sort];
-      const arrow = { ascending: ' ↑', descending: ' ↓' }[order] || '';
-      const next = order === 'ascending' ? down : order === 'descending' ? up : name;
-      const column = el('col');
-      column.style.width = `${width}px`;
-      const th = el('th', { scope: 'col', class: numeric && 'number', 'aria-sort': order, draggable: index != null && 'true' },
-        el('button', { type: 'button', title: `Sort by ${title}`, click: () => this.state.set({ sort: next === usual ? null : next }) }, isolated(label), arrow));
-      if (index != null) this.draggable(th, index);
-      return { column, th };
-    };
-    const first = this.grouped ? groups.names(this.grouped).map((g) => g.label).join(' · ') : 'Name';
-    const all = fixed.map((c, i) => head(i ? c.label : first, c.sort, i || !this.nests ? c.width : c.width + 56, c.numeric, (i ? c.label : first).toLowerCase()));
-    const chosen = [];
-    for (const c of this.chosen) {
-      const label = c.stat ? `${c.key} ${c.stat}` : c.key;
-      const name = columns.write(c);
-      chosen.push(head(label, name, this.grouped && c.kind === 'metric' ? 176 : 112, c.kind === 'metric', label, this.columns.findIndex((o) => columns.write(o) === name)));
-    }
-    // What groups are about comes before what only their runs have.
-    all.splice(this.grouped ? 1 : all.length, 0, ...chosen);
-    this.group.replaceChildren(...all.map((h) => h.column));
-    this.head.replaceChildren(...all.map((h) => h.th));
+    makeHeads(this);
   }
 
-  // draggable lets a column be dropped on another one, in whose place it goes.
-  draggable(th, index) {
-    th.addEventListener('dragstart', (event) => event.dataTransfer.setData('text/plain', String(index)));
-    th.addEventListener('dragover', (event) => event.preventDefault());
-    th.addEventListener('drop', (event) => {
-      event.preventDefault();
-      const from = Number(event.dataTransfer.getData('text/plain'));
-      const all = this.columns;
-      if (!Number.isInteger(from) || !all[from]) return;
-      all.splice(index, 0, ...all.splice(from, 1));
-      this.state.set({ columns: all.map(columns.write).join(', ') });
+  // pin has the cells of the first chosen columns stay in sight beside the name.
+  pin(cells) {
+    cells.slice(0, this.pins).forEach((td, i) => {
+      td.classList.add('pinned');
+      td.style.left = `${this.lefts[i]}px`;
     });
   }
 

@@ -46,7 +46,7 @@ export function views(experiment, rights) {
   }
 
   function rename(li, v, change) {
-    const field = el('input', { 'aria-label': `Name of ${v.name}`, maxlength: 250 });
+    const field = el('input', { name: 'view-rename', 'aria-label': `Name of ${v.name}`, maxlength: 250 });
     field.value = v.name;
     const save = el('form', { class: 'row' }, field, el('button', { class: 'plain' }, 'Save'));
     save.addEventListener('submit', (event) => {

@@ -117,6 +117,10 @@ function workbench(root) {
       table.load();
     } else {
       if (detail.has('base')) table.loadBaseline();
+      if (detail.has('pin')) {
+        table.heads();
+        table.render(true);
+      }
       if (detail.has('differences')) table.loadSame();
       if (detail.has('open')) table.refold();
     }
