@@ -63,11 +63,9 @@ func BenchmarkFirstChart(b *testing.B) {
 	b.ReportMetric(first, "first-ms")
 	b.ReportMetric(took[len(took)/2], "p50-ms")
 	b.ReportMetric(took[len(took)*9/10], "p90-ms")
-	for _, part := range []string{"responseEnd", "domContentLoadedEventEnd"} {
-		b.Logf("%s %s", part, br.text(`Math.round(performance.getEntriesByType('navigation')[0].`+part+`)`))
-	}
-	fmt.Println(br.text(`performance.getEntriesByType('resource').map((e) => [e.name.replace(/.*[/]/, '').slice(0, 40), Math.round(e.startTime),
-		Math.round(e.responseEnd), e.decodedBodySize].join(' ')).join('\n')`))
+	b.Log("loaded at", br.text(`performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd`),
+		"asked for curves at", br.text(`performance.getEntriesByName(new URL('../data/curves', document.baseURI).href)[0].startTime`),
+		"answered at", br.text(`performance.getEntriesByName(new URL('../data/curves', document.baseURI).href)[0].responseEnd`))
 }
 
 // walk logs random walks, each key at as many steps.

@@ -179,6 +179,7 @@ export class Panel {
   // look asks for the first charts at once: the browser tells which are in sight
   // only after it has painted.
   look() {
+    if (this.runs().length > 0) this.note.textContent = this.said();
     for (const f of [...this.figures.values()].slice(0, likely)) {
       if (f.inSight || f.root.closest('details')?.open === false) continue;
       f.inSight = true; // until the browser says otherwise
