@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -262,9 +263,7 @@ func arrange(t *testing.T, ctx context.Context, base string) {
 	b.is(groupRows+`[0].children[1].title.endsWith('of 3 of 3 runs')`, "true")
 	b.is(`document.querySelector('`+lossChart+`').dataset.drawn`, "2")
 	b.is(points, fmt.Sprintf("%d of %d points", 2*arrangedSteps, 6*arrangedSteps))
-	b.hover(lossChart+" .u-over", 0.99)
-	b.is(`document.querySelector('`+lossChart+` .tip').textContent.includes('n=3')`, "true")
-	b.is(`document.querySelector('`+lossChart+` .tip').textContent.includes(' ± ')`, "true")
+	b.tells(lossChart, "n=3", " ± ")
 
 	// A group is unfolded and folded by keyboard; a run that is left out counts no more.
 	fold := `document.querySelector('[data-testid="group"] [data-part="fold"]')`
@@ -319,8 +318,7 @@ func arrange(t *testing.T, ctx context.Context, base string) {
 	b.do(chromedp.KeyEvent("\r"))
 	b.is(`document.querySelector('[name="x"]').selectedOptions[0].textContent`, "val/acc")
 	b.is(points, fmt.Sprintf("%d of %d points", 6*arrangedSteps, 6*arrangedSteps))
-	b.hover(lossChart+" .u-over", 0.99)
-	b.is(`document.querySelector('`+lossChart+` .tip').textContent.includes('0.19 at step 19')`, "true")
+	b.tells(lossChart, "0.19 at step 19")
 	b.drag(lossChart+" .u-over", 0.5, 0.75)
 	b.is(`(([from, to]) => from > 0.05 && to < 0.16 && from < to)(new URLSearchParams(location.search).get('zoom').split('~').map(Number))`, "true")
 
@@ -421,6 +419,21 @@ func openView(t *testing.T, ctx context.Context, s *site, page string) {
 	b.is(`document.querySelectorAll('[data-testid="group"]').length`, "2")
 	b.is(`document.querySelector('[name="x"]').value`, "metric")
 	b.quiet()
+}
+
+// tells waits until the tooltip at the end of a chart says all of these. The mouse
+// moves on until it does, for a chart that is drawn anew forgets the cursor.
+func (b *browser) tells(chart string, parts ...string) {
+	b.t.Helper()
+	var said string
+	for deadline, at := time.Now().Add(time.Minute), 0.99; time.Now().Before(deadline); at = 1.97 - at {
+		b.hover(chart+" .u-over", at)
+		said = b.text(`document.querySelector('` + chart + ` .tip').textContent`)
+		if !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(said, part) }) {
+			return
+		}
+	}
+	b.t.Errorf("the tooltip of %s says %q, not all of %q", chart, said, parts)
 }
 
 // hover moves the mouse over a part of an element, to a share of its width.

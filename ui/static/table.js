@@ -116,7 +116,6 @@ export class Table extends EventTarget {
       return;
     }
     this.root = this.listing();
-    this.rows.clear();
     this.heads();
     if (first) this.root.take(0, this.read(first, this.grouped && groups.names(this.grouped)));
     else await Promise.all([same, this.root.load(0)]);
