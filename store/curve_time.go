@@ -19,15 +19,9 @@ func (tx *tx) timeCurve(s *series, q CurveQuery) (Curve, error) {
 	c := Curve{Step: []Step{}, Value: []Value{}, RecordedAt: []Time{}}
 	walk := timeWalk{tx: tx, s: s}
 	walk.from, walk.to = q.bounds()
-	tail, err := tx.recent(s.ID, s.moved)
+	recent, err := walk.recent()
 	if err != nil {
 		return c, err
-	}
-	var recent []point
-	for _, p := range tail {
-		if walk.has(p.at) {
-			recent = append(recent, p)
-		}
 	}
 	ends, err := walk.ends(recent)
 	if err != nil || ends.count == 0 {
@@ -74,6 +68,18 @@ type timeWalk struct {
 }
 
 func (w *timeWalk) has(at Time) bool { return int64(at) >= w.from && int64(at) <= w.to }
+
+// recent returns the points in the range that are in table recent.
+func (w *timeWalk) recent() ([]point, error) {
+	all, err := w.tx.recent(w.s.ID, w.s.moved)
+	var in []point
+	for _, p := range all {
+		if w.has(p.at) {
+			in = append(in, p)
+		}
+	}
+	return in, err
+}
 
 // timeEnds are the first and the last point of a range of times, and what the
 // points of table metric in it have as steps: from low to high.

@@ -39,6 +39,9 @@ type Iteration struct {
 	// not. What the iteration does not have is not in them.
 	Params  map[string]string `json:"params,omitzero" db:"-"`
 	Metrics map[string]Value  `json:"metrics,omitzero" db:"-"`
+
+	// Children is how many of the hits of a folded listing lie under this one.
+	Children int `json:"-" db:"-"`
 }
 
 // Strings is a list of strings that SQL gives as a JSON array.
@@ -77,6 +80,10 @@ type IterationQuery struct {
 	Filter  string // which iterations; "" for all
 	Sort    string // by what, then by age; "" for the oldest first
 	Columns string // the parameters and metrics to embed in each; "" for none
+
+	Group  *Grouped // only those of a group; nil for all
+	Fold   bool     // children lie under their parents, if these pass the filter too
+	Parent *string  // with Fold: those under this one; nil for those at the top
 }
 
 var iterationStatuses = []IterationStatus{Running, Succeeded, Failed, Killed}
@@ -103,13 +110,8 @@ func (db *DB) Iterations(ctx context.Context, actor Actor, experimentID string, 
 	if err != nil {
 		return List[Iteration]{}, err
 	}
-	if err := db.settle(ctx, experimentID, s); err != nil {
-		if AsError(err).Code != CodeStorageFull {
-			return List[Iteration]{}, err
-		}
-		// Reading goes on; what a run has logged in the last minutes may be
-		// missing in filter and order until there is room again.
-		db.log.Warn("the statistics of metrics could not be brought up to date for a search", "error", err)
+	if err := db.settleOrWarn(ctx, experimentID, s); err != nil {
+		return List[Iteration]{}, err
 	}
 	return read(ctx, db, func(tx *tx) (List[Iteration], error) {
 		if _, err := tx.allowExperiment(actor, experimentID, rightRead); err != nil {

@@ -1,6 +1,11 @@
 package store
 
-import "context"
+import (
+	"context"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+)
 
 // KeyKind tells what a name is the name of.
 type KeyKind string
@@ -89,4 +94,66 @@ func (t *tx) wrongKeys() ([]Problem, error) {
 			return err
 		},
 	}}, nil
+}
+
+// SameParams returns those of keys that are the same parameter in all iterations
+// that pass a filter, or that none of them has; in the order of keys. Needs read.
+func (db *DB) SameParams(ctx context.Context, actor Actor, experimentID, filter string, keys []string) ([]string, error) {
+	s, err := parseSearch(IterationQuery{Filter: filter})
+	if err != nil {
+		return nil, err
+	}
+	if len(keys) > maxColumns {
+		return nil, Invalid("columns", "There may be %d names.", maxColumns)
+	}
+	if err := db.settleOrWarn(ctx, experimentID, s); err != nil {
+		return nil, err
+	}
+	return read(ctx, db, func(tx *tx) ([]string, error) {
+		if _, err := tx.allowExperiment(actor, experimentID, rightRead); err != nil {
+			return nil, err
+		}
+		return tx.sameParams(experimentID, s, keys)
+	})
+}
+
+func (tx *tx) sameParams(experimentID string, s search, keys []string) ([]string, error) {
+	list, err := json.Marshal(keys)
+	if err != nil {
+		return nil, err
+	}
+	var j joins
+	var where, q query
+	if s.filter != nil {
+		where.add(` AND `)
+		j.where(&where, s.filter)
+	}
+	names, err := tx.known(experimentID, j.names)
+	if err != nil {
+		return nil, err
+	}
+	q.add(`WITH hit AS MATERIALIZED (SELECT iteration.num AS num`)
+	j.from(&q, names)
+	q.add(` WHERE iteration.experiment_id = ?`, experimentID)
+	q.add(where.String()+`) SELECT parameter.key
+		FROM hit
+		CROSS JOIN json_each(?) AS list
+		JOIN parameter ON parameter.iteration_num = hit.num AND parameter.key = list.value
+		GROUP BY parameter.key
+		HAVING min(parameter.value) <> max(parameter.value) OR count(*) < (SELECT count(*) FROM hit)`,
+		append(where.args, string(list))...)
+	rows, err := tx.compose(&q)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	differ := map[string]bool{}
+	for rows.Next() {
+		var key string
+		if err := rows.Scan(&key); err != nil {
+			return nil, err
+		}
+		differ[key] = true
+	}
+	return slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return differ[k] }), rows.Err()
 }

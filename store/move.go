@@ -234,3 +234,14 @@ func (db *DB) settle(ctx context.Context, experimentID string, s search) error {
 		return nil
 	})
 }
+
+// settleOrWarn is settle, but reading goes on when the disk is full: what a run
+// has logged in the last minutes may then be missing in a search.
+func (db *DB) settleOrWarn(ctx context.Context, experimentID string, s search) error {
+	err := db.settle(ctx, experimentID, s)
+	if err != nil && AsError(err).Code == CodeStorageFull {
+		db.log.Warn("the statistics of metrics could not be brought up to date for a search", "error", err)
+		return nil
+	}
+	return err
+}

@@ -90,6 +90,7 @@ func fill(t testing.TB, b *bed, user string) (project string) {
 	for range 2 {
 		experiment := must(b.CreateExperiment(ctx, store.System, project, store.NewExperiment{Name: "e"}))(t).ID
 		must(b.CreateTag(ctx, store.System, store.ExperimentTag, experiment, "e"))(t)
+		must(b.CreateView(ctx, store.System, experiment, store.NewView{Name: "v", Query: "sort=name"}))(t)
 		must(b.CreateUpload(ctx, store.System, experiment, store.NewUpload{NewResource: store.NewResource{Name: "large.bin"}, Size: 1}))(t)
 		var parent *string
 		for range 3 {

@@ -28,6 +28,11 @@ type search struct {
 	sort    []sortKey
 	columns []column        // nil when none were asked for
 	metrics map[string]bool // the keys of all that are named
+
+	by     []ref     // what the group is named by whose iterations are wanted; nil for all
+	values []*string // of the group
+	fold   bool      // children that are hits lie under their parents
+	parent *string   // with fold: whose children are wanted, nil for those at the top
 }
 
 const (
@@ -47,17 +52,16 @@ func parseSearch(q IterationQuery) (s search, err error) {
 	if s.columns, m = parseColumns(q.Columns); m != nil {
 		return s, m.of("columns")
 	}
-	s.metrics = map[string]bool{}
-	for n := range names {
-		if n.field == metricField {
-			s.metrics[n.key] = true
+	if q.Group != nil {
+		if s.by, m = parseGroup(q.Group.By, names); m != nil {
+			return s, m.of("group")
+		}
+		if s.values = q.Group.Values; len(s.values) != len(s.by) {
+			return s, Invalid("group", "A group of %d names has %d values.", len(s.by), len(s.values))
 		}
 	}
-	for _, c := range s.columns {
-		if c.field == metricField {
-			s.metrics[c.key] = true
-		}
-	}
+	s.fold, s.parent = q.Fold, q.Parent
+	s.metrics = metricsOf(names, s.columns)
 	return s, nil
 }
 
@@ -150,10 +154,10 @@ func parseList[T any](s string, names map[name]bool, most int, element func(*par
 func (tx *tx) iterations(experimentID string, s search, p Page) (List[Iteration], error) {
 	l := List[Iteration]{Data: []Iteration{}, Limit: p.Limit, Offset: p.Offset}
 	find := tx.findSome
-	if s.filter == nil && len(s.sort) == 0 {
+	if s.filter == nil && len(s.sort) == 0 && s.by == nil && !s.fold {
 		find = tx.findAll
 	}
-	nums, total, err := find(experimentID, s, p)
+	nums, total, children, err := find(experimentID, s, p)
 	if err != nil {
 		return l, err
 	}
@@ -177,6 +181,7 @@ func (tx *tx) iterations(experimentID string, s search, p Page) (List[Iteration]
 	}
 	l.Data = make([]Iteration, len(nums))
 	for _, r := range rows {
+		r.Children = children[r.Num]
 		l.Data[at[r.Num]] = r
 	}
 	tx.db.seen.freshen(l.Data)
@@ -185,23 +190,25 @@ func (tx *tx) iterations(experimentID string, s search, p Page) (List[Iteration]
 
 // findAll returns the numbers of one page of all iterations, the oldest first,
 // and how many there are.
-func (tx *tx) findAll(experimentID string, _ search, p Page) (nums []int64, total int, err error) {
+func (tx *tx) findAll(experimentID string, _ search, p Page) (nums []int64, total int, _ map[int64]int, err error) {
 	err = tx.row(`SELECT count(*) FROM iteration WHERE experiment_id = ?`, experimentID).Scan(&total)
 	if err == nil {
 		err = tx.all(&nums, `SELECT num FROM iteration WHERE experiment_id = ? ORDER BY num LIMIT ? OFFSET ?`,
 			experimentID, p.Limit, p.Offset)
 	}
-	return nums, total, err
+	return nums, total, nil, err
 }
 
-// findSome is findAll for a filter or an order.
-func (tx *tx) findSome(experimentID string, s search, p Page) (nums []int64, total int, err error) {
+// findSome is findAll for a filter, an order or a part. With fold, children
+// tells how many hits lie under each.
+func (tx *tx) findSome(experimentID string, s search, p Page) (nums []int64, total int, children map[int64]int, err error) {
 	var j joins
 	var where query
 	if s.filter != nil {
 		where.add(` AND `)
 		j.where(&where, s.filter)
 	}
+	j.within(&where, s.by, s.values)
 	// The filter's names are joined first, so that those of the order are
 	// looked up only for what the filter lets through.
 	selected, order := []string{`iteration.num AS num`}, []string{}
@@ -214,38 +221,68 @@ func (tx *tx) findSome(experimentID string, s search, p Page) (nums []int64, tot
 		}
 	}
 	order = append(order, `num`)
+	if s.fold {
+		selected = append(selected, `iteration.parent_num AS parent`)
+	}
+	part, under, err := tx.folded(experimentID, s)
+	if err != nil {
+		return nil, 0, nil, err
+	}
 	names, err := tx.known(experimentID, j.names)
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, nil, err
 	}
 	// All hits are needed to count and to sort them, but only once.
 	var q query
 	q.add(`WITH hit AS MATERIALIZED (SELECT ` + strings.Join(selected, `, `))
 	j.from(&q, names)
 	q.add(` WHERE iteration.experiment_id = ?`, experimentID)
-	q.add(where.String()+`) SELECT num, (SELECT count(*) FROM hit) FROM hit ORDER BY `+
-		strings.Join(order, `, `)+` LIMIT ? OFFSET ?`, append(where.args, max(p.Limit, 1), p.Offset)...)
+	q.add(where.String()+`) SELECT num, (SELECT count(*) FROM hit`+part.String()+`), `+under, slices.Concat(where.args, part.args)...)
+	q.add(part.String()+` ORDER BY `+strings.Join(order, `, `)+` LIMIT ? OFFSET ?`,
+		append(part.args, max(p.Limit, 1), p.Offset)...)
 	rows, err := tx.compose(&q)
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, nil, err
 	}
 	defer rows.Close()
+	children = map[int64]int{}
 	for rows.Next() {
 		var num int64
-		if err := rows.Scan(&num, &total); err != nil {
-			return nil, 0, err
+		var below int
+		if err := rows.Scan(&num, &total, &below); err != nil {
+			return nil, 0, nil, err
 		}
-		nums = append(nums, num)
+		nums, children[num] = append(nums, num), below
 	}
 	if err := rows.Err(); err != nil {
-		return nil, 0, err
+		return nil, 0, nil, err
 	}
 	if len(nums) == 0 && p.Offset > 0 {
 		// Behind the end there is no row to tell the count.
-		_, total, err = tx.findSome(experimentID, s, Page{})
-		return nil, total, err
+		_, total, _, err = tx.findSome(experimentID, s, Page{})
+		return nil, total, nil, err
 	}
-	return nums[:min(len(nums), p.Limit)], total, nil
+	return nums[:min(len(nums), p.Limit)], total, children, nil
+}
+
+// folded returns which hits are listed, and what counts those that lie under
+// them: a hit lies under its parent when that is one too, and else at the top.
+func (tx *tx) folded(experimentID string, s search) (part query, under string, err error) {
+	switch {
+	case !s.fold:
+		return part, `0 FROM hit`, nil
+	case s.parent == nil:
+		part.add(` WHERE (parent IS NULL OR parent NOT IN (SELECT num FROM hit))`)
+	default:
+		var num int64
+		err := tx.row(`SELECT num FROM iteration WHERE id = ? AND experiment_id = ?`, *s.parent, experimentID).Scan(&num)
+		if err != nil {
+			return part, "", orNotFound(err, "iteration")
+		}
+		part.add(` WHERE parent = ?`, num)
+	}
+	return part, `coalesce(below.n, 0) FROM hit LEFT JOIN (SELECT parent AS of, count(*) AS n
+		FROM hit WHERE parent IS NOT NULL GROUP BY parent) AS below ON below.of = hit.num`, nil
 }
 
 // compose runs a query whose text is made for the occasion, and is not kept

@@ -85,6 +85,52 @@ func (db *DB) DeleteTag(ctx context.Context, actor Actor, kind TagKind, id, valu
 	})
 }
 
+// MaxTagged is how many iterations are tagged at once.
+const MaxTagged = 1000
+
+// TagIterations attaches a tag to iterations, or takes it off, and returns how
+// many were changed: all or, with an error, none. Needs create to attach and
+// delete to take off, on each.
+func (db *DB) TagIterations(ctx context.Context, actor Actor, ids []string, value string, attach bool) (int, error) {
+	if err := checkName("value", value); err != nil {
+		return 0, err
+	}
+	if len(ids) == 0 || len(ids) > MaxTagged {
+		return 0, Invalid("iterations", "Choose 1 to %d runs.", MaxTagged)
+	}
+	return write(ctx, db, actor, func(tx *tx) (changed int, err error) {
+		for _, id := range ids {
+			want := rightDelete
+			if attach {
+				want = rightCreate
+			}
+			it, err := tx.allowIteration(actor, id, want)
+			if err != nil {
+				return 0, err
+			}
+			var n int64
+			if attach {
+				tagID, err := newID()
+				if err != nil {
+					return 0, err
+				}
+				n, err = tx.exec(`INSERT INTO tag (id, iteration_num, value, created_date) VALUES (?, ?, ?, ?)
+					ON CONFLICT (iteration_num, value) DO NOTHING`, tagID, it.num, value, tx.now)
+				if err != nil {
+					return 0, err
+				}
+			} else if n, err = tx.exec(`DELETE FROM tag WHERE iteration_num = ? AND value = ?`, it.num, value); err != nil {
+				return 0, err
+			}
+			if n > 0 {
+				changed++
+				tx.noteIteration(it.iterationRef)
+			}
+		}
+		return changed, nil
+	})
+}
+
 func (tx *tx) allowTags(actor Actor, kind TagKind, id string, want right) (tagOwner, error) {
 	switch kind {
 	case ProjectTag:

@@ -1,5 +1,5 @@
 PRAGMA application_id = 1414679378;
-PRAGMA user_version = 5;
+PRAGMA user_version = 6;
 
 CREATE TABLE blob (
     id             INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -62,6 +62,19 @@ CREATE TRIGGER experiment_key_unused AFTER UPDATE OF iterations ON experiment_ke
     DELETE FROM experiment_key
     WHERE experiment_id = NEW.experiment_id AND kind = NEW.kind AND key = NEW.key;
 END;
+
+CREATE TABLE experiment_view (
+    id            TEXT    NOT NULL PRIMARY KEY,
+    experiment_id TEXT    NOT NULL REFERENCES experiment (id) ON DELETE CASCADE,
+    name          TEXT    NOT NULL,
+    query         TEXT    NOT NULL,
+    created_by    TEXT    REFERENCES user (id) ON DELETE SET NULL,
+    created_date  INTEGER NOT NULL,
+    updated_date  INTEGER NOT NULL,
+    UNIQUE (experiment_id, name)
+) STRICT;
+
+CREATE INDEX experiment_view_by_user ON experiment_view (created_by) WHERE created_by IS NOT NULL;
 
 CREATE TABLE idempotency (
     user_id      TEXT    NOT NULL,

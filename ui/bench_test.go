@@ -18,7 +18,7 @@ import (
 // first time: the page, its scripts, styles and pictures, unpacked.
 func TestPageWeight(t *testing.T) {
 	t.Parallel()
-	const most = 200_000 // bytes
+	const most = 200 << 10 // bytes
 	c := newShowcase(t, setup{auth: true})
 	for _, p := range c.pages() {
 		if p.name != "sign in" && p.name != "projects" && p.name != "experiment" && p.name != "run" && p.name != "compare" {

@@ -16,6 +16,7 @@ func TestBrowser(t *testing.T) {
 	ctx := chromium(t)
 	t.Run("browse", func(t *testing.T) { browse(t, ctx, "") })
 	t.Run("work", func(t *testing.T) { work(t, ctx, setup{auth: true, base: notebook, proxy: strips}) })
+	t.Run("arrangement", func(t *testing.T) { arrange(t, ctx, "/lab/one") })
 }
 
 func browse(t *testing.T, ctx context.Context, base string) {

@@ -2,22 +2,27 @@ package ui
 
 import (
 	"net/http"
-
-	"github.com/go-json-experiment/json"
+	"slices"
+	"strconv"
 
 	"tracker/store"
 )
 
-// curve is a metric of a run as charts take it. X is the step, the Unix
-// millisecond, or how many milliseconds after the start of the run.
+// curve is a metric of a run, or the mean of a group, as charts take it. X is
+// the step, the Unix millisecond, how many milliseconds after the start of the
+// run, or the value of another metric. Of a group, Low and High are a standard
+// deviation below and above the mean.
 type curve struct {
-	ID    string         `json:"id"`
+	ID    string         `json:"id"` // of the run, or the place of the group in the request
 	Key   string         `json:"key"`
 	Count int            `json:"count"` // points in the range
-	X     []int64        `json:"x"`
+	X     []store.Value  `json:"x"`
 	Y     []store.Value  `json:"y"`
 	Low   []*store.Value `json:"low,omitempty"`
 	High  []*store.Value `json:"high,omitempty"`
+	Step  []store.Step   `json:"step,omitempty"` // where X is another metric
+	N     []int          `json:"n,omitempty"`    // of a group: how many runs count in each place
+	Runs  int            `json:"runs,omitzero"`  // of a group: how many it is the mean of
 }
 
 // The axes of a chart. Those of the store are steps and times.
@@ -30,48 +35,84 @@ const (
 const (
 	maxCurveRuns = 1000
 	maxCurveKeys = 200
+	// maxMembers is how many runs of a group its mean is over: those at the top.
+	maxMembers = 100
 )
 
-// curvesData answers the curves of some runs. A range of relative times is one
-// of its own times for each run.
+// curveRequest asks for the curves of runs, or of groups of them.
+type curveRequest struct {
+	Iterations []string     `json:"iterations"`
+	Groups     *groupCurves `json:"groups"`
+	Keys       []string     `json:"keys"`
+	Points     int          `json:"points"`
+	X          string       `json:"x"`
+	Against    string       `json:"against"` // a metric, instead of x
+	Scale      store.Scale  `json:"scale"`
+	From       *int64       `json:"from"`
+	To         *int64       `json:"to"`
+}
+
+// groupCurves names groups of the runs of an experiment.
+type groupCurves struct {
+	Experiment string      `json:"experiment"`
+	By         string      `json:"by"`
+	Filter     string      `json:"filter"`
+	Sort       string      `json:"sort"`
+	Hide       []string    `json:"hide"` // runs that don't count
+	Values     [][]*string `json:"values"`
+}
+
+type curveAnswer struct {
+	Curves []curve `json:"curves"`
+}
+
 func (s *site) curvesData(r *http.Request, actor store.Actor) (any, error) {
-	var b struct {
-		Iterations []string    `json:"iterations"`
-		Keys       []string    `json:"keys"`
-		Points     int         `json:"points"`
-		X          string      `json:"x"`
-		Scale      store.Scale `json:"scale"`
-		From       *int64      `json:"from"`
-		To         *int64      `json:"to"`
-	}
-	if err := json.UnmarshalRead(r.Body, &b); err != nil {
-		return nil, store.Errorf(store.CodeMalformedBody, "The request for curves can't be read; load the page again.")
+	var b curveRequest
+	if err := readBody(r, &b); err != nil {
+		return nil, err
 	}
 	if len(b.Iterations) > maxCurveRuns || len(b.Keys) > maxCurveKeys || len(b.Keys) == 0 {
 		return nil, store.Invalid("keys", "A request for curves may name 1 to %d metrics of up to %d iterations.",
 			maxCurveKeys, maxCurveRuns)
 	}
-	q := store.CurveQuery{Keys: b.Keys, Points: b.Points, X: store.ByStep, Scale: b.Scale, From: b.From, To: b.To}
-	if b.X != stepAxis {
+	q := store.PairQuery{Against: b.Against, CurveQuery: store.CurveQuery{
+		Keys: b.Keys, Points: b.Points, X: store.ByStep, Scale: b.Scale, From: b.From, To: b.To}}
+	switch {
+	case b.Against != "": // paired by step
+	case b.X == timeAxis:
 		q.X = store.ByTime
+	case b.X == relativeAxis:
+		q.X = store.SinceStart
 	}
-	answer := struct {
-		Curves []curve `json:"curves"`
-	}{[]curve{}}
-	if b.X != relativeAxis {
-		all, err := s.DB.Curves(r.Context(), actor, b.Iterations, q)
-		for _, c := range all {
-			answer.Curves = append(answer.Curves, drawn(c, q.X, 0))
-		}
-		return answer, err
+	switch {
+	case b.Groups != nil:
+		return s.groupCurves(r, actor, *b.Groups, q)
+	case b.Against != "":
+		return s.pairedCurves(r, actor, b.Iterations, q)
+	case q.X == store.SinceStart:
+		return s.relativeCurves(r, actor, b.Iterations, q.CurveQuery)
 	}
-	for _, id := range b.Iterations {
+	answer := curveAnswer{[]curve{}}
+	all, err := s.DB.Curves(r.Context(), actor, b.Iterations, q.CurveQuery)
+	for _, c := range all {
+		answer.Curves = append(answer.Curves, drawn(c, q.X, 0))
+	}
+	return answer, err
+}
+
+// relativeCurves asks for a range of relative times as one of its own times for
+// each run.
+func (s *site) relativeCurves(r *http.Request, actor store.Actor, ids []string, q store.CurveQuery) (any, error) {
+	answer := curveAnswer{[]curve{}}
+	from, to := q.From, q.To
+	q.X = store.ByTime
+	for _, id := range ids {
 		i, err := s.DB.Iteration(r.Context(), actor, id)
 		if err != nil {
 			return nil, err
 		}
 		start := int64(i.CreatedDate)
-		q.From, q.To = later(b.From, start), later(b.To, start)
+		q.From, q.To = later(from, start), later(to, start)
 		all, err := s.DB.Curves(r.Context(), actor, []string{id}, q)
 		if err != nil {
 			return nil, err
@@ -91,13 +132,67 @@ func later(at *int64, start int64) *int64 {
 }
 
 func drawn(c store.Curve, axis store.Axis, start int64) curve {
-	d := curve{ID: c.IterationID, Key: c.Key, Count: c.Count, X: make([]int64, c.Shown), Y: c.Value, Low: c.Min, High: c.Max}
+	d := curve{ID: c.IterationID, Key: c.Key, Count: c.Count, X: make([]store.Value, c.Shown), Y: c.Value, Low: c.Min, High: c.Max}
 	for i := range d.X {
 		if axis == store.ByTime {
-			d.X[i] = int64(c.RecordedAt[i]) - start
+			d.X[i] = store.Value(int64(c.RecordedAt[i]) - start)
 		} else {
-			d.X[i] = int64(c.Step[i])
+			d.X[i] = store.Value(c.Step[i])
 		}
+	}
+	return d
+}
+
+func (s *site) pairedCurves(r *http.Request, actor store.Actor, ids []string, q store.PairQuery) (any, error) {
+	answer := curveAnswer{[]curve{}}
+	all, err := s.DB.PairedCurves(r.Context(), actor, ids, q)
+	for _, p := range all {
+		answer.Curves = append(answer.Curves, curve{ID: p.IterationID, Key: p.Key, Count: p.Count, X: p.X, Y: p.Value, Step: p.Step})
+	}
+	return answer, err
+}
+
+// groupCurves answers the means of groups over their runs at the top of the
+// table.
+func (s *site) groupCurves(r *http.Request, actor store.Actor, g groupCurves, q store.PairQuery) (any, error) {
+	if len(g.Values)*maxMembers*len(q.Keys) > store.MaxCurves {
+		return nil, store.Invalid("keys", "This asks for the means of too many groups at once.")
+	}
+	members := make([][]string, len(g.Values))
+	for i, values := range g.Values {
+		list, err := s.DB.Iterations(r.Context(), actor, g.Experiment, store.IterationQuery{
+			Page: store.Page{Limit: min(store.MaxLimit, maxMembers+len(g.Hide))}, Filter: g.Filter, Sort: g.Sort,
+			Group: &store.Grouped{By: g.By, Values: values}})
+		if err != nil {
+			return nil, err
+		}
+		for _, one := range list.Data {
+			if len(members[i]) < maxMembers && !slices.Contains(g.Hide, one.ID) {
+				members[i] = append(members[i], one.ID)
+			}
+		}
+	}
+	all, err := s.DB.MeanCurves(r.Context(), actor, members, q)
+	if err != nil {
+		return nil, err
+	}
+	answer := curveAnswer{[]curve{}}
+	for i, curves := range all {
+		for _, c := range curves {
+			answer.Curves = append(answer.Curves, meanCurve(i, c))
+		}
+	}
+	return answer, nil
+}
+
+func meanCurve(group int, c store.MeanCurve) curve {
+	d := curve{ID: strconv.Itoa(group), Key: c.Key, Count: c.Count, X: c.X, Y: c.Mean, N: c.N, Runs: c.Iterations}
+	for i, sd := range c.SD {
+		var low, high *store.Value
+		if sd != nil {
+			low, high = new(c.Mean[i]-*sd), new(c.Mean[i]+*sd)
+		}
+		d.Low, d.High = append(d.Low, low), append(d.High, high)
 	}
 	return d
 }

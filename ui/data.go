@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -70,15 +71,82 @@ func idOf(r *http.Request) string {
 
 func (s *site) iterationsData(r *http.Request, actor store.Actor) (any, error) {
 	query := r.URL.Query()
-	list, err := s.DB.Iterations(r.Context(), actor, idOf(r), searchOf(query))
+	q := searchOf(query)
+	if by := query.Get("group"); by != "" {
+		values, err := readValues(query.Get("values"))
+		if err != nil {
+			return nil, err
+		}
+		q.Group = &store.Grouped{By: by, Values: values}
+	}
+	list, err := s.DB.Iterations(r.Context(), actor, idOf(r), q)
 	if e := store.AsError(err); e != nil && e.Code == store.CodeInvalidPayload {
 		return mistake{Wrong: e}, nil
 	}
+	return s.runs(list), err
+}
+
+// runs is a page of runs as the scripts take it.
+func (s *site) runs(list store.List[store.Iteration]) store.List[run] {
 	rows := store.List[run]{Data: []run{}, Total: list.Total, Limit: list.Limit, Offset: list.Offset}
 	for _, i := range list.Data {
 		rows.Data = append(rows.Data, s.run(i))
 	}
-	return rows, err
+	return rows
+}
+
+// readValues reads what a group has in common: a list of texts, null for what
+// is not there.
+func readValues(text string) (values []*string, err error) {
+	if err := json.Unmarshal([]byte(text), &values); err != nil {
+		return nil, store.Invalid("values", "The values of a group are a list of texts.")
+	}
+	return values, nil
+}
+
+func (s *site) groupsData(r *http.Request, actor store.Actor) (any, error) {
+	query := r.URL.Query()
+	list, err := s.DB.Groups(r.Context(), actor, idOf(r), groupsOf(query))
+	if e := store.AsError(err); e != nil && e.Code == store.CodeInvalidPayload {
+		return mistake{Wrong: e}, nil
+	}
+	return list, err
+}
+
+// sameData answers which parameters are the same in all runs.
+func (s *site) sameData(r *http.Request, actor store.Actor) (any, error) {
+	query := r.URL.Query()
+	same, err := s.DB.SameParams(r.Context(), actor, idOf(r), readable(query.Get("filter")), query["key"])
+	if e := store.AsError(err); e != nil && e.Code == store.CodeInvalidPayload {
+		return mistake{Wrong: e}, nil
+	}
+	return struct {
+		Same []string `json:"same"`
+	}{same}, err
+}
+
+// tagData puts a tag on runs, or takes it off.
+func (s *site) tagData(r *http.Request, actor store.Actor) (any, error) {
+	var b struct {
+		Iterations []string `json:"iterations"`
+		Value      string   `json:"value"`
+		Attach     bool     `json:"attach"`
+	}
+	if err := readBody(r, &b); err != nil {
+		return nil, err
+	}
+	n, err := s.DB.TagIterations(r.Context(), actor, b.Iterations, strings.TrimSpace(b.Value), b.Attach)
+	return struct {
+		Changed int `json:"changed"`
+	}{n}, err
+}
+
+// readBody reads what a script has sent.
+func readBody(r *http.Request, into any) error {
+	if err := json.UnmarshalRead(r.Body, into); err != nil {
+		return store.Errorf(store.CodeMalformedBody, "The request can't be read; load the page again.")
+	}
+	return nil
 }
 
 // mistake is the answer to a search that can't be read. Somebody who types

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/dustin/go-humanize"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"tracker/store"
 )
@@ -35,6 +37,7 @@ type experimentView struct {
 	Rows        []run
 	Pager       pager
 	Rights      store.Permission
+	First       string  // JSON: what the scripts would ask for first
 	Lesson      *lesson // nil unless there is no iteration
 }
 
@@ -76,6 +79,11 @@ func (s *site) experiment(w http.ResponseWriter, r *http.Request, user store.Use
 		return err
 	}
 	s.fillRuns(&v, list, query, q.Page)
+	if v.Lesson == nil {
+		if v.First, err = s.first(ctx, actor, e.ID, query, q, list); err != nil {
+			return err
+		}
+	}
 	f, err := s.inside(ctx, e.Name, user, place{projectID: e.ProjectID, experimentID: e.ID})
 	if err != nil {
 		return err
@@ -83,6 +91,44 @@ func (s *site) experiment(w http.ResponseWriter, r *http.Request, user store.Use
 	f.Module, f.Wide = "workbench.js", v.Lesson == nil
 	f.Crumbs = []crumb{{"Projects", "/"}, {project.Name, "/project/" + project.ID}, {Name: e.Name}}
 	return s.render(w, r, http.StatusOK, experimentPage(f, v))
+}
+
+// firstKeys is how many names of metrics the scripts ask for at once.
+const firstKeys = 100
+
+// first is what the scripts of the page would ask for first: the rows at the
+// top of the table, null where the page has others, and the names of metrics.
+func (s *site) first(ctx context.Context, actor store.Actor, experimentID string, query url.Values,
+	q store.IterationQuery, list store.List[store.Iteration]) (string, error) {
+	var first struct {
+		Rows any                   `json:"rows"`
+		Keys store.List[store.Key] `json:"keys"`
+	}
+	switch {
+	case q.Page != store.FirstPage:
+	case query.Get("group") != "":
+		g := groupsOf(query)
+		g.Columns = q.Columns
+		groups, err := s.DB.Groups(ctx, actor, experimentID, g)
+		if bad := store.AsError(err); bad != nil && bad.Code == store.CodeInvalidPayload {
+			first.Rows = mistake{Wrong: bad}
+		} else if err != nil {
+			return "", err
+		} else {
+			first.Rows = groups
+		}
+	case list.Limit > 0: // the search could be read
+		first.Rows = s.runs(list)
+	}
+	kind := store.MetricKey
+	var err error
+	first.Keys, err = s.DB.Keys(ctx, actor, experimentID, store.KeyQuery{
+		Page: store.Page{Limit: firstKeys}, Kind: &kind, Part: readable(query.Get("m"))})
+	if err != nil {
+		return "", err
+	}
+	text, err := json.Marshal(first, jsontext.AllowInvalidUTF8(true), jsontext.EscapeForHTML(true), json.Deterministic(true))
+	return string(text), err
 }
 
 var experimentWords = map[store.ExperimentStatus]string{

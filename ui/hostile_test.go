@@ -40,7 +40,7 @@ var fileName = strings.NewReplacer("/", "|", `\`, "|")
 
 // injected counts what none of the pages has of its own.
 const injected = `(window.hacked === undefined ? '' : 'hacked ' + window.hacked) + [...document.querySelectorAll(
-	'script:not([src]), img, iframe, base, object, embed, style, meta[http-equiv], form[action*="evil"], [onerror], [onload], [onfocus], [onclick], [srcdoc], [href^="javascript" i]')]
+	'script:not([src], [type="application/json"]), img, iframe, base, object, embed, style, meta[http-equiv], form[action*="evil"], [onerror], [onload], [onfocus], [onclick], [srcdoc], [href^="javascript" i]')]
 	.map((e) => e.outerHTML.slice(0, 120)).join('\n')`
 
 // TestHostileText fills every field that is shown, and opens each page.
@@ -143,7 +143,7 @@ func (b *browser) workHostile(path string) {
 	b.do(chromedp.Evaluate[chromedp.Void](`document.querySelector('#table input').click()`))
 	b.is(`document.querySelector('#selected').hidden`, "false")
 	b.is(injected, "")
-	b.hover(`[data-testid="chart"][data-drawn="1"] .u-over`)
+	b.hover(`[data-testid="chart"][data-drawn="1"] .u-over`, 0.5)
 	b.is(`[...document.querySelectorAll('.tip')].some((e) => !e.hidden)`, "true")
 	b.is(injected, "")
 	for _, bad := range hostile[:6] {

@@ -248,6 +248,10 @@ func (f frame) static(name string) string {
 	return f.base + "/static/" + name + "?v=" + f.assets[name].hash
 }
 
+// modules are the scripts that the one of the page needs, so that a browser can
+// load them at once.
+func (f frame) modules() []string { return modules(f.assets, f.Module) }
+
 // moment is a time as pages show it.
 type moment struct {
 	Text    string // how long ago

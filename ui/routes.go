@@ -6,8 +6,11 @@ package ui
 import (
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
+
+	"github.com/klauspost/compress/gzhttp"
 
 	"tracker/server/auth"
 	"tracker/server/middleware"
@@ -107,7 +110,14 @@ func (s *site) routes() []route {
 
 		{"GET", "/data/find", s.data(s.findData)},
 		{"GET", "/data/experiment/{id}/iterations", s.data(s.iterationsData)},
+		{"GET", "/data/experiment/{id}/groups", s.data(s.groupsData)},
+		{"GET", "/data/experiment/{id}/same", s.data(s.sameData)},
 		{"GET", "/data/experiment/{id}/keys", s.data(s.keysData)},
+		{"GET", "/data/experiment/{id}/views", s.data(s.viewsData)},
+		{"POST", "/data/experiment/{id}/views", s.data(s.createViewData)},
+		{"PATCH", "/data/view/{id}", s.data(s.updateViewData)},
+		{"DELETE", "/data/view/{id}", s.data(s.deleteViewData)},
+		{"POST", "/data/tags", s.data(s.tagData)},
 		{"POST", "/data/curves", s.data(s.curvesData)},
 		{"GET", "/data/compare", s.data(s.comparedData)},
 		{"GET", "/data/experiment/{id}/events", s.experimentEvents},
@@ -152,11 +162,18 @@ func New(o Options) (*Dashboard, error) {
 
 func (s *site) router() (http.Handler, error) {
 	deny := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, errCrossOrigin) })
+	pack, err := gzhttp.NewWrapper()
+	if err != nil {
+		return nil, err
+	}
 	var routes []middleware.Route
 	for _, rt := range s.routes() {
 		h, err := middleware.CrossOrigin(s.serve(rt.handle), s.TrustedOrigins, deny)
 		if err != nil {
 			return nil, err
+		}
+		if strings.HasPrefix(rt.path, "/data/") && !strings.HasSuffix(rt.path, "/events") {
+			h = pack(h)
 		}
 		routes = append(routes, middleware.Route{Method: rt.method, Path: rt.path, Handler: h})
 	}

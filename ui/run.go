@@ -26,6 +26,7 @@ type run struct {
 	Seconds store.Value            `json:"seconds"` // until its end, or until it was last heard of
 	Tags    []string               `json:"tags"`
 	Parent  *string                `json:"parent"`
+	Below   int                    `json:"below"` // runs that lie under it in a folded table
 	Params  map[string]string      `json:"params"`
 	Metrics map[string]store.Value `json:"metrics"`
 
@@ -49,6 +50,7 @@ func (s *site) run(i store.Iteration) run {
 		Seconds: store.Value(lasted(i).Seconds()),
 		Tags:    i.Tags,
 		Parent:  i.ParentIterationID,
+		Below:   i.Children,
 		Params:  i.Params,
 		Metrics: i.Metrics,
 		started: s.moment(i.CreatedDate),
@@ -106,7 +108,16 @@ func searchOf(query url.Values) store.IterationQuery {
 	if strings.TrimSpace(q.Sort) == "" {
 		q.Sort = "-created"
 	}
+	if q.Fold = query.Has("tree") && !query.Has("group"); q.Fold && query.Has("parent") {
+		q.Parent = new(query.Get("parent"))
+	}
 	return q
+}
+
+// groupsOf reads what a listing of groups is asked for.
+func groupsOf(query url.Values) store.GroupQuery {
+	q := searchOf(query)
+	return store.GroupQuery{Page: q.Page, By: query.Get("group"), Filter: q.Filter, Sort: readable(query.Get("sort")), Columns: q.Columns}
 }
 
 // columnName writes the name of a parameter or metric as the language of

@@ -5,9 +5,14 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"fmt"
 	"io/fs"
+	"maps"
 	"net/http"
 	"path"
+	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/gorilla/mux"
@@ -19,9 +24,13 @@ var staticFiles embed.FS
 // asset is an embedded file.
 type asset struct {
 	body        []byte
-	hash        string // of the content, as it is in the address
+	hash        string // of the content of all files, as it is in the address
 	contentType string
+	imports     []string // the modules that it names, for one that is no lazy import
 }
+
+// importing finds where a script names another one.
+var importing = regexp.MustCompile(`(from |import\(|import )'\./([a-z]+\.js)'`)
 
 // The table of the operating system is not asked: it differs from one to the
 // next, and browsers take no guess for an answer under nosniff.
@@ -37,19 +46,56 @@ func loadAssets() (map[string]asset, error) {
 		return nil, err
 	}
 	assets := map[string]asset{}
+	sum := sha256.New()
 	for _, e := range entries {
 		body, err := fs.ReadFile(staticFiles, "static/"+e.Name())
 		if err != nil {
 			return nil, err
 		}
-		sum := sha256.Sum256(body)
-		a := asset{body: body, hash: hex.EncodeToString(sum[:8]), contentType: contentTypes[path.Ext(e.Name())]}
+		fmt.Fprintf(sum, "%s %d\n%s", e.Name(), len(body), body)
+		a := asset{body: body, contentType: contentTypes[path.Ext(e.Name())]}
 		if a.contentType == "" {
 			a.contentType = "text/plain; charset=utf-8"
 		}
 		assets[e.Name()] = a
 	}
+	hash := hex.EncodeToString(sum.Sum(nil)[:8])
+	for name, a := range assets {
+		a.hash = hash
+		if strings.HasSuffix(name, ".js") {
+			a.pin()
+		}
+		assets[name] = a
+	}
 	return assets, nil
+}
+
+// pin has a script name others by the address that may be kept for good, so
+// that a browser does not ask whether they have changed, one after the other.
+func (a *asset) pin() {
+	for _, m := range importing.FindAllSubmatch(a.body, -1) {
+		if string(m[1]) != "import(" {
+			a.imports = append(a.imports, string(m[2]))
+		}
+	}
+	a.body = importing.ReplaceAll(a.body, []byte("${1}'./${2}?v="+a.hash+"'"))
+}
+
+// modules are all scripts that one needs to run, itself left out, by name.
+func modules(assets map[string]asset, name string) []string {
+	found := map[string]bool{}
+	var follow func(string)
+	follow = func(name string) {
+		for _, next := range assets[name].imports {
+			if !found[next] {
+				found[next] = true
+				follow(next)
+			}
+		}
+	}
+	follow(name)
+	delete(found, name)
+	return slices.Sorted(maps.Keys(found))
 }
 
 // static serves an embedded file. An address with the hash of the content may

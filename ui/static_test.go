@@ -35,7 +35,8 @@ func TestStaticFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a.body != string(source) {
+		// Other scripts are named by an address that may be kept.
+		if body := regexp.MustCompile(`\.js\?v=[0-9a-f]{16}'`).ReplaceAllString(a.body, ".js'"); body != string(source) {
 			t.Errorf("%s is not what is embedded", name)
 		}
 		if got := a.Header.Get("Content-Type"); got != types[name] {
@@ -115,7 +116,7 @@ func TestWeight(t *testing.T) {
 			add(m[1])
 		}
 		t.Logf("%s: %d bytes in %d files", page, total, len(seen))
-		if total > 200_000 {
+		if total > 200<<10 {
 			t.Errorf("%s loads %d bytes", page, total)
 		}
 	}

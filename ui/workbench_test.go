@@ -198,11 +198,11 @@ func (b *browser) drag(selector string, from, to float64) {
 	b.do(chromedp.DragAndDropXY(left+from*width, y, left+to*width, y))
 }
 
-// hover puts the mouse over the middle of an element.
-func (b *browser) hover(selector string) {
+// hover puts the mouse over an element, at a share of its width.
+func (b *browser) hover(selector string, at float64) {
 	b.t.Helper()
 	left, top, width, height := b.box(selector)
-	b.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, left+width/2, top+height/2))
+	b.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, left+at*width, top+height/2))
 }
 
 // filter types into the field of the filter, as a person does.

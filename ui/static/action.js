@@ -1,4 +1,5 @@
 // What can be done with the runs that are selected.
+import { ask } from './ask.js';
 import { el } from './dom.js';
 import { base } from './frame.js';
 import { count } from './format.js';
@@ -30,12 +31,42 @@ export class Actions {
       button('Draw', drawn('show', 'hide')),
       button('Hide', drawn('hide', 'show')),
       runs.length === 1 && button(baseline ? 'No baseline' : 'Baseline', () => state.set({ base: baseline ? null : ids[0] })),
-      (this.rights.update || this.rights.create) && button('Change', page('change')),
+      (this.rights.create || this.rights.delete) && button('Tag', () => this.tag(ids)),
+      this.rights.update && button('End', page('change')),
       this.rights.delete && button('Delete', page('delete')),
       button('Clear', () => {
         this.table.picked.clear();
         this.table.render();
         this.show();
       })].filter(Boolean));
+  }
+
+  // tag puts a form for one tag in the bar; it is put on all that are selected, or
+  // taken off.
+  tag(ids) {
+    const known = [...new Set([...this.table.picked.values()].flatMap((r) => r.tags))].sort();
+    const field = el('input', { name: 'tag', maxlength: 250, placeholder: 'Tag', 'aria-label': `Tag for ${count(ids.length)} runs`, list: 'tags-known', autocomplete: 'off', 'data-testid': 'tag' });
+    const said = el('span', { class: 'count', role: 'status', 'data-testid': 'tagged' });
+    const act = async (attach) => {
+      try {
+        const { changed } = await ask('tags', { body: { iterations: ids, value: field.value, attach } });
+        said.textContent = attach ? `on ${count(changed)} more` : `off ${count(changed)}`;
+        field.value = '';
+        this.table.load(true);
+      } catch (error) {
+        said.textContent = error.message;
+      }
+      field.focus();
+    };
+    const form = el('form', { class: 'row' }, field, el('datalist', { id: 'tags-known' }, ...known.map((t) => el('option', { value: t }))),
+      this.rights.create && el('button', { class: 'plain', 'data-testid': 'tag-add' }, 'Put on'),
+      this.rights.delete && el('button', { type: 'button', class: 'plain', 'data-testid': 'tag-off', click: () => act(false) }, 'Take off'),
+      el('button', { type: 'button', class: 'plain', click: () => this.show() }, 'Done'), said);
+    form.addEventListener('submit', (event) => {
+      event.preventDefault();
+      act(Boolean(this.rights.create));
+    });
+    this.bar.replaceChildren(el('span', { class: 'count' }, `${count(ids.length)} selected`), form);
+    field.focus();
   }
 }

@@ -15,15 +15,15 @@ export class Refused extends Error {
 const typed = () => [...document.querySelectorAll('form[method="post"] :is(input, textarea)')]
   .some((field) => field.value !== field.defaultValue || field.checked !== field.defaultChecked);
 
-// ask returns what a path under /data/ answers. With a body it is a POST.
-export async function ask(path, { query, body, signal } = {}) {
+// ask returns what a path under /data/ answers. With a body it is a POST, unless
+// another method is named.
+export async function ask(path, { query, body, signal, method } = {}) {
   const url = new URL(`data/${path}`, base);
   for (const [name, value] of Object.entries(query || {})) {
     if (value !== '' && value != null) url.searchParams.set(name, value);
   }
-  const options = { signal, headers: {} };
+  const options = { signal, headers: {}, method: method || (body ? 'POST' : 'GET') };
   if (body) {
-    options.method = 'POST';
     options.headers['Content-Type'] = 'application/json';
     options.body = JSON.stringify(body);
   }

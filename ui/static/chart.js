@@ -39,8 +39,8 @@ function recolor() {
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', recolor);
 new MutationObserver(recolor).observe(document.documentElement, { attributes: true, attributeFilter: ['data-theme'] });
 
-// Chart draws into a box. view says how: {x, logx, logy, smooth, trim, from, to,
-// highlight}. on has what it tells: hover(x), zoom(from, to).
+// Chart draws into a box. view says how: {x, against, logx, logy, smooth, trim,
+// from, to, highlight}; with x 'metric' the axis is that of the metric against. on has what it tells: hover(x), zoom(from, to).
 export class Chart {
   constructor(box, key, height, on) {
     Object.assign(this, { box, key, height, on });
@@ -67,9 +67,10 @@ export class Chart {
     this.plot = null;
   }
 
-  // draw shows curves: {id, name, color, x, y, low, high, count}.
+  // draw shows curves: {id, name, color, x, y, low, high, count}, for the mean of a
+  // group with n and runs, over a metric with step.
   draw(curves, view) {
-    const axes = (v) => v && `${v.x} ${v.logx} ${v.logy}`;
+    const axes = (v) => v && `${v.x} ${v.against} ${v.logx} ${v.logy}`;
     const same = this.plot && axes(this.view) === axes(view);
     this.view = view;
     this.curves = curves.map((c) => {
@@ -85,13 +86,17 @@ export class Chart {
   }
 
   range() {
-    const { from, to, logx, logy, trim } = this.view;
+    const { x: axis, from, to, logx, logy, trim } = this.view;
     let first = Infinity;
     let last = -Infinity;
     for (const c of this.curves) {
-      const at = logx ? c.x.find((x) => x > 0) : c.x[0];
-      if (at != null) first = Math.min(first, at);
-      if (c.x.length > 0) last = Math.max(last, c.x[c.x.length - 1]);
+      // Steps and times are in order, the values of a metric are not.
+      const xs = axis === 'metric' ? c.x : [logx ? c.x.find((x) => x > 0) : c.x[0], c.x[c.x.length - 1]];
+      for (const x of xs) {
+        if (x == null || (logx && x <= 0)) continue;
+        first = Math.min(first, x);
+        last = Math.max(last, x);
+      }
     }
     if (!(first <= last)) [first, last] = [logx ? 1 : 0, 10];
     if (first === last) last = first + 1;
@@ -115,7 +120,8 @@ export class Chart {
       return { stroke: text, font: '11px system-ui, sans-serif', grid: { stroke: line, width: 1, filter },
         ticks: { stroke: line, width: 1, size: 4, filter }, ...more };
     };
-    const horizontal = axis(logx, { size: 28, space: 64 });
+    const horizontal = axis(logx, { size: 28, space: 64, values: (_, splits) => splits.map((v) => (v == null ? null : short(v))) });
+    if (x === 'time') delete horizontal.values;
     if (x === 'relative') {
       horizontal.values = (_, splits) => splits.map((v) => (v == null ? null : duration(v / 1000)));
       horizontal.incrs = lengths;
@@ -152,7 +158,13 @@ export class Chart {
     if (width < 4) return;
     const [from, to] = [u.posToVal(left, 'x'), u.posToVal(left + width, 'x')];
     u.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
-    this.on.zoom(Math.floor(from), Math.ceil(to));
+    this.zoom(from, to);
+  }
+
+  // zoom rounds to whole steps and milliseconds, and to what a metric's axis shows.
+  zoom(from, to) {
+    if (this.view.x !== 'metric') this.on.zoom(Math.floor(from), Math.ceil(to));
+    else this.on.zoom(Number(from.toPrecision(6)), Number(to.toPrecision(6)));
   }
 
   paint() {
@@ -280,8 +292,8 @@ export class Chart {
     const found = [];
     for (const c of this.curves) {
       if (c.x.length === 0) continue;
-      const i = nearest(c.x, x);
-      found.push({ c, at: c.x[i], raw: c.y[i], value: c.line[i] });
+      const i = nearest(c.x, x, this.view.x !== 'metric');
+      found.push({ c, i, at: c.x[i], raw: c.y[i], value: c.line[i] });
     }
     const rank = (v) => (Number.isNaN(v) ? -Infinity : v);
     found.sort((a, b) => rank(b.value) - rank(a.value));
@@ -291,8 +303,9 @@ export class Chart {
     const start = Math.max(0, Math.min(found.indexOf(closest) - (most >> 1), found.length - most));
     const rows = found.slice(start, start + most).map((f) => el('tr', { class: f === closest && 'closest' },
       el('td', {}, el('i', { class: `dot c${f.c.color}` })), el('td', { class: 'who' }, f.c.name),
-      el('td', { class: 'number' }, number(Number.isFinite(f.value) ? f.value : String(f.raw))),
-      el('td', { class: 'number where' }, this.where(f.at))));
+      el('td', { class: 'number' }, number(Number.isFinite(f.value) ? f.value : String(f.raw)), f.c.n && deviation(f)),
+      f.c.n && el('td', { class: 'number where' }, `n=${count(f.c.n[f.i])}`),
+      el('td', { class: 'number where' }, this.where(f))));
     const rest = found.length - rows.length;
     this.tip.replaceChildren(el('table', {}, el('tbody', {}, ...rows)), rest > 0 ? el('p', {}, `and ${rest} more`) : '');
     this.tip.hidden = rows.length === 0;
@@ -306,9 +319,10 @@ export class Chart {
     this.tip.style.top = `${Math.max(8, Math.min(y0, innerHeight - height - 8))}px`;
   }
 
-  where(x) {
-    if (this.view.x === 'relative') return duration(x / 1000);
-    return this.view.x === 'time' ? new Date(x).toLocaleString() : count(x);
+  where({ c, i, at }) {
+    if (this.view.x === 'metric') return c.step ? `${number(at)} at step ${count(c.step[i])}` : number(at);
+    if (this.view.x === 'relative') return duration(at / 1000);
+    return this.view.x === 'time' ? new Date(at).toLocaleString() : count(at);
   }
 
   // press moves the cursor and zooms by keyboard.
@@ -322,7 +336,7 @@ export class Chart {
       u.setCursor({ left: Math.max(0, Math.min(wide, left + moves[event.key])), top: u.over.clientHeight / 2 });
     } else if (event.key === '+' || event.key === '-') {
       const reach = event.key === '+' ? wide / 4 : wide;
-      this.on.zoom(Math.floor(u.posToVal(left - reach, 'x')), Math.ceil(u.posToVal(left + reach, 'x')));
+      this.zoom(u.posToVal(left - reach, 'x'), u.posToVal(left + reach, 'x'));
     } else if (event.key === '0') {
       this.on.zoom(null, null);
     } else {
@@ -331,6 +345,9 @@ export class Chart {
     event.preventDefault();
   }
 }
+
+// deviation is what a mean is said with.
+const deviation = ({ c, i }) => (c.high[i] == null ? '' : ` ± ${number(Number(((double(c.high[i]) - double(c.low[i])) / 2).toPrecision(2)))}`);
 
 // decades leaves the lines of a logarithmic axis that are powers of ten, where
 // there are some.

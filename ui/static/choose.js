@@ -28,7 +28,13 @@ export function choose(experiment, state, table) {
       const stat = c.kind === 'metric' && el('select', { name: 'statistic', 'aria-label': `Statistic of ${c.key}`, change: (event) => {
         set(all.map((o) => (o === c ? { ...c, stat: event.target.value === 'last' ? '' : event.target.value } : o)));
       } }, ...columns.statistics.map((s) => el('option', { value: s, selected: s === (c.stat || 'last') }, s)));
-      return el('li', {}, isolated(c.key, 'name'), stat, button('Up', name, () => move(-1), i === 0),
+      const pinned = columns.parse(state.get('pin'));
+      const others = pinned.filter((p) => columns.write(p) !== name);
+      const pin = el('button', { type: 'button', class: 'plain', 'aria-label': `Pin ${name}`, 'aria-pressed': String(others.length < pinned.length), click: () => {
+        state.set({ pin: (others.length < pinned.length ? others : [...pinned, c]).map(columns.write).join(', ') || null });
+        show();
+      } }, 'Pin');
+      return el('li', {}, isolated(c.key, 'name'), stat, pin, button('Up', name, () => move(-1), i === 0),
         button('Down', name, () => move(1), i === all.length - 1), button('Remove', name, () => set(all.filter((o) => o !== c))));
     }));
     for (const box of found.querySelectorAll('input')) box.checked = at(box.value) >= 0;

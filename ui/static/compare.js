@@ -11,7 +11,9 @@ import { State } from './state.js';
 const state = new State();
 const names = [...document.querySelectorAll('.compare [data-metric]')].map((tr) => tr.dataset.metric);
 const box = document.getElementById('differences');
-box.checked = state.has('differences');
+const show = () => { box.checked = state.has('differences'); };
+show();
+state.addEventListener('change', show);
 box.addEventListener('change', () => state.set({ differences: box.checked ? '1' : null }));
 
 const query = new URLSearchParams();

@@ -39,9 +39,15 @@ export function csv(chart, key) {
     const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
     return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
   };
-  const lines = [['run', 'iteration', chart.view.x, 'value', 'min', 'max'].join(',')];
+  const means = chart.curves.some((c) => c.n);
+  const axis = chart.view.x === 'metric' ? chart.view.against : chart.view.x;
+  const names = means ? ['group', cell(axis), 'mean', 'mean - sd', 'mean + sd', 'runs'] : ['run', 'iteration', cell(axis), 'value', 'min', 'max'];
+  const lines = [names.join(',')];
   for (const c of chart.curves) {
-    c.x.forEach((x, i) => lines.push([cell(c.name), c.id, x, c.y[i], c.low?.[i] ?? '', c.high?.[i] ?? ''].join(',')));
+    c.x.forEach((x, i) => {
+      const values = [x, c.y[i], c.low?.[i] ?? '', c.high?.[i] ?? ''];
+      lines.push((means ? [cell(c.name), ...values, c.n[i]] : [cell(c.name), c.id, ...values]).join(','));
+    });
   }
   save(new Blob([`${lines.join('\n')}\n`], { type: 'text/csv' }), `${key}.csv`);
 }

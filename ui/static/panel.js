@@ -5,17 +5,23 @@ import { Chart } from './chart.js';
 import { el, isolated } from './dom.js';
 import { count } from './format.js';
 import * as keep from './keep.js';
+import { pick } from './pick.js';
 
 const keysAtOnce = 100;
-const atOnce = 4; // requests for curves
+const atOnce = 3; // requests for curves
+const curvesAtOnce = 400; // of one request, about
+const likely = 6; // charts, before it is known which are in sight
 
-// Panel draws the metrics of runs. keys(q, offset) answers {data, total}; runs()
-// the runs to draw, {id, name, color}.
+// Panel draws the metrics of runs. keys(q, offset, limit) answers {data, total};
+// runs() the runs to draw, {id, name, color}, or groups of them with their values;
+// groups() says of which runs these are. first is the first page of the keys; gone
+// is called when a run is not there any more.
 export class Panel {
-  constructor(root, state, { keys, runs }) {
-    Object.assign(this, { root, state, keys, runs });
+  constructor(root, state, { keys, runs, groups, first, gone }) {
+    Object.assign(this, { root, state, keys, runs, groups, first, gone });
     this.figures = new Map(); // by key
-    this.queue = [];
+    this.queue = new Set();
+    this.jobs = []; // requests that wait
     this.busy = 0;
     this.highlight = '';
     this.seen = new IntersectionObserver((entries) => this.sight(entries), { rootMargin: '200px' });
@@ -26,30 +32,55 @@ export class Panel {
 
   build() {
     const { state } = this;
+    this.options = [];
     const option = (name, label) => {
       const box = el('input', { type: 'checkbox', name, change: () => state.set({ [name]: box.checked ? '1' : null }) });
-      box.checked = state.has(name);
+      this.options.push(box);
       return el('label', {}, box, label);
     };
     this.search = el('input', { type: 'search', id: 'metric-search', placeholder: 'Search metrics', 'aria-label': 'Search metrics',
       input: settled(200, () => state.set({ m: this.search.value || null })) });
-    this.search.value = state.get('m');
-    const axis = el('select', { name: 'x', 'aria-label': 'Horizontal axis', change: () => state.set({ x: axis.value === 'step' ? null : axis.value, zoom: null }) },
-      el('option', { value: 'step' }, 'Step'), el('option', { value: 'relative' }, 'Relative time'), el('option', { value: 'time' }, 'Clock time'));
-    axis.value = state.get('x', 'step');
-    const smoothing = el('input', { type: 'range', name: 'smooth', min: 0, max: 0.99, step: 0.01, 'data-testid': 'smooth',
-      input: () => state.set({ smooth: Number(smoothing.value) || null }) });
-    smoothing.value = state.number('smooth', 0);
+    this.axis = el('select', { name: 'x', 'aria-label': 'Horizontal axis', change: () => this.setAxis() });
+    this.smoothing = el('input', { type: 'range', name: 'smooth', min: 0, max: 0.99, step: 0.01, 'data-testid': 'smooth',
+      input: () => state.set({ smooth: Number(this.smoothing.value) || null }) });
     this.reset = el('button', { type: 'button', class: 'plain', 'data-testid': 'reset-zoom', click: () => state.set({ zoom: null }) }, 'Reset zoom');
-    this.bar = el('div', { class: 'strip' }, this.search, axis, el('label', {}, 'Smooth', smoothing),
+    this.bar = el('div', { class: 'strip' }, this.search, this.axis, el('label', {}, 'Smooth', this.smoothing),
       option('logx', 'log x'), option('logy', 'log y'), option('trim', 'Ignore outliers'), this.reset);
     this.note = el('p', { class: 'count', 'data-testid': 'drawn' });
-    this.groups = el('div', { class: 'groups' });
-    this.root.replaceChildren(this.bar, el('div', { class: 'scroll' }, this.note, this.groups));
+    this.places = el('div', { class: 'groups' });
+    this.root.replaceChildren(this.bar, el('div', { class: 'scroll' }, this.note, this.places));
+    this.control();
+  }
+
+  // control has the controls show the state.
+  control() {
+    const { state, view } = this;
+    if (document.activeElement !== this.search) this.search.value = state.get('m');
+    for (const box of this.options) box.checked = state.has(box.name);
+    this.smoothing.value = state.number('smooth', 0);
+    this.axis.replaceChildren(el('option', { value: 'step' }, 'Step'), el('option', { value: 'relative' }, 'Relative time'), el('option', { value: 'time' }, 'Clock time'),
+      ...(view.x === 'metric' ? [el('option', { value: 'metric' }, view.against)] : []), el('option', { value: 'other' }, 'Metric…'));
+    this.axis.value = view.x;
+    this.reset.disabled = !state.has('zoom');
+  }
+
+  setAxis() {
+    const { value } = this.axis;
+    this.control();
+    const set = (x) => this.state.set({ x: x === 'step' ? null : x, zoom: null });
+    if (value !== 'other') {
+      set(value);
+      return;
+    }
+    pick('Horizontal axis', async (q) => {
+      const found = await this.keys(q, 0, 50);
+      return { total: found.total, names: found.data.map(({ key }) => ({ name: key })) };
+    }, ({ name }) => set(`metric:${name}`));
   }
 
   listen() {
     this.state.addEventListener('change', ({ detail }) => {
+      this.control();
       if (detail.has('m')) this.list();
       if (['x', 'logx', 'zoom'].some((n) => detail.has(n))) this.refresh();
       else if (['logy', 'smooth', 'trim'].some((n) => detail.has(n))) this.paint();
@@ -60,7 +91,9 @@ export class Panel {
     const { state } = this;
     const [from, to] = state.has('zoom') ? state.get('zoom').split('~').map(Number) : [];
     const zoomed = Number.isFinite(from) && Number.isFinite(to) && from < to;
-    return { x: ['relative', 'time'].includes(state.get('x')) ? state.get('x') : 'step', logx: state.has('logx'), logy: state.has('logy'),
+    const x = state.get('x');
+    const against = x.startsWith('metric:') ? x.slice('metric:'.length) : '';
+    return { x: against ? 'metric' : ['relative', 'time'].includes(x) ? x : 'step', against, logx: state.has('logx'), logy: state.has('logy'),
       smooth: Math.min(state.number('smooth', 0), 0.999), trim: state.has('trim'),
       from: zoomed ? from : null, to: zoomed ? to : null, highlight: this.highlight };
   }
@@ -69,12 +102,15 @@ export class Panel {
   async list(more = false) {
     const q = this.state.get('m');
     const offset = more ? this.listed : 0;
-    let found;
-    try {
-      found = await this.keys(q, offset, keysAtOnce);
-    } catch (error) {
-      this.note.textContent = error.message;
-      return;
+    let found = this.first;
+    this.first = null;
+    if (!found) {
+      try {
+        found = await this.keys(q, offset, keysAtOnce);
+      } catch (error) {
+        this.note.textContent = error.message;
+        return;
+      }
     }
     if (q !== this.state.get('m')) return; // somebody types on
     this.listed = offset + found.data.length;
@@ -112,8 +148,8 @@ export class Panel {
     const rest = this.total - this.listed;
     if (rest > 0) parts.push(el('button', { type: 'button', class: 'plain', click: () => this.list(true) }, `Show more of ${count(rest)} other metrics`));
     if (parts.length === 0) parts.push(el('p', { class: 'nothing' }, this.state.get('m') ? 'No metric has this in its name.' : 'No metrics have been logged yet.'));
-    this.groups.replaceChildren(...parts);
-    this.reset.disabled = !this.state.has('zoom');
+    this.places.replaceChildren(...parts);
+    this.look();
   }
 
   figure(key) {
@@ -140,6 +176,18 @@ export class Panel {
     };
   }
 
+  // look asks for the first charts at once: the browser tells which are in sight
+  // only after it has painted.
+  look() {
+    if (this.runs().length > 0) this.note.textContent = this.said();
+    for (const f of [...this.figures.values()].slice(0, likely)) {
+      if (f.inSight || f.root.closest('details')?.open === false) continue;
+      f.inSight = true; // until the browser says otherwise
+      this.want(f);
+    }
+    this.pump();
+  }
+
   drop(key, f) {
     this.seen.unobserve(f.root);
     f.chart.remove();
@@ -157,10 +205,17 @@ export class Panel {
 
   // refresh is called when other curves, or finer ones, should be shown.
   refresh() {
-    this.reset.disabled = !this.state.has('zoom');
-    this.note.textContent = this.runs().length === 0 ? 'No runs are drawn: press the colour before a name.' : '';
+    this.note.textContent = this.said();
     for (const f of this.figures.values()) if (f.inSight) this.want(f);
     if (this.big) this.want(this.big);
+  }
+
+  said() {
+    const runs = this.runs();
+    if (runs.length === 0) return 'No runs are drawn: press the colour before a name.';
+    if (!runs[0].group) return '';
+    const most = runs.some((r) => r.iterations > 100) ? ', over the first 100 of its runs in the order of the table' : '';
+    return `Each curve is the mean of a group${most}; its band is one standard deviation to either side.`;
   }
 
   paint() {
@@ -178,7 +233,7 @@ export class Panel {
   // grow is told what has been logged since.
   grow(series) {
     for (const s of series) {
-      for (const f of [this.figures.get(s.key), this.big?.key === s.key && this.big]) f?.dirty?.add(s.iteration_id);
+      for (const f of [this.figures.get(s.key), this.big?.key === s.key && this.big]) f?.dirty?.add(s.iteration_id).add('group');
     }
     if (series.some((s) => !this.figures.has(s.key)) && (this.names || []).length >= (this.total || 0)) this.relist();
     this.renew();
@@ -189,45 +244,84 @@ export class Panel {
   renew = later(400, () => this.refresh());
 
   want(f) {
-    if (!this.queue.includes(f)) this.queue.push(f);
-    this.pump();
+    if (this.queue.size === 0) queueMicrotask(() => this.pump());
+    this.queue.add(f);
   }
 
+  // pump asks for what charts in sight lack in this view, for charts that lack
+  // the same in one request. What they have is shown until it comes.
   pump() {
-    while (this.busy < atOnce && this.queue.length > 0) {
-      const f = this.queue.shift();
+    if (this.jobs.length > 0) return; // what waits is asked for first
+    const { view } = this;
+    const runs = this.runs();
+    const groups = runs[0]?.group ? this.groups() : null;
+    const batches = new Map();
+    for (const f of this.queue) {
+      this.queue.delete(f);
+      if (!f.inSight) continue;
+      const points = fine(runs.length, f === this.big);
+      const question = JSON.stringify([view.x, view.against, view.logx, view.from, view.to, points, groups]);
+      const dirty = (r) => f.dirty.has(r.group ? 'group' : r.id);
+      const lacking = runs.filter((r) => f.curves.get(r.id)?.asked !== question || dirty(r));
+      if (lacking.length === 0) {
+        this.show(f);
+        continue;
+      }
+      const like = `${question} ${lacking.map((r) => r.id).join(' ')}`;
+      if (f.flight === like) continue; // it is on its way
+      f.flight = like;
+      let b = batches.get(like);
+      if (!b || (b.figures.length + 1) * lacking.length > curvesAtOnce) batches.set(like, b = { figures: [], lacking, question, points, view, groups });
+      b.figures.push(f);
+      if (b.figures.length === 1) this.jobs.push(b);
+    }
+    this.work();
+  }
+
+  work() {
+    while (this.busy < atOnce && this.jobs.length > 0) {
+      const b = this.jobs.shift();
       this.busy += 1;
-      this.load(f).catch((error) => { f.points.textContent = error.message; }).finally(() => {
+      this.load(b).catch((error) => {
+        for (const f of b.figures) f.points.textContent = error.message;
+      }).finally(() => {
         this.busy -= 1;
-        this.pump();
+        for (const f of b.figures) {
+          f.flight = '';
+          if (f.dirty.size > 0) this.renew(); // it grew meanwhile
+        }
+        this.work();
+        if (this.jobs.length === 0) this.pump();
       });
     }
   }
 
-  // load asks for the curves that a chart lacks in this view. What it has is
-  // shown until they come.
-  async load(f) {
-    const view = this.view;
-    const runs = this.runs();
-    const points = fine(runs.length, f === this.big);
-    const asked = `${view.x} ${view.logx} ${view.from} ${view.to} ${points}`;
-    const lacking = runs.filter((r) => f.curves.get(r.id)?.asked !== asked || f.dirty.has(r.id));
-    if (lacking.length > 0) {
+  async load({ figures, lacking, question, points, view, groups }) {
+    const body = { keys: figures.map((f) => f.key), points, x: view.x, against: view.against, scale: view.logx && !view.against ? 'log' : 'linear' };
+    if (groups) body.groups = { ...groups, values: lacking.map((r) => r.values) };
+    else body.iterations = lacking.map((r) => r.id);
+    // A range of a metric is no range of steps: all is asked for, and a part shown.
+    if (view.from != null && !view.against) Object.assign(body, { from: Math.floor(view.from), to: Math.ceil(view.to) });
+    for (const f of figures) {
+      f.dirty.delete('group');
       for (const r of lacking) f.dirty.delete(r.id);
-      const body = { iterations: lacking.map((r) => r.id), keys: [f.key], points, x: view.x, scale: view.logx ? 'log' : 'linear' };
-      if (view.from != null) Object.assign(body, { from: Math.floor(view.from), to: Math.ceil(view.to) });
-      let found;
-      try {
-        found = await ask('curves', { body });
-      } catch (error) {
-        if (error.status !== 404) throw error;
-        this.gone?.(); // a run was deleted; the table will say which
-        return;
-      }
-      for (const r of lacking) f.curves.set(r.id, { asked, x: [], y: [], count: 0 });
-      for (const c of found.curves) f.curves.set(c.id, { ...c, asked });
     }
-    this.show(f);
+    let found;
+    try {
+      found = await ask('curves', { body });
+    } catch (error) {
+      if (error.status !== 404) throw error;
+      this.gone?.(); // a run was deleted; the table will say which
+      return;
+    }
+    for (const f of figures) {
+      for (const r of lacking) f.curves.set(r.id, { asked: question, x: [], y: [], count: 0 });
+      for (const c of found.curves) {
+        const id = groups ? lacking[Number(c.id)].id : c.id;
+        if (c.key === f.key) f.curves.set(id, { ...c, asked: question });
+      }
+      this.show(f);
+    }
   }
 
   show(f) {
@@ -244,6 +338,7 @@ export class Panel {
     f.chart.draw(curves, this.view);
     f.points.textContent = curves.length > 0 ? `${count(drawn)} of ${count(all)} points` : 'no points';
     f.root.dataset.drawn = curves.length;
+    if (curves.length === 0 && this.view.against && drawn === 0) f.points.textContent = `no step with ${this.view.against}`;
   }
 
   // enlarge shows a chart in a dialog of its own, with more points.

@@ -1,19 +1,32 @@
 // Parallel coordinates: an axis for each dimension, a line for each run. Axes are
-// brushed by dragging along them and moved by their names.
+// brushed by dragging along them and moved by their names; by keyboard with the
+// arrows, Shift to make a brush longer or shorter, and Escape to take it away.
 import { el, isolated } from './dom.js';
 import { label, reach, svg } from './svg.js';
 
 const [width, height, top, bottom, side] = [1000, 300, 32, 16, 72];
 
 export function parallel(root, runs, all, state) {
-  const brushes = new Map(); // by dimension: [low, high]
+  // Brushes are in the address: a line with name, low and high for each.
+  const read = () => new Map(state.get('brush').split('\n').map((line) => line.split('\t')).filter(([id]) => all.has(id))
+    .map(([id, low, high]) => [id, [Number(low), Number(high)]]));
+  let brushes = read(); // by dimension: [low, high]
+  const brush = (id, range) => {
+    if (range) brushes.set(id, range);
+    else brushes.delete(id);
+    state.set({ brush: [...brushes].map(([name, ends]) => [name, ...ends].join('\t')).join('\n') || null });
+  };
   const metrics = [...all.keys()].filter((id) => id.startsWith('metric.'));
   const params = [...all.keys()].filter((id) => id.startsWith('param.'));
   const chosen = () => (state.has('axes') ? state.get('axes').split('\n').filter((id) => all.has(id)) : [...params.slice(0, 5), ...metrics.slice(0, 2)]);
-  const set = (ids) => {
-    state.set({ axes: ids.join('\n') });
+  const set = (ids) => state.set({ axes: ids.join('\n') });
+  state.addEventListener('change', ({ detail }) => {
+    if (!detail.has('axes') && !detail.has('brush')) return;
+    brushes = read();
+    const { part, axis: of } = document.activeElement?.dataset ?? {};
     draw();
-  };
+    if (of) plot.querySelector(`[data-part="${part}"][data-axis="${CSS.escape(of)}"]`)?.focus();
+  });
   const add = el('select', { name: 'axis', 'aria-label': 'Add an axis', change: () => add.value && set([...chosen(), add.value]) });
   const plot = el('div');
   const note = el('span', { class: 'count', role: 'status' });
@@ -34,7 +47,7 @@ export function parallel(root, runs, all, state) {
       const at = ids.map((id, i) => [i, all.get(id).values[r]]).filter(([, v]) => v != null).map(([i, v]) => `${x(i)},${scales[i].y(v)}`);
       return svg('polyline', { points: at.join(' '), class: `path c${run.color}${inside(r) ? '' : ' out'}` }, svg('title', {}, document.createTextNode(run.name)));
     });
-    const drawing = svg('svg', { viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': `Parallel coordinates of ${runs.length} runs` }, ...lines,
+    const drawing = svg('svg', { viewBox: `0 0 ${width} ${height}`, role: 'group', 'aria-label': `Parallel coordinates of ${runs.length} runs` }, ...lines,
       ...ids.map((id, i) => axis(id, i, x(i), scales[i], () => plot.querySelector('svg'))));
     note.textContent = brushes.size > 0 ? `${runs.filter((_, r) => inside(r)).length} of ${runs.length} runs inside the brushes` : 'Drag along an axis to pick runs, drag its name to move it.';
     const list = el('div', { class: 'strip' }, ...ids.flatMap((id, i) => [isolated(all.get(id).label, 'count'),
@@ -52,13 +65,15 @@ export function parallel(root, runs, all, state) {
 
   function axis(id, i, at, scale, drawing) {
     const d = all.get(id);
-    const brush = brushes.get(id);
+    const ends = brushes.get(id);
     const place = (event) => {
       const box = drawing().getBoundingClientRect();
       return [((event.clientX - box.left) / box.width) * width, Math.min(height - bottom, Math.max(top, ((event.clientY - box.top) / box.height) * height))];
     };
     let start = null;
-    const hit = svg('rect', { class: 'hit', x: at - 10, y: top, width: 20, height: height - top - bottom,
+    const said = ends ? `${label(d, ends[0])} to ${label(d, ends[1])}` : 'all';
+    const hit = svg('rect', { class: 'hit', x: at - 10, y: top, width: 20, height: height - top - bottom, tabindex: 0, role: 'slider', 'data-part': 'brush', 'data-axis': id,
+      'aria-orientation': 'vertical', 'aria-label': `Brush ${d.label}`, 'aria-valuemin': scale.low, 'aria-valuemax': scale.high, 'aria-valuenow': ends?.[0] ?? scale.low, 'aria-valuetext': said,
       pointerdown: (event) => {
         start = place(event)[1];
         hit.setPointerCapture(event.pointerId);
@@ -66,24 +81,49 @@ export function parallel(root, runs, all, state) {
       pointerup: (event) => {
         if (start == null) return;
         const end = place(event)[1];
-        if (Math.abs(end - start) < 3) brushes.delete(id);
-        else brushes.set(id, [scale.value(Math.max(start, end)), scale.value(Math.min(start, end))]);
+        brush(id, Math.abs(end - start) < 3 ? null : [scale.value(Math.max(start, end)), scale.value(Math.min(start, end))]);
         start = null;
-        draw();
+      },
+      keydown: (event) => {
+        const by = { ArrowUp: 0.05, ArrowDown: -0.05 }[event.key] * (scale.high - scale.low);
+        if (event.key === 'Escape' || event.key === 'Delete') brush(id, null);
+        else if (Number.isNaN(by)) return;
+        else brush(id, moved(ends, by, scale, event.shiftKey));
+        event.preventDefault();
       } });
-    const title = svg('text', { class: 'title', x: at, y: 12, 'text-anchor': 'middle',
+    const title = svg('text', { class: 'title', x: at, y: 12, 'text-anchor': 'middle', tabindex: 0, role: 'button', 'data-part': 'title', 'data-axis': id,
+      'aria-label': `Axis ${d.label}: arrow left and right move it`,
+      keydown: (event) => {
+        const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+        if (!by) return;
+        event.preventDefault();
+        if (i + by >= 0 && i + by < chosen().length) swap(i, by);
+      },
       pointerdown: (event) => title.setPointerCapture(event.pointerId),
+      pointermove: (event) => {
+        if (title.hasPointerCapture(event.pointerId)) title.parentNode.setAttribute('transform', `translate(${place(event)[0] - at} 0)`);
+      },
       pointerup: (event) => {
         const ids = chosen();
-        const to = Math.round((place(event)[0] - side) / ((width - 2 * side) / Math.max(1, ids.length - 1)));
-        ids.splice(Math.max(0, Math.min(ids.length - 1, to)), 0, ...ids.splice(i, 1));
+        const to = Math.max(0, Math.min(ids.length - 1, Math.round((place(event)[0] - side) / ((width - 2 * side) / Math.max(1, ids.length - 1)))));
+        title.parentNode.removeAttribute('transform');
+        ids.splice(to, 0, ...ids.splice(i, 1));
         set(ids);
       } }, document.createTextNode(d.label.slice(0, 22)));
     return svg('g', { class: 'axis' }, svg('line', { x1: at, x2: at, y1: top, y2: height - bottom }),
       svg('text', { x: at, y: top - 6, 'text-anchor': 'middle' }, document.createTextNode(label(d, scale.high))),
       svg('text', { x: at, y: height - 2, 'text-anchor': 'middle' }, document.createTextNode(label(d, scale.low))), title,
-      ...(brush ? [svg('rect', { class: 'brush', x: at - 6, y: scale.y(brush[1]), width: 12, height: scale.y(brush[0]) - scale.y(brush[1]) })] : []), hit);
+      ...(ends ? [svg('rect', { class: 'brush', x: at - 6, y: scale.y(ends[1]), width: 12, height: scale.y(ends[0]) - scale.y(ends[1]) })] : []), hit);
   }
 
   draw();
+}
+
+// moved is a brush that was moved by keyboard, or its upper end; the first key
+// makes one of the quarter on that side.
+function moved(ends, by, { low, high }, longer) {
+  if (!ends) return by > 0 ? [high - (high - low) / 4, high] : [low, low + (high - low) / 4];
+  if (longer) return [ends[0], Math.min(high, Math.max(ends[0], ends[1] + by))];
+  const shift = Math.min(high - ends[1], Math.max(low - ends[0], by));
+  return [ends[0] + shift, ends[1] + shift];
 }

@@ -15,8 +15,10 @@ export function smooth(values, weight) {
   });
 }
 
-// nearest is the index of the value nearest to x in ascending values.
-export function nearest(values, x) {
+// nearest is the index of the value nearest to x, in values that are ascending
+// or not.
+export function nearest(values, x, ascending = true) {
+  if (!ascending) return values.reduce((best, v, i) => (Math.abs(v - x) < Math.abs(values[best] - x) ? i : best), 0);
   let low = 0;
   let high = values.length - 1;
   while (high - low > 1) {

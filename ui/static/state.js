@@ -1,13 +1,18 @@
 // The state of a view is its address: what is set here is in the link that one
 // person sends another.
 
+// What changes in small steps is no place to come back to.
+const flowing = new Set(['smooth', 'split', 'm', 'open', 'fold', 'brush']);
+
 export class State extends EventTarget {
   constructor() {
     super();
     this.params = new URLSearchParams(location.search);
     addEventListener('popstate', () => {
+      const before = this.params;
       this.params = new URLSearchParams(location.search);
-      this.tell([...this.params.keys()]);
+      const names = new Set([...before.keys(), ...this.params.keys()]);
+      this.tell([...names].filter((n) => before.get(n) !== this.params.get(n)));
     });
   }
 
@@ -28,7 +33,8 @@ export class State extends EventTarget {
     return (this.params.get(name) || '').split(' ').filter(Boolean);
   }
 
-  // set changes some values; null takes one out of the address.
+  // set changes some values; null takes one out of the address. The button Back
+  // leads to the values before.
   set(changes) {
     const changed = [];
     for (const [name, value] of Object.entries(changes)) {
@@ -41,7 +47,8 @@ export class State extends EventTarget {
     }
     if (changed.length === 0) return;
     const query = this.params.toString();
-    history.replaceState(history.state, '', query ? `?${query}` : location.pathname);
+    const keep = changed.every((n) => flowing.has(n)) ? 'replaceState' : 'pushState';
+    history[keep](history.state, '', query ? `?${query}` : location.pathname);
     this.tell(changed);
   }
 

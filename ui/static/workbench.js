@@ -1,10 +1,12 @@
 // The page of an experiment: the table of runs beside their charts.
 import { Actions } from './action.js';
+import { arrange } from './arrange.js';
 import { ask, later, settled } from './ask.js';
 import { choose } from './choose.js';
 import { showMistake } from './filter.js';
 import { base } from './frame.js';
 import { count } from './format.js';
+import * as groups from './group.js';
 import { live } from './live.js';
 import { Panel } from './panel.js';
 import { State } from './state.js';
@@ -13,6 +15,7 @@ import { split } from './split.js';
 
 const drawnAtFirst = 10; // runs
 const mostDrawn = 200;
+const mostGroups = 50;
 
 function workbench(root) {
   const { experiment } = root.dataset;
@@ -20,30 +23,47 @@ function workbench(root) {
   const table = new Table(document.getElementById('scroll'), state, { experiment, defaults: root.dataset.columns, base });
   let others = []; // runs that are drawn though they are not at the top
 
-  // The runs at the top of the table are drawn, less those that were hidden,
-  // and those that somebody asked for.
+  // The runs or groups at the top of the table are drawn, less those that were
+  // hidden, and those that somebody asked for.
   const drawn = () => {
     const hidden = new Set(state.list('hide'));
-    const extra = new Set(state.list('show'));
+    const grouped = Boolean(table.grouped);
+    const extra = state.list('show').filter((id) => groups.isGroup(id) === grouped);
     const rows = table.first(state.number('top', drawnAtFirst)).filter((r) => !hidden.has(r.id));
     const there = new Set(rows.map((r) => r.id));
-    for (const r of others) if (extra.has(r.id) && !there.has(r.id)) rows.push(r);
-    return rows.slice(0, mostDrawn);
+    for (const id of extra) {
+      if (there.has(id)) continue;
+      const row = others.find((r) => r.id === id) || (grouped && groups.row({ values: groups.values(id), rank: 0, iterations: 0 }, groups.names(table.grouped)));
+      if (row) rows.push(row);
+    }
+    return rows.slice(0, grouped ? mostGroups : mostDrawn);
   };
   let shown = new Set();
-  table.shown = (run) => Boolean(run) && shown.has(run.id);
+  // A run in a group counts in its mean, if it was not left out.
+  table.shown = (run) => Boolean(run) && (table.grouped && !run.group ? !state.list('hide').includes(run.id) : shown.has(run.id));
 
-  const panel = new Panel(document.getElementById('charts'), state, {
+  let panel;
+  let current = []; // what is drawn
+  // What came with the page: the first rows and names.
+  const first = JSON.parse(document.getElementById('first').textContent);
+  const makePanel = () => new Panel(document.getElementById('charts'), state, {
     keys: (q, offset, limit) => ask(`experiment/${experiment}/keys`, { query: { kind: 'metric', q, offset, limit } }),
-    runs: drawn,
+    runs: () => current,
+    groups: () => ({ experiment, by: table.grouped, filter: state.get('filter'), sort: state.get('sort') || '-created',
+      hide: state.list('hide').filter((id) => !groups.isGroup(id)) }),
+    first: first.keys,
+    gone: later(500, () => table.load(true)),
   });
-  panel.gone = later(500, () => table.load(true));
-
+  let other = false; // the same is to be drawn of other runs
   const redraw = () => {
     const before = [...shown].join(' ');
-    shown = new Set(drawn().map((r) => r.id));
+    current = drawn();
+    shown = new Set(current.map((r) => r.id));
+    // Curves are asked for before the table is made, which takes as long.
+    if (!panel) panel = makePanel();
+    else if (other || [...shown].join(' ') !== before) panel.refresh();
+    other = false;
     table.render();
-    if ([...shown].join(' ') !== before) panel.refresh();
   };
 
   const fetchOthers = async () => {
@@ -59,11 +79,14 @@ function workbench(root) {
 
   const actions = new Actions(document.getElementById('selected'), table, state, root.dataset);
   const total = document.getElementById('total');
+  const kind = document.getElementById('total-of');
   const field = document.getElementById('filter');
   const wrong = document.getElementById('filter-wrong');
 
   table.addEventListener('loaded', () => {
     total.textContent = count(table.total);
+    const one = table.total === 1;
+    kind.textContent = table.grouped ? (one ? 'group of runs' : 'groups of runs') : `${one ? 'run' : 'runs'}${state.has('tree') ? ' at the top' : ''}`;
     showMistake(field, wrong, null);
     document.getElementById('none')?.remove();
     redraw();
@@ -74,9 +97,11 @@ function workbench(root) {
   table.addEventListener('show', ({ detail: run }) => {
     const hide = new Set(state.list('hide'));
     const show = new Set(state.list('show'));
-    if (shown.has(run.id)) {
+    if (table.shown(run)) {
       show.delete(run.id);
       hide.add(run.id);
+    } else if (table.grouped && !run.group) {
+      hide.delete(run.id);
     } else {
       hide.delete(run.id);
       if (!others.some((r) => r.id === run.id)) others.push(run);
@@ -86,13 +111,23 @@ function workbench(root) {
   });
 
   state.addEventListener('change', ({ detail }) => {
-    if (['filter', 'sort', 'columns'].some((n) => detail.has(n))) {
+    if (['filter', 'sort', 'columns', 'group', 'tree'].some((n) => detail.has(n))) {
       if (field.value !== state.get('filter')) field.value = state.get('filter');
+      other = true; // of groups the means may be
       table.load();
-    } else if (detail.has('base')) {
-      table.loadBaseline();
+    } else {
+      if (detail.has('base')) table.loadBaseline();
+      if (detail.has('pin')) {
+        table.heads();
+        table.render(true);
+      }
+      if (detail.has('differences')) table.loadSame();
+      if (detail.has('open')) table.refold();
     }
-    if (['hide', 'show', 'top'].some((n) => detail.has(n))) fetchOthers();
+    if (['hide', 'show', 'top'].some((n) => detail.has(n))) {
+      other ||= Boolean(table.grouped);
+      fetchOthers();
+    }
   });
 
   const filter = () => state.set({ filter: field.value.trim() || null });
@@ -110,7 +145,7 @@ function workbench(root) {
     changed: (changes) => {
       others = others.filter((r) => !changes.deleted.includes(r.id));
       for (const id of changes.deleted) table.picked.delete(id);
-      actions.show();
+      if (changes.deleted.length > 0) actions.show();
       renew();
       panel.grow(changes.series);
     },
@@ -121,7 +156,10 @@ function workbench(root) {
     if (!document.hidden) table.load(true);
   }, 60_000);
 
-  table.load();
+  arrange(document.getElementById('arrange'), state, root.dataset);
+
+  table.load(false, first.rows);
+  panel ??= makePanel(); // a search that can't be read has no rows
   if (state.has('show')) fetchOthers();
 }
 

@@ -1,0 +1,41 @@
+package store
+
+import (
+	"context"
+	"testing"
+	"time"
+)
+
+// BenchmarkGroups reads 50 groups of 10,000 iterations, with the spread of three
+// metrics: one group for each iteration, a single one, and both in order of a
+// mean.
+func BenchmarkGroups(b *testing.B) {
+	db := openForTest(b)
+	experimentID := fill(b, db, 10_000, 20, 100)
+	const columns = "metric.train/metric_0010, metric.train/metric_0011.min, metric.train/metric_0012.max"
+	for _, key := range []string{"train/metric_0010", "train/metric_0011", "train/metric_0012"} {
+		if err := db.copyValues(searched{experimentID, key}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for name, q := range map[string]GroupQuery{
+		"many":   {By: "param.param_00", Columns: columns},
+		"one":    {By: "param.none", Columns: columns},
+		"sorted": {By: "param.param_00", Columns: columns, Sort: "-metric.train/metric_0012.max"},
+		"plain":  {By: "tag"},
+	} {
+		q.Page = FirstPage
+		b.Run(name, func(b *testing.B) {
+			var took []time.Duration
+			for b.Loop() {
+				start := time.Now()
+				l, err := db.Groups(context.Background(), System, experimentID, q)
+				if err != nil || len(l.Data) == 0 {
+					b.Fatal(len(l.Data), err)
+				}
+				took = append(took, time.Since(start))
+			}
+			reportMedian(b, took)
+		})
+	}
+}

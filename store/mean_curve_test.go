@@ -1,0 +1,163 @@
+package store_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"tracker/store"
+)
+
+func pairQuery(key string, points int) store.PairQuery {
+	return store.PairQuery{CurveQuery: store.CurveQuery{Keys: []string{key}, Points: points, X: store.ByStep, Scale: store.Linear}}
+}
+
+// walk logs a value at each step, NaN at every hundredth, and returns them.
+func (b *bed) walk(t *testing.T, rng *rand.Rand, id, key string, steps int) []float64 {
+	t.Helper()
+	var points []store.NewMetric
+	var values []float64
+	for i := range steps {
+		v := rng.NormFloat64()
+		if i%100 == 0 {
+			v = math.NaN()
+		}
+		points = append(points, store.NewMetric{Key: key, Value: store.Value(v), Step: new(store.Step(i))})
+		values = append(values, v)
+	}
+	wantOK(t, b.CreateMetrics(ctx, store.System, id, points))
+	return values
+}
+
+func close2(a, b float64) bool { return math.Abs(a-b) <= 1e-9*(1+math.Abs(b)) }
+
+// Means are compared with those of plain Go: step by step, and in bins of which
+// each run counts with its last point.
+func TestMeanCurves(t *testing.T) {
+	for _, points := range []int{5000, 60} {
+		b := newBed(t)
+		rng := rand.New(rand.NewPCG(1, uint64(points)))
+		ids := []string{b.iteration, b.newIteration(t), b.newIteration(t), b.newIteration(t)}
+		var values [][]float64
+		for i, steps := range []int{3000, 2000, 1000} {
+			values = append(values, b.walk(t, rng, ids[i], "loss", steps))
+		}
+		all := must(b.MeanCurves(ctx, store.System, [][]string{ids[:2], ids[2:], {ids[3]}}, pairQuery("loss", points)))(t)
+		if len(all[2]) != 0 || len(all[1]) != 1 || all[1][0].Iterations != 1 {
+			t.Fatalf("the groups are %+v", all[1:])
+		}
+		c := all[0][0]
+		if c.Count != 5000 || c.Iterations != 2 || len(c.X) > points || len(c.X) < 30 {
+			t.Errorf("%d points of %d runs in %d buckets", c.Count, c.Iterations, len(c.X))
+		}
+		for i, x := range c.X {
+			var found []float64
+			for _, run := range values[:2] {
+				// The last step of the bucket is x, and every bucket ends at such a step.
+				if int(x) < len(run) && !math.IsNaN(run[int(x)]) {
+					found = append(found, run[int(x)])
+				}
+			}
+			if points == 60 && (int(x) >= 1990 || len(found) < 2) {
+				continue // where one ends within a bucket its last point is not at x
+			}
+			var mean, squares float64
+			for _, v := range found {
+				mean += v / float64(len(found))
+			}
+			for _, v := range found {
+				squares += (v - mean) * (v - mean)
+			}
+			if c.N[i] != len(found) || !close2(float64(c.Mean[i]), mean) || (c.SD[i] != nil) != (len(found) == 2) ||
+				len(found) == 2 && !close2(float64(*c.SD[i]), math.Sqrt(squares)) {
+				t.Fatalf("at %v: n = %d, mean %v, want %d and %v", x, c.N[i], c.Mean[i], len(found), mean)
+			}
+		}
+		if n := c.N[len(c.N)-1]; n != 1 {
+			t.Errorf("at the end %d runs count", n)
+		}
+		part := pairQuery("loss", points)
+		part.From, part.To = new(int64(10)), new(int64(19))
+		c = must(b.MeanCurves(ctx, store.System, [][]string{ids[:3]}, part))(t)[0][0]
+		if c.Count != 30 || len(c.X) != 10 || c.X[0] != 10 || c.N[0] != 3 {
+			t.Errorf("a part is %+v", c)
+		}
+	}
+}
+
+// Over the time since the start, what runs did at the same age is together.
+func TestMeanCurveSinceStart(t *testing.T) {
+	b := newBed(t)
+	ids := []string{b.iteration}
+	start := b.clock.Time()
+	b.clock.Add(time.Hour)
+	ids = append(ids, b.newIteration(t))
+	for i, id := range ids {
+		at := start + store.Time(i)*3_600_000
+		for n := range 5 {
+			must(b.CreateMetric(ctx, store.System, id, store.NewMetric{Key: "loss", Value: store.Value(n + 10*i),
+				RecordedAt: new(at + store.Time(n*1000))}))(t)
+		}
+	}
+	q := pairQuery("loss", 100)
+	q.X = store.SinceStart
+	c := must(b.MeanCurves(ctx, store.System, [][]string{ids}, q))(t)[0][0]
+	if len(c.X) != 5 || c.X[4] != 4000 || c.Mean[4] != 9 || c.N[4] != 2 {
+		t.Errorf("since the start it is %+v", c)
+	}
+	q.From, q.To = new(int64(1000)), new(int64(2000))
+	c = must(b.MeanCurves(ctx, store.System, [][]string{ids}, q))(t)[0][0]
+	if len(c.X) != 2 || c.Count != 4 {
+		t.Errorf("a part since the start is %+v", c)
+	}
+	q.X, q.From, q.To = store.ByTime, nil, nil
+	c = must(b.MeanCurves(ctx, store.System, [][]string{ids}, q))(t)[0][0]
+	if len(c.X) != 2 || c.N[0] != 1 || c.X[0] != store.Value(start+4000) {
+		t.Errorf("by the clock it is %+v", c)
+	}
+}
+
+// A metric over another one pairs what was logged at the same step, or is the
+// last of the same bucket.
+func TestPairedCurves(t *testing.T) {
+	b := newBed(t)
+	other := b.newIteration(t)
+	for step := range int64(2000) {
+		must(b.CreateMetricBatch(ctx, store.System, b.iteration, []store.NewMetric{point("x", step, float64(step)/10)}))(t)
+		if step%3 == 0 {
+			b.log(t, "y", step, float64(-step))
+		}
+	}
+	b.log(t, "y", 5000, 1) // no x there
+	b.log(t, "x", 2001, math.Inf(1))
+	b.log(t, "y", 2001, 2)
+	must(b.CreateMetric(ctx, store.System, other, point("y", 1, 1)))(t)
+	q := pairQuery("y", 1000)
+	q.Against = "x"
+	all := must(b.PairedCurves(ctx, store.System, []string{b.iteration, other}, q))(t)
+	if len(all) != 1 || all[0].IterationID != b.iteration || len(all[0].X) != 667 || all[0].Count != 669 {
+		t.Fatalf("there are %d curves: %+v", len(all), all)
+	}
+	for i, x := range all[0].X {
+		if step := float64(all[0].Step[i]); float64(x) != step/10 || float64(all[0].Value[i]) != -step {
+			t.Fatalf("%v over %v at step %v", all[0].Value[i], x, step)
+		}
+	}
+	q.Points = 50
+	few := must(b.PairedCurves(ctx, store.System, []string{b.iteration}, q))(t)[0]
+	if len(few.X) < 10 || len(few.X) > 50 || few.Count != 669 {
+		t.Errorf("in buckets there are %d of %d", len(few.X), few.Count)
+	}
+	means := must(b.MeanCurves(ctx, store.System, [][]string{{b.iteration, other}}, q))(t)[0][0]
+	if means.Iterations != 1 || len(means.X) != len(few.X) || means.X[3] != few.X[3] || means.Mean[3] != few.Value[3] {
+		t.Errorf("the mean over one is %+v", means)
+	}
+	_, err := b.PairedCurves(ctx, store.System, []string{"none"}, q)
+	wantCode(t, err, store.CodeNotFound)
+	q.Points = 1
+	_, err = b.PairedCurves(ctx, store.System, nil, q)
+	wantCode(t, err, store.CodeInvalidPayload)
+	_, err = b.MeanCurves(ctx, store.System, nil, q)
+	wantCode(t, err, store.CodeInvalidPayload)
+}

@@ -1,0 +1,437 @@
+package ui_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"tracker/store"
+)
+
+// arranged is an experiment for groups, children and views: each run logs the
+// same steps of train/loss and val/acc.
+type arranged struct {
+	experiment string
+	runs       []string
+	last       []float64 // of train/loss
+}
+
+const arrangedSteps = 20
+
+// arrangement makes six runs in two groups of lr and two of opt; the parameter
+// same is the same in all. The last two are children of the first.
+func (s *site) arrangement() arranged {
+	s.t.Helper()
+	a := arranged{experiment: s.sweep(0, 0).experiment}
+	ctx, actor := s.t.Context(), s.actor("alice")
+	for i := range 6 {
+		n := store.NewIteration{Name: new(fmt.Sprint("run ", i+1))}
+		if i >= 4 {
+			n.ParentIterationID = &a.runs[0]
+		}
+		id := s.run(a.experiment, n)
+		for key, value := range map[string]string{"lr": []string{"0.1", "0.01"}[i%2], "opt": []string{"adam", "sgd"}[i/3], "same": "1"} {
+			if _, err := s.db.CreateParameter(ctx, actor, id, key, store.Text(value)); err != nil {
+				s.t.Fatal(err)
+			}
+		}
+		var all []store.NewMetric
+		for step := range arrangedSteps {
+			loss := float64(i*i) + 10/float64(step+1)
+			all = append(all, store.NewMetric{Key: "train/loss", Value: store.Value(loss), Step: new(store.Step(step))},
+				store.NewMetric{Key: "val/acc", Value: store.Value(float64(step) / 100), Step: new(store.Step(step))})
+			if step == arrangedSteps-1 {
+				a.last = append(a.last, loss)
+			}
+		}
+		if err := s.db.CreateMetrics(ctx, actor, id, all); err != nil {
+			s.t.Fatal(err)
+		}
+		a.runs = append(a.runs, id)
+		s.clock.move(time.Second)
+	}
+	return a
+}
+
+// spread is mean and sample standard deviation.
+func spread(values ...float64) (mean, sd float64) {
+	for _, v := range values {
+		mean += v / float64(len(values))
+	}
+	for _, v := range values {
+		sd += (v - mean) * (v - mean)
+	}
+	return mean, math.Sqrt(sd / float64(len(values)-1))
+}
+
+func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*(1+math.Abs(b)) }
+
+func TestGroupsAsData(t *testing.T) {
+	s := start(t, setup{})
+	a := s.arrangement()
+	var groups struct {
+		Data []struct {
+			Values     []*string
+			Iterations int
+			Metrics    map[string]struct {
+				N        int
+				Mean, SD float64
+			}
+		}
+		Total int
+		Wrong *struct{ Field string }
+	}
+	path := "/data/experiment/" + a.experiment
+	s.get(path+"/groups?group=param.lr&columns=metric.train/loss").json(t, 200, &groups)
+	if groups.Total != 2 || len(groups.Data) != 2 {
+		t.Fatalf("the groups are %+v", groups)
+	}
+	for i, g := range groups.Data {
+		// The smaller lr comes first; it is that of the second run.
+		first := 1 - i
+		mean, sd := spread(a.last[first], a.last[first+2], a.last[first+4])
+		if m := g.Metrics["train/loss"]; *g.Values[0] != []string{"0.01", "0.1"}[i] || g.Iterations != 3 || m.N != 3 || !near(m.Mean, mean) || !near(m.SD, sd) {
+			t.Errorf("group %d is %+v, want mean %v and deviation %v", i, g, mean, sd)
+		}
+	}
+	s.get(path+"/groups?group=oops").json(t, 200, &groups)
+	if groups.Wrong == nil || groups.Wrong.Field != "group" {
+		t.Errorf("a wrong name answers %+v", groups.Wrong)
+	}
+
+	var runs struct {
+		Data  []struct{ ID string }
+		Total int
+	}
+	s.get(path+"/iterations?group=param.lr&values="+url.QueryEscape(`["0.1"]`)).json(t, 200, &runs)
+	if runs.Total != 3 || runs.Data[0].ID != a.runs[4] {
+		t.Errorf("the runs of a group are %+v", runs)
+	}
+	s.get(path+"/iterations?group=param.lr&values=x").wants(t, 422, "a list of texts")
+
+	var curves struct {
+		Curves []struct {
+			ID   string
+			X, Y []float64
+			Low  []float64
+			High []float64
+			N    []int
+			Runs int
+		}
+	}
+	body := `"keys":["train/loss"],"points":250,"x":"step","scale":"linear","groups":{"experiment":"` + a.experiment +
+		`","by":"param.lr","sort":"-created","hide":["` + a.runs[5] + `"],"values":[["0.1"],["0.01"],["none"]]}`
+	s.curves(`{`+body+`}`).json(t, 200, &curves)
+	if len(curves.Curves) != 2 {
+		t.Fatalf("there are %d curves", len(curves.Curves))
+	}
+	all, part := curves.Curves[0], curves.Curves[1]
+	end := arrangedSteps - 1
+	mean, sd := spread(a.last[0], a.last[2], a.last[4])
+	if all.Runs != 3 || len(all.X) != arrangedSteps || all.N[end] != 3 || !near(all.Y[end], mean) || !near(all.Low[end], mean-sd) || !near(all.High[end], mean+sd) {
+		t.Errorf("the mean of three ends at %v in %v to %v, want %v ± %v", all.Y[end], all.Low[end], all.High[end], mean, sd)
+	}
+	if mean, _ = spread(a.last[1], a.last[3]); part.Runs != 2 || part.N[end] != 2 || !near(part.Y[end], mean) {
+		t.Errorf("without a run the mean of %v ends at %v, want %v", part.N[end], part.Y[end], mean)
+	}
+	s.curves(`{"against":"val/acc","iterations":["`+a.runs[0]+`"],"keys":["train/loss"],"points":250,"x":"step","scale":"linear"}`).json(t, 200, &curves)
+	if c := curves.Curves[0]; len(c.X) != arrangedSteps || !near(c.X[end], float64(end)/100) || !near(c.Y[end], a.last[0]) {
+		t.Errorf("over another metric it is %+v", c)
+	}
+
+	var same struct{ Same []string }
+	s.get(path+"/same?key=lr&key=same").json(t, 200, &same)
+	if len(same.Same) != 1 || same.Same[0] != "same" {
+		t.Errorf("the same in all are %v", same.Same)
+	}
+}
+
+// Views and tags are for those who have the rights.
+func TestViewsAndTagsOfOthers(t *testing.T) {
+	s := start(t, setup{auth: true})
+	a := s.arrangement()
+	alice, bob := with(s.signIn("alice")), with(s.signIn("bob"))
+	views, kind := "/data/experiment/"+a.experiment+"/views", header("Content-Type", "application/json")
+	send := func(method, path, body string, who edit) answer {
+		t.Helper()
+		return s.do(method, path, strings.NewReader(body), who, kind)
+	}
+	var made struct{ ID string }
+	send("POST", views, `{"name":" best ","query":"sort=name"}`, alice).json(t, 200, &made)
+	send("POST", views, `{"name":"best","query":""}`, alice).wants(t, 409, "view of this name")
+	send("POST", views, `{"name":"`, alice).wants(t, 400, "MALFORMED_BODY")
+	one := "/data/view/" + made.ID
+	tag := `{"iterations":["` + a.runs[0] + `","` + a.runs[1] + `"],"value":"good","attach":true}`
+	refused := func() {
+		t.Helper()
+		send("POST", views, `{"name":"x","query":""}`, bob).wants(t, 403)
+		send("PATCH", one, `{"name":"x"}`, bob).wants(t, 403)
+		send("DELETE", one, "", bob).wants(t, 403)
+		send("POST", "/data/tags", tag, bob).wants(t, 403)
+	}
+	s.get(views, bob).wants(t, 403)
+	s.get("/data/experiment/"+a.experiment+"/groups?group=tag", bob).wants(t, 403)
+	refused()
+	if _, err := s.db.CreateUserPermission(t.Context(), store.System, s.actor("bob").UserID,
+		s.project("alice", "other", "", 0, 0), store.PermissionPatch{}); err != nil {
+		t.Fatal(err)
+	}
+	refused()
+	send("DELETE", one, "", header("Sec-Fetch-Site", "cross-site")).wants(t, 403)
+	send("DELETE", one, "", header("Accept", "*/*")).wants(t, 401)
+	s.get(views, alice).wants(t, 200, `"name":"best"`, `"created_by":"alice"`)
+	send("POST", "/data/tags", tag, alice).wants(t, 200, `{"changed":2}`)
+	send("POST", "/data/tags", tag, alice).wants(t, 200, `{"changed":0}`)
+	send("POST", "/data/tags", `{"iterations":["`+a.runs[0]+`","none"],"value":"half","attach":true}`, alice).wants(t, 404)
+	s.get("/data/experiment/"+a.experiment+"/iterations?filter="+url.QueryEscape("tag = 'half'"), alice).wants(t, 200, `"total":0`)
+	send("POST", "/data/tags", `{"iterations":[],"value":"x"}`, alice).wants(t, 422, "Choose 1 to")
+	send("PATCH", one, `{"query":"sort=-name"}`, alice).wants(t, 200)
+	send("DELETE", one, "", alice).wants(t, 200)
+	s.get(views, alice).wants(t, 200, `"total":0`)
+}
+
+// What comes with the page is what the scripts would ask for, and data is packed.
+func TestFirstData(t *testing.T) {
+	s := start(t, setup{})
+	a := s.arrangement()
+	for _, query := range []string{"", "?group=param.lr", "?tree=1", "?group=oops", "?filter=oops", "?offset=2"} {
+		page := s.get("/experiment/" + a.experiment + query)
+		var first struct {
+			Rows *struct {
+				Data  []json.RawMessage
+				Wrong *struct{ Field string }
+			}
+			Keys struct{ Total int }
+		}
+		text := find(page.body, `(?s)id="first">(.*?)</script>`)
+		if err := json.Unmarshal([]byte(text), &first); err != nil {
+			t.Fatalf("%s: %v in %s", query, err, text)
+		}
+		rows := map[string]int{"": 6, "?group=param.lr": 2, "?tree=1": 4}
+		switch {
+		case first.Keys.Total != 2:
+			t.Errorf("%s: %d metrics", query, first.Keys.Total)
+		case rows[query] > 0 && len(first.Rows.Data) != rows[query]:
+			t.Errorf("%s: %d rows, want %d", query, len(first.Rows.Data), rows[query])
+		case query == "?group=oops" && first.Rows.Wrong.Field != "group":
+			t.Errorf("%s: %+v", query, first.Rows)
+		case query == "?filter=oops" || query == "?offset=2":
+			if first.Rows != nil {
+				t.Errorf("%s: %+v", query, first.Rows)
+			}
+		}
+	}
+	packed := s.get("/data/experiment/"+a.experiment+"/iterations?columns=param.lr,param.opt,param.same", header("Accept-Encoding", "gzip"))
+	if packed.Header.Get("Content-Encoding") != "gzip" {
+		t.Error("data does not come packed")
+	}
+}
+
+// arrange groups and folds runs in the browser, sets a metric over another,
+// tags what is selected, and keeps views that another session opens.
+func arrange(t *testing.T, ctx context.Context, base string) {
+	s := start(t, setup{auth: true, base: base})
+	s.clock.move(time.Since(s.clock.now()))
+	a := s.arrangement()
+	session, cancel := chromedp.NewContext(ctx, chromedp.WithNewBrowserContext())
+	defer cancel()
+	b := newBrowser(t, session, s.url)
+	page := s.url + base + "/experiment/" + a.experiment
+	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(page+"?columns=param.lr%2C+param.same%2C+metric.train%2Floss"),
+		chromedp.WaitVisible(chromedp.CSS("#username")), chromedp.KeyEvent("alice\t"+password+"\r"))
+	b.is(rows, "6")
+
+	// In groups.
+	b.do(chromedp.Click(chromedp.CSS(`[data-testid="group-by"]`)), chromedp.WaitVisible(chromedp.CSS(`[data-testid="pick-name"]`)),
+		chromedp.KeyEvent("lr"))
+	b.is(`document.querySelectorAll('[data-testid="pick"] li').length`, "1")
+	b.do(chromedp.KeyEvent("\r"))
+	const groupRows = `[...document.querySelectorAll('[data-testid="group"]')]`
+	b.is(groupRows+`.map((r) => r.querySelector('.name').textContent).join()`, "0.01,0.1")
+	mean, sd := spread(a.last[1], a.last[3], a.last[5])
+	b.is(groupRows+`[0].children[1].title.split('\n').map((l) => l.split(' ').at(-1)).slice(0, 2).map(Number).map((v) => v.toPrecision(4)).join()`,
+		fmt.Sprintf("%.4g,%.4g", mean, sd))
+	b.is(groupRows+`[0].children[1].title.endsWith('of 3 of 3 runs')`, "true")
+	b.is(`document.querySelector('`+lossChart+`').dataset.drawn`, "2")
+	b.is(points, fmt.Sprintf("%d of %d points", 2*arrangedSteps, 6*arrangedSteps))
+	b.tells(lossChart, "n=3", " ± ")
+
+	// A group is unfolded and folded by keyboard; a run that is left out counts no more.
+	fold := `document.querySelector('[data-testid="group"] [data-part="fold"]')`
+	b.do(chromedp.Evaluate[chromedp.Void](fold+`.focus()`), chromedp.KeyEvent(kb.ArrowRight))
+	b.is(rows, "3")
+	b.is(fold+`.getAttribute('aria-expanded') + (document.activeElement === `+fold+`)`, "truetrue")
+	b.do(chromedp.Click(chromedp.CSS(`tr[data-id="` + a.runs[5] + `"] .swatch`)))
+	b.is(points, fmt.Sprintf("%d of %d points", 2*arrangedSteps, 5*arrangedSteps))
+	link := b.text(`location.href`)
+	b.do(chromedp.Navigate(link))
+	b.is(rows, "3")
+	b.is(points, fmt.Sprintf("%d of %d points", 2*arrangedSteps, 5*arrangedSteps))
+	b.do(chromedp.Evaluate[chromedp.Void](fold+`.focus()`), chromedp.KeyEvent(kb.ArrowLeft))
+	b.is(rows, "0")
+	b.fits()
+	b.do(chromedp.EmulateViewport(1280, 800))
+
+	// Back leads to what was there before.
+	b.do(chromedp.Click(chromedp.CSS(".chips button")))
+	b.is(rows, "6")
+	b.do(chromedp.NavigateBack())
+	b.is(groupRows+`.length`, "2")
+	b.do(chromedp.Click(chromedp.CSS(".chips button")))
+	b.is(rows, "6")
+
+	// What is the same in all runs is no column.
+	const heads = `[...document.querySelectorAll('#table thead th')].slice(5).map((h) => h.textContent).join()`
+	b.is(heads, "lr,same,train/loss")
+	b.do(chromedp.Click(chromedp.CSS(`[name="differences"]`)))
+	b.is(heads, "lr,train/loss")
+	b.filter(t, "param.lr = 0.1")
+	b.is(rows, "3")
+	b.is(heads, "train/loss")
+	b.do(chromedp.Focus(chromedp.CSS("#filter")), chromedp.Evaluate[chromedp.Void](`document.querySelector('#filter').select()`),
+		chromedp.KeyEvent(kb.Backspace+"\r"))
+	b.is(rows, "6")
+
+	// Children lie under their parent.
+	b.do(chromedp.Click(chromedp.CSS(`[name="tree"]`)))
+	b.is(rows, "4")
+	b.do(chromedp.Click(chromedp.CSS(`tr[data-id="` + a.runs[0] + `"] [data-part="fold"]`)))
+	b.is(rows, "6")
+	b.is(`document.querySelector('tr[data-id="`+a.runs[5]+`"]').getAttribute('aria-level')`, "2")
+	b.do(chromedp.Click(chromedp.CSS(`[name="tree"]`)))
+	b.is(rows, "6")
+	b.is(`document.querySelectorAll('[data-part="fold"]').length`, "0")
+
+	// A metric over another one, and a part of its axis.
+	b.do(chromedp.Evaluate[chromedp.Void](`(() => { const x = document.querySelector('[name="x"]'); x.value = 'other';
+		x.dispatchEvent(new Event('change')) })()`), chromedp.WaitVisible(chromedp.CSS(`[data-testid="pick-name"]`)), chromedp.KeyEvent("acc"))
+	b.is(`document.querySelectorAll('[data-testid="pick"] li').length`, "1")
+	b.do(chromedp.KeyEvent("\r"))
+	b.is(`document.querySelector('[name="x"]').selectedOptions[0].textContent`, "val/acc")
+	b.is(points, fmt.Sprintf("%d of %d points", 6*arrangedSteps, 6*arrangedSteps))
+	b.tells(lossChart, "0.19 at step 19")
+	b.drag(lossChart+" .u-over", 0.5, 0.75)
+	b.is(`(([from, to]) => from > 0.05 && to < 0.16 && from < to)(new URLSearchParams(location.search).get('zoom').split('~').map(Number))`, "true")
+
+	// A pinned column comes first and stays in sight.
+	b.do(chromedp.Navigate(page + "?columns=param.lr%2C+metric.train%2Floss&pin=metric.train%2Floss"))
+	b.is(`[...document.querySelectorAll('#table thead th')].map((h) => h.textContent)[1]`, "train/loss")
+	b.is(`getComputedStyle(document.querySelector('#table tbody td.pinned')).position`, "sticky")
+	b.tagAll(s, a)
+	b.brush(a, s.url+base+"/compare?i="+strings.Join(a.runs, "&i="))
+	b.keepView(a, session, page)
+	b.quiet()
+	second, cancel := chromedp.NewContext(ctx, chromedp.WithNewBrowserContext())
+	defer cancel()
+	openView(t, second, s, page)
+}
+
+// tagAll tags two runs in one go.
+func (b *browser) tagAll(s *site, a arranged) {
+	b.t.Helper()
+	for _, id := range a.runs[:2] {
+		b.is(`(e => { if (e && !e.checked) e.click(); return Boolean(e && e.checked) })(document.querySelector('tr[data-id="`+id+`"] input'))`, "true")
+	}
+	b.do(chromedp.Click(chromedp.CSS(`[data-testid="do-tag"]`)), chromedp.WaitVisible(chromedp.CSS(`[data-testid="tag"]`)), chromedp.KeyEvent("both\r"))
+	b.is(`document.querySelector('[data-testid="tagged"]').textContent`, "on 2 more")
+	b.is(`[...document.querySelectorAll('#table .tag')].filter((e) => e.textContent === 'both').length`, "2")
+	for _, id := range a.runs[:2] {
+		i, err := s.db.Iteration(b.ctx, store.System, id)
+		if err != nil || len(i.Tags) != 1 || i.Tags[0] != "both" {
+			b.t.Errorf("%s has the tags %v (%v)", i.Name, i.Tags, err)
+		}
+	}
+	b.do(chromedp.Focus(chromedp.CSS(`[data-testid="tag"]`)), chromedp.KeyEvent("both"), chromedp.Click(chromedp.CSS(`[data-testid="tag-off"]`)))
+	b.is(`document.querySelector('[data-testid="tagged"]').textContent`, "off 2")
+	b.is(`document.querySelectorAll('#table .tag').length`, "0")
+}
+
+// brush picks runs along an axis of the comparison, and moves the axis, by keyboard.
+func (b *browser) brush(a arranged, page string) {
+	b.t.Helper()
+	const titles = `[...document.querySelectorAll('.plots [data-part="title"]')].map((e) => e.textContent).join()`
+	focus := func(part string) {
+		b.is(`(e => { e?.focus(); return Boolean(e) })(document.querySelector('[data-part="`+part+`"][data-axis="metric.train/loss"]'))`, "true")
+	}
+	b.do(chromedp.Navigate(page))
+	b.is(titles, "lr,opt,train/loss")
+	b.is(`[...document.querySelectorAll('.compare tr.differs th')].map((th) => th.querySelector('bdi').textContent).join()`, "lr,opt,train/loss")
+	focus("brush")
+	b.do(chromedp.KeyEvent(kb.ArrowUp)) // the upper quarter: only the last run's loss is there
+	b.is(`document.querySelectorAll('.plots .path:not(.out)').length`, "1")
+	link := b.text(`location.href`)
+	b.do(chromedp.Navigate(link))
+	b.is(`document.querySelectorAll('.plots .path:not(.out)').length`, "1")
+	focus("title")
+	b.do(chromedp.KeyEvent(kb.ArrowLeft))
+	b.is(titles, "lr,train/loss,opt")
+	b.is(`document.activeElement.dataset.axis`, "metric.train/loss")
+	focus("brush")
+	b.do(chromedp.KeyEvent(kb.Escape))
+	b.is(`document.querySelectorAll('.plots .path:not(.out)').length`, fmt.Sprint(len(a.runs)))
+	b.do(chromedp.Click(chromedp.CSS("#differences")))
+	b.is(`[...document.querySelectorAll('.compare tr.same')].every((tr) => tr.offsetHeight === 0)`, "true")
+}
+
+// keepView saves views, renames one and deletes another.
+func (b *browser) keepView(a arranged, ctx context.Context, page string) {
+	b.t.Helper()
+	const listed = `[...document.querySelectorAll('[data-testid="view"] .name')].map((e) => e.textContent).join()`
+	open := func() {
+		b.do(chromedp.Click(chromedp.CSS(`[data-testid="views"]`)), chromedp.WaitVisible(chromedp.CSS(`[data-testid="view-name"]`)))
+	}
+	b.do(chromedp.Navigate(page + "?group=param.opt&x=metric%3Aval%2Facc"))
+	b.is(`document.querySelectorAll('[data-testid="group"]').length`, "2")
+	open()
+	b.do(chromedp.KeyEvent("by optimizer\r"))
+	b.is(listed, "by optimizer")
+	b.do(chromedp.KeyEvent("\x1b"), chromedp.Navigate(page))
+	b.is(rows, "6")
+	open()
+	b.do(chromedp.KeyEvent("passing\r"))
+	b.is(listed, "by optimizer,passing")
+	press := func(label string) { b.do(chromedp.Click(chromedp.CSS(`dialog button[aria-label="` + label + `"]`))) }
+	press("Delete: passing")
+	press("Delete it: passing")
+	b.is(listed, "by optimizer")
+	press("Rename: by optimizer")
+	b.do(chromedp.KeyEvent("optimizers\r"))
+	b.is(listed, "optimizers")
+}
+
+// openView opens in a session of its own what was kept.
+func openView(t *testing.T, ctx context.Context, s *site, page string) {
+	t.Helper()
+	b := newBrowser(t, ctx, s.url)
+	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(page), chromedp.WaitVisible(chromedp.CSS("#username")),
+		chromedp.KeyEvent("alice\t"+password+"\r"))
+	b.is(rows, "6")
+	b.do(chromedp.Click(chromedp.CSS(`[data-testid="views"]`)), chromedp.Click(chromedp.CSS(`[data-testid="view"] a`)))
+	b.is(`document.querySelectorAll('[data-testid="group"]').length`, "2")
+	b.is(`document.querySelector('[name="x"]').value`, "metric")
+	b.quiet()
+}
+
+// tells waits until the tooltip at the end of a chart says all of these. The mouse
+// moves on until it does, for a chart that is drawn anew forgets the cursor.
+func (b *browser) tells(chart string, parts ...string) {
+	b.t.Helper()
+	var said string
+	for deadline, at := time.Now().Add(time.Minute), 0.99; time.Now().Before(deadline); at = 1.97 - at {
+		b.hover(chart+" .u-over", at)
+		said = b.text(`document.querySelector('` + chart + ` .tip').textContent`)
+		if !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(said, part) }) {
+			return
+		}
+	}
+	b.t.Errorf("the tooltip of %s says %q, not all of %q", chart, said, parts)
+}

@@ -1,0 +1,43 @@
+// Choosing a name among many: a dialog with a search.
+import { settled } from './ask.js';
+import { el, isolated } from './dom.js';
+import { count } from './format.js';
+
+// pick has somebody choose. find(q) answers {names, total}, each name {name, hint};
+// chosen gets the one that was taken. By keyboard too: the arrows lead through
+// the list.
+export function pick(title, find, chosen) {
+  const list = el('ul', { 'aria-label': 'Names' });
+  const search = el('input', { type: 'search', name: 'pick-name', placeholder: 'Search by name', 'aria-label': 'Search by name', 'data-testid': 'pick-name', autocomplete: 'off' });
+  const dialog = el('dialog', { class: 'find', 'aria-label': title, 'data-testid': 'pick', close: () => dialog.remove() }, el('h2', {}, title), el('form', { submit: (event) => {
+    event.preventDefault();
+    list.querySelector('button')?.click();
+  } }, search), list);
+  const take = (n) => {
+    dialog.close();
+    chosen(n);
+  };
+  async function show() {
+    const q = search.value;
+    const found = await find(q).catch((error) => ({ error }));
+    if (q !== search.value) return;
+    const rows = (found.names || []).map((n) => el('li', {}, el('button', { type: 'button', class: 'plain', click: () => take(n) },
+      isolated(n.name), n.hint && el('span', { class: 'count' }, n.hint))));
+    const more = found.total - rows.length;
+    if (more > 0) rows.push(el('li', { class: 'count' }, `and ${count(more)} more: type a part of the name`));
+    if (rows.length === 0) rows.push(el('li', { class: 'count' }, found.error?.message || 'Nothing has this in its name.'));
+    list.replaceChildren(...rows);
+  }
+  search.addEventListener('input', settled(150, show));
+  dialog.addEventListener('keydown', (event) => {
+    const buttons = [...list.querySelectorAll('button')];
+    const at = buttons.indexOf(document.activeElement);
+    if (event.key === 'ArrowDown') (buttons[at + 1] || buttons[at])?.focus();
+    else if (event.key === 'ArrowUp') (buttons[at - 1] || search).focus();
+    else return;
+    event.preventDefault();
+  });
+  document.body.append(dialog);
+  dialog.showModal();
+  show();
+}
