@@ -49,7 +49,7 @@ func TestCurveKeepsEveryPeak(t *testing.T) {
 		}
 	}
 	wantOK(t, b.CreateMetrics(ctx, store.System, b.iteration, points))
-	for range 300 {
+	for range 100 {
 		q := store.CurveQuery{
 			Points: 2 + rng.IntN(300),
 			X:      []store.Axis{store.ByStep, store.ByTime}[rng.IntN(2)],
