@@ -91,10 +91,7 @@ func copyHashed(ctx context.Context, w io.Writer, r io.Reader) (Blob, error) {
 	h := sha256.New()
 	var size int64
 	for last := false; !last; {
-		if err := ctx.Err(); err != nil {
-			return Blob{}, err
-		}
-		n, err := fill(r, piece[:])
+		n, err := Fill(ctx, r, piece[:])
 		if last = err == io.EOF; err != nil && !last {
 			return Blob{}, err
 		}
@@ -107,10 +104,14 @@ func copyHashed(ctx context.Context, w io.Writer, r io.Reader) (Blob, error) {
 	return Blob{Hash: hex.EncodeToString(h.Sum(nil)), Size: size}, nil
 }
 
-// fill reads until p is full. Unlike io.ReadFull it returns what r returns, so
-// that a body that was cut short is not taken for one that has ended.
-func fill(r io.Reader, p []byte) (n int, err error) {
+// Fill reads until p is full, for the Stage of a Store. Unlike io.ReadFull it
+// returns what r returns, so that a body that was cut short is not taken for one
+// that has ended; and the error of ctx when that has ended before a read.
+func Fill(ctx context.Context, r io.Reader, p []byte) (n int, err error) {
 	for empty := 0; n < len(p) && err == nil; {
+		if err := ctx.Err(); err != nil {
+			return n, err
+		}
 		var m int
 		m, err = r.Read(p[n:])
 		n += m

@@ -38,13 +38,10 @@ func (s *S3) Stage(ctx context.Context, r io.Reader) (Staged, error) {
 func (s *S3) readPart(ctx context.Context, r io.Reader, h hash.Hash, p []byte) (part []byte, last bool, err error) {
 	p = p[:0]
 	for len(p) < s.partSize && !last {
-		if err := ctx.Err(); err != nil {
-			return nil, false, err
-		}
 		if len(p) == cap(p) {
 			p = append(s.buffer(max(2*len(p), pieceSize/4)), p...)
 		}
-		n, err := fill(r, p[len(p):min(cap(p), s.partSize, len(p)+pieceSize)])
+		n, err := Fill(ctx, r, p[len(p):min(cap(p), s.partSize, len(p)+pieceSize)])
 		last = err == io.EOF
 		if err != nil && !last {
 			return nil, false, err

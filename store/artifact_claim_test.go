@@ -1,8 +1,6 @@
 package store_test
 
 import (
-	"context"
-	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -89,29 +87,6 @@ func TestUnknownBytesThatAreTaken(t *testing.T) {
 	})
 }
 
-// lasting is a backend in which something happens when a content has been put in
-// its place.
-type lasting struct {
-	blob.Store
-	committed func()
-}
-
-func (s lasting) Stage(c context.Context, r io.Reader) (blob.Staged, error) {
-	staged, err := s.Store.Stage(c, r)
-	return lastingStaged{staged, s.committed}, err
-}
-
-type lastingStaged struct {
-	blob.Staged
-	committed func()
-}
-
-func (s lastingStaged) Commit(c context.Context) error {
-	err := s.Staged.Commit(c)
-	s.committed()
-	return err
-}
-
 // A command that takes three hours to put a content in its place keeps its claim
 // on it, although one lasts an hour and somebody collects what has expired.
 func TestClaimOfALongMove(t *testing.T) {
@@ -123,7 +98,7 @@ func TestClaimOfALongMove(t *testing.T) {
 		open := o.Backends.Open[store.Filesystem]
 		o.Backends.Open[store.Filesystem] = func() (blob.Store, error) {
 			s, err := open()
-			return lasting{s, func() {
+			return committing{s, func() {
 				for range 3 {
 					time.Sleep(time.Hour)
 					wantOK(t, b.CollectStrays(ctx, store.StrayAge, true, func(s store.Stray) {
@@ -157,7 +132,7 @@ func TestUploadThatLosesItsClaim(t *testing.T) {
 	open := o.Backends.Open[store.Filesystem]
 	o.Backends.Open[store.Filesystem] = func() (blob.Store, error) {
 		s, err := open()
-		return lasting{s, func() {
+		return committing{s, func() {
 			wantOK(t, b.CollectStrays(ctx, -time.Minute, true, func(s store.Stray) {
 				if s.Name != hashOf("bytes") || s.Err != nil {
 					t.Errorf("%+v", s)

@@ -56,7 +56,7 @@ func (s *stagedInline) fill(ctx context.Context, r io.Reader) error {
 	h := sha256.New()
 	buf := make([]byte, sliceSize)
 	for {
-		n, err := readFull(ctx, r, buf)
+		n, err := blob.Fill(ctx, r, buf)
 		if err != nil && err != io.EOF {
 			return err
 		}
@@ -71,25 +71,6 @@ func (s *stagedInline) fill(ctx context.Context, r io.Reader) error {
 			return nil
 		}
 	}
-}
-
-// readFull reads until p is full. Unlike io.ReadFull it returns what r returns,
-// so that a body that was cut short is not taken for one that has ended.
-func readFull(ctx context.Context, r io.Reader, p []byte) (n int, err error) {
-	for empty := 0; n < len(p) && err == nil; {
-		if err := ctx.Err(); err != nil {
-			return n, err
-		}
-		var m int
-		m, err = r.Read(p[n:])
-		n += m
-		if m > 0 {
-			empty = 0
-		} else if empty++; empty > 100 && err == nil {
-			err = io.ErrNoProgress
-		}
-	}
-	return n, err
 }
 
 // append writes a slice behind what is there.

@@ -184,25 +184,26 @@ func TestUploadWaitsForTheRemovalOfItsBytes(t *testing.T) {
 	}
 }
 
-// losing is a backend that runs lose when bytes have come to their place.
-type losing struct {
+// committing is a backend in which something happens when bytes have come to
+// their place.
+type committing struct {
 	blob.Store
-	lose func()
+	committed func()
 }
 
-func (l losing) Stage(c context.Context, r io.Reader) (blob.Staged, error) {
-	s, err := l.Store.Stage(c, r)
-	return losingStaged{s, l.lose}, err
+func (c committing) Stage(ctx context.Context, r io.Reader) (blob.Staged, error) {
+	s, err := c.Store.Stage(ctx, r)
+	return committingStaged{s, c.committed}, err
 }
 
-type losingStaged struct {
+type committingStaged struct {
 	blob.Staged
-	lose func()
+	committed func()
 }
 
-func (s losingStaged) Commit(c context.Context) error {
-	defer s.lose()
-	return s.Staged.Commit(c)
+func (s committingStaged) Commit(ctx context.Context) error {
+	defer s.committed()
+	return s.Staged.Commit(ctx)
 }
 
 // Whose pin is gone may have lost the bytes as well, and gets no row.
@@ -212,7 +213,7 @@ func TestUploadThatLosesItsPin(t *testing.T) {
 	b = newBedWith(t, store.Options{Backends: store.Backends{Default: store.Filesystem, Open: map[store.Backend]func() (blob.Store, error){
 		store.Filesystem: func() (blob.Store, error) {
 			s, err := blob.NewFilesystem(root)
-			return losing{s, func() { execSQL(t, raw(t, b.Path()), `DELETE FROM blob_pin`) }}, err
+			return committing{s, func() { execSQL(t, raw(t, b.Path()), `DELETE FROM blob_pin`) }}, err
 		},
 	}}})
 	r := must(b.Receive(ctx, strings.NewReader("bytes"), ""))(t)
