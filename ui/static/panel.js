@@ -42,7 +42,7 @@ export class Panel {
       this.options.push(box);
       return el('label', {}, box, label);
     };
-    this.search = el('input', { type: 'search', id: 'metric-search', placeholder: 'Search metrics', 'aria-label': 'Search metrics',
+    this.search = el('input', { type: 'search', id: 'metric-search', placeholder: 'Find metrics', 'aria-label': 'Search metrics',
       input: settled(200, () => state.set({ m: this.search.value || null })) });
     this.axis = el('select', { name: 'x', 'aria-label': 'Horizontal axis', change: () => this.setAxis() });
     this.smoothing = el('input', { type: 'range', name: 'smooth', min: 0, max: 0.99, step: 0.01, 'data-testid': 'smooth',
