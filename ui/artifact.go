@@ -34,7 +34,7 @@ func (a artifactRow) Short() string { return a.Hash[:min(len(a.Hash), 8)] }
 func (a artifactRow) Part() string { return "artifact-" + a.ID }
 
 func (s *site) artifactRow(ctx context.Context, actor store.Actor, r store.Resource, runs map[string]*link) (artifactRow, error) {
-	row := artifactRow{ID: r.ID, Name: r.Name, Description: r.Description, Type: r.ContentType, Hash: r.ContentHash,
+	row := artifactRow{ID: r.ID, Name: r.Name, Description: r.Description, Type: cmp.Or(mediaOf(r), r.ContentType), Hash: r.ContentHash,
 		Size: size(r.SizeBytes), Bytes: humanize.Comma(r.SizeBytes) + " bytes", Created: s.moment(r.CreatedDate)}
 	if r.IterationID == nil {
 		return row, nil

@@ -39,6 +39,10 @@ function recolor() {
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', recolor);
 new MutationObserver(recolor).observe(document.documentElement, { attributes: true, attributeFilter: ['data-theme'] });
 
+// wide is the space for the labels of an axis at the side: the same beside most
+// charts, so that they stand in line.
+const wide = (_, labels) => Math.max(40, 14 + 7 * Math.max(0, ...(labels || []).map((l) => l?.length || 0)));
+
 // Chart draws into a box. view says how: {x, against, logx, logy, smooth, trim,
 // from, to, highlight}; with x 'metric' the axis is that of the metric against. on has what it tells: hover(x), zoom(from, to).
 export class Chart {
@@ -99,7 +103,7 @@ export class Chart {
       }
     }
     if (!(first <= last)) [first, last] = [logx ? 1 : 0, 10];
-    if (first === last) last = first + 1;
+    if (first === last) [first, last] = logx ? [first, first + 1] : [first - 0.5, first + 0.5];
     this.x = from == null ? [first, last] : [logx ? Math.max(from, first) : from, to];
     if (!(this.x[0] < this.x[1])) this.x = [first, last];
     const found = extent(this.curves, this.x[0], this.x[1], { trim, positive: logy });
@@ -132,13 +136,14 @@ export class Chart {
       width: this.box.clientWidth || 320,
       height: this.height,
       ms: 1,
+      padding: [8, 12, 0, 0],
       legend: { show: false },
       scales: {
         x: { time: x === 'time', distr: logx ? 3 : 1, range: () => this.x },
         y: { distr: logy ? 3 : 1, range: () => this.y },
       },
       series: [{}, { paths: () => null, points: { show: false } }],
-      axes: [horizontal, axis(logy, { size: 56, space: 28, values: (_, splits) => splits.map((v) => (v == null ? null : short(v))) })],
+      axes: [horizontal, axis(logy, { size: wide, space: 28, values: (_, splits) => splits.map((v) => (v == null ? null : short(v))) })],
       cursor: { y: false, points: { show: false }, drag: { x: true, y: false, setScale: false },
         bind: { dblclick: () => () => this.on.zoom(null, null) } },
       hooks: {

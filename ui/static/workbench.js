@@ -117,7 +117,7 @@ function workbench(root) {
       table.load();
     } else {
       if (detail.has('base')) table.loadBaseline();
-      if (detail.has('pin')) {
+      if (detail.has('pin') || detail.has('base')) {
         table.heads();
         table.render(true);
       }
