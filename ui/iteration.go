@@ -44,6 +44,7 @@ type iterationView struct {
 	Params       []store.Parameter
 	Metrics      []metricRow
 	Snapshot     *store.Snapshot // nil when none was recorded
+	Known        bool            // the page has the snapshot, which is large, and keeps it
 	Artifacts    artifactsView
 	Versions     []store.MadeVersion // of models, that came from it
 	Rights       store.Permission
@@ -105,7 +106,7 @@ func (s *site) showIteration(w http.ResponseWriter, r *http.Request, user store.
 		return err
 	}
 	v := iterationView{Run: s.run(i), Cursor: changes.Cursor, ExperimentID: e.ID, Running: i.Status == store.Running, Seen: s.moment(i.LastSeen),
-		Notes: i.Notes, NotesHTML: markdown(i.Notes), ErrorText: i.ErrorMessage, Form: form}
+		Notes: i.Notes, NotesHTML: markdown(i.Notes), ErrorText: i.ErrorMessage, Form: form, Known: inPlace(r) && r.URL.Query().Has("known")}
 	if i.EndDate != nil {
 		v.Ended = new(s.moment(*i.EndDate))
 	}
@@ -145,7 +146,9 @@ func (s *site) fillIteration(ctx context.Context, actor store.Actor, i store.Ite
 		v.Metrics = append(v.Metrics, newMetricRow(key, summary.Metrics[key]))
 	}
 	snapshot, err := s.DB.Snapshot(ctx, actor, i.ID)
-	if err == nil {
+	if err == nil && v.Known {
+		v.Snapshot = new(store.Snapshot)
+	} else if err == nil {
 		v.Snapshot = &snapshot
 	} else if store.AsError(err).Code != store.CodeNotFound {
 		return err
