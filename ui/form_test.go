@@ -76,7 +76,7 @@ func (s *site) forms(t *testing.T) []refusedForm {
 		{"new member", "/project/" + h.project + "/members", with(rights, "username", "carol", "do", "add"), "username", "nob<ody", 422, nil},
 		{"member", "/project/" + h.project + "/members", with(rights, "permission", permission, "do", "save"), "", "", 0, nil},
 		{"new model", "/project/" + h.project + "/models", record, "name", long, 422, nil},
-		{"model", "/model/" + model, record, "name", long, 422, nil},
+		{"model", "/model/" + model, with(record, "name", "another <name>"), "name", long, 422, nil},
 		{"version", "/modelversion/" + version, url.Values{"description": {"better\n<than>"}}, "description", strings.Repeat("x", store.MaxText+1), 422, nil},
 		{"registration", "/artifact/" + loose + "/versions", url.Values{"model_id": {""}, "name": {"a <new> one"}, "iteration_id": {h.run}, "description": {"bett<er"}},
 			"name", long, 422, nil},
