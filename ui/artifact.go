@@ -122,18 +122,17 @@ func (s *site) fillArtifacts(ctx context.Context, user store.User, v *artifactsV
 
 // artifacts lists the artifacts of an experiment.
 func (s *site) artifacts(w http.ResponseWriter, r *http.Request, user store.User) error {
-	return s.showArtifacts(w, r, user, http.StatusOK, "")
+	return s.showArtifacts(w, r, user, http.StatusOK, artifactsView{Only: readable(r.URL.Query().Get("iteration"))})
 }
 
-func (s *site) showArtifacts(w http.ResponseWriter, r *http.Request, user store.User, status int, wrong string) error {
+func (s *site) showArtifacts(w http.ResponseWriter, r *http.Request, user store.User, status int, v artifactsView) error {
 	ctx, actor := r.Context(), store.Actor{UserID: user.ID}
 	e, p, err := s.experimentOf(ctx, actor, idOf(r))
 	if err != nil {
 		return err
 	}
 	query := r.URL.Query()
-	v := artifactsView{ExperimentID: e.ID, Path: "/experiment/" + e.ID + "/artifacts", Query: search(query), Only: readable(query.Get("iteration")), Wrong: wrong,
-		Open: e.Status == store.InProgress}
+	v.ExperimentID, v.Path, v.Query, v.Open = e.ID, "/experiment/"+e.ID+"/artifacts", search(query), e.Status == store.InProgress
 	if v.Rights, err = s.DB.Rights(ctx, actor, p.ID); err != nil {
 		return err
 	}
