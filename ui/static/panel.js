@@ -10,7 +10,11 @@ import { pick } from './pick.js';
 const keysAtOnce = 100;
 const atOnce = 3; // requests for curves
 const curvesAtOnce = 400; // of one request, about
-const likely = 6; // charts, before it is known which are in sight
+const likely = 6; // charts, before it is known which are in sight; curve.go has the first question, too
+
+// What the browser has begun to ask while it loaded the scripts.
+const { href } = document.querySelector('link[as="fetch"]') || {};
+const early = href && new URL(href);
 
 // last is how far down a group goes: what is in none after those that are, then
 // single values, then what the machine did.
@@ -312,7 +316,7 @@ export class Panel {
     }
     let found;
     try {
-      found = await ask('curves', { body });
+      found = await (JSON.stringify(body) === early?.searchParams.get('q') ? ask(`curves${early.search}`) : ask('curves', { body }));
     } catch (error) {
       if (error.status !== 404) throw error;
       this.gone?.(); // a run was deleted; the table will say which
