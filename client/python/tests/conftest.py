@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.client
-import importlib.util
 import json
 import os
 import pathlib
@@ -24,23 +23,17 @@ import pytest
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 
-NEEDS = {
-    "test_callback.py": ("lightgbm", "numpy", "optuna", "sklearn", "xgboost"),
-    "test_keras.py": ("jax", "keras", "numpy"),
-    "test_library.py": ("PIL", "jax", "matplotlib", "numpy", "pandas", "polars", "psutil", "pyarrow"),
-    "test_notebook.py": ("IPython", "ipykernel", "nbclient"),
-    "test_torch.py": ("lightning", "torch", "transformers"),
-}
-"""The libraries that tests are about; see requirements-test.txt and requirements-torch.txt."""
-
-MISSING = {file: [name for name in names if importlib.util.find_spec(name) is None] for file, names in NEEDS.items()}
-collect_ignore = [file for file, names in MISSING.items() if names]
+LIBRARIES = frozenset(("test_callback.py", "test_keras.py", "test_library.py", "test_notebook.py", "test_torch.py",
+                       "test_torch_trainer.py"))
+"""Tests with what is in requirements-test.txt; those with PyTorch need one of requirements-torch*.txt in its place."""
 
 
-def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Say what could not be tested here."""
-    for file in collect_ignore:
-        terminalreporter.write_line(f"not run: {file}, without {', '.join(MISSING[file])}")
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--plain", action="store_true", help="only the tests that need no other package than pytest")
+
+
+def pytest_ignore_collect(collection_path: pathlib.Path, config: pytest.Config) -> Optional[bool]:
+    return True if config.getoption("--plain") and collection_path.name in LIBRARIES else None
 
 
 @pytest.fixture(scope="session")
