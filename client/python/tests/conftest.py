@@ -17,6 +17,7 @@ import time
 import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+from urllib.parse import quote
 
 import pytest
 
@@ -90,7 +91,7 @@ class Server:
         """(step, value) of each point, in the order of step and writing."""
         rows: List[Any] = []
         while True:
-            page = self.get(f"/metric/iteration/{iteration}?key={key}&limit=1000&offset={len(rows)}")
+            page = self.get(f"/metric/iteration/{iteration}?key={quote(key, safe='')}&limit=1000&offset={len(rows)}")
             rows += page["data"]
             if len(rows) >= page["total"]:
                 return [(row["step"], row["value"]) for row in rows]
@@ -157,6 +158,7 @@ class Proxy:
 
     def __init__(self, target: int) -> None:
         self.fault: Fault = lambda method, path, body: None
+        self.page = b'{"code":"FAULT","message":"The proxy says no."}'
         self.seen: List[str] = []
         self.released = threading.Event()
         proxy = self
@@ -173,7 +175,7 @@ class Proxy:
                     self.close_connection = True
                     return
                 if status is not None and status > 0:
-                    self.reply(status, b'{"code":"FAULT","message":"The proxy says no."}')
+                    self.reply(status, proxy.page)
                     return
                 connection = http.client.HTTPConnection("127.0.0.1", target)
                 try:
@@ -192,6 +194,7 @@ class Proxy:
 
             def reply(self, status: int, data: bytes) -> None:
                 self.send_response(status)
+                self.send_header("Content-Type", "text/html" if data[:1] == b"<" else "application/json")
                 if status != 204:
                     self.send_header("Content-Length", str(len(data)))
                 self.end_headers()
