@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import pathlib
 import re
-from typing import Any, Dict
+import subprocess
+import sys
+from typing import Any, Dict, Tuple
 
 import pytest
 
@@ -37,6 +39,7 @@ from .conftest import Proxy, Server, eventually
 def test_what_init_does_not_take(arguments: Dict[str, Any], error: Any, sentence: str) -> None:
     with pytest.raises(error, match=re.escape(sentence)):
         tracker.init(**{"mode": "offline" if "token" not in arguments else "online", "capture": False, **arguments})
+    assert tracker.run is None or "config" in arguments, "nothing was started"
 
 
 def test_names_that_the_server_takes_are_taken(server: Server) -> None:
@@ -97,6 +100,20 @@ def test_the_address_of_the_dashboard_is_not_that_of_the_api(server: Server, cap
     run = tracker.init(url=f"https://127.0.0.1:{server.port}", capture=False)
     eventually(lambda: run._sender is not None and run._sender.failure)
     assert "does not answer: it does not speak https; write http://; what is logged is kept in" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("command, sentence", [
+    (("status", "--url", "ftp://x"), "'ftp://x' is not the address of a server"),
+    (("login", "--url", "UI"), "UI is not the address of the API: it answered"),
+    (("status", "--url", "UI"), "UI is not the address of the API: it answered"),
+    (("sync", "none.spool"), "none.spool: No such file or directory"),
+])
+def test_what_the_command_line_does_not_take(server: Server, command: Tuple[str, ...], sentence: str) -> None:
+    dashboard = f"http://127.0.0.1:{server.ui_port}"
+    done = subprocess.run([sys.executable, "-m", "tracker", *(dashboard if it == "UI" else it for it in command)], input="",
+                          capture_output=True, text=True, timeout=60)
+    said = done.stdout + done.stderr
+    assert done.returncode == 1 and sentence.replace("UI", dashboard) in said and "Traceback" not in said, said
 
 
 @pytest.mark.parametrize("status", [200, 302, 404])

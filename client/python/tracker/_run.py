@@ -255,6 +255,7 @@ class Run(Names):
     def _start(self) -> None:
         from ._sync import send_former, send_leftovers, spool_files
 
+        client = Client(self.server, self._token) if self.mode == "online" else None  # first: it may raise ValueError
         suffix = f"-{os.getpid()}-{os.urandom(3).hex()}" if self._worker else ""
         path = os.path.join(self.folder, self.id + suffix + ".spool")
         if not self._worker and os.path.exists(path):  # of the life before, when it is resumed
@@ -270,8 +271,8 @@ class Run(Names):
         if self._worker:
             _before_exit_of_worker(lambda: drain(self))
         self._writer.start()
-        if self.mode == "online":
-            sender = self._sender = Sender(spool, Client(self.server, self._token))
+        if client is not None:
+            sender = self._sender = Sender(spool, client)
             former = [] if self._worker else [found for found in spool_files(self.folder)
                                               if found != path and os.path.basename(found).startswith(self.id)]
 
