@@ -87,7 +87,7 @@ func TestProjectPage(t *testing.T) {
 	s.get("/project/"+w.project, alice).wants(t, 200, `href="/experiment/`+w.experiment+`"`, `data-label="Iterations">2<`,
 		`aria-current="page"`)
 	s.get("/project/"+w.project+"?q=nothing", alice).wants(t, 200, "No experiment has “<bdi>nothing</bdi>” in its name.")
-	s.get("/project/"+empty, alice).wants(t, 200, `data-testid="lesson"`, "PROJECT="+empty, "project = &#34;"+empty)
+	s.get("/project/"+empty, alice).wants(t, 200, `data-testid="lesson"`, "PROJECT="+empty, "tracker.init(&#34;empty&#34;, &#34;First experiment&#34;")
 	s.get("/project/none", alice).wants(t, 404, "There is no such project.")
 }
 
@@ -122,7 +122,8 @@ func TestExperimentLesson(t *testing.T) {
 	a := s.get("/experiment/"+w.experiment, with(s.signIn("alice")))
 	a.wants(t, 200, `data-testid="lesson"`, "EXPERIMENT="+w.experiment, "http://127.0.0.1:9000")
 	lines := find(a.body, `(?s)data-testid="python">(.*?)</pre>`)
-	for _, want := range []string{`API = "http://127.0.0.1:9000"`, `experiment = "` + w.experiment + `"`, `username="alice"`} {
+	a.wants(t, 200, "pip install --index-url "+s.url+"/client/python/ tracker-client", "--username &#39;alice&#39;")
+	for _, want := range []string{`url="http://127.0.0.1:9000"`, `tracker.init("digits", "sweep", `} {
 		if !strings.Contains(lines, want) {
 			t.Errorf("no %s in\n%s", want, lines)
 		}
