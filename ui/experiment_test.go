@@ -116,6 +116,25 @@ func TestExperimentPage(t *testing.T) {
 	s.get(page, alice).wants(t, 200, `class="status running">running<`, `class="status lost">lost<`)
 }
 
+// TestDefaultColumns: a newcomer sees what differs and what was learned.
+func TestDefaultColumns(t *testing.T) {
+	s := start(t, setup{})
+	w := s.sweep(2, 1)
+	for i, run := range w.runs {
+		for key, value := range map[string]string{"batch": "64", "a seed": fmt.Sprint(i), "opt": "adam"} {
+			if _, err := s.db.CreateParameter(t.Context(), store.System, run, key, store.Text(value)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, key := range []string{"a_rate", "system/cpu", "summary/best", "val/acc"} {
+			s.log(run, key, 1)
+		}
+	}
+	page := "/experiment/" + w.experiment
+	s.get(page).wants(t, 200, `data-columns="param.`+"`a seed`"+`, param.lr, metric.val/acc, metric.train/loss, metric.a_rate"`)
+	s.get(page+"?columns=param.opt").wants(t, 200, `data-columns="param.opt"`)
+}
+
 func TestExperimentLesson(t *testing.T) {
 	s := start(t, setup{auth: true})
 	w := s.sweep(0, 0)
