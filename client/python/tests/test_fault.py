@@ -24,6 +24,7 @@ from .conftest import Proxy, Script, Server, eventually, sync
 LOGGER = """
     import sys, time, tracker
     run = tracker.init(project="p", name=sys.argv[1], capture=False)
+    run._writer.flush()  # a kill before that leaves nothing to find
     print(run.id, flush=True)
     for step in range(int(sys.argv[2])):
         run.log({"a": step, "b": -step}, step=step)
