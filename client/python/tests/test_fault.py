@@ -133,6 +133,7 @@ def test_finish_leaves_the_rest_in_the_spool(server: Server, proxy: Proxy) -> No
     proxy.fault = lambda method, path, body: 500 if "bulk" in path else None
     run = tracker.init(url=proxy.url, capture=False)
     run.log({"a": 1})
+    eventually(lambda: run._sender is not None and run._sender.progress)  # the run is known there; its point is not
     run.finish(timeout=0.5)
     assert server.points(run.id, "a") == []
     assert sync("--url", server.url).returncode == 0
