@@ -12,6 +12,7 @@ import threading
 from typing import Any, Dict, Iterable, Optional, Tuple, Union
 
 from . import _check
+from ._config import as_mapping
 from ._finish import drain, ending
 from ._http import TrackerError, service_url
 from ._run import Run, live
@@ -90,6 +91,7 @@ def init(project: Optional[str] = None, experiment: Optional[str] = None, config
         _check.text("notes", notes)
     if parent is not None and not isinstance(parent, Run):
         parent = _check.identity("parent", parent)
+    settings = None if config is None else as_mapping(config)
     labels = [_check.name("a tag", tag) for tag in ([tags] if isinstance(tags, str) else tags or ())]
     last = _last_file(folder, address, project, experiment)
     chosen = id or (resume if isinstance(resume, str) and resume not in ("auto", "allow", "must", "never") else None)
@@ -110,8 +112,8 @@ def init(project: Optional[str] = None, experiment: Optional[str] = None, config
                  "parent": parent.id if isinstance(parent, Run) else parent,
                  "resume": chosen is not None and resume not in (None, False, "never")}
         run = _start(begin, last, mode, wanted, folder=folder, url=address, token=token, strict=strict)
-    if config is not None:
-        run.config.update(config)
+    if settings is not None:
+        run.config.update(settings)
     if others.get("job_type"):
         run.config["job_type"] = others["job_type"]
     run.tag(*labels)
