@@ -37,7 +37,7 @@ export function makeHeads(table) {
   };
   const first = table.grouped ? groups.names(table.grouped).map((g) => g.label).join(' · ') : 'Name';
   const beside = table.state.has('base') ? 64 : 0; // what the baseline adds: a word, and differences
-  const all = fixed.map((c, i) => head(i ? c.label : first, c.sort, i ? c.width : c.width + beside + (table.nests ? 56 : 0), c.numeric, (i ? c.label : first).toLowerCase()));
+  const all = fixed.map((c, i) => head(i ? c.label : first, c.sort, i ? c.width : Math.min(c.width + beside + (table.nests ? 56 : 0), Math.max(196, innerWidth / 2)), c.numeric, (i ? c.label : first).toLowerCase()));
   const chosen = [];
   for (const c of table.chosen) {
     const label = c.stat ? `${c.key} ${c.stat}` : c.key;
