@@ -41,7 +41,9 @@ const (
 	maxCurveRuns = 1000
 	maxCurveKeys = 200
 	// maxMembers is how many runs of a group its mean is over: those at the top.
-	maxMembers = 100
+	maxMembers = 1000
+	// maxMeanPoints is the most places of a mean; the page asks for no more.
+	maxMeanPoints = 2000
 )
 
 // curveRequest asks for the curves of runs, or of groups of them. The scripts
@@ -65,6 +67,7 @@ type groupCurves struct {
 	Filter     string      `json:"filter"`
 	Sort       string      `json:"sort"`
 	Hide       []string    `json:"hide"` // runs that don't count
+	Most       int         `json:"most"` // of a group, 0 for maxMembers
 	Values     [][]*string `json:"values"`
 }
 
@@ -219,19 +222,24 @@ func (s *site) pairedCurves(r *http.Request, actor store.Actor, ids []string, q 
 // groupCurves answers the means of groups over their runs at the top of the
 // table.
 func (s *site) groupCurves(r *http.Request, actor store.Actor, g groupCurves, q store.PairQuery) (any, error) {
-	if len(g.Values)*maxMembers*len(q.Keys) > store.MaxCurves {
-		return nil, store.Invalid("keys", "This asks for the means of too many groups at once.")
+	if len(g.Values) > maxCurveRuns {
+		return nil, store.Invalid("groups", "This asks for the means of too many groups at once.")
 	}
+	most := maxMembers
+	if g.Most > 0 {
+		most = min(most, g.Most)
+	}
+	q.Points = min(q.Points, maxMeanPoints)
 	members := make([][]string, len(g.Values))
 	for i, values := range g.Values {
 		list, err := s.DB.Iterations(r.Context(), actor, g.Experiment, store.IterationQuery{
-			Page: store.Page{Limit: min(store.MaxLimit, maxMembers+len(g.Hide))}, Filter: g.Filter, Sort: g.Sort,
+			Page: store.Page{Limit: min(store.MaxLimit, most+len(g.Hide))}, Filter: g.Filter, Sort: g.Sort,
 			Group: &store.Grouped{By: g.By, Values: values}})
 		if err != nil {
 			return nil, err
 		}
 		for _, one := range list.Data {
-			if len(members[i]) < maxMembers && !slices.Contains(g.Hide, one.ID) {
+			if len(members[i]) < most && !slices.Contains(g.Hide, one.ID) {
 				members[i] = append(members[i], one.ID)
 			}
 		}

@@ -10,6 +10,8 @@ import { pick } from './pick.js';
 const keysAtOnce = 100;
 const atOnce = 3; // requests for curves
 const curvesAtOnce = 400; // of one request, about
+const mostMembers = 1000; // runs that the mean of a group is over
+const mostOfGroups = 10_000; // the same in all groups of a chart
 const likely = 6; // charts, before it is known which are in sight; curve.go has the first question, too
 
 // What the browser has begun to ask while it loaded the scripts.
@@ -218,11 +220,16 @@ export class Panel {
     if (this.big) this.want(this.big);
   }
 
+  // most is how many runs of a group count.
+  get most() {
+    return Math.min(mostMembers, Math.floor(mostOfGroups / this.runs().length));
+  }
+
   said() {
     const runs = this.runs();
     if (runs.length === 0) return 'No runs are drawn: press the colour before a name.';
     if (!runs[0].group) return '';
-    const most = runs.some((r) => r.iterations > 100) ? ', over the first 100 of its runs in the order of the table' : '';
+    const most = runs.some((r) => r.iterations > this.most) ? `, over the first ${count(this.most)} of its runs in the order of the table` : '';
     return `Each curve is the mean of a group${most}; its band is one standard deviation to either side.`;
   }
 
@@ -244,7 +251,13 @@ export class Panel {
       for (const f of [this.figures.get(s.key), this.big?.key === s.key && this.big]) f?.dirty?.add(s.iteration_id).add('group');
     }
     if (series.some((s) => !this.figures.has(s.key)) && (this.names || []).length >= (this.total || 0)) this.relist();
-    this.renew();
+    this.again();
+  }
+
+  // again has what has grown asked for; the means of large groups take their
+  // time, of which the server has some in between.
+  again() {
+    setTimeout(() => this.renew(), (this.rest || 0) - performance.now());
   }
 
   relist = later(2000, () => this.list());
@@ -262,7 +275,9 @@ export class Panel {
     if (this.jobs.length > 0) return; // what waits is asked for first
     const { view } = this;
     const runs = this.runs();
-    const groups = runs[0]?.group ? this.groups() : null;
+    const { most } = this;
+    const groups = runs[0]?.group ? { ...this.groups(), most } : null;
+    const read = (all) => (groups ? all.reduce((sum, g) => sum + Math.min(most, g.iterations), 0) : all.length);
     const batches = new Map();
     for (const f of this.queue) {
       this.queue.delete(f);
@@ -279,7 +294,7 @@ export class Panel {
       if (f.flight === like) continue; // it is on its way
       f.flight = like;
       let b = batches.get(like);
-      if (!b || (b.figures.length + 1) * lacking.length > curvesAtOnce) batches.set(like, b = { figures: [], lacking, question, points, view, groups });
+      if (!b || (b.figures.length + 1) * read(lacking) > curvesAtOnce) batches.set(like, b = { figures: [], lacking, question, points, view, groups });
       b.figures.push(f);
       if (b.figures.length === 1) this.jobs.push(b);
     }
@@ -296,7 +311,7 @@ export class Panel {
         this.busy -= 1;
         for (const f of b.figures) {
           f.flight = '';
-          if (f.dirty.size > 0) this.renew(); // it grew meanwhile
+          if (f.dirty.size > 0) this.again(); // it grew meanwhile
         }
         this.work();
         if (this.jobs.length === 0) this.pump();
@@ -315,6 +330,7 @@ export class Panel {
       for (const r of lacking) f.dirty.delete(r.id);
     }
     let found;
+    const begun = performance.now();
     try {
       found = await (JSON.stringify(body) === early?.searchParams.get('q') ? ask(`curves${early.search}`) : ask('curves', { body }));
     } catch (error) {
@@ -322,6 +338,8 @@ export class Panel {
       this.gone?.(); // a run was deleted; the table will say which
       return;
     }
+    const now = performance.now();
+    this.rest = groups ? now + 4 * (now - begun) : 0;
     for (const f of figures) {
       for (const r of lacking) f.curves.set(r.id, { asked: question, x: [], y: [], count: 0 });
       for (const c of found.curves) {
