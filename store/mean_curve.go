@@ -27,6 +27,7 @@ type Pairs struct {
 	IterationID string
 	Key         string
 	Count       int     // points of the metric in the range
+	Total       int     // and of all of it
 	Step        []Step  // of the metric
 	X           []Value // of the metric that is set against; finite
 	Value       []Value
@@ -39,6 +40,7 @@ type Pairs struct {
 type MeanCurve struct {
 	Key        string
 	Count      int // points of all of them in the range
+	Total      int // points of the longest one, in the range or not
 	Iterations int // that have the metric
 	X          []Value
 	Mean       []Value
@@ -67,7 +69,7 @@ func (db *DB) PairedCurves(ctx context.Context, actor Actor, iterationIDs []stri
 			if err != nil {
 				return nil, err
 			}
-			p := Pairs{IterationID: t.id, Key: t.series.key, Step: []Step{}, X: []Value{}, Value: []Value{}}
+			p := Pairs{IterationID: t.id, Key: t.series.key, Total: int(t.series.Count), Step: []Step{}, X: []Value{}, Value: []Value{}}
 			if p.Count, err = tx.fillTrack(&t, slots, q); err != nil {
 				return nil, err
 			}
@@ -378,6 +380,7 @@ func (tx *tx) meanCurve(tracks []track, group int, s slots, q PairQuery) (MeanCu
 			return c, err
 		}
 		c.Count += count
+		c.Total = max(c.Total, int(t.series.Count))
 		c.Iterations++
 		for i, o := range t.at {
 			if !o.set || !o.value.Finite() || q.Against != "" && !(t.x[i].set && t.x[i].value.Finite()) {
