@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/dustin/go-humanize"
 	"github.com/go-json-experiment/json"
@@ -15,10 +14,6 @@ import (
 
 	"tracker/store"
 )
-
-// defaultColumns is how many parameters, and how many metrics, a table has
-// that nobody has chosen columns for.
-const defaultColumns = 3
 
 // experimentView is what the page of an experiment shows.
 type experimentView struct {
@@ -153,22 +148,6 @@ func (s *site) fillRuns(v *experimentView, list store.List[store.Iteration], que
 	keep := maps.Clone(query)
 	keep.Del("offset")
 	v.Pager = newPager(keep, page, len(list.Data), list.Total)
-}
-
-// defaultColumns are the first names of an experiment, a few of each kind.
-func (s *site) defaultColumns(ctx context.Context, actor store.Actor, experimentID string) (string, error) {
-	var names []string
-	for _, kind := range []store.KeyKind{store.ParamKey, store.MetricKey} {
-		q := store.KeyQuery{Page: store.Page{Limit: defaultColumns}, Kind: &kind}
-		list, err := s.DB.Keys(ctx, actor, experimentID, q)
-		if err != nil {
-			return "", err
-		}
-		for _, k := range list.Data {
-			names = append(names, columnName(k))
-		}
-	}
-	return strings.Join(names, ", "), nil
 }
 
 // projectView is what the page of a project shows.

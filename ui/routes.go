@@ -97,7 +97,7 @@ func (s *site) routes() []route {
 		{"POST", "/modelversion/{id}/stage", s.page(s.setStage)},
 
 		{"GET", "/login", s.login},
-		{"POST", "/login", bounded(maxPage, s.signIn)},
+		{"POST", "/login", bounded(maxKept, s.signIn)},
 		{"POST", "/logout", bounded(maxForm, s.signOut)},
 
 		{"GET", "/account", s.page(s.account)},

@@ -39,6 +39,10 @@ function recolor() {
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', recolor);
 new MutationObserver(recolor).observe(document.documentElement, { attributes: true, attributeFilter: ['data-theme'] });
 
+// wide is the space for the labels of an axis at the side: the same beside most
+// charts, so that they stand in line.
+const wide = (_, labels) => Math.max(40, 14 + 7 * Math.max(0, ...(labels || []).map((l) => l?.length || 0)));
+
 // Chart draws into a box. view says how: {x, against, logx, logy, smooth, trim,
 // from, to, highlight}; with x 'metric' the axis is that of the metric against. on has what it tells: hover(x), zoom(from, to).
 // Of what it draws, left is how many places a logarithmic axis leaves out, and
@@ -102,7 +106,7 @@ export class Chart {
     }
     if (!(first <= last)) [first, last] = [logx ? 1 : 0, 10];
     // A single place stands in the middle.
-    const aside = axis === 'step' ? 1 : axis === 'metric' ? Math.abs(first) / 10 || 1 : 1000;
+    const aside = axis === 'step' ? 0.5 : axis === 'metric' ? Math.abs(first) / 10 || 1 : 1000;
     if (first === last) [first, last] = logx ? [first / 2, first * 2] : [first - aside, first + aside];
     this.x = from == null ? [first, last] : [logx ? Math.max(from, first) : from, to];
     if (!(this.x[0] < this.x[1])) this.x = [first, last];
@@ -145,13 +149,14 @@ export class Chart {
       width: this.box.clientWidth || 320,
       height: this.height,
       ms: 1,
+      padding: [8, 12, 0, 0],
       legend: { show: false },
       scales: {
         x: { time: x === 'time', distr: logx ? 3 : 1, range: () => this.x },
         y: { distr: logy ? 3 : 1, range: () => this.y },
       },
       series: [{}, { paths: () => null, points: { show: false } }],
-      axes: [horizontal, axis(logy, { size: 56, space: 28, values: (_, splits) => splits.map(number) })],
+      axes: [horizontal, axis(logy, { size: wide, space: 28, values: (_, splits) => splits.map(number) })],
       cursor: { y: false, points: { show: false }, drag: { x: true, y: false, setScale: false },
         bind: { dblclick: () => () => this.on.zoom(null, null) } },
       hooks: {

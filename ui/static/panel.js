@@ -9,8 +9,12 @@ import { pick } from './pick.js';
 const keysAtOnce = 100;
 const atOnce = 3; // requests for curves
 const curvesAtOnce = 400; // of one request, about
-const aside = 'system'; // a group that says nothing of what is learnt
+const aside = 'system'; // a group that says nothing of what was learnt
 const likely = 6; // charts, before it is known which are in sight
+
+// last is how far down a group goes: what is in none after those that are, then
+// single values, then what the machine did.
+const last = (group) => ['', 'summary', aside].indexOf(group);
 
 // Panel draws the metrics of runs. keys(q, offset, limit) answers {data, total};
 // runs() the runs to draw, {id, name, color}, or groups of them with their values;
@@ -38,7 +42,7 @@ export class Panel {
       this.options.push(box);
       return el('label', {}, box, label);
     };
-    this.search = el('input', { type: 'search', id: 'metric-search', placeholder: 'Search metrics', 'aria-label': 'Search metrics',
+    this.search = el('input', { type: 'search', id: 'metric-search', placeholder: 'Find metrics', 'aria-label': 'Search metrics',
       input: settled(200, () => state.set({ m: this.search.value || null })) });
     this.axis = el('select', { name: 'x', 'aria-label': 'Horizontal axis', change: () => this.setAxis() });
     this.smoothing = el('input', { type: 'range', name: 'smooth', min: 0, max: 0.99, step: 0.01, 'data-testid': 'smooth',
@@ -62,7 +66,7 @@ export class Panel {
     this.axis.replaceChildren(el('option', { value: 'step' }, 'Step'), el('option', { value: 'relative' }, 'Relative time'), el('option', { value: 'time' }, 'Clock time'),
       ...(view.x === 'metric' ? [el('option', { value: 'metric' }, view.against)] : []), el('option', { value: 'other' }, 'Metric…'));
     this.axis.value = view.x;
-    this.reset.disabled = !state.has('zoom') && !state.has('zooms');
+    this.reset.hidden = !state.has('zoom') && !state.has('zooms');
   }
 
   setAxis() {
@@ -85,7 +89,7 @@ export class Panel {
       if (detail.has('m')) this.list();
       const any = (...names) => names.some((n) => detail.has(n));
       if (any('logy', 'smooth', 'trim')) this.paint();
-      if (any('x', 'logx', 'zoom', 'zooms') || (any('smooth') && !this.reset.disabled)) this.refresh();
+      if (any('x', 'logx', 'zoom', 'zooms') || (any('smooth') && !this.reset.hidden)) this.refresh();
     });
   }
 
@@ -140,8 +144,7 @@ export class Panel {
       if (!this.names.includes(key)) this.drop(key, f);
     }
     const folded = new Set(this.state.get('fold', aside).split('\n').filter(Boolean));
-    const rank = (group) => (group === aside ? 2 : group === '');
-    const ordered = [...groups].sort(([a], [b]) => rank(a) - rank(b));
+    const ordered = [...groups].sort(([a], [b]) => last(a) - last(b));
     const parts = ordered.map(([group, keys]) => {
       const name = group || 'Others';
       const details = el('details', { open: !folded.has(name) },

@@ -271,6 +271,15 @@ export class Table extends EventTarget {
     });
   }
 
+  // order puts what was chosen among what every run has: pinned columns beside
+  // the name, the others after the status. Groups have no status.
+  order(cells, chosen) {
+    const beside = this.grouped ? chosen.length : this.pins;
+    cells.splice(2, 0, ...chosen.slice(beside));
+    cells.splice(1, 0, ...chosen.slice(0, beside));
+    return cells;
+  }
+
   // toggle unfolds a row, or folds it.
   toggle(run, open = !this.isOpen(run)) {
     const others = this.state.list('open').filter((id) => id !== run.id);
