@@ -38,8 +38,8 @@ const (
 	MaxPoints = 100_000
 	// MaxCurves is the most curves of one answer.
 	MaxCurves = 10_000
-	// minPart is for how many iterations a core of its own is worth while.
-	minPart = 8
+	// curvesPart is how many iterations a core takes at a time.
+	curvesPart = 4
 )
 
 // CurveQuery says which part of a curve is wanted, and how fine.
@@ -79,22 +79,34 @@ func (db *DB) Curves(ctx context.Context, actor Actor, iterationIDs []string, q 
 		return nil, err
 	}
 	q.Points = min(q.Points, MaxPoints)
-	// The cores share the work. Each part is a snapshot of its own.
-	size := max(minPart, (len(iterationIDs)-1)/runtime.GOMAXPROCS(0)+1)
-	parts := slices.Collect(slices.Chunk(iterationIDs, size))
-	curves, failures := make([][]Curve, len(parts)), make([]error, len(parts))
 	var found atomic.Int64
-	var wait sync.WaitGroup
-	for i, ids := range parts {
-		wait.Go(func() {
-			curves[i], failures[i] = read(ctx, db, func(tx *tx) ([]Curve, error) { return tx.curves(actor, ids, q, &found) })
-		})
-	}
-	wait.Wait()
-	if err := firstError(failures...); err != nil {
+	parts := slices.Collect(slices.Chunk(iterationIDs, curvesPart))
+	curves, err := inParallel(ctx, db, parts, func(tx *tx, ids []string) ([]Curve, error) { return tx.curves(actor, ids, q, &found) })
+	if err != nil {
 		return nil, err
 	}
 	return append([]Curve{}, slices.Concat(curves...)...), nil
+}
+
+// inParallel has the cores share the work that parts are, and returns what fn
+// makes of each. Each part is a snapshot of its own.
+func inParallel[P, R any](ctx context.Context, db *DB, parts []P, fn func(*tx, P) (R, error)) ([]R, error) {
+	made, failures := make([]R, len(parts)), make([]error, len(parts))
+	var next atomic.Int64
+	var failed atomic.Bool
+	var wait sync.WaitGroup
+	for range min(len(parts), runtime.GOMAXPROCS(0)) {
+		wait.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(parts)) && !failed.Load(); i = next.Add(1) - 1 {
+				made[i], failures[i] = read(ctx, db, func(tx *tx) (R, error) { return fn(tx, parts[i]) })
+				if failures[i] != nil {
+					failed.Store(true)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	return made, firstError(failures...)
 }
 
 // curves is Curves for some of the iterations; found counts the curves of all.

@@ -290,7 +290,7 @@ func arrange(t *testing.T, ctx context.Context, base string) {
 	b.is(rows, "6")
 
 	// What is the same in all runs is no column.
-	const heads = `[...document.querySelectorAll('#table thead th')].slice(5).map((h) => h.textContent).join()`
+	const heads = `[...document.querySelectorAll('#table thead th')].slice(2, -3).map((h) => h.textContent).join()`
 	b.is(heads, "lr,same,train/loss")
 	b.do(chromedp.Click(chromedp.CSS(`[name="differences"]`)))
 	b.is(heads, "lr,train/loss")

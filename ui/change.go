@@ -191,6 +191,13 @@ func runsOf(n int) string {
 	return strconv.Itoa(n) + " runs"
 }
 
+func keepOf(n int) string {
+	if n == 1 {
+		return "Keep it"
+	}
+	return "Keep them"
+}
+
 func childrenOf(n int) string {
 	if n == 1 {
 		return "One child stays"

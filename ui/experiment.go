@@ -65,17 +65,24 @@ func (s *site) experiment(w http.ResponseWriter, r *http.Request, user store.Use
 	}
 	v.Filter, v.Sort, v.Columns = q.Filter, readable(query.Get("sort")), q.Columns
 	if e.IterationCount == 0 {
-		v.Lesson = s.lesson(user, lessonFrom{experimentID: e.ID})
+		v.Lesson = s.lesson(r, user, lessonFrom{experimentID: e.ID, project: project.Name, experiment: e.Name})
 	}
-	list, err := s.DB.Iterations(ctx, actor, e.ID, q)
+	asked := q
+	if q.Page == store.FirstPage { // what is drawn is needed, though it is below
+		asked.Limit = max(q.Limit, drawnRuns(query))
+	}
+	list, err := s.DB.Iterations(ctx, actor, e.ID, asked)
 	if bad := store.AsError(err); bad != nil && bad.Code == store.CodeInvalidPayload {
 		v.Wrong = bad.Message
 	} else if err != nil {
 		return err
 	}
+	first := list
+	list.Data = list.Data[:min(len(list.Data), q.Limit)]
 	s.fillRuns(&v, list, query, q.Page)
+	var early string
 	if v.Lesson == nil {
-		if v.First, err = s.first(ctx, actor, e.ID, query, q, list); err != nil {
+		if v.First, early, err = s.first(ctx, actor, e.ID, query, q, first); err != nil {
 			return err
 		}
 	}
@@ -83,7 +90,7 @@ func (s *site) experiment(w http.ResponseWriter, r *http.Request, user store.Use
 	if err != nil {
 		return err
 	}
-	f.Module, f.Wide = "workbench.js", v.Lesson == nil
+	f.Module, f.Early, f.Wide = "workbench.js", early, v.Lesson == nil
 	f.Crumbs = []crumb{{"Projects", "/"}, {project.Name, "/project/" + project.ID}, {Name: e.Name}}
 	return s.render(w, r, http.StatusOK, experimentPage(f, v))
 }
@@ -93,12 +100,14 @@ const firstKeys = 100
 
 // first is what the scripts of the page would ask for first: the rows at the
 // top of the table, null where the page has others, and the names of metrics.
+// early is the address of the curves that come next.
 func (s *site) first(ctx context.Context, actor store.Actor, experimentID string, query url.Values,
-	q store.IterationQuery, list store.List[store.Iteration]) (string, error) {
+	q store.IterationQuery, list store.List[store.Iteration]) (text, early string, err error) {
 	var first struct {
 		Rows any                   `json:"rows"`
 		Keys store.List[store.Key] `json:"keys"`
 	}
+	var runs store.List[run]
 	switch {
 	case q.Page != store.FirstPage:
 	case query.Get("group") != "":
@@ -108,22 +117,22 @@ func (s *site) first(ctx context.Context, actor store.Actor, experimentID string
 		if bad := store.AsError(err); bad != nil && bad.Code == store.CodeInvalidPayload {
 			first.Rows = mistake{Wrong: bad}
 		} else if err != nil {
-			return "", err
+			return "", "", err
 		} else {
 			first.Rows = groups
 		}
 	case list.Limit > 0: // the search could be read
-		first.Rows = s.runs(list)
+		runs = s.runs(list)
+		first.Rows = runs
 	}
 	kind := store.MetricKey
-	var err error
 	first.Keys, err = s.DB.Keys(ctx, actor, experimentID, store.KeyQuery{
 		Page: store.Page{Limit: firstKeys}, Kind: &kind, Part: readable(query.Get("m"))})
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	text, err := json.Marshal(first, jsontext.AllowInvalidUTF8(true), jsontext.EscapeForHTML(true), json.Deterministic(true))
-	return string(text), err
+	body, err := json.Marshal(first, jsontext.AllowInvalidUTF8(true), jsontext.EscapeForHTML(true), json.Deterministic(true))
+	return string(body), earlyCurves(query, runs.Data, first.Keys.Data), err
 }
 
 var experimentWords = map[store.ExperimentStatus]string{
@@ -210,7 +219,7 @@ func (s *site) showProject(w http.ResponseWriter, r *http.Request, user store.Us
 		})
 	}
 	if list.Total == 0 && q.Name == "" {
-		v.Lesson = s.lesson(user, lessonFrom{projectID: p.ID})
+		v.Lesson = s.lesson(r, user, lessonFrom{projectID: p.ID, project: p.Name})
 	}
 	if v.Rights, err = s.DB.Rights(ctx, actor, p.ID); err != nil {
 		return err

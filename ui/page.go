@@ -219,6 +219,7 @@ type frame struct {
 	Side     []sideLink
 	Module   string   // the script of the page that draws charts, "" for none
 	Scripts  []string // others
+	Early    string   // an address whose answer they need first, "" for none
 	InPlace  bool     // parts of the page are changed by htmx
 	Wide     bool     // the page fills the window, and its parts scroll by themselves
 	base     string

@@ -10,25 +10,28 @@ const hour = 60 * minute;
 const lengths = [1, 5, 10, 50, 100, 500, 1000, 5000, 10_000, 30_000, minute, 5 * minute, 10 * minute, 30 * minute,
   hour, 2 * hour, 6 * hour, 12 * hour, 24 * hour, 48 * hour, 168 * hour, 720 * hour];
 
-// css returns a colour of the theme.
-const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-
-// solid has the browser resolve a colour, for a canvas knows no light-dark().
-function solid(name) {
-  const probe = el('span', { class: 'probe' });
-  probe.style.color = css(name);
-  document.body.append(probe);
-  const { color } = getComputedStyle(probe);
-  probe.remove();
-  return color;
+// solid has the browser resolve colours of the theme, for a canvas knows no
+// light-dark().
+function solid(names) {
+  const probes = names.map((name) => {
+    const probe = el('span', { class: 'probe' });
+    probe.style.color = `var(${name})`;
+    return probe;
+  });
+  document.body.append(...probes);
+  const all = probes.map((probe) => getComputedStyle(probe).color);
+  for (const probe of probes) probe.remove();
+  return all;
 }
 
 let theme = null;
 const themed = new Set();
 
 export function colors() {
-  theme ??= { text: solid('--muted'), line: solid('--line'), ground: solid('--ground'),
-    runs: Array.from({ length: 12 }, (_, i) => solid(`--run-${i}`)) };
+  if (!theme) {
+    const [text, line, ground, ...runs] = solid(['--muted', '--line', '--ground', ...Array.from({ length: 12 }, (_, i) => `--run-${i}`)]);
+    theme = { text, line, ground, runs };
+  }
   return theme;
 }
 

@@ -4,7 +4,7 @@ import { el, isolated } from './dom.js';
 import * as groups from './group.js';
 
 const fixed = [
-  { id: 'name', label: 'Name', sort: 'name', width: 192 },
+  { id: 'name', label: 'Name', sort: 'name', width: 196 },
   { id: 'status', label: 'Status', sort: 'status', width: 100 },
   { id: 'created', label: 'Created', sort: '-created', width: 116 },
   { id: 'duration', label: 'Duration', sort: 'duration', width: 80, numeric: true },

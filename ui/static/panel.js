@@ -9,8 +9,12 @@ import { pick } from './pick.js';
 const keysAtOnce = 100;
 const atOnce = 3; // requests for curves
 const curvesAtOnce = 400; // of one request, about
-const aside = 'system'; // a group that says nothing of what was learnt
-const likely = 6; // charts, before it is known which are in sight
+const aside = 'system'; // a group that is folded at first, for it says nothing of what was learned
+const likely = 6; // charts, before it is known which are in sight; curve.go has the first question, too
+
+// What the browser has begun to ask while it loaded the scripts.
+const { href } = document.querySelector('link[as="fetch"]') || {};
+const early = href && new URL(href);
 
 // last is how far down a group goes: what is in none after those that are, then
 // single values, then what the machine did.
@@ -323,7 +327,7 @@ export class Panel {
     }
     let [found, before] = [];
     try {
-      [found, before] = await Promise.all([ask('curves', { body }),
+      [found, before] = await Promise.all([JSON.stringify(body) === early?.searchParams.get('q') ? ask(`curves${early.search}`) : ask('curves', { body }),
         // What is smoothed begins where the curve does.
         view.smooth > 0 && body.from != null && ask('curves', { body: { ...body, from: undefined, to: body.from - 1 } })]);
     } catch (error) {

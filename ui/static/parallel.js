@@ -28,7 +28,7 @@ export function parallel(root, runs, all, state) {
     if (of) plot.querySelector(`[data-part="${part}"][data-axis="${CSS.escape(of)}"]`)?.focus();
   });
   const add = el('select', { name: 'axis', 'aria-label': 'Add an axis', change: () => add.value && set([...chosen(), add.value]) });
-  const plot = el('div');
+  const plot = el('div', { class: 'across', tabindex: '0', role: 'region', 'aria-label': 'Parallel coordinates' });
   const note = el('span', { class: 'count', role: 'status' });
   root.append(el('div', { class: 'strip' }, el('h2', {}, 'Parallel coordinates'), add, note), plot);
 

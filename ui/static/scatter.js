@@ -47,7 +47,7 @@ export function scatter(root, runs, all, state) {
   const across = choose('sx', ids[0], 'Across');
   const up = choose('sy', metric, 'Up');
   const color = choose('sc', '', 'Colour by', true);
-  const plot = el('div');
+  const plot = el('div', { class: 'across', tabindex: '0', role: 'region', 'aria-label': 'Scatter' });
   const table = el('div', { class: 'across', tabindex: '0', role: 'region', 'aria-label': 'Rank correlation' });
   root.append(el('div', { class: 'strip' }, el('h2', {}, 'Scatter'), el('label', {}, 'Across', across), el('label', {}, 'Up', up), el('label', {}, 'Colour', color)), plot, table);
 

@@ -24,6 +24,7 @@ from .conftest import Proxy, Script, Server, eventually, sync
 LOGGER = """
     import sys, time, tracker
     run = tracker.init(project="p", name=sys.argv[1], capture=False)
+    run._writer.flush()  # a kill before that leaves nothing to find
     print(run.id, flush=True)
     for step in range(int(sys.argv[2])):
         run.log({"a": step, "b": -step}, step=step)
@@ -132,6 +133,7 @@ def test_finish_leaves_the_rest_in_the_spool(server: Server, proxy: Proxy) -> No
     proxy.fault = lambda method, path, body: 500 if "bulk" in path else None
     run = tracker.init(url=proxy.url, capture=False)
     run.log({"a": 1})
+    eventually(lambda: run._sender is not None and run._sender.progress)  # the run is known there; its point is not
     run.finish(timeout=0.5)
     assert server.points(run.id, "a") == []
     assert sync("--url", server.url).returncode == 0
