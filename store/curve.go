@@ -65,6 +65,10 @@ type Curve struct {
 	// bucket, nil where there is none; left out when every point is shown.
 	Min []*Value `json:"min,omitempty"`
 	Max []*Value `json:"max,omitempty"`
+	// Behind is how many points each one shown stands for, itself and those
+	// since the one before; nil when every point is shown.
+	Behind []int `json:"-"`
+	Total  int   `json:"-"` // points of the whole metric
 }
 
 // Curves returns the metrics of iterations for charts, in the order of the
@@ -148,7 +152,7 @@ func (tx *tx) curve(s *series, q CurveQuery) (Curve, error) {
 		return tx.timeCurve(s, q)
 	}
 	from, to := q.bounds()
-	c := Curve{Step: []Step{}, Value: []Value{}, RecordedAt: []Time{}}
+	c := Curve{Step: []Step{}, Value: []Value{}, RecordedAt: []Time{}, Total: int(s.Count)}
 	recent, err := tx.recent(s.ID, s.moved)
 	if err != nil {
 		return c, err
@@ -277,16 +281,21 @@ func (c *Curve) show(p point) {
 // showCells shows the last point of each cell with the minimum and maximum of
 // all of its points, and before them the first point of the range.
 func (c *Curve) showCells(first point, cells []cell) {
-	c.showCell(cellOf(first))
+	c.showCell(cellOf(first), 1)
+	before := 1 // the first cell with points has the first one, too
 	for _, o := range cells {
 		if o.count > 0 && !(o.count == 1 && o.last.seq == first.seq) {
-			c.showCell(o)
+			c.showCell(o, int(o.count)-before)
+		}
+		if o.count > 0 {
+			before = 0
 		}
 	}
 }
 
-func (c *Curve) showCell(o cell) {
+func (c *Curve) showCell(o cell, behind int) {
 	c.show(o.last)
+	c.Behind = append(c.Behind, behind)
 	if !o.finite {
 		c.Min, c.Max = append(c.Min, nil), append(c.Max, nil)
 		return

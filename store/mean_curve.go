@@ -29,6 +29,7 @@ type Pairs struct {
 	IterationID string
 	Key         string
 	Count       int     // points of the metric in the range
+	Total       int     // and of all of it
 	Step        []Step  // of the metric
 	X           []Value // of the metric that is set against; finite
 	Value       []Value
@@ -41,6 +42,7 @@ type Pairs struct {
 type MeanCurve struct {
 	Key        string
 	Count      int // points of all of them in the range
+	Total      int // points of the longest one, in the range or not
 	Iterations int // that have the metric
 	X          []Value
 	Mean       []Value
@@ -73,7 +75,7 @@ func (db *DB) PairedCurves(ctx context.Context, actor Actor, iterationIDs []stri
 			if err != nil {
 				return nil, err
 			}
-			p := Pairs{IterationID: t.id, Key: t.series.key, Step: []Step{}, X: []Value{}, Value: []Value{}}
+			p := Pairs{IterationID: t.id, Key: t.series.key, Total: int(t.series.Count), Step: []Step{}, X: []Value{}, Value: []Value{}}
 			if p.Count, err = tx.fillTrack(&t, slots, q); err != nil {
 				return nil, err
 			}

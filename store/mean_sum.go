@@ -73,8 +73,8 @@ func (db *DB) sharedSlots(ctx context.Context, tracks []track, q PairQuery) (slo
 
 // meanSum is what a mean is made of.
 type meanSum struct {
-	count, iterations int
-	slots             []slotSum
+	count, total, iterations int
+	slots                    []slotSum
 }
 
 // slotSum is what is known of the values in a slot, as Welford updates it.
@@ -108,7 +108,7 @@ func (a meanSum) and(b meanSum) meanSum {
 	for i, s := range b.slots {
 		a.slots[i] = a.slots[i].and(s)
 	}
-	return meanSum{a.count + b.count, a.iterations + b.iterations, a.slots}
+	return meanSum{a.count + b.count, max(a.total, b.total), a.iterations + b.iterations, a.slots}
 }
 
 // sum adds up tracks of one group.
@@ -124,6 +124,7 @@ func (tx *tx) sum(tracks []track, s slots, q PairQuery) (meanSum, error) {
 			return all, err
 		}
 		all.count += count
+		all.total = max(all.total, int(t.series.Count))
 		all.iterations++
 		for i, o := range t.at {
 			if !o.set || !o.value.Finite() || q.Against != "" && !(t.x[i].set && t.x[i].value.Finite()) {
@@ -140,7 +141,7 @@ func (tx *tx) sum(tracks []track, s slots, q PairQuery) (meanSum, error) {
 }
 
 func (a meanSum) curve(q PairQuery) MeanCurve {
-	c := MeanCurve{Count: a.count, Iterations: a.iterations, X: []Value{}, Mean: []Value{}, SD: []*Value{}, N: []int{}}
+	c := MeanCurve{Count: a.count, Total: a.total, Iterations: a.iterations, X: []Value{}, Mean: []Value{}, SD: []*Value{}, N: []int{}}
 	for _, sum := range a.slots {
 		if sum.n == 0 {
 			continue

@@ -35,7 +35,7 @@ export function spearman(a, b) {
 
 export function scatter(root, runs, all, state) {
   const ids = [...all.keys()];
-  const metric = ids.find((id) => id.startsWith('metric.')) || ids[1];
+  const metric = ids.slice(1).find((id) => id.startsWith('metric.') && !id.startsWith('metric.system/')) || ids[1];
   const choose = (name, otherwise, title, none) => {
     const select = el('select', { name, 'aria-label': title, change: () => {
       state.set({ [name]: select.value === otherwise ? null : select.value });
