@@ -232,11 +232,17 @@ class Script:
 
     def __init__(self, text: str, *arguments: str, **env: str) -> None:
         self.process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(text), *arguments],
-                                        env={**os.environ, **env}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                                        env={**os.environ, **env}, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True)
 
     def line(self) -> str:
         assert self.process.stdout is not None
         return self.process.stdout.readline().strip()
+
+    def say(self, text: str) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(text + "\n")
+        self.process.stdin.flush()
 
     def signal(self, number: int) -> None:
         self.process.send_signal(number)

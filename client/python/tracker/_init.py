@@ -48,7 +48,7 @@ def init(project: Optional[str] = None, experiment: Optional[str] = None, config
     name, notes, tags: of the run. Without a name the server makes one up.
     parent: the run, or the id of one, that this one is a child of.
     resume: the id of a run to go on with, or "auto" for the last one of this experiment, on this machine, that did not
-        succeed. If that is the run that is active here, it simply goes on.
+        succeed. If that is the run that is active here, it simply goes on, unless somebody has ended it elsewhere.
     id: the id of the run, a UUID, when it has to be known before.
     mode: "online"; "offline" only spools, see python -m tracker sync; "disabled" does nothing. Without it, TRACKER_MODE.
     url: the address of the API; without it TRACKER_URL, or http://127.0.0.1:9000.
@@ -87,7 +87,7 @@ def init(project: Optional[str] = None, experiment: Optional[str] = None, config
     if chosen is None and resume in ("auto", True):
         place = (address, project, experiment)
         chosen = next((r.id for r in reversed(active) if (r.server, r.project, r.experiment) == place), None) or _read(last)
-    run = next((r for r in reversed(active) if r.id == chosen and r.server == address), None)
+    run = next((r for r in reversed(active) if r.id == chosen and r.server == address and not r.ended), None)
     if run is None and active and reinit in (False, "return_previous"):
         run = active[-1]
     if run is None:

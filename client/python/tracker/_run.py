@@ -32,7 +32,7 @@ class Run(Names):
 
     id: its id in the API, a UUID. project, experiment: their names. config: its parameters, a dictionary that may be
     changed at any time. summary: what is recorded when it ends. mode: online, offline or disabled. server: the address
-    of the API. finished: whether it has ended; status: RUNNING, or as what it ended.
+    of the API. finished: whether it has ended here; status: RUNNING until then, or as what it ended.
     """
 
     def __init__(self, begin: Dict[str, Any], *, folder: str, url: str, token: Optional[str], mode: str, strict: bool,
@@ -164,6 +164,11 @@ class Run(Names):
         self._request("PATCH", "/iteration/{id}", {"notes": value})
 
     @property
+    def ended(self) -> bool:
+        """Whether somebody else has ended it, in the dashboard say. A training that looks can stop itself."""
+        return self._sender is not None and self._sender.ended is not None
+
+    @property
     def url(self) -> str:
         """The address of its page in the dashboard, see tracker.show."""
         from ._show import dashboard
@@ -216,7 +221,7 @@ class Run(Names):
         except KeyboardInterrupt:
             complete = False
         self._leave(complete)
-        if status == "SUCCEEDED" and self.on_success is not None:
+        if self.status == "SUCCEEDED" and self.on_success is not None:
             self.on_success()
         if self.strict and not complete and self.mode == "online":
             raise (self._sender.failure if self._sender else None) or TrackerError("not everything could be sent")
@@ -267,7 +272,7 @@ class Run(Names):
             _before_exit_of_worker(lambda: drain(self))
         self._writer.start()
         if self.mode == "online":
-            sender = self._sender = Sender(spool, Client(self.server, self._token))
+            sender = self._sender = Sender(spool, Client(self.server, self._token), worker=self._worker)
             former = [] if self._worker else [found for found in spool_files(self.folder)
                                               if found != path and os.path.basename(found).startswith(self.id)]
 

@@ -28,10 +28,6 @@ def sync_file(path: str, url: Optional[str] = None, token: Optional[str] = None,
         while not (stop is not None and stop.is_set()):
             item = spool.next()
             if item is None:
-                try:
-                    sender.settle()
-                except TrackerError as error:
-                    return error
                 sent = True
                 break
             if sender.step(item):
