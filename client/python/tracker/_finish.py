@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from typing import TYPE_CHECKING, Any, Dict, Optional, Tuple
 
 from ._http import Refused
+from ._output import request
 from ._sender import ENDED
+from ._sync import remove_folder
 from ._value import flatten, parameter_text, scalar, tell
 
 if TYPE_CHECKING:
@@ -51,13 +52,9 @@ def close_down(run: Run, status: str, message: str) -> None:
             run._queue.append((numbers, None, None, time.time()))
         if run.output is not None:
             run.output.close()
-            if os.path.exists(run.output.path) and os.path.getsize(run.output.path):
-                run._artifact(run.output.path, "output.log", "What the process printed.", "text/plain; charset=utf-8", True)
-            else:
-                try:
-                    os.unlink(run.output.path)
-                except OSError:
-                    pass
+            printed = request(run.output.path)
+            if printed is not None:
+                run._add(printed)
     finally:  # an interrupt in between leaves no run without its end
         run.finished, run.status = True, status
         run._writer.stop(None if run._worker else json.dumps(end).encode())
@@ -115,10 +112,7 @@ def leave(run: Run, complete: bool, quiet: bool = False) -> None:
     in_memory = spool.failure is not None and not complete
     spool.close(remove=complete)
     if complete:
-        try:
-            os.rmdir(os.path.join(run.folder, run.id + ".files"))
-        except OSError:
-            pass  # there is none, or a worker still has files in it
+        remove_folder(spool)
     elif not quiet:
         what = f"{'what it has logged' if run.mode == 'offline' else 'the rest'} is kept in {spool.path}"
         if in_memory:

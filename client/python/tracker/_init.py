@@ -140,10 +140,11 @@ def _await_begin(run: Run) -> None:
 
 def _capture(run: Run, wanted: Any) -> None:
     if "output" in wanted:
-        from ._output import Output
+        from ._output import Output, beside
 
+        assert run._spool is not None
         try:
-            run.output = Output(os.path.join(run.folder, run.id + ".out"))
+            run.output = Output(beside(run._spool.path))
         except OSError:
             pass  # there is no room for it; the spool has told
     if "system" in wanted:

@@ -319,7 +319,7 @@ class Run(Names):
         self.finished = True
         self._writer.stop()
         if self.output is not None:
-            self.output.close()
+            self.output.close(remove=True)
         if self._sender is not None:
             self._sender.stop.set()
             self._sender.hurry.set()
