@@ -139,7 +139,7 @@ def server(binary: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch)
 def surroundings(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Each test has its own spool and sign-in, and leaves no run behind."""
     for name in ("TRACKER_TOKEN", "TRACKER_PROJECT", "TRACKER_EXPERIMENT", "TRACKER_MODE", "TRACKER_UI_URL",
-                 "JUPYTERHUB_SERVICE_PREFIX"):
+                 "TRACKER_QUIET", "JUPYTERHUB_SERVICE_PREFIX"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TRACKER_SPOOL", str(tmp_path / "spool"))
     monkeypatch.setenv("TRACKER_CREDENTIALS", str(tmp_path / "credentials.json"))

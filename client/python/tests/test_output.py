@@ -9,6 +9,8 @@ import sys
 import urllib.request
 from typing import Callable, List, Optional
 
+import pytest
+
 import tracker
 from tracker import _sync
 
@@ -93,3 +95,36 @@ def test_output_that_no_server_takes_stays_and_is_counted(server: Server, script
     assert "does not take output.log" in sync().stderr
     assert (tmp_path / "spool" / f"{id}.out").exists()
     assert f"{id}.out: what a run printed, without its spool, 3.0 MB" in status()
+
+
+@pytest.mark.parametrize("name", ["first", None])
+def test_a_run_says_where_it_is(server: Server, capsys: pytest.CaptureFixture[str], name: Optional[str]) -> None:
+    run = tracker.init("p", "e", name=name, capture=["output"])
+    page = f"http://127.0.0.1:{server.ui_port}/iteration/{run.id}"
+    assert capsys.readouterr().err == f"tracker: run {'first ' if name else ''}of p/e: {page}\n"
+    assert tracker.init("p", "e", reinit="return_previous") is run
+    run.finish("FAILED")
+    said = capsys.readouterr().err
+    assert said == f"tracker: run {server.iterations()[0]['name']} of p/e ended as FAILED: {page}\n"
+    assert printed(server, run.id) == [], "it is not the program that said it"
+
+
+def test_a_run_says_where_it_is_without_a_server(capsys: pytest.CaptureFixture[str]) -> None:
+    with tracker.init("p", "e", url="http://127.0.0.1:1", capture=False) as run:
+        assert capsys.readouterr().err == f"tracker: run of p/e: http://127.0.0.1:2/iteration/{run.id}\n"
+        run.finish(timeout=0)
+    assert "ended as" not in capsys.readouterr().err, "its end is not there"
+    with tracker.init("p", "e", mode="offline", capture=False):
+        assert capsys.readouterr().err == "tracker: run of p/e: offline, see python -m tracker sync\n"
+    with tracker.init("p", "e", mode="disabled"):
+        assert capsys.readouterr().err == ""
+
+
+def test_a_quiet_run_says_nothing(server: Server, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    tracker.init("p", "e", quiet=True, capture=False).finish()
+    tracker.init("p", "e", mode="offline", quiet=True, capture=False).finish()
+    monkeypatch.setenv("TRACKER_QUIET", "1")
+    tracker.init("p", "e", capture=False).finish()
+    assert capfd.readouterr().err == ""
+    tracker.init("p", "e", quiet=False, capture=False).finish(quiet=True)
+    assert len(capfd.readouterr().err.splitlines()) == 1

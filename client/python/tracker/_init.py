@@ -39,7 +39,7 @@ def init(project: Optional[str] = None, experiment: Optional[str] = None, config
          parent: Union[None, str, Run] = None, resume: Union[None, bool, str] = None, id: Optional[str] = None,
          mode: Optional[str] = None, url: Optional[str] = None, token: Optional[str] = None, strict: bool = False,
          capture: Union[bool, Iterable[str]] = True, dir: Optional[str] = None,
-         reinit: Union[None, bool, str] = None, **others: Any) -> Run:
+         reinit: Union[None, bool, str] = None, quiet: Optional[bool] = None, **others: Any) -> Run:
     """Start a run in an experiment of a project; both are found by their name, or made.
 
     project: its name; without it TRACKER_PROJECT, or the name of the working folder.
@@ -58,6 +58,8 @@ def init(project: Optional[str] = None, experiment: Optional[str] = None, config
     dir: the folder of the spool; without it TRACKER_SPOOL, or .tracker/spool in the home folder.
     reinit: what becomes of the run that is active here, when there is one: "finish_previous" ends it as it stands, also
         when nothing is said; "return_previous" returns it; "create_new" leaves it as it is, beside the new one.
+    quiet: True leaves out the lines on stderr that say where the run is, at its beginning and its end; without it,
+        TRACKER_QUIET. What goes wrong is told all the same.
 
     Does not wait for the server unless the run is strict. Other arguments of W&B's init are taken: group is the
     experiment, job_type a parameter; entity, settings and the like change nothing. Raises TypeError and ValueError for
@@ -78,6 +80,7 @@ def init(project: Optional[str] = None, experiment: Optional[str] = None, config
         mode = "disabled"
     for other in sorted(set(others) - OF_WANDB):
         raise TypeError(f"init has no argument {other!r}")
+    stream = sys.stderr  # before what is printed is kept as the run's
     folder, address = spool_folder(dir), service_url(url)
     project = project or os.environ.get("TRACKER_PROJECT") or os.path.basename(os.getcwd()) or "default"
     experiment = experiment or others.get("group") or os.environ.get("TRACKER_EXPERIMENT") or "default"
@@ -90,6 +93,7 @@ def init(project: Optional[str] = None, experiment: Optional[str] = None, config
     run = next((r for r in reversed(active) if r.id == chosen and r.server == address and not r.ended), None)
     if run is None and active and reinit in (False, "return_previous"):
         run = active[-1]
+    fresh = run is None
     if run is None:
         if reinit != "create_new":
             for former in active:
@@ -106,6 +110,11 @@ def init(project: Optional[str] = None, experiment: Optional[str] = None, config
         run.tag(*([tags] if isinstance(tags, str) else tags))
     if strict and mode == "online":
         _await_begin(run)
+    if fresh and mode != "disabled":
+        run.quiet = os.environ.get("TRACKER_QUIET", "").lower() not in ("", "0", "false", "no") if quiet is None else quiet
+        if not run.quiet:
+            where = run.url if mode == "online" else "offline, see python -m tracker sync"
+            tell(f"run {name + ' ' if name else ''}of {project}/{experiment}: {where}", stream=stream)
     return run
 
 

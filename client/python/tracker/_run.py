@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import threading
 import time
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Tuple, Union
@@ -46,6 +47,7 @@ class Run(Names):
         self.finished = mode == "disabled"
         self.status = "RUNNING"
         self.output: Any = None
+        self.quiet = True
         self.interrupts = 0
         self.on_success: Optional[Callable[[], None]] = None
         self._begin, self._token, self._worker = begin, token, worker
@@ -203,8 +205,8 @@ class Run(Names):
 
         status: SUCCEEDED, FAILED or KILLED. error_message: why; of a long one, the last 20,000 characters are kept.
         timeout: seconds to wait at most; without it, as long as there is progress, and ten seconds without any. What is
-        left then stays in the spool. exit_code: W&B's way to say FAILED, when it is not 0; its quiet changes nothing. A second
-        Ctrl-C leaves at once.
+        left then stays in the spool. exit_code: W&B's way to say FAILED, when it is not 0. quiet: as that of init, for the
+        end. A second Ctrl-C leaves at once.
         """
         if exit_code:
             status = "FAILED"
@@ -220,7 +222,10 @@ class Run(Names):
             complete = wait(self, timeout)
         except KeyboardInterrupt:
             complete = False
-        self._leave(complete)
+        quiet = self.quiet if quiet is None else quiet
+        self._leave(complete, quiet and self.mode == "offline")
+        if complete and not quiet:
+            tell(f"{self.label} ended as {self.status}: {self.url}", stream=sys.stderr)
         if self.status == "SUCCEEDED" and self.on_success is not None:
             self.on_success()
         if self.strict and not complete and self.mode == "online":
@@ -374,8 +379,6 @@ def attach(begin: Dict[str, Any], folder: str, url: str, token: Optional[str], m
 
 def _before_exit_of_worker(drain: Callable[[], None]) -> None:
     """Have drain called when a worker of multiprocessing ends; it leaves without the usual handlers."""
-    import sys
-
     util = sys.modules.get("multiprocessing.util")
     if util is not None:
         util.Finalize(None, drain, exitpriority=0)
