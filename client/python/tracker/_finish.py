@@ -6,6 +6,7 @@ import json
 import time
 from typing import TYPE_CHECKING, Any, Dict, Optional, Tuple
 
+from ._config import SUMMARY
 from ._http import Refused
 from ._output import request
 from ._sender import ENDED
@@ -45,9 +46,9 @@ def close_down(run: Run, status: str, message: str) -> None:
         for name, value in flatten(run.summary):
             number = None if isinstance(value, bool) else scalar(value)
             if number is None:
-                run._parameter("summary/" + name, parameter_text(value))
+                run._parameter(SUMMARY + name, parameter_text(value))
             else:
-                numbers["summary/" + name] = number
+                numbers[SUMMARY + name] = number
         if numbers:
             run._queue.append((numbers, None, None, time.time()))
         if run.output is not None:
