@@ -70,13 +70,14 @@ def test_the_client_is_killed_and_sync_sends_what_was_spooled(server: Server, sc
     assert server.points(id, "a") == [(s, s) for s in range(1000)]
 
 
-def test_the_client_is_killed_at_random_and_the_next_one_sends_the_rest(server: Server,
-                                                                        script: Callable[..., Script]) -> None:
+def test_the_client_is_killed_at_random_and_the_next_one_sends_the_rest(server: Server, script: Callable[..., Script],
+                                                                        tmp_path: pathlib.Path) -> None:
     ids = []
     for n in range(3):
         one = script(LOGGER, f"run {n}", "100000", "0.0005")
         ids.append(one.line())
-        time.sleep(random.uniform(0.3, 0.9))
+        eventually(lambda: b'"begin"' in (tmp_path / "spool" / f"{ids[-1]}.spool").read_bytes())
+        time.sleep(random.uniform(0.1, 0.7))
         one.signal(signal.SIGKILL)
         one.end()
     with tracker.init(project="p", capture=False) as run:
