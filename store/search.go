@@ -202,7 +202,7 @@ func (tx *tx) findAll(experimentID string, _ search, p Page) (nums []int64, tota
 // findSome is findAll for a filter, an order or a part. With fold, children
 // tells how many hits lie under each.
 func (tx *tx) findSome(experimentID string, s search, p Page) (nums []int64, total int, children map[int64]int, err error) {
-	var j joins
+	j := tx.joins()
 	var where query
 	if s.filter != nil {
 		where.add(` AND `)
