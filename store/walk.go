@@ -76,3 +76,26 @@ func (db *DB) findIterations(ctx context.Context, actor Actor, experimentID stri
 	})
 	return s, nums, err
 }
+
+// Column is a parameter or metric that a listing embeds in each iteration.
+type Column struct {
+	Kind KeyKind
+	Name string // under which Params or Metrics has it
+}
+
+// Columns reads the columns of a query. INVALID_PAYLOAD when they can't be read.
+func Columns(text string) ([]Column, error) {
+	columns, m := parseColumns(text)
+	if m != nil {
+		return nil, m.of("columns")
+	}
+	var all []Column
+	for _, c := range columns {
+		kind := MetricKey
+		if c.field == paramField {
+			kind = ParamKey
+		}
+		all = append(all, Column{kind, c.name})
+	}
+	return all, nil
+}

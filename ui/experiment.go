@@ -37,8 +37,10 @@ type experimentView struct {
 	Rows        []run
 	Pager       pager
 	Rights      store.Permission
-	First       string  // JSON: what the scripts would ask for first
-	Lesson      *lesson // nil unless there is no iteration
+	First       string   // JSON: what the scripts would ask for first
+	Lesson      *lesson  // nil unless there is no iteration
+	Nothing     *nothing // nil unless no iteration passes the filter
+	CSV, All    string   // addresses of the runs as a file, and of a form about all of them
 }
 
 // experiment shows the runs of an experiment: a table that needs no script,
@@ -79,6 +81,13 @@ func (s *site) experiment(w http.ResponseWriter, r *http.Request, user store.Use
 		return err
 	}
 	s.fillRuns(&v, list, query, q.Page)
+	if v.Wrong == "" && list.Total == 0 && strings.TrimSpace(q.Filter) != "" {
+		if v.Nothing, err = s.nothing(ctx, actor, e.ID, q.Filter); err != nil {
+			return err
+		}
+	}
+	v.CSV = "/experiment/" + e.ID + "/runs.csv?" + url.Values{"filter": {q.Filter}, "sort": {q.Sort}, "columns": {q.Columns}}.Encode()
+	v.All = "/experiment/" + e.ID + "/change" + filterQuery(q.Filter)
 	if v.Lesson == nil {
 		if v.First, err = s.first(ctx, actor, e.ID, query, q, list); err != nil {
 			return err
@@ -115,10 +124,16 @@ func (s *site) first(ctx context.Context, actor store.Actor, experimentID string
 		} else if err != nil {
 			return "", err
 		} else {
-			first.Rows = groups
+			if first.Rows, err = explained(ctx, s, actor, experimentID, q.Filter, groups); err != nil {
+				return "", err
+			}
 		}
 	case list.Limit > 0: // the search could be read
-		first.Rows = s.runs(list)
+		rows, err := explained(ctx, s, actor, experimentID, q.Filter, s.runs(list))
+		if err != nil {
+			return "", err
+		}
+		first.Rows = rows
 	}
 	kind := store.MetricKey
 	var err error
