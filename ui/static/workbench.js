@@ -131,7 +131,7 @@ function workbench(root) {
 
   state.addEventListener('change', ({ detail }) => {
     if (['filter', 'sort', 'columns', 'group', 'tree'].some((n) => detail.has(n))) {
-      if (field.value !== state.get('filter')) field.value = state.get('filter');
+      if (field.value.trim() !== state.get('filter')) field.value = state.get('filter');
       other = true; // of groups the means may be
       table.load();
     } else {
