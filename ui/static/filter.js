@@ -4,8 +4,10 @@ import { el } from './dom.js';
 // showNothing says why a table is empty, null that it is not. clear takes the
 // filter away.
 export function showNothing(place, nothing, clear) {
+  const all = new URL(location);
+  all.searchParams.delete('filter');
   place.replaceChildren(...(nothing ? [
-    el('p', {}, nothing.text, ' ', el('button', { type: 'button', class: 'plain', 'data-testid': 'clear-filter', click: clear }, 'Clear the filter')),
+    el('p', {}, nothing.text, ' ', el('a', { href: all, 'data-testid': 'clear-filter', click: clear }, 'Clear the filter')),
     ...nothing.hints.map((hint) => el('p', {}, hint))] : []));
 }
 

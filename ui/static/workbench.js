@@ -92,7 +92,8 @@ function workbench(root) {
 
   const csv = document.getElementById('csv');
   const nothing = document.getElementById('nothing');
-  const clear = () => {
+  const clear = (event) => {
+    event.preventDefault();
     state.set({ filter: null });
     field.focus();
   };
@@ -150,7 +151,9 @@ function workbench(root) {
   });
 
   const filter = () => state.set({ filter: field.value.trim() || null });
-  field.addEventListener('input', settled(500, filter));
+  // Who is offered names has not written one yet.
+  field.addEventListener('input', settled(500, () => field.ariaExpanded !== 'true' && filter()));
+  field.addEventListener('change', filter);
   document.getElementById('filter-form').addEventListener('submit', (event) => {
     event.preventDefault();
     filter();
