@@ -47,6 +47,7 @@ const (
 type parser struct {
 	lexer       *lexer
 	token       token
+	before      token // the one that was read last
 	depth       int
 	comparisons int
 	names       map[name]bool // that were read, nil when they may be many
@@ -62,6 +63,7 @@ func newParser(s string, names map[name]bool) (*parser, *mistake) {
 }
 
 func (p *parser) next() (m *mistake) {
+	p.before = p.token
 	p.token, m = p.lexer.next()
 	return m
 }
@@ -69,6 +71,15 @@ func (p *parser) next() (m *mistake) {
 // wrong says that the token at hand should be something else.
 func (p *parser) wrong(format string, args ...any) *mistake {
 	return &mistake{p.token.at, fmt.Sprintf(format, args...)}
+}
+
+// unexpected is what is wrong with a token behind a comparison, in the given words
+// unless it is known better.
+func (p *parser) unexpected(otherwise string) *mistake {
+	if p.token.sign(",") && p.before.kind == numberToken {
+		return p.wrong("a number has a decimal point, like 0.2, and no comma")
+	}
+	return p.wrong("%s", otherwise)
 }
 
 // parseFilter reads a filter, nil for one that is empty, and adds to names
@@ -86,7 +97,7 @@ func parseFilter(s string, names map[name]bool) (node, *mistake) {
 		return nil, m
 	}
 	if p.token.kind != endToken {
-		return nil, p.wrong("write and or or before the next comparison, or end here")
+		return nil, p.unexpected(`write "and" or "or" before the next comparison, or end here`)
 	}
 	return n, nil
 }
@@ -142,7 +153,7 @@ func (p *parser) condition() (node, *mistake) {
 			return nil, &mistake{open, "this parenthesis is never closed"}
 		}
 		if !p.token.sign(")") {
-			return nil, p.wrong("write and, or or a closing parenthesis here")
+			return nil, p.unexpected(`write "and", "or" or a closing parenthesis here`)
 		}
 		return n, p.next()
 	}
@@ -193,6 +204,8 @@ func (p *parser) operator() (string, *mistake) {
 		return strings.ToLower(t.text), p.next()
 	case t.is("not"):
 		return "", p.wrong("write not before the comparison, as in: not tag in ('a', 'b')")
+	case t.is("like"):
+		return "", p.wrong("write contains to look for a part of a text")
 	}
 	return "", p.wrong("write one of = != < <= > >= contains in here")
 }

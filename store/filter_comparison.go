@@ -20,21 +20,27 @@ const (
 	statusField
 	createdField
 	endedField
+	lastSeenField
 	durationField
 	idField
 )
 
 var fields = map[string]field{
-	"param":    paramField,
-	"metric":   metricField,
-	"tag":      tagField,
-	"name":     nameField,
-	"status":   statusField,
-	"created":  createdField,
-	"ended":    endedField,
-	"duration": durationField,
-	"id":       idField,
+	"param":     paramField,
+	"metric":    metricField,
+	"tag":       tagField,
+	"name":      nameField,
+	"status":    statusField,
+	"created":   createdField,
+	"ended":     endedField,
+	"last_seen": lastSeenField,
+	"duration":  durationField,
+	"id":        idField,
 }
+
+// fieldNames lists what stands on the left of a comparison, for those who wrote
+// something else there.
+const fieldNames = "tag, name, status, created, ended, last_seen, duration or id"
 
 // statistics of a series that a search can ask for; last is the one that is
 // meant when none is named.
@@ -58,14 +64,14 @@ type operand struct {
 	text     string // as written for a number, upper case for a status
 	number   float64
 	isNumber bool
-	time     Time // for created and ended
+	time     Time // for created, ended and last_seen
 }
 
 // ref reads the name of what an iteration has.
 func (p *parser) ref() (ref, *mistake) {
 	t := p.token
 	if t.kind != wordToken {
-		return ref{}, p.wrong("write param.NAME, metric.NAME, tag, name, status, created, ended, duration or id here")
+		return ref{}, p.wrong("write param.NAME, metric.NAME, %s here", fieldNames)
 	}
 	r := ref{at: t.at}
 	word, rest, dotted := strings.Cut(t.text, ".")
@@ -75,7 +81,11 @@ func (p *parser) ref() (ref, *mistake) {
 	case t.quoted && t.text == "":
 		return r, p.wrong("param. or metric. stands before a name in backquotes")
 	case !ok:
-		return r, p.wrong("%q is not known; write param.NAME, metric.NAME, tag, name, status, created, ended, duration or id", word)
+		name := word
+		if t.is("and") || t.is("or") || t.is("in") || t.is("contains") {
+			name = "NAME"
+		}
+		return r, p.wrong("%q is not known; write param.%s, metric.%s, %s", word, name, name, fieldNames)
 	case named && !dotted:
 		return r, p.wrong("a dot and a name follow %s", word)
 	case !named && (dotted || t.quoted):
@@ -165,7 +175,7 @@ func (c *comparison) check(at int, values []token) *mistake {
 		if !equality {
 			return &mistake{at, "status is compared with =, != or in"}
 		}
-	case metricField, createdField, endedField, durationField:
+	case metricField, createdField, endedField, lastSeenField, durationField:
 		if c.op == "contains" {
 			return &mistake{at, "contains is for texts: a parameter, tag, name or id"}
 		}
@@ -208,7 +218,7 @@ func (c *comparison) operand(t token) (o operand, m *mistake) {
 			return o, &mistake{t.at, "a metric is compared with a number, NaN, Infinity or -Infinity"}
 		}
 	case paramField:
-	case createdField, endedField:
+	case createdField, endedField, lastSeenField:
 		if o.time, m = parseDay(t); m != nil {
 			return o, m
 		}
@@ -218,8 +228,8 @@ func (c *comparison) operand(t token) (o operand, m *mistake) {
 		}
 	case statusField:
 		o.text = strings.ToUpper(o.text)
-		if t.kind != textToken || !slices.Contains(iterationStatuses, IterationStatus(o.text)) {
-			return o, &mistake{t.at, "a status is 'RUNNING', 'SUCCEEDED', 'FAILED' or 'KILLED'"}
+		if t.kind != textToken || o.text != lostStatus && !slices.Contains(iterationStatuses, IterationStatus(o.text)) {
+			return o, &mistake{t.at, "a status is 'RUNNING', 'SUCCEEDED', 'FAILED' or 'KILLED', or 'LOST' for what runs and was not heard of for five minutes"}
 		}
 	default:
 		if t.kind != textToken {

@@ -117,6 +117,14 @@ func (l *lexer) next() (token, *mistake) {
 	return l.sign(t)
 }
 
+// words are what to write for signs of other languages.
+var words = map[string]string{
+	"&": `write "and" for both, as in: name = 'a' and tag = 'b'`,
+	"|": `write "or" for one of the two, as in: name = 'a' or tag = 'b'`,
+	"!": `write "not" before a comparison, as in: not tag = 'a'`,
+	"~": `write contains to look for a part of a text`,
+}
+
 func (l *lexer) sign(t token) (token, *mistake) {
 	t.kind = signToken
 	two := string(l.src[l.pos:min(l.pos+2, len(l.src))])
@@ -127,8 +135,15 @@ func (l *lexer) sign(t token) (token, *mistake) {
 		return t, &mistake{t.at, "write = for equal"}
 	case "<>":
 		return t, &mistake{t.at, "write != for not equal"}
+	case "=<", "=>":
+		return t, &mistake{t.at, "write " + two[1:] + "= with the = behind"}
+	case "=~", "!~":
+		return t, &mistake{t.at, "write contains to look for a part of a text"}
 	default:
 		t.text = string(l.src[l.pos])
+		if word := words[t.text]; word != "" {
+			return t, &mistake{t.at, word}
+		}
 		if !strings.Contains("=<>(),+-", t.text) {
 			return t, &mistake{t.at, strconv.Quote(t.text) + " has no meaning here; put a text in quotes and a name in backquotes"}
 		}

@@ -23,7 +23,12 @@ func (q *query) add(sql string, args ...any) {
 // joined to its iterations: the row of a parameter as p0, of a metric as v0
 // (table search_value) or, where there is none, as s0 (table series).
 type joins struct {
-	names []name
+	names      []name
+	lostBefore Time // what is RUNNING and was last heard of earlier is lost
+}
+
+func (tx *tx) joins() joins {
+	return joins{lostBefore: tx.now - Time(LostAfter.Milliseconds())}
 }
 
 func (j *joins) number(n name) string {
@@ -92,6 +97,8 @@ func (j *joins) value(r ref) string {
 		return `iteration.created_date`
 	case endedField:
 		return `iteration.end_date`
+	case lastSeenField:
+		return `iteration.last_seen`
 	case durationField:
 		return `((coalesce(iteration.end_date, iteration.last_seen) - iteration.created_date) / 1000.0)`
 	}
@@ -170,9 +177,11 @@ func (j *joins) compare(q *query, c comparison) {
 func (j *joins) oneOf(q *query, r ref, values []operand) {
 	value := j.value(r)
 	var numbers, others []any
-	var nan bool
+	var nan, silent bool
 	for _, o := range values {
 		switch {
+		case r.field == statusField && o.text == lostStatus:
+			silent = true
 		case r.field == paramField && o.isNumber:
 			numbers = append(numbers, o.text)
 		case math.IsNaN(o.number):
@@ -182,6 +191,9 @@ func (j *joins) oneOf(q *query, r ref, values []operand) {
 		}
 	}
 	q.add(value+` IN (`+marks(`?`, len(others))+`)`, others...)
+	if silent {
+		q.add(` OR iteration.status = 'RUNNING' AND iteration.last_seen < ?`, int64(j.lostBefore))
+	}
 	if len(numbers) > 0 {
 		// Both sides are read by SQLite, so that the same digits are equal.
 		q.add(` OR `+isNumber(value)+` AND CAST(`+value+` AS NUMERIC) IN (`+
@@ -208,7 +220,7 @@ func (o operand) bound(f field) any {
 	switch f {
 	case metricField, durationField:
 		return o.number
-	case createdField, endedField:
+	case createdField, endedField, lastSeenField:
 		return int64(o.time)
 	}
 	return o.text

@@ -145,7 +145,7 @@ func metricsOf(names map[name]bool, columns []column) map[string]bool {
 // groups fills a page of groups, or adds further metrics to those that are in
 // it already.
 func (tx *tx) groups(experimentID string, l *List[Group], by []ref, s search, metrics []column, p Page) error {
-	var j joins
+	j := tx.joins()
 	var where query
 	if s.filter != nil {
 		where.add(` AND `)
@@ -298,7 +298,7 @@ func (j *joins) groupOrder(by []ref, sort []sortKey) (sortColumns, []string) {
 			over(finite(j.value(k.ref)), `avg`, k.descending)
 		case durationField:
 			over(j.value(k.ref), `avg`, k.descending)
-		case createdField, endedField:
+		case createdField, endedField, lastSeenField:
 			over(j.value(k.ref), newest, k.descending)
 		case paramField, tagField, nameField:
 			for i, r := range by {

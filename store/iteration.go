@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
@@ -19,6 +20,13 @@ const (
 	Failed    IterationStatus = "FAILED"
 	Killed    IterationStatus = "KILLED"
 )
+
+// LostAfter is how long an iteration that is RUNNING may be silent before it is
+// held for lost.
+const LostAfter = 5 * time.Minute
+
+// lostStatus stands in a search for the iterations that are. No record has this status.
+const lostStatus = "LOST"
 
 // Iteration is one run: what parameters and metrics are recorded against.
 type Iteration struct {

@@ -143,7 +143,7 @@ func (tx *tx) sameParams(experimentID string, s search, keys []string) ([]string
 	if err != nil {
 		return nil, err
 	}
-	var j joins
+	j := tx.joins()
 	var where, q query
 	if s.filter != nil {
 		where.add(` AND `)

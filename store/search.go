@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -153,11 +154,7 @@ func parseList[T any](s string, names map[name]bool, most int, element func(*par
 // for, in order.
 func (tx *tx) iterations(experimentID string, s search, p Page) (List[Iteration], error) {
 	l := List[Iteration]{Data: []Iteration{}, Limit: p.Limit, Offset: p.Offset}
-	find := tx.findSome
-	if s.filter == nil && len(s.sort) == 0 && s.by == nil && !s.fold {
-		find = tx.findAll
-	}
-	nums, total, children, err := find(experimentID, s, p)
+	nums, total, children, err := tx.find(experimentID, s, p)
 	if err != nil {
 		return l, err
 	}
@@ -165,27 +162,45 @@ func (tx *tx) iterations(experimentID string, s search, p Page) (List[Iteration]
 	if len(nums) == 0 {
 		return l, nil
 	}
+	l.Data, err = tx.iterationsOf(nums, s.columns)
+	for i := range l.Data {
+		l.Data[i].Children = children[l.Data[i].Num]
+	}
+	return l, err
+}
+
+// iterationsOf returns the iterations with these numbers, in their order, without
+// those that are not there.
+func (tx *tx) iterationsOf(nums []int64, columns []column) ([]Iteration, error) {
 	list, err := json.Marshal(nums)
 	if err != nil {
-		return l, err
+		return nil, err
 	}
 	var rows []Iteration
 	err = tx.all(&rows, `SELECT `+iterationColumns+`
 		FROM iteration WHERE iteration.num IN (SELECT value FROM json_each(?))`, string(list))
 	if err != nil {
-		return l, err
+		return nil, err
 	}
 	at := make(map[int64]int, len(nums))
 	for i, num := range nums {
 		at[num] = i
 	}
-	l.Data = make([]Iteration, len(nums))
-	for _, r := range rows {
-		r.Children = children[r.Num]
-		l.Data[at[r.Num]] = r
+	slices.SortFunc(rows, func(a, b Iteration) int { return cmp.Compare(at[a.Num], at[b.Num]) })
+	for i, r := range rows {
+		at[r.Num] = i
 	}
-	tx.db.seen.freshen(l.Data)
-	return l, tx.embed(l.Data, at, string(list), s.columns)
+	tx.db.seen.freshen(rows)
+	return rows, tx.embed(rows, at, string(list), columns)
+}
+
+// find returns the numbers of one page of the iterations that s asks for, and how
+// many there are. With fold, children tells how many hits lie under each.
+func (tx *tx) find(experimentID string, s search, p Page) (nums []int64, total int, children map[int64]int, err error) {
+	if s.filter == nil && len(s.sort) == 0 && s.by == nil && !s.fold {
+		return tx.findAll(experimentID, s, p)
+	}
+	return tx.findSome(experimentID, s, p)
 }
 
 // findAll returns the numbers of one page of all iterations, the oldest first,
@@ -202,7 +217,7 @@ func (tx *tx) findAll(experimentID string, _ search, p Page) (nums []int64, tota
 // findSome is findAll for a filter, an order or a part. With fold, children
 // tells how many hits lie under each.
 func (tx *tx) findSome(experimentID string, s search, p Page) (nums []int64, total int, children map[int64]int, err error) {
-	var j joins
+	j := tx.joins()
 	var where query
 	if s.filter != nil {
 		where.add(` AND `)

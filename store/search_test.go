@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json"
 )
@@ -107,6 +108,42 @@ func TestSearchBySortTable(t *testing.T) {
 		if got := namesOf(t, db, e, IterationQuery{Filter: c.filter, Sort: c.sort}); got != c.want {
 			t.Errorf("filter %q sort %q: %s, want %s", c.filter, c.sort, got, c.want)
 		}
+	}
+}
+
+// TestSearchFindsTheLost looks for runs that were not heard of for a while.
+func TestSearchFindsTheLost(t *testing.T) {
+	f := newSearchFixture(t, 0)
+	minute := time.Minute.Milliseconds()
+	silent := runWith(t, f.db, f.experimentID, "silent", nil, nil)
+	ended := runWith(t, f.db, f.experimentID, "ended", nil, nil)
+	f.must(f.db.UpdateIteration(context.Background(), System, ended, IterationPatch{Status: new(Succeeded)}))
+	f.clock.Add(1)
+	runWith(t, f.db, f.experimentID, "alive", nil, nil)
+	f.clock.Add(5 * minute)
+	at := time.UnixMilli(f.clock.Load() - 5*minute).UTC().Format(time.RFC3339Nano)
+	for _, c := range []struct{ filter, sort, want string }{
+		{"status = 'lost'", "", "silent"},
+		{"status in ('Lost', 'succeeded')", "", "silent ended"},
+		{"status != 'lost'", "", "ended alive"},
+		{"not status = 'lost'", "", "ended alive"},
+		{"status = 'running'", "", "silent alive"},
+		{"status = 'running' and not status = 'lost'", "", "alive"},
+		{"status = 'running' and last_seen < '" + at + "'", "", "silent"},
+		{"last_seen >= '" + at + "'", "", "alive"},
+		{"status = 'running'", "-last_seen", "alive silent"},
+		{"status = 'running'", "last_seen", "silent alive"},
+	} {
+		if got := namesOf(t, f.db, f.experimentID, IterationQuery{Filter: c.filter, Sort: c.sort}); got != c.want {
+			t.Errorf("filter %q sort %q: %s, want %s", c.filter, c.sort, got, c.want)
+		}
+	}
+	f.must(f.db.Heartbeat(context.Background(), System, silent))
+	for deadline := time.Now().Add(time.Minute); namesOf(t, f.db, f.experimentID, IterationQuery{Filter: "status = 'lost'"}) != ""; {
+		if time.Now().After(deadline) {
+			t.Fatal("a run that was heard of again is still lost")
+		}
+		time.Sleep(20 * time.Millisecond)
 	}
 }
 

@@ -81,7 +81,10 @@ func (s *site) iterationsData(r *http.Request, actor store.Actor) (any, error) {
 	if e := store.AsError(err); e != nil && e.Code == store.CodeInvalidPayload {
 		return mistake{Wrong: e}, nil
 	}
-	return s.runs(list), err
+	if err != nil {
+		return nil, err
+	}
+	return explained(r.Context(), s, actor, idOf(r), q.Filter, s.runs(list))
 }
 
 // runs is a page of runs as the scripts take it.
@@ -104,11 +107,15 @@ func readValues(text string) (values []*string, err error) {
 
 func (s *site) groupsData(r *http.Request, actor store.Actor) (any, error) {
 	query := r.URL.Query()
-	list, err := s.DB.Groups(r.Context(), actor, idOf(r), groupsOf(query))
+	q := groupsOf(query)
+	list, err := s.DB.Groups(r.Context(), actor, idOf(r), q)
 	if e := store.AsError(err); e != nil && e.Code == store.CodeInvalidPayload {
 		return mistake{Wrong: e}, nil
 	}
-	return list, err
+	if err != nil {
+		return nil, err
+	}
+	return explained(r.Context(), s, actor, idOf(r), q.Filter, list)
 }
 
 // sameData answers which parameters are the same in all runs.

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/dustin/go-humanize"
 	"github.com/go-json-experiment/json"
@@ -32,8 +33,10 @@ type experimentView struct {
 	Rows        []run
 	Pager       pager
 	Rights      store.Permission
-	First       string  // JSON: what the scripts would ask for first
-	Lesson      *lesson // nil unless there is no iteration
+	First       string   // JSON: what the scripts would ask for first
+	Lesson      *lesson  // nil unless there is no iteration
+	Nothing     *nothing // nil unless no iteration passes the filter
+	CSV, All    string   // addresses of the runs as a file, and of a form about all of them
 }
 
 // experiment shows the runs of an experiment: a table that needs no script,
@@ -80,6 +83,13 @@ func (s *site) experiment(w http.ResponseWriter, r *http.Request, user store.Use
 	first := list
 	list.Data = list.Data[:min(len(list.Data), q.Limit)]
 	s.fillRuns(&v, list, query, q.Page)
+	if v.Wrong == "" && list.Total == 0 && strings.TrimSpace(q.Filter) != "" {
+		if v.Nothing, err = s.nothing(ctx, actor, e.ID, q.Filter); err != nil {
+			return err
+		}
+	}
+	v.CSV = "/experiment/" + e.ID + "/runs.csv?" + url.Values{"filter": {q.Filter}, "sort": {q.Sort}, "columns": {q.Columns}}.Encode()
+	v.All = "/experiment/" + e.ID + "/change" + filterQuery(q.Filter)
 	var early string
 	if v.Lesson == nil {
 		if v.First, early, err = s.first(ctx, actor, e.ID, query, q, first); err != nil {
@@ -119,11 +129,15 @@ func (s *site) first(ctx context.Context, actor store.Actor, experimentID string
 		} else if err != nil {
 			return "", "", err
 		} else {
-			first.Rows = groups
+			if first.Rows, err = explained(ctx, s, actor, experimentID, q.Filter, groups); err != nil {
+				return "", "", err
+			}
 		}
 	case list.Limit > 0: // the search could be read
 		runs = s.runs(list)
-		first.Rows = runs
+		if first.Rows, err = explained(ctx, s, actor, experimentID, q.Filter, runs); err != nil {
+			return "", "", err
+		}
 	}
 	kind := store.MetricKey
 	first.Keys, err = s.DB.Keys(ctx, actor, experimentID, store.KeyQuery{

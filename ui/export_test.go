@@ -28,6 +28,7 @@ var served = map[string]bool{
 	"/data/iteration/{id}/events":      true,
 	"/data/iteration/{id}/summary":     true,
 	"/data/experiment/{id}/artifacts":  true,
+	"/experiment/{id}/runs.csv":        true,
 	"/artifact/{id}/data":              true,
 	"/health":                          true,
 	"/openapi.yaml":                    true,

@@ -80,6 +80,7 @@ func TestGolden(t *testing.T) {
 		"first-run":     runs.get("/lab/experiment/"+blank.experiment, alice),
 		"iteration":     runs.get("/lab/iteration/"+digits.runs[1], alice),
 		"delete":        runs.get("/lab/delete?i="+digits.runs[0]+"&i="+digits.runs[1], alice),
+		"change-all":    runs.get("/lab/experiment/"+digits.experiment+"/change?filter="+url.QueryEscape("param.lr < 0.2"), alice),
 		"change":        runs.get("/lab/change?i="+digits.runs[0], alice),
 		"artifacts":     shelf.get("/lab/experiment/"+sorted.experiment+"/artifacts", reader),
 		"artifact":      shelf.get("/lab/artifact/"+sorted.artifacts["sample_0050.png"], reader),

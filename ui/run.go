@@ -10,7 +10,7 @@ import (
 
 // lostAfter is how long a run that has not ended may be silent before it is
 // shown as lost.
-const lostAfter = 5 * time.Minute
+const lostAfter = store.LostAfter
 
 // palette is how many colours there are for curves; style.css has them.
 const palette = 12

@@ -4,18 +4,26 @@ import { el } from './dom.js';
 import { base } from './frame.js';
 import { count } from './format.js';
 
+const mostCompared = 200;
+const tooMany = `Up to ${mostCompared} runs are compared at once`;
+
 export class Actions {
   constructor(bar, table, state, rights) {
     Object.assign(this, { bar, table, state, rights });
   }
 
   show() {
-    const runs = [...this.table.picked.values()];
-    this.bar.hidden = runs.length === 0;
-    if (runs.length === 0) return;
+    const { state, table: { picked } } = this;
+    this.bar.hidden = picked.size === 0;
+    if (picked.size === 0) return;
+    const button = (label, fn, disabled, title) => el('button', { type: 'button', class: 'plain', 'data-testid': `do-${label.toLowerCase()}`, disabled, title, click: fn }, label);
+    const clear = button('Clear', () => this.table.pickAll(false));
+    if (picked.all) {
+      this.bar.replaceChildren(...this.many(button), clear);
+      return;
+    }
+    const runs = [...picked.runs.values()];
     const ids = runs.map((r) => r.id);
-    const { state } = this;
-    const button = (label, fn, disabled) => el('button', { type: 'button', class: 'plain', 'data-testid': `do-${label.toLowerCase()}`, disabled, click: fn }, label);
     const drawn = (name, other) => () => {
       const gone = new Set(ids);
       state.set({ [name]: [...new Set([...state.list(name), ...ids])], [other]: state.list(other).filter((id) => !gone.has(id)) });
@@ -27,24 +35,38 @@ export class Actions {
     };
     const baseline = state.get('base') === ids[0];
     this.bar.replaceChildren(...[el('span', { class: 'count' }, `${count(runs.length)} selected`),
-      button('Compare', page('compare'), runs.length < 2),
+      button('Compare', page('compare'), runs.length < 2 || runs.length > mostCompared, runs.length > mostCompared && tooMany),
       button('Draw', drawn('show', 'hide')),
       button('Hide', drawn('hide', 'show')),
       runs.length === 1 && button(baseline ? 'No baseline' : 'Baseline', () => state.set({ base: baseline ? null : ids[0] })),
       (this.rights.create || this.rights.delete) && button('Tag', () => this.tag(ids)),
       this.rights.update && button('End', page('change')),
       this.rights.delete && button('Delete', page('delete')),
-      button('Clear', () => {
-        this.table.picked.clear();
-        this.table.render();
-        this.show();
-      })].filter(Boolean));
+      clear].filter(Boolean));
+  }
+
+  // many are the buttons for what is selected by the filter alone: a page asks
+  // what to do with so many, and says how many there are by then.
+  many(button) {
+    const { picked, experiment } = this.table;
+    const page = (part) => () => {
+      const url = new URL(`experiment/${experiment}/change`, base);
+      if (picked.filter) url.searchParams.set('filter', picked.filter);
+      url.hash = part;
+      location.assign(url);
+    };
+    const { rights } = this;
+    return [el('span', { class: 'count' }, `${count(picked.size)} selected`),
+      button('Compare', null, true, tooMany),
+      (rights.create || rights.delete) && button('Tag', page('tag')),
+      rights.update && button('End', page('status')),
+      rights.delete && button('Delete', page('sure'))].filter(Boolean);
   }
 
   // tag puts a form for one tag in the bar; it is put on all that are selected, or
   // taken off.
   tag(ids) {
-    const known = [...new Set([...this.table.picked.values()].flatMap((r) => r.tags))].sort();
+    const known = [...new Set([...this.table.picked.runs.values()].flatMap((r) => r.tags))].sort();
     const field = el('input', { name: 'tag', maxlength: 250, placeholder: 'Tag', 'aria-label': `Tag for ${count(ids.length)} runs`, list: 'tags-known', autocomplete: 'off', 'data-testid': 'tag' });
     const said = el('span', { class: 'count', role: 'status', 'data-testid': 'tagged' });
     const act = async (attach) => {

@@ -6,7 +6,6 @@ import { el, isolated } from './dom.js';
 import { count } from './format.js';
 import * as groups from './group.js';
 import { pick } from './pick.js';
-import { views } from './view.js';
 
 const mostNames = 3;
 
@@ -32,7 +31,7 @@ export function arrange(bar, state, { experiment, ...rights }) {
   };
   const tree = check('tree', 'Fold children');
   const differences = check('differences', 'Differences only');
-  const open = el('button', { type: 'button', class: 'plain', 'data-testid': 'views', click: () => views(experiment, rights) }, 'Views');
+  const open = el('button', { type: 'button', class: 'plain', 'data-testid': 'views', click: async () => (await import('./view.js')).views(experiment, rights) }, 'Views');
   bar.prepend(add, chips);
   bar.append(open, tree, differences);
 

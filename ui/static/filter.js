@@ -1,6 +1,16 @@
 // Mistakes of a search, marked where they are.
 import { el } from './dom.js';
 
+// showNothing says why a table is empty, null that it is not. clear takes the
+// filter away.
+export function showNothing(place, nothing, clear) {
+  const all = new URL(location);
+  all.searchParams.delete('filter');
+  place.replaceChildren(...(nothing ? [
+    el('p', {}, nothing.text, ' ', el('a', { href: all, 'data-testid': 'clear-filter', click: clear }, 'Clear the filter')),
+    ...nothing.hints.map((hint) => el('p', {}, hint))] : []));
+}
+
 // showMistake says below a field what is wrong with it, and marks the place
 // that the message names. null takes it away.
 export function showMistake(field, place, mistake) {

@@ -11,6 +11,8 @@ const fixed = [
   { id: 'tags', label: 'Tags', sort: 'tag', width: 104 },
 ];
 
+const lessIsBetter = /loss|err|perplexity|ppl|mse|mae|mape|nll|bpc|wer|cer\b|fid\b|cost|regret|latency|entropy|distance|diverg|(^|[/_.-])kl/i;
+
 export const fixedColumns = fixed.length;
 
 // makeHeads makes the heads of the columns that are chosen, pinned ones first.
@@ -30,7 +32,7 @@ export function makeHeads(table) {
     const next = order === 'ascending' ? down : order === 'descending' ? up : name;
     const column = el('col');
     column.style.width = `${width}px`;
-    const th = el('th', { scope: 'col', class: numeric && 'number', 'aria-sort': order, draggable: index != null && 'true' },
+    const th = el('th', { scope: 'col', class: numeric && 'number', 'aria-sort': order, draggable: index != null && 'true' }, name === 'name' && table.every,
       el('button', { type: 'button', title: `Sort by ${title}`, click: () => table.state.set({ sort: next === usual ? null : next }) }, isolated(label), arrow));
     if (index != null) draggable(table, th, index);
     return { column, th, width };
@@ -42,7 +44,9 @@ export function makeHeads(table) {
   for (const c of table.chosen) {
     const label = c.stat ? `${c.key} ${c.stat}` : c.key;
     const name = columns.write(c);
-    chosen.push(head(label, name, table.grouped && c.kind === 'metric' ? 152 : fitting(label, c) + (c.kind === 'metric' ? beside : 0), c.kind === 'metric', label, table.columns.findIndex((o) => columns.write(o) === name)));
+    // The best comes first: what is lost or wrong should be little, all else much.
+    const first = c.kind === 'metric' && (c.stat === 'count' || !lessIsBetter.test(c.key)) ? `-${name}` : name;
+    chosen.push(head(label, first, table.grouped && c.kind === 'metric' ? 152 : fitting(label, c) + (c.kind === 'metric' ? beside : 0), c.kind === 'metric', label, table.columns.findIndex((o) => columns.write(o) === name)));
   }
   table.lefts = chosen.slice(0, table.pins).reduce((lefts, { width }) => [...lefts, lefts.at(-1) + width], [all[0].width]);
   table.pin(chosen.map((h) => h.th));

@@ -25,10 +25,10 @@ const last = (group) => ['', 'summary', aside].indexOf(group);
 // Panel draws the metrics of runs. keys(q, offset, limit) answers {data, total};
 // runs() the runs to draw, {id, name, color}, or groups of them with their values;
 // groups() says of which runs these are. first is the first page of the keys; gone
-// is called when a run is not there any more.
+// is called when a run is not there any more; idle() may say why there are no runs.
 export class Panel {
-  constructor(root, state, { keys, runs, groups, first, gone }) {
-    Object.assign(this, { root, state, keys, runs, groups, first, gone });
+  constructor(root, state, { keys, runs, groups, first, gone, idle }) {
+    Object.assign(this, { root, state, keys, runs, groups, first, gone, idle });
     this.figures = new Map(); // by key
     this.queue = new Set();
     this.jobs = []; // requests that wait
@@ -200,7 +200,7 @@ export class Panel {
   // look asks for the first charts at once: the browser tells which are in sight
   // only after it has painted.
   look() {
-    if (this.runs().length > 0) this.note.textContent = this.said();
+    this.note.textContent = this.said();
     for (const f of [...this.figures.values()].slice(0, likely)) {
       if (f.inSight || f.root.closest('details')?.open === false) continue;
       f.inSight = true; // until the browser says otherwise
@@ -238,7 +238,7 @@ export class Panel {
 
   said() {
     const runs = this.runs();
-    if (runs.length === 0) return 'No runs are drawn: press the colour before a name.';
+    if (runs.length === 0) return this.idle?.() || 'No runs are drawn: press the colour before a name.';
     if (!runs[0].group) return '';
     const most = runs.some((r) => r.iterations > this.most) ? `, over the first ${count(this.most)} of its runs in the order of the table` : '';
     return `Each curve is the mean of a group${most}; its band is one standard deviation to either side.`;

@@ -63,7 +63,7 @@ function cell(table, run, column) {
   if (column.kind === 'param') {
     return el('td', { title: v, class: other && columns.value(other, column) !== v && 'differs' }, v == null ? '' : isolated(v.slice(0, 200)));
   }
-  const td = el('td', { class: 'number', 'data-metric': column.key }, number(v));
+  const td = el('td', { class: 'number', 'data-metric': column.key, 'data-part': v != null && columns.write(column), tabindex: v != null && -1 }, number(v));
   const base = other && columns.value(other, column);
   const by = double(v) - double(base);
   if (v != null && base != null && Number.isFinite(by)) td.append(el('small', {}, ` ${by < 0 ? '−' : '+'}${number(Math.abs(by))}`));

@@ -3,11 +3,11 @@
 import { ask, settled } from './ask.js';
 import * as columns from './column.js';
 import { el } from './dom.js';
-import { count, number } from './format.js';
 import * as groups from './group.js';
 import { fixedColumns, makeHeads } from './head.js';
 import { Listing, pageSize } from './listing.js';
 import { row as makeRow } from './row.js';
+import { Selection } from './selection.js';
 
 const rowHeight = 28;
 const beyond = 8; // rows made above and below what is in sight
@@ -20,10 +20,9 @@ export class Table extends EventTarget {
   constructor(scroller, state, { experiment, defaults, base }) {
     super();
     Object.assign(this, { scroller, state, experiment, defaults, base });
-    this.picked = new Map(); // by id
+    this.picked = new Selection();
     this.rows = new Map(); // elements by the place of their row
     this.baseline = null;
-    this.summaries = new Map();
     this.same = new Set(); // names of parameters that are the same in all runs
     this.shown = () => false;
     this.root = this.listing();
@@ -38,11 +37,11 @@ export class Table extends EventTarget {
   }
 
   get grouped() {
-    return this.state.get('group');
+    return this.asked.by;
   }
 
   get nests() {
-    return Boolean(this.grouped) || this.state.has('tree');
+    return Boolean(this.asked.by || this.asked.tree);
   }
 
   get width() {
@@ -54,26 +53,35 @@ export class Table extends EventTarget {
   }
 
   query() {
-    const tree = this.state.has('tree') && !this.grouped ? '1' : '';
-    return { filter: this.state.get('filter'), sort: this.state.get('sort'), columns: this.columns.map(columns.write).join(', '), tree };
+    const by = this.state.get('group');
+    const tree = this.state.has('tree') && !by ? '1' : '';
+    return { by, filter: this.state.get('filter'), sort: this.state.get('sort'), columns: this.columns.map(columns.write).join(', '), tree };
+  }
+
+  // asked is what the rows that are shown were asked for by. The address may have
+  // gone on, to what the server can't read or has not answered yet.
+  get asked() {
+    return this.root.query;
   }
 
   // listing is what is at the top, or under a row.
-  listing(under, depth = 0, path = '') {
-    const by = groups.names(this.grouped);
-    const group = this.grouped;
+  listing(under, depth = 0, path = '', asked = this.query()) {
+    const { by: group, ...common } = asked;
+    const by = groups.names(group);
     const more = !under ? {} : under.group ? { group, values: JSON.stringify(under.values) } : { parent: under.id };
     const top = group && !under;
     const fetch = async (offset, limit, signal) => {
-      const query = { ...this.query(), ...(top ? { group } : more), limit, offset };
+      const query = { ...common, ...(top ? { group } : more), limit, offset };
       return this.read(await ask(`experiment/${this.experiment}/${top ? 'groups' : 'iterations'}`, { query, signal }), top && by);
     };
-    return new Listing(fetch, {
+    const listing = new Listing(fetch, {
       open: (row) => this.isOpen(row),
-      inner: (row) => this.listing(row, depth + 1, `${path}/${row.id}`),
-      failed: (mistake) => this.tell('wrong', mistake),
-      changed: (change, found) => this.changed(change, found),
+      inner: (row) => this.listing(row, depth + 1, `${path}/${row.id}`, asked),
+      failed: (mistake) => this.failed(mistake, listing),
+      changed: (change, found) => this.changed(change, found, listing),
     }, depth, path);
+    listing.query = asked;
+    return listing;
   }
 
   // read makes the rows of an answer.
@@ -92,6 +100,8 @@ export class Table extends EventTarget {
     this.group = el('colgroup');
     // They take the place of rows that are not made.
     this.spaces = [1, 2].map(() => el('tr', { class: 'space', 'aria-hidden': 'true' }));
+    this.every = el('input', { type: 'checkbox', name: 'pick-all', 'aria-label': 'Select all runs that pass the filter', 'data-testid': 'pick-all',
+      change: () => this.pickAll(this.every.checked) });
     this.table = el('table', { class: 'grid live', id: 'table', 'aria-label': 'Runs' }, this.group, el('thead', {}, this.head), this.body);
     this.body.addEventListener('click', (event) => this.click(event));
     this.body.addEventListener('keydown', (event) => this.press(event));
@@ -109,25 +119,51 @@ export class Table extends EventTarget {
   // as its first page if that is known.
   async load(again = false, first = null) {
     this.root.stop();
-    this.summaries.clear();
     this.loadBaseline();
     const same = this.loadSame();
-    if (again) {
+    if (again && this.next) return; // it is as new
+    if (again && !this.behind) {
       this.root.age();
       await Promise.all([same, ...this.inSight().pages.map(([listing, page]) => listing.load(page))]);
       return;
     }
-    this.root = this.listing();
-    this.heads();
-    if (first) this.root.take(0, this.read(first, this.grouped && groups.names(this.grouped)));
-    else await Promise.all([same, this.root.load(0)]);
+    this.next?.stop();
+    this.next = this.listing();
+    if (first) this.next.take(0, this.read(first, this.next.query.by && groups.names(this.next.query.by)));
+    else await Promise.all([same, this.next.load(0)]);
+  }
+
+  // failed leaves what is there as it was, and says what is wrong.
+  failed(mistake, listing) {
+    if (listing === this.next) {
+      this.behind = !mistake.field; // it may be answered later
+      this.next = null;
+    } else if (this.mistake) {
+      return;
+    }
+    this.mistake = mistake;
+    this.table.classList.add('old');
+    this.tell('wrong', mistake);
   }
 
   // changed lets rows that have come in, and keeps what is in sight where it is.
-  changed(change, found) {
-    const anchor = this.anchor();
+  // The first rows of another question take the place of all that is there.
+  changed(change, found, listing) {
+    const another = listing === this.next;
+    if (!another && listing.depth === 0 && listing !== this.root) return; // nobody asks for it any more
+    const anchor = another ? null : this.anchor();
     change();
-    for (const row of found.data) if (this.picked.has(row.id)) this.picked.set(row.id, row);
+    if (another) {
+      [this.root, this.next, this.behind] = [listing, null, false];
+      this.heads();
+      this.scroller.scrollTop = 0;
+    }
+    if (another || !this.mistake?.field) {
+      this.mistake = null;
+      this.table.classList.remove('old');
+    }
+    this.picked.asked(this.asked.filter, this.nests ? null : this.root.total);
+    for (const row of found.data) this.picked.renew(row);
     if (!this.table.isConnected) this.scroller.replaceChildren(this.table);
     this.keep(anchor);
     this.tell('loaded', found);
@@ -144,7 +180,8 @@ export class Table extends EventTarget {
     const query = new URLSearchParams(keys.map((k) => ['key', k]));
     query.set('filter', this.state.get('filter'));
     const found = await ask(`experiment/${this.experiment}/same?${query}`).catch(() => ({}));
-    const same = new Set(found.same || []);
+    if (!found.same) return;
+    const same = new Set(found.same);
     if ([...same].join('\n') === [...this.same].join('\n')) return;
     this.same = same;
     this.heads();
@@ -248,6 +285,8 @@ export class Table extends EventTarget {
       this.rows.get(owner)?.tr.querySelector(`[data-part="${part}"]`)?.focus({ preventScroll: true });
     }
     this.table.setAttribute('aria-rowcount', size + 1);
+    this.every.checked = this.picked.whole;
+    this.every.indeterminate = this.picked.size > 0 && !this.picked.whole;
   }
 
   put(wanted, focused) {
@@ -302,8 +341,7 @@ export class Table extends EventTarget {
     if (!run) return;
     const { part } = event.target.dataset;
     if (part === 'pick') {
-      if (event.target.checked) this.picked.set(run.id, run);
-      else this.picked.delete(run.id);
+      this.picked.set(run, event.target.checked);
       this.pickRange(event);
       this.render();
       this.tell('pick');
@@ -320,9 +358,13 @@ export class Table extends EventTarget {
     const run = this.rows.get(tr?.dataset.place)?.run;
     if (!run || event.ctrlKey || event.metaKey || event.altKey) return;
     const fold = { ArrowRight: true, ArrowLeft: false }[event.key];
+    const parts = [...tr.querySelectorAll('[data-part]')];
+    const beside = fold != null && parts[parts.indexOf(event.target) + (fold ? 1 : -1)];
     const next = { ArrowDown: tr.nextElementSibling, ArrowUp: tr.previousElementSibling }[event.key];
     if (fold != null && run.unfolds > 0 && this.nests) {
       this.toggle(run, fold);
+    } else if (beside) {
+      beside.focus();
     } else if (next) {
       const { part } = event.target.dataset;
       (next.querySelector(`[data-part="${part}"]`) || next.querySelector('[data-part]'))?.focus();
@@ -332,6 +374,14 @@ export class Table extends EventTarget {
     event.preventDefault();
   }
 
+  // pickAll selects all that pass the filter, in sight or not, or nothing.
+  async pickAll(on) {
+    if (on) await this.picked.fill(this.experiment, this.asked).catch((error) => this.tell('wrong', error));
+    else this.picked.clear();
+    this.render();
+    this.tell('pick');
+  }
+
   // pickRange selects all from the last click on with the shift key.
   pickRange(event) {
     const { index } = this.rows.get(event.target.closest('tr').dataset.place);
@@ -339,7 +389,7 @@ export class Table extends EventTarget {
       const [from, to] = [Math.min(index, this.lastPick), Math.max(index, this.lastPick)];
       for (let i = from; i <= to; i += 1) {
         const run = this.at(i);
-        if (run && !run.group) this.picked.set(run.id, run);
+        if (run && !run.group) this.picked.set(run, true);
       }
     }
     this.lastPick = index;
@@ -350,15 +400,11 @@ export class Table extends EventTarget {
     const run = this.rows.get(event.target.closest('tr')?.dataset.place)?.run;
     this.tell('point', run?.id || '');
     const td = event.target.closest('td[data-metric]');
-    if (run && td && !td.title) this.explain(run, td);
+    if (run && td) this.explain(run, td);
   }
 
   explain = settled(150, async (run, td) => {
-    if (!this.summaries.has(run.id)) this.summaries.set(run.id, ask(`iteration/${run.id}/summary`).catch(() => null));
-    const m = columns.own((await this.summaries.get(run.id))?.metrics, td.dataset.metric);
-    if (!m) return;
-    td.title = `last ${number(m.last)} at step ${m.last_step}\n`
-      + (m.min == null ? 'no finite value' : `min ${number(m.min)} at step ${m.min_step}\nmax ${number(m.max)} at step ${m.max_step}`)
-      + `\n${count(m.count)} points`;
+    const { explain } = await import('./explain.js');
+    explain(run.id, td);
   });
 }

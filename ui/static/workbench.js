@@ -1,10 +1,8 @@
 // The page of an experiment: the table of runs beside their charts.
-import { Actions } from './action.js';
 import { arrange } from './arrange.js';
 import { ask, later, settled } from './ask.js';
-import { choose } from './choose.js';
-import { el } from './dom.js';
-import { showMistake } from './filter.js';
+import * as columns from './column.js';
+import { showMistake, showNothing } from './filter.js';
 import { base } from './frame.js';
 import { count } from './format.js';
 import * as groups from './group.js';
@@ -50,9 +48,10 @@ function workbench(root) {
   const makePanel = () => new Panel(document.getElementById('charts'), state, {
     keys: (q, offset, limit) => ask(`experiment/${experiment}/keys`, { query: { kind: 'metric', q, offset, limit } }),
     runs: () => current,
-    groups: () => ({ experiment, by: table.grouped, filter: state.get('filter'), sort: state.get('sort') || '-created',
+    groups: () => ({ experiment, by: table.grouped, filter: table.asked.filter, sort: table.asked.sort || '-created',
       hide: state.list('hide').filter((id) => !groups.isGroup(id)) }),
     first: first.keys,
+    idle: () => (table.mistake ? ' ' : table.total === 0 && 'There is nothing to draw.'),
     gone: later(500, () => table.load(true)),
   });
   let other = false; // the same is to be drawn of other runs
@@ -61,6 +60,7 @@ function workbench(root) {
     current = drawn();
     shown = new Set(current.map((r) => r.id));
     // Curves are asked for before the table is made, which takes as long.
+    document.getElementById('charts').classList.toggle('none', current.length === 0);
     if (!panel) panel = makePanel();
     else if (other || [...shown].join(' ') !== before) panel.refresh();
     other = false;
@@ -78,23 +78,41 @@ function workbench(root) {
     redraw();
   };
 
-  const actions = new Actions(document.getElementById('selected'), table, state, root.dataset);
+  let actions;
+  const act = async () => {
+    if (!actions && table.picked.size === 0) return;
+    const { Actions } = await import('./action.js');
+    actions ||= new Actions(document.getElementById('selected'), table, state, root.dataset);
+    actions.show();
+  };
   const total = document.getElementById('total');
   const kind = document.getElementById('total-of');
   const field = document.getElementById('filter');
   const wrong = document.getElementById('filter-wrong');
 
-  table.addEventListener('loaded', () => {
+  const csv = document.getElementById('csv');
+  const nothing = document.getElementById('nothing');
+  const clear = (event) => {
+    event.preventDefault();
+    state.set({ filter: null });
+    field.focus();
+  };
+
+  table.addEventListener('loaded', ({ detail }) => {
+    document.getElementById('counted').hidden = false;
     total.textContent = count(table.total);
     const one = table.total === 1;
-    kind.textContent = table.grouped ? (one ? 'group of runs' : 'groups of runs') : `${one ? 'run' : 'runs'}${state.has('tree') ? ' at the top' : ''}`;
-    showMistake(field, wrong, null);
-    document.getElementById('none')?.remove();
-    if (table.total === 0 && state.get('filter')) table.scroller.append(el('p', { class: 'nothing', id: 'none' }, 'No run passes this filter.'));
+    kind.textContent = table.grouped ? (one ? 'group of runs' : 'groups of runs') : `${one ? 'run' : 'runs'}${table.asked.tree ? ' at the top' : ''}`;
+    if (!table.mistake) showMistake(field, wrong, null);
+    if (detail && 'total' in detail) showNothing(nothing, table.total === 0 && detail.nothing, clear);
+    table.scroller.hidden = nothing.childElementCount > 0;
+    const { by, filter, sort } = table.asked;
+    csv.search = new URLSearchParams({ filter, sort: by ? '' : sort, columns: table.chosen.map(columns.write).join(', ') });
+    if (table.picked.size === 0 || table.picked.all) act();
     redraw();
   });
   table.addEventListener('wrong', ({ detail }) => showMistake(field, wrong, detail));
-  table.addEventListener('pick', () => actions.show());
+  table.addEventListener('pick', act);
   table.addEventListener('point', ({ detail }) => panel.point(shown.has(detail) ? detail : ''));
   table.addEventListener('show', ({ detail: run }) => {
     const hide = new Set(state.list('hide'));
@@ -114,7 +132,7 @@ function workbench(root) {
 
   state.addEventListener('change', ({ detail }) => {
     if (['filter', 'sort', 'columns', 'group', 'tree'].some((n) => detail.has(n))) {
-      if (field.value !== state.get('filter')) field.value = state.get('filter');
+      if (field.value.trim() !== state.get('filter')) field.value = state.get('filter');
       other = true; // of groups the means may be
       table.load();
     } else {
@@ -133,12 +151,15 @@ function workbench(root) {
   });
 
   const filter = () => state.set({ filter: field.value.trim() || null });
-  field.addEventListener('input', settled(500, filter));
+  // Who is offered names has not written one yet.
+  field.addEventListener('input', settled(500, () => field.ariaExpanded !== 'true' && filter()));
+  field.addEventListener('change', filter);
   document.getElementById('filter-form').addEventListener('submit', (event) => {
     event.preventDefault();
     filter();
   });
-  document.getElementById('choose').addEventListener('click', () => choose(experiment, state, table));
+  document.getElementById('choose').addEventListener('click', async () => (await import('./choose.js')).choose(experiment, state, table));
+  field.addEventListener('focus', async () => (await import('./complete.js')).complete(field, experiment), { once: true });
   root.parentElement.querySelector('.pages')?.remove();
   split(root, document.getElementById('split'), state);
 
@@ -146,8 +167,8 @@ function workbench(root) {
   live(`experiment/${experiment}`, root.dataset.cursor, {
     changed: (changes) => {
       others = others.filter((r) => !changes.deleted.includes(r.id));
-      for (const id of changes.deleted) table.picked.delete(id);
-      if (changes.deleted.length > 0) actions.show();
+      for (const id of changes.deleted) table.picked.runs.delete(id);
+      if (changes.deleted.length > 0) act();
       renew();
       panel.grow(changes.series);
     },
@@ -156,7 +177,7 @@ function workbench(root) {
   arrange(document.getElementById('arrange'), state, root.dataset);
 
   table.load(false, first.rows);
-  panel ??= makePanel(); // a search that can't be read has no rows
+  if (!panel) redraw(); // a search that can't be read has no rows
   if (state.has('show')) fetchOthers();
 }
 

@@ -1,0 +1,181 @@
+package ui
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/dustin/go-humanize"
+
+	"tracker/store"
+)
+
+// bulkAtOnce is how many runs are changed at the same time: the store writes what
+// comes together in one go.
+const bulkAtOnce = 32
+
+// bulkView is a form about all runs that pass a filter.
+type bulkView struct {
+	Experiment store.Experiment
+	Filter     string
+	N          int // how many pass it
+	Runs       string
+	Rights     store.Permission
+	Tag        string // as typed
+	Status     string
+	Wrong      string
+	Field      string // that is wrong
+	Done       string // what was changed
+	Left       string // what was not, and why
+	Back       string // the table with these runs
+}
+
+// allChanges is the form for tags, the status and the end of all runs that pass
+// a filter.
+func (s *site) allChanges(w http.ResponseWriter, r *http.Request, user store.User) error {
+	v, _, err := s.passing(r, store.Actor{UserID: user.ID}, readable(r.URL.Query().Get("filter")))
+	if err != nil {
+		return err
+	}
+	return s.showBulk(w, r, user, http.StatusOK, v)
+}
+
+// passing reads which runs pass a filter.
+func (s *site) passing(r *http.Request, actor store.Actor, filter string) (v bulkView, ids []string, err error) {
+	if v.Experiment, err = s.DB.Experiment(r.Context(), actor, idOf(r)); err != nil {
+		return v, nil, err
+	}
+	if v.Rights, err = s.DB.Rights(r.Context(), actor, v.Experiment.ProjectID); err != nil {
+		return v, nil, err
+	}
+	v.Filter, v.Back = strings.TrimSpace(filter), "/experiment/"+v.Experiment.ID+filterQuery(filter)
+	if ids, err = s.DB.IterationIDs(r.Context(), actor, v.Experiment.ID, store.IterationQuery{Filter: v.Filter}); err != nil {
+		return v, nil, err
+	}
+	v.N, v.Runs = len(ids), commaRuns(len(ids))
+	return v, ids, nil
+}
+
+func (s *site) showBulk(w http.ResponseWriter, r *http.Request, user store.User, status int, v bulkView) error {
+	f, err := s.changeFrame(r, user, "Change", changeView{Experiment: v.Experiment})
+	if err != nil {
+		return err
+	}
+	return s.render(w, r, status, bulkPage(f, v))
+}
+
+// changeAll does with all runs that pass a filter what the form says, if they are
+// as many as somebody has seen. Those that can't be changed are left, and the
+// page says how many and why.
+func (s *site) changeAll(w http.ResponseWriter, r *http.Request, user store.User) error {
+	fields, err := form(r)
+	if err != nil {
+		return err
+	}
+	actor := store.Actor{UserID: user.ID}
+	v, ids, err := s.passing(r, actor, readable(fields.Get("filter")))
+	if err != nil {
+		return err
+	}
+	v.Tag, v.Status = strings.TrimSpace(readable(fields.Get("tag"))), fields.Get("status")
+	do := fields.Get("do")
+	if seen := fields.Get("n"); seen != strconv.Itoa(v.N) {
+		v.Wrong = "Nothing was changed: meanwhile " + v.Runs + " match, where there were " + clip(seen, 20) + ". Look at them, and send this again if it still holds."
+		return s.showBulk(w, r, user, http.StatusConflict, v)
+	}
+	if sure := strings.NewReplacer(",", "", " ", "").Replace(fields.Get("sure")); do == "delete" && sure != strconv.Itoa(v.N) {
+		v.Wrong, v.Field = "Nothing was deleted: write how many runs there are to delete, "+strconv.Itoa(v.N)+".", "sure"
+		return s.showBulk(w, r, user, http.StatusUnprocessableEntity, v)
+	}
+	done, left, err := s.doAll(r.Context(), actor, ids, do, v)
+	if e := formError(err); e != nil && done == 0 {
+		v.Wrong, v.Field = e.Message, map[string]string{"delete": "sure", "status": "status"}[do]
+		return s.showBulk(w, r, user, http.StatusUnprocessableEntity, v)
+	}
+	if err != nil {
+		return err
+	}
+	again, _, err := s.passing(r, actor, v.Filter)
+	if err != nil {
+		return err
+	}
+	again.Done = map[string]string{"add": "Tagged ", "remove": "Took the tag off ", "status": "Set the status of ", "delete": "Deleted "}[do] + commaRuns(done) + "."
+	if left > 0 {
+		again.Left = commaRuns(left) + map[string]string{
+			"add": " had the tag already.", "remove": " did not have it.", "status": " had ended already; reopen what should be set anew.",
+			"delete": " stayed: a version of a model came from each.",
+		}[do]
+	}
+	return s.showBulk(w, r, user, http.StatusOK, again)
+}
+
+// doAll changes the runs with these ids, and returns how many, and how many were
+// left as they are because that can't be done with them.
+func (s *site) doAll(ctx context.Context, actor store.Actor, ids []string, do string, v bulkView) (done, left int, err error) {
+	switch do {
+	case "add", "remove":
+		for len(ids) > 0 {
+			n := min(len(ids), store.MaxTagged)
+			changed, err := s.DB.TagIterations(ctx, actor, ids[:n], v.Tag, do == "add")
+			if err != nil {
+				return done, left, err
+			}
+			done, left, ids = done+changed, left+n-changed, ids[n:]
+		}
+		return done, left, nil
+	case "status":
+		patch := store.IterationPatch{Status: new(store.IterationStatus(v.Status))}
+		return each(ids, store.CodeIterationEnded, func(id string) error { return s.DB.UpdateIteration(ctx, actor, id, patch) })
+	case "delete":
+		return each(ids, store.CodeConflict, func(id string) error { return s.DB.DeleteIteration(ctx, actor, id) })
+	}
+	return 0, 0, errBrokenForm
+}
+
+// each calls fn with all ids, some at a time. It counts those that were done, and
+// those left because fn fails with this code; what is gone counts as neither. The
+// first other error ends it.
+func each(ids []string, leave store.Code, fn func(string) error) (done, left int, failed error) {
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	next := make(chan string)
+	for range min(bulkAtOnce, len(ids)) {
+		wg.Go(func() {
+			for id := range next {
+				err := fn(id)
+				mu.Lock()
+				switch {
+				case err == nil:
+					done++
+				case store.AsError(err).Code == leave:
+					left++
+				case store.AsError(err).Code != store.CodeNotFound && failed == nil:
+					failed = err
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for _, id := range ids {
+		mu.Lock()
+		stop := failed != nil
+		mu.Unlock()
+		if stop {
+			break
+		}
+		next <- id
+	}
+	close(next)
+	wg.Wait()
+	return done, left, failed
+}
+
+// commaRuns counts runs that may be many.
+func commaRuns(n int) string {
+	if n == 1 {
+		return "1 run"
+	}
+	return humanize.Comma(int64(n)) + " runs"
+}

@@ -1,0 +1,103 @@
+package ui
+
+import (
+	"bufio"
+	"encoding/csv"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"tracker/server/content"
+	"tracker/server/middleware"
+	"tracker/store"
+)
+
+// runsCSV answers with all runs that pass the filter, in the order and with the
+// columns of the table: numbers as they are, times in RFC 3339, durations in
+// seconds.
+func (s *site) runsCSV(w http.ResponseWriter, r *http.Request, user store.User) error {
+	ctx, actor := r.Context(), store.Actor{UserID: user.ID}
+	e, err := s.DB.Experiment(ctx, actor, idOf(r))
+	if err != nil {
+		return err
+	}
+	q := searchOf(r.URL.Query())
+	q.Fold, q.Parent = false, nil
+	columns, err := store.Columns(q.Columns)
+	if err != nil {
+		return err
+	}
+	// The answer begins with the first rows, so that a search that can't be read
+	// is answered with what is wrong with it.
+	buffer := bufio.NewWriterSize(w, 64<<10)
+	out := csv.NewWriter(buffer)
+	begun := false
+	begin := func() error {
+		begun = true
+		w.Header().Set("Content-Type", "text/csv; charset=utf-8; header=present")
+		w.Header().Set("Content-Disposition", content.Attachment(e.Name+".csv"))
+		head := []string{"name", "status"}
+		for _, c := range columns {
+			head = append(head, harmless(string(c.Kind)+"."+c.Name))
+		}
+		return out.Write(append(head, "created", "duration", "tags", "id"))
+	}
+	err = s.DB.WalkIterations(ctx, actor, e.ID, q, func(part []store.Iteration) error {
+		if !begun {
+			if err := begin(); err != nil {
+				return err
+			}
+		}
+		for _, i := range part {
+			if err := out.Write(s.csvRow(i, columns)); err != nil {
+				return err
+			}
+		}
+		out.Flush()
+		return out.Error()
+	})
+	if err == nil && !begun {
+		err = begin()
+	}
+	if err != nil && !begun {
+		return err
+	}
+	out.Flush()
+	if err == nil {
+		err = buffer.Flush()
+	}
+	if err != nil {
+		// The answer has begun. It must not end as if it were whole.
+		middleware.InfoOf(r).Err = err
+		panic(http.ErrAbortHandler)
+	}
+	return nil
+}
+
+func (s *site) csvRow(i store.Iteration, columns []store.Column) []string {
+	row := []string{harmless(i.Name), s.status(i)}
+	for _, c := range columns {
+		var text string
+		if c.Kind == store.ParamKey {
+			text = harmless(i.Params[c.Name])
+		} else if v, ok := i.Metrics[c.Name]; ok {
+			text = v.String()
+		}
+		row = append(row, text)
+	}
+	return append(row, i.CreatedDate.String(), strconv.FormatFloat(lasted(i).Seconds(), 'f', -1, 64),
+		harmless(strings.Join(i.Tags, ", ")), i.ID)
+}
+
+// harmless keeps a spreadsheet from taking a text for a formula, by the advice of
+// OWASP on CSV injection: an apostrophe goes before what begins like one. A
+// number stays as it is.
+func harmless(text string) string {
+	if text == "" || !strings.ContainsRune("=+-@\t\r\n", rune(text[0])) {
+		return text
+	}
+	if _, err := strconv.ParseFloat(text, 64); err == nil {
+		return text
+	}
+	return "'" + text
+}

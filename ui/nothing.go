@@ -1,0 +1,70 @@
+package ui
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/dustin/go-humanize"
+
+	"tracker/store"
+)
+
+// nothing says why a table is empty.
+type nothing struct {
+	Text  string   `json:"text"`
+	Hints []string `json:"hints"` // one for each name in the filter that no run has
+}
+
+// nothing explains why no run passes a filter.
+func (s *site) nothing(ctx context.Context, actor store.Actor, experimentID, filter string) (*nothing, error) {
+	e, err := s.DB.Experiment(ctx, actor, experimentID)
+	if err != nil {
+		return nil, err
+	}
+	n := nothing{Text: "No run of " + humanize.Comma(int64(e.IterationCount)) + " matches.", Hints: []string{}}
+	if e.IterationCount == 1 {
+		n.Text = "The only run does not match."
+	}
+	unknown, err := s.DB.UnknownNames(ctx, actor, experimentID, filter)
+	if err != nil {
+		return nil, err
+	}
+	words := map[store.KeyKind]string{store.MetricKey: "metric", store.ParamKey: "parameter"}
+	for _, u := range unknown {
+		hint := fmt.Sprintf("No run here has a %s named %s.", words[u.Kind], clip(u.Key, 60))
+		var near []string
+		for _, k := range u.Near {
+			near = append(near, columnName(k))
+		}
+		if len(near) > 0 {
+			hint += " There is " + strings.Join(near, ", ") + "."
+		}
+		n.Hints = append(n.Hints, hint)
+	}
+	return &n, nil
+}
+
+// filterQuery is the query of an address with this filter alone, "" for none.
+func filterQuery(filter string) string {
+	if strings.TrimSpace(filter) == "" {
+		return ""
+	}
+	return "?" + url.Values{"filter": {filter}}.Encode()
+}
+
+// found is a page of runs or groups, and why there are none.
+type found[T any] struct {
+	store.List[T]
+	Nothing *nothing `json:"nothing,omitzero"`
+}
+
+// explained is a listing with the reason why it is empty, if it is.
+func explained[T any](ctx context.Context, s *site, actor store.Actor, experimentID, filter string, list store.List[T]) (f found[T], err error) {
+	f.List = list
+	if list.Total == 0 && strings.TrimSpace(filter) != "" {
+		f.Nothing, err = s.nothing(ctx, actor, experimentID, filter)
+	}
+	return f, err
+}

@@ -1,0 +1,32 @@
+// What is behind the number of a metric in the table of runs: its smallest and
+// largest values, and their steps.
+import { ask } from './ask.js';
+import { own } from './column.js';
+import { el } from './dom.js';
+import { count, number } from './format.js';
+
+const tip = el('div', { class: 'tip', id: 'cell-tip', role: 'status', hidden: true });
+document.body.append(tip);
+
+// explain says it beside a cell that has the focus, and where the mouse is.
+export async function explain(run, td) {
+  const found = await ask(`iteration/${run}/summary`).catch(() => null);
+  const m = own(found?.metrics, td.dataset.metric);
+  if (!m) return;
+  const lines = [`last ${number(m.last)} at step ${m.last_step}`,
+    ...(m.min == null ? ['no finite value'] : [`min ${number(m.min)} at step ${m.min_step}`, `max ${number(m.max)} at step ${m.max_step}`]),
+    `${count(m.count)} points`];
+  td.title = lines.join('\n');
+  if (document.activeElement !== td) return;
+  tip.replaceChildren(...lines.map((line) => el('div', {}, line)));
+  tip.hidden = false;
+  const cell = td.getBoundingClientRect();
+  tip.style.left = `${Math.max(8, Math.min(cell.left, innerWidth - tip.offsetWidth - 8))}px`;
+  tip.style.top = `${cell.bottom + tip.offsetHeight > innerHeight ? cell.top - tip.offsetHeight : cell.bottom}px`;
+  const gone = () => {
+    tip.hidden = true;
+    removeEventListener('scroll', gone, true);
+  };
+  td.addEventListener('blur', gone, { once: true });
+  addEventListener('scroll', gone, true);
+}

@@ -1,0 +1,236 @@
+package ui_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"tracker/store"
+)
+
+const (
+	offers  = `document.querySelectorAll('[data-testid="offers"] [role="option"]').length`
+	offered = `[...document.querySelectorAll('[data-testid="offers"] .name')].map((e) => e.textContent).join(' ')`
+	typed   = `document.querySelector('#filter').value`
+	names   = `[...document.querySelectorAll('[data-testid="run"] a bdi')].map((e) => e.textContent).join(', ')`
+	charts  = `[...document.querySelectorAll('[data-testid="chart"]')].filter((e) => e.checkVisibility()).length`
+)
+
+// openTable opens the page of an experiment for alice.
+func (s *site) openTable(t *testing.T, experiment, query string) *browser {
+	t.Helper()
+	b := s.openBrowser(t)
+	b.signIn(s, "alice")
+	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(s.url+"/experiment/"+experiment+query))
+	return b
+}
+
+func key(name string) chromedp.Action[chromedp.Void] { return chromedp.KeyEvent(name) }
+
+// TestFilterThatFindsNothing keeps table, count and charts of one question.
+func TestFilterThatFindsNothing(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{auth: true})
+	s.clock.move(time.Since(s.clock.now()))
+	w := s.sweep(12, 20)
+	b := s.openTable(t, w.experiment, "")
+	total := `(document.querySelector('#counted').checkVisibility() ? document.querySelector('#total').textContent : 'hidden')`
+	nothing := `document.querySelector('#nothing').textContent`
+	b.is(rows, "12")
+	b.is(charts+` > 0`, "true")
+
+	b.filter(t, "metric.loss > 1")
+	b.is(nothing, "No run of 12 matches. Clear the filterNo run here has a metric named loss. There is metric.train/loss.")
+	b.is(total, "0")
+	b.is(charts, "0")
+	b.is(`document.querySelector('#table').checkVisibility()`, "false")
+	b.is(`document.querySelector('[data-testid="drawn"]').textContent`, "There is nothing to draw.")
+	b.fits()
+	b.do(chromedp.EmulateViewport(1280, 800))
+	b.press(`[data-testid="clear-filter"]`)
+	b.is(rows, "12")
+	b.is(nothing, "")
+	b.is(charts+` > 0`, "true")
+	b.is(`document.activeElement.id`, "filter")
+
+	// What can't be read leaves what is there: rows, count, charts.
+	b.filter(t, "param.lr < 0.25")
+	b.is(rows, "5")
+	b.is(points, "100 of 100 points")
+	b.filter(t, "param.lr < 0,25")
+	b.is(wrong+`.textContent.includes('a number has a decimal point')`, "true")
+	b.is(rows+` + ' ' + `+total, "5 5")
+	b.is(points, "100 of 100 points")
+	b.is(`document.querySelector('#table').classList.contains('old')`, "true")
+	// Also while runs log: it is still the old question that is asked.
+	s.log(w.runs[0], "train/loss", 7)
+	b.is(points, "107 of 107 points")
+	b.is(rows, "5")
+	b.is(wrong+`.childElementCount > 0`, "true")
+	// The address has what can't be read: who opens it sees that, and nothing of another question.
+	b.do(chromedp.Navigate(b.text("location.href")))
+	b.is(wrong+`.textContent.includes('a number has a decimal point')`, "true")
+	b.is(rows+` + ' ' + `+total+` + ' ' + `+charts, "0 hidden 0")
+	b.filter(t, "param.lr < 0.15")
+	b.is(rows+` + ' ' + `+total, "4 4") // 0.1, 0.10, 0.11, 0.12
+	b.is(`document.querySelector('#table').classList.contains('old')`, "false")
+	b.is(charts+` > 0`, "true")
+	b.quiet()
+}
+
+// TestCompletion writes a filter by keyboard.
+func TestCompletion(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{auth: true})
+	s.clock.move(time.Since(s.clock.now()))
+	w := s.sweep(3, 2)
+	ctx, actor := t.Context(), s.actor("alice")
+	must(s.db.CreateParameter(ctx, actor, w.runs[0], "batch size", "32"))(t)
+	for i := range 150 {
+		must(s.db.CreateParameter(ctx, actor, w.runs[0], fmt.Sprintf("grid/%03d", i), "1"))(t)
+	}
+	b := s.openTable(t, w.experiment, "")
+	b.is(rows, "3")
+	b.do(chromedp.Focus(chromedp.CSS("#filter")))
+	b.is(`document.querySelector('#filter').getAttribute('role')`, "combobox")
+	b.do(key(kb.ArrowDown))
+	b.is(offered, "param. metric. tag name status created ended last_seen duration id")
+	b.do(key(kb.Escape))
+	b.is(`document.querySelector('#filter').getAttribute('aria-expanded')`, "false")
+	b.do(key("loss"))
+	b.is(offered, "metric.train/loss")
+	b.do(key(kb.ArrowDown))
+	b.is(`document.getElementById(document.querySelector('#filter').getAttribute('aria-activedescendant')).getAttribute('aria-selected')`, "true")
+	b.do(key("\r"))
+	b.is(typed, "metric.train/loss ")
+	b.do(key("< 5 and metric.train/loss.m"))
+	b.is(offered, "metric.train/loss.min metric.train/loss.max metric.train/loss.mean")
+	b.do(key(kb.ArrowUp), key(kb.ArrowUp), key("\t"))
+	b.is(typed, "metric.train/loss < 5 and metric.train/loss.max ")
+	b.is(`document.activeElement.id`, "filter")
+	b.do(key("< 6 or (status = 'lo"))
+	b.is(offered, "lost")
+	b.do(chromedp.Click(chromedp.CSS(`[data-testid="offers"] li`)))
+	b.is(typed, "metric.train/loss < 5 and metric.train/loss.max < 6 or (status = 'lost' ")
+	b.do(key("and batch"))
+	b.is(offered, "param.`batch size`")
+	b.do(key(kb.ArrowDown), key("\r"), key("= 32) or param.`grid/12"))
+	b.is(offers, "10")
+	b.do(key(" and nothing = "))
+	b.is(offers, "0") // in backquotes all is a name
+	// What is offered is what stands at the cursor, with a name in the middle too.
+	b.do(chromedp.Evaluate[chromedp.Void](`(() => { const f = document.querySelector('#filter'); f.value = 'param.l < 1'; f.setSelectionRange(7, 7);
+		f.dispatchEvent(new Event('input', { bubbles: true })) })()`))
+	b.is(offered, "param.lr")
+	b.do(key(kb.ArrowDown), key("\r"))
+	b.is(typed, "param.lr  < 1")
+	b.do(key(kb.End), key("2\r"))
+	b.is(`new URLSearchParams(location.search).get('filter')`, "param.lr  < 12")
+	b.is(rows, "3")
+	b.quiet()
+}
+
+// TestSelectAll selects what passes the filter, scrolled to or not.
+func TestSelectAll(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{auth: true})
+	s.clock.move(time.Since(s.clock.now()))
+	w := s.sweep(0, 0)
+	const n = 230
+	for i := range n {
+		id := s.run(w.experiment, store.NewIteration{Name: new(fmt.Sprintf("run %03d", i))})
+		w.runs = append(w.runs, id)
+	}
+	selected := `document.querySelector('#selected .count')?.textContent`
+	all := `[data-testid="pick-all"]`
+	b := s.openTable(t, w.experiment, "?filter=name+%3E%3D+%27run+150%27&sort=name")
+	b.is(`document.querySelector('#total').textContent`, "80")
+	b.press(all)
+	b.is(selected, "80 selected")
+	b.is(`document.querySelector('[data-testid="do-compare"]').disabled`, "false")
+	b.press(all)
+	b.is(`document.querySelector('#selected').hidden`, "true")
+
+	b.filter(t, "name >= 'run 010'")
+	b.is(`document.querySelector('#total').textContent`, "220")
+	b.press(all)
+	b.is(selected, "220 selected")
+	b.is(`document.querySelector('[data-testid="do-compare"]').disabled`, "true")
+	b.press(`tr[data-id="` + w.runs[12] + `"] input`)
+	b.is(selected, "219 selected")
+	b.is(`document.querySelector('`+all+`').indeterminate`, "true")
+	b.press(`[data-testid="do-tag"]`)
+	b.is(`document.querySelector('h1').textContent`, "Change 219 runs")
+	b.do(chromedp.SendKeys(chromedp.CSS("#tag"), "kept"), chromedp.Click(chromedp.CSS(`button[value="add"]`)))
+	b.is(`document.querySelector('[data-testid="done"]').textContent.trim()`, "Tagged 219 runs.")
+	b.do(chromedp.SendKeys(chromedp.CSS("#sure"), "219"), chromedp.Click(chromedp.CSS(`[data-testid="confirm"]`)))
+	b.is(`document.querySelector('[data-testid="done"]').textContent.trim()`, "Deleted 219 runs.")
+	b.do(chromedp.Navigate(s.url + "/experiment/" + w.experiment + "?sort=name"))
+	b.is(rows, "11")
+	b.is(names+`.endsWith('run 009, run 012')`, "true")
+	b.quiet()
+}
+
+// TestTableOfMetrics sorts the best first, and tells the steps without a mouse.
+func TestTableOfMetrics(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{auth: true})
+	s.clock.move(time.Since(s.clock.now()))
+	w := s.sweep(3, 4)
+	for i, id := range w.runs {
+		s.log(id, "val/acc", i+2)
+	}
+	b := s.openTable(t, w.experiment, "?columns=metric.train/loss,metric.val/acc,param.lr")
+	b.is(rows, "3")
+	heads := `[...document.querySelectorAll('#table thead th')].find((th) => th.textContent.startsWith(%q)).querySelector('button').click()`
+	for _, c := range []struct{ head, sort, order string }{
+		{"val/acc", "-metric.val/acc", "run 3, run 2, run 1"},
+		{"train/loss", "metric.train/loss", "run 1, run 2, run 3"},
+		{"lr", "param.lr", "run 1, run 2, run 3"},
+		{"val/acc", "-metric.val/acc", "run 3, run 2, run 1"},
+		{"val/acc", "metric.val/acc", "run 1, run 2, run 3"},
+	} {
+		b.text(fmt.Sprintf(heads, c.head))
+		b.is(`new URLSearchParams(location.search).get('sort')`, c.sort)
+		b.is(names, c.order)
+	}
+
+	link := b.text(`document.querySelector('#csv').href`)
+	if !strings.HasSuffix(link, "/runs.csv?filter=&sort=metric.val%2Facc&columns=metric.train%2Floss%2C+metric.val%2Facc%2C+param.lr") {
+		t.Errorf("the file of the table is at %s", link)
+	}
+
+	// From the name the arrows lead to the numbers, whose steps are told then.
+	b.do(chromedp.Focus(chromedp.CSS(`tr[data-id="`+w.runs[1]+`"] a`)), key(kb.ArrowRight), key(kb.ArrowRight))
+	b.is(`document.activeElement.dataset.metric`, "val/acc")
+	b.is(`[...document.querySelectorAll('#cell-tip:not([hidden]) div')].map((e) => e.textContent).join(', ')`, "last 2 at step 2, min 0 at step 0, max 2 at step 2, 3 points")
+	b.is(`(() => { const tip = document.querySelector('#cell-tip').getBoundingClientRect(), td = document.activeElement.getBoundingClientRect();
+		return Math.abs(tip.top - td.bottom) < 2 && tip.right <= innerWidth })()`, "true")
+	b.do(key(kb.ArrowLeft), key(kb.ArrowLeft))
+	b.is(`document.activeElement.tagName + document.querySelector('#cell-tip').hidden`, "Atrue")
+	b.quiet()
+}
+
+// TestReopenStandsInItsRow measures the row of what can be done with a run.
+func TestReopenStandsInItsRow(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{auth: true})
+	w := s.sweep(1, 1)
+	if err := s.db.UpdateIteration(t.Context(), s.actor("alice"), w.runs[0], store.IterationPatch{Status: new(store.Succeeded)}); err != nil {
+		t.Fatal(err)
+	}
+	b := s.openBrowser(t)
+	b.signIn(s, "alice")
+	for _, width := range []int64{1280, 400} {
+		b.do(chromedp.EmulateViewport(width, 800), chromedp.Navigate(s.url+"/iteration/"+w.runs[0]))
+		b.is(`document.readyState`, "complete")
+		// The middles of what stands in the row of the button.
+		b.is(`(() => { const middle = (e) => { const r = e.getBoundingClientRect(); return (r.top + r.bottom) / 2 };
+			return Math.abs(middle(document.querySelector('[data-testid="reopen"]')) - middle(document.querySelector('[data-testid="edit"]'))) <= 2 })()`, "true")
+	}
+	b.quiet()
+}
