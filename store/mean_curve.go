@@ -35,21 +35,6 @@ type Pairs struct {
 	Value       []Value
 }
 
-// MeanCurve is a metric of several iterations. The value of an iteration in a
-// bucket is its last one there, as in its own curve. X is the largest step or
-// time of those that count, or the mean of the metric that is set against.
-// Iterations without a finite value in a bucket do not count there.
-type MeanCurve struct {
-	Key        string
-	Count      int // points of all of them in the range
-	Total      int // points of the longest one, in the range or not
-	Iterations int // that have the metric
-	X          []Value
-	Mean       []Value
-	SD         []*Value // of the sample; nil where only one counts
-	N          []int    // how many count
-}
-
 // PairedCurves sets metrics of iterations against another one of theirs: what
 // was logged at the same step or, when that is more than is asked for, the last
 // of each in the same bucket of steps. Needs read on each.
@@ -88,42 +73,6 @@ func (db *DB) PairedCurves(ctx context.Context, actor Actor, iterationIDs []stri
 		}
 		return all, nil
 	})
-}
-
-// MeanCurves returns the means of metrics over groups of iterations, for each
-// group those that some of it have. The buckets are the same for all groups.
-// Needs read on each.
-func (db *DB) MeanCurves(ctx context.Context, actor Actor, groups [][]string, q PairQuery) ([][]MeanCurve, error) {
-	if err := q.checkPairs(); err != nil {
-		return nil, err
-	}
-	var members []member
-	for g, ids := range groups {
-		for _, id := range ids {
-			members = append(members, member{g, id})
-		}
-	}
-	var found atomic.Int64
-	parts := slices.Collect(slices.Chunk(members, curvesPart))
-	tracks, err := inParallel(ctx, db, parts, func(tx *tx, part []member) ([]track, error) { return tx.tracks(actor, part, q, &found) })
-	if err != nil {
-		return nil, err
-	}
-	answer := make([][]MeanCurve, len(groups))
-	for _, key := range q.Keys {
-		of := slices.DeleteFunc(slices.Concat(tracks...), func(t track) bool {
-			return t.series.key != key || q.Against != "" && t.against == nil
-		})
-		curves, err := db.meanCurves(ctx, of, q)
-		if err != nil {
-			return nil, err
-		}
-		for g, c := range curves {
-			c.Key = key
-			answer[g] = append(answer[g], c)
-		}
-	}
-	return answer, nil
 }
 
 func (q *PairQuery) checkPairs() error {

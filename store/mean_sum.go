@@ -3,7 +3,23 @@ package store
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 )
+
+// MeanCurve is a metric of several iterations. The value of an iteration in a
+// bucket is its last one there, as in its own curve. X is the largest step or
+// time of those that count, or the mean of the metric that is set against.
+// Iterations without a finite value in a bucket do not count there.
+type MeanCurve struct {
+	Key        string
+	Count      int // points of all of them in the range
+	Total      int // points of the longest one, in the range or not
+	Iterations int // that have the metric
+	X          []Value
+	Mean       []Value
+	SD         []*Value // of the sample; nil where only one counts
+	N          []int    // how many count
+}
 
 // How the tracks of a group are divided depends on nothing but their number, so
 // that their mean is the same to the last digit on every machine.
@@ -11,6 +27,42 @@ const (
 	meanParts   = 8
 	minMeanPart = 8 // tracks
 )
+
+// MeanCurves returns the means of metrics over groups of iterations, for each
+// group those that some of it have. The buckets are the same for all groups.
+// Needs read on each.
+func (db *DB) MeanCurves(ctx context.Context, actor Actor, groups [][]string, q PairQuery) ([][]MeanCurve, error) {
+	if err := q.checkPairs(); err != nil {
+		return nil, err
+	}
+	var members []member
+	for g, ids := range groups {
+		for _, id := range ids {
+			members = append(members, member{g, id})
+		}
+	}
+	var found atomic.Int64
+	parts := slices.Collect(slices.Chunk(members, curvesPart))
+	tracks, err := inParallel(ctx, db, parts, func(tx *tx, part []member) ([]track, error) { return tx.tracks(actor, part, q, &found) })
+	if err != nil {
+		return nil, err
+	}
+	answer := make([][]MeanCurve, len(groups))
+	for _, key := range q.Keys {
+		of := slices.DeleteFunc(slices.Concat(tracks...), func(t track) bool {
+			return t.series.key != key || q.Against != "" && t.against == nil
+		})
+		curves, err := db.meanCurves(ctx, of, q)
+		if err != nil {
+			return nil, err
+		}
+		for g, c := range curves {
+			c.Key = key
+			answer[g] = append(answer[g], c)
+		}
+	}
+	return answer, nil
+}
 
 // meanCurves are the means of the tracks of each group that has some.
 func (db *DB) meanCurves(ctx context.Context, tracks []track, q PairQuery) (map[int]MeanCurve, error) {
