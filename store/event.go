@@ -32,8 +32,9 @@ func (c Changes) Empty() bool {
 	return !c.Reset && len(c.Iterations)+len(c.Deleted)+len(c.Series) == 0
 }
 
-// maxChanges bounds how many iterations and series the journal remembers.
-const maxChanges = 50_000
+// maxChanges bounds how many iterations and series the journal remembers, some
+// 350 bytes each.
+const maxChanges = 20_000
 
 // journal remembers when each iteration and series has changed last, in the
 // order of the changes: its size depends on how much is alive, not on how
