@@ -18,8 +18,9 @@ def test_the_first_examples_run(server: Server) -> None:
     for document in ("README.md", "docs/python.md"):
         done = subprocess.run([sys.executable, "-c", examples(document)[0]], capture_output=True, text=True, timeout=60)
         said = done.stderr.splitlines()
-        assert done.returncode == 0 and len(said) == 2, done.stderr
-        assert "/iteration/" in said[0] and "SUCCEEDED" in said[1]
+        assert done.returncode == 0, done.stderr
+        assert "/iteration/" in said[0] and "SUCCEEDED" in said[-1]
+        assert not [line for line in said[1:-1] if "sending what is left" not in line], "on a slow machine it says that it waits"
     square, iris = sorted(server.iterations(), key=lambda it: it["created_date"])
     assert server.points(square["id"], "square") == [(s, s * s) for s in range(10)]
     assert len(server.points(iris["id"], "train/loss")) == 1000

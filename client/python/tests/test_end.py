@@ -202,27 +202,3 @@ def test_the_end_stands_when_the_process_is_killed_while_it_sends_the_rest(
     assert done.returncode == 0, done.stderr
     assert same_end(iteration(server, id), before)
     assert server.points(id, "loss") == [(0, 0), (1, 1)]
-
-
-def test_a_worker_that_outlives_its_run_does_not_open_it(server: Server, script: Callable[..., Script]) -> None:
-    one = script("""
-        import os, sys, tracker
-        run = tracker.init(capture=False)
-        run.log({"parent": 1})
-        print(run.id, flush=True)
-        if os.fork() == 0:
-            sys.stdin.readline()
-            run.log({"worker": 1}, step=0)
-            sys.exit()
-        run.finish()
-        print("finished", flush=True)
-    """)
-    id = one.line()
-    assert one.line() == "finished"
-    before = iteration(server, id)
-    assert before["status"] == "SUCCEEDED"
-    one.say("go on")
-    assert "elsewhere" not in one.end()
-    assert sync().returncode == 0
-    assert server.points(id, "worker") == [(0, 1)]
-    assert same_end(iteration(server, id), before)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import hashlib
+import importlib
 import json
 import os
 import signal
@@ -242,7 +243,7 @@ def _install() -> None:
 
     sys.excepthook = hook
     if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=_forked)
+        os.register_at_fork(before=_before_fork, after_in_child=_forked)
     core = sys.modules.get("IPython")
     shell = core.get_ipython() if core is not None else None
     if shell is not None:  # it handles what a cell raises, and sys.excepthook is not asked
@@ -261,6 +262,13 @@ def _count_interrupt(number: int, frame: Any) -> None:
         run.interrupts += 1
         if run.interrupts > 3:  # somebody else holds the process
             signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def _before_fork() -> None:
+    """Have imported what sends: a module that another thread is in the middle of importing stays half-made in the child."""
+    if live:
+        for name in ("gzip", "http.client", "tracker._artifact"):
+            importlib.import_module(name)
 
 
 def _forked() -> None:
