@@ -53,6 +53,7 @@ export function extent(curves, from, to, { trim, positive }) {
     for (let i = 0; i < c.x.length; i += 1) {
       if (c.x[i] < from || c.x[i] > to) continue;
       take(c.y[i]);
+      if (c.line !== c.y) take(c.line[i]);
       if (trim || !c.low) continue;
       take(c.low[i]);
       take(c.high[i]);
