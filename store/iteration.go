@@ -227,8 +227,11 @@ func (tx *tx) insertIteration(experimentID string, n NewIteration) (Created, err
 		(id, experiment_id, parent_num, name, notes, status, created_date, last_seen)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING num`,
 		id, experimentID, parent, *n.Name, n.Notes, Running, tx.now, tx.now).Scan(&ref.num)
+	if err != nil {
+		return Created{}, err
+	}
 	tx.noteIteration(ref)
-	return Created{ID: id}, err
+	return Created{ID: id}, tx.noteNumbered(parent)
 }
 
 // UpdateIteration changes an iteration. Needs update. A status that is an end
@@ -285,8 +288,11 @@ func (db *DB) UpdateIteration(ctx context.Context, actor Actor, id string, p Ite
 		if p.Status != nil || p.ErrorMessage != nil || p.EndDate != nil {
 			tx.seen = append(tx.seen, it.num) // the run spoke, not somebody who takes notes
 		}
+		if err != nil {
+			return err
+		}
 		tx.noteIteration(it.iterationRef)
-		return err
+		return tx.noteParent(it.num)
 	})
 }
 
@@ -310,6 +316,9 @@ func (db *DB) DeleteIteration(ctx context.Context, actor Actor, id string) error
 			return err
 		}
 		if err := tx.refuseIfIterationVersioned(it.num); err != nil {
+			return err
+		}
+		if err := tx.noteParent(it.num); err != nil {
 			return err
 		}
 		_, err = tx.exec(`DELETE FROM iteration WHERE num = ?`, it.num)

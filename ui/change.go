@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"errors"
 	"net/http"
 	"slices"
 	"strconv"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"tracker/server/middleware"
 	"tracker/store"
 )
 
@@ -25,7 +25,7 @@ type changeView struct {
 	Tag        string // as typed
 	Status     string
 	Wrong      string
-	Field      string // that is wrong
+	Field      string // that is wrong: "status", or "" for the tag
 }
 
 type changeRow struct {
@@ -109,13 +109,12 @@ func (s *site) delete(w http.ResponseWriter, r *http.Request, user store.User) e
 	}
 	for n, id := range ids {
 		err := s.DB.DeleteIteration(r.Context(), actor, id)
-		var e *store.Error
-		if errors.As(err, &e) && e.Code == store.CodeConflict {
+		if e := formError(err); e != nil {
 			if v, err = s.chosen(r, actor, ids[n:]); err != nil {
 				return err
 			}
 			v.Wrong = e.Message
-			return s.showDeletion(w, r, user, http.StatusConflict, v)
+			return s.showDeletion(w, r, user, middleware.StatusOf(e.Code), v)
 		}
 		if err != nil {
 			return err
@@ -163,13 +162,15 @@ func (s *site) change(w http.ResponseWriter, r *http.Request, user store.User) e
 		case do == "status":
 			err = s.DB.UpdateIteration(ctx, actor, row.ID, store.IterationPatch{Status: new(store.IterationStatus(v.Status))})
 		}
-		var e *store.Error
-		if errors.As(err, &e) && (e.Code == store.CodeInvalidPayload || e.Code == store.CodeIterationEnded) {
-			v.Wrong, v.Field = e.Message, e.Field
-			if e.Code == store.CodeIterationEnded {
-				v.Wrong, v.Field = row.Name+" has ended already: reopen it first.", "status"
+		if e := formError(err); e != nil {
+			v.Wrong = e.Message
+			if fields.Get("do") == "status" {
+				v.Field = "status"
 			}
-			return s.showChanges(w, r, user, http.StatusUnprocessableEntity, v)
+			if e.Code == store.CodeIterationEnded {
+				v.Wrong = row.Name + " has ended already: reopen it first."
+			}
+			return s.showChanges(w, r, user, middleware.StatusOf(e.Code), v)
 		}
 		if err != nil {
 			return err
@@ -188,6 +189,13 @@ func runsOf(n int) string {
 		return "1 run"
 	}
 	return strconv.Itoa(n) + " runs"
+}
+
+func keepOf(n int) string {
+	if n == 1 {
+		return "Keep it"
+	}
+	return "Keep them"
 }
 
 func childrenOf(n int) string {

@@ -16,10 +16,6 @@ import (
 	"tracker/store"
 )
 
-// defaultColumns is how many parameters, and how many metrics, a table has
-// that nobody has chosen columns for.
-const defaultColumns = 3
-
 // experimentView is what the page of an experiment shows.
 type experimentView struct {
 	ID          string
@@ -72,14 +68,20 @@ func (s *site) experiment(w http.ResponseWriter, r *http.Request, user store.Use
 	}
 	v.Filter, v.Sort, v.Columns = q.Filter, readable(query.Get("sort")), q.Columns
 	if e.IterationCount == 0 {
-		v.Lesson = s.lesson(user, lessonFrom{experimentID: e.ID})
+		v.Lesson = s.lesson(r, user, lessonFrom{experimentID: e.ID, project: project.Name, experiment: e.Name})
 	}
-	list, err := s.DB.Iterations(ctx, actor, e.ID, q)
+	asked := q
+	if q.Page == store.FirstPage { // what is drawn is needed, though it is below
+		asked.Limit = max(q.Limit, drawnRuns(query))
+	}
+	list, err := s.DB.Iterations(ctx, actor, e.ID, asked)
 	if bad := store.AsError(err); bad != nil && bad.Code == store.CodeInvalidPayload {
 		v.Wrong = bad.Message
 	} else if err != nil {
 		return err
 	}
+	first := list
+	list.Data = list.Data[:min(len(list.Data), q.Limit)]
 	s.fillRuns(&v, list, query, q.Page)
 	if v.Wrong == "" && list.Total == 0 && strings.TrimSpace(q.Filter) != "" {
 		if v.Nothing, err = s.nothing(ctx, actor, e.ID, q.Filter); err != nil {
@@ -88,8 +90,9 @@ func (s *site) experiment(w http.ResponseWriter, r *http.Request, user store.Use
 	}
 	v.CSV = "/experiment/" + e.ID + "/runs.csv?" + url.Values{"filter": {q.Filter}, "sort": {q.Sort}, "columns": {q.Columns}}.Encode()
 	v.All = "/experiment/" + e.ID + "/change" + filterQuery(q.Filter)
+	var early string
 	if v.Lesson == nil {
-		if v.First, err = s.first(ctx, actor, e.ID, query, q, list); err != nil {
+		if v.First, early, err = s.first(ctx, actor, e.ID, query, q, first); err != nil {
 			return err
 		}
 	}
@@ -97,7 +100,7 @@ func (s *site) experiment(w http.ResponseWriter, r *http.Request, user store.Use
 	if err != nil {
 		return err
 	}
-	f.Module, f.Wide = "workbench.js", v.Lesson == nil
+	f.Module, f.Early, f.Wide = "workbench.js", early, v.Lesson == nil
 	f.Crumbs = []crumb{{"Projects", "/"}, {project.Name, "/project/" + project.ID}, {Name: e.Name}}
 	return s.render(w, r, http.StatusOK, experimentPage(f, v))
 }
@@ -107,12 +110,14 @@ const firstKeys = 100
 
 // first is what the scripts of the page would ask for first: the rows at the
 // top of the table, null where the page has others, and the names of metrics.
+// early is the address of the curves that come next.
 func (s *site) first(ctx context.Context, actor store.Actor, experimentID string, query url.Values,
-	q store.IterationQuery, list store.List[store.Iteration]) (string, error) {
+	q store.IterationQuery, list store.List[store.Iteration]) (text, early string, err error) {
 	var first struct {
 		Rows any                   `json:"rows"`
 		Keys store.List[store.Key] `json:"keys"`
 	}
+	var runs store.List[run]
 	switch {
 	case q.Page != store.FirstPage:
 	case query.Get("group") != "":
@@ -122,28 +127,26 @@ func (s *site) first(ctx context.Context, actor store.Actor, experimentID string
 		if bad := store.AsError(err); bad != nil && bad.Code == store.CodeInvalidPayload {
 			first.Rows = mistake{Wrong: bad}
 		} else if err != nil {
-			return "", err
+			return "", "", err
 		} else {
 			if first.Rows, err = explained(ctx, s, actor, experimentID, q.Filter, groups); err != nil {
-				return "", err
+				return "", "", err
 			}
 		}
 	case list.Limit > 0: // the search could be read
-		rows, err := explained(ctx, s, actor, experimentID, q.Filter, s.runs(list))
-		if err != nil {
-			return "", err
+		runs = s.runs(list)
+		if first.Rows, err = explained(ctx, s, actor, experimentID, q.Filter, runs); err != nil {
+			return "", "", err
 		}
-		first.Rows = rows
 	}
 	kind := store.MetricKey
-	var err error
 	first.Keys, err = s.DB.Keys(ctx, actor, experimentID, store.KeyQuery{
 		Page: store.Page{Limit: firstKeys}, Kind: &kind, Part: readable(query.Get("m"))})
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	text, err := json.Marshal(first, jsontext.AllowInvalidUTF8(true), jsontext.EscapeForHTML(true), json.Deterministic(true))
-	return string(text), err
+	body, err := json.Marshal(first, jsontext.AllowInvalidUTF8(true), jsontext.EscapeForHTML(true), json.Deterministic(true))
+	return string(body), earlyCurves(query, runs.Data, first.Keys.Data), err
 }
 
 var experimentWords = map[store.ExperimentStatus]string{
@@ -168,22 +171,6 @@ func (s *site) fillRuns(v *experimentView, list store.List[store.Iteration], que
 	keep := maps.Clone(query)
 	keep.Del("offset")
 	v.Pager = newPager(keep, page, len(list.Data), list.Total)
-}
-
-// defaultColumns are the first names of an experiment, a few of each kind.
-func (s *site) defaultColumns(ctx context.Context, actor store.Actor, experimentID string) (string, error) {
-	var names []string
-	for _, kind := range []store.KeyKind{store.ParamKey, store.MetricKey} {
-		q := store.KeyQuery{Page: store.Page{Limit: defaultColumns}, Kind: &kind}
-		list, err := s.DB.Keys(ctx, actor, experimentID, q)
-		if err != nil {
-			return "", err
-		}
-		for _, k := range list.Data {
-			names = append(names, columnName(k))
-		}
-	}
-	return strings.Join(names, ", "), nil
 }
 
 // projectView is what the page of a project shows.
@@ -246,7 +233,7 @@ func (s *site) showProject(w http.ResponseWriter, r *http.Request, user store.Us
 		})
 	}
 	if list.Total == 0 && q.Name == "" {
-		v.Lesson = s.lesson(user, lessonFrom{projectID: p.ID})
+		v.Lesson = s.lesson(r, user, lessonFrom{projectID: p.ID, project: p.Name})
 	}
 	if v.Rights, err = s.DB.Rights(ctx, actor, p.ID); err != nil {
 		return err

@@ -1,5 +1,7 @@
 package ui
 
+import "tracker/store"
+
 // Pages lists the paths of the route table that people open: those that answer
 // GET, without the ones that scripts and programs ask.
 func Pages() []string {
@@ -15,6 +17,7 @@ func Pages() []string {
 // served are the routes that answer with something else than a page.
 var served = map[string]bool{
 	"/data/find":                       true,
+	"/data/curves":                     true,
 	"/data/experiment/{id}/iterations": true,
 	"/data/experiment/{id}/keys":       true,
 	"/data/experiment/{id}/groups":     true,
@@ -33,3 +36,7 @@ var served = map[string]bool{
 	"/static/{file}":                   true,
 	"/client/python{rest:(?:/.*)?}":    true,
 }
+
+// Number and Duration are how pages write a value, and so many seconds.
+func Number(v store.Value) string         { return number(v) }
+func Duration(seconds store.Value) string { return duration(seconds) }

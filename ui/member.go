@@ -14,8 +14,40 @@ type membersView struct {
 	Rows    []store.Permission
 	Pager   pager
 	Admin   bool
-	Typed   string // user name
-	Wrong   string
+	Form    memberForm
+}
+
+// memberForm is what somebody typed to add a member or change one, and was
+// refused.
+type memberForm struct {
+	ID       string // of the permission, "" to add one
+	Username string
+	Rights   store.Permission
+	Wrong    *store.Error
+}
+
+// wrong is what is wrong with the form about a permission, "" for nothing.
+func (f memberForm) wrong(id string) string {
+	if f.Wrong == nil || f.ID != id {
+		return ""
+	}
+	return f.Wrong.Message
+}
+
+// rights are those of a permission, or as they were ticked.
+func (f memberForm) rights(p store.Permission) store.Permission {
+	if f.wrong(p.ID) == "" {
+		return p
+	}
+	return f.Rights
+}
+
+// newName is what was typed as the name of a new member.
+func (v membersView) newName() string {
+	if v.Form.ID != "" {
+		return ""
+	}
+	return v.Form.Username
 }
 
 // members lists who may do what in a project. Admins may change it.
@@ -54,15 +86,17 @@ func (s *site) changeMember(w http.ResponseWriter, r *http.Request, user store.U
 	ctx, actor := r.Context(), store.Actor{UserID: user.ID}
 	patch := store.PermissionPatch{Create: granted(fields, "create"), Read: granted(fields, "read"),
 		Update: granted(fields, "update"), Delete: granted(fields, "delete")}
-	name := readable(fields.Get("username"))
+	typed := memberForm{ID: fields.Get("permission"), Username: readable(fields.Get("username")),
+		Rights: store.Permission{Create: *patch.Create, Read: *patch.Read, Update: *patch.Update, Delete: *patch.Delete}}
 	switch fields.Get("do") {
 	case "save":
-		err = s.DB.UpdateUserPermission(ctx, actor, fields.Get("permission"), patch)
+		err = s.DB.UpdateUserPermission(ctx, actor, typed.ID, patch)
 	case "remove":
-		err = s.DB.DeleteUserPermission(ctx, actor, fields.Get("permission"))
+		err = s.DB.DeleteUserPermission(ctx, actor, typed.ID)
 	default:
+		typed.ID = ""
 		var member store.User
-		member, err = s.DB.UserByName(ctx, actor, name)
+		member, err = s.DB.UserByName(ctx, actor, typed.Username)
 		if err != nil && store.AsError(err).Code == store.CodeNotFound {
 			err = store.Invalid("username", "There is no user of this name.")
 		}
@@ -70,8 +104,8 @@ func (s *site) changeMember(w http.ResponseWriter, r *http.Request, user store.U
 			_, err = s.DB.CreateUserPermission(ctx, actor, member.ID, idOf(r), patch)
 		}
 	}
-	if e := formError(err); e != nil {
-		return s.showMembers(w, r, user, middleware.StatusOf(e.Code), membersView{Typed: name, Wrong: e.Message})
+	if typed.Wrong = formError(err); typed.Wrong != nil {
+		return s.showMembers(w, r, user, middleware.StatusOf(typed.Wrong.Code), membersView{Form: typed})
 	}
 	if err == nil {
 		s.redirect(w, r, "/project/"+idOf(r)+"/members")

@@ -1,5 +1,8 @@
 // What htmx does not do by itself: say that a change did not reach the server,
 // and keep the focus where somebody works.
+// What somebody has opened, filtered or gone to stays so when a page is renewed.
+htmx.config.morphIgnore.push('open', 'hidden', 'tabindex');
+
 const problem = document.getElementById('problem');
 
 document.addEventListener('htmx:before:request', () => problem.replaceChildren());
@@ -10,6 +13,7 @@ document.addEventListener('htmx:error', () => {
 // The button that was pressed has gone with the part that was replaced. The
 // focus goes to the field that is wrong, or to the new part.
 document.addEventListener('htmx:after:swap', ({ detail: { ctx } }) => {
+  if (!ctx.request) return; // nobody has pressed anything
   const part = document.getElementById(ctx.target?.id);
   if (!part || document.activeElement !== document.body) return;
   part.tabIndex = -1;

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import threading
 import time
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Tuple, Union
 
+from . import _check
 from ._config import Config, Summary
 from ._finish import close_down, drain, ending, leave, wait
 from ._http import Client, TrackerError
@@ -32,7 +34,7 @@ class Run(Names):
 
     id: its id in the API, a UUID. project, experiment: their names. config: its parameters, a dictionary that may be
     changed at any time. summary: what is recorded when it ends. mode: online, offline or disabled. server: the address
-    of the API. finished: whether it has ended; status: RUNNING, or as what it ended.
+    of the API. finished: whether it has ended here; status: RUNNING until then, or as what it ended.
     """
 
     def __init__(self, begin: Dict[str, Any], *, folder: str, url: str, token: Optional[str], mode: str, strict: bool,
@@ -46,6 +48,7 @@ class Run(Names):
         self.finished = mode == "disabled"
         self.status = "RUNNING"
         self.output: Any = None
+        self.quiet = True
         self.interrupts = 0
         self.on_success: Optional[Callable[[], None]] = None
         self._begin, self._token, self._worker = begin, token, worker
@@ -95,7 +98,7 @@ class Run(Names):
                 self._step = step + 1
         else:
             if type(step) is not int:
-                step = int(step)
+                step = _check.step(step)
             if self._step is not None and step >= self._step:
                 self._step = step if commit is False else step + 1
         queue = self._queue
@@ -114,7 +117,8 @@ class Run(Names):
         """Keep the file at path as an artifact of the run. It is read when it is sent: leave it as it is until then.
 
         name: what it is called there; without it, the file's name. content_type: as in HTTP; without it, it is guessed
-        from the name. A tracker.Artifact in place of path keeps each of its files. FileNotFoundError without a file.
+        from the name. A tracker.Artifact in place of path keeps each of its files. FileNotFoundError without a file,
+        IsADirectoryError for a folder.
         """
         files = getattr(path, "files", None)
         if isinstance(files, dict):  # a tracker.Artifact
@@ -122,6 +126,8 @@ class Run(Names):
                 self.log_artifact(file, f"{path.name}/{inner}", description or path.description or "")  # type: ignore[union-attr]
             return
         path = os.path.abspath(os.fspath(path))  # type: ignore[arg-type]
+        if os.path.isdir(path):
+            raise IsADirectoryError(f"{path} is a folder; log a tracker.Artifact(name) with add_dir({os.path.basename(path)!r})")
         if not os.path.isfile(path):
             raise FileNotFoundError(f"there is no file {path} to keep as an artifact")
         self._artifact(path, name or os.path.basename(path), description, content_type, False)
@@ -134,8 +140,8 @@ class Run(Names):
         keep(self, name, Text(text), None)
 
     def tag(self, *values: str) -> None:
-        """Attach tags."""
-        for value in values:
+        """Attach tags, texts of 1 to 250 characters."""
+        for value in [_check.name("a tag", value) for value in values]:
             self._request("POST", "/tag/iteration/{id}", {"value": value})
 
     @property
@@ -162,6 +168,11 @@ class Run(Names):
     def notes(self, value: str) -> None:
         self._begin["notes"] = value
         self._request("PATCH", "/iteration/{id}", {"notes": value})
+
+    @property
+    def ended(self) -> bool:
+        """Whether somebody else has ended it, in the dashboard say. A training that looks can stop itself."""
+        return self._sender is not None and self._sender.ended is not None
 
     @property
     def url(self) -> str:
@@ -198,8 +209,8 @@ class Run(Names):
 
         status: SUCCEEDED, FAILED or KILLED. error_message: why; of a long one, the last 20,000 characters are kept.
         timeout: seconds to wait at most; without it, as long as there is progress, and ten seconds without any. What is
-        left then stays in the spool. exit_code: W&B's way to say FAILED, when it is not 0; its quiet changes nothing. A second
-        Ctrl-C leaves at once.
+        left then stays in the spool. exit_code: W&B's way to say FAILED, when it is not 0. quiet: as that of init, for the
+        end. A second Ctrl-C leaves at once.
         """
         if exit_code:
             status = "FAILED"
@@ -215,8 +226,11 @@ class Run(Names):
             complete = wait(self, timeout)
         except KeyboardInterrupt:
             complete = False
-        self._leave(complete)
-        if status == "SUCCEEDED" and self.on_success is not None:
+        quiet = self.quiet if quiet is None else quiet
+        self._leave(complete, quiet and self.mode == "offline")
+        if complete and not quiet:
+            tell(f"{self.label} ended as {self.status}: {self.url}", stream=sys.stderr)
+        if self.status == "SUCCEEDED" and self.on_success is not None:
             self.on_success()
         if self.strict and not complete and self.mode == "online":
             raise (self._sender.failure if self._sender else None) or TrackerError("not everything could be sent")
@@ -251,6 +265,7 @@ class Run(Names):
     def _start(self) -> None:
         from ._sync import send_former, send_leftovers, spool_files
 
+        client = Client(self.server, self._token) if self.mode == "online" else None  # first: it may raise ValueError
         suffix = f"-{os.getpid()}-{os.urandom(3).hex()}" if self._worker else ""
         path = os.path.join(self.folder, self.id + suffix + ".spool")
         if not self._worker and os.path.exists(path):  # of the life before, when it is resumed
@@ -266,8 +281,8 @@ class Run(Names):
         if self._worker:
             _before_exit_of_worker(lambda: drain(self))
         self._writer.start()
-        if self.mode == "online":
-            sender = self._sender = Sender(spool, Client(self.server, self._token))
+        if client is not None:
+            sender = self._sender = Sender(spool, client, worker=self._worker)
             former = [] if self._worker else [found for found in spool_files(self.folder)
                                               if found != path and os.path.basename(found).startswith(self.id)]
 
@@ -314,7 +329,7 @@ class Run(Names):
         self.finished = True
         self._writer.stop()
         if self.output is not None:
-            self.output.close()
+            self.output.close(remove=True)
         if self._sender is not None:
             self._sender.stop.set()
             self._sender.hurry.set()
@@ -369,8 +384,6 @@ def attach(begin: Dict[str, Any], folder: str, url: str, token: Optional[str], m
 
 def _before_exit_of_worker(drain: Callable[[], None]) -> None:
     """Have drain called when a worker of multiprocessing ends; it leaves without the usual handlers."""
-    import sys
-
     util = sys.modules.get("multiprocessing.util")
     if util is not None:
         util.Finalize(None, drain, exitpriority=0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import json
+import math
 import threading
 import time
 from typing import Any, Callable, Deque, Dict, List, Optional, Tuple
@@ -45,16 +46,19 @@ class Writer:
         """Start the thread."""
         self._thread.start()
 
-    def stop(self) -> None:
-        """Write all that is queued and end the thread."""
+    def stop(self, end: Optional[bytes] = None) -> None:
+        """Write all that is queued and end the thread; then nothing more is written but end, that of the run."""
         self._stopping.set()
         self.wake.set()
         self._thread.join()
+        if end is not None:
+            self.spool.append({"op": "end"}, end)
 
     def flush(self) -> None:
         """Write all that is queued so far, in the calling thread."""
         with self._busy:
-            self._empty()
+            if not self._stopping.is_set():
+                self._empty()
 
     def _run(self) -> None:
         while not self._stopping.is_set():
@@ -111,9 +115,13 @@ class Writer:
                     name = json.dumps(str(key).encode("utf-8", "replace").decode())
                     if len(names) < MOST_NAMES:
                         names[key] = name
+                try:
+                    number = float(value)
+                except OverflowError:  # of a whole number with hundreds of digits
+                    value = number = math.inf if value > 0 else -math.inf
                 if key in names:
                     last[key] = value
-                parts.append(f'{{"key":{name},"value":{number_text(float(value))}{tail}')
+                parts.append(f'{{"key":{name},"value":{number_text(number)}{tail}')
         for start in range(0, len(parts), MOST_POINTS):
             body = '{"metrics":[' + ",".join(parts[start:start + MOST_POINTS]) + "]}"
             self.spool.append({"op": "points", "key": uuid7().replace("-", "")}, body.encode())
