@@ -49,6 +49,7 @@ type ModelVersionPatch struct {
 	Stage       *Stage  `json:"stage"`
 	Description *string `json:"description"`
 	ResourceID  *string `json:"resource_id"` // of the model's project
+	Before      Before  `json:"-"`
 }
 
 // ModelVersionQuery narrows a listing.
@@ -179,6 +180,9 @@ func (db *DB) UpdateModelVersion(ctx context.Context, actor Actor, id string, p 
 		}
 		resource, err := tx.resourceOfProject(projectID, p.ResourceID)
 		if err != nil {
+			return err
+		}
+		if err := tx.refuseIfOverwritten(p.Before, "model_version", id, map[string]*string{"description": p.Description}); err != nil {
 			return err
 		}
 		if p.Stage != nil && *p.Stage == Production {
