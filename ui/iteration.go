@@ -52,6 +52,7 @@ type iterationView struct {
 
 // editForm is what somebody typed, shown again when it was refused.
 type editForm struct {
+	basis
 	Open   bool
 	Name   string
 	Notes  string
@@ -64,7 +65,7 @@ type editForm struct {
 // wrong is what is wrong with a field, "" for nothing. What is about no field
 // of the form is told under the field "".
 func (f editForm) wrong(field string) string {
-	return wrongOf(f.Wrong, field, "name", "notes", "status", "error_message", "value")
+	return f.basis.wrong(field, wrongOf(f.Wrong, field, "name", "notes", "status", "error_message", "value"))
 }
 
 type link struct {
@@ -115,6 +116,8 @@ func (s *site) showIteration(w http.ResponseWriter, r *http.Request, user store.
 	if form.Wrong == nil {
 		v.Form = editForm{Open: form.Open, Name: i.Name, Notes: i.Notes, Status: string(store.Succeeded)}
 	}
+	v.Form.renew("name", &v.Form.Name, i.Name)
+	v.Form.renew("notes", &v.Form.Notes, i.Notes)
 	if err := s.fillIteration(ctx, actor, i, &v); err != nil {
 		return err
 	}
@@ -240,15 +243,16 @@ func markdown(text string) templ.Component {
 	return templ.Raw(b.String())
 }
 
-// editIteration changes name and notes.
+// editIteration changes name and notes, as far as somebody has typed there: the
+// run itself may write them too.
 func (s *site) editIteration(w http.ResponseWriter, r *http.Request, user store.User) error {
 	fields, err := form(r)
 	if err != nil {
 		return err
 	}
-	typed := editForm{Open: true, Name: readable(fields.Get("name")), Notes: text(fields, "notes")}
-	err = s.DB.UpdateIteration(r.Context(), store.Actor{UserID: user.ID}, idOf(r),
-		store.IterationPatch{Name: &typed.Name, Notes: &typed.Notes})
+	typed := editForm{basis: basisOf(fields), Open: true, Name: readable(fields.Get("name")), Notes: text(fields, "notes")}
+	err = s.DB.UpdateIteration(r.Context(), store.Actor{UserID: user.ID}, idOf(r), store.IterationPatch{
+		Name: changed(fields, "name", typed.Name), Notes: changed(fields, "notes", typed.Notes), Before: typed.Before})
 	return s.answerForm(w, r, user, err, typed)
 }
 

@@ -52,8 +52,8 @@ func (s *site) changeMember(w http.ResponseWriter, r *http.Request, user store.U
 		return err
 	}
 	ctx, actor := r.Context(), store.Actor{UserID: user.ID}
-	patch := store.PermissionPatch{Create: granted(fields, "create"), Read: granted(fields, "read"),
-		Update: granted(fields, "update"), Delete: granted(fields, "delete")}
+	patch := store.PermissionPatch{Create: checked(fields, "create"), Read: checked(fields, "read"),
+		Update: checked(fields, "update"), Delete: checked(fields, "delete")}
 	name := readable(fields.Get("username"))
 	switch fields.Get("do") {
 	case "save":
@@ -78,5 +78,3 @@ func (s *site) changeMember(w http.ResponseWriter, r *http.Request, user store.U
 	}
 	return err
 }
-
-func granted(fields url.Values, right string) *bool { return new(fields.Get(right) != "") }
