@@ -53,7 +53,8 @@ type iterationView struct {
 // editForm is what somebody typed, shown again when it was refused.
 type editForm struct {
 	basis
-	Open   bool
+	Open   bool // of name and notes
+	Ends   bool // of the end
 	Name   string
 	Notes  string
 	Status string
@@ -267,7 +268,7 @@ func (s *site) endIteration(w http.ResponseWriter, r *http.Request, user store.U
 	if err != nil {
 		return err
 	}
-	typed := editForm{Status: fields.Get("status"), Error: readable(fields.Get("error_message"))}
+	typed := editForm{Ends: true, Status: fields.Get("status"), Error: readable(fields.Get("error_message"))}
 	patch := store.IterationPatch{Status: new(store.IterationStatus(typed.Status))}
 	if typed.Error != "" {
 		patch.ErrorMessage = &typed.Error

@@ -92,6 +92,7 @@ func (s *site) showAccount(w http.ResponseWriter, r *http.Request, user store.Us
 	if err != nil {
 		return err
 	}
+	f.InPlace = true
 	f.Crumbs = []crumb{{"Projects", "/"}, {Name: v.User.Username}}
 	if user.IsAdmin {
 		f.Crumbs = []crumb{{"Projects", "/"}, {"Users", "/users"}, {Name: v.User.Username}}
