@@ -312,5 +312,5 @@ func (s *site) tagIteration(w http.ResponseWriter, r *http.Request, user store.U
 		typed.Tag = strings.TrimSpace(readable(fields.Get("tag")))
 		_, err = s.DB.CreateTag(ctx, actor, store.IterationTag, idOf(r), typed.Tag)
 	}
-	return s.answerForm(w, r, user, err, typed)
+	return s.answerForm(w, r, user, tagError(err), typed)
 }
