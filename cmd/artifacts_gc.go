@@ -14,7 +14,7 @@ import (
 
 func (a *app) artifactsGCCommand() *cobra.Command {
 	var remove bool
-	var age time.Duration
+	age := span(store.StrayAge)
 	cmd := &cobra.Command{
 		Use:   "gc",
 		Short: "Find bytes that nobody needs, and remove them",
@@ -38,18 +38,18 @@ other command runs.`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: run(func(cmd *cobra.Command, _ []string) error {
 			if age < 0 {
-				return misuse(fmt.Sprintf("--older-than must not be negative, like %v", age))
+				return misuse(fmt.Sprintf("--older-than must not be negative, like %v", time.Duration(age)))
 			}
 			cfg, err := a.load(cmd)
 			if err != nil {
 				return err
 			}
-			return a.withDB(cmd.Context(), cfg, func(db *store.DB) error { return a.collectStrays(cmd.Context(), db, age, remove) })
+			return a.withDB(cmd.Context(), cfg, func(db *store.DB) error { return a.collectStrays(cmd.Context(), db, time.Duration(age), remove) })
 		}),
 	}
 	addSettings(cmd, artifactSettings...)
 	cmd.Flags().BoolVar(&remove, "delete", false, "remove them")
-	cmd.Flags().DurationVar(&age, "older-than", store.StrayAge, "spare what interrupted uploads have left for less than this")
+	cmd.Flags().Var(&age, "older-than", "spare what interrupted uploads have left for less than this `time`, like 12h or 7d")
 	return cmd
 }
 

@@ -24,7 +24,7 @@ bucket as well, after this and not before, so that it has everything that the co
 database speaks of. docs/artifacts.md says more.`,
 		Example: `  tracker backup tracker-$(date +%F).db
   tracker backup /backups/monday.db --db-file /srv/tracker/tracker.db`,
-		Args: cobra.ExactArgs(1),
+		Args: one("FILE"),
 		RunE: run(func(cmd *cobra.Command, args []string) error {
 			cfg, err := a.load(cmd)
 			if err != nil {

@@ -20,7 +20,7 @@ already is only replaced with --force, and is then kept beside the new one under
 another name. Stop the server first: while it serves, nothing is restored.`,
 		Example: `  tracker restore monday.db
   tracker restore monday.db --force --db-file /srv/tracker/tracker.db`,
-		Args: cobra.ExactArgs(1),
+		Args: one("FILE"),
 		RunE: run(func(cmd *cobra.Command, args []string) error {
 			cfg, err := a.load(cmd)
 			if err != nil {

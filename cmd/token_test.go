@@ -14,7 +14,7 @@ func TestToken(t *testing.T) {
 	seeded(t)
 	secret := strings.Repeat("k", 32)
 	env := []string{"SERVICE_JWT_SECRET=" + secret}
-	r := runMain(t, env, "", "token", "--user", "default", "--expires", "720h")
+	r := runMain(t, env, "", "token", "--user", "default", "--expires", "29d24h")
 	token := strings.TrimSuffix(r.must(t), "\n")
 	if strings.Count(token, ".") != 2 || strings.ContainsAny(token, " \n") || r.stderr != "" {
 		t.Fatalf("not a token alone: %q, stderr %q", r.stdout, r.stderr)

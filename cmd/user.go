@@ -44,7 +44,7 @@ of the standard input. It has 8 to 72 bytes.`,
 		Example: `  tracker user add ada --first-name Ada --last-name Lovelace
   tracker user add root --admin
   openssl rand -base64 18 | tee robot.password | tracker user add robot --password-stdin`,
-		Args:              cobra.ExactArgs(1),
+		Args:              one("NAME"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: run(func(cmd *cobra.Command, args []string) error {
 			cfg, err := a.load(cmd)
@@ -141,7 +141,7 @@ a password.`,
 		Example: `  tracker user set ada --admin
   tracker user set ada --admin=false
   tracker user set ada --last-name King`,
-		Args:              cobra.ExactArgs(1),
+		Args:              one("NAME"),
 		ValidArgsFunction: a.completeUser,
 		RunE: run(func(cmd *cobra.Command, args []string) error {
 			var p store.UserPatch
@@ -182,7 +182,7 @@ func (a *app) userDeleteCommand() *cobra.Command {
 are asked first; elsewhere it takes --yes.`,
 		Example: `  tracker user delete ada
   tracker user delete robot --yes`,
-		Args:              cobra.ExactArgs(1),
+		Args:              one("NAME"),
 		ValidArgsFunction: a.completeUser,
 		RunE: run(func(cmd *cobra.Command, args []string) error {
 			_, asks := a.terminal()

@@ -50,6 +50,9 @@ func mustNotExist(path string) error {
 // another name until it is known to be whole.
 func vacuumInto(ctx context.Context, src, dst string) (err error) {
 	f, err := createPartial(dst)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no folder %s for the copy: make it first, or choose another place", filepath.Dir(dst))
+	}
 	if err != nil {
 		return err
 	}
@@ -108,7 +111,9 @@ func syncFile(path string) error {
 // this program can open, without changing it. A file with a write-ahead log
 // beside it is refused: it is only a part of a database.
 func Verify(ctx context.Context, path string) error {
-	if _, err := os.Stat(path); err != nil {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return Errorf(CodeNotFound, "There is no file %s.", path)
+	} else if err != nil {
 		return err
 	}
 	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
@@ -125,7 +130,7 @@ func Verify(ctx context.Context, path string) error {
 	defer pool.Close()
 	c, err := openConn(ctx, pool)
 	if err != nil {
-		return openError(abs, err)
+		return backupError(abs, err)
 	}
 	defer c.close()
 	t := &tx{conn: c, ctx: ctx}
@@ -135,19 +140,28 @@ func Verify(ctx context.Context, path string) error {
 	}
 	version, err := schemaVersion(t, abs, len(all))
 	if err != nil {
-		return openError(abs, err)
+		return backupError(abs, err)
 	}
 	if version == 0 {
 		return Errorf(CodeInvalidPayload, "%s is an empty file, not a database of tracker.", path)
 	}
 	problems, err := t.integrity()
 	if err != nil {
-		return openError(abs, err)
+		return backupError(abs, err)
 	}
 	if len(problems) > 0 {
 		return fmt.Errorf("%s is damaged: %s", path, problems[0].Text)
 	}
 	return nil
+}
+
+// backupError is openError for a file that is to be restored: to restore a
+// backup would be no advice.
+func backupError(path string, err error) error {
+	if isDamaged(err) {
+		return fmt.Errorf("%s is damaged or not a SQLite database; choose another backup (%w)", path, err)
+	}
+	return openError(path, err)
 }
 
 // Restore puts the backup src in the place of the database dst and returns

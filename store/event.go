@@ -15,7 +15,7 @@ import (
 type Changes struct {
 	Cursor     string      `json:"-"`          // where the next call goes on
 	Reset      bool        `json:"-"`          // too much happened since: read everything again
-	Iterations []Iteration `json:"iterations"` // new, or with another status, name or tags
+	Iterations []Iteration `json:"iterations"` // new, or something but points was changed or recorded
 	Deleted    []string    `json:"deleted"`    // ids of iterations
 	Series     []Growth    `json:"series"`
 }
@@ -181,6 +181,28 @@ func (db *DB) changes(ctx context.Context, cursor string, allow func(*tx) error,
 // noteIteration has a change of an iteration told when it is on disk.
 func (tx *tx) noteIteration(i iterationRef) {
 	tx.noted = append(tx.noted, journalEntry{changeKey: changeKey{iteration: i}})
+}
+
+// noteNumbered is noteIteration for the iteration with a number, nil for none.
+func (tx *tx) noteNumbered(num *int64) error {
+	if num == nil {
+		return nil
+	}
+	i := iterationRef{num: *num}
+	err := tx.row(`SELECT id, experiment_id FROM iteration WHERE num = ?`, *num).Scan(&i.id, &i.experimentID)
+	if err == nil {
+		tx.noteIteration(i)
+	}
+	return err
+}
+
+// noteParent has the parent of an iteration told, whose children it is one of.
+func (tx *tx) noteParent(num int64) error {
+	var parent *int64
+	if err := tx.row(`SELECT parent_num FROM iteration WHERE num = ?`, num).Scan(&parent); err != nil {
+		return err
+	}
+	return tx.noteNumbered(parent)
 }
 
 // noteSeries has a change of a series told when it is on disk.

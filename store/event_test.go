@@ -46,6 +46,87 @@ func TestChangesTellWhatHappened(t *testing.T) {
 	}
 }
 
+// What is recorded against a run is told as a change of the run.
+func TestChangesTellWhatIsRecorded(t *testing.T) {
+	b := newBed(t)
+	run, project := b.iteration, b.project
+	var parameter, artifact, child, model, version string
+	steps := []struct {
+		name string
+		do   func() error
+	}{
+		{"a parameter", func() (err error) {
+			c, err := b.CreateParameter(ctx, store.System, run, "lr", "0.1")
+			parameter = c.ID
+			return err
+		}},
+		{"its new value", func() error {
+			return b.UpdateParameter(ctx, store.System, parameter, store.ParameterPatch{Value: new(store.Text("0.2"))})
+		}},
+		{"its end", func() error { return b.DeleteParameter(ctx, store.System, parameter) }},
+		{"the environment", func() error {
+			_, err := b.CreateSnapshot(ctx, store.System, run, store.NewSnapshot{Hostname: "gpu-01"})
+			return err
+		}},
+		{"an artifact", func() error {
+			artifact = b.keep(t, b.experiment, store.NewResource{Name: "a.txt", IterationID: run}, "a")
+			return nil
+		}},
+		{"its new name", func() error {
+			return b.UpdateResource(ctx, store.System, artifact, store.ResourcePatch{Name: new("b.txt")}, nil)
+		}},
+		{"its going to no run", func() error {
+			return b.UpdateResource(ctx, store.System, artifact, store.ResourcePatch{IterationID: new("")}, nil)
+		}},
+		{"its coming back", func() error {
+			return b.UpdateResource(ctx, store.System, artifact, store.ResourcePatch{IterationID: &run}, nil)
+		}},
+		{"its end", func() error { return b.DeleteResource(ctx, store.System, artifact) }},
+		{"a child", func() error {
+			c, err := b.CreateIteration(ctx, store.System, b.experiment, store.NewIteration{ParentIterationID: &run})
+			child = c.ID
+			return err
+		}},
+		{"the end of the child", func() error {
+			return b.UpdateIteration(ctx, store.System, child, store.IterationPatch{Status: new(store.Failed)})
+		}},
+		{"its deletion", func() error { return b.DeleteIteration(ctx, store.System, child) }},
+		{"a version of a model", func() error {
+			m, err := b.CreateModel(ctx, store.System, project, store.NewModel{Name: "fraud"})
+			if err != nil {
+				return err
+			}
+			model = m.ID
+			v, err := b.CreateModelVersion(ctx, store.System, model, store.NewModelVersion{IterationID: run})
+			version = v.ID
+			return err
+		}},
+		{"its stage", func() error {
+			_, err := b.SetStage(ctx, store.System, version, store.Production)
+			return err
+		}},
+		{"the stage that it loses", func() error {
+			v, err := b.CreateModelVersion(ctx, store.System, model, store.NewModelVersion{IterationID: b.newIteration(t)})
+			if err == nil {
+				_, err = b.SetStage(ctx, store.System, v.ID, store.Production)
+			}
+			return err
+		}},
+		{"the end of the version", func() error { return b.DeleteModelVersion(ctx, store.System, version) }},
+	}
+	cursor := must(b.IterationChanges(ctx, store.System, run, ""))(t).Cursor
+	for _, step := range steps {
+		if err := step.do(); err != nil {
+			t.Fatalf("%s: %v", step.name, err)
+		}
+		c := must(b.IterationChanges(ctx, store.System, run, cursor))(t)
+		if len(c.Iterations) != 1 || c.Iterations[0].ID != run {
+			t.Errorf("%s: told were %+v", step.name, c)
+		}
+		cursor = c.Cursor
+	}
+}
+
 func TestChangesOfAnotherLifeAreReset(t *testing.T) {
 	b := newBed(t)
 	now := must(b.ExperimentChanges(ctx, store.System, b.experiment, ""))(t).Cursor

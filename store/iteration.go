@@ -220,8 +220,11 @@ func (tx *tx) insertIteration(experimentID string, n NewIteration) (Created, err
 		(id, experiment_id, parent_num, name, notes, status, created_date, last_seen)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING num`,
 		id, experimentID, parent, *n.Name, n.Notes, Running, tx.now, tx.now).Scan(&ref.num)
+	if err != nil {
+		return Created{}, err
+	}
 	tx.noteIteration(ref)
-	return Created{ID: id}, err
+	return Created{ID: id}, tx.noteNumbered(parent)
 }
 
 // UpdateIteration changes an iteration. Needs update. A status that is an end
@@ -304,8 +307,11 @@ func (tx *tx) updateIteration(actor Actor, id string, p IterationPatch) error {
 	if p.Status != nil || p.ErrorMessage != nil || p.EndDate != nil {
 		tx.seen = append(tx.seen, it.num) // the run spoke, not somebody who takes notes
 	}
+	if err != nil {
+		return err
+	}
 	tx.noteIteration(it.iterationRef)
-	return err
+	return tx.noteParent(it.num)
 }
 
 // Heartbeat says that a run is alive, without writing anything else. Needs

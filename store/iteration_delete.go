@@ -86,6 +86,9 @@ func (tx *tx) deleteIteration(actor Actor, id string) error {
 	if err := tx.refuseIfIterationVersioned(it.num); err != nil {
 		return err
 	}
+	if err := tx.noteParent(it.num); err != nil {
+		return err
+	}
 	_, err = tx.exec(`DELETE FROM iteration WHERE num = ?`, it.num)
 	tx.noted = append(tx.noted, journalEntry{changeKey: changeKey{iteration: it.iterationRef}, deleted: true})
 	return err

@@ -58,6 +58,27 @@ func (db *DB) Keys(ctx context.Context, actor Actor, experimentID string, q KeyQ
 	})
 }
 
+// VaryingParams returns the parameters that have more than one value in the
+// newest iterations of an experiment, those that most of them have first; all of
+// them where there is one iteration. Needs read.
+func (db *DB) VaryingParams(ctx context.Context, actor Actor, experimentID string, newest int) ([]string, error) {
+	return read(ctx, db, func(tx *tx) (keys []string, err error) {
+		if _, err := tx.allowExperiment(actor, experimentID, rightRead); err != nil {
+			return nil, err
+		}
+		return keys, tx.all(&keys, `
+			WITH newest AS MATERIALIZED (
+				SELECT num FROM iteration WHERE experiment_id = ? ORDER BY num DESC LIMIT ?
+			)
+			SELECT key
+			FROM newest
+			JOIN parameter ON parameter.iteration_num = newest.num
+			GROUP BY key
+			HAVING min(value) <> max(value) OR (SELECT count(*) FROM newest) = 1
+			ORDER BY count(*) DESC, key`, experimentID, newest)
+	})
+}
+
 // wrongKeys compares how many iterations each name is said to have with how
 // many it has.
 func (t *tx) wrongKeys() ([]Problem, error) {

@@ -201,3 +201,34 @@ func TestKeysOfAnOlderFileAreCounted(t *testing.T) {
 	}
 	wantSound(t, db)
 }
+
+func TestVaryingParams(t *testing.T) {
+	db := openForTest(t)
+	e := newExperiment(t, db)
+	varying := func(newest int) string {
+		t.Helper()
+		keys, err := db.VaryingParams(context.Background(), System, e, newest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(keys, " ")
+	}
+	if got := varying(9); got != "" {
+		t.Errorf("without iterations: %s", got)
+	}
+	runWith(t, db, e, "a", map[string]string{"old": "1", "lr": "1", "same": "x", "one": "1"}, nil)
+	if got := varying(9); got != "lr old one same" {
+		t.Errorf("of one iteration: %s", got)
+	}
+	runWith(t, db, e, "b", map[string]string{"old": "2", "lr": "2", "same": "x", "few": "1"}, nil)
+	runWith(t, db, e, "c", map[string]string{"old": "2", "lr": "3", "same": "x", "few": "2"}, nil)
+	if got := varying(9); got != "lr old few" {
+		t.Errorf("of all: %s", got)
+	}
+	if got := varying(2); got != "few lr" {
+		t.Errorf("of the newest two: %s", got)
+	}
+	if _, err := db.VaryingParams(context.Background(), Actor{UserID: "nobody"}, e, 9); err == nil {
+		t.Error("a stranger may read them")
+	}
+}

@@ -156,7 +156,7 @@ func (db *DB) CreateModelVersion(ctx context.Context, actor Actor, modelID strin
 			(id, model_id, version, iteration_num, resource_num, stage, description, created_date, updated_date)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			id, modelID, version, iteration, resource, NoStage, n.Description, tx.now, tx.now)
-		return Created{ID: id}, err
+		return Created{ID: id}, firstError(err, tx.noteNumbered(&iteration))
 	})
 }
 
@@ -174,37 +174,72 @@ func (db *DB) UpdateModelVersion(ctx context.Context, actor Actor, id string, p 
 		}
 	}
 	return change(ctx, db, actor, func(tx *tx) error {
-		v, projectID, err := tx.allowModelVersion(actor, id, rightUpdate)
-		if err != nil {
-			return err
-		}
-		resource, err := tx.resourceOfProject(projectID, p.ResourceID)
-		if err != nil {
-			return err
-		}
-		if err := tx.refuseIfOverwritten(p.Before, "model_version", id, map[string]*string{"description": p.Description}); err != nil {
-			return err
-		}
-		if p.Stage != nil && *p.Stage == Production {
-			_, err := tx.exec(`UPDATE model_version SET
-					stage        = 'ARCHIVED',
-					updated_date = ?
-				WHERE model_id = ? AND stage = 'PRODUCTION' AND id <> ?`, tx.now, v.ModelID, id)
-			if err != nil {
-				return err
-			}
-		}
-		if !p.changes(v) {
-			return nil
-		}
-		_, err = tx.exec(`UPDATE model_version SET
-				stage        = coalesce(?, stage),
-				description  = coalesce(?, description),
-				resource_num = coalesce(?, resource_num),
-				updated_date = ?
-			WHERE id = ?`, p.Stage, p.Description, resource, tx.now, id)
+		_, err := tx.updateModelVersion(actor, id, p)
 		return err
 	})
+}
+
+// Promotion is what a change of stage has done.
+type Promotion struct {
+	ModelID string
+	Version int64
+	Former  *int64 // the version that was in PRODUCTION before and is archived now, nil for none
+}
+
+// SetStage moves a version to another stage. Needs update. PRODUCTION moves the
+// version that was there before to ARCHIVED.
+func (db *DB) SetStage(ctx context.Context, actor Actor, id string, stage Stage) (Promotion, error) {
+	if err := checkStage(stage); err != nil {
+		return Promotion{}, err
+	}
+	return write(ctx, db, actor, func(tx *tx) (Promotion, error) {
+		return tx.updateModelVersion(actor, id, ModelVersionPatch{Stage: &stage})
+	})
+}
+
+func (tx *tx) updateModelVersion(actor Actor, id string, p ModelVersionPatch) (done Promotion, err error) {
+	v, projectID, err := tx.allowModelVersion(actor, id, rightUpdate)
+	if err != nil {
+		return done, err
+	}
+	done = Promotion{ModelID: v.ModelID, Version: v.Version}
+	resource, err := tx.resourceOfProject(projectID, p.ResourceID)
+	if err != nil {
+		return done, err
+	}
+	if err := tx.refuseIfOverwritten(p.Before, "model_version", id, map[string]*string{"description": p.Description}); err != nil {
+		return done, err
+	}
+	if p.Stage != nil && *p.Stage == Production {
+		var former, iteration int64
+		err := tx.row(`UPDATE model_version SET
+				stage        = 'ARCHIVED',
+				updated_date = ?
+			WHERE model_id = ? AND stage = 'PRODUCTION' AND id <> ?
+			RETURNING version, iteration_num`, tx.now, v.ModelID, id).Scan(&former, &iteration)
+		if err == nil {
+			done.Former = &former
+			err = tx.noteNumbered(&iteration)
+		}
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return done, err
+		}
+	}
+	if !p.changes(v) {
+		return done, nil
+	}
+	var iteration int64
+	err = tx.row(`UPDATE model_version SET
+			stage        = coalesce(?, stage),
+			description  = coalesce(?, description),
+			resource_num = coalesce(?, resource_num),
+			updated_date = ?
+		WHERE id = ?
+		RETURNING iteration_num`, p.Stage, p.Description, resource, tx.now, id).Scan(&iteration)
+	if err != nil {
+		return done, err
+	}
+	return done, tx.noteNumbered(&iteration)
 }
 
 // changes tells that v would be another one with p.
@@ -221,8 +256,12 @@ func (db *DB) DeleteModelVersion(ctx context.Context, actor Actor, id string) er
 		if _, _, err := tx.allowModelVersion(actor, id, rightDelete); err != nil {
 			return err
 		}
-		_, err := tx.exec(`DELETE FROM model_version WHERE id = ?`, id)
-		return err
+		var iteration int64
+		err := tx.row(`DELETE FROM model_version WHERE id = ? RETURNING iteration_num`, id).Scan(&iteration)
+		if err != nil {
+			return err
+		}
+		return tx.noteNumbered(&iteration)
 	})
 }
 

@@ -198,16 +198,37 @@ func TestConcurrentPromotionsLeaveOneInProduction(t *testing.T) {
 			}
 		}
 	})
+	var mu sync.Mutex
+	owed := map[int64]int{} // by version: how often it was replaced, less how often it replaced one
 	for _, id := range ids {
 		wg.Go(func() {
 			for range each {
-				if err := r.UpdateModelVersion(ctx, store.System, id, store.ModelVersionPatch{Stage: new(store.Production)}); err != nil {
+				done, err := r.SetStage(ctx, store.System, id, store.Production)
+				if err != nil {
 					t.Error(err)
+				}
+				if done.Former != nil {
+					mu.Lock()
+					owed[*done.Former]++
+					owed[done.Version]--
+					mu.Unlock()
 				}
 			}
 		})
 	}
 	wg.Wait()
+	// Each that came into production went out of it, but the last; the first
+	// came in place of none.
+	owed[must(r.ProductionVersion(ctx, store.System, r.model))(t).Version]++
+	first := 0
+	for version, n := range owed {
+		if first += n; n < 0 || n > 1 {
+			t.Errorf("version %d was replaced %d times more than it replaced another", version, n)
+		}
+	}
+	if first != 1 {
+		t.Errorf("%d versions came in place of none", first)
+	}
 	close(done)
 	reads.Wait()
 	got := r.stages(t, r.model)

@@ -78,6 +78,7 @@ func (db *DB) CreateParameter(ctx context.Context, actor Actor, iterationID, key
 		if isDuplicate(err) {
 			return Created{}, errParameterExists
 		}
+		tx.noteIteration(it.iterationRef)
 		return Created{ID: id}, err
 	})
 }
@@ -100,9 +101,11 @@ func (db *DB) UpdateParameter(ctx context.Context, actor Actor, id string, p Par
 		if err != nil {
 			return err
 		}
-		if _, err := tx.allowOpenIteration(actor, old.IterationID, rightUpdate); err != nil {
+		it, err := tx.allowOpenIteration(actor, old.IterationID, rightUpdate)
+		if err != nil {
 			return err
 		}
+		tx.noteIteration(it.iterationRef)
 		_, err = tx.exec(`UPDATE parameter SET
 				key   = coalesce(?, key),
 				value = coalesce(?, value)
@@ -122,9 +125,11 @@ func (db *DB) DeleteParameter(ctx context.Context, actor Actor, id string) error
 		if err != nil {
 			return err
 		}
-		if _, err := tx.allowOpenIteration(actor, p.IterationID, rightDelete); err != nil {
+		it, err := tx.allowOpenIteration(actor, p.IterationID, rightDelete)
+		if err != nil {
 			return err
 		}
+		tx.noteIteration(it.iterationRef)
 		_, err = tx.exec(`DELETE FROM parameter WHERE id = ?`, id)
 		return err
 	})

@@ -168,7 +168,10 @@ func (tx *tx) insertResource(actor Actor, experimentID string, n NewResource, bl
 		(id, experiment_id, iteration_num, blob_id, name, description, content_type, created_date, updated_date)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		id, experimentID, iteration, blobID, n.Name, n.Description, n.ContentType, tx.now, tx.now)
-	return Created{ID: id}, err
+	if err != nil {
+		return Created{}, err
+	}
+	return Created{ID: id}, tx.noteNumbered(iteration)
 }
 
 // iterationOf returns the number of an iteration of the experiment, nil for the
@@ -247,7 +250,7 @@ func (tx *tx) updateResource(actor Actor, id string, p ResourcePatch, blobID *in
 		AND (resource.name, resource.description, resource.content_type, resource.iteration_num, resource.blob_id)
 			IS NOT (new.name, new.description, new.content_type, new.iteration_num, new.blob_id)`,
 		tx.now, p.Name, p.Description, p.ContentType, iteration, blobID, r.num)
-	return r.blobID, err
+	return r.blobID, firstError(err, tx.noteNumbered(r.iterationNum), tx.noteNumbered(iteration))
 }
 
 // DeleteResource removes an artifact, and its bytes when no other one has them:
@@ -260,6 +263,9 @@ func (db *DB) DeleteResource(ctx context.Context, actor Actor, id string) error 
 			return nil, err
 		}
 		if err := tx.refuseIfResourceVersioned(r.num); err != nil {
+			return nil, err
+		}
+		if err := tx.noteNumbered(r.iterationNum); err != nil {
 			return nil, err
 		}
 		var shared bool

@@ -178,14 +178,14 @@ func TestRestoringWhatIsNoBackup(t *testing.T) {
 	wantOK(t, b.Close())
 	before := contents(t, filepath.Dir(b.Path()))
 	for _, c := range []struct{ src, says string }{
-		{write("text.db", []byte(strings.Repeat("text", 1000))), "damaged"},
+		{write("text.db", []byte(strings.Repeat("text", 1000))), "choose another backup"},
 		{write("empty.db", nil), "empty"},
-		{write("half.db", data[:len(data)/2/4096*4096]), "damaged"},
+		{write("half.db", data[:len(data)/2/4096*4096]), "choose another backup"},
 		{newer, "newer"},
 		{other, "another program"},
 		{unclosed, "not closed"},
-		{filepath.Join(sources, "missing.db"), "no such file"},
-		{sources, "damaged|directory|written"},
+		{filepath.Join(sources, "missing.db"), "There is no file"},
+		{sources, "choose another backup|directory|written"},
 	} {
 		for _, force := range []bool{false, true} {
 			_, err := store.Restore(ctx, c.src, b.Path(), force, b.clock.Now())

@@ -49,6 +49,32 @@ func (s *seen) freshen(all []Iteration) {
 	}
 }
 
+// SilentIterations returns the ids of the iterations of an experiment that have
+// not ended and were last heard of before a time, in the order of their creation.
+// Needs read.
+func (db *DB) SilentIterations(ctx context.Context, actor Actor, experimentID string, before Time) ([]string, error) {
+	return read(ctx, db, func(tx *tx) ([]string, error) {
+		if _, err := tx.allowExperiment(actor, experimentID, rightRead); err != nil {
+			return nil, err
+		}
+		var found []struct {
+			Num      int64  `db:"num"`
+			ID       string `db:"id"`
+			LastSeen Time   `db:"last_seen"`
+		}
+		err := tx.all(&found, `SELECT num, id, last_seen FROM iteration
+			WHERE experiment_id = ? AND status = 'RUNNING' AND last_seen < ?
+			ORDER BY num`, experimentID, before)
+		var ids []string
+		for _, i := range found {
+			if db.seen.latest(i.Num, i.LastSeen) < before {
+				ids = append(ids, i.ID)
+			}
+		}
+		return ids, err
+	})
+}
+
 // flush writes the rows when it is time.
 func (s *seen) flush(t *tx) error {
 	if len(s.at) == 0 || !s.due {

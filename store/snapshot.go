@@ -78,6 +78,7 @@ func (db *DB) CreateSnapshot(ctx context.Context, actor Actor, iterationID strin
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			it.num, id, n.GitSHA, n.GitDirty, n.GitRemote, n.GitDiff, n.Entrypoint, n.Command, n.Hostname,
 			n.Runtime, n.Dependencies, tx.now)
+		tx.noteIteration(it.iterationRef)
 		return Created{ID: id}, err
 	})
 }

@@ -34,7 +34,7 @@ func (a artifactRow) Short() string { return a.Hash[:min(len(a.Hash), 8)] }
 func (a artifactRow) Part() string { return "artifact-" + a.ID }
 
 func (s *site) artifactRow(ctx context.Context, actor store.Actor, r store.Resource, runs map[string]*link) (artifactRow, error) {
-	row := artifactRow{ID: r.ID, Name: r.Name, Description: r.Description, Type: r.ContentType, Hash: r.ContentHash,
+	row := artifactRow{ID: r.ID, Name: r.Name, Description: r.Description, Type: cmp.Or(mediaOf(r), r.ContentType), Hash: r.ContentHash,
 		Size: size(r.SizeBytes), Bytes: humanize.Comma(r.SizeBytes) + " bytes", Created: s.moment(r.CreatedDate)}
 	if r.IterationID == nil {
 		return row, nil
@@ -122,18 +122,17 @@ func (s *site) fillArtifacts(ctx context.Context, user store.User, v *artifactsV
 
 // artifacts lists the artifacts of an experiment.
 func (s *site) artifacts(w http.ResponseWriter, r *http.Request, user store.User) error {
-	return s.showArtifacts(w, r, user, http.StatusOK, "")
+	return s.showArtifacts(w, r, user, http.StatusOK, artifactsView{Only: readable(r.URL.Query().Get("iteration"))})
 }
 
-func (s *site) showArtifacts(w http.ResponseWriter, r *http.Request, user store.User, status int, wrong string) error {
+func (s *site) showArtifacts(w http.ResponseWriter, r *http.Request, user store.User, status int, v artifactsView) error {
 	ctx, actor := r.Context(), store.Actor{UserID: user.ID}
 	e, p, err := s.experimentOf(ctx, actor, idOf(r))
 	if err != nil {
 		return err
 	}
 	query := r.URL.Query()
-	v := artifactsView{ExperimentID: e.ID, Path: "/experiment/" + e.ID + "/artifacts", Query: search(query), Only: readable(query.Get("iteration")), Wrong: wrong,
-		Open: e.Status == store.InProgress}
+	v.ExperimentID, v.Path, v.Query, v.Open = e.ID, "/experiment/"+e.ID+"/artifacts", search(query), e.Status == store.InProgress
 	if v.Rights, err = s.DB.Rights(ctx, actor, p.ID); err != nil {
 		return err
 	}

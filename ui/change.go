@@ -25,7 +25,7 @@ type changeView struct {
 	Tag        string // as typed
 	Status     string
 	Wrong      string
-	Field      string // that is wrong
+	Field      string // that is wrong: "status", or "" for the tag
 }
 
 type changeRow struct {
@@ -274,9 +274,12 @@ func (s *site) change(w http.ResponseWriter, r *http.Request, user store.User) e
 		err = s.DB.UpdateIterations(ctx, actor, v.ids(), store.IterationPatch{Status: new(store.IterationStatus(v.Status))})
 	}
 	if e := formError(tagError(err)); e != nil {
-		v.Wrong, v.Field = e.Message, e.Field
+		v.Wrong = e.Message
+		if fields.Get("do") == "status" {
+			v.Field = "status"
+		}
 		if e.Code == store.CodeIterationEnded {
-			v.Wrong, v.Field = v.ended(), "status"
+			v.Wrong = v.ended()
 		}
 		return s.showChanges(w, r, user, middleware.StatusOf(e.Code), v)
 	}

@@ -1,9 +1,14 @@
 package ui
 
 import (
+	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
 
 	"tracker/store"
 )
@@ -39,17 +44,18 @@ const (
 	maxMembers = 100
 )
 
-// curveRequest asks for the curves of runs, or of groups of them.
+// curveRequest asks for the curves of runs, or of groups of them. The scripts
+// write it in this order, which earlyCurves relies on.
 type curveRequest struct {
-	Iterations []string     `json:"iterations"`
-	Groups     *groupCurves `json:"groups"`
 	Keys       []string     `json:"keys"`
 	Points     int          `json:"points"`
 	X          string       `json:"x"`
 	Against    string       `json:"against"` // a metric, instead of x
 	Scale      store.Scale  `json:"scale"`
-	From       *int64       `json:"from"`
-	To         *int64       `json:"to"`
+	Groups     *groupCurves `json:"groups,omitzero"`
+	Iterations []string     `json:"iterations,omitzero"`
+	From       *int64       `json:"from,omitzero"`
+	To         *int64       `json:"to,omitzero"`
 }
 
 // groupCurves names groups of the runs of an experiment.
@@ -66,8 +72,66 @@ type curveAnswer struct {
 	Curves []curve `json:"curves"`
 }
 
+// The scripts have the same numbers, in workbench.js and panel.js.
+const (
+	drawnAtFirst = 10  // runs
+	mostDrawn    = 200 // runs
+	firstCharts  = 6
+	curvesAtOnce = 400 // of one request
+	maxEarly     = 6000
+)
+
+// drawnRuns is how many runs at the top of the table are drawn.
+func drawnRuns(query url.Values) int {
+	if !query.Has("top") {
+		return drawnAtFirst
+	}
+	n, _ := strconv.Atoi(query.Get("top"))
+	return max(0, min(n, mostDrawn))
+}
+
+// earlyCurves is the address of the curves that the scripts of an experiment's
+// page will ask for first, so that the browser can ask before it has loaded
+// them. It is "" where that is not known, or too long for an address.
+func earlyCurves(query url.Values, runs []run, keys []store.Key) string {
+	for _, name := range []string{"x", "logx", "zoom", "hide", "show", "tree", "group", "fold"} {
+		if query.Has(name) {
+			return ""
+		}
+	}
+	runs = runs[:min(len(runs), drawnRuns(query))]
+	if len(runs) == 0 || len(keys) == 0 {
+		return ""
+	}
+	// Metrics in groups come before the others.
+	keys = slices.Clone(keys)
+	grouped := func(k store.Key) int { return min(max(0, strings.IndexByte(k.Key, '/')), 1) }
+	slices.SortStableFunc(keys, func(a, b store.Key) int { return grouped(b) - grouped(a) })
+	b := curveRequest{Points: 120, X: stepAxis, Scale: store.Linear}
+	for _, step := range []struct{ runs, points int }{{60, 250}, {5, 500}, {1, 1000}} {
+		if len(runs) <= step.runs {
+			b.Points = step.points
+		}
+	}
+	for _, k := range keys[:min(len(keys), firstCharts, max(1, curvesAtOnce/len(runs)))] {
+		b.Keys = append(b.Keys, k.Key)
+	}
+	for _, r := range runs {
+		b.Iterations = append(b.Iterations, r.ID)
+	}
+	text, err := json.Marshal(b)
+	address := "/data/curves?q=" + url.QueryEscape(string(text))
+	if err != nil || len(address) > maxEarly {
+		return ""
+	}
+	return address
+}
+
 func (s *site) curvesData(r *http.Request, actor store.Actor) (any, error) {
 	var b curveRequest
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		r.Body = io.NopCloser(strings.NewReader(r.URL.Query().Get("q")))
+	}
 	if err := readBody(r, &b); err != nil {
 		return nil, err
 	}

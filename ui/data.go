@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"context"
 	"net/http"
 	"net/url"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	"github.com/gorilla/mux"
 
 	"tracker/server/middleware"
-	"tracker/server/stream"
 	"tracker/store"
 )
 
@@ -173,34 +171,4 @@ func (s *site) findData(r *http.Request, actor store.Actor) (any, error) {
 
 func (s *site) summaryData(r *http.Request, actor store.Actor) (any, error) {
 	return s.DB.Summary(r.Context(), actor, idOf(r))
-}
-
-func (s *site) experimentEvents(w http.ResponseWriter, r *http.Request) error {
-	return s.events(w, r, s.DB.ExperimentChanges)
-}
-
-func (s *site) iterationEvents(w http.ResponseWriter, r *http.Request) error {
-	return s.events(w, r, s.DB.IterationChanges)
-}
-
-// events answers with what changes, from Last-Event-ID on or, since a script
-// can't set a header, from ?cursor=.
-func (s *site) events(w http.ResponseWriter, r *http.Request,
-	changes func(context.Context, store.Actor, string, string) (store.Changes, error)) error {
-	user, err := s.Auth.CookieUser(r)
-	if err == nil {
-		middleware.InfoOf(r).User = user.Username
-		cursor := r.Header.Get("Last-Event-ID")
-		if cursor == "" {
-			cursor = r.URL.Query().Get("cursor")
-		}
-		id, actor := idOf(r), store.Actor{UserID: user.ID}
-		err = stream.Serve(w, r, s.ending, cursor, func(ctx context.Context, cursor string) (store.Changes, error) {
-			return changes(ctx, actor, id, cursor)
-		})
-	}
-	if err != nil {
-		writeError(w, r, err)
-	}
-	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/dustin/go-humanize"
 	"github.com/go-json-experiment/json"
@@ -15,10 +14,6 @@ import (
 
 	"tracker/store"
 )
-
-// defaultColumns is how many parameters, and how many metrics, a table has
-// that nobody has chosen columns for.
-const defaultColumns = 3
 
 // experimentView is what the page of an experiment shows.
 type experimentView struct {
@@ -72,15 +67,22 @@ func (s *site) experiment(w http.ResponseWriter, r *http.Request, user store.Use
 	if e.IterationCount == 0 {
 		v.Lesson = s.lesson(user, lessonFrom{experimentID: e.ID})
 	}
-	list, err := s.DB.Iterations(ctx, actor, e.ID, q)
+	asked := q
+	if q.Page == store.FirstPage { // what is drawn is needed, though it is below
+		asked.Limit = max(q.Limit, drawnRuns(query))
+	}
+	list, err := s.DB.Iterations(ctx, actor, e.ID, asked)
 	if bad := store.AsError(err); bad != nil && bad.Code == store.CodeInvalidPayload {
 		v.Wrong = bad.Message
 	} else if err != nil {
 		return err
 	}
+	first := list
+	list.Data = list.Data[:min(len(list.Data), q.Limit)]
 	s.fillRuns(&v, list, query, q.Page)
+	var early string
 	if v.Lesson == nil {
-		if v.First, err = s.first(ctx, actor, e.ID, query, q, list); err != nil {
+		if v.First, early, err = s.first(ctx, actor, e.ID, query, q, first); err != nil {
 			return err
 		}
 	}
@@ -88,7 +90,7 @@ func (s *site) experiment(w http.ResponseWriter, r *http.Request, user store.Use
 	if err != nil {
 		return err
 	}
-	f.Module, f.Wide = "workbench.js", v.Lesson == nil
+	f.Module, f.Early, f.Wide = "workbench.js", early, v.Lesson == nil
 	f.Crumbs = []crumb{{"Projects", "/"}, {project.Name, "/project/" + project.ID}, {Name: e.Name}}
 	return s.render(w, r, http.StatusOK, experimentPage(f, v))
 }
@@ -98,12 +100,14 @@ const firstKeys = 100
 
 // first is what the scripts of the page would ask for first: the rows at the
 // top of the table, null where the page has others, and the names of metrics.
+// early is the address of the curves that come next.
 func (s *site) first(ctx context.Context, actor store.Actor, experimentID string, query url.Values,
-	q store.IterationQuery, list store.List[store.Iteration]) (string, error) {
+	q store.IterationQuery, list store.List[store.Iteration]) (text, early string, err error) {
 	var first struct {
 		Rows any                   `json:"rows"`
 		Keys store.List[store.Key] `json:"keys"`
 	}
+	var runs store.List[run]
 	switch {
 	case q.Page != store.FirstPage:
 	case query.Get("group") != "":
@@ -113,22 +117,22 @@ func (s *site) first(ctx context.Context, actor store.Actor, experimentID string
 		if bad := store.AsError(err); bad != nil && bad.Code == store.CodeInvalidPayload {
 			first.Rows = mistake{Wrong: bad}
 		} else if err != nil {
-			return "", err
+			return "", "", err
 		} else {
 			first.Rows = groups
 		}
 	case list.Limit > 0: // the search could be read
-		first.Rows = s.runs(list)
+		runs = s.runs(list)
+		first.Rows = runs
 	}
 	kind := store.MetricKey
-	var err error
 	first.Keys, err = s.DB.Keys(ctx, actor, experimentID, store.KeyQuery{
 		Page: store.Page{Limit: firstKeys}, Kind: &kind, Part: readable(query.Get("m"))})
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	text, err := json.Marshal(first, jsontext.AllowInvalidUTF8(true), jsontext.EscapeForHTML(true), json.Deterministic(true))
-	return string(text), err
+	body, err := json.Marshal(first, jsontext.AllowInvalidUTF8(true), jsontext.EscapeForHTML(true), json.Deterministic(true))
+	return string(body), earlyCurves(query, runs.Data, first.Keys.Data), err
 }
 
 var experimentWords = map[store.ExperimentStatus]string{
@@ -153,22 +157,6 @@ func (s *site) fillRuns(v *experimentView, list store.List[store.Iteration], que
 	keep := maps.Clone(query)
 	keep.Del("offset")
 	v.Pager = newPager(keep, page, len(list.Data), list.Total)
-}
-
-// defaultColumns are the first names of an experiment, a few of each kind.
-func (s *site) defaultColumns(ctx context.Context, actor store.Actor, experimentID string) (string, error) {
-	var names []string
-	for _, kind := range []store.KeyKind{store.ParamKey, store.MetricKey} {
-		q := store.KeyQuery{Page: store.Page{Limit: defaultColumns}, Kind: &kind}
-		list, err := s.DB.Keys(ctx, actor, experimentID, q)
-		if err != nil {
-			return "", err
-		}
-		for _, k := range list.Data {
-			names = append(names, columnName(k))
-		}
-	}
-	return strings.Join(names, ", "), nil
 }
 
 // projectView is what the page of a project shows.

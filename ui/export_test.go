@@ -15,6 +15,7 @@ func Pages() []string {
 // served are the routes that answer with something else than a page.
 var served = map[string]bool{
 	"/data/find":                       true,
+	"/data/curves":                     true,
 	"/data/experiment/{id}/iterations": true,
 	"/data/experiment/{id}/keys":       true,
 	"/data/experiment/{id}/groups":     true,

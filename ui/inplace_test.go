@@ -1,6 +1,7 @@
 package ui_test
 
 import (
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
@@ -67,7 +68,7 @@ func TestInPlaceFailures(t *testing.T) {
 		"not signed in": s.post(page, url.Values{"name": {"x"}}, s.asks(page, "div#run")...),
 		"not allowed":   s.post(page, url.Values{"name": {"x"}}, append(s.asks(page, "div#run"), with(s.signIn("bob")))...),
 		"gone":          s.post("/iteration/none", url.Values{"name": {"x"}}, append(s.asks(page, "div#run"), with(s.signIn("alice")))...),
-		"too large": s.post(page, url.Values{"notes": {strings.Repeat("x", 9*store.MaxText)}},
+		"too large": s.post(page, url.Values{"notes": {strings.Repeat("x", 33*store.MaxText)}},
 			append(s.asks(page, "div#run"), with(s.signIn("alice")))...),
 	} {
 		if a.StatusCode < 400 || a.Header.Get("HX-Retarget") != "#problem" || a.Header.Get("HX-Reswap") != "innerHTML" ||
@@ -90,8 +91,14 @@ func TestLongNotes(t *testing.T) {
 			t.Errorf("%d bytes were stored, not %d (%v)", len(i.Notes), len(want), err)
 		}
 	}
-	over := strings.Repeat("x", store.MaxText+1)
-	s.post(page, url.Values{"name": {"run"}, "notes": {over}}).
-		wants(t, 422, "notes must have at most 1048576 bytes, not 1048577.", `aria-describedby="wrong-notes"`, over)
-	s.post(page, url.Values{"name": {"run"}, "notes": {strings.Repeat("x", 8*store.MaxText)}}).wants(t, 413, "up to 8.0 MiB")
+	for _, over := range []int{store.MaxText + 1, 12 * store.MaxText} {
+		long := strings.Repeat("x", over)
+		a := s.post(page, url.Values{"name": {"run"}, "notes": {long}})
+		if a.StatusCode != 422 || !strings.Contains(a.body, fmt.Sprintf("notes must have at most 1048576 bytes, not %d.", over)) ||
+			!strings.Contains(a.body, `aria-describedby="wrong-notes"`) || !strings.Contains(a.body, long) {
+			t.Errorf("notes of %d bytes: %s", over, a.Status)
+		}
+	}
+	s.post(page, url.Values{"name": {"run"}, "notes": {strings.Repeat("x", 32*store.MaxText)}}).
+		wants(t, 413, "up to 32 MiB", "What you typed is still in it")
 }

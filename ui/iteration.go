@@ -44,6 +44,7 @@ type iterationView struct {
 	Params       []store.Parameter
 	Metrics      []metricRow
 	Snapshot     *store.Snapshot // nil when none was recorded
+	Known        bool            // the page has the snapshot, which is large, and keeps it
 	Artifacts    artifactsView
 	Versions     []store.MadeVersion // of models, that came from it
 	Rights       store.Permission
@@ -53,8 +54,7 @@ type iterationView struct {
 // editForm is what somebody typed, shown again when it was refused.
 type editForm struct {
 	basis
-	Open   bool // of name and notes
-	Ends   bool // of the end
+	Part   string // that was sent: "edit", "end" or "tag"; "" for none
 	Name   string
 	Notes  string
 	Status string
@@ -107,7 +107,7 @@ func (s *site) showIteration(w http.ResponseWriter, r *http.Request, user store.
 		return err
 	}
 	v := iterationView{Run: s.run(i), Cursor: changes.Cursor, ExperimentID: e.ID, Running: i.Status == store.Running, Seen: s.moment(i.LastSeen),
-		Notes: i.Notes, NotesHTML: markdown(i.Notes), ErrorText: i.ErrorMessage, Form: form}
+		Notes: i.Notes, NotesHTML: markdown(i.Notes), ErrorText: i.ErrorMessage, Form: form, Known: inPlace(r) && r.URL.Query().Has("known")}
 	if i.EndDate != nil {
 		v.Ended = new(s.moment(*i.EndDate))
 	}
@@ -115,7 +115,7 @@ func (s *site) showIteration(w http.ResponseWriter, r *http.Request, user store.
 		return err
 	}
 	if form.Wrong == nil {
-		v.Form = editForm{Open: form.Open, Name: i.Name, Notes: i.Notes, Status: string(store.Succeeded)}
+		v.Form = editForm{Name: i.Name, Notes: i.Notes, Status: string(store.Succeeded)}
 	}
 	v.Form.renew("name", &v.Form.Name, i.Name)
 	v.Form.renew("notes", &v.Form.Notes, i.Notes)
@@ -149,7 +149,9 @@ func (s *site) fillIteration(ctx context.Context, actor store.Actor, i store.Ite
 		v.Metrics = append(v.Metrics, newMetricRow(key, summary.Metrics[key]))
 	}
 	snapshot, err := s.DB.Snapshot(ctx, actor, i.ID)
-	if err == nil {
+	if err == nil && v.Known {
+		v.Snapshot = new(store.Snapshot)
+	} else if err == nil {
 		v.Snapshot = &snapshot
 	} else if store.AsError(err).Code != store.CodeNotFound {
 		return err
@@ -251,7 +253,8 @@ func (s *site) editIteration(w http.ResponseWriter, r *http.Request, user store.
 	if err != nil {
 		return err
 	}
-	typed := editForm{basis: basisOf(fields), Open: true, Name: readable(fields.Get("name")), Notes: text(fields, "notes")}
+	typed := editForm{basis: basisOf(fields), Part: "edit", Name: readable(fields.Get("name")), Notes: text(fields, "notes"),
+		Status: string(store.Succeeded)}
 	err = s.DB.UpdateIteration(r.Context(), store.Actor{UserID: user.ID}, idOf(r), store.IterationPatch{
 		Name: changed(fields, "name", typed.Name), Notes: changed(fields, "notes", typed.Notes), Before: typed.Before})
 	return s.answerForm(w, r, user, err, typed)
@@ -268,7 +271,7 @@ func (s *site) endIteration(w http.ResponseWriter, r *http.Request, user store.U
 	if err != nil {
 		return err
 	}
-	typed := editForm{Ends: true, Status: fields.Get("status"), Error: readable(fields.Get("error_message"))}
+	typed := editForm{Part: "end", Status: fields.Get("status"), Error: text(fields, "error_message")}
 	patch := store.IterationPatch{Status: new(store.IterationStatus(typed.Status))}
 	if typed.Error != "" {
 		patch.ErrorMessage = &typed.Error
@@ -289,7 +292,7 @@ func (s *site) answerForm(w http.ResponseWriter, r *http.Request, user store.Use
 		return err
 	}
 	typed.Wrong = e
-	if !typed.Open { // the other form keeps what is stored
+	if typed.Part != "edit" { // the other form keeps what is stored
 		i, err := s.DB.Iteration(r.Context(), store.Actor{UserID: user.ID}, idOf(r))
 		if err != nil {
 			return err
@@ -305,7 +308,7 @@ func (s *site) tagIteration(w http.ResponseWriter, r *http.Request, user store.U
 	if err != nil {
 		return err
 	}
-	ctx, actor, typed := r.Context(), store.Actor{UserID: user.ID}, editForm{}
+	ctx, actor, typed := r.Context(), store.Actor{UserID: user.ID}, editForm{Part: "tag", Status: string(store.Succeeded)}
 	if fields.Has("remove") {
 		err = s.DB.DeleteTag(ctx, actor, store.IterationTag, idOf(r), fields.Get("remove"))
 	} else {

@@ -14,8 +14,45 @@ type membersView struct {
 	Rows    []store.Permission
 	Pager   pager
 	Admin   bool
-	Typed   string // user name
-	Wrong   string
+	Form    memberForm
+}
+
+// memberForm is what somebody typed to add a member or change one, and was
+// refused.
+type memberForm struct {
+	ID       string // of the permission, "" to add one
+	Username string
+	Rights   store.PermissionPatch
+	Wrong    *store.Error
+}
+
+// wrong is what is wrong with the form about a permission, "" for nothing.
+func (f memberForm) wrong(id string) string {
+	if f.Wrong == nil || f.ID != id {
+		return ""
+	}
+	return f.Wrong.Message
+}
+
+// rights are those of a permission, with what was ticked.
+func (f memberForm) rights(p store.Permission) store.Permission {
+	if f.wrong(p.ID) == "" {
+		return p
+	}
+	for has, ticked := range map[*bool]*bool{&p.Create: f.Rights.Create, &p.Read: f.Rights.Read, &p.Update: f.Rights.Update, &p.Delete: f.Rights.Delete} {
+		if ticked != nil {
+			*has = *ticked
+		}
+	}
+	return p
+}
+
+// newName is what was typed as the name of a new member.
+func (v membersView) newName() string {
+	if v.Form.ID != "" {
+		return ""
+	}
+	return v.Form.Username
 }
 
 // members lists who may do what in a project. Admins may change it.
@@ -52,26 +89,27 @@ func (s *site) changeMember(w http.ResponseWriter, r *http.Request, user store.U
 		return err
 	}
 	ctx, actor := r.Context(), store.Actor{UserID: user.ID}
-	patch := store.PermissionPatch{Create: checked(fields, "create"), Read: checked(fields, "read"),
-		Update: checked(fields, "update"), Delete: checked(fields, "delete")}
-	name := readable(fields.Get("username"))
+	typed := memberForm{ID: fields.Get("permission"), Username: readable(fields.Get("username")),
+		Rights: store.PermissionPatch{Create: checked(fields, "create"), Read: checked(fields, "read"),
+			Update: checked(fields, "update"), Delete: checked(fields, "delete")}}
 	switch fields.Get("do") {
 	case "save":
-		err = s.DB.UpdateUserPermission(ctx, actor, fields.Get("permission"), patch)
+		err = s.DB.UpdateUserPermission(ctx, actor, typed.ID, typed.Rights)
 	case "remove":
-		err = s.DB.DeleteUserPermission(ctx, actor, fields.Get("permission"))
+		err = s.DB.DeleteUserPermission(ctx, actor, typed.ID)
 	default:
+		typed.ID = ""
 		var member store.User
-		member, err = s.DB.UserByName(ctx, actor, name)
+		member, err = s.DB.UserByName(ctx, actor, typed.Username)
 		if err != nil && store.AsError(err).Code == store.CodeNotFound {
 			err = store.Invalid("username", "There is no user of this name.")
 		}
 		if err == nil {
-			_, err = s.DB.CreateUserPermission(ctx, actor, member.ID, idOf(r), patch)
+			_, err = s.DB.CreateUserPermission(ctx, actor, member.ID, idOf(r), typed.Rights)
 		}
 	}
-	if e := formError(err); e != nil {
-		return s.showMembers(w, r, user, middleware.StatusOf(e.Code), membersView{Typed: name, Wrong: e.Message})
+	if typed.Wrong = formError(err); typed.Wrong != nil {
+		return s.showMembers(w, r, user, middleware.StatusOf(typed.Wrong.Code), membersView{Form: typed})
 	}
 	if err == nil {
 		s.redirect(w, r, "/project/"+idOf(r)+"/members")

@@ -290,26 +290,18 @@ func (s *site) setStage(w http.ResponseWriter, r *http.Request, user store.User)
 	}
 	ctx, actor, id := r.Context(), store.Actor{UserID: user.ID}, idOf(r)
 	stage := store.Stage(fields.Get("stage"))
-	v, err := s.DB.ModelVersion(ctx, actor, id)
+	promotion, err := s.DB.SetStage(ctx, actor, id, stage)
 	if err != nil {
 		return err
 	}
-	done := url.Values{"version": {strconv.FormatInt(v.Version, 10)}, "stage": {string(stage)}}
-	if stage == store.Production && v.Stage != stage {
-		former, err := s.DB.ProductionVersion(ctx, actor, v.ModelID)
-		if err == nil {
-			done.Set("former", strconv.FormatInt(former.Version, 10))
-		} else if store.AsError(err).Code != store.CodeNotFound {
-			return err
-		}
-	}
-	if err := s.DB.UpdateModelVersion(ctx, actor, id, store.ModelVersionPatch{Stage: &stage}); err != nil {
-		return err
+	done := url.Values{"version": {strconv.FormatInt(promotion.Version, 10)}, "stage": {string(stage)}}
+	if promotion.Former != nil {
+		done.Set("former", strconv.FormatInt(*promotion.Former, 10))
 	}
 	if offset := pageOf(fields).Offset; offset > 0 {
 		done.Set("offset", strconv.Itoa(offset))
 	}
-	s.redirect(w, r, "/model/"+v.ModelID+"?"+done.Encode())
+	s.redirect(w, r, "/model/"+promotion.ModelID+"?"+done.Encode())
 	return nil
 }
 

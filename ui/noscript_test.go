@@ -2,12 +2,16 @@ package ui_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
+
+	"tracker/store"
 )
 
 // TestWithoutScripts signs in, reads and changes things in a browser that runs
@@ -96,5 +100,43 @@ func TestWithoutScripts(t *testing.T) {
 	sees("main", "dave")
 	press(`[data-testid="sign-out"]`)
 	sees("h1", "Sign in")
+	b.quiet()
+}
+
+// TestLargeWithoutScripts sends what is larger than most forms from a browser
+// that runs no JavaScript: a file arrives, and a text comes back with a word.
+func TestLargeWithoutScripts(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{blobs: t.TempDir()})
+	w := s.sweep(1, 1)
+	b := s.openBrowser(t)
+	b.do(chromedp.EmulateViewport(1280, 800))
+	if _, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
+		t.Fatal(err)
+	}
+	const size = 40 << 20
+	file := filepath.Join(t.TempDir(), "large.bin")
+	if err := os.WriteFile(file, make([]byte, size), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := "/iteration/" + w.runs[0]
+	b.do(chromedp.Navigate(b.url+run), chromedp.SetUploadFiles(chromedp.CSS("#files"), []string{file}),
+		chromedp.Click(chromedp.CSS(`.upload button`)), chromedp.WaitVisible(chromedp.CSS(`details.artifact`)))
+	list, err := s.db.Resources(t.Context(), s.actor("alice"), w.experiment, store.ResourceQuery{Page: store.FirstPage})
+	if err != nil || list.Total != 1 || list.Data[0].SizeBytes != size || *list.Data[0].IterationID != w.runs[0] {
+		t.Errorf("kept were %+v (%v)", list, err)
+	}
+
+	// Each of these letters is six bytes of the form.
+	b.refused = b.url + run
+	b.do(chromedp.Navigate(b.url+run), chromedp.Click(chromedp.CSS(`[data-testid="edit"]`)),
+		chromedp.Evaluate[chromedp.Void](`void (document.querySelector('#notes').value = ('ж'.repeat(50) + '\n').repeat(30000))`),
+		chromedp.Click(chromedp.CSS(`.edit[open] button`)), chromedp.WaitVisible(chromedp.CSS("#wrong-notes")))
+	if got := b.text(`document.querySelector('#wrong-notes').textContent`); got != "notes must have at most 1048576 bytes, not 3030000." {
+		t.Errorf("beside the notes: %q", got)
+	}
+	if got := b.text(`document.querySelector('#notes').value.length`); got != "1530000" {
+		t.Errorf("%s of the notes came back", got)
+	}
 	b.quiet()
 }

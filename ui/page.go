@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"mime"
 	"net/http"
 	"net/url"
@@ -20,11 +21,13 @@ import (
 const (
 	// maxForm is the largest body that anybody may send, in bytes.
 	maxForm = 64 << 10
-	// maxPage is that of a form for people who are signed in, and of the sign-in,
-	// which takes along what was kept of such a form. The store says what
-	// is too long for a field; whatever it takes must arrive, and a form escapes a
-	// byte as three, a line end as six.
-	maxPage = 8 * store.MaxText
+	// maxKept is that of a form from somebody whose sign-in has ended, and of the
+	// sign-in, which takes it along. Whatever the store takes must arrive, and a
+	// form escapes a byte as three, a line end as six.
+	maxKept = 8 * store.MaxText
+	// maxPage is that of a form for people who are signed in. The store says what
+	// is too long for a field, and it comes back with what was typed.
+	maxPage = 32 * store.MaxText
 )
 
 // handler answers a request, or returns why it can't; then it must not have
@@ -34,7 +37,13 @@ type handler func(http.ResponseWriter, *http.Request) error
 // page is a handler for people who are signed in. Others are sent to sign in,
 // and come back afterwards, with the form that they have sent.
 func (s *site) page(next func(http.ResponseWriter, *http.Request, store.User) error) handler {
-	return bounded(maxPage, s.signedIn(next))
+	return s.signedIn(func(w http.ResponseWriter, r *http.Request, user store.User) error {
+		err := bounded(maxPage, func(w http.ResponseWriter, r *http.Request) error { return next(w, r, user) })(w, r)
+		if r.ContentLength > maxPage {
+			_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, drained)) // the sender may have gone
+		}
+		return err
+	})
 }
 
 // bounded refuses bodies of more than limit bytes.
@@ -56,7 +65,7 @@ func (s *site) signedIn(next func(http.ResponseWriter, *http.Request, store.User
 			err = next(w, r, user)
 		}
 		if err != nil && s.Auth.Enabled() && !inPlace(r) && middleware.StatusOf(store.AsError(err).Code) == http.StatusUnauthorized {
-			return s.askWho(w, r)
+			return bounded(maxKept, s.askWho)(w, r)
 		}
 		return err
 	}
@@ -106,7 +115,7 @@ var (
 )
 
 func errTooLarge(limit int64) error {
-	return store.Errorf(store.CodePayloadTooLarge, "The form is too large; it may have up to %s.", humanize.IBytes(uint64(limit)))
+	return store.Errorf(store.CodePayloadTooLarge, "The form is too large; it may have up to %s. What you typed is still in it: shorten that and send it again.", humanize.IBytes(uint64(limit)))
 }
 
 var headlines = map[int]string{
@@ -210,6 +219,7 @@ type frame struct {
 	Side     []sideLink
 	Module   string   // the script of the page that draws charts, "" for none
 	Scripts  []string // others
+	Early    string   // an address whose answer they need first, "" for none
 	InPlace  bool     // parts of the page are changed by htmx
 	Wide     bool     // the page fills the window, and its parts scroll by themselves
 	base     string

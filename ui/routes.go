@@ -97,7 +97,7 @@ func (s *site) routes() []route {
 		{"POST", "/modelversion/{id}/stage", s.page(s.setStage)},
 
 		{"GET", "/login", s.login},
-		{"POST", "/login", bounded(maxPage, s.signIn)},
+		{"POST", "/login", bounded(maxKept, s.signIn)},
 		{"POST", "/logout", bounded(maxForm, s.signOut)},
 
 		{"GET", "/account", s.page(s.account)},
@@ -118,6 +118,7 @@ func (s *site) routes() []route {
 		{"PATCH", "/data/view/{id}", s.data(s.updateViewData)},
 		{"DELETE", "/data/view/{id}", s.data(s.deleteViewData)},
 		{"POST", "/data/tags", s.data(s.tagData)},
+		{"GET", "/data/curves", s.data(s.curvesData)},
 		{"POST", "/data/curves", s.data(s.curvesData)},
 		{"GET", "/data/compare", s.data(s.comparedData)},
 		{"GET", "/data/experiment/{id}/events", s.experimentEvents},

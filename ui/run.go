@@ -61,11 +61,14 @@ func (s *site) run(i store.Iteration) run {
 func (r run) running() bool { return r.Status == statusWords[store.Running] || r.Status == lost }
 
 func (s *site) status(i store.Iteration) string {
-	if i.Status == store.Running && s.Now().Sub(i.LastSeen.Time()) > lostAfter {
+	if i.Status == store.Running && i.LastSeen < s.lostBefore() {
 		return lost
 	}
 	return statusWords[i.Status]
 }
+
+// lostBefore is the time since which something must have been heard of a run.
+func (s *site) lostBefore() store.Time { return store.Time(s.Now().Add(-lostAfter).UnixMilli()) }
 
 func lasted(i store.Iteration) time.Duration {
 	end := i.LastSeen

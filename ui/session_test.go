@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+
+	"tracker/store"
 )
 
 // A form that is sent after the sign-in has ended comes back after the next
@@ -74,21 +76,21 @@ func TestTypingWhileSignInEnds(t *testing.T) {
 	b.press(`[data-testid="edit"]`)
 	b.do(chromedp.SendKeys(chromedp.CSS("#notes"), "first line\nsecond <b>line</b>"))
 	s.clock.move(25 * time.Hour)
-	// What the run logs asks the server, which does not know who asks any more.
+	// The stream of the page ends, and the next one is refused.
 	refused := make(chan struct{})
 	refuse := sync.OnceFunc(func() { close(refused) })
 	b.watch(func(status int64, url string) {
-		if status == http.StatusUnauthorized && strings.HasSuffix(url, "/summary") {
+		if status == http.StatusUnauthorized && strings.Contains(url, "/events") {
 			refuse()
 		}
 	})
-	s.log(w.runs[0], "train/loss", 1)
 	select {
 	case <-refused:
 	case <-time.After(patience):
 		t.Fatal("the page has not asked")
 	}
 	b.at(page)
+	b.is(`document.querySelector('#problem').textContent`, "Your sign-in has ended. What you have typed is still here: sign in in another window.")
 	b.press(".edit[open] button")
 	b.is(`document.querySelector('#problem a')?.textContent`, "Sign in in another window")
 	b.is(`document.querySelector('#problem a').href`, b.url+"/login")
@@ -99,6 +101,46 @@ func TestTypingWhileSignInEnds(t *testing.T) {
 	b.press(".edit[open] button")
 	b.is(`document.querySelector('[data-testid="notes"]')?.textContent.trim()`, "first line\nsecond line")
 	b.at(page)
+}
+
+// TestStreamEndsWithSignIn has pages that follow what happens go to the sign-in
+// when nobody is signed in any more.
+func TestStreamEndsWithSignIn(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*site, ...*browser){
+		"expired": func(s *site, _ ...*browser) { s.clock.move(25 * time.Hour) },
+		"signed out": func(s *site, all ...*browser) {
+			for _, b := range all {
+				b.do(chromedp.Evaluate[chromedp.Void](`void fetch('/lab/logout', { method: 'POST' }).then(() => { window.out = true })`))
+				b.is(`window.out`, "true")
+			}
+			s.clock.move(2 * time.Minute)
+		},
+		"deleted": func(s *site, _ ...*browser) {
+			if err := s.db.DeleteUser(t.Context(), store.System, s.actor("alice").UserID); err != nil {
+				t.Error(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := start(t, setup{auth: true, base: "/lab"})
+			s.clock.move(time.Since(s.clock.now()))
+			w := s.sweep(1, 3)
+			pages := []string{"/iteration/" + w.runs[0], "/experiment/" + w.experiment}
+			var open []*browser
+			for _, page := range pages {
+				b := s.openBrowser(t)
+				b.signIn(s, "alice")
+				b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(b.url+"/lab"+page))
+				b.is(`document.documentElement.dataset.live`, "yes")
+				open = append(open, b)
+			}
+			end(s, open...)
+			for i, b := range open {
+				b.at("/lab/login?next=" + url.QueryEscape(pages[i]))
+			}
+		})
+	}
 }
 
 // TestLinkFromElsewhere follows a link on a page of another site, to which the

@@ -163,20 +163,104 @@ func TestContrast(t *testing.T) {
 	}
 }
 
+// TestCurveColours measures how far the colours of curves are from each other
+// in OKLab, for normal sight and without one kind of cones. Runs of one
+// experiment have numbers that follow each other, so neighbours must be
+// farther apart than colours that only a table of ten runs brings together.
+func TestCurveColours(t *testing.T) {
+	css, err := os.ReadFile("static/style.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pairs := regexp.MustCompile(`--run-[0-9]+: light-dark\(#([0-9a-f]{6}), #([0-9a-f]{6})\)`).FindAllStringSubmatch(string(css), -1)
+	n := len(pairs)
+	if n != 12 {
+		t.Fatalf("there are %d colours", n)
+	}
+	for theme := range 2 {
+		for _, sight := range sights {
+			for i := range n {
+				for j := range i {
+					apart := min(i-j, n-i+j)
+					least := sight.near
+					switch {
+					case apart > 5:
+						least = sight.far
+					case apart > 1:
+						least = sight.close
+					}
+					a := oklab(sight.cones.times(linear(t, pairs[i][1+theme])))
+					b := oklab(sight.cones.times(linear(t, pairs[j][1+theme])))
+					if d := math.Hypot(math.Hypot(a[0]-b[0], a[1]-b[1]), a[2]-b[2]); d < least {
+						t.Errorf("theme %d, %s: the curves %d and %d are %.3f apart, not %.3f", theme, sight.name, j, i, d, least)
+					}
+				}
+			}
+		}
+	}
+}
+
+type matrix [3][3]float64
+
+// times stays inside of what a screen can show.
+func (m matrix) times(c [3]float64) (out [3]float64) {
+	for i, row := range m {
+		for j, weight := range row {
+			out[i] += weight * c[j]
+		}
+		out[i] = min(max(out[i], 0), 1)
+	}
+	return out
+}
+
+// sights are the ways of seeing that curves are told apart in: the matrices, for
+// linear RGB, are those of Machado, Oliveira and Fernandes (2009) for a severity
+// of 1. near is what neighbours must be apart, close what any six that follow
+// each other must be, far what any two must be. A step that is just noticeable
+// is about 0.02.
+var sights = []struct {
+	name             string
+	cones            matrix
+	near, close, far float64
+}{
+	{"normal", matrix{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, 0.145, 0.12, 0.1},
+	{"protanopia", matrix{{0.152286, 1.052583, -0.204868}, {0.114503, 0.786281, 0.099216}, {-0.003882, -0.048116, 1.051998}}, 0.09, 0.065, 0.05},
+	{"deuteranopia", matrix{{0.367322, 0.860646, -0.227968}, {0.280085, 0.672501, 0.047413}, {-0.011820, 0.042940, 0.968881}}, 0.09, 0.065, 0.05},
+	{"tritanopia", matrix{{1.255528, -0.076749, -0.178779}, {-0.078411, 0.930809, 0.147602}, {0.004733, 0.691367, 0.303900}}, 0.09, 0.065, 0.05},
+}
+
+// oklab is Ottosson's OKLab of linear RGB.
+func oklab(c [3]float64) [3]float64 {
+	l := math.Cbrt(0.4122214708*c[0] + 0.5363325363*c[1] + 0.0514459929*c[2])
+	m := math.Cbrt(0.2119034982*c[0] + 0.6806995451*c[1] + 0.1073969566*c[2])
+	s := math.Cbrt(0.0883024619*c[0] + 0.2817188376*c[1] + 0.6299787005*c[2])
+	return [3]float64{
+		0.2104542553*l + 0.7936177850*m - 0.0040720468*s,
+		1.9779984951*l - 2.4285922050*m + 0.4505937099*s,
+		0.0259040371*l + 0.7827717662*m - 0.8086757660*s,
+	}
+}
+
 func luminance(t *testing.T, hex string) float64 {
 	t.Helper()
-	var l float64
-	for i, weight := range []float64{0.2126, 0.7152, 0.0722} {
+	c := linear(t, hex)
+	return 0.2126*c[0] + 0.7152*c[1] + 0.0722*c[2]
+}
+
+// linear is the light of a colour in sRGB.
+func linear(t *testing.T, hex string) (out [3]float64) {
+	t.Helper()
+	for i := range out {
 		n, err := strconv.ParseUint(hex[2*i:2*i+2], 16, 8)
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := float64(n) / 255
-		if c <= 0.04045 {
-			l += weight * c / 12.92
+		out[i] = float64(n) / 255
+		if out[i] <= 0.04045 {
+			out[i] /= 12.92
 		} else {
-			l += weight * math.Pow((c+0.055)/1.055, 2.4)
+			out[i] = math.Pow((out[i]+0.055)/1.055, 2.4)
 		}
 	}
-	return l
+	return out
 }

@@ -30,7 +30,7 @@ func (s *site) uploadData(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	middleware.InfoOf(r).User = user.Username
-	made, err := s.receive(r, user)
+	made, _, err := s.receive(r, user)
 	if err != nil {
 		_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, drained)) // the sender may have gone
 		writeError(w, r, err)
@@ -42,14 +42,14 @@ func (s *site) uploadData(w http.ResponseWriter, r *http.Request) error {
 
 // upload takes the files of a form, where no script sends them.
 func (s *site) upload(w http.ResponseWriter, r *http.Request, user store.User) error {
-	_, err := s.receive(r, user)
+	_, iteration, err := s.receive(r, user)
 	if err == nil {
 		s.redirect(w, r, "/experiment/"+idOf(r)+"/artifacts")
 		return nil
 	}
 	_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, drained)) // the sender may have gone
 	if e := formError(err); e != nil {
-		return s.showArtifacts(w, r, user, middleware.StatusOf(e.Code), e.Message)
+		return s.showArtifacts(w, r, user, middleware.StatusOf(e.Code), artifactsView{Only: iteration, Wrong: e.Message})
 	}
 	return err
 }
@@ -69,30 +69,29 @@ func (s *site) uploadAsked(r *http.Request, actor store.Actor) (any, error) {
 
 // receive makes artifacts of the files of a form. Their run, if there is one,
 // is named before them.
-func (s *site) receive(r *http.Request, user store.User) (made []string, err error) {
+func (s *site) receive(r *http.Request, user store.User) (made []string, iteration string, err error) {
 	actor, experiment := store.Actor{UserID: user.ID}, idOf(r)
 	if err := s.DB.AllowUpload(r.Context(), actor, experiment); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	parts, err := r.MultipartReader()
 	if err != nil {
-		return nil, errNotForm
+		return nil, "", errNotForm
 	}
-	iteration := ""
 	for {
 		part, err := parts.NextPart()
 		if err == io.EOF {
 			break
 		}
 		if err != nil {
-			return made, errBrokenUpload
+			return made, iteration, errBrokenUpload
 		}
 		if part.FormName() == "iteration_id" {
 			value, err := io.ReadAll(io.LimitReader(part, maxID))
 			if err != nil {
-				return made, errBrokenUpload
+				return made, iteration, errBrokenUpload
 			}
-			iteration = string(value)
+			iteration = readable(string(value))
 			continue
 		}
 		if part.FileName() == "" {
@@ -100,14 +99,14 @@ func (s *site) receive(r *http.Request, user store.User) (made []string, err err
 		}
 		id, err := s.receiveFile(r, actor, experiment, iteration, part)
 		if err != nil {
-			return made, err
+			return made, iteration, err
 		}
 		made = append(made, id)
 	}
 	if len(made) == 0 {
-		return nil, store.Invalid("data", "Choose a file first.")
+		return nil, iteration, store.Invalid("data", "Choose a file first.")
 	}
-	return made, nil
+	return made, iteration, nil
 }
 
 func (s *site) receiveFile(r *http.Request, actor store.Actor, experiment, iteration string, part *multipart.Part) (string, error) {

@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -106,8 +105,8 @@ var saved = map[string]string{"names": "The account was saved.", "password": "Th
 // formError is a refusal that is shown beside a form, with what was typed; nil
 // for other errors.
 func formError(err error) *store.Error {
-	var e *store.Error
-	if !errors.As(err, &e) {
+	e := store.AsError(err)
+	if e == nil {
 		return nil
 	}
 	switch e.Code {

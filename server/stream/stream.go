@@ -45,7 +45,7 @@ func Serve(w http.ResponseWriter, r *http.Request, ending <-chan struct{}, curso
 		return nil
 	}
 	// From here on the answer has begun: an error ends the stream.
-	if send(w, ": connected\nid: "+found.Cursor+"\n\n") != nil || sendChanges(w, found) != nil {
+	if send(w, ": connected\nretry: 1000\nid: "+found.Cursor+"\n\n") != nil || sendChanges(w, found) != nil {
 		return nil
 	}
 	tick := time.NewTicker(pause)

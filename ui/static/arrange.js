@@ -42,7 +42,7 @@ export function arrange(bar, state, { experiment, ...rights }) {
       click: () => set(by.filter((_, o) => o !== i).map((o) => o.name)) }, isolated(g.label), ' ×')));
     add.disabled = by.length >= mostNames;
     for (const box of bar.querySelectorAll('input')) box.checked = state.has(box.name);
-    tree.querySelector('input').disabled = by.length > 0;
+    tree.hidden = by.length > 0; // groups have none
   }
   state.addEventListener('change', show);
   show();

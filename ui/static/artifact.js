@@ -13,6 +13,12 @@ document.addEventListener('click', async (event) => {
   setTimeout(() => { button.textContent = 'Copy'; }, 2000);
 });
 
+// What has few pixels, as samples of a dataset have, is shown larger.
+const few = 160;
+const fit = (image) => image.classList.toggle('small', image.naturalWidth > 0 && image.naturalWidth < few);
+document.addEventListener('load', ({ target }) => { if (target.closest?.('.picture')) fit(target); }, true);
+for (const image of document.querySelectorAll('.picture img')) fit(image);
+
 // A slider shows one of the images of a run; its value is the place of it.
 document.addEventListener('input', (event) => {
   const slider = event.target.closest('[data-images]');

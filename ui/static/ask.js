@@ -16,6 +16,16 @@ export const typed = (root = document) => root.matches?.('[data-typed]') || root
   .some((field) => (field.options ? field.selectedIndex !== Math.max(0, [...field.options].findIndex((o) => o.defaultSelected))
     : field.value !== field.defaultValue || field.checked !== field.defaultChecked));
 
+// reach is fetch, for which somebody whose sign-in has ended signs in again.
+export async function reach(url, options) {
+  const answer = await fetch(url, options);
+  if (answer.status !== 401) return answer;
+  if (typed()) throw new Refused({ message: 'Your sign-in has ended. What you have typed is still here: sign in in another window.' }, 401);
+  const here = location.pathname.slice(base.pathname.length - 1) + location.search;
+  location.assign(new URL(`login?next=${encodeURIComponent(here)}`, base));
+  return new Promise(() => {}); // the page is about to go
+}
+
 // ask returns what a path under /data/ answers. With a body it is a POST, unless
 // another method is named.
 export async function ask(path, { query, body, signal, method } = {}) {
@@ -28,13 +38,7 @@ export async function ask(path, { query, body, signal, method } = {}) {
     options.headers['Content-Type'] = 'application/json';
     options.body = JSON.stringify(body);
   }
-  const answer = await fetch(url, options);
-  if (answer.status === 401) {
-    if (typed()) throw new Refused({ message: 'Your sign-in has ended. What you have typed is still here: sign in in another window.' }, 401);
-    const here = location.pathname.slice(base.pathname.length - 1) + location.search;
-    location.assign(new URL(`login?next=${encodeURIComponent(here)}`, base));
-    return new Promise(() => {}); // the page is about to go
-  }
+  const answer = await reach(url, options);
   const result = await answer.json();
   if (!answer.ok) throw new Refused(result, answer.status);
   return result;

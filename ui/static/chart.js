@@ -10,25 +10,28 @@ const hour = 60 * minute;
 const lengths = [1, 5, 10, 50, 100, 500, 1000, 5000, 10_000, 30_000, minute, 5 * minute, 10 * minute, 30 * minute,
   hour, 2 * hour, 6 * hour, 12 * hour, 24 * hour, 48 * hour, 168 * hour, 720 * hour];
 
-// css returns a colour of the theme.
-const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-
-// solid has the browser resolve a colour, for a canvas knows no light-dark().
-function solid(name) {
-  const probe = el('span', { class: 'probe' });
-  probe.style.color = css(name);
-  document.body.append(probe);
-  const { color } = getComputedStyle(probe);
-  probe.remove();
-  return color;
+// solid has the browser resolve colours of the theme, for a canvas knows no
+// light-dark().
+function solid(names) {
+  const probes = names.map((name) => {
+    const probe = el('span', { class: 'probe' });
+    probe.style.color = `var(${name})`;
+    return probe;
+  });
+  document.body.append(...probes);
+  const all = probes.map((probe) => getComputedStyle(probe).color);
+  for (const probe of probes) probe.remove();
+  return all;
 }
 
 let theme = null;
 const themed = new Set();
 
 export function colors() {
-  theme ??= { text: solid('--muted'), line: solid('--line'), ground: solid('--ground'),
-    runs: Array.from({ length: 12 }, (_, i) => solid(`--run-${i}`)) };
+  if (!theme) {
+    const [text, line, ground, ...runs] = solid(['--muted', '--line', '--ground', ...Array.from({ length: 12 }, (_, i) => `--run-${i}`)]);
+    theme = { text, line, ground, runs };
+  }
   return theme;
 }
 
@@ -38,6 +41,10 @@ function recolor() {
 }
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', recolor);
 new MutationObserver(recolor).observe(document.documentElement, { attributes: true, attributeFilter: ['data-theme'] });
+
+// wide is the space for the labels of an axis at the side: the same beside most
+// charts, so that they stand in line.
+const wide = (_, labels) => Math.max(40, 14 + 7 * Math.max(0, ...(labels || []).map((l) => l?.length || 0)));
 
 // Chart draws into a box. view says how: {x, against, logx, logy, smooth, trim,
 // from, to, highlight}; with x 'metric' the axis is that of the metric against. on has what it tells: hover(x), zoom(from, to).
@@ -99,7 +106,7 @@ export class Chart {
       }
     }
     if (!(first <= last)) [first, last] = [logx ? 1 : 0, 10];
-    if (first === last) last = first + 1;
+    if (first === last) [first, last] = logx ? [first, first + 1] : [first - 0.5, first + 0.5];
     this.x = from == null ? [first, last] : [logx ? Math.max(from, first) : from, to];
     if (!(this.x[0] < this.x[1])) this.x = [first, last];
     const found = extent(this.curves, this.x[0], this.x[1], { trim, positive: logy });
@@ -132,13 +139,14 @@ export class Chart {
       width: this.box.clientWidth || 320,
       height: this.height,
       ms: 1,
+      padding: [8, 12, 0, 0],
       legend: { show: false },
       scales: {
         x: { time: x === 'time', distr: logx ? 3 : 1, range: () => this.x },
         y: { distr: logy ? 3 : 1, range: () => this.y },
       },
       series: [{}, { paths: () => null, points: { show: false } }],
-      axes: [horizontal, axis(logy, { size: 56, space: 28, values: (_, splits) => splits.map((v) => (v == null ? null : short(v))) })],
+      axes: [horizontal, axis(logy, { size: wide, space: 28, values: (_, splits) => splits.map((v) => (v == null ? null : short(v))) })],
       cursor: { y: false, points: { show: false }, drag: { x: true, y: false, setScale: false },
         bind: { dblclick: () => () => this.on.zoom(null, null) } },
       hooks: {

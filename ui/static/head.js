@@ -5,8 +5,8 @@ import * as groups from './group.js';
 
 const fixed = [
   { id: 'name', label: 'Name', sort: 'name', width: 192 },
-  { id: 'status', label: 'Status', sort: 'status', width: 116 },
-  { id: 'created', label: 'Created', sort: '-created', width: 108 },
+  { id: 'status', label: 'Status', sort: 'status', width: 100 },
+  { id: 'created', label: 'Created', sort: '-created', width: 116 },
   { id: 'duration', label: 'Duration', sort: 'duration', width: 80, numeric: true },
   { id: 'tags', label: 'Tags', sort: 'tag', width: 104 },
 ];
@@ -36,21 +36,23 @@ export function makeHeads(table) {
     return { column, th, width };
   };
   const first = table.grouped ? groups.names(table.grouped).map((g) => g.label).join(' · ') : 'Name';
-  const all = fixed.map((c, i) => head(i ? c.label : first, c.sort, i || !table.nests ? c.width : c.width + 56, c.numeric, (i ? c.label : first).toLowerCase()));
+  const beside = table.state.has('base') ? 64 : 0; // what the baseline adds: a word, and differences
+  const all = fixed.map((c, i) => head(i ? c.label : first, c.sort, i ? c.width : c.width + beside + (table.nests ? 56 : 0), c.numeric, (i ? c.label : first).toLowerCase()));
   const chosen = [];
   for (const c of table.chosen) {
     const label = c.stat ? `${c.key} ${c.stat}` : c.key;
     const name = columns.write(c);
-    chosen.push(head(label, name, table.grouped && c.kind === 'metric' ? 176 : 112, c.kind === 'metric', label, table.columns.findIndex((o) => columns.write(o) === name)));
+    chosen.push(head(label, name, table.grouped && c.kind === 'metric' ? 152 : fitting(label, c) + (c.kind === 'metric' ? beside : 0), c.kind === 'metric', label, table.columns.findIndex((o) => columns.write(o) === name)));
   }
   table.lefts = chosen.slice(0, table.pins).reduce((lefts, { width }) => [...lefts, lefts.at(-1) + width], [all[0].width]);
   table.pin(chosen.map((h) => h.th));
-  // What groups are about comes before what only their runs have.
-  all.splice(1, 0, ...chosen.splice(0, table.grouped ? chosen.length : table.pins));
-  all.push(...chosen);
+  table.order(all, chosen);
   table.group.replaceChildren(...all.map((h) => h.column));
   table.head.replaceChildren(...all.map((h) => h.th));
 }
+
+// fitting is the width of a column whose head can mostly be read.
+const fitting = (label, { kind }) => Math.min(160, Math.max(kind === 'param' ? 72 : 88, 28 + 7 * label.length));
 
 // draggable lets a column be dropped on another one, in whose place it goes.
 function draggable(table, th, index) {

@@ -2,6 +2,9 @@
 // and keep the focus where somebody works.
 import { typed } from './ask.js';
 
+// What somebody has opened, filtered or gone to stays so when a page is renewed.
+htmx.config.morphIgnore.push('open', 'hidden', 'tabindex');
+
 const problem = document.getElementById('problem');
 
 document.addEventListener('htmx:before:request', () => problem.replaceChildren());
@@ -42,6 +45,7 @@ document.addEventListener('htmx:before:swap', ({ detail: { ctx, tasks } }) => {
 // The button that was pressed has gone with the part that was replaced. The
 // focus goes to the field that is wrong, or to the new part.
 document.addEventListener('htmx:after:swap', ({ detail: { ctx } }) => {
+  if (!ctx.request) return; // nobody has pressed anything
   if (writing?.isConnected) {
     const { selectionStart: start, selectionEnd: end } = writing;
     writing.focus({ preventScroll: true });

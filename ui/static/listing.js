@@ -94,17 +94,19 @@ export class Listing {
     }
   }
 
-  // take puts a page of rows in its place. A row that is as it was stays the
-  // same one, so that a click on it is not lost.
+  // take puts rows in their places, from a page on. A row that is as it was
+  // stays the same one, so that a click on it is not lost.
   take(page, found) {
     if (found.wrong) {
       this.failed(found.wrong);
       return;
     }
-    const old = new Map((this.pages.get(page)?.rows || []).map((row) => [row.id, row]));
+    const pages = Math.ceil(found.data.length / pageSize) || 1;
+    const there = Array.from({ length: pages }, (_, i) => this.pages.get(page + i)?.rows || []).flat();
+    const old = new Map(there.map((row) => [row.id, row]));
     const rows = found.data.map((row) => (JSON.stringify(old.get(row.id)) === JSON.stringify(row) ? old.get(row.id) : row));
     this.changed(() => {
-      this.pages.set(page, { rows, fresh: true });
+      for (let i = 0; i < pages; i += 1) this.pages.set(page + i, { rows: rows.slice(i * pageSize, (i + 1) * pageSize), fresh: true });
       this.total = found.total;
       this.unfolded = null;
     }, found);

@@ -1,17 +1,41 @@
 // What changes on the server, as it happens.
+import { reach } from './ask.js';
 import { base } from './frame.js';
+
+const pause = 5000; // before a server that could not answer is asked again
 
 // live calls changed with each batch of changes since a cursor, that of the page,
 // and reset when too much has happened to be told. A page that nobody looks at lets go of its connection,
 // of which a browser has only a handful, and catches up when it is shown again.
 export function live(path, cursor, { changed, reset }) {
+  const problem = document.getElementById('problem');
   let source = null;
+  let timer = 0;
+  let late = document.hidden; // what no change of the database tells may have happened meanwhile
+  let said = '';
+  const url = () => {
+    const events = new URL(`data/${path}/events`, base);
+    events.searchParams.set('cursor', cursor);
+    return events;
+  };
+  const say = (text) => {
+    if (problem.textContent === said) problem.textContent = text;
+    said = text;
+  };
   const open = () => {
-    const url = new URL(`data/${path}/events`, base);
-    url.searchParams.set('cursor', cursor);
-    source = new EventSource(url);
-    source.addEventListener('open', () => { document.documentElement.dataset.live = 'yes'; });
-    source.addEventListener('error', () => { delete document.documentElement.dataset.live; });
+    clearTimeout(timer);
+    source = new EventSource(url());
+    source.addEventListener('open', () => {
+      document.documentElement.dataset.live = 'yes';
+      say('');
+      if (late) changed({ iterations: [], deleted: [], series: [] });
+      late = true;
+    });
+    source.addEventListener('error', () => {
+      delete document.documentElement.dataset.live;
+      // By itself the browser asks again when a stream ends, and not when it is refused.
+      if (source?.readyState === EventSource.CLOSED) refused();
+    });
     source.addEventListener('change', (event) => {
       cursor = event.lastEventId;
       changed(JSON.parse(event.data));
@@ -22,9 +46,23 @@ export function live(path, cursor, { changed, reset }) {
     });
   };
   const close = () => {
+    clearTimeout(timer);
     source?.close();
     source = null;
   };
+  async function refused() {
+    close();
+    try {
+      const { status } = await reach(url(), { method: 'HEAD' });
+      if (status === 403 || status === 404) {
+        say('What this page shows was deleted, or may not be read by you any more. It is as it was before.');
+        return;
+      }
+    } catch (error) {
+      say(error.status ? error.message : 'The server does not answer. This page is as it was before.');
+    }
+    timer = setTimeout(open, pause);
+  }
   document.addEventListener('visibilitychange', () => {
     if (document.hidden) close();
     else if (!source) open();

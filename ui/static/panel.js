@@ -10,7 +10,15 @@ import { pick } from './pick.js';
 const keysAtOnce = 100;
 const atOnce = 3; // requests for curves
 const curvesAtOnce = 400; // of one request, about
-const likely = 6; // charts, before it is known which are in sight
+const likely = 6; // charts, before it is known which are in sight; curve.go has the first question, too
+
+// What the browser has begun to ask while it loaded the scripts.
+const { href } = document.querySelector('link[as="fetch"]') || {};
+const early = href && new URL(href);
+
+// last is how far down a group goes: what is in none after those that are, then
+// single values, then what the machine did.
+const last = (group) => ['', 'summary', 'system'].indexOf(group);
 
 // Panel draws the metrics of runs. keys(q, offset, limit) answers {data, total};
 // runs() the runs to draw, {id, name, color}, or groups of them with their values;
@@ -38,7 +46,7 @@ export class Panel {
       this.options.push(box);
       return el('label', {}, box, label);
     };
-    this.search = el('input', { type: 'search', id: 'metric-search', placeholder: 'Search metrics', 'aria-label': 'Search metrics',
+    this.search = el('input', { type: 'search', id: 'metric-search', placeholder: 'Find metrics', 'aria-label': 'Search metrics',
       input: settled(200, () => state.set({ m: this.search.value || null })) });
     this.axis = el('select', { name: 'x', 'aria-label': 'Horizontal axis', change: () => this.setAxis() });
     this.smoothing = el('input', { type: 'range', name: 'smooth', min: 0, max: 0.99, step: 0.01, 'data-testid': 'smooth',
@@ -61,7 +69,7 @@ export class Panel {
     this.axis.replaceChildren(el('option', { value: 'step' }, 'Step'), el('option', { value: 'relative' }, 'Relative time'), el('option', { value: 'time' }, 'Clock time'),
       ...(view.x === 'metric' ? [el('option', { value: 'metric' }, view.against)] : []), el('option', { value: 'other' }, 'Metric…'));
     this.axis.value = view.x;
-    this.reset.disabled = !state.has('zoom');
+    this.reset.hidden = !state.has('zoom');
   }
 
   setAxis() {
@@ -132,7 +140,7 @@ export class Panel {
       if (!this.names.includes(key)) this.drop(key, f);
     }
     const folded = new Set(this.state.get('fold').split('\n').filter(Boolean));
-    const ordered = [...groups].sort(([a], [b]) => (a === '') - (b === ''));
+    const ordered = [...groups].sort(([a], [b]) => last(a) - last(b));
     const parts = ordered.map(([group, keys]) => {
       const name = group || 'Others';
       const details = el('details', { open: !folded.has(name) },
@@ -308,7 +316,7 @@ export class Panel {
     }
     let found;
     try {
-      found = await ask('curves', { body });
+      found = await (JSON.stringify(body) === early?.searchParams.get('q') ? ask(`curves${early.search}`) : ask('curves', { body }));
     } catch (error) {
       if (error.status !== 404) throw error;
       this.gone?.(); // a run was deleted; the table will say which

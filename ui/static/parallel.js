@@ -2,7 +2,7 @@
 // brushed by dragging along them and moved by their names; by keyboard with the
 // arrows, Shift to make a brush longer or shorter, and Escape to take it away.
 import { el, isolated } from './dom.js';
-import { label, reach, svg } from './svg.js';
+import { label, measure, svg } from './svg.js';
 
 const [width, height, top, bottom, side] = [1000, 300, 32, 16, 72];
 
@@ -38,9 +38,9 @@ export function parallel(root, runs, all, state) {
     const gap = (width - 2 * side) / Math.max(1, ids.length - 1);
     const x = (i) => side + i * gap;
     const scales = ids.map((id) => {
-      const [low, high] = reach(all.get(id));
-      return { y: (v) => height - bottom - ((v - low) / (high - low)) * (height - top - bottom),
-        value: (y) => low + ((height - bottom - y) / (height - top - bottom)) * (high - low), low, high };
+      const m = measure(all.get(id));
+      return { ...m, y: (v) => height - bottom - m.at(v) * (height - top - bottom),
+        value: (y) => m.value((height - bottom - y) / (height - top - bottom)) };
     });
     const inside = (r) => [...brushes].every(([id, [low, high]]) => !ids.includes(id) || (all.get(id).values[r] != null && all.get(id).values[r] >= low && all.get(id).values[r] <= high));
     const lines = runs.map((run, r) => {

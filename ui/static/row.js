@@ -26,7 +26,6 @@ export function row(table, run, index, depth) {
   if (name.querySelector('input')) name.querySelector('input').checked = picked;
   const chosen = table.chosen.map((c) => (run.group ? spread(run, c) : cell(table, run, c)));
   table.pin(chosen);
-  const before = chosen.splice(0, table.grouped ? chosen.length : table.pins);
   const fixed = run.group
     ? [el('td', { colspan: 4 })]
     : [el('td', {}, el('span', { class: `status ${run.status}` }, run.status)),
@@ -34,7 +33,7 @@ export function row(table, run, index, depth) {
       el('td', { class: 'number' }, duration(run.seconds)),
       el('td', { title: run.tags.join(', ') }, ...run.tags.map((t) => isolated(t, 'tag')))];
   return el('tr', { ...attributes, 'data-id': run.id, 'data-testid': run.group ? 'group' : 'run', class: run.group ? 'group' : picked && 'picked' },
-    el('th', { scope: 'row' }, name), ...before, ...fixed, ...chosen);
+    ...table.order([el('th', { scope: 'row' }, name), ...fixed], chosen));
 }
 
 function title(table, run, shown) {
@@ -51,8 +50,11 @@ function spread(group, column) {
   const s = columns.value(group, column);
   if (!s) return el('td', { class: 'number' });
   const mean = s.mean == null ? 'beyond a double' : number(s.mean);
+  // A mean has no more digits than its deviation lends it.
+  const digits = s.sd > 0 ? 1 - Math.floor(Math.log10(s.sd)) : -1;
+  const short = s.mean != null && digits >= 0 && digits <= 8 ? s.mean.toFixed(digits) : mean;
   return el('td', { class: 'number', title: `mean ${mean}${s.sd == null ? '' : `\nstandard deviation ${number(s.sd)}`}\nof ${count(s.n)} of ${count(group.iterations)} runs` },
-    mean, s.sd != null && ` ± ${Number(s.sd.toPrecision(2))}`, el('small', {}, ` n=${count(s.n)}`));
+    short, s.sd != null && ` ± ${Number(s.sd.toPrecision(2))}`, el('small', {}, ` n=${count(s.n)}`));
 }
 
 function cell(table, run, column) {

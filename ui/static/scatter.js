@@ -1,6 +1,6 @@
 // Two dimensions against each other, and which parameters go with a metric.
 import { el, isolated } from './dom.js';
-import { label, reach, svg } from './svg.js';
+import { label, measure, svg } from './svg.js';
 
 const [width, height, left, bottom] = [1000, 320, 72, 32];
 const fewest = 4; // runs that a rank correlation says something about
@@ -53,10 +53,9 @@ export function scatter(root, runs, all, state) {
 
   function draw() {
     const [dx, dy, dc] = [all.get(across.value), all.get(up.value), all.get(color.value)];
-    const [x0, x1] = reach(dx);
-    const [y0, y1] = reach(dy);
-    const px = (v) => left + 8 + ((v - x0) / (x1 - x0)) * (width - left - 32);
-    const py = (v) => height - bottom - 8 - ((v - y0) / (y1 - y0)) * (height - bottom - 24);
+    const [mx, my] = [measure(dx), measure(dy)];
+    const px = (v) => left + 8 + mx.at(v) * (width - left - 32);
+    const py = (v) => height - bottom - 8 - my.at(v) * (height - bottom - 40);
     const spots = runs.map((run, i) => {
       if (dx.values[i] == null || dy.values[i] == null) return '';
       const spot = svg('circle', { class: `spot c${run.color}`, cx: px(dx.values[i]), cy: py(dy.values[i]), r: 5 },
@@ -66,16 +65,15 @@ export function scatter(root, runs, all, state) {
     });
     const text = (x, y, anchor, words) => svg('text', { x, y, 'text-anchor': anchor }, document.createTextNode(words));
     plot.replaceChildren(svg('svg', { viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': `${dy.label} over ${dx.label} of ${runs.length} runs` },
-      svg('g', { class: 'axis' }, svg('line', { x1: left, x2: width - 16, y1: height - bottom, y2: height - bottom }), svg('line', { x1: left, x2: left, y1: 8, y2: height - bottom })),
-      text(left, height - 14, 'start', label(dx, x0)), text(width - 16, height - 14, 'end', label(dx, x1)), text((left + width) / 2, height - 4, 'middle', dx.label),
-      text(left - 8, height - bottom, 'end', label(dy, y0)), text(left - 8, 20, 'end', label(dy, y1)), text(left + 8, 16, 'start', dy.label), ...spots.filter(Boolean)));
+      svg('g', { class: 'axis' }, svg('line', { x1: left, x2: width - 16, y1: height - bottom, y2: height - bottom }), svg('line', { x1: left, x2: left, y1: 24, y2: height - bottom })),
+      text(left, height - 14, 'start', label(dx, mx.low)), text(width - 16, height - 14, 'end', label(dx, mx.high)), text((left + width) / 2, height - 4, 'middle', dx.label),
+      text(left - 8, height - bottom, 'end', label(dy, my.low)), text(left - 8, 36, 'end', label(dy, my.high)), text(left, 14, 'middle', dy.label), ...spots.filter(Boolean)));
     correlate(dy);
   }
 
   // shade goes from the accent of one end to that of the other.
   function shade(d, v) {
-    const [low, high] = reach(d);
-    return `color-mix(in oklab, var(--run-1) ${Math.round((100 * (v - low)) / (high - low))}%, var(--run-0))`;
+    return `color-mix(in oklab, var(--run-1) ${Math.round(100 * measure(d).at(v))}%, var(--run-0))`;
   }
 
   function correlate(dy) {

@@ -1,10 +1,10 @@
 // The line between table and charts, which can be moved.
 
-const [least, most] = [20, 80]; // percent
+const [least, middle, most] = [20, 50, 80]; // percent
 
 export function split(root, handle, state) {
   const show = () => {
-    const at = Math.min(most, Math.max(least, state.number('split', 45)));
+    const at = Math.min(most, Math.max(least, state.number('split', middle)));
     root.style.setProperty('--split', `${at}%`);
     handle.setAttribute('aria-valuenow', Math.round(at));
   };
@@ -21,7 +21,7 @@ export function split(root, handle, state) {
   handle.addEventListener('keydown', (event) => {
     const step = { ArrowLeft: -2, ArrowRight: 2 }[event.key];
     if (!step) return;
-    move(state.number('split', 45) + step);
+    move(state.number('split', middle) + step);
     event.preventDefault();
   });
   state.addEventListener('change', ({ detail }) => {

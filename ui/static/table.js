@@ -90,6 +90,8 @@ export class Table extends EventTarget {
     this.head = el('tr');
     this.body = el('tbody');
     this.group = el('colgroup');
+    // They take the place of rows that are not made.
+    this.spaces = [1, 2].map(() => el('tr', { class: 'space', 'aria-hidden': 'true' }));
     this.table = el('table', { class: 'grid live', id: 'table', 'aria-label': 'Runs' }, this.group, el('thead', {}, this.head), this.body);
     this.body.addEventListener('click', (event) => this.click(event));
     this.body.addEventListener('keydown', (event) => this.press(event));
@@ -191,6 +193,7 @@ export class Table extends EventTarget {
   // anchor is the first row in sight; keep has it stay where it is when rows
   // above it come or go. At the very top new rows are let in.
   anchor() {
+    if (!this.table.isConnected) return null;
     const index = Math.floor(this.scroller.scrollTop / rowHeight);
     return this.scroller.scrollTop > 0 ? { index, id: this.at(index)?.id } : null;
   }
@@ -237,7 +240,10 @@ export class Table extends EventTarget {
       rows.set(place, { run, index: i, looks, tr });
     }
     this.rows = rows;
-    this.put([space(top), ...[...rows.values()].map((r) => r.tr), space(size - end)], focused);
+    const [above, below] = this.spaces;
+    above.style.height = `${top * rowHeight}px`;
+    below.style.height = `${(size - end) * rowHeight}px`;
+    this.put([above, ...[...rows.values()].map((r) => r.tr), below], focused);
     if (part && document.activeElement !== focused) {
       this.rows.get(owner)?.tr.querySelector(`[data-part="${part}"]`)?.focus({ preventScroll: true });
     }
@@ -269,6 +275,15 @@ export class Table extends EventTarget {
       td.classList.add('pinned');
       td.style.left = `${this.lefts[i]}px`;
     });
+  }
+
+  // order puts what was chosen among what every run has: pinned columns beside
+  // the name, the others after the status. Groups have no status.
+  order(cells, chosen) {
+    const beside = this.grouped ? chosen.length : this.pins;
+    cells.splice(2, 0, ...chosen.slice(beside));
+    cells.splice(1, 0, ...chosen.slice(0, beside));
+    return cells;
   }
 
   // toggle unfolds a row, or folds it.
@@ -346,11 +361,4 @@ export class Table extends EventTarget {
       + (m.min == null ? 'no finite value' : `min ${number(m.min)} at step ${m.min_step}\nmax ${number(m.max)} at step ${m.max_step}`)
       + `\n${count(m.count)} points`;
   });
-}
-
-// space takes the place of rows that are not made.
-function space(rows) {
-  const tr = el('tr', { class: 'space', 'aria-hidden': 'true' });
-  tr.style.height = `${rows * rowHeight}px`;
-  return tr;
 }

@@ -124,7 +124,7 @@ function workbench(root) {
       table.load();
     } else {
       if (detail.has('base')) table.loadBaseline();
-      if (detail.has('pin')) {
+      if (detail.has('pin') || detail.has('base')) {
         table.heads();
         table.render(true);
       }
@@ -158,11 +158,6 @@ function workbench(root) {
     },
     reset: () => location.reload(),
   });
-  // A run is lost when nothing is heard of it, which no event tells.
-  setInterval(() => {
-    if (!document.hidden) table.load(true);
-  }, 60_000);
-
   arrange(document.getElementById('arrange'), state, root.dataset);
 
   table.load(false, first.rows);

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.client
-import importlib.util
 import json
 import os
 import pathlib
@@ -18,29 +17,24 @@ import time
 import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+from urllib.parse import quote
 
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 
-NEEDS = {
-    "test_callback.py": ("lightgbm", "numpy", "optuna", "sklearn", "xgboost"),
-    "test_keras.py": ("jax", "keras", "numpy"),
-    "test_library.py": ("PIL", "jax", "matplotlib", "numpy", "pandas", "polars", "psutil", "pyarrow"),
-    "test_notebook.py": ("IPython", "ipykernel", "nbclient"),
-    "test_torch.py": ("lightning", "torch", "transformers"),
-}
-"""The libraries that tests are about; see requirements-test.txt and requirements-torch.txt."""
-
-MISSING = {file: [name for name in names if importlib.util.find_spec(name) is None] for file, names in NEEDS.items()}
-collect_ignore = [file for file, names in MISSING.items() if names]
+LIBRARIES = frozenset(("test_callback.py", "test_keras.py", "test_library.py", "test_notebook.py", "test_torch.py",
+                       "test_torch_trainer.py"))
+"""Tests with what is in requirements-test.txt; those with PyTorch need one of requirements-torch*.txt in its place."""
 
 
-def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Say what could not be tested here."""
-    for file in collect_ignore:
-        terminalreporter.write_line(f"not run: {file}, without {', '.join(MISSING[file])}")
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--plain", action="store_true", help="only the tests that need no other package than pytest")
+
+
+def pytest_ignore_collect(collection_path: pathlib.Path, config: pytest.Config) -> Optional[bool]:
+    return True if config.getoption("--plain") and collection_path.name in LIBRARIES else None
 
 
 @pytest.fixture(scope="session")
@@ -97,7 +91,7 @@ class Server:
         """(step, value) of each point, in the order of step and writing."""
         rows: List[Any] = []
         while True:
-            page = self.get(f"/metric/iteration/{iteration}?key={key}&limit=1000&offset={len(rows)}")
+            page = self.get(f"/metric/iteration/{iteration}?key={quote(key, safe='')}&limit=1000&offset={len(rows)}")
             rows += page["data"]
             if len(rows) >= page["total"]:
                 return [(row["step"], row["value"]) for row in rows]
@@ -164,6 +158,7 @@ class Proxy:
 
     def __init__(self, target: int) -> None:
         self.fault: Fault = lambda method, path, body: None
+        self.page = b'{"code":"FAULT","message":"The proxy says no."}'
         self.seen: List[str] = []
         self.released = threading.Event()
         proxy = self
@@ -180,7 +175,7 @@ class Proxy:
                     self.close_connection = True
                     return
                 if status is not None and status > 0:
-                    self.reply(status, b'{"code":"FAULT","message":"The proxy says no."}')
+                    self.reply(status, proxy.page)
                     return
                 connection = http.client.HTTPConnection("127.0.0.1", target)
                 try:
@@ -199,6 +194,7 @@ class Proxy:
 
             def reply(self, status: int, data: bytes) -> None:
                 self.send_response(status)
+                self.send_header("Content-Type", "text/html" if data[:1] == b"<" else "application/json")
                 if status != 204:
                     self.send_header("Content-Length", str(len(data)))
                 self.end_headers()

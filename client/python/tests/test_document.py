@@ -25,7 +25,7 @@ def test_the_first_examples_run(server: Server) -> None:
 
 
 def test_all_examples_run_in_their_order(server: Server) -> None:
-    text = "".join(examples("docs/python.md"))
+    text = "".join(example for example in examples("docs/python.md") if "import torch" not in example)  # see test_torch.py
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stderr
     assert f"http://127.0.0.1:{server.ui_port}/" in done.stdout and "does not answer" in done.stdout

@@ -1,118 +1,78 @@
-"""The callbacks for PyTorch Lightning and Hugging Face, and tensors, with the real libraries."""
+"""PyTorch by itself: tensors, workers of a DataLoader, and a loop as people write it."""
 
 from __future__ import annotations
 
-import pathlib
 import subprocess
 import sys
 from typing import Any
 
-import lightning
 import pytest
 import torch
-import transformers
 
 import tracker
 
-from .conftest import HERE, Server, sync
+from .conftest import Server, sync
+from .test_document import examples
 
 torch.manual_seed(7)
 FEATURES = torch.randn(64, 4)
-LABELS = (FEATURES[:, :1] > 0).float()
 
 
-class Module(lightning.LightningModule):  # type: ignore[misc]
-    def __init__(self, rate: float = 0.1, hidden: int = 3) -> None:
-        super().__init__()
-        self.save_hyperparameters()
-        self.layers = torch.nn.Sequential(torch.nn.Linear(4, hidden), torch.nn.Tanh(), torch.nn.Linear(hidden, 1))
-        self.seen: Any = []
+class Noting(torch.utils.data.Dataset):  # type: ignore[misc]
+    """Logs in the process that loads."""
 
-    def training_step(self, batch: Any, number: int) -> Any:
-        loss = torch.nn.functional.binary_cross_entropy_with_logits(self.layers(batch[0]), batch[1])
-        self.log("train/loss", loss)
-        self.seen.append(loss.item())
-        return loss
+    def __init__(self, run: tracker.Run) -> None:
+        self.run = run
 
-    def validation_step(self, batch: Any, number: int) -> None:
-        self.log("val/loss", torch.nn.functional.binary_cross_entropy_with_logits(self.layers(batch[0]), batch[1]))
+    def __len__(self) -> int:
+        return len(FEATURES)
 
-    def configure_optimizers(self) -> Any:
-        return torch.optim.SGD(self.parameters(), lr=self.hparams.rate)
+    def __getitem__(self, index: int) -> Any:
+        self.run.log({"loaded": FEATURES[index, 0]}, step=index)
+        return FEATURES[index]
 
 
-def data() -> Any:
-    return torch.utils.data.DataLoader(torch.utils.data.TensorDataset(FEATURES, LABELS), batch_size=16)
-
-
-def trainer(tmp_path: pathlib.Path, logger: Any) -> Any:
-    return lightning.Trainer(max_epochs=2, logger=logger, log_every_n_steps=1, accelerator="cpu", enable_progress_bar=False,
-                             enable_model_summary=False, enable_checkpointing=False, default_root_dir=tmp_path)
-
-
-def test_lightning(server: Server, tmp_path: pathlib.Path) -> None:
-    module = Module()
-    logger = tracker.callback.lightning(project="p", experiment="e", capture=False)
-    assert tracker.run is None, "it is started by the process that logs"
-    trainer(tmp_path, logger).fit(module, data(), data())
-    run = tracker.run
-    assert run is not None and (run.project, run.experiment, logger.version) == ("p", "e", run.id)
-    tracker.finish()
-    assert server.points(run.id, "train/loss") == [(step, pytest.approx(loss)) for step, loss in enumerate(module.seen)]
-    assert [step for step, _ in server.points(run.id, "val/loss")] == [3, 7]
-    assert server.parameters(run.id) == {"rate": "0.1", "hidden": "3"}
-    with tracker.init(capture=False) as other:
-        trainer(tmp_path, tracker.callback.lightning()).fit(Module(), data())
-    assert len(server.points(other.id, "train/loss")) == 8
-
-
-def test_lightning_in_processes(server: Server, tmp_path: pathlib.Path) -> None:
-    (tmp_path / "train.py").write_text(f"""
-import sys
-sys.path.insert(0, {str(HERE.parent)!r})
-from tests.test_torch import *
-if __name__ == "__main__":
-    made = lightning.Trainer(max_epochs=1, logger=tracker.callback.lightning(project="p", capture=False), log_every_n_steps=1,
-                             accelerator="cpu", devices=2, strategy=sys.argv[1], enable_progress_bar=False,
-                             enable_model_summary=False, enable_checkpointing=False)
-    made.fit(Module(), data())
-""")
-    for strategy in ("ddp", "ddp_spawn"):
-        done = subprocess.run([sys.executable, "train.py", strategy], cwd=tmp_path, capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0, done.stderr
-    assert sync().returncode == 0
-    assert [it["status"] for it in server.iterations()] == ["SUCCEEDED", "SUCCEEDED"], "one run, whatever the processes"
-    for it in server.iterations():
-        assert [step for step, _ in server.points(it["id"], "train/loss")] == [0, 1]
-        assert server.parameters(it["id"])["hidden"] == "3"
-
-
-def test_transformers(server: Server, tmp_path: pathlib.Path) -> None:
-    model = transformers.BertForSequenceClassification(transformers.BertConfig(
-        vocab_size=32, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8))
-    rows = [{"input_ids": torch.randint(0, 32, (6,)), "labels": torch.tensor(n % 2)} for n in range(16)]
-    arguments = transformers.TrainingArguments(
-        output_dir=str(tmp_path / "out"), num_train_epochs=2, per_device_train_batch_size=4, logging_steps=2,
-        eval_strategy="epoch", report_to="none", use_cpu=True, save_strategy="no", disable_tqdm=True)
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_the_workers_of_a_data_loader_log_to_the_run(server: Server, method: str) -> None:
+    seen = []
     with tracker.init(capture=False) as run:
-        made = transformers.Trainer(model=model, args=arguments, train_dataset=rows, eval_dataset=rows,
-                                    callbacks=[tracker.callback.transformers()])
-        made.train()
-    logged = [entry for entry in made.state.log_history if "loss" in entry]
-    assert server.points(run.id, "train/loss") == [(e["step"], pytest.approx(e["loss"])) for e in logged] and len(logged) == 4
-    evaluated = [entry for entry in made.state.log_history if "eval_loss" in entry]
-    assert server.points(run.id, "eval/loss") == [(e["step"], pytest.approx(e["eval_loss"])) for e in evaluated]
-    assert len(server.points(run.id, "train/learning_rate")) == 4 and server.points(run.id, "summary/train_runtime")
-    parameters = server.parameters(run.id)
-    assert parameters["num_train_epochs"] == "2" and parameters["model/hidden_size"] == "8"
+        loader = torch.utils.data.DataLoader(Noting(run), batch_size=16, num_workers=2, multiprocessing_context=method)
+        for features in loader:
+            run.log({"mean": features.mean()})
+            seen.append(features.mean().item())
+    assert sync().returncode == 0, "nothing is left of a worker that could not send it in time"
+    assert server.points(run.id, "mean") == list(enumerate(seen)) and len(seen) == 4
+    assert server.points(run.id, "loaded") == list(enumerate(FEATURES[:, 0].tolist()))
+    assert [it["status"] for it in server.iterations()] == ["SUCCEEDED"], "one run, whatever the processes"
 
 
-def test_tensors(server: Server) -> None:
-    with tracker.init(capture=False) as run:
+def test_tensors(server: Server, capfd: pytest.CaptureFixture[str]) -> None:
+    with tracker.init(capture=False, config={"rate": torch.tensor(0.5), "kind": torch.float16, "on": torch.device("cpu")}) as run:
         for step in range(3):
             loss = torch.tensor(float(step), requires_grad=True)
-            run.log({"loss": loss, "half": torch.tensor([step], dtype=torch.bfloat16)}, step=step)
+            run.log({"loss": loss, "half": torch.tensor([step], dtype=torch.bfloat16), "count": torch.tensor(step),
+                     "right": torch.tensor(step > 0), "norm": torch.nn.Parameter(torch.ones(1, 1) * step)}, step=step)
             loss.data.fill_(-1)
+        run.log({"nan": torch.tensor(float("nan")), "pair": torch.zeros(2), "nothing": torch.zeros(0)}, step=3)
         run.log({"weights": tracker.Histogram(torch.arange(6.0).reshape(2, 3)), "image": tracker.Image(torch.zeros(2, 3))})
-    assert server.points(run.id, "loss") == server.points(run.id, "half") == [(0, 0), (1, 1), (2, 2)]
-    assert set(server.artifacts(run.id)) == {"weights_3.histogram.json", "image_3.png"}
+    for name in ("loss", "half", "count", "norm"):
+        assert server.points(run.id, name) == [(0, 0), (1, 1), (2, 2)], name
+    assert server.points(run.id, "right") == [(0, 0), (1, 1), (2, 1)]
+    assert server.points(run.id, "nan") == [(3, "NaN")]
+    assert server.points(run.id, "pair") == server.points(run.id, "nothing") == []
+    told = capfd.readouterr().err
+    assert "pair" in told and "nothing" in told
+    assert server.parameters(run.id) == {"rate": "0.5", "kind": "torch.float16", "on": "cpu"}
+    assert set(server.artifacts(run.id)) == {"weights_4.histogram.json", "image_4.png"}
+
+
+def test_the_example_of_the_document_runs(server: Server) -> None:
+    [example] = [text for text in examples("docs/python.md") if "import torch" in text]
+    done = subprocess.run([sys.executable, "-c", example], capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stderr
+    [it] = server.iterations()
+    losses = server.points(it["id"], "train/loss")
+    assert it["status"] == "SUCCEEDED" and [step for step, _ in losses] == list(range(80))
+    assert [step for step, _ in server.points(it["id"], "val/loss")] == [15, 31, 47, 63, 79]
+    assert losses[-1][1] < losses[0][1], "it learns"
+    assert server.parameters(it["id"]) == {"rate": "0.01", "batch": "32"} and "model.pt" in server.artifacts(it["id"])

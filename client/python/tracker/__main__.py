@@ -32,7 +32,7 @@ def sync(arguments: argparse.Namespace) -> int:
             print(f"{path}: left to the process that has it")
             continue
         except (OSError, ValueError) as error:
-            tell(f"{path}: {error}")
+            tell(f"{path}: {getattr(error, 'strerror', None) or error}")
             left += 1
             continue
         if failure is None:
@@ -117,7 +117,7 @@ def main(argv: Optional[List[str]] = None) -> int:
     arguments = parser.parse_args(argv)
     try:
         return int(arguments.run(arguments))
-    except TrackerError as error:
+    except (TrackerError, ValueError) as error:  # a ValueError is about an address or a token that is none
         tell(str(error))
         return 1
 

@@ -44,7 +44,7 @@ class Config(MutableMapping):  # type: ignore[type-arg]
         try:
             return self._values[name]
         except KeyError:
-            raise AttributeError(name) from None
+            raise AttributeError(f"the run has no parameter {name!r}") from None
 
     def __setattr__(self, name: str, value: Any) -> None:
         self[name] = value

@@ -84,9 +84,18 @@ def claims(token: str) -> Dict[str, Any]:
 
 
 def service_url(url: Optional[str] = None) -> str:
-    """Where the API is: url, else TRACKER_URL, else this machine."""
-    url = (url or os.environ.get("TRACKER_URL") or DEFAULT_URL).rstrip("/")
-    return url if "://" in url else "http://" + url
+    """Where the API is: url, else TRACKER_URL, else this machine. Raises ValueError for what is no address."""
+    given = url or os.environ.get("TRACKER_URL") or DEFAULT_URL
+    url = given.strip()
+    url = url if "://" in url else "http://" + url
+    try:
+        split = urlsplit(url)
+        good = split.scheme in ("http", "https") and bool(split.hostname) and split.port != 0
+    except ValueError:
+        good = False
+    if not good:
+        raise ValueError(f"{given!r} is not the address of a server; write it like {DEFAULT_URL}")
+    return url.rstrip("/")
 
 
 class Client:
@@ -97,7 +106,9 @@ class Client:
         split = urlsplit(self.url)
         self._host, self._port = split.hostname or "127.0.0.1", split.port
         self._https, self._base = split.scheme == "https", split.path
-        self.given = token or os.environ.get("TRACKER_TOKEN") or ""
+        self.given = (token or os.environ.get("TRACKER_TOKEN") or "").strip()
+        if not (self.given.isascii() and self.given.isprintable()) or " " in self.given:
+            raise ValueError("the token has spaces or other characters in it that no token has")
         self.token = self.given or read_credentials().get(self.url, "")
         try:
             self.timeout = float(os.environ.get("TRACKER_TIMEOUT") or TIMEOUT)
@@ -161,7 +172,10 @@ class Client:
             raise Unreachable(f"{self.url} broke off its answer: {error}") from error
         if response.will_close:
             self.close()
-        return response.status, json.loads(raw) if raw else None, dict(response.getheaders())
+        try:
+            return response.status, json.loads(raw) if raw else None, dict(response.getheaders())
+        except ValueError:
+            raise self._stranger(response) from None
 
     def _request(self, method: str, path: str, data: Union[None, bytes, Iterable[bytes]],
                  headers: Dict[str, str]) -> HTTPResponse:
@@ -201,7 +215,8 @@ class Client:
             answer = json.loads(raw)
             code, message, field = answer["code"], answer["message"], answer.get("field") or ""
         except (ValueError, KeyError, TypeError, AttributeError):
-            pass
+            if status < 500 and status not in (401, 403, 408, 413, 425, 429):  # nor what proxies say of their own
+                raise self._stranger(response) from None
         if status >= 500 or status in (408, 425, 429) or status < 400:
             unreachable = Unreachable(message)
             try:
@@ -215,6 +230,13 @@ class Client:
             message = message.rstrip(".") + ("; set another TRACKER_TOKEN" if self.given else
                                              f": python -m tracker login --url {self.url}")
         raise Refused(status, code, message, field)
+
+    def _stranger(self, response: HTTPResponse) -> Unreachable:
+        """Somebody else has answered: a proxy, the dashboard, or what used to be at that address."""
+        to = response.headers.get("Location") if 300 <= response.status < 400 else None
+        what = f"a redirect to {to}" if to else (response.headers.get("Content-Type") or "nothing").partition(";")[0]
+        return Unreachable(f"{self.url} is not the address of the API: it answered {response.status} with {what}. The dashboard "
+                           "has a port of its own; a proxy may want a path or a sign-in.")
 
     def _refresh(self) -> None:
         """Ask for a new token shortly before the end of the one in use."""
@@ -239,6 +261,11 @@ class Client:
 
 def _reason(error: BaseException) -> str:
     """What went wrong with a connection, without numbers of the system."""
+    reason = str(getattr(error, "reason", None) or "")
+    if reason in ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE"):
+        return "it does not speak https; write http://"
+    if reason == "CERTIFICATE_VERIFY_FAILED":
+        return f"its certificate is not trusted: {getattr(error, 'verify_message', '')}; SSL_CERT_FILE may name others"
     return str(getattr(error, "strerror", None) or error or type(error).__name__)
 
 

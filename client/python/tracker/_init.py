@@ -11,6 +11,7 @@ import sys
 import threading
 from typing import Any, Dict, Iterable, Optional, Tuple, Union
 
+from . import _check
 from ._finish import drain, ending
 from ._http import TrackerError, service_url
 from ._run import Run, live
@@ -81,8 +82,19 @@ def init(project: Optional[str] = None, experiment: Optional[str] = None, config
     folder, address = spool_folder(dir), service_url(url)
     project = project or os.environ.get("TRACKER_PROJECT") or os.path.basename(os.getcwd()) or "default"
     experiment = experiment or others.get("group") or os.environ.get("TRACKER_EXPERIMENT") or "default"
+    _check.name("project", project)
+    _check.name("experiment", experiment)
+    if name:
+        _check.name("name", name)
+    if notes:
+        _check.text("notes", notes)
+    if parent is not None and not isinstance(parent, Run):
+        parent = _check.identity("parent", parent)
+    labels = [_check.name("a tag", tag) for tag in ([tags] if isinstance(tags, str) else tags or ())]
     last = _last_file(folder, address, project, experiment)
     chosen = id or (resume if isinstance(resume, str) and resume not in ("auto", "allow", "must", "never") else None)
+    if chosen is not None:
+        chosen = _check.identity("id" if id else "resume", chosen)
     active = [run for run in live if not run._worker and not (isinstance(parent, Run) and run is parent)]
     if chosen is None and resume in ("auto", True):
         place = (address, project, experiment)
@@ -102,8 +114,7 @@ def init(project: Optional[str] = None, experiment: Optional[str] = None, config
         run.config.update(config)
     if others.get("job_type"):
         run.config["job_type"] = others["job_type"]
-    if tags:
-        run.tag(*([tags] if isinstance(tags, str) else tags))
+    run.tag(*labels)
     if strict and mode == "online":
         _await_begin(run)
     return run

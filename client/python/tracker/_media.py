@@ -53,7 +53,9 @@ class Table:
         self.data: List[List[Any]] = [list(row) for row in data]
 
     def add_data(self, *row: Any) -> None:
-        """Add a row."""
+        """Add a row. Raises ValueError unless it has a value for each column."""
+        if self.columns and len(row) != len(self.columns):
+            raise ValueError(f"a row has {len(self.columns)} values, one for each column, not {len(row)}")
         self.data.append(list(row))
 
     @property

@@ -35,7 +35,7 @@ def keep(run: Run, name: str, value: Any, step: Optional[int]) -> None:
             tell(f"{name} could not be kept: {type(error).__name__}: {error}", once="object " + name)
             return
         if file is None:
-            tell(f"{name} is not logged: {described(one)} is no number; put text into config or notes", once="value " + name)
+            tell(f"{name} is not logged: {described(value)} is no number{advice(value)}", once="value " + name)
             return
         suffix = (f"_{step}" if step is not None else "") + (f"_{number}" if len(values) > 1 else "")
         path = os.path.join(run.folder, f"{run.id}.files", f"{os.getpid()}-{run._next_file()}{file.suffix}")
@@ -55,3 +55,13 @@ def described(value: Any) -> str:
     kind = type(value).__name__
     article = "an" if kind[:1].lower() in "aeiou" else "a"
     return f"{article} {kind} of shape {tuple(shape)}" if isinstance(shape, tuple) and shape else f"{article} {kind}"
+
+
+def advice(value: Any) -> str:
+    """What to do with value in place of logging it, when there is something."""
+    shape: Any = getattr(value, "shape", None)
+    if isinstance(value, (str, bytes)):
+        return "; put it into config or notes, or log a tracker.Text"
+    if isinstance(value, (list, tuple, set, frozenset)) or isinstance(shape, tuple) and shape:
+        return "; log one number of it, or a tracker.Histogram"
+    return ""

@@ -8,6 +8,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Tuple, Union
 
+from . import _check
 from ._config import Config, Summary
 from ._finish import close_down, drain, ending, leave, wait
 from ._http import Client, TrackerError
@@ -95,7 +96,7 @@ class Run(Names):
                 self._step = step + 1
         else:
             if type(step) is not int:
-                step = int(step)
+                step = _check.step(step)
             if self._step is not None and step >= self._step:
                 self._step = step if commit is False else step + 1
         queue = self._queue
@@ -114,7 +115,8 @@ class Run(Names):
         """Keep the file at path as an artifact of the run. It is read when it is sent: leave it as it is until then.
 
         name: what it is called there; without it, the file's name. content_type: as in HTTP; without it, it is guessed
-        from the name. A tracker.Artifact in place of path keeps each of its files. FileNotFoundError without a file.
+        from the name. A tracker.Artifact in place of path keeps each of its files. FileNotFoundError without a file,
+        IsADirectoryError for a folder.
         """
         files = getattr(path, "files", None)
         if isinstance(files, dict):  # a tracker.Artifact
@@ -122,6 +124,8 @@ class Run(Names):
                 self.log_artifact(file, f"{path.name}/{inner}", description or path.description or "")  # type: ignore[union-attr]
             return
         path = os.path.abspath(os.fspath(path))  # type: ignore[arg-type]
+        if os.path.isdir(path):
+            raise IsADirectoryError(f"{path} is a folder; log a tracker.Artifact(name) with add_dir({os.path.basename(path)!r})")
         if not os.path.isfile(path):
             raise FileNotFoundError(f"there is no file {path} to keep as an artifact")
         self._artifact(path, name or os.path.basename(path), description, content_type, False)
@@ -134,8 +138,8 @@ class Run(Names):
         keep(self, name, Text(text), None)
 
     def tag(self, *values: str) -> None:
-        """Attach tags."""
-        for value in values:
+        """Attach tags, texts of 1 to 250 characters."""
+        for value in [_check.name("a tag", value) for value in values]:
             self._request("POST", "/tag/iteration/{id}", {"value": value})
 
     @property
@@ -251,6 +255,7 @@ class Run(Names):
     def _start(self) -> None:
         from ._sync import send_former, send_leftovers, spool_files
 
+        client = Client(self.server, self._token) if self.mode == "online" else None  # first: it may raise ValueError
         suffix = f"-{os.getpid()}-{os.urandom(3).hex()}" if self._worker else ""
         path = os.path.join(self.folder, self.id + suffix + ".spool")
         if not self._worker and os.path.exists(path):  # of the life before, when it is resumed
@@ -266,8 +271,8 @@ class Run(Names):
         if self._worker:
             _before_exit_of_worker(lambda: drain(self))
         self._writer.start()
-        if self.mode == "online":
-            sender = self._sender = Sender(spool, Client(self.server, self._token))
+        if client is not None:
+            sender = self._sender = Sender(spool, client)
             former = [] if self._worker else [found for found in spool_files(self.folder)
                                               if found != path and os.path.basename(found).startswith(self.id)]
 

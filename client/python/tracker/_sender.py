@@ -79,6 +79,9 @@ class Sender:
                 return False
             self._reject(item, refused)
         except Exception as error:  # a fault here must not end the thread: what follows can still be sent
+            if item.head["op"] == "begin":  # nothing can, without a beginning
+                self.told(Unreachable(f"{self.client.url} does not answer as the API does: {type(error).__name__}: {error}"))
+                return False
             self._reject(item, Refused(0, "", f"{type(error).__name__}: {error}"))
         if self.failure is not None and not self._adopted:
             tell(f"{self.client.url} is reached again")

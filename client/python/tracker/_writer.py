@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import json
+import math
 import threading
 import time
 from typing import Any, Callable, Deque, Dict, List, Optional, Tuple
@@ -111,9 +112,13 @@ class Writer:
                     name = json.dumps(str(key).encode("utf-8", "replace").decode())
                     if len(names) < MOST_NAMES:
                         names[key] = name
+                try:
+                    number = float(value)
+                except OverflowError:  # of a whole number with hundreds of digits
+                    value = number = math.inf if value > 0 else -math.inf
                 if key in names:
                     last[key] = value
-                parts.append(f'{{"key":{name},"value":{number_text(float(value))}{tail}')
+                parts.append(f'{{"key":{name},"value":{number_text(number)}{tail}')
         for start in range(0, len(parts), MOST_POINTS):
             body = '{"metrics":[' + ",".join(parts[start:start + MOST_POINTS]) + "]}"
             self.spool.append({"op": "points", "key": uuid7().replace("-", "")}, body.encode())

@@ -1,0 +1,57 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// one demands a single argument, and calls it by the name that the usage has.
+func one(name string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) == 0:
+			return misuse(fmt.Sprintf("%s is missing: %s", name, strings.TrimSuffix(cmd.UseLine(), " [flags]")))
+		case len(args) > 1:
+			return misuse(fmt.Sprintf("one %s is enough; %q is too much (quote a name that has spaces)", name, args[1]))
+		}
+		return nil
+	}
+}
+
+// span is a flag for a time that may be given in days: 90m, 12h, 7d, 1d12h.
+type span time.Duration
+
+// Set reads text. A day has 24 hours.
+func (s *span) Set(text string) error {
+	wrong := errors.New("say it like 90m, 12h or 7d")
+	rest := text
+	var days time.Duration
+	if number, behind, ok := strings.Cut(text, "d"); ok {
+		n, err := strconv.ParseUint(number, 10, 32)
+		if err != nil || n > math.MaxInt64/uint64(day) {
+			return wrong
+		}
+		days, rest = time.Duration(n)*day, behind
+	}
+	if rest == "" && text != "" {
+		*s = span(days)
+		return nil
+	}
+	d, err := time.ParseDuration(rest)
+	if err != nil || d > math.MaxInt64-days {
+		return wrong
+	}
+	*s = span(days + d)
+	return nil
+}
+
+func (s *span) String() string { return time.Duration(*s).String() }
+
+// Type is how the help calls it.
+func (s *span) Type() string { return "time" }

@@ -1,0 +1,143 @@
+package ui_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"tracker/store"
+)
+
+// TestRunPageFollowsItsRun has a page show what is recorded while somebody
+// reads it, without a new page.
+func TestRunPageFollowsItsRun(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{auth: true, base: "/lab"})
+	s.clock.move(time.Since(s.clock.now()))
+	w := s.sweep(1, 3)
+	id, ctx, actor := w.runs[0], t.Context(), s.actor("alice")
+	for i := range 40 {
+		s.keep(w.experiment, store.NewResource{Name: "early-" + string(rune('a'+i%26)) + ".txt", IterationID: id}, "early")
+	}
+	b := s.openBrowser(t)
+	b.signIn(s, "alice")
+	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(b.url+"/lab/iteration/"+id))
+	b.is(`document.documentElement.dataset.live`, "yes")
+	b.is(points, "3 of 3 points")
+	// Somebody has filtered the parameters, opened a preview and reads it.
+	b.do(chromedp.SendKeys(chromedp.CSS(`[data-filters="params"]`), "lr"))
+	b.press(`.artifacts > li:nth-child(20) summary`)
+	b.is(`document.querySelector('.artifacts > li:nth-child(20) [data-testid="preview"]')?.textContent.trim()`, "early")
+	b.is(`(() => {
+		const body = document.querySelector('.artifacts > li:nth-child(20) .artifact-body');
+		body.scrollIntoView({ block: 'center' });
+		body.querySelector('[data-testid="download"]').focus();
+		Object.assign(window, { body, focused: document.activeElement, chart: document.querySelector('#charts figure') });
+		window.at = body.getBoundingClientRect().top;
+		return document.activeElement.dataset.testid })()`, "download")
+
+	must(s.db.CreateTag(ctx, actor, store.IterationTag, id, "best"))(t)
+	b.is(`document.querySelector('#run .head .tag')?.textContent`, "best")
+	must(s.db.CreateParameter(ctx, actor, id, "late", "0.5"))(t)
+	b.is(`[...document.querySelectorAll('#params tr')].map((r) => r.innerText.trim() + r.hidden)`, "late0.5true,lr\t0.1false")
+	s.keep(w.experiment, store.NewResource{Name: "late.txt", IterationID: id}, "late bytes")
+	b.is(`document.querySelector('.artifacts > li:last-child .name').textContent`, "late.txt")
+	must(s.db.CreateSnapshot(ctx, actor, id, store.NewSnapshot{Hostname: "gpu-01"}))(t)
+	b.is(`document.querySelector('#environment code')?.textContent`, "gpu-01")
+	child := s.run(w.experiment, store.NewIteration{Name: new("fold 1"), ParentIterationID: &id})
+	b.is(`document.querySelector('.facts a[href="/lab/iteration/`+child+`"]')?.textContent`, "fold 1")
+	s.log(id, "late/metric", 2)
+	b.is(`document.querySelector('[data-metric="late/metric"] td:last-child')?.textContent`, "2")
+	b.is(`document.querySelectorAll('#charts figure').length`, "2")
+	patch := store.IterationPatch{Name: new("renamed"), Notes: new("**found**"), Status: new(store.Failed), ErrorMessage: new("no memory")}
+	if err := s.db.UpdateIteration(ctx, actor, id, patch); err != nil {
+		t.Fatal(err)
+	}
+	b.is(`document.querySelector('[data-testid="status"]').textContent`, "failed")
+	b.is(`['h1', '.crumbs [aria-current]', '[data-testid="notes"] strong', '[data-testid="error-text"]'].map((q) => document.querySelector(q).textContent)`,
+		"renamed,renamed,found,no memory")
+	b.is(`document.title`, "renamed · tracker")
+	b.is(`document.querySelector('#environment code')?.textContent`, "gpu-01")
+	b.is(`Boolean(document.querySelector('[data-testid="reopen"]'))`, "true")
+
+	// All that was there is the same element in the same place.
+	b.is(`document.activeElement === window.focused && window.body.isConnected && window.body.parentElement.open`, "true")
+	b.is(`document.querySelector('#charts figure[data-key="train/loss"]') === window.chart`, "true")
+	b.is(`Math.abs(window.body.getBoundingClientRect().top - window.at) < 2`, "true")
+
+	// What came later is opened like the rest.
+	b.press(`.artifacts > li:last-child summary`)
+	b.is(`document.querySelector('.artifacts > li:last-child [data-testid="preview"]')?.textContent.trim()`, "late bytes")
+	b.quiet()
+}
+
+// TestRunPageKeepsTyping has a run end while somebody writes about it.
+func TestRunPageKeepsTyping(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{})
+	w := s.sweep(1, 3)
+	b := s.openBrowser(t)
+	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(b.url+"/iteration/"+w.runs[0]))
+	b.is(`document.documentElement.dataset.live`, "yes")
+	b.press(`[data-testid="end"]`)
+	b.do(chromedp.SendKeys(chromedp.CSS("#error-message"), "so tir"))
+	patch := store.IterationPatch{Name: new("renamed"), Status: new(store.Succeeded)}
+	if err := s.db.UpdateIteration(t.Context(), s.actor("alice"), w.runs[0], patch); err != nil {
+		t.Fatal(err)
+	}
+	b.is(`document.querySelector('[data-testid="status"]').textContent`, "succeeded")
+	b.do(chromedp.KeyEvent("ed"))
+	b.is(`document.activeElement.value`, "so tired")
+	b.press(`[data-testid="edit"]`)
+	b.do(chromedp.SendKeys(chromedp.CSS("#notes"), "half"))
+	b.press(`[data-testid="edit"]`)
+	// Once the form is closed it gives way to what can be done now.
+	b.press(`[data-testid="end"]`)
+	b.is(`Boolean(document.querySelector('[data-testid="reopen"]'))`, "true")
+	b.is(`document.querySelector('#notes').value`, "half")
+	b.quiet()
+}
+
+// TestRunIsLost has pages say so when nothing has been heard of a run.
+func TestRunIsLost(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{})
+	w := s.sweep(2, 3)
+	run, table := s.openBrowser(t), s.openBrowser(t)
+	run.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(run.url+"/iteration/"+w.runs[0]))
+	table.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(table.url+"/experiment/"+w.experiment))
+	see := func(want, others string) {
+		t.Helper()
+		run.is(`document.querySelector('[data-testid="status"]').textContent`, want)
+		table.is(`document.querySelector('#table tr[data-id="`+w.runs[0]+`"] .status').textContent`, want)
+		table.is(`document.querySelector('#table tr[data-id="`+w.runs[1]+`"] .status').textContent`, others)
+	}
+	for _, b := range []*browser{run, table} {
+		b.is(`document.documentElement.dataset.live`, "yes")
+		b.is(`window.loaded = true`, "true")
+	}
+	see("running", "running")
+	// The clock is moved by less than the age of a stream at a time.
+	wait := func(d time.Duration) {
+		for ; d > 0; d -= 30 * time.Second {
+			s.clock.move(30 * time.Second)
+		}
+	}
+	wait(6 * time.Minute)
+	see("lost", "lost")
+	s.log(w.runs[0], "train/loss", 1)
+	see("running", "lost")
+	wait(6 * time.Minute)
+	see("lost", "lost")
+	// A heartbeat writes nothing that would be told.
+	if err := s.db.Heartbeat(t.Context(), s.actor("alice"), w.runs[0]); err != nil {
+		t.Fatal(err)
+	}
+	wait(time.Minute)
+	see("running", "lost")
+	for _, b := range []*browser{run, table} {
+		b.is(`window.loaded`, "true")
+		b.quiet()
+	}
+}
