@@ -141,9 +141,9 @@ func (v *changeView) stays() string {
 	case 0:
 		return ""
 	case 1:
-		return "1 run stays: versions of models were made of it, as the table says. Delete those first if it is to go too."
+		return "One run stays, since versions of models were made of it. Delete those first if it is to go too:"
 	default:
-		return runsOf(staying) + " stay: versions of models were made of them, as the table says. Delete those first if they are to go too."
+		return runsOf(staying) + " stay, since versions of models were made of them. Delete those first if they are to go too:"
 	}
 }
 
@@ -154,11 +154,14 @@ func (v *changeView) gone() string {
 	if len(going) == 1 {
 		with, their = "With it go", "its"
 	}
+	if len(going) == 1 && len(v.Runs) > 1 {
+		with = "With " + going[0].Name + " go"
+	}
 	var points int64
 	for _, r := range going {
 		points += r.Points
 	}
-	text := with + " " + their + " parameters, metrics, tags, notes and environment, " + humanize.Comma(points) + " points in all"
+	text := with + " " + their + " parameters, metrics, tags, notes and environment, " + counted(int(points), "point", "points") + " in all"
 	if d := v.Deletion; d.Artifacts > 0 {
 		text += ", and " + counted(d.Artifacts, "artifact", "artifacts") + " of " + size(d.Bytes)
 	}
