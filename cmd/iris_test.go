@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -39,7 +40,7 @@ func runIris(t *testing.T, p *process, args ...string) irisRecord {
 	path := filepath.Join(t.TempDir(), "record.json")
 	args = append([]string{filepath.Join("..", "client", "examples", "iris.py"), "--url", p.API, "--record", path}, args...)
 	c := exec.Command("python3", args...)
-	c.Env = []string{"PATH=" + os.Getenv("PATH")}
+	c.Env = []string{"PATH=" + os.Getenv("PATH"), "TRACKER_UI_URL=" + p.UI}
 	var stdout, stderr bytes.Buffer
 	c.Stdout, c.Stderr = &stdout, &stderr
 	if err := c.Run(); err != nil || stderr.Len() > 0 {
@@ -53,10 +54,36 @@ func runIris(t *testing.T, p *process, args ...string) irisRecord {
 	if err := json.Unmarshal(text, &record); err != nil {
 		t.Fatal(err)
 	}
-	if at := p.API + "/experiment/" + record.ExperimentID; !strings.Contains(stdout.String(), at) {
+	at := p.UI + "/experiment/" + record.ExperimentID
+	if !strings.Contains(stdout.String(), at+"\n") {
 		t.Errorf("the output does not say %s:\n%s", at, &stdout)
 	}
+	page, err := http.Get(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page.Body.Close()
+	if kind := page.Header.Get("Content-Type"); page.StatusCode != http.StatusOK || !strings.HasPrefix(kind, "text/html") {
+		t.Errorf("%s answers %d with %s, want a page", at, page.StatusCode, kind)
+	}
 	return record
+}
+
+// Without being told, the example looks for the dashboard where serve has it.
+func TestIrisKnowsTheDashboard(t *testing.T) {
+	for api, want := range map[string]string{
+		"http://127.0.0.1:9000":             "http://127.0.0.1:9001",
+		"http://[::1]:9000/lab":             "http://[::1]:9001/lab",
+		"https://tracker.example.org":       "https://tracker.example.org",
+		"https://tracker.example.org/track": "https://tracker.example.org/track",
+	} {
+		c := exec.Command("python3", "-B", "-c", "import iris, sys; print(iris.dashboard(sys.argv[1]))", api)
+		c.Dir = filepath.Join("..", "client", "examples")
+		c.Env = []string{"PATH=" + os.Getenv("PATH")}
+		if got, err := c.Output(); err != nil || strings.TrimSpace(string(got)) != want {
+			t.Errorf("the dashboard of %s is %q, %v; want %s", api, got, err, want)
+		}
+	}
 }
 
 // verify reads back all that was logged, and nothing else.

@@ -49,12 +49,12 @@ func newBins(first, last int64, n int, scale Scale) bins {
 	return b
 }
 
-// roundWidth rounds w up to a number of three binary digits with zeros behind
-// them, by a quarter at most. Bins of such a width, which begin at multiples of
+// roundWidth rounds w up to a number of two binary digits with zeros behind
+// them, by half at most. Bins of such a width, which begin at multiples of
 // it, are made up of whole rollups, and stay where they are when a curve grows
 // a little.
 func roundWidth(w uint64) uint64 {
-	digits := max(0, bits.Len64(w)-3)
+	digits := max(0, bits.Len64(w)-2)
 	return (w + 1<<digits - 1) >> digits << digits
 }
 

@@ -32,14 +32,14 @@ func TestBins(t *testing.T) {
 	}
 }
 
-// TestBinsOfWholeCells says what a curve costs: with 64 points or more in a bin
-// the cells of 16 points divide it, and with 128 those of 32 that a series has
+// TestBinsOfWholeCells says what a curve costs: with 25 points or more in a bin
+// the cells of 16 points divide it, and with 49 those of 32 that a series has
 // whose first requests came out of order.
 func TestBinsOfWholeCells(t *testing.T) {
 	const points = 100_000
-	for n := 1; n < points/64; n++ {
+	for n := 1; n < points/25; n++ {
 		least := 4
-		if n < points/128 {
+		if n < points/49 {
 			least = 5
 		}
 		b := newBins(0, points-1, n, Linear)
@@ -49,7 +49,7 @@ func TestBinsOfWholeCells(t *testing.T) {
 			}
 		}
 	}
-	if b := newBins(0, points-1, 500, Linear); b.of(points-1) < 400-1 {
+	if b := newBins(0, points-1, 500, Linear); b.of(points-1) < 500*2/3-1 {
 		t.Errorf("500 bins became %d", b.of(points-1)+1)
 	}
 }

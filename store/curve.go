@@ -38,8 +38,8 @@ const (
 	MaxPoints = 100_000
 	// MaxCurves is the most curves of one answer.
 	MaxCurves = 10_000
-	// minPart is for how many iterations a core of its own is worth while.
-	minPart = 8
+	// curvesPart is how many iterations a core takes at a time.
+	curvesPart = 4
 )
 
 // CurveQuery says which part of a curve is wanted, and how fine.
@@ -65,6 +65,10 @@ type Curve struct {
 	// bucket, nil where there is none; left out when every point is shown.
 	Min []*Value `json:"min,omitempty"`
 	Max []*Value `json:"max,omitempty"`
+	// Behind is how many points each one shown stands for, itself and those
+	// since the one before; nil when every point is shown.
+	Behind []int `json:"-"`
+	Total  int   `json:"-"` // points of the whole metric
 }
 
 // Curves returns the metrics of iterations for charts, in the order of the
@@ -75,22 +79,34 @@ func (db *DB) Curves(ctx context.Context, actor Actor, iterationIDs []string, q 
 		return nil, err
 	}
 	q.Points = min(q.Points, MaxPoints)
-	// The cores share the work. Each part is a snapshot of its own.
-	size := max(minPart, (len(iterationIDs)-1)/runtime.GOMAXPROCS(0)+1)
-	parts := slices.Collect(slices.Chunk(iterationIDs, size))
-	curves, failures := make([][]Curve, len(parts)), make([]error, len(parts))
 	var found atomic.Int64
-	var wait sync.WaitGroup
-	for i, ids := range parts {
-		wait.Go(func() {
-			curves[i], failures[i] = read(ctx, db, func(tx *tx) ([]Curve, error) { return tx.curves(actor, ids, q, &found) })
-		})
-	}
-	wait.Wait()
-	if err := firstError(failures...); err != nil {
+	parts := slices.Collect(slices.Chunk(iterationIDs, curvesPart))
+	curves, err := inParallel(ctx, db, parts, func(tx *tx, ids []string) ([]Curve, error) { return tx.curves(actor, ids, q, &found) })
+	if err != nil {
 		return nil, err
 	}
 	return append([]Curve{}, slices.Concat(curves...)...), nil
+}
+
+// inParallel has the cores share the work that parts are, and returns what fn
+// makes of each. Each part is a snapshot of its own.
+func inParallel[P, R any](ctx context.Context, db *DB, parts []P, fn func(*tx, P) (R, error)) ([]R, error) {
+	made, failures := make([]R, len(parts)), make([]error, len(parts))
+	var next atomic.Int64
+	var failed atomic.Bool
+	var wait sync.WaitGroup
+	for range min(len(parts), runtime.GOMAXPROCS(0)) {
+		wait.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(parts)) && !failed.Load(); i = next.Add(1) - 1 {
+				made[i], failures[i] = read(ctx, db, func(tx *tx) (R, error) { return fn(tx, parts[i]) })
+				if failures[i] != nil {
+					failed.Store(true)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	return made, firstError(failures...)
 }
 
 // curves is Curves for some of the iterations; found counts the curves of all.
@@ -136,7 +152,7 @@ func (tx *tx) curve(s *series, q CurveQuery) (Curve, error) {
 		return tx.timeCurve(s, q)
 	}
 	from, to := q.bounds()
-	c := Curve{Step: []Step{}, Value: []Value{}, RecordedAt: []Time{}}
+	c := Curve{Step: []Step{}, Value: []Value{}, RecordedAt: []Time{}, Total: int(s.Count)}
 	recent, err := tx.recent(s.ID, s.moved)
 	if err != nil {
 		return c, err
@@ -235,9 +251,12 @@ func (tx *tx) eachPoint(seriesID, from, to int64, fn func(point)) error {
 		return err
 	}
 	defer rows.Close()
+	// This is what reading many points takes its time with: nothing is made for
+	// each of them, and numbers need no conversion by reflection.
+	var p point
+	into := []any{(*int64)(&p.step), &p.seq, &p.value, (*int64)(&p.at)}
 	for rows.Next() {
-		var p point
-		if err := rows.Scan(&p.step, &p.seq, &p.value, &p.at); err != nil {
+		if err := rows.Scan(into...); err != nil {
 			return err
 		}
 		fn(p)
@@ -262,16 +281,21 @@ func (c *Curve) show(p point) {
 // showCells shows the last point of each cell with the minimum and maximum of
 // all of its points, and before them the first point of the range.
 func (c *Curve) showCells(first point, cells []cell) {
-	c.showCell(cellOf(first))
+	c.showCell(cellOf(first), 1)
+	before := 1 // the first cell with points has the first one, too
 	for _, o := range cells {
 		if o.count > 0 && !(o.count == 1 && o.last.seq == first.seq) {
-			c.showCell(o)
+			c.showCell(o, int(o.count)-before)
+		}
+		if o.count > 0 {
+			before = 0
 		}
 	}
 }
 
-func (c *Curve) showCell(o cell) {
+func (c *Curve) showCell(o cell, behind int) {
 	c.show(o.last)
+	c.Behind = append(c.Behind, behind)
 	if !o.finite {
 		c.Min, c.Max = append(c.Min, nil), append(c.Max, nil)
 		return

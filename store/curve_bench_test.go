@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"fmt"
 	"testing"
 
 	"tracker/store"
@@ -32,6 +33,62 @@ func BenchmarkCurves(b *testing.B) {
 				curves := must(bed.Curves(ctx, store.System, ids, store.CurveQuery{Points: c.points, X: c.x, Scale: store.Linear}))(b)
 				if curves[19].Count != n {
 					b.Fatalf("%d points", curves[19].Count)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkManyCurves reads 100 curves of so many points each, thinned out to
+// what charts of 10, of 100 runs and of the bench ask for.
+func BenchmarkManyCurves(b *testing.B) {
+	bed := newBed(b)
+	for _, n := range []int{1000, 10_000, 100_000} {
+		var ids []string
+		for range 100 {
+			id := bed.newIteration(b)
+			all := make([]store.NewMetric, n)
+			for i := range all {
+				all[i] = point("loss", int64(i), float64(i*7919%1000))
+			}
+			wantOK(b, bed.CreateMetrics(ctx, store.System, id, all))
+			ids = append(ids, id)
+		}
+		for _, points := range []int{120, 250, 300, 500} {
+			b.Run(fmt.Sprintf("%d-in-%d", n, points), func(b *testing.B) {
+				for b.Loop() {
+					curves := must(bed.Curves(ctx, store.System, ids, store.CurveQuery{Points: points, X: store.ByStep, Scale: store.Linear}))(b)
+					if curves[99].Count != n {
+						b.Fatalf("%d points", curves[99].Count)
+					}
+					b.ReportMetric(float64(curves[99].Shown), "shown")
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkMeanCurves is the mean of a group, in the buckets of a chart of ten
+// groups.
+func BenchmarkMeanCurves(b *testing.B) {
+	bed := newBed(b)
+	for _, c := range []struct{ runs, points int }{{1000, 1000}, {100, 100_000}} {
+		var ids []string
+		for range c.runs {
+			id := bed.newIteration(b)
+			all := make([]store.NewMetric, c.points)
+			for i := range all {
+				all[i] = point("loss", int64(i), float64(i*7919%1000))
+			}
+			wantOK(b, bed.CreateMetrics(ctx, store.System, id, all))
+			ids = append(ids, id)
+		}
+		b.Run(fmt.Sprintf("%d-runs-of-%d", c.runs, c.points), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				all := must(bed.MeanCurves(ctx, store.System, [][]string{ids}, pairQuery("loss", 250)))(b)
+				if n := all[0][0].N[0]; n != c.runs {
+					b.Fatalf("%d runs count", n)
 				}
 			}
 		})

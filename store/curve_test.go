@@ -87,6 +87,9 @@ func TestCurveKeepsEveryPeak(t *testing.T) {
 
 func checkCurve(t *testing.T, name string, c store.Curve, in []store.NewMetric, q store.CurveQuery, at func(store.NewMetric) int64) {
 	t.Helper()
+	if c.Total < 5000 {
+		t.Fatalf("%s: a total of %d points", name, c.Total)
+	}
 	if c.Count != len(in) || c.Shown != len(c.Step) || c.Shown > q.Points || len(c.Value) != c.Shown || len(c.RecordedAt) != c.Shown {
 		t.Fatalf("%s: count %d of %d, shown %d of %d", name, c.Count, len(in), c.Shown, q.Points)
 	}
@@ -97,13 +100,20 @@ func checkCurve(t *testing.T, name string, c store.Curve, in []store.NewMetric, 
 		t.Fatalf("%s: the ends are not shown", name)
 	}
 	if len(in) <= q.Points {
-		if c.Min != nil || c.Shown != len(in) {
+		if c.Min != nil || c.Behind != nil || c.Shown != len(in) {
 			t.Fatalf("%s: not every point is there", name)
 		}
 		return
 	}
 	if len(c.Min) != c.Shown || len(c.Max) != c.Shown {
 		t.Fatalf("%s: %d minima for %d buckets", name, len(c.Min), c.Shown)
+	}
+	behind := 0
+	for _, n := range c.Behind {
+		behind += n
+	}
+	if len(c.Behind) != c.Shown || behind != c.Count {
+		t.Fatalf("%s: %d entries stand for %d of %d points", name, len(c.Behind), behind, c.Count)
 	}
 	// An entry stands for the points behind the place of the entry before it, up
 	// to its own. The second one has the first bucket, with the first point in
@@ -117,6 +127,9 @@ func checkCurve(t *testing.T, name string, c store.Curve, in []store.NewMetric, 
 			if at(p) > place(i-1) && at(p) <= place(i) {
 				group = append(group, p)
 			}
+		}
+		if i > 1 && c.Behind[i] != len(group) {
+			t.Fatalf("%s: entry %d stands for %d points, not for %d", name, i, c.Behind[i], len(group))
 		}
 		with := group
 		if i == 1 {

@@ -16,7 +16,7 @@ func byTime(a, b point) int { return cmp.Or(cmp.Compare(a.at, b.at), byStep(a, b
 
 // timeCurve is curve over the time of recording.
 func (tx *tx) timeCurve(s *series, q CurveQuery) (Curve, error) {
-	c := Curve{Step: []Step{}, Value: []Value{}, RecordedAt: []Time{}}
+	c := Curve{Step: []Step{}, Value: []Value{}, RecordedAt: []Time{}, Total: int(s.Count)}
 	walk := timeWalk{tx: tx, s: s}
 	walk.from, walk.to = q.bounds()
 	recent, err := walk.recent()

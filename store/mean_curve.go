@@ -3,8 +3,10 @@ package store
 import (
 	"cmp"
 	"context"
+	"maps"
 	"math"
 	"slices"
+	"sync/atomic"
 )
 
 // SinceStart is an axis of curves that are set against each other: milliseconds
@@ -27,6 +29,7 @@ type Pairs struct {
 	IterationID string
 	Key         string
 	Count       int     // points of the metric in the range
+	Total       int     // and of all of it
 	Step        []Step  // of the metric
 	X           []Value // of the metric that is set against; finite
 	Value       []Value
@@ -39,6 +42,7 @@ type Pairs struct {
 type MeanCurve struct {
 	Key        string
 	Count      int // points of all of them in the range
+	Total      int // points of the longest one, in the range or not
 	Iterations int // that have the metric
 	X          []Value
 	Mean       []Value
@@ -53,9 +57,13 @@ func (db *DB) PairedCurves(ctx context.Context, actor Actor, iterationIDs []stri
 	if err := q.checkPairs(); err != nil {
 		return nil, err
 	}
+	members := make([]member, len(iterationIDs))
+	for i, id := range iterationIDs {
+		members[i].id = id
+	}
 	return read(ctx, db, func(tx *tx) ([]Pairs, error) {
 		all := []Pairs{}
-		tracks, err := tx.tracks(actor, [][]string{iterationIDs}, q)
+		tracks, err := tx.tracks(actor, members, q, new(atomic.Int64))
 		if err != nil {
 			return nil, err
 		}
@@ -63,11 +71,11 @@ func (db *DB) PairedCurves(ctx context.Context, actor Actor, iterationIDs []stri
 			if t.against == nil {
 				continue
 			}
-			slots, err := tx.slots([]track{t}, q)
+			slots, err := tx.slots(t, q)
 			if err != nil {
 				return nil, err
 			}
-			p := Pairs{IterationID: t.id, Key: t.series.key, Step: []Step{}, X: []Value{}, Value: []Value{}}
+			p := Pairs{IterationID: t.id, Key: t.series.key, Total: int(t.series.Count), Step: []Step{}, X: []Value{}, Value: []Value{}}
 			if p.Count, err = tx.fillTrack(&t, slots, q); err != nil {
 				return nil, err
 			}
@@ -89,32 +97,33 @@ func (db *DB) MeanCurves(ctx context.Context, actor Actor, groups [][]string, q 
 	if err := q.checkPairs(); err != nil {
 		return nil, err
 	}
-	return read(ctx, db, func(tx *tx) ([][]MeanCurve, error) {
-		answer := make([][]MeanCurve, len(groups))
-		tracks, err := tx.tracks(actor, groups, q)
+	var members []member
+	for g, ids := range groups {
+		for _, id := range ids {
+			members = append(members, member{g, id})
+		}
+	}
+	var found atomic.Int64
+	parts := slices.Collect(slices.Chunk(members, curvesPart))
+	tracks, err := inParallel(ctx, db, parts, func(tx *tx, part []member) ([]track, error) { return tx.tracks(actor, part, q, &found) })
+	if err != nil {
+		return nil, err
+	}
+	answer := make([][]MeanCurve, len(groups))
+	for _, key := range q.Keys {
+		of := slices.DeleteFunc(slices.Concat(tracks...), func(t track) bool {
+			return t.series.key != key || q.Against != "" && t.against == nil
+		})
+		curves, err := db.meanCurves(ctx, of, q)
 		if err != nil {
 			return nil, err
 		}
-		for _, key := range q.Keys {
-			of := slices.DeleteFunc(slices.Clone(tracks), func(t track) bool {
-				return t.series.key != key || q.Against != "" && t.against == nil
-			})
-			slots, err := tx.slots(of, q)
-			if err != nil {
-				return nil, err
-			}
-			for g := range groups {
-				c, err := tx.meanCurve(of, g, slots, q)
-				if err != nil {
-					return nil, err
-				}
-				if c.Key = key; c.Iterations > 0 {
-					answer[g] = append(answer[g], c)
-				}
-			}
+		for g, c := range curves {
+			c.Key = key
+			answer[g] = append(answer[g], c)
 		}
-		return answer, nil
-	})
+	}
+	return answer, nil
 }
 
 func (q *PairQuery) checkPairs() error {
@@ -127,10 +136,15 @@ func (q *PairQuery) checkPairs() error {
 	return err
 }
 
+// member is an iteration of a group.
+type member struct {
+	group int
+	id    string
+}
+
 // track is a series of an iteration on its way into a set of slots.
 type track struct {
-	id      string
-	group   int
+	member
 	series  *series
 	against *series   // nil where the iteration has none
 	start   int64     // of the axis
@@ -150,40 +164,59 @@ func (l *lastOne) take(x int64, p point) {
 	}
 }
 
-func (tx *tx) tracks(actor Actor, groups [][]string, q PairQuery) ([]track, error) {
+// tracks finds the series of iterations; found counts those of all.
+func (tx *tx) tracks(actor Actor, members []member, q PairQuery, found *atomic.Int64) ([]track, error) {
 	var all []track
-	for g, ids := range groups {
-		for _, id := range ids {
-			it, err := tx.allowIteration(actor, id, rightRead)
+	for _, m := range members {
+		it, err := tx.allowIteration(actor, m.id, rightRead)
+		if err != nil {
+			return nil, err
+		}
+		t := track{member: m}
+		if q.X == SinceStart {
+			if err := tx.row(`SELECT created_date FROM iteration WHERE num = ?`, it.num).Scan(&t.start); err != nil {
+				return nil, err
+			}
+		}
+		if q.Against != "" {
+			other, err := tx.seriesOfIteration(it.num, []string{q.Against})
 			if err != nil {
 				return nil, err
 			}
-			t := track{id: id, group: g}
-			if q.X == SinceStart {
-				if err := tx.row(`SELECT created_date FROM iteration WHERE num = ?`, it.num).Scan(&t.start); err != nil {
-					return nil, err
-				}
+			if len(other) > 0 {
+				t.against = other[0]
 			}
-			if q.Against != "" {
-				other, err := tx.seriesOfIteration(it.num, []string{q.Against})
-				if err != nil {
-					return nil, err
-				}
-				if len(other) > 0 {
-					t.against = other[0]
-				}
+		}
+		of, err := tx.seriesOfIteration(it.num, q.Keys)
+		if err != nil {
+			return nil, err
+		}
+		if found.Add(int64(len(of))) > MaxCurves {
+			return nil, Invalid("keys", "This asks for more than %d curves; name fewer iterations or keys.", MaxCurves)
+		}
+		for _, s := range of {
+			t.series = s
+			all = append(all, t)
+		}
+	}
+	return all, nil
+}
+
+// renewed are the tracks as they are in this snapshot, without what has gone.
+func (tx *tx) renewed(tracks []track) ([]track, error) {
+	all := make([]track, 0, len(tracks))
+	for _, t := range tracks {
+		var err error
+		if t.series, err = tx.seriesByID(t.series.ID); err == nil && t.series != nil && t.against != nil {
+			if t.against, err = tx.seriesByID(t.against.ID); t.against == nil {
+				continue
 			}
-			found, err := tx.seriesOfIteration(it.num, q.Keys)
-			if err != nil {
-				return nil, err
-			}
-			if len(all)+len(found) > MaxCurves {
-				return nil, Invalid("keys", "This asks for more than %d curves; name fewer iterations or keys.", MaxCurves)
-			}
-			for _, s := range found {
-				t.series = s
-				all = append(all, t)
-			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		if t.series != nil {
+			all = append(all, t)
 		}
 	}
 	return all, nil
@@ -211,29 +244,50 @@ func (s *slots) of(x int64) int {
 	return -1
 }
 
-// slots divides the axis that tracks share.
-func (tx *tx) slots(tracks []track, q PairQuery) (s slots, err error) {
+// slots divides the axis of a track.
+func (tx *tx) slots(t track, q PairQuery) (slots, error) {
+	if s, err := tx.exactSlots([]track{t}, q); err != nil || s.exact != nil {
+		return s, err
+	}
+	span, err := tx.span([]track{t}, q)
+	return span.slots(q), err
+}
+
+// exactSlots are the steps of tracks, none when those are more than is asked for.
+func (tx *tx) exactSlots(tracks []track, q PairQuery) (s slots, err error) {
 	var points int64
 	for _, t := range tracks {
 		points += t.series.Count
 	}
-	if q.byStep() && points <= exactPoints {
-		steps := map[int64]bool{}
-		for _, t := range tracks {
-			err := tx.eachLast(t.series, t.start, nil, q, func(x int64, _ point, _ int) { steps[x] = true })
-			if err != nil {
-				return s, err
-			}
-		}
-		if len(steps) <= q.Points {
-			for x := range steps {
-				s.exact = append(s.exact, x)
-			}
-			slices.Sort(s.exact)
-			return s, nil
+	if !q.byStep() || points > exactPoints {
+		return s, nil
+	}
+	if tracks, err = tx.renewed(tracks); err != nil {
+		return s, err
+	}
+	steps := map[int64]bool{}
+	for _, t := range tracks {
+		err := tx.eachLast(t.series, t.start, nil, q, func(x int64, _ point, _ int) { steps[x] = true })
+		if err != nil {
+			return s, err
 		}
 	}
-	first, last := int64(math.MaxInt64), int64(math.MinInt64)
+	if len(steps) <= q.Points {
+		s.exact = slices.Sorted(maps.Keys(steps))
+	}
+	return s, nil
+}
+
+// span is a range of the axis; nothing when its first is behind its last.
+type span struct{ first, last int64 }
+
+func (a span) and(b span) span { return span{min(a.first, b.first), max(a.last, b.last)} }
+
+var noSpan = span{math.MaxInt64, math.MinInt64}
+
+// span is where tracks have points.
+func (tx *tx) span(tracks []track, q PairQuery) (span, error) {
+	all := noSpan
 	for _, t := range tracks {
 		for _, series := range []*series{t.series, t.against} {
 			if series == nil {
@@ -241,15 +295,19 @@ func (tx *tx) slots(tracks []track, q PairQuery) (s slots, err error) {
 			}
 			from, to, err := tx.reach(series, t.start, q)
 			if err != nil {
-				return s, err
+				return all, err
 			}
-			first, last = min(first, from), max(last, to)
+			all = all.and(span{from, to})
 		}
 	}
-	if first <= last {
-		s.bins = newBins(first, last, q.Points-1, q.Scale)
+	return all, nil
+}
+
+func (a span) slots(q PairQuery) (s slots) {
+	if a.first <= a.last {
+		s.bins = newBins(a.first, a.last, q.Points-1, q.Scale)
 	}
-	return s, nil
+	return s
 }
 
 // reach returns where a series begins and ends within the range; first is the
@@ -358,56 +416,4 @@ func (tx *tx) fillTrack(t *track, s slots, q PairQuery) (count int, err error) {
 		t.x, err = read(t.against, false)
 	}
 	return count, err
-}
-
-// meanCurve is the mean of the tracks of one group.
-func (tx *tx) meanCurve(tracks []track, group int, s slots, q PairQuery) (MeanCurve, error) {
-	c := MeanCurve{X: []Value{}, Mean: []Value{}, SD: []*Value{}, N: []int{}}
-	sums := make([]struct {
-		n             int
-		mean, squares float64 // as Welford updates them
-		largest       int64
-		against       float64
-	}, s.n())
-	for _, t := range tracks {
-		if t.group != group {
-			continue
-		}
-		count, err := tx.fillTrack(&t, s, q)
-		if err != nil {
-			return c, err
-		}
-		c.Count += count
-		c.Iterations++
-		for i, o := range t.at {
-			if !o.set || !o.value.Finite() || q.Against != "" && !(t.x[i].set && t.x[i].value.Finite()) {
-				continue
-			}
-			sum := &sums[i]
-			if sum.n++; sum.n == 1 || o.x > sum.largest {
-				sum.largest = o.x
-			}
-			by := float64(o.value) - sum.mean
-			sum.mean += by / float64(sum.n)
-			sum.squares += by * (float64(o.value) - sum.mean)
-			if q.Against != "" {
-				sum.against += (float64(t.x[i].value) - sum.against) / float64(sum.n)
-			}
-		}
-	}
-	for _, sum := range sums {
-		if sum.n == 0 {
-			continue
-		}
-		x, spread := Value(sum.largest), newSpread(sum.n, &sum.mean, &sum.squares)
-		if q.Against != "" {
-			x = Value(sum.against)
-		}
-		if spread.Mean == nil {
-			continue // beyond a double
-		}
-		c.X, c.Mean = append(c.X, x), append(c.Mean, *spread.Mean)
-		c.SD, c.N = append(c.SD, spread.SD), append(c.N, sum.n)
-	}
-	return c, nil
 }

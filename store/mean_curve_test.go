@@ -161,3 +161,63 @@ func TestPairedCurves(t *testing.T) {
 	_, err = b.MeanCurves(ctx, store.System, nil, q)
 	wantCode(t, err, store.CodeInvalidPayload)
 }
+
+// A mean of many runs is put together from parts of them, while they log on.
+func TestMeanCurveOfMany(t *testing.T) {
+	const runs, steps = 101, 300
+	b := newBed(t)
+	rng := rand.New(rand.NewPCG(3, 3))
+	var ids []string
+	var values [][]float64
+	for range runs {
+		ids = append(ids, b.newIteration(t))
+		values = append(values, b.walk(t, rng, ids[len(ids)-1], "loss", steps))
+	}
+	// Buckets of eight steps, whose last one is of all runs.
+	c := must(b.MeanCurves(ctx, store.System, [][]string{ids}, pairQuery("loss", 40)))(t)[0][0]
+	if c.Iterations != runs || c.Count != runs*steps || len(c.X) != 38 {
+		t.Fatalf("%d points of %d runs in %d buckets", c.Count, c.Iterations, len(c.X))
+	}
+	for i, x := range c.X {
+		var n, mean, squares float64
+		for _, run := range values {
+			if v := run[int(x)]; !math.IsNaN(v) {
+				n++
+				mean += v
+			}
+		}
+		mean /= n
+		for _, run := range values {
+			if v := run[int(x)]; !math.IsNaN(v) {
+				squares += (v - mean) * (v - mean)
+			}
+		}
+		if c.N[i] != int(n) || !close2(float64(c.Mean[i]), mean) || !close2(float64(*c.SD[i]), math.Sqrt(squares/(n-1))) {
+			t.Fatalf("at %v: n = %d, mean %v ± %v, want %v, %v ± %v", x, c.N[i], c.Mean[i], *c.SD[i], n, mean, math.Sqrt(squares/(n-1)))
+		}
+	}
+	done := make(chan error)
+	go func() {
+		var err error
+		for step := range int64(20) {
+			for _, id := range ids[:3] {
+				if err == nil {
+					_, err = b.CreateMetric(ctx, store.System, id, point("loss", steps+10*step, 1))
+				}
+			}
+		}
+		done <- err
+	}()
+	for writing := true; writing; {
+		select {
+		case err := <-done:
+			wantOK(t, err)
+			writing = false
+		default:
+		}
+		c := must(b.MeanCurves(ctx, store.System, [][]string{ids[50:], ids[:50]}, pairQuery("loss", 40)))(t)
+		if c[0][0].Iterations != runs-50 || c[1][0].Iterations != 50 || c[1][0].Count < 50*steps {
+			t.Fatalf("while runs log there are %d and %d, with %d points", c[0][0].Iterations, c[1][0].Iterations, c[1][0].Count)
+		}
+	}
+}

@@ -143,6 +143,10 @@ func TestGroupsAsData(t *testing.T) {
 	if mean, _ = spread(a.last[1], a.last[3]); part.Runs != 2 || part.N[end] != 2 || !near(part.Y[end], mean) {
 		t.Errorf("without a run the mean of %v ends at %v, want %v", part.N[end], part.Y[end], mean)
 	}
+	s.curves(`{`+strings.Replace(body, `"by"`, `"most":2,"by"`, 1)+`}`).json(t, 200, &curves)
+	if mean, _ = spread(a.last[2], a.last[4]); curves.Curves[0].Runs != 2 || !near(curves.Curves[0].Y[end], mean) {
+		t.Errorf("the mean of the first two runs is %+v", curves.Curves[0])
+	}
 	s.curves(`{"against":"val/acc","iterations":["`+a.runs[0]+`"],"keys":["train/loss"],"points":250,"x":"step","scale":"linear"}`).json(t, 200, &curves)
 	if c := curves.Curves[0]; len(c.X) != arrangedSteps || !near(c.X[end], float64(end)/100) || !near(c.Y[end], a.last[0]) {
 		t.Errorf("over another metric it is %+v", c)
@@ -152,6 +156,23 @@ func TestGroupsAsData(t *testing.T) {
 	s.get(path+"/same?key=lr&key=same").json(t, 200, &same)
 	if len(same.Same) != 1 || same.Same[0] != "same" {
 		t.Errorf("the same in all are %v", same.Same)
+	}
+}
+
+// A mean is over all runs of a group, which may be more than a page of the table.
+func TestMeanOfManyRuns(t *testing.T) {
+	s := start(t, setup{})
+	w := s.sweep(130, 2)
+	var curves struct {
+		Curves []struct {
+			N    []int
+			Runs int
+		}
+	}
+	s.curves(`{"keys":["train/loss"],"points":250,"x":"step","scale":"linear","groups":{"experiment":"`+w.experiment+
+		`","by":"tag","sort":"-created","hide":["`+w.runs[7]+`"],"most":1000,"values":[[null]]}}`).json(t, 200, &curves)
+	if len(curves.Curves) != 1 || curves.Curves[0].Runs != 129 || curves.Curves[0].N[1] != 129 {
+		t.Errorf("the mean of 129 runs is %+v", curves)
 	}
 }
 
@@ -290,7 +311,7 @@ func arrange(t *testing.T, ctx context.Context, base string) {
 	b.is(rows, "6")
 
 	// What is the same in all runs is no column.
-	const heads = `[...document.querySelectorAll('#table thead th')].slice(5).map((h) => h.textContent).join()`
+	const heads = `[...document.querySelectorAll('#table thead th')].slice(2, -3).map((h) => h.textContent).join()`
 	b.is(heads, "lr,same,train/loss")
 	b.do(chromedp.Click(chromedp.CSS(`[name="differences"]`)))
 	b.is(heads, "lr,train/loss")

@@ -89,6 +89,27 @@ func browsePreviews(b *browser, s *site, h shelf) {
 	b.is(`document.querySelector('`+item+` .place').textContent`, "3")
 	b.is(`document.querySelector('`+item+` [rel="next"]').hidden`, "true")
 	b.fits()
+	b.enlarge(s, h, item)
+}
+
+// enlarge looks at a picture of 32 by 24 pixels, which are shown larger by a whole
+// number, and opens it.
+func (b *browser) enlarge(s *site, h shelf, item string) {
+	size := func(of string) string {
+		return `(([i]) => [i.width / 32, i.height / 24, getComputedStyle(i).imageRendering].join(' '))(document.querySelectorAll('` + of + ` img'))`
+	}
+	b.do(chromedp.EmulateViewport(1280, 800))
+	b.is(size(item), "7 7 pixelated")
+	b.do(chromedp.Focus(chromedp.CSS(item+` .open`)), chromedp.KeyEvent("\r"))
+	b.is(size(`[data-testid="large"]`), "26 26 pixelated")
+	b.is(`document.querySelector('[data-testid="large"] .count').textContent`, "32 × 24 pixels")
+	b.is(`document.querySelector('[data-testid="large"] img').src.endsWith('/artifact/`+h.artifacts["sample_0200.png"]+`/data')`, "true")
+	b.do(chromedp.KeyEvent("\x1b"))
+	b.is(`document.querySelectorAll('dialog[open]').length`, "0")
+	b.click(item + ` img`)
+	b.is(`document.querySelectorAll('[data-testid="large"]').length`, "1")
+	b.click(`[data-testid="large"] button`)
+	b.is(`document.querySelectorAll('dialog[open]').length`, "0")
 }
 
 // browseScripts looks at artifacts that would run a script if they could.

@@ -21,13 +21,16 @@ type curve struct {
 	ID    string         `json:"id"` // of the run, or the place of the group in the request
 	Key   string         `json:"key"`
 	Count int            `json:"count"` // points in the range
+	Total int            `json:"total"` // and in all of the curve; of a group, of its longest one
 	X     []store.Value  `json:"x"`
 	Y     []store.Value  `json:"y"`
 	Low   []*store.Value `json:"low,omitempty"`
 	High  []*store.Value `json:"high,omitempty"`
 	Step  []store.Step   `json:"step,omitempty"` // where X is another metric
-	N     []int          `json:"n,omitempty"`    // of a group: how many runs count in each place
-	Runs  int            `json:"runs,omitzero"`  // of a group: how many it is the mean of
+	// Behind is how many points each place stands for; left out where that is one.
+	Behind []int `json:"behind,omitempty"`
+	N      []int `json:"n,omitempty"`   // of a group: how many runs count in each place
+	Runs   int   `json:"runs,omitzero"` // of a group: how many it is the mean of
 }
 
 // The axes of a chart. Those of the store are steps and times.
@@ -41,7 +44,9 @@ const (
 	maxCurveRuns = 1000
 	maxCurveKeys = 200
 	// maxMembers is how many runs of a group its mean is over: those at the top.
-	maxMembers = 100
+	maxMembers = 1000
+	// maxMeanPoints is the most places of a mean; the page asks for no more.
+	maxMeanPoints = 2000
 )
 
 // curveRequest asks for the curves of runs, or of groups of them. The scripts
@@ -65,6 +70,7 @@ type groupCurves struct {
 	Filter     string      `json:"filter"`
 	Sort       string      `json:"sort"`
 	Hide       []string    `json:"hide"` // runs that don't count
+	Most       int         `json:"most"` // of a group, 0 for maxMembers
 	Values     [][]*string `json:"values"`
 }
 
@@ -100,13 +106,19 @@ func earlyCurves(query url.Values, runs []run, keys []store.Key) string {
 		}
 	}
 	runs = runs[:min(len(runs), drawnRuns(query))]
+	// Metrics in groups come before the others, but for two of the groups.
+	keys = slices.DeleteFunc(slices.Clone(keys), func(k store.Key) bool { return strings.HasPrefix(k.Key, "system/") })
 	if len(runs) == 0 || len(keys) == 0 {
 		return ""
 	}
-	// Metrics in groups come before the others.
-	keys = slices.Clone(keys)
-	grouped := func(k store.Key) int { return min(max(0, strings.IndexByte(k.Key, '/')), 1) }
-	slices.SortStableFunc(keys, func(a, b store.Key) int { return grouped(b) - grouped(a) })
+	last := func(k store.Key) int {
+		group, _, ok := strings.Cut(k.Key, "/")
+		if !ok {
+			group = ""
+		}
+		return slices.Index([]string{"", "summary"}, group)
+	}
+	slices.SortStableFunc(keys, func(a, b store.Key) int { return last(a) - last(b) })
 	b := curveRequest{Points: 120, X: stepAxis, Scale: store.Linear}
 	for _, step := range []struct{ runs, points int }{{60, 250}, {5, 500}, {1, 1000}} {
 		if len(runs) <= step.runs {
@@ -196,7 +208,8 @@ func later(at *int64, start int64) *int64 {
 }
 
 func drawn(c store.Curve, axis store.Axis, start int64) curve {
-	d := curve{ID: c.IterationID, Key: c.Key, Count: c.Count, X: make([]store.Value, c.Shown), Y: c.Value, Low: c.Min, High: c.Max}
+	d := curve{ID: c.IterationID, Key: c.Key, Count: c.Count, Total: c.Total, X: make([]store.Value, c.Shown), Y: c.Value,
+		Low: c.Min, High: c.Max, Behind: c.Behind}
 	for i := range d.X {
 		if axis == store.ByTime {
 			d.X[i] = store.Value(int64(c.RecordedAt[i]) - start)
@@ -211,7 +224,7 @@ func (s *site) pairedCurves(r *http.Request, actor store.Actor, ids []string, q 
 	answer := curveAnswer{[]curve{}}
 	all, err := s.DB.PairedCurves(r.Context(), actor, ids, q)
 	for _, p := range all {
-		answer.Curves = append(answer.Curves, curve{ID: p.IterationID, Key: p.Key, Count: p.Count, X: p.X, Y: p.Value, Step: p.Step})
+		answer.Curves = append(answer.Curves, curve{ID: p.IterationID, Key: p.Key, Count: p.Count, Total: p.Total, X: p.X, Y: p.Value, Step: p.Step})
 	}
 	return answer, err
 }
@@ -219,19 +232,24 @@ func (s *site) pairedCurves(r *http.Request, actor store.Actor, ids []string, q 
 // groupCurves answers the means of groups over their runs at the top of the
 // table.
 func (s *site) groupCurves(r *http.Request, actor store.Actor, g groupCurves, q store.PairQuery) (any, error) {
-	if len(g.Values)*maxMembers*len(q.Keys) > store.MaxCurves {
-		return nil, store.Invalid("keys", "This asks for the means of too many groups at once.")
+	if len(g.Values) > maxCurveRuns {
+		return nil, store.Invalid("groups", "This asks for the means of too many groups at once.")
 	}
+	most := maxMembers
+	if g.Most > 0 {
+		most = min(most, g.Most)
+	}
+	q.Points = min(q.Points, maxMeanPoints)
 	members := make([][]string, len(g.Values))
 	for i, values := range g.Values {
 		list, err := s.DB.Iterations(r.Context(), actor, g.Experiment, store.IterationQuery{
-			Page: store.Page{Limit: min(store.MaxLimit, maxMembers+len(g.Hide))}, Filter: g.Filter, Sort: g.Sort,
+			Page: store.Page{Limit: min(store.MaxLimit, most+len(g.Hide))}, Filter: g.Filter, Sort: g.Sort,
 			Group: &store.Grouped{By: g.By, Values: values}})
 		if err != nil {
 			return nil, err
 		}
 		for _, one := range list.Data {
-			if len(members[i]) < maxMembers && !slices.Contains(g.Hide, one.ID) {
+			if len(members[i]) < most && !slices.Contains(g.Hide, one.ID) {
 				members[i] = append(members[i], one.ID)
 			}
 		}
@@ -250,7 +268,7 @@ func (s *site) groupCurves(r *http.Request, actor store.Actor, g groupCurves, q 
 }
 
 func meanCurve(group int, c store.MeanCurve) curve {
-	d := curve{ID: strconv.Itoa(group), Key: c.Key, Count: c.Count, X: c.X, Y: c.Mean, N: c.N, Runs: c.Iterations}
+	d := curve{ID: strconv.Itoa(group), Key: c.Key, Count: c.Count, Total: c.Total, X: c.X, Y: c.Mean, N: c.N, Runs: c.Iterations}
 	for i, sd := range c.SD {
 		var low, high *store.Value
 		if sd != nil {

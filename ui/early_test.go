@@ -21,7 +21,7 @@ func TestEarlyCurves(t *testing.T) {
 	const early = `document.querySelectorAll('link[as="fetch"]').length`
 	const asked = `performance.getEntriesByType('resource').filter((e) => e.name.includes('/data/curves')).length`
 	drawn := func(n int) string {
-		return fmt.Sprintf(`(([...all]) => all.length > 0 && all.every((f) => f.dataset.drawn === '%d'))(document.querySelectorAll('[data-testid="chart"]'))`, n)
+		return fmt.Sprintf(`(([...all]) => all.length > 0 && all.every((f) => f.dataset.drawn === '%d'))(document.querySelectorAll('details[open] [data-testid="chart"]'))`, n)
 	}
 	for _, c := range []struct {
 		name         string
@@ -34,6 +34,7 @@ func TestEarlyCurves(t *testing.T) {
 		{"one run", 1, []string{"loss"}, "", 1, 1, 1},
 		{"two metrics with odd names", 2, []string{`~*"'\ <é> & + %41`, "日本"}, "", 2, 1, 1},
 		{"groups before others", 6, []string{"0", "/", "a-b", "a/0", "a0", "b/0"}, "", 6, 1, 1},
+		{"groups that come last", 3, []string{"system/a", "system/b", "summary/a", "loss", "acc", "a/0", "b/0", "c/0"}, "", 3, 1, 1},
 		{"more than are drawn", 12, []string{"loss", "acc"}, "", 10, 1, 1},
 		{"more than a page of the table", 61, []string{"loss"}, "?top=61", 61, 1, 1},
 		{"more curves than one request has", 90, []string{"a", "b", "c", "d", "e"}, "?top=90", 90, 1, 2},

@@ -65,7 +65,7 @@ func (s *site) experiment(w http.ResponseWriter, r *http.Request, user store.Use
 	}
 	v.Filter, v.Sort, v.Columns = q.Filter, readable(query.Get("sort")), q.Columns
 	if e.IterationCount == 0 {
-		v.Lesson = s.lesson(user, lessonFrom{experimentID: e.ID})
+		v.Lesson = s.lesson(r, user, lessonFrom{experimentID: e.ID, project: project.Name, experiment: e.Name})
 	}
 	asked := q
 	if q.Page == store.FirstPage { // what is drawn is needed, though it is below
@@ -219,7 +219,7 @@ func (s *site) showProject(w http.ResponseWriter, r *http.Request, user store.Us
 		})
 	}
 	if list.Total == 0 && q.Name == "" {
-		v.Lesson = s.lesson(user, lessonFrom{projectID: p.ID})
+		v.Lesson = s.lesson(r, user, lessonFrom{projectID: p.ID, project: p.Name})
 	}
 	if v.Rights, err = s.DB.Rights(ctx, actor, p.ID); err != nil {
 		return err

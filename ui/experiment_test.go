@@ -87,7 +87,7 @@ func TestProjectPage(t *testing.T) {
 	s.get("/project/"+w.project, alice).wants(t, 200, `href="/experiment/`+w.experiment+`"`, `data-label="Iterations">2<`,
 		`aria-current="page"`)
 	s.get("/project/"+w.project+"?q=nothing", alice).wants(t, 200, "No experiment has “<bdi>nothing</bdi>” in its name.")
-	s.get("/project/"+empty, alice).wants(t, 200, `data-testid="lesson"`, "PROJECT="+empty, "project = &#34;"+empty)
+	s.get("/project/"+empty, alice).wants(t, 200, `data-testid="lesson"`, "PROJECT="+empty, "tracker.init(&#34;empty&#34;, &#34;First experiment&#34;")
 	s.get("/project/none", alice).wants(t, 404, "There is no such project.")
 }
 
@@ -116,13 +116,33 @@ func TestExperimentPage(t *testing.T) {
 	s.get(page, alice).wants(t, 200, `class="status running">running<`, `class="status lost">lost<`)
 }
 
+// TestDefaultColumns: a newcomer sees what differs and what was learned.
+func TestDefaultColumns(t *testing.T) {
+	s := start(t, setup{})
+	w := s.sweep(2, 1)
+	for i, run := range w.runs {
+		for key, value := range map[string]string{"batch": "64", "a seed": fmt.Sprint(i), "opt": "adam"} {
+			if _, err := s.db.CreateParameter(t.Context(), store.System, run, key, store.Text(value)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, key := range []string{"a_rate", "system/cpu", "summary/best", "val/acc"} {
+			s.log(run, key, 1)
+		}
+	}
+	page := "/experiment/" + w.experiment
+	s.get(page).wants(t, 200, `data-columns="param.`+"`a seed`"+`, param.lr, metric.val/acc, metric.train/loss, metric.a_rate"`)
+	s.get(page+"?columns=param.opt").wants(t, 200, `data-columns="param.opt"`)
+}
+
 func TestExperimentLesson(t *testing.T) {
 	s := start(t, setup{auth: true})
 	w := s.sweep(0, 0)
 	a := s.get("/experiment/"+w.experiment, with(s.signIn("alice")))
 	a.wants(t, 200, `data-testid="lesson"`, "EXPERIMENT="+w.experiment, "http://127.0.0.1:9000")
 	lines := find(a.body, `(?s)data-testid="python">(.*?)</pre>`)
-	for _, want := range []string{`API = "http://127.0.0.1:9000"`, `experiment = "` + w.experiment + `"`, `username="alice"`} {
+	a.wants(t, 200, "pip install --index-url "+s.url+"/client/python/ tracker-client", "--username &#39;alice&#39;")
+	for _, want := range []string{`url="http://127.0.0.1:9000"`, `tracker.init("digits", "sweep", `} {
 		if !strings.Contains(lines, want) {
 			t.Errorf("no %s in\n%s", want, lines)
 		}

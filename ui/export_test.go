@@ -1,5 +1,7 @@
 package ui
 
+import "tracker/store"
+
 // Pages lists the paths of the route table that people open: those that answer
 // GET, without the ones that scripts and programs ask.
 func Pages() []string {
@@ -33,3 +35,7 @@ var served = map[string]bool{
 	"/static/{file}":                   true,
 	"/client/python{rest:(?:/.*)?}":    true,
 }
+
+// Number and Duration are how pages write a value, and so many seconds.
+func Number(v store.Value) string         { return number(v) }
+func Duration(seconds store.Value) string { return duration(seconds) }

@@ -1,7 +1,9 @@
 package ui
 
 import (
+	"cmp"
 	"encoding/json"
+	"net/http"
 	"strings"
 
 	"tracker/store"
@@ -9,19 +11,42 @@ import (
 
 // lesson is what an empty page teaches: the lines that fill it.
 type lesson struct {
-	Shell  string
-	Python string
+	Install string // what Python needs first, in a shell; "" for nothing
+	Python  string
+	Shell   string
 }
 
 // lessonFrom says what is there already; the lines make the rest. "" for what
 // is not.
 type lessonFrom struct {
 	projectID    string
+	project      string
 	experimentID string
+	experiment   string
 }
 
-func (s *site) lesson(user store.User, from lessonFrom) *lesson {
-	return &lesson{Shell: s.shellLesson(user, from), Python: s.pythonLesson(user, from)}
+func (s *site) lesson(r *http.Request, user store.User, from lessonFrom) *lesson {
+	l := &lesson{Install: "pip install --index-url " + s.origin(r) + "/client/python/ tracker-client", Shell: s.shellLesson(user, from)}
+	if s.Auth.Enabled() {
+		l.Install += "\npython3 -m tracker login --url " + shellQuoted(s.APIURL) + " --username " + shellQuoted(user.Username)
+	}
+	names := quoted(cmp.Or(from.project, "First project")) + ", " + quoted(cmp.Or(from.experiment, "First experiment"))
+	b := new(shell)
+	b.line("import tracker\n")
+	b.line("with tracker.init(", names, `, config={"lr": 0.1}, url=`, quoted(s.APIURL), ") as run:")
+	b.line("    for step in range(100):")
+	b.line(`        run.log({"train/loss": 1 / (step + 1)}, step=step)`)
+	l.Python = strings.TrimRight(b.String(), "\n")
+	return l
+}
+
+// origin is the address of the dashboard, as the browser that asks has it.
+func (s *site) origin(r *http.Request) string {
+	scheme := "http"
+	if r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" {
+		scheme = "https"
+	}
+	return scheme + "://" + r.Host + s.BasePath
 }
 
 // shell is a lesson in the making.
@@ -106,25 +131,12 @@ func (s *site) pythonStart(user store.User) *shell {
 	return b
 }
 
-func (s *site) pythonLesson(user store.User, from lessonFrom) string {
-	return strings.TrimRight(s.pythonRun(user, from).String(), "\n")
-}
-
-// pythonRun makes a run and logs to it.
-func (s *site) pythonRun(user store.User, from lessonFrom) *shell {
+// pythonRun makes a run in a project and logs to it.
+func (s *site) pythonRun(user store.User, projectID string) *shell {
 	b := s.pythonStart(user)
 	line := b.line
-	switch {
-	case from.experimentID != "":
-		line("experiment = " + quoted(from.experimentID))
-	case from.projectID != "":
-		line("project = " + quoted(from.projectID))
-	default:
-		line(`project = post("/project", name="First project")["id"]`)
-	}
-	if from.experimentID == "" {
-		line(`experiment = post("/experiment/project/" + project, name="First experiment")["id"]`)
-	}
+	line("project = " + quoted(projectID))
+	line(`experiment = post("/experiment/project/" + project, name="First experiment")["id"]`)
 	line(`iteration = post("/iteration/experiment/" + experiment, name="First run")["id"]`)
 	line("for step in range(100):")
 	line(`    post("/metric/iteration/" + iteration, key="loss", value=1 / (step + 1))`)
@@ -163,7 +175,7 @@ func (s *site) artifactLesson(user store.User, project, experiment string, v *ar
 func (s *site) modelLesson(user store.User, projectID, iterationID string) *lesson {
 	var b, p *shell
 	if iterationID == "" {
-		b, p = s.shellRun(user, lessonFrom{projectID: projectID}), s.pythonRun(user, lessonFrom{projectID: projectID})
+		b, p = s.shellRun(user, lessonFrom{projectID: projectID}), s.pythonRun(user, projectID)
 		b.line()
 	} else {
 		b, p = s.shellStart(user), s.pythonStart(user)
@@ -196,6 +208,9 @@ func quoted(s string) string {
 	}
 	return string(b)
 }
+
+// shellQuoted writes s as one word of a shell.
+func shellQuoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // shellJSON writes s as JSON that can stand between single quotes in a shell.
 func shellJSON(s string) string { return strings.ReplaceAll(quoted(s), "'", `\u0027`) }

@@ -71,7 +71,7 @@ func (s *site) showProjects(w http.ResponseWriter, r *http.Request, user store.U
 		})
 	}
 	if list.Total == 0 && q.Name == "" {
-		v.Lesson = s.lesson(user, lessonFrom{})
+		v.Lesson = s.lesson(r, user, lessonFrom{})
 	}
 	f, err := s.inside(r.Context(), "Projects", user, place{})
 	if err != nil {

@@ -2,7 +2,6 @@ package ui
 
 import (
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -76,34 +75,6 @@ func lasted(i store.Iteration) time.Duration {
 		end = *i.EndDate
 	}
 	return end.Time().Sub(i.CreatedDate.Time())
-}
-
-// duration writes d in its two largest units.
-func duration(d time.Duration) string {
-	d = d.Round(time.Second)
-	units := []struct {
-		name string
-		of   time.Duration
-	}{{"d", 24 * time.Hour}, {"h", time.Hour}, {"m", time.Minute}, {"s", time.Second}}
-	for i, u := range units {
-		if d < u.of && u.of > time.Second {
-			continue
-		}
-		text := strconv.Itoa(int(d/u.of)) + u.name
-		if i+1 < len(units) && d%u.of >= units[i+1].of {
-			text += " " + strconv.Itoa(int(d%u.of/units[i+1].of)) + units[i+1].name
-		}
-		return text
-	}
-	return "0s"
-}
-
-// number writes a value to as many digits as a table needs.
-func number(v store.Value) string {
-	if !v.Finite() {
-		return v.String()
-	}
-	return strconv.FormatFloat(float64(v), 'g', 5, 64)
 }
 
 // searchOf reads what a listing of runs is asked for. The newest are the first

@@ -32,6 +32,9 @@ type asset struct {
 // importing finds where a script names another one.
 var importing = regexp.MustCompile(`(from |import\(|import )'\./([a-z]+\.js)'`)
 
+// remark finds lines of a script that are for who reads its source.
+var remark = regexp.MustCompile(`(?m)^ *//.*\n`)
+
 // The table of the operating system is not asked: it differs from one to the
 // next, and browsers take no guess for an answer under nosniff.
 var contentTypes = map[string]string{
@@ -72,13 +75,14 @@ func loadAssets() (map[string]asset, error) {
 
 // pin has a script name others by the address that may be kept for good, so
 // that a browser does not ask whether they have changed, one after the other.
+// Remarks are left out.
 func (a *asset) pin() {
 	for _, m := range importing.FindAllSubmatch(a.body, -1) {
 		if string(m[1]) != "import(" {
 			a.imports = append(a.imports, string(m[2]))
 		}
 	}
-	a.body = importing.ReplaceAll(a.body, []byte("${1}'./${2}?v="+a.hash+"'"))
+	a.body = importing.ReplaceAll(remark.ReplaceAll(a.body, nil), []byte("${1}'./${2}?v="+a.hash+"'"))
 }
 
 // modules are all scripts that one needs to run, itself left out, by name.

@@ -209,6 +209,15 @@ def address(text):
     return text.rstrip("/")
 
 
+def dashboard(api):
+    """Where people look: at TRACKER_UI_URL, else on the port after that of the API."""
+    if os.environ.get("TRACKER_UI_URL"):
+        return os.environ["TRACKER_UI_URL"].rstrip("/")
+    parts = urlsplit(api)
+    place = f"{parts.netloc.rpartition(':')[0]}:{parts.port + 1}" if parts.port else parts.netloc
+    return parts._replace(netloc=place).geturl()
+
+
 def learning_rates(text):
     return [float(rate) for rate in text.split(",")]
 
@@ -238,7 +247,7 @@ def main():
         made = tracker.call("POST", f"/experiment/project/{record['project_id']}", {"name": "softmax"})
         record["experiment_id"] = made["id"]
         record["best_iteration_id"], table = sweep(tracker, made["id"], data, options)
-        print(f"{table}\nThe experiment: {options.url}/experiment/{made['id']}")
+        print(f"{table}\nThe experiment: {dashboard(options.url)}/experiment/{made['id']}")
     except (TrackerError, FloatingPointError, OSError) as cause:
         sys.exit(f"iris: {cause}")
     except KeyboardInterrupt:

@@ -13,11 +13,23 @@ document.addEventListener('click', async (event) => {
   setTimeout(() => { button.textContent = 'Copy'; }, 2000);
 });
 
-// What has few pixels, as samples of a dataset have, is shown larger.
-const few = 160;
-const fit = (image) => image.classList.toggle('small', image.naturalWidth > 0 && image.naturalWidth < few);
-document.addEventListener('load', ({ target }) => { if (target.closest?.('.picture')) fit(target); }, true);
-for (const image of document.querySelectorAll('.picture img')) fit(image);
+// What has few pixels, as samples of a dataset have, is shown larger, each pixel
+// by the same whole number.
+function fit(image) {
+  const { naturalWidth: width, naturalHeight: height } = image;
+  const times = width > 0 ? Math.ceil(200 / Math.max(width, height)) : 1;
+  image.classList.toggle('small', times > 1);
+  image.style.width = times > 1 ? `${times * width}px` : '';
+}
+document.addEventListener('load', ({ target }) => { if (target.closest?.('.picture .open')) fit(target); }, true);
+for (const image of document.querySelectorAll('.picture .open img')) fit(image);
+
+document.addEventListener('click', async (event) => {
+  const image = event.target.closest('.picture .open')?.firstElementChild;
+  if (!image || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  (await import('./enlarge.js')).enlarge(image);
+});
 
 // A slider shows one of the images of a run; its value is the place of it.
 document.addEventListener('input', (event) => {
@@ -30,6 +42,7 @@ document.addEventListener('input', (event) => {
   const path = (i) => new URL(`artifact/${images[i].id}`, base);
   const image = figure.querySelector('img');
   image.src = new URL(`artifact/${id}/data`, base);
+  image.parentElement.href = image.src;
   image.alt = name;
   slider.setAttribute('aria-valuetext', step);
   figure.querySelector('output').textContent = step;

@@ -48,6 +48,8 @@ const wide = (_, labels) => Math.max(40, 14 + 7 * Math.max(0, ...(labels || []).
 
 // Chart draws into a box. view says how: {x, against, logx, logy, smooth, trim,
 // from, to, highlight}; with x 'metric' the axis is that of the metric against. on has what it tells: hover(x), zoom(from, to).
+// Of what it draws, left is how many places a logarithmic axis leaves out, and
+// none tells that nothing is seen.
 export class Chart {
   constructor(box, key, height, on) {
     Object.assign(this, { box, key, height, on });
@@ -74,15 +76,15 @@ export class Chart {
     this.plot = null;
   }
 
-  // draw shows curves: {id, name, color, x, y, low, high, count}, for the mean of a
-  // group with n and runs, over a metric with step.
+  // draw shows curves: {id, name, color, x, y, low, high, count, total, behind, before},
+  // for the mean of a group with n and runs, over a metric with step.
   draw(curves, view) {
     const axes = (v) => v && `${v.x} ${v.against} ${v.logx} ${v.logy}`;
     const same = this.plot && axes(this.view) === axes(view);
     this.view = view;
     this.curves = curves.map((c) => {
-      const y = c.values ?? c.y.map(double);
-      return { ...c, y, line: smooth(y, view.smooth) };
+      const drawn = { ...c, y: c.y.map(double) };
+      return { ...drawn, line: smooth(drawn, view.smooth) };
     });
     this.range();
     if (same) this.plot.setData(this.data());
@@ -106,11 +108,22 @@ export class Chart {
       }
     }
     if (!(first <= last)) [first, last] = [logx ? 1 : 0, 10];
-    if (first === last) [first, last] = logx ? [first, first + 1] : [first - 0.5, first + 0.5];
+    // A single place stands in the middle.
+    const aside = axis === 'step' ? 0.5 : axis === 'metric' ? Math.abs(first) / 10 || 1 : 1000;
+    if (first === last) [first, last] = logx ? [first / 2, first * 2] : [first - aside, first + aside];
     this.x = from == null ? [first, last] : [logx ? Math.max(from, first) : from, to];
     if (!(this.x[0] < this.x[1])) this.x = [first, last];
     const found = extent(this.curves, this.x[0], this.x[1], { trim, positive: logy });
     this.y = roomy(found || (logy ? [1, 10] : [0, 1]), logy);
+    this.left = 0;
+    this.none = true;
+    for (const c of this.curves) {
+      c.x.forEach((x, i) => {
+        const out = (logx && x <= 0) || (logy && Number.isFinite(c.y[i]) && c.y[i] <= 0);
+        if (out) this.left += 1;
+        else if (x >= this.x[0] && x <= this.x[1]) this.none = false;
+      });
+    }
   }
 
   data() {
@@ -127,13 +140,13 @@ export class Chart {
       return { stroke: text, font: '11px system-ui, sans-serif', grid: { stroke: line, width: 1, filter },
         ticks: { stroke: line, width: 1, size: 4, filter }, ...more };
     };
-    const horizontal = axis(logx, { size: 28, space: 64, values: (_, splits) => splits.map((v) => (v == null ? null : short(v))) });
+    const horizontal = axis(logx, { size: 28, space: 64, values: (_, splits) => splits.map(number) });
     if (x === 'time') delete horizontal.values;
     if (x === 'relative') {
       horizontal.values = (_, splits) => splits.map((v) => (v == null ? null : duration(v / 1000)));
       horizontal.incrs = lengths;
     } else if (x === 'step') {
-      horizontal.values = (_, splits) => splits.map((v) => (v == null ? null : Number.isInteger(v) ? short(v) : ''));
+      horizontal.values = (_, splits) => splits.map((v) => (Number.isInteger(v) ? number(v) : ''));
     }
     this.plot = new uPlot({
       width: this.box.clientWidth || 320,
@@ -146,7 +159,7 @@ export class Chart {
         y: { distr: logy ? 3 : 1, range: () => this.y },
       },
       series: [{}, { paths: () => null, points: { show: false } }],
-      axes: [horizontal, axis(logy, { size: wide, space: 28, values: (_, splits) => splits.map((v) => (v == null ? null : short(v))) })],
+      axes: [horizontal, axis(logy, { size: wide, space: 28, values: (_, splits) => splits.map(number) })],
       cursor: { y: false, points: { show: false }, drag: { x: true, y: false, setScale: false },
         bind: { dblclick: () => () => this.on.zoom(null, null) } },
       hooks: {
@@ -194,6 +207,7 @@ export class Chart {
     ctx.clip();
     ctx.lineJoin = 'round';
     const { highlight } = this.view;
+    const dots = [];
     const ordered = highlight ? [...this.curves].sort((a, b) => (a.id === highlight) - (b.id === highlight)) : this.curves;
     for (const c of ordered) {
       const dim = highlight && c.id !== highlight ? 0.2 : 1;
@@ -203,17 +217,30 @@ export class Chart {
       if (c.low) this.band(ctx, c, px, py, dim);
       const smoothed = c.line !== c.y;
       if (smoothed) this.line(ctx, c.x, c.y, px, py, 0.25 * dim, 1);
-      this.line(ctx, c.x, c.line, px, py, dim, c.id === highlight ? 2.25 : 1.5);
+      const alone = this.line(ctx, c.x, c.line, px, py, dim, c.id === highlight ? 2.25 : 1.5);
+      dots.push(...alone.map((at) => [color, dim, ...at]));
       this.marks(ctx, c, px, [top, top + height], dim);
     }
     ctx.restore();
+    // A dot at the edge is seen wholly.
+    for (const [color, dim, x, y] of dots) {
+      if (x < left - 1 || x > left + width + 1 || y < top - 1 || y > top + height + 1) continue;
+      ctx.globalAlpha = dim;
+      ctx.fillStyle = color;
+      ctx.beginPath();
+      ctx.arc(x, y, 2.5 * devicePixelRatio, 0, 7);
+      ctx.fill();
+    }
+    ctx.globalAlpha = 1;
   }
 
   drawable(x, y) {
     return Number.isFinite(y) && !(this.view.logx && x <= 0) && !(this.view.logy && y <= 0);
   }
 
+  // line answers where points are that have no neighbour to draw a line to.
   line(ctx, xs, ys, px, py, alpha, width) {
+    const alone = [];
     ctx.globalAlpha = alpha;
     ctx.lineWidth = width * devicePixelRatio;
     ctx.beginPath();
@@ -222,13 +249,11 @@ export class Chart {
       const seen = this.drawable(xs[i], ys[i]);
       if (seen && pen) ctx.lineTo(px(xs[i]), py(ys[i]));
       else if (seen) ctx.moveTo(px(xs[i]), py(ys[i]));
-      // A point between two gaps would have no line.
-      if (seen && !pen && !this.drawable(xs[i + 1], ys[i + 1])) {
-        ctx.arc(px(xs[i]), py(ys[i]), 1.5 * devicePixelRatio, 0, 7);
-      }
+      if (seen && !pen && !this.drawable(xs[i + 1], ys[i + 1])) alone.push([px(xs[i]), py(ys[i])]);
       pen = seen;
     }
     ctx.stroke();
+    return alone;
   }
 
   // band fills what lies between the smallest and largest value of each bucket.
@@ -309,13 +334,16 @@ export class Chart {
     const under = u.posToVal(top, 'y');
     const closest = found.reduce((best, f) => (!best || Math.abs(f.value - under) < Math.abs(best.value - under) ? f : best), null);
     const start = Math.max(0, Math.min(found.indexOf(closest) - (most >> 1), found.length - most));
+    const smoothed = this.view.smooth > 0;
     const rows = found.slice(start, start + most).map((f) => el('tr', { class: f === closest && 'closest' },
       el('td', {}, el('i', { class: `dot c${f.c.color}` })), el('td', { class: 'who' }, f.c.name),
-      el('td', { class: 'number' }, number(Number.isFinite(f.value) ? f.value : String(f.raw)), f.c.n && deviation(f)),
+      smoothed && el('td', { class: 'number' }, number(f.value)),
+      el('td', { class: 'number' }, number(f.raw), f.c.n && deviation(f)),
       f.c.n && el('td', { class: 'number where' }, `n=${count(f.c.n[f.i])}`),
       el('td', { class: 'number where' }, this.where(f))));
     const rest = found.length - rows.length;
-    this.tip.replaceChildren(el('table', {}, el('tbody', {}, ...rows)), rest > 0 ? el('p', {}, `and ${rest} more`) : '');
+    const head = smoothed && el('thead', {}, el('tr', {}, ...['', '', 'smoothed', 'value'].map((name) => el('td', { class: 'number where' }, name))));
+    this.tip.replaceChildren(el('table', {}, head, el('tbody', {}, ...rows)), rest > 0 ? el('p', {}, `and ${rest} more`) : '');
     this.tip.hidden = rows.length === 0;
     // Beside the cursor, on the side where there is room in the window.
     const over = u.over.getBoundingClientRect();
@@ -328,7 +356,12 @@ export class Chart {
   }
 
   where({ c, i, at }) {
-    if (this.view.x === 'metric') return c.step ? `${number(at)} at step ${count(c.step[i])}` : number(at);
+    return c.step ? `${this.place(at)} at step ${count(c.step[i])}` : this.place(at);
+  }
+
+  // place writes a place on the axis.
+  place(at) {
+    if (this.view.x === 'metric') return number(at);
     if (this.view.x === 'relative') return duration(at / 1000);
     return this.view.x === 'time' ? new Date(at).toLocaleString() : count(at);
   }
@@ -362,12 +395,4 @@ const deviation = ({ c, i }) => (c.high[i] == null ? '' : ` ± ${number(Number((
 function decades(u, splits) {
   const whole = (v) => v > 0 && Math.abs(Math.log10(v) - Math.round(Math.log10(v))) < 1e-9;
   return splits.filter(whole).length > 1 ? splits.map((v) => (whole(v) ? v : null)) : splits;
-}
-
-// short writes a number as short as an axis needs it.
-function short(v) {
-  const size = Math.abs(v);
-  if (size >= 1e15 || !(size >= 1e4)) return number(v);
-  const [unit, by] = [['T', 1e12], ['G', 1e9], ['M', 1e6], ['k', 1e3]].find(([, of]) => size >= of);
-  return `${number(v / by)}${unit}`;
 }

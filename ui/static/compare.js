@@ -28,8 +28,17 @@ new Panel(document.getElementById('charts'), state, {
   },
 });
 
-// What runs can be set on an axis by: parameters that differ, and metrics. Values are
-// numbers where all of them are, and else the places in a list of texts.
+// rank says how likely it is that a metric is what runs are compared for: one that
+// is named like an objective, first where it was held out, and none of the machine.
+function rank(key) {
+  if (key.startsWith('system/')) return 3;
+  if (!/loss|acc|err|auc|f1|score|precision|recall|reward|return|perplexity|bleu|rouge|iou|map|mae|mse/i.test(key)) return 2;
+  return /val|test|eval|dev/i.test(key) ? 0 : 1;
+}
+
+// What runs can be set on an axis by: parameters that differ, and metrics, those
+// first that matter most. Values are numbers where all of them are, and else the
+// places in a list of texts.
 function dimensions() {
   const all = new Map();
   const add = (id, label, of) => {
@@ -45,7 +54,7 @@ function dimensions() {
     }) });
   };
   for (const key of new Set(runs.flatMap((r) => Object.keys(r.params)))) add(`param.${key}`, key, (r) => own(r.params, key));
-  for (const key of names) {
+  for (const key of names.toSorted((a, b) => rank(a) - rank(b))) {
     add(`metric.${key}`, key, (r) => {
       const v = own(r.metrics, key);
       return typeof v === 'string' ? null : v; // what is no number has no place

@@ -4,14 +4,14 @@ const plain = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 
 export const count = (n) => plain.format(n);
 
-// number writes a value that may be one of the strings for what JSON has no
-// number for.
+// number writes a value, which may be one of the strings for what JSON has no
+// number for, to five significant digits, or in full where it is whole and
+// below ten million. number.go does the same.
 export function number(v) {
   if (v == null) return '';
-  if (typeof v === 'string') return v;
-  if (Number.isInteger(v) && Math.abs(v) < 1e7) return String(v);
   const size = Math.abs(v);
-  if (size !== 0 && (size < 1e-4 || size >= 1e7)) return v.toExponential(3).replace(/\.?0*e\+?/, 'e');
+  if (!Number.isFinite(v) || (Number.isInteger(v) && size < 1e7)) return String(v);
+  if (size < 1e-4 || size >= 1e7) return v.toExponential(4).replace(/\.?0*e\+?/, 'e');
   return String(Number(v.toPrecision(5)));
 }
 
@@ -20,17 +20,17 @@ export const double = (v) => (typeof v === 'string' ? Number(v) : v);
 
 const units = [['d', 86400], ['h', 3600], ['m', 60], ['s', 1]];
 
-// duration writes seconds in the two largest units.
+// duration writes seconds in the two largest units, or to two digits where they
+// are fewer than ten.
 export function duration(seconds) {
-  const s = Math.round(Math.abs(seconds));
-  const at = Math.max(0, units.findIndex(([, size]) => s >= size));
-  if (s < 1) return seconds > 0 ? `${Number(seconds.toPrecision(2))}s` : '0s';
-  const [name, size] = units[at];
-  let text = `${Math.floor(s / size)}${name}`;
-  const next = units[at + 1];
-  const rest = next ? Math.floor((s % size) / next[1]) : 0;
-  if (rest > 0) text += ` ${rest}${next[0]}`;
-  return seconds < 0 ? `-${text}` : text;
+  const size = Math.abs(seconds);
+  if (size < 10) return `${Number(seconds.toPrecision(2))}s`;
+  const s = Math.round(size);
+  const at = units.findIndex(([, of]) => s >= of);
+  const [name, of] = units[at];
+  const [smaller, part] = units[at + 1] ?? ['', s + 1];
+  const rest = Math.floor((s % of) / part);
+  return `${seconds < 0 ? '-' : ''}${Math.floor(s / of)}${name}${rest > 0 ? ` ${rest}${smaller}` : ''}`;
 }
 
 const words = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });

@@ -4,7 +4,7 @@ import { el, isolated } from './dom.js';
 import * as groups from './group.js';
 
 const fixed = [
-  { id: 'name', label: 'Name', sort: 'name', width: 192 },
+  { id: 'name', label: 'Name', sort: 'name', width: 196 },
   { id: 'status', label: 'Status', sort: 'status', width: 100 },
   { id: 'created', label: 'Created', sort: '-created', width: 116 },
   { id: 'duration', label: 'Duration', sort: 'duration', width: 80, numeric: true },
@@ -37,7 +37,7 @@ export function makeHeads(table) {
   };
   const first = table.grouped ? groups.names(table.grouped).map((g) => g.label).join(' · ') : 'Name';
   const beside = table.state.has('base') ? 64 : 0; // what the baseline adds: a word, and differences
-  const all = fixed.map((c, i) => head(i ? c.label : first, c.sort, i ? c.width : c.width + beside + (table.nests ? 56 : 0), c.numeric, (i ? c.label : first).toLowerCase()));
+  const all = fixed.map((c, i) => head(i ? c.label : first, c.sort, i ? c.width : Math.min(c.width + beside + (table.nests ? 56 : 0), Math.max(196, innerWidth / 2)), c.numeric, (i ? c.label : first).toLowerCase()));
   const chosen = [];
   for (const c of table.chosen) {
     const label = c.stat ? `${c.key} ${c.stat}` : c.key;

@@ -1,7 +1,5 @@
 // What htmx does not do by itself: say that a change did not reach the server,
 // and keep the focus where somebody works.
-import { typed } from './ask.js';
-
 // What somebody has opened, filtered or gone to stays so when a page is renewed.
 htmx.config.morphIgnore.push('open', 'hidden', 'tabindex');
 
@@ -12,46 +10,16 @@ document.addEventListener('htmx:error', () => {
   problem.textContent = 'The server did not answer, so it is not known whether anything was changed. What you typed is still here: try again.';
 });
 
-// name tells a form from the others of a page, also when it is made anew.
-const name = (form) => [form.getAttribute('action'), ...[...form.elements].filter((f) => f.name && !f.name.startsWith('was-'))
-  .map((f) => (f.type === 'hidden' ? `${f.name}=${f.value}` : f.name))].join(' ');
-
-let writing = null; // the field in which somebody goes on while the answer comes
-
-// keep puts a form in which somebody has typed into the part that replaces its
-// own, with what it was made with. Where the part is a list of artifacts, in which a form
-// is only once its artifact is opened, that stays as it is.
-function keep(form, target, next) {
-  if (!target.contains(form)) return; // it stays with its artifact
-  const opened = form.closest('details.artifact');
-  const listed = opened && target.contains(opened);
-  const place = listed ? [...next.querySelectorAll('details.artifact')].find((d) => d.getAttribute('hx-get') === opened.getAttribute('hx-get'))
-    : [...next.querySelectorAll('form')].find((f) => name(f) === name(form));
-  if (!place) return; // it is about something that is gone
-  const folded = place.closest('details');
-  if (folded) folded.open = form.closest('details').open;
-  if (form.contains(document.activeElement)) writing = document.activeElement;
-  place.replaceWith(listed ? opened : form);
-}
-
-document.addEventListener('htmx:before:swap', ({ detail: { ctx, tasks } }) => {
-  writing = null;
-  const { target, fragment } = tasks.find((t) => t.type === 'main' && t.swapSpec.style === 'outerHTML') || {};
-  for (const form of target?.querySelectorAll('form[method="post"]') || []) {
-    if (form !== ctx.sourceElement && typed(form)) keep(form, target, fragment);
-  }
-});
+// Nobody loses what was typed in another form of the part that is replaced. Until
+// somebody types there is nothing to lose.
+const watch = () => import('./typing.js');
+document.addEventListener('input', watch, { once: true });
+if (document.querySelector('[data-typed]')) watch();
 
 // The button that was pressed has gone with the part that was replaced. The
 // focus goes to the field that is wrong, or to the new part.
 document.addEventListener('htmx:after:swap', ({ detail: { ctx } }) => {
   if (!ctx.request) return; // nobody has pressed anything
-  if (writing?.isConnected) {
-    const { selectionStart: start, selectionEnd: end } = writing;
-    writing.focus({ preventScroll: true });
-    if (start != null) writing.setSelectionRange(start, end);
-    return;
-  }
   const part = document.getElementById(ctx.target?.id);
   if (!part || document.activeElement !== document.body) return;
   part.tabIndex = -1;

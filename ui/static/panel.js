@@ -4,12 +4,14 @@ import { ask, later, settled } from './ask.js';
 import { Chart } from './chart.js';
 import { el, isolated } from './dom.js';
 import { count } from './format.js';
-import * as keep from './keep.js';
 import { pick } from './pick.js';
 
 const keysAtOnce = 100;
 const atOnce = 3; // requests for curves
 const curvesAtOnce = 400; // of one request, about
+const mostMembers = 1000; // runs that the mean of a group is over
+const mostOfGroups = 10_000; // the same in all groups of a chart
+const aside = 'system'; // a group that is folded at first, for it says nothing of what was learned
 const likely = 6; // charts, before it is known which are in sight; curve.go has the first question, too
 
 // What the browser has begun to ask while it loaded the scripts.
@@ -18,7 +20,7 @@ const early = href && new URL(href);
 
 // last is how far down a group goes: what is in none after those that are, then
 // single values, then what the machine did.
-const last = (group) => ['', 'summary', 'system'].indexOf(group);
+const last = (group) => ['', 'summary', aside].indexOf(group);
 
 // Panel draws the metrics of runs. keys(q, offset, limit) answers {data, total};
 // runs() the runs to draw, {id, name, color}, or groups of them with their values;
@@ -51,7 +53,7 @@ export class Panel {
     this.axis = el('select', { name: 'x', 'aria-label': 'Horizontal axis', change: () => this.setAxis() });
     this.smoothing = el('input', { type: 'range', name: 'smooth', min: 0, max: 0.99, step: 0.01, 'data-testid': 'smooth',
       input: () => state.set({ smooth: Number(this.smoothing.value) || null }) });
-    this.reset = el('button', { type: 'button', class: 'plain', 'data-testid': 'reset-zoom', click: () => state.set({ zoom: null }) }, 'Reset zoom');
+    this.reset = el('button', { type: 'button', class: 'plain', 'data-testid': 'reset-zoom', click: () => state.set({ zoom: null, zooms: null }) }, 'Reset zoom');
     this.bar = el('div', { class: 'strip' }, this.search, this.axis, el('label', {}, 'Smooth', this.smoothing),
       option('logx', 'log x'), option('logy', 'log y'), option('trim', 'Ignore outliers'), this.reset);
     this.note = el('p', { class: 'count', 'data-testid': 'drawn' });
@@ -62,20 +64,21 @@ export class Panel {
 
   // control has the controls show the state.
   control() {
-    const { state, view } = this;
+    const { state } = this;
+    const view = this.view();
     if (document.activeElement !== this.search) this.search.value = state.get('m');
     for (const box of this.options) box.checked = state.has(box.name);
     this.smoothing.value = state.number('smooth', 0);
     this.axis.replaceChildren(el('option', { value: 'step' }, 'Step'), el('option', { value: 'relative' }, 'Relative time'), el('option', { value: 'time' }, 'Clock time'),
       ...(view.x === 'metric' ? [el('option', { value: 'metric' }, view.against)] : []), el('option', { value: 'other' }, 'Metric…'));
     this.axis.value = view.x;
-    this.reset.hidden = !state.has('zoom');
+    this.reset.hidden = !state.has('zoom') && !state.has('zooms');
   }
 
   setAxis() {
     const { value } = this.axis;
     this.control();
-    const set = (x) => this.state.set({ x: x === 'step' ? null : x, zoom: null });
+    const set = (x) => this.state.set({ x: x === 'step' ? null : x, zoom: null, zooms: null });
     if (value !== 'other') {
       set(value);
       return;
@@ -90,14 +93,21 @@ export class Panel {
     this.state.addEventListener('change', ({ detail }) => {
       this.control();
       if (detail.has('m')) this.list();
-      if (['x', 'logx', 'zoom'].some((n) => detail.has(n))) this.refresh();
-      else if (['logy', 'smooth', 'trim'].some((n) => detail.has(n))) this.paint();
+      const any = (...names) => names.some((n) => detail.has(n));
+      if (any('logy', 'smooth', 'trim')) this.paint();
+      if (any('x', 'logx', 'zoom', 'zooms') || (any('smooth') && !this.reset.hidden)) this.refresh();
     });
   }
 
-  get view() {
+  // zoom names the part of the state that says what of a chart is seen. Steps of
+  // the group aside count samples, which are no steps of others.
+  zoom(key) {
+    return key.startsWith(`${aside}/`) && !this.state.has('x') ? 'zooms' : 'zoom';
+  }
+
+  view(key = '') {
     const { state } = this;
-    const [from, to] = state.has('zoom') ? state.get('zoom').split('~').map(Number) : [];
+    const [from, to] = state.get(this.zoom(key), '~').split('~').map(Number.parseFloat);
     const zoomed = Number.isFinite(from) && Number.isFinite(to) && from < to;
     const x = state.get('x');
     const against = x.startsWith('metric:') ? x.slice('metric:'.length) : '';
@@ -139,7 +149,7 @@ export class Panel {
     for (const [key, f] of this.figures) {
       if (!this.names.includes(key)) this.drop(key, f);
     }
-    const folded = new Set(this.state.get('fold').split('\n').filter(Boolean));
+    const folded = new Set(this.state.get('fold', aside).split('\n').filter(Boolean));
     const ordered = [...groups].sort(([a], [b]) => last(a) - last(b));
     const parts = ordered.map(([group, keys]) => {
       const name = group || 'Others';
@@ -149,7 +159,8 @@ export class Panel {
       details.addEventListener('toggle', () => {
         if (details.open) folded.delete(name);
         else folded.add(name);
-        this.state.set({ fold: [...folded].join('\n') || null });
+        const all = [...folded].join('\n');
+        this.state.set({ fold: all === aside ? null : all });
       });
       return details;
     });
@@ -168,18 +179,20 @@ export class Panel {
     const act = (label, fn) => el('button', { type: 'button', class: 'plain', 'aria-label': `${label}: ${key}`, click: fn }, label);
     f.root = el('figure', { 'data-key': key, 'data-testid': 'chart' },
       el('figcaption', {}, isolated(key, 'name'), f.points, el('span', { class: 'acts' },
-        act('Enlarge', () => this.enlarge(key)), act('PNG', () => keep.png(f.chart, key)), act('CSV', () => keep.csv(f.chart, key)))), f.box);
-    f.chart = new Chart(f.box, key, 176, this.on());
+        act('Enlarge', () => this.enlarge(key)), act('PNG', () => keep('png', f)), act('CSV', () => keep('csv', f)))), f.box);
+    f.chart = new Chart(f.box, key, 176, this.on(key));
     this.figures.set(key, f);
     this.seen.observe(f.root);
     return f;
   }
 
-  on() {
+  on(key) {
     return {
-      zoom: (from, to) => this.state.set({ zoom: from == null ? null : `${from}~${to}` }),
+      zoom: (from, to) => this.state.set({ [this.zoom(key)]: from == null ? null : `${from}~${to}` }),
       hover: (x, source) => {
-        for (const f of this.figures.values()) if (f.inSight && f.chart !== source) f.chart.follow(x);
+        for (const f of this.figures.values()) {
+          if (f.inSight && f.chart !== source && this.zoom(f.key) === this.zoom(key)) f.chart.follow(x);
+        }
       },
     };
   }
@@ -218,11 +231,16 @@ export class Panel {
     if (this.big) this.want(this.big);
   }
 
+  // most is how many runs of a group count.
+  get most() {
+    return Math.min(mostMembers, Math.floor(mostOfGroups / this.runs().length));
+  }
+
   said() {
     const runs = this.runs();
     if (runs.length === 0) return 'No runs are drawn: press the colour before a name.';
     if (!runs[0].group) return '';
-    const most = runs.some((r) => r.iterations > 100) ? ', over the first 100 of its runs in the order of the table' : '';
+    const most = runs.some((r) => r.iterations > this.most) ? `, over the first ${count(this.most)} of its runs in the order of the table` : '';
     return `Each curve is the mean of a group${most}; its band is one standard deviation to either side.`;
   }
 
@@ -244,7 +262,13 @@ export class Panel {
       for (const f of [this.figures.get(s.key), this.big?.key === s.key && this.big]) f?.dirty?.add(s.iteration_id).add('group');
     }
     if (series.some((s) => !this.figures.has(s.key)) && (this.names || []).length >= (this.total || 0)) this.relist();
-    this.renew();
+    this.again();
+  }
+
+  // again has what has grown asked for; the means of large groups take their
+  // time, of which the server has some in between.
+  again() {
+    setTimeout(() => this.renew(), (this.rest || 0) - performance.now());
   }
 
   relist = later(2000, () => this.list());
@@ -260,15 +284,17 @@ export class Panel {
   // the same in one request. What they have is shown until it comes.
   pump() {
     if (this.jobs.length > 0) return; // what waits is asked for first
-    const { view } = this;
     const runs = this.runs();
-    const groups = runs[0]?.group ? this.groups() : null;
+    const { most } = this;
+    const groups = runs[0]?.group ? { ...this.groups(), most } : null;
+    const read = (all) => (groups ? all.reduce((sum, g) => sum + Math.min(most, g.iterations), 0) : all.length);
     const batches = new Map();
     for (const f of this.queue) {
       this.queue.delete(f);
       if (!f.inSight) continue;
+      const view = this.view(f.key);
       const points = fine(runs.length, f === this.big);
-      const question = JSON.stringify([view.x, view.against, view.logx, view.from, view.to, points, groups]);
+      const question = JSON.stringify([view.x, view.against, view.logx, view.from, view.to, view.from != null && view.smooth > 0, points, groups]);
       const dirty = (r) => f.dirty.has(r.group ? 'group' : r.id);
       const lacking = runs.filter((r) => f.curves.get(r.id)?.asked !== question || dirty(r));
       if (lacking.length === 0) {
@@ -279,7 +305,7 @@ export class Panel {
       if (f.flight === like) continue; // it is on its way
       f.flight = like;
       let b = batches.get(like);
-      if (!b || (b.figures.length + 1) * lacking.length > curvesAtOnce) batches.set(like, b = { figures: [], lacking, question, points, view, groups });
+      if (!b || (b.figures.length + 1) * read(lacking) > curvesAtOnce) batches.set(like, b = { figures: [], lacking, question, points, view, groups });
       b.figures.push(f);
       if (b.figures.length === 1) this.jobs.push(b);
     }
@@ -296,7 +322,7 @@ export class Panel {
         this.busy -= 1;
         for (const f of b.figures) {
           f.flight = '';
-          if (f.dirty.size > 0) this.renew(); // it grew meanwhile
+          if (f.dirty.size > 0) this.again(); // it grew meanwhile
         }
         this.work();
         if (this.jobs.length === 0) this.pump();
@@ -314,19 +340,25 @@ export class Panel {
       f.dirty.delete('group');
       for (const r of lacking) f.dirty.delete(r.id);
     }
-    let found;
+    let [found, before] = [];
+    const begun = performance.now();
     try {
-      found = await (JSON.stringify(body) === early?.searchParams.get('q') ? ask(`curves${early.search}`) : ask('curves', { body }));
+      [found, before] = await Promise.all([JSON.stringify(body) === early?.searchParams.get('q') ? ask(`curves${early.search}`) : ask('curves', { body }),
+        // What is smoothed begins where the curve does.
+        view.smooth > 0 && body.from != null && ask('curves', { body: { ...body, from: undefined, to: body.from - 1 } })]);
     } catch (error) {
       if (error.status !== 404) throw error;
       this.gone?.(); // a run was deleted; the table will say which
       return;
     }
+    const now = performance.now();
+    this.rest = groups ? now + 4 * (now - begun) : 0;
     for (const f of figures) {
       for (const r of lacking) f.curves.set(r.id, { asked: question, x: [], y: [], count: 0 });
       for (const c of found.curves) {
         const id = groups ? lacking[Number(c.id)].id : c.id;
-        if (c.key === f.key) f.curves.set(id, { ...c, asked: question });
+        if (c.key !== f.key) continue;
+        f.curves.set(id, { ...c, asked: question, before: before && before.curves.find((b) => b.id === c.id && b.key === c.key) });
       }
       this.show(f);
     }
@@ -343,10 +375,18 @@ export class Panel {
       drawn += c.x.length;
       all += c.count;
     }
-    f.chart.draw(curves, this.view);
-    f.points.textContent = curves.length > 0 ? `${count(drawn)} of ${count(all)} points` : 'no points';
+    const view = this.view(f.key);
+    f.chart.draw(curves, view);
+    const { left, none } = f.chart;
     f.root.dataset.drawn = curves.length;
-    if (curves.length === 0 && this.view.against && drawn === 0) f.points.textContent = `no step with ${this.view.against}`;
+    let text = `${count(drawn - left)} of ${count(all)} points`;
+    if (left > 0) text += `, ${count(left)} at or below 0`;
+    else if (none && view.from != null) text = `no points between ${f.chart.place(view.from)} and ${f.chart.place(view.to)}`;
+    else if (none) text = view.against ? `no step with ${view.against}` : 'no points';
+    f.points.textContent = text;
+    // Axes would be made up.
+    if (none) f.box.dataset.none = text;
+    else delete f.box.dataset.none;
   }
 
   // enlarge shows a chart in a dialog of its own, with more points.
@@ -359,14 +399,17 @@ export class Panel {
       this.big = null;
       dialog.remove();
     } }, el('div', { class: 'caption' }, isolated(key, 'name'), points, el('span', { class: 'acts' },
-      act('PNG', () => keep.png(this.big.chart, key)), act('CSV', () => keep.csv(this.big.chart, key)), act('Close', () => dialog.close()))), box);
+      act('PNG', () => keep('png', this.big)), act('CSV', () => keep('csv', this.big)), act('Close', () => dialog.close()))), box);
     document.body.append(dialog);
     dialog.showModal();
     this.big = { key, root: dialog, box, points, curves: new Map(), dirty: new Set(), inSight: true,
-      chart: new Chart(box, key, Math.max(280, innerHeight - 200), this.on()) };
+      chart: new Chart(box, key, Math.max(280, innerHeight - 200), this.on(key)) };
     this.want(this.big);
   }
 }
+
+// keep saves a chart, as a picture or as numbers.
+const keep = async (as, { chart, key }) => (await import('./keep.js'))[as](chart, key);
 
 // fine is how many points of a curve are asked for. Each stands for the smallest
 // and largest of all behind it, so no peak is lost.

@@ -16,7 +16,7 @@ export function parallel(root, runs, all, state) {
     else brushes.delete(id);
     state.set({ brush: [...brushes].map(([name, ends]) => [name, ...ends].join('\t')).join('\n') || null });
   };
-  const metrics = [...all.keys()].filter((id) => id.startsWith('metric.'));
+  const metrics = [...all.keys()].filter((id) => id.startsWith('metric.') && !id.startsWith('metric.system/'));
   const params = [...all.keys()].filter((id) => id.startsWith('param.'));
   const chosen = () => (state.has('axes') ? state.get('axes').split('\n').filter((id) => all.has(id)) : [...params.slice(0, 5), ...metrics.slice(0, 2)]);
   const set = (ids) => state.set({ axes: ids.join('\n') });
@@ -28,7 +28,7 @@ export function parallel(root, runs, all, state) {
     if (of) plot.querySelector(`[data-part="${part}"][data-axis="${CSS.escape(of)}"]`)?.focus();
   });
   const add = el('select', { name: 'axis', 'aria-label': 'Add an axis', change: () => add.value && set([...chosen(), add.value]) });
-  const plot = el('div');
+  const plot = el('div', { class: 'across', tabindex: '0', role: 'region', 'aria-label': 'Parallel coordinates' });
   const note = el('span', { class: 'count', role: 'status' });
   root.append(el('div', { class: 'strip' }, el('h2', {}, 'Parallel coordinates'), add, note), plot);
 
@@ -44,8 +44,15 @@ export function parallel(root, runs, all, state) {
     });
     const inside = (r) => [...brushes].every(([id, [low, high]]) => !ids.includes(id) || (all.get(id).values[r] != null && all.get(id).values[r] >= low && all.get(id).values[r] <= high));
     const lines = runs.map((run, r) => {
-      const at = ids.map((id, i) => [i, all.get(id).values[r]]).filter(([, v]) => v != null).map(([i, v]) => `${x(i)},${scales[i].y(v)}`);
-      return svg('polyline', { points: at.join(' '), class: `path c${run.color}${inside(r) ? '' : ' out'}` }, svg('title', {}, document.createTextNode(run.name)));
+      // Where a run has no value its line is broken; a value between two such places is a dash.
+      const known = (i) => all.get(ids[i])?.values[r] != null;
+      const at = ids.map((id, i) => {
+        if (!known(i)) return '';
+        const place = `${x(i)},${scales[i].y(all.get(id).values[r])}`;
+        if (known(i - 1)) return `L${place}`;
+        return known(i + 1) ? `M${place}` : `M${place}m-8,0h16`;
+      });
+      return svg('path', { d: at.join(''), class: `path c${run.color}${inside(r) ? '' : ' out'}` }, svg('title', {}, document.createTextNode(run.name)));
     });
     const drawing = svg('svg', { viewBox: `0 0 ${width} ${height}`, role: 'group', 'aria-label': `Parallel coordinates of ${runs.length} runs` }, ...lines,
       ...ids.map((id, i) => axis(id, i, x(i), scales[i], () => plot.querySelector('svg'))));

@@ -1,18 +1,31 @@
 // Arithmetic of curves.
 
-// smooth is the exponential moving average of values, as weighted as if there
-// had been no first value to begin from (the correction of Adam, Kingma and Ba
-// 2015). What is not finite stays what it is and does not count.
-export function smooth(values, weight) {
-  if (!(weight > 0)) return values;
-  let mean = 0;
-  let n = 0;
-  return values.map((v) => {
-    if (!Number.isFinite(v)) return v;
-    n += 1;
-    mean = mean * weight + (1 - weight) * v;
-    return mean / (1 - weight ** n);
-  });
+// smooth is the exponential moving average over the points of a curve, weighted as
+// if there had been no first value to begin from (the correction of Adam, Kingma
+// and Ba 2015). A share of weight of it stays with each point, or with each
+// thousandth of the total of a longer curve. A place that stands for several
+// points counts as that many, on a line from the place before. What is not
+// finite stays what it is and does not count. c.before is what lies to the left.
+export function smooth(c, weight) {
+  if (!(weight > 0)) return c.y;
+  const keep = weight ** Math.min(1, 1000 / c.total);
+  let [mean, size, last] = [0, 0, null];
+  const pass = ({ y, count, behind, n }) => {
+    const each = count / (n ? n.reduce((a, b) => a + b, 0) : y.length); // where it is not known of each
+    return y.map((v, i) => {
+      if (!Number.isFinite(v)) return v;
+      const points = behind?.[i] ?? each;
+      const left = keep ** points;
+      last ??= v;
+      // The sum of (1 - keep) keep^(points - k) (last + (v - last) k / points) over k from 1 to points.
+      mean = mean * left + last * (1 - left) + (v - last) * (1 - (keep * (1 - left)) / (points * (1 - keep)));
+      size = size * left + 1 - left;
+      last = v;
+      return mean / size;
+    });
+  };
+  if (c.before) pass(c.before);
+  return pass(c);
 }
 
 // nearest is the index of the value nearest to x, in values that are ascending

@@ -35,7 +35,7 @@ export function spearman(a, b) {
 
 export function scatter(root, runs, all, state) {
   const ids = [...all.keys()];
-  const metric = ids.find((id) => id.startsWith('metric.')) || ids[1];
+  const metric = ids.slice(1).find((id) => id.startsWith('metric.') && !id.startsWith('metric.system/')) || ids[1];
   const choose = (name, otherwise, title, none) => {
     const select = el('select', { name, 'aria-label': title, change: () => {
       state.set({ [name]: select.value === otherwise ? null : select.value });
@@ -47,7 +47,7 @@ export function scatter(root, runs, all, state) {
   const across = choose('sx', ids[0], 'Across');
   const up = choose('sy', metric, 'Up');
   const color = choose('sc', '', 'Colour by', true);
-  const plot = el('div');
+  const plot = el('div', { class: 'across', tabindex: '0', role: 'region', 'aria-label': 'Scatter' });
   const table = el('div', { class: 'across', tabindex: '0', role: 'region', 'aria-label': 'Rank correlation' });
   root.append(el('div', { class: 'strip' }, el('h2', {}, 'Scatter'), el('label', {}, 'Across', across), el('label', {}, 'Up', up), el('label', {}, 'Colour', color)), plot, table);
 

@@ -3,6 +3,7 @@ import { Actions } from './action.js';
 import { arrange } from './arrange.js';
 import { ask, later, settled } from './ask.js';
 import { choose } from './choose.js';
+import { el } from './dom.js';
 import { showMistake } from './filter.js';
 import { base } from './frame.js';
 import { count } from './format.js';
@@ -96,6 +97,7 @@ function workbench(root) {
     kind.textContent = table.grouped ? (one ? 'group of runs' : 'groups of runs') : `${one ? 'run' : 'runs'}${state.has('tree') ? ' at the top' : ''}`;
     showMistake(field, wrong, null);
     document.getElementById('none')?.remove();
+    if (table.total === 0 && state.get('filter')) table.scroller.append(el('p', { class: 'nothing', id: 'none' }, 'No run passes this filter.'));
     redraw();
   });
   table.addEventListener('wrong', ({ detail }) => showMistake(field, wrong, detail));

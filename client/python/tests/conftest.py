@@ -133,7 +133,7 @@ def server(binary: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch)
 def surroundings(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Each test has its own spool and sign-in, and leaves no run behind."""
     for name in ("TRACKER_TOKEN", "TRACKER_PROJECT", "TRACKER_EXPERIMENT", "TRACKER_MODE", "TRACKER_UI_URL",
-                 "JUPYTERHUB_SERVICE_PREFIX"):
+                 "TRACKER_QUIET", "JUPYTERHUB_SERVICE_PREFIX"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TRACKER_SPOOL", str(tmp_path / "spool"))
     monkeypatch.setenv("TRACKER_CREDENTIALS", str(tmp_path / "credentials.json"))
@@ -228,11 +228,17 @@ class Script:
 
     def __init__(self, text: str, *arguments: str, **env: str) -> None:
         self.process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(text), *arguments],
-                                        env={**os.environ, **env}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                                        env={**os.environ, **env}, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True)
 
     def line(self) -> str:
         assert self.process.stdout is not None
         return self.process.stdout.readline().strip()
+
+    def say(self, text: str) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(text + "\n")
+        self.process.stdin.flush()
 
     def signal(self, number: int) -> None:
         self.process.send_signal(number)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import base64
+import copy
 import hashlib
 import hmac
 import json
+import math
 import os
 import pathlib
+import pickle
 import stat
 import subprocess
 import sys
@@ -36,7 +39,7 @@ def test_what_was_logged_is_read_back(server: Server, tmp_path: pathlib.Path) ->
     [best, other] = api.iterations("p", "e", sort="-metric.loss", columns="metric.loss,param.lr")
     assert best.metrics["metric.loss" if "metric.loss" in best.metrics else "loss"] == pytest.approx(0.2 * 1499)
     assert [i.id for i in api.iterations("p", "e", filter="param.lr < 0.15")] == [other.id]
-    assert best.id == run.id and best.parameters == {"lr": "0.2"} and best.summary
+    assert best.id == run.id and best.parameters == {"lr": "0.2"}
     history = best.history(["loss", "bad"])
     assert len(history["step"]) == 3000 and history["value"][1499] == 0.2 * 1499 and history["value"][-1] == float("inf")
     assert len(best.series("loss", points=100)["step"]) <= 102
@@ -194,3 +197,27 @@ def test_an_upload_whose_answer_was_lost_is_not_repeated(server: Server, proxy: 
     [it] = server.iterations()
     [found] = server.get(f"/resource/experiment/{it['experiment_id']}")["data"]
     assert (found["size_bytes"], found["iteration_id"], found["description"]) == (3_000_000, run.id, "large")
+
+
+def test_a_summary_reads_as_it_did_while_the_run_went_on(server: Server) -> None:
+    with tracker.init("p", "e", capture=False) as run:
+        for accuracy in (0.5, 0.9, 0.75):
+            run.log({"val": {"acc": accuracy}, "bad": float("nan"), "grows": float("inf")})
+        run.summary.update({"best": 0.9, "net": {"depth": 3}, "winner": "ada", "val/loss": 0.25})
+        live = dict(run.summary), run.summary["val/acc"], run.summary.get("val/acc"), run.summary.get("none", 7)
+        assert "val/acc" in run.summary and "none" not in run.summary
+    assert live == ({"best": 0.9, "net": {"depth": 3}, "winner": "ada", "val/loss": 0.25}, 0.75, 0.75, 7)
+    [it] = tracker.Api().iterations("p", "e")
+    found = it.summary
+    assert (found["val/acc"], found.get("val/acc"), found.get("none")) == (0.75, 0.75, None)
+    assert (found.best, found["net/depth"], found.winner, found["val/loss"]) == (0.9, 3, "ada", 0.25)
+    assert math.isnan(found["bad"]) and found["grows"] == math.inf
+    assert set(found) == {"val/acc", "bad", "grows", "best", "net/depth", "winner", "val/loss"}
+    with pytest.raises(KeyError):
+        found["none"]
+    assert pickle.loads(pickle.dumps(found))["winner"] == copy.copy(found).winner == "ada"
+    statistics = it.statistics["val/acc"]
+    assert statistics == {"count": 3, "last": 0.75, "last_step": 2, "min": 0.5, "min_step": 0, "max": 0.9, "max_step": 1,
+                          "mean": pytest.approx(0.7166667)}
+    assert it.statistics["bad"]["min"] is None and math.isnan(it.statistics["bad"]["last"])
+    assert it.statistics["grows"]["last"] == math.inf

@@ -24,6 +24,7 @@ from .conftest import Proxy, Script, Server, eventually, sync
 LOGGER = """
     import sys, time, tracker
     run = tracker.init(project="p", name=sys.argv[1], capture=False)
+    run._writer.flush()  # a kill before that leaves nothing to find
     print(run.id, flush=True)
     for step in range(int(sys.argv[2])):
         run.log({"a": step, "b": -step}, step=step)
@@ -69,13 +70,14 @@ def test_the_client_is_killed_and_sync_sends_what_was_spooled(server: Server, sc
     assert server.points(id, "a") == [(s, s) for s in range(1000)]
 
 
-def test_the_client_is_killed_at_random_and_the_next_one_sends_the_rest(server: Server,
-                                                                        script: Callable[..., Script]) -> None:
+def test_the_client_is_killed_at_random_and_the_next_one_sends_the_rest(server: Server, script: Callable[..., Script],
+                                                                        tmp_path: pathlib.Path) -> None:
     ids = []
     for n in range(3):
         one = script(LOGGER, f"run {n}", "100000", "0.0005")
         ids.append(one.line())
-        time.sleep(random.uniform(0.3, 0.9))
+        eventually(lambda: b'"begin"' in (tmp_path / "spool" / f"{ids[-1]}.spool").read_bytes())
+        time.sleep(random.uniform(0.1, 0.7))
         one.signal(signal.SIGKILL)
         one.end()
     with tracker.init(project="p", capture=False) as run:
@@ -132,6 +134,7 @@ def test_finish_leaves_the_rest_in_the_spool(server: Server, proxy: Proxy) -> No
     proxy.fault = lambda method, path, body: 500 if "bulk" in path else None
     run = tracker.init(url=proxy.url, capture=False)
     run.log({"a": 1})
+    eventually(lambda: run._sender is not None and run._sender.progress)  # the run is known there; its point is not
     run.finish(timeout=0.5)
     assert server.points(run.id, "a") == []
     assert sync("--url", server.url).returncode == 0

@@ -11,6 +11,7 @@ from typing import List, Optional, Tuple
 
 from ._http import Client, TrackerError, claims, credentials_path, service_url, write_credentials
 from ._init import spool_folder
+from ._output import beside
 from ._show import dashboard
 from ._spool import Busy, Spool
 from ._sync import spool_files, sync_file
@@ -79,6 +80,7 @@ def status(arguments: argparse.Namespace) -> int:
         print(f"           {error}")
     print(f"dashboard  {dashboard(client.url)}")
     files = spool_files(folder)
+    files += [path for path in spool_files(folder, ".out") if os.path.splitext(path)[0] + ".spool" not in files]
     print(f"spool      {folder}" + ("" if files else ", empty"))
     for path in files:
         what, size = _spooled(path)
@@ -89,6 +91,10 @@ def status(arguments: argparse.Namespace) -> int:
 def _spooled(path: str) -> Tuple[str, int]:
     try:
         size = os.path.getsize(path)
+        if path.endswith(".out"):
+            return "what a run printed, without its spool", size
+        printed = os.path.getsize(beside(path)) if os.path.exists(beside(path)) else 0
+        size += printed
         spool = Spool(path)
     except Busy:
         return "a run that goes on", size
@@ -96,7 +102,8 @@ def _spooled(path: str) -> Tuple[str, int]:
         return str(error), 0
     spool.close()
     head = spool.head
-    return f"left of a run of {head.get('project')}/{head.get('experiment')} for {head.get('url')}", size
+    what = f"left of a run of {head.get('project')}/{head.get('experiment')} for {head.get('url')}"
+    return what + (" and what it printed" if printed else ""), size
 
 
 def main(argv: Optional[List[str]] = None) -> int:

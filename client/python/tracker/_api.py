@@ -7,6 +7,7 @@ import sys
 from typing import Any, Dict, Iterator, List, Optional, Sequence
 from urllib.parse import quote, urlencode
 
+from ._config import SUMMARY, Summary
 from ._http import Client, Refused, TrackerError, download
 
 PAGE = 1000
@@ -117,9 +118,32 @@ class Iteration(Record):
         return {r["key"]: r["value"] for r in self.api.all(f"/parameter/iteration/{self.id}")}
 
     @property
-    def summary(self) -> Dict[str, Any]:
-        """Per metric: count, last, min, max, mean and the steps; with parameters and tags."""
-        return dict(self.api.client.call("GET", f"/iteration/{self.id}/summary"))
+    def summary(self) -> Summary:
+        """What was set in run.summary, and the last value of every metric, by name; texts are as in parameters."""
+        found, own = Summary(), {}
+        answer = self._summary()
+        for name, value in {**answer["params"], **{key: one["last"] for key, one in answer["metrics"].items()}}.items():
+            if name.startswith(SUMMARY):
+                own[name[len(SUMMARY):]] = value
+            elif name in answer["metrics"]:
+                found[name] = value
+        found.update(own)
+        return found
+
+    @property
+    def statistics(self) -> Dict[str, Dict[str, Any]]:
+        """Of each metric: count, last, min and max, each with its step (last_step, ...), and mean.
+
+        last is the value at the largest step; min, max and mean are of the values that are finite, None without any.
+        """
+        return dict(self._summary()["metrics"])
+
+    def _summary(self) -> Dict[str, Any]:
+        answer: Dict[str, Any] = self.api.client.call("GET", f"/iteration/{self.id}/summary")
+        for one in answer["metrics"].values():
+            for name in ("last", "min", "max", "mean"):
+                one[name] = None if one[name] is None else float(one[name])  # which may be text, as NaN is
+        return answer
 
     def series(self, key: str, points: int = 1000) -> Dict[str, Any]:
         """The curve of a metric as columns, in at most about so many points; no peak is lost. KeyError without one."""

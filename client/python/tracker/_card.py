@@ -26,9 +26,11 @@ def card(run: Run, address: str = "") -> str:
                    f'<td style="text-align:right;font-variant-numeric:tabular-nums">{value:.6g}</td></tr>'
                    for name, value in list(values.items())[:MOST])
     more = f'<div style="opacity:.7">and {len(values) - MOST} more</div>' if len(values) > MOST else ""
-    failure = run._sender.failure if run._sender is not None and not run.finished else None
+    sender = run._sender if not run.finished else None
+    ended = sender.ended if sender is not None else None
+    failure = "It was ended elsewhere" if ended else sender.failure if sender is not None else None
     trouble = f'<div style="color:#d64545">{escape(str(failure))}; what is logged is kept and sent later</div>' if failure else ""
-    status = "disabled" if run.mode == "disabled" else run.status
+    status = "disabled" if run.mode == "disabled" else str(ended["status"]) if ended else run.status
     where = f"{escape(run.project)} / {escape(run.experiment)}"
     return ('<div style="border:1px solid #8886;border-radius:6px;padding:8px 12px;max-width:40em;line-height:1.5">'
             f'<div><a href="{escape(address or run.url)}" target="_blank" rel="noopener"><b>{escape(run.name or run.id)}</b></a>'

@@ -79,20 +79,31 @@ def as_mapping(source: Any) -> Dict[str, Any]:
         raise TypeError(f"config takes a dictionary, or an object with attributes, not {type(source).__name__}") from None
 
 
+SUMMARY = "summary/"
+"""What the names of the metrics and parameters begin with that a summary is recorded as."""
+
+
 class Summary(Dict[str, Any]):
     """What is recorded when the run ends; its items can be used as attributes, too.
 
     What was not set is looked for among the last values that were logged.
     """
 
-    def __init__(self, last: Callable[[], Dict[str, float]]) -> None:
+    def __init__(self, last: Callable[[], Dict[str, float]] = dict) -> None:
         super().__init__()
         object.__setattr__(self, "_last", last)
 
-    _last: Callable[[], Dict[str, float]]
+    _last: Callable[[], Dict[str, float]] = dict  # also of a copy that is being made
 
     def __missing__(self, key: str) -> Any:
         return self._last()[key]
+
+    def __contains__(self, key: object) -> bool:
+        return super().__contains__(key) or key in self._last()
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """What was set or logged last under that name, or default."""
+        return self[key] if key in self else default
 
     def __getattr__(self, name: str) -> Any:
         try:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-import os
+import json
 import time
 from typing import TYPE_CHECKING, Any, Dict, Optional, Tuple
 
-from ._http import Refused, TrackerError
+from ._config import SUMMARY
+from ._http import Refused
+from ._output import request
+from ._sender import ENDED
+from ._sync import remove_folder
 from ._value import flatten, parameter_text, scalar, tell
 
 if TYPE_CHECKING:
@@ -30,35 +34,31 @@ def ending(kind: Any, error: Any, traceback: Any) -> Tuple[str, str]:
 
 
 def close_down(run: Run, status: str, message: str) -> None:
-    """Queue the end, and put all that is queued into the spool."""
-    for thread in run._threads:
-        if thread.name == "tracker-capture":
-            thread.join(15)
-    numbers = {}
-    for name, value in flatten(run.summary):
-        number = None if isinstance(value, bool) else scalar(value)
-        if number is None:
-            run._parameter("summary/" + name, parameter_text(value))
-        else:
-            numbers["summary/" + name] = number
-    if numbers:
-        run._queue.append((numbers, None, None, time.time()))
-    if run.output is not None:
-        run.output.close()
-        if os.path.exists(run.output.path) and os.path.getsize(run.output.path):
-            run._artifact(run.output.path, "output.log", "What the process printed.", "text/plain; charset=utf-8", True)
-        else:
-            try:
-                os.unlink(run.output.path)
-            except OSError:
-                pass
+    """Put all that is queued into the spool, and then the end."""
     end: Dict[str, Any] = {"status": status}
     if message:
         end["error_message"] = message[-MOST_MESSAGE:].encode("utf-8", "replace").decode()
-    if not run._worker:
-        run._request("PATCH", "/iteration/{id}", end)
-    run.finished, run.status = True, status
-    run._writer.stop()
+    try:
+        for thread in run._threads:
+            if thread.name == "tracker-capture":
+                thread.join(15)
+        numbers = {}
+        for name, value in flatten(run.summary):
+            number = None if isinstance(value, bool) else scalar(value)
+            if number is None:
+                run._parameter(SUMMARY + name, parameter_text(value))
+            else:
+                numbers[SUMMARY + name] = number
+        if numbers:
+            run._queue.append((numbers, None, None, time.time()))
+        if run.output is not None:
+            run.output.close()
+            printed = request(run.output.path)
+            if printed is not None:
+                run._add(printed)
+    finally:  # an interrupt in between leaves no run without its end
+        run.finished, run.status = True, status
+        run._writer.stop(None if run._worker else json.dumps(end).encode())
 
 
 def wait(run: Run, timeout: Optional[float]) -> bool:
@@ -73,7 +73,8 @@ def wait(run: Run, timeout: Optional[float]) -> bool:
         now = time.monotonic()
         if sender.progress != seen:
             seen, moved = sender.progress, now
-        patience = 2.0 if isinstance(sender.failure, Refused) else PATIENCE
+        refused = isinstance(sender.failure, Refused) and sender.failure.code != ENDED
+        patience = 2.0 if refused else PATIENCE
         if now - moved > patience or (timeout is not None and now - begun > timeout):
             break
         if now - begun > 2 and not shown:
@@ -104,21 +105,15 @@ def leave(run: Run, complete: bool, quiet: bool = False) -> None:
         for thread in run._threads:
             if thread.name == "tracker-sender":
                 thread.join(1 if complete else 0.2)
-        if complete and run._worker:
-            try:
-                sender.settle()
-            except TrackerError:
-                pass  # the late points are there; only the status says RUNNING
+        if sender.ended is not None and not run._worker:
+            run.status = sender.ended["status"]
     lost = run._writer.dropped + spool.lost
     if lost:
         tell(f"{lost} calls or requests were lost: neither the disk nor the memory had room for them")
     in_memory = spool.failure is not None and not complete
     spool.close(remove=complete)
     if complete:
-        try:
-            os.rmdir(os.path.join(run.folder, run.id + ".files"))
-        except OSError:
-            pass  # there is none, or a worker still has files in it
+        remove_folder(spool)
     elif not quiet:
         what = f"{'what it has logged' if run.mode == 'offline' else 'the rest'} is kept in {spool.path}"
         if in_memory:

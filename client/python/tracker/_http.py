@@ -189,7 +189,12 @@ class Client:
             kind = HTTPSConnection if self._https else HTTPConnection
             self._connection = kind(self._host, self._port, timeout=self.timeout)
         try:
-            self._connection.request(method, self._base + path, data, headers)
+            try:
+                self._connection.request(method, self._base + path, data, headers)
+            except ConnectionError:
+                if self._connection.sock is None:
+                    raise
+                # Who refuses an upload need not read it to its end: the answer is there.
             response = self._connection.getresponse()
         except (OSError, HTTPException) as error:
             self.close()

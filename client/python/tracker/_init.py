@@ -12,6 +12,7 @@ import threading
 from typing import Any, Dict, Iterable, Optional, Tuple, Union
 
 from . import _check
+from ._config import as_mapping
 from ._finish import drain, ending
 from ._http import TrackerError, service_url
 from ._run import Run, live
@@ -40,7 +41,7 @@ def init(project: Optional[str] = None, experiment: Optional[str] = None, config
          parent: Union[None, str, Run] = None, resume: Union[None, bool, str] = None, id: Optional[str] = None,
          mode: Optional[str] = None, url: Optional[str] = None, token: Optional[str] = None, strict: bool = False,
          capture: Union[bool, Iterable[str]] = True, dir: Optional[str] = None,
-         reinit: Union[None, bool, str] = None, **others: Any) -> Run:
+         reinit: Union[None, bool, str] = None, quiet: Optional[bool] = None, **others: Any) -> Run:
     """Start a run in an experiment of a project; both are found by their name, or made.
 
     project: its name; without it TRACKER_PROJECT, or the name of the working folder.
@@ -49,7 +50,7 @@ def init(project: Optional[str] = None, experiment: Optional[str] = None, config
     name, notes, tags: of the run. Without a name the server makes one up.
     parent: the run, or the id of one, that this one is a child of.
     resume: the id of a run to go on with, or "auto" for the last one of this experiment, on this machine, that did not
-        succeed. If that is the run that is active here, it simply goes on.
+        succeed. If that is the run that is active here, it simply goes on, unless somebody has ended it elsewhere.
     id: the id of the run, a UUID, when it has to be known before.
     mode: "online"; "offline" only spools, see python -m tracker sync; "disabled" does nothing. Without it, TRACKER_MODE.
     url: the address of the API; without it TRACKER_URL, or http://127.0.0.1:9000.
@@ -59,6 +60,8 @@ def init(project: Optional[str] = None, experiment: Optional[str] = None, config
     dir: the folder of the spool; without it TRACKER_SPOOL, or .tracker/spool in the home folder.
     reinit: what becomes of the run that is active here, when there is one: "finish_previous" ends it as it stands, also
         when nothing is said; "return_previous" returns it; "create_new" leaves it as it is, beside the new one.
+    quiet: True leaves out the lines on stderr that say where the run is, at its beginning and its end; without it,
+        TRACKER_QUIET. What goes wrong is told all the same.
 
     Does not wait for the server unless the run is strict. Other arguments of W&B's init are taken: group is the
     experiment, job_type a parameter; entity, settings and the like change nothing. Raises TypeError and ValueError for
@@ -79,6 +82,7 @@ def init(project: Optional[str] = None, experiment: Optional[str] = None, config
         mode = "disabled"
     for other in sorted(set(others) - OF_WANDB):
         raise TypeError(f"init has no argument {other!r}")
+    stream = sys.stderr  # before what is printed is kept as the run's
     folder, address = spool_folder(dir), service_url(url)
     project = project or os.environ.get("TRACKER_PROJECT") or os.path.basename(os.getcwd()) or "default"
     experiment = experiment or others.get("group") or os.environ.get("TRACKER_EXPERIMENT") or "default"
@@ -90,6 +94,7 @@ def init(project: Optional[str] = None, experiment: Optional[str] = None, config
         _check.text("notes", notes)
     if parent is not None and not isinstance(parent, Run):
         parent = _check.identity("parent", parent)
+    settings = None if config is None else as_mapping(config)
     labels = [_check.name("a tag", tag) for tag in ([tags] if isinstance(tags, str) else tags or ())]
     last = _last_file(folder, address, project, experiment)
     chosen = id or (resume if isinstance(resume, str) and resume not in ("auto", "allow", "must", "never") else None)
@@ -99,9 +104,10 @@ def init(project: Optional[str] = None, experiment: Optional[str] = None, config
     if chosen is None and resume in ("auto", True):
         place = (address, project, experiment)
         chosen = next((r.id for r in reversed(active) if (r.server, r.project, r.experiment) == place), None) or _read(last)
-    run = next((r for r in reversed(active) if r.id == chosen and r.server == address), None)
+    run = next((r for r in reversed(active) if r.id == chosen and r.server == address and not r.ended), None)
     if run is None and active and reinit in (False, "return_previous"):
         run = active[-1]
+    fresh = run is None
     if run is None:
         if reinit != "create_new":
             for former in active:
@@ -110,13 +116,18 @@ def init(project: Optional[str] = None, experiment: Optional[str] = None, config
                  "parent": parent.id if isinstance(parent, Run) else parent,
                  "resume": chosen is not None and resume not in (None, False, "never")}
         run = _start(begin, last, mode, wanted, folder=folder, url=address, token=token, strict=strict)
-    if config is not None:
-        run.config.update(config)
+    if settings is not None:
+        run.config.update(settings)
     if others.get("job_type"):
         run.config["job_type"] = others["job_type"]
     run.tag(*labels)
     if strict and mode == "online":
         _await_begin(run)
+    if fresh and mode != "disabled":
+        run.quiet = os.environ.get("TRACKER_QUIET", "").lower() not in ("", "0", "false", "no") if quiet is None else quiet
+        if not run.quiet:
+            where = run.url if mode == "online" else "offline, see python -m tracker sync"
+            tell(f"run {name + ' ' if name else ''}of {project}/{experiment}: {where}", stream=stream)
     return run
 
 
@@ -151,10 +162,11 @@ def _await_begin(run: Run) -> None:
 
 def _capture(run: Run, wanted: Any) -> None:
     if "output" in wanted:
-        from ._output import Output
+        from ._output import Output, beside
 
+        assert run._spool is not None
         try:
-            run.output = Output(os.path.join(run.folder, run.id + ".out"))
+            run.output = Output(beside(run._spool.path))
         except OSError:
             pass  # there is no room for it; the spool has told
     if "system" in wanted:

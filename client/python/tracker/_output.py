@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from typing import Any, Optional, TextIO
+from typing import Any, Dict, Optional, TextIO
 
 MOST_OUTPUT = 10 << 20
 """Bytes of output that are kept."""
+
+
+def beside(spool: str) -> str:
+    """The file that has what was printed by the process whose spool is at that path."""
+    return os.path.splitext(spool)[0] + ".out"
+
+
+def request(path: str) -> Optional[Dict[str, Any]]:
+    """The request that sends the file at path and removes it; None, and no file any more, when there is nothing in it."""
+    try:
+        if os.path.getsize(path):
+            return {"op": "artifact", "file": path, "name": "output.log", "description": "What the process printed.",
+                    "content_type": "text/plain; charset=utf-8", "temporary": True}
+        os.unlink(path)
+    except OSError:
+        pass  # there is none
+    return None
 
 
 class Output:
@@ -23,16 +41,17 @@ class Output:
         """Add text, as far as there is room."""
         if self._file is None or self._left <= 0:
             return
+        kept = text[:self._left]
         self._left -= len(text)
         try:
-            self._file.write(text)
+            self._file.write(kept)
             if self._left <= 0:
                 self._file.write("\n[the rest of the output was left out]\n")
         except (OSError, ValueError):
             self._left = 0  # the disk is full, say
 
-    def close(self) -> None:
-        """Stop copying. A stream that somebody else has replaced since stays as it is."""
+    def close(self, remove: bool = False) -> None:
+        """Stop copying. A stream that somebody else has replaced since stays as it is. With remove, the file goes."""
         if sys.stdout is self._after[0]:
             sys.stdout = self._before[0]
         if sys.stderr is self._after[1]:
@@ -41,6 +60,8 @@ class Output:
         if file is not None:
             try:
                 file.close()
+                if remove:
+                    os.unlink(self.path)
             except OSError:
                 pass
 

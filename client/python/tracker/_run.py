@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import threading
 import time
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Tuple, Union
@@ -33,7 +34,7 @@ class Run(Names):
 
     id: its id in the API, a UUID. project, experiment: their names. config: its parameters, a dictionary that may be
     changed at any time. summary: what is recorded when it ends. mode: online, offline or disabled. server: the address
-    of the API. finished: whether it has ended; status: RUNNING, or as what it ended.
+    of the API. finished: whether it has ended here; status: RUNNING until then, or as what it ended.
     """
 
     def __init__(self, begin: Dict[str, Any], *, folder: str, url: str, token: Optional[str], mode: str, strict: bool,
@@ -47,6 +48,7 @@ class Run(Names):
         self.finished = mode == "disabled"
         self.status = "RUNNING"
         self.output: Any = None
+        self.quiet = True
         self.interrupts = 0
         self.on_success: Optional[Callable[[], None]] = None
         self._begin, self._token, self._worker = begin, token, worker
@@ -168,6 +170,11 @@ class Run(Names):
         self._request("PATCH", "/iteration/{id}", {"notes": value})
 
     @property
+    def ended(self) -> bool:
+        """Whether somebody else has ended it, in the dashboard say. A training that looks can stop itself."""
+        return self._sender is not None and self._sender.ended is not None
+
+    @property
     def url(self) -> str:
         """The address of its page in the dashboard, see tracker.show."""
         from ._show import dashboard
@@ -202,8 +209,8 @@ class Run(Names):
 
         status: SUCCEEDED, FAILED or KILLED. error_message: why; of a long one, the last 20,000 characters are kept.
         timeout: seconds to wait at most; without it, as long as there is progress, and ten seconds without any. What is
-        left then stays in the spool. exit_code: W&B's way to say FAILED, when it is not 0; its quiet changes nothing. A second
-        Ctrl-C leaves at once.
+        left then stays in the spool. exit_code: W&B's way to say FAILED, when it is not 0. quiet: as that of init, for the
+        end. A second Ctrl-C leaves at once.
         """
         if exit_code:
             status = "FAILED"
@@ -219,8 +226,11 @@ class Run(Names):
             complete = wait(self, timeout)
         except KeyboardInterrupt:
             complete = False
-        self._leave(complete)
-        if status == "SUCCEEDED" and self.on_success is not None:
+        quiet = self.quiet if quiet is None else quiet
+        self._leave(complete, quiet and self.mode == "offline")
+        if complete and not quiet:
+            tell(f"{self.label} ended as {self.status}: {self.url}", stream=sys.stderr)
+        if self.status == "SUCCEEDED" and self.on_success is not None:
             self.on_success()
         if self.strict and not complete and self.mode == "online":
             raise (self._sender.failure if self._sender else None) or TrackerError("not everything could be sent")
@@ -272,7 +282,7 @@ class Run(Names):
             _before_exit_of_worker(lambda: drain(self))
         self._writer.start()
         if client is not None:
-            sender = self._sender = Sender(spool, client)
+            sender = self._sender = Sender(spool, client, worker=self._worker)
             former = [] if self._worker else [found for found in spool_files(self.folder)
                                               if found != path and os.path.basename(found).startswith(self.id)]
 
@@ -319,7 +329,7 @@ class Run(Names):
         self.finished = True
         self._writer.stop()
         if self.output is not None:
-            self.output.close()
+            self.output.close(remove=True)
         if self._sender is not None:
             self._sender.stop.set()
             self._sender.hurry.set()
@@ -374,8 +384,6 @@ def attach(begin: Dict[str, Any], folder: str, url: str, token: Optional[str], m
 
 def _before_exit_of_worker(drain: Callable[[], None]) -> None:
     """Have drain called when a worker of multiprocessing ends; it leaves without the usual handlers."""
-    import sys
-
     util = sys.modules.get("multiprocessing.util")
     if util is not None:
         util.Finalize(None, drain, exitpriority=0)

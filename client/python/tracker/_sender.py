@@ -21,13 +21,20 @@ LONGEST_WAIT = 30.0
 ORPHANED = 5
 """Tries in which a child waits for its parent, which another thread is sending, before anybody is told."""
 SIGN_IN_AGAIN = frozenset((401, 403))
+ENDED = "ITERATION_ENDED"
+"""The code of the API for a write to an iteration that has ended."""
 
 
 class Sender:
-    """Sends the items of a spool. What it can't send stays there."""
+    """Sends the items of a spool. What it can't send stays there.
 
-    def __init__(self, spool: Spool, client: Client, adopted: bool = False) -> None:
-        """adopted says that another process has begun to send this spool."""
+    When somebody else has ended the iteration, its end stands. What the run logs after that waits in the spool until the
+    run ends, too. Then the iteration is opened for it, and gets the end back that it had: that is put into the spool
+    before it is opened, so that whoever goes on with the spool of a process that was killed does it.
+    """
+
+    def __init__(self, spool: Spool, client: Client, adopted: bool = False, worker: bool = False) -> None:
+        """adopted says that another process has begun to send this spool; worker, that another one ends the run."""
         self.spool, self.client = spool, client
         self.id: str = spool.head["id"]
         self.stop = threading.Event()
@@ -36,12 +43,14 @@ class Sender:
         self.refused: List[Refused] = []  # what was said no to, for strict runs
         self.progress = 0  # items that have their answer
         self.name = ""  # of the iteration, once it is known
-        self._adopted = adopted
+        self.ended: Optional[Dict[str, Any]] = None  # the iteration, when somebody else has ended it
+        self._adopted, self._worker = adopted, worker
         self._doubt = adopted  # the next points may be there already, see _repeat.py
         self._orphaned = 0
         self._experiment = ""
         self._ids: Dict[str, str] = {}  # of projects and experiments, by path and name
-        self._reopened: Optional[Dict[str, Any]] = None
+        self._opened = False  # for what came late; the end that it had is in the spool
+        self._closed = False  # by an end in the spool
 
     def run(self) -> None:
         """Send until stopped. While there is nothing to send, tell that the run is alive."""
@@ -72,6 +81,9 @@ class Sender:
             self.told(failure)
             return False
         except Refused as refused:
+            if refused.code == ENDED:
+                self.failure = refused  # it waits, see _open_and
+                return False
             if refused.status in SIGN_IN_AGAIN or item.head["op"] == "begin":
                 if refused.field != "parent_iteration_id" or self._adopted or self._orphaned >= ORPHANED:
                     self.told(refused)
@@ -83,18 +95,12 @@ class Sender:
                 self.told(Unreachable(f"{self.client.url} does not answer as the API does: {type(error).__name__}: {error}"))
                 return False
             self._reject(item, Refused(0, "", f"{type(error).__name__}: {error}"))
-        if self.failure is not None and not self._adopted:
+        if self.failure is not None and not self._adopted and getattr(self.failure, "code", "") != ENDED:
             tell(f"{self.client.url} is reached again")
         self.failure = None
         self.spool.done(item)
         self.progress += 1
         return True
-
-    def settle(self) -> None:
-        """End again an iteration that was opened for what came late."""
-        if self._reopened is not None and self.failure is None:
-            self.client.call("PATCH", f"/iteration/{self.id}", self._reopened)
-            self._reopened = None
 
     def told(self, failure: TrackerError) -> None:
         """Say once what keeps things from being sent; of what another process has left, whoever asked for it says so."""
@@ -123,7 +129,12 @@ class Sender:
 
     def _heartbeat(self) -> None:
         try:
-            self.client.call("POST", f"/iteration/{self.id}/heartbeat")
+            try:
+                self.client.call("POST", f"/iteration/{self.id}/heartbeat")
+                self.ended = None
+            except Refused as refused:
+                if refused.code == ENDED:
+                    self._was_ended()
         except TrackerError:
             pass  # the next thing to send will tell
 
@@ -136,6 +147,8 @@ class Sender:
             self._begin(head)
         elif op == "parameter":
             self._parameter(head, body)
+        elif op == "end":
+            self._end(body, head.get("again", False))
         elif op == "artifact":
             from ._artifact import upload
 
@@ -155,16 +168,55 @@ class Sender:
         self._experiment, self.name = found["experiment_id"], found["name"] or ""
 
     def _open_and(self, request: Any) -> None:
-        """Make request; open the iteration for it when it has ended, as it has for a worker that outlived its run."""
+        """Make request; if the iteration has ended, open it for that as soon as nobody logs to it any more."""
         try:
             request()
+            if not self._opened:
+                self.ended = None
         except Refused as refused:
-            if refused.code != "ITERATION_ENDED":
+            if refused.code != ENDED:
                 raise
-            before = self.client.call("GET", f"/iteration/{self.id}")
-            self.client.call("PATCH", f"/iteration/{self.id}", {"status": "RUNNING"})
-            self._reopened = {name: before[name] for name in ("status", "error_message", "end_date")}
+            before = self._was_ended()
+            if before is not None:
+                if not self._adopted and not self.hurry.is_set():
+                    raise
+                end = {name: before[name] for name in ("status", "error_message", "end_date")}
+                self.spool.append({"op": "end", "again": True}, json.dumps(end).encode())
+                self._opened = True
+                self.client.call("PATCH", f"/iteration/{self.id}", {"status": "RUNNING"})
             request()
+
+    def _was_ended(self) -> Optional[Dict[str, Any]]:
+        """The iteration when it has ended, which is told once; None when somebody has opened it since."""
+        found: Dict[str, Any] = self.client.call("GET", f"/iteration/{self.id}")
+        if found["status"] == "RUNNING":
+            return None
+        if self.ended is None and not self._adopted and not self._worker:
+            tell(f"run {self.name or self.id} was ended elsewhere, as {found['status']}, and stays so; what it logs after that "
+                 "is kept, and sent when it finishes here", once=f"ended {self.id} {found['end_date']}")
+        self.ended = found
+        return found
+
+    def _end(self, body: bytes, again: bool) -> None:
+        """End the iteration, unless that was done elsewhere; or again, after it was opened for what came late."""
+        if self._opened and not again:
+            return  # the end that it had comes behind this one
+        path = f"/iteration/{self.id}"
+        try:
+            self.client.call("PATCH", path, body)
+            if not again:
+                self._closed, self.ended = True, None
+        except Refused as refused:
+            if refused.code != ENDED:
+                raise
+            if not again:
+                if self._was_ended() is None:
+                    raise  # it was opened at this moment
+            elif self._closed:  # by a process that was killed after it had opened the iteration
+                self.client.call("PATCH", path, {"status": "RUNNING"})
+                self.client.call("PATCH", path, body)
+        if again:
+            self._opened = False
 
     def _begin(self, head: Dict[str, Any]) -> None:
         try:
@@ -256,7 +308,7 @@ class Sender:
             self._open_and(lambda: self.client.call("POST", f"/metric/iteration/{self.id}/bulk", body, key))
             return
         except Refused as refused:
-            if refused.status not in (400, 413, 422):
+            if refused.code == ENDED or refused.status not in (400, 413, 422):
                 raise
             points = json.loads(body)["metrics"]
             if len(points) == 1:

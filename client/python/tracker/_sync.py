@@ -7,13 +7,16 @@ import threading
 from typing import List, Optional
 
 from ._http import Client, Refused, TrackerError
+from ._output import beside, request
 from ._sender import Sender
 from ._spool import Busy, Spool
 
 
 def sync_file(path: str, url: Optional[str] = None, token: Optional[str] = None,
               stop: Optional[threading.Event] = None) -> Optional[TrackerError]:
-    """Send what is left in a spool file and remove it. Returns what kept it from that; None when all was sent.
+    """Send what is left in a spool file, and what its process has printed, and remove both.
+
+    Returns what kept it from that; None when all was sent.
 
     Raises Busy when another process has the file, and ValueError when it is no spool.
     """
@@ -24,14 +27,14 @@ def sync_file(path: str, url: Optional[str] = None, token: Optional[str] = None,
             sent = True  # its process was killed before it had written anything
             return None
         sender = Sender(spool, Client(url or spool.head.get("url"), token), adopted=True)
-        tries = 0
+        tries, printed = 0, None
         while not (stop is not None and stop.is_set()):
             item = spool.next()
             if item is None:
-                try:
-                    sender.settle()
-                except TrackerError as error:
-                    return error
+                printed = request(beside(path)) if printed is None else None
+                if printed is not None:
+                    spool.append(printed)
+                    continue
                 sent = True
                 break
             if sender.step(item):
@@ -45,6 +48,16 @@ def sync_file(path: str, url: Optional[str] = None, token: Optional[str] = None,
         return None
     finally:
         spool.close(remove=sent)
+        if sent:
+            remove_folder(spool)
+
+
+def remove_folder(spool: Spool) -> None:
+    """Remove the folder of what the run has drawn, once all of that is sent."""
+    try:
+        os.rmdir(os.path.join(os.path.dirname(spool.path), f"{spool.head.get('id')}.files"))
+    except OSError:
+        pass  # there is none, or another process still has files in it
 
 
 def send_former(sender: Sender, paths: List[str]) -> None:
@@ -76,10 +89,11 @@ def send_leftovers(sender: Sender, folder: str, token: Optional[str]) -> None:
             continue  # another process is at it, or it is none of ours
 
 
-def spool_files(folder: str) -> List[str]:
-    """The spool files in folder, the oldest first."""
+def spool_files(folder: str, suffix: str = ".spool") -> List[str]:
+    """The spool files in folder, or those with another suffix, the oldest first."""
     try:
-        return sorted(os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".spool"))
+        found = [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(suffix)]
+        return sorted(found, key=os.path.splitext)  # without the suffix: a run comes before its later lives and its workers
     except OSError:
         return []
 

@@ -14,18 +14,18 @@ PLAIN = frozenset((float, int))
 _told: Dict[str, bool] = {}
 
 
-def tell(text: str, once: Optional[str] = None) -> None:
-    """Say something to the person, on stderr. With once, only the first time for that name."""
+def tell(text: str, once: Optional[str] = None, stream: Any = None) -> None:
+    """Say something to the person, on stream, or the first stderr. With once, only the first time for that name."""
     if once is not None:
         if once in _told:
             return
         _told[once] = True
     try:
-        stream = sys.__stderr__ or sys.stderr
+        stream = stream or sys.__stderr__ or sys.stderr
         stream.write("tracker: " + text + "\n")
         stream.flush()
-    except (OSError, ValueError, AttributeError):
-        pass  # there is nobody to tell
+    except (OSError, ValueError, AttributeError, RuntimeError):
+        pass  # there is nobody to tell, or a signal came in the middle of a line
 
 
 def uuid7() -> str:

@@ -46,16 +46,19 @@ class Writer:
         """Start the thread."""
         self._thread.start()
 
-    def stop(self) -> None:
-        """Write all that is queued and end the thread."""
+    def stop(self, end: Optional[bytes] = None) -> None:
+        """Write all that is queued and end the thread; then nothing more is written but end, that of the run."""
         self._stopping.set()
         self.wake.set()
         self._thread.join()
+        if end is not None:
+            self.spool.append({"op": "end"}, end)
 
     def flush(self) -> None:
         """Write all that is queued so far, in the calling thread."""
         with self._busy:
-            self._empty()
+            if not self._stopping.is_set():
+                self._empty()
 
     def _run(self) -> None:
         while not self._stopping.is_set():

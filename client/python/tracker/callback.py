@@ -207,7 +207,7 @@ def optuna(run: Optional[Run] = None) -> Callable[[Any, Any], None]:
     def callback(study: Any, trial: Any) -> None:
         with one_at_a_time:
             child = init(chosen.project, chosen.experiment, trial.params, name=f"trial {trial.number}", parent=chosen,
-                         mode=chosen.mode, url=chosen.server, token=chosen._token, dir=chosen.folder, capture=False)
+                         mode=chosen.mode, url=chosen.server, token=chosen._token, dir=chosen.folder, capture=False, quiet=True)
             for step, value in sorted(trial.intermediate_values.items()):
                 child.log({"intermediate": value}, step=step)
             values = dict(enumerate(trial.values or ()))
@@ -228,7 +228,7 @@ def grid_search(search: Any, run: Optional[Run] = None) -> None:
     chosen, results = run or current("callback"), search.cv_results_
     for number, params in enumerate(results["params"]):
         child = init(chosen.project, chosen.experiment, params, name=f"candidate {number}", parent=chosen,
-                     mode=chosen.mode, url=chosen.server, token=chosen._token, dir=chosen.folder, capture=False)
+                     mode=chosen.mode, url=chosen.server, token=chosen._token, dir=chosen.folder, capture=False, quiet=True)
         for name, column in results.items():
             if name.startswith(("mean_", "std_", "rank_")):
                 child.log({name: column[number]}, step=0)

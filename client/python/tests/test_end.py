@@ -1,0 +1,228 @@
+"""How runs end: nothing comes after the end, and the end that somebody else sets stands."""
+
+from __future__ import annotations
+
+import pathlib
+import signal
+import threading
+from typing import Any, Callable, Dict, Optional
+
+import pytest
+
+import tracker
+from tracker._http import Client
+from tracker._spool import Spool
+from tracker._value import uuid7
+
+from .conftest import Proxy, Script, Server, eventually, sync
+
+
+def end_elsewhere(server: Server, id: str) -> Dict[str, Any]:
+    """End a run as its page in the dashboard does; the record as it is then."""
+    Client(server.url).call("PATCH", f"/iteration/{id}", {"status": "KILLED", "error_message": "Enough of it."})
+    return iteration(server, id)
+
+
+def iteration(server: Server, id: str) -> Dict[str, Any]:
+    found: Dict[str, Any] = server.get(f"/iteration/{id}")
+    return found
+
+
+def same_end(one: Dict[str, Any], other: Dict[str, Any]) -> bool:
+    return all(one[name] == other[name] for name in ("status", "end_date", "error_message"))
+
+
+def test_a_sample_of_the_machine_comes_before_the_end(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRACKER_SYSTEM_PERIOD", "0.0001")
+    for _ in range(10):
+        with tracker.init(capture=["system"]) as run:
+            run.log({"loss": 1.0})
+        assert server.points(run.id, "loss") == [(0, 1)]
+    assert {it["status"] for it in server.iterations()} == {"SUCCEEDED"}
+
+
+def test_nothing_follows_the_end_in_the_spool(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRACKER_SYSTEM_PERIOD", "0.0001")
+    with tracker.init(mode="offline", capture=["system"]) as run:
+        run.log({"loss": 1.0})
+        run.summary["best"] = 1.0
+        writer = run._writer
+    writer.queue.append(({"late": 1.0}, None, 0, 0.0))  # of a thread that was in the middle of log
+    writer.flush()
+    spool = Spool(str(pathlib.Path(run.folder) / f"{run.id}.spool"))
+    operations = []
+    while True:
+        item = spool.next()
+        if item is None:
+            break
+        operations.append(item.head["op"])
+        spool.done(item)
+    spool.close()
+    assert operations[-1] == "end" and operations.count("end") == 1
+
+
+def test_what_an_ended_run_has_left_does_not_open_it(server: Server, tmp_path: pathlib.Path) -> None:
+    with tracker.init("p", "e", capture=False) as run:
+        pass
+    before = iteration(server, run.id)
+    spool = Spool(str(tmp_path / "late.spool"), {"id": run.id, "url": server.url})
+    spool.append({"op": "points", "key": uuid7().replace("-", "")}, b'{"metrics": [{"key": "late", "value": 1}]}')
+    spool.close()
+    done = sync(spool.path)
+    assert done.returncode == 0, done.stderr
+    assert server.points(run.id, "late") == [(0, 1)]
+    assert same_end(iteration(server, run.id), before)
+
+
+def test_the_end_that_somebody_else_sets_stands(server: Server, capfd: Any) -> None:
+    run = tracker.init(capture=False)
+    run.log({"loss": 0.0})
+    eventually(lambda: server.iterations() and server.points(run.id, "loss"))
+    assert not run.ended
+    killed = end_elsewhere(server, run.id)
+    assert killed["status"] == "KILLED"
+    step = 1
+    while not run.ended:  # as a training loop does
+        run.log({"loss": float(step)}, step=step)
+        run._writer.flush()
+        step += 1
+    for more in range(step, step + 5):
+        run.log({"loss": float(more)}, step=more)
+        run._writer.flush()
+    assert same_end(iteration(server, run.id), killed)
+    assert run.status == "RUNNING", "this process has not ended it"
+    run.finish()
+    assert run.status == "KILLED" and run.ended
+    assert same_end(iteration(server, run.id), killed)
+    assert server.points(run.id, "loss") == [(s, s) for s in range(step + 5)], "nothing is lost"
+    said = capfd.readouterr().err
+    assert said.count("ended elsewhere") == 1 and "KILLED" in said and "does not take" not in said
+    assert not list(pathlib.Path(run.folder).glob(run.id + "*"))
+
+
+def test_an_end_that_is_first_seen_by_finish_stands(server: Server, capfd: Any) -> None:
+    run = tracker.init(capture=False, config={"lr": 1})
+    eventually(lambda: server.iterations() and server.parameters(run.id))
+    killed = end_elsewhere(server, run.id)
+    run.finish("FAILED", "no data")
+    assert same_end(iteration(server, run.id), killed)
+    assert run.status == "KILLED" and "ended elsewhere" in capfd.readouterr().err
+
+
+def test_a_strict_run_raises_when_it_was_ended(server: Server) -> None:
+    run = tracker.init(capture=False, strict=True)
+    end_elsewhere(server, run.id)
+    run.log({"loss": 1})
+    eventually(lambda: run.ended)
+    with pytest.raises(tracker.Refused, match="ended") as raised:
+        run.log({"loss": 2})
+    assert raised.value.code == "ITERATION_ENDED"
+    run.finish()
+    assert iteration(server, run.id)["status"] == "KILLED"
+
+
+def test_a_run_that_was_opened_again_goes_on(server: Server) -> None:
+    run = tracker.init(capture=False)
+    eventually(lambda: run.name)
+    end_elsewhere(server, run.id)
+    run.log({"loss": 1})
+    eventually(lambda: run.ended)
+    Client(server.url).call("PATCH", f"/iteration/{run.id}", {"status": "RUNNING"})
+    eventually(lambda: not run.ended)
+    assert server.points(run.id, "loss") == [(0, 1)]
+    run.finish()
+    assert iteration(server, run.id)["status"] == run.status == "SUCCEEDED"
+
+
+def test_a_run_with_nothing_to_say_learns_of_its_end(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tracker._sender.HEARTBEAT", 0.0)
+    run = tracker.init(capture=False)
+    eventually(lambda: run.name)
+    end_elsewhere(server, run.id)
+    eventually(lambda: run.ended)
+    Client(server.url).call("PATCH", f"/iteration/{run.id}", {"status": "RUNNING"})
+    eventually(lambda: not run.ended)
+    run.finish()
+    assert iteration(server, run.id)["status"] == "SUCCEEDED"
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_a_run_that_was_ended_elsewhere_is_resumed(server: Server, finished: bool) -> None:
+    run = tracker.init("p", capture=False)
+    run.log({"loss": 1})
+    eventually(lambda: server.iterations() and server.points(run.id, "loss"))
+    end_elsewhere(server, run.id)
+    run.log({"loss": 2})
+    eventually(lambda: run.ended)
+    if finished:
+        run.finish()
+    again = tracker.init("p", resume=run.id, capture=False)
+    assert again is not run and run.finished
+    again.log({"loss": 3})
+    again._writer.flush()
+    eventually(lambda: len(server.points(run.id, "loss")) == 3)
+    assert iteration(server, run.id)["status"] == "RUNNING" and not again.ended
+    again.finish()
+    assert iteration(server, run.id)["status"] == "SUCCEEDED"
+
+
+@pytest.mark.parametrize("late", [True, False])
+def test_the_end_stands_when_the_process_is_killed_while_it_sends_the_rest(
+        server: Server, proxy: Proxy, script: Callable[..., Script], late: bool) -> None:
+    opened, killed = threading.Event(), threading.Event()
+    def fault(method: str, path: str, body: bytes) -> Optional[int]:
+        if opened.is_set() and not killed.is_set() and "bulk" in path:
+            return 0
+        if method == "PATCH" and b"RUNNING" in body:
+            opened.set()
+        return None
+    proxy.fault = fault
+    one = script("""
+        import sys, tracker
+        run = tracker.init(capture=False)
+        run.log({"loss": 0}, step=0)
+        run._writer.flush()
+        print(run.id, flush=True)
+        sys.stdin.readline()
+        run.log({"loss": 1}, step=1)
+        run.finish()
+    """, TRACKER_URL=proxy.url)
+    id = one.line()
+    eventually(lambda: server.iterations() and server.points(id, "loss"))
+    before = end_elsewhere(server, id)
+    one.say("go on")
+    assert opened.wait(60)
+    eventually(lambda: iteration(server, id)["status"] == "RUNNING")
+    one.signal(signal.SIGKILL)
+    one.end()
+    killed.set()
+    if late:  # the end of the dead process is in the spool, and so is the one that stands
+        Client(server.url).call("PATCH", f"/iteration/{id}", {k: before[k] for k in ("status", "end_date", "error_message")})
+    done = sync("--url", server.url)
+    assert done.returncode == 0, done.stderr
+    assert same_end(iteration(server, id), before)
+    assert server.points(id, "loss") == [(0, 0), (1, 1)]
+
+
+def test_a_worker_that_outlives_its_run_does_not_open_it(server: Server, script: Callable[..., Script]) -> None:
+    one = script("""
+        import os, sys, tracker
+        run = tracker.init(capture=False)
+        run.log({"parent": 1})
+        print(run.id, flush=True)
+        if os.fork() == 0:
+            sys.stdin.readline()
+            run.log({"worker": 1}, step=0)
+            sys.exit()
+        run.finish()
+        print("finished", flush=True)
+    """)
+    id = one.line()
+    assert one.line() == "finished"
+    before = iteration(server, id)
+    assert before["status"] == "SUCCEEDED"
+    one.say("go on")
+    assert "elsewhere" not in one.end()
+    assert sync().returncode == 0
+    assert server.points(id, "worker") == [(0, 1)]
+    assert same_end(iteration(server, id), before)

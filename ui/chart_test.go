@@ -1,0 +1,295 @@
+package ui_test
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"tracker/store"
+	"tracker/ui"
+)
+
+// record logs a metric of a run: value(step) at each step.
+func (s *site) record(run, key string, steps []int, value func(int) float64) {
+	s.t.Helper()
+	var all []store.NewMetric
+	for _, step := range steps {
+		all = append(all, store.NewMetric{Key: key, Value: store.Value(value(step)), Step: new(store.Step(step)),
+			RecordedAt: new(store.Time(s.clock.now().Add(time.Duration(step) * time.Second).UnixMilli()))})
+	}
+	if err := s.db.CreateMetrics(s.t.Context(), s.actor("alice"), run, all); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// upTo are so many steps from 0 on.
+func upTo(n int) (steps []int) {
+	for i := range n {
+		steps = append(steps, i)
+	}
+	return steps
+}
+
+// chart names a chart; said is what stands beside its name.
+func chart(key string) string { return `[data-testid="chart"][data-key="` + key + `"]` }
+func said(key string) string {
+	return `document.querySelector('` + chart(key) + ` [data-testid="points"]').textContent`
+}
+
+// averages are the moving averages over all points that a weight gives, as
+// docs/search.md defines them.
+func averages(values []float64, weight float64) (all []float64) {
+	keep := math.Pow(weight, min(1, 1000/float64(len(values))))
+	mean, size := 0.0, 0.0
+	for _, v := range values {
+		mean, size = keep*mean+(1-keep)*v, keep*size+1-keep
+		all = append(all, mean/size)
+	}
+	return all
+}
+
+// tip reads the tooltip at a share of the width of a chart: the columns of its
+// first row, and the heads of those.
+func (b *browser) tip(key string, at float64) (cells, heads []string) {
+	b.t.Helper()
+	b.hover(chart(key)+" .u-over", at)
+	of := `document.querySelector('` + chart(key) + ` .tip')`
+	b.is(of+`.hidden`, "false")
+	read := func(part string) []string {
+		return strings.Split(b.text(`[...`+of+`.querySelectorAll('`+part+` tr:first-child td')].map((e) => e.textContent).join('|')`), "|")
+	}
+	return read("tbody"), read("thead")
+}
+
+// TestSmoothing reads smoothed values in charts of several lengths and windows:
+// what a step has there depends on the points alone.
+func TestSmoothing(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{})
+	w := s.sweep(0, 0)
+	b := s.openBrowser(t)
+	b.do(chromedp.EmulateViewport(1280, 800))
+	const weight = 0.99
+	for _, points := range []int{363, 2000, 5000} {
+		run := s.run(w.experiment, store.NewIteration{Name: new(fmt.Sprint(points))})
+		ramp := func(i int) float64 { return float64(i) / 2000 }
+		s.record(run, "val/acc", upTo(points), ramp)
+		var values []float64
+		for i := range points {
+			values = append(values, ramp(i))
+		}
+		smoothed := averages(values, weight)
+		if points == 363 && math.Abs(smoothed[94]-0.02722) > 1e-5 {
+			t.Fatalf("the average at step 94 is %v", smoothed[94])
+		}
+		for _, view := range []string{"", "&zoom=62~160", "&zoom=62~160&logx=1", "&zoom=150~350", "&x=relative", "&x=relative&zoom=62000~160000", "&x=time"} {
+			b.do(chromedp.Navigate(s.url + "/iteration/" + run + "?smooth=" + fmt.Sprint(weight) + view))
+			b.is(`document.querySelector('`+chart("val/acc")+`').dataset.drawn`, "1")
+			for _, at := range []float64{0.03, 0.35, 0.9} {
+				cells, heads := b.tip("val/acc", at)
+				if len(cells) != 5 || strings.Join(heads, " ") != "  smoothed value" {
+					t.Fatalf("%d points%s: the tooltip has %q under %q", points, view, cells, heads)
+				}
+				// Of a ramp the value tells the step.
+				raw, err := strconv.ParseFloat(cells[3], 64)
+				if err != nil {
+					t.Fatal(err)
+				}
+				step := int(math.Round(raw * 2000))
+				if got, want := cells[2], smoothed[step]; got != ui.Number(store.Value(want)) {
+					t.Errorf("%d points%s: %s at step %d, want %v", points, view, got, step, want)
+				}
+			}
+		}
+	}
+	// Smoothing that begins in a window asks for what lies before it.
+	b.do(chromedp.Navigate(s.url + b.text(`location.pathname`) + "?zoom=62~160"))
+	b.is(said("val/acc"), "99 of 99 points")
+	b.is(`(() => { const r = document.querySelector('[data-testid="smooth"]'); r.value = 0.9; r.dispatchEvent(new Event('input')); return r.value })()`, "0.9")
+	b.hover(chart("val/acc")+" .u-over", 0.01)
+	ramp := make([]float64, 5000)
+	for i := range ramp {
+		ramp[i] = float64(i) / 2000
+	}
+	b.is(`(() => { const cells = document.querySelectorAll('`+chart("val/acc")+` .tip tbody td'); return cells[2].textContent + ' at ' + cells[4].textContent })()`,
+		ui.Number(store.Value(averages(ramp, 0.9)[63]))+" at 63")
+	b.quiet()
+}
+
+// TestSmoothedGroups does the same with the mean of a group.
+func TestSmoothedGroups(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{})
+	a := s.arrangement()
+	b := s.openBrowser(t)
+	b.do(chromedp.EmulateViewport(1280, 800))
+	var values []float64
+	for i := range arrangedSteps {
+		values = append(values, float64(i)/100)
+	}
+	for _, view := range []string{"", "&zoom=8~15"} {
+		b.do(chromedp.Navigate(s.url + "/experiment/" + a.experiment + "?group=param.lr&smooth=0.9" + view))
+		b.is(`document.querySelector('`+chart("val/acc")+`').dataset.drawn`, "2")
+		cells, _ := b.tip("val/acc", 0.5)
+		step, err := strconv.Atoi(cells[5])
+		if err != nil || len(cells) != 6 {
+			t.Fatalf("%q: the tooltip has %q", view, cells)
+		}
+		if want := ui.Number(store.Value(averages(values, 0.9)[step])); cells[2] != want || cells[4] != "n=3" {
+			t.Errorf("%q: %s of %s at step %d, want %s", view, cells[2], cells[4], step, want)
+		}
+	}
+	b.quiet()
+}
+
+// TestZoom zooms charts by step, of which those of the machine have their own,
+// and into places where nothing is.
+func TestZoom(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{})
+	w := s.sweep(0, 0)
+	run := s.run(w.experiment, store.NewIteration{})
+	s.record(run, "val/acc", upTo(363), func(i int) float64 { return float64(i-5) / 100 })
+	s.record(run, "system/cpu_percent", upTo(8), func(i int) float64 { return float64(i) })
+	b := s.openBrowser(t)
+	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(s.url+"/iteration/"+run+"?fold="))
+	b.is(said("val/acc"), "363 of 363 points")
+	b.is(said("system/cpu_percent"), "8 of 8 points")
+	b.drag(chart("val/acc")+" .u-over", 0.25, 0.5)
+	b.is(said("val/acc")+` !== "363 of 363 points"`, "true")
+	b.is(said("system/cpu_percent"), "8 of 8 points")
+	b.drag(chart("system/cpu_percent")+" .u-over", 0.3, 0.7)
+	b.is(said("system/cpu_percent"), "4 of 4 points")
+	zoomed := b.text(`location.search`)
+	b.do(chromedp.Click(chromedp.CSS(`[data-testid="reset-zoom"]`)))
+	b.is(said("val/acc"), "363 of 363 points")
+	b.is(said("system/cpu_percent"), "8 of 8 points")
+	b.is(`location.search`, "?fold=")
+	// A link shows the same.
+	b.do(chromedp.Navigate(s.url + "/iteration/" + run + zoomed))
+	b.is(said("system/cpu_percent"), "4 of 4 points")
+
+	none := func(key string) string {
+		return `document.querySelector('` + chart(key) + ` .plot').dataset.none + '|' + getComputedStyle(document.querySelector('` + chart(key) + ` .uplot')).visibility`
+	}
+	// Over time they share it.
+	for view, want := range map[string][2]string{
+		"zoom=1000~3000":                {"no points between 1,000 and 3,000", "8 of 8 points"},
+		"zoom=10~20&zooms=10~20":        {"11 of 11 points", "no points between 10 and 20"},
+		"x=relative&zoom=2000~4000":     {"3 of 3 points", "3 of 3 points"},
+		"x=relative&zoom=20000~90000":   {"71 of 71 points", "no points between 20s and 1m 30s"},
+		"x=metric%3Aval%2Facc&zoom=1~2": {"363 of 363 points", "no points between 1 and 2"},
+		"logx=1":                        {"362 of 363 points, 1 at or below 0", "7 of 8 points, 1 at or below 0"},
+		"logy=1":                        {"357 of 363 points, 6 at or below 0", "7 of 8 points, 1 at or below 0"},
+		"logy=1&zoom=0~4":               {"0 of 5 points, 5 at or below 0", "7 of 8 points, 1 at or below 0"},
+	} {
+		b.do(chromedp.Navigate(s.url + "/iteration/" + run + "?fold=&" + view))
+		for i, key := range []string{"val/acc", "system/cpu_percent"} {
+			b.is(said(key), want[i])
+			if strings.HasPrefix(want[i], "no ") || strings.HasPrefix(want[i], "0 ") {
+				b.is(none(key), want[i]+"|hidden")
+			} else {
+				b.is(none(key), "undefined|visible")
+			}
+		}
+	}
+	b.quiet()
+}
+
+// TestChartOrder opens an experiment, a run and a comparison whose runs measure
+// the machine: that comes last and is opened by a click or a link.
+func TestChartOrder(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{})
+	w := s.sweep(2, 20)
+	for i, run := range w.runs {
+		s.record(run, "system/cpu_percent", []int{0}, func(int) float64 { return float64(5 + i) })
+		s.record(run, "epoch", []int{0, 1}, func(int) float64 { return float64(3 + i) })
+		s.record(run, "val/acc", []int{7}, func(int) float64 { return 0.5 + float64(i) })
+	}
+	b := s.openBrowser(t)
+	b.do(chromedp.EmulateViewport(1280, 800))
+	groups := `[...document.querySelectorAll('.groups details')].map((d) => d.querySelector('summary bdi').textContent + (d.open ? '' : ' folded')).join(', ')`
+	for _, page := range []string{"/experiment/" + w.experiment, "/iteration/" + w.runs[0], "/compare?i=" + w.runs[0] + "&i=" + w.runs[1]} {
+		b.do(chromedp.Navigate(s.url + page))
+		b.is(groups, "train, val, Others, system folded")
+		b.is(said("train/loss")+`.endsWith("points")`, "true")
+		b.do(chromedp.Click(chromedp.CSS(`.groups details:last-of-type summary`)))
+		b.is(said("system/cpu_percent")+`.endsWith("points")`, "true")
+		b.is(`new URLSearchParams(location.search).get('fold')`, "")
+		b.do(chromedp.Reload())
+		b.is(groups, "train, val, Others, system")
+		b.is(said("system/cpu_percent")+`.endsWith("points")`, "true")
+		b.do(chromedp.Click(chromedp.CSS(`.groups details:last-of-type summary`)))
+		b.is(`new URLSearchParams(location.search).get('fold')`, "null")
+	}
+	// What is compared by is no measure of the machine.
+	b.is(`[...document.querySelectorAll('.plots .axis .title')].map((e) => e.textContent).join(', ')`, "lr, val/acc, epoch")
+	b.is(`document.querySelector('select[name="sy"]').selectedOptions[0].textContent`, "val/acc")
+
+	// A curve of one point is a dot, and all of it is seen: as much of it left
+	// of its middle as right.
+	b.do(chromedp.Navigate(s.url + "/iteration/" + w.runs[0]))
+	b.is(said("val/acc"), "1 of 1 points")
+	for _, view := range []string{"", "?x=relative", "?x=time", "?logx=1"} {
+		b.do(chromedp.Navigate(s.url + "/iteration/" + w.runs[0] + view))
+		b.is(said("val/acc"), "1 of 1 points")
+		b.is(dot("val/acc"), "whole")
+	}
+	// So it is at the edge, where other curves begin or end.
+	s.record(w.runs[1], "val/acc", []int{8, 9}, func(int) float64 { return 0.25 })
+	b.do(chromedp.Navigate(s.url + "/experiment/" + w.experiment))
+	b.is(dot("val/acc"), "whole")
+	b.quiet()
+}
+
+// dot tells whether what is painted in the colour of the first run is a dot, and
+// else how many pixels it has.
+func dot(key string) string {
+	return `(() => {
+		const canvas = document.querySelector('` + chart(key) + ` canvas');
+		const probe = document.createElement('i');
+		probe.style.color = 'var(--run-' + (document.getElementById('iteration')?.dataset.color ?? '1') + ')';
+		document.body.append(probe);
+		const want = getComputedStyle(probe).color.match(/\d+/g).map(Number);
+		probe.remove();
+		const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+		const at = [[], []];
+		for (let i = 0; i < data.length; i += 4) {
+			if (data[i + 3] < 100 || want.some((v, c) => Math.abs(data[i + c] - v) > 12)) continue;
+			at[0].push((i / 4) % canvas.width);
+			at[1].push(Math.floor(i / 4 / canvas.width));
+		}
+		const [wide, high] = at.map((all) => Math.max(...all) - Math.min(...all) + 1);
+		return wide >= 4 && wide <= 7 && Math.abs(wide - high) <= 2 ? 'whole' : wide + ' by ' + high;
+	})()`
+}
+
+// TestBrokenLines compares runs of which some lack a value on an axis.
+func TestBrokenLines(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{})
+	w := s.sweep(0, 0)
+	var ids []string
+	for i, params := range []map[string]string{
+		{"a": "1", "b": "2", "c": "3"}, {"a": "2", "c": "4"}, {"a": "1", "b": "3"}, {"b": "4", "c": "5"}, {},
+	} {
+		run := s.run(w.experiment, store.NewIteration{Name: new(fmt.Sprint("run ", i))})
+		for key, value := range params {
+			if _, err := s.db.CreateParameter(t.Context(), s.actor("alice"), run, key, store.Text(value)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ids = append(ids, "i="+run)
+	}
+	b := s.openBrowser(t)
+	b.do(chromedp.Navigate(s.url + "/compare?" + strings.Join(ids, "&")))
+	// A line from axis to axis, and a dash where a value has no neighbour.
+	b.is(`[...document.querySelectorAll('.plots .path')].map((e) => (e.getAttribute('d') || '').replace(/[\d.,]+/g, '')).join(' ')`, "MLL Mm-hMm-h ML ML ")
+	b.quiet()
+}

@@ -1,0 +1,71 @@
+package ui
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"tracker/store"
+)
+
+// Numbers are written here as format.js writes them in the browser.
+
+// number writes a value to five significant digits, or in full where it is
+// whole and below ten million.
+func number(v store.Value) string {
+	f := float64(v)
+	size := math.Abs(f)
+	switch {
+	case !v.Finite():
+		return v.String()
+	case size < 1e7 && f == math.Trunc(f):
+		return strconv.Itoa(int(f))
+	case size < 1e-4 || size >= 1e7:
+		mantissa, power, _ := strings.Cut(rounded(f, 5), "e")
+		exponent, _ := strconv.Atoi(power)
+		return strings.TrimRight(strings.TrimRight(mantissa, "0"), ".") + "e" + strconv.Itoa(exponent)
+	}
+	return significant(f, 5)
+}
+
+// significant writes a value to so many significant digits.
+func significant(f float64, digits int) string {
+	f, _ = strconv.ParseFloat(rounded(f, digits), 64)
+	return strconv.FormatFloat(f, 'f', -1, 64)
+}
+
+// rounded rounds away from zero what lies in the middle, where strconv takes
+// the even digit. 25 digits tell the middle from any other double.
+func rounded(f float64, digits int) string {
+	exact, _, _ := strings.Cut(strconv.FormatFloat(f, 'e', 24, 64), "e")
+	_, fraction, _ := strings.Cut(exact, ".")
+	if strings.TrimRight(fraction[digits-1:], "0") == "5" {
+		f = math.Nextafter(f, 2*f)
+	}
+	return strconv.FormatFloat(f, 'e', digits-1, 64)
+}
+
+// duration writes seconds in the two largest units, or to two digits where they
+// are fewer than ten.
+func duration(seconds store.Value) string {
+	size := math.Abs(float64(seconds))
+	if size < 10 {
+		return significant(float64(seconds), 2) + "s"
+	}
+	s := int64(math.Round(size))
+	units := []struct {
+		name string
+		of   int64
+	}{{"d", 86400}, {"h", 3600}, {"m", 60}, {"s", 1}}
+	for s < units[0].of {
+		units = units[1:]
+	}
+	text := strconv.FormatInt(s/units[0].of, 10) + units[0].name
+	if seconds < 0 {
+		text = "-" + text
+	}
+	if len(units) > 1 && s%units[0].of >= units[1].of {
+		text += " " + strconv.FormatInt(s%units[0].of/units[1].of, 10) + units[1].name
+	}
+	return text
+}

@@ -1,0 +1,96 @@
+package ui_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"tracker/store"
+	"tracker/ui"
+)
+
+var writtenNumbers = []struct {
+	v    float64
+	want string
+}{
+	{0, "0"}, {math.Copysign(0, -1), "0"}, {1, "1"}, {-250, "-250"}, {123456, "123456"}, {9999999, "9999999"}, {1e7, "1e7"},
+	{24084480, "2.4084e7"}, {-24084480, "-2.4084e7"}, {9999999.7, "10000000"}, {1e15, "1e15"}, {1.5e300, "1.5e300"}, {5e-324, "4.9407e-324"},
+	{0.5, "0.5"}, {0.1 + 0.2, "0.3"}, {1.0 / 3, "0.33333"}, {123.456789, "123.46"}, {123456.7, "123460"}, {0.0001, "0.0001"},
+	{0.00009999, "9.999e-5"}, {1.2345e-7, "1.2345e-7"}, {1e-9, "1e-9"}, {1e100, "1e100"},
+	// In the middle of two.
+	{12344.5, "12345"}, {-12344.5, "-12345"}, {1.0 / 256, "0.0039063"}, {0.03125, "0.03125"}, {24084500, "2.4085e7"}, {1.00005, "1.0001"},
+	{math.NaN(), "NaN"}, {math.Inf(1), "Infinity"}, {math.Inf(-1), "-Infinity"},
+}
+
+var writtenTimes = []struct {
+	seconds float64
+	want    string
+}{
+	{0, "0s"}, {0.001, "0.001s"}, {0.125, "0.13s"}, {0.2, "0.2s"}, {0.7, "0.7s"}, {0.9996, "1s"}, {1, "1s"}, {1.5, "1.5s"}, {9.94, "9.9s"}, {9.96, "10s"},
+	{10, "10s"}, {10.5, "11s"}, {59.4, "59s"}, {59.5, "1m"}, {60, "1m"}, {61, "1m 1s"}, {3599, "59m 59s"}, {3600, "1h"}, {3661, "1h 1m"},
+	{86399.9, "1d"}, {86400, "1d"}, {90061, "1d 1h"}, {8640000, "100d"}, {-0.25, "-0.25s"}, {-90, "-1m 30s"},
+}
+
+// TestNumbers holds the server to a table of numbers, and the scripts to the
+// server, also for numbers at random.
+func TestNumbers(t *testing.T) {
+	s := start(t, setup{})
+	b := s.openBrowser(t)
+	b.do(chromedp.Navigate(s.url + "/"))
+	_, address, _ := strings.Cut(s.get("/").body, "/static/theme.js")
+	version, _, _ := strings.Cut(address, `"`)
+	b.do(chromedp.Evaluate[chromedp.Void](`import('/static/format.js` + version + `').then((m) => { window.format = m })`))
+	b.is(`typeof window.format`, "object")
+
+	same := func(function string, values, want []string) {
+		t.Helper()
+		got := strings.Split(b.text(`[`+strings.Join(values, ", ")+`].map(window.format.`+function+`).join('\n')`), "\n")
+		for i, v := range values {
+			if got[i] != want[i] {
+				t.Errorf("%s(%s) is %q in scripts, and %q on pages", function, v, got[i], want[i])
+			}
+		}
+	}
+	var values, numbers, times, spans []string
+	add := func(v float64) {
+		values, numbers = append(values, jsNumber(v)), append(numbers, ui.Number(store.Value(v)))
+	}
+	for _, w := range writtenNumbers {
+		if add(w.v); numbers[len(numbers)-1] != w.want {
+			t.Errorf("%v is written %q, want %q", w.v, numbers[len(numbers)-1], w.want)
+		}
+	}
+	rng := rand.New(rand.NewPCG(3, 5))
+	for range 5000 {
+		add(math.Float64frombits(rng.Uint64()))
+		add(rng.NormFloat64() * math.Pow(10, float64(rng.IntN(20)-8)))
+		add(float64(rng.IntN(1<<24)) / float64(int(1)<<rng.IntN(24))) // often in the middle of two
+	}
+	same("number", values, numbers)
+	for _, w := range writtenTimes {
+		got := ui.Duration(store.Value(w.seconds))
+		if got != w.want {
+			t.Errorf("%v seconds are written %q, want %q", w.seconds, got, w.want)
+		}
+		times, spans = append(times, jsNumber(w.seconds)), append(spans, got)
+	}
+	for range 2000 {
+		ms := float64(rng.IntN(1<<rng.IntN(40)+1)) / 1000
+		times, spans = append(times, jsNumber(ms)), append(spans, ui.Duration(store.Value(ms)))
+	}
+	same("duration", times, spans)
+	b.quiet()
+}
+
+// jsNumber writes a number as JavaScript reads it.
+func jsNumber(v float64) string {
+	if math.IsInf(v, 0) || math.IsNaN(v) {
+		return fmt.Sprint(store.Value(v))
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}
