@@ -154,7 +154,7 @@ a password.`,
 			if cmd.Flags().Changed("admin") {
 				p.IsAdmin = &admin
 			}
-			if p == (store.UserPatch{}) {
+			if p.FirstName == nil && p.LastName == nil && p.IsAdmin == nil {
 				return misuse("there is nothing to change: give --admin, --first-name or --last-name")
 			}
 			return a.withUser(cmd, args[0], func(db *store.DB, u store.User) error {

@@ -39,6 +39,7 @@ type ExperimentPatch struct {
 	Description *string           `json:"description"`
 	Status      *ExperimentStatus `json:"status"`
 	EndDate     *Time             `json:"end_date"`
+	Before      Before            `json:"-"`
 }
 
 // ExperimentQuery narrows a listing.
@@ -129,6 +130,10 @@ func (db *DB) UpdateExperiment(ctx context.Context, actor Actor, id string, p Ex
 	return change(ctx, db, actor, func(tx *tx) error {
 		e, err := tx.allowExperiment(actor, id, rightUpdate)
 		if err != nil {
+			return err
+		}
+		next := map[string]*string{"name": p.Name, "description": p.Description, "status": (*string)(p.Status)}
+		if err := tx.refuseIfOverwritten(p.Before, "experiment", id, next); err != nil {
 			return err
 		}
 		status, end := e.status, e.endDate

@@ -79,6 +79,7 @@ type IterationPatch struct {
 	Status       *IterationStatus `json:"status"`
 	ErrorMessage *string          `json:"error_message"`
 	EndDate      *Time            `json:"end_date"`
+	Before       Before           `json:"-"`
 }
 
 // IterationQuery narrows and orders a listing, in the language that
@@ -239,6 +240,26 @@ func (tx *tx) insertIteration(experimentID string, n NewIteration) (Created, err
 // SUCCEEDED; RUNNING opens it again. ITERATION_ENDED when it has ended and
 // anything but its name and notes would change.
 func (db *DB) UpdateIteration(ctx context.Context, actor Actor, id string, p IterationPatch) error {
+	return db.UpdateIterations(ctx, actor, []string{id}, p)
+}
+
+// UpdateIterations is UpdateIteration for several: all are changed or, with an
+// error, none.
+func (db *DB) UpdateIterations(ctx context.Context, actor Actor, ids []string, p IterationPatch) error {
+	if err := p.check(); err != nil {
+		return err
+	}
+	return change(ctx, db, actor, func(tx *tx) error {
+		for _, id := range ids {
+			if err := tx.updateIteration(actor, id, p); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (p IterationPatch) check() error {
 	if err := checkNameAndText(p.Name, "notes", p.Notes); err != nil {
 		return err
 	}
@@ -255,45 +276,50 @@ func (db *DB) UpdateIteration(ctx context.Context, actor Actor, id string, p Ite
 			return Invalid("end_date", "A RUNNING iteration has no end_date; leave it out.")
 		}
 	}
-	return change(ctx, db, actor, func(tx *tx) error {
-		it, err := tx.allowIteration(actor, id, rightUpdate)
-		if err != nil {
-			return err
-		}
-		next := it
-		switch {
-		case p.Status != nil && *p.Status == Running:
-			next.status, next.endDate = Running, nil
-		case p.Status != nil && *p.Status != it.status:
-			next.status, next.endDate = *p.Status, &tx.now
-		case p.EndDate != nil && it.status == Running:
-			next.status = Succeeded
-		}
-		if p.EndDate != nil {
-			next.endDate = p.EndDate
-		}
-		if p.ErrorMessage != nil {
-			next.errorMessage = *p.ErrorMessage
-		}
-		if it.ended() && next.status != Running && !next.same(it) {
-			return errEnded
-		}
-		_, err = tx.exec(`UPDATE iteration SET
-				name          = coalesce(?, name),
-				notes         = coalesce(?, notes),
-				status        = ?,
-				error_message = ?,
-				end_date      = ?
-			WHERE num = ?`, p.Name, p.Notes, next.status, next.errorMessage, next.endDate, it.num)
-		if p.Status != nil || p.ErrorMessage != nil || p.EndDate != nil {
-			tx.seen = append(tx.seen, it.num) // the run spoke, not somebody who takes notes
-		}
-		if err != nil {
-			return err
-		}
-		tx.noteIteration(it.iterationRef)
-		return tx.noteParent(it.num)
-	})
+	return nil
+}
+
+func (tx *tx) updateIteration(actor Actor, id string, p IterationPatch) error {
+	it, err := tx.allowIteration(actor, id, rightUpdate)
+	if err != nil {
+		return err
+	}
+	if err := tx.refuseIfOverwritten(p.Before, "iteration", id, map[string]*string{"name": p.Name, "notes": p.Notes}); err != nil {
+		return err
+	}
+	next := it
+	switch {
+	case p.Status != nil && *p.Status == Running:
+		next.status, next.endDate = Running, nil
+	case p.Status != nil && *p.Status != it.status:
+		next.status, next.endDate = *p.Status, &tx.now
+	case p.EndDate != nil && it.status == Running:
+		next.status = Succeeded
+	}
+	if p.EndDate != nil {
+		next.endDate = p.EndDate
+	}
+	if p.ErrorMessage != nil {
+		next.errorMessage = *p.ErrorMessage
+	}
+	if it.ended() && next.status != Running && !next.same(it) {
+		return errEnded
+	}
+	_, err = tx.exec(`UPDATE iteration SET
+			name          = coalesce(?, name),
+			notes         = coalesce(?, notes),
+			status        = ?,
+			error_message = ?,
+			end_date      = ?
+		WHERE num = ?`, p.Name, p.Notes, next.status, next.errorMessage, next.endDate, it.num)
+	if p.Status != nil || p.ErrorMessage != nil || p.EndDate != nil {
+		tx.seen = append(tx.seen, it.num) // the run spoke, not somebody who takes notes
+	}
+	if err != nil {
+		return err
+	}
+	tx.noteIteration(it.iterationRef)
+	return tx.noteParent(it.num)
 }
 
 // Heartbeat says that a run is alive, without writing anything else. Needs
@@ -303,30 +329,6 @@ func (db *DB) Heartbeat(ctx context.Context, actor Actor, id string) error {
 		_, err := tx.allowOpenIteration(actor, id, rightUpdate)
 		return err
 	})
-}
-
-// DeleteIteration removes an iteration with all that was recorded against it,
-// artifacts too, whose bytes follow in the background. Its children stay, without
-// a parent. Needs delete. CONFLICT when a model version points at it or at an
-// artifact of it.
-func (db *DB) DeleteIteration(ctx context.Context, actor Actor, id string) error {
-	err := change(ctx, db, actor, func(tx *tx) error {
-		it, err := tx.allowIteration(actor, id, rightDelete)
-		if err != nil {
-			return err
-		}
-		if err := tx.refuseIfIterationVersioned(it.num); err != nil {
-			return err
-		}
-		if err := tx.noteParent(it.num); err != nil {
-			return err
-		}
-		_, err = tx.exec(`DELETE FROM iteration WHERE num = ?`, it.num)
-		tx.noted = append(tx.noted, journalEntry{changeKey: changeKey{iteration: it.iterationRef}, deleted: true})
-		return err
-	})
-	db.collectSoon()
-	return err
 }
 
 var errEnded = Errorf(CodeIterationEnded,

@@ -25,6 +25,7 @@ type NewModel struct {
 type ModelPatch struct {
 	Name        *string `json:"name"`
 	Description *string `json:"description"`
+	Before      Before  `json:"-"`
 }
 
 // ModelQuery narrows a listing.
@@ -98,6 +99,9 @@ func (db *DB) UpdateModel(ctx context.Context, actor Actor, id string, p ModelPa
 	return change(ctx, db, actor, func(tx *tx) error {
 		m, err := tx.allowModel(actor, id, rightUpdate)
 		if err != nil {
+			return err
+		}
+		if err := tx.refuseIfOverwritten(p.Before, "model", id, map[string]*string{"name": p.Name, "description": p.Description}); err != nil {
 			return err
 		}
 		next := m

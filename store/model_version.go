@@ -49,6 +49,7 @@ type ModelVersionPatch struct {
 	Stage       *Stage  `json:"stage"`
 	Description *string `json:"description"`
 	ResourceID  *string `json:"resource_id"` // of the model's project
+	Before      Before  `json:"-"`
 }
 
 // ModelVersionQuery narrows a listing.
@@ -204,6 +205,9 @@ func (tx *tx) updateModelVersion(actor Actor, id string, p ModelVersionPatch) (d
 	done = Promotion{ModelID: v.ModelID, Version: v.Version}
 	resource, err := tx.resourceOfProject(projectID, p.ResourceID)
 	if err != nil {
+		return done, err
+	}
+	if err := tx.refuseIfOverwritten(p.Before, "model_version", id, map[string]*string{"description": p.Description}); err != nil {
 		return done, err
 	}
 	if p.Stage != nil && *p.Stage == Production {

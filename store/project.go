@@ -25,6 +25,7 @@ type NewProject struct {
 type ProjectPatch struct {
 	Name        *string `json:"name"`
 	Description *string `json:"description"`
+	Before      Before  `json:"-"`
 }
 
 // ProjectQuery narrows a listing.
@@ -101,6 +102,9 @@ func (db *DB) UpdateProject(ctx context.Context, actor Actor, id string, p Proje
 	}
 	return change(ctx, db, actor, func(tx *tx) error {
 		if err := tx.allowProject(actor, id, rightUpdate); err != nil {
+			return err
+		}
+		if err := tx.refuseIfOverwritten(p.Before, "project", id, map[string]*string{"name": p.Name, "description": p.Description}); err != nil {
 			return err
 		}
 		_, err := tx.exec(`UPDATE project SET

@@ -48,6 +48,7 @@ type UserPatch struct {
 	LastName  *string `json:"last_name"`
 	Password  *string `json:"password"`
 	IsAdmin   *bool   `json:"is_admin"`
+	Before    Before  `json:"-"`
 }
 
 const userColumns = `
@@ -236,6 +237,9 @@ func (db *DB) UpdateUser(ctx context.Context, actor Actor, id string, p UserPatc
 			if err := tx.notDefault(id, "demoted"); err != nil {
 				return err
 			}
+		}
+		if err := tx.refuseIfOverwritten(p.Before, "user", id, map[string]*string{"first_name": p.FirstName, "last_name": p.LastName}); err != nil {
+			return err
 		}
 		n, err := tx.exec(`UPDATE user SET
 				first_name    = coalesce(?, first_name),

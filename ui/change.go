@@ -2,7 +2,7 @@ package ui
 
 import (
 	"net/http"
-	"slices"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -19,8 +19,8 @@ const maxAtOnce = 200
 type changeView struct {
 	Experiment store.Experiment
 	Runs       []changeRow
-	Points     string // in all
-	Children   int    // that will have no parent
+	Table      *string // query of the table of runs that they were chosen in, nil when they were not
+	Deletion   store.Deletion
 	Rights     store.Permission
 	Tag        string // as typed
 	Status     string
@@ -30,17 +30,24 @@ type changeView struct {
 
 type changeRow struct {
 	run
-	Params  string
-	Metrics string
-	Points  string
+	Params   string
+	Metrics  string
+	Points   int64
+	Versions []store.MadeVersion // of models, that it can't be deleted before
 }
 
 // chosen reads the runs that a form is about.
-func (s *site) chosen(r *http.Request, actor store.Actor, ids []string) (v changeView, err error) {
+func (s *site) chosen(r *http.Request, actor store.Actor, fields url.Values) (v changeView, err error) {
+	ids := fields["i"]
 	if len(ids) == 0 || len(ids) > maxAtOnce {
 		return v, store.Invalid("i", "Choose 1 to %d runs in the table first.", maxAtOnce)
 	}
-	var points int64
+	if fields.Has("table") {
+		v.Table = new("")
+		if u, err := url.Parse("?" + fields.Get("table")); err == nil {
+			v.Table = &u.RawQuery
+		}
+	}
 	for _, id := range ids {
 		i, err := s.DB.Iteration(r.Context(), actor, id)
 		if err != nil {
@@ -50,21 +57,13 @@ func (s *site) chosen(r *http.Request, actor store.Actor, ids []string) (v chang
 		if err != nil {
 			return v, err
 		}
-		children, err := s.DB.IterationChildren(r.Context(), actor, id, store.Page{})
-		if err != nil {
-			return v, err
-		}
-		var own int64
+		row := changeRow{run: s.run(i), Params: humanize.Comma(int64(len(summary.Params))), Metrics: humanize.Comma(int64(len(summary.Metrics)))}
 		for _, m := range summary.Metrics {
-			own += m.Count
+			row.Points += m.Count
 		}
-		points += own
-		v.Children += children.Total
-		v.Runs = append(v.Runs, changeRow{run: s.run(i), Params: humanize.Comma(int64(len(summary.Params))),
-			Metrics: humanize.Comma(int64(len(summary.Metrics))), Points: humanize.Comma(own)})
+		v.Runs = append(v.Runs, row)
 		v.Experiment.ID = i.ExperimentID
 	}
-	v.Points = humanize.Comma(points)
 	if v.Experiment, err = s.DB.Experiment(r.Context(), actor, v.Experiment.ID); err != nil {
 		return v, err
 	}
@@ -72,9 +71,113 @@ func (s *site) chosen(r *http.Request, actor store.Actor, ids []string) (v chang
 	return v, err
 }
 
+// ids are those of the runs.
+func (v *changeView) ids() []string {
+	var ids []string
+	for _, r := range v.Runs {
+		ids = append(ids, r.ID)
+	}
+	return ids
+}
+
+// back is the path of the page that the runs were chosen on, as it was; there
+// they are chosen again with picked.
+func (v *changeView) back(picked bool) string {
+	at := "/experiment/" + v.Experiment.ID
+	if v.Table == nil {
+		if len(v.Runs) == 1 && picked {
+			return "/iteration/" + v.Runs[0].ID
+		}
+		return at
+	}
+	var parts []string
+	if *v.Table != "" {
+		parts = append(parts, *v.Table)
+	}
+	if picked {
+		parts = append(parts, url.Values{"pick": {strings.Join(v.ids(), " ")}}.Encode())
+	}
+	if len(parts) > 0 {
+		at += "?" + strings.Join(parts, "&")
+	}
+	return at
+}
+
+// origin is the name of what that page is about.
+func (v *changeView) origin() string {
+	if v.Table == nil && len(v.Runs) == 1 {
+		return v.Runs[0].Name
+	}
+	return v.Experiment.Name
+}
+
+// going are the runs that can be deleted.
+func (v *changeView) going() (runs []changeRow) {
+	for _, r := range v.Runs {
+		if len(r.Versions) == 0 {
+			runs = append(runs, r)
+		}
+	}
+	return runs
+}
+
+// question is what the page of a deletion asks.
+func (v *changeView) question() string {
+	going, all := len(v.going()), len(v.Runs)
+	switch {
+	case going == all:
+		return "Delete " + runsOf(all) + "?"
+	case going > 0:
+		return "Delete " + strconv.Itoa(going) + " of " + runsOf(all) + "?"
+	case all == 1:
+		return "This run can't be deleted"
+	}
+	return "These runs can't be deleted"
+}
+
+// stays says why runs can't be deleted, "" when all can.
+func (v *changeView) stays() string {
+	switch staying := len(v.Runs) - len(v.going()); staying {
+	case 0:
+		return ""
+	case 1:
+		return "One run stays, since versions of models were made of it. Delete those first if it is to go too:"
+	default:
+		return runsOf(staying) + " stay, since versions of models were made of them. Delete those first if they are to go too:"
+	}
+}
+
+// gone says what goes with the runs that can be deleted.
+func (v *changeView) gone() string {
+	going := v.going()
+	with, their := "With them go", "their"
+	if len(going) == 1 {
+		with, their = "With it go", "its"
+	}
+	if len(going) == 1 && len(v.Runs) > 1 {
+		with = "With " + going[0].Name + " go"
+	}
+	var points int64
+	for _, r := range going {
+		points += r.Points
+	}
+	text := with + " " + their + " parameters, metrics, tags, notes and environment, " + counted(int(points), "point", "points") + " in all"
+	if d := v.Deletion; d.Artifacts > 0 {
+		text += ", and " + counted(d.Artifacts, "artifact", "artifacts") + " of " + size(d.Bytes)
+	}
+	text += ". This can't be undone."
+	switch d := v.Deletion; {
+	case d.Children == 1:
+		text += " One child stays, without a parent."
+	case d.Children > 1:
+		text += " " + humanize.Comma(int64(d.Children)) + " children stay, without a parent."
+	}
+	return text
+}
+
 // deletion asks before runs are deleted, and says what goes with them.
 func (s *site) deletion(w http.ResponseWriter, r *http.Request, user store.User) error {
-	v, err := s.chosen(r, store.Actor{UserID: user.ID}, r.URL.Query()["i"])
+	v, err := s.chosen(r, store.Actor{UserID: user.ID}, r.URL.Query())
 	if err != nil {
 		return err
 	}
@@ -82,51 +185,62 @@ func (s *site) deletion(w http.ResponseWriter, r *http.Request, user store.User)
 }
 
 func (s *site) showDeletion(w http.ResponseWriter, r *http.Request, user store.User, status int, v changeView) error {
+	ctx, actor := r.Context(), store.Actor{UserID: user.ID}
+	all, err := s.DB.IterationsDeletion(ctx, actor, v.ids())
+	if err != nil {
+		return err
+	}
+	var going []string
+	for i := range v.Runs {
+		if v.Runs[i].Versions = all.Versions[v.Runs[i].ID]; v.Runs[i].Versions == nil {
+			going = append(going, v.Runs[i].ID)
+		}
+	}
+	if v.Deletion, err = s.DB.IterationsDeletion(ctx, actor, going); err != nil {
+		return err
+	}
 	f, err := s.changeFrame(r, user, "Delete", v)
 	if err != nil {
 		return err
 	}
-	return s.render(w, r, status, deletePage(f, v))
+	return s.render(w, r, status, deletePage(f, &v))
 }
 
 func (s *site) changeFrame(r *http.Request, user store.User, title string, v changeView) (frame, error) {
 	f, err := s.inside(r.Context(), title, user, place{projectID: v.Experiment.ProjectID, experimentID: v.Experiment.ID})
-	f.Crumbs = []crumb{{"Projects", "/"}, {v.Experiment.Name, "/experiment/" + v.Experiment.ID}, {Name: title}}
+	if err != nil {
+		return f, err
+	}
+	p, err := s.DB.Project(r.Context(), store.Actor{UserID: user.ID}, v.Experiment.ProjectID)
+	f.Crumbs = []crumb{{"Projects", "/"}, {p.Name, "/project/" + p.ID}, {v.Experiment.Name, v.back(false)}, {Name: title}}
 	return f, err
 }
 
-// delete removes runs, one after the other. The first that can't be removed
-// stops it, and the page says why.
+// delete removes all of some runs, or none and says why.
 func (s *site) delete(w http.ResponseWriter, r *http.Request, user store.User) error {
 	fields, err := form(r)
 	if err != nil {
 		return err
 	}
-	actor, ids := store.Actor{UserID: user.ID}, fields["i"]
-	v, err := s.chosen(r, actor, ids)
+	actor := store.Actor{UserID: user.ID}
+	v, err := s.chosen(r, actor, fields)
 	if err != nil {
 		return err
 	}
-	for n, id := range ids {
-		err := s.DB.DeleteIteration(r.Context(), actor, id)
-		if e := formError(err); e != nil {
-			if v, err = s.chosen(r, actor, ids[n:]); err != nil {
-				return err
-			}
-			v.Wrong = e.Message
-			return s.showDeletion(w, r, user, middleware.StatusOf(e.Code), v)
-		}
-		if err != nil {
-			return err
-		}
+	err = s.DB.DeleteIterations(r.Context(), actor, v.ids())
+	if e := formError(err); e != nil {
+		v.Wrong = "Nothing was deleted. " + e.Message
+		return s.showDeletion(w, r, user, middleware.StatusOf(e.Code), v)
 	}
-	s.redirect(w, r, "/experiment/"+v.Experiment.ID)
-	return nil
+	if err == nil {
+		s.redirect(w, r, v.back(false))
+	}
+	return err
 }
 
 // changes is the form for tags and the status of runs.
 func (s *site) changes(w http.ResponseWriter, r *http.Request, user store.User) error {
-	v, err := s.chosen(r, store.Actor{UserID: user.ID}, r.URL.Query()["i"])
+	v, err := s.chosen(r, store.Actor{UserID: user.ID}, r.URL.Query())
 	if err != nil {
 		return err
 	}
@@ -138,69 +252,66 @@ func (s *site) showChanges(w http.ResponseWriter, r *http.Request, user store.Us
 	if err != nil {
 		return err
 	}
-	return s.render(w, r, status, changePage(f, v))
+	return s.render(w, r, status, changePage(f, &v))
 }
 
-// change puts a tag on runs, takes one off, or sets their status.
+// change puts a tag on runs, takes one off, or sets their status: of all or, when
+// something is wrong, of none.
 func (s *site) change(w http.ResponseWriter, r *http.Request, user store.User) error {
 	fields, err := form(r)
 	if err != nil {
 		return err
 	}
 	actor, ctx := store.Actor{UserID: user.ID}, r.Context()
-	v, err := s.chosen(r, actor, fields["i"])
+	v, err := s.chosen(r, actor, fields)
 	if err != nil {
 		return err
 	}
 	v.Tag, v.Status = strings.TrimSpace(readable(fields.Get("tag"))), fields.Get("status")
-	for _, row := range v.Runs {
-		switch do := fields.Get("do"); {
-		case do == "add":
-			_, err = s.DB.CreateTag(ctx, actor, store.IterationTag, row.ID, v.Tag)
-		case do == "remove" && slices.Contains(row.Tags, v.Tag):
-			err = s.DB.DeleteTag(ctx, actor, store.IterationTag, row.ID, v.Tag)
-		case do == "status":
-			err = s.DB.UpdateIteration(ctx, actor, row.ID, store.IterationPatch{Status: new(store.IterationStatus(v.Status))})
-		}
-		if e := formError(err); e != nil {
-			v.Wrong = e.Message
-			if fields.Get("do") == "status" {
-				v.Field = "status"
-			}
-			if e.Code == store.CodeIterationEnded {
-				v.Wrong = row.Name + " has ended already: reopen it first."
-			}
-			return s.showChanges(w, r, user, middleware.StatusOf(e.Code), v)
-		}
-		if err != nil {
-			return err
-		}
+	switch fields.Get("do") {
+	case "add":
+		_, err = s.DB.TagIterations(ctx, actor, v.ids(), v.Tag, true)
+	case "remove":
+		_, err = s.DB.TagIterations(ctx, actor, v.ids(), v.Tag, false)
+	case "status":
+		err = s.DB.UpdateIterations(ctx, actor, v.ids(), store.IterationPatch{Status: new(store.IterationStatus(v.Status))})
 	}
-	if len(v.Runs) == 1 {
-		s.redirect(w, r, "/iteration/"+v.Runs[0].ID)
-		return nil
+	if e := formError(tagError(err)); e != nil {
+		v.Wrong = e.Message
+		if fields.Get("do") == "status" {
+			v.Field = "status"
+		}
+		if e.Code == store.CodeIterationEnded {
+			v.Wrong = v.ended()
+		}
+		return s.showChanges(w, r, user, middleware.StatusOf(e.Code), v)
 	}
-	s.redirect(w, r, "/experiment/"+v.Experiment.ID)
-	return nil
+	if err == nil {
+		s.redirect(w, r, v.back(true))
+	}
+	return err
 }
 
-func runsOf(n int) string {
-	if n == 1 {
-		return "1 run"
+// ended says which runs have another end than the one that was asked for.
+func (v *changeView) ended() string {
+	var names []string
+	for _, r := range v.Runs {
+		if !r.running() && r.Status != statusWords[store.IterationStatus(v.Status)] {
+			names = append(names, r.Name)
+		}
 	}
-	return strconv.Itoa(n) + " runs"
+	if len(names) == 1 {
+		return names[0] + " has ended already: reopen it first. Nothing was changed."
+	}
+	return strings.Join(names, ", ") + " have ended already: reopen them first. Nothing was changed."
 }
 
-func keepOf(n int) string {
-	if n == 1 {
-		return "Keep it"
+// tagError says what is wrong with a tag in the words of the pages.
+func tagError(err error) error {
+	if e := store.AsError(err); e != nil && e.Code == store.CodeInvalidPayload && e.Field == "value" {
+		return store.Invalid(e.Field, "The tag %s", strings.TrimPrefix(e.Message, "value "))
 	}
-	return "Keep them"
+	return err
 }
 
-func childrenOf(n int) string {
-	if n == 1 {
-		return "One child stays"
-	}
-	return strconv.Itoa(n) + " children stay"
-}
+func runsOf(n int) string { return counted(n, "run", "runs") }

@@ -77,7 +77,7 @@ func (s *site) comparison(w http.ResponseWriter, r *http.Request, user store.Use
 	if err != nil {
 		return err
 	}
-	e, err := s.DB.Experiment(ctx, actor, first.ExperimentID)
+	e, p, err := s.experimentOf(ctx, actor, first.ExperimentID)
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (s *site) comparison(w http.ResponseWriter, r *http.Request, user store.Use
 		return err
 	}
 	f.Module = "compare.js"
-	f.Crumbs = []crumb{{"Projects", "/"}, {e.Name, "/experiment/" + e.ID}, {Name: "Compare"}}
+	f.Crumbs = []crumb{{"Projects", "/"}, {p.Name, "/project/" + p.ID}, {e.Name, "/experiment/" + e.ID}, {Name: "Compare"}}
 	return s.render(w, r, http.StatusOK, comparePage(f, v))
 }
 

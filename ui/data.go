@@ -143,7 +143,7 @@ func (s *site) tagData(r *http.Request, actor store.Actor) (any, error) {
 	n, err := s.DB.TagIterations(r.Context(), actor, b.Iterations, strings.TrimSpace(b.Value), b.Attach)
 	return struct {
 		Changed int `json:"changed"`
-	}{n}, err
+	}{n}, tagError(err)
 }
 
 // readBody reads what a script has sent.

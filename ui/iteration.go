@@ -53,6 +53,7 @@ type iterationView struct {
 
 // editForm is what somebody typed, shown again when it was refused.
 type editForm struct {
+	basis
 	Part   string // that was sent: "edit", "end" or "tag"; "" for none
 	Name   string
 	Notes  string
@@ -65,7 +66,7 @@ type editForm struct {
 // wrong is what is wrong with a field, "" for nothing. What is about no field
 // of the form is told under the field "".
 func (f editForm) wrong(field string) string {
-	return wrongOf(f.Wrong, field, "name", "notes", "status", "error_message", "value")
+	return f.basis.wrong(field, wrongOf(f.Wrong, field, "name", "notes", "status", "error_message", "value"))
 }
 
 type link struct {
@@ -116,6 +117,8 @@ func (s *site) showIteration(w http.ResponseWriter, r *http.Request, user store.
 	if form.Wrong == nil {
 		v.Form = editForm{Name: i.Name, Notes: i.Notes, Status: string(store.Succeeded)}
 	}
+	v.Form.renew("name", &v.Form.Name, i.Name)
+	v.Form.renew("notes", &v.Form.Notes, i.Notes)
 	if err := s.fillIteration(ctx, actor, i, &v); err != nil {
 		return err
 	}
@@ -243,15 +246,17 @@ func markdown(text string) templ.Component {
 	return templ.Raw(b.String())
 }
 
-// editIteration changes name and notes.
+// editIteration changes name and notes, as far as somebody has typed there: the
+// run itself may write them too.
 func (s *site) editIteration(w http.ResponseWriter, r *http.Request, user store.User) error {
 	fields, err := form(r)
 	if err != nil {
 		return err
 	}
-	typed := editForm{Part: "edit", Name: readable(fields.Get("name")), Notes: text(fields, "notes"), Status: string(store.Succeeded)}
-	err = s.DB.UpdateIteration(r.Context(), store.Actor{UserID: user.ID}, idOf(r),
-		store.IterationPatch{Name: &typed.Name, Notes: &typed.Notes})
+	typed := editForm{basis: basisOf(fields), Part: "edit", Name: readable(fields.Get("name")), Notes: text(fields, "notes"),
+		Status: string(store.Succeeded)}
+	err = s.DB.UpdateIteration(r.Context(), store.Actor{UserID: user.ID}, idOf(r), store.IterationPatch{
+		Name: changed(fields, "name", typed.Name), Notes: changed(fields, "notes", typed.Notes), Before: typed.Before})
 	return s.answerForm(w, r, user, err, typed)
 }
 
@@ -310,5 +315,5 @@ func (s *site) tagIteration(w http.ResponseWriter, r *http.Request, user store.U
 		typed.Tag = strings.TrimSpace(readable(fields.Get("tag")))
 		_, err = s.DB.CreateTag(ctx, actor, store.IterationTag, idOf(r), typed.Tag)
 	}
-	return s.answerForm(w, r, user, err, typed)
+	return s.answerForm(w, r, user, tagError(err), typed)
 }

@@ -22,7 +22,7 @@ type membersView struct {
 type memberForm struct {
 	ID       string // of the permission, "" to add one
 	Username string
-	Rights   store.Permission
+	Rights   store.PermissionPatch
 	Wrong    *store.Error
 }
 
@@ -34,12 +34,17 @@ func (f memberForm) wrong(id string) string {
 	return f.Wrong.Message
 }
 
-// rights are those of a permission, or as they were ticked.
+// rights are those of a permission, with what was ticked.
 func (f memberForm) rights(p store.Permission) store.Permission {
 	if f.wrong(p.ID) == "" {
 		return p
 	}
-	return f.Rights
+	for has, ticked := range map[*bool]*bool{&p.Create: f.Rights.Create, &p.Read: f.Rights.Read, &p.Update: f.Rights.Update, &p.Delete: f.Rights.Delete} {
+		if ticked != nil {
+			*has = *ticked
+		}
+	}
+	return p
 }
 
 // newName is what was typed as the name of a new member.
@@ -84,13 +89,12 @@ func (s *site) changeMember(w http.ResponseWriter, r *http.Request, user store.U
 		return err
 	}
 	ctx, actor := r.Context(), store.Actor{UserID: user.ID}
-	patch := store.PermissionPatch{Create: granted(fields, "create"), Read: granted(fields, "read"),
-		Update: granted(fields, "update"), Delete: granted(fields, "delete")}
 	typed := memberForm{ID: fields.Get("permission"), Username: readable(fields.Get("username")),
-		Rights: store.Permission{Create: *patch.Create, Read: *patch.Read, Update: *patch.Update, Delete: *patch.Delete}}
+		Rights: store.PermissionPatch{Create: checked(fields, "create"), Read: checked(fields, "read"),
+			Update: checked(fields, "update"), Delete: checked(fields, "delete")}}
 	switch fields.Get("do") {
 	case "save":
-		err = s.DB.UpdateUserPermission(ctx, actor, typed.ID, patch)
+		err = s.DB.UpdateUserPermission(ctx, actor, typed.ID, typed.Rights)
 	case "remove":
 		err = s.DB.DeleteUserPermission(ctx, actor, typed.ID)
 	default:
@@ -101,7 +105,7 @@ func (s *site) changeMember(w http.ResponseWriter, r *http.Request, user store.U
 			err = store.Invalid("username", "There is no user of this name.")
 		}
 		if err == nil {
-			_, err = s.DB.CreateUserPermission(ctx, actor, member.ID, idOf(r), patch)
+			_, err = s.DB.CreateUserPermission(ctx, actor, member.ID, idOf(r), typed.Rights)
 		}
 	}
 	if typed.Wrong = formError(err); typed.Wrong != nil {
@@ -112,5 +116,3 @@ func (s *site) changeMember(w http.ResponseWriter, r *http.Request, user store.U
 	}
 	return err
 }
-
-func granted(fields url.Values, right string) *bool { return new(fields.Get(right) != "") }

@@ -148,9 +148,18 @@ type modelView struct {
 
 // versionForm is what somebody typed about a version, and was refused.
 type versionForm struct {
+	basis
 	ID          string
 	Description string
 	Wrong       *store.Error
+}
+
+// wrong is what is wrong with it, "" for nothing.
+func (f versionForm) wrong() string {
+	if f.Wrong == nil {
+		return ""
+	}
+	return f.basis.wrong("description", f.Wrong.Message)
 }
 
 type versionRow struct {
@@ -188,9 +197,7 @@ func (s *site) showModel(w http.ResponseWriter, r *http.Request, user store.User
 		return err
 	}
 	v.ID, v.Name, v.Description, v.Created = m.ID, m.Name, m.Description, s.moment(m.CreatedDate)
-	if v.Form.Wrong == nil {
-		v.Form = recordForm{Name: m.Name, Description: m.Description}
-	}
+	v.Form.renewRecord(m.Name, m.Description)
 	if v.Rights, err = s.DB.Rights(ctx, actor, p.ID); err != nil {
 		return err
 	}
@@ -215,6 +222,7 @@ func (s *site) showModel(w http.ResponseWriter, r *http.Request, user store.User
 		if v.Of.ID == mv.ID {
 			row.Form = v.Of
 		}
+		row.Form.renew("description", &row.Form.Description, mv.Description)
 		v.Rows = append(v.Rows, row)
 	}
 	v.Total, v.Pager = list.Total, newPager(url.Values{}, page, len(list.Data), list.Total)
@@ -249,7 +257,8 @@ func (s *site) saveModel(w http.ResponseWriter, r *http.Request, user store.User
 		return err
 	}
 	id, typed := idOf(r), typedRecord(fields)
-	err = s.DB.UpdateModel(r.Context(), store.Actor{UserID: user.ID}, id, store.ModelPatch{Name: &typed.Name, Description: &typed.Description})
+	err = s.DB.UpdateModel(r.Context(), store.Actor{UserID: user.ID}, id, store.ModelPatch{
+		Name: changed(fields, "name", typed.Name), Description: changed(fields, "description", typed.Description), Before: typed.Before})
 	if typed.Wrong = formError(err); typed.Wrong != nil {
 		return s.showModel(w, r, user, middleware.StatusOf(typed.Wrong.Code), id, modelView{Form: typed})
 	}
@@ -328,11 +337,12 @@ func (s *site) saveVersion(w http.ResponseWriter, r *http.Request, user store.Us
 	if err != nil {
 		return err
 	}
-	typed := versionForm{ID: v.ID, Description: text(fields, "description")}
+	typed := versionForm{basis: basisOf(fields), ID: v.ID, Description: text(fields, "description")}
 	if fields.Get("do") == "delete" {
 		err = s.DB.DeleteModelVersion(ctx, actor, v.ID)
 	} else {
-		err = s.DB.UpdateModelVersion(ctx, actor, v.ID, store.ModelVersionPatch{Description: &typed.Description})
+		err = s.DB.UpdateModelVersion(ctx, actor, v.ID, store.ModelVersionPatch{
+			Description: changed(fields, "description", typed.Description), Before: typed.Before})
 	}
 	if typed.Wrong = formError(err); typed.Wrong != nil {
 		return s.showModel(w, r, user, middleware.StatusOf(typed.Wrong.Code), v.ModelID, modelView{Of: typed})

@@ -56,6 +56,9 @@ func (s *site) run(i store.Iteration) run {
 	}
 }
 
+// running tells that it has not ended.
+func (r run) running() bool { return r.Status == statusWords[store.Running] || r.Status == lost }
+
 func (s *site) status(i store.Iteration) string {
 	if i.Status == store.Running && i.LastSeen < s.lostBefore() {
 		return lost

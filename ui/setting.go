@@ -36,9 +36,7 @@ func (s *site) showProjectSettings(w http.ResponseWriter, r *http.Request, user 
 	if v.Rights, err = s.DB.Rights(ctx, actor, p.ID); err != nil {
 		return err
 	}
-	if v.Form.Wrong == nil {
-		v.Form = recordForm{Name: p.Name, Description: p.Description}
-	}
+	v.Form.renewRecord(p.Name, p.Description)
 	states, err := s.DB.ModelStates(ctx, actor, p.ID)
 	if err != nil {
 		return err
@@ -80,7 +78,8 @@ func (s *site) saveProject(w http.ResponseWriter, r *http.Request, user store.Us
 		return err
 	}
 	typed := typedRecord(fields)
-	err = s.DB.UpdateProject(ctx, actor, id, store.ProjectPatch{Name: &typed.Name, Description: &typed.Description})
+	err = s.DB.UpdateProject(ctx, actor, id, store.ProjectPatch{
+		Name: changed(fields, "name", typed.Name), Description: changed(fields, "description", typed.Description), Before: typed.Before})
 	if typed.Wrong = formError(err); typed.Wrong != nil {
 		return s.showProjectSettings(w, r, user, middleware.StatusOf(typed.Wrong.Code), settingsView{Form: typed})
 	}
@@ -106,7 +105,12 @@ func (s *site) showExperimentSettings(w http.ResponseWriter, r *http.Request, us
 		return err
 	}
 	if v.Form.Wrong == nil {
-		v.Form = recordForm{Name: e.Name, Description: e.Description, Status: string(e.Status)}
+		v.Form.Status = string(e.Status)
+	}
+	v.Form.renewRecord(e.Name, e.Description)
+	v.Form.renew("status", &v.Form.Status, string(e.Status))
+	if theirs, ok := v.Form.Theirs["status"]; ok {
+		v.Form.Theirs["status"] = experimentWords[store.ExperimentStatus(theirs)]
 	}
 	artifacts, err := s.DB.Resources(ctx, actor, e.ID, store.ResourceQuery{})
 	if err != nil {
@@ -143,8 +147,9 @@ func (s *site) saveExperiment(w http.ResponseWriter, r *http.Request, user store
 		return err
 	}
 	typed := typedRecord(fields)
-	err = s.DB.UpdateExperiment(ctx, actor, id, store.ExperimentPatch{Name: &typed.Name, Description: &typed.Description,
-		Status: new(store.ExperimentStatus(typed.Status))})
+	err = s.DB.UpdateExperiment(ctx, actor, id, store.ExperimentPatch{
+		Name: changed(fields, "name", typed.Name), Description: changed(fields, "description", typed.Description),
+		Status: changed(fields, "status", store.ExperimentStatus(typed.Status)), Before: typed.Before})
 	if typed.Wrong = formError(err); typed.Wrong != nil {
 		return s.showExperimentSettings(w, r, user, middleware.StatusOf(typed.Wrong.Code), settingsView{Form: typed})
 	}

@@ -12,6 +12,7 @@ import (
 // accountView is the page of an account: one's own, or one that an admin looks
 // after.
 type accountView struct {
+	basis   // of the names
 	User    store.User
 	Own     bool
 	Admin   bool // who looks is one
@@ -27,7 +28,7 @@ func (v accountView) wrong(form, field string) string {
 	if v.Form != form {
 		return ""
 	}
-	return wrongOf(v.Wrong, field, "first_name", "last_name", "current", "password", "again")
+	return v.basis.wrong(field, wrongOf(v.Wrong, field, "first_name", "last_name", "current", "password", "again"))
 }
 
 // path is where the forms of the page go.
@@ -78,13 +79,19 @@ func (s *site) showUser(w http.ResponseWriter, r *http.Request, user store.User,
 
 func (s *site) showAccount(w http.ResponseWriter, r *http.Request, user store.User, status int, v accountView) error {
 	v.Admin, v.Created, v.Saved = user.IsAdmin, s.moment(v.User.CreatedDate), saved[r.URL.Query().Get("saved")]
-	if v.Wrong == nil {
+	if v.Wrong == nil || v.Form != "names" {
 		v.Typed = store.NewUser{FirstName: v.User.FirstName, LastName: v.User.LastName, IsAdmin: v.User.IsAdmin}
 	}
+	admin := box(v.Typed.IsAdmin)
+	v.renew("first_name", &v.Typed.FirstName, v.User.FirstName)
+	v.renew("last_name", &v.Typed.LastName, v.User.LastName)
+	v.renew("is_admin", &admin, box(v.User.IsAdmin))
+	v.Typed.IsAdmin = admin != ""
 	f, err := s.inside(r.Context(), v.User.Username, user, place{})
 	if err != nil {
 		return err
 	}
+	f.InPlace = true
 	f.Crumbs = []crumb{{"Projects", "/"}, {Name: v.User.Username}}
 	if user.IsAdmin {
 		f.Crumbs = []crumb{{"Projects", "/"}, {"Users", "/users"}, {Name: v.User.Username}}
@@ -117,9 +124,8 @@ func (s *site) saveAccount(w http.ResponseWriter, r *http.Request, user store.Us
 	if err != nil {
 		return err
 	}
-	v := accountView{User: user, Own: true, Form: "names", Typed: typedUser(fields)}
-	err = s.DB.UpdateUser(r.Context(), store.Actor{UserID: user.ID}, user.ID,
-		store.UserPatch{FirstName: &v.Typed.FirstName, LastName: &v.Typed.LastName})
+	v := accountView{basis: basisOf(fields), User: user, Own: true, Form: "names", Typed: typedUser(fields)}
+	err = s.DB.UpdateUser(r.Context(), store.Actor{UserID: user.ID}, user.ID, v.patch(fields))
 	if v.Wrong = formError(err); v.Wrong != nil {
 		return s.showAccount(w, r, user, middleware.StatusOf(v.Wrong.Code), v)
 	}
@@ -127,6 +133,12 @@ func (s *site) saveAccount(w http.ResponseWriter, r *http.Request, user store.Us
 		s.redirect(w, r, "/account?saved=names")
 	}
 	return err
+}
+
+// patch is what somebody has typed in the names.
+func (v accountView) patch(fields url.Values) store.UserPatch {
+	return store.UserPatch{FirstName: changed(fields, "first_name", v.Typed.FirstName),
+		LastName: changed(fields, "last_name", v.Typed.LastName), Before: v.Before}
 }
 
 // savePassword changes one's own password. It asks for the one so far: a
@@ -176,7 +188,7 @@ func (s *site) saveUser(w http.ResponseWriter, r *http.Request, user store.User)
 		return err
 	}
 	id, ctx, actor := idOf(r), r.Context(), store.Actor{UserID: user.ID}
-	v := accountView{Form: "names", Typed: typedUser(fields)}
+	v := accountView{basis: basisOf(fields), Form: "names", Typed: typedUser(fields)}
 	next := "/user/" + id + "?saved=names"
 	switch fields.Get("do") {
 	case "password":
@@ -186,8 +198,9 @@ func (s *site) saveUser(w http.ResponseWriter, r *http.Request, user store.User)
 		v.Form, next = "delete", "/users"
 		err = s.DB.DeleteUser(ctx, actor, id)
 	default:
-		err = s.DB.UpdateUser(ctx, actor, id,
-			store.UserPatch{FirstName: &v.Typed.FirstName, LastName: &v.Typed.LastName, IsAdmin: &v.Typed.IsAdmin})
+		patch := v.patch(fields)
+		patch.IsAdmin = checked(fields, "is_admin")
+		err = s.DB.UpdateUser(ctx, actor, id, patch)
 	}
 	if v.Wrong = formError(err); v.Wrong != nil {
 		return s.showUser(w, r, user, middleware.StatusOf(v.Wrong.Code), v)

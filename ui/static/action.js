@@ -31,6 +31,7 @@ export class Actions {
     const page = (path) => () => {
       const url = new URL(path, base);
       for (const id of ids) url.searchParams.append('i', id);
+      if (path !== 'compare') url.searchParams.set('table', state.params); // the page leads back to it
       location.assign(url);
     };
     const baseline = state.get('base') === ids[0];

@@ -10,10 +10,11 @@ export class Refused extends Error {
   }
 }
 
-// typed tells whether a form has what was not sent yet: nobody is sent away
-// from that, and sending it asks who they are.
-export const typed = (root = document) => [...root.querySelectorAll('form[method="post"] :is(input, textarea)')]
-  .some((field) => field.value !== field.defaultValue || field.checked !== field.defaultChecked);
+// typed tells whether a form has what was not stored yet, since it was not sent or was
+// refused: nobody is sent away from that, and sending it asks who they are.
+export const typed = (root = document) => root.matches?.('[data-typed]') || root.querySelector('[data-typed]') !== null || [...root.querySelectorAll('form[method="post"] :is(input, textarea, select)')]
+  .some((field) => (field.options ? field.selectedIndex !== Math.max(0, [...field.options].findIndex((o) => o.defaultSelected))
+    : field.value !== field.defaultValue || field.checked !== field.defaultChecked));
 
 // reach is fetch, for which somebody whose sign-in has ended signs in again.
 export async function reach(url, options) {

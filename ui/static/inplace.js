@@ -10,6 +10,12 @@ document.addEventListener('htmx:error', () => {
   problem.textContent = 'The server did not answer, so it is not known whether anything was changed. What you typed is still here: try again.';
 });
 
+// Nobody loses what was typed in another form of the part that is replaced. Until
+// somebody types there is nothing to lose.
+const watch = () => import('./typing.js');
+document.addEventListener('input', watch, { once: true });
+if (document.querySelector('[data-typed]')) watch();
+
 // The button that was pressed has gone with the part that was replaced. The
 // focus goes to the field that is wrong, or to the new part.
 document.addEventListener('htmx:after:swap', ({ detail: { ctx } }) => {

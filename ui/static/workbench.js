@@ -67,15 +67,22 @@ function workbench(root) {
     table.render();
   };
 
+  const fetchRuns = async (ids) => {
+    const known = ids.filter((id) => /^[\w-]+$/.test(id));
+    if (known.length === 0) return [];
+    const query = { filter: `id in (${known.map((id) => `'${id}'`).join(', ')})`, limit: mostDrawn };
+    const found = await ask(`experiment/${experiment}/iterations`, { query }).catch(() => ({}));
+    return found.data || [];
+  };
   const fetchOthers = async () => {
-    const known = new Set(others.map((r) => r.id));
-    const lacking = state.list('show').filter((id) => !known.has(id) && /^[\w-]+$/.test(id));
-    if (lacking.length > 0) {
-      const query = { filter: `id in (${lacking.map((id) => `'${id}'`).join(', ')})`, limit: mostDrawn };
-      const found = await ask(`experiment/${experiment}/iterations`, { query }).catch(() => ({}));
-      others.push(...(found.data || []));
-    }
+    others.push(...await fetchRuns(state.list('show').filter((id) => !others.some((r) => r.id === id))));
     redraw();
+  };
+  // Who comes back from a page about some runs finds them chosen.
+  const pick = async (ids) => {
+    for (const run of await fetchRuns(ids)) table.picked.set(run.id, run);
+    table.render();
+    actions.show();
   };
 
   let actions;
@@ -179,6 +186,10 @@ function workbench(root) {
   table.load(false, first.rows);
   if (!panel) redraw(); // a search that can't be read has no rows
   if (state.has('show')) fetchOthers();
+  if (state.has('pick')) {
+    pick(state.list('pick'));
+    state.set({ pick: null });
+  }
 }
 
 const root = document.getElementById('workbench');

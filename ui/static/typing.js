@@ -1,0 +1,40 @@
+// Forms in which somebody has typed stay when htmx replaces the part of the page that
+// they are in.
+import { typed } from './ask.js';
+
+// name tells a form from the others of a page, also when it is made anew.
+const name = (form) => [form.getAttribute('action'), ...[...form.elements].filter((f) => f.name && !f.name.startsWith('was-'))
+  .map((f) => (f.type === 'hidden' ? `${f.name}=${f.value}` : f.name))].join(' ');
+
+let writing = null; // the field in which somebody goes on while the answer comes
+
+// keep puts a form in which somebody has typed into the part that replaces its
+// own, with what it was made with. Where the part is a list of artifacts, in which a form
+// is only once its artifact is opened, that stays as it is.
+function keep(form, target, next) {
+  if (!target.contains(form)) return; // it stays with its artifact
+  const opened = form.closest('details.artifact');
+  const listed = opened && target.contains(opened);
+  const place = listed ? [...next.querySelectorAll('details.artifact')].find((d) => d.getAttribute('hx-get') === opened.getAttribute('hx-get'))
+    : [...next.querySelectorAll('form')].find((f) => name(f) === name(form));
+  if (!place) return; // it is about something that is gone
+  const folded = place.closest('details');
+  if (folded) folded.open = form.closest('details').open;
+  if (form.contains(document.activeElement)) writing = document.activeElement;
+  place.replaceWith(listed ? opened : form);
+}
+
+document.addEventListener('htmx:before:swap', ({ detail: { ctx, tasks } }) => {
+  writing = null;
+  const { target, fragment } = tasks.find((t) => t.type === 'main' && t.swapSpec.style === 'outerHTML') || {};
+  for (const form of target?.querySelectorAll('form[method="post"]') || []) {
+    if (form !== ctx.sourceElement && typed(form)) keep(form, target, fragment);
+  }
+});
+
+document.addEventListener('htmx:after:swap', () => {
+  if (!writing?.isConnected) return;
+  const { selectionStart: start, selectionEnd: end } = writing;
+  writing.focus({ preventScroll: true });
+  if (start != null) writing.setSelectionRange(start, end);
+});
