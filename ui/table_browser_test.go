@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	offers  = `document.querySelectorAll('[data-testid="offers"] [role="option"]').length`
-	offered = `[...document.querySelectorAll('[data-testid="offers"] .name')].map((e) => e.textContent).join(' ')`
-	typed   = `document.querySelector('#filter').value`
-	names   = `[...document.querySelectorAll('[data-testid="run"] a bdi')].map((e) => e.textContent).join(', ')`
-	charts  = `[...document.querySelectorAll('[data-testid="chart"]')].filter((e) => e.checkVisibility()).length`
+	offers    = `document.querySelectorAll('[data-testid="offers"] [role="option"]').length`
+	offered   = `[...document.querySelectorAll('[data-testid="offers"] .name')].map((e) => e.textContent).join(' ')`
+	filtering = `document.querySelector('#filter').value`
+	names     = `[...document.querySelectorAll('[data-testid="run"] a bdi')].map((e) => e.textContent).join(', ')`
+	charts    = `[...document.querySelectorAll('[data-testid="chart"]')].filter((e) => e.checkVisibility()).length`
 )
 
 // openTable opens the page of an experiment for alice.
@@ -106,16 +106,16 @@ func TestCompletion(t *testing.T) {
 	b.do(key(kb.ArrowDown))
 	b.is(`document.getElementById(document.querySelector('#filter').getAttribute('aria-activedescendant')).getAttribute('aria-selected')`, "true")
 	b.do(key("\r"))
-	b.is(typed, "metric.train/loss ")
+	b.is(filtering, "metric.train/loss ")
 	b.do(key("< 5 and metric.train/loss.m"))
 	b.is(offered, "metric.train/loss.min metric.train/loss.max metric.train/loss.mean")
 	b.do(key(kb.ArrowUp), key(kb.ArrowUp), key("\t"))
-	b.is(typed, "metric.train/loss < 5 and metric.train/loss.max ")
+	b.is(filtering, "metric.train/loss < 5 and metric.train/loss.max ")
 	b.is(`document.activeElement.id`, "filter")
 	b.do(key("< 6 or (status = 'lo"))
 	b.is(offered, "lost")
 	b.do(chromedp.Click(chromedp.CSS(`[data-testid="offers"] li`)))
-	b.is(typed, "metric.train/loss < 5 and metric.train/loss.max < 6 or (status = 'lost' ")
+	b.is(filtering, "metric.train/loss < 5 and metric.train/loss.max < 6 or (status = 'lost' ")
 	b.do(key("and batch"))
 	b.is(offered, "param.`batch size`")
 	b.do(key(kb.ArrowDown), key("\r"), key("= 32) or param.`grid/12"))
@@ -127,7 +127,7 @@ func TestCompletion(t *testing.T) {
 		f.dispatchEvent(new Event('input', { bubbles: true })) })()`))
 	b.is(offered, "param.lr")
 	b.do(key(kb.ArrowDown), key("\r"))
-	b.is(typed, "param.lr  < 1")
+	b.is(filtering, "param.lr  < 1")
 	b.do(key(kb.End), key("2\r"))
 	b.is(`new URLSearchParams(location.search).get('filter')`, "param.lr  < 12")
 	b.is(rows, "3")
