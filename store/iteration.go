@@ -331,8 +331,7 @@ func (db *DB) Heartbeat(ctx context.Context, actor Actor, id string) error {
 	})
 }
 
-var errEnded = Errorf(CodeIterationEnded,
-	"The iteration has ended; set its status to RUNNING to write to it again.")
+var errEnded = Errorf(CodeIterationEnded, "The iteration has ended; set its status to RUNNING to write to it again.")
 
 // iterationRef says which iteration is meant.
 type iterationRef struct {
