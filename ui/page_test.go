@@ -51,7 +51,7 @@ func (c showcase) pages() []shown {
 		{name: "experiment, none found", route: "/experiment/{id}", user: "alice", path: experiment + "?filter=" + url.QueryEscape("name = 'x'"),
 			ready: `document.querySelector('#total').textContent === '0' && ` + rows + ` === 0`},
 		{name: "experiment, completing a filter", route: "/experiment/{id}", user: "alice", path: experiment, ready: rows + ` === 13 && ` + chartsDrawn,
-			press: "/l", then: offers + ` > 2`},
+			press: "/l", then: offers + ` > 0`},
 		{name: "experiment, all runs", route: "/experiment/{id}/change", user: "alice", path: experiment + "/change?filter=" + url.QueryEscape("param.lr > 0.2")},
 		{name: "experiment, baseline, zoom and axes", route: "/experiment/{id}", user: "alice",
 			path: experiment + "?base=" + c.w.runs[0] + "&zoom=5~20&smooth=0.6&columns=param.lr,metric.gpu", ready: rows + ` === 13 && ` + chartsDrawn},

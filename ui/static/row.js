@@ -69,3 +69,26 @@ function cell(table, run, column) {
   if (v != null && base != null && Number.isFinite(by)) td.append(el('small', {}, ` ${by < 0 ? '−' : '+'}${number(Math.abs(by))}`));
   return td;
 }
+
+// press unfolds and folds the row that has the focus, and goes from row to row and
+// along one.
+export function press(table, event) {
+  const tr = event.target.closest('tr');
+  const run = table.rows.get(tr?.dataset.place)?.run;
+  if (!run || event.ctrlKey || event.metaKey || event.altKey) return;
+  const fold = { ArrowRight: true, ArrowLeft: false }[event.key];
+  const parts = [...tr.querySelectorAll('[data-part]')];
+  const beside = fold != null && parts[parts.indexOf(event.target) + (fold ? 1 : -1)];
+  const next = { ArrowDown: tr.nextElementSibling, ArrowUp: tr.previousElementSibling }[event.key];
+  if (fold != null && run.unfolds > 0 && table.nests) {
+    table.toggle(run, fold);
+  } else if (beside) {
+    beside.focus();
+  } else if (next) {
+    const { part } = event.target.dataset;
+    (next.querySelector(`[data-part="${part}"]`) || next.querySelector('[data-part]'))?.focus();
+  } else {
+    return;
+  }
+  event.preventDefault();
+}

@@ -6,7 +6,7 @@ import { el } from './dom.js';
 import * as groups from './group.js';
 import { fixedColumns, makeHeads } from './head.js';
 import { Listing, pageSize } from './listing.js';
-import { row as makeRow } from './row.js';
+import { press, row as makeRow } from './row.js';
 import { Selection } from './selection.js';
 
 const rowHeight = 28;
@@ -104,7 +104,7 @@ export class Table extends EventTarget {
       change: () => this.pickAll(this.every.checked) });
     this.table = el('table', { class: 'grid live', id: 'table', 'aria-label': 'Runs' }, this.group, el('thead', {}, this.head), this.body);
     this.body.addEventListener('click', (event) => this.click(event));
-    this.body.addEventListener('keydown', (event) => this.press(event));
+    this.body.addEventListener('keydown', (event) => press(this, event));
     this.body.addEventListener('pointerover', (event) => this.hover(event));
     this.body.addEventListener('focusin', (event) => this.hover(event));
     this.body.addEventListener('pointerleave', () => this.tell('point', ''));
@@ -350,28 +350,6 @@ export class Table extends EventTarget {
     } else if (part === 'fold') {
       this.toggle(run);
     }
-  }
-
-  // press unfolds and folds the row that has the focus, and goes from row to row.
-  press(event) {
-    const tr = event.target.closest('tr');
-    const run = this.rows.get(tr?.dataset.place)?.run;
-    if (!run || event.ctrlKey || event.metaKey || event.altKey) return;
-    const fold = { ArrowRight: true, ArrowLeft: false }[event.key];
-    const parts = [...tr.querySelectorAll('[data-part]')];
-    const beside = fold != null && parts[parts.indexOf(event.target) + (fold ? 1 : -1)];
-    const next = { ArrowDown: tr.nextElementSibling, ArrowUp: tr.previousElementSibling }[event.key];
-    if (fold != null && run.unfolds > 0 && this.nests) {
-      this.toggle(run, fold);
-    } else if (beside) {
-      beside.focus();
-    } else if (next) {
-      const { part } = event.target.dataset;
-      (next.querySelector(`[data-part="${part}"]`) || next.querySelector('[data-part]'))?.focus();
-    } else {
-      return;
-    }
-    event.preventDefault();
   }
 
   // pickAll selects all that pass the filter, in sight or not, or nothing.

@@ -166,7 +166,11 @@ function workbench(root) {
     filter();
   });
   document.getElementById('choose').addEventListener('click', async () => (await import('./choose.js')).choose(experiment, state, table));
-  field.addEventListener('focus', async () => (await import('./complete.js')).complete(field, experiment), { once: true });
+  field.addEventListener('focus', async () => {
+    const before = field.value;
+    (await import('./complete.js')).complete(field, experiment);
+    if (field.value !== before) field.dispatchEvent(new Event('input')); // somebody was quicker
+  }, { once: true });
   root.parentElement.querySelector('.pages')?.remove();
   split(root, document.getElementById('split'), state);
 
