@@ -17,7 +17,7 @@ import (
 // drawn is true when no chart in the window is still to be drawn.
 const drawn = `[...document.querySelectorAll('[data-testid="chart"]')].every((c) => {
 	const { top, bottom } = c.getBoundingClientRect();
-	return bottom < 0 || top > innerHeight || Number(c.dataset.drawn) > 0;
+	return !c.checkVisibility() || bottom < 0 || top > innerHeight || Number(c.dataset.drawn) > 0;
 })`
 
 // patience is how long a page may take.
