@@ -342,7 +342,7 @@ export class Chart {
       f.c.n && el('td', { class: 'number where' }, `n=${count(f.c.n[f.i])}`),
       el('td', { class: 'number where' }, this.where(f))));
     const rest = found.length - rows.length;
-    const head = smoothed && el('thead', {}, el('tr', {}, ...['', '', 'smoothed', 'value'].map((name) => el('td', { class: 'number where' }, name))));
+    const head = smoothed && el('thead', {}, el('tr', {}, ...['', '', 'smoothed', 'value'].map((name) => el('td', { class: 'number' }, name))));
     this.tip.replaceChildren(el('table', {}, head, el('tbody', {}, ...rows)), rest > 0 ? el('p', {}, `and ${rest} more`) : '');
     this.tip.hidden = rows.length === 0;
     // Beside the cursor, on the side where there is room in the window.
