@@ -167,8 +167,11 @@ func read[T any](ctx context.Context, db *DB, fn func(*tx) (T, error)) (T, error
 	if err != nil {
 		return out, err
 	}
-	t := &tx{conn: c, ctx: ctx, db: db, now: toTime(db.now())}
+	// A BEGIN that is broken off may have begun: the next one on this connection
+	// would fail.
+	t := &tx{conn: c, ctx: context.Background(), db: db, now: toTime(db.now())}
 	if _, err = t.exec(`BEGIN`); err == nil {
+		t.ctx = ctx
 		err = call(func(t *tx) (err error) {
 			out, err = fn(t)
 			return err

@@ -1,0 +1,34 @@
+package store_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"tracker/store"
+)
+
+// TestReadsThatAreBrokenOff ends many reads at any moment, as browsers do that
+// leave a page: those of others find nothing of it.
+func TestReadsThatAreBrokenOff(t *testing.T) {
+	b := newBed(t)
+	var wait sync.WaitGroup
+	for range 8 {
+		wait.Go(func() {
+			for range 3000 {
+				c, cancel := context.WithCancel(ctx)
+				timer := time.AfterFunc(time.Duration(rand.IntN(100_000)), cancel)
+				_, _ = b.Iteration(c, store.System, b.iteration) // it may have been broken off
+				timer.Stop()
+				cancel()
+				if _, err := b.Iteration(ctx, store.System, b.iteration); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wait.Wait()
+}
