@@ -202,7 +202,7 @@ func (r *rollups) compare() {
 		b.DB = r.direct
 	}
 	c := b.curve(r.T, q)
-	checkCurve(r.T, fmt.Sprintf("%d points, %s, %s, %v to %v", q.Points, q.X, q.Scale, q.From, q.To), c, in, q, at)
+	checkCurve(r.T, fmt.Sprintf("%d points, %s, %s, %v to %v", q.Points, q.X, q.Scale, q.From, q.To), c, len(r.points), in, q, at)
 	if len(in) <= q.Points {
 		return
 	}
