@@ -37,7 +37,7 @@ func TestMethods(t *testing.T) {
 		"/compare":          "GET, HEAD",
 		"/change":           "GET, HEAD, POST",
 		"/delete":           "GET, HEAD, POST",
-		"/data/curves":      "POST",
+		"/data/curves":      "GET, HEAD, POST",
 		"/health":           "GET, HEAD",
 		"/openapi.yaml":     "GET, HEAD",
 		"/openapi.json":     "GET, HEAD",

@@ -80,9 +80,9 @@ function workbench(root) {
   };
   // Who comes back from a page about some runs finds them chosen.
   const pick = async (ids) => {
-    for (const run of await fetchRuns(ids)) table.picked.set(run.id, run);
+    for (const run of await fetchRuns(ids)) table.picked.set(run, true);
     table.render();
-    actions.show();
+    act();
   };
 
   let actions;
