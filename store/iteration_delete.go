@@ -7,7 +7,7 @@ import (
 )
 
 // Deletion is what goes with some iterations beside what was logged in them, and
-// what stands in the way.
+// what stands in the way. Those that can't go count as if they were not named.
 type Deletion struct {
 	Artifacts int                      // that go
 	Bytes     int64                    // of them
@@ -20,13 +20,12 @@ type Deletion struct {
 func (db *DB) IterationsDeletion(ctx context.Context, actor Actor, ids []string) (Deletion, error) {
 	return read(ctx, db, func(tx *tx) (d Deletion, err error) {
 		d.Versions = map[string][]MadeVersion{}
-		var nums []int64
+		var nums []int64 // of those that can go
 		for _, id := range ids {
 			it, err := tx.allowIteration(actor, id, rightRead)
 			if err != nil {
 				return d, err
 			}
-			nums = append(nums, it.num)
 			var made []MadeVersion
 			err = tx.all(&made, madeVersionSelect+`
 				WHERE model_version.iteration_num = ?
@@ -37,6 +36,8 @@ func (db *DB) IterationsDeletion(ctx context.Context, actor Actor, ids []string)
 			}
 			if len(made) > 0 {
 				d.Versions[id] = made
+			} else {
+				nums = append(nums, it.num)
 			}
 		}
 		list, err := json.Marshal(nums)

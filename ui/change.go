@@ -185,19 +185,12 @@ func (s *site) deletion(w http.ResponseWriter, r *http.Request, user store.User)
 }
 
 func (s *site) showDeletion(w http.ResponseWriter, r *http.Request, user store.User, status int, v changeView) error {
-	ctx, actor := r.Context(), store.Actor{UserID: user.ID}
-	all, err := s.DB.IterationsDeletion(ctx, actor, v.ids())
-	if err != nil {
+	var err error
+	if v.Deletion, err = s.DB.IterationsDeletion(r.Context(), store.Actor{UserID: user.ID}, v.ids()); err != nil {
 		return err
 	}
-	var going []string
 	for i := range v.Runs {
-		if v.Runs[i].Versions = all.Versions[v.Runs[i].ID]; v.Runs[i].Versions == nil {
-			going = append(going, v.Runs[i].ID)
-		}
-	}
-	if v.Deletion, err = s.DB.IterationsDeletion(ctx, actor, going); err != nil {
-		return err
+		v.Runs[i].Versions = v.Deletion.Versions[v.Runs[i].ID]
 	}
 	f, err := s.changeFrame(r, user, "Delete", v)
 	if err != nil {
