@@ -1,6 +1,5 @@
 // What is behind the number of a metric in the table of runs: its smallest and
 // largest values, and their steps.
-import { ask } from './ask.js';
 import { own } from './column.js';
 import { el } from './dom.js';
 import { count, number } from './format.js';
@@ -8,10 +7,10 @@ import { count, number } from './format.js';
 const tip = el('div', { class: 'tip', id: 'cell-tip', role: 'status', hidden: true });
 document.body.append(tip);
 
-// explain says it beside a cell that has the focus, and where the mouse is.
-export async function explain(run, td) {
-  const found = await ask(`iteration/${run}/summary`).catch(() => null);
-  const m = own(found?.metrics, td.dataset.metric);
+// explain says it beside a cell that has the focus, and where the mouse is. metrics
+// are those of the run's summary.
+export function explain(metrics, td) {
+  const m = own(metrics, td.dataset.metric);
   if (!m) return;
   const lines = [`last ${number(m.last)} at step ${m.last_step}`,
     ...(m.min == null ? ['no finite value'] : [`min ${number(m.min)} at step ${m.min_step}`, `max ${number(m.max)} at step ${m.max_step}`]),

@@ -21,6 +21,7 @@ export class Table extends EventTarget {
     super();
     Object.assign(this, { scroller, state, experiment, defaults, base });
     this.picked = new Selection();
+    this.summaries = new Map(); // by id, of the runs whose numbers were explained
     this.rows = new Map(); // elements by the place of their row
     this.baseline = null;
     this.same = new Set(); // names of parameters that are the same in all runs
@@ -118,6 +119,7 @@ export class Table extends EventTarget {
   // its newer state has come; else the table begins anew at its top, with first
   // as its first page if that is known.
   async load(again = false, first = null) {
+    this.summaries.clear();
     this.root.stop();
     this.loadBaseline();
     const same = this.loadSame();
@@ -382,7 +384,8 @@ export class Table extends EventTarget {
   }
 
   explain = settled(150, async (run, td) => {
-    const { explain } = await import('./explain.js');
-    explain(run.id, td);
+    if (!this.summaries.has(run.id)) this.summaries.set(run.id, ask(`iteration/${run.id}/summary`).catch(() => null));
+    const [{ explain }, found] = await Promise.all([import('./explain.js'), this.summaries.get(run.id)]);
+    explain(found?.metrics, td);
   });
 }
