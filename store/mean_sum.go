@@ -48,11 +48,14 @@ func (db *DB) MeanCurves(ctx context.Context, actor Actor, groups [][]string, q 
 		return nil, err
 	}
 	answer := make([][]MeanCurve, len(groups))
+	byKey := map[string][]track{}
+	for _, t := range slices.Concat(tracks...) {
+		if q.Against == "" || t.against != nil {
+			byKey[t.series.key] = append(byKey[t.series.key], t)
+		}
+	}
 	for _, key := range q.Keys {
-		of := slices.DeleteFunc(slices.Concat(tracks...), func(t track) bool {
-			return t.series.key != key || q.Against != "" && t.against == nil
-		})
-		curves, err := db.meanCurves(ctx, of, q)
+		curves, err := db.meanCurves(ctx, byKey[key], q)
 		if err != nil {
 			return nil, err
 		}

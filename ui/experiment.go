@@ -92,7 +92,7 @@ func (s *site) experiment(w http.ResponseWriter, r *http.Request, user store.Use
 	v.All = "/experiment/" + e.ID + "/change" + filterQuery(q.Filter)
 	var early string
 	if v.Lesson == nil {
-		if v.First, early, err = s.first(ctx, actor, e.ID, query, q, first); err != nil {
+		if v.First, early, err = s.first(ctx, actor, e.ID, query, q, first, v.Nothing); err != nil {
 			return err
 		}
 	}
@@ -110,9 +110,9 @@ const firstKeys = 100
 
 // first is what the scripts of the page would ask for first: the rows at the
 // top of the table, null where the page has others, and the names of metrics.
-// early is the address of the curves that come next.
+// none says why there are no runs. early is the address of the curves that come next.
 func (s *site) first(ctx context.Context, actor store.Actor, experimentID string, query url.Values,
-	q store.IterationQuery, list store.List[store.Iteration]) (text, early string, err error) {
+	q store.IterationQuery, list store.List[store.Iteration], none *nothing) (text, early string, err error) {
 	var first struct {
 		Rows any                   `json:"rows"`
 		Keys store.List[store.Key] `json:"keys"`
@@ -135,9 +135,7 @@ func (s *site) first(ctx context.Context, actor store.Actor, experimentID string
 		}
 	case list.Limit > 0: // the search could be read
 		runs = s.runs(list)
-		if first.Rows, err = explained(ctx, s, actor, experimentID, q.Filter, runs); err != nil {
-			return "", "", err
-		}
+		first.Rows = found[run]{runs, none}
 	}
 	kind := store.MetricKey
 	first.Keys, err = s.DB.Keys(ctx, actor, experimentID, store.KeyQuery{
