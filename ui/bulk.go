@@ -7,8 +7,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/dustin/go-humanize"
-
 	"tracker/store"
 )
 
@@ -54,7 +52,7 @@ func (s *site) passing(r *http.Request, actor store.Actor, filter string) (v bul
 	if ids, err = s.DB.IterationIDs(r.Context(), actor, v.Experiment.ID, store.IterationQuery{Filter: v.Filter}); err != nil {
 		return v, nil, err
 	}
-	v.N, v.Runs = len(ids), commaRuns(len(ids))
+	v.N, v.Runs = len(ids), runsOf(len(ids))
 	return v, ids, nil
 }
 
@@ -101,9 +99,9 @@ func (s *site) changeAll(w http.ResponseWriter, r *http.Request, user store.User
 	if err != nil {
 		return err
 	}
-	again.Done = map[string]string{"add": "Tagged ", "remove": "Took the tag off ", "status": "Set the status of ", "delete": "Deleted "}[do] + commaRuns(done) + "."
+	again.Done = map[string]string{"add": "Tagged ", "remove": "Took the tag off ", "status": "Set the status of ", "delete": "Deleted "}[do] + runsOf(done) + "."
 	if left > 0 {
-		again.Left = commaRuns(left) + map[string]string{
+		again.Left = runsOf(left) + map[string]string{
 			"add": " had the tag already.", "remove": " did not have it.", "status": " had ended already; reopen what should be set anew.",
 			"delete": " stayed: a version of a model came from each.",
 		}[do]
@@ -170,12 +168,4 @@ func each(ids []string, leave store.Code, fn func(string) error) (done, left int
 	close(next)
 	wg.Wait()
 	return done, left, failed
-}
-
-// commaRuns counts runs that may be many.
-func commaRuns(n int) string {
-	if n == 1 {
-		return "1 run"
-	}
-	return humanize.Comma(int64(n)) + " runs"
 }

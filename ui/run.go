@@ -8,10 +8,6 @@ import (
 	"tracker/store"
 )
 
-// lostAfter is how long a run that has not ended may be silent before it is
-// shown as lost.
-const lostAfter = store.LostAfter
-
 // palette is how many colours there are for curves; style.css has them.
 const palette = 12
 
@@ -67,7 +63,7 @@ func (s *site) status(i store.Iteration) string {
 }
 
 // lostBefore is the time since which something must have been heard of a run.
-func (s *site) lostBefore() store.Time { return store.Time(s.Now().Add(-lostAfter).UnixMilli()) }
+func (s *site) lostBefore() store.Time { return store.Time(s.Now().Add(-store.LostAfter).UnixMilli()) }
 
 func lasted(i store.Iteration) time.Duration {
 	end := i.LastSeen
