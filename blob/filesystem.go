@@ -11,22 +11,28 @@ import (
 	"time"
 )
 
-// Filesystem keeps contents as files in ab/abcd… below a root. A file that is
-// being written is in staging/, which is on the same file system, so that a
-// rename puts the whole content in its place at once.
+// Modes of new folders and files: like the database, artifacts are readable by
+// the server's user only. Existing folders keep theirs.
+const (
+	dirMode  = 0o700
+	fileMode = 0o600
+)
+
+// Filesystem stores blobs as files ab/abcd… below a root. A file is written in
+// staging/, on the same file system, and renamed when it is complete.
 type Filesystem struct {
 	root string
 
 	mu     sync.Mutex
-	synced map[string]bool // folders whose name in the root is durable
+	synced map[string]bool // folders whose directory entry is durable
 }
 
-// NewFilesystem returns the store in the folder root. The folder is made if it
-// is missing; it is an error that wraps ErrRefused when it can't be written to.
+// NewFilesystem returns the store in the folder root, which it creates if it is
+// missing; ErrRefused if it can't be written to.
 func NewFilesystem(root string) (*Filesystem, error) {
 	abs, err := filepath.Abs(root)
 	if err != nil {
-		return nil, problem(ErrRefused, err, "The artifacts folder %q has no absolute path; name it in full.", root)
+		return nil, newError(ErrRefused, err, "The artifacts folder %q has no absolute path; name it in full.", root)
 	}
 	f := &Filesystem{root: abs, synced: map[string]bool{}}
 	if err := makeDir(f.path(stagingDir)); err != nil {
@@ -42,7 +48,7 @@ func NewFilesystem(root string) (*Filesystem, error) {
 	return f, nil
 }
 
-// makeDir makes a folder and those above it that are missing, durably.
+// makeDir creates a folder and its missing parents, durably.
 func makeDir(path string) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return nil
@@ -53,7 +59,7 @@ func makeDir(path string) error {
 			return err
 		}
 	}
-	if err := os.Mkdir(path, 0o777); err != nil && !isDir(path) {
+	if err := os.Mkdir(path, dirMode); err != nil && !isDir(path) {
 		return err
 	}
 	return syncDir(parent)
@@ -64,19 +70,19 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// path is where name, written with slashes, lies below the root.
-func (f *Filesystem) path(name string) string {
-	return filepath.Join(f.root, filepath.FromSlash(name))
+// path returns the file path of key, which has slashes.
+func (f *Filesystem) path(key string) string {
+	return filepath.Join(f.root, filepath.FromSlash(key))
 }
 
-// create makes a file in staging/.
+// create creates a file in staging/.
 func (f *Filesystem) create() (*os.File, error) {
-	return os.OpenFile(f.path(stagingName()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	return os.OpenFile(f.path(stagingKey()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
 }
 
-// Room is what the file system has left for this user.
-func (f *Filesystem) Room() (int64, error) {
-	n, err := room(f.root)
+// FreeSpace returns what the file system has left for this user, in bytes.
+func (f *Filesystem) FreeSpace() (int64, error) {
+	n, err := FreeSpace(f.root)
 	if err != nil {
 		return 0, f.explain(err)
 	}
@@ -89,7 +95,7 @@ func (f *Filesystem) Stage(ctx context.Context, r io.Reader) (Staged, error) {
 	if err != nil {
 		return nil, f.explain(err)
 	}
-	w := &explainer{w: file, explain: f.explain}
+	w := &explainingWriter{w: file, explain: f.explain}
 	b, err := copyHashed(ctx, w, r)
 	if err == nil {
 		err = f.explain(file.Sync())
@@ -103,14 +109,14 @@ func (f *Filesystem) Stage(ctx context.Context, r io.Reader) (Staged, error) {
 	return &stagedFile{store: f, blob: b, path: file.Name()}, nil
 }
 
-// explainer explains the errors of a Writer, to tell them from those of the
-// reader that it is fed from.
-type explainer struct {
+// explainingWriter explains the errors of w, so that they differ from those of
+// the reader that is copied to it.
+type explainingWriter struct {
 	w       io.Writer
 	explain func(error) error
 }
 
-func (e *explainer) Write(p []byte) (int, error) {
+func (e *explainingWriter) Write(p []byte) (int, error) {
 	n, err := e.w.Write(p)
 	return n, e.explain(err)
 }
@@ -119,14 +125,14 @@ type stagedFile struct {
 	store *Filesystem
 	blob  Blob
 	path  string // "" when it is no longer in staging/
-	moved bool   // it is under its name
-	named bool   // it is durable there
+	moved bool   // it has been renamed
+	named bool   // the new name is durable
 }
 
 func (s *stagedFile) Blob() Blob { return s.blob }
 
-// Commit renames the file over what has the same name, if anything: the same
-// bytes, unless they were damaged, and then these mend them.
+// Commit renames the file. A file of the same hash is replaced, which repairs it
+// if it was damaged.
 func (s *stagedFile) Commit(ctx context.Context) error {
 	if s.named {
 		return nil
@@ -137,7 +143,7 @@ func (s *stagedFile) Commit(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	dst := s.store.path(place(s.blob.Hash))
+	dst := s.store.path(keyOf(s.blob.Hash))
 	if !s.moved {
 		if err := s.move(dst); err != nil {
 			return s.store.explain(err)
@@ -151,7 +157,7 @@ func (s *stagedFile) Commit(ctx context.Context) error {
 }
 
 func (s *stagedFile) move(dst string) error {
-	// This first, so that no folder is made where the disk is no longer.
+	// This comes first: it fails, and no folder is created, if the disk was unmounted.
 	now := time.Now()
 	if err := os.Chtimes(s.path, now, now); err != nil {
 		return err
@@ -160,7 +166,7 @@ func (s *stagedFile) move(dst string) error {
 		return err
 	}
 	if err := os.Rename(s.path, dst); err != nil {
-		// Windows does not rename over a file that somebody reads.
+		// Windows does not rename over an open file.
 		info, stat := os.Stat(dst)
 		if stat != nil || info.Size() != s.blob.Size {
 			return err
@@ -173,16 +179,16 @@ func (s *stagedFile) move(dst string) error {
 	return nil
 }
 
-// makeFolder makes a folder in the root, durably. One that is there may have
-// been made a moment ago by another process that has not synced it yet, so each
-// is synced once.
+// makeFolder creates a folder in the root, durably. An existing one may have
+// been created by another process that has not synced the root yet, so each is
+// synced once.
 func (f *Filesystem) makeFolder(path string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.synced[path] && isDir(path) {
 		return nil
 	}
-	if err := os.Mkdir(path, 0o777); err != nil && !isDir(path) {
+	if err := os.Mkdir(path, dirMode); err != nil && !isDir(path) {
 		return err
 	}
 	if err := syncDir(f.root); err != nil {
@@ -203,7 +209,7 @@ func (s *stagedFile) Discard() error {
 	return nil
 }
 
-// remove removes a file; it is no error when it is gone.
+// remove removes a file; nil if it is gone already.
 func (f *Filesystem) remove(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return f.explain(err)
@@ -219,7 +225,7 @@ func (f *Filesystem) Open(ctx context.Context, b Blob) (io.ReadSeekCloser, error
 	if !isHash(b.Hash) {
 		return nil, errNotFound(b.Hash)
 	}
-	file, err := os.Open(f.path(place(b.Hash)))
+	file, err := os.Open(f.path(keyOf(b.Hash)))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, f.missing(errNotFound(b.Hash))
 	}
@@ -236,17 +242,17 @@ func (f *Filesystem) Open(ctx context.Context, b Blob) (io.ReadSeekCloser, error
 	return &openFile{file: file, ctx: ctx, store: f, blob: b}, nil
 }
 
-// missing is err, unless nothing at all is there any more: then the disk is,
-// and the content may be well.
+// missing returns err, or ErrUnavailable if staging/ is missing too: then the
+// disk is not mounted, and the blob may exist on it.
 func (f *Filesystem) missing(err error) error {
 	if _, gone := os.Stat(f.path(stagingDir)); gone != nil {
-		return problem(ErrUnavailable, gone, "The artifacts folder is gone; mount its disk or put it back.")
+		return newError(ErrUnavailable, gone, "The artifacts folder is gone; mount its disk or put it back.")
 	}
 	return err
 }
 
-// openFile is a file of a size that is known. It does not embed the file, whose
-// WriteTo would pass by Read.
+// openFile reads a blob. It does not embed the file, whose WriteTo would bypass
+// Read.
 type openFile struct {
 	file  *os.File
 	ctx   context.Context
@@ -282,11 +288,11 @@ func (f *Filesystem) Delete(ctx context.Context, hash string) error {
 	if err := ctx.Err(); err != nil || !isHash(hash) {
 		return err
 	}
-	return f.remove(f.path(place(hash)))
+	return f.remove(f.path(keyOf(hash)))
 }
 
-// Walk reads one folder after the other. Files with other names are passed over.
-func (f *Filesystem) Walk(ctx context.Context, fn func(Found) error) error {
+// Walk reads one folder after the other and ignores files with other names.
+func (f *Filesystem) Walk(ctx context.Context, fn func(Info) error) error {
 	folders, err := os.ReadDir(f.root)
 	if err != nil {
 		return f.missing(f.explain(err))
@@ -295,12 +301,12 @@ func (f *Filesystem) Walk(ctx context.Context, fn func(Found) error) error {
 		if len(folder.Name()) != 2 || !isDir(f.path(folder.Name())) {
 			continue
 		}
-		err := f.list(ctx, folder.Name(), func(name string, info fs.FileInfo) error {
-			hash, ok := hashAt(name)
+		err := f.list(ctx, folder.Name(), func(key string, info fs.FileInfo) error {
+			hash, ok := hashFromKey(key)
 			if !ok {
 				return nil
 			}
-			return fn(Found{Blob: Blob{Hash: hash, Size: info.Size()}, Modified: info.ModTime()})
+			return fn(Info{Blob: Blob{Hash: hash, Size: info.Size()}, Modified: info.ModTime()})
 		})
 		if err != nil {
 			return err
@@ -309,8 +315,8 @@ func (f *Filesystem) Walk(ctx context.Context, fn func(Found) error) error {
 	return f.missing(nil)
 }
 
-// list calls fn for each regular file in a folder, with its name below the root.
-func (f *Filesystem) list(ctx context.Context, folder string, fn func(name string, info fs.FileInfo) error) error {
+// list calls fn for each regular file in a folder.
+func (f *Filesystem) list(ctx context.Context, folder string, fn func(key string, info fs.FileInfo) error) error {
 	entries, err := os.ReadDir(f.path(folder))
 	if err != nil {
 		return f.missing(f.explain(err))
@@ -336,50 +342,50 @@ func (f *Filesystem) list(ctx context.Context, folder string, fn func(name strin
 	return nil
 }
 
-// Leftovers lists the files in staging/.
-func (f *Filesystem) Leftovers(ctx context.Context, olderThan time.Time, fn func(Leftover) error) error {
-	return f.list(ctx, stagingDir, func(name string, info fs.FileInfo) error {
-		if !isStaged(name) || !info.ModTime().Before(olderThan) {
+// WalkStaged lists the files in staging/.
+func (f *Filesystem) WalkStaged(ctx context.Context, olderThan time.Time, fn func(StagedInfo) error) error {
+	return f.list(ctx, stagingDir, func(key string, info fs.FileInfo) error {
+		if !isStagingKey(key) || !info.ModTime().Before(olderThan) {
 			return nil
 		}
-		return fn(Leftover{Name: name, Size: info.Size(), Modified: info.ModTime()})
+		return fn(StagedInfo{Name: key, Size: info.Size(), Modified: info.ModTime()})
 	})
 }
 
-// Remove removes a file in staging/ and nothing elsewhere.
-func (f *Filesystem) Remove(ctx context.Context, l Leftover) error {
+// DeleteStaged removes a file in staging/ and nothing elsewhere.
+func (f *Filesystem) DeleteStaged(ctx context.Context, name string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if !isStaged(l.Name) {
+	if !isStagingKey(name) {
 		return nil
 	}
-	return f.remove(f.path(l.Name))
+	return f.remove(f.path(name))
 }
 
-// URI is the path of the file, relative to the root and with slashes, so that
-// the root can move.
+// URI returns the path of the file with slashes, relative to the root: the root
+// can be moved.
 func (f *Filesystem) URI(hash string) string {
 	if !isHash(hash) {
 		return ""
 	}
-	return place(hash)
+	return keyOf(hash)
 }
 
-// explain puts what the operating system says into a sentence.
+// explain turns an error of the operating system into an *Error.
 func (f *Filesystem) explain(err error) error {
 	var explained *Error
 	switch {
 	case err == nil, errors.As(err, &explained):
 		return err
 	case isFull(err):
-		return problem(ErrFull, err, "The disk of the artifacts folder is full; free some room and try again.")
+		return newError(ErrFull, err, "The disk of the artifacts folder is full; free some space and try again.")
 	case errors.Is(err, fs.ErrPermission), isReadOnly(err):
-		return problem(ErrRefused, err, "The artifacts folder can't be used by this user; change its owner or permissions, or set SERVICE_ARTIFACT_ROOT to another.")
+		return newError(ErrRefused, err, "The artifacts folder can't be used by this user; change its owner or permissions, or set SERVICE_ARTIFACT_ROOT to another.")
 	case errors.Is(err, fs.ErrNotExist):
-		return f.missing(problem(ErrUnavailable, err, "Something in the artifacts folder was taken away while it was in use; try again."))
+		return f.missing(newError(ErrUnavailable, err, "A file in the artifacts folder was removed while it was in use; try again."))
 	case !isDir(f.root):
-		return problem(ErrRefused, err, "The artifacts folder is not a folder; set SERVICE_ARTIFACT_ROOT to one.")
+		return newError(ErrRefused, err, "The artifacts folder is not a folder; set SERVICE_ARTIFACT_ROOT to one.")
 	}
-	return problem(ErrUnavailable, err, "The artifacts folder fails; look at its disk.")
+	return newError(ErrUnavailable, err, "The artifacts folder can't be read or written; check its disk.")
 }

@@ -106,8 +106,8 @@ func TestFilesystemRootGone(t *testing.T) {
 		_, err = s.Stage(t.Context(), bytes.NewReader(data))
 		wantKind(t, err, blob.ErrUnavailable, "mount", root)
 		wantKind(t, staged.Commit(t.Context()), blob.ErrUnavailable, "mount", root)
-		wantKind(t, s.Walk(t.Context(), func(blob.Found) error { return nil }), blob.ErrUnavailable, "mount", root)
-		wantKind(t, s.Leftovers(t.Context(), time.Now(), func(blob.Leftover) error { return nil }), blob.ErrUnavailable, "mount", root)
+		wantKind(t, s.Walk(t.Context(), func(blob.Info) error { return nil }), blob.ErrUnavailable, "mount", root)
+		wantKind(t, s.WalkStaged(t.Context(), time.Now(), func(blob.StagedInfo) error { return nil }), blob.ErrUnavailable, "mount", root)
 		_ = os.Mkdir(root, 0o755) // the bare mount point
 	}
 	if left, err := os.ReadDir(root); err != nil || len(left) > 0 {
@@ -119,7 +119,7 @@ func TestFilesystemRootGone(t *testing.T) {
 	blobtest.WantExactly(t, s, data, blobtest.Bytes(2, 1000))
 }
 
-// What others put into the folder is neither taken for a content nor touched.
+// What others put into the folder is neither taken for a blob nor touched.
 func TestFilesystemForeignFiles(t *testing.T) {
 	root := t.TempDir()
 	s := newFilesystem(t, root)
@@ -167,7 +167,7 @@ func TestFilesystemDamage(t *testing.T) {
 	err = blob.Verify(t.Context(), s, b)
 	wantKind(t, err, blob.ErrNotFound, b.Hash)
 	if errors.Is(err, fs.ErrNotExist) {
-		t.Error("a missing content shows where it would be")
+		t.Error("a missing blob shows where it would be")
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// syncDir makes the names in a folder durable.
+// syncDir makes the directory entries of a folder durable.
 func syncDir(path string) error {
 	d, err := os.Open(path)
 	if err != nil {
@@ -17,10 +17,10 @@ func syncDir(path string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// isFull tells that there is no room left, or a quota or limit is reached.
+// isFull reports whether err means a full disk, or a quota or size limit.
 func isFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
 }
 
-// isReadOnly tells that the file system takes no writes.
+// isReadOnly reports whether err means a read-only file system.
 func isReadOnly(err error) bool { return errors.Is(err, syscall.EROFS) }

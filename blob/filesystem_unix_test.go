@@ -88,7 +88,7 @@ func TestFilesystemUnwritable(t *testing.T) {
 		wantOK(t, os.Chmod(filepath.Join(root, b.Hash[:2]), 0))
 		_, err = s.Open(t.Context(), b)
 		wantKind(t, err, blob.ErrRefused, root)
-		wantKind(t, s.Walk(t.Context(), func(blob.Found) error { return nil }), blob.ErrRefused, root)
+		wantKind(t, s.Walk(t.Context(), func(blob.Info) error { return nil }), blob.ErrRefused, root)
 
 		wantOK(t, os.Chmod(filepath.Join(root, b.Hash[:2]), 0o755))
 		wantOK(t, os.Chmod(filepath.Join(root, "staging"), 0o755))
@@ -96,4 +96,43 @@ func TestFilesystemUnwritable(t *testing.T) {
 		wantOK(t, staged.Commit(t.Context()))
 		blobtest.WantExactly(t, s, data, blobtest.Bytes(2, 1000))
 	})
+}
+
+// wantMode fails unless path, below the root, has these permissions.
+func wantMode(t *testing.T, root, path string, want os.FileMode) {
+	t.Helper()
+	info, err := os.Stat(filepath.Join(root, filepath.FromSlash(path)))
+	wantOK(t, err)
+	if got := info.Mode().Perm(); got != want {
+		t.Errorf("the mode of %s is %o, want %o", path, got, want)
+	}
+}
+
+// Artifacts are for the server's own user, as the database is.
+func TestFilesystemModes(t *testing.T) {
+	old := syscall.Umask(0)
+	defer syscall.Umask(old)
+	root := filepath.Join(t.TempDir(), "above", "artifacts")
+	s := newFilesystem(t, root)
+	b := blobtest.Put(t, s, blobtest.Bytes(1, 1000))
+	blobtest.Stage(t, s, blobtest.Bytes(2, 1000))
+	for _, dir := range []string{"..", "", "staging", b.Hash[:2]} {
+		wantMode(t, root, dir, 0o700)
+	}
+	wantMode(t, root, s.URI(b.Hash), 0o600)
+	staged, err := filepath.Glob(filepath.Join(root, "staging", "*"))
+	wantOK(t, err)
+	if len(staged) != 1 {
+		t.Fatalf("%d files are staged", len(staged))
+	}
+	wantMode(t, root, "staging/"+filepath.Base(staged[0]), 0o600)
+
+	// A folder that was there keeps what its owner has chosen.
+	shared := t.TempDir()
+	wantOK(t, os.Chmod(shared, 0o750))
+	s = newFilesystem(t, shared)
+	b = blobtest.Put(t, s, blobtest.Bytes(1, 1000))
+	wantMode(t, shared, "", 0o750)
+	wantMode(t, shared, b.Hash[:2], 0o700)
+	wantMode(t, shared, s.URI(b.Hash), 0o600)
 }

@@ -6,15 +6,15 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// syncDir does nothing: NTFS journals names by itself, and a folder can't be
-// flushed through this interface.
+// syncDir does nothing: NTFS journals directory entries, and a folder can't be
+// flushed with this API.
 func syncDir(string) error { return nil }
 
-// isFull tells that there is no room left, or a quota is reached.
+// isFull reports whether err means a full disk or a quota.
 func isFull(err error) bool {
 	return errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_HANDLE_DISK_FULL) ||
 		errors.Is(err, windows.ERROR_DISK_QUOTA_EXCEEDED)
 }
 
-// isReadOnly tells that the disk takes no writes.
+// isReadOnly reports whether err means a read-only disk.
 func isReadOnly(err error) bool { return errors.Is(err, windows.ERROR_WRITE_PROTECT) }

@@ -18,69 +18,68 @@ import (
 	"github.com/minio/minio-go/v7/pkg/s3utils"
 )
 
-// S3Options say where an object store is and how to speak to it.
+// S3Options describes an object store.
 type S3Options struct {
-	Bucket    string // has to exist
-	Prefix    string // of all names in the bucket, "" for none
-	Endpoint  string // host, host:port or URL; https unless it begins with http://; "" for Amazon's
-	Region    string // "" to ask the store for it
+	Bucket    string // must exist
+	Prefix    string // of all keys in the bucket, "" for none
+	Endpoint  string // host, host:port or URL; https unless it begins with http://; "" for Amazon S3
+	Region    string // "" to ask the store
 	AccessKey string
 	SecretKey string
 	Style     S3Style
 
-	RootCAs    *x509.CertPool // who may vouch for the endpoint; nil for whom the system trusts
-	Timeout    time.Duration  // how long the store may keep silent; 0 for 30 s
-	RetryPause time.Duration  // before a second attempt, doubled before each further one; 0 for 200 ms
-	PartSize   int64          // bytes of one request, 5 MiB or more; 0 for 12 MiB. An upload holds two parts in memory.
+	RootCAs    *x509.CertPool // certificate authorities; nil for those of the system
+	Timeout    time.Duration  // maximum time without a byte in either direction; 0 for 30 s
+	RetryPause time.Duration  // before the second attempt, doubled before each further one; 0 for 200 ms
+	PartSize   int64          // bytes per request, 5 MiB or more; 0 for 12 MiB. An upload holds two parts in memory.
 }
 
-// S3Style is how the name of the bucket gets into an address.
+// S3Style selects where an address has the name of the bucket.
 type S3Style int
 
-// The styles: chosen by the endpoint, endpoint/bucket, or bucket.endpoint.
+// Styles: chosen by the endpoint, endpoint/bucket, or bucket.endpoint.
 const (
 	S3StyleAuto S3Style = iota
 	S3StylePath
 	S3StyleHost
 )
 
-// S3 keeps contents as objects in a bucket, at prefix/ab/abcd…
+// S3 stores blobs as objects prefix/ab/abcd… in a bucket.
 //
-// What fits into one part waits in memory for its Commit, which sends it under
-// its name. What does not is sent in parts as it comes, under a name in
-// staging/, since its own is not known before its end; Commit lets the store
-// copy it and removes the first.
+// A blob that fits into one part stays in memory until Commit sends it. A larger
+// one is sent in parts to a key in staging/, since its hash is not known before
+// its end; Commit makes the store copy it to its own key and deletes the first.
 type S3 struct {
 	core     *minio.Core
 	bucket   string
 	prefix   string // "" or ending in a slash
 	endpoint string
-	secure   bool // by TLS
+	secure   bool // uses TLS
 	timeout  time.Duration
 	pause    time.Duration
 	partSize int
-	parts    sync.Pool // of *[]byte with room for one
-	copySize int64     // bytes that the store is asked to copy in one request
+	parts    sync.Pool // of *[]byte with the capacity of a part
+	copySize int64     // maximum bytes per copy request
 }
 
 const (
-	minPartSize = 5 << 20 // of all but the last one, by the rules of S3
-	maxParts    = 10_000  // the same
+	minPartSize = 5 << 20 // of all parts but the last; a limit of S3
+	maxParts    = 10_000  // a limit of S3
 )
 
-// NewS3 returns the store that o describes. It does not connect; Ping does.
+// NewS3 returns the store that o describes. It does not connect to it; Ping does.
 func NewS3(o S3Options) (*S3, error) {
 	if o.Bucket == "" {
-		return nil, problem(ErrRefused, nil, "No bucket is named; set SERVICE_S3_BUCKET.")
+		return nil, newError(ErrRefused, nil, "No bucket is named; set SERVICE_S3_BUCKET.")
 	}
 	if err := s3utils.CheckValidBucketName(o.Bucket); err != nil {
-		return nil, problem(ErrRefused, err, "%q can't be the name of a bucket; correct SERVICE_S3_BUCKET.", o.Bucket)
+		return nil, newError(ErrRefused, err, "%q can't be the name of a bucket; correct SERVICE_S3_BUCKET.", o.Bucket)
 	}
 	if o.AccessKey == "" || o.SecretKey == "" {
-		return nil, problem(ErrRefused, nil, "There are no credentials for the object store; set SERVICE_S3_ACCESS_KEY and SERVICE_S3_SECRET_KEY.")
+		return nil, newError(ErrRefused, nil, "There are no credentials for the object store; set SERVICE_S3_ACCESS_KEY and SERVICE_S3_SECRET_KEY.")
 	}
 	if o.PartSize != 0 && (o.PartSize < minPartSize || o.PartSize > 1<<30) {
-		return nil, problem(ErrRefused, nil, "The part size is %d; choose one from 5 MiB to 1 GiB.", o.PartSize)
+		return nil, newError(ErrRefused, nil, "The part size is %d; choose one from 5 MiB to 1 GiB.", o.PartSize)
 	}
 	host, secure, err := endpoint(o.Endpoint)
 	if err != nil {
@@ -106,10 +105,10 @@ func NewS3(o S3Options) (*S3, error) {
 		Region:       o.Region,
 		BucketLookup: style,
 		Transport:    s.transport(o.RootCAs),
-		MaxRetries:   1, // try does it, and knows when a store hangs
+		MaxRetries:   1, // try repeats requests
 	})
 	if err != nil {
-		return nil, problem(ErrRefused, err, "The endpoint %q can't be used; correct SERVICE_S3_ENDPOINT.", o.Endpoint)
+		return nil, newError(ErrRefused, err, "The endpoint %q can't be used; correct SERVICE_S3_ENDPOINT.", host)
 	}
 	return s, nil
 }
@@ -123,12 +122,14 @@ func endpoint(given string) (host string, secure bool, err error) {
 	}
 	u, err := url.Parse(given)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.Trim(u.Path, "/") != "" {
-		return "", false, problem(ErrRefused, err, "The endpoint %q is not the address of an object store; set SERVICE_S3_ENDPOINT to https://host:port.", given)
+		// Neither given nor err is quoted whole: they may have a password.
+		given = given[strings.LastIndex(given, "@")+1:]
+		return "", false, newError(ErrRefused, nil, "The endpoint %q is not the address of an object store; set SERVICE_S3_ENDPOINT to https://host:port.", given)
 	}
 	return u.Host, u.Scheme == "https", nil
 }
 
-// transport ends a connection on which nothing moves for the timeout.
+// transport closes a connection that is idle during a request for the timeout.
 func (s *S3) transport(roots *x509.CertPool) *http.Transport {
 	dialer := &net.Dialer{Timeout: s.timeout}
 	return &http.Transport{
@@ -138,7 +139,7 @@ func (s *S3) transport(roots *x509.CertPool) *http.Transport {
 			if err != nil {
 				return nil, err
 			}
-			return &movingConn{Conn: c, timeout: s.timeout}, nil
+			return &idleTimeoutConn{Conn: c, timeout: s.timeout}, nil
 		},
 		TLSClientConfig:     &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout: s.timeout,
@@ -150,29 +151,29 @@ func (s *S3) transport(roots *x509.CertPool) *http.Transport {
 	}
 }
 
-// movingConn puts off its deadlines whenever bytes are moved in either
-// direction, so an answer may be awaited while a long request is being sent.
-type movingConn struct {
+// idleTimeoutConn extends its deadline with each read and write, so that a long
+// request may be sent while its answer is awaited.
+type idleTimeoutConn struct {
 	net.Conn
 	timeout time.Duration
 }
 
-func (c *movingConn) Read(p []byte) (int, error) {
+func (c *idleTimeoutConn) Read(p []byte) (int, error) {
 	if err := c.SetDeadline(time.Now().Add(c.timeout)); err != nil {
 		return 0, err
 	}
 	return c.Conn.Read(p)
 }
 
-func (c *movingConn) Write(p []byte) (int, error) {
+func (c *idleTimeoutConn) Write(p []byte) (int, error) {
 	if err := c.SetDeadline(time.Now().Add(c.timeout)); err != nil {
 		return 0, err
 	}
 	return c.Conn.Write(p)
 }
 
-// Ping asks the store for nothing in particular: ErrUnavailable, or ErrRefused
-// with what is wrong with the settings.
+// Ping checks that the store answers and that the settings are right:
+// ErrUnavailable or ErrRefused otherwise.
 func (s *S3) Ping(ctx context.Context) error {
 	return s.try(ctx, func(ctx context.Context) error {
 		for o := range s.core.ListObjectsIter(ctx, s.bucket, minio.ListObjectsOptions{Prefix: s.prefix, MaxKeys: 1}) {
@@ -182,7 +183,7 @@ func (s *S3) Ping(ctx context.Context) error {
 	})
 }
 
-// Open asks for the size of the object; it is read when Read is called.
+// Open requests the size of the object; its bytes are requested by Read.
 func (s *S3) Open(ctx context.Context, b Blob) (io.ReadSeekCloser, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -190,21 +191,21 @@ func (s *S3) Open(ctx context.Context, b Blob) (io.ReadSeekCloser, error) {
 	if !isHash(b.Hash) {
 		return nil, errNotFound(b.Hash)
 	}
-	if err := s.verify(ctx, place(b.Hash), b); err != nil {
+	if err := s.verify(ctx, keyOf(b.Hash), b); err != nil {
 		return nil, err
 	}
 	return &objectReader{ctx: ctx, store: s, blob: b}, nil
 }
 
-// verify asks whether the object under name is there and as large as b.
-func (s *S3) verify(ctx context.Context, name string, b Blob) error {
+// verify checks that the object under key exists and has b.Size bytes.
+func (s *S3) verify(ctx context.Context, key string, b Blob) error {
 	var info minio.ObjectInfo
 	err := s.try(ctx, func(ctx context.Context) (err error) {
-		info, err = s.core.StatObject(ctx, s.bucket, s.prefix+name, minio.StatObjectOptions{})
-		return proven(err, info.ETag)
+		info, err = s.core.StatObject(ctx, s.bucket, s.prefix+key, minio.StatObjectOptions{})
+		return requireETag(err, info.ETag)
 	})
 	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrRefused) {
-		// The answer to a HEAD has no body that would say more.
+		// The response to HEAD has no body with a reason.
 		if reason := s.Ping(ctx); reason != nil {
 			return reason
 		}
@@ -225,13 +226,13 @@ func (s *S3) Delete(ctx context.Context, hash string) error {
 	if err := ctx.Err(); err != nil || !isHash(hash) {
 		return err
 	}
-	return s.remove(ctx, place(hash))
+	return s.remove(ctx, keyOf(hash))
 }
 
-// remove removes an object; it is no error when it is gone.
-func (s *S3) remove(ctx context.Context, name string) error {
+// remove deletes an object; nil if it is gone already.
+func (s *S3) remove(ctx context.Context, key string) error {
 	err := s.try(ctx, func(ctx context.Context) error {
-		return s.core.RemoveObject(ctx, s.bucket, s.prefix+name, minio.RemoveObjectOptions{})
+		return s.core.RemoveObject(ctx, s.bucket, s.prefix+key, minio.RemoveObjectOptions{})
 	})
 	if errors.Is(err, ErrNotFound) {
 		return nil
@@ -239,20 +240,20 @@ func (s *S3) remove(ctx context.Context, name string) error {
 	return err
 }
 
-// Walk lists the bucket. Objects with other names are passed over.
-func (s *S3) Walk(ctx context.Context, fn func(Found) error) error {
-	return s.list(ctx, "", func(name string, o minio.ObjectInfo) error {
-		hash, ok := hashAt(name)
+// Walk lists the bucket and ignores objects with other keys.
+func (s *S3) Walk(ctx context.Context, fn func(Info) error) error {
+	return s.list(ctx, "", func(key string, o minio.ObjectInfo) error {
+		hash, ok := hashFromKey(key)
 		if !ok {
 			return nil
 		}
-		return fn(Found{Blob: Blob{Hash: hash, Size: o.Size}, Modified: o.LastModified})
+		return fn(Info{Blob: Blob{Hash: hash, Size: o.Size}, Modified: o.LastModified})
 	})
 }
 
-// list calls fn for each object below a folder, with its name below the prefix.
-// A listing that fails goes on where it was for as long as it gets further.
-func (s *S3) list(ctx context.Context, folder string, fn func(name string, o minio.ObjectInfo) error) error {
+// list calls fn for each object below a folder, with its key below the prefix. A
+// listing that fails continues after the last key as long as it makes progress.
+func (s *S3) list(ctx context.Context, folder string, fn func(key string, o minio.ObjectInfo) error) error {
 	last := ""
 	for {
 		from := last
@@ -281,10 +282,10 @@ func (s *S3) list(ctx context.Context, folder string, fn func(name string, o min
 	}
 }
 
-// URI is the address of the object.
+// URI returns the address of the object.
 func (s *S3) URI(hash string) string {
 	if !isHash(hash) {
 		return ""
 	}
-	return "s3://" + s.bucket + "/" + s.prefix + place(hash)
+	return "s3://" + s.bucket + "/" + s.prefix + keyOf(hash)
 }

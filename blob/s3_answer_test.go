@@ -28,7 +28,7 @@ func TestS3Hangs(t *testing.T) {
 	options := o.options()
 	options.Timeout = timeout
 	s := newS3(t, options)
-	s.CutInto(partSize)
+	s.SetPartSize(partSize)
 	small, large := blobtest.Bytes(1, partSize), blobtest.Bytes(2, partSize+1)
 	b := blobtest.Put(t, s, small)
 	stagedSmall, stagedLarge := blobtest.Stage(t, s, blobtest.Bytes(3, 10)), blobtest.Stage(t, s, large)
@@ -43,9 +43,9 @@ func TestS3Hangs(t *testing.T) {
 		"Discard":      func() error { return other.Discard() },
 		"Open":         func() error { _, err := s.Open(t.Context(), b); return err },
 		"Delete":       func() error { return s.Delete(t.Context(), b.Hash) },
-		"Walk":         func() error { return s.Walk(t.Context(), func(blob.Found) error { return nil }) },
-		"Leftovers": func() error {
-			return s.Leftovers(t.Context(), time.Now(), func(blob.Leftover) error { return nil })
+		"Walk":         func() error { return s.Walk(t.Context(), func(blob.Info) error { return nil }) },
+		"WalkStaged": func() error {
+			return s.WalkStaged(t.Context(), time.Now(), func(blob.StagedInfo) error { return nil })
 		},
 	} {
 		group.Go(func() {
@@ -68,7 +68,7 @@ func TestS3Hangs(t *testing.T) {
 	wantOK(t, stagedSmall.Commit(t.Context()))
 	wantOK(t, stagedLarge.Commit(t.Context()))
 	wantOK(t, other.Discard())
-	removeLeftovers(t, s) // of the Stage that could not clean up
+	deleteStaged(t, s) // of the Stage that could not clean up
 	blobtest.WantExactly(t, s, small, large, blobtest.Bytes(3, 10))
 }
 
@@ -123,8 +123,8 @@ func TestS3ListingFails(t *testing.T) {
 	for name, f := range transient {
 		for _, times := range []int{1, attempts} {
 			requests := o.spoil(f, 1, times)
-			if found := len(blobtest.Contents(t, s)); found != many {
-				t.Errorf("%s, %d times: Walk finds %d of %d contents", name, times, found, many)
+			if found := len(blobtest.Blobs(t, s)); found != many {
+				t.Errorf("%s, %d times: Walk finds %d of %d blobs", name, times, found, many)
 			}
 			if n := requests(); n <= 1+times {
 				t.Errorf("%s, %d times: %d requests", name, times, n)
@@ -132,7 +132,7 @@ func TestS3ListingFails(t *testing.T) {
 		}
 	}
 	o.spoil(answers(http.StatusServiceUnavailable, "SlowDown"), 0, attempts)
-	err := s.Walk(t.Context(), func(blob.Found) error { return nil })
+	err := s.Walk(t.Context(), func(blob.Info) error { return nil })
 	wantKind(t, err, blob.ErrUnavailable)
 }
 
@@ -140,7 +140,7 @@ func TestS3ListingFails(t *testing.T) {
 func TestS3Answers(t *testing.T) {
 	o := newObjectStore(t)
 	s := newS3(t, o.options())
-	s.CutInto(partSize)
+	s.SetPartSize(partSize)
 	data := blobtest.Bytes(1, 10)
 	b := blobtest.Put(t, s, data)
 	for _, c := range []struct {
@@ -159,9 +159,9 @@ func TestS3Answers(t *testing.T) {
 		{400, "AuthorizationHeaderMalformed", blob.ErrRefused, "SERVICE_S3_REGION"},
 		{301, "PermanentRedirect", blob.ErrRefused, "SERVICE_S3_REGION"},
 		{405, "MethodNotAllowed", blob.ErrRefused, "SERVICE_S3"},
-		{507, "XMinioStorageFull", blob.ErrFull, "room"},
-		{507, "", blob.ErrFull, "room"},
-		{400, "QuotaExceeded", blob.ErrFull, "room"},
+		{507, "XMinioStorageFull", blob.ErrFull, "space"},
+		{507, "", blob.ErrFull, "space"},
+		{400, "QuotaExceeded", blob.ErrFull, "space"},
 		{500, "InternalError", blob.ErrUnavailable, "again"},
 		{502, "", blob.ErrUnavailable, "again"},
 		{503, "SlowDown", blob.ErrUnavailable, "again"},
@@ -178,7 +178,7 @@ func TestS3Answers(t *testing.T) {
 			wantKind(t, small.Commit(t.Context()), c.kind, c.says)
 			wantKind(t, large.Commit(t.Context()), c.kind, c.says)
 			wantKind(t, s.Delete(t.Context(), b.Hash), c.kind, c.says)
-			wantKind(t, s.Walk(t.Context(), func(blob.Found) error { return nil }), c.kind, c.says)
+			wantKind(t, s.Walk(t.Context(), func(blob.Info) error { return nil }), c.kind, c.says)
 			_, err := s.Stage(t.Context(), bytes.NewReader(blobtest.Bytes(4, partSize+1)))
 			wantKind(t, err, c.kind, c.says)
 			_, err = s.Open(t.Context(), b)
@@ -227,7 +227,7 @@ func TestS3Settings(t *testing.T) {
 			wantKind(t, err, c.kind, c.says)
 			continue
 		}
-		s.CutInto(partSize)
+		s.SetPartSize(partSize)
 		wantKind(t, s.Ping(t.Context()), c.kind, c.says)
 		_, err = s.Open(t.Context(), blobtest.Of(nil))
 		wantKind(t, err, c.kind, c.says)

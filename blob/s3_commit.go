@@ -10,7 +10,7 @@ import (
 	"github.com/minio/minio-go/v7"
 )
 
-// stagedBytes is a content of one part, which waits in memory.
+// stagedBytes is a staged blob of one part, in memory.
 type stagedBytes struct {
 	store     *S3
 	blob      Blob
@@ -28,14 +28,14 @@ func (b *stagedBytes) Commit(ctx context.Context) error {
 	if b.discarded {
 		return errDiscarded
 	}
-	s, name := b.store, place(b.blob.Hash)
+	s, key := b.store, keyOf(b.blob.Hash)
 	err := s.try(ctx, func(ctx context.Context) error {
-		info, err := s.core.PutObject(ctx, s.bucket, s.prefix+name, bytes.NewReader(b.data), b.blob.Size, "", b.blob.Hash,
+		info, err := s.core.PutObject(ctx, s.bucket, s.prefix+key, bytes.NewReader(b.data), b.blob.Size, "", b.blob.Hash,
 			minio.PutObjectOptions{ContentType: contentType, DisableContentSha256: true})
-		return proven(err, info.ETag)
+		return requireETag(err, info.ETag)
 	})
 	if err == nil {
-		err = s.verify(ctx, name, b.blob)
+		err = s.verify(ctx, key, b.blob)
 	}
 	if err != nil {
 		return err
@@ -50,30 +50,30 @@ func (b *stagedBytes) Discard() error {
 	return nil
 }
 
-// stagedObject is a content that lies in staging/.
+// stagedObject is a staged blob that is an object in staging/.
 type stagedObject struct {
 	store *S3
 	blob  Blob
-	name  string // "" after Commit or Discard
+	key   string // "" after Commit or Discard
 	named bool
 }
 
 func (o *stagedObject) Blob() Blob { return o.blob }
 
-// Commit has the store copy the object to its place. That it can't remove the
-// first one then is no reason to fail: it is a leftover.
+// Commit makes the store copy the object to its own key. It does not fail if the
+// staged object can't be deleted then: WalkStaged lists it.
 func (o *stagedObject) Commit(ctx context.Context) error {
 	if o.named {
 		return nil
 	}
-	if o.name == "" {
+	if o.key == "" {
 		return errDiscarded
 	}
-	s, name := o.store, place(o.blob.Hash)
-	if err := s.copyObject(ctx, o.name, name, o.blob.Size); err != nil {
+	s, key := o.store, keyOf(o.blob.Hash)
+	if err := s.copyObject(ctx, o.key, key, o.blob.Size); err != nil {
 		return err
 	}
-	if err := s.verify(ctx, name, o.blob); err != nil {
+	if err := s.verify(ctx, key, o.blob); err != nil {
 		return err
 	}
 	o.named = true
@@ -82,37 +82,37 @@ func (o *stagedObject) Commit(ctx context.Context) error {
 }
 
 func (o *stagedObject) Discard() error {
-	if o.name == "" {
+	if o.key == "" {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), o.store.timeout)
 	defer cancel()
-	if err := o.store.remove(ctx, o.name); err != nil {
+	if err := o.store.remove(ctx, o.key); err != nil {
 		if errors.Is(err, context.DeadlineExceeded) {
 			err = o.store.explain(err)
 		}
 		return err
 	}
-	o.name = ""
+	o.key = ""
 	return nil
 }
 
-// copyObject copies within the bucket, in pieces when the object is so large
-// that the store might keep silent for long about the whole.
+// copyObject copies within the bucket. A large object is copied in parts, since
+// the store might not answer within the timeout for the whole.
 func (s *S3) copyObject(ctx context.Context, from, to string, size int64) error {
 	if size <= s.copySize {
 		return s.try(ctx, func(ctx context.Context) error {
 			info, err := s.core.CopyObject(ctx, s.bucket, s.prefix+from, s.bucket, s.prefix+to, nil, minio.CopySrcOptions{}, minio.PutObjectOptions{})
-			return proven(err, info.ETag)
+			return requireETag(err, info.ETag)
 		})
 	}
-	u := &upload{store: s, name: to}
+	u := &upload{store: s, key: to}
 	err := u.begin(ctx)
 	for err == nil && u.size < size {
 		length := min(s.copySize, size-u.size)
 		err = s.try(ctx, func(ctx context.Context) error {
 			p, err := s.core.CopyObjectPart(ctx, s.bucket, s.prefix+from, s.bucket, s.prefix+to, u.id, len(u.parts)+1, u.size, length, nil)
-			if err := proven(err, p.ETag); err != nil {
+			if err := requireETag(err, p.ETag); err != nil {
 				return err
 			}
 			u.add(p.ETag, length)
@@ -123,7 +123,7 @@ func (s *S3) copyObject(ctx context.Context, from, to string, size int64) error 
 		err = u.complete(ctx)
 	}
 	if err != nil && u.id != "" {
-		// Not all that is under this name: others may be copying the same content.
+		// Only this upload: others may be copying the same blob.
 		ctx, cancel := context.WithTimeout(context.Background(), s.timeout)
 		defer cancel()
 		_ = s.abort(ctx, to, u.id)
@@ -131,48 +131,47 @@ func (s *S3) copyObject(ctx context.Context, from, to string, size int64) error 
 	return err
 }
 
-// Leftovers lists the objects in staging/, and everywhere the uploads that are
-// not complete. Some stores do not list these; they drop them after a day.
-func (s *S3) Leftovers(ctx context.Context, olderThan time.Time, fn func(Leftover) error) error {
-	err := s.list(ctx, stagingDir+"/", func(name string, o minio.ObjectInfo) error {
+// WalkStaged lists the objects in staging/ and all incomplete uploads. Some
+// stores do not list these, and delete them after a day.
+func (s *S3) WalkStaged(ctx context.Context, olderThan time.Time, fn func(StagedInfo) error) error {
+	err := s.list(ctx, stagingDir+"/", func(key string, o minio.ObjectInfo) error {
 		if !o.LastModified.Before(olderThan) {
 			return nil
 		}
-		return fn(Leftover{Name: name, Size: o.Size, Modified: o.LastModified})
+		return fn(StagedInfo{Name: key, Size: o.Size, Modified: o.LastModified})
 	})
 	if err != nil {
 		return err
 	}
-	return s.uploads(ctx, "", func(name string, o minio.ObjectMultipartInfo) error {
-		if !o.Initiated.Before(olderThan) || !s.ours(name) {
+	return s.uploads(ctx, "", func(key string, o minio.ObjectMultipartInfo) error {
+		if !o.Initiated.Before(olderThan) || !isOurKey(key) {
 			return nil
 		}
-		return fn(Leftover{Name: name + uploadMark + o.UploadID, Size: o.Size, Modified: o.Initiated})
+		return fn(StagedInfo{Name: key + uploadMark + o.UploadID, Size: o.Size, Modified: o.Initiated})
 	})
 }
 
-// uploadMark stands between a name and the id of an upload to it.
+// uploadMark separates a key from the id of an upload to it.
 const uploadMark = "?upload="
 
-// ours tells whether this store gives objects such names.
-func (s *S3) ours(name string) bool {
-	if _, ok := hashAt(name); ok {
-		return true
-	}
-	return isStaged(name)
+// isOurKey reports whether this package uses such keys.
+func isOurKey(key string) bool {
+	_, ok := hashFromKey(key)
+	return ok || isStagingKey(key)
 }
 
-// Remove removes an object in staging/ or gives up an upload, and nothing else.
-func (s *S3) Remove(ctx context.Context, l Leftover) error {
+// DeleteStaged deletes an object in staging/ or aborts an upload, and nothing
+// else.
+func (s *S3) DeleteStaged(ctx context.Context, name string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	name, id, isUpload := strings.Cut(l.Name, uploadMark)
+	key, id, isUpload := strings.Cut(name, uploadMark)
 	switch {
-	case isUpload && s.ours(name):
-		return s.abort(ctx, name, id)
-	case !isUpload && isStaged(name):
-		return s.remove(ctx, name)
+	case isUpload && isOurKey(key):
+		return s.abort(ctx, key, id)
+	case !isUpload && isStagingKey(key):
+		return s.remove(ctx, key)
 	}
 	return nil
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/minio/minio-go/v7"
 )
 
-// attempts is how often a request is made before its failure counts.
+// attempts is the maximum number of times a request is sent.
 const attempts = 4
 
-// try carries out do, again if the store is unavailable. It gives up early once
-// the timeout has passed, so that a store that hangs is waited for only once.
+// try calls do, and repeats it while the store is unavailable. It does not repeat
+// it once the timeout has passed: a store that hangs is waited for only once.
 func (s *S3) try(ctx context.Context, do func(context.Context) error) error {
 	begun := time.Now()
 	for attempt := 0; ; attempt++ {
@@ -33,30 +33,30 @@ func (s *S3) try(ctx context.Context, do func(context.Context) error) error {
 		if !errors.Is(err, ErrUnavailable) || attempt == attempts-1 || time.Since(begun) >= s.timeout {
 			return err
 		}
-		s.rest(ctx, attempt)
+		s.wait(ctx, attempt)
 	}
 }
 
-// proven is err, or a failure when the answer lacks the mark of an object: then
-// something in between has answered in the place of the store.
-func proven(err error, etag string) error {
+// requireETag returns err, or an error if the response has no ETag: then a proxy
+// has answered instead of the store.
+func requireETag(err error, etag string) error {
 	if err == nil && etag == "" {
 		return errNoETag
 	}
 	return err
 }
 
-var errNoETag = errors.New("no ETag in the answer")
+var errNoETag = errors.New("no ETag in the response")
 
-// rest waits before another attempt.
-func (s *S3) rest(ctx context.Context, attempt int) {
+// wait waits before the next attempt.
+func (s *S3) wait(ctx context.Context, attempt int) {
 	select {
 	case <-ctx.Done():
 	case <-time.After(s.pause << attempt):
 	}
 }
 
-// explain puts what the store, or the way to it, says into a sentence.
+// explain turns an error of the store or the network into an *Error.
 func (s *S3) explain(err error) error {
 	var explained *Error
 	if errors.As(err, &explained) {
@@ -70,14 +70,14 @@ func (s *S3) explain(err error) error {
 	var record tls.RecordHeaderError
 	switch {
 	case errors.As(err, &certificate):
-		return problem(ErrRefused, err, "The certificate of the object store at %s is not trusted here; correct SERVICE_S3_ENDPOINT or install the authority that signed it.", s.endpoint)
+		return newError(ErrRefused, err, "The certificate of the object store at %s is not trusted here; correct SERVICE_S3_ENDPOINT or install the authority that signed it.", s.endpoint)
 	case errors.As(err, &record), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
-		return problem(ErrRefused, err, "The object store at %s does not speak HTTPS; begin SERVICE_S3_ENDPOINT with http:// if that is meant.", s.endpoint)
+		return newError(ErrRefused, err, "The object store at %s does not speak HTTPS; begin SERVICE_S3_ENDPOINT with http:// if that is meant.", s.endpoint)
 	}
-	return problem(ErrUnavailable, err, "The object store at %s does not answer as it should; see that it runs and can be reached, and try again.", s.endpoint)
+	return newError(ErrUnavailable, err, "The object store at %s does not answer as it should; see that it runs and can be reached, and try again.", s.endpoint)
 }
 
-// answerKinds has what S3 calls failures that the status alone does not tell.
+// answerKinds maps error codes of S3 whose status is ambiguous to kinds.
 var answerKinds = map[string]error{
 	"NoSuchKey": ErrNotFound,
 
@@ -95,15 +95,15 @@ var answerKinds = map[string]error{
 func (s *S3) explainAnswer(err error, answer minio.ErrorResponse) error {
 	switch answer.Code {
 	case "NoSuchBucket":
-		return problem(ErrRefused, err, "There is no bucket %q at %s; create it, or correct SERVICE_S3_BUCKET.", s.bucket, s.endpoint)
+		return newError(ErrRefused, err, "There is no bucket %q at %s; create it, or correct SERVICE_S3_BUCKET.", s.bucket, s.endpoint)
 	case "InvalidBucketName":
-		return problem(ErrRefused, err, "%q can't be the name of a bucket; correct SERVICE_S3_BUCKET.", s.bucket)
+		return newError(ErrRefused, err, "%q can't be the name of a bucket; correct SERVICE_S3_BUCKET.", s.bucket)
 	case "RequestTimeTooSkewed":
-		return problem(ErrRefused, err, "The clock of this machine differs too much from that of the object store at %s; set both by a time server.", s.endpoint)
+		return newError(ErrRefused, err, "The clock of this machine differs too much from that of the object store at %s; set both by a time server.", s.endpoint)
 	case "InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidToken", "ExpiredToken":
-		return problem(ErrRefused, err, "The object store at %s does not accept the credentials; correct SERVICE_S3_ACCESS_KEY and SERVICE_S3_SECRET_KEY.", s.endpoint)
+		return newError(ErrRefused, err, "The object store at %s does not accept the credentials; correct SERVICE_S3_ACCESS_KEY and SERVICE_S3_SECRET_KEY.", s.endpoint)
 	case "AuthorizationHeaderMalformed", "InvalidRegion", "PermanentRedirect", "TemporaryRedirect":
-		return problem(ErrRefused, err, "The bucket %q is in another region; correct SERVICE_S3_REGION.", s.bucket)
+		return newError(ErrRefused, err, "The bucket %q is in another region; correct SERVICE_S3_REGION.", s.bucket)
 	}
 	kind, ok := answerKinds[answer.Code]
 	if !ok {
@@ -111,19 +111,19 @@ func (s *S3) explainAnswer(err error, answer minio.ErrorResponse) error {
 	}
 	switch kind {
 	case ErrNotFound:
-		return problem(kind, err, "There is no such object in the bucket %q; `tracker check` finds all that are missing.", s.bucket)
+		return newError(kind, err, "There is no such object in the bucket %q; `tracker check` finds all that are missing.", s.bucket)
 	case ErrFull:
-		return problem(kind, err, "The object store at %s has no room for this; free some, or raise its quota.", s.endpoint)
+		return newError(kind, err, "The object store at %s has no space for this; free some, or raise its quota.", s.endpoint)
 	case ErrUnavailable:
-		return problem(kind, err, "The object store at %s can't serve this now; try again in a moment.", s.endpoint)
+		return newError(kind, err, "The object store at %s can't serve this now; try again in a moment.", s.endpoint)
 	}
 	if answer.StatusCode == http.StatusForbidden || answer.StatusCode == http.StatusUnauthorized {
-		return problem(ErrRefused, err, "The object store at %s denies access to the bucket %q; give the credentials the right to list it and to get, put and delete its objects.", s.endpoint, s.bucket)
+		return newError(ErrRefused, err, "The object store at %s denies access to the bucket %q; give the credentials the right to list it and to get, put and delete its objects.", s.endpoint, s.bucket)
 	}
-	return problem(ErrRefused, err, "The object store at %s refuses this; look at the settings that begin with SERVICE_S3.", s.endpoint)
+	return newError(ErrRefused, err, "The object store at %s refuses this; look at the settings that begin with SERVICE_S3.", s.endpoint)
 }
 
-// statusKind is what a status means where the code in the body says nothing.
+// statusKind returns the kind of a response whose error code is unknown.
 func statusKind(status int) error {
 	switch {
 	case status == http.StatusInsufficientStorage:

@@ -70,7 +70,7 @@ func beginAnswer(w http.ResponseWriter, r *http.Request, next http.Handler, part
 	_ = http.NewResponseController(w).Flush()
 }
 
-// emptyAnswer says that all is well and no more, to whom could know better.
+// emptyAnswer answers requests other than DELETE with 200 and an empty body.
 func emptyAnswer(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	if r.Method == http.MethodDelete {
 		next.ServeHTTP(w, r)
@@ -169,13 +169,13 @@ func TestS3EachRequestFails(t *testing.T) {
 				data := blobtest.Bytes(1, size)
 				o := newObjectStore(t)
 				s := newS3(t, o.options())
-				s.CutInto(partSize)
+				s.SetPartSize(partSize)
 				each(t, o, f, 1, func(n int) {
 					if err := put(t, s, data); err != nil {
 						t.Fatalf("%d bytes: request %d failed once, and so did the upload: %v", size, n, err)
 					}
 					o.set(nil)
-					removeLeftovers(t, s)
+					deleteStaged(t, s)
 					blobtest.WantExactly(t, s, data)
 					wantOK(t, s.Delete(t.Context(), blobtest.Of(data).Hash))
 				})
@@ -183,18 +183,18 @@ func TestS3EachRequestFails(t *testing.T) {
 					err := put(t, s, data)
 					o.set(nil)
 					if err == nil { // what failed is no part of it
-						removeLeftovers(t, s)
+						deleteStaged(t, s)
 						blobtest.WantExactly(t, s, data)
 						wantOK(t, s.Delete(t.Context(), blobtest.Of(data).Hash))
 						return
 					}
 					wantKind(t, err, blob.ErrUnavailable)
-					for _, done := range blobtest.Contents(t, s) { // and not answered
+					for _, done := range blobtest.Blobs(t, s) { // and not answered
 						wantOK(t, blob.Verify(t.Context(), s, done.Blob))
 						wantOK(t, s.Delete(t.Context(), done.Hash))
 					}
 					if !leavesNothing[name] {
-						removeLeftovers(t, s)
+						deleteStaged(t, s)
 					}
 					blobtest.WantExactly(t, s)
 				})
@@ -215,10 +215,10 @@ func each(t *testing.T, o *objectStore, f fault, times int, do func(n int)) {
 	}
 }
 
-func removeLeftovers(t *testing.T, s blob.Store) {
+func deleteStaged(t *testing.T, s blob.Store) {
 	t.Helper()
-	for _, l := range blobtest.Leftovers(t, s) {
-		wantOK(t, s.Remove(t.Context(), l))
+	for _, l := range blobtest.AllStaged(t, s) {
+		wantOK(t, s.DeleteStaged(t.Context(), l.Name))
 	}
 }
 
@@ -240,7 +240,7 @@ func TestS3RandomFaults(t *testing.T) {
 	}
 	o := newObjectStore(t)
 	s := newS3(t, o.options())
-	s.CutInto(partSize)
+	s.SetPartSize(partSize)
 	oneIn := 3
 	o.set(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		if intN(oneIn) == 0 {
@@ -278,10 +278,10 @@ func TestS3RandomFaults(t *testing.T) {
 				var got []byte
 				got, err = io.ReadAll(r)
 				if err == nil && !bytes.Equal(got, data(i)) {
-					t.Errorf("content %d was read as %d bytes, without an error", i, len(got))
+					t.Errorf("blob %d was read as %d bytes, without an error", i, len(got))
 				}
 				if !bytes.HasPrefix(data(i), got) {
-					t.Errorf("content %d begins with other bytes", i)
+					t.Errorf("blob %d begins with other bytes", i)
 				}
 				wantOK(t, r.Close())
 			}
@@ -304,8 +304,8 @@ func TestS3RandomFaults(t *testing.T) {
 	t.Logf("failed: %v", failed)
 	o.set(nil)
 
-	removeLeftovers(t, s)
-	found := blobtest.Contents(t, s)
+	deleteStaged(t, s)
+	found := blobtest.Blobs(t, s)
 	var want [][]byte
 	for i := range 7 {
 		if _, there := found[blobtest.Of(data(i)).Hash]; there && unknown[i] || acknowledged[i] {
@@ -368,7 +368,7 @@ func TestS3Garbled(t *testing.T) {
 	options := o.options()
 	options.Endpoint = o.withoutTLS(t)
 	s := newS3(t, options)
-	s.CutInto(partSize)
+	s.SetPartSize(partSize)
 	garbles := func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {

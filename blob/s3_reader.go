@@ -12,14 +12,14 @@ import (
 	"github.com/minio/minio-go/v7"
 )
 
-// objectReader reads an object of a size that is known, from where it was cut
-// when it is cut.
+// objectReader reads an object of a known size. When the connection breaks, it
+// requests the rest.
 type objectReader struct {
 	ctx    context.Context
 	store  *S3
 	blob   Blob
 	offset int64
-	body   io.ReadCloser // from offset on; nil until it is read
+	body   io.ReadCloser // from offset on; nil before it is requested
 	closed bool
 }
 
@@ -45,20 +45,20 @@ func (r *objectReader) Read(p []byte) (int, error) {
 		n, err := r.body.Read(p)
 		r.offset += int64(n)
 		if n > 0 || err == nil {
-			return n, nil // an error that came along comes again
+			return n, nil // an error with n > 0 is returned by the next read
 		}
 		r.drop()
 		if gone := r.ctx.Err(); gone != nil {
 			return 0, gone
 		}
 		if attempt == attempts-1 || time.Since(begun) >= r.store.timeout {
-			return 0, problem(ErrUnavailable, err, "The object store at %s cuts its answers short; try again in a moment.", r.store.endpoint)
+			return 0, newError(ErrUnavailable, err, "The object store at %s cuts its answers short; try again in a moment.", r.store.endpoint)
 		}
-		r.store.rest(r.ctx, attempt)
+		r.store.wait(r.ctx, attempt)
 	}
 }
 
-// open asks for what is left from offset on, if nobody has yet.
+// open requests the bytes from offset on, unless that is done.
 func (r *objectReader) open() error {
 	if r.body != nil {
 		return nil
@@ -67,7 +67,7 @@ func (r *objectReader) open() error {
 	return s.try(r.ctx, func(ctx context.Context) error {
 		var o minio.GetObjectOptions
 		o.Set("Range", fmt.Sprintf("bytes=%d-", r.offset))
-		body, info, header, err := s.core.GetObject(ctx, s.bucket, s.prefix+place(r.blob.Hash), o)
+		body, info, header, err := s.core.GetObject(ctx, s.bucket, s.prefix+keyOf(r.blob.Hash), o)
 		if err != nil {
 			return err
 		}
@@ -76,7 +76,7 @@ func (r *objectReader) open() error {
 		}
 		want := fmt.Sprintf("bytes %d-%d/%d", r.offset, r.blob.Size-1, r.blob.Size)
 		if got := header.Get("Content-Range"); strings.TrimSpace(got) != want || info.Size != r.blob.Size-r.offset {
-			return errors.Join(problem(ErrDamaged, nil, "The object store at %s has %q of the content %s instead of %q; restore it from a backup, or upload it again.",
+			return errors.Join(newError(ErrDamaged, nil, "The object store at %s has %q of the blob %s instead of %q; restore it from a backup, or upload it again.",
 				s.endpoint, got, r.blob.Hash, want), body.Close())
 		}
 		r.body = body
@@ -84,7 +84,7 @@ func (r *objectReader) open() error {
 	})
 }
 
-// drop gives up the connection.
+// drop closes the response body.
 func (r *objectReader) drop() {
 	if r.body != nil {
 		r.body.Close()
@@ -92,7 +92,7 @@ func (r *objectReader) drop() {
 	}
 }
 
-// Seek moves on without asking the store.
+// Seek makes no request.
 func (r *objectReader) Seek(offset int64, whence int) (int64, error) {
 	if r.closed {
 		return 0, fs.ErrClosed

@@ -163,7 +163,7 @@ func TestS3Variants(t *testing.T) {
 			change(o, &options)
 			s := newS3(t, options)
 			if name == "copied in pieces" {
-				s.CutInto(5 << 20)
+				s.SetPartSize(5 << 20)
 			}
 			wantOK(t, s.Ping(t.Context()))
 			blobtest.Put(t, s, small)

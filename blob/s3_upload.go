@@ -15,7 +15,7 @@ import (
 	"github.com/minio/minio-go/v7"
 )
 
-// Stage keeps what fits into one part in memory, and sends more than that.
+// Stage keeps bytes that fit into one part in memory, and sends more than that.
 func (s *S3) Stage(ctx context.Context, r io.Reader) (Staged, error) {
 	h := sha256.New()
 	first, last, err := s.readPart(ctx, r, h, nil)
@@ -25,23 +25,23 @@ func (s *S3) Stage(ctx context.Context, r io.Reader) (Staged, error) {
 	if last {
 		return &stagedBytes{store: s, blob: Blob{Hash: hex.EncodeToString(h.Sum(nil)), Size: int64(len(first))}, data: first}, nil
 	}
-	u := &upload{store: s, name: stagingName()}
+	u := &upload{store: s, key: stagingKey()}
 	if err := u.send(ctx, r, h, first); err != nil {
 		u.cleanUp()
 		return nil, err
 	}
-	return &stagedObject{store: s, blob: Blob{Hash: hex.EncodeToString(h.Sum(nil)), Size: u.size}, name: u.name}, nil
+	return &stagedObject{store: s, blob: Blob{Hash: hex.EncodeToString(h.Sum(nil)), Size: u.size}, key: u.key}, nil
 }
 
 // readPart reads and hashes one part, into p if that is large enough. last
-// tells that r has ended.
+// reports the end of r.
 func (s *S3) readPart(ctx context.Context, r io.Reader, h hash.Hash, p []byte) (part []byte, last bool, err error) {
 	p = p[:0]
 	for len(p) < s.partSize && !last {
 		if len(p) == cap(p) {
-			p = append(s.buffer(max(2*len(p), pieceSize/4)), p...)
+			p = append(s.buffer(max(2*len(p), bufferSize/4)), p...)
 		}
-		n, err := Fill(ctx, r, p[len(p):min(cap(p), s.partSize, len(p)+pieceSize)])
+		n, err := Fill(ctx, r, p[len(p):min(cap(p), s.partSize, len(p)+bufferSize)])
 		last = err == io.EOF
 		if err != nil && !last {
 			return nil, false, err
@@ -52,8 +52,8 @@ func (s *S3) readPart(ctx context.Context, r io.Reader, h hash.Hash, p []byte) (
 	return p, last, nil
 }
 
-// buffer is an empty one with room for size bytes, at most for a part. Those of
-// that size are used again: to get and clear new ones costs a tenth of an upload.
+// buffer returns an empty buffer with a capacity of size bytes, at most a part.
+// Buffers of a whole part are reused: to allocate them costs a tenth of an upload.
 func (s *S3) buffer(size int) []byte {
 	if size < s.partSize {
 		return make([]byte, 0, size)
@@ -64,33 +64,34 @@ func (s *S3) buffer(size int) []byte {
 	return make([]byte, 0, s.partSize)
 }
 
-// free takes back a buffer. Not one whose request has failed: it may still be
-// read from.
+// free returns a buffer for reuse. The buffer of a failed request must not be
+// returned: it may still be read.
 func (s *S3) free(p []byte) {
 	if cap(p) == s.partSize {
 		s.parts.Put(&p)
 	}
 }
 
-// upload is one object that is made of parts.
+// upload is a multipart upload of one object.
 type upload struct {
 	store *S3
-	name  string
+	key   string
 	id    string
 	parts []minio.CompletePart
 	size  int64
 }
 
-// send sends the part that has been read, and the rest of r. While one part is
-// on its way the next is read and hashed.
+// send sends the first part and the rest of r. It reads and hashes a part while
+// it sends the one before.
 func (u *upload) send(ctx context.Context, r io.Reader, h hash.Hash, first []byte) error {
 	sending, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	toSend := make(chan []byte, 1)
 	sent := make(chan []byte, 2)
-	var beside sync.WaitGroup
-	beside.Go(func() {
-		if err := u.begin(sending); err != nil {
+	var sender sync.WaitGroup
+	sender.Go(func() {
+		// It is waited for when the reader has failed: an upload that begins after cleanUp would stay.
+		if err := u.begin(ctx); err != nil {
 			fail(err)
 			return
 		}
@@ -127,7 +128,7 @@ func (u *upload) send(ctx context.Context, r io.Reader, h hash.Hash, first []byt
 		}
 	}
 	close(toSend)
-	beside.Wait()
+	sender.Wait()
 	if err := context.Cause(sending); err != nil {
 		return err
 	}
@@ -140,20 +141,20 @@ func (u *upload) send(ctx context.Context, r io.Reader, h hash.Hash, first []byt
 func (u *upload) begin(ctx context.Context) error {
 	s := u.store
 	return s.try(ctx, func(ctx context.Context) (err error) {
-		u.id, err = s.core.NewMultipartUpload(ctx, s.bucket, s.prefix+u.name, minio.PutObjectOptions{ContentType: contentType})
+		u.id, err = s.core.NewMultipartUpload(ctx, s.bucket, s.prefix+u.key, minio.PutObjectOptions{ContentType: contentType})
 		return err
 	})
 }
 
-// contentType is what the store is told, which can't know it.
+// contentType is that of all objects; the records have the real ones.
 const contentType = "application/octet-stream"
 
-// put sends the next part. Where TLS does not look after it, its hash is in the
-// signature, so that the store refuses it if it arrives as something else.
+// put sends the next part. Without TLS its hash is part of the signature, so that
+// the store refuses a part that was changed on the way.
 func (u *upload) put(ctx context.Context, p []byte) error {
 	s, number := u.store, len(u.parts)+1
 	if number > maxParts {
-		return problem(ErrFull, nil, "An object store takes at most %d MiB in parts of %d MiB; split the artifact, or keep it in a folder.",
+		return newError(ErrFull, nil, "An object store takes at most %d MiB in parts of %d MiB; split the artifact, or keep it in a folder.",
 			maxParts*s.partSize>>20, s.partSize>>20)
 	}
 	var signed string
@@ -162,9 +163,9 @@ func (u *upload) put(ctx context.Context, p []byte) error {
 		signed = hex.EncodeToString(sum[:])
 	}
 	return s.try(ctx, func(ctx context.Context) error {
-		part, err := s.core.PutObjectPart(ctx, s.bucket, s.prefix+u.name, u.id, number, bytes.NewReader(p), int64(len(p)),
+		part, err := s.core.PutObjectPart(ctx, s.bucket, s.prefix+u.key, u.id, number, bytes.NewReader(p), int64(len(p)),
 			minio.PutObjectPartOptions{Sha256Hex: signed, DisableContentSha256: true})
-		if err := proven(err, part.ETag); err != nil {
+		if err := requireETag(err, part.ETag); err != nil {
 			return err
 		}
 		u.add(part.ETag, int64(len(p)))
@@ -177,15 +178,15 @@ func (u *upload) add(etag string, size int64) {
 	u.size += size
 }
 
-// complete makes one object of the parts.
+// complete ends the upload, after which the object exists.
 func (u *upload) complete(ctx context.Context) error {
 	s := u.store
 	err := s.try(ctx, func(ctx context.Context) error {
-		_, err := s.core.CompleteMultipartUpload(ctx, s.bucket, s.prefix+u.name, u.id, u.parts, minio.PutObjectOptions{})
+		_, err := s.core.CompleteMultipartUpload(ctx, s.bucket, s.prefix+u.key, u.id, u.parts, minio.PutObjectOptions{})
 		var answer minio.ErrorResponse
 		if errors.As(err, &answer) && answer.Code == "NoSuchUpload" {
-			// It may be complete, and only the answer was lost.
-			if info, stat := s.core.StatObject(ctx, s.bucket, s.prefix+u.name, minio.StatObjectOptions{}); stat == nil && info.Size == u.size {
+			// An earlier request may have succeeded and its response been lost.
+			if info, stat := s.core.StatObject(ctx, s.bucket, s.prefix+u.key, minio.StatObjectOptions{}); stat == nil && info.Size == u.size {
 				return nil
 			}
 		}
@@ -194,13 +195,13 @@ func (u *upload) complete(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.verify(ctx, u.name, Blob{Hash: path.Base(u.name), Size: u.size})
+	return s.verify(ctx, u.key, Blob{Hash: path.Base(u.key), Size: u.size})
 }
 
-// abort gives up an upload that is not complete.
-func (s *S3) abort(ctx context.Context, name, id string) error {
+// abort ends an incomplete upload and deletes its parts.
+func (s *S3) abort(ctx context.Context, key, id string) error {
 	err := s.try(ctx, func(ctx context.Context) error {
-		err := s.core.AbortMultipartUpload(ctx, s.bucket, s.prefix+name, id)
+		err := s.core.AbortMultipartUpload(ctx, s.bucket, s.prefix+key, id)
 		var answer minio.ErrorResponse
 		if errors.As(err, &answer) && answer.Code == "NoSuchUpload" {
 			return nil
@@ -213,26 +214,26 @@ func (s *S3) abort(ctx context.Context, name, id string) error {
 	return err
 }
 
-// cleanUp removes all that was sent under a name in staging/, also what an
-// answer that was lost did not tell of. What it can't reach is a leftover.
+// cleanUp removes all that was sent to a key in staging/, also uploads whose
+// creation was not answered. WalkStaged lists what can't be removed now.
 func (u *upload) cleanUp() {
 	s := u.store
 	ctx, cancel := context.WithTimeout(context.Background(), s.timeout)
 	defer cancel()
 	if u.id != "" {
-		_ = s.abort(ctx, u.name, u.id)
+		_ = s.abort(ctx, u.key, u.id)
 	}
-	_ = s.uploads(ctx, u.name, func(name string, o minio.ObjectMultipartInfo) error { return s.abort(ctx, name, o.UploadID) })
-	_ = s.remove(ctx, u.name)
+	_ = s.uploads(ctx, u.key, func(key string, o minio.ObjectMultipartInfo) error { return s.abort(ctx, key, o.UploadID) })
+	_ = s.remove(ctx, u.key)
 }
 
-// uploads calls fn for each upload below a folder that is not complete.
-func (s *S3) uploads(ctx context.Context, folder string, fn func(name string, o minio.ObjectMultipartInfo) error) error {
+// uploads calls fn for each incomplete upload below a folder.
+func (s *S3) uploads(ctx context.Context, folder string, fn func(key string, o minio.ObjectMultipartInfo) error) error {
 	var page minio.ListMultipartUploadsResult
 	for {
-		key, id := page.NextKeyMarker, page.NextUploadIDMarker
+		after, id := page.NextKeyMarker, page.NextUploadIDMarker
 		err := s.try(ctx, func(ctx context.Context) (err error) {
-			page, err = s.core.ListMultipartUploads(ctx, s.bucket, s.prefix+folder, key, id, "", 1000)
+			page, err = s.core.ListMultipartUploads(ctx, s.bucket, s.prefix+folder, after, id, "", 1000)
 			var answer minio.ErrorResponse
 			if errors.As(err, &answer) && answer.Code == "NoSuchUpload" {
 				return nil

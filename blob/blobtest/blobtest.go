@@ -31,7 +31,7 @@ func Run(t *testing.T, open func(t *testing.T) blob.Store) {
 		"WrongSize":   wrongSize,
 		"Delete":      deletes,
 		"Walk":        walk,
-		"Leftovers":   leftovers,
+		"WalkStaged":  walkStaged,
 		"URI":         uri,
 		"Interleaved": interleaved,
 	} {
@@ -75,11 +75,11 @@ func Put(t testing.TB, s blob.Store, data []byte) blob.Blob {
 	return staged.Blob()
 }
 
-// Contents is what Walk finds, by hash.
-func Contents(t testing.TB, s blob.Store) map[string]blob.Found {
+// Blobs is what Walk finds, by hash.
+func Blobs(t testing.TB, s blob.Store) map[string]blob.Info {
 	t.Helper()
-	found := map[string]blob.Found{}
-	wantOK(t, s.Walk(t.Context(), func(f blob.Found) error {
+	found := map[string]blob.Info{}
+	wantOK(t, s.Walk(t.Context(), func(f blob.Info) error {
 		if _, twice := found[f.Hash]; twice {
 			t.Errorf("Walk comes to %s twice", f.Hash)
 		}
@@ -89,22 +89,22 @@ func Contents(t testing.TB, s blob.Store) map[string]blob.Found {
 	return found
 }
 
-// Leftovers is what Leftovers lists as of an hour from now.
-func Leftovers(t testing.TB, s blob.Store) []blob.Leftover {
+// AllStaged returns what WalkStaged lists as of an hour from now.
+func AllStaged(t testing.TB, s blob.Store) []blob.StagedInfo {
 	t.Helper()
-	var found []blob.Leftover
-	wantOK(t, s.Leftovers(t.Context(), time.Now().Add(time.Hour), func(l blob.Leftover) error {
+	var found []blob.StagedInfo
+	wantOK(t, s.WalkStaged(t.Context(), time.Now().Add(time.Hour), func(l blob.StagedInfo) error {
 		found = append(found, l)
 		return nil
 	}))
 	return found
 }
 
-// WantExactly fails unless the store has these contents, whole, and nothing else.
-func WantExactly(t testing.TB, s blob.Store, contents ...[]byte) {
+// WantExactly fails unless the store has these blobs, whole, and nothing else.
+func WantExactly(t testing.TB, s blob.Store, blobs ...[]byte) {
 	t.Helper()
-	found := Contents(t, s)
-	for _, data := range contents {
+	found := Blobs(t, s)
+	for _, data := range blobs {
 		b := Of(data)
 		if f, ok := found[b.Hash]; !ok || f.Blob != b {
 			t.Errorf("Walk finds %v, want %v", f.Blob, b)
@@ -113,9 +113,9 @@ func WantExactly(t testing.TB, s blob.Store, contents ...[]byte) {
 		WantBytes(t, s, data)
 	}
 	if len(found) > 0 {
-		t.Errorf("%d contents too many: %v", len(found), slices.Collect(maps.Keys(found)))
+		t.Errorf("%d blobs too many: %v", len(found), slices.Collect(maps.Keys(found)))
 	}
-	if left := Leftovers(t, s); len(left) > 0 {
+	if left := AllStaged(t, s); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
 }

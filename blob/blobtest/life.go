@@ -38,7 +38,7 @@ func staged(t *testing.T, s blob.Store) {
 	}
 }
 
-// notHashes can't be the name of a content.
+// notHashes can't be the name of a blob.
 var notHashes = []string{"", "a", "ab", "..", "/", "staging", strings.Repeat("a", 63), strings.Repeat("a", 65),
 	strings.Repeat("A", 64), strings.Repeat("g", 64), "../" + strings.Repeat("a", 61), strings.Repeat("a", 63) + "/",
 	strings.Repeat("a", 63) + "\x00", strings.Repeat("ä", 32), strings.Repeat("a", 1000)}
@@ -89,7 +89,7 @@ func deletes(t *testing.T, s blob.Store) {
 	WantExactly(t, s, a, b)
 }
 
-// walk has more contents than a page of a listing has.
+// walk has more blobs than a page of a listing has.
 func walk(t *testing.T, s blob.Store) {
 	WantExactly(t, s)
 	const many = 1100
@@ -109,19 +109,19 @@ func walk(t *testing.T, s blob.Store) {
 		})
 	}
 	group.Wait()
-	found := Contents(t, s)
+	found := Blobs(t, s)
 	for i := range many {
 		if b := Of([]byte(fmt.Sprint(i))); found[b.Hash].Blob != b {
-			t.Errorf("Walk does not find content %d", i)
+			t.Errorf("Walk does not find blob %d", i)
 		}
 	}
 	if len(found) != many {
-		t.Errorf("Walk finds %d of %d contents", len(found), many)
+		t.Errorf("Walk finds %d of %d blobs", len(found), many)
 	}
 
 	enough := errors.New("enough")
 	calls := 0
-	err := s.Walk(t.Context(), func(f blob.Found) error {
+	err := s.Walk(t.Context(), func(f blob.Info) error {
 		if calls++; calls == 3 {
 			return enough
 		}
@@ -132,24 +132,24 @@ func walk(t *testing.T, s blob.Store) {
 	}
 }
 
-// leftovers removes what was staged and never finished.
-func leftovers(t *testing.T, s blob.Store) {
+// walkStaged removes what was staged and never finished.
+func walkStaged(t *testing.T, s blob.Store) {
 	kept := Bytes(12, 1000)
 	Put(t, s, kept)
 	Stage(t, s, Bytes(13, 6<<20)) // a crash
-	wantOK(t, s.Leftovers(t.Context(), time.Now().Add(-time.Hour), func(l blob.Leftover) error {
+	wantOK(t, s.WalkStaged(t.Context(), time.Now().Add(-time.Hour), func(l blob.StagedInfo) error {
 		t.Errorf("%v is young", l)
 		return nil
 	}))
-	for _, l := range Leftovers(t, s) {
+	for _, l := range AllStaged(t, s) {
 		if age := time.Since(l.Modified); age < -time.Hour || age > time.Hour {
-			t.Errorf("a new leftover is %v old", age)
+			t.Errorf("staged bytes that are new are %v old", age)
 		}
-		wantOK(t, s.Remove(t.Context(), l))
-		wantOK(t, s.Remove(t.Context(), l))
+		wantOK(t, s.DeleteStaged(t.Context(), l.Name))
+		wantOK(t, s.DeleteStaged(t.Context(), l.Name))
 	}
 	for _, name := range append(notHashes, s.URI(Of(kept).Hash), Of(kept).Hash) {
-		_ = s.Remove(t.Context(), blob.Leftover{Name: name}) // may complain, must not remove
+		_ = s.DeleteStaged(t.Context(), name) // may complain, must not remove
 	}
 	WantExactly(t, s, kept)
 }
@@ -203,7 +203,7 @@ func interleaved(t *testing.T, s blob.Store) {
 			if model[i] {
 				WantBytes(t, s, data(i))
 			} else if _, err := s.Open(t.Context(), Of(data(i))); !errors.Is(err, blob.ErrNotFound) {
-				t.Errorf("content %d is not there, and Open says %v", i, err)
+				t.Errorf("blob %d is not there, and Open says %v", i, err)
 			}
 		}
 	}

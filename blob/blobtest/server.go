@@ -3,19 +3,43 @@ package blobtest
 import (
 	"bytes"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"sync"
 	"testing"
 )
 
 // Serve is an object store behind TLS, as they are, until the end of the test.
 func Serve(t testing.TB, h http.Handler) *httptest.Server {
-	s := httptest.NewUnstartedServer(h)
+	s, _ := ServeWatched(t, h)
+	return s
+}
+
+// ServeWatched is Serve. busy reports whether a connection has a request that is being
+// answered, or may have one.
+func ServeWatched(t testing.TB, h http.Handler) (s *httptest.Server, busy func() bool) {
+	var mu sync.Mutex
+	active := map[net.Conn]bool{}
+	s = httptest.NewUnstartedServer(h)
+	s.Config.ConnState = func(c net.Conn, state http.ConnState) {
+		mu.Lock()
+		defer mu.Unlock()
+		if state == http.StateNew || state == http.StateActive {
+			active[c] = true
+		} else {
+			delete(active, c)
+		}
+	}
 	s.Config.ErrorLog = log.New(logFilter{}, "", log.LstdFlags)
 	s.StartTLS()
 	t.Cleanup(s.Close)
-	return s
+	return s, func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(active) > 0
+	}
 }
 
 // noise is what the log of such a server is full of: the fake begins some of

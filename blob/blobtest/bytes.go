@@ -15,7 +15,7 @@ import (
 	"tracker/blob"
 )
 
-// pieceSizes are what backends cut contents into.
+// pieceSizes are what backends cut blobs into.
 var pieceSizes = []int{4 << 10, 64 << 10, 256 << 10, 1 << 20, 5 << 20}
 
 func sizes(t *testing.T, s blob.Store) {
@@ -23,17 +23,17 @@ func sizes(t *testing.T, s blob.Store) {
 	for _, n := range pieceSizes {
 		all = append(all, n-1, n, n+1, 2*n)
 	}
-	var contents [][]byte
+	var blobs [][]byte
 	for i, n := range all {
-		contents = append(contents, Bytes(uint64(i), n))
+		blobs = append(blobs, Bytes(uint64(i), n))
 	}
-	slices.SortFunc(contents, func(a, b []byte) int { return bytes.Compare(a, b) })
-	for _, data := range contents {
+	slices.SortFunc(blobs, func(a, b []byte) int { return bytes.Compare(a, b) })
+	for _, data := range blobs {
 		b := Put(t, s, data)
 		WantBytes(t, s, data)
 		wantOK(t, blob.Verify(t.Context(), s, b))
 	}
-	WantExactly(t, s, contents...)
+	WantExactly(t, s, blobs...)
 }
 
 // reads compares what a reader answers with what a bytes.Reader does.
@@ -109,26 +109,26 @@ func readers(t *testing.T, s blob.Store) {
 func sameBytes(t *testing.T, s blob.Store) {
 	data := Bytes(2, 100_000)
 	b := Put(t, s, data)
-	first := Contents(t, s)[b.Hash].Modified
+	first := Blobs(t, s)[b.Hash].Modified
 	if age := time.Since(first); age < -time.Hour || age > time.Hour {
-		t.Errorf("a new content is %v old", age)
+		t.Errorf("a new blob is %v old", age)
 	}
 	Put(t, s, data)
-	if again := Contents(t, s)[b.Hash].Modified; again.Before(first) {
-		t.Errorf("a second Commit made the content older: %v, then %v", first, again)
+	if again := Blobs(t, s)[b.Hash].Modified; again.Before(first) {
+		t.Errorf("a second Commit made the blob older: %v, then %v", first, again)
 	}
 	WantExactly(t, s, data)
 }
 
-// concurrent has many uploads and downloads of few contents at once.
+// concurrent has many uploads and downloads of few blobs at once.
 func concurrent(t *testing.T, s blob.Store) {
-	var contents [][]byte
+	var blobs [][]byte
 	for i := range 4 {
-		contents = append(contents, Bytes(uint64(i), 50_000+i*700_000))
+		blobs = append(blobs, Bytes(uint64(i), 50_000+i*700_000))
 	}
 	var group sync.WaitGroup
 	for i := range 24 {
-		data := contents[i%len(contents)]
+		data := blobs[i%len(blobs)]
 		group.Go(func() {
 			staged, err := s.Stage(t.Context(), bytes.NewReader(data))
 			if err != nil {
@@ -142,7 +142,7 @@ func concurrent(t *testing.T, s blob.Store) {
 		})
 	}
 	group.Wait()
-	WantExactly(t, s, contents...)
+	WantExactly(t, s, blobs...)
 }
 
 var errRead = errors.New("the sender went away")
@@ -184,7 +184,7 @@ func cancelled(t *testing.T, s blob.Store) {
 	_, err = s.Open(ctx, b)
 	wantError(t, err, context.Canceled)
 	wantError(t, s.Delete(ctx, b.Hash), context.Canceled)
-	wantError(t, s.Walk(ctx, func(blob.Found) error { return nil }), context.Canceled)
+	wantError(t, s.Walk(ctx, func(blob.Info) error { return nil }), context.Canceled)
 
 	for _, data := range [][]byte{data, kept} {
 		late := Stage(t, s, data)

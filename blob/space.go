@@ -1,0 +1,13 @@
+package blob
+
+import "math"
+
+// available returns how many bytes can be written to a file system that reports
+// these numbers of bytes. Some network and FUSE file systems report zero for
+// everything; a write finds out there.
+func available(total, free uint64) int64 {
+	if total == 0 {
+		return math.MaxInt64
+	}
+	return int64(min(free, math.MaxInt64))
+}
