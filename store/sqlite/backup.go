@@ -1,0 +1,106 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/jmoiron/sqlx"
+)
+
+// Backup writes a copy of the database as it is at one moment to path, while
+// others go on writing. The copy is verified and on disk when it returns. It
+// refuses to overwrite a file.
+func (db *DB) Backup(ctx context.Context, path string) error {
+	path, err := filepath.Abs(path) // SQLite reads file:x as a URL
+	if err != nil {
+		return err
+	}
+	if err := mustNotExist(path); err != nil {
+		return err
+	}
+	return copyError(path, db.opts.Schema.copy(ctx, db.path, path))
+}
+
+// copyError returns err, in words when there was no room for the copy at path.
+func copyError(path string, err error) error {
+	if !IsFull(err) {
+		return err
+	}
+	return fileError(NoRoom, err, "there is no room on the disk for %s: free some, or choose another place", path)
+}
+
+func mustNotExist(path string) error {
+	_, err := os.Lstat(path)
+	if err == nil {
+		return fileError(Exists, nil, "%s is there already; choose another name or remove it first", path)
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// copy copies the database src to dst, which must not exist: under another name
+// until it is known to be whole.
+func (s Schema) copy(ctx context.Context, src, dst string) (err error) {
+	f, err := createPartial(dst)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no folder %s for the copy: make it first, or choose another place", filepath.Dir(dst))
+	}
+	if err != nil {
+		return err
+	}
+	partial := f.Name()
+	defer func() {
+		if err != nil {
+			os.Remove(partial)
+		}
+	}()
+	if err := f.Close(); err != nil {
+		return err
+	}
+	pool, err := sqlx.Open("sqlite", DSN(src))
+	if err != nil {
+		return err
+	}
+	_, err = pool.ExecContext(ctx, `VACUUM INTO ?`, partial)
+	if err = errors.Join(err, pool.Close()); err != nil {
+		return err
+	}
+	if err := s.Verify(ctx, partial); err != nil {
+		return err
+	}
+	return publish(partial, dst)
+}
+
+// createPartial creates an empty file beside dst, under a name that nobody else
+// uses: a copy that was killed does not stand in the way of the next one.
+func createPartial(dst string) (*os.File, error) {
+	return os.CreateTemp(filepath.Dir(dst), filepath.Base(dst)+".*.partial")
+}
+
+// publish makes the file partial durable under its name dst.
+func publish(partial, dst string) error {
+	if err := syncFile(partial); err != nil {
+		return err
+	}
+	if err := mustNotExist(dst); err != nil {
+		return err
+	}
+	if err := os.Rename(partial, dst); err != nil {
+		return err
+	}
+	return SyncDir(filepath.Dir(dst))
+}
+
+func syncFile(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}

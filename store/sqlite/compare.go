@@ -1,0 +1,140 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jmoiron/sqlx"
+)
+
+// MaxForeignText is the length limit of a text in a file that came from elsewhere, in
+// bytes.
+const MaxForeignText = 32 << 20
+
+// Unchanged proves that a file that came from elsewhere has just the tables, indexes,
+// triggers and views that the migrations make, so that using it runs no statement but
+// the application's own, and no text that does not fit into memory. Verify proves the
+// rest.
+func (s Schema) Unchanged(ctx context.Context, path string) (err error) {
+	if err := checkTruncation(path); err != nil {
+		return err
+	}
+	there, version, err := s.objects(ctx, path)
+	if err != nil {
+		return OpenError(path, err)
+	}
+	wanted, err := s.expected(ctx, version)
+	if err != nil {
+		return err
+	}
+	for name, sql := range there {
+		if wanted[name] != sql {
+			return fileError(Foreign, nil, "the schema of %s is not the one of %s: its %s is another one", path, s.Application, name)
+		}
+	}
+	if len(there) < len(wanted) {
+		return fileError(Foreign, nil, "the schema of %s is not the one of %s: parts are missing", path, s.Application)
+	}
+	return s.shortTexts(ctx, path)
+}
+
+// objects returns the text of each object of a file, and its version.
+func (s Schema) objects(ctx context.Context, path string) (all map[string]string, version int, err error) {
+	pool, err := sqlx.Open("sqlite", DSN(path, "query_only(1)", "trusted_schema(0)"))
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { err = errors.Join(err, pool.Close()) }()
+	c, err := openConn(ctx, pool)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer c.close()
+	tx := &Tx{conn: c, ctx: ctx}
+	scripts, err := s.Scripts()
+	if err != nil {
+		return nil, 0, err
+	}
+	if version, err = s.version(tx, path, len(scripts)); err != nil {
+		return nil, 0, err
+	}
+	all, err = tx.objects()
+	return all, version, err
+}
+
+// maxObjects is more than a schema has.
+const maxObjects = 10_000
+
+func (tx *Tx) objects() (map[string]string, error) {
+	rows, err := tx.RowsOnce(`SELECT type || ' ' || name || ' of ' || tbl_name, coalesce(sql, '') FROM sqlite_schema LIMIT ?`, maxObjects)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	all := map[string]string{}
+	for rows.Next() {
+		var name, sql string
+		if err := rows.Scan(&name, &sql); err != nil {
+			return nil, err
+		}
+		all[name] = sql
+	}
+	return all, rows.Err()
+}
+
+// expected returns what the first migrations make.
+func (s Schema) expected(ctx context.Context, version int) (all map[string]string, err error) {
+	scripts, err := s.Scripts()
+	if err != nil {
+		return nil, err
+	}
+	pool, err := sqlx.Open("sqlite", ":memory:")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, pool.Close()) }()
+	pool.SetMaxOpenConns(1)
+	for i, script := range scripts[:version] {
+		if _, err := pool.ExecContext(ctx, script); err != nil {
+			return nil, fmt.Errorf("migration %d: %w", i+1, err)
+		}
+	}
+	c, err := openConn(ctx, pool)
+	if err != nil {
+		return nil, err
+	}
+	defer c.close()
+	return (&Tx{conn: c, ctx: ctx}).objects()
+}
+
+// shortTexts fails when a value of the file is longer than MaxForeignText. SQLite
+// finds its length without reading it.
+func (s Schema) shortTexts(ctx context.Context, path string) (err error) {
+	pool, err := sqlx.Open("sqlite", DSN(path, "query_only(1)", "trusted_schema(0)"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, pool.Close()) }()
+	var columns []struct {
+		Table  string `db:"table"`
+		Column string `db:"column"`
+	}
+	err = pool.SelectContext(ctx, &columns, `SELECT m.name AS "table", c.name AS "column"
+		FROM sqlite_schema AS m, pragma_table_info(m.name) AS c
+		WHERE m.type = 'table' AND c.type IN ('TEXT', 'BLOB')`)
+	if err != nil {
+		return OpenError(path, err)
+	}
+	for _, c := range columns { // names from the migrations
+		var longest int64
+		err := pool.GetContext(ctx, &longest, `SELECT coalesce(max(octet_length("`+c.Column+`")), 0) FROM "`+c.Table+`"`)
+		if err != nil {
+			return OpenError(path, err)
+		}
+		if longest > MaxForeignText {
+			return fileError(Foreign, nil, "the table %s of %s has a text of %d bytes, and at most %d are read", c.Table, path, longest, MaxForeignText)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,91 @@
+package sqlite
+
+import (
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+)
+
+// claim writes the name of this process into table owner. A lock file can be
+// removed while it is held; then a second process takes a new one. The process
+// that no longer finds its name in the table has lost the database, and must not
+// write.
+func (db *DB) claim(tx *Tx) error {
+	db.owner = rand.Text()
+	if _, err := tx.Exec(`BEGIN IMMEDIATE`); err != nil {
+		return err
+	}
+	_, err := tx.Exec(`INSERT INTO owner (id, name) VALUES (1, ?)
+		ON CONFLICT DO UPDATE SET name = excluded.name`, db.owner)
+	if err == nil {
+		_, err = tx.Exec(`COMMIT`)
+	}
+	if err != nil {
+		_, _ = tx.Exec(`ROLLBACK`) // SQLite may have rolled back by itself
+	}
+	return err
+}
+
+// checkOwner returns ErrTaken when another process has claimed the database.
+func (db *DB) checkOwner(tx *Tx) error {
+	if db.lock == nil {
+		return nil
+	}
+	var name string
+	err := tx.Row(`SELECT name FROM owner`).Scan(&name)
+	if err == nil && name != db.owner || errors.Is(err, sql.ErrNoRows) {
+		return ErrTaken
+	}
+	return err
+}
+
+// opened is the files of an open database. Another process can move or delete
+// them meanwhile, and what is then written is not found by the next start.
+type opened struct{ db, wal os.FileInfo }
+
+// remember notes which files are open. The write-ahead log must exist.
+func (o *opened) remember(path string) (err error) {
+	if o.db, err = os.Stat(path); err == nil {
+		o.wal, err = os.Stat(path + "-wal")
+	}
+	return err
+}
+
+// check returns ErrMoved unless path still leads to the files that are open.
+func (o *opened) check(path string) error {
+	if o.db == nil {
+		return nil
+	}
+	if err := checkFile(path, o.db); err != nil {
+		return err
+	}
+	return checkFile(path+"-wal", o.wal)
+}
+
+// checkFile returns ErrMoved unless name leads to the file was.
+func checkFile(name string, was os.FileInfo) error {
+	is, err := os.Stat(name)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrMoved, err)
+	}
+	if !os.SameFile(is, was) {
+		return fmt.Errorf("%w: %s is another file now", ErrMoved, name)
+	}
+	return nil
+}
+
+// refuseHardLinks fails for a file with several names: SQLite keeps a
+// write-ahead log beside each of them, and two of those damage the file.
+func refuseHardLinks(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if n := links(info); n > 1 {
+		return fileError(Linked, nil,
+			"the database %s has %d names in the file system (hard links), which would get a write-ahead log each: make a copy of it, or remove the other names", path, n)
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+)
+
+// fileLock is held by the one process that serves a database: a lock that the
+// operating system drops when the process ends, however it ends, on a file that
+// names the process. The file stays; only the lock on it counts.
+type fileLock struct {
+	f      *os.File
+	former string // note of the process that had it before
+}
+
+var errLocked = errors.New("locked")
+
+const (
+	lockAttempts = 20
+	lockPause    = 10 * time.Millisecond
+	maxLockText  = 64 // bytes that are read of a lock file
+)
+
+// LockPath returns the path of the lock file of the database at path.
+func LockPath(path string) string { return path + ".lock" }
+
+// lockFile takes the lock of the database at path. When another process has it,
+// the error is a *FileError that names it.
+func lockFile(path string) (*fileLock, error) {
+	f, err := os.OpenFile(LockPath(path), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	// Served holds a shared lock for a moment.
+	for attempt := 0; attempt < lockAttempts; attempt++ {
+		if err = tryLock(f, true); !errors.Is(err, errLocked) {
+			break
+		}
+		time.Sleep(lockPause)
+	}
+	if errors.Is(err, errLocked) {
+		owner, readErr := io.ReadAll(io.LimitReader(f, maxLockText))
+		f.Close()
+		who := "another process"
+		if pid, _, _ := strings.Cut(string(owner), "\n"); readErr == nil && pid != "" {
+			who = "process " + pid
+		}
+		return nil, fileError(Served, nil, "the database %s is already being served by %s; use that server, or end it first", path, who)
+	}
+	former := readNote(f)
+	if err == nil {
+		err = writeOwner(f, former) // the note is about the database, and this process may end soon
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("locking %s: %w", f.Name(), err)
+	}
+	return &fileLock{f, former}, nil
+}
+
+// Served reports whether a process, which may be this one, has the lock of the
+// file.
+func (db *DB) Served() (bool, error) {
+	if db.lock != nil {
+		return true, nil
+	}
+	f, err := os.Open(LockPath(db.path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	err = tryLock(f, false) // shared, so that several may ask
+	if errors.Is(err, errLocked) {
+		return true, nil
+	}
+	return false, err
+}
+
+// writeOwner writes the process id, and a note in the line after it.
+func writeOwner(f *os.File, note string) error {
+	text := fmt.Appendf(nil, "%d\n%s\n", os.Getpid(), note)
+	if _, err := f.WriteAt(text, 0); err != nil {
+		return err
+	}
+	return f.Truncate(int64(len(text)))
+}
+
+// readNote returns the note in a lock file; "" if there is none or it can't be
+// read.
+func readNote(f *os.File) string {
+	text, err := io.ReadAll(io.NewSectionReader(f, 0, maxLockText))
+	if err != nil {
+		return ""
+	}
+	_, note, _ := strings.Cut(string(text), "\n")
+	return strings.TrimSpace(note)
+}
+
+// SetNote writes a short note into the lock file, which this process must hold.
+// It is not a part of the database and not synced.
+func (db *DB) SetNote(note string) error { return writeOwner(db.lock.f, note) }
+
+// FormerNote returns the note of the process that held the lock before this one.
+func (db *DB) FormerNote() string {
+	if db.lock == nil {
+		return ""
+	}
+	return db.lock.former
+}
+
+// Note returns the note in the lock file, of the process that holds the lock or
+// held it last.
+func (db *DB) Note() string {
+	f, err := os.Open(LockPath(db.path))
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	return readNote(f)
+}
+
+func (l *fileLock) release() error { return l.f.Close() }

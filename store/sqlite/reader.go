@@ -1,0 +1,153 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// reservedReaders is how many connections only ReadShort takes. Its reads take
+// well under a millisecond, so that two serve thousands a second.
+const reservedReaders = 2
+
+// Read runs fn on one snapshot of the file, which is taken by its first
+// statement. ErrClosed means that it did not run.
+func (db *DB) Read(ctx context.Context, fn func(*Tx) error) error {
+	return db.read(ctx, nil, fn)
+}
+
+// ReadShort is Read for a few look-ups by key. It also takes connections that
+// Read leaves alone, so that it need not wait for the end of long reads.
+func (db *DB) ReadShort(ctx context.Context, fn func(*Tx) error) error {
+	return db.read(ctx, db.reserved, fn)
+}
+
+// read is Read with the connections of one more pool; nil for none.
+func (db *DB) read(ctx context.Context, reserved chan *conn, fn func(*Tx) error) error {
+	if db.opts.OnRead != nil {
+		db.opts.OnRead(ctx)
+	}
+	c, pool, err := db.reader(ctx, reserved)
+	if err != nil {
+		return err
+	}
+	// A BEGIN that is broken off may have begun: the next one on this connection
+	// would fail. The COMMIT must be reached also when the caller has gone, or the
+	// connection would keep its snapshot. So ctx ends neither of them.
+	tx := &Tx{conn: c, ctx: context.Background()}
+	if _, err = tx.Exec(`BEGIN`); err == nil {
+		tx.ctx = ctx
+		err = call(fn, tx)
+		tx.ctx = context.Background()
+		if _, e := tx.Exec(`COMMIT`); e != nil {
+			err = errors.Join(err, e, c.close())
+			c = nil
+		}
+	}
+	pool <- c
+	return err
+}
+
+// Ping proves that the file can be read, answers a query and is still this
+// process's to write, and that its last write did not fail by an I/O error. It
+// returns ErrTaken or ErrMoved when it is not.
+func (db *DB) Ping(ctx context.Context) error {
+	if err := db.files.check(db.path); err != nil {
+		return err
+	}
+	if err := readStart(db.path); err != nil {
+		return err
+	}
+	if failed := db.ioError.Load(); failed != nil {
+		return *failed
+	}
+	return db.ReadShort(ctx, func(tx *Tx) error {
+		var one int
+		if err := tx.Row(`SELECT 1`).Scan(&one); err != nil {
+			return err
+		}
+		return db.checkOwner(tx)
+	})
+}
+
+// readStart reads the first bytes of the file: SQLite answers from memory also
+// when its file system was shut down.
+func readStart(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	var magic [16]byte
+	_, err = io.ReadFull(f, magic[:])
+	if err == nil && string(magic[:]) != "SQLite format 3\x00" {
+		err = fileError(Damaged, nil, "%s is damaged: it does not begin as a SQLite file; restore a backup, or choose another file", path)
+	}
+	return errors.Join(err, f.Close())
+}
+
+// pools returns the read pools.
+func (db *DB) pools() []chan *conn { return []chan *conn{db.readers, db.reserved} }
+
+// reader takes a connection of the readers, or of reserved if it is not nil,
+// and waits for one until ctx ends. The caller puts it back into pool.
+func (db *DB) reader(ctx context.Context, reserved chan *conn) (c *conn, pool chan *conn, err error) {
+	select {
+	case <-db.closing.Done():
+		return nil, nil, ErrClosed
+	default:
+	}
+	select {
+	case c = <-db.readers:
+		pool = db.readers
+	case c = <-reserved:
+		pool = reserved
+	case <-db.closing.Done(): // Close takes all of them
+		return nil, nil, ErrClosed
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	}
+	if c == nil {
+		// A new connection must not open, or create, another file.
+		if err = db.files.check(db.path); err == nil {
+			c, err = openConn(ctx, db.readDB)
+		}
+		if err != nil {
+			pool <- nil
+		}
+	}
+	return c, pool, err
+}
+
+// ReadParallel runs fn for each part on a snapshot of its own, with as many
+// goroutines as there are cores, and returns the results in the order of the
+// parts. It stops at the first error.
+func ReadParallel[P, R any](ctx context.Context, db *DB, parts []P, fn func(*Tx, P) (R, error)) ([]R, error) {
+	results, failures := make([]R, len(parts)), make([]error, len(parts))
+	var next atomic.Int64
+	var failed atomic.Bool
+	var wait sync.WaitGroup
+	for range min(len(parts), runtime.GOMAXPROCS(0)) {
+		wait.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(parts)) && !failed.Load(); i = next.Add(1) - 1 {
+				failures[i] = db.Read(ctx, func(tx *Tx) (err error) {
+					results[i], err = fn(tx, parts[i])
+					return err
+				})
+				if failures[i] != nil {
+					failed.Store(true)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	for _, err := range failures {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return results, nil
+}

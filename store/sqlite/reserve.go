@@ -1,0 +1,106 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// reserve is a file beside the database that takes up space on its disk. On a
+// full disk nothing can be written, and so nothing deleted: a deletion writes to
+// the write-ahead log. A Freeing job that finds the disk full gives the space of
+// the reserve back and is repeated. The reserve is written again when the disk
+// has several times as much space.
+type reserve struct {
+	path  string
+	size  int64
+	free  func(dir string) (int64, error)
+	pause time.Duration
+	mu    sync.Mutex // held while the file is changed
+}
+
+const (
+	reservePause = 10 * time.Second // between two looks whether it can be written
+	reserveSpace = 4                // times its size must be free
+	reserveParts = 8                // of which a Marking job gets one
+)
+
+// ReservePath returns the path of the reserve of the database at path.
+func ReservePath(path string) string { return path + ".reserve" }
+
+func newReserve(o Options, path string) *reserve {
+	r := &reserve{path: ReservePath(path), size: o.Reserve, free: o.FreeSpace, pause: o.ReservePause}
+	if r.pause == 0 {
+		r.pause = reservePause
+	}
+	return r
+}
+
+// release gives the space back, all of it or a part while more than half is left,
+// and reports whether there was any.
+func (r *reserve) release(all bool) bool {
+	if r == nil {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	info, err := os.Stat(r.path)
+	if err != nil || info.Size() == 0 {
+		return false
+	}
+	left := int64(0)
+	if !all {
+		left = info.Size() - r.size/reserveParts
+	}
+	if !all && left < r.size/2 {
+		return false
+	}
+	return os.Truncate(r.path, left) == nil
+}
+
+// run writes the reserve whenever it is missing and there is space for it.
+func (r *reserve) run(ctx context.Context, failed func(error)) {
+	tick := time.NewTicker(r.pause)
+	defer tick.Stop()
+	for {
+		if err := r.write(); err != nil {
+			failed(err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func (r *reserve) write() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	info, err := os.Stat(r.path)
+	if err == nil && info.Size() == r.size {
+		return nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if n, err := r.free(filepath.Dir(r.path)); err != nil || n < reserveSpace*r.size {
+		return err
+	}
+	f, err := os.OpenFile(r.path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	// Not zeros, which some file systems do not store.
+	_, err = io.CopyN(f, rand.NewChaCha8([32]byte{}), r.size)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return errors.Join(err, os.Truncate(r.path, 0))
+	}
+	return nil
+}

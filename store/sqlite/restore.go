@@ -1,0 +1,91 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+)
+
+// Restore puts the backup src in the place of the database dst and returns
+// where the former one was put, "" when there was none. It refuses while a
+// process has the lock of dst, and over a database unless force is set. now
+// names the former one.
+func (s Schema) Restore(ctx context.Context, src, dst string, force bool, now time.Time) (aside string, err error) {
+	if dst, err = resolve(dst); err != nil {
+		return "", err
+	}
+	if err := s.Verify(ctx, src); err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(filepath.Dir(dst), 0o755); err != nil {
+		return "", err
+	}
+	lock, err := lockFile(dst)
+	if err != nil {
+		return "", err
+	}
+	defer lock.release()
+	if err := mustNotExist(dst); err != nil && !force {
+		return "", fileError(NotForced, nil, "%s is there already; it is only replaced by force, and then kept beside", dst)
+	}
+	partial, err := createPartial(dst)
+	if err != nil {
+		return "", err
+	}
+	defer os.Remove(partial.Name())
+	if err := copyFile(src, partial); err != nil {
+		return "", copyError(dst, err)
+	}
+	if aside, err = putAside(ctx, dst, dst+".before-restore-"+stamp(now)); err != nil {
+		return "", err
+	}
+	if err := publish(partial.Name(), dst); err != nil {
+		return aside, err
+	}
+	return aside, writeOwner(lock.f, "") // the note was about the other database
+}
+
+// putAside renames a database that nobody serves, with what its write-ahead
+// log holds. It returns "" when there is none.
+func putAside(ctx context.Context, path, aside string) (string, error) {
+	if err := mustNotExist(aside); err != nil {
+		return "", err
+	}
+	_, err := os.Lstat(path)
+	there := !errors.Is(err, fs.ErrNotExist)
+	if there {
+		if pool, err := sqlx.Open("sqlite", DSN(path)); err == nil {
+			_, _ = pool.ExecContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`)
+			pool.Close()
+		}
+	}
+	// A log that could not be brought in, or has lost its database, goes along:
+	// SQLite would take it for that of the next file of this name.
+	for _, suffix := range []string{"-journal", "-wal", "-shm", ""} {
+		err := os.Rename(path+suffix, aside+suffix)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+	}
+	if !there {
+		return "", nil
+	}
+	return aside, nil
+}
+
+// copyFile copies a file to dst, and closes that.
+func copyFile(src string, dst *os.File) error {
+	in, err := os.Open(src)
+	if err != nil {
+		return errors.Join(err, dst.Close())
+	}
+	defer in.Close()
+	_, err = io.Copy(dst, in)
+	return errors.Join(err, dst.Close())
+}

@@ -1,0 +1,329 @@
+// Package sqlite is a transaction kernel on one SQLite file.
+//
+// All changes are made by one goroutine, the writer. It takes the jobs that
+// wait, runs them in one transaction, commits once and then answers them: when
+// Write returns nil, the changes are on disk. A job that fails is rolled back
+// alone, to a savepoint. When the transaction itself fails, its jobs are
+// repeated one by one, and each gets the result that is its own.
+//
+// Reads run beside the writer, each on a snapshot: it shows the last commit
+// before it began and nothing later. Some connections are reserved for short
+// reads, so that long ones can't keep them waiting.
+//
+// State that is kept in memory and belongs to the file takes part in each
+// commit as a Participant: the writer has it write what it holds back, reports
+// how the transaction ended, and has it load again what another process changed.
+//
+// The package knows no table but owner: the schema comes with the Options. Errors
+// are *FileError, ErrClosed, ErrTaken, ErrMoved or those of SQLite, which error.go
+// classifies.
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+	_ "modernc.org/sqlite" // the driver
+)
+
+func init() { sqlx.BindDriver("sqlite", sqlx.QUESTION) }
+
+// Options configure Open.
+type Options struct {
+	// Path of the file. It is created, with its folder, when it is missing.
+	Path string
+	// Schema is what the file must have.
+	Schema Schema
+	// Participants have a part in every commit, in this order.
+	Participants []Participant
+	// Exclusive takes the lock file beside the database. Open fails when another
+	// process has it. The schema must have the table
+	//
+	//	owner (id INTEGER PRIMARY KEY CHECK (id = 1), name TEXT NOT NULL)
+	//
+	// in which this process puts its name.
+	Exclusive bool
+	// MustExist makes Open fail when the file is missing or empty.
+	MustExist bool
+	// Now is the clock that copies are named by; nil means time.Now.
+	Now func() time.Time
+	// Logger gets what no caller can be told; nil discards it.
+	Logger *slog.Logger
+	// Reserve is the size in bytes of a file beside the database that a Freeing job
+	// may give back to a full disk; 0 for none. It needs Exclusive and FreeSpace.
+	Reserve int64
+	// FreeSpace returns how many bytes can be written to the disk of a folder.
+	FreeSpace func(dir string) (int64, error)
+	// ReservePause is the time after which the reserve is written again if there
+	// is space; 0 for ten seconds.
+	ReservePause time.Duration
+	// OnCommit is called by the writer after each transaction; nil is fine.
+	OnCommit func(CommitStats)
+	// OnRead is called before each read, with its context; nil is fine.
+	OnRead func(context.Context)
+}
+
+// CommitStats describe one transaction of the writer.
+type CommitStats struct {
+	Jobs     int           // that shared it
+	Duration time.Duration // from BEGIN to the end of COMMIT
+	Err      error         // why it failed, or nil
+}
+
+// DB is an open file. Its methods are safe for concurrent use.
+type DB struct {
+	opts Options
+	path string
+	lock *fileLock
+
+	reserve *reserve // nil for none
+
+	writeDB *sqlx.DB
+	writer  *conn
+	queue   chan *job
+	done    chan struct{} // closed when the writer has ended
+
+	readDB   *sqlx.DB
+	readers  chan *conn // nil for a connection that is not open yet
+	reserved chan *conn // the same for those of ReadShort
+
+	ioError atomic.Pointer[error] // of the last transaction; nil if there was none
+
+	owner string // name of this process in table owner
+	files opened
+
+	closing    context.Context // done when no more work is taken
+	stop       context.CancelFunc
+	background sync.WaitGroup
+	close      func() error
+
+	// What follows belongs to the writer.
+	participants []Participant
+	atBegin      []int64 // marks of the participants at the begin of the transaction
+	atJob        []int64 // and of the job
+	dataVersion  int64   // PRAGMA data_version at which they were loaded
+	stale        bool    // they must be loaded again
+	lossLogged   bool
+	batchSize    int // jobs that were there at the end of the last transaction
+}
+
+// Open opens the file, brings its schema up to date and starts the writer. A
+// *FileError says why it can't be used.
+func Open(ctx context.Context, o Options) (*DB, error) {
+	path, err := resolve(o.Path)
+	if err != nil {
+		return nil, err
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	db := &DB{
+		opts:         o,
+		path:         path,
+		queue:        make(chan *job, 1024),
+		done:         make(chan struct{}),
+		readers:      make(chan *conn, 2*runtime.NumCPU()),
+		reserved:     make(chan *conn, reservedReaders),
+		participants: o.Participants,
+		dataVersion:  -1,
+	}
+	db.closing, db.stop = context.WithCancel(context.Background())
+	db.close = sync.OnceValue(db.end)
+	if err := db.open(ctx); err != nil {
+		db.stop()
+		db.closeFiles()
+		return nil, OpenError(path, err)
+	}
+	if o.Exclusive && o.Reserve > 0 {
+		db.reserve = newReserve(o, path)
+	}
+	go db.run()
+	if db.reserve != nil {
+		db.Go(func(ctx context.Context) {
+			db.reserve.run(ctx, func(err error) {
+				o.Logger.Warn("the reserve for a full disk could not be written", "file", db.reserve.path, "error", err)
+			})
+		})
+	}
+	return db, nil
+}
+
+// resolve returns the absolute path of a file, with links followed where it
+// exists, so that all names of a file have one lock.
+func resolve(path string) (string, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	target, err := filepath.EvalSymlinks(abs)
+	if err != nil {
+		return abs, nil // it is not there yet, or opening it reports what is wrong
+	}
+	return target, nil
+}
+
+func (db *DB) open(ctx context.Context) error {
+	info, err := os.Stat(db.path)
+	switch {
+	case db.opts.MustExist && errors.Is(err, fs.ErrNotExist):
+		return fileError(Missing, nil, "there is no file %s", db.path)
+	case err == nil && info.Size() == 0 && db.opts.MustExist:
+		return fileError(Empty, nil, "%s is an empty file, not a database of %s; restore a backup", db.path, db.opts.Schema.Application)
+	case err == nil && info.Size() == 0:
+		db.opts.Logger.Warn("the database file was there and empty; a new database is made in it", "file", db.path)
+	}
+	if err := createFile(db.path); err != nil {
+		return err
+	}
+	if err := refuseHardLinks(db.path); err != nil {
+		return err
+	}
+	if db.opts.Exclusive {
+		lock, err := lockFile(db.path)
+		if err != nil {
+			return err
+		}
+		db.lock = lock
+	}
+	if err := checkTruncation(db.path); err != nil {
+		return err
+	}
+	if err := setPageSize(ctx, db.path); err != nil {
+		return err
+	}
+	if db.writeDB, err = sqlx.Open("sqlite", DSN(db.path, writerPragmas...)); err != nil {
+		return err
+	}
+	db.writeDB.SetMaxOpenConns(1)
+	if db.readDB, err = sqlx.Open("sqlite", DSN(db.path, readerPragmas...)); err != nil {
+		return err
+	}
+	if err := db.recognise(ctx); err != nil {
+		return err
+	}
+	if db.writer, err = openConn(ctx, db.writeDB); err != nil {
+		return err
+	}
+	if err := db.migrate(ctx); err != nil {
+		return err
+	}
+	if db.lock != nil {
+		if err := db.claim(&Tx{conn: db.writer, ctx: ctx, writer: true}); err != nil {
+			return err
+		}
+		if err := db.files.remember(db.path); err != nil {
+			return err
+		}
+	}
+	for _, pool := range db.pools() {
+		for range cap(pool) {
+			pool <- nil
+		}
+	}
+	return nil
+}
+
+// recognise refuses a file of another application before anything changes it:
+// the writer's first act is to give it a write-ahead log.
+func (db *DB) recognise(ctx context.Context) error {
+	scripts, err := db.opts.Schema.Scripts()
+	if err != nil {
+		return err
+	}
+	c, err := openConn(ctx, db.readDB)
+	if err != nil {
+		return err
+	}
+	_, err = db.opts.Schema.version(&Tx{conn: c, ctx: ctx}, db.path, len(scripts))
+	return errors.Join(err, c.close())
+}
+
+// Close refuses further work, waits for the jobs that were queued, the reads
+// that have begun and the functions of Go, checkpoints the write-ahead log into
+// the file, and closes it. Closing again does nothing.
+func (db *DB) Close() error { return db.close() }
+
+func (db *DB) end() error {
+	db.stop()
+	<-db.done
+	db.background.Wait()
+	for _, pool := range db.pools() {
+		for range cap(pool) {
+			if c := <-pool; c != nil {
+				c.close()
+			}
+		}
+	}
+	_, err := db.writer.raw.ExecContext(context.Background(), `PRAGMA wal_checkpoint(TRUNCATE)`)
+	if IsFull(err) {
+		err = fmt.Errorf("there is no room on the disk to bring %s-wal into the database: nothing is lost, keep both, and the next start does it (%w)",
+			db.path, err)
+	}
+	return errors.Join(err, db.closeFiles())
+}
+
+func (db *DB) closeFiles() error {
+	var errs []error
+	if db.writer != nil {
+		errs = append(errs, db.writer.close())
+	}
+	if db.readDB != nil {
+		errs = append(errs, db.readDB.Close())
+	}
+	if db.writeDB != nil {
+		errs = append(errs, db.writeDB.Close())
+	}
+	if db.lock != nil {
+		errs = append(errs, db.lock.release())
+	}
+	return errors.Join(errs...)
+}
+
+// Go runs fn in the background. Its context ends when Close begins, and Close
+// waits for it.
+func (db *DB) Go(fn func(context.Context)) {
+	db.background.Go(func() { fn(db.closing) })
+}
+
+// Path returns the absolute path of the file.
+func (db *DB) Path() string { return db.path }
+
+// Exclusive reports whether this process has the lock of the file.
+func (db *DB) Exclusive() bool { return db.lock != nil }
+
+// QueueLength returns how many jobs wait for the writer.
+func (db *DB) QueueLength() int { return len(db.queue) }
+
+// QueueSize returns how many jobs can wait for the writer.
+func (db *DB) QueueSize() int { return cap(db.queue) }
+
+// MaxReaders returns how many calls of Read can run at once.
+func (db *DB) MaxReaders() int { return cap(db.readers) }
+
+// Size returns the size in bytes of the file and of its write-ahead log.
+func (db *DB) Size() (file, wal int64, err error) {
+	info, err := os.Stat(db.path)
+	if err != nil {
+		return 0, 0, err
+	}
+	file = info.Size()
+	if info, err = os.Stat(db.path + "-wal"); err == nil {
+		wal = info.Size()
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return 0, 0, err
+	}
+	return file, wal, nil
+}

@@ -1,0 +1,103 @@
+package sqlite
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+)
+
+// checkTruncation fails if the file at path is shorter than its header says and
+// the write-ahead log does not have the pages that are missing. SQLite itself
+// notices this only when it reads one of them, or not at all: a part of a page
+// that is missing reads as zeros.
+//
+// Another process may be checkpointing, which changes the header, the size and
+// the log one after the other, so a missing page counts only if it stays missing.
+func checkTruncation(path string) error {
+	const attempts, pause = 5, 100 * time.Millisecond
+	for attempt := 1; ; attempt++ {
+		pages, have, size, err := pageCounts(path)
+		if err != nil || have >= pages {
+			return err
+		}
+		logged, err := loggedPages(path + "-wal")
+		if err != nil {
+			return err
+		}
+		missing := uint32(0)
+		for p := have + 1; p <= pages; p++ {
+			if !logged[p] {
+				missing++
+			}
+		}
+		if missing == 0 {
+			return nil
+		}
+		if attempt == attempts {
+			return fileError(Damaged, nil, "the database %s has been cut off: %d of its %d pages are missing at %d bytes; restore a backup, or choose another file",
+				path, missing, pages, size)
+		}
+		time.Sleep(pause)
+	}
+}
+
+// pageCounts returns how many pages the file should have, how many whole ones it
+// has, and its size in bytes. They are zero for an empty file and for what is not
+// a SQLite file.
+func pageCounts(path string) (pages, have uint32, size int64, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	defer f.Close()
+	var h [100]byte
+	if _, err := io.ReadFull(f, h[:]); err == io.EOF || err == io.ErrUnexpectedEOF {
+		return 0, 0, 0, nil
+	} else if err != nil {
+		return 0, 0, 0, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	pageSize := int64(binary.BigEndian.Uint16(h[16:]))
+	if pageSize == 1 {
+		pageSize = 65536
+	}
+	// The number of pages is valid if the change counters agree.
+	if !bytes.HasPrefix(h[:], []byte("SQLite format 3\x00")) || pageSize < 512 || !bytes.Equal(h[24:28], h[92:96]) {
+		return 0, 0, 0, nil
+	}
+	return binary.BigEndian.Uint32(h[28:]), uint32(info.Size() / pageSize), info.Size(), nil
+}
+
+// loggedPages returns the pages that a write-ahead log has.
+func loggedPages(path string) (map[uint32]bool, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var head [32]byte
+	if _, err := io.ReadFull(f, head[:]); err != nil {
+		return nil, nil // it is empty
+	}
+	pageSize := int64(binary.BigEndian.Uint32(head[8:]))
+	found := map[uint32]bool{}
+	var frame [24]byte
+	for at := int64(len(head)); pageSize >= 512; at += int64(len(frame)) + pageSize {
+		// The salts are those of the head until the log was started again.
+		if _, err := f.ReadAt(frame[:], at); err != nil || !bytes.Equal(frame[8:16], head[16:24]) {
+			break
+		}
+		found[binary.BigEndian.Uint32(frame[:])] = true
+	}
+	return found, nil
+}
