@@ -1,0 +1,161 @@
+package points
+
+import (
+	"errors"
+	"math"
+)
+
+// Sample is a point to be written.
+type Sample struct {
+	Key        string `json:"key"`
+	Value      Value  `json:"value"`
+	Step       *Step  `json:"step"`        // nil for the largest step of the series plus one, 0 in a new one
+	RecordedAt *Time  `json:"recorded_at"` // nil for the time of the request
+}
+
+// Append adds samples to the series of an iteration, in their order, and returns
+// the ids of the points. It stops at the first sample that is refused: the ids
+// are those of the samples before it then, and the error is an *InvalidError.
+// With another error nothing was added. now is the time of samples without one.
+//
+// The points are written by the commit; the transaction must be the writer's.
+func (tx *Tx) Append(iteration int64, samples []Sample, now Time) (ids []string, err error) {
+	planned, err := tx.plan(iteration, samples, now)
+	var refused *InvalidError
+	if err != nil && !errors.As(err, &refused) {
+		return nil, err
+	}
+	ids = make([]string, len(planned))
+	for i, p := range planned {
+		ids[i] = tx.engine.open.add(p.series, p.point).id()
+	}
+	return ids, err
+}
+
+// AppendAll is Append for all of the samples or, with an error, none.
+func (tx *Tx) AppendAll(iteration int64, samples []Sample, now Time) error {
+	planned, err := tx.plan(iteration, samples, now)
+	if err != nil {
+		return err
+	}
+	for _, p := range planned {
+		tx.engine.open.add(p.series, p.point)
+	}
+	return nil
+}
+
+// plannedPoint is a sample that has its series and its step, but no seq.
+type plannedPoint struct {
+	series *series
+	point  point
+}
+
+// plan returns the points that samples become, in their order, and changes
+// nothing. When a sample is refused, the error is an *InvalidError, and the
+// points before it are returned with it.
+func (tx *Tx) plan(iteration int64, samples []Sample, now Time) ([]plannedPoint, error) {
+	planned := make([]plannedPoint, 0, len(samples))
+	last := make(map[*series]*Step, 1) // the largest step of each series, planned points included
+	var s *series
+	for i := range samples {
+		m := &samples[i]
+		if s == nil || s.key != m.Key {
+			var err error
+			if s, err = tx.openSeries(iteration, m.Key); err != nil {
+				return nil, err
+			}
+		}
+		// SQLite drops the sign of a zero. Adding 0 does the same in memory.
+		p := point{value: m.Value + 0, at: now}
+		if m.RecordedAt != nil {
+			p.at = *m.RecordedAt
+		}
+		largest, ok := last[s]
+		if !ok {
+			largest = s.LastStep
+		}
+		if m.Step != nil {
+			p.step = *m.Step
+		} else {
+			var err error
+			if p.step, err = stepAfter(largest); err != nil {
+				return planned, err
+			}
+		}
+		if largest == nil || p.step > *largest {
+			largest = &p.step
+		}
+		last[s] = largest
+		planned = append(planned, plannedPoint{s, p})
+	}
+	return planned, nil
+}
+
+// stepAfter returns the step after the largest one, 0 for an empty series.
+func stepAfter(largest *Step) (Step, error) {
+	if largest == nil {
+		return 0, nil
+	}
+	if *largest == math.MaxInt64 {
+		return 0, invalid("step", "The series already has the largest step there is; give the step yourself.")
+	}
+	return *largest + 1, nil
+}
+
+// AppendNew is AppendAll without the samples whose key, step, time and value a point
+// has already: a client that got no answer sends its points again. A point that was
+// written before later ones of the same step is found among the last sameStep of that
+// step only.
+func (tx *Tx) AppendNew(iteration int64, samples []Sample, now Time) error {
+	planned, err := tx.plan(iteration, samples, now)
+	if err != nil {
+		return err
+	}
+	for _, p := range planned {
+		there, err := tx.has(p.series, p.point)
+		if err != nil {
+			return err
+		}
+		if !there {
+			tx.engine.open.add(p.series, p.point)
+		}
+	}
+	return nil
+}
+
+// sameStep bounds the points of one step that AppendNew looks through.
+const sameStep = 10_000
+
+// has reports whether s has a point like p. The transaction must be the writer's.
+func (tx *Tx) has(s *series, p point) (bool, error) {
+	if s.LastStep == nil || p.step > *s.LastStep || p.step == *s.LastStep && p.at > *s.LastAt {
+		return false, nil
+	}
+	for i := len(s.pending) - 1; i >= 0; i-- {
+		if r := s.pending[i].point(); r.sameAs(p) {
+			return true, nil
+		}
+	}
+	if !s.stored {
+		return false, nil
+	}
+	recent, err := tx.recent(s.id, s.compactedSeq)
+	if err != nil {
+		return false, err
+	}
+	for i := len(recent) - 1; i >= 0; i-- {
+		if recent[i].sameAs(p) {
+			return true, nil
+		}
+	}
+	var n int
+	err = tx.Row(`SELECT count(*) FROM (
+			SELECT value, recorded_at FROM metric WHERE series_id = ? AND step = ? ORDER BY seq DESC LIMIT ?)
+		WHERE recorded_at = ? AND value IS ?`, s.id, p.step, sameStep, p.at, p.value.Driver()).Scan(&n)
+	return n > 0, err
+}
+
+// sameAs reports whether two points have the same step, time and value.
+func (p point) sameAs(o point) bool {
+	return p.step == o.step && p.at == o.at && sameValue(p.value, o.value)
+}

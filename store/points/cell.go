@@ -1,0 +1,195 @@
+package points
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+)
+
+// cell is what charts need of some points of a series.
+type cell struct {
+	count     int64
+	last      point // by step, then seq
+	finite    bool  // it has a finite value, and so low and high
+	low, high Value
+	// inTime is set when no point was recorded before one of an earlier step: all
+	// were recorded from start to last.at. Without it, start has no meaning.
+	inTime bool
+	start  Time
+}
+
+func cellOf(p point) cell {
+	return cell{count: 1, last: p, finite: p.value.Finite(), low: p.value, high: p.value, inTime: true, start: p.at}
+}
+
+// add takes in a point. The times of the cell are right when the point comes after
+// all others by step, then seq.
+func (c *cell) add(p point) { c.merge(cellOf(p)) }
+
+// addLate is add for a point that may come before others of the cell. It takes in
+// nothing and returns false when the points must be read to know the times.
+func (c *cell) addLate(p point) bool {
+	known := c.count == 0 || !c.inTime || byStep(c.last, p) < 0 ||
+		p.at > c.last.at || p.at == c.start && p.at == c.last.at
+	if known {
+		c.add(p)
+	}
+	return known
+}
+
+// merge takes in the points of o, which all lie after or before those of c.
+func (c *cell) merge(o cell) {
+	if c.count == 0 {
+		*c = o
+		return
+	}
+	earlier, later := o, *c
+	if byStep(c.last, o.last) < 0 {
+		earlier, later = *c, o
+	}
+	c.last = later.last
+	c.inTime = earlier.inTime && later.inTime && earlier.last.at <= later.start
+	c.start = earlier.start
+	c.count += o.count
+	switch {
+	case !o.finite:
+	case !c.finite:
+		c.finite, c.low, c.high = true, o.low, o.high
+	default:
+		c.low, c.high = min(c.low, o.low), max(c.high, o.high)
+	}
+}
+
+// The flags of an encoded cell.
+const (
+	hasFinite  = 1 << iota // low and high follow, or are the last value
+	lowIsLast              // low does not follow
+	highIsLast             // high does not follow
+	inTime                 // start follows, as how long before the last point, or is that of the only one
+	flagBits   = iota
+)
+
+// maskBytes have a bit for each cell of a row.
+const maskBytes = rowCells / 8
+
+// encodeCells writes a row: two bytes that say which cells have points, then
+// these, numbers as differences to the one before where that makes them small.
+func encodeCells(cells *[rowCells]cell, first Step, shift int) []byte {
+	out := make([]byte, maskBytes, 600)
+	var before point
+	for i, c := range cells {
+		if c.count == 0 {
+			continue
+		}
+		out[i/8] |= 1 << (i % 8)
+		start := uint64(first) + uint64(i)<<shift
+		out = binary.AppendUvarint(out, uint64(c.last.step)-start)
+		out = binary.AppendVarint(out, c.last.seq-before.seq)
+		out = binary.AppendVarint(out, int64(c.last.at-before.at))
+		out = appendValue(out, c.last.value)
+		flags := uint64(0)
+		if c.finite {
+			flags |= hasFinite
+			if c.low == c.last.value {
+				flags |= lowIsLast
+			}
+			if c.high == c.last.value {
+				flags |= highIsLast
+			}
+		}
+		if c.inTime {
+			flags |= inTime
+		}
+		out = binary.AppendUvarint(out, uint64(c.count)<<flagBits|flags)
+		if flags&(hasFinite|lowIsLast) == hasFinite {
+			out = appendValue(out, c.low)
+		}
+		if flags&(hasFinite|highIsLast) == hasFinite {
+			out = appendValue(out, c.high)
+		}
+		if c.inTime && c.count > 1 {
+			out = binary.AppendUvarint(out, uint64(c.last.at-c.start))
+		}
+		before = c.last
+	}
+	return out
+}
+
+func appendValue(b []byte, v Value) []byte {
+	return binary.LittleEndian.AppendUint64(b, math.Float64bits(float64(v)))
+}
+
+var errRollup = errors.New("a rollup is damaged: check and repair the database")
+
+// decodeCells reads what encodeCells has written.
+func decodeCells(in []byte, first Step, shift int, cells *[rowCells]cell) error {
+	d := decoder{in: in}
+	mask := d.take(maskBytes)
+	var before point
+	for i := range cells {
+		c := &cells[i]
+		*c = cell{}
+		if mask[i/8]&(1<<(i%8)) == 0 {
+			continue
+		}
+		start := uint64(first) + uint64(i)<<shift
+		c.last.step = Step(start + d.uvarint())
+		c.last.seq = before.seq + d.varint()
+		c.last.at = before.at + Time(d.varint())
+		c.last.value = d.value()
+		n := d.uvarint()
+		c.count, c.finite = int64(n>>flagBits), n&hasFinite != 0
+		if c.finite {
+			c.low, c.high = c.last.value, c.last.value
+			if n&lowIsLast == 0 {
+				c.low = d.value()
+			}
+			if n&highIsLast == 0 {
+				c.high = d.value()
+			}
+		}
+		if c.inTime = n&inTime != 0; c.inTime {
+			c.start = c.last.at
+			if c.count > 1 {
+				c.start -= Time(d.uvarint())
+			}
+		}
+		before = c.last
+	}
+	if d.bad || len(d.in) > 0 {
+		return errRollup
+	}
+	return nil
+}
+
+// decoder takes numbers off the front of in; bad is set when there are none.
+type decoder struct {
+	in  []byte
+	bad bool
+}
+
+func (d *decoder) take(n int) []byte {
+	if n <= 0 || n > len(d.in) {
+		d.bad, d.in = true, nil
+		return make([]byte, max(n, 1))
+	}
+	b := d.in[:n]
+	d.in = d.in[n:]
+	return b
+}
+
+func (d *decoder) value() Value {
+	return Value(math.Float64frombits(binary.LittleEndian.Uint64(d.take(8))))
+}
+
+func (d *decoder) uvarint() uint64 {
+	v, n := binary.Uvarint(d.in)
+	d.take(n)
+	return v
+}
+
+func (d *decoder) varint() int64 {
+	v, n := binary.Varint(d.in)
+	d.take(n)
+	return v
+}

@@ -1,0 +1,138 @@
+package points
+
+import "fmt"
+
+// Problem is a contradiction between tables that Check found.
+type Problem struct {
+	Iteration int64  // of the series that it is about, 0 for none
+	Text      string // a sentence
+	// Repair computes again what is wrong, in a transaction of the writer.
+	Repair func(*Tx) error
+}
+
+// Check compares what is kept although it could be computed with the points. It
+// does so in several transactions, because a long one keeps the write-ahead log
+// from being reset: Series until Done is set, then Rest.
+type Check struct {
+	Done bool // every series was checked
+
+	last int64 // id of the last series that was checked
+	seq  int64 // largest seq of the points that were checked
+}
+
+// Series compares the statistics and rollups of the next series with their
+// points, in the order of their ids, until it has read about as many points as
+// limit.
+func (c *Check) Series(tx *Tx, limit int64) (found []Problem, err error) {
+	for {
+		all, err := tx.seriesWhere(`series.id > ? ORDER BY series.id LIMIT 1000`, c.last)
+		if err != nil || len(all) == 0 {
+			c.Done = err == nil
+			return found, err
+		}
+		for _, s := range all {
+			for _, compare := range []func(*Tx, *series) (*Problem, error){c.wrongStats, (*Tx).wrongRollups} {
+				p, err := compare(tx, s)
+				if err != nil {
+					return found, err
+				}
+				if p != nil {
+					found = append(found, *p)
+				}
+			}
+			c.last = s.id
+			if limit -= s.Count + 1; limit <= 0 {
+				return found, nil
+			}
+		}
+	}
+}
+
+// Rest looks for rows that belong to nothing, and for a wrong counter. It takes a
+// look-up for each series, and reads none of their points.
+func (c *Check) Rest(tx *Tx) (found []Problem, err error) {
+	for _, find := range []func() ([]Problem, error){tx.strayRollups, tx.strayPoints, tx.strayMoves,
+		func() ([]Problem, error) { return tx.wrongCounter(c.seq) }} {
+		some, err := find()
+		found = append(found, some...)
+		if err != nil {
+			return found, err
+		}
+	}
+	return found, nil
+}
+
+// wrongStats compares the statistics of a series with its points.
+func (c *Check) wrongStats(tx *Tx, s *series) (*Problem, error) {
+	want, err := tx.computeStats(s.id, s.compactedSeq)
+	if err != nil {
+		return nil, err
+	}
+	c.seq = max(c.seq, want.lastSeq)
+	if want.Count > 0 && s.sameAs(&want.Stats, want.scale) {
+		return nil, nil
+	}
+	return &Problem{
+		Iteration: s.iteration,
+		Text:      fmt.Sprintf("The statistics of metric %q do not fit its %d points.", s.key, want.Count),
+		Repair:    func(tx *Tx) error { return tx.recompute(s.id) },
+	}, nil
+}
+
+// strayPoints looks for points whose series is gone. They belong to nothing and
+// can't be shown, so the repair removes them.
+func (tx *Tx) strayPoints() ([]Problem, error) {
+	// The ids are found by one look-up each: all points would take as long as their check.
+	return tx.stray(`metric WHERE series_id IN (
+		WITH RECURSIVE found(id) AS (
+			SELECT min(series_id) FROM metric
+			UNION ALL
+			SELECT (SELECT min(series_id) FROM metric WHERE series_id > found.id)
+			FROM found
+			WHERE found.id IS NOT NULL)
+		SELECT id FROM found WHERE id NOT IN (SELECT id FROM series))`, "%d points belong to no series.")
+}
+
+// strayMoves looks for former places of points that are not where they were
+// moved to.
+func (tx *Tx) strayMoves() ([]Problem, error) {
+	return tx.stray(`metric_moved WHERE NOT EXISTS (SELECT 1 FROM metric
+		WHERE metric.series_id = metric_moved.series_id
+		AND metric.step = metric_moved.step
+		AND metric.seq = metric_moved.seq)`, "%d moved points are not where they were moved to.")
+}
+
+// stray returns the problem that there are rows, "TABLE WHERE CONDITION", that
+// should not be there. The repair deletes them.
+func (tx *Tx) stray(rows, text string) ([]Problem, error) {
+	var n int64
+	if err := tx.Row(`SELECT count(*) FROM ` + rows).Scan(&n); err != nil || n == 0 {
+		return nil, err
+	}
+	return []Problem{{
+		Text: fmt.Sprintf(text, n),
+		Repair: func(tx *Tx) error {
+			_, err := tx.Exec(`DELETE FROM ` + rows)
+			return err
+		},
+	}}, nil
+}
+
+// wrongCounter proves that no point can get a seq that another one has. used is
+// the largest one in table metric.
+func (tx *Tx) wrongCounter(used int64) ([]Problem, error) {
+	var next int64
+	err := tx.Row(`SELECT max(value, coalesce((SELECT max(seq) FROM recent), value))
+		FROM counter WHERE name = 'metric_seq'`).Scan(&next)
+	if err != nil || next >= used {
+		return nil, err
+	}
+	return []Problem{{
+		Text: fmt.Sprintf("The counter of points is at %d, before point %d.", next, used),
+		Repair: func(tx *Tx) error {
+			o := tx.engine.open
+			o.seq = max(o.seq, used)
+			return o.saveSeq(tx.Tx)
+		},
+	}}, nil
+}

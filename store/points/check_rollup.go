@@ -1,0 +1,134 @@
+package points
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"math"
+)
+
+// wrongRollups compares the rollups of a series with its points.
+func (tx *Tx) wrongRollups(s *series) (*Problem, error) {
+	same, err := tx.sameRollups(s)
+	if err != nil || same {
+		return nil, err
+	}
+	return &Problem{
+		Iteration: s.iteration,
+		Text:      fmt.Sprintf("The rollups of metric %q, which its charts are drawn from, do not fit its points.", s.key),
+		Repair:    func(tx *Tx) error { return tx.rebuildRollups(s.id) },
+	}, nil
+}
+
+// strayRollups looks for rollups whose series is gone.
+func (tx *Tx) strayRollups() ([]Problem, error) {
+	return tx.stray(`rollup WHERE id >> 36 NOT IN (SELECT id FROM series)`, "%d rollups belong to no series.")
+}
+
+// sameRollups reports whether the rollups of a series are what its points make.
+func (tx *Tx) sameRollups(s *series) (bool, error) {
+	if s.rollups.end != nil {
+		shift := s.rollups.shift + rowShift
+		if s.rollups.shift < 0 || s.rollups.shift > maxShift || *s.rollups.end>>shift<<shift != *s.rollups.end {
+			return false, nil
+		}
+	}
+	want := rollHash{series: s}
+	if s.rollups.end != nil && *s.rollups.end > math.MinInt64 {
+		err := tx.eachPoint(s.id, math.MinInt64, int64(*s.rollups.end)-1, want.add)
+		if err != nil {
+			return false, err
+		}
+	}
+	want.end()
+	var got rollHash
+	if s.id >= maxRolledUpID {
+		return s.rollups.end == nil, nil
+	}
+	rows, err := tx.Rows(`SELECT id, cells FROM rollup WHERE id BETWEEN ? AND ? ORDER BY id`,
+		s.id<<seriesBit, s.id<<seriesBit|(1<<seriesBit-1))
+	if err != nil {
+		return false, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id int64
+		var cells []byte
+		if err := rows.Scan(&id, &cells); err != nil {
+			return false, err
+		}
+		got.row(id, cells)
+	}
+	return got.sum() == want.sum(), rows.Err()
+}
+
+// maxLevels is more than there can be: the cells of a level are 2^rowShift times as
+// wide as those of the level below.
+const maxLevels = 64 / rowShift
+
+// rollHash computes the rollups of points, which come in order, and adds up a hash
+// of each row, so that a series of any length is checked in little memory,
+// whatever the order in which its rows come.
+type rollHash struct {
+	*series
+	levels [maxLevels + 1]struct {
+		open  bool
+		block int64
+		cells [rowCells]cell
+	}
+	rows int
+	hash [sha256.Size / 8]uint64
+}
+
+func (h *rollHash) add(p point) {
+	h.merge(1, int64(p.step)>>h.rollups.cellShift(1), cellOf(p))
+}
+
+// merge takes c into the cell of a level with this number, counted from step 0.
+// When that begins another row, the one before is complete.
+func (h *rollHash) merge(level int, number int64, c cell) {
+	l := &h.levels[level]
+	if block := number >> rowShift; !l.open || l.block != block {
+		h.close(level)
+		l.open, l.block = true, block
+	}
+	l.cells[number&(rowCells-1)].merge(c)
+}
+
+// close ends the row of a level, which belongs to the rollups if they reach
+// over all of it.
+func (h *rollHash) close(level int) {
+	l := &h.levels[level]
+	shift := h.rollups.cellShift(level + 1)
+	if l.open && shift < 63 && l.block < int64(*h.rollups.end)>>shift {
+		h.row(h.rowID(level, l.block), encodeCells(&l.cells, Step(l.block<<shift), h.rollups.cellShift(level)))
+		var all cell
+		for _, c := range l.cells {
+			if c.count > 0 {
+				all.merge(c)
+			}
+		}
+		h.merge(level+1, l.block, all)
+	}
+	l.open, l.cells = false, [rowCells]cell{}
+}
+
+// end closes what is open, from the finest level on.
+func (h *rollHash) end() {
+	for level := range h.levels {
+		if level > 0 && h.levels[level].open {
+			h.close(level)
+		}
+	}
+}
+
+func (h *rollHash) row(id int64, cells []byte) {
+	sum := sha256.Sum256(append(binary.LittleEndian.AppendUint64(nil, uint64(id)), cells...))
+	for i := range h.hash {
+		h.hash[i] += binary.LittleEndian.Uint64(sum[8*i:])
+	}
+	h.rows++
+}
+
+// sum returns a text that is different for different sets of rows.
+func (h *rollHash) sum() string { return fmt.Sprint(h.rows, h.hash) }

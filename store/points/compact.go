@@ -1,0 +1,197 @@
+package points
+
+import (
+	"context"
+	"errors"
+	"math"
+	"time"
+
+	"tracker/store/sqlite"
+)
+
+const (
+	// maxHeadAge is how long the oldest point may stay in the head while others
+	// come: the longer, the more points of a series are moved at once, and the
+	// fewer pages are written.
+	maxHeadAge = 5 * time.Minute
+	// maxHeadRest is how long after the newest point the head is compacted.
+	maxHeadRest = 30 * time.Second
+	// compactSlice is about how many points one transaction moves: a few
+	// milliseconds of work, so that no other write waits long.
+	compactSlice = 2000
+	// maintainTick is how often the age of the head is looked at.
+	maintainTick = time.Second
+	// ticksAfterFailure is how many of them pass after a failed compaction.
+	ticksAfterFailure = 30
+)
+
+// maintain compacts the head when it is due, and rolls up series in the
+// background, until ctx ends: those that ask for it, and, once after the start,
+// those that have no rollups. A failed compaction is logged and tried again: the
+// points are safe in table recent.
+func (e *Engine) maintain(ctx context.Context) {
+	tick := time.NewTicker(maintainTick)
+	defer tick.Stop()
+	wait := 0
+	missing, after := time.After(0), int64(0)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case id := <-e.toRollUp:
+			if err := e.rollUpNext(context.Background(), id); err != nil && !errors.Is(err, sqlite.ErrClosed) {
+				e.opts.Logger.Error("a metric could not be rolled up for charts; they read its points instead", "error", err)
+			}
+		case start := <-missing:
+			missing = nil
+			last, err := e.rollUpWithout(context.Background(), after)
+			switch {
+			case err != nil && !errors.Is(err, sqlite.ErrClosed):
+				e.opts.Logger.Error("metrics without rollups could not be rolled up for charts; they read the points instead", "error", err)
+			case err == nil && last > after:
+				after = last
+				missing = time.After(time.Since(start)) // so that other writes have half of the time
+			}
+		case <-tick.C:
+			if wait--; wait > 0 || !e.head.due(time.Now()) {
+				continue
+			}
+			if err := e.Compact(context.Background()); err != nil && !errors.Is(err, sqlite.ErrClosed) {
+				e.opts.Logger.Error("points could not be moved to their place in the database; they are safe where they are", "error", err)
+				wait = ticksAfterFailure
+			}
+		}
+	}
+}
+
+// due reports whether the head should be compacted.
+func (h *head) due(now time.Time) bool {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return h.size >= maxHead || h.size > 0 && (now.Sub(h.since) >= maxHeadAge || now.Sub(h.latest) >= maxHeadRest)
+}
+
+// Compact moves all points that are in table recent now to table metric, in the
+// order of their series, then removes their rows. Without the lock of the file
+// it does nothing.
+func (e *Engine) Compact(ctx context.Context) error {
+	if e.head == nil {
+		return nil
+	}
+	start := time.Now()
+	last, ids, err := e.toCompact(ctx)
+	if err != nil || last == 0 {
+		return err
+	}
+	for len(ids) > 0 {
+		done := 0
+		err := e.upkeep(ctx, func(tx *Tx) (err error) {
+			done, err = tx.compact(ids, last)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		ids = ids[done:]
+	}
+	if err := e.upkeep(ctx, func(tx *Tx) error { return tx.removeCompacted(last) }); err != nil {
+		return err
+	}
+	e.head.drop(last, start)
+	return nil
+}
+
+// toCompact returns the last seq in table recent, 0 when it is empty, and the
+// series of its rows.
+func (e *Engine) toCompact(ctx context.Context) (last int64, ids []int64, err error) {
+	err = e.upkeep(ctx, func(tx *Tx) error {
+		ids = e.head.ids()
+		return tx.Row(`SELECT coalesce(max(seq), 0) FROM recent`).Scan(&last)
+	})
+	return last, ids, err
+}
+
+// compact moves the points up to the seq last of the first series of ids from
+// table recent to table metric, and returns of how many series. Their rows in
+// recent stay: by the seq in the row of the series they do not count any more.
+func (tx *Tx) compact(ids []int64, last int64) (done int, err error) {
+	var rows []row
+	var moved []*series
+	for ; done < len(ids) && len(rows)+10*done < compactSlice; done++ {
+		s, err := tx.openByID(ids[done])
+		if err != nil {
+			return 0, err
+		}
+		if s == nil {
+			continue // it was deleted with its points
+		}
+		points, err := tx.recent(s.id, s.compactedSeq)
+		if err != nil {
+			return 0, err
+		}
+		points = points[:after(points, last)]
+		if len(points) == 0 {
+			continue
+		}
+		for _, p := range sorted(points) {
+			rows = append(rows, row{place{s.id, int64(p.step), p.seq}, p.value, p.at, s})
+		}
+		s.compactedSeq = points[len(points)-1].seq
+		moved = append(moved, s)
+	}
+	if err := tx.insertIntoMetric(rows); err != nil {
+		return 0, err
+	}
+	for _, s := range moved {
+		n := 0
+		for n < len(rows) && rows[n].series == s {
+			n++
+		}
+		if err := tx.rollUp(s, rows[:n]); err != nil {
+			return 0, err
+		}
+		rows = rows[n:]
+		if err := tx.saveSeries(s); err != nil {
+			return 0, err
+		}
+	}
+	return done, nil
+}
+
+// compactSeries moves all points of a series to table metric, where they can be
+// changed.
+func (tx *Tx) compactSeries(id int64) error {
+	_, err := tx.compact([]int64{id}, math.MaxInt64)
+	return err
+}
+
+// removeCompacted removes the rows of table recent up to the seq last, whose
+// points are all in table metric. Emptying a table writes almost nothing, while
+// deleting rows writes each page once more; so it is emptied, and the few rows
+// that came during the compaction are inserted again.
+func (tx *Tx) removeCompacted(last int64) error {
+	// The row with the largest seq may go: the counter must have it.
+	if err := tx.engine.open.saveSeq(tx.Tx); err != nil {
+		return err
+	}
+	rows, err := tx.Rows(`SELECT seq, series_id, step, value, recorded_at FROM recent WHERE seq > ? ORDER BY seq`, last)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var kept []row
+	for rows.Next() {
+		var r row
+		if err := r.scan(rows); err != nil {
+			return err
+		}
+		kept = append(kept, r)
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return err
+	}
+	if _, err := tx.Exec(`DELETE FROM recent`); err != nil {
+		return err
+	}
+	return tx.insertIntoRecent(kept)
+}

@@ -1,0 +1,292 @@
+package points
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"sort"
+	"sync"
+	"time"
+
+	"tracker/store/sqlite"
+)
+
+// head is table recent in memory, by series, so that a read does not have to
+// look through all of it. It exists in the process that has the lock of the
+// file, which is the only one that writes to that table.
+//
+// The writer adds points before it commits them, and drops points after it has
+// committed their removal. So the head always has at least what the snapshot of
+// a reader shows, and Tx.recent leaves out the rest.
+type head struct {
+	mu      sync.RWMutex
+	series  map[int64]*headSeries            // by id
+	late    map[string]map[int64]*headSeries // those whose row may lack points, by key and id
+	size    int                              // points of all series
+	dropped int64                            // the seq up to which points were dropped
+	since   time.Time                        // when the oldest point came, or earlier
+	latest  time.Time                        // when the newest point came
+}
+
+// headSeries has the points of one series in the order of seq. The slice is only
+// appended to; a reader may keep a part of it.
+type headSeries struct {
+	iteration int64
+	key       string
+	points    []point
+	// statsSeq is the seq of the last point in the stored statistics, or less, in
+	// each snapshot that shows that point.
+	statsSeq int64
+}
+
+// isLate reports whether the row of s may lack points.
+func (s *headSeries) isLate() bool {
+	n := len(s.points)
+	return n > 0 && s.points[n-1].seq > s.statsSeq
+}
+
+const (
+	// maxHead is the number of points from which the head is compacted. One takes
+	// 32 bytes in memory.
+	maxHead = 150_000
+	// fullHead is the number of points from which no more are added.
+	fullHead = 2 * maxHead
+)
+
+// loadHead reads table recent.
+func loadHead(tx *sqlite.Tx) (*head, error) {
+	h := &head{series: map[int64]*headSeries{}, late: map[string]map[int64]*headSeries{}, since: time.Now()}
+	all, err := readRecent(tx)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := tx.Rows(`SELECT id, iteration_num, key, counted_seq FROM series WHERE id IN (SELECT series_id FROM recent)`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id int64
+		var s headSeries
+		if err := rows.Scan(&id, &s.iteration, &s.key, &s.statsSeq); err != nil {
+			return nil, err
+		}
+		s.points = all[id]
+		h.size += len(s.points)
+		h.put(id, &s)
+		delete(all, id)
+	}
+	for id, points := range all { // of series that were deleted
+		h.size += len(points)
+		h.put(id, &headSeries{points: points})
+	}
+	return h, rows.Err()
+}
+
+// readRecent returns table recent, which is bounded by fullHead, by series.
+func readRecent(tx *sqlite.Tx) (map[int64][]point, error) {
+	all := map[int64][]point{}
+	rows, err := tx.Rows(`SELECT seq, series_id, step, value, recorded_at FROM recent ORDER BY seq`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var r row
+		if err := r.scan(rows); err != nil {
+			return nil, err
+		}
+		all[r.place.series] = append(all[r.place.series], r.point())
+	}
+	return all, errors.Join(rows.Err(), rows.Close())
+}
+
+// put adds a series, or takes note that it has changed.
+func (h *head) put(id int64, s *headSeries) {
+	if len(s.points) > 0 {
+		h.series[id] = s
+	} else {
+		delete(h.series, id)
+	}
+	if s.isLate() {
+		if h.late[s.key] == nil {
+			h.late[s.key] = map[int64]*headSeries{}
+		}
+		h.late[s.key][id] = s
+		return
+	}
+	if delete(h.late[s.key], id); len(h.late[s.key]) == 0 {
+		delete(h.late, s.key)
+	}
+}
+
+// full reports whether points come faster than they are compacted.
+func (h *head) full() bool {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return h.size >= fullHead
+}
+
+// add adds rows that the writer is about to commit, in the order of seq.
+func (h *head) add(rows []row) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.latest = time.Now()
+	if h.size == 0 {
+		h.since = h.latest
+	}
+	for _, r := range rows {
+		s := h.series[r.place.series]
+		if s == nil {
+			s = &headSeries{iteration: r.series.iteration, key: r.series.key}
+		}
+		s.points = append(s.points, r.point())
+		if r.series.statsSeq >= r.seq { // the row was written with its points
+			s.statsSeq = r.series.statsSeq
+		}
+		h.size++
+		h.put(r.place.series, s)
+	}
+}
+
+// truncate drops the points after the seq last: they were added and not
+// committed.
+func (h *head) truncate(last int64) {
+	if h == nil {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for id, s := range h.series {
+		if n := len(s.points); n > 0 && s.points[n-1].seq > last {
+			kept := s.points[:after(s.points, last)]
+			h.size -= n - len(kept)
+			// A reader may still hold what follows: nothing is written over it.
+			s.points = slices.Clip(kept)
+			if s.statsSeq > last {
+				s.statsSeq = 0
+			}
+			h.put(id, s)
+		}
+	}
+}
+
+// drop removes the points up to the seq last: they are not in table recent any
+// more. The others have come after since.
+func (h *head) drop(last int64, since time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.since = since
+	h.dropped = max(h.dropped, last)
+	for id, s := range h.series {
+		i := after(s.points, last)
+		h.size -= i
+		s.points = s.points[i:]
+		h.put(id, s)
+	}
+}
+
+// ids returns the ids of all series, in order.
+func (h *head) ids() []int64 {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	ids := make([]int64, 0, len(h.series))
+	for id := range h.series {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// after returns the index of the first point after the seq last.
+func after(points []point, last int64) int {
+	return sort.Search(len(points), func(i int) bool { return points[i].seq > last })
+}
+
+// pointsOf returns the points of a series. ok is false when some that are in the
+// rows of table recent from first on were dropped.
+func (h *head) pointsOf(seriesID, first int64) (points []point, ok bool) {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	if s := h.series[seriesID]; s != nil {
+		points = s.points
+	}
+	return points, h.dropped < first
+}
+
+// window is what a transaction sees of table recent.
+type window struct {
+	known       bool
+	first, last int64             // seq of the first and last row, 0 when there is none
+	scanned     bool              // one series was read from the table
+	points      map[int64][]point // by series, once all were read from the table
+}
+
+// recent returns the points of a series after the seq compacted that lie in table
+// recent, in the order of seq. They must not be changed. The head lacks points of a
+// snapshot that is older than the last compaction. The table has no index by
+// series, so a second series that the head lacks reads all of it.
+func (tx *Tx) recent(seriesID, compacted int64) ([]point, error) {
+	w, err := tx.recentWindow()
+	if err != nil || w.last <= compacted {
+		return nil, err
+	}
+	if h := tx.engine.head; h != nil {
+		if points, ok := h.pointsOf(seriesID, w.first); ok {
+			return points[after(points, compacted):after(points, w.last)], nil
+		}
+	}
+	if w.points == nil && w.scanned {
+		if tx.window.points, err = readRecent(tx.Tx); err != nil {
+			return nil, err
+		}
+		w = tx.window
+	}
+	if w.points != nil {
+		points := w.points[seriesID]
+		return points[after(points, compacted):], nil
+	}
+	tx.window.scanned = true
+	var points []point
+	rows, err := tx.Rows(`SELECT step, seq, value, recorded_at FROM recent
+		WHERE series_id = ? AND seq > ? ORDER BY seq`, seriesID, compacted)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var p point
+		if err := rows.Scan(&p.step, &p.seq, &p.value, &p.at); err != nil {
+			return nil, err
+		}
+		points = append(points, p)
+	}
+	return points, rows.Err()
+}
+
+// readAhead prepares Tx.recent for many series: without a head, each call would
+// go through the whole table.
+func (tx *Tx) readAhead() error {
+	w, err := tx.recentWindow()
+	if err != nil || w.last == 0 || w.points != nil || tx.engine.head != nil {
+		return err
+	}
+	tx.window.points, err = readRecent(tx.Tx)
+	return err
+}
+
+func (tx *Tx) recentWindow() (window, error) {
+	if tx.Writer() && tx.engine.head != nil {
+		return window{first: math.MaxInt64, last: math.MaxInt64}, nil // it sees what it has written
+	}
+	if !tx.window.known {
+		tx.window.known = true
+		err := tx.Row(`SELECT
+				coalesce((SELECT min(seq) FROM recent), 0),
+				coalesce((SELECT max(seq) FROM recent), 0)`).Scan(&tx.window.first, &tx.window.last)
+		if err != nil {
+			return tx.window, err
+		}
+	}
+	return tx.window, nil
+}

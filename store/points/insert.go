@@ -1,0 +1,84 @@
+package points
+
+import (
+	"cmp"
+	"database/sql/driver"
+	"strings"
+
+	"tracker/store/sqlite"
+)
+
+// row is a point on its way into a table.
+type row struct {
+	place
+	value  Value
+	at     Time
+	series *series // nil when it does not matter
+}
+
+func (r row) point() point { return point{Step(r.step), r.seq, r.value, r.at} }
+
+// compare orders the rows of a series as table metric does.
+func (r row) compare(o row) int {
+	return cmp.Or(cmp.Compare(r.step, o.step), cmp.Compare(r.seq, o.seq))
+}
+
+// scan reads a row of table recent.
+func (r *row) scan(from sqlite.Scanner) error {
+	return from.Scan(&r.seq, &r.place.series, &r.step, &r.value, &r.at)
+}
+
+// insertSizes are the numbers of rows that one statement inserts: few, so that
+// each statement is prepared once.
+var insertSizes = []int{256, 64, 16, 4, 1}
+
+var (
+	insertMetric = insertStatements(`metric (series_id, step, seq, value, recorded_at)`)
+	insertRecent = insertStatements(`recent (seq, series_id, step, value, recorded_at)`)
+)
+
+// insertStatements returns the statements that insert into a table with five
+// columns, by number of rows.
+func insertStatements(table string) map[int]string {
+	statements := map[int]string{}
+	for _, n := range insertSizes {
+		statements[n] = `INSERT INTO ` + table + ` VALUES ` + strings.Repeat(`(?, ?, ?, ?, ?), `, n-1) + `(?, ?, ?, ?, ?)`
+	}
+	return statements
+}
+
+// insertIntoMetric adds rows to table metric. They should be in the order of the
+// table, so that the rows of a page come together.
+func (tx *Tx) insertIntoMetric(rows []row) error {
+	return tx.insert(insertMetric, rows, func(args []driver.NamedValue, r *row) {
+		args[0].Value, args[1].Value, args[2].Value, args[3].Value, args[4].Value =
+			r.place.series, r.step, r.seq, r.value.Driver(), int64(r.at)
+	})
+}
+
+// insertIntoRecent adds rows to table recent. They must be in the order of seq.
+func (tx *Tx) insertIntoRecent(rows []row) error {
+	return tx.insert(insertRecent, rows, func(args []driver.NamedValue, r *row) {
+		args[0].Value, args[1].Value, args[2].Value, args[3].Value, args[4].Value =
+			r.seq, r.place.series, r.step, r.value.Driver(), int64(r.at)
+	})
+}
+
+// insert runs the statements for rows. bind sets the five arguments of a row.
+func (tx *Tx) insert(statements map[int]string, rows []row, bind func([]driver.NamedValue, *row)) error {
+	args := make([]driver.NamedValue, 5*min(len(rows), insertSizes[0]))
+	for i := range args {
+		args[i].Ordinal = i + 1
+	}
+	for _, n := range insertSizes {
+		for ; len(rows) >= n; rows = rows[n:] {
+			for i := range rows[:n] {
+				bind(args[5*i:5*i+5], &rows[i])
+			}
+			if err := tx.ExecBulk(statements[n], args[:5*n]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,142 @@
+package points
+
+import (
+	"math"
+	"slices"
+
+	"cmp"
+)
+
+// List returns one page of the points of an iteration, by step and then seq: up
+// to limit from offset on, and how many there are in all. key is that of one
+// series, nil for all.
+func (tx *Tx) List(iteration int64, key *string, limit, offset int) (page []Point, total int, err error) {
+	var keys []string
+	if key != nil {
+		keys = []string{*key}
+	}
+	all, err := tx.seriesOf(iteration, keys)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, s := range all {
+		total += int(s.Count)
+	}
+	if offset >= total || limit == 0 {
+		return nil, total, nil
+	}
+	page, err = tx.list(all, limit, offset)
+	return page, total, err
+}
+
+// list merges what SQL finds in table metric with the points of table recent.
+func (tx *Tx) list(all []*series, limit, offset int) (page []Point, err error) {
+	recent, err := tx.recentPoints(all)
+	if err != nil {
+		return nil, err
+	}
+	// Of the points before the page at most so many are recent ones, so the page
+	// begins at this row of metric or after it.
+	skip := max(0, offset-len(recent))
+	stored, err := tx.storedPoints(all, skip, offset+limit-skip)
+	if err != nil {
+		return nil, err
+	}
+	at := skip
+	if skip > 0 && len(stored) > 0 {
+		before, _ := slices.BinarySearchFunc(recent, stored[0], Point.compare)
+		at, recent = at+before, recent[before:]
+	}
+	for ; len(page) < limit && len(stored)+len(recent) > 0; at++ {
+		from := &stored
+		if len(stored) == 0 || len(recent) > 0 && recent[0].compare(stored[0]) < 0 {
+			from = &recent
+		}
+		if at >= offset {
+			page = append(page, (*from)[0])
+		}
+		*from = (*from)[1:]
+	}
+	return page, nil
+}
+
+// compare orders the points of an iteration as they are listed.
+func (p Point) compare(o Point) int {
+	return cmp.Or(cmp.Compare(p.Step, o.Step), cmp.Compare(p.place.seq, o.place.seq))
+}
+
+// recentPoints returns the points of series that are in table recent, in order.
+func (tx *Tx) recentPoints(all []*series) ([]Point, error) {
+	var found []Point
+	for _, s := range all {
+		points, err := tx.recent(s.id, s.compactedSeq)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range points {
+			at := place{s.id, int64(p.step), p.seq}
+			found = append(found, Point{s.iteration, s.key, p.value, p.step, p.at, at, at})
+		}
+	}
+	slices.SortFunc(found, Point.compare)
+	return found, nil
+}
+
+// storedPoints returns points of table metric in order: as many as limit, without
+// the first so many of skip.
+func (tx *Tx) storedPoints(all []*series, skip, limit int) (found []Point, err error) {
+	if len(all) == 0 {
+		return nil, nil
+	}
+	where, args := `WHERE series.id = ?`, []any{all[0].id}
+	if len(all) > 1 {
+		// All points would have to be sorted to find the first ones. The steps
+		// say where to stop.
+		last, err := tx.stepOfRow(all[0].iteration, skip+limit)
+		if err != nil {
+			return nil, err
+		}
+		where, args = `WHERE series.iteration_num = ? AND metric.step <= ?`, []any{all[0].iteration, last}
+	}
+	rows, err := tx.Rows(selectPoints(`SELECT metric.* FROM series JOIN metric ON metric.series_id = series.id `+where+`
+		ORDER BY metric.step, metric.seq LIMIT ? OFFSET ?`), append(args, limit, skip)...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var p Point
+		if err := p.scan(rows); err != nil {
+			return nil, err
+		}
+		found = append(found, p)
+	}
+	return found, rows.Err()
+}
+
+// stepOfRow returns a step up to which an iteration has n points or more in
+// table metric, and not very many more; the largest step there is when it has
+// fewer.
+func (tx *Tx) stepOfRow(iteration int64, n int) (int64, error) {
+	var first, last *int64
+	err := tx.Row(`SELECT
+			min((SELECT min(step) FROM metric WHERE series_id = series.id)),
+			max((SELECT max(step) FROM metric WHERE series_id = series.id))
+		FROM series WHERE iteration_num = ?`, iteration).Scan(&first, &last)
+	if err != nil || first == nil {
+		return math.MaxInt64, err
+	}
+	for width := uint64(0); ; width = 2*width + 1 {
+		if width >= uint64(*last)-uint64(*first) {
+			return *last, nil
+		}
+		step := *first + int64(width)
+		var count int
+		err := tx.Row(`SELECT count(*) FROM (
+				SELECT 1 FROM series JOIN metric ON metric.series_id = series.id
+				WHERE series.iteration_num = ? AND metric.step <= ? LIMIT ?)`, iteration, step, n).Scan(&count)
+		if err != nil || count >= n {
+			return step, err
+		}
+	}
+}

@@ -1,0 +1,216 @@
+package points
+
+import (
+	"context"
+	"slices"
+
+	"tracker/store/sqlite"
+)
+
+// MeanCurve is a metric of several iterations. The value of an iteration in a
+// bucket is its last one there, as in its own curve. X is the largest step or
+// time of those that count, or the mean of the metric that is set against.
+// Iterations without a finite value in a bucket do not count there.
+type MeanCurve struct {
+	Key        string
+	Count      int // points of all of them in the range
+	Total      int // points of the longest one, in the range or not
+	Iterations int // that have the metric
+	X          []Value
+	Mean       []Value
+	SD         []*Value // of the sample; nil where only one counts
+	N          []int    // how many count
+}
+
+// How the tracks of a group are divided depends on nothing but their number, so
+// that their mean is the same to the last digit on every machine.
+const (
+	meanParts   = 8
+	minMeanPart = 8 // tracks
+	// partTracks is how many tracks one goroutine reads at a time.
+	partTracks = 4
+)
+
+// MeanCurves returns the means of metrics over groups of members, numbered from 0:
+// for each group, in the order of q.Keys, those that some of its members have. The
+// buckets are the same for all groups. q must pass Check. count has the tracks.
+func (e *Engine) MeanCurves(ctx context.Context, tracks []Track, groups int, q PairQuery, count *CurveCount) ([][]MeanCurve, error) {
+	q.Points = min(q.Points, MaxPoints)
+	answer := make([][]MeanCurve, groups)
+	byKey := map[string][]Track{}
+	for _, t := range tracks {
+		if q.Against == "" || t.against != nil {
+			byKey[t.series.key] = append(byKey[t.series.key], t)
+		}
+	}
+	for _, key := range q.Keys {
+		curves, err := e.meanCurves(ctx, byKey[key], q)
+		if err != nil {
+			return nil, err
+		}
+		for g, c := range curves {
+			if err := count.addPoints(len(c.X)); err != nil {
+				return nil, err
+			}
+			c.Key = key
+			answer[g] = append(answer[g], c)
+		}
+	}
+	return answer, nil
+}
+
+// inParallel runs fn for each part on a snapshot of its own.
+func inParallel[P, R any](ctx context.Context, e *Engine, parts []P, fn func(*Tx, P) (R, error)) ([]R, error) {
+	return sqlite.ReadParallel(ctx, e.db, parts, func(tx *sqlite.Tx, part P) (R, error) { return fn(e.In(tx), part) })
+}
+
+// meanCurves returns the means of the tracks of each group that has some.
+func (e *Engine) meanCurves(ctx context.Context, tracks []Track, q PairQuery) (map[int]MeanCurve, error) {
+	slots, err := e.sharedSlots(ctx, tracks, q)
+	if err != nil {
+		return nil, err
+	}
+	if slots.exact == nil && slots.bins.n > 0 { // what was logged since has no slot
+		q.From, q.To = &slots.bins.from, &slots.bins.to
+	}
+	byGroup := map[int][]Track{}
+	for _, t := range tracks {
+		byGroup[t.Group] = append(byGroup[t.Group], t)
+	}
+	var parts [][]Track
+	for _, of := range byGroup {
+		parts = append(parts, slices.Collect(slices.Chunk(of, max(minMeanPart, (len(of)-1)/meanParts+1)))...)
+	}
+	sums, err := inParallel(ctx, e, parts, func(tx *Tx, part []Track) (meanSum, error) { return tx.sum(part, slots, q) })
+	if err != nil {
+		return nil, err
+	}
+	groups := map[int]meanSum{}
+	for i, s := range sums {
+		if g := parts[i][0].Group; groups[g].slots == nil {
+			groups[g] = s
+		} else {
+			groups[g] = groups[g].and(s)
+		}
+	}
+	curves := map[int]MeanCurve{}
+	for g, s := range groups {
+		if s.iterations > 0 {
+			curves[g] = s.curve(q)
+		}
+	}
+	return curves, nil
+}
+
+// sharedSlots divides the axis that tracks share.
+func (e *Engine) sharedSlots(ctx context.Context, tracks []Track, q PairQuery) (slots, error) {
+	var s slots
+	err := e.db.Read(ctx, func(tx *sqlite.Tx) (err error) {
+		s, err = e.In(tx).exactSlots(tracks, q)
+		return err
+	})
+	if err != nil || s.exact != nil {
+		return s, err
+	}
+	parts := slices.Collect(slices.Chunk(tracks, partTracks))
+	spans, err := inParallel(ctx, e, parts, func(tx *Tx, part []Track) (span, error) {
+		part, err := tx.renewed(part)
+		if err != nil {
+			return noSpan, err
+		}
+		return tx.span(part, q)
+	})
+	all := noSpan
+	for _, one := range spans {
+		all = all.and(one)
+	}
+	return all.slots(q), err
+}
+
+// meanSum is what a mean is made of.
+type meanSum struct {
+	count, total, iterations int
+	slots                    []slotSum
+}
+
+// slotSum is what is known of the values in a slot, as Welford updates it.
+type slotSum struct {
+	n             int
+	mean, squares float64
+	largest       int64 // of the axis
+	against       float64
+}
+
+// and puts two sums together, as Chan, Golub and LeVeque do (1983).
+func (a slotSum) and(b slotSum) slotSum {
+	if a.n == 0 || b.n == 0 {
+		if a.n == 0 {
+			return b
+		}
+		return a
+	}
+	n := a.n + b.n
+	share, by := float64(b.n)/float64(n), b.mean-a.mean
+	return slotSum{
+		n:       n,
+		mean:    a.mean + by*share,
+		squares: a.squares + b.squares + by*by*float64(a.n)*share,
+		largest: max(a.largest, b.largest),
+		against: a.against + (b.against-a.against)*share,
+	}
+}
+
+func (a meanSum) and(b meanSum) meanSum {
+	for i, s := range b.slots {
+		a.slots[i] = a.slots[i].and(s)
+	}
+	return meanSum{a.count + b.count, max(a.total, b.total), a.iterations + b.iterations, a.slots}
+}
+
+// sum adds up tracks of one group.
+func (tx *Tx) sum(tracks []Track, s slots, q PairQuery) (meanSum, error) {
+	all := meanSum{slots: make([]slotSum, s.n())}
+	tracks, err := tx.renewed(tracks)
+	if err != nil {
+		return all, err
+	}
+	for _, t := range tracks {
+		count, err := tx.fill(&t, s, q)
+		if err != nil {
+			return all, err
+		}
+		all.count += count
+		all.total = max(all.total, int(t.series.Count))
+		all.iterations++
+		for i, o := range t.at {
+			if !o.set || !o.value.Finite() || q.Against != "" && !(t.x[i].set && t.x[i].value.Finite()) {
+				continue
+			}
+			one := slotSum{n: 1, mean: float64(o.value), largest: o.x}
+			if q.Against != "" {
+				one.against = float64(t.x[i].value)
+			}
+			all.slots[i] = all.slots[i].and(one)
+		}
+	}
+	return all, nil
+}
+
+func (a meanSum) curve(q PairQuery) MeanCurve {
+	c := MeanCurve{Count: a.count, Total: a.total, Iterations: a.iterations, X: []Value{}, Mean: []Value{}, SD: []*Value{}, N: []int{}}
+	for _, sum := range a.slots {
+		if sum.n == 0 {
+			continue
+		}
+		x, spread := Value(sum.largest), NewSpread(sum.n, &sum.mean, &sum.squares)
+		if q.Against != "" {
+			x = Value(sum.against)
+		}
+		if spread.Mean == nil {
+			continue // beyond a double
+		}
+		c.X, c.Mean = append(c.X, x), append(c.Mean, *spread.Mean)
+		c.SD, c.N = append(c.SD, spread.SD), append(c.N, sum.n)
+	}
+	return c
+}

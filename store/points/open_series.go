@@ -1,0 +1,189 @@
+package points
+
+import (
+	"cmp"
+	"slices"
+
+	"tracker/store/sqlite"
+)
+
+// openSeries is the writer's cache of the series that are being written to, so
+// that a point costs no query. It also holds the points of the transaction under
+// way, which Flush inserts. Everything but those points can be dropped at any
+// time. It belongs to the writer.
+type openSeries struct {
+	sqlite.Passive
+	engine *Engine
+
+	byKey    map[seriesKey]*series
+	byID     map[int64]*series // the same ones
+	dirty    []*series         // those with points that are not in a table yet
+	seq      int64             // last seq given out
+	savedSeq int64             // last seq as the row in table counter has it
+	lastID   int64             // last id of a series given out
+}
+
+type seriesKey struct {
+	iteration int64
+	key       string
+}
+
+const (
+	// maxOpen bounds the number of cached series.
+	maxOpen = 20_000
+	// bulkPoints is the number of points of one series in a transaction from which
+	// they go to table metric at once: from about here on a page of that table
+	// costs no more than the way by table recent.
+	bulkPoints = 32
+)
+
+// drop forgets what may not be true any more.
+func (o *openSeries) drop() {
+	o.byKey, o.byID = map[seriesKey]*series{}, map[int64]*series{}
+	o.dirty = o.dirty[:0]
+	o.savedSeq = -1
+}
+
+// Load reads the counters.
+func (o *openSeries) Load(tx *sqlite.Tx, _ bool) error {
+	o.drop()
+	var recent int64
+	err := tx.Row(`SELECT
+			(SELECT value FROM counter WHERE name = 'metric_seq'),
+			(SELECT coalesce(max(seq), 0) FROM recent),
+			(SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'series')`).
+		Scan(&o.savedSeq, &recent, &o.lastID)
+	o.seq = max(o.savedSeq, recent)
+	return err
+}
+
+// Mark returns the last seq given out.
+func (o *openSeries) Mark() int64 { return o.seq }
+
+// Changed drops the cache.
+func (o *openSeries) Changed() { o.drop() }
+
+// RolledBack drops the cache, and the points after the mark from the head.
+func (o *openSeries) RolledBack(mark int64) {
+	o.drop()
+	o.engine.head.truncate(mark)
+}
+
+// openSeries returns the series of a key for writing. One that has no row yet
+// gets it with its first points.
+func (tx *Tx) openSeries(iteration int64, key string) (*series, error) {
+	o := tx.engine.open
+	k := seriesKey{iteration, key}
+	if s, ok := o.byKey[k]; ok {
+		return s, nil
+	}
+	s, err := tx.findSeries(iteration, key)
+	if err != nil {
+		return nil, err
+	}
+	if s == nil {
+		o.lastID++
+		s = &series{id: o.lastID, iteration: iteration, key: key}
+	}
+	if len(o.byKey) >= maxOpen && len(o.dirty) == 0 {
+		clear(o.byKey)
+		clear(o.byID)
+	}
+	o.byKey[k], o.byID[s.id] = s, s
+	return s, nil
+}
+
+// openByID returns a series for writing, nil when there is none.
+func (tx *Tx) openByID(id int64) (*series, error) {
+	if s := tx.engine.open.byID[id]; s != nil {
+		return s, nil
+	}
+	return tx.seriesByID(id)
+}
+
+// add holds a point back until the commit and returns its place.
+func (o *openSeries) add(s *series, p point) place {
+	o.seq++
+	p.seq = o.seq
+	s.Stats.add(p)
+	s.lastSeq = p.seq
+	if len(s.pending) == 0 {
+		o.dirty = append(o.dirty, s)
+	}
+	at := place{s.id, int64(p.step), p.seq}
+	s.pending = append(s.pending, row{at, p.value, p.at, s})
+	return at
+}
+
+// Flush inserts the points that were added: those of a series with many of them
+// into table metric, the others into recent. Without a head, and with a head
+// that is full, all go into metric.
+func (o *openSeries) Flush(t *sqlite.Tx, _ sqlite.Stage) error {
+	if len(o.dirty) == 0 {
+		return nil
+	}
+	tx := o.engine.In(t)
+	all := o.engine.head == nil || o.engine.head.full()
+	slices.SortFunc(o.dirty, func(a, b *series) int { return cmp.Compare(a.id, b.id) })
+	var bulk, few []row
+	for _, s := range o.dirty {
+		if all || len(s.pending) >= bulkPoints {
+			if !slices.IsSortedFunc(s.pending, row.compare) {
+				slices.SortFunc(s.pending, row.compare)
+			}
+			bulk = append(bulk, s.pending...)
+		} else {
+			few = append(few, s.pending...)
+		}
+	}
+	slices.SortFunc(few, func(a, b row) int { return cmp.Compare(a.seq, b.seq) })
+	if err := tx.insertIntoMetric(bulk); err != nil {
+		return err
+	}
+	if err := tx.insertIntoRecent(few); err != nil {
+		return err
+	}
+	for _, s := range o.dirty {
+		if err := tx.flushSeries(s, all || len(s.pending) >= bulkPoints); err != nil {
+			return err
+		}
+		s.pending = s.pending[:0]
+	}
+	if len(few) > 0 {
+		o.engine.head.add(few)
+	}
+	o.dirty = o.dirty[:0]
+	if len(bulk) > 0 {
+		return o.saveSeq(tx.Tx)
+	}
+	return nil
+}
+
+// flushSeries does what goes with the pending points of s, which were inserted
+// into table metric when bulk is set.
+func (tx *Tx) flushSeries(s *series, bulk bool) error {
+	if bulk {
+		if err := tx.rollUp(s, s.pending); err != nil {
+			return err
+		}
+	}
+	if bulk || !s.stored {
+		if err := tx.saveSeries(s); err != nil {
+			return err
+		}
+	}
+	return tx.changed(s)
+}
+
+// saveSeq writes the counter of points. The largest seq in table recent is the
+// same number, so the counter is written only when that table may not have it.
+func (o *openSeries) saveSeq(tx *sqlite.Tx) error {
+	if o.seq == o.savedSeq {
+		return nil
+	}
+	_, err := tx.Exec(`UPDATE counter SET value = ? WHERE name = 'metric_seq'`, o.seq)
+	if err == nil {
+		o.savedSeq = o.seq
+	}
+	return err
+}

@@ -1,0 +1,153 @@
+package points
+
+import (
+	"cmp"
+	"slices"
+
+	"tracker/store/sqlite"
+)
+
+// Put adds samples, which must have steps and times. A sample takes the place of the
+// points that its series has at its step; of samples with the same key and step the
+// last one holds. So the same samples can be put any number of times. It returns the
+// number of steps whose points were replaced by others.
+//
+// The transaction must be the writer's, and have added no points yet.
+func (tx *Tx) Put(iteration int64, samples []Sample) (replaced int, err error) {
+	byKey := map[string][]Sample{}
+	var keys []string
+	for _, s := range samples {
+		if byKey[s.Key] == nil {
+			keys = append(keys, s.Key)
+		}
+		byKey[s.Key] = append(byKey[s.Key], s)
+	}
+	for _, key := range keys {
+		n, err := tx.putSeries(iteration, key, lastOfEachStep(byKey[key]))
+		if err != nil {
+			return 0, err
+		}
+		replaced += n
+	}
+	return replaced, nil
+}
+
+// lastOfEachStep returns samples of one key by step, the last one of each.
+func lastOfEachStep(all []Sample) []Sample {
+	byStep := func(a, b Sample) int { return cmp.Compare(*a.Step, *b.Step) }
+	if !slices.IsSortedFunc(all, byStep) {
+		slices.SortStableFunc(all, byStep)
+	}
+	kept := all[:0]
+	for i, s := range all {
+		if i+1 == len(all) || *all[i+1].Step != *s.Step {
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}
+
+// putSeries is Put for samples of one key in the order of their steps, which differ.
+func (tx *Tx) putSeries(iteration int64, key string, samples []Sample) (replaced int, err error) {
+	s, err := tx.openSeries(iteration, key)
+	if err != nil {
+		return 0, err
+	}
+	late := 0
+	if s.LastStep != nil {
+		for late < len(samples) && *samples[late].Step <= *s.LastStep {
+			late++
+		}
+	}
+	missing := samples[:0:0]
+	if late > 0 {
+		var steps []Step
+		if missing, steps, err = tx.differing(s, samples[:late]); err != nil {
+			return 0, err
+		}
+		if replaced = len(steps); replaced > 0 {
+			if s, err = tx.deleteSteps(s, steps); err != nil {
+				return 0, err
+			}
+		}
+	}
+	for _, all := range [][]Sample{missing, samples[late:]} {
+		for _, m := range all {
+			tx.engine.open.add(s, point{step: *m.Step, value: m.Value + 0, at: *m.RecordedAt})
+		}
+	}
+	return replaced, nil
+}
+
+// differing returns those of samples that are not points of s yet, and the steps of
+// those where s has other points.
+func (tx *Tx) differing(s *series, samples []Sample) (missing []Sample, replaced []Step, err error) {
+	first, last := *samples[0].Step, *samples[len(samples)-1].Step
+	there := map[Step][]point{}
+	keep := func(p point) {
+		if p.step >= first && p.step <= last {
+			there[p.step] = append(there[p.step], p)
+		}
+	}
+	if s.stored {
+		if err := tx.eachPoint(s.id, int64(first), int64(last), keep); err != nil {
+			return nil, nil, err
+		}
+		recent, err := tx.recent(s.id, s.compactedSeq)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, p := range recent {
+			keep(p)
+		}
+	}
+	for _, r := range s.pending { // of an earlier job of the same commit
+		keep(r.point())
+	}
+	for _, m := range samples {
+		old := there[*m.Step]
+		if len(old) == 1 && old[0].sameAs(point{step: *m.Step, value: m.Value + 0, at: *m.RecordedAt}) {
+			continue
+		}
+		missing = append(missing, m)
+		if len(old) > 0 {
+			replaced = append(replaced, *m.Step)
+		}
+	}
+	return missing, replaced, nil
+}
+
+// deleteSteps removes the points of a series at some steps, and returns the series
+// as it is then.
+func (tx *Tx) deleteSteps(s *series, steps []Step) (*series, error) {
+	o := tx.engine.open
+	forget := func() {
+		delete(o.byKey, seriesKey{s.iteration, s.key})
+		delete(o.byID, s.id)
+	}
+	forget()
+	if err := tx.compactSeries(s.id); err != nil {
+		return nil, err
+	}
+	for _, step := range steps {
+		if _, err := tx.Exec(`DELETE FROM metric_moved WHERE series_id = ? AND step = ?`, s.id, step); err != nil {
+			return nil, err
+		}
+		if _, err := tx.Exec(`DELETE FROM metric WHERE series_id = ? AND step = ?`, s.id, step); err != nil {
+			return nil, err
+		}
+	}
+	forget()
+	if err := tx.recompute(s.id); err != nil {
+		return nil, err
+	}
+	if err := tx.rebuildRollups(s.id); err != nil {
+		return nil, err
+	}
+	forget()
+	return tx.openSeries(s.iteration, s.key)
+}
+
+// Flush writes the points that the transaction has added, so that its statements find
+// them.
+func (tx *Tx) Flush() error { return tx.engine.open.Flush(tx.Tx, sqlite.AroundJob) }

@@ -1,0 +1,156 @@
+package points
+
+import (
+	"database/sql"
+	"fmt"
+	"math"
+	"math/bits"
+)
+
+// A chart shows a thousand points of a series that may have millions. Rollups
+// make it cheap: a cell holds what a chart needs of the points in a stretch of
+// 2^n steps.
+//
+// Cells of level 1 are 2^shift steps wide; shift is chosen so that a cell has
+// about cellPoints points when they are evenly spaced. A cell of each further
+// level covers 16 cells of the level below. 16 neighbouring cells are a row of
+// table rollup, so a chart reads few rows. A row is written when its stretch is
+// complete, that is when a point after it was written, and again when a point in
+// it comes late, is changed or is deleted.
+
+const (
+	cellPoints = 16
+	// rowShift is the power of two of the number of cells in a row.
+	rowShift = 4
+	rowCells = 1 << rowShift
+	// minRolledUp is the number of points from which a series has rollups.
+	minRolledUp = 512
+	// maxShift is the width of the widest cells of level 1.
+	maxShift = 56
+	// refit is by how many powers of two cells must be too wide or too narrow to
+	// be computed anew: the distances of the points have changed eightfold by then.
+	refit = 3
+
+	// The id of a row has the series above seriesBit, then the level, then the
+	// lower blockBits of the block.
+	seriesBit = 36
+	blockBits = 32
+	// maxRolledUpID is the first id of a series that does not fit. From it on,
+	// series have no rollups.
+	maxRolledUpID = 1 << (63 - seriesBit)
+)
+
+// extent is which rollups a series has: all rows that end before end.
+type extent struct {
+	shift int   // a cell of level 1 has 2^shift steps
+	end   *Step // a multiple of the width of a row of level 1; nil without rollups
+}
+
+// cellShift returns the width of a cell of a level, as a power of two.
+func (e extent) cellShift(level int) int { return e.shift + rowShift*(level-1) }
+
+// cellIndex returns which cell of its row of a level has a step.
+func (e extent) cellIndex(level int, step Step) int64 {
+	return int64(step) >> e.cellShift(level) & (rowCells - 1)
+}
+
+// endOf returns the step after the last complete row of a level, the smallest
+// step there is without one.
+func (e extent) endOf(level int) Step {
+	shift := e.cellShift(level) + rowShift
+	if e.end == nil || shift >= 63 {
+		return math.MinInt64
+	}
+	return *e.end >> shift << shift
+}
+
+// rowID returns the id of a row.
+func (s *series) rowID(level int, block int64) int64 {
+	return s.id<<seriesBit | int64(level)<<blockBits | block&(1<<blockBits-1)
+}
+
+// fitCells drops the rollups of a series when its points lie much closer or
+// farther from each other than when the width of the cells was chosen.
+func (tx *Tx) fitCells(s *series) error {
+	if s.rollups.end == nil {
+		return nil
+	}
+	_, shift, err := tx.bestShift(s)
+	if off := shift - s.rollups.shift; err != nil || off < refit && off > -refit {
+		return err
+	}
+	s.rollups, s.open = extent{}, nil
+	return tx.dropRollups(s.id)
+}
+
+// bestShift returns the width that the cells of a series should have, as a power
+// of two, and its first step.
+func (tx *Tx) bestShift(s *series) (first Step, shift int, err error) {
+	if s.first == nil {
+		err := tx.Row(`SELECT step FROM metric WHERE series_id = ? ORDER BY step LIMIT 1`, s.id).Scan(&s.first)
+		if err != nil {
+			return 0, 0, err
+		}
+	}
+	first = *s.first
+	span := uint64(*s.LastStep) - uint64(first)
+	distance := max(1, span/uint64(max(1, s.Count-1)))
+	shift = bits.Len64(distance) - 1 + bits.Len(cellPoints) - 1
+	// Two rows must not be so far from each other that they get the same id. A
+	// width is kept while it is off by less than refit.
+	return first, min(max(shift, bits.Len64(span)-blockBits-rowShift+refit), maxShift), nil
+}
+
+// saveRow writes a row, or removes it when it has no points.
+func (tx *Tx) saveRow(s *series, level int, block int64, cells *[rowCells]cell) (err error) {
+	shift := s.rollups.cellShift(level)
+	row := encodeCells(cells, Step(block<<(shift+rowShift)), shift)
+	if len(row) == maskBytes {
+		_, err = tx.Exec(`DELETE FROM rollup WHERE id = ?`, s.rowID(level, block))
+	} else {
+		_, err = tx.Exec(`INSERT OR REPLACE INTO rollup (id, cells) VALUES (?, ?)`, s.rowID(level, block), row)
+	}
+	return err
+}
+
+// dropRollups removes all rollups of a series.
+func (tx *Tx) dropRollups(seriesID int64) error {
+	if seriesID >= maxRolledUpID {
+		return nil
+	}
+	_, err := tx.Exec(`DELETE FROM rollup WHERE id >= ? AND id <= ?`, seriesID<<seriesBit, seriesID<<seriesBit|(1<<seriesBit-1))
+	return err
+}
+
+// eachRow calls fn with the rows of a level from block first to last, in
+// order. fn must not keep the cells.
+func (tx *Tx) eachRow(s *series, level int, first, last int64, fn func(block int64, cells *[rowCells]cell)) error {
+	if end := first | (1<<blockBits - 1); last > end {
+		// The lower bits begin again at 0 here.
+		if err := tx.eachRow(s, level, first, end, fn); err != nil {
+			return err
+		}
+		first = end + 1
+	}
+	rows, err := tx.Rows(`SELECT id, cells FROM rollup WHERE id BETWEEN ? AND ? ORDER BY id`,
+		s.rowID(level, first), s.rowID(level, last))
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	shift := s.rollups.cellShift(level)
+	var cells [rowCells]cell
+	var row sql.RawBytes
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id, &row); err != nil {
+			return err
+		}
+		block := first&^(1<<blockBits-1) | id&(1<<blockBits-1)
+		if err := decodeCells(row, Step(block<<(shift+rowShift)), shift, &cells); err != nil {
+			return fmt.Errorf("series %d, level %d, block %d: %w", s.id, level, block, err)
+		}
+		fn(block, &cells)
+	}
+	return rows.Err()
+}

@@ -1,0 +1,401 @@
+package points
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"math"
+	"slices"
+)
+
+// maxRollUp bounds the points that one transaction reads to roll them up, beside
+// those it has written.
+const maxRollUp = 8192
+
+// openRow is the row of level 1 that begins where the rollups end, as far as it
+// has points. No point lies after it.
+type openRow struct {
+	block int64
+	cells [rowCells]cell
+	// late is set when a point came after one of a later step of its cell: its
+	// times are not certain then.
+	late bool
+}
+
+// rollUp brings the rollups of a series up to date after rows of it, in order,
+// were inserted into table metric. What is too much for one transaction is left
+// to the next, or to rollUpLater.
+func (tx *Tx) rollUp(s *series, rows []row) error {
+	if s.rollups.end == nil && s.Count < minRolledUp || s.id >= maxRolledUpID {
+		return nil
+	}
+	if s.first != nil {
+		s.first = new(min(*s.first, Step(rows[0].step)))
+	}
+	if err := tx.fitCells(s); err != nil {
+		return err
+	}
+	if s.rollups.end != nil {
+		late := 0
+		for late < len(rows) && Step(rows[late].step) < *s.rollups.end {
+			late++
+		}
+		if err := tx.addLate(s, rows[:late]); err != nil || late == len(rows) {
+			return err
+		}
+		rows = rows[late:]
+	}
+	if s.open != nil {
+		return tx.extendOpenRow(s, rows)
+	}
+	done, err := tx.rollUpMissing(s, maxRollUp+2*len(rows))
+	if err == nil && !done {
+		tx.engine.rollUpLater(s.id)
+	}
+	return err
+}
+
+// extendOpenRow adds rows after the end of the rollups to the open row of a
+// series, and writes it when they go beyond it.
+func (tx *Tx) extendOpenRow(s *series, rows []row) error {
+	shift, from := s.rollups.shift+rowShift, *s.rollups.end
+	for _, r := range rows {
+		block := r.step >> shift
+		if block != s.open.block {
+			if err := tx.saveOpenRow(s); err != nil {
+				return err
+			}
+			*s.open = openRow{block: block}
+		}
+		c, p := &s.open.cells[s.rollups.cellIndex(1, Step(r.step))], r.point()
+		s.open.late = s.open.late || c.count > 0 && byStep(p, c.last) < 0
+		c.add(p)
+	}
+	if to := Step(s.open.block << shift); to > from {
+		s.rollups.end = &to
+		return tx.writeHigherLevels(s, from)
+	}
+	return nil
+}
+
+// saveOpenRow writes the open row of a series.
+func (tx *Tx) saveOpenRow(s *series) error {
+	if s.open.late {
+		return tx.rewriteBlock(s, s.open.block)
+	}
+	return tx.saveRow(s, 1, s.open.block, &s.open.cells)
+}
+
+// rollUpLater has a series rolled up in the background. When too many wait, the
+// next chart of it asks again.
+func (e *Engine) rollUpLater(seriesID int64) {
+	select {
+	case e.toRollUp <- seriesID:
+	default:
+	}
+}
+
+// rollUpNext rolls a series up as far as one transaction may.
+func (e *Engine) rollUpNext(ctx context.Context, seriesID int64) error {
+	done := true
+	err := e.upkeep(ctx, func(tx *Tx) error {
+		s, err := tx.openByID(seriesID)
+		if err != nil || s == nil || s.Count < minRolledUp || s.id >= maxRolledUpID {
+			return err
+		}
+		if done, err = tx.rollUpMissing(s, 2*maxRollUp); err != nil {
+			return err
+		}
+		return tx.saveSeries(s)
+	})
+	if err == nil && !done {
+		e.rollUpLater(seriesID)
+	}
+	return err
+}
+
+// rollUpWithout rolls up some series that have no rollups although they have the
+// points for them, because a migration has dropped rollups of another encoding:
+// those with an id above after, in order, until it has read about maxRollUp
+// points. It returns the id of the last one, after when there was none.
+func (e *Engine) rollUpWithout(ctx context.Context, after int64) (last int64, err error) {
+	last = after
+	var unfinished []int64
+	err = e.upkeep(ctx, func(tx *Tx) error {
+		var ids []int64
+		err := tx.Select(&ids, withoutRollups, after, maxRolledUpID)
+		for read := int64(0); err == nil && len(ids) > 0 && read < maxRollUp; ids = ids[1:] {
+			var s *series
+			var done bool
+			if s, err = tx.openByID(ids[0]); err != nil || s == nil {
+				continue
+			}
+			if done, err = tx.rollUpMissing(s, 2*maxRollUp); err != nil {
+				break
+			}
+			if !done {
+				unfinished = append(unfinished, s.id)
+			}
+			last, read = s.id, read+s.Count
+			err = tx.saveSeries(s)
+		}
+		return err
+	})
+	if err != nil {
+		return after, err
+	}
+	for _, id := range unfinished {
+		e.rollUpLater(id)
+	}
+	return last, nil
+}
+
+// withoutRollups selects the ids of some series that have no rollups although
+// they have the points for them in table metric. 512 is minRolledUp, as index
+// series_without_rollups has it.
+const withoutRollups = `SELECT id
+	FROM series
+	WHERE rolled_to IS NULL
+	AND count >= 512
+	AND id > ?
+	AND id < ?
+	AND EXISTS (SELECT 1 FROM metric WHERE series_id = series.id)
+	ORDER BY id
+	LIMIT 100`
+
+// rollUpMissing writes the rollups of a series that are missing, as far as that
+// reads no more than about limit points. It reports whether those were all.
+func (tx *Tx) rollUpMissing(s *series, limit int) (done bool, err error) {
+	s.open = nil
+	if s.rollups.end == nil {
+		first, best, err := tx.bestShift(s)
+		if err != nil {
+			return true, err
+		}
+		s.rollups = extent{best, new(first >> (best + rowShift) << (best + rowShift))}
+	}
+	shift := s.rollups.shift + rowShift
+	from := *s.rollups.end
+	end := int64(from) >> shift // the last block that was read
+	rows, err := tx.Rows(`SELECT step, seq, value, recorded_at FROM metric
+		WHERE series_id = ? AND step >= ? ORDER BY step, seq`, s.id, from)
+	if err != nil {
+		return false, err
+	}
+	defer rows.Close()
+	blocks := map[int64]*[rowCells]cell{}
+	done = true
+	for n := 0; rows.Next(); n++ {
+		var p point
+		if err := rows.Scan(&p.step, &p.seq, &p.value, &p.at); err != nil {
+			return false, err
+		}
+		if block := int64(p.step) >> shift; block != end {
+			end = block
+			if n > limit {
+				done = false
+				break
+			}
+		}
+		if blocks[end] == nil {
+			blocks[end] = new([rowCells]cell)
+		}
+		blocks[end][s.rollups.cellIndex(1, p.step)].add(p)
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return false, err
+	}
+	if done {
+		s.open = &openRow{block: end}
+		if cells := blocks[end]; cells != nil {
+			s.open.cells = *cells
+			delete(blocks, end)
+		}
+	}
+	for _, block := range slices.Sorted(maps.Keys(blocks)) {
+		if err := tx.saveRow(s, 1, block, blocks[block]); err != nil {
+			return false, err
+		}
+	}
+	s.rollups.end = new(Step(end) << shift)
+	return done, tx.writeHigherLevels(s, from)
+}
+
+// addLate adds points, in order, that lie in rows of level 1 which are written, and
+// writes these rows and all above them.
+func (tx *Tx) addLate(s *series, late []row) error {
+	shift := s.rollups.shift + rowShift
+	blocks := map[int64]bool{}
+	for len(late) > 0 {
+		block, n := late[0].step>>shift, 1
+		for n < len(late) && late[n].step>>shift == block {
+			n++
+		}
+		if err := tx.addToBlock(s, block, late[:n]); err != nil {
+			return err
+		}
+		blocks[block] = true
+		late = late[n:]
+	}
+	return tx.rewriteParents(s, blocks)
+}
+
+// addToBlock adds points, in order, to a row of level 1. It reads the points of a
+// cell again only where the new ones decide whether all were recorded in order:
+// the same steps may be written many times.
+func (tx *Tx) addToBlock(s *series, block int64, late []row) error {
+	var cells [rowCells]cell
+	if err := tx.eachRow(s, 1, block, block, func(_ int64, found *[rowCells]cell) { cells = *found }); err != nil {
+		return err
+	}
+	for len(late) > 0 {
+		i, n := s.rollups.cellIndex(1, Step(late[0].step)), 1
+		for n < len(late) && s.rollups.cellIndex(1, Step(late[n].step)) == i {
+			n++
+		}
+		c := &cells[i]
+		for _, r := range late[:n] {
+			if c.addLate(r.point()) {
+				continue
+			}
+			first := block<<(s.rollups.shift+rowShift) | i<<s.rollups.shift
+			*c = cell{}
+			if err := tx.eachPoint(s.id, first, first|(1<<s.rollups.shift-1), c.add); err != nil {
+				return err
+			}
+			break
+		}
+		late = late[n:]
+	}
+	return tx.saveRow(s, 1, block, &cells)
+}
+
+// rewriteBlocks writes rows of level 1 again, and all above them.
+func (tx *Tx) rewriteBlocks(s *series, late map[int64]bool) error {
+	for block := range late {
+		if err := tx.rewriteBlock(s, block); err != nil {
+			return err
+		}
+	}
+	return tx.rewriteParents(s, late)
+}
+
+// rewriteParents writes all rows above some of level 1.
+func (tx *Tx) rewriteParents(s *series, late map[int64]bool) error {
+	for level := 2; len(late) > 0; level++ {
+		shift := s.rollups.cellShift(level + 1)
+		above := map[int64]bool{}
+		for block := range late {
+			if parent := block >> rowShift; shift < 63 && parent < int64(*s.rollups.end)>>shift {
+				above[parent] = true
+			}
+		}
+		for parent := range above {
+			if err := tx.writeParents(s, level, parent, parent); err != nil {
+				return err
+			}
+		}
+		late = above
+	}
+	return nil
+}
+
+// rewriteBlock writes a row of level 1 from the points in it.
+func (tx *Tx) rewriteBlock(s *series, block int64) error {
+	shift := s.rollups.shift + rowShift
+	first := block << shift
+	var cells [rowCells]cell
+	err := tx.eachPoint(s.id, first, first|(1<<shift-1), func(p point) {
+		cells[s.rollups.cellIndex(1, p.step)].add(p)
+	})
+	if err != nil {
+		return err
+	}
+	return tx.saveRow(s, 1, block, &cells)
+}
+
+// writeHigherLevels writes the rows of the levels from 2 on that have become
+// complete since the rollups ended at from.
+func (tx *Tx) writeHigherLevels(s *series, from Step) error {
+	for level := 2; ; level++ {
+		shift := s.rollups.cellShift(level + 1)
+		if shift >= 63 {
+			return nil
+		}
+		first, end := int64(from)>>shift, int64(*s.rollups.end)>>shift
+		if first == end {
+			return nil
+		}
+		if err := tx.writeParents(s, level, first, end-1); err != nil {
+			return err
+		}
+	}
+}
+
+// writeParents writes the rows of a level from first to last from those of the
+// level below.
+func (tx *Tx) writeParents(s *series, level int, first, last int64) error {
+	parents := map[int64]*[rowCells]cell{}
+	err := tx.eachRow(s, level-1, first<<rowShift, last<<rowShift|(rowCells-1), func(block int64, cells *[rowCells]cell) {
+		above := parents[block>>rowShift]
+		if above == nil {
+			above = new([rowCells]cell)
+			parents[block>>rowShift] = above
+		}
+		for _, c := range cells {
+			if c.count > 0 {
+				above[block&(rowCells-1)].merge(c)
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if first == last && len(parents) == 0 {
+		return tx.saveRow(s, level, first, new([rowCells]cell))
+	}
+	for _, block := range slices.Sorted(maps.Keys(parents)) {
+		if err := tx.saveRow(s, level, block, parents[block]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rollUpAgain brings the rollups up to date after the point at p was changed or
+// removed, or came there. The statistics of the series must be right.
+func (tx *Tx) rollUpAgain(p place) error {
+	s, err := tx.seriesByID(p.series)
+	if err != nil || s == nil || s.rollups.end == nil {
+		return err
+	}
+	if err := tx.fitCells(s); err != nil {
+		return err
+	}
+	switch {
+	case s.rollups.end == nil:
+		tx.engine.rollUpLater(s.id)
+		return tx.saveSeries(s)
+	case Step(p.step) >= *s.rollups.end:
+		return nil
+	}
+	return tx.rewriteBlocks(s, map[int64]bool{p.step >> (s.rollups.shift + rowShift): true})
+}
+
+// rebuildRollups computes the rollups of a series from its points.
+func (tx *Tx) rebuildRollups(id int64) error {
+	s, err := tx.seriesByID(id)
+	if err != nil || s == nil {
+		return err
+	}
+	if err := tx.dropRollups(id); err != nil {
+		return err
+	}
+	s.rollups = extent{}
+	if s.Count >= minRolledUp {
+		if _, err := tx.rollUpMissing(s, math.MaxInt); err != nil {
+			return err
+		}
+	}
+	return tx.saveSeries(s)
+}

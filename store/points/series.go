@@ -1,0 +1,198 @@
+package points
+
+import (
+	"database/sql"
+	"errors"
+
+	"tracker/store/sqlite"
+)
+
+// series is one metric of one iteration, with the statistics of all points that
+// the transaction sees.
+type series struct {
+	id        int64
+	iteration int64
+	key       string
+	Stats
+	lastSeq      int64  // seq of the last point in Stats
+	statsSeq     int64  // seq of the last point in the stored statistics
+	compactedSeq int64  // seq up to which the points are in table metric
+	rollups      extent // what is rolled up
+	open         *openRow
+	first        *Step // smallest step in table metric; nil when it is not known
+	stored       bool  // it has a row
+	pending      []row // points that are not in a table yet
+}
+
+const seriesColumns = `
+	series.id,
+	series.key,
+	series.iteration_num,
+	series.count,
+	series.finite,
+	series.last,
+	series.last_step,
+	series.last_at,
+	series.min,
+	series.min_step,
+	series.max,
+	series.max_step,
+	series.sum,
+	series.counted_seq,
+	series.moved_seq,
+	series.roll_shift,
+	series.rolled_to
+	FROM series`
+
+// scanSeries reads a row of seriesColumns.
+func scanSeries(row sqlite.Scanner) (*series, error) {
+	s := &series{stored: true}
+	var shift sql.NullInt64
+	err := row.Scan(&s.id, &s.key, &s.iteration,
+		&s.Count, &s.Finite, &s.Last, &s.LastStep, &s.LastAt, &s.Min, &s.MinStep, &s.Max, &s.MaxStep, &s.Sum,
+		&s.statsSeq, &s.compactedSeq, &shift, &s.rollups.end)
+	s.rollups.shift, s.lastSeq = int(shift.Int64), s.statsSeq
+	return s, err
+}
+
+// findSeries returns the series of a key, nil when there is none.
+func (tx *Tx) findSeries(iteration int64, key string) (*series, error) {
+	return tx.oneSeries(tx.Row(`SELECT `+seriesColumns+` WHERE series.iteration_num = ? AND series.key = ?`, iteration, key))
+}
+
+// seriesByID returns a series, nil when there is none.
+func (tx *Tx) seriesByID(id int64) (*series, error) {
+	return tx.oneSeries(tx.Row(`SELECT `+seriesColumns+` WHERE series.id = ?`, id))
+}
+
+func (tx *Tx) oneSeries(row sqlite.Scanner) (*series, error) {
+	s, err := scanSeries(row)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err == nil {
+		err = tx.addRecent(s)
+	}
+	return s, err
+}
+
+// seriesOf returns those series of an iteration that have the keys, in the order
+// of keys; all of them in alphabetical order when keys is empty.
+func (tx *Tx) seriesOf(iteration int64, keys []string) ([]*series, error) {
+	if len(keys) == 0 {
+		return tx.seriesWhere(`series.iteration_num = ? ORDER BY series.key`, iteration)
+	}
+	var all []*series
+	for _, key := range keys {
+		s, err := tx.findSeries(iteration, key)
+		if err != nil {
+			return nil, err
+		}
+		if s != nil {
+			all = append(all, s)
+		}
+	}
+	return all, nil
+}
+
+// seriesWhere returns the series that a condition selects.
+func (tx *Tx) seriesWhere(condition string, args ...any) ([]*series, error) {
+	rows, err := tx.Rows(`SELECT `+seriesColumns+` WHERE `+condition, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var all []*series
+	for rows.Next() {
+		s, err := scanSeries(rows)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return nil, err
+	}
+	if len(all) > 1 {
+		if err := tx.readAhead(); err != nil {
+			return nil, err
+		}
+	}
+	for _, s := range all {
+		if err := tx.addRecent(s); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// addRecent adds the points to the statistics that came after the row of s was
+// written.
+func (tx *Tx) addRecent(s *series) error {
+	late, err := tx.recent(s.id, s.statsSeq)
+	for _, p := range late {
+		s.Stats.add(p)
+		s.lastSeq = p.seq
+	}
+	return err
+}
+
+// saveSeries writes the row of s, a new one if it has none.
+func (tx *Tx) saveSeries(s *series) error {
+	var shift *int
+	if s.rollups.end != nil {
+		shift = &s.rollups.shift
+	}
+	var err error
+	if s.stored {
+		_, err = tx.Exec(`UPDATE series SET
+				count       = ?,
+				finite      = ?,
+				last        = ?,
+				last_step   = ?,
+				last_at     = ?,
+				min         = ?,
+				min_step    = ?,
+				max         = ?,
+				max_step    = ?,
+				sum         = ?,
+				counted_seq = ?,
+				moved_seq   = ?,
+				roll_shift  = ?,
+				rolled_to   = ?
+			WHERE id = ?`,
+			s.Count, s.Finite, s.Last, s.LastStep, s.LastAt, s.Min, s.MinStep, s.Max, s.MaxStep, s.Sum,
+			s.lastSeq, s.compactedSeq, shift, s.rollups.end, s.id)
+	} else {
+		_, err = tx.Exec(`INSERT INTO series (id, iteration_num, key, `+statsColumns+`, counted_seq, moved_seq, roll_shift, rolled_to)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, s.id, s.iteration, s.key,
+			s.Count, s.Finite, s.Last, s.LastStep, s.LastAt, s.Min, s.MinStep, s.Max, s.MaxStep, s.Sum,
+			s.lastSeq, s.compactedSeq, shift, s.rollups.end)
+	}
+	if err == nil {
+		s.stored, s.statsSeq = true, s.lastSeq
+	}
+	return err
+}
+
+// recompute sets the statistics of a series to those of its points, and removes
+// the series when it has none.
+func (tx *Tx) recompute(id int64) error {
+	s, err := tx.seriesByID(id)
+	if err != nil || s == nil {
+		return err
+	}
+	computed, err := tx.computeStats(id, s.compactedSeq)
+	if err != nil {
+		return err
+	}
+	s.Stats = computed.Stats
+	if err := tx.changed(s); err != nil {
+		return err
+	}
+	if s.Count == 0 {
+		_, err := tx.Exec(`DELETE FROM series WHERE id = ?`, id)
+		return err
+	}
+	return tx.saveSeries(s)
+}

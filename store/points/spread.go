@@ -1,0 +1,26 @@
+package points
+
+import "math"
+
+// Spread is the mean of the finite values of N iterations and their sample
+// standard deviation. A number that is beyond a double is nil, and so is the
+// deviation of fewer than two values.
+type Spread struct {
+	N    int    `json:"n"`
+	Mean *Value `json:"mean"`
+	SD   *Value `json:"sd"`
+}
+
+// NewSpread returns the spread of n values with this mean and this sum of the
+// squares of their distances from it.
+func NewSpread(n int, mean, squares *float64) Spread {
+	s := Spread{N: n}
+	if mean == nil || math.IsInf(*mean, 0) {
+		return s
+	}
+	s.Mean = new(Value(*mean))
+	if n > 1 && squares != nil && !math.IsInf(*squares, 0) {
+		s.SD = new(Value(math.Sqrt(*squares / float64(n-1))))
+	}
+	return s
+}

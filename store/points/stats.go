@@ -1,0 +1,181 @@
+package points
+
+import (
+	"database/sql"
+	"math"
+
+	"tracker/store/json"
+)
+
+// Stats are the running statistics of a series: a pure function of its points.
+// Of points with the same minimum or maximum the one with the smallest step
+// counts; of those with the largest step the one written last.
+type Stats struct {
+	Count    int64  `db:"count"`
+	Finite   int64  `db:"finite"` // neither NaN nor an infinity
+	Last     Value  `db:"last"`
+	LastStep *Step  `db:"last_step"` // nil when there is no point
+	LastAt   *Time  `db:"last_at"`
+	Min      *Value `db:"min"` // nil when no value is finite, like the next three
+	MinStep  *Step  `db:"min_step"`
+	Max      *Value `db:"max"`
+	MaxStep  *Step  `db:"max_step"`
+	Sum      Value  `db:"sum"` // of the finite values
+}
+
+const statsColumns = `count, finite, last, last_step, last_at, min, min_step, max, max_step, sum`
+
+// add takes in a point that was written after all others.
+func (s *Stats) add(p point) {
+	s.Count++
+	if s.LastStep == nil || p.step >= *s.LastStep {
+		s.Last, s.LastStep, s.LastAt = p.value, &p.step, &p.at
+	}
+	if !p.value.Finite() {
+		return
+	}
+	s.Finite++
+	s.Sum += p.value
+	if s.Min == nil || p.value < *s.Min || p.value == *s.Min && p.step < *s.MinStep {
+		s.Min, s.MinStep = &p.value, &p.step
+	}
+	if s.Max == nil || p.value > *s.Max || p.value == *s.Max && p.step < *s.MaxStep {
+		s.Max, s.MaxStep = &p.value, &p.step
+	}
+}
+
+// Mean returns the mean of the finite values, nil when there is none or their sum
+// is beyond a double.
+func (s *Stats) Mean() *Value {
+	if s.Finite == 0 || !s.Sum.Finite() {
+		return nil
+	}
+	mean := s.Sum / Value(s.Finite)
+	return &mean
+}
+
+// MeanSQL is Stats.Mean of a row of table series in SQL.
+const MeanSQL = `iif(abs(series.sum) <= 1.7976931348623157e308, series.sum / series.finite, NULL)`
+
+// Summary holds the statistics of one metric of an iteration. Minimum, maximum
+// and mean are over the finite values, and nil when there is none.
+type Summary struct {
+	Count    int64  `json:"count"`
+	Last     Value  `json:"last"` // at the largest step
+	LastStep Step   `json:"last_step"`
+	Min      *Value `json:"min"`
+	MinStep  *Step  `json:"min_step"`
+	Max      *Value `json:"max"`
+	MaxStep  *Step  `json:"max_step"`
+	Mean     *Value `json:"mean"`
+}
+
+// Summary returns the statistics of a series that has points.
+func (s *Stats) Summary() Summary {
+	return Summary{Count: s.Count, Last: s.Last, LastStep: *s.LastStep,
+		Min: s.Min, MinStep: s.MinStep, Max: s.Max, MaxStep: s.MaxStep, Mean: s.Mean()}
+}
+
+// Statistics returns those of all series of iterations.
+func (tx *Tx) Statistics(iterations ...int64) ([]Statistics, error) {
+	list, err := json.Marshal(iterations)
+	if err != nil {
+		return nil, err
+	}
+	all, err := tx.seriesWhere(`series.iteration_num IN (SELECT value FROM json_each(?))`, string(list))
+	found := make([]Statistics, len(all))
+	for i, s := range all {
+		found[i] = s.statistics()
+	}
+	return found, err
+}
+
+// sameAs reports whether two statistics describe the same points. Sums that were
+// added up in another order may differ in their last digits; scale is the sum
+// of the absolute values.
+func (s *Stats) sameAs(o *Stats, scale float64) bool {
+	tolerance := 1e-9 * scale
+	sum := sameValue(s.Sum, o.Sum) || math.Abs(float64(s.Sum-o.Sum)) <= tolerance || math.IsInf(scale, 1)
+	return s.Count == o.Count && s.Finite == o.Finite && sum && sameValue(s.Last, o.Last) &&
+		same(s.LastStep, o.LastStep) && same(s.LastAt, o.LastAt) &&
+		same(s.Min, o.Min) && same(s.MinStep, o.MinStep) &&
+		same(s.Max, o.Max) && same(s.MaxStep, o.MaxStep)
+}
+
+func same[T comparable](a, b *T) bool {
+	return a == nil && b == nil || a != nil && b != nil && *a == *b
+}
+
+func sameValue(a, b Value) bool {
+	return a == b || math.IsNaN(float64(a)) && math.IsNaN(float64(b))
+}
+
+// finiteSQL is Value.Finite of column value in SQL.
+const finiteSQL = `(value IS NOT NULL AND abs(value) <= 1.7976931348623157e308)`
+
+// computed are the statistics of a series as its points make them.
+type computed struct {
+	Stats
+	scale   float64 // sum of the absolute values
+	lastSeq int64   // largest seq in table metric
+}
+
+// computeStats computes the statistics of a series from its points. compacted is
+// the seq up to which the points are in table metric.
+func (tx *Tx) computeStats(id, compacted int64) (s computed, err error) {
+	recent, err := tx.recent(id, compacted)
+	if err != nil {
+		return s, err
+	}
+	var low, high sql.NullFloat64
+	var scaled Value
+	err = tx.Row(`SELECT
+			count(*),
+			count(*) FILTER (WHERE `+finiteSQL+`),
+			total(value) FILTER (WHERE `+finiteSQL+`),
+			total(abs(value)) FILTER (WHERE `+finiteSQL+`),
+			min(value) FILTER (WHERE `+finiteSQL+`),
+			max(value) FILTER (WHERE `+finiteSQL+`),
+			coalesce(max(seq), 0)
+		FROM metric WHERE series_id = ?`, id).Scan(&s.Count, &s.Finite, &s.Sum, &scaled, &low, &high, &s.lastSeq)
+	if err != nil {
+		return s, err
+	}
+	last := point{seq: -1}
+	if s.Count > 0 {
+		err = tx.Row(`SELECT step, seq, value, recorded_at FROM metric WHERE series_id = ?
+			ORDER BY step DESC, seq DESC LIMIT 1`, id).Scan(&last.step, &last.seq, &last.value, &last.at)
+		if err != nil {
+			return s, err
+		}
+		s.Last, s.LastStep, s.LastAt = last.value, &last.step, &last.at
+	}
+	if s.Finite > 0 {
+		s.Min, s.Max = (*Value)(&low.Float64), (*Value)(&high.Float64)
+		const first = `SELECT step FROM metric WHERE series_id = ? AND value = ? ORDER BY step LIMIT 1`
+		if err := tx.Row(first, id, s.Min).Scan(&s.MinStep); err != nil {
+			return s, err
+		}
+		if err := tx.Row(first, id, s.Max).Scan(&s.MaxStep); err != nil {
+			return s, err
+		}
+	}
+	for _, p := range recent {
+		s.add(p)
+		if p.value.Finite() {
+			scaled += Value(math.Abs(float64(p.value)))
+		}
+	}
+	// A point in recent can have been written before the last one in metric.
+	for _, p := range recent {
+		if last.seq >= 0 && byStep(p, last) < 0 {
+			continue
+		}
+		last = p
+	}
+	if last.seq >= 0 {
+		s.Last, s.LastStep, s.LastAt = last.value, &last.step, &last.at
+	}
+	s.scale = float64(scaled)
+	return s, nil
+}

@@ -1,0 +1,204 @@
+package points
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// A curve over the time of recording is made of the cells that one over steps
+// is made of: where no point was recorded before one of an earlier step, a cell
+// has the time of its first and of its last point. What lies across the edge of a bin, and cells in which
+// times go back, are taken from finer cells and from single points.
+
+// timeCurve is curve over the time of recording.
+func (tx *Tx) timeCurve(s *series, q CurveQuery) (Curve, error) {
+	c := Curve{Step: []Step{}, Value: []Value{}, RecordedAt: []Time{}, Total: int(s.Count)}
+	walk := timeWalk{Tx: tx, s: s}
+	walk.from, walk.to = q.bounds()
+	recent, err := walk.recent()
+	if err != nil {
+		return c, err
+	}
+	ends, err := walk.ends(recent)
+	if err != nil || ends.count == 0 {
+		return c, err
+	}
+	if c.Count = ends.count; c.Count <= q.Points {
+		points := recent
+		err := tx.eachPoint(s.id, int64(ends.low), int64(ends.high), func(p point) {
+			if walk.has(p.at) {
+				points = append(points, p)
+			}
+		})
+		slices.SortFunc(points, byTime)
+		c.showAll(points)
+		return c, err
+	}
+	bins := newBins(int64(ends.first.at), int64(ends.last.at), q.Points-1, q.Scale)
+	cells := make([]cell, bins.n)
+	add := func(o cell) {
+		bin, last := &cells[bins.of(int64(o.last.at))], o.last
+		if bin.count > 0 && byTime(bin.last, last) > 0 {
+			last = bin.last
+		}
+		bin.merge(o)
+		bin.last = last
+	}
+	cut := func(from, to Time) bool { return bins.of(int64(from)) != bins.of(int64(to)) }
+	if err := walk.each(cut, func(o cell, _, _ Step) { add(o) }); err != nil {
+		return c, err
+	}
+	for _, p := range recent {
+		add(cellOf(p))
+	}
+	c.showCells(ends.first, cells)
+	return c, nil
+}
+
+// timeWalk goes over the points of a series that were recorded in a range of
+// times, the ends included.
+type timeWalk struct {
+	*Tx
+	s        *series
+	from, to int64
+}
+
+func (w *timeWalk) has(at Time) bool { return int64(at) >= w.from && int64(at) <= w.to }
+
+// recent returns the points in the range that are in table recent.
+func (w *timeWalk) recent() ([]point, error) {
+	all, err := w.Tx.recent(w.s.id, w.s.compactedSeq)
+	var in []point
+	for _, p := range all {
+		if w.has(p.at) {
+			in = append(in, p)
+		}
+	}
+	return in, err
+}
+
+// timeEnds are the first and the last point of a range of times, and what the
+// points of table metric in it have as steps: from low to high.
+type timeEnds struct {
+	count       int
+	first, last point
+	low, high   Step
+}
+
+// ends looks for the ends among the points of table metric and recent ones,
+// which are in the range.
+func (w *timeWalk) ends(recent []point) (timeEnds, error) {
+	var e timeEnds
+	var head cell // it has the first point
+	var from, to Step
+	err := w.each(func(_, _ Time) bool { return false }, func(o cell, low, high Step) {
+		if e.count == 0 {
+			e.low, e.high = low, high
+		}
+		e.low, e.high = min(e.low, low), max(e.high, high)
+		if e.count == 0 || cmp.Or(cmp.Compare(o.start, head.start), cmp.Compare(low, from)) < 0 {
+			head, from, to = o, low, high
+		}
+		if e.count == 0 || byTime(e.last, o.last) < 0 {
+			e.last = o.last
+		}
+		e.count += int(o.count)
+	})
+	if err != nil {
+		return e, err
+	}
+	switch {
+	case head.count == 1:
+		e.first = head.last
+	case head.count > 1:
+		first, _, err := w.Tx.ends(w.s, int64(from), int64(to), nil)
+		if err != nil {
+			return e, err
+		}
+		e.first = *first
+	}
+	for _, p := range recent {
+		if e.count == 0 || byTime(p, e.first) < 0 {
+			e.first = p
+		}
+		if e.count == 0 || byTime(e.last, p) < 0 {
+			e.last = p
+		}
+		e.count++
+	}
+	return e, nil
+}
+
+// each calls fn with cells that together have all points of table metric in the
+// range, and the stretch of steps each comes from. In each, points were recorded
+// in the order of their steps, from its start to its last point, and cut is
+// false for these two times.
+func (w *timeWalk) each(cut func(from, to Time) bool, fn func(c cell, low, high Step)) error {
+	first, last, err := w.Tx.ends(w.s, math.MinInt64, math.MaxInt64, nil)
+	if err != nil || first == nil {
+		return err
+	}
+	level := 0
+	for w.s.rollups.endOf(level+1) > first.step {
+		level++
+	}
+	return w.eachOf(level, first.step, last.step, cut, fn)
+}
+
+// eachOf is each for a stretch of steps, in cells of a level and finer ones.
+func (w *timeWalk) eachOf(level int, low, high Step, cut func(from, to Time) bool, fn func(c cell, low, high Step)) error {
+	if low > high {
+		return nil
+	}
+	if level == 0 {
+		n := 0
+		err := w.eachPoint(w.s.id, int64(low), int64(high), func(p point) {
+			if n++; w.has(p.at) {
+				fn(cellOf(p), p.step, p.step)
+			}
+		})
+		if n > maxRollUp && high >= w.s.rollups.endOf(1) {
+			w.engine.rollUpLater(w.s.id)
+		}
+		return err
+	}
+	type stretch struct{ low, high Step }
+	var finer []stretch
+	end := w.s.rollups.endOf(level)
+	if low < end {
+		shift := w.s.rollups.cellShift(level)
+		a, b := int64(low)>>shift, int64(min(high, end-1))>>shift
+		joined := false // the next stretch goes on where the last one ends
+		err := w.eachRow(w.s, level, a>>rowShift, b>>rowShift, func(block int64, cells *[rowCells]cell) {
+			for i, c := range cells {
+				at := block<<rowShift + int64(i)
+				if c.count == 0 || at < a || at > b {
+					continue
+				}
+				from, to := Step(at<<shift), Step(at<<shift|(1<<shift-1))
+				whole := c.inTime && w.has(c.start) && w.has(c.last.at) && !cut(c.start, c.last.at)
+				outside := c.inTime && (int64(c.start) > w.to || int64(c.last.at) < w.from)
+				switch {
+				case whole:
+					fn(c, from, to)
+				case outside:
+				case joined:
+					finer[len(finer)-1].high = to
+				default:
+					finer = append(finer, stretch{from, to})
+				}
+				joined = !whole && !outside
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for _, f := range append(finer, stretch{max(low, end), high}) {
+		if err := w.eachOf(level-1, f.low, f.high, cut, fn); err != nil {
+			return err
+		}
+	}
+	return nil
+}
