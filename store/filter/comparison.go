@@ -1,0 +1,229 @@
+package filter
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tracker/store/scalar"
+)
+
+var fields = map[string]Field{
+	"param":     Param,
+	"property":  Property,
+	"metric":    Metric,
+	"tag":       Tag,
+	"name":      Name,
+	"status":    Status,
+	"created":   Created,
+	"ended":     Ended,
+	"last_seen": LastSeen,
+	"duration":  Duration,
+	"id":        ID,
+}
+
+// fieldNames lists the fields without a name of their own, for error messages.
+const fieldNames = "tag, name, status, created, ended, last_seen, duration or id"
+
+// statistics of a metric; last is the default.
+var statistics = []string{"min", "max", "mean", "last", "count"}
+
+// ref reads a field.
+func (p *parser) ref() (Ref, *Error) {
+	t := p.token
+	if t.kind != wordToken {
+		return Ref{}, p.wrong("write param.NAME, metric.NAME, %s here", fieldNames)
+	}
+	r := Ref{Pos: t.at}
+	word, rest, dotted := strings.Cut(t.text, ".")
+	f, ok := fields[strings.ToLower(word)]
+	named := f == Param || f == Metric || f == Property
+	switch {
+	case t.quoted && t.text == "":
+		return r, p.wrong("param. or metric. stands before a name in backquotes")
+	case !ok:
+		name := word
+		if t.is("and") || t.is("or") || t.is("in") || t.is("contains") {
+			name = "NAME"
+		}
+		return r, p.wrong("%q is not known; write param.%s, metric.%s, %s", word, name, name, fieldNames)
+	case named && !dotted:
+		return r, p.wrong("a dot and a name follow %s", word)
+	case !named && (dotted || t.quoted):
+		return r, p.wrong("nothing follows %s", word)
+	case t.quoted && rest != "":
+		return r, p.wrong("put the whole name in backquotes")
+	}
+	r.Field = f
+	if named {
+		if err := p.readName(&r, rest); err != nil {
+			return r, err
+		}
+		if p.search != nil && !p.search.add(r.Key) {
+			return r, p.wrong("filter and sort may name %d different parameters and metrics", MaxKeys)
+		}
+	}
+	return r, p.next()
+}
+
+// readName reads the name of a parameter or metric, and the statistic of a
+// metric. rest is the part of the token after the first dot that is not in
+// backquotes.
+func (p *parser) readName(r *Ref, rest string) *Error {
+	t := p.token
+	if r.Field == Metric {
+		r.Stat = "last"
+	}
+	if t.quoted {
+		r.Name = t.name
+		switch stat, ok := statistic(strings.TrimPrefix(t.tail, ".")); {
+		case t.tail == "":
+		case r.Field == Metric && ok:
+			r.Stat = stat
+		case r.Field == Metric:
+			return p.wrong("after the name comes one of .min .max .mean .last .count, or nothing")
+		default:
+			return p.wrong("nothing follows the name of a parameter")
+		}
+	} else {
+		r.Name = rest
+		dot := strings.LastIndexByte(rest, '.')
+		if stat, ok := statistic(rest[dot+1:]); ok && dot >= 0 && r.Field == Metric {
+			r.Name, r.Stat = rest[:dot], stat
+		}
+		if strings.HasSuffix(r.Name, ".") {
+			return p.wrong("a name that ends with a dot is put in backquotes")
+		}
+	}
+	if r.Name == "" {
+		return p.wrong("a name follows the dot")
+	}
+	return nil
+}
+
+func statistic(s string) (string, bool) {
+	s = strings.ToLower(s)
+	return s, slices.Contains(statistics, s)
+}
+
+// notFinite reads a word for NaN or an infinity.
+func notFinite(t token) (string, bool) {
+	if t.quoted || t.kind == numberToken {
+		return "", false
+	}
+	switch strings.ToLower(t.text) {
+	case "nan":
+		return "NaN", true
+	case "infinity", "inf", "+infinity", "+inf":
+		return "Infinity", true
+	case "-infinity", "-inf":
+		return "-Infinity", true
+	}
+	return "", false
+}
+
+// check refuses operators and values that the field can't be compared with, and
+// reads the values. The operator is at pos.
+func (c *Comparison) check(pos int, values []token) *Error {
+	equality := c.Op == "=" || c.Op == "!=" || c.Op == "in"
+	switch c.Ref.Field {
+	case Tag:
+		if !equality && c.Op != "contains" {
+			return wrong(pos, "a tag is compared with =, !=, in or contains")
+		}
+	case Status:
+		if !equality {
+			return wrong(pos, "status is compared with =, != or in")
+		}
+	case Metric, Created, Ended, LastSeen, Duration:
+		if c.Op == "contains" {
+			return wrong(pos, "contains is for texts: a parameter, tag, name or id")
+		}
+	}
+	for _, t := range values {
+		v, err := c.literal(t)
+		switch {
+		case err != nil:
+			return err
+		case math.IsNaN(v.Number) && !equality:
+			return wrong(t.at, "NaN is neither less nor greater than a number; use =, != or in")
+		case c.Op == "contains" && len(v.Text) > MaxContains:
+			return wrong(t.at, "a text to look for may have %d bytes", MaxContains)
+		}
+		c.Values = append(c.Values, v)
+	}
+	return nil
+}
+
+// literal reads a value for the field of c.
+func (c *Comparison) literal(t token) (v Literal, err *Error) {
+	v.Text = t.text
+	if t.kind == numberToken {
+		number, err := strconv.ParseFloat(t.text, 64)
+		if err != nil {
+			return v, wrong(t.at, "this number is too large for a double")
+		}
+		v.Number, v.IsNumber = number, true
+	}
+	switch c.Ref.Field {
+	case Metric:
+		if text, ok := notFinite(t); ok {
+			v.Number, v.IsNumber = parseNotFinite(text), true
+		}
+		if !v.IsNumber {
+			return v, wrong(t.at, "a metric is compared with a number, NaN, Infinity or -Infinity")
+		}
+	case Param:
+	case Created, Ended, LastSeen:
+		v.Time, err = parseTime(t)
+		return v, err
+	case Duration:
+		if !v.IsNumber {
+			return parseDuration(t)
+		}
+	case Status:
+		v.Text = strings.ToUpper(v.Text)
+		if t.kind != textToken || v.Text != Lost && !slices.Contains(Statuses, v.Text) {
+			return v, wrong(t.at, "a status is 'RUNNING', 'SUCCEEDED', 'FAILED' or 'KILLED', or 'LOST' for a run that has not been seen for five minutes")
+		}
+	default:
+		if t.kind != textToken {
+			return v, wrong(t.at, "put a text in quotes")
+		}
+	}
+	return v, nil
+}
+
+func parseNotFinite(text string) float64 {
+	switch text {
+	case "Infinity":
+		return math.Inf(1)
+	case "-Infinity":
+		return math.Inf(-1)
+	}
+	return math.NaN()
+}
+
+// parseTime reads a time, or a date, which means its midnight in UTC.
+func parseTime(t token) (scalar.Time, *Error) {
+	if t.kind == textToken {
+		if at, err := scalar.ParseTime(t.text); err == nil {
+			return at, nil
+		}
+		if at, err := time.Parse(time.DateOnly, t.text); err == nil {
+			return scalar.TimeOf(at), nil
+		}
+	}
+	return 0, wrong(t.at, "write a time in quotes, like '2026-11-21T09:30:00Z' or '2026-11-21'")
+}
+
+// parseDuration reads a text like 1h30m.
+func parseDuration(t token) (v Literal, err *Error) {
+	d, e := time.ParseDuration(t.text)
+	if t.kind != textToken || e != nil {
+		return v, wrong(t.at, "write a number of seconds, or a duration in quotes like '90s' or '1h30m'")
+	}
+	return Literal{Text: t.text, Number: float64(d) / float64(time.Second), IsNumber: true}, nil
+}

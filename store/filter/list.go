@@ -1,0 +1,126 @@
+package filter
+
+import (
+	"slices"
+	"strings"
+)
+
+// parseList reads up to limit elements with commas between them; none from an
+// empty text.
+func parseList[T any](text string, search *Parser, limit int, element func(*parser) (T, *Error)) ([]T, *Error) {
+	if strings.TrimSpace(text) == "" {
+		return nil, nil
+	}
+	p, err := newParser(text, search)
+	if err != nil {
+		return nil, err
+	}
+	var all []T
+	for {
+		if len(all) == limit {
+			return nil, p.wrong("there may be %d names", limit)
+		}
+		e, err := element(p)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, e)
+		if p.token.kind == endToken {
+			return all, nil
+		}
+		if !p.token.sign(",") {
+			return nil, p.wrong("write a comma before the next name, or end here")
+		}
+		if err := p.next(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (p *parser) sortKey() (k SortKey, err *Error) {
+	if k.Descending = p.token.sign("-"); k.Descending {
+		if err := p.next(); err != nil {
+			return k, err
+		}
+	}
+	k.Ref, err = p.ref()
+	return k, err
+}
+
+func parseColumns(text string) ([]Column, *Error) {
+	all, err := parseList(text, nil, MaxColumns, (*parser).column)
+	var once []Column
+	for _, c := range all {
+		if !slices.ContainsFunc(once, func(o Column) bool { return o.Field == c.Field && o.Label == c.Label }) {
+			once = append(once, c)
+		}
+	}
+	return once, err
+}
+
+func (p *parser) column() (c Column, err *Error) {
+	t := p.token
+	if c.Ref, err = p.ref(); err == nil && c.Field != Param && c.Field != Metric {
+		err = wrong(t.at, "a column is param.NAME or metric.NAME; the other fields are in every row")
+	}
+	if err != nil {
+		return c, err
+	}
+	c.Label = c.Name
+	switch {
+	case c.Field == Metric && !t.quoted:
+		_, c.Label, _ = strings.Cut(t.text, ".")
+	case c.Field == Metric && t.tail != "":
+		c.Label += t.tail
+	case c.Field == Metric && endsInStatistic(c.Name):
+		// Without backquotes it would be the label of another column.
+		c.Label = "`" + strings.ReplaceAll(c.Name, "`", "``") + "`"
+	}
+	return c, nil
+}
+
+func endsInStatistic(name string) bool {
+	dot := strings.LastIndexByte(name, '.')
+	_, ok := statistic(name[dot+1:])
+	return dot >= 0 && ok
+}
+
+func parseGroup(text string, search *Parser) ([]Ref, *Error) {
+	by, err := parseList(text, search, MaxGroupKeys, func(p *parser) (Ref, *Error) {
+		r, err := p.ref()
+		if err == nil && r.Field != Param && r.Field != Tag {
+			err = wrong(r.Pos, "runs are grouped by param.NAME or tag")
+		}
+		return r, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range by {
+		if slices.ContainsFunc(by[:i], func(o Ref) bool { return o.Key == r.Key }) {
+			return nil, wrong(r.Pos, "this name is there twice")
+		}
+	}
+	if len(by) == 0 {
+		return nil, wrong(1, "write param.NAME or tag here")
+	}
+	return by, nil
+}
+
+// ParamName and MetricName write the name of a parameter or metric as an expression has
+// it, in backquotes where it needs them.
+func ParamName(name string) string { return "param." + quoted(name) }
+
+// MetricName is ParamName for a metric.
+func MetricName(name string) string { return "metric." + quoted(name) }
+
+func quoted(name string) string {
+	bare := name != "" && !strings.ContainsAny(name[:1], "0123456789.-/") && !endsInStatistic(name) &&
+		!strings.ContainsFunc(name, func(r rune) bool {
+			return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_.-/", r))
+		})
+	if bare {
+		return name
+	}
+	return "`" + strings.ReplaceAll(name, "`", "``") + "`"
+}

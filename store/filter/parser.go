@@ -1,0 +1,224 @@
+package filter
+
+import (
+	"strings"
+)
+
+// parser reads one text with one token of look-ahead.
+type parser struct {
+	lexer       *lexer
+	token       token
+	before      token // the one that was read last
+	depth       int
+	comparisons int
+	search      *Parser // records the keys; nil when they do not count
+}
+
+func newParser(text string, search *Parser) (*parser, *Error) {
+	l, err := newLexer(text)
+	if err != nil {
+		return nil, err
+	}
+	p := &parser{lexer: l, search: search}
+	return p, p.next()
+}
+
+func (p *parser) next() (err *Error) {
+	p.before = p.token
+	p.token, err = p.lexer.next()
+	return err
+}
+
+// wrong returns an error about the current token.
+func (p *parser) wrong(format string, args ...any) *Error {
+	return wrong(p.token.at, format, args...)
+}
+
+// unexpected returns an error about a token that can't follow a comparison. It
+// recognizes a decimal comma; advice is for all else.
+func (p *parser) unexpected(advice string) *Error {
+	if p.token.sign(",") && p.before.kind == numberToken {
+		return p.wrong("a number has a decimal point, like 0.2, and no comma")
+	}
+	return p.wrong("%s", advice)
+}
+
+func parseFilter(text string, search *Parser) (Expr, *Error) {
+	if strings.TrimSpace(text) == "" {
+		return nil, nil
+	}
+	p, err := newParser(text, search)
+	if err != nil {
+		return nil, err
+	}
+	e, err := p.disjunction()
+	if err != nil {
+		return nil, err
+	}
+	if p.token.kind != endToken {
+		return nil, p.unexpected(`write "and" or "or" before the next comparison, or end here`)
+	}
+	return e, nil
+}
+
+// disjunction reads conjunctions with or between them.
+func (p *parser) disjunction() (Expr, *Error) { return p.junction("or", p.conjunction) }
+
+// conjunction reads conditions with and between them.
+func (p *parser) conjunction() (Expr, *Error) { return p.junction("and", p.condition) }
+
+func (p *parser) junction(keyword string, part func() (Expr, *Error)) (Expr, *Error) {
+	e, err := part()
+	if err != nil || !p.token.is(keyword) {
+		return e, err
+	}
+	j := Junction{Or: keyword == "or", Parts: []Expr{e}}
+	for p.token.is(keyword) {
+		if err := p.next(); err != nil {
+			return nil, err
+		}
+		e, err := part()
+		if err != nil {
+			return nil, err
+		}
+		j.Parts = append(j.Parts, e)
+	}
+	return j, nil
+}
+
+// condition reads a comparison, a negation, or an expression in parentheses.
+func (p *parser) condition() (Expr, *Error) {
+	switch {
+	case p.token.is("not"):
+		leave, err := p.enter()
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
+		e, err := p.condition()
+		return Negation{e}, err
+	case p.token.sign("("):
+		open := p.token.at
+		leave, err := p.enter()
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
+		e, err := p.disjunction()
+		if err != nil {
+			return nil, err
+		}
+		if p.token.kind == endToken {
+			return nil, wrong(open, "this parenthesis is never closed")
+		}
+		if !p.token.sign(")") {
+			return nil, p.unexpected(`write "and", "or" or a closing parenthesis here`)
+		}
+		return e, p.next()
+	}
+	return p.comparison()
+}
+
+// enter reads a token that begins a nested expression. The caller calls leave at
+// the end of it.
+func (p *parser) enter() (leave func(), err *Error) {
+	if p.depth == MaxNesting {
+		return nil, p.wrong("parentheses and nots may be nested %d deep", MaxNesting)
+	}
+	p.depth++
+	return func() { p.depth-- }, p.next()
+}
+
+func (p *parser) comparison() (Expr, *Error) {
+	if p.comparisons == MaxComparisons {
+		return nil, p.wrong("there may be %d comparisons", MaxComparisons)
+	}
+	p.comparisons++
+	r, err := p.ref()
+	if err != nil {
+		return nil, err
+	}
+	c := Comparison{Ref: r}
+	at := p.token.at
+	if c.Op, err = p.operator(); err != nil {
+		return nil, err
+	}
+	var values []token
+	if c.Op == "in" {
+		values, err = p.list()
+	} else {
+		values, err = p.value(nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c, c.check(at, values)
+}
+
+func (p *parser) operator() (string, *Error) {
+	t := p.token
+	switch {
+	case t.kind == signToken && strings.ContainsAny(t.text, "=<>"):
+		return t.text, p.next()
+	case t.is("in"), t.is("contains"):
+		return strings.ToLower(t.text), p.next()
+	case t.is("not"):
+		return "", p.wrong("write not before the comparison, as in: not tag in ('a', 'b')")
+	case t.is("like"):
+		return "", p.wrong("write contains to look for a part of a text")
+	}
+	return "", p.wrong("write one of = != < <= > >= contains in here")
+}
+
+// list reads values in parentheses.
+func (p *parser) list() ([]token, *Error) {
+	if !p.token.sign("(") {
+		return nil, p.wrong("a list of values in parentheses follows in")
+	}
+	if err := p.next(); err != nil {
+		return nil, err
+	}
+	var values []token
+	for {
+		if len(values) == MaxValues {
+			return nil, p.wrong("a list may have %d values", MaxValues)
+		}
+		var err *Error
+		if values, err = p.value(values); err != nil {
+			return nil, err
+		}
+		switch {
+		case p.token.sign(")"):
+			return values, p.next()
+		case !p.token.sign(","):
+			return nil, p.wrong("write a comma or a closing parenthesis after the value")
+		}
+		if err := p.next(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// value reads a text, a number, or a word for NaN or an infinity, and appends it
+// to values.
+func (p *parser) value(values []token) ([]token, *Error) {
+	t := p.token
+	if t.sign("-") || t.sign("+") {
+		if err := p.next(); err != nil {
+			return nil, err
+		}
+		if number, ok := notFinite(p.token); !ok || number == "NaN" || p.token.kind != wordToken {
+			return nil, p.wrong("a number follows a sign")
+		}
+		t.text += p.token.text
+		t.kind = wordToken
+	}
+	_, special := notFinite(t)
+	if t.kind != numberToken && t.kind != textToken && !special {
+		if p.token.kind == wordToken {
+			return nil, p.wrong("put a text in quotes, like '%s'", p.token.text)
+		}
+		return nil, p.wrong("write a number, or a text in quotes, here")
+	}
+	return append(values, t), p.next()
+}

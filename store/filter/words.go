@@ -1,0 +1,43 @@
+package filter
+
+import (
+	"slices"
+	"strings"
+)
+
+// maxWords is the number of words that one search looks for.
+const maxWords = 20
+
+// words reads a text that is no expression as words to look for, each in one of the texts
+// of an iteration (AnyText). It returns nil for a text that was rather meant as an
+// expression: one that has operators, quotes or keywords in it, or begins with a field.
+func words(text string) Expr {
+	all := strings.Fields(text)
+	if len(all) == 0 || len(all) > maxWords || len(text) > MaxContains || strings.ContainsAny(text, "=<>()'\"`") {
+		return nil
+	}
+	keyword := func(word string) bool {
+		return slices.Contains([]string{"and", "or", "not", "in", "contains", "like"}, strings.ToLower(word))
+	}
+	if slices.ContainsFunc(all, keyword) {
+		return nil
+	}
+	for _, kind := range []string{"param.", "metric.", "property."} {
+		if strings.HasPrefix(strings.ToLower(all[0]), kind) {
+			return nil
+		}
+	}
+	if p, err := newParser(all[0], nil); err == nil {
+		if _, err := p.ref(); err == nil {
+			return nil
+		}
+	}
+	var parts []Expr
+	for _, word := range all {
+		parts = append(parts, Comparison{Ref: Ref{Key: Key{Field: AnyText}}, Op: "contains", Values: []Literal{{Text: word}}})
+	}
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	return Junction{Parts: parts}
+}
