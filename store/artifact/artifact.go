@@ -1,0 +1,128 @@
+// Package artifact stores and deletes the bytes of artifacts. An artifact is a
+// record with a name, a blob is bytes under their hash, and an orphan is bytes
+// that no record needs.
+//
+// Bytes are in a backend: the database itself, a folder or an object store.
+// Table blob has a row for each blob and the backend that has it. The caller
+// keeps the records, in table resource; this package knows only the reference
+// resource.blob_id.
+//
+// Adding: Receive stages bytes, Commit claims their blob and puts them in place,
+// and the transaction that inserts the record uses the claim. Deleting: BeginDelete
+// hides the record, Finish deletes the bytes and then the record. So a crash can
+// leave orphans, which Collect deletes, and never a record without its bytes.
+package artifact
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"tracker/blob"
+	"tracker/store/scalar"
+	"tracker/store/sqlite"
+)
+
+// Options configure New.
+type Options struct {
+	// Database has the tables blob, blob_pin, blob_inline, blob_piece, upload
+	// and resource.
+	Database *sqlite.DB
+	// Backends are where bytes may be.
+	Backends Backends
+	// UploadDir is the folder of resumable uploads until all their bytes have
+	// arrived. It is created when it is needed.
+	UploadDir string
+	// Now is the clock.
+	Now func() time.Time
+	// Logger gets what no caller can be told.
+	Logger *slog.Logger
+}
+
+// Store stores and deletes bytes. Its methods are safe for concurrent use.
+type Store struct {
+	db       *sqlite.DB
+	backends *backends
+	dir      string // of resumable uploads
+	clock    func() time.Time
+	log      *slog.Logger
+
+	collecting sync.Mutex    // held by a collection
+	wake       chan struct{} // asks the background collection to run
+	uploads    uploadLocks
+}
+
+// New returns the store that o describes. A server calls Recover next.
+func New(o Options) *Store {
+	s := &Store{db: o.Database, dir: o.UploadDir, clock: o.Now, log: o.Logger, wake: make(chan struct{}, 1)}
+	s.backends = newBackends(s, o.Backends)
+	return s
+}
+
+func (s *Store) now() scalar.Time { return scalar.TimeOf(s.clock()) }
+
+// Errors that a caller may repeat the operation after. Other errors are
+// *blob.Error, those of SQLite, or those of the caller's own readers.
+var (
+	// ErrDeleting: the same bytes are being deleted now.
+	ErrDeleting = errors.New("the same bytes are being deleted; try again in a moment")
+	// ErrClaimLost: the bytes may have been deleted before their record was
+	// inserted, or were deleted while they were staged.
+	ErrClaimLost = errors.New("the bytes were collected before their record was inserted; send them again")
+)
+
+// BackendError reports a backend for which there are no settings.
+type BackendError struct{ Name Backend }
+
+func (e *BackendError) Error() string { return "the backend " + string(e.Name) + " is not configured" }
+
+// read runs fn on a snapshot.
+func read[T any](ctx context.Context, s *Store, fn func(*sqlite.Tx) (T, error)) (out T, err error) {
+	err = s.db.Read(ctx, func(tx *sqlite.Tx) error {
+		out, err = fn(tx)
+		return err
+	})
+	return out, err
+}
+
+// write runs fn in the writer. None of the tables of this package is cached by
+// a participant, so all of it is upkeep.
+func write[T any](ctx context.Context, s *Store, fn func(*sqlite.Tx) (T, error)) (T, error) {
+	return writeAs(ctx, s, sqlite.Upkeep, fn)
+}
+
+// free is write for an fn that is a part of a deletion: on a full disk it may use
+// the reserve.
+func free[T any](ctx context.Context, s *Store, fn func(*sqlite.Tx) (T, error)) (T, error) {
+	return writeAs(ctx, s, sqlite.Upkeep|sqlite.Freeing, fn)
+}
+
+func writeAs[T any](ctx context.Context, s *Store, kind sqlite.Kind, fn func(*sqlite.Tx) (T, error)) (T, error) {
+	var out T
+	err := s.db.Write(ctx, kind, func(tx *sqlite.Tx) (err error) {
+		out, err = fn(tx)
+		return err
+	})
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return out, nil
+}
+
+// change is write for an fn without a result.
+func change(ctx context.Context, s *Store, fn func(*sqlite.Tx) error) error {
+	return s.db.Write(ctx, sqlite.Upkeep, fn)
+}
+
+// backendError returns the *blob.Error in err, whose sentence is for whoever
+// runs the server, or err if there is none.
+func backendError(err error) error {
+	var own *blob.Error
+	if errors.As(err, &own) {
+		return own
+	}
+	return err
+}

@@ -1,0 +1,354 @@
+package artifact
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"tracker/blob"
+	"tracker/store/scalar"
+	"tracker/store/sqlite"
+)
+
+// StagedAge is how long staged bytes must rest before they count as orphans:
+// longer than an upload pauses.
+const StagedAge = time.Hour
+
+// collectPause is the time between two background collections, unless Wake asks
+// for one.
+const collectPause = 5 * time.Minute
+
+// OrphanKind is the kind of an orphan.
+type OrphanKind string
+
+// The kinds of orphans.
+const (
+	OrphanBlob   OrphanKind = "blob"   // a blob without a record
+	OrphanStaged OrphanKind = "staged" // bytes of an upload or migration that was interrupted
+	OrphanUpload OrphanKind = "upload" // bytes of a resumable upload that has expired
+)
+
+// Orphan is bytes that no record needs.
+type Orphan struct {
+	Kind    OrphanKind
+	Backend Backend // "" for a resumable upload, which is in a folder of its own
+	Name    string  // hash of a blob, id of an upload, or the backend's name for it
+	Size    int64   // in bytes, as far as it is known
+	Err     error   // why it could not be deleted
+
+	// Kept reports that it was not deleted because an upload or a command may be
+	// using it, or was when it was killed.
+	Kept bool
+	// Until is the time from which it is not kept. It is zero for claims of the
+	// server, which the next start of the server ends.
+	Until time.Time
+}
+
+// Collection configures Collect.
+type Collection struct {
+	// Age is how long staged bytes must rest before they count. Claims of commands
+	// that are older are ended. While a server runs, staged bytes must rest for
+	// StagedAge at least, since they may be those of its uploads.
+	Age time.Duration
+	// Scan lists all backends for bytes without a row. Without it only the tables
+	// and the folder of resumable uploads are searched.
+	Scan bool
+	// DryRun reports orphans and deletes nothing.
+	DryRun bool
+	// Found is called for each orphan, after it was deleted.
+	Found func(Orphan)
+}
+
+// Collect deletes orphans, while others read and write. If a backend can't be
+// read, it goes on with the next one and returns the error at the end.
+func (s *Store) Collect(ctx context.Context, c Collection) error {
+	s.collecting.Lock()
+	defer s.collecting.Unlock()
+	r := &collector{Collection: c, store: s, stagedAge: c.Age}
+	if c.Age < StagedAge && !s.db.Exclusive() {
+		served, err := s.db.Served()
+		if err != nil {
+			return err
+		}
+		if served {
+			r.stagedAge = StagedAge
+		}
+	}
+	errs := []error{r.expiredUploads(ctx), r.unusedBlobs(ctx)}
+	if c.Scan {
+		for _, name := range s.configured() {
+			b, err := s.inUse(ctx, name)
+			if b == nil {
+				errs = append(errs, err)
+				continue
+			}
+			if err := errors.Join(r.staged(ctx, name, b), r.unknownBlobs(ctx, name, b)); err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", name, backendError(err)))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// CollectStaged deletes the staged bytes of a backend that have rested for age.
+// It returns their number and size.
+func (s *Store) CollectStaged(ctx context.Context, name Backend, age time.Duration) (n int, size int64, err error) {
+	b, err := s.Backend(name)
+	if err != nil {
+		return 0, 0, backendError(err)
+	}
+	r := &collector{store: s, stagedAge: age, Collection: Collection{Age: age, Found: func(o Orphan) {
+		switch {
+		case o.Err != nil:
+			err = o.Err
+		case !o.Kept:
+			n, size = n+1, size+o.Size
+		}
+	}}}
+	if failed := r.staged(ctx, name, b); failed != nil {
+		err = failed
+	}
+	return n, size, backendError(err)
+}
+
+// Run collects what deletions have left, until ctx is done. It does nothing
+// unless this process holds the lock of the database.
+func (s *Store) Run(ctx context.Context) {
+	if !s.db.Exclusive() {
+		return
+	}
+	tick := time.NewTicker(collectPause)
+	defer tick.Stop()
+	for {
+		if _, err := s.CollectUnused(ctx); err != nil && ctx.Err() == nil {
+			s.log.Warn("not all orphans could be deleted; it is tried again", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		case <-s.wake:
+		}
+	}
+}
+
+// Wake makes the background collection run now. It is called after a change that
+// may have left blobs without a record.
+func (s *Store) Wake() {
+	select {
+	case s.wake <- struct{}{}:
+	default: // it is about to run
+	}
+}
+
+// CollectUnused deletes what the tables know to be unused, without reading the
+// backends. It returns how many blobs it deleted.
+func (s *Store) CollectUnused(ctx context.Context) (deleted int, err error) {
+	var failed error
+	err = s.Collect(ctx, Collection{Age: ClaimAge, Found: func(o Orphan) {
+		switch {
+		case o.Err != nil:
+			failed = o.Err
+		case !o.Kept && o.Kind == OrphanBlob:
+			deleted++
+		}
+	}})
+	return deleted, errors.Join(failed, err)
+}
+
+// collector is one collection.
+type collector struct {
+	Collection
+	store     *Store
+	stagedAge time.Duration // Age for staged bytes
+}
+
+// report deletes an orphan with remove, unless it is a dry run, and reports it,
+// unless something uses it by now.
+func (c *collector) report(o Orphan, remove func() (bool, error)) {
+	if !c.DryRun {
+		done, err := remove()
+		if !done && err == nil {
+			return
+		}
+		o.Err = backendError(err)
+	}
+	c.Found(o)
+}
+
+// keep reports an orphan that is kept until a time.
+func (c *collector) keep(o Orphan, until time.Time) {
+	o.Kept, o.Until = true, until
+	c.Found(o)
+}
+
+// expired returns the expiry date at or below which a claim, made for a time, is
+// older than the collection wants it.
+func (c *collector) expired(madeFor time.Duration) scalar.Time {
+	return c.store.now() + scalar.Time((madeFor - c.Age).Milliseconds())
+}
+
+// expiredDeletion is expired for deletions, which are not ended before their date.
+func (c *collector) expiredDeletion() scalar.Time {
+	return max(c.store.now(), c.expired(deletionAge))
+}
+
+// unusedRow is a blob that no record has, or that is being deleted.
+type unusedRow struct {
+	blobRow
+	Deleting bool         `db:"deleting"`
+	Claimed  bool         `db:"claimed"`
+	Until    *scalar.Time `db:"until"` // expiry of the claim; NULL for the server's
+}
+
+// unusedBlobs finds rows of blobs that no record has.
+func (c *collector) unusedBlobs(ctx context.Context) error {
+	if !c.DryRun {
+		// If the owner of a claim is alive, its upload fails and loses nothing.
+		err := c.store.db.Write(ctx, sqlite.Upkeep|sqlite.Freeing, func(tx *sqlite.Tx) error {
+			_, err := tx.Exec(`DELETE FROM blob_pin WHERE expires_date <= ?`, c.expired(ClaimAge))
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for after := int64(0); ctx.Err() == nil; {
+		page, err := read(ctx, c.store, func(tx *sqlite.Tx) (page []unusedRow, err error) {
+			err = tx.Select(&page, `SELECT
+					id,
+					backend,
+					hash,
+					size_bytes,
+					deleting,
+					CASE deleting
+						WHEN 1 THEN deleting_until IS NULL OR deleting_until > ?
+						ELSE EXISTS (SELECT 1 FROM blob_pin WHERE blob_id = blob.id AND (expires_date IS NULL OR expires_date > ?))
+					END AS claimed,
+					CASE deleting
+						WHEN 1 THEN deleting_until
+						ELSE (SELECT nullif(max(coalesce(expires_date, 1 << 62)), 1 << 62) FROM blob_pin WHERE blob_id = blob.id)
+					END AS until
+				FROM blob
+				WHERE id > ? AND (deleting = 1 OR NOT EXISTS (SELECT 1 FROM resource WHERE blob_id = blob.id))
+				ORDER BY id LIMIT 100`, c.expiredDeletion(), c.expired(ClaimAge), after)
+			return page, err
+		})
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		for _, row := range page {
+			after = row.ID
+			o := Orphan{Kind: OrphanBlob, Backend: row.Backend, Name: row.Hash, Size: row.Size}
+			if row.Claimed {
+				c.keep(o, c.keptUntil(row))
+				continue
+			}
+			c.report(o, func() (bool, error) {
+				if row.Deleting {
+					return c.endDeletion(ctx, row.ID)
+				}
+				return c.store.DeleteUnused(ctx, row.ID)
+			})
+		}
+	}
+	return nil
+}
+
+// keptUntil returns the time from which a claim counts as expired for the
+// collection; the zero time for one of the server.
+func (c *collector) keptUntil(row unusedRow) time.Time {
+	switch {
+	case row.Until == nil:
+		return time.Time{}
+	case row.Deleting:
+		return row.Until.Time().Add(min(0, c.Age-deletionAge))
+	}
+	return row.Until.Time().Add(c.Age - ClaimAge)
+}
+
+// endDeletion finishes the deletion of a process that was killed.
+func (c *collector) endDeletion(ctx context.Context, id int64) (bool, error) {
+	d, err := free(ctx, c.store, func(tx *sqlite.Tx) (*Deletion, error) {
+		var due bool
+		err := tx.Row(`SELECT deleting = 1 AND coalesce(deleting_until <= ?, 0) FROM blob WHERE id = ?`,
+			c.expiredDeletion(), id).Scan(&due)
+		if errors.Is(err, sql.ErrNoRows) || err == nil && !due {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		return c.store.beginDeletion(tx, id)
+	})
+	if err != nil || d == nil {
+		return false, err
+	}
+	// If it fails, the record stays hidden: it must not come back long after a
+	// person has deleted it.
+	err = d.finish(ctx, true)
+	return err == nil, err
+}
+
+// staged finds staged bytes in a backend.
+func (c *collector) staged(ctx context.Context, name Backend, b blob.Store) error {
+	olderThan := c.store.clock().Add(-c.stagedAge)
+	all := olderThan.AddDate(1, 0, 0) // also those that the clock of another machine dates
+	return b.WalkStaged(ctx, all, func(i blob.StagedInfo) error {
+		o := Orphan{Kind: OrphanStaged, Backend: name, Name: i.Name, Size: i.Size}
+		if !i.Modified.Before(olderThan) {
+			c.keep(o, i.Modified.Add(c.stagedAge))
+			return ctx.Err()
+		}
+		c.report(o, func() (bool, error) {
+			err := b.DeleteStaged(ctx, i.Name)
+			return err == nil, err
+		})
+		return ctx.Err()
+	})
+}
+
+// unknownBlobs finds bytes without a row. Bytes are put in place after their row
+// is inserted, so no upload is about to insert one.
+func (c *collector) unknownBlobs(ctx context.Context, name Backend, b blob.Store) error {
+	return b.Walk(ctx, func(i blob.Info) error {
+		known, err := read(ctx, c.store, func(tx *sqlite.Tx) (known bool, err error) {
+			err = tx.Row(`SELECT EXISTS (SELECT 1 FROM blob WHERE backend = ? AND hash = ?)`, name, i.Hash).Scan(&known)
+			return known, err
+		})
+		if err != nil || known {
+			return err
+		}
+		c.report(Orphan{Kind: OrphanBlob, Backend: name, Name: i.Hash, Size: i.Size}, func() (bool, error) {
+			return c.store.DeleteUnknown(ctx, name, i.Blob)
+		})
+		return ctx.Err()
+	})
+}
+
+// expiredUploads finds resumable uploads that have expired, and files without an
+// upload.
+func (c *collector) expiredUploads(ctx context.Context) error {
+	if !c.DryRun {
+		err := c.store.db.Write(ctx, sqlite.Upkeep|sqlite.Freeing, func(tx *sqlite.Tx) error {
+			_, err := tx.Exec(`DELETE FROM upload WHERE updated_date <= ?`, c.store.uploadExpiry())
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	expired, err := c.store.expiredFiles(ctx)
+	if err != nil {
+		return err
+	}
+	for _, o := range expired {
+		c.report(o, func() (bool, error) {
+			err := c.store.removeUploadFile(o.Name)
+			return err == nil, err
+		})
+	}
+	return nil
+}

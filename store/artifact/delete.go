@@ -1,0 +1,150 @@
+package artifact
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"tracker/blob"
+	"tracker/store/scalar"
+	"tracker/store/sqlite"
+)
+
+// Deletion is a blob that this process is deleting.
+type Deletion struct {
+	store *Store
+	row   blobRow
+	until *scalar.Time
+}
+
+// blobRow is a row of table blob.
+type blobRow struct {
+	ID      int64   `db:"id"`
+	Backend Backend `db:"backend"`
+	Hash    string  `db:"hash"`
+	Size    int64   `db:"size_bytes"`
+}
+
+func (r blobRow) blob() blob.Blob { return blob.Blob{Hash: r.Hash, Size: r.Size} }
+
+// BeginDelete begins to delete a blob together with the only record that has it,
+// which is hidden from then on. It returns nil if another record or a claim has
+// the blob: then the caller deletes the record alone.
+func (s *Store) BeginDelete(tx *sqlite.Tx, blobID, resourceNum int64) (*Deletion, error) {
+	var shared bool
+	err := tx.Row(`SELECT EXISTS (SELECT 1 FROM resource WHERE blob_id = ? AND num <> ?)
+		OR EXISTS (SELECT 1 FROM blob_pin WHERE blob_id = ? AND (expires_date IS NULL OR expires_date > ?))`,
+		blobID, resourceNum, blobID, s.now()).Scan(&shared)
+	if err != nil || shared {
+		return nil, err
+	}
+	return s.beginDeletion(tx, blobID)
+}
+
+// beginDeletion hides the records of a blob, whatever has it.
+func (s *Store) beginDeletion(tx *sqlite.Tx, blobID int64) (*Deletion, error) {
+	d := &Deletion{store: s, until: s.expiry(deletionAge)}
+	err := tx.Get(&d.row, `UPDATE blob SET deleting = 1, deleting_until = ? WHERE id = ?
+		RETURNING id, backend, hash, size_bytes`, d.until, blobID)
+	return d, err
+}
+
+// endDeletion deletes the records that a deletion has hidden, and ends it.
+func endDeletion(tx *sqlite.Tx, blobID int64) error {
+	if _, err := tx.Exec(`DELETE FROM resource WHERE blob_id = ?`, blobID); err != nil {
+		return err
+	}
+	_, err := tx.Exec(`UPDATE blob SET deleting = 0, deleting_until = NULL WHERE id = ?`, blobID)
+	return err
+}
+
+// Finish deletes the bytes, then the rows. If the bytes can't be deleted, the
+// records come back.
+func (d *Deletion) Finish(ctx context.Context) error { return d.finish(ctx, false) }
+
+// finish deletes the bytes, then the rows. If the bytes can't be deleted, the
+// records come back, or with again stay hidden for another attempt.
+func (d *Deletion) finish(ctx context.Context, again bool) error {
+	ctx = context.WithoutCancel(ctx) // half a deletion would have to wait for the next server
+	failed := d.store.deleteBytes(ctx, d.row)
+	err := d.store.db.Write(ctx, sqlite.Upkeep|sqlite.Freeing, func(tx *sqlite.Tx) error {
+		var one int
+		err := tx.Row(`SELECT 1 FROM blob WHERE id = ? AND deleting = 1 AND deleting_until IS ?`, d.row.ID, d.until).Scan(&one)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			return nil // it took too long, and another process has ended it
+		case err == nil && failed != nil && again:
+			_, err = tx.Exec(`UPDATE blob SET deleting_until = 0 WHERE id = ?`, d.row.ID)
+		case err == nil && failed != nil:
+			_, err = tx.Exec(`UPDATE blob SET deleting = 0, deleting_until = NULL WHERE id = ?`, d.row.ID)
+		case err == nil:
+			if err = endDeletion(tx, d.row.ID); err == nil {
+				_, err = tx.Exec(`DELETE FROM blob WHERE id = ?`, d.row.ID)
+			}
+		}
+		return err
+	})
+	return errors.Join(failed, err)
+}
+
+// DeleteUnused deletes the bytes and the row of a blob that nothing uses. It
+// reports whether it did.
+func (s *Store) DeleteUnused(ctx context.Context, blobID int64) (bool, error) {
+	d, err := free(ctx, s, func(tx *sqlite.Tx) (*Deletion, error) {
+		var unused bool
+		err := tx.Row(`SELECT deleting = 0 AND NOT `+isUsed+` FROM blob WHERE id = ?`, s.now(), blobID).Scan(&unused)
+		if errors.Is(err, sql.ErrNoRows) || err == nil && !unused {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		return s.beginDeletion(tx, blobID)
+	})
+	if err != nil || d == nil {
+		return false, err
+	}
+	err = d.Finish(ctx)
+	return err == nil, err
+}
+
+// DeleteUnknown deletes bytes that have no row, and reports whether it did. It
+// inserts a row meanwhile, so that an upload of the same bytes waits.
+func (s *Store) DeleteUnknown(ctx context.Context, name Backend, b blob.Blob) (bool, error) {
+	d, err := free(ctx, s, func(tx *sqlite.Tx) (*Deletion, error) {
+		d := &Deletion{store: s, row: blobRow{Backend: name, Hash: b.Hash, Size: b.Size}, until: s.expiry(deletionAge)}
+		err := tx.Row(`INSERT INTO blob (backend, hash, size_bytes, deleting, deleting_until) VALUES (?, ?, ?, 1, ?)
+			ON CONFLICT (backend, hash) DO NOTHING RETURNING id`, name, b.Hash, b.Size, d.until).Scan(&d.row.ID)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil, nil
+		}
+		return d, err
+	})
+	if err != nil || d == nil {
+		return false, err
+	}
+	err = d.Finish(ctx)
+	return err == nil, err
+}
+
+// deleteBytes deletes the bytes of a blob. A failure is ignored if they are gone
+// nevertheless: a response can get lost.
+func (s *Store) deleteBytes(ctx context.Context, r blobRow) error {
+	ctx, cancel := context.WithTimeout(ctx, deleteTimeout)
+	defer cancel()
+	b, err := s.Backend(r.Backend)
+	if err != nil {
+		return err
+	}
+	if err = b.Delete(ctx, r.Hash); err == nil {
+		return nil
+	}
+	content, gone := b.Open(ctx, r.blob())
+	if errors.Is(gone, blob.ErrNotFound) {
+		return nil
+	}
+	if gone == nil {
+		content.Close()
+	}
+	return err
+}

@@ -1,0 +1,225 @@
+package artifact
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"tracker/blob"
+	"tracker/store/sqlite"
+)
+
+// Migration is what there is to move to a backend.
+type Migration struct {
+	To    Backend
+	Blobs int   // that are in other backends
+	Bytes int64 // of all of them
+
+	last int64 // id of the newest blob when it was planned
+}
+
+// Moved is the result of a migration for one blob.
+type Moved struct {
+	blob.Blob
+	From Backend
+	// Err is why the bytes stay where they are: they are missing or damaged, or
+	// the same bytes are being deleted in the other backend.
+	Err error
+	// Gone reports that no record has the blob any more.
+	Gone bool
+}
+
+// isElsewhere is an SQL condition: a record has the blob of the row, which is not
+// in a backend. It binds the backend.
+const isElsewhere = `blob.backend <> ?
+	AND blob.deleting = 0
+	AND EXISTS (SELECT 1 FROM resource WHERE resource.blob_id = blob.id)`
+
+// PlanMigration returns what there is to move to a backend, after checking that
+// the backend works. Later blobs are not a part of it.
+func (s *Store) PlanMigration(ctx context.Context, to Backend) (Migration, error) {
+	if err := s.Probe(ctx, to); err != nil {
+		return Migration{}, err
+	}
+	return read(ctx, s, func(tx *sqlite.Tx) (Migration, error) {
+		m := Migration{To: to}
+		err := tx.Row(`SELECT
+				count(*),
+				coalesce(sum(size_bytes), 0),
+				coalesce(max(id), 0)
+			FROM blob WHERE `+isElsewhere, to).Scan(&m.Blobs, &m.Bytes, &m.last)
+		return m, err
+	})
+}
+
+// Migrate moves blobs to a backend, one after the other, while others read and
+// write. The bytes are copied, read back and compared with their hash; then the
+// records get the copy in one transaction, and only then the former bytes are
+// deleted. Interrupted at any moment, it can be run again. copied is called with
+// the number of bytes copied since the last call, done after each blob; both may
+// be nil. It ends early when a backend fails.
+func (s *Store) Migrate(ctx context.Context, m Migration, copied func(n int64), done func(Moved)) error {
+	dst, err := s.Backend(m.To)
+	if err != nil {
+		return backendError(err)
+	}
+	for after := int64(0); ; {
+		page, err := read(ctx, s, func(tx *sqlite.Tx) (page []blobRow, err error) {
+			err = tx.Select(&page, `SELECT
+					id,
+					backend,
+					hash,
+					size_bytes
+				FROM blob WHERE `+isElsewhere+` AND id > ? AND id <= ? ORDER BY id LIMIT 100`, m.To, after, m.last)
+			return page, err
+		})
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		for _, from := range page {
+			after = from.ID
+			moved, err := s.moveBlob(ctx, from, m.To, dst, copied)
+			if err != nil {
+				return err
+			}
+			if done != nil {
+				done(moved)
+			}
+		}
+	}
+}
+
+// moveBlob moves one blob. An error is that of a backend.
+func (s *Store) moveBlob(ctx context.Context, from blobRow, to Backend, dst blob.Store, copied func(int64)) (Moved, error) {
+	moved := Moved{Blob: from.blob(), From: from.Backend}
+	err := s.copyBlob(ctx, from, to, dst, copied)
+	if err == nil {
+		// An interrupt must not stop it halfway.
+		if _, err := s.DeleteUnused(context.WithoutCancel(ctx), from.ID); err != nil {
+			s.log.Warn("the former bytes of an artifact could not be deleted; the next collection of orphans tries again",
+				"backend", from.Backend, "hash", from.Hash, "error", backendError(err))
+		}
+		return moved, nil
+	}
+	if used, failed := s.hasRecord(ctx, from.ID); failed != nil {
+		return moved, failed
+	} else if !used {
+		moved.Gone = true
+		return moved, nil
+	}
+	var source *sourceError
+	if errors.As(err, &source) || errors.Is(err, ErrDeleting) || errors.Is(err, errRecordsDeleted) {
+		moved.Err = backendError(err)
+		return moved, nil
+	}
+	return moved, backendError(err)
+}
+
+// sourceError reports bytes that can't be moved since they are missing or damaged.
+type sourceError struct{ err error }
+
+func (e *sourceError) Error() string { return e.err.Error() }
+func (e *sourceError) Unwrap() error { return e.err }
+
+// asSourceError returns a *sourceError if err is about one blob only.
+func asSourceError(err error) error {
+	if errors.Is(err, blob.ErrNotFound) || errors.Is(err, blob.ErrDamaged) || sqlite.IsDamaged(err) {
+		return &sourceError{err}
+	}
+	return err
+}
+
+// errRecordsDeleted reports that the records of a blob were deleted, or about to
+// be, while it was copied.
+var errRecordsDeleted = errors.New("the artifacts with these bytes were being deleted; run it again for those that are left")
+
+// copyBlob copies the bytes of a blob and gives its records the copy.
+func (s *Store) copyBlob(ctx context.Context, from blobRow, to Backend, dst blob.Store, copied func(int64)) error {
+	want := from.blob()
+	staged, err := s.stageCopy(ctx, from.Backend, want, dst, copied)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err := staged.Discard(); err != nil {
+			s.log.Warn("staged bytes could not be deleted; the next collection of orphans tries again", "backend", to, "error", err)
+		}
+	}()
+	claim, err := s.claim(ctx, to, want)
+	if err != nil {
+		return err
+	}
+	end := claim.keep()
+	err = staged.Commit(ctx)
+	if err == nil {
+		err = blob.Verify(ctx, dst, want)
+	}
+	end()
+	if err == nil {
+		err = change(ctx, s, func(tx *sqlite.Tx) error {
+			blobID, err := claim.Use(tx)
+			if err != nil {
+				return err
+			}
+			n, err := tx.Exec(`UPDATE resource SET blob_id = ? WHERE blob_id = ?
+				AND (SELECT deleting FROM blob WHERE id = resource.blob_id) = 0`, blobID, from.ID)
+			if err == nil && n == 0 {
+				err = errRecordsDeleted
+			}
+			return err
+		})
+	}
+	if err != nil {
+		claim.Release(ctx)
+	}
+	return err
+}
+
+// stageCopy stages the bytes of a blob in another backend.
+func (s *Store) stageCopy(ctx context.Context, from Backend, want blob.Blob, dst blob.Store, copied func(int64)) (blob.Staged, error) {
+	b, err := s.Backend(from)
+	if err != nil {
+		return nil, err
+	}
+	content, err := b.Open(ctx, want)
+	if err != nil {
+		return nil, asSourceError(err)
+	}
+	defer content.Close()
+	src := &source{r: content}
+	var r io.Reader = src
+	if copied != nil {
+		r = io.TeeReader(src, counter(copied))
+	}
+	staged, err := dst.Stage(ctx, r)
+	if src.err != nil {
+		return nil, asSourceError(src.err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if got := staged.Blob(); got != want {
+		err := &sourceError{fmt.Errorf("the bytes under %s have the hash %s; restore them from a backup, or upload them again", want.Hash, got.Hash)}
+		return nil, errors.Join(err, staged.Discard())
+	}
+	return staged, nil
+}
+
+// counter is a writer that reports how much is written to it.
+type counter func(int64)
+
+func (c counter) Write(p []byte) (int, error) {
+	c(int64(len(p)))
+	return len(p), nil
+}
+
+// hasRecord reports whether a record that is not being deleted has a blob.
+func (s *Store) hasRecord(ctx context.Context, id int64) (bool, error) {
+	return read(ctx, s, func(tx *sqlite.Tx) (used bool, err error) {
+		err = tx.Row(`SELECT EXISTS (SELECT 1 FROM resource
+			JOIN blob ON blob.id = resource.blob_id AND blob.deleting = 0
+			WHERE resource.blob_id = ?)`, id).Scan(&used)
+		return used, err
+	})
+}

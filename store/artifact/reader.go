@@ -1,0 +1,89 @@
+package artifact
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"io"
+
+	"tracker/blob"
+	"tracker/store/sqlite"
+)
+
+// Open returns the bytes of a blob, which the caller closes: blob.ErrNotFound if
+// the backend does not have them. Read from the beginning to the end, they are
+// checked as blob.Verified describes. If they are moved to another backend
+// meanwhile, reading goes on there.
+func (s *Store) Open(ctx context.Context, name Backend, b blob.Blob) (io.ReadSeekCloser, error) {
+	from, err := s.Backend(name)
+	if err != nil {
+		return nil, err
+	}
+	content, err := from.Open(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	return blob.Verified(&followingReader{ReadSeekCloser: content, ctx: ctx, store: s, backend: name, blob: b}, b), nil
+}
+
+// followingReader reads a blob from the backend that has it.
+type followingReader struct {
+	io.ReadSeekCloser
+	ctx     context.Context
+	store   *Store
+	backend Backend
+	blob    blob.Blob
+	at      int64
+}
+
+func (f *followingReader) Read(p []byte) (int, error) {
+	n, err := f.ReadSeekCloser.Read(p)
+	if n == 0 && (errors.Is(err, blob.ErrNotFound) || errors.Is(err, blob.ErrDamaged)) {
+		moved, failed := f.follow()
+		if failed != nil || !moved {
+			return 0, err
+		}
+		n, err = f.ReadSeekCloser.Read(p)
+	}
+	f.at += int64(n)
+	return n, err
+}
+
+func (f *followingReader) Seek(offset int64, whence int) (int64, error) {
+	at, err := f.ReadSeekCloser.Seek(offset, whence)
+	if err == nil {
+		f.at = at
+	}
+	return at, err
+}
+
+// follow opens the blob in another backend, and reports whether that has it.
+func (f *followingReader) follow() (bool, error) {
+	name, err := read(f.ctx, f.store, func(tx *sqlite.Tx) (name Backend, err error) {
+		err = tx.Row(`SELECT backend
+			FROM blob
+			WHERE hash = ? AND backend <> ? AND deleting = 0
+			AND EXISTS (SELECT 1 FROM resource WHERE resource.blob_id = blob.id)`, f.blob.Hash, f.backend).Scan(&name)
+		return name, err
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	b, err := f.store.Backend(name)
+	if err != nil {
+		return false, err
+	}
+	content, err := b.Open(f.ctx, f.blob)
+	if err != nil {
+		return false, err
+	}
+	if _, err := content.Seek(f.at, io.SeekStart); err != nil {
+		return false, errors.Join(err, content.Close())
+	}
+	former := f.ReadSeekCloser
+	f.ReadSeekCloser, f.backend = content, name
+	return true, former.Close()
+}

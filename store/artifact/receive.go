@@ -1,0 +1,75 @@
+package artifact
+
+import (
+	"context"
+	"io"
+
+	"tracker/blob"
+)
+
+// Received is bytes that are durable in a backend and have no record yet. The
+// caller must call Discard, also after Commit.
+type Received struct {
+	blob.Blob
+	store   *Store
+	backend Backend
+	staged  blob.Staged
+}
+
+// Receive reads r to its end and stages the bytes in the default backend. An
+// error of r is returned unchanged.
+func (s *Store) Receive(ctx context.Context, r io.Reader) (*Received, error) {
+	b, err := s.Backend(s.DefaultBackend())
+	if err != nil {
+		return nil, err
+	}
+	src := &source{r: r}
+	staged, err := b.Stage(ctx, src)
+	if src.err != nil {
+		err = src.err
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Received{Blob: staged.Blob(), store: s, backend: s.DefaultBackend(), staged: staged}, nil
+}
+
+// Discard deletes the bytes unless they are in place. What can't be deleted is
+// left to a collection.
+func (r *Received) Discard() {
+	if err := r.staged.Discard(); err != nil {
+		r.store.log.Warn("the staged bytes of an upload could not be deleted", "backend", r.backend, "error", err)
+	}
+}
+
+// Commit claims the blob and puts the bytes in place. The caller must call Use
+// or Release on the claim.
+func (r *Received) Commit(ctx context.Context) (*Claim, error) {
+	c, err := r.store.claim(ctx, r.backend, r.Blob)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.staged.Commit(ctx); err != nil {
+		c.Release(ctx)
+		return nil, err
+	}
+	return c, nil
+}
+
+// source is a reader that keeps its error, which differs from that of the
+// backend that reads it.
+type source struct {
+	r   io.Reader
+	err error
+}
+
+func (s *source) Read(p []byte) (int, error) {
+	if s.err != nil {
+		return 0, s.err
+	}
+	n, err := s.r.Read(p)
+	if err != nil && err != io.EOF {
+		s.err = err
+	}
+	return n, err
+}

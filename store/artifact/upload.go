@@ -1,0 +1,295 @@
+package artifact
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"tracker/store/scalar"
+	"tracker/store/sqlite"
+)
+
+// The bytes of a resumable upload are in a file, named by its id, until all have
+// arrived. Table upload has its record; this package reads and writes only the
+// columns received, updated_date and resource_id.
+const (
+	// UploadAge is how long an upload rests before it expires, and how long one
+	// that has become an artifact can still be asked for.
+	UploadAge = 24 * time.Hour
+
+	// The file is synced, and its bytes count as received, after each syncBytes
+	// and about each syncPause. A killed server loses no more than that.
+	syncBytes = 64 << 20
+	syncPause = 30 * time.Second
+
+	// maxUploadWait is how long a request waits for another one that can't be
+	// interrupted, because it is completing the same upload.
+	maxUploadWait = 20 * time.Second
+)
+
+// Errors of resumable uploads.
+var (
+	// ErrUploadBusy: another request is completing the upload.
+	ErrUploadBusy = errors.New("another request is completing this upload")
+	// ErrUploadGone: the upload, or its file, is missing.
+	ErrUploadGone = errors.New("the bytes of this upload are gone")
+	// ErrChecksum: a part does not have the checksum that came with it.
+	ErrChecksum = errors.New("the part has another checksum")
+	// ErrTooLong: a part goes beyond the end of the upload.
+	ErrTooLong = errors.New("the part goes beyond the end of the upload")
+)
+
+// Part is a part of a resumable upload.
+type Part struct {
+	Offset int64     // where it begins; all bytes before it must have arrived
+	Body   io.Reader // read to its end
+	// Hash and Sum are the checksum of Body. With one, the part counts as a whole
+	// or not at all. Hash is nil when there is none.
+	Hash hash.Hash
+	Sum  []byte
+	// Interrupt makes a blocked read of Body return. It is called when a newer
+	// request wants to work on the upload.
+	Interrupt func()
+}
+
+// LockUpload waits until no other request works on an upload, which it makes end
+// soon. interrupt is called in turn when another request wants the upload before
+// release is called; it must return at once.
+func (s *Store) LockUpload(ctx context.Context, id string, interrupt func()) (release func(), err error) {
+	return s.uploads.acquire(ctx, id, interrupt)
+}
+
+// WritePart adds a part to an upload of size bytes, of which the part's offset
+// have arrived. It returns how many have arrived then; the last ones are not
+// recorded, since the upload must be completed first. An error of the body is
+// returned unchanged, and what came before it is kept. The caller holds the lock.
+func (s *Store) WritePart(ctx context.Context, id string, size int64, p Part) (received int64, err error) {
+	ctx = context.WithoutCancel(ctx) // what has arrived is kept when the client is gone
+	received = p.Offset
+	f, err := s.openUpload(id, received)
+	if err != nil {
+		return received, err
+	}
+	defer f.Close()
+	src := &source{r: io.LimitReader(p.Body, size-p.Offset)}
+	var dst io.Writer = f
+	if p.Hash != nil {
+		dst = io.MultiWriter(f, p.Hash)
+	}
+	end := received // of the file
+	for more := true; more; {
+		n, err := copySlice(dst, src)
+		end += n
+		if err != nil && src.err == nil {
+			return received, err // of the disk
+		}
+		more = err == nil && n > 0
+		if more && p.Hash != nil {
+			continue
+		}
+		if err := f.Sync(); err != nil {
+			return received, err
+		}
+		whole := p.Hash == nil || src.err == nil && bytes.Equal(p.Hash.Sum(nil), p.Sum)
+		if whole && end > received && end < size {
+			if err = s.recordReceived(ctx, id, end); err != nil {
+				return received, err
+			}
+			received = end
+		}
+		switch {
+		case src.err != nil:
+			return received, src.err
+		case !more && !whole:
+			return received, ErrChecksum
+		}
+	}
+	if n, _ := io.ReadFull(p.Body, make([]byte, 1)); n > 0 {
+		return received, ErrTooLong
+	}
+	return end, nil
+}
+
+// copySlice copies until syncBytes were copied, or syncPause has passed.
+func copySlice(dst io.Writer, src io.Reader) (n int64, err error) {
+	const step = 1 << 20
+	for begin := time.Now(); n < syncBytes && time.Since(begin) < syncPause; {
+		var m int64
+		m, err = io.CopyN(dst, src, step)
+		n += m
+		if err == io.EOF {
+			return n, nil
+		}
+		if err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// recordReceived records that the first n bytes are on disk.
+func (s *Store) recordReceived(ctx context.Context, id string, n int64) error {
+	return change(ctx, s, func(tx *sqlite.Tx) error {
+		changed, err := tx.Exec(`UPDATE upload SET received = ?, updated_date = ? WHERE id = ?`, n, s.now(), id)
+		if err == nil && changed == 0 {
+			err = ErrUploadGone
+		}
+		return err
+	})
+}
+
+// openUpload opens the file of an upload at its end, and cuts off what was not
+// recorded. ErrUploadGone if bytes are missing.
+func (s *Store) openUpload(id string, received int64) (f *os.File, err error) {
+	path := s.uploadPath(id)
+	if received == 0 {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return nil, err
+		}
+	}
+	f, err = os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			f.Close()
+		}
+	}()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() < received {
+		return nil, ErrUploadGone
+	}
+	if received == 0 {
+		if err := sqlite.SyncDir(filepath.Dir(path)); err != nil {
+			return nil, err
+		}
+	}
+	if err := f.Truncate(received); err != nil {
+		return nil, err
+	}
+	_, err = f.Seek(received, io.SeekStart)
+	return f, err
+}
+
+// ReceiveUpload stages the bytes of an upload that have all arrived. The caller
+// holds the lock.
+func (s *Store) ReceiveUpload(ctx context.Context, id string, size int64) (*Received, error) {
+	f, err := os.Open(s.uploadPath(id))
+	if errors.Is(err, fs.ErrNotExist) && size == 0 {
+		f, err = os.Open(os.DevNull)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return s.Receive(ctx, f)
+}
+
+// RemoveUpload removes the file of an upload whose record is gone or complete.
+// What can't be removed is left to a collection.
+func (s *Store) RemoveUpload(id string) {
+	if err := s.removeUploadFile(id); err != nil {
+		s.log.Warn("the file of an upload could not be removed; it is tried again in a day", "upload", id, "error", err)
+	}
+}
+
+func (s *Store) removeUploadFile(id string) error {
+	if err := os.Remove(s.uploadPath(id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+func (s *Store) uploadPath(id string) string { return filepath.Join(s.dir, id) }
+
+// uploadExpiry returns the date of the last part at or below which an upload has
+// expired.
+func (s *Store) uploadExpiry() scalar.Time {
+	return s.now() - scalar.Time(UploadAge.Milliseconds())
+}
+
+// expiredFiles returns the files that rest for UploadAge and have no upload that
+// is incomplete.
+func (s *Store) expiredFiles(ctx context.Context) (all []Orphan, err error) {
+	files, err := os.ReadDir(s.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, f := range files {
+		info, err := f.Info()
+		if err != nil || s.clock().Sub(info.ModTime()) < UploadAge || uuid.Validate(f.Name()) != nil {
+			continue
+		}
+		live, err := read(ctx, s, func(tx *sqlite.Tx) (live bool, err error) {
+			err = tx.Row(`SELECT EXISTS (SELECT 1 FROM upload WHERE id = ? AND resource_id IS NULL AND updated_date > ?)`,
+				f.Name(), s.uploadExpiry()).Scan(&live)
+			return live, err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("looking up upload %s: %w", f.Name(), err)
+		}
+		if !live {
+			all = append(all, Orphan{Kind: OrphanUpload, Name: f.Name(), Size: info.Size()})
+		}
+	}
+	return all, nil
+}
+
+// uploadLocks let one request at a time work on an upload. A newer one interrupts
+// the older: it is of a client whose connection broke, which the older one has
+// not noticed yet.
+type uploadLocks struct {
+	mu   sync.Mutex
+	held map[string]*uploadLock
+}
+
+type uploadLock struct {
+	interrupt func()
+	released  chan struct{}
+}
+
+func (l *uploadLocks) acquire(ctx context.Context, id string, interrupt func()) (release func(), err error) {
+	ctx, cancel := context.WithTimeout(ctx, maxUploadWait)
+	defer cancel()
+	mine := &uploadLock{interrupt, make(chan struct{})}
+	for {
+		l.mu.Lock()
+		if l.held == nil {
+			l.held = map[string]*uploadLock{}
+		}
+		other := l.held[id]
+		if other == nil {
+			l.held[id] = mine
+		} else {
+			other.interrupt() // with mu held, so that it is not released yet
+		}
+		l.mu.Unlock()
+		if other == nil {
+			return func() {
+				l.mu.Lock()
+				defer l.mu.Unlock()
+				delete(l.held, id)
+				close(mine.released)
+			}, nil
+		}
+		select {
+		case <-other.released:
+		case <-ctx.Done():
+			return nil, ErrUploadBusy
+		}
+	}
+}
