@@ -1,0 +1,358 @@
+// Package backup copies the database to a folder at an interval, keeps the
+// newest copies, and reports how it went.
+//
+// A copy appears under its name only when it is complete, verified and on disk.
+// Older copies are removed only after a newer one succeeded, so a failure never
+// leaves fewer copies than before. A failed copy is logged and tried again
+// sooner than the interval. At most one copy is made at a time.
+//
+// The folder must belong to one database. Files with other names in it are left
+// alone.
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/dustin/go-humanize"
+)
+
+const (
+	// MinInterval is the lower limit of Options.Interval.
+	MinInterval = time.Minute
+	// MaxKeep is the upper limit of Options.Keep.
+	MaxKeep = 1000
+
+	firstRetry = time.Minute // after a failure; it doubles with each further one
+	lastRetry  = time.Hour
+
+	// minFree is the free space that a copy must leave, in bytes: the database
+	// may be on the same disk.
+	minFree = 64 << 20
+
+	// maxEntries bounds how many files of the folder are looked at.
+	maxEntries = 100_000
+)
+
+// Options say what is copied, where to and when.
+type Options struct {
+	Dir      string        // created if its parent exists
+	Interval time.Duration // from one copy to the next
+	Keep     int           // number of copies that are kept
+
+	// Prefix is what the names of the copies begin with, before the time.
+	Prefix string
+	// Copy writes a verified copy of the database to path, where no file exists.
+	// It leaves nothing under that name when it fails.
+	Copy func(ctx context.Context, path string) error
+	// Size returns the size of the database, and FreeSpace that of the free
+	// space below a folder, in bytes. A copy that would leave less than minFree
+	// is not begun.
+	Size      func() (int64, error)
+	FreeSpace func(dir string) (int64, error)
+	Logger    *slog.Logger
+	Now       func() time.Time // nil for time.Now
+}
+
+// File is a copy in the folder.
+type File struct {
+	Name string
+	Time time.Time // when the copy began, from its name
+	Size int64     // in bytes
+}
+
+// Status reports how the backup stands.
+type Status struct {
+	Dir      string
+	Interval time.Duration
+	Keep     int
+
+	Running  bool
+	Files    []File    // newest first
+	Next     time.Time // of the next attempt
+	Failures int       // since the last success
+	Total    int       // failures since the start
+	Err      error     // of the last attempt; nil if it succeeded
+	ErrTime  time.Time // of the last failure; zero if there was none
+}
+
+// Last returns the newest copy; false if there is none.
+func (s Status) Last() (File, bool) {
+	if len(s.Files) == 0 {
+		return File{}, false
+	}
+	return s.Files[0], true
+}
+
+// Schedule makes copies until it is stopped.
+type Schedule struct {
+	opts Options
+
+	mu     sync.Mutex
+	status Status
+}
+
+// New returns a schedule that Run follows. It makes no copy and reads nothing
+// yet.
+func New(o Options) *Schedule {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Schedule{opts: o, status: Status{Dir: o.Dir, Interval: o.Interval, Keep: o.Keep}}
+}
+
+// Status returns the present state. It does not read the folder.
+func (s *Schedule) Status() Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := s.status
+	st.Files = slices.Clone(st.Files)
+	return st
+}
+
+func (s *Schedule) change(set func(*Status)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	set(&s.status)
+}
+
+// Run makes a copy whenever one is due, until ctx ends. A copy under way is
+// abandoned then and leaves nothing behind. The first one is due an interval
+// after the newest that the folder has, so a restart does not bring it forward.
+func (s *Schedule) Run(ctx context.Context) {
+	if err := s.open(); err != nil {
+		s.fail(err)
+	} else {
+		s.change(func(st *Status) { st.Next = s.due(st.Files) })
+	}
+	for {
+		wait := time.NewTimer(s.Status().Next.Sub(s.opts.Now()))
+		select {
+		case <-ctx.Done():
+			wait.Stop()
+			return
+		case <-wait.C:
+			s.attempt(ctx)
+		}
+	}
+}
+
+// due returns when the next copy is due: at once if there is none. A copy from
+// the future counts as made now.
+func (s *Schedule) due(files []File) time.Time {
+	now := s.opts.Now()
+	if len(files) == 0 {
+		return now
+	}
+	last := files[0].Time
+	if last.After(now) {
+		last = now
+	}
+	return last.Add(s.opts.Interval)
+}
+
+// open creates the folder, removes what killed attempts have left in it, and
+// reads which copies it has.
+func (s *Schedule) open() error {
+	if err := os.Mkdir(s.opts.Dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("the folder for backups can't be created: %w", err)
+	}
+	names, err := s.names()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		// A copy grows under its name with a suffix.
+		base, suffix, _ := strings.Cut(name, extension+".")
+		if strings.Contains(suffix, ".partial") && s.isCopy(base+extension) {
+			if err := os.Remove(filepath.Join(s.opts.Dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("the remains of an interrupted backup can't be removed: %w", err)
+			}
+		}
+	}
+	return s.list()
+}
+
+// attempt makes a copy, then removes those that are too many.
+func (s *Schedule) attempt(ctx context.Context) {
+	s.change(func(st *Status) { st.Running = true })
+	defer s.change(func(st *Status) { st.Running = false })
+	begun := s.opts.Now()
+	name, err := s.copy(ctx, begun)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return // the server stops
+	case err != nil:
+		s.fail(err)
+		return
+	}
+	s.change(func(st *Status) {
+		st.Err, st.Failures, st.Next = nil, 0, begun.Add(s.opts.Interval)
+	})
+	if err := s.prune(name); err != nil {
+		s.record(err, begun.Add(s.opts.Interval))
+	}
+	s.opts.Logger.Info("made a backup", "file", filepath.Join(s.opts.Dir, name), "took", s.opts.Now().Sub(begun).Round(time.Millisecond).String())
+}
+
+// copy makes a copy and returns its name.
+func (s *Schedule) copy(ctx context.Context, now time.Time) (string, error) {
+	if err := s.open(); err != nil {
+		return "", err
+	}
+	if err := s.checkSpace(); err != nil {
+		return "", err
+	}
+	name := s.name(now)
+	return name, s.opts.Copy(ctx, filepath.Join(s.opts.Dir, name))
+}
+
+// checkSpace returns an error if a copy would fill the disk.
+func (s *Schedule) checkSpace() error {
+	size, err := s.opts.Size()
+	if err != nil {
+		return err
+	}
+	free, err := s.opts.FreeSpace(s.opts.Dir)
+	if err != nil {
+		return fmt.Errorf("the free space for backups is unknown: %w", err)
+	}
+	if free < size+minFree {
+		return fmt.Errorf("there is no room for a backup in %s: %s are free, and it needs %s and %s to spare", s.opts.Dir,
+			humanize.IBytes(uint64(free)), humanize.IBytes(uint64(size)), humanize.IBytes(minFree))
+	}
+	return nil
+}
+
+// prune removes the oldest copies beyond Keep, but never the one called made.
+func (s *Schedule) prune(made string) error {
+	if err := s.list(); err != nil {
+		return err
+	}
+	files := s.Status().Files
+	var errs []error
+	kept := 1 // made
+	for _, f := range files {
+		if f.Name == made {
+			continue
+		}
+		if kept < s.opts.Keep {
+			kept++
+			continue
+		}
+		if err := os.Remove(filepath.Join(s.opts.Dir, f.Name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, fmt.Errorf("an old backup can't be removed: %w", err))
+		}
+	}
+	return errors.Join(append(errs, s.list())...)
+}
+
+// fail records the error of an attempt and tries again soon.
+func (s *Schedule) fail(err error) {
+	retry := lastRetry
+	if n := s.Status().Failures; n < 6 {
+		retry = min(firstRetry<<n, lastRetry)
+	}
+	s.record(err, s.opts.Now().Add(min(retry, s.opts.Interval)))
+}
+
+// record records err and the time of the next attempt.
+func (s *Schedule) record(err error, next time.Time) {
+	now := s.opts.Now()
+	s.change(func(st *Status) {
+		st.Err, st.ErrTime, st.Next = err, now, next
+		st.Failures++
+		st.Total++
+	})
+	s.opts.Logger.Error("the backup failed", "dir", s.opts.Dir, "error", err, "next", next.UTC().Format(time.RFC3339))
+}
+
+// list reads which copies the folder has.
+func (s *Schedule) list() error {
+	names, err := s.names()
+	if err != nil {
+		return err
+	}
+	files := []File{}
+	for _, name := range names {
+		if !s.isCopy(name) {
+			continue
+		}
+		info, err := os.Lstat(filepath.Join(s.opts.Dir, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if info.Mode().IsRegular() {
+			at, _ := s.time(name)
+			files = append(files, File{Name: name, Time: at, Size: info.Size()})
+		}
+	}
+	slices.SortFunc(files, func(a, b File) int { return strings.Compare(b.Name, a.Name) })
+	s.change(func(st *Status) { st.Files = files })
+	return nil
+}
+
+// names returns the names of at most maxEntries files in the folder.
+func (s *Schedule) names() ([]string, error) {
+	dir, err := os.Open(s.opts.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("the folder for backups can't be read: %w", err)
+	}
+	defer dir.Close()
+	var names []string
+	for len(names) <= maxEntries {
+		some, err := dir.Readdirnames(1000)
+		names = append(names, some...)
+		if errors.Is(err, io.EOF) {
+			return names, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the folder for backups can't be read: %w", err)
+		}
+	}
+	return nil, fmt.Errorf("the folder for backups %s has more than %d files: use one of its own", s.opts.Dir, maxEntries)
+}
+
+const (
+	timeLayout = "20060102T150405Z"
+	extension  = ".db"
+)
+
+// name returns the name of a copy that begins at t.
+func (s *Schedule) name(t time.Time) string {
+	return s.opts.Prefix + "-" + t.UTC().Format(timeLayout) + extension
+}
+
+func (s *Schedule) isCopy(name string) bool {
+	_, ok := s.time(name)
+	return ok
+}
+
+// time returns the time in the name of a copy; false for another name.
+func (s *Schedule) time(name string) (time.Time, bool) {
+	text, ok := strings.CutPrefix(name, s.opts.Prefix+"-")
+	if !ok {
+		return time.Time{}, false
+	}
+	if text, ok = strings.CutSuffix(text, extension); !ok {
+		return time.Time{}, false
+	}
+	t, err := time.Parse(timeLayout, text)
+	return t, err == nil
+}
