@@ -10,13 +10,13 @@ import (
 	"tracker/store"
 )
 
-// wantSpared fails unless a collection reports exactly these contents as spared,
+// wantKept fails unless a collection reports exactly these contents as spared,
 // each until the time that it has here.
-func wantSpared(t testing.TB, db *store.DB, age time.Duration, want map[string]time.Time) {
+func wantKept(t testing.TB, db *store.DB, age time.Duration, want map[string]time.Time) {
 	t.Helper()
 	got := map[string]time.Time{}
-	wantOK(t, db.CollectStrays(ctx, age, false, func(s store.Stray) {
-		if s.Spared {
+	wantOK(t, db.CollectOrphans(ctx, age, false, func(s store.Orphan) {
+		if s.Kept {
 			got[s.Name] = s.Until
 		}
 	}))
@@ -38,7 +38,7 @@ func TestCollectClaims(t *testing.T) {
 	file := raw(t, b.Path())
 	claim := func(content, change string, args ...any) {
 		t.Helper()
-		id := b.keep(t, b.experiment, store.NewResource{Name: "a"}, content)
+		id := b.keep(t, b.experiment, store.NewArtifact{Name: "a"}, content)
 		execSQL(t, file, `DELETE FROM resource WHERE id = ?`, id)
 		execSQL(t, file, strings.ReplaceAll(change, "BLOB", `(SELECT id FROM blob WHERE hash = '`+hashOf(content)+`')`), args...)
 	}
@@ -48,17 +48,17 @@ func TestCollectClaims(t *testing.T) {
 	claim("pinned by the server", pin, nil)
 	claim("marked", mark, now+5*time.Minute.Milliseconds())
 	claim("marked by the server", mark, nil)
-	collect(t, b.DB, store.StrayAge)
+	collect(t, b.DB, store.StagedAge)
 	noon := b.clock.Now()
-	wantSpared(t, b.DB, store.StrayAge, map[string]time.Time{"pinned": noon.Add(time.Hour), "marked": noon.Add(5 * time.Minute),
+	wantKept(t, b.DB, store.StagedAge, map[string]time.Time{"pinned": noon.Add(time.Hour), "marked": noon.Add(5 * time.Minute),
 		"pinned by the server": {}, "marked by the server": {}})
-	wantSpared(t, b.DB, time.Minute, map[string]time.Time{"pinned": noon.Add(time.Minute), "marked": noon.Add(time.Minute),
+	wantKept(t, b.DB, time.Minute, map[string]time.Time{"pinned": noon.Add(time.Minute), "marked": noon.Add(time.Minute),
 		"pinned by the server": {}, "marked by the server": {}})
-	wantSpared(t, b.DB, 24*time.Hour, map[string]time.Time{"pinned": noon.Add(24 * time.Hour), "marked": noon.Add(5 * time.Minute),
+	wantKept(t, b.DB, 24*time.Hour, map[string]time.Time{"pinned": noon.Add(24 * time.Hour), "marked": noon.Add(5 * time.Minute),
 		"pinned by the server": {}, "marked by the server": {}})
 	b.clock.Add(10 * time.Minute)
-	collect(t, b.DB, store.StrayAge, hashOf("marked"))
-	wantSpared(t, b.DB, store.StrayAge, map[string]time.Time{"pinned": noon.Add(time.Hour),
+	collect(t, b.DB, store.StagedAge, hashOf("marked"))
+	wantKept(t, b.DB, store.StagedAge, map[string]time.Time{"pinned": noon.Add(time.Hour),
 		"pinned by the server": {}, "marked by the server": {}})
 	collect(t, b.DB, 10*time.Minute, hashOf("pinned"))
 	claim("pinned again", pin, int64(b.clock.Time())+time.Hour.Milliseconds())
@@ -76,7 +76,7 @@ func TestCollectClaims(t *testing.T) {
 func TestUnknownBytesThatAreTaken(t *testing.T) {
 	onEachBackend(t, func(t *testing.T, o store.Options) {
 		b := newBedWith(t, o)
-		id := b.keep(t, b.experiment, store.NewResource{Name: "a"}, "taken")
+		id := b.keep(t, b.experiment, store.NewArtifact{Name: "a"}, "taken")
 		removed, err := b.RemoveUnknown(ctx, o.Backends.Default, blob.Blob{Hash: hashOf("taken"), Size: 5})
 		if removed || err != nil {
 			t.Errorf("removed is %v, %v", removed, err)
@@ -101,8 +101,8 @@ func TestClaimOfALongMove(t *testing.T) {
 			return committing{s, func() {
 				for range 3 {
 					time.Sleep(time.Hour)
-					wantOK(t, b.CollectStrays(ctx, store.StrayAge, true, func(s store.Stray) {
-						if !s.Spared {
+					wantOK(t, b.CollectOrphans(ctx, store.StagedAge, true, func(s store.Orphan) {
+						if !s.Kept {
 							t.Errorf("%+v", s)
 						}
 					}))
@@ -110,12 +110,12 @@ func TestClaimOfALongMove(t *testing.T) {
 			}}, err
 		}
 		b = newBedWith(t, o)
-		id := b.keep(t, b.experiment, store.NewResource{Name: "a"}, "bytes")
+		id := b.keep(t, b.experiment, store.NewArtifact{Name: "a"}, "bytes")
 		moved := migrate(t, b.DB, store.Filesystem)
 		if len(moved) != 1 || moved[0].Err != nil || moved[0].Gone {
 			t.Errorf("%+v", moved)
 		}
-		if r := must(b.Resource(ctx, store.System, id))(t); r.Backend != store.Filesystem {
+		if r := must(b.Artifact(ctx, store.System, id))(t); r.Backend != store.Filesystem {
 			t.Errorf("%+v", r)
 		}
 		if n := ask[int](t, raw(t, b.Path()), `SELECT count(*) FROM blob_pin`); n != 0 {
@@ -133,7 +133,7 @@ func TestUploadThatLosesItsClaim(t *testing.T) {
 	o.Backends.Open[store.Filesystem] = func() (blob.Store, error) {
 		s, err := open()
 		return committing{s, func() {
-			wantOK(t, b.CollectStrays(ctx, -time.Minute, true, func(s store.Stray) {
+			wantOK(t, b.CollectOrphans(ctx, -time.Minute, true, func(s store.Orphan) {
 				if s.Name != hashOf("bytes") || s.Err != nil {
 					t.Errorf("%+v", s)
 				}
@@ -143,9 +143,9 @@ func TestUploadThatLosesItsClaim(t *testing.T) {
 	b = newBedWith(t, o)
 	r := must(b.Receive(ctx, strings.NewReader("bytes"), ""))(t)
 	defer r.Discard()
-	_, err := b.CreateResource(ctx, store.System, b.experiment, store.NewResource{Name: "a"}, r)
+	_, err := b.CreateArtifact(ctx, store.System, b.experiment, store.NewArtifact{Name: "a"}, r)
 	wantCode(t, err, store.CodeUnavailable)
-	if n := must(b.Resources(ctx, store.System, b.experiment, store.ResourceQuery{Page: store.FirstPage}))(t).Total; n != 0 {
+	if n := must(b.Artifacts(ctx, store.System, b.experiment, store.ArtifactQuery{Page: store.FirstPage}))(t).Total; n != 0 {
 		t.Errorf("%d artifacts", n)
 	}
 	wantContents(t, b)

@@ -38,11 +38,11 @@ func migrate(t testing.TB, db *store.DB, to store.Backend) (moved []store.Moved)
 	return moved
 }
 
-// strays lists what a collection would remove.
-func strays(t testing.TB, db *store.DB, age time.Duration) (all []store.Stray) {
+// orphans lists what a collection would remove.
+func orphans(t testing.TB, db *store.DB, age time.Duration) (all []store.Orphan) {
 	t.Helper()
-	wantOK(t, db.CollectStrays(ctx, age, false, func(s store.Stray) {
-		if !s.Spared {
+	wantOK(t, db.CollectOrphans(ctx, age, false, func(s store.Orphan) {
+		if !s.Kept {
 			all = append(all, s)
 		}
 	}))
@@ -74,14 +74,14 @@ func TestMigrateArtifacts(t *testing.T) {
 				b := newBedWith(t, o)
 				contents := []string{"", "one", "one", strings.Repeat("large", 200_000)}
 				var ids []string
-				var before []store.Resource
+				var before []store.Artifact
 				for i, c := range contents {
-					ids = append(ids, b.keep(t, b.experiment, store.NewResource{Name: fmt.Sprint(i)}, c))
-					before = append(before, must(b.Resource(ctx, store.System, ids[i]))(t))
+					ids = append(ids, b.keep(t, b.experiment, store.NewArtifact{Name: fmt.Sprint(i)}, c))
+					before = append(before, must(b.Artifact(ctx, store.System, ids[i]))(t))
 				}
 				b.clock.Add(time.Hour)
 				m := must(b.PlanMigration(ctx, to))(t)
-				if m.Contents != 3 || m.Bytes != 1_000_003 {
+				if m.Blobs != 3 || m.Bytes != 1_000_003 {
 					t.Errorf("%+v", m)
 				}
 				var copied int64
@@ -91,7 +91,7 @@ func TestMigrateArtifacts(t *testing.T) {
 					t.Errorf("%d bytes copied, %+v", copied, moved)
 				}
 				for i, c := range contents {
-					r := must(b.Resource(ctx, store.System, ids[i]))(t)
+					r := must(b.Artifact(ctx, store.System, ids[i]))(t)
 					if before[i].Backend, before[i].URI = to, r.URI; r != before[i] {
 						t.Errorf("%+v, want %+v", r, before[i])
 					}
@@ -100,10 +100,10 @@ func TestMigrateArtifacts(t *testing.T) {
 					}
 				}
 				wantNoProblem(t, b.DB)
-				if left := strays(t, b.DB, 0); len(left) > 0 {
+				if left := orphans(t, b.DB, 0); len(left) > 0 {
 					t.Errorf("%+v", left)
 				}
-				if again := must(b.PlanMigration(ctx, to))(t); again.Contents != 0 {
+				if again := must(b.PlanMigration(ctx, to))(t); again.Blobs != 0 {
 					t.Errorf("%+v", again)
 				}
 			})
@@ -118,7 +118,7 @@ func TestMigrateDamagedArtifacts(t *testing.T) {
 	path := func(c string) string { return filepath.Join(root, hashOf(c)[:2], hashOf(c)) }
 	var ids []string
 	for _, c := range []string{"missing", "changed", "short", "sound"} {
-		ids = append(ids, b.keep(t, b.experiment, store.NewResource{Name: c}, c))
+		ids = append(ids, b.keep(t, b.experiment, store.NewArtifact{Name: c}, c))
 	}
 	wantOK(t, os.Remove(path("missing")))
 	wantOK(t, os.WriteFile(path("changed"), []byte("CHANGED"), 0o600))
@@ -158,7 +158,7 @@ func TestMigrateToABackendThatFails(t *testing.T) {
 		return spoiling{s, &lie}, err
 	}
 	b := newBedWith(t, o)
-	id := b.keep(t, b.experiment, store.NewResource{Name: "a"}, "bytes")
+	id := b.keep(t, b.experiment, store.NewArtifact{Name: "a"}, "bytes")
 	m := must(b.PlanMigration(ctx, store.Filesystem))(t)
 	lie = true
 	if err := b.MigrateArtifacts(ctx, m, nil, nil); !errors.Is(err, blob.ErrDamaged) {
@@ -173,7 +173,7 @@ func TestMigrateToABackendThatFails(t *testing.T) {
 	if got := content(t, b.DB, id); got != "bytes" {
 		t.Error(got)
 	}
-	if left := strays(t, b.DB, 0); len(left) > 0 {
+	if left := orphans(t, b.DB, 0); len(left) > 0 {
 		t.Errorf("%+v", left)
 	}
 	wantContents(t, b)
@@ -207,8 +207,8 @@ func TestReadWhileMoved(t *testing.T) {
 			o, _ := allBackends(t, from)
 			b := newBedWith(t, o)
 			want := strings.Repeat("0123456789", 1_000_000)
-			id := b.keep(t, b.experiment, store.NewResource{Name: "a"}, want)
-			_, r, err := b.OpenResource(ctx, store.System, id)
+			id := b.keep(t, b.experiment, store.NewArtifact{Name: "a"}, want)
+			_, r, err := b.OpenArtifact(ctx, store.System, id)
 			wantOK(t, err)
 			defer r.Close()
 			begin := make([]byte, 1000)
@@ -218,11 +218,11 @@ func TestReadWhileMoved(t *testing.T) {
 				t.Errorf("%d bytes that are not the artifact's", len(begin)+len(rest))
 			}
 			// One that is deleted has no other place.
-			_, r, err = b.OpenResource(ctx, store.System, id)
+			_, r, err = b.OpenArtifact(ctx, store.System, id)
 			wantOK(t, err)
 			defer r.Close()
 			must(io.ReadFull(r, begin))(t)
-			wantOK(t, b.DeleteResource(ctx, store.System, id))
+			wantOK(t, b.DeleteArtifact(ctx, store.System, id))
 			if rest, err := io.ReadAll(r); err == nil && len(rest) != len(want)-1000 {
 				t.Errorf("%d bytes are taken for the whole", len(rest))
 			}
@@ -231,7 +231,7 @@ func TestReadWhileMoved(t *testing.T) {
 }
 
 // Uploads, updates and deletes of the same few bytes go on while they are moved
-// to and fro, by the server and by another process, and strays are collected:
+// to and fro, by the server and by another process, and orphans are collected:
 // what is visible has its bytes at every moment.
 func TestMigrateUnderUse(t *testing.T) {
 	for _, pair := range [][2]store.Backend{{store.Inline, store.Filesystem}, {store.Filesystem, store.S3}} {
@@ -242,7 +242,7 @@ func TestMigrateUnderUse(t *testing.T) {
 			o.Now = time.Now
 			b := newBedWith(t, server)
 			other := open(t, o)
-			keep := b.keep(t, b.experiment, store.NewResource{Name: "kept"}, "content 0")
+			keep := b.keep(t, b.experiment, store.NewArtifact{Name: "kept"}, "content 0")
 			var users sync.WaitGroup
 			done := make(chan struct{})
 			for worker := range 4 {
@@ -270,7 +270,7 @@ func TestMigrateUnderUse(t *testing.T) {
 					}
 				}))
 				if round%3 == 1 {
-					wantOK(t, db.CollectStrays(ctx, store.StrayAge, true, func(store.Stray) {}))
+					wantOK(t, db.CollectOrphans(ctx, store.StagedAge, true, func(store.Orphan) {}))
 				}
 			}
 			close(done)
@@ -295,14 +295,14 @@ func TestDeleteWhileMoved(t *testing.T) {
 		<-end
 		return next()
 	})
-	id := b.keep(t, b.experiment, store.NewResource{Name: "a"}, "bytes")
+	id := b.keep(t, b.experiment, store.NewArtifact{Name: "a"}, "bytes")
 	deleted := make(chan error, 1)
 	var once sync.Once
 	var moved []store.Moved
 	m := must(b.PlanMigration(ctx, store.Inline))(t)
 	wantOK(t, b.MigrateArtifacts(ctx, m, func(int64) {
 		once.Do(func() {
-			go func() { deleted <- b.DeleteResource(ctx, store.System, id) }()
+			go func() { deleted <- b.DeleteArtifact(ctx, store.System, id) }()
 			<-began
 		})
 	}, func(c store.Moved) { moved = append(moved, c) }))
@@ -311,9 +311,9 @@ func TestDeleteWhileMoved(t *testing.T) {
 	}
 	end <- true
 	wantOK(t, <-deleted)
-	_, err := b.Resource(ctx, store.System, id)
+	_, err := b.Artifact(ctx, store.System, id)
 	wantCode(t, err, store.CodeNotFound)
-	if left := strays(t, b.DB, 0); len(left) > 0 {
+	if left := orphans(t, b.DB, 0); len(left) > 0 {
 		t.Errorf("%+v", left)
 	}
 }

@@ -2,7 +2,7 @@ package store
 
 import "context"
 
-// ArtifactUsage says how much room artifacts take.
+// ArtifactUsage is the space that artifacts take.
 type ArtifactUsage struct {
 	Artifacts    int             `json:"artifacts"`
 	Bytes        int64           `json:"bytes"`         // of all artifacts, each on its own
@@ -13,6 +13,15 @@ type ArtifactUsage struct {
 	Shared       []SharedContent `json:"shared"`        // those that save most, at most MaxShared
 	Uploads      int             `json:"uploads"`       // resumable ones that are not complete
 	UploadsBytes int64           `json:"uploads_bytes"` // that have come of them
+	Trash        TrashUsage      `json:"trash"`
+}
+
+// TrashUsage is the artifacts in the trash, also those in an experiment or project
+// that is there. They count in Backends, and nowhere else.
+type TrashUsage struct {
+	Artifacts  int   `json:"artifacts" db:"artifacts"`
+	Bytes      int64 `json:"bytes" db:"bytes"`             // each on its own
+	FreedBytes int64 `json:"freed_bytes" db:"freed_bytes"` // that emptying the trash frees
 }
 
 // MaxShared is how many shared contents are listed.
@@ -52,24 +61,34 @@ type SharedContent struct {
 	Name      string  `json:"name" db:"name"` // of the oldest of them
 }
 
-// ArtifactUsage counts the artifacts and their bytes. Those without one are not
-// listed.
+// usageFrom is all artifacts; usageShown holds for those that are not in the trash.
+const (
+	usageFrom = `FROM resource
+		JOIN blob ON blob.id = resource.blob_id AND blob.deleting = 0
+		JOIN experiment ON experiment.id = resource.experiment_id
+		JOIN project ON project.id = experiment.project_id
+		LEFT JOIN iteration ON iteration.num = resource.iteration_num`
+	usageShown = `coalesce(resource.deleted_date, iteration.deleted_date, experiment.deleted_date, project.deleted_date) IS NULL`
+)
+
+// ArtifactUsage counts the artifacts and their bytes. Projects and experiments
+// without one are not listed.
 func (db *DB) ArtifactUsage(ctx context.Context) (ArtifactUsage, error) {
 	return read(ctx, db, func(tx *tx) (ArtifactUsage, error) {
 		u := ArtifactUsage{Backends: []BackendUsage{}, Projects: []ProjectUsage{}, Shared: []SharedContent{}}
-		for _, count := range []func(*ArtifactUsage) error{tx.usageOfBackends, tx.usageOfProjects, tx.usageShared} {
+		for _, count := range []func(*ArtifactUsage) error{tx.usageOfBackends, tx.usageOfProjects, tx.usageShared, tx.usageOfTrash} {
 			if err := count(&u); err != nil {
 				return u, err
 			}
 		}
-		err := tx.row(`SELECT count(*), coalesce(sum(received), 0) FROM upload WHERE resource_id IS NULL`).
+		err := tx.Row(`SELECT count(*), coalesce(sum(received), 0) FROM upload WHERE resource_id IS NULL`).
 			Scan(&u.Uploads, &u.UploadsBytes)
 		return u, err
 	})
 }
 
 func (tx *tx) usageOfBackends(u *ArtifactUsage) error {
-	err := tx.all(&u.Backends, `SELECT
+	err := tx.Select(&u.Backends, `SELECT
 			backend,
 			count(*) AS contents,
 			sum(size_bytes) AS stored_bytes
@@ -85,28 +104,23 @@ func (tx *tx) usageOfBackends(u *ArtifactUsage) error {
 
 func (tx *tx) usageOfProjects(u *ArtifactUsage) error {
 	var experiments []ExperimentUsage
-	err := tx.all(&experiments, `SELECT
+	err := tx.Select(&experiments, `SELECT
 			experiment.id,
 			experiment.project_id,
 			experiment.name,
 			count(*) AS artifacts,
 			sum(blob.size_bytes) AS bytes
-		FROM resource
-		JOIN blob ON blob.id = resource.blob_id AND blob.deleting = 0
-		JOIN experiment ON experiment.id = resource.experiment_id
+		`+usageFrom+` WHERE `+usageShown+`
 		GROUP BY experiment.id ORDER BY bytes DESC, experiment.id`)
 	if err != nil {
 		return err
 	}
-	err = tx.all(&u.Projects, `SELECT
+	err = tx.Select(&u.Projects, `SELECT
 			project.id,
 			project.name,
 			count(*) AS artifacts,
 			sum(blob.size_bytes) AS bytes
-		FROM resource
-		JOIN blob ON blob.id = resource.blob_id AND blob.deleting = 0
-		JOIN experiment ON experiment.id = resource.experiment_id
-		JOIN project ON project.id = experiment.project_id
+		`+usageFrom+` WHERE `+usageShown+`
 		GROUP BY project.id ORDER BY bytes DESC, project.id`)
 	at := map[string]*ProjectUsage{}
 	for i := range u.Projects {
@@ -122,16 +136,28 @@ func (tx *tx) usageOfProjects(u *ArtifactUsage) error {
 }
 
 func (tx *tx) usageShared(u *ArtifactUsage) error {
-	return tx.all(&u.Shared, `SELECT hash, backend, size_bytes, artifacts, name FROM (SELECT
+	return tx.Select(&u.Shared, `SELECT hash, backend, size_bytes, artifacts, name FROM (SELECT
 			blob.hash,
 			blob.backend,
 			blob.size_bytes,
 			count(*) AS artifacts,
 			resource.name,
 			min(resource.num) AS num
-		FROM resource
-		JOIN blob ON blob.id = resource.blob_id AND blob.deleting = 0
+		`+usageFrom+` WHERE `+usageShown+`
 		GROUP BY blob.id
 		HAVING artifacts > 1)
 		ORDER BY (artifacts - 1) * size_bytes DESC, hash LIMIT ?`, MaxShared)
+}
+
+func (tx *tx) usageOfTrash(u *ArtifactUsage) error {
+	return tx.Get(&u.Trash, `SELECT
+			coalesce(sum(trashed), 0) AS artifacts,
+			coalesce(sum(trashed * size_bytes), 0) AS bytes,
+			coalesce(sum(iif(shown = 0, size_bytes, 0)), 0) AS freed_bytes
+		FROM (SELECT
+				blob.size_bytes,
+				sum(`+usageShown+`) AS shown,
+				count(*) - sum(`+usageShown+`) AS trashed
+			`+usageFrom+`
+			GROUP BY blob.id)`)
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"tracker/store"
+	"tracker/store/sqlite"
 )
 
 // files lists the names in a folder.
@@ -131,7 +132,7 @@ func TestFailedBackupLeavesNothing(t *testing.T) {
 	root := ask[int64](t, raw(t, path), `SELECT rootpage FROM sqlite_schema WHERE name = 'metric'`)
 	damaged := open(t, store.Options{Path: path})
 	f := must(os.OpenFile(path, os.O_RDWR, 0))(t)
-	must(f.WriteAt(make([]byte, store.PageSize), (root-1)*store.PageSize))(t)
+	must(f.WriteAt(make([]byte, sqlite.PageSize), (root-1)*sqlite.PageSize))(t)
 	wantOK(t, f.Close())
 	if err := damaged.Backup(ctx, filepath.Join(folder, "copy.db")); err == nil {
 		t.Error("a copy of a damaged database")

@@ -8,24 +8,24 @@ import (
 	"strings"
 )
 
-// Before has what fields were when somebody began to change them, each as
-// Fingerprint writes it, by the name of the field. A patch that has it changes
-// none that became something else since: CONFLICT with the name of the first.
+// Before holds, by field, the fingerprints of the values that a person saw before
+// changing them. A patch with it is refused when one of these fields has changed
+// since: CONFLICT with the name of the first.
 type Before map[string]string
 
-// asRead writes a text as browsers read it: line ends are one character, and NUL
-// is none.
+// asRead returns a text as browsers read it, with single line feeds and without
+// NUL.
 var asRead = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\x00", "\uFFFD")
 
-// Fingerprint is 16 letters that stand for a text, which may be long.
+// Fingerprint returns 16 letters that identify a text.
 func Fingerprint(text string) string {
 	sum := sha256.Sum256([]byte(asRead.Replace(text)))
 	return base64.RawURLEncoding.EncodeToString(sum[:12])
 }
 
-// refuseIfOverwritten fails with CONFLICT when one of the fields that a record is
-// to have next is not what it was before, nor what it is to be. A field is a
-// column of the table; one that is nil stays as it is.
+// refuseIfOverwritten fails with CONFLICT when one of the fields to set has
+// changed: when its value is neither the one before nor the new one. A field is a
+// column of the table; one that is nil is not set.
 func (tx *tx) refuseIfOverwritten(b Before, table, id string, next map[string]*string) error {
 	for _, field := range slices.Sorted(maps.Keys(next)) {
 		was, ok := b[field]
@@ -33,7 +33,7 @@ func (tx *tx) refuseIfOverwritten(b Before, table, id string, next map[string]*s
 			continue
 		}
 		var now string
-		if err := tx.row(`SELECT `+field+` FROM `+table+` WHERE id = ?`, id).Scan(&now); err != nil {
+		if err := tx.Row(`SELECT `+field+` FROM `+table+` WHERE id = ?`, id).Scan(&now); err != nil {
 			return err
 		}
 		if now != *next[field] && Fingerprint(now) != was {

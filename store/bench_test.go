@@ -15,14 +15,14 @@ const benchClients = 8
 
 // benchBed counts the commits, and reports how many requests shared one.
 func benchBed(b *testing.B) *bed {
-	var commits, pieces atomic.Int64
+	var commits, jobs atomic.Int64
 	bed := newBedWith(b, store.Options{OnCommit: func(s store.CommitStats) {
 		commits.Add(1)
-		pieces.Add(int64(s.Pieces))
+		jobs.Add(int64(s.Jobs))
 	}})
 	commits.Store(0)
-	pieces.Store(0)
-	b.Cleanup(func() { b.ReportMetric(float64(pieces.Load())/float64(commits.Load()), "requests/commit") })
+	jobs.Store(0)
+	b.Cleanup(func() { b.ReportMetric(float64(jobs.Load())/float64(commits.Load()), "requests/commit") })
 	return bed
 }
 

@@ -2,7 +2,13 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
+	"strings"
+
+	"tracker/store/points"
+	"tracker/store/sqlite"
 )
 
 // Problem is something that Check found.
@@ -14,25 +20,19 @@ type Problem struct {
 	repair func(*tx) error
 }
 
+// checkedPoints is the number of points after which Check begins another
+// transaction.
+const checkedPoints = 500_000
+
 // Check proves the database: SQLite's own structure, the references between
 // records, and everything that is kept although it could be computed. With
 // repair it computes again what can be. Others may go on writing; a large
-// file takes a while.
+// file takes a while. It reads in several transactions, so that the write-ahead
+// log is reset in between; the longest is SQLite's own check, which takes a third
+// of a second for a million points.
 func (db *DB) Check(ctx context.Context, repair bool) ([]Problem, error) {
-	problems, err := read(ctx, db, func(tx *tx) ([]Problem, error) {
-		var all []Problem
-		for _, find := range []func() ([]Problem, error){
-			tx.integrity, tx.wrongStats, tx.wrongRollups, tx.strayPoints, tx.strayMoves, tx.wrongCounter,
-			tx.wrongKeys, tx.wrongSearchValues, tx.wrongVersions, tx.wrongPieces} {
-			found, err := find()
-			all = append(all, found...)
-			if err != nil {
-				return all, err
-			}
-		}
-		return all, nil
-	})
-	if isDamaged(err) {
+	problems, err := db.problems(ctx)
+	if sqlite.IsDamaged(err) {
 		return append(problems, Problem{Text: "The file is damaged: " + err.Error()}), nil
 	}
 	if err != nil || !repair {
@@ -50,118 +50,69 @@ func (db *DB) Check(ctx context.Context, repair bool) ([]Problem, error) {
 	return problems, nil
 }
 
+// problems returns what Check finds.
+func (db *DB) problems(ctx context.Context) (all []Problem, err error) {
+	add := func(find func(*tx) ([]Problem, error)) error {
+		found, err := read(ctx, db, find)
+		all = append(all, found...)
+		if err != nil {
+			return err
+		}
+		if err := db.kernel.Checkpoint(ctx); !sqlite.IsFull(err) {
+			return err
+		}
+		return nil // a full disk can be checked
+	}
+	note := db.kernel.Note() // before the snapshots, which then have what it counts
+	if err := add(func(tx *tx) ([]Problem, error) { return tx.lostWrites(note) }); err != nil {
+		return all, err
+	}
+	if err := add((*tx).integrity); err != nil {
+		return all, err
+	}
+	var check points.Check
+	for !check.Done {
+		if err := add(func(tx *tx) ([]Problem, error) { return tx.pointProblems(check.Series(tx.points(), checkedPoints)) }); err != nil {
+			return all, err
+		}
+	}
+	for _, find := range []func(*tx) ([]Problem, error){
+		func(tx *tx) ([]Problem, error) { return tx.pointProblems(check.Rest(tx.points())) },
+		(*tx).wrongKeys, (*tx).wrongSearchValues, (*tx).wrongVersions, (*tx).wrongLoggedModels, (*tx).wrongPieces} {
+		if err := add(find); err != nil {
+			return all, err
+		}
+	}
+	return all, nil
+}
+
 // integrity asks SQLite whether the file is sound and every reference holds.
 func (t *tx) integrity() ([]Problem, error) {
 	var found []Problem
-	var lines []string
-	if err := t.all(&lines, `PRAGMA integrity_check`); err != nil {
-		return nil, err
-	}
+	lines, err := t.Tx.Integrity()
 	for _, line := range lines {
-		if line != "ok" {
-			found = append(found, Problem{Text: "SQLite: " + line})
-		}
+		found = append(found, Problem{Text: line})
 	}
-	var broken []struct {
-		Table  string `db:"table"`
-		Rowid  *int64 `db:"rowid"`
-		Parent string `db:"parent"`
-		FKID   int    `db:"fkid"`
-	}
-	if err := t.all(&broken, `PRAGMA foreign_key_check`); err != nil {
-		return found, err
-	}
-	for _, b := range broken {
-		found = append(found, Problem{Text: fmt.Sprintf("A row of table %s points at a row of %s that is not there.", b.Table, b.Parent)})
-	}
-	return found, nil
+	return found, err
 }
 
-// wrongStats compares the statistics of every series with its points.
-func (t *tx) wrongStats() ([]Problem, error) {
-	var found []Problem
-	for after := int64(0); ; {
-		all, err := t.seriesAfter(after)
-		if err != nil || len(all) == 0 {
-			return found, err
-		}
-		for _, s := range all {
-			after = s.ID
-			want, scale, err := t.computeStats(s.ID, s.moved)
-			if err != nil {
-				return found, err
-			}
-			if want.Count > 0 && s.sameAs(&want, scale) {
-				continue
-			}
-			id := s.ID
-			found = append(found, Problem{
-				Text: fmt.Sprintf("The statistics of metric %q of iteration %s do not fit its %d points.",
-					s.key, s.iteration.id, want.Count),
-				Repairable: true,
-				repair:     func(tx *tx) error { return tx.repairSeries(id) },
-			})
-		}
-	}
-}
-
-// strayPoints looks for points whose series is gone. They belong to nothing
-// and can't be shown, so the repair removes them.
-func (t *tx) strayPoints() ([]Problem, error) {
-	var n int64
-	const stray = `metric WHERE series_id NOT IN (SELECT id FROM series)`
-	if err := t.row(`SELECT count(*) FROM ` + stray).Scan(&n); err != nil || n == 0 {
+// pointProblems returns problems of package points with the ids of iterations.
+func (t *tx) pointProblems(found []points.Problem, err error) ([]Problem, error) {
+	if err != nil {
 		return nil, err
 	}
-	return []Problem{{
-		Text:       fmt.Sprintf("%d points belong to no series.", n),
-		Repairable: true,
-		repair: func(tx *tx) error {
-			_, err := tx.exec(`DELETE FROM ` + stray)
-			return err
-		},
-	}}, nil
-}
-
-// strayMoves looks for remembered moves of points that are not where they
-// were moved to.
-func (t *tx) strayMoves() ([]Problem, error) {
-	var n int64
-	const stray = `metric_moved WHERE NOT EXISTS (SELECT 1 FROM metric
-		WHERE metric.series_id = metric_moved.series_id
-		AND metric.step = metric_moved.step
-		AND metric.seq = metric_moved.seq)`
-	if err := t.row(`SELECT count(*) FROM ` + stray).Scan(&n); err != nil || n == 0 {
-		return nil, err
+	all := make([]Problem, len(found))
+	for i, p := range found {
+		all[i] = Problem{Text: p.Text, Repairable: true, repair: func(tx *tx) error { return p.Repair(tx.points()) }}
+		var id string
+		switch err := t.Row(`SELECT id FROM iteration WHERE num = ?`, p.Iteration).Scan(&id); {
+		case err == nil:
+			all[i].Text = strings.TrimSuffix(p.Text, ".") + " (iteration " + id + ")."
+		case !errors.Is(err, sql.ErrNoRows): // it is about no iteration, or about one that is gone
+			return all[:i], err
+		}
 	}
-	return []Problem{{
-		Text:       fmt.Sprintf("%d moved points are not where they were moved to.", n),
-		Repairable: true,
-		repair: func(tx *tx) error {
-			_, err := tx.exec(`DELETE FROM ` + stray)
-			return err
-		},
-	}}, nil
-}
-
-// wrongCounter proves that no point can get a seq that another one has.
-func (t *tx) wrongCounter() ([]Problem, error) {
-	var next, used int64
-	err := t.row(`SELECT
-			(SELECT max(value, coalesce((SELECT max(seq) FROM recent), value)) FROM counter WHERE name = 'metric_seq'),
-			(SELECT coalesce(max(seq), 0) FROM metric)`).Scan(&next, &used)
-	if err != nil || next >= used {
-		return nil, err
-	}
-	return []Problem{{
-		Text:       fmt.Sprintf("The counter of points stands at %d, behind point %d.", next, used),
-		Repairable: true,
-		repair: func(tx *tx) error {
-			l := &tx.db.ledger
-			l.seq = max(l.seq, used)
-			return l.saveSeq(tx)
-		},
-	}}, nil
+	return all, nil
 }
 
 // wrongVersions looks for models that would give a number again.
@@ -172,7 +123,7 @@ func (t *tx) wrongVersions() ([]Problem, error) {
 		Last  int64  `db:"last_version"`
 		Given int64  `db:"given"`
 	}
-	err := t.all(&all, `SELECT model.id, model.name, model.last_version, max(model_version.version) AS given
+	err := t.Select(&all, `SELECT model.id, model.name, model.last_version, max(model_version.version) AS given
 		FROM model
 		JOIN model_version ON model_version.model_id = model.id
 		GROUP BY model.id
@@ -184,10 +135,38 @@ func (t *tx) wrongVersions() ([]Problem, error) {
 			Text:       fmt.Sprintf("The counter of model %q stands at %d, behind version %d.", m.Name, m.Last, m.Given),
 			Repairable: true,
 			repair: func(tx *tx) error {
-				_, err := tx.exec(`UPDATE model SET last_version = max(last_version, ?) WHERE id = ?`, m.Given, m.ID)
+				_, err := tx.Exec(`UPDATE model SET last_version = max(last_version, ?) WHERE id = ?`, m.Given, m.ID)
 				return err
 			},
 		})
+	}
+	return found, err
+}
+
+// wrongLoggedModels looks for logged models that can't be read, and for those whose
+// runs are of another project.
+func (t *tx) wrongLoggedModels() ([]Problem, error) {
+	var texts []string
+	err := t.Select(&texts, `SELECT CASE
+			WHEN NOT json_valid(params) OR json_type(params) <> 'object'
+				THEN 'The parameters of logged model ' || id || ' are not a JSON object.'
+			ELSE 'Logged model ' || id || ' belongs to an iteration of another project.'
+		END
+		FROM logged_model AS m
+		WHERE NOT json_valid(params) OR json_type(params) <> 'object' OR EXISTS (
+			SELECT 1
+			FROM (
+				SELECT m.iteration_num AS num
+				UNION SELECT iteration_num FROM logged_model_use WHERE logged_model_num = m.num
+				UNION SELECT iteration_num FROM logged_model_metric WHERE logged_model_num = m.num) AS used
+			JOIN iteration ON iteration.num = used.num
+			JOIN experiment AS theirs ON theirs.id = iteration.experiment_id
+			JOIN experiment AS own ON own.id = m.experiment_id
+			WHERE theirs.project_id <> own.project_id)
+		ORDER BY id`)
+	found := make([]Problem, len(texts))
+	for i, text := range texts {
+		found[i].Text = text
 	}
 	return found, err
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"tracker/store"
+	"tracker/store/sqlite"
 )
 
 // newSeries is a bed with a series of a few points, one of which was moved.
@@ -25,6 +26,7 @@ func newSeries(t testing.TB) *bed {
 	for range 2 {
 		must(b.CreateModelVersion(ctx, store.System, model, store.NewModelVersion{IterationID: b.iteration}))(t)
 	}
+	fillLoggedModel(t, b, b.experiment, b.iteration)
 	wantClean(t, b.DB)
 	return b
 }
@@ -33,6 +35,8 @@ func newSeries(t testing.TB) *bed {
 // it can be.
 func TestCheckFindsAndRepairs(t *testing.T) {
 	const wrong = `The statistics of metric "loss"`
+	const otherProject = `INSERT INTO project (id, name, created_date) VALUES ('p', 'p', 1);
+		INSERT INTO experiment (id, project_id, name, status, created_date) VALUES ('other', 'p', 'e', 'STOPPED', 1); `
 	sound := newSeries(t)
 	wantOK(t, sound.Close())
 	for _, c := range []struct {
@@ -40,7 +44,7 @@ func TestCheckFindsAndRepairs(t *testing.T) {
 		finds  string
 		mends  bool
 	}{
-		{`INSERT INTO blob_inline (hash, size_bytes, modified_date) VALUES ('x', 1, 0)`, `The inline content x has 0 bytes in its pieces instead of 1.`, false},
+		{`INSERT INTO blob_inline (hash, size_bytes, modified_date) VALUES ('x', 1, 0)`, `The inline blob x has 0 bytes in its pieces instead of 1.`, false},
 		{`UPDATE series SET count = count + 1 WHERE key = 'loss'`, wrong, true},
 		{`UPDATE series SET finite = finite - 1 WHERE key = 'loss'`, wrong, true},
 		{`UPDATE series SET last = 2.25 WHERE key = 'loss'`, wrong, true},
@@ -67,9 +71,13 @@ func TestCheckFindsAndRepairs(t *testing.T) {
 		{`UPDATE metric_moved SET series_id = 77`, "1 moved points", true},
 		{`DELETE FROM metric WHERE seq = 8; DELETE FROM series WHERE key = 'acc';
 			INSERT INTO metric_moved VALUES (8, 1, 1, 1, 99)`, "1 moved points", true},
-		{`UPDATE counter SET value = 3`, "stands at 3, behind point 8", true},
-		{`UPDATE counter SET value = -1`, "stands at -1, behind point 8", true},
+		{`UPDATE counter SET value = 3`, "is at 3, before point 8", true},
+		{`UPDATE counter SET value = -1`, "is at -1, before point 8", true},
 		{`UPDATE model SET last_version = 1`, `model "fraud" stands at 1, behind version 2`, true},
+		{`UPDATE logged_model SET params = '{'`, "are not a JSON object", false},
+		{`UPDATE logged_model SET params = '[]'`, "are not a JSON object", false},
+		{otherProject + `UPDATE logged_model SET experiment_id = 'other'`, "belongs to an iteration of another project", false},
+		{otherProject + `UPDATE logged_model SET experiment_id = 'other', iteration_num = NULL`, "belongs to an iteration of another project", false},
 		{`INSERT INTO parameter VALUES (99, 'k', 'id', 'v')`, "A row of table parameter points at a row of iteration", false},
 		{`UPDATE experiment SET project_id = 'gone'`, "A row of table experiment points at a row of project", false},
 		{`DELETE FROM iteration`, "A row of table series points at a row of iteration", false},
@@ -154,7 +162,7 @@ func TestCheckOfADamagedPage(t *testing.T) {
 			path, _ := closedDatabase(t)
 			root := ask[int64](t, raw(t, path), `SELECT rootpage FROM sqlite_schema WHERE name = ?`, table)
 			f := must(os.OpenFile(path, os.O_RDWR, 0))(t)
-			must(f.WriteAt([]byte(strings.Repeat("\xa5", 200)), (root-1)*store.PageSize))(t)
+			must(f.WriteAt([]byte(strings.Repeat("\xa5", 200)), (root-1)*sqlite.PageSize))(t)
 			wantOK(t, f.Close())
 			db := open(t, store.Options{Path: path})
 			for _, repair := range []bool{false, true} {
@@ -240,4 +248,24 @@ func TestCheckOfManySeries(t *testing.T) {
 		t.Errorf("%d problems, want 4", n)
 	}
 	wantClean(t, b.DB)
+}
+
+// Check has the write-ahead log begun again between its transactions.
+func TestCheckResetsTheLog(t *testing.T) {
+	b := newBed(t)
+	write := func() (size int64) {
+		all := make([]store.NewMetric, 0, 5000)
+		for i := range cap(all) {
+			all = append(all, point("loss", int64(i), 1))
+		}
+		wantOK(t, b.CreateMetrics(ctx, store.System, b.iteration, all))
+		info := must(os.Stat(b.Path() + "-wal"))(t)
+		return info.Size()
+	}
+	write()
+	before := write()
+	wantClean(t, b.DB)
+	if after := write(); after > before {
+		t.Errorf("the log has %d bytes, %d before the check", after, before)
+	}
 }

@@ -115,47 +115,6 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-func TestCloseWaitsForReads(t *testing.T) {
-	b := newBed(t)
-	end := make(chan struct{})
-	var reading, wg sync.WaitGroup
-	for range b.MaxReaders() {
-		reading.Add(1)
-		wg.Go(func() {
-			err := b.Read(ctx, func() error {
-				reading.Done()
-				<-end
-				return nil
-			})
-			if err != nil {
-				t.Errorf("a read that had begun: %v", err)
-			}
-		})
-	}
-	reading.Wait()
-	// All connections are taken, so these wait for one.
-	for range 20 {
-		wg.Go(func() {
-			if err := b.Ping(ctx); err != nil && codeOf(err) != store.CodeUnavailable {
-				t.Errorf("a read that waited: %v", err)
-			}
-		})
-	}
-	done := make(chan error, 1)
-	go func() { done <- b.Close() }()
-	for codeOf(b.Piece(ctx, func() error { return nil })) != store.CodeUnavailable {
-		runtime.Gosched()
-	}
-	select {
-	case err := <-done:
-		t.Errorf("closed while reads were under way (%v)", err)
-	default:
-	}
-	close(end)
-	wg.Wait()
-	wantOK(t, <-done)
-}
-
 func TestSizeAndPath(t *testing.T) {
 	b := newBed(t)
 	if !strings.HasSuffix(b.Path(), "tracker.db") {

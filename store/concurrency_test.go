@@ -216,7 +216,7 @@ func TestTakingAPermissionWhileItIsUsed(t *testing.T) {
 	}
 	wantOK(t, b.DeleteUser(ctx, store.System, user))
 	_, err := b.CreateMetric(ctx, ada, b.iteration, store.NewMetric{Key: "loss"})
-	wantCode(t, err, store.CodeTokenInvalid)
+	wantCode(t, err, store.CodeActorGone)
 	if n := len(points(t, b.DB, b.iteration, nil)); n != 15 {
 		t.Errorf("%d points, want 15", n)
 	}

@@ -2,362 +2,163 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"errors"
-	"math"
-	"runtime"
 	"slices"
-	"sort"
-	"sync"
-	"sync/atomic"
+
+	"tracker/store/points"
 )
 
-// Axis is what a curve is drawn over.
-type Axis string
+// What curves are asked for with; see package points.
+type (
+	Axis       = points.Axis
+	Scale      = points.Scale
+	CurveQuery = points.CurveQuery
+	PairQuery  = points.PairQuery
+	MeanCurve  = points.MeanCurve
+)
 
-// The axes of a curve.
+// The axes and scales of curves, and their limits.
 const (
-	ByStep Axis = "step"
-	ByTime Axis = "time" // recorded_at
+	ByStep     = points.ByStep
+	ByTime     = points.ByTime
+	SinceStart = points.SinceStart
+	Linear     = points.Linear
+	Log        = points.Log
+
+	DefaultPoints   = points.DefaultPoints
+	MaxPoints       = points.MaxPoints
+	MaxCurves       = points.MaxCurves
+	MaxAnswerPoints = points.MaxAnswerPoints
 )
 
-// Scale is how an axis is divided.
-type Scale string
-
-// The scales of an axis. Logarithmic buckets grow by the same factor; what is
-// at 1 or below shares the first one.
-const (
-	Linear Scale = "linear"
-	Log    Scale = "log"
-)
-
-const (
-	// DefaultPoints is how many points of a curve are asked for by default.
-	DefaultPoints = 1000
-	// MaxPoints is the most points of one curve; a larger number is taken as this.
-	MaxPoints = 100_000
-	// MaxCurves is the most curves of one answer.
-	MaxCurves = 10_000
-	// curvesPart is how many iterations a core takes at a time.
-	curvesPart = 4
-)
-
-// CurveQuery says which part of a curve is wanted, and how fine.
-type CurveQuery struct {
-	Keys   []string // none for all
-	Points int      // at most so many, from 2 to MaxPoints
-	X      Axis
-	Scale  Scale
-	From   *int64 // first step, or Unix millisecond for ByTime; nil for the first there is
-	To     *int64 // last one; nil for the last there is
-}
+// partIterations is how many iterations a goroutine reads at a time.
+const partIterations = 4
 
 // Curve is a metric of one iteration in columns, in the order of the axis.
 type Curve struct {
-	IterationID string  `json:"iteration_id"`
-	Key         string  `json:"key"`
-	Count       int     `json:"count"` // points in the range
-	Shown       int     `json:"shown"` // length of the columns
-	Step        []Step  `json:"step"`
-	Value       []Value `json:"value"`
-	RecordedAt  []Time  `json:"recorded_at"`
-	// Min and Max are the smallest and largest finite value of all points of a
-	// bucket, nil where there is none; left out when every point is shown.
-	Min []*Value `json:"min,omitempty"`
-	Max []*Value `json:"max,omitempty"`
-	// Behind is how many points each one shown stands for, itself and those
-	// since the one before; nil when every point is shown.
-	Behind []int `json:"-"`
-	Total  int   `json:"-"` // points of the whole metric
+	IterationID string `json:"iteration_id"`
+	points.Curve
+}
+
+// Pairs are two metrics of one iteration, in the order of their steps.
+type Pairs struct {
+	IterationID string
+	points.Pairs
 }
 
 // Curves returns the metrics of iterations for charts, in the order of the
 // iterations and then of the keys. A metric that an iteration does not have is
 // left out. Needs read on each.
 func (db *DB) Curves(ctx context.Context, actor Actor, iterationIDs []string, q CurveQuery) ([]Curve, error) {
-	if err := q.check(); err != nil {
+	if err := q.Check(); err != nil {
 		return nil, err
 	}
-	q.Points = min(q.Points, MaxPoints)
-	var found atomic.Int64
-	parts := slices.Collect(slices.Chunk(iterationIDs, curvesPart))
-	curves, err := inParallel(ctx, db, parts, func(tx *tx, ids []string) ([]Curve, error) { return tx.curves(actor, ids, q, &found) })
+	count := curveCount(ctx)
+	parts := slices.Collect(slices.Chunk(unique(iterationIDs), partIterations))
+	curves, err := readParallel(ctx, db, parts, func(tx *tx, ids []string) ([]Curve, error) {
+		var all []Curve
+		for _, id := range ids {
+			it, err := tx.allowIteration(actor, id, rightRead)
+			if err != nil {
+				return nil, err
+			}
+			found, err := tx.points().Curves(it.num, q, count)
+			if err != nil {
+				return nil, err
+			}
+			for _, c := range found {
+				all = append(all, Curve{id, c})
+			}
+		}
+		return all, nil
+	})
 	if err != nil {
 		return nil, err
 	}
 	return append([]Curve{}, slices.Concat(curves...)...), nil
 }
 
-// inParallel has the cores share the work that parts are, and returns what fn
-// makes of each. Each part is a snapshot of its own.
-func inParallel[P, R any](ctx context.Context, db *DB, parts []P, fn func(*tx, P) (R, error)) ([]R, error) {
-	made, failures := make([]R, len(parts)), make([]error, len(parts))
-	var next atomic.Int64
-	var failed atomic.Bool
-	var wait sync.WaitGroup
-	for range min(len(parts), runtime.GOMAXPROCS(0)) {
-		wait.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(parts)) && !failed.Load(); i = next.Add(1) - 1 {
-				made[i], failures[i] = read(ctx, db, func(tx *tx) (R, error) { return fn(tx, parts[i]) })
-				if failures[i] != nil {
-					failed.Store(true)
-				}
-			}
-		})
-	}
-	wait.Wait()
-	return made, firstError(failures...)
+// unique returns ids without repetitions, in the order of their first.
+func unique(ids []string) []string {
+	seen := make(map[string]bool, len(ids))
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
+		again := seen[id]
+		seen[id] = true
+		return again
+	})
 }
 
-// curves is Curves for some of the iterations; found counts the curves of all.
-func (tx *tx) curves(actor Actor, iterationIDs []string, q CurveQuery, found *atomic.Int64) ([]Curve, error) {
-	var curves []Curve
-	for _, id := range iterationIDs {
-		it, err := tx.allowIteration(actor, id, rightRead)
-		if err != nil {
-			return nil, err
-		}
-		all, err := tx.seriesOfIteration(it.num, q.Keys)
-		if err != nil {
-			return nil, err
-		}
-		if found.Add(int64(len(all))) > MaxCurves {
-			return nil, Invalid("keys", "This asks for more than %d curves; name fewer iterations or keys.", MaxCurves)
-		}
-		for _, s := range all {
-			c, err := tx.curve(s, q)
+// PairedCurves sets metrics of iterations against another one of theirs: what
+// was logged at the same step or, when that is more than is asked for, the last
+// of each in the same bucket of steps. Needs read on each.
+func (db *DB) PairedCurves(ctx context.Context, actor Actor, iterationIDs []string, q PairQuery) ([]Pairs, error) {
+	if err := q.Check(); err != nil {
+		return nil, err
+	}
+	return read(ctx, db, func(tx *tx) ([]Pairs, error) {
+		members, ids := []points.Member{}, map[int64]string{}
+		for _, id := range iterationIDs {
+			m, err := tx.member(actor, 0, id, q)
 			if err != nil {
 				return nil, err
 			}
-			c.IterationID, c.Key = id, s.key
-			curves = append(curves, c)
+			members, ids[m.Iteration] = append(members, m), id
 		}
-	}
-	return curves, nil
-}
-
-func (q CurveQuery) check() error {
-	if q.Points < 2 {
-		return Invalid("points", "points must be at least 2.")
-	}
-	if q.From != nil && q.To != nil && *q.From > *q.To {
-		return Invalid("from", "from must not be larger than to.")
-	}
-	return firstError(oneOf("x", q.X, ByStep, ByTime), oneOf("scale", q.Scale, Linear, Log))
-}
-
-// curve reads one series, thinned out to as many points as are wanted.
-func (tx *tx) curve(s *series, q CurveQuery) (Curve, error) {
-	if q.X == ByTime {
-		return tx.timeCurve(s, q)
-	}
-	from, to := q.bounds()
-	c := Curve{Step: []Step{}, Value: []Value{}, RecordedAt: []Time{}, Total: int(s.Count)}
-	recent, err := tx.recent(s.ID, s.moved)
-	if err != nil {
-		return c, err
-	}
-	recent = within(inOrder(recent), Step(from), Step(to))
-	first, last, err := tx.ends(s, from, to, recent)
-	if err != nil || first == nil {
-		return c, err
-	}
-	if int(s.Count) > q.Points {
-		bins := newBins(int64(first.step), int64(last.step), q.Points-1, q.Scale)
-		cells := make([]cell, bins.n)
-		for _, r := range bins.runs() {
-			err := tx.eachCell(s, r, func(o cell) {
-				c.Count += int(o.count)
-				cells[bins.of(int64(o.last.step))].merge(o)
-			})
-			if err != nil {
-				return c, err
-			}
+		count := curveCount(ctx)
+		tracks, err := tx.points().Tracks(members, q, count)
+		if err != nil {
+			return nil, err
 		}
-		for _, p := range recent {
-			c.Count++
-			cells[bins.of(int64(p.step))].add(p)
+		found, err := tx.points().Pairs(tracks, q, count)
+		all := make([]Pairs, len(found))
+		for i, p := range found {
+			all[i] = Pairs{ids[p.Iteration], p}
 		}
-		if c.Count > q.Points {
-			c.showCells(*first, cells)
-			return c, nil
-		}
-	}
-	points, err := tx.points(s.ID, from, to)
-	if err != nil {
-		return c, err
-	}
-	c.showAll(inOrder(append(points, recent...)))
-	return c, nil
-}
-
-// bounds returns the range that is asked for, the ends included.
-func (q CurveQuery) bounds() (from, to int64) {
-	from, to = math.MinInt64, math.MaxInt64
-	if q.From != nil {
-		from = *q.From
-	}
-	if q.To != nil {
-		to = *q.To
-	}
-	return from, to
-}
-
-// within cuts points, which are in order, to the steps of a range.
-func within(points []point, from, to Step) []point {
-	first := sort.Search(len(points), func(i int) bool { return points[i].step >= from })
-	end := sort.Search(len(points), func(i int) bool { return points[i].step > to })
-	return points[first:end]
-}
-
-// ends returns the first and the last point in a range, recent ones among
-// them; nil when there is none.
-func (tx *tx) ends(s *series, from, to int64, recent []point) (first, last *point, err error) {
-	if len(recent) > 0 {
-		first, last = &recent[0], &recent[len(recent)-1]
-	}
-	const columns = `SELECT step, seq, value, recorded_at FROM metric WHERE series_id = ? AND step BETWEEN ? AND ? ORDER BY `
-	var p, o point
-	err = tx.row(columns+`step, seq LIMIT 1`, s.ID, from, to).Scan(&p.step, &p.seq, &p.value, &p.at)
-	if errors.Is(err, sql.ErrNoRows) {
-		return first, last, nil
-	}
-	if err == nil {
-		err = tx.row(columns+`step DESC, seq DESC LIMIT 1`, s.ID, from, to).Scan(&o.step, &o.seq, &o.value, &o.at)
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	if first == nil || byStep(p, *first) < 0 {
-		first = &p
-	}
-	if last == nil || byStep(*last, o) < 0 {
-		last = &o
-	}
-	return first, last, nil
-}
-
-// points reads the points of table metric in a range of steps, in order.
-func (tx *tx) points(seriesID, from, to int64) ([]point, error) {
-	var all []point
-	err := tx.eachPoint(seriesID, from, to, func(p point) { all = append(all, p) })
-	return all, err
-}
-
-func (tx *tx) eachPoint(seriesID, from, to int64, fn func(point)) error {
-	rows, err := tx.rows(`SELECT step, seq, value, recorded_at FROM metric
-		WHERE series_id = ? AND step BETWEEN ? AND ? ORDER BY step, seq`, seriesID, from, to)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	// This is what reading many points takes its time with: nothing is made for
-	// each of them, and numbers need no conversion by reflection.
-	var p point
-	into := []any{(*int64)(&p.step), &p.seq, &p.value, (*int64)(&p.at)}
-	for rows.Next() {
-		if err := rows.Scan(into...); err != nil {
-			return err
-		}
-		fn(p)
-	}
-	return rows.Err()
-}
-
-func (c *Curve) showAll(points []point) {
-	for _, p := range points {
-		c.show(p)
-	}
-	c.Count = len(points)
-}
-
-func (c *Curve) show(p point) {
-	c.Step = append(c.Step, p.step)
-	c.Value = append(c.Value, p.value)
-	c.RecordedAt = append(c.RecordedAt, p.at)
-	c.Shown++
-}
-
-// showCells shows the last point of each cell with the minimum and maximum of
-// all of its points, and before them the first point of the range.
-func (c *Curve) showCells(first point, cells []cell) {
-	c.showCell(cellOf(first), 1)
-	before := 1 // the first cell with points has the first one, too
-	for _, o := range cells {
-		if o.count > 0 && !(o.count == 1 && o.last.seq == first.seq) {
-			c.showCell(o, int(o.count)-before)
-		}
-		if o.count > 0 {
-			before = 0
-		}
-	}
-}
-
-func (c *Curve) showCell(o cell, behind int) {
-	c.show(o.last)
-	c.Behind = append(c.Behind, behind)
-	if !o.finite {
-		c.Min, c.Max = append(c.Min, nil), append(c.Max, nil)
-		return
-	}
-	c.Min, c.Max = append(c.Min, &o.low), append(c.Max, &o.high)
-}
-
-// eachCell calls fn with cells that together have all points of table metric
-// in a range of steps, none of which crosses a multiple of 2^align. They come
-// from the widest rollups that will do and, at the ends and behind the last
-// rollup, from finer ones and from single points.
-func (tx *tx) eachCell(s *series, r binRun, fn func(cell)) error {
-	level := 0
-	if s.roll.to != nil && r.align >= s.roll.shift {
-		level = 1 + (r.align-s.roll.shift)/rowShift
-	}
-	return tx.eachCellOf(s, level, r.from, r.to, fn)
-}
-
-func (tx *tx) eachCellOf(s *series, level int, from, to int64, fn func(cell)) error {
-	if from > to {
-		return nil
-	}
-	if level == 0 {
-		single := 0
-		err := tx.eachPoint(s.ID, from, to, func(p point) {
-			fn(cellOf(p))
-			single++
-		})
-		if single > maxRoll {
-			tx.db.rollLater(s.ID)
-		}
-		return err
-	}
-	shift := s.roll.cellShift(level)
-	if shift+rowShift >= 63 {
-		return tx.eachCellOf(s, level-1, from, to, fn)
-	}
-	// The cells from a to b lie in the range, and in rows that are written.
-	a, b := (from-1)>>shift+1, to>>shift
-	if to&(1<<shift-1) != 1<<shift-1 {
-		b--
-	}
-	if from == math.MinInt64 {
-		a = from >> shift
-	}
-	b = min(b, int64(*s.roll.to)>>(shift+rowShift)<<rowShift-1)
-	if a > b {
-		return tx.eachCellOf(s, level-1, from, to, fn)
-	}
-	if err := tx.eachCellOf(s, level-1, from, a<<shift-1, fn); err != nil {
-		return err
-	}
-	err := tx.eachRow(s, level, a>>rowShift, b>>rowShift, func(block int64, cells *[rowCells]cell) {
-		for i, c := range cells {
-			if at := block<<rowShift + int64(i); c.count > 0 && at >= a && at <= b {
-				fn(c)
-			}
-		}
+		return all, err
 	})
-	if err != nil || (b+1)<<shift-1 == to {
-		return err
+}
+
+// MeanCurves returns the means of metrics over groups of iterations, for each
+// group those that some of it have. The buckets are the same for all groups.
+// Needs read on each.
+func (db *DB) MeanCurves(ctx context.Context, actor Actor, groups [][]string, q PairQuery) ([][]MeanCurve, error) {
+	if err := q.Check(); err != nil {
+		return nil, err
 	}
-	return tx.eachCellOf(s, level-1, (b+1)<<shift, to, fn)
+	type grouped struct {
+		group int
+		id    string
+	}
+	var all []grouped
+	for g, ids := range groups {
+		for _, id := range ids {
+			all = append(all, grouped{g, id})
+		}
+	}
+	count := curveCount(ctx)
+	parts := slices.Collect(slices.Chunk(all, partIterations))
+	tracks, err := readParallel(ctx, db, parts, func(tx *tx, part []grouped) ([]points.Track, error) {
+		var members []points.Member
+		for _, i := range part {
+			m, err := tx.member(actor, i.group, i.id, q)
+			if err != nil {
+				return nil, err
+			}
+			members = append(members, m)
+		}
+		return tx.points().Tracks(members, q, count)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return db.points.MeanCurves(ctx, slices.Concat(tracks...), len(groups), q, count)
+}
+
+// member returns an iteration as a member of a group. Needs read.
+func (tx *tx) member(actor Actor, group int, id string, q PairQuery) (m points.Member, err error) {
+	it, err := tx.allowIteration(actor, id, rightRead)
+	m.Group, m.Iteration = group, it.num
+	if err == nil && q.X == SinceStart {
+		err = tx.Row(`SELECT created_date FROM iteration WHERE num = ?`, it.num).Scan(&m.Start)
+	}
+	return m, err
 }

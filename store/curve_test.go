@@ -7,9 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/go-json-experiment/json"
-
 	"tracker/store"
+	"tracker/store/json"
 )
 
 // curve returns the one curve of an iteration.
@@ -146,7 +145,7 @@ func checkCurve(t *testing.T, name string, c store.Curve, all int, in []store.Ne
 	}
 }
 
-// hasRange tells whether the minimum and maximum of an entry are those of the
+// hasRange reports whether the minimum and maximum of an entry are those of the
 // finite values of points.
 func hasRange(c store.Curve, i int, points []store.NewMetric) bool {
 	low, high := math.Inf(1), math.Inf(-1)

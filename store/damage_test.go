@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"tracker/store"
+	"tracker/store/sqlite"
 )
 
 // closedDatabase makes a database of some dozen pages and returns its path
@@ -28,7 +29,7 @@ func closedDatabase(t testing.TB) (path, iteration string) {
 	return b.Path(), b.iteration
 }
 
-// openDamaged tells what is said of a damaged file, "" when nothing is.
+// openDamaged returns the message about a damaged file, "" for none.
 func openDamaged(t testing.TB, path, iteration string) string {
 	t.Helper()
 	db, err := store.Open(ctx, store.Options{Path: path, BcryptCost: 4})
@@ -66,7 +67,7 @@ func TestDamagedFiles(t *testing.T) {
 			return d
 		}
 	}
-	const page = store.PageSize
+	const page = sqlite.PageSize
 	root := func(table string) int {
 		return ask[int](t, raw(t, sound), `SELECT rootpage FROM sqlite_schema WHERE name = ?`, table)
 	}
@@ -139,8 +140,8 @@ func TestFlippedBytes(t *testing.T) {
 	for i := 0; i < 108; i += 4 { // the headers of the file and of its first page
 		places = append(places, i+random.IntN(4))
 	}
-	for p := store.PageSize; p < len(data); p += 4 * store.PageSize { // the header of a page, or a cell in it
-		places = append(places, p+random.IntN([]int{8, 60, store.PageSize}[random.IntN(3)]))
+	for p := sqlite.PageSize; p < len(data); p += 4 * sqlite.PageSize { // the header of a page, or a cell in it
+		places = append(places, p+random.IntN([]int{8, 60, sqlite.PageSize}[random.IntN(3)]))
 	}
 	found := 0
 	for _, at := range places {

@@ -5,44 +5,34 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"syscall"
 	"time"
 
-	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
+	"tracker/store/points"
+	"tracker/store/sqlite"
 )
 
 // Code is the stable name of a kind of failure. The set is part of the API's
-// contract: a code may be added, never renamed.
+// contract: a code may be added, never renamed. Those of a protocol are in the
+// package that implements it.
 type Code string
 
-// The codes that callers see.
+// The codes of the domain.
 const (
+	CodeActorGone                 Code = "ACTOR_GONE" // the acting user's account does not exist any more
 	CodeConflict                  Code = "CONFLICT"
 	CodeInvalidPayload            Code = "INVALID_PAYLOAD"
 	CodeIterationEnded            Code = "ITERATION_ENDED"
 	CodeExperimentNotInProgress   Code = "EXPERIMENT_NOT_IN_PROGRESS"
 	CodeServerError               Code = "SERVER_ERROR"
-	CodeMalformedBody             Code = "MALFORMED_BODY"
-	CodeTokenMissing              Code = "TOKEN_MISSING"
-	CodeTokenInvalid              Code = "TOKEN_INVALID"
-	CodeTokenExpired              Code = "TOKEN_EXPIRED"
 	CodeInvalidCredentials        Code = "INVALID_CREDENTIALS"
 	CodeAdminRequired             Code = "ADMIN_REQUIRED"
 	CodeSameUserRequired          Code = "SAME_USER_REQUIRED"
 	CodeProjectPermissionRequired Code = "PROJECT_PERMISSION_REQUIRED"
 	CodeDefaultUserProtected      Code = "DEFAULT_USER_PROTECTED"
-	CodeCrossOrigin               Code = "CROSS_ORIGIN"
 	CodeNotFound                  Code = "NOT_FOUND"
-	CodeMethodNotAllowed          Code = "METHOD_NOT_ALLOWED"
 	CodePayloadTooLarge           Code = "PAYLOAD_TOO_LARGE"
-	CodeUnsupportedMediaType      Code = "UNSUPPORTED_MEDIA_TYPE"
-	CodeRateLimited               Code = "RATE_LIMITED"
 	CodeUnavailable               Code = "UNAVAILABLE"
 	CodeStorageFull               Code = "STORAGE_FULL"
-	CodeUnsupportedVersion        Code = "UNSUPPORTED_VERSION"
-	CodeRangeNotSatisfiable       Code = "RANGE_NOT_SATISFIABLE"
-	CodeChecksumMismatch          Code = "CHECKSUM_MISMATCH"
 )
 
 // Error is the one error type of the service.
@@ -51,7 +41,8 @@ type Error struct {
 	Message string `json:"message"`        // a sentence that says what is wrong and what to do
 	Field   string `json:"field,omitzero"` // the offending field, "" where there is none
 	Err     error  `json:"-"`              // the cause, for the log only
-	// RetryAfter is how long a RATE_LIMITED caller should wait.
+	// RetryAfter is how long the caller should wait before it tries again, 0 when
+	// that is not known.
 	RetryAfter time.Duration `json:"-"`
 }
 
@@ -81,15 +72,29 @@ func Invalid(field, format string, args ...any) *Error {
 // It returns nil for nil.
 func AsError(err error) *Error {
 	var e *Error
+	var refused *points.InvalidError
+	var file *sqlite.FileError
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &e):
 		return e
-	case isFull(err):
+	case errors.As(err, &refused):
+		return Invalid(refused.Field, "%s", refused.Message)
+	case errors.As(err, &file) && fileCodes[file.Problem] != "":
+		return &Error{Code: fileCodes[file.Problem], Message: file.Error()}
+	case errors.Is(err, sqlite.ErrClosed):
+		return &Error{Code: CodeUnavailable, Err: err, Message: "The server is shutting down; try again when it is back."}
+	case errors.Is(err, sqlite.ErrTaken):
+		return &Error{Code: CodeUnavailable, Err: err,
+			Message: "Another server has taken over the database, so this one takes no more writes; end this one. Nothing was changed."}
+	case errors.Is(err, sqlite.ErrMoved):
+		return &Error{Code: CodeUnavailable, Err: err,
+			Message: "The database file was moved, deleted or replaced while the server ran; put it back, or restart the server. Nothing was changed."}
+	case sqlite.IsFull(err):
 		return &Error{Code: CodeStorageFull, Err: err,
-			Message: "The disk is full or can't be written to; free some room and try again. Nothing was changed."}
-	case isBusy(err):
+			Message: "The disk is full or can't be written to; free some room, for example by emptying the trash, and try again. Nothing was changed."}
+	case sqlite.IsBusy(err):
 		return &Error{Code: CodeUnavailable, Err: err,
 			Message: "Another process holds the database; try again in a moment."}
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
@@ -100,55 +105,23 @@ func AsError(err error) *Error {
 		Message: "Something went wrong in the server; its log says more under the request id."}
 }
 
+// fileCodes has the problems of database files that are not failures of the
+// server.
+var fileCodes = map[sqlite.Problem]Code{
+	sqlite.Served:     CodeUnavailable,
+	sqlite.Foreign:    CodeConflict,
+	sqlite.BadVersion: CodeConflict,
+	sqlite.Newer:      CodeConflict,
+	sqlite.InUse:      CodeConflict,
+	sqlite.Exists:     CodeConflict,
+	sqlite.NotForced:  CodeConflict,
+	sqlite.Linked:     CodeConflict,
+	sqlite.Missing:    CodeNotFound,
+	sqlite.Empty:      CodeInvalidPayload,
+}
+
 func notFound(what string) *Error {
 	return Errorf(CodeNotFound, "There is no such %s.", what)
-}
-
-func sqliteCode(err error) int {
-	var e *sqlite.Error
-	if errors.As(err, &e) {
-		return e.Code()
-	}
-	return sqlite3.SQLITE_OK
-}
-
-// isDuplicate tells a broken UNIQUE or PRIMARY KEY constraint.
-func isDuplicate(err error) bool {
-	c := sqliteCode(err)
-	return c == sqlite3.SQLITE_CONSTRAINT_UNIQUE || c == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY
-}
-
-// isFull tells that the file could not grow: no room left, a quota or a file
-// size limit.
-func isFull(err error) bool {
-	for _, full := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG} {
-		if errors.Is(err, full) {
-			return true
-		}
-	}
-	switch sqliteCode(err) {
-	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_TRUNCATE,
-		sqlite3.SQLITE_IOERR_SHMSIZE:
-		return true
-	}
-	return false
-}
-
-func isBusy(err error) bool {
-	c := sqliteCode(err) & 0xff
-	return c == sqlite3.SQLITE_BUSY || c == sqlite3.SQLITE_LOCKED
-}
-
-// isReadOnly tells that the file or its folder can't be written to.
-func isReadOnly(err error) bool {
-	c := sqliteCode(err) & 0xff
-	return c == sqlite3.SQLITE_READONLY || c == sqlite3.SQLITE_CANTOPEN || c == sqlite3.SQLITE_PERM
-}
-
-// isDamaged tells that the file is not, or no longer, a sound database.
-func isDamaged(err error) bool {
-	c := sqliteCode(err) & 0xff
-	return c == sqlite3.SQLITE_CORRUPT || c == sqlite3.SQLITE_NOTADB
 }
 
 // orNotFound turns "no rows" into NOT_FOUND.

@@ -69,19 +69,19 @@ func TestChangesTellWhatIsRecorded(t *testing.T) {
 			return err
 		}},
 		{"an artifact", func() error {
-			artifact = b.keep(t, b.experiment, store.NewResource{Name: "a.txt", IterationID: run}, "a")
+			artifact = b.keep(t, b.experiment, store.NewArtifact{Name: "a.txt", IterationID: run}, "a")
 			return nil
 		}},
 		{"its new name", func() error {
-			return b.UpdateResource(ctx, store.System, artifact, store.ResourcePatch{Name: new("b.txt")}, nil)
+			return b.UpdateArtifact(ctx, store.System, artifact, store.ArtifactPatch{Name: new("b.txt")}, nil)
 		}},
 		{"its going to no run", func() error {
-			return b.UpdateResource(ctx, store.System, artifact, store.ResourcePatch{IterationID: new("")}, nil)
+			return b.UpdateArtifact(ctx, store.System, artifact, store.ArtifactPatch{IterationID: new("")}, nil)
 		}},
 		{"its coming back", func() error {
-			return b.UpdateResource(ctx, store.System, artifact, store.ResourcePatch{IterationID: &run}, nil)
+			return b.UpdateArtifact(ctx, store.System, artifact, store.ArtifactPatch{IterationID: &run}, nil)
 		}},
-		{"its end", func() error { return b.DeleteResource(ctx, store.System, artifact) }},
+		{"its end", func() error { return b.DeleteArtifact(ctx, store.System, artifact) }},
 		{"a child", func() error {
 			c, err := b.CreateIteration(ctx, store.System, b.experiment, store.NewIteration{ParentIterationID: &run})
 			child = c.ID

@@ -4,10 +4,10 @@ import (
 	"context"
 )
 
-// ExperimentStatus says whether an experiment goes on.
+// ExperimentStatus is the status of an experiment.
 type ExperimentStatus string
 
-// The states of an experiment. Any can follow any.
+// The statuses of an experiment. Any can follow any other.
 const (
 	InProgress ExperimentStatus = "IN_PROGRESS"
 	Stopped    ExperimentStatus = "STOPPED"
@@ -24,29 +24,41 @@ type Experiment struct {
 	CreatedDate    Time             `json:"created_date" db:"created_date"`
 	EndDate        *Time            `json:"end_date" db:"end_date"`
 	IterationCount int              `json:"iteration_count" db:"iteration_count"`
+	Objective      string           `json:"objective,omitzero" db:"objective"` // as ParseObjective reads it
+	Deleted        bool             `json:"-" db:"deleted"`                    // it or its project is in the trash
+	UpdatedDate    Time             `json:"-" db:"updated_date"`               // of the last change, 0 for none
 }
+
+func (e Experiment) size() int { return len(e.Description) }
 
 // NewExperiment is what CreateExperiment takes.
 type NewExperiment struct {
 	Name        string            `json:"name"`
 	Description string            `json:"description"`
 	Status      *ExperimentStatus `json:"status"` // nil or IN_PROGRESS
+
+	Properties []Property `json:"-"`
+	// Unique makes the name of another experiment in the project a CONFLICT.
+	Unique bool `json:"-"`
 }
 
-// ExperimentPatch is what UpdateExperiment changes; nil leaves a field as it is.
+// ExperimentPatch holds the fields that UpdateExperiment sets; nil leaves a field as it is.
 type ExperimentPatch struct {
 	Name        *string           `json:"name"`
 	Description *string           `json:"description"`
 	Status      *ExperimentStatus `json:"status"`
 	EndDate     *Time             `json:"end_date"`
+	Objective   *string           `json:"objective"`
 	Before      Before            `json:"-"`
+	Unique      bool              `json:"-"` // as in NewExperiment
 }
 
-// ExperimentQuery narrows a listing.
+// ExperimentQuery selects experiments.
 type ExperimentQuery struct {
 	Page
 	Name   string            // a part of the name, in any case; "" for all
 	Status *ExperimentStatus // nil for all
+	Trash  TrashFilter       // "" for those that are not in the trash
 }
 
 const experimentColumns = `
@@ -57,44 +69,56 @@ const experimentColumns = `
 	experiment.status,
 	experiment.created_date,
 	experiment.end_date,
-	(SELECT count(*) FROM iteration WHERE iteration.experiment_id = experiment.id) AS iteration_count`
+	experiment.updated_date,
+	(SELECT count(*) FROM iteration
+		WHERE iteration.experiment_id = experiment.id AND iteration.deleted_date IS NULL) AS iteration_count,
+	coalesce(experiment.deleted_date, (SELECT project.deleted_date FROM project
+		WHERE project.id = experiment.project_id)) IS NOT NULL AS deleted,
+	experiment.objective`
 
 // Experiments lists the experiments of a project, the newest first. Needs read.
-func (db *DB) Experiments(ctx context.Context, actor Actor, projectID string, q ExperimentQuery) (List[Experiment], error) {
+func (v *View) Experiments(projectID string, q ExperimentQuery) (List[Experiment], error) {
 	if q.Status != nil {
 		if err := checkExperimentStatus(*q.Status); err != nil {
 			return List[Experiment]{}, err
 		}
 	}
-	return read(ctx, db, func(tx *tx) (List[Experiment], error) {
-		if err := tx.allowProject(actor, projectID, rightRead); err != nil {
-			return List[Experiment]{}, err
-		}
-		from := `FROM experiment WHERE experiment.project_id = ? AND ` + contains(`experiment.name`)
-		args := []any{projectID, q.Name}
-		if q.Status != nil {
-			from += ` AND experiment.status = ?`
-			args = append(args, *q.Status)
-		}
-		return list[Experiment](tx, q.Page, experimentColumns, from,
-			`experiment.created_date DESC, experiment.id DESC`, args...)
-	})
+	if err := v.tx.allowProject(v.actor, projectID, rightRead); err != nil {
+		return List[Experiment]{}, err
+	}
+	from := `FROM experiment WHERE experiment.project_id = ? AND ` + q.Trash.condition("experiment") +
+		` AND ` + contains(`experiment.name`)
+	args := []any{projectID, q.Name}
+	if q.Status != nil {
+		from += ` AND experiment.status = ?`
+		args = append(args, *q.Status)
+	}
+	return list[Experiment](v.tx, q.Page, experimentColumns, from,
+		`experiment.created_date DESC, experiment.id DESC`, args...)
+}
+
+// Experiments is View.Experiments.
+func (db *DB) Experiments(ctx context.Context, actor Actor, projectID string, q ExperimentQuery) (List[Experiment], error) {
+	return view(ctx, db, actor, func(v *View) (List[Experiment], error) { return v.Experiments(projectID, q) })
 }
 
 // Experiment returns one experiment. Needs read.
-func (db *DB) Experiment(ctx context.Context, actor Actor, id string) (Experiment, error) {
-	return read(ctx, db, func(tx *tx) (e Experiment, err error) {
-		if _, err := tx.allowExperiment(actor, id, rightRead); err != nil {
-			return e, err
-		}
-		err = tx.get(&e, `SELECT `+experimentColumns+` FROM experiment WHERE id = ?`, id)
+func (v *View) Experiment(id string) (e Experiment, err error) {
+	if _, err := v.tx.allowExperiment(v.actor, id, rightRead); err != nil {
 		return e, err
-	})
+	}
+	err = v.tx.Get(&e, `SELECT `+experimentColumns+` FROM experiment WHERE id = ?`, id)
+	return e, err
+}
+
+// Experiment is View.Experiment.
+func (db *DB) Experiment(ctx context.Context, actor Actor, id string) (Experiment, error) {
+	return view(ctx, db, actor, func(v *View) (Experiment, error) { return v.Experiment(id) })
 }
 
 // CreateExperiment makes an experiment that is in progress. Needs create.
 func (db *DB) CreateExperiment(ctx context.Context, actor Actor, projectID string, n NewExperiment) (Created, error) {
-	err := firstError(checkName("name", n.Name), checkText("description", n.Description))
+	err := firstError(checkName("name", n.Name), checkText("description", n.Description), checkProperties(n.Properties))
 	if err != nil {
 		return Created{}, err
 	}
@@ -105,14 +129,22 @@ func (db *DB) CreateExperiment(ctx context.Context, actor Actor, projectID strin
 		if err := tx.allowProject(actor, projectID, rightCreate); err != nil {
 			return Created{}, err
 		}
+		if n.Unique {
+			if err := tx.refuseIfNamed(projectID, "", n.Name); err != nil {
+				return Created{}, err
+			}
+		}
 		id, err := newID()
 		if err != nil {
 			return Created{}, err
 		}
-		_, err = tx.exec(`INSERT INTO experiment (id, project_id, name, description, status, created_date)
+		_, err = tx.Exec(`INSERT INTO experiment (id, project_id, name, description, status, created_date)
 			VALUES (?, ?, ?, ?, ?, ?)`,
 			id, projectID, n.Name, n.Description, InProgress, tx.now)
-		return Created{ID: id}, err
+		if err != nil {
+			return Created{}, err
+		}
+		return Created{ID: id}, tx.setProperties(actor, propertyOwner{projectID: projectID, column: "experiment_id", key: id}, n.Properties)
 	})
 }
 
@@ -127,14 +159,24 @@ func (db *DB) UpdateExperiment(ctx context.Context, actor Actor, id string, p Ex
 			return err
 		}
 	}
+	if p.Objective != nil {
+		if _, err := ParseObjective(*p.Objective); err != nil {
+			return err
+		}
+	}
 	return change(ctx, db, actor, func(tx *tx) error {
 		e, err := tx.allowExperiment(actor, id, rightUpdate)
 		if err != nil {
 			return err
 		}
-		next := map[string]*string{"name": p.Name, "description": p.Description, "status": (*string)(p.Status)}
+		next := map[string]*string{"name": p.Name, "description": p.Description, "status": (*string)(p.Status), "objective": p.Objective}
 		if err := tx.refuseIfOverwritten(p.Before, "experiment", id, next); err != nil {
 			return err
+		}
+		if p.Unique && p.Name != nil {
+			if err := tx.refuseIfNamed(e.projectID, id, *p.Name); err != nil {
+				return err
+			}
 		}
 		status, end := e.status, e.endDate
 		if p.Status != nil && *p.Status != status {
@@ -148,31 +190,40 @@ func (db *DB) UpdateExperiment(ctx context.Context, actor Actor, id string, p Ex
 		case status != InProgress && end == nil:
 			end = &tx.now
 		}
-		_, err = tx.exec(`UPDATE experiment SET
+		_, err = tx.Exec(`UPDATE experiment SET
 				name        = coalesce(?, name),
 				description = coalesce(?, description),
 				status      = ?,
-				end_date    = ?
-			WHERE id = ?`, p.Name, p.Description, status, end, id)
+				end_date    = ?,
+				objective   = coalesce(?, objective),
+				updated_date = iif(name <> coalesce(?, name) OR description <> coalesce(?, description) OR status <> ?, ?, updated_date)
+			WHERE id = ?`, p.Name, p.Description, status, end, p.Objective, p.Name, p.Description, status, tx.now, id)
 		return err
 	})
 }
 
-// DeleteExperiment removes an experiment with all that is in it. Needs delete.
-// The bytes of its artifacts follow in the background.
-// CONFLICT when a model version points at something in it.
+// DeleteExperiment moves an experiment with all that is in it to the trash. Needs
+// delete. CONFLICT when a model version refers to an iteration or artifact in it.
 func (db *DB) DeleteExperiment(ctx context.Context, actor Actor, id string) error {
-	err := change(ctx, db, actor, func(tx *tx) error {
+	return db.discard(ctx, actor, func(tx *tx) error {
 		if _, err := tx.allowExperiment(actor, id, rightDelete); err != nil {
 			return err
 		}
 		if err := tx.refuseIfExperimentVersioned(id); err != nil {
 			return err
 		}
-		_, err := tx.exec(`DELETE FROM experiment WHERE id = ?`, id)
-		return err
+		return tx.discard(TrashedExperiment, id)
 	})
-	db.collectSoon()
+}
+
+// refuseIfNamed fails with CONFLICT when an experiment of the project other than id
+// has this name.
+func (tx *tx) refuseIfNamed(projectID, id, name string) error {
+	var n int
+	err := tx.Row(`SELECT count(*) FROM experiment WHERE project_id = ? AND name = ? AND id <> ?`, projectID, name, id).Scan(&n)
+	if err == nil && n > 0 {
+		return &Error{Code: CodeConflict, Field: "name", Message: "The project already has an experiment with the name " + quote(name) + "; choose another one."}
+	}
 	return err
 }
 
@@ -180,18 +231,26 @@ func checkExperimentStatus(s ExperimentStatus) error {
 	return oneOf("status", s, InProgress, Stopped, Finished)
 }
 
-// experimentState is what the rules ask of an experiment.
+// experimentState holds the fields of an experiment that rules depend on.
 type experimentState struct {
 	projectID string
 	status    ExperimentStatus
 	endDate   *Time
+	deleted   bool // it or its project is in the trash
 }
 
 // allowExperiment fails unless the experiment exists and actor has the right
 // in its project.
 func (tx *tx) allowExperiment(actor Actor, id string, want right) (e experimentState, err error) {
-	err = tx.row(`SELECT project_id, status, end_date FROM experiment WHERE id = ?`, id).
-		Scan(&e.projectID, &e.status, &e.endDate)
+	err = tx.Row(`SELECT
+			experiment.project_id,
+			experiment.status,
+			experiment.end_date,
+			coalesce(experiment.deleted_date, project.deleted_date) IS NOT NULL
+		FROM experiment
+		JOIN project ON project.id = experiment.project_id
+		WHERE experiment.id = ? AND `+tx.found("experiment", "project"), id).
+		Scan(&e.projectID, &e.status, &e.endDate, &e.deleted)
 	if err != nil {
 		return e, orNotFound(err, "experiment")
 	}

@@ -1,8 +1,11 @@
 package store
 
-import "context"
+import (
+	"context"
+	"strings"
+)
 
-// Found is a record that was found by its name.
+// Found is a record that Find returns.
 type Found struct {
 	Kind string `json:"kind" db:"kind"` // project, experiment, model or iteration
 	ID   string `json:"id" db:"id"`
@@ -10,23 +13,44 @@ type Found struct {
 	In   string `json:"in" db:"within"` // name of what it is in, "" for a project
 }
 
-// Find returns up to limit records that actor may read and that have part in
-// their name, in any case: projects, then experiments, models and iterations,
-// the newest of each first.
-func (db *DB) Find(ctx context.Context, actor Actor, part string, limit int) ([]Found, error) {
-	if err := checkShort("q", part); err != nil {
+// maxFindWords is how many words of a search for names count.
+const maxFindWords = 10
+
+// Find returns up to limit records that actor may read and whose names have all words of
+// text in them, in any order and case: projects, then experiments, models and
+// iterations, the newest of each first. All words but one may be in the name of what the
+// record is in instead.
+func (db *DB) Find(ctx context.Context, actor Actor, text string, limit int) ([]Found, error) {
+	if err := checkShort("q", text); err != nil {
 		return nil, err
+	}
+	words := strings.Fields(text)
+	words = words[:min(len(words), maxFindWords)]
+	var args []any
+	named := func(name, within string) string {
+		if len(words) == 0 {
+			return `TRUE`
+		}
+		var one, all []string
+		for _, w := range words {
+			one, args = append(one, contains(name)), append(args, w)
+		}
+		for _, w := range words {
+			all, args = append(all, `(`+contains(name)+` OR `+contains(within)+`)`), append(args, w, w)
+		}
+		return `(` + strings.Join(one, ` OR `) + `) AND ` + strings.Join(all, ` AND `)
 	}
 	return read(ctx, db, func(tx *tx) ([]Found, error) {
 		u, err := tx.user(actor)
 		if err != nil {
 			return nil, err
 		}
-		found := []Found{}
-		err = tx.all(&found, `
+		args = append(args, u.IsAdmin, u.ID)
+		query := `
 			WITH readable AS (
 				SELECT id, name, created_date FROM project
-				WHERE ? OR id IN (SELECT project_id FROM user_permission WHERE user_id = ? AND read_permission))
+				WHERE deleted_date IS NULL
+				AND (? OR id IN (SELECT project_id FROM user_permission WHERE user_id = ? AND read_permission)))
 			SELECT kind, id, name, within FROM (
 				SELECT
 					0 AS rank,
@@ -35,7 +59,7 @@ func (db *DB) Find(ctx context.Context, actor Actor, part string, limit int) ([]
 					name,
 					'' AS within,
 					created_date
-				FROM readable WHERE `+contains(`name`)+`
+				FROM readable WHERE ` + named(`name`, `''`) + `
 				UNION ALL
 				SELECT
 					1,
@@ -45,7 +69,7 @@ func (db *DB) Find(ctx context.Context, actor Actor, part string, limit int) ([]
 					readable.name,
 					experiment.created_date
 				FROM experiment JOIN readable ON readable.id = experiment.project_id
-				WHERE `+contains(`experiment.name`)+`
+				WHERE experiment.deleted_date IS NULL AND ` + named(`experiment.name`, `readable.name`) + `
 				UNION ALL
 				SELECT
 					2,
@@ -55,7 +79,7 @@ func (db *DB) Find(ctx context.Context, actor Actor, part string, limit int) ([]
 					readable.name,
 					model.created_date
 				FROM model JOIN readable ON readable.id = model.project_id
-				WHERE `+contains(`model.name`)+`
+				WHERE model.deleted_date IS NULL AND ` + named(`model.name`, `readable.name`) + `
 				UNION ALL
 				SELECT
 					3,
@@ -65,11 +89,12 @@ func (db *DB) Find(ctx context.Context, actor Actor, part string, limit int) ([]
 					experiment.name,
 					iteration.created_date
 				FROM iteration
-				JOIN experiment ON experiment.id = iteration.experiment_id
+				JOIN experiment ON experiment.id = iteration.experiment_id AND experiment.deleted_date IS NULL
 				JOIN readable ON readable.id = experiment.project_id
-				WHERE `+contains(`iteration.name`)+`)
-			ORDER BY rank, created_date DESC, id DESC LIMIT ?`,
-			u.IsAdmin, u.ID, part, part, part, part, max(0, min(limit, MaxLimit)))
+				WHERE iteration.deleted_date IS NULL AND ` + named(`iteration.name`, `experiment.name`) + `)
+			ORDER BY rank, created_date DESC, id DESC LIMIT ?`
+		found := []Found{}
+		err = tx.Select(&found, query, append(args, max(0, min(limit, MaxLimit)))...)
 		return found, err
 	})
 }

@@ -28,6 +28,19 @@ func TestFind(t *testing.T) {
 	if got := names(store.System, "", 1); got != "project project in " {
 		t.Errorf("the first is %q", got)
 	}
+	for text, want := range map[string]string{
+		"ONE an exper":        "model an experimental one in project; iteration an EXPERIMENT of one in experiment",
+		" of  project ":       "",
+		"project experiment":  "experiment experiment in project; model an experimental one in project",
+		"experiment of":       "iteration an EXPERIMENT of one in experiment",
+		"experiment nothing":  "",
+		"project":             "project project in ",
+		"one experimental %_": "",
+	} {
+		if got := names(store.System, text, 10); got != want {
+			t.Errorf("%q found %q, want %q", text, got, want)
+		}
+	}
 	if got := names(bob, "", 10); got != "" {
 		t.Errorf("bob found %q", got)
 	}

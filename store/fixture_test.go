@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tracker/store"
+	"tracker/store/sqlite"
 )
 
 var ctx = context.Background()
@@ -120,7 +121,7 @@ func open(t testing.TB, o store.Options) *store.DB {
 // raw opens a file as another program would, without foreign keys.
 func raw(t testing.TB, path string) *sql.DB {
 	t.Helper()
-	db := must(sql.Open("sqlite", store.DSN(path)))(t)
+	db := must(sql.Open("sqlite", sqlite.DSN(path)))(t)
 	db.SetMaxOpenConns(1)
 	if _, err := db.Exec(`PRAGMA foreign_keys = 0`); err != nil {
 		db.Close()

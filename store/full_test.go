@@ -100,7 +100,7 @@ func TestFullDiskForOneOfMany(t *testing.T) {
 	for _, s := range c.take() {
 		switch {
 		case s.Err == nil:
-		case s.Pieces > 1:
+		case s.Jobs > 1:
 			together++
 		default:
 			alone++

@@ -225,7 +225,7 @@ func TestGroupOrder(t *testing.T) {
 		}
 	}
 	for _, q := range []store.GroupQuery{{By: ""}, {By: "metric.loss"}, {By: "param.a, param.a"}, {By: "tag, tag"},
-		{By: "param.a, param.b, param.c, param.d"}, {By: "tag", Filter: "x"}, {By: "tag", Sort: "x"}, {By: "tag", Columns: "x"}} {
+		{By: "param.a, param.b, param.c, param.d"}, {By: "tag", Filter: "x ="}, {By: "tag", Sort: "x"}, {By: "tag", Columns: "x"}} {
 		_, err := b.Groups(ctx, store.System, b.experiment, q)
 		wantCode(t, err, store.CodeInvalidPayload)
 	}
@@ -306,6 +306,6 @@ func TestSameParams(t *testing.T) {
 			t.Errorf("%q: the same are %v, want %v", filter, got, want)
 		}
 	}
-	_, err := b.SameParams(ctx, store.System, b.experiment, "oops", keys)
+	_, err := b.SameParams(ctx, store.System, b.experiment, "oops =", keys)
 	wantCode(t, err, store.CodeInvalidPayload)
 }

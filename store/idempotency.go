@@ -7,7 +7,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/go-json-experiment/json"
+	"tracker/store/json"
 )
 
 // idempotencyAge is how long an answer is kept for a repeated request.
@@ -42,7 +42,7 @@ func once[T any](tx *tx, k IdempotencyKey, fn func(*tx) (T, error)) (T, error) {
 	}
 	var out T
 	oldest := tx.now - Time(idempotencyAge.Milliseconds())
-	if _, err := tx.exec(`DELETE FROM idempotency WHERE created_date <= ?`, oldest); err != nil {
+	if _, err := tx.Exec(`DELETE FROM idempotency WHERE created_date <= ?`, oldest); err != nil {
 		return out, err
 	}
 	user, err := tx.user(tx.actor)
@@ -51,7 +51,7 @@ func once[T any](tx *tx, k IdempotencyKey, fn func(*tx) (T, error)) (T, error) {
 	}
 	var hash []byte
 	var answer string
-	err = tx.row(`SELECT body_hash, answer FROM idempotency WHERE user_id = ? AND path = ? AND key = ?`,
+	err = tx.Row(`SELECT body_hash, answer FROM idempotency WHERE user_id = ? AND path = ? AND key = ?`,
 		user.ID, k.Path, k.Key).Scan(&hash, &answer)
 	switch {
 	case err == nil && !bytes.Equal(hash, k.BodyHash):
@@ -69,7 +69,21 @@ func once[T any](tx *tx, k IdempotencyKey, fn func(*tx) (T, error)) (T, error) {
 	if err != nil {
 		return out, err
 	}
-	_, err = tx.exec(`INSERT INTO idempotency (user_id, path, key, body_hash, answer, created_date)
+	_, err = tx.Exec(`INSERT INTO idempotency (user_id, path, key, body_hash, answer, created_date)
 		VALUES (?, ?, ?, ?, ?, ?)`, user.ID, k.Path, k.Key, k.BodyHash, string(text), tx.now)
 	return out, err
+}
+
+// answered reports whether an answer to k is on record, whatever the body was.
+func (tx *tx) answered(actor Actor, k IdempotencyKey) (found bool, err error) {
+	if k.Key == "" {
+		return false, nil
+	}
+	user, err := tx.user(actor)
+	if err != nil {
+		return false, err
+	}
+	err = tx.Row(`SELECT EXISTS (SELECT 1 FROM idempotency WHERE user_id = ? AND path = ? AND key = ?)`,
+		user.ID, k.Path, k.Key).Scan(&found)
+	return found, err
 }

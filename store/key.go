@@ -4,10 +4,11 @@ import (
 	"context"
 	"slices"
 
-	"github.com/go-json-experiment/json"
+	"tracker/store/filter"
+	"tracker/store/json"
 )
 
-// KeyKind tells what a name is the name of.
+// KeyKind is the kind of a name.
 type KeyKind string
 
 // The kinds of name that iterations have.
@@ -23,7 +24,15 @@ type Key struct {
 	Iterations int     `json:"iterations" db:"iterations"` // that have it
 }
 
-// KeyQuery narrows a listing.
+// Column returns the name in the language of searches.
+func (k Key) Column() string {
+	if k.Kind == ParamKey {
+		return filter.ParamName(k.Key)
+	}
+	return filter.MetricName(k.Key)
+}
+
+// KeyQuery selects names.
 type KeyQuery struct {
 	Page
 	Part string   // a part of the name, in any case; "" for all
@@ -32,7 +41,7 @@ type KeyQuery struct {
 
 // Keys lists the names of the metrics of an experiment, then those of its
 // parameters, each in alphabetical order. Needs read.
-func (db *DB) Keys(ctx context.Context, actor Actor, experimentID string, q KeyQuery) (List[Key], error) {
+func (v *View) Keys(experimentID string, q KeyQuery) (List[Key], error) {
 	if q.Kind != nil {
 		if err := oneOf("kind", *q.Kind, MetricKey, ParamKey); err != nil {
 			return List[Key]{}, err
@@ -41,63 +50,100 @@ func (db *DB) Keys(ctx context.Context, actor Actor, experimentID string, q KeyQ
 	if err := checkShort("q", q.Part); err != nil {
 		return List[Key]{}, err
 	}
-	return read(ctx, db, func(tx *tx) (List[Key], error) {
-		if _, err := tx.allowExperiment(actor, experimentID, rightRead); err != nil {
-			return List[Key]{}, err
-		}
-		var from query
-		from.add(`FROM experiment_key WHERE experiment_id = ?`, experimentID)
-		if q.Kind != nil {
-			from.add(` AND kind = ?`, *q.Kind)
-		}
-		if q.Part != "" {
-			from.add(` AND `)
-			from.addContains(`key`, q.Part)
-		}
-		return list[Key](tx, q.Page, `kind, key, iterations`, from.String(), `kind, key`, from.args...)
-	})
+	if _, err := v.tx.allowExperiment(v.actor, experimentID, rightRead); err != nil {
+		return List[Key]{}, err
+	}
+	var from query
+	from.add(`FROM experiment_key WHERE experiment_id = ?`, experimentID)
+	if q.Kind != nil {
+		from.add(` AND kind = ?`, *q.Kind)
+	}
+	if q.Part != "" {
+		from.add(` AND `+contains(`key`), q.Part)
+	}
+	return list[Key](v.tx, q.Page, `kind, key, iterations`, from.String(), `kind, key`, from.args...)
+}
+
+// Keys is View.Keys.
+func (db *DB) Keys(ctx context.Context, actor Actor, experimentID string, q KeyQuery) (List[Key], error) {
+	return view(ctx, db, actor, func(v *View) (List[Key], error) { return v.Keys(experimentID, q) })
+}
+
+// maxFoundValues is the largest number of values that Values returns.
+const maxFoundValues = 50
+
+// FoundValue is a value of a parameter, or a tag.
+type FoundValue struct {
+	Value      string `json:"value" db:"value"`
+	Iterations int    `json:"iterations" db:"iterations"` // that have it
+}
+
+// ParamValues returns values of a parameter that have a part in them, in any case, those that
+// most iterations have first. Needs read.
+func (v *View) ParamValues(experimentID, key, part string) ([]FoundValue, error) {
+	return v.values(experimentID, `parameter.value`, `JOIN parameter ON parameter.iteration_num = iteration.num AND parameter.key = ?`, part, key)
+}
+
+// TagValues is ParamValues for the tags of iterations.
+func (v *View) TagValues(experimentID, part string) ([]FoundValue, error) {
+	return v.values(experimentID, `tag.value`, `JOIN tag ON tag.iteration_num = iteration.num`, part)
+}
+
+func (v *View) values(experimentID, column, join, part string, args ...any) ([]FoundValue, error) {
+	if err := checkShort("q", part); err != nil {
+		return nil, err
+	}
+	if _, err := v.tx.allowExperiment(v.actor, experimentID, rightRead); err != nil {
+		return nil, err
+	}
+	all := []FoundValue{}
+	err := v.tx.Select(&all, `SELECT `+column+` AS value, count(*) AS iterations
+		FROM iteration `+join+`
+		WHERE iteration.experiment_id = ? AND iteration.deleted_date IS NULL AND length(`+column+`) <= 250
+		AND (? = '' OR `+contains(column)+`)
+		GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ?`, append(args, experimentID, part, part, maxFoundValues)...)
+	return all, err
 }
 
 // VaryingParams returns the parameters that have more than one value in the
 // newest iterations of an experiment, those that most of them have first; all of
 // them where there is one iteration. Needs read.
-func (db *DB) VaryingParams(ctx context.Context, actor Actor, experimentID string, newest int) ([]string, error) {
-	return read(ctx, db, func(tx *tx) (keys []string, err error) {
-		if _, err := tx.allowExperiment(actor, experimentID, rightRead); err != nil {
-			return nil, err
-		}
-		return keys, tx.all(&keys, `
-			WITH newest AS MATERIALIZED (
-				SELECT num FROM iteration WHERE experiment_id = ? ORDER BY num DESC LIMIT ?
-			)
-			SELECT key
-			FROM newest
-			JOIN parameter ON parameter.iteration_num = newest.num
-			GROUP BY key
-			HAVING min(value) <> max(value) OR (SELECT count(*) FROM newest) = 1
-			ORDER BY count(*) DESC, key`, experimentID, newest)
-	})
+func (v *View) VaryingParams(experimentID string, newest int) (keys []string, err error) {
+	if _, err := v.tx.allowExperiment(v.actor, experimentID, rightRead); err != nil {
+		return nil, err
+	}
+	err = v.tx.Select(&keys, `
+		WITH newest AS MATERIALIZED (
+			SELECT num FROM iteration WHERE experiment_id = ? AND deleted_date IS NULL ORDER BY num DESC LIMIT ?
+		)
+		SELECT key
+		FROM newest
+		JOIN parameter ON parameter.iteration_num = newest.num
+		GROUP BY key
+		HAVING min(value) <> max(value) OR (SELECT count(*) FROM newest) = 1
+		ORDER BY count(*) DESC, key`, experimentID, newest)
+	return keys, err
 }
 
-// wrongKeys compares how many iterations each name is said to have with how
-// many it has.
+// wrongKeys compares the stored number of iterations of each name with the real
+// one.
 func (t *tx) wrongKeys() ([]Problem, error) {
 	// An iteration whose experiment is gone is another problem, which no count
 	// can mend.
 	const counted = `
 		SELECT experiment.id AS experiment_id, 'metric' AS kind, key, count(*) AS iterations
 		FROM series
-		JOIN iteration ON iteration.num = series.iteration_num
+		JOIN iteration ON iteration.num = series.iteration_num AND iteration.deleted_date IS NULL
 		JOIN experiment ON experiment.id = iteration.experiment_id
 		GROUP BY 1, 3
 		UNION ALL
 		SELECT experiment.id, 'param', key, count(*)
 		FROM parameter
-		JOIN iteration ON iteration.num = parameter.iteration_num
+		JOIN iteration ON iteration.num = parameter.iteration_num AND iteration.deleted_date IS NULL
 		JOIN experiment ON experiment.id = iteration.experiment_id
 		GROUP BY 1, 3`
 	var n int64
-	err := t.row(`SELECT count(*) FROM (
+	err := t.Row(`SELECT count(*) FROM (
 			SELECT experiment_id, kind, key, iterations FROM (` + counted + `
 				UNION ALL SELECT experiment_id, kind, key, iterations FROM experiment_key)
 			GROUP BY 1, 2, 3, 4 HAVING count(*) <> 2)`).Scan(&n)
@@ -108,33 +154,30 @@ func (t *tx) wrongKeys() ([]Problem, error) {
 		Text:       "The counts of parameter and metric names do not fit the iterations that have them.",
 		Repairable: true,
 		repair: func(tx *tx) error {
-			if _, err := tx.exec(`DELETE FROM experiment_key`); err != nil {
+			if _, err := tx.Exec(`DELETE FROM experiment_key`); err != nil {
 				return err
 			}
-			_, err := tx.exec(`INSERT INTO experiment_key (experiment_id, kind, key, iterations) ` + counted)
+			_, err := tx.Exec(`INSERT INTO experiment_key (experiment_id, kind, key, iterations) ` + counted)
 			return err
 		},
 	}}, nil
 }
 
 // SameParams returns those of keys that are the same parameter in all iterations
-// that pass a filter, or that none of them has; in the order of keys. Needs read.
-func (db *DB) SameParams(ctx context.Context, actor Actor, experimentID, filter string, keys []string) ([]string, error) {
-	s, err := parseSearch(IterationQuery{Filter: filter})
+// that pass the filter where, or that none of them has; in the order of keys. Needs read.
+func (db *DB) SameParams(ctx context.Context, actor Actor, experimentID, where string, keys []string) ([]string, error) {
+	s, err := parseSearch(IterationQuery{Filter: where})
 	if err != nil {
 		return nil, err
 	}
-	if len(keys) > maxColumns {
-		return nil, Invalid("columns", "There may be %d names.", maxColumns)
-	}
-	if err := db.settleOrWarn(ctx, experimentID, s); err != nil {
-		return nil, err
+	if len(keys) > filter.MaxColumns {
+		return nil, Invalid("columns", "There may be %d names.", filter.MaxColumns)
 	}
 	return read(ctx, db, func(tx *tx) ([]string, error) {
 		if _, err := tx.allowExperiment(actor, experimentID, rightRead); err != nil {
 			return nil, err
 		}
-		return tx.sameParams(experimentID, s, keys)
+		return limited(tx, s, func() ([]string, error) { return tx.sameParams(experimentID, s, keys) })
 	})
 }
 
@@ -143,19 +186,21 @@ func (tx *tx) sameParams(experimentID string, s search, keys []string) ([]string
 	if err != nil {
 		return nil, err
 	}
-	j := tx.joins()
+	j, err := tx.joins([]string{experimentID}, s.metrics)
+	if err != nil {
+		return nil, err
+	}
 	var where, q query
 	if s.filter != nil {
 		where.add(` AND `)
 		j.where(&where, s.filter)
 	}
-	names, err := tx.known(experimentID, j.names)
+	names, err := tx.known([]string{experimentID}, j.keys)
 	if err != nil {
 		return nil, err
 	}
-	q.add(`WITH hit AS MATERIALIZED (SELECT iteration.num AS num`)
-	j.from(&q, names)
-	q.add(` WHERE iteration.experiment_id = ?`, experimentID)
+	j.hits(&q, `iteration.num AS num`, names)
+	q.add(` WHERE iteration.experiment_id = ? AND iteration.deleted_date IS NULL`, experimentID)
 	q.add(where.String()+`) SELECT parameter.key
 		FROM hit
 		CROSS JOIN json_each(?) AS list

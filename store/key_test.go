@@ -162,7 +162,7 @@ func TestKeysAreCountedThroughEveryChange(t *testing.T) {
 // counted.
 func TestKeysOfAnOlderFileAreCounted(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.db")
-	all, err := migrations()
+	all, err := schema().Scripts()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func TestKeysOfAnOlderFileAreCounted(t *testing.T) {
 	}
 	for _, script := range []string{
 		all[0],
-		fmt.Sprintf(`PRAGMA application_id = %d; PRAGMA user_version = 1`, applicationID),
+		fmt.Sprintf(`PRAGMA application_id = %d; PRAGMA user_version = 1`, schema().ID),
 		`INSERT INTO project (id, name, created_date) VALUES ('p', 'p', 1)`,
 		`INSERT INTO experiment (id, project_id, name, status, created_date) VALUES ('e', 'p', 'e', 'IN_PROGRESS', 1), ('f', 'p', 'f', 'IN_PROGRESS', 1)`,
 		`INSERT INTO iteration (num, id, experiment_id, name, status, created_date, last_seen)

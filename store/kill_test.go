@@ -13,14 +13,14 @@ import (
 	"tracker/store"
 )
 
-// childMoves writes points in every way until it is killed, while another
+// childCompacts writes points in every way until it is killed, while another
 // goroutine moves them all the time. It prints what was acknowledged: a key and
 // how many points it has.
-func childMoves(db *store.DB, iteration string) error {
+func childCompacts(db *store.DB, iteration string) error {
 	failed := make(chan error)
 	go func() {
 		for {
-			if err := db.MoveRecent(); err != nil {
+			if err := db.Compact(); err != nil {
 				failed <- err
 				return
 			}
@@ -50,14 +50,14 @@ func childMoves(db *store.DB, iteration string) error {
 // A process is killed at any moment while it moves points, 25 times on one
 // file. What it has acknowledged is there once, and nothing else but what one
 // write of each of its writers had.
-func TestKilledWhileMoving(t *testing.T) {
+func TestKilledWhileCompacting(t *testing.T) {
 	b := newBedWith(t, store.Options{Exclusive: true})
 	wantOK(t, b.Close())
 	moved := 0
 	for round := range 25 {
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), childPath+"="+b.Path(), childPath+"_ITERATION="+b.iteration,
-			childPath+"_EXCLUSIVE=1", childPath+"_MOVES=1")
+			childPath+"_EXCLUSIVE=1", childPath+"_COMPACTS=1")
 		var complaint strings.Builder
 		cmd.Stderr = &complaint
 		output := must(cmd.StdoutPipe())(t)

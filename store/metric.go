@@ -2,10 +2,10 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"errors"
-	"strconv"
-	"strings"
+
+	"tracker/store/points"
+	"tracker/store/sqlite"
 )
 
 // Metric is one point of a series.
@@ -20,20 +20,10 @@ type Metric struct {
 
 // NewMetric is a point to be written. Without a step it gets the largest step
 // of its series plus one (0 in an empty one), without a time the server's.
-type NewMetric struct {
-	Key        string `json:"key"`
-	Value      Value  `json:"value"`
-	Step       *Step  `json:"step"`
-	RecordedAt *Time  `json:"recorded_at"`
-}
+type NewMetric = points.Sample
 
 // MetricPatch is what UpdateMetric changes; nil leaves a field as it is.
-type MetricPatch struct {
-	Key        *string `json:"key"`
-	Value      *Value  `json:"value"`
-	Step       *Step   `json:"step"`
-	RecordedAt *Time   `json:"recorded_at"`
-}
+type MetricPatch = points.Patch
 
 // MetricQuery narrows a listing.
 type MetricQuery struct {
@@ -44,137 +34,59 @@ type MetricQuery struct {
 // MetricBatch is the answer to CreateMetricBatch.
 type MetricBatch struct {
 	IDs []string `json:"ids"` // of what was written, in the order of the batch
-	// Failed says why the batch stopped before its end; nil when it did not.
+	// Failed is why the batch stopped before its end; nil when it did not.
 	Failed *Error `json:"failed,omitzero"`
 }
 
-// place is where a point lies: its primary key.
-type place struct {
-	series int64
-	step   int64
-	seq    int64
-}
-
-// id is the public id of a point that was written at p. It stays the same when
-// the point is moved.
-func (p place) id() string {
-	return strconv.FormatInt(p.series, 36) + "." + strconv.FormatInt(p.step, 36) + "." + strconv.FormatInt(p.seq, 36)
-}
-
-// parsePlace is the inverse of place.id. What id does not write is refused.
-func parsePlace(id string) (p place, ok bool) {
-	parts := strings.Split(id, ".")
-	if len(parts) != 3 {
-		return p, false
-	}
-	for i, n := range []*int64{&p.series, &p.step, &p.seq} {
-		var err error
-		if *n, err = strconv.ParseInt(parts[i], 36, 64); err != nil {
-			return p, false
-		}
-	}
-	return p, p.id() == id
-}
-
-// metricRow is a point as it lies in the table.
-type metricRow struct {
-	place
-	iterationID string
-	key         string
-	value       Value
-	at          Time
-	origin      place // where it was written; the same unless it was moved
-}
-
-func (r metricRow) metric() Metric {
-	return Metric{ID: r.origin.id(), IterationID: r.iterationID, Key: r.key, Value: r.value,
-		Step: Step(r.step), RecordedAt: r.at}
-}
-
-// selectMetrics is the query for the rows that points selects from the table:
-// what goes with a row is looked up only for those that are wanted.
-func selectMetrics(points string) string {
-	return `SELECT
-			metric.series_id,
-			metric.step,
-			metric.seq,
-			metric.value,
-			metric.recorded_at,
-			series.key,
-			iteration.id,
-			coalesce(metric_moved.old_series_id, metric.series_id),
-			coalesce(metric_moved.old_step, metric.step)
-		FROM (` + points + `) AS metric
-		JOIN series ON series.id = metric.series_id
-		JOIN iteration ON iteration.num = series.iteration_num
-		LEFT JOIN metric_moved ON metric_moved.seq = metric.seq
-		ORDER BY metric.step, metric.seq`
-}
-
-func (r *metricRow) scan(row scanner) error {
-	err := row.Scan(&r.series, &r.step, &r.seq, &r.value, &r.at, &r.key, &r.iterationID, &r.origin.series, &r.origin.step)
-	r.origin.seq = r.seq
-	return err
+// metricOf returns a point of the iteration with this id.
+func metricOf(iterationID string, p points.Point) Metric {
+	return Metric{ID: p.ID(), IterationID: iterationID, Key: p.Key, Value: p.Value, Step: p.Step, RecordedAt: p.RecordedAt}
 }
 
 // Metrics lists the points of an iteration by step, then time of writing.
 // Needs read.
 func (db *DB) Metrics(ctx context.Context, actor Actor, iterationID string, q MetricQuery) (List[Metric], error) {
-	return read(ctx, db, func(tx *tx) (l List[Metric], err error) {
+	return read(ctx, db, func(tx *tx) (List[Metric], error) {
 		it, err := tx.allowIteration(actor, iterationID, rightRead)
 		if err != nil {
-			return l, err
+			return List[Metric]{}, err
 		}
-		page := q.clamp()
-		l = List[Metric]{Data: []Metric{}, Limit: page.Limit, Offset: page.Offset}
-		var keys []string
-		if q.Key != nil {
-			keys = []string{*q.Key}
-		}
-		all, err := tx.seriesOfIteration(it.num, keys)
-		if err != nil {
-			return l, err
-		}
-		for _, s := range all {
-			l.Total += int(s.Count)
-		}
-		return l, tx.listMetrics(&l, all)
+		return tx.metrics(it.iterationRef, q)
 	})
+}
+
+func (tx *tx) metrics(i iterationRef, q MetricQuery) (List[Metric], error) {
+	page := q.clamp()
+	found, total, err := tx.points().List(i.num, q.Key, page.Limit, page.Offset)
+	l := List[Metric]{Data: make([]Metric, len(found)), Total: total, Limit: page.Limit, Offset: page.Offset}
+	for n, p := range found {
+		l.Data[n] = metricOf(i.id, p)
+	}
+	return l, err
 }
 
 // Metric returns one point. Needs read.
 func (db *DB) Metric(ctx context.Context, actor Actor, id string) (Metric, error) {
 	return read(ctx, db, func(tx *tx) (Metric, error) {
-		r, err := tx.metric(id)
+		p, iterationID, err := tx.metric(id)
 		if err != nil {
 			return Metric{}, err
 		}
-		_, err = tx.allowIteration(actor, r.iterationID, rightRead)
-		return r.metric(), err
+		_, err = tx.allowIteration(actor, iterationID, rightRead)
+		return metricOf(iterationID, p), err
 	})
 }
 
-// metric finds a point by its id, wherever it was moved.
-func (tx *tx) metric(id string) (r metricRow, err error) {
-	origin, ok := parsePlace(id)
-	if !ok {
-		return r, notFound("metric")
+// metric returns a point and the id of its iteration.
+func (tx *tx) metric(id string) (p points.Point, iterationID string, err error) {
+	p, err = tx.points().Point(id)
+	if errors.Is(err, points.ErrNotFound) {
+		return p, "", notFound("metric")
 	}
-	now := origin
-	err = tx.row(`SELECT series_id, step FROM metric_moved WHERE seq = ?`, origin.seq).Scan(&now.series, &now.step)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return r, err
+	if err == nil {
+		err = tx.Row(`SELECT id FROM iteration WHERE num = ?`, p.Iteration).Scan(&iterationID)
 	}
-	err = r.scan(tx.row(selectMetrics(`
-			SELECT * FROM metric WHERE series_id = ? AND step = ? AND seq = ?
-			UNION ALL
-			SELECT series_id, step, seq, value, recorded_at FROM recent WHERE series_id = ? AND step = ? AND seq = ?
-			AND seq > (SELECT moved_seq FROM series WHERE id = series_id)`),
-		now.series, now.step, now.seq, now.series, now.step, now.seq))
-	if err == nil && r.origin != origin {
-		err = sql.ErrNoRows // the place of a point, but not its id
-	}
-	return r, orNotFound(err, "metric")
+	return p, iterationID, err
 }
 
 // CreateMetric writes one point. Needs create; the iteration must not have
@@ -183,16 +95,16 @@ func (db *DB) CreateMetric(ctx context.Context, actor Actor, iterationID string,
 	if err := checkKey(m.Key); err != nil {
 		return Created{}, err
 	}
-	return writePoints(ctx, db, actor, func(tx *tx) (Created, error) {
+	return appendPoints(ctx, db, actor, func(tx *tx) (Created, error) {
 		iteration, err := tx.allowPoints(iterationID)
 		if err != nil {
 			return Created{}, err
 		}
-		planned, err := tx.planMetrics(iteration, []NewMetric{m})
+		ids, err := tx.points().Append(iteration.num, []NewMetric{m}, tx.now)
 		if err != nil {
 			return Created{}, err
 		}
-		return Created{ID: tx.db.ledger.add(planned[0].series, planned[0].point).id()}, nil
+		return Created{ID: ids[0]}, nil
 	})
 }
 
@@ -200,7 +112,7 @@ func (db *DB) CreateMetric(ctx context.Context, actor Actor, iterationID string,
 // is refused; those before it stay. Points without a time get one for all.
 // Needs create; the iteration must not have ended.
 func (db *DB) CreateMetricBatch(ctx context.Context, actor Actor, iterationID string, metrics []NewMetric) (MetricBatch, error) {
-	return writePoints(ctx, db, actor, func(tx *tx) (MetricBatch, error) {
+	return appendPoints(ctx, db, actor, func(tx *tx) (MetricBatch, error) {
 		batch := MetricBatch{IDs: []string{}}
 		iteration, err := tx.allowPoints(iterationID)
 		if err != nil {
@@ -213,18 +125,31 @@ func (db *DB) CreateMetricBatch(ctx context.Context, actor Actor, iterationID st
 				break
 			}
 		}
-		planned, err := tx.planMetrics(iteration, good)
-		var refused *Error
+		ids, err := tx.points().Append(iteration.num, good, tx.now)
+		var refused *points.InvalidError
 		if err != nil && !errors.As(err, &refused) {
 			return batch, err
 		}
 		if refused != nil {
-			batch.Failed = refused
+			batch.Failed = AsError(refused)
 		}
-		for _, p := range planned {
-			batch.IDs = append(batch.IDs, tx.db.ledger.add(p.series, p.point).id())
-		}
+		batch.IDs = ids
 		return batch, nil
+	})
+}
+
+// AllowPoints fails unless actor has the permission to add points to the
+// iteration, so that nothing is done for somebody who has not. CreateMetrics
+// checks again, and whether the iteration has ended. A request that repeats one
+// that was answered, by its idempotency key in ctx, is let through: it gets its
+// first answer, also when the iteration was deleted since.
+func (db *DB) AllowPoints(ctx context.Context, actor Actor, iterationID string) error {
+	return db.ask(ctx, func(tx *tx) error {
+		if answered, err := tx.answered(actor, keyFrom(ctx)); answered || err != nil {
+			return err
+		}
+		_, err := tx.allowIteration(actor, iterationID, rightCreate)
+		return err
 	})
 }
 
@@ -236,68 +161,14 @@ func (db *DB) CreateMetrics(ctx context.Context, actor Actor, iterationID string
 			return err
 		}
 	}
-	_, err := writePoints(ctx, db, actor, func(tx *tx) (struct{}, error) {
+	_, err := appendPoints(ctx, db, actor, func(tx *tx) (struct{}, error) {
 		iteration, err := tx.allowPoints(iterationID)
 		if err != nil {
 			return struct{}{}, err
 		}
-		planned, err := tx.planMetrics(iteration, metrics)
-		if err != nil {
-			return struct{}{}, err
-		}
-		for _, p := range planned {
-			tx.db.ledger.add(p.series, p.point)
-		}
-		return struct{}{}, nil
+		return struct{}{}, tx.points().AppendAll(iteration.num, metrics, tx.now)
 	})
 	return err
-}
-
-// plannedPoint is a point that has its series and its step, and is not queued.
-type plannedPoint struct {
-	series *series
-	point  point
-}
-
-// planMetrics finds out what points will be, in their order, without changing
-// anything. When one is refused, the error is an *Error, and those before it
-// are returned with it.
-func (tx *tx) planMetrics(iteration iterationRef, metrics []NewMetric) ([]plannedPoint, error) {
-	planned := make([]plannedPoint, 0, len(metrics))
-	last := make(map[*series]*Step, 1) // the largest step of each series, with the plan
-	var s *series
-	for i := range metrics {
-		m := &metrics[i]
-		if s == nil || s.key != m.Key {
-			var err error
-			if s, err = tx.seriesOf(iteration, m.Key); err != nil {
-				return nil, err
-			}
-		}
-		// SQLite drops the sign of a zero; what is held in memory has none either.
-		p := point{value: m.Value + 0, at: tx.now}
-		if m.RecordedAt != nil {
-			p.at = *m.RecordedAt
-		}
-		largest, ok := last[s]
-		if !ok {
-			largest = s.LastStep
-		}
-		if m.Step != nil {
-			p.step = *m.Step
-		} else {
-			var err error
-			if p.step, err = stepAfter(largest); err != nil {
-				return planned, err
-			}
-		}
-		if largest == nil || p.step > *largest {
-			largest = &p.step
-		}
-		last[s] = largest
-		planned = append(planned, plannedPoint{s, p})
-	}
-	return planned, nil
 }
 
 // UpdateMetric changes a point; its id stays. Needs update; the iteration must
@@ -309,107 +180,113 @@ func (db *DB) UpdateMetric(ctx context.Context, actor Actor, id string, p Metric
 		}
 	}
 	return change(ctx, db, actor, func(tx *tx) error {
-		r, err := tx.metric(id)
+		found, iterationID, err := tx.metric(id)
 		if err != nil {
 			return err
 		}
-		it, err := tx.allowOpenIteration(actor, r.iterationID, rightUpdate)
-		if err != nil {
+		if _, err := tx.allowOpenIteration(actor, iterationID, rightUpdate); err != nil {
 			return err
 		}
-		return tx.updateMetric(it.iterationRef, r, p)
+		return tx.points().Update(found, p)
 	})
-}
-
-func (tx *tx) updateMetric(iteration iterationRef, r metricRow, p MetricPatch) error {
-	if p == (MetricPatch{}) {
-		return nil
-	}
-	next := r
-	if err := tx.moveAll(r.place.series); err != nil {
-		return err
-	}
-	if p.Key != nil && *p.Key != r.key {
-		s, err := tx.seriesOf(iteration, *p.Key)
-		if err == nil && !s.stored {
-			err = tx.saveSeries(s)
-		}
-		if err == nil {
-			err = tx.moveAll(s.ID)
-		}
-		if err != nil {
-			return err
-		}
-		next.series = s.ID
-	}
-	if p.Step != nil {
-		next.step = int64(*p.Step)
-	}
-	if p.Value != nil {
-		next.value = *p.Value
-	}
-	if p.RecordedAt != nil {
-		next.at = *p.RecordedAt
-	}
-	if _, err := tx.exec(`UPDATE metric SET series_id = ?, step = ?, value = ?, recorded_at = ?
-		WHERE series_id = ? AND step = ? AND seq = ?`,
-		next.series, next.step, next.value, next.at, r.series, r.step, r.seq); err != nil {
-		return err
-	}
-	if next.place != r.place {
-		if err := tx.recordMove(next); err != nil {
-			return err
-		}
-	}
-	if next.series != r.series {
-		if err := tx.repairSeries(r.series); err != nil {
-			return err
-		}
-	}
-	if err := tx.repairSeries(next.series); err != nil {
-		return err
-	}
-	if err := tx.rollAgain(r.place); err != nil {
-		return err
-	}
-	return tx.rollAgain(next.place)
-}
-
-// recordMove keeps the id of a point valid at its new place.
-func (tx *tx) recordMove(r metricRow) error {
-	if r.place == r.origin {
-		_, err := tx.exec(`DELETE FROM metric_moved WHERE seq = ?`, r.seq)
-		return err
-	}
-	_, err := tx.exec(`INSERT OR REPLACE INTO metric_moved (seq, old_series_id, old_step, series_id, step)
-		VALUES (?, ?, ?, ?, ?)`, r.seq, r.origin.series, r.origin.step, r.series, r.step)
-	return err
 }
 
 // DeleteMetric removes a point. Needs delete; the iteration must not have
 // ended.
 func (db *DB) DeleteMetric(ctx context.Context, actor Actor, id string) error {
-	return change(ctx, db, actor, func(tx *tx) error {
-		r, err := tx.metric(id)
+	return remove(ctx, db, actor, func(tx *tx) error {
+		found, iterationID, err := tx.metric(id)
 		if err != nil {
 			return err
 		}
-		if _, err := tx.allowOpenIteration(actor, r.iterationID, rightDelete); err != nil {
+		if _, err := tx.allowOpenIteration(actor, iterationID, rightDelete); err != nil {
 			return err
 		}
-		if err := tx.moveAll(r.series); err != nil {
-			return err
-		}
-		if _, err := tx.exec(`DELETE FROM metric WHERE series_id = ? AND step = ? AND seq = ?`,
-			r.series, r.step, r.seq); err != nil {
-			return err
-		}
-		if _, err := tx.exec(`DELETE FROM metric_moved WHERE seq = ?`, r.seq); err != nil {
-			return err
-		}
-		if err := tx.repairSeries(r.series); err != nil {
-			return err
-		}
-		return tx.rollAgain(r.place)
+		return tx.points().Delete(found)
 	})
+}
+
+// RewindMetric removes the points of a metric whose steps are from or larger, as
+// a training that goes on from a checkpoint needs it; there may be none. Needs
+// delete; the iteration must not have ended.
+func (db *DB) RewindMetric(ctx context.Context, actor Actor, iterationID, key string, from Step) error {
+	if err := checkKey(key); err != nil {
+		return err
+	}
+	_, err := writeOnce(ctx, db, sqlite.Change|sqlite.Freeing, actor, func(tx *tx) (struct{}, error) {
+		it, err := tx.allowOpenIteration(actor, iterationID, rightDelete)
+		if err != nil {
+			return struct{}{}, err
+		}
+		_, err = tx.points().DeleteFrom(it.num, key, from)
+		return struct{}{}, err
+	})
+	return err
+}
+
+// MaxHistory is the size of the largest page of MetricHistory.
+const MaxHistory = 1_000_000
+
+// MetricHistory returns one page of the points of a metric by time, then step, then
+// value, and reports whether there are more. Needs read.
+func (db *DB) MetricHistory(ctx context.Context, actor Actor, iterationID, key string, p Page) (found []Metric, more bool, err error) {
+	limit := max(0, min(p.Limit, MaxHistory))
+	found, err = read(ctx, db, func(tx *tx) ([]Metric, error) {
+		it, err := tx.allowIteration(actor, iterationID, rightRead)
+		if err != nil {
+			return nil, err
+		}
+		// The view metric_points lacks what is in the trash.
+		rows, err := tx.Rows(`SELECT step, value, recorded_at FROM (
+				SELECT metric.step, metric.value, metric.recorded_at
+				FROM series JOIN metric ON metric.series_id = series.id
+				WHERE series.iteration_num = ? AND series.key = ?
+				UNION ALL
+				SELECT recent.step, recent.value, recent.recorded_at
+				FROM series JOIN recent ON recent.series_id = series.id AND recent.seq > series.moved_seq
+				WHERE series.iteration_num = ? AND series.key = ?)
+			ORDER BY recorded_at, step, value LIMIT ? OFFSET ?`, it.num, key, it.num, key, limit+1, max(0, p.Offset))
+		if err != nil {
+			return nil, err
+		}
+		defer rows.Close()
+		var all []Metric
+		for rows.Next() {
+			m := Metric{IterationID: iterationID, Key: key}
+			if err := rows.Scan(&m.Step, &m.Value, &m.RecordedAt); err != nil {
+				return nil, err
+			}
+			all = append(all, m)
+		}
+		return all, rows.Err()
+	})
+	if more = len(found) > limit; more {
+		found = found[:limit]
+	}
+	return found, more, err
+}
+
+// EachMetric calls fn with each point of an iteration, metric by metric, each by step,
+// then in the order of writing. Needs read.
+func (v *View) EachMetric(iterationID string, fn func(key string, step Step, value Value, at Time) error) error {
+	it, err := v.tx.allowIteration(v.actor, iterationID, rightRead)
+	if err != nil {
+		return err
+	}
+	keys, err := v.tx.points().Keys(it.num)
+	for _, key := range keys {
+		if err == nil {
+			err = v.tx.points().Each(it.num, key, fn)
+		}
+	}
+	return err
+}
+
+// EachMetricOf is EachMetric for one metric. Needs read.
+func (v *View) EachMetricOf(iterationID, key string, fn func(key string, step Step, value Value, at Time) error) error {
+	it, err := v.tx.allowIteration(v.actor, iterationID, rightRead)
+	if err != nil {
+		return err
+	}
+	return v.tx.points().Each(it.num, key, fn)
 }

@@ -2,10 +2,11 @@ package store
 
 import (
 	"context"
+
+	"tracker/store/sqlite"
 )
 
-// Model is a name under which a project keeps the versions of what it has
-// trained.
+// Model is a name in a project for the versions of a trained model.
 type Model struct {
 	ID          string `json:"id" db:"id"`
 	ProjectID   string `json:"project_id" db:"project_id"`
@@ -15,24 +16,28 @@ type Model struct {
 	UpdatedDate Time   `json:"updated_date" db:"updated_date"` // of the last change of name or description
 }
 
+func (m Model) size() int { return len(m.Description) }
+
 // NewModel is what CreateModel takes.
 type NewModel struct {
-	Name        string `json:"name"`
-	Description string `json:"description"`
+	Name        string     `json:"name"`
+	Description string     `json:"description"`
+	Properties  []Property `json:"-"`
 }
 
-// ModelPatch is what UpdateModel changes; nil leaves a field as it is.
+// ModelPatch holds the fields that UpdateModel sets; nil leaves a field as it is.
 type ModelPatch struct {
 	Name        *string `json:"name"`
 	Description *string `json:"description"`
 	Before      Before  `json:"-"`
 }
 
-// ModelQuery narrows a listing.
+// ModelQuery selects models.
 type ModelQuery struct {
 	Page
-	Part string  // a part of the name, in any case; "" for all
-	Name *string // the whole name, to the letter; nil for all
+	Part  string  // a part of the name, in any case; "" for all
+	Name  *string // the whole name, to the letter; nil for all
+	Trash TrashFilter
 }
 
 const modelColumns = `
@@ -44,32 +49,39 @@ const modelColumns = `
 	model.updated_date`
 
 // Models lists the models of a project by name. Needs read.
+func (v *View) Models(projectID string, q ModelQuery) (List[Model], error) {
+	if err := v.tx.allowProject(v.actor, projectID, rightRead); err != nil {
+		return List[Model]{}, err
+	}
+	from := `FROM model WHERE model.project_id = ? AND ` + q.Trash.condition("model") + ` AND ` + contains(`model.name`)
+	args := []any{projectID, q.Part}
+	if q.Name != nil {
+		from += ` AND model.name = ?`
+		args = append(args, *q.Name)
+	}
+	return list[Model](v.tx, q.Page, modelColumns, from, `model.name`, args...)
+}
+
+// Models is View.Models.
 func (db *DB) Models(ctx context.Context, actor Actor, projectID string, q ModelQuery) (List[Model], error) {
-	return read(ctx, db, func(tx *tx) (List[Model], error) {
-		if err := tx.allowProject(actor, projectID, rightRead); err != nil {
-			return List[Model]{}, err
-		}
-		from := `FROM model WHERE model.project_id = ? AND ` + contains(`model.name`)
-		args := []any{projectID, q.Part}
-		if q.Name != nil {
-			from += ` AND model.name = ?`
-			args = append(args, *q.Name)
-		}
-		return list[Model](tx, q.Page, modelColumns, from, `model.name`, args...)
-	})
+	return view(ctx, db, actor, func(v *View) (List[Model], error) { return v.Models(projectID, q) })
 }
 
 // Model returns one model. Needs read.
+func (v *View) Model(id string) (Model, error) {
+	return v.tx.allowModel(v.actor, id, rightRead)
+}
+
+// Model is View.Model.
 func (db *DB) Model(ctx context.Context, actor Actor, id string) (Model, error) {
-	return read(ctx, db, func(tx *tx) (Model, error) {
-		return tx.allowModel(actor, id, rightRead)
-	})
+	return view(ctx, db, actor, func(v *View) (Model, error) { return v.Model(id) })
 }
 
 // CreateModel makes a model without versions; CONFLICT when the project has
 // one of that name. Needs create.
 func (db *DB) CreateModel(ctx context.Context, actor Actor, projectID string, n NewModel) (Created, error) {
-	if err := firstError(checkName("name", n.Name), checkText("description", n.Description)); err != nil {
+	err := firstError(checkName("name", n.Name), checkText("description", n.Description), checkProperties(n.Properties))
+	if err != nil {
 		return Created{}, err
 	}
 	return write(ctx, db, actor, func(tx *tx) (Created, error) {
@@ -80,13 +92,17 @@ func (db *DB) CreateModel(ctx context.Context, actor Actor, projectID string, n 
 		if err != nil {
 			return Created{}, err
 		}
-		_, err = tx.exec(`INSERT INTO model (id, project_id, name, description, created_date, updated_date)
+		_, err = tx.Exec(`INSERT INTO model (id, project_id, name, description, created_date, updated_date)
 			VALUES (?, ?, ?, ?, ?, ?)`,
 			id, projectID, n.Name, n.Description, tx.now, tx.now)
-		if isDuplicate(err) {
+		if sqlite.IsDuplicate(err) {
 			return Created{}, errModelExists
 		}
-		return Created{ID: id}, err
+		if err != nil {
+			return Created{}, err
+		}
+		owner := propertyOwner{projectID: projectID, column: "model_id", key: id}
+		return Created{ID: id}, tx.setProperties(actor, owner, n.Properties)
 	})
 }
 
@@ -114,27 +130,26 @@ func (db *DB) UpdateModel(ctx context.Context, actor Actor, id string, p ModelPa
 		if next == m {
 			return nil
 		}
-		_, err = tx.exec(`UPDATE model SET
+		_, err = tx.Exec(`UPDATE model SET
 				name         = ?,
 				description  = ?,
 				updated_date = ?
 			WHERE id = ?`, next.Name, next.Description, tx.now, id)
-		if isDuplicate(err) {
+		if sqlite.IsDuplicate(err) {
 			return errModelExists
 		}
 		return err
 	})
 }
 
-// DeleteModel removes a model with its versions. The iterations and artifacts
-// that they point at stay. Needs delete.
+// DeleteModel moves a model with its versions to the trash. The iterations and
+// artifacts that they refer to stay. Needs delete.
 func (db *DB) DeleteModel(ctx context.Context, actor Actor, id string) error {
-	return change(ctx, db, actor, func(tx *tx) error {
+	return db.discard(ctx, actor, func(tx *tx) error {
 		if _, err := tx.allowModel(actor, id, rightDelete); err != nil {
 			return err
 		}
-		_, err := tx.exec(`DELETE FROM model WHERE id = ?`, id)
-		return err
+		return tx.discard(TrashedModel, id)
 	})
 }
 
@@ -144,7 +159,10 @@ var errModelExists = &Error{Code: CodeConflict, Field: "name",
 // allowModel returns the model. It fails unless there is one and actor has the
 // right in its project.
 func (tx *tx) allowModel(actor Actor, id string, want right) (m Model, err error) {
-	if err := tx.get(&m, `SELECT `+modelColumns+` FROM model WHERE id = ?`, id); err != nil {
+	if err := tx.Get(&m, `SELECT `+modelColumns+`
+		FROM model
+		JOIN project ON project.id = model.project_id
+		WHERE model.id = ? AND `+tx.found("model", "project"), id); err != nil {
 		return m, orNotFound(err, "model")
 	}
 	return m, tx.allow(actor, m.ProjectID, want)

@@ -33,8 +33,8 @@ func TestWhatAVersionPointsAtIsNotDeleted(t *testing.T) {
 		{"experiment of an iteration", r.experiment, r.deleteExperiment, "model fraud, versions 1 and 2; model spam, version 1;"},
 		{"experiment of an artifact", second, r.deleteExperiment, "model fraud, version 2;"},
 		{"experiment of an artifact without iteration", third, r.deleteExperiment, "model spam, version 1;"},
-		{"artifact", artifact, r.deleteResource, "model fraud, version 2;"},
-		{"artifact without iteration", loose, r.deleteResource, "model spam, version 1;"},
+		{"artifact", artifact, r.deleteArtifact, "model fraud, version 2;"},
+		{"artifact without iteration", loose, r.deleteArtifact, "model spam, version 1;"},
 	}
 	before := countRows(t, r.file)
 	for _, d := range deletes {
@@ -51,7 +51,7 @@ func TestWhatAVersionPointsAtIsNotDeleted(t *testing.T) {
 			t.Errorf("%d rows in %s, before %d", n, table, before[table])
 		}
 	}
-	wantOK(t, r.deleteResource(unused))
+	wantOK(t, r.deleteArtifact(unused))
 
 	// Without the versions all of it can go.
 	wantOK(t, r.DeleteModel(ctx, store.System, r.model))
@@ -75,7 +75,7 @@ func (r *registry) deleteExperiment(id string) error {
 	return r.DeleteExperiment(ctx, store.System, id)
 }
 
-func (r *registry) deleteResource(id string) error { return r.DeleteResource(ctx, store.System, id) }
+func (r *registry) deleteArtifact(id string) error { return r.DeleteArtifact(ctx, store.System, id) }
 
 func TestRefusalNamesAHandfulOfVersions(t *testing.T) {
 	for _, c := range []struct {

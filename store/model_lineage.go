@@ -1,8 +1,6 @@
 package store
 
-import "context"
-
-// MadeVersion is a version of a model, as seen from what it was made of.
+// MadeVersion is a version of a model that came from an iteration or artifact.
 type MadeVersion struct {
 	ModelID   string `db:"model_id"`
 	ModelName string `db:"model_name"`
@@ -18,41 +16,38 @@ const madeVersionSelect = `SELECT
 		model_version.version,
 		model_version.stage
 	FROM model_version
-	JOIN model ON model.id = model_version.model_id `
+	JOIN model ON model.id = model_version.model_id AND model.deleted_date IS NULL AND model_version.deleted_date IS NULL `
 
 const madeVersionOrder = ` ORDER BY model.name, model.id, model_version.version LIMIT ?`
 
-// ResourceVersions returns up to MaxLimit versions of models that have an
+// ArtifactVersions returns up to MaxLimit versions of models that have an
 // artifact, by model and number. Needs read.
-func (db *DB) ResourceVersions(ctx context.Context, actor Actor, resourceID string) ([]MadeVersion, error) {
-	return read(ctx, db, func(tx *tx) (made []MadeVersion, err error) {
-		r, err := tx.allowResource(actor, resourceID, rightRead)
-		if err != nil {
-			return nil, err
-		}
-		err = tx.all(&made, madeVersionSelect+`
-			WHERE model_version.resource_num = ? AND model.project_id = ?`+madeVersionOrder,
-			r.num, r.experiment.projectID, MaxLimit)
-		return made, err
-	})
+func (v *View) ArtifactVersions(resourceID string) (made []MadeVersion, err error) {
+	r, err := v.tx.allowArtifact(v.actor, resourceID, rightRead)
+	if err != nil {
+		return nil, err
+	}
+	err = v.tx.Select(&made, madeVersionSelect+`
+		WHERE model_version.resource_num = ? AND model.project_id = ?`+madeVersionOrder,
+		r.num, r.experiment.projectID, MaxLimit)
+	return made, err
 }
 
 // IterationVersions returns up to MaxLimit versions of models that came from an
 // iteration, by model and number. Needs read.
-func (db *DB) IterationVersions(ctx context.Context, actor Actor, iterationID string) ([]MadeVersion, error) {
-	return read(ctx, db, func(tx *tx) (made []MadeVersion, err error) {
-		i, err := tx.allowIteration(actor, iterationID, rightRead)
-		if err != nil {
-			return nil, err
-		}
-		err = tx.all(&made, madeVersionSelect+`
-			WHERE model_version.iteration_num = ? AND model.project_id = ?`+madeVersionOrder,
-			i.num, i.projectID, MaxLimit)
-		return made, err
-	})
+func (v *View) IterationVersions(iterationID string) (made []MadeVersion, err error) {
+	i, err := v.tx.allowIteration(v.actor, iterationID, rightRead)
+	if err != nil {
+		return nil, err
+	}
+	err = v.tx.Select(&made, madeVersionSelect+`
+		WHERE model_version.iteration_num = ? AND model.project_id = ?`+madeVersionOrder,
+		i.num, i.projectID, MaxLimit)
+	return made, err
 }
 
-// ModelState is how far a model has come.
+// ModelState holds how many versions a model has, and which one is in production, of
+// several the one that was put there last.
 type ModelState struct {
 	Versions   int    `db:"versions"`   // that there are
 	Production *int64 `db:"production"` // the number of the version in production
@@ -60,26 +55,26 @@ type ModelState struct {
 
 // ModelStates returns the state of each model of a project that has versions,
 // by the id of the model. Needs read.
-func (db *DB) ModelStates(ctx context.Context, actor Actor, projectID string) (map[string]ModelState, error) {
-	return read(ctx, db, func(tx *tx) (map[string]ModelState, error) {
-		if err := tx.allowProject(actor, projectID, rightRead); err != nil {
-			return nil, err
-		}
-		var rows []struct {
-			ModelID string `db:"model_id"`
-			ModelState
-		}
-		err := tx.all(&rows, `SELECT
-				model_id,
-				count(*) AS versions,
-				max(CASE WHEN stage = 'PRODUCTION' THEN version END) AS production
-			FROM model_version
-			WHERE model_id IN (SELECT id FROM model WHERE project_id = ?)
-			GROUP BY model_id`, projectID)
-		states := map[string]ModelState{}
-		for _, r := range rows {
-			states[r.ModelID] = r.ModelState
-		}
-		return states, err
-	})
+func (v *View) ModelStates(projectID string) (map[string]ModelState, error) {
+	if err := v.tx.allowProject(v.actor, projectID, rightRead); err != nil {
+		return nil, err
+	}
+	var rows []struct {
+		ModelID string `db:"model_id"`
+		ModelState
+	}
+	err := v.tx.Select(&rows, `SELECT
+			model_id,
+			count(*) AS versions,
+			coalesce(
+				max(CASE WHEN stage = 'PRODUCTION' AND beside = 0 THEN version END),
+				max(CASE WHEN stage = 'PRODUCTION' THEN version END)) AS production
+		FROM model_version
+		WHERE model_id IN (SELECT id FROM model WHERE project_id = ? AND deleted_date IS NULL) AND deleted_date IS NULL
+		GROUP BY model_id`, projectID)
+	states := map[string]ModelState{}
+	for _, r := range rows {
+		states[r.ModelID] = r.ModelState
+	}
+	return states, err
 }

@@ -23,7 +23,7 @@ func TestLineage(t *testing.T) {
 		}
 		return s
 	}
-	if got := text(must(r.ResourceVersions(ctx, store.System, a))(t)); got != "audit 1 NONE; fraud 1 ARCHIVED; " {
+	if got := text(must(r.ArtifactVersions(ctx, store.System, a))(t)); got != "audit 1 NONE; fraud 1 ARCHIVED; " {
 		t.Errorf("of the artifact came %q", got)
 	}
 	if got := text(must(r.IterationVersions(ctx, store.System, run))(t)); got != "audit 1 NONE; fraud 1 ARCHIVED; fraud 2 PRODUCTION; " {
@@ -42,7 +42,7 @@ func TestLineage(t *testing.T) {
 
 	user := must(r.CreateUser(ctx, store.System, store.NewUser{Username: "bob", Password: "long enough"}))(t).ID
 	bob := store.Actor{UserID: user}
-	_, err := r.ResourceVersions(ctx, bob, a)
+	_, err := r.ArtifactVersions(ctx, bob, a)
 	_, err2 := r.IterationVersions(ctx, bob, run)
 	_, err3 := r.ModelStates(ctx, bob, r.project)
 	for _, err := range []error{err, err2, err3} {
@@ -51,7 +51,7 @@ func TestLineage(t *testing.T) {
 		}
 	}
 	for _, err := range []error{
-		second(r.ResourceVersions(ctx, store.System, "none")), second(r.IterationVersions(ctx, store.System, "none")),
+		second(r.ArtifactVersions(ctx, store.System, "none")), second(r.IterationVersions(ctx, store.System, "none")),
 		second(r.ModelStates(ctx, store.System, "none")),
 	} {
 		if store.AsError(err).Code != store.CodeNotFound {

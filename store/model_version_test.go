@@ -35,7 +35,7 @@ func newModel(t testing.TB, b *bed, project, name string) string {
 // version adds a version to a model.
 func (r *registry) version(t testing.TB, model, iteration string, resource *string) string {
 	t.Helper()
-	return must(r.CreateModelVersion(ctx, store.System, model, store.NewModelVersion{IterationID: iteration, ResourceID: resource}))(t).ID
+	return must(r.CreateModelVersion(ctx, store.System, model, store.NewModelVersion{IterationID: iteration, ArtifactID: resource}))(t).ID
 }
 
 // promote puts a version into a stage.
@@ -50,7 +50,7 @@ func (r *registry) resource(t testing.TB, experiment, iteration string) string {
 	t.Helper()
 	bytes := must(r.Receive(ctx, strings.NewReader(uuid.NewString()), ""))(t)
 	defer bytes.Discard()
-	return must(r.CreateResource(ctx, store.System, experiment, store.NewResource{Name: "a", IterationID: iteration}, bytes))(t).ID
+	return must(r.CreateArtifact(ctx, store.System, experiment, store.NewArtifact{Name: "a", IterationID: iteration}, bytes))(t).ID
 }
 
 // versions are all of a model, the newest first.
@@ -159,7 +159,7 @@ func TestPromotionArchivesTheOneBefore(t *testing.T) {
 	}
 	// A promotion that is refused archives nothing.
 	wantCode(t, r.UpdateModelVersion(ctx, store.System, first,
-		store.ModelVersionPatch{Stage: new(store.Production), ResourceID: new("gone")}), store.CodeInvalidPayload)
+		store.ModelVersionPatch{Stage: new(store.Production), ArtifactID: new("gone")}), store.CodeInvalidPayload)
 	if v := must(r.ProductionVersion(ctx, store.System, r.model))(t); v.ID != second {
 		t.Errorf("after a refusal %+v is in production", v)
 	}
@@ -273,14 +273,14 @@ func TestVersionsAreOfTheModelsProject(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := r.CreateModelVersion(ctx, store.System, r.model,
-				store.NewModelVersion{IterationID: c.iteration, ResourceID: &c.resource})
+				store.NewModelVersion{IterationID: c.iteration, ArtifactID: &c.resource})
 			wantField(t, err, c.field)
 			if c.field == "resource_id" {
-				wantField(t, r.UpdateModelVersion(ctx, store.System, version, store.ModelVersionPatch{ResourceID: &c.resource}), c.field)
+				wantField(t, r.UpdateModelVersion(ctx, store.System, version, store.ModelVersionPatch{ArtifactID: &c.resource}), c.field)
 			}
 		})
 	}
-	if got := r.versions(t, r.model); len(got) != 1 || *got[0].ResourceID != own {
+	if got := r.versions(t, r.model); len(got) != 1 || *got[0].ArtifactID != own {
 		t.Errorf("the versions are %+v", got)
 	}
 }
@@ -300,7 +300,7 @@ func TestUpdatedDateIsThatOfAChange(t *testing.T) {
 	artifact := r.resource(t, r.experiment, "")
 	version := r.version(t, r.model, r.iteration, &artifact)
 	r.clock.Add(time.Second)
-	for _, same := range []store.ModelVersionPatch{{}, {Stage: new(store.NoStage), Description: new(""), ResourceID: &artifact}} {
+	for _, same := range []store.ModelVersionPatch{{}, {Stage: new(store.NoStage), Description: new(""), ArtifactID: &artifact}} {
 		wantOK(t, r.UpdateModelVersion(ctx, store.System, version, same))
 	}
 	for _, same := range []store.ModelPatch{{}, {Name: new("fraud"), Description: new("")}} {

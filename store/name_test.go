@@ -7,9 +7,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/go-json-experiment/json"
-
 	"tracker/store"
+	"tracker/store/json"
 )
 
 func TestWordsOfNames(t *testing.T) {

@@ -3,8 +3,12 @@ package store
 const (
 	// DefaultLimit is the page size when a caller names none.
 	DefaultLimit = 50
-	// MaxLimit is the largest page; a larger limit is taken as this.
+	// MaxLimit is the size of the largest page; a larger limit is reduced to it.
 	MaxLimit = 1000
+	// MaxPageBytes bounds the text of the records of a page: a page ends before the
+	// record that goes beyond it, unless that is its first, and its limit is then
+	// the number of its records.
+	MaxPageBytes = 2 << 20
 )
 
 // Page is a part of a listing: up to Limit records from Offset on.
@@ -13,14 +17,14 @@ type Page struct {
 	Offset int
 }
 
-// FirstPage is the page of those who name none.
+// FirstPage is the page for a caller that names none.
 var FirstPage = Page{Limit: DefaultLimit}
 
 func (p Page) clamp() Page {
 	return Page{Limit: max(0, min(p.Limit, MaxLimit)), Offset: max(0, p.Offset)}
 }
 
-// List is one page of a listing, and how many records there are in all.
+// List is one page of a listing, with the number of all records.
 type List[T any] struct {
 	Data   []T `json:"data"`
 	Total  int `json:"total"`
@@ -28,28 +32,41 @@ type List[T any] struct {
 	Offset int `json:"offset"`
 }
 
-// list counts what from selects, and scans the wanted page of it. Columns and
-// order are put around from, which begins with FROM.
+// list counts the rows that from selects, and scans one page of them. from begins
+// with FROM.
 func list[T any](tx *tx, p Page, columns, from, order string, args ...any) (List[T], error) {
 	p = p.clamp()
 	l := List[T]{Data: []T{}, Limit: p.Limit, Offset: p.Offset}
-	if err := tx.row(`SELECT count(*) `+from, args...).Scan(&l.Total); err != nil {
+	if err := tx.Row(`SELECT count(*) `+from, args...).Scan(&l.Total); err != nil {
 		return l, err
 	}
 	args = append(args[:len(args):len(args)], p.Limit, p.Offset)
-	err := tx.all(&l.Data, `SELECT `+columns+` `+from+` ORDER BY `+order+` LIMIT ? OFFSET ?`, args...)
-	return l, err
-}
-
-// contains is true in SQL when column has the bound text in it, in upper or
-// lower case of ASCII letters.
-func contains(column string) string {
-	return `instr(lower(` + column + `), lower(?)) > 0`
+	rows, err := tx.Rows(`SELECT `+columns+` `+from+` ORDER BY `+order+` LIMIT ? OFFSET ?`, args...)
+	if err != nil {
+		return l, err
+	}
+	defer rows.Close()
+	size := 0
+	for rows.Next() {
+		var row T
+		if err := rows.StructScan(&row); err != nil {
+			return l, err
+		}
+		if r, ok := any(row).(interface{ size() int }); ok {
+			size += r.size()
+		}
+		if size > MaxPageBytes && len(l.Data) > 0 {
+			l.Limit = len(l.Data)
+			break
+		}
+		l.Data = append(l.Data, row)
+	}
+	return l, rows.Err()
 }
 
 // Created is the answer to a create.
 type Created struct {
 	ID string `json:"id"`
-	// Existing tells that the record was there before, and nothing was written.
+	// Existing reports whether the record existed before and nothing was written.
 	Existing bool `json:"existing,omitzero"`
 }

@@ -1,6 +1,10 @@
 package store
 
-import "context"
+import (
+	"context"
+
+	"tracker/store/sqlite"
+)
 
 // Parameter is a setting of a run. Keys are unique in an iteration.
 type Parameter struct {
@@ -10,7 +14,9 @@ type Parameter struct {
 	Value       string `json:"value" db:"value"`
 }
 
-// ParameterPatch is what UpdateParameter changes; nil leaves a field as it is.
+func (p Parameter) size() int { return len(p.Value) }
+
+// ParameterPatch holds the fields that UpdateParameter sets; nil leaves a field as it is.
 type ParameterPatch struct {
 	Key   *string `json:"key"`
 	Value *Text   `json:"value"`
@@ -54,7 +60,7 @@ func (db *DB) Parameter(ctx context.Context, actor Actor, id string) (Parameter,
 }
 
 func (tx *tx) parameter(id string) (p Parameter, err error) {
-	err = tx.get(&p, `SELECT `+parameterColumns+` `+parameterFrom+`WHERE parameter.id = ?`, id)
+	err = tx.Get(&p, `SELECT `+parameterColumns+` `+parameterFrom+`WHERE parameter.id = ?`, id)
 	return p, orNotFound(err, "parameter")
 }
 
@@ -73,9 +79,9 @@ func (db *DB) CreateParameter(ctx context.Context, actor Actor, iterationID, key
 		if err != nil {
 			return Created{}, err
 		}
-		_, err = tx.exec(`INSERT INTO parameter (iteration_num, key, id, value) VALUES (?, ?, ?, ?)`,
+		_, err = tx.Exec(`INSERT INTO parameter (iteration_num, key, id, value) VALUES (?, ?, ?, ?)`,
 			it.num, key, id, string(value))
-		if isDuplicate(err) {
+		if sqlite.IsDuplicate(err) {
 			return Created{}, errParameterExists
 		}
 		tx.noteIteration(it.iterationRef)
@@ -106,11 +112,11 @@ func (db *DB) UpdateParameter(ctx context.Context, actor Actor, id string, p Par
 			return err
 		}
 		tx.noteIteration(it.iterationRef)
-		_, err = tx.exec(`UPDATE parameter SET
+		_, err = tx.Exec(`UPDATE parameter SET
 				key   = coalesce(?, key),
 				value = coalesce(?, value)
 			WHERE id = ?`, p.Key, (*string)(p.Value), id)
-		if isDuplicate(err) {
+		if sqlite.IsDuplicate(err) {
 			return errParameterExists
 		}
 		return err
@@ -120,7 +126,7 @@ func (db *DB) UpdateParameter(ctx context.Context, actor Actor, id string, p Par
 // DeleteParameter removes a setting. Needs delete; the iteration must not have
 // ended.
 func (db *DB) DeleteParameter(ctx context.Context, actor Actor, id string) error {
-	return change(ctx, db, actor, func(tx *tx) error {
+	return remove(ctx, db, actor, func(tx *tx) error {
 		p, err := tx.parameter(id)
 		if err != nil {
 			return err
@@ -130,7 +136,7 @@ func (db *DB) DeleteParameter(ctx context.Context, actor Actor, id string) error
 			return err
 		}
 		tx.noteIteration(it.iterationRef)
-		_, err = tx.exec(`DELETE FROM parameter WHERE id = ?`, id)
+		_, err = tx.Exec(`DELETE FROM parameter WHERE id = ?`, id)
 		return err
 	})
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+
+	"tracker/store/sqlite"
 )
 
-// Permission is what one user may do in one project.
+// Permission holds the rights of one user in one project.
 type Permission struct {
 	ID          string `json:"id" db:"id"`
 	UserID      string `json:"user_id" db:"user_id"`
@@ -19,8 +21,8 @@ type Permission struct {
 	Delete      bool   `json:"delete_permission" db:"delete_permission"`
 }
 
-// PermissionPatch sets some of the four; nil leaves one as it is, or at its
-// default in a new permission: reading only.
+// PermissionPatch sets some of the four rights; nil leaves one as it is. In a new
+// permission the default is to read only.
 type PermissionPatch struct {
 	Create *bool `json:"create_permission"`
 	Read   *bool `json:"read_permission"`
@@ -42,7 +44,10 @@ const (
 
 	permissionFrom = `FROM user_permission
 	JOIN user ON user.id = user_permission.user_id
-	JOIN project ON project.id = user_permission.project_id `
+	JOIN project ON project.id = user_permission.project_id AND project.deleted_date IS NULL `
+
+	// permissionShown is an SQL condition: the project is not in the trash.
+	permissionShown = `project_id IN (SELECT id FROM project WHERE deleted_date IS NULL)`
 )
 
 // right is one of the four permissions.
@@ -55,14 +60,32 @@ const (
 	rightDelete right = "delete"
 )
 
+// grant holds the rights of an actor in a project.
+type grant map[right]bool
+
 // allow fails unless actor has the right in the project, which must exist.
 func (tx *tx) allow(actor Actor, projectID string, want right) error {
 	if actor.system {
 		return nil
 	}
+	g, err := tx.grantOf(actor, projectID)
+	if err == nil && !g[want] {
+		err = Errorf(CodeProjectPermissionRequired,
+			"This needs the %s permission on the project; ask an admin for it.", want)
+	}
+	return err
+}
+
+// grantOf returns the rights of actor in a project. They are looked up once for
+// all reads of a snapshot, because they do not change in it.
+func (tx *tx) grantOf(actor Actor, projectID string) (grant, error) {
+	key := grantKey{actor.UserID, projectID}
+	if g, ok := tx.grants[key]; ok {
+		return g, nil
+	}
 	var admin bool
 	var p Permission
-	err := tx.row(`SELECT
+	err := tx.Row(`SELECT
 			user.is_admin,
 			coalesce(user_permission.create_permission, 0),
 			coalesce(user_permission.read_permission, 0),
@@ -73,39 +96,41 @@ func (tx *tx) allow(actor Actor, projectID string, want right) error {
 		WHERE user.id = ?`, projectID, actor.UserID).
 		Scan(&admin, &p.Create, &p.Read, &p.Update, &p.Delete)
 	if errors.Is(err, sql.ErrNoRows) {
-		return errGone
+		return nil, errGone
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	has := map[right]bool{rightCreate: p.Create, rightRead: p.Read, rightUpdate: p.Update, rightDelete: p.Delete}
-	if !admin && !has[want] {
-		return Errorf(CodeProjectPermissionRequired,
-			"This needs the %s permission on the project; ask an admin for it.", want)
+	g := grant{rightCreate: admin || p.Create, rightRead: admin || p.Read, rightUpdate: admin || p.Update, rightDelete: admin || p.Delete}
+	if !tx.Writer() {
+		if tx.grants == nil {
+			tx.grants = map[grantKey]grant{}
+		}
+		tx.grants[key] = g
 	}
-	return nil
+	return g, nil
 }
 
-// Rights returns what actor may do in a project: everything for an admin. Needs
+type grantKey struct{ userID, projectID string }
+
+// Rights returns the rights of the actor in a project: all for an admin. Needs
 // read.
-func (db *DB) Rights(ctx context.Context, actor Actor, projectID string) (Permission, error) {
-	return read(ctx, db, func(tx *tx) (Permission, error) {
-		p := Permission{UserID: actor.UserID, ProjectID: projectID}
-		if err := tx.allowProject(actor, projectID, rightRead); err != nil {
+func (v *View) Rights(projectID string) (Permission, error) {
+	p := Permission{UserID: v.actor.UserID, ProjectID: projectID}
+	if err := v.tx.allowProject(v.actor, projectID, rightRead); err != nil {
+		return p, err
+	}
+	for has, want := range map[*bool]right{
+		&p.Create: rightCreate, &p.Read: rightRead, &p.Update: rightUpdate, &p.Delete: rightDelete} {
+		err := v.tx.allow(v.actor, projectID, want)
+		if *has = err == nil; err != nil && AsError(err).Code != CodeProjectPermissionRequired {
 			return p, err
 		}
-		for has, want := range map[*bool]right{
-			&p.Create: rightCreate, &p.Read: rightRead, &p.Update: rightUpdate, &p.Delete: rightDelete} {
-			err := tx.allow(actor, projectID, want)
-			if *has = err == nil; err != nil && AsError(err).Code != CodeProjectPermissionRequired {
-				return p, err
-			}
-		}
-		return p, nil
-	})
+	}
+	return p, nil
 }
 
-// UserPermissions lists what a user may do, by project name. For that user
+// UserPermissions lists the permissions of a user by project name. For that user
 // and admins.
 func (db *DB) UserPermissions(ctx context.Context, actor Actor, userID string, p Page) (List[Permission], error) {
 	return read(ctx, db, func(tx *tx) (l List[Permission], err error) {
@@ -120,32 +145,35 @@ func (db *DB) UserPermissions(ctx context.Context, actor Actor, userID string, p
 	})
 }
 
-// ProjectMembers lists who may do what in a project, by user name. Needs read.
-func (db *DB) ProjectMembers(ctx context.Context, actor Actor, projectID string, p Page) (List[Permission], error) {
-	return read(ctx, db, func(tx *tx) (l List[Permission], err error) {
-		if err := tx.allowProject(actor, projectID, rightRead); err != nil {
-			return l, err
-		}
-		return list[Permission](tx, p, permissionColumns,
-			permissionFrom+`WHERE user_permission.project_id = ?`, `user.username`, projectID)
-	})
+// ProjectMembers lists the permissions in a project by user name. Needs read.
+func (v *View) ProjectMembers(projectID string, p Page) (l List[Permission], err error) {
+	if err := v.tx.allowProject(v.actor, projectID, rightRead); err != nil {
+		return l, err
+	}
+	return list[Permission](v.tx, p, permissionColumns,
+		permissionFrom+`WHERE user_permission.project_id = ?`, `user.username`, projectID)
 }
 
-// UserPermission returns what a user may do in a project; NOT_FOUND when
-// nothing was granted. For admins.
+// ProjectMembers is View.ProjectMembers.
+func (db *DB) ProjectMembers(ctx context.Context, actor Actor, projectID string, p Page) (List[Permission], error) {
+	return view(ctx, db, actor, func(v *View) (List[Permission], error) { return v.ProjectMembers(projectID, p) })
+}
+
+// UserPermission returns the permission of a user in a project; NOT_FOUND when
+// none was granted. For admins.
 func (db *DB) UserPermission(ctx context.Context, actor Actor, userID, projectID string) (Permission, error) {
 	return read(ctx, db, func(tx *tx) (p Permission, err error) {
 		if err := tx.admin(actor); err != nil {
 			return p, err
 		}
-		err = tx.get(&p, `SELECT `+permissionColumns+` `+permissionFrom+
+		err = tx.Get(&p, `SELECT `+permissionColumns+` `+permissionFrom+
 			`WHERE user_permission.user_id = ? AND user_permission.project_id = ?`, userID, projectID)
 		return p, orNotFound(err, "permission of this user on this project")
 	})
 }
 
-// CreateUserPermission grants a user something in a project; CONFLICT when
-// something was granted before. For admins.
+// CreateUserPermission grants a user a permission in a project; CONFLICT when
+// there is one. For admins.
 func (db *DB) CreateUserPermission(ctx context.Context, actor Actor, userID, projectID string, p PermissionPatch) (Created, error) {
 	return write(ctx, db, actor, func(tx *tx) (Created, error) {
 		if err := tx.admin(actor); err != nil {
@@ -154,7 +182,7 @@ func (db *DB) CreateUserPermission(ctx context.Context, actor Actor, userID, pro
 		if err := tx.exists(`SELECT 1 FROM user WHERE id = ?`, userID, "user"); err != nil {
 			return Created{}, err
 		}
-		if err := tx.exists(`SELECT 1 FROM project WHERE id = ?`, projectID, "project"); err != nil {
+		if err := tx.exists(`SELECT 1 FROM project WHERE id = ? AND deleted_date IS NULL`, projectID, "project"); err != nil {
 			return Created{}, err
 		}
 		grant := Permission{UserID: userID, ProjectID: projectID, Read: true}
@@ -165,7 +193,7 @@ func (db *DB) CreateUserPermission(ctx context.Context, actor Actor, userID, pro
 			}
 		}
 		id, err := tx.insertPermission(grant)
-		if isDuplicate(err) {
+		if sqlite.IsDuplicate(err) {
 			return Created{}, Errorf(CodeConflict,
 				"This user already has a permission on this project; change that one.")
 		}
@@ -178,36 +206,36 @@ func (tx *tx) insertPermission(p Permission) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	_, err = tx.exec(`INSERT INTO user_permission
+	_, err = tx.Exec(`INSERT INTO user_permission
 		(id, user_id, project_id, create_permission, read_permission, update_permission, delete_permission)
 		VALUES (?, ?, ?, ?, ?, ?, ?)`,
 		id, p.UserID, p.ProjectID, p.Create, p.Read, p.Update, p.Delete)
 	return id, err
 }
 
-// UpdateUserPermission changes a grant. For admins.
+// UpdateUserPermission changes a permission. For admins.
 func (db *DB) UpdateUserPermission(ctx context.Context, actor Actor, id string, p PermissionPatch) error {
 	return change(ctx, db, actor, func(tx *tx) error {
 		if err := tx.admin(actor); err != nil {
 			return err
 		}
-		n, err := tx.exec(`UPDATE user_permission SET
+		n, err := tx.Exec(`UPDATE user_permission SET
 				create_permission = coalesce(?, create_permission),
 				read_permission   = coalesce(?, read_permission),
 				update_permission = coalesce(?, update_permission),
 				delete_permission = coalesce(?, delete_permission)
-			WHERE id = ?`, p.Create, p.Read, p.Update, p.Delete, id)
+			WHERE id = ? AND `+permissionShown, p.Create, p.Read, p.Update, p.Delete, id)
 		return changedOne(n, err, "permission")
 	})
 }
 
-// DeleteUserPermission takes a grant away. For admins.
+// DeleteUserPermission removes a permission. For admins.
 func (db *DB) DeleteUserPermission(ctx context.Context, actor Actor, id string) error {
-	return change(ctx, db, actor, func(tx *tx) error {
+	return remove(ctx, db, actor, func(tx *tx) error {
 		if err := tx.admin(actor); err != nil {
 			return err
 		}
-		n, err := tx.exec(`DELETE FROM user_permission WHERE id = ?`, id)
+		n, err := tx.Exec(`DELETE FROM user_permission WHERE id = ? AND `+permissionShown, id)
 		return changedOne(n, err, "permission")
 	})
 }
@@ -215,5 +243,5 @@ func (db *DB) DeleteUserPermission(ctx context.Context, actor Actor, id string) 
 // exists fails with NOT_FOUND unless query finds a row for id.
 func (tx *tx) exists(query, id, what string) error {
 	var one int
-	return orNotFound(tx.row(query, id).Scan(&one), what)
+	return orNotFound(tx.Row(query, id).Scan(&one), what)
 }

@@ -32,8 +32,8 @@ func child(path, iteration string) error {
 	if err != nil {
 		return err
 	}
-	if os.Getenv(childPath+"_MOVES") != "" {
-		return childMoves(db, iteration)
+	if os.Getenv(childPath+"_COMPACTS") != "" {
+		return childCompacts(db, iteration)
 	}
 	ended := make(chan struct{})
 	go func() {

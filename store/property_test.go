@@ -88,7 +88,7 @@ func (p *property) run(rounds, together int) {
 			p.checkStatistics(i)
 		}
 		if p.IntN(40) == 0 {
-			wantOK(p, p.handles[0].MoveRecent())
+			wantOK(p, p.handles[0].Compact())
 		}
 		if p.IntN(100) == 0 {
 			i := p.IntN(len(p.handles))

@@ -57,7 +57,7 @@ func TestRestore(t *testing.T) {
 	before := contents(t, filepath.Dir(b.Path()))
 	_, err := store.Restore(ctx, b.copy, b.Path(), false, b.clock.Now())
 	wantCode(t, err, store.CodeConflict)
-	if !strings.Contains(err.Error(), "--force") || !strings.Contains(err.Error(), b.Path()) {
+	if !strings.Contains(err.Error(), "force") || !strings.Contains(err.Error(), b.Path()) {
 		t.Errorf("%q does not say what to do", err)
 	}
 	wantSame(t, "refused", contents(t, filepath.Dir(b.Path())), before)
@@ -184,7 +184,7 @@ func TestRestoringWhatIsNoBackup(t *testing.T) {
 		{newer, "newer"},
 		{other, "another program"},
 		{unclosed, "not closed"},
-		{filepath.Join(sources, "missing.db"), "There is no file"},
+		{filepath.Join(sources, "missing.db"), "there is no file"},
 		{sources, "choose another backup|directory|written"},
 	} {
 		for _, force := range []bool{false, true} {

@@ -26,7 +26,7 @@ func TestRollupsAgreeWithPoints(t *testing.T) {
 			for range 30 {
 				r.change()
 				if r.IntN(3) == 0 {
-					wantOK(t, r.MoveRecent())
+					wantOK(t, r.Compact())
 				}
 				for range 4 {
 					r.compare()
@@ -232,7 +232,7 @@ func TestLatePointsInTheOpenRow(t *testing.T) {
 			all = append(all, m)
 		}
 		wantOK(t, b.CreateMetrics(ctx, store.System, b.iteration, all))
-		wantOK(t, b.MoveRecent())
+		wantOK(t, b.Compact())
 	}
 	if n := ask[int](t, raw(t, b.Path()), `SELECT count(*) FROM rollup`); n < 7 {
 		t.Fatalf("%d rows of rollups", n)

@@ -11,7 +11,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"tracker/store"
+	"tracker/store/transfer"
+	"tracker/store/transfer/wandb"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -87,11 +91,12 @@ func fill(t testing.TB, b *bed, user string) (project string) {
 	project = must(b.CreateProject(ctx, store.System, store.NewProject{Name: "full"}))(t).ID
 	must(b.CreateUserPermission(ctx, store.System, user, project, store.PermissionPatch{}))(t)
 	must(b.CreateTag(ctx, store.System, store.ProjectTag, project, "p"))(t)
+	must(b.CreateReport(ctx, store.System, project, store.NewReport{Name: "r"}))(t)
 	for range 2 {
 		experiment := must(b.CreateExperiment(ctx, store.System, project, store.NewExperiment{Name: "e"}))(t).ID
 		must(b.CreateTag(ctx, store.System, store.ExperimentTag, experiment, "e"))(t)
-		must(b.CreateView(ctx, store.System, experiment, store.NewView{Name: "v", Query: "sort=name"}))(t)
-		must(b.CreateUpload(ctx, store.System, experiment, store.NewUpload{NewResource: store.NewResource{Name: "large.bin"}, Size: 1}))(t)
+		must(b.CreateSavedView(ctx, store.System, experiment, store.NewSavedView{Name: "v", Query: "sort=name"}))(t)
+		must(b.CreateUpload(ctx, store.System, experiment, store.NewUpload{NewArtifact: store.NewArtifact{Name: "large.bin"}, Size: 1}))(t)
 		var parent *string
 		for range 3 {
 			id := must(b.CreateIteration(ctx, store.System, experiment, store.NewIteration{ParentIterationID: parent}))(t).ID
@@ -99,14 +104,18 @@ func fill(t testing.TB, b *bed, user string) (project string) {
 			must(b.CreateTag(ctx, store.System, store.IterationTag, id, "i"))(t)
 			must(b.CreateParameter(ctx, store.System, id, "lr", "0.1"))(t)
 			must(b.CreateSnapshot(ctx, store.System, id, store.NewSnapshot{GitSHA: "abc"}))(t)
-			b.keep(t, experiment, store.NewResource{Name: "model.bin", IterationID: id}, "weights of "+id)
+			must(b.WriteConsole(ctx, store.System, id, nil, []string{"epoch 1"}))(t)
+			b.keep(t, experiment, store.NewArtifact{Name: "model.bin", IterationID: id}, "weights of "+id)
 			batch := must(b.CreateMetricBatch(ctx, store.System, id, []store.NewMetric{{Key: "loss"}, {Key: "acc"}, {Key: "loss"}}))(t)
 			for _, moved := range batch.IDs[:2] {
 				wantOK(t, b.UpdateMetric(ctx, store.System, moved, store.MetricPatch{Key: new("moved")}))
 			}
 		}
 		model := newModel(t, b, project, "of "+experiment)
-		must(b.CreateModelVersion(ctx, store.System, model, store.NewModelVersion{IterationID: *parent}))(t)
+		version := must(b.CreateModelVersion(ctx, store.System, model, store.NewModelVersion{IterationID: *parent}))(t).ID
+		wantOK(t, b.AddAlias(ctx, store.System, version, "champion"))
+		fillLoggedModel(t, b, experiment, *parent)
+		fillWandb(t, b, experiment, *parent)
 	}
 	long := make([]store.NewMetric, 2000)
 	for i := range long {
@@ -119,12 +128,53 @@ func fill(t testing.TB, b *bed, user string) (project string) {
 	return project
 }
 
+// fillAll is fill with an experiment that was imported.
+func fillAll(t testing.TB, b *bed, user string) (project string) {
+	t.Helper()
+	project = fill(t, b, user)
+	name := "full " + uuid.NewString()
+	wantOK(t, b.UpdateProject(ctx, store.System, project, store.ProjectPatch{Name: &name}))
+	must(b.Importer(store.System).Write(ctx, []*transfer.Batch{{
+		Run:   transfer.Run{ID: uuid.New(), Project: name, Experiment: "imported", Created: b.clock.Time(), Status: transfer.Running},
+		Files: []transfer.File{{ID: uuid.New(), Path: "events", Fingerprint: "f"}},
+	}}))(t)
+	wantOK(t, b.CopyForSearch("loss"))
+	return project
+}
+
+func fillLoggedModel(t testing.TB, b *bed, experiment, iteration string) {
+	t.Helper()
+	id := must(b.CreateLoggedModel(ctx, store.System, experiment, store.NewLoggedModel{
+		Name: "m", IterationID: iteration, Properties: []store.Property{{Key: "k", Value: "v"}}}))(t).ID
+	wantOK(t, b.LogIteration(ctx, store.System, iteration, store.IterationLog{
+		Models:       []store.LoggedModelUse{{Role: store.OutputModel, ModelID: id}},
+		ModelMetrics: []store.LoggedModelMetric{{ModelID: id, Key: "acc", Value: 1}},
+		Datasets:     []store.DatasetUse{{Name: "iris", Digest: "d", SourceType: "local", Source: "{}"}},
+	}))
+	b.keep(t, experiment, store.NewArtifact{Name: store.LoggedModelFolder(id) + "MLmodel"}, "flavors of "+id)
+}
+
+// fillWandb puts what W&B's client says of a run into one, and an artifact that it uses.
+func fillWandb(t testing.TB, b *bed, experiment, iteration string) {
+	t.Helper()
+	must(b.SaveWandbRun(ctx, store.System, store.WandbChange{ID: iteration, Config: new(`{"lr": {"value": 0.1}}`)}))(t)
+	must(b.AppendWandb(ctx, store.System, iteration, store.WandbStream{
+		HistoryLines: 1, Rows: []wandb.Row{{Rest: []wandb.Member{{Key: "note", Value: `"text"`}}}}}))(t)
+	made := must(b.CreateWandbArtifact(ctx, store.System, store.NewWandbArtifact{
+		IterationID: iteration, Collection: "data", Type: "dataset", Digest: "d", ClientID: "c", Aliases: []string{"best"}}))(t)
+	b.keep(t, experiment, store.NewArtifact{Name: made.File("a.txt"), IterationID: iteration}, "bytes of "+iteration)
+	must(b.CommitWandbArtifact(ctx, store.System, made.ID, []store.WandbEntry{{Name: "a.txt", MD5: "XrY7u+Ae7tCTyyK7j1rNww==", Size: 8}}))(t)
+	must(b.UseWandbArtifact(ctx, store.System, made.ID, iteration))(t)
+}
+
 func countRows(t testing.TB, file *sql.DB) map[string]int {
 	t.Helper()
 	counts := map[string]int{}
 	for _, table := range tables(t, file) {
 		counts[table] = ask[int](t, file, `SELECT count(*) FROM `+table)
 	}
+	// A file stays known without its run, so that it is not imported again.
+	counts["source"] = ask[int](t, file, `SELECT count(iteration_num) FROM source`)
 	return counts
 }
 
@@ -133,10 +183,11 @@ func TestDeletingLeavesNoOrphans(t *testing.T) {
 	b := newPlainBed(t)
 	file := raw(t, b.Path())
 	user := must(b.CreateUser(ctx, store.System, store.NewUser{Username: "ada", Password: "correct horse"}))(t).ID
-	kept := fill(t, b, user)
+	must(b.CreateAPIKey(ctx, store.System, user, "key"))(t)
+	kept := fillAll(t, b, user)
 	before := countRows(t, file)
 	for table, n := range before {
-		if n == 0 && !slices.Contains([]string{"idempotency", "recent", "blob_pin"}, table) {
+		if n == 0 && !slices.Contains([]string{"idempotency", "recent", "blob_pin", "owner"}, table) {
 			t.Errorf("the test has put nothing into %s", table)
 		}
 	}
@@ -172,7 +223,7 @@ func TestDeletingLeavesNoOrphans(t *testing.T) {
 	}
 	for name, remove := range remove {
 		t.Run(name, func(t *testing.T) {
-			remove(fill(t, b, user))
+			remove(fillAll(t, b, user))
 			must(b.Collect(ctx))(t)
 			for table, n := range countRows(t, file) {
 				if n != before[table] {
@@ -193,6 +244,9 @@ func TestDeletingLeavesNoOrphans(t *testing.T) {
 		if n != 0 && table != "counter" && table != "search_key" {
 			t.Errorf("%d rows left in %s", n, table)
 		}
+	}
+	if n := ask[int](t, file, `SELECT count(*) FROM source`); n != 1+len(remove) {
+		t.Errorf("%d imported files are known, want all %d", n, 1+len(remove))
 	}
 	wantClean(t, b.DB)
 }

@@ -2,182 +2,140 @@ package store
 
 import (
 	"cmp"
+	"errors"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/jmoiron/sqlx"
+
+	"tracker/store/filter"
+	"tracker/store/json"
+	"tracker/store/points"
 )
 
-// sortKey is one of the things that a listing is sorted by.
-type sortKey struct {
-	ref
-	descending bool
-}
-
-// column is a parameter or metric that is embedded in each row.
-type column struct {
-	ref
-	name string // under which a metric is given
-}
-
-// search is a listing of iterations that was asked for, read and checked.
+// search is a listing of iterations, read and checked.
 type search struct {
-	filter  node // nil for all
-	sort    []sortKey
-	columns []column        // nil when none were asked for
-	metrics map[string]bool // the keys of all that are named
+	filter  filter.Expr // nil for all
+	sort    []filter.SortKey
+	columns []filter.Column // nil when none were asked for
+	metrics []string        // names of the metrics in filter, sort and group
 
-	by     []ref     // what the group is named by whose iterations are wanted; nil for all
-	values []*string // of the group
-	fold   bool      // children that are hits lie under their parents
-	parent *string   // with fold: whose children are wanted, nil for those at the top
+	by     []filter.Ref // with values: only the iterations of one group; nil for all
+	values []*string    // of the group
+	trash  string       // SQL condition: whether iterations in the trash count
+	fold   bool         // children that are hits are listed under their parents
+	parent *string      // with fold: list the children of this iteration, nil for the top level
+	cut    bool         // the page may end early
+	more   bool         // without fold: hits are not counted beyond the one after the page
 }
 
-const (
-	maxSortKeys = 10
-	maxColumns  = 200
-)
-
-func parseSearch(q IterationQuery) (s search, err error) {
-	names := map[name]bool{}
-	var m *mistake
-	if s.filter, m = parseFilter(q.Filter, names); m != nil {
-		return s, m.of("filter")
-	}
-	if s.sort, m = parseSort(q.Sort, names); m != nil {
-		return s, m.of("sort")
-	}
-	if s.columns, m = parseColumns(q.Columns); m != nil {
-		return s, m.of("columns")
+func parseSearch(q IterationQuery) (search, error) {
+	var p filter.Parser
+	s, err := parseListing(&p, q.Filter, q.Sort, q.Columns)
+	if err != nil {
+		return s, err
 	}
 	if q.Group != nil {
-		if s.by, m = parseGroup(q.Group.By, names); m != nil {
-			return s, m.of("group")
+		if s.by, err = p.Group(q.Group.By); err != nil {
+			return s, refused(err)
 		}
 		if s.values = q.Group.Values; len(s.values) != len(s.by) {
 			return s, Invalid("group", "A group of %d names has %d values.", len(s.by), len(s.values))
 		}
 	}
-	s.fold, s.parent = q.Fold, q.Parent
-	s.metrics = metricsOf(names, s.columns)
+	s.fold, s.parent, s.cut = q.Fold, q.Parent, q.Cut
+	s.trash = q.Trash.condition("iteration")
+	s.metrics = metricsOf(p.Keys())
 	return s, nil
 }
 
-// parseSort reads names with commas between them; a minus before one turns the
-// order around.
-func parseSort(s string, names map[name]bool) ([]sortKey, *mistake) {
-	return parseList(s, names, maxSortKeys, func(p *parser) (k sortKey, m *mistake) {
-		if k.descending = p.token.sign("-"); k.descending {
-			if m := p.next(); m != nil {
-				return k, m
-			}
-		}
-		k.ref, m = p.ref()
-		return k, m
-	})
-}
-
-// parseColumns reads the names of parameters and metrics with commas between
-// them. One that is given twice counts once.
-func parseColumns(s string) ([]column, *mistake) {
-	all, m := parseList(s, nil, maxColumns, func(p *parser) (c column, m *mistake) {
-		at := p.token
-		if c.ref, m = p.ref(); m == nil && c.field != paramField && c.field != metricField {
-			m = &mistake{at.at, "a column is param.NAME or metric.NAME; the other fields are in every row"}
-		}
-		if m != nil {
-			return c, m
-		}
-		c.name = c.key
-		switch {
-		case c.field == metricField && !at.quoted:
-			_, c.name, _ = strings.Cut(at.text, ".")
-		case c.field == metricField && at.tail != "":
-			c.name += at.tail
-		case c.field == metricField && endsInStatistic(c.key):
-			// Bare, it would be the name of another column.
-			c.name = "`" + strings.ReplaceAll(c.key, "`", "``") + "`"
-		}
-		return c, nil
-	})
-	var once []column
-	for _, c := range all {
-		if !slices.ContainsFunc(once, func(o column) bool { return o.field == c.field && o.name == c.name }) {
-			once = append(once, c)
-		}
-	}
-	return once, m
-}
-
-func endsInStatistic(key string) bool {
-	dot := strings.LastIndexByte(key, '.')
-	_, ok := statistic(key[dot+1:])
-	return dot >= 0 && ok
-}
-
-// parseList reads up to most elements with commas between them, none from an
-// empty text.
-func parseList[T any](s string, names map[name]bool, most int, element func(*parser) (T, *mistake)) ([]T, *mistake) {
-	if strings.TrimSpace(s) == "" {
-		return nil, nil
-	}
-	p, m := newParser(s, names)
-	if m != nil {
-		return nil, m
-	}
-	var all []T
-	for {
-		if len(all) == most {
-			return nil, p.wrong("there may be %d names", most)
-		}
-		e, m := element(p)
-		if m != nil {
-			return nil, m
-		}
-		all = append(all, e)
-		if p.token.kind == endToken {
-			return all, nil
-		}
-		if !p.token.sign(",") {
-			return nil, p.wrong("write a comma before the next name, or end here")
-		}
-		if m := p.next(); m != nil {
-			return nil, m
-		}
+// within sets what the search of an experiment finds if the experiment is in the
+// trash: then all of its iterations are.
+func (s *search) within(e experimentState) {
+	switch {
+	case !e.deleted:
+	case s.trash == notTrashed("iteration"):
+		s.trash = `FALSE`
+	default:
+		s.trash = `TRUE`
 	}
 }
 
-// iterations returns one page of the iterations of an experiment that s asks
-// for, in order.
+// parseListing reads a filter, an order and columns.
+func parseListing(p *filter.Parser, where, sort, columns string) (s search, err error) {
+	if s.filter, err = p.Filter(where); err != nil {
+		return s, refused(err)
+	}
+	if s.sort, err = p.Sort(sort); err != nil {
+		return s, refused(err)
+	}
+	s.columns, err = p.Columns(columns)
+	return s, refused(err)
+}
+
+// refused returns a mistake in a search as INVALID_PAYLOAD.
+func refused(err error) error {
+	var e *filter.Error
+	if errors.As(err, &e) {
+		return Invalid(e.Part, "%s", e.Error())
+	}
+	return err
+}
+
+// metricsOf returns the names of the metrics among keys.
+func metricsOf(keys []filter.Key) []string {
+	var names []string
+	for _, k := range keys {
+		if k.Field == filter.Metric {
+			names = append(names, k.Name)
+		}
+	}
+	return names
+}
+
+// iterations returns one page of the iterations of an experiment that s selects,
+// in its order.
 func (tx *tx) iterations(experimentID string, s search, p Page) (List[Iteration], error) {
 	l := List[Iteration]{Data: []Iteration{}, Limit: p.Limit, Offset: p.Offset}
-	nums, total, children, err := tx.find(experimentID, s, p)
+	h, err := tx.find(experimentID, s, p)
 	if err != nil {
 		return l, err
 	}
-	l.Total = total
-	if len(nums) == 0 {
+	l.Total = h.total
+	if len(h.nums) == 0 {
 		return l, nil
+	}
+	var params []string
+	for _, c := range s.columns {
+		if c.Field == filter.Param {
+			params = append(params, c.Name)
+		}
+	}
+	nums, err := tx.takeIterations(h.nums, params, s.cut)
+	if err != nil {
+		return l, err
+	}
+	if len(nums) < len(h.nums) {
+		l.Limit = len(nums)
 	}
 	l.Data, err = tx.iterationsOf(nums, s.columns)
 	for i := range l.Data {
-		l.Data[i].Children = children[l.Data[i].Num]
+		l.Data[i].Children = h.children[l.Data[i].Num]
 	}
 	return l, err
 }
 
-// iterationsOf returns the iterations with these numbers, in their order, without
-// those that are not there.
-func (tx *tx) iterationsOf(nums []int64, columns []column) ([]Iteration, error) {
+// iterationsOf returns the iterations with these numbers, in the order of nums.
+// Numbers without an iteration are left out.
+func (tx *tx) iterationsOf(nums []int64, columns []filter.Column) ([]Iteration, error) {
 	list, err := json.Marshal(nums)
 	if err != nil {
 		return nil, err
 	}
 	var rows []Iteration
-	err = tx.all(&rows, `SELECT `+iterationColumns+`
+	err = tx.Select(&rows, `SELECT `+iterationColumns+`
 		FROM iteration WHERE iteration.num IN (SELECT value FROM json_each(?))`, string(list))
 	if err != nil {
 		return nil, err
@@ -190,34 +148,41 @@ func (tx *tx) iterationsOf(nums []int64, columns []column) ([]Iteration, error) 
 	for i, r := range rows {
 		at[r.Num] = i
 	}
-	tx.db.seen.freshen(rows)
+	tx.db.lastSeen.freshen(rows)
 	return rows, tx.embed(rows, at, string(list), columns)
 }
 
-// find returns the numbers of one page of the iterations that s asks for, and how
-// many there are. With fold, children tells how many hits lie under each.
-func (tx *tx) find(experimentID string, s search, p Page) (nums []int64, total int, children map[int64]int, err error) {
+// find returns one page of the iterations that s selects.
+func (tx *tx) find(experimentID string, s search, p Page) (hits, error) {
 	if s.filter == nil && len(s.sort) == 0 && s.by == nil && !s.fold {
 		return tx.findAll(experimentID, s, p)
 	}
-	return tx.findSome(experimentID, s, p)
+	return limited(tx, s, func() (hits, error) { return tx.findSome([]string{experimentID}, s, p) })
 }
 
-// findAll returns the numbers of one page of all iterations, the oldest first,
-// and how many there are.
-func (tx *tx) findAll(experimentID string, _ search, p Page) (nums []int64, total int, _ map[int64]int, err error) {
-	err = tx.row(`SELECT count(*) FROM iteration WHERE experiment_id = ?`, experimentID).Scan(&total)
+// hits are one page of what a search has found.
+type hits struct {
+	nums     []int64 // of the iterations, in order
+	total    int
+	children map[int64]int // with fold: how many hits are listed under each
+}
+
+// findAll is find without a filter, the oldest first.
+func (tx *tx) findAll(experimentID string, s search, p Page) (h hits, err error) {
+	err = tx.Row(`SELECT count(*) FROM iteration WHERE experiment_id = ? AND `+s.trash, experimentID).Scan(&h.total)
 	if err == nil {
-		err = tx.all(&nums, `SELECT num FROM iteration WHERE experiment_id = ? ORDER BY num LIMIT ? OFFSET ?`,
+		err = tx.Select(&h.nums, `SELECT num FROM iteration WHERE experiment_id = ? AND `+s.trash+` ORDER BY num LIMIT ? OFFSET ?`,
 			experimentID, p.Limit, p.Offset)
 	}
-	return nums, total, nil, err
+	return h, err
 }
 
-// findSome is findAll for a filter, an order or a part. With fold, children
-// tells how many hits lie under each.
-func (tx *tx) findSome(experimentID string, s search, p Page) (nums []int64, total int, children map[int64]int, err error) {
-	j := tx.joins()
+// findSome is find for a filter, an order, a group, children or several experiments.
+func (tx *tx) findSome(experimentIDs []string, s search, p Page) (h hits, err error) {
+	j, err := tx.joins(experimentIDs, s.metrics)
+	if err != nil {
+		return h, err
+	}
 	var where query
 	if s.filter != nil {
 		where.add(` AND `)
@@ -228,7 +193,7 @@ func (tx *tx) findSome(experimentID string, s search, p Page) (nums []int64, tot
 	// looked up only for what the filter lets through.
 	selected, order := []string{`iteration.num AS num`}, []string{}
 	for _, k := range s.sort {
-		expressions, directions := j.order(k.ref, k.descending)
+		expressions, directions := j.order(k.Ref, k.Descending)
 		for i, e := range expressions {
 			term := `k` + strconv.Itoa(len(selected))
 			selected = append(selected, e+` AS `+term)
@@ -239,50 +204,59 @@ func (tx *tx) findSome(experimentID string, s search, p Page) (nums []int64, tot
 	if s.fold {
 		selected = append(selected, `iteration.parent_num AS parent`)
 	}
-	part, under, err := tx.folded(experimentID, s)
+	part, under, err := tx.folded(experimentIDs, s)
 	if err != nil {
-		return nil, 0, nil, err
+		return h, err
 	}
-	names, err := tx.known(experimentID, j.names)
+	names, err := tx.known(experimentIDs, j.keys)
 	if err != nil {
-		return nil, 0, nil, err
+		return h, err
 	}
-	// All hits are needed to count and to sort them, but only once.
+	// All hits are needed to count and to sort them, but only once. Those that are not
+	// counted need not be kept.
+	total, limit := `(SELECT count(*) FROM hit`+part.String()+`)`, max(p.Limit, 1)
+	if s.more {
+		total, limit = `0`, p.Limit+1
+	}
+	j.once = s.more
 	var q query
-	q.add(`WITH hit AS MATERIALIZED (SELECT ` + strings.Join(selected, `, `))
-	j.from(&q, names)
-	q.add(` WHERE iteration.experiment_id = ?`, experimentID)
-	q.add(where.String()+`) SELECT num, (SELECT count(*) FROM hit`+part.String()+`), `+under, slices.Concat(where.args, part.args)...)
+	j.hits(&q, strings.Join(selected, `, `), names)
+	within(&q, experimentIDs)
+	q.add(` AND ` + s.trash)
+	q.add(where.String()+`) SELECT num, `+total+`, `+under, slices.Concat(where.args, part.args)...)
 	q.add(part.String()+` ORDER BY `+strings.Join(order, `, `)+` LIMIT ? OFFSET ?`,
-		append(part.args, max(p.Limit, 1), p.Offset)...)
+		append(part.args, limit, p.Offset)...)
 	rows, err := tx.compose(&q)
 	if err != nil {
-		return nil, 0, nil, err
+		return h, err
 	}
 	defer rows.Close()
-	children = map[int64]int{}
+	h.children = map[int64]int{}
 	for rows.Next() {
 		var num int64
 		var below int
-		if err := rows.Scan(&num, &total, &below); err != nil {
-			return nil, 0, nil, err
+		if err := rows.Scan(&num, &h.total, &below); err != nil {
+			return h, err
 		}
-		nums, children[num] = append(nums, num), below
+		h.nums, h.children[num] = append(h.nums, num), below
 	}
 	if err := rows.Err(); err != nil {
-		return nil, 0, nil, err
+		return h, err
 	}
-	if len(nums) == 0 && p.Offset > 0 {
-		// Behind the end there is no row to tell the count.
-		_, total, _, err = tx.findSome(experimentID, s, Page{})
-		return nil, total, nil, err
+	if s.more {
+		h.total = p.Offset + len(h.nums)
+	} else if len(h.nums) == 0 && p.Offset > 0 {
+		// After the end there is no row that has the count.
+		return tx.findSome(experimentIDs, s, Page{})
 	}
-	return nums[:min(len(nums), p.Limit)], total, children, nil
+	h.nums = h.nums[:min(len(h.nums), p.Limit)]
+	return h, nil
 }
 
-// folded returns which hits are listed, and what counts those that lie under
-// them: a hit lies under its parent when that is one too, and else at the top.
-func (tx *tx) folded(experimentID string, s search) (part query, under string, err error) {
+// folded returns the condition for the hits that are listed, and the expression
+// and join that count the hits under each. A hit is listed under its parent when
+// the parent is a hit too, and else at the top.
+func (tx *tx) folded(experimentIDs []string, s search) (part query, under string, err error) {
 	switch {
 	case !s.fold:
 		return part, `0 FROM hit`, nil
@@ -290,7 +264,7 @@ func (tx *tx) folded(experimentID string, s search) (part query, under string, e
 		part.add(` WHERE (parent IS NULL OR parent NOT IN (SELECT num FROM hit))`)
 	default:
 		var num int64
-		err := tx.row(`SELECT num FROM iteration WHERE id = ? AND experiment_id = ?`, *s.parent, experimentID).Scan(&num)
+		err := tx.Row(`SELECT num FROM iteration WHERE id = ? AND experiment_id = ? AND `+s.trash, *s.parent, experimentIDs[0]).Scan(&num)
 		if err != nil {
 			return part, "", orNotFound(err, "iteration")
 		}
@@ -300,15 +274,15 @@ func (tx *tx) folded(experimentID string, s search) (part query, under string, e
 		FROM hit WHERE parent IS NOT NULL GROUP BY parent) AS below ON below.of = hit.num`, nil
 }
 
-// compose runs a query whose text is made for the occasion, and is not kept
-// prepared. The rows must be closed.
+// compose runs a query whose text is made for one search, without keeping its
+// prepared form. The rows must be closed.
 func (tx *tx) compose(q *query) (*sqlx.Rows, error) {
-	return tx.raw.QueryxContext(tx.ctx, q.String(), q.args...)
+	return tx.RowsOnce(q.String(), q.args...)
 }
 
-// embed sets Params and Metrics of the iterations, which have the numbers of
-// list and lie in data where at says.
-func (tx *tx) embed(data []Iteration, at map[int64]int, list string, columns []column) error {
+// embed sets Params and Metrics of data. list holds the numbers of the iterations,
+// and at the index of each in data.
+func (tx *tx) embed(data []Iteration, at map[int64]int, list string, columns []filter.Column) error {
 	if columns == nil {
 		return nil
 	}
@@ -316,12 +290,12 @@ func (tx *tx) embed(data []Iteration, at map[int64]int, list string, columns []c
 		data[i].Params, data[i].Metrics = map[string]string{}, map[string]Value{}
 	}
 	var params []string
-	metrics := map[string][]column{} // by key
+	metrics := map[string][]filter.Column{} // by key
 	for _, c := range columns {
-		if c.field == paramField {
-			params = append(params, c.key)
+		if c.Field == filter.Param {
+			params = append(params, c.Name)
 		} else {
-			metrics[c.key] = append(metrics[c.key], c)
+			metrics[c.Name] = append(metrics[c.Name], c)
 		}
 	}
 	if len(params) > 0 {
@@ -340,30 +314,22 @@ func (tx *tx) embedParams(data []Iteration, at map[int64]int, list string, keys 
 	if err != nil {
 		return err
 	}
-	rows, err := tx.rows(`SELECT iteration_num, key, value FROM parameter
+	return tx.eachText(`SELECT iteration_num, key, value FROM parameter
 		WHERE iteration_num IN (SELECT value FROM json_each(?)) AND key IN (SELECT value FROM json_each(?))`,
-		list, string(keyList))
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var num int64
-		var key, value string
-		if err := rows.Scan(&num, &key, &value); err != nil {
-			return err
-		}
-		data[at[num]].Params[key] = value
-	}
-	return rows.Err()
+		func(num int64, key, value string) { data[at[num]].Params[key] = value }, list, string(keyList))
 }
 
-func (tx *tx) embedMetrics(data []Iteration, at map[int64]int, list string, columns map[string][]column) error {
-	keyList, err := json.Marshal(slices.Collect(maps.Keys(columns)))
+func (tx *tx) embedMetrics(data []Iteration, at map[int64]int, list string, columns map[string][]filter.Column) error {
+	keys := slices.Sorted(maps.Keys(columns))
+	late, err := tx.lateIn(at, keys)
 	if err != nil {
 		return err
 	}
-	rows, err := tx.rows(`SELECT iteration_num, key, count, last, min, max, `+seriesMean+` FROM series
+	keyList, err := json.Marshal(keys)
+	if err != nil {
+		return err
+	}
+	rows, err := tx.Rows(`SELECT iteration_num, key, count, last, min, max, `+points.MeanSQL+` FROM series
 		WHERE iteration_num IN (SELECT value FROM json_each(?)) AND key IN (SELECT value FROM json_each(?))`,
 		list, string(keyList))
 	if err != nil {
@@ -371,19 +337,46 @@ func (tx *tx) embedMetrics(data []Iteration, at map[int64]int, list string, colu
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var num, count int64
-		var key string
+		var k metricKey
+		var count int64
 		var last Value
 		var low, high, mean *Value
-		if err := rows.Scan(&num, &key, &count, &last, &low, &high, &mean); err != nil {
+		if err := rows.Scan(&k.iteration, &k.name, &count, &last, &low, &high, &mean); err != nil {
 			return err
 		}
-		for _, c := range columns[key] {
-			v := map[string]*Value{"last": &last, "min": low, "max": high, "mean": mean, "count": new(Value(count))}[c.stat]
+		if s, ok := late[k]; ok {
+			count, last, low, high, mean = s.Count, s.Last, s.Min, s.Max, s.Mean()
+		}
+		for _, c := range columns[k.name] {
+			v := map[string]*Value{"last": &last, "min": low, "max": high, "mean": mean, "count": new(Value(count))}[c.Stat]
 			if v != nil {
-				data[at[num]].Metrics[c.name] = *v
+				data[at[k.iteration]].Metrics[c.Label] = *v
 			}
 		}
 	}
 	return rows.Err()
+}
+
+// metricKey names a metric of an iteration.
+type metricKey struct {
+	iteration int64
+	name      string
+}
+
+// lateIn returns the statistics that the rows of these metrics lack in the
+// iterations whose numbers are in nums.
+func (tx *tx) lateIn(nums map[int64]int, metrics []string) (map[metricKey]points.Stats, error) {
+	recent, err := tx.points().Recent(metrics)
+	if err != nil {
+		return nil, err
+	}
+	found, err := tx.points().Late(slices.DeleteFunc(recent, func(s points.Series) bool {
+		_, ok := nums[s.Iteration]
+		return !ok
+	}))
+	late := make(map[metricKey]points.Stats, len(found))
+	for _, s := range found {
+		late[metricKey{s.Iteration, s.Key}] = s.Stats
+	}
+	return late, err
 }

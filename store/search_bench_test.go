@@ -51,12 +51,12 @@ func fill(t testing.TB, db *DB, iterations, params, metrics int) string {
 		if err != nil {
 			return err
 		}
-		if _, err := tx.exec(`INSERT INTO iteration (id, experiment_id, name, status, created_date, last_seen)
+		if _, err := tx.Exec(`INSERT INTO iteration (id, experiment_id, name, status, created_date, last_seen)
 			VALUES (?, ?, ?, ?, ?, ?)`, id, experimentID, "run "+id[30:], Running, 1000, 2000); err != nil {
 			return err
 		}
 		var num int64
-		if err := tx.row(`SELECT num FROM iteration WHERE id = ?`, id).Scan(&num); err != nil {
+		if err := tx.Row(`SELECT num FROM iteration WHERE id = ?`, id).Scan(&num); err != nil {
 			return err
 		}
 		for k := range params {
@@ -64,14 +64,14 @@ func fill(t testing.TB, db *DB, iterations, params, metrics int) string {
 			if err != nil {
 				return err
 			}
-			if _, err := tx.exec(`INSERT INTO parameter (iteration_num, key, id, value) VALUES (?, ?, ?, ?)`,
+			if _, err := tx.Exec(`INSERT INTO parameter (iteration_num, key, id, value) VALUES (?, ?, ?, ?)`,
 				num, fmt.Sprintf("param_%02d", k), id, fmt.Sprint(rng.Float64())); err != nil {
 				return err
 			}
 		}
 		for k := range metrics {
 			v := rng.Float64()
-			if _, err := tx.exec(`INSERT INTO series (iteration_num, key, `+statsColumns+`)
+			if _, err := tx.Exec(`INSERT INTO series (iteration_num, key, count, finite, last, last_step, last_at, min, min_step, max, max_step, sum)
 				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, num, fmt.Sprintf("train/metric_%04d", k),
 				1000, 1000, v, 999, 1_700_000_000_000, v/2, 500, v*2, 20, v*1000); err != nil {
 				return err
@@ -86,8 +86,7 @@ func fill(t testing.TB, db *DB, iterations, params, metrics int) string {
 					return err
 				}
 			}
-			tx.db.dataVersion = -1 // the ledger has not seen these series
-			return nil
+			return tx.db.points.Participant().Load(tx.Tx, true) // it has not seen these series
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -165,7 +164,7 @@ func reportMedian(b *testing.B, took []time.Duration) {
 func dropCopies(t testing.TB, db *DB) {
 	t.Helper()
 	if err := change(context.Background(), db, System, func(tx *tx) error {
-		_, err := tx.exec(`DELETE FROM search_value`)
+		_, err := tx.Exec(`DELETE FROM search_value`)
 		return err
 	}); err != nil {
 		t.Fatal(err)

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"tracker/store/filter"
 )
 
 // modelRun is an iteration as a search sees it, in plain Go.
@@ -20,90 +22,90 @@ type modelRun struct {
 	ended            *Time
 	tags             []string
 	params           map[string]string
-	metrics          map[string]*stats
+	metrics          map[string]*modelStats
 }
 
 // matches evaluates a filter on a run, without SQL.
-func (r *modelRun) matches(n node) bool {
-	switch n := n.(type) {
+func (r *modelRun) matches(e filter.Expr) bool {
+	switch e := e.(type) {
 	case nil:
 		return true
-	case junction:
-		for _, p := range n.parts {
-			if r.matches(p) == n.or {
-				return n.or
+	case filter.Junction:
+		for _, p := range e.Parts {
+			if r.matches(p) == e.Or {
+				return e.Or
 			}
 		}
-		return !n.or
-	case negation:
-		return !r.matches(n.part)
-	case comparison:
-		return r.compares(n)
+		return !e.Or
+	case filter.Negation:
+		return !r.matches(e.Part)
+	case filter.Comparison:
+		return r.compares(e)
 	}
-	panic(n)
+	panic(e)
 }
 
-func (r *modelRun) compares(c comparison) bool {
-	holds := func(o operand) bool { return r.holds(c, o) }
+func (r *modelRun) compares(c filter.Comparison) bool {
+	holds := func(o filter.Literal) bool { return r.holds(c, o) }
 	switch {
-	case c.ref.field == tagField && c.op == "!=":
-		return !slices.Contains(r.tags, c.values[0].text)
-	case c.ref.field == tagField:
+	case c.Ref.Field == filter.Tag && c.Op == "!=":
+		return !slices.Contains(r.tags, c.Values[0].Text)
+	case c.Ref.Field == filter.Tag:
 		return slices.ContainsFunc(r.tags, func(tag string) bool {
-			return slices.ContainsFunc(c.values, func(o operand) bool {
-				return tag == o.text || c.op == "contains" && modelContains(tag, o.text)
+			return slices.ContainsFunc(c.Values, func(o filter.Literal) bool {
+				return tag == o.Text || c.Op == "contains" && modelContains(tag, o.Text)
 			})
 		})
 	}
-	return slices.ContainsFunc(c.values, holds)
+	return slices.ContainsFunc(c.Values, holds)
 }
 
 // holds compares one value, which the run must have.
-func (r *modelRun) holds(c comparison, o operand) bool {
-	switch c.ref.field {
-	case paramField:
-		text, ok := r.params[c.ref.key]
+func (r *modelRun) holds(c filter.Comparison, o filter.Literal) bool {
+	switch c.Ref.Field {
+	case filter.Param:
+		text, ok := r.params[c.Ref.Name]
 		switch {
 		case !ok:
 			return false
-		case c.op == "contains":
-			return modelContains(text, o.text)
-		case o.isNumber && modelNumber(text) != nil:
-			return modelOrder(c.op, modelNumber(text).Cmp(modelNumber(o.text)))
+		case c.Op == "contains":
+			return modelContains(text, o.Text)
+		case o.IsNumber && modelNumber(text) != nil:
+			return modelOrder(c.Op, modelNumber(text).Cmp(modelNumber(o.Text)))
 		}
-		return modelOrder(c.op, strings.Compare(text, o.text))
-	case metricField:
-		v, ok := r.statistic(c.ref)
+		return modelOrder(c.Op, strings.Compare(text, o.Text))
+	case filter.Metric:
+		v, ok := r.statistic(c.Ref)
 		switch {
 		case !ok:
 			return false
-		case math.IsNaN(v) && math.IsNaN(o.number):
-			return c.op == "=" || c.op == "in"
+		case math.IsNaN(v) && math.IsNaN(o.Number):
+			return c.Op == "=" || c.Op == "in"
 		case math.IsNaN(v):
 			return false
-		case math.IsNaN(o.number):
-			return c.op == "!="
+		case math.IsNaN(o.Number):
+			return c.Op == "!="
 		}
-		return modelOrder(c.op, cmp.Compare(v, o.number))
-	case createdField:
-		return modelOrder(c.op, cmp.Compare(r.created, o.time))
-	case endedField:
-		return r.ended != nil && modelOrder(c.op, cmp.Compare(*r.ended, o.time))
-	case durationField:
-		return modelOrder(c.op, cmp.Compare(r.duration(), o.number))
+		return modelOrder(c.Op, cmp.Compare(v, o.Number))
+	case filter.Created:
+		return modelOrder(c.Op, cmp.Compare(r.created, o.Time))
+	case filter.Ended:
+		return r.ended != nil && modelOrder(c.Op, cmp.Compare(*r.ended, o.Time))
+	case filter.Duration:
+		return modelOrder(c.Op, cmp.Compare(r.duration(), o.Number))
 	}
-	text := r.text(c.ref.field)
-	if c.op == "contains" {
-		return modelContains(text, o.text)
+	text := r.text(c.Ref.Field)
+	if c.Op == "contains" {
+		return modelContains(text, o.Text)
 	}
-	return modelOrder(c.op, strings.Compare(text, o.text))
+	return modelOrder(c.Op, strings.Compare(text, o.Text))
 }
 
-func (r *modelRun) text(f field) string {
+func (r *modelRun) text(f filter.Field) string {
 	switch f {
-	case nameField:
+	case filter.Name:
 		return r.name
-	case statusField:
+	case filter.Status:
 		return r.status
 	}
 	return r.id
@@ -117,13 +119,33 @@ func (r *modelRun) duration() float64 {
 	return float64(end-r.created) / 1000
 }
 
+// modelStats are the statistics of a metric of a run.
+type modelStats struct {
+	Count, Finite       int
+	lastStep            Step
+	Last, Min, Max, Sum Value
+}
+
+func (s *modelStats) add(step Step, v Value) {
+	if s.Count++; s.Count == 1 || step >= s.lastStep {
+		s.Last, s.lastStep = v, step
+	}
+	if !v.Finite() {
+		return
+	}
+	if s.Finite++; s.Finite == 1 {
+		s.Min, s.Max = v, v
+	}
+	s.Min, s.Max, s.Sum = min(s.Min, v), max(s.Max, v), s.Sum+v
+}
+
 // statistic returns a statistic of a metric, if the run has it.
-func (r *modelRun) statistic(f ref) (float64, bool) {
-	s := r.metrics[f.key]
+func (r *modelRun) statistic(f filter.Ref) (float64, bool) {
+	s := r.metrics[f.Name]
 	if s == nil {
 		return 0, false
 	}
-	switch f.stat {
+	switch f.Stat {
 	case "count":
 		return float64(s.Count), true
 	case "last":
@@ -132,11 +154,11 @@ func (r *modelRun) statistic(f ref) (float64, bool) {
 	if s.Finite == 0 {
 		return 0, false
 	}
-	switch f.stat {
+	switch f.Stat {
 	case "min":
-		return float64(*s.Min), true
+		return float64(s.Min), true
 	case "max":
-		return float64(*s.Max), true
+		return float64(s.Max), true
 	}
 	mean := float64(s.Sum) / float64(s.Finite)
 	return mean, !math.IsInf(mean, 0)
@@ -174,7 +196,7 @@ func modelNumber(s string) *big.Float {
 	return big.NewFloat(f)
 }
 
-// modelContains tells whether text has part in it in any case: any of Unicode
+// modelContains reports whether text has part in it in any case: any of Unicode
 // if part has a character beyond ASCII, else that of ASCII letters.
 func modelContains(text, part string) bool {
 	ascii := !strings.ContainsFunc(part, func(r rune) bool { return r > unicode.MaxASCII })
@@ -197,38 +219,38 @@ func modelContains(text, part string) bool {
 }
 
 // compareBy orders two runs by one key, as a sort does.
-func compareBy(a, b *modelRun, k sortKey) int {
-	rankA, rankB := a.rank(k.ref), b.rank(k.ref)
+func compareBy(a, b *modelRun, k filter.SortKey) int {
+	rankA, rankB := a.rank(k.Ref), b.rank(k.Ref)
 	if rankA != rankB || rankA == missingRank {
 		return cmp.Compare(rankA, rankB)
 	}
 	c := 0
-	switch k.field {
-	case paramField:
-		x, y := a.params[k.key], b.params[k.key]
+	switch k.Field {
+	case filter.Param:
+		x, y := a.params[k.Name], b.params[k.Name]
 		if rankA == numberRank {
 			c = modelNumber(x).Cmp(modelNumber(y))
 		} else {
 			c = strings.Compare(x, y)
 		}
-	case metricField:
-		x, _ := a.statistic(k.ref)
-		y, _ := b.statistic(k.ref)
+	case filter.Metric:
+		x, _ := a.statistic(k.Ref)
+		y, _ := b.statistic(k.Ref)
 		if rankA == numberRank {
 			c = cmp.Compare(x, y)
 		}
-	case tagField:
+	case filter.Tag:
 		c = strings.Compare(slices.Min(a.tags), slices.Min(b.tags))
-	case createdField:
+	case filter.Created:
 		c = cmp.Compare(a.created, b.created)
-	case endedField:
+	case filter.Ended:
 		c = cmp.Compare(*a.ended, *b.ended)
-	case durationField:
+	case filter.Duration:
 		c = cmp.Compare(a.duration(), b.duration())
 	default:
-		c = strings.Compare(a.text(k.field), b.text(k.field))
+		c = strings.Compare(a.text(k.Field), b.text(k.Field))
 	}
-	if k.descending {
+	if k.Descending {
 		return -c
 	}
 	return c
@@ -240,17 +262,17 @@ const (
 	missingRank // always last
 )
 
-func (r *modelRun) rank(f ref) int {
-	switch f.field {
-	case paramField:
-		text, ok := r.params[f.key]
+func (r *modelRun) rank(f filter.Ref) int {
+	switch f.Field {
+	case filter.Param:
+		text, ok := r.params[f.Name]
 		switch {
 		case !ok:
 			return missingRank
 		case modelNumber(text) == nil:
 			return otherRank
 		}
-	case metricField:
+	case filter.Metric:
 		v, ok := r.statistic(f)
 		switch {
 		case !ok:
@@ -258,11 +280,11 @@ func (r *modelRun) rank(f ref) int {
 		case math.IsNaN(v):
 			return otherRank
 		}
-	case tagField:
+	case filter.Tag:
 		if len(r.tags) == 0 {
 			return missingRank
 		}
-	case endedField:
+	case filter.Ended:
 		if r.ended == nil {
 			return missingRank
 		}

@@ -10,7 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-json-experiment/json"
+	"tracker/store/filter"
+	"tracker/store/json"
 )
 
 // runWith makes a run with these parameters and the points of metrics, at
@@ -322,23 +323,23 @@ func TestSearchTakesTheLargestExpressions(t *testing.T) {
 	e := newExperiment(t, db)
 	runWith(t, db, e, "a", map[string]string{"x": "1"}, nil)
 	var names, sort []string
-	for i := range maxNames {
+	for i := range filter.MaxKeys {
 		key := fmt.Sprintf("metric.m%d", i)
 		names = append(names, key+" > 0 or "+key+".min in (1, NaN)")
-		if i < maxSortKeys {
+		if i < filter.MaxSortKeys {
 			sort = append(sort, key+".mean")
 		}
 	}
 	for name, q := range map[string]IterationQuery{
 		"names":       {Filter: strings.Join(names, " or ") + " or name = 'a'", Sort: strings.Join(sort, ",")},
-		"comparisons": {Filter: repeat("param.x > 0", " and ", maxComparisons)},
-		"nots":        {Filter: strings.Repeat("not ", maxNesting) + "name = 'a'"},
-		"parentheses": {Filter: strings.Repeat("(not ", (maxNesting-1)/2) + "name = 'a' or id = 'b'" + strings.Repeat(")", (maxNesting-1)/2)},
-		"both": {Filter: repeat(strings.Repeat("(", maxNesting)+repeat("param.x = 1", " and ", 3)+strings.Repeat(")", maxNesting),
+		"comparisons": {Filter: repeat("param.x > 0", " and ", filter.MaxComparisons)},
+		"nots":        {Filter: strings.Repeat("not ", filter.MaxNesting) + "name = 'a'"},
+		"parentheses": {Filter: strings.Repeat("(not ", (filter.MaxNesting-1)/2) + "name = 'a' or id = 'b'" + strings.Repeat(")", (filter.MaxNesting-1)/2)},
+		"both": {Filter: repeat(strings.Repeat("(", filter.MaxNesting)+repeat("param.x = 1", " and ", 3)+strings.Repeat(")", filter.MaxNesting),
 			" or ", 60)},
-		"list":     {Filter: "param.x in (" + repeat("1", ",", maxValues) + ") and id in (" + repeat("'a'", ",", maxValues) + ") or param.x in (" + repeat("'1'", ",", maxValues) + ")"},
-		"contains": {Filter: "not name contains '" + strings.Repeat("é", maxContains/2) + "' and not name contains '" + strings.Repeat("e", maxContains) + "'"},
-		"columns":  {Columns: repeat("metric.x", ",", maxColumns)},
+		"list":     {Filter: "param.x in (" + repeat("1", ",", filter.MaxValues) + ") and id in (" + repeat("'a'", ",", filter.MaxValues) + ") or param.x in (" + repeat("'1'", ",", filter.MaxValues) + ")"},
+		"contains": {Filter: "not name contains '" + strings.Repeat("é", filter.MaxContains/2) + "' and not name contains '" + strings.Repeat("e", filter.MaxContains) + "'"},
+		"columns":  {Columns: repeat("metric.x", ",", filter.MaxColumns)},
 	} {
 		if got := namesOf(t, db, e, q); got != "a" {
 			t.Errorf("%s: finds %q", name, got)
@@ -346,8 +347,43 @@ func TestSearchTakesTheLargestExpressions(t *testing.T) {
 	}
 }
 
-// FuzzSearch holds that no expression makes the parser panic, and that SQLite
-// runs all that it accepts.
+func repeat(s, separator string, n int) string {
+	return strings.Repeat(s+separator, n-1) + s
+}
+
+func TestSearchRefusesMistakes(t *testing.T) {
+	db := openForTest(t)
+	e := newExperiment(t, db)
+	for _, c := range []struct {
+		q     IterationQuery
+		field string
+		text  string
+	}{
+		{IterationQuery{Filter: "param.lr = "}, "filter", "filter is wrong at character 12: write a number, or a text in quotes, here."},
+		{IterationQuery{Sort: "created,"}, "sort", "sort is wrong at character 9: write param.NAME"},
+		{IterationQuery{Columns: "param.lr, name"}, "columns", "columns is wrong at character 11: a column is param.NAME or metric.NAME"},
+		{IterationQuery{Group: &Grouped{By: "name"}}, "group", "group is wrong at character 1: runs are grouped by"},
+		{IterationQuery{Group: &Grouped{By: "tag, param.x", Values: []*string{nil}}}, "group", "A group of 2 names has 1 values."},
+	} {
+		_, err := db.Iterations(context.Background(), System, e, c.q)
+		refused := AsError(err)
+		if refused == nil || refused.Code != CodeInvalidPayload || refused.Field != c.field || !strings.HasPrefix(refused.Message, c.text) {
+			t.Errorf("%.80v: %+v, want %s", c.q, refused, c.text)
+		}
+	}
+}
+
+func TestSearchKnowsEveryStatus(t *testing.T) {
+	var all []string
+	for _, s := range iterationStatuses {
+		all = append(all, string(s))
+	}
+	if !slices.Equal(all, filter.Statuses) {
+		t.Errorf("iterations have the statuses %q, the search language %q", all, filter.Statuses)
+	}
+}
+
+// FuzzSearch checks that SQLite runs every search that the parser accepts.
 func FuzzSearch(f *testing.F) {
 	db := openForTest(f)
 	e := newExperiment(f, db)
@@ -356,11 +392,11 @@ func FuzzSearch(f *testing.F) {
 	f.Add("not (tag in ('a', \"b\") or metric.`a``b` != NaN)", "tag,-ended", "metric.`x.min`")
 	f.Add("created >= '2026-11-21' and duration < '1h' or status = 'failed'", "duration", "")
 	f.Add(`name contains 'é\u00e9%_*[' or param.x in (1, -2.5e3, 'x')`, "param.`x`", "param.`x`")
-	f.Fuzz(func(t *testing.T, filter, sort, columns string) {
-		_, err := db.Iterations(context.Background(), System, e, IterationQuery{Page: FirstPage, Filter: filter, Sort: sort, Columns: columns})
+	f.Fuzz(func(t *testing.T, where, sort, columns string) {
+		_, err := db.Iterations(context.Background(), System, e, IterationQuery{Page: FirstPage, Filter: where, Sort: sort, Columns: columns})
 		var refused *Error
 		if err != nil && (!errors.As(err, &refused) || refused.Code != CodeInvalidPayload || !strings.Contains(refused.Message, "at character ")) {
-			t.Errorf("filter %q, sort %q, columns %q: %v", filter, sort, columns, err)
+			t.Errorf("filter %q, sort %q, columns %q: %v", where, sort, columns, err)
 		}
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// copiesOf says how many copies there are of each metric that has some.
+// copiesOf returns the number of copies of each metric that has some.
 func copiesOf(t testing.TB, db *DB) map[string]int {
 	t.Helper()
 	all, err := read(context.Background(), db, func(tx *tx) (map[string]int, error) {
@@ -16,7 +16,7 @@ func copiesOf(t testing.TB, db *DB) map[string]int {
 			Key string `db:"key"`
 			N   int    `db:"n"`
 		}
-		err := tx.all(&rows, `SELECT key, (SELECT count(*) FROM search_value WHERE search_value.id >> 32 = search_key.id) AS n
+		err := tx.Select(&rows, `SELECT key, (SELECT count(*) FROM search_value WHERE search_value.id >> 32 = search_key.id) AS n
 			FROM search_key`)
 		all := map[string]int{}
 		for _, r := range rows {
@@ -40,7 +40,7 @@ func wantCopies(t testing.TB, db *DB, want map[string]int) {
 func execute(t testing.TB, db *DB, sql string, args ...any) {
 	t.Helper()
 	if err := change(context.Background(), db, System, func(tx *tx) error {
-		_, err := tx.exec(sql, args...)
+		_, err := tx.Exec(sql, args...)
 		return err
 	}); err != nil {
 		t.Fatal(err)
@@ -172,7 +172,7 @@ func copyOne(t testing.TB, db *DB, id string) {
 	t.Helper()
 	if err := change(context.Background(), db, System, func(tx *tx) error {
 		var num int64
-		if err := tx.row(`SELECT num FROM iteration WHERE id = ?`, id).Scan(&num); err != nil {
+		if err := tx.Row(`SELECT num FROM iteration WHERE id = ?`, id).Scan(&num); err != nil {
 			return err
 		}
 		return tx.copyStats("train/metric_0000", []int64{num})

@@ -29,7 +29,7 @@ func TestFileIsReadByOtherPrograms(t *testing.T) {
 	b.log(t, "loss", 0, 0.25)
 	b.log(t, "loss", 1, math.NaN())
 	b.log(t, "loss", 2, math.Inf(1))
-	wantOK(t, b.MoveRecent()) // the others are not moved
+	wantOK(t, b.Compact()) // the others are not moved
 	b.log(t, "loss", 3, math.Inf(-1))
 	b.log(t, "loss", -4, 1e-300)
 	b.log(t, "verlust/ŭ 🙂 '\"|", math.MaxInt64, 3)

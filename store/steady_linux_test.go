@@ -32,7 +32,7 @@ func BenchmarkSteady(b *testing.B) {
 			}
 			bed.clock.Add(1e9)
 			if second%movedEach == movedEach-1 {
-				wantOK(b, bed.MoveRecent())
+				wantOK(b, bed.Compact())
 			}
 		}
 		wantOK(b, bed.Close())

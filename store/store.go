@@ -9,24 +9,19 @@ package store
 
 import (
 	"context"
+	"embed"
 	"errors"
-	"fmt"
 	"io/fs"
 	"log/slog"
-	"net/url"
-	"os"
-	"path/filepath"
-	"runtime"
-	"strings"
-	"sync"
 	"time"
 
-	"github.com/jmoiron/sqlx"
 	"golang.org/x/crypto/bcrypt"
-	_ "modernc.org/sqlite" // the driver
-)
 
-func init() { sqlx.BindDriver("sqlite", sqlx.QUESTION) }
+	"tracker/blob"
+	"tracker/store/artifact"
+	"tracker/store/points"
+	"tracker/store/sqlite"
+)
 
 // Options say how a database is opened.
 type Options struct {
@@ -35,12 +30,20 @@ type Options struct {
 	// Exclusive takes the lock file beside the database, as a server does.
 	// Open fails when another process has it.
 	Exclusive bool
+	// Reserve is the size in bytes of a file beside the database that deletions may
+	// use when the disk is full; 0 for none. It needs Exclusive.
+	Reserve int64
+	// MustExist makes Open fail when the file is missing or empty.
+	MustExist bool
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// Logger gets what no caller can be told; nil discards it.
 	Logger *slog.Logger
 	// OnCommit is called by the writer after each transaction; nil is fine.
 	OnCommit func(CommitStats)
+	// OnRead is called before each snapshot is taken, with the context of the
+	// caller; nil is fine.
+	OnRead func(context.Context)
 	// BcryptCost of new passwords; 0 means bcrypt.DefaultCost.
 	BcryptCost int
 	// Backends are where the bytes of artifacts lie; only the database itself
@@ -52,79 +55,48 @@ type Options struct {
 	UploadDir string
 	// MaxUpload is the size in bytes of the largest artifact; 0 for no limit.
 	MaxUpload int64
+	// TrashAge is how long what was deleted stays in the trash; 0 deletes for good
+	// at once.
+	TrashAge time.Duration
 }
 
 // CommitStats describe one transaction of the writer.
-type CommitStats struct {
-	Pieces   int           // requests that shared it
-	Duration time.Duration // from BEGIN to the end of COMMIT
-	Err      error         // why it failed, or nil
-}
+type CommitStats = sqlite.CommitStats
 
 // DB is an open database.
 type DB struct {
-	opts    Options
-	path    string
-	now     func() time.Time
-	log     *slog.Logger
-	lock    *fileLock
-	writeDB *sqlx.DB
-	readDB  *sqlx.DB
+	opts   Options
+	kernel *sqlite.DB
+	now    func() time.Time
+	log    *slog.Logger
 
-	writer  *conn
-	queue   chan *piece
-	closing chan struct{} // closed when no more is taken
-	done    chan struct{} // closed when the writer has ended
-	close   func() error
+	points *points.Engine // of the metrics
 
-	readers chan *conn // nil for one not opened yet
+	searched    chan searched // metrics that were searched for
+	searchLimit time.Duration // tests change it
+	estimating  chan struct{} // holds one element while an importance is estimated
 
-	recents  *recents      // nil without Exclusive
-	moved    chan struct{} // closed when nothing moves them any more
-	unrolled chan int64    // series that are to be rolled up in the background
+	artifacts *artifact.Store
 
-	searched chan searched // metrics that were searched for
-	copied   chan struct{} // closed when nothing copies them any more
-
-	backends   *backends
-	unused     chan struct{} // asks for a collection
-	collecting sync.Mutex    // held by a collection
-	collected  chan struct{} // closed when nothing is collected any more
-	uploads    uploadLocks
-
-	ledger      ledger // the writer's own
-	seen        seen
-	dataVersion int64 // PRAGMA data_version at which it was loaded
-	stale       bool  // it must be loaded again
-	journal     *journal
-	crowd       int // callers that were there at the end of the last transaction
+	// These have a part in every commit, after the points.
+	openIterations openIterations
+	journal        *journal
+	lastSeen       *lastSeen
 }
 
 // Open opens the database at o.Path, brings its schema up to date, and starts
 // the writer. A file that is newer than this program, damaged, not a database
-// of tracker, or not writable is refused with a sentence.
+// of tracker, or not writable is refused with a *sqlite.FileError.
 func Open(ctx context.Context, o Options) (*DB, error) {
-	path, err := resolve(o.Path)
-	if err != nil {
-		return nil, err
-	}
 	db := &DB{
 		opts:        o,
-		path:        path,
 		now:         o.Now,
 		log:         o.Logger,
-		queue:       make(chan *piece, 1024),
-		closing:     make(chan struct{}),
-		done:        make(chan struct{}),
-		readers:     make(chan *conn, 2*runtime.NumCPU()),
 		searched:    make(chan searched, 16),
-		copied:      make(chan struct{}),
-		unused:      make(chan struct{}, 1),
-		collected:   make(chan struct{}),
-		dataVersion: -1,
+		searchLimit: searchLimit,
+		estimating:  make(chan struct{}, 1),
 		journal:     newJournal(),
-		moved:       make(chan struct{}),
-		unrolled:    make(chan int64, 1024),
+		lastSeen:    newLastSeen(),
 	}
 	if db.now == nil {
 		db.now = time.Now
@@ -135,231 +107,101 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if db.opts.BcryptCost == 0 {
 		db.opts.BcryptCost = bcrypt.DefaultCost
 	}
-	if err := db.open(ctx); err != nil {
-		db.closeFiles()
-		return nil, openError(path, err)
+	db.points = points.New(points.Options{Logger: db.log, OnChange: db.noteSeries})
+	participants := []sqlite.Participant{db.points.Participant(), &db.openIterations, db.journal, db.lastSeen}
+	if o.Exclusive {
+		participants = append(participants, &writeCount{db: db})
+	}
+	var err error
+	db.kernel, err = sqlite.Open(ctx, sqlite.Options{
+		Path:         o.Path,
+		Schema:       schema(),
+		Exclusive:    o.Exclusive,
+		MustExist:    o.MustExist,
+		Reserve:      o.Reserve,
+		FreeSpace:    blob.FreeSpace,
+		Now:          db.now,
+		Logger:       db.log,
+		OnCommit:     o.OnCommit,
+		OnRead:       o.OnRead,
+		Participants: participants,
+	})
+	if err != nil {
+		return nil, err
 	}
 	if db.opts.UploadDir == "" {
-		db.opts.UploadDir = db.path + ".uploads"
+		db.opts.UploadDir = db.Path() + ".uploads"
 	}
-	db.backends = newBackends(db, o.Backends)
-	db.close = sync.OnceValue(db.end)
-	go db.run()
-	go db.copySearched()
-	go db.move()
+	db.artifacts = artifact.New(artifact.Options{
+		Database:  db.kernel,
+		Backends:  o.Backends,
+		UploadDir: db.opts.UploadDir,
+		Now:       db.now,
+		Logger:    db.log,
+	})
+	if o.Exclusive { // before a commit counts again
+		err = db.ask(ctx, db.logLostWrites)
+	}
+	if err == nil {
+		err = db.points.Open(ctx, db.kernel)
+	}
+	if err == nil && o.Exclusive {
+		err = db.artifacts.Recover()
+	}
+	if err != nil {
+		return nil, errors.Join(sqlite.OpenError(db.Path(), err), db.Close())
+	}
+	db.kernel.Go(db.copySearched)
+	db.kernel.Go(db.artifacts.Run)
 	if o.Exclusive {
-		if err := db.recover(); err != nil {
-			close(db.collected)
-			return nil, errors.Join(openError(path, err), db.Close())
-		}
+		db.kernel.Go(db.purgeExpired)
 	}
-	go db.collectInBackground()
 	return db, nil
 }
 
-// resolve returns the absolute path of a database file, behind links where it
-// is there: whoever comes by another name must meet the same lock.
-func resolve(path string) (string, error) {
-	abs, err := filepath.Abs(path)
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// migrationFiles has the folder of migrations; tests put in others.
+var migrationFiles fs.FS = migrations
+
+// schema returns what a database file of tracker is like.
+func schema() sqlite.Schema {
+	files, err := fs.Sub(migrationFiles, "migrations")
 	if err != nil {
-		return "", err
+		panic(err) // the name is a valid one
 	}
-	target, err := filepath.EvalSymlinks(abs)
-	if err != nil {
-		return abs, nil // it is not there yet, or opening it will tell what is wrong
-	}
-	return target, nil
-}
-
-func (db *DB) open(ctx context.Context) error {
-	if err := createFile(db.path); err != nil {
-		return err
-	}
-	if db.opts.Exclusive {
-		lock, err := lockFile(lockPath(db.path))
-		if err != nil {
-			return err
-		}
-		db.lock = lock
-	}
-	if err := setPageSize(ctx, db.path); err != nil {
-		return err
-	}
-	var err error
-	if db.writeDB, err = sqlx.Open("sqlite", dsn(db.path, writerPragmas...)); err != nil {
-		return err
-	}
-	db.writeDB.SetMaxOpenConns(1)
-	if db.readDB, err = sqlx.Open("sqlite", dsn(db.path, readerPragmas...)); err != nil {
-		return err
-	}
-	if err := db.recognise(ctx); err != nil {
-		return err
-	}
-	if db.writer, err = openConn(ctx, db.writeDB); err != nil {
-		return err
-	}
-	if err := db.migrate(ctx); err != nil {
-		return err
-	}
-	if db.opts.Exclusive {
-		if db.recents, err = loadRecents(&tx{conn: db.writer, ctx: ctx, db: db}); err != nil {
-			return err
-		}
-	}
-	for range cap(db.readers) {
-		db.readers <- nil
-	}
-	return nil
-}
-
-// recognise refuses a file that is not ours before anything changes it: the
-// writer's first act is to give it a write-ahead log.
-func (db *DB) recognise(ctx context.Context) error {
-	all, err := migrations()
-	if err != nil {
-		return err
-	}
-	c, err := openConn(ctx, db.readDB)
-	if err != nil {
-		return err
-	}
-	_, err = schemaVersion(&tx{conn: c, ctx: ctx}, db.path, len(all))
-	return errors.Join(err, c.close())
-}
-
-// createFile makes an empty file that only its owner can read, for it will
-// hold password hashes; SQLite gives the same mode to its companions.
-func createFile(path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return err
-	}
-	return f.Close()
-}
-
-// pageSize is that of a new file, in bytes. A commit of a few points writes a
-// page or two, whatever its size; the pages of SQLite's own choice are twice as
-// large and gain nothing here.
-const pageSize = 1024
-
-// setPageSize gives an empty file its pages; a file that has some keeps them.
-// It must be done before the file gets a write-ahead log.
-func setPageSize(ctx context.Context, path string) error {
-	info, err := os.Stat(path)
-	if err != nil || info.Size() > 0 {
-		return err
-	}
-	db, err := sqlx.Open("sqlite", dsn(path, fmt.Sprintf("page_size(%d)", pageSize)))
-	if err != nil {
-		return err
-	}
-	_, err = db.ExecContext(ctx, `VACUUM`)
-	return errors.Join(err, db.Close())
-}
-
-var (
-	writerPragmas = []string{"journal_mode(wal)", "synchronous(full)", "cache_size(-16000)", "wal_autocheckpoint(4000)"}
-	readerPragmas = []string{"query_only(1)"}
-)
-
-// dsn carries every pragma, so that each connection of a pool has them.
-func dsn(path string, pragmas ...string) string {
-	slashed := filepath.ToSlash(path)
-	if !strings.HasPrefix(slashed, "/") {
-		slashed = "/" + slashed // C:/…
-	}
-	all := append([]string{"busy_timeout(10000)", "foreign_keys(1)", "temp_store(memory)"}, pragmas...)
-	u := url.URL{Scheme: "file", Path: slashed, RawQuery: url.Values{"_pragma": all}.Encode()}
-	return u.String()
-}
-
-// openError says in one sentence why the database at path can't be opened.
-func openError(path string, err error) error {
-	var e *Error
-	switch {
-	case errors.As(err, &e):
-		return err
-	case errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrNotExist), isReadOnly(err):
-		return fmt.Errorf("the database %s can't be written: give this user the right to write to its folder, or choose another place with SERVICE_DB_FILE (%w)", path, err)
-	case isDamaged(err):
-		return fmt.Errorf("%s is damaged or not a SQLite database: restore a backup with `tracker restore`, or choose another file with SERVICE_DB_FILE (%w)", path, err)
-	case isFull(err):
-		return fmt.Errorf("there is no room on the disk for the database %s: free some and start again (%w)", path, err)
-	case isBusy(err):
-		return fmt.Errorf("another process holds the database %s: end it, or try again in a moment (%w)", path, err)
-	}
-	return fmt.Errorf("the database %s can't be opened: %w", path, err)
+	return sqlite.Schema{Application: "tracker", ID: 0x54524b52, Migrations: files} // "TRKR"
 }
 
 // Close waits for the writes that were queued, checkpoints the write-ahead
 // log into the database file, and closes it. Closing again does nothing.
-func (db *DB) Close() error { return db.close() }
+func (db *DB) Close() error { return db.kernel.Close() }
 
-func (db *DB) end() error {
-	close(db.closing)
-	<-db.done
-	<-db.copied
-	<-db.moved
-	<-db.collected
-	for range cap(db.readers) {
-		if c := <-db.readers; c != nil {
-			c.close()
-		}
-	}
-	_, err := db.writer.raw.ExecContext(context.Background(), `PRAGMA wal_checkpoint(TRUNCATE)`)
-	if isFull(err) {
-		err = fmt.Errorf("there is no room on the disk to bring %s-wal into the database: nothing is lost, keep both, and the next start does it (%w)",
-			db.path, err)
-	}
-	return errors.Join(err, db.closeFiles())
-}
-
-func (db *DB) closeFiles() error {
-	var errs []error
-	if db.writer != nil {
-		errs = append(errs, db.writer.close())
-	}
-	if db.readDB != nil {
-		errs = append(errs, db.readDB.Close())
-	}
-	if db.writeDB != nil {
-		errs = append(errs, db.writeDB.Close())
-	}
-	if db.lock != nil {
-		errs = append(errs, db.lock.release())
-	}
-	return errors.Join(errs...)
-}
-
-// Path is the absolute path of the database file.
-func (db *DB) Path() string { return db.path }
+// Path returns the absolute path of the database file.
+func (db *DB) Path() string { return db.kernel.Path() }
 
 // Ping proves that the database answers a query.
-func (db *DB) Ping(ctx context.Context) error {
-	return db.ask(ctx, func(tx *tx) error {
-		var one int
-		return tx.row(`SELECT 1`).Scan(&one)
-	})
-}
+func (db *DB) Ping(ctx context.Context) error { return db.kernel.Ping(ctx) }
 
-// QueueLength is how many writes wait for the writer.
-func (db *DB) QueueLength() int { return len(db.queue) }
+// QueueLength returns how many writes wait for the writer.
+func (db *DB) QueueLength() int { return db.kernel.QueueLength() }
 
-// Size is the size in bytes of the database file and its write-ahead log.
-func (db *DB) Size() (file, wal int64, err error) {
-	info, err := os.Stat(db.path)
-	if err != nil {
-		return 0, 0, err
-	}
-	file = info.Size()
-	if info, err = os.Stat(db.path + "-wal"); err == nil {
-		wal = info.Size()
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return 0, 0, err
-	}
-	return file, wal, nil
+// Size returns the size in bytes of the database file and its write-ahead log.
+func (db *DB) Size() (file, wal int64, err error) { return db.kernel.Size() }
+
+// Backup writes a copy of the database as it is at one moment to path, while
+// others go on writing. The copy is verified and on disk when it returns. It
+// refuses to overwrite a file.
+func (db *DB) Backup(ctx context.Context, path string) error { return db.kernel.Backup(ctx, path) }
+
+// Verify proves that the file at path is a sound database of tracker that this
+// program can open, without changing it.
+func Verify(ctx context.Context, path string) error { return schema().Verify(ctx, path) }
+
+// Restore puts the backup src in the place of the database dst and returns
+// where the former one was put, "" when there was none. It refuses while a
+// server has dst, and over a database unless force is set.
+func Restore(ctx context.Context, src, dst string, force bool, now time.Time) (aside string, err error) {
+	return schema().Restore(ctx, src, dst, force, now)
 }

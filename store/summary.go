@@ -2,21 +2,14 @@ package store
 
 import (
 	"context"
-	"math"
+	"database/sql/driver"
+
+	"tracker/store/json"
+	"tracker/store/points"
 )
 
-// MetricSummary says in a few numbers how a metric went. Minimum, maximum and
-// mean are over the values that are finite, and nil when none is.
-type MetricSummary struct {
-	Count    int64  `json:"count"`
-	Last     Value  `json:"last"` // at the largest step
-	LastStep Step   `json:"last_step"`
-	Min      *Value `json:"min"`
-	MinStep  *Step  `json:"min_step"`
-	Max      *Value `json:"max"`
-	MaxStep  *Step  `json:"max_step"`
-	Mean     *Value `json:"mean"`
-}
+// MetricSummary holds the statistics of one metric of an iteration.
+type MetricSummary = points.Summary
 
 // Summary is an iteration in a few numbers.
 type Summary struct {
@@ -28,40 +21,76 @@ type Summary struct {
 
 // Summary returns the statistics of every metric of an iteration, with its
 // parameters and tags. Needs read.
-func (db *DB) Summary(ctx context.Context, actor Actor, iterationID string) (Summary, error) {
-	return read(ctx, db, func(tx *tx) (Summary, error) {
-		s := Summary{IterationID: iterationID, Metrics: map[string]MetricSummary{}, Params: map[string]string{}, Tags: Strings{}}
-		it, err := tx.allowIteration(actor, iterationID, rightRead)
-		if err != nil {
-			return s, err
-		}
-		all, err := tx.seriesOfIteration(it.num, nil)
-		if err != nil {
-			return s, err
-		}
-		for _, m := range all {
-			s.Metrics[m.key] = m.summary()
-		}
-		var params []Parameter
-		if err := tx.all(&params, `SELECT key, value FROM parameter WHERE iteration_num = ?`, it.num); err != nil {
-			return s, err
-		}
-		for _, p := range params {
-			s.Params[p.Key] = p.Value
-		}
-		return s, tx.all(&s.Tags, `SELECT value FROM tag WHERE iteration_num = ? ORDER BY value`, it.num)
-	})
+func (v *View) Summary(iterationID string) (Summary, error) {
+	it, err := v.tx.allowIteration(v.actor, iterationID, rightRead)
+	if err != nil {
+		return Summary{}, err
+	}
+	all, err := v.tx.summaries([]iterationState{it})
+	if err != nil {
+		return Summary{}, err
+	}
+	return all[0], nil
 }
 
-func (s stats) summary() MetricSummary {
-	m := MetricSummary{Count: s.Count, Last: s.Last, LastStep: *s.LastStep,
-		Min: s.Min, MinStep: s.MinStep, Max: s.Max, MaxStep: s.MaxStep}
-	if s.Finite > 0 {
-		mean := s.Sum / Value(s.Finite)
-		if math.IsInf(float64(mean), 0) || math.IsNaN(float64(mean)) {
-			return m // the sum of very large values is beyond a double
-		}
-		m.Mean = &mean
+// Summary is View.Summary.
+func (db *DB) Summary(ctx context.Context, actor Actor, iterationID string) (Summary, error) {
+	return view(ctx, db, actor, func(v *View) (Summary, error) { return v.Summary(iterationID) })
+}
+
+// Summaries returns the summaries of up to MaxLimit iterations in the order of
+// ids. NOT_FOUND when one does not exist. Needs read for all of them.
+func (v *View) Summaries(ids []string) ([]Summary, error) {
+	states, err := v.tx.allowIterations(v.actor, ids, rightRead)
+	if err != nil {
+		return nil, err
 	}
-	return m
+	return v.tx.summaries(states)
+}
+
+func (tx *tx) summaries(of []iterationState) ([]Summary, error) {
+	list, err := json.Marshal(numsOf(of))
+	if err != nil {
+		return nil, err
+	}
+	if err := tx.takeSummaries(string(list)); err != nil {
+		return nil, err
+	}
+	byNum := map[int64]*Summary{}
+	for _, it := range of {
+		byNum[it.num] = &Summary{IterationID: it.id, Metrics: map[string]MetricSummary{}, Params: map[string]string{}, Tags: Strings{}}
+	}
+	series, err := tx.points().Statistics(numsOf(of)...)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range series {
+		byNum[s.Iteration].Metrics[s.Key] = s.Summary()
+	}
+	err = tx.eachText(`SELECT iteration_num, key, value FROM parameter
+		WHERE iteration_num IN (SELECT value FROM json_each(?))`,
+		func(num int64, key, value string) { byNum[num].Params[key] = value }, string(list))
+	if err != nil {
+		return nil, err
+	}
+	err = tx.eachText(`SELECT iteration_num, '', value FROM tag
+		WHERE iteration_num IN (SELECT value FROM json_each(?)) ORDER BY value`,
+		func(num int64, _, value string) { byNum[num].Tags = append(byNum[num].Tags, value) }, string(list))
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Summary, len(of))
+	for at, it := range of {
+		all[at] = *byNum[it.num]
+	}
+	return all, nil
+}
+
+// eachText calls fn with each row of a query: the number of an iteration, a key
+// and a value.
+func (tx *tx) eachText(query string, fn func(num int64, key, value string), args ...driver.Value) error {
+	return tx.EachRow(query, func(row []driver.Value) error {
+		fn(row[0].(int64), row[1].(string), row[2].(string))
+		return nil
+	}, args...)
 }

@@ -2,7 +2,7 @@ package store
 
 import "context"
 
-// TagKind is what a tag is attached to.
+// TagKind is a kind of record that tags are attached to.
 type TagKind string
 
 // The kinds of record that carry tags.
@@ -27,7 +27,7 @@ type tagOwner struct {
 	iteration *iterationRef // nil when it is another kind of record
 }
 
-// note has the change of an iteration's tags told.
+// note adds a change of the tags of an iteration to the journal.
 func (o tagOwner) note(tx *tx) {
 	if o.iteration != nil {
 		tx.noteIteration(*o.iteration)
@@ -46,8 +46,8 @@ func (db *DB) Tags(ctx context.Context, actor Actor, kind TagKind, id string, p 
 	})
 }
 
-// CreateTag attaches a tag; Created.Existing tells that it was there. Needs
-// create.
+// CreateTag attaches a tag. Created.Existing reports whether it was attached
+// before. Needs create.
 func (db *DB) CreateTag(ctx context.Context, actor Actor, kind TagKind, id, value string) (Created, error) {
 	if err := checkName("value", value); err != nil {
 		return Created{}, err
@@ -61,36 +61,36 @@ func (db *DB) CreateTag(ctx context.Context, actor Actor, kind TagKind, id, valu
 		if err != nil {
 			return Created{}, err
 		}
-		n, err := tx.exec(`INSERT INTO tag (id, `+owner.column+`, value, created_date) VALUES (?, ?, ?, ?)
+		n, err := tx.Exec(`INSERT INTO tag (id, `+owner.column+`, value, created_date) VALUES (?, ?, ?, ?)
 			ON CONFLICT (`+owner.column+`, value) DO NOTHING`, tagID, owner.key, value, tx.now)
 		if err != nil || n == 1 {
 			owner.note(tx)
 			return Created{ID: tagID}, err
 		}
-		err = tx.row(`SELECT id FROM tag WHERE `+owner.column+` = ? AND value = ?`, owner.key, value).Scan(&tagID)
+		err = tx.Row(`SELECT id FROM tag WHERE `+owner.column+` = ? AND value = ?`, owner.key, value).Scan(&tagID)
 		return Created{ID: tagID, Existing: true}, err
 	})
 }
 
-// DeleteTag takes a tag off. Needs delete.
+// DeleteTag removes a tag. Needs delete.
 func (db *DB) DeleteTag(ctx context.Context, actor Actor, kind TagKind, id, value string) error {
-	return change(ctx, db, actor, func(tx *tx) error {
+	return remove(ctx, db, actor, func(tx *tx) error {
 		owner, err := tx.allowTags(actor, kind, id, rightDelete)
 		if err != nil {
 			return err
 		}
-		n, err := tx.exec(`DELETE FROM tag WHERE `+owner.column+` = ? AND value = ?`, owner.key, value)
+		n, err := tx.Exec(`DELETE FROM tag WHERE `+owner.column+` = ? AND value = ?`, owner.key, value)
 		owner.note(tx)
 		return changedOne(n, err, "tag on this "+string(kind))
 	})
 }
 
-// MaxTagged is how many iterations are tagged at once.
+// MaxTagged is the largest number of iterations that TagIterations takes.
 const MaxTagged = 1000
 
-// TagIterations attaches a tag to iterations, or takes it off, and returns how
-// many were changed: all or, with an error, none. Needs create to attach and
-// delete to take off, on each.
+// TagIterations attaches a tag to iterations, or removes it, and returns how many
+// were changed; with an error, none. Needs create to attach it and delete to remove
+// it, on each.
 func (db *DB) TagIterations(ctx context.Context, actor Actor, ids []string, value string, attach bool) (int, error) {
 	if err := checkName("value", value); err != nil {
 		return 0, err
@@ -114,12 +114,12 @@ func (db *DB) TagIterations(ctx context.Context, actor Actor, ids []string, valu
 				if err != nil {
 					return 0, err
 				}
-				n, err = tx.exec(`INSERT INTO tag (id, iteration_num, value, created_date) VALUES (?, ?, ?, ?)
+				n, err = tx.Exec(`INSERT INTO tag (id, iteration_num, value, created_date) VALUES (?, ?, ?, ?)
 					ON CONFLICT (iteration_num, value) DO NOTHING`, tagID, it.num, value, tx.now)
 				if err != nil {
 					return 0, err
 				}
-			} else if n, err = tx.exec(`DELETE FROM tag WHERE iteration_num = ? AND value = ?`, it.num, value); err != nil {
+			} else if n, err = tx.Exec(`DELETE FROM tag WHERE iteration_num = ? AND value = ?`, it.num, value); err != nil {
 				return 0, err
 			}
 			if n > 0 {

@@ -5,22 +5,25 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"runtime"
 
 	"golang.org/x/crypto/bcrypt"
+
+	"tracker/store/sqlite"
 )
 
 // DefaultUsername names the admin that every database has. It can be neither
 // demoted nor deleted, and is who acts when authentication is off.
 const DefaultUsername = "default"
 
-// Actor is who acts.
+// Actor is the user on whose behalf a method acts.
 type Actor struct {
 	UserID string
 	system bool
 }
 
-// System is the actor of the command line: whoever can write the file may do
-// everything.
+// System is the actor of the command line. It may do everything, because a person
+// who can write the file can, too.
 var System = Actor{system: true}
 
 // User is an account.
@@ -31,6 +34,8 @@ type User struct {
 	LastName    string `json:"last_name" db:"last_name"`
 	IsAdmin     bool   `json:"is_admin" db:"is_admin"`
 	CreatedDate Time   `json:"created_date" db:"created_date"`
+	// PasswordChanged is when the password was last changed, 0 for never.
+	PasswordChanged Time `json:"-" db:"password_changed"`
 }
 
 // NewUser is what CreateUser takes.
@@ -42,7 +47,7 @@ type NewUser struct {
 	IsAdmin   bool   `json:"is_admin"`
 }
 
-// UserPatch is what UpdateUser changes; nil leaves a field as it is.
+// UserPatch holds the fields that UpdateUser sets; nil leaves a field as it is.
 type UserPatch struct {
 	FirstName *string `json:"first_name"`
 	LastName  *string `json:"last_name"`
@@ -57,7 +62,8 @@ const userColumns = `
 	user.first_name,
 	user.last_name,
 	user.is_admin,
-	user.created_date`
+	user.created_date,
+	user.password_changed`
 
 // SignIn returns the user with this name and password, or
 // INVALID_CREDENTIALS. It takes the same time for an unknown name.
@@ -66,8 +72,8 @@ func (db *DB) SignIn(ctx context.Context, username, password string) (User, erro
 		User
 		PasswordHash string `db:"password_hash"`
 	}
-	a, err := read(ctx, db, func(tx *tx) (a account, err error) {
-		err = tx.get(&a, `SELECT `+userColumns+`, user.password_hash FROM user WHERE username = ?`, username)
+	a, err := readShort(ctx, db, func(tx *tx) (a account, err error) {
+		err = tx.Get(&a, `SELECT `+userColumns+`, user.password_hash FROM user WHERE username = ?`, username)
 		return a, err
 	})
 	known := err == nil
@@ -76,7 +82,7 @@ func (db *DB) SignIn(ctx context.Context, username, password string) (User, erro
 	} else if err != nil {
 		return User{}, err
 	}
-	// bcrypt looks at MaxPassword bytes only; a longer password is never right.
+	// bcrypt reads MaxPassword bytes only; a longer password is never right.
 	matches := bcrypt.CompareHashAndPassword([]byte(a.PasswordHash), []byte(password)) == nil
 	if !known || !matches || len(password) > MaxPassword {
 		return User{}, Errorf(CodeInvalidCredentials, "The user name or the password is wrong.")
@@ -84,17 +90,17 @@ func (db *DB) SignIn(ctx context.Context, username, password string) (User, erro
 	return a.User, nil
 }
 
-// dummyHash is what the password of an unknown user is compared with, so that
-// the answer takes as long as for a known one: a bcrypt hash of this cost that
-// no password is known for.
+// dummyHash returns a bcrypt hash of this cost that no password is known for. The
+// password of an unknown user is compared with it, so that the answer takes as
+// long as for a known user.
 func dummyHash(cost int) string {
 	return fmt.Sprintf("$2a$%02d$LB1dwzP/A8Ni80WifSbTpeSngtp25MsGVynFYOrc56LnGQxOcqrae", cost)
 }
 
-// Authenticate returns the user that an actor stands for, or TOKEN_INVALID
-// when the account is gone.
+// Authenticate returns the user that an actor stands for, or ACTOR_GONE when
+// there is none any more.
 func (db *DB) Authenticate(ctx context.Context, actor Actor) (User, error) {
-	return read(ctx, db, func(tx *tx) (User, error) { return tx.user(actor) })
+	return readShort(ctx, db, func(tx *tx) (User, error) { return tx.user(actor) })
 }
 
 // DefaultUser returns the seeded admin; NOT_FOUND before Seed.
@@ -102,8 +108,8 @@ func (db *DB) DefaultUser(ctx context.Context) (User, error) {
 	return db.UserByName(ctx, System, DefaultUsername)
 }
 
-// Seed makes the default admin unless there is one. It takes a password, or
-// makes a random one and returns it.
+// Seed creates the default admin unless there is one, with the password or, when
+// that is "", with a random one that it returns.
 func (db *DB) Seed(ctx context.Context, password string) (generated string, err error) {
 	if _, err := db.DefaultUser(ctx); err == nil || AsError(err).Code != CodeNotFound {
 		return "", err
@@ -122,33 +128,39 @@ func (db *DB) Seed(ctx context.Context, password string) (generated string, err 
 }
 
 // Users lists the accounts by name. For admins.
+func (v *View) Users(p Page) (List[User], error) {
+	if err := v.tx.admin(v.actor); err != nil {
+		return List[User]{}, err
+	}
+	return list[User](v.tx, p, userColumns, `FROM user`, `username`)
+}
+
+// Users is View.Users.
 func (db *DB) Users(ctx context.Context, actor Actor, p Page) (List[User], error) {
-	return read(ctx, db, func(tx *tx) (List[User], error) {
-		if err := tx.admin(actor); err != nil {
-			return List[User]{}, err
-		}
-		return list[User](tx, p, userColumns, `FROM user`, `username`)
-	})
+	return view(ctx, db, actor, func(v *View) (List[User], error) { return v.Users(p) })
 }
 
 // User returns one account. For that user and admins.
+func (v *View) User(id string) (u User, err error) {
+	if err := v.tx.sameUser(v.actor, id); err != nil {
+		return u, err
+	}
+	err = v.tx.Get(&u, `SELECT `+userColumns+` FROM user WHERE id = ?`, id)
+	return u, orNotFound(err, "user")
+}
+
+// User is View.User.
 func (db *DB) User(ctx context.Context, actor Actor, id string) (User, error) {
-	return read(ctx, db, func(tx *tx) (u User, err error) {
-		if err := tx.sameUser(actor, id); err != nil {
-			return u, err
-		}
-		err = tx.get(&u, `SELECT `+userColumns+` FROM user WHERE id = ?`, id)
-		return u, orNotFound(err, "user")
-	})
+	return view(ctx, db, actor, func(v *View) (User, error) { return v.User(id) })
 }
 
 // UserByName returns one account. For admins.
 func (db *DB) UserByName(ctx context.Context, actor Actor, username string) (User, error) {
-	return read(ctx, db, func(tx *tx) (u User, err error) {
+	return readShort(ctx, db, func(tx *tx) (u User, err error) {
 		if err := tx.admin(actor); err != nil {
 			return u, err
 		}
-		err = tx.get(&u, `SELECT `+userColumns+` FROM user WHERE username = ?`, username)
+		err = tx.Get(&u, `SELECT `+userColumns+` FROM user WHERE username = ?`, username)
 		return u, orNotFound(err, "user")
 	})
 }
@@ -163,11 +175,11 @@ func (db *DB) CreateUser(ctx context.Context, actor Actor, n NewUser) (Created, 
 	if err != nil {
 		return Created{}, err
 	}
-	// Hashing costs, so only those who may get that far; the writer asks again.
+	// Hashing is expensive, so the right is checked first. The writer checks it again.
 	if err := db.ask(ctx, func(tx *tx) error { return tx.admin(actor) }); err != nil {
 		return Created{}, err
 	}
-	hash, err := db.hashPassword(n.Password)
+	hash, err := db.hashPassword(ctx, n.Password)
 	if err != nil {
 		return Created{}, err
 	}
@@ -179,11 +191,11 @@ func (db *DB) CreateUser(ctx context.Context, actor Actor, n NewUser) (Created, 
 		if err != nil {
 			return Created{}, err
 		}
-		_, err = tx.exec(`INSERT INTO user
+		_, err = tx.Exec(`INSERT INTO user
 			(id, username, password_hash, first_name, last_name, is_admin, created_date)
 			VALUES (?, ?, ?, ?, ?, ?, ?)`,
 			id, n.Username, hash, n.FirstName, n.LastName, n.IsAdmin, tx.now)
-		if isDuplicate(err) {
+		if sqlite.IsDuplicate(err) {
 			return Created{}, &Error{Code: CodeConflict, Field: "username",
 				Message: "This user name is taken; choose another one."}
 		}
@@ -191,8 +203,18 @@ func (db *DB) CreateUser(ctx context.Context, actor Actor, n NewUser) (Created, 
 	})
 }
 
+// hashing bounds how many passwords are hashed at once, so that half of the
+// processors are left for other work.
+var hashing = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
+
 // hashPassword is done outside of the writer: it takes tens of milliseconds.
-func (db *DB) hashPassword(password string) (string, error) {
+func (db *DB) hashPassword(ctx context.Context, password string) (string, error) {
+	select {
+	case hashing <- struct{}{}:
+		defer func() { <-hashing }()
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
 	h, err := bcrypt.GenerateFromPassword([]byte(password), db.opts.BcryptCost)
 	return string(h), err
 }
@@ -208,7 +230,7 @@ func (db *DB) UpdateUser(ctx context.Context, actor Actor, id string, p UserPatc
 		if err := checkPassword(*p.Password); err != nil {
 			return err
 		}
-		h, err := db.hashPassword(*p.Password)
+		h, err := db.hashPassword(ctx, *p.Password)
 		if err != nil {
 			return err
 		}
@@ -241,12 +263,13 @@ func (db *DB) UpdateUser(ctx context.Context, actor Actor, id string, p UserPatc
 		if err := tx.refuseIfOverwritten(p.Before, "user", id, map[string]*string{"first_name": p.FirstName, "last_name": p.LastName}); err != nil {
 			return err
 		}
-		n, err := tx.exec(`UPDATE user SET
+		n, err := tx.Exec(`UPDATE user SET
 				first_name    = coalesce(?, first_name),
 				last_name     = coalesce(?, last_name),
 				password_hash = coalesce(?, password_hash),
+				password_changed = iif(? IS NULL, password_changed, ?),
 				is_admin      = coalesce(?, is_admin)
-			WHERE id = ?`, p.FirstName, p.LastName, hash, p.IsAdmin, id)
+			WHERE id = ?`, p.FirstName, p.LastName, hash, hash, tx.now, p.IsAdmin, id)
 		return changedOne(n, err, "user")
 	})
 }
@@ -254,14 +277,14 @@ func (db *DB) UpdateUser(ctx context.Context, actor Actor, id string, p UserPatc
 // DeleteUser removes an account and its permissions; what the user has logged
 // stays. For that user and admins; never the default user.
 func (db *DB) DeleteUser(ctx context.Context, actor Actor, id string) error {
-	return change(ctx, db, actor, func(tx *tx) error {
+	return remove(ctx, db, actor, func(tx *tx) error {
 		if err := tx.sameUser(actor, id); err != nil {
 			return err
 		}
 		if err := tx.notDefault(id, "deleted"); err != nil {
 			return err
 		}
-		n, err := tx.exec(`DELETE FROM user WHERE id = ?`, id)
+		n, err := tx.Exec(`DELETE FROM user WHERE id = ?`, id)
 		return changedOne(n, err, "user")
 	})
 }
@@ -274,19 +297,19 @@ func changedOne(n int64, err error, what string) error {
 	return err
 }
 
-// user returns the account behind actor. The system's is an admin without id.
+// user returns the account of actor. That of System is an admin without an id.
 func (tx *tx) user(actor Actor) (u User, err error) {
 	if actor.system {
 		return User{IsAdmin: true}, nil
 	}
-	err = tx.get(&u, `SELECT `+userColumns+` FROM user WHERE id = ?`, actor.UserID)
+	err = tx.Get(&u, `SELECT `+userColumns+` FROM user WHERE id = ?`, actor.UserID)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = errGone
 	}
 	return u, err
 }
 
-var errGone = Errorf(CodeTokenInvalid, "The account behind this token does not exist any more; sign in again.")
+var errGone = Errorf(CodeActorGone, "This account does not exist any more.")
 
 func (tx *tx) admin(actor Actor) error {
 	u, err := tx.user(actor)
@@ -306,7 +329,7 @@ func (tx *tx) sameUser(actor Actor, id string) error {
 
 func (tx *tx) notDefault(id, what string) error {
 	var name string
-	err := tx.row(`SELECT username FROM user WHERE id = ?`, id).Scan(&name)
+	err := tx.Row(`SELECT username FROM user WHERE id = ?`, id).Scan(&name)
 	if err == nil && name == DefaultUsername {
 		return Errorf(CodeDefaultUserProtected, "The default user can't be %s.", what)
 	}

@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"math/big"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -79,7 +78,7 @@ func checkPassword(s string) error {
 	return nil
 }
 
-// firstError returns the first of errs that is one.
+// firstError returns the first of errs that is not nil.
 func firstError(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {
@@ -94,9 +93,6 @@ func newID() (string, error) {
 	id, err := uuid.NewV7()
 	return id.String(), err
 }
-
-// stamp names files by time.
-func stamp(t time.Time) string { return t.UTC().Format("20060102T150405Z") }
 
 // randomPassword returns 20 characters that are easy to read aloud, about 100
 // bits.

@@ -1,71 +1,105 @@
 package store_test
 
 import (
-	"strings"
+	"slices"
 	"testing"
 
 	"tracker/store"
 )
 
-func TestViews(t *testing.T) {
+// TestViewIsOneSnapshot writes between the reads of a view.
+func TestViewIsOneSnapshot(t *testing.T) {
 	b := newBed(t)
-	user := func(name string, p *store.PermissionPatch) store.Actor {
+	b.log(t, "loss", 0, 1)
+	total := func(v *store.View) (n int, points int64) {
 		t.Helper()
-		id := must(b.CreateUser(ctx, store.System, store.NewUser{Username: name, Password: "12345678"}))(t).ID
-		if p != nil {
-			must(b.CreateUserPermission(ctx, store.System, id, b.project, *p))(t)
+		l := must(v.Iterations(b.experiment, store.IterationQuery{Page: store.FirstPage, Filter: "metric.loss.count > 0"}))(t)
+		s := must(v.Summary(b.iteration))(t)
+		e := must(v.Experiment(b.experiment))(t)
+		if e.IterationCount != len(must(v.Iterations(b.experiment, store.IterationQuery{Page: store.FirstPage}))(t).Data) {
+			t.Error("the experiment and its iterations disagree")
 		}
-		return store.Actor{UserID: id}
+		return l.Total, s.Metrics["loss"].Count
 	}
-	nobody, reader := user("nobody", nil), user("reader", &store.PermissionPatch{})
-	creator := user("creator", &store.PermissionPatch{Create: new(true)})
-	updater := user("updater", &store.PermissionPatch{Update: new(true)})
-	good := store.NewView{Name: "best", Query: "filter=param.lr+%3C+0.1&sort=-name"}
+	var cursor, late string
+	wantOK(t, b.View(ctx, store.System, func(v *store.View) error {
+		n, points := total(v)
+		late = must(b.CreateIteration(ctx, store.System, b.experiment, store.NewIteration{}))(t).ID
+		must(b.CreateMetric(ctx, store.System, late, store.NewMetric{Key: "loss", Value: 1}))(t)
+		b.log(t, "loss", 1, 2)
+		if n2, points2 := total(v); n != 1 || points != 1 || n2 != n || points2 != points {
+			t.Errorf("%d iterations with %d points, then %d with %d", n, points, n2, points2)
+		}
+		_, err := v.Iteration(late)
+		wantCode(t, err, store.CodeNotFound)
+		cursor = v.Cursor()
+		return nil
+	}))
+	// What the view did not show comes after its cursor.
+	changes := must(b.ExperimentChanges(ctx, store.System, b.experiment, cursor))(t)
+	if !slices.ContainsFunc(changes.Iterations, func(i store.Iteration) bool { return i.ID == late }) || changes.Reset {
+		t.Errorf("the changes after the view are %+v", changes)
+	}
+	wantOK(t, b.View(ctx, store.System, func(v *store.View) error {
+		if n, points := total(v); n != 2 || points != 2 {
+			t.Errorf("a new view has %d iterations with %d points", n, points)
+		}
+		return nil
+	}))
+}
 
-	for _, who := range []store.Actor{nobody, reader, updater} {
-		_, err := b.CreateView(ctx, who, b.experiment, good)
-		wantCode(t, err, store.CodeProjectPermissionRequired)
+func TestReadsByID(t *testing.T) {
+	b := newBed(t)
+	b.log(t, "loss", 3, 7)
+	must(b.CreateParameter(ctx, store.System, b.iteration, "lr", "0.1"))(t)
+	for _, tag := range []string{"b", "a"} {
+		must(b.CreateTag(ctx, store.System, store.IterationTag, b.iteration, tag))(t)
 	}
-	id := must(b.CreateView(ctx, creator, b.experiment, good))(t).ID
-	_, err := b.CreateView(ctx, creator, b.experiment, good)
-	wantCode(t, err, store.CodeConflict)
-	second := must(b.CreateView(ctx, store.System, b.experiment, store.NewView{Name: "all"}))(t).ID
-	for _, bad := range []store.NewView{{Name: " "}, {Name: "x", Query: "a=%zz"}, {Name: "x", Query: "a b"}, {Name: "x", Query: "a#b"},
-		{Name: "x", Query: "a=\u00e9"}, {Name: "x", Query: strings.Repeat("x", store.MaxViewQuery+1)}} {
-		_, err := b.CreateView(ctx, creator, b.experiment, bad)
+	must(b.CreateSnapshot(ctx, store.System, b.iteration, store.NewSnapshot{Hostname: "gpu-01"}))(t)
+	second := must(b.CreateIteration(ctx, store.System, b.experiment, store.NewIteration{}))(t).ID
+	ids := []string{second, b.iteration, second}
+	wantOK(t, b.View(ctx, store.System, func(v *store.View) error {
+		for at, i := range must(v.IterationsByID(ids))(t) {
+			if want := must(v.Iteration(ids[at]))(t); i.ID != ids[at] || i.Name != want.Name || !slices.Equal(i.Tags, want.Tags) {
+				t.Errorf("iteration %d is %+v, want %+v", at, i, want)
+			}
+		}
+		for at, s := range must(v.Summaries(ids))(t) {
+			if s.IterationID != ids[at] {
+				t.Errorf("summary %d is of %s", at, s.IterationID)
+			}
+		}
+		s := must(v.Summaries(ids))(t)[1]
+		if s.Params["lr"] != "0.1" || s.Metrics["loss"].LastStep != 3 || s.Metrics["loss"].Count != 1 || !slices.Equal(s.Tags, []string{"a", "b"}) {
+			t.Errorf("the summary is %+v", s)
+		}
+		if s := must(v.Summaries([]string{second}))(t)[0]; s.Params == nil || s.Metrics == nil || s.Tags == nil || len(s.Params)+len(s.Metrics)+len(s.Tags) > 0 {
+			t.Errorf("the summary of an empty iteration is %+v", s)
+		}
+		snapshots := must(v.Snapshots(ids))(t)
+		if len(snapshots) != 1 || snapshots[b.iteration].Hostname != "gpu-01" || snapshots[b.iteration].IterationID != b.iteration {
+			t.Errorf("the snapshots are %+v", snapshots)
+		}
+
+		if got := must(v.IterationsByID([]string{"none", b.iteration}))(t); len(got) != 1 || got[0].ID != b.iteration {
+			t.Errorf("of a missing iteration and another there are %+v", got)
+		}
+		_, err := v.Summaries([]string{b.iteration, "none"})
+		wantCode(t, err, store.CodeNotFound)
+		_, err = v.Snapshots([]string{"none"})
+		wantCode(t, err, store.CodeNotFound)
+		_, err = v.IterationsByID(make([]string, store.MaxLimit+1))
 		wantCode(t, err, store.CodeInvalidPayload)
-	}
-	_, err = b.CreateView(ctx, creator, "none", good)
-	wantCode(t, err, store.CodeNotFound)
-
-	_, err = b.Views(ctx, nobody, b.experiment, store.FirstPage)
-	wantCode(t, err, store.CodeProjectPermissionRequired)
-	views := must(b.Views(ctx, reader, b.experiment, store.FirstPage))(t).Data
-	if len(views) != 2 || views[0].Name != "all" || views[0].CreatedBy != nil ||
-		views[1].Query != good.Query || views[1].CreatedBy == nil || *views[1].CreatedBy != "creator" {
-		t.Errorf("the views are %+v", views)
-	}
-
-	for _, who := range []store.Actor{nobody, reader, creator} {
-		wantCode(t, b.UpdateView(ctx, who, id, store.ViewPatch{Query: new("")}), store.CodeProjectPermissionRequired)
-		wantCode(t, b.DeleteView(ctx, who, id), store.CodeProjectPermissionRequired)
-	}
-	b.clock.Add(1e9)
-	wantOK(t, b.UpdateView(ctx, updater, id, store.ViewPatch{Query: new("sort=name")}))
-	wantOK(t, b.UpdateView(ctx, updater, id, store.ViewPatch{Name: new("better")}))
-	wantCode(t, b.UpdateView(ctx, updater, id, store.ViewPatch{Name: new("all")}), store.CodeConflict)
-	wantCode(t, b.UpdateView(ctx, updater, id, store.ViewPatch{Query: new("#")}), store.CodeInvalidPayload)
-	wantCode(t, b.UpdateView(ctx, updater, "none", store.ViewPatch{}), store.CodeNotFound)
-	wantOK(t, b.DeleteUser(ctx, store.System, creator.UserID))
-	views = must(b.Views(ctx, reader, b.experiment, store.FirstPage))(t).Data
-	if v := views[1]; v.Name != "better" || v.Query != "sort=name" || v.CreatedBy != nil || v.UpdatedDate <= v.CreatedDate {
-		t.Errorf("the view is %+v", v)
-	}
-	wantOK(t, b.DeleteView(ctx, updater, second))
-	wantCode(t, b.DeleteView(ctx, updater, second), store.CodeNotFound)
-
-	wantOK(t, b.DeleteExperiment(ctx, store.System, b.experiment))
-	if n := ask[int](t, raw(t, b.Path()), `SELECT count(*) FROM experiment_view`); n != 0 {
-		t.Errorf("%d views are left of an experiment that is gone", n)
-	}
+		return nil
+	}))
+	bob := store.Actor{UserID: must(b.CreateUser(ctx, store.System, store.NewUser{Username: "bob", Password: "long enough"}))(t).ID}
+	wantOK(t, b.View(ctx, bob, func(v *store.View) error {
+		_, err := v.IterationsByID(ids)
+		wantCode(t, err, store.CodeProjectPermissionRequired)
+		_, err = v.Summaries(ids)
+		wantCode(t, err, store.CodeProjectPermissionRequired)
+		_, err = v.Snapshots(ids)
+		wantCode(t, err, store.CodeProjectPermissionRequired)
+		return nil
+	}))
 }

@@ -5,28 +5,36 @@ import (
 	"math"
 	"slices"
 
-	"github.com/go-json-experiment/json"
+	"tracker/store/filter"
+	"tracker/store/json"
 )
 
-// walkedAtOnce is how many iterations WalkIterations reads in one transaction.
+// walkedAtOnce is the number of iterations that WalkIterations reads in one
+// transaction.
 const walkedAtOnce = 500
 
 // WalkIterations calls fn with all iterations that a search finds, in its order
-// and in parts. Which they are, and their order, is read at the start; what is
-// deleted meanwhile is left out. No transaction is open while fn runs, so it may
-// take its time. The page of q does not count. INVALID_PAYLOAD when a part of q
-// can't be read; an error of fn ends the walk. Needs read.
+// and in parts. The search runs once, at the start; iterations that are deleted
+// afterwards are left out. No transaction is open while fn runs, so fn may be slow.
+// The page of q is ignored. INVALID_PAYLOAD when a part of q can't be read; an
+// error of fn ends the walk. Needs read.
 func (db *DB) WalkIterations(ctx context.Context, actor Actor, experimentID string, q IterationQuery, fn func([]Iteration) error) error {
-	s, nums, err := db.findIterations(ctx, actor, experimentID, q)
+	s, err := parseSearch(q)
+	if err != nil {
+		return err
+	}
+	nums, err := view(ctx, db, actor, func(v *View) ([]int64, error) { return v.findIterations(experimentID, s) })
 	if err != nil {
 		return err
 	}
 	for part := range slices.Chunk(nums, walkedAtOnce) {
 		found, err := read(ctx, db, func(tx *tx) ([]Iteration, error) {
-			if _, err := tx.allowExperiment(actor, experimentID, rightRead); err != nil {
+			e, err := tx.allowExperiment(actor, experimentID, rightRead)
+			if err != nil {
 				return nil, err
 			}
-			return tx.iterationsOf(part, s.columns)
+			all, err := tx.iterationsOf(part, s.columns)
+			return slices.DeleteFunc(all, func(i Iteration) bool { return !q.Trash.takes(i.Deleted || e.deleted) }), err
 		})
 		if err != nil {
 			return err
@@ -39,10 +47,14 @@ func (db *DB) WalkIterations(ctx context.Context, actor Actor, experimentID stri
 }
 
 // IterationIDs returns the ids of all iterations that a search finds, in its
-// order. The page of q does not count. INVALID_PAYLOAD when a part of q can't be
+// order. The page of q is ignored. INVALID_PAYLOAD when a part of q can't be
 // read. Needs read.
-func (db *DB) IterationIDs(ctx context.Context, actor Actor, experimentID string, q IterationQuery) ([]string, error) {
-	_, nums, err := db.findIterations(ctx, actor, experimentID, q)
+func (v *View) IterationIDs(experimentID string, q IterationQuery) (ids []string, err error) {
+	s, err := parseSearch(q)
+	if err != nil {
+		return nil, err
+	}
+	nums, err := v.findIterations(experimentID, s)
 	if err != nil {
 		return nil, err
 	}
@@ -50,52 +62,44 @@ func (db *DB) IterationIDs(ctx context.Context, actor Actor, experimentID string
 	if err != nil {
 		return nil, err
 	}
-	return read(ctx, db, func(tx *tx) (ids []string, err error) {
-		err = tx.all(&ids, `SELECT iteration.id
-			FROM json_each(?) AS list
-			JOIN iteration ON iteration.num = list.value
-			ORDER BY list.key`, string(list))
-		return ids, err
-	})
+	err = v.tx.Select(&ids, `SELECT iteration.id
+		FROM json_each(?) AS list
+		JOIN iteration ON iteration.num = list.value
+		ORDER BY list.key`, string(list))
+	return ids, err
 }
 
-// findIterations returns the numbers of what a search finds.
-func (db *DB) findIterations(ctx context.Context, actor Actor, experimentID string, q IterationQuery) (s search, nums []int64, err error) {
-	if s, err = parseSearch(q); err != nil {
-		return s, nil, err
+// findIterations returns the numbers of all iterations that a search finds.
+func (v *View) findIterations(experimentID string, s search) ([]int64, error) {
+	e, err := v.tx.allowExperiment(v.actor, experimentID, rightRead)
+	if err != nil {
+		return nil, err
 	}
-	if err := db.settleOrWarn(ctx, experimentID, s); err != nil {
-		return s, nil, err
-	}
-	nums, err = read(ctx, db, func(tx *tx) ([]int64, error) {
-		if _, err := tx.allowExperiment(actor, experimentID, rightRead); err != nil {
-			return nil, err
-		}
-		nums, _, _, err := tx.find(experimentID, s, Page{Limit: math.MaxInt32})
-		return nums, err
-	})
-	return s, nums, err
+	s.within(e)
+	h, err := v.tx.find(experimentID, s, Page{Limit: math.MaxInt32})
+	return h.nums, err
 }
 
 // Column is a parameter or metric that a listing embeds in each iteration.
 type Column struct {
 	Kind KeyKind
 	Name string // under which Params or Metrics has it
+	Text string // in the language of searches
 }
 
 // Columns reads the columns of a query. INVALID_PAYLOAD when they can't be read.
 func Columns(text string) ([]Column, error) {
-	columns, m := parseColumns(text)
-	if m != nil {
-		return nil, m.of("columns")
+	columns, err := new(filter.Parser).Columns(text)
+	if err != nil {
+		return nil, refused(err)
 	}
 	var all []Column
 	for _, c := range columns {
-		kind := MetricKey
-		if c.field == paramField {
-			kind = ParamKey
+		column := Column{MetricKey, c.Label, filter.MetricName(c.Name) + "." + c.Stat}
+		if c.Field == filter.Param {
+			column.Kind, column.Text = ParamKey, filter.ParamName(c.Name)
 		}
-		all = append(all, Column{kind, c.name})
+		all = append(all, column)
 	}
 	return all, nil
 }

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
 	"tracker/store"
+	"tracker/store/sqlite"
 )
 
 // commits keeps what the writer says about its transactions.
@@ -41,7 +41,7 @@ func hold(t testing.TB, db *store.DB) (release func()) {
 	began, end, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	var once sync.Once
 	go func() {
-		done <- db.Piece(ctx, func() error {
+		done <- db.Job(ctx, func() error {
 			once.Do(func() { close(began) })
 			<-end
 			return nil
@@ -83,7 +83,7 @@ func queue(db *store.DB, write func() error) (wait func() error) {
 }
 
 func TestQueuedWritesShareCommits(t *testing.T) {
-	const n = 2*store.MaxPieces - 100
+	const n = 2*sqlite.MaxJobs - 100
 	var c commits
 	b := newBedWith(t, store.Options{OnCommit: c.add})
 	release := hold(t, b.DB)
@@ -100,15 +100,15 @@ func TestQueuedWritesShareCommits(t *testing.T) {
 		wantOK(t, wait())
 	}
 	all := c.take()
-	pieces := 0
+	jobs := 0
 	for _, s := range all {
-		pieces += s.Pieces
-		if s.Err != nil || s.Duration <= 0 || s.Pieces > store.MaxPieces {
+		jobs += s.Jobs
+		if s.Err != nil || s.Duration <= 0 || s.Jobs > sqlite.MaxJobs {
 			t.Errorf("a commit of %+v", s)
 		}
 	}
-	if pieces != n+1 || len(all) > n/2 {
-		t.Errorf("%d commits of %d pieces in all, want few of %d", len(all), pieces, n+1)
+	if jobs != n+1 || len(all) > n/2 {
+		t.Errorf("%d commits of %d jobs in all, want few of %d", len(all), jobs, n+1)
 	}
 	for i, m := range points(t, b.DB, b.iteration, nil) {
 		if int(m.Step) != i {
@@ -118,20 +118,10 @@ func TestQueuedWritesShareCommits(t *testing.T) {
 	wantClean(t, b.DB)
 }
 
-func TestIdleWriterCommitsAtOnce(t *testing.T) {
-	var c commits
-	b := newBedWith(t, store.Options{OnCommit: c.add})
-	c.take()
-	b.log(t, "loss", 0, 1)
-	if all := c.take(); len(all) != 1 || all[0].Pieces != 1 {
-		t.Errorf("one write made the commits %+v", all)
-	}
-}
-
-func TestFailingPieceTakesNoOtherDown(t *testing.T) {
+func TestFailingJobTakesNoOtherDown(t *testing.T) {
 	b := newBed(t)
 	must(b.CreateParameter(ctx, store.System, b.iteration, "lr", "0.1"))(t)
-	// What a piece has written before it fails is undone, too.
+	// What a job has written before it fails is undone, too.
 	execSQL(t, raw(t, b.Path()), `CREATE TRIGGER half AFTER INSERT ON tag WHEN NEW.value = 'half'
 		BEGIN SELECT RAISE(FAIL, 'half done'); END`)
 	tag := func(value string) error {
@@ -144,14 +134,14 @@ func TestFailingPieceTakesNoOtherDown(t *testing.T) {
 		code  store.Code
 	}{
 		{func() error { return tag("first") }, ""},
-		{func() error { return b.Piece(ctx, func() error { return errTest }) }, store.CodeServerError},
+		{func() error { return b.Job(ctx, func() error { return errTest }) }, store.CodeServerError},
 		{func() error { return tag("half") }, store.CodeServerError},
 		{func() error { return tag("second") }, ""},
 		{func() error {
 			_, err := b.CreateParameter(ctx, store.System, b.iteration, "lr", "0.2")
 			return err
 		}, store.CodeConflict},
-		{func() error { return b.Piece(ctx, func() error { panic("no such luck") }) }, store.CodeServerError},
+		{func() error { return b.Job(ctx, func() error { panic("no such luck") }) }, store.CodeServerError},
 		{func() error { return b.Heartbeat(ctx, store.System, b.project) }, store.CodeNotFound},
 		{func() error { return tag("third") }, ""},
 	}
@@ -175,25 +165,7 @@ func TestFailingPieceTakesNoOtherDown(t *testing.T) {
 	wantClean(t, b.DB)
 }
 
-func TestPanicInAPieceIsAnError(t *testing.T) {
-	b := newBed(t)
-	err := b.Piece(ctx, func() error { panic("no such luck") })
-	wantCode(t, err, store.CodeServerError)
-	if !strings.Contains(err.Error(), "no such luck") || !strings.Contains(err.Error(), "writer_test.go") {
-		t.Errorf("the error does not say what happened and where: %v", err)
-	}
-	b.log(t, "loss", 0, 1)
-}
-
-func TestPanicInAReadIsAnError(t *testing.T) {
-	b := newBed(t)
-	for range 4 * runtime.NumCPU() {
-		wantCode(t, b.Read(ctx, func() error { panic("no such luck") }), store.CodeServerError)
-	}
-	wantOK(t, b.Ping(ctx))
-}
-
-func TestTransactionThatFailsIsRepeatedPieceByPiece(t *testing.T) {
+func TestTransactionThatFailsIsRepeatedJobByJob(t *testing.T) {
 	var c commits
 	b := newBedWith(t, store.Options{OnCommit: c.add})
 	execSQL(t, raw(t, b.Path()), `CREATE TRIGGER gone BEFORE INSERT ON tag WHEN NEW.value = 'bad'
@@ -271,39 +243,12 @@ func TestCancelledWrite(t *testing.T) {
 	}
 
 	running, cancel := context.WithCancel(ctx)
-	err := b.Piece(running, func() error {
+	err := b.Job(running, func() error {
 		cancel()
 		return nil
 	})
 	if err != nil {
 		t.Errorf("a write that was cancelled when it was done: %v", err)
-	}
-}
-
-func TestCancelledBeforeAFullQueue(t *testing.T) {
-	b := newBed(t)
-	release := hold(t, b.DB)
-	var waits []func() error
-	for {
-		length := b.QueueLength()
-		late, cancel := context.WithCancel(ctx)
-		if length == b.QueueSize() {
-			done := make(chan error)
-			go func() { done <- b.Piece(late, func() error { return nil }) }()
-			cancel()
-			if err := <-done; !errors.Is(err, context.Canceled) {
-				t.Errorf("no room in the queue: %v", err)
-			}
-			break
-		}
-		waits = append(waits, queue(b.DB, func() error {
-			defer cancel()
-			return b.Piece(late, func() error { return nil })
-		}))
-	}
-	release()
-	for _, wait := range waits {
-		wantOK(t, wait())
 	}
 }
 

@@ -1,0 +1,211 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"tracker/blob"
+	"tracker/store/sqlite"
+	"tracker/store/transfer"
+	"tracker/store/transfer/archive"
+)
+
+// ArchiveQuery selects what goes into an archive: a project, an experiment, or some
+// of its runs.
+type ArchiveQuery struct {
+	ProjectID    string // with all that is in it
+	ExperimentID string // with all that is in it
+	// Filter selects runs of the experiment, in the language of searches; "" for all.
+	Filter string
+	// IterationIDs are runs of one project, in any order.
+	IterationIDs []string
+	// Records narrows a project to some of its records, as kind/id; nil for all.
+	Records []string
+}
+
+// ArchiveOptions are what Export takes beside the query.
+type ArchiveOptions struct {
+	// Base is what Manifest.Base has.
+	Base map[string]string
+	// Report makes the page for people; nil for none.
+	Report func(ctx context.Context, e *Extract) ([]byte, error)
+	// Progress is called with the number of bytes that were written; nil is fine.
+	Progress func(n int64)
+}
+
+// Extract is a database with just the records that a query selects, as they were at
+// one moment.
+type Extract struct {
+	DB    *DB
+	Scope string // project, experiment or runs
+	// Context has the records, as kind/id, that are there only since others need them.
+	Context []string
+	Counts  map[string]int64 // of records, by kind
+	// Blobs are the bytes of all artifacts, each once, by their hashes.
+	Blobs []archive.Blob
+
+	from     *DB
+	ctx      context.Context
+	backends map[string]Backend // of the blobs in from
+}
+
+// Open returns the bytes of an artifact. Reading fails at the end if they are not
+// those of the hash.
+func (e *Extract) Open(b archive.Blob) (io.ReadCloser, error) {
+	content, err := e.from.artifacts.Open(e.ctx, e.backends[b.Hash], blob.Blob{Hash: b.Hash, Size: b.Size})
+	return content, artifactError(err)
+}
+
+// archiveReadme is README.txt of an archive.
+const archiveReadme = `This is an archive of tracker, an experiment tracker.
+
+report.html     a report for any browser, without a network
+tracker.db      the records as a SQLite database; the view metric_points has all
+                points by name:
+                  sqlite3 tracker.db 'SELECT * FROM metric_points LIMIT 10'
+artifacts/      the files of the runs under their SHA-256; the tables resource and
+                blob have their names
+manifest.json   what is in the archive, with sizes and hashes
+
+To bring it into a database of tracker, with the same ids:
+
+  tracker import ARCHIVE.zip
+
+To look at it without importing it, unpack it and run there:
+
+  tracker serve --db-file tracker.db --artifact-root artifacts
+`
+
+// notCarried lists what an archive never has.
+var notCarried = []string{
+	"Accounts and permissions are not in it, nor who made a saved view.",
+	"What was in the trash is not in it.",
+	"The ids of single points are not kept; ids of all else are.",
+}
+
+// Export writes an archive of what q selects to w. The same records give the same
+// bytes. Needs read. When it fails, w has a part of an archive that no program
+// reads.
+func (db *DB) Export(ctx context.Context, actor Actor, q ArchiveQuery, o ArchiveOptions, w io.Writer) error {
+	return db.Extract(ctx, actor, q, func(e *Extract) (err error) {
+		c := archive.Content{Readme: []byte(archiveReadme), Progress: o.Progress, Blobs: e.Blobs, Open: e.Open}
+		c.Manifest = archive.Manifest{Scope: e.Scope, Context: e.Context, Base: o.Base, Counts: e.Counts, NotCarried: notCarried}
+		if o.Report != nil {
+			if c.Report, err = o.Report(ctx, e); err != nil {
+				return err
+			}
+		}
+		c.Database = filepath.Join(filepath.Dir(e.DB.Path()), archive.DatabaseName)
+		if err := e.DB.Backup(ctx, c.Database); err != nil {
+			return err
+		}
+		return archive.Write(w, c)
+	})
+}
+
+// Extract calls fn with a copy of what q selects, in a folder beside the database
+// that is removed afterwards. Needs read.
+func (db *DB) Extract(ctx context.Context, actor Actor, q ArchiveQuery, fn func(*Extract) error) error {
+	dir, err := db.scratchDir()
+	if err != nil {
+		return exportError(err)
+	}
+	defer os.RemoveAll(dir)
+	to, err := Open(ctx, Options{Path: filepath.Join(dir, "work.db"), Now: func() time.Time { return time.UnixMilli(0) }, Logger: db.log})
+	if err != nil {
+		return exportError(err)
+	}
+	e := &Extract{DB: to, Context: []string{}, Counts: map[string]int64{}, from: db, ctx: ctx, backends: map[string]Backend{}}
+	err = db.kernel.Read(ctx, func(snapshot *sqlite.Tx) error { return e.fill(ctx, db.reading(snapshot), actor, q) })
+	if err == nil {
+		err = fn(e)
+	}
+	return exportError(errors.Join(err, to.Close()))
+}
+
+// exportError says in words when there was no room.
+func exportError(err error) error {
+	if err != nil && sqlite.IsFull(err) {
+		return &Error{Code: CodeStorageFull, Err: err, Message: "There is no room on the disk for the archive; free some and try again."}
+	}
+	return err
+}
+
+// fill copies what q selects.
+func (e *Extract) fill(ctx context.Context, from *tx, actor Actor, q ArchiveQuery) error {
+	refs, scope, err := from.archived(actor, q)
+	if err != nil {
+		return err
+	}
+	e.Scope = scope
+	for _, ref := range refs {
+		e.Counts[ref.kind.name]++
+		if ref.context {
+			e.Context = append(e.Context, ref.String())
+		}
+	}
+	cp := copier{src: from, dst: e.DB, actor: System, fresh: true, result: &transfer.Result{}}
+	cp.claim = func(_ context.Context, hash string, size int64) (useBlob, func(), error) {
+		if _, there := e.backends[hash]; !there {
+			var backend Backend
+			err := from.Row(`SELECT backend FROM blob WHERE hash = ? AND deleting = 0 ORDER BY id LIMIT 1`, hash).Scan(&backend)
+			if err != nil {
+				return nil, nil, err
+			}
+			e.backends[hash] = backend
+			e.Blobs = append(e.Blobs, archive.Blob{Hash: hash, Size: size})
+		}
+		return func(tx *tx) (id int64, err error) {
+			err = tx.Row(`INSERT INTO blob (backend, hash, size_bytes) VALUES (?, ?, ?)
+				ON CONFLICT (backend, hash) DO UPDATE SET size_bytes = excluded.size_bytes RETURNING id`, Filesystem, hash, size).Scan(&id)
+			return id, err
+		}, func() {}, nil
+	}
+	err = cp.copy(ctx, refs)
+	e.Counts["metric"] = int64(cp.result.Points)
+	e.Counts["parameter"] = int64(cp.result.Parameters)
+	e.Counts["resource"] = int64(cp.result.Artifacts)
+	slices.SortFunc(e.Blobs, func(a, b archive.Blob) int { return cmp.Compare(a.Hash, b.Hash) })
+	return err
+}
+
+// String returns the kind and the id of a record.
+func (r recordRef) String() string { return r.kind.name + "/" + r.id }
+
+// scratchPrefix begins the names of files and folders that archives need for a while.
+// They lie beside the database, where there is room.
+const scratchPrefix = "tracker-archive-"
+
+// scratchAge is the age from which one is left from a process that was killed.
+const scratchAge = 48 * time.Hour
+
+func (db *DB) scratchDir() (string, error) {
+	db.removeScratch()
+	return os.MkdirTemp(filepath.Dir(db.Path()), scratchPrefix)
+}
+
+// ScratchFile creates a file beside the database, which the caller removes.
+func (db *DB) ScratchFile() (*os.File, error) {
+	db.removeScratch()
+	return os.CreateTemp(filepath.Dir(db.Path()), scratchPrefix+"*.zip")
+}
+
+// removeScratch removes what killed processes have left.
+func (db *DB) removeScratch() {
+	left, err := filepath.Glob(filepath.Join(filepath.Dir(db.Path()), scratchPrefix+"*"))
+	for _, path := range left {
+		info, e := os.Lstat(path)
+		if e == nil && time.Since(info.ModTime()) > scratchAge {
+			err = errors.Join(err, os.RemoveAll(path))
+		}
+	}
+	if err != nil {
+		db.log.Warn("files that an export or import has left behind could not be removed", "error", err)
+	}
+}

@@ -1,0 +1,133 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"tracker/blob"
+	"tracker/store/sqlite"
+	"tracker/store/transfer"
+	"tracker/store/transfer/archive"
+)
+
+// ArchiveImport are the options of ImportArchive.
+type ArchiveImport struct {
+	DryRun      bool
+	NoArtifacts bool
+	// Base has the fingerprints, by kind/id, that records had when they were last the
+	// same here and where the archive comes from. nil takes those of the archive.
+	Base map[string]string
+	// Progress is called with the number of records that were read, and of all; nil
+	// is fine.
+	Progress func(done, all int)
+}
+
+// ArchiveResult is what ImportArchive did.
+type ArchiveResult struct {
+	transfer.Result
+	// Conflicts are the records, as kind/id, that were left alone for a reason that
+	// Losses has.
+	Conflicts []string `json:"conflicts"`
+}
+
+// ImportArchive brings the records of the archive at a path in, with their ids. What
+// is there already and the same is left alone; what was changed here and in the
+// archive since the last import is left alone and reported. An import that was
+// stopped continues with the same call. Needs create in projects that exist, and
+// update for records that are changed.
+func (db *DB) ImportArchive(ctx context.Context, actor Actor, path string, o ArchiveImport) (r *ArchiveResult, err error) {
+	a, err := archive.Open(path)
+	if err != nil {
+		return nil, archiveError(err)
+	}
+	defer a.Close()
+	dir, err := db.scratchDir()
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	from, err := openArchived(ctx, a, dir)
+	if err != nil {
+		return nil, archiveError(err)
+	}
+	defer func() { err = errors.Join(err, from.Close()) }()
+	r = &ArchiveResult{Result: transfer.Result{Kind: "archive", Path: path, Losses: []transfer.Loss{}}, Conflicts: []string{}}
+	err = from.kernel.Read(ctx, func(snapshot *sqlite.Tx) error {
+		archived := from.reading(snapshot)
+		refs, err := archived.allRecords(a.Manifest.Context)
+		if err != nil {
+			return err
+		}
+		c := copier{src: archived, dst: db, actor: actor, dryRun: o.DryRun, noArtifacts: o.NoArtifacts, result: &r.Result}
+		defer func() { r.Conflicts = append(r.Conflicts, c.conflicts...) }()
+		c.claim = func(ctx context.Context, hash string, size int64) (useBlob, func(), error) {
+			content, err := a.Blob(archive.Blob{Hash: hash, Size: size})
+			if err != nil {
+				return nil, nil, err
+			}
+			defer content.Close()
+			return db.received(ctx, content, hash)
+		}
+		base := o.Base
+		if base == nil {
+			base = a.Manifest.Base
+		}
+		if base != nil {
+			c.base = func(ref recordRef) string { return base[ref.String()] }
+		}
+		if o.Progress != nil {
+			done := 0
+			c.progress = func() { done++; o.Progress(done, len(refs)) }
+		}
+		return c.copy(ctx, refs)
+	})
+	return r, archiveError(err)
+}
+
+// archiveError returns an error about the file as one of the caller.
+func archiveError(err error) error {
+	var bad *archive.Error
+	var file *sqlite.FileError
+	switch {
+	case errors.As(err, &bad):
+		return Invalid("archive", "The archive can't be imported: %s.", bad.Message)
+	case errors.As(err, &file) && file.Problem != sqlite.NoRoom:
+		return Invalid("archive", "The database in the archive can't be imported: %s.", file.Error())
+	}
+	return err
+}
+
+// openArchived opens the database of an archive in a folder, after it was found to
+// be sound.
+func openArchived(ctx context.Context, a *archive.Archive, dir string) (*DB, error) {
+	path := filepath.Join(dir, archive.DatabaseName)
+	if err := blobRoom(dir, a.Manifest.Files); err != nil {
+		return nil, err
+	}
+	if err := a.Extract(path); err != nil {
+		return nil, err
+	}
+	if err := schema().Unchanged(ctx, path); err != nil {
+		return nil, err
+	}
+	if err := schema().Verify(ctx, path); err != nil {
+		return nil, err
+	}
+	return Open(ctx, Options{Path: path, MustExist: true})
+}
+
+// blobRoom fails when there is no room for the database.
+func blobRoom(dir string, files []archive.File) error {
+	free, err := blob.FreeSpace(dir)
+	if err != nil {
+		return nil // it is found out by writing
+	}
+	for _, f := range files {
+		if f.Name == archive.DatabaseName && f.Size > free {
+			return Errorf(CodeStorageFull, "The database in the archive has %d bytes, and there is room for %d; free some.", f.Size, free)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"io"
+	"os"
+
+	"tracker/store/transfer"
+)
+
+// RecordState is a record of a project, and what it is like.
+type RecordState struct {
+	Record      string `json:"record"`      // kind/id
+	Fingerprint string `json:"fingerprint"` // the same in two databases that have the same record
+}
+
+// maxStates is the size of the largest page of states: each of them reads its record,
+// with its points.
+const maxStates = 100
+
+// Records lists the records of a project with their fingerprints: what holds others
+// comes before them. A page has at most 100. Needs read.
+func (db *DB) Records(ctx context.Context, actor Actor, projectID string, p Page) (List[RecordState], error) {
+	return read(ctx, db, func(tx *tx) (l List[RecordState], err error) {
+		if err := tx.allowProject(actor, projectID, rightRead); err != nil {
+			return l, err
+		}
+		refs, err := tx.recordsOfProject(projectID)
+		if err != nil {
+			return l, err
+		}
+		p = p.clamp()
+		p.Limit = min(p.Limit, maxStates)
+		l = List[RecordState]{Data: []RecordState{}, Total: len(refs), Limit: p.Limit, Offset: p.Offset}
+		from := min(p.Offset, len(refs))
+		for _, ref := range refs[from:min(from+p.Limit, len(refs))] {
+			fingerprint, err := tx.fingerprint(ref.kind, ref.id)
+			if err != nil {
+				return l, err
+			}
+			l.Data = append(l.Data, RecordState{ref.String(), fingerprint})
+		}
+		return l, nil
+	})
+}
+
+// AllRecords returns the fingerprints of all records of a project, and the records in
+// their order.
+func (db *DB) AllRecords(ctx context.Context, actor Actor, projectID string) (order []string, states map[string]string, err error) {
+	states = map[string]string{}
+	for {
+		l, err := db.Records(ctx, actor, projectID, Page{Limit: maxStates, Offset: len(order)})
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, s := range l.Data {
+			order = append(order, s.Record)
+			states[s.Record] = s.Fingerprint
+		}
+		if len(l.Data) == 0 || len(order) >= l.Total {
+			return order, states, nil
+		}
+	}
+}
+
+// synced is the state of a row of table source that says what a record was like when
+// it was the same in another database.
+const synced = "sync"
+
+func syncID(peer, record string) string { return transfer.ID("sync", peer, record).String() }
+
+// Synced returns the fingerprints that records had when they were last the same here
+// and in the database of a peer. Records of which that is not known are left out.
+func (db *DB) Synced(ctx context.Context, peer string, records []string) (map[string]string, error) {
+	return read(ctx, db, func(tx *tx) (map[string]string, error) {
+		base := map[string]string{}
+		for _, record := range records {
+			var fingerprint string
+			err := tx.Row(`SELECT fingerprint FROM source WHERE id = ?`, syncID(peer, record)).Scan(&fingerprint)
+			if errors.Is(err, sql.ErrNoRows) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			base[record] = fingerprint
+		}
+		return base, nil
+	})
+}
+
+// SetSynced records that records are the same here and in the database of a peer.
+func (db *DB) SetSynced(ctx context.Context, peer string, states map[string]string) error {
+	return change(ctx, db, System, func(tx *tx) error {
+		for record, fingerprint := range states {
+			_, err := tx.Exec(`INSERT INTO source (id, path, size, fingerprint, position, state, updated_date)
+				VALUES (?, ?, 0, ?, 0, ?, ?)
+				ON CONFLICT (id) DO UPDATE SET fingerprint = excluded.fingerprint, updated_date = excluded.updated_date`,
+				syncID(peer, record), peer+" "+record, fingerprint, synced, tx.now)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// ReceiveArchive is ImportArchive for an archive that body gives. An error of body is
+// returned unchanged.
+func (db *DB) ReceiveArchive(ctx context.Context, actor Actor, body io.Reader, o ArchiveImport) (*ArchiveResult, error) {
+	if limit := db.opts.MaxUpload; limit > 0 {
+		body = &limitedReader{r: body, limit: limit}
+	}
+	f, err := db.ScratchFile()
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(f.Name())
+	_, err = io.Copy(f, body)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return nil, err
+	}
+	r, err := db.ImportArchive(ctx, actor, f.Name(), o)
+	if r != nil {
+		r.Path = ""
+	}
+	return r, err
+}

@@ -1,0 +1,429 @@
+package store_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"database/sql"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"tracker/blob"
+	"tracker/store"
+	"tracker/store/transfer/archive"
+)
+
+// fullBed is a bed whose project has rows in all tables that an archive carries.
+func fullBed(t *testing.T) *bed {
+	t.Helper()
+	b := newBedWith(t, store.Options{Exclusive: true, Backends: folder(t)})
+	b.fill(t)
+	return b
+}
+
+// folder returns backends with a new folder for artifacts.
+func folder(t *testing.T) store.Backends {
+	t.Helper()
+	fs := must(blob.NewFilesystem(t.TempDir()))(t)
+	return store.Backends{Default: store.Filesystem, Open: map[store.Backend]func() (blob.Store, error){
+		store.Filesystem: func() (blob.Store, error) { return fs, nil }}}
+}
+
+func (b *bed) fill(t *testing.T) {
+	t.Helper()
+	b.clock.Add(1000)
+	for kind, id := range map[store.TagKind]string{
+		store.ProjectTag: b.project, store.ExperimentTag: b.experiment, store.IterationTag: b.iteration} {
+		must(b.CreateTag(ctx, store.System, kind, id, "täg 🙂"))(t)
+	}
+	b.log(t, "loss", 5, 1)
+	b.log(t, "loss", 3, math.NaN())
+	b.log(t, "acc", 3, math.Inf(-1))
+	b.log(t, "loss", 3, 0.25)
+	var many []store.NewMetric
+	for step := range int64(3000) {
+		many = append(many, point("many/points", step*7, float64(step)/3))
+	}
+	wantOK(t, b.CreateMetrics(ctx, store.System, b.iteration, many))
+	must(b.CreateParameter(ctx, store.System, b.iteration, "lr", "0.1"))(t)
+	must(b.CreateParameter(ctx, store.System, b.iteration, "text", store.Text(strings.Repeat("é", 10_000))))(t)
+	must(b.CreateSnapshot(ctx, store.System, b.iteration, store.NewSnapshot{GitSHA: "abc", GitDirty: new(true), GitDiff: "+ a\n- b"}))(t)
+	child := must(b.CreateIteration(ctx, store.System, b.experiment, store.NewIteration{
+		Name: new("child"), ParentIterationID: &b.iteration, Notes: "# notes"}))(t).ID
+	status, text := store.Failed, "out of memory"
+	wantOK(t, b.UpdateIteration(ctx, store.System, child, store.IterationPatch{Status: &status, ErrorMessage: &text}))
+	weights := b.keep(t, b.experiment, store.NewArtifact{Name: "model/weights.bin", IterationID: b.iteration}, "weights")
+	b.keep(t, b.experiment, store.NewArtifact{Name: "again.bin", IterationID: child, ContentType: "text/plain"}, "weights")
+	b.keep(t, b.experiment, store.NewArtifact{Name: "data.csv", Description: "all data"}, "a,b\n1,2\n")
+	must(b.CreateSavedView(ctx, store.System, b.experiment, store.NewSavedView{Name: "best", Query: "sort=loss"}))(t)
+	m := must(b.CreateModel(ctx, store.System, b.project, store.NewModel{Name: "resnet"}))(t).ID
+	v1 := must(b.CreateModelVersion(ctx, store.System, m, store.NewModelVersion{IterationID: b.iteration, ArtifactID: &weights}))(t).ID
+	v2 := must(b.CreateModelVersion(ctx, store.System, m, store.NewModelVersion{IterationID: child}))(t).ID
+	must(b.SetStage(ctx, store.System, v1, store.Production))(t)
+	must(b.SetStage(ctx, store.System, v2, store.Production))(t)
+	wantOK(t, b.AddAlias(ctx, store.System, v2, "champion"))
+	db := raw(t, b.Path())
+	for _, query := range []string{
+		`INSERT INTO console_line SELECT num, 7, 'epoch 1', 5 FROM iteration WHERE id = ?`,
+		`INSERT INTO wandb_run SELECT num, 'abc', '{}', '{}', '{}' FROM iteration WHERE id = ?`,
+		`INSERT INTO wandb_row SELECT num, 3, '{"a":"b"}' FROM iteration WHERE id = ?`,
+		`INSERT INTO wandb_artifact (id, experiment_id, iteration_num, collection, version, type, digest, client_id, aliases, description,
+				metadata, state, created_date, updated_date)
+			SELECT '0192d3f4-5b6c-7d8e-9fa0-b1c2d3e4f5a6', experiment_id, num, 'net', 0, 'model', 'd', 'c', '["latest"]', '', '{}', 'COMMITTED', 1, 2
+			FROM iteration WHERE id = ?`,
+		`INSERT INTO wandb_alias SELECT experiment_id, 'net', 'latest', 1 FROM iteration WHERE id = ?`,
+		`INSERT INTO wandb_artifact_use SELECT 1, num FROM iteration WHERE id = ?`,
+		`INSERT INTO wandb_file SELECT 1, 'a.bin', 'x' FROM iteration WHERE id = ?`,
+		`INSERT INTO report (id, project_id, name, text, created_date, updated_date)
+			SELECT '0192d3f4-5b6c-7d8e-9fa0-b1c2d3e4f5a7', project_id, 'findings', '# Findings', 3, 4
+			FROM iteration JOIN experiment ON experiment.id = experiment_id WHERE iteration.id = ?`,
+	} {
+		execSQL(t, db, query, b.iteration)
+	}
+	logged := must(b.CreateLoggedModel(ctx, store.System, b.experiment, store.NewLoggedModel{
+		Name: "net", Type: "LLM", IterationID: b.iteration, Params: []store.Property{{Key: "k", Value: "v"}},
+		Properties: []store.Property{{Key: "p", Value: "q"}}}))(t).ID
+	for kind, id := range map[store.PropertyKind]string{store.ExperimentProperty: b.experiment, store.IterationProperty: child,
+		store.ModelProperty: m, store.ModelVersionProperty: v1, store.LoggedModelProperty: logged} {
+		wantOK(t, b.SetProperties(ctx, store.System, kind, id, []store.Property{{Key: "some key", Value: "some\nvalue"}}))
+	}
+	wantOK(t, b.LogIteration(ctx, store.System, b.iteration, store.IterationLog{
+		Datasets:     []store.DatasetUse{{Name: "mnist", Digest: "d1", Context: new("training")}, {Name: "a", Digest: "d2"}},
+		Models:       []store.LoggedModelUse{{ModelID: logged, Role: "output", Step: 3}},
+		ModelMetrics: []store.LoggedModelMetric{{ModelID: logged, Key: "loss", Value: 0.5, Step: 3, RecordedAt: 7, DatasetName: "mnist"}},
+	}))
+}
+
+// export returns an archive.
+func (b *bed) export(t *testing.T, q store.ArchiveQuery) []byte {
+	t.Helper()
+	return exported(t, b.DB, q)
+}
+
+func exported(t *testing.T, db *store.DB, q store.ArchiveQuery) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	wantOK(t, db.Export(ctx, store.System, q, store.ArchiveOptions{}, &out))
+	return out.Bytes()
+}
+
+// file writes bytes to a file and returns its path.
+func file(t *testing.T, content []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "archive.zip")
+	wantOK(t, os.WriteFile(path, content, 0o600))
+	return path
+}
+
+// archivedTables are the tables that an archive carries.
+var archivedTables = []string{"project", "experiment", "iteration", "tag", "property", "parameter", "snapshot", "dataset",
+	"iteration_dataset", "experiment_view", "series", "resource", "logged_model", "logged_model_use", "model", "model_version",
+	"model_alias", "experiment_key", "console_line", "wandb_run", "wandb_row", "logged_model_metric",
+	"wandb_artifact", "wandb_alias", "wandb_artifact_use", "wandb_file", "report"}
+
+// otherTables are made from those, or belong to a server.
+var otherTables = []string{"api_key", "blob", "blob_inline", "blob_piece", "blob_pin", "counter", "idempotency", "metric", "metric_moved",
+	"owner", "recent", "rollup", "search_key", "search_value", "source", "sqlite_sequence", "upload", "user", "user_permission"}
+
+// TestArchivedTables fails when a table is new: whoever adds it decides whether an
+// archive carries it, in recordKinds of archive_kind.go.
+func TestArchivedTables(t *testing.T) {
+	db := raw(t, open(t, store.Options{}).Path())
+	rows := must(db.Query(`SELECT name FROM sqlite_schema WHERE type = 'table'`))(t)
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		wantOK(t, rows.Scan(&name))
+		if !slices.Contains(archivedTables, name) && !slices.Contains(otherTables, name) {
+			t.Errorf("does an archive carry the table %s?", name)
+		}
+	}
+	wantOK(t, rows.Err())
+}
+
+func counts(t *testing.T, path string) map[string]int {
+	t.Helper()
+	db := raw(t, path)
+	found := map[string]int{}
+	for _, table := range append(archivedTables, "metric_points") {
+		var n int
+		wantOK(t, db.QueryRow(`SELECT count(*) FROM `+table).Scan(&n))
+		found[table] = n
+	}
+	return found
+}
+
+// TestArchiveRoundTrip exports a project, imports it elsewhere, and exports it from
+// there: the bytes are the same, for each scope.
+func TestArchiveRoundTrip(t *testing.T) {
+	b := fullBed(t)
+	for table, n := range counts(t, b.Path()) {
+		if n == 0 {
+			t.Errorf("the fixture has nothing in table %s", table)
+		}
+	}
+	first := b.export(t, store.ArchiveQuery{ProjectID: b.project})
+	if again := b.export(t, store.ArchiveQuery{ProjectID: b.project}); !bytes.Equal(first, again) {
+		t.Error("two exports differ")
+	}
+	other := open(t, store.Options{Exclusive: true, Backends: folder(t)})
+	r := must(other.ImportArchive(ctx, store.System, file(t, first), store.ArchiveImport{}))(t)
+	if r.Found != 2 || r.Created != 2 || r.Points != 3004 || r.Artifacts != 3 || r.Lost != 0 {
+		t.Errorf("imported: %+v", r)
+	}
+	if a, b := fmt.Sprint(counts(t, b.Path())), fmt.Sprint(counts(t, other.Path())); a != b {
+		t.Errorf("there is %s, and then %s", a, b)
+	}
+	if again := exported(t, other, store.ArchiveQuery{ProjectID: b.project}); !bytes.Equal(first, again) {
+		t.Error("the export of the import differs:\n", differences(t, first, again))
+	}
+	samePoints(t, "points", points(t, b.DB, b.iteration, nil), points(t, other, b.iteration, nil))
+	if problems := must(other.Check(ctx, false))(t); len(problems) > 0 {
+		t.Errorf("after the import: %v", problems)
+	}
+
+	// Again changes nothing.
+	r = must(other.ImportArchive(ctx, store.System, file(t, first), store.ArchiveImport{}))(t)
+	if r.Unchanged != 2 || r.Created+r.Grown+r.LeftOut+r.Lost+r.Points+r.Artifacts != 0 {
+		t.Errorf("again: %+v", r)
+	}
+
+	// An experiment, and a run.
+	for _, q := range []store.ArchiveQuery{{ExperimentID: b.experiment}, {IterationIDs: []string{b.iteration}},
+		{ExperimentID: b.experiment, Filter: `param.lr = 0.1`}} {
+		part := b.export(t, q)
+		other := open(t, store.Options{Exclusive: true, Backends: folder(t)})
+		must(other.ImportArchive(ctx, store.System, file(t, part), store.ArchiveImport{}))(t)
+		if again := exported(t, other, q); !bytes.Equal(part, again) {
+			t.Errorf("%+v: the export of the import differs:\n%s", q, differences(t, part, again))
+		}
+	}
+}
+
+// samePoints compares two lists but for the ids of points.
+func samePoints(t *testing.T, what string, a, b []store.Metric) {
+	t.Helper()
+	for _, all := range [][]store.Metric{a, b} {
+		for i := range all {
+			all[i].ID = ""
+		}
+	}
+	if fmt.Sprint(a) != fmt.Sprint(b) {
+		t.Errorf("the %s differ", what)
+	}
+}
+
+// differences shows in which files two archives differ, and in which rows of the
+// database.
+func differences(t *testing.T, a, b []byte) string {
+	t.Helper()
+	x, y := unzip(t, a), unzip(t, b)
+	var out strings.Builder
+	for name := range x {
+		if !bytes.Equal(x[name], y[name]) {
+			fmt.Fprintln(&out, name)
+		}
+	}
+	for _, table := range append(archivedTables, "metric", "blob", "counter", "rollup", "sqlite_sequence") {
+		p, q := rowsOf(t, x["tracker.db"], table), rowsOf(t, y["tracker.db"], table)
+		if p != q {
+			fmt.Fprintf(&out, "%s:\n%.2000s\n---\n%.2000s\n", table, p, q)
+		}
+	}
+	return out.String()
+}
+
+func unzip(t *testing.T, content []byte) map[string][]byte {
+	t.Helper()
+	z := must(zip.NewReader(bytes.NewReader(content), int64(len(content))))(t)
+	all := map[string][]byte{}
+	for _, f := range z.File {
+		r := must(f.Open())(t)
+		all[f.Name] = must(io.ReadAll(r))(t)
+		r.Close()
+	}
+	return all
+}
+
+func rowsOf(t *testing.T, content []byte, table string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "x.db")
+	wantOK(t, os.WriteFile(path, content, 0o600))
+	db := must(sql.Open("sqlite", path))(t)
+	defer db.Close()
+	rows := must(db.Query(`SELECT * FROM ` + table))(t)
+	defer rows.Close()
+	columns := must(rows.Columns())(t)
+	var out strings.Builder
+	for rows.Next() {
+		row, into := make([]any, len(columns)), make([]any, len(columns))
+		for i := range row {
+			into[i] = &row[i]
+		}
+		wantOK(t, rows.Scan(into...))
+		fmt.Fprintf(&out, "%v\n", row)
+	}
+	wantOK(t, rows.Err())
+	return out.String()
+}
+
+// TestArchiveGrown imports an archive of a run that has grown and changed since the
+// last one, and then of one that was changed on both sides.
+func TestArchiveGrown(t *testing.T) {
+	b := fullBed(t)
+	q := store.ArchiveQuery{ProjectID: b.project}
+	other := open(t, store.Options{Exclusive: true, Backends: folder(t)})
+	must(other.ImportArchive(ctx, store.System, file(t, b.export(t, q)), store.ArchiveImport{}))(t)
+
+	b.log(t, "loss", 6, 0.125)
+	b.log(t, "loss", 4, 0.5) // a late one
+	status := store.Succeeded
+	wantOK(t, b.UpdateIteration(ctx, store.System, b.iteration, store.IterationPatch{Status: &status}))
+	grown := b.export(t, q)
+	r := must(other.ImportArchive(ctx, store.System, file(t, grown), store.ArchiveImport{DryRun: true}))(t)
+	if r.Grown != 1 {
+		t.Errorf("dry run: %+v", r)
+	}
+	r = must(other.ImportArchive(ctx, store.System, file(t, grown), store.ArchiveImport{}))(t)
+	if r.Grown != 1 || r.Unchanged != 1 || r.Lost != 0 || r.Points != 3 || r.Dropped != 1 {
+		t.Errorf("grown: %+v", r)
+	}
+	for _, key := range []string{"loss", "acc", "many/points"} {
+		samePoints(t, "points of "+key, points(t, b.DB, b.iteration, &key), points(t, other, b.iteration, &key))
+	}
+	r = must(b.ImportArchive(ctx, store.System, file(t, exported(t, other, q)), store.ArchiveImport{}))(t)
+	if r.Unchanged != 2 || r.Lost != 0 {
+		t.Errorf("back where it came from: %+v", r)
+	}
+
+	mine, theirs := "mine", "theirs"
+	wantOK(t, b.UpdateIteration(ctx, store.System, b.iteration, store.IterationPatch{Notes: &mine}))
+	wantOK(t, other.UpdateIteration(ctx, store.System, b.iteration, store.IterationPatch{Notes: &theirs}))
+	r = must(other.ImportArchive(ctx, store.System, file(t, b.export(t, q)), store.ArchiveImport{}))(t)
+	if r.LeftOut != 1 || r.Lost != 1 || !strings.Contains(r.Losses[0].Reason, "changed on both sides") {
+		t.Errorf("changed on both sides: %+v", r)
+	}
+	if it := must(other.Iteration(ctx, store.System, b.iteration))(t); it.Notes != "theirs" {
+		t.Errorf("the notes are %q", it.Notes)
+	}
+}
+
+// TestArchiveStopped ends an import after each record, and continues.
+func TestArchiveStopped(t *testing.T) {
+	b := fullBed(t)
+	q := store.ArchiveQuery{ProjectID: b.project}
+	content := b.export(t, q)
+	path := file(t, content)
+	other := open(t, store.Options{Exclusive: true, Backends: folder(t)})
+	for stop := 1; ; stop++ {
+		ctx, cancel := context.WithCancel(ctx)
+		_, err := other.ImportArchive(ctx, store.System, path, store.ArchiveImport{Progress: func(done, all int) {
+			if done == stop {
+				cancel()
+			}
+		}})
+		cancel()
+		if err == nil {
+			break
+		}
+		if stop > 50 {
+			t.Fatal(err)
+		}
+	}
+	if again := exported(t, other, q); !bytes.Equal(content, again) {
+		t.Error("the export of the import differs:\n", differences(t, content, again))
+	}
+}
+
+// TestArchiveRights imports as users with and without rights.
+func TestArchiveRights(t *testing.T) {
+	b := fullBed(t)
+	ada := must(b.CreateUser(ctx, store.System, store.NewUser{Username: "ada", Password: "secret123"}))(t).ID
+	actor := store.Actor{UserID: ada}
+	q := store.ArchiveQuery{ProjectID: b.project}
+	wantCode(t, b.Export(ctx, actor, q, store.ArchiveOptions{}, io.Discard), store.CodeProjectPermissionRequired)
+	path := file(t, b.export(t, q))
+	_, err := b.ImportArchive(ctx, actor, path, store.ArchiveImport{})
+	wantCode(t, err, store.CodeProjectPermissionRequired)
+
+	other := open(t, store.Options{Exclusive: true, Backends: folder(t)})
+	eve := store.Actor{UserID: must(other.CreateUser(ctx, store.System, store.NewUser{Username: "eve", Password: "secret123"}))(t).ID}
+	r := must(other.ImportArchive(ctx, eve, path, store.ArchiveImport{}))(t)
+	if r.Created != 2 {
+		t.Errorf("imported: %+v", r)
+	}
+	must(other.Iteration(ctx, eve, b.iteration))(t) // the project is hers
+	adam := store.Actor{UserID: must(other.CreateUser(ctx, store.System, store.NewUser{Username: "adam", Password: "secret123"}))(t).ID}
+	_, err = other.ImportArchive(ctx, adam, path, store.ArchiveImport{})
+	wantCode(t, err, store.CodeProjectPermissionRequired)
+}
+
+// TestHostileArchivedDatabase imports archives whose databases were changed: nothing
+// of them comes in, and the error says why.
+func TestHostileArchivedDatabase(t *testing.T) {
+	b := fullBed(t)
+	content := b.export(t, store.ArchiveQuery{ProjectID: b.project})
+	for name, c := range map[string]struct {
+		statements []string
+		want       string
+	}{
+		"a trigger": {[]string{`CREATE TRIGGER evil AFTER INSERT ON source BEGIN DELETE FROM project; END`}, "is not the one of tracker"},
+		"a view for a table": {[]string{`ALTER TABLE experiment_view RENAME TO saved`,
+			`CREATE VIEW experiment_view AS SELECT * FROM saved`}, "is not the one of tracker"},
+		"no index":            {[]string{`DROP INDEX resource_by_name`}, "parts are missing"},
+		"a newer schema":      {[]string{`PRAGMA user_version = 9999`}, "newer"},
+		"another file":        {[]string{`PRAGMA application_id = 1`}, "another program"},
+		"a long text":         {[]string{`UPDATE project SET description = printf('%.*c', 40000000, 'x')`}, "has a text of 40000000 bytes"},
+		"a long name":         {[]string{`UPDATE iteration SET name = printf('%.*c', 300, 'x')`}, "at most 250 characters"},
+		"a control character": {[]string{`UPDATE series SET key = 'a' || char(10) WHERE key = 'loss'`}, "printable"},
+		"an id":               {[]string{`PRAGMA foreign_keys = 0`, `UPDATE parameter SET id = '../x' WHERE key = 'lr'`}, "is not a UUID"},
+		"a path":              {[]string{`UPDATE resource SET name = '../../etc/passwd' WHERE name = 'data.csv'`}, "name must be like"},
+		"other hashes":        {[]string{`UPDATE blob SET hash = replace(hash, substr(hash, 1, 1), '0')`}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "tracker.db")
+			files := unzip(t, content)
+			wantOK(t, os.WriteFile(path, files["tracker.db"], 0o600))
+			db := raw(t, path)
+			for _, s := range c.statements {
+				execSQL(t, db, s)
+			}
+			wantOK(t, db.Close())
+			other := open(t, store.Options{Exclusive: true, Backends: folder(t)})
+			_, err := other.ImportArchive(ctx, store.System, file(t, repacked(t, files, path)), store.ArchiveImport{})
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("the error is %v, without %q", err, c.want)
+			}
+			if problems := must(other.Check(ctx, false))(t); len(problems) > 0 {
+				t.Errorf("after the import: %v", problems)
+			}
+			left := must(filepath.Glob(filepath.Join(filepath.Dir(other.Path()), "tracker-archive-*")))(t)
+			if len(left) > 0 {
+				t.Errorf("left behind: %v", left)
+			}
+		})
+	}
+}
+
+// repacked returns an archive with another database.
+func repacked(t *testing.T, files map[string][]byte, database string) []byte {
+	t.Helper()
+	c := archive.Content{Database: database}
+	for name, content := range files {
+		if strings.HasPrefix(name, "artifacts/") {
+			c.Blobs = append(c.Blobs, archive.Blob{Hash: filepath.Base(name), Size: int64(len(content))})
+		}
+	}
+	c.Open = func(b archive.Blob) (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(files["artifacts/"+b.Hash[:2]+"/"+b.Hash])), nil
+	}
+	var out bytes.Buffer
+	wantOK(t, archive.Write(&out, c))
+	return out.Bytes()
+}

@@ -1,0 +1,118 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"tracker/blob"
+	"tracker/store/artifact"
+)
+
+// BlobStore returns the backend of that name; UNAVAILABLE when it is not
+// configured or can't be opened.
+func (db *DB) BlobStore(name Backend) (blob.Store, error) {
+	s, err := db.artifacts.Backend(name)
+	return s, artifactError(err)
+}
+
+// DefaultBackend returns the backend of new bytes.
+func (db *DB) DefaultBackend() Backend { return db.artifacts.DefaultBackend() }
+
+// UsedBackends returns the default backend and those that have blobs.
+func (db *DB) UsedBackends(ctx context.Context) ([]Backend, error) {
+	return db.artifacts.UsedBackends(ctx)
+}
+
+// Probe checks that a backend can be used. An error is the backend's own.
+func (db *DB) Probe(ctx context.Context, name Backend) error { return db.artifacts.Probe(ctx, name) }
+
+// Collect deletes resumable uploads that have expired and blobs that no artifact
+// has any more, as the server does by itself. It returns how many blobs it
+// deleted, and goes on after one that it can't delete.
+func (db *DB) Collect(ctx context.Context) (deleted int, err error) {
+	return db.artifacts.CollectUnused(ctx)
+}
+
+// CollectOrphans reports all orphans in the backends that are configured, after
+// it has deleted them if remove is set. Others may read and write meanwhile.
+// Staged bytes count when they have rested for age; so do the claims of commands
+// that were killed. What may still be in use is reported as kept.
+func (db *DB) CollectOrphans(ctx context.Context, age time.Duration, remove bool, found func(Orphan)) error {
+	return db.artifacts.Collect(ctx, artifact.Collection{Age: age, Scan: true, DryRun: !remove, Found: found})
+}
+
+// CollectStaged deletes what uploads that were interrupted have left in a
+// backend at least age ago. It returns how many there were and their bytes.
+func (db *DB) CollectStaged(ctx context.Context, name Backend, age time.Duration) (n int, size int64, err error) {
+	return db.artifacts.CollectStaged(ctx, name, age)
+}
+
+// PlanMigration returns what there is to move to a backend, after it has made
+// sure that the backend works.
+func (db *DB) PlanMigration(ctx context.Context, to Backend) (Migration, error) {
+	return db.artifacts.PlanMigration(ctx, to)
+}
+
+// MigrateArtifacts moves blobs to a backend, as artifact.Store.Migrate describes.
+func (db *DB) MigrateArtifacts(ctx context.Context, m Migration, copied func(n int64), done func(Moved)) error {
+	return db.artifacts.Migrate(ctx, m, copied, done)
+}
+
+// CheckArtifacts proves that the bytes of each artifact are there and have the
+// right size; with deep that they have the right hash, for which all of them are
+// read. Others may go on reading and writing. progress, which may be nil, is
+// called while they are read. Orphans are no problem.
+func (db *DB) CheckArtifacts(ctx context.Context, deep bool, progress func(done, total int64)) ([]Problem, error) {
+	var found []Problem
+	var failed error
+	broken, err := db.artifacts.Check(ctx, deep, progress, func(d artifact.Damage) {
+		text, err := db.describeDamage(ctx, d)
+		if err != nil {
+			failed = err
+			return
+		}
+		found = append(found, Problem{Text: text})
+	})
+	for _, text := range broken {
+		found = append(found, Problem{Text: text})
+	}
+	return found, firstError(err, failed)
+}
+
+// describeDamage returns a sentence that names an artifact with damaged bytes.
+func (db *DB) describeDamage(ctx context.Context, d artifact.Damage) (string, error) {
+	type named struct {
+		ID   string `db:"id"`
+		Name string `db:"name"`
+		Uses int    `db:"uses"`
+		Num  int64  `db:"num"` // of the oldest, which is the one named
+	}
+	a, err := read(ctx, db, func(tx *tx) (a named, err error) {
+		err = tx.Get(&a, `SELECT
+				id,
+				name,
+				count(*) AS uses,
+				min(num) AS num
+			FROM resource WHERE blob_id = ? GROUP BY blob_id`, d.ID)
+		return a, err
+	})
+	if err != nil {
+		return "", err
+	}
+	others := ""
+	if a.Uses > 1 {
+		others = fmt.Sprintf(" and %d more", a.Uses-1)
+	}
+	return fmt.Sprintf("Artifact %q (%s)%s in %s: %v", a.Name, a.ID, others, d.Backend, d.Err), nil
+}
+
+// wrongPieces looks for inline blobs whose pieces do not add up.
+func (t *tx) wrongPieces() ([]Problem, error) {
+	texts, err := artifact.CheckInline(t.Tx)
+	var found []Problem
+	for _, text := range texts {
+		found = append(found, Problem{Text: text})
+	}
+	return found, err
+}

@@ -1,0 +1,198 @@
+package store_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tracker/blob"
+	"tracker/store"
+)
+
+// plant puts bytes under their name without a row, as a crash can.
+func plant(t testing.TB, s blob.Store, content string) {
+	t.Helper()
+	staged := must(s.Stage(ctx, strings.NewReader(content)))(t)
+	wantOK(t, staged.Commit(ctx))
+}
+
+// collect deletes orphans and fails unless they are these, by hash or id.
+func collect(t testing.TB, db *store.DB, age time.Duration, want ...string) {
+	t.Helper()
+	for _, remove := range []bool{false, true} {
+		var got []string
+		wantOK(t, db.CollectOrphans(ctx, age, remove, func(s store.Orphan) {
+			if s.Err != nil {
+				t.Errorf("%+v", s)
+			}
+			if !s.Kept {
+				got = append(got, s.Name)
+			}
+		}))
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("remove %v: %q, want %q", remove, got, want)
+		}
+	}
+	if left := orphans(t, db, age); len(left) > 0 {
+		t.Errorf("left: %+v", left)
+	}
+}
+
+// Everything that nobody needs is listed, then removed, and nothing else is.
+func TestCollectOrphans(t *testing.T) {
+	onEachBackend(t, func(t *testing.T, o store.Options) {
+		o.Now = time.Now
+		b := newBedWith(t, o)
+		s := must(b.BlobStore(o.Backends.Default))(t)
+		kept := b.keep(t, b.experiment, store.NewArtifact{Name: "kept"}, "kept")
+		collect(t, b.DB, 0)
+		plant(t, s, "no row")
+		lost := b.keep(t, b.experiment, store.NewArtifact{Name: "lost"}, "no artifact")
+		execSQL(t, raw(t, b.Path()), `DELETE FROM resource WHERE id = ?`, lost)
+		other := must(b.BlobStore(store.Inline))(t)
+		plant(t, other, "elsewhere")
+		want := []string{hashOf("no row"), hashOf("no artifact"), hashOf("elsewhere")}
+		if o.Backends.Default == store.Inline {
+			plant(t, must(b.BlobStore(store.S3))(t), "elsewhere") // the same bytes in two places
+			want = append(want, hashOf("elsewhere"))
+		}
+		collect(t, b.DB, store.StagedAge, want...)
+		if got := content(t, b.DB, kept); got != "kept" {
+			t.Error(got)
+		}
+		wantContents(t, b)
+	})
+}
+
+// Staged bytes count when they have rested, and an upload that goes on after
+// they were taken from it fails and leaves nothing.
+func TestCollectStagedBytes(t *testing.T) {
+	onEachBackend(t, func(t *testing.T, o store.Options) {
+		o.Now = time.Now
+		b := newBedWith(t, o)
+		s := must(b.BlobStore(o.Backends.Default))(t)
+		large := strings.Repeat("12345678", 1<<20) // which the object store stages too
+		r := must(b.Receive(ctx, strings.NewReader(large), ""))(t)
+		defer r.Discard()
+		collect(t, b.DB, store.StagedAge)
+		if left := orphans(t, b.DB, -time.Minute); len(left) != 1 || left[0].Kind != store.OrphanStaged || left[0].Size != int64(len(large)) {
+			t.Fatalf("%+v", left)
+		}
+		n, size, err := b.CollectStaged(ctx, o.Backends.Default, -time.Minute)
+		if n != 1 || size != int64(len(large)) || err != nil {
+			t.Errorf("%d, %d, %v", n, size, err)
+		}
+		if _, err := b.CreateArtifact(ctx, store.System, b.experiment, store.NewArtifact{Name: "a"}, r); err == nil {
+			t.Error("bytes that were removed became an artifact")
+		}
+		wantOK(t, s.Walk(ctx, func(f blob.Info) error { t.Errorf("%s is there", f.Hash); return nil }))
+		wantContents(t, b)
+	})
+}
+
+// Resumable uploads that have expired go, with their files; others stay.
+func TestCollectUploads(t *testing.T) {
+	b := newBedWith(t, store.Options{})
+	dir := b.Path() + ".uploads"
+	begin := func() string {
+		t.Helper()
+		u := must(b.CreateUpload(ctx, store.System, b.experiment, store.NewUpload{NewArtifact: store.NewArtifact{Name: "a"}, Size: 10}))(t)
+		must(b.WriteUpload(ctx, store.System, u.ID, store.UploadPart{Body: bytes.NewReader([]byte("12345"))}))(t)
+		wantOK(t, os.Chtimes(filepath.Join(dir, u.ID), time.Time{}, b.clock.Now()))
+		return u.ID
+	}
+	old := begin()
+	b.clock.Add(23 * time.Hour)
+	young := begin()
+	collect(t, b.DB, store.StagedAge)
+	b.clock.Add(time.Hour)
+	collect(t, b.DB, store.StagedAge, old)
+	u := must(b.WriteUpload(ctx, store.System, young, store.UploadPart{Offset: 5, Body: bytes.NewReader([]byte("67890"))}))(t)
+	if got := content(t, b.DB, *u.ArtifactID); got != "1234567890" {
+		t.Error(got)
+	}
+}
+
+// What can't be removed is reported, and so is a backend that can't be looked
+// into; the rest goes.
+func TestCollectOrphansThatFail(t *testing.T) {
+	o, _ := allBackends(t, store.Filesystem)
+	fails := true
+	open := o.Backends.Open[store.Filesystem]
+	o.Backends.Open[store.Filesystem] = func() (blob.Store, error) {
+		s, err := open()
+		return slow{s, func(next func() error) error {
+			if fails {
+				return errTest
+			}
+			return next()
+		}}, err
+	}
+	o.Backends.Open[store.S3] = func() (blob.Store, error) { return nil, errTest }
+	b := newBedWith(t, o)
+	plant(t, must(b.BlobStore(store.Filesystem))(t), "no row")
+	plant(t, must(b.BlobStore(store.Inline))(t), "inline")
+	var failed, removed int
+	wantOK(t, b.CollectOrphans(ctx, store.StagedAge, true, func(s store.Orphan) { // nothing speaks of S3
+		if errors.Is(s.Err, errTest) {
+			failed++
+		} else {
+			removed++
+		}
+	}))
+	if failed != 1 || removed != 1 {
+		t.Errorf("%d failed, %d removed", failed, removed)
+	}
+	fails = false
+	execSQL(t, raw(t, b.Path()), `INSERT INTO blob (backend, hash, size_bytes) VALUES ('s3', 'x', 1)`)
+	removed = 0
+	err := b.CollectOrphans(ctx, store.StagedAge, true, func(s store.Orphan) {
+		if s.Err == nil {
+			removed++
+		}
+	})
+	if !errors.Is(err, errTest) || removed != 1 {
+		t.Errorf("%d removed, %v", removed, err)
+	}
+}
+
+// The bytes of all artifacts are counted by what holds them, and those that
+// several share.
+func TestArtifactUsage(t *testing.T) {
+	o, _ := allBackends(t, store.Inline)
+	b := newBedWith(t, o)
+	u := must(b.ArtifactUsage(ctx))(t)
+	if u.Artifacts != 0 || len(u.Projects)+len(u.Backends)+len(u.Shared) != 0 {
+		t.Errorf("%+v", u)
+	}
+	project := must(b.CreateProject(ctx, store.System, store.NewProject{Name: "other"}))(t).ID
+	other := must(b.CreateExperiment(ctx, store.System, project, store.NewExperiment{Name: "large"}))(t).ID
+	for range 3 {
+		b.keep(t, b.experiment, store.NewArtifact{Name: "small"}, "1234")
+	}
+	b.keep(t, other, store.NewArtifact{Name: "first"}, strings.Repeat("x", 100))
+	b.keep(t, b.experiment, store.NewArtifact{Name: "second"}, strings.Repeat("x", 100))
+	b.keep(t, other, store.NewArtifact{Name: "once"}, "12345")
+	must(b.CreateUpload(ctx, store.System, other, store.NewUpload{NewArtifact: store.NewArtifact{Name: "a"}, Size: 10}))(t)
+	u = must(b.ArtifactUsage(ctx))(t)
+	if u.Artifacts != 6 || u.Bytes != 217 || u.Contents != 3 || u.StoredBytes != 109 || u.Uploads != 1 {
+		t.Errorf("%+v", u)
+	}
+	if len(u.Projects) != 2 || u.Projects[0].Name != "project" || u.Projects[0].Bytes != 112 || u.Projects[1].Bytes != 105 ||
+		u.Projects[1].Experiments[0] != (store.ExperimentUsage{ID: other, ProjectID: project, Name: "large", Artifacts: 2, Bytes: 105}) {
+		t.Errorf("%+v", u.Projects)
+	}
+	if len(u.Shared) != 2 || u.Shared[0].Name != "first" || u.Shared[0].Artifacts != 2 || u.Shared[1].Artifacts != 3 || u.Shared[1].Size != 4 {
+		t.Errorf("%+v", u.Shared)
+	}
+	if len(u.Backends) != 1 || u.Backends[0] != (store.BackendUsage{Backend: store.Inline, Contents: 3, StoredBytes: 109}) {
+		t.Errorf("%+v", u.Backends)
+	}
+}

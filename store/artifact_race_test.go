@@ -1,0 +1,295 @@
+package store_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"tracker/blob"
+	"tracker/store"
+)
+
+// onEachBackend runs a test on a database of each backend.
+func onEachBackend(t *testing.T, test func(t *testing.T, o store.Options)) {
+	for _, b := range []store.Backend{store.Inline, store.Filesystem, store.S3} {
+		t.Run(string(b), func(t *testing.T) {
+			o, _ := allBackends(t, b)
+			test(t, o)
+		})
+	}
+}
+
+// wantContents fails unless the backend has exactly the contents that the
+// visible artifacts speak of, whole.
+func wantContents(t testing.TB, b *bed) {
+	t.Helper()
+	must(b.Collect(ctx))(t)
+	s := must(b.BlobStore(b.DefaultBackend()))(t)
+	want := map[string]bool{}
+	for _, r := range must(b.Artifacts(ctx, store.System, b.experiment, store.ArtifactQuery{Page: store.Page{Limit: store.MaxLimit}}))(t).Data {
+		want[r.ContentHash] = true
+		if err := blob.Verify(ctx, s, blob.Blob{Hash: r.ContentHash, Size: r.SizeBytes}); err != nil {
+			t.Errorf("%s: %v", r.Name, err)
+		}
+	}
+	wantOK(t, s.Walk(ctx, func(f blob.Info) error {
+		if !want[f.Hash] {
+			t.Errorf("%s is kept for nobody", f.Hash)
+		}
+		delete(want, f.Hash)
+		return nil
+	}))
+	wantOK(t, s.WalkStaged(ctx, time.Now().Add(1000*time.Hour), func(l blob.StagedInfo) error {
+		t.Errorf("%s is left over", l.Name)
+		return nil
+	}))
+	if n := ask[int](t, raw(t, b.Path()), `SELECT (SELECT count(*) FROM blob) - (SELECT count(DISTINCT blob_id) FROM resource)
+		+ (SELECT count(*) FROM blob_pin)`); n != 0 {
+		t.Errorf("%d rows of blobs or pins too many", n)
+	}
+}
+
+// Uploads, updates and deletes of the same few bytes, by a server and by
+// another process at once: what is visible has its bytes at every moment, and
+// in the end nothing else is there.
+func TestSameBytesUploadedAndDeletedAtOnce(t *testing.T) {
+	onEachBackend(t, func(t *testing.T, o store.Options) {
+		server := o
+		server.Exclusive = true
+		b := newBedWith(t, server)
+		other := open(t, o)
+		var all sync.WaitGroup
+		for worker := range 6 {
+			db := []*store.DB{b.DB, other}[worker%2]
+			all.Go(func() {
+				random := rand.New(rand.NewPCG(uint64(worker), 1))
+				for range 40 {
+					if err := useSameBytes(db, b.experiment, random); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		all.Wait()
+		wantContents(t, b)
+	})
+}
+
+// useSameBytes uploads one of three contents, reads it, and perhaps changes
+// and deletes it.
+func useSameBytes(db *store.DB, experiment string, random *rand.Rand) error {
+	content := func() string { return fmt.Sprintf("content %d", random.IntN(3)) }
+	receive := func(s string) (*store.Received, error) { return db.Receive(ctx, strings.NewReader(s), "") }
+	want := content()
+	r, err := receive(want)
+	if err != nil {
+		return err
+	}
+	defer r.Discard()
+	created, err := db.CreateArtifact(ctx, store.System, experiment, store.NewArtifact{Name: "a"}, r)
+	if err != nil {
+		return err
+	}
+	if random.IntN(2) == 0 {
+		want = content()
+		other, err := receive(want)
+		if err != nil {
+			return err
+		}
+		defer other.Discard()
+		if err := db.UpdateArtifact(ctx, store.System, created.ID, store.ArtifactPatch{}, other); err != nil {
+			return err
+		}
+	}
+	_, got, err := db.OpenArtifact(ctx, store.System, created.ID)
+	if err != nil {
+		return err
+	}
+	defer got.Close()
+	if text, err := io.ReadAll(got); err != nil || string(text) != want {
+		return fmt.Errorf("%q is read as %q, %v", want, text, err)
+	}
+	if random.IntN(4) > 0 {
+		return db.DeleteArtifact(ctx, store.System, created.ID)
+	}
+	return nil
+}
+
+// slow is a backend whose removals do what a test wants.
+type slow struct {
+	blob.Store
+	remove func(next func() error) error
+}
+
+func (s slow) Delete(c context.Context, hash string) error {
+	return s.remove(func() error { return s.Store.Delete(c, hash) })
+}
+
+// slowly opens a database whose artifacts are removed by way of remove.
+func slowly(t *testing.T, o store.Options, remove func(next func() error) error) *bed {
+	t.Helper()
+	root := filepath.Join(t.TempDir(), "artifacts")
+	o.Backends = store.Backends{Default: store.Filesystem, Open: map[store.Backend]func() (blob.Store, error){
+		store.Filesystem: func() (blob.Store, error) {
+			s, err := blob.NewFilesystem(root)
+			return slow{s, remove}, err
+		},
+	}}
+	return newBedWith(t, o)
+}
+
+// While its bytes are being removed an artifact is hidden, and an upload of the
+// same bytes waits for the end of it.
+func TestUploadWaitsForTheRemovalOfItsBytes(t *testing.T) {
+	began, end := make(chan bool), make(chan bool)
+	b := slowly(t, store.Options{}, func(next func() error) error {
+		began <- true
+		<-end
+		return next()
+	})
+	id := b.keep(t, b.experiment, store.NewArtifact{Name: "a"}, "same")
+	deleted := make(chan error, 1)
+	go func() { deleted <- b.DeleteArtifact(ctx, store.System, id) }()
+	<-began
+	_, err := b.Artifact(ctx, store.System, id)
+	wantCode(t, err, store.CodeNotFound)
+	if n := must(b.Artifacts(ctx, store.System, b.experiment, store.ArtifactQuery{Page: store.FirstPage}))(t).Total; n != 0 {
+		t.Errorf("%d artifacts are listed", n)
+	}
+	wantCode(t, b.DeleteArtifact(ctx, store.System, id), store.CodeNotFound)
+	r := must(b.Receive(ctx, strings.NewReader("same"), ""))(t)
+	defer r.Discard()
+	soon, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+	defer cancel()
+	_, err = b.CreateArtifact(soon, store.System, b.experiment, store.NewArtifact{Name: "impatient"}, r)
+	wantCode(t, err, store.CodeUnavailable)
+	uploaded := make(chan string)
+	go func() { uploaded <- b.keep(t, b.experiment, store.NewArtifact{Name: "b"}, "same") }()
+	select {
+	case <-uploaded:
+		t.Error("the upload did not wait")
+	case end <- true:
+	}
+	wantOK(t, <-deleted)
+	if got := content(t, b.DB, <-uploaded); got != "same" {
+		t.Errorf("the second upload has %q", got)
+	}
+}
+
+// committing is a backend in which something happens when bytes have come to
+// their place.
+type committing struct {
+	blob.Store
+	committed func()
+}
+
+func (c committing) Stage(ctx context.Context, r io.Reader) (blob.Staged, error) {
+	s, err := c.Store.Stage(ctx, r)
+	return committingStaged{s, c.committed}, err
+}
+
+type committingStaged struct {
+	blob.Staged
+	committed func()
+}
+
+func (s committingStaged) Commit(ctx context.Context) error {
+	defer s.committed()
+	return s.Staged.Commit(ctx)
+}
+
+// Whose pin is gone may have lost the bytes as well, and gets no row.
+func TestUploadThatLosesItsPin(t *testing.T) {
+	var b *bed
+	root := filepath.Join(t.TempDir(), "artifacts")
+	b = newBedWith(t, store.Options{Backends: store.Backends{Default: store.Filesystem, Open: map[store.Backend]func() (blob.Store, error){
+		store.Filesystem: func() (blob.Store, error) {
+			s, err := blob.NewFilesystem(root)
+			return committing{s, func() { execSQL(t, raw(t, b.Path()), `DELETE FROM blob_pin`) }}, err
+		},
+	}}})
+	r := must(b.Receive(ctx, strings.NewReader("bytes"), ""))(t)
+	defer r.Discard()
+	_, err := b.CreateArtifact(ctx, store.System, b.experiment, store.NewArtifact{Name: "a"}, r)
+	wantCode(t, err, store.CodeUnavailable)
+	wantContents(t, b)
+}
+
+// When its bytes can't be removed an artifact comes back.
+func TestRemovalThatFails(t *testing.T) {
+	fails := true
+	b := slowly(t, store.Options{}, func(next func() error) error {
+		if fails {
+			return fmt.Errorf("%w: %w", blob.ErrUnavailable, errTest)
+		}
+		return next()
+	})
+	id := b.keep(t, b.experiment, store.NewArtifact{Name: "a"}, "bytes")
+	err := b.DeleteArtifact(ctx, store.System, id)
+	wantCode(t, err, store.CodeUnavailable)
+	if !errors.Is(err, errTest) {
+		t.Errorf("the cause is lost: %v", err)
+	}
+	if got := content(t, b.DB, id); got != "bytes" {
+		t.Errorf("it came back with %q", got)
+	}
+	// With what holds it, it goes at once; its bytes are tried again.
+	other := b.keep(t, must(b.CreateExperiment(ctx, store.System, b.project, store.NewExperiment{Name: "e"}))(t).ID, store.NewArtifact{Name: "b"}, "more")
+	r := must(b.Artifact(ctx, store.System, other))(t)
+	wantOK(t, b.DeleteExperiment(ctx, store.System, r.ExperimentID))
+	if _, err := b.Collect(ctx); !errors.Is(err, errTest) {
+		t.Errorf("Collect says %v", err)
+	}
+	fails = false
+	if n := must(b.Collect(ctx))(t); n != 1 {
+		t.Errorf("%d contents are collected", n)
+	}
+	wantOK(t, b.DeleteArtifact(ctx, store.System, id))
+	wantContents(t, b)
+}
+
+// A server that starts ends what one that was killed had begun. What another
+// process is doing it leaves alone, until that is out of its time.
+func TestStartAfterAKill(t *testing.T) {
+	onEachBackend(t, func(t *testing.T, o store.Options) {
+		clock := newClock()
+		o.Now = clock.Now
+		b := newBedWith(t, o)
+		marked, pinned, others, mine := b.keep(t, b.experiment, store.NewArtifact{Name: "marked"}, "1"), "2", "3", "4"
+		half := b.keep(t, b.experiment, store.NewArtifact{Name: "half"}, "5")
+		file := raw(t, b.Path())
+		for _, c := range []string{pinned, others, mine} {
+			id := b.keep(t, b.experiment, store.NewArtifact{Name: "n"}, c)
+			execSQL(t, file, `DELETE FROM resource WHERE id = ?`, id)
+		}
+		at := func(hash string) string { return `(SELECT id FROM blob WHERE hash = '` + hash + `')` }
+		execSQL(t, file, `UPDATE blob SET deleting = 1 WHERE id = (SELECT blob_id FROM resource WHERE id = ?)`, marked)
+		later := int64(clock.Time()) + 1000
+		execSQL(t, file, `UPDATE blob SET deleting = 1, deleting_until = ? WHERE id = (SELECT blob_id FROM resource WHERE id = ?)`, later, half)
+		execSQL(t, file, `INSERT INTO blob_pin (blob_id, expires_date) VALUES (`+at(hashOf(pinned))+`, NULL)`)
+		execSQL(t, file, `INSERT INTO blob_pin (blob_id, expires_date) VALUES (`+at(hashOf(others))+`, ?)`, later)
+		wantOK(t, b.Close())
+		o.Exclusive = true
+		db := open(t, o)
+		must(db.Collect(ctx))(t)
+		for hash, want := range map[string]int{hashOf("1"): 0, hashOf(pinned): 0, hashOf(others): 1, hashOf(mine): 0, hashOf("5"): 1} {
+			if n := ask[int](t, file, `SELECT count(*) FROM blob WHERE hash = ?`, hash); n != want {
+				t.Errorf("%d rows of %s, want %d", n, hash, want)
+			}
+		}
+		clock.Add(time.Second)
+		must(db.Collect(ctx))(t)
+		b.DB = db
+		wantContents(t, b)
+	})
+}
+
+func hashOf(content string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(content))) }

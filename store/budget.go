@@ -1,0 +1,107 @@
+package store
+
+import (
+	"context"
+
+	"tracker/store/json"
+	"tracker/store/points"
+)
+
+// MaxAnswerBytes bounds what a summary, or the iterations of one answer, hold in
+// memory.
+const MaxAnswerBytes = 64 << 20
+
+type budgetKey struct{}
+
+// WithBudget returns a context for reads whose answers may be large. They call
+// take with the bytes that they are about to hold or have just read, from several
+// goroutines at once, and end with its error.
+func WithBudget(ctx context.Context, take func(bytes int64) error) context.Context {
+	return context.WithValue(ctx, budgetKey{}, take)
+}
+
+// Take counts bytes that an answer holds.
+func Take(ctx context.Context, bytes int64) error {
+	if f, ok := ctx.Value(budgetKey{}).(func(int64) error); ok {
+		return f(bytes)
+	}
+	return nil
+}
+
+// curveCount counts what the curves of one answer hold.
+func curveCount(ctx context.Context) *points.CurveCount {
+	return &points.CurveCount{Take: func(bytes int64) error { return Take(ctx, bytes) }}
+}
+
+const (
+	// summaryBytes is what the summary of a metric holds beside its key, and
+	// textBytes what a text takes beside its bytes.
+	summaryBytes = 400
+	textBytes    = 100
+	// iterationBytes is what an iteration holds beside its texts.
+	iterationBytes = 1000
+)
+
+// takeSummaries counts what the summaries of iterations hold, before they are
+// read. list has their numbers in JSON.
+func (tx *tx) takeSummaries(list string) error {
+	var size int64
+	err := tx.Row(`SELECT
+			(SELECT coalesce(sum(octet_length(key) + ?), 0) FROM series WHERE iteration_num IN (SELECT value FROM json_each(?))) +
+			(SELECT coalesce(sum(octet_length(key) + octet_length(value) + ?), 0) FROM parameter
+				WHERE iteration_num IN (SELECT value FROM json_each(?))) +
+			(SELECT coalesce(sum(octet_length(value) + ?), 0) FROM tag WHERE iteration_num IN (SELECT value FROM json_each(?)))`,
+		summaryBytes, list, textBytes, list, textBytes, list).Scan(&size)
+	if err != nil {
+		return err
+	}
+	if size > MaxAnswerBytes {
+		return Invalid("id", "This would be more than %d MiB; ask for the parameters page by page.", MaxAnswerBytes>>20)
+	}
+	return Take(tx.Context(), size)
+}
+
+// takeIterations counts what iterations hold with the parameters that are asked
+// for, before they are read. It returns those that a page has: with cut only
+// those before the one that goes beyond MaxPageBytes, but at least one.
+func (tx *tx) takeIterations(nums []int64, params []string, cut bool) ([]int64, error) {
+	list, err := json.Marshal(nums)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := json.Marshal(append([]string{}, params...))
+	if err != nil {
+		return nil, err
+	}
+	var sizes []struct {
+		Num  int64 `db:"num"`
+		Size int64 `db:"size"`
+	}
+	err = tx.Select(&sizes, `SELECT
+			iteration.num,
+			octet_length(iteration.name) + octet_length(iteration.notes) + ? + coalesce((
+				SELECT sum(octet_length(parameter.key) + octet_length(parameter.value) + ?)
+				FROM json_each(?) AS wanted
+				JOIN parameter ON parameter.iteration_num = iteration.num AND parameter.key = wanted.value), 0) AS size
+		FROM iteration
+		WHERE iteration.num IN (SELECT value FROM json_each(?))`, iterationBytes, textBytes, string(keys), string(list))
+	if err != nil {
+		return nil, err
+	}
+	byNum := make(map[int64]int64, len(sizes))
+	for _, s := range sizes {
+		byNum[s.Num] = s.Size
+	}
+	var sum int64
+	for i, num := range nums {
+		if cut && i > 0 && sum+byNum[num] > MaxPageBytes+int64(i+1)*iterationBytes {
+			nums = nums[:i]
+			break
+		}
+		sum += byNum[num]
+	}
+	if sum > MaxAnswerBytes {
+		return nil, Invalid("columns", "This would be more than %d MiB; ask for fewer iterations or columns.", MaxAnswerBytes>>20)
+	}
+	return nums, Take(tx.Context(), sum)
+}

@@ -1,0 +1,117 @@
+package store
+
+import (
+	"database/sql"
+	"errors"
+
+	"tracker/store/json"
+)
+
+// DatasetUse is data that a run has read.
+type DatasetUse struct {
+	Name       string     `json:"name"`
+	Digest     string     `json:"digest"` // of the data; unique in an experiment with the name
+	SourceType string     `json:"source_type"`
+	Source     string     `json:"source"`
+	Schema     string     `json:"schema"`
+	Profile    string     `json:"profile"`
+	Context    *string    `json:"context"` // what it was read for, like training; nil when that was not said
+	Tags       []Property `json:"tags"`
+}
+
+const (
+	// MaxDatasets is the largest number of datasets that one call adds.
+	MaxDatasets = 1000
+	// maxProfile is the length limit of the profile of a dataset, in bytes.
+	maxProfile = 16 << 20
+)
+
+func checkDatasets(all []DatasetUse) error {
+	if len(all) > MaxDatasets {
+		return Invalid("datasets", "Add up to %d datasets at once.", MaxDatasets)
+	}
+	for _, d := range all {
+		if d.Name == "" || d.Digest == "" {
+			return Invalid("dataset", "A dataset must have a name and a digest.")
+		}
+		if len(d.Profile) > maxProfile {
+			return Invalid("profile", "The profile of a dataset must have at most %d bytes, not %d.", maxProfile, len(d.Profile))
+		}
+		err := firstError(
+			checkText("name", d.Name),
+			checkText("digest", d.Digest),
+			checkText("source_type", d.SourceType),
+			checkText("source", d.Source),
+			checkText("schema", d.Schema),
+			checkProperties(d.Tags))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addDatasets records that an iteration has read datasets. What is recorded of a
+// dataset, and of its use in a run, is what was said first.
+func (tx *tx) addDatasets(it iterationRef, all []DatasetUse) error {
+	for _, d := range all {
+		var id int64
+		err := tx.Row(`SELECT id FROM dataset WHERE experiment_id = ? AND name = ? AND digest = ?`,
+			it.experimentID, d.Name, d.Digest).Scan(&id)
+		if errors.Is(err, sql.ErrNoRows) {
+			err = tx.Row(`INSERT INTO dataset (experiment_id, name, digest, source_type, source, schema, profile)
+				VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id`,
+				it.experimentID, d.Name, d.Digest, d.SourceType, d.Source, d.Schema, d.Profile).Scan(&id)
+		}
+		if err != nil {
+			return err
+		}
+		tags, err := json.Marshal(d.Tags)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(`INSERT INTO iteration_dataset (iteration_num, dataset_id, context, tags) VALUES (?, ?, ?, ?)
+			ON CONFLICT DO NOTHING`, it.num, id, d.Context, string(tags))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// datasetsOf calls fn with each dataset that iterations have read, by number of the
+// iteration, then in the order of their recording.
+func (tx *tx) datasetsOf(nums string, fn func(num int64, d DatasetUse)) error {
+	rows, err := tx.Rows(`SELECT
+			iteration_dataset.iteration_num,
+			dataset.name,
+			dataset.digest,
+			dataset.source_type,
+			dataset.source,
+			dataset.schema,
+			dataset.profile,
+			iteration_dataset.context,
+			iteration_dataset.tags
+		FROM iteration_dataset
+		JOIN dataset ON dataset.id = iteration_dataset.dataset_id
+		WHERE iteration_dataset.iteration_num IN (SELECT value FROM json_each(?))
+		ORDER BY iteration_dataset.iteration_num, dataset.id`, nums)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var num int64
+		var d DatasetUse
+		var tags string
+		err := rows.Scan(&num, &d.Name, &d.Digest, &d.SourceType, &d.Source, &d.Schema, &d.Profile, &d.Context, &tags)
+		if err == nil {
+			err = json.Unmarshal([]byte(tags), &d.Tags)
+		}
+		if err != nil {
+			return err
+		}
+		fn(num, d)
+	}
+	return rows.Err()
+}

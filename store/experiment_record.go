@@ -1,0 +1,113 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"tracker/store/filter"
+	"tracker/store/json"
+)
+
+// ExperimentRecord is an experiment with its properties.
+type ExperimentRecord struct {
+	Experiment
+	Properties []Property // by key
+}
+
+// Updated returns when the experiment was last changed, or created.
+func (e Experiment) Updated() Time { return max(e.CreatedDate, e.UpdatedDate) }
+
+// ExperimentRecordQuery selects and sorts the experiments of a project.
+type ExperimentRecordQuery struct {
+	Page
+	Filter filter.Expr      // nil for all; properties, name, id, created and updated
+	Sort   []filter.SortKey // the same fields, then by id
+	Trash  TrashFilter
+}
+
+// ExperimentRecord returns an experiment with its properties. Needs read.
+func (v *View) ExperimentRecord(id string) (ExperimentRecord, error) {
+	if _, err := v.tx.allowExperiment(v.actor, id, rightRead); err != nil {
+		return ExperimentRecord{}, err
+	}
+	all, err := v.tx.experimentRecords([]string{id})
+	if err != nil {
+		return ExperimentRecord{}, err
+	}
+	return all[0], nil
+}
+
+// ExperimentRecord is View.ExperimentRecord.
+func (db *DB) ExperimentRecord(ctx context.Context, actor Actor, id string) (ExperimentRecord, error) {
+	return view(ctx, db, actor, func(v *View) (ExperimentRecord, error) { return v.ExperimentRecord(id) })
+}
+
+// ExperimentNamed returns the experiment of a project with this name, of several the
+// oldest one that is not in the trash. Needs read.
+func (v *View) ExperimentNamed(projectID, name string) (e ExperimentRecord, err error) {
+	if err := v.tx.allowProject(v.actor, projectID, rightRead); err != nil {
+		return e, err
+	}
+	var id string
+	err = v.tx.Row(`SELECT id FROM experiment WHERE project_id = ? AND name = ? AND `+v.tx.found("experiment")+`
+		ORDER BY deleted_date IS NOT NULL, created_date, id LIMIT 1`, projectID, name).Scan(&id)
+	if err != nil {
+		return e, orNotFound(err, "experiment")
+	}
+	return v.ExperimentRecord(id)
+}
+
+// ExperimentNamed is View.ExperimentNamed.
+func (db *DB) ExperimentNamed(ctx context.Context, actor Actor, projectID, name string) (ExperimentRecord, error) {
+	return view(ctx, db, actor, func(v *View) (ExperimentRecord, error) { return v.ExperimentNamed(projectID, name) })
+}
+
+// ExperimentRecords lists experiments of a project with their properties. Needs read.
+func (v *View) ExperimentRecords(projectID string, q ExperimentRecordQuery) (List[ExperimentRecord], error) {
+	p := q.clamp()
+	l := List[ExperimentRecord]{Data: []ExperimentRecord{}, Limit: p.Limit, Offset: p.Offset}
+	if err := v.tx.allowProject(v.actor, projectID, rightRead); err != nil {
+		return l, err
+	}
+	sort := append(q.Sort[:len(q.Sort):len(q.Sort)], filter.SortKey{Ref: filter.Ref{Key: filter.Key{Field: filter.ID}}})
+	ids, total, err := v.tx.searchRecords(searchableExperiments, q.Filter, sort, p, `experiment.project_id = ? AND `+q.Trash.condition("experiment"), projectID)
+	if err != nil {
+		return l, err
+	}
+	l.Total = total
+	l.Data, err = v.tx.experimentRecords(ids)
+	return l, err
+}
+
+// ExperimentRecords is View.ExperimentRecords.
+func (db *DB) ExperimentRecords(ctx context.Context, actor Actor, projectID string, q ExperimentRecordQuery) (List[ExperimentRecord], error) {
+	return view(ctx, db, actor, func(v *View) (List[ExperimentRecord], error) { return v.ExperimentRecords(projectID, q) })
+}
+
+// experimentRecords returns the experiments with these ids, in the order of ids.
+func (tx *tx) experimentRecords(ids []string) ([]ExperimentRecord, error) {
+	list, err := json.Marshal(ids)
+	if err != nil {
+		return nil, err
+	}
+	var rows []Experiment
+	err = tx.Select(&rows, `SELECT `+experimentColumns+` FROM experiment
+		WHERE experiment.id IN (SELECT value FROM json_each(?))`, string(list))
+	if err != nil {
+		return nil, err
+	}
+	at := make(map[string]int, len(ids))
+	for i, id := range ids {
+		at[id] = i
+	}
+	slices.SortFunc(rows, func(a, b Experiment) int { return cmp.Compare(at[a.ID], at[b.ID]) })
+	all := make([]ExperimentRecord, len(rows))
+	for i, e := range rows {
+		all[i].Experiment, at[e.ID] = e, i
+	}
+	err = propertiesOf(tx, "experiment_id", ids, func(id string, p Property) {
+		all[at[id]].Properties = append(all[at[id]].Properties, p)
+	})
+	return all, err
+}

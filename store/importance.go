@@ -1,0 +1,189 @@
+package store
+
+import (
+	"context"
+	"math"
+
+	"tracker/store/filter"
+	"tracker/store/importance"
+	"tracker/store/json"
+)
+
+// MaxImportanceRuns is the largest number of runs that an importance is estimated from:
+// the newest ones.
+const MaxImportanceRuns = 10_000
+
+// importanceCharacters is how much of the text of a parameter is compared.
+const importanceCharacters = `60`
+
+// ImportanceQuery selects the runs and the result that parameters matter for.
+type ImportanceQuery struct {
+	ExperimentID string
+
+	Filter string // which iterations count; "" for all
+	Target string // a metric in the language of searches, such as metric.loss.min
+	Goal   Goal   // "" when it is not known
+}
+
+// Importance is how much each parameter matters for a metric.
+type Importance struct {
+	importance.Result
+	Total int // iterations that pass the filter
+	// Missing is the number of iterations without the metric; they do not count.
+	Missing int
+	// NaN is the number of iterations whose value is NaN. They count as the worst when there
+	// is a goal, and do not count otherwise.
+	NaN int
+}
+
+// Importance estimates how much each parameter matters for a metric among the newest
+// iterations that pass a filter, MaxImportanceRuns at most. query is run on the snapshot that
+// the runs are read from; without a target in what it returns, the result is empty. The estimate
+// is made after the snapshot is closed. INVALID_PAYLOAD when a part of the query
+// can't be read. Needs read.
+func (db *DB) Importance(ctx context.Context, actor Actor, query func(*View) (ImportanceQuery, error)) (out Importance, err error) {
+	select { // one at a time: each takes all cores
+	case db.estimating <- struct{}{}:
+		defer func() { <-db.estimating }()
+	case <-ctx.Done():
+		return out, ctx.Err()
+	}
+	var values []float64
+	var columns []importance.Column
+	err = db.View(ctx, actor, func(v *View) error {
+		q, err := query(v)
+		if err != nil || q.Target == "" {
+			return err
+		}
+		s, target, err := parseImportance(q)
+		if err != nil {
+			return err
+		}
+		if _, err := v.tx.allowExperiment(actor, q.ExperimentID, rightRead); err != nil {
+			return err
+		}
+		columns, err = limited(v.tx, s, func() ([]importance.Column, error) {
+			var nums []int64
+			if nums, values, err = v.tx.results(s, target, q, &out); err != nil {
+				return nil, err
+			}
+			return v.tx.varyingParams(nums)
+		})
+		return err
+	})
+	if err != nil {
+		return out, err
+	}
+	out.Result, err = importance.Of(ctx, values, columns)
+	return out, err
+}
+
+func parseImportance(q ImportanceQuery) (s search, target filter.Ref, err error) {
+	if q.Goal != "" {
+		if err := oneOf("goal", q.Goal, Minimize, Maximize); err != nil {
+			return s, target, err
+		}
+	}
+	var p filter.Parser
+	if s.filter, err = p.Filter(q.Filter); err != nil {
+		return s, target, refused(err)
+	}
+	keys, err := p.Sort(q.Target)
+	if err != nil {
+		return s, target, refused(err)
+	}
+	if len(keys) != 1 || keys[0].Field != filter.Metric {
+		return s, target, Invalid("target", "Name one metric as the target, such as metric.loss.min.")
+	}
+	s.metrics = metricsOf(p.Keys())
+	return s, keys[0].Ref, nil
+}
+
+// results returns the iterations that have a result, and their results.
+func (tx *tx) results(s search, target filter.Ref, q ImportanceQuery, out *Importance) (nums []int64, values []float64, err error) {
+	j, err := tx.joins([]string{q.ExperimentID}, s.metrics)
+	if err != nil {
+		return nil, nil, err
+	}
+	var where, sql query
+	if s.filter != nil {
+		where.add(` AND `)
+		j.where(&where, s.filter)
+	}
+	columns := `iteration.num AS num, ` + j.metric(target) + ` AS value, ` + j.isThere(target.Key) + ` AS there`
+	names, err := tx.known([]string{q.ExperimentID}, j.keys)
+	if err != nil {
+		return nil, nil, err
+	}
+	j.hits(&sql, columns, names)
+	sql.add(` WHERE iteration.experiment_id = ? AND iteration.deleted_date IS NULL`, q.ExperimentID)
+	sql.add(where.String()+`) SELECT num, value, there, (SELECT count(*) FROM hit) FROM hit ORDER BY num DESC LIMIT ?`,
+		append(where.args, MaxImportanceRuns)...)
+	rows, err := tx.compose(&sql)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var num int64
+		var value *float64
+		var there bool
+		if err := rows.Scan(&num, &value, &there, &out.Total); err != nil {
+			return nil, nil, err
+		}
+		switch {
+		case !there:
+			out.Missing++
+			continue
+		case value == nil:
+			if out.NaN++; q.Goal == "" {
+				continue
+			}
+			value = new(math.Inf(1))
+			if q.Goal == Maximize {
+				value = new(math.Inf(-1))
+			}
+		}
+		nums, values = append(nums, num), append(values, *value)
+	}
+	return nums, values, rows.Err()
+}
+
+// varyingParams returns the parameters that are not the same in all iterations, those
+// that most have first, importance.MaxColumns at most. Texts are cut.
+func (tx *tx) varyingParams(nums []int64) ([]importance.Column, error) {
+	list, err := json.Marshal(nums)
+	if err != nil {
+		return nil, err
+	}
+	var keys []string
+	err = tx.Select(&keys, `SELECT key FROM parameter WHERE iteration_num IN (SELECT value FROM json_each(?))
+		GROUP BY key HAVING min(value) <> max(value) OR count(*) < ?
+		ORDER BY count(*) DESC, key LIMIT ?`, string(list), len(nums), importance.MaxColumns)
+	if err != nil || len(keys) == 0 {
+		return nil, err
+	}
+	columns := make([]importance.Column, len(keys))
+	place, texts, at := map[string]int{}, make([]map[string]*string, len(keys)), map[int64]int{}
+	for i, key := range keys {
+		columns[i] = importance.Column{Name: key, Values: make([]*string, len(nums))}
+		place[key], texts[i] = i, map[string]*string{}
+	}
+	for i, num := range nums {
+		at[num] = i
+	}
+	keyList, err := json.Marshal(keys)
+	if err != nil {
+		return nil, err
+	}
+	err = tx.eachText(`SELECT iteration_num, key, substr(value, 1, `+importanceCharacters+`) FROM parameter
+		WHERE iteration_num IN (SELECT value FROM json_each(?)) AND key IN (SELECT value FROM json_each(?))`,
+		func(num int64, key, value string) {
+			known := texts[place[key]]
+			if known[value] == nil {
+				known[value] = &value // one copy of each text
+			}
+			columns[place[key]].Values[at[num]] = known[value]
+		}, string(list), string(keyList))
+	return columns, err
+}

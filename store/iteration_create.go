@@ -1,0 +1,141 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// NewIteration is what CreateIteration takes.
+type NewIteration struct {
+	ID                *string `json:"id"`                  // a UUID; nil for one of the server's
+	Name              *string `json:"name"`                // nil for a made-up one
+	Notes             string  `json:"notes"`               //
+	ParentIterationID *string `json:"parent_iteration_id"` // of the same experiment, or nil
+	CreatedDate       *Time   `json:"created_date"`        // when the run began; nil for now
+
+	// What else is recorded with the run.
+	Properties []Property     `json:"-"`
+	Snapshot   *SnapshotPatch `json:"-"`
+}
+
+// maxAhead is how far the clock of a client may be ahead of the server's.
+const maxAhead = 5 * time.Minute
+
+// CreateIteration starts a run in an experiment that is in progress. Needs
+// create. An ID that the experiment already has answers with that iteration,
+// so that a client may resume; one of another experiment or in the trash is a
+// CONFLICT.
+func (db *DB) CreateIteration(ctx context.Context, actor Actor, experimentID string, n NewIteration) (Created, error) {
+	if n.ID != nil {
+		id, err := uuid.Parse(*n.ID)
+		if err != nil || len(*n.ID) != 36 {
+			return Created{}, Invalid("id", "id must be a UUID like 0192d3f4-5b6c-7d8e-9fa0-b1c2d3e4f5a6.")
+		}
+		n.ID = new(id.String())
+	}
+	err := firstError(checkNameAndText(n.Name, "notes", &n.Notes), checkProperties(n.Properties), n.Snapshot.check())
+	if err != nil {
+		return Created{}, err
+	}
+	if at := n.CreatedDate; at != nil && (*at < 0 || *at > toTime(db.now().Add(maxAhead))) {
+		return Created{}, Invalid("created_date", "created_date must be between 1970 and now; leave it out for a run that begins now.")
+	}
+	return write(ctx, db, actor, func(tx *tx) (Created, error) {
+		e, err := tx.allowExperiment(actor, experimentID, rightCreate)
+		if err != nil {
+			return Created{}, err
+		}
+		if n.ID != nil {
+			var owner string
+			var deleted bool
+			err := tx.Row(`SELECT experiment_id, deleted_date IS NOT NULL FROM iteration WHERE id = ?`, *n.ID).Scan(&owner, &deleted)
+			switch {
+			case err == nil && owner == experimentID && deleted:
+				return Created{}, &Error{Code: CodeConflict, Field: "id",
+					Message: "The iteration with this id is in the trash; restore it, or mint a new UUID."}
+			case err == nil && owner == experimentID:
+				return Created{ID: *n.ID, Existing: true}, nil
+			case err == nil:
+				return Created{}, &Error{Code: CodeConflict, Field: "id",
+					Message: "An iteration of another experiment has this id; mint a new UUID."}
+			case !errors.Is(err, sql.ErrNoRows):
+				return Created{}, err
+			}
+		}
+		if err := e.open(); err != nil {
+			return Created{}, err
+		}
+		return tx.insertIteration(experimentID, n)
+	})
+}
+
+func (tx *tx) insertIteration(experimentID string, n NewIteration) (Created, error) {
+	var parent *int64
+	if n.ParentIterationID != nil {
+		var err error
+		if parent, err = tx.parentOf(experimentID, *n.ParentIterationID); err != nil {
+			return Created{}, err
+		}
+	}
+	began := tx.now
+	if n.CreatedDate != nil {
+		began = *n.CreatedDate
+	}
+	id, err := newID()
+	if err != nil {
+		return Created{}, err
+	}
+	if n.ID != nil {
+		id = *n.ID
+	}
+	if n.Name == nil {
+		name, err := tx.freeName(experimentID)
+		if err != nil {
+			return Created{}, err
+		}
+		n.Name = &name
+	}
+	ref := iterationRef{id: id, experimentID: experimentID}
+	err = tx.Row(`INSERT INTO iteration
+		(id, experiment_id, parent_num, name, notes, status, created_date, last_seen)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING num`,
+		id, experimentID, parent, *n.Name, n.Notes, Running, began, tx.now).Scan(&ref.num)
+	if err != nil {
+		return Created{}, err
+	}
+	it := iterationState{iterationRef: ref}
+	if err := firstError(tx.setProperties(tx.actor, it.properties(), n.Properties), tx.patchSnapshot(it, n.Snapshot)); err != nil {
+		return Created{}, err
+	}
+	tx.noteIteration(ref)
+	return Created{ID: id}, tx.noteNumbered(parent)
+}
+
+// parentOf returns the number of an iteration of the experiment that others are to
+// lie under.
+func (tx *tx) parentOf(experimentID, id string) (num *int64, err error) {
+	err = tx.Row(`SELECT num FROM iteration WHERE id = ? AND experiment_id = ? AND deleted_date IS NULL`, id, experimentID).Scan(&num)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, Invalid("parent_iteration_id", "parent_iteration_id must name an iteration of the same experiment.")
+	}
+	return num, err
+}
+
+// freeName makes up a name that no iteration of the experiment has.
+func (tx *tx) freeName(experimentID string) (string, error) {
+	for attempt := 0; ; attempt++ {
+		name := randomName(attempt)
+		var one int
+		err := tx.Row(`SELECT 1 FROM iteration WHERE experiment_id = ? AND name = ?`, experimentID, name).Scan(&one)
+		if errors.Is(err, sql.ErrNoRows) {
+			return name, nil
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+}

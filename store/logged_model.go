@@ -1,0 +1,259 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+
+	"tracker/store/json"
+)
+
+// LoggedModelStatus is how far the upload of a logged model has come.
+type LoggedModelStatus string
+
+// The statuses of a logged model.
+const (
+	LoggedModelPending LoggedModelStatus = "PENDING"
+	LoggedModelReady   LoggedModelStatus = "READY"
+	LoggedModelFailed  LoggedModelStatus = "FAILED"
+)
+
+// LoggedModel is the files of a trained model in an experiment, with what is known
+// about them. The files are artifacts of the experiment whose names begin with
+// LoggedModelFolder of its id. A version of a model can have it as its source.
+type LoggedModel struct {
+	ID           string            `json:"id" db:"id"` // m- and 32 hexadecimal digits
+	ExperimentID string            `json:"experiment_id" db:"experiment_id"`
+	IterationID  *string           `json:"iteration_id" db:"iteration_id"` // that made it
+	Name         string            `json:"name" db:"name"`                 // need not be unique
+	Type         string            `json:"type" db:"type"`
+	Status       LoggedModelStatus `json:"status" db:"status"`
+	Params       Params            `json:"params" db:"params"`
+	CreatedDate  Time              `json:"created_date" db:"created_date"`
+	UpdatedDate  Time              `json:"updated_date" db:"updated_date"` // of the last change of status
+	num          int64
+}
+
+func (m LoggedModel) size() int {
+	n := 0
+	for key, value := range m.Params {
+		n += len(key) + len(value)
+	}
+	return n
+}
+
+// Params are the parameters of a logged model. They are added and never change.
+type Params map[string]string
+
+// Scan reads a JSON object.
+func (p *Params) Scan(from any) error {
+	text, ok := from.(string)
+	if !ok {
+		return fmt.Errorf("params are a text, not %T", from)
+	}
+	return json.Unmarshal([]byte(text), (*map[string]string)(p))
+}
+
+// MaxLoggedModelParams is the largest number of parameters of a logged model.
+const MaxLoggedModelParams = 10_000
+
+// NewLoggedModel is what CreateLoggedModel takes.
+type NewLoggedModel struct {
+	Name        string
+	Type        string
+	IterationID string // of the same experiment or another of the project, or ""
+	Params      []Property
+	Properties  []Property
+}
+
+// LoggedModelFolder returns the folder in the experiment's artifacts that a logged
+// model's files are in.
+func LoggedModelFolder(id string) string { return "models/" + id + "/" }
+
+const (
+	loggedModelColumns = `
+	logged_model.id,
+	logged_model.experiment_id,
+	iteration.id AS iteration_id,
+	logged_model.name,
+	logged_model.type,
+	logged_model.status,
+	logged_model.params,
+	logged_model.created_date,
+	logged_model.updated_date`
+
+	loggedModelFrom = `FROM logged_model
+	LEFT JOIN iteration ON iteration.num = logged_model.iteration_num `
+)
+
+// LoggedModel returns one logged model. Needs read.
+func (v *View) LoggedModel(id string) (LoggedModel, error) {
+	m, _, err := v.tx.allowLoggedModel(v.actor, id, rightRead)
+	return m, err
+}
+
+// LoggedModel is View.LoggedModel.
+func (db *DB) LoggedModel(ctx context.Context, actor Actor, id string) (LoggedModel, error) {
+	return view(ctx, db, actor, func(v *View) (LoggedModel, error) { return v.LoggedModel(id) })
+}
+
+// CreateLoggedModel makes a logged model without files, in the status PENDING. Needs
+// create; the experiment must be in progress.
+func (db *DB) CreateLoggedModel(ctx context.Context, actor Actor, experimentID string, n NewLoggedModel) (Created, error) {
+	if err := firstError(checkName("name", n.Name), checkShort("model_type", n.Type), checkProperties(n.Properties)); err != nil {
+		return Created{}, err
+	}
+	return write(ctx, db, actor, func(tx *tx) (Created, error) {
+		e, err := tx.allowExperiment(actor, experimentID, rightCreate)
+		if err == nil {
+			err = e.open()
+		}
+		if err != nil {
+			return Created{}, err
+		}
+		iteration, err := tx.iterationOfProject(e.projectID, n.IterationID)
+		if err != nil {
+			return Created{}, err
+		}
+		params, err := addParams(nil, n.Params)
+		if err != nil {
+			return Created{}, err
+		}
+		id, err := newID()
+		if err != nil {
+			return Created{}, err
+		}
+		id = "m-" + strings.ReplaceAll(id, "-", "")
+		var num int64
+		err = tx.Row(`INSERT INTO logged_model
+			(id, experiment_id, iteration_num, name, type, status, params, created_date, updated_date)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+			RETURNING num`,
+			id, experimentID, iteration, n.Name, n.Type, LoggedModelPending, params, tx.now, tx.now).Scan(&num)
+		if err != nil {
+			return Created{}, err
+		}
+		owner := propertyOwner{projectID: e.projectID, column: "logged_model_num", key: num}
+		return Created{ID: id}, firstError(tx.setProperties(actor, owner, n.Properties), tx.noteNumbered(iteration))
+	})
+}
+
+// addParams returns the JSON of old with more. A parameter that is there with
+// another value is refused.
+func addParams(old Params, more []Property) (string, error) {
+	all := map[string]string{}
+	maps.Copy(all, old)
+	for _, p := range more {
+		if err := firstError(checkKey(p.Key), checkText("value", p.Value)); err != nil {
+			return "", err
+		}
+		if had, ok := all[p.Key]; ok && had != p.Value {
+			return "", Invalid("params", "The model has the parameter %q with another value; parameters of a logged model can't be changed.", p.Key)
+		}
+		all[p.Key] = p.Value
+	}
+	if len(all) > MaxLoggedModelParams {
+		return "", Invalid("params", "A logged model can have up to %d parameters.", MaxLoggedModelParams)
+	}
+	text, err := json.Marshal(all)
+	if err == nil && len(text) > MaxText {
+		err = Invalid("params", "The parameters of a logged model can have up to %d bytes together.", MaxText)
+	}
+	return string(text), err
+}
+
+// AddLoggedModelParams adds parameters to a logged model. Needs create.
+func (db *DB) AddLoggedModelParams(ctx context.Context, actor Actor, id string, more []Property) error {
+	return change(ctx, db, actor, func(tx *tx) error {
+		m, _, err := tx.allowLoggedModel(actor, id, rightCreate)
+		if err != nil {
+			return err
+		}
+		params, err := addParams(m.Params, more)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(`UPDATE logged_model SET params = ? WHERE num = ?`, params, m.num)
+		return err
+	})
+}
+
+// SetLoggedModelStatus sets the status of a logged model. Needs create, as the
+// upload that it ends does.
+func (db *DB) SetLoggedModelStatus(ctx context.Context, actor Actor, id string, status LoggedModelStatus) error {
+	if err := oneOf("status", status, LoggedModelPending, LoggedModelReady, LoggedModelFailed); err != nil {
+		return err
+	}
+	return change(ctx, db, actor, func(tx *tx) error {
+		m, _, err := tx.allowLoggedModel(actor, id, rightCreate)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(`UPDATE logged_model SET status = ?, updated_date = ? WHERE num = ?`, status, tx.now, m.num)
+		return err
+	})
+}
+
+// DeleteLoggedModel removes a logged model and moves its files to the trash. CONFLICT
+// when a version of a model has it as its source. Needs delete.
+func (db *DB) DeleteLoggedModel(ctx context.Context, actor Actor, id string) error {
+	return db.discard(ctx, actor, func(tx *tx) error {
+		m, _, err := tx.allowLoggedModel(actor, id, rightDelete)
+		if err != nil {
+			return err
+		}
+		folder := LoggedModelFolder(m.ID)
+		const files = `experiment_id = ? AND iteration_num IS NULL AND name >= ? AND name < ?`
+		args := []any{m.ExperimentID, folder, afterFolder(folder)}
+		err = tx.refuseIfVersioned(`model_version.source = ? OR model_version.resource_num IN (SELECT num FROM resource WHERE `+files+`)`,
+			"The logged model is used by %s; delete those versions first.", append([]any{"models:/" + m.ID}, args...)...)
+		if err != nil {
+			return err
+		}
+		var ids []string
+		if err := tx.Select(&ids, `SELECT id FROM resource WHERE deleted_date IS NULL AND `+files, args...); err != nil {
+			return err
+		}
+		for _, id := range ids {
+			if err := tx.discard(TrashedArtifact, id); err != nil {
+				return err
+			}
+		}
+		_, err = tx.Exec(`DELETE FROM logged_model WHERE num = ?`, m.num)
+		return err
+	})
+}
+
+// afterFolder returns the text that follows all names in a folder, which ends with
+// a slash.
+func afterFolder(folder string) string { return strings.TrimSuffix(folder, "/") + "0" }
+
+// allowLoggedModel returns the logged model and its project. It fails unless there
+// is one and actor has the right in that project.
+func (tx *tx) allowLoggedModel(actor Actor, id string, want right) (m LoggedModel, projectID string, err error) {
+	row := struct {
+		LoggedModel
+		Num       int64  `db:"num"`
+		ProjectID string `db:"project_id"`
+	}{}
+	err = tx.Get(&row, `SELECT `+loggedModelColumns+`, logged_model.num, experiment.project_id
+		`+loggedModelFrom+`JOIN experiment ON experiment.id = logged_model.experiment_id
+		JOIN project ON project.id = experiment.project_id
+		WHERE logged_model.id = ? AND `+tx.found("experiment", "project"), id)
+	if err != nil {
+		return m, "", orNotFound(err, "logged model")
+	}
+	m = row.LoggedModel
+	m.num = row.Num
+	return m, row.ProjectID, tx.allow(actor, row.ProjectID, want)
+}
+
+// loggedModelOf returns the number of a logged model in a project.
+func (tx *tx) loggedModelOf(projectID, id string) (num int64, err error) {
+	err = tx.Row(`SELECT logged_model.num
+		FROM logged_model
+		JOIN experiment ON experiment.id = logged_model.experiment_id
+		WHERE logged_model.id = ? AND experiment.project_id = ? AND experiment.deleted_date IS NULL`, id, projectID).Scan(&num)
+	return num, orNotFound(err, "logged model")
+}

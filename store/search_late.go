@@ -1,0 +1,140 @@
+package store
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+
+	"tracker/store/json"
+	"tracker/store/points"
+)
+
+// late holds what the rows of a snapshot lack and memory has: the statistics of
+// metrics with recent points, and the times when runs were last seen. A search
+// joins it to the iterations as a table, so nothing has to be written for a read.
+type late struct {
+	metrics map[string]int           // number of each metric that has late statistics
+	stats   []map[int64]points.Stats // by that number and the number of the iteration
+	seen    map[int64]Time           // by number of the iteration
+}
+
+// late returns what the rows lack of these metrics in the iterations of
+// experiments. It may have more times than those of the experiments.
+func (tx *tx) late(experimentIDs, metrics []string) (late, error) {
+	l := late{metrics: map[string]int{}, seen: tx.db.lastSeen.since(tx.flushes)}
+	recent, err := tx.points().Recent(metrics)
+	if err != nil || len(recent) == 0 {
+		return l, err
+	}
+	nums := map[int64]bool{}
+	for _, s := range recent {
+		nums[s.Iteration] = true
+	}
+	list, err := json.Marshal(slices.Collect(maps.Keys(nums)))
+	if err != nil {
+		return l, err
+	}
+	experiments, err := json.Marshal(experimentIDs)
+	if err != nil {
+		return l, err
+	}
+	var own []int64
+	err = tx.Select(&own, `SELECT num FROM iteration
+		WHERE num IN (SELECT value FROM json_each(?)) AND experiment_id IN (SELECT value FROM json_each(?))`,
+		string(list), string(experiments))
+	if err != nil {
+		return l, err
+	}
+	clear(nums)
+	for _, num := range own {
+		nums[num] = true
+	}
+	found, err := tx.points().Late(slices.DeleteFunc(recent, func(s points.Series) bool { return !nums[s.Iteration] }))
+	for _, s := range found {
+		n, ok := l.metrics[s.Key]
+		if !ok {
+			n = len(l.stats)
+			l.metrics[s.Key] = n
+			l.stats = append(l.stats, map[int64]points.Stats{})
+		}
+		l.stats[n][s.Iteration] = s.Stats
+	}
+	return l, err
+}
+
+// lateStats are the columns of table late for one metric. The first one is NULL
+// for an iteration of which nothing is late.
+var lateStats = []string{"count", "last", "min", "max", "mean"}
+
+// column returns the column of a statistic of metric n.
+func (l *late) column(n int, stat string) string { return `late.k` + strconv.Itoa(n) + `_` + stat }
+
+// table writes the table late, for WITH, with the times when seen is set. It
+// writes nothing and returns false when that has no rows.
+func (l *late) table(q *query, seen bool) bool {
+	nums := map[int64]bool{}
+	for _, stats := range l.stats {
+		for num := range stats {
+			nums[num] = true
+		}
+	}
+	if seen {
+		for num := range l.seen {
+			nums[num] = true
+		}
+	}
+	if len(nums) == 0 {
+		return false
+	}
+	list := []byte{'['}
+	for _, num := range slices.Sorted(maps.Keys(nums)) {
+		if len(list) > 1 {
+			list = append(list, ',')
+		}
+		list = l.appendRow(list, num)
+	}
+	// Without the type of num SQLite would not make an index for the join.
+	q.add(`late AS MATERIALIZED (SELECT CAST(value ->> 0 AS INTEGER) AS num, CAST(value ->> 1 AS INTEGER) AS seen`)
+	for n := range l.stats {
+		for i, stat := range lateStats {
+			q.add(`, CAST(value ->> ` + strconv.Itoa(2+n*len(lateStats)+i) + ` AS REAL) AS k` + strconv.Itoa(n) + `_` + stat)
+		}
+	}
+	q.add(` FROM json_each(?)), `, string(append(list, ']')))
+	return true
+}
+
+// appendRow appends the row of an iteration as a JSON array. SQLite reads numbers
+// with all digits as the same doubles again; NaN is null, as in the tables.
+func (l *late) appendRow(b []byte, num int64) []byte {
+	b = strconv.AppendInt(append(b, '['), num, 10)
+	if at, ok := l.seen[num]; ok {
+		b = strconv.AppendInt(append(b, ','), int64(at), 10)
+	} else {
+		b = append(b, `,null`...)
+	}
+	for _, stats := range l.stats {
+		s, ok := stats[num]
+		if !ok {
+			b = append(b, `,null,null,null,null,null`...)
+			continue
+		}
+		b = strconv.AppendInt(append(b, ','), s.Count, 10)
+		for _, v := range []*Value{&s.Last, s.Min, s.Max, s.Mean()} {
+			b = appendNumber(append(b, ','), v)
+		}
+	}
+	return append(b, ']')
+}
+
+func appendNumber(b []byte, v *Value) []byte {
+	switch {
+	case v == nil || *v != *v:
+		return append(b, `null`...)
+	case v.Finite():
+		return strconv.AppendFloat(b, float64(*v), 'g', -1, 64)
+	case *v > 0:
+		return append(b, `9e999`...)
+	}
+	return append(b, `-9e999`...)
+}

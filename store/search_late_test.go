@@ -1,0 +1,246 @@
+package store_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"tracker/store"
+	"tracker/store/filter"
+)
+
+// searches returns every read that takes a filter, each with the names of the
+// runs that it finds.
+func (b *bed) searches(actor store.Actor, where string) map[string]func() ([]string, error) {
+	q := store.IterationQuery{Page: store.FirstPage, Filter: where, Sort: "-metric.loss, last_seen", Columns: "metric.loss, metric.loss.mean"}
+	names := func(all []store.Iteration) (found []string) {
+		for _, i := range all {
+			found = append(found, i.Name)
+		}
+		return found
+	}
+	return map[string]func() ([]string, error){
+		"listing": func() ([]string, error) {
+			l, err := b.Iterations(ctx, actor, b.experiment, q)
+			return names(l.Data), err
+		},
+		"walk": func() (found []string, err error) {
+			err = b.WalkIterations(ctx, actor, b.experiment, q, func(all []store.Iteration) error {
+				found = append(found, names(all)...)
+				return nil
+			})
+			return found, err
+		},
+		"ids": func() ([]string, error) {
+			ids, err := b.IterationIDs(ctx, actor, b.experiment, q)
+			var found []string
+			for _, id := range ids {
+				i, err := b.Iteration(ctx, actor, id)
+				if err != nil {
+					return nil, err
+				}
+				found = append(found, i.Name)
+			}
+			return found, err
+		},
+		"groups": func() (found []string, err error) {
+			l, err := b.Groups(ctx, actor, b.experiment, store.GroupQuery{Page: store.FirstPage, By: "param.name", Filter: where,
+				Sort: "-metric.loss", Columns: "metric.loss"})
+			for _, g := range l.Data {
+				found = append(found, *g.Values[0])
+			}
+			return found, err
+		},
+	}
+}
+
+// named adds a run with a name, which also is a parameter, and a value of loss.
+func (b *bed) named(t testing.TB, name string, loss float64) string {
+	t.Helper()
+	id := must(b.CreateIteration(ctx, store.System, b.experiment, store.NewIteration{Name: &name}))(t).ID
+	must(b.CreateParameter(ctx, store.System, id, "name", store.Text(name)))(t)
+	must(b.CreateMetric(ctx, store.System, id, store.NewMetric{Key: "loss", Value: store.Value(loss)}))(t)
+	return id
+}
+
+// A search finds what was logged a moment ago, and queues no write for it: the
+// writer is held meanwhile.
+func TestSearchQueuesNoWrite(t *testing.T) {
+	var c commits
+	b := newBedWith(t, store.Options{Exclusive: true, OnCommit: c.add})
+	a := b.named(t, "a", 1)
+	b.named(t, "b", 2)
+	b.named(t, "c", 9)
+	b.clock.Add(time.Hour)
+	must(b.CreateMetric(ctx, store.System, a, store.NewMetric{Key: "loss", Value: 3}))(t)
+	release := hold(t, b.DB)
+	c.take()
+	where := fmt.Sprintf(`metric.loss < 4 and metric.loss.count >= 1 and (name = "b" or last_seen >= "%s")`, b.clock.Time())
+	for name, search := range b.searches(store.System, where) {
+		if got := must(search())(t); !slices.Equal(got, []string{"a", "b"}) {
+			t.Errorf("%s finds %q", name, got)
+		}
+	}
+	l := must(b.Iterations(ctx, store.System, b.experiment, store.IterationQuery{Page: store.FirstPage,
+		Filter: "name = 'a'", Columns: "metric.loss, metric.loss.mean, metric.loss.count"}))(t)
+	if got := fmt.Sprint(l.Data[0].Metrics); got != fmt.Sprint(map[string]store.Value{"loss": 3, "loss.mean": 2, "loss.count": 2}) {
+		t.Errorf("the columns are %s", got)
+	}
+	if same := must(b.SameParams(ctx, store.System, b.experiment, "metric.loss = 3", []string{"name"}))(t); len(same) != 1 {
+		t.Errorf("the one run with this loss has a parameter of several values: %q", same)
+	}
+	if n := b.QueueLength(); n != 0 {
+		t.Errorf("%d writes wait", n)
+	}
+	if all := c.take(); len(all) > 0 {
+		t.Errorf("there were the commits %+v", all)
+	}
+	release()
+}
+
+// Who may not read gets no further than the look at the permission.
+func TestSearchChecksThePermissionFirst(t *testing.T) {
+	b := newBed(t)
+	b.named(t, "a", 1)
+	user := must(b.CreateUser(ctx, store.System, store.NewUser{Username: "nobody", Password: "12345678"}))(t)
+	hold(t, b.DB)
+	for name, search := range b.searches(store.Actor{UserID: user.ID}, "metric.loss > 0") {
+		found, err := search()
+		if code := codeOf(err); code != store.CodeProjectPermissionRequired || len(found) > 0 {
+			t.Errorf("%s: %q (%v)", name, found, err)
+		}
+	}
+	_, err := b.SameParams(ctx, store.Actor{UserID: user.ID}, b.experiment, "metric.loss > 0", []string{"name"})
+	wantCode(t, err, store.CodeProjectPermissionRequired)
+	if n := b.QueueLength(); n != 0 {
+		t.Errorf("%d writes wait", n)
+	}
+}
+
+// A snapshot shows the same at its end as at its begin, whatever is written and
+// compacted meanwhile.
+func TestSearchInASnapshot(t *testing.T) {
+	for name, meanwhile := range map[string]func(*testing.T, *bed, string){
+		"nothing": func(*testing.T, *bed, string) {},
+		"a point": func(t *testing.T, b *bed, id string) {
+			must(b.CreateMetric(ctx, store.System, id, store.NewMetric{Key: "loss", Value: 50}))(t)
+		},
+		"a compaction": func(t *testing.T, b *bed, _ string) { wantOK(t, b.Compact()) },
+		"a point and a compaction": func(t *testing.T, b *bed, id string) {
+			must(b.CreateMetric(ctx, store.System, id, store.NewMetric{Key: "loss", Value: 50}))(t)
+			wantOK(t, b.Compact())
+			must(b.CreateMetric(ctx, store.System, id, store.NewMetric{Key: "loss", Value: 60}))(t)
+		},
+		"another time": func(t *testing.T, b *bed, id string) {
+			for range 2 { // which writes the rows, and then once more
+				wantOK(t, b.Heartbeat(ctx, store.System, id))
+			}
+		},
+		"a deletion": func(t *testing.T, b *bed, id string) {
+			wantOK(t, b.DeleteIteration(ctx, store.System, id))
+			wantOK(t, b.Compact())
+		},
+	} {
+		for _, exclusive := range []bool{true, false} {
+			b := newBed(t)
+			id := b.named(t, "a", 1)
+			wantOK(t, b.Compact())
+			b.named(t, "b", 2)
+			b.clock.Add(time.Minute)
+			must(b.CreateMetric(ctx, store.System, id, store.NewMetric{Key: "loss", Value: 3}))(t)
+			reader := b.DB
+			if !exclusive { // as a command beside the server
+				reader = open(t, store.Options{Path: b.Path(), Now: b.clock.Now})
+			}
+			q := store.IterationQuery{Page: store.FirstPage, Filter: "metric.loss.count < 3 and metric.loss < 10", Sort: "metric.loss",
+				Columns: "metric.loss, metric.loss.mean, metric.loss.min"}
+			if exclusive { // what only the server knows yet
+				q.Filter += fmt.Sprintf(` and (name = "b" or last_seen >= "%s")`, b.clock.Time())
+			}
+			wantOK(t, reader.View(ctx, store.System, func(v *store.View) error {
+				seen := func() string {
+					var all []string
+					for _, i := range must(v.Iterations(b.experiment, q))(t).Data {
+						all = append(all, fmt.Sprint(i.Name, i.Metrics))
+					}
+					return fmt.Sprint(all)
+				}
+				before := seen()
+				meanwhile(t, b, id)
+				if after := seen(); after != before {
+					t.Errorf("%s, exclusive %v: %s, then %s", name, exclusive, before, after)
+				}
+				if want := "[bmap[loss:2 loss.mean:2 loss.min:2] amap[loss:3 loss.mean:2 loss.min:1]]"; before != want {
+					t.Errorf("%s, exclusive %v: %s, want %s", name, exclusive, before, want)
+				}
+				return nil
+			}))
+		}
+	}
+}
+
+// A value has the same digits in memory and in the table.
+func TestLateValuesAreExact(t *testing.T) {
+	b := newBed(t)
+	random := rand.New(rand.NewPCG(5, 5))
+	values := []float64{0, math.SmallestNonzeroFloat64, -math.MaxFloat64, math.MaxFloat64, 0.1, 1 << 53, 1<<53 + 2, 1 << 62, 1e22, 1e23,
+		math.Inf(1), math.Inf(-1)}
+	for len(values) < 300 {
+		if v := math.Float64frombits(random.Uint64()); !math.IsNaN(v) && !math.IsInf(v, 0) {
+			values = append(values, v)
+		}
+	}
+	for i, v := range values {
+		b.log(t, fmt.Sprint("k", i), 0, 7) // which the row of the new series has
+		b.log(t, fmt.Sprint("k", i), 1, v)
+	}
+	for part := range slices.Chunk(values, filter.MaxKeys) {
+		var terms []string
+		for _, v := range part {
+			terms = append(terms, fmt.Sprintf("metric.k%d = %s", slices.Index(values, v), literal(v)))
+		}
+		l := must(b.Iterations(ctx, store.System, b.experiment, store.IterationQuery{Page: store.FirstPage, Filter: strings.Join(terms, " and ")}))(t)
+		if l.Total != 1 {
+			t.Errorf("%q does not find the run", terms)
+		}
+	}
+}
+
+func literal(v float64) string {
+	if math.IsInf(v, 0) {
+		return strings.TrimPrefix(fmt.Sprint(v), "+")
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}
+
+// The largest search that there is fits into one statement, also when all that
+// it names is in memory only.
+func TestLargestSearchOfLateMetrics(t *testing.T) {
+	b := newBed(t)
+	must(b.CreateTag(ctx, store.System, store.IterationTag, b.iteration, "tag"))(t)
+	var terms, columns []string
+	for i := range filter.MaxKeys + 3 {
+		key := fmt.Sprint("k", i)
+		b.log(t, key, 0, 7) // which the row of the new series has
+		b.log(t, key, 1, 1)
+		if i < filter.MaxKeys {
+			terms = append(terms, "metric."+key+" = 1")
+		}
+		columns = append(columns, "metric."+key)
+	}
+	where := strings.Join(terms, " and ") + ` and (name != "" or last_seen > "2000-01-01")`
+	l := must(b.Iterations(ctx, store.System, b.experiment, store.IterationQuery{Page: store.FirstPage, Filter: where, Sort: "last_seen"}))(t)
+	if l.Total != 1 {
+		t.Errorf("%d runs", l.Total)
+	}
+	g := must(b.Groups(ctx, store.System, b.experiment, store.GroupQuery{Page: store.FirstPage, By: "tag", Filter: where,
+		Columns: strings.Join(columns, ", ")}))(t)
+	if g.Total != 1 || len(g.Data[0].Metrics) != len(columns) {
+		t.Errorf("the groups are %+v", g)
+	}
+}

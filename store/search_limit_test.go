@@ -1,0 +1,170 @@
+package store
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"tracker/store/filter"
+)
+
+// TestSearchEndsAtItsLimit sets the limit so low that every search passes it.
+func TestSearchEndsAtItsLimit(t *testing.T) {
+	db, ctx := openForTest(t), context.Background()
+	e := newExperiment(t, db)
+	runWith(t, db, e, "a", map[string]string{"x": "1"}, map[string][]float64{"loss": {1}})
+	db.searchLimit = time.Nanosecond
+	tag := "tag"
+	for name, c := range map[string]struct {
+		field  string
+		search func(context.Context) error
+	}{
+		"filter": {"filter", func(ctx context.Context) error {
+			_, err := db.Iterations(ctx, System, e, IterationQuery{Filter: "param.x = 1", Sort: "name"})
+			return err
+		}},
+		"sort": {"sort", func(ctx context.Context) error {
+			_, err := db.Iterations(ctx, System, e, IterationQuery{Sort: "name"})
+			return err
+		}},
+		"one group": {"group", func(ctx context.Context) error {
+			_, err := db.Iterations(ctx, System, e, IterationQuery{Group: &Grouped{By: tag, Values: []*string{nil}}})
+			return err
+		}},
+		"groups": {"group", func(ctx context.Context) error {
+			_, err := db.Groups(ctx, System, e, GroupQuery{By: tag})
+			return err
+		}},
+		"ids": {"filter", func(ctx context.Context) error {
+			_, err := db.IterationIDs(ctx, System, e, IterationQuery{Filter: "name = 'a'"})
+			return err
+		}},
+		"walk": {"filter", func(ctx context.Context) error {
+			return db.WalkIterations(ctx, System, e, IterationQuery{Filter: "name = 'a'"}, func([]Iteration) error { return nil })
+		}},
+		"same parameters": {"filter", func(ctx context.Context) error {
+			_, err := db.SameParams(ctx, System, e, "name = 'a'", []string{"x"})
+			return err
+		}},
+	} {
+		err := AsError(c.search(ctx))
+		if err == nil || err.Code != CodeInvalidPayload || err.Field != c.field || !strings.Contains(err.Message, "took longer than 1ns and was stopped") {
+			t.Errorf("%s: %+v", name, err)
+		}
+		gone, cancel := context.WithCancel(ctx)
+		cancel()
+		if err := AsError(c.search(gone)); err == nil || err.Code != CodeUnavailable {
+			t.Errorf("%s, given up by the caller: %+v", name, err)
+		}
+	}
+	if got := namesOf(t, db, e, IterationQuery{}); got != "a" {
+		t.Errorf("the list of all is %q", got)
+	}
+	db.searchLimit = searchLimit
+	for range 2 * db.MaxReaders() { // all connections still serve
+		if got := namesOf(t, db, e, IterationQuery{Filter: "param.x = 1"}); got != "a" {
+			t.Errorf("the search finds %q", got)
+		}
+	}
+}
+
+// largeValues makes runs whose parameter x is a text of 1 MiB of é.
+func largeValues(t *testing.T, runs int) (*DB, string) {
+	db := openForTest(t)
+	e := newExperiment(t, db)
+	for range runs {
+		runWith(t, db, e, "a", map[string]string{"x": strings.Repeat("é", MaxText/2)}, nil)
+	}
+	return db, e
+}
+
+// TestSearchIsStopped stops a search while its query runs: it looks 1,600 times
+// through 1 MiB.
+func TestSearchIsStopped(t *testing.T) {
+	db, e := largeValues(t, 8)
+	db.searchLimit = 100 * time.Millisecond
+	_, err := db.Iterations(context.Background(), System, e,
+		IterationQuery{Filter: repeat("param.x contains 'éx'", " or ", filter.MaxComparisons)})
+	if refused := AsError(err); refused == nil || refused.Code != CodeInvalidPayload || refused.Field != "filter" {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestContainsIsLinear looks for the worst text in the worst values. Trying every
+// place would take minutes.
+func TestContainsIsLinear(t *testing.T) {
+	db, e := largeValues(t, 8)
+	db.searchLimit = time.Minute
+	for _, c := range []struct{ part, want string }{
+		{strings.Repeat("é", filter.MaxContains/2-1) + "x", ""},
+		{strings.Repeat("É", filter.MaxContains/2), "a a a a a a a a"},
+	} {
+		if got := namesOf(t, db, e, IterationQuery{Filter: "param.x contains '" + c.part + "'"}); got != c.want {
+			t.Errorf("finds %q", got)
+		}
+	}
+}
+
+// TestSignInDoesNotWaitForSearches holds every connection for reads, as long
+// searches do.
+func TestSignInDoesNotWaitForSearches(t *testing.T) {
+	db, ctx := openForTest(t), context.Background()
+	if _, err := db.Seed(ctx, "long enough"); err != nil {
+		t.Fatal(err)
+	}
+	held, release := make(chan struct{}), make(chan struct{})
+	results := make(chan error)
+	for range db.MaxReaders() {
+		go func() {
+			results <- db.Read(ctx, func() error {
+				held <- struct{}{}
+				<-release
+				return nil
+			})
+		}()
+		<-held
+	}
+	limited, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	if err := db.Ping(limited); err != nil {
+		t.Errorf("ping: %v", err)
+	}
+	u, err := db.SignIn(limited, DefaultUsername, "long enough")
+	if err != nil {
+		t.Errorf("sign-in: %v", err)
+	}
+	if _, err := db.Authenticate(limited, Actor{UserID: u.ID}); err != nil {
+		t.Errorf("authentication: %v", err)
+	}
+	if _, err := db.DefaultUser(limited); err != nil {
+		t.Errorf("authentication without sign-in: %v", err)
+	}
+	close(release)
+	for range db.MaxReaders() {
+		if err := <-results; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestNearNamesAreBounded counts the work of comparing names that are all alike.
+func TestNearNamesAreBounded(t *testing.T) {
+	var keys []Key
+	for range 1000 {
+		keys = append(keys, Key{Kind: MetricKey, Key: strings.Repeat("x", 200) + "y"})
+	}
+	unknown := Unknown{Kind: MetricKey, Key: strings.Repeat("x", 201)}
+	enough := 1000 * 201 * 201
+	work := enough
+	if near := unknown.near(keys, &work); len(near) != maxNear || work != 0 {
+		t.Errorf("%d names, %d of %d left", len(near), work, enough)
+	}
+	if near := unknown.near(keys, &work); len(near) != 0 || work != 0 {
+		t.Errorf("%d names without work", len(near))
+	}
+	// A part of a name is found all the same.
+	if near := (Unknown{Kind: MetricKey, Key: "xxy"}).near(keys, &work); len(near) != maxNear {
+		t.Errorf("%d names have the part", len(near))
+	}
+}

@@ -1,0 +1,62 @@
+package store
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tracker/store/filter"
+)
+
+// Table late is joined by an index: to go through it for each iteration would take
+// a second for some thousand runs.
+func TestLateIsJoinedByAnIndex(t *testing.T) {
+	ctx := context.Background()
+	db, err := Open(ctx, Options{Path: filepath.Join(t.TempDir(), "t.db"), BcryptCost: 4, Exclusive: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	e := newExperiment(t, db)
+	runWith(t, db, e, "a", nil, map[string][]float64{"loss": {1}})
+	runs, err := db.Iterations(ctx, System, e, IterationQuery{Page: FirstPage})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The row of the new series has the first point, but not the second.
+	if _, err := db.CreateMetric(ctx, System, runs.Data[0].ID, NewMetric{Key: "loss"}); err != nil {
+		t.Fatal(err)
+	}
+	plan, err := read(ctx, db, func(tx *tx) (plan []string, err error) {
+		j, err := tx.joins([]string{e}, []string{"loss"})
+		if err != nil {
+			return nil, err
+		}
+		last := j.value(filter.Ref{Key: filter.Key{Field: filter.Metric, Name: "loss"}, Stat: "last"})
+		var q query
+		q.add(`EXPLAIN QUERY PLAN `)
+		j.hits(&q, last, nil)
+		q.add(` WHERE iteration.experiment_id = ?) SELECT * FROM hit`, e)
+		rows, err := tx.compose(&q)
+		if err != nil {
+			return nil, err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var id, parent, unused int
+			var step string
+			if err := rows.Scan(&id, &parent, &unused, &step); err != nil {
+				return nil, err
+			}
+			plan = append(plan, step)
+		}
+		return plan, rows.Err()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all := strings.Join(plan, "\n"); !strings.Contains(all, "SEARCH late USING AUTOMATIC COVERING INDEX (num=?)") {
+		t.Errorf("the plan is\n%s", all)
+	}
+}

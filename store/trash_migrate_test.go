@@ -1,0 +1,53 @@
+package store_test
+
+import (
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"tracker/store"
+	"tracker/store/sqlite"
+)
+
+// The migration that brought the trash makes the tables of models again: their rows
+// stay, with what they refer to.
+func TestTrashMigrationKeepsModels(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "old.db")
+	scripts := must(store.ReadMigrations())(t)
+	until := slices.IndexFunc(scripts, func(s string) bool { return strings.Contains(s, "kept_model") })
+	old := must(sql.Open("sqlite", sqlite.DSN(path)))(t)
+	defer old.Close()
+	old.SetMaxOpenConns(1)
+	application := ask[int](t, raw(t, open(t, store.Options{}).Path()), `PRAGMA application_id`)
+	for _, s := range scripts[:until] {
+		execSQL(t, old, s)
+	}
+	execSQL(t, old, fmt.Sprintf(`PRAGMA application_id = %d; PRAGMA user_version = %d`, application, until))
+	execSQL(t, old, `
+		INSERT INTO project (id, name, created_date) VALUES ('p', 'project', 1);
+		INSERT INTO experiment (id, project_id, name, status, created_date) VALUES ('e', 'p', 'experiment', 'IN_PROGRESS', 1);
+		INSERT INTO iteration (num, id, experiment_id, name, status, created_date, last_seen) VALUES (7, 'i', 'e', 'run', 'RUNNING', 1, 1);
+		INSERT INTO parameter (iteration_num, key, id, value) VALUES (7, 'lr', 'x', '0.1');
+		INSERT INTO model (id, project_id, name, last_version, created_date, updated_date) VALUES ('m', 'p', 'net', 3, 1, 2);
+		INSERT INTO model_version (id, model_id, version, iteration_num, stage, description, created_date, updated_date)
+			VALUES ('v', 'm', 2, 7, 'PRODUCTION', 'good', 1, 2)`)
+	wantOK(t, old.Close())
+	db := open(t, store.Options{Path: path, TrashAge: trashAge})
+	if m := must(db.Model(ctx, store.System, "m"))(t); m != (store.Model{ID: "m", ProjectID: "p", Name: "net", CreatedDate: 1, UpdatedDate: 2}) {
+		t.Errorf("the model is %+v", m)
+	}
+	v := must(db.ProductionVersion(ctx, store.System, "m"))(t)
+	if v.ID != "v" || v.Version != 2 || v.IterationID == nil || *v.IterationID != "i" || v.Description != "good" || v.CreatedDate != 1 || v.UpdatedDate != 2 {
+		t.Errorf("the version is %+v", v)
+	}
+	wantCode(t, db.DeleteIteration(ctx, store.System, "i"), store.CodeConflict)
+	if next := must(db.CreateModelVersion(ctx, store.System, "m", store.NewModelVersion{IterationID: "i"}))(t); must(db.ModelVersion(ctx, store.System, next.ID))(t).Version != 4 {
+		t.Error("the next version is not 4")
+	}
+	_, err := db.CreateModel(ctx, store.System, "p", store.NewModel{Name: "net"})
+	wantCode(t, err, store.CodeConflict)
+	wantClean(t, db)
+}

@@ -1,0 +1,192 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"tracker/store/sqlite"
+)
+
+// purgePause is the time between two purges of what has been in the trash for long
+// enough.
+const purgePause = time.Hour
+
+// What one transaction of a purge deletes, so that no other write waits long: so many
+// iterations, or fewer that have so many points and lines of a console. One iteration is deleted at once.
+const (
+	purgedIterations = 100
+	purgedPoints     = 200_000
+)
+
+// purgedAtOnce is the number of records that EmptyTrash looks up at once.
+const purgedAtOnce = 100
+
+// Purge deletes a record in the trash for good, with all that it holds. Needs
+// delete. The bytes of its artifacts follow in the background. CONFLICT when a
+// version of a model in the trash refers to it.
+func (db *DB) Purge(ctx context.Context, actor Actor, id string) error {
+	t, err := read(ctx, db, func(tx *tx) (Trashed, error) { return tx.trashed(actor, id) })
+	if err != nil {
+		return err
+	}
+	if t.Kind == TrashedArtifact {
+		return db.purgeArtifact(ctx, actor, func(tx *tx) (r resourceState, err error) {
+			if _, err := tx.purgeable(actor, id); err != nil {
+				return r, err
+			}
+			err = tx.Row(`SELECT num, blob_id FROM resource WHERE id = ?`, id).Scan(&r.num, &r.blobID)
+			return r, err
+		})
+	}
+	defer db.artifacts.Wake()
+	for more := true; more && err == nil; {
+		err = remove(ctx, db, actor, func(tx *tx) error {
+			t, err := tx.purgeable(actor, id)
+			if err == nil {
+				more, err = tx.purgePart(t)
+			}
+			return err
+		})
+	}
+	return err
+}
+
+// purgePart deletes a record or, if it holds many iterations, some of these, and
+// reports whether there is more to delete. With the first part the record leaves the
+// trash: its date becomes 0, and it can only be purged.
+func (tx *tx) purgePart(t Trashed) (more bool, err error) {
+	var held []struct {
+		Num    int64 `db:"num"`
+		Points int64 `db:"points"`
+	}
+	condition := map[TrashKind]string{
+		TrashedProject:    `experiment.project_id = ?`,
+		TrashedExperiment: `experiment.id = ?`,
+	}[t.Kind]
+	if condition != "" {
+		err = tx.Select(&held, `SELECT
+				iteration.num,
+				(SELECT coalesce(sum(count), 0) FROM series WHERE iteration_num = iteration.num)
+					+ (SELECT count(*) FROM console_line WHERE iteration_num = iteration.num)
+					+ (SELECT count(*) FROM wandb_row WHERE iteration_num = iteration.num) AS points
+			FROM experiment
+			JOIN iteration ON iteration.experiment_id = experiment.id
+			WHERE `+condition+` LIMIT ?`, t.ID, purgedIterations+1)
+	}
+	n, points := 0, int64(0)
+	for n < min(len(held), purgedIterations) && (n == 0 || points+held[n].Points <= purgedPoints) {
+		points += held[n].Points
+		n++
+	}
+	if err != nil || n == len(held) {
+		return false, firstError(err, tx.purge(t.Kind, t.ID))
+	}
+	if _, err := tx.Exec(`UPDATE `+string(t.Kind)+` SET deleted_date = 0 WHERE id = ?`, t.ID); err != nil {
+		return false, err
+	}
+	if t.Kind == TrashedProject { // its versions refer to its iterations
+		if _, err := tx.Exec(`DELETE FROM model WHERE project_id = ?`, t.ID); err != nil {
+			return false, err
+		}
+	}
+	for _, it := range held[:n] {
+		if _, err := tx.Exec(`DELETE FROM iteration WHERE num = ?`, it.Num); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// purgeable returns a record in the trash that actor may purge and nothing refers
+// to.
+func (tx *tx) purgeable(actor Actor, id string) (t Trashed, err error) {
+	if t, err = tx.trashed(actor, id); err != nil {
+		return t, err
+	}
+	var condition string
+	args := []any{id, id}
+	switch t.Kind {
+	case TrashedArtifact:
+		condition, args = `model_version.resource_num = (SELECT num FROM resource WHERE id = ?)`, args[:1]
+	case TrashedIteration:
+		condition = `model_version.iteration_num = (SELECT num FROM iteration WHERE id = ?)
+			OR model_version.resource_num IN (
+				SELECT num FROM resource WHERE iteration_num = (SELECT num FROM iteration WHERE id = ?))`
+	case TrashedExperiment:
+		condition = `model_version.iteration_num IN (SELECT num FROM iteration WHERE experiment_id = ?)
+			OR model_version.resource_num IN (SELECT num FROM resource WHERE experiment_id = ?)`
+	default:
+		return t, nil
+	}
+	return t, tx.refuse(`(`+condition+`)`, "It is used by %s in the trash; delete those for good first.", args...)
+}
+
+// Purged is a record that EmptyTrash has come to.
+type Purged struct {
+	Trashed
+	Kept bool // a version of a model that is not old enough refers to it
+}
+
+// EmptyTrash purges what went to the trash at least age ago, also while others read
+// and write, and calls done for each record. It needs the right to delete
+// everywhere.
+func (db *DB) EmptyTrash(ctx context.Context, actor Actor, age time.Duration, done func(Purged)) error {
+	until := toTime(db.now().Add(-age))
+	after := Trashed{Rank: -1}
+	for {
+		page, err := read(ctx, db, func(tx *tx) (page []Trashed, err error) {
+			if err := tx.admin(actor); err != nil {
+				return nil, err
+			}
+			err = tx.Select(&page, `SELECT `+trashColumns+` `+trashRows+`
+				WHERE trashed.deleted_date <= ? AND (trashed.rank, trashed.id) > (?, ?)
+				ORDER BY trashed.rank, trashed.id LIMIT ?`, until, after.Rank, after.ID, purgedAtOnce)
+			for i := range page {
+				if err == nil {
+					err = tx.countTrashed(&page[i])
+				}
+			}
+			return page, err
+		})
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		for _, t := range page {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			after = t
+			err := db.Purge(ctx, actor, t.ID)
+			var e *Error
+			switch {
+			case err == nil:
+				done(Purged{Trashed: t})
+			case errors.As(err, &e) && e.Code == CodeConflict:
+				done(Purged{Trashed: t, Kept: true})
+			case errors.As(err, &e) && e.Code == CodeNotFound:
+				// It was restored, or purged with what holds it.
+			default:
+				return err
+			}
+		}
+	}
+}
+
+// purgeExpired purges what has been in the trash for long enough, until the database
+// closes. The first time is the start.
+func (db *DB) purgeExpired(ctx context.Context) {
+	tick := time.NewTicker(purgePause)
+	defer tick.Stop()
+	for {
+		err := db.EmptyTrash(ctx, System, db.opts.TrashAge, func(Purged) {})
+		if err != nil && ctx.Err() == nil && !errors.Is(err, sqlite.ErrClosed) {
+			db.log.Warn("the trash could not be purged; it is tried again", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package store_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"tracker/store"
+)
+
+// TestWords has a filter that is no expression look for words in the texts of runs.
+func TestWords(t *testing.T) {
+	b := newBed(t)
+	run := func(name, notes, tag, optimizer string) {
+		t.Helper()
+		id := must(b.CreateIteration(ctx, store.System, b.experiment, store.NewIteration{Name: &name, Notes: notes}))(t).ID
+		must(b.CreateTag(ctx, store.System, store.IterationTag, id, tag))(t)
+		must(b.CreateParameter(ctx, store.System, id, "optimizer", store.Text(optimizer)))(t)
+	}
+	run("warm-up", "Diverged at step 240.", "baseline", "adamw")
+	run("cosine", "", "paper", "AdamW")
+	run("linear", "see the paper", "old", "sgd 0.9")
+	for text, want := range map[string]string{
+		"adamw":          "cosine warm-up",
+		"ADAMW diverged": "warm-up",
+		"paper":          "cosine linear",
+		"warm":           "warm-up",
+		"0.9":            "linear",
+		"adamw zebra":    "",
+		"base-line":      "",
+		"param":          "",
+		" sgd  paper ":   "linear",
+	} {
+		list, err := b.Iterations(ctx, store.System, b.experiment, store.IterationQuery{Page: store.FirstPage, Filter: text})
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		var names []string
+		for _, i := range list.Data {
+			names = append(names, i.Name)
+		}
+		slices.Sort(names)
+		wantText(t, strings.Join(names, " "), want)
+	}
+	for _, wrong := range []string{"lr < 0.1", "adamw and", "not adamw", "name", "param.lr", "'adamw'", "status run", strings.Repeat("x ", 21)} {
+		_, err := b.Iterations(ctx, store.System, b.experiment, store.IterationQuery{Page: store.FirstPage, Filter: wrong})
+		wantCode(t, err, store.CodeInvalidPayload)
+	}
+}
+
+func TestValues(t *testing.T) {
+	b := newBed(t)
+	for _, lr := range []string{"0.1", "0.1", "0.2", strings.Repeat("9", 300)} {
+		id := b.newIteration(t)
+		must(b.CreateParameter(ctx, store.System, id, "lr", store.Text(lr)))(t)
+		must(b.CreateTag(ctx, store.System, store.IterationTag, id, "Tag "+lr[:3]))(t)
+	}
+	wantOK(t, b.View(ctx, store.System, func(v *store.View) error {
+		wantText(t, fmt.Sprint(must(v.ParamValues(b.experiment, "lr", ""))(t)), "[{0.1 2} {0.2 1}]")
+		wantText(t, fmt.Sprint(must(v.ParamValues(b.experiment, "lr", "2"))(t)), "[{0.2 1}]")
+		wantText(t, fmt.Sprint(must(v.ParamValues(b.experiment, "decay", ""))(t)), "[]")
+		wantText(t, fmt.Sprint(must(v.TagValues(b.experiment, "tag 0.1"))(t)), "[{Tag 0.1 2}]")
+		return nil
+	}))
+}
