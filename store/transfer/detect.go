@@ -1,0 +1,53 @@
+package transfer
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Kind is a kind of source.
+type Kind struct {
+	Name  string // as in `tracker import NAME`
+	Title string // for people
+	// Find returns what the kind has at a path, nil when there is nothing of it.
+	Find func(path string) (Source, error)
+}
+
+// Detect returns the kind that has something at the path, and what. name chooses
+// the kind; "" to look. It fails when no kind has something there, or several.
+func Detect(kinds []Kind, name, path string) (Kind, Source, error) {
+	var found []Kind
+	var source Source
+	var tried []string
+	for _, k := range kinds {
+		tried = append(tried, k.Name)
+		if name != "" && k.Name != name {
+			continue
+		}
+		s, err := k.Find(path)
+		if err != nil {
+			return Kind{}, nil, fmt.Errorf("%s: %w", path, err)
+		}
+		if s != nil {
+			found, source = append(found, k), s
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], source, nil
+	case len(found) > 1:
+		var names []string
+		for _, k := range found {
+			names = append(names, k.Name)
+		}
+		return Kind{}, nil, fmt.Errorf("%s can be read as %s; say which, as in `tracker import %s %s`",
+			path, strings.Join(names, " and as "), names[0], path)
+	case name != "":
+		return Kind{}, nil, fmt.Errorf("%s has nothing of %s", path, name)
+	}
+	return Kind{}, nil, fmt.Errorf("nothing that can be imported is at %s; the kinds are %s", path, strings.Join(tried, ", "))
+}
+
+// ErrHostile is the cause of an error about a file whose own numbers can't be true.
+var ErrHostile = errors.New("the file is damaged or made to harm")

@@ -1,0 +1,62 @@
+package transfer
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// The limits of the store, in characters and in bytes.
+const (
+	maxName = 250
+	maxText = 1 << 20
+)
+
+// FitName returns s as a name of at most 250 printable characters. A longer one
+// ends with a part of its hash, so that two of them stay different.
+func FitName(s string) string {
+	fits := strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || !unicode.IsGraphic(r) && r != '\u200c' && r != '\u200d' {
+			return '_'
+		}
+		return r
+	}, s)
+	if strings.TrimSpace(fits) == "" {
+		fits = "_"
+	}
+	if utf8.RuneCountInString(fits) <= maxName {
+		return fits
+	}
+	sum := sha256.Sum256([]byte(s))
+	return string([]rune(fits)[:maxName-9]) + "~" + hex.EncodeToString(sum[:4])
+}
+
+// FitPath returns s as the name of an artifact: parts without "." and "..".
+func FitPath(s string) string {
+	var parts []string
+	for p := range strings.SplitSeq(strings.ReplaceAll(s, `\`, "/"), "/") {
+		switch p {
+		case "", ".":
+		case "..":
+			parts = append(parts, "_")
+		default:
+			parts = append(parts, p)
+		}
+	}
+	return FitName(strings.Join(parts, "/"))
+}
+
+// FitText returns s as valid UTF-8 of at most maxText bytes.
+func FitText(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if len(s) <= maxText {
+		return s
+	}
+	s = s[:maxText]
+	for !utf8.ValidString(s) {
+		s = s[:len(s)-1]
+	}
+	return s
+}

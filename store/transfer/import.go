@@ -1,0 +1,195 @@
+package transfer
+
+import (
+	"context"
+	"path"
+
+	"github.com/google/uuid"
+)
+
+// Options choose what is imported, and where to.
+type Options struct {
+	Project    string // name of the project; "" for the one of the source
+	Experiment string // name of the experiment; "" for the one of the source
+	Name       string // name of the run, when there is one; "" for its own
+	// Only has patterns as of path.Match for the names of runs and of their
+	// experiments; a run is imported when one of them fits. Empty for all.
+	Only        []string
+	Deleted     bool // also those that the source has deleted
+	NoArtifacts bool
+	DryRun      bool // change nothing
+	// KeepAll keeps points that a restarted run repeats. Otherwise the later ones
+	// replace the earlier ones.
+	KeepAll bool
+	// Step and Time are the columns of a table; "" to look for them.
+	Step, Time string
+	// Progress is called with the number of bytes that were read; nil is fine.
+	Progress func(n int64)
+}
+
+// Source is what was found at a path.
+type Source interface {
+	// Size returns the number of bytes to read, 0 when that is not known.
+	Size() int64
+	// Import brings all runs.
+	Import(ctx context.Context, im *Import) error
+}
+
+// Import is one import into a sink.
+type Import struct {
+	Options
+	Result *Result
+	sink   Sink
+	named  uuid.UUID // the run that has Options.Name
+	done   map[uuid.UUID]fate
+	queue  []*RunWriter
+	read   int64 // bytes of which Progress was not told yet
+	points int   // in the queue
+	size   int   // bytes of texts in the queue
+}
+
+// fate is what became of a run: it counts in one number of the result.
+type fate int
+
+const (
+	unchanged fate = iota
+	leftOut
+	grown
+	created
+)
+
+const (
+	// batchPoints is the number of points in a transaction: a fraction of a
+	// second, so that a server with the same database does not wait long.
+	batchPoints = 32768
+	// batchRuns bounds the runs in a transaction.
+	batchRuns = 128
+	// batchText bounds the bytes of parameters and texts in a transaction.
+	batchText = 4 << 20
+	// progressBytes is the number of bytes after which Progress is called.
+	progressBytes = 256 << 10
+	// maxMade bounds the bytes of an artifact that is made in memory.
+	maxMade = 64 << 20
+)
+
+// New returns an import that writes to sink.
+func New(sink Sink, o Options) *Import {
+	return &Import{Options: o, Result: &Result{Losses: []Loss{}}, sink: sink, done: map[uuid.UUID]fate{}}
+}
+
+// Run reads all of src and returns when it is written.
+func (im *Import) Run(ctx context.Context, src Source) error {
+	err := src.Import(ctx, im)
+	if err == nil {
+		err = im.flush(ctx)
+	}
+	im.Result.Found, im.Result.Created, im.Result.Grown, im.Result.Unchanged, im.Result.LeftOut = len(im.done), 0, 0, 0, 0
+	for _, f := range im.done {
+		switch f {
+		case created:
+			im.Result.Created++
+		case grown:
+			im.Result.Grown++
+		case leftOut:
+			im.Result.LeftOut++
+		case unchanged:
+			im.Result.Unchanged++
+		}
+	}
+	return err
+}
+
+// Read notes that n more bytes of the source were read.
+func (im *Import) Read(n int64) {
+	im.read += n
+	if im.Progress != nil && im.read >= progressBytes {
+		im.Progress(im.read)
+		im.read = 0
+	}
+}
+
+// Lose notes that something was not brought, or not as it was.
+func (im *Import) Lose(path, format string, args ...any) { im.Result.Lose(path, format, args...) }
+
+// Files returns what is known of source files, by id.
+func (im *Import) Files(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]File, error) {
+	known := map[uuid.UUID]File{}
+	for len(ids) > 0 {
+		n := min(len(ids), 500)
+		found, err := im.sink.Files(ctx, ids[:n])
+		if err != nil {
+			return nil, err
+		}
+		for id, f := range found {
+			known[id] = f
+		}
+		ids = ids[n:]
+	}
+	return known, nil
+}
+
+// Wanted reports whether a run with these names was chosen.
+func (im *Import) Wanted(names ...string) bool {
+	if len(im.Only) == 0 {
+		return true
+	}
+	for _, pattern := range im.Only {
+		for _, name := range names {
+			if ok, err := path.Match(pattern, name); ok || err != nil && pattern == name {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Unchanged notes that a run has nothing new.
+func (im *Import) Unchanged(id uuid.UUID) { im.note(id, unchanged) }
+
+// LeaveOut notes that nothing of a run is brought, and why.
+func (im *Import) LeaveOut(id uuid.UUID, path, format string, args ...any) {
+	im.note(id, leftOut)
+	im.Lose(path, format, args...)
+}
+
+func (im *Import) note(id uuid.UUID, f fate) { im.done[id] = max(im.done[id], f) }
+
+// ReadError is an error of reading the source, not of writing.
+type ReadError struct{ Err error }
+
+func (e *ReadError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *ReadError) Unwrap() error { return e.Err }
+
+// flush writes the queue.
+func (im *Import) flush(ctx context.Context) error {
+	queue := im.queue
+	im.queue, im.points, im.size = nil, 0, 0
+	if len(queue) == 0 {
+		return ctx.Err()
+	}
+	batches := make([]*Batch, len(queue))
+	for i, w := range queue {
+		batches[i] = w.batch
+	}
+	outcomes, err := im.write(ctx, batches)
+	if err != nil {
+		return err
+	}
+	for i, w := range queue {
+		w.took(outcomes[i])
+	}
+	return ctx.Err()
+}
+
+func (im *Import) write(ctx context.Context, batches []*Batch) ([]Outcome, error) {
+	if !im.DryRun {
+		return im.sink.Write(ctx, batches)
+	}
+	outcomes := make([]Outcome, len(batches))
+	for i, b := range batches {
+		outcomes[i] = Outcome{Parameters: len(b.Parameters), Tags: len(b.Tags) + len(b.Properties), Points: b.points}
+	}
+	return outcomes, nil
+}

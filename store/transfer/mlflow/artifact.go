@@ -1,0 +1,76 @@
+package mlflow
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"tracker/store/transfer"
+)
+
+// maxFiles bounds the parameters, tags and metrics of a run in a file store.
+const maxFiles = 1_000_000
+
+// artifactFolder returns the folder of the artifacts of a run, "" when there is
+// none. The URI has the place where they were written: after a move they lie beside
+// the store, below base. A folder elsewhere must have the id of the run in its path,
+// so that a store can't name any folder of this machine.
+func (r *run) artifactFolder(base string) (folder, problem string) {
+	if r.artifacts == "" {
+		return "", ""
+	}
+	at := r.artifacts
+	if u, err := url.Parse(r.artifacts); err == nil && len(u.Scheme) > 1 {
+		switch u.Scheme {
+		case "file":
+			at = u.Path
+		case "mlflow-artifacts":
+			at = path.Join("/mlartifacts", u.Path)
+		default:
+			return "", fmt.Sprintf("Its artifacts are at %s, which is not a folder of this machine; copy them beside the store and import again.", r.artifacts)
+		}
+	}
+	at = strings.ReplaceAll(at, `\`, "/")
+	parts := strings.Split(path.Clean(at), "/")
+	last := slices.Index(parts, r.id)
+	if _, err := uuid.Parse(r.id); err != nil || len(r.id) != 32 || last < 0 {
+		return "", fmt.Sprintf("Its artifacts would be at %s, which does not have the id of a run; they are left out.", r.artifacts)
+	}
+	for i := range last + 1 {
+		beside := filepath.FromSlash(path.Join(parts[i:]...))
+		if filepath.IsLocal(beside) && isFolder(filepath.Join(base, beside)) {
+			return filepath.Join(base, beside), ""
+		}
+	}
+	if isFolder(filepath.FromSlash(at)) {
+		return filepath.FromSlash(at), ""
+	}
+	return "", ""
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// importArtifacts stores the files of a run.
+func (r *run) importArtifacts(ctx context.Context, im *transfer.Import, w *transfer.RunWriter, base string) error {
+	if im.NoArtifacts {
+		return nil
+	}
+	folder, problem := r.artifactFolder(base)
+	if problem != "" {
+		im.Lose(r.path, "%s", problem)
+	}
+	if folder == "" {
+		return nil
+	}
+	return w.Folder(ctx, folder)
+}

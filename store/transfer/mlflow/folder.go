@@ -1,0 +1,336 @@
+package mlflow
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/google/uuid"
+
+	"tracker/store/transfer"
+)
+
+// meta is meta.yaml of an experiment or a run.
+type meta struct {
+	ExperimentID string `yaml:"experiment_id"`
+	Name         string `yaml:"name"` // of an experiment
+	RunID        string `yaml:"run_id"`
+	RunUUID      string `yaml:"run_uuid"` // in older ones
+	RunName      string `yaml:"run_name"`
+	Status       any    `yaml:"status"`
+	Start        *int64 `yaml:"start_time"`
+	End          *int64 `yaml:"end_time"`
+	Stage        string `yaml:"lifecycle_stage"`
+	Artifacts    string `yaml:"artifact_uri"`
+	SourceName   string `yaml:"source_name"`
+	Version      string `yaml:"source_version"`
+}
+
+func (m meta) runID() string { return first(m.RunID, m.RunUUID) }
+
+// The limits of a store of files: bytes of a text, and of a line of a metric.
+const (
+	maxMeta = 1 << 20
+	maxText = 1 << 20
+	maxLine = 4096
+)
+
+func readMeta(folder string) (m meta, err error) {
+	text, err := readText(filepath.Join(folder, "meta.yaml"), maxMeta)
+	if err == nil {
+		err = yaml.Unmarshal([]byte(text), &m)
+	}
+	return m, err
+}
+
+// readText returns the beginning of a file, up to limit bytes.
+func readText(path string, limit int64) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, limit))
+	return string(text), err
+}
+
+// numberedStatuses are those of a file store.
+var numberedStatuses = map[string]string{"1": "RUNNING", "2": "SCHEDULED", "3": "FINISHED", "4": "FAILED", "5": "KILLED"}
+
+// importFolder brings the runs of a file store.
+func importFolder(ctx context.Context, im *transfer.Import, folder string) error {
+	runs, err := folderRuns(im, folder)
+	if err != nil {
+		return err
+	}
+	for _, r := range parentsFirst(runs) {
+		if err := importFolderRun(ctx, im, folder, r); err != nil {
+			return err
+		}
+	}
+	if models, err := os.ReadDir(filepath.Join(folder, "models")); err == nil && len(models) > 0 {
+		im.Lose(filepath.Join(folder, "models"), "The model registry has %d models, which are not brought.", len(models))
+	}
+	return nil
+}
+
+// folderRuns returns the runs of a file store, with those in the trash if they are
+// wanted.
+func folderRuns(im *transfer.Import, folder string) (runs []*run, err error) {
+	experiments, err := subfolders(folder)
+	if err != nil {
+		return nil, err
+	}
+	if im.Deleted {
+		trash, err := subfolders(filepath.Join(folder, ".trash"))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		experiments = append(experiments, trash...)
+	}
+	for _, at := range experiments {
+		e, err := readMeta(at)
+		if err != nil || e.ExperimentID == "" {
+			continue // another folder, as that of the registry
+		}
+		folders, err := subfolders(at)
+		if err != nil {
+			return nil, err
+		}
+		for _, path := range folders {
+			m, err := readMeta(path)
+			switch {
+			case errors.Is(err, fs.ErrNotExist):
+				if isFolder(filepath.Join(path, "metrics")) || isFolder(filepath.Join(path, "params")) {
+					im.Lose(path, "The run has no meta.yaml, so nothing is known of it; it is left out.")
+				}
+				continue
+			case err != nil:
+				im.Lose(path, "Its meta.yaml can't be read: %v.", err)
+				continue
+			case m.runID() == "":
+				continue // of models, or traces
+			}
+			deleted := m.Stage == "deleted" || e.Stage == "deleted"
+			if deleted && !im.Deleted || !im.Wanted(m.RunName, e.Name) {
+				continue
+			}
+			runs = append(runs, m.run(im, path, e.Name, deleted))
+		}
+	}
+	return runs, nil
+}
+
+func (m meta) run(im *transfer.Import, path, experiment string, deleted bool) *run {
+	status := fmt.Sprint(m.Status)
+	if s, ok := numberedStatuses[status]; ok {
+		status = s
+	}
+	return &run{id: m.runID(), experiment: experiment, name: m.RunName, status: status, start: m.Start, end: m.End, deleted: deleted,
+		artifacts: m.Artifacts, source: m.SourceName, commit: m.Version, path: path,
+		tags: texts(im, filepath.Join(path, "tags")), params: texts(im, filepath.Join(path, "params"))}
+}
+
+// subfolders returns the paths of the folders in a folder; hidden ones are left out.
+func subfolders(folder string) (paths []string, err error) {
+	entries, err := os.ReadDir(folder)
+	for _, e := range entries {
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
+			paths = append(paths, filepath.Join(folder, e.Name()))
+		}
+	}
+	return paths, err
+}
+
+// eachFile calls fn for the files below a folder, with their names relative to it.
+func eachFile(im *transfer.Import, folder string, fn func(name, path string, size int64) error) error {
+	n := 0
+	return filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		if n++; n > maxFiles {
+			return fmt.Errorf("%s has more than %d files", folder, maxFiles)
+		}
+		if err != nil {
+			if !errors.Is(err, fs.ErrNotExist) {
+				im.Lose(path, "It can't be read: %v.", err)
+			}
+			return nil
+		}
+		if !d.Type().IsRegular() {
+			return nil
+		}
+		info, err := d.Info()
+		if err != nil {
+			return nil // it was removed meanwhile
+		}
+		name, err := filepath.Rel(folder, path)
+		if err != nil {
+			return err
+		}
+		return fn(filepath.ToSlash(name), path, info.Size())
+	})
+}
+
+// texts returns the files below a folder: names and what is in them.
+func texts(im *transfer.Import, folder string) map[string]string {
+	all := map[string]string{}
+	err := eachFile(im, folder, func(name, path string, _ int64) error {
+		text, err := readText(path, maxText+1)
+		if err != nil {
+			im.Lose(path, "It can't be read: %v.", err)
+			return nil
+		}
+		all[name] = text
+		return nil
+	})
+	if err != nil {
+		im.Lose(folder, "%v.", err)
+	}
+	return all
+}
+
+// metricFile is a file of the points of a metric.
+type metricFile struct {
+	key, path string
+	size      int64
+	id        uuid.UUID
+}
+
+// importFolderRun brings what is new of a run.
+func importFolderRun(ctx context.Context, im *transfer.Import, folder string, r *run) error {
+	id := r.uuid()
+	about := transfer.ID("mlflow", "run", r.id)
+	ids := []uuid.UUID{about}
+	var metrics []metricFile
+	err := eachFile(im, filepath.Join(r.path, "metrics"), func(name, path string, size int64) error {
+		metrics = append(metrics, metricFile{name, path, size, transfer.ID("mlflow", "metric", r.id, name)})
+		ids = append(ids, metrics[len(metrics)-1].id)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	known, err := im.Files(ctx, ids)
+	if err != nil {
+		return err
+	}
+	fingerprint, err := r.fingerprint()
+	if err != nil {
+		return err
+	}
+	former, isKnown := known[about]
+	if isKnown && former.RunID == uuid.Nil {
+		im.LeaveOut(id, r.path, "The run was imported before and then deleted here; it is not brought again.")
+		return nil
+	}
+	w := r.begin(im, isKnown)
+	isNew := !isKnown || former.Fingerprint != fingerprint
+	if isNew {
+		r.describe(w)
+	}
+	for _, m := range metrics {
+		if k := known[m.id]; k.Size != m.size || k.ID == uuid.Nil {
+			isNew = true
+			if err := r.readMetric(ctx, im, w, m, k); err != nil {
+				return err
+			}
+		}
+	}
+	if isNew {
+		w.Mark(transfer.File{ID: about, Path: r.path, Fingerprint: fingerprint})
+		if err := w.End(ctx); err != nil {
+			return err
+		}
+	}
+	return r.importArtifacts(ctx, im, w, filepath.Dir(folder))
+}
+
+// readMetric adds the lines of a file from where it was read last. A half line at
+// its end is left for the next time.
+func (r *run) readMetric(ctx context.Context, im *transfer.Import, w *transfer.RunWriter, m metricFile, known transfer.File) error {
+	f, err := os.Open(m.path)
+	if err != nil {
+		im.Lose(m.path, "It can't be read: %v.", err)
+		return nil
+	}
+	defer f.Close()
+	position := known.Position
+	if m.size < position {
+		position = 0
+		im.Lose(m.path, "It has become shorter since it was read, and was read again.")
+		w.Rewind(m.key, transfer.Step(-1<<63))
+	}
+	if _, err := f.Seek(position, io.SeekStart); err != nil {
+		return err
+	}
+	in := bufio.NewReaderSize(io.LimitReader(f, m.size-position), 64<<10)
+	mark := func(complete bool) {
+		file := transfer.File{ID: m.id, Path: m.path, Size: -1, Position: position}
+		if complete {
+			file.Size = m.size
+		}
+		w.Mark(file)
+	}
+	for n := 0; ; n++ {
+		line, err := in.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			im.Lose(m.path, "The line at byte %d is longer than %d bytes; nothing was read from there on.", position, maxLine)
+			break
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			im.Lose(m.path, "It can't be read after byte %d: %v.", position, err)
+			break
+		}
+		if err := r.addLine(w, m.key, string(line)); err != nil {
+			im.Lose(m.path, "The line at byte %d was skipped: %v.", position, err)
+		}
+		position += int64(len(line))
+		if w.Full() {
+			mark(false)
+			if err := w.Flush(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	mark(true)
+	return nil
+}
+
+var errLine = errors.New("it is not a time, a value and a step")
+
+// addLine adds a line "milliseconds value step", after which the newest versions
+// have a dataset.
+func (r *run) addLine(w *transfer.RunWriter, key, line string) error {
+	fields := strings.Fields(line)
+	if len(line) > maxLine || len(fields) < 2 {
+		return errLine
+	}
+	ms, err := strconv.ParseInt(fields[0], 10, 64)
+	at, ok := timeOf(ms)
+	if err != nil || !ok {
+		return errLine
+	}
+	value, err := strconv.ParseFloat(fields[1], 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return errLine
+	}
+	step := int64(0)
+	if len(fields) > 2 {
+		if step, err = strconv.ParseInt(fields[2], 10, 64); err != nil {
+			return errLine
+		}
+	}
+	w.Point(key, transfer.Step(step), transfer.Value(value), at)
+	return nil
+}

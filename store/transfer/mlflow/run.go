@@ -1,0 +1,169 @@
+package mlflow
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"math"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"tracker/store/json"
+	"tracker/store/transfer"
+)
+
+// run is a run of either store.
+type run struct {
+	id         string
+	experiment string // name
+	name       string
+	status     string
+	start, end *int64 // Unix milliseconds
+	deleted    bool   // it or its experiment
+	artifacts  string // URI
+	source     string // what was run
+	commit     string
+	tags       map[string]string
+	params     map[string]string
+	datasets   []transfer.Dataset
+	path       string // for losses
+}
+
+// uuid returns the id of a run here: MLflow's own, which is a UUID without dashes.
+func (r *run) uuid() uuid.UUID { return runUUID(r.id) }
+
+func runUUID(id string) uuid.UUID {
+	if u, err := uuid.Parse(id); err == nil && len(id) == 32 {
+		return u
+	}
+	return transfer.ID("mlflow", "run", id)
+}
+
+// fingerprint returns a hash of all but the metrics and artifacts.
+func (r *run) fingerprint() (string, error) {
+	text, err := json.Marshal([]any{r.name, r.status, r.end, r.deleted, r.tags, r.params, r.datasets}, json.Deterministic(true), json.AllowInvalidUTF8(true))
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16]), err
+}
+
+var statuses = map[string]transfer.Status{
+	"RUNNING": transfer.Running, "SCHEDULED": transfer.Running, "FINISHED": transfer.Succeeded, "FAILED": transfer.Failed, "KILLED": transfer.Killed,
+}
+
+// timeOf returns Unix milliseconds as a time, false when they are none.
+func timeOf(ms int64) (transfer.Time, bool) {
+	return transfer.Time(ms), ms >= 0 && ms < 253402300800000 // the year 10000
+}
+
+// begin returns the writer of a run. Nothing is written of it yet.
+func (r *run) begin(im *transfer.Import, known bool) *transfer.RunWriter {
+	status, ok := statuses[r.status]
+	if !ok {
+		status = transfer.Running
+		im.Lose(r.path, "The status of the run, %q, is none of MLflow's; it is RUNNING here.", r.status)
+	}
+	to := transfer.Run{ID: r.uuid(), Project: "MLflow", Experiment: r.experiment, Name: r.name, Notes: r.tags["mlflow.note.content"], Status: status}
+	if to.Name == "" {
+		to.Name = r.tags["mlflow.runName"]
+	}
+	if r.start != nil {
+		to.Created, ok = timeOf(*r.start)
+	}
+	if r.start == nil || !ok {
+		im.Lose(r.path, "The run has no time at which it began; it is shown as begun in 1970.")
+		to.Created = 0
+	}
+	if r.end != nil && status != transfer.Running {
+		if ended, ok := timeOf(*r.end); ok {
+			to.Ended = &ended
+		}
+	}
+	if parent := r.tags["mlflow.parentRunId"]; parent != "" {
+		to.Parent = new(runUUID(parent))
+	}
+	return im.Begin(to, r.path, known)
+}
+
+// describe adds all but the metrics and artifacts of a run.
+func (r *run) describe(w *transfer.RunWriter) {
+	for _, key := range sorted(r.params) {
+		w.Parameter(key, r.params[key])
+	}
+	for _, key := range sorted(r.tags) {
+		if !fieldTags[key] {
+			w.Property(key, r.tags[key])
+		}
+	}
+	for _, d := range r.datasets {
+		w.Dataset(d)
+	}
+	if r.deleted {
+		w.Tag("deleted in MLflow")
+	}
+	code := transfer.Code{
+		GitSHA:     first(r.tags["mlflow.source.git.commit"], r.commit),
+		GitRemote:  r.tags["mlflow.source.git.repoURL"],
+		Entrypoint: first(r.tags["mlflow.source.name"], r.source),
+	}
+	if code != (transfer.Code{}) {
+		w.Code(code)
+	}
+}
+
+func first(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return t
+		}
+	}
+	return ""
+}
+
+func sorted(m map[string]string) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// fieldTags are the tags that are fields of a run here.
+var fieldTags = map[string]bool{"mlflow.note.content": true, "mlflow.runName": true, "mlflow.parentRunId": true,
+	"mlflow.source.git.commit": true, "mlflow.source.git.repoURL": true, "mlflow.source.name": true}
+
+// infinity is what MLflow writes in a database for an infinite value.
+const infinity = 1.7976931348623157e308
+
+// valueOf returns a value as MLflow's database has it.
+func valueOf(x float64, isNaN bool) transfer.Value {
+	switch {
+	case isNaN:
+		x = math.NaN()
+	case x >= infinity:
+		x = math.Inf(1)
+	case x <= -infinity:
+		x = math.Inf(-1)
+	}
+	return transfer.Value(x)
+}
+
+// parentsFirst returns the runs so that each comes after its parent.
+func parentsFirst(runs []*run) []*run {
+	byID := map[string]*run{}
+	for _, r := range runs {
+		byID[r.id] = r
+	}
+	ordered := make([]*run, 0, len(runs))
+	placed := map[string]bool{}
+	for _, r := range runs {
+		var chain []*run
+		for at := r; at != nil && !placed[at.id]; at = byID[at.tags["mlflow.parentRunId"]] {
+			placed[at.id] = true // which also ends a circle
+			chain = append(chain, at)
+		}
+		slices.Reverse(chain)
+		ordered = append(ordered, chain...)
+	}
+	return ordered
+}

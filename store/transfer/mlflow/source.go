@@ -1,0 +1,115 @@
+// Package mlflow reads MLflow's stores: an SQLite database, and the folder mlruns
+// of its older file store, with the artifacts that lie beside them.
+package mlflow
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"tracker/store/transfer"
+)
+
+// Kind returns the kind of source that this package reads.
+func Kind() transfer.Kind {
+	return transfer.Kind{Name: "mlflow", Title: "MLflow", Find: func(path string) (transfer.Source, error) {
+		s, err := find(path)
+		if err != nil || s.database == "" && s.folder == "" {
+			return nil, err
+		}
+		return s, nil
+	}}
+}
+
+// source is what was found at a path.
+type source struct {
+	database string // file of SQLite; "" for none
+	folder   string // mlruns; "" for none
+}
+
+// find looks for a database and for a folder of runs, at path and in it.
+func find(path string) (s source, err error) {
+	if path, err = filepath.Abs(path); err != nil {
+		return s, err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return s, err
+	}
+	if info.Mode().IsRegular() {
+		if isDatabase(path) {
+			s.database = path
+		}
+		return s, nil
+	}
+	if !info.IsDir() {
+		return s, nil
+	}
+	if db := filepath.Join(path, "mlflow.db"); isDatabase(db) {
+		s.database = db
+	}
+	for _, folder := range []string{path, filepath.Join(path, "mlruns")} {
+		has, err := hasRuns(folder)
+		if err != nil {
+			return s, err
+		}
+		if has {
+			s.folder = folder
+			break
+		}
+	}
+	return s, nil
+}
+
+// hasRuns reports whether a folder is a file store: it has experiments with runs.
+func hasRuns(folder string) (bool, error) {
+	experiments, err := os.ReadDir(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	for _, e := range experiments {
+		if !e.IsDir() {
+			continue
+		}
+		if m, err := readMeta(filepath.Join(folder, e.Name())); err != nil || m.ExperimentID == "" {
+			continue
+		}
+		runs, err := os.ReadDir(filepath.Join(folder, e.Name()))
+		if err != nil {
+			return false, err
+		}
+		for _, r := range runs {
+			if m, err := readMeta(filepath.Join(folder, e.Name(), r.Name())); err == nil && m.runID() != "" {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}
+
+// Size returns the size of the database. The progress of a folder is not shown.
+func (s source) Size() int64 {
+	info, err := os.Stat(s.database)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// Import brings all runs.
+func (s source) Import(ctx context.Context, im *transfer.Import) error {
+	if s.database != "" {
+		if err := importDatabase(ctx, im, s.database); err != nil {
+			return err
+		}
+	}
+	if s.folder != "" {
+		return importFolder(ctx, im, s.folder)
+	}
+	return nil
+}

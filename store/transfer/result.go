@@ -1,0 +1,52 @@
+package transfer
+
+import "fmt"
+
+// Loss is something that was not brought, or not as it was.
+type Loss struct {
+	Path   string `json:"path"`
+	Reason string `json:"reason"` // a sentence
+}
+
+// maxLosses bounds the losses that a Result lists.
+const maxLosses = 1000
+
+// Result is what was found and what was imported.
+type Result struct {
+	Kind string `json:"kind"`
+	Path string `json:"path"`
+
+	Found     int `json:"found"`     // runs
+	Created   int `json:"created"`   // of them
+	Grown     int `json:"grown"`     // those that were there and have got something new
+	Unchanged int `json:"unchanged"` // those with nothing new
+	LeftOut   int `json:"left_out"`  // those of which nothing was brought
+
+	Parameters int   `json:"parameters"`
+	Tags       int   `json:"tags"`
+	Points     int   `json:"points"`
+	Dropped    int   `json:"dropped"` // points that a later file of their run repeats
+	Artifacts  int   `json:"artifacts"`
+	Bytes      int64 `json:"bytes"` // of artifacts
+
+	Losses []Loss `json:"losses"` // the first maxLosses
+	Lost   int    `json:"lost"`   // all of them
+
+	known map[Loss]bool
+}
+
+// Lose counts a loss. The same one is counted once.
+func (r *Result) Lose(path, format string, args ...any) {
+	l := Loss{path, fmt.Sprintf(format, args...)}
+	if r.known[l] {
+		return
+	}
+	r.Lost++
+	if len(r.known) < maxLosses {
+		if r.known == nil {
+			r.known = map[Loss]bool{}
+		}
+		r.known[l] = true
+		r.Losses = append(r.Losses, l)
+	}
+}

@@ -1,0 +1,319 @@
+package transfer
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"path"
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+// RunWriter takes what belongs to a run. It holds it until Flush, End or Artifact
+// write it; a reader asks Full now and then.
+type RunWriter struct {
+	im     *Import
+	path   string // for losses
+	batch  *Batch
+	series map[string]*Series
+	names  map[string]string // of keys that had to be changed
+	queued bool
+	known  bool // it was there before
+	failed bool // the sink has refused it
+}
+
+// Begin returns the writer of a run. path is where it was found, and known
+// whether it was imported before.
+func (im *Import) Begin(r Run, path string, known bool) *RunWriter {
+	im.note(r.ID, unchanged)
+	if im.Options.Project != "" {
+		r.Project = im.Options.Project
+	}
+	if im.Options.Experiment != "" {
+		r.Experiment = im.Options.Experiment
+	}
+	if im.Options.Name != "" {
+		if im.named != uuid.Nil && im.named != r.ID {
+			im.Lose(path, "--name is for one run; this one keeps its own name.")
+		} else {
+			r.Name, im.named = im.Options.Name, r.ID
+		}
+	}
+	w := &RunWriter{im: im, path: path, known: known, names: map[string]string{}}
+	for _, name := range []*string{&r.Project, &r.Experiment, &r.Name} {
+		if *name == "" {
+			continue
+		}
+		if fits := FitName(*name); fits != *name {
+			im.Lose(path, "The name %q was changed to %q.", short(*name), short(fits))
+			*name = fits
+		}
+	}
+	if fits := FitText(r.Notes); fits != r.Notes {
+		im.Lose(path, "The notes were cut to 1 MiB of UTF-8.")
+		r.Notes = fits
+	}
+	r.Error = FitText(r.Error)
+	w.reset(r)
+	return w
+}
+
+func (w *RunWriter) reset(r Run) {
+	w.batch, w.series, w.queued = &Batch{Run: r}, map[string]*Series{}, false
+}
+
+// Known reports whether the run exists.
+func (w *RunWriter) Known() bool { return w.known }
+
+// Run returns the run as it is written.
+func (w *RunWriter) Run() *Run { return &w.batch.Run }
+
+// key returns a key as the store takes it.
+func (w *RunWriter) key(key string) string {
+	if fits, ok := w.names[key]; ok {
+		return fits
+	}
+	fits := FitName(key)
+	if fits != key {
+		w.im.Lose(w.path, "The name %q was changed to %q.", short(key), short(fits))
+	}
+	w.names[strings.Clone(key)] = fits
+	return fits
+}
+
+// short returns the beginning of s, for messages.
+func short(s string) string {
+	if r := []rune(s); len(r) > 80 {
+		return string(r[:60]) + "…" + string(r[len(r)-12:])
+	}
+	return s
+}
+
+// Parameter adds a setting.
+func (w *RunWriter) Parameter(key, value string) {
+	key = w.key(key)
+	if fits := FitText(value); fits != value {
+		w.im.Lose(w.path, "The value of the parameter %q was cut to 1 MiB of UTF-8.", key)
+		value = fits
+	}
+	w.batch.Parameters = append(w.batch.Parameters, Parameter{key, value})
+	w.add(0, len(key)+len(value))
+}
+
+// Tag adds a tag.
+func (w *RunWriter) Tag(tag string) {
+	if strings.TrimSpace(tag) == "" {
+		return
+	}
+	fits := FitName(tag)
+	if fits != tag {
+		w.im.Lose(w.path, "The tag %q was changed to %q.", short(tag), short(fits))
+	}
+	w.batch.Tags = append(w.batch.Tags, fits)
+	w.add(0, len(fits))
+}
+
+// Property adds a text with a name that is no setting.
+func (w *RunWriter) Property(key, value string) {
+	key = w.key(key)
+	if fits := FitText(value); fits != value {
+		w.im.Lose(w.path, "The value of %q was cut to 1 MiB of UTF-8.", key)
+		value = fits
+	}
+	w.batch.Properties = append(w.batch.Properties, Parameter{key, value})
+	w.add(0, len(key)+len(value))
+}
+
+// Dataset adds data that the run has read. One without a name or digest is a loss.
+func (w *RunWriter) Dataset(d Dataset) {
+	if d.Name == "" || d.Digest == "" {
+		w.im.Lose(w.path, "A dataset has no name or no digest; it is left out.")
+		return
+	}
+	for _, text := range []*string{&d.Name, &d.Digest, &d.SourceType, &d.Source, &d.Schema, &d.Profile} {
+		if fits := FitText(*text); fits != *text {
+			w.im.Lose(w.path, "A text of the dataset %q was cut to 1 MiB of UTF-8.", short(d.Name))
+			*text = fits
+		}
+	}
+	w.batch.Datasets = append(w.batch.Datasets, d)
+	w.add(0, len(d.Name)+len(d.Source)+len(d.Schema)+len(d.Profile))
+}
+
+// Code sets the code and environment of the run.
+func (w *RunWriter) Code(c Code) {
+	for _, text := range []*string{&c.GitSHA, &c.GitRemote, &c.GitDiff, &c.Entrypoint, &c.Command, &c.Hostname, &c.Runtime, &c.Dependencies} {
+		*text = FitText(*text)
+	}
+	w.batch.Code = &c
+}
+
+// Point adds a point.
+func (w *RunWriter) Point(key string, step Step, value Value, at Time) {
+	s := w.seriesOf(key)
+	s.Steps, s.Values, s.Times = append(s.Steps, step), append(s.Values, value), append(s.Times, at)
+	w.batch.points++
+	w.add(1, 0)
+}
+
+func (w *RunWriter) seriesOf(key string) *Series {
+	s := w.series[key]
+	if s == nil {
+		s = &Series{Key: w.key(key)}
+		w.series[strings.Clone(key)] = s
+		w.add(0, len(key))
+		w.batch.Series = append(w.batch.Series, s)
+	}
+	return s
+}
+
+// Rewind drops the points of a metric from a step on: those that follow repeat
+// them.
+func (w *RunWriter) Rewind(key string, from Step) {
+	s := w.seriesOf(key)
+	n := 0
+	for i, step := range s.Steps {
+		if step < from {
+			s.Steps[n], s.Values[n], s.Times[n] = step, s.Values[i], s.Times[i]
+			n++
+		}
+	}
+	dropped := len(s.Steps) - n
+	s.Steps, s.Values, s.Times = s.Steps[:n], s.Values[:n], s.Times[:n]
+	w.batch.points -= dropped
+	w.im.Result.Dropped += dropped
+	if w.queued {
+		w.im.points -= dropped
+	}
+	if s.DropFrom == nil || from < *s.DropFrom {
+		s.DropFrom = &from
+	}
+}
+
+// Mark notes how far a source file was read: all that was added before is of it.
+// It takes the place of an earlier mark.
+func (w *RunWriter) Mark(f File) {
+	for i := range w.batch.Files {
+		if w.batch.Files[i].ID == f.ID {
+			w.batch.Files[i] = f
+			return
+		}
+	}
+	w.batch.Files = append(w.batch.Files, f)
+	w.add(0, len(f.State))
+}
+
+// Full reports whether so much waits that it should be written; the reader then
+// marks its files and calls Flush.
+func (w *RunWriter) Full() bool {
+	return w.im.points >= batchPoints || w.im.size >= batchText
+}
+
+// add notes what the batch has got, and queues it.
+func (w *RunWriter) add(points, size int) {
+	if !w.queued {
+		w.queued = true
+		w.im.queue = append(w.im.queue, w)
+	}
+	w.im.points += points
+	w.im.size += size
+}
+
+// Flush writes what was added so far.
+func (w *RunWriter) Flush(ctx context.Context) error { return w.im.flush(ctx) }
+
+// End sets the status of the run when all before is written, if it has ended.
+func (w *RunWriter) End(ctx context.Context) error {
+	w.batch.End = w.batch.Run.Status != Running
+	w.add(0, 0)
+	if w.Full() || len(w.im.queue) >= batchRuns {
+		return w.im.flush(ctx)
+	}
+	return nil
+}
+
+// Artifact stores a file of the run. What can't be read is a loss.
+func (w *RunWriter) Artifact(ctx context.Context, a Artifact) error {
+	if w.im.NoArtifacts {
+		return nil
+	}
+	if !w.known && !w.failed { // the run must be there
+		w.add(0, 0)
+		if err := w.im.flush(ctx); err != nil {
+			return err
+		}
+	}
+	if w.failed {
+		return nil
+	}
+	name := FitPath(a.Name)
+	if name != a.Name {
+		w.im.Lose(w.path, "The artifact %q was named %q.", short(a.Name), short(name))
+	}
+	if a.ID == uuid.Nil {
+		a.ID = ID("artifact", w.batch.Run.ID.String(), a.Name)
+	}
+	a.Name, a.RunID = name, w.batch.Run.ID
+	if w.im.DryRun {
+		w.count(a)
+		return nil
+	}
+	stored, err := w.im.sink.Put(ctx, a)
+	var unreadable *ReadError
+	switch {
+	case errors.As(err, &unreadable):
+		w.im.Lose(path.Join(w.path, a.Name), "The artifact can't be read: %v.", unreadable.Err)
+		return nil
+	case err != nil:
+		return err
+	case stored:
+		w.count(a)
+	}
+	return nil
+}
+
+func (w *RunWriter) count(a Artifact) {
+	w.im.Result.Artifacts++
+	w.im.Result.Bytes += max(a.Size, 0)
+	if w.known {
+		w.im.note(a.RunID, grown)
+	}
+}
+
+// Made stores an artifact with these bytes.
+func (w *RunWriter) Made(ctx context.Context, name, contentType string, data []byte, at Time) error {
+	if len(data) > maxMade {
+		w.im.Lose(w.path, "%q has %d bytes, and at most %d of one value are read.", short(name), len(data), maxMade)
+		return nil
+	}
+	return w.Artifact(ctx, Artifact{Name: name, ContentType: contentType, Size: int64(len(data)), Modified: at,
+		Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }})
+}
+
+// took records what became of the batch, and begins the next one.
+func (w *RunWriter) took(o Outcome) {
+	id := w.batch.Run.ID
+	if o.Refused != "" {
+		w.failed = true
+		w.im.LeaveOut(id, w.path, "%s", o.Refused)
+	} else {
+		r := w.im.Result
+		r.Parameters += o.Parameters
+		r.Tags += o.Tags
+		r.Points += o.Points
+		r.Dropped += o.Dropped
+		switch {
+		case o.Created || w.im.DryRun && !w.known:
+			w.im.note(id, created)
+		case o.Points > 0 || o.Parameters > 0 || o.Tags > 0:
+			w.im.note(id, grown)
+		}
+		if o.OrphanOf != "" {
+			w.im.Lose(w.path, "Its parent, the run %s, was not imported; it has none.", o.OrphanOf)
+		}
+		w.known = true
+	}
+	w.reset(w.batch.Run)
+}

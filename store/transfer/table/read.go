@@ -1,0 +1,283 @@
+package table
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"tracker/store/transfer"
+)
+
+// cell is a value of a row.
+type cell struct{ key, text string }
+
+// rows reads the rows of a table.
+type rows interface {
+	// next returns the cells of the next row. io.EOF is the end of the table; a
+	// *rowError is a row that is skipped.
+	next() ([]cell, error)
+	// parameters returns what the table has besides rows, after the last of them.
+	parameters() []cell
+}
+
+// rowError is a row that can't be read. The rows after it can.
+type rowError struct{ err error }
+
+func (e *rowError) Error() string { return e.err.Error() }
+func (e *rowError) Unwrap() error { return e.err }
+
+// reader reads a table into a run.
+type reader struct {
+	file    file
+	im      *transfer.Import
+	source  uuid.UUID
+	known   transfer.File
+	isKnown bool
+	in      io.Reader
+
+	w         *transfer.RunWriter
+	done      int64           // rows that were brought before
+	row       int64           // number of the row
+	step      string          // column; "" when it is not known yet
+	time      string          // likewise
+	started   map[string]bool // metrics whose former points are dropped
+	again     bool            // all rows are brought again
+	half      bool            // the last row is left for the next time
+	first     string          // checksum of the first row
+	firstTime transfer.Time
+}
+
+const (
+	// maxLine bounds a row of JSON Lines in bytes.
+	maxLine = 16 << 20
+	// maxColumns bounds the columns of a table.
+	maxColumns = 100_000
+)
+
+// stepNames and timeNames are the names of columns with steps and times, the best
+// first.
+var (
+	stepNames = []string{"step", "global_step", "_step", "iteration", "iter", "steps", "epoch"}
+	timeNames = []string{"timestamp", "_timestamp", "wall_time", "wall time", "time", "datetime", "date", "created_at"}
+)
+
+// read brings the rows that were not brought before. A row that is there twice, since
+// the table was written anew, counts by its number. When there are fewer rows than
+// before, all are brought again.
+func (r *reader) read(ctx context.Context, run transfer.Run) (err error) {
+	in, err := os.Open(r.file.path)
+	if err == nil {
+		defer in.Close()
+		r.in, r.half, err = r.wholeRows(in)
+	}
+	if err != nil {
+		r.im.Lose(r.file.path, "It can't be read: %v.", err)
+		return nil
+	}
+	run.Created = transfer.Time(r.file.info.ModTime().UnixMilli())
+	r.started = map[string]bool{}
+	r.done = r.known.Position
+	r.w = r.im.Begin(run, r.file.path, r.isKnown)
+	table := r.file.rows(r)
+	for {
+		cells, err := table.next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		var own *rowError
+		if errors.As(err, &own) {
+			r.im.Lose(r.file.path, "The row %d was skipped: %v.", r.row+1, own.err)
+		} else if err != nil {
+			r.im.Lose(r.file.path, "It was read up to the row %d: %v.", r.row, err)
+			break
+		}
+		r.row++
+		if r.row == 1 {
+			r.first = fmt.Sprintf("%08x", crc32.ChecksumIEEE(fmt.Append(nil, cells)))
+			if r.isKnown && !r.again && r.known.State != r.first {
+				return r.readAgain(ctx, run, "Its first row is another one than when it was read")
+			}
+		}
+		if err == nil && r.row > r.done {
+			r.add(cells)
+		}
+		if r.w.Full() {
+			r.mark(false)
+			if err := r.w.Flush(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	if r.row < r.done {
+		return r.readAgain(ctx, run, "It has fewer rows than when it was read")
+	}
+	for _, p := range table.parameters() {
+		r.w.Parameter(p.key, p.text)
+	}
+	r.mark(true)
+	r.im.Read(r.file.info.Size())
+	return r.w.End(ctx)
+}
+
+// resting is how long a file must not have been written to for a last row without the
+// end of a line to be a whole one.
+const resting = time.Minute
+
+// wholeRows returns the part of a file that has whole rows. half is set when that is
+// not all of it, since a program seems to be writing the last one.
+func (r *reader) wholeRows(in *os.File) (whole io.Reader, half bool, err error) {
+	size := r.file.info.Size()
+	whole = io.LimitReader(in, size)
+	if filepath.Base(r.file.path) == stateName || time.Since(r.file.info.ModTime()) > resting {
+		return whole, false, nil
+	}
+	tail := make([]byte, min(size, 1<<20))
+	if _, err := in.ReadAt(tail, size-int64(len(tail))); err != nil {
+		return nil, false, err
+	}
+	end := bytes.LastIndexByte(tail, '\n')
+	if end < 0 || end == len(tail)-1 {
+		return whole, false, nil
+	}
+	return io.LimitReader(in, size-int64(len(tail)-1-end)), true, nil
+}
+
+// readAgain brings all rows of a table that was written anew, in place of the points
+// of former rows.
+func (r *reader) readAgain(ctx context.Context, run transfer.Run, why string) error {
+	r.im.Lose(r.file.path, "%s, so all of it was read again.", why)
+	next := &reader{file: r.file, im: r.im, source: r.source, isKnown: r.isKnown, again: true}
+	return next.read(ctx, run)
+}
+
+func (r *reader) mark(complete bool) {
+	f := transfer.File{ID: r.source, Path: r.file.path, Size: -1, Fingerprint: fingerprint(r.file), Position: max(r.row, r.done), State: r.first}
+	if r.row < r.done {
+		return // nothing new was read yet
+	}
+	if complete && !r.half {
+		f.Size = r.file.info.Size()
+	}
+	r.w.Mark(f)
+}
+
+// add adds the points of a row.
+func (r *reader) add(cells []cell) {
+	if r.step == "" {
+		r.step = column(r.im.Step, stepNames, cells)
+	}
+	if r.time == "" {
+		r.time = column(r.im.Time, timeNames, cells)
+	}
+	step, at, hasTime := transfer.Step(r.row-1), transfer.Time(r.file.info.ModTime().UnixMilli()), false
+	for _, c := range cells {
+		switch c.key {
+		case r.step:
+			x, err := strconv.ParseFloat(strings.TrimSpace(c.text), 64)
+			if err != nil || x != math.Trunc(x) || math.Abs(x) >= 1<<63 {
+				r.im.Lose(r.file.path, "The row %d has no whole number in the column %q, which has the steps; it was skipped.", r.row, r.step)
+				return
+			}
+			step = transfer.Step(x)
+			if n, err := strconv.ParseInt(strings.TrimSpace(c.text), 10, 64); err == nil {
+				step = transfer.Step(n)
+			}
+		case r.time:
+			at, hasTime = timeOf(c.text)
+			if !hasTime {
+				at = transfer.Time(r.file.info.ModTime().UnixMilli())
+			}
+		}
+	}
+	if hasTime && (r.firstTime == 0 || at < r.firstTime) && !r.isKnown {
+		r.firstTime = at
+		r.w.Run().Created = at
+	}
+	for _, c := range cells {
+		if c.key == r.step || c.key == r.time && hasTime {
+			continue
+		}
+		value, ok := valueOf(c.text)
+		if !ok {
+			if !missing(c.text) {
+				r.im.Lose(r.file.path, "The column %q has texts, which are not brought.", c.key)
+			}
+			continue
+		}
+		if r.again && !r.started[c.key] {
+			r.started[c.key] = true
+			r.w.Rewind(c.key, math.MinInt64)
+		}
+		r.w.Point(c.key, step, value, at)
+	}
+}
+
+// column returns the name of the column for steps or times: the one that was chosen,
+// or the first of names that the row has, in any case; "" for none.
+func column(chosen string, names []string, cells []cell) string {
+	if chosen != "" {
+		return chosen
+	}
+	for _, name := range names {
+		i := slices.IndexFunc(cells, func(c cell) bool { return strings.EqualFold(strings.TrimSpace(c.key), name) })
+		if i >= 0 {
+			return cells[i].key
+		}
+	}
+	return ""
+}
+
+// missing reports whether a text stands for a value that is not there.
+func missing(text string) bool {
+	switch strings.ToLower(strings.TrimSpace(text)) {
+	case "", "na", "n/a", "none", "null", "-":
+		return true
+	}
+	return false
+}
+
+// valueOf reads a number.
+func valueOf(text string) (transfer.Value, bool) {
+	text = strings.TrimSpace(text)
+	if missing(text) || len(text) > 400 || strings.ContainsAny(text, "xX_pP") {
+		return 0, false
+	}
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return 0, false
+	}
+	return transfer.Value(x), true
+}
+
+// timeOf reads a time: a date, or seconds or milliseconds since 1970. Smaller numbers
+// are durations, which are metrics.
+func timeOf(text string) (transfer.Time, bool) {
+	text = strings.TrimSpace(text)
+	if x, err := strconv.ParseFloat(text, 64); err == nil {
+		switch {
+		case x >= 5e8 && x < 1e11: // 1985 to 5138
+			return transfer.Time(math.Round(x * 1000)), true
+		case x >= 5e11 && x < 1e14:
+			return transfer.Time(math.Round(x)), true
+		}
+		return 0, false
+	}
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999"} {
+		if t, err := time.Parse(layout, text); err == nil && t.Year() >= 1970 && t.Year() < 10000 {
+			return transfer.Time(t.UnixMilli()), true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,203 @@
+// Package table reads tables of metrics: CSV and TSV files, JSON Lines, and the
+// trainer_state.json of Hugging Face's Trainer. Each is a run, each row has the values
+// of some metrics at a step.
+package table
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"tracker/store/transfer"
+)
+
+// Kind returns the kind of source that this package reads.
+func Kind() transfer.Kind {
+	return transfer.Kind{Name: "table", Title: "tables (CSV, TSV, JSON Lines, trainer_state.json)", Find: func(path string) (transfer.Source, error) {
+		s, err := find(path)
+		if err != nil || len(s.files) == 0 {
+			return nil, err
+		}
+		return s, nil
+	}}
+}
+
+// source is the tables at a path.
+type source struct {
+	root  string
+	files []file
+}
+
+// file is a table.
+type file struct {
+	path string
+	name string // of the run
+	info fs.FileInfo
+	rows func(*reader) rows
+}
+
+const (
+	// maxFiles bounds the folders that are looked through.
+	maxFiles   = 1_000_000
+	stateName  = "trainer_state.json"
+	checkpoint = "checkpoint-"
+)
+
+// formats has the formats by the end of a file's name.
+var formats = map[string]func(*reader) rows{
+	".csv": commaRows, ".tsv": tabRows, ".jsonl": lineRows, ".ndjson": lineRows,
+}
+
+// metricsName is the name of a table that is taken when a folder is imported.
+var metricsName = regexp.MustCompile(`^(metrics|log|history|results|progress|training_log)\.(csv|tsv|jsonl|ndjson)$`)
+
+// find returns the tables at a path: a file, or those in a folder that have the name
+// of one that a framework writes.
+func find(path string) (s source, err error) {
+	if s.root, err = filepath.Abs(path); err != nil {
+		return s, err
+	}
+	info, err := os.Stat(s.root)
+	if err != nil {
+		return s, err
+	}
+	if info.Mode().IsRegular() {
+		name := filepath.Base(s.root)
+		rows := formats[strings.ToLower(filepath.Ext(name))]
+		if name == stateName {
+			rows = stateRows
+		}
+		if rows != nil {
+			s.files = []file{{s.root, s.runName(s.root), info, rows}}
+			s.root = filepath.Dir(s.root)
+		}
+		return s, nil
+	}
+	if !info.IsDir() {
+		return s, nil
+	}
+	n := 0
+	err = filepath.WalkDir(s.root, func(path string, d fs.DirEntry, err error) error {
+		if n++; n > maxFiles {
+			return fmt.Errorf("there are more than %d files in it; import a part of it", maxFiles)
+		}
+		if err != nil {
+			if path == s.root {
+				return err
+			}
+			return nil
+		}
+		if !d.Type().IsRegular() || d.Name() != stateName && !metricsName.MatchString(d.Name()) {
+			return nil
+		}
+		info, err := d.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		rows := formats[filepath.Ext(path)]
+		if d.Name() == stateName {
+			rows = stateRows
+		}
+		s.files = append(s.files, file{path, s.runName(path), info, rows})
+		return err
+	})
+	s.files = withoutEarlier(s.files)
+	return s, err
+}
+
+// runName returns the name of the run of a table: its folder where the name of the
+// file is that of any such table, else the name of the file.
+func (s source) runName(path string) string {
+	name, dir := filepath.Base(path), filepath.Dir(path)
+	if name == stateName && strings.HasPrefix(filepath.Base(dir), checkpoint) {
+		dir = filepath.Dir(dir)
+	}
+	if name != stateName && !metricsName.MatchString(name) {
+		return strings.TrimSuffix(name, filepath.Ext(name))
+	}
+	if rel, err := filepath.Rel(s.root, dir); err == nil && filepath.IsLocal(rel) && rel != "." {
+		return filepath.ToSlash(rel)
+	}
+	return filepath.Base(dir)
+}
+
+// withoutEarlier leaves out the states of earlier checkpoints: each has all that came
+// before it, so the last one has everything.
+func withoutEarlier(files []file) []file {
+	last := map[string]int{} // by folder of the run
+	step := func(f file) int {
+		n, err := strconv.Atoi(strings.TrimPrefix(filepath.Base(filepath.Dir(f.path)), checkpoint))
+		if err != nil {
+			return int(^uint(0) >> 1) // that of the end
+		}
+		return n
+	}
+	for _, f := range files {
+		if filepath.Base(f.path) == stateName {
+			last[f.name] = max(last[f.name], step(f))
+		}
+	}
+	return slices.DeleteFunc(files, func(f file) bool { return filepath.Base(f.path) == stateName && step(f) < last[f.name] })
+}
+
+// Size returns the bytes of all files.
+func (s source) Size() (n int64) {
+	for _, f := range s.files {
+		n += f.info.Size()
+	}
+	return n
+}
+
+// Import brings all runs.
+func (s source) Import(ctx context.Context, im *transfer.Import) error {
+	for _, f := range s.files {
+		if err := s.importFile(ctx, im, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// importFile brings what is new in a table. Its path is its identity, since a table
+// has no other.
+func (s source) importFile(ctx context.Context, im *transfer.Import, f file) error {
+	experiment := filepath.Base(s.root)
+	if !im.Wanted(f.name, experiment) {
+		im.Read(f.info.Size())
+		return nil
+	}
+	identity := f.path
+	if filepath.Base(f.path) == stateName {
+		identity = filepath.Join(filepath.Dir(s.root), experiment, filepath.FromSlash(f.name), stateName) // of any checkpoint
+	}
+	id, source := transfer.ID("table", "run", identity), transfer.ID("table", "file", identity)
+	known, err := im.Files(ctx, []uuid.UUID{source})
+	if err != nil {
+		return err
+	}
+	k, isKnown := known[source]
+	switch {
+	case isKnown && k.RunID == uuid.Nil:
+		im.Read(f.info.Size())
+		im.LeaveOut(id, f.path, "The run was imported before and then deleted here; it is not brought again.")
+		return nil
+	case isKnown && k.Size == f.info.Size() && k.Fingerprint == fingerprint(f):
+		im.Read(f.info.Size())
+		im.Unchanged(id)
+		return nil
+	}
+	r := &reader{file: f, im: im, source: source, known: k, isKnown: isKnown}
+	return r.read(ctx, transfer.Run{ID: id, Project: "Tables", Experiment: experiment, Name: f.name, Status: transfer.Running})
+}
+
+// fingerprint returns what changes when a file is written to.
+func fingerprint(f file) string { return strconv.FormatInt(f.info.ModTime().UnixNano(), 36) }

@@ -1,0 +1,297 @@
+package tensorboard
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"tracker/store/json"
+	"tracker/store/transfer"
+	"tracker/store/transfer/wire"
+)
+
+const hparamsPlugin = "hparams"
+
+// media adds the artifacts and parameters of a value, if it is not a scalar. The
+// event begins at byte position.
+func (r *reader) media(ctx context.Context, step int64, at transfer.Time, t *tag, v *value, position int64) error {
+	switch t.plugin {
+	case hparamsPlugin:
+		return r.hparams(v.content)
+	case "images", "audio", "text", "histograms":
+	default:
+		r.im.Lose(r.file.path, "%q is of TensorBoard's plugin %q, which is not brought.", t.key, t.plugin)
+		return nil
+	}
+	if r.im.NoArtifacts {
+		return nil
+	}
+	if !r.w.Known() { // the run must be there: all before the event is written
+		r.mark(position, false)
+		if err := r.w.Flush(ctx); err != nil {
+			return err
+		}
+	}
+	if t.plugin == "histograms" {
+		return r.histogram(ctx, step, at, t, v)
+	}
+	parts, err := mediaOf(t.plugin, v)
+	if err != nil {
+		return &valueError{fmt.Errorf("the value of %q can't be read: %w", t.key, err)}
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	for i, data := range parts {
+		contentType, extension := typeOf(t.plugin, data)
+		name := t.plugin + "/" + strings.TrimSuffix(t.key, "/text_summary") + "/" + strconv.FormatInt(step, 10)
+		if len(parts) > 1 {
+			name += "-" + strconv.Itoa(i+1)
+		}
+		if err := r.w.Made(ctx, name+extension, contentType, bytes.Clone(data), at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mediaOf returns the files in a value: the one of an older kind, or those in a
+// tensor of strings.
+func mediaOf(plugin string, v *value) (parts [][]byte, err error) {
+	for message, field := range map[*[]byte]protowire.Number{&v.image: 4, &v.audio: 4} {
+		err := wire.Fields(*message, func(n protowire.Number, _ protowire.Type, _ uint64, data []byte) error {
+			if n == field && data != nil {
+				parts = [][]byte{data}
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if parts != nil || v.tensor == nil {
+		return parts, nil
+	}
+	x, err := parseTensor(v.tensor)
+	if err != nil {
+		return nil, err
+	}
+	switch plugin {
+	case "images": // width, height, images
+		if len(x.strings) < 3 {
+			return nil, nil
+		}
+		return x.strings[2:], nil
+	case "audio": // pairs of a sound and its label
+		for i := 0; i < len(x.strings); i += 2 {
+			parts = append(parts, x.strings[i])
+		}
+		return parts, nil
+	}
+	return x.strings, nil
+}
+
+// typeOf returns the media type of a file and the end of its name.
+func typeOf(plugin string, data []byte) (contentType, extension string) {
+	if plugin == "text" {
+		return "text/markdown", ".md"
+	}
+	contentType = http.DetectContentType(data)
+	switch contentType {
+	case "image/png":
+		return contentType, ".png"
+	case "image/jpeg":
+		return contentType, ".jpg"
+	case "image/gif":
+		return contentType, ".gif"
+	case "audio/wave":
+		return "audio/wav", ".wav"
+	}
+	return "application/octet-stream", ".bin"
+}
+
+// histograms are some of one tag, which become one artifact: a line of JSON each.
+type histograms struct {
+	first int64 // step
+	at    transfer.Time
+	lines bytes.Buffer
+	key   string
+}
+
+// maxHistograms is the size in bytes from which they are written.
+const maxHistograms = 1 << 20
+
+// histogramLine is a line of such an artifact. A bucket is its left and right edge
+// and its count; an edge is null where it is infinite.
+type histogramLine struct {
+	Step    int64         `json:"step"`
+	Time    transfer.Time `json:"time"`
+	Buckets [][3]*float64 `json:"buckets"`
+}
+
+func (r *reader) histogram(ctx context.Context, step int64, at transfer.Time, t *tag, v *value) error {
+	buckets, err := bucketsOf(v)
+	if err != nil {
+		return &valueError{fmt.Errorf("the histogram of %q can't be read: %w", t.key, err)}
+	}
+	line, err := json.Marshal(histogramLine{step, at, buckets})
+	if err != nil {
+		return &valueError{err}
+	}
+	h := r.histograms[t.key]
+	if h == nil {
+		h = &histograms{first: step, at: at, key: t.key}
+		r.histograms[t.key] = h
+	}
+	h.lines.Write(append(line, '\n'))
+	size := 0
+	for _, h := range r.histograms {
+		size += h.lines.Len()
+	}
+	if size < maxHistograms {
+		return nil
+	}
+	return r.saveHistograms(ctx)
+}
+
+// saveHistograms writes those that wait. It is called before each mark, so an import
+// that continues from a mark makes the same artifacts.
+func (r *reader) saveHistograms(ctx context.Context) error {
+	for _, h := range r.histograms {
+		name := "histograms/" + h.key + "/" + strconv.FormatInt(h.first, 10) + ".jsonl"
+		if err := r.w.Made(ctx, name, "application/x-ndjson", h.lines.Bytes(), h.at); err != nil {
+			return err
+		}
+	}
+	clear(r.histograms)
+	return nil
+}
+
+// bucketsOf returns the buckets of a histogram of either kind.
+func bucketsOf(v *value) (buckets [][3]*float64, err error) {
+	if v.histogram == nil {
+		x, err := parseTensor(v.tensor)
+		if err != nil {
+			return nil, err
+		}
+		for n := x.numbers; len(n) >= 3; n = n[3:] {
+			buckets = append(buckets, [3]*float64{finite(n[0]), finite(n[1]), finite(n[2])})
+		}
+		return buckets, nil
+	}
+	var limits, counts tensor
+	smallest := math.Inf(-1)
+	err = wire.Fields(v.histogram, func(n protowire.Number, t protowire.Type, number uint64, data []byte) error {
+		switch n {
+		case 1:
+			smallest = math.Float64frombits(number)
+		case 6:
+			return limits.elements(t, number, data, 8, math.Float64frombits)
+		case 7:
+			return counts.elements(t, number, data, 8, math.Float64frombits)
+		}
+		return nil
+	})
+	left := smallest
+	for i := range min(len(limits.numbers), len(counts.numbers)) {
+		right := limits.numbers[i]
+		if counts.numbers[i] != 0 {
+			buckets = append(buckets, [3]*float64{finite(left), finite(right), finite(counts.numbers[i])})
+		}
+		left = right
+	}
+	return buckets, err
+}
+
+// finite returns x for JSON, nil when it is NaN or infinite.
+func finite(x float64) *float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) || math.Abs(x) >= math.MaxFloat64 {
+		return nil
+	}
+	return &x
+}
+
+// hparams reads HParamsPluginData: parameters at the start of a session, and the
+// status at its end.
+func (r *reader) hparams(content []byte) error {
+	return wire.Fields(content, func(n protowire.Number, _ protowire.Type, _ uint64, data []byte) error {
+		switch n {
+		case 3:
+			return wire.Fields(data, func(n protowire.Number, _ protowire.Type, _ uint64, data []byte) error {
+				if n != 1 {
+					return nil
+				}
+				return r.hparam(data)
+			})
+		case 4:
+			return r.sessionEnd(data)
+		}
+		return nil
+	})
+}
+
+// hparam adds an entry of the map of hyperparameters.
+func (r *reader) hparam(entry []byte) error {
+	var key, text string
+	err := wire.Fields(entry, func(n protowire.Number, _ protowire.Type, _ uint64, data []byte) error {
+		if n == 1 {
+			key = string(data)
+		}
+		if n != 2 {
+			return nil
+		}
+		return wire.Fields(data, func(n protowire.Number, _ protowire.Type, number uint64, data []byte) error {
+			switch n {
+			case 1:
+				text = "null"
+			case 2:
+				text = formatNumber(math.Float64frombits(number))
+			case 3:
+				text = string(data)
+			case 4:
+				text = strconv.FormatBool(number != 0)
+			default:
+				r.im.Lose(r.file.path, "The hyperparameter %q is a list or a structure, and is not brought.", key)
+			}
+			return nil
+		})
+	})
+	if err == nil && key != "" {
+		r.w.Parameter(key, text)
+	}
+	return err
+}
+
+// sessionEnd sets the end of the run. PyTorch writes one without a time with the
+// hyperparameters, which says nothing.
+func (r *reader) sessionEnd(data []byte) error {
+	var status uint64
+	var seconds float64
+	err := wire.Fields(data, func(n protowire.Number, _ protowire.Type, number uint64, _ []byte) error {
+		switch n {
+		case 1:
+			status = number
+		case 2:
+			seconds = math.Float64frombits(number)
+		}
+		return nil
+	})
+	ended, ok := timeOf(seconds)
+	if err != nil || !ok || seconds == 0 {
+		return err
+	}
+	run := r.w.Run()
+	switch status {
+	case 1:
+		run.Status, run.Ended = transfer.Succeeded, &ended
+	case 2:
+		run.Status, run.Ended = transfer.Failed, &ended
+	}
+	return nil
+}

@@ -1,0 +1,315 @@
+package tensorboard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"tracker/store/json"
+	"tracker/store/transfer"
+	"tracker/store/transfer/wire"
+)
+
+// state is what has to be known of a file to read on in the middle of it.
+type state struct {
+	// Plugins has the plugins of the tags that are no scalars, since only the first
+	// event of a tag names it.
+	Plugins map[string]string `json:"plugins,omitzero"`
+	// Begun has the scalars that the file has, which do not rewind any more.
+	Begun []string `json:"begun,omitzero"`
+	// Restart is the step of the last restart of the program, nil for none.
+	Restart *int64 `json:"restart,omitzero"`
+}
+
+// maxTags and maxTagBytes bound the tags of a file, maxValues the values of an event.
+const (
+	maxTags     = 100_000
+	maxTagBytes = 16 << 20
+	maxValues   = 100_000
+)
+
+// tag is a series of values in a file.
+type tag struct {
+	key    string
+	plugin string // "" for scalars
+	known  bool   // the plugin is known
+	begun  bool   // it has a point
+}
+
+// reader reads one event file into a run.
+type reader struct {
+	file  *file
+	im    *transfer.Import
+	w     *transfer.RunWriter
+	above string // folder of the run
+
+	tags       map[string]*tag
+	tagBytes   int // of their names
+	state      state
+	histograms map[string]*histograms
+	scalars    []scalar // of the event
+}
+
+// scalar is a value that is a point.
+type scalar struct {
+	tag   *tag
+	value value
+}
+
+// timeOf returns a wall time in seconds as a time.
+func timeOf(seconds float64) (transfer.Time, bool) {
+	ms := math.Round(seconds * 1000)
+	if !(ms >= 0 && ms < 253402300800000) { // the year 10000
+		return 0, false
+	}
+	return transfer.Time(ms), true
+}
+
+// read adds what of a file is new to a run.
+func (f *file) read(ctx context.Context, im *transfer.Import, w *transfer.RunWriter, above string, known transfer.File) error {
+	r := &reader{file: f, im: im, w: w, above: above, tags: map[string]*tag{}, histograms: map[string]*histograms{}}
+	if f.size < known.Position {
+		known.Position, known.State = 0, ""
+		im.Lose(f.path, "It has become shorter since it was read, and was read again.")
+	}
+	if known.State != "" {
+		if err := json.Unmarshal([]byte(known.State), &r.state); err != nil {
+			return fmt.Errorf("the state of the source %s: %w", f.path, err)
+		}
+	}
+	for name, plugin := range r.state.Plugins {
+		r.tags[name] = &tag{key: name, plugin: plugin, known: true}
+	}
+	for _, name := range r.state.Begun {
+		r.tags[name] = &tag{key: r.key(name), begun: true, known: true}
+	}
+	in, err := os.Open(f.path)
+	if err == nil && known.Position > 0 {
+		_, err = in.Seek(known.Position, io.SeekStart)
+	}
+	if err != nil {
+		im.Lose(f.path, "It can't be read: %v.", err)
+		return nil
+	}
+	defer in.Close()
+	im.Read(known.Position)
+	return r.events(ctx, newRecords(in, known.Position, f.size))
+}
+
+// events reads records to the end.
+func (r *reader) events(ctx context.Context, records *records) error {
+	var e event
+	for count := 0; ; count++ {
+		at := records.pos
+		data, err := records.next()
+		switch {
+		case err == nil:
+			err = parseEvent(data, &e)
+			if err == nil {
+				err = r.event(ctx, &e, at)
+			}
+			var own *valueError
+			if errors.As(err, &own) || errors.Is(err, wire.Err) {
+				r.im.Lose(r.file.path, "The record at byte %d was skipped: %v.", at, err)
+				err = nil
+			}
+			if err != nil {
+				return err
+			}
+		case errors.Is(err, errData), errors.Is(err, errLarge):
+			r.im.Lose(r.file.path, "The record at byte %d was skipped: %v.", at, err)
+		case errors.Is(err, errHalf):
+			return r.finish(ctx, at)
+		default:
+			r.im.Lose(r.file.path, "It was read up to byte %d of %d: %v.", at, r.file.size, err)
+			return r.finish(ctx, at)
+		}
+		r.im.Read(records.pos - at)
+		if r.w.Full() {
+			if err := r.saveHistograms(ctx); err != nil {
+				return err
+			}
+			r.mark(records.pos, false)
+			if err := r.w.Flush(ctx); err != nil {
+				return err
+			}
+		} else if count%4096 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}
+
+// finish notes that the file was read up to its end as it is now.
+func (r *reader) finish(ctx context.Context, at int64) error {
+	r.im.Read(r.file.size - at)
+	if err := r.saveHistograms(ctx); err != nil {
+		return err
+	}
+	r.mark(at, true)
+	return nil
+}
+
+// mark notes how far the file was read. Its size is only noted at the end, so that
+// an import that was stopped is continued.
+func (r *reader) mark(position int64, complete bool) {
+	s := state{Restart: r.state.Restart, Plugins: map[string]string{}}
+	for name, t := range r.tags {
+		switch {
+		case t.plugin != "":
+			s.Plugins[name] = t.plugin
+		case t.begun:
+			s.Begun = append(s.Begun, name)
+		}
+	}
+	slices.Sort(s.Begun)
+	text, err := json.Marshal(s)
+	if err != nil {
+		return // valid strings and a number can't fail
+	}
+	f := transfer.File{ID: r.file.id, Path: r.file.path, Size: -1, Fingerprint: r.file.id.String(), Position: position, State: string(text)}
+	if complete {
+		f.Size = r.file.size
+	}
+	r.w.Mark(f)
+}
+
+// valueError is an error in one value, which is skipped.
+type valueError struct{ err error }
+
+func (e *valueError) Error() string { return e.err.Error() }
+func (e *valueError) Unwrap() error { return e.err }
+
+// event adds the values of an event that begins at a byte. Those that become
+// artifacts come first, so that none is lost when the import ends in the middle.
+func (r *reader) event(ctx context.Context, e *event, at int64) error {
+	if e.start && e.step >= 0 {
+		for _, t := range r.tags {
+			t.begun = false
+		}
+		r.state.Restart = new(e.step)
+	}
+	if e.other != "" {
+		r.im.Lose(r.file.path, "It has %s, which is not brought.", e.other)
+	}
+	when, ok := timeOf(e.wallTime)
+	if !ok && len(e.values) > 0 {
+		return &valueError{fmt.Errorf("its time %g is not one", e.wallTime)}
+	}
+	if len(e.values) > maxValues {
+		return &valueError{fmt.Errorf("it has more than %d values", maxValues)}
+	}
+	var first error
+	r.scalars = r.scalars[:0]
+	for _, message := range e.values {
+		var v value
+		err := parseValue(message, &v)
+		if err == nil {
+			var t *tag
+			if t, err = r.tag(&v); err == nil && t.plugin == "" {
+				r.scalars = append(r.scalars, scalar{t, v})
+			} else if err == nil {
+				err = r.media(ctx, e.step, when, t, &v, at)
+			}
+		}
+		var own *valueError
+		if err != nil && !errors.As(err, &own) && !errors.Is(err, wire.Err) {
+			return err
+		}
+		if err != nil && first == nil {
+			first = &valueError{err}
+		}
+	}
+	for i := range r.scalars {
+		if err := r.point(e.step, when, &r.scalars[i]); err != nil && first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// tag returns the tag of a value. Its first value says what it is.
+func (r *reader) tag(v *value) (*tag, error) {
+	t := r.tags[string(v.tag)]
+	if t == nil {
+		if !utf8.Valid(v.tag) {
+			return nil, &valueError{errors.New("the name of a value is not UTF-8")}
+		}
+		if r.tagBytes += len(v.tag); len(r.tags) >= maxTags || r.tagBytes > maxTagBytes {
+			return nil, &valueError{fmt.Errorf("the file has more than %d tags, or %d bytes of their names", maxTags, maxTagBytes)}
+		}
+		name := string(v.tag)
+		t = &tag{key: r.key(name)}
+		r.tags[name] = t
+	}
+	if !t.known {
+		t.known = true
+		switch plugin := string(v.plugin); {
+		case plugin != "" && plugin != "scalars":
+			t.plugin = plugin
+		case v.image != nil:
+			t.plugin = "images"
+		case v.histogram != nil:
+			t.plugin = "histograms"
+		case v.audio != nil:
+			t.plugin = "audio"
+		}
+	}
+	return t, nil
+}
+
+// key returns the name of a tag in the run: with that of the part of a run, if the
+// file is one.
+func (r *reader) key(name string) string {
+	if r.file.dir == r.above {
+		return name
+	}
+	if part := r.file.partOf(r.above); part != "" {
+		return part
+	}
+	if strings.HasPrefix(name, "hparam/") {
+		return name
+	}
+	return "hparam/" + name
+}
+
+// point adds the point of a scalar.
+func (r *reader) point(step int64, at transfer.Time, s *scalar) error {
+	t, v := s.tag, &s.value
+	number := float64(v.simple)
+	if !v.hasSimple {
+		if v.tensor == nil {
+			return nil
+		}
+		x, err := parseTensor(v.tensor)
+		if err != nil {
+			return &valueError{fmt.Errorf("the value of %q can't be read: %w", t.key, err)}
+		}
+		if len(x.numbers) != 1 {
+			r.im.Lose(r.file.path, "The values of %q are no scalars, and are not brought.", t.key)
+			return nil
+		}
+		number = x.numbers[0]
+	}
+	if !t.begun {
+		t.begun = true
+		from := step
+		if r.state.Restart != nil {
+			from = min(from, *r.state.Restart)
+		}
+		if !r.im.KeepAll && r.file.dir == r.above {
+			r.w.Rewind(t.key, transfer.Step(from))
+		}
+	}
+	r.w.Point(t.key, transfer.Step(step), transfer.Value(number), at)
+	return nil
+}
+
+// formatNumber writes a number as short as it can be.
+func formatNumber(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }

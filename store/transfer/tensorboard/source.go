@@ -1,0 +1,433 @@
+// Package tensorboard reads TensorBoard's event files: scalars, hyperparameters,
+// texts, images, audio and histograms.
+//
+// A run is a folder with event files. The folders that add_hparams and add_scalars
+// of PyTorch and tensorboardX make for each call are a part of the run above them.
+package tensorboard
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"tracker/store/transfer"
+)
+
+// Kind returns the kind of source that this package reads.
+func Kind() transfer.Kind {
+	return transfer.Kind{Name: "tensorboard", Title: "TensorBoard event files", Find: func(path string) (transfer.Source, error) {
+		s, err := Find(path)
+		if err != nil || len(s.files) == 0 {
+			return nil, err
+		}
+		return s, nil
+	}}
+}
+
+// Source is a folder of event files.
+type Source struct {
+	root  string
+	files []*file
+	links []string // symbolic links that were not followed
+}
+
+// file is an event file.
+type file struct {
+	path  string
+	dir   string // relative to the root, with slashes; "." for the root
+	size  int64
+	id    uuid.UUID
+	first float64 // wall time of the first event
+	about *about  // what the first events have, nil when that was not looked at
+	// Of a Follower: whether it has not read all of the file, and what it found last.
+	grown bool
+	info  fs.FileInfo
+}
+
+const (
+	// maxFiles and maxDepth bound the folders that are looked through.
+	maxFiles = 1_000_000
+	maxDepth = 64
+	// maxLook is the number of bytes at the beginning of a file in which it is looked
+	// for what the file is.
+	maxLook = 1 << 20
+)
+
+var errTooMany = fmt.Errorf("there are more than %d files in it; import a part of it", maxFiles)
+
+// IsEventFile reports whether a file is one of events by its name, as TensorBoard
+// does.
+func IsEventFile(name string) bool { return strings.Contains(name, "tfevents") }
+
+// Find returns the event files at a path, which is a file or a folder.
+func Find(path string) (*Source, error) {
+	root, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(root)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		s := &Source{root: filepath.Dir(root)}
+		if info.Mode().IsRegular() && IsEventFile(info.Name()) {
+			s.files = []*file{{path: root, dir: ".", size: info.Size()}}
+		}
+		return s, nil
+	}
+	if root, err = filepath.EvalSymlinks(root); err != nil {
+		return nil, err
+	}
+	s := &Source{root: root}
+	seen := 0
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if seen++; seen > maxFiles {
+			return errTooMany
+		}
+		if err != nil {
+			if path == root {
+				return err
+			}
+			s.links = append(s.links, path)
+			return nil
+		}
+		rel, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		switch {
+		case d.IsDir():
+			if strings.Count(rel, string(filepath.Separator)) >= maxDepth {
+				return filepath.SkipDir
+			}
+		case d.Type()&fs.ModeSymlink != 0:
+			s.link(path)
+		case d.Type().IsRegular() && IsEventFile(d.Name()):
+			info, err := d.Info()
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			s.files = append(s.files, &file{path: path, dir: filepath.ToSlash(filepath.Dir(rel)), size: info.Size()})
+		}
+		return nil
+	})
+	return s, err
+}
+
+// link notes a symbolic link that leads out of the folder. What lies in the folder
+// is found without it.
+func (s *Source) link(path string) {
+	target, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return // it leads nowhere
+	}
+	if rel, err := filepath.Rel(s.root, target); err == nil && filepath.IsLocal(rel) {
+		return
+	}
+	s.links = append(s.links, path)
+}
+
+// Size returns the bytes of all files.
+func (s *Source) Size() (n int64) {
+	for _, f := range s.files {
+		n += f.size
+	}
+	return n
+}
+
+// run is a folder of event files with those that are a part of it.
+type run struct {
+	dir   string
+	files []*file
+}
+
+// Import brings all runs.
+func (s *Source) Import(ctx context.Context, im *transfer.Import) error {
+	for _, l := range s.links {
+		im.Lose(l, "It is a link to outside of the folder, or can't be read; import what it leads to by itself.")
+	}
+	files, err := identified(ctx, im, s.files)
+	if err != nil {
+		return err
+	}
+	return s.importRuns(ctx, im, runs(files))
+}
+
+// identified returns the files that have events, with their ids. Files that are no
+// event files, and copies of others, are losses.
+func identified(ctx context.Context, im *transfer.Import, files []*file) ([]*file, error) {
+	first := map[uuid.UUID]string{}
+	kept := files[:0:0]
+	for _, f := range files {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		err := f.identify()
+		switch {
+		case errors.Is(err, errHalf), err == nil && f.look().empty:
+			im.Read(f.size)
+		case err != nil:
+			im.Read(f.size)
+			im.Lose(f.path, "It is not an event file: %v.", err)
+		case first[f.id] != "":
+			im.Read(f.size)
+			im.Lose(f.path, "It begins as %s does, and was taken for a copy of it.", first[f.id])
+		default:
+			first[f.id] = f.path
+			kept = append(kept, f)
+		}
+	}
+	return kept, nil
+}
+
+// importRuns brings what is new in the files of runs.
+func (s *Source) importRuns(ctx context.Context, im *transfer.Import, all []*run) error {
+	var ids []uuid.UUID
+	for _, r := range all {
+		for _, f := range r.files {
+			ids = append(ids, f.id)
+		}
+	}
+	known, err := im.Files(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for _, r := range all {
+		if err := s.importRun(ctx, im, r, known); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// identify sets the id of a file, which follows from its name and its first event:
+// that has the time to the microsecond. So a folder may be moved.
+func (f *file) identify() error {
+	if f.id != uuid.Nil {
+		return nil
+	}
+	in, err := os.Open(f.path)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	r := newRecords(in, 0, f.size)
+	data, err := r.next()
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(data)
+	var e event
+	if err := parseEvent(data, &e); err != nil {
+		return err
+	}
+	f.first = e.wallTime
+	f.id = transfer.ID("tensorboard", "file", filepath.Base(f.path), hex.EncodeToString(sum[:]))
+	return nil
+}
+
+// about is what is in the first events of a file.
+type about struct {
+	empty   bool // nothing comes after the first event
+	hparams bool
+	tags    []string // up to two
+}
+
+// look reads the first events of a file.
+func (f *file) look() *about {
+	if f.about != nil {
+		return f.about
+	}
+	f.about = &about{}
+	in, err := os.Open(f.path)
+	if err != nil {
+		return f.about
+	}
+	defer in.Close()
+	r := newRecords(in, 0, min(f.size, maxLook))
+	var e event
+	var v value
+	for n := range 16 {
+		data, err := r.next()
+		if err != nil {
+			f.about.empty = n < 2 && errors.Is(err, errHalf) && f.size <= maxLook
+			break
+		}
+		if parseEvent(data, &e) != nil {
+			continue
+		}
+		for _, message := range e.values {
+			if parseValue(message, &v) != nil {
+				continue
+			}
+			if string(v.plugin) == hparamsPlugin {
+				f.about.hparams = true
+			} else if tag := string(v.tag); len(f.about.tags) < 2 && !slices.Contains(f.about.tags, tag) {
+				f.about.tags = append(f.about.tags, tag)
+			}
+		}
+	}
+	return f.about
+}
+
+// hparamsName is the name of a folder that add_hparams makes: a time in seconds.
+var hparamsName = regexp.MustCompile(`^[0-9]{9,11}(\.[0-9]+)?$`)
+
+// hparamsOf reports whether a file is one that add_hparams made.
+func (f *file) hparamsOf() bool {
+	return hparamsName.MatchString(filepath.Base(f.dir)) && f.look().hparams
+}
+
+// partOf returns how the only tag of a file is called in the run of the folder
+// above, "" when the file was not made by add_scalars. That makes the folders
+// loss_train and loss_valid, or loss/train and loss/valid, for the tag loss.
+func (f *file) partOf(above string) string {
+	rest := strings.TrimPrefix(f.dir, above+"/")
+	if above == "." {
+		rest = f.dir
+	}
+	tags := f.look().tags
+	if len(tags) != 1 || f.about.hparams {
+		return ""
+	}
+	for _, name := range []string{tags[0], strings.ReplaceAll(tags[0], "/", "_")} {
+		for _, separator := range []string{"_", "/"} {
+			if part, ok := strings.CutPrefix(rest, name+separator); ok && part != "" {
+				return tags[0] + "/" + part
+			}
+		}
+	}
+	return ""
+}
+
+// runs returns the runs that files belong to, in the order of their folders. The
+// files of a run are in the order of their names, which begin with a time, and
+// those of the folders below come last.
+func runs(files []*file) []*run {
+	byDir := map[string]*run{}
+	var all []*run
+	for _, f := range files {
+		r := byDir[f.dir]
+		if r == nil {
+			r = &run{dir: f.dir}
+			byDir[f.dir] = r
+			all = append(all, r)
+		}
+		r.files = append(r.files, f)
+	}
+	slices.SortFunc(all, func(a, b *run) int { return strings.Compare(a.dir, b.dir) })
+	for _, r := range all {
+		slices.SortFunc(r.files, func(a, b *file) int { return strings.Compare(filepath.Base(a.path), filepath.Base(b.path)) })
+	}
+	var kept []*run
+	for _, r := range all {
+		if above := above(byDir, r); above != nil {
+			above.files = append(above.files, r.files...)
+		} else {
+			kept = append(kept, r)
+		}
+	}
+	return kept
+}
+
+// above returns the run that r is a part of, nil when it is one of its own.
+func above(byDir map[string]*run, r *run) *run {
+	for dir := r.dir; dir != "."; {
+		if i := strings.LastIndexByte(dir, '/'); i >= 0 {
+			dir = dir[:i]
+		} else {
+			dir = "."
+		}
+		up := byDir[dir]
+		if up == nil {
+			continue
+		}
+		if all(r.files, (*file).hparamsOf) || all(r.files, func(f *file) bool { return f.partOf(dir) != "" }) {
+			return up
+		}
+		return nil
+	}
+	return nil
+}
+
+func all(files []*file, is func(*file) bool) bool {
+	return !slices.ContainsFunc(files, func(f *file) bool { return !is(f) })
+}
+
+// name returns the name of a run: its folder.
+func (s *Source) name(r *run) string {
+	if r.dir == "." {
+		return filepath.Base(s.root)
+	}
+	return r.dir
+}
+
+// importRun brings what is new in the files of a run.
+func (s *Source) importRun(ctx context.Context, im *transfer.Import, r *run, known map[uuid.UUID]transfer.File) error {
+	id, name := transfer.ID("tensorboard", "run", r.files[0].id.String()), s.name(r)
+	var size int64
+	isKnown, deleted, isNew := false, false, false
+	for _, f := range r.files {
+		size += f.size
+		k, ok := known[f.id]
+		switch {
+		case ok && k.RunID != uuid.Nil && !isKnown:
+			id, isKnown = k.RunID, true
+		case ok && k.RunID != uuid.Nil:
+		case ok:
+			deleted = true
+		}
+		isNew = isNew || !ok || k.Size != f.size
+	}
+	path := filepath.Join(s.root, filepath.FromSlash(r.dir))
+	experiment := filepath.Base(s.root)
+	switch {
+	case !im.Wanted(name, experiment):
+		im.Read(size)
+		return nil
+	case deleted && !isKnown:
+		im.Read(size)
+		im.LeaveOut(id, path, "The run was imported before and then deleted here; it is not brought again.")
+		return nil
+	case !isNew:
+		im.Read(size)
+		im.Unchanged(id)
+		return nil
+	}
+	first := r.files[0].first
+	for _, f := range r.files {
+		first = min(first, f.first)
+	}
+	created, ok := timeOf(first)
+	if !ok {
+		created = 0
+		im.Lose(path, "The time of its first event is not a time; it is shown as begun in 1970.")
+	}
+	w := im.Begin(transfer.Run{ID: id, Project: "TensorBoard", Experiment: experiment, Name: name, Created: created, Status: transfer.Running},
+		path, isKnown)
+	for _, f := range r.files {
+		k, ok := known[f.id]
+		if ok && k.Size == f.size {
+			im.Read(f.size)
+			continue
+		}
+		if err := f.read(ctx, im, w, r.dir, k); err != nil {
+			return err
+		}
+	}
+	return w.End(ctx)
+}

@@ -1,0 +1,73 @@
+"""Writes MLflow stores into argv[1], db (SQLite) and folder (mlruns), with the same runs, and prints what MLflow reads back as JSON."""
+import json
+import math
+import os
+import sys
+import warnings
+
+os.environ["MLFLOW_ENABLE_ASYNC_LOGGING"] = "false"
+os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"
+os.environ["MLFLOW_ALLOW_FILE_STORE"] = "true"
+os.environ["MLFLOW_MAINTENANCE_MODE"] = "true"
+warnings.simplefilter("ignore")
+import logging
+
+logging.disable(logging.WARNING)
+import mlflow
+from mlflow.entities import Metric, Param, RunTag
+from mlflow.tracking import MlflowClient
+
+
+def fill(client, root):
+    default = client.create_experiment("größe/实验", artifact_location=os.path.join(root, "artifacts"))
+    parent = client.create_run(default, run_name="parent", start_time=1_700_000_000_000, tags={
+        "mlflow.user": "ada", "mlflow.source.name": "train.py", "mlflow.source.git.commit": "0123abcd", "mlflow.note.content": "# Notes\nsecond line",
+        "team": "vision", "long": "x" * 400, "mlflow.source.type": "LOCAL"})
+    child = client.create_run(default, run_name="child", start_time=1_700_000_000_500, tags={"mlflow.parentRunId": parent.info.run_id})
+    metrics = [Metric("loss", 1 / (s + 1), 1_700_000_000_000 + s, s) for s in range(100)]
+    metrics += [Metric("odd", v, 1_700_000_000_000 + i, i) for i, v in enumerate([math.nan, math.inf, -math.inf, 1e300, -0.5])]
+    metrics += [Metric("a/b c.d", 3.0, 1_700_000_000_000, -5)]
+    client.log_batch(parent.info.run_id, metrics=metrics, params=[Param("lr", "0.1"), Param("p" * 250, "y" * 500), Param("optimizer/name", "ада")])
+    path = os.path.join(root, "model.bin")
+    with open(path, "wb") as f:
+        f.write(bytes(range(256)) * 10)
+    client.log_artifact(parent.info.run_id, path, "sub/folder")
+    client.log_text(parent.info.run_id, "hello", "notes.txt")
+    client.set_terminated(parent.info.run_id, "FINISHED", 1_700_000_100_000)
+    client.set_terminated(child.info.run_id, "FAILED", 1_700_000_200_000)
+    killed = client.create_run(default, run_name="killed", start_time=1_700_000_300_000)
+    client.set_terminated(killed.info.run_id, "KILLED", 1_700_000_400_000)
+    client.create_run(default, run_name="running", start_time=1_700_000_500_000)
+    gone = client.create_run(default, run_name="gone", start_time=1_700_000_600_000)
+    client.log_metric(gone.info.run_id, "loss", 1.0, 1_700_000_600_000, 1)
+    client.delete_run(gone.info.run_id)
+    other = client.create_experiment("deleted experiment", artifact_location=os.path.join(root, "artifacts2"))
+    client.create_run(other, run_name="in deleted", start_time=1_700_000_700_000)
+    client.delete_experiment(other)
+
+
+def read(client):
+    found = []
+    for view in (1, 2):  # active, deleted
+        for e in client.search_experiments(view_type=3):
+            for run in client.search_runs([e.experiment_id], run_view_type=view):
+                points = []
+                for key in run.data.metrics:
+                    points += [[key, m.step, repr(m.value), m.timestamp] for m in client.get_metric_history(run.info.run_id, key)]
+                found.append({"id": run.info.run_id, "name": run.info.run_name, "experiment": e.name, "status": run.info.status, "start": run.info.start_time,
+                              "end": run.info.end_time, "deleted": run.info.lifecycle_stage == "deleted" or e.lifecycle_stage == "deleted",
+                              "params": run.data.params, "tags": run.data.tags, "points": points})
+    return found
+
+
+root = os.path.abspath(sys.argv[1])
+result = {}
+for kind in sys.argv[2:]:
+    at = os.path.join(root, kind)
+    os.makedirs(at)
+    os.chdir(at)
+    uri = "sqlite:///" + os.path.join(at, "mlflow.db") if kind == "db" else "file://" + os.path.join(at, "mlruns")
+    client = MlflowClient(uri)
+    fill(client, at)
+    result[kind] = read(client)
+json.dump(result, sys.stdout)

@@ -1,0 +1,191 @@
+package transfertest_test
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tracker/store"
+	"tracker/store/transfer"
+	"tracker/store/transfer/mlflow"
+	"tracker/store/transfer/transfertest"
+)
+
+// mlflowTables are those columns of MLflow's tables that are read.
+const mlflowTables = `
+CREATE TABLE experiments (experiment_id INTEGER PRIMARY KEY, name, lifecycle_stage);
+CREATE TABLE runs (run_uuid PRIMARY KEY, name, source_name, source_version, status, start_time, end_time, lifecycle_stage, artifact_uri, experiment_id);
+CREATE TABLE metrics (key, value, timestamp, run_uuid, step, is_nan);
+CREATE TABLE params (key, value, run_uuid);
+CREATE TABLE tags (key, value, run_uuid);
+CREATE INDEX index_metrics_run_uuid ON metrics (run_uuid);
+INSERT INTO experiments VALUES (1, 'e', 'active');`
+
+// mlflowDB makes a database as MLflow does, with these statements more, and keeps it
+// open until the test ends.
+func mlflowDB(t testing.TB, path string, statements ...string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.SetMaxOpenConns(1)
+	t.Cleanup(func() { db.Close() })
+	for _, s := range append([]string{mlflowTables}, statements...) {
+		execute(t, db, s)
+	}
+	return db
+}
+
+func execute(t testing.TB, db *sql.DB, statement string) {
+	t.Helper()
+	if _, err := db.ExecContext(t.Context(), statement); err != nil {
+		t.Fatalf("%s: %v", statement, err)
+	}
+}
+
+func mlflowID(n int) string { return fmt.Sprintf("%032x", n) }
+
+// A database whose log was not written into it, by a server that runs, is read with
+// its log; nothing beside it is made or changed.
+func TestMLflowLog(t *testing.T) {
+	dir := t.TempDir()
+	source := mlflowDB(t, filepath.Join(dir, "mlflow.db"), `PRAGMA journal_mode = wal`, `PRAGMA wal_autocheckpoint = 0`)
+	execute(t, source, `INSERT INTO runs VALUES ('`+mlflowID(1)+`', 'r', '', '', 'RUNNING', 1700000000000, NULL, 'active', '', 1)`)
+	execute(t, source, `INSERT INTO metrics VALUES ('loss', 0.5, 1700000000000, '`+mlflowID(1)+`', 0, 0), ('loss', 0, 1700000000001, '`+mlflowID(1)+`', 1, 1)`)
+	before, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, path := transfertest.Open(t)
+	r := transfertest.Import(t, db, mlflow.Kind(), dir, transfer.Options{})
+	if r.Created != 1 || r.Points != 2 || points(t, path) != "series|r|loss|2|NaN|1|0.5|0.5" {
+		t.Errorf("%+v, %s", r, points(t, path))
+	}
+	after, err := os.ReadDir(dir)
+	if err != nil || len(after) != len(before) {
+		t.Errorf("%v; there were %v, and are %v", err, before, after)
+	}
+
+	// The run goes on and ends, and another one comes.
+	execute(t, source, `INSERT INTO metrics VALUES ('loss', 0.25, 1700000000002, '`+mlflowID(1)+`', 2, 0)`)
+	execute(t, source, `INSERT INTO params VALUES ('lr', '0.1', '`+mlflowID(1)+`')`)
+	execute(t, source, `UPDATE runs SET status = 'FINISHED', end_time = 1700000000003`)
+	execute(t, source, `INSERT INTO runs VALUES ('`+mlflowID(2)+`', 's', '', '', 'FAILED', 1700000000000, 1700000000009, 'active', '', 1)`)
+	r = transfertest.Import(t, db, mlflow.Kind(), dir, transfer.Options{})
+	if r.Created != 1 || r.Grown != 1 || r.Points != 1 || r.Parameters != 1 {
+		t.Errorf("%+v", r)
+	}
+	runs := transfertest.Dump(t, path, "run")
+	if !strings.Contains(runs, "|r|00000000-0000-0000-0000-000000000001|SUCCEEDED|||1700000000000|1700000000003|-") {
+		t.Error(runs)
+	}
+}
+
+// A row of a kind that MLflow would not write is a loss or a text, and the rest is
+// brought.
+func TestMLflowOddRows(t *testing.T) {
+	dir := t.TempDir()
+	id := mlflowID(1)
+	mlflowDB(t, filepath.Join(dir, "mlflow.db"),
+		`INSERT INTO runs VALUES ('`+id+`', x'ff00', NULL, 7, 'ODD', 'never', x'00', 'active', '/etc', 9)`,
+		`INSERT INTO runs VALUES (NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)`,
+		`INSERT INTO metrics VALUES ('loss', 'text', 'text', '`+id+`', 'text', 'text'), (NULL, NULL, NULL, '`+id+`', NULL, NULL),
+			('inf', 1.7976931348623157e308, 1, '`+id+`', 9223372036854775807, 0), ('late', 1, 999999999999999999, '`+id+`', 0, 0)`,
+		`INSERT INTO params VALUES (x'00', zeroblob(3000000), '`+id+`')`)
+	db, path := transfertest.Open(t)
+	r := transfertest.Import(t, db, mlflow.Kind(), dir, transfer.Options{})
+	if r.Created != 2 || r.Points != 2 || r.Parameters != 1 || r.Lost < 5 {
+		t.Errorf("%+v\n%s", r, transfertest.Dump(t, path))
+	}
+	checked(t, db)
+	if again := transfertest.Import(t, db, mlflow.Kind(), dir, transfer.Options{}); again.Points+again.Parameters+again.Created != 0 {
+		t.Errorf("%+v", again)
+	}
+}
+
+// Links that lead out of the artifacts are not followed.
+func TestMLflowLinks(t *testing.T) {
+	dir := t.TempDir()
+	id := mlflowID(1)
+	mlflowDB(t, filepath.Join(dir, "mlflow.db"),
+		`INSERT INTO runs VALUES ('`+id+`', 'r', '', '', 'FINISHED', 1, 2, 'active', '/gone/mlruns/1/`+id+`/artifacts', 1)`)
+	artifacts := filepath.Join(dir, "mlruns", "1", id, "artifacts")
+	write(t, filepath.Join(artifacts, "a", "in.txt"), []byte("in"))
+	write(t, filepath.Join(dir, "out.txt"), []byte("out"))
+	err := errors.Join(os.Symlink(filepath.Join(dir, "out.txt"), filepath.Join(artifacts, "out.txt")),
+		os.Symlink(dir, filepath.Join(artifacts, "all")), os.Symlink("a/in.txt", filepath.Join(artifacts, "same.txt")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, path := transfertest.Open(t)
+	r := transfertest.Import(t, db, mlflow.Kind(), dir, transfer.Options{})
+	got := transfertest.Dump(t, path, "artifact")
+	if r.Artifacts != 2 || r.Lost != 2 || !strings.Contains(got, "|a/in.txt|") || !strings.Contains(got, "|same.txt|") {
+		t.Errorf("%+v\n%s", r, got)
+	}
+}
+
+func TestMLflowStopped(t *testing.T) {
+	dir := t.TempDir()
+	var statements []string
+	for n := range 3 {
+		id := mlflowID(n + 1)
+		statements = append(statements, `INSERT INTO runs VALUES ('`+id+`', 'r`+fmt.Sprint(n)+`', '', '', 'FINISHED', 1, 2, 'active', '/x/`+id+`/artifacts', 1)`,
+			`INSERT INTO metrics WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 12000) SELECT 'm' || (i % 3), i * 0.5, i, '`+id+`', i / 3, 0 FROM n`)
+		write(t, filepath.Join(dir, id, "artifacts", "a.txt"), []byte(id))
+	}
+	mlflowDB(t, filepath.Join(dir, "mlflow.db"), statements...)
+	db, path := transfertest.Open(t)
+	transfertest.Import(t, db, mlflow.Kind(), dir, transfer.Options{})
+	want := transfertest.Dump(t, path)
+	stopAnywhere(t, mlflow.Kind(), dir, want, 6)
+}
+
+// stopAnywhere stops an import at each of its writes, before and after it, and fails
+// the test unless another import ends with what want shows. There must be least
+// writes.
+func stopAnywhere(t *testing.T, kind transfer.Kind, source, want string, least int) {
+	t.Helper()
+	for nth := 1; ; nth++ {
+		stopped := false
+		for _, after := range []bool{false, true} {
+			db, path := transfertest.Open(t)
+			_, err := transfertest.Run(t, transfertest.Stop(db.Importer(store.System), nth, after), kind, source, transfer.Options{})
+			if err != nil && !errors.Is(err, transfertest.ErrStopped) {
+				t.Fatal(err)
+			}
+			stopped = stopped || err != nil
+			transfertest.Import(t, db, kind, source, transfer.Options{})
+			if got := transfertest.Dump(t, path); got != want {
+				t.Errorf("stopped at write %d, after it %v: the database differs", nth, after)
+			}
+		}
+		if !stopped {
+			if nth <= least {
+				t.Errorf("there were only %d writes", nth-1)
+			}
+			return
+		}
+	}
+}
+
+// Another database is not taken for MLflow's, and a view is not taken for a table.
+func TestNotMLflow(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "mlflow.db")
+	db, err := sql.Open("sqlite", "file:"+path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	execute(t, db, `CREATE TABLE runs (x); CREATE TABLE experiments (x); CREATE TABLE params (x); CREATE TABLE tags (x);
+		CREATE VIEW metrics AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n`)
+	if src, err := mlflow.Kind().Find(dir); src != nil || err != nil {
+		t.Errorf("%v, %v", src, err)
+	}
+}

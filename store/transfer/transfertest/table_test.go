@@ -1,0 +1,145 @@
+package transfertest_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"tracker/store/transfer"
+	"tracker/store/transfer/table"
+	"tracker/store/transfer/transfertest"
+)
+
+// old gives a file a time at which nobody writes to it any more.
+func old(t testing.TB, path string) {
+	t.Helper()
+	at := time.UnixMilli(int64(t0))
+	if err := os.Chtimes(path, at, at); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTables(t *testing.T) {
+	for name, test := range map[string]struct {
+		file, text string
+		o          transfer.Options
+		want       string // points: key, step, value, time
+		lost       int
+	}{
+		"Lightning": {"metrics.csv", "epoch,step,train_loss,val_loss\n0,9,0.5,\n0,9,,0.25\n1,19,inf,NaN\n", transfer.Options{},
+			"epoch 9 0 t0, epoch 9 0 t0, epoch 19 1 t0, train_loss 9 0.5 t0, train_loss 19 +Inf t0, val_loss 9 0.25 t0, val_loss 19 NaN t0", 0},
+		"Keras": {"training.csv", "epoch,accuracy,lr\n0,0.5,NA\n1,0.75,0.1", transfer.Options{},
+			"accuracy 0 0.5 t0, accuracy 1 0.75 t0, lr 1 0.1 t0", 0},
+		"TensorBoard": {"run.csv", "Wall time,Step,Value\n1700000001.5,0,1\n1700000002.5,10,2\n", transfer.Options{},
+			"Value 0 1 1700000001500, Value 10 2 1700000002500", 0},
+		"chosen columns": {"x.csv", "when,n,loss,time\n2023-11-14T22:13:21Z,5,0.5,12.5\n", transfer.Options{Step: "n", Time: "when"},
+			"loss 5 0.5 1700000001000, time 5 12.5 t0+1s", 0},
+		"without steps": {"x.tsv", "\uFEFFloss\tnote\n0.5\thello\n0.25\tworld\n", transfer.Options{}, "loss 0 0.5 t0, loss 1 0.25 t0", 1},
+		"ragged":        {"x.csv", "step,a,b\n1,2\n2,3,4,5\n3,,6\nx,1,1\n1.5,1,1\n", transfer.Options{}, "a 1 2 t0, b 3 6 t0", 3},
+		"lines": {"log.jsonl", "{\"step\": 1, \"loss\": NaN, \"val\": {\"acc\": 1}}\n\nnot json\n{\"step\": 2, \"loss\": -Infinity, \"_timestamp\": 1700000003}\n", transfer.Options{},
+			"loss 1 NaN t0, loss 2 -Inf 1700000003000, val/acc 1 1 t0", 1},
+		"Hugging Face": {"trainer_state.json", `{"best_metric": NaN, "global_step": 20, "max_steps": 20, "num_train_epochs": 2,
+			"log_history": [{"epoch": 1.0, "loss": 0.5, "step": 10}, {"epoch": 2.0, "eval_loss": 0.25, "step": 20}]}`, transfer.Options{},
+			"epoch 10 1 t0, epoch 20 2 t0, eval_loss 20 0.25 t0, loss 10 0.5 t0", 0},
+		"large steps": {"x.csv", "step,a\n9007199254740993,1\n", transfer.Options{}, "a 9007199254740993 1 t0", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), test.file)
+			write(t, path, []byte(test.text))
+			old(t, path)
+			db, file := transfertest.Open(t)
+			r := transfertest.Import(t, db, table.Kind(), path, test.o)
+			var got []string
+			for line := range strings.Lines(transfertest.Dump(t, file, "point")) {
+				f := strings.Split(strings.TrimSpace(line), "|")
+				got = append(got, strings.Join(f[2:], " "))
+			}
+			want := strings.NewReplacer("t0+1s", fmt.Sprint(int64(t0)+1000), "t0", fmt.Sprint(int64(t0))).Replace(test.want)
+			if strings.Join(got, ", ") != want || r.Lost != test.lost {
+				t.Errorf("got  %s\nwant %s\n%+v", strings.Join(got, ", "), want, r.Losses)
+			}
+			before := transfertest.Dump(t, file)
+			if again := transfertest.Import(t, db, table.Kind(), path, test.o); again.Points != 0 || transfertest.Dump(t, file) != before {
+				t.Errorf("again: %+v", again)
+			}
+		})
+	}
+}
+
+// A table that grows is read on, and one that was written anew replaces the points.
+func TestTableGrows(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "version_0", "metrics.csv")
+	db, file := transfertest.Open(t)
+	for _, test := range []struct{ text, want string }{
+		{"step,loss\n0,1\n1,0.5\n2,0.2", "2 0.5 1"}, // the last row may be half written
+		{"step,loss\n0,1\n1,0.5\n2,0.25\n", "3 0.25 2"},
+		{"acc,loss,step\n,1,0\n,0.5,1\n,0.25,2\n0.9,0.125,3\n", "4 0.125 3"}, // Lightning writes a new header
+		{"step,loss\n0,8\n", "1 8 0"},
+	} {
+		write(t, path, []byte(test.text))
+		transfertest.Import(t, db, table.Kind(), filepath.Dir(filepath.Dir(path)), transfer.Options{})
+		got := ""
+		for line := range strings.Lines(transfertest.Dump(t, file, "series")) {
+			if f := strings.Split(line, "|"); f[1] == "version_0" && f[2] == "loss" {
+				got = strings.Join(f[3:6], " ")
+			}
+		}
+		if got != test.want {
+			t.Errorf("after %q loss is %s, want %s", test.text, got, test.want)
+		}
+	}
+	checked(t, db)
+}
+
+// Of the states of a training's checkpoints the last is taken, as one run.
+func TestCheckpoints(t *testing.T) {
+	dir := t.TempDir()
+	text := func(steps int) []byte {
+		var rows []string
+		for s := 1; s <= steps; s++ {
+			rows = append(rows, fmt.Sprintf(`{"loss": %d, "step": %d}`, s, s))
+		}
+		return []byte(`{"log_history": [` + strings.Join(rows, ",") + `]}`)
+	}
+	write(t, filepath.Join(dir, "out", "checkpoint-500", "trainer_state.json"), text(5))
+	db, file := transfertest.Open(t)
+	transfertest.Import(t, db, table.Kind(), dir, transfer.Options{})
+	write(t, filepath.Join(dir, "out", "checkpoint-1000", "trainer_state.json"), text(10))
+	r := transfertest.Import(t, db, table.Kind(), dir, transfer.Options{})
+	if got := strings.TrimSpace(transfertest.Dump(t, file, "series")); got != "series|out|loss|10|10|10|1|10" || r.Found != 1 {
+		t.Errorf("%s, %+v", got, r)
+	}
+}
+
+func TestTableStopped(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "metrics.csv")
+	text := "step,a,b,c\n"
+	for i := range 25_000 {
+		text += fmt.Sprintf("%d,%d,0.5,\n", i, i)
+	}
+	write(t, path, []byte(text))
+	old(t, path)
+	db, file := transfertest.Open(t)
+	transfertest.Import(t, db, table.Kind(), path, transfer.Options{})
+	stopAnywhere(t, table.Kind(), path, transfertest.Dump(t, file), 2)
+}
+
+func TestAmbiguous(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "metrics.csv"), []byte("step,a\n1,2\n"))
+	first := transfer.Kind{Name: "other", Find: table.Kind().Find}
+	_, _, err := transfer.Detect([]transfer.Kind{first, table.Kind()}, "", dir)
+	if err == nil || !strings.Contains(err.Error(), "tracker import other") {
+		t.Errorf("%v", err)
+	}
+	if k, _, err := transfer.Detect([]transfer.Kind{first, table.Kind()}, "table", dir); err != nil || k.Name != "table" {
+		t.Errorf("%v, %v", k, err)
+	}
+	if _, _, err := transfer.Detect([]transfer.Kind{table.Kind()}, "", filepath.Join(dir, "missing")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,168 @@
+package wandb
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"tracker/store/transfer/wire"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// The fields of a Record that are read.
+const (
+	recordHistory     = 2
+	recordSummary     = 3
+	recordConfig      = 5
+	recordArtifact    = 8
+	recordRun         = 17
+	recordExit        = 18
+	recordEnvironment = 26
+)
+
+// item is a key with a value as JSON. A nested key has its parts joined with a slash.
+type item struct{ key, json string }
+
+// parseItem reads an item of a configuration, a summary or a history, in which numbers
+// may also be fields of their own.
+func parseItem(b []byte) (i item, err error) {
+	var parts []string
+	err = wire.Fields(b, func(n protowire.Number, _ protowire.Type, number uint64, data []byte) error {
+		switch n {
+		case 1:
+			i.key = string(data)
+		case 2:
+			if len(parts) < 64 {
+				parts = append(parts, string(data))
+			}
+		case 3:
+			i.json = "null"
+		case 4:
+			i.json = strconv.FormatBool(number != 0)
+		case 5:
+			i.json = strconv.FormatInt(int64(number), 10)
+		case 6:
+			i.json = strconv.FormatFloat(math.Float64frombits(number), 'g', -1, 64)
+		case 7:
+			i.json = strconv.Quote(string(data))
+		case 8, 16:
+			i.json = string(data)
+		}
+		return nil
+	})
+	if i.key == "" {
+		i.key = strings.Join(parts, "/")
+	}
+	return i, err
+}
+
+// items calls fn for the items that are the field number of a message.
+func items(b []byte, number protowire.Number, fn func(item)) error {
+	return wire.Fields(b, func(n protowire.Number, _ protowire.Type, _ uint64, data []byte) error {
+		if n != number {
+			return nil
+		}
+		i, err := parseItem(data)
+		if err == nil {
+			fn(i)
+		}
+		return err
+	})
+}
+
+// runRecord is what is read of a RunRecord.
+type runRecord struct {
+	id, entity, project, group, jobType, name, notes, host string
+	tags                                                   []string
+	config                                                 []item
+	start                                                  int64 // Unix milliseconds
+	remote, commit                                         string
+}
+
+func parseRun(b []byte) (r runRecord, err error) {
+	err = wire.Fields(b, func(n protowire.Number, _ protowire.Type, _ uint64, data []byte) error {
+		switch n {
+		case 1:
+			r.id = string(data)
+		case 2:
+			r.entity = string(data)
+		case 3:
+			r.project = string(data)
+		case 4:
+			return items(data, 1, func(i item) { r.config = append(r.config, i) })
+		case 6:
+			r.group = string(data)
+		case 7:
+			r.jobType = string(data)
+		case 8:
+			r.name = string(data)
+		case 9:
+			r.notes = string(data)
+		case 10:
+			r.tags = append(r.tags, string(data))
+		case 13:
+			r.host = string(data)
+		case 17:
+			r.start, err = parseTimestamp(data)
+			return err
+		case 21:
+			r.remote, r.commit, err = parseGit(data)
+			return err
+		}
+		return nil
+	})
+	return r, err
+}
+
+// parseTimestamp returns a Timestamp in Unix milliseconds.
+func parseTimestamp(b []byte) (ms int64, err error) {
+	err = wire.Fields(b, func(n protowire.Number, _ protowire.Type, number uint64, _ []byte) error {
+		switch n {
+		case 1:
+			ms += min(int64(number), 1<<40) * 1000
+		case 2:
+			ms += int64(number) / 1_000_000
+		}
+		return nil
+	})
+	return ms, err
+}
+
+func parseGit(b []byte) (remote, commit string, err error) {
+	err = wire.Fields(b, func(n protowire.Number, _ protowire.Type, _ uint64, data []byte) error {
+		switch n {
+		case 1:
+			remote = string(data)
+		case 2:
+			commit = string(data)
+		}
+		return nil
+	})
+	return remote, commit, err
+}
+
+// environment is what is read of an EnvironmentRecord.
+type environment struct {
+	python, program, host, remote, commit string
+	args                                  []string
+}
+
+func parseEnvironment(b []byte) (e environment, err error) {
+	err = wire.Fields(b, func(n protowire.Number, _ protowire.Type, _ uint64, data []byte) error {
+		switch n {
+		case 2:
+			e.python = string(data)
+		case 5:
+			e.args = append(e.args, string(data))
+		case 6:
+			e.program = string(data)
+		case 9:
+			e.remote, e.commit, err = parseGit(data)
+			return err
+		case 12:
+			e.host = string(data)
+		}
+		return nil
+	})
+	return e, err
+}

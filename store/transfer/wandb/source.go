@@ -1,0 +1,205 @@
+// Package wandb reads the runs that W&B's client writes offline: a folder like
+// offline-run-20261122_033155-e7b4nwpj with a log in W&B's own format, and files.
+package wandb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/google/uuid"
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"tracker/store/transfer"
+	"tracker/store/transfer/wire"
+)
+
+// Kind returns the kind of source that this package reads.
+func Kind() transfer.Kind {
+	return transfer.Kind{Name: "wandb", Title: "W&B's offline runs", Find: func(path string) (transfer.Source, error) {
+		s, err := find(path)
+		if err != nil || len(s.logs) == 0 {
+			return nil, err
+		}
+		return s, nil
+	}}
+}
+
+// source is the logs at a path.
+type source struct{ logs []logFile }
+
+type logFile struct {
+	path string
+	info fs.FileInfo
+}
+
+// maxFiles bounds the folders that are looked through, and the files of a run.
+const maxFiles = 1_000_000
+
+// find returns the logs at a path: a file, or those in a folder.
+func find(at string) (s source, err error) {
+	if at, err = filepath.Abs(at); err != nil {
+		return s, err
+	}
+	n := 0
+	err = filepath.WalkDir(at, func(path string, d fs.DirEntry, err error) error {
+		if n++; n > maxFiles {
+			return fmt.Errorf("there are more than %d files in it; import a part of it", maxFiles)
+		}
+		if err != nil {
+			if path == at {
+				return err
+			}
+			return nil
+		}
+		if !d.Type().IsRegular() || filepath.Ext(path) != ".wandb" {
+			return nil
+		}
+		info, err := d.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		in, err := os.Open(path)
+		if err != nil {
+			return nil // it is not readable for anybody
+		}
+		defer in.Close()
+		header := make([]byte, fragmentHeader)
+		if _, err := io.ReadFull(in, header); err == nil && isLog(header) {
+			s.logs = append(s.logs, logFile{path, info})
+		}
+		return nil
+	})
+	return s, err
+}
+
+// Size returns the bytes of all logs.
+func (s source) Size() (n int64) {
+	for _, l := range s.logs {
+		n += l.info.Size()
+	}
+	return n
+}
+
+// Import brings all runs, in the order of their folders: that is the one of their
+// times, so the parts of a resumed run come in their order. The last of them has the
+// status of the run.
+func (s source) Import(ctx context.Context, im *transfer.Import) error {
+	abouts := make([]runRecord, len(s.logs))
+	last := map[uuid.UUID]int{}
+	for i, l := range s.logs {
+		about, err := l.about()
+		if err != nil {
+			im.Lose(l.path, "It has no run: %v.", err)
+		}
+		abouts[i], last[about.uuid()] = about, i
+	}
+	for i, l := range s.logs {
+		about := abouts[i]
+		if about.id != "" && im.Wanted(about.name, about.id, about.project) {
+			if err := l.importRun(ctx, im, about, last[about.uuid()] == i); err != nil {
+				return err
+			}
+		}
+		im.Read(l.info.Size())
+	}
+	return nil
+}
+
+// about returns the record of the run of a log.
+func (l logFile) about() (runRecord, error) {
+	in, err := os.Open(l.path)
+	if err != nil {
+		return runRecord{}, err
+	}
+	defer in.Close()
+	return firstRun(&log{in: in, size: l.info.Size(), pos: fragmentHeader})
+}
+
+// uuid returns the id of a run here.
+func (a runRecord) uuid() uuid.UUID { return transfer.ID("wandb", "run", a.entity, a.project, a.id) }
+
+// importRun brings what is new in a log, and the files of its run. last is set unless
+// the run was resumed after it.
+func (l logFile) importRun(ctx context.Context, im *transfer.Import, about runRecord, last bool) error {
+	id := about.uuid()
+	// A resumed run has a folder for each time, named by the time.
+	file := transfer.ID("wandb", "file", id.String(), filepath.Base(filepath.Dir(l.path)))
+	known, err := im.Files(ctx, []uuid.UUID{file})
+	if err != nil {
+		return err
+	}
+	k, isKnown := known[file]
+	if isKnown && k.RunID == uuid.Nil {
+		im.LeaveOut(id, l.path, "The run was imported before and then deleted here; it is not brought again.")
+		return nil
+	}
+	if k.Position > l.info.Size() {
+		im.Lose(l.path, "It has become shorter since it was read; what is new in it is not brought.")
+		k.Size = l.info.Size()
+	}
+	r := &reader{log: l, im: im, source: file, id: id, last: last}
+	r.w = im.Begin(about.run(id), l.path, isKnown)
+	if !isKnown || k.Size != l.info.Size() {
+		in, err := os.Open(l.path)
+		if err != nil {
+			im.Lose(l.path, "It can't be read: %v.", err)
+			return nil
+		}
+		defer in.Close()
+		if err := r.read(ctx, &log{in: in, size: l.info.Size(), pos: max(k.Position, fragmentHeader)}, k); err != nil {
+			return err
+		}
+	}
+	return l.importFiles(ctx, r.w)
+}
+
+// firstRun returns the record of the run, which is one of the first.
+func firstRun(records *log) (runRecord, error) {
+	for range 64 {
+		data, err := records.next()
+		if errors.Is(err, errDamaged) || errors.Is(err, errPart) {
+			continue
+		}
+		if err != nil {
+			return runRecord{}, err
+		}
+		var found *runRecord
+		err = wire.Fields(data, func(n protowire.Number, _ protowire.Type, _ uint64, data []byte) error {
+			if n != recordRun {
+				return nil
+			}
+			r, err := parseRun(data)
+			found = &r
+			return err
+		})
+		if err == nil && found != nil && found.id != "" {
+			return *found, nil
+		}
+	}
+	return runRecord{}, errors.New("the first records have none")
+}
+
+// run returns the run as it is written.
+func (a runRecord) run(id uuid.UUID) transfer.Run {
+	project, name := a.project, a.name
+	if project == "" {
+		project = "uncategorized" // as W&B calls it
+	}
+	if name == "" {
+		name = a.id
+	}
+	return transfer.Run{ID: id, Project: "W&B", Experiment: project, Name: name, Notes: a.notes, Created: transfer.Time(max(a.start, 0)), Status: transfer.Running}
+}
+
+// importFiles stores the files of a run.
+func (l logFile) importFiles(ctx context.Context, w *transfer.RunWriter) error {
+	return w.Folder(ctx, filepath.Join(filepath.Dir(l.path), "files"))
+}

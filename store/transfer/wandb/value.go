@@ -1,0 +1,124 @@
+package wandb
+
+import (
+	"errors"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tracker/store/json"
+	"tracker/store/transfer"
+)
+
+// This file has the rules by which the values of W&B become ours: for the files that
+// its client writes, and for what it sends to a server.
+
+// maxDepth bounds how deep objects lie in each other.
+const maxDepth = 32
+
+// Hidden reports whether a key is one of W&B's own.
+func Hidden(key string) bool { return strings.HasPrefix(key, "_") }
+
+// Number reads a JSON number, or one of the words that Python writes for what JSON has
+// no number for. True is 1 and false is 0.
+func Number(text string) (transfer.Value, bool) {
+	switch text = strings.TrimSpace(text); text {
+	case "NaN":
+		return transfer.Value(math.NaN()), true
+	case "Infinity":
+		return transfer.Value(math.Inf(1)), true
+	case "-Infinity":
+		return transfer.Value(math.Inf(-1)), true
+	case "true":
+		return 1, true
+	case "false":
+		return 0, true
+	}
+	if text == "" || len(text) > 400 || !strings.ContainsAny(text[:1], "-0123456789") || strings.ContainsAny(text, "xX_pP") {
+		return 0, false
+	}
+	x, err := strconv.ParseFloat(text, 64)
+	return transfer.Value(x), err == nil || errors.Is(err, strconv.ErrRange)
+}
+
+// Leaves calls number for a value of a history or a summary when that is a number,
+// and other when it is something else. Values of objects in it have the names of both
+// with a slash between; an object of one of W&B's kinds is one value. path has the
+// names before they were joined.
+func Leaves(key, text string, number func(key string, path []string, x transfer.Value), other func(key, text string)) {
+	leaves([]string{key}, text, number, other)
+}
+
+func leaves(path []string, text string, number func(string, []string, transfer.Value), other func(key, text string)) {
+	if x, ok := Number(text); ok {
+		number(strings.Join(path, "/"), path, x)
+		return
+	}
+	if strings.HasPrefix(text, "{") && len(path) <= maxDepth {
+		members, err := Members(text)
+		if err == nil && len(members) > 0 && !slices.ContainsFunc(members, func(m Member) bool { return m.Key == "_type" }) {
+			for _, m := range members {
+				leaves(append(path[:len(path):len(path)], m.Key), m.Value, number, other)
+			}
+			return
+		}
+	}
+	other(strings.Join(path, "/"), text)
+}
+
+// TypeOf returns the kind of an object of W&B's, such as "image-file"; "" for any other
+// value.
+func TypeOf(text string) string {
+	if !strings.HasPrefix(text, "{") {
+		return ""
+	}
+	members, err := Members(text)
+	if err != nil {
+		return ""
+	}
+	for _, m := range members {
+		var kind string
+		if m.Key == "_type" && json.Unmarshal([]byte(m.Value), &kind) == nil {
+			return kind
+		}
+	}
+	return ""
+}
+
+// Parameters calls add for each value of a setting. Those of objects in it have the
+// names of both with a slash between.
+func Parameters(key, text string, add func(key, value string)) {
+	var value any
+	if err := json.Unmarshal([]byte(text), &value, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true)); err != nil {
+		add(key, text) // NaN, for example
+		return
+	}
+	parameters(key, text, value, 0, add)
+}
+
+func parameters(key, text string, value any, depth int, add func(key, value string)) {
+	switch v := value.(type) {
+	case string:
+		text = v
+	case float64:
+		if text == "" {
+			text = strconv.FormatFloat(v, 'g', -1, 64)
+		}
+	case map[string]any:
+		if len(v) > 0 && depth < maxDepth {
+			for _, name := range slices.Sorted(maps.Keys(v)) {
+				parameters(key+"/"+name, "", v[name], depth+1, add)
+			}
+			return
+		}
+	}
+	if text == "" {
+		b, err := json.Marshal(value, json.Deterministic(true), json.AllowInvalidUTF8(true))
+		if _, isText := value.(string); err == nil && !isText {
+			text = string(b)
+		}
+	}
+	add(key, text)
+}

@@ -1,0 +1,48 @@
+// Package wire reads messages of protocol buffers field by field, without their
+// schema. It keeps no copy: the bytes of a field are part of the message.
+package wire
+
+import (
+	"errors"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// Err is the error of bytes that are not a message.
+var Err = errors.New("it is not a message of protocol buffers")
+
+// Fields calls fn for each field of a message, with the number of a varint or fixed
+// field or the data of a field of bytes. It returns the first error of fn, or Err.
+func Fields(b []byte, fn func(n protowire.Number, t protowire.Type, number uint64, data []byte) error) error {
+	for len(b) > 0 {
+		n, t, size := protowire.ConsumeTag(b)
+		if size < 0 {
+			return Err
+		}
+		b = b[size:]
+		var number uint64
+		var data []byte
+		switch t {
+		case protowire.VarintType:
+			number, size = protowire.ConsumeVarint(b)
+		case protowire.Fixed32Type:
+			var v uint32
+			v, size = protowire.ConsumeFixed32(b)
+			number = uint64(v)
+		case protowire.Fixed64Type:
+			number, size = protowire.ConsumeFixed64(b)
+		case protowire.BytesType:
+			data, size = protowire.ConsumeBytes(b)
+		default:
+			size = protowire.ConsumeFieldValue(n, t, b)
+		}
+		if size < 0 {
+			return Err
+		}
+		b = b[size:]
+		if err := fn(n, t, number, data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
