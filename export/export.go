@@ -1,0 +1,157 @@
+// Package export writes the records of a store.Extract in formats of other programs:
+// tables, a page for people, and the folders of MLflow and TensorBoard. What a format
+// can't carry is a transfer.Loss, which is counted and reported.
+package export
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"tracker/store"
+	"tracker/store/transfer"
+	"tracker/store/transfer/archive"
+)
+
+// Format is a format that is written.
+type Format struct {
+	Name  string // as in --format NAME
+	Title string
+	// Folder reports whether it is a folder, and not one file.
+	Folder bool
+	// Write writes an extract to the path, which does not exist.
+	Write func(ctx context.Context, e *store.Extract, path string, r *transfer.Result) error
+}
+
+// Formats are all formats but tracker's own archive.
+func Formats() []Format {
+	return []Format{
+		{Name: "html", Title: "one page for any browser, offline", Write: writeHTML},
+		{Name: "csv", Title: "tables: runs.csv, parameters.csv, points.csv, tags.csv, artifacts.csv", Folder: true, Write: writeCSV},
+		{Name: "mlflow", Title: "MLflow's folder mlruns, with the artifacts", Folder: true, Write: writeMLflow},
+		{Name: "tensorboard", Title: "TensorBoard's event files, a folder for each run", Folder: true, Write: writeTensorBoard},
+	}
+}
+
+// run is a run with what was recorded in it, but for its points.
+type run struct {
+	store.IterationRecord
+	project    store.Project
+	experiment store.Experiment
+	artifacts  []store.Artifact
+}
+
+// pageSize is the number of records that are read at once.
+const pageSize = 200
+
+// eachRun calls fn with each run of an extract, by project and experiment, the oldest
+// first.
+func eachRun(ctx context.Context, e *store.Extract, fn func(*store.View, run) error) error {
+	return e.DB.View(ctx, store.System, func(v *store.View) error {
+		return eachPage(func(p store.Page) (store.List[store.Project], error) { return v.Projects(store.ProjectQuery{Page: p}) },
+			func(project store.Project) error {
+				return eachPage(func(p store.Page) (store.List[store.Experiment], error) {
+					return v.Experiments(project.ID, store.ExperimentQuery{Page: p})
+				}, func(experiment store.Experiment) error {
+					return eachPage(func(p store.Page) (store.List[store.Iteration], error) {
+						return v.Iterations(experiment.ID, store.IterationQuery{Page: p})
+					}, func(it store.Iteration) error {
+						record, err := v.IterationRecord(it.ID)
+						if err != nil {
+							return err
+						}
+						r := run{IterationRecord: record, project: project, experiment: experiment}
+						err = eachPage(func(p store.Page) (store.List[store.Artifact], error) {
+							return v.Artifacts(experiment.ID, store.ArtifactQuery{Page: p, IterationID: &it.ID})
+						}, func(a store.Artifact) error {
+							r.artifacts = append(r.artifacts, a)
+							return nil
+						})
+						if err == nil {
+							err = ctx.Err()
+						}
+						if err != nil {
+							return err
+						}
+						return fn(v, r)
+					})
+				})
+			})
+	})
+}
+
+// eachPage calls fn with each record of a listing.
+func eachPage[T any](page func(store.Page) (store.List[T], error), fn func(T) error) error {
+	for offset := 0; ; {
+		l, err := page(store.Page{Limit: pageSize, Offset: offset})
+		if err != nil {
+			return err
+		}
+		for _, record := range l.Data {
+			if err := fn(record); err != nil {
+				return err
+			}
+		}
+		if offset += len(l.Data); len(l.Data) == 0 || offset >= l.Total {
+			return nil
+		}
+	}
+}
+
+// create creates a file that does not exist, with its folder, and calls fn to write
+// it.
+func create(path string, fn func(io.Writer) error) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	return errors.Join(fn(f), f.Close())
+}
+
+// copyArtifact writes the bytes of an artifact to a file.
+func copyArtifact(e *store.Extract, a store.Artifact, path string) error {
+	from, err := e.Open(archive.Blob{Hash: a.ContentHash, Size: a.SizeBytes})
+	if err != nil {
+		return fmt.Errorf("the artifact %q: %w", a.Name, err)
+	}
+	defer from.Close()
+	return create(path, func(w io.Writer) error {
+		_, err := io.Copy(w, from)
+		return err
+	})
+}
+
+// names gives each thing a name for a file that no other one has, on any file system.
+type names map[string]bool
+
+// unique returns s as one part of a path, with a number after it when the name is
+// taken.
+func (n names) unique(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || strings.ContainsRune(`/\:*?"<>|`, r) {
+			return '_'
+		}
+		return r
+	}, s)
+	s = strings.Trim(s, " .")
+	if s == "" {
+		s = "_"
+	}
+	for len(s) > 120 {
+		s = s[:len(s)-1]
+	}
+	s = strings.ToValidUTF8(s, "")
+	name := s
+	for i := 2; n[strings.ToLower(name)]; i++ {
+		name = fmt.Sprintf("%s-%d", s, i)
+	}
+	n[strings.ToLower(name)] = true
+	return name
+}
