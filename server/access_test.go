@@ -138,7 +138,7 @@ func TestForeignIDIs404(t *testing.T) {
 	w := a.world()
 	foreign := world{"user": w["project"], "project": w["experiment"], "other": w["iteration"],
 		"permission": w["user"], "experiment": w["project"], "iteration": w["experiment"],
-		"parameter": w["metric"], "metric": w["parameter"], "model": w["version"], "version": w["model"]}
+		"parameter": w["metric"], "metric": w["parameter"], "model": w["version"], "version": w["model"], "trashed": w["iteration"]}
 	for _, s := range samples {
 		if !strings.Contains(s.path, "$") {
 			continue

@@ -105,7 +105,7 @@ func parse(t testing.TB, text string) any {
 	return v
 }
 
-// difference says where got is not want; "" when it is.
+// difference returns where got differs from want, "" for nowhere.
 func difference(at string, want, got any, exact bool) string {
 	if want == "<any>" {
 		return ""

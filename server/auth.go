@@ -1,17 +1,19 @@
 package server
 
 import (
-	"tracker/server/auth"
-	"tracker/server/middleware"
+	"tracker/server/web"
 	"tracker/store"
 )
+
+// maxSignIn is the size limit in bytes of what anybody may send.
+const maxSignIn = 16 << 10
 
 func (s *Server) signIn(c *call) error {
 	var b struct {
 		Username string `json:"username"`
 		Password string `json:"password"`
 	}
-	if err := c.decode(&b); err != nil {
+	if err := c.decodeFrom(&b, web.Limits{Size: maxSignIn}); err != nil {
 		return err
 	}
 	for _, f := range []struct{ name, value string }{{"username", b.Username}, {"password", b.Password}} {
@@ -19,17 +21,13 @@ func (s *Server) signIn(c *call) error {
 			return store.Invalid(f.name, "%s must be given.", f.name)
 		}
 	}
-	g, err := s.auth.SignIn(c.r.Context(), b.Username, b.Password, middleware.ClientAddress(c.r))
+	g, err := s.auth.SignIn(c.r.Context(), b.Username, b.Password, web.ClientAddress(c.r))
 	c.w.Header().Set("Cache-Control", "no-store")
 	return reply(c, g, err)
 }
 
 func (s *Server) refresh(c *call) error {
-	u, err := s.db.Authenticate(c.ctx, c.actor)
-	if err != nil {
-		return err
-	}
-	g, err := s.auth.Grant(u, auth.Lifetime)
+	g, err := s.auth.Refresh(c.r)
 	c.w.Header().Set("Cache-Control", "no-store")
 	return reply(c, g, err)
 }
@@ -48,6 +46,9 @@ type healthBody struct {
 
 func (s *Server) health(c *call) error {
 	if err := s.db.Ping(c.ctx); err != nil {
+		if e := store.AsError(err); e.Code == store.CodeUnavailable {
+			return e
+		}
 		return &store.Error{Code: store.CodeUnavailable, Err: err,
 			Message: "The database does not answer; see the server's log."}
 	}

@@ -93,6 +93,10 @@ func (k kind) bad() []string {
 		return []string{`0`, `-1.5`, `true`, `"x"`, `"[]"`}
 	case aBulk:
 		return []string{`0`, `true`, `"x"`, `{}`, `{"loss":1}`, `[1]`, `[null]`, `[[]]`, `[{}]`, `[{"key":"a"}]`, `[{"value":1}]`}
+	case someLines:
+		return []string{`0`, `true`, `"x"`, `{}`, `["a\nb"]`}
+	case someTexts:
+		return []string{`0`, `true`, `"x"`, `[]`, `["k"]`, `1e400`}
 	}
 	panic("a kind without bad values")
 }
@@ -144,7 +148,7 @@ func TestNullMeansLeftOut(t *testing.T) {
 			})
 			return
 		}
-		if got := s.do(x.method, x.path, body); got.status != 201 {
+		if got := s.do(x.method, x.path, body); got.status != x.status() {
 			s.t.Errorf("%s: %d %s", body, got.status, got.body)
 		}
 	})

@@ -92,7 +92,7 @@ func TestEmptyBody(t *testing.T) {
 func TestUnknownFields(t *testing.T) {
 	t.Parallel()
 	newSite(t).each(func(s *site, x target) {
-		unknown := []string{"", " ", "nonsense", "Name", "KEY", "Metrics", "__proto__", "constructor", "$where", "created_date",
+		unknown := []string{"", " ", "nonsense", "Name", "KEY", "Metrics", "__proto__", "constructor", "$where", "updated_date",
 			"name ", " name", "näme", "a.b", "a/b", "a~b", "0", "\U0001f600", "user_id", "experiment_id", "password_hash"}
 		for _, f := range x.fields {
 			unknown = append(unknown, strings.ToUpper(f.name), f.name+"s", f.name+" ")
@@ -112,7 +112,11 @@ func TestUnknownFields(t *testing.T) {
 func TestLongNamesAreCutInAnswers(t *testing.T) {
 	newSite(t).each(func(s *site, x target) {
 		for _, c := range []string{"x", "é", `\u0001`, `\u202e`, "\U0001f600", "."} {
-			long := strings.Repeat(c, 1<<13)
+			n := 1 << 13
+			if x.path == "/auth" {
+				n = 1 << 10 // its body is smaller
+			}
+			long := strings.Repeat(c, n)
 			for _, body := range []string{x.plus(`"` + long + `":1`), x.plus(`"` + long + `":1,"` + long + `":1`),
 				`{"metrics":{"` + long + `":true}}`, `{"metrics":{"` + long + `":1,"` + long + `":1}}`} {
 				s.unchanged(x.name(), func() {
@@ -149,8 +153,11 @@ func hex(c byte) string {
 
 func TestDeepNesting(t *testing.T) {
 	t.Parallel()
-	const depth = 100_000
 	newSite(t).each(func(s *site, x target) {
+		depth := 100_000
+		if x.path == "/auth" {
+			depth = 2_000 // its body is smaller
+		}
 		for _, body := range []string{
 			strings.Repeat("[", depth), strings.Repeat("{", depth), strings.Repeat(`{"a":`, depth),
 			strings.Repeat("[", depth) + strings.Repeat("]", depth),
@@ -215,7 +222,7 @@ func TestContentType(t *testing.T) {
 	newSite(t).each(func(s *site, x target) {
 		for _, ct := range []string{"text/plain", "text/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x",
 			"application/xml", "application/problem+json", "application/jsonp", "json", "*/*", "application/", ";", "application/json; charset=latin1",
-			"application/json; charset=utf-16", "application/json; charset", "application/json, text/plain"} {
+			"application/json; charset=utf-16", "application/json; charset", "application/json, text/plain", ""} {
 			s.refused(x.method, x.path, x.body(), 415, "UNSUPPORTED_MEDIA_TYPE", "", header("Content-Type", ct))
 		}
 		for _, enc := range []string{"gzip", "zstd", "br", "deflate", "x", "gzip, gzip", "identity, gzip"} {
@@ -226,7 +233,7 @@ func TestContentType(t *testing.T) {
 			s.refused(x.method, x.path, x.body(), 415, "UNSUPPORTED_MEDIA_TYPE", "", header("Content-Encoding", enc))
 		}
 		// These are JSON: the fault that is found is in the body.
-		for _, ct := range []string{"", "application/json", "APPLICATION/JSON", "application/json; charset=utf-8", "application/json;charset=UTF-8", `application/json; charset="utf-8"`, "application/json; v=1"} {
+		for _, ct := range []string{"application/json", "APPLICATION/JSON", "application/json; charset=utf-8", "application/json;charset=UTF-8", `application/json; charset="utf-8"`, "application/json; v=1"} {
 			s.refused(x.method, x.path, "[]", 422, "INVALID_PAYLOAD", "", header("Content-Type", ct))
 		}
 		s.refused(x.method, x.path, "[]", 422, "INVALID_PAYLOAD", "", header("Content-Encoding", "identity"))

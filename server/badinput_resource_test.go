@@ -14,15 +14,15 @@ import (
 	"tracker/store"
 )
 
-// badResourceNames are refused wherever a name is given.
-var badResourceNames = []string{"", " ", "/", "/a", "a/", "a//b", ".", "..", "../a", "a/..", "a/../b", "./a", "a/.", "a/./b", `a\b`, `..\a`,
+// badArtifactNames are refused wherever a name is given.
+var badArtifactNames = []string{"", " ", "/", "/a", "a/", "a//b", ".", "..", "../a", "a/..", "a/../b", "./a", "a/.", "a/./b", `a\b`, `..\a`,
 	"a\x00b", "a\nb", "a\x1bb", "a\u202eb", "a\u2066b", "a\u200fb", "a\u200eb", "a\u061cb", "a\ufeff", "a\xff", strings.Repeat("x", 251), strings.Repeat("x", 10_000)}
 
-func TestBadResourceFields(t *testing.T) {
+func TestBadArtifactFields(t *testing.T) {
 	s := newSite(t)
 	create, update := "/resource/experiment/"+s.experiment, "/resource/"+s.resource
 	bad := map[string][]string{
-		"name":         badResourceNames,
+		"name":         badArtifactNames,
 		"description":  {"\xff", strings.Repeat("x", store.MaxText+1)},
 		"content_type": {"", "banana", "image", "/", "image/", "/png", "image/png/x", "image /png", "a/b;", "text/plain; charset", "a/b\r\nX: y", "é/b", "a/" + strings.Repeat("b", 300)},
 		"iteration_id": {nobody, "x", s.api.iteration(s.api.experiment(s.project)), strings.ToUpper(s.iteration)},

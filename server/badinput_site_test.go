@@ -3,6 +3,7 @@ package server_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -23,6 +24,7 @@ type site struct {
 	stopped                        string // an experiment
 	model, version                 string // in production
 	resource, upload               string // upload is one that is not complete
+	trashed                        string // an iteration in the trash
 }
 
 func newSite(t testing.TB) *site {
@@ -41,8 +43,11 @@ func newSite(t testing.TB) *site {
 		store.ProjectTag: s.project, store.ExperimentTag: s.experiment, store.IterationTag: s.iteration} {
 		s.tag(kind, id, "baseline")
 	}
+	s.must(s.db.SetProperties(t.Context(), store.System, store.IterationProperty, s.iteration, []store.Property{{Key: "old", Value: "value"}}))
 	s.resource = s.artifact(s.experiment, "model.bin", "the weights")
 	s.upload = s.unfinished(s.experiment, "large.bin", 7)
+	s.trashed = s.api.iteration(s.experiment)
+	s.must(s.db.DeleteIteration(t.Context(), store.System, s.trashed))
 	s.ended = s.api.iteration(s.experiment)
 	s.endedParameter = s.api.parameter(s.ended, "seed", "1")
 	s.endedMetric = s.api.metric(s.ended, "loss", 0.25)
@@ -119,6 +124,8 @@ const (
 	anID
 	aBatch
 	aBulk
+	someTexts // by name
+	someLines
 )
 
 type field struct {
@@ -139,6 +146,14 @@ func (x target) name() string { return x.method + " " + x.path }
 
 // packed tells the route that takes large bodies, and packed ones.
 func (x target) packed() bool { return strings.HasSuffix(x.path, "/bulk") }
+
+// status is that of the answer to a good body.
+func (x target) status() int {
+	if x.method == "PATCH" || strings.HasSuffix(x.path, "/rewind") {
+		return http.StatusNoContent
+	}
+	return http.StatusCreated
+}
 
 // body is a good one.
 func (x target) body() string { return x.with("", "") }
@@ -204,13 +219,15 @@ func (s *site) targets() []target {
 			{"status", aStatus, `"STOPPED"`, false}, {"end_date", aTime, when, false}}},
 		{"POST", "/iteration/experiment/" + s.experiment, true, []field{
 			{"id", anID, `"0192d3f4-5b6c-7d8e-9fa0-b1c2d3e4f5a6"`, false}, {"name", aName, `"run 2"`, false},
-			{"notes", aText, `"so far"`, false}, {"parent_iteration_id", anID, `"` + s.iteration + `"`, false}}},
+			{"notes", aText, `"so far"`, false}, {"parent_iteration_id", anID, `"` + s.iteration + `"`, false},
+			{"created_date", aTime, `"2026-10-21T10:00:00+01:00"`, false}}},
 		{"PATCH", "/iteration/" + s.iteration, false, []field{{"name", aName, `"other"`, false}, {"notes", aText, `"n"`, false},
 			{"status", aStatus, `"FAILED"`, false}, {"error_message", aText, `"OOM"`, false}, {"end_date", aTime, when, false}}},
 		{"POST", "/iteration/" + s.iteration + "/snapshot", false, []field{
 			{"git_sha", aText, `"c0ffee"`, false}, {"git_dirty", aFlag, `true`, false}, {"git_remote", aText, `""`, false},
 			{"git_diff", aText, `"+1"`, false}, {"entrypoint", aText, `"a.py"`, false}, {"command", aText, `"python a.py"`, false},
 			{"hostname", aText, `"box"`, false}, {"runtime", aText, `"3.13"`, false}, {"dependencies", aText, `"numpy"`, false}}},
+		{"POST", "/iteration/" + s.iteration + "/console", false, []field{{"lines", someLines, `["epoch 1"]`, true}}},
 		{"POST", "/parameter/iteration/" + s.iteration, false, []field{
 			{"key", aKey, `"depth"`, true}, {"value", aParam, `1e-3`, true}}},
 		{"PATCH", "/parameter/" + s.parameter, false, []field{{"key", aKey, `"depth"`, false}, {"value", aParam, `"x"`, false}}},
@@ -220,6 +237,7 @@ func (s *site) targets() []target {
 		{"POST", "/metric/iteration/" + s.iteration + "/batch", false, batch(`[{"key":"loss","value":1},{"key":"loss","value":2}]`)},
 		{"POST", "/metric/iteration/" + s.iteration + "/bulk", false, []field{
 			{"metrics", aBulk, `[{"key":"loss","value":1,"step":7,"recorded_at":` + when + `},{"key":"loss","value":"NaN"}]`, true}}},
+		{"POST", "/metric/iteration/" + s.iteration + "/rewind", false, []field{{"key", aKey, `"moved"`, true}, {"from", aStep, `0`, true}}},
 		{"POST", "/model/project/" + s.project, false, []field{{"name", aName, `"spam"`, true}, description}},
 		{"PATCH", "/model/" + s.model, false, []field{{"name", aName, `"other"`, false}, description}},
 		{"POST", "/modelversion/model/" + s.model, false, []field{{"iteration_id", anID, `"` + s.iteration + `"`, true},
@@ -229,6 +247,7 @@ func (s *site) targets() []target {
 		{"POST", "/tag/project/" + s.project, false, []field{{"value", aName, `"good"`, true}}},
 		{"POST", "/tag/experiment/" + s.experiment, false, []field{{"value", aName, `"good"`, true}}},
 		{"POST", "/tag/iteration/" + s.iteration, false, []field{{"value", aName, `"good"`, true}}},
+		{"PATCH", "/property/iteration/" + s.iteration, false, []field{{"properties", someTexts, `{"k":"v"}`, false}}},
 	}
 }
 

@@ -1,17 +1,14 @@
 package server
 
 import (
-	"compress/gzip"
+	"bytes"
 	"errors"
-	"io"
 	"net/http"
 	"strconv"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-	"github.com/klauspost/compress/zstd"
-
+	"tracker/server/web"
 	"tracker/store"
+	"tracker/store/json"
 )
 
 const (
@@ -25,7 +22,15 @@ func (s *Server) createMetricBulk(c *call) error {
 	var b struct {
 		Metrics *points `json:"metrics"`
 	}
-	if err := c.decodeFrom(&b, bodyLimits{size: maxBulkBody, packed: true}); err != nil {
+	// Before anything is unpacked.
+	key, err := idempotencyKey(c.r, nil)
+	if err != nil {
+		return err
+	}
+	if err := s.db.AllowPoints(store.WithIdempotencyKey(c.ctx, key), c.actor, c.vars["iteration_id"]); err != nil {
+		return err
+	}
+	if err := c.decodeFrom(&b, web.Limits{Size: maxBulkBody, Packed: true}); err != nil {
 		return err
 	}
 	if b.Metrics == nil {
@@ -34,7 +39,7 @@ func (s *Server) createMetricBulk(c *call) error {
 	if err := s.db.CreateMetrics(c.ctx, c.actor, c.vars["iteration_id"], *b.Metrics); err != nil {
 		return err
 	}
-	writeJSON(c.w, c.r, http.StatusCreated, countBody{len(*b.Metrics)})
+	web.WriteJSON(c.w, c.r, http.StatusCreated, countBody{len(*b.Metrics)})
 	return nil
 }
 
@@ -50,7 +55,7 @@ type points []store.NewMetric
 var errTooMany = errors.New("must have at most " + strconv.Itoa(maxBulk) + " entries; send several requests")
 
 // UnmarshalJSONFrom reads a list of objects.
-func (p *points) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+func (p *points) UnmarshalJSONFrom(dec *json.Decoder) error {
 	if dec.PeekKind() != '[' {
 		if err := dec.SkipValue(); err != nil {
 			return err
@@ -76,9 +81,8 @@ func (p *points) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return err
 }
 
-// readPoint reads one object. names has the strings of the keys seen so far by
-// how they were written.
-func readPoint(dec *jsontext.Decoder, names map[string]string) (m store.NewMetric, err error) {
+// readPoint reads one object. names has the strings of the keys seen so far.
+func readPoint(dec *json.Decoder, names map[string]string) (m store.NewMetric, err error) {
 	if dec.PeekKind() != '{' {
 		if err := dec.SkipValue(); err != nil {
 			return m, err
@@ -137,37 +141,24 @@ func unknownPointField(name string) error {
 	return errors.New("must have entries of key, value, step and recorded_at only, not " + strconv.Quote(name))
 }
 
-func readName(dec *jsontext.Decoder, names map[string]string) (string, error) {
+func readName(dec *json.Decoder, names map[string]string) (string, error) {
 	raw, err := dec.ReadValue()
 	if err != nil {
 		return "", err
 	}
-	if name, ok := names[string(raw)]; ok {
-		return name, nil
+	// Most have no escapes, and are the text between the quotes.
+	plain := len(raw) >= 2 && raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0
+	if plain {
+		if name, ok := names[string(raw[1:len(raw)-1])]; ok {
+			return name, nil
+		}
 	}
 	var name string
 	if raw.Kind() != '"' || json.Unmarshal(raw, &name) != nil {
 		return "", errors.New("must have a string as the key of each entry")
 	}
-	names[string(raw)] = name
-	return name, nil
-}
-
-// unpack returns a reader of the body without its Content-Encoding.
-func unpack(encoding string, body io.Reader) (io.Reader, func(), error) {
-	switch encoding {
-	case "gzip":
-		r, err := gzip.NewReader(body)
-		if err != nil {
-			return nil, nil, store.Errorf(store.CodeMalformedBody, "The body is not gzip, as its Content-Encoding says.")
-		}
-		return r, func() { r.Close() }, nil
-	case "zstd":
-		r, err := zstd.NewReader(body, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxBulkBody))
-		if err != nil {
-			return nil, nil, err
-		}
-		return r, r.Close, nil
+	if plain {
+		names[name] = name
 	}
-	return nil, nil, store.Errorf(store.CodeUnsupportedMediaType, "This route takes Content-Encoding gzip or zstd, not %q.", clip(encoding))
+	return name, nil
 }

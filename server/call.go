@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -10,9 +11,13 @@ import (
 
 	"github.com/gorilla/mux"
 
-	"tracker/server/middleware"
+	"tracker/server/web"
 	"tracker/store"
 )
+
+// maxBody is the size limit of a JSON body, in bytes: a parameter's value of
+// 1 MiB fits however it is escaped.
+const maxBody = 8 << 20
 
 // call is one request on its way through a handler.
 type call struct {
@@ -23,6 +28,7 @@ type call struct {
 	actor store.Actor
 	vars  map[string]string // of the path, decoded
 	query url.Values        // every name is one that the route takes
+	share *web.Share        // of the memory of all requests
 }
 
 // handler answers one route. An error that it returns is sent as the answer.
@@ -32,13 +38,14 @@ type handler func(*call) error
 // parameters it may use.
 func (s *Server) serve(rt route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		c := &call{w: w, r: r, s: s, ctx: r.Context()}
+		c := &call{w: w, r: r, s: s, ctx: r.Context(), share: s.memory.Share(r.Context())}
+		defer c.share.Release()
 		if err := c.prepare(rt); err != nil {
-			fail(w, r, err)
+			web.WriteError(w, r, err)
 			return
 		}
 		if err := rt.handle(c); err != nil {
-			fail(w, r, err)
+			web.WriteError(w, r, err)
 		}
 	}
 }
@@ -50,7 +57,7 @@ func (c *call) prepare(rt route) error {
 			return err
 		}
 		c.actor = store.Actor{UserID: u.ID}
-		middleware.InfoOf(c.r).User = u.Username
+		web.InfoOf(c.r).User = u.Username
 	}
 	var err error
 	c.vars = mux.Vars(c.r)
@@ -65,13 +72,13 @@ func (c *call) prepare(rt route) error {
 	if c.query, err = url.ParseQuery(c.r.URL.RawQuery); err != nil {
 		return store.Invalid("query", "The query string can't be read; escape its special characters.")
 	}
-	for name, values := range c.query {
+	for _, name := range slices.Sorted(maps.Keys(c.query)) {
 		many := slices.Contains(rt.query, name+"*")
 		if !many && !slices.Contains(rt.query, name) {
-			name = clip(name)
+			name = web.Clip(name)
 			return store.Invalid(name, "%q is not a query parameter of this route; see /openapi.yaml for those it takes.", name)
 		}
-		if len(values) > 1 && !many {
+		if len(c.query[name]) > 1 && !many {
 			return store.Invalid(name, "%s is given twice; give it once.", name)
 		}
 	}
@@ -80,29 +87,30 @@ func (c *call) prepare(rt route) error {
 
 // decode reads the JSON body into dst.
 func (c *call) decode(dst any) error {
-	return c.decodeFrom(dst, bodyLimits{size: maxBody})
+	return c.decodeFrom(dst, web.Limits{Size: maxBody})
 }
 
 // decodeOptional is decode for a body that may be left out.
 func (c *call) decodeOptional(dst any) error {
-	return c.decodeBody(dst, bodyLimits{size: maxBody}, true)
+	return c.decodeBody(dst, web.Limits{Size: maxBody}, true)
 }
 
 // decodeFrom is decode for a body of other limits than usual.
-func (c *call) decodeFrom(dst any, limits bodyLimits) error {
+func (c *call) decodeFrom(dst any, limits web.Limits) error {
 	return c.decodeBody(dst, limits, false)
 }
 
-func (c *call) decodeBody(dst any, limits bodyLimits, optional bool) error {
-	body, err := readBody(c.w, c.r, limits)
+func (c *call) decodeBody(dst any, limits web.Limits, optional bool) error {
+	limits.Share = c.share
+	body, err := web.ReadBody(c.w, c.r, limits)
 	if err != nil {
 		return err
 	}
 	if body == nil && !optional {
-		return store.Errorf(store.CodeMalformedBody, "The body is empty; send a JSON object.")
+		return store.Errorf(web.CodeMalformedBody, "The body is empty; send a JSON object.")
 	}
 	if body != nil {
-		if err := decode(body, dst); err != nil {
+		if err := web.Decode(body, dst); err != nil {
 			return err
 		}
 	}
@@ -126,8 +134,11 @@ func (c *call) text(name string) *string {
 // page reads limit and offset.
 func (c *call) page() (store.Page, error) {
 	p := store.FirstPage
-	for name, dst := range map[string]*int{"limit": &p.Limit, "offset": &p.Offset} {
-		text := c.text(name)
+	for _, q := range []struct {
+		name string
+		to   *int
+	}{{"limit", &p.Limit}, {"offset", &p.Offset}} {
+		text := c.text(q.name)
 		if text == nil {
 			continue
 		}
@@ -136,17 +147,28 @@ func (c *call) page() (store.Page, error) {
 			err = nil // n is the number nearest to it, and will be cut again
 		}
 		if err != nil || n < 0 {
-			return p, store.Invalid(name, "%s must be a whole number that is not negative.", name)
+			return p, store.Invalid(q.name, "%s must be a whole number that is not negative.", q.name)
 		}
-		*dst = n
+		*q.to = n
 	}
 	return p, nil
 }
 
 // ok answers 200 with a record.
 func (c *call) ok(v any) error {
-	writeJSON(c.w, c.r, http.StatusOK, v)
+	web.WriteJSON(c.w, c.r, http.StatusOK, v)
 	return nil
+}
+
+// held answers 200 with what read returns. It is counted as held until the client
+// has read it.
+func held[T any](c *call, read func(context.Context) (T, error)) error {
+	var v T
+	err := c.share.Hold(c.ctx, func(ctx context.Context) (err error) {
+		v, err = read(ctx)
+		return err
+	})
+	return reply(c, v, err)
 }
 
 // reply answers 200 with a record, unless it could not be read.
@@ -182,7 +204,7 @@ func (c *call) created(created store.Created, err error, location ...string) err
 	} else {
 		c.locate(location...)
 	}
-	writeJSON(c.w, c.r, status, idBody{created.ID})
+	web.WriteJSON(c.w, c.r, status, idBody{created.ID})
 	return nil
 }
 

@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"go.yaml.in/yaml/v3"
+
+	"tracker/server/web"
 )
 
 //go:embed openapi.yaml
@@ -27,7 +29,7 @@ var openapiJSON = sync.OnceValues(func() ([]byte, error) {
 func Document() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := writeDocument(w, r); err != nil {
-			fail(w, r, err)
+			web.WriteError(w, r, err)
 		}
 	})
 }

@@ -3,13 +3,18 @@ package server_test
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"mime"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"tracker/store"
 )
 
 // Each backend answers a range, and what is asked for by a condition, as
@@ -143,6 +148,70 @@ func TestDownloadIsHarmless(t *testing.T) {
 		}
 		if got.body != page {
 			t.Errorf("%s has other bytes", name)
+		}
+	}
+}
+
+// Bytes that have been damaged where they lie are never sent as if they were
+// whole. A range can't be compared with the hash of the whole; the answer says
+// what that is.
+func TestDamagedDownload(t *testing.T) {
+	everyBackend(t, func(t *testing.T, a api) {
+		e := a.experiment(a.project(a.root))
+		for _, size := range []int{1, 1000, 1_000_000} {
+			content := bytesOf(uint64(size), size)
+			id := a.put(e, "a.bin", content)
+			want := a.get("/resource/" + id + "/data").wants(200).header.Get("Repr-Digest")
+			if want != digestOf(content) {
+				t.Errorf("Repr-Digest is %s, want %s", want, digestOf(content))
+			}
+			damaged := []byte(content)
+			damaged[size/2] ^= 1
+			a.damage(hashOf(content), damaged)
+			for _, bytes := range []string{"", "bytes=0-", fmt.Sprintf("bytes=0-%d", size-1)} {
+				if size <= 1000 { // nothing has been sent when it is found
+					a.get("/resource/"+id+"/data", header("Range", bytes)).fails(500, "SERVER_ERROR", "")
+					continue
+				}
+				res := a.download(id, bytes, func() {})
+				got, err := io.ReadAll(res.Body)
+				a.must(res.Body.Close())
+				if res.StatusCode < 300 && err == nil {
+					t.Errorf("%q of %d damaged bytes: %d with %d bytes, as if they were whole", bytes, size, res.StatusCode, len(got))
+				}
+			}
+			if !strings.Contains(a.log.String(), "The bytes under "+hashOf(content)) {
+				t.Errorf("the log does not say what is wrong:\n%s", a.log)
+			}
+			if size == 1 {
+				continue
+			}
+			part := a.get("/resource/"+id+"/data", header("Range", "bytes=1-9")).wants(206)
+			if part.body != string(damaged[1:10]) || part.header.Get("Repr-Digest") != want {
+				t.Errorf("a range has %d bytes and the digest %s", len(part.body), part.header.Get("Repr-Digest"))
+			}
+		}
+	})
+}
+
+// damage puts other bytes where those of a hash lie.
+func (a api) damage(hash string, damaged []byte) {
+	a.t.Helper()
+	switch a.setup.backend {
+	case store.Filesystem:
+		a.must(os.WriteFile(filepath.Join(a.artifactRoot(), hash[:2], hash), damaged, 0o600))
+	case store.S3:
+		_, err := a.bucket.memory.PutObject("artifacts", "tracker/"+hash[:2]+"/"+hash, map[string]string{}, bytes.NewReader(damaged), int64(len(damaged)), nil)
+		a.must(err)
+	default:
+		file, err := openForWriting(a.file)
+		a.must(err)
+		defer file.Close()
+		const piece = 256 << 10
+		for part := 0; part*piece < len(damaged); part++ {
+			_, err := file.Exec(`UPDATE blob_piece SET data = ? WHERE part = ? AND inline_id = (SELECT id FROM blob_inline WHERE hash = ?)`,
+				damaged[part*piece:min(len(damaged), (part+1)*piece)], part, hash)
+			a.must(err)
 		}
 	}
 }

@@ -127,3 +127,19 @@ func TestExperimentsAreListedNewestFirst(t *testing.T) {
 		{method: "GET", path: "/experiment/project/" + nobody, status: 404, code: "NOT_FOUND"},
 	})
 }
+
+func TestExperimentObjective(t *testing.T) {
+	a := start(t)
+	path := "/experiment/" + a.experiment(a.project(a.root))
+	set := func(objective string) string { return fmt.Sprintf(`{"objective":%q}`, objective) }
+	for _, objective := range []string{"minimize val/loss", "maximize two words", "none"} {
+		a.do("PATCH", path, set(objective)).wants(204)
+		a.get(path).has(set(objective))
+	}
+	a.unchanged(func() {
+		a.do("PATCH", path, `{"objective":null}`).wants(204)
+		for _, wrong := range []string{"minimize", "minimize ", "least loss", "val/loss", "None"} {
+			a.do("PATCH", path, set(wrong)).fails(422, "INVALID_PAYLOAD", "objective")
+		}
+	})
+}

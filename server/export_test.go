@@ -1,5 +1,7 @@
 package server
 
+import "tracker/server/web"
+
 // OpenAPIYAML is the document that the server gives out.
 var OpenAPIYAML = openapiYAML
 
@@ -11,3 +13,18 @@ func Routes() [][2]string {
 	}
 	return all
 }
+
+// DecodeBulk reads the body of a bulk request and returns how many points it has.
+func DecodeBulk(body []byte) (int, error) {
+	var b struct {
+		Metrics *points `json:"metrics"`
+	}
+	err := web.Decode(body, &b)
+	if b.Metrics == nil {
+		return 0, err
+	}
+	return len(*b.Metrics), err
+}
+
+// MaxBulk is how many points a bulk request may have.
+const MaxBulk = maxBulk

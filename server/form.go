@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"tracker/server/web"
 	"tracker/store"
 )
 
@@ -23,7 +24,7 @@ const maxFields = 2 << 20
 
 // form is what a multipart body says of an artifact.
 type form struct {
-	patch    store.ResourcePatch
+	patch    store.ArtifactPatch
 	data     *store.Received // nil when there was none
 	fileName string          // of the part with the data, "" when it has none
 	fileType string          // of the part with the data
@@ -79,7 +80,7 @@ func (c *call) readForm(allow func() error) (f *form, err error) {
 // formBody checks what the head of the request says of its body.
 func (c *call) formBody() (*formBody, error) {
 	if e := c.r.Header.Get("Content-Encoding"); e != "" && e != "identity" {
-		return nil, store.Errorf(store.CodeUnsupportedMediaType, "This route does not take Content-Encoding %q; send the parts as they are.", clip(e))
+		return nil, store.Errorf(web.CodeUnsupportedMediaType, "This route does not take Content-Encoding %q; send the parts as they are.", web.Clip(e))
 	}
 	if err := c.s.db.CheckSize(c.r.ContentLength - maxFields); err != nil {
 		return nil, err
@@ -98,10 +99,10 @@ func (c *call) formBody() (*formBody, error) {
 func formReader(r *http.Request, body io.Reader) (*multipart.Reader, error) {
 	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || media != "multipart/form-data" {
-		return nil, store.Errorf(store.CodeUnsupportedMediaType, "The body must be multipart/form-data with the parts %s.", strings.Join(formParts, ", "))
+		return nil, store.Errorf(web.CodeUnsupportedMediaType, "The body must be multipart/form-data with the parts %s.", strings.Join(formParts, ", "))
 	}
 	if params["boundary"] == "" {
-		return nil, store.Errorf(store.CodeMalformedBody, "The Content-Type has no boundary, by which the parts could be told apart.")
+		return nil, store.Errorf(web.CodeMalformedBody, "The Content-Type has no boundary, by which the parts could be told apart.")
 	}
 	// A body that ends within the head of a part would look like one without
 	// it, so the end is made an error; the last line may lack its newline.
@@ -155,7 +156,7 @@ func malformed(err error) error {
 	if errors.As(err, &e) {
 		return e
 	}
-	return &store.Error{Code: store.CodeMalformedBody, Err: err,
+	return &store.Error{Code: web.CodeMalformedBody, Err: err,
 		Message: "The body ended before it was complete, or is not what its Content-Type says; send it again."}
 }
 
@@ -167,13 +168,13 @@ func partName(part *multipart.Part, seen []string) (string, error) {
 	case name == "":
 		return "", store.Invalid("Content-Disposition", "A part has no name; it must be one of %s.", strings.Join(formParts, ", "))
 	case !slices.Contains(formParts, name):
-		name = clip(name)
+		name = web.Clip(name)
 		return "", store.Invalid(name, "%q is not a part of this request; the parts are %s.", name, strings.Join(formParts, ", "))
 	case slices.Contains(seen, name):
 		return "", store.Invalid(name, "%s is given twice; give it once.", name)
 	}
 	if e := part.Header.Get("Content-Transfer-Encoding"); e != "" && !slices.Contains([]string{"binary", "8bit", "7bit"}, strings.ToLower(e)) {
-		return "", store.Invalid(name, "The part %s has the Content-Transfer-Encoding %q; send its bytes as they are.", name, clip(e))
+		return "", store.Invalid(name, "The part %s has the Content-Transfer-Encoding %q; send its bytes as they are.", name, web.Clip(e))
 	}
 	return name, nil
 }
@@ -196,7 +197,7 @@ func (f *form) field(name string, part *multipart.Part) error {
 	case "iteration_id":
 		f.patch.IterationID = &value
 	}
-	return store.CheckResource(f.patch)
+	return store.CheckArtifact(f.patch)
 }
 
 // receive reads the bytes of the artifact.
@@ -217,7 +218,7 @@ func (f *form) receive(c *call, part *multipart.Part, allow func() error) error 
 }
 
 // create is the form as a new artifact.
-func (f *form) create() (n store.NewResource, err error) {
+func (f *form) create() (n store.NewArtifact, err error) {
 	p := f.patch
 	switch {
 	case f.data == nil:
@@ -225,7 +226,7 @@ func (f *form) create() (n store.NewResource, err error) {
 	case p.Name == nil && f.fileName == "":
 		return n, store.Invalid("name", "name must be given, as a part or as the file name of the part data.")
 	}
-	n = store.NewResource{Name: f.fileName, ContentType: f.fileType}
+	n = store.NewArtifact{Name: f.fileName, ContentType: f.fileType}
 	for dst, src := range map[*string]*string{
 		&n.Name: p.Name, &n.Description: p.Description, &n.IterationID: p.IterationID, &n.ContentType: p.ContentType} {
 		if src != nil {

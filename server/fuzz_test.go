@@ -5,10 +5,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
 
+	"tracker/server"
 	"tracker/store"
 )
 
@@ -76,7 +78,11 @@ func FuzzQuery(f *testing.F) {
 	f.Fuzz(func(t *testing.T, i uint8, query string) {
 		path := paths[int(i)%len(paths)]
 		s := s.on(t)
-		w := s.direct(http.MethodGet, path, query, "")
+		method := http.MethodGet
+		if strings.HasSuffix(path, "/events") {
+			method = http.MethodHead // a stream needs a connection, and does not end
+		}
+		w := s.direct(method, path, query, "")
 		sound(t, path+"?"+query, w)
 		if w.Code != http.StatusOK {
 			return
@@ -165,6 +171,43 @@ func FuzzParseTime(f *testing.F) {
 		// With a zone it is what Go makes of it, cut to milliseconds.
 		if want, err := time.Parse(time.RFC3339, strings.ToUpper(text)); err == nil && want.UnixMilli() != int64(at) {
 			t.Errorf("%q is %v, want %v", text, at, want)
+		}
+	})
+}
+
+// FuzzBulk proves that the memory that is allocated to read a bulk body is in
+// proportion to its length, whatever is in it: an entry takes 22 bytes at least,
+// and becomes a point of 40 in a list that doubles.
+func FuzzBulk(f *testing.F) {
+	point := `{"key":"a","value":1}`
+	for _, body := range []string{
+		`{"metrics":[` + point + `]}`,
+		`{"metrics":[{"key":"loss","value":"NaN","step":-3,"recorded_at":"2026-11-21T09:30:00Z"}]}`,
+		`{"metrics":[` + strings.Repeat(point+",", 5000) + point + `]}`,
+		`{"metrics":[` + strings.Repeat(point+",", server.MaxBulk) + point + `]}`,
+		`{"metrics":[` + strings.Repeat("[", 20_000),
+		`{"metrics":[` + strings.Repeat(`{"key":`, 5000),
+		`{"metrics":[{"key":"` + strings.Repeat(`\u0061`, 10_000) + `","value":1}]}`,
+		`{"metrics":[{` + strings.Repeat(`"step":null,`, 5000) + `"key":"a","value":1}]}`,
+		`{"metrics":[{"key":"a","value":` + strings.Repeat("9", 50_000) + `}]}`,
+		strings.Repeat(`{"metrics":`, 5000), "", "null", `{"metrics":null}`,
+	} {
+		f.Add([]byte(body))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		if len(body) == 0 {
+			return // it is refused before
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		n, err := server.DecodeBulk(body)
+		runtime.ReadMemStats(&after)
+		const perByte, fixed = 32, 4 << 20 // of which nesting, to 10,000, takes the most
+		if took := after.TotalAlloc - before.TotalAlloc; took > uint64(len(body))*perByte+fixed {
+			t.Errorf("%d bytes allocate %d", len(body), took)
+		}
+		if n > server.MaxBulk || err == nil && n*len(`{"key":"","value":0}`) > len(body) {
+			t.Errorf("%d bytes have %d points", len(body), n)
 		}
 	})
 }

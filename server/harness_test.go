@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"tracker/server"
-	"tracker/server/auth"
+	"tracker/server/web/auth"
 	"tracker/store"
 )
 
@@ -24,6 +24,9 @@ const (
 	password = "correct horse battery"
 	secret   = "the secret of these tests, long enough"
 	version  = "1.2.3"
+
+	// trashAge is that of a server without a setting.
+	trashAge = 30 * 24 * time.Hour
 
 	// nowText is what the clock of a new api says.
 	nowText = "2026-11-21T09:30:00.123Z"
@@ -75,6 +78,7 @@ type setup struct {
 
 	backend   store.Backend // where artifacts go; "" for the database
 	maxUpload int64
+	noTrash   bool // what is deleted is deleted for good
 }
 
 // api is a running server with a database of its own.
@@ -127,10 +131,14 @@ func startWith(t testing.TB, s setup) api {
 func (a api) open() {
 	a.t.Helper()
 	metrics := server.NewMetrics()
+	age := trashAge
+	if a.setup.noTrash {
+		age = 0
+	}
 	var err error
 	a.db, err = store.Open(a.t.Context(), store.Options{
 		Path: a.file, Exclusive: true, Now: a.clock.now, BcryptCost: 4, OnCommit: metrics.Commit,
-		Backends: a.backends(), MaxUpload: a.setup.maxUpload})
+		Backends: a.backends(), MaxUpload: a.setup.maxUpload, TrashAge: age})
 	a.must(err)
 	_, err = a.db.Seed(a.t.Context(), password)
 	a.must(err)
@@ -149,6 +157,18 @@ func (a api) open() {
 	})
 	a.must(err)
 	a.server = httptest.NewServer(h)
+}
+
+// emptyTrash deletes for good what was deleted, and the bytes of it.
+func (a api) emptyTrash() {
+	a.t.Helper()
+	a.must(a.db.EmptyTrash(a.t.Context(), store.System, 0, func(p store.Purged) {
+		if p.Kept {
+			a.t.Errorf("%s is kept", p.Trashed)
+		}
+	}))
+	_, err := a.db.Collect(a.t.Context())
+	a.must(err)
 }
 
 // close ends the server when its last request has been answered and logged.

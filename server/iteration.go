@@ -1,19 +1,26 @@
 package server
 
-import "tracker/store"
+import (
+	"context"
+
+	"tracker/store"
+)
 
 func (s *Server) iterations(c *call) error {
 	p, err := c.page()
 	if err != nil {
 		return err
 	}
-	l, err := s.db.Iterations(c.ctx, c.actor, c.vars["experiment_id"], store.IterationQuery{
+	q := store.IterationQuery{
 		Page:    p,
 		Filter:  c.query.Get("filter"),
 		Sort:    c.query.Get("sort"),
 		Columns: c.query.Get("columns"),
+		Cut:     true,
+	}
+	return held(c, func(ctx context.Context) (store.List[store.Iteration], error) {
+		return s.db.Iterations(ctx, c.actor, c.vars["experiment_id"], q)
 	})
-	return reply(c, l, err)
 }
 
 func (s *Server) createIteration(c *call) error {
@@ -58,8 +65,9 @@ func (s *Server) deleteIteration(c *call) error {
 }
 
 func (s *Server) summary(c *call) error {
-	sum, err := s.db.Summary(c.ctx, c.actor, c.vars["id"])
-	return reply(c, sum, err)
+	return held(c, func(ctx context.Context) (store.Summary, error) {
+		return s.db.Summary(ctx, c.actor, c.vars["id"])
+	})
 }
 
 func (s *Server) heartbeat(c *call) error {

@@ -166,8 +166,13 @@ func TestClientMintsTheID(t *testing.T) {
 		"urn:uuid:0192d3f4-5b6c-4d8e-9fa0-b1c2d3e4f5a6", "0192d3f4-5b6c-4d8e-9fa0-b1c2d3e4f5ag"} {
 		a.do("POST", "/iteration/experiment/"+other, fmt.Sprintf(`{"id":%q}`, id)).fails(422, "INVALID_PAYLOAD", "id")
 	}
-	// Once it is deleted, the id is free.
+	// Once it is deleted for good, the id is free.
 	a.do("DELETE", "/iteration/"+id, "").wants(204)
+	for _, e := range []string{e, other} {
+		a.do("PATCH", "/experiment/"+e, `{"status":"IN_PROGRESS"}`).wants(204)
+		a.unchanged(func() { a.do("POST", "/iteration/experiment/"+e, body).fails(409, "CONFLICT", "id") })
+	}
+	a.do("DELETE", "/trash/"+id, "").wants(204)
 	a.do("POST", "/iteration/experiment/"+other, body).wants(201)
 }
 
@@ -197,9 +202,9 @@ func TestHeartbeatAndWritesShowLife(t *testing.T) {
 		return parse(t, a.get(path).body).(map[string]any)["last_seen"].(string)
 	}
 	for _, s := range samples {
-		p, body := s.in(w)
+		p, body := s.in(a, w)
 		moves := s.method != "GET" && (strings.HasPrefix(p, "/metric/") || strings.HasPrefix(p, "/parameter/") ||
-			strings.HasSuffix(p, "/heartbeat") || strings.HasSuffix(p, "/snapshot"))
+			strings.HasSuffix(p, "/heartbeat") || strings.HasSuffix(p, "/snapshot") || strings.HasSuffix(p, "/console"))
 		if !moves && s.method != "GET" {
 			continue
 		}

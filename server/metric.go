@@ -5,10 +5,9 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-
+	"tracker/server/web"
 	"tracker/store"
+	"tracker/store/json"
 )
 
 // maxBatch is how many entries a batch may have, so that it does not hold up
@@ -69,9 +68,9 @@ func (s *Server) createMetricBatch(c *call) error {
 		return err
 	}
 	if batch.Failed != nil {
-		return &batchError{err: batch.Failed, ids: batch.IDs}
+		return &web.PartialError{Err: batch.Failed, IDs: batch.IDs}
 	}
-	writeJSON(c.w, c.r, http.StatusCreated, idsBody{batch.IDs})
+	web.WriteJSON(c.w, c.r, http.StatusCreated, idsBody{batch.IDs})
 	return nil
 }
 
@@ -89,7 +88,7 @@ type entries []entry
 
 // UnmarshalJSONFrom reads an object of name and value, or a list of objects
 // with key and value.
-func (e *entries) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+func (e *entries) UnmarshalJSONFrom(dec *json.Decoder) error {
 	*e = entries{}
 	switch dec.PeekKind() {
 	case '{':
@@ -103,7 +102,7 @@ func (e *entries) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return errors.New("must be an object of name and value, or a list of {\"key\", \"value\"}")
 }
 
-func (e *entries) readObject(dec *jsontext.Decoder) error {
+func (e *entries) readObject(dec *json.Decoder) error {
 	if _, err := dec.ReadToken(); err != nil {
 		return err
 	}
@@ -122,7 +121,7 @@ func (e *entries) readObject(dec *jsontext.Decoder) error {
 	return err
 }
 
-func (e *entries) readList(dec *jsontext.Decoder) error {
+func (e *entries) readList(dec *json.Decoder) error {
 	var list []struct {
 		Key   *string      `json:"key"`
 		Value *store.Value `json:"value"`
@@ -154,4 +153,21 @@ func (s *Server) updateMetric(c *call) error {
 
 func (s *Server) deleteMetric(c *call) error {
 	return c.none(s.db.DeleteMetric(c.ctx, c.actor, c.vars["id"]))
+}
+
+func (s *Server) rewindMetric(c *call) error {
+	var b struct {
+		Key  *string     `json:"key"`
+		From *store.Step `json:"from"`
+	}
+	if err := c.decode(&b); err != nil {
+		return err
+	}
+	if b.Key == nil {
+		return errKeyMissing
+	}
+	if b.From == nil {
+		return store.Invalid("from", "from must be given: the first step that is deleted.")
+	}
+	return c.none(s.db.RewindMetric(c.ctx, c.actor, c.vars["iteration_id"], *b.Key, *b.From))
 }

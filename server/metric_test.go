@@ -36,6 +36,35 @@ func TestMetricHappyPath(t *testing.T) {
 	a.get("/metric/iteration/" + i).is(pageJSON(0))
 }
 
+func TestRewindMetric(t *testing.T) {
+	a := start(t)
+	i := a.running()
+	for step := range 5 {
+		a.do("POST", "/metric/iteration/"+i+"/batch", fmt.Sprintf(`{"metrics":{"loss":%d,"a/b":%[1]d},"step":%[1]d}`, step)).wants(201)
+	}
+	left := func(key string, n int) {
+		t.Helper()
+		a.get("/metric/iteration/" + i + "?key=" + key).has(fmt.Sprintf(`{"total":%d}`, n))
+	}
+	path := "/metric/iteration/" + i + "/rewind"
+	a.do("POST", path, `{"key":"loss","from":3}`).wants(204)
+	left("loss", 3)
+	left("a%2Fb", 5)
+	a.do("POST", path, `{"key":"loss","from":3}`).wants(204) // nothing is left to delete
+	a.do("POST", path, `{"key":"nobody","from":0}`).wants(204)
+	a.do("POST", path, `{"key":"a/b","from":-1}`).wants(204)
+	left("a%2Fb", 0)
+	for _, bad := range []struct{ body, field string }{
+		{`{"from":1}`, "key"}, {`{"key":"loss"}`, "from"}, {`{"key":"loss","from":"x"}`, "from"}, {`{"key":"loss","from":1.5}`, "from"},
+	} {
+		a.do("POST", path, bad.body).fails(422, "INVALID_PAYLOAD", bad.field)
+	}
+	a.do("POST", "/metric/iteration/"+i, `{"key":"loss","value":9}`).wants(201)
+	left("loss", 4)
+	a.do("PATCH", "/iteration/"+i, `{"status":"SUCCEEDED"}`).wants(204)
+	a.do("POST", path, `{"key":"loss","from":0}`).fails(422, "ITERATION_ENDED", "")
+}
+
 func TestBatchHappyPath(t *testing.T) {
 	a := start(t)
 	for name, metrics := range map[string]string{

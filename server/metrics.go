@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"tracker/store"
+	"tracker/store/backup"
 )
 
 // Metrics are the server's figures about itself, in a registry of their own.
@@ -20,6 +21,7 @@ type Metrics struct {
 	pieces   prometheus.Histogram
 	commits  prometheus.Histogram
 	failures prometheus.Counter
+	streams  prometheus.Gauge
 }
 
 // NewMetrics returns figures that all stand at zero.
@@ -49,20 +51,27 @@ func NewMetrics() *Metrics {
 			Name: "tracker_commit_failures_total",
 			Help: "Transactions of the writer that were rolled back as a whole.",
 		}),
+		streams: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "tracker_event_streams",
+			Help: "Event streams that are open.",
+		}),
 	}
-	m.registry.MustRegister(m.requests, m.latency, m.pieces, m.commits, m.failures,
+	m.registry.MustRegister(m.requests, m.latency, m.pieces, m.commits, m.failures, m.streams,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
 // Commit counts a transaction of the writer; it is store.Options.OnCommit.
 func (m *Metrics) Commit(c store.CommitStats) {
-	m.pieces.Observe(float64(c.Pieces))
+	m.pieces.Observe(float64(c.Jobs))
 	m.commits.Observe(c.Duration.Seconds())
 	if c.Err != nil {
 		m.failures.Inc()
 	}
 }
+
+// Stream counts an event stream that begins (1) or has ended (-1).
+func (m *Metrics) Stream(n int) { m.streams.Add(float64(n)) }
 
 // Observe counts an answered request; it is a middleware.Observer. Unknown
 // methods and paths share one label, so that strangers can't make new ones.
@@ -100,6 +109,51 @@ func (m *Metrics) watch(db *store.DB) {
 			Name: "tracker_wal_bytes",
 			Help: "Size of the write-ahead log; -1 when it can't be read.",
 		}, size(func(_, wal int64) int64 { return wal })),
+	)
+}
+
+// WatchBackups adds the state of the backups. now returns the present time.
+func (m *Metrics) WatchBackups(status func() backup.Status, now func() time.Time) {
+	m.registry.MustRegister(
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "tracker_backup_age_seconds",
+			Help: "Age of the newest copy of the database; -1 when there is none.",
+		}, func() float64 {
+			last, ok := status().Last()
+			if !ok {
+				return -1
+			}
+			return now().Sub(last.Time).Seconds()
+		}),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "tracker_backup_bytes",
+			Help: "Size of the newest copy of the database; 0 when there is none.",
+		}, func() float64 {
+			last, _ := status().Last()
+			return float64(last.Size)
+		}),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "tracker_backup_failing",
+			Help: "1 when the last attempt to copy the database failed, otherwise 0.",
+		}, func() float64 {
+			if status().Err != nil {
+				return 1
+			}
+			return 0
+		}),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "tracker_backup_last_error_timestamp_seconds",
+			Help: "Time of the last attempt that failed, since the start; 0 when none did.",
+		}, func() float64 {
+			if t := status().ErrTime; !t.IsZero() {
+				return float64(t.UnixMilli()) / 1000
+			}
+			return 0
+		}),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "tracker_backup_failures_total",
+			Help: "Attempts to copy the database that failed.",
+		}, func() float64 { return float64(status().Total) }),
 	)
 }
 

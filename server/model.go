@@ -4,10 +4,10 @@ import "tracker/store"
 
 // models lists the models of a project that have a text in their names.
 func (s *Server) models(c *call) error {
-	return s.listModels(c, c.vars["project_id"], store.ModelQuery{Part: c.query.Get("name")})
+	return s.listModels(c, c.vars["project_id"], store.ModelQuery{Part: c.query.Get("name"), Name: c.text("exact_name")})
 }
 
-// projectModels is models for a program that knows the whole name.
+// projectModels answers the deprecated route on which name is the whole name.
 func (s *Server) projectModels(c *call) error {
 	return s.listModels(c, c.vars["id"], store.ModelQuery{Name: c.text("name")})
 }

@@ -16,7 +16,7 @@ func modelJSON(id, project, name, description, updated string) string {
 }
 
 func versionJSON(id, model string, version int, iteration, resource, stage, description, updated string) string {
-	return fmt.Sprintf(`{"id":%q,"model_id":%q,"version":%d,"iteration_id":%q,"resource_id":%s,"stage":%q,"description":%q,
+	return fmt.Sprintf(`{"id":%q,"model_id":%q,"version":%d,"iteration_id":%q,"resource_id":%s,"source":"","stage":%q,"aliases":[],"description":%q,
 		"created_date":%q,"updated_date":%q}`, id, model, version, iteration, resource, stage, description, nowText, updated)
 }
 
@@ -86,6 +86,10 @@ func TestModelsAreListedByName(t *testing.T) {
 		{method: "GET", path: path + "?name=fraud&limit=1&offset=1", status: 200,
 			is: `{"data":[` + json(fraud, "card fraud") + `],"total":2,"limit":1,"offset":1}`},
 		{method: "GET", path: "/model/project/" + nobody, status: 404, code: "NOT_FOUND"},
+		{method: "GET", path: path + "?exact_name=Fraud", status: 200, is: pageJSON(1, json(upper, "Fraud"))},
+		{method: "GET", path: path + "?exact_name=fraud", status: 200, is: pageJSON(0)},
+		{method: "GET", path: path + "?exact_name=", status: 200, is: pageJSON(0)},
+		{method: "GET", path: path + "?exact_name=Fraud&name=card", status: 200, is: pageJSON(0)},
 		{method: "GET", path: exact, status: 200, is: all},
 		{method: "GET", path: exact + "?name=Fraud", status: 200, is: pageJSON(1, json(upper, "Fraud"))},
 		{method: "GET", path: exact + "?name=card%20fraud", status: 200, is: pageJSON(1, json(fraud, "card fraud"))},
@@ -232,4 +236,21 @@ func TestConcurrentVersionsAndPromotions(t *testing.T) {
 	}
 	a.get("/modelversion/model/" + model + "?stage=PRODUCTION").has(`{"total":1}`)
 	a.get("/modelversion/model/" + model + "?stage=ARCHIVED").has(fmt.Sprintf(`{"total":%d}`, writers-1))
+}
+
+func TestAliasesOfAVersion(t *testing.T) {
+	a := start(t)
+	w := a.world()
+	second := a.do("POST", "/modelversion/model/"+w["model"], fmt.Sprintf(`{"iteration_id":%q}`, w["iteration"])).id()
+	a.do("PATCH", "/modelversion/"+w["version"], `{"aliases":["champion","blue"]}`).wants(204)
+	a.get("/modelversion/" + w["version"]).has(`{"aliases":["blue","champion"]}`)
+	a.do("PATCH", "/modelversion/"+second, `{"aliases":["champion"]}`).wants(204)
+	a.get("/modelversion/" + w["version"]).has(`{"aliases":["blue"]}`)
+	a.unchanged(func() {
+		for _, bad := range []string{`["latest"]`, `["v3"]`, `["a b"]`, `[""]`, `"a"`} {
+			a.do("PATCH", "/modelversion/"+second, `{"aliases":`+bad+`}`).fails(422, "INVALID_PAYLOAD", "aliases")
+		}
+	})
+	a.do("PATCH", "/modelversion/"+second, `{"aliases":[]}`).wants(204)
+	a.get("/modelversion/" + second).has(`{"aliases":[]}`)
 }

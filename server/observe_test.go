@@ -167,7 +167,7 @@ func TestRequestLogHasNoSecrets(t *testing.T) {
 	w := a.world()
 	var tokens []string
 	for _, s := range samples {
-		path, body := s.in(w)
+		path, body := s.in(a, w)
 		query := "?name=" + hidden
 		tokens = append(tokens, a.do("POST", "/auth", credentials("ada", password), anonymous).session().AccessToken)
 		a.do(s.method, path+query, body, as(ada), header("Cookie", "c="+hidden), header("Idempotency-Key", hidden))

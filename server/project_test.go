@@ -131,6 +131,7 @@ func TestDeleteTakesEverythingInside(t *testing.T) {
 					s.send(a, other).wants(200)
 				}
 			}
+			a.emptyTrash()
 			state := a.state()
 			for name, id := range w {
 				if what == "project" && name != "user" && name != "other" && name != "metric" && strings.Contains(state, id) {

@@ -1,7 +1,7 @@
 package server
 
 import (
-	"tracker/server/content"
+	"tracker/server/web"
 	"tracker/store"
 )
 
@@ -10,17 +10,18 @@ func (s *Server) resources(c *call) error {
 	if err != nil {
 		return err
 	}
-	q := store.ResourceQuery{Page: p, Name: c.query.Get("name"), IterationID: c.text("iteration_id")}
-	l, err := s.db.Resources(c.ctx, c.actor, c.vars["experiment_id"], q)
+	q := store.ArtifactQuery{Page: p, Name: c.query.Get("name"), IterationID: c.text("iteration_id")}
+	l, err := s.db.Artifacts(c.ctx, c.actor, c.vars["experiment_id"], q)
 	return reply(c, l, err)
 }
 
-func (s *Server) createResource(c *call) error {
+func (s *Server) createArtifact(c *call) error {
 	experiment := c.vars["experiment_id"]
 	allow := func() error { return s.db.AllowUpload(c.ctx, c.actor, experiment) }
 	if err := allow(); err != nil {
 		return err
 	}
+	web.AllowUpload(c.r)
 	f, err := c.readForm(allow)
 	if err != nil {
 		return err
@@ -30,41 +31,42 @@ func (s *Server) createResource(c *call) error {
 	if err != nil {
 		return err
 	}
-	created, err := s.db.CreateResource(c.ctx, c.actor, experiment, n, f.data)
+	created, err := s.db.CreateArtifact(c.ctx, c.actor, experiment, n, f.data)
 	return c.created(created, err, "resource", created.ID)
 }
 
 func (s *Server) resource(c *call) error {
-	r, err := s.db.Resource(c.ctx, c.actor, c.vars["id"])
+	r, err := s.db.Artifact(c.ctx, c.actor, c.vars["id"])
 	return reply(c, r, err)
 }
 
-func (s *Server) updateResource(c *call) error {
+func (s *Server) updateArtifact(c *call) error {
 	id := c.vars["id"]
 	if err := s.db.AllowUpdate(c.ctx, c.actor, id); err != nil {
 		return err
 	}
+	web.AllowUpload(c.r)
 	f, err := c.readForm(func() error { return s.db.AllowReplace(c.ctx, c.actor, id) })
 	if err != nil {
 		return err
 	}
 	defer f.discard()
-	return c.none(s.db.UpdateResource(c.ctx, c.actor, id, f.patch, f.data))
+	return c.none(s.db.UpdateArtifact(c.ctx, c.actor, id, f.patch, f.data))
 }
 
-func (s *Server) deleteResource(c *call) error {
-	return c.none(s.db.DeleteResource(c.ctx, c.actor, c.vars["id"]))
+func (s *Server) deleteArtifact(c *call) error {
+	return c.none(s.db.DeleteArtifact(c.ctx, c.actor, c.vars["id"]))
 }
 
 // resourceData answers with the bytes of an artifact.
 func (s *Server) resourceData(c *call) error {
-	r, data, err := s.db.OpenResource(c.ctx, c.actor, c.vars["id"])
+	r, data, err := s.db.OpenArtifact(c.ctx, c.actor, c.vars["id"])
 	if err != nil {
 		return err
 	}
 	defer data.Close()
 	c.w.Header().Set("Content-Type", r.ContentType)
-	c.w.Header().Set("Content-Disposition", content.Attachment(r.Name))
-	content.Serve(c.w, c.r, r, data, func(e *store.Error) { fail(c.w, c.r, e) })
+	c.w.Header().Set("Content-Disposition", web.Attachment(r.Name))
+	web.ServeContent(c.w, c.r, r, data, func(e *store.Error) { web.WriteError(c.w, c.r, e) })
 	return nil
 }

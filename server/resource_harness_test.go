@@ -133,7 +133,7 @@ func (a api) artifact(experiment, name, content string) string {
 	b, err := a.db.Receive(a.t.Context(), strings.NewReader(content), "")
 	a.must(err)
 	defer b.Discard()
-	created, err := a.db.CreateResource(a.t.Context(), store.System, experiment, store.NewResource{Name: name}, b)
+	created, err := a.db.CreateArtifact(a.t.Context(), store.System, experiment, store.NewArtifact{Name: name}, b)
 	a.must(err)
 	return created.ID
 }
@@ -142,12 +142,12 @@ func (a api) artifact(experiment, name, content string) string {
 func (a api) unfinished(experiment, name string, size int64) string {
 	a.t.Helper()
 	u, err := a.db.CreateUpload(a.t.Context(), store.System, experiment,
-		store.NewUpload{NewResource: store.NewResource{Name: name}, Size: size})
+		store.NewUpload{NewArtifact: store.NewArtifact{Name: name}, Size: size})
 	a.must(err)
 	return u.ID
 }
 
-// tus says that a request speaks the protocol.
+// tus sets the header that each request of the protocol has.
 var tus = header("Tus-Resumable", "1.0.0")
 
 // uploadOf announces an artifact of size bytes.
@@ -164,7 +164,7 @@ func metadata(pairs ...string) opt {
 	return header("Upload-Metadata", strings.Join(all, ","))
 }
 
-// partAt says where a part of an upload begins.
+// partAt sets the offset of a part of an upload.
 func partAt(offset int) []opt {
 	return []opt{tus, header("Upload-Offset", fmt.Sprint(offset)), header("Content-Type", "application/offset+octet-stream")}
 }

@@ -12,7 +12,7 @@ import (
 	"tracker/store"
 )
 
-func TestResourceRoundTrip(t *testing.T) {
+func TestArtifactRoundTrip(t *testing.T) {
 	everyBackend(t, func(t *testing.T, a api) {
 		w := a.world()
 		for _, n := range []int{0, 1, 262_144, 262_145, 6 << 20} {
@@ -31,11 +31,12 @@ func TestResourceRoundTrip(t *testing.T) {
 			a.get("/resource/"+id+"/data").fails(404, "NOT_FOUND", "")
 			a.do("DELETE", "/resource/"+id, "").fails(404, "NOT_FOUND", "")
 		}
+		a.emptyTrash()
 		a.wantKept(1) // the world's own
 	})
 }
 
-func TestResourcePartsInAnyOrder(t *testing.T) {
+func TestArtifactPartsInAnyOrder(t *testing.T) {
 	a := start(t)
 	w := a.world()
 	parts := []string{part("data", "bytes"), part("name", "n"), part("description", "d"), part("content_type", "text/csv"), part("iteration_id", w["iteration"])}
@@ -46,7 +47,7 @@ func TestResourcePartsInAnyOrder(t *testing.T) {
 	}
 }
 
-func TestResourceNameAndTypeOfTheFile(t *testing.T) {
+func TestArtifactNameAndTypeOfTheFile(t *testing.T) {
 	a := start(t)
 	path := "/resource/experiment/" + a.world()["experiment"]
 	for _, tt := range []struct{ body, want string }{
@@ -64,7 +65,7 @@ func TestResourceNameAndTypeOfTheFile(t *testing.T) {
 	}
 }
 
-func TestResourceListing(t *testing.T) {
+func TestArtifactListing(t *testing.T) {
 	a := start(t)
 	e := a.experiment(a.project(a.root))
 	i := a.iteration(e)
@@ -84,7 +85,7 @@ func TestResourceListing(t *testing.T) {
 	a.get("/resource/experiment/" + e + "?limit=1").has(`{"total":3,"limit":1,"offset":0}`)
 }
 
-func TestResourceUpdate(t *testing.T) {
+func TestArtifactUpdate(t *testing.T) {
 	everyBackend(t, func(t *testing.T, a api) {
 		w := a.world()
 		id := a.put(w["experiment"], "a", "one", part("description", "d"), part("iteration_id", w["iteration"]))
@@ -118,11 +119,14 @@ func TestSameBytesAreKeptOnce(t *testing.T) {
 		one, two := a.put(e, "a", "same"), a.put(e, "b", "same")
 		a.wantKept(1)
 		a.do("DELETE", "/resource/"+one, "").wants(204)
+		a.emptyTrash()
 		a.wantData(two, "same")
 		a.do("PATCH", "/resource/"+two, multi(part("data", "other")), asForm).wants(204)
 		a.wantData(two, "other")
 		a.wantKept(1)
 		a.do("DELETE", "/resource/"+two, "").wants(204)
+		a.wantKept(1)
+		a.emptyTrash()
 		a.wantKept(0)
 	})
 }
@@ -136,9 +140,12 @@ func TestBytesGoWithWhatHoldsThem(t *testing.T) {
 			a.put(w["experiment"], "a", "alone", part("iteration_id", w["iteration"]))
 			a.put(w["experiment"], "b", "shared", part("iteration_id", w["iteration"]))
 			a.do("DELETE", w.expand(path), "").wants(204)
+			a.wantKept(3)
+			a.emptyTrash()
 			a.wantKept(1)
 			a.wantData(other, "shared")
 			a.do("DELETE", "/resource/"+other, "").wants(204)
+			a.emptyTrash()
 			a.wantKept(0)
 		}
 	})
@@ -162,15 +169,30 @@ func TestBackendsOfRowsAreRemembered(t *testing.T) {
 	for _, id := range ids {
 		a.do("DELETE", "/resource/"+id, "").wants(204)
 	}
+	a.wantKept(6)
+	a.emptyTrash()
 	a.wantKept(0)
 }
 
 // While an object store is away or says no, nothing is lost: what can't be
 // removed comes back, and the answer says who must do what.
 func TestObjectStoreThatFails(t *testing.T) {
-	a := startWith(t, setup{backend: store.S3})
+	for _, noTrash := range []bool{true, false} {
+		t.Run(fmt.Sprint("without a trash: ", noTrash), func(t *testing.T) { testObjectStoreThatFails(t, noTrash) })
+	}
+}
+
+func testObjectStoreThatFails(t *testing.T, noTrash bool) {
+	a := startWith(t, setup{backend: store.S3, noTrash: noTrash})
 	e := a.experiment(a.project(a.root))
 	id := a.put(e, "a", "bytes")
+	removed := "/resource/" + id
+	if !noTrash {
+		trashed := a.put(e, "b", "bytes, too")
+		a.do("DELETE", "/resource/"+trashed, "").wants(204)
+		removed = "/trash/" + trashed
+	}
+	kept := a.kept()
 	for _, tt := range []struct {
 		status int
 		code   string
@@ -181,7 +203,7 @@ func TestObjectStoreThatFails(t *testing.T) {
 			a.do("POST", "/resource/experiment/"+e, multi(part("name", "n"), part("data", "new")), asForm),
 			a.do("PATCH", "/resource/"+id, multi(part("data", "new")), asForm),
 			a.get("/resource/" + id + "/data"),
-			a.do("DELETE", "/resource/"+id, ""),
+			a.do("DELETE", removed, ""),
 		} {
 			got.fails(503, "UNAVAILABLE", "")
 			if !strings.Contains(got.body, tt.says) || strings.Contains(got.body, tt.code) {
@@ -193,10 +215,10 @@ func TestObjectStoreThatFails(t *testing.T) {
 		}
 		end()
 		a.wantData(id, "bytes")
-		a.wantKept(1)
+		a.wantKept(kept)
 	}
-	a.do("DELETE", "/resource/"+id, "").wants(204)
-	a.wantKept(0)
+	a.do("DELETE", removed, "").wants(204)
+	a.wantKept(kept - 1)
 }
 
 // A download whose bytes end too early is cut, never a short 200: what is

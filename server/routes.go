@@ -5,13 +5,16 @@ package server
 import (
 	"log/slog"
 	"net/http"
-	"sync"
+	"net/netip"
+	"strings"
 	"time"
 
 	"github.com/klauspost/compress/gzhttp"
 
-	"tracker/server/auth"
-	"tracker/server/middleware"
+	"tracker/server/mlflow"
+	"tracker/server/wandb"
+	"tracker/server/web"
+	"tracker/server/web/auth"
 	"tracker/store"
 )
 
@@ -24,7 +27,15 @@ type Options struct {
 	Version     string
 	BasePath    string           // "" or a path that begins with a slash and does not end with one
 	CORSOrigins []string         // scheme://host[:port] of the pages that may call the API
+	Hosts       *web.Hosts       // names that requests may be addressed to; nil means any
+	Proxies     []netip.Prefix   // proxies that are believed where a request comes from
+	Streams     *web.Streams     // bounds the event streams; nil means web.MaxStreams
 	Now         func() time.Time // nil means time.Now
+	// MLflowProject is the project of MLflow's clients; see mlflow.Options.
+	MLflowProject string
+	// DashboardPort is the port that links of W&B's clients lead to, "" when there is no
+	// dashboard.
+	DashboardPort string
 }
 
 // Server answers the routes of the API.
@@ -36,9 +47,9 @@ type Server struct {
 	version  string
 	basePath string
 	now      func() time.Time
-	handler  http.Handler  // the router with everything around it
-	ending   chan struct{} // closed when streams should end
-	end      sync.Once
+	memory   *web.Memory  // of bodies and answers
+	handler  http.Handler // the router with everything around it
+	events   *web.Events
 }
 
 type route struct {
@@ -93,6 +104,10 @@ func (s *Server) routes() []route {
 		user("PATCH", "/project/{id}", s.updateProject),
 		user("DELETE", "/project/{id}", s.deleteProject),
 		user("GET", "/project/{id}/members", s.projectMembers, paged...),
+		user("GET", "/project/{id}/records", s.projectRecords, paged...),
+		stream("/project/{id}/archive", s.exportProject),
+		{method: "POST", path: "/project/{id}/archive", handle: s.exportRecords, stream: true},
+		{method: "POST", path: "/archive", handle: s.importArchive, stream: true},
 		user("GET", "/project/{id}/model", s.projectModels, "limit", "offset", "name"),
 
 		user("GET", "/experiment/project/{project_id}", s.experiments, "limit", "offset", "name", "status"),
@@ -115,6 +130,8 @@ func (s *Server) routes() []route {
 		user("GET", "/iteration/{id}/snapshot", s.snapshot),
 		user("POST", "/iteration/{id}/snapshot", s.createSnapshot),
 		user("POST", "/iteration/{id}/heartbeat", s.heartbeat),
+		user("GET", "/iteration/{id}/console", s.console, "from", "q"),
+		user("POST", "/iteration/{id}/console", s.writeConsole),
 
 		user("GET", "/parameter/iteration/{iteration_id}", s.parameters, paged...),
 		user("POST", "/parameter/iteration/{iteration_id}", s.createParameter),
@@ -126,13 +143,14 @@ func (s *Server) routes() []route {
 		user("POST", "/metric/iteration/{iteration_id}", s.createMetric),
 		user("POST", "/metric/iteration/{iteration_id}/batch", s.createMetricBatch),
 		user("POST", "/metric/iteration/{iteration_id}/bulk", s.createMetricBulk),
+		user("POST", "/metric/iteration/{iteration_id}/rewind", s.rewindMetric),
 		user("GET", "/metric/iteration/{iteration_id}/series", s.iterationCurves, "key*", "points", "from", "to", "x", "scale"),
 		user("POST", "/series", s.curves),
 		user("GET", "/metric/{id}", s.metric),
 		user("PATCH", "/metric/{id}", s.updateMetric),
 		user("DELETE", "/metric/{id}", s.deleteMetric),
 
-		user("GET", "/model/project/{project_id}", s.models, "limit", "offset", "name"),
+		user("GET", "/model/project/{project_id}", s.models, "limit", "offset", "name", "exact_name"),
 		user("POST", "/model/project/{project_id}", s.createModel),
 		user("GET", "/model/{id}", s.model),
 		user("PATCH", "/model/{id}", s.updateModel),
@@ -146,10 +164,10 @@ func (s *Server) routes() []route {
 		user("DELETE", "/modelversion/{id}", s.deleteModelVersion),
 
 		user("GET", "/resource/experiment/{experiment_id}", s.resources, "limit", "offset", "name", "iteration_id"),
-		user("POST", "/resource/experiment/{experiment_id}", s.createResource),
+		user("POST", "/resource/experiment/{experiment_id}", s.createArtifact),
 		user("GET", "/resource/{id}", s.resource),
-		user("PATCH", "/resource/{id}", s.updateResource),
-		user("DELETE", "/resource/{id}", s.deleteResource),
+		user("PATCH", "/resource/{id}", s.updateArtifact),
+		user("DELETE", "/resource/{id}", s.deleteArtifact),
 		stream("/resource/{id}/data", s.resourceData),
 		upload("OPTIONS", "/resource/experiment/{experiment_id}/upload", s.uploadOptions),
 		upload("POST", "/resource/experiment/{experiment_id}/upload", s.createUpload),
@@ -160,13 +178,20 @@ func (s *Server) routes() []route {
 		user("GET", "/tag/{kind}/{id}", s.tags, paged...),
 		user("POST", "/tag/{kind}/{id}", s.createTag),
 		user("DELETE", "/tag/{kind}/{id}/{value}", s.deleteTag),
+
+		user("GET", "/trash", s.trash, "limit", "offset", "project_id", "kind"),
+		user("POST", "/trash/{id}/restore", s.restore),
+		user("DELETE", "/trash/{id}", s.purge),
+		user("GET", "/property/{kind}/{id}", s.properties, paged...),
+		user("PATCH", "/property/{kind}/{id}", s.setProperties),
+		user("DELETE", "/property/{kind}/{id}/{key}", s.deleteProperty),
 	}
 }
 
 // New returns the API. It fails when an origin can't be read.
 func New(o Options) (*Server, error) {
 	s := &Server{db: o.DB, auth: o.Auth, log: o.Logger, metrics: o.Metrics,
-		version: o.Version, basePath: o.BasePath, now: o.Now, ending: make(chan struct{})}
+		memory: web.NewMemory(web.MaxMemory), version: o.Version, basePath: o.BasePath, now: o.Now, events: web.NewEvents(o.Streams)}
 	if s.now == nil {
 		s.now = time.Now
 	}
@@ -175,28 +200,50 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := middleware.Paths(router, o.BasePath)
-	h, err = middleware.CrossOrigin(h, o.CORSOrigins, http.HandlerFunc(
-		func(w http.ResponseWriter, r *http.Request) { fail(w, r, errCrossOrigin) }))
+	clients, err := mlflow.New(mlflow.Options{DB: o.DB, Auth: o.Auth, Memory: s.memory, Project: o.MLflowProject})
 	if err != nil {
 		return nil, err
 	}
-	h = allowOrigins(h, o.CORSOrigins)
-	s.handler = middleware.Log(h, o.Logger, s.metrics.Observe, func(w http.ResponseWriter, r *http.Request) {
-		fail(w, r, middleware.InfoOf(r).Err)
+	wandbClients, err := wandb.New(wandb.Options{DB: o.DB, Auth: o.Auth, Memory: s.memory, BasePath: o.BasePath,
+		DashboardPort: o.DashboardPort, Taken: s.firstParts()})
+	if err != nil {
+		return nil, err
+	}
+	h := web.Paths(wandbClients.Or(clients.Or(router)), o.BasePath)
+	h, err = web.CrossOrigin(h, o.CORSOrigins, http.HandlerFunc(
+		func(w http.ResponseWriter, r *http.Request) { web.WriteError(w, r, errCrossOrigin) }))
+	if err != nil {
+		return nil, err
+	}
+	h = web.AllowOrigins(h, o.CORSOrigins)
+	if o.Hosts != nil {
+		h = web.CheckHost(h, *o.Hosts, web.WriteError)
+	}
+	s.handler = web.Log(web.Pace(h), o.Logger, s.metrics.Observe, func(w http.ResponseWriter, r *http.Request) {
+		web.WriteError(w, r, web.InfoOf(r).Err)
 	})
+	s.handler = web.TrustProxies(s.handler, o.Proxies)
 	return s, nil
+}
+
+// firstParts returns the first parts of the paths of all routes.
+func (s *Server) firstParts() map[string]bool {
+	parts := map[string]bool{}
+	for _, rt := range s.routes() {
+		first, _, _ := strings.Cut(rt.path[1:], "/")
+		parts[first] = true
+	}
+	return parts
 }
 
 // ServeHTTP answers a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
-// EndStreams ends the answers that would go on for ever; http.Server.Shutdown
-// waits for them.
-func (s *Server) EndStreams() { s.end.Do(func() { close(s.ending) }) }
+// EndStreams ends the event streams, which http.Server.Shutdown leaves open.
+func (s *Server) EndStreams() { s.events.Close() }
 
 var (
-	errCrossOrigin = store.Errorf(store.CodeCrossOrigin,
+	errCrossOrigin = store.Errorf(web.CodeCrossOrigin,
 		"A page of another origin may not write here; name its origin in SERVICE_CORS_ORIGINS to allow it.")
 	errNoRoute = store.Errorf(store.CodeNotFound, "There is no such path; /openapi.yaml lists those there are.")
 )
@@ -206,13 +253,13 @@ func (s *Server) router() (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	var routes []middleware.Route
+	var routes []web.Route
 	for _, rt := range s.routes() {
 		var h http.Handler = s.serve(rt)
 		if !rt.stream {
 			h = pack(h)
 		}
-		routes = append(routes, middleware.Route{Method: rt.method, Path: rt.path, Handler: h})
+		routes = append(routes, web.Route{Method: rt.method, Path: rt.path, Handler: h})
 	}
-	return middleware.Router(routes, errNoRoute, fail), nil
+	return web.Router(routes, errNoRoute, web.WriteError), nil
 }

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"crypto/rand"
+	"maps"
 	"net/http"
 	"os"
 	"slices"
@@ -55,6 +56,11 @@ var samples = []sample{
 	{method: "PATCH", route: "/project/{id}", path: "/project/$project", body: `{"name":"n"}`, needs: "update", status: 204},
 	{method: "DELETE", route: "/project/{id}", path: "/project/$project", needs: "delete", status: 204},
 	{method: "GET", route: "/project/{id}/members", path: "/project/$project/members", needs: "read", status: 200},
+	{method: "GET", route: "/project/{id}/records", path: "/project/$project/records", needs: "read", status: 200},
+	{method: "GET", route: "/project/{id}/archive", path: "/project/$project/archive", needs: "read", status: 200},
+	{method: "POST", route: "/project/{id}/archive", path: "/project/$project/archive",
+		body: `{"records":["iteration/$iteration"]}`, needs: "read", status: 200},
+	{method: "POST", route: "/archive", body: "$archive", opts: []opt{header("Content-Type", "application/zip")}, needs: "update", status: 200},
 	{method: "GET", route: "/project/{id}/model", path: "/project/$project/model", needs: "read", status: 200},
 
 	{method: "GET", route: "/experiment/project/{project_id}", path: "/experiment/project/$project", needs: "read", status: 200},
@@ -83,6 +89,9 @@ var samples = []sample{
 	{method: "POST", route: "/iteration/{id}/snapshot", path: "/iteration/$iteration/snapshot",
 		body: `{"git_sha":"9fceb02"}`, needs: "update", status: 201},
 	{method: "POST", route: "/iteration/{id}/heartbeat", path: "/iteration/$iteration/heartbeat", needs: "update", status: 204},
+	{method: "GET", route: "/iteration/{id}/console", path: "/iteration/$iteration/console", needs: "read", status: 200},
+	{method: "POST", route: "/iteration/{id}/console", path: "/iteration/$iteration/console",
+		body: `{"from":0,"lines":["epoch 1"]}`, needs: "create", status: 201},
 
 	{method: "GET", route: "/parameter/iteration/{iteration_id}", path: "/parameter/iteration/$iteration",
 		needs: "read", status: 200},
@@ -104,6 +113,8 @@ var samples = []sample{
 	{method: "GET", route: "/metric/{id}", path: "/metric/$metric", needs: "read", status: 200},
 	{method: "PATCH", route: "/metric/{id}", path: "/metric/$metric", body: `{"step":7}`, needs: "update", status: 204},
 	{method: "DELETE", route: "/metric/{id}", path: "/metric/$metric", needs: "delete", status: 204},
+	{method: "POST", route: "/metric/iteration/{iteration_id}/rewind", path: "/metric/iteration/$iteration/rewind",
+		body: `{"key":"loss","from":0}`, needs: "delete", status: 204},
 
 	{method: "GET", route: "/model/project/{project_id}", path: "/model/project/$project", needs: "read", status: 200},
 	{method: "POST", route: "/model/project/{project_id}", path: "/model/project/$project",
@@ -144,6 +155,22 @@ var samples = []sample{
 	{method: "DELETE", route: "/tag/{kind}/{id}/{value}", path: "/tag/project/$project/old", needs: "delete", status: 204},
 	{method: "DELETE", route: "/tag/{kind}/{id}/{value}", path: "/tag/experiment/$experiment/old", needs: "delete", status: 204},
 	{method: "DELETE", route: "/tag/{kind}/{id}/{value}", path: "/tag/iteration/$iteration/old", needs: "delete", status: 204},
+
+	{method: "GET", route: "/trash", needs: "token", status: 200},
+	{method: "POST", route: "/trash/{id}/restore", path: "/trash/$trashed/restore", needs: "delete", status: 204},
+	{method: "DELETE", route: "/trash/{id}", path: "/trash/$trashed", needs: "delete", status: 204},
+	{method: "GET", route: "/property/{kind}/{id}", path: "/property/experiment/$experiment", needs: "read", status: 200},
+	{method: "GET", route: "/property/{kind}/{id}", path: "/property/iteration/$iteration", needs: "read", status: 200},
+	{method: "GET", route: "/property/{kind}/{id}", path: "/property/model/$model", needs: "read", status: 200},
+	{method: "GET", route: "/property/{kind}/{id}", path: "/property/modelversion/$version", needs: "read", status: 200},
+	{method: "PATCH", route: "/property/{kind}/{id}", path: "/property/experiment/$experiment", body: `{"properties":{"k":"v"}}`, needs: "create", status: 204},
+	{method: "PATCH", route: "/property/{kind}/{id}", path: "/property/iteration/$iteration", body: `{"properties":{"k":"v"}}`, needs: "create", status: 204},
+	{method: "PATCH", route: "/property/{kind}/{id}", path: "/property/model/$model", body: `{"properties":{"k":"v"}}`, needs: "create", status: 204},
+	{method: "PATCH", route: "/property/{kind}/{id}", path: "/property/modelversion/$version", body: `{"properties":{"k":"v"}}`, needs: "create", status: 204},
+	{method: "DELETE", route: "/property/{kind}/{id}/{key}", path: "/property/experiment/$experiment/old", needs: "delete", status: 204},
+	{method: "DELETE", route: "/property/{kind}/{id}/{key}", path: "/property/iteration/$iteration/old", needs: "delete", status: 204},
+	{method: "DELETE", route: "/property/{kind}/{id}/{key}", path: "/property/model/$model/old", needs: "delete", status: 204},
+	{method: "DELETE", route: "/property/{kind}/{id}/{key}", path: "/property/modelversion/$version/old", needs: "delete", status: 204},
 }
 
 func (s sample) name() string {
@@ -153,7 +180,7 @@ func (s sample) name() string {
 	return s.method + " " + s.path
 }
 
-// onProject tells that a sample needs a permission on the project.
+// onProject reports whether a sample needs a permission on the project.
 func (s sample) onProject() bool {
 	return slices.Contains([]string{"read", "create", "update", "delete"}, s.needs)
 }
@@ -161,12 +188,16 @@ func (s sample) onProject() bool {
 // send sends the sample on a world.
 func (s sample) send(a api, w world, opts ...opt) answer {
 	a.t.Helper()
-	path, body := s.in(w)
+	path, body := s.in(a, w)
 	return a.do(s.method, path, body, append(slices.Clone(s.opts), opts...)...)
 }
 
 // in returns path and body on a world.
-func (s sample) in(w world) (path, body string) {
+func (s sample) in(a api, w world) (path, body string) {
+	if strings.Contains(s.body, "$archive") && w["archive"] == "" {
+		w = maps.Clone(w)
+		w["archive"] = a.archive(w["project"], w["iteration"])
+	}
 	path = s.path
 	if path == "" {
 		path = s.route
@@ -206,7 +237,29 @@ func (a api) world() world {
 	w["model"] = a.model(w["project"], "fraud")
 	w["version"] = a.version(w["model"], a.iteration(a.experiment(w["project"])))
 	a.promote(w["version"], store.Production)
+	w["trashed"] = a.iteration(w["experiment"])
+	a.must(a.db.DeleteIteration(a.t.Context(), store.System, w["trashed"]))
+	for kind, id := range map[store.PropertyKind]string{
+		store.ExperimentProperty: w["experiment"], store.IterationProperty: w["iteration"],
+		store.ModelProperty: w["model"], store.ModelVersionProperty: w["version"],
+	} {
+		a.must(a.db.SetProperties(a.t.Context(), store.System, kind, id, []store.Property{{Key: "old", Value: "value"}}))
+	}
 	return w
+}
+
+// archive returns an archive in which an iteration has other notes than here.
+func (a api) archive(project, iteration string) string {
+	a.t.Helper()
+	_, base, err := a.db.AllRecords(a.t.Context(), store.System, project)
+	a.must(err)
+	notes, before := "notes of the archive", ""
+	a.must(a.db.UpdateIteration(a.t.Context(), store.System, iteration, store.IterationPatch{Notes: &notes}))
+	var out strings.Builder
+	a.must(a.db.Export(a.t.Context(), store.System, store.ArchiveQuery{ProjectID: project, Records: []string{"iteration/" + iteration}},
+		store.ArchiveOptions{Base: base}, &out))
+	a.must(a.db.UpdateIteration(a.t.Context(), store.System, iteration, store.IterationPatch{Notes: &before}))
+	return out.String()
 }
 
 // worldFor is w for a read, which leaves it as it is, and another world for a
@@ -222,9 +275,10 @@ func (a api) worldFor(s sample, w world) world {
 // empty is a world whose records do not exist.
 func empty() world {
 	w := world{}
-	for _, name := range []string{"user", "project", "other", "permission", "experiment", "iteration", "parameter", "metric", "model", "version", "resource", "upload"} {
+	for _, name := range []string{"user", "project", "other", "permission", "experiment", "iteration", "parameter", "metric", "model", "version", "resource", "upload", "trashed"} {
 		w[name] = nobody
 	}
+	w["archive"] = "no archive"
 	return w
 }
 
@@ -248,7 +302,7 @@ func TestEveryRouteSucceedsForAnAdmin(t *testing.T) {
 			before := a.state()
 			s.send(a, w).wants(s.status)
 			// The clock stands still, so that a heartbeat changes nothing.
-			writes := s.method != "GET" && s.method != "OPTIONS" && s.route != "/series" && !strings.HasPrefix(s.route, "/auth") && !strings.HasSuffix(s.route, "/heartbeat")
+			writes := s.method != "GET" && s.method != "OPTIONS" && s.route != "/series" && s.route != "/project/{id}/archive" && !strings.HasPrefix(s.route, "/auth") && !strings.HasSuffix(s.route, "/heartbeat")
 			if changed := a.state() != before; changed != writes {
 				t.Errorf("the database has changed: %v", changed)
 			}

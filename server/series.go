@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"strconv"
 
 	"tracker/store"
@@ -29,22 +30,32 @@ func (s *Server) iterationCurves(c *call) error {
 		}
 		q.Points = n
 	}
-	for name, dst := range map[string]**int64{"from": &q.From, "to": &q.To} {
-		text := c.text(name)
-		if text == nil {
-			continue
-		}
-		at, err := parsePosition(name, *text, q.X)
-		if err != nil {
-			return err
-		}
-		*dst = &at
+	if err := bounds(&q, c.text("from"), c.text("to")); err != nil {
+		return err
 	}
-	curves, err := s.db.Curves(c.ctx, c.actor, []string{c.vars["iteration_id"]}, q)
-	return reply(c, curvesBody{curves}, err)
+	return c.curves([]string{c.vars["iteration_id"]}, q)
 }
 
 var errPoints = store.Invalid("points", "points must be a whole number.")
+
+// bounds sets From and To of q, which are nil when they are not given.
+func bounds(q *store.CurveQuery, from, to *string) error {
+	for _, p := range []struct {
+		name string
+		text *string
+		to   **int64
+	}{{"from", from, &q.From}, {"to", to, &q.To}} {
+		if p.text == nil {
+			continue
+		}
+		at, err := parsePosition(p.name, *p.text, q.X)
+		if err != nil {
+			return err
+		}
+		*p.to = &at
+	}
+	return nil
+}
 
 // parsePosition reads a place on the axis: a step, or a datetime.
 func parsePosition(name, text string, x store.Axis) (int64, error) {
@@ -89,20 +100,16 @@ func (s *Server) curves(c *call) error {
 	if b.Scale != nil {
 		q.Scale = *b.Scale
 	}
-	for _, p := range []struct {
-		name string
-		from *store.Text
-		to   **int64
-	}{{"from", b.From, &q.From}, {"to", b.To, &q.To}} {
-		if p.from == nil {
-			continue
-		}
-		at, err := parsePosition(p.name, string(*p.from), q.X)
-		if err != nil {
-			return err
-		}
-		*p.to = &at
+	if err := bounds(&q, (*string)(b.From), (*string)(b.To)); err != nil {
+		return err
 	}
-	curves, err := s.db.Curves(c.ctx, c.actor, b.Iterations, q)
-	return reply(c, curvesBody{curves}, err)
+	return c.curves(b.Iterations, q)
+}
+
+// curves answers with the curves of iterations.
+func (c *call) curves(iterations []string, q store.CurveQuery) error {
+	return held(c, func(ctx context.Context) (curvesBody, error) {
+		curves, err := c.s.db.Curves(ctx, c.actor, iterations, q)
+		return curvesBody{curves}, err
+	})
 }

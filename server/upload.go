@@ -4,12 +4,14 @@ import (
 	"crypto/sha1"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"hash"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
 
+	"tracker/server/web"
 	"tracker/store"
 )
 
@@ -32,7 +34,7 @@ func resumable(h handler) handler {
 		looks := c.r.Method == http.MethodGet || c.r.Method == http.MethodHead || c.r.Method == http.MethodOptions
 		if asked != tusVersion && !(looks && asked == "") {
 			head.Set("Tus-Version", tusVersion)
-			return &store.Error{Code: store.CodeUnsupportedVersion, Field: "Tus-Resumable",
+			return &store.Error{Code: web.CodeUnsupportedVersion, Field: "Tus-Resumable",
 				Message: "This route speaks version " + tusVersion + " of the tus protocol; send the header Tus-Resumable: " + tusVersion + "."}
 		}
 		return h(c)
@@ -80,7 +82,7 @@ func (s *Server) upload(c *call) error {
 
 func (s *Server) writeUpload(c *call) error {
 	if ct := c.r.Header.Get("Content-Type"); ct != "application/offset+octet-stream" {
-		return store.Errorf(store.CodeUnsupportedMediaType, "The part must be sent with Content-Type: application/offset+octet-stream.")
+		return store.Errorf(web.CodeUnsupportedMediaType, "The part must be sent with Content-Type: application/offset+octet-stream.")
 	}
 	offset, err := length(c.r.Header, "Upload-Offset")
 	if err != nil {
@@ -90,19 +92,23 @@ func (s *Server) writeUpload(c *call) error {
 	if err != nil {
 		return err
 	}
-	u, err := s.db.WriteUpload(c.ctx, c.actor, c.vars["id"], store.UploadWrite{
+	web.AllowUpload(c.r)
+	u, err := s.db.WriteUpload(c.ctx, c.actor, c.vars["id"], store.UploadPart{
 		Offset: offset, Body: &formBody{r: c.r.Body}, Hash: h, Sum: sum,
 		Interrupt: func() {
 			// A connection that can't do this will end by itself.
 			_ = http.NewResponseController(c.w).SetReadDeadline(time.Now())
 		},
 	})
+	if errors.Is(err, store.ErrChecksum) {
+		err = &store.Error{Code: web.CodeChecksumMismatch, Field: "Upload-Checksum", Message: store.ErrChecksum.Message}
+	}
 	if err != nil {
 		return err
 	}
 	c.describe(u)
-	if u.ResourceID != nil {
-		c.locate("resource", *u.ResourceID)
+	if u.ArtifactID != nil {
+		c.locate("resource", *u.ArtifactID)
 	}
 	return c.none(nil)
 }
@@ -111,13 +117,13 @@ func (s *Server) deleteUpload(c *call) error {
 	return c.none(s.db.DeleteUpload(c.ctx, c.actor, c.vars["id"]))
 }
 
-// describe says in headers how far an upload has come.
+// describe sets the headers with the progress of an upload.
 func (c *call) describe(u store.Upload) {
 	h := c.w.Header()
 	h.Set("Upload-Offset", strconv.FormatInt(u.Offset, 10))
 	h.Set("Upload-Expires", u.Expires().Format(http.TimeFormat))
-	if u.ResourceID != nil {
-		h.Set("Resource-Id", *u.ResourceID)
+	if u.ArtifactID != nil {
+		h.Set("Resource-Id", *u.ArtifactID)
 	}
 }
 
@@ -138,7 +144,7 @@ func newUpload(h http.Header) (n store.NewUpload, err error) {
 		}
 		dst := fields[key]
 		if dst == nil {
-			key = clip(key)
+			key = web.Clip(key)
 			return n, store.Invalid("Upload-Metadata", "%q is not known in Upload-Metadata; it takes name, description, iteration_id, content_type and sha256.", key)
 		}
 		if seen[dst] {
@@ -179,7 +185,7 @@ func uploadChecksum(h http.Header) (hash.Hash, []byte, error) {
 		of = sha256.New()
 	}
 	if of == nil || err != nil || len(sum) != of.Size() {
-		return nil, nil, &store.Error{Code: store.CodeMalformedBody, Field: "Upload-Checksum",
+		return nil, nil, &store.Error{Code: web.CodeMalformedBody, Field: "Upload-Checksum",
 			Message: "Upload-Checksum must be sha1 or sha256, a space, and the checksum of the part in base64."}
 	}
 	return of, sum, nil

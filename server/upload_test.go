@@ -184,7 +184,7 @@ func TestBadUploads(t *testing.T) {
 			}
 			s.do("POST", path, "", tus, header("Upload-Length", "5"), header("Upload-Metadata", v)).fails(422, "INVALID_PAYLOAD", want)
 		}
-		for _, name := range badResourceNames {
+		for _, name := range badArtifactNames {
 			s.do("POST", path, "", tus, header("Upload-Length", "5"), metadata("name", name)).fails(422, "INVALID_PAYLOAD", "name")
 		}
 		s.do("POST", path, "", tus, header("Upload-Length", "5"), header("Upload-Metadata", "")).fails(422, "INVALID_PAYLOAD", "name")

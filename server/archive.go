@@ -1,0 +1,91 @@
+package server
+
+import (
+	"io"
+	"net/http"
+	"os"
+	"strconv"
+
+	"tracker/export"
+	"tracker/server/web"
+	"tracker/store"
+)
+
+func (s *Server) projectRecords(c *call) error {
+	p, err := c.page()
+	if err != nil {
+		return err
+	}
+	l, err := s.db.Records(c.ctx, c.actor, c.vars["id"], p)
+	return reply(c, l, err)
+}
+
+// exportProject answers with an archive of a project.
+func (s *Server) exportProject(c *call) error {
+	return s.exportArchive(c, store.ArchiveQuery{ProjectID: c.vars["id"]})
+}
+
+// exportRecords answers with an archive of some records of a project.
+func (s *Server) exportRecords(c *call) error {
+	var body struct {
+		Records []string `json:"records"`
+	}
+	if _, err := s.db.Project(c.ctx, c.actor, c.vars["id"]); err != nil {
+		return err
+	}
+	if err := c.decode(&body); err != nil {
+		return err
+	}
+	if len(body.Records) == 0 {
+		return store.Invalid("records", "records must name at least one record, like iteration/ID.")
+	}
+	return s.exportArchive(c, store.ArchiveQuery{ProjectID: c.vars["id"], Records: body.Records})
+}
+
+// exportArchive sends the archive when all of it could be made, so that a failure is
+// an answer like any other.
+func (s *Server) exportArchive(c *call, q store.ArchiveQuery) error {
+	f, err := s.db.ScratchFile()
+	if err != nil {
+		return err
+	}
+	defer discard(f)
+	if err := s.db.Export(c.ctx, c.actor, q, store.ArchiveOptions{Report: export.Report}, f); err != nil {
+		return err
+	}
+	h := c.w.Header()
+	h.Set("Content-Type", "application/zip")
+	h.Set("Content-Disposition", web.Attachment("tracker-"+q.ProjectID+".zip"))
+	h.Set("X-Content-Type-Options", "nosniff")
+	size, err := f.Seek(0, io.SeekCurrent)
+	if err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return err
+	}
+	h.Set("Content-Length", strconv.FormatInt(size, 10))
+	if c.r.Method != http.MethodHead {
+		_, err = io.Copy(c.w, f) // a client that has gone is nobody to tell
+	}
+	web.InfoOf(c.r).Err = err
+	return nil
+}
+
+// importArchive imports the archive in the body.
+func (s *Server) importArchive(c *call) error {
+	if kind := c.r.Header.Get("Content-Type"); kind != "application/zip" {
+		return store.Errorf(web.CodeUnsupportedMediaType, "Send the archive with the Content-Type application/zip.")
+	}
+	if err := s.db.CheckSize(c.r.ContentLength); err != nil {
+		return err
+	}
+	web.AllowUpload(c.r)
+	r, err := s.db.ReceiveArchive(c.ctx, c.actor, &formBody{r: c.r.Body}, store.ArchiveImport{})
+	return reply(c, r, err)
+}
+
+func discard(f *os.File) {
+	f.Close()
+	os.Remove(f.Name())
+}

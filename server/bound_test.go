@@ -1,0 +1,77 @@
+package server_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"tracker/store"
+)
+
+// A page has at most 2 MiB of text, says how many records that are, and the next
+// one begins behind it.
+func TestPageOfLargeTextsIsCut(t *testing.T) {
+	a := start(t)
+	iteration := a.running()
+	for i := range 5 {
+		a.parameter(iteration, fmt.Sprint("p", i), strings.Repeat("x", 1<<20))
+	}
+	path := "/parameter/iteration/" + iteration
+	var ids []string
+	for _, want := range []int{2, 2, 1} {
+		got := a.get(fmt.Sprint(path, "?offset=", len(ids)))
+		limit := want
+		if len(ids) == 4 {
+			limit = store.DefaultLimit
+		}
+		got.has(fmt.Sprintf(`{"total":5,"limit":%d,"offset":%d}`, limit, len(ids)))
+		if page := got.ids(); len(page) != want {
+			t.Fatalf("the page has %d records, want %d", len(page), want)
+		}
+		ids = append(ids, got.ids()...)
+	}
+	project := a.project(a.root)
+	for range 3 {
+		_, err := a.db.CreateExperiment(t.Context(), store.System, project, store.NewExperiment{Name: "n", Description: strings.Repeat("x", 1<<20)})
+		a.must(err)
+	}
+	a.get("/experiment/project/" + project).has(`{"total":3,"limit":2}`)
+}
+
+func TestIterationNamedTwiceIsAnsweredOnce(t *testing.T) {
+	a := start(t)
+	w := a.world()
+	other := a.iteration(w["experiment"])
+	a.metric(other, "loss", 1)
+	once := a.do("POST", "/series", fmt.Sprintf(`{"iterations":[%q,%q]}`, w["iteration"], other)).wants(200)
+	again := a.do("POST", "/series", fmt.Sprintf(`{"iterations":[%q,%q%s]}`, w["iteration"], other, strings.Repeat(fmt.Sprintf(",%q", w["iteration"]), 20))).wants(200)
+	if once.body != again.body {
+		t.Errorf("named again: %s\nnamed once: %s", again.body, once.body)
+	}
+}
+
+// An answer has at most 500,000 points.
+func TestAnswerWithTooManyPoints(t *testing.T) {
+	t.Parallel()
+	a := start(t)
+	iteration := a.running()
+	for k := range 6 {
+		points := make([]store.NewMetric, 100_000)
+		for i := range points {
+			points[i] = store.NewMetric{Key: fmt.Sprint("key ", k), Value: store.Value(i)}
+		}
+		a.must(a.db.CreateMetrics(t.Context(), store.System, iteration, points))
+	}
+	path := "/metric/iteration/" + iteration + "/series"
+	a.get(path+"?points=100000").fails(422, "INVALID_PAYLOAD", "points")
+	a.do("POST", "/series", fmt.Sprintf(`{"iterations":[%q],"points":100000}`, iteration)).fails(422, "INVALID_PAYLOAD", "points")
+	a.get(path + "?points=1000").wants(200)
+}
+
+// Nobody sends more than 16 KiB before they have signed in.
+func TestSignInTakesLittle(t *testing.T) {
+	a := start(t)
+	long := strings.Repeat("x", 16<<10)
+	a.do("POST", "/auth", credentials("ada", long), anonymous).fails(413, "PAYLOAD_TOO_LARGE", "")
+	a.do("POST", "/auth", credentials("default", password)+strings.Repeat(" ", 10<<10), anonymous).wants(200)
+}

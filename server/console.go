@@ -1,0 +1,41 @@
+package server
+
+import (
+	"net/http"
+	"strconv"
+
+	"tracker/server/web"
+	"tracker/store"
+)
+
+func (s *Server) console(c *call) error {
+	q := store.ConsoleQuery{Limit: store.MaxLimit, Search: c.query.Get("q")}
+	if text := c.text("from"); text != nil {
+		from, err := strconv.ParseInt(*text, 10, 64)
+		if err != nil || from < 0 {
+			return store.Invalid("from", "from must be the number of a line: a whole number that is not negative.")
+		}
+		q.From = &from
+	}
+	l, err := s.db.Console(c.ctx, c.actor, c.vars["id"], q)
+	return reply(c, l, err)
+}
+
+func (s *Server) writeConsole(c *call) error {
+	var b struct {
+		From  *int64    `json:"from"`
+		Lines *[]string `json:"lines"`
+	}
+	if err := c.decode(&b); err != nil {
+		return err
+	}
+	if b.Lines == nil {
+		return store.Invalid("lines", "lines must be given: a list of texts.")
+	}
+	written, err := s.db.WriteConsole(c.ctx, c.actor, c.vars["id"], b.From, *b.Lines)
+	if err != nil {
+		return err
+	}
+	web.WriteJSON(c.w, c.r, http.StatusCreated, written)
+	return nil
+}

@@ -1,0 +1,120 @@
+package server_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tracker/store"
+)
+
+// identity is somebody who sends a request: with rights in the project of the
+// world, an admin, or with a token that is refused with code.
+type identity struct {
+	name   string
+	rights string
+	admin  bool
+	self   bool   // the user of the world
+	code   string // "" when the token is good
+	opt    opt    // the token, nil for that of ada
+}
+
+// identities are all kinds of callers.
+func identities(a api) []identity {
+	gone := a.user("gone")
+	a.must(a.db.DeleteUser(a.t.Context(), store.System, gone.id))
+	foreign := a.user("foreign")
+	foreign.token = foreign.token[:len(foreign.token)-4] + "AAAA"
+	u, err := a.db.User(a.t.Context(), store.System, a.user("late").id)
+	a.must(err)
+	expired := a.person(u, -time.Minute)
+	return []identity{
+		{name: "nobody", code: "TOKEN_MISSING", opt: anonymous},
+		{name: "nonsense", code: "TOKEN_INVALID", opt: header("Authorization", "Bearer nonsense")},
+		{name: "cookie", code: "TOKEN_MISSING", opt: func(r *request) {
+			anonymous(r)
+			r.AddCookie(&http.Cookie{Name: "tracker_token", Value: a.root.token})
+		}},
+		{name: "forged", code: "TOKEN_INVALID", opt: as(foreign)},
+		{name: "expired", code: "TOKEN_EXPIRED", opt: as(expired)},
+		{name: "deleted", code: "TOKEN_INVALID", opt: as(gone)},
+		{name: "outsider"},
+		{name: "reader", rights: "read"},
+		{name: "creator", rights: "create"},
+		{name: "updater", rights: "update"},
+		{name: "deleter", rights: "delete"},
+		{name: "member", rights: "create read update delete"},
+		{name: "self", self: true},
+		{name: "admin", admin: true},
+	}
+}
+
+// refusal returns the status and code that a sample answers somebody with; 0 when
+// it does what it says.
+func (i identity) refusal(s sample) (status int, code string) {
+	switch {
+	case s.needs == "":
+		return 0, ""
+	case i.code != "":
+		return http.StatusUnauthorized, i.code
+	case i.admin || s.needs == "token":
+		return 0, ""
+	case s.needs == "admin":
+		return http.StatusForbidden, "ADMIN_REQUIRED"
+	case s.needs == "same user":
+		if i.self {
+			return 0, ""
+		}
+		return http.StatusForbidden, "SAME_USER_REQUIRED"
+	case slices.Contains(strings.Fields(i.rights), s.needs):
+		return 0, ""
+	}
+	return http.StatusForbidden, "PROJECT_PERMISSION_REQUIRED"
+}
+
+// Every route answers every kind of caller as its line among the samples says. A
+// new route has no line, and fails TestSamplesHaveEveryRoute.
+func TestRoutesByIdentity(t *testing.T) {
+	t.Parallel()
+	a := start(t)
+	all := identities(a)
+	ada := a.user("ada")
+	common := a.world()
+	for _, s := range samples {
+		t.Run(s.name(), func(t *testing.T) {
+			a := a.on(t)
+			for _, i := range all {
+				status, code := i.refusal(s)
+				w := common
+				if status == 0 || i.self {
+					w = a.worldFor(s, common)
+				}
+				caller := ada
+				switch {
+				case i.admin:
+					caller = a.root
+				case i.self:
+					u, err := a.db.User(t.Context(), store.System, w["user"])
+					if err != nil {
+						t.Fatal(err)
+					}
+					caller = a.person(u, time.Hour)
+					a.permit(caller, w["project"], "")
+				default:
+					a.permit(ada, w["project"], i.rights)
+				}
+				o := i.opt
+				if o == nil {
+					o = as(caller)
+				}
+				if status == 0 {
+					s.send(a, w, o).wants(s.status)
+					continue
+				}
+				a.unchanged(func() { s.send(a, w, o).fails(status, code, "") })
+			}
+		})
+	}
+}

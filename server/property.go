@@ -1,0 +1,35 @@
+package server
+
+import (
+	"maps"
+	"slices"
+
+	"tracker/store"
+)
+
+func (s *Server) properties(c *call) error {
+	p, err := c.page()
+	if err != nil {
+		return err
+	}
+	l, err := s.db.Properties(c.ctx, c.actor, store.PropertyKind(c.vars["kind"]), c.vars["id"], p)
+	return reply(c, l, err)
+}
+
+func (s *Server) setProperties(c *call) error {
+	var b struct {
+		Properties map[string]store.Text `json:"properties"`
+	}
+	if err := c.decode(&b); err != nil {
+		return err
+	}
+	var all []store.Property
+	for _, key := range slices.Sorted(maps.Keys(b.Properties)) {
+		all = append(all, store.Property{Key: key, Value: string(b.Properties[key])})
+	}
+	return c.none(s.db.SetProperties(c.ctx, c.actor, store.PropertyKind(c.vars["kind"]), c.vars["id"], all))
+}
+
+func (s *Server) deleteProperty(c *call) error {
+	return c.none(s.db.DeleteProperty(c.ctx, c.actor, store.PropertyKind(c.vars["kind"]), c.vars["id"], c.vars["key"]))
+}

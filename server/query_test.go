@@ -1,0 +1,24 @@
+package server_test
+
+import "testing"
+
+// When several query parameters are wrong, the same one is named each time: the
+// first in the order of their names when it is not known or given twice, and
+// the first in the order of the description otherwise.
+func TestSameMistakeIsNamedEachTime(t *testing.T) {
+	a := start(t)
+	iteration := a.running()
+	for _, tt := range []struct{ path, field string }{
+		{"/project?offset=x&limit=x", "limit"},
+		{"/project?z=1&y=1&x=1&b=1&a=1", "a"},
+		{"/project?offset=1&offset=2&limit=1&limit=2", "limit"},
+		{"/metric/iteration/" + iteration + "/series?to=x&from=x", "from"},
+	} {
+		for range 30 { // a map of two is in the right order every other time
+			a.get(tt.path).fails(422, "INVALID_PAYLOAD", tt.field)
+		}
+	}
+	for range 30 {
+		a.do("POST", "/series", `{"iterations":["`+iteration+`"],"to":"x","from":"x"}`).fails(422, "INVALID_PAYLOAD", "from")
+	}
+}

@@ -1,0 +1,123 @@
+package web
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"io"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+	"time"
+
+	"tracker/store"
+)
+
+// ServeContent answers with the bytes of r, or the range of them that is asked for.
+// Somebody else has chosen them, so a browser must neither guess what they are
+// nor run them. The caller has set Content-Type and Content-Disposition; fail
+// answers for a range that can't be had.
+func ServeContent(w http.ResponseWriter, req *http.Request, r store.Artifact, content io.ReadSeeker, fail func(*store.Error)) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "private, no-cache") // a PATCH gives the same id other bytes
+	h.Set("ETag", `"`+r.ContentHash+`"`)
+	if sum, err := hex.DecodeString(r.ContentHash); err == nil {
+		// Of the whole, also in the answer with a range (RFC 9530).
+		h.Set("Repr-Digest", "sha-256=:"+base64.StdEncoding.EncodeToString(sum)+":")
+	}
+	source := &failingReader{ReadSeeker: content}
+	answer := &lateWriter{ResponseWriter: w, fail: fail}
+	http.ServeContent(answer, req, "", time.Time{}, source)
+	switch {
+	case source.err == nil:
+		answer.begin()
+	case !answer.begun:
+		answer.refuse(store.AsError(source.err))
+	default:
+		// The answer must not end as if it were whole.
+		InfoOf(req).Err = source.err
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// failingReader keeps the error of a reader, which http.ServeContent drops.
+type failingReader struct {
+	io.ReadSeeker
+	err error
+}
+
+func (f *failingReader) Read(p []byte) (int, error) {
+	n, err := f.ReadSeeker.Read(p)
+	if err != nil && err != io.EOF {
+		f.err = err
+	}
+	return n, err
+}
+
+// lateWriter sends the status with the first byte, so that bytes which can't be
+// read at all become an error like any other, and so does a range that can't
+// be had.
+type lateWriter struct {
+	http.ResponseWriter
+	fail   func(*store.Error)
+	status int
+	begun  bool // the status has been sent
+}
+
+func (w *lateWriter) WriteHeader(status int) {
+	w.status = status
+	if status == http.StatusRequestedRangeNotSatisfiable {
+		w.refuse(&store.Error{Code: CodeRangeNotSatisfiable, Field: "Range",
+			Message: "The range lies outside of the artifact; Content-Range says how many bytes it has."})
+	}
+}
+
+func (w *lateWriter) begin() {
+	if !w.begun && w.status != 0 {
+		w.begun = true
+		w.ResponseWriter.WriteHeader(w.status)
+	}
+}
+
+// refuse answers with an error in the place of the bytes.
+func (w *lateWriter) refuse(e *store.Error) {
+	w.begun = true
+	h := w.Header()
+	for _, name := range []string{"Accept-Ranges", "Cache-Control", "Content-Disposition", "Content-Length", "Content-Security-Policy", "ETag", "Repr-Digest"} {
+		h.Del(name)
+	}
+	if e.Code != CodeRangeNotSatisfiable {
+		h.Del("Content-Range")
+	}
+	w.fail(e)
+}
+
+func (w *lateWriter) Write(p []byte) (int, error) {
+	if w.status == http.StatusRequestedRangeNotSatisfiable {
+		return len(p), nil // the text of http.ServeContent
+	}
+	w.begin()
+	return w.ResponseWriter.Write(p)
+}
+
+// Attachment is the Content-Disposition that makes a browser save the bytes
+// under the last part of a name (RFC 6266), which it gets in ASCII and, where
+// that is not all, in full.
+func Attachment(name string) string {
+	name = path.Base(name)
+	plain := strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' || r == '"' || r == '%' {
+			return '_'
+		}
+		return r
+	}, name)
+	header := `attachment; filename="` + plain + `"`
+	if plain != name {
+		// RFC 5987 wants everything escaped that PathEscape leaves, but for these.
+		escaped := strings.NewReplacer("=", "%3D", ":", "%3A", "@", "%40").Replace(url.PathEscape(name))
+		header += `; filename*=UTF-8''` + escaped
+	}
+	return header
+}

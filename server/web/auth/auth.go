@@ -1,0 +1,281 @@
+// Package auth is what the API and the dashboard share of signing in: tokens,
+// the throttling of wrong passwords, and who a request comes from.
+package auth
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"tracker/server/web"
+	"tracker/store"
+)
+
+const (
+	// Lifetime of a token from a sign-in.
+	Lifetime = 24 * time.Hour
+	// DefaultSecret is the value of SERVICE_JWT_SECRET that is refused when
+	// authentication is on.
+	DefaultSecret = "change-me"
+	// MinSecret is the least length of the secret, in bytes, when authentication is
+	// on.
+	MinSecret = 16
+
+	issuer = "tracker"
+)
+
+// Options configure an Auth.
+type Options struct {
+	// Enabled reports whether tokens are required. When it is false every
+	// request is the default user's.
+	Enabled bool
+	// Secret signs the tokens. Empty, or DefaultSecret, means a random one
+	// that dies with the process: nobody else can then make a token.
+	Secret string
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// Auth signs users in and tells who a request comes from. It keeps no state
+// for a token.
+type Auth struct {
+	db       *store.DB
+	enabled  bool
+	secret   []byte
+	now      func() time.Time
+	failures *throttle                  // by name and address
+	sprays   *throttle                  // by address
+	hashing  *gate                      // for whom a password is hashed
+	fallback atomic.Pointer[store.User] // who acts when authentication is off
+
+	checked        checkedPasswords
+	passwordSecret []byte // of the keys in checked; never that of the tokens
+}
+
+// Grant is the answer to a sign-in.
+type Grant struct {
+	AccessToken string     `json:"access_token"`
+	TokenType   string     `json:"token_type"` // always "Bearer"
+	ExpiresAt   int64      `json:"expires_at"` // Unix seconds
+	User        store.User `json:"user"`
+}
+
+type claims struct {
+	Username string `json:"username"`
+	jwt.RegisteredClaims
+}
+
+// New returns an Auth on the accounts of db.
+func New(db *store.DB, o Options) *Auth {
+	a := &Auth{db: db, enabled: o.Enabled, secret: []byte(o.Secret), now: o.Now}
+	if a.now == nil {
+		a.now = time.Now
+	}
+	if o.Secret == "" || o.Secret == DefaultSecret {
+		a.secret = make([]byte, 32)
+		rand.Read(a.secret) // never fails
+	}
+	a.passwordSecret = make([]byte, 32)
+	rand.Read(a.passwordSecret) // never fails
+	a.failures, a.sprays = newThrottle(a.now, maxFailures), newThrottle(a.now, maxSpray)
+	// Hashing leaves half of the processors to other requests.
+	a.hashing = newGate(max(1, runtime.GOMAXPROCS(0)/2))
+	return a
+}
+
+// Enabled reports whether tokens are required.
+func (a *Auth) Enabled() bool { return a.enabled }
+
+// SignIn checks a name and a password that came from address. Errors:
+// INVALID_CREDENTIALS, and RATE_LIMITED after ten failures within a minute for
+// the same name and address, or sixty for the address. Failures from elsewhere
+// keep nobody out.
+func (a *Auth) SignIn(ctx context.Context, username, password, address string) (Grant, error) {
+	user, err := a.signIn(ctx, username, password, address)
+	if err != nil {
+		return Grant{}, err
+	}
+	return a.Grant(user, Lifetime)
+}
+
+// signIn returns the account with a name and a password, with the errors of SignIn.
+func (a *Auth) signIn(ctx context.Context, username, password, address string) (store.User, error) {
+	address = network(address)
+	from, who := visitorOf("", address), visitorOf(username, address)
+	if wait := a.sprays.begin(from); wait > 0 {
+		return store.User{}, &store.Error{Code: web.CodeRateLimited, RetryAfter: wait,
+			Message: "There were too many failed sign-ins from your address; wait a minute and try again."}
+	}
+	ended := undecided // giving a request up must not wipe out the failures before it
+	defer func() {
+		if ended == right {
+			a.sprays.end(from, undecided) // one right password does not forgive wrong ones of other names
+			return
+		}
+		a.sprays.end(from, ended)
+	}()
+	if wait := a.failures.begin(who); wait > 0 {
+		return store.User{}, &store.Error{Code: web.CodeRateLimited, RetryAfter: wait,
+			Message: "There were too many failed sign-ins for this user from your address; wait a minute and try again."}
+	}
+	defer func() { a.failures.end(who, ended) }()
+	if err := a.hashing.enter(ctx, address); err != nil {
+		return store.User{}, err
+	}
+	defer a.hashing.leave()
+	user, err := a.db.SignIn(ctx, username, password)
+	if err != nil {
+		if store.AsError(err).Code == store.CodeInvalidCredentials {
+			ended = wrong
+		}
+		return store.User{}, err
+	}
+	ended = right
+	return user, nil
+}
+
+// Grant makes a token for user that is good for lifetime.
+func (a *Auth) Grant(user store.User, lifetime time.Duration) (Grant, error) {
+	now := a.now()
+	expires := jwt.NewNumericDate(now.Add(lifetime))
+	token := jwt.NewWithClaims(jwt.SigningMethodHS256, claims{
+		Username: user.Username,
+		RegisteredClaims: jwt.RegisteredClaims{
+			Subject:   user.ID,
+			Issuer:    issuer,
+			IssuedAt:  jwt.NewNumericDate(now),
+			ExpiresAt: expires,
+		},
+	})
+	signed, err := token.SignedString(a.secret)
+	if err != nil {
+		return Grant{}, err
+	}
+	return Grant{AccessToken: signed, TokenType: "Bearer", ExpiresAt: expires.Unix(), User: user}, nil
+}
+
+// Refresh makes a new token for the account that a request comes from. A token
+// from before the last change of the password is TOKEN_INVALID. Other errors: as
+// User.
+func (a *Auth) Refresh(r *http.Request) (Grant, error) {
+	if !a.enabled {
+		u, err := a.defaultUser(r.Context())
+		if err != nil {
+			return Grant{}, err
+		}
+		return a.Grant(u, Lifetime)
+	}
+	token, err := bearer(r)
+	if err != nil {
+		return Grant{}, err
+	}
+	u, c, err := a.verify(r.Context(), token)
+	if err != nil {
+		return Grant{}, err
+	}
+	if c.IssuedAt == nil || c.IssuedAt.Unix() < u.PasswordChanged.Time().Unix() {
+		return Grant{}, errChanged
+	}
+	return a.Grant(u, Lifetime)
+}
+
+// User returns the account that a request comes from, by its bearer token or API key.
+// Errors: TOKEN_MISSING, TOKEN_INVALID, TOKEN_EXPIRED.
+func (a *Auth) User(r *http.Request) (store.User, error) {
+	if !a.enabled {
+		return a.defaultUser(r.Context())
+	}
+	token, err := bearer(r)
+	if err != nil {
+		return store.User{}, err
+	}
+	if store.IsAPIKey(token) {
+		return a.keyOwner(r.Context(), token)
+	}
+	u, _, err := a.verify(r.Context(), token)
+	return u, err
+}
+
+// keyOwner returns the account of an API key.
+func (a *Auth) keyOwner(ctx context.Context, key string) (store.User, error) {
+	u, err := a.db.UserOfAPIKey(ctx, key)
+	if err != nil && store.AsError(err).Code == store.CodeInvalidCredentials {
+		err = errKey
+	}
+	return u, err
+}
+
+// bearer returns the token of a request.
+func bearer(r *http.Request) (string, error) {
+	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !ok || !strings.EqualFold(scheme, "Bearer") {
+		return "", errMissing
+	}
+	return strings.TrimSpace(token), nil
+}
+
+// defaultUser is remembered: its id never changes, it can't be deleted or
+// demoted, and every write reads the account again.
+func (a *Auth) defaultUser(ctx context.Context) (store.User, error) {
+	if u := a.fallback.Load(); u != nil {
+		return *u, nil
+	}
+	u, err := a.db.DefaultUser(ctx)
+	if err == nil {
+		a.fallback.Store(&u)
+	}
+	return u, err
+}
+
+var (
+	errMissing = store.Errorf(web.CodeTokenMissing,
+		"This needs the header `Authorization: Bearer <token>`; get a token with POST /auth.")
+	errInvalid = store.Errorf(web.CodeTokenInvalid, "The token is not valid; sign in again.")
+	errKey     = store.Errorf(web.CodeTokenInvalid, "The API key is not valid, or was revoked; make another one.")
+	errChanged = store.Errorf(web.CodeTokenInvalid, "The password was changed after this token was issued; sign in again.")
+	errExpired = store.Errorf(web.CodeTokenExpired, "The token has expired; sign in again.")
+)
+
+// verify returns the account behind a token, as it is now, and what the token
+// says.
+func (a *Auth) verify(ctx context.Context, token string) (u store.User, c claims, err error) {
+	if err := a.parse(token, &c, issuer); err != nil {
+		return u, c, err
+	}
+	if c.Subject == "" {
+		return u, c, errInvalid
+	}
+	u, err = a.db.Authenticate(ctx, store.Actor{UserID: c.Subject})
+	return u, c, err
+}
+
+// parse reads the claims of a token that was issued here. Errors: TOKEN_INVALID,
+// TOKEN_EXPIRED.
+func (a *Auth) parse(token string, c jwt.Claims, issuer string, further ...jwt.ParserOption) error {
+	_, err := jwt.ParseWithClaims(token, c,
+		func(*jwt.Token) (any, error) { return a.secret, nil },
+		append(further,
+			jwt.WithValidMethods([]string{jwt.SigningMethodHS256.Alg()}),
+			jwt.WithIssuer(issuer),
+			jwt.WithExpirationRequired(),
+			jwt.WithStrictDecoding(),
+			jwt.WithTimeFunc(a.now),
+		)...)
+	switch {
+	case errors.Is(err, jwt.ErrTokenExpired) && !errors.Is(err, jwt.ErrTokenSignatureInvalid):
+		return errExpired
+	case err != nil:
+		return errInvalid
+	}
+	return nil
+}
+
+// Now returns the time of the clock that tokens are checked by.
+func (a *Auth) Now() time.Time { return a.now() }

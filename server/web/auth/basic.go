@@ -1,0 +1,112 @@
+package auth
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"net/http"
+	"sync"
+	"time"
+
+	"tracker/server/web"
+	"tracker/store"
+)
+
+const (
+	// basicAge is how long a password that was right is remembered.
+	basicAge = 5 * time.Minute
+	// keyUsername is the name that W&B's clients send with a key.
+	keyUsername = "api"
+	// maxBasic bounds the passwords that are remembered.
+	maxBasic = 10_000
+)
+
+// checkedPasswords remembers passwords that were right, for clients that send name
+// and password with every request: bcrypt takes a tenth of a second. It has keyed
+// hashes, never a password.
+type checkedPasswords struct {
+	mu    sync.Mutex
+	known map[[sha256.Size]byte]checkedPassword
+}
+
+type checkedPassword struct {
+	userID  string
+	changed store.Time // when the password had been changed last
+	until   time.Time
+}
+
+// Account is User for clients that may also send a name and a password with each
+// request (RFC 7617), where an API key may stand for the password. A password that was right is remembered for some minutes, or
+// until it is changed. Further errors: those of SignIn.
+func (a *Auth) Account(r *http.Request) (store.User, error) {
+	username, password, ok := r.BasicAuth()
+	if !a.enabled || !ok {
+		return a.User(r)
+	}
+	if store.IsAPIKey(password) {
+		u, err := a.keyOwner(r.Context(), password)
+		if err == nil || store.AsError(err).Code != web.CodeTokenInvalid || username == keyUsername {
+			return u, err
+		}
+	}
+	key := a.passwordKey(username, password)
+	if u, ok, err := a.remembered(r.Context(), key); ok || err != nil {
+		return u, err
+	}
+	u, err := a.signIn(r.Context(), username, password, web.ClientAddress(r))
+	if err == nil {
+		a.checked.put(key, checkedPassword{u.ID, u.PasswordChanged, a.now().Add(basicAge)}, a.now())
+	}
+	return u, err
+}
+
+// remembered returns the account of a password that was right some minutes ago.
+func (a *Auth) remembered(ctx context.Context, key [sha256.Size]byte) (u store.User, ok bool, err error) {
+	a.checked.mu.Lock()
+	c, ok := a.checked.known[key]
+	a.checked.mu.Unlock()
+	if !ok || !a.now().Before(c.until) {
+		return u, false, nil
+	}
+	u, err = a.db.Authenticate(ctx, store.Actor{UserID: c.userID})
+	gone := err != nil && store.AsError(err).Code == store.CodeActorGone
+	if err != nil && !gone {
+		return u, false, err
+	}
+	if gone || u.PasswordChanged != c.changed {
+		a.checked.drop(key)
+		return store.User{}, false, nil
+	}
+	return u, true, nil
+}
+
+func (a *Auth) passwordKey(username, password string) (key [sha256.Size]byte) {
+	mac := hmac.New(sha256.New, a.passwordSecret)
+	mac.Write([]byte(username))
+	mac.Write([]byte{0})
+	mac.Write([]byte(password))
+	mac.Sum(key[:0])
+	return key
+}
+
+func (p *checkedPasswords) put(key [sha256.Size]byte, c checkedPassword, now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.known) >= maxBasic {
+		for k, old := range p.known {
+			if !now.Before(old.until) {
+				delete(p.known, k)
+			}
+		}
+	}
+	if p.known == nil || len(p.known) >= maxBasic {
+		p.known = map[[sha256.Size]byte]checkedPassword{}
+	}
+	p.known[key] = c
+}
+
+func (p *checkedPasswords) drop(key [sha256.Size]byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.known, key)
+}

@@ -1,0 +1,50 @@
+package auth
+
+import (
+	"cmp"
+	"net/http"
+	"time"
+
+	"tracker/store"
+)
+
+const cookieName = "tracker_token"
+
+// SetCookie keeps the token of g in the browser until it expires. path is the
+// base path of the dashboard, "" for none.
+func SetCookie(w http.ResponseWriter, r *http.Request, path string, g Grant) {
+	c := cookie(r, path)
+	c.Value, c.Expires = g.AccessToken, time.Unix(g.ExpiresAt, 0)
+	http.SetCookie(w, c)
+}
+
+// ClearCookie signs the browser out.
+func ClearCookie(w http.ResponseWriter, r *http.Request, path string) {
+	c := cookie(r, path)
+	c.MaxAge = -1
+	http.SetCookie(w, c)
+}
+
+func cookie(r *http.Request, path string) *http.Cookie {
+	return &http.Cookie{
+		Name:     cookieName,
+		Path:     cmp.Or(path, "/"), // without a slash at its end, or the bare base path would not get it
+		HttpOnly: true,
+		SameSite: http.SameSiteStrictMode,
+		Secure:   r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https",
+	}
+}
+
+// CookieUser returns the account that a page is asked for by, from the cookie.
+// Errors: as User.
+func (a *Auth) CookieUser(r *http.Request) (store.User, error) {
+	if !a.enabled {
+		return a.defaultUser(r.Context())
+	}
+	c, err := r.Cookie(cookieName)
+	if err != nil || c.Value == "" {
+		return store.User{}, errMissing
+	}
+	u, _, err := a.verify(r.Context(), c.Value)
+	return u, err
+}

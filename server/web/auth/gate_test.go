@@ -1,0 +1,70 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+)
+
+// queue has somebody wait at g, and returns once they do.
+func queue(t *testing.T, g *gate, ctx context.Context, address string, in func(error)) {
+	t.Helper()
+	waiting := func() int {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		return len(g.waiting[address])
+	}
+	before := waiting()
+	go func() { in(g.enter(ctx, address)) }()
+	for waiting() == before {
+	}
+}
+
+// Fifty that wait from one address hold up one from another for one turn only.
+func TestGateTakesTurnsByAddress(t *testing.T) {
+	g := newGate(1)
+	if err := g.enter(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	entered := make(chan string)
+	for range 50 {
+		queue(t, g, t.Context(), "crowd", func(error) { entered <- "crowd" })
+	}
+	queue(t, g, t.Context(), "ada", func(error) { entered <- "ada" })
+	var order []string
+	for range 51 {
+		g.leave()
+		order = append(order, <-entered)
+	}
+	if at := slices.Index(order, "ada"); at != 1 {
+		t.Errorf("ada is let in after %d others, want 1", at)
+	}
+	g.leave()
+	if g.free != 1 || len(g.waiting) != 0 || len(g.turns) != 0 {
+		t.Errorf("%d places are free, %d wait", g.free, len(g.waiting))
+	}
+}
+
+func TestGateForgetsWhoHasGone(t *testing.T) {
+	g := newGate(1)
+	if err := g.enter(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	gone, entered := make(chan error), make(chan error)
+	queue(t, g, ctx, "b", func(err error) { gone <- err })
+	queue(t, g, t.Context(), "c", func(err error) { entered <- err })
+	cancel()
+	if err := <-gone; !errors.Is(err, context.Canceled) {
+		t.Errorf("who has gone gets %v", err)
+	}
+	g.leave()
+	if err := <-entered; err != nil {
+		t.Error(err)
+	}
+	g.leave()
+	if g.free != 1 || len(g.waiting) != 0 || len(g.turns) != 0 {
+		t.Errorf("%d places are free, %d wait", g.free, len(g.waiting))
+	}
+}

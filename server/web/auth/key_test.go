@@ -1,0 +1,136 @@
+package auth_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"tracker/server/web"
+	"tracker/store"
+)
+
+// who returns the name of the account that a request comes from, or the code of the
+// refusal.
+func (f fixture) who(set func(*http.Request)) string {
+	r := httptest.NewRequest("GET", "/", nil)
+	set(r)
+	u, err := f.Account(r)
+	if err != nil {
+		return string(web.AsError(err).Code)
+	}
+	return u.Username
+}
+
+// A token is never taken for a key, also where what comes after its last dash is as long as one.
+func TestTokenIsNoAPIKey(t *testing.T) {
+	letters := strings.Repeat("a", 40)
+	for text, want := range map[string]bool{
+		letters: true, "local-" + letters: true, "local-a-" + letters: true,
+		"eyJhbGci.eyJzdWIi.c2ln-" + letters: false, letters[1:]: false, letters + "a": false, letters[1:] + "é": false,
+	} {
+		if got := store.IsAPIKey(text); got != want {
+			t.Errorf("IsAPIKey(%q) is %v", text, got)
+		}
+	}
+}
+
+func TestAPIKey(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, true)
+	key, err := f.db.CreateAPIKey(t.Context(), store.System, f.ada.ID, "cluster")
+	if err != nil || len(key) != 40 || !store.IsAPIKey(key) {
+		t.Fatalf("the key is %q, %v", key, err)
+	}
+	bearer := func(key string) func(*http.Request) {
+		return func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+key) }
+	}
+	basic := func(name, key string) func(*http.Request) {
+		return func(r *http.Request) { r.SetBasicAuth(name, key) }
+	}
+	wrong := strings.Repeat("x", 40)
+	expect := func(who string) {
+		t.Helper()
+		for _, set := range []func(*http.Request){bearer(key), basic("api", key), basic("anybody", key), bearer("local-" + key)} {
+			if got := f.who(set); got != who && (who == "ada" || got != "TOKEN_INVALID" && got != "INVALID_CREDENTIALS") {
+				t.Errorf("the key is of %s, want %s", got, who)
+			}
+		}
+	}
+	expect("ada")
+	if got := f.who(bearer(wrong)) + f.who(basic("api", wrong)); got != "TOKEN_INVALIDTOKEN_INVALID" {
+		t.Errorf("a wrong key is %s", got)
+	}
+	f.clock.advance(1000 * 24 * time.Hour)
+	expect("ada")
+
+	var keys []store.APIKey
+	list := func() {
+		err := f.db.View(t.Context(), store.System, func(v *store.View) (err error) {
+			keys, err = v.APIKeys(f.ada.ID)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if list(); len(keys) != 1 || keys[0].Name != "cluster" {
+		t.Fatalf("the keys are %v", keys)
+	}
+	if err := f.db.DeleteAPIKey(t.Context(), store.Actor{UserID: f.ada.ID}, f.ada.ID, keys[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	expect("nobody")
+}
+
+// A password may look like a key.
+func TestPasswordOfForty(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, true)
+	long := strings.Repeat("p", 40)
+	if err := f.db.UpdateUser(t.Context(), store.System, f.ada.ID, store.UserPatch{Password: &long}); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.who(func(r *http.Request) { r.SetBasicAuth("ada", long) }); got != "ada" {
+		t.Errorf("the password is of %s", got)
+	}
+}
+
+// A link is good for its subject and its time, and is no token; nor is a token a link.
+func TestLink(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, true)
+	link, err := f.Link(f.ada, "p/r/file", time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(link, subject string) string {
+		u, err := f.Linked(t.Context(), link, subject)
+		if err != nil {
+			return string(web.AsError(err).Code)
+		}
+		return u.Username
+	}
+	grant, err := f.Grant(f.ada, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ link, subject, want string }{
+		{link, "p/r/file", "ada"},
+		{link, "p/r/other", "TOKEN_INVALID"},
+		{link[:len(link)-4] + "AAAA", "p/r/file", "TOKEN_INVALID"},
+		{grant.AccessToken, "p/r/file", "TOKEN_INVALID"},
+	} {
+		if got := ask(c.link, c.subject); got != c.want {
+			t.Errorf("%s is answered %s, want %s", c.subject, got, c.want)
+		}
+	}
+	if got := f.who(func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+link) }); got != "TOKEN_INVALID" {
+		t.Errorf("a link as a token is %s", got)
+	}
+	f.clock.advance(2 * time.Hour)
+	if got := ask(link, "p/r/file"); got != "TOKEN_EXPIRED" {
+		t.Errorf("later the link is %s", got)
+	}
+}

@@ -1,0 +1,44 @@
+package auth
+
+import (
+	"context"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"tracker/store"
+)
+
+// linkIssuer keeps links and tokens apart: neither is good as the other.
+const linkIssuer = "tracker-link"
+
+// Link returns a text that stands for user where the address of a request has it, for
+// subject alone and for a while. It is for clients that send no credentials to
+// an address that they were given.
+func (a *Auth) Link(user store.User, subject string, lifetime time.Duration) (string, error) {
+	token := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.RegisteredClaims{
+		Subject:   user.ID,
+		Issuer:    linkIssuer,
+		Audience:  jwt.ClaimStrings{subject},
+		ExpiresAt: jwt.NewNumericDate(a.now().Add(lifetime)),
+	})
+	return token.SignedString(a.secret)
+}
+
+// Linked returns the account that a text of Link stands for. When tokens are not
+// required it is the default user, whatever the text is. Errors: TOKEN_INVALID,
+// TOKEN_EXPIRED.
+func (a *Auth) Linked(ctx context.Context, link, subject string) (store.User, error) {
+	if !a.enabled {
+		return a.defaultUser(ctx)
+	}
+	var c jwt.RegisteredClaims
+	err := a.parse(link, &c, linkIssuer, jwt.WithAudience(subject))
+	if err == nil && c.Subject == "" {
+		err = errInvalid
+	}
+	if err != nil {
+		return store.User{}, err
+	}
+	return a.db.Authenticate(ctx, store.Actor{UserID: c.Subject})
+}

@@ -1,0 +1,147 @@
+package auth
+
+import (
+	"crypto/sha256"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+const (
+	// maxFailures bounds the failures within a minute for one name and address.
+	maxFailures = 10
+	// maxSpray bounds those from one address for all names together.
+	maxSpray      = 60
+	failureWindow = time.Minute
+	// maxTracked bounds the memory that strangers can make us use; past it those
+	// who have not failed for a minute are forgotten, and then any.
+	maxTracked = 10_000
+)
+
+// throttle counts the failed sign-ins of the last minute, by name and address or
+// by address alone.
+// Attempts that are under way count as failures until they end, and what would
+// be too many with them waits: many at once get no more tries than one after
+// another, and the jobs of a cluster that start together are all let in.
+type throttle struct {
+	now   func() time.Time
+	limit int // of failures
+	mu    sync.Mutex
+	ended *sync.Cond // an attempt has
+	of    map[visitor]*attempts
+}
+
+// visitor stands for a name and an address, or an address alone. It is a hash,
+// since a name can be as long as a body.
+type visitor [sha256.Size]byte
+
+type attempts struct {
+	pending int
+	failed  []time.Time // oldest first
+}
+
+type outcome int
+
+const (
+	right outcome = iota
+	wrong
+	undecided // the password was not looked at
+)
+
+func visitorOf(username, address string) visitor {
+	return sha256.Sum256([]byte(username + "\x00" + address))
+}
+
+// network returns what counts as one address: a whole /64 of IPv6, since one
+// client has that many.
+func network(address string) string {
+	addr, err := netip.ParseAddr(address)
+	if err != nil || addr.Unmap().Is4() {
+		return address
+	}
+	prefix, err := addr.WithZone("").Prefix(64)
+	if err != nil {
+		return address
+	}
+	return prefix.String()
+}
+
+func newThrottle(now func() time.Time, limit int) *throttle {
+	t := &throttle{now: now, limit: limit, of: map[visitor]*attempts{}}
+	t.ended = sync.NewCond(&t.mu)
+	return t
+}
+
+// begin notes an attempt, which end must follow, or returns how long to wait
+// before the next one.
+func (t *throttle) begin(who visitor) (wait time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for {
+		now := t.now()
+		a := t.of[who]
+		if a == nil {
+			t.makeRoom(now)
+			a = &attempts{}
+			t.of[who] = a
+		}
+		a.failed = since(a.failed, now.Add(-failureWindow))
+		if len(a.failed) >= t.limit {
+			return a.failed[len(a.failed)-t.limit].Add(failureWindow).Sub(now)
+		}
+		if len(a.failed)+a.pending < t.limit {
+			a.pending++
+			return 0
+		}
+		t.ended.Wait()
+	}
+}
+
+// end notes how an attempt went. A right password forgives the wrong ones.
+func (t *throttle) end(who visitor, o outcome) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	a := t.of[who]
+	a.pending--
+	switch o {
+	case right:
+		a.failed = nil
+	case wrong:
+		a.failed = append(a.failed, t.now())
+	}
+	if a.pending == 0 && len(a.failed) == 0 {
+		delete(t.of, who)
+	}
+	t.ended.Broadcast()
+}
+
+// makeRoom forgets who has not failed for a minute, and a quarter of the others
+// when that does not do. Those with an attempt under way stay.
+func (t *throttle) makeRoom(now time.Time) {
+	if len(t.of) < maxTracked {
+		return
+	}
+	for who, a := range t.of {
+		if a.pending == 0 && len(since(a.failed, now.Add(-failureWindow))) == 0 {
+			delete(t.of, who)
+		}
+	}
+	if len(t.of) < maxTracked {
+		return
+	}
+	for who, a := range t.of {
+		if len(t.of) <= maxTracked*3/4 {
+			return
+		}
+		if a.pending == 0 {
+			delete(t.of, who)
+		}
+	}
+}
+
+func since(at []time.Time, start time.Time) []time.Time {
+	for len(at) > 0 && !at[0].After(start) {
+		at = at[1:]
+	}
+	return at
+}

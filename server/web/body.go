@@ -1,0 +1,150 @@
+package web
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"runtime"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+
+	"tracker/store"
+)
+
+// Limits are what a route accepts as its body.
+type Limits struct {
+	Size   int64  // bytes, unpacked
+	Packed bool   // it may have a Content-Encoding of gzip or zstd
+	Share  *Share // grows with the body; nil counts nothing
+}
+
+// ReadBody returns the body of a request that must be JSON; nil when there is
+// none.
+func ReadBody(w http.ResponseWriter, r *http.Request, limits Limits) ([]byte, error) {
+	if limits.Share != nil {
+		limits.Share.HoldBody(r)
+	}
+	encoding := r.Header.Get("Content-Encoding")
+	if encoding == "identity" {
+		encoding = ""
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limits.Size))
+	if err == nil && encoding != "" && limits.Packed {
+		body, err = unpackAll(encoding, body, limits)
+	}
+	var tooLarge *http.MaxBytesError
+	var known *store.Error
+	switch {
+	case errors.As(err, &known):
+		return nil, known
+	case errors.As(err, &tooLarge), errors.Is(err, errUnpackedSize), errors.Is(err, zstd.ErrDecoderSizeExceeded):
+		return nil, store.Errorf(store.CodePayloadTooLarge, "The body is larger than %d bytes; send less at once.", limits.Size)
+	case err != nil:
+		return nil, store.Errorf(CodeMalformedBody, "The body is damaged or ended before it was complete; send it again.")
+	case len(body) == 0:
+		return nil, nil
+	case encoding != "" && !limits.Packed:
+		return nil, store.Errorf(CodeUnsupportedMediaType, "This route does not take Content-Encoding %q; send plain JSON.", Clip(encoding))
+	}
+	// A page of another origin can send a body without this header, or with that of
+	// a form, and is not asked before. It can't say that the body is JSON.
+	if !isJSON(r.Header.Get("Content-Type")) {
+		return nil, store.Errorf(CodeUnsupportedMediaType, "The body must be JSON in UTF-8; send the header Content-Type: application/json.")
+	}
+	if limits.Share != nil {
+		err = limits.Share.Grow(int64(bytes.Count(body, []byte{','})) * elementBytes)
+	}
+	return body, err
+}
+
+// isJSON reports whether a Content-Type is that of JSON in UTF-8.
+func isJSON(contentType string) bool {
+	if contentType == "application/json" {
+		return true
+	}
+	media, params, err := mime.ParseMediaType(contentType)
+	charset := params["charset"]
+	return err == nil && media == "application/json" && (charset == "" || strings.EqualFold(charset, "utf-8"))
+}
+
+// elementBytes is what an element of a list takes once it is decoded, with what a
+// list that doubles leaves behind. In the body it may have taken three.
+const elementBytes = 64
+
+// zstdWindow is how many bytes zstd may look back: what its levels up to 19 use.
+const zstdWindow = 8 << 20
+
+// unpacking bounds how many bodies are unpacked at once, so that half of the
+// processors are left for other requests.
+var unpacking = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
+
+var errUnpackedSize = errors.New("the body is too large when it is unpacked")
+
+// unpackAll returns packed without its Content-Encoding. It is unpacked twice:
+// first to know how much memory it takes, which may have to be waited for.
+func unpackAll(encoding string, packed []byte, limits Limits) ([]byte, error) {
+	if len(packed) == 0 {
+		return nil, nil
+	}
+	if encoding == "zstd" && limits.Share != nil {
+		if err := limits.Share.Grow(zstdWindow); err != nil {
+			return nil, err
+		}
+	}
+	size, err := unpackedSize(encoding, packed, limits.Size)
+	if err == nil && limits.Share != nil {
+		err = limits.Share.Grow(size)
+	}
+	if err != nil {
+		return nil, err
+	}
+	unpacking <- struct{}{}
+	defer func() { <-unpacking }()
+	r, closeReader, err := unpack(encoding, bytes.NewReader(packed), limits.Size)
+	if err != nil {
+		return nil, err
+	}
+	defer closeReader()
+	body := make([]byte, size)
+	_, err = io.ReadFull(r, body)
+	return body, err
+}
+
+// unpackedSize returns the size of packed without its Content-Encoding.
+func unpackedSize(encoding string, packed []byte, limit int64) (int64, error) {
+	unpacking <- struct{}{}
+	defer func() { <-unpacking }()
+	r, closeReader, err := unpack(encoding, bytes.NewReader(packed), limit)
+	if err != nil {
+		return 0, err
+	}
+	defer closeReader()
+	size, err := io.Copy(io.Discard, io.LimitReader(r, limit+1))
+	if err == nil && size > limit {
+		err = errUnpackedSize
+	}
+	return size, err
+}
+
+// unpack returns a reader of the body without its Content-Encoding.
+func unpack(encoding string, body io.Reader, size int64) (io.Reader, func(), error) {
+	switch encoding {
+	case "gzip":
+		r, err := gzip.NewReader(body)
+		if err != nil {
+			return nil, nil, store.Errorf(CodeMalformedBody, "The body is not gzip, as its Content-Encoding says.")
+		}
+		return r, func() { r.Close() }, nil
+	case "zstd":
+		r, err := zstd.NewReader(body, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(zstdWindow), zstd.WithDecoderMaxMemory(uint64(size)))
+		if err != nil {
+			return nil, nil, err
+		}
+		return r, r.Close, nil
+	}
+	return nil, nil, store.Errorf(CodeUnsupportedMediaType, "This route takes Content-Encoding gzip or zstd, not %q.", Clip(encoding))
+}

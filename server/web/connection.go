@@ -1,0 +1,92 @@
+package web
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// MaxConnections bounds how many connections a port has at once, without event
+	// streams. Each takes some 20 KiB and a file descriptor.
+	MaxConnections = 2000
+	// refusalTime is how long a connection above the bound is kept to tell why.
+	refusalTime = time.Second
+	// maxRefusals bounds how many are told at once; others are closed.
+	maxRefusals = 64
+)
+
+// LimitConnections returns l with at most limit connections at once. One more is
+// answered with 503 and closed, rather than left to wait for others to end.
+func LimitConnections(l net.Listener, limit int) net.Listener {
+	return &limitedListener{Listener: l, limit: int64(limit)}
+}
+
+type limitedListener struct {
+	net.Listener
+	limit     int64
+	open      atomic.Int64
+	refusals  atomic.Int64
+	refusing  sync.WaitGroup
+	closeOnce sync.Once
+}
+
+func (l *limitedListener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if l.open.Add(1) <= l.limit {
+			return &limitedConn{Conn: c, release: sync.OnceFunc(func() { l.open.Add(-1) })}, nil
+		}
+		l.open.Add(-1)
+		l.refuse(c)
+	}
+}
+
+const refusal = `{"code":"UNAVAILABLE","message":"The server has as many connections as it takes; close some, or try again in a moment."}`
+
+func (l *limitedListener) refuse(c net.Conn) {
+	if l.refusals.Add(1) > maxRefusals {
+		l.refusals.Add(-1)
+		c.Close()
+		return
+	}
+	l.refusing.Go(func() {
+		defer l.refusals.Add(-1)
+		defer c.Close()
+		if c.SetDeadline(time.Now().Add(refusalTime)) != nil {
+			return
+		}
+		_, err := io.WriteString(c, "HTTP/1.1 "+strconv.Itoa(http.StatusServiceUnavailable)+" Service Unavailable\r\nConnection: close\r\n"+
+			"Retry-After: 1\r\nContent-Type: application/json\r\nContent-Length: "+strconv.Itoa(len(refusal))+"\r\n\r\n"+refusal)
+		if t, ok := c.(*net.TCPConn); ok && err == nil && t.CloseWrite() == nil {
+			// The client reads the answer only when its request was taken.
+			_, _ = io.Copy(io.Discard, io.LimitReader(c, maxHeader))
+		}
+	})
+}
+
+// maxHeader is how much of a refused request is read, in bytes.
+const maxHeader = 64 << 10
+
+func (l *limitedListener) Close() error {
+	err := l.Listener.Close()
+	l.closeOnce.Do(l.refusing.Wait)
+	return err
+}
+
+type limitedConn struct {
+	net.Conn
+	release func()
+}
+
+func (c *limitedConn) Close() error {
+	c.release()
+	return c.Conn.Close()
+}

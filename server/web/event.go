@@ -1,0 +1,327 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"tracker/store"
+	"tracker/store/json"
+)
+
+const (
+	// pause is the time between two looks for changes.
+	pause = 500 * time.Millisecond
+	// keepAlive is how often an idle stream is shown to be alive.
+	keepAlive = 15 * time.Second
+)
+
+// Events answers with streams of server-sent events. Streams about the same
+// subject share the work: one goroutine looks for changes and encodes them, and
+// asks once for all streams of a viewer whether it may still see them.
+type Events struct {
+	streams *Streams
+	mu      sync.Mutex
+	feeds   map[string]*feed // by subject
+
+	closing context.Context
+	close   context.CancelFunc
+}
+
+// NewEvents returns an Events whose streams count with those of streams; nil for a
+// bound of their own.
+func NewEvents(streams *Streams) *Events {
+	if streams == nil {
+		streams = NewStreams(MaxStreams, nil)
+	}
+	e := &Events{streams: streams, feeds: map[string]*feed{}}
+	e.closing, e.close = context.WithCancel(context.Background())
+	return e
+}
+
+// Close ends all streams, and those that are asked for later.
+func (e *Events) Close() { e.close() }
+
+// EventStream is what one request for events asks for.
+type EventStream struct {
+	Subject string // streams with the same one have the same events
+	Viewer  string // streams of the same one may see the same
+	Cursor  string // where it begins; "" for now
+	// Allow returns an error when the viewer may not see the subject, or not any
+	// more. It may be called after the request that it came with has ended.
+	Allow func(context.Context) error
+	// Changes returns what happened to the subject since a cursor, whoever asks.
+	Changes func(ctx context.Context, cursor string) (store.Changes, error)
+	// Watch returns a function that adds to changes what is not written, such as
+	// time that has passed; nil for nothing. It is called for the first stream of
+	// a subject, and the function then by one goroutine.
+	Watch func(context.Context) (add func(context.Context, *store.Changes) error, err error)
+	// Ended reports whether the stream should end by itself; nil for never. It must
+	// not wait.
+	Ended func() bool
+}
+
+// feed is the work for the streams of one subject.
+type feed struct {
+	start   sync.Once
+	failed  error // of start
+	changes func(context.Context, string) (store.Changes, error)
+	add     func(context.Context, *store.Changes) error
+	stop    context.CancelFunc
+
+	mu      sync.Mutex
+	tail    *event // the next one; not yet sent
+	ended   bool   // there will be no more events
+	members map[*member]struct{}
+}
+
+// event is one that a feed sends, or will send. Each stream goes along the list
+// by itself, and what all have sent is collected as garbage.
+type event struct {
+	number int
+	text   string
+	next   *event
+}
+
+// Serve begins a stream of server-sent events, which goes on after it has returned,
+// until the client goes. An event "change" has what happened since the one before
+// it; "reset" says that more happened than is remembered. Its id is the next
+// cursor. A change may come twice. An error means that nothing was answered yet.
+func (e *Events) Serve(w http.ResponseWriter, r *http.Request, s EventStream) error {
+	if err := s.Allow(r.Context()); err != nil {
+		return err
+	}
+	if err := e.streams.enter(); err != nil {
+		return err
+	}
+	// What comes after the first event is in the feed from here on.
+	f, m, err := e.join(&s)
+	if err != nil {
+		e.streams.leave()
+		return err
+	}
+	begun, err := e.begin(w, r, &s, f, m)
+	if !begun {
+		e.leave(s.Subject, f, m)
+	}
+	return err
+}
+
+// begin answers with the head and the first event, and has a goroutine go on.
+// It reports whether the stream has begun.
+func (e *Events) begin(w http.ResponseWriter, r *http.Request, s *EventStream, f *feed, m *member) (begun bool, err error) {
+	found, err := s.Changes(r.Context(), s.Cursor)
+	if err != nil {
+		return false, err
+	}
+	text, err := encodeChanges(found)
+	if err != nil {
+		return false, err
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no")
+	if r.Method == http.MethodHead {
+		w.WriteHeader(http.StatusOK)
+		return false, nil
+	}
+	head := answerHead(h) + ": connected\nretry: 1000\nid: " + found.Cursor + "\n\n" + text
+	conn, err := takeOver(w)
+	if err != nil {
+		return false, err
+	}
+	f.mu.Lock()
+	m.conn = conn
+	f.mu.Unlock()
+	subject := s.Subject
+	go func() {
+		defer e.leave(subject, f, m)
+		if m.send(head) == nil {
+			f.write(m)
+			m.wait()
+		}
+	}()
+	return true, nil
+}
+
+// join adds a stream to the feed of its subject. It gets the events from there on.
+func (e *Events) join(s *EventStream) (*feed, *member, error) {
+	m := &member{viewer: s.Viewer, allow: s.Allow, over: s.Ended, writing: true}
+	e.mu.Lock()
+	f := e.feeds[s.Subject]
+	if f == nil {
+		f = &feed{tail: &event{}, members: map[*member]struct{}{}}
+		e.feeds[s.Subject] = f
+	}
+	f.mu.Lock()
+	f.members[m] = struct{}{}
+	m.next = f.tail
+	f.mu.Unlock()
+	e.mu.Unlock()
+	f.start.Do(func() { f.failed = e.launch(f, s) })
+	if f.failed != nil {
+		e.drop(s.Subject, f, m)
+		return nil, nil, f.failed
+	}
+	return f, m, nil
+}
+
+// leave closes a stream and removes it.
+func (e *Events) leave(subject string, f *feed, m *member) {
+	if m.conn != nil {
+		m.conn.Close()
+	}
+	e.drop(subject, f, m)
+	e.streams.leave()
+}
+
+// drop removes a stream, and ends the feed of its subject when it was the last.
+func (e *Events) drop(subject string, f *feed, m *member) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if delete(f.members, m); len(f.members) > 0 {
+		return
+	}
+	e.remove(subject, f)
+	f.stop()
+}
+
+// remove has the next stream of a subject begin another feed. e is locked.
+func (e *Events) remove(subject string, f *feed) {
+	if e.feeds[subject] == f {
+		delete(e.feeds, subject)
+	}
+}
+
+// launch has a feed send what happens from now on.
+func (e *Events) launch(f *feed, s *EventStream) (err error) {
+	var ctx context.Context
+	ctx, f.stop = context.WithCancel(e.closing)
+	now, err := s.Changes(ctx, "")
+	if err == nil && s.Watch != nil {
+		f.add, err = s.Watch(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	f.changes = s.Changes
+	subject := s.Subject
+	go func() {
+		f.run(ctx, now.Cursor)
+		e.mu.Lock()
+		e.remove(subject, f)
+		e.mu.Unlock()
+		f.close()
+	}()
+	return nil
+}
+
+// run looks for changes since cursor until ctx ends or they can't be read, such
+// as those of a subject that was deleted.
+func (f *feed) run(ctx context.Context, cursor string) {
+	tick := time.NewTicker(pause)
+	defer tick.Stop()
+	for quiet := time.Duration(0); ; quiet += pause {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		f.check(ctx)
+		found, err := f.changes(ctx, cursor)
+		if err == nil && f.add != nil {
+			err = f.add(ctx, &found)
+		}
+		if err != nil {
+			return
+		}
+		cursor = found.Cursor
+		switch {
+		case !found.Empty():
+			text, err := encodeChanges(found)
+			if err != nil {
+				return
+			}
+			quiet = 0
+			f.send(text)
+		case quiet >= keepAlive:
+			quiet = 0
+			f.send(": alive\n\n")
+		}
+	}
+}
+
+// check ends the streams that must end.
+func (f *feed) check(ctx context.Context) {
+	f.mu.Lock()
+	members := slices.Collect(maps.Keys(f.members))
+	f.mu.Unlock()
+	allowed := map[string]bool{}
+	for _, m := range members {
+		ok, known := allowed[m.viewer]
+		if !known {
+			ok = m.allow(ctx) == nil
+			allowed[m.viewer] = ok
+		}
+		if !ok || m.over != nil && m.over() {
+			f.end(m)
+		}
+	}
+}
+
+// send sends an event to all streams, and cuts those that are too far behind.
+func (f *feed) send(text string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	sent := f.tail
+	f.tail = &event{number: sent.number + 1}
+	sent.text, sent.next = text, f.tail
+	for m := range f.members {
+		if sent.number-m.next.number >= maxBehind && m.conn != nil {
+			m.conn.Close()
+		}
+		f.wake(m)
+	}
+}
+
+// end has a stream end after the events that are there.
+func (f *feed) end(m *member) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	m.ended = true
+	f.wake(m)
+}
+
+// close has all streams end after the events that are there.
+func (f *feed) close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ended = true
+	for m := range f.members {
+		f.wake(m)
+	}
+}
+
+// encodeChanges returns the event for what has happened, "" for nothing.
+func encodeChanges(found store.Changes) (string, error) {
+	if found.Empty() {
+		return "", nil
+	}
+	event, data := "change", []byte("{}")
+	if found.Reset {
+		event = "reset"
+	} else {
+		var err error
+		if data, err = json.Marshal(found); err != nil {
+			return "", err
+		}
+	}
+	return fmt.Sprintf("event: %s\nid: %s\ndata: %s\n\n", event, found.Cursor, data), nil
+}

@@ -1,0 +1,205 @@
+package web
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"tracker/store"
+)
+
+// subject counts what is asked of it. Its cursor is the number of its changes.
+type subject struct {
+	mu       sync.Mutex
+	changed  int64
+	deleted  bool
+	barred   map[string]bool // viewers
+	asked    int             // calls that looked for changes and found some
+	looks    atomic.Int64    // calls that looked for changes
+	allowed  atomic.Int64    // calls of Allow
+	watching int
+}
+
+func (s *subject) changes(_ context.Context, cursor string) (c store.Changes, err error) {
+	s.looks.Add(1)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c.Cursor = fmt.Sprint(s.changed)
+	if s.deleted {
+		return c, errors.New("gone")
+	}
+	if cursor != "" && cursor != c.Cursor {
+		s.asked++
+		c.Deleted = []string{"change " + c.Cursor}
+	}
+	return c, nil
+}
+
+func (s *subject) allow(viewer string) error {
+	s.allowed.Add(1)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.barred[viewer] {
+		return errors.New("barred")
+	}
+	return nil
+}
+
+func (s *subject) do(fn func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fn()
+}
+
+// allowAll lets everybody see the subject.
+func (s *subject) allowAll(context.Context) error { return s.allow("") }
+
+// eventBed serves the events of a subject: ?viewer= says who asks.
+func eventBed(t *testing.T, s *subject) (*Events, *httptest.Server) {
+	return eventBedOf(t, s, nil)
+}
+
+// eventBedOf is eventBed with a bound of streams.
+func eventBedOf(t *testing.T, s *subject, streams *Streams) (*Events, *httptest.Server) {
+	e := NewEvents(streams)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		viewer := r.URL.Query().Get("viewer")
+		if err := e.Serve(w, r, EventStream{
+			Subject: "subject",
+			Viewer:  viewer,
+			Cursor:  r.Header.Get("Last-Event-ID"),
+			Allow:   func(context.Context) error { return s.allow(viewer) },
+			Changes: s.changes,
+			Watch: func(context.Context) (func(context.Context, *store.Changes) error, error) {
+				s.do(func() { s.watching++ })
+				return func(context.Context, *store.Changes) error { return nil }, nil
+			},
+		}); err != nil {
+			http.Error(w, err.Error(), http.StatusForbidden)
+		}
+	}))
+	t.Cleanup(server.Close)
+	t.Cleanup(e.Close)
+	return e, server
+}
+
+// listen begins a stream and returns its lines, after the one that it begins with.
+func listen(t *testing.T, server *httptest.Server, viewer, cursor string) *bufio.Reader {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	t.Cleanup(cancel)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"?viewer="+viewer, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Last-Event-ID", cursor)
+	res, err := server.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { res.Body.Close() })
+	lines := bufio.NewReader(res.Body)
+	if line, err := lines.ReadString('\n'); err != nil || line != ": connected\n" {
+		t.Fatalf("%s %q (%v)", res.Status, line, err)
+	}
+	return lines
+}
+
+// data returns the next data of a stream.
+func data(t *testing.T, lines *bufio.Reader) string {
+	t.Helper()
+	for {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, ok := strings.CutPrefix(line, "data: "); ok {
+			return text
+		}
+	}
+}
+
+// Streams of one subject share the work: whatever their number, changes are looked
+// for once, and so is whether a viewer may see them.
+func TestStreamsShareTheirWork(t *testing.T) {
+	const streams, viewers = 60, 3
+	s := &subject{}
+	_, server := eventBed(t, s)
+	var all []*bufio.Reader
+	for i := range streams {
+		all = append(all, listen(t, server, fmt.Sprint(i%viewers), ""))
+	}
+	before, looked := s.allowed.Load(), s.looks.Load()
+	const changes = 3
+	for n := range changes {
+		s.do(func() { s.changed++ })
+		for _, lines := range all {
+			if got := data(t, lines); !strings.Contains(got, fmt.Sprint("change ", n+1)) {
+				t.Fatalf("change %d came as %s", n+1, got)
+			}
+		}
+	}
+	s.do(func() {
+		if s.asked != changes {
+			t.Errorf("%d changes were read %d times", changes, s.asked)
+		}
+		if s.watching != 1 {
+			t.Errorf("the subject is watched %d times", s.watching)
+		}
+	})
+	// A look for changes asks once for each viewer; one may have been under way.
+	looks := s.looks.Load() - looked
+	if n := s.allowed.Load() - before; n > viewers*(looks+1) {
+		t.Errorf("the %d viewers of %d streams were checked %d times, in %d looks", viewers, streams, n, looks)
+	}
+	late := listen(t, server, "0", "1")
+	if got := data(t, late); !strings.Contains(got, "change 3") {
+		t.Errorf("a stream from an earlier cursor begins with %s", got)
+	}
+}
+
+// A stream ends when its viewer may not see the subject any more, and others go
+// on; all end with the subject, and with the server.
+func TestStreamsEnd(t *testing.T) {
+	s := &subject{barred: map[string]bool{}}
+	e, server := eventBed(t, s)
+	ada, bob := listen(t, server, "ada", ""), listen(t, server, "bob", "")
+	s.do(func() { s.barred["ada"] = true })
+	if _, err := io.ReadAll(ada); err != nil {
+		t.Error(err)
+	}
+	s.do(func() { s.changed++ })
+	if got := data(t, bob); !strings.Contains(got, "change 1") {
+		t.Errorf("the other stream got %s", got)
+	}
+	s.do(func() { s.deleted = true })
+	if _, err := io.ReadAll(bob); err != nil {
+		t.Error(err)
+	}
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		e.mu.Lock()
+		n := len(e.feeds)
+		e.mu.Unlock()
+		if n == 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d feeds go on without streams", n)
+		}
+	}
+	s.do(func() { s.deleted = false })
+	again := listen(t, server, "bob", "")
+	e.Close()
+	if _, err := io.ReadAll(again); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,204 @@
+package web
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+	"strings"
+	"time"
+
+	"tracker/store"
+	"tracker/store/json"
+)
+
+const (
+	// heldAnswer is how much of an answer is made before the first byte is sent, in
+	// bytes: a failure up to there still has a status of its own.
+	heldAnswer = 64 << 10
+	// answerPause is how long a client may take to read each part of that size.
+	answerPause = 30 * time.Second
+)
+
+// WriteJSON answers with v, and sends it as it is written. Text that is not
+// UTF-8, which a message may quote, is mended.
+func WriteJSON(w http.ResponseWriter, r *http.Request, status int, v any) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("X-Content-Type-Options", "nosniff")
+	out := &answer{w: w, conn: http.NewResponseController(w), status: status}
+	err := json.MarshalWrite(out, v, json.AllowInvalidUTF8(true), json.Deterministic(true))
+	switch {
+	case out.err != nil: // the connection; there is nobody left to tell
+	case err == nil:
+		out.send()
+	case !out.begun:
+		InfoOf(r).Err = err
+		out.status, out.held = http.StatusInternalServerError, []byte(`{"code":"SERVER_ERROR","message":"The answer can't be written as JSON."}`)
+		out.send()
+	default:
+		InfoOf(r).Err = err
+		panic(http.ErrAbortHandler) // half an answer would look like all of it
+	}
+	if out.timed {
+		_ = out.conn.SetWriteDeadline(time.Time{})
+	}
+}
+
+// answer is a body of which the beginning is held back.
+type answer struct {
+	w      http.ResponseWriter
+	conn   *http.ResponseController
+	status int
+	held   []byte
+	begun  bool  // the status was sent
+	timed  bool  // the connection has a deadline
+	err    error // of the connection
+}
+
+func (a *answer) Write(p []byte) (int, error) {
+	a.held = append(a.held, p...)
+	if len(a.held) >= heldAnswer {
+		// A test has no connection.
+		a.timed = a.conn.SetWriteDeadline(time.Now().Add(answerPause)) == nil
+		a.send()
+	}
+	return len(p), a.err
+}
+
+func (a *answer) send() {
+	if !a.begun {
+		a.begun = true
+		a.w.WriteHeader(a.status)
+	}
+	_, a.err = a.w.Write(a.held)
+	a.held = a.held[:0]
+}
+
+// Decode reads a JSON object into the struct that dst points to. Fields that
+// it does not have, and fields given twice, are refused.
+func Decode(body []byte, dst any) error {
+	return decode(body, dst, json.RejectUnknownMembers(true))
+}
+
+// DecodeLenient is Decode that ignores unknown fields, and takes the last value of a
+// field that is given twice.
+func DecodeLenient(body []byte, dst any) error {
+	return decode(body, dst, json.AllowDuplicateNames(true))
+}
+
+func decode(body []byte, dst any, options json.Options) error {
+	err := json.Unmarshal(body, dst, options)
+	if err == nil {
+		if bytes.TrimLeft(body, " \t\r\n")[0] != '{' {
+			return errNotObject // null
+		}
+		return nil
+	}
+	if err := wellFormed(body); err != nil {
+		return err // whatever else was wrong before the place where it breaks off
+	}
+	var syntax *json.SyntacticError
+	var semantic *json.SemanticError
+	switch {
+	case errors.As(err, &syntax) && errors.Is(err, json.ErrDuplicateName):
+		field := fieldName(syntax.JSONPointer)
+		return store.Invalid(field, "%s is given twice; give it once.", field)
+	case errors.As(err, &semantic):
+		return semanticError(semantic, dst)
+	}
+	return err
+}
+
+// wellFormed fails unless body is one JSON value in UTF-8. A decoder of a
+// bytes.Buffer does not copy it.
+func wellFormed(body []byte) error {
+	dec := json.NewDecoder(bytes.NewBuffer(body), json.AllowDuplicateNames(true))
+	err := dec.SkipValue()
+	if err == nil {
+		if _, err = dec.ReadToken(); err == io.EOF {
+			return nil
+		}
+	}
+	var syntax *json.SyntacticError
+	if errors.As(err, &syntax) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return store.Errorf(CodeMalformedBody, "The body is not valid JSON at byte %d; check how it was written.", syntax.ByteOffset)
+	}
+	return store.Errorf(CodeMalformedBody, "The body is not valid JSON: it ends too early.")
+}
+
+var errNotObject = store.Errorf(store.CodeInvalidPayload, "The body must be a JSON object.")
+
+// semanticError returns what is wrong with JSON that is well-formed.
+func semanticError(e *json.SemanticError, dst any) error {
+	field := fieldName(e.JSONPointer)
+	switch {
+	case errors.Is(e.Err, json.ErrUnknownName):
+		return store.Invalid(field, "%q is not a field of this request; the fields are %s.", field, strings.Join(fieldsOf(dst), ", "))
+	case e.JSONPointer == "":
+		return errNotObject
+	case isOurs(e.GoType) && e.Err != nil:
+		return store.Invalid(field, "%s %s.", field, e.Err)
+	}
+	return store.Invalid(field, "%s must be %s.", field, kindName(e.GoType))
+}
+
+// isOurs reports whether a type reads itself and has errors in words.
+func isOurs(t reflect.Type) bool {
+	if t == nil {
+		return false
+	}
+	_, ok := reflect.New(t).Interface().(json.UnmarshalerFrom)
+	return ok
+}
+
+// fieldName turns a JSON pointer into the way people write it: metrics.0.value.
+func fieldName(p json.Pointer) string {
+	var names []string
+	for name := range p.Tokens() {
+		names = append(names, name)
+	}
+	return Clip(strings.Join(names, "."))
+}
+
+// Clip returns the beginning of a name that a caller made up, so that it can't
+// fill an answer.
+func Clip(s string) string {
+	const most = 300
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}
+
+// fieldsOf lists the JSON names of a struct's fields.
+func fieldsOf(dst any) []string {
+	var names []string
+	for _, f := range reflect.VisibleFields(reflect.TypeOf(dst).Elem()) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && name != "-" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func kindName(t reflect.Type) string {
+	if t == nil {
+		return "of another type"
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return kindName(t.Elem())
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Slice:
+		return "a list"
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	}
+	return fmt.Sprintf("of type %s", t.Kind())
+}

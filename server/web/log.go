@@ -1,0 +1,146 @@
+package web
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+)
+
+// Info is what becomes known of a request while it is served. The handlers
+// fill it in, the log reads it.
+type Info struct {
+	RequestID string
+	Route     string // the template of the path, "" when no route fits
+	User      string // name of the account, "" when it is not known
+	body      *pacedBody
+	Err       error // why the answer is a failure of the server, for the log
+}
+
+type infoKey struct{}
+
+// InfoOf returns the Info of a request that came through Log.
+func InfoOf(r *http.Request) *Info {
+	if i, ok := r.Context().Value(infoKey{}).(*Info); ok {
+		return i
+	}
+	return &Info{}
+}
+
+// Observer is called with every request that was answered.
+type Observer func(method, route string, status int, took time.Duration)
+
+// Log gives each request an id (that of the caller's X-Request-Id when it is
+// sound), answers a panic with onPanic, or cuts the answer off when it had
+// begun, and writes a line to the log. The log has neither bodies nor headers
+// nor query strings.
+func Log(next http.Handler, log *slog.Logger, observe Observer, onPanic http.HandlerFunc) http.Handler {
+	var prefix [6]byte
+	rand.Read(prefix[:]) // never fails
+	var count atomic.Uint64
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		start := time.Now()
+		info := &Info{RequestID: r.Header.Get("X-Request-Id")}
+		if !soundID(info.RequestID) {
+			info.RequestID = fmt.Sprintf("%s-%d", hex.EncodeToString(prefix[:]), count.Add(1))
+		}
+		w.Header().Set("X-Request-Id", info.RequestID)
+		sw := &statusWriter{ResponseWriter: w}
+		r = r.WithContext(context.WithValue(r.Context(), infoKey{}, info))
+		whole := serve(next, sw, r, info, onPanic)
+		took := time.Since(start)
+		if observe != nil {
+			observe(r.Method, info.Route, sw.code(), took)
+		}
+		write(log, r, info, sw.code(), took)
+		if !whole {
+			panic(http.ErrAbortHandler) // cuts the connection, or half an answer would look like all of it
+		}
+	})
+}
+
+// serve reports whether the request got a whole answer.
+func serve(next http.Handler, w *statusWriter, r *http.Request, info *Info, onPanic http.HandlerFunc) (whole bool) {
+	defer func() {
+		p := recover()
+		if p == nil || p == http.ErrAbortHandler {
+			return
+		}
+		info.Err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		if w.status == 0 {
+			onPanic(w, r)
+			whole = true
+		}
+	}()
+	next.ServeHTTP(w, r)
+	return true
+}
+
+func write(log *slog.Logger, r *http.Request, info *Info, status int, took time.Duration) {
+	level := slog.LevelInfo
+	if status >= 500 {
+		level = slog.LevelError
+	}
+	if !log.Enabled(r.Context(), level) {
+		return
+	}
+	attrs := []slog.Attr{
+		slog.String("method", r.Method),
+		slog.String("route", info.Route),
+		slog.Int("status", status),
+		slog.Duration("took", took),
+		slog.String("user", info.User),
+		slog.String("request_id", info.RequestID),
+	}
+	if info.Err != nil {
+		attrs = append(attrs, slog.Any("error", info.Err))
+	}
+	log.LogAttrs(r.Context(), level, "request", attrs...)
+}
+
+func soundID(s string) bool {
+	if s == "" || len(s) > 64 {
+		return false
+	}
+	for _, c := range []byte(s) {
+		if c <= ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
+}
+
+// statusWriter remembers the status of the answer.
+type statusWriter struct {
+	http.ResponseWriter
+	status int
+}
+
+func (w *statusWriter) WriteHeader(status int) {
+	if w.status == 0 && status >= 200 {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *statusWriter) Write(b []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	return w.ResponseWriter.Write(b)
+}
+
+// Unwrap lets http.ResponseController reach the writer below.
+func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w *statusWriter) code() int {
+	if w.status == 0 {
+		return http.StatusOK
+	}
+	return w.status
+}

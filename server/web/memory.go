@@ -1,0 +1,149 @@
+package web
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"runtime"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"tracker/store"
+)
+
+const (
+	// MaxMemory bounds the bytes of bodies and answers that all requests of a port
+	// hold together.
+	MaxMemory = 96 << 20
+	// quantum is how many bytes at a time are taken of it. The first of them are
+	// free: small requests never wait for large ones.
+	quantum = 64 << 10
+	// largeShare is how many bytes are collected before they are given back.
+	largeShare = 16 << 20
+	// memoryWait is how long a request waits for others to give some back.
+	memoryWait = 10 * time.Second
+)
+
+// Memory bounds the bytes that requests hold together. A request that waits too
+// long for its part is refused with UNAVAILABLE, so those that wait for each
+// other end.
+type Memory struct {
+	total int64
+	sem   *semaphore.Weighted
+	wait  time.Duration
+}
+
+// NewMemory returns a bound of total bytes.
+func NewMemory(total int64) *Memory {
+	return &Memory{total: total, sem: semaphore.NewWeighted(total), wait: memoryWait}
+}
+
+// Share is what one request holds. It is used by one goroutine.
+type Share struct {
+	of   *Memory
+	ctx  context.Context
+	used int64 // bytes that the request holds
+	held int64 // bytes that are taken for it
+}
+
+// Share returns the share of a request, which must be released.
+func (m *Memory) Share(ctx context.Context) *Share { return &Share{of: m, ctx: ctx, used: -quantum} }
+
+var errNoMemory = &store.Error{Code: store.CodeUnavailable, RetryAfter: time.Second,
+	Message: "Other requests hold all the memory that there is for large ones; try again in a moment, or ask for less at once."}
+
+// Grow takes n more bytes. Nothing is taken when it fails.
+func (s *Share) Grow(n int64) error {
+	if s.tryGrow(n) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, s.of.wait)
+	defer cancel()
+	need := s.need(n)
+	if s.of.sem.Acquire(ctx, need) != nil {
+		return errNoMemory
+	}
+	s.used += n
+	s.held += need
+	return nil
+}
+
+// Hold runs read, which makes an answer, and counts what it holds until Release.
+// The store asks for that by the budget in the context. Where there is not enough
+// left, read is broken off, so that it keeps no snapshot, and runs again once
+// twice as much is there.
+func (s *Share) Hold(ctx context.Context, read func(context.Context) error) error {
+	before := s.used
+	for paid := int64(0); ; {
+		var mu sync.Mutex
+		var asked int64
+		short := false
+		err := read(store.WithBudget(ctx, func(n int64) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if asked += n; asked > paid && !short {
+				short = !s.tryGrow(asked - paid)
+				paid = max(paid, asked)
+			}
+			if short {
+				return errNoMemory
+			}
+			return nil
+		}))
+		if !short {
+			return err
+		}
+		// What is held is given back, or those who wait would wait for each other.
+		s.Release()
+		paid = 2 * paid
+		s.used = before
+		if err := s.Grow(paid); err != nil {
+			return err
+		}
+	}
+}
+
+// tryGrow is Grow without waiting. It reports whether there was enough.
+func (s *Share) tryGrow(n int64) bool {
+	need := s.need(n)
+	if need > 0 && !s.of.sem.TryAcquire(need) {
+		return false
+	}
+	s.used += n
+	s.held += max(0, need)
+	return true
+}
+
+// need returns how much must be taken to grow by n bytes.
+func (s *Share) need(n int64) int64 {
+	return min((s.used+n+quantum-1)/quantum*quantum, s.of.total) - s.held
+}
+
+// Release gives everything back.
+func (s *Share) Release() {
+	if s.held > 0 {
+		if s.held > largeShare {
+			runtime.GC() // or what follows would be taken beside what was given back
+		}
+		s.of.sem.Release(s.held)
+	}
+	s.used, s.held = -quantum, 0
+}
+
+// HoldBody has s grow with the body of r as it is read.
+func (s *Share) HoldBody(r *http.Request) { r.Body = heldBody{r.Body, s} }
+
+type heldBody struct {
+	io.ReadCloser
+	share *Share
+}
+
+func (b heldBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if full := b.share.Grow(int64(n)); full != nil {
+		return 0, full
+	}
+	return n, err
+}

@@ -1,0 +1,84 @@
+package web
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"time"
+
+	"tracker/store"
+)
+
+const (
+	// bodyGrace is how long a body may take in any case.
+	bodyGrace = 20 * time.Second
+	// bodyRate is the least rate in bytes a second at which it must come after that.
+	bodyRate = 8 << 10
+)
+
+// Pace ends the reading of a body that does not come: it has 20 seconds, and one
+// more for each 8 KiB of it that have arrived. A handler that calls AllowUpload
+// gives its body any time.
+func Pace(next http.Handler) http.Handler { return pace(next, bodyGrace) }
+
+func pace(next http.Handler, grace time.Duration) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Body == nil || r.Body == http.NoBody {
+			next.ServeHTTP(w, r)
+			return
+		}
+		b := &pacedBody{ReadCloser: r.Body, conn: http.NewResponseController(w), start: time.Now(), grace: grace}
+		b.deadline(b.start.Add(grace))
+		InfoOf(r).body = b
+		r2 := *r
+		r2.Body = b
+		next.ServeHTTP(w, &r2)
+		if !b.ended {
+			b.deadline(time.Now().Add(grace)) // the server reads a part of what is left
+		}
+	})
+}
+
+// AllowUpload lets the body of r take any time. It is for those who may upload.
+func AllowUpload(r *http.Request) {
+	if b := InfoOf(r).body; b != nil {
+		b.upload = true
+		b.deadline(time.Time{})
+	}
+}
+
+// pacedBody is a body with a deadline that moves on with what arrives.
+type pacedBody struct {
+	io.ReadCloser
+	conn   *http.ResponseController
+	start  time.Time
+	grace  time.Duration
+	n      int64 // bytes that have arrived
+	upload bool  // it has no deadline of ours
+	ended  bool
+}
+
+var errBodyTimeout = store.Errorf(CodeRequestTimeout, "The body did not arrive in time; send it again, over a faster connection or in smaller parts.")
+
+func (b *pacedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.n += int64(n)
+	switch {
+	case b.upload:
+		b.ended = err != nil
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		err = errBodyTimeout
+	case err != nil:
+		b.ended = true
+		// The server goes on reading, to see whether the client is there.
+		b.deadline(time.Time{})
+	default:
+		b.deadline(b.start.Add(b.grace + time.Duration(b.n)*time.Second/bodyRate))
+	}
+	return n, err
+}
+
+// deadline sets when reads of the connection fail. A writer in a test has no
+// connection.
+func (b *pacedBody) deadline(at time.Time) { _ = b.conn.SetReadDeadline(at) }

@@ -1,0 +1,174 @@
+package web
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"tracker/store"
+)
+
+// paced runs a server whose bodies have to come within grace, and returns its
+// address.
+func paced(t *testing.T, grace time.Duration, h http.HandlerFunc) string {
+	t.Helper()
+	log := slog.New(slog.DiscardHandler)
+	s := httptest.NewServer(Log(pace(h, grace), log, nil, func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(s.Close)
+	return s.Listener.Addr().String()
+}
+
+// exchange sends text and returns all that is answered.
+func exchange(t *testing.T, address, text string) string {
+	t.Helper()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(conn, text); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := io.ReadAll(conn)
+	if err != nil {
+		t.Fatalf("after %q: %v", answer, err)
+	}
+	return string(answer)
+}
+
+const halfBody = "POST / HTTP/1.1\r\nHost: box\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{\"half\":"
+
+// A body that does not come ends, whether the handler waits for it or not.
+func TestBodyThatDoesNotCome(t *testing.T) {
+	t.Run("read", func(t *testing.T) {
+		at := paced(t, 50*time.Millisecond, func(w http.ResponseWriter, r *http.Request) {
+			_, err := ReadBody(w, r, Limits{Size: 1 << 20})
+			WriteError(w, r, err)
+		})
+		if got := exchange(t, at, halfBody); !strings.HasPrefix(got, "HTTP/1.1 408 ") || !strings.Contains(got, "REQUEST_TIMEOUT") {
+			t.Errorf("the answer is %q", got)
+		}
+	})
+	t.Run("ignored", func(t *testing.T) {
+		at := paced(t, 50*time.Millisecond, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
+		if got := exchange(t, at, halfBody); !strings.HasPrefix(got, "HTTP/1.1 401 ") {
+			t.Errorf("the answer is %q", got)
+		}
+	})
+	t.Run("upload that is refused in its middle", func(t *testing.T) {
+		at := paced(t, 50*time.Millisecond, func(w http.ResponseWriter, r *http.Request) {
+			AllowUpload(r)
+			if _, err := io.ReadFull(r.Body, make([]byte, 3)); err != nil {
+				t.Error(err)
+			}
+			w.WriteHeader(http.StatusConflict)
+		})
+		if got := exchange(t, at, halfBody); !strings.HasPrefix(got, "HTTP/1.1 409 ") {
+			t.Errorf("the answer is %q", got)
+		}
+	})
+}
+
+// The deadline of a body does not reach what is done with it afterwards, nor the
+// next request of the connection.
+func TestDeadlineEndsWithTheBody(t *testing.T) {
+	const grace = 50 * time.Millisecond
+	at := paced(t, grace, func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		select {
+		case <-r.Context().Done():
+			t.Error("the request was given up")
+		case <-time.After(3 * grace):
+		}
+		w.Write(body)
+	})
+	request := "POST / HTTP/1.1\r\nHost: box\r\nContent-Length: 2\r\n\r\nhi"
+	got := exchange(t, at, request+strings.Replace(request, "Host", "Connection: close\r\nHost", 1))
+	if strings.Count(got, "\r\n\r\nhi") != 2 {
+		t.Errorf("the answers are %q", got)
+	}
+}
+
+// conn counts how far the deadline of a body is moved.
+type conn struct {
+	http.ResponseWriter
+	deadline time.Time
+}
+
+func (c *conn) SetReadDeadline(at time.Time) error { c.deadline = at; return nil }
+
+func TestDeadlineMovesWithTheBody(t *testing.T) {
+	w := &conn{ResponseWriter: httptest.NewRecorder()}
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(strings.Repeat("x", 3*bodyRate)))
+	pace(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		begin := w.deadline
+		if begin.IsZero() {
+			t.Fatal("there is no deadline before the first byte")
+		}
+		if _, err := io.ReadFull(r.Body, make([]byte, 2*bodyRate)); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.deadline.Sub(begin); got != 2*time.Second {
+			t.Errorf("the deadline has moved by %v, want 2s", got)
+		}
+		if _, err := io.Copy(io.Discard, r.Body); err != nil {
+			t.Fatal(err)
+		}
+		if !w.deadline.IsZero() {
+			t.Error("the deadline stays after the body has ended")
+		}
+	}), bodyGrace).ServeHTTP(w, r)
+}
+
+func TestLimitConnections(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "in") }), ReadHeaderTimeout: time.Minute}
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(LimitConnections(l, 2)) }()
+	defer func() {
+		if err := errors.Join(s.Close(), <-served); !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
+	}()
+	at := l.Addr().String()
+	const request = "GET / HTTP/1.1\r\nHost: box\r\nConnection: close\r\n\r\n"
+	var waiting []net.Conn
+	for range 2 {
+		c, err := net.Dial("tcp", at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		waiting = append(waiting, c)
+	}
+	got := exchange(t, at, request)
+	if !strings.HasPrefix(got, "HTTP/1.1 503 ") || !strings.Contains(got, "Retry-After: 1\r\n") || !strings.Contains(got, string(store.CodeUnavailable)) {
+		t.Errorf("one too many is answered %q", got)
+	}
+	for _, c := range waiting {
+		c.Close()
+	}
+	for begin := time.Now(); ; {
+		if got := exchange(t, at, request); strings.HasSuffix(got, "in") {
+			break
+		}
+		if time.Since(begin) > time.Minute {
+			t.Fatal("there is no room after the others have ended")
+		}
+	}
+}

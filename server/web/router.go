@@ -1,0 +1,80 @@
+// Package web is what the API and the dashboard share as HTTP servers: the
+// router, request ids and the request log, the base path, checks of the origin,
+// JSON bodies and answers, the table from error codes to statuses, event streams
+// and the bytes of artifacts. It knows no routes and no rules of the domain. The
+// codes of errors are the store's; this package adds those of HTTP.
+package web
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/gorilla/mux"
+
+	"tracker/store"
+)
+
+// Route is a method on the template of a path. GET stands for HEAD as well.
+type Route struct {
+	Method  string
+	Path    string
+	Handler http.Handler
+}
+
+// Router finds the handler of a request and notes its route for the log. It
+// matches the path first and the method second, so that a known path with a
+// wrong method is told what it takes: fail then gets METHOD_NOT_ALLOWED, with
+// Allow set, or noPath when no path fits. Variables of the path are as they
+// were sent, escaped. The first segment of a path can't be one: it selects the
+// routes that are compared with the path.
+func Router(routes []Route, noPath *store.Error, fail func(http.ResponseWriter, *http.Request, error)) http.Handler {
+	notFound := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fail(w, r, noPath) })
+	routers := map[string]*mux.Router{} // by the first segment of the path
+	handlers := map[string]map[string]http.Handler{}
+	var paths []string
+	for _, rt := range routes {
+		if handlers[rt.Path] == nil {
+			handlers[rt.Path] = map[string]http.Handler{}
+			paths = append(paths, rt.Path)
+		}
+		handlers[rt.Path][rt.Method] = rt.Handler
+		if rt.Method == http.MethodGet {
+			handlers[rt.Path][http.MethodHead] = rt.Handler
+		}
+	}
+	for _, path := range paths {
+		methods := handlers[path]
+		allow := strings.Join(slices.Sorted(maps.Keys(methods)), ", ")
+		segment := firstSegment(path)
+		if routers[segment] == nil {
+			routers[segment] = mux.NewRouter().SkipClean(true).UseEncodedPath()
+			routers[segment].NotFoundHandler = notFound
+		}
+		routers[segment].HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+			InfoOf(r).Route = path
+			if h, ok := methods[r.Method]; ok {
+				h.ServeHTTP(w, r)
+				return
+			}
+			w.Header().Set("Allow", allow)
+			fail(w, r, store.Errorf(CodeMethodNotAllowed, "This path takes %s only.", allow))
+		})
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if router, ok := routers[firstSegment(r.URL.EscapedPath())]; ok {
+			router.ServeHTTP(w, r)
+			return
+		}
+		notFound(w, r)
+	})
+}
+
+// firstSegment returns the path up to its second slash.
+func firstSegment(path string) string {
+	if i := strings.IndexByte(path[min(1, len(path)):], '/'); i >= 0 {
+		return path[:i+1]
+	}
+	return path
+}

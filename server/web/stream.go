@@ -1,0 +1,146 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"tracker/store"
+)
+
+const (
+	// MaxStreams bounds how many event streams are open on all ports. Each takes
+	// some 10 KiB and a file descriptor.
+	MaxStreams = 10_000
+	// patience is how long a client may take to read an event before its
+	// stream is cut; it can resume.
+	patience = 10 * time.Second
+	// maxBehind is how many events a client may be behind before its stream is cut.
+	maxBehind = int(patience / pause)
+)
+
+// Streams bounds the event streams of all ports, which do not count as
+// connections of their port.
+type Streams struct {
+	limit   int64
+	observe func(int)
+	open    atomic.Int64
+}
+
+// NewStreams returns a bound for limit streams. observe is told of each that
+// begins (1) or has ended (-1); nil is fine.
+func NewStreams(limit int, observe func(int)) *Streams {
+	if observe == nil {
+		observe = func(int) {}
+	}
+	return &Streams{limit: int64(limit), observe: observe}
+}
+
+var errStreams = store.Errorf(store.CodeUnavailable, "The server has as many event streams as it takes; close some pages, or try again in a moment.")
+
+// enter counts a stream that begins.
+func (s *Streams) enter() error {
+	if s.open.Add(1) > s.limit {
+		s.open.Add(-1)
+		return errStreams
+	}
+	s.observe(1)
+	return nil
+}
+
+// leave counts a stream that has ended.
+func (s *Streams) leave() {
+	s.open.Add(-1)
+	s.observe(-1)
+}
+
+// member is a stream that is being answered. One goroutine waits for its client to
+// go; another one writes while there are events to write. The connection is taken
+// from net/http, whose buffers and goroutines take four times as much.
+type member struct {
+	viewer string
+	allow  func(context.Context) error
+	over   func() bool
+	conn   net.Conn
+
+	// Guarded by the mutex of the feed.
+	next    *event // to be written
+	writing bool   // a goroutine does, or the stream has not begun
+	ended   bool   // there is nothing to write after the events that are there
+}
+
+// takeOver returns the connection of a request, with which net/http and the bound
+// of connections have nothing to do any more.
+func takeOver(w http.ResponseWriter) (net.Conn, error) {
+	c, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return nil, err
+	}
+	if counted, ok := c.(*limitedConn); ok {
+		counted.release()
+	}
+	return c, nil
+}
+
+// answerHead returns the head of a successful answer that ends with its connection.
+func answerHead(h http.Header) string {
+	h.Set("Connection", "close")
+	h.Set("Date", time.Now().UTC().Format(http.TimeFormat))
+	var b bytes.Buffer
+	b.WriteString("HTTP/1.1 200 OK\r\n")
+	_ = h.Write(&b) // never fails
+	b.WriteString("\r\n")
+	return b.String()
+}
+
+// wake has the events that are there written. f is locked.
+func (f *feed) wake(m *member) {
+	if !m.writing {
+		m.writing = true
+		go f.write(m)
+	}
+}
+
+// write writes the events that are there.
+func (f *feed) write(m *member) {
+	for text, ok := f.take(m); ok; text, ok = f.take(m) {
+		if m.send(text) != nil {
+			m.conn.Close()
+			return
+		}
+	}
+}
+
+// take returns the next event to write. When there is none, the writing ends, and
+// with it a stream that must end.
+func (f *feed) take(m *member) (text string, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if m.next == f.tail {
+		m.writing = false
+		if m.ended || f.ended {
+			m.conn.Close()
+		}
+		return "", false
+	}
+	text, m.next = m.next.text, m.next.next
+	return text, true
+}
+
+// wait returns when the client has gone, or the connection was closed.
+func (m *member) wait() {
+	var b [1]byte
+	_, _ = m.conn.Read(b[:]) // a client has nothing to say, so it has gone or is none
+}
+
+func (m *member) send(text string) error {
+	if err := m.conn.SetWriteDeadline(time.Now().Add(patience)); err != nil {
+		return err
+	}
+	_, err := io.WriteString(m.conn, text)
+	return err
+}
