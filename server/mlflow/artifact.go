@@ -1,0 +1,216 @@
+package mlflow
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+
+	"tracker/server/web"
+	"tracker/store"
+)
+
+// artifactAPI is the prefix of the routes for artifacts.
+const artifactAPI = "/api/2.0/mlflow-artifacts/"
+
+func (s *Server) artifactRoutes() []route {
+	file := func(method string, h handler) route {
+		return route{method: method, path: artifactAPI + "artifacts/{path:.+}", handle: h, stream: true}
+	}
+	return []route{
+		get("artifacts/list", with((*call).listRunArtifacts)),
+		{method: "GET", path: artifactAPI + "artifacts", handle: with((*call).listArtifacts)},
+		file("GET", (*call).readArtifact),
+		file("PUT", (*call).writeArtifact),
+		file("DELETE", do((*call).deleteArtifact)),
+		{method: "POST", path: artifactAPI + "mpu/create/{path:.+}", handle: noMultipart},
+	}
+}
+
+// place is a file or a folder in the artifacts of a run or a logged model.
+type place struct {
+	tree store.Tree
+	path string // "" for the folder with all artifacts
+}
+
+// placeOf reads the path of artifacts: {experiment}/{run}/artifacts or
+// {experiment}/models/{model}/artifacts, and a file or a folder below it.
+func placeOf(p string) (at place, err error) {
+	p = strings.Trim(p, "/")
+	if err := checkPath(p); err != nil {
+		return at, err
+	}
+	parts := strings.Split(p, "/")
+	switch {
+	case len(parts) >= 4 && parts[1] == "models" && parts[3] == "artifacts":
+		at.tree.LoggedModelID, parts = parts[2], parts[4:]
+	case len(parts) >= 3 && parts[2] == "artifacts":
+		at.tree.IterationID, parts = expand(parts[1]), parts[3:]
+	default:
+		return at, store.Errorf(store.CodeNotFound, "There are no artifacts at %q; those of a run are at its artifact_uri.", web.Clip(p))
+	}
+	at.path = strings.Join(parts, "/")
+	return at, nil
+}
+
+// checkPath refuses a path that could lead out of a folder, also when it is escaped
+// again.
+func checkPath(p string) error {
+	for range 4 {
+		for part := range strings.FieldsFuncSeq(p, func(r rune) bool { return r == '/' || r == '\\' }) {
+			if part == ".." || part == "." {
+				return store.Invalid("path", "Invalid path: it must not have a part that is \".\" or \"..\".")
+			}
+		}
+		unescaped, err := url.PathUnescape(p)
+		if err != nil || unescaped == p {
+			return nil
+		}
+		p = unescaped
+	}
+	return store.Invalid("path", "Invalid path: it is escaped several times.")
+}
+
+type fileInfo struct {
+	Path   string `json:"path"`
+	Folder bool   `json:"is_dir"`
+	Size   *int64 `json:"file_size,omitzero"`
+}
+
+type fileList struct {
+	Root  string     `json:"root_uri,omitzero"`
+	Files []fileInfo `json:"files,omitzero"`
+}
+
+// files lists a folder, with a prefix before each name.
+func (c *call) files(at place, prefix string) ([]fileInfo, error) {
+	found, err := c.db.Files(store.WithTrash(c.ctx), c.actor, at.tree, at.path)
+	var files []fileInfo
+	for _, f := range found {
+		info := fileInfo{Path: prefix + f.Name, Folder: f.Folder}
+		if !f.Folder {
+			info.Size = &f.Size
+		}
+		files = append(files, info)
+	}
+	return files, err
+}
+
+type folderQuery struct {
+	Path text `json:"path"`
+}
+
+func (c *call) listArtifacts(in folderQuery) (out fileList, err error) {
+	at, err := placeOf(string(in.Path))
+	if err != nil {
+		return out, err
+	}
+	out.Files, err = c.files(at, "")
+	return out, err
+}
+
+type runFolderQuery struct {
+	runRef
+	Path text `json:"path"`
+}
+
+func (c *call) listRunArtifacts(in runFolderQuery) (out fileList, err error) {
+	id, err := in.id()
+	if err != nil {
+		return out, err
+	}
+	folder := strings.Trim(string(in.Path), "/")
+	if err := checkPath(folder); err != nil {
+		return out, err
+	}
+	r, err := c.db.Iteration(store.WithTrash(c.ctx), c.actor, id)
+	if err != nil {
+		return out, err
+	}
+	out.Root = runArtifacts(r.ExperimentID, r.ID)
+	prefix := ""
+	if folder != "" {
+		prefix = folder + "/"
+	}
+	out.Files, err = c.files(place{store.Tree{IterationID: id}, folder}, prefix)
+	return out, err
+}
+
+func (c *call) readArtifact() error {
+	at, err := placeOf(c.vars["path"])
+	if err != nil {
+		return err
+	}
+	r, data, err := c.db.OpenFile(store.WithTrash(c.ctx), c.actor, at.tree, at.path)
+	if err != nil {
+		return err
+	}
+	defer data.Close()
+	c.w.Header().Set("Content-Type", r.ContentType)
+	c.w.Header().Set("Content-Disposition", web.Attachment(r.Name))
+	web.ServeContent(c.w, c.r, r, data, func(e *store.Error) { writeError(c.w, c.r, e) })
+	return nil
+}
+
+func (c *call) writeArtifact() error {
+	at, err := placeOf(c.vars["path"])
+	if err != nil {
+		return err
+	}
+	if err := c.db.AllowFile(c.ctx, c.actor, at.tree, at.path); err != nil {
+		return c.activeRun(at.tree.IterationID, err)
+	}
+	if err := c.db.CheckSize(c.r.ContentLength); err != nil {
+		return err
+	}
+	web.AllowUpload(c.r)
+	data, err := c.db.Receive(c.ctx, sender{c.r.Body}, "")
+	if err != nil {
+		return err
+	}
+	defer data.Discard()
+	if err := c.db.WriteFile(c.ctx, c.actor, at.tree, at.path, contentType(c.r, at.path), data); err != nil {
+		return err
+	}
+	web.WriteJSON(c.w, c.r, http.StatusOK, empty{})
+	return nil
+}
+
+// contentType returns the type that the client gives, or that of the name of the file.
+func contentType(r *http.Request, name string) string {
+	given := r.Header.Get("Content-Type")
+	if _, _, err := mime.ParseMediaType(given); err == nil && given != store.DefaultContentType {
+		return given
+	}
+	return mime.TypeByExtension(path.Ext(name))
+}
+
+// sender reads a body whose errors are the client's.
+type sender struct{ io.Reader }
+
+func (s sender) Read(p []byte) (int, error) {
+	n, err := s.Reader.Read(p)
+	var known *store.Error
+	if err != nil && err != io.EOF && !errors.As(err, &known) {
+		err = &store.Error{Code: web.CodeMalformedBody, Err: err, Message: "The body ended before it was complete; send it again."}
+	}
+	return n, err
+}
+
+func (c *call) deleteArtifact(struct{}) error {
+	at, err := placeOf(c.vars["path"])
+	if err != nil {
+		return err
+	}
+	return c.db.DeleteFiles(c.ctx, c.actor, at.tree, at.path)
+}
+
+// noMultipart answers a client that would upload in parts. It sends the file in one
+// request when the sentence begins like this.
+func noMultipart(*call) error {
+	return &refusal{http.StatusNotImplemented, codeNotImplemented,
+		"Multipart upload is not supported for the current artifact repository; the file is sent in one request instead."}
+}

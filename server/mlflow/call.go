@@ -1,0 +1,97 @@
+package mlflow
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"github.com/gorilla/mux"
+
+	"tracker/server/web"
+	"tracker/store"
+)
+
+// maxBody is the size limit of a JSON body, in bytes: the description of a dataset
+// may have 16 MiB.
+const maxBody = 32 << 20
+
+// call is one request on its way through a handler.
+type call struct {
+	w       http.ResponseWriter
+	r       *http.Request
+	s       *Server
+	ctx     context.Context
+	db      *store.DB
+	actor   store.Actor
+	vars    map[string]string // of the path, decoded
+	share   *web.Share        // of the memory of all requests
+	project string            // name or id of the project in the path, "" for the default one
+}
+
+// handler answers one route. An error that it returns is sent as the answer.
+type handler func(*call) error
+
+// empty is the answer where there is nothing to say.
+type empty struct{}
+
+// with returns the handler of a route that decodes its parameters into an In, and
+// answers with what fn returns.
+func with[In, Out any](fn func(*call, In) (Out, error)) handler {
+	return func(c *call) error {
+		var in In
+		if err := c.decode(&in); err != nil {
+			return err
+		}
+		out, err := fn(c, in)
+		if err != nil {
+			return err
+		}
+		web.WriteJSON(c.w, c.r, http.StatusOK, out)
+		return nil
+	}
+}
+
+// do is with for an fn that has no result.
+func do[In any](fn func(*call, In) error) handler {
+	return with(func(c *call, in In) (empty, error) { return empty{}, fn(c, in) })
+}
+
+// serve wraps a handler into what every route has: who asks, and what is in the path.
+func (s *Server) serve(h handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := &call{w: w, r: r, s: s, ctx: r.Context(), db: s.db, share: s.memory.Share(r.Context())}
+		defer c.share.Release()
+		err := c.prepare()
+		if err == nil {
+			err = h(c)
+		}
+		if err != nil {
+			writeError(w, r, err)
+		}
+	})
+}
+
+func (c *call) prepare() error {
+	u, err := c.s.auth.Account(c.r)
+	if err != nil {
+		return err
+	}
+	c.actor = store.Actor{UserID: u.ID}
+	web.InfoOf(c.r).User = u.Username
+	c.project, _ = c.ctx.Value(projectKey{}).(string)
+	c.vars = mux.Vars(c.r)
+	for name, raw := range c.vars {
+		if c.vars[name], err = url.PathUnescape(raw); err != nil {
+			return store.Invalid("path", "The path can't be read; escape its special characters.")
+		}
+	}
+	return nil
+}
+
+// need refuses a request without a field.
+func need(name, value string) error {
+	if value == "" {
+		return store.Invalid(name, "Missing value for required parameter %q.", name)
+	}
+	return nil
+}

@@ -1,0 +1,143 @@
+"""Measures MLflow's client against servers, in turns: tracker, and MLflow's own beside it.
+
+    python bench.py http://127.0.0.1:9000 http://127.0.0.1:5000 --runs 10000
+
+MLflow's own server, for comparison, with SQLite and served artifacts:
+
+    mlflow server --port 5000 --backend-store-uri sqlite:///mlflow.db --artifacts-destination ./mlartifacts
+
+The runs to search in are made once and found again by the next call. What the client itself needs for a batch is left out of
+the lines "without the client": prepared bodies are sent to the route of log_batch and to tracker's own for points in bulk. A
+line has the median of all turns, and the least and the most.
+"""
+
+import argparse
+import collections
+import concurrent.futures
+import json
+import statistics
+import time
+
+import requests
+from mlflow import MlflowClient
+from mlflow.entities import Metric
+
+METRICS = 20
+
+
+def points(n, begin=0):
+    """Return n points of METRICS metrics."""
+    at = 1_700_000_000_000
+    return [Metric(f"m{i % METRICS}", 1 / (begin + i + 1), at + begin + i, (begin + i) // METRICS) for i in range(n)]
+
+
+def batches(client, experiment, n):
+    """Return the points per second of log_batch with 1000 points each."""
+    run = client.create_run(experiment).info.run_id
+    client.log_batch(run, metrics=points(1000))
+    prepared = [points(1000, 1000 * i) for i in range(1, n + 1)]
+    begin = time.perf_counter()
+    for batch in prepared:
+        client.log_batch(run, metrics=batch)
+    return 1000 * n / (time.perf_counter() - begin)
+
+
+def raw(uri, client, experiment, n, own):
+    """Return the points per second of a route that takes 1000 points in each of n prepared bodies.
+
+    It is that of log_batch or, with own, tracker's own for points in bulk; None where there is none.
+    """
+    if own and requests.get(uri + "/health", timeout=60).text == "OK":
+        return None
+    run = client.create_run(experiment).info.run_id
+    if own:
+        url = f"{uri}/metric/iteration/{run[:8]}-{run[8:12]}-{run[12:16]}-{run[16:20]}-{run[20:]}/bulk"
+    else:
+        url = f"{uri}/api/2.0/mlflow/runs/log-batch"
+    bodies = []
+    for i in range(n + 1):
+        metrics = [{"key": m.key, "value": m.value, "step": m.step} for m in points(1000, 1000 * i)]
+        for number, m in enumerate(metrics):
+            if own:
+                m["recorded_at"] = f"2026-01-01T00:{i:02}:00.{number:03}Z"
+            else:
+                m["timestamp"] = 1_700_000_000_000 + 1000 * i + number
+        bodies.append(json.dumps({"metrics": metrics} if own else {"run_id": run, "metrics": metrics}))
+    session = requests.Session()
+    headers = {"Content-Type": "application/json"}
+    session.post(url, data=bodies[0], headers=headers, timeout=60).raise_for_status()  # this one warms up
+    begin = time.perf_counter()
+    for body in bodies[1:]:
+        session.post(url, data=body, headers=headers, timeout=60).raise_for_status()
+    return 1000 * n / (time.perf_counter() - begin)
+
+
+def singles(uri, client, experiment, n):
+    """Return the points per second of log_metric from four threads with runs of their own."""
+
+    def log(run):
+        c = MlflowClient(uri)
+        for step in range(n):
+            c.log_metric(run, "loss", 1 / (step + 1), step=step)
+
+    runs = [client.create_run(experiment).info.run_id for _ in range(4)]
+    begin = time.perf_counter()
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        list(pool.map(log, runs))
+    return 4 * n / (time.perf_counter() - begin)
+
+
+def filled(uri, client, n):
+    """Return an experiment with n runs that have METRICS metrics each; it is made by the first call."""
+    name = f"bench with {n} runs"
+    found = client.get_experiment_by_name(name)
+    if found:
+        return found.experiment_id
+    making = client.create_experiment(f"{name}, unfinished {time.time_ns()}")
+
+    def one(_):
+        c = MlflowClient(uri)
+        c.log_batch(c.create_run(making).info.run_id, metrics=points(METRICS))
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        list(pool.map(one, range(n)))
+    client.rename_experiment(making, name)
+    return making
+
+
+def search(client, experiment):
+    """Return the milliseconds that a search of the best 100 runs takes, filtered and sorted."""
+    begin = time.perf_counter()
+    found = client.search_runs([experiment], "metrics.m3 > 0.01 and metrics.m5 < 1", order_by=["metrics.m7 DESC"], max_results=100)
+    took = time.perf_counter() - begin
+    assert len(found) == 100
+    return 1000 * took
+
+
+def main():
+    """Print a line for each measurement and server."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("uri", nargs="+", help="address of a server")
+    parser.add_argument("--runs", type=int, default=10_000, help="runs to search in")
+    parser.add_argument("--batches", type=int, default=20, help="batches of 1000 points in a turn")
+    parser.add_argument("--points", type=int, default=100, help="single points of each of four threads in a turn")
+    parser.add_argument("--turns", type=int, default=5)
+    args = parser.parse_args()
+    servers = [(uri, MlflowClient(uri)) for uri in args.uri]
+    searched = {uri: filled(uri, client, args.runs) for uri, client in servers}
+    measured = collections.defaultdict(list)
+    for _ in range(args.turns):
+        for uri, client in servers:
+            experiment = client.create_experiment(f"bench {time.time_ns()}")
+            measured["log_batch, points/s", uri].append(batches(client, experiment, args.batches))
+            measured["log-batch without the client, points/s", uri].append(raw(uri, client, experiment, args.batches, False))
+            measured["bulk route without the client, points/s", uri].append(raw(uri, client, experiment, args.batches, True))
+            measured["log_metric, points/s", uri].append(singles(uri, client, experiment, args.points))
+            measured["search_runs, ms", uri].append(search(client, searched[uri]))
+    for (what, uri), values in sorted(measured.items()):
+        if None not in values:
+            print(f"{what:40} {uri:24} {statistics.median(values):12,.1f}   ({min(values):,.1f} to {max(values):,.1f})")
+
+
+if __name__ == "__main__":
+    main()

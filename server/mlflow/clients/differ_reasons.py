@@ -1,0 +1,113 @@
+"""The differences between MLflow and tracker that docs/mlflow.md describes."""
+
+import json
+
+
+def walk(answer, change):
+    """Return an answer in which change was applied to each object, from the inside out."""
+    if isinstance(answer, dict):
+        return change({k: walk(v, change) for k, v in answer.items()})
+    if isinstance(answer, list):
+        return [v for v in (walk(v, change) for v in answer) if v is not None]
+    return answer
+
+
+def user(record):
+    return None if record.get("key") == "mlflow.user" else {k: v for k, v in record.items() if k != "user_id"}
+
+
+def end(record):
+    return {k: v for k, v in record.items() if k != "end_time"}
+
+
+def ended(record):
+    return {k: v for k, v in record.items() if k != "status"} if record.get("status") in ("RUNNING", "FINISHED") else record
+
+
+def field(record):
+    empty = record.get("key") in ("mlflow.note.content", "mlflow.source.name", "mlflow.source.git.commit") and record.get("value") == ""
+    return None if empty else record
+
+
+def latest(record):
+    return {k: v for k, v in record.items() if k not in ("value", "timestamp")} if "step" in record and "timestamp" in record else record
+
+
+def cut(record):
+    value = record.get("value")
+    return {**record, "value": value[:6000]} if isinstance(value, str) else record
+
+
+RECORDS = [
+    ("user_id and the tag mlflow.user are one value", user),
+    ("a run has an end when it has ended, and only then", end),
+    ("end_time alone ends a run", ended),
+    ("an empty note or source is none", field),
+    ("parameters of a logged model are cut like those of a run", cut),
+    ("of several points with the largest step, the last one written is the latest", latest),
+]
+
+
+def reason(call, theirs, ours, unknown):
+    """Return why two answers to a call may differ, None when they may not.
+
+    unknown reports whether the call has the id of a record that is not there.
+    """
+    method, path, body = call
+    statuses = theirs[0], ours[0]
+    if statuses == (200, 200):
+        one, other, why = theirs[1], ours[1], []
+        for name, change in RECORDS:
+            before = one, other
+            one, other = walk(one, change), walk(other, change)
+            if before != (one, other) and before[0] != before[1]:
+                why.append(name)
+            if one == other:
+                return "; ".join(why)
+    if ours[0] < 500 <= theirs[0]:
+        return "MLflow answers a mistake of the client with a 5xx"
+    if set(statuses) <= {400, 404} and (unknown or path.startswith(("model-versions/", "registered-models/"))):
+        return "of two mistakes at once, another one is reported"
+    if statuses == (200, 404) and "mlflow-artifacts" in path:
+        return "artifacts are those of runs that exist"
+    if statuses == (200, 404) and path == "metrics/get-history":
+        return "the history of a run that does not exist is 404"
+    if statuses == (400, 200) and " like " in json.dumps(body):
+        return "keywords are read in any case"
+    if statuses == (200, 400) and path == "runs/log-inputs":
+        return "a dataset needs all of its fields"
+    if theirs[1].get("error_code") == "BAD_REQUEST" and (path == "runs/create" or path.startswith("logged-models")) and ours[0] in (200, 400):
+        return "of a tag that is given twice to a new record, the last value holds"
+    if path == "runs/outputs" and statuses == (400, 200):
+        return "a logged model that is named again is kept once"
+    if path == "logged-models/search" and statuses == (200, 200) and not ours[1]:
+        return "the logged models of a deleted experiment are in the trash"
+    if path == "logged-models" and statuses == (200, 400) and body.get("source_run_id"):
+        return "the run of a logged model is one that exists and is not deleted"
+    if (path == "runs/create" or path.startswith("logged-models")) and statuses == (200, 400):
+        return "keys of tags and parameters are checked wherever they are given"
+    if path == "experiments/update" and ours[1].get("error_code") == "RESOURCE_ALREADY_EXISTS":
+        return "a name that is taken has the same code wherever it is given"
+    if path in ("runs/delete", "experiments/delete") and statuses == (200, 409):
+        return "what a version of a model came from can't be deleted before it"
+    if path == "runs/update" and body.get("status") == "DONE":
+        return "an unknown status is refused"
+    if path == "runs/restore" and statuses == (200, 400):
+        return "a run of a deleted experiment comes back with the experiment"
+    if path == "experiments/search" and "last_update_time" in body.get("order_by", []):
+        return "last_update_time is that of tags, too"
+    if path.startswith("/api/2.0/mlflow-artifacts/") and statuses == (200, 400):
+        return "a deleted run takes no artifacts"
+    if path == "runs/delete-tag" and "mlflow.user" in json.dumps(body):
+        return "user_id and the tag mlflow.user are one value"
+    if path == "runs/update" and "status" not in body and "end_time" in body:
+        return "end_time alone ends a run"
+    if path in ("runs/set-tag", "runs/delete-tag") and "mlflow.runName" in json.dumps(body):
+        return "a run always has a name"
+    if statuses == (400, 200) and path.endswith("/search") and (" IS N" in body["filter"] or " IN (" in body["filter"]):
+        return "IS NULL and IN may be asked of all texts"
+    if path == "registered-models/alias" and method == "DELETE":
+        return "an alias that can't be is one that is not there"
+    if statuses in ((200, 404), (400, 404)) and "<model" in json.dumps(call):
+        return "a logged model that is named is one that exists and is not deleted"
+    return None

@@ -1,0 +1,213 @@
+package mlflow
+
+import (
+	"errors"
+	"math"
+	"net/url"
+	"strconv"
+
+	"tracker/server/web"
+	"tracker/store"
+	"tracker/store/json"
+)
+
+// The fields of requests are read leniently, as clients of many versions and
+// languages write them: numbers as text, texts as numbers, null for a field that is
+// not set. Fields that a route does not know are ignored.
+
+// text is a string field.
+type text string
+
+// UnmarshalJSONFrom reads a string, a number, a boolean or null.
+func (t *text) UnmarshalJSONFrom(dec *json.Decoder) error {
+	if null(dec) {
+		*t = ""
+		return dec.SkipValue()
+	}
+	return (*store.Text)(t).UnmarshalJSONFrom(dec)
+}
+
+// integer is an int64 field; set reports whether it was given.
+type integer struct {
+	n   int64
+	set bool
+}
+
+// or returns the number, and fallback when it was not given.
+func (i integer) or(fallback int64) int64 {
+	if i.set {
+		return i.n
+	}
+	return fallback
+}
+
+// UnmarshalJSONFrom reads a whole number, also as text or with a fraction of zero,
+// or null.
+func (i *integer) UnmarshalJSONFrom(dec *json.Decoder) error {
+	*i = integer{}
+	switch dec.PeekKind() {
+	case 'n':
+		return dec.SkipValue()
+	case '0': // a batch has thousands: a token would copy each
+		raw, err := dec.ReadValue()
+		if err != nil {
+			return err
+		}
+		return i.parse(string(raw))
+	}
+	tok, err := dec.ReadToken()
+	if err != nil {
+		return err
+	}
+	if tok.Kind() != '"' {
+		return errNotInteger
+	}
+	return i.parse(tok.String())
+}
+
+// parse sets the number from its text.
+func (i *integer) parse(number string) error {
+	if n, err := strconv.ParseInt(number, 10, 64); err == nil {
+		*i = integer{n, true}
+		return nil
+	}
+	f, err := strconv.ParseFloat(number, 64)
+	if err != nil || f != math.Trunc(f) || math.Abs(f) >= 1<<63 {
+		return errNotInteger
+	}
+	*i = integer{int64(f), true}
+	return nil
+}
+
+// double is the value of a metric; set reports whether it was given.
+type double struct {
+	f   float64
+	set bool
+}
+
+// UnmarshalJSONFrom reads a number, also as text, NaN and the infinities as text, or
+// null.
+func (d *double) UnmarshalJSONFrom(dec *json.Decoder) error {
+	*d = double{}
+	switch dec.PeekKind() {
+	case 'n':
+		return dec.SkipValue()
+	case '0': // as for an integer
+		raw, err := dec.ReadValue()
+		if err != nil {
+			return err
+		}
+		return d.parse(string(raw))
+	}
+	tok, err := dec.ReadToken()
+	if err != nil {
+		return err
+	}
+	if tok.Kind() != '"' {
+		return errNotNumber
+	}
+	return d.parse(tok.String())
+}
+
+// parse sets the number from its text.
+func (d *double) parse(number string) error {
+	f, err := strconv.ParseFloat(number, 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) { // then f is an infinity
+		return errNotNumber
+	}
+	*d = double{f, true}
+	return nil
+}
+
+// texts is a field with a list of strings. One string is a list of one, because a
+// query has no lists.
+type texts []string
+
+// UnmarshalJSONFrom reads a list of strings, a string or null.
+func (t *texts) UnmarshalJSONFrom(dec *json.Decoder) error {
+	*t = nil
+	switch {
+	case null(dec):
+		return dec.SkipValue()
+	case dec.PeekKind() == '[':
+		var all []text
+		if err := json.UnmarshalDecode(dec, &all); err != nil {
+			return err
+		}
+		for _, one := range all {
+			*t = append(*t, string(one))
+		}
+		return nil
+	}
+	var one text
+	err := one.UnmarshalJSONFrom(dec)
+	*t = texts{string(one)}
+	return err
+}
+
+// flag is a boolean field.
+type flag bool
+
+// UnmarshalJSONFrom reads a boolean, also as text, or null.
+func (f *flag) UnmarshalJSONFrom(dec *json.Decoder) error {
+	var t text
+	if err := t.UnmarshalJSONFrom(dec); err != nil {
+		return err
+	}
+	switch t {
+	case "true", "True", "1":
+		*f = true
+	case "", "false", "False", "0":
+		*f = false
+	default:
+		return errors.New("must be true or false")
+	}
+	return nil
+}
+
+var (
+	errNotInteger = errors.New("must be a whole number")
+	errNotNumber  = errors.New("must be a number, or \"NaN\", \"Infinity\" or \"-Infinity\"")
+)
+
+// null reports whether the next value is null.
+func null(dec *json.Decoder) bool { return dec.PeekKind() == 'n' }
+
+// decode reads the parameters of a request into the struct that dst points to: of
+// the query for GET, of the JSON body for all other methods.
+func (c *call) decode(dst any) error {
+	if c.r.Method == "GET" || c.r.Method == "HEAD" {
+		body, err := queryObject(c.r.URL.RawQuery)
+		if err != nil {
+			return err
+		}
+		return web.DecodeLenient(body, dst)
+	}
+	body, err := web.ReadBody(c.w, c.r, web.Limits{Size: maxBody, Packed: true, Share: c.share})
+	if err != nil || body == nil {
+		return err
+	}
+	return web.DecodeLenient(body, dst)
+}
+
+// queryObject returns a query as a JSON object. A name that is given several times
+// has a list.
+func queryObject(raw string) ([]byte, error) {
+	query, err := url.ParseQuery(raw)
+	if err != nil {
+		return nil, store.Invalid("query", "The query string can't be read; escape its special characters.")
+	}
+	fields := map[string]any{}
+	for name, values := range query {
+		if len(values) == 1 {
+			fields[name] = values[0]
+		} else {
+			fields[name] = values
+		}
+	}
+	body, err := json.Marshal(fields)
+	if err != nil {
+		return nil, store.Invalid("query", "The query string must be UTF-8.")
+	}
+	return body, nil
+}

@@ -1,0 +1,103 @@
+package mlflow
+
+import (
+	"net/http"
+
+	"tracker/server/web"
+	"tracker/store"
+)
+
+// code is an error code of MLflow's protocol.
+type code string
+
+const (
+	codeInvalid        code = "INVALID_PARAMETER_VALUE"
+	codeExists         code = "RESOURCE_ALREADY_EXISTS"
+	codeBadRequest     code = "BAD_REQUEST"
+	codeNotFound       code = "RESOURCE_DOES_NOT_EXIST"
+	codeNoEndpoint     code = "ENDPOINT_NOT_FOUND"
+	codeUnauthorized   code = "UNAUTHENTICATED"
+	codeDenied         code = "PERMISSION_DENIED"
+	codeConflict       code = "RESOURCE_CONFLICT"
+	codeTooManyCalls   code = "REQUEST_LIMIT_EXCEEDED"
+	codeExhausted      code = "RESOURCE_EXHAUSTED"
+	codeInternal       code = "INTERNAL_ERROR"
+	codeNotImplemented code = "NOT_IMPLEMENTED"
+	codeUnavailable    code = "TEMPORARILY_UNAVAILABLE"
+)
+
+// refusal is an error of this protocol alone, with a status of its own.
+type refusal struct {
+	status  int
+	code    code
+	message string
+}
+
+func (r *refusal) Error() string { return r.message }
+
+// exists returns the refusal of a name that is taken.
+func exists(message string) error {
+	return &refusal{http.StatusBadRequest, codeExists, message}
+}
+
+// answers is the one table from the codes of the service to statuses and codes of the
+// protocol. Clients repeat 408, 429 and all of 500 and above for minutes, so no
+// mistake of a caller has one of these, except where waiting helps.
+var answers = map[store.Code]struct {
+	status int
+	code   code
+}{
+	web.CodeMalformedBody:               {http.StatusBadRequest, codeBadRequest},
+	web.CodeUnsupportedMediaType:        {http.StatusBadRequest, codeBadRequest},
+	web.CodeRangeNotSatisfiable:         {http.StatusRequestedRangeNotSatisfiable, codeBadRequest},
+	web.CodeTokenMissing:                {http.StatusUnauthorized, codeUnauthorized},
+	web.CodeTokenInvalid:                {http.StatusUnauthorized, codeUnauthorized},
+	web.CodeTokenExpired:                {http.StatusUnauthorized, codeUnauthorized},
+	store.CodeInvalidCredentials:        {http.StatusUnauthorized, codeUnauthorized},
+	store.CodeAdminRequired:             {http.StatusForbidden, codeDenied},
+	store.CodeSameUserRequired:          {http.StatusForbidden, codeDenied},
+	store.CodeProjectPermissionRequired: {http.StatusForbidden, codeDenied},
+	store.CodeNotFound:                  {http.StatusNotFound, codeNotFound},
+	web.CodeMethodNotAllowed:            {http.StatusMethodNotAllowed, codeNoEndpoint},
+	store.CodeConflict:                  {http.StatusConflict, codeConflict},
+	store.CodePayloadTooLarge:           {http.StatusRequestEntityTooLarge, codeInvalid},
+	store.CodeInvalidPayload:            {http.StatusBadRequest, codeInvalid},
+	store.CodeIterationEnded:            {http.StatusBadRequest, codeInvalid},
+	store.CodeExperimentNotInProgress:   {http.StatusBadRequest, codeInvalid},
+	web.CodeRateLimited:                 {http.StatusTooManyRequests, codeTooManyCalls},
+	web.CodeRequestTimeout:              {http.StatusRequestTimeout, codeUnavailable},
+	store.CodeUnavailable:               {http.StatusServiceUnavailable, codeUnavailable},
+	store.CodeStorageFull:               {http.StatusInsufficientStorage, codeExhausted},
+}
+
+type errorBody struct {
+	Code    code   `json:"error_code"`
+	Message string `json:"message"`
+}
+
+// writeError answers with err in the protocol's form. The cause of a failure of the
+// server goes to the log and is never sent.
+func writeError(w http.ResponseWriter, r *http.Request, err error) {
+	if own, ok := err.(*refusal); ok {
+		web.WriteJSON(w, r, own.status, errorBody{own.code, own.message})
+		return
+	}
+	e := web.AsError(err)
+	a, ok := answers[e.Code]
+	if !ok {
+		a.status, a.code = http.StatusInternalServerError, codeInternal
+	}
+	if a.status >= http.StatusInternalServerError {
+		web.InfoOf(r).Err = err
+	}
+	if a.status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
+	web.RetryAfter(w, e)
+	web.WriteJSON(w, r, a.status, errorBody{a.code, e.Message})
+}
+
+// isNotFound reports whether err is about a record that does not exist.
+func isNotFound(err error) bool {
+	return err != nil && store.AsError(err).Code == store.CodeNotFound
+}

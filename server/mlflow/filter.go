@@ -1,0 +1,397 @@
+package mlflow
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"tracker/store"
+	"tracker/store/filter"
+)
+
+// term is one comparison of a filter: all terms of a filter must hold.
+type term struct {
+	entity string // metric, param, tag, attribute or dataset
+	key    string
+	op     string // = != < <= > >= LIKE ILIKE IN NOT IN, IS NULL or IS NOT NULL
+	values []operand
+}
+
+// operand is the right side of a comparison.
+type operand struct {
+	text   string
+	quoted bool
+}
+
+// maxFilter is the size limit of a filter, in bytes.
+const maxFilter = 100_000
+
+// entities has the names under which the parts of a record are known.
+var entities = map[string]string{
+	"metric": "metric", "metrics": "metric",
+	"param": "param", "params": "param", "parameter": "param", "parameters": "param",
+	"tag": "tag", "tags": "tag",
+	"attribute": "attribute", "attributes": "attribute", "attr": "attribute", "run": "attribute",
+	"dataset": "dataset", "datasets": "dataset",
+}
+
+// badFilter returns the refusal of a filter or an order.
+func badFilter(field, format string, args ...any) error {
+	return store.Invalid(field, field+" can't be read: "+format, args...)
+}
+
+// parseFilter reads a filter: comparisons with AND between them.
+func parseFilter(text string) ([]term, error) {
+	if len(text) > maxFilter {
+		return nil, badFilter("filter", "it is longer than %d bytes.", maxFilter)
+	}
+	s := scanner{text: text}
+	s.space()
+	if s.end() {
+		return nil, nil
+	}
+	var terms []term
+	for {
+		t, err := s.term()
+		if err != nil {
+			return nil, err
+		}
+		terms = append(terms, t)
+		s.space()
+		if s.end() {
+			return terms, nil
+		}
+		if !s.word("AND") {
+			return nil, badFilter("filter", "expected AND or the end at %q; there are no OR, NOT and parentheses around comparisons.", s.rest())
+		}
+	}
+}
+
+// scanner reads a filter from left to right.
+type scanner struct {
+	text string
+	at   int
+}
+
+func (s *scanner) end() bool { return s.at >= len(s.text) }
+
+// rest returns the beginning of what is left, for an error.
+func (s *scanner) rest() string {
+	rest := []rune(s.text[s.at:])
+	return string(rest[:min(len(rest), 40)])
+}
+
+func (s *scanner) space() {
+	for !s.end() && unicode.IsSpace(rune(s.text[s.at])) {
+		s.at++
+	}
+}
+
+// word reads a keyword, in any case. It reports whether it was there.
+func (s *scanner) word(keyword string) bool {
+	s.space()
+	end := s.at + len(keyword)
+	if end > len(s.text) || !strings.EqualFold(s.text[s.at:end], keyword) {
+		return false
+	}
+	if end < len(s.text) {
+		if c := s.text[end]; c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' {
+			return false
+		}
+	}
+	s.at = end
+	return true
+}
+
+func (s *scanner) term() (t term, err error) {
+	s.space()
+	name := s.name()
+	if t.entity, t.key, err = splitName("filter", name); err != nil {
+		return t, err
+	}
+	s.space()
+	switch {
+	case s.word("IS"):
+		t.op = "IS NULL"
+		if s.word("NOT") {
+			t.op = "IS NOT NULL"
+		}
+		if !s.word("NULL") {
+			return t, badFilter("filter", "expected NULL or NOT NULL after IS at %q.", s.rest())
+		}
+		return t, nil
+	case s.word("NOT"):
+		if !s.word("IN") {
+			return t, badFilter("filter", "expected IN after NOT at %q.", s.rest())
+		}
+		t.op = "NOT IN"
+	case s.word("IN"):
+		t.op = "IN"
+	case s.word("LIKE"):
+		t.op = "LIKE"
+	case s.word("ILIKE"):
+		t.op = "ILIKE"
+	default:
+		for _, op := range []string{"!=", "<=", ">=", "=", "<", ">"} {
+			if strings.HasPrefix(s.text[s.at:], op) {
+				t.op = op
+				s.at += len(op)
+				break
+			}
+		}
+		if t.op == "" {
+			return t, badFilter("filter", "expected a comparison after %q, like metrics.loss < 0.1.", name)
+		}
+	}
+	if t.op == "IN" || t.op == "NOT IN" {
+		t.values, err = s.list()
+		return t, err
+	}
+	v, err := s.operand()
+	t.values = []operand{v}
+	return t, err
+}
+
+// name reads the left side: up to a space or an operator, with parts in backticks or
+// double quotes.
+func (s *scanner) name() string {
+	start := s.at
+	for !s.end() {
+		switch c := s.text[s.at]; {
+		case c == '`' || c == '"':
+			closing := strings.IndexByte(s.text[s.at+1:], c)
+			if closing < 0 {
+				s.at = len(s.text)
+				return s.text[start:]
+			}
+			s.at += closing + 2
+		case unicode.IsSpace(rune(c)) || strings.IndexByte("=!<>(),'", c) >= 0:
+			return s.text[start:s.at]
+		default:
+			s.at++
+		}
+	}
+	return s.text[start:]
+}
+
+// operand reads a number or a quoted text.
+func (s *scanner) operand() (operand, error) {
+	s.space()
+	if s.end() {
+		return operand{}, badFilter("filter", "it ends before the value of its last comparison.")
+	}
+	if c := s.text[s.at]; c == '\'' || c == '"' {
+		var b strings.Builder
+		for i := s.at + 1; i < len(s.text); i++ {
+			if s.text[i] != c {
+				b.WriteByte(s.text[i])
+				continue
+			}
+			if i+1 < len(s.text) && s.text[i+1] == c { // a quote that is doubled is one
+				b.WriteByte(c)
+				i++
+				continue
+			}
+			s.at = i + 1
+			return operand{b.String(), true}, nil
+		}
+		return operand{}, badFilter("filter", "a quote at %q is not closed.", s.rest())
+	}
+	start := s.at
+	for !s.end() && !unicode.IsSpace(rune(s.text[s.at])) && strings.IndexByte(",()=!<>'\"", s.text[s.at]) < 0 {
+		s.at++
+	}
+	if start == s.at {
+		return operand{}, badFilter("filter", "expected a number or a text in quotes at %q.", s.rest())
+	}
+	return operand{s.text[start:s.at], false}, nil
+}
+
+// list reads values in parentheses with commas between them.
+func (s *scanner) list() ([]operand, error) {
+	s.space()
+	if s.end() || s.text[s.at] != '(' {
+		return nil, badFilter("filter", "expected a list in parentheses after IN at %q.", s.rest())
+	}
+	s.at++
+	var all []operand
+	for {
+		v, err := s.operand()
+		if err != nil {
+			return nil, err
+		}
+		if !v.quoted {
+			return nil, badFilter("filter", "the values in a list are texts in quotes, unlike %q.", v.text)
+		}
+		if all = append(all, v); len(all) > filter.MaxValues {
+			return nil, badFilter("filter", "a list has at most %d values.", filter.MaxValues)
+		}
+		s.space()
+		switch {
+		case !s.end() && s.text[s.at] == ',':
+			s.at++
+			s.space()
+			if !s.end() && s.text[s.at] == ')' { // as Python writes a list of one
+				s.at++
+				return all, nil
+			}
+		case !s.end() && s.text[s.at] == ')':
+			s.at++
+			return all, nil
+		default:
+			return nil, badFilter("filter", "expected a comma or a parenthesis at %q.", s.rest())
+		}
+	}
+}
+
+// splitName splits the name of a field into its entity and key.
+func splitName(field, name string) (entity, key string, err error) {
+	before, after, dotted := strings.Cut(name, ".")
+	if !dotted {
+		if key = unquote(name); key == "" {
+			return "", "", badFilter(field, "the name of a field is missing.")
+		}
+		return "attribute", key, nil
+	}
+	entity, ok := entities[strings.ToLower(unquote(before))]
+	if !ok {
+		return "", "", badFilter(field, "%q is not one of metrics, params, tags, attributes and datasets.", before)
+	}
+	if key = unquote(after); key == "" {
+		return "", "", badFilter(field, "a key is missing after %q.", before)
+	}
+	return entity, key, nil
+}
+
+// unquote removes backticks or double quotes around a name.
+func unquote(s string) string {
+	if n := len(s); n >= 2 && s[0] == s[n-1] && (s[0] == '`' || s[0] == '"') {
+		return s[1 : n-1]
+	}
+	return s
+}
+
+// parseOrder reads a name with ASC or DESC after it.
+func parseOrder(text string) (entity, key string, descending bool, err error) {
+	s := scanner{text: text}
+	s.space()
+	name := s.name()
+	if entity, key, err = splitName("order_by", name); err != nil {
+		return "", "", false, err
+	}
+	switch {
+	case s.word("DESC"):
+		descending = true
+	case s.word("ASC"):
+	}
+	if s.space(); !s.end() {
+		return "", "", false, badFilter("order_by", "expected ASC or DESC after %q, not %q.", name, s.rest())
+	}
+	return entity, key, descending, nil
+}
+
+// textExpr returns the condition for a field with texts.
+func textExpr(t term, ref filter.Ref) (filter.Expr, error) {
+	compare := func(op string) filter.Expr {
+		c := filter.Comparison{Ref: ref, Op: op}
+		for _, v := range t.values {
+			c.Values = append(c.Values, filter.Literal{Text: v.text})
+		}
+		return c
+	}
+	if err := t.wantTexts(); err != nil {
+		return nil, err
+	}
+	switch t.op {
+	case "=":
+		return compare("="), nil
+	case "IN":
+		return compare("in"), nil
+	case "!=", "NOT IN":
+		return compare("!="), nil
+	case "LIKE", "ILIKE":
+		if len(t.values[0].text) > filter.MaxContains {
+			return nil, badFilter("filter", "a pattern has at most %d bytes.", filter.MaxContains)
+		}
+		return compare(strings.ToLower(t.op)), nil
+	case "IS NOT NULL":
+		return compare("exists"), nil
+	case "IS NULL":
+		return filter.Negation{Part: compare("exists")}, nil
+	}
+	return nil, badFilter("filter", "%q can't be compared by %s; there are =, !=, LIKE, ILIKE, IN and IS NULL.", t.key, t.op)
+}
+
+// wantTexts fails unless all values are quoted.
+func (t term) wantTexts() error {
+	for _, v := range t.values {
+		if !v.quoted {
+			return badFilter("filter", "%q is compared with texts: put %s in quotes.", t.key, v.text)
+		}
+	}
+	return nil
+}
+
+// number returns the one value of a comparison with a number.
+func (t term) number() (float64, error) {
+	if !slices.Contains([]string{"=", "!=", "<", "<=", ">", ">="}, t.op) {
+		return 0, badFilter("filter", "%q is a number and can't be compared by %s.", t.key, t.op)
+	}
+	v := t.values[0]
+	f, err := strconv.ParseFloat(v.text, 64)
+	if err != nil && !math.IsInf(f, 0) || v.quoted {
+		return 0, badFilter("filter", "%q is compared with a number, without quotes, unlike %q.", t.key, v.text)
+	}
+	return f, nil
+}
+
+// metricExpr returns the condition for the last value of a metric. NaN passes !=
+// only, and a metric that is not there passes nothing.
+func metricExpr(t term, ref filter.Ref) (filter.Expr, error) {
+	f, err := t.number()
+	if err != nil {
+		return nil, err
+	}
+	compare := func(op string) filter.Expr {
+		return filter.Comparison{Ref: ref, Op: op, Values: []filter.Literal{{Text: t.values[0].text, Number: f, IsNumber: true}}}
+	}
+	if t.op != "!=" {
+		return compare(t.op), nil
+	}
+	there := filter.Comparison{Ref: ref, Op: "exists"}
+	return filter.Junction{Parts: []filter.Expr{there, filter.Negation{Part: compare("=")}}}, nil
+}
+
+// timeExpr returns the condition for a time in milliseconds.
+func timeExpr(t term, field filter.Field) (filter.Expr, error) {
+	f, err := t.number()
+	if err != nil {
+		return nil, err
+	}
+	if f != math.Trunc(f) || math.Abs(f) >= 1<<62 {
+		return nil, badFilter("filter", "%q is compared with whole milliseconds, unlike %s.", t.key, t.values[0].text)
+	}
+	return filter.Comparison{Ref: ref(field, ""), Op: t.op, Values: []filter.Literal{{Time: store.Time(f)}}}, nil
+}
+
+// ref returns a field of the search language.
+func ref(f filter.Field, name string) filter.Ref {
+	r := filter.Ref{Key: filter.Key{Field: f, Name: name}}
+	if f == filter.Metric {
+		r.Stat = "last"
+	}
+	return r
+}
+
+// allOf returns the condition that all parts hold, nil for none.
+func allOf(parts []filter.Expr) filter.Expr {
+	switch len(parts) {
+	case 0:
+		return nil
+	case 1:
+		return parts[0]
+	}
+	return filter.Junction{Parts: parts}
+}

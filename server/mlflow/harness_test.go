@@ -1,0 +1,188 @@
+package mlflow_test
+
+import (
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"tracker/server"
+	"tracker/server/web/auth"
+	"tracker/store"
+)
+
+const password = "correct horse battery"
+
+// api is the prefix of most routes.
+const api = "/api/2.0/mlflow/"
+
+// begin is what the clock of a new bed says, in milliseconds.
+const begin = 1_800_000_000_000
+
+// bed is a running server with a database of its own.
+type bed struct {
+	testing.TB
+	db     *store.DB
+	server *httptest.Server
+	now    *atomic.Int64 // what the clock says, in milliseconds
+}
+
+// start runs a server without sign-in.
+func start(t testing.TB) bed { t.Helper(); return startWith(t, false) }
+
+func startWith(t testing.TB, signIn bool) bed {
+	t.Helper()
+	b := bed{TB: t, now: new(atomic.Int64)}
+	b.now.Store(begin)
+	clock := func() time.Time { return time.UnixMilli(b.now.Load()) }
+	var err error
+	b.db, err = store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "t.db"), Exclusive: true, BcryptCost: 4, Now: clock,
+		TrashAge: 30 * 24 * time.Hour})
+	b.must(err)
+	t.Cleanup(func() { b.must(b.db.Close()) })
+	_, err = b.db.Seed(t.Context(), password)
+	b.must(err)
+	h, err := server.New(server.Options{DB: b.db, Logger: slog.New(slog.DiscardHandler), Metrics: server.NewMetrics(), Now: clock,
+		Auth: auth.New(b.db, auth.Options{Enabled: signIn, Secret: "the secret of these tests", Now: clock})})
+	b.must(err)
+	b.server = httptest.NewServer(h)
+	t.Cleanup(b.server.Close)
+	return b
+}
+
+func (b bed) must(err error) {
+	b.Helper()
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+// answer is a response that was read to its end.
+type answer struct {
+	b      bed
+	what   string
+	status int
+	header http.Header
+	body   string
+}
+
+// opt changes a request before it is sent.
+type opt func(*http.Request)
+
+func basic(name, password string) opt {
+	return func(r *http.Request) { r.SetBasicAuth(name, password) }
+}
+
+// send sends a request to a path of the server.
+func (b bed) send(method, path, body string, opts ...opt) answer {
+	b.Helper()
+	r, err := http.NewRequestWithContext(b.Context(), method, b.server.URL+path, strings.NewReader(body))
+	b.must(err)
+	if !strings.HasPrefix(path, "/api/2.0/mlflow-artifacts/") || method != "PUT" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for _, o := range opts {
+		o(r)
+	}
+	res, err := http.DefaultClient.Do(r)
+	b.must(err)
+	defer res.Body.Close()
+	got, err := io.ReadAll(res.Body)
+	b.must(err)
+	return answer{b, method + " " + path + " " + body, res.StatusCode, res.Header, string(got)}
+}
+
+// post sends a POST to a route below api.
+func (b bed) post(path, body string, opts ...opt) answer {
+	b.Helper()
+	return b.send("POST", api+path, body, opts...)
+}
+
+// get sends a GET to a route below api, with pairs of a name and a value.
+func (b bed) get(path string, query ...string) answer {
+	b.Helper()
+	q := url.Values{}
+	for i := 0; i < len(query); i += 2 {
+		q.Add(query[i], query[i+1])
+	}
+	return b.send("GET", api+path+"?"+q.Encode(), "")
+}
+
+// wants fails the test at once unless the status is this.
+func (a answer) wants(status int) answer {
+	a.b.Helper()
+	if a.status != status {
+		a.b.Fatalf("%.500s: %d %s, want %d", a.what, a.status, a.body, status)
+	}
+	return a
+}
+
+// fails demands an error.
+func (a answer) fails(status int, code string) answer {
+	a.b.Helper()
+	var got struct {
+		Code    string `json:"error_code"`
+		Message string
+	}
+	if err := json.Unmarshal([]byte(a.body), &got); err != nil || a.status != status || got.Code != code || got.Message == "" {
+		a.b.Errorf("%.500s: %d %s, want %d %s", a.what, a.status, a.body, status, code)
+	}
+	return a
+}
+
+// is demands 200 and exactly this JSON.
+func (a answer) is(want string) {
+	a.b.Helper()
+	a.wants(http.StatusOK)
+	var got, wanted any
+	a.b.must(json.Unmarshal([]byte(a.body), &got))
+	a.b.must(json.Unmarshal([]byte(want), &wanted))
+	if !reflect.DeepEqual(got, wanted) {
+		a.b.Errorf("%.500s\ngot  %s\nwant %s", a.what, a.body, want)
+	}
+}
+
+// text returns the text at a path of fields in the answer.
+func (a answer) text(fields ...string) string {
+	a.b.Helper()
+	a.wants(http.StatusOK)
+	var at any
+	a.b.must(json.Unmarshal([]byte(a.body), &at))
+	for _, f := range fields {
+		m, _ := at.(map[string]any)
+		at = m[f]
+	}
+	s, ok := at.(string)
+	if !ok {
+		a.b.Fatalf("%s: no text %v in %s", a.what, fields, a.body)
+	}
+	return s
+}
+
+// experiment makes an experiment and returns its id.
+func (b bed) experiment(name string) string {
+	b.Helper()
+	return b.post("experiments/create", `{"name":`+quote(name)+`}`).text("experiment_id")
+}
+
+// run makes a run with these further fields, and returns its id.
+func (b bed) run(experiment, fields string) string {
+	b.Helper()
+	return b.post("runs/create", `{"experiment_id":`+quote(experiment)+fields+`}`).text("run", "info", "run_id")
+}
+
+func quote(s string) string {
+	q, err := json.Marshal(s)
+	if err != nil {
+		panic(err)
+	}
+	return string(q)
+}

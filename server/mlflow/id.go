@@ -1,0 +1,41 @@
+package mlflow
+
+import (
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+// The ids of the protocol are those of the records. That of a run is written without
+// its dashes, as clients of MLflow know it. DefaultExperimentID is the id that
+// clients use which name no experiment: it stands for the experiment "Default" of
+// the project.
+const (
+	defaultExperimentID   = "0"
+	defaultExperimentName = "Default"
+)
+
+// compact returns the id of a record without dashes.
+func compact(id string) string { return strings.ReplaceAll(id, "-", "") }
+
+// expand returns the id of a record that was written without dashes, or with them. A
+// text that is not an id is returned as it is: no record has it.
+func expand(id string) string {
+	if len(id) != 32 && len(id) != 36 {
+		return id
+	}
+	u, err := uuid.Parse(id)
+	if err != nil {
+		return id
+	}
+	return u.String()
+}
+
+// artifactScheme makes clients send artifacts to the server that they talk to,
+// whatever its address.
+const artifactScheme = "mlflow-artifacts:/"
+
+// runArtifacts returns the address of the artifacts of a run.
+func runArtifacts(experimentID, runID string) string {
+	return artifactScheme + experimentID + "/" + compact(runID) + "/artifacts"
+}

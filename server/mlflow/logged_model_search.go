@@ -1,0 +1,266 @@
+package mlflow
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"tracker/store"
+)
+
+type loggedModelSearch struct {
+	ExperimentIDs texts `json:"experiment_ids"`
+	Filter        text  `json:"filter"`
+	Datasets      []struct {
+		Name   text `json:"dataset_name"`
+		Digest text `json:"dataset_digest"`
+	} `json:"datasets"`
+	MaxResults integer            `json:"max_results"`
+	OrderBy    []loggedModelOrder `json:"order_by"`
+	PageToken  text               `json:"page_token"`
+}
+
+type loggedModelOrder struct {
+	Field         text  `json:"field_name"`
+	Ascending     *flag `json:"ascending"`
+	DatasetName   text  `json:"dataset_name"`
+	DatasetDigest text  `json:"dataset_digest"`
+}
+
+type loggedModelPage struct {
+	Models []loggedModel `json:"models,omitempty"`
+	Next   string        `json:"next_page_token,omitzero"`
+}
+
+const (
+	loggedModelsPage    = 50
+	maxLoggedModelsPage = 10_000
+)
+
+func (c *call) searchLoggedModels(in loggedModelSearch) (out loggedModelPage, err error) {
+	if len(in.ExperimentIDs) == 0 {
+		return out, need("experiment_ids", "")
+	}
+	n, err := maxResults(in.MaxResults, loggedModelsPage, maxLoggedModelsPage)
+	if err != nil {
+		return out, err
+	}
+	offset, err := pageOffset(string(in.PageToken))
+	if err != nil {
+		return out, err
+	}
+	s, err := newModelSearch(in)
+	if err != nil {
+		return out, err
+	}
+	var experiments []string
+	for _, id := range in.ExperimentIDs {
+		id, err := c.experimentByID(id, false)
+		if isNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return out, err
+		}
+		experiments = append(experiments, id)
+	}
+	err = c.db.View(c.ctx, c.actor, func(v *store.View) error {
+		all, err := v.FindLoggedModels(experiments, s.query)
+		if err != nil {
+			return err
+		}
+		slices.SortFunc(all, s.order.compare)
+		ids := idsOf(pageOf(all, offset, n), func(m store.LoggedModel) string { return m.ID })
+		for some := range slices.Chunk(ids, recordsAtOnce) {
+			described, err := c.describeModels(v, some)
+			if err != nil {
+				return err
+			}
+			out.Models = append(out.Models, described...)
+		}
+		out.Next = pageToken(offset, len(out.Models), len(all))
+		return nil
+	})
+	return out, err
+}
+
+// modelSearch is a search for logged models.
+type modelSearch struct {
+	query store.LoggedModelQuery
+	order ordering[store.LoggedModel]
+	// metrics are what the conditions and the order ask of the points of the models.
+	metrics []*metricQuestion
+}
+
+// metricQuestion is a question about the points of logged models.
+type metricQuestion struct {
+	key    string // "" for all metrics
+	counts func(store.LoggedModelMetric) bool
+	// found has the last point that counts, by the id of the model.
+	found map[string]store.LoggedModelMetric
+}
+
+// ask adds a question about points.
+func (s *modelSearch) ask(key string, counts func(store.LoggedModelMetric) bool) *metricQuestion {
+	q := &metricQuestion{key, counts, map[string]store.LoggedModelMetric{}}
+	s.metrics = append(s.metrics, q)
+	if key == "" {
+		s.query.AllMetrics = true
+	} else {
+		s.query.MetricKeys = append(s.query.MetricKeys, key)
+	}
+	return q
+}
+
+func (q *metricQuestion) take(m store.LoggedModelMetric) {
+	if q.key != "" && q.key != m.Key || !q.counts(m) {
+		return
+	}
+	last, ok := q.found[m.ModelID]
+	if !ok || cmp.Or(cmp.Compare(m.RecordedAt, last.RecordedAt), cmp.Compare(m.Step, last.Step), cmp.Compare(last.IterationID, m.IterationID)) > 0 {
+		q.found[m.ModelID] = m
+	}
+}
+
+// value returns the value of the last point of a model that counts.
+func (q *metricQuestion) value(m store.LoggedModel) (float64, bool) {
+	last, ok := q.found[m.ID]
+	return float64(last.Value), ok
+}
+
+func (q *metricQuestion) answered(m store.LoggedModel) bool {
+	_, ok := q.found[m.ID]
+	return ok
+}
+
+func newModelSearch(in loggedModelSearch) (*modelSearch, error) {
+	terms, err := parseFilter(string(in.Filter))
+	if err != nil {
+		return nil, err
+	}
+	s := &modelSearch{}
+	ofDataset := func(m store.LoggedModelMetric) bool { return true }
+	if len(in.Datasets) > 0 {
+		for _, d := range in.Datasets {
+			if d.Name == "" {
+				return nil, store.Invalid("datasets", "`dataset_name` in the `datasets` clause must be specified.")
+			}
+		}
+		ofDataset = func(m store.LoggedModelMetric) bool {
+			for _, d := range in.Datasets {
+				if m.DatasetName == string(d.Name) && (d.Digest == "" || m.DatasetDigest == string(d.Digest)) {
+					return true
+				}
+			}
+			return false
+		}
+	}
+	var matches []func(store.LoggedModel) bool
+	for _, t := range terms {
+		match, err := s.term(t, ofDataset)
+		if err != nil {
+			return nil, err
+		}
+		if match != nil {
+			matches = append(matches, match)
+		}
+	}
+	if len(in.Datasets) > 0 && len(s.metrics) == 0 {
+		matches = append(matches, s.ask("", ofDataset).answered)
+	}
+	s.query.Match = allMatch(matches)
+	s.query.Metric = func(m store.LoggedModelMetric) {
+		for _, q := range s.metrics {
+			q.take(m)
+		}
+	}
+	return s, s.sort(in.OrderBy)
+}
+
+// term returns the condition for one comparison, nil when it is on a property.
+func (s *modelSearch) term(t term, ofDataset func(store.LoggedModelMetric) bool) (func(store.LoggedModel) bool, error) {
+	switch t.entity {
+	case "tag":
+		p, err := t.propertyMatch()
+		s.query.Properties = append(s.query.Properties, p)
+		return nil, err
+	case "param":
+		match, err := t.textMatch()
+		return func(m store.LoggedModel) bool {
+			value, ok := m.Params[t.key]
+			return ok && match(value)
+		}, err
+	case "metric":
+		match, err := t.numberMatch()
+		return s.ask(t.key, func(m store.LoggedModelMetric) bool { return ofDataset(m) && match(float64(m.Value)) }).answered, err
+	case "dataset":
+		return nil, badFilter("filter", "a logged model has no datasets; name them in datasets.")
+	}
+	if number, ok := loggedModelTimes[t.key]; ok {
+		match, err := t.numberMatch()
+		return func(m store.LoggedModel) bool { return match(float64(number(m))) }, err
+	}
+	field, ok := loggedModelTexts[t.key]
+	if !ok {
+		return nil, badFilter("filter", "a logged model has no attribute %q; there are name, model_id, model_type, status, source_run_id, creation_timestamp and last_updated_timestamp, and params, tags and metrics.", t.key)
+	}
+	match, err := t.textMatch()
+	return func(m store.LoggedModel) bool {
+		value := field(m)
+		return value != "" && match(value)
+	}, err
+}
+
+func created(m store.LoggedModel) store.Time { return m.CreatedDate }
+func updated(m store.LoggedModel) store.Time { return m.UpdatedDate }
+
+var loggedModelTimes = map[string]func(store.LoggedModel) store.Time{
+	"creation_timestamp": created, "creation_timestamp_ms": created, "creation_time": created,
+	"last_updated_timestamp": updated, "last_updated_timestamp_ms": updated,
+}
+
+var loggedModelTexts = map[string]func(store.LoggedModel) string{
+	"name":          func(m store.LoggedModel) string { return m.Name },
+	"model_id":      func(m store.LoggedModel) string { return m.ID },
+	"model_type":    func(m store.LoggedModel) string { return m.Type },
+	"experiment_id": func(m store.LoggedModel) string { return m.ExperimentID },
+	"status": func(m store.LoggedModel) string {
+		return strings.TrimPrefix(modelStatusNames[m.Status], "LOGGED_MODEL_")
+	},
+	"source_run_id": func(m store.LoggedModel) string {
+		if m.IterationID == nil {
+			return ""
+		}
+		return compact(*m.IterationID)
+	},
+}
+
+// sort reads the order; after it come the newest.
+func (s *modelSearch) sort(orderBy []loggedModelOrder) error {
+	for _, o := range orderBy {
+		descending := o.Ascending != nil && !bool(*o.Ascending)
+		entity, key, err := splitName("order_by", string(o.Field))
+		if err != nil {
+			return err
+		}
+		time, isTime := loggedModelTimes[key]
+		field, isText := loggedModelTexts[key]
+		switch {
+		case entity == "metric":
+			q := s.ask(key, func(m store.LoggedModelMetric) bool {
+				return (o.DatasetName == "" || m.DatasetName == string(o.DatasetName)) &&
+					(o.DatasetDigest == "" || m.DatasetDigest == string(o.DatasetDigest))
+			})
+			s.order = append(s.order, byNumber(q.value, descending))
+		case entity != "attribute" || !isTime && !isText:
+			return badFilter("order_by", "logged models can't be sorted by %q; there are metrics and attributes.", o.Field)
+		case isTime:
+			s.order = append(s.order, by(time, descending))
+		default:
+			missing := func(m store.LoggedModel) int { return min(1, len(field(m))) }
+			s.order = append(s.order, by(missing, true), by(field, descending))
+		}
+	}
+	s.order = append(s.order, by(created, true), by(func(m store.LoggedModel) string { return m.ID }, false))
+	return nil
+}

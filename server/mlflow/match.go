@@ -1,0 +1,174 @@
+package mlflow
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+
+	"tracker/store"
+	"tracker/store/filter"
+)
+
+// Models, their versions and logged models are few, so that they are searched by
+// comparing each of them.
+
+// textMatch returns the condition for a text.
+func (t term) textMatch() (func(string) bool, error) {
+	if err := t.wantTexts(); err != nil {
+		return nil, err
+	}
+	is := func(s string) func(operand) bool { return func(v operand) bool { return v.text == s } }
+	switch t.op {
+	case "=", "IN":
+		return func(s string) bool { return slices.ContainsFunc(t.values, is(s)) }, nil
+	case "!=", "NOT IN":
+		return func(s string) bool { return !slices.ContainsFunc(t.values, is(s)) }, nil
+	case "LIKE", "ILIKE":
+		if len(t.values[0].text) > filter.MaxContains {
+			return nil, badFilter("filter", "a pattern has at most %d bytes.", filter.MaxContains)
+		}
+		return func(s string) bool { return filter.Like(s, t.values[0].text, t.op == "ILIKE") }, nil
+	}
+	return nil, badFilter("filter", "%q can't be compared by %s; there are =, !=, LIKE, ILIKE and IN.", t.key, t.op)
+}
+
+// numberMatch returns the condition for a number. NaN passes != only.
+func (t term) numberMatch() (func(float64) bool, error) {
+	want, err := t.number()
+	if err != nil {
+		return nil, err
+	}
+	return func(f float64) bool {
+		switch t.op {
+		case "=":
+			return f == want
+		case "!=":
+			return f != want
+		case "<":
+			return f < want
+		case "<=":
+			return f <= want
+		case ">":
+			return f > want
+		}
+		return f >= want
+	}, nil
+}
+
+// versionMatch returns the condition for the number of a version, which may be
+// quoted.
+func (t term) versionMatch() (func(float64) bool, error) {
+	for i, v := range t.values {
+		if _, err := strconv.ParseInt(v.text, 10, 64); err != nil {
+			return nil, badFilter("filter", "%q is compared with a whole number, unlike %q.", t.key, v.text)
+		}
+		t.values[i].quoted = false
+	}
+	return t.numberMatch()
+}
+
+// propertyMatch returns the condition for a tag that is a property. A record without
+// the tag passes nothing.
+func (t term) propertyMatch() (store.PropertyMatch, error) {
+	match, err := t.textMatch()
+	return store.PropertyMatch{Key: t.key, Match: match}, err
+}
+
+// allMatch returns the condition that all of several hold.
+func allMatch[T any](all []func(T) bool) func(T) bool {
+	return func(record T) bool {
+		for _, match := range all {
+			if !match(record) {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// on returns a condition for a field of a record.
+func on[T, F any](field func(T) F, match func(F) bool) func(T) bool {
+	return func(record T) bool { return match(field(record)) }
+}
+
+// promptTag takes the conditions on the tag that marks a prompt out of those on
+// properties, and returns the one condition that is meant: only prompts when they are
+// asked for, else none.
+func promptTag(terms []term) (others []term, match store.PropertyMatch, err error) {
+	wanted, asked := false, false
+	for _, t := range terms {
+		if t.entity != "tag" || t.key != tagIsPrompt {
+			others = append(others, t)
+			continue
+		}
+		if err := t.wantTexts(); err != nil {
+			return nil, match, err
+		}
+		if !asked && len(t.values) == 1 {
+			truth := filter.Like(t.values[0].text, "true", true)
+			wanted = t.op == "=" && truth || t.op == "!=" && filter.Like(t.values[0].text, "false", true)
+		}
+		asked = true
+	}
+	return others, store.PropertyMatch{
+		Key:     tagIsPrompt,
+		Match:   func(value string) bool { return filter.Like(value, "true", true) == wanted },
+		Missing: !wanted,
+	}, nil
+}
+
+// ordering compares records by several keys.
+type ordering[T any] []func(a, b T) int
+
+func (o ordering[T]) compare(a, b T) int {
+	for _, c := range o {
+		if n := c(a, b); n != 0 {
+			return n
+		}
+	}
+	return 0
+}
+
+// by returns the order by a field.
+func by[T any, F cmp.Ordered](field func(T) F, descending bool) func(a, b T) int {
+	return func(a, b T) int {
+		n := cmp.Compare(field(a), field(b))
+		if descending {
+			return -n
+		}
+		return n
+	}
+}
+
+// byNumber returns the order by a number that some records do not have: they come
+// last both ways, and NaN just before them.
+func byNumber[T any](field func(T) (float64, bool), descending bool) func(a, b T) int {
+	return func(a, b T) int {
+		x, hasX := field(a)
+		y, hasY := field(b)
+		rank := func(f float64, has bool) int {
+			switch {
+			case !has:
+				return 2
+			case math.IsNaN(f):
+				return 1
+			}
+			return 0
+		}
+		if n := cmp.Compare(rank(x, hasX), rank(y, hasY)); n != 0 || rank(x, hasX) > 0 {
+			return n
+		}
+		n := cmp.Compare(x, y)
+		if descending {
+			return -n
+		}
+		return n
+	}
+}
+
+// pageOf returns up to n of all from offset on.
+func pageOf[T any](all []T, offset, n int) []T {
+	offset = min(offset, len(all))
+	return all[offset:min(offset+n, len(all))]
+}

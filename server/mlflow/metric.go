@@ -1,0 +1,197 @@
+package mlflow
+
+import (
+	"slices"
+
+	"tracker/store"
+)
+
+// metric is a point as answers have it.
+type metric struct {
+	Key       string      `json:"key"`
+	Value     store.Value `json:"value"`
+	Timestamp int64       `json:"timestamp"`
+	Step      int64       `json:"step"`
+}
+
+// newMetric is a point in a request. A dataset counts only where a logged model is
+// measured.
+type newMetric struct {
+	Key           text    `json:"key"`
+	Value         double  `json:"value"`
+	Timestamp     integer `json:"timestamp"`
+	Step          integer `json:"step"`
+	ModelID       text    `json:"model_id"`
+	DatasetName   text    `json:"dataset_name"`
+	DatasetDigest text    `json:"dataset_digest"`
+}
+
+// sample checks a point.
+func (m newMetric) sample() (s store.NewMetric, err error) {
+	if err := checkKey(string(m.Key)); err != nil {
+		return s, err
+	}
+	switch {
+	case !m.Value.set:
+		return s, need("value", "")
+	case !m.Timestamp.set:
+		return s, need("timestamp", "")
+	case m.Timestamp.n < 0:
+		return s, store.Invalid("timestamp", "Invalid value %d for parameter 'timestamp' of the metric %q: it must not be negative.", m.Timestamp.n, m.Key)
+	}
+	place := struct {
+		step store.Step
+		at   store.Time
+	}{store.Step(m.Step.n), store.Time(m.Timestamp.n)}
+	return store.NewMetric{Key: string(m.Key), Value: store.Value(m.Value.f), Step: &place.step, RecordedAt: &place.at}, nil
+}
+
+// ofModel returns a point that was checked as one that measures a logged model.
+func (m newMetric) ofModel() store.LoggedModelMetric {
+	return store.LoggedModelMetric{
+		ModelID:       string(m.ModelID),
+		Key:           string(m.Key),
+		Value:         store.Value(m.Value.f),
+		Step:          store.Step(m.Step.n),
+		RecordedAt:    store.Time(m.Timestamp.n),
+		DatasetName:   string(m.DatasetName),
+		DatasetDigest: string(m.DatasetDigest),
+	}
+}
+
+type metricLog struct {
+	runRef
+	newMetric
+}
+
+func (c *call) logMetric(in metricLog) error {
+	return c.logBatch(batch{runRef: in.runRef, Metrics: []newMetric{in.newMetric}})
+}
+
+func (c *call) logParameter(in runTag) error {
+	return c.logBatch(batch{runRef: in.runRef, Params: []tag{in.tag}})
+}
+
+// batch is what log-batch takes.
+type batch struct {
+	runRef
+	Metrics []newMetric `json:"metrics"`
+	Params  []tag       `json:"params"`
+	Tags    []tag       `json:"tags"`
+}
+
+// check fails when there is too much in a batch.
+func (b *batch) check() error {
+	for _, part := range []struct {
+		name    string
+		n, most int
+	}{
+		{"metrics", len(b.Metrics), maxBatch},
+		{"params", len(b.Params), maxBatchTags},
+		{"tags", len(b.Tags), maxBatchTags},
+		{"metrics, params and tags", len(b.Metrics) + len(b.Params) + len(b.Tags), maxBatch},
+	} {
+		if part.n > part.most {
+			return store.Invalid(part.name, "A batch logging request can contain at most %d %s. Got %d. Please split up the request.", part.most, part.name, part.n)
+		}
+	}
+	return nil
+}
+
+func (c *call) logBatch(in batch) error {
+	id, err := in.id()
+	if err != nil {
+		return err
+	}
+	if err := in.check(); err != nil {
+		return err
+	}
+	l := store.IterationLog{Metrics: make([]store.NewMetric, len(in.Metrics))}
+	for i, m := range in.Metrics {
+		if l.Metrics[i], err = m.sample(); err != nil {
+			return err
+		}
+		if m.ModelID != "" {
+			l.ModelMetrics = append(l.ModelMetrics, m.ofModel())
+		}
+	}
+	seen := map[text]bool{}
+	for _, p := range in.Params {
+		if err := checkKey(string(p.Key)); err != nil {
+			return err
+		}
+		if seen[p.Key] {
+			return store.Invalid("params", "Duplicate parameter keys have been submitted: %q is given twice.", p.Key)
+		}
+		seen[p.Key] = true
+		l.Params = append(l.Params, store.Property{Key: string(p.Key), Value: cut(string(p.Value), maxParam)})
+	}
+	if len(in.Tags) > 0 {
+		experiment := ""
+		for _, t := range in.Tags {
+			if t.Key == tagParent && experiment == "" {
+				r, err := c.db.Iteration(c.ctx, c.actor, id)
+				if err != nil {
+					return c.activeRun(id, err)
+				}
+				experiment = r.ExperimentID
+			}
+		}
+		f, err := c.sortTags(experiment, in.Tags)
+		if err != nil {
+			return err
+		}
+		l.Name, l.Notes, l.Parent, l.Snapshot, l.Properties = f.name, f.notes, f.parent, f.snapshot, f.properties
+	}
+	return c.activeRun(id, changed(c.db.LogIteration(c.ctx, c.actor, id, l)))
+}
+
+// changed returns the CONFLICT of a parameter with another value as the protocol has
+// it.
+func changed(err error) error {
+	if err != nil {
+		if e := store.AsError(err); e.Code == store.CodeConflict {
+			return store.Invalid(e.Field, "%s", e.Message)
+		}
+	}
+	return err
+}
+
+type historyQuery struct {
+	runRef
+	Key        text    `json:"metric_key"`
+	MaxResults integer `json:"max_results"`
+	PageToken  text    `json:"page_token"`
+}
+
+type history struct {
+	Metrics   []metric `json:"metrics,omitzero"`
+	NextToken string   `json:"next_page_token,omitzero"`
+}
+
+func (c *call) metricHistory(in historyQuery) (out history, err error) {
+	id, err := in.id()
+	if err != nil {
+		return out, err
+	}
+	if err := need("metric_key", string(in.Key)); err != nil {
+		return out, err
+	}
+	n, err := maxResults(in.MaxResults, store.MaxHistory, store.MaxHistory)
+	if err != nil {
+		return out, err
+	}
+	offset, err := pageOffset(string(in.PageToken))
+	if err != nil {
+		return out, err
+	}
+	points, more, err := c.db.MetricHistory(store.WithTrash(c.ctx), c.actor, id, string(in.Key), store.Page{Limit: n, Offset: offset})
+	out.Metrics = slices.Grow(out.Metrics, len(points))
+	for _, p := range points {
+		out.Metrics = append(out.Metrics, metric{string(in.Key), p.Value, int64(p.RecordedAt), int64(p.Step)})
+	}
+	if more {
+		out.NextToken = pageToken(offset, len(points), offset+len(points)+1)
+	}
+	return out, err
+}

@@ -1,0 +1,61 @@
+package mlflow
+
+import (
+	"unicode/utf8"
+
+	"tracker/store"
+	"tracker/store/json"
+)
+
+// notedModel is what the history of a run keeps of a model.
+type notedModel struct {
+	RunID   any `json:"run_id,omitzero"`
+	Path    any `json:"artifact_path,omitzero"`
+	Created any `json:"utc_time_created,omitzero"`
+	UUID    any `json:"model_uuid,omitzero"`
+	Version any `json:"mlflow_version,omitzero"`
+	Flavors any `json:"flavors,omitzero"`
+}
+
+type modelLog struct {
+	runRef
+	Model text `json:"model_json"`
+}
+
+// logModel notes a model that a client before 3.0 has put among the artifacts of a run,
+// in the tag that these clients read.
+func (c *call) logModel(in modelLog) error {
+	id, err := in.id()
+	if err != nil {
+		return err
+	}
+	if err := need("model_json", string(in.Model)); err != nil {
+		return err
+	}
+	var model *notedModel
+	if err := json.Unmarshal([]byte(in.Model), &model); err != nil || model == nil {
+		return store.Invalid("model_json", "model_json must be a JSON object.")
+	}
+	var r store.IterationRecord
+	err = c.db.View(c.ctx, c.actor, func(v *store.View) (err error) {
+		r, err = v.IterationRecord(id)
+		return err
+	})
+	if err != nil {
+		return c.activeRun(id, err)
+	}
+	var all []any
+	for _, p := range r.Properties {
+		if p.Key == tagHistory && json.Unmarshal([]byte(p.Value), &all) != nil {
+			return store.Invalid("run_id", "The tag %s of the run is no list; remove it first.", tagHistory)
+		}
+	}
+	value, err := json.Marshal(append(all, model))
+	if err != nil {
+		return err
+	}
+	if utf8.RuneCount(value) > maxTag {
+		return store.Invalid("model_json", "The history of models of the run would be longer than %d characters.", maxTag)
+	}
+	return c.setTag(runTag{in.runRef, tag{tagHistory, text(value)}})
+}

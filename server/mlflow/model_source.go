@@ -1,0 +1,232 @@
+package mlflow
+
+import (
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"tracker/store"
+)
+
+// artifactFolder returns the URI of the artifacts of a record of an experiment:
+// below location, which the client has chosen for the experiment, or in the server.
+func artifactFolder(experimentID, location, below string) string {
+	if location == "" {
+		location = artifactScheme + experimentID
+	}
+	return location + "/" + below + "/artifacts"
+}
+
+// sourceOf returns the URI of the files of a version. Of one that was not registered
+// by this protocol it is the artifact that holds it, or all artifacts of its run.
+func sourceOf(v store.RegisteredVersion) string {
+	switch {
+	case v.Source != "":
+		return v.Source
+	case v.ExperimentID == "":
+		return ""
+	}
+	root := runArtifacts(v.ExperimentID, *v.IterationID)
+	if v.ArtifactName != "" {
+		return root + "/" + v.ArtifactName
+	}
+	return root
+}
+
+// locationOf returns where the files of a version are.
+func locationOf(v store.RegisteredVersion) string {
+	if v.Location != "" {
+		return v.Location
+	}
+	return sourceOf(v)
+}
+
+type downloadAnswer struct {
+	URI string `json:"artifact_uri"`
+}
+
+func (c *call) downloadURI(in versionKey) (out downloadAnswer, err error) {
+	v, err := c.version(string(in.Name), string(in.Version))
+	if err == nil {
+		out.URI = locationOf(v)
+	}
+	return out, err
+}
+
+func badSource(format string, args ...any) error {
+	return store.Invalid("source", "Invalid model version source: "+format, args...)
+}
+
+// resolve checks the source of a new version, and finds out where its files and its
+// run are. modelID is the logged model that the client named, or "".
+func (c *call) resolve(n *store.NewModelVersion, modelID string) error {
+	source, err := url.Parse(n.Source)
+	if err != nil {
+		return badSource("'%s' can't be read as a URI.", n.Source)
+	}
+	if leaves(n.Source) {
+		return badSource("'%s' has a part \"..\" or a zero byte; give the whole path.", n.Source)
+	}
+	switch {
+	case len(source.Scheme) <= 1 || source.Scheme == "file": // one letter is a drive
+		return badSource("'%s' is a local path, which the server can't read; log the model to a run and register it from there.", n.Source)
+	case source.Scheme == "models":
+		return c.resolveModel(n, source, modelID)
+	case source.Scheme == "runs":
+		id, _, _ := strings.Cut(strings.Trim(source.Path, "/"), "/")
+		if source.Host != "" || id == "" || id != n.Origin.RunID {
+			return badSource("'%s'. The run_id request parameter must identify the run that contains the source.", n.Source)
+		}
+		return nil
+	case source.Scheme == "mlflow-artifacts":
+		return c.resolveArtifact(n, source, modelID)
+	case modelID != "" && n.Origin.RunID == "":
+		_, err := c.sourceModel(n, modelID)
+		return err
+	}
+	return nil
+}
+
+// leaves reports whether a URI, in any spelling, has a part "..".
+func leaves(uri string) bool {
+	for range 10 {
+		decoded, err := url.QueryUnescape(uri)
+		if err != nil || decoded == uri {
+			break
+		}
+		uri = decoded
+	}
+	return strings.ContainsRune(uri, 0) || slices.Contains(strings.FieldsFunc(uri, func(r rune) bool { return r == '/' || r == '\\' }), "..")
+}
+
+// loggedModelID is the form of the id of a logged model.
+var loggedModelID = regexp.MustCompile(`^m-[0-9a-f]{32}$`)
+
+// resolveModel resolves models:/m-…, models:/name/1, models:/name/Stage and
+// models:/name@alias.
+func (c *call) resolveModel(n *store.NewModelVersion, source *url.URL, modelID string) error {
+	path := strings.Trim(source.Path, "/")
+	if source.Host != "" || path == "" {
+		return badSource("'%s'. Registered model sources must be of this server, like models:/name/1.", n.Source)
+	}
+	if loggedModelID.MatchString(path) {
+		if modelID != "" && modelID != path {
+			return badSource("'%s'. The model_id request parameter must identify the model that contains the source.", n.Source)
+		}
+		location, err := c.sourceModel(n, path)
+		n.Origin.Location = location
+		return err
+	}
+	v, err := c.sourceVersion(path)
+	if isNotFound(err) {
+		return badSource("'%s'. %s", n.Source, store.AsError(err).Message)
+	}
+	if err != nil {
+		return err
+	}
+	run := versionRun(v)
+	if n.Origin.RunID != "" && n.Origin.RunID != run {
+		return badSource("'%s'. The run_id request parameter must match the referenced model version.", n.Source)
+	}
+	n.Origin.RunID, n.Origin.Location = run, locationOf(v)
+	n.Source = "models:/" + v.ModelName + "/" + versionOf(v).Version
+	return nil
+}
+
+// sourceVersion returns the version that the path of a models:/ URI refers to.
+func (c *call) sourceVersion(path string) (store.RegisteredVersion, error) {
+	if name, alias, ok := strings.Cut(path, "@"); ok {
+		return c.aliased(name, alias)
+	}
+	name, which, ok := strings.Cut(path, "/")
+	if !ok {
+		return store.RegisteredVersion{}, store.Errorf(store.CodeNotFound, "A version must be named, like models:/%s/1.", path)
+	}
+	if which == "latest" {
+		return c.aliased(name, which)
+	}
+	stage, err := stageOf(which)
+	if err != nil {
+		return c.version(name, which)
+	}
+	latest, err := c.latestVersions(latestQuery{Name: text(name), Stages: texts{stageNames[stage]}})
+	if err != nil {
+		return store.RegisteredVersion{}, err
+	}
+	if len(latest.Versions) == 0 {
+		return store.RegisteredVersion{}, store.Errorf(store.CodeNotFound, "No version of model %s is in stage %s.", name, which)
+	}
+	return c.version(name, latest.Versions[0].Version)
+}
+
+// resolveArtifact resolves a path in the server's artifacts, which must be in the
+// run or the logged model that was named.
+func (c *call) resolveArtifact(n *store.NewModelVersion, source *url.URL, modelID string) error {
+	path := strings.Trim(source.Path, "/") + "/"
+	within := func(root string) bool { return strings.HasPrefix(path, strings.TrimPrefix(root, artifactScheme)+"/") }
+	if modelID != "" {
+		root, err := c.sourceModel(n, modelID)
+		if err != nil {
+			return err
+		}
+		if source.Host == "" && within(root) {
+			return nil
+		}
+		return badSource("'%s'. The model_id request parameter must identify the model that contains the source.", n.Source)
+	}
+	if source.Host == "" && n.Origin.RunID != "" {
+		run, err := c.db.Iteration(store.WithTrash(c.ctx), c.actor, expand(n.Origin.RunID))
+		if err != nil && !isNotFound(err) {
+			return err
+		}
+		if err == nil && within(runArtifacts(run.ExperimentID, run.ID)) {
+			return nil
+		}
+	}
+	return badSource("'%s'. The run_id request parameter must identify the run that contains the source.", n.Source)
+}
+
+// sourceModel returns where the files of a logged model are, and takes the run of
+// the version from it when the client has named none.
+func (c *call) sourceModel(n *store.NewModelVersion, id string) (location string, err error) {
+	m, err := c.describeModel(id)
+	if isNotFound(err) {
+		return "", badSource("'%s'. There is no logged model %s.", n.Source, id)
+	}
+	if err != nil {
+		return "", err
+	}
+	if n.Origin.RunID == "" {
+		n.Origin.RunID = m.Info.RunID
+	}
+	return m.Info.Artifacts, nil
+}
+
+// takeRun links a new version with the iteration of its run. The id of a run that
+// the project does not have is kept as it was given.
+func (c *call) takeRun(projectID string, n *store.NewModelVersion) error {
+	if n.Origin.RunID == "" {
+		return nil
+	}
+	run, err := c.db.Iteration(c.ctx, c.actor, expand(n.Origin.RunID))
+	if err != nil {
+		return hiddenIsFine(err)
+	}
+	e, err := c.db.Experiment(c.ctx, c.actor, run.ExperimentID)
+	if err != nil {
+		return hiddenIsFine(err)
+	}
+	if e.ProjectID == projectID {
+		n.IterationID, n.Origin.RunID = run.ID, ""
+	}
+	return nil
+}
+
+// hiddenIsFine returns err unless it is about a record that the actor can't see.
+func hiddenIsFine(err error) error {
+	if store.AsError(err).Code == store.CodeProjectPermissionRequired {
+		return nil
+	}
+	return notFoundIsFine(err)
+}

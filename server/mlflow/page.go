@@ -1,0 +1,44 @@
+package mlflow
+
+import (
+	"encoding/base64"
+	"strconv"
+
+	"tracker/store"
+)
+
+// maxResults returns the size of a page that a request asks for, within 1 and most.
+func maxResults(asked integer, fallback, most int64) (int, error) {
+	n := asked.or(fallback)
+	if n < 0 || n == 0 && asked.set {
+		return 0, store.Invalid("max_results", "Invalid value %d for parameter 'max_results': it must be between 1 and %d.", n, most)
+	}
+	if n > most {
+		return 0, store.Invalid("max_results", "Invalid value %d for parameter 'max_results': it must be at most %d.", n, most)
+	}
+	return int(n), nil
+}
+
+// pageOffset reads a token of pageToken; "" is the beginning.
+func pageOffset(token string) (int, error) {
+	if token == "" {
+		return 0, nil
+	}
+	raw, err := base64.URLEncoding.DecodeString(token)
+	if err == nil {
+		var n int
+		if n, err = strconv.Atoi(string(raw)); err == nil && n >= 0 {
+			return n, nil
+		}
+	}
+	return 0, store.Invalid("page_token", "Invalid page token; begin with the first page again.")
+}
+
+// pageToken returns the token of the page after n records that begin at offset, ""
+// after the last one.
+func pageToken(offset, n, total int) string {
+	if n == 0 || offset+n >= total {
+		return ""
+	}
+	return base64.URLEncoding.EncodeToString([]byte(strconv.Itoa(offset + n)))
+}

@@ -1,0 +1,9 @@
+//go:build !unix
+
+package mlflow_test
+
+import "time"
+
+// processorTime returns the processor time of this process so far. ok is false where it
+// is not known.
+func processorTime() (t time.Duration, ok bool) { return 0, false }

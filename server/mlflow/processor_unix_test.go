@@ -1,0 +1,18 @@
+//go:build unix
+
+package mlflow_test
+
+import (
+	"syscall"
+	"time"
+)
+
+// processorTime returns the processor time of this process so far. ok is false where it
+// is not known.
+func processorTime() (t time.Duration, ok bool) {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0, false
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano()), true
+}

@@ -1,0 +1,35 @@
+package mlflow
+
+import "tracker/store"
+
+// readProject returns the id of the project of a call. NOT_FOUND when there is none
+// that the caller may read.
+func (c *call) readProject() (string, error) {
+	return c.db.ProjectNamed(c.ctx, c.actor, c.projectName())
+}
+
+// searchedProject is readProject for a search: "" when no client has needed the
+// default project yet, so nothing is found.
+func (c *call) searchedProject() (string, error) {
+	project, err := c.readProject()
+	if isNotFound(err) && c.project == "" {
+		return "", nil
+	}
+	return project, err
+}
+
+// makeProject is readProject that makes the default project when there is none.
+func (c *call) makeProject() (string, error) {
+	if c.project != "" {
+		return c.readProject()
+	}
+	return c.db.EnsureProject(c.ctx, c.actor, store.NewProject{Name: c.s.project,
+		Description: "Made by the first MLflow client that used this server."})
+}
+
+func (c *call) projectName() string {
+	if c.project != "" {
+		return c.project
+	}
+	return c.s.project
+}

@@ -1,0 +1,375 @@
+package mlflow
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"tracker/store"
+)
+
+const (
+	maxRegistryTag  = 100_000 // characters; a prompt is the value of a tag
+	tagIsPrompt     = "mlflow.prompt.is_prompt"
+	maxModelsPage   = 1000
+	modelsPage      = 100
+	recordsAtOnce   = 100      // that are read together
+	maxAnswerBytes  = 32 << 20 // of the text of the records in an answer: a page ends after the record that goes beyond it
+	maxRegistryTags = store.MaxProperties
+)
+
+type registeredModel struct {
+	Name           string         `json:"name"`
+	Created        int64          `json:"creation_timestamp"`
+	Updated        int64          `json:"last_updated_timestamp"`
+	Description    string         `json:"description,omitzero"`
+	LatestVersions []modelVersion `json:"latest_versions,omitempty"`
+	Tags           []pair         `json:"tags,omitempty"`
+	Aliases        []modelAlias   `json:"aliases,omitempty"`
+}
+
+type modelAlias struct {
+	Alias   string `json:"alias"`
+	Version string `json:"version"`
+}
+
+func registeredModelOf(m store.RegisteredModel) registeredModel {
+	out := registeredModel{
+		Name:        m.Name,
+		Created:     int64(m.CreatedDate),
+		Updated:     int64(m.UpdatedDate),
+		Description: m.Description,
+		Tags:        pairsOf(m.Properties),
+	}
+	for _, v := range m.Latest {
+		out.Updated = max(out.Updated, int64(v.UpdatedDate))
+		out.LatestVersions = append(out.LatestVersions, versionOf(v))
+	}
+	for _, a := range m.Aliases {
+		out.Aliases = append(out.Aliases, modelAlias{a.Alias, strconv.FormatInt(a.Version, 10)})
+	}
+	return out
+}
+
+// checkModelName accepts the name of a new model.
+func checkModelName(field, name string) error {
+	if strings.TrimSpace(name) == "" {
+		return need(field, "")
+	}
+	if strings.ContainsAny(name, "/:") || name == "." || name == ".." {
+		return store.Invalid(field, "Invalid model name %q: it must not have a slash or a colon, nor be \".\" or \"..\".", name)
+	}
+	return nil
+}
+
+// registryProperties returns tags of a model or version as properties. Of a tag that
+// is given twice the last value holds.
+func registryProperties(tags []tag) ([]store.Property, error) {
+	if len(tags) > maxRegistryTags {
+		return nil, store.Invalid("tags", "Set up to %d tags at once.", maxRegistryTags)
+	}
+	var all []store.Property
+	for _, t := range tags {
+		if err := checkRegistryTag(t); err != nil {
+			return nil, err
+		}
+		all = setProperty(all, string(t.Key), string(t.Value))
+	}
+	return all, nil
+}
+
+func checkRegistryTag(t tag) error {
+	if err := checkKey(string(t.Key)); err != nil {
+		return err
+	}
+	if n := utf8.RuneCountInString(string(t.Value)); n > maxRegistryTag {
+		return store.Invalid("value", "The value of the tag %q has %d characters; there may be up to %d.", t.Key, n, maxRegistryTag)
+	}
+	return nil
+}
+
+// modelNamed returns the model with a name in the project of the call.
+func (c *call) modelNamed(name string) (store.Model, error) {
+	if err := need("name", strings.TrimSpace(name)); err != nil {
+		return store.Model{}, err
+	}
+	project, err := c.readProject()
+	if err != nil && !isNotFound(err) {
+		return store.Model{}, err
+	}
+	if err == nil {
+		l, err := c.db.Models(c.ctx, c.actor, project, store.ModelQuery{Page: store.FirstPage, Name: &name})
+		if err != nil || len(l.Data) > 0 {
+			return append(l.Data, store.Model{})[0], err
+		}
+	}
+	return store.Model{}, store.Errorf(store.CodeNotFound, "Registered Model with name=%s not found", name)
+}
+
+// registered returns all that an answer has of a model.
+func (c *call) registered(projectID, id string) (out registeredModel, err error) {
+	err = c.db.View(c.ctx, c.actor, func(v *store.View) error {
+		all, err := v.RegisteredModels(projectID, []string{id})
+		if err == nil && len(all) == 0 {
+			err = store.Errorf(store.CodeNotFound, "The registered model was deleted.")
+		}
+		if err != nil {
+			return err
+		}
+		out = registeredModelOf(all[0])
+		return nil
+	})
+	return out, err
+}
+
+type registeredModelAnswer struct {
+	Model registeredModel `json:"registered_model"`
+}
+
+func (c *call) answerModel(m store.Model) (registeredModelAnswer, error) {
+	out, err := c.registered(m.ProjectID, m.ID)
+	return registeredModelAnswer{out}, err
+}
+
+func (c *call) createRegisteredModel(in struct {
+	Name        text  `json:"name"`
+	Tags        []tag `json:"tags"`
+	Description text  `json:"description"`
+}) (out registeredModelAnswer, err error) {
+	if err := checkModelName("name", string(in.Name)); err != nil {
+		return out, err
+	}
+	properties, err := registryProperties(in.Tags)
+	if err != nil {
+		return out, err
+	}
+	project, err := c.makeProject()
+	if err != nil {
+		return out, err
+	}
+	created, err := c.db.CreateModel(c.ctx, c.actor, project,
+		store.NewModel{Name: string(in.Name), Description: string(in.Description), Properties: properties})
+	if isConflict(err) {
+		return out, exists("Registered Model (name=" + string(in.Name) + ") already exists.")
+	}
+	if err != nil {
+		return out, err
+	}
+	out.Model, err = c.registered(project, created.ID)
+	return out, err
+}
+
+func (c *call) renameRegisteredModel(in struct {
+	Name    text `json:"name"`
+	NewName text `json:"new_name"`
+}) (out registeredModelAnswer, err error) {
+	if err := checkModelName("new_name", string(in.NewName)); err != nil {
+		return out, err
+	}
+	m, err := c.modelNamed(string(in.Name))
+	if err != nil {
+		return out, err
+	}
+	err = c.db.UpdateModel(c.ctx, c.actor, m.ID, store.ModelPatch{Name: (*string)(&in.NewName)})
+	if isConflict(err) {
+		return out, exists("Registered Model (name=" + string(in.NewName) + ") already exists.")
+	}
+	if err != nil {
+		return out, err
+	}
+	return c.answerModel(m)
+}
+
+func (c *call) updateRegisteredModel(in struct {
+	Name        text `json:"name"`
+	Description text `json:"description"`
+}) (out registeredModelAnswer, err error) {
+	m, err := c.modelNamed(string(in.Name))
+	if err != nil {
+		return out, err
+	}
+	if err := c.db.UpdateModel(c.ctx, c.actor, m.ID, store.ModelPatch{Description: (*string)(&in.Description)}); err != nil {
+		return out, err
+	}
+	return c.answerModel(m)
+}
+
+type modelName struct {
+	Name text `json:"name"`
+}
+
+func (c *call) deleteRegisteredModel(in modelName) error {
+	m, err := c.modelNamed(string(in.Name))
+	if err != nil {
+		return err
+	}
+	return c.db.DeleteModel(c.ctx, c.actor, m.ID)
+}
+
+func (c *call) registeredModel(in modelName) (out registeredModelAnswer, err error) {
+	m, err := c.modelNamed(string(in.Name))
+	if err != nil {
+		return out, err
+	}
+	return c.answerModel(m)
+}
+
+type latestQuery struct {
+	Name   text  `json:"name"`
+	Stages texts `json:"stages"`
+}
+
+func (c *call) latestVersions(in latestQuery) (out versionsAnswer, err error) {
+	wanted := map[string]bool{}
+	for _, s := range in.Stages {
+		stage, err := stageOf(s)
+		if err != nil {
+			return out, err
+		}
+		wanted[stageNames[stage]] = true
+	}
+	m, err := c.modelNamed(string(in.Name))
+	if err != nil {
+		return out, err
+	}
+	all, err := c.registered(m.ProjectID, m.ID)
+	for _, v := range all.LatestVersions {
+		if len(wanted) == 0 || wanted[v.Stage] {
+			out.Versions = append(out.Versions, v)
+		}
+	}
+	return out, err
+}
+
+func (c *call) setModelTag(in struct {
+	Name text `json:"name"`
+	tag
+}) error {
+	if err := checkRegistryTag(in.tag); err != nil {
+		return err
+	}
+	m, err := c.modelNamed(string(in.Name))
+	if err != nil {
+		return err
+	}
+	return c.db.SetProperties(c.ctx, c.actor, store.ModelProperty, m.ID, []store.Property{{Key: string(in.Key), Value: string(in.Value)}})
+}
+
+func (c *call) deleteModelTag(in struct {
+	Name text `json:"name"`
+	Key  text `json:"key"`
+}) error {
+	if err := checkKey(string(in.Key)); err != nil {
+		return err
+	}
+	m, err := c.modelNamed(string(in.Name))
+	if err != nil {
+		return err
+	}
+	return notFoundIsFine(c.db.DeleteProperty(c.ctx, c.actor, store.ModelProperty, m.ID, string(in.Key)))
+}
+
+// isConflict reports whether err is about a name that is taken.
+func isConflict(err error) bool {
+	return err != nil && store.AsError(err).Code == store.CodeConflict
+}
+
+// notFoundIsFine returns err unless it is about a record that does not exist.
+func notFoundIsFine(err error) error {
+	if isNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+type aliasOf struct {
+	Name    text `json:"name"`
+	Alias   text `json:"alias"`
+	Version text `json:"version"`
+}
+
+func (c *call) setAlias(in aliasOf) error {
+	if err := need("alias", string(in.Alias)); err != nil {
+		return err
+	}
+	v, err := c.version(string(in.Name), string(in.Version))
+	if err != nil {
+		return err
+	}
+	return c.db.AddAlias(c.ctx, c.actor, v.ID, string(in.Alias))
+}
+
+func (c *call) deleteAlias(in aliasOf) error {
+	if err := need("alias", string(in.Alias)); err != nil {
+		return err
+	}
+	m, err := c.modelNamed(string(in.Name))
+	if err != nil {
+		return err
+	}
+	return c.db.RemoveAlias(c.ctx, c.actor, m.ID, string(in.Alias))
+}
+
+func (c *call) versionByAlias(in aliasOf) (out versionAnswer, err error) {
+	if err := need("alias", string(in.Alias)); err != nil {
+		return out, err
+	}
+	v, err := c.aliased(string(in.Name), string(in.Alias))
+	if err == nil {
+		out.Version = versionOf(v)
+	}
+	return out, err
+}
+
+// aliased returns the version of a model that has an alias, or for "latest" the
+// newest one.
+func (c *call) aliased(name, alias string) (store.RegisteredVersion, error) {
+	m, err := c.modelNamed(name)
+	if err != nil {
+		return store.RegisteredVersion{}, err
+	}
+	var found *store.RegisteredVersion
+	err = c.db.View(c.ctx, c.actor, func(v *store.View) error {
+		all, err := v.RegisteredModels(m.ProjectID, []string{m.ID})
+		if err != nil || len(all) == 0 {
+			return errors.Join(err)
+		}
+		number := int64(0)
+		for _, a := range all[0].Aliases {
+			if a.Alias == alias {
+				number = a.Version
+			}
+		}
+		if strings.EqualFold(alias, "latest") {
+			for _, latest := range all[0].Latest {
+				number = max(number, latest.Version)
+			}
+		}
+		found, err = numbered(v, m, number)
+		return err
+	})
+	switch {
+	case err != nil:
+	case found == nil && strings.EqualFold(alias, "latest"):
+		err = store.Errorf(store.CodeNotFound, "Latest version not found for model %s.", name)
+	case found == nil:
+		err = store.Invalid("alias", "Registered model alias %s not found.", alias)
+	default:
+		return *found, nil
+	}
+	return store.RegisteredVersion{}, err
+}
+
+// numbered returns the version of a model with a number, nil when there is none.
+func numbered(v *store.View, m store.Model, number int64) (*store.RegisteredVersion, error) {
+	heads, err := v.FindVersions(m.ProjectID, &m.Name, nil, func(h store.VersionHead) bool { return h.Version == number })
+	if err != nil || len(heads) == 0 {
+		return nil, err
+	}
+	all, err := v.RegisteredVersions(m.ProjectID, []string{heads[0].ID})
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	return &all[0], nil
+}

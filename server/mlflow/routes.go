@@ -1,0 +1,173 @@
+// Package mlflow serves the REST protocol of MLflow, so that its clients work
+// unchanged against this server: it decodes, calls one method of the store, and
+// replies in MLflow's shapes. The rules and the records are the store's; a run that
+// such a client logs is an iteration like any other.
+//
+// Routes.go has all routes as one table. docs/mlflow.md describes how the records of
+// the two correspond, and what is different.
+package mlflow
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/klauspost/compress/gzhttp"
+
+	"tracker/server/web"
+	"tracker/server/web/auth"
+	"tracker/store"
+)
+
+// DefaultProject is the name of the project that clients use when no other one is
+// configured.
+const DefaultProject = "MLflow"
+
+// Options configure a Server.
+type Options struct {
+	DB      *store.DB
+	Auth    *auth.Auth
+	Memory  *web.Memory // of bodies and answers
+	Project string      // name of the project for clients whose address names none; "" for DefaultProject
+}
+
+// Server answers the routes of the protocol.
+type Server struct {
+	db      *store.DB
+	auth    *auth.Auth
+	memory  *web.Memory
+	project string
+	handler http.Handler
+}
+
+// New returns a server.
+func New(o Options) (*Server, error) {
+	s := &Server{db: o.DB, auth: o.Auth, memory: o.Memory, project: o.Project}
+	if s.project == "" {
+		s.project = DefaultProject
+	}
+	pack, err := gzhttp.NewWrapper()
+	if err != nil {
+		return nil, err
+	}
+	var all []web.Route
+	for _, rt := range s.routes() {
+		h := s.serve(rt.handle)
+		if !rt.stream {
+			h = pack(h)
+		}
+		all = append(all, web.Route{Method: rt.method, Path: rt.path, Handler: h})
+	}
+	router := web.Router(all, store.Errorf(store.CodeNotFound, ""), s.noRoute)
+	s.handler = router
+	return s, nil
+}
+
+type route struct {
+	method string
+	path   string
+	handle handler
+	stream bool // sends or reads the bytes of an artifact: never compressed
+}
+
+// routes is the whole protocol, as far as it is served. GET stands for HEAD as well.
+func (s *Server) routes() []route {
+	return slices.Concat(s.trackingRoutes(), s.artifactRoutes(), s.registryRoutes())
+}
+
+func (s *Server) trackingRoutes() []route {
+	return []route{
+		post("experiments/create", with((*call).createExperiment)),
+		get("experiments/get", with((*call).experiment)),
+		get("experiments/get-by-name", with((*call).experimentByName)),
+		post("experiments/search", with((*call).searchExperiments)),
+		get("experiments/search", with((*call).searchExperiments)),
+		get("experiments/list", with((*call).listExperiments)),
+		post("experiments/update", do((*call).updateExperiment)),
+		post("experiments/delete", do((*call).deleteExperiment)),
+		post("experiments/restore", do((*call).restoreExperiment)),
+		post("experiments/set-experiment-tag", do((*call).setExperimentTag)),
+		post("experiments/delete-experiment-tag", do((*call).deleteExperimentTag)),
+
+		post("runs/create", with((*call).createRun)),
+		get("runs/get", with((*call).run)),
+		post("runs/update", with((*call).updateRun)),
+		post("runs/delete", do((*call).deleteRun)),
+		post("runs/restore", do((*call).restoreRun)),
+		post("runs/search", with((*call).searchRuns)),
+		post("runs/log-metric", do((*call).logMetric)),
+		post("runs/log-parameter", do((*call).logParameter)),
+		post("runs/log-batch", do((*call).logBatch)),
+		post("runs/set-tag", do((*call).setTag)),
+		post("runs/delete-tag", do((*call).deleteTag)),
+		post("runs/log-inputs", do((*call).logInputs)),
+		post("runs/log-model", do((*call).logModel)),
+		get("metrics/get-history", with((*call).metricHistory)),
+	}
+}
+
+// api is the prefix of most routes.
+const api = "/api/2.0/mlflow/"
+
+func get(path string, h handler) route   { return route{method: "GET", path: api + path, handle: h} }
+func post(path string, h handler) route  { return route{method: "POST", path: api + path, handle: h} }
+func patch(path string, h handler) route { return route{method: "PATCH", path: api + path, handle: h} }
+func remove(path string, h handler) route {
+	return route{method: "DELETE", path: api + path, handle: h}
+}
+
+// noRoute answers for a path, or a method, that is not served.
+func (s *Server) noRoute(w http.ResponseWriter, r *http.Request, err error) {
+	if store.AsError(err).Code != store.CodeNotFound {
+		writeError(w, r, err)
+		return
+	}
+	writeError(w, r, &refusal{http.StatusNotFound, codeNoEndpoint,
+		"This server does not have the endpoint " + web.Clip(r.URL.Path) + "; docs/mlflow.md lists those it has."})
+}
+
+type projectKey struct{}
+
+// Or returns a handler that answers what belongs to the protocol, and passes all
+// else to next. The protocol is at /api, and with the name or id of a project at
+// /mlflow/{project}/api.
+func (s *Server) Or(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		path := r.URL.EscapedPath()
+		if rest, ok := strings.CutPrefix(path, "/mlflow/"); ok {
+			name, rest, _ := strings.Cut(rest, "/")
+			project, err := url.PathUnescape(name)
+			if err == nil && project != "" {
+				r = r.WithContext(context.WithValue(r.Context(), projectKey{}, project))
+				path = "/" + rest
+			}
+		}
+		if !strings.HasPrefix(path, "/api/") {
+			next.ServeHTTP(w, r)
+			return
+		}
+		// Clients before 2.0 ask for the registry here.
+		if rest, ok := strings.CutPrefix(path, "/api/2.0/preview/mlflow/"); ok {
+			path = api + rest
+		}
+		s.handler.ServeHTTP(w, withPath(r, path))
+	})
+}
+
+// withPath returns r with another escaped path.
+func withPath(r *http.Request, path string) *http.Request {
+	if path == r.URL.EscapedPath() {
+		return r
+	}
+	decoded, err := url.PathUnescape(path)
+	if err != nil {
+		return r // can't be: the path was parsed before
+	}
+	u := *r.URL
+	u.Path, u.RawPath = decoded, path
+	r2 := *r
+	r2.URL = &u
+	return &r2
+}

@@ -1,0 +1,403 @@
+package mlflow
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"tracker/store"
+	"tracker/store/json"
+)
+
+// runStatuses has the statuses of a run by MLflow's names. A run that is scheduled is
+// a running one here.
+var runStatuses = map[string]store.IterationStatus{
+	"RUNNING":  store.Running,
+	"FINISHED": store.Succeeded,
+	"FAILED":   store.Failed,
+	"KILLED":   store.Killed,
+}
+
+// statusNames has MLflow's names of the statuses.
+var statusNames = map[store.IterationStatus]string{
+	store.Running:   "RUNNING",
+	store.Succeeded: "FINISHED",
+	store.Failed:    "FAILED",
+	store.Killed:    "KILLED",
+}
+
+// status is the status of a run in a request, by name or number; nil when it was not
+// given.
+type status struct{ *store.IterationStatus }
+
+// UnmarshalJSONFrom reads the name or number of a status, or null.
+func (s *status) UnmarshalJSONFrom(dec *json.Decoder) error {
+	var t text
+	if err := t.UnmarshalJSONFrom(dec); err != nil {
+		return err
+	}
+	switch t {
+	case "":
+		*s = status{}
+		return nil
+	case "1", "2", "SCHEDULED":
+		t = "RUNNING"
+	case "3":
+		t = "FINISHED"
+	case "4":
+		t = "FAILED"
+	case "5":
+		t = "KILLED"
+	}
+	known, ok := runStatuses[string(t)]
+	if !ok {
+		return errors.New("must be RUNNING, SCHEDULED, FINISHED, FAILED or KILLED")
+	}
+	*s = status{&known}
+	return nil
+}
+
+// view selects the active records, the deleted ones, or all.
+type view int
+
+const (
+	viewActive view = iota
+	viewDeleted
+	viewAll
+)
+
+// UnmarshalJSONFrom reads the name or number of a view, or null.
+func (v *view) UnmarshalJSONFrom(dec *json.Decoder) error {
+	var t text
+	if err := t.UnmarshalJSONFrom(dec); err != nil {
+		return err
+	}
+	switch t {
+	case "", "1", "ACTIVE_ONLY":
+		*v = viewActive
+	case "2", "DELETED_ONLY":
+		*v = viewDeleted
+	case "3", "ALL":
+		*v = viewAll
+	default:
+		return errors.New("must be ACTIVE_ONLY, DELETED_ONLY or ALL")
+	}
+	return nil
+}
+
+// trash returns the view as the store has it.
+func (v view) trash() store.TrashFilter {
+	switch v {
+	case viewDeleted:
+		return store.OnlyTrash
+	case viewAll:
+		return store.AlsoTrash
+	}
+	return store.NotTrash
+}
+
+// runInfo is what answers have of a run itself.
+type runInfo struct {
+	ID           string `json:"run_id"`
+	UUID         string `json:"run_uuid"`
+	ExperimentID string `json:"experiment_id"`
+	Name         string `json:"run_name"`
+	UserID       string `json:"user_id"`
+	Status       string `json:"status"`
+	Start        int64  `json:"start_time"`
+	End          *int64 `json:"end_time,omitzero"`
+	Artifacts    string `json:"artifact_uri"`
+	Lifecycle    string `json:"lifecycle_stage"`
+}
+
+type runData struct {
+	Metrics []metric `json:"metrics,omitzero"`
+	Params  []pair   `json:"params,omitzero"`
+	Tags    []pair   `json:"tags,omitzero"`
+}
+
+type run struct {
+	Info    runInfo    `json:"info"`
+	Data    runData    `json:"data"`
+	Inputs  runInputs  `json:"inputs"`
+	Outputs runOutputs `json:"outputs"`
+}
+
+type runAnswer struct {
+	Run run `json:"run"`
+}
+
+// runOf returns a run as answers have it. location is the place for artifacts of its
+// experiment, "" for the server's own.
+func runOf(r *store.IterationRecord, location string) run {
+	id := compact(r.ID)
+	out := run{Info: runInfo{ID: id, UUID: id, ExperimentID: r.ExperimentID, Name: r.Name, Status: statusNames[r.Status],
+		Start: int64(r.CreatedDate), End: (*int64)(r.EndDate), Artifacts: runArtifacts(r.ExperimentID, r.ID), Lifecycle: active}}
+	if r.Deleted {
+		out.Info.Lifecycle = deleted
+	}
+	if location != "" {
+		out.Info.Artifacts = location + "/" + id + "/artifacts"
+	}
+	parent := ""
+	if r.ParentIterationID != nil {
+		parent = compact(*r.ParentIterationID)
+	}
+	for _, p := range r.Properties {
+		if p.Key == tagUser {
+			out.Info.UserID = p.Value
+		}
+	}
+	for _, l := range r.Latest {
+		out.Data.Metrics = append(out.Data.Metrics, metric{l.Key, l.Value, int64(l.At), int64(l.Step)})
+	}
+	out.Data.Params = pairsOf(r.Parameters)
+	out.Data.Tags = tagsOf(r, parent)
+	out.Inputs = inputsOf(r.Datasets)
+	out.Inputs.Models, out.Outputs = modelsOf(r.Models)
+	return out
+}
+
+// runRef names a run, by the field of today or that of 1.x.
+type runRef struct {
+	ID   text `json:"run_id"`
+	UUID text `json:"run_uuid"`
+}
+
+// id returns the id of the run as the store has it.
+func (r runRef) id() (string, error) {
+	id := r.ID
+	if id == "" {
+		id = r.UUID
+	}
+	return expand(string(id)), need("run_id", string(id))
+}
+
+type newRun struct {
+	ExperimentID text    `json:"experiment_id"`
+	UserID       text    `json:"user_id"`
+	Name         text    `json:"run_name"`
+	Start        integer `json:"start_time"`
+	Tags         []tag   `json:"tags"`
+}
+
+func (c *call) createRun(in newRun) (out runAnswer, err error) {
+	if in.ExperimentID == "" {
+		in.ExperimentID = defaultExperimentID
+	}
+	experiment, err := c.experimentByID(string(in.ExperimentID), true)
+	if err != nil {
+		return out, err
+	}
+	f, err := c.sortTags(experiment, in.Tags)
+	if err != nil {
+		return out, err
+	}
+	n := store.NewIteration{ParentIterationID: f.parent, Properties: f.properties, Snapshot: f.snapshot}
+	if n.Name, err = newName(string(in.Name), f.name); err != nil {
+		return out, err
+	}
+	if f.notes != nil {
+		n.Notes = *f.notes
+	}
+	if in.Start.n > 0 {
+		n.CreatedDate = new(store.Time(in.Start.n))
+	}
+	if in.UserID != "" && !hasProperty(n.Properties, tagUser) {
+		n.Properties = append(n.Properties, store.Property{Key: tagUser, Value: cut(string(in.UserID), maxTag)})
+	}
+	created, err := c.db.CreateIteration(c.ctx, c.actor, experiment, n)
+	if err != nil && store.AsError(err).Field == "created_date" {
+		// A clock that is wrong must not stop a training.
+		n.CreatedDate = nil
+		created, err = c.db.CreateIteration(c.ctx, c.actor, experiment, n)
+	}
+	if err != nil {
+		return out, c.activeExperiment(experiment, err)
+	}
+	return c.readRun(created.ID)
+}
+
+// newName returns the name of a new run from its two fields, nil for one that the
+// server makes up.
+func newName(name string, inTag *string) (*string, error) {
+	switch {
+	case inTag == nil || strings.TrimSpace(*inTag) == "":
+		if strings.TrimSpace(name) == "" {
+			return nil, nil
+		}
+		return &name, nil
+	case name != "" && name != *inTag:
+		return nil, store.Invalid("run_name", "Both 'run_name' argument and 'mlflow.runName' tag are specified, but with different values (run_name='%s', mlflow.runName='%s').", name, *inTag)
+	}
+	return inTag, nil
+}
+
+func hasProperty(all []store.Property, key string) bool {
+	for _, p := range all {
+		if p.Key == key {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *call) run(in runRef) (out runAnswer, err error) {
+	id, err := in.id()
+	if err != nil {
+		return out, err
+	}
+	return c.readRun(id)
+}
+
+// readRun returns a run as it is now.
+func (c *call) readRun(id string) (out runAnswer, err error) {
+	err = c.db.View(store.WithTrash(c.ctx), c.actor, func(v *store.View) error {
+		r, err := v.IterationRecord(id)
+		if err != nil {
+			return err
+		}
+		locations, err := v.PropertyOf([]string{r.ExperimentID}, tagLocation)
+		out.Run = runOf(&r, locations[r.ExperimentID])
+		return err
+	})
+	return out, err
+}
+
+type runUpdate struct {
+	runRef
+	Status status  `json:"status"`
+	End    integer `json:"end_time"`
+	Name   text    `json:"run_name"`
+}
+
+type runInfoAnswer struct {
+	Info runInfo `json:"run_info"`
+}
+
+func (c *call) updateRun(in runUpdate) (out runInfoAnswer, err error) {
+	id, err := in.id()
+	if err != nil {
+		return out, err
+	}
+	p := store.IterationPatch{Status: in.Status.IterationStatus, Reopen: true}
+	// A client that resumes a run sends its former end along.
+	if in.End.n > 0 && (p.Status == nil || *p.Status != store.Running) {
+		p.EndDate = new(store.Time(in.End.n))
+	}
+	if strings.TrimSpace(string(in.Name)) != "" {
+		p.Name = (*string)(&in.Name)
+	}
+	if err := c.db.UpdateIteration(c.ctx, c.actor, id, p); err != nil {
+		return out, c.activeRun(id, err)
+	}
+	r, err := c.readRun(id)
+	out.Info = r.Run.Info
+	return out, err
+}
+
+type runTag struct {
+	runRef
+	tag
+}
+
+func (c *call) setTag(in runTag) error {
+	return c.logBatch(batch{runRef: in.runRef, Tags: []tag{in.tag}})
+}
+
+func (c *call) deleteTag(in runTag) error {
+	id, err := in.id()
+	if err != nil {
+		return err
+	}
+	if err := need("key", string(in.Key)); err != nil {
+		return err
+	}
+	return c.activeRun(id, c.removeTag(id, string(in.Key)))
+}
+
+// removeTag removes a tag of a run, or empties the field that it is.
+func (c *call) removeTag(id, key string) error {
+	if key == tagRunName {
+		return store.Invalid("key", "A run always has a name: give it another one.")
+	}
+	none := new(string)
+	field, ok := map[string]store.IterationLog{
+		tagNote:      {Notes: none},
+		tagSource:    {Snapshot: &store.SnapshotPatch{Entrypoint: none}},
+		tagCommit:    {Snapshot: &store.SnapshotPatch{GitSHA: none}},
+		tagGitRemote: {Snapshot: &store.SnapshotPatch{GitRemote: none}},
+		tagParent:    {Parent: none},
+	}[key]
+	if !ok {
+		return c.db.DeleteProperty(c.ctx, c.actor, store.IterationProperty, id, key)
+	}
+	var r store.IterationRecord
+	err := c.db.View(c.ctx, c.actor, func(v *store.View) (err error) {
+		r, err = v.IterationRecord(id)
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case key == tagParent && r.ParentIterationID == nil:
+		return c.db.DeleteProperty(c.ctx, c.actor, store.IterationProperty, id, key)
+	case key != tagParent && !slices.ContainsFunc(tagsOf(&r, ""), func(p pair) bool { return p.Key == key }):
+		return noTag(key)
+	}
+	return c.db.LogIteration(c.ctx, c.actor, id, field)
+}
+
+type runSearch struct {
+	ExperimentIDs texts   `json:"experiment_ids"`
+	Filter        text    `json:"filter"`
+	ViewType      view    `json:"run_view_type"`
+	MaxResults    integer `json:"max_results"`
+	OrderBy       texts   `json:"order_by"`
+	PageToken     text    `json:"page_token"`
+}
+
+type runPage struct {
+	Runs      []run  `json:"runs,omitzero"`
+	NextToken string `json:"next_page_token,omitzero"`
+}
+
+func (c *call) searchRuns(in runSearch) (out runPage, err error) {
+	n, err := maxResults(in.MaxResults, store.MaxLimit, store.MaxRecords)
+	if err != nil {
+		return out, err
+	}
+	q := store.RecordQuery{Page: store.Page{Limit: n}}
+	if q.Offset, err = pageOffset(string(in.PageToken)); err != nil {
+		return out, err
+	}
+	if q.Filter, err = runFilter(string(in.Filter)); err != nil {
+		return out, err
+	}
+	if q.Sort, err = runOrder(in.OrderBy); err != nil {
+		return out, err
+	}
+	for _, id := range in.ExperimentIDs {
+		id, err := c.experimentByID(id, false)
+		if err != nil && !isNotFound(err) {
+			return out, err
+		}
+		q.Experiments = append(q.Experiments, id)
+	}
+	q.Trash = in.ViewType.trash()
+	err = c.db.View(c.ctx, c.actor, func(v *store.View) error {
+		l, err := v.IterationRecords(q)
+		if err != nil {
+			return err
+		}
+		locations, err := v.PropertyOf(q.Experiments, tagLocation)
+		out.Runs = slices.Grow(out.Runs, len(l.Data))
+		for i := range l.Data {
+			out.Runs = append(out.Runs, runOf(&l.Data[i], locations[l.Data[i].ExperimentID]))
+			l.Data[i] = store.IterationRecord{} // what is left of it is in the answer
+		}
+		out.NextToken = pageToken(l.Offset, len(l.Data), l.Total)
+		return err
+	})
+	return out, err
+}

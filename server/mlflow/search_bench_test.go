@@ -1,0 +1,100 @@
+package mlflow_test
+
+import (
+	"fmt"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"tracker/store"
+)
+
+// The runs of BenchmarkRunSearch, and how many write at once while they are made.
+const (
+	searchedRuns    = 10_000
+	searchedWriters = 16
+)
+
+// fillSearched makes an experiment with runs that have ended, each with 20 metrics, 5
+// parameters and 3 tags, and returns its id.
+func (b bed) fillSearched() string {
+	b.Helper()
+	experiment := b.experiment("searched")
+	one := func(n int) error {
+		r, err := b.db.CreateIteration(b.Context(), store.System, experiment, store.NewIteration{})
+		if err != nil {
+			return err
+		}
+		var l store.IterationLog
+		for k := range 20 {
+			step, at := store.Step(10), store.Time(begin)
+			l.Metrics = append(l.Metrics, store.NewMetric{Key: fmt.Sprintf("m%d", k), Value: store.Value((n*(k+7919))%searchedRuns) / searchedRuns,
+				Step: &step, RecordedAt: &at})
+		}
+		for k := range 5 {
+			l.Params = append(l.Params, store.Property{Key: fmt.Sprintf("p%d", k), Value: fmt.Sprint(n % (k + 2))})
+		}
+		for k := range 3 {
+			l.Properties = append(l.Properties, store.Property{Key: fmt.Sprintf("tag%d", k), Value: fmt.Sprint("value ", n%(k+5))})
+		}
+		if err := b.db.LogIteration(b.Context(), store.System, r.ID, l); err != nil {
+			return err
+		}
+		return b.db.UpdateIteration(b.Context(), store.System, r.ID, store.IterationPatch{Status: new(store.Succeeded)})
+	}
+	var all sync.WaitGroup
+	for w := range searchedWriters {
+		all.Go(func() {
+			for n := w; n < searchedRuns; n += searchedWriters {
+				if err := one(n); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	if all.Wait(); b.Failed() {
+		b.FailNow()
+	}
+	return experiment
+}
+
+// BenchmarkRunSearch is runs/search over 10,000 runs: two conditions on metrics, sorted
+// by a third.
+func BenchmarkRunSearch(b *testing.B) {
+	bed := start(b)
+	experiment := bed.fillSearched()
+	h := bed.server.Config.Handler
+	for _, page := range []int{100, 1000} {
+		body := fmt.Sprintf(`{"experiment_ids": [%q], "filter": "metrics.m3 > 0.01 and metrics.m5 < 1",
+			"order_by": ["metrics.m7 DESC"], "max_results": %d}`, experiment, page)
+		search := func(b *testing.B) {
+			r := httptest.NewRequest("POST", api+"runs/search", strings.NewReader(body))
+			r.Header.Set("Content-Type", "application/json")
+			w := httptest.NewRecorder()
+			if h.ServeHTTP(w, r); w.Code != 200 || strings.Count(w.Body.String(), `"run_uuid"`) != page {
+				b.Fatalf("%d %.500s", w.Code, w.Body)
+			}
+		}
+		b.Run(fmt.Sprintf("page=%d", page), func(b *testing.B) {
+			search(b) // has the metrics copied for further searches
+			time.Sleep(time.Second)
+			b.ReportAllocs()
+			begun, _ := processorTime()
+			for b.Loop() {
+				search(b)
+			}
+			reportProcessorTime(b, begun)
+		})
+	}
+}
+
+// reportProcessorTime adds the processor time that each call has taken since begun: on a
+// machine that is shared it says more than the time of the clock.
+func reportProcessorTime(b *testing.B, begun time.Duration) {
+	if t, ok := processorTime(); ok {
+		b.ReportMetric(float64((t-begun).Microseconds())/1000/float64(b.N), "cpu-ms/op")
+	}
+}

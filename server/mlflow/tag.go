@@ -1,0 +1,170 @@
+package mlflow
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"tracker/store"
+)
+
+// The tags whose values are other fields of a run here: they are written to these
+// fields and read from them, so that there is one value whoever changes it. All
+// other tags are properties.
+const (
+	tagRunName   = "mlflow.runName"            // the name
+	tagNote      = "mlflow.note.content"       // the notes of a run, the description of an experiment
+	tagParent    = "mlflow.parentRunId"        // the parent, when it is a run of the same experiment
+	tagSource    = "mlflow.source.name"        // the entrypoint of the snapshot
+	tagCommit    = "mlflow.source.git.commit"  // its commit
+	tagGitRemote = "mlflow.source.git.repoURL" // its remote
+	tagUser      = "mlflow.user"               // a property; the user_id of a run
+	tagContext   = "mlflow.data.context"       // of the use of a dataset
+	tagLocation  = "mlflow.artifactLocation"   // of an experiment, when the client has chosen it; not shown as a tag
+	tagHistory   = "mlflow.log-model.history"  // a property; the models of clients before 3.0
+	maxKey       = 250                         // characters
+	maxTag       = 8000                        // characters; longer values are cut
+	maxParam     = 6000                        // characters; longer values are cut
+	maxExpTag    = 20_000                      // characters
+	maxBatch     = 1000                        // metrics of a batch, and all that is in it
+	maxBatchTags = 100                         // tags of a batch, and params
+)
+
+// tag is a tag or a parameter in a request or an answer.
+type tag struct {
+	Key   text `json:"key"`
+	Value text `json:"value"`
+}
+
+// pair is a tag or a parameter in an answer.
+type pair struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
+
+// pairsOf returns properties as an answer has them.
+func pairsOf(all []store.Property) []pair {
+	var pairs []pair
+	for _, p := range all {
+		pairs = append(pairs, pair(p))
+	}
+	return pairs
+}
+
+// cut returns the first n characters of a text.
+func cut(s string, n int) string {
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	return string([]rune(s)[:n])
+}
+
+// checkKey accepts the key of a metric, parameter or tag: letters and digits of any
+// alphabet, _ . - : / and space, that as a path leads to itself.
+func checkKey(key string) error {
+	if key == "" {
+		return need("key", "")
+	}
+	if utf8.RuneCountInString(key) > maxKey {
+		return store.Invalid("key", "The key %q has more than %d characters.", cut(key, 40)+"…", maxKey)
+	}
+	for _, r := range key {
+		if !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) && !strings.ContainsRune("_.-:/ ", r) {
+			return store.Invalid("key", "Invalid key %q: there may be letters, digits, underscores, dashes, periods, spaces, colons and slashes.", key)
+		}
+	}
+	for part := range strings.SplitSeq(key, "/") {
+		if part == "" || part == "." || part == ".." {
+			return store.Invalid("key", "Invalid key %q: as a path it must not begin or end with a slash, nor have a part that is empty, \".\" or \"..\".", key)
+		}
+	}
+	return nil
+}
+
+// noTag returns the error of removing a tag that is not there.
+func noTag(key string) error {
+	return store.Errorf(store.CodeNotFound, "There is no tag %q.", key)
+}
+
+// runFields are the tags of a run, sorted by where they are kept.
+type runFields struct {
+	name, notes, parent *string
+	snapshot            *store.SnapshotPatch
+	properties          []store.Property
+}
+
+// sortTags says where the tags of a run are kept. Of a tag that is given twice the
+// last value holds. experimentID is "" when it is not known yet.
+func (c *call) sortTags(experimentID string, tags []tag) (f runFields, err error) {
+	snapshot := func() *store.SnapshotPatch {
+		if f.snapshot == nil {
+			f.snapshot = new(store.SnapshotPatch)
+		}
+		return f.snapshot
+	}
+	for _, t := range tags {
+		if err := checkKey(string(t.Key)); err != nil {
+			return f, err
+		}
+		value := cut(string(t.Value), maxTag)
+		switch t.Key {
+		case tagRunName:
+			f.name = &value
+		case tagNote:
+			f.notes = &value
+		case tagSource:
+			snapshot().Entrypoint = &value
+		case tagCommit:
+			snapshot().GitSHA = &value
+		case tagGitRemote:
+			snapshot().GitRemote = &value
+		case tagParent:
+			parent, err := c.db.Iteration(c.ctx, c.actor, expand(value))
+			if err != nil || experimentID != parent.ExperimentID {
+				f.properties = setProperty(f.properties, string(t.Key), value)
+				continue
+			}
+			f.parent = &parent.ID
+		default:
+			f.properties = setProperty(f.properties, string(t.Key), value)
+		}
+	}
+	return f, nil
+}
+
+// setProperty sets the value of a key in a list.
+func setProperty(all []store.Property, key, value string) []store.Property {
+	i := slices.IndexFunc(all, func(p store.Property) bool { return p.Key == key })
+	if i < 0 {
+		return append(all, store.Property{Key: key, Value: value})
+	}
+	all[i].Value = value
+	return all
+}
+
+// tagsOf returns the tags of a run, by key.
+func tagsOf(r *store.IterationRecord, parent string) []pair {
+	tags := make([]pair, 0, len(r.Properties)+6)
+	add := func(key, value string) {
+		if value != "" {
+			tags = append(tags, pair{key, value})
+		}
+	}
+	add(tagRunName, r.Name)
+	add(tagNote, r.Notes)
+	add(tagParent, parent)
+	if s := r.Snapshot; s != nil {
+		add(tagSource, s.Entrypoint)
+		add(tagCommit, s.GitSHA)
+		add(tagGitRemote, s.GitRemote)
+	}
+	for _, p := range r.Properties {
+		if p.Key != tagParent || parent == "" {
+			tags = append(tags, pair(p))
+		}
+	}
+	slices.SortFunc(tags, func(a, b pair) int { return cmp.Compare(a.Key, b.Key) })
+	return tags
+}

@@ -1,0 +1,88 @@
+package mlflow
+
+import "tracker/store"
+
+// The protocol's deleted records are those in the trash. They can be read, and take no
+// writes.
+
+// reading returns c with a context in which reads find records in the trash.
+func (c *call) reading() *call {
+	r := *c
+	r.ctx = store.WithTrash(c.ctx)
+	return &r
+}
+
+// activeRun returns err, and for a write that has not found its run, since that is in
+// the trash, what is wrong in the protocol's words.
+func (c *call) activeRun(id string, err error) error {
+	if !isNotFound(err) {
+		return err
+	}
+	if r, e := c.db.Iteration(store.WithTrash(c.ctx), c.actor, id); e == nil && r.Deleted {
+		return store.Invalid("run_id", "The run %s must be in the 'active' state. Current state is deleted; restore it first.", compact(id))
+	}
+	return err
+}
+
+// activeExperiment is activeRun for an experiment.
+func (c *call) activeExperiment(id string, err error) error {
+	if !isNotFound(err) {
+		return err
+	}
+	if e, failed := c.db.Experiment(store.WithTrash(c.ctx), c.actor, id); failed == nil && e.Deleted {
+		return store.Invalid("experiment_id", "The experiment %s must be in the 'active' state. Current state is deleted; restore it first.", id)
+	}
+	return err
+}
+
+// deleteRun moves a run to the trash. One that is there stays there.
+func (c *call) deleteRun(in runRef) error {
+	id, err := in.id()
+	if err != nil {
+		return err
+	}
+	err = c.db.DeleteIteration(c.ctx, c.actor, id)
+	if c.activeRun(id, err) != err {
+		return nil
+	}
+	return err
+}
+
+// restoreRun takes a run out of the trash. One that is not there stays as it is.
+func (c *call) restoreRun(in runRef) error {
+	id, err := in.id()
+	if err != nil {
+		return err
+	}
+	err = c.db.Restore(c.ctx, c.actor, id)
+	if !isNotFound(err) && !isConflict(err) {
+		return err
+	}
+	r, failed := c.db.Iteration(store.WithTrash(c.ctx), c.actor, id)
+	if failed != nil || !r.Deleted {
+		return failed
+	}
+	return store.Invalid("run_id", "The experiment %s of the run must be in the 'active' state. Current state is deleted; restore it first.", r.ExperimentID)
+}
+
+func (c *call) deleteExperiment(in experimentID) error {
+	if err := need("experiment_id", string(in.ID)); err != nil {
+		return err
+	}
+	id, err := c.experimentByID(string(in.ID), true)
+	if err != nil {
+		return err
+	}
+	return c.db.DeleteExperiment(c.ctx, c.actor, id)
+}
+
+func (c *call) restoreExperiment(in experimentID) error {
+	if err := need("experiment_id", string(in.ID)); err != nil {
+		return err
+	}
+	id, err := c.experimentByID(string(in.ID), false)
+	if err != nil {
+		return err
+	}
+	return c.db.Restore(c.ctx, c.actor, id)
+}
