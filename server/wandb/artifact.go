@@ -1,0 +1,394 @@
+package wandb
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tracker/server/web"
+	"tracker/store"
+	"tracker/store/json"
+)
+
+const (
+	// manifestName is the file with the list of the files of a version.
+	manifestName = "wandb_manifest.json"
+	maxManifest  = 64 << 20 // bytes
+)
+
+// manifest is the list of the files of a version.
+type manifest struct {
+	Contents map[string]manifestEntry `json:"contents"`
+}
+
+type manifestEntry struct {
+	Digest string `json:"digest"` // MD5 in base64; of a reference anything
+	Ref    string `json:"ref"`
+	Size   int64  `json:"size"`
+}
+
+// readManifest returns the files of a version, by name.
+func (c *call) readManifest(a *store.WandbArtifact) ([]store.WandbEntry, error) {
+	r, content, err := c.db.OpenFile(c.ctx, c.actor, store.Tree{IterationID: a.IterationID}, a.File(manifestName))
+	if err != nil {
+		return nil, err
+	}
+	defer content.Close()
+	if r.SizeBytes > maxManifest {
+		return nil, store.Errorf(store.CodePayloadTooLarge, "The manifest of an artifact may have %d bytes.", maxManifest)
+	}
+	if err := c.share.Grow(4 * r.SizeBytes); err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(content)
+	if err != nil {
+		return nil, err
+	}
+	var m manifest
+	if err := json.Unmarshal(text, &m, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true)); err != nil {
+		return nil, store.Invalid("manifest", "The manifest of the artifact can't be read; log the artifact again.")
+	}
+	entries := make([]store.WandbEntry, 0, len(m.Contents))
+	for name, e := range m.Contents {
+		entries = append(entries, store.WandbEntry{Name: name, MD5: e.Digest, Ref: e.Ref, Size: e.Size})
+	}
+	slices.SortFunc(entries, func(a, b store.WandbEntry) int { return strings.Compare(a.Name, b.Name) })
+	return entries, nil
+}
+
+// artifactURL returns the address of a file of a version, with credentials for a while.
+func (c *call) artifactURL(a *store.WandbArtifact, name string) (string, error) {
+	link, err := c.s.auth.Link(c.user, artifactSubject(a.ID, name), linkAge)
+	parts := strings.Split(name, "/")
+	for i, p := range parts {
+		parts[i] = url.PathEscape(p)
+	}
+	return c.base() + "/artifacts/" + a.ID + "/" + strings.Join(parts, "/") + "?" + linkParameter + "=" + link, err
+}
+
+func artifactSubject(id, name string) string { return "artifact/" + id + "/" + name }
+
+func (c *call) writeArtifactFile() error {
+	a, err := c.db.WandbArtifact(c.ctx, c.actor, c.vars["artifact"])
+	if err != nil {
+		return err
+	}
+	if a.State != store.WandbPending {
+		return store.Errorf(store.CodeConflict, "The artifact is complete; log another version.")
+	}
+	name := a.File(c.vars["name"])
+	if err := c.db.AllowFile(c.ctx, c.actor, store.Tree{IterationID: a.IterationID}, name); err != nil {
+		return err
+	}
+	if err := c.db.CheckSize(c.r.ContentLength); err != nil {
+		return err
+	}
+	web.AllowUpload(c.r)
+	if err := c.put(a.IterationID, name, typeOf(c.r.Header.Get("Content-Type"), name), sender{c.r.Body}); err != nil {
+		return err
+	}
+	c.w.WriteHeader(http.StatusOK)
+	return nil
+}
+
+func (c *call) readArtifactFile() error {
+	a, err := c.db.WandbArtifact(c.ctx, c.actor, c.vars["artifact"])
+	if err != nil {
+		return err
+	}
+	return c.serveFile(a.IterationID, a.File(c.vars["name"]))
+}
+
+// artifactObject returns a version with all fields that clients ask for.
+func (c *call) artifactObject(entity string, a *store.WandbArtifact) object {
+	project := func() object {
+		return object{"__typename": "Project", "id": a.ProjectID, "internalId": number(a.ProjectID), "name": a.Project, "entityName": entity, "entity": c.entity(entity)}
+	}
+	sequence := func() object { return c.collection(entity, a) }
+	aliases := make([]object, 0, len(a.Aliases)+1)
+	for _, alias := range append(slices.Clone(a.Aliases), "v"+itoa(a.Version)) {
+		aliases = append(aliases, object{"__typename": "ArtifactAlias", "id": a.ID + ":" + alias, "alias": alias, "artifactCollectionName": a.Collection,
+			"artifactCollection": sequence()})
+	}
+	kind := object{"__typename": "ArtifactType", "id": a.Type, "name": a.Type, "description": nil, "createdAt": isoTime(a.CreatedDate)}
+	files := func(in args) (any, error) { return c.artifactFiles(a, in) }
+	return object{
+		"__typename": "Artifact", "id": a.ID, "artifactSequence": sequence(), "versionIndex": a.Version, "artifactType": kind,
+		"description": orNull(a.Description), "metadata": orNull(a.Metadata), "ttlDurationSeconds": -1, "ttlIsInherited": false,
+		"tags": []object{}, "historyStep": nil, "state": string(a.State), "size": a.Size, "digest": a.Digest, "digestAlgorithm": nil,
+		"commitHash": a.ID, "fileCount": a.Files, "createdAt": isoTime(a.CreatedDate), "updatedAt": isoTime(a.UpdatedDate),
+		"aliases": aliases, "project": project(),
+		"currentManifest": object{"__typename": "ArtifactManifest", "id": a.ID, "file": object{"__typename": "File", "id": a.ID,
+			"directUrl": func(args) (any, error) { return c.artifactURL(a, manifestName) }}},
+		"files": files, "filesByManifestEntries": files,
+		"createdBy": func(args) (any, error) { return c.runByID(entity, a.IterationID) },
+		"usedBy": func(args) (any, error) {
+			ids, err := c.db.WandbArtifactUsers(c.ctx, c.actor, a.ID)
+			if err != nil {
+				return nil, err
+			}
+			var nodes []object
+			for _, id := range ids {
+				r, err := c.runByID(entity, id)
+				if err != nil {
+					return nil, err
+				}
+				nodes = append(nodes, r)
+			}
+			return connection(nodes), nil
+		},
+		"artifactMemberships": func(args) (any, error) { return connection([]object{c.membership(entity, a)}), nil },
+	}
+}
+
+// runByID returns the run that an iteration is.
+func (c *call) runByID(entity, id string) (object, error) {
+	r, err := c.db.WandbRecordOf(c.ctx, c.actor, id)
+	if err != nil {
+		return nil, err
+	}
+	project, err := c.projectOf(&r)
+	return c.runObject(entity, project, &r), err
+}
+
+// collection returns the versions of a name.
+func (c *call) collection(entity string, a *store.WandbArtifact) object {
+	return object{
+		"__typename": "ArtifactSequence", "id": a.ProjectID + "/" + a.Collection, "name": a.Collection, "description": nil, "state": "READY",
+		"createdAt": isoTime(a.CreatedDate), "updatedAt": isoTime(a.UpdatedDate), "tags": connection(nil),
+		"project": object{"__typename": "Project", "id": a.ProjectID, "internalId": number(a.ProjectID), "name": a.Project, "entityName": entity,
+			"entity": object{"__typename": "Entity", "id": entity, "name": entity}},
+		"defaultArtifactType": object{"__typename": "ArtifactType", "id": a.Type, "name": a.Type},
+		"latestArtifact": func(args) (any, error) {
+			found, err := c.version(a.ProjectID, a.Collection+":"+store.WandbLatest)
+			if err != nil || found == nil {
+				return nil, err
+			}
+			return c.artifactObject(entity, found), nil
+		},
+		"artifacts": func(in args) (any, error) {
+			all, err := c.db.WandbArtifacts(c.ctx, c.actor, store.WandbArtifactQuery{ProjectID: a.ProjectID, Collection: a.Collection})
+			if err != nil {
+				return nil, err
+			}
+			return c.artifactPage(entity, all, in)
+		},
+		"aliases": func(args) (any, error) {
+			all, err := c.db.WandbArtifacts(c.ctx, c.actor, store.WandbArtifactQuery{ProjectID: a.ProjectID, Collection: a.Collection})
+			var nodes []object
+			for _, v := range all {
+				for _, alias := range append(slices.Clone(v.Aliases), "v"+itoa(v.Version)) {
+					nodes = append(nodes, object{"__typename": "ArtifactAlias", "id": v.ID + ":" + alias, "alias": alias})
+				}
+			}
+			return connection(nodes), err
+		},
+		"artifactMembership": func(in args) (any, error) {
+			found, err := c.version(a.ProjectID, a.Collection+":"+in.str("aliasName"))
+			if err != nil || found == nil {
+				return nil, err
+			}
+			return c.membership(entity, found), nil
+		},
+	}
+}
+
+// membership returns a version as a part of its collection.
+func (c *call) membership(entity string, a *store.WandbArtifact) object {
+	o := c.artifactObject(entity, a)
+	return object{"__typename": "ArtifactCollectionMembership", "id": a.ID, "versionIndex": a.Version, "createdAt": isoTime(a.CreatedDate),
+		"aliases": o["aliases"], "artifactCollection": o["artifactSequence"], "artifact": o, "files": o["files"]}
+}
+
+// artifactPage returns a page of versions.
+func (c *call) artifactPage(entity string, all []store.WandbArtifact, in args) (any, error) {
+	offset, err := offsetOf(in.str("after"))
+	if err != nil {
+		return nil, err
+	}
+	offset = min(offset, len(all))
+	end := min(len(all), offset+int(max(1, min(in.number("first", 50), store.MaxLimit))))
+	edges := []object{}
+	for i := offset; i < end; i++ {
+		edges = append(edges, object{"node": c.artifactObject(entity, &all[i]), "version": "v" + itoa(all[i].Version), "cursor": itoa(int64(i + 1))})
+	}
+	page := pageOf(edges, "", end < len(all))
+	page["totalCount"] = len(all)
+	return page, nil
+}
+
+// version returns the committed version that a name like model:v3 or model:latest
+// means, nil when there is none.
+func (c *call) version(projectID, name string) (*store.WandbArtifact, error) {
+	name = name[strings.LastIndexByte(name, '/')+1:]
+	collection, alias, ok := strings.Cut(name, ":")
+	if !ok || alias == "" {
+		alias = store.WandbLatest
+	}
+	all, err := c.db.WandbArtifacts(c.ctx, c.actor, store.WandbArtifactQuery{ProjectID: projectID, Collection: collection})
+	if err != nil {
+		return nil, err
+	}
+	for i := range all {
+		if slices.Contains(all[i].Aliases, alias) || "v"+itoa(all[i].Version) == alias || all[i].Digest == alias {
+			return &all[i], nil
+		}
+	}
+	return nil, nil
+}
+
+// projectArtifacts adds the fields about artifacts to a project.
+func (c *call) projectArtifacts(o object, entity, projectID string) {
+	find := func(kind, collection string) ([]store.WandbArtifact, error) {
+		return c.db.WandbArtifacts(c.ctx, c.actor, store.WandbArtifactQuery{ProjectID: projectID, Type: kind, Collection: collection})
+	}
+	one := func(in args) (any, error) {
+		a, err := c.version(projectID, in.str("name"))
+		if err != nil || a == nil {
+			return nil, err
+		}
+		return c.artifactObject(entity, a), nil
+	}
+	collections := func(kind string) func(args) (any, error) {
+		return func(in args) (any, error) {
+			all, err := find(kind, "")
+			if err != nil {
+				return nil, err
+			}
+			seen := map[string]bool{}
+			var nodes []object
+			for i := range all {
+				if !seen[all[i].Collection] {
+					seen[all[i].Collection] = true
+					nodes = append(nodes, c.collection(entity, &all[i]))
+				}
+			}
+			return connection(nodes), nil
+		}
+	}
+	collection := func(kind string) func(args) (any, error) {
+		return func(in args) (any, error) {
+			all, err := find(kind, in.str("name"))
+			if err != nil || len(all) == 0 {
+				return nil, err
+			}
+			return c.collection(entity, &all[0]), nil
+		}
+	}
+	kindObject := func(name string) object {
+		return object{"__typename": "ArtifactType", "id": name, "name": name, "description": nil, "createdAt": isoTime(0),
+			"artifact": one, "artifactCollection": collection(name), "artifactSequence": collection(name),
+			"artifactCollections": collections(name), "artifactSequences": collections(name)}
+	}
+	o["artifact"] = one
+	o["artifactCollectionMembership"] = func(in args) (any, error) {
+		a, err := c.version(projectID, in.str("name"))
+		if err != nil || a == nil {
+			return nil, err
+		}
+		return c.membership(entity, a), nil
+	}
+	o["artifactCollection"] = collection("")
+	o["artifactCollections"] = collections("")
+	o["artifactType"] = func(in args) (any, error) {
+		all, err := find(in.str("name"), "")
+		if err != nil || len(all) == 0 {
+			return nil, err
+		}
+		return kindObject(in.str("name")), nil
+	}
+	o["artifactTypes"] = func(args) (any, error) {
+		all, err := find("", "")
+		if err != nil {
+			return nil, err
+		}
+		var kinds []string
+		for _, a := range all {
+			if !slices.Contains(kinds, a.Type) {
+				kinds = append(kinds, a.Type)
+			}
+		}
+		nodes := make([]object, len(kinds))
+		for i, k := range kinds {
+			nodes[i] = kindObject(k)
+		}
+		return connection(nodes), nil
+	}
+}
+
+// artifactFiles returns a page of the files of a version, or those of some names.
+func (c *call) artifactFiles(a *store.WandbArtifact, in args) (any, error) {
+	entries, err := c.readManifest(a)
+	if err != nil {
+		return nil, err
+	}
+	if names := in.texts("names"); len(names) > 0 {
+		entries = slices.DeleteFunc(entries, func(e store.WandbEntry) bool { return !slices.Contains(names, e.Name) })
+	}
+	offset, err := offsetOf(in.str("after"))
+	if err != nil {
+		return nil, err
+	}
+	offset = min(offset, len(entries))
+	end := min(len(entries), offset+int(max(1, min(in.number("first", store.MaxLimit), 10*store.MaxLimit))))
+	edges := []object{}
+	for i := offset; i < end; i++ {
+		e := &entries[i]
+		address := func(args) (any, error) {
+			if e.Ref != "" {
+				return e.Ref, nil
+			}
+			return c.artifactURL(a, e.Name)
+		}
+		edges = append(edges, object{"cursor": itoa(int64(i + 1)), "node": object{"__typename": "File", "id": a.ID + "/" + e.Name,
+			"name": e.Name, "displayName": e.Name, "url": address, "directUrl": address, "sizeBytes": itoa(e.Size),
+			"storagePath": e.Name, "mimetype": typeOf("", e.Name), "updatedAt": isoTime(a.UpdatedDate), "digest": e.MD5, "md5": hexMD5(e.MD5)}})
+	}
+	page := pageOf(edges, "", end < len(entries))
+	page["totalCount"] = len(entries)
+	return page, nil
+}
+
+// hexMD5 returns a hash in base64 as hex, nil for what is none.
+func hexMD5(s string) any {
+	sum, err := base64.StdEncoding.DecodeString(s)
+	if err != nil {
+		return nil
+	}
+	return hex.EncodeToString(sum)
+}
+
+// metadataText returns metadata, "" for an empty object.
+func metadataText(a args) string {
+	text := a.str("metadata")
+	if text == "null" {
+		return ""
+	}
+	return text
+}
+
+// aliasNames returns the aliases of a list of objects.
+func aliasNames(a args) []string {
+	var names []string
+	for _, o := range a.objects("aliases") {
+		// v3 is the number of a version, which a client does not give.
+		if alias := o.str("alias"); alias != "" && !isVersion(alias) {
+			names = append(names, alias)
+		}
+	}
+	return names
+}
+
+func isVersion(alias string) bool {
+	digits, ok := strings.CutPrefix(alias, "v")
+	if !ok {
+		return false
+	}
+	_, err := strconv.ParseUint(digits, 10, 63)
+	return err == nil
+}

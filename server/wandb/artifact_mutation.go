@@ -1,0 +1,168 @@
+package wandb
+
+import "tracker/store"
+
+// artifactMutations has the fields of a mutation that are about artifacts.
+func (c *call) artifactMutations() object {
+	return object{
+		"createArtifact":         c.createArtifact,
+		"createArtifactManifest": c.createManifest,
+		"updateArtifactManifest": c.updateManifest,
+		"createArtifactFiles":    c.createArtifactFiles,
+		"commitArtifact":         c.commitArtifact,
+		"updateArtifact":         c.updateArtifact,
+		"addAliases":             c.addAliases,
+		"deleteAliases":          c.deleteAliases,
+		"deleteArtifact":         c.deleteArtifact,
+		"useArtifact":            c.useArtifact,
+	}
+}
+
+// entityOr returns the entity that a caller means.
+func (c *call) entityOr(name string) string {
+	if name == "" {
+		return c.user.Username
+	}
+	return name
+}
+
+func (c *call) createArtifact(a args) (any, error) {
+	if a.str("runName") == "" {
+		return nil, store.Invalid("runName", "An artifact is logged by a run here; log it with run.log_artifact.")
+	}
+	var run string
+	err := c.db.View(c.ctx, c.actor, func(v *store.View) (err error) {
+		run, err = v.WandbIteration(orDefault(a.str("projectName")), a.str("runName"))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	names := a.texts("artifactCollectionNames")
+	collection := a.str("artifactCollectionName")
+	if collection == "" && len(names) > 0 {
+		collection = names[0]
+	}
+	made, err := c.db.CreateWandbArtifact(c.ctx, c.actor, store.NewWandbArtifact{
+		IterationID: run, Collection: collection, Type: a.str("artifactTypeName"), Digest: a.str("digest"), ClientID: a.str("clientID"),
+		Description: a.str("description"), Metadata: metadataText(a), Aliases: aliasNames(a)})
+	if err != nil {
+		return nil, err
+	}
+	return object{"artifact": c.artifactObject(c.entityOr(a.str("entityName")), &made)}, nil
+}
+
+func orDefault(project string) string {
+	if project == "" {
+		return defaultProject
+	}
+	return project
+}
+
+// manifestOf returns the manifest of a version, with the address that it is to be sent
+// to. Its id is that of the version.
+func (c *call) manifestOf(id string) (any, error) {
+	a, err := c.db.WandbArtifact(c.ctx, c.actor, id)
+	if err != nil {
+		return nil, err
+	}
+	return object{"artifactManifest": object{"__typename": "ArtifactManifest", "id": a.ID, "file": object{"__typename": "File", "id": a.ID,
+		"name": manifestName, "displayName": manifestName, "uploadHeaders": []string{},
+		"uploadUrl": func(args) (any, error) { return c.artifactURL(&a, manifestName) },
+		"directUrl": func(args) (any, error) { return c.artifactURL(&a, manifestName) }}}}, nil
+}
+
+func (c *call) createManifest(a args) (any, error) { return c.manifestOf(a.str("artifactID")) }
+
+func (c *call) updateManifest(a args) (any, error) { return c.manifestOf(a.str("artifactManifestID")) }
+
+// createArtifactFiles returns the addresses that files are to be sent to, in the order in
+// which they are asked for.
+func (c *call) createArtifactFiles(a args) (any, error) {
+	known := map[string]*store.WandbArtifact{}
+	var nodes []object
+	for _, f := range a.objects("artifactFiles") {
+		id, name := f.str("artifactID"), f.str("name")
+		if known[id] == nil {
+			found, err := c.db.WandbArtifact(c.ctx, c.actor, id)
+			if err != nil {
+				return nil, err
+			}
+			known[id] = &found
+		}
+		of := known[id]
+		link, err := c.artifactURL(of, name)
+		if err != nil {
+			return nil, err
+		}
+		nodes = append(nodes, object{"__typename": "File", "id": of.ID + "/" + name, "name": name, "displayName": name, "storagePath": name,
+			"uploadUrl": link, "uploadHeaders": []string{}, "uploadMultipartUrls": nil, "artifact": object{"__typename": "Artifact", "id": of.ID}})
+	}
+	return object{"files": connection(nodes)}, nil
+}
+
+func (c *call) commitArtifact(a args) (any, error) {
+	found, err := c.db.WandbArtifact(c.ctx, c.actor, a.str("artifactID"))
+	if err != nil {
+		return nil, err
+	}
+	if found.State == store.WandbPending {
+		entries, err := c.readManifest(&found)
+		if isNotFound(err) {
+			err = store.Invalid("manifest", "The manifest of the artifact has not arrived; log the artifact again.")
+		}
+		if err != nil {
+			return nil, err
+		}
+		if found, err = c.db.CommitWandbArtifact(c.ctx, c.actor, found.ID, entries); err != nil {
+			return nil, err
+		}
+	}
+	return object{"artifact": c.artifactObject(c.user.Username, &found)}, nil
+}
+
+func (c *call) updateArtifact(a args) (any, error) {
+	p := store.WandbArtifactPatch{Description: a.text("description"), Metadata: a.text("metadata")}
+	if a["aliases"] != nil {
+		p.Aliases = append([]string{}, aliasNames(a)...)
+	}
+	changed, err := c.db.UpdateWandbArtifact(c.ctx, c.actor, a.str("artifactID"), p)
+	if err != nil {
+		return nil, err
+	}
+	return object{"artifact": c.artifactObject(c.user.Username, &changed)}, nil
+}
+
+func (c *call) addAliases(a args) (any, error) {
+	_, err := c.db.UpdateWandbArtifact(c.ctx, c.actor, a.str("artifactID"), store.WandbArtifactPatch{Add: aliasNames(a)})
+	return object{"success": err == nil}, err
+}
+
+func (c *call) deleteAliases(a args) (any, error) {
+	_, err := c.db.UpdateWandbArtifact(c.ctx, c.actor, a.str("artifactID"), store.WandbArtifactPatch{Remove: aliasNames(a)})
+	return object{"success": err == nil}, err
+}
+
+func (c *call) deleteArtifact(a args) (any, error) {
+	deleted, err := c.db.DeleteWandbArtifact(c.ctx, c.actor, a.str("artifactID"), a.truth("deleteAliases"))
+	if err != nil {
+		return nil, err
+	}
+	return object{"artifact": c.artifactObject(c.user.Username, &deleted), "success": true}, nil
+}
+
+func (c *call) useArtifact(a args) (any, error) {
+	var run string
+	err := c.db.View(c.ctx, c.actor, func(v *store.View) (err error) {
+		run, err = v.WandbIteration(orDefault(a.str("projectName")), a.str("runName"))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	used, err := c.db.UseWandbArtifact(c.ctx, c.actor, a.str("artifactID"), run)
+	if err != nil {
+		return nil, err
+	}
+	return object{"artifact": c.artifactObject(c.entityOr(a.str("entityName")), &used)}, nil
+}

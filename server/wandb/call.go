@@ -1,0 +1,83 @@
+package wandb
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+
+	"github.com/gorilla/mux"
+
+	"tracker/server/web"
+	"tracker/store"
+)
+
+// call is one request on its way through a handler.
+type call struct {
+	w     http.ResponseWriter
+	r     *http.Request
+	s     *Server
+	ctx   context.Context
+	db    *store.DB
+	user  store.User
+	actor store.Actor
+	vars  map[string]string // of the path, decoded
+	share *web.Share        // of the memory of all requests
+}
+
+// serve wraps the handler of a route into what every route has: who asks, and what is
+// in the path.
+func (s *Server) serve(rt route) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := &call{w: w, r: r, s: s, ctx: r.Context(), db: s.db, share: s.memory.Share(r.Context())}
+		defer c.share.Release()
+		err := c.prepare(rt)
+		if err == nil {
+			err = rt.handle(c)
+		}
+		if err != nil {
+			writeError(w, r, err)
+		}
+	})
+}
+
+func (c *call) prepare(rt route) (err error) {
+	c.vars = mux.Vars(c.r)
+	for name, raw := range c.vars {
+		if c.vars[name], err = url.PathUnescape(raw); err != nil {
+			return store.Invalid("path", "The path can't be read; escape its special characters.")
+		}
+	}
+	if rt.open {
+		return nil
+	}
+	if link := c.r.URL.Query().Get(linkParameter); rt.link && link != "" {
+		c.user, err = c.s.auth.Linked(c.ctx, link, c.subject())
+	} else {
+		c.user, err = c.s.auth.Account(c.r)
+	}
+	if err != nil {
+		return err
+	}
+	c.actor = store.Actor{UserID: c.user.ID}
+	web.InfoOf(c.r).User = c.user.Username
+	return nil
+}
+
+// telemetry refuses what clients say of themselves, with a status that they do not
+// repeat.
+func (c *call) telemetry() error {
+	return store.Errorf(store.CodeNotFound, "Telemetry is not taken.")
+}
+
+// base returns the address of the service as the client knows it.
+func (c *call) base() string {
+	scheme := "http"
+	if c.r.TLS != nil {
+		scheme = "https"
+	}
+	if p := c.r.Header.Get("X-Forwarded-Proto"); p == "http" || p == "https" {
+		scheme = p
+	}
+	return scheme + "://" + cmp.Or(web.ForwardedHost(c.r), c.r.Host) + c.s.basePath
+}

@@ -1,0 +1,140 @@
+"""A server of tracker for W&B's clients.
+
+TRACKER_BINARY names the program. The clients get WANDB_BASE_URL and a key, and nothing else.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import textwrap
+import urllib.request
+
+import pytest
+
+PASSWORD = "correct horse battery"
+KEY = "a" * 40  # without sign-in any key will do
+
+
+class Server:
+    """A running server and its native API."""
+
+    def __init__(self, folder, *flags, port=0):
+        env = {k: v for k, v in os.environ.items() if not k.startswith("SERVICE_")}
+        env["SERVICE_ADMIN_PASSWORD"] = PASSWORD
+        self.env = {**env, "SERVICE_JWT_SECRET": "the secret of these tests"}
+        self.binary = os.environ["TRACKER_BINARY"]
+        self.db = folder / "tracker.db"
+        self.flags = ["--db-file", self.db, "--artifact-root", folder / "artifacts", *flags]
+        self.start(port)
+
+    def start(self, port=0):
+        args = ["serve", "--host", "127.0.0.1", "--port", str(port), "--enable-ui=false", "--log-level", "error"]
+        self.process = subprocess.Popen([self.binary, *args, *self.flags], env=self.env, stdout=subprocess.PIPE, text=True)
+        self.uri = re.search(r"http://\S+", self.process.stdout.readline())[0]
+
+    def get(self, path):
+        """Return what the native API answers."""
+        with urllib.request.urlopen(self.uri + path) as answer:
+            return json.load(answer)
+
+    def command(self, *args):
+        """Return what a command of the program prints."""
+        return subprocess.run([self.binary, *args, "--db-file", self.db], env=self.env, check=True, text=True,
+                              capture_output=True).stdout
+
+    def all(self, path):
+        """Return the records of all pages of a listing."""
+        found, sign = [], "&" if "?" in path else "?"
+        while True:
+            page = self.get(f"{path}{sign}limit=1000&offset={len(found)}")
+            found += page["data"]
+            if len(found) >= page["total"]:
+                return found
+
+    def experiment(self, project):
+        """Return the experiment of the runs in a project."""
+        found = [p for p in self.all("/project") if p["name"] == project]
+        return self.all(f"/experiment/project/{found[0]['id']}")[0]
+
+    def runs(self, project):
+        """Return the runs in a project, by name."""
+        return {r["name"]: r for r in self.all(f"/iteration/experiment/{self.experiment(project)['id']}")}
+
+    def points(self, run):
+        """Return the points of a run: of each metric a list of steps and values."""
+        out = {}
+        for p in self.all(f"/metric/iteration/{run['id']}"):
+            out.setdefault(p["key"], []).append((p["step"], p["value"]))
+        return out
+
+    def params(self, run):
+        """Return the parameters of a run."""
+        return {p["key"]: p["value"] for p in self.all(f"/parameter/iteration/{run['id']}")}
+
+    def artifacts(self, run):
+        """Return the artifacts of a run, by name."""
+        return {a["name"]: a for a in self.all(f"/resource/experiment/{run['experiment_id']}?iteration_id={run['id']}")}
+
+    def read(self, artifact):
+        """Return the bytes of an artifact."""
+        with urllib.request.urlopen(f"{self.uri}/resource/{artifact['id']}/data") as answer:
+            return answer.read()
+
+    def close(self):
+        self.process.terminate()
+        assert self.process.wait(60) == 0
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory):
+    """Return a server without sign-in."""
+    s = Server(tmp_path_factory.mktemp("server"))
+    yield s
+    s.close()
+
+
+@pytest.fixture
+def closed(tmp_path):
+    """Return a server with sign-in."""
+    s = Server(tmp_path, "--enable-auth")
+    yield s
+    s.close()
+
+
+def client_env(folder, uri, key=KEY, **more):
+    """Return the environment of a script that logs to the server at uri."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("WANDB_", "SERVICE_"))}
+    for name in ("WANDB_DIR", "WANDB_CONFIG_DIR", "WANDB_CACHE_DIR", "WANDB_DATA_DIR", "WANDB_ARTIFACT_DIR"):
+        env[name] = str(folder)
+    return {**env, "WANDB_BASE_URL": uri, "WANDB_API_KEY": key, "WANDB_CONSOLE": "off", "WANDB_ERROR_REPORTING": "false",
+            "HOME": str(folder), "NO_COLOR": "1", **more}
+
+
+@pytest.fixture
+def script(tmp_path):
+    """Return a function that runs Python with a client of the server at uri, and returns what it prints."""
+
+    def run(uri, code, code_of_exit=0, **env):
+        path = tmp_path / "script.py"
+        path.write_text("import wandb\n" + textwrap.dedent(code))
+        done = subprocess.run([sys.executable, path], cwd=tmp_path, env=client_env(tmp_path, uri, **env), text=True,
+                              capture_output=True, timeout=120)
+        assert done.returncode == code_of_exit, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    return run
+
+
+@pytest.fixture
+def wandb_command(tmp_path):
+    """Return a function that runs the command line of the client."""
+
+    def run(uri, *args, **env):
+        done = subprocess.run([sys.executable, "-m", "wandb", *args], cwd=tmp_path, env=client_env(tmp_path, uri, **env),
+                              text=True, capture_output=True, timeout=120)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    return run

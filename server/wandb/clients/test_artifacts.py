@@ -1,0 +1,136 @@
+"""Media and versions of artifacts, through the clients and the native API."""
+
+import hashlib
+
+from test_reading import said
+
+
+def test_media(server, script):
+    script(server.uri, """
+        import numpy as np
+        run = wandb.init(project="pictures", name="media", id="media")
+        for i in range(3):
+            run.log({"pic": wandb.Image(np.full((8, 8, 3), 40 * i, dtype=np.uint8), caption=f"at {i}"),
+                     "hist": wandb.Histogram([1, 2, 2, 3]), "page": wandb.Html("<p>hello</p>"),
+                     "loss": i})
+        run.log({"pics": [wandb.Image(np.zeros((4, 4, 3), dtype=np.uint8)) for _ in range(2)]})
+        run.finish()
+    """)
+    run = server.runs("pictures")["media"]
+    names = server.artifacts(run)
+    assert sum(name.startswith("media/images/pic_") for name in names) == 3
+    assert sum(name.startswith("media/html/page_") for name in names) == 3
+    assert server.points(run)["loss"] == [(0, 0), (1, 1), (2, 2)]
+    out = said(script, server, """
+rows = list(api.run("default/pictures/media").scan_history())
+print(json.dumps([rows[1]["pic"], rows[1]["hist"], rows[1]["loss"], len(rows)]))
+""")
+    assert out[0]["_type"] == "image-file" and out[0]["caption"] == "at 1" and out[1]["_type"] == "histogram"
+    assert out[2:] == [1, 4]
+    image = server.read(names[out[0]["path"]])
+    assert hashlib.sha256(image).hexdigest() == out[0]["sha256"]
+
+
+def test_table(server, script):
+    script(server.uri, """
+        run = wandb.init(project="tables", name="table", id="table")
+        run.log({"rows": wandb.Table(columns=["a", "b"], data=[[1, "x"], [2, "y"]])})
+        table = wandb.Table(columns=["x", "y"], data=[[i, i * i] for i in range(5)])
+        run.log({"curve": wandb.plot.line(table, "x", "y", title="squares")})
+        run.finish()
+    """)
+    out = said(script, server, """
+run = api.run("default/tables/table")
+logged = {a.type: a.name for a in run.logged_artifacts()}
+row = [r for r in run.scan_history() if r.get("rows")][0]["rows"]
+print(json.dumps([logged, row]))
+""")
+    assert "run_table" in out[0] and out[1]["_type"] == "table-file"
+
+
+def test_versions(server, script):
+    script(server.uri, """
+        import os
+        for i in range(3):
+            run = wandb.init(project="versions", name=f"run {i}", id=f"run{i}")
+            os.makedirs("data", exist_ok=True)
+            open("data/first.txt", "w").write("always the same")
+            open("data/second.txt", "w").write("version %d" % (i // 2))  # the first two are the same
+            art = wandb.Artifact("corpus", type="dataset", description="words", metadata={"n": i})
+            art.add_dir("data")
+            art.add_reference(os.environ["WANDB_BASE_URL"] + "/health", name="far.bin", checksum=False)
+            run.log_artifact(art, aliases=["best"] if i == 0 else None).wait()
+            run.finish()
+    """)
+    out = said(script, server, """
+import os
+arts = list(api.artifacts("dataset", "default/versions/corpus"))
+first = api.artifact("default/versions/corpus:v0")
+best = api.artifact("default/versions/corpus:best")
+folder = api.artifact("default/versions/corpus:latest").download(root="down", skip_cache=True)
+print(json.dumps([[[a.version, sorted(a.aliases), a.state, a.metadata] for a in arts], first.digest == best.digest, first.description,
+                  sorted(f for f in os.listdir(folder)), open(folder + "/second.txt").read(), first.logged_by().name,
+                  sorted(e.path for e in first.manifest.entries.values()), [t.name for t in api.artifact_types("default/versions")],
+                  [c.name for c in api.artifact_type("dataset", "default/versions").collections()]]))
+""")
+    assert [a[0] for a in out[0]] == ["v1", "v0"] and out[0][0][1] == ["latest"] and out[0][1][1] == ["best"]
+    assert out[1] and out[2] == "words" and out[4] == "version 1" and out[5] == "run 0"
+    assert {"first.txt", "second.txt"} <= set(out[3])
+    assert out[6] == ["far.bin", "first.txt", "second.txt"]
+    assert out[7] == ["dataset"] and out[8] == ["corpus"]
+    runs = server.runs("versions")
+    found = server.artifacts(runs["run 0"])
+    assert server.read(found["corpus:v0/first.txt"]) == b"always the same"
+
+
+def test_use_and_change(server, script):
+    script(server.uri, """
+        run = wandb.init(project="use", name="makes", id="makes")
+        open("w.bin", "wb").write(b"weights")
+        run.log_model("w.bin", name="model")
+        run.finish()
+        run = wandb.init(project="use", name="uses", id="uses")
+        path = run.use_model("model:latest")
+        assert open(path, "rb").read() == b"weights"
+        run.finish()
+        api = wandb.Api()
+        art = api.artifact("default/use/model:v0")
+        art.aliases.append("good")
+        art.description = "a model"
+        art.metadata["x"] = 1
+        art.save()
+    """)
+    out = said(script, server, """
+art = api.artifact("default/use/model:good")
+print(json.dumps([art.description, art.metadata, sorted(art.aliases), [r.name for r in art.used_by()],
+                  [a.name for a in api.run("default/use/uses").used_artifacts()]]))
+api.artifact("default/use/model:v0").delete(delete_aliases=True)
+try:
+    api.artifact("default/use/model:v0")
+    print('"still there"')
+except Exception:
+    print(json.dumps(%s))
+""" % '[art.description, art.metadata, ["good", "latest"], ["uses"], ["model:v0"]]')
+    assert out == ["a model", {"x": 1}, ["good", "latest"], ["uses"], ["model:v0"]]
+
+
+def test_incremental(server, script):
+    script(server.uri, """
+        run = wandb.init(project="grows", name="one", id="one")
+        art = wandb.Artifact("set", type="dataset")
+        for i in range(3):
+            open(f"{i}.txt", "w").write(f"file {i}")
+            art.add_file(f"{i}.txt")
+        run.log_artifact(art).wait()
+        run.finish()
+        run = wandb.init(project="grows", name="two", id="two")
+        draft = run.use_artifact("set:latest").new_draft()
+        open("3.txt", "w").write("file 3")
+        draft.add_file("3.txt")
+        draft.remove("0.txt")
+        run.log_artifact(draft).wait()
+        run.finish()
+    """)
+    found = server.artifacts(server.runs("grows")["two"])
+    assert {name: server.read(a) for name, a in found.items() if name.startswith("set:v1/") and name.endswith(".txt")} == {
+        f"set:v1/{i}.txt": f"file {i}".encode() for i in (1, 2, 3)}

@@ -1,0 +1,34 @@
+"""Keys, with sign-in."""
+
+import re
+
+
+def test_key(closed, script, wandb_command):
+    key = closed.command("token", "--user", "default", "--wandb").strip()
+    assert re.fullmatch(r"[A-Za-z0-9]{40}", key)
+    script(closed.uri, """
+        run = wandb.init(project="keys", name="run", id="run", config={"lr": 1})
+        run.log({"loss": 1})
+        open("a.txt", "w").write("text")
+        run.save("a.txt", policy="now")
+        run.finish()
+        api = wandb.Api()
+        assert api.viewer.username == "default"
+        run = api.run("default/keys/run")
+        assert run.summary["loss"] == 1
+        with run.file("a.txt").download(root="down", replace=True) as f:
+            assert f.read() == "text"
+    """, WANDB_API_KEY=key)
+    said = wandb_command(closed.uri, "login", "--host", closed.uri, "--relogin", key)
+    assert "rror" not in said
+
+
+def test_wrong_key(closed, script):
+    said = script(closed.uri, """
+        try:
+            wandb.init(project="keys", settings=wandb.Settings(init_timeout=20))
+            print("went through")
+        except Exception as error:
+            print("refused", type(error).__name__)
+    """, WANDB_API_KEY="x" * 40)
+    assert "refused " in said and "went through" not in said

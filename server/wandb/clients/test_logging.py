@@ -1,0 +1,141 @@
+"""What a script logs is found through the native API."""
+
+import json
+
+
+def test_log(server, script):
+    said = script(server.uri, """
+        run = wandb.init(project="log", name="first", id="run1", tags=["a", "b"], notes="some notes", group="g", job_type="train",
+                         config={"lr": 0.1, "net": {"depth": 3}, "name": "x"})
+        for i in range(300):
+            run.log({"loss": 1 / (i + 1), "train/acc": i, "nest": {"a": i, "b": {"c": 2.5}}, "ok": i % 2 == 0})
+        run.log({"odd": float("nan"), "big": float("inf"), "text": "hello"})
+        run.config.update({"later": 7})
+        run.summary["best"] = 42
+        run.finish()
+    """)
+    assert "rror" not in said
+    run = server.runs("log")["first"]
+    assert (run["status"], run["notes"], run["tags"]) == ("SUCCEEDED", "some notes", ["a", "b"])
+    points = server.points(run)
+    assert points["loss"] == [(i, 1 / (i + 1)) for i in range(300)]
+    assert points["train/acc"] == points["nest/a"] == [(i, i) for i in range(300)]
+    assert points["nest/b/c"] == [(i, 2.5) for i in range(300)]
+    assert points["ok"] == [(i, 1 - i % 2) for i in range(300)]
+    assert points["odd"] == [(300, "NaN")] and points["big"] == [(300, "Infinity")]
+    assert points["summary/best"][0][1] == 42
+    assert [key for key in points if key.startswith("summary/")] == ["summary/best"]
+    assert server.params(run) == {"lr": "0.1", "net/depth": "3", "name": "x", "later": "7", "group": "g", "job_type": "train"}
+
+
+def test_states(server, script):
+    script(server.uri, """
+        wandb.init(project="states", name="fails", id="fails")
+        import sys; sys.exit(3)
+    """, code_of_exit=3)
+    script(server.uri, """
+        run = wandb.init(project="states", name="preempted", id="preempted")
+        run.mark_preempting()
+        run.finish(exit_code=1)
+    """)
+    runs = server.runs("states")
+    assert (runs["fails"]["status"], runs["fails"]["error_message"]) == ("FAILED", "exit code 3")
+    assert (runs["preempted"]["status"], runs["preempted"]["error_message"]) == ("KILLED", "preempted")
+
+
+def test_resume(server, script):
+    for resume in ("allow", "must", "allow"):
+        script(server.uri, f"""
+            import os
+            first = not os.path.exists("began")
+            open("began", "w").close()
+            run = wandb.init(project="resume", name="again", id="again", resume="{resume}" if not first else "never",
+                             config={{"lr": 1}}, tags=["t"])
+            for i in range(10):
+                run.log({{"loss": i, "note": "a text"}})
+            run.finish()
+        """)
+    run = server.runs("resume")["again"]
+    assert run["status"] == "SUCCEEDED"
+    assert server.points(run)["loss"] == [(i, i % 10) for i in range(30)]
+
+
+def test_resume_refused(server, script):
+    said = script(server.uri, """
+        try:
+            wandb.init(project="refused", id="none", resume="must")
+        except Exception as error:
+            print("refused", type(error).__name__)
+    """)
+    assert "refused " in said
+    script(server.uri, """
+        wandb.init(project="refused", id="there").finish()
+    """)
+    said = script(server.uri, """
+        try:
+            wandb.init(project="refused", id="there", resume="never")
+        except Exception as error:
+            print("refused", type(error).__name__)
+    """)
+    assert "refused " in said
+
+
+def test_files(server, script, tmp_path):
+    (tmp_path / "weights.bin").write_bytes(bytes(range(256)) * 4096)
+    script(server.uri, """
+        import os
+        run = wandb.init(project="files", name="files", id="files")
+        run.save("weights.bin", policy="now")
+        os.makedirs("deep/er", exist_ok=True)
+        open("deep/er/a file.txt", "w").write("some text")
+        run.save("deep/er/a file.txt", policy="end")
+        run.finish()
+    """)
+    found = server.artifacts(server.runs("files")["files"])
+    assert server.read(found["weights.bin"]) == bytes(range(256)) * 4096
+    assert [server.read(a) for name, a in found.items() if name.endswith("a file.txt")] == [b"some text"]
+    assert "config.yaml" in found and json.loads(server.read(found["wandb-summary.json"]))
+
+
+def test_console(server, script):
+    script(server.uri, """
+        run = wandb.init(project="console", name="prints", id="prints")
+        for i in range(20):
+            print("line", i)
+        run.finish()
+    """, WANDB_CONSOLE="wrap")
+    run = server.runs("console")["prints"]
+    # Older clients draw the lines as a terminal does, with a space after what they end in.
+    lines = [line["text"].rstrip() for line in server.get(f"/iteration/{run['id']}/console")["lines"]]
+    assert [line for line in lines if line.startswith("line")] == [f"line {i}" for i in range(20)]
+
+
+def test_offline_synced_twice(server, script, wandb_command, tmp_path):
+    script(server.uri, """
+        run = wandb.init(project="offline", name="late", id="late", config={"lr": 0.5})
+        for i in range(500):
+            run.log({"loss": i, "acc": -i})
+        run.finish()
+    """, WANDB_MODE="offline")
+    folder = next((tmp_path / "wandb").glob("offline-run-*"))
+    for _ in range(2):
+        wandb_command(server.uri, "sync", str(folder), "--include-synced")
+        run = server.runs("offline")["late"]
+        points = server.points(run)
+        assert points["loss"] == [(i, i) for i in range(500)]
+        assert points["acc"] == [(i, -i) for i in range(500)]
+        assert run["status"] == "SUCCEEDED" and server.params(run) == {"lr": "0.5"}
+
+
+def test_define_metric(server, script):
+    script(server.uri, """
+        run = wandb.init(project="define", name="define", id="define")
+        run.define_metric("epoch")
+        run.define_metric("val", step_metric="epoch", summary="min")
+        for i, x in enumerate([3, 1, 2]):
+            run.log({"val": x, "epoch": 10 * i})
+        run.finish()
+    """)
+    points = server.points(server.runs("define")["define"])
+    assert points["val"] == [(0, 3), (1, 1), (2, 2)] and points["epoch"] == [(0, 0), (1, 10), (2, 20)]
+    assert points.get("summary/val/min", points.get("summary/val"))[0][1] == 1

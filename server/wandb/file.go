@@ -1,0 +1,137 @@
+package wandb
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+	"time"
+
+	"tracker/server/web"
+	"tracker/store"
+	"tracker/store/transfer"
+)
+
+const (
+	// linkParameter is the name of the parameter with the credentials of an address.
+	linkParameter = "token"
+	// linkAge is how long an address that a client was given is good.
+	linkAge = 24 * time.Hour
+)
+
+// subject returns what the credentials in the address of the request are for.
+func (c *call) subject() string {
+	if id := c.vars["artifact"]; id != "" {
+		return artifactSubject(id, c.vars["name"])
+	}
+	return subjectOf(c.vars["project"], c.vars["run"], c.vars["name"])
+}
+
+func subjectOf(project, run, name string) string {
+	return url.PathEscape(project) + "/" + url.PathEscape(run) + "/" + name
+}
+
+// fileURL returns the address of a file of a run.
+func (c *call) fileURL(entity, project, run, name string) string {
+	parts := strings.Split(name, "/")
+	for i, p := range parts {
+		parts[i] = url.PathEscape(p)
+	}
+	return fmt.Sprintf("%s/files/%s/%s/%s/%s", c.base(), url.PathEscape(entity), url.PathEscape(project), url.PathEscape(run), strings.Join(parts, "/"))
+}
+
+// linkURL is fileURL with credentials for a while.
+func (c *call) linkURL(entity, project, run, name string) (string, error) {
+	link, err := c.s.auth.Link(c.user, subjectOf(project, run, name), linkAge)
+	return c.fileURL(entity, project, run, name) + "?" + linkParameter + "=" + link, err
+}
+
+func (c *call) writeFile() error {
+	id, err := c.iteration()
+	if err != nil {
+		return err
+	}
+	tree, name := store.Tree{IterationID: id}, transfer.FitPath(c.vars["name"])
+	if err := c.db.AllowFile(c.ctx, c.actor, tree, name); err != nil {
+		return err
+	}
+	if err := c.db.CheckSize(c.r.ContentLength); err != nil {
+		return err
+	}
+	web.AllowUpload(c.r)
+	body := io.Reader(sender{c.r.Body})
+	if name == metadataName {
+		return c.writeMetadata(id, name, body)
+	}
+	if err := c.put(id, name, typeOf(c.r.Header.Get("Content-Type"), name), body); err != nil {
+		return err
+	}
+	c.w.WriteHeader(http.StatusOK)
+	return nil
+}
+
+// typeOf returns the content type that a client gives, or that of the name of the file.
+func typeOf(given, name string) string {
+	if strings.HasSuffix(name, ".log") {
+		return "text/plain; charset=utf-8"
+	}
+	if known := mime.TypeByExtension(path.Ext(name)); known != "" {
+		return known
+	}
+	if _, _, err := mime.ParseMediaType(given); err == nil {
+		return given
+	}
+	return ""
+}
+
+func (c *call) readFile() error {
+	id, err := c.iteration()
+	if err != nil {
+		return err
+	}
+	return c.serveFile(id, transfer.FitPath(c.vars["name"]))
+}
+
+// serveFile answers with the bytes of a file of a run.
+func (c *call) serveFile(id, name string) error {
+	r, content, err := c.db.OpenFile(c.ctx, c.actor, store.Tree{IterationID: id}, name)
+	if err != nil {
+		return err
+	}
+	defer content.Close()
+	c.w.Header().Set("Content-Type", r.ContentType)
+	c.w.Header().Set("Content-Disposition", web.Attachment(r.Name))
+	web.ServeContent(c.w, c.r, r, content, func(e *store.Error) { writeError(c.w, c.r, e) })
+	return nil
+}
+
+// sender reads a body whose errors are the client's.
+type sender struct{ io.Reader }
+
+func (s sender) Read(p []byte) (int, error) {
+	n, err := s.Reader.Read(p)
+	var known *store.Error
+	if err != nil && err != io.EOF && !errors.As(err, &known) {
+		err = &store.Error{Code: store.CodeUnavailable, Err: err, Message: "The body ended before it was complete; send it again."}
+	}
+	return n, err
+}
+
+// put makes bytes those of a file of a run.
+func (c *call) put(id, name, contentType string, r io.Reader) error {
+	data, err := c.db.Receive(c.ctx, r, "")
+	if err != nil {
+		return err
+	}
+	defer data.Discard()
+	return c.db.WriteFile(c.ctx, c.actor, store.Tree{IterationID: id}, name, contentType, data)
+}
+
+// isNotFound reports whether err is about a record that does not exist.
+func isNotFound(err error) bool {
+	return err != nil && store.AsError(err).Code == store.CodeNotFound
+}

@@ -1,0 +1,256 @@
+package wandb
+
+import (
+	"reflect"
+	"regexp"
+	"strings"
+	"time"
+
+	"tracker/server/web"
+	"tracker/store"
+	"tracker/store/json"
+)
+
+// test decides whether a run passes a filter.
+type test func(*subject) bool
+
+// subject is a run that is tested, with its JSON as far as it was read.
+type subject struct {
+	r               *store.WandbRecord
+	now             time.Time
+	config, summary map[string]any
+}
+
+// parseFilter reads a filter in the words of MongoDB's queries.
+func parseFilter(f any, depth int) (test, error) {
+	fields, ok := f.(map[string]any)
+	if !ok || depth > maxDepth {
+		return nil, store.Invalid("filters", "A filter must be an object of names and conditions, nested up to %d deep.", maxDepth)
+	}
+	var all []test
+	for name, condition := range fields {
+		t, err := parseCondition(name, condition, depth)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, t)
+	}
+	return every(all), nil
+}
+
+func every(all []test) test {
+	return func(s *subject) bool {
+		for _, t := range all {
+			if !t(s) {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+func parseCondition(name string, condition any, depth int) (test, error) {
+	switch name {
+	case "$and", "$or", "$nor":
+		list, ok := condition.([]any)
+		if !ok {
+			return nil, store.Invalid("filters", "%s takes a list of filters.", name)
+		}
+		var all []test
+		for _, f := range list {
+			t, err := parseFilter(f, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, t)
+		}
+		if name == "$and" {
+			return every(all), nil
+		}
+		return func(s *subject) bool {
+			for _, t := range all {
+				if t(s) {
+					return name == "$or"
+				}
+			}
+			return name == "$nor"
+		}, nil
+	case "$not":
+		t, err := parseFilter(condition, depth+1)
+		return func(s *subject) bool { return !t(s) }, err
+	}
+	if strings.HasPrefix(name, "$") {
+		return nil, store.Invalid("filters", "The operator %s is not known.", web.Clip(name))
+	}
+	operators, ok := condition.(map[string]any)
+	if !ok {
+		return func(s *subject) bool { return equal(s.value(name), condition) }, nil
+	}
+	var all []test
+	for op, want := range operators {
+		t, err := parseOperator(name, op, want, depth)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, t)
+	}
+	return every(all), nil
+}
+
+func parseOperator(name, op string, want any, depth int) (test, error) {
+	order := func(pass func(int) bool) test {
+		return func(s *subject) bool {
+			v := s.value(name)
+			return v != nil && rank(v) == rank(want) && pass(compare(v, want))
+		}
+	}
+	switch op {
+	case "$eq":
+		return func(s *subject) bool { return equal(s.value(name), want) }, nil
+	case "$ne":
+		return func(s *subject) bool { return !equal(s.value(name), want) }, nil
+	case "$gt":
+		return order(func(c int) bool { return c > 0 }), nil
+	case "$gte":
+		return order(func(c int) bool { return c >= 0 }), nil
+	case "$lt":
+		return order(func(c int) bool { return c < 0 }), nil
+	case "$lte":
+		return order(func(c int) bool { return c <= 0 }), nil
+	case "$in", "$nin":
+		list, ok := want.([]any)
+		if !ok {
+			return nil, store.Invalid("filters", "%s takes a list of values.", op)
+		}
+		return func(s *subject) bool {
+			v := s.value(name)
+			for _, w := range list {
+				if equal(v, w) {
+					return op == "$in"
+				}
+			}
+			return op == "$nin"
+		}, nil
+	case "$exists":
+		return func(s *subject) bool { return (s.value(name) != nil) == (want == true) }, nil
+	case "$regex":
+		text, _ := want.(string)
+		re, err := regexp.Compile(text)
+		if err != nil {
+			return nil, store.Invalid("filters", "The regular expression %q can't be read.", web.Clip(text))
+		}
+		return func(s *subject) bool {
+			switch v := s.value(name).(type) {
+			case string:
+				return re.MatchString(v)
+			case []any:
+				for _, one := range v {
+					if text, ok := one.(string); ok && re.MatchString(text) {
+						return true
+					}
+				}
+			}
+			return false
+		}, nil
+	case "$not":
+		t, err := parseCondition(name, want, depth+1)
+		return func(s *subject) bool { return !t(s) }, err
+	}
+	return nil, store.Invalid("filters", "The operator %s is not known.", web.Clip(op))
+}
+
+// equal reports whether a value is what is wanted; of a list, whether one of it is.
+func equal(v, want any) bool {
+	if list, ok := v.([]any); ok {
+		if _, isList := want.([]any); !isList {
+			for _, one := range list {
+				if reflect.DeepEqual(one, want) {
+					return true
+				}
+			}
+			return false
+		}
+	}
+	return reflect.DeepEqual(v, want)
+}
+
+// value returns a field of a run, nil when it has none of this name.
+func (s *subject) value(name string) any {
+	name, _ = strings.CutPrefix(name, "run.")
+	switch name {
+	case "state":
+		return stateOf(s.r, s.now)
+	case "name":
+		return s.r.RunID
+	case "display_name", "displayName":
+		return s.r.Name
+	case "group", "groupName":
+		return orNull(s.r.Group)
+	case "jobType", "job_type":
+		return orNull(s.r.JobType)
+	case "sweep":
+		return orNull(s.r.Sweep)
+	case "notes", "description":
+		return orNull(s.r.Notes)
+	case "username":
+		return nil
+	case "tags":
+		list := make([]any, len(s.r.Tags))
+		for i, t := range s.r.Tags {
+			list[i] = t
+		}
+		return list
+	case "created_at", "createdAt":
+		return isoTime(s.r.CreatedDate)
+	case "heartbeat_at", "heartbeatAt", "updated_at":
+		return isoTime(s.r.LastSeen)
+	}
+	if path, ok := strings.CutPrefix(name, "config."); ok {
+		if s.config == nil {
+			s.config = decoded(s.r.Config)
+		}
+		if v, ok := below(s.config, strings.TrimSuffix(path, ".value")).(map[string]any); ok && v["value"] != nil {
+			return v["value"]
+		}
+		key, rest, _ := strings.Cut(path, ".")
+		holder, _ := s.config[key].(map[string]any)
+		value, _ := holder["value"].(map[string]any)
+		return below(value, strings.TrimPrefix(rest, "value."))
+	}
+	if path, ok := strings.CutPrefix(name, "summary_metrics."); ok {
+		if s.summary == nil {
+			s.summary = decoded(s.r.Summary)
+		}
+		return below(s.summary, path)
+	}
+	return nil
+}
+
+// decoded returns an object of JSON. What JSON does not have, such as NaN, is text in it.
+func decoded(text string) map[string]any {
+	var out map[string]any
+	if err := json.Unmarshal([]byte(text), &out, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true)); err == nil {
+		return out
+	}
+	out, _ = loose(text).(map[string]any)
+	return out
+}
+
+// below returns the value at a path of names with dots between; a name may have dots
+// itself.
+func below(o map[string]any, path string) any {
+	if v, ok := o[path]; ok {
+		return v
+	}
+	for i := range path {
+		if path[i] != '.' {
+			continue
+		}
+		if inner, ok := o[path[:i]].(map[string]any); ok {
+			if v := below(inner, path[i+1:]); v != nil {
+				return v
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,318 @@
+package wandb
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/parser"
+
+	"tracker/server/web"
+	"tracker/store"
+)
+
+const (
+	maxDocument = 32 << 20 // bytes of a request: a configuration or a summary may be in it
+	maxTokens   = 20_000   // of a document
+	maxDepth    = 40       // of selections in each other
+	maxFields   = 500_000  // that are answered at once
+)
+
+// object is a value with fields. A field is a value, or a func(args) (any, error) that
+// returns it. One that is not there is null.
+type object map[string]any
+
+// args are the arguments of a field.
+type args map[string]any
+
+// text returns a text, nil when it is null or missing.
+func (a args) text(name string) *string {
+	if s, ok := a[name].(string); ok {
+		return &s
+	}
+	return nil
+}
+
+// str returns a text, "" when it is null or missing.
+func (a args) str(name string) string {
+	s, _ := a[name].(string)
+	return s
+}
+
+// number returns a number, fallback when it is null or missing.
+func (a args) number(name string, fallback int64) int64 {
+	switch n := a[name].(type) {
+	case float64:
+		return int64(n)
+	case int64:
+		return n
+	}
+	return fallback
+}
+
+// truth returns whether an argument is true.
+func (a args) truth(name string) bool {
+	b, _ := a[name].(bool)
+	return b
+}
+
+// texts returns a list of texts, nil when it is null or missing.
+func (a args) texts(name string) []string {
+	list, ok := a[name].([]any)
+	if !ok {
+		return nil
+	}
+	all := make([]string, 0, len(list))
+	for _, v := range list {
+		if s, ok := v.(string); ok {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// objects returns a list of objects.
+func (a args) objects(name string) []args {
+	list, _ := a[name].([]any)
+	var all []args
+	for _, v := range list {
+		if m, ok := v.(map[string]any); ok {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// request is the body of a request.
+type request struct {
+	Query     string         `json:"query"`
+	Variables map[string]any `json:"variables"`
+	Operation *string        `json:"operationName"`
+}
+
+type data struct {
+	Data any `json:"data"`
+}
+
+func (c *call) graphql() error {
+	body, err := web.ReadBody(c.w, c.r, web.Limits{Size: maxDocument, Packed: true, Share: c.share})
+	if err != nil {
+		return err
+	}
+	if body == nil {
+		return store.Invalid("query", "The body must be a JSON object with a query.")
+	}
+	var in request
+	if err := web.DecodeLenient(body, &in); err != nil {
+		return err
+	}
+	doc, parseErr := parser.ParseQueryWithTokenLimit(&ast.Source{Input: in.Query}, maxTokens)
+	if parseErr != nil {
+		return store.Invalid("query", "The query can't be read: %s.", web.Clip(parseErr.Error()))
+	}
+	op := doc.Operations.ForName("")
+	if in.Operation != nil && *in.Operation != "" {
+		op = doc.Operations.ForName(*in.Operation)
+	}
+	if op == nil {
+		return store.Invalid("query", "The query has no operation of this name.")
+	}
+	x := &execution{fragments: doc.Fragments, variables: in.Variables}
+	if x.variables == nil {
+		x.variables = map[string]any{}
+	}
+	for _, d := range op.VariableDefinitions {
+		if _, given := x.variables[d.Variable]; !given && d.DefaultValue != nil {
+			if x.variables[d.Variable], err = d.DefaultValue.Value(nil); err != nil {
+				return store.Invalid("query", "The default of the variable %s can't be read.", web.Clip(d.Variable))
+			}
+		}
+	}
+	root := c.queries()
+	if op.Operation != ast.Query {
+		root, x.mutation = c.mutations(), true
+	}
+	out, err := x.selection(op.SelectionSet, root, 0)
+	if err != nil {
+		return err
+	}
+	web.WriteJSON(c.w, c.r, http.StatusOK, data{out})
+	return nil
+}
+
+// execution answers one operation.
+type execution struct {
+	fragments ast.FragmentDefinitionList
+	variables map[string]any
+	mutation  bool
+	fields    int
+}
+
+// wanted is a field of an answer. The same one may be asked for in several fragments.
+type wanted struct {
+	field *ast.Field
+	below ast.SelectionSet
+}
+
+// selection returns the fields of an object that are asked for.
+func (x *execution) selection(set ast.SelectionSet, o object, depth int) (map[string]any, error) {
+	if depth > maxDepth {
+		return nil, store.Invalid("query", "The query is nested more than %d deep.", maxDepth)
+	}
+	all := map[string]*wanted{}
+	var order []string
+	if err := x.collect(set, o, all, &order, 0); err != nil {
+		return nil, err
+	}
+	out := make(map[string]any, len(order))
+	for _, name := range order {
+		if x.fields++; x.fields > maxFields {
+			return nil, store.Invalid("query", "The query asks for more than %d values; ask for less at once.", maxFields)
+		}
+		f := all[name]
+		v, known := o[f.field.Name]
+		if !known && depth == 0 && x.mutation {
+			return nil, store.Invalid("query", "This server does not have the mutation %s; docs/wandb.md says what is served.", web.Clip(f.field.Name))
+		}
+		if resolve, ok := v.(func(args) (any, error)); ok {
+			in, err := x.arguments(f.field)
+			if err == nil {
+				v, err = resolve(in)
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		var err error
+		if out[name], err = x.value(f.below, v, depth+1); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// value returns a value with the fields that are asked for.
+func (x *execution) value(set ast.SelectionSet, v any, depth int) (any, error) {
+	switch v := v.(type) {
+	case object:
+		if v == nil {
+			return nil, nil
+		}
+		return x.selection(set, v, depth)
+	case []object:
+		list := make([]any, len(v))
+		for i, o := range v {
+			var err error
+			if list[i], err = x.value(set, o, depth); err != nil {
+				return nil, err
+			}
+		}
+		return list, nil
+	}
+	return v, nil
+}
+
+// collect adds the fields of a selection to all, with those of its fragments.
+func (x *execution) collect(set ast.SelectionSet, o object, all map[string]*wanted, order *[]string, nested int) error {
+	if nested > maxDepth {
+		return store.Invalid("query", "The fragments of the query are nested more than %d deep.", maxDepth)
+	}
+	for _, s := range set {
+		switch s := s.(type) {
+		case *ast.Field:
+			if !x.included(s.Directives) {
+				continue
+			}
+			w := all[s.Alias]
+			if w == nil {
+				w = &wanted{field: s}
+				all[s.Alias] = w
+				*order = append(*order, s.Alias)
+			}
+			w.below = append(w.below[:len(w.below):len(w.below)], s.SelectionSet...)
+		case *ast.InlineFragment:
+			if x.included(s.Directives) && applies(s.TypeCondition, o) {
+				if err := x.collect(s.SelectionSet, o, all, order, nested+1); err != nil {
+					return err
+				}
+			}
+		case *ast.FragmentSpread:
+			f := x.fragments.ForName(s.Name)
+			if f == nil {
+				return store.Invalid("query", "The query has no fragment %s.", web.Clip(s.Name))
+			}
+			if x.included(s.Directives) && applies(f.TypeCondition, o) {
+				if err := x.collect(f.SelectionSet, o, all, order, nested+1); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// kinds are the types of which an object is only one, so that a fragment on another one
+// does not apply to it.
+var kinds = map[string]bool{"ArtifactSequence": true, "ArtifactPortfolio": true, "Run": true, "User": true}
+
+// applies reports whether a fragment on a type is about an object. Interfaces are about
+// all of them.
+func applies(condition string, o object) bool {
+	name, _ := o["__typename"].(string)
+	return condition == name || !kinds[condition] || name == ""
+}
+
+// included reports whether the directives of a field or a fragment let it be.
+func (x *execution) included(all ast.DirectiveList) bool {
+	for _, d := range all {
+		if d.Name != "include" && d.Name != "skip" {
+			continue
+		}
+		arg := d.Arguments.ForName("if")
+		if arg == nil {
+			continue
+		}
+		v, err := arg.Value.Value(x.variables)
+		if on, ok := v.(bool); err == nil && ok && on != (d.Name == "include") {
+			return false
+		}
+	}
+	return true
+}
+
+func (x *execution) arguments(f *ast.Field) (args, error) {
+	in := args{}
+	for _, a := range f.Arguments {
+		v, err := a.Value.Value(x.variables)
+		if err != nil {
+			return nil, store.Invalid(a.Name, "The argument %s of %s can't be read.", web.Clip(a.Name), web.Clip(f.Name))
+		}
+		in[a.Name] = v
+	}
+	// Mutations have one argument, an object.
+	if only, ok := in["input"].(map[string]any); ok {
+		return only, nil
+	}
+	return in, nil
+}
+
+// connection returns a list as a page of nodes.
+func connection(nodes []object) object {
+	edges := make([]object, len(nodes))
+	for i, n := range nodes {
+		edges[i] = object{"node": n, "cursor": fmt.Sprint(i + 1)}
+	}
+	return pageOf(edges, "", false)
+}
+
+// pageOf returns a page of edges; next is the cursor of the following one.
+func pageOf(edges []object, next string, more bool) object {
+	var end any
+	if next != "" {
+		end = next
+	} else if len(edges) > 0 {
+		end = edges[len(edges)-1]["cursor"]
+	}
+	return object{"edges": edges, "totalCount": len(edges),
+		"pageInfo": object{"__typename": "PageInfo", "endCursor": end, "hasNextPage": more, "hasPreviousPage": false, "startCursor": nil}}
+}

@@ -1,0 +1,178 @@
+package wandb_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"tracker/server"
+	"tracker/server/web/auth"
+	"tracker/store"
+)
+
+const password = "correct horse battery"
+
+// bed is a running server with a database of its own.
+type bed struct {
+	testing.TB
+	db     *store.DB
+	auth   *auth.Auth
+	server *httptest.Server
+	now    *atomic.Int64 // what the clock says, in milliseconds
+}
+
+// start starts a server. proxies are those that it trusts.
+func start(t testing.TB, signIn bool, proxies ...netip.Prefix) bed {
+	t.Helper()
+	b := bed{TB: t, now: new(atomic.Int64)}
+	b.now.Store(1_800_000_000_000)
+	clock := func() time.Time { return time.UnixMilli(b.now.Load()) }
+	var err error
+	b.db, err = store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "t.db"), Exclusive: true, BcryptCost: 4, Now: clock,
+		TrashAge: 30 * 24 * time.Hour})
+	b.must(err)
+	t.Cleanup(func() { b.must(b.db.Close()) })
+	_, err = b.db.Seed(t.Context(), password)
+	b.must(err)
+	b.auth = auth.New(b.db, auth.Options{Enabled: signIn, Secret: "the secret of these tests", Now: clock})
+	h, err := server.New(server.Options{DB: b.db, Logger: slog.New(slog.DiscardHandler), Metrics: server.NewMetrics(), Now: clock, Auth: b.auth, Proxies: proxies})
+	b.must(err)
+	b.server = httptest.NewServer(h)
+	t.Cleanup(b.server.Close)
+	return b
+}
+
+func (b bed) must(err error) {
+	b.Helper()
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+// answer is a response that was read to its end.
+type answer struct {
+	b      bed
+	what   string
+	status int
+	body   string
+}
+
+// opt changes a request before it is sent.
+type opt func(*http.Request)
+
+func key(key string) opt {
+	return func(r *http.Request) { r.SetBasicAuth("api", key) }
+}
+
+// send sends a request to a path of the server, or to an address.
+func (b bed) send(method, path, body string, opts ...opt) answer {
+	b.Helper()
+	if strings.HasPrefix(path, "/") {
+		path = b.server.URL + path
+	}
+	r, err := http.NewRequestWithContext(b.Context(), method, path, strings.NewReader(body))
+	b.must(err)
+	if method == "POST" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for _, o := range opts {
+		o(r)
+	}
+	res, err := http.DefaultClient.Do(r)
+	b.must(err)
+	defer res.Body.Close()
+	got, err := io.ReadAll(res.Body)
+	b.must(err)
+	return answer{b, method + " " + path + " " + body, res.StatusCode, string(got)}
+}
+
+// query sends a GraphQL document, with pairs of the name and the value of a variable.
+func (b bed) query(document string, variables map[string]any, opts ...opt) answer {
+	b.Helper()
+	body, err := json.Marshal(map[string]any{"query": document, "variables": variables})
+	b.must(err)
+	return b.send("POST", "/graphql", string(body), opts...)
+}
+
+// run makes a run of a project.
+func (b bed) run(project, name string, opts ...opt) {
+	b.Helper()
+	b.query(`mutation { upsertBucket(input: {modelName: "`+project+`", name: "`+name+`"}) { bucket { id } } }`, nil, opts...).wants(200)
+}
+
+// stream sends a part of the stream of a run.
+func (b bed) stream(project, name, body string, opts ...opt) answer {
+	b.Helper()
+	return b.send("POST", "/files/me/"+project+"/"+name+"/file_stream", body, opts...)
+}
+
+// history sends rows of the history of a run.
+func (b bed) history(project, name string, offset int, rows ...string) answer {
+	b.Helper()
+	body, err := json.Marshal(map[string]any{"files": map[string]any{"wandb-history.jsonl": map[string]any{"offset": offset, "content": rows}}})
+	b.must(err)
+	return b.stream(project, name, string(body))
+}
+
+// id returns the id of the iteration that a run is.
+func (b bed) id(project, name string) (id string) {
+	b.Helper()
+	b.must(b.db.View(b.Context(), store.System, func(v *store.View) (err error) {
+		id, err = v.WandbIteration(project, name)
+		return err
+	}))
+	return id
+}
+
+// points returns the points of a run as sorted texts of key, step and value.
+func (b bed) points(project, name string) string {
+	b.Helper()
+	l, err := b.db.Metrics(b.Context(), store.System, b.id(project, name), store.MetricQuery{Page: store.Page{Limit: store.MaxLimit}})
+	b.must(err)
+	var out []string
+	for _, p := range l.Data {
+		out = append(out, fmt.Sprintf("%s %d %v", p.Key, p.Step, float64(p.Value)))
+	}
+	slices.Sort(out)
+	return strings.Join(out, ", ")
+}
+
+// wants fails the test at once unless the status is this.
+func (a answer) wants(status int) answer {
+	a.b.Helper()
+	if a.status != status {
+		a.b.Fatalf("%.500s: %d %.500s, want %d", a.what, a.status, a.body, status)
+	}
+	return a
+}
+
+// is demands 200 and exactly this JSON.
+func (a answer) is(want string) {
+	a.b.Helper()
+	a.wants(200)
+	var got, wanted bytes.Buffer
+	a.b.must(json.Compact(&got, []byte(a.body)))
+	a.b.must(json.Compact(&wanted, []byte(want)))
+	if got.String() != wanted.String() {
+		a.b.Errorf("%.500s\ngot  %s\nwant %s", a.what, got.String(), wanted.String())
+	}
+}
+
+// has demands 200 and a part of the body.
+func (a answer) has(part string) {
+	a.b.Helper()
+	if a.wants(200); !strings.Contains(a.body, part) {
+		a.b.Errorf("%.500s: %s is not in %s", a.what, part, a.body)
+	}
+}

@@ -1,0 +1,41 @@
+package wandb
+
+// types has the names of fields that clients before 0.26 look for before they use
+// them. A type that is not in it has none.
+var types = map[string][]string{
+	"Query": {"viewer", "serverInfo", "project", "model", "entity", "models", "artifact"},
+	"Mutation": {"upsertBucket", "createRunFiles", "upsertModel", "deleteRun", "deleteFiles", "notifyScriptableRunAlert", "createArtifact", "createArtifactFiles",
+		"createArtifactManifest", "updateArtifactManifest", "commitArtifact", "useArtifact", "updateArtifact", "addAliases", "deleteAliases", "deleteArtifact"},
+	"ServerInfo":     {"cliVersionInfo", "latestLocalVersionInfo"},
+	"ServerSettings": {"serverMessages"},
+	"Artifact":       {"id", "digest", "aliases", "files", "filesByManifestEntries", "currentManifest"},
+	"Project":        {"artifact", "artifactType", "artifactTypes", "artifactCollection", "id", "internalId", "name", "run", "runs", "runCount"},
+	"Run":            {"id", "name", "historyKeys", "sampledHistory", "projectId", "wandbConfig"},
+}
+
+// inputs has the names of the arguments of mutations.
+var inputs = map[string][]string{
+	"DeleteFilesInput":            {"files"},
+	"CreateArtifactInput":         {"clientID", "sequenceClientID", "enableDigestDeduplication", "historyStep", "metadata", "description", "aliases"},
+	"CreateArtifactFileSpecInput": {"artifactID", "name", "md5", "artifactManifestID"},
+	"UseArtifactInput":            {"artifactID", "entityName", "projectName", "runName", "usedAs"},
+	"AddAliasesInput":             {"artifactID", "aliases"},
+}
+
+// typeNamed returns what is known of a type, nil for nothing.
+func typeNamed(name string) object {
+	fields, ok := types[name]
+	arguments, isInput := inputs[name]
+	if !ok && !isInput {
+		return nil
+	}
+	return object{"__typename": "__Type", "name": name, "fields": names(fields), "inputFields": names(arguments)}
+}
+
+func names(all []string) []object {
+	list := make([]object, len(all))
+	for i, n := range all {
+		list[i] = object{"name": n, "args": []object{}}
+	}
+	return list
+}

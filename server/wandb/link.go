@@ -1,0 +1,38 @@
+package wandb
+
+import (
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"tracker/server/web"
+)
+
+// linked returns the page of the dashboard that a request for a link means which a client
+// has printed, such as /ada/project/runs/8fj2k1; "" when it is not such a request. The page finds
+// the record, as far as who looks may read it.
+func (s *Server) linked(r *http.Request) string {
+	if s.dashboardPort == "" || r.Method != http.MethodGet && r.Method != http.MethodHead || !strings.Contains(r.Header.Get("Accept"), "text/html") {
+		return ""
+	}
+	parts := strings.Split(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/")
+	if len(parts) < 2 || s.taken[parts[0]] || parts[0] == "mlflow" || parts[0] == "api" {
+		return ""
+	}
+	page := "/wandb/" + parts[1]
+	switch {
+	case len(parts) >= 4 && parts[2] == "runs":
+		page += "/" + parts[3]
+	case len(parts) == 2, parts[2] == "workspace", parts[2] == "artifacts", parts[2] == "sweeps":
+	default:
+		return ""
+	}
+	c := call{r: r, s: s}
+	u, err := url.Parse(c.base())
+	if err != nil {
+		return ""
+	}
+	u.Host = net.JoinHostPort(web.HostName(u.Host), s.dashboardPort)
+	return u.String() + page
+}

@@ -1,0 +1,49 @@
+package wandb
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"strings"
+
+	"tracker/store"
+	"tracker/store/json"
+)
+
+const (
+	// metadataName is the file in which clients describe the machine and the code.
+	metadataName = "wandb-metadata.json"
+	maxMetadata  = 1 << 20 // bytes; of a larger one nothing is read
+)
+
+// metadata is what is read of such a file.
+type metadata struct {
+	Python  string   `json:"python"`
+	Program string   `json:"program"`
+	Args    []string `json:"args"`
+	Host    string   `json:"host"`
+	Git     struct {
+		Remote string `json:"remote"`
+		Commit string `json:"commit"`
+	} `json:"git"`
+}
+
+// writeMetadata keeps the description of a run as a file, and in its snapshot.
+func (c *call) writeMetadata(id, name string, body io.Reader) error {
+	text, err := io.ReadAll(io.LimitReader(body, maxMetadata))
+	if err != nil {
+		return err
+	}
+	if err := c.put(id, name, "application/json", io.MultiReader(bytes.NewReader(text), body)); err != nil {
+		return err
+	}
+	var m metadata
+	if json.Unmarshal(text, &m, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true)) == nil {
+		err = c.db.SetWandbSnapshot(c.ctx, c.actor, id, store.WandbSnapshot{GitSHA: m.Git.Commit, GitRemote: m.Git.Remote,
+			Entrypoint: m.Program, Command: strings.TrimSpace(m.Program + " " + strings.Join(m.Args, " ")), Hostname: m.Host, Runtime: m.Python})
+	}
+	if err == nil {
+		c.w.WriteHeader(http.StatusOK)
+	}
+	return err
+}

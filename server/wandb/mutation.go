@@ -1,0 +1,156 @@
+package wandb
+
+import (
+	"maps"
+	"strconv"
+
+	"tracker/store"
+)
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }
+
+// mutations has the fields of a mutation.
+func (c *call) mutations() object {
+	all := object{
+		"__typename":               "Mutation",
+		"upsertBucket":             c.upsertBucket,
+		"upsertModel":              c.upsertModel,
+		"createRunFiles":           c.createRunFiles,
+		"deleteRun":                c.deleteRun,
+		"deleteFiles":              c.deleteFiles,
+		"notifyScriptableRunAlert": c.alert,
+		"markRunFilesUploaded":     func(args) (any, error) { return object{"success": true}, nil },
+	}
+	maps.Copy(all, c.artifactMutations())
+	return all
+}
+
+// upsertBucket makes a run, or changes it.
+func (c *call) upsertBucket(a args) (any, error) {
+	change := store.WandbChange{
+		ID: a.str("id"), Project: a.str("modelName"), Name: a.str("name"),
+		DisplayName: a.text("displayName"), Notes: a.text("notes"), Group: a.text("groupName"), JobType: a.text("jobType"),
+		Config: a.text("config"), Summary: a.text("summaryMetrics"), Host: a.text("host"), Program: a.text("jobProgram"),
+		Remote: a.text("jobRepo"), Commit: a.text("commit"), Sweep: a.text("sweep"), State: a.text("state"), Tags: a.texts("tags"),
+	}
+	if change.Project == "" {
+		change.Project = defaultProject
+	}
+	if change.ID == "" && change.Name == "" {
+		name, err := newName()
+		if err != nil {
+			return nil, err
+		}
+		change.Name = name
+	}
+	saved, err := c.db.SaveWandbRun(c.ctx, c.actor, change)
+	if err != nil {
+		return nil, err
+	}
+	project := change.Project
+	r, err := c.db.WandbRecordOf(c.ctx, c.actor, saved.ID)
+	switch {
+	case err == nil && change.ID != "":
+		project, err = c.projectOf(&r)
+	case err != nil && store.AsError(err).Code == store.CodeProjectPermissionRequired:
+		// Who may add runs need not be allowed to read them.
+		r, err = store.WandbRecord{WandbRun: saved.WandbRun}, nil
+		r.ID, r.Name = saved.ID, saved.RunID
+	}
+	if err != nil {
+		return nil, err
+	}
+	return object{"bucket": c.runObject(a.str("entityName"), project, &r), "inserted": saved.Inserted,
+		"serverSettings": object{"serverMessages": []object{}}}, nil
+}
+
+// projectOf returns the name of the project of a run.
+func (c *call) projectOf(r *store.WandbRecord) (name string, err error) {
+	err = c.db.View(c.ctx, c.actor, func(v *store.View) error {
+		e, err := v.Experiment(r.ExperimentID)
+		if err != nil {
+			return err
+		}
+		p, err := v.Project(e.ProjectID)
+		name = p.Name
+		return err
+	})
+	return name, err
+}
+
+func (c *call) upsertModel(a args) (any, error) {
+	name := a.str("name")
+	if name == "" {
+		name = defaultProject
+	}
+	id, err := c.db.EnsureProject(c.ctx, c.actor, store.NewProject{Name: name})
+	if err != nil {
+		return nil, err
+	}
+	if text := a.text("description"); text != nil {
+		if err := c.db.UpdateProject(c.ctx, c.actor, id, store.ProjectPatch{Description: text}); err != nil {
+			return nil, err
+		}
+	}
+	p, err := c.project(a.str("entityName"), id)
+	return object{"model": p, "project": p, "inserted": true}, err
+}
+
+// createRunFiles returns the addresses that files of a run are to be sent to.
+func (c *call) createRunFiles(a args) (any, error) {
+	entity, project, run := a.str("entityName"), a.str("projectName"), a.str("runName")
+	if entity == "" {
+		entity = c.user.Username
+	}
+	if project == "" {
+		project = defaultProject
+	}
+	var files []object
+	for _, name := range a.texts("files") {
+		name = cleanName(name)
+		link, err := c.linkURL(entity, project, run, name)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, object{"__typename": "File", "name": name, "uploadUrl": link})
+	}
+	return object{"runID": run, "uploadHeaders": []string{}, "files": files}, nil
+}
+
+func (c *call) deleteRun(a args) (any, error) {
+	err := c.db.DeleteIteration(c.ctx, c.actor, a.str("id"))
+	return object{"success": err == nil, "clientMutationId": nil}, err
+}
+
+func (c *call) deleteFiles(a args) (any, error) {
+	for _, id := range a.texts("files") {
+		if err := c.db.DeleteArtifact(c.ctx, c.actor, id); err != nil {
+			return nil, err
+		}
+	}
+	return object{"success": true}, nil
+}
+
+// alert takes a message of a script, and keeps it as a note of the run.
+func (c *call) alert(a args) (any, error) {
+	r, err := c.db.WandbRecord(c.ctx, c.actor, a.str("projectName"), a.str("runName"))
+	if err != nil {
+		return nil, err
+	}
+	text := a.str("title")
+	if more := a.str("text"); more != "" {
+		text += ": " + more
+	}
+	if severity := a.str("severity"); severity != "" {
+		text = severity + " " + text
+	}
+	notes := r.Notes
+	if notes != "" {
+		notes += "\n"
+	}
+	notes += text
+	if len(notes) <= store.MaxText {
+		err = c.db.UpdateIteration(c.ctx, c.actor, r.ID, store.IterationPatch{Notes: &notes})
+	}
+	return object{"success": err == nil}, err
+}

@@ -1,0 +1,269 @@
+package wandb_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"tracker/server/wandb"
+	"tracker/store"
+)
+
+func TestGraphQL(t *testing.T) {
+	t.Parallel()
+	b := start(t, false)
+	// By fields, whatever the document is called, with aliases, fragments and defaults.
+	b.query(`query Anything($n: String = "x") { me: viewer { ...F ... on User { entity } ... on Nothing { id: username } } `+
+		`__typename e: entity(name: $n) { name nothing { deep } } } fragment F on User { username flags }`, nil).
+		is(`{"data":{"__typename":"Query","e":{"name":"x","nothing":null},"me":{"entity":"default","flags":"{}","id":"default","username":"default"}}}`)
+	b.query(`query ($yes: Boolean!) { viewer { a: username @include(if: $yes) b: username @skip(if: $yes) c: username @include(if: false) } }`,
+		map[string]any{"yes": true}).is(`{"data":{"viewer":{"a":"default"}}}`)
+	b.query(`{ serverInfo { cliVersionInfo latestLocalVersionInfo { x } features { name } } }`, nil).
+		is(`{"data":{"serverInfo":{"cliVersionInfo":{"max_cli_version":"9.9.9"},"features":[],"latestLocalVersionInfo":null}}}`)
+	b.query(`{ __type(name: "ServerSettings") { fields { name } } none: __type(name: "Nope") { name } }`, nil).
+		is(`{"data":{"__type":{"fields":[{"name":"serverMessages"}]},"none":null}}`)
+	b.query(`{ project(name: "nothing") { id } unknown { field } }`, nil).is(`{"data":{"project":null,"unknown":null}}`)
+
+	for _, c := range []struct{ document, want string }{
+		{`mutation { launchRocket(input: {}) { id } }`, "launchRocket"},
+		{`query {`, "can't be read"},
+		{`fragment F on User { id }`, "no operation"},
+		{`{ viewer { ...Nope } }`, "Nope"},
+		{`{ viewer { ...A } } fragment A on User { ...B } fragment B on User { ...A }`, "nested"},
+		{`{ ` + strings.Repeat(`viewer { `, 60) + `id` + strings.Repeat(` }`, 60) + ` }`, ""},
+		{`{` + strings.Repeat(` viewer { id }`, 20_000) + `}`, "can't be read"},
+	} {
+		a := b.query(c.document, nil)
+		if c.want == "" {
+			a.wants(200) // viewer has no field of this name
+			continue
+		}
+		if a.status != 422 || !strings.Contains(a.body, c.want) {
+			t.Errorf("%.80s: %d %.300s", c.document, a.status, a.body)
+		}
+	}
+	b.send("POST", "/graphql", `[]`).wants(422)
+	b.send("POST", "/graphql", `{`).wants(400)
+	b.send("GET", "/graphql", ``).wants(405)
+	b.send("POST", "/sdk/otel/v1/metrics", `{}`).wants(404)
+}
+
+func TestHistoryIsWrittenOnce(t *testing.T) {
+	t.Parallel()
+	b := start(t, false)
+	b.run("p", "r")
+	rows := []string{`{"_step":0,"_timestamp":1.5,"_runtime":1,"loss":2,"n":{"a":1}}`, `{"loss":1,"_step":1,"_timestamp":2.5}`, `{"_step":3,"loss":NaN,"_timestamp":3.5}`}
+	const want = "loss 0 2, loss 1 1, loss 3 NaN, n/a 0 1"
+	check := func(want string) {
+		t.Helper()
+		if got := b.points("p", "r"); got != want {
+			t.Errorf("the points are %s, want %s", got, want)
+		}
+	}
+	b.history("p", "r", 0, rows...).is(`{"exitcode":null,"limits":{},"stopped":false}`)
+	check(want)
+	b.history("p", "r", 0, rows...).wants(200) // the answer was lost
+	check(want)
+	b.history("p", "r", 0, rows[:2]...).wants(200) // a sync that is cut off
+	b.history("p", "r", 2, `{"_timestamp":3.5,"loss":NaN,"_step":3}`, `{"_step":2,"loss":5,"_timestamp":9}`, `{"_step":4,"loss":6,"_timestamp":9}`).wants(200)
+	check("loss 0 2, loss 1 1, loss 2 5, loss 3 NaN, loss 4 6, n/a 0 1")
+	// An id that is used again: other values at the same steps.
+	b.history("p", "r", 0, `{"_step":0,"loss":7,"_timestamp":20}`, `{"_step":3,"loss":8,"_timestamp":20}`, `{"_step":3,"loss":9,"_timestamp":21}`).wants(200)
+	check("loss 0 7, loss 1 1, loss 2 5, loss 3 9, loss 4 6, n/a 0 1")
+	found, err := b.db.Check(t.Context(), false)
+	if b.must(err); len(found) > 0 {
+		t.Errorf("the database has %v", found)
+	}
+}
+
+// Nothing that has happened to a run is answered by a 4xx, which would end its upload.
+func TestStreamIsAccepted(t *testing.T) {
+	t.Parallel()
+	b := start(t, false)
+	const going, stopped = `{"exitcode":null,"limits":{},"stopped":false}`, `{"exitcode":null,"limits":{},"stopped":true}`
+	b.run("p", "r")
+	b.stream("p", "r", `{}`).is(going)
+	b.stream("p", "r", ``).is(going)
+	b.history("p", "r", 0, `nonsense`, `{"_step":1,"ok":1,"`+strings.Repeat("k", 300)+`":1}`, `{"_step":2,"text":"t","list":[1,{"x":NaN}],"big":1e999}`, `{"no":1}`).is(going)
+	if got := b.points("p", "r"); !strings.Contains(got, "ok 1 1") || !strings.Contains(got, "big 2 +Inf") || !strings.Contains(got, "no 3 1") {
+		t.Errorf("the points are %s", got)
+	}
+	w, err := b.db.WandbRecord(t.Context(), store.System, "p", "r")
+	if b.must(err); len(w.Lost) != 2 {
+		t.Errorf("what was lost is %q", w.Lost)
+	}
+	// It is ended here: its script is stopped, and what it sends is kept.
+	id := b.id("p", "r")
+	b.must(b.db.UpdateIteration(t.Context(), store.System, id, store.IterationPatch{Status: new(store.Killed)}))
+	b.history("p", "r", 4, `{"_step":9,"ok":9}`).is(stopped)
+	b.query(`mutation { upsertBucket(input: {modelName: "p", name: "r", config: "{\"a\":{\"value\":1}}"}) { inserted } }`, nil).wants(200)
+	b.stream("p", "r", `{"complete":true,"exitcode":255}`).is(stopped)
+	if it, err := b.db.Iteration(t.Context(), store.System, id); err != nil || it.Status != store.Killed || !strings.Contains(b.points("p", "r"), "ok 9 9") {
+		t.Errorf("%v %v, %s", it.Status, err, b.points("p", "r"))
+	}
+	// A stopped experiment takes no new run, so it is opened again.
+	e, err := b.db.Iteration(t.Context(), store.System, id)
+	b.must(err)
+	b.must(b.db.UpdateExperiment(t.Context(), store.System, e.ExperimentID, store.ExperimentPatch{Status: new(store.Stopped)}))
+	b.history("p", "r", 5, `{"_step":10,"ok":1}`).wants(200)
+	b.run("p", "second")
+	// It is in the trash.
+	b.must(b.db.DeleteIteration(t.Context(), store.System, id))
+	b.history("p", "r", 6, `{"_step":11,"ok":1}`).is(stopped)
+	b.query(`mutation { upsertBucket(input: {modelName: "p", name: "r"}) { inserted } }`, nil).wants(409)
+	b.history("p", "never", 0, `{"_step":11,"ok":1}`).wants(404)
+}
+
+func TestStates(t *testing.T) {
+	t.Parallel()
+	b := start(t, false)
+	state := func(want string) {
+		t.Helper()
+		b.query(`{ project(name: "p") { run(name: "r") { state } } }`, nil).has(`"state":"` + want + `"`)
+	}
+	b.run("p", "r")
+	state("running")
+	b.now.Add(6 * 60_000)
+	state("crashed")
+	b.stream("p", "r", `{}`).wants(200)
+	state("running")
+	for _, c := range []struct{ body, want string }{
+		{`{"complete":true,"exitcode":0}`, "finished"},
+		{`{"complete":true,"exitcode":1}`, "failed"},
+		{`{"complete":true,"exitcode":255}`, "killed"},
+		{`{"preempting":true}`, "running"},
+		{`{"complete":true,"exitcode":1}`, "preempted"},
+	} {
+		if c.want != "preempted" {
+			b.run("p", "r") // resumed
+		}
+		b.stream("p", "r", c.body).wants(200)
+		state(c.want)
+	}
+}
+
+// What a route needs, and nothing less, is asked of every kind of caller.
+func TestIdentities(t *testing.T) {
+	t.Parallel()
+	b := start(t, true)
+	ada, err := b.db.CreateUser(t.Context(), store.System, store.NewUser{Username: "ada", Password: password})
+	b.must(err)
+	adas, err := b.db.CreateAPIKey(t.Context(), store.System, ada.ID, "k")
+	b.must(err)
+	admin, err := b.db.DefaultUser(t.Context())
+	b.must(err)
+	roots, err := b.db.CreateAPIKey(t.Context(), store.System, admin.ID, "k")
+	b.must(err)
+	root, asAda := key(roots), key(adas)
+
+	b.run("p", "r", root)
+	b.history("p", "r", 0).wants(401)
+	b.stream("p", "r", `{"files":{"wandb-history.jsonl":{"offset":0,"content":["{\"_step\":0,\"x\":1,\"_timestamp\":1}"]}}}`, root).wants(200)
+	b.run("p", "ended", root)
+	b.stream("p", "ended", `{"complete":true,"exitcode":0}`, root).wants(200)
+	id, ended := b.id("p", "r"), b.id("p", "ended")
+	upload := func(name string, o opt) string {
+		t.Helper()
+		a := b.query(`mutation { createRunFiles(input: {projectName: "p", runName: "r", files: ["`+name+`"]}) { files { uploadUrl } } }`, nil, o).wants(200)
+		var out struct {
+			Data struct {
+				CreateRunFiles struct {
+					Files []struct {
+						UploadURL string `json:"uploadUrl"`
+					} `json:"files"`
+				} `json:"createRunFiles"`
+			} `json:"data"`
+		}
+		b.must(json.Unmarshal([]byte(a.body), &out))
+		return out.Data.CreateRunFiles.Files[0].UploadURL
+	}
+	b.send("PUT", upload("there.txt", root), "x").wants(200)
+	made := b.query(`mutation { createArtifact(input: {projectName: "p", runName: "r", artifactTypeName: "t", artifactCollectionName: "c", digest: "d"}) { artifact { id } } }`, nil, root)
+	artifact := made.body[strings.Index(made.body, `"id":"`)+6:]
+	artifact = artifact[:strings.IndexByte(artifact, '"')]
+
+	// Whoever is nobody gets nowhere.
+	for _, o := range []opt{key(strings.Repeat("x", 40)), func(*http.Request) {}} {
+		b.query(`{ viewer { id } }`, nil, o).wants(401)
+		b.stream("p", "r", `{}`, o).wants(401)
+		b.send("GET", "/files/me/p/r/there.txt", "", o).wants(401)
+		b.send("PUT", "/files/me/p/r/there.txt", "", o).wants(401)
+		b.send("PUT", "/files/me/p/r/there.txt?token=nonsense", "", o).wants(401)
+		b.send("GET", "/artifacts/"+artifact+"/f", "", o).wants(401)
+		b.send("PUT", "/artifacts/"+artifact+"/f", "", o).wants(401)
+	}
+	// An address is good for its file alone.
+	link := upload("there.txt", root)
+	b.send("PUT", strings.Replace(link, "there.txt", "other.txt", 1), "x").wants(401)
+
+	e, err := b.db.Iteration(t.Context(), store.System, id)
+	b.must(err)
+	experiment, err := b.db.Experiment(t.Context(), store.System, e.ExperimentID)
+	b.must(err)
+	granted, err := b.db.CreateUserPermission(t.Context(), store.System, ada.ID, experiment.ProjectID, store.PermissionPatch{})
+	b.must(err)
+	row := func(step, value string) string {
+		return `{"files":{"wandb-history.jsonl":{"offset":0,"content":["{\"_step\":` + step + `,\"x\":` + value + `,\"_timestamp\":1}"]}}}`
+	}
+	document := func(s string) string { return `{"query":` + quote(s) + `}` }
+	const streamRoute, fileRoute, artifactRoute = "/files/{entity}/{project}/{run}/file_stream", "/files/{entity}/{project}/{run}/{name:.+}", "/artifacts/{artifact}/{name:.+}"
+	asked := map[[2]string]bool{{"POST", "/sdk/otel/{rest:.+}"}: true}
+	b.send("POST", "/sdk/otel/v1/traces", "{}").wants(404) // for everybody
+	for _, c := range []struct {
+		needs, method, route, path, body string
+		refused                          int // status without a right
+	}{
+		{"create", "POST", streamRoute, "/files/me/p/r/file_stream", row("5", "1"), 403},
+		{"create update", "POST", streamRoute, "/files/me/p/r/file_stream", row("0", "7"), 403},
+		{"create update", "POST", streamRoute, "/files/me/p/ended/file_stream", row("0", "1"), 403},
+		{"read", "GET", fileRoute, "/files/me/p/r/there.txt", "", 403},
+		{"create", "PUT", fileRoute, "/files/me/p/r/new.txt", "x", 403},
+		{"create update", "PUT", fileRoute, "/files/me/p/r/there.txt", "y", 403},
+		{"create", "POST", "/graphql", "/graphql", document(`mutation { upsertBucket(input: {modelName: "` + experiment.ProjectID + `", name: "r", config: "{\"new\":{\"value\":1}}"}) { inserted } }`), 0},
+		{"update", "POST", "/graphql", "/graphql", document(`mutation { upsertBucket(input: {id: "` + id + `", displayName: "n"}) { inserted } }`), 403},
+		{"delete", "POST", "/graphql", "/graphql", document(`mutation { deleteRun(input: {id: "` + ended + `"}) { success } }`), 403},
+		{"create", "POST", "/graphql", "/graphql", document(`mutation { createArtifact(input: {projectName: "p", runName: "r", artifactTypeName: "t", artifactCollectionName: "c", digest: "d2"}) { artifact { id } } }`), 403},
+		{"create", "PUT", artifactRoute, "/artifacts/" + artifact + "/f", "x", 403},
+		{"create read", "GET", artifactRoute, "/artifacts/" + artifact + "/f", "", 403}, // it is pending
+		{"update", "POST", "/graphql", "/graphql", document(`mutation { updateArtifact(input: {artifactID: "` + artifact + `", description: "x"}) { artifact { id } } }`), 403},
+		{"delete", "POST", "/graphql", "/graphql", document(`mutation { deleteArtifact(input: {artifactID: "` + artifact + `"}) { success } }`), 403},
+	} {
+		asked[[2]string{c.method, c.route}] = true
+		all := []string{"create", "read", "update", "delete"}
+		grant := func(rights []string) {
+			has := func(name string) *bool { return new(slices.Contains(rights, name)) }
+			b.must(b.db.UpdateUserPermission(t.Context(), store.System, granted.ID, store.PermissionPatch{
+				Create: has("create"), Read: has("read"), Update: has("update"), Delete: has("delete")}))
+		}
+		needs := strings.Fields(c.needs)
+		for _, missing := range needs {
+			if c.refused == 0 {
+				continue // then it goes to a project of the caller's own
+			}
+			grant(slices.DeleteFunc(slices.Clone(all), func(s string) bool { return s == missing }))
+			b.send(c.method, c.path, c.body, asAda).wants(c.refused)
+		}
+		grant(needs)
+		b.send(c.method, c.path, c.body, asAda).wants(200)
+	}
+	for _, rt := range wandb.Routes() {
+		if !asked[rt] {
+			t.Errorf("no line for %s %s: say what it needs", rt[0], rt[1])
+		}
+	}
+	// Who may not read sees nothing.
+	grantNone := store.PermissionPatch{Create: new(false), Read: new(false), Update: new(false), Delete: new(false)}
+	b.must(b.db.UpdateUserPermission(t.Context(), store.System, granted.ID, grantNone))
+	b.query(`{ project(name: "`+experiment.ProjectID+`") { runs { edges { node { name } } } } }`, nil, asAda).is(`{"data":{"project":null}}`)
+	b.query(`{ artifact(id: "`+artifact+`") { id } }`, nil, asAda).wants(403)
+}
+
+func quote(s string) string {
+	q, err := json.Marshal(s)
+	if err != nil {
+		panic(err)
+	}
+	return string(q)
+}

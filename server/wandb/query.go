@@ -1,0 +1,138 @@
+package wandb
+
+import (
+	"hash/fnv"
+
+	"tracker/store"
+	"tracker/store/scalar"
+)
+
+// queries has the fields of a query.
+func (c *call) queries() object {
+	return object{
+		"__typename": "Query",
+		"viewer":     func(args) (any, error) { return c.viewer(), nil },
+		"serverInfo": func(args) (any, error) { return c.serverInfo(), nil },
+		"__type":     func(a args) (any, error) { return typeNamed(a.str("name")), nil },
+		"entity":     func(a args) (any, error) { return c.entity(a.str("name")), nil },
+		"model":      func(a args) (any, error) { return c.project(a.str("entityName"), a.str("name")) },
+		"project":    func(a args) (any, error) { return c.project(a.str("entityName"), a.str("name")) },
+		"artifact": func(a args) (any, error) {
+			found, err := c.db.WandbArtifact(c.ctx, c.actor, a.str("id"))
+			if isNotFound(err) {
+				return nil, nil
+			}
+			return c.artifactObject(c.user.Username, &found), err
+		},
+		"clientIDMapping": func(a args) (any, error) {
+			found, err := c.db.WandbArtifact(c.ctx, c.actor, a.str("clientID"))
+			if isNotFound(err) {
+				return nil, nil
+			}
+			return object{"serverID": found.ID}, err
+		},
+		"models":   c.projects,
+		"projects": c.projects,
+	}
+}
+
+func (c *call) viewer() object {
+	u := c.user
+	return object{
+		"__typename": "User", "id": u.ID, "entity": u.Username, "username": u.Username, "name": fullName(u), "admin": u.IsAdmin,
+		"email": "", "flags": "{}", "deletedAt": nil,
+		"teams":    connection([]object{{"__typename": "Entity", "name": u.Username}}),
+		"apiKeys":  connection(nil),
+		"accounts": connection(nil),
+	}
+}
+
+func fullName(u store.User) string {
+	switch {
+	case u.FirstName != "" && u.LastName != "":
+		return u.FirstName + " " + u.LastName
+	case u.FirstName+u.LastName != "":
+		return u.FirstName + u.LastName
+	}
+	return u.Username
+}
+
+func (c *call) serverInfo() object {
+	return object{"__typename": "ServerInfo", "cliVersionInfo": map[string]any{"max_cli_version": "9.9.9"}, "latestLocalVersionInfo": nil,
+		"features": []object{}, "serverFeatures": []object{}, "exposesExplicitRunFinish": false}
+}
+
+// entity returns a person or a team. There are no teams: any name is one's own.
+func (c *call) entity(name string) object {
+	if name == "" {
+		name = c.user.Username
+	}
+	return object{"__typename": "Entity", "id": name, "name": name, "isTeam": false, "organization": nil,
+		"projects": c.projects}
+}
+
+// isoTime returns a time as clients read it.
+func isoTime(t scalar.Time) string { return t.Time().UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// defaultProject is the project of runs that name none, as W&B calls it.
+const defaultProject = "uncategorized"
+
+// project returns a project, nil when there is none that the caller may read.
+func (c *call) project(entity, name string) (any, error) {
+	if name == "" {
+		name = defaultProject
+	}
+	var p store.Project
+	err := c.db.View(c.ctx, c.actor, func(v *store.View) error {
+		id, err := v.WandbProject(name)
+		if err == nil {
+			p, err = v.Project(id)
+		}
+		return err
+	})
+	if isNotFound(err) || err != nil && store.AsError(err).Code == store.CodeProjectPermissionRequired {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.projectObject(entity, p), nil
+}
+
+func (c *call) projectObject(entity string, p store.Project) object {
+	if entity == "" {
+		entity = c.user.Username
+	}
+	runs := func(a args) (any, error) { return c.runs(entity, p, a) }
+	one := func(a args) (any, error) { return c.run(entity, p.Name, a.str("name")) }
+	o := object{
+		"__typename": "Project", "id": p.ID, "internalId": number(p.ID), "name": p.Name, "entityName": entity,
+		"description": p.Description, "createdAt": isoTime(p.CreatedDate), "isBenchmark": false, "readOnly": false,
+		"access": "PRIVATE", "entity": c.entity(entity),
+		"runCount": func(a args) (any, error) { return c.runCount(p, a) },
+		"runs":     runs, "run": one, "bucket": one,
+		"sweeps": connection(nil),
+	}
+	c.projectArtifacts(o, entity, p.ID)
+	return o
+}
+
+// number returns a whole number for an id, for clients that want one.
+func number(id string) string {
+	h := fnv.New32a()
+	h.Write([]byte(id)) // never fails
+	return itoa(int64(h.Sum32()))
+}
+
+func (c *call) projects(a args) (any, error) {
+	l, err := c.db.Projects(c.ctx, c.actor, store.ProjectQuery{Page: store.Page{Limit: store.MaxLimit}})
+	if err != nil {
+		return nil, err
+	}
+	entity := a.str("entityName")
+	nodes := make([]object, len(l.Data))
+	for i, p := range l.Data {
+		nodes[i] = c.projectObject(entity, p)
+	}
+	return connection(nodes), nil
+}

@@ -1,0 +1,109 @@
+// Package wandb serves the protocol of W&B's clients, so that they work unchanged
+// against this server: it decodes, calls the store, and replies in W&B's shapes. The
+// rules and the records are the store's; a run that such a client logs is an iteration
+// like any other.
+//
+// The protocol is one route for GraphQL (graphql.go reads a document, query.go and
+// mutation.go have its fields), the stream of a run (stream.go), and files (file.go).
+// Documents change with each release of a client and their fields hardly do, so fields
+// are answered one by one, whatever document asks for them. docs/wandb.md describes how
+// the records of the two correspond, and what is not served.
+package wandb
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/klauspost/compress/gzhttp"
+
+	"tracker/server/web"
+	"tracker/server/web/auth"
+	"tracker/store"
+)
+
+// Options configure a Server.
+type Options struct {
+	DB       *store.DB
+	Auth     *auth.Auth
+	Memory   *web.Memory // of bodies and answers
+	BasePath string      // of the service, "" or one that begins with a slash
+
+	// DashboardPort is where the links lead to that clients print, "" for nowhere; Taken
+	// has the first parts of paths that are no links.
+	DashboardPort string
+	Taken         map[string]bool
+}
+
+// Server answers the routes of the protocol.
+type Server struct {
+	db       *store.DB
+	auth     *auth.Auth
+	memory   *web.Memory
+	basePath string
+	handler  http.Handler
+
+	dashboardPort string
+	taken         map[string]bool
+}
+
+type route struct {
+	method string
+	path   string
+	handle func(*call) error
+	link   bool // the address has the credentials, when it has a token
+	open   bool // needs no credentials
+	stream bool // sends or reads the bytes of a file: never compressed
+}
+
+// routes is the whole protocol, as far as it is served. GET stands for HEAD as well.
+func (s *Server) routes() []route {
+	return []route{
+		{method: "POST", path: "/graphql", handle: (*call).graphql},
+		{method: "POST", path: "/files/{entity}/{project}/{run}/file_stream", handle: (*call).fileStream},
+		{method: "PUT", path: "/files/{entity}/{project}/{run}/{name:.+}", handle: (*call).writeFile, link: true, stream: true},
+		{method: "GET", path: "/files/{entity}/{project}/{run}/{name:.+}", handle: (*call).readFile, link: true, stream: true},
+		{method: "PUT", path: "/artifacts/{artifact}/{name:.+}", handle: (*call).writeArtifactFile, link: true, stream: true},
+		{method: "GET", path: "/artifacts/{artifact}/{name:.+}", handle: (*call).readArtifactFile, link: true, stream: true},
+		// Clients say here what they do, which nobody wants to know.
+		{method: "POST", path: "/sdk/otel/{rest:.+}", handle: (*call).telemetry, open: true},
+	}
+}
+
+// New returns a server.
+func New(o Options) (*Server, error) {
+	s := &Server{db: o.DB, auth: o.Auth, memory: o.Memory, basePath: o.BasePath,
+		dashboardPort: o.DashboardPort, taken: o.Taken}
+	pack, err := gzhttp.NewWrapper()
+	if err != nil {
+		return nil, err
+	}
+	var all []web.Route
+	for _, rt := range s.routes() {
+		h := s.serve(rt)
+		if !rt.stream {
+			h = pack(h)
+		}
+		all = append(all, web.Route{Method: rt.method, Path: rt.path, Handler: h})
+	}
+	s.handler = web.Router(all, store.Errorf(store.CodeNotFound, "This server does not have this path; docs/wandb.md lists those it has."), writeError)
+	return s, nil
+}
+
+// Or returns a handler that answers what belongs to the protocol, and passes all else
+// to next.
+func (s *Server) Or(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		path := r.URL.EscapedPath()
+		for _, prefix := range []string{"/graphql", "/files/", "/artifacts/", "/sdk/"} {
+			if path == prefix || strings.HasSuffix(prefix, "/") && strings.HasPrefix(path, prefix) {
+				s.handler.ServeHTTP(w, r)
+				return
+			}
+		}
+		if target := s.linked(r); target != "" {
+			http.Redirect(w, r, target, http.StatusFound)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}

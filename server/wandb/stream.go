@@ -1,0 +1,153 @@
+package wandb
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+
+	"tracker/server/web"
+	"tracker/store"
+	"tracker/store/transfer/wandb"
+)
+
+// maxStream is the size limit of a part of a stream, in bytes. Clients send 10 MiB of
+// lines, and a line that is longer by itself.
+const maxStream = 64 << 20
+
+// chunk is what a client has written to a file since the last time.
+type chunk struct {
+	Offset  int64    `json:"offset"` // of the first line
+	Content []string `json:"content"`
+}
+
+// end returns the number of lines up to the end of a chunk.
+func (f chunk) end() int64 { return max(0, f.Offset) + int64(len(f.Content)) }
+
+// stream is a part of the stream of a run.
+type stream struct {
+	Files      map[string]chunk `json:"files"`
+	Preempting bool             `json:"preempting"`
+	Complete   bool             `json:"complete"`
+	ExitCode   *int             `json:"exitcode"`
+}
+
+// streamAnswer tells the client whether its script is to stop.
+type streamAnswer struct {
+	ExitCode *int           `json:"exitcode"`
+	Limits   map[string]any `json:"limits"`
+	Stopped  bool           `json:"stopped"`
+}
+
+// fileStream takes a part of the stream of a run. A client that gets a status of 400 to
+// 422 sends nothing more of its run, so there is none for what has happened to the run
+// meanwhile, nor for a line that can't be read.
+func (c *call) fileStream() error {
+	body, err := web.ReadBody(c.w, c.r, web.Limits{Size: maxStream, Packed: true, Share: c.share})
+	if err != nil {
+		return err
+	}
+	var in stream
+	if body != nil {
+		if err := web.DecodeLenient(body, &in); err != nil {
+			return err
+		}
+	}
+	answer := streamAnswer{Limits: map[string]any{}}
+	id, err := c.iteration()
+	if isNotFound(err) && c.inTrash() {
+		answer.Stopped = true
+		web.WriteJSON(c.w, c.r, http.StatusOK, answer)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if answer.Stopped, err = c.db.AppendWandb(c.ctx, c.actor, id, in.read()); err != nil {
+		return err
+	}
+	web.WriteJSON(c.w, c.r, http.StatusOK, answer)
+	return nil
+}
+
+// iteration returns the id of the iteration that the path names.
+func (c *call) iteration() (id string, err error) {
+	err = c.db.View(c.ctx, c.actor, func(v *store.View) error {
+		id, err = v.WandbIteration(c.vars["project"], c.vars["run"])
+		return err
+	})
+	return id, err
+}
+
+// inTrash reports whether the run that the path names is in the trash.
+func (c *call) inTrash() bool {
+	ctx := store.WithTrash(c.ctx)
+	found := false
+	_ = c.db.View(ctx, c.actor, func(v *store.View) (err error) { // then there is no such run
+		found, err = v.WandbDeleted(c.vars["project"], c.vars["run"])
+		return err
+	})
+	return found
+}
+
+// stamp is what clients write before each line that a script prints.
+var stamp = regexp.MustCompile(`^(ERROR )?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)? `)
+
+// printed returns a line as a script has printed it.
+func printed(line string) string {
+	line = line[len(stamp.FindString(line)):]
+	return strings.ToValidUTF8(strings.ReplaceAll(line, "\n", " "), "\uFFFD")
+}
+
+// read returns what is in a part of a stream.
+func (in stream) read() store.WandbStream {
+	out := store.WandbStream{Preempting: in.Preempting, Complete: in.Complete}
+	if in.ExitCode != nil {
+		out.ExitCode = *in.ExitCode
+	}
+	lost := func(what string) {
+		if len(out.Lost) < 10 {
+			out.Lost = append(out.Lost, what)
+		}
+	}
+	for name, f := range in.Files {
+		switch name {
+		case "wandb-history.jsonl":
+			out.HistoryLines = f.end()
+			for _, line := range f.Content {
+				row, err := wandb.ParseRow(line)
+				if err != nil {
+					lost("A line of the history that is not a JSON object was left out.")
+					continue
+				}
+				out.Rows = append(out.Rows, row)
+			}
+		case "wandb-events.jsonl":
+			out.EventLines = f.end()
+			for _, line := range f.Content {
+				row, err := wandb.ParseRow(line)
+				if err != nil {
+					lost("A line of the system metrics that is not a JSON object was left out.")
+					continue
+				}
+				for i := range row.Numbers {
+					n := &row.Numbers[i]
+					n.Key = "system/" + strings.TrimPrefix(n.Key, "system.")
+				}
+				row.Rest = nil
+				out.Events = append(out.Events, row)
+				out.LastEvent = line
+			}
+		case "wandb-summary.json":
+			if len(f.Content) > 0 {
+				out.Summary = &f.Content[len(f.Content)-1]
+			}
+		case "output.log":
+			out.LogLines = f.end()
+			out.Output = make([]string, len(f.Content))
+			for i, line := range f.Content {
+				out.Output[i] = printed(line)
+			}
+		}
+	}
+	return out
+}
