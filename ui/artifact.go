@@ -7,10 +7,10 @@ import (
 	"net/url"
 	"strconv"
 
+	"github.com/a-h/templ"
 	"github.com/dustin/go-humanize"
 
-	"tracker/server/content"
-	"tracker/server/middleware"
+	"tracker/server/web"
 	"tracker/store"
 )
 
@@ -33,15 +33,23 @@ func (a artifactRow) Short() string { return a.Hash[:min(len(a.Hash), 8)] }
 // Part is the element that has all that is known of the artifact.
 func (a artifactRow) Part() string { return "artifact-" + a.ID }
 
-func (s *site) artifactRow(ctx context.Context, actor store.Actor, r store.Resource, runs map[string]*link) (artifactRow, error) {
-	row := artifactRow{ID: r.ID, Name: r.Name, Description: r.Description, Type: cmp.Or(mediaOf(r), r.ContentType), Hash: r.ContentHash,
+// typeOf is the type that pages show.
+func typeOf(r store.Artifact) string {
+	if media := mediaOf(r); media != "" || r.ContentType == pageTable {
+		return cmp.Or(media, store.DefaultContentType)
+	}
+	return r.ContentType
+}
+
+func (s *site) artifactRow(db *store.View, r store.Artifact, runs map[string]*link) (artifactRow, error) {
+	row := artifactRow{ID: r.ID, Name: r.Name, Description: r.Description, Type: typeOf(r), Hash: r.ContentHash,
 		Size: size(r.SizeBytes), Bytes: humanize.Comma(r.SizeBytes) + " bytes", Created: s.moment(r.CreatedDate)}
 	if r.IterationID == nil {
 		return row, nil
 	}
 	id := *r.IterationID
 	if runs[id] == nil {
-		i, err := s.DB.Iteration(ctx, actor, id)
+		i, err := db.Iteration(id)
 		if err != nil {
 			return row, err
 		}
@@ -76,19 +84,18 @@ type artifactsView struct {
 func (v *artifactsView) run() string { return cmp.Or(v.IterationID, v.Only) }
 
 // fillArtifacts reads a list of artifacts.
-func (s *site) fillArtifacts(ctx context.Context, user store.User, v *artifactsView, page store.Page) error {
-	actor := store.Actor{UserID: user.ID}
-	q := store.ResourceQuery{Page: page, Name: v.Query}
+func (s *site) fillArtifacts(db *store.View, user store.User, v *artifactsView, page store.Page) error {
+	q := store.ArtifactQuery{Page: page, Name: v.Query}
 	if run := v.run(); run != "" {
 		q.IterationID = &run
 	}
-	list, err := s.DB.Resources(ctx, actor, v.ExperimentID, q)
+	list, err := db.Artifacts(v.ExperimentID, q)
 	if err != nil {
 		return err
 	}
 	runs := map[string]*link{}
 	for _, r := range list.Data {
-		row, err := s.artifactRow(ctx, actor, r, runs)
+		row, err := s.artifactRow(db, r, runs)
 		if err != nil {
 			return err
 		}
@@ -96,7 +103,7 @@ func (s *site) fillArtifacts(ctx context.Context, user store.User, v *artifactsV
 	}
 	v.Total, v.Most = list.Total, s.DB.MaxUpload()
 	if list.Total == 0 && v.Query == "" && v.Only == "" {
-		e, p, err := s.experimentOf(ctx, actor, v.ExperimentID)
+		e, p, err := s.experimentOf(db, v.ExperimentID)
 		if err != nil {
 			return err
 		}
@@ -126,35 +133,37 @@ func (s *site) artifacts(w http.ResponseWriter, r *http.Request, user store.User
 }
 
 func (s *site) showArtifacts(w http.ResponseWriter, r *http.Request, user store.User, status int, v artifactsView) error {
-	ctx, actor := r.Context(), store.Actor{UserID: user.ID}
-	e, p, err := s.experimentOf(ctx, actor, idOf(r))
-	if err != nil {
-		return err
-	}
-	query := r.URL.Query()
-	v.ExperimentID, v.Path, v.Query, v.Open = e.ID, "/experiment/"+e.ID+"/artifacts", search(query), e.Status == store.InProgress
-	if v.Rights, err = s.DB.Rights(ctx, actor, p.ID); err != nil {
-		return err
-	}
-	if err := s.fillArtifacts(ctx, user, &v, pageOf(query)); err != nil {
-		return err
-	}
-	f, err := s.inside(ctx, "Artifacts of "+e.Name, user, place{projectID: p.ID, experimentID: e.ID})
-	if err != nil {
-		return err
-	}
-	f.InPlace, f.Scripts = true, []string{"artifact.js"}
-	f.Crumbs = []crumb{{"Projects", "/"}, {p.Name, "/project/" + p.ID}, {e.Name, "/experiment/" + e.ID}, {Name: "Artifacts"}}
-	return s.render(w, r, status, artifactsPage(f, v))
+	return s.show(w, r, user, status, func(db *store.View) (templ.Component, error) {
+		v := v
+		e, p, err := s.experimentOf(db, idOf(r))
+		if err != nil {
+			return nil, err
+		}
+		query := r.URL.Query()
+		v.ExperimentID, v.Path, v.Query, v.Open = e.ID, "/experiment/"+e.ID+"/artifacts", search(query), e.Status == store.InProgress
+		if v.Rights, err = db.Rights(p.ID); err != nil {
+			return nil, err
+		}
+		if err := s.fillArtifacts(db, user, &v, pageOf(query)); err != nil {
+			return nil, err
+		}
+		f, err := s.inside(db, "Artifacts of "+e.Name, user, place{projectID: p.ID, experimentID: e.ID})
+		if err != nil {
+			return nil, err
+		}
+		f.InPlace, f.Module = true, "artifact.js"
+		f.Crumbs = []crumb{{"Projects", "/"}, {p.Name, "/project/" + p.ID}, {e.Name, "/experiment/" + e.ID}, {Name: "Artifacts"}}
+		return artifactsPage(f, v), nil
+	})
 }
 
 // experimentOf returns an experiment and its project.
-func (s *site) experimentOf(ctx context.Context, actor store.Actor, id string) (store.Experiment, store.Project, error) {
-	e, err := s.DB.Experiment(ctx, actor, id)
+func (s *site) experimentOf(db *store.View, id string) (store.Experiment, store.Project, error) {
+	e, err := db.Experiment(id)
 	if err != nil {
 		return e, store.Project{}, err
 	}
-	p, err := s.DB.Project(ctx, actor, e.ProjectID)
+	p, err := db.Project(e.ProjectID)
 	return e, p, err
 }
 
@@ -216,48 +225,54 @@ func (s *site) artifact(w http.ResponseWriter, r *http.Request, user store.User)
 const runsOffered = 100
 
 func (s *site) showArtifact(w http.ResponseWriter, r *http.Request, user store.User, status int, form registerForm, wrongDelete string) error {
-	ctx, actor := r.Context(), store.Actor{UserID: user.ID}
-	a, err := s.DB.Resource(ctx, actor, idOf(r))
-	if err != nil {
-		return err
-	}
-	e, p, err := s.experimentOf(ctx, actor, a.ExperimentID)
-	if err != nil {
-		return err
-	}
-	v := artifactView{Listed: inPlace(r) && !s.current(r, "/artifact/"+a.ID), ExperimentID: e.ID, Backend: a.Backend, Form: form, WrongDelete: wrongDelete}
-	if v.artifactRow, err = s.artifactRow(ctx, actor, a, map[string]*link{}); err != nil {
-		return err
-	}
-	if v.Rights, err = s.DB.Rights(ctx, actor, p.ID); err != nil {
-		return err
-	}
-	if v.Versions, err = s.DB.ResourceVersions(ctx, actor, a.ID); err != nil {
-		return err
-	}
-	if v.Rights.Create {
-		if err := s.fillRegister(ctx, actor, p.ID, &v); err != nil {
+	var v artifactView
+	var a store.Artifact
+	var f frame
+	err := s.view(r, user, func(db *store.View) (err error) {
+		v = artifactView{Form: form, WrongDelete: wrongDelete}
+		if a, err = db.Artifact(idOf(r)); err != nil {
 			return err
 		}
-	}
-	if v.Preview, err = s.preview(ctx, actor, a); err != nil {
-		// The page is still good for the rest, and for deleting it.
-		middleware.InfoOf(r).Err = err
-		v.Preview = preview{Kind: textKind, Note: "It can't be shown. " + store.AsError(err).Message}
-	}
-	f, err := s.inside(ctx, a.Name, user, place{projectID: p.ID, experimentID: e.ID})
+		e, p, err := s.experimentOf(db, a.ExperimentID)
+		if err != nil {
+			return err
+		}
+		v.Listed, v.ExperimentID, v.Backend = inPlace(r) && !s.current(r, "/artifact/"+a.ID), e.ID, a.Backend
+		if v.artifactRow, err = s.artifactRow(db, a, map[string]*link{}); err != nil {
+			return err
+		}
+		if v.Rights, err = db.Rights(p.ID); err != nil {
+			return err
+		}
+		if v.Versions, err = db.ArtifactVersions(a.ID); err != nil {
+			return err
+		}
+		if v.Rights.Create {
+			if err := s.fillRegister(db, p.ID, &v); err != nil {
+				return err
+			}
+		}
+		f, err = s.inside(db, a.Name, user, place{projectID: p.ID, experimentID: e.ID})
+		f.InPlace, f.Module = true, "artifact.js"
+		f.Crumbs = []crumb{{"Projects", "/"}, {p.Name, "/project/" + p.ID}, {e.Name, "/experiment/" + e.ID},
+			{"Artifacts", "/experiment/" + e.ID + "/artifacts"}, {Name: a.Name}}
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	f.InPlace, f.Scripts = true, []string{"artifact.js"}
-	f.Crumbs = []crumb{{"Projects", "/"}, {p.Name, "/project/" + p.ID}, {e.Name, "/experiment/" + e.ID},
-		{"Artifacts", "/experiment/" + e.ID + "/artifacts"}, {Name: a.Name}}
+	// The bytes may come from afar: no snapshot waits for them.
+	if v.Preview, err = s.preview(r.Context(), store.Actor{UserID: user.ID}, a); err != nil {
+		// The page is still good for the rest, and for deleting it.
+		web.InfoOf(r).Err = err
+		v.Preview = preview{Kind: textKind, Note: "It can't be shown. " + web.AsError(err).Message}
+	}
 	return s.render(w, r, status, artifactPage(f, v))
 }
 
 // fillRegister reads what a form offers that makes a version of a model.
-func (s *site) fillRegister(ctx context.Context, actor store.Actor, projectID string, v *artifactView) error {
-	models, err := s.DB.Models(ctx, actor, projectID, store.ModelQuery{Page: store.Page{Limit: store.MaxLimit}})
+func (s *site) fillRegister(db *store.View, projectID string, v *artifactView) error {
+	models, err := db.Models(projectID, store.ModelQuery{Page: store.Page{Limit: store.MaxLimit}})
 	if err != nil {
 		return err
 	}
@@ -267,7 +282,7 @@ func (s *site) fillRegister(ctx context.Context, actor store.Actor, projectID st
 	if v.Run != nil {
 		return nil
 	}
-	runs, err := s.DB.Iterations(ctx, actor, v.ExperimentID, store.IterationQuery{Page: store.Page{Limit: runsOffered}, Sort: "-created"})
+	runs, err := db.Iterations(v.ExperimentID, store.IterationQuery{Page: store.Page{Limit: runsOffered}, Sort: "-created"})
 	for _, i := range runs.Data {
 		v.Runs = append(v.Runs, link{i.Name, i.ID, s.status(i)})
 	}
@@ -277,7 +292,7 @@ func (s *site) fillRegister(ctx context.Context, actor store.Actor, projectID st
 // artifactData answers with the bytes of an artifact, under a type that can't
 // run anything.
 func (s *site) artifactData(w http.ResponseWriter, r *http.Request, user store.User) error {
-	a, data, err := s.DB.OpenResource(r.Context(), store.Actor{UserID: user.ID}, idOf(r))
+	a, data, err := s.DB.OpenArtifact(r.Context(), store.Actor{UserID: user.ID}, idOf(r))
 	if err != nil {
 		return err
 	}
@@ -285,21 +300,21 @@ func (s *site) artifactData(w http.ResponseWriter, r *http.Request, user store.U
 	contentType, inline := servedAs(a)
 	w.Header().Set("Content-Type", contentType)
 	if !inline || r.URL.Query().Has("download") {
-		w.Header().Set("Content-Disposition", content.Attachment(a.Name))
+		w.Header().Set("Content-Disposition", web.Attachment(a.Name))
 	}
-	content.Serve(w, r, a, data, func(e *store.Error) { s.fail(w, r, e) })
+	web.ServeContent(w, r, a, data, func(e *store.Error) { s.fail(w, r, e) })
 	return nil
 }
 
 // deleteArtifact removes an artifact, unless a version of a model has it.
 func (s *site) deleteArtifact(w http.ResponseWriter, r *http.Request, user store.User) error {
 	ctx, actor, id := r.Context(), store.Actor{UserID: user.ID}, idOf(r)
-	a, err := s.DB.Resource(ctx, actor, id)
+	a, err := s.DB.Artifact(ctx, actor, id)
 	if err == nil {
-		err = s.DB.DeleteResource(ctx, actor, id)
+		err = s.DB.DeleteArtifact(ctx, actor, id)
 	}
 	if e := formError(err); e != nil {
-		return s.showArtifact(w, r, user, middleware.StatusOf(e.Code), registerForm{}, e.Message)
+		return s.showArtifact(w, r, user, web.StatusOf(e.Code), registerForm{}, e.Message)
 	}
 	if err != nil {
 		return err
@@ -308,7 +323,7 @@ func (s *site) deleteArtifact(w http.ResponseWriter, r *http.Request, user store
 		w.Header().Set("HX-Trigger", "artifacts")
 		return nil
 	}
-	s.redirect(w, r, "/experiment/"+a.ExperimentID+"/artifacts")
+	s.redirect(w, r, s.afterDeletion("/experiment/"+a.ExperimentID+"/artifacts", id))
 	return nil
 }
 
@@ -320,13 +335,13 @@ func (s *site) register(w http.ResponseWriter, r *http.Request, user store.User)
 		return err
 	}
 	ctx, actor := r.Context(), store.Actor{UserID: user.ID}
-	a, err := s.DB.Resource(ctx, actor, idOf(r))
+	a, err := s.DB.Artifact(ctx, actor, idOf(r))
 	if err != nil {
 		return err
 	}
 	typed := registerForm{ModelID: fields.Get("model_id"), Name: readable(fields.Get("name")), Description: text(fields, "description"),
 		IterationID: fields.Get("iteration_id")}
-	n := store.NewModelVersion{IterationID: typed.IterationID, ResourceID: &a.ID, Description: typed.Description}
+	n := store.NewModelVersion{IterationID: typed.IterationID, ArtifactID: &a.ID, Description: typed.Description}
 	if a.IterationID != nil {
 		n.IterationID = *a.IterationID
 	}
@@ -340,7 +355,7 @@ func (s *site) register(w http.ResponseWriter, r *http.Request, user store.User)
 		_, err = s.DB.CreateModelVersion(ctx, actor, model, n)
 	}
 	if typed.Wrong = formError(err); typed.Wrong != nil {
-		return s.showArtifact(w, r, user, middleware.StatusOf(typed.Wrong.Code), typed, "")
+		return s.showArtifact(w, r, user, web.StatusOf(typed.Wrong.Code), typed, "")
 	}
 	if err == nil {
 		s.redirect(w, r, "/artifact/"+a.ID)

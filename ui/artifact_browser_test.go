@@ -84,6 +84,9 @@ func browsePreviews(b *browser, s *site, h shelf) {
 	b.is(image+`.getAttribute('src').endsWith('/artifact/`+h.artifacts["sample_0050.png"]+`/data')`, "true")
 	b.is(image+`.complete && `+image+`.naturalWidth`, "32")
 	b.is(`document.activeElement.getAttribute('aria-valuetext')`, "step 50")
+	b.is(`document.querySelector('`+item+` summary .name').textContent`, "sample_0050.png")
+	b.is(`fetch(document.querySelector('`+item+` img').src).then((r) => r.arrayBuffer()).then((a) => crypto.subtle.digest('SHA-256', a))
+		.then((d) => { window.digest = [...new Uint8Array(d)].map((n) => n.toString(16).padStart(2, '0')).join('') }) && document.querySelector('`+item+` summary code').title === 'SHA-256: ' + window.digest`, "true")
 	b.is(`getComputedStyle(document.querySelector('`+item+` .facts')).display`, "none") // they are about another image
 	b.do(chromedp.KeyEvent(kb.ArrowRight))
 	b.is(`document.querySelector('`+item+` .place').textContent`, "3")
@@ -178,7 +181,7 @@ func browseUploads(b *browser, s *site, h shelf) {
 	b.is(`document.querySelector('[data-testid="upload"]:last-child').className`, "cancelled")
 	slow(-1)
 	b.fits()
-	list, err := s.db.Resources(b.t.Context(), s.actor("alice"), h.experiment, store.ResourceQuery{Page: store.Page{Limit: 50}, IterationID: &h.run})
+	list, err := s.db.Artifacts(b.t.Context(), s.actor("alice"), h.experiment, store.ArtifactQuery{Page: store.Page{Limit: 50}, IterationID: &h.run})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -316,7 +319,7 @@ func browsePlain(b *browser, s *site, h shelf) {
 	b.is(`document.querySelector('[data-testid="done"]').textContent`, "Version 4 is in production now, in place of version 2, which is archived.")
 }
 
-// expect says that the browser will complain of something that is meant to be.
+// expect allows an error of the browser's console that the test causes.
 func (b *browser) expect(part string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

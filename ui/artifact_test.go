@@ -17,14 +17,14 @@ import (
 )
 
 // keep makes an artifact of alice's and returns its id.
-func (s *site) keep(experiment string, n store.NewResource, content string) string {
+func (s *site) keep(experiment string, n store.NewArtifact, content string) string {
 	s.t.Helper()
 	data, err := s.db.Receive(s.t.Context(), strings.NewReader(content), "")
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	defer data.Discard()
-	made, err := s.db.CreateResource(s.t.Context(), s.actor("alice"), experiment, n, data)
+	made, err := s.db.CreateArtifact(s.t.Context(), s.actor("alice"), experiment, n, data)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func (s *site) register(project, run, artifact string) (model, version string) {
 	}
 	n := store.NewModelVersion{IterationID: run}
 	if artifact != "" {
-		n.ResourceID = &artifact
+		n.ArtifactID = &artifact
 	}
 	made, err := s.db.CreateModelVersion(ctx, actor, model, n)
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *site) shelf() shelf {
 	h := shelf{sweep: s.sweep(1, 2), artifacts: map[string]string{}}
 	h.run = h.runs[0]
 	add := func(name, contentType, content string) {
-		h.artifacts[name] = s.keep(h.experiment, store.NewResource{Name: name, ContentType: contentType, IterationID: h.run}, content)
+		h.artifacts[name] = s.keep(h.experiment, store.NewArtifact{Name: name, ContentType: contentType, IterationID: h.run}, content)
 	}
 	for i, step := range []int{200, 1, 50} {
 		add(fmt.Sprintf("sample_%04d.png", step), "image/png", picture(uint8(40*i)))
@@ -208,7 +208,7 @@ func TestArtifactData(t *testing.T) {
 	// A type is not believed when it could run something, whatever the name.
 	for _, contentType := range []string{"application/pdf", "application/xhtml+xml", "text/xml", "image/svg+xml; charset=utf-8", "text/javascript",
 		"application/x-shockwave-flash", "multipart/x-mixed-replace; boundary=x"} {
-		id := s.keep(h.experiment, store.NewResource{Name: "a.png", ContentType: contentType}, "x")
+		id := s.keep(h.experiment, store.NewArtifact{Name: "a.png", ContentType: contentType}, "x")
 		a := s.get("/artifact/"+id+"/data", alice)
 		a.wants(t, 200)
 		if got := a.Header.Get("Content-Disposition"); got == "" {
@@ -246,7 +246,7 @@ func TestDeleteArtifact(t *testing.T) {
 	if a.StatusCode != 200 || a.body != "" || a.Header.Get("HX-Trigger") != "artifacts" {
 		t.Errorf("in a list: %s %q %v", a.Status, a.body, a.Header)
 	}
-	s.post(free+"/delete", nil).redirects(t, list)
+	s.post(free+"/delete", nil).deletes(t, list, strings.TrimPrefix(free, "/lab/artifact/"))
 	s.get(free).wants(t, 404)
 	s.get(list).lacks(t, "report.md", "table.csv")
 	s.post(free+"/delete", nil).wants(t, 404)
@@ -273,7 +273,7 @@ func TestRegister(t *testing.T) {
 	s.post(versions, url.Values{"model_id": {""}}).wants(t, 422, "name must not be empty")
 	s.post(versions, url.Values{"model_id": {"none"}}).wants(t, 404)
 
-	loose := "/artifact/" + s.keep(h.experiment, store.NewResource{Name: "loose.bin"}, "x")
+	loose := "/artifact/" + s.keep(h.experiment, store.NewArtifact{Name: "loose.bin"}, "x")
 	s.get(loose).wants(t, 200, "Run that it came from", "run 1 (running)")
 	s.post(loose+"/versions", url.Values{"model_id": {h.model}, "description": {"thoughts"}}).wants(t, 422, "Choose the run", "thoughts")
 	s.post(loose+"/versions", url.Values{"model_id": {h.model}, "iteration_id": {h.run}}).redirects(t, loose)
@@ -294,7 +294,7 @@ func TestRecordLinks(t *testing.T) {
 		a.wants(t, 200)
 		a.lacks(t, "<style", " style=", " onclick=", " onload=", "<script>", "hx-on", "js:")
 		for _, m := range addresses.FindAllStringSubmatch(a.body, -1) {
-			if m[1] != "#main" && !strings.HasPrefix(m[1], "/lab/one/") {
+			if !strings.HasPrefix(m[1], "#") && m[1] != "/lab/one" && !strings.HasPrefix(m[1], "/lab/one/") {
 				t.Errorf("%s asks for %s", page, m[1])
 			}
 		}
@@ -317,4 +317,40 @@ func TestArtifactRights(t *testing.T) {
 	for _, path := range []string{"/versions", "/delete"} {
 		s.post("/artifact/"+h.artifacts["report.md"]+path, url.Values{"model_id": {h.model}}, bob).wants(t, 403)
 	}
+}
+
+// TestImageSeries goes through the pictures of a list that was logged at several
+// steps place by place.
+func TestImageSeries(t *testing.T) {
+	s := start(t, setup{})
+	w := s.sweep(1, 1)
+	ids := map[string]string{}
+	for _, step := range []int{300, 100, 200} {
+		for place := range 2 {
+			name := fmt.Sprintf("grid_%d_%d.png", step, place)
+			ids[name] = s.keep(w.experiment, store.NewArtifact{Name: name, ContentType: "image/png", IterationID: w.runs[0]}, picture(uint8(step+place)))
+		}
+	}
+	a := s.get("/artifact/" + ids["grid_200_1.png"])
+	a.wants(t, 200, `aria-valuetext="step 200"`, `rel="prev" href="/artifact/`+ids["grid_100_1.png"], `rel="next" href="/artifact/`+ids["grid_300_1.png"],
+		`<span class="place">2</span> of 3`)
+	a.lacks(t, "_0.png")
+
+	// One step of two pictures.
+	for place := range 2 {
+		name := fmt.Sprintf("mask_7_%d.png", place)
+		ids[name] = s.keep(w.experiment, store.NewArtifact{Name: name, ContentType: "image/png", IterationID: w.runs[0]}, picture(uint8(place)))
+	}
+	s.get("/artifact/"+ids["mask_7_0.png"]).wants(t, 200, `<span class="place">1</span> of 2`, ids["mask_7_1.png"])
+}
+
+// TestWeightsAreNoPageTable shows the type that Debian gives to names that end in .pt
+// as that of a file of which nothing is known.
+func TestWeightsAreNoPageTable(t *testing.T) {
+	s := start(t, setup{})
+	w := s.sweep(1, 1)
+	id := s.keep(w.experiment, store.NewArtifact{Name: "model.pt", ContentType: "application/vnd.snesdev-page-table", IterationID: w.runs[0]}, "weights")
+	a := s.get("/artifact/" + id)
+	a.wants(t, 200, "application/octet-stream")
+	a.lacks(t, "snesdev")
 }

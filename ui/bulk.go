@@ -7,6 +7,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/a-h/templ"
+
+	"tracker/server/web"
 	"tracker/store"
 )
 
@@ -28,40 +31,47 @@ type bulkView struct {
 	Done       string // what was changed
 	Left       string // what was not, and why
 	Back       string // the table with these runs
+	Undoing    string // whether and how a deletion can be undone
 }
 
 // allChanges is the form for tags, the status and the end of all runs that pass
 // a filter.
 func (s *site) allChanges(w http.ResponseWriter, r *http.Request, user store.User) error {
-	v, _, err := s.passing(r, store.Actor{UserID: user.ID}, readable(r.URL.Query().Get("filter")))
-	if err != nil {
-		return err
-	}
-	return s.showBulk(w, r, user, http.StatusOK, v)
+	return s.showBulk(w, r, user, http.StatusOK, readable(r.URL.Query().Get("filter")), func(*bulkView) {})
 }
 
-// passing reads which runs pass a filter.
-func (s *site) passing(r *http.Request, actor store.Actor, filter string) (v bulkView, ids []string, err error) {
-	if v.Experiment, err = s.DB.Experiment(r.Context(), actor, idOf(r)); err != nil {
+// passing reads which runs of an experiment pass a filter.
+func (s *site) passing(db *store.View, experimentID, filter string) (v bulkView, ids []string, err error) {
+	if v.Experiment, err = db.Experiment(experimentID); err != nil {
 		return v, nil, err
 	}
-	if v.Rights, err = s.DB.Rights(r.Context(), actor, v.Experiment.ProjectID); err != nil {
+	if v.Rights, err = db.Rights(v.Experiment.ProjectID); err != nil {
 		return v, nil, err
 	}
 	v.Filter, v.Back = strings.TrimSpace(filter), "/experiment/"+v.Experiment.ID+filterQuery(filter)
-	if ids, err = s.DB.IterationIDs(r.Context(), actor, v.Experiment.ID, store.IterationQuery{Filter: v.Filter}); err != nil {
+	if ids, err = db.IterationIDs(v.Experiment.ID, store.IterationQuery{Filter: v.Filter}); err != nil {
 		return v, nil, err
 	}
 	v.N, v.Runs = len(ids), runsOf(len(ids))
 	return v, ids, nil
 }
 
-func (s *site) showBulk(w http.ResponseWriter, r *http.Request, user store.User, status int, v bulkView) error {
-	f, err := s.changeFrame(r, user, "Change", changeView{Experiment: v.Experiment})
-	if err != nil {
-		return err
-	}
-	return s.render(w, r, status, bulkPage(f, v))
+// showBulk shows the form; fill adds what was typed, what is wrong and what was
+// done.
+func (s *site) showBulk(w http.ResponseWriter, r *http.Request, user store.User, status int, filter string, fill func(*bulkView)) error {
+	return s.show(w, r, user, status, func(db *store.View) (templ.Component, error) {
+		v, _, err := s.passing(db, idOf(r), filter)
+		if err != nil {
+			return nil, err
+		}
+		fill(&v)
+		v.Undoing = s.undoingAll()
+		f, err := s.changeFrame(db, user, "Change", changeView{Experiment: v.Experiment})
+		if err != nil {
+			return nil, err
+		}
+		return bulkPage(f, v), nil
+	})
 }
 
 // changeAll does with all runs that pass a filter what the form says, if they are
@@ -72,51 +82,59 @@ func (s *site) changeAll(w http.ResponseWriter, r *http.Request, user store.User
 	if err != nil {
 		return err
 	}
-	actor := store.Actor{UserID: user.ID}
-	v, ids, err := s.passing(r, actor, readable(fields.Get("filter")))
+	filter, tag, status, do := readable(fields.Get("filter")), strings.TrimSpace(readable(fields.Get("tag"))), fields.Get("status"), fields.Get("do")
+	var ids []string
+	err = s.view(r, user, func(db *store.View) (err error) {
+		_, ids, err = s.passing(db, idOf(r), filter)
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	v.Tag, v.Status = strings.TrimSpace(readable(fields.Get("tag"))), fields.Get("status")
-	do := fields.Get("do")
-	if seen := fields.Get("n"); seen != strconv.Itoa(v.N) {
-		v.Wrong = "Nothing was changed: meanwhile " + v.Runs + " match, where there were " + clip(seen, 20) + ". Look at them, and send this again if it still holds."
-		return s.showBulk(w, r, user, http.StatusConflict, v)
+	again := func(code int, fill func(*bulkView)) error {
+		return s.showBulk(w, r, user, code, filter, func(v *bulkView) {
+			v.Tag, v.Status = tag, status
+			fill(v)
+		})
 	}
-	if sure := strings.NewReplacer(",", "", " ", "").Replace(fields.Get("sure")); do == "delete" && sure != strconv.Itoa(v.N) {
-		v.Wrong, v.Field = "Nothing was deleted: write how many runs there are to delete, "+strconv.Itoa(v.N)+".", "sure"
-		return s.showBulk(w, r, user, http.StatusUnprocessableEntity, v)
+	if seen := fields.Get("n"); seen != strconv.Itoa(len(ids)) {
+		return again(http.StatusConflict, func(v *bulkView) {
+			v.Wrong = "Nothing was changed: meanwhile " + v.Runs + " match, where there were " + clip(seen, 20) + ". Look at them, and send this again if it still holds."
+		})
 	}
-	done, left, err := s.doAll(r.Context(), actor, ids, do, v)
+	if sure := strings.NewReplacer(",", "", " ", "").Replace(fields.Get("sure")); do == "delete" && sure != strconv.Itoa(len(ids)) {
+		return again(http.StatusUnprocessableEntity, func(v *bulkView) {
+			v.Wrong, v.Field = "Nothing was deleted: write how many runs there are to delete, "+strconv.Itoa(v.N)+".", "sure"
+		})
+	}
+	done, left, err := s.doAll(r.Context(), store.Actor{UserID: user.ID}, ids, do, tag, status)
 	if e := formError(err); e != nil && done == 0 {
-		v.Wrong, v.Field = e.Message, map[string]string{"delete": "sure", "status": "status"}[do]
-		return s.showBulk(w, r, user, http.StatusUnprocessableEntity, v)
+		return again(http.StatusUnprocessableEntity, func(v *bulkView) {
+			v.Wrong, v.Field = e.Message, map[string]string{"delete": "sure", "status": "status"}[do]
+		})
 	}
 	if err != nil {
 		return err
 	}
-	again, _, err := s.passing(r, actor, v.Filter)
-	if err != nil {
-		return err
-	}
-	again.Done = map[string]string{"add": "Tagged ", "remove": "Took the tag off ", "status": "Set the status of ", "delete": "Deleted "}[do] + runsOf(done) + "."
-	if left > 0 {
-		again.Left = runsOf(left) + map[string]string{
-			"add": " had the tag already.", "remove": " did not have it.", "status": " had ended already; reopen what should be set anew.",
-			"delete": " stayed: a version of a model came from each.",
-		}[do]
-	}
-	return s.showBulk(w, r, user, http.StatusOK, again)
+	return s.showBulk(w, r, user, http.StatusOK, filter, func(v *bulkView) {
+		v.Done = map[string]string{"add": "Tagged ", "remove": "Removed the tag from ", "status": "Set the status of ", "delete": "Deleted "}[do] + runsOf(done) + "."
+		if left > 0 {
+			v.Left = runsOf(left) + map[string]string{
+				"add": " had the tag already.", "remove": " did not have it.", "status": " had ended already; reopen what should be set anew.",
+				"delete": " stayed: a version of a model came from each.",
+			}[do]
+		}
+	})
 }
 
 // doAll changes the runs with these ids, and returns how many, and how many were
 // left as they are because that can't be done with them.
-func (s *site) doAll(ctx context.Context, actor store.Actor, ids []string, do string, v bulkView) (done, left int, err error) {
+func (s *site) doAll(ctx context.Context, actor store.Actor, ids []string, do, tag, status string) (done, left int, err error) {
 	switch do {
 	case "add", "remove":
 		for len(ids) > 0 {
 			n := min(len(ids), store.MaxTagged)
-			changed, err := s.DB.TagIterations(ctx, actor, ids[:n], v.Tag, do == "add")
+			changed, err := s.DB.TagIterations(ctx, actor, ids[:n], tag, do == "add")
 			if err != nil {
 				return done, left, err
 			}
@@ -124,7 +142,7 @@ func (s *site) doAll(ctx context.Context, actor store.Actor, ids []string, do st
 		}
 		return done, left, nil
 	case "status":
-		patch := store.IterationPatch{Status: new(store.IterationStatus(v.Status))}
+		patch := store.IterationPatch{Status: new(store.IterationStatus(status))}
 		return each(ids, store.CodeIterationEnded, func(id string) error { return s.DB.UpdateIteration(ctx, actor, id, patch) })
 	case "delete":
 		return each(ids, store.CodeConflict, func(id string) error { return s.DB.DeleteIteration(ctx, actor, id) })
@@ -147,9 +165,9 @@ func each(ids []string, leave store.Code, fn func(string) error) (done, left int
 				switch {
 				case err == nil:
 					done++
-				case store.AsError(err).Code == leave:
+				case web.AsError(err).Code == leave:
 					left++
-				case store.AsError(err).Code != store.CodeNotFound && failed == nil:
+				case web.AsError(err).Code != store.CodeNotFound && failed == nil:
 					failed = err
 				}
 				mu.Unlock()

@@ -6,9 +6,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/a-h/templ"
 	"github.com/dustin/go-humanize"
 
-	"tracker/server/middleware"
+	"tracker/server/web"
 	"tracker/store"
 )
 
@@ -21,6 +22,7 @@ type changeView struct {
 	Runs       []changeRow
 	Table      *string // query of the table of runs that they were chosen in, nil when they were not
 	Deletion   store.Deletion
+	Undoing    string // whether and how it can be undone
 	Rights     store.Permission
 	Tag        string // as typed
 	Status     string
@@ -36,8 +38,10 @@ type changeRow struct {
 	Versions []store.MadeVersion // of models, that it can't be deleted before
 }
 
+var errRunsGone = store.Errorf(store.CodeNotFound, "A run that was chosen here was deleted meanwhile; choose again in the table.")
+
 // chosen reads the runs that a form is about.
-func (s *site) chosen(r *http.Request, actor store.Actor, fields url.Values) (v changeView, err error) {
+func (s *site) chosen(db *store.View, fields url.Values) (v changeView, err error) {
 	ids := fields["i"]
 	if len(ids) == 0 || len(ids) > maxAtOnce {
 		return v, store.Invalid("i", "Choose 1 to %d runs in the table first.", maxAtOnce)
@@ -48,26 +52,29 @@ func (s *site) chosen(r *http.Request, actor store.Actor, fields url.Values) (v 
 			v.Table = &u.RawQuery
 		}
 	}
-	for _, id := range ids {
-		i, err := s.DB.Iteration(r.Context(), actor, id)
-		if err != nil {
-			return v, err
-		}
-		summary, err := s.DB.Summary(r.Context(), actor, id)
-		if err != nil {
-			return v, err
-		}
+	runs, err := db.IterationsByID(ids)
+	if err == nil && len(runs) < len(ids) {
+		err = errRunsGone
+	}
+	if err != nil {
+		return v, err
+	}
+	summaries, err := db.Summaries(ids)
+	if err != nil {
+		return v, err
+	}
+	for at, i := range runs {
+		summary := summaries[at]
 		row := changeRow{run: s.run(i), Params: humanize.Comma(int64(len(summary.Params))), Metrics: humanize.Comma(int64(len(summary.Metrics)))}
 		for _, m := range summary.Metrics {
 			row.Points += m.Count
 		}
 		v.Runs = append(v.Runs, row)
-		v.Experiment.ID = i.ExperimentID
 	}
-	if v.Experiment, err = s.DB.Experiment(r.Context(), actor, v.Experiment.ID); err != nil {
+	if v.Experiment, err = db.Experiment(runs[len(runs)-1].ExperimentID); err != nil {
 		return v, err
 	}
-	v.Rights, err = s.DB.Rights(r.Context(), actor, v.Experiment.ProjectID)
+	v.Rights, err = db.Rights(v.Experiment.ProjectID)
 	return v, err
 }
 
@@ -135,7 +142,7 @@ func (v *changeView) question() string {
 	return "These runs can't be deleted"
 }
 
-// stays says why runs can't be deleted, "" when all can.
+// stays returns why runs can't be deleted, "" when all can.
 func (v *changeView) stays() string {
 	switch staying := len(v.Runs) - len(v.going()); staying {
 	case 0:
@@ -147,7 +154,7 @@ func (v *changeView) stays() string {
 	}
 }
 
-// gone says what goes with the runs that can be deleted.
+// gone returns what is deleted with the runs that can be.
 func (v *changeView) gone() string {
 	going := v.going()
 	with, their := "With them go", "their"
@@ -165,7 +172,7 @@ func (v *changeView) gone() string {
 	if d := v.Deletion; d.Artifacts > 0 {
 		text += ", and " + counted(d.Artifacts, "artifact", "artifacts") + " of " + size(d.Bytes)
 	}
-	text += ". This can't be undone."
+	text += ". " + v.Undoing
 	switch d := v.Deletion; {
 	case d.Children == 1:
 		text += " One child stays, without a parent."
@@ -177,107 +184,119 @@ func (v *changeView) gone() string {
 
 // deletion asks before runs are deleted, and says what goes with them.
 func (s *site) deletion(w http.ResponseWriter, r *http.Request, user store.User) error {
-	v, err := s.chosen(r, store.Actor{UserID: user.ID}, r.URL.Query())
-	if err != nil {
-		return err
-	}
-	return s.showDeletion(w, r, user, http.StatusOK, v)
+	return s.showDeletion(w, r, user, http.StatusOK, r.URL.Query(), "")
 }
 
-func (s *site) showDeletion(w http.ResponseWriter, r *http.Request, user store.User, status int, v changeView) error {
-	var err error
-	if v.Deletion, err = s.DB.IterationsDeletion(r.Context(), store.Actor{UserID: user.ID}, v.ids()); err != nil {
-		return err
-	}
-	for i := range v.Runs {
-		v.Runs[i].Versions = v.Deletion.Versions[v.Runs[i].ID]
-	}
-	f, err := s.changeFrame(r, user, "Delete", v)
-	if err != nil {
-		return err
-	}
-	return s.render(w, r, status, deletePage(f, &v))
+func (s *site) showDeletion(w http.ResponseWriter, r *http.Request, user store.User, status int, fields url.Values, wrong string) error {
+	return s.show(w, r, user, status, func(db *store.View) (templ.Component, error) {
+		v, err := s.chosen(db, fields)
+		if err != nil {
+			return nil, err
+		}
+		v.Wrong = wrong
+		if v.Undoing = s.undoing(); len(v.Runs) > 1 {
+			v.Undoing = s.undoingAll()
+		}
+		if v.Deletion, err = db.IterationsDeletion(v.ids()); err != nil {
+			return nil, err
+		}
+		for i := range v.Runs {
+			v.Runs[i].Versions = v.Deletion.Versions[v.Runs[i].ID]
+		}
+		f, err := s.changeFrame(db, user, "Delete", v)
+		if err != nil {
+			return nil, err
+		}
+		return deletePage(f, &v), nil
+	})
 }
 
-func (s *site) changeFrame(r *http.Request, user store.User, title string, v changeView) (frame, error) {
-	f, err := s.inside(r.Context(), title, user, place{projectID: v.Experiment.ProjectID, experimentID: v.Experiment.ID})
+func (s *site) changeFrame(db *store.View, user store.User, title string, v changeView) (frame, error) {
+	f, err := s.inside(db, title, user, place{projectID: v.Experiment.ProjectID, experimentID: v.Experiment.ID})
 	if err != nil {
 		return f, err
 	}
-	p, err := s.DB.Project(r.Context(), store.Actor{UserID: user.ID}, v.Experiment.ProjectID)
+	p, err := db.Project(v.Experiment.ProjectID)
 	f.Crumbs = []crumb{{"Projects", "/"}, {p.Name, "/project/" + p.ID}, {v.Experiment.Name, v.back(false)}, {Name: title}}
 	return f, err
 }
 
 // delete removes all of some runs, or none and says why.
 func (s *site) delete(w http.ResponseWriter, r *http.Request, user store.User) error {
-	fields, err := form(r)
+	fields, v, err := s.sent(r, user)
 	if err != nil {
 		return err
 	}
-	actor := store.Actor{UserID: user.ID}
-	v, err := s.chosen(r, actor, fields)
-	if err != nil {
-		return err
-	}
-	err = s.DB.DeleteIterations(r.Context(), actor, v.ids())
+	err = s.DB.DeleteIterations(r.Context(), store.Actor{UserID: user.ID}, v.ids())
 	if e := formError(err); e != nil {
-		v.Wrong = "Nothing was deleted. " + e.Message
-		return s.showDeletion(w, r, user, middleware.StatusOf(e.Code), v)
+		return s.showDeletion(w, r, user, web.StatusOf(e.Code), fields, "Nothing was deleted. "+e.Message)
 	}
 	if err == nil {
-		s.redirect(w, r, v.back(false))
+		s.redirect(w, r, s.afterDeletion(v.back(false), v.ids()...))
 	}
 	return err
 }
 
+// sent reads a form and the runs that it is about.
+func (s *site) sent(r *http.Request, user store.User) (fields url.Values, v changeView, err error) {
+	if fields, err = form(r); err != nil {
+		return nil, v, err
+	}
+	err = s.view(r, user, func(db *store.View) (err error) {
+		v, err = s.chosen(db, fields)
+		return err
+	})
+	return fields, v, err
+}
+
 // changes is the form for tags and the status of runs.
 func (s *site) changes(w http.ResponseWriter, r *http.Request, user store.User) error {
-	v, err := s.chosen(r, store.Actor{UserID: user.ID}, r.URL.Query())
-	if err != nil {
-		return err
-	}
-	return s.showChanges(w, r, user, http.StatusOK, v)
+	return s.showChanges(w, r, user, http.StatusOK, r.URL.Query(), func(*changeView) {})
 }
 
-func (s *site) showChanges(w http.ResponseWriter, r *http.Request, user store.User, status int, v changeView) error {
-	f, err := s.changeFrame(r, user, "Change", v)
-	if err != nil {
-		return err
-	}
-	return s.render(w, r, status, changePage(f, &v))
+// showChanges shows the form; fill adds what was typed and what is wrong.
+func (s *site) showChanges(w http.ResponseWriter, r *http.Request, user store.User, status int, fields url.Values, fill func(*changeView)) error {
+	return s.show(w, r, user, status, func(db *store.View) (templ.Component, error) {
+		v, err := s.chosen(db, fields)
+		if err != nil {
+			return nil, err
+		}
+		fill(&v)
+		f, err := s.changeFrame(db, user, "Change", v)
+		if err != nil {
+			return nil, err
+		}
+		return changePage(f, &v), nil
+	})
 }
 
-// change puts a tag on runs, takes one off, or sets their status: of all or, when
+// change adds a tag to runs, removes one, or sets their status: of all or, when
 // something is wrong, of none.
 func (s *site) change(w http.ResponseWriter, r *http.Request, user store.User) error {
-	fields, err := form(r)
+	fields, v, err := s.sent(r, user)
 	if err != nil {
 		return err
 	}
 	actor, ctx := store.Actor{UserID: user.ID}, r.Context()
-	v, err := s.chosen(r, actor, fields)
-	if err != nil {
-		return err
-	}
-	v.Tag, v.Status = strings.TrimSpace(readable(fields.Get("tag"))), fields.Get("status")
+	tag, status := strings.TrimSpace(readable(fields.Get("tag"))), fields.Get("status")
 	switch fields.Get("do") {
 	case "add":
-		_, err = s.DB.TagIterations(ctx, actor, v.ids(), v.Tag, true)
+		_, err = s.DB.TagIterations(ctx, actor, v.ids(), tag, true)
 	case "remove":
-		_, err = s.DB.TagIterations(ctx, actor, v.ids(), v.Tag, false)
+		_, err = s.DB.TagIterations(ctx, actor, v.ids(), tag, false)
 	case "status":
-		err = s.DB.UpdateIterations(ctx, actor, v.ids(), store.IterationPatch{Status: new(store.IterationStatus(v.Status))})
+		err = s.DB.UpdateIterations(ctx, actor, v.ids(), store.IterationPatch{Status: new(store.IterationStatus(status))})
 	}
 	if e := formError(tagError(err)); e != nil {
-		v.Wrong = e.Message
-		if fields.Get("do") == "status" {
-			v.Field = "status"
-		}
-		if e.Code == store.CodeIterationEnded {
-			v.Wrong = v.ended()
-		}
-		return s.showChanges(w, r, user, middleware.StatusOf(e.Code), v)
+		return s.showChanges(w, r, user, web.StatusOf(e.Code), fields, func(v *changeView) {
+			v.Tag, v.Status, v.Wrong = tag, status, e.Message
+			if fields.Get("do") == "status" {
+				v.Field = "status"
+			}
+			if e.Code == store.CodeIterationEnded {
+				v.Wrong = v.ended()
+			}
+		})
 	}
 	if err == nil {
 		s.redirect(w, r, v.back(true))
@@ -285,7 +304,7 @@ func (s *site) change(w http.ResponseWriter, r *http.Request, user store.User) e
 	return err
 }
 
-// ended says which runs have another end than the one that was asked for.
+// ended returns which runs have another end than the one that was asked for.
 func (v *changeView) ended() string {
 	var names []string
 	for _, r := range v.Runs {
@@ -299,9 +318,9 @@ func (v *changeView) ended() string {
 	return strings.Join(names, ", ") + " have ended already: reopen them first. Nothing was changed."
 }
 
-// tagError says what is wrong with a tag in the words of the pages.
+// tagError returns what is wrong with a tag, in the words of the pages.
 func tagError(err error) error {
-	if e := store.AsError(err); e != nil && e.Code == store.CodeInvalidPayload && e.Field == "value" {
+	if e := web.AsError(err); e != nil && e.Code == store.CodeInvalidPayload && e.Field == "value" {
 		return store.Invalid(e.Field, "The tag %s", strings.TrimPrefix(e.Message, "value "))
 	}
 	return err

@@ -352,13 +352,13 @@ func changePage(f frame, v *changeView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if v.Rights.Create {
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 30, "<button class=\"primary\" name=\"do\" value=\"add\">Add</button> ")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 30, "<button class=\"primary\" name=\"do\" value=\"add\">Add tag</button> ")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				}
 				if v.Rights.Delete {
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 31, "<button class=\"plain\" name=\"do\" value=\"remove\">Take off</button>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 31, "<button class=\"plain\" name=\"do\" value=\"remove\">Remove tag</button>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -501,7 +501,7 @@ func changePage(f frame, v *changeView) templ.Component {
 	})
 }
 
-// changeIDs says which runs a form is about, and where they were chosen.
+// changeIDs has the fields with the runs of a form, and where they were chosen.
 func changeIDs(v *changeView, runs []changeRow) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -17,14 +17,14 @@ func TestDeletionSaysWhatGoes(t *testing.T) {
 	s.run(w.experiment, store.NewIteration{ParentIterationID: &w.runs[0]})
 	s.run(w.experiment, store.NewIteration{ParentIterationID: &w.runs[3]})
 	for _, content := range []string{"one", strings.Repeat("x", 2045)} {
-		s.keep(w.experiment, store.NewResource{Name: "a", IterationID: w.runs[1]}, content)
+		s.keep(w.experiment, store.NewArtifact{Name: "a", IterationID: w.runs[1]}, content)
 	}
-	weights := s.keep(w.experiment, store.NewResource{Name: "weights", IterationID: w.runs[3]}, "weights")
+	weights := s.keep(w.experiment, store.NewArtifact{Name: "weights", IterationID: w.runs[3]}, "weights")
 	model, _ := s.register(w.project, w.runs[2], weights)
 
 	page := "/lab/delete?i=" + strings.Join(w.runs[:2], "&i=")
 	a := s.get(page)
-	a.wants(t, 200, "Delete 2 runs?", "4 points in all, and 2 artifacts of 2.0 KiB. This can&#39;t be undone. One child stays, without a parent.",
+	a.wants(t, 200, "Delete 2 runs?", "4 points in all, and 2 artifacts of 2.0 KiB. They go to the trash, from which they can be restored for 30 days. One child stays, without a parent.",
 		`<a href="/lab/project/`+w.project+`"><bdi>digits</bdi></a>`)
 	a.lacks(t, `data-testid="stays"`)
 	s.get("/lab/delete?i="+w.runs[0]).wants(t, 200, "With it go its parameters", `href="/lab/iteration/`+w.runs[0]+`"`)
@@ -43,7 +43,7 @@ func TestDeletionSaysWhatGoes(t *testing.T) {
 	a = s.post("/lab/delete", url.Values{"i": w.runs})
 	a.wants(t, 409, "Nothing was deleted.", "model classifier, version 1", `role="alert"`, "<bdi>run 1</bdi>", "Delete 2 of 4 runs?")
 	s.get("/lab/experiment/"+w.experiment).wants(t, 200, `data-testid="total">6<`)
-	s.post("/lab/delete", url.Values{"i": w.runs[:2]}).redirects(t, "/lab/experiment/"+w.experiment)
+	s.post("/lab/delete", url.Values{"i": w.runs[:2]}).deletes(t, "/lab/experiment/"+w.experiment, w.runs[:2]...)
 	s.get("/lab/experiment/"+w.experiment).wants(t, 200, `data-testid="total">4<`)
 }
 
@@ -84,8 +84,8 @@ func TestBackToTheTable(t *testing.T) {
 		redirects(t, at+"?"+table+"&pick="+w.runs[0])
 	s.post("/lab/change", url.Values{"i": w.runs[:1], "do": {"add"}, "tag": {" "}, "table": {table}}).
 		wants(t, 422, "The tag must not be empty.", `name="table"`)
-	s.post("/lab/delete", url.Values{"i": w.runs[:1], "table": {table}}).redirects(t, at+"?"+table)
-	s.post("/lab/delete", url.Values{"i": w.runs[1:], "table": {""}}).redirects(t, at)
+	s.post("/lab/delete", url.Values{"i": w.runs[:1], "table": {table}}).deletes(t, at+"?"+table, w.runs[:1]...)
+	s.post("/lab/delete", url.Values{"i": w.runs[1:], "table": {""}}).deletes(t, at, w.runs[1:]...)
 }
 
 // What is wrong is said in the words of the page.
@@ -135,6 +135,6 @@ func TestTableStays(t *testing.T) {
 	b.click(`[data-testid="do-delete"]`)
 	b.press(`[data-testid="confirm"]`)
 	b.is(rows, "1")
-	b.at(at)
+	b.is(`(location.pathname + location.search).replace(/&deleted=[^&]*$/, '')`, at)
 	b.quiet()
 }

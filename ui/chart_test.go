@@ -92,7 +92,7 @@ func TestSmoothing(t *testing.T) {
 			b.is(`document.querySelector('`+chart("val/acc")+`').dataset.drawn`, "1")
 			for _, at := range []float64{0.03, 0.35, 0.9} {
 				cells, heads := b.tip("val/acc", at)
-				if len(cells) != 5 || strings.Join(heads, " ") != "  smoothed value" {
+				if len(cells) != 4 || strings.Join(heads, " ") != "  smoothed value" {
 					t.Fatalf("%d points%s: the tooltip has %q under %q", points, view, cells, heads)
 				}
 				// Of a ramp the value tells the step.
@@ -109,15 +109,47 @@ func TestSmoothing(t *testing.T) {
 	}
 	// Smoothing that begins in a window asks for what lies before it.
 	b.do(chromedp.Navigate(s.url + b.text(`location.pathname`) + "?zoom=62~160"))
-	b.is(said("val/acc"), "99 of 99 points")
+	b.is(said("val/acc"), "99 points")
 	b.is(`(() => { const r = document.querySelector('[data-testid="smooth"]'); r.value = 0.9; r.dispatchEvent(new Event('input')); return r.value })()`, "0.9")
 	b.hover(chart("val/acc")+" .u-over", 0.01)
 	ramp := make([]float64, 5000)
 	for i := range ramp {
 		ramp[i] = float64(i) / 2000
 	}
-	b.is(`(() => { const cells = document.querySelectorAll('`+chart("val/acc")+` .tip tbody td'); return cells[2].textContent + ' at ' + cells[4].textContent })()`,
-		ui.Number(store.Value(averages(ramp, 0.9)[63]))+" at 63")
+	b.is(`(() => { const cells = document.querySelectorAll('`+chart("val/acc")+` .tip tbody td'); return cells[2].textContent + ' at ' + document.querySelector('`+chart("val/acc")+` .tip .where').textContent })()`,
+		ui.Number(store.Value(averages(ramp, 0.9)[63]))+" at step 63")
+	b.quiet()
+}
+
+// TestTooltip names the runs that have something where the cursor is, and the step of
+// each where they differ.
+func TestTooltip(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{})
+	w := s.sweep(0, 0)
+	rise := func(i int) float64 { return float64(i) }
+	for name, points := range map[string]int{"long": 101, "short": 11} {
+		s.record(s.run(w.experiment, store.NewIteration{Name: &name}), "val/acc", upTo(points), rise)
+	}
+	sparse := s.run(w.experiment, store.NewIteration{Name: new("sparse")})
+	s.record(sparse, "val/acc", []int{0, 70}, rise)
+	b := s.openBrowser(t)
+	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(s.url+"/experiment/"+w.experiment))
+	b.is(`document.querySelector('`+chart("val/acc")+`').dataset.drawn`, "3")
+	const named = `[...document.querySelectorAll('.tip:not([hidden]) .who')].map((e) => e.textContent).sort()`
+	b.tip("val/acc", 0.05)
+	b.is(named, "long,short,sparse")
+	b.is(`document.querySelector('.tip:not([hidden]) p.where')`, "null")
+	b.is(`[...document.querySelectorAll('.tip:not([hidden]) td.where')].every((e) => e.textContent.startsWith('step ') && parseFloat(getComputedStyle(e).paddingLeft) >= 8)`, "true")
+	b.tip("val/acc", 0.6) // the short one has ended
+	b.is(named, "long,sparse")
+	b.tip("val/acc", 0.99)
+	b.is(named, "long,sparse") // which may go on
+	b.do(chromedp.Navigate(s.url + "/experiment/" + w.experiment + "?filter=name+!%3D+'sparse'"))
+	b.is(`document.querySelector('`+chart("val/acc")+`').dataset.drawn`, "2")
+	b.tip("val/acc", 0.6)
+	b.is(named, "long")
+	b.is(`document.querySelector('.tip:not([hidden]) p.where').textContent.startsWith('step ')`, "true")
 	b.quiet()
 }
 
@@ -136,8 +168,9 @@ func TestSmoothedGroups(t *testing.T) {
 		b.do(chromedp.Navigate(s.url + "/experiment/" + a.experiment + "?group=param.lr&smooth=0.9" + view))
 		b.is(`document.querySelector('`+chart("val/acc")+`').dataset.drawn`, "2")
 		cells, _ := b.tip("val/acc", 0.5)
-		step, err := strconv.Atoi(cells[5])
-		if err != nil || len(cells) != 6 {
+		place := b.text(`document.querySelector('` + chart("val/acc") + ` .tip p.where').textContent`)
+		step, err := strconv.Atoi(strings.TrimPrefix(place, "step "))
+		if err != nil || len(cells) != 5 {
 			t.Fatalf("%q: the tooltip has %q", view, cells)
 		}
 		if want := ui.Number(store.Value(averages(values, 0.9)[step])); cells[2] != want || cells[4] != "n=3" {
@@ -158,32 +191,32 @@ func TestZoom(t *testing.T) {
 	s.record(run, "system/cpu_percent", upTo(8), func(i int) float64 { return float64(i) })
 	b := s.openBrowser(t)
 	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(s.url+"/iteration/"+run+"?fold="))
-	b.is(said("val/acc"), "363 of 363 points")
-	b.is(said("system/cpu_percent"), "8 of 8 points")
+	b.is(said("val/acc"), "363 points")
+	b.is(said("system/cpu_percent"), "8 points")
 	b.drag(chart("val/acc")+" .u-over", 0.25, 0.5)
-	b.is(said("val/acc")+` !== "363 of 363 points"`, "true")
-	b.is(said("system/cpu_percent"), "8 of 8 points")
+	b.is(said("val/acc")+` !== "363 points"`, "true")
+	b.is(said("system/cpu_percent"), "8 points")
 	b.drag(chart("system/cpu_percent")+" .u-over", 0.3, 0.7)
-	b.is(said("system/cpu_percent"), "4 of 4 points")
+	b.is(said("system/cpu_percent"), "4 points")
 	zoomed := b.text(`location.search`)
 	b.do(chromedp.Click(chromedp.CSS(`[data-testid="reset-zoom"]`)))
-	b.is(said("val/acc"), "363 of 363 points")
-	b.is(said("system/cpu_percent"), "8 of 8 points")
+	b.is(said("val/acc"), "363 points")
+	b.is(said("system/cpu_percent"), "8 points")
 	b.is(`location.search`, "?fold=")
 	// A link shows the same.
 	b.do(chromedp.Navigate(s.url + "/iteration/" + run + zoomed))
-	b.is(said("system/cpu_percent"), "4 of 4 points")
+	b.is(said("system/cpu_percent"), "4 points")
 
 	none := func(key string) string {
 		return `document.querySelector('` + chart(key) + ` .plot').dataset.none + '|' + getComputedStyle(document.querySelector('` + chart(key) + ` .uplot')).visibility`
 	}
 	// Over time they share it.
 	for view, want := range map[string][2]string{
-		"zoom=1000~3000":                {"no points between 1,000 and 3,000", "8 of 8 points"},
-		"zoom=10~20&zooms=10~20":        {"11 of 11 points", "no points between 10 and 20"},
-		"x=relative&zoom=2000~4000":     {"3 of 3 points", "3 of 3 points"},
-		"x=relative&zoom=20000~90000":   {"71 of 71 points", "no points between 20s and 1m 30s"},
-		"x=metric%3Aval%2Facc&zoom=1~2": {"363 of 363 points", "no points between 1 and 2"},
+		"zoom=1000~3000":                {"no points between 1,000 and 3,000", "8 points"},
+		"zoom=10~20&zooms=10~20":        {"11 points", "no points between 10 and 20"},
+		"x=relative&zoom=2000~4000":     {"3 points", "3 points"},
+		"x=relative&zoom=20000~90000":   {"71 points", "no points between 20s and 1m 30s"},
+		"x=metric%3Aval%2Facc&zoom=1~2": {"363 points", "no points between 1 and 2"},
 		"logx=1":                        {"362 of 363 points, 1 at or below 0", "7 of 8 points, 1 at or below 0"},
 		"logy=1":                        {"357 of 363 points, 6 at or below 0", "7 of 8 points, 1 at or below 0"},
 		"logy=1&zoom=0~4":               {"0 of 5 points, 5 at or below 0", "7 of 8 points, 1 at or below 0"},
@@ -217,14 +250,14 @@ func TestChartOrder(t *testing.T) {
 	groups := `[...document.querySelectorAll('.groups details')].map((d) => d.querySelector('summary bdi').textContent + (d.open ? '' : ' folded')).join(', ')`
 	for _, page := range []string{"/experiment/" + w.experiment, "/iteration/" + w.runs[0], "/compare?i=" + w.runs[0] + "&i=" + w.runs[1]} {
 		b.do(chromedp.Navigate(s.url + page))
-		b.is(groups, "train, val, Others, system folded")
-		b.is(said("train/loss")+`.endsWith("points")`, "true")
+		b.is(groups, "val, train, Others, system folded")
+		b.is(said("train/loss")+`.match(/points?$/) !== null`, "true")
 		b.do(chromedp.Click(chromedp.CSS(`.groups details:last-of-type summary`)))
-		b.is(said("system/cpu_percent")+`.endsWith("points")`, "true")
+		b.is(said("system/cpu_percent")+`.match(/points?$/) !== null`, "true")
 		b.is(`new URLSearchParams(location.search).get('fold')`, "")
 		b.do(chromedp.Reload())
-		b.is(groups, "train, val, Others, system")
-		b.is(said("system/cpu_percent")+`.endsWith("points")`, "true")
+		b.is(groups, "val, train, Others, system")
+		b.is(said("system/cpu_percent")+`.match(/points?$/) !== null`, "true")
 		b.do(chromedp.Click(chromedp.CSS(`.groups details:last-of-type summary`)))
 		b.is(`new URLSearchParams(location.search).get('fold')`, "null")
 	}
@@ -235,10 +268,10 @@ func TestChartOrder(t *testing.T) {
 	// A curve of one point is a dot, and all of it is seen: as much of it left
 	// of its middle as right.
 	b.do(chromedp.Navigate(s.url + "/iteration/" + w.runs[0]))
-	b.is(said("val/acc"), "1 of 1 points")
+	b.is(said("val/acc"), "1 point")
 	for _, view := range []string{"", "?x=relative", "?x=time", "?logx=1"} {
 		b.do(chromedp.Navigate(s.url + "/iteration/" + w.runs[0] + view))
-		b.is(said("val/acc"), "1 of 1 points")
+		b.is(said("val/acc"), "1 point")
 		b.is(dot("val/acc"), "whole")
 	}
 	// So it is at the edge, where other curves begin or end.
@@ -248,7 +281,7 @@ func TestChartOrder(t *testing.T) {
 	b.quiet()
 }
 
-// dot tells whether what is painted in the colour of the first run is a dot, and
+// dot reports whether what is painted in the colour of the first run is a dot, and
 // else how many pixels it has.
 func dot(key string) string {
 	return `(() => {
@@ -291,5 +324,59 @@ func TestBrokenLines(t *testing.T) {
 	b.do(chromedp.Navigate(s.url + "/compare?" + strings.Join(ids, "&")))
 	// A line from axis to axis, and a dash where a value has no neighbour.
 	b.is(`[...document.querySelectorAll('.plots .path')].map((e) => (e.getAttribute('d') || '').replace(/[\d.,]+/g, '')).join(' ')`, "MLL Mm-hMm-h ML ML ")
+	b.quiet()
+}
+
+// TestDrawnColours draws runs whose own colours are the same in different ones, and
+// says how many of all runs are drawn.
+func TestDrawnColours(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{})
+	w := s.sweep(14, 2)
+	b := s.openBrowser(t)
+	page := s.url + "/experiment/" + w.experiment
+	colours := func(selector string) string {
+		return `(() => { const all = [...document.querySelectorAll('` + selector + `')].map((e) => /\bc\d+\b/.exec(e.className)[0]); return all.length + ' ' + new Set(all).size })()`
+	}
+	const drawn = `document.querySelector('[data-testid="drawn-of"]').textContent`
+	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(page+"?filter=name+in+('run+1','run+13')"))
+	b.is(drawn, "2 of 2 runs drawn")
+	b.is(colours(`.swatch[aria-pressed="true"]`), "2 2")
+	b.do(chromedp.Navigate(page + "?sort=name"))
+	b.is(drawn, "10 of 14 runs drawn")
+	b.is(colours(`.swatch[aria-pressed="true"]`), "10 10")
+	b.do(chromedp.Evaluate[chromedp.Void](`(() => { const e = document.querySelector('[name="top"]'); e.value = '20'; e.dispatchEvent(new Event('change')) })()`))
+	b.is(drawn, "14 of 14 runs drawn")
+	b.is(colours(`.swatch[aria-pressed="true"]`), "14 12")
+	b.is(`location.search.includes('top=20')`, "true")
+
+	b.do(chromedp.Navigate(s.url + "/compare?i=" + w.runs[0] + "&i=" + w.runs[12]))
+	b.is(`document.querySelector('`+chart("train/loss")+`').dataset.drawn`, "2")
+	b.is(colours(`.compare thead .dot`), "2 2")
+	b.quiet()
+}
+
+// TestColourByHand gives a drawn run the colour of another one, which gets another then; the address keeps it.
+func TestColourByHand(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{})
+	w := s.sweep(3, 2)
+	b := s.openBrowser(t)
+	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(s.url+"/experiment/"+w.experiment))
+	of := func(run int) string {
+		return `/\bc(\d+)\b/.exec(document.querySelector('tr[data-id="` + w.runs[run] + `"] .swatch').className)[1]`
+	}
+	b.is(`document.querySelector('`+chart("train/loss")+`').dataset.drawn`, "3")
+	before, taken := b.text(of(0)), b.text(of(1))
+	b.press(`tr[data-id="` + w.runs[0] + `"] input`)
+	b.press(`[data-testid="do-colour"]`)
+	b.press(`.palette .c` + taken)
+	b.is(of(0), taken)
+	b.is(of(1)+` !== "`+taken+`"`, "true")
+	b.is(`new URLSearchParams(location.search).get('colors')`, w.runs[0]+"."+taken)
+	b.do(chromedp.Reload())
+	b.is(of(0), taken)
+	b.do(chromedp.Navigate(s.url + "/experiment/" + w.experiment + "?colors=" + w.runs[0] + ".99+x"))
+	b.is(of(0), before)
 	b.quiet()
 }

@@ -19,7 +19,7 @@ func TestPythonClientNeedsNoSignIn(t *testing.T) {
 				a := s.get(address)
 				a.wants(t, 200)
 				found := link.FindStringSubmatch(a.body)
-				if found == nil || !strings.HasPrefix(found[1], base+"/client/python/tracker-client/") {
+				if found == nil || !strings.HasPrefix(found[1], base+"/client/python/runtracker/") {
 					t.Fatalf("%s has no link to go on with: %v", address, found)
 				}
 				address = found[1]

@@ -2,9 +2,15 @@ package ui
 
 import (
 	"cmp"
+	"fmt"
+	"math"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
+
+	"github.com/a-h/templ"
+	"github.com/dustin/go-humanize"
 
 	"tracker/store"
 )
@@ -14,20 +20,28 @@ const maxCompared = 200
 
 // compareView sets runs side by side.
 type compareView struct {
+	ExperimentID string
+	Best         string // id of the best run, "" for none
+
 	Runs     []run
+	Note     string // what is left out, "" for nothing
 	Sections []compareSection
+	Diffs    []sharedDiff
+	MoreDiff int // diffs that are not shown
 }
 
 type compareSection struct {
 	Title string
 	Rows  []compareRow
+	Note  string // what is left out, "" for nothing
 }
 
 // compareRow is what the runs have under one name.
 type compareRow struct {
 	Key     string
-	Metric  bool
+	Metric  string // whose last values they are, "" for none
 	Cells   []string
+	Best    []bool // by run: whether it has the best value; nil where it is not known which that is
 	Differs bool
 }
 
@@ -38,87 +52,159 @@ type compared struct {
 	snapshot store.Snapshot
 }
 
-func (s *site) compared(r *http.Request, actor store.Actor) ([]compared, error) {
-	ids := r.URL.Query()["i"]
-	if len(ids) < 2 || len(ids) > maxCompared {
-		return nil, store.Invalid("i", "Choose 2 to %d runs in the table first.", maxCompared)
-	}
-	var all []compared
-	for _, id := range ids {
-		i, err := s.DB.Iteration(r.Context(), actor, id)
+// comparedIDs returns the ids of the runs that an address compares: those that it names,
+// or the first of an experiment that pass a filter. note says how many of these are
+// left out.
+func (s *site) comparedIDs(db *store.View, query url.Values) (ids []string, note string, err error) {
+	ids = query["i"]
+	if experiment := query.Get("experiment"); experiment != "" {
+		q, err := searchIn(db, experiment, query)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
-		c := compared{run: s.run(i)}
-		if c.summary, err = s.DB.Summary(r.Context(), actor, id); err != nil {
-			return nil, err
+		q.Page = store.Page{Limit: maxCompared}
+		list, err := db.Iterations(experiment, q)
+		if err != nil {
+			return nil, "", err
 		}
-		c.snapshot, err = s.DB.Snapshot(r.Context(), actor, id)
-		if err != nil && store.AsError(err).Code != store.CodeNotFound {
-			return nil, err
+		for _, i := range list.Data {
+			ids = append(ids, i.ID)
 		}
-		c.Params, c.Metrics = c.summary.Params, map[string]store.Value{}
+		if list.Total > len(list.Data) {
+			note = fmt.Sprintf("These are the first %d of %s runs that pass the filter.", len(list.Data), humanize.Comma(int64(list.Total)))
+		}
+	}
+	if len(ids) < 2 || len(ids) > maxCompared {
+		return nil, "", store.Invalid("i", "Choose 2 to %d runs in the table first.", maxCompared)
+	}
+	return ids, note, nil
+}
+
+// compared returns the runs that an address compares, without those that were
+// deleted, and the experiment of the first one. note says what is left out. Errors:
+// NOT_FOUND when none of them is there.
+func (s *site) compared(db *store.View, query url.Values) (all []compared, experimentID, note string, err error) {
+	ids, note, err := s.comparedIDs(db, query)
+	if err != nil {
+		return nil, "", "", err
+	}
+	runs, err := db.IterationsByID(ids)
+	if err == nil && len(runs) == 0 {
+		err = errRunsGone
+	}
+	if err != nil {
+		return nil, "", "", err
+	}
+	switch missing := len(ids) - len(runs); {
+	case missing == 1:
+		note = "One of these runs was deleted and is left out."
+	case missing > 1:
+		note = fmt.Sprintf("%d of these runs were deleted and are left out.", missing)
+	}
+	ids = ids[:0:0]
+	for _, i := range runs {
+		ids = append(ids, i.ID)
+	}
+	summaries, err := db.Summaries(ids)
+	if err != nil {
+		return nil, "", "", err
+	}
+	snapshots, err := db.Snapshots(ids)
+	if err != nil {
+		return nil, "", "", err
+	}
+	for at, i := range runs {
+		c := compared{run: s.run(i), summary: summaries[at], snapshot: snapshots[i.ID]}
+		c.Params, c.Metrics = short(c.summary.Params), map[string]store.Value{}
 		for key, m := range c.summary.Metrics {
 			c.Metrics[key] = m.Last
 		}
 		all = append(all, c)
 	}
-	return all, nil
+	return all, runs[0].ExperimentID, note, nil
 }
 
 // comparison shows runs side by side.
 func (s *site) comparison(w http.ResponseWriter, r *http.Request, user store.User) error {
-	ctx, actor := r.Context(), store.Actor{UserID: user.ID}
-	all, err := s.compared(r, actor)
-	if err != nil {
-		return err
-	}
-	first, err := s.DB.Iteration(ctx, actor, all[0].ID)
-	if err != nil {
-		return err
-	}
-	e, p, err := s.experimentOf(ctx, actor, first.ExperimentID)
-	if err != nil {
-		return err
-	}
-	v := compareView{Sections: compareSections(all)}
-	for _, c := range all {
-		v.Runs = append(v.Runs, c.run)
-	}
-	f, err := s.inside(ctx, "Compare", user, place{projectID: e.ProjectID, experimentID: e.ID})
-	if err != nil {
-		return err
-	}
-	f.Module = "compare.js"
-	f.Crumbs = []crumb{{"Projects", "/"}, {p.Name, "/project/" + p.ID}, {e.Name, "/experiment/" + e.ID}, {Name: "Compare"}}
-	return s.render(w, r, http.StatusOK, comparePage(f, v))
+	return s.show(w, r, user, http.StatusOK, func(db *store.View) (templ.Component, error) {
+		all, experimentID, note, err := s.compared(db, r.URL.Query())
+		if err != nil {
+			return nil, err
+		}
+		e, p, err := s.experimentOf(db, experimentID)
+		if err != nil {
+			return nil, err
+		}
+		o, err := db.Objective(e)
+		if err != nil {
+			return nil, err
+		}
+		v := compareView{ExperimentID: e.ID, Note: note, Sections: compareSections(all, o)}
+		v.Diffs, v.MoreDiff = sharedDiffs(all)
+		if o != nil {
+			if at := bestOf(all, o.Goal, bestValue(*o)); len(at) > 0 {
+				v.Best = all[at[0]].ID
+			}
+		}
+		for _, c := range all {
+			v.Runs = append(v.Runs, c.run)
+		}
+		f, err := s.inside(db, "Compare", user, place{projectID: e.ProjectID, experimentID: e.ID})
+		if err != nil {
+			return nil, err
+		}
+		f.Module, f.Charts = "compare.js", true
+		f.Crumbs = []crumb{{"Projects", "/"}, {p.Name, "/project/" + p.ID}, {e.Name, "/experiment/" + e.ID}, {Name: "Compare"}}
+		return comparePage(f, v), nil
+	})
 }
 
 // comparedData answers the runs for the plots of the page.
-func (s *site) comparedData(r *http.Request, actor store.Actor) (any, error) {
-	all, err := s.compared(r, actor)
+func (s *site) comparedData(r *http.Request, db *store.View) (any, error) {
+	all, experimentID, _, err := s.compared(db, r.URL.Query())
+	if err != nil {
+		return nil, err
+	}
 	answer := struct {
-		Runs []run `json:"runs"`
-	}{}
+		Runs      []run               `json:"runs"`
+		Objective string              `json:"objective,omitempty"` // name of the best values
+		Best      []*store.Value      `json:"best,omitempty"`      // by run, nil for none
+		Extremes  map[string]extremes `json:"extremes,omitempty"`  // by metric
+	}{Extremes: extremesOf(all)}
+	e, err := db.Experiment(experimentID)
+	if err != nil {
+		return nil, err
+	}
+	o, err := db.Objective(e)
+	if err != nil {
+		return nil, err
+	}
 	for _, c := range all {
 		answer.Runs = append(answer.Runs, c.run)
+		if o == nil {
+			continue
+		}
+		answer.Objective = o.Metric + " " + o.Statistic()
+		if v, ok := bestValue(*o)(c); ok {
+			answer.Best = append(answer.Best, &v)
+		} else {
+			answer.Best = append(answer.Best, nil)
+		}
 	}
-	return answer, err
+	return answer, nil
 }
 
-func compareSections(all []compared) []compareSection {
+func compareSections(all []compared, o *store.Objective) []compareSection {
 	environment := []struct {
 		name string
 		of   func(store.Snapshot) string
 	}{
-		{"Command", func(s store.Snapshot) string { return s.Command }},
+		{"Command", func(s store.Snapshot) string { return cell(s.Command) }},
 		{"Entry point", func(s store.Snapshot) string { return s.Entrypoint }},
 		{"Host", func(s store.Snapshot) string { return s.Hostname }},
 		{"Runtime", func(s store.Snapshot) string { return s.Runtime }},
-		{"Commit", func(s store.Snapshot) string { return s.GitSHA }},
+		{"Commit", func(s store.Snapshot) string { return clipText(s.GitSHA, 12) }},
 		{"Working tree", workingTree},
-		{"Changes since the commit", func(s store.Snapshot) string { return clip(s.GitDiff, 200) }},
-		{"Dependencies", func(s store.Snapshot) string { return s.Dependencies }},
 	}
 	var env []compareRow
 	for _, e := range environment {
@@ -128,24 +214,106 @@ func compareSections(all []compared) []compareSection {
 		return !slices.ContainsFunc(r.Cells, func(c string) bool { return c != "" })
 	})
 	var params, metrics []compareRow
-	for _, key := range keysOf(all, func(c compared) []string { return keys(c.Params) }) {
-		params = append(params, newCompareRow(all, key, func(c compared) string { return c.Params[key] }))
+	most := maxCells / len(all)
+	paramNames := keysOf(all, func(c compared) []string { return keys(c.summary.Params) })
+	size := func(key string) (n int) {
+		for _, c := range all {
+			n += min(len(c.summary.Params[key]), maxCell)
+		}
+		return n
 	}
-	for _, key := range keysOf(all, func(c compared) []string { return keys(c.Metrics) }) {
+	for _, key := range fit(paramNames, most, size) {
+		params = append(params, newCompareRow(all, key, func(c compared) string { return cell(c.summary.Params[key]) }))
+	}
+	names := keysOf(all, func(c compared) []string { return keys(c.Metrics) })
+	var summaries []store.Summary
+	for _, c := range all {
+		summaries = append(summaries, c.summary)
+	}
+	byInterest(names, func(name string) string { return name }, spreads(summaries))
+	putFirst(names, o, func(name string) string { return name })
+	values := func(key, metric string, goal store.Goal, of func(compared) (store.Value, bool)) {
 		row := newCompareRow(all, key, func(c compared) string {
-			if v, ok := c.Metrics[key]; ok {
+			if v, ok := of(c); ok {
 				return number(v)
 			}
 			return ""
 		})
-		row.Metric = true
+		row.Metric = metric
+		if best := bestOf(all, goal, of); row.Differs && len(best) > 0 {
+			row.Best = make([]bool, len(all))
+			for _, at := range best {
+				row.Best[at] = true
+			}
+		}
 		metrics = append(metrics, row)
 	}
-	return []compareSection{{"Parameters", params}, {"Environment", env}, {"Metrics, last values", metrics}}
+	for _, key := range names[:min(len(names), most)] {
+		goal := store.GoalOf(key)
+		if o != nil && key == o.Metric {
+			goal = o.Goal
+			values(key+", "+map[store.Goal]string{store.Minimize: "smallest", store.Maximize: "largest"}[goal], "", goal, bestValue(*o))
+		}
+		values(key, key, goal, func(c compared) (store.Value, bool) {
+			v, ok := c.Metrics[key]
+			return v, ok
+		})
+	}
+	differingFirst(params)
+	differingFirst(env)
+	return []compareSection{
+		{Title: "Parameters", Rows: params, Note: leftOut(len(params), len(paramNames))},
+		{Title: "Metrics, last values", Rows: metrics, Note: leftOut(min(len(names), most), len(names))},
+		{Title: "Environment", Rows: env}, packageSection(all),
+	}
 }
 
+// differingFirst moves the rows in which runs differ before the others.
+func differingFirst(rows []compareRow) {
+	slices.SortStableFunc(rows, func(a, b compareRow) int {
+		rank := map[bool]int{true: 0, false: 1}
+		return cmp.Compare(rank[a.Differs], rank[b.Differs])
+	})
+}
+
+// bestValue returns a function that gives the best value of a run.
+func bestValue(o store.Objective) func(compared) (store.Value, bool) {
+	return func(c compared) (store.Value, bool) {
+		m := c.summary.Metrics[o.Metric]
+		v := m.Min
+		if o.Goal == store.Maximize {
+			v = m.Max
+		}
+		if v == nil {
+			return 0, false
+		}
+		return *v, true
+	}
+}
+
+// bestOf returns the places of the runs that have the best value; none without a goal.
+func bestOf(all []compared, goal store.Goal, of func(compared) (store.Value, bool)) (places []int) {
+	if goal == "" {
+		return nil
+	}
+	var best store.Value
+	for at, c := range all {
+		v, ok := of(c)
+		switch {
+		case !ok || math.IsNaN(float64(v)):
+		case len(places) == 0 || v < best && goal == store.Minimize || v > best && goal == store.Maximize:
+			best, places = v, []int{at}
+		case v == best:
+			places = append(places, at)
+		}
+	}
+	return places
+}
+
+// workingTree returns whether the files were those of the commit, "" where no commit
+// was recorded.
 func workingTree(s store.Snapshot) string {
-	if s.GitDirty == nil {
+	if s.GitDirty == nil || s.GitSHA == "" {
 		return ""
 	}
 	return map[bool]string{true: "changed since the commit", false: "as committed"}[*s.GitDirty]

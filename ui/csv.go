@@ -7,8 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tracker/server/content"
-	"tracker/server/middleware"
+	"tracker/server/web"
 	"tracker/store"
 )
 
@@ -35,7 +34,7 @@ func (s *site) runsCSV(w http.ResponseWriter, r *http.Request, user store.User) 
 	begin := func() error {
 		begun = true
 		w.Header().Set("Content-Type", "text/csv; charset=utf-8; header=present")
-		w.Header().Set("Content-Disposition", content.Attachment(e.Name+".csv"))
+		w.Header().Set("Content-Disposition", web.Attachment(e.Name+".csv"))
 		head := []string{"name", "status"}
 		for _, c := range columns {
 			head = append(head, harmless(string(c.Kind)+"."+c.Name))
@@ -68,7 +67,7 @@ func (s *site) runsCSV(w http.ResponseWriter, r *http.Request, user store.User) 
 	}
 	if err != nil {
 		// The answer has begun. It must not end as if it were whole.
-		middleware.InfoOf(r).Err = err
+		web.InfoOf(r).Err = err
 		panic(http.ErrAbortHandler)
 	}
 	return nil

@@ -1,16 +1,14 @@
 package ui
 
 import (
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/go-json-experiment/json"
-
 	"tracker/store"
+	"tracker/store/json"
 )
 
 // curve is a metric of a run, or the mean of a group, as charts take it. X is
@@ -45,12 +43,13 @@ const (
 	maxCurveKeys = 200
 	// maxMembers is how many runs of a group its mean is over: those at the top.
 	maxMembers = 1000
+	// maxTails is how many curves are asked for what they have gained at once.
+	maxTails = 2000
 	// maxMeanPoints is the most places of a mean; the page asks for no more.
 	maxMeanPoints = 2000
 )
 
-// curveRequest asks for the curves of runs, or of groups of them. The scripts
-// write it in this order, which earlyCurves relies on.
+// curveRequest asks for the curves of runs, or of groups of them.
 type curveRequest struct {
 	Keys       []string     `json:"keys"`
 	Points     int          `json:"points"`
@@ -61,6 +60,14 @@ type curveRequest struct {
 	Iterations []string     `json:"iterations,omitzero"`
 	From       *int64       `json:"from,omitzero"`
 	To         *int64       `json:"to,omitzero"`
+	Tails      []curveTail  `json:"tails,omitzero"` // instead of all that is above but points and scale
+}
+
+// curveTail asks for what a curve over steps has gained.
+type curveTail struct {
+	ID    string `json:"id"`
+	Key   string `json:"key"`
+	After int64  `json:"after"` // the last step that is known
 }
 
 // groupCurves names groups of the runs of an experiment.
@@ -96,9 +103,11 @@ func drawnRuns(query url.Values) int {
 	return max(0, min(n, mostDrawn))
 }
 
-// earlyCurves is the address of the curves that the scripts of an experiment's
-// page will ask for first, so that the browser can ask before it has loaded
-// them. It is "" where that is not known, or too long for an address.
+// earlyCurves returns the address of the curves that an experiment's page shows
+// first, so that the browser can ask for them before it has loaded the scripts.
+// These read the request from the address; what they lack beyond it they ask for
+// themselves. It is "" where it is not known what is shown, or too long for an
+// address.
 func earlyCurves(query url.Values, runs []run, keys []store.Key) string {
 	for _, name := range []string{"x", "logx", "zoom", "hide", "show", "tree", "group", "fold"} {
 		if query.Has(name) {
@@ -106,19 +115,11 @@ func earlyCurves(query url.Values, runs []run, keys []store.Key) string {
 		}
 	}
 	runs = runs[:min(len(runs), drawnRuns(query))]
-	// Metrics in groups come before the others, but for two of the groups.
+	// The group of the machine is folded.
 	keys = slices.DeleteFunc(slices.Clone(keys), func(k store.Key) bool { return strings.HasPrefix(k.Key, "system/") })
 	if len(runs) == 0 || len(keys) == 0 {
 		return ""
 	}
-	last := func(k store.Key) int {
-		group, _, ok := strings.Cut(k.Key, "/")
-		if !ok {
-			group = ""
-		}
-		return slices.Index([]string{"", "summary"}, group)
-	}
-	slices.SortStableFunc(keys, func(a, b store.Key) int { return last(a) - last(b) })
 	b := curveRequest{Points: 120, X: stepAxis, Scale: store.Linear}
 	for _, step := range []struct{ runs, points int }{{60, 250}, {5, 500}, {1, 1000}} {
 		if len(runs) <= step.runs {
@@ -142,13 +143,17 @@ func earlyCurves(query url.Values, runs []run, keys []store.Key) string {
 func (s *site) curvesData(r *http.Request, actor store.Actor) (any, error) {
 	var b curveRequest
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
-		r.Body = io.NopCloser(strings.NewReader(r.URL.Query().Get("q")))
-	}
-	if err := readBody(r, &b); err != nil {
+		if err := decode([]byte(r.URL.Query().Get("q")), &b); err != nil {
+			return nil, err
+		}
+	} else if err := readBody(r, &b); err != nil {
 		return nil, err
 	}
+	if len(b.Tails) > 0 {
+		return s.tailCurves(r, actor, b)
+	}
 	if len(b.Iterations) > maxCurveRuns || len(b.Keys) > maxCurveKeys || len(b.Keys) == 0 {
-		return nil, store.Invalid("keys", "A request for curves may name 1 to %d metrics of up to %d iterations.",
+		return nil, store.Invalid("keys", "A request for curves may name 1 to %d metrics of up to %d runs.",
 			maxCurveKeys, maxCurveRuns)
 	}
 	q := store.PairQuery{Against: b.Against, CurveQuery: store.CurveQuery{
@@ -176,20 +181,58 @@ func (s *site) curvesData(r *http.Request, actor store.Actor) (any, error) {
 	return answer, err
 }
 
+// tailCurves answers what curves have gained.
+func (s *site) tailCurves(r *http.Request, actor store.Actor, b curveRequest) (any, error) {
+	if len(b.Tails) > maxTails {
+		return nil, store.Invalid("tails", "A request may name up to %d curves.", maxTails)
+	}
+	type place struct {
+		id    string
+		after int64
+	}
+	keys := map[place][]string{}
+	var places []place
+	for _, t := range b.Tails {
+		p := place{t.ID, t.After}
+		if keys[p] == nil {
+			places = append(places, p)
+		}
+		keys[p] = append(keys[p], t.Key)
+	}
+	answer := curveAnswer{[]curve{}}
+	for _, p := range places {
+		all, err := s.DB.Curves(r.Context(), actor, []string{p.id}, store.CurveQuery{
+			Keys: keys[p], Points: b.Points, X: store.ByStep, Scale: b.Scale, From: new(p.after + 1)})
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range all {
+			answer.Curves = append(answer.Curves, drawn(c, store.ByStep, 0))
+		}
+	}
+	return answer, nil
+}
+
 // relativeCurves asks for a range of relative times as one of its own times for
 // each run.
 func (s *site) relativeCurves(r *http.Request, actor store.Actor, ids []string, q store.CurveQuery) (any, error) {
 	answer := curveAnswer{[]curve{}}
 	from, to := q.From, q.To
 	q.X = store.ByTime
-	for _, id := range ids {
-		i, err := s.DB.Iteration(r.Context(), actor, id)
-		if err != nil {
-			return nil, err
+	var runs []store.Iteration
+	err := s.DB.View(r.Context(), actor, func(db *store.View) (err error) {
+		if runs, err = db.IterationsByID(ids); err == nil && len(runs) < len(ids) {
+			err = errRunsGone
 		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, i := range runs {
 		start := int64(i.CreatedDate)
 		q.From, q.To = later(from, start), later(to, start)
-		all, err := s.DB.Curves(r.Context(), actor, []string{id}, q)
+		all, err := s.DB.Curves(r.Context(), actor, []string{i.ID}, q)
 		if err != nil {
 			return nil, err
 		}
@@ -241,18 +284,24 @@ func (s *site) groupCurves(r *http.Request, actor store.Actor, g groupCurves, q 
 	}
 	q.Points = min(q.Points, maxMeanPoints)
 	members := make([][]string, len(g.Values))
-	for i, values := range g.Values {
-		list, err := s.DB.Iterations(r.Context(), actor, g.Experiment, store.IterationQuery{
-			Page: store.Page{Limit: min(store.MaxLimit, most+len(g.Hide))}, Filter: g.Filter, Sort: g.Sort,
-			Group: &store.Grouped{By: g.By, Values: values}})
-		if err != nil {
-			return nil, err
-		}
-		for _, one := range list.Data {
-			if len(members[i]) < most && !slices.Contains(g.Hide, one.ID) {
-				members[i] = append(members[i], one.ID)
+	err := s.DB.View(r.Context(), actor, func(db *store.View) error {
+		for i, values := range g.Values {
+			list, err := db.Iterations(g.Experiment, store.IterationQuery{
+				Page: store.Page{Limit: min(store.MaxLimit, most+len(g.Hide))}, Filter: g.Filter, Sort: g.Sort,
+				Group: &store.Grouped{By: g.By, Values: values}})
+			if err != nil {
+				return err
+			}
+			for _, one := range list.Data {
+				if len(members[i]) < most && !slices.Contains(g.Hide, one.ID) {
+					members[i] = append(members[i], one.ID)
+				}
 			}
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	all, err := s.DB.MeanCurves(r.Context(), actor, members, q)
 	if err != nil {

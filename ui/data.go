@@ -1,58 +1,61 @@
 package ui
 
 import (
+	"bytes"
+	"context"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/gorilla/mux"
 
-	"tracker/server/middleware"
+	"tracker/server/web"
 	"tracker/store"
+	"tracker/store/json"
 )
 
 // data is a handler for the scripts of the pages: it answers with JSON, and
-// with the error as the API writes it.
+// with the error as the API writes it. What the answer holds counts until it is
+// read.
 func (s *site) data(next func(*http.Request, store.Actor) (any, error)) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		user, err := s.Auth.CookieUser(r)
 		if err != nil {
-			writeError(w, r, err)
+			web.WriteError(w, r, err)
 			return nil
 		}
-		middleware.InfoOf(r).User = user.Username
-		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-		v, err := next(r, store.Actor{UserID: user.ID})
+		web.InfoOf(r).User = user.Username
+		share := s.memory.Share(r.Context())
+		defer share.Release()
+		var v any
+		var body bytes.Buffer // what was read of it, for another try
+		rest := io.TeeReader(r.Body, &body)
+		err = share.Hold(r.Context(), func(ctx context.Context) (err error) {
+			try := r.WithContext(ctx)
+			try.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body.Bytes()), rest))
+			v, err = next(try, store.Actor{UserID: user.ID})
+			return err
+		})
 		if err != nil {
-			writeError(w, r, err)
+			web.WriteError(w, r, err)
 			return nil
 		}
-		writeJSON(w, r, http.StatusOK, v)
+		web.WriteJSON(w, r, http.StatusOK, v)
 		return nil
 	}
 }
 
-func writeError(w http.ResponseWriter, r *http.Request, err error) {
-	e := store.AsError(err)
-	status := middleware.StatusOf(e.Code)
-	if status >= http.StatusInternalServerError {
-		middleware.InfoOf(r).Err = err
-	}
-	middleware.RetryAfter(w, e)
-	writeJSON(w, r, status, e)
-}
-
-func writeJSON(w http.ResponseWriter, r *http.Request, status int, v any) {
-	body, err := json.Marshal(v, jsontext.AllowInvalidUTF8(true), json.Deterministic(true))
-	if err != nil {
-		middleware.InfoOf(r).Err = err
-		status, body = http.StatusInternalServerError, []byte(`{"code":"SERVER_ERROR"}`)
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	w.Write(body) // fails when the reader has gone
+// viewed is data for answers that take several reads: they are made of one
+// snapshot.
+func (s *site) viewed(next func(*http.Request, *store.View) (any, error)) handler {
+	return s.data(func(r *http.Request, actor store.Actor) (answer any, err error) {
+		err = s.DB.View(r.Context(), actor, func(db *store.View) (err error) {
+			answer, err = next(r, db)
+			return err
+		})
+		return answer, err
+	})
 }
 
 // foundAtOnce is how many records a search by name answers.
@@ -67,9 +70,12 @@ func idOf(r *http.Request) string {
 	return id
 }
 
-func (s *site) iterationsData(r *http.Request, actor store.Actor) (any, error) {
+func (s *site) iterationsData(r *http.Request, db *store.View) (any, error) {
 	query := r.URL.Query()
-	q := searchOf(query)
+	q, err := searchIn(db, idOf(r), query)
+	if err != nil {
+		return nil, err
+	}
 	if by := query.Get("group"); by != "" {
 		values, err := readValues(query.Get("values"))
 		if err != nil {
@@ -77,14 +83,14 @@ func (s *site) iterationsData(r *http.Request, actor store.Actor) (any, error) {
 		}
 		q.Group = &store.Grouped{By: by, Values: values}
 	}
-	list, err := s.DB.Iterations(r.Context(), actor, idOf(r), q)
-	if e := store.AsError(err); e != nil && e.Code == store.CodeInvalidPayload {
+	list, err := db.Iterations(idOf(r), q)
+	if e := web.AsError(err); e != nil && e.Code == store.CodeInvalidPayload {
 		return mistake{Wrong: e}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return explained(r.Context(), s, actor, idOf(r), q.Filter, s.runs(list))
+	return explained(s, db, idOf(r), q.Filter, s.runs(list))
 }
 
 // runs is a page of runs as the scripts take it.
@@ -105,24 +111,24 @@ func readValues(text string) (values []*string, err error) {
 	return values, nil
 }
 
-func (s *site) groupsData(r *http.Request, actor store.Actor) (any, error) {
+func (s *site) groupsData(r *http.Request, db *store.View) (any, error) {
 	query := r.URL.Query()
 	q := groupsOf(query)
-	list, err := s.DB.Groups(r.Context(), actor, idOf(r), q)
-	if e := store.AsError(err); e != nil && e.Code == store.CodeInvalidPayload {
+	list, err := db.Groups(idOf(r), q)
+	if e := web.AsError(err); e != nil && e.Code == store.CodeInvalidPayload {
 		return mistake{Wrong: e}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return explained(r.Context(), s, actor, idOf(r), q.Filter, list)
+	return explained(s, db, idOf(r), q.Filter, list)
 }
 
 // sameData answers which parameters are the same in all runs.
 func (s *site) sameData(r *http.Request, actor store.Actor) (any, error) {
 	query := r.URL.Query()
 	same, err := s.DB.SameParams(r.Context(), actor, idOf(r), readable(query.Get("filter")), query["key"])
-	if e := store.AsError(err); e != nil && e.Code == store.CodeInvalidPayload {
+	if e := web.AsError(err); e != nil && e.Code == store.CodeInvalidPayload {
 		return mistake{Wrong: e}, nil
 	}
 	return struct {
@@ -130,7 +136,7 @@ func (s *site) sameData(r *http.Request, actor store.Actor) (any, error) {
 	}{same}, err
 }
 
-// tagData puts a tag on runs, or takes it off.
+// tagData adds a tag to runs, or removes it.
 func (s *site) tagData(r *http.Request, actor store.Actor) (any, error) {
 	var b struct {
 		Iterations []string `json:"iterations"`
@@ -146,10 +152,20 @@ func (s *site) tagData(r *http.Request, actor store.Actor) (any, error) {
 	}{n}, tagError(err)
 }
 
+var errRequest = store.Errorf(web.CodeMalformedBody, "The request can't be read; load the page again.")
+
 // readBody reads what a script has sent.
 func readBody(r *http.Request, into any) error {
-	if err := json.UnmarshalRead(r.Body, into); err != nil {
-		return store.Errorf(store.CodeMalformedBody, "The request can't be read; load the page again.")
+	body, err := web.ReadBody(nil, r, web.Limits{Size: maxForm})
+	if err != nil {
+		return err
+	}
+	return decode(body, into)
+}
+
+func decode(body []byte, into any) error {
+	if json.Unmarshal(body, into) != nil {
+		return errRequest
 	}
 	return nil
 }
@@ -163,10 +179,40 @@ type mistake struct {
 func (s *site) keysData(r *http.Request, actor store.Actor) (any, error) {
 	query := r.URL.Query()
 	q := store.KeyQuery{Page: pageOf(query), Part: query.Get("q")}
-	if kind := store.KeyKind(query.Get("kind")); kind != "" {
+	if kind := store.KeyKind(query.Get("kind")); kind == store.MetricKey {
+		var list store.List[store.Key]
+		err := s.DB.View(r.Context(), actor, func(db *store.View) (err error) {
+			e, err := db.Experiment(idOf(r))
+			if err != nil {
+				return err
+			}
+			o, err := db.Objective(e)
+			if err != nil {
+				return err
+			}
+			list, err = metricKeys(db, e.ID, o, q.Part, q.Page)
+			return err
+		})
+		return list, err
+	} else if kind != "" {
 		q.Kind = &kind
 	}
 	return s.DB.Keys(r.Context(), actor, idOf(r), q)
+}
+
+// valuesData answers the values of a parameter, or the tags, of the runs of an experiment.
+func (s *site) valuesData(r *http.Request, db *store.View) (any, error) {
+	query := r.URL.Query()
+	var answer struct {
+		Values []store.FoundValue `json:"values"`
+	}
+	var err error
+	if key := query.Get("param"); key != "" {
+		answer.Values, err = db.ParamValues(idOf(r), key, query.Get("q"))
+	} else {
+		answer.Values, err = db.TagValues(idOf(r), query.Get("q"))
+	}
+	return answer, err
 }
 
 func (s *site) findData(r *http.Request, actor store.Actor) (any, error) {
@@ -176,6 +222,18 @@ func (s *site) findData(r *http.Request, actor store.Actor) (any, error) {
 	}{found}, err
 }
 
+// summaryData answers a run in a few numbers: those of all metrics, or of the keys
+// that are named.
 func (s *site) summaryData(r *http.Request, actor store.Actor) (any, error) {
-	return s.DB.Summary(r.Context(), actor, idOf(r))
+	summary, err := s.DB.Summary(r.Context(), actor, idOf(r))
+	if named := r.URL.Query()["key"]; err == nil && named != nil {
+		some := map[string]store.MetricSummary{}
+		for _, key := range named {
+			if m, ok := summary.Metrics[key]; ok {
+				some[key] = m
+			}
+		}
+		summary.Metrics = some
+	}
+	return summary, err
 }

@@ -6,8 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"tracker/server/middleware"
-	"tracker/server/stream"
+	"tracker/server/web"
 	"tracker/store"
 )
 
@@ -20,17 +19,15 @@ const (
 	silencePause = 5 * time.Second
 )
 
-var errStreamAge = store.Errorf(store.CodeUnavailable, "The stream has ended; ask for another one.")
-
 func (s *site) experimentEvents(w http.ResponseWriter, r *http.Request) error {
-	return s.follow(w, r, s.DB.ExperimentChanges, func(ctx context.Context, actor store.Actor, id string) ([]string, error) {
-		return s.DB.SilentIterations(ctx, actor, id, s.lostBefore())
+	return s.follow(w, r, "experiment", s.DB.ExperimentChanges, func(ctx context.Context, id string) ([]string, error) {
+		return s.DB.SilentIterations(ctx, store.System, id, s.lostBefore())
 	})
 }
 
 func (s *site) iterationEvents(w http.ResponseWriter, r *http.Request) error {
-	return s.follow(w, r, s.DB.IterationChanges, func(ctx context.Context, actor store.Actor, id string) ([]string, error) {
-		i, err := s.DB.Iteration(ctx, actor, id)
+	return s.follow(w, r, "iteration", s.DB.IterationChanges, func(ctx context.Context, id string) ([]string, error) {
+		i, err := s.DB.Iteration(ctx, store.System, id)
 		if err != nil || s.status(i) != lost {
 			return nil, err
 		}
@@ -41,56 +38,73 @@ func (s *site) iterationEvents(w http.ResponseWriter, r *http.Request) error {
 // follow answers with what changes, from Last-Event-ID on or, since a script
 // can't set a header, from ?cursor=. Runs that are lost, or are not any more, have
 // changed too, though nothing was written.
-func (s *site) follow(w http.ResponseWriter, r *http.Request,
+func (s *site) follow(w http.ResponseWriter, r *http.Request, kind string,
 	changes func(context.Context, store.Actor, string, string) (store.Changes, error),
-	silent func(context.Context, store.Actor, string) ([]string, error)) error {
+	silent func(context.Context, string) ([]string, error)) error {
 	cursor := r.Header.Get("Last-Event-ID")
 	if cursor == "" {
 		cursor = r.URL.Query().Get("cursor")
 	}
+	user, err := s.Auth.CookieUser(r)
+	if err != nil {
+		web.WriteError(w, r, err)
+		return nil
+	}
+	web.InfoOf(r).User = user.Username
 	id, begin := idOf(r), s.Now()
-	var told []string // the runs that are known to be lost
-	var looked time.Time
-	err := stream.Serve(w, r, s.ending, cursor, func(ctx context.Context, cursor string) (c store.Changes, err error) {
-		if s.Now().Sub(begin) >= streamAge {
-			return c, errStreamAge
-		}
-		user, err := s.Auth.CookieUser(r) // who asked may not be signed in any more
-		if err != nil {
-			return c, err
-		}
-		middleware.InfoOf(r).User = user.Username
-		actor := store.Actor{UserID: user.ID}
-		if c, err = changes(ctx, actor, id, cursor); err != nil || s.Now().Sub(looked) < silencePause {
-			return c, err
-		}
-		now, err := silent(ctx, actor, id)
-		if err == nil && !looked.IsZero() && !c.Reset {
-			err = s.addChanged(ctx, actor, &c, told, now)
-		}
-		told, looked = now, s.Now()
-		return c, err
+	err = s.events.Serve(w, r, web.EventStream{
+		Subject: kind + " " + id,
+		Viewer:  r.Header.Get("Cookie"),
+		Cursor:  cursor,
+		Allow: func(ctx context.Context) error {
+			user, err := s.Auth.CookieUser(r.WithContext(ctx)) // who asked may not be signed in any more
+			if err == nil {
+				_, err = changes(ctx, store.Actor{UserID: user.ID}, id, "")
+			}
+			return err
+		},
+		Changes: func(ctx context.Context, cursor string) (store.Changes, error) {
+			return changes(ctx, store.System, id, cursor)
+		},
+		Watch: func(ctx context.Context) (func(context.Context, *store.Changes) error, error) {
+			told, err := silent(ctx, id) // the runs that are known to be lost
+			looked := s.Now()
+			return func(ctx context.Context, c *store.Changes) error {
+				if s.Now().Sub(looked) < silencePause {
+					return nil
+				}
+				now, err := silent(ctx, id)
+				if err == nil && !c.Reset {
+					err = s.addChanged(ctx, c, told, now)
+				}
+				told, looked = now, s.Now()
+				return err
+			}, err
+		},
+		Ended: func() bool { return s.Now().Sub(begin) >= streamAge },
 	})
 	if err != nil {
-		writeError(w, r, err)
+		web.WriteError(w, r, err)
 	}
 	return nil
 }
 
 // addChanged adds the runs that are in one of two lists to what has changed.
-func (s *site) addChanged(ctx context.Context, actor store.Actor, c *store.Changes, before, now []string) error {
-	for _, id := range slices.Concat(before, now) {
-		if slices.Contains(before, id) && slices.Contains(now, id) {
-			continue
-		}
-		i, err := s.DB.Iteration(ctx, actor, id)
-		if store.AsError(err) != nil && store.AsError(err).Code == store.CodeNotFound {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		c.Iterations = append(c.Iterations, i)
+func (s *site) addChanged(ctx context.Context, c *store.Changes, before, now []string) error {
+	changed := slices.DeleteFunc(slices.Concat(before, now), func(id string) bool {
+		return slices.Contains(before, id) && slices.Contains(now, id)
+	})
+	if len(changed) == 0 {
+		return nil
 	}
-	return nil
+	return s.DB.View(ctx, store.System, func(db *store.View) error {
+		for ids := range slices.Chunk(changed, store.MaxLimit) {
+			runs, err := db.IterationsByID(ids)
+			if err != nil {
+				return err
+			}
+			c.Iterations = append(c.Iterations, runs...)
+		}
+		return nil
+	})
 }

@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"context"
 	"maps"
 	"net/http"
 	"net/url"
@@ -9,11 +8,12 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/a-h/templ"
 	"github.com/dustin/go-humanize"
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
+	"tracker/server/web"
 	"tracker/store"
+	"tracker/store/json"
 )
 
 // experimentView is what the page of an experiment shows.
@@ -23,11 +23,15 @@ type experimentView struct {
 	Name        string
 	Description string
 	Status      string
+	Ended       string // what is said where it is not in progress
 	Total       string
 	Filter      string
 	Wrong       string // what is wrong with the search, "" for nothing
 	Sort        string
-	Columns     string // to show, in the language of searches
+	Objective   *store.Objective // nil for none
+	Guessed     bool             // it was not chosen
+	Best        string           // path of the best run that passes the filter, "" for none
+	Columns     string           // to show, in the language of searches
 	Params      []string
 	Metrics     []string
 	Rows        []run
@@ -42,67 +46,86 @@ type experimentView struct {
 // experiment shows the runs of an experiment: a table that needs no script,
 // and what the scripts make of it.
 func (s *site) experiment(w http.ResponseWriter, r *http.Request, user store.User) error {
-	ctx, actor := r.Context(), store.Actor{UserID: user.ID}
-	changes, err := s.DB.ExperimentChanges(ctx, actor, idOf(r), "")
-	if err != nil {
-		return err
-	}
-	e, err := s.DB.Experiment(ctx, actor, idOf(r))
-	if err != nil {
-		return err
-	}
-	project, err := s.DB.Project(ctx, actor, e.ProjectID)
-	if err != nil {
-		return err
-	}
-	v := experimentView{ID: e.ID, Cursor: changes.Cursor, Name: e.Name, Description: e.Description, Status: experimentWords[e.Status]}
-	if v.Rights, err = s.DB.Rights(ctx, actor, e.ProjectID); err != nil {
-		return err
-	}
-	query := r.URL.Query()
-	q := searchOf(query)
-	if !query.Has("columns") {
-		if q.Columns, err = s.defaultColumns(ctx, actor, e.ID); err != nil {
-			return err
+	return s.show(w, r, user, http.StatusOK, func(db *store.View) (templ.Component, error) {
+		e, err := db.Experiment(idOf(r))
+		if err != nil {
+			return nil, err
 		}
-	}
-	v.Filter, v.Sort, v.Columns = q.Filter, readable(query.Get("sort")), q.Columns
-	if e.IterationCount == 0 {
-		v.Lesson = s.lesson(r, user, lessonFrom{experimentID: e.ID, project: project.Name, experiment: e.Name})
-	}
-	asked := q
-	if q.Page == store.FirstPage { // what is drawn is needed, though it is below
-		asked.Limit = max(q.Limit, drawnRuns(query))
-	}
-	list, err := s.DB.Iterations(ctx, actor, e.ID, asked)
-	if bad := store.AsError(err); bad != nil && bad.Code == store.CodeInvalidPayload {
-		v.Wrong = bad.Message
-	} else if err != nil {
-		return err
-	}
-	first := list
-	list.Data = list.Data[:min(len(list.Data), q.Limit)]
-	s.fillRuns(&v, list, query, q.Page)
-	if v.Wrong == "" && list.Total == 0 && strings.TrimSpace(q.Filter) != "" {
-		if v.Nothing, err = s.nothing(ctx, actor, e.ID, q.Filter); err != nil {
-			return err
+		project, err := db.Project(e.ProjectID)
+		if err != nil {
+			return nil, err
 		}
-	}
-	v.CSV = "/experiment/" + e.ID + "/runs.csv?" + url.Values{"filter": {q.Filter}, "sort": {q.Sort}, "columns": {q.Columns}}.Encode()
-	v.All = "/experiment/" + e.ID + "/change" + filterQuery(q.Filter)
-	var early string
-	if v.Lesson == nil {
-		if v.First, early, err = s.first(ctx, actor, e.ID, query, q, first, v.Nothing); err != nil {
-			return err
+		v := experimentView{ID: e.ID, Cursor: db.Cursor(), Name: e.Name, Description: e.Description, Status: experimentWords[e.Status]}
+		if e.Status != store.InProgress {
+			v.Ended = "Experiment " + v.Status
 		}
-	}
-	f, err := s.inside(ctx, e.Name, user, place{projectID: e.ProjectID, experimentID: e.ID})
-	if err != nil {
-		return err
-	}
-	f.Module, f.Early, f.Wide = "workbench.js", early, v.Lesson == nil
-	f.Crumbs = []crumb{{"Projects", "/"}, {project.Name, "/project/" + project.ID}, {Name: e.Name}}
-	return s.render(w, r, http.StatusOK, experimentPage(f, v))
+		if v.Rights, err = db.Rights(e.ProjectID); err != nil {
+			return nil, err
+		}
+		query := r.URL.Query()
+		o, err := db.Objective(e)
+		if err != nil {
+			return nil, err
+		}
+		q := searchOf(query)
+		if o != nil {
+			v.Objective, v.Guessed = o, e.Objective == ""
+			if query.Get("sort") == "" {
+				q.Sort = bestFirst(*o)
+			}
+		}
+		if !query.Has("columns") {
+			if q.Columns, err = s.defaultColumns(db, e.ID, o); err != nil {
+				return nil, err
+			}
+		}
+		v.Filter, v.Sort, v.Columns = q.Filter, readable(query.Get("sort")), q.Columns
+		if e.IterationCount == 0 {
+			v.Lesson = s.lesson(r, user, lessonFrom{experimentID: e.ID, project: project.Name, experiment: e.Name})
+		}
+		asked := q
+		if q.Page == store.FirstPage { // what is drawn is needed, though it is below
+			asked.Limit = max(q.Limit, drawnRuns(query))
+		}
+		list, err := db.Iterations(e.ID, asked)
+		if bad := web.AsError(err); bad != nil && bad.Code == store.CodeInvalidPayload {
+			v.Wrong = bad.Message
+		} else if err != nil {
+			return nil, err
+		}
+		first := list
+		list.Data = list.Data[:min(len(list.Data), q.Limit)]
+		s.fillRuns(&v, list, query, q.Page)
+		if v.Wrong == "" && list.Total == 0 && strings.TrimSpace(q.Filter) != "" {
+			if v.Nothing, err = s.nothing(db, e.ID, q.Filter); err != nil {
+				return nil, err
+			}
+		}
+		if o != nil && v.Wrong == "" {
+			best, err := s.best(db, e.ID, *o, q.Filter)
+			if err != nil {
+				return nil, err
+			}
+			if best != nil {
+				v.Best = "/iteration/" + best.ID
+			}
+		}
+		v.CSV = "/experiment/" + e.ID + "/runs.csv?" + url.Values{"filter": {q.Filter}, "sort": {q.Sort}, "columns": {q.Columns}}.Encode()
+		v.All = "/experiment/" + e.ID + "/change" + filterQuery(q.Filter)
+		var early string
+		if v.Lesson == nil {
+			if v.First, early, err = s.first(db, e.ID, o, query, q, first, v.Nothing); err != nil {
+				return nil, err
+			}
+		}
+		f, err := s.inside(db, e.Name, user, place{projectID: e.ProjectID, experimentID: e.ID})
+		if err != nil {
+			return nil, err
+		}
+		f.Module, f.Charts, f.Early, f.Wide = "workbench.js", true, early, v.Lesson == nil
+		f.Crumbs = []crumb{{"Projects", "/"}, {project.Name, "/project/" + project.ID}, {Name: e.Name}}
+		return experimentPage(f, v), nil
+	})
 }
 
 // firstKeys is how many names of metrics the scripts ask for at once.
@@ -110,8 +133,8 @@ const firstKeys = 100
 
 // first is what the scripts of the page would ask for first: the rows at the
 // top of the table, null where the page has others, and the names of metrics.
-// none says why there are no runs. early is the address of the curves that come next.
-func (s *site) first(ctx context.Context, actor store.Actor, experimentID string, query url.Values,
+// none shows why there are no runs. early is the address of the curves that come next.
+func (s *site) first(db *store.View, experimentID string, o *store.Objective, query url.Values,
 	q store.IterationQuery, list store.List[store.Iteration], none *nothing) (text, early string, err error) {
 	var first struct {
 		Rows any                   `json:"rows"`
@@ -123,13 +146,13 @@ func (s *site) first(ctx context.Context, actor store.Actor, experimentID string
 	case query.Get("group") != "":
 		g := groupsOf(query)
 		g.Columns = q.Columns
-		groups, err := s.DB.Groups(ctx, actor, experimentID, g)
-		if bad := store.AsError(err); bad != nil && bad.Code == store.CodeInvalidPayload {
+		groups, err := db.Groups(experimentID, g)
+		if bad := web.AsError(err); bad != nil && bad.Code == store.CodeInvalidPayload {
 			first.Rows = mistake{Wrong: bad}
 		} else if err != nil {
 			return "", "", err
 		} else {
-			if first.Rows, err = explained(ctx, s, actor, experimentID, q.Filter, groups); err != nil {
+			if first.Rows, err = explained(s, db, experimentID, q.Filter, groups); err != nil {
 				return "", "", err
 			}
 		}
@@ -137,13 +160,11 @@ func (s *site) first(ctx context.Context, actor store.Actor, experimentID string
 		runs = s.runs(list)
 		first.Rows = found[run]{runs, none}
 	}
-	kind := store.MetricKey
-	first.Keys, err = s.DB.Keys(ctx, actor, experimentID, store.KeyQuery{
-		Page: store.Page{Limit: firstKeys}, Kind: &kind, Part: readable(query.Get("m"))})
+	first.Keys, err = metricKeys(db, experimentID, o, readable(query.Get("m")), store.Page{Limit: firstKeys})
 	if err != nil {
 		return "", "", err
 	}
-	body, err := json.Marshal(first, jsontext.AllowInvalidUTF8(true), jsontext.EscapeForHTML(true), json.Deterministic(true))
+	body, err := json.Marshal(first, json.AllowInvalidUTF8(true), json.EscapeForHTML(true), json.Deterministic(true))
 	return string(body), earlyCurves(query, runs.Data, first.Keys.Data), err
 }
 
@@ -200,46 +221,47 @@ func (s *site) project(w http.ResponseWriter, r *http.Request, user store.User) 
 }
 
 func (s *site) showProject(w http.ResponseWriter, r *http.Request, user store.User, status int, typed recordForm) error {
-	ctx, actor := r.Context(), store.Actor{UserID: user.ID}
-	p, err := s.DB.Project(ctx, actor, idOf(r))
-	if err != nil {
-		return err
-	}
-	query := r.URL.Query()
-	q := store.ExperimentQuery{Page: pageOf(query), Name: search(query)}
-	list, err := s.DB.Experiments(ctx, actor, p.ID, q)
-	if err != nil {
-		return err
-	}
-	keep := url.Values{}
-	if q.Name != "" {
-		keep.Set("q", q.Name)
-	}
-	if q.Limit != store.DefaultLimit {
-		keep.Set("limit", strconv.Itoa(q.Limit))
-	}
-	v := projectView{Form: typed, ID: p.ID, Name: p.Name, Description: p.Description, Query: q.Name,
-		Found: humanize.Comma(int64(list.Total)), Pager: newPager(keep, q.Page, len(list.Data), list.Total)}
-	for _, e := range list.Data {
-		v.Rows = append(v.Rows, experimentRow{
-			Path:        "/experiment/" + e.ID,
-			Name:        e.Name,
-			Description: clip(e.Description, 200),
-			Status:      experimentWords[e.Status],
-			Iterations:  humanize.Comma(int64(e.IterationCount)),
-			Created:     s.moment(e.CreatedDate),
-		})
-	}
-	if list.Total == 0 && q.Name == "" {
-		v.Lesson = s.lesson(r, user, lessonFrom{projectID: p.ID, project: p.Name})
-	}
-	if v.Rights, err = s.DB.Rights(ctx, actor, p.ID); err != nil {
-		return err
-	}
-	f, err := s.inside(ctx, p.Name, user, place{projectID: p.ID})
-	if err != nil {
-		return err
-	}
-	f.Crumbs = []crumb{{"Projects", "/"}, {Name: p.Name}}
-	return s.render(w, r, status, projectPage(f, v))
+	return s.show(w, r, user, status, func(db *store.View) (templ.Component, error) {
+		p, err := db.Project(idOf(r))
+		if err != nil {
+			return nil, err
+		}
+		query := r.URL.Query()
+		q := store.ExperimentQuery{Page: pageOf(query), Name: search(query)}
+		list, err := db.Experiments(p.ID, q)
+		if err != nil {
+			return nil, err
+		}
+		keep := url.Values{}
+		if q.Name != "" {
+			keep.Set("q", q.Name)
+		}
+		if q.Limit != store.DefaultLimit {
+			keep.Set("limit", strconv.Itoa(q.Limit))
+		}
+		v := projectView{Form: typed, ID: p.ID, Name: p.Name, Description: p.Description, Query: q.Name,
+			Found: humanize.Comma(int64(list.Total)), Pager: newPager(keep, q.Page, len(list.Data), list.Total)}
+		for _, e := range list.Data {
+			v.Rows = append(v.Rows, experimentRow{
+				Path:        "/experiment/" + e.ID,
+				Name:        e.Name,
+				Description: clip(e.Description, 200),
+				Status:      experimentWords[e.Status],
+				Iterations:  humanize.Comma(int64(e.IterationCount)),
+				Created:     s.moment(e.CreatedDate),
+			})
+		}
+		if list.Total == 0 && q.Name == "" {
+			v.Lesson = s.lesson(r, user, lessonFrom{projectID: p.ID, project: p.Name})
+		}
+		if v.Rights, err = db.Rights(p.ID); err != nil {
+			return nil, err
+		}
+		f, err := s.inside(db, p.Name, user, place{projectID: p.ID})
+		if err != nil {
+			return nil, err
+		}
+		f.Crumbs = []crumb{{"Projects", "/"}, {Name: p.Name}}
+		return projectPage(f, v), nil
+	})
 }

@@ -30,6 +30,10 @@ func (s *site) sweep(runs, points int) sweep {
 		s.t.Fatal(err)
 	}
 	w.experiment = e.ID
+	// The runs are not judged, so the newest are the first.
+	if err := s.db.UpdateExperiment(ctx, actor, e.ID, store.ExperimentPatch{Objective: new(store.NoObjective)}); err != nil {
+		s.t.Fatal(err)
+	}
 	for i := range runs {
 		id := s.run(w.experiment, store.NewIteration{Name: new(fmt.Sprint("run ", i+1))})
 		if _, err := s.db.CreateParameter(ctx, actor, id, "lr", store.Text(fmt.Sprintf("0.%d", i+1))); err != nil {
@@ -76,7 +80,7 @@ func (a answer) json(t *testing.T, status int, v any) {
 }
 
 func (s *site) curves(body string, edits ...edit) answer {
-	return s.do("POST", "/data/curves", strings.NewReader(body), edits...)
+	return s.do("POST", "/data/curves", strings.NewReader(body), append([]edit{header("Content-Type", "application/json")}, edits...)...)
 }
 
 func TestProjectPage(t *testing.T) {
@@ -84,7 +88,7 @@ func TestProjectPage(t *testing.T) {
 	w := s.sweep(2, 1)
 	empty := s.project("alice", "empty", "", 0, 0)
 	alice := with(s.signIn("alice"))
-	s.get("/project/"+w.project, alice).wants(t, 200, `href="/experiment/`+w.experiment+`"`, `data-label="Iterations">2<`,
+	s.get("/project/"+w.project, alice).wants(t, 200, `href="/experiment/`+w.experiment+`"`, `data-label="Runs">2<`,
 		`aria-current="page"`)
 	s.get("/project/"+w.project+"?q=nothing", alice).wants(t, 200, "No experiment has “<bdi>nothing</bdi>” in its name.")
 	s.get("/project/"+empty, alice).wants(t, 200, `data-testid="lesson"`, "PROJECT="+empty, "tracker.init(&#34;empty&#34;, &#34;First experiment&#34;")
@@ -133,15 +137,21 @@ func TestDefaultColumns(t *testing.T) {
 	page := "/experiment/" + w.experiment
 	s.get(page).wants(t, 200, `data-columns="param.`+"`a seed`"+`, param.lr, metric.val/acc, metric.train/loss, metric.a_rate"`)
 	s.get(page+"?columns=param.opt").wants(t, 200, `data-columns="param.opt"`)
+	// The best value of the objective comes first, and the last one beside it.
+	if err := s.db.UpdateExperiment(t.Context(), store.System, w.experiment, store.ExperimentPatch{Objective: new("")}); err != nil {
+		t.Fatal(err)
+	}
+	s.get(page).wants(t, 200, `data-columns="metric.val/acc.max, param.`+"`a seed`"+`, param.lr, metric.val/acc, metric.train/loss"`)
 }
 
 func TestExperimentLesson(t *testing.T) {
 	s := start(t, setup{auth: true})
 	w := s.sweep(0, 0)
 	a := s.get("/experiment/"+w.experiment, with(s.signIn("alice")))
-	a.wants(t, 200, `data-testid="lesson"`, "EXPERIMENT="+w.experiment, "http://127.0.0.1:9000")
+	a.wants(t, 200, `data-testid="lesson"`, "EXPERIMENT="+w.experiment, "http://127.0.0.1:9000",
+		"export MLFLOW_TRACKING_URI=&#39;http://127.0.0.1:9000/mlflow/", "export MLFLOW_EXPERIMENT_NAME=")
 	lines := find(a.body, `(?s)data-testid="python">(.*?)</pre>`)
-	a.wants(t, 200, "pip install --index-url "+s.url+"/client/python/ tracker-client", "--username &#39;alice&#39;")
+	a.wants(t, 200, "pip install --index-url "+s.url+"/client/python/ runtracker", "--username &#39;alice&#39;")
 	for _, want := range []string{`url="http://127.0.0.1:9000"`, `tracker.init("digits", "sweep", `} {
 		if !strings.Contains(lines, want) {
 			t.Errorf("no %s in\n%s", want, lines)
@@ -217,7 +227,7 @@ func TestRunsAsData(t *testing.T) {
 		list.Data[0].Metrics["train/loss.min"] != 0 || list.Data[0].Status != "running" {
 		t.Errorf("the runs are %+v", list)
 	}
-	s.get(path+"filter=oops").json(t, 200, &list)
+	s.get(path+"filter=oops+%3D").json(t, 200, &list)
 	if list.Wrong == nil || list.Wrong.Field != "filter" || !strings.Contains(list.Wrong.Message, "at character 1") {
 		t.Errorf("a wrong filter answers %+v", list.Wrong)
 	}

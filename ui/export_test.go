@@ -19,15 +19,20 @@ var served = map[string]bool{
 	"/data/find":                       true,
 	"/data/curves":                     true,
 	"/data/experiment/{id}/iterations": true,
+	"/data/experiment/{id}/best":       true,
 	"/data/experiment/{id}/keys":       true,
 	"/data/experiment/{id}/groups":     true,
 	"/data/experiment/{id}/same":       true,
+	"/data/experiment/{id}/values":     true,
 	"/data/experiment/{id}/views":      true,
 	"/data/compare":                    true,
 	"/data/experiment/{id}/events":     true,
 	"/data/iteration/{id}/events":      true,
 	"/data/iteration/{id}/summary":     true,
 	"/data/experiment/{id}/artifacts":  true,
+	"/data/iteration/{id}/console":     true,
+	"/iteration/{id}/console":          true,
+	"/report/{id}/export":              true,
 	"/experiment/{id}/runs.csv":        true,
 	"/artifact/{id}/data":              true,
 	"/health":                          true,
@@ -40,3 +45,21 @@ var served = map[string]bool{
 // Number and Duration are how pages write a value, and so many seconds.
 func Number(v store.Value) string         { return number(v) }
 func Duration(seconds store.Value) string { return duration(seconds) }
+
+// Static returns the path of the file that browsers load for a source.
+func Static(source string) string {
+	a, err := loadAssets()
+	if err != nil {
+		panic(err)
+	}
+	return frame{assets: a}.static(source)
+}
+
+// Routes are the methods and path templates of the route table, in its order.
+func Routes() [][2]string {
+	var all [][2]string
+	for _, r := range new(site).routes() {
+		all = append(all, [2]string{r.method, r.path})
+	}
+	return all
+}

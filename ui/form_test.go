@@ -11,7 +11,7 @@ import (
 	"tracker/store"
 )
 
-// keeps tells whether a form of a page shows a value in a field, as it would be
+// keeps reports whether a form of a page shows a value in a field, as it would be
 // sent again.
 func (a answer) keeps(action, field, value string) bool {
 	forms := regexp.MustCompile(`(?s)<form[^>]* action="` + regexp.QuoteMeta(action) + `"[^>]*>.*?</form>`)
@@ -45,7 +45,7 @@ func (s *site) forms(t *testing.T) []refusedForm {
 	t.Helper()
 	h := s.shelf()
 	ctx, alice := t.Context(), s.actor("alice")
-	loose := s.keep(h.experiment, store.NewResource{Name: "loose.pt"}, "weights")
+	loose := s.keep(h.experiment, store.NewArtifact{Name: "loose.pt"}, "weights")
 	model, version := s.register(h.project, h.run, loose)
 	permission := must(s.db.CreateUserPermission(ctx, alice, s.actor("bob").UserID, h.project, store.PermissionPatch{Read: new(true)}))(t).ID
 	user := must(s.db.CreateUser(ctx, alice, store.NewUser{Username: "carol", Password: password}))(t).ID

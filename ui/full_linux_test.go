@@ -49,6 +49,8 @@ func TestFullDisk(t *testing.T) {
 	h := s.shelf()
 	model, version := s.register(h.project, h.run, h.artifacts["model.pt"])
 	other := s.run(h.experiment, store.NewIteration{})
+	// No version of a model is in the way of this one.
+	empty := must(s.db.CreateExperiment(ctx, admin, h.project, store.NewExperiment{Name: "empty"}))(t).ID
 	must(s.db.CreateTag(ctx, admin, store.IterationTag, h.run, "best"))(t)
 	member := must(s.db.CreateUserPermission(ctx, admin, s.actor("bob").UserID, h.project, store.PermissionPatch{Read: new(true)}))(t).ID
 	carol := s.actor("carol").UserID
@@ -80,7 +82,7 @@ func TestFullDisk(t *testing.T) {
 		{"an artifact is deleted", "/artifact/" + h.artifacts["report.md"] + "/delete", url.Values{}},
 		{"a run is deleted", "/delete", url.Values{"i": {other}}},
 		{"a user is deleted", "/user/" + carol, url.Values{"do": {"delete"}}},
-		{"an experiment is deleted", experiment + "/settings", url.Values{"do": {"delete"}}},
+		{"an experiment is deleted", "/experiment/" + empty + "/settings", url.Values{"do": {"delete"}}},
 		{"a project is deleted", "/project/" + h.project + "/settings", url.Values{"do": {"delete"}}},
 	} {
 		a := s.post("/lab"+c.page, c.fields, alice)

@@ -78,7 +78,7 @@ func TestHostileText(t *testing.T) {
 		m := must(s.db.CreateModel(ctx, alice, first.ID, store.NewModel{Name: bad, Description: bad}))(t)
 		must(s.db.CreateModelVersion(ctx, alice, m.ID, store.NewModelVersion{IterationID: id, Description: bad}))(t)
 		content := must(s.db.Receive(ctx, strings.NewReader(bad), ""))(t)
-		a := must(s.db.CreateResource(ctx, alice, experiment.ID, store.NewResource{Name: "a " + fileName.Replace(bad), Description: bad, IterationID: id, ContentType: "text/html"}, content))(t)
+		a := must(s.db.CreateArtifact(ctx, alice, experiment.ID, store.NewArtifact{Name: "a " + fileName.Replace(bad), Description: bad, IterationID: id, ContentType: "text/html"}, content))(t)
 		s.log(id, bad, 3+i)
 		if i%2 == 1 {
 			patch := store.IterationPatch{Status: new(store.Failed), ErrorMessage: new(bad + bidi)}

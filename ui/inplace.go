@@ -20,7 +20,7 @@ const (
 	crumbsPart = "crumbs"
 )
 
-// inPlace tells whether htmx asks, which changes a part of a page.
+// inPlace reports whether htmx asks, which changes a part of a page.
 func inPlace(r *http.Request) bool { return r.Header.Get("HX-Request") == "true" }
 
 // partOf names the part of a page that htmx will replace, by the id of the
@@ -33,7 +33,7 @@ func partOf(r *http.Request) string {
 	return id
 }
 
-// current tells whether htmx asks from the page at a path.
+// current reports whether htmx asks from the page at a path.
 func (s *site) current(r *http.Request, at string) bool {
 	u, err := url.Parse(r.Header.Get("HX-Current-URL"))
 	return err == nil && path.Clean("/"+strings.TrimPrefix(u.Path, s.BasePath)) == at

@@ -48,9 +48,9 @@ func TestInPlace(t *testing.T) {
 	// What is shown in a list does not rename the page around it.
 	artifact := "/lab/artifact/" + h.artifacts["report.md"]
 	a = s.get(artifact, append(s.asks(page, "div#artifact-"+h.artifacts["report.md"]), alice)...)
-	a.wants(t, 200, "Page of its own", "<strong>done</strong>")
+	a.wants(t, 200, "Open page", "<strong>done</strong>")
 	a.lacks(t, "<title>", `id="crumbs"`)
-	s.get(artifact, alice).lacks(t, "Page of its own")
+	s.get(artifact, alice).lacks(t, "Open page")
 
 	// Where the part is not, the whole page is wanted.
 	a = s.get("/lab/", ask...)

@@ -1,9 +1,6 @@
 package ui
 
 import (
-	"bytes"
-	"context"
-	"html"
 	"maps"
 	"net/http"
 	"net/url"
@@ -12,15 +9,8 @@ import (
 
 	"github.com/a-h/templ"
 	"github.com/dustin/go-humanize"
-	"github.com/yuin/goldmark"
-	"github.com/yuin/goldmark/ast"
-	"github.com/yuin/goldmark/extension"
-	extensionast "github.com/yuin/goldmark/extension/ast"
-	"github.com/yuin/goldmark/renderer"
-	goldmarkhtml "github.com/yuin/goldmark/renderer/html"
-	"github.com/yuin/goldmark/util"
 
-	"tracker/server/middleware"
+	"tracker/server/web"
 	"tracker/store"
 )
 
@@ -42,11 +32,17 @@ type iterationView struct {
 	NotesHTML    templ.Component
 	ErrorText    string
 	Params       []store.Parameter
+	AllParams    int // with those that are not shown
+	Properties   []store.Property
 	Metrics      []metricRow
+	AllMetrics   int
 	Snapshot     *store.Snapshot // nil when none was recorded
 	Known        bool            // the page has the snapshot, which is large, and keeps it
+	System       bool            // it has metrics of the machine
+	Console      consoleView
 	Artifacts    artifactsView
 	Versions     []store.MadeVersion // of models, that came from it
+	LoggedModels []loggedModelLink
 	Rights       store.Permission
 	Form         editForm
 }
@@ -75,6 +71,17 @@ type link struct {
 	Status string
 }
 
+// loggedModelLink leads to the files of a logged model of a run.
+type loggedModelLink struct {
+	link
+	Input bool // the run has read it
+}
+
+// loggedModelPath returns the address of the files of a logged model.
+func loggedModelPath(experimentID, id string) string {
+	return "/experiment/" + experimentID + "/artifacts?" + url.Values{"q": {store.LoggedModelFolder(id)}}.Encode()
+}
+
 type metricRow struct {
 	Key                  string
 	Last, Min, Max, Mean string
@@ -89,77 +96,114 @@ func (s *site) iteration(w http.ResponseWriter, r *http.Request, user store.User
 }
 
 func (s *site) showIteration(w http.ResponseWriter, r *http.Request, user store.User, status int, form editForm) error {
-	ctx, actor, id := r.Context(), store.Actor{UserID: user.ID}, idOf(r)
-	changes, err := s.DB.IterationChanges(ctx, actor, id, "")
+	var v iterationView
+	var f frame
+	err := s.view(r, user, func(db *store.View) error {
+		i, err := db.Iteration(idOf(r))
+		if err != nil {
+			return err
+		}
+		e, err := db.Experiment(i.ExperimentID)
+		if err != nil {
+			return err
+		}
+		p, err := db.Project(e.ProjectID)
+		if err != nil {
+			return err
+		}
+		v = iterationView{Run: s.run(i), Cursor: db.Cursor(), ExperimentID: e.ID, Running: i.Status == store.Running, Seen: s.moment(i.LastSeen),
+			Notes: i.Notes, ErrorText: i.ErrorMessage, Form: form, Known: inPlace(r) && r.URL.Query().Has("known")}
+		if i.EndDate != nil {
+			v.Ended = new(s.moment(*i.EndDate))
+		}
+		if v.Rights, err = db.Rights(p.ID); err != nil {
+			return err
+		}
+		if form.Wrong == nil {
+			v.Form = editForm{Name: i.Name, Notes: i.Notes, Status: string(store.Succeeded)}
+		}
+		v.Form.renew("name", &v.Form.Name, i.Name)
+		v.Form.renew("notes", &v.Form.Notes, i.Notes)
+		if err := s.fillIteration(db, e, i, &v); err != nil {
+			return err
+		}
+		q, line := consoleQuery(r.URL.Query())
+		printed, err := db.Console(i.ID, q)
+		if err != nil {
+			return err
+		}
+		v.Console = consoleView{Lines: linesOf(printed.Lines), First: printed.First, Next: printed.Next, Search: q.Search, Line: line}
+		v.Artifacts = artifactsView{ExperimentID: e.ID, IterationID: i.ID, Path: "/iteration/" + i.ID, Rights: v.Rights, Open: e.Status == store.InProgress,
+			All: "/experiment/" + e.ID + "/artifacts?iteration=" + i.ID}
+		if err := s.fillArtifacts(db, user, &v.Artifacts, store.FirstPage); err != nil {
+			return err
+		}
+		f, err = s.inside(db, i.Name, user, place{projectID: p.ID, experimentID: e.ID})
+		f.Module, f.Charts, f.InPlace = "iteration.js", true, true
+		f.Crumbs = []crumb{{"Projects", "/"}, {p.Name, "/project/" + p.ID}, {e.Name, "/experiment/" + e.ID}, {Name: i.Name}}
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	i, err := s.DB.Iteration(ctx, actor, id)
-	if err != nil {
+	if v.NotesHTML, err = prose(r.Context(), v.Notes); err != nil {
 		return err
 	}
-	e, err := s.DB.Experiment(ctx, actor, i.ExperimentID)
-	if err != nil {
-		return err
-	}
-	p, err := s.DB.Project(ctx, actor, e.ProjectID)
-	if err != nil {
-		return err
-	}
-	v := iterationView{Run: s.run(i), Cursor: changes.Cursor, ExperimentID: e.ID, Running: i.Status == store.Running, Seen: s.moment(i.LastSeen),
-		Notes: i.Notes, NotesHTML: markdown(i.Notes), ErrorText: i.ErrorMessage, Form: form, Known: inPlace(r) && r.URL.Query().Has("known")}
-	if i.EndDate != nil {
-		v.Ended = new(s.moment(*i.EndDate))
-	}
-	if v.Rights, err = s.DB.Rights(ctx, actor, p.ID); err != nil {
-		return err
-	}
-	if form.Wrong == nil {
-		v.Form = editForm{Name: i.Name, Notes: i.Notes, Status: string(store.Succeeded)}
-	}
-	v.Form.renew("name", &v.Form.Name, i.Name)
-	v.Form.renew("notes", &v.Form.Notes, i.Notes)
-	if err := s.fillIteration(ctx, actor, i, &v); err != nil {
-		return err
-	}
-	v.Artifacts = artifactsView{ExperimentID: e.ID, IterationID: i.ID, Path: "/iteration/" + i.ID, Rights: v.Rights, Open: e.Status == store.InProgress,
-		All: "/experiment/" + e.ID + "/artifacts?iteration=" + i.ID}
-	if err := s.fillArtifacts(ctx, user, &v.Artifacts, store.FirstPage); err != nil {
-		return err
-	}
-	f, err := s.inside(ctx, i.Name, user, place{projectID: p.ID, experimentID: e.ID})
-	if err != nil {
-		return err
-	}
-	f.Module, f.Scripts, f.InPlace = "iteration.js", []string{"artifact.js"}, true
-	f.Crumbs = []crumb{{"Projects", "/"}, {p.Name, "/project/" + p.ID}, {e.Name, "/experiment/" + e.ID}, {Name: i.Name}}
 	return s.render(w, r, status, iterationPage(f, v))
 }
 
 // fillIteration adds what was recorded against a run.
-func (s *site) fillIteration(ctx context.Context, actor store.Actor, i store.Iteration, v *iterationView) error {
-	summary, err := s.DB.Summary(ctx, actor, i.ID)
+func (s *site) fillIteration(db *store.View, e store.Experiment, i store.Iteration, v *iterationView) error {
+	summary, err := db.Summary(i.ID)
 	if err != nil {
 		return err
 	}
-	for _, key := range slices.Sorted(maps.Keys(summary.Params)) {
-		v.Params = append(v.Params, store.Parameter{Key: key, Value: summary.Params[key]})
+	params := slices.Sorted(maps.Keys(summary.Params))
+	v.AllParams = len(params)
+	for _, key := range fit(params, maxRows, func(key string) int { return len(key) + len(summary.Params[key]) }) {
+		v.Params = append(v.Params, store.Parameter{Key: key, Value: cell(summary.Params[key])})
 	}
-	for _, key := range slices.Sorted(maps.Keys(summary.Metrics)) {
+	properties, err := db.Properties(store.IterationProperty, i.ID, store.Page{Limit: store.MaxLimit})
+	if err != nil {
+		return err
+	}
+	for _, p := range properties.Data {
+		p.Value = cell(p.Value)
+		v.Properties = append(v.Properties, p)
+	}
+	names := slices.Collect(maps.Keys(summary.Metrics))
+	o, err := db.Objective(e)
+	if err != nil {
+		return err
+	}
+	own := func(name string) string { return name }
+	byInterest(names, own, spreads([]store.Summary{summary}))
+	putFirst(names, o, own)
+	v.AllMetrics = len(names)
+	v.System = slices.ContainsFunc(names, func(key string) bool { return strings.HasPrefix(key, "system/") })
+	for _, key := range names[:min(len(names), maxRows)] {
 		v.Metrics = append(v.Metrics, newMetricRow(key, summary.Metrics[key]))
 	}
-	snapshot, err := s.DB.Snapshot(ctx, actor, i.ID)
+	snapshot, err := db.Snapshot(i.ID)
 	if err == nil && v.Known {
 		v.Snapshot = new(store.Snapshot)
 	} else if err == nil {
 		v.Snapshot = &snapshot
-	} else if store.AsError(err).Code != store.CodeNotFound {
+	} else if web.AsError(err).Code != store.CodeNotFound {
 		return err
 	}
-	if v.Versions, err = s.DB.IterationVersions(ctx, actor, i.ID); err != nil {
+	if v.Versions, err = db.IterationVersions(i.ID); err != nil {
 		return err
 	}
-	children, err := s.DB.IterationChildren(ctx, actor, i.ID, store.Page{Limit: iterationChildren})
+	uses, err := db.LoggedModelUses(i.ID)
+	if err != nil {
+		return err
+	}
+	for _, u := range uses {
+		v.LoggedModels = append(v.LoggedModels, loggedModelLink{
+			link: link{Name: u.ModelName, Path: loggedModelPath(u.ExperimentID, u.ModelID)}, Input: u.Role == store.InputModel})
+	}
+	children, err := db.IterationChildren(i.ID, store.Page{Limit: iterationChildren})
 	if err != nil {
 		return err
 	}
@@ -170,7 +214,7 @@ func (s *site) fillIteration(ctx context.Context, actor store.Actor, i store.Ite
 	if i.ParentIterationID == nil {
 		return nil
 	}
-	parent, err := s.DB.Iteration(ctx, actor, *i.ParentIterationID)
+	parent, err := db.Iteration(*i.ParentIterationID)
 	if err != nil {
 		return err
 	}
@@ -194,56 +238,6 @@ func step(s *store.Step) string {
 		return ""
 	}
 	return "step " + humanize.Comma(int64(*s))
-}
-
-// writer of notes. Without the option for it, HTML in Markdown is left out, and
-// so are links that would run a script.
-var writer = goldmark.New(goldmark.WithExtensions(extension.GFM),
-	goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(noteRenderer{}, 1))))
-
-// noteRenderer writes what goldmark writes otherwise.
-type noteRenderer struct{}
-
-// RegisterFuncs implements renderer.NodeRenderer.
-func (noteRenderer) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
-	r.Register(ast.KindImage, writeImage)
-	r.Register(extensionast.KindTaskCheckBox, writeTaskBox)
-}
-
-// writeImage links to an image: a page loads nothing from elsewhere.
-func writeImage(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
-	address := util.URLEscape(n.(*ast.Image).Destination, true)
-	if goldmarkhtml.IsDangerousURL(address) {
-		return ast.WalkContinue, nil
-	}
-	if entering {
-		w.WriteString(`<a href="`)
-		w.Write(util.EscapeHTML(address))
-		w.WriteString(`">`)
-	} else {
-		w.WriteString(`</a>`)
-	}
-	return ast.WalkContinue, nil
-}
-
-// writeTaskBox writes the box of a task with what it says.
-func writeTaskBox(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
-	if entering && n.(*extensionast.TaskCheckBox).IsChecked {
-		w.WriteString(`<input type="checkbox" disabled checked aria-label="done"> `)
-	} else if entering {
-		w.WriteString(`<input type="checkbox" disabled aria-label="open"> `)
-	}
-	return ast.WalkContinue, nil
-}
-
-// markdown renders notes.
-func markdown(text string) templ.Component {
-	var b bytes.Buffer
-	if err := writer.Convert([]byte(text), &b); err != nil {
-		b.Reset()
-		b.WriteString("<pre>" + html.EscapeString(text) + "</pre>")
-	}
-	return templ.Raw(b.String())
 }
 
 // editIteration changes name and notes, as far as somebody has typed there: the
@@ -299,10 +293,10 @@ func (s *site) answerForm(w http.ResponseWriter, r *http.Request, user store.Use
 		}
 		typed.Name, typed.Notes = i.Name, i.Notes
 	}
-	return s.showIteration(w, r, user, middleware.StatusOf(e.Code), typed)
+	return s.showIteration(w, r, user, web.StatusOf(e.Code), typed)
 }
 
-// tagIteration puts a tag on a run, or takes one off.
+// tagIteration adds a tag to a run, or removes one.
 func (s *site) tagIteration(w http.ResponseWriter, r *http.Request, user store.User) error {
 	fields, err := form(r)
 	if err != nil {

@@ -20,6 +20,11 @@ func TestIterationPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := "/iteration/" + id
+	s.get(page).lacks(t, `data-testid="properties"`)
+	if err := s.db.SetProperties(ctx, actor, store.IterationProperty, id, []store.Property{{Key: "team", Value: "red"}}); err != nil {
+		t.Fatal(err)
+	}
+	s.get(page).wants(t, 200, `data-testid="properties"`, "<bdi>team</bdi>", "<bdi>red</bdi>")
 	s.get(page).wants(t, 200, "<bdi>run 1</bdi>", `href="/iteration/`+child+`"`, "abc123", "changed since the commit",
 		"-old\n+new", "python train.py", `data-metric="train/loss"`, `title="step 2">2<`, "<bdi>0.1</bdi>")
 	s.get("/iteration/"+child).wants(t, 200, `href="`+page+`"`)
@@ -69,7 +74,7 @@ func TestDeleteRuns(t *testing.T) {
 	s.run(w.experiment, store.NewIteration{ParentIterationID: &w.runs[0]})
 	ask := "/delete?i=" + w.runs[0] + "&i=" + w.runs[1]
 	s.get(ask).wants(t, 200, "Delete 2 runs?", "4 points in all", "One child stays", "<bdi>run 2</bdi>")
-	s.post("/delete", url.Values{"i": w.runs[:2]}).redirects(t, "/experiment/"+w.experiment)
+	s.post("/delete", url.Values{"i": w.runs[:2]}).deletes(t, "/experiment/"+w.experiment, w.runs[:2]...)
 	s.get(ask).wants(t, 404)
 	s.get("/experiment/"+w.experiment).wants(t, 200, `data-testid="total">2<`)
 
@@ -83,6 +88,22 @@ func TestDeleteRuns(t *testing.T) {
 	}
 	s.post("/delete", url.Values{"i": w.runs[2:]}).wants(t, 409, "fraud", `role="alert"`, "<bdi>run 3</bdi>")
 	s.post("/delete", url.Values{"i": w.runs[2:]}, header("Sec-Fetch-Site", "cross-site")).wants(t, 403)
+}
+
+// TestWorkingTree shows nothing of a working tree where no commit was recorded.
+func TestWorkingTree(t *testing.T) {
+	s := start(t, setup{})
+	w := s.sweep(2, 2)
+	ctx, actor := t.Context(), s.actor("alice")
+	must(s.db.CreateSnapshot(ctx, actor, w.runs[0], store.NewSnapshot{Hostname: "gpu-01", GitDirty: new(false)}))(t)
+	page := s.get("/iteration/" + w.runs[0])
+	page.wants(t, 200, "gpu-01")
+	page.lacks(t, "Working tree")
+	both := s.get("/compare?i=" + w.runs[0] + "&i=" + w.runs[1])
+	both.wants(t, 200, "gpu-01")
+	both.lacks(t, "Working tree")
+	must(s.db.CreateSnapshot(ctx, actor, w.runs[0], store.NewSnapshot{GitSHA: "abc123", GitDirty: new(false)}))(t)
+	s.get("/iteration/"+w.runs[0]).wants(t, 200, "Working tree", "as committed")
 }
 
 func TestCompare(t *testing.T) {
@@ -115,4 +136,24 @@ func TestCompare(t *testing.T) {
 	}
 	s.get("/compare?i="+w.runs[0]).wants(t, 422, "Choose 2 to 200 runs")
 	s.get("/compare?i=none&i=none").wants(t, 404)
+
+	// One that was deleted is left out.
+	gone := query + "&i=none"
+	s.get("/compare"+gone).wants(t, 200, "Compare 2 runs", "One of these runs was deleted and is left out.")
+	s.get("/data/compare"+gone).json(t, 200, &data)
+	if len(data.Runs) != 2 {
+		t.Errorf("%d runs are compared", len(data.Runs))
+	}
+	s.get("/compare"+gone+"&i=none").wants(t, 200, "2 of these runs were deleted and are left out.")
+	a.lacks(t, "left out")
+
+	// A filter names runs as well.
+	named := "?experiment=" + w.experiment + "&filter=" + url.QueryEscape("name in ('run 1', 'run 2')")
+	s.get("/compare"+named).wants(t, 200, "Compare 2 runs", w.runs[0], w.runs[1])
+	s.get("/data/compare"+named).json(t, 200, &data)
+	if len(data.Runs) != 2 {
+		t.Errorf("%d runs are compared", len(data.Runs))
+	}
+	s.get("/compare?experiment="+w.experiment+"&filter=name+%3D+'nobody'").wants(t, 422, "Choose 2 to 200 runs")
+	s.get("/compare?experiment="+w.experiment+"&filter=name+%3D").wants(t, 422)
 }

@@ -1,6 +1,7 @@
 package ui_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -89,17 +90,17 @@ func journey(t *testing.T, at setup) {
 	// The first run appears by itself, and its curve grows.
 	id := s.run(e.ID, store.NewIteration{Name: new("first")})
 	s.log(id, "train/loss", 20)
-	b.is(points, "20 of 20 points")
+	b.is(points, "20 points")
 	b.is(`document.documentElement.dataset.live`, "yes")
 	s.log(id, "train/loss", 10)
-	b.is(points, "30 of 30 points")
+	b.is(points, "30 points")
 
 	b.do(chromedp.Click(chromedp.CSS("#scroll")), chromedp.KeyEvent("k", chromedp.KeyModifiers(chromedp.ModifierCtrl)),
 		chromedp.WaitVisible(chromedp.CSS(`[data-testid="find-name"]`)), chromedp.KeyEvent("first"))
 	b.is(`document.querySelector('.find li bdi')?.textContent`, "first")
 	b.do(chromedp.KeyEvent("\r"))
 	b.is(`document.querySelector('h1').textContent`, "first")
-	b.is(points, "30 of 30 points")
+	b.is(points, "30 points")
 	b.at(at.base + "/iteration/" + id)
 	b.press(`[data-testid="edit"]`)
 	b.do(chromedp.SendKeys(chromedp.CSS("#notes"), "**it**"))
@@ -137,4 +138,34 @@ func (b *browser) leave(s *site) {
 	b.is(`document.querySelector('[data-testid="saved"]') === null`, "true")
 	b.do(chromedp.SendKeys(chromedp.CSS("#username"), "alice"), chromedp.SendKeys(chromedp.CSS("#password"), next+"\r"))
 	b.is(`document.querySelector('[data-testid="user"]')?.textContent`, "alice")
+}
+
+// TestRunPageBeginsWithTheRun has the last values and the parameters of a run in sight
+// when its page is opened, and its first chart, which is that of most interest.
+func TestRunPageBeginsWithTheRun(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{})
+	w := s.sweep(0, 0)
+	ctx, actor := t.Context(), s.actor("alice")
+	id := s.run(w.experiment, store.NewIteration{Name: new("the run")})
+	for i := range 30 {
+		must(s.db.CreateParameter(ctx, actor, id, fmt.Sprintf("p%02d", i), "1"))(t)
+		s.record(id, fmt.Sprintf("layer%02d/norm", i), upTo(3), func(i int) float64 { return float64(i) })
+	}
+	s.record(id, "train/loss", upTo(3), func(i int) float64 { return float64(i) })
+	s.record(id, "val/loss", upTo(3), func(i int) float64 { return float64(i) })
+	b := s.openBrowser(t)
+	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(s.url+"/iteration/"+id))
+	inSight := func(selector string) string {
+		return `(() => { const r = document.querySelector('` + selector + `').getBoundingClientRect(); return r.top >= 0 && r.bottom <= innerHeight && r.height > 0 })()`
+	}
+	b.is(`document.querySelector('[data-testid="chart"]').dataset.key + document.querySelector('[data-testid="chart"]').dataset.drawn`, "val/loss1")
+	b.is(`[...document.querySelectorAll('[data-testid="chart"]')].slice(0, 2).map((e) => e.dataset.key)`, "val/loss,train/loss")
+	for _, selector := range []string{`#metrics [data-metric="val/loss"]`, `#metrics [data-metric="train/loss"]`, `#params tr`, `[data-testid="chart"]`} {
+		b.is(inSight(selector), "true")
+	}
+	b.fits()
+	b.do(chromedp.Navigate(s.url + "/experiment/" + w.experiment))
+	b.is(`[...document.querySelectorAll('[data-testid="chart"]')].slice(0, 2).map((e) => e.dataset.key)`, "val/loss,train/loss")
+	b.quiet()
 }

@@ -54,10 +54,14 @@ const (
 	plainType = "text/plain; charset=utf-8"
 )
 
+// pageTable is what the table of Debian's types says of a name that ends in .pt,
+// which is mostly a file of PyTorch.
+const pageTable = "application/vnd.snesdev-page-table"
+
 // mediaOf is the type of an artifact without its parameters.
-func mediaOf(r store.Resource) string {
+func mediaOf(r store.Artifact) string {
 	media, _, err := mime.ParseMediaType(r.ContentType)
-	if err != nil || media == store.DefaultContentType {
+	if err != nil || media == store.DefaultContentType || media == pageTable {
 		media = typeByEnd[strings.ToLower(path.Ext(r.Name))]
 	}
 	return media
@@ -65,7 +69,7 @@ func mediaOf(r store.Resource) string {
 
 // kindOf is how an artifact is shown, by its type and, where that says nothing,
 // its name.
-func kindOf(r store.Resource) kind {
+func kindOf(r store.Artifact) kind {
 	media := mediaOf(r)
 	if k, ok := shown[media]; ok {
 		return k
@@ -85,7 +89,7 @@ func kindOf(r store.Resource) kind {
 
 // servedAs is the type that the bytes of an artifact are given out under, and
 // whether a browser may show them by themselves rather than save them.
-func servedAs(r store.Resource) (contentType string, inline bool) {
+func servedAs(r store.Artifact) (contentType string, inline bool) {
 	media := mediaOf(r)
 	switch k := kindOf(r); {
 	case media == svgType:

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"tracker/store"
@@ -13,6 +14,7 @@ import (
 type lesson struct {
 	Install string // what Python needs first, in a shell; "" for nothing
 	Python  string
+	MLflow  string // in a shell; "" where its clients have nothing to do with it
 	Shell   string
 }
 
@@ -26,7 +28,7 @@ type lessonFrom struct {
 }
 
 func (s *site) lesson(r *http.Request, user store.User, from lessonFrom) *lesson {
-	l := &lesson{Install: "pip install --index-url " + s.origin(r) + "/client/python/ tracker-client", Shell: s.shellLesson(user, from)}
+	l := &lesson{Install: "pip install --index-url " + s.origin(r) + "/client/python/ runtracker", Shell: s.shellLesson(user, from)}
 	if s.Auth.Enabled() {
 		l.Install += "\npython3 -m tracker login --url " + shellQuoted(s.APIURL) + " --username " + shellQuoted(user.Username)
 	}
@@ -37,7 +39,24 @@ func (s *site) lesson(r *http.Request, user store.User, from lessonFrom) *lesson
 	b.line("    for step in range(100):")
 	b.line(`        run.log({"train/loss": 1 / (step + 1)}, step=step)`)
 	l.Python = strings.TrimRight(b.String(), "\n")
+	l.MLflow = s.mlflowLesson(user, from)
 	return l
+}
+
+// mlflowLesson leads a script that logs with MLflow to a project.
+func (s *site) mlflowLesson(user store.User, from lessonFrom) string {
+	address := s.APIURL
+	if from.project != "" {
+		address += "/mlflow/" + url.PathEscape(from.project)
+	}
+	b := new(shell)
+	b.line("export MLFLOW_TRACKING_URI=", shellQuoted(address))
+	b.line("export MLFLOW_EXPERIMENT_NAME=", shellQuoted(cmp.Or(from.experiment, "First experiment")))
+	if s.Auth.Enabled() {
+		b.line("export MLFLOW_TRACKING_USERNAME=", shellQuoted(user.Username), " MLFLOW_TRACKING_PASSWORD='YOUR PASSWORD'")
+	}
+	b.line("python3 train.py")
+	return strings.TrimRight(b.String(), "\n")
 }
 
 // origin is the address of the dashboard, as the browser that asks has it.

@@ -18,13 +18,13 @@ func TestRunPageFollowsItsRun(t *testing.T) {
 	w := s.sweep(1, 3)
 	id, ctx, actor := w.runs[0], t.Context(), s.actor("alice")
 	for i := range 40 {
-		s.keep(w.experiment, store.NewResource{Name: "early-" + string(rune('a'+i%26)) + ".txt", IterationID: id}, "early")
+		s.keep(w.experiment, store.NewArtifact{Name: "early-" + string(rune('a'+i%26)) + ".txt", IterationID: id}, "early")
 	}
 	b := s.openBrowser(t)
 	b.signIn(s, "alice")
 	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(b.url+"/lab/iteration/"+id))
 	b.is(`document.documentElement.dataset.live`, "yes")
-	b.is(points, "3 of 3 points")
+	b.is(points, "3 points")
 	// Somebody has filtered the parameters, opened a preview and reads it.
 	b.do(chromedp.SendKeys(chromedp.CSS(`[data-filters="params"]`), "lr"))
 	b.press(`.artifacts > li:nth-child(20) summary`)
@@ -41,7 +41,7 @@ func TestRunPageFollowsItsRun(t *testing.T) {
 	b.is(`document.querySelector('#run .head .tag')?.textContent`, "best")
 	must(s.db.CreateParameter(ctx, actor, id, "late", "0.5"))(t)
 	b.is(`[...document.querySelectorAll('#params tr')].map((r) => r.innerText.trim() + r.hidden)`, "late0.5true,lr\t0.1false")
-	s.keep(w.experiment, store.NewResource{Name: "late.txt", IterationID: id}, "late bytes")
+	s.keep(w.experiment, store.NewArtifact{Name: "late.txt", IterationID: id}, "late bytes")
 	b.is(`document.querySelector('.artifacts > li:last-child .name').textContent`, "late.txt")
 	must(s.db.CreateSnapshot(ctx, actor, id, store.NewSnapshot{Hostname: "gpu-01"}))(t)
 	b.is(`document.querySelector('#environment code')?.textContent`, "gpu-01")
@@ -140,4 +140,42 @@ func TestRunIsLost(t *testing.T) {
 		b.is(`window.loaded`, "true")
 		b.quiet()
 	}
+}
+
+// TestLivePageAsksForNewPoints logs to a run whose page is open: the page asks for
+// what its curves have gained, and shows what a new page would.
+func TestLivePageAsksForNewPoints(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{})
+	w := s.sweep(0, 0)
+	id := s.run(w.experiment, store.NewIteration{Name: new("live")})
+	rise := func(i int) float64 { return float64(i) }
+	s.record(id, "loss", upTo(3000), rise)
+	b := s.openBrowser(t)
+	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(s.url+"/iteration/"+id))
+	const drawn = `document.querySelector('[data-key="loss"] [data-testid="points"]').textContent`
+	of := func(all string) string { return `/^[\d,]+ of ` + all + ` points$/.test(` + drawn + `) || ` + drawn }
+	b.is(of("3,000"), "true")
+	b.is(`document.documentElement.dataset.live`, "yes")
+	const asked = `performance.getEntriesByType('resource').filter((e) => /data.curves|iteration.[0-9a-f-]+$/.test(e.name))`
+	b.is(asked+`.length`, "1")
+	whole := b.text(asked + `[0].decodedBodySize`)
+	s.record(id, "loss", []int{3000, 3001, 3002}, rise)
+	b.is(of("3,003"), "true")
+	b.is(asked+`.length`, "2")
+	b.is(asked+`[1].decodedBodySize * 20 < `+whole, "true")
+	b.is(`[...document.querySelector('#metrics [data-metric="loss"]').children].map((cell) => cell.textContent)`, "loss,3002,0,3002,1501,3,003")
+	b.is(`document.querySelector('#metrics [data-metric="loss"] td').title`, "step 3,002")
+	b.is(asked+`.length`, "2")
+	// A point in the middle, where it was not expected.
+	s.record(id, "loss", []int{1}, func(int) float64 { return -7 })
+	b.is(of("3,004"), "true")
+	b.is(`document.querySelectorAll('#metrics [data-metric="loss"] td')[1].textContent`, "-7")
+	s.record(id, "loss", []int{3003}, rise)
+	b.is(of("3,005"), "true")
+	shown := b.text(drawn)
+	b.do(chromedp.Reload())
+	b.is(of("3,005"), "true")
+	t.Logf("live %q, anew %q", shown, b.text(drawn))
+	b.quiet()
 }

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"unicode"
 
-	"tracker/server/auth"
-	"tracker/server/middleware"
+	"tracker/server/web"
+	"tracker/server/web/auth"
 	"tracker/store"
 )
 
@@ -79,16 +79,16 @@ func (s *site) login(w http.ResponseWriter, r *http.Request) error {
 	}
 	user, err := s.Auth.CookieUser(r)
 	if err == nil {
-		middleware.InfoOf(r).User = user.Username
+		web.InfoOf(r).User = user.Username
 		s.redirect(w, r, next)
 		return nil
 	}
-	e := store.AsError(err)
-	if middleware.StatusOf(e.Code) != http.StatusUnauthorized {
+	e := web.AsError(err)
+	if web.StatusOf(e.Code) != http.StatusUnauthorized {
 		return err
 	}
 	v := loginView{Next: next}
-	if e.Code != store.CodeTokenMissing {
+	if e.Code != web.CodeTokenMissing {
 		v.Message = "Your sign-in has ended; sign in again."
 	}
 	return s.render(w, r, http.StatusOK, loginPage(s.frame("Sign in", store.User{}), v))
@@ -105,18 +105,18 @@ func (s *site) signIn(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	username, next := fields.Get("username"), localPath(fields.Get("next"))
-	grant, err := s.Auth.SignIn(r.Context(), username, fields.Get("password"), middleware.ClientAddress(r))
+	grant, err := s.Auth.SignIn(r.Context(), username, fields.Get("password"), web.ClientAddress(r))
 	if err != nil {
-		e := store.AsError(err)
-		status := middleware.StatusOf(e.Code)
+		e := web.AsError(err)
+		status := web.StatusOf(e.Code)
 		if status >= 500 {
 			return err
 		}
-		middleware.RetryAfter(w, e)
+		web.RetryAfter(w, e)
 		v := loginView{Username: readable(username), Next: next, Message: e.Message, Kept: keptFields(fields)}
 		return s.render(w, r, status, loginPage(s.frame("Sign in", store.User{}), v))
 	}
-	middleware.InfoOf(r).User = grant.User.Username
+	web.InfoOf(r).User = grant.User.Username
 	auth.SetCookie(w, r, s.BasePath, grant)
 	if kept := keptFields(fields); len(kept) > 0 {
 		return s.render(w, r, http.StatusOK, keptPage(s.frame("Signed in again", grant.User), loginView{Next: next, Kept: kept}))
@@ -129,7 +129,7 @@ func (s *site) signIn(w http.ResponseWriter, r *http.Request) error {
 // expire.
 func (s *site) signOut(w http.ResponseWriter, r *http.Request) error {
 	if user, err := s.Auth.CookieUser(r); err == nil {
-		middleware.InfoOf(r).User = user.Username
+		web.InfoOf(r).User = user.Username
 	}
 	auth.ClearCookie(w, r, s.BasePath)
 	s.redirect(w, r, "/login")

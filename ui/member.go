@@ -4,7 +4,9 @@ import (
 	"net/http"
 	"net/url"
 
-	"tracker/server/middleware"
+	"github.com/a-h/templ"
+
+	"tracker/server/web"
 	"tracker/store"
 )
 
@@ -61,25 +63,27 @@ func (s *site) members(w http.ResponseWriter, r *http.Request, user store.User) 
 }
 
 func (s *site) showMembers(w http.ResponseWriter, r *http.Request, user store.User, status int, v membersView) error {
-	ctx, actor := r.Context(), store.Actor{UserID: user.ID}
-	p, err := s.DB.Project(ctx, actor, idOf(r))
-	if err != nil {
-		return err
-	}
-	page := pageOf(r.URL.Query())
-	list, err := s.DB.ProjectMembers(ctx, actor, p.ID, page)
-	if err != nil {
-		return err
-	}
-	v.Project, v.Rows, v.Admin = p, list.Data, user.IsAdmin
-	v.Pager = newPager(url.Values{}, page, len(list.Data), list.Total)
-	f, err := s.inside(ctx, "Members", user, place{projectID: p.ID})
-	if err != nil {
-		return err
-	}
-	f.InPlace = true
-	f.Crumbs = []crumb{{"Projects", "/"}, {p.Name, "/project/" + p.ID}, {Name: "Members"}}
-	return s.render(w, r, status, membersPage(f, v))
+	return s.show(w, r, user, status, func(db *store.View) (templ.Component, error) {
+		v := v
+		p, err := db.Project(idOf(r))
+		if err != nil {
+			return nil, err
+		}
+		page := pageOf(r.URL.Query())
+		list, err := db.ProjectMembers(p.ID, page)
+		if err != nil {
+			return nil, err
+		}
+		v.Project, v.Rows, v.Admin = p, list.Data, user.IsAdmin
+		v.Pager = newPager(url.Values{}, page, len(list.Data), list.Total)
+		f, err := s.inside(db, "Members", user, place{projectID: p.ID})
+		if err != nil {
+			return nil, err
+		}
+		f.InPlace = true
+		f.Crumbs = []crumb{{"Projects", "/"}, {p.Name, "/project/" + p.ID}, {Name: "Members"}}
+		return membersPage(f, v), nil
+	})
 }
 
 // changeMember grants something to a user, changes that, or takes it away.
@@ -101,7 +105,7 @@ func (s *site) changeMember(w http.ResponseWriter, r *http.Request, user store.U
 		typed.ID = ""
 		var member store.User
 		member, err = s.DB.UserByName(ctx, actor, typed.Username)
-		if err != nil && store.AsError(err).Code == store.CodeNotFound {
+		if err != nil && web.AsError(err).Code == store.CodeNotFound {
 			err = store.Invalid("username", "There is no user of this name.")
 		}
 		if err == nil {
@@ -109,7 +113,7 @@ func (s *site) changeMember(w http.ResponseWriter, r *http.Request, user store.U
 		}
 	}
 	if typed.Wrong = formError(err); typed.Wrong != nil {
-		return s.showMembers(w, r, user, middleware.StatusOf(typed.Wrong.Code), membersView{Form: typed})
+		return s.showMembers(w, r, user, web.StatusOf(typed.Wrong.Code), membersView{Form: typed})
 	}
 	if err == nil {
 		s.redirect(w, r, "/project/"+idOf(r)+"/members")

@@ -1,15 +1,17 @@
 package ui
 
 import (
-	"context"
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
+	"github.com/a-h/templ"
 	"github.com/dustin/go-humanize"
 
-	"tracker/server/middleware"
+	"tracker/server/web"
 	"tracker/store"
+	"tracker/ui/markdown"
 )
 
 // The stages of a version as they are shown, in the order of their buttons.
@@ -51,62 +53,64 @@ func (s *site) models(w http.ResponseWriter, r *http.Request, user store.User) e
 }
 
 func (s *site) showModels(w http.ResponseWriter, r *http.Request, user store.User, status int, typed recordForm) error {
-	ctx, actor, query := r.Context(), store.Actor{UserID: user.ID}, r.URL.Query()
-	p, err := s.DB.Project(ctx, actor, idOf(r))
-	if err != nil {
-		return err
-	}
-	q := store.ModelQuery{Page: pageOf(query), Part: search(query)}
-	list, err := s.DB.Models(ctx, actor, p.ID, q)
-	if err != nil {
-		return err
-	}
-	states, err := s.DB.ModelStates(ctx, actor, p.ID)
-	if err != nil {
-		return err
-	}
-	keep := url.Values{}
-	if q.Part != "" {
-		keep.Set("q", q.Part)
-	}
-	v := modelsView{ProjectID: p.ID, Project: p.Name, Found: humanize.Comma(int64(list.Total)), Query: q.Part,
-		Pager: newPager(keep, q.Page, len(list.Data), list.Total), Form: typed}
-	if v.Rights, err = s.DB.Rights(ctx, actor, p.ID); err != nil {
-		return err
-	}
-	for _, m := range list.Data {
-		row := modelRow{Path: "/model/" + m.ID, Name: m.Name, Description: clip(m.Description, 200),
-			Versions: humanize.Comma(int64(states[m.ID].Versions)), Created: s.moment(m.CreatedDate)}
-		if n := states[m.ID].Production; n != nil {
-			row.Production = strconv.FormatInt(*n, 10)
-		}
-		v.Rows = append(v.Rows, row)
-	}
-	if list.Total == 0 && q.Part == "" {
-		run, err := s.lastRun(ctx, actor, p.ID)
+	return s.show(w, r, user, status, func(db *store.View) (templ.Component, error) {
+		query := r.URL.Query()
+		p, err := db.Project(idOf(r))
 		if err != nil {
-			return err
+			return nil, err
 		}
-		v.Lesson = s.modelLesson(user, p.ID, run)
-	}
-	f, err := s.inside(ctx, "Models of "+p.Name, user, place{projectID: p.ID, models: true})
-	if err != nil {
-		return err
-	}
-	f.InPlace = true
-	f.Crumbs = []crumb{{"Projects", "/"}, {p.Name, "/project/" + p.ID}, {Name: "Models"}}
-	return s.render(w, r, status, modelsPage(f, v))
+		q := store.ModelQuery{Page: pageOf(query), Part: search(query)}
+		list, err := db.Models(p.ID, q)
+		if err != nil {
+			return nil, err
+		}
+		states, err := db.ModelStates(p.ID)
+		if err != nil {
+			return nil, err
+		}
+		keep := url.Values{}
+		if q.Part != "" {
+			keep.Set("q", q.Part)
+		}
+		v := modelsView{ProjectID: p.ID, Project: p.Name, Found: humanize.Comma(int64(list.Total)), Query: q.Part,
+			Pager: newPager(keep, q.Page, len(list.Data), list.Total), Form: typed}
+		if v.Rights, err = db.Rights(p.ID); err != nil {
+			return nil, err
+		}
+		for _, m := range list.Data {
+			row := modelRow{Path: "/model/" + m.ID, Name: m.Name, Description: clip(m.Description, 200),
+				Versions: humanize.Comma(int64(states[m.ID].Versions)), Created: s.moment(m.CreatedDate)}
+			if n := states[m.ID].Production; n != nil {
+				row.Production = strconv.FormatInt(*n, 10)
+			}
+			v.Rows = append(v.Rows, row)
+		}
+		if list.Total == 0 && q.Part == "" {
+			run, err := s.lastRun(db, p.ID)
+			if err != nil {
+				return nil, err
+			}
+			v.Lesson = s.modelLesson(user, p.ID, run)
+		}
+		f, err := s.inside(db, "Models of "+p.Name, user, place{projectID: p.ID, models: true})
+		if err != nil {
+			return nil, err
+		}
+		f.InPlace = true
+		f.Crumbs = []crumb{{"Projects", "/"}, {p.Name, "/project/" + p.ID}, {Name: "Models"}}
+		return modelsPage(f, v), nil
+	})
 }
 
 // lastRun is the id of the newest run of the newest experiment of a project, ""
 // when there is none.
-func (s *site) lastRun(ctx context.Context, actor store.Actor, projectID string) (string, error) {
+func (s *site) lastRun(db *store.View, projectID string) (string, error) {
 	one := store.Page{Limit: 1}
-	experiments, err := s.DB.Experiments(ctx, actor, projectID, store.ExperimentQuery{Page: one})
+	experiments, err := db.Experiments(projectID, store.ExperimentQuery{Page: one})
 	if err != nil || len(experiments.Data) == 0 {
 		return "", err
 	}
-	runs, err := s.DB.Iterations(ctx, actor, experiments.Data[0].ID, store.IterationQuery{Page: one, Sort: "-created"})
+	runs, err := db.Iterations(experiments.Data[0].ID, store.IterationQuery{Page: one, Sort: "-created"})
 	if err != nil || len(runs.Data) == 0 {
 		return "", err
 	}
@@ -122,7 +126,7 @@ func (s *site) createModel(w http.ResponseWriter, r *http.Request, user store.Us
 	typed := typedRecord(fields)
 	made, err := s.DB.CreateModel(r.Context(), store.Actor{UserID: user.ID}, idOf(r), store.NewModel{Name: typed.Name, Description: typed.Description})
 	if typed.Wrong = formError(err); typed.Wrong != nil {
-		return s.showModels(w, r, user, middleware.StatusOf(typed.Wrong.Code), typed)
+		return s.showModels(w, r, user, web.StatusOf(typed.Wrong.Code), typed)
 	}
 	if err == nil {
 		s.redirect(w, r, "/model/"+made.ID)
@@ -167,8 +171,11 @@ type versionRow struct {
 	Number      string
 	Stage       store.Stage
 	Description string
-	Run         link
+	Prose       templ.Component
+	Run         *link
 	Artifact    *link
+	Source      link // with a path when it is a logged model here
+	Aliases     []string
 	Created     moment
 	Form        versionForm
 }
@@ -187,65 +194,92 @@ func (s *site) model(w http.ResponseWriter, r *http.Request, user store.User) er
 }
 
 func (s *site) showModel(w http.ResponseWriter, r *http.Request, user store.User, status int, id string, v modelView) error {
-	ctx, actor, query := r.Context(), store.Actor{UserID: user.ID}, r.URL.Query()
-	m, err := s.DB.Model(ctx, actor, id)
-	if err != nil {
-		return err
-	}
-	p, err := s.DB.Project(ctx, actor, m.ProjectID)
-	if err != nil {
-		return err
-	}
-	v.ID, v.Name, v.Description, v.Created = m.ID, m.Name, m.Description, s.moment(m.CreatedDate)
-	v.Form.renewRecord(m.Name, m.Description)
-	if v.Rights, err = s.DB.Rights(ctx, actor, p.ID); err != nil {
-		return err
-	}
-	states, err := s.DB.ModelStates(ctx, actor, p.ID)
-	if err != nil {
-		return err
-	}
-	if n := states[m.ID].Production; n != nil {
-		v.Production = strconv.FormatInt(*n, 10)
-	}
-	v.Done = stageDone(query)
-	page := pageOf(query)
-	list, err := s.DB.ModelVersions(ctx, actor, m.ID, store.ModelVersionQuery{Page: page})
-	if err != nil {
-		return err
-	}
-	for _, mv := range list.Data {
-		row, err := s.versionRow(ctx, actor, mv)
+	var f frame
+	typed := v
+	err := s.view(r, user, func(db *store.View) error {
+		v = typed
+		m, err := db.Model(id)
 		if err != nil {
 			return err
 		}
-		if v.Of.ID == mv.ID {
-			row.Form = v.Of
+		p, err := db.Project(m.ProjectID)
+		if err != nil {
+			return err
 		}
-		row.Form.renew("description", &row.Form.Description, mv.Description)
-		v.Rows = append(v.Rows, row)
-	}
-	v.Total, v.Pager = list.Total, newPager(url.Values{}, page, len(list.Data), list.Total)
-	f, err := s.inside(ctx, m.Name, user, place{projectID: p.ID, models: true})
+		v.ID, v.Name, v.Description, v.Created = m.ID, m.Name, m.Description, s.moment(m.CreatedDate)
+		v.Form.renewRecord(m.Name, m.Description)
+		if v.Rights, err = db.Rights(p.ID); err != nil {
+			return err
+		}
+		states, err := db.ModelStates(p.ID)
+		if err != nil {
+			return err
+		}
+		if n := states[m.ID].Production; n != nil {
+			v.Production = strconv.FormatInt(*n, 10)
+		}
+		v.Done = stageDone(r.URL.Query())
+		page := pageOf(r.URL.Query())
+		list, err := db.ModelVersions(m.ID, store.ModelVersionQuery{Page: page})
+		if err != nil {
+			return err
+		}
+		for _, mv := range list.Data {
+			row, err := s.versionRow(db, mv)
+			if err != nil {
+				return err
+			}
+			if v.Of.ID == mv.ID {
+				row.Form = v.Of
+			}
+			row.Form.renew("description", &row.Form.Description, mv.Description)
+			v.Rows = append(v.Rows, row)
+		}
+		v.Total, v.Pager = list.Total, newPager(url.Values{}, page, len(list.Data), list.Total)
+		f, err = s.inside(db, m.Name, user, place{projectID: p.ID, models: true})
+		f.InPlace = true
+		f.Crumbs = []crumb{{"Projects", "/"}, {p.Name, "/project/" + p.ID}, {"Models", "/project/" + p.ID + "/models"}, {Name: m.Name}}
+		if err == nil {
+			r, err = s.offerUndo(r, db)
+		}
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	f.InPlace = true
-	f.Crumbs = []crumb{{"Projects", "/"}, {p.Name, "/project/" + p.ID}, {"Models", "/project/" + p.ID + "/models"}, {Name: m.Name}}
+	left := markdown.MaxBytes
+	for i := range v.Rows {
+		if v.Rows[i].Prose, err = proseWithin(r.Context(), v.Rows[i].Description, &left); err != nil {
+			return err
+		}
+	}
 	return s.render(w, r, status, modelPage(f, v))
 }
 
-func (s *site) versionRow(ctx context.Context, actor store.Actor, v store.ModelVersion) (versionRow, error) {
+func (s *site) versionRow(db *store.View, v store.ModelVersion) (versionRow, error) {
 	row := versionRow{ID: v.ID, Number: strconv.FormatInt(v.Version, 10), Stage: v.Stage, Description: v.Description, Created: s.moment(v.CreatedDate), Form: versionForm{Description: v.Description}}
-	i, err := s.DB.Iteration(ctx, actor, v.IterationID)
-	if err != nil {
-		return row, err
+	row.Aliases, row.Source.Name = v.Aliases, v.Source
+	if id, ok := strings.CutPrefix(v.Source, "models:/"); ok {
+		m, err := db.LoggedModel(id)
+		switch {
+		case err == nil:
+			row.Source.Path = loggedModelPath(m.ExperimentID, m.ID)
+		case web.AsError(err).Code == store.CodeNotFound, web.AsError(err).Code == store.CodeProjectPermissionRequired:
+		default:
+			return row, err
+		}
 	}
-	row.Run = link{i.Name, "/iteration/" + i.ID, s.status(i)}
-	if v.ResourceID == nil {
+	if v.IterationID != nil {
+		i, err := db.Iteration(*v.IterationID)
+		if err != nil {
+			return row, err
+		}
+		row.Run = &link{i.Name, "/iteration/" + i.ID, s.status(i)}
+	}
+	if v.ArtifactID == nil {
 		return row, nil
 	}
-	a, err := s.DB.Resource(ctx, actor, *v.ResourceID)
+	a, err := db.Artifact(*v.ArtifactID)
 	row.Artifact = &link{Name: a.Name, Path: "/artifact/" + a.ID}
 	return row, err
 }
@@ -260,7 +294,7 @@ func (s *site) saveModel(w http.ResponseWriter, r *http.Request, user store.User
 	err = s.DB.UpdateModel(r.Context(), store.Actor{UserID: user.ID}, id, store.ModelPatch{
 		Name: changed(fields, "name", typed.Name), Description: changed(fields, "description", typed.Description), Before: typed.Before})
 	if typed.Wrong = formError(err); typed.Wrong != nil {
-		return s.showModel(w, r, user, middleware.StatusOf(typed.Wrong.Code), id, modelView{Form: typed})
+		return s.showModel(w, r, user, web.StatusOf(typed.Wrong.Code), id, modelView{Form: typed})
 	}
 	if err == nil {
 		s.redirect(w, r, "/model/"+id)
@@ -276,7 +310,7 @@ func (s *site) deleteModel(w http.ResponseWriter, r *http.Request, user store.Us
 		err = s.DB.DeleteModel(ctx, actor, m.ID)
 	}
 	if err == nil {
-		s.redirect(w, r, "/project/"+m.ProjectID+"/models")
+		s.redirect(w, r, s.afterDeletion("/project/"+m.ProjectID+"/models", m.ID))
 	}
 	return err
 }
@@ -305,7 +339,7 @@ func (s *site) setStage(w http.ResponseWriter, r *http.Request, user store.User)
 	return nil
 }
 
-// stageDone says what a change of stage has done, after the redirect.
+// stageDone returns the message about a change of stage, after the redirect.
 func stageDone(query url.Values) string {
 	version, err := strconv.ParseUint(query.Get("version"), 10, 63)
 	word := stageWords[store.Stage(query.Get("stage"))]
@@ -345,9 +379,11 @@ func (s *site) saveVersion(w http.ResponseWriter, r *http.Request, user store.Us
 			Description: changed(fields, "description", typed.Description), Before: typed.Before})
 	}
 	if typed.Wrong = formError(err); typed.Wrong != nil {
-		return s.showModel(w, r, user, middleware.StatusOf(typed.Wrong.Code), v.ModelID, modelView{Of: typed})
+		return s.showModel(w, r, user, web.StatusOf(typed.Wrong.Code), v.ModelID, modelView{Of: typed})
 	}
-	if err == nil {
+	if err == nil && fields.Get("do") == "delete" {
+		s.redirect(w, r, s.afterDeletion("/model/"+v.ModelID, v.ID))
+	} else if err == nil {
 		s.redirect(w, r, "/model/"+v.ModelID)
 	}
 	return err

@@ -59,16 +59,46 @@ func TestModelPage(t *testing.T) {
 	a.lacks(t, "<script>window", "<img src=x")
 	long := strings.Repeat("x", store.MaxText+1)
 	s.post("/modelversion/"+h.versions[0], url.Values{"description": {long}}).wants(t, 422, `data-testid="wrong-version"`, long)
-	s.post("/modelversion/"+h.versions[0], url.Values{"do": {"delete"}}).redirects(t, page)
+	s.post("/modelversion/"+h.versions[0], url.Values{"do": {"delete"}}).deletes(t, page, h.versions[0])
 	s.get(page).lacks(t, `data-version="1"`)
 
 	s.post(page, url.Values{"name": {"judge"}, "description": {"New"}}).redirects(t, page)
 	s.get(page).wants(t, 200, "<bdi>judge</bdi>")
 	s.post(page, url.Values{"name": {strings.Repeat("y", 251)}, "description": {"kept"}}).wants(t, 422, `data-testid="wrong-model-name"`, "kept")
 	s.get(page).wants(t, 200, "go its 2 versions")
-	s.post(page+"/delete", nil).redirects(t, "/project/"+h.project+"/models")
+	s.post(page+"/delete", nil).deletes(t, "/project/"+h.project+"/models", h.model)
 	s.get(page).wants(t, 404)
 	s.get("/artifact/"+h.artifacts["model.pt"]).wants(t, 200, "model.pt")
+}
+
+func TestLoggedModelsAndAliasesAreShown(t *testing.T) {
+	s := start(t, setup{})
+	h := s.shelf()
+	ctx := t.Context()
+	logged, err := s.db.CreateLoggedModel(ctx, store.System, h.experiment, store.NewLoggedModel{Name: "digits", IterationID: h.run})
+	if err != nil {
+		t.Fatal(err)
+	}
+	uses := []store.LoggedModelUse{{Role: store.OutputModel, ModelID: logged.ID}}
+	if err := s.db.LogIteration(ctx, store.System, h.run, store.IterationLog{Models: uses}); err != nil {
+		t.Fatal(err)
+	}
+	for _, source := range []string{"models:/" + logged.ID, "s3://bucket/model"} {
+		made, err := s.db.CreateModelVersion(ctx, store.System, h.model, store.NewModelVersion{Source: source})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.db.AddAlias(ctx, store.System, made.ID, "champion"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files := "/experiment/" + h.experiment + "/artifacts?q=models%2F" + logged.ID + "%2F"
+	a := s.get("/model/" + h.model)
+	a.wants(t, 200, `href="`+files+`"`, "models:/"+logged.ID, "s3://bucket/model", `data-testid="aliases"><bdi>champion</bdi>`)
+	if n := strings.Count(a.body, `data-testid="aliases"`); n != 1 {
+		t.Errorf("%d versions have the alias", n)
+	}
+	s.get("/iteration/"+h.run).wants(t, 200, `data-testid="logged-models"`, `href="`+files+`"`, "digits")
 }
 
 func TestModelRights(t *testing.T) {

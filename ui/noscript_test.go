@@ -122,7 +122,7 @@ func TestLargeWithoutScripts(t *testing.T) {
 	run := "/iteration/" + w.runs[0]
 	b.do(chromedp.Navigate(b.url+run), chromedp.SetUploadFiles(chromedp.CSS("#files"), []string{file}),
 		chromedp.Click(chromedp.CSS(`.upload button`)), chromedp.WaitVisible(chromedp.CSS(`details.artifact`)))
-	list, err := s.db.Resources(t.Context(), s.actor("alice"), w.experiment, store.ResourceQuery{Page: store.FirstPage})
+	list, err := s.db.Artifacts(t.Context(), s.actor("alice"), w.experiment, store.ArtifactQuery{Page: store.FirstPage})
 	if err != nil || list.Total != 1 || list.Data[0].SizeBytes != size || *list.Data[0].IterationID != w.runs[0] {
 		t.Errorf("kept were %+v (%v)", list, err)
 	}

@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"context"
 	"fmt"
 	"net/url"
 	"strings"
@@ -11,15 +10,15 @@ import (
 	"tracker/store"
 )
 
-// nothing says why a table is empty.
+// nothing shows why a table is empty.
 type nothing struct {
 	Text  string   `json:"text"`
 	Hints []string `json:"hints"` // one for each name in the filter that no run has
 }
 
 // nothing explains why no run passes a filter.
-func (s *site) nothing(ctx context.Context, actor store.Actor, experimentID, filter string) (*nothing, error) {
-	e, err := s.DB.Experiment(ctx, actor, experimentID)
+func (s *site) nothing(db *store.View, experimentID, filter string) (*nothing, error) {
+	e, err := db.Experiment(experimentID)
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +26,7 @@ func (s *site) nothing(ctx context.Context, actor store.Actor, experimentID, fil
 	if e.IterationCount == 1 {
 		n.Text = "The only run does not match."
 	}
-	unknown, err := s.DB.UnknownNames(ctx, actor, experimentID, filter)
+	unknown, err := db.UnknownNames(experimentID, filter)
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +35,7 @@ func (s *site) nothing(ctx context.Context, actor store.Actor, experimentID, fil
 		hint := fmt.Sprintf("No run here has a %s named %s.", words[u.Kind], clip(u.Key, 60))
 		var near []string
 		for _, k := range u.Near {
-			near = append(near, columnName(k))
+			near = append(near, k.Column())
 		}
 		if len(near) > 0 {
 			hint += " There is " + strings.Join(near, ", ") + "."
@@ -61,10 +60,10 @@ type found[T any] struct {
 }
 
 // explained is a listing with the reason why it is empty, if it is.
-func explained[T any](ctx context.Context, s *site, actor store.Actor, experimentID, filter string, list store.List[T]) (f found[T], err error) {
+func explained[T any](s *site, db *store.View, experimentID, filter string, list store.List[T]) (f found[T], err error) {
 	f.List = list
 	if list.Total == 0 && strings.TrimSpace(filter) != "" {
-		f.Nothing, err = s.nothing(ctx, actor, experimentID, filter)
+		f.Nothing, err = s.nothing(db, experimentID, filter)
 	}
 	return f, err
 }

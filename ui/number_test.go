@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/evanw/esbuild/pkg/api"
 
 	"tracker/store"
 	"tracker/ui"
@@ -42,9 +43,11 @@ func TestNumbers(t *testing.T) {
 	s := start(t, setup{})
 	b := s.openBrowser(t)
 	b.do(chromedp.Navigate(s.url + "/"))
-	_, address, _ := strings.Cut(s.get("/").body, "/static/theme.js")
-	version, _, _ := strings.Cut(address, `"`)
-	b.do(chromedp.Evaluate[chromedp.Void](`import('/static/format.js` + version + `').then((m) => { window.format = m })`))
+	built := api.Build(api.BuildOptions{EntryPoints: []string{"static/format.js"}, Format: api.FormatIIFE, GlobalName: "format", Bundle: true})
+	if len(built.Errors) > 0 {
+		t.Fatal(built.Errors)
+	}
+	b.do(chromedp.Evaluate[chromedp.Void](string(built.OutputFiles[0].Contents)))
 	b.is(`typeof window.format`, "object")
 
 	same := func(function string, values, want []string) {

@@ -14,7 +14,7 @@ import (
 	"github.com/a-h/templ"
 	"github.com/dustin/go-humanize"
 
-	"tracker/server/middleware"
+	"tracker/server/web"
 	"tracker/store"
 )
 
@@ -25,6 +25,8 @@ const (
 	// sign-in, which takes it along. Whatever the store takes must arrive, and a
 	// form escapes a byte as three, a line end as six.
 	maxKept = 8 * store.MaxText
+	// maxStrangers bounds what all who have not signed in hold together.
+	maxStrangers = 16 << 20
 	// maxPage is that of a form for people who are signed in. The store says what
 	// is too long for a field, and it comes back with what was typed.
 	maxPage = 32 * store.MaxText
@@ -38,7 +40,7 @@ type handler func(http.ResponseWriter, *http.Request) error
 // and come back afterwards, with the form that they have sent.
 func (s *site) page(next func(http.ResponseWriter, *http.Request, store.User) error) handler {
 	return s.signedIn(func(w http.ResponseWriter, r *http.Request, user store.User) error {
-		err := bounded(maxPage, func(w http.ResponseWriter, r *http.Request) error { return next(w, r, user) })(w, r)
+		err := s.holding(s.memory, bounded(maxPage, func(w http.ResponseWriter, r *http.Request) error { return next(w, r, user) }))(w, r)
 		if r.ContentLength > maxPage {
 			_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, drained)) // the sender may have gone
 		}
@@ -57,15 +59,39 @@ func bounded(limit int64, next handler) handler {
 	}
 }
 
+// holding counts the body of a request, and what is read for its page, as part of
+// what all requests hold.
+func (s *site) holding(m *web.Memory, next handler) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		share := m.Share(r.Context())
+		defer share.Release()
+		share.HoldBody(r)
+		return next(w, r.WithContext(context.WithValue(r.Context(), shareContext{}, share)))
+	}
+}
+
+type shareContext struct{}
+
+// pageBytes is how many bytes a page takes for each one that is read for it: the
+// record, what is shown of it, and the HTML.
+const pageBytes = 3
+
+// fromStranger is a handler for somebody who has not signed in. Their forms are
+// small, unless they carry along what was typed before a sign-in had ended: such
+// forms share a little memory of their own.
+func (s *site) fromStranger(next handler) handler {
+	return s.holding(s.strangers, bounded(maxKept, next))
+}
+
 func (s *site) signedIn(next func(http.ResponseWriter, *http.Request, store.User) error) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		user, err := s.Auth.CookieUser(r)
 		if err == nil {
-			middleware.InfoOf(r).User = user.Username
+			web.InfoOf(r).User = user.Username
 			err = next(w, r, user)
 		}
-		if err != nil && s.Auth.Enabled() && !inPlace(r) && middleware.StatusOf(store.AsError(err).Code) == http.StatusUnauthorized {
-			return bounded(maxKept, s.askWho)(w, r)
+		if err != nil && s.Auth.Enabled() && !inPlace(r) && web.StatusOf(web.AsError(err).Code) == http.StatusUnauthorized {
+			return s.fromStranger(s.askWho)(w, r)
 		}
 		return err
 	}
@@ -74,6 +100,38 @@ func (s *site) signedIn(next func(http.ResponseWriter, *http.Request, store.User
 // redirect sends the browser to a path of this site.
 func (s *site) redirect(w http.ResponseWriter, r *http.Request, path string) {
 	http.Redirect(w, r, s.BasePath+path, http.StatusSeeOther)
+}
+
+// view runs fn on one snapshot of what the user may read. Where too little memory is
+// left for what it reads, fn is broken off and called again later, so it must begin
+// anew each time.
+func (s *site) view(r *http.Request, user store.User, fn func(*store.View) error) error {
+	actor := store.Actor{UserID: user.ID}
+	share, ok := r.Context().Value(shareContext{}).(*web.Share)
+	if !ok {
+		return s.DB.View(r.Context(), actor, fn)
+	}
+	return share.Hold(r.Context(), func(ctx context.Context) error {
+		page := store.WithBudget(ctx, func(n int64) error { return store.Take(ctx, pageBytes*n) })
+		return s.DB.View(page, actor, fn)
+	})
+}
+
+// show answers with the page that build makes of one snapshot, so that all parts
+// of it agree.
+func (s *site) show(w http.ResponseWriter, r *http.Request, user store.User, status int,
+	build func(*store.View) (templ.Component, error)) error {
+	var page templ.Component
+	err := s.view(r, user, func(db *store.View) (err error) {
+		if page, err = build(db); err == nil {
+			r, err = s.offerUndo(r, db)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return s.render(w, r, status, page)
 }
 
 // render answers with a page, or with the part of it that htmx asks for. It is
@@ -108,10 +166,10 @@ func (s *site) render(w http.ResponseWriter, r *http.Request, status int, c temp
 var (
 	errNoPage = store.Errorf(store.CodeNotFound,
 		"There is no page at this address. It may have been deleted, or the link may be incomplete.")
-	errCrossOrigin = store.Errorf(store.CodeCrossOrigin,
+	errCrossOrigin = store.Errorf(web.CodeCrossOrigin,
 		"A page of another site tried to change something here. If that was you, do it on the dashboard itself.")
-	errNotForm    = store.Errorf(store.CodeUnsupportedMediaType, "This address takes the forms of the dashboard only.")
-	errBrokenForm = store.Errorf(store.CodeMalformedBody, "The form did not arrive whole; go back and send it again.")
+	errNotForm    = store.Errorf(web.CodeUnsupportedMediaType, "This address takes the forms of the dashboard only.")
+	errBrokenForm = store.Errorf(web.CodeMalformedBody, "The form did not arrive whole; go back and send it again.")
 )
 
 func errTooLarge(limit int64) error {
@@ -151,15 +209,15 @@ type errorView struct {
 // fail answers with the error page of err. The cause of a failure that is the
 // server's own goes to the log and is never shown.
 func (s *site) fail(w http.ResponseWriter, r *http.Request, err error) {
-	e := store.AsError(err)
-	status := middleware.StatusOf(e.Code)
+	e := web.AsError(err)
+	status := web.StatusOf(e.Code)
 	v := errorView{Status: status, Headline: headline(status), Message: e.Message}
-	info := middleware.InfoOf(r)
+	info := web.InfoOf(r)
 	if status >= 500 {
 		v.RequestID = info.RequestID
 		info.Err = err
 	}
-	middleware.RetryAfter(w, e)
+	web.RetryAfter(w, e)
 	// Who looks is asked again rather than passed along: it is rare, and an
 	// answer is due also when it can't be told.
 	user, err := s.Auth.CookieUser(r)
@@ -185,7 +243,7 @@ func (s *site) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 }
 
-// isForm tells whether the body is a form without files.
+// isForm reports whether the body is a form without files.
 func isForm(r *http.Request) bool {
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	return kind == "application/x-www-form-urlencoded"
@@ -198,6 +256,10 @@ func form(r *http.Request) (url.Values, error) {
 		return nil, errNotForm
 	}
 	if err := r.ParseForm(); err != nil {
+		var known *store.Error
+		if errors.As(err, &known) {
+			return nil, known
+		}
 		var tooLarge *http.MaxBytesError
 		if errors.As(err, &tooLarge) {
 			return nil, errTooLarge(tooLarge.Limit)
@@ -217,13 +279,15 @@ type frame struct {
 	Version  string
 	Document bool // there is a description of the API to link to
 	Side     []sideLink
-	Module   string   // the script of the page that draws charts, "" for none
-	Scripts  []string // others
-	Early    string   // an address whose answer they need first, "" for none
-	InPlace  bool     // parts of the page are changed by htmx
-	Wide     bool     // the page fills the window, and its parts scroll by themselves
+	Trash    bool   // it is the page of the trash
+	Undoing  string // whether and how a deletion can be undone
+	Module   string // the script of the page, "" for that of every page
+	Charts   bool   // it draws charts
+	Early    string // an address whose answer they need first, "" for none
+	InPlace  bool   // parts of the page are changed by htmx
+	Wide     bool   // the page fills the window, and its parts scroll by themselves
 	base     string
-	assets   map[string]asset
+	assets   assets
 }
 
 // crumb is a step of the way to a page; the last one has no path.
@@ -233,7 +297,7 @@ type crumb struct {
 }
 
 func (s *site) frame(title string, user store.User) frame {
-	f := frame{Title: title, Open: !s.Auth.Enabled(), Version: s.Version, Document: s.Document != nil,
+	f := frame{Title: title, Open: !s.Auth.Enabled(), Version: s.Version, Document: s.Document != nil, Undoing: s.undoing(),
 		base: s.BasePath, assets: s.assets}
 	if !f.Open {
 		f.User = user.Username
@@ -241,32 +305,48 @@ func (s *site) frame(title string, user store.User) frame {
 	return f
 }
 
-// inside is the frame of a page that has the sidebar.
-func (s *site) inside(ctx context.Context, title string, user store.User, at place) (frame, error) {
+// inside returns the frame of a page that has the sidebar.
+func (s *site) inside(db *store.View, title string, user store.User, at place) (frame, error) {
 	f := s.frame(title, user)
-	side, err := s.side(ctx, store.Actor{UserID: user.ID}, at)
-	f.Side, f.Admin = side, user.IsAdmin
+	side, err := s.side(db, at)
+	f.Side, f.Admin, f.Trash = side, user.IsAdmin, at.trash
 	return f, err
 }
 
 // url returns the address of a path of this site.
 func (f frame) url(path string) string { return f.base + path }
 
-// static returns the address of an embedded file, which changes with its
-// content, so that browsers may keep it for good.
+// static returns the address of what browsers load for a source.
 func (f frame) static(name string) string {
-	return f.base + "/static/" + name + "?v=" + f.assets[name].hash
+	return f.base + "/static/" + f.assets.bySource[name].File
 }
 
-// modules are the scripts that the one of the page needs, so that a browser can
-// load them at once.
-func (f frame) modules() []string { return modules(f.assets, f.Module) }
+// module returns the name of the one module that the page names.
+func (f frame) module() string {
+	switch {
+	case f.Module != "":
+		return f.Module
+	case f.InPlace:
+		return "record.js"
+	}
+	return "frame.js"
+}
+
+// imports returns the addresses of what that module needs to run, so that a
+// browser can load it all at once.
+func (f frame) imports() []string {
+	var all []string
+	for _, file := range f.assets.bySource[f.module()].Imports {
+		all = append(all, f.base+"/static/"+file)
+	}
+	return all
+}
 
 // moment is a time as pages show it.
 type moment struct {
-	Text    string // how long ago
-	Exact   string // for those who want to know more
-	Machine string // RFC 3339
+	Text    string `json:"text"`    // how long ago
+	Exact   string `json:"exact"`   // for those who want to know more
+	Machine string `json:"machine"` // RFC 3339
 }
 
 func (s *site) moment(t store.Time) moment {

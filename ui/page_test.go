@@ -43,6 +43,11 @@ func (c showcase) pages() []shown {
 		{name: "project", route: "/project/{id}", user: "alice", path: "/project/" + c.w.project},
 		{name: "project, empty", route: "/project/{id}", user: "alice", path: "/project/" + c.empty},
 		{name: "project, none found", route: "/project/{id}", user: "alice", path: "/project/" + c.w.project + "?q=zebra"},
+		{name: "reports", route: "/project/{id}/reports", user: "alice", path: "/project/" + c.w.project + "/reports"},
+		{name: "reports, none", user: "alice", path: "/project/" + c.empty + "/reports"},
+		{name: "report", route: "/report/{id}", user: "alice", path: "/report/" + c.findings},
+		{name: "project, runs", route: "/project/{id}/runs", user: "alice", path: "/project/" + c.w.project + "/runs"},
+		{name: "project, runs, wrong filter", user: "alice", path: "/project/" + c.w.project + "/runs?filter=x+%3C"},
 		{name: "members", route: "/project/{id}/members", user: "alice", path: "/project/" + c.w.project + "/members"},
 		{name: "members, for a reader", route: "/project/{id}/members", user: "bob", path: "/project/" + c.w.project + "/members"},
 		{name: "experiment", route: "/experiment/{id}", user: "alice", path: experiment, ready: rows + ` === 13 && ` + chartsDrawn},
@@ -55,6 +60,8 @@ func (c showcase) pages() []shown {
 		{name: "experiment, all runs", route: "/experiment/{id}/change", user: "alice", path: experiment + "/change?filter=" + url.QueryEscape("param.lr > 0.2")},
 		{name: "experiment, baseline, zoom and axes", route: "/experiment/{id}", user: "alice",
 			path: experiment + "?base=" + c.w.runs[0] + "&zoom=5~20&smooth=0.6&columns=param.lr,metric.gpu", ready: rows + ` === 13 && ` + chartsDrawn},
+		{name: "importance", route: "/experiment/{id}/importance", user: "alice", path: experiment + "/importance"},
+		{name: "importance, few runs", route: "/experiment/{id}/importance", user: "alice", path: experiment + "/importance?goal=none&filter=" + url.QueryEscape("param.lr > 0.2")},
 		{name: "project, settings", route: "/project/{id}/settings", user: "alice", path: "/project/" + c.w.project + "/settings"},
 		{name: "experiment, settings", route: "/experiment/{id}/settings", user: "alice", path: experiment + "/settings"},
 		{name: "artifacts", route: "/experiment/{id}/artifacts", user: "alice", path: "/experiment/" + c.shelf.experiment + "/artifacts"},
@@ -73,14 +80,22 @@ func (c showcase) pages() []shown {
 		{name: "experiment, empty", route: "/experiment/{id}", user: "alice", path: "/experiment/" + c.blank},
 		{name: "palette", user: "alice", path: experiment, ready: rows + ` === 13 && ` + chartsDrawn, press: "ctrl k",
 			then: `document.querySelectorAll('.find li').length > 2`},
+		{name: "link of W&B, project", route: "/wandb/{project}", user: "alice", path: "/wandb/digits"},
+		{name: "link of W&B, run", route: "/wandb/{project}/{run}", user: "alice", path: "/wandb/digits/" + c.w.runs[0], ready: chartsDrawn},
 		{name: "run", route: "/iteration/{id}", user: "alice", path: run, ready: chartsDrawn},
 		{name: "run, for a reader", route: "/iteration/{id}", user: "bob", path: "/iteration/" + c.child},
 		{name: "compare", route: "/compare", user: "alice", path: "/compare" + two + "&i=" + c.w.runs[2] + "&i=" + c.w.runs[3],
 			ready: chartsDrawn + ` && document.querySelectorAll('.plots .spot').length === 4`},
 		{name: "change", route: "/change", user: "alice", path: "/change" + two},
 		{name: "delete", route: "/delete", user: "alice", path: "/delete" + two},
+		{name: "trash", route: "/trash", user: "alice", path: "/trash"},
+		{name: "trash, none", route: "/trash", user: "bob", path: "/trash"},
+		{name: "project, after a deletion", route: "/project/{id}", user: "alice", path: "/project/" + c.empty + "?deleted=" + c.gone},
+		{name: "experiment, after a deletion", route: "/experiment/{id}", user: "alice", path: experiment + "?deleted=" + c.gone,
+			ready: rows + ` === 13 && ` + chartsDrawn},
 		{name: "own account", route: "/account", user: "alice", path: "/account?saved=names"},
 		{name: "users", route: "/users", user: "alice", path: "/users"},
+		{name: "server", route: "/server", user: "alice", path: "/server"},
 		{name: "user", route: "/user/{id}", user: "alice", path: "/user/" + c.bobID},
 		{name: "no such page", user: "alice", path: "/nowhere", error: true},
 		{name: "no such run", user: "alice", path: "/iteration/none", error: true},
@@ -113,24 +128,31 @@ func TestPages(t *testing.T) {
 		}
 		t.Run(p.name, func(t *testing.T) {
 			b.t = t
-			b.open(p)
-			for _, width := range []int64{1280, 400} {
-				b.do(chromedp.EmulateViewport(width, 800))
-				b.is(tooWide, "")
-				for _, theme := range []string{"light", "dark"} {
-					b.prefer(theme)
-					state := p.name + ", " + theme
-					if width == 400 {
-						state += ", narrow"
-					}
-					b.accessible(state, theme == "dark") // which has other colours, and nothing else
-				}
-			}
-			b.prefer("light")
-			b.quiet()
+			b.check(p)
 		})
 		b.t = t
 	}
+}
+
+// check opens a page and proves that it fits and is accessible, wide and narrow,
+// light and dark.
+func (b *browser) check(p shown) {
+	b.t.Helper()
+	b.open(p)
+	for _, width := range []int64{1280, 400} {
+		b.do(chromedp.EmulateViewport(width, 800))
+		b.is(tooWide, "")
+		for _, theme := range []string{"light", "dark"} {
+			b.prefer(theme)
+			state := p.name + ", " + theme
+			if width == 400 {
+				state += ", narrow"
+			}
+			b.accessible(state, theme == "dark") // which has other colours, and nothing else
+		}
+	}
+	b.prefer("light")
+	b.quiet()
 }
 
 // open opens a page, wide and light, and waits until it is as it will stay.

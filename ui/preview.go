@@ -14,15 +14,15 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"tracker/store"
+	"tracker/ui/markdown"
 )
 
 // Parts of an artifact that a preview reads, in bytes.
 const (
 	headBytes    = 128 << 10 // of a long text
 	tailBytes    = 64 << 10
-	tableBytes   = 16 << 20 // through which the rows of a table are counted
-	jsonBytes    = 1 << 20  // of JSON that is shown as a tree
-	proseBytes   = 256 << 10
+	tableBytes   = 4 << 20        // in which the rows of a table are counted
+	jsonBytes    = 1 << 20        // of JSON that is shown as a tree
 	imageNumbers = store.MaxLimit // images that a slider goes through
 )
 
@@ -44,7 +44,7 @@ type preview struct {
 }
 
 // preview reads as much of an artifact as its page shows.
-func (s *site) preview(ctx context.Context, actor store.Actor, r store.Resource) (preview, error) {
+func (s *site) preview(ctx context.Context, actor store.Actor, r store.Artifact) (preview, error) {
 	v := preview{Kind: kindOf(r), Source: "/artifact/" + r.ID + "/data"}
 	switch v.Kind {
 	case fileKind, audioKind, videoKind:
@@ -53,7 +53,7 @@ func (s *site) preview(ctx context.Context, actor store.Actor, r store.Resource)
 		err := s.fillImages(ctx, actor, r, &v)
 		return v, err
 	}
-	_, data, err := s.DB.OpenResource(ctx, actor, r.ID)
+	_, data, err := s.DB.OpenArtifact(ctx, actor, r.ID)
 	if err != nil {
 		return v, err
 	}
@@ -63,13 +63,15 @@ func (s *site) preview(ctx context.Context, actor store.Actor, r store.Resource)
 		v.Kind, v.Note = textKind, "It is empty."
 		return v, nil
 	case v.Kind == tableKind:
-		err = v.fillTable(data, r)
+		err = v.fillTable(ctx, data, r)
 	case v.Kind == jsonKind && r.SizeBytes <= jsonBytes:
 		err = v.fillJSON(data)
-	case v.Kind == markdownKind && r.SizeBytes <= proseBytes:
+	case v.Kind == markdownKind && r.SizeBytes <= markdown.MaxBytes:
 		var body []byte
-		body, err = io.ReadAll(data)
-		v.Prose = markdown(readable(string(body)))
+		if body, err = io.ReadAll(data); err != nil {
+			return v, err
+		}
+		v.Prose, err = prose(ctx, readable(string(body)))
 	default:
 		if v.Kind != textKind {
 			v.Note = "It is too large to be shown as more than text."
@@ -132,31 +134,54 @@ type imageStep struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 	Step string `json:"step"`
+	// What a list has beside the name.
+	Size    string `json:"size"`
+	Bytes   string `json:"bytes"`
+	Hash    string `json:"hash"`
+	Created moment `json:"created"`
 
 	numbers []int64
 }
 
 var digits = regexp.MustCompile(`[0-9]+`)
 
-// fillImages finds the images of the same run whose names differ from this
-// one's in numbers only.
-func (s *site) fillImages(ctx context.Context, actor store.Actor, r store.Resource, v *preview) error {
+// fillImages finds the images of the same run whose names differ from this one's in
+// one number only: of several, in the one in which most of them do. So the pictures
+// of a list, NAME_STEP_PLACE, are gone through place by place.
+func (s *site) fillImages(ctx context.Context, actor store.Actor, r store.Artifact, v *preview) error {
 	shape := digits.ReplaceAllString(r.Name, "#")
 	if shape == r.Name {
 		return nil
 	}
 	part, _, _ := strings.Cut(shape, "#")
-	q := store.ResourceQuery{Page: store.Page{Limit: imageNumbers}, Name: part, IterationID: r.IterationID}
-	list, err := s.DB.Resources(ctx, actor, r.ExperimentID, q)
+	q := store.ArtifactQuery{Page: store.Page{Limit: imageNumbers}, Name: part, IterationID: r.IterationID}
+	list, err := s.DB.Artifacts(ctx, actor, r.ExperimentID, q)
 	if err != nil {
 		return err
 	}
 	for _, o := range list.Data {
 		sameRun := (o.IterationID == nil) == (r.IterationID == nil)
 		if sameRun && kindOf(o) == imageKind && digits.ReplaceAllString(o.Name, "#") == shape {
-			v.Images = append(v.Images, newStep(o))
+			v.Images = append(v.Images, s.imageStep(o))
 		}
 	}
+	own := s.imageStep(r).numbers
+	best := []imageStep{}
+	for at := range own {
+		var series []imageStep
+		for _, i := range v.Images {
+			if slices.Equal(i.numbers[:at], own[:at]) && slices.Equal(i.numbers[at+1:], own[at+1:]) {
+				series = append(series, i)
+			}
+		}
+		if len(series) > len(best) {
+			best = series
+			for n := range best {
+				best[n].Step = "step " + strconv.FormatInt(best[n].numbers[at], 10)
+			}
+		}
+	}
+	v.Images = best
 	slices.SortStableFunc(v.Images, func(a, b imageStep) int { return slices.Compare(a.numbers, b.numbers) })
 	v.At = slices.IndexFunc(v.Images, func(i imageStep) bool { return i.ID == r.ID })
 	if v.At < 0 || len(v.Images) < 2 {
@@ -165,18 +190,16 @@ func (s *site) fillImages(ctx context.Context, actor store.Actor, r store.Resour
 	return nil
 }
 
-func newStep(r store.Resource) imageStep {
+func (s *site) imageStep(r store.Artifact) imageStep {
 	found := digits.FindAllString(r.Name, -1)
-	i := imageStep{ID: r.ID, Name: r.Name, Step: "step " + strings.Join(found, ", ")}
+	i := imageStep{ID: r.ID, Name: r.Name,
+		Size: size(r.SizeBytes), Bytes: humanize.Comma(r.SizeBytes) + " bytes", Hash: r.ContentHash, Created: s.moment(r.CreatedDate)}
 	for _, text := range found {
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
 			n = 1<<63 - 1 // more digits than a step has
 		}
 		i.numbers = append(i.numbers, n)
-	}
-	if len(found) == 1 {
-		i.Step = "step " + strconv.FormatInt(i.numbers[0], 10)
 	}
 	return i
 }

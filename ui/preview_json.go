@@ -7,10 +7,9 @@ import (
 	"strconv"
 
 	"github.com/dustin/go-humanize"
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"tracker/store"
+	"tracker/store/json"
 )
 
 // treeNodes is how many values a tree shows.
@@ -43,7 +42,7 @@ func (v *preview) fillJSON(data io.Reader) error {
 	if v.Histogram = readHistogram(body); v.Histogram != nil {
 		return nil
 	}
-	d := jsontext.NewDecoder(bytes.NewReader(body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	d := json.NewDecoder(bytes.NewReader(body), json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true))
 	left := treeNodes
 	root, err := readNode(d, "", 0, &left)
 	if err == nil {
@@ -68,13 +67,13 @@ func (v *preview) fillJSON(data io.Reader) error {
 }
 
 // readNode reads a value, and as many of those below it as are left.
-func readNode(d *jsontext.Decoder, name string, depth int, left *int) (node, error) {
+func readNode(d *json.Decoder, name string, depth int, left *int) (node, error) {
 	*left = max(*left-1, 0)
 	n := node{Name: name, Open: depth < 2}
 	kind := d.PeekKind()
 	if kind != '{' && kind != '[' || depth == treeDepth {
 		value, err := d.ReadValue()
-		n.Text, n.Class = clip(readable(string(value)), nodeLetters), map[jsontext.Kind]string{'"': "string", '0': "number"}[kind]
+		n.Text, n.Class = clip(readable(string(value)), nodeLetters), map[json.Kind]string{'"': "string", '0': "number"}[kind]
 		return n, err
 	}
 	if _, err := d.ReadToken(); err != nil {
@@ -120,7 +119,7 @@ type histogram struct {
 	NotFinite string // "" for none
 }
 
-// about says what can't be seen.
+// about returns the number of values, the largest bin, and how many values are not finite.
 func (h *histogram) about() string {
 	text := h.Total + " values, up to " + h.Most + " in a bin"
 	if h.NotFinite != "" {

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"bufio"
+	"context"
 	"encoding/csv"
 	"errors"
 	"io"
@@ -11,23 +12,51 @@ import (
 	"tracker/store"
 )
 
-// What a page shows of a table.
+// Limits of the preview of a table.
 const (
 	tableRows    = 200
 	tableColumns = 60
 	cellLetters  = 200
+	recordBytes  = 256 << 10 // of one row
 )
 
+// errLongRecord ends the reading of a table at a row of more than recordBytes.
+var errLongRecord = errors.New("a row is too long")
+
+// recordReader bounds the bytes that are read for one row, since csv.Reader
+// takes any number of cells into memory.
+type recordReader struct {
+	io.Reader
+	left int
+}
+
+func (r *recordReader) Read(p []byte) (int, error) {
+	if r.left <= 0 {
+		return 0, errLongRecord
+	}
+	n, err := r.Reader.Read(p[:min(len(p), r.left)])
+	r.left -= n
+	return n, err
+}
+
 // fillTable reads the first rows of CSV or TSV, and counts the others.
-func (v *preview) fillTable(data io.Reader, r store.Resource) error {
-	in := csv.NewReader(bufio.NewReaderSize(io.LimitReader(data, tableBytes), 64<<10))
+func (v *preview) fillTable(ctx context.Context, data io.ReadSeeker, r store.Artifact) error {
+	limited := &recordReader{Reader: io.LimitReader(data, tableBytes)}
+	in := csv.NewReader(bufio.NewReaderSize(limited, 64<<10))
 	in.FieldsPerRecord, in.LazyQuotes, in.ReuseRecord = -1, true, true
 	if mediaOf(r) == "text/tab-separated-values" {
 		in.Comma = '\t'
 	}
 	rows, wide := -1, false
 	for ; ; rows++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		limited.left = recordBytes
 		record, err := in.Read()
+		if errors.Is(err, errLongRecord) {
+			return v.endTable(data, rows+1, r.SizeBytes)
+		}
 		var broken *csv.ParseError
 		if err == io.EOF || errors.As(err, &broken) && in.InputOffset() >= tableBytes {
 			break
@@ -48,6 +77,20 @@ func (v *preview) fillTable(data io.Reader, r store.Resource) error {
 		v.Note += ", the first " + humanize.Comma(tableColumns) + " columns"
 	}
 	return nil
+}
+
+// endTable ends a table before a row that is too long, which is row 0 if the
+// names of the columns are. Then there is no table, and the text is shown.
+func (v *preview) endTable(data io.ReadSeeker, row int, size int64) error {
+	if row > 0 {
+		v.Note = "The first " + humanize.Comma(int64(len(v.Rows))) + " rows; row " + humanize.Comma(int64(row)) + " is longer than " + humanize.IBytes(recordBytes)
+		return nil
+	}
+	if _, err := data.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	v.Note = "Its first row is longer than " + humanize.IBytes(recordBytes) + ", so it is shown as text."
+	return v.fillText(data, size)
 }
 
 // addRow keeps a record: the first has the names of the columns.

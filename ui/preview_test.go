@@ -45,7 +45,7 @@ func TestPreviews(t *testing.T) {
 		"no-hist.json":  {"application/json", `{"edges": [1, 2], "counts": [1, 2]}`, `class="tree"`},
 		"big-edge.json": {"application/json", `{"edges": [-1e308, 1e308], "counts": [1]}`, `class="tree"`},
 	} {
-		id := s.keep(h.experiment, store.NewResource{Name: name, ContentType: want.contentType}, want.content)
+		id := s.keep(h.experiment, store.NewArtifact{Name: name, ContentType: want.contentType}, want.content)
 		s.get("/artifact/"+id).wants(t, 200, want.shown)
 	}
 	s.get("/artifact/none").wants(t, 404)
@@ -56,8 +56,8 @@ func TestLostArtifact(t *testing.T) {
 	root := t.TempDir()
 	s := start(t, setup{blobs: root})
 	w := s.sweep(1, 0)
-	id := s.keep(w.experiment, store.NewResource{Name: "notes.txt"}, "gone soon")
-	s.get("/artifact/"+id).wants(t, 200, "gone soon", "a folder of the server")
+	id := s.keep(w.experiment, store.NewArtifact{Name: "notes.txt"}, "gone soon")
+	s.get("/artifact/"+id).wants(t, 200, "gone soon", "filesystem")
 	folders, err := filepath.Glob(filepath.Join(root, "??"))
 	if err != nil || len(folders) != 1 {
 		t.Fatalf("the bytes are in %q (%v)", folders, err)
@@ -68,5 +68,5 @@ func TestLostArtifact(t *testing.T) {
 	a := s.get("/artifact/" + id)
 	a.wants(t, 200, "notes.txt", "It can&#39;t be shown.", `data-testid="delete-artifact"`)
 	a.lacks(t, root)
-	s.post("/artifact/"+id+"/delete", nil).redirects(t, "/experiment/"+w.experiment+"/artifacts")
+	s.post("/artifact/"+id+"/delete", nil).deletes(t, "/experiment/"+w.experiment+"/artifacts", id)
 }

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strconv"
 
+	"github.com/a-h/templ"
 	"github.com/dustin/go-humanize"
 
 	"tracker/store"
@@ -20,6 +21,7 @@ type projectsView struct {
 	Rows   []projectRow
 	Pager  pager
 	Lesson *lesson // nil unless there is no project
+	Home   homeView
 }
 
 type projectRow struct {
@@ -37,48 +39,54 @@ func (s *site) projects(w http.ResponseWriter, r *http.Request, user store.User)
 }
 
 func (s *site) showProjects(w http.ResponseWriter, r *http.Request, user store.User, status int, typed recordForm) error {
-	query := r.URL.Query()
-	q := store.ProjectQuery{Page: pageOf(query), Name: search(query)}
-	keep := url.Values{}
-	if q.Name != "" {
-		keep.Set("q", q.Name)
-	}
-	if q.Limit != store.DefaultLimit {
-		keep.Set("limit", strconv.Itoa(q.Limit))
-	}
-	list, err := s.DB.Projects(r.Context(), store.Actor{UserID: user.ID}, q)
-	if err != nil {
-		return err
-	}
-	v := projectsView{
-		Form:  typed,
-		Query: q.Name,
-		Limit: keep.Get("limit"),
-		Found: humanize.Comma(int64(list.Total)),
-		Pager: newPager(keep, q.Page, len(list.Data), list.Total),
-	}
-	if q.Name != "" {
-		v.Found += " found"
-	}
-	for _, p := range list.Data {
-		v.Rows = append(v.Rows, projectRow{
-			Path:        "/project/" + p.ID,
-			Name:        p.Name,
-			Description: clip(p.Description, 200),
-			Experiments: humanize.Comma(int64(p.ExperimentCount)),
-			Iterations:  humanize.Comma(int64(p.IterationCount)),
-			Created:     s.moment(p.CreatedDate),
-		})
-	}
-	if list.Total == 0 && q.Name == "" {
-		v.Lesson = s.lesson(r, user, lessonFrom{})
-	}
-	f, err := s.inside(r.Context(), "Projects", user, place{})
-	if err != nil {
-		return err
-	}
-	f.Crumbs = []crumb{{Name: "Projects"}}
-	return s.render(w, r, status, projectsPage(f, v))
+	return s.show(w, r, user, status, func(db *store.View) (templ.Component, error) {
+		query := r.URL.Query()
+		q := store.ProjectQuery{Page: pageOf(query), Name: search(query)}
+		keep := url.Values{}
+		if q.Name != "" {
+			keep.Set("q", q.Name)
+		}
+		if q.Limit != store.DefaultLimit {
+			keep.Set("limit", strconv.Itoa(q.Limit))
+		}
+		list, err := db.Projects(q)
+		if err != nil {
+			return nil, err
+		}
+		v := projectsView{
+			Form:  typed,
+			Query: q.Name,
+			Limit: keep.Get("limit"),
+			Found: humanize.Comma(int64(list.Total)),
+			Pager: newPager(keep, q.Page, len(list.Data), list.Total),
+		}
+		if q.Name != "" {
+			v.Found += " found"
+		}
+		for _, p := range list.Data {
+			v.Rows = append(v.Rows, projectRow{
+				Path:        "/project/" + p.ID,
+				Name:        p.Name,
+				Description: clip(p.Description, 200),
+				Experiments: humanize.Comma(int64(p.ExperimentCount)),
+				Iterations:  humanize.Comma(int64(p.IterationCount)),
+				Created:     s.moment(p.CreatedDate),
+			})
+		}
+		if list.Total == 0 && q.Name == "" {
+			v.Lesson = s.lesson(r, user, lessonFrom{})
+		} else if q.Name == "" && q.Offset == 0 {
+			if v.Home, err = s.home(db); err != nil {
+				return nil, err
+			}
+		}
+		f, err := s.inside(db, "Projects", user, place{})
+		if err != nil {
+			return nil, err
+		}
+		f.Crumbs = []crumb{{Name: "Projects"}}
+		return projectsPage(f, v), nil
+	})
 }
 
 // search is what ?q= looks for. No name is longer than MaxName characters.
@@ -124,8 +132,8 @@ func newPager(keep url.Values, page store.Page, shown, total int) pager {
 	if page.Offset > 0 && !p.Beyond {
 		p.Previous = at(max(0, page.Offset-page.Limit))
 	}
-	if page.Offset < total-page.Limit {
-		p.Next = at(page.Offset + page.Limit)
+	if shown > 0 && page.Offset+shown < total {
+		p.Next = at(page.Offset + shown) // a page of large records has fewer than its limit
 	}
 	if p.Previous != "" || p.Next != "" {
 		p.Shown = humanize.Comma(int64(page.Offset+1)) + "–" + humanize.Comma(int64(page.Offset+shown)) +

@@ -23,7 +23,7 @@ func TestProjects(t *testing.T) {
 	a := s.get("/")
 	a.wants(t, 200,
 		`<bdi class="name">iris</bdi></a> <bdi class="description">Softmax classifiers …</bdi>`,
-		`data-label="Experiments">2<`, `data-label="Iterations">6<`,
+		`data-label="Experiments">2<`, `data-label="Runs">6<`,
 		`<time datetime="2026-11-21T09:30:00Z" title="21 Nov 2026, 09:30:00 UTC">3 hours ago</time>`,
 		`>10 minutes ago</time>`,
 		`data-testid="found">2<`)

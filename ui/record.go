@@ -2,6 +2,7 @@ package ui
 
 import (
 	"net/url"
+	"strings"
 
 	"tracker/store"
 )
@@ -13,11 +14,13 @@ type recordForm struct {
 	Name        string
 	Description string
 	Status      string // of an experiment
+	Objective   string // of an experiment
 	Wrong       *store.Error
 }
 
 func typedRecord(fields url.Values) recordForm {
-	return recordForm{basis: basisOf(fields), Name: readable(fields.Get("name")), Description: text(fields, "description"), Status: fields.Get("status")}
+	return recordForm{basis: basisOf(fields), Name: readable(fields.Get("name")), Description: text(fields, "description"), Status: fields.Get("status"),
+		Objective: strings.TrimSpace(readable(fields.Get("objective")))}
 }
 
 // renewRecord has the form follow what is stored of its record now.
@@ -32,5 +35,5 @@ func (f *recordForm) renewRecord(name, description string) {
 // wrong is what is wrong with a field, "" for nothing. What is about no field
 // of the form is told under the field "".
 func (f recordForm) wrong(field string) string {
-	return f.basis.wrong(field, wrongOf(f.Wrong, field, "name", "description", "status"))
+	return f.basis.wrong(field, wrongOf(f.Wrong, field, "name", "description", "status", "objective"))
 }

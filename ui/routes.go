@@ -6,18 +6,20 @@ package ui
 import (
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/klauspost/compress/gzhttp"
 
-	"tracker/server/auth"
-	"tracker/server/middleware"
+	"tracker/server/web"
+	"tracker/server/web/auth"
 	"tracker/store"
+	"tracker/store/backup"
 )
 
 //go:generate go tool templ generate
+//go:generate go run ./bundle
 
 // Options configure the dashboard.
 type Options struct {
@@ -25,20 +27,27 @@ type Options struct {
 	Auth           *auth.Auth
 	Logger         *slog.Logger // nil discards the log
 	Version        string
-	BasePath       string              // "" or a path that begins with a slash and does not end with one
-	APIURL         string              // where people on this machine reach the API, for the lines that empty pages teach
-	Document       http.Handler        // serves /openapi.yaml and /openapi.json; nil answers 404 there
-	Observe        middleware.Observer // nil is fine
-	TrustedOrigins []string            // scheme://host[:port] of other pages that may post here
-	Notebooks      bool                // pages of other ports of this machine, such as notebooks, may show these in a frame
-	Now            func() time.Time    // nil means time.Now
+	BasePath       string               // "" or a path that begins with a slash and does not end with one
+	APIURL         string               // where people on this machine reach the API, for the lines that empty pages teach
+	Document       http.Handler         // serves /openapi.yaml and /openapi.json; nil answers 404 there
+	Observe        web.Observer         // nil is fine
+	Hosts          *web.Hosts           // names that requests may be addressed to; nil means any
+	Proxies        []netip.Prefix       // proxies that are believed where a request comes from
+	TrustedOrigins []string             // scheme://host[:port] of other pages that may post here
+	Notebooks      bool                 // pages of other ports of this machine, such as notebooks, may show these in a frame
+	Backups        func() backup.Status // nil when the server makes none by itself
+	Streams        *web.Streams         // bounds the event streams; nil means web.MaxStreams
+	Now            func() time.Time     // nil means time.Now
 }
 
 // site answers the routes of the dashboard.
 type site struct {
 	Options
-	assets map[string]asset
-	ending chan struct{} // closed when streams should end
+	assets assets
+
+	memory    *web.Memory // of bodies
+	strangers *web.Memory // of bodies of those who have not signed in
+	events    *web.Events
 }
 
 // Dashboard is the handler of all of it.
@@ -47,8 +56,7 @@ type Dashboard struct {
 	end func()
 }
 
-// EndStreams ends the answers that would go on for ever; http.Server.Shutdown
-// waits for them.
+// EndStreams ends the event streams, which http.Server.Shutdown leaves open.
 func (d *Dashboard) EndStreams() { d.end() }
 
 type route struct {
@@ -65,17 +73,28 @@ func (s *site) routes() []route {
 		{"POST", "/", s.page(s.createProject)},
 		{"GET", "/project/{id}", s.page(s.project)},
 		{"POST", "/project/{id}", s.page(s.createExperiment)},
+		{"GET", "/project/{id}/reports", s.page(s.reports)},
+		{"POST", "/project/{id}/reports", s.page(s.createReport)},
+		{"GET", "/report/{id}", s.page(s.report)},
+		{"POST", "/report/{id}", s.page(s.saveReport)},
+		{"POST", "/report/{id}/delete", s.page(s.deleteReport)},
+		{"GET", "/report/{id}/export", s.page(s.exportReport)},
+		{"GET", "/project/{id}/runs", s.page(s.projectRuns)},
 		{"GET", "/project/{id}/settings", s.page(s.projectSettings)},
 		{"POST", "/project/{id}/settings", s.page(s.saveProject)},
 		{"GET", "/project/{id}/members", s.page(s.members)},
 		{"POST", "/project/{id}/members", s.page(s.changeMember)},
 		{"GET", "/experiment/{id}", s.page(s.experiment)},
 		{"GET", "/experiment/{id}/runs.csv", s.page(s.runsCSV)},
+		{"GET", "/experiment/{id}/importance", s.page(s.importance)},
 		{"GET", "/experiment/{id}/change", s.page(s.allChanges)},
 		{"POST", "/experiment/{id}/change", s.page(s.changeAll)},
 		{"GET", "/experiment/{id}/settings", s.page(s.experimentSettings)},
 		{"POST", "/experiment/{id}/settings", s.page(s.saveExperiment)},
 		{"GET", "/iteration/{id}", s.page(s.iteration)},
+		{"GET", "/wandb/{project}", s.page(s.wandbLink)},
+		{"GET", "/wandb/{project}/{run}", s.page(s.wandbLink)},
+		{"GET", "/iteration/{id}/console", s.page(s.consoleText)},
 		{"POST", "/iteration/{id}", s.page(s.editIteration)},
 		{"POST", "/iteration/{id}/status", s.page(s.endIteration)},
 		{"POST", "/iteration/{id}/tag", s.page(s.tagIteration)},
@@ -84,6 +103,8 @@ func (s *site) routes() []route {
 		{"POST", "/change", s.page(s.change)},
 		{"GET", "/delete", s.page(s.deletion)},
 		{"POST", "/delete", s.page(s.delete)},
+		{"GET", "/trash", s.page(s.trash)},
+		{"POST", "/trash", s.page(s.changeTrash)},
 
 		{"GET", "/experiment/{id}/artifacts", s.page(s.artifacts)},
 		{"POST", "/experiment/{id}/artifacts", s.signedIn(s.upload)},
@@ -100,22 +121,26 @@ func (s *site) routes() []route {
 		{"POST", "/modelversion/{id}/stage", s.page(s.setStage)},
 
 		{"GET", "/login", s.login},
-		{"POST", "/login", bounded(maxKept, s.signIn)},
+		{"POST", "/login", s.fromStranger(s.signIn)},
 		{"POST", "/logout", bounded(maxForm, s.signOut)},
 
 		{"GET", "/account", s.page(s.account)},
 		{"POST", "/account", s.page(s.saveAccount)},
 		{"POST", "/account/password", s.page(s.savePassword)},
+		{"POST", "/account/keys", s.page(s.saveKey)},
 		{"GET", "/users", s.page(s.users)},
 		{"POST", "/users", s.page(s.createUser)},
 		{"GET", "/user/{id}", s.page(s.user)},
 		{"POST", "/user/{id}", s.page(s.saveUser)},
+		{"GET", "/server", s.page(s.server)},
 
 		{"GET", "/data/find", s.data(s.findData)},
-		{"GET", "/data/experiment/{id}/iterations", s.data(s.iterationsData)},
-		{"GET", "/data/experiment/{id}/groups", s.data(s.groupsData)},
+		{"GET", "/data/experiment/{id}/iterations", s.viewed(s.iterationsData)},
+		{"GET", "/data/experiment/{id}/best", s.viewed(s.bestData)},
+		{"GET", "/data/experiment/{id}/groups", s.viewed(s.groupsData)},
 		{"GET", "/data/experiment/{id}/same", s.data(s.sameData)},
 		{"GET", "/data/experiment/{id}/keys", s.data(s.keysData)},
+		{"GET", "/data/experiment/{id}/values", s.viewed(s.valuesData)},
 		{"GET", "/data/experiment/{id}/views", s.data(s.viewsData)},
 		{"POST", "/data/experiment/{id}/views", s.data(s.createViewData)},
 		{"PATCH", "/data/view/{id}", s.data(s.updateViewData)},
@@ -123,10 +148,11 @@ func (s *site) routes() []route {
 		{"POST", "/data/tags", s.data(s.tagData)},
 		{"GET", "/data/curves", s.data(s.curvesData)},
 		{"POST", "/data/curves", s.data(s.curvesData)},
-		{"GET", "/data/compare", s.data(s.comparedData)},
+		{"GET", "/data/compare", s.viewed(s.comparedData)},
 		{"GET", "/data/experiment/{id}/events", s.experimentEvents},
 		{"GET", "/data/iteration/{id}/events", s.iterationEvents},
 		{"GET", "/data/iteration/{id}/summary", s.data(s.summaryData)},
+		{"GET", "/data/iteration/{id}/console", s.data(s.consoleData)},
 
 		{"GET", "/data/experiment/{id}/artifacts", s.data(s.uploadAsked)},
 		{"POST", "/data/experiment/{id}/artifacts", s.uploadData},
@@ -152,16 +178,22 @@ func New(o Options) (*Dashboard, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &site{Options: o, assets: assets, ending: make(chan struct{})}
+	s := &site{Options: o, assets: assets, events: web.NewEvents(o.Streams),
+		memory: web.NewMemory(web.MaxMemory), strangers: web.NewMemory(maxStrangers)}
 	router, err := s.router()
 	if err != nil {
 		return nil, err
 	}
-	h := secure(middleware.Paths(router, o.BasePath), o.policy())
-	h = middleware.Log(h, o.Logger, o.Observe, func(w http.ResponseWriter, r *http.Request) {
-		s.fail(w, r, middleware.InfoOf(r).Err)
+	h := web.Paths(router, o.BasePath)
+	if o.Hosts != nil {
+		h = web.CheckHost(h, *o.Hosts, s.fail)
+	}
+	h = secure(h, o.policy())
+	h = web.Log(web.Pace(h), o.Logger, o.Observe, func(w http.ResponseWriter, r *http.Request) {
+		s.fail(w, r, web.InfoOf(r).Err)
 	})
-	return &Dashboard{Handler: h, end: sync.OnceFunc(func() { close(s.ending) })}, nil
+	h = web.TrustProxies(h, o.Proxies)
+	return &Dashboard{Handler: h, end: s.events.Close}, nil
 }
 
 func (s *site) router() (http.Handler, error) {
@@ -170,18 +202,18 @@ func (s *site) router() (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	var routes []middleware.Route
+	var routes []web.Route
 	for _, rt := range s.routes() {
-		h, err := middleware.CrossOrigin(s.serve(rt.handle), s.TrustedOrigins, deny)
+		h, err := web.CrossOrigin(s.serve(rt.handle), s.TrustedOrigins, deny)
 		if err != nil {
 			return nil, err
 		}
-		if strings.HasPrefix(rt.path, "/data/") && !strings.HasSuffix(rt.path, "/events") {
+		if (strings.HasPrefix(rt.path, "/data/") || strings.HasPrefix(rt.path, "/static/")) && !strings.HasSuffix(rt.path, "/events") {
 			h = pack(h)
 		}
-		routes = append(routes, middleware.Route{Method: rt.method, Path: rt.path, Handler: h})
+		routes = append(routes, web.Route{Method: rt.method, Path: rt.path, Handler: h})
 	}
-	return middleware.Router(routes, errNoPage, s.fail), nil
+	return web.Router(routes, errNoPage, s.fail), nil
 }
 
 // serve answers for a handler that fails.

@@ -23,26 +23,26 @@ var document = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 func TestMethods(t *testing.T) {
 	s := start(t, setup{auth: true, edit: func(o *ui.Options) { o.Document = document }})
 	for path, allow := range map[string]string{
-		"/":                 "GET, HEAD, POST",
-		"/login":            "GET, HEAD, POST",
-		"/logout":           "POST",
-		"/project/x":        "GET, HEAD, POST",
-		"/project/x/models": "GET, HEAD, POST",
-		"/model/x":          "GET, HEAD, POST",
-		"/modelversion/x":   "POST",
-		"/artifact/x":       "GET, HEAD",
-		"/artifact/x/data":  "GET, HEAD",
-		"/experiment/x":     "GET, HEAD",
-		"/iteration/x":      "GET, HEAD, POST",
-		"/compare":          "GET, HEAD",
-		"/change":           "GET, HEAD, POST",
-		"/delete":           "GET, HEAD, POST",
-		"/data/curves":      "GET, HEAD, POST",
-		"/health":           "GET, HEAD",
-		"/openapi.yaml":     "GET, HEAD",
-		"/openapi.json":     "GET, HEAD",
-		"/static/style.css": "GET, HEAD",
-		"/client/python/":   "GET, HEAD",
+		"/":                   "GET, HEAD, POST",
+		"/login":              "GET, HEAD, POST",
+		"/logout":             "POST",
+		"/project/x":          "GET, HEAD, POST",
+		"/project/x/models":   "GET, HEAD, POST",
+		"/model/x":            "GET, HEAD, POST",
+		"/modelversion/x":     "POST",
+		"/artifact/x":         "GET, HEAD",
+		"/artifact/x/data":    "GET, HEAD",
+		"/experiment/x":       "GET, HEAD",
+		"/iteration/x":        "GET, HEAD, POST",
+		"/compare":            "GET, HEAD",
+		"/change":             "GET, HEAD, POST",
+		"/delete":             "GET, HEAD, POST",
+		"/data/curves":        "GET, HEAD, POST",
+		"/health":             "GET, HEAD",
+		"/openapi.yaml":       "GET, HEAD",
+		"/openapi.json":       "GET, HEAD",
+		ui.Static("page.css"): "GET, HEAD",
+		"/client/python/":     "GET, HEAD",
 	} {
 		for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PURGE"} {
 			a := s.do(method, path, nil)
@@ -118,7 +118,7 @@ func TestBasePath(t *testing.T) {
 						}
 					}
 				}
-				for _, path := range []string{"/health", "/login", "/openapi.yaml", "/static/theme.js"} {
+				for _, path := range []string{"/health", "/login", "/openapi.yaml", ui.Static("theme.js")} {
 					want := s.get(path)
 					for _, v := range []string{path + "/", base + path, base + path + "/"} {
 						a := s.get(v)
@@ -198,7 +198,7 @@ func TestSecurityHeaders(t *testing.T) {
 	cookie := with(s.signIn("alice"))
 	for _, a := range []answer{
 		s.get("/"), s.get("/", cookie), s.get("/login"), s.get("/health"), s.get("/nowhere"), s.get("/openapi.json"),
-		s.get("/static/theme.js"), s.get("/static/none"), s.post("/logout", nil), s.do("DELETE", "/", nil),
+		s.get(ui.Static("theme.js")), s.get("/static/none"), s.post("/logout", nil), s.do("DELETE", "/", nil),
 		s.post("/login", nil, header("Sec-Fetch-Site", "cross-site")), s.post("/login", credentials("x", "y", "")),
 	} {
 		for name, want := range map[string]string{
@@ -249,7 +249,7 @@ func TestFailures(t *testing.T) {
 		a := s.get(path)
 		a.wants(t, 503, "<h1>Not available now</h1>", "The server is shutting down", `data-testid="request-id"`)
 	}
-	s.get("/static/style.css").wants(t, 200)
+	s.get(ui.Static("page.css")).wants(t, 200)
 }
 
 func TestFailuresOfSigningIn(t *testing.T) {
@@ -283,7 +283,7 @@ func TestLog(t *testing.T) {
 	s.get("/?q=private", with(cookie))
 	s.get("/login", with(cookie))
 	s.get("/nowhere", with(cookie))
-	s.get("/static/favicon.svg")
+	s.get(ui.Static("favicon.svg"))
 	s.post("/login", credentials("alice", "wrong guess", "/"))
 	s.post("/logout", nil, header("Sec-Fetch-Site", "cross-site"))
 	s.do("PUT", "/login", nil)

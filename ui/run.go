@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"net/http"
 	"net/url"
 	"strings"
 	"time"
@@ -18,7 +19,7 @@ type run struct {
 	Status  string                 `json:"status"`
 	Color   int                    `json:"color"` // of the curves; the same on every page
 	Created store.Value            `json:"created"`
-	Seconds store.Value            `json:"seconds"` // until its end, or until it was last heard of
+	Seconds store.Value            `json:"seconds"` // until its end, or until it was last seen
 	Tags    []string               `json:"tags"`
 	Parent  *string                `json:"parent"`
 	Below   int                    `json:"below"` // runs that lie under it in a folded table
@@ -46,13 +47,13 @@ func (s *site) run(i store.Iteration) run {
 		Tags:    i.Tags,
 		Parent:  i.ParentIterationID,
 		Below:   i.Children,
-		Params:  i.Params,
+		Params:  short(i.Params),
 		Metrics: i.Metrics,
 		started: s.moment(i.CreatedDate),
 	}
 }
 
-// running tells that it has not ended.
+// running reports whether it has not ended.
 func (r run) running() bool { return r.Status == statusWords[store.Running] || r.Status == lost }
 
 func (s *site) status(i store.Iteration) string {
@@ -62,7 +63,7 @@ func (s *site) status(i store.Iteration) string {
 	return statusWords[i.Status]
 }
 
-// lostBefore is the time since which something must have been heard of a run.
+// lostBefore is the time before which a running run that was last seen counts as lost.
 func (s *site) lostBefore() store.Time { return store.Time(s.Now().Add(-store.LostAfter).UnixMilli()) }
 
 func lasted(i store.Iteration) time.Duration {
@@ -72,6 +73,28 @@ func lasted(i store.Iteration) time.Duration {
 	}
 	return end.Time().Sub(i.CreatedDate.Time())
 }
+
+// searchIn is searchOf for the runs of an experiment, where the best are the first if it
+// has an objective.
+func searchIn(db *store.View, experimentID string, query url.Values) (store.IterationQuery, error) {
+	q := searchOf(query)
+	if strings.TrimSpace(query.Get("sort")) != "" {
+		return q, nil
+	}
+	e, err := db.Experiment(experimentID)
+	if err != nil {
+		return q, err
+	}
+	o, err := db.Objective(e)
+	if o != nil {
+		q.Sort = bestFirst(*o)
+	}
+	return q, err
+}
+
+// bestFirst is the order of runs by an objective: the best first, and those without a value, the
+// newest of them first, last.
+func bestFirst(o store.Objective) string { return o.Order() + ", -created" }
 
 // searchOf reads what a listing of runs is asked for. The newest are the first
 // unless the address says otherwise.
@@ -93,24 +116,27 @@ func groupsOf(query url.Values) store.GroupQuery {
 	return store.GroupQuery{Page: q.Page, By: query.Get("group"), Filter: q.Filter, Sort: readable(query.Get("sort")), Columns: q.Columns}
 }
 
-// columnName writes the name of a parameter or metric as the language of
-// searches has it.
-func columnName(k store.Key) string {
-	bare := k.Key != "" && !strings.ContainsFunc(k.Key, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_.-/", r))
-	})
-	first := k.Key[:min(1, len(k.Key))]
-	if bare && !strings.ContainsAny(first, "0123456789.-/") && !endsInStatistic(k.Key) {
-		return string(k.Kind) + "." + k.Key
+// best returns the best run that passes a filter, nil when none has a value.
+func (s *site) best(db *store.View, experimentID string, o store.Objective, filter string) (*run, error) {
+	list, err := db.Iterations(experimentID, store.IterationQuery{Page: store.Page{Limit: 1}, Filter: filter, Sort: bestFirst(o), Columns: o.Value()})
+	if err != nil || len(list.Data) == 0 || len(list.Data[0].Metrics) == 0 {
+		return nil, err
 	}
-	return string(k.Kind) + ".`" + strings.ReplaceAll(k.Key, "`", "``") + "`"
+	return new(s.run(list.Data[0])), nil
 }
 
-func endsInStatistic(key string) bool {
-	for _, s := range []string{"last", "min", "max", "mean", "count"} {
-		if strings.HasSuffix(strings.ToLower(key), "."+s) {
-			return true
-		}
+// bestData answers the best run of an experiment, null for none.
+func (s *site) bestData(r *http.Request, db *store.View) (any, error) {
+	e, err := db.Experiment(idOf(r))
+	if err != nil {
+		return nil, err
 	}
-	return false
+	var answer struct {
+		Best *run `json:"best"`
+	}
+	o, err := db.Objective(e)
+	if err == nil && o != nil {
+		answer.Best, err = s.best(db, e.ID, *o, readable(r.URL.Query().Get("filter")))
+	}
+	return answer, err
 }

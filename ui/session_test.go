@@ -71,7 +71,7 @@ func TestTypingWhileSignInEnds(t *testing.T) {
 	b.signIn(s, "alice")
 	page := "/iteration/" + w.runs[0]
 	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(b.url+page))
-	b.is(points, "3 of 3 points")
+	b.is(points, "3 points")
 	b.is(`document.documentElement.dataset.live`, "yes")
 	b.press(`[data-testid="edit"]`)
 	b.do(chromedp.SendKeys(chromedp.CSS("#notes"), "first line\nsecond <b>line</b>"))

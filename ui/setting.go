@@ -2,10 +2,12 @@ package ui
 
 import (
 	"net/http"
+	"slices"
 
+	"github.com/a-h/templ"
 	"github.com/dustin/go-humanize"
 
-	"tracker/server/middleware"
+	"tracker/server/web"
 	"tracker/store"
 )
 
@@ -18,7 +20,10 @@ type settingsView struct {
 	Form     recordForm
 	Gone     []string // what goes with it
 	Conflict string   // why it can't be deleted
-	Status   bool     // it has one
+	Status   bool     // it has one, and an objective
+
+	Guess      string   // the objective that names suggest, "" for none
+	Objectives []string // to choose from
 }
 
 // projectSettings shows what can be changed about a project.
@@ -27,37 +32,39 @@ func (s *site) projectSettings(w http.ResponseWriter, r *http.Request, user stor
 }
 
 func (s *site) showProjectSettings(w http.ResponseWriter, r *http.Request, user store.User, status int, v settingsView) error {
-	ctx, actor := r.Context(), store.Actor{UserID: user.ID}
-	p, err := s.DB.Project(ctx, actor, idOf(r))
-	if err != nil {
-		return err
-	}
-	v.What, v.Name, v.Path = "project", p.Name, "/project/"+p.ID
-	if v.Rights, err = s.DB.Rights(ctx, actor, p.ID); err != nil {
-		return err
-	}
-	v.Form.renewRecord(p.Name, p.Description)
-	states, err := s.DB.ModelStates(ctx, actor, p.ID)
-	if err != nil {
-		return err
-	}
-	models, err := s.DB.Models(ctx, actor, p.ID, store.ModelQuery{})
-	if err != nil {
-		return err
-	}
-	versions := 0
-	for _, m := range states {
-		versions += m.Versions
-	}
-	v.Gone = []string{counted(p.ExperimentCount, "experiment", "experiments"), counted(p.IterationCount, "run", "runs") + " with parameters, metrics, tags and notes",
-		"all artifacts", counted(models.Total, "model", "models") + " with " + counted(versions, "version", "versions")}
-	f, err := s.inside(ctx, "Settings of "+p.Name, user, place{projectID: p.ID})
-	if err != nil {
-		return err
-	}
-	f.InPlace = true
-	f.Crumbs = []crumb{{"Projects", "/"}, {p.Name, "/project/" + p.ID}, {Name: "Settings"}}
-	return s.render(w, r, status, settingsPage(f, v))
+	return s.show(w, r, user, status, func(db *store.View) (templ.Component, error) {
+		v := v
+		p, err := db.Project(idOf(r))
+		if err != nil {
+			return nil, err
+		}
+		v.What, v.Name, v.Path = "project", p.Name, "/project/"+p.ID
+		if v.Rights, err = db.Rights(p.ID); err != nil {
+			return nil, err
+		}
+		v.Form.renewRecord(p.Name, p.Description)
+		states, err := db.ModelStates(p.ID)
+		if err != nil {
+			return nil, err
+		}
+		models, err := db.Models(p.ID, store.ModelQuery{})
+		if err != nil {
+			return nil, err
+		}
+		versions := 0
+		for _, m := range states {
+			versions += m.Versions
+		}
+		v.Gone = []string{counted(p.ExperimentCount, "experiment", "experiments"), counted(p.IterationCount, "run", "runs") + " with parameters, metrics, tags and notes",
+			"all artifacts", counted(models.Total, "model", "models") + " with " + counted(versions, "version", "versions")}
+		f, err := s.inside(db, "Settings of "+p.Name, user, place{projectID: p.ID})
+		if err != nil {
+			return nil, err
+		}
+		f.InPlace = true
+		f.Crumbs = []crumb{{"Projects", "/"}, {p.Name, "/project/" + p.ID}, {Name: "Settings"}}
+		return settingsPage(f, v), nil
+	})
 }
 
 // saveProject changes a project, or deletes it.
@@ -70,10 +77,10 @@ func (s *site) saveProject(w http.ResponseWriter, r *http.Request, user store.Us
 	if fields.Get("do") == "delete" {
 		err = s.DB.DeleteProject(ctx, actor, id)
 		if e := formError(err); e != nil {
-			return s.showProjectSettings(w, r, user, middleware.StatusOf(e.Code), settingsView{Conflict: e.Message})
+			return s.showProjectSettings(w, r, user, web.StatusOf(e.Code), settingsView{Conflict: e.Message})
 		}
 		if err == nil {
-			s.redirect(w, r, "/")
+			s.redirect(w, r, s.afterDeletion("/", id))
 		}
 		return err
 	}
@@ -81,7 +88,7 @@ func (s *site) saveProject(w http.ResponseWriter, r *http.Request, user store.Us
 	err = s.DB.UpdateProject(ctx, actor, id, store.ProjectPatch{
 		Name: changed(fields, "name", typed.Name), Description: changed(fields, "description", typed.Description), Before: typed.Before})
 	if typed.Wrong = formError(err); typed.Wrong != nil {
-		return s.showProjectSettings(w, r, user, middleware.StatusOf(typed.Wrong.Code), settingsView{Form: typed})
+		return s.showProjectSettings(w, r, user, web.StatusOf(typed.Wrong.Code), settingsView{Form: typed})
 	}
 	if err == nil {
 		s.redirect(w, r, "/project/"+id)
@@ -95,35 +102,67 @@ func (s *site) experimentSettings(w http.ResponseWriter, r *http.Request, user s
 }
 
 func (s *site) showExperimentSettings(w http.ResponseWriter, r *http.Request, user store.User, status int, v settingsView) error {
-	ctx, actor := r.Context(), store.Actor{UserID: user.ID}
-	e, p, err := s.experimentOf(ctx, actor, idOf(r))
+	return s.show(w, r, user, status, func(db *store.View) (templ.Component, error) {
+		v := v
+		e, p, err := s.experimentOf(db, idOf(r))
+		if err != nil {
+			return nil, err
+		}
+		v.What, v.Name, v.Path, v.Status = "experiment", e.Name, "/experiment/"+e.ID, true
+		if v.Rights, err = db.Rights(p.ID); err != nil {
+			return nil, err
+		}
+		if v.Form.Wrong == nil {
+			v.Form.Status, v.Form.Objective = string(e.Status), e.Objective
+		}
+		v.Form.renew("objective", &v.Form.Objective, e.Objective)
+		if err := v.fillObjectives(db, e); err != nil {
+			return nil, err
+		}
+		v.Form.renewRecord(e.Name, e.Description)
+		v.Form.renew("status", &v.Form.Status, string(e.Status))
+		if theirs, ok := v.Form.Theirs["status"]; ok {
+			v.Form.Theirs["status"] = experimentWords[store.ExperimentStatus(theirs)]
+		}
+		artifacts, err := db.Artifacts(e.ID, store.ArtifactQuery{})
+		if err != nil {
+			return nil, err
+		}
+		v.Gone = []string{counted(e.IterationCount, "run", "runs") + " with parameters, metrics, tags and notes", counted(artifacts.Total, "artifact", "artifacts")}
+		f, err := s.inside(db, "Settings of "+e.Name, user, place{projectID: p.ID, experimentID: e.ID})
+		if err != nil {
+			return nil, err
+		}
+		f.InPlace = true
+		f.Crumbs = []crumb{{"Projects", "/"}, {p.Name, "/project/" + p.ID}, {e.Name, "/experiment/" + e.ID}, {Name: "Settings"}}
+		return settingsPage(f, v), nil
+	})
+}
+
+// objectivesOffered is how many metrics are offered as an objective.
+const objectivesOffered = 50
+
+// fillObjectives sets the objectives to choose from.
+func (v *settingsView) fillObjectives(db *store.View, e store.Experiment) error {
+	keys, err := metricKeys(db, e.ID, nil, "", store.Page{Limit: objectivesOffered})
 	if err != nil {
 		return err
 	}
-	v.What, v.Name, v.Path, v.Status = "experiment", e.Name, "/experiment/"+e.ID, true
-	if v.Rights, err = s.DB.Rights(ctx, actor, p.ID); err != nil {
-		return err
+	e.Objective = ""
+	guess, err := db.Objective(e)
+	if guess != nil {
+		v.Guess = guess.String()
 	}
-	if v.Form.Wrong == nil {
-		v.Form.Status = string(e.Status)
+	for _, k := range keys.Data {
+		goals := []store.Goal{store.Minimize, store.Maximize}
+		if store.GoalOf(k.Key) == store.Maximize {
+			slices.Reverse(goals)
+		}
+		for _, goal := range goals {
+			v.Objectives = append(v.Objectives, store.Objective{Metric: k.Key, Goal: goal}.String())
+		}
 	}
-	v.Form.renewRecord(e.Name, e.Description)
-	v.Form.renew("status", &v.Form.Status, string(e.Status))
-	if theirs, ok := v.Form.Theirs["status"]; ok {
-		v.Form.Theirs["status"] = experimentWords[store.ExperimentStatus(theirs)]
-	}
-	artifacts, err := s.DB.Resources(ctx, actor, e.ID, store.ResourceQuery{})
-	if err != nil {
-		return err
-	}
-	v.Gone = []string{counted(e.IterationCount, "run", "runs") + " with parameters, metrics, tags and notes", counted(artifacts.Total, "artifact", "artifacts")}
-	f, err := s.inside(ctx, "Settings of "+e.Name, user, place{projectID: p.ID, experimentID: e.ID})
-	if err != nil {
-		return err
-	}
-	f.InPlace = true
-	f.Crumbs = []crumb{{"Projects", "/"}, {p.Name, "/project/" + p.ID}, {e.Name, "/experiment/" + e.ID}, {Name: "Settings"}}
-	return s.render(w, r, status, settingsPage(f, v))
+	return err
 }
 
 // saveExperiment changes an experiment, or deletes it.
@@ -139,19 +178,19 @@ func (s *site) saveExperiment(w http.ResponseWriter, r *http.Request, user store
 			err = s.DB.DeleteExperiment(ctx, actor, id)
 		}
 		if e := formError(err); e != nil {
-			return s.showExperimentSettings(w, r, user, middleware.StatusOf(e.Code), settingsView{Conflict: e.Message})
+			return s.showExperimentSettings(w, r, user, web.StatusOf(e.Code), settingsView{Conflict: e.Message})
 		}
 		if err == nil {
-			s.redirect(w, r, "/project/"+e.ProjectID)
+			s.redirect(w, r, s.afterDeletion("/project/"+e.ProjectID, id))
 		}
 		return err
 	}
 	typed := typedRecord(fields)
 	err = s.DB.UpdateExperiment(ctx, actor, id, store.ExperimentPatch{
 		Name: changed(fields, "name", typed.Name), Description: changed(fields, "description", typed.Description),
-		Status: changed(fields, "status", store.ExperimentStatus(typed.Status)), Before: typed.Before})
+		Status: changed(fields, "status", store.ExperimentStatus(typed.Status)), Objective: changed(fields, "objective", typed.Objective), Before: typed.Before})
 	if typed.Wrong = formError(err); typed.Wrong != nil {
-		return s.showExperimentSettings(w, r, user, middleware.StatusOf(typed.Wrong.Code), settingsView{Form: typed})
+		return s.showExperimentSettings(w, r, user, web.StatusOf(typed.Wrong.Code), settingsView{Form: typed})
 	}
 	if err == nil {
 		s.redirect(w, r, "/experiment/"+id)
@@ -168,7 +207,7 @@ func (s *site) createProject(w http.ResponseWriter, r *http.Request, user store.
 	typed := typedRecord(fields)
 	made, err := s.DB.CreateProject(r.Context(), store.Actor{UserID: user.ID}, store.NewProject{Name: typed.Name, Description: typed.Description})
 	if typed.Wrong = formError(err); typed.Wrong != nil {
-		return s.showProjects(w, r, user, middleware.StatusOf(typed.Wrong.Code), typed)
+		return s.showProjects(w, r, user, web.StatusOf(typed.Wrong.Code), typed)
 	}
 	if err == nil {
 		s.redirect(w, r, "/project/"+made.ID)
@@ -186,7 +225,7 @@ func (s *site) createExperiment(w http.ResponseWriter, r *http.Request, user sto
 	made, err := s.DB.CreateExperiment(r.Context(), store.Actor{UserID: user.ID}, idOf(r),
 		store.NewExperiment{Name: typed.Name, Description: typed.Description})
 	if typed.Wrong = formError(err); typed.Wrong != nil {
-		return s.showProject(w, r, user, middleware.StatusOf(typed.Wrong.Code), typed)
+		return s.showProject(w, r, user, web.StatusOf(typed.Wrong.Code), typed)
 	}
 	if err == nil {
 		s.redirect(w, r, "/experiment/"+made.ID)

@@ -56,9 +56,9 @@ func TestSettings(t *testing.T) {
 	if err := s.db.DeleteModel(t.Context(), s.actor("alice"), h.model); err != nil {
 		t.Fatal(err)
 	}
-	s.post(experiment+"/settings", remove).redirects(t, project)
+	s.post(experiment+"/settings", remove).deletes(t, project, h.experiment)
 	s.get(experiment).wants(t, 404)
-	s.post(project+"/settings", remove).redirects(t, "/")
+	s.post(project+"/settings", remove).deletes(t, "/", h.project)
 	s.get(project).wants(t, 404)
 	s.post(project+"/settings", remove).wants(t, 404)
 }

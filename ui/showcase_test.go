@@ -1,6 +1,7 @@
 package ui_test
 
 import (
+	"errors"
 	"math"
 	"strings"
 	"testing"
@@ -12,13 +13,15 @@ import (
 // showcase is a site with something of everything that pages show.
 type showcase struct {
 	*site
-	w      sweep
-	empty  string // a project without experiments
-	blank  string // an experiment without runs
-	child  string // a run with a parent
-	failed string // a run with an error, notes and a snapshot
-	shelf  shelf
-	bobID  string
+	w        sweep
+	empty    string // a project without experiments
+	blank    string // an experiment without runs
+	child    string // a run with a parent
+	findings string // a report
+	failed   string // a run with an error, notes and a snapshot
+	shelf    shelf
+	gone     string // an experiment in the trash, in which a run is there by itself
+	bobID    string
 }
 
 // newShowcase has the accounts alice, an admin, bob, who may read one project,
@@ -40,6 +43,10 @@ func newShowcase(t *testing.T, s setup) showcase {
 	must(c.db.CreateSnapshot(ctx, alice, c.failed, store.NewSnapshot{GitSHA: "4f2c1d0", GitDirty: new(true), Runtime: "Python 3.13",
 		GitRemote: "https://git.example/" + strings.Repeat("long", 40), GitDiff: "-" + strings.Repeat("old ", 80) + "\n+new", Command: "python train.py",
 		Hostname: "gpu-01", Dependencies: "numpy==2.4.0\n" + strings.Repeat("x", 300)}))(t)
+	c.findings = c.report(c.w.project, "findings "+strings.Repeat("long", 40), "# Why\n\n```chart\nexperiment: "+c.w.experiment+
+		"\nmetrics: train/loss, gpu\ncaption: "+strings.Repeat("words ", 60)+"\n```\n\n```table\nexperiment: "+c.w.experiment+"\n```\n\n```image\nartifact: none\n```\n")
+	c.print(c.failed, 0, "\x1b[1;31mError\x1b[0m \x1b[32mgreen\x1b[33m yellow\x1b[34m blue\x1b[35m magenta\x1b[36m cyan\x1b[2m dim\x1b[0m \x1b[7minverse",
+		strings.Repeat("wide", 100), "10%\r20%")
 	for _, tag := range []string{"best", "paper", strings.Repeat("tag", 20)} {
 		must(c.db.CreateTag(ctx, alice, store.IterationTag, c.failed, tag))(t)
 	}
@@ -66,6 +73,13 @@ func newShowcase(t *testing.T, s setup) showcase {
 	c.shelf = c.site.shelf()
 	c.clock.move(time.Hour) // those that run are lost by now
 	c.log(c.w.runs[11], "train/loss", 5)
+	c.gone = must(c.db.CreateExperiment(ctx, alice, c.empty, store.NewExperiment{Name: "gone " + strings.Repeat("wide", 50)}))(t).ID
+	run := c.run(c.gone, store.NewIteration{})
+	c.run(c.gone, store.NewIteration{})
+	c.keep(c.gone, store.NewArtifact{Name: "weights"}, "123")
+	if err := errors.Join(c.db.DeleteIteration(ctx, alice, run), c.db.DeleteExperiment(ctx, alice, c.gone)); err != nil {
+		t.Fatal(err)
+	}
 	return c
 }
 

@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"context"
 	"slices"
 
 	"tracker/store"
@@ -38,17 +37,18 @@ type place struct {
 	projectID    string
 	experimentID string
 	models       bool // it is about the models of the project
+	trash        bool // it is the page of the trash
 }
 
 // side makes the sidebar of a page at a place.
-func (s *site) side(ctx context.Context, actor store.Actor, at place) ([]sideLink, error) {
-	list, err := s.DB.Projects(ctx, actor, store.ProjectQuery{Page: store.Page{Limit: sideProjects}})
+func (s *site) side(db *store.View, at place) ([]sideLink, error) {
+	list, err := db.Projects(store.ProjectQuery{Page: store.Page{Limit: sideProjects}})
 	if err != nil {
 		return nil, err
 	}
 	current := func(p store.Project) bool { return p.ID == at.projectID }
 	if at.projectID != "" && !slices.ContainsFunc(list.Data, current) {
-		p, err := s.DB.Project(ctx, actor, at.projectID)
+		p, err := db.Project(at.projectID)
 		if err != nil {
 			return nil, err
 		}
@@ -59,7 +59,7 @@ func (s *site) side(ctx context.Context, actor store.Actor, at place) ([]sideLin
 		l := sideLink{Name: p.Name, Path: "/project/" + p.ID, Current: current(p)}
 		if l.Current {
 			l.Here = at.experimentID == "" && !at.models
-			if l.Below, l.More, err = s.sideBelow(ctx, actor, at); err != nil {
+			if l.Below, l.More, err = s.sideBelow(db, at); err != nil {
 				return nil, err
 			}
 		}
@@ -68,8 +68,8 @@ func (s *site) side(ctx context.Context, actor store.Actor, at place) ([]sideLin
 	return links, nil
 }
 
-func (s *site) sideBelow(ctx context.Context, actor store.Actor, at place) (links []sideLink, more bool, err error) {
-	list, err := s.DB.Experiments(ctx, actor, at.projectID, store.ExperimentQuery{Page: store.Page{Limit: sideExperiments}})
+func (s *site) sideBelow(db *store.View, at place) (links []sideLink, more bool, err error) {
+	list, err := db.Experiments(at.projectID, store.ExperimentQuery{Page: store.Page{Limit: sideExperiments}})
 	links = append(links, sideLink{Name: "Models", Path: "/project/" + at.projectID + "/models", Current: at.models, Here: at.models})
 	for _, e := range list.Data {
 		here := e.ID == at.experimentID

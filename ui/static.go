@@ -2,38 +2,33 @@ package ui
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"embed"
-	"encoding/hex"
 	"fmt"
-	"io/fs"
-	"maps"
 	"net/http"
 	"path"
-	"regexp"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/gorilla/mux"
+
+	"tracker/store/json"
 )
 
-//go:embed static
-var staticFiles embed.FS
+// dist holds what browsers load. go generate makes it from the sources in static.
+//
+//go:embed dist
+var dist embed.FS
 
-// asset is an embedded file.
-type asset struct {
-	body        []byte
-	hash        string // of the content of all files, as it is in the address
-	contentType string
-	imports     []string // the modules that it names, for one that is no lazy import
+// assets are the files that browsers load.
+type assets struct {
+	bySource map[string]asset // by the name of the source, such as style.css
+	files    map[string][]byte
 }
 
-// importing finds where a script names another one.
-var importing = regexp.MustCompile(`(from |import\(|import )'\./([a-z]+\.js)'`)
-
-// remark finds lines of a script that are for who reads its source.
-var remark = regexp.MustCompile(`(?m)^ *//.*\n`)
+// asset is an entry of the manifest.
+type asset struct {
+	File    string   `json:"file"`    // name, with a hash of the content
+	Imports []string `json:"imports"` // files that a module needs to run
+}
 
 // The table of the operating system is not asked: it differs from one to the
 // next, and browsers take no guess for an answer under nosniff.
@@ -43,80 +38,38 @@ var contentTypes = map[string]string{
 	".svg": "image/svg+xml",
 }
 
-func loadAssets() (map[string]asset, error) {
-	entries, err := fs.ReadDir(staticFiles, "static")
+// loadAssets reads the manifest and the files that it names.
+func loadAssets() (assets, error) {
+	a := assets{files: map[string][]byte{}}
+	manifest, err := dist.ReadFile("dist/manifest.json")
 	if err != nil {
-		return nil, err
+		return a, err
 	}
-	assets := map[string]asset{}
-	sum := sha256.New()
-	for _, e := range entries {
-		body, err := fs.ReadFile(staticFiles, "static/"+e.Name())
-		if err != nil {
-			return nil, err
-		}
-		fmt.Fprintf(sum, "%s %d\n%s", e.Name(), len(body), body)
-		a := asset{body: body, contentType: contentTypes[path.Ext(e.Name())]}
-		if a.contentType == "" {
-			a.contentType = "text/plain; charset=utf-8"
-		}
-		assets[e.Name()] = a
+	if err := json.Unmarshal(manifest, &a.bySource); err != nil {
+		return a, fmt.Errorf("dist/manifest.json: %w", err)
 	}
-	hash := hex.EncodeToString(sum.Sum(nil)[:8])
-	for name, a := range assets {
-		a.hash = hash
-		if strings.HasSuffix(name, ".js") {
-			a.pin()
-		}
-		assets[name] = a
-	}
-	return assets, nil
-}
-
-// pin has a script name others by the address that may be kept for good, so
-// that a browser does not ask whether they have changed, one after the other.
-// Remarks are left out.
-func (a *asset) pin() {
-	for _, m := range importing.FindAllSubmatch(a.body, -1) {
-		if string(m[1]) != "import(" {
-			a.imports = append(a.imports, string(m[2]))
-		}
-	}
-	a.body = importing.ReplaceAll(remark.ReplaceAll(a.body, nil), []byte("${1}'./${2}?v="+a.hash+"'"))
-}
-
-// modules are all scripts that one needs to run, itself left out, by name.
-func modules(assets map[string]asset, name string) []string {
-	found := map[string]bool{}
-	var follow func(string)
-	follow = func(name string) {
-		for _, next := range assets[name].imports {
-			if !found[next] {
-				found[next] = true
-				follow(next)
+	for _, entry := range a.bySource {
+		for _, name := range append(entry.Imports, entry.File) {
+			if a.files[name], err = dist.ReadFile("dist/" + name); err != nil {
+				return a, err
 			}
 		}
 	}
-	follow(name)
-	delete(found, name)
-	return slices.Sorted(maps.Keys(found))
+	return a, nil
 }
 
-// static serves an embedded file. An address with the hash of the content may
-// be kept for good, any other must be asked for again.
+// static serves a file that browsers load. Its name changes with its content, so
+// it may be kept for good.
 func (s *site) static(w http.ResponseWriter, r *http.Request) error {
 	name := mux.Vars(r)["file"]
-	a, ok := s.assets[name]
+	body, ok := s.assets.files[name]
 	if !ok {
 		return errNoPage
 	}
 	h := w.Header()
-	h.Set("Content-Type", a.contentType)
-	h.Set("ETag", `"`+a.hash+`"`)
-	h.Set("Cache-Control", "no-cache")
-	if r.URL.Query().Get("v") == a.hash {
-		h.Set("Cache-Control", "public, max-age=31536000, immutable")
-	}
-	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(a.body))
+	h.Set("Content-Type", contentTypes[path.Ext(name)])
+	h.Set("ETag", `"`+name+`"`)
+	h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(body))
 	return nil
 }

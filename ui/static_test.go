@@ -16,56 +16,49 @@ import (
 func TestStaticFiles(t *testing.T) {
 	s := start(t, setup{auth: true, base: "/lab"})
 	page := s.get("/lab/login")
-	addresses := regexp.MustCompile(`/lab/static/([a-z.]+)\?v=[0-9a-f]+`).FindAllStringSubmatch(page.body, -1)
 	types := map[string]string{
-		"style.css":     "text/css; charset=utf-8",
-		"workbench.css": "text/css; charset=utf-8",
-		"theme.js":      "text/javascript; charset=utf-8",
-		"frame.js":      "text/javascript; charset=utf-8",
-		"favicon.svg":   "image/svg+xml",
+		"css": "text/css; charset=utf-8",
+		"js":  "text/javascript; charset=utf-8",
+		"svg": "image/svg+xml",
 	}
-	if len(addresses) != len(types) {
-		t.Fatalf("the page asks for %v", addresses)
-	}
-	for _, m := range addresses {
-		address, name := m[0], m[1]
+	named := map[string]bool{}
+	for _, m := range regexp.MustCompile(`/lab/static/([a-z]+)-[0-9A-Z]{8}\.([a-z]+)`).FindAllStringSubmatch(page.body, -1) {
+		address, kind := m[0], m[2]
+		named[m[1]+"."+kind] = true
 		a := s.get(address)
 		a.wants(t, 200)
-		source, err := os.ReadFile("static/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if strings.HasSuffix(name, ".js") {
-			source = regexp.MustCompile(`(?m)^ *//.*\n`).ReplaceAll(source, nil) // remarks
-		}
-		// Other scripts are named by an address that may be kept.
-		if body := regexp.MustCompile(`\.js\?v=[0-9a-f]{16}'`).ReplaceAllString(a.body, ".js'"); body != string(source) {
-			t.Errorf("%s is not what is embedded", name)
-		}
-		if got := a.Header.Get("Content-Type"); got != types[name] {
-			t.Errorf("%s has the type %q", name, got)
+		if got := a.Header.Get("Content-Type"); got != types[kind] {
+			t.Errorf("%s has the type %q", address, got)
 		}
 		if got := a.Header.Get("Cache-Control"); got != "public, max-age=31536000, immutable" {
 			t.Errorf("%s has Cache-Control %q", address, got)
 		}
 		etag := a.Header.Get("ETag")
 		if len(etag) < 3 || !strings.HasPrefix(etag, `"`) {
-			t.Errorf("%s has ETag %q", name, etag)
+			t.Errorf("%s has ETag %q", address, etag)
 		}
 		if again := s.get(address, header("If-None-Match", etag)); again.StatusCode != 304 || again.body != "" {
-			t.Errorf("%s with its ETag answers %s", name, again.Status)
+			t.Errorf("%s with its ETag answers %s", address, again.Status)
 		}
 		s.get(address, header("If-None-Match", `"other"`)).wants(t, 200)
-
-		// An address of another version must not be kept: what it shows changes.
-		path, _, _ := strings.Cut(address, "?")
-		for _, stale := range []string{path, path + "?v=", path + "?v=0123456789abcdef"} {
-			a := s.get(stale)
-			a.wants(t, 200)
-			if got := a.Header.Get("Cache-Control"); got != "no-cache" {
-				t.Errorf("%s has Cache-Control %q", stale, got)
-			}
+		packed := s.get(address, header("Accept-Encoding", "gzip"))
+		packed.wants(t, 200)
+		most := len(a.body) / 2
+		if len(a.body) < 3000 { // little repeats in it
+			most = len(a.body) * 2 / 3
 		}
+		if len(a.body) > 2000 && (packed.Header.Get("Content-Encoding") != "gzip" || len(packed.body) > most) {
+			t.Errorf("%s is sent with %d of %d bytes", address, len(packed.body), len(a.body))
+		}
+	}
+	for _, name := range []string{"page.css", "theme.js", "frame.js", "part.js", "favicon.svg"} {
+		if !named[name] {
+			t.Errorf("the page does not name %s, but %v", name, named)
+		}
+	}
+	// What browsers do not load is not served.
+	for _, name := range []string{"page.css", "theme.js", "manifest.json", "uplot.license.txt", "page-00000000.css"} {
+		s.get("/lab/static/"+name).wants(t, 404)
 	}
 }
 
@@ -91,10 +84,10 @@ func TestVendored(t *testing.T) {
 func TestWeight(t *testing.T) {
 	s := start(t, setup{})
 	w := s.sweep(20, 2)
-	artifact := s.keep(w.experiment, store.NewResource{Name: "notes.md", IterationID: w.runs[0]}, "# Notes")
+	artifact := s.keep(w.experiment, store.NewArtifact{Name: "notes.md", IterationID: w.runs[0]}, "# Notes")
 	model, _ := s.register(w.project, w.runs[0], artifact)
-	named := regexp.MustCompile(`/static/([a-z.]+)\?v=`)
-	imported := regexp.MustCompile(`(?:from|import) '\./([a-z.]+)\?v=`) // what import() names is loaded when it is used
+	named := regexp.MustCompile(`/static/([a-z]+-[0-9A-Z]{8}\.[a-z]+)`)
+	imported := regexp.MustCompile(`(?:from|import)"\./([a-z]+-[0-9A-Z]{8}\.js)"`)
 	for _, page := range []string{"/", "/project/" + w.project, "/experiment/" + w.experiment, "/iteration/" + w.runs[0],
 		"/experiment/" + w.experiment + "/artifacts", "/artifact/" + artifact, "/project/" + w.project + "/models", "/model/" + model} {
 		a := s.get(page)

@@ -2,10 +2,12 @@ package ui_test
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -60,15 +62,15 @@ func TestFilterThatFindsNothing(t *testing.T) {
 	// What can't be read leaves what is there: rows, count, charts.
 	b.filter(t, "param.lr < 0.25")
 	b.is(rows, "5")
-	b.is(points, "100 of 100 points")
+	b.is(points, "100 points")
 	b.filter(t, "param.lr < 0,25")
 	b.is(wrong+`.textContent.includes('a number has a decimal point')`, "true")
 	b.is(rows+` + ' ' + `+total, "5 5")
-	b.is(points, "100 of 100 points")
+	b.is(points, "100 points")
 	b.is(`document.querySelector('#table').classList.contains('old')`, "true")
 	// Also while runs log: it is still the old question that is asked.
 	s.log(w.runs[0], "train/loss", 7)
-	b.is(points, "107 of 107 points")
+	b.is(points, "107 points")
 	b.is(rows, "5")
 	b.is(wrong+`.childElementCount > 0`, "true")
 	// The address has what can't be read: who opens it sees that, and nothing of another question.
@@ -232,5 +234,158 @@ func TestReopenStandsInItsRow(t *testing.T) {
 		b.is(`(() => { const middle = (e) => { const r = e.getBoundingClientRect(); return (r.top + r.bottom) / 2 };
 			return Math.abs(middle(document.querySelector('[data-testid="reopen"]')) - middle(document.querySelector('[data-testid="edit"]'))) <= 2 })()`, "true")
 	}
+	b.quiet()
+}
+
+// TestClickWhileRowsChange presses the mouse on the name of a run, lets the run log,
+// and releases the mouse: the click must not be lost with the row that it was on.
+func TestClickWhileRowsChange(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{})
+	w := s.sweep(2, 3)
+	b := s.openBrowser(t)
+	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(s.url+"/experiment/"+w.experiment))
+	row := `tr[data-id="` + w.runs[0] + `"]`
+	cell := `document.querySelector('` + row + ` td[data-metric]').textContent`
+	b.is(cell, "2")
+	b.is(`document.documentElement.dataset.live`, "yes")
+	left, top, width, height := b.box(row + " a")
+	x, y := left+width/2, top+height/2
+	b.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, x, y))
+	b.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMousePressed, x, y, chromedp.ButtonLeft, chromedp.ClickCount(1)))
+	s.log(w.runs[0], "train/loss", 40)
+	b.is(`performance.getEntriesByType('resource').filter((e) => e.name.includes('/iterations?')).length > 0`, "true")
+	b.is(`(window.frames_ = (window.frames_ ?? 0) + 1) > 10`, "true") // and is in the table
+	b.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseReleased, x, y, chromedp.ButtonLeft, chromedp.ClickCount(1)))
+	b.is(`document.querySelector('h1').textContent`, "run 1")
+	b.quiet()
+}
+
+// TestColumnsFit reads numbers and names whole in columns that nobody has sized, and
+// sizes one.
+func TestColumnsFit(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{})
+	w := s.sweep(0, 0)
+	ctx, actor := t.Context(), s.actor("alice")
+	for i := range 4 {
+		id := s.run(w.experiment, store.NewIteration{Name: new(fmt.Sprintf("resnet50-imagenet-augmented-sweep-lr-%d-seed-%d", i, 40+i))})
+		must(s.db.CreateParameter(ctx, actor, id, "lr", store.Text(fmt.Sprint(float64(i+1)/30000))))(t)
+		s.record(id, "a", upTo(2), func(int) float64 { return float64(i+1) * 2.6123e-5 })
+	}
+	b := s.openBrowser(t)
+	b.do(chromedp.EmulateViewport(1600, 800), chromedp.Navigate(s.url+"/experiment/"+w.experiment+"?split=70"))
+	b.is(rows, "4")
+	b.is(`[...document.querySelectorAll('#table tbody td[data-metric], #table tbody td:has(bdi)')].filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent)`, "")
+	b.is(`document.querySelector('#table tbody th a').textContent.startsWith('resnet50-imagenet-augmented-sweep-lr-')`, "true")
+	b.is(`[...document.querySelectorAll('#table tbody th .end')].every((e) => e.scrollWidth <= e.clientWidth && e.getBoundingClientRect().right <= e.closest('th').getBoundingClientRect().right)`, "true")
+	b.is(`document.querySelector('#table tbody .prefix').textContent`, "resnet50-imagenet-augmented-sweep-lr-")
+	b.is(`getComputedStyle(document.querySelector('#table tbody th')).boxShadow !== 'none'`, "true")
+
+	const width = `document.querySelector('[data-column="param.lr"]').parentElement.offsetWidth`
+	before := b.text(width)
+	left, top, wide, height := b.box(`[data-column="param.lr"]`)
+	b.do(chromedp.DragAndDropXY(left+wide/2, top+height/2, left+wide/2+60, top+height/2))
+	b.is(width+` - `+before, "60")
+	b.is(`new URLSearchParams(location.search).get('widths').startsWith('param.lr\t')`, "true")
+	b.do(chromedp.Reload())
+	b.is(rows, "4")
+	b.is(width+` - `+before, "60")
+	b.do(chromedp.DoubleClick(chromedp.CSS(`[data-column="param.lr"]`)))
+	b.is(width, before)
+	b.fits()
+	b.quiet()
+}
+
+// TestNumbersInLine reads a column of numbers of like size, which have the same digits after the point, and one of
+// numbers that differ much in size.
+func TestNumbersInLine(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{})
+	w := s.sweep(0, 0)
+	for i, v := range []float64{0.4073, 0.42624, 1.25} {
+		id := s.run(w.experiment, store.NewIteration{Name: new(fmt.Sprintf("a-long-name-of-a-sweep-over-learning-rates-%d-of-model-%d", i, i))})
+		s.record(id, "acc", upTo(1), func(int) float64 { return v })
+		s.record(id, "far", upTo(1), func(int) float64 { return math.Pow(10, float64(4*i-4)) * 1.5 })
+		s.record(id, "whole", upTo(1), func(int) float64 { return float64(i) })
+	}
+	b := s.openBrowser(t)
+	b.do(chromedp.EmulateViewport(1000, 800), chromedp.Navigate(s.url+"/experiment/"+w.experiment+"?sort=name&columns=metric.acc,metric.far,metric.whole"))
+	column := func(key string) string {
+		return `[...document.querySelectorAll('#table td[data-metric="` + key + `"]')].map((td) => td.textContent)`
+	}
+	b.is(column("acc"), "0.4073,0.4262,1.2500")
+	b.is(column("far"), "0.00015,1.5,15000")
+	b.is(column("whole"), "0,1,2")
+	// Of a name that is cut, what all names begin with goes first.
+	b.is(`[...document.querySelectorAll('#table tbody .rest')].map((e) => e.textContent + (e.scrollWidth > e.clientWidth ? ' cut' : ''))`, "0-of-model-0,1-of-model-1,2-of-model-2")
+	b.is(`[...document.querySelectorAll('#table tbody .prefix')].every((e) => e.scrollWidth > e.clientWidth)`, "true")
+	b.quiet()
+}
+
+// TestBackToTable goes to a run and comes back: the table is scrolled to where it
+// was, and what was selected is selected.
+func TestBackToTable(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{})
+	w := s.sweep(120, 2)
+	b := s.openBrowser(t)
+	b.do(chromedp.EmulateViewport(1280, 600), chromedp.Navigate(s.url+"/experiment/"+w.experiment))
+	const selected = `document.querySelector('#selected .count')?.textContent`
+	const scrolled = `document.querySelector('#scroll').scrollTop`
+	b.press(`tr[data-id="` + w.runs[119] + `"] input`)
+	b.press(`tr[data-id="` + w.runs[118] + `"] input`)
+	b.is(selected, "2 selected")
+	b.do(chromedp.Evaluate[chromedp.Void](scrolled + ` = 1500`))
+	run := `tr[data-id="` + w.runs[62] + `"] a`
+	b.is(`Boolean(document.querySelector('`+run+`'))`, "true")
+	b.press(run)
+	b.is(`document.querySelector('h1').textContent`, "run 63")
+	b.do(chromedp.NavigateBack())
+	b.is(scrolled, "1500")
+	b.is(selected, "2 selected")
+	b.is(`Boolean(document.querySelector('`+run+`'))`, "true")
+
+	// A page that nobody comes back to begins at its top.
+	b.do(chromedp.Navigate(s.url + "/experiment/" + w.experiment + "?top=1"))
+	b.is(scrolled, "0")
+	b.is(selected, "undefined")
+	b.quiet()
+}
+
+// TestCompleteValues offers the values of parameters, and takes the first offer with Tab.
+func TestCompleteValues(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{auth: true})
+	s.clock.move(time.Since(s.clock.now()))
+	w := s.sweep(3, 2)
+	ctx, actor := t.Context(), s.actor("alice")
+	for i, optimizer := range []string{"adamw", "adamw", "it's sgd"} {
+		must(s.db.CreateParameter(ctx, actor, w.runs[i], "optimizer", store.Text(optimizer)))(t)
+	}
+	must(s.db.CreateTag(ctx, actor, store.IterationTag, w.runs[0], "paper"))(t)
+	b := s.openTable(t, w.experiment, "")
+	b.is(rows, "3")
+	b.do(chromedp.Focus(chromedp.CSS("#filter")), chromedp.KeyEvent("opti"))
+	b.is(offered, "param.optimizer")
+	b.do(chromedp.KeyEvent("\t"))
+	b.is(filtering, "param.optimizer ")
+	b.do(chromedp.KeyEvent("= "))
+	b.is(offered, "adamw it's sgd")
+	b.do(chromedp.KeyEvent("sg"))
+	b.is(offered, "it's sgd")
+	b.do(chromedp.KeyEvent("\t"))
+	b.is(filtering, `param.optimizer = 'it\'s sgd' `)
+	b.is(rows, "1")
+	b.do(chromedp.KeyEvent("or param.lr = 0."))
+	b.is(offered, "0.1 0.2 0.3")
+	b.do(chromedp.KeyEvent("\t"))
+	b.is(rows, "2")
+	b.do(chromedp.KeyEvent("or tag = "))
+	b.is(offered, "paper")
+	// What is no filter is looked for.
+	b.do(chromedp.Evaluate[chromedp.Void](`document.querySelector('#filter').select()`), chromedp.KeyEvent("adamw"))
+	b.is(rows, "2")
+	b.is(wrong+`.textContent`, "")
 	b.quiet()
 }

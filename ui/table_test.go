@@ -100,7 +100,7 @@ func TestRunsAsCSV(t *testing.T) {
 	if rows = get("param.lr > 7", "", ""); len(rows) != 1 {
 		t.Errorf("%q", rows)
 	}
-	bad := s.get("/experiment/"+w.experiment+"/runs.csv?filter=lr", alice)
+	bad := s.get("/experiment/"+w.experiment+"/runs.csv?filter=lr+%3D", alice)
 	bad.wants(t, 422, "is not known")
 	s.get("/experiment/"+w.experiment+"/runs.csv?columns=name", alice).wants(t, 422, "a column is param.NAME")
 	s.get("/experiment/none/runs.csv", alice).wants(t, 404)
@@ -139,7 +139,13 @@ func TestChangeAll(t *testing.T) {
 	page := "/experiment/" + w.experiment + "/change"
 	count := func(filter string) int {
 		t.Helper()
-		ids := must(s.db.IterationIDs(ctx, actor, w.experiment, store.IterationQuery{Filter: filter}))(t)
+		var ids []string
+		if err := s.db.View(ctx, actor, func(v *store.View) (err error) {
+			ids, err = v.IterationIDs(w.experiment, store.IterationQuery{Filter: filter})
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
 		return len(ids)
 	}
 	const filter = "name != 'run 1'"
@@ -153,7 +159,7 @@ func TestChangeAll(t *testing.T) {
 	}
 	s.get(page+"?filter="+url.QueryEscape(filter), alice).wants(t, 200, "Change 259 runs", "name != &#39;run 1&#39;", `name="n" value="259"`)
 	s.get(page, alice).wants(t, 200, "Change 260 runs", "All runs of")
-	s.get(page+"?filter=lr", alice).wants(t, 422)
+	s.get(page+"?filter=lr+%3D", alice).wants(t, 422)
 
 	send(259, "do", "add", "tag", "late").wants(t, 200, "Tagged 259 runs.")
 	send(259, "do", "add", "tag", "late").wants(t, 200, "Tagged 0 runs. 259 runs had the tag already.")
@@ -161,7 +167,7 @@ func TestChangeAll(t *testing.T) {
 		t.Errorf("%d are tagged", n)
 	}
 	send(259, "do", "add", "tag", "").wants(t, 422, `role="alert"`)
-	send(259, "do", "remove", "tag", "late").wants(t, 200, "Took the tag off 259 runs.")
+	send(259, "do", "remove", "tag", "late").wants(t, 200, "Removed the tag from 259 runs.")
 
 	if err := s.db.UpdateIteration(ctx, actor, w.runs[5], store.IterationPatch{Status: new(store.Failed)}); err != nil {
 		t.Fatal(err)
@@ -179,7 +185,7 @@ func TestChangeAll(t *testing.T) {
 	if n := count(""); n != 260 {
 		t.Errorf("%d runs are left of 260", n)
 	}
-	artifact := s.keep(w.experiment, store.NewResource{Name: "weights", IterationID: w.runs[7]}, "bytes")
+	artifact := s.keep(w.experiment, store.NewArtifact{Name: "weights", IterationID: w.runs[7]}, "bytes")
 	s.register(w.project, w.runs[7], artifact)
 	send(259, "do", "delete", "sure", "259").wants(t, 200, "Deleted 258 runs. 1 run stayed: a version of a model came from", "Change 1 run")
 	if n := count(""); n != 2 {

@@ -2,6 +2,7 @@ package ui_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -14,7 +15,7 @@ import (
 	"time"
 
 	"tracker/blob"
-	"tracker/server/auth"
+	"tracker/server/web/auth"
 	"tracker/store"
 	"tracker/ui"
 )
@@ -49,8 +50,25 @@ type setup struct {
 	proxy string // in front of it: strips or keeps the base path, "" for none
 	edit  func(*ui.Options)
 
+	reads *atomic.Int64 // counts the snapshots that requests take, unless nil
+
 	maxUpload int64  // of an artifact in bytes, 0 for no limit
 	blobs     string // folder for artifacts, "" keeps them in the database
+}
+
+// requestKey is in the context of every request, and not in that of work in the
+// background.
+type requestKey struct{}
+
+func (s setup) onRead() func(context.Context) {
+	if s.reads == nil {
+		return nil
+	}
+	return func(ctx context.Context) {
+		if ctx.Value(requestKey{}) != nil {
+			s.reads.Add(1)
+		}
+	}
 }
 
 func (s setup) backends() store.Backends {
@@ -67,7 +85,7 @@ func start(t testing.TB, s setup) *site {
 	c := newClock(time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC))
 	db, err := store.Open(t.Context(), store.Options{
 		Path: filepath.Join(t.TempDir(), "tracker.db"), BcryptCost: 4, Now: c.now,
-		Backends: s.backends(), MaxUpload: s.maxUpload})
+		Backends: s.backends(), MaxUpload: s.maxUpload, OnRead: s.onRead(), TrashAge: 30 * 24 * time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +119,9 @@ func start(t testing.TB, s setup) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv := httptest.NewServer(h)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), requestKey{}, true)))
+	}))
 	t.Cleanup(srv.Close)
 	if s.proxy != "" {
 		srv = startProxy(t, srv.URL, s.base, s.proxy)
@@ -131,8 +151,8 @@ func (s *site) project(username, name, description string, experiments, iteratio
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		for range iterations {
-			if _, err := s.db.CreateIteration(ctx, actor, e.ID, store.NewIteration{}); err != nil {
+		for i := range iterations {
+			if _, err := s.db.CreateIteration(ctx, actor, e.ID, store.NewIteration{Name: new(fmt.Sprint("run ", i+1))}); err != nil {
 				s.t.Fatal(err)
 			}
 		}
@@ -220,6 +240,17 @@ func (a answer) lacks(t *testing.T, parts ...string) {
 			t.Errorf("%s %s: %q is in\n%s", a.Request.Method, a.Request.URL, part, a.body)
 		}
 	}
+}
+
+// deletes fails unless the answer is a redirect to a path of a page that offers to
+// restore what was deleted.
+func (a answer) deletes(t *testing.T, to string, ids ...string) {
+	t.Helper()
+	join := "?"
+	if strings.Contains(to, "?") {
+		join = "&"
+	}
+	a.redirects(t, to+join+url.Values{"deleted": {strings.Join(ids, " ")}}.Encode())
 }
 
 func (a answer) redirects(t *testing.T, to string) {

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tracker/server/middleware"
+	"tracker/server/web"
 	"tracker/store"
 )
 
@@ -20,23 +20,23 @@ const (
 	maxID = 100
 )
 
-var errBrokenUpload = store.Errorf(store.CodeMalformedBody, "The file did not arrive whole; send it again.")
+var errBrokenUpload = store.Errorf(web.CodeMalformedBody, "The file did not arrive whole; send it again.")
 
 // uploadData takes the files that a script sends, and answers with their ids.
 func (s *site) uploadData(w http.ResponseWriter, r *http.Request) error {
 	user, err := s.Auth.CookieUser(r)
 	if err != nil {
-		writeError(w, r, err)
+		web.WriteError(w, r, err)
 		return nil
 	}
-	middleware.InfoOf(r).User = user.Username
+	web.InfoOf(r).User = user.Username
 	made, _, err := s.receive(r, user)
 	if err != nil {
 		_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, drained)) // the sender may have gone
-		writeError(w, r, err)
+		web.WriteError(w, r, err)
 		return nil
 	}
-	writeJSON(w, r, http.StatusCreated, map[string][]string{"ids": made})
+	web.WriteJSON(w, r, http.StatusCreated, map[string][]string{"ids": made})
 	return nil
 }
 
@@ -49,12 +49,12 @@ func (s *site) upload(w http.ResponseWriter, r *http.Request, user store.User) e
 	}
 	_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, drained)) // the sender may have gone
 	if e := formError(err); e != nil {
-		return s.showArtifacts(w, r, user, middleware.StatusOf(e.Code), artifactsView{Only: iteration, Wrong: e.Message})
+		return s.showArtifacts(w, r, user, web.StatusOf(e.Code), artifactsView{Only: iteration, Wrong: e.Message})
 	}
 	return err
 }
 
-// uploadAsked says whether a file of this size would be taken, so that nobody
+// uploadAsked reports whether a file of this size would be taken, so that nobody
 // sends gigabytes in vain.
 func (s *site) uploadAsked(r *http.Request, actor store.Actor) (any, error) {
 	bytes, err := strconv.ParseInt(r.URL.Query().Get("size"), 10, 64)
@@ -74,6 +74,7 @@ func (s *site) receive(r *http.Request, user store.User) (made []string, iterati
 	if err := s.DB.AllowUpload(r.Context(), actor, experiment); err != nil {
 		return nil, "", err
 	}
+	web.AllowUpload(r)
 	parts, err := r.MultipartReader()
 	if err != nil {
 		return nil, "", errNotForm
@@ -110,9 +111,9 @@ func (s *site) receive(r *http.Request, user store.User) (made []string, iterati
 }
 
 func (s *site) receiveFile(r *http.Request, actor store.Actor, experiment, iteration string, part *multipart.Part) (string, error) {
-	n := store.NewResource{Name: part.FileName(), IterationID: iteration, ContentType: part.Header.Get("Content-Type")}
+	n := store.NewArtifact{Name: part.FileName(), IterationID: iteration, ContentType: part.Header.Get("Content-Type")}
 	n.Name = n.Name[strings.LastIndexAny(n.Name, `/\`)+1:]
-	if err := store.CheckResource(store.ResourcePatch{Name: &n.Name}); err != nil {
+	if err := store.CheckArtifact(store.ArtifactPatch{Name: &n.Name}); err != nil {
 		return "", err
 	}
 	data, err := s.DB.Receive(r.Context(), part, "")
@@ -124,6 +125,6 @@ func (s *site) receiveFile(r *http.Request, actor store.Actor, experiment, itera
 		return "", err
 	}
 	defer data.Discard()
-	made, err := s.DB.CreateResource(r.Context(), actor, experiment, n, data)
+	made, err := s.DB.CreateArtifact(r.Context(), actor, experiment, n, data)
 	return made.ID, err
 }

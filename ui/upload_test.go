@@ -50,7 +50,7 @@ func TestUpload(t *testing.T) {
 	a.lacks(t, "<img")
 	var made struct{ IDs []string }
 	send(data, nil, alice, "b.txt").json(t, 201, &made)
-	if r, err := s.db.Resource(t.Context(), s.actor("alice"), made.IDs[0]); err != nil || r.Name != "b.txt" || r.IterationID != nil {
+	if r, err := s.db.Artifact(t.Context(), s.actor("alice"), made.IDs[0]); err != nil || r.Name != "b.txt" || r.IterationID != nil {
 		t.Errorf("kept %+v (%v)", r, err)
 	}
 

@@ -5,7 +5,9 @@ import (
 	"net/url"
 	"strings"
 
-	"tracker/server/middleware"
+	"github.com/a-h/templ"
+
+	"tracker/server/web"
 	"tracker/store"
 )
 
@@ -17,9 +19,12 @@ type accountView struct {
 	Own     bool
 	Admin   bool // who looks is one
 	Typed   store.NewUser
-	Form    string // that was refused: "names", "password" or "delete"
+	Form    string // that was refused: "names", "password", "key" or "delete"
 	Wrong   *store.Error
 	Saved   string // what was done, "" for nothing
+	Keys    []keyRow
+	Key     string // that was made just now, "" for none
+	KeyName string // that was typed and refused
 	Created moment
 }
 
@@ -28,7 +33,13 @@ func (v accountView) wrong(form, field string) string {
 	if v.Form != form {
 		return ""
 	}
-	return v.basis.wrong(field, wrongOf(v.Wrong, field, "first_name", "last_name", "current", "password", "again"))
+	return v.basis.wrong(field, wrongOf(v.Wrong, field, "first_name", "last_name", "current", "password", "again", "name"))
+}
+
+// keyRow is an API key of the account.
+type keyRow struct {
+	store.APIKey
+	Created moment
 }
 
 // path is where the forms of the page go.
@@ -64,55 +75,63 @@ func (s *site) account(w http.ResponseWriter, r *http.Request, user store.User) 
 
 // user shows an account to an admin.
 func (s *site) user(w http.ResponseWriter, r *http.Request, user store.User) error {
-	return s.showUser(w, r, user, http.StatusOK, accountView{})
-}
-
-// showUser fills in whose account it is.
-func (s *site) showUser(w http.ResponseWriter, r *http.Request, user store.User, status int, v accountView) error {
-	u, err := s.DB.User(r.Context(), store.Actor{UserID: user.ID}, idOf(r))
-	if err != nil {
-		return err
-	}
-	v.User = u
-	return s.showAccount(w, r, user, status, v)
+	return s.showAccount(w, r, user, http.StatusOK, accountView{})
 }
 
 func (s *site) showAccount(w http.ResponseWriter, r *http.Request, user store.User, status int, v accountView) error {
-	v.Admin, v.Created, v.Saved = user.IsAdmin, s.moment(v.User.CreatedDate), saved[r.URL.Query().Get("saved")]
-	if v.Wrong == nil || v.Form != "names" {
-		v.Typed = store.NewUser{FirstName: v.User.FirstName, LastName: v.User.LastName, IsAdmin: v.User.IsAdmin}
-	}
-	admin := box(v.Typed.IsAdmin)
-	v.renew("first_name", &v.Typed.FirstName, v.User.FirstName)
-	v.renew("last_name", &v.Typed.LastName, v.User.LastName)
-	v.renew("is_admin", &admin, box(v.User.IsAdmin))
-	v.Typed.IsAdmin = admin != ""
-	f, err := s.inside(r.Context(), v.User.Username, user, place{})
-	if err != nil {
-		return err
-	}
-	f.InPlace = true
-	f.Crumbs = []crumb{{"Projects", "/"}, {Name: v.User.Username}}
-	if user.IsAdmin {
-		f.Crumbs = []crumb{{"Projects", "/"}, {"Users", "/users"}, {Name: v.User.Username}}
-	}
-	return s.render(w, r, status, accountPage(f, v))
+	return s.show(w, r, user, status, func(db *store.View) (_ templ.Component, err error) {
+		v := v
+		if !v.Own {
+			if v.User, err = db.User(idOf(r)); err != nil {
+				return nil, err
+			}
+		}
+		if v.Own {
+			keys, err := db.APIKeys(user.ID)
+			if err != nil {
+				return nil, err
+			}
+			for _, k := range keys {
+				v.Keys = append(v.Keys, keyRow{k, s.moment(k.CreatedDate)})
+			}
+		}
+		v.Admin, v.Created, v.Saved = user.IsAdmin, s.moment(v.User.CreatedDate), saved[r.URL.Query().Get("saved")]
+		if v.Wrong == nil || v.Form != "names" {
+			v.Typed = store.NewUser{FirstName: v.User.FirstName, LastName: v.User.LastName, IsAdmin: v.User.IsAdmin}
+		}
+		admin := box(v.Typed.IsAdmin)
+		v.renew("first_name", &v.Typed.FirstName, v.User.FirstName)
+		v.renew("last_name", &v.Typed.LastName, v.User.LastName)
+		v.renew("is_admin", &admin, box(v.User.IsAdmin))
+		v.Typed.IsAdmin = admin != ""
+		f, err := s.inside(db, v.User.Username, user, place{})
+		if err != nil {
+			return nil, err
+		}
+		f.InPlace = true
+		f.Crumbs = []crumb{{"Projects", "/"}, {Name: v.User.Username}}
+		if user.IsAdmin {
+			f.Crumbs = []crumb{{"Projects", "/"}, {"Users", "/users"}, {Name: v.User.Username}}
+		}
+		return accountPage(f, v), nil
+	})
 }
 
-// saved says what a form has done, after the redirect.
-var saved = map[string]string{"names": "The account was saved.", "password": "The password was changed."}
+// saved returns the message about a saved form, after the redirect.
+var saved = map[string]string{"names": "The account was saved.", "password": "The password was changed.",
+	"key": "The key was revoked."}
 
 // formError is a refusal that is shown beside a form, with what was typed; nil
 // for other errors.
 func formError(err error) *store.Error {
-	e := store.AsError(err)
+	e := web.AsError(err)
 	if e == nil {
 		return nil
 	}
 	switch e.Code {
 	case store.CodeInvalidPayload, store.CodeConflict, store.CodeDefaultUserProtected, store.CodeInvalidCredentials,
-		store.CodeRateLimited, store.CodeExperimentNotInProgress, store.CodeIterationEnded, store.CodePayloadTooLarge,
-		store.CodeMalformedBody, store.CodeStorageFull:
+		web.CodeRateLimited, store.CodeExperimentNotInProgress, store.CodeIterationEnded, store.CodePayloadTooLarge,
+		web.CodeMalformedBody, store.CodeStorageFull:
 		return e
 	}
 	return nil
@@ -127,7 +146,7 @@ func (s *site) saveAccount(w http.ResponseWriter, r *http.Request, user store.Us
 	v := accountView{basis: basisOf(fields), User: user, Own: true, Form: "names", Typed: typedUser(fields)}
 	err = s.DB.UpdateUser(r.Context(), store.Actor{UserID: user.ID}, user.ID, v.patch(fields))
 	if v.Wrong = formError(err); v.Wrong != nil {
-		return s.showAccount(w, r, user, middleware.StatusOf(v.Wrong.Code), v)
+		return s.showAccount(w, r, user, web.StatusOf(v.Wrong.Code), v)
 	}
 	if err == nil {
 		s.redirect(w, r, "/account?saved=names")
@@ -149,8 +168,8 @@ func (s *site) savePassword(w http.ResponseWriter, r *http.Request, user store.U
 		return err
 	}
 	ctx := r.Context()
-	_, err = s.Auth.SignIn(ctx, user.Username, fields.Get("current"), middleware.ClientAddress(r))
-	if err != nil && store.AsError(err).Code == store.CodeInvalidCredentials {
+	_, err = s.Auth.SignIn(ctx, user.Username, fields.Get("current"), web.ClientAddress(r))
+	if err != nil && web.AsError(err).Code == store.CodeInvalidCredentials {
 		err = store.Invalid("current", "This is not your password.")
 	}
 	if err == nil && fields.Get("password") != fields.Get("again") {
@@ -160,15 +179,42 @@ func (s *site) savePassword(w http.ResponseWriter, r *http.Request, user store.U
 		err = s.DB.UpdateUser(ctx, store.Actor{UserID: user.ID}, user.ID, store.UserPatch{Password: new(fields.Get("password"))})
 	}
 	if e := formError(err); e != nil {
-		middleware.RetryAfter(w, e)
+		web.RetryAfter(w, e)
 		v := accountView{User: user, Own: true, Form: "password", Wrong: e,
 			Typed: store.NewUser{FirstName: user.FirstName, LastName: user.LastName}}
-		return s.showAccount(w, r, user, middleware.StatusOf(e.Code), v)
+		return s.showAccount(w, r, user, web.StatusOf(e.Code), v)
 	}
 	if err == nil {
 		s.redirect(w, r, "/account?saved=password")
 	}
 	return err
+}
+
+// saveKey makes an API key of one's own account and shows it, or revokes one.
+func (s *site) saveKey(w http.ResponseWriter, r *http.Request, user store.User) error {
+	fields, err := form(r)
+	if err != nil {
+		return err
+	}
+	ctx, actor := r.Context(), store.Actor{UserID: user.ID}
+	if fields.Get("do") == "revoke" {
+		if err := s.DB.DeleteAPIKey(ctx, actor, user.ID, fields.Get("id")); err != nil {
+			return err
+		}
+		s.redirect(w, r, "/account?saved=key")
+		return nil
+	}
+	v := accountView{User: user, Own: true, Form: "key"}
+	name := readable(fields.Get("name"))
+	v.Key, err = s.DB.CreateAPIKey(ctx, actor, user.ID, name)
+	if err == nil {
+		return s.showAccount(w, r, user, http.StatusOK, v)
+	}
+	if v.Wrong = formError(err); v.Wrong == nil {
+		return err
+	}
+	v.Key, v.KeyName, v.Typed = "", name, store.NewUser{FirstName: user.FirstName, LastName: user.LastName}
+	return s.showAccount(w, r, user, web.StatusOf(v.Wrong.Code), v)
 }
 
 func typedUser(fields url.Values) store.NewUser {
@@ -203,7 +249,7 @@ func (s *site) saveUser(w http.ResponseWriter, r *http.Request, user store.User)
 		err = s.DB.UpdateUser(ctx, actor, id, patch)
 	}
 	if v.Wrong = formError(err); v.Wrong != nil {
-		return s.showUser(w, r, user, middleware.StatusOf(v.Wrong.Code), v)
+		return s.showAccount(w, r, user, web.StatusOf(v.Wrong.Code), v)
 	}
 	if err == nil {
 		s.redirect(w, r, next)
@@ -217,21 +263,24 @@ func (s *site) users(w http.ResponseWriter, r *http.Request, user store.User) er
 }
 
 func (s *site) showUsers(w http.ResponseWriter, r *http.Request, user store.User, status int, v usersView) error {
-	page := pageOf(r.URL.Query())
-	list, err := s.DB.Users(r.Context(), store.Actor{UserID: user.ID}, page)
-	if err != nil {
-		return err
-	}
-	for _, u := range list.Data {
-		v.Rows = append(v.Rows, userRow{User: u, Name: strings.TrimSpace(u.FirstName + " " + u.LastName), Created: s.moment(u.CreatedDate)})
-	}
-	v.Pager = newPager(url.Values{}, page, len(list.Data), list.Total)
-	f, err := s.inside(r.Context(), "Users", user, place{})
-	if err != nil {
-		return err
-	}
-	f.Crumbs = []crumb{{"Projects", "/"}, {Name: "Users"}}
-	return s.render(w, r, status, usersPage(f, v))
+	return s.show(w, r, user, status, func(db *store.View) (templ.Component, error) {
+		v := v
+		page := pageOf(r.URL.Query())
+		list, err := db.Users(page)
+		if err != nil {
+			return nil, err
+		}
+		for _, u := range list.Data {
+			v.Rows = append(v.Rows, userRow{User: u, Name: strings.TrimSpace(u.FirstName + " " + u.LastName), Created: s.moment(u.CreatedDate)})
+		}
+		v.Pager = newPager(url.Values{}, page, len(list.Data), list.Total)
+		f, err := s.inside(db, "Users", user, place{})
+		if err != nil {
+			return nil, err
+		}
+		f.Crumbs = []crumb{{"Projects", "/"}, {Name: "Users"}}
+		return usersPage(f, v), nil
+	})
 }
 
 // createUser adds an account.
@@ -245,7 +294,7 @@ func (s *site) createUser(w http.ResponseWriter, r *http.Request, user store.Use
 	created, err := s.DB.CreateUser(r.Context(), store.Actor{UserID: user.ID}, n)
 	if e := formError(err); e != nil {
 		n.Password = ""
-		return s.showUsers(w, r, user, middleware.StatusOf(e.Code), usersView{Typed: n, Wrong: e})
+		return s.showUsers(w, r, user, web.StatusOf(e.Code), usersView{Typed: n, Wrong: e})
 	}
 	if err == nil {
 		s.redirect(w, r, "/user/"+created.ID)

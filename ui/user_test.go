@@ -2,6 +2,7 @@ package ui_test
 
 import (
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -95,4 +96,31 @@ func TestFindAsData(t *testing.T) {
 		t.Errorf("bob found %+v", answer)
 	}
 	s.get("/data/find?q=run").wants(t, 401)
+}
+
+// A key is shown once, when it is made, and not again; its owner revokes it.
+func TestKeys(t *testing.T) {
+	s := start(t, setup{auth: true})
+	bob := with(s.signIn("bob"))
+	made := s.post("/account/keys", url.Values{"do": {"create"}, "name": {"clus<ter"}}, bob)
+	made.wants(t, 200, `data-testid="key"`, "clus&lt;ter")
+	key := regexp.MustCompile(`<code>([A-Za-z0-9]{40})</code>`).FindStringSubmatch(made.body)
+	if key == nil {
+		t.Fatal("no key is shown")
+	}
+	if u, err := s.db.UserOfAPIKey(t.Context(), key[1]); err != nil || u.Username != "bob" {
+		t.Fatalf("the key is of %v, %v", u.Username, err)
+	}
+	page := s.get("/account", bob)
+	page.lacks(t, key[1])
+	id := regexp.MustCompile(`name="id" value="([^"]+)"`).FindStringSubmatch(page.body)
+	if id == nil {
+		t.Fatal("the key is not listed")
+	}
+	s.post("/account/keys", url.Values{"do": {"create"}, "name": {""}}, bob).wants(t, 422, `data-testid="wrong-name"`)
+	s.post("/account/keys", url.Values{"do": {"revoke"}, "id": {id[1]}}, with(s.signIn("alice"))).wants(t, 404)
+	s.post("/account/keys", url.Values{"do": {"revoke"}, "id": {id[1]}}, bob).redirects(t, "/account?saved=key")
+	if _, err := s.db.UserOfAPIKey(t.Context(), key[1]); err == nil {
+		t.Error("the key is still good")
+	}
 }

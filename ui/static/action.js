@@ -1,7 +1,8 @@
 // What can be done with the runs that are selected.
 import { ask } from './ask.js';
 import { el } from './dom.js';
-import { base } from './frame.js';
+import { base } from './base.js';
+import { palette } from './color.js';
 import { count } from './format.js';
 
 const mostCompared = 200;
@@ -28,6 +29,15 @@ export class Actions {
       const gone = new Set(ids);
       state.set({ [name]: [...new Set([...state.list(name), ...ids])], [other]: state.list(other).filter((id) => !gone.has(id)) });
     };
+    // All that pass the filter are named by it: the address is short, and finds what
+    // passes it later.
+    const compare = () => {
+      const { filter, sort } = this.table.asked;
+      if (!picked.whole) return page('compare')();
+      const url = new URL('compare', base);
+      for (const [name, value] of Object.entries({ experiment: this.table.experiment, filter, sort })) if (value) url.searchParams.set(name, value);
+      return location.assign(url);
+    };
     const page = (path) => () => {
       const url = new URL(path, base);
       for (const id of ids) url.searchParams.append('i', id);
@@ -36,9 +46,10 @@ export class Actions {
     };
     const baseline = state.get('base') === ids[0];
     this.bar.replaceChildren(...[el('span', { class: 'count' }, `${count(runs.length)} selected`),
-      button('Compare', page('compare'), runs.length < 2 || runs.length > mostCompared, runs.length > mostCompared && tooMany),
+      button('Compare', compare, runs.length < 2 || runs.length > mostCompared, runs.length > mostCompared && tooMany),
       button('Draw', drawn('show', 'hide')),
       button('Hide', drawn('hide', 'show')),
+      button('Colour', () => this.color(ids)),
       runs.length === 1 && button(baseline ? 'No baseline' : 'Baseline', () => state.set({ base: baseline ? null : ids[0] })),
       (this.rights.create || this.rights.delete) && button('Tag', () => this.tag(ids)),
       this.rights.update && button('End', page('change')),
@@ -64,6 +75,18 @@ export class Actions {
       rights.delete && button('Delete', page('sure'))].filter(Boolean);
   }
 
+  // color puts the colours of curves in the bar, to give one to all that are selected.
+  color(ids) {
+    const give = (color) => {
+      const others = this.state.list('colors').filter((word) => !ids.includes(word.slice(0, word.lastIndexOf('.'))));
+      this.state.set({ colors: color == null ? others : [...others, ...ids.map((id) => `${id}.${color}`)] });
+    };
+    const all = Array.from({ length: palette }, (_, n) => el('button', { type: 'button', class: `swatch c${n}`, 'aria-pressed': 'true', 'aria-label': `Colour ${n + 1}`, click: () => give(n) }));
+    this.bar.replaceChildren(el('span', { class: 'count' }, `${count(ids.length)} selected`), el('span', { class: 'palette' }, ...all),
+      el('button', { type: 'button', class: 'plain', click: () => give(null) }, 'Automatic'), el('button', { type: 'button', class: 'plain', click: () => this.show() }, 'Done'));
+    all[0].focus();
+  }
+
   // tag puts a form for one tag in the bar; it is put on all that are selected, or
   // taken off.
   tag(ids) {
@@ -73,7 +96,7 @@ export class Actions {
     const act = async (attach) => {
       try {
         const { changed } = await ask('tags', { body: { iterations: ids, value: field.value, attach } });
-        said.textContent = attach ? `on ${count(changed)} more` : `off ${count(changed)}`;
+        said.textContent = attach ? `Added to ${count(changed)} ${changed === 1 ? 'run' : 'runs'}` : `Removed from ${count(changed)} ${changed === 1 ? 'run' : 'runs'}`;
         field.value = '';
         this.table.load(true);
       } catch (error) {
@@ -82,8 +105,8 @@ export class Actions {
       field.focus();
     };
     const form = el('form', { class: 'row' }, field, el('datalist', { id: 'tags-known' }, ...known.map((t) => el('option', { value: t }))),
-      this.rights.create && el('button', { class: 'plain', 'data-testid': 'tag-add' }, 'Put on'),
-      this.rights.delete && el('button', { type: 'button', class: 'plain', 'data-testid': 'tag-off', click: () => act(false) }, 'Take off'),
+      this.rights.create && el('button', { class: 'plain', 'data-testid': 'tag-add' }, 'Add tag'),
+      this.rights.delete && el('button', { type: 'button', class: 'plain', 'data-testid': 'tag-off', click: () => act(false) }, 'Remove tag'),
       el('button', { type: 'button', class: 'plain', click: () => this.show() }, 'Done'), said);
     form.addEventListener('submit', (event) => {
       event.preventDefault();

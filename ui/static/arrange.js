@@ -6,6 +6,7 @@ import { el, isolated } from './dom.js';
 import { count } from './format.js';
 import * as groups from './group.js';
 import { pick } from './pick.js';
+import { views } from './view.js';
 
 const mostNames = 3;
 
@@ -29,9 +30,9 @@ export function arrange(bar, state, { experiment, ...rights }) {
     const box = el('input', { type: 'checkbox', name, change: () => state.set({ [name]: box.checked ? '1' : null, ...(name === 'tree' && { open: null }) }) });
     return el('label', { class: 'check' }, box, label);
   };
-  const tree = check('tree', 'Fold children');
+  const tree = check('tree', 'Nest children');
   const differences = check('differences', 'Differences only');
-  const open = el('button', { type: 'button', class: 'plain', 'data-testid': 'views', click: async () => (await import('./view.js')).views(experiment, rights) }, 'Views');
+  const open = el('button', { type: 'button', class: 'plain', 'data-testid': 'views', click: () => views(experiment, rights) }, 'Views');
   bar.prepend(add, chips);
   bar.append(open, tree, differences);
 

@@ -1,6 +1,8 @@
 // Artifacts: uploading, going through the images of a run, copying a hash.
 import { copy } from './copy.js';
-import { base } from './frame.js';
+import { enlarge } from './enlarge.js';
+import './record.js';
+import { base } from './base.js';
 import { uploads } from './upload.js';
 
 for (const form of document.querySelectorAll('[data-uploads]')) uploads(form);
@@ -24,11 +26,11 @@ function fit(image) {
 document.addEventListener('load', ({ target }) => { if (target.closest?.('.picture .open')) fit(target); }, true);
 for (const image of document.querySelectorAll('.picture .open img')) fit(image);
 
-document.addEventListener('click', async (event) => {
+document.addEventListener('click', (event) => {
   const image = event.target.closest('.picture .open')?.firstElementChild;
   if (!image || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
-  (await import('./enlarge.js')).enlarge(image);
+  enlarge(image);
 });
 
 // A slider shows one of the images of a run; its value is the place of it.
@@ -50,6 +52,16 @@ document.addEventListener('input', (event) => {
   const link = figure.querySelector('.at');
   link.href = path(at);
   link.firstElementChild.textContent = name;
+  // The line that the artifact is opened by names the image that is shown.
+  const line = slider.closest('details.artifact')?.querySelector('summary');
+  if (line) {
+    const { size, bytes, hash, created } = images[at];
+    const put = (selector, text, title) => Object.assign(line.querySelector(selector), { textContent: text, title });
+    put('.name', name, '');
+    put('.number', size, bytes);
+    put('code', hash.slice(0, 8), `SHA-256: ${hash}`);
+    put('time', created.text, created.exact).dateTime = created.machine;
+  }
   // What is said below is about the image that the page is of.
   const body = slider.closest('.artifact-body');
   for (const part of body.querySelectorAll(':scope > :not(.preview)')) part.hidden = body.id !== `artifact-${id}`;

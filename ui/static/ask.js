@@ -1,5 +1,5 @@
 // Asking the server.
-import { base } from './frame.js';
+import { base } from './base.js';
 
 // Refused is an answer that is an error, in the words of the server.
 export class Refused extends Error {
@@ -10,7 +10,7 @@ export class Refused extends Error {
   }
 }
 
-// typed tells whether a form has what was not stored yet, since it was not sent or was
+// typed reports whether a form has what was not stored yet, since it was not sent or was
 // refused: nobody is sent away from that, and sending it asks who they are.
 export const typed = (root = document) => root.matches?.('[data-typed]') || root.querySelector('[data-typed]') !== null || [...root.querySelectorAll('form[method="post"] :is(input, textarea, select)')]
   .some((field) => (field.options ? field.selectedIndex !== Math.max(0, [...field.options].findIndex((o) => o.defaultSelected))
@@ -44,6 +44,20 @@ export async function ask(path, { query, body, signal, method } = {}) {
   return result;
 }
 
+// newest returns fn as a function whose calls never end once it was called again: what
+// an earlier question is answered is no news after a later one.
+export function newest(fn) {
+  let last = 0;
+  return async (...args) => {
+    last += 1;
+    const mine = last;
+    const result = await fn(...args).catch((error) => {
+      if (mine === last) throw error;
+    });
+    return mine === last ? result : new Promise(() => {});
+  };
+}
+
 // later returns a function that calls fn once, so many milliseconds after the
 // first of a burst of calls.
 export function later(wait, fn) {
@@ -56,8 +70,8 @@ export function later(wait, fn) {
   };
 }
 
-// settled returns a function that calls fn when its calls have paused.
-export function settled(wait, fn) {
+// debounce returns a function that calls fn when its calls have paused.
+export function debounce(wait, fn) {
   let timer = 0;
   return (...args) => {
     clearTimeout(timer);

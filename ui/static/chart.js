@@ -1,10 +1,13 @@
 // One chart: a metric of some runs. uPlot keeps axes, cursor and selection; the
 // curves are painted here, for each run has steps of its own.
+import { palette } from './color.js';
 import { el } from './dom.js';
 import { count, double, duration, number } from './format.js';
-import { extent, nearest, roomy, smooth } from './scale.js';
+import { extent, nearest, reaches, roomy, smooth } from './scale.js';
 
 const most = 14; // runs named in a tooltip
+const slanted = 24; // pixels from which on a drag is along an axis too
+const dashes = [[], [6, 4], [2, 3], [12, 4]]; // of the metrics of a chart, the first one solid
 const minute = 60_000;
 const hour = 60 * minute;
 const lengths = [1, 5, 10, 50, 100, 500, 1000, 5000, 10_000, 30_000, minute, 5 * minute, 10 * minute, 30 * minute,
@@ -29,7 +32,7 @@ const themed = new Set();
 
 export function colors() {
   if (!theme) {
-    const [text, line, ground, ...runs] = solid(['--muted', '--line', '--ground', ...Array.from({ length: 12 }, (_, i) => `--run-${i}`)]);
+    const [text, line, ground, ...runs] = solid(['--muted', '--line', '--ground', ...Array.from({ length: palette }, (_, i) => `--run-${i}`)]);
     theme = { text, line, ground, runs };
   }
   return theme;
@@ -47,9 +50,10 @@ new MutationObserver(recolor).observe(document.documentElement, { attributes: tr
 const wide = (_, labels) => Math.max(40, 14 + 7 * Math.max(0, ...(labels || []).map((l) => l?.length || 0)));
 
 // Chart draws into a box. view says how: {x, against, logx, logy, smooth, trim,
-// from, to, highlight}; with x 'metric' the axis is that of the metric against. on has what it tells: hover(x), zoom(from, to).
+// from, to, low, high, highlight}; with x 'metric' the axis is that of the metric against. on has what it
+// tells: hover(x), and zoom({x, y}) with the ends of what to show, null for all, of an axis that is left out as before.
 // Of what it draws, left is how many places a logarithmic axis leaves out, and
-// none tells that nothing is seen.
+// none is set when nothing is seen.
 export class Chart {
   constructor(box, key, height, on) {
     Object.assign(this, { box, key, height, on });
@@ -76,9 +80,10 @@ export class Chart {
     this.plot = null;
   }
 
-  // draw shows curves: {id, name, color, x, y, low, high, count, total, behind, before},
+  // draw shows curves: {id, name, color, dash, x, y, low, high, count, total, behind, before},
   // for the mean of a group with n and runs, over a metric with step.
   draw(curves, view) {
+    this.layer = null;
     const axes = (v) => v && `${v.x} ${v.against} ${v.logx} ${v.logy}`;
     const same = this.plot && axes(this.view) === axes(view);
     this.view = view;
@@ -89,7 +94,8 @@ export class Chart {
     this.range();
     if (same) this.plot.setData(this.data());
     else this.rebuild();
-    const label = `${this.key} of ${curves.length} ${curves.length === 1 ? 'run' : 'runs'}`;
+    const runs = new Set(curves.map((c) => c.id)).size;
+    const label = `${this.key} of ${runs} ${runs === 1 ? 'run' : 'runs'}`;
     this.box.setAttribute('role', 'group');
     this.box.setAttribute('aria-label', label);
   }
@@ -115,6 +121,8 @@ export class Chart {
     if (!(this.x[0] < this.x[1])) this.x = [first, last];
     const found = extent(this.curves, this.x[0], this.x[1], { trim, positive: logy });
     this.y = roomy(found || (logy ? [1, 10] : [0, 1]), logy);
+    const { low, high } = this.view;
+    if (low != null && (!logy || high > 0)) this.y = [logy && low <= 0 ? Math.min(this.y[0], high / 10) : low, high];
     this.left = 0;
     this.none = true;
     for (const c of this.curves) {
@@ -130,8 +138,16 @@ export class Chart {
     return [this.x, this.y];
   }
 
+  // light draws one curve above the others, which are dimmed; '' for none.
+  light(id) {
+    if (!this.view || this.view.highlight === id) return;
+    this.view.highlight = id;
+    this.plot?.redraw(false, false);
+  }
+
   rebuild() {
     if (!this.view) return;
+    this.layer = null;
     this.plot?.destroy();
     const { text, line } = colors();
     const { x, logx, logy } = this.view;
@@ -160,8 +176,8 @@ export class Chart {
       },
       series: [{}, { paths: () => null, points: { show: false } }],
       axes: [horizontal, axis(logy, { size: wide, space: 28, values: (_, splits) => splits.map(number) })],
-      cursor: { y: false, points: { show: false }, drag: { x: true, y: false, setScale: false },
-        bind: { dblclick: () => () => this.on.zoom(null, null) } },
+      cursor: { y: false, points: { show: false }, drag: { x: true, y: true, uni: slanted, setScale: false },
+        bind: { dblclick: () => () => this.on.zoom({ x: null, y: null }) } },
       hooks: {
         draw: [() => this.paint()],
         setCursor: [(u) => this.hover(u)],
@@ -174,24 +190,52 @@ export class Chart {
     canvas.setAttribute('aria-label', this.key);
   }
 
+  // select zooms into what was dragged over: along one axis, or along both.
   select(u) {
-    const { left, width } = u.select;
-    if (width < 4) return;
-    const [from, to] = [u.posToVal(left, 'x'), u.posToVal(left + width, 'x')];
+    const { left, width, top, height } = u.select;
+    const { clientWidth, clientHeight } = u.over;
+    if (width < 4 || height < 4) return;
+    const ends = {};
+    if (width < clientWidth - 1) ends.x = this.whole(u.posToVal(left, 'x'), u.posToVal(left + width, 'x'));
+    if (height < clientHeight - 1) ends.y = [top + height, top].map((at) => Number(u.posToVal(at, 'y').toPrecision(5)));
     u.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
-    this.zoom(from, to);
+    if (ends.x || ends.y) this.on.zoom(ends);
   }
 
-  // zoom rounds to whole steps and milliseconds, and to what a metric's axis shows.
-  zoom(from, to) {
-    if (this.view.x !== 'metric') this.on.zoom(Math.floor(from), Math.ceil(to));
-    else this.on.zoom(Number(from.toPrecision(6)), Number(to.toPrecision(6)));
+  // whole rounds to whole steps and milliseconds, and to what a metric's axis shows.
+  whole(from, to) {
+    return this.view.x !== 'metric' ? [Math.floor(from), Math.ceil(to)] : [from, to].map((at) => Number(at.toPrecision(6)));
   }
 
+  // resized draws it at another height.
+  resized(height) {
+    if (this.height === height) return;
+    this.height = height;
+    this.plot?.setSize({ width: this.box.clientWidth || 320, height });
+  }
+
+  // paint draws all curves. They are painted once, on a layer of their own: to light
+  // one of hundreds must not paint the others.
   paint() {
     const u = this.plot ?? null;
     if (!u) return;
     const { ctx } = u;
+    const { width, height } = ctx.canvas;
+    if (!this.layer || this.layer.width !== width || this.layer.height !== height) {
+      this.layer = el('canvas', { width, height });
+      this.strokes(this.layer.getContext('2d'), this.curves);
+    }
+    const lit = this.curves.filter((c) => c.id === this.view.highlight);
+    ctx.save();
+    ctx.globalAlpha = this.view.highlight ? 0.2 : 1;
+    ctx.drawImage(this.layer, 0, 0);
+    ctx.restore();
+    this.strokes(ctx, lit);
+  }
+
+  // strokes paints curves on a canvas of the size of the plot.
+  strokes(ctx, curves) {
+    const u = this.plot;
     const { left, top, width, height } = u.bbox;
     const at = (name, log, start, length) => {
       const { min, max } = u.scales[name];
@@ -208,24 +252,25 @@ export class Chart {
     ctx.lineJoin = 'round';
     const { highlight } = this.view;
     const dots = [];
-    const ordered = highlight ? [...this.curves].sort((a, b) => (a.id === highlight) - (b.id === highlight)) : this.curves;
-    for (const c of ordered) {
-      const dim = highlight && c.id !== highlight ? 0.2 : 1;
-      const color = colors().runs[c.color % 12];
+    for (const c of curves) {
+      const color = colors().runs[c.color % palette];
       ctx.strokeStyle = color;
       ctx.fillStyle = color;
-      if (c.low) this.band(ctx, c, px, py, dim);
+      if (c.low) this.band(ctx, c, px, py);
       const smoothed = c.line !== c.y;
-      if (smoothed) this.line(ctx, c.x, c.y, px, py, 0.25 * dim, 1);
-      const alone = this.line(ctx, c.x, c.line, px, py, dim, c.id === highlight ? 2.25 : 1.5);
-      dots.push(...alone.map((at) => [color, dim, ...at]));
-      this.marks(ctx, c, px, [top, top + height], dim);
+      const dash = dashes[c.dash ? 1 + ((c.dash - 1) % (dashes.length - 1)) : 0];
+      ctx.setLineDash(dash.map((n) => n * devicePixelRatio));
+      if (smoothed) this.line(ctx, c.x, c.y, px, py, 0.25, 1);
+      const alone = this.line(ctx, c.x, c.line, px, py, 1, c.id === highlight ? 2.25 : 1.5);
+      ctx.setLineDash([]);
+      dots.push(...alone.map((at) => [color, ...at]));
+      this.marks(ctx, c, px, [top, top + height]);
     }
     ctx.restore();
     // A dot at the edge is seen wholly.
-    for (const [color, dim, x, y] of dots) {
+    ctx.globalAlpha = 1;
+    for (const [color, x, y] of dots) {
       if (x < left - 1 || x > left + width + 1 || y < top - 1 || y > top + height + 1) continue;
-      ctx.globalAlpha = dim;
       ctx.fillStyle = color;
       ctx.beginPath();
       ctx.arc(x, y, 2.5 * devicePixelRatio, 0, 7);
@@ -257,8 +302,8 @@ export class Chart {
   }
 
   // band fills what lies between the smallest and largest value of each bucket.
-  band(ctx, c, px, py, dim) {
-    ctx.globalAlpha = (this.curves.length > 8 ? 0.1 : 0.18) * dim;
+  band(ctx, c, px, py) {
+    ctx.globalAlpha = this.curves.length > 8 ? 0.1 : 0.18;
     ctx.beginPath();
     const known = [...c.x.keys()].filter((i) => c.low[i] != null && this.drawable(c.x[i], c.low[i]));
     known.forEach((i, n) => ctx[n ? 'lineTo' : 'moveTo'](px(c.x[i]), py(c.high[i])));
@@ -268,8 +313,8 @@ export class Chart {
 
   // marks stand where a value is no number to draw: a cross for NaN, a
   // triangle at the edge for an infinity.
-  marks(ctx, c, px, [top, bottom], dim) {
-    ctx.globalAlpha = dim;
+  marks(ctx, c, px, [top, bottom]) {
+    ctx.globalAlpha = 1;
     ctx.lineWidth = 1.5 * devicePixelRatio;
     const r = 3.5 * devicePixelRatio;
     let last = { x: -Infinity };
@@ -324,7 +369,7 @@ export class Chart {
   describe(x, left, top) {
     const found = [];
     for (const c of this.curves) {
-      if (c.x.length === 0) continue;
+      if (!reaches(c.x, x, this.view.x !== 'metric')) continue;
       const i = nearest(c.x, x, this.view.x !== 'metric');
       found.push({ c, i, at: c.x[i], raw: c.y[i], value: c.line[i] });
     }
@@ -335,15 +380,17 @@ export class Chart {
     const closest = found.reduce((best, f) => (!best || Math.abs(f.value - under) < Math.abs(best.value - under) ? f : best), null);
     const start = Math.max(0, Math.min(found.indexOf(closest) - (most >> 1), found.length - most));
     const smoothed = this.view.smooth > 0;
+    const places = new Set(found.map((f) => this.where(f)));
+    const [same] = places.size === 1 ? places : [];
     const rows = found.slice(start, start + most).map((f) => el('tr', { class: f === closest && 'closest' },
       el('td', {}, el('i', { class: `dot c${f.c.color}` })), el('td', { class: 'who' }, f.c.name),
       smoothed && el('td', { class: 'number' }, number(f.value)),
       el('td', { class: 'number' }, number(f.raw), f.c.n && deviation(f)),
       f.c.n && el('td', { class: 'number where' }, `n=${count(f.c.n[f.i])}`),
-      el('td', { class: 'number where' }, this.where(f))));
+      !same && el('td', { class: 'number where' }, this.where(f))));
     const rest = found.length - rows.length;
     const head = smoothed && el('thead', {}, el('tr', {}, ...['', '', 'smoothed', 'value'].map((name) => el('td', { class: 'number' }, name))));
-    this.tip.replaceChildren(el('table', {}, head, el('tbody', {}, ...rows)), rest > 0 ? el('p', {}, `and ${rest} more`) : '');
+    this.tip.replaceChildren(same ? el('p', { class: 'where' }, same) : '', el('table', {}, head, el('tbody', {}, ...rows)), rest > 0 ? el('p', {}, `and ${rest} more`) : '');
     this.tip.hidden = rows.length === 0;
     // Beside the cursor, on the side where there is room in the window.
     const over = u.over.getBoundingClientRect();
@@ -356,6 +403,7 @@ export class Chart {
   }
 
   where({ c, i, at }) {
+    if (this.view.x === 'step') return `step ${this.place(at)}`;
     return c.step ? `${this.place(at)} at step ${count(c.step[i])}` : this.place(at);
   }
 
@@ -377,9 +425,9 @@ export class Chart {
       u.setCursor({ left: Math.max(0, Math.min(wide, left + moves[event.key])), top: u.over.clientHeight / 2 });
     } else if (event.key === '+' || event.key === '-') {
       const reach = event.key === '+' ? wide / 4 : wide;
-      this.zoom(u.posToVal(left - reach, 'x'), u.posToVal(left + reach, 'x'));
+      this.on.zoom({ x: this.whole(u.posToVal(left - reach, 'x'), u.posToVal(left + reach, 'x')) });
     } else if (event.key === '0') {
-      this.on.zoom(null, null);
+      this.on.zoom({ x: null, y: null });
     } else {
       return;
     }

@@ -1,5 +1,5 @@
 // Choosing the columns of a table.
-import { ask, settled } from './ask.js';
+import { ask, debounce } from './ask.js';
 import * as columns from './column.js';
 import { el, isolated } from './dom.js';
 import { count } from './format.js';
@@ -63,7 +63,7 @@ export function choose(experiment, state, table) {
     show();
   }
 
-  search.addEventListener('input', settled(200, list));
+  search.addEventListener('input', debounce(200, list));
   const dialog = el('dialog', { class: 'choose', 'aria-labelledby': 'choose-title', close: () => dialog.remove() },
     el('h2', { id: 'choose-title' }, 'Columns'), search, el('div', { class: 'halves' }, found, chosen),
     el('button', { type: 'button', class: 'primary', click: () => dialog.close() }, 'Done'));

@@ -1,8 +1,14 @@
 // The comparison of runs: their curves, and how parameters and metrics go
 // together.
 import { ask } from './ask.js';
-import { own } from './column.js';
+import { base } from './base.js';
+import { Brushes } from './brush.js';
+import { distinct } from './color.js';
+import { dimensions } from './dimension.js';
 import { el } from './dom.js';
+import { count } from './format.js';
+import './frame.js';
+import { importance } from './importance.js';
 import { Panel } from './panel.js';
 import { parallel } from './parallel.js';
 import { scatter } from './scatter.js';
@@ -16,59 +22,69 @@ show();
 state.addEventListener('change', show);
 box.addEventListener('change', () => state.set({ differences: box.checked ? '1' : null }));
 
-const query = new URLSearchParams();
-for (const id of state.params.getAll('i')) query.append('i', id);
-const { runs } = await ask(`compare?${query}`);
+// The runs are named one by one, or by a filter of an experiment.
+const query = new URLSearchParams([...state.params].filter(([name]) => ['i', 'experiment', 'filter', 'sort'].includes(name)));
+const found = await ask(`compare?${query}`);
+const { runs } = found;
+const colors = distinct(runs);
+for (const run of runs) run.color = colors.get(run.id);
+for (const dot of document.querySelectorAll('.compare [data-run]')) dot.className = `dot c${colors.get(dot.dataset.run)}`;
 
-new Panel(document.getElementById('charts'), state, {
-  runs: () => runs,
+const all = dimensions(runs, names, found);
+const brushes = new Brushes(state, all);
+const selected = () => (brushes.ranges.size > 0 ? runs.filter((_, r) => brushes.inside(r)) : runs);
+
+const panel = new Panel(document.getElementById('charts'), state, {
+  runs: selected,
   keys: async (q, offset, limit) => {
-    const all = names.filter((k) => k.toLowerCase().includes(q.toLowerCase()));
-    return { data: all.slice(offset, offset + limit).map((key) => ({ key })), total: all.length };
+    const some = names.filter((k) => k.toLowerCase().includes(q.toLowerCase()));
+    return { data: some.slice(offset, offset + limit).map((key) => ({ key })), total: some.length };
   },
+  idle: () => 'No run has values inside all brushes.',
 });
 
-// rank says how likely it is that a metric is what runs are compared for: one that
-// is named like an objective, first where it was held out, and none of the machine.
-function rank(key) {
-  if (key.startsWith('system/')) return 3;
-  if (!/loss|acc|err|auc|f1|score|precision|recall|reward|return|perplexity|bleu|rouge|iou|map|mae|mse/i.test(key)) return 2;
-  return /val|test|eval|dev/i.test(key) ? 0 : 1;
-}
-
-// What runs can be set on an axis by: parameters that differ, and metrics, those
-// first that matter most. Values are numbers where all of them are, and else the
-// places in a list of texts.
-function dimensions() {
-  const all = new Map();
-  const add = (id, label, of) => {
-    const values = runs.map(of);
-    const known = values.filter((v) => v != null);
-    if (new Set(known).size < 2) return;
-    const numbers = known.every((v) => String(v).trim() !== '' && Number.isFinite(Number(v)));
-    const texts = numbers ? null : [...new Set(known.map(String))].sort();
-    all.set(id, { id, label, texts, values: values.map((v) => {
-      if (v == null) return null;
-      const n = texts ? texts.indexOf(String(v)) : Number(v);
-      return Number.isFinite(n) ? n : null;
-    }) });
-  };
-  for (const key of new Set(runs.flatMap((r) => Object.keys(r.params)))) add(`param.${key}`, key, (r) => own(r.params, key));
-  for (const key of names.toSorted((a, b) => rank(a) - rank(b))) {
-    add(`metric.${key}`, key, (r) => {
-      const v = own(r.metrics, key);
-      return typeof v === 'string' ? null : v; // what is no number has no place
-    });
+// The brushes select runs in all plots, in the charts and in the table.
+const said = document.getElementById('brushed');
+function select() {
+  const some = selected();
+  const inside = new Set(some.map((run) => run.id));
+  const out = runs.map((run) => !inside.has(run.id));
+  for (const tr of document.querySelectorAll('.compare tr:not(.title)')) {
+    [...tr.children].slice(1).forEach((cell, r) => cell.classList.toggle('out', out[r]));
   }
-  return all;
+  said.hidden = brushes.ranges.size === 0;
+  const url = new URL('compare', base);
+  for (const run of some) url.searchParams.append('i', run.id);
+  said.replaceChildren(`${count(some.length)} of ${count(runs.length)} runs inside the brushes`,
+    el('button', { type: 'button', class: 'plain', 'data-testid': 'clear-brushes', click: () => brushes.clear() }, 'Clear'),
+    some.length > 1 && some.length < runs.length ? el('a', { href: url, 'data-testid': 'compare-these' }, 'Compare these') : '');
 }
+state.addEventListener('change', ({ detail }) => {
+  if (!detail.has('brush')) return;
+  select();
+  panel.refresh();
+});
+select();
 
-const all = dimensions();
+// A run that is pointed at anywhere stands out everywhere.
+document.addEventListener('pointerover', ({ target }) => {
+  const id = target.closest('[data-of]')?.dataset.of ?? '';
+  if (panel.highlight === id) return;
+  panel.point(id);
+  for (const e of document.querySelectorAll('.plots .lit')) e.classList.remove('lit');
+  if (id) for (const e of document.querySelectorAll(`.plots [data-of="${CSS.escape(id)}"]`)) e.classList.add('lit');
+});
+
+// Which parameters matter for the metric on the Y axis, among the same runs.
+const { experiment } = document.getElementById('compare').dataset;
+const showImportance = importance(document.getElementById('matters'), experiment,
+  state.has('experiment') ? state.get('filter') : `id in (${runs.map((r) => `'${r.id}'`).join(', ')})`);
+
 const root = document.getElementById('plots');
 if (all.size >= 2) {
   for (const plot of [parallel, scatter]) {
     const part = el('div');
     root.append(part);
-    plot(part, runs, all, state);
+    plot(part, runs, all, { state, brushes, judged: showImportance });
   }
 }

@@ -1,6 +1,6 @@
 // Completing what is typed into the filter: fields, the names of parameters and
 // metrics, and statuses.
-import { ask, settled } from './ask.js';
+import { ask, debounce } from './ask.js';
 import { statistics, write } from './column.js';
 import { el, isolated } from './dom.js';
 import { count } from './format.js';
@@ -12,7 +12,7 @@ const most = 12; // offers at once
 const asked = 100; // names, of which those that begin with what is typed come first
 
 // wordAt is what is typed up to a place: where it begins, and what it is to be,
-// a name or a status; null where neither can stand.
+// a name, a status, or the value of a parameter or tag; null where none of them can stand.
 export function wordAt(text) {
   let quote = '';
   let open = 0;
@@ -26,12 +26,21 @@ export function wordAt(text) {
   const before = text.slice(0, start);
   const word = text.slice(start);
   if (/\bstatus\s*(!?=|in\s*\([^()]*)\s*$/i.test(before)) return { start, word: word.replace(/^['"]/, ''), status: true };
+  const value = /(?:\bparam\.(?:`((?:[^`]|``)+)`|([\p{L}_][\p{L}\p{N}_./-]*))|\b(tag))\s*(?:!?=|contains|in\s*\((?:[^()]*,)?)\s*$/iu.exec(before);
+  if (value) return { start, word: word.replace(/^['"]/, ''), value: value[3] ? { tag: true } : { param: value[1]?.replaceAll('``', '`') ?? value[2] } };
   return !isText && /(^|\(|\b(and|or|not))\s*$/i.test(before) ? { start, word } : null;
 }
 
+// quoted writes a value in the language of searches.
+const quoted = (value) => (/^-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(value) ? value : `'${value.replaceAll('\\', '\\\\').replaceAll('\'', '\\\'').replaceAll('\n', '\\n').replaceAll('\r', '\\r').replaceAll('\t', '\\t')}'`);
+
 // offers are what a word may become: {text, label, hint}.
-async function offers({ word, status }, experiment) {
+async function offers({ word, status, value }, experiment) {
   const lower = word.toLowerCase();
+  if (value) {
+    const { values } = await ask(`experiment/${experiment}/values`, { query: { param: value.param, q: word } });
+    return values.map((v) => ({ text: quoted(v.value), label: v.value, hint: `of ${count(v.iterations)}` }));
+  }
   if (status) return statuses.filter((s) => s.startsWith(lower)).map((s) => ({ text: `'${s}'`, label: s }));
   const [, kind, rest] = /^(?:(param|metric)\.)?(.*)$/is.exec(word);
   const plain = fields.filter(([name]) => !kind && name.startsWith(lower)).map(([name, hint]) => ({ text: name, label: name, hint }));
@@ -49,7 +58,7 @@ async function offers({ word, status }, experiment) {
 }
 
 // complete has a field offer what can stand at the cursor. The arrows lead through
-// the list, Enter and Tab take what they have led to, Escape closes it.
+// the list, Enter and Tab take what they have led to, Tab also the first of what fits what is typed, Escape closes it.
 export function complete(field, experiment) {
   const list = el('ul', { role: 'listbox', id: 'offers', class: 'offers', 'aria-label': 'What can be written here', 'data-testid': 'offers', hidden: true });
   for (const [name, value] of Object.entries({ role: 'combobox', 'aria-autocomplete': 'list', 'aria-controls': 'offers', 'aria-expanded': 'false' })) field.setAttribute(name, value);
@@ -95,7 +104,7 @@ export function complete(field, experiment) {
     put(all.filter((o) => o.text !== text.slice(start)));
   }
 
-  field.addEventListener('input', settled(120, offer));
+  field.addEventListener('input', debounce(120, offer));
   field.addEventListener('click', offer);
   field.addEventListener('blur', () => put([]));
   list.addEventListener('pointerdown', (event) => event.preventDefault()); // the field keeps the focus
@@ -107,6 +116,7 @@ export function complete(field, experiment) {
     else if (event.key === 'ArrowDown') select((at + 1) % shown.length);
     else if (event.key === 'ArrowUp') select(at <= 0 ? shown.length - 1 : at - 1);
     else if ((event.key === 'Enter' || event.key === 'Tab') && at >= 0) take(shown[at]);
+    else if (event.key === 'Tab' && !event.shiftKey && field.selectionStart > start) take(shown[0]);
     else if (event.key === 'Escape') put([]);
     else return;
     event.preventDefault();

@@ -2,14 +2,16 @@
 import { el, isolated } from './dom.js';
 
 // enlarge shows an image in a dialog, which a click or Escape closes. What fits
-// is enlarged by a whole number, so that its pixels stay alike.
+// is enlarged by a whole number, so that its pixels stay alike. The dialog itself has
+// the focus: the key that opens it must not press its button.
 export function enlarge({ src, alt, naturalWidth: width, naturalHeight: height }) {
   const image = el('img', { src, alt });
-  const dialog = el('dialog', { class: 'large', 'aria-label': alt, 'data-testid': 'large', click: () => dialog.close(), close: () => dialog.remove() },
+  const dialog = el('dialog', { class: 'large', tabindex: -1, 'aria-label': alt, 'data-testid': 'large', click: () => dialog.close(), close: () => dialog.remove() },
     el('div', { class: 'caption' }, isolated(alt, 'name'), el('span', { class: 'count' }, `${width} × ${height} pixels`),
       el('span', { class: 'acts' }, el('button', { type: 'button', class: 'plain' }, 'Close'))), el('div', { class: 'picture' }, image));
   document.body.append(dialog);
   dialog.showModal();
+  dialog.focus();
   const times = Math.min(image.parentElement.clientWidth / width, (innerHeight - 160) / height);
   image.classList.add('small');
   image.style.width = `${width * (times > 1 ? Math.floor(times) : times)}px`;

@@ -2,10 +2,9 @@
 // largest values, and their steps.
 import { own } from './column.js';
 import { el } from './dom.js';
-import { count, number } from './format.js';
+import { number, pointCount } from './format.js';
 
 const tip = el('div', { class: 'tip', id: 'cell-tip', role: 'status', hidden: true });
-document.body.append(tip);
 
 // explain says it beside a cell that has the focus, and where the mouse is. metrics
 // are those of the run's summary.
@@ -14,10 +13,11 @@ export function explain(metrics, td) {
   if (!m) return;
   const lines = [`last ${number(m.last)} at step ${m.last_step}`,
     ...(m.min == null ? ['no finite value'] : [`min ${number(m.min)} at step ${m.min_step}`, `max ${number(m.max)} at step ${m.max_step}`]),
-    `${count(m.count)} points`];
+    pointCount(m.count)];
   td.title = lines.join('\n');
   if (document.activeElement !== td) return;
   tip.replaceChildren(...lines.map((line) => el('div', {}, line)));
+  if (!tip.isConnected) document.body.append(tip);
   tip.hidden = false;
   const cell = td.getBoundingClientRect();
   tip.style.left = `${Math.max(8, Math.min(cell.left, innerWidth - tip.offsetWidth - 8))}px`;

@@ -1,7 +1,7 @@
 // The way to a project, an experiment, a model or a run by its name.
-import { ask, settled } from './ask.js';
+import { ask, debounce } from './ask.js';
 import { el, isolated } from './dom.js';
-import { base } from './frame.js';
+import { base } from './base.js';
 
 export function find() {
   if (document.querySelector('dialog[open]')) return;
@@ -34,7 +34,7 @@ export function find() {
     select(0);
   }
 
-  field.addEventListener('input', settled(120, search));
+  field.addEventListener('input', debounce(120, search));
   field.addEventListener('keydown', (event) => {
     if (event.key === 'ArrowDown') select(at + 1);
     else if (event.key === 'ArrowUp') select(at - 1);

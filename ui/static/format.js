@@ -3,6 +3,7 @@
 const plain = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 
 export const count = (n) => plain.format(n);
+export const pointCount = (n) => `${count(n)} ${n === 1 ? 'point' : 'points'}`;
 
 // number writes a value, which may be one of the strings for what JSON has no
 // number for, to five significant digits, or in full where it is whole and
@@ -13,6 +14,26 @@ export function number(v) {
   if (!Number.isFinite(v) || (Number.isInteger(v) && size < 1e7)) return String(v);
   if (size < 1e-4 || size >= 1e7) return v.toExponential(4).replace(/\.?0*e\+?/, 'e');
   return String(Number(v.toPrecision(5)));
+}
+
+const apart = 100; // from where on sizes of numbers are too different to have the same digits
+
+// digits returns how many digits after the point the numbers of a column have, so that the points stand in
+// line: five significant ones of the largest, as far as there are so many. It is null for whole numbers, and where the sizes
+// differ much.
+export function digits(values) {
+  const known = values.map(double).filter((v) => Number.isFinite(v) && v !== 0);
+  if (known.length === 0 || known.every(Number.isInteger)) return null;
+  const sizes = known.map(Math.abs);
+  const [least, most] = [Math.min(...sizes), Math.max(...sizes)];
+  if (least < 1e-4 || most >= 1e5 || most / least > apart) return null;
+  return Math.min(4 - Math.floor(Math.log10(most)), Math.max(...known.map((v) => number(v).split('.')[1]?.length ?? 0)));
+}
+
+// aligned writes a value with so many digits after the point, null for as many as it needs.
+export function aligned(v, places) {
+  const value = double(v);
+  return places > 0 && Number.isFinite(value) && (Math.abs(value) >= 10 ** -places || value === 0) && Math.abs(value) < 1e6 ? value.toFixed(places) : number(v);
 }
 
 // double reads what number takes.

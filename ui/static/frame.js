@@ -1,14 +1,14 @@
 // What every page has: the list of keys, and the keys.
+import { base } from './base.js';
+import { find } from './find.js';
 
 const typing = (element) => element.closest('input, textarea, select, [contenteditable]');
 
 const places = { p: '' };
 let waiting = false;
 
-export const base = new URL('../', import.meta.url);
-
 // open shows a dialog of the page, unless one is open.
-export function open(id) {
+function open(id) {
   const dialog = document.getElementById(id);
   if (dialog && !document.querySelector('dialog[open]')) dialog.showModal();
 }
@@ -19,11 +19,6 @@ document.addEventListener('click', (event) => {
   // A click beside a dialog closes it.
   if (event.target instanceof HTMLDialogElement) event.target.close();
 });
-
-async function find() {
-  const { find: show } = await import('./find.js');
-  show();
-}
 
 document.addEventListener('click', (event) => {
   if (event.target.closest('[data-finds]')) find();

@@ -1,4 +1,5 @@
 // Groups of runs, as rows of the table and as what charts draw.
+import { palette } from './color.js';
 import * as columns from './column.js';
 
 // names are what runs are grouped by: param.lr, tag.
@@ -13,7 +14,7 @@ const missing = { tag: 'no tag' };
 export function row(group, by) {
   const labels = group.values.map((v, i) => v ?? (missing[by[i]?.name] || `no ${by[i]?.label}`));
   return { ...group, id: `g:${encodeURIComponent(JSON.stringify(group.values))}`, group: true, name: labels.join(' · '),
-    labels, color: group.rank % 12, unfolds: group.iterations };
+    labels, color: group.rank % palette, unfolds: group.iterations };
 }
 
 // values reads what the id of a group says.

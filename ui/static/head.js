@@ -1,73 +1,66 @@
 // Heads of the table of runs: what sorts it, and where columns are dragged.
-import * as columns from './column.js';
 import { el, isolated } from './dom.js';
-import * as groups from './group.js';
 
-const fixed = [
-  { id: 'name', label: 'Name', sort: 'name', width: 196 },
-  { id: 'status', label: 'Status', sort: 'status', width: 100 },
-  { id: 'created', label: 'Created', sort: '-created', width: 116 },
-  { id: 'duration', label: 'Duration', sort: 'duration', width: 80, numeric: true },
-  { id: 'tags', label: 'Tags', sort: 'tag', width: 104 },
-];
-
-const lessIsBetter = /loss|err|perplexity|ppl|mse|mae|mape|nll|bpc|wer|cer\b|fid\b|cost|regret|latency|entropy|distance|diverg|(^|[/_.-])kl/i;
-
-export const fixedColumns = fixed.length;
-
-// makeHeads makes the heads of the columns that are chosen, pinned ones first.
-export function makeHeads(table) {
-  table.chosen = table.columns.filter((c) => c.kind !== 'param' || !table.same.has(c.key));
-  if (table.grouped) table.chosen.sort((a, b) => (a.kind === 'param') - (b.kind === 'param')); // they have means of metrics
-  const pinned = new Set(columns.parse(table.state.get('pin')).map(columns.write));
-  const isPinned = (c) => pinned.has(columns.write(c));
-  table.chosen.sort((a, b) => isPinned(b) - isPinned(a));
-  table.pins = table.chosen.filter(isPinned).length;
-  const usual = table.grouped ? 'name' : '-created';
-  const sort = table.state.get('sort') || usual;
-  const head = (label, name, width, numeric, title, index) => {
-    const [up, down] = name.startsWith('-') ? [name.slice(1), name] : [name, `-${name}`];
-    const order = { [up]: 'ascending', [down]: 'descending' }[sort];
-    const arrow = { ascending: ' ↑', descending: ' ↓' }[order] || '';
-    const next = order === 'ascending' ? down : order === 'descending' ? up : name;
+// heads returns the heads of a layout's columns, and the elements that set their
+// widths. sort is the order that the table has; sorted(order) is called to change it,
+// moved(from, to) when a column was dropped in the place of another, and sized(name,
+// width) when its edge was dragged, without a width when it was clicked twice. every
+// is the box that selects all rows.
+export function heads(layout, { sort, every, sorted, moved, sized }) {
+  const widths = new Map(layout.order(layout.fixed, layout.shown).map(({ name, width }) => {
     const column = el('col');
     column.style.width = `${width}px`;
-    const th = el('th', { scope: 'col', class: numeric && 'number', 'aria-sort': order, draggable: index != null && 'true' }, name === 'name' && table.every,
-      el('button', { type: 'button', title: `Sort by ${title}`, click: () => table.state.set({ sort: next === usual ? null : next }) }, isolated(label), arrow));
-    if (index != null) draggable(table, th, index);
-    return { column, th, width };
+    return [name, column];
+  }));
+  const head = ({ name, label, sort: first, numeric, place, width }) => {
+    const [up, down] = first.startsWith('-') ? [first.slice(1), first] : [first, `-${first}`];
+    const order = { [up]: 'ascending', [down]: 'descending' }[sort || layout.usual];
+    const arrow = { ascending: ' ↑', descending: ' ↓' }[order] || '';
+    const next = order === 'ascending' ? down : order === 'descending' ? up : first;
+    const chosen = place != null;
+    const th = el('th', { scope: 'col', class: numeric && 'number', 'aria-sort': order, draggable: chosen && 'true' }, name === 'name' && every,
+      el('button', { type: 'button', title: `Sort by ${chosen ? label : label.toLowerCase()}`, click: () => sorted(next === layout.usual ? null : next) }, isolated(label), arrow), edge(name, width, widths.get(name), sized));
+    if (chosen) draggable(th, place, moved);
+    return th;
   };
-  const first = table.grouped ? groups.names(table.grouped).map((g) => g.label).join(' · ') : 'Name';
-  const beside = table.state.has('base') ? 64 : 0; // what the baseline adds: a word, and differences
-  const all = fixed.map((c, i) => head(i ? c.label : first, c.sort, i ? c.width : Math.min(c.width + beside + (table.nests ? 56 : 0), Math.max(196, innerWidth / 2)), c.numeric, (i ? c.label : first).toLowerCase()));
-  const chosen = [];
-  for (const c of table.chosen) {
-    const label = c.stat ? `${c.key} ${c.stat}` : c.key;
-    const name = columns.write(c);
-    // The best comes first: what is lost or wrong should be little, all else much.
-    const first = c.kind === 'metric' && (c.stat === 'count' || !lessIsBetter.test(c.key)) ? `-${name}` : name;
-    chosen.push(head(label, first, table.grouped && c.kind === 'metric' ? 152 : fitting(label, c) + (c.kind === 'metric' ? beside : 0), c.kind === 'metric', label, table.columns.findIndex((o) => columns.write(o) === name)));
-  }
-  table.lefts = chosen.slice(0, table.pins).reduce((lefts, { width }) => [...lefts, lefts.at(-1) + width], [all[0].width]);
-  table.pin(chosen.map((h) => h.th));
-  table.order(all, chosen);
-  table.group.replaceChildren(...all.map((h) => h.column));
-  table.head.replaceChildren(...all.map((h) => h.th));
+  const chosen = layout.shown.map(head);
+  layout.pin(chosen);
+  const cells = layout.order(layout.fixed.map(head), chosen);
+  return { cells, widths: [...widths.values()] };
 }
 
-// fitting is the width of a column whose head can mostly be read.
-const fitting = (label, { kind }) => Math.min(160, Math.max(kind === 'param' ? 72 : 88, 28 + 7 * label.length));
+// edge is the end of a column, which sets its width.
+function edge(name, width, column, sized) {
+  let start = null;
+  let now = width;
+  const handle = el('span', { class: 'edge', 'aria-hidden': 'true', 'data-column': name,
+    pointerdown: (event) => {
+      start = event.clientX;
+      handle.setPointerCapture(event.pointerId);
+      event.preventDefault();
+    },
+    pointermove: (event) => {
+      if (start == null) return;
+      now = Math.max(40, Math.round(width + event.clientX - start));
+      column.style.width = `${now}px`;
+    },
+    pointerup: () => {
+      start = null;
+      if (now !== width) sized(name, now);
+    },
+    dblclick: () => sized(name, null),
+    // The head is dragged elsewhere.
+    dragstart: (event) => event.preventDefault() });
+  return handle;
+}
 
 // draggable lets a column be dropped on another one, in whose place it goes.
-function draggable(table, th, index) {
-  th.addEventListener('dragstart', (event) => event.dataTransfer.setData('text/plain', String(index)));
+function draggable(th, place, moved) {
+  th.addEventListener('dragstart', (event) => event.dataTransfer.setData('text/plain', String(place)));
   th.addEventListener('dragover', (event) => event.preventDefault());
   th.addEventListener('drop', (event) => {
     event.preventDefault();
-    const from = Number(event.dataTransfer.getData('text/plain'));
-    const all = table.columns;
-    if (!Number.isInteger(from) || !all[from]) return;
-    all.splice(index, 0, ...all.splice(from, 1));
-    table.state.set({ columns: all.map(columns.write).join(', ') });
+    const from = Number.parseInt(event.dataTransfer.getData('text/plain'), 10);
+    if (from >= 0) moved(from, place);
   });
 }

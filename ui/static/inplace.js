@@ -1,5 +1,7 @@
 // What htmx does not do by itself: say that a change did not reach the server,
-// and keep the focus where somebody works.
+// and keep the focus and what was typed.
+import './typing.js';
+
 // What somebody has opened, filtered or gone to stays so when a page is renewed.
 htmx.config.morphIgnore.push('open', 'hidden', 'tabindex');
 
@@ -9,12 +11,6 @@ document.addEventListener('htmx:before:request', () => problem.replaceChildren()
 document.addEventListener('htmx:error', () => {
   problem.textContent = 'The server did not answer, so it is not known whether anything was changed. What you typed is still here: try again.';
 });
-
-// Nobody loses what was typed in another form of the part that is replaced. Until
-// somebody types there is nothing to lose.
-const watch = () => import('./typing.js');
-document.addEventListener('input', watch, { once: true });
-if (document.querySelector('[data-typed]')) watch();
 
 // The button that was pressed has gone with the part that was replaced. The
 // focus goes to the field that is wrong, or to the new part.

@@ -1,19 +1,25 @@
 // The page of a run: its charts, and all of it as the run goes on.
-import { ask, later, reach, typed } from './ask.js';
+import './artifact.js';
+import { ask, later, newest, reach, typed } from './ask.js';
+import { printed } from './console.js';
 import { copy } from './copy.js';
+import { count, number } from './format.js';
 import { live } from './live.js';
 import { Panel } from './panel.js';
 import { State } from './state.js';
 
 const { iteration, color, name, cursor } = document.getElementById('iteration').dataset;
 const run = { id: iteration, name, color: Number(color) };
-const summary = () => ask(`iteration/${iteration}/summary`);
+const summary = (query = '') => ask(`iteration/${iteration}/summary${query}`);
 
 const panel = new Panel(document.getElementById('charts'), new State(), {
   runs: () => [run],
   keys: async (q, offset, limit) => {
     const part = q.toLowerCase();
-    const all = Object.keys((await summary()).metrics).filter((k) => k.toLowerCase().includes(part)).sort();
+    // The table has them in the order of their interest, but for those that are new.
+    const places = new Map([...document.querySelectorAll('#metrics [data-metric]')].map((tr, i) => [tr.dataset.metric, i]));
+    const place = (k) => places.get(k) ?? places.size;
+    const all = Object.keys((await summary()).metrics).filter((k) => k.toLowerCase().includes(part)).sort((a, b) => place(a) - place(b));
     return { data: all.slice(offset, offset + limit).map((key) => ({ key })), total: all.length };
   },
 });
@@ -52,16 +58,77 @@ const renew = later(700, async () => {
   updating = false;
 });
 
-live(`iteration/${iteration}`, cursor, {
-  changed: ({ series }) => {
+// gained are the metrics whose rows in the table are no longer true.
+const gained = new Set();
+const unanswered = new Set(); // those that were asked for
+const mostRetold = 50; // more of them are told by the page
+const summaryOf = newest(summary);
+const retell = later(2000, async () => {
+  if (gained.size > mostRetold) {
+    gained.clear();
     renew();
+    return;
+  }
+  for (const key of gained) unanswered.add(key);
+  gained.clear();
+  const query = new URLSearchParams([...unanswered].map((key) => ['key', key]));
+  const { metrics } = await summaryOf(`?${query}`).catch(() => ({ metrics: {} })); // the stream says what is wrong
+  unanswered.clear();
+  if (updating) { // by a page that may be older
+    for (const key of Object.keys(metrics)) gained.add(key);
+    retell();
+  }
+  const rows = new Map([...document.querySelectorAll('#metrics [data-metric]')].map((tr) => [tr.dataset.metric, tr]));
+  for (const [key, m] of Object.entries(metrics)) {
+    const cells = [[m.last, m.last_step], [m.min, m.min_step], [m.max, m.max_step], [m.mean]];
+    const [, ...tds] = rows.get(key)?.children ?? [];
+    cells.forEach(([value, step], i) => {
+      if (!tds[i]) return;
+      tds[i].textContent = number(value);
+      if (step != null) tds[i].title = `step ${count(step)}`;
+    });
+    tds.at(-1)?.replaceChildren(count(m.count));
+  }
+});
+// How long the run has taken, and when it was last seen, is told by its page.
+const renewSometimes = later(60_000, renew);
+
+const output = printed(iteration);
+
+live(`iteration/${iteration}`, cursor, {
+  changed: ({ iterations, deleted, series, console: printedNow = [] }) => {
+    for (const { next } of printedNow) output.grow(next);
+    if (printedNow.length > 0) {
+      document.querySelector('[data-testid="to-console"]').hidden = false;
+      if (iterations.length + deleted.length + series.length === 0) {
+        renewSometimes();
+        return;
+      }
+    }
+    const known = new Set([...document.querySelectorAll('#metrics [data-metric]')].map((tr) => tr.dataset.metric));
+    const lost = document.querySelector('#run .status.lost'); // which it is not any more
+    if (lost || iterations.length + deleted.length > 0 || series.length === 0 || series.some((s) => s.last_step == null || !(known.has(s.key) || document.getElementById('metrics-left')))) renew();
+    else renewSometimes();
+    for (const s of series) gained.add(s.key);
+    if (series.length > 0) retell();
     panel.grow(series);
   },
   reset: async () => {
     renew();
+    output.grow();
     const { metrics } = await summary();
     panel.grow(Object.keys(metrics).map((key) => ({ iteration_id: iteration, key })));
   },
+});
+
+// The charts of the machine are folded until somebody goes to them.
+function unfold() {
+  const group = document.getElementById(location.hash.slice(1));
+  if (group instanceof HTMLDetailsElement) group.open = true;
+}
+addEventListener('hashchange', unfold);
+document.addEventListener('click', (event) => {
+  if (event.target.closest('.sections a[href="#system"]')) unfold();
 });
 
 // A form that was closed shows what it was kept from showing.
@@ -76,6 +143,7 @@ function filter(field) {
 document.addEventListener('input', ({ target }) => {
   if (target.dataset.filters) filter(target);
 });
+for (const field of document.querySelectorAll('[data-filters]')) filter(field); // what was typed before this script came
 
 document.addEventListener('click', async ({ target }) => {
   const id = target.dataset.copies;

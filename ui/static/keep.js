@@ -1,5 +1,6 @@
 // Saving a chart as a picture or as numbers.
 import { colors } from './chart.js';
+import { palette } from './color.js';
 import { el, save } from './dom.js';
 
 const lineHeight = 18;
@@ -24,7 +25,7 @@ export function png(chart, key) {
   ctx.font = '12px system-ui, sans-serif';
   named.forEach((c, i) => {
     const y = canvas.height / r + 28 + (i + 0.7) * lineHeight;
-    ctx.fillStyle = colors().runs[c.color % 12];
+    ctx.fillStyle = colors().runs[c.color % palette];
     ctx.fillRect(8, y - 5, 12, 3);
     ctx.fillStyle = colors().text;
     ctx.fillText(c.name, 28, y);

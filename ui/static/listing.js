@@ -5,7 +5,7 @@ export const pageSize = 50;
 
 // Listing is a list of rows, each with an id. fetch(offset, limit, signal)
 // answers {data, total}; inner(row) is the listing that a row unfolds to, and
-// open(row) tells whether it is. changed is called when rows have come, failed
+// open(row) reports whether it is. changed is called when rows have come, failed
 // when they have not.
 export class Listing {
   constructor(fetch, { open, inner, changed, failed }, depth = 0, path = '') {

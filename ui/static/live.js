@@ -1,6 +1,6 @@
 // What changes on the server, as it happens.
 import { reach } from './ask.js';
-import { base } from './frame.js';
+import { base } from './base.js';
 
 const pause = 5000; // before a server that could not answer is asked again
 

@@ -1,9 +1,11 @@
 // The charts of a page: one for each metric, in groups, drawn when they come
 // into sight.
-import { ask, later, settled } from './ask.js';
+import { ask, later, debounce } from './ask.js';
 import { Chart } from './chart.js';
+import * as options from './chartoption.js';
 import { el, isolated } from './dom.js';
-import { count } from './format.js';
+import { count, pointCount } from './format.js';
+import { pairs } from './pair.js';
 import { pick } from './pick.js';
 
 const keysAtOnce = 100;
@@ -12,24 +14,21 @@ const curvesAtOnce = 400; // of one request, about
 const mostMembers = 1000; // runs that the mean of a group is over
 const mostOfGroups = 10_000; // the same in all groups of a chart
 const aside = 'system'; // a group that is folded at first, for it says nothing of what was learned
-const likely = 6; // charts, before it is known which are in sight; curve.go has the first question, too
+const likely = 6; // charts, before it is known which are in sight
+const [usual, large] = [176, 360]; // heights of charts
 
-// What the browser has begun to ask while it loaded the scripts.
-const { href } = document.querySelector('link[as="fetch"]') || {};
-const early = href && new URL(href);
-
-// last is how far down a group goes: what is in none after those that are, then
-// single values, then what the machine did.
-const last = (group) => ['', 'summary', aside].indexOf(group);
-
-// Panel draws the metrics of runs. keys(q, offset, limit) answers {data, total};
+// Panel draws the metrics of runs. keys(q, offset, limit) answers {data, total}, those
+// of most interest first;
 // runs() the runs to draw, {id, name, color}, or groups of them with their values;
-// groups() says of which runs these are. first is the first page of the keys; gone
-// is called when a run is not there any more; idle() may say why there are no runs.
+// groups() says of which runs these are. first is the first page of the keys; early
+// are curves that the browser has asked for while it loaded the scripts: {path,
+// request}. lead are elements at the beginning of the bar. gone is called when a run is not there any more; idle() may say why there
+// are no runs.
 export class Panel {
-  constructor(root, state, { keys, runs, groups, first, gone, idle }) {
-    Object.assign(this, { root, state, keys, runs, groups, first, gone, idle });
+  constructor(root, state, { keys, runs, groups, first, early, lead = [], gone, idle }) {
+    Object.assign(this, { root, state, keys, runs, groups, first, early, lead, gone, idle });
     this.figures = new Map(); // by key
+    this.companions = new Map(); // by key: metrics that are drawn in the figure of another one
     this.queue = new Set();
     this.jobs = []; // requests that wait
     this.busy = 0;
@@ -42,20 +41,23 @@ export class Panel {
 
   build() {
     const { state } = this;
-    this.options = [];
+    this.boxes = [];
     const option = (name, label) => {
       const box = el('input', { type: 'checkbox', name, change: () => state.set({ [name]: box.checked ? '1' : null }) });
-      this.options.push(box);
+      this.boxes.push(box);
       return el('label', {}, box, label);
     };
     this.search = el('input', { type: 'search', id: 'metric-search', placeholder: 'Find metrics', 'aria-label': 'Search metrics',
-      input: settled(200, () => state.set({ m: this.search.value || null })) });
+      input: debounce(200, () => state.set({ m: this.search.value || null })) });
     this.axis = el('select', { name: 'x', 'aria-label': 'Horizontal axis', change: () => this.setAxis() });
     this.smoothing = el('input', { type: 'range', name: 'smooth', min: 0, max: 0.99, step: 0.01, 'data-testid': 'smooth',
-      input: () => state.set({ smooth: Number(this.smoothing.value) || null }) });
-    this.reset = el('button', { type: 'button', class: 'plain', 'data-testid': 'reset-zoom', click: () => state.set({ zoom: null, zooms: null }) }, 'Reset zoom');
-    this.bar = el('div', { class: 'strip' }, this.search, this.axis, el('label', {}, 'Smooth', this.smoothing),
-      option('logx', 'log x'), option('logy', 'log y'), option('trim', 'Ignore outliers'), this.reset);
+      'aria-label': 'Smoothing', input: () => state.set({ smooth: Number(this.smoothing.value) || null }) });
+    this.weight = el('input', { type: 'number', name: 'weight', min: 0, max: 0.999, step: 0.01, 'aria-label': 'Weight of the smoothing', 'data-testid': 'weight',
+      input: () => this.weight.valueAsNumber >= 0 && state.set({ smooth: Math.min(this.weight.valueAsNumber, 0.999) || null }) });
+    this.reset = el('button', { type: 'button', class: 'plain', 'data-testid': 'reset-zoom', click: () => this.fit() }, 'Reset zoom');
+    this.bar = el('div', { class: 'strip' }, ...this.lead, this.search, this.axis, el('span', { class: 'weight' }, el('label', {}, 'Smooth', this.smoothing), this.weight),
+      option('logx', 'log x'), option('logy', 'log y'), option('trim', 'Ignore outliers'), option('together', 'Train with val'), this.reset);
+    this.pairing = this.boxes.at(-1).parentElement;
     this.note = el('p', { class: 'count', 'data-testid': 'drawn' });
     this.places = el('div', { class: 'groups' });
     this.root.replaceChildren(this.bar, el('div', { class: 'scroll' }, this.note, this.places));
@@ -67,12 +69,50 @@ export class Panel {
     const { state } = this;
     const view = this.view();
     if (document.activeElement !== this.search) this.search.value = state.get('m');
-    for (const box of this.options) box.checked = state.has(box.name);
+    for (const box of this.boxes) box.checked = state.has(box.name);
     this.smoothing.value = state.number('smooth', 0);
-    this.axis.replaceChildren(el('option', { value: 'step' }, 'Step'), el('option', { value: 'relative' }, 'Relative time'), el('option', { value: 'time' }, 'Clock time'),
+    if (document.activeElement !== this.weight) this.weight.value = state.number('smooth', 0);
+    this.axis.replaceChildren(el('option', { value: 'step' }, 'Step'), el('option', { value: 'relative' }, 'Relative time'), el('option', { value: 'time' }, 'Wall time'),
       ...(view.x === 'metric' ? [el('option', { value: 'metric' }, view.against)] : []), el('option', { value: 'other' }, 'Metric…'));
     this.axis.value = view.x;
-    this.reset.hidden = !state.has('zoom') && !state.has('zooms');
+    this.zoomed = state.has('zoom') || state.has('zooms');
+    this.reset.hidden = !this.zoomed && ![...this.options.values()].some((o) => o.low != null);
+  }
+
+  // fit shows all of what is drawn.
+  fit() {
+    const all = new Map([...this.options].map(([key, o]) => [key, { ...o, low: null, high: null }]));
+    this.state.set({ zoom: null, zooms: null, charts: options.write(all) || null });
+  }
+
+  // options are those of single charts, by metric.
+  get options() {
+    const text = this.state.get('charts');
+    if (this.read?.text !== text) this.read = { text, all: options.read(text) };
+    return this.read.all;
+  }
+
+  // pins are the metrics whose charts come first.
+  get pins() {
+    return this.state.get('pins').split('\n').filter(Boolean);
+  }
+
+  pin(key) {
+    const { pins } = this;
+    const others = pins.filter((k) => k !== key);
+    this.state.set({ pins: (others.length < pins.length ? others : [...pins, key]).join('\n') || null });
+  }
+
+  // together returns, by the metric of a chart, the others that it draws.
+  get together() {
+    const all = this.state.has('together') ? pairs(this.names) : new Map();
+    const taken = new Set([...all.values()].flat());
+    for (const [key, { others }] of this.options) {
+      if (others.length === 0 || taken.has(key)) continue;
+      all.set(key, [...new Set([...(all.get(key) || []), ...others])].filter((other) => !all.has(other) && other !== key));
+      for (const other of others) taken.add(other);
+    }
+    return all;
   }
 
   setAxis() {
@@ -92,10 +132,13 @@ export class Panel {
   listen() {
     this.state.addEventListener('change', ({ detail }) => {
       this.control();
-      if (detail.has('m')) this.list();
       const any = (...names) => names.some((n) => detail.has(n));
-      if (any('logy', 'smooth', 'trim')) this.paint();
-      if (any('x', 'logx', 'zoom', 'zooms') || (any('smooth') && !this.reset.hidden)) this.refresh();
+      if (any('m')) this.list();
+      else if (any('together', 'pins') || (any('charts') && JSON.stringify([...this.together]) !== this.arranged)) this.arrange();
+      if (any('charts')) this.resize();
+      if (any('logy', 'smooth', 'trim', 'charts')) this.paint();
+      if (any('x', 'logx', 'zoom', 'zooms', 'charts') || (any('smooth') && this.zoomed)) this.refresh();
+      if (this.dialog?.open) this.dialog.show();
     });
   }
 
@@ -111,9 +154,11 @@ export class Panel {
     const zoomed = Number.isFinite(from) && Number.isFinite(to) && from < to;
     const x = state.get('x');
     const against = x.startsWith('metric:') ? x.slice('metric:'.length) : '';
-    return { x: against ? 'metric' : ['relative', 'time'].includes(x) ? x : 'step', against, logx: state.has('logx'), logy: state.has('logy'),
-      smooth: Math.min(state.number('smooth', 0), 0.999), trim: state.has('trim'),
-      from: zoomed ? from : null, to: zoomed ? to : null, highlight: this.highlight };
+    const o = this.options.get(key) ?? {};
+    const log = (scale, all) => (scale ? scale === 'log' : state.has(all));
+    return { x: against ? 'metric' : ['relative', 'time'].includes(x) ? x : 'step', against, logx: log(o.x, 'logx'), logy: log(o.y, 'logy'),
+      smooth: o.smooth ?? Math.min(state.number('smooth', 0), 0.999), trim: state.has('trim'),
+      from: zoomed ? from : null, to: zoomed ? to : null, low: o.low ?? null, high: o.high ?? null, highlight: this.highlight };
   }
 
   // list asks for the names of the metrics, and makes a place for each.
@@ -141,26 +186,37 @@ export class Panel {
   // arrange puts the figures into their groups, and keeps those that are there.
   arrange() {
     const groups = new Map();
-    for (const key of this.names) {
+    this.pairing.hidden = pairs(this.names).size === 0;
+    const paired = this.together;
+    this.arranged = JSON.stringify([...paired]);
+    const inside = new Set([...paired.values()].flat());
+    const part = this.state.get('m').toLowerCase();
+    const pinned = this.pins.filter((key) => !inside.has(key) && key.toLowerCase().includes(part));
+    const charts = [...pinned, ...this.names.filter((key) => !inside.has(key) && !pinned.includes(key))];
+    for (const key of charts.slice(pinned.length)) {
       const slash = key.indexOf('/');
       const group = slash > 0 ? key.slice(0, slash) : '';
       groups.set(group, [...(groups.get(group) || []), key]);
     }
     for (const [key, f] of this.figures) {
-      if (!this.names.includes(key)) this.drop(key, f);
+      if (!charts.includes(key)) this.drop(key, f);
     }
     const folded = new Set(this.state.get('fold', aside).split('\n').filter(Boolean));
-    const ordered = [...groups].sort(([a], [b]) => last(a) - last(b));
-    const parts = ordered.map(([group, keys]) => {
-      const name = group || 'Others';
-      const details = el('details', { open: !folded.has(name) },
-        el('summary', {}, groups.size > 1 || group ? isolated(name) : 'Metrics', el('span', { class: 'count' }, String(keys.length))),
+    this.companions.clear();
+    for (const key of charts) this.join(this.figure(key), paired.get(key) || []);
+    const focused = document.activeElement;
+    const all = [...groups].map(([group, keys]) => ({ name: group || 'Others', keys, title: groups.size > 1 || group ? isolated(group || 'Others') : 'Metrics' }));
+    if (pinned.length > 0) all.unshift({ name: '', keys: pinned, title: 'Pinned' });
+    const parts = all.map(({ name, keys, title }) => {
+      const details = el('details', { open: !name || !folded.has(name), 'data-pinned': !name, id: name === aside && aside },
+        el('summary', {}, title, el('span', { class: 'count' }, String(keys.length))),
         el('div', { class: 'figures' }, ...keys.map((k) => this.figure(k).root)));
       details.addEventListener('toggle', () => {
+        if (!name) return;
         if (details.open) folded.delete(name);
         else folded.add(name);
-        const all = [...folded].join('\n');
-        this.state.set({ fold: all === aside ? null : all });
+        const text = [...folded].join('\n');
+        this.state.set({ fold: text === aside ? null : text });
       });
       return details;
     });
@@ -168,27 +224,79 @@ export class Panel {
     if (rest > 0) parts.push(el('button', { type: 'button', class: 'plain', click: () => this.list(true) }, `Show more of ${count(rest)} other metrics`));
     if (parts.length === 0) parts.push(el('p', { class: 'nothing' }, this.state.get('m') ? 'No metric has this in its name.' : 'No metrics have been logged yet.'));
     this.places.replaceChildren(...parts);
+    for (const [key, f] of this.figures) f.pinned.setAttribute('aria-pressed', String(pinned.includes(key)));
+    this.resize();
+    if (this.places.contains(focused)) focused.focus({ preventScroll: true });
     this.look();
   }
 
   figure(key) {
     if (this.figures.has(key)) return this.figures.get(key);
-    const f = { key, curves: new Map(), dirty: new Set(), inSight: false };
+    const f = { key, others: [], curves: new Map(), dirty: new Set(), inSight: false };
     f.points = el('span', { class: 'count', 'data-testid': 'points' });
     f.box = el('div', { class: 'plot' });
     const act = (label, fn) => el('button', { type: 'button', class: 'plain', 'aria-label': `${label}: ${key}`, click: fn }, label);
+    f.with = el('span', { class: 'count', 'data-testid': 'with' });
     f.root = el('figure', { 'data-key': key, 'data-testid': 'chart' },
-      el('figcaption', {}, isolated(key, 'name'), f.points, el('span', { class: 'acts' },
-        act('Enlarge', () => this.enlarge(key)), act('PNG', () => keep('png', f)), act('CSV', () => keep('csv', f)))), f.box);
-    f.chart = new Chart(f.box, key, 176, this.on(key));
+      el('figcaption', {}, isolated(key, 'name'), f.with, f.points, el('span', { class: 'acts' },
+        f.pinned = act('Pin', () => this.pin(key)), act('Options', () => this.choose(key)), act('Enlarge', () => this.enlarge(key)))), f.box);
+    f.chart = new Chart(f.box, key, usual, this.on(key));
     this.figures.set(key, f);
     this.seen.observe(f.root);
     return f;
   }
 
+  // choose opens the dialog with the options of a chart.
+  async choose(key) {
+    const { chartDialog } = await import('./chartdialog.js');
+    const f = this.figures.get(key);
+    if (!f) return;
+    this.dialog = chartDialog(key, {
+      options: () => ({ others: [], ...this.options.get(key) }),
+      set: (changes) => this.state.set({ charts: options.changed(this.state.get('charts'), key, changes) }),
+      find: async (q) => {
+        const found = await this.keys(q, 0, 50);
+        const there = new Set([key, ...f.others.map((o) => o.key)]);
+        return { total: found.total, names: found.data.filter((k) => !there.has(k.key)).map((k) => ({ name: k.key })) };
+      },
+      pairs: () => [...pairs(this.names)].map(([first, others]) => [first, ...others]).find((all) => all.includes(key))?.filter((name) => name !== key) ?? [],
+      shown: () => f.chart.y ?? [0, 1],
+      png: () => save('png', f.chart, key),
+      csv: () => save('csv', f.chart, key),
+    });
+  }
+
+  // resize gives each chart the size that was chosen for it.
+  resize() {
+    for (const [key, f] of this.figures) {
+      const wide = this.options.get(key)?.size === 'large';
+      f.root.classList.toggle('large', wide);
+      f.chart.resized(wide ? large : usual);
+    }
+  }
+
+  // join has a figure draw other metrics too.
+  join(f, keys) {
+    const before = f.others || [];
+    f.others = keys.map((key) => before.find((o) => o.key === key) || companion(f, key));
+    for (const o of f.others) if (f !== this.big) this.companions.set(o.key, o);
+    f.with?.replaceChildren(...f.others.map((o, i) => el('span', {}, ' and ', el('i', { class: `dash ${dashes[i % dashes.length].split(' ')[0]}`, 'aria-hidden': 'true' }), isolated(o.key), ` (${dashes[i % dashes.length]})`)));
+    if (before.map((o) => o.key).join('\n') !== keys.join('\n') && f.inSight) this.want(f);
+  }
+
+  // of returns where the curves of a metric are kept, apart from the enlarged chart.
+  of(key) {
+    return this.figures.get(key) || this.companions.get(key);
+  }
+
   on(key) {
     return {
-      zoom: (from, to) => this.state.set({ [this.zoom(key)]: from == null ? null : `${from}~${to}` }),
+      zoom: ({ x, y }) => {
+        const changes = {};
+        if (x !== undefined) changes[this.zoom(key)] = x && x.join('~');
+        if (y !== undefined) changes.charts = options.changed(this.state.get('charts'), key, { low: y?.[0] ?? null, high: y?.[1] ?? null });
+        this.state.set(changes);
+      },
       hover: (x, source) => {
         for (const f of this.figures.values()) {
           if (f.inSight && f.chart !== source && this.zoom(f.key) === this.zoom(key)) f.chart.follow(x);
@@ -221,6 +329,7 @@ export class Panel {
       if (!f) continue;
       f.inSight = entry.isIntersecting;
       if (f.inSight) this.want(f);
+      if (f.inSight) f.chart.light(this.highlight);
     }
   }
 
@@ -253,15 +362,15 @@ export class Panel {
   point(id) {
     if (this.highlight === id) return;
     this.highlight = id;
-    this.paint();
+    for (const f of [...this.figures.values(), this.big]) if (f?.inSight) f.chart.light(id);
   }
 
   // grow is told what has been logged since.
   grow(series) {
     for (const s of series) {
-      for (const f of [this.figures.get(s.key), this.big?.key === s.key && this.big]) f?.dirty?.add(s.iteration_id).add('group');
+      for (const f of [this.of(s.key), ...[this.big, ...(this.big?.others || [])].filter((b) => b?.key === s.key)]) f?.dirty.add(s.iteration_id).add('group');
     }
-    if (series.some((s) => !this.figures.has(s.key)) && (this.names || []).length >= (this.total || 0)) this.relist();
+    if (series.some((s) => !this.of(s.key)) && (this.names || []).length >= (this.total || 0)) this.relist();
     this.again();
   }
 
@@ -273,55 +382,80 @@ export class Panel {
 
   relist = later(2000, () => this.list());
 
-  renew = later(400, () => this.refresh());
+  renew = later(1000, () => this.refresh());
 
   want(f) {
     if (this.queue.size === 0) queueMicrotask(() => this.pump());
     this.queue.add(f);
+    for (const o of f.others) this.queue.add(o);
   }
 
   // pump asks for what charts in sight lack in this view, for charts that lack
   // the same in one request. What they have is shown until it comes.
   pump() {
     if (this.jobs.length > 0) return; // what waits is asked for first
+    this.expect();
     const runs = this.runs();
     const { most } = this;
     const groups = runs[0]?.group ? { ...this.groups(), most } : null;
     const read = (all) => (groups ? all.reduce((sum, g) => sum + Math.min(most, g.iterations), 0) : all.length);
     const batches = new Map();
+    const tails = [];
     for (const f of this.queue) {
       this.queue.delete(f);
       if (!f.inSight) continue;
-      const view = this.view(f.key);
-      const points = fine(runs.length, f === this.big);
-      const question = JSON.stringify([view.x, view.against, view.logx, view.from, view.to, view.from != null && view.smooth > 0, points, groups]);
+      const view = this.view((f.main || f).key);
+      const points = fine(runs.length, (f.main || f) === this.big);
+      const question = asked(view, points, groups);
       const dirty = (r) => f.dirty.has(r.group ? 'group' : r.id);
       const lacking = runs.filter((r) => f.curves.get(r.id)?.asked !== question || dirty(r));
       if (lacking.length === 0) {
+        f.flight = null; // what is on its way is of another question
         this.show(f);
         continue;
       }
+      if (!groups && lacking.every((r) => grows(f.curves.get(r.id), question, view, points))) {
+        tails.push(...lacking.map((r) => ({ f, id: r.id, points, c: f.curves.get(r.id) })));
+        continue;
+      }
       const like = `${question} ${lacking.map((r) => r.id).join(' ')}`;
-      if (f.flight === like) continue; // it is on its way
-      f.flight = like;
+      if (f.flight?.like === like) continue; // it is on its way
       let b = batches.get(like);
-      if (!b || (b.figures.length + 1) * read(lacking) > curvesAtOnce) batches.set(like, b = { figures: [], lacking, question, points, view, groups });
+      if (!b || (b.figures.length + 1) * read(lacking) > curvesAtOnce) batches.set(like, b = { like, figures: [], lacking, question, points, view, groups });
+      f.flight = b;
       b.figures.push(f);
       if (b.figures.length === 1) this.jobs.push(b);
     }
+    if (tails.length > 0) this.jobs.push({ figures: [...new Set(tails.map((t) => t.f))], tails });
     this.work();
+  }
+
+  // expect takes in the curves that the browser has asked for early. What charts
+  // lack beyond these is asked for as ever.
+  expect() {
+    const { path, request } = this.early || {};
+    this.early = null;
+    if (!path) return;
+    const figures = request.keys.map((key) => this.of(key)).filter(Boolean);
+    const lacking = this.runs().filter((r) => request.iterations.includes(r.id));
+    if (figures.length === 0 || lacking.length === 0) return;
+    const { x, against, points } = request;
+    const question = asked({ x, against, logx: request.scale === 'log', from: null, to: null }, points, null);
+    const b = { like: `${question} ${lacking.map((r) => r.id).join(' ')}`, path, figures, lacking, question, view: this.view() };
+    for (const f of figures) f.flight = b;
+    this.jobs.push(b);
   }
 
   work() {
     while (this.busy < atOnce && this.jobs.length > 0) {
       const b = this.jobs.shift();
       this.busy += 1;
-      this.load(b).catch((error) => {
+      (b.tails ? this.extend(b.tails) : this.load(b)).catch((error) => {
         for (const f of b.figures) f.points.textContent = error.message;
       }).finally(() => {
         this.busy -= 1;
         for (const f of b.figures) {
-          f.flight = '';
+          if (f.flight === b) f.flight = null;
           if (f.dirty.size > 0) this.again(); // it grew meanwhile
         }
         this.work();
@@ -330,12 +464,15 @@ export class Panel {
     }
   }
 
-  async load({ figures, lacking, question, points, view, groups }) {
+  // load asks for curves, and takes them in where nothing else was asked for since.
+  async load(b) {
+    const { path, figures, lacking, question, points, view, groups } = b;
     const body = { keys: figures.map((f) => f.key), points, x: view.x, against: view.against, scale: view.logx && !view.against ? 'log' : 'linear' };
     if (groups) body.groups = { ...groups, values: lacking.map((r) => r.values) };
     else body.iterations = lacking.map((r) => r.id);
     // A range of a metric is no range of steps: all is asked for, and a part shown.
     if (view.from != null && !view.against) Object.assign(body, { from: Math.floor(view.from), to: Math.ceil(view.to) });
+    const grown = new Map(figures.map((f) => [f, [...f.dirty]]));
     for (const f of figures) {
       f.dirty.delete('group');
       for (const r of lacking) f.dirty.delete(r.id);
@@ -343,9 +480,9 @@ export class Panel {
     let [found, before] = [];
     const begun = performance.now();
     try {
-      [found, before] = await Promise.all([JSON.stringify(body) === early?.searchParams.get('q') ? ask(`curves${early.search}`) : ask('curves', { body }),
+      [found, before] = await Promise.all([path ? ask(path) : ask('curves', { body }),
         // What is smoothed begins where the curve does.
-        view.smooth > 0 && body.from != null && ask('curves', { body: { ...body, from: undefined, to: body.from - 1 } })]);
+        !path && view.smooth > 0 && body.from != null && ask('curves', { body: { ...body, from: undefined, to: body.from - 1 } })]);
     } catch (error) {
       if (error.status !== 404) throw error;
       this.gone?.(); // a run was deleted; the table will say which
@@ -354,32 +491,59 @@ export class Panel {
     const now = performance.now();
     this.rest = groups ? now + 4 * (now - begun) : 0;
     for (const f of figures) {
+      if (f.flight !== b) {
+        for (const id of grown.get(f)) f.dirty.add(id);
+        continue;
+      }
       for (const r of lacking) f.curves.set(r.id, { asked: question, x: [], y: [], count: 0 });
       for (const c of found.curves) {
         const id = groups ? lacking[Number(c.id)].id : c.id;
         if (c.key !== f.key) continue;
-        f.curves.set(id, { ...c, asked: question, before: before && before.curves.find((b) => b.id === c.id && b.key === c.key) });
+        f.curves.set(id, { ...c, asked: question, before: before && before.curves.find((o) => o.id === c.id && o.key === c.key) });
       }
       this.show(f);
     }
   }
 
+  // extend asks for what curves have gained, and adds it. A curve to which anything
+  // else has happened, such as a point in its middle, is asked for as a whole.
+  async extend(tails) {
+    for (const { f, id } of tails) f.dirty.delete(id);
+    const body = { points: Math.max(...tails.map((t) => t.points)), scale: 'linear', tails: tails.map(({ f, id, c }) => ({ id, key: f.key, after: c.x.at(-1) })) };
+    const { curves } = await ask('curves', { body });
+    for (const { f, id, c } of tails) {
+      if (f.curves.get(id) !== c) continue; // it was asked for anew
+      const more = curves.find((o) => o.id === id && o.key === f.key);
+      if (!more || !add(c, more)) {
+        c.asked = '';
+        this.want(f);
+      }
+    }
+    for (const f of new Set(tails.map((t) => t.f))) this.show(f);
+  }
+
   show(f) {
+    if (f.main) {
+      this.show(f.main);
+      return;
+    }
     const curves = [];
     let drawn = 0;
     let all = 0;
     for (const run of this.runs()) {
-      const c = f.curves.get(run.id);
-      if (!c || c.x.length === 0) continue;
-      curves.push({ ...c, id: run.id, name: run.name, color: run.color });
-      drawn += c.x.length;
-      all += c.count;
+      for (const [dash, one] of [f, ...f.others].entries()) {
+        const c = one.curves.get(run.id);
+        if (!c || c.x.length === 0) continue;
+        curves.push({ ...c, id: run.id, name: f.others.length > 0 ? `${run.name} · ${one.key}` : run.name, color: run.color, dash });
+        drawn += c.x.length;
+        all += c.count;
+      }
     }
     const view = this.view(f.key);
     f.chart.draw(curves, view);
     const { left, none } = f.chart;
     f.root.dataset.drawn = curves.length;
-    let text = `${count(drawn - left)} of ${count(all)} points`;
+    let text = drawn - left === all ? pointCount(all) : `${count(drawn - left)} of ${pointCount(all)}`;
     if (left > 0) text += `, ${count(left)} at or below 0`;
     else if (none && view.from != null) text = `no points between ${f.chart.place(view.from)} and ${f.chart.place(view.to)}`;
     else if (none) text = view.against ? `no step with ${view.against}` : 'no points';
@@ -399,17 +563,49 @@ export class Panel {
       this.big = null;
       dialog.remove();
     } }, el('div', { class: 'caption' }, isolated(key, 'name'), points, el('span', { class: 'acts' },
-      act('PNG', () => keep('png', this.big)), act('CSV', () => keep('csv', this.big)), act('Close', () => dialog.close()))), box);
+      act('PNG', () => save('png', this.big.chart, key)), act('CSV', () => save('csv', this.big.chart, key)), act('Close', () => dialog.close()))), box);
     document.body.append(dialog);
     dialog.showModal();
-    this.big = { key, root: dialog, box, points, curves: new Map(), dirty: new Set(), inSight: true,
+    this.big = { key, root: dialog, box, points, curves: new Map(), dirty: new Set(), inSight: true, others: [],
       chart: new Chart(box, key, Math.max(280, innerHeight - 200), this.on(key)) };
+    this.join(this.big, this.figures.get(key).others.map((o) => o.key));
     this.want(this.big);
   }
 }
 
-// keep saves a chart, as a picture or as numbers.
-const keep = async (as, { chart, key }) => (await import('./keep.js'))[as](chart, key);
+// save keeps a chart as a picture or as numbers.
+const save = async (as, chart, key) => (await import('./keep.js'))[as](chart, key);
+
+// companion holds the curves of a metric that is drawn in the figure of another one.
+function companion(main, key) {
+  return { key, main, others: [], curves: new Map(), dirty: new Set(), points: main.points, get inSight() { return main.inSight; } };
+}
+
+// dashes says how the curves of the metrics beside the first one are drawn.
+const dashes = ['dashed', 'dotted', 'long dashes'];
+
+// asked says by what curves are asked for: those of another question are others.
+const asked = (view, points, groups) => JSON.stringify([view.x, view.against, view.logx, view.from, view.to, view.from != null && view.smooth > 0, points, groups]);
+
+// grows reports whether what a curve lacks may be asked for as an addition: it is all
+// of a curve over steps, and not much longer than such a curve would be anew.
+const grows = (c, question, view, points) => c?.asked === question && view.x === 'step' && !view.logx && view.from == null && c.x.length > 0 && c.x.length < 2 * points;
+
+// add adds the points that a curve has gained, and reports whether it is the whole
+// curve then.
+function add(c, more) {
+  if (c.total + more.count !== more.total) return false;
+  for (const name of ['low', 'high']) {
+    if (!c[name] && !more[name]) continue;
+    c[name] = [...(c[name] || c.x.map(() => null)), ...(more[name] || more.x.map(() => null))];
+  }
+  if (c.behind || more.behind) c.behind = [...(c.behind || c.x.map(() => 1)), ...(more.behind || more.x.map(() => 1))];
+  c.x = [...c.x, ...more.x];
+  c.y = [...c.y, ...more.y];
+  c.count += more.count;
+  c.total = more.total;
+  return true;
+}
 
 // fine is how many points of a curve are asked for. Each stands for the smallest
 // and largest of all behind it, so no peak is lost.

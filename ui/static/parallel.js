@@ -1,28 +1,24 @@
 // Parallel coordinates: an axis for each dimension, a line for each run. Axes are
 // brushed by dragging along them and moved by their names; by keyboard with the
 // arrows, Shift to make a brush longer or shorter, and Escape to take it away.
+import { choices } from './dimension.js';
 import { el, isolated } from './dom.js';
-import { label, measure, svg } from './svg.js';
+import { count } from './format.js';
+import { label, measure, shade, svg } from './svg.js';
 
 const [width, height, top, bottom, side] = [1000, 300, 32, 16, 72];
 
-export function parallel(root, runs, all, state) {
-  // Brushes are in the address: a line with name, low and high for each.
-  const read = () => new Map(state.get('brush').split('\n').map((line) => line.split('\t')).filter(([id]) => all.has(id))
-    .map(([id, low, high]) => [id, [Number(low), Number(high)]]));
-  let brushes = read(); // by dimension: [low, high]
-  const brush = (id, range) => {
-    if (range) brushes.set(id, range);
-    else brushes.delete(id);
-    state.set({ brush: [...brushes].map(([name, ends]) => [name, ...ends].join('\t')).join('\n') || null });
-  };
+const mostTicks = 8; // texts that stand beside an axis
+
+// parallel draws the dimensions all of runs in root. brushes select runs.
+export function parallel(root, runs, all, { state, brushes }) {
   const metrics = [...all.keys()].filter((id) => id.startsWith('metric.') && !id.startsWith('metric.system/'));
+  const judge = all.get('objective'); // what the runs are judged by, which colours the lines
   const params = [...all.keys()].filter((id) => id.startsWith('param.'));
-  const chosen = () => (state.has('axes') ? state.get('axes').split('\n').filter((id) => all.has(id)) : [...params.slice(0, 5), ...metrics.slice(0, 2)]);
+  const chosen = () => (state.has('axes') ? state.get('axes').split('\n').filter((id) => all.has(id)) : [...params.slice(0, 5), ...(judge ? ['objective', ...metrics.slice(0, 1)] : metrics.slice(0, 2))]);
   const set = (ids) => state.set({ axes: ids.join('\n') });
   state.addEventListener('change', ({ detail }) => {
     if (!detail.has('axes') && !detail.has('brush')) return;
-    brushes = read();
     const { part, axis: of } = document.activeElement?.dataset ?? {};
     draw();
     if (of) plot.querySelector(`[data-part="${part}"][data-axis="${CSS.escape(of)}"]`)?.focus();
@@ -30,11 +26,11 @@ export function parallel(root, runs, all, state) {
   const add = el('select', { name: 'axis', 'aria-label': 'Add an axis', change: () => add.value && set([...chosen(), add.value]) });
   const plot = el('div', { class: 'across', tabindex: '0', role: 'region', 'aria-label': 'Parallel coordinates' });
   const note = el('span', { class: 'count', role: 'status' });
-  root.append(el('div', { class: 'strip' }, el('h2', {}, 'Parallel coordinates'), add, note), plot);
+  root.append(el('div', { class: 'strip' }, el('h2', {}, 'Parallel coordinates'), add, judge && el('span', { class: 'count' }, `Colour: ${judge.label}`), note), plot);
 
   function draw() {
     const ids = chosen();
-    add.replaceChildren(el('option', { value: '' }, 'Add an axis'), ...[...all.values()].filter((d) => !ids.includes(d.id)).map((d) => el('option', { value: d.id }, d.label)));
+    add.replaceChildren(el('option', { value: '' }, 'Add an axis'), ...choices([...all.values()].filter((d) => !ids.includes(d.id))));
     const gap = (width - 2 * side) / Math.max(1, ids.length - 1);
     const x = (i) => side + i * gap;
     const scales = ids.map((id) => {
@@ -42,7 +38,6 @@ export function parallel(root, runs, all, state) {
       return { ...m, y: (v) => height - bottom - m.at(v) * (height - top - bottom),
         value: (y) => m.value((height - bottom - y) / (height - top - bottom)) };
     });
-    const inside = (r) => [...brushes].every(([id, [low, high]]) => !ids.includes(id) || (all.get(id).values[r] != null && all.get(id).values[r] >= low && all.get(id).values[r] <= high));
     const lines = runs.map((run, r) => {
       // Where a run has no value its line is broken; a value between two such places is a dash.
       const known = (i) => all.get(ids[i])?.values[r] != null;
@@ -52,11 +47,13 @@ export function parallel(root, runs, all, state) {
         if (known(i - 1)) return `L${place}`;
         return known(i + 1) ? `M${place}` : `M${place}m-8,0h16`;
       });
-      return svg('path', { d: at.join(''), class: `path c${run.color}${inside(r) ? '' : ' out'}` }, svg('title', {}, document.createTextNode(run.name)));
+      const line = svg('path', { d: at.join(''), class: `path c${run.color}${brushes.inside(r) ? '' : ' out'}`, 'data-of': run.id }, svg('title', {}, document.createTextNode(run.name)));
+      if (judge) line.style.stroke = judge.values[r] == null ? 'var(--line)' : shade(judge, judge.values[r]);
+      return line;
     });
     const drawing = svg('svg', { viewBox: `0 0 ${width} ${height}`, role: 'group', 'aria-label': `Parallel coordinates of ${runs.length} runs` }, ...lines,
       ...ids.map((id, i) => axis(id, i, x(i), scales[i], () => plot.querySelector('svg'))));
-    note.textContent = brushes.size > 0 ? `${runs.filter((_, r) => inside(r)).length} of ${runs.length} runs inside the brushes` : 'Drag along an axis to pick runs, drag its name to move it.';
+    note.textContent = brushes.ranges.size > 0 ? `${count(runs.filter((_, r) => brushes.inside(r)).length)} of ${count(runs.length)} runs inside the brushes` : 'Drag along an axis to pick runs, drag its name to move it.';
     const list = el('div', { class: 'strip' }, ...ids.flatMap((id, i) => [isolated(all.get(id).label, 'count'),
       button('Left', id, () => swap(i, -1), i === 0), button('Right', id, () => swap(i, 1), i === ids.length - 1), button('Remove', id, () => set(ids.filter((o) => o !== id)))]));
     plot.replaceChildren(drawing, el('details', {}, el('summary', { class: 'count' }, 'Order of the axes'), list));
@@ -72,7 +69,10 @@ export function parallel(root, runs, all, state) {
 
   function axis(id, i, at, scale, drawing) {
     const d = all.get(id);
-    const ends = brushes.get(id);
+    const ends = brushes.ranges.get(id);
+    const brush = (range) => brushes.set({ [id]: range });
+    // The names of a few categories stand beside the axis.
+    const between = d.texts && d.texts.length <= mostTicks ? d.texts.slice(1, -1).map((text, n) => svg('text', { class: 'tick', x: at + 6, y: scale.y(n + 1) + 4 }, document.createTextNode(label(d, n + 1)))) : [];
     const place = (event) => {
       const box = drawing().getBoundingClientRect();
       return [((event.clientX - box.left) / box.width) * width, Math.min(height - bottom, Math.max(top, ((event.clientY - box.top) / box.height) * height))];
@@ -88,14 +88,14 @@ export function parallel(root, runs, all, state) {
       pointerup: (event) => {
         if (start == null) return;
         const end = place(event)[1];
-        brush(id, Math.abs(end - start) < 3 ? null : [scale.value(Math.max(start, end)), scale.value(Math.min(start, end))]);
+        brush(Math.abs(end - start) < 3 ? null : [scale.value(Math.max(start, end)), scale.value(Math.min(start, end))]);
         start = null;
       },
       keydown: (event) => {
         const by = { ArrowUp: 0.05, ArrowDown: -0.05 }[event.key] * (scale.high - scale.low);
-        if (event.key === 'Escape' || event.key === 'Delete') brush(id, null);
+        if (event.key === 'Escape' || event.key === 'Delete') brush(null);
         else if (Number.isNaN(by)) return;
-        else brush(id, moved(ends, by, scale, event.shiftKey));
+        else brush(moved(ends, by, scale, event.shiftKey));
         event.preventDefault();
       } });
     const title = svg('text', { class: 'title', x: at, y: 12, 'text-anchor': 'middle', tabindex: 0, role: 'button', 'data-part': 'title', 'data-axis': id,
@@ -119,7 +119,7 @@ export function parallel(root, runs, all, state) {
       } }, document.createTextNode(d.label.slice(0, 22)));
     return svg('g', { class: 'axis' }, svg('line', { x1: at, x2: at, y1: top, y2: height - bottom }),
       svg('text', { x: at, y: top - 6, 'text-anchor': 'middle' }, document.createTextNode(label(d, scale.high))),
-      svg('text', { x: at, y: height - 2, 'text-anchor': 'middle' }, document.createTextNode(label(d, scale.low))), title,
+      svg('text', { x: at, y: height - 2, 'text-anchor': 'middle' }, document.createTextNode(label(d, scale.low))), ...between, title,
       ...(ends ? [svg('rect', { class: 'brush', x: at - 6, y: scale.y(ends[1]), width: 12, height: scale.y(ends[0]) - scale.y(ends[1]) })] : []), hit);
   }
 

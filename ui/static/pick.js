@@ -1,5 +1,5 @@
 // Choosing a name among many: a dialog with a search.
-import { settled } from './ask.js';
+import { debounce } from './ask.js';
 import { el, isolated } from './dom.js';
 import { count } from './format.js';
 
@@ -28,7 +28,7 @@ export function pick(title, find, chosen) {
     if (rows.length === 0) rows.push(el('li', { class: 'count' }, found.error?.message || 'Nothing has this in its name.'));
     list.replaceChildren(...rows);
   }
-  search.addEventListener('input', settled(150, show));
+  search.addEventListener('input', debounce(150, show));
   dialog.addEventListener('keydown', (event) => {
     const buttons = [...list.querySelectorAll('button')];
     const at = buttons.indexOf(document.activeElement);

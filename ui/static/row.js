@@ -1,31 +1,35 @@
 // Rows of the table of runs.
+import { base } from './base.js';
 import * as columns from './column.js';
 import { el, isolated } from './dom.js';
-import { ago, count, double, duration, exact, number } from './format.js';
+import { aligned, ago, count, double, duration, exact, number } from './format.js';
 
 const indent = 20; // pixels for each level
 
-// row makes the row of a run or a group. table has what is chosen and known.
-export function row(table, run, index, depth) {
-  const attributes = { 'aria-rowindex': index + 2, 'aria-level': table.nests ? depth + 1 : null };
-  if (!run) return el('tr', { ...attributes, class: 'empty' }, el('td', { colspan: table.width }, '…'));
-  const shown = table.shown(run);
-  const picked = table.picked.has(run.id);
-  const open = run.unfolds > 0 && table.isOpen(run);
+// row makes the row of a run or a group in a layout, {index, depth} its place in
+// the table; without a run it is one that has not come yet. looks says how the run
+// stands there: {shown, color, picked, open, best}, where best is the column by which it is the best
+// of all, false if it is not; baseline is the run that others are compared
+// with, null for none.
+export function row(layout, run, { index, depth }, { shown, color, picked, open, best }, baseline) {
+  const attributes = { 'aria-rowindex': index + 2, 'aria-level': layout.nests ? depth + 1 : null };
+  if (!run) return el('tr', { ...attributes, class: 'empty' }, el('td', { colspan: layout.size }, '…'));
   const name = el('div', {},
-    table.nests && (run.unfolds > 0
+    layout.nests && (run.unfolds > 0
       ? el('button', { type: 'button', class: 'plain fold', 'data-part': 'fold', 'aria-expanded': String(open),
         'aria-label': `${open ? 'Fold' : 'Unfold'} ${run.name}` }, open ? '▾' : '▸')
       : el('span', { class: 'fold' })),
     !run.group && el('input', { type: 'checkbox', name: 'pick', 'data-part': 'pick', 'aria-label': `Select ${run.name}` }),
-    el('button', { type: 'button', class: `swatch c${run.color}`, 'data-part': 'show', 'aria-pressed': String(shown), 'aria-label': `Draw ${run.name}`, title: title(table, run, shown) }),
-    run.group ? label(run) : el('a', { href: new URL(`iteration/${run.id}`, table.base), 'data-part': 'open', title: run.name }, isolated(run.name)),
-    run.id === table.baseline?.id && el('span', { class: 'tag' }, 'baseline'),
+    el('button', { type: 'button', class: `swatch c${color}`, 'data-part': 'show', 'aria-pressed': String(shown), 'aria-label': `Draw ${run.name}`, title: title(layout, run, shown) }),
+    run.group ? label(run) : el('a', { href: new URL(`iteration/${run.id}`, base), 'data-part': 'open', title: run.name }, named(run.name, layout.prefix)),
+    run.id === baseline?.id && el('span', { class: 'tag' }, 'baseline'),
+    best && el('span', { class: 'tag best', 'data-testid': 'best-tag' }, 'best'),
     run.unfolds > 0 && el('span', { class: 'count' }, run.group ? `${count(run.unfolds)} ${run.unfolds === 1 ? 'run' : 'runs'}` : `+${count(run.unfolds)}`));
   if (depth > 0) name.style.paddingInlineStart = `${depth * indent}px`;
   if (name.querySelector('input')) name.querySelector('input').checked = picked;
-  const chosen = table.chosen.map((c) => (run.group ? spread(run, c) : cell(table, run, c)));
-  table.pin(chosen);
+  const other = baseline?.id === run.id ? null : baseline;
+  const chosen = layout.shown.map(({ column, digits }) => (run.group ? spread(run, column) : cell(run, column, other, best, digits)));
+  layout.pin(chosen);
   const fixed = run.group
     ? [el('td', { colspan: 4 })]
     : [el('td', {}, el('span', { class: `status ${run.status}` }, run.status)),
@@ -33,11 +37,23 @@ export function row(table, run, index, depth) {
       el('td', { class: 'number' }, duration(run.seconds)),
       el('td', { title: run.tags.join(', ') }, ...run.tags.map((t) => isolated(t, 'tag')))];
   return el('tr', { ...attributes, 'data-id': run.id, 'data-testid': run.group ? 'group' : 'run', class: run.group ? 'group' : picked && 'picked' },
-    ...table.order([el('th', { scope: 'row' }, name), ...fixed], chosen));
+    ...layout.order([el('th', { scope: 'row' }, name), ...fixed], chosen));
 }
 
-function title(table, run, shown) {
-  if (table.grouped && !run.group) return shown ? 'Leave out of the mean in the charts' : 'Count in the mean in the charts';
+const tail = 14; // characters at the end of a name that stay when it is cut
+
+// named is a name of which the middle is cut where there is no room for it. What all
+// names begin with is dimmed.
+function named(name, prefix) {
+  if (!prefix && name.length <= 2 * tail) return isolated(name);
+  const rest = name.slice(prefix.length);
+  const part = (cls, text) => el('span', { class: cls }, text);
+  return el('bdi', { class: 'parts' }, prefix && part('prefix', prefix),
+    rest && el('span', { class: 'rest' }, rest.length > tail && part('start', rest.slice(0, -tail)), part('end', rest.slice(-tail))));
+}
+
+function title(layout, run, shown) {
+  if (layout.grouped && !run.group) return shown ? 'Leave out of the mean in the charts' : 'Count in the mean in the charts';
   return shown ? 'Hide in the charts' : 'Draw in the charts';
 }
 
@@ -57,31 +73,31 @@ function spread(group, column) {
     short, s.sd != null && ` ± ${Number(s.sd.toPrecision(2))}`, el('small', {}, ` n=${count(s.n)}`));
 }
 
-function cell(table, run, column) {
+// cell is what a run has in a column; digits are those after the point of all its numbers, null where these
+// have as many as each needs.
+function cell(run, column, other, best, digits) {
   const v = columns.value(run, column);
-  const other = table.baseline && table.baseline.id !== run.id ? table.baseline : null;
   if (column.kind === 'param') {
     return el('td', { title: v, class: other && columns.value(other, column) !== v && 'differs' }, v == null ? '' : isolated(v.slice(0, 200)));
   }
-  const td = el('td', { class: 'number', 'data-metric': column.key, 'data-part': v != null && columns.write(column), tabindex: v != null && -1 }, number(v));
+  const td = el('td', { class: best === columns.write(column) ? 'number best' : 'number', 'data-metric': column.key, 'data-part': v != null && columns.write(column), tabindex: v != null && -1 }, aligned(v, digits));
   const base = other && columns.value(other, column);
   const by = double(v) - double(base);
   if (v != null && base != null && Number.isFinite(by)) td.append(el('small', {}, ` ${by < 0 ? '−' : '+'}${number(Math.abs(by))}`));
   return td;
 }
 
-// press unfolds and folds the row that has the focus, and goes from row to row and
-// along one.
-export function press(table, event) {
+// press goes from row to row by keyboard and along one, and calls unfold(open) to
+// unfold the row of a run or fold it.
+export function press(event, run, unfold) {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
   const tr = event.target.closest('tr');
-  const run = table.rows.get(tr?.dataset.place)?.run;
-  if (!run || event.ctrlKey || event.metaKey || event.altKey) return;
   const fold = { ArrowRight: true, ArrowLeft: false }[event.key];
   const parts = [...tr.querySelectorAll('[data-part]')];
   const beside = fold != null && parts[parts.indexOf(event.target) + (fold ? 1 : -1)];
   const next = { ArrowDown: tr.nextElementSibling, ArrowUp: tr.previousElementSibling }[event.key];
-  if (fold != null && run.unfolds > 0 && table.nests) {
-    table.toggle(run, fold);
+  if (fold != null && unfold && run.unfolds > 0) {
+    unfold(fold);
   } else if (beside) {
     beside.focus();
   } else if (next) {

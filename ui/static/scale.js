@@ -42,6 +42,16 @@ export function nearest(values, x, ascending = true) {
   return high > low && Math.abs(values[high] - x) < Math.abs(values[low] - x) ? high : low;
 }
 
+// reaches reports whether values have something to say about x: whether it lies
+// between the first and the last of them, or no farther beyond than the last two are
+// apart. A run that has ended long before has no value there.
+export function reaches(values, x, ascending = true) {
+  if (values.length < 2) return values.length === 1;
+  if (!ascending) return values.some((v) => v >= x) && values.some((v) => v <= x);
+  const last = values.length - 1;
+  return x >= values[0] - (values[1] - values[0]) && x <= values[last] + (values[last] - values[last - 1]);
+}
+
 // extent is the smallest and largest of what curves have in a range of x. With
 // trim, the outermost twentieth at either end does not count.
 export function extent(curves, from, to, { trim, positive }) {

@@ -1,92 +1,120 @@
-// Two dimensions against each other, and which parameters go with a metric.
+// Two dimensions against each other, with the colours of a third. Dragging over some
+// runs selects them.
+import { choices } from './dimension.js';
 import { el, isolated } from './dom.js';
-import { label, measure, svg } from './svg.js';
+import { label, measure, shade, svg, tone } from './svg.js';
 
-const [width, height, left, bottom] = [1000, 320, 72, 32];
-const fewest = 4; // runs that a rank correlation says something about
+const [width, height, left, bottom, top, right] = [1000, 360, 72, 44, 28, 24];
+const room = 8; // between the outermost runs and the ends of an axis
+const mostCategories = 24; // in the legend
 
-// ranks gives each value its place; equal ones share the mean of theirs.
-export function ranks(values) {
-  const order = values.map((v, i) => [v, i]).sort((a, b) => a[0] - b[0]);
-  const all = [];
-  for (let i = 0; i < order.length;) {
-    let end = i;
-    while (end < order.length && order[end][0] === order[i][0]) end += 1;
-    for (let k = i; k < end; k += 1) all[order[k][1]] = (i + end - 1) / 2;
-    i = end;
-  }
-  return all;
-}
-
-// spearman is the rank correlation of the pairs of which both are known, and
-// how many there are; null where one side does not vary.
-export function spearman(a, b) {
-  const both = a.map((v, i) => [v, b[i]]).filter(([x, y]) => x != null && y != null);
-  const [x, y] = [0, 1].map((side) => ranks(both.map((p) => p[side])));
-  const mean = (both.length - 1) / 2;
-  let [xy, xx, yy] = [0, 0, 0];
-  x.forEach((v, i) => {
-    xy += (v - mean) * (y[i] - mean);
-    xx += (v - mean) ** 2;
-    yy += (y[i] - mean) ** 2;
-  });
-  return { n: both.length, rho: xx > 0 && yy > 0 ? xy / Math.sqrt(xx * yy) : null };
-}
-
-export function scatter(root, runs, all, state) {
+// scatter draws two dimensions against each other. judged is called with the metric on
+// the Y axis, '' for the objective, and returns the parameter that matters most for it: that is
+// on the X axis where the address names none.
+export function scatter(root, runs, all, { state, brushes, judged }) {
   const ids = [...all.keys()];
-  const metric = ids.slice(1).find((id) => id.startsWith('metric.') && !id.startsWith('metric.system/')) || ids[1];
-  const choose = (name, otherwise, title, none) => {
-    const select = el('select', { name, 'aria-label': title, change: () => {
-      state.set({ [name]: select.value === otherwise ? null : select.value });
-      draw();
-    } }, none && el('option', { value: '' }, 'Run'), ...[...all.values()].map((d) => el('option', { value: d.id }, d.label)));
-    select.value = all.has(state.get(name)) ? state.get(name) : otherwise;
-    return select;
-  };
-  const across = choose('sx', ids[0], 'Across');
-  const up = choose('sy', metric, 'Up');
-  const color = choose('sc', '', 'Colour by', true);
+  const metric = all.has('objective') ? 'objective' : ids.slice(1).find((id) => id.startsWith('metric.') && !id.startsWith('metric.system/')) || ids[1];
+  let first = ids.find((id) => id !== metric);
+  const choose = (name, title, none) => el('select', { name, 'aria-label': title, change: ({ target: { value } }) => state.set({ [name]: value || null }) },
+    none && el('option', { value: '' }, 'Run'), ...choices(all.values()));
+  const fields = { sx: choose('sx', 'X'), sy: choose('sy', 'Y'), sc: choose('sc', 'Colour by', true) };
   const plot = el('div', { class: 'across', tabindex: '0', role: 'region', 'aria-label': 'Scatter' });
-  const table = el('div', { class: 'across', tabindex: '0', role: 'region', 'aria-label': 'Rank correlation' });
-  root.append(el('div', { class: 'strip' }, el('h2', {}, 'Scatter'), el('label', {}, 'Across', across), el('label', {}, 'Up', up), el('label', {}, 'Colour', color)), plot, table);
+  const legend = el('ul', { class: 'legend', 'aria-label': 'Colours' });
+  root.append(el('div', { class: 'strip' }, el('h2', {}, 'Scatter'), el('label', {}, 'X', fields.sx), el('label', {}, 'Y', fields.sy), el('label', {}, 'Colour', fields.sc)), plot, legend);
+  state.addEventListener('change', ({ detail }) => ['sx', 'sy', 'sc', 'brush'].some((name) => detail.has(name)) && draw());
+
+  async function rank(d) {
+    if (d.group === 'Parameters') return;
+    const most = await judged(d.id.startsWith('metric.') ? d.label : d.id === 'objective' ? '' : d.id.slice(4));
+    const id = `param.${most}`;
+    if (state.has('sx') || !all.has(id) || first === id) return;
+    first = id;
+    draw();
+  }
 
   function draw() {
-    const [dx, dy, dc] = [all.get(across.value), all.get(up.value), all.get(color.value)];
+    const of = (name, otherwise) => (all.has(state.get(name)) ? state.get(name) : otherwise);
+    fields.sx.value = of('sx', first);
+    fields.sy.value = of('sy', metric);
+    fields.sc.value = of('sc', '');
+    const [dx, dy, dc] = [all.get(fields.sx.value), all.get(fields.sy.value), all.get(fields.sc.value)];
     const [mx, my] = [measure(dx), measure(dy)];
-    const px = (v) => left + 8 + mx.at(v) * (width - left - 32);
-    const py = (v) => height - bottom - 8 - my.at(v) * (height - bottom - 40);
+    const [wide, high] = [width - left - right - 2 * room, height - bottom - top - 2 * room];
+    const px = (v) => left + room + mx.at(v) * wide;
+    const py = (v) => height - bottom - room - my.at(v) * high;
+    const said = (d, i) => `${d.label} ${d.values[i] == null ? '' : label(d, d.values[i])}`;
     const spots = runs.map((run, i) => {
       if (dx.values[i] == null || dy.values[i] == null) return '';
-      const spot = svg('circle', { class: `spot c${run.color}`, cx: px(dx.values[i]), cy: py(dy.values[i]), r: 5 },
-        svg('title', {}, document.createTextNode(`${run.name}\n${dx.label} ${label(dx, dx.values[i])}\n${dy.label} ${label(dy, dy.values[i])}${dc ? `\n${dc.label} ${dc.values[i] == null ? '' : label(dc, dc.values[i])}` : ''}`)));
-      if (dc) spot.style.fill = dc.values[i] == null ? 'var(--line)' : shade(dc, dc.values[i]);
+      const spot = svg('circle', { class: `spot c${run.color}${brushes.inside(i) ? '' : ' out'}`, 'data-of': run.id, cx: px(dx.values[i]), cy: py(dy.values[i]), r: 5 },
+        svg('title', {}, document.createTextNode([run.name, said(dx, i), said(dy, i), dc && said(dc, i)].filter(Boolean).join('\n'))));
+      if (dc) spot.style.fill = dc.values[i] == null ? 'var(--line)' : tone(dc, dc.values[i]);
       return spot;
     });
-    const text = (x, y, anchor, words) => svg('text', { x, y, 'text-anchor': anchor }, document.createTextNode(words));
-    plot.replaceChildren(svg('svg', { viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': `${dy.label} over ${dx.label} of ${runs.length} runs` },
-      svg('g', { class: 'axis' }, svg('line', { x1: left, x2: width - 16, y1: height - bottom, y2: height - bottom }), svg('line', { x1: left, x2: left, y1: 24, y2: height - bottom })),
-      text(left, height - 14, 'start', label(dx, mx.low)), text(width - 16, height - 14, 'end', label(dx, mx.high)), text((left + width) / 2, height - 4, 'middle', dx.label),
-      text(left - 8, height - bottom, 'end', label(dy, my.low)), text(left - 8, 36, 'end', label(dy, my.high)), text(left, 14, 'middle', dy.label), ...spots.filter(Boolean)));
-    correlate(dy);
-  }
-
-  // shade goes from the accent of one end to that of the other.
-  function shade(d, v) {
-    return `color-mix(in oklab, var(--run-1) ${Math.round(100 * measure(d).at(v))}%, var(--run-0))`;
-  }
-
-  function correlate(dy) {
-    const rows = [...all.values()].filter((d) => d.id.startsWith('param.') && !d.texts).map((d) => ({ d, ...spearman(d.values, dy.values) }))
-      .filter((r) => r.rho != null && r.n >= fewest).sort((a, b) => Math.abs(b.rho) - Math.abs(a.rho));
-    if (rows.length === 0) {
-      table.replaceChildren(el('p', { class: 'count' }, `For a rank correlation with ${dy.label} there must be ${fewest} runs with numbers that differ.`));
-      return;
-    }
-    table.replaceChildren(el('table', { class: 'grid' }, el('caption', { class: 'count' }, `Rank correlation (Spearman) of parameters with ${dy.label}. It says what goes together, not why.`),
-      el('thead', {}, el('tr', {}, el('th', { scope: 'col' }, 'Parameter'), el('th', { scope: 'col', class: 'number' }, 'Correlation'), el('th', { scope: 'col', class: 'number' }, 'Runs'))),
-      el('tbody', {}, ...rows.map((r) => el('tr', {}, el('th', { scope: 'row' }, isolated(r.d.label)), el('td', { class: 'number' }, r.rho.toFixed(2)), el('td', { class: 'number' }, String(r.n)))))));
+    const text = (x, y, anchor, words, cls) => svg('text', { x, y, 'text-anchor': anchor, class: cls }, document.createTextNode(words));
+    const line = (x1, y1, x2, y2, cls) => svg('line', { x1, y1, x2, y2, class: cls });
+    const base = height - bottom;
+    const chosen = svg('rect', { class: 'brush', visibility: 'hidden' });
+    const drawing = svg('svg', { viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': `${dy.label} over ${dx.label} of ${runs.length} runs` },
+      svg('g', { class: 'axis' },
+        ...mx.ticks(8).flatMap((v) => [line(px(v), top, px(v), base, 'grid-line'), text(px(v), base + 16, 'middle', label(dx, v), 'tick')]),
+        ...my.ticks(5).flatMap((v) => [line(left, py(v), width - right, py(v), 'grid-line'), text(left - 8, py(v) + 4, 'end', label(dy, v), 'tick')]),
+        line(left, base, width - right, base), line(left, top, left, base)),
+      text((left + width) / 2, height - 6, 'middle', dx.label, 'title'), text(8, 14, 'start', dy.label, 'title'), ...spots.filter(Boolean), chosen);
+    selectable(drawing, chosen, (x1, y1, x2, y2) => {
+      const value = (m, t) => m.value(Math.max(0, Math.min(1, t)));
+      const across = [x1, x2].map((x) => value(mx, (x - left - room) / wide));
+      const up = [y2, y1].map((y) => value(my, (base - room - y) / high));
+      brushes.set({ [dx.id]: across, [dy.id]: up });
+    });
+    plot.replaceChildren(drawing);
+    legend.replaceChildren(...explain(dc));
+    rank(dy);
   }
 
   draw();
+}
+
+// selectable calls picked with the corners of what was dragged over in a drawing.
+function selectable(drawing, chosen, picked) {
+  const at = (event) => {
+    const box = drawing.getBoundingClientRect();
+    return [((event.clientX - box.left) / box.width) * width, ((event.clientY - box.top) / box.height) * height];
+  };
+  let start = null;
+  const corners = (event) => {
+    const end = at(event);
+    return [0, 1].map((i) => Math.min(start[i], end[i])).concat([0, 1].map((i) => Math.max(start[i], end[i])));
+  };
+  drawing.addEventListener('pointerdown', (event) => {
+    if (event.pointerType === 'touch' || event.button !== 0) return; // a touch scrolls
+    start = at(event);
+    drawing.setPointerCapture(event.pointerId);
+    event.preventDefault();
+  });
+  drawing.addEventListener('pointermove', (event) => {
+    if (!start) return;
+    const [x1, y1, x2, y2] = corners(event);
+    for (const [name, value] of Object.entries({ x: x1, y: y1, width: x2 - x1, height: y2 - y1, visibility: 'visible' })) chosen.setAttribute(name, value);
+  });
+  drawing.addEventListener('pointerup', (event) => {
+    if (!start) return;
+    const all = corners(event);
+    start = null;
+    chosen.setAttribute('visibility', 'hidden');
+    if (all[2] - all[0] > 4 && all[3] - all[1] > 4) picked(...all);
+  });
+}
+
+// explain returns what the colours of a dimension are: its categories, or its ends.
+function explain(d) {
+  if (!d) return [];
+  const item = (color, words) => {
+    const dot = el('i', { class: 'dot' });
+    dot.style.background = color;
+    return el('li', {}, dot, isolated(words));
+  };
+  const title = el('li', { class: 'count' }, isolated(d.label));
+  if (!d.texts) return [title, ...measure(d).ends.map((v) => item(shade(d, v), label(d, v)))];
+  const rest = d.texts.length - mostCategories;
+  return [title, ...d.texts.slice(0, mostCategories).map((_, i) => item(tone(d, i), label(d, i))), ...(rest > 0 ? [el('li', { class: 'count' }, `and ${rest} more`)] : [])];
 }

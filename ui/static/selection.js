@@ -51,6 +51,17 @@ export class Selection {
     this.whole = true;
   }
 
+  // stored is what is selected by a filter, null otherwise; restore selects it again.
+  get stored() {
+    return this.all && { ...this.all, but: [...this.all.but] };
+  }
+
+  restore({ filter, total, but }) {
+    this.clear();
+    this.all = { filter, total, but: new Set(but) };
+    this.whole = but.length === 0;
+  }
+
   // filter is the filter that what is selected passes, and nothing else.
   get filter() {
     const { filter, but } = this.all;

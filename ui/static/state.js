@@ -2,7 +2,7 @@
 // person sends another.
 
 // What changes in small steps is no place to come back to.
-const flowing = new Set(['smooth', 'split', 'm', 'open', 'fold', 'brush', 'pick']);
+const flowing = new Set(['smooth', 'split', 'widths', 'm', 'open', 'fold', 'brush', 'pick']);
 
 export class State extends EventTarget {
   constructor() {
@@ -48,7 +48,7 @@ export class State extends EventTarget {
     if (changed.length === 0) return;
     const query = this.params.toString();
     const keep = changed.every((n) => flowing.has(n)) ? 'replaceState' : 'pushState';
-    history[keep](history.state, '', query ? `?${query}` : location.pathname);
+    history[keep](history.state, '', (query ? `?${query}` : location.pathname) + location.hash);
     this.tell(changed);
   }
 

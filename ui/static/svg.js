@@ -1,4 +1,5 @@
 // Making drawings.
+import { palette } from './color.js';
 import { number } from './format.js';
 
 // svg makes an element of a drawing; attributes that are functions listen.
@@ -26,14 +27,46 @@ function reach(d) {
 const steep = 100;
 
 // measure is an axis of a dimension: at is the place of a value, of 0 to 1, and
-// value what is at a place.
+// value what is at a place; ticks returns about so many values to name on it.
 export function measure(d) {
   const [low, high] = reach(d);
   const log = !d.texts && low > 0 && high / low >= steep;
   const [f, back] = log ? [Math.log, Math.exp] : [Number, Number];
   const span = f(high) - f(low);
-  return { low, high, at: (v) => (f(v) - f(low)) / span, value: (t) => Math.min(high, Math.max(low, back(f(low) + t * span))) };
+  const ticks = (n) => (d.texts ? categories(d.texts, n) : log ? powers(low, high) : round(low, high, n));
+  return { low, high, ends: [low, high], ticks, at: (v) => (f(v) - f(low)) / span, value: (t) => Math.min(high, Math.max(low, back(f(low) + t * span))) };
 }
+
+// categories returns the places of all categories, or of so many of them.
+function categories(texts, n) {
+  const each = Math.ceil(texts.length / (2 * n));
+  return texts.map((_, i) => i).filter((i) => i % each === 0);
+}
+
+// powers returns the powers of ten in a range, with 2 and 5 times these where they are few.
+function powers(low, high) {
+  const decades = Math.log10(high / low);
+  const steps = decades > 4 ? [1] : decades > 2.5 ? [1, 3] : [1, 2, 5];
+  const all = [];
+  for (let e = Math.floor(Math.log10(low)); e <= Math.log10(high); e += 1) all.push(...steps.map((s) => Number(`${s}e${e}`)));
+  return all.filter((v) => v >= low && v <= high);
+}
+
+// round returns about n multiples of 1, 2 or 5 times a power of ten in a range.
+function round(low, high, n) {
+  const rough = (high - low) / n;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].find((s) => s * power >= rough) * power;
+  const all = [];
+  for (let i = Math.ceil(low / step); i * step <= high && all.length < 2 * n; i += 1) all.push(Number((i * step).toPrecision(12)));
+  return all;
+}
+
+// shade goes from the colour of one end of a dimension to that of the other.
+export const shade = (d, v) => `color-mix(in oklab, var(--run-1) ${Math.round(100 * measure(d).at(v))}%, var(--run-0))`;
+
+// tone is the colour of a value: categories have one each.
+export const tone = (d, v) => (d.texts ? `var(--run-${Math.round(v) % palette})` : shade(d, v));
 
 // label writes a value of a dimension.
 export const label = (d, v) => (d.texts ? (d.texts[Math.round(v)] ?? '').slice(0, 24) : number(v));

@@ -1,10 +1,12 @@
 // The table of runs: as many rows as there are, of which only those in sight
 // are made. Their data comes from the server in pages, as they are scrolled to.
-import { ask, settled } from './ask.js';
+import { ask, debounce, newest } from './ask.js';
 import * as columns from './column.js';
 import { el } from './dom.js';
+import { explain } from './explain.js';
 import * as groups from './group.js';
-import { fixedColumns, makeHeads } from './head.js';
+import { heads } from './head.js';
+import { Layout, readWidths, writeWidths } from './layout.js';
 import { Listing, pageSize } from './listing.js';
 import { press, row as makeRow } from './row.js';
 import { Selection } from './selection.js';
@@ -17,22 +19,28 @@ const beyond = 8; // rows made above and below what is in sight
 // when the filter can't be read, "pick" when rows were selected, "show" when one
 // should be drawn or not, and "point" when the pointer is over a row.
 export class Table extends EventTarget {
-  constructor(scroller, state, { experiment, defaults, base }) {
+  // objective is the column that runs are judged by, undefined for none; order is that of the
+  // rows where the address has none.
+  constructor(scroller, state, { experiment, defaults, objective, order = '-created' }) {
     super();
-    Object.assign(this, { scroller, state, experiment, defaults, base });
+    Object.assign(this, { scroller, state, experiment, defaults, objective, order });
+    this.best = null; // id of the best run
     this.picked = new Selection();
     this.summaries = new Map(); // by id, of the runs whose numbers were explained
     this.rows = new Map(); // elements by the place of their row
     this.baseline = null;
     this.same = new Set(); // names of parameters that are the same in all runs
     this.shown = () => false;
+    this.color = (run) => run.color;
+    this.askSame = newest(ask);
+    this.askBaseline = newest(ask);
     this.root = this.listing();
     this.build();
     scroller.addEventListener('scroll', () => requestAnimationFrame(() => this.render()));
     new ResizeObserver(() => this.render()).observe(scroller);
   }
 
-  // columns are those that were chosen; those of them in the table are chosen.
+  // columns are those that were chosen, also those that the layout leaves out.
   get columns() {
     return columns.parse(this.state.get('columns', this.defaults));
   }
@@ -43,10 +51,6 @@ export class Table extends EventTarget {
 
   get nests() {
     return Boolean(this.asked.by || this.asked.tree);
-  }
-
-  get width() {
-    return fixedColumns + this.chosen.length;
   }
 
   get total() {
@@ -105,9 +109,22 @@ export class Table extends EventTarget {
       change: () => this.pickAll(this.every.checked) });
     this.table = el('table', { class: 'grid live', id: 'table', 'aria-label': 'Runs' }, this.group, el('thead', {}, this.head), this.body);
     this.body.addEventListener('click', (event) => this.click(event));
-    this.body.addEventListener('keydown', (event) => press(this, event));
+    this.body.addEventListener('keydown', (event) => {
+      const run = this.runOf(event.target);
+      if (run) press(event, run, this.nests && ((open) => this.toggle(run, open)));
+    });
     this.body.addEventListener('pointerover', (event) => this.hover(event));
     this.body.addEventListener('focusin', (event) => this.hover(event));
+    // Rows stay as they are from the press of a button to its release: the browser drops
+    // a click on an element that is replaced meanwhile.
+    this.body.addEventListener('pointerdown', () => { this.pressed = true; });
+    for (const name of ['pointerup', 'pointercancel']) {
+      addEventListener(name, () => setTimeout(() => {
+        if (!this.pressed) return;
+        this.pressed = false;
+        this.render();
+      }));
+    }
     this.body.addEventListener('pointerleave', () => this.tell('point', ''));
   }
 
@@ -166,10 +183,24 @@ export class Table extends EventTarget {
     }
     this.picked.asked(this.asked.filter, this.nests ? null : this.root.total);
     for (const row of found.data) this.picked.renew(row);
-    if (!this.table.isConnected) this.scroller.replaceChildren(this.table);
     this.keep(anchor);
     this.tell('loaded', found);
+    this.place();
     this.render();
+  }
+
+  // place puts the table where the rows of the page are. A row on which somebody presses a
+  // button waits for its release, or the browser would drop the click; the focus stays where it was.
+  place() {
+    if (this.table.isConnected) return;
+    if (this.scroller.matches(':active')) {
+      setTimeout(() => this.place(), 50);
+      return;
+    }
+    const focused = this.scroller.querySelector('a:focus');
+    this.scroller.replaceChildren(this.table);
+    this.render();
+    if (focused) [...this.body.querySelectorAll('a')].find((a) => a.href === focused.href)?.focus({ preventScroll: true });
   }
 
   // loadSame asks which of the chosen parameters are the same in all runs.
@@ -181,8 +212,8 @@ export class Table extends EventTarget {
     }
     const query = new URLSearchParams(keys.map((k) => ['key', k]));
     query.set('filter', this.state.get('filter'));
-    const found = await ask(`experiment/${this.experiment}/same?${query}`).catch(() => ({}));
-    if (!found.same) return;
+    const found = await this.askSame(`experiment/${this.experiment}/same?${query}`).catch(() => ({}));
+    if (!found.same || !this.state.has('differences')) return;
     const same = new Set(found.same);
     if ([...same].join('\n') === [...this.same].join('\n')) return;
     this.same = same;
@@ -197,7 +228,8 @@ export class Table extends EventTarget {
       return;
     }
     const query = { filter: `id = '${id.replaceAll(/[^\w-]/g, '')}'`, columns: this.query().columns };
-    const found = await ask(`experiment/${this.experiment}/iterations`, { query }).catch(() => ({}));
+    const found = await this.askBaseline(`experiment/${this.experiment}/iterations`, { query }).catch(() => ({}));
+    if (id !== this.state.get('base')) return;
     this.baseline = found.data?.[0] || null;
     this.render(true);
   }
@@ -253,7 +285,7 @@ export class Table extends EventTarget {
   // render makes the rows in sight. A row whose data has not changed keeps its
   // elements, and so the focus stays where it is.
   render(all = false) {
-    if (!this.table.isConnected) return;
+    if (!this.table.isConnected || this.pressed) return;
     const { top, end, size, pages } = this.inSight();
     // What was scrolled past is not waited for.
     const wanted = new Map();
@@ -269,12 +301,12 @@ export class Table extends EventTarget {
       const run = listing.row(n);
       const place = run ? `${listing.path}/${run.id}` : `${i}`;
       const old = this.rows.get(place);
-      const looks = this.looks(run);
+      const looks = run && `${Object.values(this.looks(run))} ${this.baseline?.id}`;
       if (old && !all && old.run === run && old.index === i && old.looks === looks) {
         rows.set(place, old);
         continue;
       }
-      const tr = makeRow(this, run, i, listing.depth);
+      const tr = makeRow(this.layout, run, { index: i, depth: listing.depth }, run ? this.looks(run) : {}, this.baseline);
       tr.dataset.place = place;
       rows.set(place, { run, index: i, looks, tr });
     }
@@ -296,35 +328,48 @@ export class Table extends EventTarget {
     if (focused || wanted.length !== there.length || wanted.some((tr, i) => tr !== there[i])) this.body.replaceChildren(...wanted);
   }
 
+  // setBest marks the best run.
+  setBest(id) {
+    if (id === this.best) return;
+    this.best = id;
+    this.render();
+  }
+
   // rest asks for the rows in sight once the scrolling rests.
-  rest = settled(60, () => {
+  rest = debounce(60, () => {
     for (const [listing, page] of this.inSight().pages) if (listing.stale(page)) listing.load(page);
   });
 
   looks(run) {
-    return run && `${this.picked.has(run.id)} ${this.shown(run)} ${this.isOpen(run)} ${this.baseline?.id}`;
+    return { picked: this.picked.has(run.id), shown: this.shown(run), color: this.color(run), best: run.id === this.best && this.objective, open: run.unfolds > 0 && this.isOpen(run) };
   }
 
-  // heads makes the heads of the columns that are chosen, pinned ones first.
+  // heads lays the columns out anew and makes their heads.
   heads() {
-    makeHeads(this);
+    const { state } = this;
+    this.layout = new Layout({ chosen: this.columns, same: this.same, by: this.grouped && groups.names(this.grouped),
+      pinned: columns.parse(state.get('pin')), nests: this.nests, compared: state.has('base'),
+      usual: this.order, rows: this.root.pages.get(0)?.rows ?? [], widths: readWidths(state.get('widths')) });
+    const { cells, widths } = heads(this.layout, { sort: state.get('sort'), every: this.every,
+      sorted: (sort) => state.set({ sort }),
+      moved: (from, to) => {
+        const all = this.columns;
+        all.splice(to, 0, ...all.splice(from, 1));
+        state.set({ columns: all.map(columns.write).join(', ') });
+      },
+      sized: (name, width) => {
+        const all = readWidths(state.get('widths'));
+        if (width) all.set(name, width);
+        else all.delete(name);
+        state.set({ widths: writeWidths(all) || null });
+      } });
+    this.group.replaceChildren(...widths);
+    this.head.replaceChildren(...cells);
   }
 
-  // pin has the cells of the first chosen columns stay in sight beside the name.
-  pin(cells) {
-    cells.slice(0, this.pins).forEach((td, i) => {
-      td.classList.add('pinned');
-      td.style.left = `${this.lefts[i]}px`;
-    });
-  }
-
-  // order puts what was chosen among what every run has: pinned columns beside
-  // the name, the others after the status. Groups have no status.
-  order(cells, chosen) {
-    const beside = this.grouped ? chosen.length : this.pins;
-    cells.splice(2, 0, ...chosen.slice(beside));
-    cells.splice(1, 0, ...chosen.slice(0, beside));
-    return cells;
+  // runOf is the run in whose row an element is.
+  runOf(element) {
+    return this.rows.get(element.closest('tr')?.dataset.place)?.run;
   }
 
   // toggle unfolds a row, or folds it.
@@ -339,7 +384,7 @@ export class Table extends EventTarget {
   }
 
   click(event) {
-    const run = this.rows.get(event.target.closest('tr')?.dataset.place)?.run;
+    const run = this.runOf(event.target);
     if (!run) return;
     const { part } = event.target.dataset;
     if (part === 'pick') {
@@ -377,15 +422,15 @@ export class Table extends EventTarget {
 
   // hover points at a run, and says of a metric which steps it is from.
   hover(event) {
-    const run = this.rows.get(event.target.closest('tr')?.dataset.place)?.run;
+    const run = this.runOf(event.target);
     this.tell('point', run?.id || '');
     const td = event.target.closest('td[data-metric]');
     if (run && td) this.explain(run, td);
   }
 
-  explain = settled(150, async (run, td) => {
+  explain = debounce(150, async (run, td) => {
     if (!this.summaries.has(run.id)) this.summaries.set(run.id, ask(`iteration/${run.id}/summary`).catch(() => null));
-    const [{ explain }, found] = await Promise.all([import('./explain.js'), this.summaries.get(run.id)]);
+    const found = await this.summaries.get(run.id);
     explain(found?.metrics, td);
   });
 }

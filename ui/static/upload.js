@@ -3,7 +3,7 @@
 import { ask } from './ask.js';
 import { el, isolated } from './dom.js';
 import { bytes } from './format.js';
-import { base } from './frame.js';
+import { base } from './base.js';
 
 const cut = 'The connection ended before the file had arrived; send it again.';
 
@@ -51,7 +51,7 @@ export function uploads(form) {
       state.textContent = text;
       if (kind === 'failed') state.setAttribute('role', 'alert');
       bar.remove();
-      cancel.replaceWith(el('button', { type: 'button', class: 'plain', 'aria-label': `Forget ${file.name}`, click: () => line.remove() }, 'Forget'));
+      cancel.replaceWith(el('button', { type: 'button', class: 'plain', 'aria-label': `Remove ${file.name} from this list`, click: () => line.remove() }, 'Remove'));
     };
     const before = last;
     waiting += 1;

@@ -1,10 +1,17 @@
 // The page of an experiment: the table of runs beside their charts.
+import { Actions } from './action.js';
 import { arrange } from './arrange.js';
-import { ask, later, settled } from './ask.js';
+import { ask, later, debounce, newest } from './ask.js';
+import { choose } from './choose.js';
+import { chosen, distinct } from './color.js';
 import * as columns from './column.js';
+import { complete } from './complete.js';
+import { el } from './dom.js';
 import { showMistake, showNothing } from './filter.js';
-import { base } from './frame.js';
+import { keep, kept } from './back.js';
+import { base } from './base.js';
 import { count } from './format.js';
+import './frame.js';
 import * as groups from './group.js';
 import { live } from './live.js';
 import { Panel } from './panel.js';
@@ -14,12 +21,13 @@ import { split } from './split.js';
 
 const drawnAtFirst = 10; // runs
 const mostDrawn = 200;
+const amounts = [1, 5, 10, 20, 50, 100, mostDrawn]; // to choose from
 const mostGroups = 50;
 
 function workbench(root) {
   const { experiment } = root.dataset;
   const state = new State();
-  const table = new Table(document.getElementById('scroll'), state, { experiment, defaults: root.dataset.columns, base });
+  const table = new Table(document.getElementById('scroll'), state, { experiment, defaults: root.dataset.columns, objective: root.dataset.objective, order: root.dataset.order });
   let others = []; // runs that are drawn though they are not at the top
 
   // The runs or groups at the top of the table are drawn, less those that were
@@ -43,22 +51,40 @@ function workbench(root) {
 
   let panel;
   let current = []; // what is drawn
+  let colors = new Map(); // by id, of what is drawn
+  const given = () => chosen(state.list('colors'));
+  table.color = (run) => colors.get(run.id) ?? given().get(run.id) ?? run.color;
+  const amount = el('select', { name: 'top', 'aria-label': 'Runs to draw from the top of the table', change: () => state.set({ top: Number(amount.value) === drawnAtFirst ? null : amount.value }) });
+  const drawnOf = el('span', { class: 'count', 'data-testid': 'drawn-of' });
+  const control = () => {
+    const top = state.number('top', drawnAtFirst);
+    amount.replaceChildren(...[...new Set([...amounts, top])].sort((a, b) => a - b).map((n) => el('option', { value: n, selected: n === top }, `Draw ${n}`)));
+    const others = table.grouped ? ['group', 'groups'] : ['run', 'runs'];
+    drawnOf.textContent = `${count(current.length)} of ${count(table.total)} ${others[Number(table.total !== 1)]} drawn`;
+  };
   // What came with the page: the first rows and names.
   const first = JSON.parse(document.getElementById('first').textContent);
+  const link = document.querySelector('link[as="fetch"]');
+  const early = link && { path: link.href.slice(new URL('data/', base).href.length), request: JSON.parse(new URL(link.href).searchParams.get('q')) };
   const makePanel = () => new Panel(document.getElementById('charts'), state, {
     keys: (q, offset, limit) => ask(`experiment/${experiment}/keys`, { query: { kind: 'metric', q, offset, limit } }),
     runs: () => current,
-    groups: () => ({ experiment, by: table.grouped, filter: table.asked.filter, sort: table.asked.sort || '-created',
+    groups: () => ({ experiment, by: table.grouped, filter: table.asked.filter, sort: table.asked.sort || table.order,
       hide: state.list('hide').filter((id) => !groups.isGroup(id)) }),
     first: first.keys,
+    early,
+    lead: [amount, drawnOf],
     idle: () => (table.mistake ? ' ' : table.total === 0 && 'There is nothing to draw.'),
     gone: later(500, () => table.load(true)),
   });
   let other = false; // the same is to be drawn of other runs
   const redraw = () => {
     const before = [...shown].join(' ');
-    current = drawn();
+    const rows = drawn();
+    colors = distinct(rows, colors, given());
+    current = rows.map((r) => ({ ...r, color: colors.get(r.id) }));
     shown = new Set(current.map((r) => r.id));
+    control();
     // Curves are asked for before the table is made, which takes as long.
     document.getElementById('charts').classList.toggle('none', current.length === 0);
     if (!panel) panel = makePanel();
@@ -86,9 +112,8 @@ function workbench(root) {
   };
 
   let actions;
-  const act = async () => {
+  const act = () => {
     if (!actions && table.picked.size === 0) return;
-    const { Actions } = await import('./action.js');
     actions ||= new Actions(document.getElementById('selected'), table, state, root.dataset);
     actions.show();
   };
@@ -98,6 +123,7 @@ function workbench(root) {
   const wrong = document.getElementById('filter-wrong');
 
   const csv = document.getElementById('csv');
+  const importance = document.getElementById('importance-link');
   const nothing = document.getElementById('nothing');
   const clear = (event) => {
     event.preventDefault();
@@ -105,7 +131,22 @@ function workbench(root) {
     field.focus();
   };
 
+  // The best run that passes the filter.
+  const best = document.getElementById('best');
+  const askBest = newest(ask);
+  const judge = later(300, async () => {
+    const found = await askBest(`experiment/${experiment}/best`, { query: { filter: table.asked.filter } }).catch(() => null);
+    if (!found) return;
+    best.hidden = !found.best;
+    if (found.best) best.href = new URL(`iteration/${found.best.id}`, base);
+    table.setBest(found.best?.id);
+  });
+  if (best && !best.hidden) table.best = best.pathname.split('/').at(-1);
+  let judged = state.get('filter'); // the filter that the best run passes
+
   table.addEventListener('loaded', ({ detail }) => {
+    if (best && table.asked.filter !== judged) judge();
+    judged = table.asked.filter;
     document.getElementById('counted').hidden = false;
     total.textContent = count(table.total);
     const one = table.total === 1;
@@ -114,7 +155,8 @@ function workbench(root) {
     if (detail && 'total' in detail) showNothing(nothing, table.total === 0 && detail.nothing, clear);
     table.scroller.hidden = nothing.childElementCount > 0;
     const { by, filter, sort } = table.asked;
-    csv.search = new URLSearchParams({ filter, sort: by ? '' : sort, columns: table.chosen.map(columns.write).join(', ') });
+    importance.search = new URLSearchParams(filter ? { filter } : {});
+    csv.search = new URLSearchParams({ filter, sort: by ? '' : sort || table.order, columns: table.layout.chosen.map(columns.write).join(', ') });
     if (table.picked.size === 0 || table.picked.all) act();
     redraw();
   });
@@ -144,12 +186,16 @@ function workbench(root) {
       table.load();
     } else {
       if (detail.has('base')) table.loadBaseline();
-      if (detail.has('pin') || detail.has('base')) {
+      if (detail.has('pin') || detail.has('base') || detail.has('widths')) {
         table.heads();
         table.render(true);
       }
       if (detail.has('differences')) table.loadSame();
       if (detail.has('open')) table.refold();
+    }
+    if (detail.has('colors')) {
+      other = true; // the same in other colours
+      redraw();
     }
     if (['hide', 'show', 'top'].some((n) => detail.has(n))) {
       other ||= Boolean(table.grouped);
@@ -159,18 +205,14 @@ function workbench(root) {
 
   const filter = () => state.set({ filter: field.value.trim() || null });
   // Who is offered names has not written one yet.
-  field.addEventListener('input', settled(500, () => field.ariaExpanded !== 'true' && filter()));
+  field.addEventListener('input', debounce(500, () => field.ariaExpanded !== 'true' && filter()));
   field.addEventListener('change', filter);
   document.getElementById('filter-form').addEventListener('submit', (event) => {
     event.preventDefault();
     filter();
   });
-  document.getElementById('choose').addEventListener('click', async () => (await import('./choose.js')).choose(experiment, state, table));
-  field.addEventListener('focus', async () => {
-    const before = field.value;
-    (await import('./complete.js')).complete(field, experiment);
-    if (field.value !== before) field.dispatchEvent(new Event('input')); // somebody was quicker
-  }, { once: true });
+  document.getElementById('choose').addEventListener('click', () => choose(experiment, state, table));
+  complete(field, experiment);
   root.parentElement.querySelector('.pages')?.remove();
   split(root, document.getElementById('split'), state);
 
@@ -181,6 +223,7 @@ function workbench(root) {
       for (const id of changes.deleted) table.picked.runs.delete(id);
       if (changes.deleted.length > 0) act();
       renew();
+      if (best) judge();
       panel.grow(changes.series);
     },
     reset: () => location.reload(),
@@ -188,8 +231,20 @@ function workbench(root) {
   arrange(document.getElementById('arrange'), state, root.dataset);
 
   table.load(false, first.rows);
+  // Somebody was quicker than this script.
+  if (field.value.trim() !== state.get('filter')) field.dispatchEvent(new Event('input'));
   if (!panel) redraw(); // a search that can't be read has no rows
   if (state.has('show')) fetchOthers();
+  const charts = () => document.querySelector('#charts > .scroll');
+  const before = kept();
+  if (before) {
+    table.scroller.scrollTop = before.rows;
+    if (charts()) charts().scrollTop = before.charts;
+    if (before.picked.length > 0) pick(before.picked);
+    else if (before.all) table.picked.restore(before.all);
+    act();
+  }
+  keep(() => ({ rows: table.scroller.scrollTop, charts: charts()?.scrollTop ?? 0, picked: [...table.picked.runs.keys()].slice(0, mostDrawn), all: table.picked.stored }));
   if (state.has('pick')) {
     pick(state.list('pick'));
     state.set({ pick: null });

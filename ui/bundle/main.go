@@ -1,0 +1,190 @@
+// Command bundle makes the files that browsers load, from the sources in
+// ui/static: go generate runs it in ui. Scripts and styles are bundled and
+// minified; what others wrote is copied unchanged. The name of each file
+// contains a hash of its content, and manifest.json lists the files by the
+// names of their sources.
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/evanw/esbuild/pkg/api"
+)
+
+// entries are the sources that pages name. Scripts are modules, unless they are
+// classic ones, which run before the page is drawn.
+var (
+	modules = []string{"artifact.js", "compare.js", "frame.js", "iteration.js", "record.js", "workbench.js"}
+	classic = []string{"theme.js"}
+	styles  = []string{"page.css", "record.css"}
+	copied  = []string{"favicon.svg", "htmx.js", "uplot.css", "uplot.js"}
+	// licenses are those of what others wrote. Nothing names them, so they have no hash.
+	licenses = []string{"htmx.license.txt", "uplot.license.txt"}
+)
+
+// asset is an entry of manifest.json.
+type asset struct {
+	File    string   `json:"file"`
+	Imports []string `json:"imports,omitempty"` // files that a module needs to run
+}
+
+func main() {
+	log.SetFlags(0)
+	files, err := build("static")
+	if err == nil {
+		err = replace("dist", files)
+	}
+	if err != nil {
+		log.Fatal("bundle: ", err)
+	}
+}
+
+// build returns the files that browsers load, by name. The same sources give the
+// same files, wherever they lie.
+func build(static string) (map[string][]byte, error) {
+	static, err := filepath.Abs(static)
+	if err != nil {
+		return nil, err
+	}
+	files, manifest := map[string][]byte{}, map[string]asset{}
+	for _, o := range []api.BuildOptions{
+		{EntryPoints: modules, Format: api.FormatESModule, Splitting: true},
+		{EntryPoints: classic, Format: api.FormatIIFE},
+		{EntryPoints: styles},
+	} {
+		if err := bundle(static, o, files, manifest); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range slices.Concat(copied, licenses) {
+		body, err := os.ReadFile(filepath.Join(static, name))
+		if err != nil {
+			return nil, err
+		}
+		file := name
+		if !slices.Contains(licenses, name) {
+			base, ending, _ := strings.Cut(name, ".")
+			sum := sha256.Sum256(body)
+			file = fmt.Sprintf("%s-%X.%s", base, sum[:4], ending)
+			manifest[name] = asset{File: file}
+		}
+		files[file] = body
+	}
+	files["manifest.json"], err = json.MarshalIndent(manifest, "", "\t")
+	return files, err
+}
+
+// metafile is what esbuild reports about a bundle.
+type metafile struct {
+	Inputs  map[string]struct{ Imports []imported }
+	Outputs map[string]struct {
+		EntryPoint string
+		Imports    []imported
+	}
+}
+
+type imported struct {
+	Path string
+	Kind string
+}
+
+// bundle adds the files of some entries to files and manifest.
+func bundle(static string, o api.BuildOptions, files map[string][]byte, manifest map[string]asset) error {
+	o.AbsWorkingDir, o.Outdir = static, "dist"
+	o.EntryNames, o.ChunkNames = "[name]-[hash]", "part-[hash]"
+	o.Bundle, o.Metafile = true, true
+	o.MinifyWhitespace, o.MinifyIdentifiers, o.MinifySyntax = true, true, true
+	o.Target, o.Charset, o.LogLevel = api.ESNext, api.CharsetUTF8, api.LogLevelSilent
+	result := api.Build(o)
+	if problems := slices.Concat(result.Errors, result.Warnings); len(problems) > 0 {
+		first := problems[0]
+		if at := first.Location; at != nil {
+			return fmt.Errorf("%s:%d: %s", at.File, at.Line, first.Text)
+		}
+		return errors.New(first.Text)
+	}
+	var meta metafile
+	if err := json.Unmarshal([]byte(result.Metafile), &meta); err != nil {
+		return err
+	}
+	if circle := circle(meta); circle != nil {
+		return fmt.Errorf("an import circle: %s", strings.Join(circle, " → "))
+	}
+	for _, f := range result.OutputFiles {
+		files[filepath.Base(f.Path)] = f.Contents
+	}
+	for name, out := range meta.Outputs {
+		if out.EntryPoint == "" {
+			continue
+		}
+		a := asset{File: path.Base(name)}
+		for _, i := range out.Imports {
+			if i.Kind != "dynamic-import" { // which is loaded when it is needed
+				a.Imports = append(a.Imports, path.Base(i.Path))
+			}
+		}
+		slices.Sort(a.Imports)
+		manifest[out.EntryPoint] = a
+	}
+	return nil
+}
+
+// circle returns the sources of an import circle, nil if there is none.
+func circle(meta metafile) []string {
+	done := map[string]bool{}
+	var way []string
+	var visit func(string) []string
+	visit = func(name string) []string {
+		if at := slices.Index(way, name); at >= 0 {
+			return append(slices.Clone(way[at:]), name)
+		}
+		if done[name] {
+			return nil
+		}
+		way = append(way, name)
+		for _, i := range meta.Inputs[name].Imports {
+			if found := visit(i.Path); found != nil {
+				return found
+			}
+		}
+		way = way[:len(way)-1]
+		done[name] = true
+		return nil
+	}
+	names := make([]string, 0, len(meta.Inputs))
+	for name := range meta.Inputs {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if found := visit(name); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// replace makes a folder have these files and no others.
+func replace(dir string, files map[string][]byte) error {
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for name, body := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), body, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,143 @@
+package ui
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tracker/store"
+)
+
+const (
+	maxDiffs    = 8      // of a comparison
+	maxDiffSize = 20_000 // characters of one
+	maxPackages = 200    // that differ
+	maxExtremes = 50_000 // values
+)
+
+// sharedDiff is the changes since the commit that some runs have.
+type sharedDiff struct {
+	Runs []run
+	Text string
+}
+
+// sharedDiffs returns the different changes since the commit, those of most runs first,
+// and how many of them are left out.
+func sharedDiffs(all []compared) (diffs []sharedDiff, more int) {
+	places := map[string]int{}
+	for _, c := range all {
+		text := c.snapshot.GitDiff
+		if text == "" {
+			continue
+		}
+		at, ok := places[text]
+		if !ok {
+			at = len(diffs)
+			places[text] = at
+			diffs = append(diffs, sharedDiff{Text: clipText(text, maxDiffSize)})
+		}
+		diffs[at].Runs = append(diffs[at].Runs, c.run)
+	}
+	slices.SortStableFunc(diffs, func(a, b sharedDiff) int { return cmp.Compare(len(b.Runs), len(a.Runs)) })
+	more = max(0, len(diffs)-maxDiffs)
+	return diffs[:len(diffs)-more], more
+}
+
+// diffOf names the runs that have a diff.
+func diffOf(d sharedDiff) string {
+	name := d.Runs[0].Name
+	if more := len(d.Runs) - 1; more > 0 {
+		name += fmt.Sprintf(" and %d more", more)
+	}
+	return name
+}
+
+// packagesOf reads the dependencies of a run: versions by the names of packages, from lines
+// like name==1.2 or name @ address. Other lines are names without a version.
+func packagesOf(dependencies string) map[string]string {
+	packages := map[string]string{}
+	for line := range strings.Lines(dependencies) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		name, version, ok := strings.Cut(line, "==")
+		if !ok {
+			name, version, ok = strings.Cut(line, " @ ")
+		}
+		if !ok {
+			name, version = line, "installed"
+		}
+		packages[strings.TrimSpace(name)] = strings.TrimSpace(version)
+	}
+	return packages
+}
+
+// packageSection sets the versions of packages side by side that differ, among the runs that
+// recorded their dependencies.
+func packageSection(all []compared) compareSection {
+	versions := map[string]map[string]string{} // by run, by package
+	for _, c := range all {
+		if c.snapshot.Dependencies != "" {
+			versions[c.ID] = packagesOf(c.snapshot.Dependencies)
+		}
+	}
+	s := compareSection{Title: "Packages"}
+	if len(versions) < 2 {
+		return s
+	}
+	same := 0
+	for _, name := range keysOf(all, func(c compared) []string { return keys(versions[c.ID]) }) {
+		row := newCompareRow(all, name, func(c compared) string { return versions[c.ID][name] })
+		row.Differs = false
+		var first *string
+		for _, c := range all {
+			v, recorded := versions[c.ID]
+			version := v[name]
+			if recorded && first == nil {
+				first = &version
+			}
+			row.Differs = row.Differs || recorded && version != *first
+		}
+		switch {
+		case !row.Differs:
+			same++
+		case len(s.Rows) < maxPackages:
+			s.Rows = append(s.Rows, row)
+		default:
+			s.Note = fmt.Sprintf("Only the first %d packages that differ are shown. ", maxPackages)
+		}
+	}
+	switch same {
+	case 0:
+	case 1:
+		s.Note += "1 package has the same version in all runs."
+	default:
+		s.Note += fmt.Sprintf("%d packages have the same versions in all runs.", same)
+	}
+	return s
+}
+
+// extremes are the smallest and largest values of a metric, by run; nil for none.
+type extremes struct {
+	Min []*store.Value `json:"min"`
+	Max []*store.Value `json:"max"`
+}
+
+// extremesOf returns the extremes of the metrics of most interest, up to maxExtremes values.
+func extremesOf(all []compared) map[string]extremes {
+	names := keysOf(all, func(c compared) []string { return keys(c.Metrics) })
+	byInterest(names, func(name string) string { return name }, nil)
+	names = names[:min(len(names), maxExtremes/(2*len(all)))]
+	found := map[string]extremes{}
+	for _, name := range names {
+		var e extremes
+		for _, c := range all {
+			m := c.summary.Metrics[name]
+			e.Min, e.Max = append(e.Min, m.Min), append(e.Max, m.Max)
+		}
+		found[name] = e
+	}
+	return found
+}

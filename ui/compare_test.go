@@ -1,0 +1,120 @@
+package ui_test
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"tracker/store"
+)
+
+// TestComparedCode sets the code and packages of runs side by side.
+func TestComparedCode(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{})
+	_, ids := s.tuning(t, 4)
+	for i, n := range []store.NewSnapshot{
+		{GitSHA: strings.Repeat("ab", 20), GitDirty: new(true), GitDiff: "-old\n+new", Dependencies: "numpy==2.0.1\ntorch==2.6.0\n# a comment\nlocal @ file:///x\nplain"},
+		{GitSHA: strings.Repeat("ab", 20), GitDirty: new(true), GitDiff: "-old\n+new", Dependencies: "numpy==2.1.0\ntorch==2.6.0\nlocal @ file:///x\nplain\n"},
+		{GitSHA: strings.Repeat("cd", 20), GitDirty: new(true), GitDiff: "-old\n+newer", Dependencies: "torch==2.6.0\nplain\nlocal @ file:///x"},
+	} {
+		must(s.db.CreateSnapshot(t.Context(), store.System, ids[i], n))(t)
+	}
+	a := s.get("/compare?" + url.Values{"i": ids}.Encode())
+	a.wants(t, 200, `<bdi>2.0.1</bdi>`, `<bdi>2.1.0</bdi>`, "3 packages have the same versions in all runs.", "<bdi>abababababab…</bdi>",
+		`>sweep-000 and 1 more<`, `>sweep-002<`, "-old\n+newer</pre>")
+	a.lacks(t, "2.6.0", "a comment")
+	if n := strings.Count(a.body, "-old\n+new</pre>"); n != 1 {
+		t.Errorf("a diff of two runs is shown %d times", n)
+	}
+	// What differs comes first, before the charts.
+	order := []string{">Parameters ", ">batch_size<", ">Metrics, last values ", ">val/loss, smallest<", ">Environment ", ">Commit<", ">Packages ", ">numpy<", `id="charts"`, `data-testid="diffs"`}
+	body := strings.NewReplacer("\t", "", "\n", "").Replace(a.body)
+	at := 0
+	for _, part := range order {
+		next := strings.Index(body[at:], part)
+		if next < 0 {
+			t.Fatalf("%s is not where it should be", part)
+		}
+		at += next
+	}
+	s.get("/compare?"+url.Values{"i": ids[2:]}.Encode()).lacks(t, "3 packages have")
+}
+
+// TestComparisonHeadsStay scrolls the table of a comparison: the names of runs and of rows stay in sight.
+func TestComparisonHeadsStay(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{})
+	_, ids := s.tuning(t, 30)
+	for i := range 40 {
+		must(s.db.CreateParameter(t.Context(), store.System, ids[0], fmt.Sprintf("p%02d", i), "1"))(t)
+	}
+	b := s.openBrowser(t)
+	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(s.url+"/compare?"+url.Values{"i": ids}.Encode()))
+	const place = `(([head, row, box]) => Math.round(head.top - box.top) + ' ' + Math.round(row.left - box.left))(['.compare thead th:nth-child(2)', '.compare tbody tr:nth-child(9) th', '.runs-compared'].map((q) => document.querySelector(q).getBoundingClientRect()))`
+	b.is(place, "0 0")
+	b.do(chromedp.Evaluate[chromedp.Void](`document.querySelector('.runs-compared').scrollTo(300, 400)`))
+	b.is(`document.querySelector('.runs-compared').scrollTop`, "400")
+	b.is(place, "0 0")
+	// The first thing in sight is who the runs are and what differs, and the first chart begins there too.
+	b.is(visible(`.compare thead th:nth-child(2)`), "true")
+	b.is(`document.querySelector('#charts').getBoundingClientRect().top < innerHeight`, "true")
+	b.fits()
+	b.quiet()
+}
+
+// TestBrushing selects runs in one plot: they are selected in the others, in the charts and in the table.
+func TestBrushing(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{})
+	w := s.sweep(0, 0)
+	var ids []string
+	for i := range 10 {
+		id := s.run(w.experiment, store.NewIteration{Name: new(fmt.Sprint("run ", i))})
+		must(s.db.CreateParameter(t.Context(), store.System, id, "width", store.Text(fmt.Sprint(i))))(t)
+		must(s.db.CreateParameter(t.Context(), store.System, id, "kind", store.Text([]string{"a", "b"}[i%2])))(t)
+		s.record(id, "val/loss", upTo(3), func(step int) float64 { return float64(i) + float64(step) })
+		ids = append(ids, id)
+	}
+	b := s.openBrowser(t)
+	b.do(chromedp.EmulateViewport(1280, 1000), chromedp.Navigate(s.url+"/compare?"+url.Values{"i": ids}.Encode()+"&sx=param.width&sy=metric.val/loss&sc=param.kind"))
+	const selected = `[document.querySelectorAll('.path:not(.out)').length, document.querySelectorAll('.spot:not(.out)').length,
+		document.querySelectorAll('.compare thead th:not(.out)').length - 1, document.querySelector('[data-key="val/loss"]').dataset.drawn].join(' ')`
+	b.is(selected, "10 10 10 10")
+	// Categories have a colour each, which the legend explains, and axes have ticks.
+	b.is(`new Set([...document.querySelectorAll('.spot')].map((e) => e.style.fill)).size`, "2")
+	b.is(`[...document.querySelectorAll('.legend li')].map((e) => e.textContent)`, "kind,a,b")
+	b.is(`[...document.querySelectorAll('[aria-label="Scatter"] .tick')].length > 8`, "true")
+	// Smallest and largest values are axes too.
+	b.is(`['min.val/loss', 'max.val/loss'].map((id) => document.querySelector('[name="sy"] option[value="' + id + '"]')?.textContent)`, "val/loss min,val/loss max")
+
+	b.dragXY(`[aria-label="Scatter"] svg`, 0.02, 0.55, 0.5, 0.95)
+	b.is(`[...document.querySelectorAll('.spot:not(.out)')].length > 2`, "true")
+	b.is(`new URLSearchParams(location.search).get('brush').split('\n').map((line) => line.split('\t')[0])`, "param.width,metric.val/loss")
+	n := b.text(`document.querySelectorAll('.spot:not(.out)').length`)
+	b.is(selected, strings.Join([]string{n, n, n, n}, " "))
+	b.is(`document.querySelector('[data-testid="brushed"]').firstChild.textContent`, n+" of 10 runs inside the brushes")
+	b.do(chromedp.Reload())
+	b.is(selected, strings.Join([]string{n, n, n, n}, " "))
+	b.press(`[data-testid="clear-brushes"]`)
+	b.is(selected, "10 10 10 10")
+	b.is(`document.querySelector('[data-testid="brushed"]').hidden`, "true")
+
+	// By keyboard along an axis of the parallel coordinates.
+	b.do(chromedp.Focus(chromedp.CSS(`[data-part="brush"][data-axis="param.kind"]`)), key(kb.ArrowUp))
+	b.is(selected, "5 5 5 5")
+	b.press(`[data-testid="compare-these"]`)
+	b.is(`document.querySelector('h1').textContent`, "Compare 5 runs")
+	b.is(`document.querySelector('.compare thead').textContent.includes('run 1') && !document.querySelector('.compare thead').textContent.includes('run 2')`, "true")
+
+	// A run that is pointed at stands out in all plots.
+	b.is(`document.querySelectorAll('.spot').length`, "5")
+	b.do(chromedp.Evaluate[chromedp.Void](`document.querySelector('.spot').dispatchEvent(new PointerEvent('pointerover', { bubbles: true }))`))
+	b.is(`document.querySelectorAll('.plots .lit').length`, "2")
+	b.fits()
+	b.quiet()
+}

@@ -1,0 +1,110 @@
+package ui
+
+import (
+	"bufio"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"tracker/store"
+	"tracker/ui/terminal"
+)
+
+const (
+	// consoleLines is how many lines a page of a run brings along.
+	consoleLines = 400
+	// consoleBefore is how many lines are shown before the one that an address names.
+	consoleBefore = 20
+)
+
+// consoleView is what a run has printed, as far as it is shown.
+type consoleView struct {
+	Lines  []consoleLine
+	First  int64  // the oldest line that is kept
+	Next   int64  // the number after that of the newest line
+	Search string // text that the lines have in them, "" for all
+	Line   *int64 // that the address names
+}
+
+type consoleLine struct {
+	Number int64           `json:"number"`
+	Spans  []terminal.Span `json:"spans"`
+}
+
+// earlier returns the number of a line from which a page shows lines before those of this
+// one, nil when there are none.
+func (v consoleView) earlier() *int64 {
+	if v.Search != "" || len(v.Lines) == 0 || v.Lines[0].Number <= v.First {
+		return nil
+	}
+	return new(max(v.First, v.Lines[0].Number-consoleLines+consoleBefore))
+}
+
+// end reports whether the last line is shown, or would be if it had the text.
+func (v consoleView) end() bool {
+	return v.Search != "" || len(v.Lines) == 0 || v.Lines[len(v.Lines)-1].Number+1 >= v.Next
+}
+
+// consoleQuery reads what an address asks for, and the line that it names.
+func consoleQuery(query url.Values) (store.ConsoleQuery, *int64) {
+	q := store.ConsoleQuery{Limit: consoleLines, Search: readable(query.Get("console"))}
+	line, err := strconv.ParseInt(query.Get("line"), 10, 64)
+	if err != nil || line < 0 || q.Search != "" {
+		return q, nil
+	}
+	q.From = new(max(0, line-consoleBefore))
+	return q, &line
+}
+
+func linesOf(lines []store.ConsoleLine) []consoleLine {
+	all := make([]consoleLine, len(lines))
+	for i, l := range lines {
+		all[i] = consoleLine{l.Number, terminal.Line(l.Text)}
+	}
+	return all
+}
+
+// consoleData answers lines that a run has printed: from a number on, or the last ones.
+func (s *site) consoleData(r *http.Request, actor store.Actor) (any, error) {
+	query := r.URL.Query()
+	q := store.ConsoleQuery{Limit: store.MaxLimit, Search: readable(query.Get("q"))}
+	if from, err := strconv.ParseInt(query.Get("from"), 10, 64); err == nil && from >= 0 {
+		q.From = &from
+	} else {
+		q.Limit = consoleLines
+	}
+	c, err := s.DB.Console(r.Context(), actor, idOf(r), q)
+	return struct {
+		Lines []consoleLine `json:"lines"`
+		First int64         `json:"first"`
+		Next  int64         `json:"next"`
+	}{linesOf(c.Lines), c.First, c.Next}, err
+}
+
+// consoleText answers with all that a run has printed, as plain text.
+func (s *site) consoleText(w http.ResponseWriter, r *http.Request, user store.User) error {
+	ctx, actor, from := r.Context(), store.Actor{UserID: user.ID}, int64(0)
+	out := bufio.NewWriterSize(w, 64<<10)
+	for {
+		c, err := s.DB.Console(ctx, actor, idOf(r), store.ConsoleQuery{From: &from, Limit: store.MaxLimit})
+		if err != nil && from == 0 {
+			return err
+		}
+		if from == 0 {
+			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		}
+		if err != nil || len(c.Lines) == 0 {
+			break // what was sent is sent
+		}
+		for _, l := range c.Lines {
+			out.WriteString(terminal.Plain(l.Text))
+			out.WriteByte('\n')
+		}
+		from = c.Lines[len(c.Lines)-1].Number + 1
+		if out.Flush() != nil {
+			return nil // the reader has gone
+		}
+	}
+	out.Flush()
+	return nil
+}

@@ -1,0 +1,1 @@
+import"./part-WCVQO53I.js";import"./part-SHSGPQCV.js";import"./part-FJOCNSFN.js";import"./part-PHRHVJA3.js";

@@ -1,0 +1,118 @@
+package ui
+
+import (
+	"slices"
+	"strings"
+
+	"tracker/store"
+)
+
+const (
+	// homeRuns is how many runs each list of the first page has.
+	homeRuns = 5
+	// homeExperiments is for how many experiments it looks up the best run.
+	homeExperiments = 6
+)
+
+// homeView is what goes on in all projects.
+type homeView struct {
+	Running []homeRun
+	Ended   []homeRun
+	Best    []homeRun // of the experiments of these runs
+}
+
+// empty reports whether there is nothing to show.
+func (v homeView) empty() bool { return len(v.Running)+len(v.Ended) == 0 }
+
+// homeRun is a run in a list of the first page.
+type homeRun struct {
+	Path       string
+	Name       string
+	Status     string
+	Experiment link
+	Project    string
+	Metric     string // that runs of the experiment are judged by, "" for none
+	Value      string // of the run, "" for none
+	When       moment // of its end, or its beginning
+}
+
+// home looks up what is running, what has ended lately, and the best runs of these
+// experiments.
+func (s *site) home(db *store.View) (v homeView, err error) {
+	running, err := db.RunningIterations(homeRuns)
+	if err != nil {
+		return v, err
+	}
+	ended, err := db.EndedIterations(homeRuns)
+	if err != nil {
+		return v, err
+	}
+	all := slices.Concat(running, ended)
+	ids := map[string][]string{} // of the runs, by experiment
+	var experiments []store.RecentIteration
+	for _, r := range all {
+		if ids[r.ExperimentID] == nil {
+			experiments = append(experiments, r)
+		}
+		ids[r.ExperimentID] = append(ids[r.ExperimentID], r.ID)
+	}
+	objectives, values := map[string]*store.Objective{}, map[string]string{}
+	for _, r := range experiments[:min(len(experiments), homeExperiments)] {
+		e, err := db.Experiment(r.ExperimentID)
+		if err != nil {
+			return v, err
+		}
+		o, err := db.Objective(e)
+		if err != nil {
+			return v, err
+		}
+		if o == nil {
+			continue
+		}
+		objectives[e.ID] = o
+		list, err := db.Iterations(e.ID, store.IterationQuery{Page: store.FirstPage, Columns: o.Value(),
+			Filter: "id in ('" + strings.Join(ids[e.ID], "', '") + "')"})
+		if err != nil {
+			return v, err
+		}
+		for _, i := range list.Data {
+			values[i.ID] = onlyValue(i)
+		}
+		best, err := db.Iterations(e.ID, store.IterationQuery{Page: store.Page{Limit: 1}, Sort: bestFirst(*o), Columns: o.Value()})
+		if err != nil {
+			return v, err
+		}
+		if len(best.Data) == 1 && onlyValue(best.Data[0]) != "" && e.IterationCount > 1 {
+			i := best.Data[0]
+			values[i.ID] = onlyValue(i)
+			v.Best = append(v.Best, s.homeRun(store.RecentIteration{Iteration: i, Experiment: r.Experiment, Project: r.Project, ProjectID: r.ProjectID}, o, values))
+		}
+	}
+	for _, r := range running {
+		v.Running = append(v.Running, s.homeRun(r, objectives[r.ExperimentID], values))
+	}
+	for _, r := range ended {
+		v.Ended = append(v.Ended, s.homeRun(r, objectives[r.ExperimentID], values))
+	}
+	return v, nil
+}
+
+// onlyValue returns the value of the one metric that an iteration was read with.
+func onlyValue(i store.Iteration) string {
+	for _, value := range i.Metrics {
+		return number(value)
+	}
+	return ""
+}
+
+func (s *site) homeRun(r store.RecentIteration, o *store.Objective, values map[string]string) homeRun {
+	h := homeRun{Path: "/iteration/" + r.ID, Name: r.Name, Status: s.status(r.Iteration), Project: r.Project,
+		Experiment: link{Name: r.Experiment, Path: "/experiment/" + r.ExperimentID}, Value: values[r.ID], When: s.moment(r.CreatedDate)}
+	if o != nil {
+		h.Metric = o.Metric
+	}
+	if r.EndDate != nil {
+		h.When = s.moment(*r.EndDate)
+	}
+	return h
+}

@@ -1,0 +1,82 @@
+package ui_test
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+
+	"tracker/store"
+)
+
+// TestHome shows what is running, what has ended last, and the best runs, of what
+// somebody may read.
+func TestHome(t *testing.T) {
+	s := start(t, setup{auth: true})
+	w := s.sweep(3, 2)
+	ctx, actor := t.Context(), s.actor("alice")
+	if err := s.db.UpdateExperiment(ctx, actor, w.experiment, store.ExperimentPatch{Objective: new("minimize val/loss")}); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range w.runs[1:] {
+		s.log(id, "val/loss", 3)
+	}
+	s.log(w.runs[1], "val/loss", -1)
+	for _, id := range w.runs[:2] {
+		if err := s.db.UpdateIteration(ctx, actor, id, store.IterationPatch{Status: new(store.Failed)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	alice, bob := with(s.signIn("alice")), with(s.signIn("bob"))
+	section := func(a answer, name string) string {
+		_, rest, _ := strings.Cut(a.body, `data-testid="`+name+`"`)
+		part, _, _ := strings.Cut(rest, "</section>")
+		return part
+	}
+	a := s.get("/", alice)
+	a.wants(t, 200, `data-testid="activity"`)
+	for name, wants := range map[string]string{"running": "run 3", "ended": "run 2", "best": "val/loss"} {
+		if part := section(a, name); !strings.Contains(part, wants) {
+			t.Errorf("%s lacks %q: %s", name, wants, part)
+		}
+	}
+	if part := section(a, "ended"); strings.Contains(part, "run 3") || !strings.Contains(part, "failed") {
+		t.Errorf("what has ended is %s", part)
+	}
+	s.get("/?q=sweep", alice).lacks(t, `data-testid="activity"`)
+	s.get("/", bob).lacks(t, "run 3", `data-testid="activity"`)
+	if err := s.db.DeleteExperiment(ctx, actor, w.experiment); err != nil {
+		t.Fatal(err)
+	}
+	s.get("/", alice).lacks(t, "run 3", `data-testid="activity"`)
+}
+
+func TestProjectRuns(t *testing.T) {
+	s := start(t, setup{base: "/lab"})
+	w := s.sweep(3, 2)
+	ctx, actor := t.Context(), s.actor("alice")
+	if err := s.db.UpdateExperiment(ctx, actor, w.experiment, store.ExperimentPatch{Objective: new("minimize train/loss")}); err != nil {
+		t.Fatal(err)
+	}
+	other := must(s.db.CreateExperiment(ctx, actor, w.project, store.NewExperiment{Name: "other"}))(t).ID
+	id := s.run(other, store.NewIteration{Name: new("elsewhere")})
+	must(s.db.CreateParameter(ctx, actor, id, "lr", "0.05"))(t)
+	page := "/lab/project/" + w.project + "/runs"
+	a := s.get(page)
+	a.wants(t, 200, `data-testid="found">4<`, "<bdi>run 1</bdi>", "<bdi>elsewhere</bdi>", "<bdi>other</bdi>", `href="/lab/experiment/`+other+`"`,
+		"<bdi>train/loss.min</bdi>", "<bdi>lr</bdi>", "<bdi>0.05</bdi>")
+	a = s.get(page + "?sort=param.lr")
+	a.wants(t, 200, `aria-sort="ascending"`, "sort=-param.lr")
+	if strings.Index(a.body, "elsewhere") > strings.Index(a.body, "run 1") {
+		t.Error("the runs are not sorted by lr")
+	}
+	a = s.get(page + "?filter=" + url.QueryEscape("param.lr < 0.2"))
+	a.wants(t, 200, `data-testid="found">2<`)
+	a.lacks(t, "<bdi>run 2</bdi>")
+	a = s.get(page + "?filter=elsewhere&columns=param.lr")
+	a.wants(t, 200, `data-testid="found">1<`)
+	a.lacks(t, "train/loss")
+	s.get(page+"?filter=zebra").wants(t, 200, `data-testid="nothing"`)
+	s.get(page+"?filter=x+%3C").wants(t, 200, `data-testid="filter-wrong"`)
+	s.get(page+"?limit=2&offset=9").wants(t, 200, "The list ends before this page")
+	s.get("/lab/project/none/runs").wants(t, 404)
+}

@@ -1,0 +1,205 @@
+package ui
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dustin/go-humanize"
+
+	"tracker/store"
+	"tracker/store/importance"
+)
+
+// importanceView is what the page of an importance shows.
+type importanceView struct {
+	ExperimentID string
+	Filter       string
+	Metrics      []string // to choose from
+	Objective    store.Objective
+	Rows         []importanceRow
+	Summary      string   // of what the estimate is made, or why there is none
+	Notes        []string // about runs that count in a special way
+}
+
+// importanceRow is how much a parameter matters. Share, Low and High are percentages.
+type importanceRow struct {
+	Name             string
+	Share, Low, High float64
+	Known            bool
+	Direction        string
+	Runs             string
+}
+
+func (r importanceRow) text() string {
+	return fmt.Sprintf("%.0f %%", r.Share)
+}
+
+func (r importanceRow) interval() string {
+	return fmt.Sprintf("%.0f to %.0f %%", r.Low, r.High)
+}
+
+// objectiveOf returns the metric and goal that an address names, or else those of the
+// experiment; an empty metric for none.
+func objectiveOf(query url.Values, known *store.Objective) store.Objective {
+	var o store.Objective
+	if known != nil {
+		o = *known
+	}
+	if named := readable(query.Get("metric")); named != "" && named != o.Metric {
+		o = store.Objective{Metric: named, Goal: store.GoalOf(named)}
+	}
+	switch goal := store.Goal(query.Get("goal")); goal {
+	case store.Minimize, store.Maximize:
+		o.Goal = goal
+	case "none":
+		o.Goal = ""
+	}
+	return o
+}
+
+// importance shows which parameters of an experiment matter for a metric.
+func (s *site) importance(w http.ResponseWriter, r *http.Request, user store.User) error {
+	query := r.URL.Query()
+	v := importanceView{ExperimentID: idOf(r), Filter: readable(query.Get("filter"))}
+	var f frame
+	found, err := s.DB.Importance(r.Context(), store.Actor{UserID: user.ID}, func(db *store.View) (q store.ImportanceQuery, err error) {
+		e, p, err := s.experimentOf(db, v.ExperimentID)
+		if err != nil {
+			return q, err
+		}
+		known, err := db.Objective(e)
+		if err != nil {
+			return q, err
+		}
+		keys, err := metricKeys(db, e.ID, known, "", store.Page{Limit: store.MaxLimit})
+		if err != nil {
+			return q, err
+		}
+		for _, k := range keys.Data {
+			v.Metrics = append(v.Metrics, k.Key)
+		}
+		v.Objective = objectiveOf(query, known)
+		if v.Objective.Metric == "" && len(v.Metrics) > 0 {
+			v.Objective.Metric = v.Metrics[0]
+		}
+		if f, err = s.inside(db, "Importance", user, place{projectID: e.ProjectID, experimentID: e.ID}); err != nil {
+			return q, err
+		}
+		f.Crumbs = []crumb{{"Projects", "/"}, {p.Name, "/project/" + p.ID}, {e.Name, "/experiment/" + e.ID}, {Name: "Importance"}}
+		q = store.ImportanceQuery{ExperimentID: e.ID, Filter: v.Filter, Goal: v.Objective.Goal}
+		if v.Objective.Metric != "" {
+			q.Target = v.Objective.Value()
+		}
+		return q, nil
+	})
+	if err != nil {
+		return err
+	}
+	v.fill(found)
+	return s.render(w, r, http.StatusOK, importancePage(f, v))
+}
+
+func (v *importanceView) fill(found store.Importance) {
+	best := slices.ContainsFunc(found.Columns, importance.Estimate.Known)
+	switch of := runsOf(found.Runs); {
+	case v.Objective.Metric == "":
+		v.Summary = "No run of this experiment has a metric yet."
+	case found.Runs < importance.MinRuns:
+		v.Summary = fmt.Sprintf("%s with this metric: an estimate needs at least %d.", capital(of), importance.MinRuns)
+	case len(found.Columns) == 0:
+		v.Summary = fmt.Sprintf("Of %s: either the metric or all parameters are the same in all of them.", of)
+	case !best:
+		v.Summary = fmt.Sprintf("Of %s: no parameter matters more than chance would explain.", of)
+	default:
+		v.Summary = fmt.Sprintf("From %s. The parameters predict %.0f %% of the variation between runs that were not used to learn from.",
+			of, 100*max(0, found.Fit))
+	}
+	if looked := found.Runs + found.Missing; found.Total > looked && looked >= store.MaxImportanceRuns {
+		v.Notes = append(v.Notes, fmt.Sprintf("Only the newest %s of %s runs count.", humanize.Comma(store.MaxImportanceRuns), humanize.Comma(int64(found.Total))))
+	}
+	if found.Missing > 0 {
+		v.Notes = append(v.Notes, fmt.Sprintf("%s without the metric %s not count.", capital(runsOf(found.Missing)), does(found.Missing)))
+	}
+	if found.NaN > 0 && v.Objective.Goal != "" {
+		v.Notes = append(v.Notes, fmt.Sprintf("%s that ended in NaN %s as the worst.", capital(runsOf(found.NaN)), counts(found.NaN)))
+	} else if found.NaN > 0 {
+		v.Notes = append(v.Notes, fmt.Sprintf("%s that ended in NaN %s not count.", capital(runsOf(found.NaN)), does(found.NaN)))
+	}
+	for _, e := range found.Columns {
+		v.Rows = append(v.Rows, importanceRow{Name: e.Name, Share: 100 * e.Share, Low: 100 * e.Low(), High: 100 * e.High(), Known: e.Known(),
+			Direction: direction(e, v.Objective.Goal), Runs: humanize.Comma(int64(e.Runs))})
+	}
+}
+
+func does(n int) string {
+	if n == 1 {
+		return "does"
+	}
+	return "do"
+}
+
+func counts(n int) string {
+	if n == 1 {
+		return "counts"
+	}
+	return "count"
+}
+
+func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+// direction says how a result depends on a parameter, for a goal or, without one, for
+// the value of the metric.
+func direction(e importance.Estimate, goal store.Goal) string {
+	at := e.At
+	if f, err := strconv.ParseFloat(at, 64); err == nil && e.Shape != importance.Between {
+		at = number(store.Value(f))
+	}
+	low, high := "lowest", "highest"
+	switch goal {
+	case store.Minimize:
+		low, high = "best", "worst"
+	case store.Maximize:
+		low, high = "worst", "best"
+	}
+	switch e.Shape {
+	case importance.Rising, importance.Falling:
+		switch {
+		case goal == "" && e.Shape == importance.Rising:
+			return "rises with it"
+		case goal == "":
+			return "falls as it rises"
+		case (goal == store.Minimize) == (e.Shape == importance.Rising):
+			return "lower is better"
+		}
+		return "higher is better"
+	case importance.Lowest:
+		return low + " near " + at
+	case importance.Highest:
+		return high + " near " + at
+	case importance.Between:
+		var parts []string
+		for _, p := range [][2]string{{e.At, low}, {e.Top, high}} {
+			if p[0] != "" {
+				parts = append(parts, clip(p[0], 40)+" "+p[1])
+			}
+		}
+		slices.SortFunc(parts, func(a, b string) int { return cmp.Compare(goodFirst(a), goodFirst(b)) })
+		return strings.Join(parts, ", ")
+	}
+	if e.Known() {
+		return "no single direction"
+	}
+	return "not known: may be chance"
+}
+
+func goodFirst(s string) int {
+	if strings.HasSuffix(s, " best") {
+		return 0
+	}
+	return 1
+}

@@ -1,0 +1,226 @@
+package ui
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"tracker/store"
+)
+
+// The interest of a metric, the first the greatest: what was learned, measured on data
+// that was held out; the same on the others; what else was logged; how the training
+// went inside; single values; what the machine did.
+const (
+	heldOut = iota
+	learned
+	logged
+	inner
+	single
+	machine
+)
+
+// Parts of names, and whole words of them, in lower case. A regular expression would take
+// seconds for the 100,000 names that a run may have.
+var (
+	goals = []string{"loss", "acc", "err", "auc", "f1", "score", "precision", "recall", "reward", "return", "perplexity",
+		"ppl", "bleu", "rouge", "iou", "mae", "mse", "nll", "bpc", "wer", "fid"}
+	validations   = []string{"val", "test", "eval", "dev"}
+	internals     = []string{"grad", "norm", "layer", "weight", "bias", "scale"}
+	internalWords = []string{"lr", "learning_rate", "epoch", "step", "time", "seconds", "throughput"}
+)
+
+// interest ranks a metric by its name.
+func interest(key string) int {
+	lower := strings.ToLower(key)
+	switch {
+	case strings.HasPrefix(key, "system/"):
+		return machine
+	case strings.HasPrefix(key, "summary/"), strings.HasPrefix(key, "best/"):
+		return single
+	case isInternal(lower):
+		return inner
+	case containsAny(groupOf(lower), validations), isGoal(lower) && containsAny(lower, validations):
+		return heldOut
+	case isGoal(lower):
+		return learned
+	}
+	return logged
+}
+
+// isGoal reports whether a name in lower case is that of something learned.
+func isGoal(name string) bool {
+	return containsAny(name, goals) || store.ContainsWord(name, "map", func(before, after byte) bool { return !isWordByte(before) && !isWordByte(after) })
+}
+
+// isInternal reports whether a name in lower case is about the inside of a training.
+func isInternal(name string) bool {
+	if strings.HasPrefix(name, "amp/") || containsAny(name, internals) {
+		return true
+	}
+	return slices.ContainsFunc(internalWords, func(word string) bool {
+		return store.ContainsWord(name, word, func(before, after byte) bool { return separates(before) && separates(after) })
+	})
+}
+
+func isWordByte(c byte) bool { return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' }
+
+// separates reports whether c is between two parts of a name; 0 is an end of it.
+func separates(c byte) bool { return c == 0 || c == '/' || c == '_' || c == '.' }
+
+func containsAny(name string, parts []string) bool {
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(name, part) })
+}
+
+// groupOf returns the part of a metric's name before the slash, "" for none.
+func groupOf(key string) string {
+	if at := strings.IndexByte(key, '/'); at > 0 {
+		return key[:at]
+	}
+	return ""
+}
+
+// byInterest sorts names of metrics as charts show them: group by group, in each those
+// of most interest first, among them those in which runs differ most, by spread. A group comes where the best of it
+// belongs, the metrics without a group after groups of the same interest.
+func byInterest[T any](all []T, key func(T) string, spread map[string]int) {
+	type ranked struct {
+		one          T
+		key, group   string
+		rank, spread int
+	}
+	// A name is judged once, and not in each comparison: there may be 100,000.
+	sorted := make([]ranked, len(all))
+	best, most := map[string]int{}, map[string]int{}
+	for i, one := range all {
+		name := key(one)
+		r := ranked{one, name, groupOf(name), interest(name), spread[name]}
+		if known, ok := best[r.group]; !ok || r.rank < known {
+			best[r.group] = r.rank
+		}
+		most[r.group] = max(most[r.group], r.spread)
+		sorted[i] = r
+	}
+	last := func(group string) int {
+		if group == "" {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(sorted, func(a, b ranked) int {
+		return cmp.Or(cmp.Compare(best[a.group], best[b.group]), cmp.Compare(last(a.group), last(b.group)), cmp.Compare(most[b.group], most[a.group]),
+			cmp.Compare(a.group, b.group), cmp.Compare(a.rank, b.rank), cmp.Compare(b.spread, a.spread), cmp.Compare(a.key, b.key))
+	})
+	for i, r := range sorted {
+		all[i] = r.one
+	}
+}
+
+// spreads returns how much runs differ in each metric: the standard deviation of their means as a share of the range of
+// all values, 0 to 5 in tenths; of a metric that one run has alone, 1 if it changes. It is coarse, so that the order of charts
+// does not change with every point.
+func spreads(runs []store.Summary) map[string]int {
+	type moments struct{ n, sum, squares, low, high float64 }
+	all := map[string]moments{}
+	for _, run := range runs {
+		for key, s := range run.Metrics {
+			if s.Mean == nil || s.Min == nil || s.Max == nil {
+				continue
+			}
+			m, ok := all[key]
+			if !ok {
+				m.low, m.high = math.Inf(1), math.Inf(-1)
+			}
+			mean := float64(*s.Mean)
+			m.n, m.sum, m.squares = m.n+1, m.sum+mean, m.squares+mean*mean
+			m.low, m.high = min(m.low, float64(*s.Min)), max(m.high, float64(*s.Max))
+			all[key] = m
+		}
+	}
+	found := map[string]int{}
+	for key, m := range all {
+		if m.n == 1 {
+			if m.high > m.low {
+				found[key] = 1
+			}
+			continue
+		}
+		deviation := math.Sqrt(max(0, m.squares/m.n-m.sum*m.sum/m.n/m.n))
+		if share := 10 * deviation / (m.high - m.low); !math.IsNaN(share) && !math.IsInf(share, 0) {
+			found[key] = int(math.Ceil(min(share, 5)))
+		}
+	}
+	return found
+}
+
+// What spreads are estimated from.
+const (
+	spreadRuns   = 20   // the first of an experiment
+	spreadValues = 5000 // summaries of metrics, about
+)
+
+// spreadsOf returns the spreads of the metrics of an experiment, nil where there are too many metrics.
+func spreadsOf(db *store.View, experimentID string, metrics int) (map[string]int, error) {
+	limit := min(spreadRuns, spreadValues/max(1, metrics))
+	if limit < 2 {
+		return nil, nil
+	}
+	runs, err := db.Iterations(experimentID, store.IterationQuery{Sort: "created", Page: store.Page{Limit: limit}})
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, run := range runs.Data {
+		ids = append(ids, run.ID)
+	}
+	summaries, err := db.Summaries(ids)
+	return spreads(summaries), err
+}
+
+// putFirst moves the metric of an objective and its group to the beginning, in front of those
+// of more interest by their names.
+func putFirst[T any](all []T, o *store.Objective, key func(T) string) {
+	if o == nil {
+		return
+	}
+	slices.SortStableFunc(all, func(x, y T) int {
+		rank := func(key string) int {
+			switch {
+			case key == o.Metric:
+				return 0
+			case groupOf(key) != "" && groupOf(key) == groupOf(o.Metric):
+				return 1
+			}
+			return 2
+		}
+		return cmp.Compare(rank(key(x)), rank(key(y)))
+	})
+}
+
+// metricKeys returns a page of the metrics of an experiment whose names have a part in
+// them. The first of the alphabet, up to store.MaxLimit, are sorted by interest and spread, after the metric
+// of the objective if there is one.
+func metricKeys(db *store.View, experimentID string, o *store.Objective, part string, page store.Page) (store.List[store.Key], error) {
+	kind := store.MetricKey
+	q := store.KeyQuery{Page: page, Kind: &kind, Part: part}
+	if page.Offset+page.Limit > store.MaxLimit {
+		return db.Keys(experimentID, q)
+	}
+	q.Page = store.Page{Limit: store.MaxLimit}
+	list, err := db.Keys(experimentID, q)
+	if err != nil {
+		return list, err
+	}
+	name := func(k store.Key) string { return k.Key }
+	spread, err := spreadsOf(db, experimentID, list.Total)
+	if err != nil {
+		return list, err
+	}
+	byInterest(list.Data, name, spread)
+	putFirst(list.Data, o, name)
+	from := min(page.Offset, len(list.Data))
+	list.Data = list.Data[from:min(from+page.Limit, len(list.Data))]
+	list.Limit, list.Offset = page.Limit, page.Offset
+	return list, nil
+}

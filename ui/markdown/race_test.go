@@ -1,0 +1,7 @@
+//go:build race
+
+package markdown
+
+// The race detector makes sync.Pool drop what it holds, and the regular
+// expressions of goldmark allocate their machines again and again.
+const poolFactor = 10

@@ -1,0 +1,190 @@
+package ui
+
+import (
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/a-h/templ"
+	"github.com/dustin/go-humanize"
+
+	"tracker/server/web"
+	"tracker/store"
+)
+
+const (
+	// projectColumns is how many metrics, and how many parameters, the table of the runs of
+	// a project has by itself.
+	projectColumns = 3
+	// projectExperiments is how many experiments are looked at for that, the newest.
+	projectExperiments = 20
+)
+
+// projectRunsView is what the page of the runs of a project shows.
+type projectRunsView struct {
+	ID      string
+	Name    string
+	Total   string
+	Filter  string
+	Sort    string
+	Columns string // as in the address, "" for the usual
+	Wrong   string // what is wrong with the search, "" for nothing
+	Heads   []runHead
+	Rows    []projectRun
+	Pager   pager
+}
+
+// runHead is a column by which the table can be sorted.
+type runHead struct {
+	Label  string
+	Number bool
+	Query  string // of the address that sorts by it
+	Order  string // ascending, descending, or none
+}
+
+// projectRun is a row: the cells are those of the heads of parameters and metrics.
+type projectRun struct {
+	run
+	Experiment link
+	Cells      []projectCell
+}
+
+type projectCell struct {
+	Text   string
+	Number bool
+}
+
+// projectRuns shows the runs of all experiments of a project.
+func (s *site) projectRuns(w http.ResponseWriter, r *http.Request, user store.User) error {
+	return s.show(w, r, user, http.StatusOK, func(db *store.View) (templ.Component, error) {
+		p, err := db.Project(idOf(r))
+		if err != nil {
+			return nil, err
+		}
+		experiments, err := db.Experiments(p.ID, store.ExperimentQuery{Page: store.Page{Limit: store.MaxLimit}})
+		if err != nil {
+			return nil, err
+		}
+		query := r.URL.Query()
+		q := searchOf(query)
+		v := projectRunsView{ID: p.ID, Name: p.Name, Filter: q.Filter, Sort: readable(query.Get("sort")), Columns: q.Columns}
+		if q.Columns == "" {
+			if q.Columns, err = s.projectDefault(db, experiments.Data); err != nil {
+				return nil, err
+			}
+		}
+		list, err := db.ProjectIterations(p.ID, q)
+		if bad := web.AsError(err); bad != nil && bad.Code == store.CodeInvalidPayload {
+			v.Wrong = bad.Message
+		} else if err != nil {
+			return nil, err
+		}
+		names := map[string]string{}
+		for _, e := range experiments.Data {
+			names[e.ID] = e.Name
+		}
+		if v.Wrong == "" {
+			if err := s.fillProjectRuns(db, &v, q, query, list, names); err != nil {
+				return nil, err
+			}
+		}
+		f, err := s.inside(db, "Runs of "+p.Name, user, place{projectID: p.ID})
+		if err != nil {
+			return nil, err
+		}
+		f.Crumbs = []crumb{{"Projects", "/"}, {p.Name, "/project/" + p.ID}, {Name: "Runs"}}
+		return projectRunsPage(f, v), nil
+	})
+}
+
+func (s *site) fillProjectRuns(db *store.View, v *projectRunsView, q store.IterationQuery, query url.Values,
+	list store.List[store.Iteration], names map[string]string) error {
+	columns, err := store.Columns(q.Columns)
+	if err != nil {
+		return err
+	}
+	v.Total = humanize.Comma(int64(list.Total))
+	head := func(label, sort string, number bool) {
+		h := runHead{Label: label, Number: number, Order: "none"}
+		keep := maps.Clone(query)
+		keep.Del("offset")
+		keep.Set("sort", sort)
+		switch v.Sort {
+		case sort:
+			h.Order = "ascending"
+			keep.Set("sort", "-"+sort)
+		case "-" + sort:
+			h.Order = "descending"
+		}
+		h.Query = "?" + keep.Encode()
+		v.Heads = append(v.Heads, h)
+	}
+	head("Name", "name", false)
+	head("Status", "status", false)
+	for _, c := range columns {
+		head(c.Name, c.Text, c.Kind == store.MetricKey)
+	}
+	head("Started", "created", false)
+	head("Duration", "duration", true)
+	for _, i := range list.Data {
+		row := projectRun{run: s.run(i), Experiment: link{Name: names[i.ExperimentID], Path: "/experiment/" + i.ExperimentID}}
+		if row.Experiment.Name == "" {
+			e, err := db.Experiment(i.ExperimentID)
+			if err != nil {
+				return err
+			}
+			names[e.ID], row.Experiment.Name = e.Name, e.Name
+		}
+		row.Cells = cellsOf(i, columns)
+		v.Rows = append(v.Rows, row)
+	}
+	keep := maps.Clone(query)
+	keep.Del("offset")
+	v.Pager = newPager(keep, q.Page, len(list.Data), list.Total)
+	return nil
+}
+
+// cellsOf returns what a run has in columns.
+func cellsOf(i store.Iteration, columns []store.Column) (cells []projectCell) {
+	for _, c := range columns {
+		cell := projectCell{Text: clip(i.Params[c.Name], 60)}
+		if c.Kind == store.MetricKey {
+			cell = projectCell{Number: true}
+			if value, ok := i.Metrics[c.Name]; ok {
+				cell.Text = number(value)
+			}
+		}
+		cells = append(cells, cell)
+	}
+	return cells
+}
+
+// projectDefault returns the columns that the table has by itself: what the runs of the newest
+// experiments are judged by, and the parameters that most of these experiments have.
+func (s *site) projectDefault(db *store.View, experiments []store.Experiment) (string, error) {
+	var metrics, params []string
+	seen := map[string]int{}
+	for _, e := range experiments[:min(len(experiments), projectExperiments)] {
+		o, err := db.Objective(e)
+		if err != nil {
+			return "", err
+		}
+		if o != nil && len(metrics) < projectColumns && !slices.Contains(metrics, o.Value()) {
+			metrics = append(metrics, o.Value())
+		}
+		varying, err := db.VaryingParams(e.ID, telling)
+		if err != nil {
+			return "", err
+		}
+		for _, key := range varying {
+			name := store.Key{Kind: store.ParamKey, Key: key}.Column()
+			if seen[name]++; seen[name] == 1 {
+				params = append(params, name)
+			}
+		}
+	}
+	slices.SortStableFunc(params, func(a, b string) int { return seen[b] - seen[a] })
+	return strings.Join(slices.Concat(metrics, params[:min(len(params), projectColumns)]), ", "), nil
+}

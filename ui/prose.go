@@ -1,0 +1,48 @@
+package ui
+
+import (
+	"context"
+	"errors"
+
+	"github.com/a-h/templ"
+
+	"tracker/ui/markdown"
+)
+
+// proseLetters is the number of letters of a text that is shown only in part.
+const proseLetters = 2000
+
+// prose returns text rendered as Markdown. A text that exceeds a limit is shown
+// as plain text, with the reason.
+func prose(ctx context.Context, text string) (templ.Component, error) {
+	html, err := markdown.Render(ctx, text)
+	var limit *markdown.LimitError
+	switch {
+	case errors.As(err, &limit):
+		return plainProse(text, "It is shown as plain text, because "+limit.Reason+"."), nil
+	case err != nil:
+		return nil, err
+	}
+	return templ.Raw(html), nil
+}
+
+// proseWithin is prose for one of several texts on a page. left is the number of
+// bytes that they may still have together; of a text beyond it only the
+// beginning is shown.
+func proseWithin(ctx context.Context, text string, left *int) (templ.Component, error) {
+	if len(text) > *left {
+		return plainProse(clipText(text, proseLetters), "Only the beginning is shown, because the texts of this page are too long."), nil
+	}
+	*left -= len(text)
+	return prose(ctx, text)
+}
+
+// clipText returns at most n letters of s, with an ellipsis if there are more.
+func clipText(s string, n int) string {
+	for i := range s {
+		if n--; n < 0 {
+			return s[:i] + "…"
+		}
+	}
+	return s
+}

@@ -1,0 +1,58 @@
+package ui_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"tracker/store"
+)
+
+// wideTable is a note of 35 KB that would be a table of 24 million cells.
+var wideTable = strings.Repeat("|<b>a", 6000) + "\n" + strings.Repeat("|-", 6000) + "\n" + strings.Repeat("b\n", 4000)
+
+// A note, a description or an artifact that would take too much to render is
+// shown as plain text, with the reason.
+func TestProseLimits(t *testing.T) {
+	s := start(t, setup{})
+	w := s.sweep(1, 0)
+	ctx, alice := t.Context(), s.actor("alice")
+	for text, reason := range map[string]string{
+		wideTable:                         "because it has more than 50,000 table cells, links and other elements.",
+		strings.Repeat("[](", 100_000):    "because it is longer than 256 KiB.",
+		strings.Repeat("[](", 50_000):     "because its paragraphs are too long or have too many special characters.",
+		strings.Repeat("a\n", 100_000):    "because it has more than 10,000 lines.",
+		strings.Repeat("> ", 100) + "end": "end</p>",
+	} {
+		if err := s.db.UpdateIteration(ctx, alice, w.runs[0], store.IterationPatch{Notes: &text}); err != nil {
+			t.Fatal(err)
+		}
+		a := s.get("/iteration/" + w.runs[0])
+		a.wants(t, 200, reason)
+		a.lacks(t, "<b>a")
+		if n := len(a.body); n > 8*len(text)+200_000 {
+			t.Errorf("%d bytes of notes make a page of %d", len(text), n)
+		}
+		if len(text) <= 256<<10 { // a larger file is shown in part
+			id := s.keep(w.experiment, store.NewArtifact{Name: "notes.md"}, text)
+			s.get("/artifact/"+id).wants(t, 200, reason)
+		}
+	}
+}
+
+// The descriptions of all versions on a page share one limit.
+func TestProseLimitOfAPage(t *testing.T) {
+	s := start(t, setup{})
+	h := s.shelf()
+	w := s.sweep(1, 0)
+	ctx, alice := t.Context(), s.actor("alice")
+	m := must(s.db.CreateModel(ctx, alice, w.project, store.NewModel{Name: "wordy"}))(t)
+	for i := range 4 {
+		text := fmt.Sprintf("**version %d**\n\n", i+1) + strings.Repeat("many words ", 8000) + "\n"
+		must(s.db.CreateModelVersion(ctx, alice, m.ID, store.NewModelVersion{IterationID: w.runs[0], Description: text}))(t)
+	}
+	a := s.get("/model/" + m.ID)
+	a.wants(t, 200, "<strong>version 4</strong>", "<strong>version 3</strong>", "Only the beginning is shown, because the texts of this page are too long.")
+	a.lacks(t, "<strong>version 1</strong>")
+	s.get("/model/"+h.model).lacks(t, `data-testid="plain"`)
+}

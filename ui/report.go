@@ -1,0 +1,219 @@
+package ui
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+
+	"github.com/a-h/templ"
+	"github.com/dustin/go-humanize"
+
+	"tracker/server/web"
+	"tracker/store"
+)
+
+// reportsView is the page of the reports of a project.
+type reportsView struct {
+	ProjectID string
+	Found     string
+	Rows      []reportRow
+	Pager     pager
+	Rights    store.Permission
+	Form      reportForm
+}
+
+type reportRow struct {
+	Path    string
+	Name    string
+	By      string
+	Changed moment
+}
+
+// reportForm is what somebody typed about a report.
+type reportForm struct {
+	basis
+	Name  string
+	Text  string
+	Wrong *store.Error
+}
+
+// wrong is what is wrong with a field, "" for nothing.
+func (f reportForm) wrong(field string) string {
+	return f.basis.wrong(field, wrongOf(f.Wrong, field, "name", "text"))
+}
+
+// firstReport is the text of a new report.
+const firstReport = "# What we tried\n\n```chart\nexperiment: NAME\nmetrics: val/loss\nruns: 5\n```\n\n```table\nexperiment: NAME\nruns: 10\n```\n"
+
+// reports lists the reports of a project.
+func (s *site) reports(w http.ResponseWriter, r *http.Request, user store.User) error {
+	return s.showReports(w, r, user, http.StatusOK, reportForm{Text: firstReport})
+}
+
+func (s *site) showReports(w http.ResponseWriter, r *http.Request, user store.User, status int, typed reportForm) error {
+	return s.show(w, r, user, status, func(db *store.View) (templ.Component, error) {
+		p, err := db.Project(idOf(r))
+		if err != nil {
+			return nil, err
+		}
+		page := pageOf(r.URL.Query())
+		list, err := db.Reports(p.ID, page)
+		if err != nil {
+			return nil, err
+		}
+		v := reportsView{ProjectID: p.ID, Found: humanize.Comma(int64(list.Total)), Form: typed,
+			Pager: newPager(url.Values{}, page, len(list.Data), list.Total)}
+		if v.Rights, err = db.Rights(p.ID); err != nil {
+			return nil, err
+		}
+		for _, one := range list.Data {
+			row := reportRow{Path: "/report/" + one.ID, Name: one.Name, Changed: s.moment(one.UpdatedDate)}
+			if one.CreatedBy != nil {
+				row.By = *one.CreatedBy
+			}
+			v.Rows = append(v.Rows, row)
+		}
+		f, err := s.inside(db, "Reports of "+p.Name, user, place{projectID: p.ID})
+		if err != nil {
+			return nil, err
+		}
+		f.InPlace = true
+		f.Crumbs = []crumb{{"Projects", "/"}, {p.Name, "/project/" + p.ID}, {Name: "Reports"}}
+		return reportsPage(f, v), nil
+	})
+}
+
+func typedReport(fields url.Values) reportForm {
+	return reportForm{basis: basisOf(fields), Name: readable(fields.Get("name")), Text: text(fields, "text")}
+}
+
+func (s *site) createReport(w http.ResponseWriter, r *http.Request, user store.User) error {
+	fields, err := form(r)
+	if err != nil {
+		return err
+	}
+	typed := typedReport(fields)
+	made, err := s.DB.CreateReport(r.Context(), store.Actor{UserID: user.ID}, idOf(r), store.NewReport{Name: typed.Name, Text: typed.Text})
+	if typed.Wrong = formError(err); typed.Wrong != nil {
+		return s.showReports(w, r, user, web.StatusOf(typed.Wrong.Code), typed)
+	}
+	if err == nil {
+		s.redirect(w, r, "/report/"+made.ID)
+	}
+	return err
+}
+
+// reportView is the page of a report.
+type reportView struct {
+	ID      string
+	Name    string
+	By      string // who made it, "" for nobody who is there
+	Changed moment
+	Parts   []reportPart
+	Running bool // it shows runs that go on
+	Offline bool // it is read without the server
+	Rights  store.Permission
+	Form    reportForm
+}
+
+// report shows a report.
+func (s *site) report(w http.ResponseWriter, r *http.Request, user store.User) error {
+	return s.showReport(w, r, user, http.StatusOK, reportForm{})
+}
+
+func (s *site) showReport(w http.ResponseWriter, r *http.Request, user store.User, status int, typed reportForm) error {
+	var f frame
+	v := reportView{Form: typed}
+	var of store.Report
+	err := s.view(r, user, func(db *store.View) (err error) {
+		if of, err = db.Report(idOf(r)); err != nil {
+			return err
+		}
+		p, err := db.Project(of.ProjectID)
+		if err != nil {
+			return err
+		}
+		if v.Rights, err = db.Rights(p.ID); err != nil {
+			return err
+		}
+		f, err = s.inside(db, of.Name, user, place{projectID: p.ID})
+		f.InPlace = true
+		f.Crumbs = []crumb{{"Projects", "/"}, {p.Name, "/project/" + p.ID}, {"Reports", "/project/" + p.ID + "/reports"}, {Name: of.Name}}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if typed.Wrong == nil {
+		v.Form.Name, v.Form.Text = of.Name, of.Text
+	}
+	v.Form.renew("name", &v.Form.Name, of.Name)
+	v.Form.renew("text", &v.Form.Text, of.Text)
+	if err := s.fillReport(r.Context(), user, of, &v); err != nil {
+		return err
+	}
+	return s.render(w, r, status, reportPage(f, v))
+}
+
+func (s *site) fillReport(ctx context.Context, user store.User, of store.Report, v *reportView) (err error) {
+	v.ID, v.Name, v.Changed = of.ID, of.Name, s.moment(of.UpdatedDate)
+	if of.CreatedBy != nil {
+		v.By = *of.CreatedBy
+	}
+	v.Parts, v.Running, err = s.reportParts(ctx, store.Actor{UserID: user.ID}, of.ProjectID, of.Text, v.Offline)
+	return err
+}
+
+func (s *site) saveReport(w http.ResponseWriter, r *http.Request, user store.User) error {
+	fields, err := form(r)
+	if err != nil {
+		return err
+	}
+	typed := typedReport(fields)
+	err = s.DB.UpdateReport(r.Context(), store.Actor{UserID: user.ID}, idOf(r), store.ReportPatch{
+		Name: changed(fields, "name", typed.Name), Text: changed(fields, "text", typed.Text), Before: typed.Before})
+	if typed.Wrong = formError(err); typed.Wrong != nil {
+		return s.showReport(w, r, user, web.StatusOf(typed.Wrong.Code), typed)
+	}
+	if err == nil {
+		s.redirect(w, r, "/report/"+idOf(r))
+	}
+	return err
+}
+
+func (s *site) deleteReport(w http.ResponseWriter, r *http.Request, user store.User) error {
+	ctx, actor := r.Context(), store.Actor{UserID: user.ID}
+	of, err := s.DB.Report(ctx, actor, idOf(r))
+	if err == nil {
+		err = s.DB.DeleteReport(ctx, actor, of.ID)
+	}
+	if err == nil {
+		s.redirect(w, r, s.afterDeletion("/project/"+of.ProjectID+"/reports", of.ID))
+	}
+	return err
+}
+
+// exportReport answers with a report as one file of HTML.
+func (s *site) exportReport(w http.ResponseWriter, r *http.Request, user store.User) error {
+	of, err := s.DB.Report(r.Context(), store.Actor{UserID: user.ID}, idOf(r))
+	if err != nil {
+		return err
+	}
+	v := reportView{Offline: true}
+	if err := s.fillReport(r.Context(), user, of, &v); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Disposition", web.Attachment(of.Name+".html"))
+	return s.writeOffline(r.Context(), w, of.Name, reportBody(frame{}, v))
+}
+
+// writeOffline writes a page that needs nothing but itself.
+func (s *site) writeOffline(ctx context.Context, w io.Writer, title string, body templ.Component) error {
+	var css string
+	for _, source := range []string{"page.css", "record.css"} {
+		css += string(s.assets.files[s.assets.bySource[source].File])
+	}
+	return offlinePage(title, css, body).Render(ctx, w)
+}

@@ -1,0 +1,271 @@
+package ui
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/a-h/templ"
+
+	"tracker/server/web"
+	"tracker/store"
+)
+
+// The limits of a report.
+const (
+	maxBlocks     = 30      // charts, tables and pictures
+	maxBlockRuns  = 30      // runs of a chart or table
+	blockRuns     = 10      // the same, unless the block says otherwise
+	maxBlockPlots = 8       // charts of one block
+	plotPoints    = 200     // of a curve
+	maxPicture    = 5 << 20 // bytes of a picture in an exported report
+)
+
+// block is a part of a report: a fenced block of Markdown that names what to show, or the text
+// between two of them.
+type block struct {
+	kind   string // chart, table or image; "" for text
+	text   string
+	fields map[string]string
+}
+
+// blocksOf cuts a report into its parts. A block is closed by three backquotes, or the end.
+func blocksOf(text string) []block {
+	var all []block
+	var prose strings.Builder
+	flush := func() {
+		if strings.TrimSpace(prose.String()) != "" {
+			all = append(all, block{text: prose.String()})
+		}
+		prose.Reset()
+	}
+	lines := strings.Split(text, "\n")
+	fence := "" // that an ordinary block of code was opened with
+	for i := 0; i < len(lines); i++ {
+		line := strings.TrimRight(lines[i], " \t\r")
+		kind, ok := strings.CutPrefix(line, "```")
+		switch {
+		case fence != "":
+			if line == fence {
+				fence = ""
+			}
+		case ok && (kind == "chart" || kind == "table" || kind == "image"):
+			flush()
+			b := block{kind: kind, fields: map[string]string{}}
+			for i++; i < len(lines) && strings.TrimRight(lines[i], " \t\r") != "```"; i++ {
+				name, value, _ := strings.Cut(lines[i], ":")
+				if name = strings.ToLower(strings.TrimSpace(name)); name != "" {
+					b.fields[name] = strings.TrimSpace(value)
+				}
+			}
+			all = append(all, b)
+			continue
+		case ok:
+			fence = "```"
+		}
+		prose.WriteString(lines[i] + "\n")
+	}
+	flush()
+	return all
+}
+
+// reportPart is a part of a report as it is shown.
+type reportPart struct {
+	Prose   templ.Component
+	Caption string
+	Wrong   string // why it can't be shown
+	Plots   []*plot
+	Runs    []run // of the plots
+	Heads   []string
+	Rows    []projectRun
+	Image   string // address of a picture
+	Name    string // of it
+}
+
+// reportParts makes the parts of a report. With offline, pictures are in their addresses.
+func (s *site) reportParts(ctx context.Context, actor store.Actor, projectID, text string, offline bool) (parts []reportPart, running bool, err error) {
+	left, blocks := maxBlocks, 0
+	room := store.MaxText
+	for _, b := range blocksOf(text) {
+		part := reportPart{Caption: b.fields["caption"]}
+		switch {
+		case b.kind == "":
+			part.Prose, err = proseWithin(ctx, b.text, &room)
+		case blocks >= left:
+			part.Wrong = "A report shows up to " + strconv.Itoa(maxBlocks) + " charts, tables and pictures."
+		case b.kind == "image":
+			blocks++
+			err = s.pictureOf(ctx, actor, b, &part, offline)
+		default:
+			blocks++
+			err = s.runsOf(ctx, actor, projectID, b, &part)
+		}
+		if e := web.AsError(err); e != nil && (b.kind != "" && web.StatusOf(e.Code) < 500) {
+			part.Wrong, err = e.Message, nil
+		}
+		if err != nil {
+			return nil, false, err
+		}
+		for _, r := range part.Runs {
+			running = running || r.running()
+		}
+		parts = append(parts, part)
+	}
+	return parts, running, nil
+}
+
+var (
+	errNoExperiment = store.Invalid("experiment", "Name the experiment, by its name or id: experiment: sweep.")
+	errNoMetric     = store.Invalid("metrics", "Name the metrics, with commas between them: metrics: val/loss, train/loss.")
+)
+
+// blockExperiment returns the experiment that a block names by its id, or by its name in the
+// project.
+func blockExperiment(db *store.View, projectID, named string) (store.Experiment, error) {
+	if named == "" {
+		return store.Experiment{}, errNoExperiment
+	}
+	e, err := db.Experiment(named)
+	if bad := web.AsError(err); err == nil || bad == nil || bad.Code != store.CodeNotFound {
+		return e, err
+	}
+	list, err := db.Experiments(projectID, store.ExperimentQuery{Page: store.Page{Limit: store.MaxLimit}, Name: named})
+	if err != nil {
+		return e, err
+	}
+	for _, e := range list.Data {
+		if e.Name == named {
+			return e, nil
+		}
+	}
+	return e, store.Errorf(store.CodeNotFound, "There is no experiment %q in this project.", named)
+}
+
+// runsOf fills a chart or a table.
+func (s *site) runsOf(ctx context.Context, actor store.Actor, projectID string, b block, part *reportPart) error {
+	var list []store.Iteration
+	var columns []store.Column
+	var name string
+	err := s.DB.View(ctx, actor, func(db *store.View) error {
+		e, err := blockExperiment(db, projectID, b.fields["experiment"])
+		if err != nil {
+			return err
+		}
+		o, err := db.Objective(e)
+		if err != nil {
+			return err
+		}
+		name = e.Name
+		q := store.IterationQuery{Page: store.Page{Limit: blockRuns}, Filter: b.fields["filter"], Sort: b.fields["sort"], Columns: b.fields["columns"]}
+		if n, err := strconv.Atoi(b.fields["runs"]); err == nil && n > 0 {
+			q.Limit = min(n, maxBlockRuns)
+		}
+		switch {
+		case q.Sort != "":
+		case o != nil:
+			q.Sort = bestFirst(*o)
+		default:
+			q.Sort = "-created"
+		}
+		if b.kind == "table" && q.Columns == "" {
+			if q.Columns, err = s.defaultColumns(db, e.ID, o); err != nil {
+				return err
+			}
+		}
+		if columns, err = store.Columns(q.Columns); err != nil {
+			return err
+		}
+		found, err := db.Iterations(e.ID, q)
+		list = found.Data
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if b.kind == "table" {
+		for _, c := range columns {
+			part.Heads = append(part.Heads, c.Name)
+		}
+		for _, i := range list {
+			part.Rows = append(part.Rows, projectRun{run: s.run(i), Cells: cellsOf(i, columns)})
+		}
+		if len(list) == 0 {
+			part.Wrong = "No run of " + name + " passes the filter."
+		}
+		return nil
+	}
+	return s.plotsOf(ctx, actor, b, list, part)
+}
+
+// plotsOf draws the metrics that a block names.
+func (s *site) plotsOf(ctx context.Context, actor store.Actor, b block, list []store.Iteration, part *reportPart) error {
+	var keys []string
+	for key := range strings.SplitSeq(b.fields["metrics"], ",") {
+		if key = strings.TrimSpace(key); key != "" && len(keys) < maxBlockPlots {
+			keys = append(keys, key)
+		}
+	}
+	if len(keys) == 0 {
+		return errNoMetric
+	}
+	var ids []string
+	runs := map[string]run{}
+	for _, i := range list {
+		r := s.run(i)
+		ids, runs[i.ID], part.Runs = append(ids, i.ID), r, append(part.Runs, r)
+	}
+	curves, err := s.DB.Curves(ctx, actor, ids, store.CurveQuery{Keys: keys, Points: plotPoints, X: store.ByStep, Scale: store.Linear})
+	if err != nil {
+		return err
+	}
+	for _, key := range keys {
+		var of []store.Curve
+		for _, c := range curves {
+			if c.Key == key {
+				of = append(of, c)
+			}
+		}
+		if p := newPlot(key, of, runs); p != nil {
+			part.Plots = append(part.Plots, p)
+		}
+	}
+	if len(part.Plots) == 0 {
+		part.Wrong = "None of these runs has values of " + strings.Join(keys, ", ") + "."
+	}
+	return nil
+}
+
+// pictureOf fills a picture.
+func (s *site) pictureOf(ctx context.Context, actor store.Actor, b block, part *reportPart, offline bool) error {
+	a, err := s.DB.Artifact(ctx, actor, b.fields["artifact"])
+	if err != nil {
+		return err
+	}
+	part.Name = a.Name
+	media := mediaOf(a)
+	if shown[media] != imageKind {
+		return store.Invalid("artifact", "The artifact %q is not a picture.", a.Name)
+	}
+	part.Image = s.BasePath + "/artifact/" + a.ID + "/data"
+	if !offline {
+		return nil
+	}
+	if a.SizeBytes > maxPicture {
+		part.Image = ""
+		return store.Invalid("artifact", "The picture %q is too large to be kept in a file.", a.Name)
+	}
+	_, content, err := s.DB.OpenArtifact(ctx, actor, a.ID)
+	if err != nil {
+		return err
+	}
+	defer content.Close()
+	var data bytes.Buffer
+	if _, err := io.Copy(&data, io.LimitReader(content, maxPicture)); err != nil {
+		return err
+	}
+	part.Image = "data:" + media + ";base64," + base64.StdEncoding.EncodeToString(data.Bytes())
+	return nil
+}

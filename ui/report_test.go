@@ -1,0 +1,101 @@
+package ui_test
+
+import (
+	"encoding/json"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"tracker/store"
+)
+
+// report makes a report in the project of a sweep.
+func (s *site) report(project, name, text string) string {
+	s.t.Helper()
+	return must(s.db.CreateReport(s.t.Context(), s.actor("alice"), project, store.NewReport{Name: name, Text: text}))(s.t).ID
+}
+
+func TestReport(t *testing.T) {
+	s := start(t, setup{base: "/lab"})
+	w := s.sweep(3, 20)
+	e := must(s.db.Experiment(t.Context(), s.actor("alice"), w.experiment))(t)
+	picture := s.keep(w.experiment, store.NewArtifact{Name: "dot.png", ContentType: "image/png"}, "\x89PNG")
+	list := "/lab/project/" + w.project + "/reports"
+	s.get(list).wants(t, 200, `data-testid="nothing"`, "metrics: val/loss")
+	s.post(list, url.Values{"name": {" "}, "text": {"typed"}}).wants(t, 422, `data-testid="wrong-report-name"`, "typed")
+	text := "# Found\n\n**less** noise\n\n```chart\nexperiment: " + e.Name + "\nmetrics: train/loss\nruns: 2\ncaption: The loss\n```\n\nthen\n\n" +
+		"```table\nexperiment: " + w.experiment + "\ncolumns: param.lr\nfilter: param.lr < 0.25\n```\n\n```image\nartifact: " + picture + "\n```\n\n" +
+		"```python\n```chart\nprint(1)\n```\n"
+	a := s.post(list, url.Values{"name": {"findings"}, "text": {strings.ReplaceAll(text, "\n", "\r\n")}})
+	page := a.Header.Get("Location")
+	if !strings.HasPrefix(page, "/lab/report/") {
+		t.Fatalf("a new report leads to %q", page)
+	}
+	s.get(list).wants(t, 200, `href="`+page+`"`, "<bdi class=\"name\">findings</bdi>")
+	a = s.get(page)
+	a.wants(t, 200, "<strong>less</strong>", `aria-label="Chart of train/loss"`, `<path class="line c`, "<figcaption><bdi>The loss</bdi></figcaption>",
+		"<bdi>0.1</bdi>", "<bdi>0.2</bdi>", `<img src="/lab/artifact/`+picture+`/data" alt="dot.png">`, "print(1)", `hx-trigger="every 15s"`)
+	a.lacks(t, "<bdi>0.3</bdi>", `data-testid="block-wrong"`)
+
+	file := s.get(page + "/export")
+	file.wants(t, 200, "<style>", `<path class="line c`, "data:image/png;base64,iVBORw==", "<strong>less</strong>")
+	file.lacks(t, `href="/`, `src="/`, "<script", "hx-get", "http://", "@import")
+	if got := file.Header.Get("Content-Disposition"); !strings.Contains(got, "findings.html") {
+		t.Errorf("the file is called %q", got)
+	}
+
+	// What can't be shown says why, and the rest stays.
+	for block, want := range map[string]string{
+		"chart\nmetrics: train/loss":                                            "Name the experiment",
+		"chart\nexperiment: zebra\nmetrics: train/loss":                         "There is no experiment",
+		"chart\nexperiment: " + e.Name:                                          "Name the metrics",
+		"chart\nexperiment: " + e.Name + "\nmetrics: zebra":                     "None of these runs has values of zebra.",
+		"table\nexperiment: " + e.Name + "\nfilter: lr <":                       "INVALID",
+		"table\nexperiment: " + e.Name + "\nfilter: name = 'nobody'":            "No run of",
+		"image\nartifact: none":                                                 "artifact",
+		"table\nexperiment: " + e.Name + "\ncolumns: <script>alert(1)</script>": "block-wrong",
+	} {
+		if want == "INVALID" {
+			want = `data-testid="block-wrong"`
+		}
+		a := s.get("/lab/report/" + s.report(w.project, "wrong", "before\n\n```"+block+"\n```\n\nafter"))
+		a.wants(t, 200, "<p>before</p>", "<p>after</p>", want, `data-testid="block-wrong"`)
+		a.lacks(t, "<script>alert")
+	}
+	s.get("/lab/report/"+s.report(w.project, "many", strings.Repeat("```image\n```\n", 40))).wants(t, 200, "A report shows up to 30")
+
+	s.post(page, url.Values{"name": {""}, "text": {"kept"}}).wants(t, 422, "kept", `data-testid="wrong-report-name"`)
+	s.post(page, url.Values{"name": {"better"}, "text": {"shorter"}}).redirects(t, page)
+	s.get(page).wants(t, 200, "<bdi>better</bdi>", "<p>shorter</p>")
+	id := strings.TrimPrefix(page, "/lab/report/")
+	s.post(page+"/delete", url.Values{"x": {"y"}}).deletes(t, list, id)
+	s.get(page).wants(t, 404)
+	s.get("/lab/trash").wants(t, 200, "better", "report")
+	s.post("/lab/trash", url.Values{"do": {"restore"}, "id": {id}}).redirects(t, page)
+	s.get(page).wants(t, 200, "<p>shorter</p>")
+}
+
+// TestReportOffline opens an exported report without the server.
+func TestReportOffline(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{})
+	w := s.sweep(3, 20)
+	id := s.report(w.project, "findings", "# Found\n\n```chart\nexperiment: "+w.experiment+"\nmetrics: train/loss\n```\n")
+	b := s.openBrowser(t)
+	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(b.url+"/report/"+id))
+	const drawn = `[...document.querySelectorAll('.report-plot .line')].map((l) => l.getBoundingClientRect().width > 100 && getComputedStyle(l).stroke !== 'none')`
+	b.is(drawn, "true,true,true")
+	b.is(`new Set([...document.querySelectorAll('.report-plot .line')].map((l) => getComputedStyle(l).stroke)).size`, "3")
+	b.fits()
+	b.quiet()
+	file := s.get("/report/" + id + "/export")
+	before := b.requests
+	text := must(json.Marshal(file.body))(t)
+	b.do(chromedp.Navigate("about:blank"), chromedp.Evaluate[chromedp.Void]("document.write("+string(text)+"); document.close()"))
+	b.is(drawn, "true,true,true")
+	if b.requests > before+1 {
+		t.Errorf("the file asks for %d other addresses", b.requests-before-1)
+	}
+}

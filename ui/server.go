@@ -1,0 +1,70 @@
+package ui
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/a-h/templ"
+	"github.com/dustin/go-humanize"
+
+	"tracker/store"
+	"tracker/store/backup"
+)
+
+// serverView is the page about the server itself.
+type serverView struct {
+	Path   string // of the database
+	Size   string
+	Log    string // size of the write-ahead log
+	Backup *backupView
+}
+
+// backupView is the state of the backups.
+type backupView struct {
+	Dir      string
+	Interval string
+	Keep     string
+	Running  bool
+	Wrong    string // error of the last attempt; "" if it succeeded
+	WrongAt  moment
+	Next     moment
+	Files    []backupRow // newest first
+}
+
+type backupRow struct {
+	Name string
+	At   moment
+	Size string
+}
+
+// server shows the database and its backups to an admin.
+func (s *site) server(w http.ResponseWriter, r *http.Request, user store.User) error {
+	return s.show(w, r, user, http.StatusOK, func(db *store.View) (templ.Component, error) {
+		storage, err := db.Storage()
+		if err != nil {
+			return nil, err
+		}
+		v := serverView{Path: storage.Path, Size: size(storage.Bytes), Log: size(storage.WAL)}
+		if s.Backups != nil {
+			v.Backup = s.newBackupView(s.Backups())
+		}
+		f, err := s.inside(db, "Server", user, place{})
+		if err != nil {
+			return nil, err
+		}
+		f.Crumbs = []crumb{{"Projects", "/"}, {Name: "Server"}}
+		return serverPage(f, v), nil
+	})
+}
+
+func (s *site) newBackupView(st backup.Status) *backupView {
+	at := func(t time.Time) moment { return s.moment(store.Time(t.UnixMilli())) }
+	v := &backupView{Dir: st.Dir, Interval: duration(store.Value(st.Interval.Seconds())), Keep: humanize.Comma(int64(st.Keep)), Running: st.Running, Next: at(st.Next)}
+	if st.Err != nil {
+		v.Wrong, v.WrongAt = st.Err.Error(), at(st.ErrTime)
+	}
+	for _, f := range st.Files {
+		v.Files = append(v.Files, backupRow{f.Name, at(f.Time), size(f.Size)})
+	}
+	return v
+}

@@ -1,0 +1,25 @@
+// Where somebody was on a page, for when they come back to it: pages are not stored,
+// so that the browser forgets all that is not in their address.
+
+const key = () => `back ${location.href}`;
+
+// keep stores what it is given by a function when the page is left. Storage may be
+// forbidden, or full.
+export function keep(what) {
+  addEventListener('pagehide', () => {
+    try {
+      sessionStorage.setItem(key(), JSON.stringify(what()));
+    } catch { /* is not kept */ }
+  });
+}
+
+// kept returns what was stored when the page was left, null unless somebody comes
+// back to it.
+export function kept() {
+  if (performance.getEntriesByType('navigation')[0]?.type !== 'back_forward') return null;
+  try {
+    return JSON.parse(sessionStorage.getItem(key()));
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,42 @@
+// Brushes select the runs that have values in a range of a dimension. They are in the
+// address: a line for each with the dimension, the lower and the upper end.
+
+export class Brushes {
+  // all are the dimensions by id.
+  constructor(state, all) {
+    Object.assign(this, { state, all });
+  }
+
+  // ranges are [low, high] by dimension.
+  get ranges() {
+    const text = this.state.get('brush');
+    if (this.text !== text) {
+      this.text = text;
+      this.read = new Map(text.split('\n').map((line) => line.split('\t')).filter(([id]) => this.all.has(id))
+        .map(([id, low, high]) => [id, [Number(low), Number(high)]]));
+    }
+    return this.read;
+  }
+
+  // set changes ranges by dimension; null removes one.
+  set(changes) {
+    const ranges = new Map(this.ranges);
+    for (const [id, range] of Object.entries(changes)) {
+      if (range) ranges.set(id, range);
+      else ranges.delete(id);
+    }
+    this.state.set({ brush: [...ranges].map(([id, ends]) => [id, ...ends].join('\t')).join('\n') || null });
+  }
+
+  clear() {
+    this.state.set({ brush: null });
+  }
+
+  // inside reports whether the run at a place is in all ranges.
+  inside(r) {
+    return [...this.ranges].every(([id, [low, high]]) => {
+      const v = this.all.get(id).values[r];
+      return v != null && v >= low && v <= high;
+    });
+  }
+}

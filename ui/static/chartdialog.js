@@ -1,0 +1,65 @@
+// The dialog with the options of one chart.
+import { el, isolated } from './dom.js';
+import { pick } from './pick.js';
+
+// chartDialog opens it. options() returns what the chart has, set(changes) changes it; find(q) answers
+// metrics that can be drawn there too, {names, total}, and pairs() those that differ from the chart's by train,
+// val and the like alone; shown() returns the range that its Y axis has now; png and csv save the chart.
+export function chartDialog(key, { options, set, find, pairs, shown, png, csv }) {
+  const select = (name, label, values) => {
+    const field = el('select', { name, 'aria-label': label, change: () => set({ [name]: field.value || null }) }, ...values.map(([value, text]) => el('option', { value }, text)));
+    return field;
+  };
+  const scales = [['', 'As in all charts'], ['linear', 'Linear'], ['log', 'Logarithmic']];
+  const y = select('y', 'Y axis', scales);
+  const x = select('x', 'X axis', scales);
+  const size = select('size', 'Size', [['', 'Normal'], ['large', 'Large']]);
+  const end = (name, label) => el('input', { type: 'number', step: 'any', name, 'aria-label': label, change: range });
+  const low = end('low', 'Least of the Y axis');
+  const high = end('high', 'Most of the Y axis');
+  const fit = el('button', { type: 'button', class: 'plain', click: () => set({ low: null, high: null }) }, 'Fit');
+  const smooth = el('input', { type: 'number', name: 'own-smooth', min: 0, max: 0.999, step: 'any', placeholder: 'as all', 'aria-label': 'Smoothing', change: () => {
+    const weight = smooth.valueAsNumber;
+    set({ smooth: weight >= 0 ? Math.min(weight, 0.999) : null });
+  } });
+  const wrong = el('p', { class: 'message', role: 'alert' });
+  const metrics = el('ul', { class: 'chosen', 'aria-label': 'Metrics of this chart' });
+  const add = el('button', { type: 'button', class: 'plain', 'data-testid': 'add-metric', click: () => pick('Add a metric to this chart', find, ({ name }) => join(name)) }, 'Add a metric');
+  const offered = el('span', { class: 'chips' });
+
+  function range() {
+    const [from, to] = [low, high].map((field, i) => (Number.isFinite(field.valueAsNumber) ? field.valueAsNumber : shown()[i]));
+    wrong.textContent = from < to ? '' : 'The least of the Y axis is to be smaller than the most.';
+    if (from < to) set({ low: from, high: to });
+  }
+
+  const join = (name) => set({ others: [...options().others.filter((o) => o !== name), name] });
+
+  function show() {
+    const o = options();
+    y.value = o.y ?? '';
+    x.value = o.x ?? '';
+    size.value = o.size ?? '';
+    low.value = o.low ?? '';
+    high.value = o.high ?? '';
+    [low.placeholder, high.placeholder] = shown().map((v) => String(Number(v.toPrecision(3))));
+    fit.disabled = o.low == null;
+    smooth.value = o.smooth ?? '';
+    metrics.replaceChildren(...[key, ...o.others].map((name, i) => el('li', {}, isolated(name, 'name'),
+      i > 0 && el('button', { type: 'button', class: 'plain', 'aria-label': `Remove ${name}`, click: () => set({ others: o.others.filter((other) => other !== name) }) }, 'Remove'))));
+    offered.replaceChildren(...pairs().filter((name) => !o.others.includes(name)).map((name) => el('button', { type: 'button', class: 'plain', 'data-testid': 'add-pair', click: () => join(name) }, 'Add ', isolated(name))));
+  }
+
+  const row = (label, ...fields) => el('div', { class: 'row' }, el('span', { class: 'label' }, label), ...fields);
+  const act = (label, fn) => el('button', { type: 'button', class: 'plain', click: fn }, label);
+  const dialog = el('dialog', { class: 'choose options', 'aria-labelledby': 'chart-options-title', 'data-testid': 'chart-options', close: () => dialog.remove() },
+    el('h2', { id: 'chart-options-title' }, 'Chart of ', isolated(key)),
+    row('Metrics', metrics, add, offered), row('Y axis', y, el('span', {}, 'from'), low, el('span', {}, 'to'), high, fit), wrong, row('X axis', x), row('Smoothing', smooth), row('Size', size),
+    row('Save as', act('PNG', png), act('CSV', csv)),
+    el('div', { class: 'row' }, el('button', { type: 'button', class: 'primary', click: () => dialog.close() }, 'Done'),
+      act('Reset', () => set({ x: null, y: null, low: null, high: null, smooth: null, size: null, others: [] }))));
+  document.body.append(dialog);
+  show();
+  dialog.showModal();
+  return { show, get open() { return dialog.open; } };
+}

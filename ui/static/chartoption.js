@@ -1,0 +1,51 @@
+// Options of single charts. The address has a line for each chart that has some: its metric, then
+// name=value parts, separated by tabs.
+
+// What the two axes of a chart may be.
+export const scales = ['linear', 'log'];
+
+// read returns the options by metric: {x, y} are scales, low and high the range of the Y
+// axis, smooth a weight, size 'large', and others the metrics that the chart draws too. What is
+// missing is as in all charts.
+export function read(text) {
+  const all = new Map();
+  for (const line of text.split('\n')) {
+    const [key, ...parts] = line.split('\t');
+    const o = { others: [] };
+    for (const part of parts) {
+      const at = part.indexOf('=');
+      const [name, value] = [part.slice(0, at), part.slice(at + 1)];
+      if ((name === 'x' || name === 'y') && scales.includes(value)) o[name] = value;
+      else if (name === 'smooth' && value >= 0 && value < 1) o.smooth = Number(value);
+      else if (name === 'size' && value === 'large') o.size = value;
+      else if (name === 'with' && value !== key) o.others.push(value);
+      else if (name === 'range') Object.assign(o, range(value));
+    }
+    if (key && (o.others.length > 0 || Object.keys(o).length > 1)) all.set(key, o);
+  }
+  return all;
+}
+
+function range(text) {
+  const [low, high] = text.split('~').map(Number.parseFloat);
+  return Number.isFinite(low) && Number.isFinite(high) && low < high ? { low, high } : {};
+}
+
+// write returns the text that read reads.
+export function write(all) {
+  const lines = [];
+  for (const [key, o] of all) {
+    const parts = [o.x && `x=${o.x}`, o.y && `y=${o.y}`, o.low != null && `range=${o.low}~${o.high}`, o.smooth != null && `smooth=${o.smooth}`,
+      o.size && `size=${o.size}`, ...o.others.map((other) => `with=${other}`)].filter(Boolean);
+    if (parts.length > 0) lines.push([key, ...parts].join('\t'));
+  }
+  return lines.join('\n');
+}
+
+// changed returns the text after some options of a chart were changed; those that are null are
+// as in all charts then.
+export function changed(text, key, changes) {
+  const all = read(text);
+  all.set(key, { others: [], ...all.get(key), ...changes });
+  return write(all) || null;
+}

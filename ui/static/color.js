@@ -1,0 +1,31 @@
+// Colours of curves. Every run has one of its own, the same on all pages; runs that
+// are drawn together get others where theirs are taken.
+
+export const palette = 12;
+
+// chosen reads the colours that somebody has given to runs, by id: words like id.3.
+export const chosen = (words) => new Map(words.map((word) => [word.slice(0, word.lastIndexOf('.')), Number(word.slice(word.lastIndexOf('.') + 1))])
+  .filter(([, color]) => Number.isInteger(color) && color >= 0 && color < palette));
+
+// distinct returns the colours of runs by id. No colour is used twice before all are
+// in use, but where fixed says so. Those that a run has in before it keeps.
+export function distinct(runs, before = new Map(), fixed = new Map()) {
+  const used = Array(palette).fill(0);
+  const colors = new Map();
+  const take = (run, wish) => {
+    const least = Math.min(...used);
+    let color = wish;
+    while (used[color] > least) color = (color + 1) % palette;
+    used[color] += 1;
+    colors.set(run.id, color);
+  };
+  for (const { id } of runs) {
+    if (!fixed.has(id)) continue;
+    used[fixed.get(id)] += 1;
+    colors.set(id, fixed.get(id));
+  }
+  const others = runs.filter((run) => !fixed.has(run.id));
+  for (const run of others) if (before.has(run.id)) take(run, before.get(run.id));
+  for (const run of others) if (!before.has(run.id)) take(run, run.color);
+  return colors;
+}

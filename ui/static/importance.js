@@ -1,0 +1,33 @@
+// Which parameters matter for a metric, on a page that shows runs: the table of the page
+// of importance.
+import { Refused, reach } from './ask.js';
+import { base } from './base.js';
+import { el } from './dom.js';
+
+// importance returns a function that shows the table for a metric, '' for the objective, in place of an element,
+// for the runs of an experiment that pass a filter. It returns the parameter that matters most, '' if none is known to.
+export function importance(place, experiment, filter) {
+  let wanted; // the metric that is asked for or shown
+  let most = '';
+  return async (metric) => {
+    if (metric === wanted) return most;
+    most = '';
+    wanted = metric;
+    const url = new URL(`experiment/${experiment}/importance`, base);
+    url.search = new URLSearchParams(metric ? { metric, filter } : { filter });
+    let section;
+    try {
+      const answer = await reach(url, { headers: { 'HX-Request': 'true', 'HX-Target': 'section#importance' } });
+      const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+      if (!answer.ok) throw new Refused({ message: page.body.textContent.trim() }, answer.status);
+      section = page.querySelector('#importance');
+    } catch (error) {
+      section = el('section', { 'aria-label': 'Importance' }, el('p', { class: 'count', role: 'status' }, error.message));
+    }
+    if (metric !== wanted) return ''; // another one was chosen meanwhile
+    most = section.querySelector('tbody tr[data-known] th')?.textContent.trim() ?? '';
+    section.prepend(el('div', { class: 'strip' }, el('h2', {}, 'Importance of parameters')));
+    place.replaceChildren(section);
+    return most;
+  };
+}

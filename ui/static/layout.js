@@ -1,0 +1,122 @@
+// The columns of the table of runs: which there are, in which order, how wide.
+import * as columns from './column.js';
+import { aligned, digits } from './format.js';
+
+const fixed = [
+  { name: 'name', label: 'Name', sort: 'name', width: 196 },
+  { name: 'status', label: 'Status', sort: 'status', width: 100 },
+  { name: 'created', label: 'Created', sort: '-created', width: 116 },
+  { name: 'duration', label: 'Duration', sort: 'duration', width: 80, numeric: true },
+  { name: 'tags', label: 'Tags', sort: 'tag', width: 104 },
+];
+
+const lessIsBetter = /loss|err|perplexity|ppl|mse|mae|mape|nll|bpc|wer|cer\b|fid\b|cost|regret|latency|entropy|distance|diverg|(^|[/_.-])kl/i;
+
+const padding = 20; // of a cell, with some room
+const beforeName = 62; // the box and the colour
+const mostWide = { param: 320, metric: 200, head: 160 };
+const [leastWide, largest] = [48, 1000];
+
+// readWidths reads the widths of columns that somebody has chosen, by name; writeWidths
+// writes them as lines of a name and pixels.
+export const readWidths = (text) => new Map(text.split('\n').map((line) => line.split('\t'))
+  .filter(([, width]) => width > 0).map(([name, width]) => [name, Math.max(leastWide, Math.min(largest, Number(width)))]));
+export const writeWidths = (widths) => [...widths].map((pair) => pair.join('\t')).join('\n');
+
+let pen = null;
+
+// wide returns how wide a text is in the table, in pixels.
+function wide(text) {
+  if (!pen) {
+    pen = document.createElement('canvas').getContext('2d');
+    pen.font = `13px ${getComputedStyle(document.body).fontFamily}`;
+  }
+  return Math.ceil(pen.measureText(text).width);
+}
+
+// fitting is the width of a column in which its cells can be read whole, and its head
+// mostly.
+function fitting(label, column, rows, places) {
+  const text = (row) => (column.kind === 'param' ? (columns.value(row, column) ?? '').slice(0, 60) : aligned(columns.value(row, column), places));
+  const cells = Math.max(0, ...rows.map((row) => wide(text(row))));
+  return Math.max(leastWide, Math.min(mostWide[column.kind], cells + padding), Math.min(mostWide.head, 28 + 7 * label.length));
+}
+
+// common returns what all names begin with, up to the end of a word or before a number; "" if that is
+// too short to be in the way.
+export function common(names) {
+  if (names.length < 2) return '';
+  let [start] = names;
+  for (const name of names) {
+    let n = 0;
+    while (n < start.length && start[n] === name[n]) n += 1;
+    start = start.slice(0, n);
+  }
+  const [word] = /^.*(?:[-_/:= ]|(?<!\d)\.)/s.exec(start) ?? [''];
+  return word.length >= 8 ? word : '';
+}
+
+// Layout holds the fixed columns, and of the chosen ones those that are shown, pinned
+// ones first. Each has {name, label, sort, width, numeric}, where sort is the order
+// that the first click on its head asks for; a chosen one has its column, its
+// place among all that are chosen, and the digits of its numbers, too.
+export class Layout {
+  // by are the names that runs are grouped by; same the parameters that are left out;
+  // nests reports whether rows unfold, compared whether there is a baseline; usual is the order
+  // of runs where the address has none.
+  // rows are some that the widths are to fit; widths are those that somebody has chosen,
+  // by name.
+  constructor({ chosen, same, by, pinned, nests, compared, usual, rows, widths }) {
+    const pins = new Set(pinned.map(columns.write));
+    const beside = compared ? 64 : 0; // what the baseline adds: a word, and differences
+    const shown = chosen.map((column, place) => {
+      const { kind, key, stat } = column;
+      const name = columns.write(column);
+      const metric = kind === 'metric';
+      const label = stat ? `${key} ${stat}` : key;
+      // The best comes first: what is lost or wrong should be little, all else much.
+      const most = metric && (stat === 'count' || !lessIsBetter.test(key));
+      const places = metric && !by ? digits(rows.map((row) => columns.value(row, column))) : null;
+      return { name, label, column, place, digits: places, numeric: metric, sort: most ? `-${name}` : name,
+        width: widths.get(name) ?? (by && metric ? 152 : fitting(label, column, by ? [] : rows, places) + (metric ? beside : 0)), pinned: pins.has(name) };
+    }).filter(({ column }) => column.kind !== 'param' || !same.has(column.key));
+    // Groups have means of metrics.
+    if (by) shown.sort((a, b) => (a.column.kind === 'param') - (b.column.kind === 'param'));
+    this.shown = shown.sort((a, b) => b.pinned - a.pinned);
+    this.pins = shown.filter((c) => c.pinned).length;
+    this.grouped = Boolean(by);
+    this.nests = nests;
+    this.usual = by ? 'name' : usual;
+    const [first, ...others] = fixed.map((c) => ({ ...c, width: widths.get(c.name) ?? c.width }));
+    this.prefix = by ? '' : common(rows.map((r) => r.name));
+    const named = Math.min(420, Math.max(first.width, beforeName + padding + Math.max(0, ...rows.map((r) => wide(r.name.slice(0, 80))))));
+    this.fixed = [{ ...first, label: by ? by.map((g) => g.label).join(' · ') : first.label,
+      width: widths.get('name') ?? Math.min(named + beside + (nests ? 56 : 0), Math.max(first.width, innerWidth / (innerWidth < 700 ? 2 : 4))) }, ...others];
+    this.lefts = this.shown.slice(0, this.pins).reduce((lefts, { width }) => [...lefts, lefts.at(-1) + width], [this.fixed[0].width]);
+  }
+
+  // chosen are the columns that are shown.
+  get chosen() {
+    return this.shown.map((c) => c.column);
+  }
+
+  get size() {
+    return this.fixed.length + this.shown.length;
+  }
+
+  // pin has the cells of the pinned columns stay in sight beside the name.
+  pin(cells) {
+    cells.slice(0, this.pins).forEach((td, i) => {
+      td.classList.add('pinned');
+      td.style.left = `${this.lefts[i]}px`;
+    });
+  }
+
+  // order puts cells of chosen columns among those of the fixed ones: pinned ones
+  // beside the name, the others after the status. Groups have no status.
+  order(cells, chosen) {
+    const beside = this.grouped ? chosen.length : this.pins;
+    const [name, status, ...others] = cells;
+    return [name, ...chosen.slice(0, beside), status, ...chosen.slice(beside), ...others];
+  }
+}

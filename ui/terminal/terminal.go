@@ -1,0 +1,259 @@
+// Package terminal turns a line that was printed for a terminal into text with
+// styles. It knows what programs that train print: colours, and progress bars that
+// write over themselves. Other escape sequences are left out.
+package terminal
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Span is a text in one style. Class has names of CSS classes with spaces between,
+// such as "bold red"; it is "" for plain text.
+type Span struct {
+	Class string `json:"class,omitzero"`
+	Text  string `json:"text"`
+}
+
+// style is how a character looks.
+type style struct {
+	color                                 int8 // 1 to 16; 0 for the usual
+	bold, dim, italic, underline, inverse bool
+}
+
+type cell struct {
+	r     rune
+	style style
+}
+
+// screen is a line of a terminal.
+type screen struct {
+	cells []cell
+	at    int // the place of the cursor
+	style style
+}
+
+const (
+	// maxColumns bounds the place of the cursor.
+	maxColumns = 16 << 10
+	// maxGap is how far the cursor moves beyond the end of the text.
+	maxGap = 200
+)
+
+// Line returns what a terminal shows after a line was printed.
+func Line(s string) []Span {
+	var l screen
+	for s != "" {
+		r, size := utf8.DecodeRuneInString(s)
+		s = s[size:]
+		if r == '\x1b' {
+			s = l.escape(s)
+		} else {
+			l.put(r)
+		}
+	}
+	return l.spans()
+}
+
+// Plain returns the text that a terminal shows after a line was printed.
+func Plain(s string) string {
+	var b strings.Builder
+	for _, span := range Line(s) {
+		b.WriteString(span.Text)
+	}
+	return b.String()
+}
+
+func (l *screen) put(r rune) {
+	switch {
+	case r == '\r':
+		l.at = 0
+	case r == '\b':
+		l.at = max(0, l.at-1)
+	case r < ' ' && r != '\t' || r >= 0x7f && r < 0xa0:
+		// Control characters show nothing.
+	case l.at < maxColumns:
+		for len(l.cells) <= l.at {
+			l.cells = append(l.cells, cell{r: ' '})
+		}
+		l.cells[l.at] = cell{r, l.style}
+		l.at++
+	}
+}
+
+// escape carries out an escape sequence, of which s has what follows the first
+// character, and returns the text after it.
+func (l *screen) escape(s string) string {
+	if rest, ok := strings.CutPrefix(s, "]"); ok { // a title or a link
+		end := strings.IndexAny(rest, "\a\x1b")
+		if end < 0 {
+			return ""
+		}
+		return strings.TrimPrefix(strings.TrimPrefix(rest[end:], "\a"), "\x1b\\")
+	}
+	rest, ok := strings.CutPrefix(s, "[")
+	if !ok {
+		if s == "" {
+			return ""
+		}
+		_, size := utf8.DecodeRuneInString(s)
+		return s[size:]
+	}
+	end := strings.IndexFunc(rest, func(r rune) bool { return r >= 0x40 && r <= 0x7e })
+	if end < 0 {
+		return ""
+	}
+	var numbers []int
+	for part := range strings.FieldsFuncSeq(rest[:end], func(r rune) bool { return r == ';' || r == ':' }) {
+		n, err := strconv.Atoi(part)
+		if err != nil {
+			n = 0
+		}
+		numbers = append(numbers, n)
+	}
+	first := 0
+	if len(numbers) > 0 {
+		first = numbers[0]
+	}
+	switch rest[end] {
+	case 'm':
+		l.render(numbers)
+	case 'K':
+		l.erase(first)
+	case 'C':
+		l.at = min(len(l.cells)+maxGap, l.at+max(1, min(first, maxColumns)))
+	case 'D':
+		l.at = max(0, l.at-max(1, min(first, maxColumns)))
+	case 'G':
+		l.at = min(len(l.cells)+maxGap, max(0, first-1))
+	}
+	return rest[end+1:]
+}
+
+// erase removes what follows the cursor, what precedes it, or all.
+func (l *screen) erase(what int) {
+	switch what {
+	case 0:
+		l.cells = l.cells[:min(l.at, len(l.cells))]
+	case 1:
+		for i := range min(l.at+1, len(l.cells)) {
+			l.cells[i] = cell{r: ' '}
+		}
+	case 2:
+		l.cells = l.cells[:0]
+	}
+}
+
+// render sets the style (ECMA-48, SGR).
+func (l *screen) render(numbers []int) {
+	if len(numbers) == 0 {
+		l.style = style{}
+	}
+	for i := 0; i < len(numbers); i++ {
+		s := &l.style
+		switch n := numbers[i]; {
+		case n == 0:
+			*s = style{}
+		case n == 1:
+			s.bold = true
+		case n == 2:
+			s.dim = true
+		case n == 3:
+			s.italic = true
+		case n == 4:
+			s.underline = true
+		case n == 7:
+			s.inverse = true
+		case n == 22:
+			s.bold, s.dim = false, false
+		case n == 23:
+			s.italic = false
+		case n == 24:
+			s.underline = false
+		case n == 27:
+			s.inverse = false
+		case n >= 30 && n <= 37:
+			s.color = int8(n - 30 + 1)
+		case n >= 90 && n <= 97:
+			s.color = int8(n - 90 + 9)
+		case n == 39:
+			s.color = 0
+		case n == 38 || n == 48:
+			color, used := colorOf(numbers[i+1:])
+			if n == 38 {
+				s.color = color
+			}
+			i += used
+		}
+	}
+}
+
+// colorOf returns the nearest of the 16 colours, and how many numbers named it.
+func colorOf(numbers []int) (color int8, used int) {
+	switch {
+	case len(numbers) >= 2 && numbers[0] == 5:
+		n := numbers[1]
+		switch {
+		case n >= 0 && n < 16:
+			return int8(n + 1), 2
+		case n >= 16 && n < 232:
+			n -= 16
+			return nearest(n/36*51, n/6%6*51, n%6*51), 2
+		}
+		return 0, 2 // greys
+	case len(numbers) >= 4 && numbers[0] == 2:
+		return nearest(numbers[1], numbers[2], numbers[3]), 4
+	}
+	return 0, len(numbers)
+}
+
+// nearest returns a colour of the same hue, 0 for greys.
+func nearest(r, g, b int) int8 {
+	most, least := max(r, g, b), min(r, g, b)
+	if most-least < 48 {
+		return 0
+	}
+	middle := (most + least) / 2
+	var color int8 = 1
+	for bit, part := range []int{r, g, b} {
+		if part > middle {
+			color += 1 << bit
+		}
+	}
+	return color
+}
+
+var colors = [...]string{"", "black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"}
+
+// class returns the CSS classes of a style.
+func (s style) class() string {
+	var names []string
+	for _, n := range []struct {
+		set  bool
+		name string
+	}{{s.bold, "bold"}, {s.dim, "dim"}, {s.italic, "italic"}, {s.underline, "underline"}, {s.inverse, "inverse"}} {
+		if n.set {
+			names = append(names, n.name)
+		}
+	}
+	if color := s.color; color > 8 {
+		names = append(names, colors[color-8])
+	} else if color > 0 {
+		names = append(names, colors[color])
+	}
+	return strings.Join(names, " ")
+}
+
+func (l *screen) spans() []Span {
+	var all []Span
+	var text strings.Builder
+	for i, c := range l.cells {
+		text.WriteRune(c.r)
+		if i+1 == len(l.cells) || l.cells[i+1].style != c.style {
+			all = append(all, Span{c.style.class(), text.String()})
+			text.Reset()
+		}
+	}
+	return all
+}

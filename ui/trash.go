@@ -1,0 +1,297 @@
+package ui
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"tracker/server/web"
+	"tracker/store"
+)
+
+// trashView is the page of what was deleted.
+type trashView struct {
+	Rows      []trashRow
+	Found     string
+	ProjectID string // "" for all projects
+	Project   string // its name, as far as it is known
+	Pager     pager
+	Days      int // after which it is purged; 0 for at once
+	Wrong     string
+	Until     string // what was deleted up to this time the user may purge at once; "" for nothing
+}
+
+type trashRow struct {
+	store.Trashed
+	Takes   string // what is restored and purged with it, "" for nothing
+	Deleted moment
+	Purged  moment
+	By      string // "" for the command line or somebody who is gone
+}
+
+// trash lists what the user may restore.
+func (s *site) trash(w http.ResponseWriter, r *http.Request, user store.User) error {
+	return s.showTrash(w, r, user, http.StatusOK, "")
+}
+
+func (s *site) showTrash(w http.ResponseWriter, r *http.Request, user store.User, status int, wrong string) error {
+	return s.show(w, r, user, status, func(db *store.View) (templ.Component, error) {
+		query := r.URL.Query()
+		q := store.TrashQuery{Page: pageOf(query)}
+		keep := url.Values{}
+		if q.Limit != store.DefaultLimit {
+			keep.Set("limit", strconv.Itoa(q.Limit))
+		}
+		v := trashView{ProjectID: query.Get("project"), Days: s.trashDays(), Wrong: wrong}
+		if v.ProjectID != "" {
+			q.ProjectID = &v.ProjectID
+			keep.Set("project", v.ProjectID)
+		} else if user.IsAdmin {
+			v.Until = strconv.FormatInt(s.Now().UnixMilli(), 10)
+		}
+		list, err := db.Trash(q)
+		if err != nil {
+			return nil, err
+		}
+		v.Found = counted(list.Total, "record", "records")
+		v.Pager = newPager(keep, q.Page, len(list.Data), list.Total)
+		for _, t := range list.Data {
+			v.Rows = append(v.Rows, s.trashRow(t))
+			if v.ProjectID != "" {
+				v.Project = t.ProjectName
+			}
+		}
+		f, err := s.inside(db, "Trash", user, place{trash: true})
+		if err != nil {
+			return nil, err
+		}
+		f.Crumbs = []crumb{{"Projects", "/"}, {Name: "Trash"}}
+		return trashPage(f, v), nil
+	})
+}
+
+func (s *site) trashRow(t store.Trashed) trashRow {
+	row := trashRow{Trashed: t, Deleted: s.moment(t.DeletedDate), Purged: s.moment(t.PurgeDate)}
+	if t.DeletedBy != nil {
+		row.By = *t.DeletedBy
+	}
+	var takes []string
+	for _, n := range []struct {
+		n         int
+		one, many string
+	}{
+		{t.Experiments, "experiment", "experiments"}, {t.Iterations, "run", "runs"}, {t.Models, "model", "models"},
+		{t.Versions, "version", "versions"}, {t.Artifacts, "artifact", "artifacts"},
+	} {
+		if n.n > 0 && t.Kind != store.TrashedArtifact {
+			takes = append(takes, counted(n.n, n.one, n.many))
+		}
+	}
+	if t.SizeBytes > 0 {
+		takes = append(takes, size(t.SizeBytes))
+	}
+	row.Takes = strings.Join(takes, ", ")
+	return row
+}
+
+// word is the kind as the pages call it.
+func (r trashRow) word() string {
+	if r.Kind == store.TrashedIteration {
+		return "run"
+	}
+	return r.Kind.Word()
+}
+
+// held returns why a record can't be restored now, "" when it can.
+func (r trashRow) held() string {
+	if r.HeldBy == "" {
+		return ""
+	}
+	held := r.HeldBy.Word()
+	if r.HeldBy == store.TrashedIteration {
+		held = "run"
+	}
+	return "Its " + held + " is in the trash, too: restore that first."
+}
+
+// changeTrash restores records, or deletes one or all for good.
+func (s *site) changeTrash(w http.ResponseWriter, r *http.Request, user store.User) error {
+	fields, err := form(r)
+	if err != nil {
+		return err
+	}
+	ctx, actor, ids := r.Context(), store.Actor{UserID: user.ID}, fields["id"]
+	if fields.Get("do") == "empty" {
+		return s.emptyTrash(w, r, user, fields.Get("until"))
+	}
+	if len(ids) == 0 {
+		return errBrokenForm
+	}
+	back := "/trash"
+	if project := fields.Get("project"); project != "" {
+		back += "?" + url.Values{"project": {project}}.Encode()
+	}
+	switch fields.Get("do") {
+	case "restore":
+		path, err := s.restore(ctx, actor, ids)
+		if e := formError(err); e != nil {
+			return s.showTrash(w, r, user, web.StatusOf(e.Code), "Nothing was restored. "+e.Message)
+		}
+		if err != nil {
+			return err
+		}
+		s.redirect(w, r, path)
+		return nil
+	case "purge":
+		err := s.DB.Purge(ctx, actor, ids[0])
+		if e := formError(err); e != nil {
+			return s.showTrash(w, r, user, web.StatusOf(e.Code), "Nothing was deleted. "+e.Message)
+		}
+		if err != nil {
+			return err
+		}
+		s.redirect(w, r, back)
+		return nil
+	}
+	return errBrokenForm
+}
+
+// emptyTrash purges what was deleted up to a time, which is that of the page that the
+// user has seen.
+func (s *site) emptyTrash(w http.ResponseWriter, r *http.Request, user store.User, until string) error {
+	ms, err := strconv.ParseInt(until, 10, 64)
+	if err != nil {
+		return errBrokenForm
+	}
+	age := max(0, s.Now().Sub(time.UnixMilli(ms)))
+	err = s.DB.EmptyTrash(r.Context(), store.Actor{UserID: user.ID}, age, func(store.Purged) {})
+	if e := formError(err); e != nil {
+		return s.showTrash(w, r, user, web.StatusOf(e.Code), "Not all was deleted. "+e.Message)
+	}
+	if err != nil {
+		return err
+	}
+	s.redirect(w, r, "/trash")
+	return nil
+}
+
+// restore restores records, and returns the path of the page that has them.
+func (s *site) restore(ctx context.Context, actor store.Actor, ids []string) (path string, err error) {
+	var first store.Trashed
+	err = s.DB.View(ctx, actor, func(db *store.View) (err error) {
+		first, err = db.Trashed(ids[0])
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	if err := s.DB.Restore(ctx, actor, ids...); err != nil {
+		return "", err
+	}
+	switch first.Kind {
+	case store.TrashedProject, store.TrashedExperiment, store.TrashedModel, store.TrashedReport:
+		return "/" + string(first.Kind) + "/" + first.ID, nil
+	case store.TrashedArtifact:
+		return "/artifact/" + first.ID, nil
+	case store.TrashedVersion:
+		v, err := s.DB.ModelVersion(ctx, actor, first.ID)
+		if err != nil { // who may delete may not be allowed to read
+			return "/trash", nil
+		}
+		return "/model/" + v.ModelID, nil
+	}
+	if len(ids) == 1 {
+		return "/iteration/" + first.ID, nil
+	}
+	i, err := s.DB.Iteration(ctx, actor, first.ID)
+	if err != nil {
+		return "/trash", nil
+	}
+	return "/experiment/" + i.ExperimentID, nil
+}
+
+// trashDays is the number of days that what was deleted stays in the trash.
+func (s *site) trashDays() int { return int(s.DB.TrashAge().Hours() / 24) }
+
+// undoing returns whether and how a deletion can be undone.
+func (s *site) undoing() string {
+	switch days := s.trashDays(); days {
+	case 0:
+		return "This can't be undone."
+	default:
+		return "It goes to the trash, from which it can be restored for " + counted(days, "day", "days") + "."
+	}
+}
+
+// undoingAll is undoing for several records.
+func (s *site) undoingAll() string {
+	if s.trashDays() == 0 {
+		return s.undoing()
+	}
+	return "They go to the trash, from which they can be restored for " + counted(s.trashDays(), "day", "days") + "."
+}
+
+// maxUndo is the number of records that can be restored together after they were
+// deleted together. The trash has them all.
+const maxUndo = 20
+
+// deletedQuery names in an address what was just deleted.
+const deletedQuery = "deleted"
+
+// afterDeletion is a path to go to after a deletion, where it can be undone.
+func (s *site) afterDeletion(path string, ids ...string) string {
+	if s.trashDays() == 0 || len(ids) == 0 || len(ids) > maxUndo {
+		return path
+	}
+	join := "?"
+	if strings.Contains(path, "?") {
+		join = "&"
+	}
+	return path + join + url.Values{deletedQuery: {strings.Join(ids, " ")}}.Encode()
+}
+
+// undo is the offer to restore what was just deleted.
+type undo struct {
+	IDs  []string
+	Text string
+}
+
+type undoContext struct{}
+
+// undoFrom returns the offer that a page makes, nil for none.
+func undoFrom(ctx context.Context) *undo {
+	u, _ := ctx.Value(undoContext{}).(*undo)
+	return u
+}
+
+// offerUndo returns the request with the offer to restore what its address names, as
+// far as that is in the trash and the user may restore it.
+func (s *site) offerUndo(r *http.Request, db *store.View) (*http.Request, error) {
+	ids := strings.Fields(r.URL.Query().Get(deletedQuery))
+	if len(ids) == 0 || len(ids) > maxUndo || r.Method != http.MethodGet {
+		return r, nil
+	}
+	u := undo{}
+	for _, id := range ids {
+		t, err := db.Trashed(id)
+		switch e := web.AsError(err); {
+		case err == nil:
+			u.IDs = append(u.IDs, id)
+			u.Text = "Deleted the " + trashRow{Trashed: t}.word() + " " + t.Name + "."
+		case e.Code != store.CodeNotFound && e.Code != store.CodeProjectPermissionRequired:
+			return r, err
+		}
+	}
+	if len(u.IDs) == 0 {
+		return r, nil
+	}
+	if len(u.IDs) > 1 {
+		u.Text = "Deleted " + runsOf(len(u.IDs)) + "."
+	}
+	return r.WithContext(context.WithValue(r.Context(), undoContext{}, &u)), nil
+}

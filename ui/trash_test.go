@@ -1,0 +1,104 @@
+package ui_test
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"tracker/store"
+)
+
+// Whatever is deleted on a page can be restored with the button that the next page
+// has, and is in the trash until then.
+func TestUndo(t *testing.T) {
+	s := start(t, setup{})
+	h := s.shelf()
+	alone, err := s.db.CreateExperiment(t.Context(), s.actor("alice"), h.project, store.NewExperiment{Name: bad})
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs := []string{s.run(alone.ID, store.NewIteration{}), s.run(alone.ID, store.NewIteration{})}
+	remove := url.Values{"do": {"delete"}}
+	table := "/experiment/" + alone.ID
+	for _, d := range []struct {
+		action   string
+		fields   url.Values
+		to       string // where the deletion leads
+		ids      []string
+		says     string
+		restored string // where Undo leads
+	}{
+		{"/modelversion/" + h.versions[0], remove, "/model/" + h.model, h.versions[:1], "Deleted the version ", "/model/" + h.model},
+		{"/model/" + h.model + "/delete", nil, "/project/" + h.project + "/models", []string{h.model}, "Deleted the model classifier.", "/model/" + h.model},
+		{"/artifact/" + h.artifacts["report.md"] + "/delete", nil, "/experiment/" + h.experiment + "/artifacts",
+			[]string{h.artifacts["report.md"]}, "Deleted the artifact report.md.", "/artifact/" + h.artifacts["report.md"]},
+		{"/delete", url.Values{"i": runs[:1]}, table, runs[:1], "Deleted the run ", "/iteration/" + runs[0]},
+		{"/delete", url.Values{"i": runs}, table, runs, "Deleted 2 runs.", table},
+		{table + "/settings", remove, "/project/" + h.project, []string{alone.ID}, "Deleted the experiment &lt;script&gt;", table},
+		{"/project/" + h.project + "/settings", remove, "/", []string{h.project}, "Deleted the project digits.", "/project/" + h.project},
+	} {
+		fields := d.fields
+		if fields == nil {
+			fields = url.Values{"x": {"y"}}
+		}
+		place := d.to + "?" + url.Values{"deleted": {strings.Join(d.ids, " ")}}.Encode()
+		s.post(d.action, fields).redirects(t, place)
+		page := s.get(place)
+		page.wants(t, 200, d.says, `data-testid="undo"`)
+		page.lacks(t, "<script>window", "<img src=x")
+		for _, id := range d.ids {
+			page.hidden(t, "/trash", id)
+			s.get("/trash").wants(t, 200, id)
+		}
+		s.get("/trash").lacks(t, "<script>window", "<img src=x")
+		s.post("/trash", url.Values{"do": {"restore"}, "id": d.ids}).redirects(t, d.restored)
+		s.get(d.restored).wants(t, 200)
+		s.get(place).lacks(t, `data-testid="undo"`)
+		s.get("/trash").wants(t, 200, `data-testid="nothing"`)
+	}
+}
+
+// The page of the trash restores and purges, and says why it can't.
+func TestTrashPage(t *testing.T) {
+	s := start(t, setup{})
+	p := s.sweep(3, 2)
+	s.get("/").wants(t, 200, `href="/trash"`)
+	s.get("/experiment/"+p.experiment+"/settings").wants(t, 200, "It goes to the trash, from which it can be restored for 30 days.")
+	s.get("/delete?i="+p.runs[0]).wants(t, 200, "restored for 30 days.")
+	for _, run := range p.runs[:2] {
+		s.post("/delete", url.Values{"i": {run}})
+	}
+	s.get("/trash?project="+p.project).wants(t, 200, "Trash of <bdi>", p.runs[0], p.runs[1])
+	s.get("/trash?project="+p.experiment).wants(t, 200, `data-testid="nothing"`)
+	s.post("/trash", url.Values{"do": {"purge"}, "id": {p.runs[0]}, "project": {p.project}}).redirects(t, "/trash?project="+p.project)
+	s.get("/trash").lacks(t, p.runs[0])
+	s.post("/trash", url.Values{"do": {"restore"}, "id": {p.runs[0]}}).wants(t, 404)
+
+	s.post("/experiment/"+p.experiment+"/settings", url.Values{"do": {"delete"}})
+	s.get("/trash").wants(t, 200, `data-testid="held"`, "Its experiment is in the trash, too: restore that first.", "1 run")
+	s.post("/trash", url.Values{"do": {"restore"}, "id": {p.runs[1]}}).wants(t, 409, `data-testid="wrong-trash"`, "Nothing was restored.")
+	s.post("/trash", url.Values{"do": {"burn"}, "id": {p.runs[1]}}).wants(t, 400)
+	s.post("/trash", url.Values{"do": {"restore"}}).wants(t, 400)
+	s.post("/trash", url.Values{"do": {"restore"}, "id": {p.experiment}}).redirects(t, "/experiment/"+p.experiment)
+	s.get("/experiment/"+p.experiment).wants(t, 200)
+}
+
+// An admin empties the trash: of what the page has shown, nothing else.
+func TestEmptyTrash(t *testing.T) {
+	s := start(t, setup{})
+	p := s.sweep(3, 2)
+	s.get("/trash").lacks(t, `data-testid="empty"`)
+	s.post("/delete", url.Values{"i": {p.runs[0]}})
+	page := s.get("/trash")
+	page.wants(t, 200, `data-testid="empty"`, "Everything in the trash is deleted, 1 record with")
+	s.get("/trash?project="+p.project).lacks(t, `data-testid="empty"`)
+	until := page.hidden(t, "/trash", "until").Get("until")
+	s.clock.move(time.Second)
+	s.post("/delete", url.Values{"i": {p.runs[1]}})
+	s.post("/trash", url.Values{"do": {"empty"}, "until": {"soon"}}).wants(t, 400)
+	s.post("/trash", url.Values{"do": {"empty"}, "until": {until}}).redirects(t, "/trash")
+	page = s.get("/trash")
+	page.wants(t, 200, p.runs[1])
+	page.lacks(t, p.runs[0])
+}
