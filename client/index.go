@@ -9,25 +9,37 @@ import (
 	"time"
 )
 
-var wheel = sync.OnceValues(PythonWheel)
+// served holds the wheels of the index by the name of their folder. The second
+// is the first under its former name, for who installed that; they hold the
+// same modules, so only one of them can be installed.
+var served = map[string]func() (Wheel, error){
+	"runtracker":     sync.OnceValues(func() (Wheel, error) { return pythonWheel(distribution, nil, nil) }),
+	"tracker-client": sync.OnceValues(func() (Wheel, error) { return pythonWheel(formerDistribution, nil, nil) }),
+}
 
-// ServePython answers a request of pip: a simple index (PEP 503) with the one
-// package, and the wheel. base is the path of the index, without a slash at
+// ServePython answers a request of pip: a simple index (PEP 503), and the
+// wheel of the client alone. base is the path of the index, without a slash at
 // its end; rest is what follows. It reports whether there is such a page; if
 // not, or with an error, nothing has been written.
 func ServePython(w http.ResponseWriter, r *http.Request, base, rest string) (bool, error) {
-	wheel, err := wheel()
+	w.Header().Set("Cache-Control", "no-cache")
+	if rest == "" {
+		servePage(w, r, link{base + "/runtracker/", "runtracker"}, link{base + "/tracker-client/", "tracker-client"})
+		return true, nil
+	}
+	folder, file, inside := strings.Cut(strings.TrimPrefix(rest, "/"), "/")
+	wheelOf, ok := served[folder]
+	if !ok {
+		return false, nil
+	}
+	wheel, err := wheelOf()
 	if err != nil {
 		return false, err
 	}
-	w.Header().Set("Cache-Control", "no-cache")
-	folder := base + "/tracker-client/"
-	switch rest {
-	case "":
-		servePage(w, r, folder, "tracker-client")
-	case "/tracker-client":
-		servePage(w, r, folder+wheel.Name+"#sha256="+wheel.Hash, wheel.Name)
-	case "/tracker-client/" + wheel.Name, "/" + wheel.Name:
+	switch {
+	case !inside:
+		servePage(w, r, link{base + "/" + folder + "/" + wheel.Name + "#sha256=" + wheel.Hash, wheel.Name})
+	case file == wheel.Name:
 		w.Header().Set("Content-Type", "application/octet-stream")
 		w.Header().Set("ETag", `"`+wheel.Hash+`"`)
 		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(wheel.Body))
@@ -37,10 +49,14 @@ func ServePython(w http.ResponseWriter, r *http.Request, base, rest string) (boo
 	return true, nil
 }
 
-// servePage answers with a page of one link.
-func servePage(w http.ResponseWriter, r *http.Request, link, text string) {
+type link struct{ address, text string }
+
+// servePage answers with a page of links.
+func servePage(w http.ResponseWriter, r *http.Request, links ...link) {
+	body := "<!DOCTYPE html>\n<html lang=\"en\"><head><title>Python client</title></head><body>"
+	for _, l := range links {
+		body += fmt.Sprintf("<a href=\"%s\">%s</a>\n", l.address, l.text)
+	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	body := fmt.Sprintf("<!DOCTYPE html>\n<html lang=\"en\"><head><title>Python client</title></head>"+
-		"<body><a href=\"%s\">%s</a></body></html>\n", link, text)
-	http.ServeContent(w, r, "", time.Time{}, strings.NewReader(body))
+	http.ServeContent(w, r, "", time.Time{}, strings.NewReader(body+"</body></html>\n"))
 }

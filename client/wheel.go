@@ -1,57 +1,110 @@
-// Package client holds the Python client and makes the wheel that pip installs.
+// Package client holds the Python client and makes the wheels that pip installs.
 package client
 
 import (
 	"archive/zip"
 	"bytes"
 	"crypto/sha256"
+	"debug/buildinfo"
 	"embed"
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
 	"io/fs"
-	"regexp"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 )
 
 //go:embed python/tracker/*.py python/tracker/py.typed
 var sources embed.FS
 
-// distribution is the name of the package as files have it; pip spells it
-// with a hyphen.
-const distribution = "tracker_client"
+// license is the licence of this module: the file LICENSE of its root, which
+// can't be embedded from here.
+//
+//go:embed LICENSE
+var license []byte
+
+// The names under which pip finds the wheels, as file names have them.
+const (
+	distribution       = "runtracker"
+	formerDistribution = "tracker_client"
+)
 
 // Wheel is a Python package, ready to be installed (PEP 427).
 type Wheel struct {
-	Name string // of the file
-	Body []byte
-	Hash string // SHA-256 of the body, lowercase hex
+	Name  string // of the file
+	Body  []byte
+	Hash  string // SHA-256 of the body, lowercase hex
+	Files []File // in their order in the wheel, without its RECORD
 }
 
-var versionLine = regexp.MustCompile(`(?m)^__version__ = "([^"]+)"$`)
+// File is one file in a wheel.
+type File struct {
+	Path string
+	Size int
+	Hash string // SHA-256, lowercase hex
+}
+
+// platforms holds the tags of the systems that a wheel with the program can be
+// made for, by GOOS and GOARCH. The program is static: on Linux it needs
+// neither glibc nor musl. Go 1.26 needs macOS 12.
+var platforms = map[string]string{
+	"linux/amd64":   "manylinux2014_x86_64.musllinux_1_1_x86_64",
+	"linux/arm64":   "manylinux2014_aarch64.musllinux_1_1_aarch64",
+	"darwin/amd64":  "macosx_12_0_x86_64",
+	"darwin/arm64":  "macosx_12_0_arm64",
+	"windows/amd64": "win_amd64",
+}
+
+// Targets returns the systems that a wheel with the program can be made for, as
+// GOOS/GOARCH, sorted.
+func Targets() []string { return slices.Sorted(maps.Keys(platforms)) }
 
 // built is fixed, so that the same sources are always the same bytes.
 var built = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// PythonWheel makes the wheel of the Python client. It is the same for the
-// same program.
-func PythonWheel() (Wheel, error) {
+// PythonWheel returns the wheel of the Python client. With program, the bytes
+// of an executable of this module, it installs that as the command tracker too
+// and is for the system that the program was built for. The same input makes
+// the same bytes. It fails when the program is not static or is for a system
+// that has no tag in platforms. licenses holds the licences of what else is in
+// the program, by the paths under which the wheel has them.
+func PythonWheel(program []byte, licenses map[string][]byte) (Wheel, error) {
+	return pythonWheel(distribution, program, licenses)
+}
+
+func pythonWheel(distribution string, program []byte, licenses map[string][]byte) (Wheel, error) {
+	w := wheelWriter{distribution: distribution, platform: "any", licenses: map[string][]byte{"LICENSE": license}}
+	maps.Copy(w.licenses, licenses)
+	w.zip = zip.NewWriter(&w.body)
+	if err := w.addSources(); err != nil {
+		return Wheel{}, err
+	}
+	if program != nil {
+		if err := w.addProgram(program); err != nil {
+			return Wheel{}, err
+		}
+	}
+	return w.finish()
+}
+
+type wheelWriter struct {
+	distribution, platform string
+	licenses               map[string][]byte // by path
+	body                   bytes.Buffer
+	zip                    *zip.Writer
+	record                 bytes.Buffer // path, hash and size of each file, a line each
+	files                  []File
+}
+
+func (w *wheelWriter) addSources() error {
 	root, err := fs.Sub(sources, "python")
 	if err != nil {
-		return Wheel{}, err
+		return err
 	}
-	initial, err := fs.ReadFile(root, "tracker/__init__.py")
-	if err != nil {
-		return Wheel{}, err
-	}
-	found := versionLine.FindSubmatch(initial)
-	if found == nil {
-		return Wheel{}, fmt.Errorf("tracker/__init__.py does not say its version")
-	}
-	version := string(found[1])
-	w := wheelWriter{}
-	w.zip = zip.NewWriter(&w.body)
-	err = fs.WalkDir(root, "tracker", func(path string, d fs.DirEntry, err error) error {
+	return fs.WalkDir(root, "tracker", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -59,28 +112,48 @@ func PythonWheel() (Wheel, error) {
 		if err != nil {
 			return err
 		}
-		return w.add(path, data)
+		return w.add(path, data, 0o644)
 	})
+}
+
+// addProgram adds program as a script, which installers put on the PATH as it is.
+func (w *wheelWriter) addProgram(program []byte) error {
+	info, err := buildinfo.Read(bytes.NewReader(program))
 	if err != nil {
-		return Wheel{}, err
+		return fmt.Errorf("the program can't be read: %w", err)
 	}
-	return w.finish(version)
+	settings := map[string]string{}
+	for _, s := range info.Settings {
+		settings[s.Key] = s.Value
+	}
+	system := settings["GOOS"] + "/" + settings["GOARCH"]
+	platform, ok := platforms[system]
+	switch {
+	case !ok:
+		return fmt.Errorf("there is no wheel with the program for %s", system)
+	case settings["CGO_ENABLED"] != "0":
+		return fmt.Errorf("the program needs libraries of the system that it was built on: build it with CGO_ENABLED=0")
+	}
+	w.platform = platform
+	name := "tracker"
+	if settings["GOOS"] == "windows" {
+		name += ".exe"
+	}
+	return w.add(fmt.Sprintf("%s-%s.data/scripts/%s", w.distribution, Version(), name), program, 0o755)
 }
 
-type wheelWriter struct {
-	body   bytes.Buffer
-	zip    *zip.Writer
-	record bytes.Buffer // path, hash and size of each file, a line each
-}
-
-func (w *wheelWriter) add(path string, data []byte) error {
+// add writes a file and its line of the record.
+func (w *wheelWriter) add(path string, data []byte, mode fs.FileMode) error {
 	sum := sha256.Sum256(data)
 	fmt.Fprintf(&w.record, "%s,sha256=%s,%d\n", path, base64.RawURLEncoding.EncodeToString(sum[:]), len(data))
-	return w.write(path, data)
+	w.files = append(w.files, File{path, len(data), hex.EncodeToString(sum[:])})
+	return w.write(path, data, mode)
 }
 
-func (w *wheelWriter) write(path string, data []byte) error {
-	file, err := w.zip.CreateHeader(&zip.FileHeader{Name: path, Method: zip.Deflate, Modified: built})
+func (w *wheelWriter) write(path string, data []byte, mode fs.FileMode) error {
+	header := &zip.FileHeader{Name: path, Method: zip.Deflate, Modified: built}
+	header.SetMode(mode)
+	file, err := w.zip.CreateHeader(header)
 	if err != nil {
 		return err
 	}
@@ -88,27 +161,67 @@ func (w *wheelWriter) write(path string, data []byte) error {
 	return err
 }
 
-func (w *wheelWriter) finish(version string) (Wheel, error) {
-	info := distribution + "-" + version + ".dist-info/"
-	err := w.add(info+"METADATA", []byte("Metadata-Version: 2.1\nName: tracker-client\nVersion: "+version+
-		"\nSummary: Log machine-learning runs to a tracker server\nLicense: Apache-2.0\nRequires-Python: >=3.9\n"))
-	if err == nil {
-		err = w.add(info+"WHEEL", []byte("Wheel-Version: 1.0\nGenerator: tracker\nRoot-Is-Purelib: true\nTag: py3-none-any\n"))
+// finish adds the description of the wheel and returns it.
+func (w *wheelWriter) finish() (Wheel, error) {
+	info := w.distribution + "-" + Version() + ".dist-info/"
+	for _, file := range []struct{ name, text string }{
+		{"METADATA", w.metadata()},
+		{"WHEEL", w.tags()},
+		{"entry_points.txt", w.entryPoints()},
+	} {
+		if err := w.add(info+file.name, []byte(file.text), 0o644); err != nil {
+			return Wheel{}, err
+		}
 	}
-	if err == nil {
-		fmt.Fprintf(&w.record, "%sRECORD,,\n", info)
-		err = w.write(info+"RECORD", w.record.Bytes())
+	for _, path := range slices.Sorted(maps.Keys(w.licenses)) {
+		if err := w.add(info+"licenses/"+path, w.licenses[path], 0o644); err != nil {
+			return Wheel{}, err
+		}
 	}
-	if err == nil {
-		err = w.zip.Close()
+	fmt.Fprintf(&w.record, "%sRECORD,,\n", info)
+	// The record has no line with its own hash.
+	if err := w.write(info+"RECORD", w.record.Bytes(), 0o644); err != nil {
+		return Wheel{}, err
 	}
-	if err != nil {
+	if err := w.zip.Close(); err != nil {
 		return Wheel{}, err
 	}
 	sum := sha256.Sum256(w.body.Bytes())
 	return Wheel{
-		Name: distribution + "-" + version + "-py3-none-any.whl",
-		Body: w.body.Bytes(),
-		Hash: hex.EncodeToString(sum[:]),
+		Name:  fmt.Sprintf("%s-%s-py3-none-%s.whl", w.distribution, Version(), w.platform),
+		Body:  w.body.Bytes(),
+		Hash:  hex.EncodeToString(sum[:]),
+		Files: w.files,
 	}, nil
+}
+
+func (w *wheelWriter) metadata() string {
+	summary := "Log machine-learning runs to a tracker server"
+	if w.platform != "any" {
+		summary = "Record machine-learning experiments: the server, its dashboard and the Python client"
+	}
+	text := fmt.Sprintf("Metadata-Version: 2.4\nName: %s\nVersion: %s\nSummary: %s\nLicense-Expression: Apache-2.0\n",
+		strings.ReplaceAll(w.distribution, "_", "-"), Version(), summary)
+	for _, path := range slices.Sorted(maps.Keys(w.licenses)) {
+		text += "License-File: " + path + "\n"
+	}
+	return text + "Requires-Python: >=3.9\n"
+}
+
+func (w *wheelWriter) tags() string {
+	text := fmt.Sprintf("Wheel-Version: 1.0\nGenerator: tracker\nRoot-Is-Purelib: %t\n", w.platform == "any")
+	for tag := range strings.SplitSeq(w.platform, ".") {
+		text += "Tag: py3-none-" + tag + "\n"
+	}
+	return text
+}
+
+// entryPoints returns the command with the name of the distribution, which
+// uvx and pipx look for, and the entry in the launcher of JupyterLab.
+func (w *wheelWriter) entryPoints() string {
+	text := "[console_scripts]\nruntracker = tracker._program:main\n"
+	if w.platform != "any" {
+		text += "\n[jupyter_serverproxy_servers]\ntracker = tracker._jupyter:server\n"
+	}
+	return text
 }

@@ -1,68 +1,21 @@
-"""Builds the wheel with nothing but Python: pip install . works without a network.
+"""Has the program build the wheel, so that pip install ./client/python works. Needs Go.
 
-It is the build backend that pyproject.toml names (PEP 517). The program builds the same wheel for itself, see
-client/wheel.go.
+It is the build backend that pyproject.toml names (PEP 517); what makes the wheel is in client/wheel.go.
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import io
 import os
-import re
-import tarfile
-import zipfile
-from typing import Any, Dict
+import subprocess
+from typing import Any
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-NAME = "tracker_client"
-
-
-def version() -> str:
-    with open(os.path.join(HERE, "tracker", "__init__.py"), encoding="utf-8") as file:
-        found = re.search(r'^__version__ = "([^"]+)"$', file.read(), re.M)
-    assert found is not None
-    return found.group(1)
-
-
-def sources() -> Dict[str, bytes]:
-    found: Dict[str, bytes] = {}
-    for folder, _, names in sorted(os.walk(os.path.join(HERE, "tracker"))):
-        for name in sorted(names):
-            if name.endswith(".py") or name == "py.typed":
-                path = os.path.join(folder, name)
-                with open(path, "rb") as file:
-                    found[os.path.relpath(path, HERE).replace(os.sep, "/")] = file.read()
-    return found
-
-
-def metadata() -> bytes:
-    return (f"Metadata-Version: 2.1\nName: tracker-client\nVersion: {version()}\n"
-            "Summary: Log machine-learning runs to a tracker server\nLicense: Apache-2.0\nRequires-Python: >=3.9\n").encode()
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 def build_wheel(wheel_directory: str, config_settings: Any = None, metadata_directory: Any = None) -> str:
-    info = f"{NAME}-{version()}.dist-info"
-    files = {**sources(), f"{info}/METADATA": metadata(),
-             f"{info}/WHEEL": b"Wheel-Version: 1.0\nGenerator: tracker\nRoot-Is-Purelib: true\nTag: py3-none-any\n"}
-    record = io.StringIO()
-    for path, data in files.items():
-        digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
-        record.write(f"{path},sha256={digest},{len(data)}\n")
-    record.write(f"{info}/RECORD,,\n")
-    files[f"{info}/RECORD"] = record.getvalue().encode()
-    name = f"{NAME}-{version()}-py3-none-any.whl"
-    with zipfile.ZipFile(os.path.join(wheel_directory, name), "w", zipfile.ZIP_DEFLATED) as out:
-        for path, data in files.items():
-            out.writestr(zipfile.ZipInfo(path, (2020, 1, 1, 0, 0, 0)), data)
-    return name
-
-
-def build_sdist(sdist_directory: str, config_settings: Any = None) -> str:
-    name = f"{NAME}-{version()}"
-    with tarfile.open(os.path.join(sdist_directory, name + ".tar.gz"), "w:gz") as out:
-        for path in ("pyproject.toml", "build_wheel.py", "tracker"):
-            out.add(os.path.join(HERE, path), f"{name}/{path}",
-                    filter=lambda info: None if "__pycache__" in info.name else info)
-    return name + ".tar.gz"
+    command = ["go", "run", ".", "client", "python", "--out", os.path.abspath(wheel_directory)]
+    try:
+        made = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    except FileNotFoundError:
+        raise SystemExit("To build the client from the sources needs Go (https://go.dev); a wheel needs Python alone.") from None
+    return os.path.basename(made.stdout.strip())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import http.client
+import itertools
 import json
 import os
 import pathlib
@@ -24,7 +26,8 @@ import pytest
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 
-LIBRARIES = frozenset(("test_callback.py", "test_keras.py", "test_library.py", "test_notebook.py", "test_torch.py",
+LIBRARIES = frozenset(("test_autolog.py", "test_callback.py", "test_jupyter.py", "test_keras.py", "test_library.py",
+                       "test_media.py", "test_notebook.py", "test_tensorboard.py", "test_torch.py", "test_torch_tensorboard.py",
                        "test_torch_trainer.py"))
 """Tests with what is in requirements-test.txt; those with PyTorch need one of requirements-torch*.txt in its place."""
 
@@ -45,8 +48,20 @@ def binary() -> Iterator[str]:
         return
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "tracker")
-        subprocess.run(["go", "build", "-o", path, "."], cwd=ROOT, check=True)
+        subprocess.run(["go", "build", "-o", path, "."], cwd=ROOT, check=True, env={**os.environ, "CGO_ENABLED": "0"})
         yield path
+
+
+@pytest.fixture(scope="session")
+def wheel(binary: str, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The path of a wheel with the program: TRACKER_WHEEL, else it is made."""
+    given = os.environ.get("TRACKER_WHEEL")
+    if given:
+        return given
+    folder = str(tmp_path_factory.mktemp("dist"))
+    made = subprocess.run([binary, "client", "python", "--with-program", "--out", folder], check=True, stdout=subprocess.PIPE,
+                          text=True)
+    return made.stdout.strip()
 
 
 class Server:
@@ -106,17 +121,40 @@ class Server:
         return {row["key"]: row["value"] for row in self.get(f"/parameter/iteration/{iteration}?limit=1000")["data"]}
 
 
+PORTS = 500
+"""How many ports each process that runs tests has for itself."""
+_ports: "Iterator[int]" = iter(())
+_claim: Any = None  # the locked file that says whose they are
+
+
+def own_ports() -> Iterator[int]:
+    """Ports that no other process that runs tests takes, in a circle, every second one. They lie below those that the system
+    gives to whoever asks for any."""
+    global _claim
+    for first in range(12000, 32000, PORTS):
+        try:
+            _claim = open(os.path.join(tempfile.gettempdir(), f"tracker-test-ports-{first}"), "a")
+            fcntl.flock(_claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            continue  # another process has them
+        return itertools.cycle(range(first, first + PORTS, 2))
+    raise OSError("all ports for tests are taken")
+
+
 def free_ports() -> Tuple[int, int]:
-    """Two ports that nobody has, one after the other, as API and dashboard have them."""
-    while True:
+    """Two ports that nobody has, one after the other, as API and dashboard have them. They stay so until they are used."""
+    global _ports
+    if _claim is None:
+        _ports = own_ports()
+    for port in itertools.islice(_ports, PORTS):
         with socket.socket() as one, socket.socket() as next:
-            one.bind(("127.0.0.1", 0))
-            port = int(one.getsockname()[1])
             try:
+                one.bind(("127.0.0.1", port))
                 next.bind(("127.0.0.1", port + 1))
-            except (OSError, OverflowError):
+            except OSError:
                 continue
             return port, port + 1
+    raise OSError("no two of the ports for tests are free")
 
 
 @pytest.fixture
@@ -131,19 +169,26 @@ def server(binary: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.fixture(autouse=True)
 def surroundings(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Each test has its own spool and sign-in, and leaves no run behind."""
-    for name in ("TRACKER_TOKEN", "TRACKER_PROJECT", "TRACKER_EXPERIMENT", "TRACKER_MODE", "TRACKER_UI_URL",
+    """Each test has its own spool and sign-in, and leaves no run behind. A run waits longer for a server that a busy machine
+    keeps waiting."""
+    from tracker import _recorder, _run, _value
+
+    monkeypatch.setattr(_recorder, "PATIENCE", 60.0)
+    for name in [name for name in os.environ if name.startswith("WANDB_")]:
+        monkeypatch.delenv(name)
+    for name in ("TRACKER_TOKEN", "TRACKER_PROJECT", "TRACKER_EXPERIMENT", "TRACKER_MODE", "TRACKER_UI_URL", "TRACKER_PROGRAM",
                  "TRACKER_QUIET", "JUPYTERHUB_SERVICE_PREFIX"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TRACKER_EMBED", "0")
+    monkeypatch.setenv("TRACKER_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("TRACKER_SPOOL", str(tmp_path / "spool"))
     monkeypatch.setenv("TRACKER_CREDENTIALS", str(tmp_path / "credentials.json"))
     monkeypatch.setenv("PYTHONPATH", str(HERE.parent))
     monkeypatch.chdir(tmp_path)
     yield
-    from tracker import _run, _value
-
     for run in list(_run.live):
         run.finish(timeout=0)
+    _run.idle.clear()
     _value._told.clear()
 
 
@@ -243,7 +288,7 @@ class Script:
     def signal(self, number: int) -> None:
         self.process.send_signal(number)
 
-    def end(self, timeout: float = 60) -> str:
+    def end(self, timeout: float = 180) -> str:
         """Wait for it; what it said on stderr."""
         out, err = self.process.communicate(timeout=timeout)
         return err
@@ -265,10 +310,10 @@ def script() -> Iterator[Callable[..., Script]]:
 
 
 def sync(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run([sys.executable, "-m", "tracker", "sync", *arguments], capture_output=True, text=True, timeout=60)
+    return subprocess.run([sys.executable, "-m", "tracker", "sync", *arguments], capture_output=True, text=True, timeout=180)
 
 
-def eventually(what: Callable[[], Any], seconds: float = 60) -> Any:
+def eventually(what: Callable[[], Any], seconds: float = 180) -> Any:
     """The first true answer of what; it is asked again until then."""
     end = time.monotonic() + seconds
     while True:
@@ -277,3 +322,40 @@ def eventually(what: Callable[[], Any], seconds: float = 60) -> Any:
             return answer
         assert time.monotonic() < end, "it did not happen"
         time.sleep(0.02)
+
+
+@pytest.fixture
+def home(binary: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[pathlib.Path]:
+    """The folder of a person who has the program and no server. Nothing listens at the default address."""
+    port, _ = free_ports()
+    (tmp_path / "sitecustomize.py").write_text(
+        f"import tracker._embed, tracker._http\ntracker._embed.DEFAULT_URL = 'http://127.0.0.1:{port}'\n"
+        "tracker._http.DEFAULT_URL = tracker._embed.DEFAULT_URL\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path) + os.pathsep + os.environ["PYTHONPATH"])
+    monkeypatch.delenv("TRACKER_URL", raising=False)
+    monkeypatch.delenv("TRACKER_EMBED")
+    monkeypatch.delenv("TRACKER_SPOOL")
+    monkeypatch.setenv("TRACKER_PROGRAM", binary)
+    folder = tmp_path / "home"
+    yield folder
+    if own_server(folder):
+        stop(folder)
+
+
+def own_server(folder: pathlib.Path) -> Dict[str, Any]:
+    """What is known of the server of a home folder; nothing when none was started."""
+    try:
+        found: Dict[str, Any] = json.loads((folder / "server.json").read_text())
+        return found
+    except FileNotFoundError:
+        return {}
+
+
+def stop(folder: pathlib.Path, number: int = signal.SIGTERM) -> None:
+    """End the server of a home folder, if it runs."""
+    from tracker import _embed
+
+    said = own_server(folder)
+    if _embed.alive(said["pid"]):
+        os.kill(said["pid"], number)
+    eventually(lambda: not _embed.alive(said["pid"]))

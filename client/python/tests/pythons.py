@@ -21,7 +21,7 @@ def main() -> None:
         if not re.fullmatch(r"python3(\.\d+)?", os.path.basename(path)):
             continue
         try:
-            done = subprocess.run([path, "-c", CHECK], capture_output=True, text=True, timeout=60)
+            done = subprocess.run([path, "-c", CHECK], capture_output=True, text=True, timeout=180)
         except (OSError, subprocess.TimeoutExpired):
             continue
         if done.returncode == 0:

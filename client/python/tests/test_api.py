@@ -15,7 +15,7 @@ import stat
 import subprocess
 import sys
 import time
-from typing import Any, Iterator, Optional
+from typing import Any, Iterator, Optional, Tuple
 
 import pytest
 
@@ -40,7 +40,7 @@ def test_what_was_logged_is_read_back(server: Server, tmp_path: pathlib.Path) ->
     assert best.metrics["metric.loss" if "metric.loss" in best.metrics else "loss"] == pytest.approx(0.2 * 1499)
     assert [i.id for i in api.iterations("p", "e", filter="param.lr < 0.15")] == [other.id]
     assert best.id == run.id and best.parameters == {"lr": "0.2"}
-    history = best.history(["loss", "bad"])
+    history = best.history(["loss", "bad"], wide=False)
     assert len(history["step"]) == 3000 and history["value"][1499] == 0.2 * 1499 and history["value"][-1] == float("inf")
     assert len(best.series("loss", points=100)["step"]) <= 102
     assert {s["iteration_id"] for s in api.series([best, other], ["loss"])} == {best.id, other.id}
@@ -52,6 +52,35 @@ def test_what_was_logged_is_read_back(server: Server, tmp_path: pathlib.Path) ->
     with pytest.raises(tracker.TrackerError, match="damaged"):
         artifact.download(str(tmp_path / "other"))
     assert not (tmp_path / "other").exists()
+
+
+def test_what_is_deleted_is_restored(server: Server, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "fraud.bin").write_bytes(b"weights")
+    with tracker.init("p", "e", capture=False) as run:
+        run.log({"loss": 1})
+        run.log_artifact("fraud.bin")
+    api = tracker.Api()
+    project = api.project("p")
+    experiment = project.experiment("e")
+    iteration = api.iteration(run.id)
+    [artifact] = iteration.artifacts()
+    for kind, record in (("resource", artifact), ("iteration", iteration), ("experiment", experiment), ("project", project)):
+        record.delete()
+        with pytest.raises(tracker.Refused):
+            record.delete()
+        [entry] = api.trash()
+        assert (entry.kind, entry.id, entry.held_by) == (kind, record.id, "")
+        assert api.trash(kind=kind)[0].id == record.id
+        record.restore()
+        assert api.trash() == []
+    assert artifact.download(str(tmp_path / "got")) and api.iteration(run.id).artifacts()[0].id == artifact.id
+    iteration.delete()
+    [entry] = api.trash("iteration")
+    assert entry.artifacts == 1 and entry.size_bytes == 7
+    entry.delete()
+    assert api.trash() == []
+    with pytest.raises(tracker.Refused):
+        iteration.restore()
 
 
 def test_the_model_in_production_is_downloaded(server: Server, tmp_path: pathlib.Path) -> None:
@@ -110,7 +139,7 @@ def test_login_keeps_a_token_that_nobody_else_reads(guarded: Server, tmp_path: p
 
 
 def run_tracker(*arguments: str, said: str = "") -> Any:
-    return subprocess.run([sys.executable, "-m", "tracker", *arguments], input=said, capture_output=True, text=True, timeout=60)
+    return subprocess.run([sys.executable, "-m", "tracker", *arguments], input=said, capture_output=True, text=True, timeout=180)
 
 
 def test_status_says_where_one_is(guarded: Server, tmp_path: pathlib.Path) -> None:
@@ -156,7 +185,7 @@ def test_a_token_that_ends_is_told_and_nothing_is_lost(guarded: Server, capfd: A
     write_credentials(guarded.url, token(guarded.token, -60))
     run = tracker.init(capture=False)
     run.log({"a": 1})
-    eventually(lambda: run._sender is not None and run._sender.failure)
+    eventually(lambda: run.recorder.sender is not None and run.recorder.sender.failure)
     assert "what is logged is kept in" in capfd.readouterr().err
     write_credentials(guarded.url, guarded.token)  # somebody signs in while it runs
     run.log({"a": 2})
@@ -221,3 +250,26 @@ def test_a_summary_reads_as_it_did_while_the_run_went_on(server: Server) -> None
                           "mean": pytest.approx(0.7166667)}
     assert it.statistics["bad"]["min"] is None and math.isnan(it.statistics["bad"]["last"])
     assert it.statistics["grows"]["last"] == math.inf
+
+
+@pytest.mark.parametrize("limits", [(100_000, 80_000), (100, 80), (4, 2)])
+def test_a_history_is_read_in_parts(server: Server, monkeypatch: pytest.MonkeyPatch, limits: Tuple[int, int]) -> None:
+    monkeypatch.setattr("tracker._history.MOST", limits[0])
+    monkeypatch.setattr("tracker._history.PART", limits[1])
+    steps = [-5, -5, 0, 1, 2, 3, 4, 5, 5, 5, 5, 5, 5, 7, 8, 1000, 1001, 10 ** 9]
+    with tracker.init(capture=False) as run:
+        for number, step in enumerate(steps):
+            run.log({"a": number}, step=step)
+        for step in range(150):
+            run.log({"b": float("nan") if step == 7 else step}, step=step)
+    it = tracker.Api().run(run.id)
+    found = it.history(["a", "b", "none"], wide=False)
+    ends = [key for key in found["key"]]
+    assert ends == ["a"] * len(steps) + ["b"] * 150
+    assert list(found["step"][:len(steps)]) == steps and list(found["value"][:len(steps)]) == list(range(len(steps)))
+    assert len(found["recorded_at"]) == len(ends) and math.isnan(found["value"][len(steps) + 7])
+    wide = it.history()
+    assert list(wide["step"]) == sorted({*steps, *range(150)}) and set(wide) == {"step", "a", "b"}
+    row = list(wide["step"]).index(5)
+    assert (wide["a"][row], wide["b"][row]) == (12, 5), "the last value at a step"
+    assert list(it.history("b")["step"]) == list(range(150))

@@ -15,7 +15,7 @@ from sklearn.model_selection import GridSearchCV
 import tracker
 import tracker.callback
 
-from .conftest import Server
+from .conftest import Proxy, Server
 
 random = numpy.random.default_rng(7)
 FEATURES = random.normal(size=(200, 4))
@@ -62,6 +62,19 @@ def test_optuna(server: Server) -> None:
     assert server.points(children[0]["id"], "value") == [(0, study.trials[0].value)]
     assert float(server.parameters(children[2]["id"])["x"]) == study.trials[2].params["x"]
     assert server.points(run.id, "best_value")[-1] == (2, study.best_value)
+
+
+def test_optuna_does_not_wait_for_a_server_that_is_away(server: Server, proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tracker._recorder.PATIENCE", 1e9)
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    proxy.fault = lambda method, path, body: 500
+    run = tracker.init(url=proxy.url, capture=False)
+    optuna.create_study().optimize(lambda trial: float(trial.suggest_float("x", -1, 1)), n_trials=3,
+                                   callbacks=[tracker.callback.optuna()])
+    proxy.fault = lambda method, path, body: None
+    run.finish()
+    children = server.get(f"/iteration/{run.id}/children")["data"]
+    assert [(c["name"], c["status"]) for c in children] == [(f"trial {n}", "SUCCEEDED") for n in range(3)]
 
 
 def test_grid_search(server: Server) -> None:

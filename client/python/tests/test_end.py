@@ -46,7 +46,8 @@ def test_nothing_follows_the_end_in_the_spool(monkeypatch: pytest.MonkeyPatch) -
     with tracker.init(mode="offline", capture=["system"]) as run:
         run.log({"loss": 1.0})
         run.summary["best"] = 1.0
-        writer = run._writer
+        writer = run.recorder.writer
+        assert writer is not None
     writer.queue.append(({"late": 1.0}, None, 0, 0.0))  # of a thread that was in the middle of log
     writer.flush()
     spool = Spool(str(pathlib.Path(run.folder) / f"{run.id}.spool"))
@@ -59,6 +60,22 @@ def test_nothing_follows_the_end_in_the_spool(monkeypatch: pytest.MonkeyPatch) -
         spool.done(item)
     spool.close()
     assert operations[-1] == "end" and operations.count("end") == 1
+
+
+@pytest.mark.parametrize("end, status, message", [
+    ("sys.exit()", "SUCCEEDED", None), ("sys.exit(0)", "SUCCEEDED", None), ("sys.exit(3)", "FAILED", "exit status 3"),
+    ("sys.exit('no data')", "FAILED", "no data"),
+    ("try: sys.exit(3)\nexcept SystemExit: tracker.log({'a': 2})", "SUCCEEDED", None),
+    ("sys.excepthook = lambda *what: print('pretty')\nraise ValueError('no data')", "FAILED", "ValueError: no data"),
+    ("sys.excepthook = lambda *what: print('pretty')", "SUCCEEDED", None)])
+def test_how_a_program_ends_its_run_ends(server: Server, script: Callable[..., Script], end: str, status: str,
+                                         message: Optional[str]) -> None:
+    one = script("import sys, tracker\ntracker.init(capture=False)\ntracker.log({'a': 1})\n" + end)
+    said = one.end()
+    [it] = server.iterations()
+    assert it["status"] == status, said
+    assert message is None and not it["error_message"] or message in it["error_message"]
+    assert one.process.returncode == (3 if end == "sys.exit(3)" else int(status == "FAILED"))
 
 
 def test_what_an_ended_run_has_left_does_not_open_it(server: Server, tmp_path: pathlib.Path) -> None:
@@ -84,11 +101,11 @@ def test_the_end_that_somebody_else_sets_stands(server: Server, capfd: Any) -> N
     step = 1
     while not run.ended:  # as a training loop does
         run.log({"loss": float(step)}, step=step)
-        run._writer.flush()
+        run.flush()
         step += 1
     for more in range(step, step + 5):
         run.log({"loss": float(more)}, step=more)
-        run._writer.flush()
+        run.flush()
     assert same_end(iteration(server, run.id), killed)
     assert run.status == "RUNNING", "this process has not ended it"
     run.finish()
@@ -159,7 +176,7 @@ def test_a_run_that_was_ended_elsewhere_is_resumed(server: Server, finished: boo
     again = tracker.init("p", resume=run.id, capture=False)
     assert again is not run and run.finished
     again.log({"loss": 3})
-    again._writer.flush()
+    again.flush()
     eventually(lambda: len(server.points(run.id, "loss")) == 3)
     assert iteration(server, run.id)["status"] == "RUNNING" and not again.ended
     again.finish()
@@ -181,7 +198,7 @@ def test_the_end_stands_when_the_process_is_killed_while_it_sends_the_rest(
         import sys, tracker
         run = tracker.init(capture=False)
         run.log({"loss": 0}, step=0)
-        run._writer.flush()
+        run.flush()
         print(run.id, flush=True)
         sys.stdin.readline()
         run.log({"loss": 1}, step=1)
@@ -191,7 +208,7 @@ def test_the_end_stands_when_the_process_is_killed_while_it_sends_the_rest(
     eventually(lambda: server.iterations() and server.points(id, "loss"))
     before = end_elsewhere(server, id)
     one.say("go on")
-    assert opened.wait(60)
+    assert opened.wait(180)
     eventually(lambda: iteration(server, id)["status"] == "RUNNING")
     one.signal(signal.SIGKILL)
     one.end()

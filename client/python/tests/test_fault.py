@@ -24,13 +24,13 @@ from .conftest import Proxy, Script, Server, eventually, sync
 LOGGER = """
     import sys, time, tracker
     run = tracker.init(project="p", name=sys.argv[1], capture=False)
-    run._writer.flush()  # a kill before that leaves nothing to find
+    run.flush()  # a kill before that leaves nothing to find
     print(run.id, flush=True)
     for step in range(int(sys.argv[2])):
         run.log({"a": step, "b": -step}, step=step)
         time.sleep(float(sys.argv[3]))
     print("logged", flush=True)
-    if sys.argv[4:]: time.sleep(60)
+    if sys.argv[4:]: time.sleep(600)
 """
 
 
@@ -105,7 +105,7 @@ def test_failing_answers_and_lost_ones_cost_nothing(server: Server, proxy: Proxy
     with tracker.init(url=proxy.url, capture=False, config={"lr": 1}, tags=["t"]) as run:
         for step in range(10):
             run.log({"a": step}, step=step)
-            run._writer.flush()
+            run.flush()
     assert server.points(run.id, "a") == [(s, s) for s in range(10)]
     assert len(server.iterations()) == 1
 
@@ -123,7 +123,7 @@ def test_a_server_that_hangs_stops_nobody(server: Server, proxy: Proxy, monkeypa
     proxy.fault = lambda method, path, body: 0
     run = tracker.init(url=proxy.url, capture=False)
     run.log({"a": 1})
-    eventually(lambda: run._sender is not None and run._sender.failure)
+    eventually(lambda: run.recorder.sender is not None and run.recorder.sender.failure)
     proxy.fault = lambda method, path, body: None
     run.log({"a": 2})
     run.finish()
@@ -134,7 +134,7 @@ def test_finish_leaves_the_rest_in_the_spool(server: Server, proxy: Proxy) -> No
     proxy.fault = lambda method, path, body: 500 if "bulk" in path else None
     run = tracker.init(url=proxy.url, capture=False)
     run.log({"a": 1})
-    eventually(lambda: run._sender is not None and run._sender.progress)  # the run is known there; its point is not
+    eventually(lambda: run.recorder.sender is not None and run.recorder.sender.progress)  # its point is not there
     run.finish(timeout=0.5)
     assert server.points(run.id, "a") == []
     assert sync("--url", server.url).returncode == 0
@@ -149,14 +149,14 @@ def test_a_second_interrupt_leaves(server: Server, proxy: Proxy, script: Callabl
             return 0
         return None
     proxy.fault = fault
-    one = script("import time, tracker\ntracker._finish.PATIENCE = 1e9\ntracker.init(capture=False)\ntracker.log({'a': 1})\n"
-                 "print('ready', flush=True)\ntime.sleep(60)", TRACKER_URL=proxy.url)
-    assert one.line() == "ready" and waiting.wait(60)
+    one = script("import time, tracker\ntracker._recorder.PATIENCE = 1e9\ntracker.init(capture=False)\ntracker.log({'a': 1})\n"
+                 "print('ready', flush=True)\ntime.sleep(600)", TRACKER_URL=proxy.url)
+    assert one.line() == "ready" and waiting.wait(180)
     one.signal(signal.SIGINT)
     assert one.process.stderr is not None
     while "KeyboardInterrupt" not in one.process.stderr.readline():
         pass
-    end = time.monotonic() + 60
+    end = time.monotonic() + 180
     while one.process.poll() is None and time.monotonic() < end:
         one.signal(signal.SIGINT)
         time.sleep(0.1)
@@ -195,7 +195,7 @@ def test_names_are_made_once_by_processes_that_start_together(server: Server, pr
     both = threading.Barrier(2)  # neither may make it before the other has seen that it is not there
     def fault(method: str, path: str, body: bytes) -> Optional[int]:
         if (method, path) == ("POST", "/project"):
-            both.wait(60)
+            both.wait(180)
         return None
     proxy.fault = fault
     program = "import tracker\nwith tracker.init(project='one', experiment='one', capture=False) as r: r.log({'a': 1})"
@@ -211,7 +211,7 @@ def test_strict_runs_raise(server: Server, proxy: Proxy) -> None:
     proxy.fault = lambda method, path, body: None
     run = tracker.init(url=proxy.url, strict=True, capture=False)
     run.log({"b" * 251: 1})
-    eventually(lambda: run._sender is not None and run._sender.refused)
+    eventually(lambda: run.recorder.sender is not None and run.recorder.sender.refused)
     with pytest.raises(tracker.Refused, match="250 characters"):
         run.log({"a": 1})
     run.finish()
@@ -275,13 +275,13 @@ def test_a_full_disk_is_no_end(server: Server, proxy: Proxy, script: Callable[..
     one = script("""
         import resource, sys, tracker
         run = tracker.init(capture=False)
-        run._writer.flush()
+        run.flush()
         resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))
         for step in range(2000):
             run.log({"a": step}, step=step)
-            if step % 100 == 0: run._writer.flush()
-        run._writer.flush()
-        print(run._spool.failure is not None, flush=True)
+            if step % 100 == 0: run.flush()
+        run.flush()
+        print(run.recorder.spool.failure is not None, flush=True)
         run.finish()
     """, TRACKER_URL=proxy.url)
     assert one.line() == "True", "the disk should be full"

@@ -5,8 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
 import urllib.request
-from typing import Any
+from typing import Any, Tuple
 
 import jax.numpy
 import matplotlib
@@ -19,7 +24,7 @@ import pytest
 
 import tracker
 
-from .conftest import Server, eventually
+from .conftest import ROOT, Server, eventually
 
 matplotlib.use("agg")
 from matplotlib import pyplot
@@ -86,7 +91,7 @@ def test_a_history_becomes_a_frame(server: Server) -> None:
     with tracker.init("p", "e", capture=False) as run:
         for step in range(3):
             run.log({"loss": step / 2, "odd": float("inf")}, step=step)
-    history = tracker.Api().iteration(run.id).history(["loss", "odd"])
+    history = tracker.Api().iteration(run.id).history(["loss", "odd"], wide=False)
     frame = history.to_pandas()
     assert frame.columns.tolist() == ["key", "step", "value", "recorded_at"] and frame["step"].dtype == "int64"
     assert frame[frame.key == "loss"].value.tolist() == [0, 0.5, 1] and str(frame.recorded_at.dtype).startswith("datetime64")
@@ -96,7 +101,7 @@ def test_a_history_becomes_a_frame(server: Server) -> None:
     table = history.to_arrow()
     assert table.num_rows == 6 and table.schema.field("recorded_at").type == pyarrow.timestamp("ms", "UTC")
     assert table.column("value").to_pylist()[-1] == float("inf")
-    empty = tracker.Api().iteration(run.id).history([])
+    empty = tracker.Api().iteration(run.id).history([], wide=False)
     assert len(empty.to_pandas()) == len(empty.to_polars()) == empty.to_arrow().num_rows == 0
 
 
@@ -107,6 +112,60 @@ def test_the_machine_is_watched_with_psutil(server: Server, monkeypatch: pytest.
     import psutil  # it is what is asked when it is there
 
     with tracker.init(capture=["system"]) as run:
-        eventually(lambda: server.iterations() and all(server.points(run.id, name) for name in names), 60)
+        eventually(lambda: server.iterations() and all(server.points(run.id, name) for name in names))
     assert server.points(run.id, names[4])[0][1] == pytest.approx(psutil.Process().memory_info().rss, rel=0.5)
     assert 0 <= server.points(run.id, names[0])[0][1] <= 100
+
+
+def test_a_wide_history_becomes_a_frame(server: Server) -> None:
+    with tracker.init("p", "e", capture=False) as run:
+        for step in range(4):
+            run.log({"loss": step / 2, **({"acc": float("inf")} if step % 2 else {})}, step=step)
+    history = tracker.Api().iteration(run.id).history()
+    assert numpy.asarray(history["step"]).dtype == numpy.int64 and numpy.asarray(history["loss"]).dtype == numpy.float64
+    frame: Any = history.to_pandas()
+    assert sorted(frame.columns) == ["acc", "loss", "step"] and frame.step.tolist() == [0, 1, 2, 3]
+    assert frame.loss.tolist() == [0, 0.5, 1, 1.5] and frame.acc.isna().tolist() == [True, False, True, False]
+    same: Any = history.to_polars()
+    assert same["loss"].to_list() == history.to_arrow().column("loss").to_pylist() == [0, 0.5, 1, 1.5]
+
+
+def test_an_experiment_becomes_a_frame(server: Server) -> None:
+    for n in range(3):
+        with tracker.init("p", "e", {"lr": n / 10, "net/kind": "a`b", "only": 1} if n else {"lr": 0}, name=f"run {n}", tags=["t"],
+                          capture=False) as run:
+            run.log({"loss": n, "odd name.min": 2 * n})
+    frame = tracker.Api().project("p").experiment("e").to_pandas(filter='name != "run 1"', sort="name")
+    assert frame.name.tolist() == ["run 0", "run 2"] and frame.status.tolist() == ["SUCCEEDED"] * 2
+    assert frame["param/lr"].tolist() == [0, 0.2] and frame["metric/loss"].tolist() == [0, 2]
+    assert frame["metric/odd name.min"].tolist() == [0, 4] and frame["param/net/kind"].tolist()[1] == "a`b"
+    assert str(frame.created_date.dtype).startswith("datetime64") and frame.tags.tolist() == [["t"], ["t"]]
+    assert [run.name for run in tracker.Api().runs("p", "e", sort="name")] == ["run 0", "run 1", "run 2"]
+    assert len(tracker.Api().runs("p")) == 3 and tracker.Api().run(run.id).name == "run 2"
+
+
+MISSPELT = """
+import tracker
+run = tracker.init(project="p")
+tracker.lgo({"a": 1})
+run.lgo({"a": 1})
+run.finish("DONE")
+tracker.init(mode="ofline")
+tracker.Api().run("x").nmae
+tracker.Imge([1])
+tracker.init(projct="q")
+tracker.log_artifact("model.pt", tpye="model")
+tracker.callback.kears()
+tracker.autolog("sklaern")
+"""
+"""Right up to line 3; each line after it has a mistake."""
+
+
+@pytest.mark.parametrize("checker", [("mypy", "--no-incremental"), ("pyright",)], ids=lambda checker: checker[0])
+def test_type_checkers_find_misspellings(tmp_path: pathlib.Path, checker: Tuple[str, ...]) -> None:
+    (tmp_path / "script.py").write_text(MISSPELT)
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps({"extraPaths": [str(ROOT / "client" / "python")]}))
+    done = subprocess.run([sys.executable, "-m", *checker, "script.py"], capture_output=True, text=True, timeout=600,
+                          env={**os.environ, "MYPYPATH": str(ROOT / "client" / "python")})
+    found = {int(number) for number in re.findall(r"^\s*\S*script\.py:(\d+):.*error", done.stdout, re.M)}
+    assert found == set(range(4, 14)), done.stdout + done.stderr

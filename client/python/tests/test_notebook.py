@@ -33,7 +33,7 @@ def cell(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cell]:
 
 WAIT = """
 import time
-end = time.monotonic() + 60
+end = time.monotonic() + 180
 while time.monotonic() < end:
     with run._cards._busy:
         if "2.125" in run._cards._shown:

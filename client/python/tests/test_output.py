@@ -21,7 +21,7 @@ PRINTING = """
     tracker._output.MOST_OUTPUT = 3_000_000
     run = tracker.init("p", "e", capture=["output"], resume=sys.argv[2] if sys.argv[2:] else None)
     run.log({"loss": 1.0})
-    run._writer.flush()
+    run.flush()
     print(sys.argv[1], run.id, flush=True)
     print("x" * 4_000_000, flush=True)
     time.sleep(600)
@@ -52,7 +52,7 @@ def printed(server: Server, id: str) -> List[bytes]:
 
 
 def status() -> str:
-    return subprocess.run([sys.executable, "-m", "tracker", "status"], capture_output=True, text=True, timeout=60).stdout
+    return subprocess.run([sys.executable, "-m", "tracker", "status"], capture_output=True, text=True, timeout=180).stdout
 
 
 def test_what_a_killed_process_has_printed_is_sent_by_sync(server: Server, proxy: Proxy, script: Callable[..., Script],

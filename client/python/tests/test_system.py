@@ -34,7 +34,7 @@ LOGGER = """
     import time, tracker
     run = tracker.init(capture=["system"])
     print(run.id, flush=True)
-    end = time.monotonic() + 60
+    end = time.monotonic() + 180
     while "system/gpu.1.temperature_celsius" not in run.last() and time.monotonic() < end:
         time.sleep(0.05)
     run.finish()

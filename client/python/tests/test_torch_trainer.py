@@ -87,16 +87,19 @@ if __name__ == "__main__":
         assert server.parameters(it["id"])["hidden"] == "3"
 
 
-def test_transformers(server: Server, tmp_path: pathlib.Path) -> None:
+def small_trainer(tmp_path: pathlib.Path, **arguments: Any) -> Any:
     model = transformers.BertForSequenceClassification(transformers.BertConfig(
         vocab_size=32, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8))
     rows = [{"input_ids": torch.randint(0, 32, (6,)), "labels": torch.tensor(n % 2)} for n in range(16)]
-    arguments = transformers.TrainingArguments(
+    settings = transformers.TrainingArguments(
         output_dir=str(tmp_path / "out"), num_train_epochs=2, per_device_train_batch_size=4, logging_steps=2,
         eval_strategy="epoch", report_to="none", use_cpu=True, save_strategy="no", disable_tqdm=True)
+    return transformers.Trainer(model=model, args=settings, train_dataset=rows, eval_dataset=rows, **arguments)
+
+
+def test_transformers(server: Server, tmp_path: pathlib.Path) -> None:
     with tracker.init(capture=False) as run:
-        made = transformers.Trainer(model=model, args=arguments, train_dataset=rows, eval_dataset=rows,
-                                    callbacks=[tracker.callback.transformers()])
+        made = small_trainer(tmp_path, callbacks=[tracker.callback.transformers()])
         made.train()
     logged = [entry for entry in made.state.log_history if "loss" in entry]
     assert server.points(run.id, "train/loss") == [(e["step"], pytest.approx(e["loss"])) for e in logged] and len(logged) == 4
@@ -105,3 +108,18 @@ def test_transformers(server: Server, tmp_path: pathlib.Path) -> None:
     assert len(server.points(run.id, "train/learning_rate")) == 4 and server.points(run.id, "summary/train_runtime")
     parameters = server.parameters(run.id)
     assert parameters["num_train_epochs"] == "2" and parameters["model/hidden_size"] == "8"
+
+
+def test_trainers_log_by_themselves(server: Server, tmp_path: pathlib.Path) -> None:
+    tracker.autolog("lightning", "transformers")
+    try:
+        with tracker.init(capture=False) as run:
+            trainer(tmp_path, False).fit(Module(), data())
+        with tracker.init(capture=False) as other:
+            small_trainer(tmp_path).train()
+    finally:
+        tracker.autolog(disable=True)
+    assert len(server.points(run.id, "train/loss")) == 8 and server.parameters(run.id)["hidden"] == "3"
+    assert server.artifacts(run.id)["model.ckpt"]["size_bytes"] > 0
+    assert server.points(other.id, "train/loss") and server.parameters(other.id)["num_train_epochs"]
+    assert "model/config.json" in server.artifacts(other.id)

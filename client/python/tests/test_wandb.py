@@ -86,15 +86,15 @@ def test_a_tutorial_runs(server: Server, script: Callable[..., Script]) -> None:
 
 def test_what_is_not_there_is_told_with_what_is(server: Server, capfd: Any) -> None:
     with pytest.raises(AttributeError, match="optuna"):
-        tracker.sweep({})
+        tracker.sweep({})  # type: ignore[attr-defined]
     with pytest.raises(AttributeError, match="log_artifact"):
-        tracker.Video("a.mp4")
-    with pytest.raises(AttributeError, match="no attribute 'lgo'$"):
-        tracker.lgo({})
+        tracker.Object3D("a.obj")  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match="no attribute 'lgo'; did you mean 'log'"):
+        tracker.lgo({})  # type: ignore[attr-defined]
     with pytest.raises(RuntimeError, match="call tracker.init first"):
         tracker.log({"a": 1})
-    with pytest.raises(TypeError, match="no argument 'projekt'"):
-        tracker.init(projekt="p")
+    with pytest.raises(TypeError, match="no argument 'projekt'; did you mean 'project'"):
+        tracker.init(projekt="p")  # type: ignore[call-arg]
     assert tracker.run is None and tracker.login(key="secret")
     assert "python -m tracker login" in capfd.readouterr().err
     with tracker.init(mode="disabled") as run:

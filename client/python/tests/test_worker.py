@@ -18,7 +18,7 @@ FORKED_EARLY = """
     sys.meta_path.insert(0, Slow())
     import tracker
     run = tracker.init(capture=False)
-    assert begun.wait(60)
+    assert begun.wait(180)
     child = os.fork()
     if child == 0:
         run.log({"worker": 1}, step=0)

@@ -17,19 +17,27 @@ tracker.Api reads back. tracker.show shows the dashboard in a notebook. On the c
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any, Mapping, Optional, Union
+import sys
+import types
+from typing import TYPE_CHECKING, Any, Dict, Iterable, Mapping, Optional, Sequence, Union
 
+from ._check import suggestion as _suggestion
 from ._http import Refused, TrackerError, Unreachable
 from ._init import current as _current
-from ._init import finish, init
-from ._run import Run, live
+from ._init import finish, init, show
+from ._init import pending as _pending
+from ._run import Run
+from ._run import idle as _idle
+from ._run import live as _live
 
 if TYPE_CHECKING:
     from . import callback as callback
     from ._api import Api
+    from ._autolog import autolog
     from ._config import Config, Summary
-    from ._media import Histogram, Html, Image, Table, Text
-    from ._show import show
+    from ._media import Audio, Histogram, Html, Image, Table, Text, Video
+    from ._upload import Upload
+    from ._version import Version
     from ._wandb import Artifact, Path, Settings, login
 
     run: Optional[Run]
@@ -37,12 +45,14 @@ if TYPE_CHECKING:
     summary: Summary
 
 __version__ = "0.1.0"
-__all__ = ["Api", "Artifact", "Histogram", "Html", "Image", "Refused", "Run", "Settings", "Table", "Text", "TrackerError",
-           "Unreachable", "alert", "callback", "config", "define_metric", "finish", "init", "log", "log_artifact", "login",
-           "run", "save", "show", "summary", "unwatch", "watch"]
+__all__ = ["Api", "Artifact", "Audio", "Histogram", "Html", "Image", "Refused", "Run", "Settings", "Table", "Text",
+           "TrackerError", "Unreachable", "Video", "alert", "autolog", "callback", "config", "define_metric", "finish",
+           "init", "log", "log_artifact", "log_metric", "log_metrics", "log_param", "log_params", "login", "run", "save",
+           "set_tag", "set_tags", "show", "summary", "unwatch", "use_artifact", "watch"]
 
-_PLACES = {"Api": "_api", "Artifact": "_wandb", "Histogram": "_media", "Html": "_media", "Image": "_media",
-           "Settings": "_wandb", "Table": "_media", "Text": "_media", "login": "_wandb", "show": "_show"}
+_PLACES = {"Api": "_api", "Artifact": "_wandb", "Audio": "_media", "Histogram": "_media", "Html": "_media",
+           "Image": "_media", "Settings": "_wandb", "Table": "_media", "Text": "_media", "Video": "_media",
+           "autolog": "_autolog", "login": "_wandb"}
 """The modules of what is imported when it is first used, so that import tracker stays quick."""
 
 
@@ -52,48 +62,104 @@ def log(data: Mapping[str, Any], step: Optional[int] = None, commit: Optional[bo
 
 
 def log_artifact(path: Union[Path, Artifact], name: Optional[str] = None, description: str = "",
-                 content_type: Optional[str] = None) -> None:
+                 content_type: Optional[str] = None, type: Optional[str] = None, aliases: Sequence[str] = ()) -> Upload:
     """Keep a file as an artifact of the current run, see Run.log_artifact."""
-    _current("log_artifact").log_artifact(path, name, description, content_type)
+    return _current("log_artifact").log_artifact(path, name, description, content_type, type, aliases)
 
 
-def save(path: Path, **_: Any) -> None:
+def use_artifact(artifact: str, type: Optional[str] = None) -> Version:
+    """A version of an artifact, see Run.use_artifact."""
+    return _current("use_artifact").use_artifact(artifact, type)
+
+
+def save(path: Optional[Path] = None, base_path: Any = None, policy: Any = None) -> None:
     """Keep files as artifacts of the current run, see Run.save."""
-    _current("save").save(path)
+    _current("save").save(path, base_path, policy)
 
 
-def watch(*_: Any, **__: Any) -> None:
+def log_metric(key: str, value: Any, step: Optional[int] = None) -> None:
+    """Log one number to the current run."""
+    _current("log_metric").log_metric(key, value, step)
+
+
+def log_metrics(metrics: Dict[str, Any], step: Optional[int] = None) -> None:
+    """Log to the current run, see Run.log."""
+    _current("log_metrics").log_metrics(metrics, step)
+
+
+def log_param(key: str, value: Any) -> None:
+    """Record a parameter of the current run."""
+    _current("log_param").log_param(key, value)
+
+
+def log_params(params: Dict[str, Any]) -> None:
+    """Record parameters of the current run."""
+    _current("log_params").log_params(params)
+
+
+def set_tag(key: str, value: Any = None) -> None:
+    """Attach the tag key=value to the current run, or key without a value."""
+    _current("set_tag").set_tag(key, value)
+
+
+def set_tags(tags: Union[Dict[str, Any], Iterable[str]]) -> None:
+    """Attach tags to the current run."""
+    _current("set_tags").set_tags(tags)
+
+
+def watch(models: Any = None, criterion: Any = None, log: Any = None, log_freq: Any = None, idx: Any = None,
+          log_graph: Any = None) -> None:
     """Do nothing but say so, see Run.watch."""
     _current("watch").watch()
 
 
-def unwatch(*_: Any, **__: Any) -> None:
+def unwatch(models: Any = None) -> None:
     """Do nothing, as watch."""
 
 
-def define_metric(*_: Any, **__: Any) -> None:
+def define_metric(name: Any = None, step_metric: Any = None, step_sync: Any = None, hidden: Any = None,
+                  summary: Any = None, goal: Any = None, overwrite: Any = None) -> None:
     """Do nothing but say so, see Run.define_metric."""
     _current("define_metric").define_metric()
 
 
-def alert(title: str, text: str = "", **_: Any) -> None:
+def alert(title: str, text: str = "", level: Any = None, wait_duration: Any = None) -> None:
     """Print title and text, see Run.alert."""
     _current("alert").alert(title, text)
 
 
-def __getattr__(name: str) -> Any:
-    if name in ("config", "summary"):
-        return getattr(_current(name), name)
-    if name == "run":
-        return live[-1] if live else None
-    if name == "callback":
-        return importlib.import_module("tracker.callback")
-    if name in _PLACES:
-        return getattr(importlib.import_module("tracker." + _PLACES[name]), name)
-    from ._wandb import MISSING
+class _Module(types.ModuleType):
+    """This module, in which tracker.config = {...} sets parameters."""
 
-    advice = f"; {MISSING[name]}" if name in MISSING else ""
-    raise AttributeError(f"module 'tracker' has no attribute {name!r}{advice}")
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "config":
+            active = [*_idle, *_live]
+            if active:
+                active[-1].config.update(value)
+            else:
+                _pending.update(value)
+            return
+        if name in ("run", "summary"):
+            raise AttributeError(f"tracker.{name} can't be set")
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Module
+
+if not TYPE_CHECKING:  # so that type checkers find misspelt names
+    def __getattr__(name: str) -> Any:
+        if name in ("config", "summary"):
+            return getattr(_current(name), name)
+        if name == "run":
+            return [None, *_idle, *_live][-1]
+        if name == "callback":
+            return importlib.import_module("tracker.callback")
+        if name in _PLACES:
+            return getattr(importlib.import_module("tracker." + _PLACES[name]), name)
+        from ._wandb import MISSING
+
+        advice = f"; {MISSING[name]}" if name in MISSING else _suggestion(name, __all__)
+        raise AttributeError(f"module 'tracker' has no attribute {name!r}{advice}")
 
 
 def __dir__() -> "list[str]":

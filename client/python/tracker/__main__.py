@@ -1,4 +1,4 @@
-"""python -m tracker: sync, login, status."""
+"""python -m tracker: run, sync, login, status."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def sync(arguments: argparse.Namespace) -> int:
     """Send what runs have left in the spool. 1 when something is left after that."""
     paths: List[str] = []
     for path in arguments.path or [spool_folder()]:
-        paths += spool_files(path) if os.path.isdir(path) else [path]
+        paths += spool_files(path) if os.path.isdir(path) or not arguments.path else [path]
     if not paths:
         print(f"nothing is left in {', '.join(arguments.path) or spool_folder()}")
     left = 0
@@ -32,7 +32,7 @@ def sync(arguments: argparse.Namespace) -> int:
         except Busy:
             print(f"{path}: left to the process that has it")
             continue
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, TypeError) as error:
             tell(f"{path}: {getattr(error, 'strerror', None) or error}")
             left += 1
             continue
@@ -106,10 +106,33 @@ def _spooled(path: str) -> Tuple[str, int]:
     return what + (" and what it printed" if printed else ""), size
 
 
-def main(argv: Optional[List[str]] = None) -> int:
+def run(arguments: argparse.Namespace) -> int:
+    """Run a program as a run. Its exit status."""
+    from ._command import run_command
+
+    command = arguments.command[1:] if arguments.command[:1] == ["--"] else arguments.command
+    if not command:
+        tell("the program is missing: run [--project NAME] -- PROGRAM ARGUMENTS")
+        return 2
+    return run_command(command, arguments.tensorboard, project=arguments.project, experiment=arguments.experiment,
+                       name=arguments.name, tags=arguments.tag, url=arguments.url)
+
+
+def main(argv: Optional[List[str]] = None, prog: str = "python -m tracker") -> int:
     """The command line; returns the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m tracker", description="Send what was spooled, sign in, and look around.")
+    parser = argparse.ArgumentParser(prog=prog, description="Run programs as runs, send what was spooled, sign in.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    one = commands.add_parser("run", help="run a program as a run, with its output, exit status and parameters")
+    one.add_argument("--project", help="default: TRACKER_PROJECT, or the name of the working folder")
+    one.add_argument("--experiment", help='default: TRACKER_EXPERIMENT, or "default"')
+    one.add_argument("--name", help="of the run")
+    one.add_argument("--tag", action="append", default=[], help="of the run; may be given again")
+    one.add_argument("--url", help="server to log to (default: TRACKER_URL)")
+    one.add_argument("--tensorboard", action="append", default=[], metavar="FOLDER",
+                     help="follow new event files of TensorBoard in this folder and below; may be given again "
+                     "(default: the working folder, and those that options of the program name)")
+    one.add_argument("command", nargs=argparse.REMAINDER, metavar="-- PROGRAM ...", help="the program and its arguments")
+    one.set_defaults(run=run)
     one = commands.add_parser("sync", help="send what runs have left in the spool")
     one.add_argument("path", nargs="*", help="spool files or folders of them (default: that of TRACKER_SPOOL)")
     one.add_argument("--url", help="server to send to, in place of the one that the run was for")

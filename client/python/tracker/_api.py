@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any, Dict, Iterator, List, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Literal, Optional, Sequence, Union
 from urllib.parse import quote, urlencode
 
+from ._check import Status
 from ._config import SUMMARY, Summary
+from ._history import History, Points, history, points
 from ._http import Client, Refused, TrackerError, download
+
+if TYPE_CHECKING:
+    from ._version import Version
 
 PAGE = 1000
 """Records in one request of a listing."""
+COLUMNS = 100
+"""Names of parameters and metrics in one request of a listing."""
 
 
 class Record:
@@ -20,11 +27,25 @@ class Record:
     def __init__(self, api: Api, fields: Dict[str, Any]) -> None:
         self.api, self.fields = api, fields
 
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return self.__dict__["fields"][name]
-        except KeyError:
-            raise AttributeError(f"{type(self).__name__} has no {name}") from None
+    id: str
+
+    if not TYPE_CHECKING:  # so that type checkers find misspelt fields
+        def __getattr__(self, name):
+            try:
+                return self.__dict__["fields"][name]
+            except KeyError:
+                raise AttributeError(f"{type(self).__name__} has no {name}") from None
+
+    route = ""
+    """Where the service has records of this kind."""
+
+    def delete(self) -> None:
+        """Move it to the trash, with all that is in it; where the server keeps no trash, delete it for good."""
+        self.api.client.call("DELETE", f"/{self.route}/{quote(self.id, safe='')}")
+
+    def restore(self) -> None:
+        """Take it out of the trash again. Refused when it is not there, or what holds it is there, too."""
+        self.api.client.call("POST", f"/trash/{quote(self.id, safe='')}/restore")
 
     def __repr__(self) -> str:
         label = self.fields.get("name") or self.fields.get("version") or ""
@@ -62,18 +83,42 @@ class Api:
         """The iterations of an experiment, in the language of docs/search.md."""
         return self.project(project).experiment(experiment).iterations(filter, sort, columns)
 
+    def runs(self, project: str, experiment: Optional[str] = None, filter: Optional[str] = None,
+             sort: Optional[str] = None) -> List[Iteration]:
+        """The runs of an experiment, or of all experiments of a project, in the language of docs/search.md."""
+        found = self.project(project)
+        places = [found.experiment(experiment)] if experiment is not None else found.experiments()
+        return [run for place in places for run in place.iterations(filter, sort)]
+
+    def run(self, id: str) -> Iteration:
+        """One run."""
+        return self.iteration(id)
+
     def iteration(self, id: str) -> Iteration:
         """One iteration."""
         return Iteration(self, self.client.call("GET", f"/iteration/{quote(id, safe='')}"))
+
+    def artifact(self, project: str, name: str) -> Version:
+        """The version of an artifact that NAME, NAME:v3 or NAME:alias names in a project. KeyError when there is none."""
+        from ._version import find
+
+        return find(self.client, [one.id for one in self.project(project).experiments()], name)
 
     def model(self, name: str, project: Optional[str] = None) -> Model:
         """The model of that name, in a project or in whichever one has it. KeyError when there is none or several."""
         found = [Model(self, record)
                  for one in ([self.project(project)] if project else self.projects())
-                 for record in self.all(f"/project/{one.id}/model", name=name)]
+                 for record in self.all(f"/model/project/{one.id}", exact_name=name)]
         if len(found) != 1:
             raise KeyError(f"{len(found)} projects have a model {name!r}" + ("; say in which project" if found else ""))
         return found[0]
+
+    def trash(self, kind: Optional[str] = None) -> List[Trashed]:
+        """What is in the trash and the token may restore, what was deleted last first.
+
+        kind is project, experiment, iteration, model, model_version or resource, which is an artifact.
+        """
+        return [Trashed(self, r) for r in self.all("/trash", kind=kind)]
 
     def series(self, iterations: Sequence[Any], keys: Sequence[str], points: int = 1000) -> List[Dict[str, Any]]:
         """Curves of many iterations as columns: step, value, recorded_at, and min and max where they are bucketed."""
@@ -84,6 +129,13 @@ class Api:
 
 class Project(Record):
     """A project."""
+
+    route = "project"
+    name: str
+    description: str
+    created_date: str
+    experiment_count: int
+    iteration_count: int
 
     def experiments(self, name: Optional[str] = None, status: Optional[str] = None) -> List[Experiment]:
         """Its experiments, the newest first."""
@@ -102,6 +154,15 @@ class Project(Record):
 class Experiment(Record):
     """An experiment."""
 
+    route = "experiment"
+    name: str
+    description: str
+    project_id: str
+    status: Literal["IN_PROGRESS", "STOPPED", "FINISHED"]
+    created_date: str
+    end_date: Optional[str]
+    iteration_count: int
+
     def iterations(self, filter: Optional[str] = None, sort: Optional[str] = None,
                    columns: Optional[str] = None) -> List[Iteration]:
         """Its iterations that filter lets through, in the order of sort; both in the language of docs/search.md."""
@@ -109,8 +170,54 @@ class Experiment(Record):
         return [Iteration(self.api, r) for r in rows]
 
 
+    def to_pandas(self, filter: Optional[str] = None, sort: Optional[str] = None) -> Any:
+        """A pandas frame of its iterations: their fields, parameters under param/NAME, and last values under metric/NAME.
+
+        Dates are times in UTC. A parameter that is a number or empty in all iterations is a number.
+        """
+        import pandas
+
+        keys = [(r["kind"], r["key"]) for r in self.api.all(f"/experiment/{self.id}/keys")]
+        rows: Dict[str, Dict[str, Any]] = {}
+        for start in range(0, max(1, len(keys)), COLUMNS):
+            part = [f"{kind}.`{key.replace('`', '``')}`" for kind, key in keys[start:start + COLUMNS]]
+            for record in self.iterations(filter, sort, ",".join(part) or None):
+                fields = dict(record.fields)
+                params, metrics = fields.pop("params", {}), fields.pop("metrics", {})
+                row = rows.setdefault(record.id, fields)
+                row.update({"param/" + name: value for name, value in params.items()})
+                row.update({"metric/" + _unquoted(name): float(value) for name, value in metrics.items() if value is not None})
+        frame = pandas.DataFrame(list(rows.values()))
+        for name in frame.columns:
+            if name in ("created_date", "end_date", "last_seen"):
+                frame[name] = pandas.to_datetime(frame[name], utc=True)
+            elif name.startswith("param/"):
+                numbers = pandas.to_numeric(frame[name], errors="coerce")
+                if numbers.notna().sum() == frame[name].notna().sum():
+                    frame[name] = numbers
+        return frame
+
+
+def _unquoted(name: str) -> str:
+    return name[1:-1].replace("``", "`") if len(name) > 1 and name[0] == name[-1] == "`" else name
+
+
 class Iteration(Record):
     """An iteration: one run."""
+
+    route = "iteration"
+    name: str
+    notes: str
+    experiment_id: str
+    parent_iteration_id: Optional[str]
+    status: Status
+    error_message: str
+    created_date: str
+    end_date: Optional[str]
+    last_seen: str
+    tags: List[str]
+    params: Dict[str, str]  # and metrics: only of a listing that was asked for columns
+    metrics: Dict[str, Any]
 
     @property
     def parameters(self) -> Dict[str, str]:
@@ -153,16 +260,15 @@ class Iteration(Record):
             raise KeyError(key)
         return dict(found[0])
 
-    def history(self, keys: Sequence[str]) -> History:
-        """Every point of these metrics."""
-        columns: Dict[str, List[Any]] = {"key": [], "step": [], "value": [], "recorded_at": []}
-        for key in keys:
-            for row in self.api.all(f"/metric/iteration/{self.id}", key=key):
-                columns["key"].append(key)
-                columns["step"].append(row["step"])
-                columns["value"].append(float(row["value"]))
-                columns["recorded_at"].append(row["recorded_at"])
-        return History(columns)
+    def history(self, keys: Optional[Sequence[str]] = None, wide: bool = True) -> Union[History, Points]:
+        """All points of these metrics, without keys of all but those of the machine.
+
+        One row for each step, with a column for each metric; with wide=False one row for each point, with its time.
+        """
+        if keys is None:
+            keys = [key for key in self._summary()["metrics"] if not key.startswith(("system/", SUMMARY))]
+        keys = [keys] if isinstance(keys, str) else list(keys)
+        return (history if wide else points)(self.api.client, self.id, keys)
 
     def artifacts(self) -> List[Artifact]:
         """The artifacts that it has logged."""
@@ -170,43 +276,21 @@ class Iteration(Record):
         return [Artifact(self.api, r) for r in rows]
 
 
-class History(Dict[str, List[Any]]):
-    """Points as columns of the same length: key, step, value, and recorded_at as RFC 3339 text in UTC.
-
-    In frames, step is a 64-bit integer, value a double, recorded_at a time in UTC with milliseconds.
-    """
-
-    def to_pandas(self) -> Any:
-        """As a pandas frame."""
-        import pandas
-
-        frame = pandas.DataFrame(dict(self)).astype({"step": "int64", "value": "float64"})
-        frame["recorded_at"] = pandas.to_datetime(frame["recorded_at"], utc=True)
-        return frame
-
-    def to_polars(self) -> Any:
-        """As a polars frame."""
-        import polars
-
-        return polars.DataFrame(self._timed(), schema={
-            "key": polars.String, "step": polars.Int64, "value": polars.Float64, "recorded_at": polars.Datetime("ms", "UTC")})
-
-    def to_arrow(self) -> Any:
-        """As an Arrow table."""
-        import pyarrow
-
-        return pyarrow.table(self._timed(), schema=pyarrow.schema([
-            ("key", pyarrow.string()), ("step", pyarrow.int64()), ("value", pyarrow.float64()),
-            ("recorded_at", pyarrow.timestamp("ms", "UTC"))]))
-
-    def _timed(self) -> Dict[str, List[Any]]:
-        from datetime import datetime
-
-        return {**self, "recorded_at": [datetime.fromisoformat(at.replace("Z", "+00:00")) for at in self["recorded_at"]]}
-
-
 class Artifact(Record):
     """A file that was logged."""
+
+    route = "resource"
+    name: str
+    description: str
+    experiment_id: str
+    iteration_id: Optional[str]
+    backend: str
+    uri: str
+    size_bytes: int
+    content_hash: str
+    content_type: str
+    created_date: str
+    updated_date: str
 
     def download(self, path: Optional[str] = None, progress: Optional[bool] = None) -> str:
         """Write it to path, a folder or a file, and return where it is. TrackerError when its hash is wrong.
@@ -239,6 +323,13 @@ class Artifact(Record):
 class Model(Record):
     """A model of the registry."""
 
+    route = "model"
+    name: str
+    description: str
+    project_id: str
+    created_date: str
+    updated_date: str
+
     def versions(self, stage: Optional[str] = None) -> List[ModelVersion]:
         """Its versions, the newest first."""
         return [ModelVersion(self.api, r) for r in self.api.all(f"/modelversion/model/{self.id}", stage=stage)]
@@ -256,6 +347,16 @@ class Model(Record):
 class ModelVersion(Record):
     """A version of a model."""
 
+    route = "modelversion"
+    model_id: str
+    version: int
+    stage: Literal["NONE", "STAGING", "PRODUCTION", "ARCHIVED"]
+    description: str
+    iteration_id: str
+    resource_id: Optional[str]
+    created_date: str
+    updated_date: str
+
     def artifact(self) -> Artifact:
         """The artifact that holds it. KeyError when it has none."""
         if not self.resource_id:
@@ -265,6 +366,30 @@ class ModelVersion(Record):
     def download(self, path: Optional[str] = None, progress: Optional[bool] = None) -> str:
         """Download its artifact, see Artifact.download."""
         return self.artifact().download(path, progress)
+
+
+class Trashed(Record):
+    """A record in the trash, with how much is restored and purged with it. delete() purges it."""
+
+    route = "trash"
+    kind: str
+    name: str
+    project_id: str
+    project_name: str
+    deleted_date: str
+    deleted_by: Optional[str]
+    purge_date: str
+    held_by: str
+    experiments: int
+    iterations: int
+    models: int
+    versions: int
+    artifacts: int
+    size_bytes: int
+
+    def delete(self) -> None:
+        """Delete it for good."""
+        super().delete()
 
 
 def _exactly(records: Sequence[Any], name: str, kind: str) -> Any:

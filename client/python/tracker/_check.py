@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+from typing import Any, Callable, Dict, Iterable, Literal, TypeVar, cast
+
+Mode = Literal["online", "offline", "disabled"]
+"""Where what is logged goes."""
+End = Literal["SUCCEEDED", "FAILED", "KILLED"]
+"""How a run ends."""
+Status = Literal["RUNNING", "SUCCEEDED", "FAILED", "KILLED"]
+"""The status of a run."""
+Reinit = Literal["default", "finish_previous", "return_previous", "create_new"]
+"""What becomes of the run that is active."""
+Capture = Literal["git", "command", "host", "packages", "system", "output"]
+"""What belongs to a run and is recorded by itself."""
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 MOST_CHARACTERS = 250
 """Characters of a name or tag, as the API takes them."""
@@ -58,3 +72,36 @@ def step(value: Any) -> int:
     except (TypeError, ValueError, OverflowError):
         pass
     raise ValueError(f"step must be a whole number, not {value!r}") from None
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """What to add to a sentence about an unknown word when a known one is like it."""
+    from difflib import get_close_matches
+
+    found = get_close_matches(str(word), list(known), 1)
+    return f"; did you mean {found[0]!r}?" if found else ""
+
+
+def known_arguments(function: Function) -> Function:
+    """Have function refuse unknown keyword arguments with a TypeError that suggests the right one."""
+    code = function.__code__
+    names = frozenset(code.co_varnames[:code.co_argcount + code.co_kwonlyargcount])
+
+    @functools.wraps(function)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        if not names >= kwargs.keys():
+            for name in kwargs:
+                if name not in names:
+                    raise TypeError(f"{function.__name__} has no argument {name!r}{suggestion(name, names)}")
+        return function(*args, **kwargs)
+
+    return cast(Function, checked)
+
+
+def unused(function: str, arguments: Dict[str, Any]) -> None:
+    """Say once that arguments of W&B change nothing here, those that were given."""
+    from ._value import tell
+
+    given = sorted(name for name, value in arguments.items() if value)
+    if given:
+        tell(f"{function} takes {', '.join(given)} for W&B's sake; it changes nothing here", once=f"{function} {given}")

@@ -1,4 +1,4 @@
-"""The parameters of a run, as a dictionary that tells what changes."""
+"""The parameters of a run, as a dictionary that reports its changes."""
 
 from __future__ import annotations
 
@@ -57,6 +57,10 @@ class Config(MutableMapping):  # type: ignore[type-arg]
                 self[name] = value
         for name, value in kwargs.items():
             self[name] = value
+
+    def as_dict(self) -> Dict[str, Any]:
+        """A copy of all of them."""
+        return dict(self._values)
 
     def setdefaults(self, values: Dict[str, Any]) -> None:
         """Set those that are not set yet."""

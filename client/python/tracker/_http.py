@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
 import os
 import time
 from typing import IO, TYPE_CHECKING, Any, Dict, Iterable, Optional, Tuple, Union
 from urllib.parse import urlsplit
 
+from ._embed import DEFAULT_URL, find
+
 if TYPE_CHECKING:
     from http.client import HTTPConnection, HTTPResponse
 
-DEFAULT_URL = "http://127.0.0.1:9000"
 GZIP_FROM = 4096
 """Bytes from which the body of a bulk request is packed."""
 TIMEOUT = 30.0
@@ -23,11 +22,11 @@ REFRESH_BEFORE = 3600.0
 
 
 class TrackerError(Exception):
-    """Something that the service did not do, and why."""
+    """A request that was not carried out, and why."""
 
 
 class Unreachable(TrackerError):
-    """No answer, or one that says to come again: it may be there, working, later."""
+    """No answer, or one that asks to try again later."""
 
     after = 0.0  # seconds that the server asked to wait
 
@@ -75,17 +74,24 @@ def write_credentials(url: str, token: str) -> None:
 
 def claims(token: str) -> Dict[str, Any]:
     """What a token says about itself; nothing when it can't be read."""
+    from base64 import urlsafe_b64decode
+
     try:
         part = token.split(".")[1]
-        found = json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
-    except (IndexError, ValueError, binascii.Error):
+        found = json.loads(urlsafe_b64decode(part + "=" * (-len(part) % 4)))
+    except (IndexError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
 
 
-def service_url(url: Optional[str] = None) -> str:
-    """Where the API is: url, else TRACKER_URL, else this machine. Raises ValueError for what is no address."""
-    given = url or os.environ.get("TRACKER_URL") or DEFAULT_URL
+def service_url(url: Optional[str] = None, start: Optional[bool] = None, quiet: Optional[bool] = None) -> str:
+    """Where the API is: url, else TRACKER_URL, else on this machine, where a server is started if start says so, see find.
+
+    Raises ValueError for what is no address.
+    """
+    given = url or os.environ.get("TRACKER_URL") or ""
+    if not given:
+        given = find(bool(os.environ.get("TRACKER_TOKEN")) or DEFAULT_URL in read_credentials(), start, quiet)
     url = given.strip()
     url = url if "://" in url else "http://" + url
     try:
@@ -101,12 +107,14 @@ def service_url(url: Optional[str] = None) -> str:
 class Client:
     """Speaks to one server. It belongs to one thread."""
 
-    def __init__(self, url: Optional[str] = None, token: Optional[str] = None) -> None:
+    def __init__(self, url: Optional[str] = None, token: Optional[str] = None, url_of_file: bool = False) -> None:
+        """url_of_file: url was read from a file. TRACKER_TOKEN is then sent there only if url is the configured address."""
         self.url = service_url(url)
         split = urlsplit(self.url)
         self._host, self._port = split.hostname or "127.0.0.1", split.port
         self._https, self._base = split.scheme == "https", split.path
-        self.given = (token or os.environ.get("TRACKER_TOKEN") or "").strip()
+        known = not url_of_file or self.url == service_url(start=False)
+        self.given = (token or (known and os.environ.get("TRACKER_TOKEN")) or "").strip()
         if not (self.given.isascii() and self.given.isprintable()) or " " in self.given:
             raise ValueError("the token has spaces or other characters in it that no token has")
         self.token = self.given or read_credentials().get(self.url, "")
@@ -194,8 +202,11 @@ class Client:
             except ConnectionError:
                 if self._connection.sock is None:
                     raise
-                # Who refuses an upload need not read it to its end: the answer is there.
+                # A server that refuses an upload need not read it to its end: the answer is there.
             response = self._connection.getresponse()
+        except TrackerError:
+            self.close()  # in the middle of a body that could not be read to its end
+            raise
         except (OSError, HTTPException) as error:
             self.close()
             if not fresh and isinstance(data, (bytes, type(None))) and not isinstance(error, TimeoutError):
@@ -237,7 +248,7 @@ class Client:
         raise Refused(status, code, message, field)
 
     def _stranger(self, response: HTTPResponse) -> Unreachable:
-        """Somebody else has answered: a proxy, the dashboard, or what used to be at that address."""
+        """The error for an answer that is not the API's: of a proxy, the dashboard, another service."""
         to = response.headers.get("Location") if 300 <= response.status < 400 else None
         what = f"a redirect to {to}" if to else (response.headers.get("Content-Type") or "nothing").partition(";")[0]
         return Unreachable(f"{self.url} is not the address of the API: it answered {response.status} with {what}. The dashboard "

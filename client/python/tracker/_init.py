@@ -1,76 +1,98 @@
-"""Starts runs, and ends them when the process does."""
+"""Starts runs."""
 
 from __future__ import annotations
 
-import atexit
-import hashlib
-import importlib
 import json
 import os
-import signal
 import sys
-import threading
-from typing import Any, Dict, Iterable, Optional, Tuple, Union
+from typing import Any, Dict, Iterable, Optional, Union, cast
 
 from . import _check
 from ._config import as_mapping
-from ._finish import drain, ending
+from ._embed import home
 from ._http import TrackerError, service_url
-from ._run import Run, live
-from ._value import tell, uuid7
+from ._process import install
+from ._recorder import Recorder
+from ._run import Run, attach, idle, live
+from ._trust import open_own
+from ._value import is_quiet, tell, uuid7
+from ._wandb import environment, mode_of_environment
 
 CAPTURED = frozenset(("git", "command", "host", "packages", "system", "output"))
 """What belongs to a run and is recorded without asking."""
+JOINED = "TRACKER_RUN_ID"
+"""The variable with the id of the run of `tracker run`; init in that program logs to it, and leaves its end to it."""
 REINIT = (None, True, False, "default", "finish_previous", "return_previous", "create_new")
-OF_WANDB = frozenset(("entity", "job_type", "group", "settings", "save_code", "anonymous", "allow_val_change", "force",
-                      "config_include_keys", "config_exclude_keys", "magic", "monitor_gym", "sync_tensorboard"))
-"""Further arguments of W&B's init."""
-
-_ended: Dict[str, Any] = {}  # how the process ends, when it is not in good order
-_installed = False
-_signals: Dict[int, Any] = {}
+ALIASES = "5a1a4f53-7d4b-5e0a-9d58-6ad0d9c1c7a1"
+"""The namespace of the ids that are made of free-form ones."""
 
 
 def spool_folder(folder: Optional[str] = None) -> str:
-    """Where spools lie: folder, else TRACKER_SPOOL, else .tracker/spool in the home folder."""
-    chosen = folder or os.environ.get("TRACKER_SPOOL") or os.path.join(os.path.expanduser("~"), ".tracker", "spool")
-    return os.path.abspath(chosen)
+    """The folder of spools: folder, else TRACKER_SPOOL, else spool in TRACKER_HOME, which is made private."""
+    chosen = folder or os.environ.get("TRACKER_SPOOL")
+    if chosen:
+        return os.path.abspath(chosen)
+    own = os.path.join(home(), "spool")
+    try:
+        if os.stat(own).st_mode & 0o077:
+            os.chmod(own, 0o700)
+    except OSError:
+        pass  # it is not there yet, or it belongs to another account
+    return own
 
 
+@_check.known_arguments
 def init(project: Optional[str] = None, experiment: Optional[str] = None, config: Any = None, *,
          name: Optional[str] = None, notes: Optional[str] = None, tags: Union[str, Iterable[str]] = (),
          parent: Union[None, str, Run] = None, resume: Union[None, bool, str] = None, id: Optional[str] = None,
-         mode: Optional[str] = None, url: Optional[str] = None, token: Optional[str] = None, strict: bool = False,
-         capture: Union[bool, Iterable[str]] = True, dir: Optional[str] = None,
-         reinit: Union[None, bool, str] = None, quiet: Optional[bool] = None, **others: Any) -> Run:
+         mode: Optional[_check.Mode] = None, url: Optional[str] = None, token: Optional[str] = None, strict: bool = False,
+         capture: Union[bool, _check.Capture, Iterable[_check.Capture]] = True, dir: Optional[str] = None,
+         reinit: Union[None, bool, _check.Reinit] = None, quiet: Optional[bool] = None,
+         group: Optional[str] = None, job_type: Optional[str] = None, entity: Any = None, settings: Any = None,
+         save_code: Any = None, anonymous: Any = None, allow_val_change: Any = None, force: Any = None,
+         config_include_keys: Optional[Iterable[str]] = None, config_exclude_keys: Optional[Iterable[str]] = None,
+         magic: Any = None, monitor_gym: Any = None,
+         sync_tensorboard: Union[None, bool, str, Iterable[str]] = None) -> Run:
     """Start a run in an experiment of a project; both are found by their name, or made.
 
     project: its name; without it TRACKER_PROJECT, or the name of the working folder.
     experiment: its name; without it TRACKER_EXPERIMENT, or "default".
-    config: the parameters: a dictionary, or an object with attributes such as argparse makes.
+    config: the parameters: a dictionary, or an object with attributes such as argparse makes. config_include_keys,
+        config_exclude_keys: names of those that are taken, or not.
     name, notes, tags: of the run. Without a name the server makes one up.
-    parent: the run, or the id of one, that this one is a child of.
+    parent: the run, or the id of one, that this one is a child of. Without others, mode, url, token and dir are those of
+        a run that is given.
     resume: the id of a run to go on with, or "auto" for the last one of this experiment, on this machine, that did not
         succeed. If that is the run that is active here, it simply goes on, unless somebody has ended it elsewhere.
-    id: the id of the run, a UUID, when it has to be known before.
+    id: the id of the run, when it has to be known before: a UUID, or any name, which stands for the same run each time
+        that it is used in a project; resume="allow" goes on with it if it is there.
     mode: "online"; "offline" only spools, see python -m tracker sync; "disabled" does nothing. Without it, TRACKER_MODE.
-    url: the address of the API; without it TRACKER_URL, or http://127.0.0.1:9000.
+    url: the address of the API; without it TRACKER_URL, or http://127.0.0.1:9000 when a server of yours is there. When
+        none is, one is started for you, if the program is installed; TRACKER_EMBED=0 turns that off.
     token: the token to sign in with; without it TRACKER_TOKEN, or what python -m tracker login has kept.
     strict: raise what the server refuses, and that it can't be reached, in place of telling it on stderr.
     capture: False, or what to record of: git, command, host, packages, system, output. All of it without.
-    dir: the folder of the spool; without it TRACKER_SPOOL, or .tracker/spool in the home folder.
+    dir: the folder of the spool; without it TRACKER_SPOOL, or spool in TRACKER_HOME (.tracker in the home folder).
     reinit: what becomes of the run that is active here, when there is one: "finish_previous" ends it as it stands, also
         when nothing is said; "return_previous" returns it; "create_new" leaves it as it is, beside the new one.
+    sync_tensorboard: True logs what writers of TensorBoard that are made from now on in this process write; a folder, or
+        several, what is written to new event files in it and below.
     quiet: True leaves out the lines on stderr that say where the run is, at its beginning and its end; without it,
         TRACKER_QUIET. What goes wrong is told all the same.
 
-    Does not wait for the server unless the run is strict. Other arguments of W&B's init are taken: group is the
-    experiment, job_type a parameter; entity, settings and the like change nothing. Raises TypeError and ValueError for
-    arguments that are wrong, and TrackerError only when strict.
+    Does not wait for the server unless the run is strict. The other arguments are W&B's: group is the experiment,
+    job_type a parameter; the rest change nothing, and those that should are told. W&B's environment variables are read
+    where ours are not set: WANDB_PROJECT, _RUN_GROUP, _NAME, _NOTES, _TAGS, _MODE, _RUN_ID, _RESUME, _JOB_TYPE. Raises
+    TypeError and ValueError for arguments that are wrong, and TrackerError only when strict.
     """
-    mode = mode or os.environ.get("TRACKER_MODE") or "online"
-    if mode not in ("online", "offline", "disabled"):
-        raise ValueError(f"mode must be online, offline or disabled, not {mode!r}")
+    if isinstance(parent, Run):
+        mode = mode or cast(_check.Mode, parent.mode)
+        url, token = url or parent.server, token or parent.recorder.token
+        dir = dir or parent.folder
+    chosen_mode = mode or mode_of_environment() or "online"
+    if chosen_mode not in ("online", "offline", "disabled"):
+        raise ValueError(f"mode must be online, offline or disabled, not {chosen_mode!r}")
+    mode = cast(_check.Mode, chosen_mode)
     wanted = CAPTURED if capture is True else frozenset([capture] if isinstance(capture, str) else capture or ())
     if wanted - CAPTURED:
         raise ValueError(f"capture takes {', '.join(sorted(CAPTURED))}, not {', '.join(sorted(wanted - CAPTURED))}")
@@ -81,12 +103,16 @@ def init(project: Optional[str] = None, experiment: Optional[str] = None, config
         tell("init does nothing while a worker process imports the program again; "
              "put it under: if __name__ == '__main__'", once="inheriting")
         mode = "disabled"
-    for other in sorted(set(others) - OF_WANDB):
-        raise TypeError(f"init has no argument {other!r}")
+    _check.unused("init", {"monitor_gym": monitor_gym, "magic": magic, "settings": settings})
+    if parent is None:  # children have their own
+        name, notes = name or environment("", "WANDB_NAME"), notes or environment("", "WANDB_NOTES")
+        id, resume = id or environment("", "WANDB_RUN_ID"), resume if resume is not None else environment("", "WANDB_RESUME")
+        tags = tags or [tag for tag in (environment("", "WANDB_TAGS") or "").split(",") if tag]
+        job_type = job_type or environment("", "WANDB_JOB_TYPE")
     stream = sys.stderr  # before what is printed is kept as the run's
-    folder, address = spool_folder(dir), service_url(url)
-    project = project or os.environ.get("TRACKER_PROJECT") or os.path.basename(os.getcwd()) or "default"
-    experiment = experiment or others.get("group") or os.environ.get("TRACKER_EXPERIMENT") or "default"
+    folder, address = spool_folder(dir), service_url(url, start=mode == "online", quiet=quiet)
+    project = project or environment("TRACKER_PROJECT", "WANDB_PROJECT") or os.path.basename(os.getcwd()) or "default"
+    experiment = experiment or group or environment("TRACKER_EXPERIMENT", "WANDB_RUN_GROUP") or "default"
     _check.name("project", project)
     _check.name("experiment", experiment)
     if name:
@@ -95,13 +121,24 @@ def init(project: Optional[str] = None, experiment: Optional[str] = None, config
         _check.text("notes", notes)
     if parent is not None and not isinstance(parent, Run):
         parent = _check.identity("parent", parent)
-    settings = None if config is None else as_mapping(config)
+    parameters = None if config is None else {
+        name: value for name, value in as_mapping(config).items()
+        if name not in (config_exclude_keys or ()) and (config_include_keys is None or name in config_include_keys)}
     labels = [_check.name("a tag", tag) for tag in ([tags] if isinstance(tags, str) else tags or ())]
+    joined = os.environ.get(JOINED)
+    if joined and mode != "disabled" and parent is None and reinit != "create_new":
+        program = _join(joined, name, notes, parameters, labels, folder=folder, url=address, token=token, mode=mode)
+        _note_joined(folder, joined, bool(sync_tensorboard))
+        _follow(program, sync_tensorboard)
+        return program
     last = _last_file(folder, address, project, experiment)
+    if id:
+        free, id = id, _run_id(project, id)
+        name = name or (free if free.lower() != id else None)
     chosen = id or (resume if isinstance(resume, str) and resume not in ("auto", "allow", "must", "never") else None)
     if chosen is not None:
-        chosen = _check.identity("id" if id else "resume", chosen)
-    active = [run for run in live if not run._worker and not (isinstance(parent, Run) and run is parent)]
+        chosen = _check.identity("resume", chosen)
+    active = [run for run in live if not run.recorder.worker and not (isinstance(parent, Run) and run is parent)]
     if chosen is None and resume in ("auto", True):
         place = (address, project, experiment)
         chosen = next((r.id for r in reversed(active) if (r.server, r.project, r.experiment) == place), None) or _read(last)
@@ -112,30 +149,90 @@ def init(project: Optional[str] = None, experiment: Optional[str] = None, config
     if run is None:
         if reinit != "create_new":
             for former in active:
-                former.finish(*_state(former))
+                former.finish(*former.likely_end())
         begin = {"id": chosen or uuid7(), "project": project, "experiment": experiment, "name": name, "notes": notes,
                  "parent": parent.id if isinstance(parent, Run) else parent,
                  "resume": chosen is not None and resume not in (None, False, "never")}
         run = _start(begin, last, mode, wanted, folder=folder, url=address, token=token, strict=strict)
-    if settings is not None:
-        run.config.update(settings)
-    if others.get("job_type"):
-        run.config["job_type"] = others["job_type"]
+    run.config.update(pending)
+    pending.clear()
+    if parameters is not None:
+        run.config.update(parameters)
+    if job_type:
+        run.config["job_type"] = job_type
     run.tag(*labels)
+    _follow(run, sync_tensorboard)
     if strict and mode == "online":
-        _await_begin(run)
+        try:
+            run.recorder.await_begin()
+        except TrackerError:
+            run.discard()
+            raise
     if fresh and mode != "disabled":
-        run.quiet = os.environ.get("TRACKER_QUIET", "").lower() not in ("", "0", "false", "no") if quiet is None else quiet
+        run.quiet = is_quiet(quiet)
         if not run.quiet:
             where = run.url if mode == "online" else "offline, see python -m tracker sync"
             tell(f"run {name + ' ' if name else ''}of {project}/{experiment}: {where}", stream=stream)
     return run
 
 
-def _start(begin: Dict[str, Any], last: str, mode: str, wanted: Any, **options: Any) -> Run:
-    run = Run(begin, mode=mode, **options)
+def _follow(run: Run, where: Union[None, bool, str, Iterable[str]]) -> None:
+    if where and run.mode != "disabled" and not run.before_end:
+        from ._tensorboard import follow
+
+        run.before_end.append(follow(run.recorder, run.config.setdefaults, where))
+
+
+def joined_file(folder: str, id: str) -> str:
+    """The path of the file that is there once a program has joined the run of `tracker run`.
+
+    There is something in it when the program follows its event files itself.
+    """
+    return os.path.join(folder, id + ".joined")
+
+
+def _note_joined(folder: str, id: str, follows: bool) -> None:
+    try:
+        with os.fdopen(open_own(joined_file(folder, id), os.O_WRONLY | os.O_APPEND | os.O_CREAT), "w", encoding="utf-8") as file:
+            file.write("tensorboard\n" if follows else "")
+    except OSError:
+        pass  # then event files that the program writes are followed
+
+
+def _run_id(project: str, id: str) -> str:
+    """The UUID of a run: id, or what is made of a free-form id in a project."""
+    from uuid import UUID, uuid5
+
+    _check.name("id", id)
+    try:
+        return str(UUID(id))
+    except ValueError:
+        return str(uuid5(UUID(ALIASES), f"{project}\n{id}"))
+
+
+def _join(id: str, name: Optional[str], notes: Optional[str], settings: Any, labels: Iterable[str], **options: Any) -> Run:
+    """The run of `tracker run`, in the program that it has started."""
+    begin = {"id": _check.identity(JOINED, id), "project": os.environ.get("TRACKER_PROJECT"),
+             "experiment": os.environ.get("TRACKER_EXPERIMENT"), "name": None, "notes": None, "parent": None}
+    install()
+    run = attach(begin, **options)
+    if name:
+        run.name = name
+    if notes:
+        run.notes = notes
+    run.config.update(pending)
+    pending.clear()
+    if settings is not None:
+        run.config.update(settings)
+    run.tag(*labels)
+    return run
+
+
+def _start(begin: Dict[str, Any], last: str, mode: str, wanted: Any, strict: bool, **options: Any) -> Run:
+    run = Run(Recorder(begin, mode=mode, **options), strict)
+    idle[:] = [run] if mode == "disabled" else []
     if mode != "disabled":
-        _install()
+        install()
         live.append(run)
         _write(last, run.id)
         run.on_success = lambda: _remove(last, run.id)
@@ -143,37 +240,13 @@ def _start(begin: Dict[str, Any], last: str, mode: str, wanted: Any, **options: 
     return run
 
 
-def _state(run: Run) -> Tuple[str, str]:
-    """As what a run ends that nobody has ended: as FAILED or KILLED when nothing was logged since a cell that failed."""
-    if run._broken is not None and run._broken[0] == run._calls():
-        return run._broken[1:]
-    return "SUCCEEDED", ""
-
-
-def _await_begin(run: Run) -> None:
-    sender = run._sender
-    assert sender is not None
-    while not sender.progress:
-        if sender.failure is not None:
-            failure = sender.failure
-            run._discard()
-            raise TrackerError(f"the run could not be started: {failure}") from failure
-        sender.stop.wait(0.005)
-
-
 def _capture(run: Run, wanted: Any) -> None:
     if "output" in wanted:
-        from ._output import Output, beside
-
-        assert run._spool is not None
-        try:
-            run.output = Output(beside(run._spool.path))
-        except OSError:
-            pass  # there is no room for it; the spool has told
+        run.recorder.copy_output()
     if "system" in wanted:
         from ._system import System
 
-        run._writer.sample = System()
+        run.recorder.sample(System())
     if wanted & {"git", "command", "host", "packages"}:
         def look() -> None:
             from ._capture import snapshot
@@ -183,27 +256,29 @@ def _capture(run: Run, wanted: Any) -> None:
             except Exception as error:  # of a broken installation; the training goes on without it
                 tell(f"the environment could not be recorded: {type(error).__name__}: {error}")
                 return
-            run._request("POST", "/iteration/{id}/snapshot", found)
+            run.recorder.request("POST", "/iteration/{id}/snapshot", found)
 
-        run._background("tracker-capture", look)
+        run.recorder.background("tracker-capture", look)
 
 
 def _last_file(folder: str, url: str, project: str, experiment: str) -> str:
-    named = hashlib.sha256("\n".join((url, project, experiment)).encode()).hexdigest()[:24]
+    from hashlib import sha256
+
+    named = sha256("\n".join((url, project, experiment)).encode()).hexdigest()[:24]
     return os.path.join(folder, f"last-{named}.json")
 
 
 def _read(path: str) -> Optional[str]:
     try:
-        with open(path, encoding="utf-8") as file:
-            return str(json.load(file)["id"])
+        with os.fdopen(open_own(path), encoding="utf-8") as file:
+            return _check.identity("id", json.load(file)["id"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
 def _write(path: str, run: str) -> None:
     try:
-        with open(path, "w", encoding="utf-8") as file:
+        with os.fdopen(open_own(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "w", encoding="utf-8") as file:
             json.dump({"id": run}, file)
     except OSError:
         pass  # then resume="auto" starts anew
@@ -217,101 +292,37 @@ def _remove(path: str, run: str) -> None:
             pass
 
 
-def _install() -> None:
-    """Have the end of the process end its runs."""
-    global _installed
-    if threading.current_thread() is threading.main_thread():
-        for name in ("SIGTERM", "SIGHUP"):
-            number = getattr(signal, name, None)
-            if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-                signal.signal(number, _on_signal)
-    if _installed:
-        return
-    _installed = True
-    atexit.register(_at_exit)
-    before = sys.excepthook
-
-    def hook(kind: Any, error: Any, traceback: Any) -> None:
-        _ended["how"] = ending(kind, error, traceback)
-        if kind is KeyboardInterrupt:
-            for run in live:
-                run.interrupts = 1
-            if threading.current_thread() is threading.main_thread():
-                # The next one must not come between the end of the script and the end of its run.
-                signal.signal(signal.SIGINT, _count_interrupt)
-        before(kind, error, traceback)
-
-    sys.excepthook = hook
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(before=_before_fork, after_in_child=_forked)
-    core = sys.modules.get("IPython")
-    shell = core.get_ipython() if core is not None else None
-    if shell is not None:  # it handles what a cell raises, and sys.excepthook is not asked
-        shell.events.register("post_run_cell", _after_cell)
-
-
-def _after_cell(result: Any) -> None:
-    error = result.error_before_exec or result.error_in_exec
-    if error is not None:
-        for run in live:
-            run._broken = (run._calls(), *ending(type(error), error, error.__traceback__))
-
-
-def _count_interrupt(number: int, frame: Any) -> None:
-    for run in live:
-        run.interrupts += 1
-        if run.interrupts > 3:  # somebody else holds the process
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
-def _before_fork() -> None:
-    """Have imported what sends: a module that another thread is in the middle of importing stays half-made in the child."""
-    if live:
-        for name in ("gzip", "http.client", "tracker._artifact"):
-            importlib.import_module(name)
-
-
-def _forked() -> None:
-    for run in live:
-        run._forked()
-
-
-def _at_exit() -> None:
-    for run in reversed(list(live)):
-        if run._worker:
-            drain(run)
-        else:
-            try:
-                run.finish(*_ended.get("how", _state(run)))
-            except TrackerError as error:
-                tell(str(error))
-
-
-def _on_signal(number: int, frame: Any) -> None:
-    signal.signal(number, signal.SIG_DFL)
-    name = signal.Signals(number).name
-    for run in reversed(list(live)):
-        if run._worker:
-            drain(run, 1.0)
-        else:
-            try:
-                run.finish("KILLED", f"Ended by {name}.")
-            except TrackerError as error:
-                tell(str(error))
-    os.kill(os.getpid(), number)
-
-
-def finish(status: str = "SUCCEEDED", error_message: str = "", timeout: Optional[float] = None,
+def finish(status: _check.End = "SUCCEEDED", error_message: str = "", timeout: Optional[float] = None,
            exit_code: Optional[int] = None, quiet: Optional[bool] = None) -> None:
     """End the current run, if there is one; see Run.finish."""
+    idle.clear()
     if live:
         live[-1].finish(status, error_message, timeout, exit_code, quiet)
 
 
+pending: Dict[str, Any] = {}
+"""Parameters that were set by tracker.config = {...} before the run began."""
+
+
 def current(what: str) -> Run:
-    """The current run. Raises RuntimeError when there is none."""
+    """The current run, a disabled one when there is no other. Raises RuntimeError when there is none."""
     if not live:
+        if idle:
+            return idle[-1]
         raise RuntimeError(f"tracker.{what} needs a run: call tracker.init first")
     return live[-1]
 
 
+def show(run: Optional[Run] = None, *, height: int = 600, url: Optional[str] = None) -> None:
+    """Show the dashboard in a notebook: the page of run, or of the current run, or the first page.
+
+    height: of the frame, in pixels. url: where the browser finds the dashboard, when that is neither TRACKER_UI_URL nor
+    the port after the API's. It may be a path on the notebook's own host, such as /proxy/9001, as jupyter-server-proxy
+    offers it; a dashboard that was started with SERVICE_BASE_PATH=/proxy/9001 is found there without it. Where it can't
+    be shown inside, a link to it is. Outside of a notebook, its address is printed.
+    """
+    from . import _show
+
+    chosen = run or (live[-1] if live else None)
+    path = f"/iteration/{chosen.id}" if chosen is not None else "/"
+    _show.show(url or _show.dashboard(chosen.server if chosen is not None else None), path, height)

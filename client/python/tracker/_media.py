@@ -1,56 +1,156 @@
-"""What is logged beside numbers: images, figures, tables, histograms, text. Each becomes an artifact."""
+"""Images, tables, histograms, texts, sounds and films that are logged. Each becomes an artifact.
+
+What they are made of is copied when they are made, or for tables when they are logged; drawing and packing is done later, in
+the writer's thread. Arrays of numpy and tensors are handled by numpy, which is there when they are.
+"""
 
 from __future__ import annotations
 
-import csv
 import io
-import json
 import os
-import struct
-import zlib
-from typing import Any, List, NamedTuple, Optional, Sequence
+from typing import Any, Callable, List, NamedTuple, Optional, Sequence, Tuple
+
+from ._check import unused
+from ._encode import (
+    COMPRESSION,
+    File,
+    bins,
+    channels_last,
+    csv_file,
+    gif,
+    histogram_file,
+    leaves,
+    pixel_rows,
+    png,
+    scaled,
+    scaled_rows,
+    wave_file,
+)
 
 
-class File(NamedTuple):
-    """The bytes of an artifact."""
+class Drawing(NamedTuple):
+    """What an artifact is made of: draw makes its file, at any time; size is about how many bytes it holds until then."""
 
-    data: bytes
-    suffix: str
-    content_type: str
+    draw: Callable[[], File]
+    size: int
+    caption: str = ""
 
 
-class Image:
-    """An image: a path, PNG or JPEG bytes, a PIL image, a matplotlib figure, or an array of pixels.
+class Media:
+    """What can be logged beside numbers."""
 
-    An array has the shape (height, width), or (height, width, 1, 3 or 4). Whole numbers are 0 to 255, others 0 to 1. It
-    is read at once.
+    caption: Optional[str] = None
+
+    def drawing(self) -> Drawing:
+        """A copy of what it holds now."""
+        raise NotImplementedError
+
+    @property
+    def file(self) -> File:
+        """The file that it is kept as."""
+        return self.drawing().draw()
+
+
+class Image(Media):
+    """An image: a path, PNG, JPEG, GIF or WebP bytes, a PIL image, a matplotlib figure, or an array of pixels.
+
+    An array has the shape (height, width), or (height, width, 1, 3 or 4). Channels may come first, as in tensors: (1, 3 or 4,
+    height, width). Whole numbers are 0 to 255, others 0 to 1. It is read at once. The other arguments are W&B's, and change
+    nothing.
     """
 
-    def __init__(self, data: Any, caption: Optional[str] = None, **_: Any) -> None:
+    def __init__(self, data: Any, caption: Optional[str] = None, mode: Any = None, grouping: Any = None, classes: Any = None,
+                 boxes: Any = None, masks: Any = None, file_type: Any = None, normalize: Any = None) -> None:
+        unused("Image", {"boxes": boxes, "classes": classes, "masks": masks})
         self.caption = caption
-        self.file = picture(data)
+        self._drawing = _image(data)._replace(caption=str(caption or ""))
+
+    def drawing(self) -> Drawing:
+        return self._drawing
 
 
-class Text:
+class Text(Media):
     """A text of any length."""
 
     def __init__(self, data: str) -> None:
-        self.file = File(str(data).encode("utf-8", "replace"), ".txt", "text/plain; charset=utf-8")
+        self._text = str(data)
+
+    def drawing(self) -> Drawing:
+        text = self._text
+        return Drawing(lambda: File(text.encode("utf-8", "replace"), ".txt", "text/plain; charset=utf-8"), len(text))
 
 
-Html = Text
+class Html(Media):
+    """A page: its HTML, the path of a file with a name in .html, or an open file. The other arguments are W&B's, and change
+    nothing."""
+
+    def __init__(self, data: Any, inject: Any = None, data_is_not_path: bool = False) -> None:
+        if hasattr(data, "read"):
+            data = data.read()
+        elif not data_is_not_path and os.fspath(data).endswith((".html", ".htm")) and os.path.isfile(data):
+            with open(data, "rb") as file:
+                data = file.read()
+        self._page = bytes(data) if isinstance(data, (bytes, bytearray)) else str(data).encode("utf-8", "replace")
+
+    def drawing(self) -> Drawing:
+        page = self._page
+        return Drawing(lambda: File(page, ".html", "text/html; charset=utf-8"), len(page))
 
 
-class Table:
-    """Rows under column names, kept as CSV. Also takes a pandas or polars frame as dataframe."""
+class Audio(Media):
+    """A sound: a path, or samples from -1 to 1 (whole numbers of 16 bits as they are), one column for each channel."""
 
-    def __init__(self, columns: Optional[Sequence[Any]] = None, data: Sequence[Sequence[Any]] = (),
-                 dataframe: Any = None) -> None:
+    def __init__(self, data: Any, sample_rate: Optional[int] = None, caption: Optional[str] = None) -> None:
+        self.caption = caption
+        if isinstance(data, (str, os.PathLike)):
+            self._drawing = _as_it_is(data, "audio/")
+            return
+        if not sample_rate:
+            raise ValueError("Audio needs sample_rate, the samples a second, unless data is a path")
+        samples, rate = _plain(data), int(sample_rate)
+        self._drawing = Drawing(lambda: wave_file(samples, rate), 8 * getattr(samples, "size", len(samples)))
+
+    def drawing(self) -> Drawing:
+        return self._drawing._replace(caption=str(self.caption or ""))
+
+
+class Video(Media):
+    """A film: a path, or frames of the shape (frames, 1, 3 or 4, height, width), which Pillow makes a GIF of."""
+
+    def __init__(self, data: Any, caption: Optional[str] = None, fps: int = 4, format: Optional[str] = None) -> None:
+        self.caption = caption
+        if isinstance(data, (str, os.PathLike)):
+            self._drawing = _as_it_is(data, "video/")
+            return
+        if format not in (None, "gif"):
+            raise ValueError(f"frames are kept as gif, not {format!r}; write them to a file with imageio, say, and give its path")
+        frames = _plain(data)
+        if getattr(frames, "ndim", 0) != 4:
+            raise TypeError("frames must be an array of the shape (frames, channels, height, width)")
+        from PIL import Image as _  # noqa: F401  # here, so that the caller learns that it is missing
+        self._drawing = Drawing(lambda: gif(frames, fps), int(frames.nbytes))
+
+    def drawing(self) -> Drawing:
+        return self._drawing._replace(caption=str(self.caption or ""))
+
+
+class Table(Media):
+    """Rows under column names, kept as CSV. Also takes a pandas or polars frame, as dataframe or as data.
+
+    An image or another Media in a cell is kept as an artifact of its own, and the cell has its name. The other arguments are
+    W&B's, and change nothing.
+    """
+
+    def __init__(self, columns: Optional[Sequence[Any]] = None, data: Any = None, rows: Any = None, dataframe: Any = None,
+                 dtype: Any = None, optional: Any = None, allow_mixed_types: Any = None, log_mode: Any = None) -> None:
+        data = rows if data is None else data
+        if dataframe is None and hasattr(data, "columns"):
+            dataframe = data
         if dataframe is not None:
             columns = list(dataframe.columns)
             data = dataframe.rows() if hasattr(dataframe, "rows") else dataframe.values.tolist()
         self.columns = list(columns or ())
-        self.data: List[List[Any]] = [list(row) for row in data]
+        self.data: List[List[Any]] = [list(row) for row in (() if data is None else data)]
 
     def add_data(self, *row: Any) -> None:
         """Add a row. Raises ValueError unless it has a value for each column."""
@@ -58,108 +158,148 @@ class Table:
             raise ValueError(f"a row has {len(self.columns)} values, one for each column, not {len(row)}")
         self.data.append(list(row))
 
-    @property
-    def file(self) -> File:
-        """The table as CSV."""
-        out = io.StringIO()
-        writer = csv.writer(out)
-        writer.writerow(self.columns)
-        writer.writerows(self.data)
-        return File(out.getvalue().encode("utf-8", "replace"), ".csv", "text/csv; charset=utf-8")
+    def add_column(self, name: str, data: Sequence[Any]) -> None:
+        """Add a column. Raises ValueError unless it has a value for each row, or the table has no rows yet."""
+        values = list(data)
+        if self.columns and len(values) != len(self.data):
+            raise ValueError(f"a column has {len(self.data)} values, one for each row, not {len(values)}")
+        if not self.columns:
+            self.data = [[] for _ in values]
+        self.columns.append(name)
+        for row, value in zip(self.data, values):
+            row.append(value)
+
+    def get_column(self, name: str) -> List[Any]:
+        """The values of a column."""
+        at = self.columns.index(name)
+        return [row[at] for row in self.data]
+
+    def drawing(self) -> Drawing:
+        return self.with_names(lambda row, column, media: "")
+
+    def with_names(self, name: Callable[[int, str, Media], str]) -> Drawing:
+        """A copy as it is now. name is asked what stands for a Media in a cell, by its row, column and itself."""
+        rows = [[name(number, str(column), value) if isinstance(value, Media) else value
+                 for column, value in zip(self.columns, row)] for number, row in enumerate(self.data)]
+        columns = list(self.columns)
+        return Drawing(lambda: csv_file(columns, rows), 64 * sum(map(len, rows)))
 
 
-class Histogram:
+class Histogram(Media):
     """How values are distributed.
 
     values: numbers in an array, a tensor or lists, which are counted in num_bins bins of equal width between the least
-    and the greatest finite one. np_histogram: counts and edges, as numpy.histogram gives them, in place of values.
+    and the greatest finite one. np_histogram: counts and edges, as numpy.histogram gives them, in place of values. sequence:
+    W&B's name for values.
     """
 
-    def __init__(self, values: Any = None, num_bins: int = 64, np_histogram: Any = None) -> None:
-        self.not_finite = 0
+    def __init__(self, values: Any = None, num_bins: int = 64, np_histogram: Any = None, sequence: Any = None) -> None:
+        values = sequence if values is None else values
         if np_histogram is not None:
-            counts, edges = np_histogram
-            self.counts, self.edges = [float(v) for v in _leaves(counts)], [float(v) for v in _leaves(edges)]
-            if len(self.edges) != len(self.counts) + 1:
+            counts, edges = ([float(v) for v in leaves(part)] for part in np_histogram)
+            if len(edges) != len(counts) + 1:
                 raise ValueError("np_histogram must be counts, and one edge more than counts")
+            self._bins: Callable[[], Tuple[List[float], List[float], int]] = lambda: (counts, edges, 0)
+            self._size = 16 * len(edges)
             return
         if num_bins < 1:
             raise ValueError("a histogram needs at least one bin")
-        flat = [float(v) for v in _leaves(values)]
-        finite = [v for v in flat if abs(v) != float("inf") and v == v]
-        low, high = (min(finite), max(finite)) if finite else (0.0, 0.0)
-        width = (high - low) / num_bins or 1.0
-        self.edges = [low + i * width for i in range(num_bins + 1)]
-        self.counts = [0.0] * num_bins
-        for value in finite:
-            self.counts[min(num_bins - 1, int((value - low) / width))] += 1
-        self.not_finite = len(flat) - len(finite)
+        plain = _plain(values)
+        self._bins = lambda: bins(plain, num_bins)
+        self._size = int(getattr(plain, "nbytes", 64 * len(plain)))
 
     @property
-    def file(self) -> File:
-        """The bins as JSON."""
-        counts = [int(c) if c.is_integer() else c for c in self.counts]
-        text = json.dumps({"edges": self.edges, "counts": counts, "not_finite": self.not_finite})
-        return File(text.encode(), ".histogram.json", "application/json")
+    def counts(self) -> List[float]:
+        """Values in each bin."""
+        return self._bins()[0]
+
+    @property
+    def edges(self) -> List[float]:
+        """Where bins begin, and where the last one ends."""
+        return self._bins()[1]
+
+    def drawing(self) -> Drawing:
+        bins = self._bins
+        return Drawing(lambda: histogram_file(*bins()), self._size)
 
 
-def _leaves(values: Any) -> Any:
-    values = values.tolist() if hasattr(values, "tolist") else values
-    if isinstance(values, (list, tuple)):
-        for value in values:
-            yield from _leaves(value)
-    else:
-        yield values
-
-
-def as_file(value: Any) -> Optional[File]:
-    """The file that value is kept as; None when it is nothing that can be kept."""
-    found = getattr(value, "file", None)
-    if isinstance(found, File):
-        return found
+def drawing(value: Any) -> Optional[Drawing]:
+    """A copy of what value is drawn from; None when it is nothing that can be drawn."""
+    if isinstance(value, Media):
+        return value.drawing()
     if hasattr(value, "savefig") or type(value).__module__.startswith("PIL."):
-        return picture(value)
+        return _image(value)
     return None
 
 
-def picture(data: Any) -> File:
-    """An image as a PNG, or as it is when it is a file. Raises TypeError for what is no image."""
+def _image(data: Any) -> Drawing:
     if isinstance(data, (str, os.PathLike)):
         with open(data, "rb") as file:
             data = file.read()
     if isinstance(data, bytes):
-        if data[:3] == b"\xff\xd8\xff":
-            return File(data, ".jpg", "image/jpeg")
-        if data[:8] == b"\x89PNG\r\n\x1a\n":
-            return File(data, ".png", "image/png")
-        raise TypeError("an image must be PNG or JPEG")
-    out = io.BytesIO()
-    if hasattr(data, "savefig"):
+        found = _signature(data)
+        if found is None:
+            raise TypeError("an image must be PNG, JPEG, GIF or WebP")
+        return _drawn(File(data, *found))
+    if hasattr(data, "savefig"):  # here: matplotlib draws in one thread only, and the figure may be closed next
+        out = io.BytesIO()
         data.savefig(out, format="png")
-    elif hasattr(data, "save"):
-        data.save(out, format="PNG")
-    else:
-        out.write(_png(data))
+        return _drawn(File(out.getvalue(), ".png", "image/png"))
+    if hasattr(data, "save"):
+        copied = data.copy()
+        return Drawing(lambda: _saved(copied), copied.size[0] * copied.size[1] * 4)
+    pixels = _plain(data)
+    if hasattr(pixels, "ndim"):
+        pixels = channels_last(pixels)
+        return Drawing(lambda: png(*scaled(pixels)), int(pixels.nbytes))
+    rows, depth = pixel_rows(pixels)
+    return Drawing(lambda: png(*scaled_rows(rows, depth)), 32 * sum(map(len, rows)))
+
+
+def _signature(data: bytes) -> Optional[Tuple[str, str]]:
+    """Suffix and media type of an image file."""
+    if data[:3] == b"\xff\xd8\xff":
+        return ".jpg", "image/jpeg"
+    if data[:8] == b"\x89PNG\r\n\x1a\n":
+        return ".png", "image/png"
+    if data[:6] in (b"GIF87a", b"GIF89a"):
+        return ".gif", "image/gif"
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return ".webp", "image/webp"
+    return None
+
+
+def _drawn(file: File) -> Drawing:
+    return Drawing(lambda: file, len(file.data))
+
+
+def _as_it_is(path: Any, kind: str) -> Drawing:
+    """A file that is kept as it is. TypeError unless its name says that it is of that kind."""
+    import mimetypes
+
+    name = os.fspath(path)
+    content_type = mimetypes.guess_type(name)[0] or ""
+    if not content_type.startswith(kind) and content_type != "image/gif":
+        raise TypeError(f"{name} has no name of {kind[:-1]}; keep it with log_artifact")
+    with open(path, "rb") as file:
+        return _drawn(File(file.read(), os.path.splitext(name)[1], content_type))
+
+
+def _saved(image: Any) -> File:
+    out = io.BytesIO()
+    image.save(out, format="PNG", compress_level=COMPRESSION)
     return File(out.getvalue(), ".png", "image/png")
 
 
-def _png(pixels: Any) -> bytes:
-    """An array of pixels as a PNG."""
+def _plain(data: Any) -> Any:
+    """A copy of data: an array of numpy for arrays and tensors, else lists."""
     for name in ("detach", "cpu", "numpy"):  # of a tensor
-        pixels = getattr(pixels, name)() if hasattr(pixels, name) else pixels
-    rows = pixels.tolist() if hasattr(pixels, "tolist") else pixels
-    try:
-        height, width = len(rows), len(rows[0])
-        depth = len(rows[0][0]) if isinstance(rows[0][0], (list, tuple)) else 0
-    except (TypeError, IndexError):
-        raise TypeError("an array of pixels must be (height, width) or (height, width, channels)") from None
-    kinds = {0: 0, 1: 0, 3: 2, 4: 6}
-    if depth not in kinds:
-        raise TypeError(f"an array of pixels must have 1, 3 or 4 channels in its last dimension, not {depth}")
-    flat = [[v for pixel in row for v in pixel] if depth else row for row in rows]
-    scale = 1 if all(isinstance(v, int) for row in flat for v in row) else 255
-    lines = b"".join(b"\0" + bytes(max(0, min(255, int(v * scale))) for v in row) for row in flat)
-    header = struct.pack(">IIBBBBB", width, height, 8, kinds[depth], 0, 0, 0)
-    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(lines)), (b"IEND", b""))
-    return b"\x89PNG\r\n\x1a\n" + b"".join(
-        struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body)) for kind, body in chunks)
+        data = getattr(data, name)() if hasattr(data, name) else data
+    if hasattr(data, "__array__"):
+        import numpy
+
+        array = numpy.array(data)
+        return array if array.dtype.kind in "biuf" else array.astype("float64")
+    if hasattr(data, "tolist"):
+        return data.tolist()
+    return [_plain(one) if isinstance(one, (list, tuple)) else one for one in data] if isinstance(data, (list, tuple)) else data

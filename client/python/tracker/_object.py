@@ -1,52 +1,54 @@
-"""Sorts what is logged: numbers become points; images, figures, tables and texts become artifacts."""
+"""Splits what is logged: numbers become points; images, figures, tables and texts become artifacts."""
 
 from __future__ import annotations
 
-import os
-from typing import TYPE_CHECKING, Any, Dict, Mapping, Optional
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
+from ._media import Drawing, Media, Table, drawing
 from ._value import flatten, scalar, tell
 
-if TYPE_CHECKING:
-    from ._run import Run
 
-
-def numbers(run: Run, data: Mapping[str, Any], step: Optional[int]) -> Dict[str, float]:
-    """The numbers in data by their flat names; what else is in it is logged as an artifact."""
-    found: Dict[str, float] = {}
+def split(data: Mapping[str, Any]) -> Tuple[Dict[str, float], List[Tuple[str, Any]]]:
+    """The numbers in data by their flat names, and the names and values of everything else but None."""
+    numbers: Dict[str, float] = {}
+    objects: List[Tuple[str, Any]] = []
     for name, value in flatten(data):
         number = scalar(value)
         if number is not None:
-            found[name] = number
+            numbers[name] = number
         elif value is not None:
-            keep(run, name, value, step)
+            objects.append((name, value))
+    return numbers, objects
+
+
+def drawings(name: str, value: Any, step: Optional[int]) -> List[Tuple[str, Drawing]]:
+    """What the artifacts of value, or of each in a list, are drawn from, by their names without a suffix.
+
+    What can't be kept is told.
+    """
+    found: List[Tuple[str, Drawing]] = []
+    values = value if isinstance(value, (list, tuple)) and value else [value]
+    for number, one in enumerate(values):
+        label = name + (f"_{step}" if step is not None else "") + (f"_{number}" if len(values) > 1 else "")
+        try:
+            made = _table(label, one, found) if isinstance(one, Table) else drawing(one)
+        except Exception as error:  # of the library that draws it
+            tell(f"{name} could not be kept: {type(error).__name__}: {error}", once="object " + name)
+            return found
+        if made is None:
+            tell(f"{name} is not logged: {described(value)} is no number{advice(value)}", once="value " + name)
+            return found
+        found.append((label, made))
     return found
 
 
-def keep(run: Run, name: str, value: Any, step: Optional[int]) -> None:
-    """Log value, or each of a list, as an artifact of the run. What can't be kept is told."""
-    from ._media import as_file
+def _table(label: str, table: Table, found: List[Tuple[str, Drawing]]) -> Drawing:
+    def name(row: int, column: str, media: Media) -> str:
+        inner = f"{label}/{column.strip('/') or 'cell'}_{row}"
+        found.append((inner, media.drawing()))
+        return inner
 
-    values = value if isinstance(value, (list, tuple)) and value else [value]
-    for number, one in enumerate(values):
-        try:
-            file = as_file(one)
-        except Exception as error:  # of the library that draws it
-            tell(f"{name} could not be kept: {type(error).__name__}: {error}", once="object " + name)
-            return
-        if file is None:
-            tell(f"{name} is not logged: {described(value)} is no number{advice(value)}", once="value " + name)
-            return
-        suffix = (f"_{step}" if step is not None else "") + (f"_{number}" if len(values) > 1 else "")
-        path = os.path.join(run.folder, f"{run.id}.files", f"{os.getpid()}-{run._next_file()}{file.suffix}")
-        try:
-            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-            with open(path, "wb") as out:
-                out.write(file.data)
-        except OSError as error:
-            tell(f"{name} could not be kept: {error}", once="object " + name)
-            return
-        run._artifact(path, name + suffix + file.suffix, str(getattr(one, "caption", None) or ""), file.content_type, True)
+    return table.with_names(name)
 
 
 def described(value: Any) -> str:
@@ -58,7 +60,7 @@ def described(value: Any) -> str:
 
 
 def advice(value: Any) -> str:
-    """What to do with value in place of logging it, when there is something."""
+    """What to do instead of logging value, where something is known."""
     shape: Any = getattr(value, "shape", None)
     if isinstance(value, (str, bytes)):
         return "; put it into config or notes, or log a tracker.Text"

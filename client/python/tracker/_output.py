@@ -6,12 +6,16 @@ import os
 import sys
 from typing import Any, Dict, Optional, TextIO
 
+from ._console import Console
+from ._trust import open_own
+from ._value import printing
+
 MOST_OUTPUT = 10 << 20
 """Bytes of output that are kept."""
 
 
 def beside(spool: str) -> str:
-    """The file that has what was printed by the process whose spool is at that path."""
+    """The path of the copied output of the process whose spool is at that path."""
     return os.path.splitext(spool)[0] + ".out"
 
 
@@ -19,8 +23,8 @@ def request(path: str) -> Optional[Dict[str, Any]]:
     """The request that sends the file at path and removes it; None, and no file any more, when there is nothing in it."""
     try:
         if os.path.getsize(path):
-            return {"op": "artifact", "file": path, "name": "output.log", "description": "What the process printed.",
-                    "content_type": "text/plain; charset=utf-8", "temporary": True}
+            return {"op": "artifact", "file": os.path.basename(path), "name": "output.log",
+                    "description": "What the process printed.", "content_type": "text/plain; charset=utf-8", "temporary": True}
         os.unlink(path)
     except OSError:
         pass  # there is none
@@ -28,11 +32,12 @@ def request(path: str) -> Optional[Dict[str, Any]]:
 
 
 class Output:
-    """Copies what goes to sys.stdout and sys.stderr into a file until it is closed."""
+    """Copies what goes to sys.stdout and sys.stderr into a file, and to the console of the run, until it is closed."""
 
-    def __init__(self, path: str) -> None:
-        self.path, self._left = path, MOST_OUTPUT
-        self._file: Optional[TextIO] = open(path, "w", encoding="utf-8", errors="replace", buffering=1)
+    def __init__(self, path: str, console: Console) -> None:
+        self.path, self._left, self._console = path, MOST_OUTPUT, console
+        fd = open_own(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        self._file: Optional[TextIO] = os.fdopen(fd, "w", encoding="utf-8", errors="replace", buffering=1)
         self._before = (sys.stdout, sys.stderr)
         self._after = (_Copy(sys.stdout, self), _Copy(sys.stderr, self))
         sys.stdout, sys.stderr = self._after
@@ -43,10 +48,11 @@ class Output:
             return
         kept = text[:self._left]
         self._left -= len(text)
+        if self._left <= 0:
+            kept += "\n[the rest of the output was left out]\n"
+        self._console.keep(kept)
         try:
             self._file.write(kept)
-            if self._left <= 0:
-                self._file.write("\n[the rest of the output was left out]\n")
         except (OSError, ValueError):
             self._left = 0  # the disk is full, say
 
@@ -67,15 +73,16 @@ class Output:
 
 
 class _Copy:
-    """A stream that also tells an Output what is written to it."""
+    """A stream that also hands what is written to it to an Output."""
 
     def __init__(self, stream: Any, output: Output) -> None:
         self._stream, self._output = stream, output
 
     def write(self, text: Any) -> Any:
-        written = self._stream.write(text)
-        if isinstance(text, str):
-            self._output.keep(text)
+        with printing:
+            written = self._stream.write(text)
+            if isinstance(text, str):
+                self._output.keep(text)
         return written
 
     def writelines(self, lines: Any) -> None:

@@ -1,54 +1,66 @@
-"""Carries out what the spool holds, in order, each once."""
+"""Sends the requests of a spool, in order, each once."""
 
 from __future__ import annotations
 
-import hashlib
 import json
+import os
 import threading
 import time
-from typing import Any, Dict, List, Optional
-from urllib.parse import quote
+from typing import Any, Callable, Dict, List, Optional
 
+from ._config import SUMMARY
 from ._http import Client, Refused, TrackerError, Unreachable
 from ._repeat import is_old, missing
 from ._spool import Item, Spool
-from ._value import tell
+from ._trust import open_own
+from ._value import digest, tell, timestamp
 
 HEARTBEAT = 30.0
-"""Seconds without anything to send after which the run says that it is alive."""
+"""Seconds without a request after which a heartbeat is sent."""
+LATE = 10.0
+"""Seconds after which a beginning or an end is sent with its own time."""
 LONGEST_WAIT = 30.0
-"""Seconds that a failed request waits at most before it is tried again."""
+"""Maximum seconds before a failed request is tried again."""
 ORPHANED = 5
-"""Tries in which a child waits for its parent, which another thread is sending, before anybody is told."""
+"""Silent tries of a child to begin before its parent, which another thread sends, is there."""
 SIGN_IN_AGAIN = frozenset((401, 403))
+REQUESTS = frozenset((("PATCH", "/iteration/{id}"), ("POST", "/iteration/{id}/snapshot"), ("POST", "/tag/iteration/{id}")))
+"""The only requests that a spool may ask for by method and path; {id} is the run's id."""
 ENDED = "ITERATION_ENDED"
 """The code of the API for a write to an iteration that has ended."""
 
 
 class Sender:
-    """Sends the items of a spool. What it can't send stays there.
+    """Sends the items of a spool. An item that can't be sent stays there.
 
-    When somebody else has ended the iteration, its end stands. What the run logs after that waits in the spool until the
-    run ends, too. Then the iteration is opened for it, and gets the end back that it had: that is put into the spool
-    before it is opened, so that whoever goes on with the spool of a process that was killed does it.
+    When the iteration was ended elsewhere, that end stands. What the run logs after that stays in the spool until the run
+    ends here, too. Then the iteration is opened for it and gets back the end that it had. That end is written to the spool
+    before the iteration is opened, so that a later process restores it if this one is killed.
     """
 
     def __init__(self, spool: Spool, client: Client, adopted: bool = False, worker: bool = False) -> None:
-        """adopted says that another process has begun to send this spool; worker, that another one ends the run."""
+        """adopted: another process wrote this spool. worker: another process ends the run."""
+        from ._name import Names
+
         self.spool, self.client = spool, client
         self.id: str = spool.head["id"]
         self.stop = threading.Event()
         self.hurry = threading.Event()  # somebody waits for the end: try again soon
         self.failure: Optional[TrackerError] = None  # of the last try; None when it went well
         self.refused: List[Refused] = []  # what was said no to, for strict runs
-        self.progress = 0  # items that have their answer
+        self.progress = 0  # items that were answered
         self.name = ""  # of the iteration, once it is known
+        self.resumed = False  # whether the server had the iteration when the run began
+        self.answers: Dict[int, Optional[Refused]] = {}  # of uploads by their number: None when the server has the file
+        self.before_end: Optional[Callable[[], None]] = None  # sends what belongs to the run in other spools
+        self.created = ""  # when the iteration was created, once it is known
         self.ended: Optional[Dict[str, Any]] = None  # the iteration, when somebody else has ended it
         self._adopted, self._worker = adopted, worker
         self._doubt = adopted  # the next points may be there already, see _repeat.py
         self._orphaned = 0
         self._experiment = ""
-        self._ids: Dict[str, str] = {}  # of projects and experiments, by path and name
+        self._names = Names(client)
+        self._mute = False  # the server takes no lines of the console
         self._opened = False  # for what came late; the end that it had is in the spool
         self._closed = False  # by an end in the spool
 
@@ -73,37 +85,39 @@ class Sender:
         self.client.close()
 
     def step(self, item: Item) -> bool:
-        """Try to send item; whether it has its answer now."""
+        """Try to send item. Reports whether it was answered."""
         try:
             self._carry_out(item)
         except Unreachable as failure:
             self._doubt = True
-            self.told(failure)
+            self.report(failure)
             return False
         except Refused as refused:
             if refused.code == ENDED:
-                self.failure = refused  # it waits, see _open_and
+                self.failure = refused  # it waits, see _reopen_for
                 return False
             if refused.status in SIGN_IN_AGAIN or item.head["op"] == "begin":
                 if refused.field != "parent_iteration_id" or self._adopted or self._orphaned >= ORPHANED:
-                    self.told(refused)
+                    self.report(refused)
                 self._orphaned += 1
                 return False
             self._reject(item, refused)
         except Exception as error:  # a fault here must not end the thread: what follows can still be sent
             if item.head["op"] == "begin":  # nothing can, without a beginning
-                self.told(Unreachable(f"{self.client.url} does not answer as the API does: {type(error).__name__}: {error}"))
+                self.report(Unreachable(f"{self.client.url} does not answer as the API does: {type(error).__name__}: {error}"))
                 return False
             self._reject(item, Refused(0, "", f"{type(error).__name__}: {error}"))
         if self.failure is not None and not self._adopted and getattr(self.failure, "code", "") != ENDED:
             tell(f"{self.client.url} is reached again")
         self.failure = None
+        if item.head["op"] == "artifact":
+            self.answers.setdefault(item.head.get("number", 0))
         self.spool.done(item)
         self.progress += 1
         return True
 
-    def told(self, failure: TrackerError) -> None:
-        """Say once what keeps things from being sent; of what another process has left, whoever asked for it says so."""
+    def report(self, failure: TrackerError) -> None:
+        """Print once what keeps items from being sent. The caller does so for the spool of another process."""
         if not self._adopted and (self.failure is None or type(self.failure) is not type(failure)):
             where, url = self.spool.path if self.spool.failure is None else "memory", self.client.url
             text = str(failure).rstrip(".")
@@ -111,10 +125,12 @@ class Sender:
         self.failure = failure
 
     def _reject(self, item: Item, refused: Refused) -> None:
-        """Tell what the server does not take, and keep it beside the spool."""
+        """Print what the server refused, and keep it in a file beside the spool."""
         head = {k: v for k, v in item.head.items() if k != "key"}
+        if head.get("op") == "artifact":
+            self.answers[head.get("number", 0)] = refused
         what = head.get("path") or head.get("name") or head.get("op")
-        tell(f"the server does not take {what}: {refused.message}")
+        tell(f"the server does not take {what}: {refused.message}" if refused.status else f"not sent: {what}: {refused.message}")
         self._keep(head, item.body, refused)
 
     def _keep(self, head: Dict[str, Any], body: bytes, refused: Refused) -> None:
@@ -122,7 +138,8 @@ class Sender:
         del self.refused[100:]
         try:
             line = json.dumps({**head, "error": refused.message, "body": body.decode("utf-8", "replace")})
-            with open(self.spool.path + ".rejected", "a", encoding="utf-8") as file:
+            fd = open_own(self.spool.path + ".rejected", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+            with os.fdopen(fd, "a", encoding="utf-8") as file:
                 file.write(line + "\n")
         except OSError:
             pass  # it was told
@@ -131,6 +148,7 @@ class Sender:
         try:
             try:
                 self.client.call("POST", f"/iteration/{self.id}/heartbeat")
+                self.spool.touch()
                 self.ended = None
             except Refused as refused:
                 if refused.code == ENDED:
@@ -142,20 +160,51 @@ class Sender:
         head, body = item.head, item.body
         op = head["op"]
         if op == "points":
-            self._new_points(body, head["key"])
+            self._new_points(self._absolute(body) if head.get("relative") else body, head["key"])
         elif op == "begin":
             self._begin(head)
         elif op == "parameter":
             self._parameter(head, body)
         elif op == "end":
-            self._end(body, head.get("again", False))
+            self._end(self._dated(head, body), head.get("again", False))
+        elif op == "rewind":
+            self._reopen_for(lambda: self._rewind(str(head["name"]), int(head["from"]), head["key"]))
         elif op == "artifact":
             from ._artifact import upload
 
-            upload(self.client, self.experiment(), self.id, head)
-        else:  # any other request to the iteration
-            self._open_and(lambda: self.client.call(
+            path = self._file(head["file"])
+            upload(self.client, self.experiment(), self.id, head, path, own=path != head["file"])
+        elif op == "console":
+            self._print(head, json.loads(body))
+        elif op == "request" and (head["method"], head["path"]) in REQUESTS:
+            self._reopen_for(lambda: self.client.call(
                 head["method"], head["path"].replace("{id}", self.id), body, head.get("key", "")))
+        else:
+            raise Refused(0, "", f"{head.get('method', op)} is not a request about the run")
+
+    def _rewind(self, name: str, step: int, key: str) -> None:
+        """Delete the points of a metric from a step on. Where that is not allowed, they stay beside those that follow."""
+        try:
+            self.client.call("POST", f"/metric/iteration/{self.id}/rewind", {"key": name, "from": step}, key)
+        except Refused as refused:
+            if refused.code == ENDED or refused.status == 401:
+                raise
+            tell(f"points that a restart repeats are there twice: {refused.message}", once=f"rewind {self.id}")
+
+    def _file(self, name: str) -> str:
+        """The path of a file that the spool names. Raises Refused unless the spool itself keeps it.
+
+        What the run has drawn or copied is in the folder of its id beside the spool; what the process has printed has the
+        name of the spool. This process also knows the files that it named itself, wherever they are.
+        """
+        folder, spool = os.path.split(self.spool.path)
+        inside, separator, file = name.partition("/")
+        if name == os.path.splitext(spool)[0] + ".out" or (
+                inside == f"{self.id}.files" and separator and file not in ("", ".", "..") and not set(file) & {"/", os.sep}):
+            return os.path.join(folder, *name.split("/"))
+        if self._adopted or not os.path.isabs(name):
+            raise Refused(0, "", f"{name} is not a file that the run has kept in the spool; log it again to send it")
+        return name
 
     def experiment(self) -> str:
         """The id of the experiment that the run is in."""
@@ -165,10 +214,10 @@ class Sender:
 
     def _look(self) -> None:
         found = self.client.call("GET", f"/iteration/{self.id}")
-        self._experiment, self.name = found["experiment_id"], found["name"] or ""
+        self._experiment, self.name, self.created = found["experiment_id"], found["name"] or "", found["created_date"]
 
-    def _open_and(self, request: Any) -> None:
-        """Make request; if the iteration has ended, open it for that as soon as nobody logs to it any more."""
+    def _reopen_for(self, request: Any) -> None:
+        """Make request. If the iteration has ended, open it for that as soon as the run has ended here, too."""
         try:
             request()
             if not self._opened:
@@ -186,8 +235,44 @@ class Sender:
                 self.client.call("PATCH", f"/iteration/{self.id}", {"status": "RUNNING"})
             request()
 
+    def _absolute(self, body: bytes) -> bytes:
+        """The points of a resumed run with steps that follow those that the server has: "+2" is the third one."""
+        if self.spool.base is None:
+            metrics = self.client.call("GET", f"/iteration/{self.id}/summary")["metrics"]
+            steps = [one["last_step"] for key, one in metrics.items() if not key.startswith(("system/", SUMMARY))]
+            self.spool.keep_base(max(steps, default=-1) + 1)
+        base = self.spool.base or 0
+        points = json.loads(body)["metrics"]
+        for point in points:
+            if isinstance(point.get("step"), str):
+                point["step"] = base + int(point["step"])
+        return json.dumps({"metrics": points}).encode()
+
+    def _dated(self, head: Dict[str, Any], body: bytes) -> bytes:
+        """The end with the time at which the run ended, if it is sent later than that."""
+        at = head.get("at", "")
+        if not self.created:
+            self._look()
+        if not self.created < at < timestamp(int((time.time() - LATE) * 1000)):
+            return body
+        return json.dumps({**json.loads(body), "end_date": at}).encode()
+
+    def _print(self, head: Dict[str, Any], body: Dict[str, Any]) -> None:
+        """Send lines of the console. They are numbered, so that it does no harm to send them twice."""
+        if self._mute:
+            return
+        path = f"/iteration/{self.id}/console"
+        try:
+            if head.get("resumed") and self.spool.line is None:
+                self.spool.keep_line(self.client.call("GET", f"{path}?from={1 << 40}")["next"])
+            self.client.call("POST", path, {**body, "from": body["from"] + (self.spool.line or 0)})
+        except Refused as refused:
+            if refused.status not in (404, 405):
+                raise
+            self._mute = True  # the server is older than this; output.log has the lines
+
     def _was_ended(self) -> Optional[Dict[str, Any]]:
-        """The iteration when it has ended, which is told once; None when somebody has opened it since."""
+        """The iteration when it has ended, which is printed once; None when it was opened again since."""
         found: Dict[str, Any] = self.client.call("GET", f"/iteration/{self.id}")
         if found["status"] == "RUNNING":
             return None
@@ -199,8 +284,10 @@ class Sender:
 
     def _end(self, body: bytes, again: bool) -> None:
         """End the iteration, unless that was done elsewhere; or again, after it was opened for what came late."""
+        if self.before_end is not None and not again:
+            self.before_end()
         if self._opened and not again:
-            return  # the end that it had comes behind this one
+            return  # the end that it had follows
         path = f"/iteration/{self.id}"
         try:
             self.client.call("PATCH", path, body)
@@ -225,50 +312,32 @@ class Sender:
             if refused.status != 404:
                 raise
         else:  # it is resumed, or this is a worker's, or the answer was lost
-            if head.get("resume"):
+            self.resumed = bool(head.get("resume"))
+            if self.resumed:
                 self.client.call("PATCH", f"/iteration/{self.id}", {"status": "RUNNING"})
             return
-        project = self._named("/project", head["project"])
-        experiment = self._named(f"/experiment/project/{project}", head["experiment"], "&status=IN_PROGRESS")
+        project = self._names.id("/project", head["project"])
+        experiment = self._names.id(f"/experiment/project/{project}", head["experiment"], "&status=IN_PROGRESS")
         body = {"id": self.id, **{name: head[name] for name in ("name", "notes") if head.get(name)}}
         if head.get("parent"):
             body["parent_iteration_id"] = head["parent"]
-        self.client.call("POST", f"/iteration/experiment/{experiment}", body)
+        if "" < head.get("at", "") < timestamp(int((time.time() - LATE) * 1000)):
+            body["created_date"] = head["at"]
+        path = f"/iteration/experiment/{experiment}"
+        try:
+            self.client.call("POST", path, body)
+        except Refused as refused:
+            if refused.field != "created_date":
+                raise
+            del body["created_date"]  # the server is older than this field, or its clock is behind
+            self.client.call("POST", path, body)
         self._doubt = False
         self._look()
-
-    def _named(self, path: str, name: str, query: str = "") -> str:
-        """The id of the record of that name; it is made when there is none.
-
-        Programs that start at the same moment make the same request, under the same idempotency key, and so get the
-        same record.
-        """
-        found = self._ids.get(path + " " + name) or self._find(path, name, query)
-        if found:
-            self._ids[path + " " + name] = found
-            return found
-        key = "named-" + hashlib.sha256(f"{path}\n{name}".encode()).hexdigest()
-        made = str(self.client.call("POST", path, {"name": name}, key)["id"])
-        if self._find(path, name, query) is None:  # the answer of long ago, about what was deleted or ended since
-            made = str(self.client.call("POST", path, {"name": name})["id"])
-        self._ids[path + " " + name] = made
-        return made
-
-    def _find(self, path: str, name: str, query: str) -> Optional[str]:
-        offset = 0
-        while True:
-            page = self.client.call("GET", f"{path}?name={quote(name, safe='')}&limit=1000&offset={offset}{query}")
-            for record in page["data"]:
-                if record["name"] == name:
-                    return str(record["id"])
-            offset += len(page["data"])
-            if not page["data"] or offset >= page["total"]:
-                return None
 
     def _parameter(self, head: Dict[str, Any], body: bytes) -> None:
         path = f"/parameter/iteration/{self.id}"
         try:
-            self._open_and(lambda: self.client.call("POST", path, body))
+            self._reopen_for(lambda: self.client.call("POST", path, body))
             return
         except Refused as refused:
             if refused.status != 409:
@@ -296,7 +365,7 @@ class Sender:
                 return
             else:
                 body = json.dumps({"metrics": left}).encode()
-                key = key[:32] + "-" + hashlib.sha256(body).hexdigest()
+                key = key[:32] + "-" + digest(body)
         self._points(body, key)
 
     def _points(self, body: bytes, key: str) -> None:
@@ -305,7 +374,7 @@ class Sender:
         The key of a part is made of its content, so that the same parts are the same requests when it is tried again.
         """
         try:
-            self._open_and(lambda: self.client.call("POST", f"/metric/iteration/{self.id}/bulk", body, key))
+            self._reopen_for(lambda: self.client.call("POST", f"/metric/iteration/{self.id}/bulk", body, key))
             return
         except Refused as refused:
             if refused.code == ENDED or refused.status not in (400, 413, 422):
@@ -318,4 +387,4 @@ class Sender:
                 return
         for part in (points[:len(points) // 2], points[len(points) // 2:]):
             text = json.dumps({"metrics": part}).encode()
-            self._points(text, key[:32] + "-" + hashlib.sha256(text).hexdigest())
+            self._points(text, key[:32] + "-" + digest(text))

@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 import re
 from html import escape
-from typing import TYPE_CHECKING, NamedTuple, Optional
+from typing import NamedTuple, Optional
 from urllib.parse import urlsplit, urlunsplit
 
+from ._embed import remembered
 from ._http import Client, TrackerError, service_url
-
-if TYPE_CHECKING:
-    from ._run import Run
 
 PROBE_TIMEOUT = 5.0
 """Seconds that the dashboard may take to answer before a link is shown in its place."""
@@ -38,19 +36,9 @@ def dashboard(server: Optional[str] = None) -> str:
     return urlunsplit((split.scheme, place, split.path, "", ""))
 
 
-def show(run: Optional[Run] = None, *, height: int = 600, url: Optional[str] = None) -> None:
-    """Show the dashboard in a notebook: the page of run, or of the current run, or the first page.
-
-    height: of the frame, in pixels. url: where the browser finds the dashboard, when that is neither TRACKER_UI_URL nor
-    the port after the API's. It may be a path on the notebook's own host, such as /proxy/9001, as jupyter-server-proxy
-    offers it; a dashboard that was started with SERVICE_BASE_PATH=/proxy/9001 is found there without it. Where it can't
-    be shown inside, a link to it is. Outside of a notebook, its address is printed.
-    """
-    from ._run import live
-
-    chosen = run or (live[-1] if live else None)
-    path = f"/iteration/{chosen.id}" if chosen is not None else "/"
-    address = (url or dashboard(chosen.server if chosen is not None else None)).rstrip("/")
+def show(address: str, path: str, height: int) -> None:
+    """Show a page of the dashboard at address in a notebook, or print where it is outside of one."""
+    address = address.rstrip("/")
     if not in_notebook():
         print(address + path)
         return
@@ -70,7 +58,8 @@ def view(address: str, path: str) -> View:
         base, others = probe(address)
     except TrackerError as error:
         return View(address + path, False, f"The dashboard does not answer: {error}")
-    if local and re.search(rf"/proxy/(absolute/)?{split.port}$", base):
+    own = remembered()
+    if local and (re.search(rf"/proxy/(absolute/)?{split.port}$", base) or own is not None and base and base == own.base):
         return View(base + path, True, "")
     hub = os.environ.get("JUPYTERHUB_SERVICE_PREFIX", "").rstrip("/")
     proxied = f"{hub}/proxy/{split.port}"
@@ -93,7 +82,7 @@ def probe(address: str) -> "tuple[str, bool]":
         raise TrackerError(str(error)) from error
     finally:
         client.close()
-    found = re.search(r'href="([^"]*)/client/python/tracker-client/"', page)
+    found = re.search(r'href="([^"]*)/client/python/(?:runtracker|tracker-client)/"', page)
     if found is None:
         raise TrackerError(f"what answers at {address} is not the dashboard")
     policy = re.search(r"frame-ancestors ([^;]*)", response.headers.get("Content-Security-Policy") or "")

@@ -2,42 +2,63 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import threading
-from typing import List, Optional
+from typing import Any, Callable, Dict, List, Optional
 
-from ._http import Client, Refused, TrackerError
+from ._check import identity, text
+from ._http import Client, Refused, TrackerError, Unreachable
 from ._output import beside, request
 from ._sender import Sender
 from ._spool import Busy, Spool
+from ._value import timestamp
+
+ELSEWHERE = 120.0
+"""Seconds after the last sign of a run in its spool from which a newer one on the server is another process's."""
+DEAD = "The process ended without ending the run."
+_WORKER = re.compile(r"-\d+-[0-9a-f]{6}\.spool$")
 
 
 def sync_file(path: str, url: Optional[str] = None, token: Optional[str] = None,
               stop: Optional[threading.Event] = None) -> Optional[TrackerError]:
     """Send what is left in a spool file, and what its process has printed, and remove both.
 
-    Returns what kept it from that; None when all was sent.
+    Returns the error that kept something from being sent; None when all was sent. A run whose process has died without
+    ending it ends at the time of its last sign of life, as KILLED, or as it had failed before.
 
-    Raises Busy when another process has the file, and ValueError when it is no spool.
+    Raises Busy when another process has the file, ValueError when it is no spool, and PermissionError when it is not this
+    account's alone.
     """
+    alive = os.lstat(path).st_mtime
     spool = Spool(path)
     sent = False
     try:
         if not spool.head:
             sent = True  # its process was killed before it had written anything
             return None
-        sender = Sender(spool, Client(url or spool.head.get("url"), token), adopted=True)
+        identity("the id in the spool", spool.head.get("id"))
+        client = Client(url or text("the address in the spool", spool.head.get("url")), token, url_of_file=url is None)
+        sender = Sender(spool, client, adopted=True)
+        died: Optional[bool] = False if spool.ended or spool.head.get("worker") or _WORKER.search(path) else None
         tries, printed = 0, None
         while not (stop is not None and stop.is_set()):
-            item = spool.next()
-            if item is None:
+            if died is None:
+                died = _has_died(sender, alive)
+            item = spool.next() if died is not None else None
+            if died is not None and item is None:
                 printed = request(beside(path)) if printed is None else None
                 if printed is not None:
                     spool.append(printed)
-                    continue
-                sent = True
-                break
-            if sender.step(item):
+                elif died and _is_running(sender):
+                    died = False
+                    end = _end_of_dead(spool)
+                    spool.append({"op": "end", "at": timestamp(int(alive * 1000))}, json.dumps(end).encode())
+                else:
+                    sent = True
+                    break
+            elif item is not None and sender.step(item):
                 tries = 0
             elif isinstance(sender.failure, Refused) or tries == 3:
                 return sender.failure
@@ -50,6 +71,43 @@ def sync_file(path: str, url: Optional[str] = None, token: Optional[str] = None,
         spool.close(remove=sent)
         if sent:
             remove_folder(spool)
+
+
+def _has_died(sender: Sender, alive: float) -> Optional[bool]:
+    """Whether no process has the run any more, on this machine or, as the server sees it, on another; None without an answer."""
+    folder, name = os.path.split(sender.spool.path)
+    for path in spool_files(folder):
+        other = os.path.basename(path)
+        if other != name and other.startswith(sender.id) and not _WORKER.search(other):
+            try:
+                Spool(path).close()
+            except Busy:
+                return False  # it was resumed
+            except (OSError, ValueError):
+                continue
+    try:
+        found = sender.client.call("GET", f"/iteration/{sender.id}")
+    except Refused:
+        return True  # it is not there yet, or what follows says why not
+    except Unreachable as failure:
+        sender.report(failure)
+        return None
+    return bool(found["last_seen"] <= timestamp(int((alive + ELSEWHERE) * 1000)))
+
+
+def _end_of_dead(spool: Spool) -> Dict[str, Any]:
+    """The end of a run whose process has died: what it had come to, if it got as far as to note that."""
+    fate: Any = spool.fate
+    if not isinstance(fate, dict) or fate.get("status") not in ("FAILED", "KILLED"):
+        fate = {"status": "KILLED"}
+    return {"status": fate["status"], "error_message": (str(fate.get("error_message", "")).rstrip() + "\n\n" + DEAD).strip()}
+
+
+def _is_running(sender: Sender) -> bool:
+    try:
+        return bool(sender.client.call("GET", f"/iteration/{sender.id}")["status"] == "RUNNING")
+    except TrackerError:
+        return False  # it was deleted, say; what can be sent was sent
 
 
 def remove_folder(spool: Spool) -> None:
@@ -66,26 +124,41 @@ def send_former(sender: Sender, paths: List[str]) -> None:
         while not sender.stop.is_set():
             try:
                 failure = sync_file(path, sender.client.url, sender.client.given, sender.stop)
-            except (Busy, ValueError, OSError):
+            except (Busy, ValueError, TypeError, OSError):
                 break  # another process is at it, or it is none of ours
             if failure is None:
                 break
-            sender.told(failure)
+            sender.report(failure)
             sender.stop.wait(1)
 
 
-def send_leftovers(sender: Sender, folder: str, token: Optional[str]) -> None:
-    """Send what runs before this one have left in folder, once the server is seen to be there."""
+def send_all(sender: Sender, paths: List[str]) -> None:
+    """Send spool files that no process has, as far as that is possible now."""
+    for path in paths:
+        if sender.stop.is_set():
+            return
+        try:
+            sync_file(path, sender.client.url, sender.client.given, sender.stop)
+        except (Busy, ValueError, TypeError, OSError):
+            continue  # a worker that goes on, or it is none of ours
+        sender.progress += 1
+
+
+def send_leftovers(sender: Sender, folder: str, token: Optional[str], own: Callable[[str], bool]) -> None:
+    """Send what runs before this one have left in folder, once the server is seen to be there.
+
+    own reports whether a spool is one that the sender itself takes before the end.
+    """
     while not sender.progress:
         if sender.stop.wait(0.5):
             return
     for path in spool_files(folder):
-        if path == sender.spool.path or sender.stop.is_set():
+        if own(path) or sender.stop.is_set():
             continue
         try:
             if url_of(path) == sender.client.url:
                 sync_file(path, sender.client.url, token, stop=sender.stop)
-        except (Busy, ValueError, OSError):
+        except (Busy, ValueError, TypeError, OSError):
             continue  # another process is at it, or it is none of ours
 
 

@@ -1,10 +1,11 @@
-"""Turns what people log into what the service stores: names and numbers."""
+"""Converts logged values to what the API takes, and prints messages."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
+import threading
 import time
 from typing import Any, Dict, Iterator, Mapping, Optional, Tuple
 
@@ -13,19 +14,29 @@ PLAIN = frozenset((float, int))
 
 _told: Dict[str, bool] = {}
 
+printing = threading.RLock()
+"""Held while something is written to a stream of Python, and over a fork: a child that is forked in the middle of a write
+inherits the lock of the stream, which nobody releases there."""
+
 
 def tell(text: str, once: Optional[str] = None, stream: Any = None) -> None:
-    """Say something to the person, on stream, or the first stderr. With once, only the first time for that name."""
+    """Print a message on stream, or the first stderr. With once, only the first time for that name."""
     if once is not None:
         if once in _told:
             return
         _told[once] = True
     try:
         stream = stream or sys.__stderr__ or sys.stderr
-        stream.write("tracker: " + text + "\n")
-        stream.flush()
+        with printing:
+            stream.write("tracker: " + text + "\n")
+            stream.flush()
     except (OSError, ValueError, AttributeError, RuntimeError):
         pass  # there is nobody to tell, or a signal came in the middle of a line
+
+
+def is_quiet(quiet: Optional[bool]) -> bool:
+    """Whether the lines that say where a run is are left out: quiet, or TRACKER_QUIET when that is None."""
+    return os.environ.get("TRACKER_QUIET", "").lower() not in ("", "0", "false", "no") if quiet is None else quiet
 
 
 def uuid7() -> str:
@@ -48,9 +59,9 @@ def flatten(data: Mapping[Any, Any], prefix: str = "") -> Iterator[Tuple[str, An
 
 
 def scalar(value: Any) -> Optional[float]:
-    """The number that value stands for; None when it is none.
+    """The number that value stands for; None when it is not a number.
 
-    Anything with one element that can say its number will do: scalars of numpy, tensors of torch or jax, Decimal,
+    Takes whatever has one element and converts to a float: scalars of numpy, tensors of torch or jax, Decimal,
     Fraction. It is read at once, because a tensor may be changed in place by the next step.
     """
     if isinstance(value, (float, int)):
@@ -112,3 +123,10 @@ def timestamp(milliseconds: int) -> str:
     t = time.gmtime(milliseconds // 1000)
     return "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ" % (
         t.tm_year, t.tm_mon, t.tm_mday, t.tm_hour, t.tm_min, t.tm_sec, milliseconds % 1000)
+
+
+def digest(data: bytes) -> str:
+    """The SHA-256 of data, in hexadecimal digits."""
+    from hashlib import sha256
+
+    return sha256(data).hexdigest()

@@ -1,11 +1,12 @@
-"""What scripts for W&B call and we name otherwise, or do without."""
+"""Names and arguments of W&B that are called otherwise here, or are not there."""
 
 from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any, Callable, Dict, Optional, Union
+from typing import IO, TYPE_CHECKING, Any, Callable, Dict, Iterable, Optional, Union
 
+from ._check import unused
 from ._value import tell
 
 if TYPE_CHECKING:
@@ -15,32 +16,60 @@ MISSING = {
     "sweep": "use Optuna with tracker.callback.optuna, or make a run for each set of parameters",
     "agent": "use Optuna with tracker.callback.optuna, or make a run for each set of parameters",
     "plot": "log a matplotlib figure or a tracker.Table",
-    "Video": "keep the file with log_artifact",
-    "Audio": "keep the file with log_artifact",
     "Object3D": "keep the file with log_artifact",
     "Molecule": "keep the file with log_artifact",
     "Graph": "log a tracker.Image of it",
-    "use_artifact": "download it with tracker.Api",
     "restore": "download it with tracker.Api",
+    "setup": "nothing has to be set up",
+    "teardown": "call tracker.finish",
+    "tensorboard": "call init with sync_tensorboard=True, or with the folder of the event files",
+    "log_code": "the state of git is recorded anyway; keep other files with log_artifact",
+    "util": "an id may be any name, and init makes one when none is given",
+    "AlertLevel": "alert prints its text at any level",
+    "Plotly": "log a tracker.Html of it: tracker.Html(figure.to_html())",
+    "Classes": "log a tracker.Table",
 }
 """Names of W&B that are not here, and what there is instead."""
 
 
+def environment(ours: str, theirs: str) -> Optional[str]:
+    """The value of our variable, else that of W&B's, which is told once."""
+    found = os.environ.get(ours) if ours else None
+    if found:
+        return found
+    found = os.environ.get(theirs)
+    if found:
+        tell(f"{theirs} is taken, as {ours or 'an argument of init'} is not set", once=theirs)
+    return found or None
+
+
+def mode_of_environment() -> Optional[str]:
+    """TRACKER_MODE, else what WANDB_MODE and WANDB_DISABLED say."""
+    if not os.environ.get("TRACKER_MODE") and os.environ.get("WANDB_DISABLED", "").lower() in ("1", "true", "yes"):
+        tell("WANDB_DISABLED is taken, as TRACKER_MODE is not set", once="WANDB_DISABLED")
+        return "disabled"
+    found = environment("TRACKER_MODE", "WANDB_MODE")
+    return {"dryrun": "offline", "run": "online", "shared": "online"}.get(found or "", found)
+
+
 class Artifact:
-    """Files under one name: run.log_artifact keeps each as NAME/FILE."""
+    """Files under one name: run.log_artifact keeps each as NAME/FILE, and the whole as a version of NAME."""
 
     def __init__(self, name: str, type: str = "", description: Optional[str] = None, metadata: Any = None) -> None:
         self.name, self.type, self.description, self.metadata = name, type, description, metadata
         self.files: Dict[str, str] = {}
+        self._folder: Any = None  # of the files that it makes itself
 
-    def add_file(self, local_path: Path, name: Optional[str] = None, **_: Any) -> None:
+    def add_file(self, local_path: Path, name: Optional[str] = None, is_tmp: Any = None, skip_cache: Any = None,
+                 policy: Any = None, overwrite: Any = None) -> None:
         """Add a file, which is called name in it, or as it is called. FileNotFoundError without one."""
         path = os.path.abspath(os.fspath(local_path))
         if not os.path.isfile(path):
             raise FileNotFoundError(f"there is no file {path} to add to the artifact")
         self.files[name or os.path.basename(path)] = path
 
-    def add_dir(self, local_path: Path, name: Optional[str] = None, **_: Any) -> None:
+    def add_dir(self, local_path: Path, name: Optional[str] = None, skip_cache: Any = None, policy: Any = None,
+                merge: Any = None) -> None:
         """Add all files in a folder and below it. NotADirectoryError without one."""
         top = os.path.abspath(os.fspath(local_path))
         if not os.path.isdir(top):
@@ -51,12 +80,48 @@ class Artifact:
                 inner = os.path.relpath(path, top).replace(os.sep, "/")
                 self.files[f"{name}/{inner}" if name else inner] = path
 
+    def new_file(self, name: str, mode: str = "w", encoding: Optional[str] = None) -> IO[Any]:
+        """Open a new file of the artifact to write to; close it before the artifact is logged."""
+        path = self._new(name)
+        self.files[name] = path
+        return open(path, mode, encoding=encoding if "b" in mode else encoding or "utf-8")
+
+    def add(self, obj: Any, name: str, overwrite: Any = None) -> None:
+        """Add an image, a table or another thing that can be logged. TypeError for what can't be."""
+        from ._media import drawing
+
+        found = drawing(obj)
+        if found is None:
+            raise TypeError(f"a {type(obj).__name__} can't be added to an artifact; write it to a file and add that")
+        file = found.draw()
+        with self.new_file(name if name.endswith(file.suffix) else name + file.suffix, "wb") as out:
+            out.write(file.data)
+
+    def add_reference(self, uri: Union[str, Path], name: Optional[str] = None, checksum: Any = None,
+                      max_objects: Any = None) -> None:
+        """Add a file with the address. What is there is neither read nor watched."""
+        text = os.fspath(uri)
+        with self.new_file((name or text.rstrip("/").rpartition("/")[2] or "reference") + ".uri") as out:
+            out.write(text + "\n")
+
+    def _new(self, name: str) -> str:
+        if self._folder is None:
+            import tempfile
+
+            self._folder = tempfile.TemporaryDirectory(prefix="tracker-")
+        path = os.path.normpath(os.path.join(self._folder.name, *name.split("/")))
+        if not path.startswith(self._folder.name + os.sep):
+            raise ValueError(f"{name!r} is not the name of a file in an artifact")
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        return path
+
 
 class Settings(Dict[str, Any]):
     """Takes any settings, and has none."""
 
 
-def login(key: Optional[str] = None, **_: Any) -> bool:
+def login(key: Optional[str] = None, anonymous: Any = None, relogin: Any = None, host: Any = None, force: Any = None,
+          timeout: Any = None, verify: Any = None) -> bool:
     """Do nothing: the sign-in is TRACKER_TOKEN, or what python -m tracker login has kept."""
     if key:
         tell("login does not take a key of W&B; sign in with: python -m tracker login", once="login")
@@ -64,39 +129,59 @@ def login(key: Optional[str] = None, **_: Any) -> bool:
 
 
 class Names:
-    """The methods of a run that have W&B's names."""
+    """The methods of a run that have W&B's or MLflow's names."""
 
-    log_artifact: Callable[..., None]
+    id: str
+    experiment: str
+    log: Callable[..., None]
+    log_artifact: Callable[..., Any]
+    tag: Callable[..., None]
+    config: Any
     url: Any
 
-    def save(self, path: Path, **_: Any) -> None:
-        """Keep a file, or those that a pattern such as "out/*.pt" matches, as artifacts; W&B's name for log_artifact."""
+    def save(self, path: Optional[Path] = None, base_path: Any = None, policy: Any = None) -> None:
+        """Keep a file, or those that a pattern such as "out/*.pt" matches, as artifacts, as they are now.
+
+        base_path: the folder that their names are relative to, in place of the working folder. Without path, it does
+        nothing: a name that was set needs no saving.
+        """
+        if path is None:
+            return
         import glob
 
-        kept = 0
+        if policy == "live":
+            tell("save keeps files as they are now, also with policy='live'", once="save live")
+        kept, base = 0, os.fspath(base_path) if base_path else os.curdir
         for found in sorted(glob.glob(os.fspath(path), recursive=True)):
             if os.path.isfile(found):
-                name = os.path.relpath(found).replace(os.sep, "/")
+                name = os.path.relpath(found, base).replace(os.sep, "/")
                 self.log_artifact(found, name=os.path.basename(found) if name.startswith("..") else name)
                 kept += 1
         if not kept:
             tell(f"save has found no file at {os.fspath(path)}")
 
-    def watch(self, *_: Any, **__: Any) -> None:
+    def watch(self, models: Any = None, criterion: Any = None, log: Any = None, log_freq: Any = None, idx: Any = None,
+              log_graph: Any = None) -> None:
         """Do nothing. Gradients are not recorded by themselves: log what you want to see of them."""
         tell("watch records nothing; log the norms of gradients that you want to see", once="watch")
 
-    def define_metric(self, *_: Any, **__: Any) -> None:
+    def define_metric(self, name: Any = None, step_metric: Any = None, step_sync: Any = None, hidden: Any = None,
+                      summary: Any = None, goal: Any = None, overwrite: Any = None) -> None:
         """Do nothing: of every metric, the last, least, greatest and mean value are kept, whatever it is."""
         tell("define_metric changes nothing: each metric has its last, least, greatest and mean value anyway, and the step "
              "that log was given", once="define_metric")
 
-    def alert(self, title: str, text: str = "", **_: Any) -> None:
+    def alert(self, title: str, text: str = "", level: Any = None, wait_duration: Any = None) -> None:
         """Print title and text, so that they are in the output that is kept. Nobody is sent a message."""
         print(f"tracker: alert: {title}" + (f": {text}" if text else ""), file=sys.stderr)
 
-    def unwatch(self, *_: Any, **__: Any) -> None:
+    def unwatch(self, models: Any = None) -> None:
         """Do nothing, as watch."""
+
+    def log_code(self, root: Any = None, name: Any = None, include_fn: Any = None, exclude_fn: Any = None) -> None:
+        """Do nothing but say so: the commit and what differs from it are recorded anyway."""
+        tell("log_code keeps nothing: the commit and the diff to it are recorded anyway; keep other files with log_artifact",
+             once="log_code")
 
     def mark_preempting(self) -> None:
         """Do nothing: go on with init(resume="auto")."""
@@ -104,3 +189,45 @@ class Names:
     def get_url(self) -> str:
         """W&B's name for url."""
         return str(self.url)
+
+    @property
+    def group(self) -> str:
+        """W&B's name for the experiment."""
+        return self.experiment
+
+    @property
+    def entity(self) -> str:
+        """Empty: projects belong to no team."""
+        return ""
+
+    def link_artifact(self, artifact: Any = None, target_path: Any = None, aliases: Any = None) -> None:
+        """Do nothing but say what to do."""
+        unused("link_artifact", {"artifact": True})
+        tell("make a version of a model from it, in the dashboard or with the API", once="link_artifact")
+
+    # -- of MLflow
+
+    def log_metric(self, key: str, value: Any, step: Optional[int] = None) -> None:
+        """Log one number."""
+        self.log({key: value}, step)
+
+    def log_metrics(self, metrics: Dict[str, Any], step: Optional[int] = None) -> None:
+        """MLflow's name for log."""
+        self.log(metrics, step)
+
+    def log_param(self, key: str, value: Any) -> None:
+        """Record one parameter."""
+        self.config[key] = value
+
+    def log_params(self, params: Dict[str, Any]) -> None:
+        """Record parameters."""
+        self.config.update(params)
+
+    def set_tag(self, key: str, value: Any = None) -> None:
+        """Attach the tag key=value, or key without a value."""
+        self.tag(str(key) if value is None else f"{key}={value}")
+
+    def set_tags(self, tags: Union[Dict[str, Any], Iterable[str]]) -> None:
+        """Attach tags."""
+        for key in tags:
+            self.set_tag(key, tags[key] if isinstance(tags, dict) else None)

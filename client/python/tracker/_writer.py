@@ -1,4 +1,4 @@
-"""Takes what a run logs off the training thread's hands and puts it into the spool."""
+"""Writes what a run logs to the spool, in a thread of its own."""
 
 from __future__ import annotations
 
@@ -7,71 +7,108 @@ import json
 import math
 import threading
 import time
-from typing import Any, Callable, Deque, Dict, List, Optional, Tuple
+from queue import Empty, SimpleQueue
+from typing import Any, Callable, Deque, Dict, Iterable, List, Optional, Tuple
 
+from . import _signal
 from ._spool import Spool
-from ._value import number_text, timestamp, uuid7
+from ._value import number_text, tell, timestamp, uuid7
 
 PERIOD = 0.25
-"""Seconds between two looks into the queue."""
+"""Seconds after which the queue is emptied again."""
+WORKER_PERIOD = 0.05
+"""The same in a worker process, which may be killed as soon as its work is done."""
 MOST_POINTS = 5000
 """Points in one request."""
 MOST_NAMES = 100_000
-"""Names that are held in memory; a new one for each step must not fill it."""
-FULL = 200_000
-"""Calls to log that may wait in the queue; what comes on top is dropped and counted."""
+"""Names of metrics that are cached; a program may make up a new one at each step."""
 
 Entry = Tuple[Any, Any, Any, float]
-"""(numbers by name, None, step, Unix seconds) of a log call; (head, body, None, 0) of a request."""
+"""(numbers by name, None, step, Unix seconds) of a log call; (head, body, None, 0) of another item of the spool. In place of
+body there may be a function that makes items; it is called in the writer's thread."""
+Items = Callable[[], Iterable[Tuple[Dict[str, Any], bytes]]]
 
 
 class Writer:
-    """The queue of a run and the thread that empties it."""
+    """The queue of a run and the thread that empties it.
 
-    def __init__(self, spool: Spool) -> None:
-        self.spool = spool
+    Only that thread takes from the queue and writes. So a signal that interrupts the main thread, wherever that is, can
+    still have the queue written: stop takes no lock that the main thread may hold. It also sees to it that the handler of
+    such a signal runs.
+    """
+
+    def __init__(self, spool: Spool, period: float = PERIOD) -> None:
+        self.spool, self.period = spool, period
         self.queue: Deque[Entry] = collections.deque()
         self.sample: Optional[Callable[[], Dict[str, float]]] = None  # system metrics, when they are due
-        self.dropped = 0
-        self.wake = threading.Event()
+        self.printed: Optional[Callable[[bool], Iterable[Tuple[Dict[str, Any], bytes]]]] = None  # whether it is the end
         self.last: Dict[Any, float] = {}  # of each metric
-        self.calls = 0  # to log, that were written
+        self.calls = 0  # calls to log that were written
         self._latest = 0  # time of a point, in milliseconds
         self._names: Dict[Any, str] = {}  # as JSON
-        self._stopping = threading.Event()
+        self._stopping = False
+        self._wakes: SimpleQueue[Optional[threading.Event]] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="tracker-writer", daemon=True)
-        self._busy = threading.Lock()
 
     def start(self) -> None:
         """Start the thread."""
         self._thread.start()
 
-    def stop(self, end: Optional[bytes] = None) -> None:
-        """Write all that is queued and end the thread; then nothing more is written but end, that of the run."""
-        self._stopping.set()
-        self.wake.set()
-        self._thread.join()
+    def wake(self) -> None:
+        """Have the queue emptied now."""
+        self._wakes.put(None)
+
+    def stop(self, end: Optional[Tuple[Dict[str, Any], bytes]] = None, timeout: float = math.inf) -> None:
+        """Write all that is queued and end the thread; after that nothing more is written but end, the item of the end.
+
+        A second call waits for the first one. timeout: seconds to wait at most.
+        """
+        self._stopping = True
+        self.wake()
+        limit = time.monotonic() + timeout
+        while self._thread.is_alive() and time.monotonic() < limit:
+            self._thread.join(min(0.1, timeout))
         if end is not None:
-            self.spool.append({"op": "end"}, end)
+            self.spool.append(*end)
 
     def flush(self) -> None:
-        """Write all that is queued so far, in the calling thread."""
-        with self._busy:
-            if not self._stopping.is_set():
-                self._empty()
+        """Write all that is queued so far."""
+        done = threading.Event()
+        self._wakes.put(done)
+        while not self._stopping and self._thread.is_alive() and not done.wait(0.1):
+            pass
 
     def _run(self) -> None:
-        while not self._stopping.is_set():
-            self.wake.wait(PERIOD)
-            self.wake.clear()
-            with self._busy:
-                self._empty()
-                if self.sample is not None:
-                    values = self.sample()
-                    if values:
-                        self._points([(values, None, None, time.time())])
-        with self._busy:
+        while not self._stopping:
+            waiting = self._wait()
+            _signal.interrupt()
             self._empty()
+            if self.sample is not None:
+                values = self.sample()
+                if values:
+                    self._points([(values, None, None, time.time())], system=True)
+            self._print(False)
+            for done in waiting:
+                done.set()
+        self._empty()
+        self._print(True)
+
+    def _print(self, last: bool) -> None:
+        printed = self.printed
+        if printed is not None:
+            self._make(lambda: printed(last))
+
+    def _wait(self) -> List[threading.Event]:
+        """Wait for the period or until woken; the callers of flush so far."""
+        found: List[threading.Event] = []
+        try:
+            wake = self._wakes.get(timeout=self.period)
+            while True:
+                if wake is not None:
+                    found.append(wake)
+                wake = self._wakes.get_nowait()
+        except Empty:
+            return found
 
     def _empty(self) -> None:
         queue, logged = self.queue, []  # type: Deque[Entry], List[Entry]
@@ -88,18 +125,30 @@ class Writer:
             if logged:
                 self._points(logged)
                 logged, count = [], 0
-            self.spool.append(entry[0], entry[1])
+            if callable(entry[1]):
+                self._make(entry[1])
+            else:
+                self.spool.append(entry[0], entry[1])
         if logged:
             self._points(logged)
 
-    def _points(self, logged: List[Entry]) -> None:
+    def _make(self, items: Items) -> None:
+        try:
+            for head, body in items():
+                self.spool.append(head, body)
+        except Exception as error:  # a fault here must not end the thread
+            tell(f"something that was logged could not be kept: {type(error).__name__}: {error}")
+
+    def _points(self, logged: List[Entry], system: bool = False) -> None:
         """Append one request with the points of these calls.
 
-        Their times are after those of the request before, if only by a millisecond: so a point tells its request.
+        Their times are later than those of the request before, by a millisecond at least: so no two requests have points of
+        the same time, on which _repeat.py relies.
         """
         parts: List[str] = []
-        self.calls += len(logged)
+        self.calls += 0 if system else len(logged)
         names, last, after = self._names, self.last, self._latest
+        relative = False
         for data, _, step, at in logged:
             moment = int(at * 1000)
             if after - 1000 < moment <= after:  # not when the clock was set back by more
@@ -108,6 +157,7 @@ class Writer:
             tail = f',"recorded_at":"{timestamp(moment)}"}}'
             if step is not None:
                 tail = f',"step":{step}{tail}'
+                relative = relative or type(step) is str
             for key, value in data.items():
                 name = names.get(key)
                 if name is None:
@@ -124,4 +174,9 @@ class Writer:
                 parts.append(f'{{"key":{name},"value":{number_text(number)}{tail}')
         for start in range(0, len(parts), MOST_POINTS):
             body = '{"metrics":[' + ",".join(parts[start:start + MOST_POINTS]) + "]}"
-            self.spool.append({"op": "points", "key": uuid7().replace("-", "")}, body.encode())
+            head: Dict[str, Any] = {"op": "points", "key": uuid7().replace("-", "")}
+            if relative:
+                head["relative"] = True
+            if system:
+                head["system"] = True
+            self.spool.append(head, body.encode())

@@ -19,6 +19,7 @@ import threading
 from functools import partial
 from typing import Any, Callable, Dict, Optional
 
+from ._check import End
 from ._config import as_mapping
 from ._init import current, init
 from ._run import Run, live
@@ -207,12 +208,13 @@ def optuna(run: Optional[Run] = None) -> Callable[[Any, Any], None]:
     def callback(study: Any, trial: Any) -> None:
         with one_at_a_time:
             child = init(chosen.project, chosen.experiment, trial.params, name=f"trial {trial.number}", parent=chosen,
-                         mode=chosen.mode, url=chosen.server, token=chosen._token, dir=chosen.folder, capture=False, quiet=True)
+                         capture=False, quiet=True)
             for step, value in sorted(trial.intermediate_values.items()):
                 child.log({"intermediate": value}, step=step)
             values = dict(enumerate(trial.values or ()))
             child.log({"value" if len(values) == 1 else f"value/{n}": value for n, value in values.items()}, step=0)
-            child.finish({"FAIL": "FAILED", "PRUNED": "KILLED"}.get(trial.state.name, "SUCCEEDED"))
+            ends: Dict[str, End] = {"FAIL": "FAILED", "PRUNED": "KILLED"}
+            _finish_child(chosen, child, ends.get(trial.state.name, "SUCCEEDED"))
             if len(study.directions) == 1 and values:
                 chosen.log({"best_value": study.best_value}, step=trial.number)
 
@@ -227,16 +229,23 @@ def grid_search(search: Any, run: Optional[Run] = None) -> None:
     """
     chosen, results = run or current("callback"), search.cv_results_
     for number, params in enumerate(results["params"]):
-        child = init(chosen.project, chosen.experiment, params, name=f"candidate {number}", parent=chosen,
-                     mode=chosen.mode, url=chosen.server, token=chosen._token, dir=chosen.folder, capture=False, quiet=True)
+        child = init(chosen.project, chosen.experiment, params, name=f"candidate {number}", parent=chosen, capture=False,
+                     quiet=True)
         for name, column in results.items():
             if name.startswith(("mean_", "std_", "rank_")):
                 child.log({name: column[number]}, step=0)
             elif name.startswith("split"):
                 split, _, score = name[len("split"):].partition("_")
                 child.log({"split_" + score: column[number]}, step=int(split))
-        child.finish("FAILED" if math.isnan(float(next(v for k, v in results.items() if k.startswith("mean_test"))[number]))
-                     else "SUCCEEDED")
+        failed = math.isnan(float(next(v for k, v in results.items() if k.startswith("mean_test"))[number]))
+        _finish_child(chosen, child, "FAILED" if failed else "SUCCEEDED")
     if hasattr(search, "best_score_"):
         chosen.summary["best_score"] = float(search.best_score_)
         chosen.config.update({"best": dict(search.best_params_)})
+
+
+def _finish_child(parent: Run, child: Run, status: End) -> None:
+    """End a child without waiting for a server that is away: what is left is sent before the parent's end."""
+    child.recorder.hasty = True
+    parent.recorder.adopt(child.recorder)
+    child.finish(status, quiet=True)

@@ -1,0 +1,317 @@
+"""Finds the server for who has named none, and starts one where there is none.
+
+That server belongs to the person: it listens on the loopback, keeps its data in TRACKER_HOME (~/.tracker), and ends by
+itself when nobody has used it for half an hour. server.json in that folder says where it is; it stays when the server
+ends, so that the next one has the same port, and what is in a spool for it finds it. Who holds the lock of server.lock may
+start one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+import time
+import zlib
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, NamedTuple, Optional
+from urllib.parse import urlsplit
+
+from ._program import program
+from ._spool import lock
+from ._trust import open_own
+from ._value import is_quiet, tell
+
+if TYPE_CHECKING:
+    import subprocess
+
+DEFAULT_URL = "http://127.0.0.1:9000"
+"""Where `tracker serve` puts the API."""
+IDLE_EXIT = "30m"
+START_TIMEOUT = 60.0
+"""Seconds that a server may take until it answers, and that another process may take to start it."""
+PROBE_TIMEOUT = 5.0
+"""Seconds that a server may take to say what it is."""
+PORTS = range(9100, 10000, 2)
+"""Where a server is put, apart from those that are started by hand: the API at one of these, the dashboard after it."""
+
+_process: "Optional[subprocess.Popen[bytes]]" = None  # the server that this process has started
+
+
+class Server(NamedTuple):
+    """A server that was started here, as server.json has it."""
+
+    url: str  # of the API
+    pid: int
+    base: str  # its base path
+
+    @property
+    def port(self) -> int:
+        """Of the API; that of the dashboard is the next."""
+        return urlsplit(self.url).port or 0
+
+    @property
+    def dashboard(self) -> str:
+        """The address of the dashboard."""
+        return f"http://127.0.0.1:{self.port + 1}"
+
+
+def home() -> str:
+    """The folder of what belongs to the person: TRACKER_HOME, else .tracker in the home folder."""
+    return os.path.abspath(os.environ.get("TRACKER_HOME") or os.path.join(os.path.expanduser("~"), ".tracker"))
+
+
+def host() -> str:
+    """The name of this machine."""
+    import socket
+
+    return socket.gethostname()
+
+
+def enabled() -> bool:
+    """Whether a server may be started; TRACKER_EMBED=0 says no."""
+    return os.environ.get("TRACKER_EMBED", "").lower() not in ("0", "false", "no")
+
+
+def find(signed_in: bool, start: Optional[bool] = None, quiet: Optional[bool] = None) -> str:
+    """The address of the API for who has named none: the default one when a server is there that may be used, else that of
+    the server that was started here.
+
+    start: start that one when it does not run; without it, only where it was started before. signed_in: whether this user
+    has a token for the server at the default address; without one, it must be a server of this user or of the administrator.
+    quiet: do not tell of a start.
+    """
+    if not enabled() or at_default(signed_in):
+        return DEFAULT_URL
+    if start is None:
+        start = remembered() is not None
+    found = (ensure(quiet=quiet) if start else None) or remembered()
+    if found is not None and not foreign(found.url):
+        return found.url
+    if program() is None or not foreign(DEFAULT_URL, 0):
+        return DEFAULT_URL
+    # What is logged must not go to another user: it waits for a server at a port that nobody has.
+    return next((f"http://127.0.0.1:{port}" for port in _ports() if _free(port)), "http://127.0.0.1:1")
+
+
+def ensure(base: Optional[str] = None, quiet: Optional[bool] = None) -> Optional[Server]:
+    """The server that was started here; it is started when it does not run. None, and a sentence, when it can't be.
+
+    base is the base path that it must have; one that has another is started anew.
+    """
+    found = running()
+    if found is not None and base in (None, found.base):
+        return found
+    path = program()
+    if path is None:
+        return None  # the client alone is installed
+    try:
+        with _locked():
+            found = running()
+            if found is not None and base not in (None, found.base):
+                _stop(found)
+                found = None
+            if found is None:
+                found = _start(path, base)
+                if not is_quiet(quiet):
+                    tell(f"started a server, its dashboard is at {found.dashboard} (data in {home()}; it ends when it has not "
+                         "been used for 30 minutes; TRACKER_EMBED=0 turns this off)")
+            return found
+    except OSError as error:
+        where = f" ({error.filename})" if error.filename else ""
+        tell(f"there is no server, and none could be started: {error.strerror or error}{where}; set TRACKER_URL to the address "
+             "of one, or TRACKER_HOME to a folder for one", once="embed")
+        return None
+
+
+def remembered() -> Optional[Server]:
+    """The last server that was started here, on this machine; whether it still runs is not known. A file that another user
+    could have written counts for nothing."""
+    try:
+        with os.fdopen(open_own(os.path.join(home(), "server.json")), encoding="utf-8") as file:
+            said: Dict[str, Any] = json.load(file)
+        if said["host"] != host():
+            return None  # the folder is shared, and it was on another machine
+        return Server(str(said["url"]), int(said["pid"]), str(said["base"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def running() -> Optional[Server]:
+    """The server that was started here, when it answers. Never one of another user, who may have its port by now."""
+    if _process is not None:
+        _process.poll()  # lets go of it when it has ended
+    found = remembered()
+    if found is None or not alive(found.pid) or not _listening(found.url) or foreign(found.url) or not _health(found.url):
+        return None
+    return found
+
+
+def alive(pid: int) -> bool:
+    """Whether a process of this user has the number and has not ended; on Windows it is not asked."""
+    if sys.platform == "win32":
+        return True
+    try:
+        os.kill(pid, 0)
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"  # in a container, nobody may take note of its end
+    except FileNotFoundError:
+        return sys.platform != "linux"
+    except (OSError, IndexError):
+        return False
+
+
+def _listening(url: str) -> bool:
+    import socket
+
+    split = urlsplit(url)
+    try:
+        socket.create_connection((split.hostname or "", split.port or 80), PROBE_TIMEOUT).close()
+    except OSError:
+        return False
+    return True
+
+
+def _health(url: str) -> bool:
+    """Whether what answers at url is a tracker server. One that is too busy to answer is taken for one."""
+    import socket
+
+    split = urlsplit(url)
+    answer = b""
+    try:
+        with socket.create_connection((split.hostname or "", split.port or 80), PROBE_TIMEOUT) as connection:
+            connection.sendall(f"GET /health HTTP/1.0\r\nHost: {split.netloc}\r\n\r\n".encode())
+            while len(answer) < 10_000:
+                piece = connection.recv(4096)
+                if not piece:
+                    break
+                answer += piece
+    except socket.timeout:
+        return True
+    except OSError:
+        return False
+    return b'"app_name"' in answer
+
+
+def at_default(signed_in: bool) -> bool:
+    """Whether a server that may be used is at the default address, see find."""
+    return _listening(DEFAULT_URL) and (signed_in or not foreign(DEFAULT_URL, 0)) and _health(DEFAULT_URL)
+
+
+def foreign(url: str, *trusted: int) -> bool:
+    """Whether another user listens at the port of url on this machine, except for those in trusted. Linux says who does."""
+    wanted = f":{urlsplit(url).port:04X}"
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        try:
+            with open(table, encoding="ascii") as file:
+                for line in file:
+                    field = line.split()
+                    if field[1].endswith(wanted) and field[3] == "0A":
+                        return int(field[7]) not in (os.geteuid(), *trusted)
+        except (OSError, ValueError, IndexError):
+            continue
+    return False
+
+
+@contextlib.contextmanager
+def _locked() -> Iterator[None]:
+    """Hold the lock of the folder, which is made. OSError when that can't be done."""
+    os.makedirs(home(), mode=0o700, exist_ok=True)
+    fd = os.open(os.path.join(home(), "server.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        end = time.monotonic() + START_TIMEOUT
+        while not lock(fd):
+            if time.monotonic() > end:
+                raise OSError(f"another process has been starting it for {START_TIMEOUT:.0f} s")
+            time.sleep(0.02)
+        yield
+    finally:
+        os.close(fd)
+
+
+def _stop(server: Server) -> None:
+    """End a server in good order; its clients go on when the next one is there."""
+    import signal
+
+    os.kill(server.pid, signal.SIGTERM)
+    end = time.monotonic() + START_TIMEOUT
+    while _listening(server.url):
+        if time.monotonic() > end:
+            raise OSError("the one that runs does not end")
+        time.sleep(0.02)
+
+
+def _start(path: str, base: Optional[str]) -> Server:
+    """Start the program, detached, and return when it answers. OSError when it does not."""
+    former = remembered()
+    if base is None:
+        base = former.base if former is not None else ""
+    failure = f"all ports from {PORTS[0]} to {PORTS[-1]} are taken"
+    for port in _ports():
+        if not _free(port) or not _free(port + 1):
+            continue
+        url = f"http://127.0.0.1:{port}"
+        process = _spawn(path, port, base)
+        end = time.monotonic() + START_TIMEOUT
+        while process.poll() is None:
+            if _listening(url) and _health(url):
+                found = Server(url, process.pid, base)
+                _remember(found)
+                return found
+            if time.monotonic() > end:
+                process.kill()
+                process.wait()
+                raise OSError(f"it does not answer; see {os.path.join(home(), 'server.log')}")
+            time.sleep(0.02)
+        with open(os.path.join(home(), "server.log"), encoding="utf-8", errors="replace") as log:
+            failure = (log.read(4096).strip().splitlines() or ["it ended at once"])[-1].replace("tracker: ", "", 1)
+        if "is in use" not in failure:
+            break
+    raise OSError(failure)
+
+
+def _spawn(path: str, port: int, base: str) -> "subprocess.Popen[bytes]":
+    import subprocess
+
+    global _process
+    folder = home()
+    # Settings in the environment are for a server that somebody starts by hand.
+    env = {name: value for name, value in os.environ.items() if not name.startswith("SERVICE_")}
+    flags: Dict[str, Any] = {"start_new_session": True}
+    if sys.platform == "win32":
+        flags = {"creationflags": subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP}
+    with open(os.path.join(folder, "server.log"), "wb") as log:
+        _process = subprocess.Popen(
+            [path, "serve", "--host", "127.0.0.1", "--port", str(port), "--ui-host", "127.0.0.1", "--ui-port", str(port + 1),
+             "--base-path", base, "--db-file", os.path.join(folder, "tracker.db"),
+             "--artifact-root", os.path.join(folder, "artifacts"), "--idle-exit", IDLE_EXIT, "--log-level", "warn"],
+            cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log, **flags)
+    return _process
+
+
+def _ports() -> List[int]:
+    """The ports to try: the one of before, then from one that depends on the folder, so that each has its own."""
+    former = remembered()
+    first = zlib.crc32(home().encode()) % len(PORTS)
+    return [*([former.port] if former is not None else []), *PORTS[first:], *PORTS[:first]]
+
+
+def _free(port: int) -> bool:
+    import socket
+
+    with socket.socket() as one:
+        if sys.platform != "win32":
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            one.bind(("127.0.0.1", port))
+        except (OSError, OverflowError):
+            return False
+    return True
+
+
+def _remember(server: Server) -> None:
+    path = os.path.join(home(), "server.json")
+    fd = os.open(f"{path}.{os.getpid()}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(fd, "w", encoding="utf-8") as file:
+        json.dump({"url": server.url, "pid": server.pid, "base": server.base, "host": host()}, file)
+    os.replace(f"{path}.{os.getpid()}", path)

@@ -1,0 +1,155 @@
+"""Keeps the files of a run: takes their bytes as they are now, into the run's folder of the spool."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import threading
+from typing import Any, Dict, NamedTuple, Tuple
+
+from ._trust import make_own_folder, open_own
+from ._value import tell
+
+CHUNK = 1 << 20
+FICLONE = 0x40049409
+"""The ioctl of Linux that makes a file share the bytes of another until one of them is written to."""
+
+
+class Changed(OSError):
+    """The file was changed while it was copied."""
+
+
+class Kept(NamedTuple):
+    """A file whose bytes are kept for an artifact."""
+
+    number: int  # of the upload
+    path: str
+    head: Dict[str, Any]  # how the spool names it; nothing when the run takes nothing any more
+
+
+class Files:
+    """The files that one process keeps for a run. They are numbered."""
+
+    def __init__(self, folder: str, id: str) -> None:
+        self._folder, self._id = folder, id
+        self._last = 0
+        self._lock = threading.Lock()
+
+    def keep(self, path: str) -> Kept:
+        """Keep the bytes that the file at path has now.
+
+        Where there is no room for a copy, the file itself is named, to be sent if it is still the same then. Raises OSError
+        for a file that can't be read, or that is changed while it is copied.
+        """
+        number = self._next()
+        found = os.stat(path)
+        try:
+            name = take(path, self._folder, self._id, number)
+        except Changed:
+            raise
+        except OSError as error:
+            with open(path, "rb"):
+                pass  # it can be read: what is missing is room for a copy
+            tell(f"{path} could not be copied into {self._folder}: {error.strerror or error}; it is sent from where it is, so "
+                 "leave it unchanged until then", once="copy " + self._folder)
+            whole = os.path.abspath(path)
+            return Kept(number, whole, {"file": whole, "size": found.st_size, "changed": found.st_mtime_ns})
+        return Kept(number, os.path.join(self._folder, *name.split("/")), {"file": name, "temporary": True})
+
+    def write(self, data: bytes, suffix: str) -> Tuple[int, str]:
+        """Write a new file; return its number and its path below the spool folder. Raises OSError."""
+        number = self._next()
+        fd, name = new_file(self._folder, self._id, number, suffix)
+        with os.fdopen(fd, "wb") as out:
+            out.write(data)
+        return number, name
+
+    def _next(self) -> int:
+        with self._lock:
+            self._last += 1
+            return self._last
+
+
+def new_file(folder: str, id: str, number: int, suffix: str) -> Tuple[int, str]:
+    """A new file of the run: its descriptor, and its path below the spool folder. Raises OSError."""
+    inside = f"{id}.files"
+    make_own_folder(os.path.join(folder, inside))
+    name = f"{inside}/{os.getpid()}-{number}{suffix}"
+    return open_own(os.path.join(folder, name), os.O_WRONLY | os.O_CREAT | os.O_EXCL), name
+
+
+def take(path: str, folder: str, id: str, number: int) -> str:
+    """Keep the bytes that the file at path has now; return the path of what keeps them below the spool folder.
+
+    A file that nobody may write to gets a second name. Of another one, a clone is made where the file system can do it, else
+    a copy. Raises Changed when somebody writes to it meanwhile, and another OSError when there is no room.
+    """
+    fd = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0))
+    try:
+        before = os.fstat(fd)
+        if not stat.S_ISREG(before.st_mode):
+            raise OSError(f"{path} is not a regular file")
+        target, name = new_file(folder, id, number, "")
+        kept = os.path.join(folder, name)
+        try:
+            if _link(path, before, kept):
+                return name
+            if not _clone(fd, target):
+                _copy(fd, target)
+            after = os.fstat(fd)
+            if (after.st_size, after.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
+                raise Changed(f"{path} was changed while it was copied")
+        except BaseException:
+            os.unlink(kept)
+            raise
+        finally:
+            os.close(target)
+        return name
+    finally:
+        os.close(fd)
+
+
+def _link(path: str, found: os.stat_result, kept: str) -> bool:
+    """Give a file of this account that is read-only a second name. Reports whether that was possible."""
+    if sys.platform == "win32" or found.st_mode & 0o222 or found.st_uid != os.geteuid():
+        return False
+    try:
+        os.link(path, kept + ".link", follow_symlinks=True)
+        os.replace(kept + ".link", kept)
+    except OSError:
+        return False  # on another file system, for example
+    return os.stat(kept).st_ino == found.st_ino
+
+
+def _clone(source: int, target: int) -> bool:
+    if not sys.platform.startswith("linux"):
+        return False
+    import fcntl
+
+    try:
+        fcntl.ioctl(target, FICLONE, source)
+    except OSError:
+        return False  # the file system has no clones
+    return True
+
+
+def _copy(source: int, target: int) -> None:
+    at = 0
+    if hasattr(os, "copy_file_range"):
+        try:
+            while True:
+                done = os.copy_file_range(source, target, CHUNK << 6, at, at)
+                if not done:
+                    break
+                at += done
+        except OSError:
+            pass  # between these file systems it can't be used; what is missing is copied below
+    os.lseek(source, at, os.SEEK_SET)
+    os.lseek(target, at, os.SEEK_SET)
+    while True:
+        part = os.read(source, CHUNK)
+        if not part:
+            return
+        while part:
+            part = part[os.write(target, part):]

@@ -1,0 +1,86 @@
+"""Changes functions of libraries, now or as soon as they are imported, and undoes it."""
+
+from __future__ import annotations
+
+import functools
+import importlib.abc
+import importlib.util
+import sys
+import threading
+from typing import Any, Callable, Dict, List, NamedTuple, Sequence
+
+from ._value import tell
+
+Undo = List[Callable[[], None]]
+"""How a library gets back what was changed."""
+
+
+class _Change(NamedTuple):
+    modules: Sequence[str]  # of which one has to be imported
+    make: Callable[[Undo], None]
+    undo: Undo
+
+
+_changes: Dict[str, _Change] = {}
+_finding = threading.local()
+
+
+def change(library: str, modules: Sequence[str], make: Callable[[Undo], None]) -> None:
+    """Have make change library when one of modules is imported, or at once if it is. Once that was asked, nothing more happens.
+
+    make adds to its argument how to undo what it changes.
+    """
+    if library in _changes:
+        return
+    _changes[library] = _Change(modules, make, [])
+    if any(module in sys.modules for module in modules):
+        _make(library)
+    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Finder())
+
+
+def restore(library: str) -> None:
+    """Undo what was changed in library."""
+    if library in _changes:
+        for undo in _changes.pop(library).undo:
+            undo()
+
+
+def replace(owner: Any, name: str, new: Callable[[Callable[..., Any]], Callable[..., Any]], undo: Undo) -> None:
+    """Put new(function) in place of the function name of owner."""
+    before = owner.__dict__[name]
+    setattr(owner, name, functools.wraps(before)(new(before)))
+    undo.append(lambda: setattr(owner, name, before))
+
+
+def _make(library: str) -> None:
+    found = _changes.get(library)
+    if found is not None and not found.undo:
+        try:
+            found.make(found.undo)
+        except Exception as error:  # another version of the library: it works as it is
+            tell(f"{library} can't be followed: {type(error).__name__}: {error}")
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    """Has a library changed as soon as it is imported."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        library = next((one for one, change in list(_changes.items()) if name in change.modules), None)
+        if library is None or getattr(_finding, "active", False):
+            return None
+        _finding.active = True
+        try:
+            spec = importlib.util.find_spec(name)
+        finally:
+            _finding.active = False
+        if spec is None or spec.loader is None:
+            return spec
+        execute = spec.loader.exec_module
+
+        def execute_and_change(module: Any) -> None:
+            execute(module)
+            _make(str(library))
+
+        spec.loader.exec_module = execute_and_change  # type: ignore[method-assign]
+        return spec

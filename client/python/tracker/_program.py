@@ -1,0 +1,43 @@
+"""Finds the program that the wheel for a platform installs, and runs it under the name of the distribution."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Optional
+
+DISTRIBUTION = "runtracker"
+PROGRAM = "tracker.exe" if sys.platform == "win32" else "tracker"
+
+
+def program() -> Optional[str]:
+    """The path of the program: TRACKER_PROGRAM, else what was installed with this package. None without one."""
+    given = os.environ.get("TRACKER_PROGRAM")
+    if given:
+        return given
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        installed = distribution(DISTRIBUTION).files or []
+    except PackageNotFoundError:
+        return None
+    for file in installed:
+        if file.name == PROGRAM:
+            path = os.path.normpath(str(file.locate()))
+            if os.path.isfile(path):
+                return path
+    return None
+
+
+def main() -> int:
+    """The command runtracker: becomes the program."""
+    found = program()
+    if found is None:
+        print("tracker: this is the client alone: install the wheel for your platform, or set TRACKER_PROGRAM to the path of "
+              "the program; python -m tracker --help has the commands of the client", file=sys.stderr)
+        return 1
+    if sys.platform == "win32":
+        import subprocess
+
+        return subprocess.call([found, *sys.argv[1:]])
+    os.execv(found, [found, *sys.argv[1:]])

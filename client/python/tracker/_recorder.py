@@ -1,0 +1,392 @@
+"""The queue, the spool and the sender of one run in one process."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
+
+from ._console import Console
+from ._end import before_exit_of_worker, end_body
+from ._http import Client, Refused, TrackerError
+from ._keep import Files, Kept
+from ._output import Output, beside, request
+from ._sender import ENDED, Sender
+from ._spool import Spool
+from ._sync import remove_folder, send_all, send_former, send_leftovers, spool_files
+from ._value import tell, timestamp, uuid7
+from ._writer import PERIOD, WORKER_PERIOD, Items, Writer
+
+if TYPE_CHECKING:
+    from ._media import Drawing
+
+PATIENCE = 10.0
+"""Seconds without progress after which finish leaves the rest to the spool."""
+WRITE_TIMEOUT = 30.0
+"""Seconds for which a worker that ends waits for its queue to be written to the disk."""
+FULL = 250_000
+"""Values that wait in the queue at most, some 30 MB; who logs faster than that waits for the disk."""
+MOST_DRAWN = 32 << 20
+"""Bytes of pictures and the like that wait to be drawn; further ones wait for the writer."""
+
+
+class Recorder:
+    """Records one run: what is added is queued, written to the spool and sent from there.
+
+    A worker records to a run that another process began and will end. finished reports whether the run has ended in this
+    process, status how.
+    """
+
+    def __init__(self, begin: Dict[str, Any], *, folder: str, url: str, token: Optional[str], mode: str,
+                 worker: bool = False) -> None:
+        self.begin, self.folder, self.url, self.token = begin, folder, url, token
+        self.mode, self.worker = mode, worker
+        self.given_name: Optional[str] = begin.get("name")
+        self.finished = mode == "disabled"
+        self.status = "RUNNING"
+        self.started = False
+        self.interrupts = 0
+        self.hasty = False  # its end does not wait for a server that is away: another run sends the rest
+        self.output: Optional[Output] = None
+        self.queue: Any = []
+        self.writer: Optional[Writer] = None
+        self.spool: Optional[Spool] = None
+        self.sender: Optional[Sender] = None
+        self.former: List[str] = []  # spools to be sent before the end, such as those of children
+        self._files = Files(folder, begin["id"])
+        self._drawn = 0  # bytes that wait to be drawn
+        self._threads: List[threading.Thread] = []
+        self._starting = threading.Lock()
+
+    @property
+    def name(self) -> Optional[str]:
+        """The name that was given, else the one that the server made; None while there is neither."""
+        return self.given_name or (self.sender.name if self.sender else None) or None
+
+    @property
+    def label(self) -> str:
+        """What a message calls the run."""
+        return f"run {self.name or self.begin['id']} of {self.begin['project']}/{self.begin['experiment']}"
+
+    # -- start
+
+    def start(self) -> None:
+        """Open the spool and start the threads. Raises ValueError for an address or a token that can't be one."""
+        client = Client(self.url, self.token) if self.mode == "online" else None
+        id = self.begin["id"]
+        suffix = f"-{os.getpid()}-{os.urandom(3).hex()}" if self.worker else ""
+        path = os.path.join(self.folder, id + suffix + ".spool")
+        if not self.worker and os.path.exists(path):  # the run is resumed, and its earlier spool is not sent yet
+            path = os.path.join(self.folder, f"{id}-{uuid7()}.spool")
+        spool = self.spool = Spool(path, {"version": 1, "id": id, "url": self.url, "project": self.begin["project"],
+                                          "experiment": self.begin["experiment"], "worker": self.worker})
+        if spool.failure is not None:
+            tell(f"nothing can be kept in {self.folder} ({spool.failure}); until it is sent, it is in memory only")
+        if not self.worker:
+            spool.reserve()
+        self.writer = Writer(spool, WORKER_PERIOD if self.worker else PERIOD)
+        self.queue = self.writer.queue
+        self.started = True
+        self.add({**self.begin, "op": "begin", "at": timestamp(time.time_ns() // 1_000_000)})
+        if self.worker:
+            before_exit_of_worker(self.drain)
+        self.writer.start()
+        if client is not None:
+            sender = self.sender = Sender(spool, client, worker=self.worker)
+
+            def of_run() -> List[str]:
+                return [found for found in spool_files(self.folder)
+                        if found != path and os.path.basename(found).startswith(id)]
+
+            former = [] if self.worker else of_run()
+            if not self.worker:  # workers that were killed, and children that did not wait
+                sender.before_end = lambda: send_all(sender, self.former + of_run())
+
+            def send() -> None:
+                send_former(sender, former)
+                sender.run()
+
+            self.background("tracker-sender", send)
+            if not self.worker:
+                def own(other: str) -> bool:
+                    return os.path.basename(other).startswith(id) or other in self.former
+
+                self.background("tracker-leftover", lambda: send_leftovers(sender, self.folder, self.token, own))
+
+    def background(self, name: str, target: Callable[[], None]) -> None:
+        """Run target in a thread that does not keep the process from ending."""
+        thread = threading.Thread(target=target, name=name, daemon=True)
+        thread.start()
+        self._threads.append(thread)
+
+    def copy_output(self) -> None:
+        """Begin to copy what the process prints into a file beside the spool."""
+        if self.spool is not None:
+            try:
+                console = Console(self.mode == "online", bool(self.begin.get("resume")))
+                self.output = Output(beside(self.spool.path), console)
+                if self.writer is not None:
+                    self.writer.printed = console.items
+            except OSError:
+                pass  # there is no room for it, and the spool has said so
+
+    def sample(self, source: Callable[[], Dict[str, float]]) -> None:
+        """Have the writer ask source for metrics of the machine now and then."""
+        if self.writer is not None:
+            self.writer.sample = source
+
+    def revive(self) -> bool:
+        """Start again in a forked worker when it first logs. Reports whether the run takes anything."""
+        if self.finished:
+            if self.mode != "disabled":
+                tell(f"{self.label} has finished; what is logged to it now is not recorded", once="finished " + self.begin["id"])
+            return False
+        with self._starting:
+            if not self.started:
+                self.start()
+        return True
+
+    def forked(self) -> None:
+        """Let go of what belongs to the parent, in a child that was just forked."""
+        if self.finished:
+            return
+        if self.spool is not None:
+            self.spool.abandon()
+        if self.output is not None:
+            self.output.close()
+            self.output = None
+        self.started, self.worker, self.sender, self.writer = False, True, None, None
+        self._threads, self.queue, self._starting = [], [], threading.Lock()
+        self._files = Files(self.folder, self.begin["id"])
+        self.begin = {**self.begin, "resume": False}
+
+    def adopt(self, child: Recorder) -> None:
+        """Send before the end what a child leaves that ends in haste."""
+        if child.spool is not None:
+            self.former.append(child.spool.path)
+
+    # -- what is recorded
+
+    def add(self, head: Dict[str, Any], body: bytes = b"") -> None:
+        """Queue an item of the spool."""
+        if (self.finished or not self.started) and not self.revive():
+            return
+        self.queue.append((head, body, None, 0.0))
+
+    def request(self, method: str, path: str, body: Dict[str, Any]) -> None:
+        """Queue a request about the run; {id} in path stands for its id."""
+        self.add({"op": "request", "method": method, "path": path}, json.dumps(body).encode())
+
+    def parameter(self, name: str, text: str) -> None:
+        """Queue a parameter."""
+        self.add({"op": "parameter", "name": name}, json.dumps({"key": name, "value": text}).encode())
+
+    def rewind(self, name: str, step: int) -> None:
+        """Queue that the points of a metric from a step on are dropped: those that follow replace them."""
+        self.add({"op": "rewind", "name": name, "from": step, "key": uuid7().replace("-", "")})
+
+    def keep(self, path: str) -> Kept:
+        """Keep the bytes that the file at path has now.
+
+        Where there is no room for a copy, the file itself is sent later, if it is still the same then. Raises OSError for a
+        file that can't be read, or that is changed while it is copied.
+        """
+        if (self.finished or not self.started) and not self.revive():
+            return Kept(0, path, {})
+        return self._files.keep(path)
+
+    def artifact(self, kept: Kept, name: str, description: str = "", content_type: Optional[str] = None) -> int:
+        """Queue a file that was kept as an artifact; return the number of the upload."""
+        if kept.head:
+            self.add({"op": "artifact", "name": name, "description": description, "content_type": content_type,
+                      "number": kept.number, **kept.head})
+        return kept.number
+
+    def draw(self, name: str, drawings: Sequence[Tuple[str, Drawing]]) -> None:
+        """Have the writer draw what was logged under name, and keep each as an artifact."""
+        size = sum(drawing.size for _, drawing in drawings)
+
+        def items() -> Iterator[Tuple[Dict[str, Any], bytes]]:
+            self._drawn -= size
+            for label, drawing in drawings:
+                try:
+                    file = drawing.draw()
+                    number, path = self._files.write(file.data, file.suffix)
+                except Exception as error:  # of the library that draws it, or of the disk
+                    tell(f"{name} could not be kept: {type(error).__name__}: {error}", once="object " + name)
+                    continue
+                yield {"op": "artifact", "name": label + file.suffix, "description": drawing.caption, "number": number,
+                       "content_type": file.content_type, "file": path, "temporary": True}, b""
+
+        if not drawings or ((self.finished or not self.started) and not self.revive()):
+            return
+        if self._drawn + size > MOST_DRAWN:
+            self.flush()
+        self._drawn += size
+        making: Items = items
+        self.queue.append(({}, making, None, 0.0))
+
+    def flush(self) -> None:
+        """Write what is queued to the spool."""
+        if self.writer is not None and self.started and not self.finished:
+            self.writer.flush()
+
+    def last(self) -> Dict[str, float]:
+        """The last value of each metric that this process has logged."""
+        self.flush()
+        return {} if self.writer is None else {str(name): value for name, value in self.writer.last.copy().items()}
+
+    def calls(self) -> int:
+        """The number of calls to log so far."""
+        self.flush()
+        return 0 if self.writer is None else self.writer.calls
+
+    def relieve(self, waiting: int) -> None:
+        """Have the queue emptied, in which about so many values wait; wait for that when they are many."""
+        if self.writer is not None:
+            if waiting > FULL:
+                self.writer.flush()
+            else:
+                self.writer.wake()
+
+    # -- end
+
+    def foresee(self, status: str, message: str) -> int:
+        """Note in the spool how the run ends if nothing more is logged, for a process that dies before it says so.
+
+        Returns the number of calls to log so far.
+        """
+        calls = self.calls()
+        if self.spool is not None and self.started and not self.finished and not self.worker:
+            self.spool.keep_fate(end_body(status, message))
+        return calls
+
+    def finish(self, status: str, message: str, timeout: Optional[float], last_words: Callable[[], None]) -> bool:
+        """Record the end after what last_words records, and wait until all is sent. Reports whether it was."""
+        if not self.started and self.worker:
+            self.finished = True
+            return True
+        try:
+            self._close(status, message, last_words)
+            return self._wait(timeout)
+        except KeyboardInterrupt:
+            return False
+
+    def _close(self, status: str, message: str, last_words: Callable[[], None]) -> None:
+        end = end_body(status, message)
+        try:
+            for thread in self._threads:
+                if thread.name == "tracker-capture":
+                    thread.join(15)
+            last_words()
+            if self.output is not None:
+                self.output.close()
+                printed = request(self.output.path)
+                if printed is not None:
+                    self.add(printed)
+        finally:  # an interrupt in between leaves no run without its end
+            self.finished, self.status = True, status
+            if self.writer is not None:
+                head = {"op": "end", "at": timestamp(time.time_ns() // 1_000_000)}
+                self.writer.stop(None if self.worker else (head, json.dumps(end).encode()))
+
+    def _wait(self, timeout: Optional[float]) -> bool:
+        """Wait for the sender. Reports whether all was sent."""
+        sender, spool = self.sender, self.spool
+        if sender is None or spool is None:
+            return False
+        sender.hurry.set()
+        begun = moved = time.monotonic()
+        seen, shown = sender.progress, False
+        while not spool.empty:
+            now = time.monotonic()
+            if sender.progress != seen:
+                seen, moved = sender.progress, now
+            refused = isinstance(sender.failure, Refused) and sender.failure.code != ENDED
+            if self.hasty and sender.failure is not None:
+                break
+            patience = 2.0 if refused or self.hasty else PATIENCE
+            if now - moved > patience or (timeout is not None and now - begun > timeout):
+                break
+            if now - begun > 2 and not shown:
+                shown = True
+                tell(f"sending what is left of {self.label}; Ctrl-C leaves it in the spool")
+            try:
+                with spool.changed:
+                    spool.changed.wait(0.1)
+                if self.interrupts > 1:
+                    break
+            except KeyboardInterrupt:
+                self.interrupts += 1
+                if self.interrupts > 1:
+                    break
+                tell("still sending; Ctrl-C again leaves the rest in the spool")
+        return spool.empty
+
+    def leave(self, complete: bool, quiet: bool = False) -> None:
+        """Stop the sender, close the spool, and say what is left in it."""
+        spool, sender, writer = self.spool, self.sender, self.writer
+        if spool is None or writer is None:
+            return
+        if sender is not None:
+            sender.stop.set()
+            sender.hurry.set()
+            with spool.changed:
+                spool.changed.notify_all()
+            for thread in self._threads:
+                if thread.name == "tracker-sender":
+                    thread.join(1 if complete else 0.2)
+            if sender.ended is not None and not self.worker:
+                self.status = sender.ended["status"]
+        if not complete:
+            spool.rescue()
+        if spool.lost:
+            tell(f"{spool.lost} requests of {self.label} were lost: neither the disk nor the memory had room for them")
+        spool.close(remove=complete)
+        if complete:
+            remove_folder(spool)
+        elif not quiet:
+            what = "what it has logged" if self.mode == "offline" else "the rest"
+            tell(f"{self.label} has ended; {what} is kept in {spool.path}. Send it with: python -m tracker sync")
+
+    def drain(self, timeout: float = 5.0) -> bool:
+        """In a worker: write what is queued to the spool, and wait at most timeout seconds until it is sent.
+
+        Reports whether there was a worker to drain.
+        """
+        if not self.started or self.writer is None:
+            return False
+        if self.finished:  # a signal has come in the middle of the end
+            self.writer.stop(timeout=WRITE_TIMEOUT)
+            return False
+        self.finished = True
+        try:
+            self.writer.stop(timeout=WRITE_TIMEOUT)
+            complete = self._wait(timeout)
+        except KeyboardInterrupt:
+            complete = False
+        self.leave(complete, quiet=True)
+        return True
+
+    def discard(self) -> None:
+        """End without a trace, when the run could not be started."""
+        self.finished = True
+        if self.writer is not None:
+            self.writer.stop()
+        if self.output is not None:
+            self.output.close(remove=True)
+        if self.sender is not None:
+            self.sender.stop.set()
+            self.sender.hurry.set()
+        if self.spool is not None:
+            self.spool.close(remove=True)
+
+    def await_begin(self) -> None:
+        """Wait until the server has the run. Raises TrackerError when it does not take it."""
+        sender = self.sender
+        while sender is not None and not sender.progress:
+            if sender.failure is not None:
+                raise TrackerError(f"the run could not be started: {sender.failure}") from sender.failure
+            sender.stop.wait(0.005)

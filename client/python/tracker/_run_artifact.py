@@ -1,0 +1,103 @@
+"""The artifacts of a run: the files that it keeps, and the versions that it uses."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, List, Optional, Sequence, Union
+
+from . import _check
+from ._value import tell
+
+if TYPE_CHECKING:
+    from ._config import Config
+    from ._recorder import Recorder
+    from ._upload import Upload
+    from ._version import Version
+    from ._wandb import Artifact, Path
+
+
+class Artifacts:
+    """The methods of a run that keep files."""
+
+    project: str
+    server: str
+    recorder: Recorder
+    config: Config
+    _dir = ""
+
+    def log_artifact(self, path: Union[Path, Artifact], name: Optional[str] = None, description: str = "",
+                     content_type: Optional[str] = None, type: Optional[str] = None, aliases: Sequence[str] = (),
+                     tags: Any = None) -> Upload:
+        """Keep the file at path, as it is now, as an artifact of the run: it may be changed or removed afterwards.
+
+        Returns without waiting for the server; wait() of what it returns does. name: what it is called there; without it,
+        the file's name. content_type: as in HTTP; without it, it is guessed from the name. A tracker.Artifact in place of
+        path keeps each of its files and makes a version of it, see use_artifact; so does a file with a type or with
+        aliases, further names of that version. FileNotFoundError without a file, IsADirectoryError for a folder.
+        """
+        from ._upload import Upload
+        from ._wandb import Artifact
+
+        _check.unused("log_artifact", {"tags": tags})
+        if not isinstance(path, Artifact) and (type or aliases):
+            artifact = Artifact(name or os.path.basename(os.fspath(path)), type or "", description)
+            (artifact.add_dir if os.path.isdir(path) else artifact.add_file)(path)
+            path = artifact
+        if isinstance(path, Artifact):
+            return self._log_version(path, description, [aliases] if isinstance(aliases, str) else list(aliases))
+        path = os.path.abspath(os.fspath(path))
+        if os.path.isdir(path):
+            raise IsADirectoryError(f"{path} is a folder; log a tracker.Artifact(name) with add_dir({os.path.basename(path)!r})")
+        if not os.path.isfile(path):
+            raise FileNotFoundError(f"there is no file {path} to keep as an artifact")
+        name = name or os.path.basename(path)
+        kept = self.recorder.keep(path)
+        return Upload(self.recorder, name, [self.recorder.artifact(kept, name, description, content_type)])
+
+    def use_artifact(self, artifact: str, type: Optional[str] = None, aliases: Any = None, use_as: Any = None) -> Version:
+        """The version of an artifact of the project that NAME, NAME:v3 or NAME:alias names; its download() writes the files.
+
+        Waits for the server. That the run uses it becomes the parameter uses/NAME. KeyError when there is none, TrackerError
+        without an answer.
+        """
+        from ._api import Api
+
+        found = Api(self.server, self.recorder.token).artifact(self.project, artifact)
+        self.config.update({f"uses/{found.name}": f"{found.name}:{found.version}"})
+        return found
+
+    @property
+    def dir(self) -> str:
+        """A folder for files of the run: what is in it when the run ends is kept as artifacts."""
+        if not self._dir:
+            import tempfile
+
+            self._dir = tempfile.mkdtemp(prefix="tracker-run-")
+        return self._dir
+
+    def _log_version(self, artifact: Artifact, description: str, aliases: List[str]) -> Upload:
+        from ._upload import Upload
+        from ._version import MANIFEST, manifest
+
+        files = {inner: self.recorder.keep(path) for inner, path in artifact.files.items()}
+        self.recorder.draw(artifact.name, [(f"{artifact.name}/{MANIFEST}", manifest(
+            artifact.name, artifact.type, artifact.metadata, aliases, {inner: kept.path for inner, kept in files.items()}))])
+        return Upload(self.recorder, artifact.name, [
+            self.recorder.artifact(kept, f"{artifact.name}/{inner}", description or artifact.description or "")
+            for inner, kept in files.items()])
+
+    def keep_dir(self) -> None:
+        """Keep the files in dir, and remove it."""
+        if not self._dir:
+            return
+        import shutil
+
+        top = self._dir
+        for folder, _folders, names in os.walk(top):
+            for name in names:
+                path = os.path.join(folder, name)
+                try:
+                    self.log_artifact(path, name=os.path.relpath(path, top).replace(os.sep, "/"))
+                except OSError as error:
+                    tell(f"{path} could not be kept: {error}")
+        shutil.rmtree(top, ignore_errors=True)

@@ -1,0 +1,360 @@
+"""Follows event files of TensorBoard while they are written, and logs what is in them to a run."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import sys
+import threading
+import time
+import weakref
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Union
+
+from ._media import Histogram, Image, Text
+from ._object import drawings
+from ._patch import Undo, change, replace
+from ._recorder import Recorder
+from ._tfevents import MOST_TAGS, Damaged, Event, event, records
+from ._value import tell
+
+PERIOD = 1.0
+"""Seconds between two looks at the files."""
+SHARE = 20
+"""A look is followed by at least so many times the time that it took to find the files."""
+MOST_ENTRIES = 20_000
+"""Entries of folders that are looked at to find event files."""
+MOST_MEDIA = 2000
+"""Pictures, texts and histograms of event files that a run keeps."""
+FLUSH_TIMEOUT = 5.0
+"""Seconds for which the end of a run waits for writers to write what they hold."""
+PARTS = frozenset(("train", "training", "val", "valid", "validation", "eval", "evaluation", "test"))
+"""Names of folders that are a part of one training."""
+Settings = Callable[[Dict[str, Any]], None]
+_WRITER = re.compile(r"tfevents\.\d+\.(.+)\.(\d+)\.\d+(?:\.|$)")
+_following: "List[Follower]" = []
+"""Of the runs whose writers are followed; the last one is told of a new writer."""
+
+
+def follow(recorder: Recorder, settings: Settings, where: Union[bool, str, Iterable[str]],
+           held: Callable[[], Optional[str]] = lambda: None) -> Callable[[], None]:
+    """Follow event files until the function that is returned is called.
+
+    where: True for what writers of this process write from now on, else the folders below which new event files are looked for.
+    settings takes hyperparameters. As long as held returns a text, nothing is read, and the text is
+    told once when there is something to read.
+    """
+    follower = Follower(recorder, settings, held)
+    if where is True:
+        for module in ("tensorboard.summary.writer.event_file_writer", "tensorboardX.event_file_writer"):
+            change(module.partition(".")[0], [module], _changer(module))
+        change("tensorflow", ["tensorflow.python.ops.summary_ops_v2"], _change_tensorflow)
+        _following.append(follower)
+    else:
+        for folder in [where] if isinstance(where, (str, os.PathLike)) else list(where or ()):
+            follower.watch(os.fspath(folder), deep=True)
+    recorder.background("tracker-tensorboard", follower.run)
+    return follower.finish
+
+
+def _changer(module: str) -> Callable[[Undo], None]:
+    def make(undo: Undo) -> None:
+        replace(sys.modules[module].EventFileWriter, "__init__", _noted, undo)
+
+    return make
+
+
+def _change_tensorflow(undo: Undo) -> None:
+    module = sys.modules["tensorflow.python.ops.summary_ops_v2"]
+    before = module.create_file_writer_v2
+    replace(module, "create_file_writer_v2", _noted_folder, undo)
+    public = sys.modules.get("tensorflow._api.v2.summary")
+    if public is not None and public.__dict__.get("create_file_writer") is before:
+        replace(public, "create_file_writer", _noted_folder, undo)
+
+
+def _noted(make: Callable[..., Any]) -> Callable[..., Any]:
+    """The constructor of a writer, which tells the run where it writes."""
+    def noted(self: Any, logdir: Any, *args: Any, **kwargs: Any) -> None:
+        follower = _follower(logdir)
+        make(self, logdir, *args, **kwargs)
+        if follower is not None:
+            follower.writers.append(weakref.ref(self))
+
+    return noted
+
+
+def _noted_folder(make: Callable[..., Any]) -> Callable[..., Any]:
+    """The function of TensorFlow that makes a writer."""
+    def noted(logdir: Any, *args: Any, **kwargs: Any) -> Any:
+        follower = _follower(logdir)
+        made = make(logdir, *args, **kwargs)
+        if follower is not None and hasattr(made, "flush"):
+            follower.writers.append(weakref.ref(made))
+        return made
+
+    return noted
+
+
+def _follower(logdir: Any) -> "Optional[Follower]":
+    """Who follows a writer that is about to be made; its folder is watched from now on."""
+    if not _following or not isinstance(logdir, (str, os.PathLike)):
+        return None
+    if _following[-1].process != os.getpid():
+        tell("event files that a worker process writes are not followed; log to the run there", once="tensorboard worker")
+        return None
+    _following[-1].watch(os.fspath(logdir))
+    return _following[-1]
+
+
+class Follower:
+    """Reads event files as they grow, and logs what is in them. They are closed between two looks."""
+
+    def __init__(self, recorder: Recorder, settings: Settings, held: Callable[[], Optional[str]]) -> None:
+        self.process = os.getpid()
+        self.writers: "List[weakref.ReferenceType[Any]]" = []  # of this process, which hold back what they are given
+        self._recorder, self._settings, self._held = recorder, settings, held
+        self._folders: Dict[str, bool] = {}  # whether the folders in it are watched, too
+        self._others: Set[str] = set()  # event files that were there before, or are another program's
+        self._files: Dict[str, int] = {}  # up to which byte each was read
+        self._plugins: Dict[str, Dict[str, str]] = {}  # by folder and tag
+        self._begun: Dict[str, Set[str]] = {}  # metrics that each file has begun, since its last restart
+        self._restarts: Dict[str, int] = {}  # step of the last restart in each file
+        self._latest: Dict[str, int] = {}  # largest step of each metric
+        self._upwards: Set[str] = set()  # folders of hyperparameters, whose metrics are those of the folder above
+        self._root: Optional[str] = None
+        self._media = 0
+        self._busy = threading.Lock()
+        self._stop = threading.Event()
+
+    def watch(self, folder: str, deep: bool = False) -> None:
+        """Follow event files that will be made in folder, and with deep in those below it."""
+        if "://" in folder:
+            tell(f"the event files in {folder} are not followed: only those in folders of this machine are", once=folder)
+            return
+        folder = os.path.abspath(folder)
+        if folder in self._folders:
+            return
+        self._others.update(path for path in find(folder, deep) if path not in self._files)
+        self._folders = {**self._folders, folder: deep}
+
+    def run(self) -> None:
+        """Read until finish is called."""
+        wait = PERIOD
+        while not self._stop.wait(wait) and not self._recorder.finished:
+            wait = max(PERIOD, SHARE * self.poll())
+
+    def poll(self) -> float:
+        """Read what is new, and return the seconds that it took to find the files."""
+        with self._busy:
+            begun = time.monotonic()
+            found = {path for folder, deep in self._folders.items() for path in find(folder, deep)}
+            for path in sorted(found - self._others - self._files.keys(), key=lambda path: (path.count(os.sep), path)):
+                if _is_of_another(path):
+                    self._others.add(path)
+                else:
+                    self._files[path] = 0
+            took = time.monotonic() - begun
+            held = self._held()
+            if held is not None:
+                if held and self._files:
+                    tell(held, once=held)
+                return took
+            for path in self._files:
+                self._read(path)
+            return took
+
+    def finish(self) -> None:
+        """Have writers of this process write what they hold, read that, and stop."""
+        if self in _following:
+            _following.remove(self)
+        self._stop.set()
+        if self.writers:
+            # In another thread, as this one may have been interrupted by a signal in the middle of a writer that holds a lock.
+            flushing = threading.Thread(target=self._flush, name="tracker-tensorboard-flush", daemon=True)
+            flushing.start()
+            flushing.join(FLUSH_TIMEOUT)
+        if self._busy.acquire(timeout=FLUSH_TIMEOUT):
+            self._busy.release()
+            self.poll()
+
+    def _flush(self) -> None:
+        for one in self.writers:
+            writer = one()
+            if writer is not None:
+                try:
+                    writer.flush()
+                except Exception:  # it is closed, and has written all
+                    continue
+
+    # -- what is in a file
+
+    def _read(self, path: str) -> None:
+        folder = os.path.dirname(path)
+        plugins = self._plugins.setdefault(folder, {})
+        try:
+            size = os.path.getsize(path)
+            if size < self._files[path]:
+                self._files[path] = 0  # it was written anew
+                self._begun.pop(path, None)
+            if size == self._files[path]:
+                return
+            for record in records(path, self._files[path]):
+                self._files[path] = record.end
+                if record.fault:
+                    tell(f"{record.fault}; it is left out")
+                    continue
+                try:
+                    found = event(record.data, plugins)
+                except Exception as error:  # it may hold anything
+                    tell(f"the record before byte {record.end} of {path} can't be read, and is left out: {error}")
+                    continue
+                self._log(path, found)
+        except Damaged as error:
+            tell(f"{error}; the rest of the file is not read", once=f"damaged {path}")
+        except OSError as error:
+            tell(f"{path} can't be read: {error.strerror or error}", once=f"unreadable {path}")
+
+    def _log(self, path: str, found: Event) -> None:
+        folder, numbers = os.path.dirname(path), {}  # type: str, Dict[str, float]
+        if found.start and found.step >= 0:  # a writer with purge_step
+            self._begun[path], self._restarts[path] = set(), found.step
+        for value in found.values:
+            if value.kind == "hparams":
+                if os.path.basename(folder) not in PARTS:
+                    self._upwards.add(folder)
+                self._settings(value.value)
+            elif value.kind == "scalar":
+                numbers[self._name(folder, value.tag)] = value.value
+            elif value.kind == "other":
+                tell(f"{value.tag} in event files is not logged: what the plugin {value.value} shows is not read",
+                     once=f"plugin {value.value}")
+            else:
+                self._keep(self._name(folder, value.tag), value.kind, value.value, found.step)
+        if numbers:
+            if folder not in self._upwards:
+                self._rewind(path, numbers, found.step)
+            queue = self._recorder.queue
+            queue.append((numbers, None, found.step, found.wall_time if 0 < found.wall_time < 1 << 33 else time.time()))
+            if len(queue) % 1000 == 0:
+                self._recorder.relieve(len(queue))
+
+    def _rewind(self, path: str, names: Iterable[str], step: int) -> None:
+        """Where a file begins a metric at a step that was logged before, drop what was logged from there on: it is of a program
+        that was started again from a checkpoint."""
+        begun, resumed = self._begun.setdefault(path, set()), self._recorder.begin.get("resume")
+        for name in names:
+            latest = self._latest.get(name)
+            if name not in begun and len(begun) < MOST_TAGS:
+                begun.add(name)
+                first = min(step, self._restarts.get(path, step))
+                if first <= latest if latest is not None else resumed:
+                    self._recorder.rewind(name, first)
+                    latest = None
+            if name in self._latest or len(self._latest) < MOST_TAGS:
+                self._latest[name] = step if latest is None else max(step, latest)
+
+    def _keep(self, name: str, kind: str, value: Any, step: int) -> None:
+        if self._media >= MOST_MEDIA:
+            tell(f"of the event files, {MOST_MEDIA} pictures, texts and histograms are kept, and no more", once="event media")
+            return
+        try:
+            media: Any = Text(value) if kind == "text" else Histogram(np_histogram=value) if kind == "histogram" else \
+                [Image(one) for one in value]
+        except (TypeError, ValueError) as error:
+            tell(f"{name} in event files is not kept: {error}", once=f"event media {name}")
+            return
+        self._media += 1
+        self._recorder.draw(name, drawings(name.rpartition("/text_summary")[0] or name, media, step))
+
+    def _name(self, folder: str, tag: str) -> str:
+        """The name of what has this tag in an event file in folder."""
+        place = self._place(os.path.dirname(folder) if folder in self._upwards and folder != self._root else folder)
+        if not place:
+            return tag
+        above, _, last = place.rpartition("/")
+        flat = tag.replace("/", "_") + "_"
+        if last.startswith(flat):  # add_scalars of PyTorch, which has a folder for each line of a chart
+            return f"{above}/{tag}/{last[len(flat):]}".lstrip("/")
+        if place.startswith(tag + "/"):  # that of tensorboardX
+            return place
+        return f"{place}/{tag}"
+
+    def _place(self, folder: str) -> str:
+        """Where folder is below the first one that had an event file, with slashes; nothing for that folder itself."""
+        if self._root is None:
+            self._root = os.path.dirname(folder) if os.path.basename(folder) in PARTS else folder
+        for top in (self._root, os.path.dirname(self._root)):
+            place = os.path.relpath(folder, top)
+            if place == os.curdir:
+                return ""
+            if place.split(os.sep)[0] != os.pardir:
+                return place.replace(os.sep, "/")
+        return os.path.basename(folder)
+
+
+def find(folder: str, deep: bool) -> Iterator[str]:
+    """The paths of the event files in folder, and with deep of those below it, as far as MOST_ENTRIES reach.
+
+    Links are followed. Hidden folders and those of installed packages are left out.
+    """
+    left, seen, waiting = MOST_ENTRIES, set(), [folder]
+    while waiting:
+        inside = waiting.pop(0)
+        try:
+            entries = list(os.scandir(inside))
+        except OSError:
+            continue  # it is not there yet, or may not be read
+        for entry in entries:
+            left -= 1
+            if left < 0:
+                tell(f"there is too much in {folder} to look for event files in all of it; name their folder",
+                     once="find " + folder)
+                return
+            try:
+                if "tfevents" in entry.name and entry.is_file():
+                    yield os.path.join(inside, entry.name)
+                elif deep and entry.name[0] != "." and entry.name not in ("node_modules", "site-packages", "__pycache__") \
+                        and entry.is_dir():
+                    real = os.path.realpath(entry.path) if entry.is_symlink() else entry.path
+                    if real not in seen:
+                        seen.add(real)
+                        waiting.append(entry.path)
+            except OSError:
+                continue
+
+
+def _is_of_another(path: str) -> bool:
+    """Whether the process that writes an event file lives, and neither is this one nor descends from it.
+
+    The names of event files have the host and the process in them, but for those of tensorboardX.
+    """
+    named = _WRITER.search(os.path.basename(path))
+    if named is None or named.group(1) != socket.gethostname():
+        return False
+    number: Optional[int] = int(named.group(2))
+    while number != os.getpid():
+        number = _parent(int(number or 0))
+        if not number:
+            return number == 0
+    return False
+
+
+def _parent(number: int) -> Optional[int]:
+    """The process that a process descends from, as Linux knows it, or 0; None when it has ended, and elsewhere."""
+    try:
+        with open(f"/proc/{number}/stat", encoding="utf-8", errors="replace") as file:
+            return int(file.read().rpartition(")")[2].split()[1])
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def folders_of(parameters: Dict[str, str]) -> Sequence[str]:
+    """Folders outside of the working folder that the options of a program name for what it writes."""
+    found: List[str] = []
+    for name, value in parameters.items():
+        if re.search(r"log|out|tensorboard|tb|save|work|result|checkpoint", name, re.I):
+            path = os.path.abspath(os.path.expanduser(value))
+            if os.sep in value and os.path.relpath(path).split(os.sep)[0] == os.pardir and os.path.dirname(path) != path:
+                found.append(path)
+    return found

@@ -1,0 +1,340 @@
+"""Reads the event files of TensorBoard: a sequence of records, each an Event of protocol buffers.
+
+A record is its length (8 bytes), a masked CRC-32C of that, the data, and a masked CRC-32C of the data. A writer may be in the
+middle of the last one. Field numbers are those of event.proto, summary.proto, tensor.proto and plugin_data.proto (hparams) of
+TensorBoard.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
+
+LONGEST = 64 << 20
+"""Bytes of a record; a longer one is passed over."""
+MOST_TAGS = 100_000
+"""Tags of which a reader remembers the plugin."""
+MOST_NUMBERS = 100_000
+"""Numbers of a tensor; a larger one is not read."""
+_HEAD = struct.Struct("<QI")
+_FORMATS = {1: "f", 2: "d", 3: "i", 4: "B", 5: "h", 6: "b", 9: "q", 10: "?", 17: "H", 19: "e", 22: "I", 23: "Q"}
+"""How tensor_content holds numbers, by the number of their type."""
+
+
+def _table() -> Tuple[int, ...]:
+    entries = []
+    for entry in range(256):
+        for _ in range(8):
+            entry = entry >> 1 ^ (0x82F63B78 if entry & 1 else 0)
+        entries.append(entry)
+    return tuple(entries)
+
+
+_TABLE = _table()
+
+
+def masked_crc(data: bytes) -> int:
+    """The masked CRC-32C of data, as record files have it."""
+    crc, table = 0xFFFFFFFF, _TABLE
+    for byte in data:
+        crc = table[(crc ^ byte) & 0xFF] ^ crc >> 8
+    crc ^= 0xFFFFFFFF
+    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+
+
+class Damaged(ValueError):
+    """What is no event file, from some byte on."""
+
+
+class Record(NamedTuple):
+    """One record; fault is empty, or why there is no data."""
+
+    data: bytes
+    end: int  # the offset after it
+    fault: str = ""
+
+
+def records(path: str, offset: int) -> Iterator[Record]:
+    """The whole records from offset on. Half a record at the end is left for later.
+
+    Raises OSError, and Damaged when the length of a record is not what was written.
+    """
+    with open(path, "rb", buffering=1 << 18) as file:
+        size = os.fstat(file.fileno()).st_size
+        file.seek(offset)
+        while True:
+            head = file.read(_HEAD.size)
+            if len(head) < _HEAD.size:
+                return
+            length, check = _HEAD.unpack(head)
+            if masked_crc(head[:8]) != check:
+                raise Damaged(f"byte {offset} of {path} is not the beginning of a record")
+            start, offset = offset, offset + _HEAD.size + length + 4
+            if length > LONGEST:
+                if offset > size:
+                    return
+                file.seek(offset)
+                yield Record(b"", offset, f"the record at byte {start} of {path} is longer than {LONGEST >> 20} MiB")
+                continue
+            data, tail = file.read(length), file.read(4)
+            if len(tail) < 4:
+                return
+            if masked_crc(data) == struct.unpack("<I", tail)[0]:
+                yield Record(data, offset)
+            else:
+                yield Record(b"", offset, f"the record at byte {start} of {path} is damaged")
+
+
+class Value(NamedTuple):
+    """What an event gives under one tag.
+
+    kind and what value is: scalar, a float; images, a list of the bytes of files; text, a str; histogram, counts and edges;
+    hparams, a dictionary. other is what is not read, value being the name of its plugin.
+    """
+
+    tag: str
+    kind: str
+    value: Any
+
+
+class Event(NamedTuple):
+    """The values of an event. wall_time: Unix seconds. start: the program has started again, at this step."""
+
+    wall_time: float
+    step: int
+    values: List[Value]
+    start: bool = False
+
+
+def event(data: bytes, plugins: Dict[str, str]) -> Event:
+    """The event in the data of a record. plugins holds the plugin of each tag, which only its first event names.
+
+    Raises ValueError for what is none.
+    """
+    wall_time, step, values, start = 0.0, 0, [], False
+    for number, content in fields(data):
+        if number == 1:
+            wall_time = struct.unpack("<d", content)[0]
+        elif number == 2:
+            step = _signed(content)
+        elif number == 5:
+            for inner, summary in fields(content):
+                if inner == 1:
+                    found = _value(summary, plugins)
+                    if found is not None:
+                        values.append(found)
+        elif number == 7:  # the session log, whose status 1 is START
+            start = (1, 1) in fields(content)
+    return Event(wall_time, step, values, start)
+
+
+def fields(data: Any) -> Iterator[Tuple[int, Any]]:
+    """The fields of a message: number, and a whole number or bytes. Raises ValueError for what is no message."""
+    if not isinstance(data, bytes):
+        raise ValueError("a message was expected")
+    at, end = 0, len(data)
+    value: Any
+    while at < end:
+        key, at = _varint(data, at)
+        kind = key & 7
+        if kind == 0:
+            value, at = _varint(data, at)
+        else:
+            if kind == 2:
+                size, at = _varint(data, at)
+            elif kind in (1, 5):
+                size = 8 if kind == 1 else 4
+            else:
+                raise ValueError("a message has a field of an unknown kind")
+            value, at = data[at:at + size], at + size
+            if at > end:
+                raise ValueError("a message is cut off")
+        yield key >> 3, value
+
+
+def _varint(data: bytes, at: int) -> Tuple[int, int]:
+    value = shift = 0
+    while shift < 70:
+        if at >= len(data):
+            raise ValueError("a message is cut off")
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at
+        shift += 7
+    raise ValueError("a number in a message is too long")
+
+
+def _signed(number: Any) -> int:
+    if not isinstance(number, int):
+        raise ValueError("a number was expected")
+    whole = int(number) & (1 << 64) - 1
+    return whole - (1 << 64) if whole >> 63 else whole
+
+
+def _text(content: Any) -> str:
+    if not isinstance(content, bytes):
+        raise ValueError("a text was expected")
+    return content.decode("utf-8", "replace")
+
+
+def _value(summary: bytes, plugins: Dict[str, str]) -> Optional[Value]:
+    tag, plugin, content = "", None, b""
+    found: Dict[int, Any] = {}
+    for number, part in fields(summary):
+        if number == 1:
+            tag = _text(part)
+        elif number == 9:
+            plugin, content = _plugin(part)
+        else:
+            found[number] = part
+    if plugin is not None:
+        if len(plugins) < MOST_TAGS:
+            plugins.setdefault(tag, plugin)
+    else:
+        plugin = plugins.get(tag, "")
+    if plugin == "hparams":
+        settings = _hparams(content)
+        return Value(tag, "hparams", settings) if settings else None
+    if 2 in found:
+        return Value(tag, "scalar", _floats(found[2], "f")[0])
+    if 4 in found:
+        return Value(tag, "images", [part for number, part in fields(found[4]) if number == 4])
+    if 5 in found:
+        return Value(tag, "histogram", _histogram(found[5]))
+    if 8 in found:
+        return _tensor_value(tag, plugin, found[8])
+    return Value(tag, "other", plugin or "audio") if found or plugin else None
+
+
+def _plugin(metadata: bytes) -> Tuple[str, bytes]:
+    name, content = "", b""
+    for number, part in fields(metadata):
+        if number == 1:
+            for inner, value in fields(part):
+                if inner == 1:
+                    name = _text(value)
+                elif inner == 2:
+                    content = value
+    return name, content
+
+
+def _hparams(content: bytes) -> Dict[str, Any]:
+    """The hyperparameters with which a session begins; nothing for the other contents of the plugin."""
+    settings: Dict[str, Any] = {}
+    for number, part in fields(content):
+        if number != 3:  # session_start_info
+            continue
+        for inner, entry in fields(part):
+            if inner != 1:
+                continue
+            pair = dict(fields(entry))
+            for kind, value in fields(pair.get(2, b"")):  # google.protobuf.Value
+                if kind == 2:
+                    number_value = struct.unpack("<d", value)[0]
+                    settings[_text(pair[1])] = int(number_value) if number_value.is_integer() else number_value
+                elif kind == 3:
+                    settings[_text(pair[1])] = _text(value)
+                elif kind == 4:
+                    settings[_text(pair[1])] = bool(value)
+    return settings
+
+
+def _tensor_value(tag: str, plugin: str, data: bytes) -> Optional[Value]:
+    tensor = _tensor(data)
+    if plugin == "text" and tensor.texts:
+        return Value(tag, "text", "\n\n".join(_text(part) for part in tensor.texts))
+    if plugin == "images":
+        return Value(tag, "images", tensor.texts[2:])  # the first two are width and height
+    if plugin == "histograms":
+        return Value(tag, "histogram", _buckets(tensor.numbers)) if tensor.numbers else None
+    if plugin in ("scalars", "") and len(tensor.numbers) == 1:
+        return Value(tag, "scalar", tensor.numbers[0])
+    return Value(tag, "other", plugin or "tensors")
+
+
+class _Tensor(NamedTuple):
+    numbers: List[float]
+    texts: List[bytes]
+
+
+def _tensor(data: bytes) -> _Tensor:
+    numbers: List[float] = []
+    texts: List[bytes] = []
+    kind, content = 0, b""
+    for number, part in fields(data):
+        if isinstance(part, bytes) and number != 8 and len(part) > 8 * MOST_NUMBERS:
+            raise ValueError("a tensor is too large")
+        if number == 1:
+            kind = part
+        elif number == 4:
+            content = part
+        elif number in (5, 6):
+            numbers += _floats(part, "f" if number == 5 else "d")
+        elif number in (7, 10, 11, 16, 17):
+            numbers += [float(one if number > 11 else _signed(one)) for one in _whole(part)]
+        elif number == 13:
+            numbers += [_half(one, kind) for one in _whole(part)]
+        elif number == 8:
+            texts.append(part)
+        if len(numbers) > MOST_NUMBERS or len(texts) > MOST_NUMBERS:
+            raise ValueError("a tensor is too large")
+    if content and kind == 14:
+        numbers = [_half(one, kind) for one in struct.unpack(f"<{len(content) // 2}H", content)]
+    elif content and kind in _FORMATS:
+        numbers = _floats(content, _FORMATS[kind])
+    return _Tensor(numbers, texts)
+
+
+def _floats(content: bytes, form: str) -> List[float]:
+    """Numbers one after the other."""
+    size = struct.calcsize("<" + form)
+    if not isinstance(content, bytes) or not content or len(content) % size or len(content) > size * MOST_NUMBERS:
+        raise ValueError("a list of numbers has the wrong length")
+    return [float(one) for one in struct.unpack(f"<{len(content) // size}{form}", content)]
+
+
+def _whole(part: Any) -> Iterator[int]:
+    """One whole number, or many one after the other."""
+    if isinstance(part, int):
+        yield part
+        return
+    at = 0
+    while at < len(part):
+        value, at = _varint(part, at)
+        yield value
+
+
+def _half(bits: int, kind: int) -> float:
+    """A number of 16 bits: a half, or a bfloat16, which is the upper half of a float."""
+    packed = struct.pack("<H", bits & 0xFFFF)
+    return float(struct.unpack("<f", b"\0\0" + packed)[0] if kind == 14 else struct.unpack("<e", packed)[0])
+
+
+def _histogram(data: bytes) -> Tuple[List[float], List[float]]:
+    """Counts and edges. Of the outermost buckets, which may be infinitely wide, only what is between least and greatest."""
+    found: Dict[int, List[float]] = {}
+    for number, part in fields(data):
+        if number in (1, 2, 6, 7):
+            found[number] = found.get(number, []) + _floats(part, "d")
+    limits, counts = found.get(6, []), found.get(7, [])
+    if not counts or len(limits) != len(counts):
+        raise ValueError("a histogram has no buckets")
+    low, high = found.get(1, [0.0])[0], found.get(2, [0.0])[0]
+    used = [number for number, count in enumerate(counts) if count]
+    if not used:
+        return [0.0], [low, high if high > low else low + 1.0]
+    counts, limits = counts[used[0]:used[-1] + 1], limits[used[0]:used[-1] + 1]
+    edges = [low]
+    for limit in limits[:-1]:
+        edges.append(max(limit, edges[-1]))
+    return counts, edges + [max(high, edges[-1])]
+
+
+def _buckets(numbers: List[float]) -> Tuple[List[float], List[float]]:
+    """Counts and edges of rows of left edge, right edge and count."""
+    if len(numbers) % 3:
+        raise ValueError("a histogram has the wrong shape")
+    return numbers[2::3], numbers[0::3] + [numbers[-2]]

@@ -1,0 +1,59 @@
+"""Which files of a spool folder are trusted: those that only the account of this process can have written.
+
+A spool folder may be shared, so whoever can write to it can plant files. The checks are made on the open file, which
+nobody can exchange. Windows has no such owners and modes; there the folder's own protection has to do.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import sys
+
+_FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+
+
+def open_own(path: str, flags: int = os.O_RDONLY) -> int:
+    """Open a file of this account, and create it with mode 0600 if flags say so; return its descriptor.
+
+    Raises PermissionError for a file of another account, one that others can write to, a link, and what is no file.
+    O_TRUNC takes effect after these checks.
+    """
+    try:
+        fd = os.open(path, (flags & ~os.O_TRUNC) | _FLAGS, 0o600)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise PermissionError(errno.EPERM, "it is a link, which a spool never has; remove it", path) from None
+        raise
+    try:
+        found = os.fstat(fd)
+        if not stat.S_ISREG(found.st_mode):
+            raise PermissionError(errno.EPERM, "it is not a regular file", path)
+        _check(path, found)
+        if flags & os.O_TRUNC:
+            os.ftruncate(fd, 0)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
+def make_own_folder(path: str) -> None:
+    """Make a folder with mode 0700 unless it is there. Raises PermissionError when it is not this account's alone."""
+    try:
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        found = os.lstat(path)
+        if not stat.S_ISDIR(found.st_mode):
+            raise PermissionError(errno.EPERM, "it is not a folder", path) from None
+        _check(path, found)
+
+
+def _check(path: str, found: os.stat_result) -> None:
+    if sys.platform == "win32":
+        return
+    if found.st_uid != os.geteuid():
+        raise PermissionError(errno.EPERM, "it belongs to another account, and only that one can send it", path)
+    if found.st_mode & 0o022:
+        raise PermissionError(errno.EPERM, "other accounts can write to it, so it is not trusted; chmod go-w it", path)

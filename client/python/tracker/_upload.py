@@ -1,0 +1,43 @@
+"""What log_artifact returns: files on their way to the server."""
+
+from __future__ import annotations
+
+import time
+from typing import List, Optional
+
+from ._http import TrackerError
+from ._recorder import Recorder
+
+
+class Upload:
+    """The files of one call to log_artifact. Their bytes are kept already; wait waits until the server has them."""
+
+    def __init__(self, recorder: Recorder, name: str, numbers: List[int]) -> None:
+        self._recorder, self.name, self._numbers = recorder, name, numbers
+
+    def wait(self, timeout: Optional[float] = None) -> Upload:
+        """Wait until the server has the files, at most timeout seconds, and return self.
+
+        Raises TrackerError when it does not take one, when the run is not online, and when the time is up.
+        """
+        recorder = self._recorder
+        sender, spool = recorder.sender, recorder.spool
+        if recorder.mode == "disabled":
+            return self
+        if sender is None or spool is None:
+            raise TrackerError(f"{self.name} is not sent: the run is {recorder.mode}")
+        recorder.flush()
+        limit = None if timeout is None else time.monotonic() + timeout
+        with spool.changed:
+            while True:
+                missing = [number for number in self._numbers if number not in sender.answers]
+                refused = [sender.answers[number] for number in self._numbers if sender.answers.get(number)]
+                if refused:
+                    raise refused[0]  # type: ignore[misc]
+                if not missing:
+                    return self
+                if sender.stop.is_set():
+                    raise TrackerError(f"{self.name} is not sent yet, and the run has ended; it is kept in {spool.path}")
+                if limit is not None and time.monotonic() >= limit:
+                    raise TrackerError(f"{self.name} is not sent yet{f': {sender.failure}' if sender.failure else ''}")
+                spool.changed.wait(0.1)

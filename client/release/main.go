@@ -1,0 +1,135 @@
+// Release builds the program for each system and writes the wheels that are
+// published: one for each system, and one with the Python client alone. Beside
+// them it writes SHA256SUMS and CONTENTS, a list of the files in each wheel and
+// of the Go modules in the programs, whose licences are in the wheels. The same sources and the same version of
+// Go make the same bytes.
+//
+//	go run ./client/release --out dist
+//	go run ./client/release --out dist --target native
+package main
+
+import (
+	"bytes"
+	"context"
+	"debug/buildinfo"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"tracker/client"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	err := release(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "release:", err)
+		os.Exit(1)
+	}
+}
+
+// release does what args ask for, and prints the path of each wheel.
+func release(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	flags := flag.NewFlagSet("release", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	folder := flags.String("out", "dist", "`folder` to write to; it is made when it is not there")
+	chosen := flags.String("target", strings.Join(client.Targets(), ","),
+		"`systems` to build the program for, with commas between; native is this one")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("%q is too much: release takes flags only", flags.Arg(0))
+	}
+	targets := strings.Split(strings.ReplaceAll(*chosen, "native", runtime.GOOS+"/"+runtime.GOARCH), ",")
+	for _, target := range targets {
+		if !slices.Contains(client.Targets(), target) {
+			return fmt.Errorf("there is no wheel for %q; there are %s", target, strings.Join(client.Targets(), ", "))
+		}
+	}
+	if err := os.MkdirAll(*folder, 0o755); err != nil {
+		return err
+	}
+	var sums, contents bytes.Buffer
+	for _, target := range append(targets, "") {
+		var program []byte
+		var notices map[string][]byte
+		if target != "" {
+			var err error
+			if program, err = build(ctx, target, stderr); err != nil {
+				return fmt.Errorf("%s: %w", target, err)
+			}
+			if notices, err = licenses(ctx, program); err != nil {
+				return fmt.Errorf("%s: %w", target, err)
+			}
+		}
+		wheel, err := client.PythonWheel(program, notices)
+		if err != nil {
+			return err
+		}
+		path := filepath.Join(*folder, wheel.Name)
+		if err := os.WriteFile(path, wheel.Body, 0o644); err != nil {
+			return err
+		}
+		fmt.Fprintf(&sums, "%s  %s\n", wheel.Hash, wheel.Name)
+		if err := list(&contents, wheel, program); err != nil {
+			return err
+		}
+		fmt.Fprintln(stdout, path)
+	}
+	err := os.WriteFile(filepath.Join(*folder, "SHA256SUMS"), sums.Bytes(), 0o644)
+	return errors.Join(err, os.WriteFile(filepath.Join(*folder, "CONTENTS"), contents.Bytes(), 0o644))
+}
+
+// build returns the program for target, built without anything that depends on
+// this machine: paths, cgo, flags in the environment, the state of the checkout.
+func build(ctx context.Context, target string, stderr io.Writer) ([]byte, error) {
+	folder, err := os.MkdirTemp("", "tracker-release-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(folder)
+	path := filepath.Join(folder, "tracker")
+	system, processor, _ := strings.Cut(target, "/")
+	c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", path, "tracker")
+	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+system, "GOARCH="+processor, "GOFLAGS=", "GOEXPERIMENT=", "GOAMD64=v1",
+		"GOARM64=v8.0")
+	c.Stderr = stderr
+	if err := c.Run(); err != nil {
+		return nil, fmt.Errorf("go build: %w", err)
+	}
+	return os.ReadFile(path)
+}
+
+// list writes what is in a wheel: hash, size and path of each file, and the
+// modules in its program, where it has one.
+func list(w io.Writer, wheel client.Wheel, program []byte) error {
+	fmt.Fprintf(w, "%s\n", wheel.Name)
+	for _, f := range wheel.Files {
+		fmt.Fprintf(w, "  %s %9d %s\n", f.Hash, f.Size, f.Path)
+	}
+	if program == nil {
+		return nil
+	}
+	info, err := buildinfo.Read(bytes.NewReader(program))
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "  built with %s, from\n", info.GoVersion)
+	for _, module := range info.Deps {
+		if module.Replace != nil {
+			module = module.Replace
+		}
+		fmt.Fprintf(w, "  %s %s %s\n", module.Path, module.Version, module.Sum)
+	}
+	return nil
+}

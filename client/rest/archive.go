@@ -1,0 +1,96 @@
+package rest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+)
+
+// RecordState is a record of a project, as kind/id, and what it is like.
+type RecordState struct {
+	Record      string `json:"record"`
+	Fingerprint string `json:"fingerprint"`
+}
+
+// Imported is what a server says of an archive that it has imported.
+type Imported struct {
+	Found, Created, Grown, Unchanged int
+	LeftOut                          int `json:"left_out"`
+	Points, Artifacts                int
+	Bytes                            int64
+	Lost                             int
+	Losses                           []struct{ Path, Reason string }
+	Conflicts                        []string
+}
+
+// Records returns the records of a project, in their order, and their fingerprints. A
+// project that does not exist has none.
+func (c *Client) Records(ctx context.Context, project string) (order []string, states map[string]string, err error) {
+	states = map[string]string{}
+	for {
+		var l struct {
+			Data  []RecordState `json:"data"`
+			Total int           `json:"total"`
+		}
+		query := url.Values{"limit": {"100"}, "offset": {strconv.Itoa(len(order))}}
+		err := c.unhurried().do(ctx, http.MethodGet, "/project/"+url.PathEscape(project)+"/records", query, nil, &l)
+		if Is(err, "NOT_FOUND") && len(order) == 0 {
+			return nil, states, nil
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, s := range l.Data {
+			order, states[s.Record] = append(order, s.Record), s.Fingerprint
+		}
+		if len(l.Data) == 0 || len(order) >= l.Total {
+			return order, states, nil
+		}
+	}
+}
+
+// Archive writes an archive of records of a project to w.
+func (c *Client) Archive(ctx context.Context, project string, records []string, w io.Writer) error {
+	answer, err := c.unhurried().send(ctx, http.MethodPost, "/project/"+url.PathEscape(project)+"/archive", nil,
+		map[string][]string{"records": records})
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if _, err := io.Copy(w, answer.Body); err != nil {
+		return fmt.Errorf("%s broke off its answer: %w", c.base, err)
+	}
+	return nil
+}
+
+// Import sends an archive of size bytes.
+func (c *Client) Import(ctx context.Context, archive io.Reader, size int64) (r Imported, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+"/archive", io.NopCloser(archive))
+	if err != nil {
+		return r, err
+	}
+	request.ContentLength = size
+	request.Header.Set("Content-Type", "application/zip")
+	answer, err := c.unhurried().answer(ctx, request)
+	if err != nil {
+		return r, err
+	}
+	defer answer.Body.Close()
+	err = json.NewDecoder(io.LimitReader(answer.Body, maxAnswer)).Decode(&r)
+	if err != nil {
+		err = errors.Join(fmt.Errorf("the answer of %s can't be read", c.base), err)
+	}
+	return r, err
+}
+
+// unhurried returns the client for requests that take as long as the data need.
+func (c *Client) unhurried() *Client {
+	u := *c
+	u.http.Timeout = 0
+	return &u
+}

@@ -1,0 +1,161 @@
+// Package rest reads experiments through the REST API of a server.
+package rest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+const (
+	// timeout is how long a request may take.
+	timeout = time.Minute
+	// maxAnswer is the longest answer in bytes that is read.
+	maxAnswer = 64 << 20
+	// page is the number of records in one request of a listing; the API gives no more.
+	page = 1000
+)
+
+// Client sends requests to one server. Its methods return an *Error for what
+// the server refuses, and another error when there is no answer of the API.
+type Client struct {
+	base  string
+	token string
+	http  http.Client
+}
+
+// New returns a client of the API at base, an http or https URL. token may be
+// empty.
+func New(base, token string) (*Client, error) {
+	if !strings.Contains(base, "://") {
+		base = "http://" + base
+	}
+	u, err := url.Parse(base)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+		return nil, fmt.Errorf("%q is not the address of a server; write it like http://127.0.0.1:9000", base)
+	}
+	return &Client{base: strings.TrimRight(base, "/"), token: token, http: http.Client{Timeout: timeout}}, nil
+}
+
+// URL returns the address of the API, without a slash at its end.
+func (c *Client) URL() string { return c.base }
+
+// Error is a refusal of the API.
+type Error struct {
+	Status  int    `json:"-"`
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Field   string `json:"field"`
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// Is reports whether err is a refusal with the code of the API.
+func Is(err error, code string) bool {
+	var refused *Error
+	return errors.As(err, &refused) && refused.Code == code
+}
+
+// do sends body, unless it is nil, as JSON, and reads the answer into into,
+// unless that is nil.
+func (c *Client) do(ctx context.Context, method, path string, query url.Values, body, into any) error {
+	answer, err := c.send(ctx, method, path, query, body)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s broke off its answer: %w", c.base, err)
+	case len(data) > maxAnswer:
+		return fmt.Errorf("the answer of %s is longer than %d bytes", c.base, maxAnswer)
+	case into == nil:
+		return nil
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("%s is not the address of the API: it answered %s with %s; the dashboard has a port of its own",
+			c.base, answer.Status, answer.Header.Get("Content-Type"))
+	}
+	return nil
+}
+
+func (c *Client) send(ctx context.Context, method, path string, query url.Values, body any) (*http.Response, error) {
+	address := c.base + path
+	if len(query) > 0 {
+		address += "?" + query.Encode()
+	}
+	var content io.Reader
+	if body != nil {
+		data, err := json.Marshal(body)
+		if err != nil {
+			return nil, err
+		}
+		content = bytes.NewReader(data)
+	}
+	request, err := http.NewRequestWithContext(ctx, method, address, content)
+	if err != nil {
+		return nil, err
+	}
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	return c.answer(ctx, request)
+}
+
+// answer sends a request with the token. An answer that is a refusal is returned as an
+// error.
+func (c *Client) answer(ctx context.Context, request *http.Request) (*http.Response, error) {
+	if c.token != "" {
+		request.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	answer, err := c.http.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("%s does not answer: %w", c.base, reason(ctx, err))
+	}
+	if answer.StatusCode >= 300 {
+		defer answer.Body.Close()
+		return nil, c.refusal(answer)
+	}
+	return answer, nil
+}
+
+// reason returns err without the address, which the sentence has already.
+func reason(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	var failed *url.Error
+	if errors.As(err, &failed) {
+		err = failed.Err
+	}
+	var failedCall *net.OpError
+	if errors.As(err, &failedCall) {
+		err = failedCall.Err
+	}
+	return err
+}
+
+// refusal returns the error in an answer.
+func (c *Client) refusal(answer *http.Response) error {
+	data, err := io.ReadAll(io.LimitReader(answer.Body, 1<<20))
+	if err != nil {
+		return fmt.Errorf("%s broke off its answer: %w", c.base, err)
+	}
+	refused := &Error{Status: answer.StatusCode}
+	if json.Unmarshal(data, refused) != nil || refused.Code == "" {
+		return fmt.Errorf("%s answered %s, which is not an answer of the API", c.base, answer.Status)
+	}
+	if refused.Code == "TOKEN_MISSING" {
+		refused.Message = c.base + " wants a sign-in: set TRACKER_TOKEN, or use `tracker login`"
+	}
+	return refused
+}

@@ -1,0 +1,199 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+)
+
+// Output is the name of the artifact that holds what a run has printed.
+const Output = "output.log"
+
+// listing is one page of records.
+type listing[T any] struct {
+	Data  []T `json:"data"`
+	Total int `json:"total"`
+}
+
+// list returns the records of a listing, limit at most.
+func list[T any](ctx context.Context, c *Client, path string, query url.Values, limit int) (all []T, total int, err error) {
+	all = []T{}
+	for {
+		asked := url.Values{"limit": {strconv.Itoa(min(page, limit-len(all)))}, "offset": {strconv.Itoa(len(all))}}
+		for name, values := range query {
+			asked[name] = values
+		}
+		var one listing[T]
+		if err := c.do(ctx, http.MethodGet, path, asked, nil, &one); err != nil {
+			return nil, 0, err
+		}
+		all = append(all, one.Data...)
+		if len(one.Data) == 0 || len(all) >= one.Total || len(all) >= limit {
+			return all, one.Total, nil
+		}
+	}
+}
+
+// Projects returns projects, the newest first, limit at most.
+func (c *Client) Projects(ctx context.Context, limit int) ([]Project, error) {
+	all, _, err := list[Project](ctx, c, "/project", nil, limit)
+	return all, err
+}
+
+// Project returns the project of exactly that name.
+func (c *Client) Project(ctx context.Context, name string) (Project, error) {
+	found, _, err := list[Project](ctx, c, "/project", url.Values{"name": {name}}, page)
+	if err != nil {
+		return Project{}, err
+	}
+	for _, p := range found {
+		if p.Name == name {
+			return p, nil
+		}
+	}
+	return Project{}, fmt.Errorf("there is no project %q", name)
+}
+
+// Experiments returns the experiments of a project, the newest first, limit at most.
+func (c *Client) Experiments(ctx context.Context, project string, limit int) ([]Experiment, error) {
+	all, _, err := list[Experiment](ctx, c, "/experiment/project/"+url.PathEscape(project), nil, limit)
+	return all, err
+}
+
+// Search chooses runs of an experiment; its texts are in the language of the API.
+type Search struct {
+	Filter, Sort, Columns string
+	Limit                 int
+}
+
+// Runs returns the runs of an experiment that s chooses, and how many there
+// are without its limit.
+func (c *Client) Runs(ctx context.Context, experiment string, s Search) ([]Run, int, error) {
+	query := url.Values{}
+	for name, text := range map[string]string{"filter": s.Filter, "sort": s.Sort, "columns": s.Columns} {
+		if text != "" {
+			query.Set(name, text)
+		}
+	}
+	return list[Run](ctx, c, "/iteration/experiment/"+url.PathEscape(experiment), query, s.Limit)
+}
+
+// Run returns a run.
+func (c *Client) Run(ctx context.Context, id string) (r Run, err error) {
+	err = c.do(ctx, http.MethodGet, "/iteration/"+url.PathEscape(id), nil, nil, &r)
+	return r, err
+}
+
+// Summary returns the parameters of a run and the statistics of its metrics.
+func (c *Client) Summary(ctx context.Context, run string) (s Summary, err error) {
+	err = c.do(ctx, http.MethodGet, "/iteration/"+url.PathEscape(run)+"/summary", nil, nil, &s)
+	return s, err
+}
+
+// Detail is what there is to say about a run. Snapshot is nil when none was recorded.
+type Detail struct {
+	Run
+	Project    string     `json:"project"`
+	Experiment string     `json:"experiment"`
+	Summary    Summary    `json:"summary"`
+	Snapshot   *Snapshot  `json:"snapshot"`
+	Artifacts  []Artifact `json:"artifacts"`
+}
+
+// maxArtifacts is how many artifacts a Detail has at most.
+const maxArtifacts = 1000
+
+// Detail returns a run with all that belongs to it, except for its points.
+func (c *Client) Detail(ctx context.Context, id string) (d Detail, err error) {
+	if d.Run, err = c.Run(ctx, id); err != nil {
+		return d, err
+	}
+	var e Experiment
+	if err := c.do(ctx, http.MethodGet, "/experiment/"+url.PathEscape(d.ExperimentID), nil, nil, &e); err != nil {
+		return d, err
+	}
+	var p Project
+	if err := c.do(ctx, http.MethodGet, "/project/"+url.PathEscape(e.ProjectID), nil, nil, &p); err != nil {
+		return d, err
+	}
+	d.Project, d.Experiment = p.Name, e.Name
+	if d.Summary, err = c.Summary(ctx, id); err != nil {
+		return d, err
+	}
+	var s Snapshot
+	err = c.do(ctx, http.MethodGet, "/iteration/"+url.PathEscape(id)+"/snapshot", nil, nil, &s)
+	switch {
+	case err == nil:
+		d.Snapshot = &s
+	case !Is(err, "NOT_FOUND"):
+		return d, err
+	}
+	d.Artifacts, err = c.artifacts(ctx, d.Run, nil)
+	return d, err
+}
+
+func (c *Client) artifacts(ctx context.Context, r Run, query url.Values) ([]Artifact, error) {
+	asked := url.Values{"iteration_id": {r.ID}}
+	for name, values := range query {
+		asked[name] = values
+	}
+	all, _, err := list[Artifact](ctx, c, "/resource/experiment/"+url.PathEscape(r.ExperimentID), asked, maxArtifacts)
+	return all, err
+}
+
+// ErrNoOutput reports that there is no printed output of a run. It is kept when
+// the run ends.
+var ErrNoOutput = errors.New("there is no output of this run: it has printed nothing, it has not ended, or keeping output is turned off")
+
+// WriteOutput writes to w what a run has printed.
+func (c *Client) WriteOutput(ctx context.Context, r Run, w io.Writer) error {
+	found, err := c.artifacts(ctx, r, url.Values{"name": {Output}})
+	if err != nil {
+		return err
+	}
+	written := false
+	for _, a := range found {
+		if a.Name != Output {
+			continue
+		}
+		answer, err := c.send(ctx, http.MethodGet, "/resource/"+url.PathEscape(a.ID)+"/data", nil, nil)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(w, answer.Body)
+		answer.Body.Close()
+		if err != nil {
+			return fmt.Errorf("the output broke off: %w", err)
+		}
+		written = true
+	}
+	if !written {
+		return ErrNoOutput
+	}
+	return nil
+}
+
+// Curves returns metrics of a run, cut to at most about so many points each;
+// no peak is lost.
+func (c *Client) Curves(ctx context.Context, run string, keys []string, points int) ([]Curve, error) {
+	var answer struct {
+		Series []Curve `json:"series"`
+	}
+	query := url.Values{"key": keys, "points": {strconv.Itoa(points)}}
+	err := c.do(ctx, http.MethodGet, "/metric/iteration/"+url.PathEscape(run)+"/series", query, nil, &answer)
+	return answer.Series, err
+}
+
+// Tag attaches a tag to a run.
+func (c *Client) Tag(ctx context.Context, run, tag string) error {
+	return c.do(ctx, http.MethodPost, "/tag/iteration/"+url.PathEscape(run), nil, map[string]string{"value": tag}, nil)
+}
+
+// SetNotes replaces the notes of a run.
+func (c *Client) SetNotes(ctx context.Context, run, notes string) error {
+	return c.do(ctx, http.MethodPatch, "/iteration/"+url.PathEscape(run), nil, map[string]string{"notes": notes}, nil)
+}
