@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// one demands a single argument, and calls it by the name that the usage has.
+// one accepts exactly one argument. Its errors use the name in the usage line.
 func one(name string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
@@ -24,20 +24,23 @@ func one(name string) cobra.PositionalArgs {
 	}
 }
 
-// span is a flag for a time that may be given in days: 90m, 12h, 7d, 1d12h.
+// day is what the unit d of a span stands for.
+const day = 24 * time.Hour
+
+// span is a flag for a duration that may be given in days: 90m, 12h, 7d, 1d12h.
 type span time.Duration
 
-// Set reads text. A day has 24 hours.
+// Set parses text.
 func (s *span) Set(text string) error {
-	wrong := errors.New("say it like 90m, 12h or 7d")
+	wrong := errors.New("write it like 90m, 12h or 7d")
 	rest := text
 	var days time.Duration
-	if number, behind, ok := strings.Cut(text, "d"); ok {
+	if number, tail, ok := strings.Cut(text, "d"); ok {
 		n, err := strconv.ParseUint(number, 10, 32)
 		if err != nil || n > math.MaxInt64/uint64(day) {
 			return wrong
 		}
-		days, rest = time.Duration(n)*day, behind
+		days, rest = time.Duration(n)*day, tail
 	}
 	if rest == "" && text != "" {
 		*s = span(days)
@@ -53,5 +56,5 @@ func (s *span) Set(text string) error {
 
 func (s *span) String() string { return time.Duration(*s).String() }
 
-// Type is how the help calls it.
+// Type returns the name of the value in the help text.
 func (s *span) Type() string { return "time" }

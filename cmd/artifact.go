@@ -10,8 +10,8 @@ import (
 	"tracker/store"
 )
 
-// backends are the places for the bytes of artifacts that the settings
-// describe. Those that are not chosen are there for rows that remember them.
+// backends returns the artifact backends that the settings describe. Those that
+// are not the default serve the artifacts that were stored in them before.
 func (c Config) backends() store.Backends {
 	return store.Backends{
 		Default: store.Backend(c.ArtifactBackend),
@@ -31,8 +31,9 @@ func (c Config) backends() store.Backends {
 	}
 }
 
-// existing are the backends for a command that only looks into them: run in a
-// wrong folder it must not make an artifacts folder there and find it empty.
+// existing returns the backends for a command that only reads them. It does not
+// create the artifacts folder: run in a wrong folder, the command would find an
+// empty one.
 func (c Config) existing() store.Backends {
 	b := c.backends()
 	open := b.Open[store.Filesystem]
@@ -50,10 +51,10 @@ func (c Config) existing() store.Backends {
 	return b
 }
 
-// artifactSettings are those that say where the bytes of artifacts are.
+// artifactSettings are the settings that locate artifacts.
 var artifactSettings = []string{"SERVICE_DB_FILE", "SERVICE_ARTIFACT_BACKEND", "SERVICE_ARTIFACT_ROOT", "SERVICE_S3_BUCKET",
 	"SERVICE_S3_PREFIX", "SERVICE_S3_ENDPOINT", "SERVICE_S3_REGION", "SERVICE_S3_ACCESS_KEY", "SERVICE_S3_SECRET_KEY"}
 
-// uploadDir is where artifacts that come in several requests wait. It lies
-// below the artifacts root: that is where there is room for them.
+// uploadDir returns the folder for resumable uploads under way. It is in the
+// artifacts root, where there is room for them.
 func (c Config) uploadDir() string { return filepath.Join(c.ArtifactRoot, "upload") }

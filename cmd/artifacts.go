@@ -17,9 +17,9 @@ func (a *app) artifactsCommand() *cobra.Command {
 		Use:     "artifacts",
 		GroupID: groupDatabase,
 		Short:   "Move, count and clean up the bytes of artifacts",
-		Long: `Move, count and clean up the bytes of artifacts. These commands work also while a server
-has the database. Give them the settings of the server: where artifacts are is not in the
-database.`,
+		Long: `Move, count and clean up the bytes of artifacts. These commands also work while a server
+runs. Give them the settings of the server: the database does not hold the location of
+the artifacts.`,
 		Example: `  tracker artifacts usage
   tracker artifacts gc
   tracker artifacts migrate --to s3`,
@@ -34,10 +34,13 @@ database.`,
 	return cmd
 }
 
-// size writes a number of bytes for a person.
+// size formats a number of bytes.
 func size(n int64) string { return humanize.Bytes(uint64(max(n, 0))) }
 
-// things writes a number of them.
+// count formats n with commas between thousands.
+func count(n int) string { return humanize.Comma(int64(n)) }
+
+// things formats a number with its noun.
 func things(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -45,22 +48,22 @@ func things(n int, one, many string) string {
 	return count(n) + " " + many
 }
 
-// progressPause is the time between two lines about work that goes on.
+// progressPause is the time between two lines of progress.
 const progressPause = 10 * time.Second
 
-// byteProgress shows how many of total bytes have been worked on: a bar on a
-// terminal, elsewhere a line from time to time.
+// byteProgress shows how many of total bytes are done: as a bar on a terminal,
+// elsewhere as a line every progressPause.
 type byteProgress struct {
 	w     io.Writer
 	what  string
 	total int64
 	done  int64
 	bar   *progressbar.ProgressBar // nil without a terminal
-	told  time.Time
+	last  time.Time                // of a line
 }
 
 func (a *app) newByteProgress(what string, total int64) *byteProgress {
-	p := &byteProgress{w: a.stderr, what: what, total: total, told: time.Now()}
+	p := &byteProgress{w: a.stderr, what: what, total: total, last: time.Now()}
 	if f, ok := a.stderr.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		p.bar = progressbar.NewOptions64(total,
 			progressbar.OptionSetWriter(f),
@@ -73,19 +76,19 @@ func (a *app) newByteProgress(what string, total int64) *byteProgress {
 	return p
 }
 
-// set says that done of the bytes are behind us.
+// set shows the number of bytes that are done.
 func (p *byteProgress) set(done int64) {
 	p.done = min(done, p.total)
 	switch {
 	case p.bar != nil:
-		_ = p.bar.Set64(p.done) // a line that can't be drawn is no reason to stop
-	case time.Since(p.told) >= progressPause:
-		p.told = time.Now()
+		_ = p.bar.Set64(p.done) // a failure to draw does not matter
+	case time.Since(p.last) >= progressPause:
+		p.last = time.Now()
 		fmt.Fprintf(p.w, "%s: %s of %s\n", p.what, size(p.done), size(p.total))
 	}
 }
 
-// clear takes the bar away, so that a line can be printed; set draws it again.
+// clear removes the bar, so that a line can be printed. set draws it again.
 func (p *byteProgress) clear() {
 	if p.bar != nil {
 		_ = p.bar.Clear()

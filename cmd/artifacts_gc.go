@@ -14,23 +14,23 @@ import (
 
 func (a *app) artifactsGCCommand() *cobra.Command {
 	var remove bool
-	age := span(store.StrayAge)
+	age := span(store.StagedAge)
 	cmd := &cobra.Command{
 		Use:   "gc",
-		Short: "Find bytes that nobody needs, and remove them",
-		Long: `Find what takes room and belongs to no artifact, in each backend that is set up: whole
-contents, what interrupted uploads and migrations have left, and resumable uploads that
-have expired. It only prints them, with their sizes; --delete removes them. The server may
-run meanwhile.
+		Short: "Find bytes that belong to no artifact, and remove them",
+		Long: `Find bytes that belong to no artifact in each configured backend: complete blobs, what
+interrupted uploads and migrations have left, and resumable uploads that have expired. It
+prints them with their sizes; --delete removes them. The server may run at the same time.
 
-A folder, or a bucket with its prefix, must belong to one database only: what others keep
-there belongs to no artifact of this one. Beware also after restoring a backup: what was
-uploaded since it was made is not known any more.
+A folder, or a bucket with its prefix, must belong to one database only: the artifacts of
+another database would be removed. Be careful after a restore, too: what was uploaded
+after the backup belongs to no artifact any more.
 
-What was last written less than --older-than ago is spared, for it can be an upload that
-goes on, and so are bytes that a command has claimed since: each is listed with the time
-from which it can be removed. With 0s only the server's own work is safe: give it when no
-other command runs.`,
+What was last written less than --older-than ago is kept, because an upload may still be
+writing it. So are bytes that a command has claimed since. They are listed with the time
+from which they can be removed. The bytes of artifacts in the trash are none of these: they
+are removed with it. With 0s only the server's own work is protected, so use
+that only while no other command runs.`,
 		Example: `  tracker artifacts gc
   tracker artifacts gc --delete
   tracker artifacts gc --delete --older-than 24h`,
@@ -38,29 +38,25 @@ other command runs.`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: run(func(cmd *cobra.Command, _ []string) error {
 			if age < 0 {
-				return misuse(fmt.Sprintf("--older-than must not be negative, like %v", time.Duration(age)))
+				return misuse(fmt.Sprintf("--older-than must not be negative, not %v", time.Duration(age)))
 			}
-			cfg, err := a.load(cmd)
-			if err != nil {
-				return err
-			}
-			return a.withDB(cmd.Context(), cfg, func(db *store.DB) error { return a.collectStrays(cmd.Context(), db, time.Duration(age), remove) })
+			return a.withDB(cmd, func(db *store.DB) error { return a.collectOrphans(cmd.Context(), db, time.Duration(age), remove) })
 		}),
 	}
 	addSettings(cmd, artifactSettings...)
 	cmd.Flags().BoolVar(&remove, "delete", false, "remove them")
-	cmd.Flags().Var(&age, "older-than", "spare what interrupted uploads have left for less than this `time`, like 12h or 7d")
+	cmd.Flags().Var(&age, "older-than", "keep what was written less than this `time` ago, like 12h or 7d")
 	return cmd
 }
 
-// strayKinds say what a stray is.
-var strayKinds = map[store.StrayKind]string{
-	store.StrayContent: "content of no artifact",
-	store.StrayStaged:  "left by an interrupted upload",
-	store.StrayUpload:  "expired upload",
+// orphanKinds describe each kind of orphan.
+var orphanKinds = map[store.OrphanKind]string{
+	store.OrphanBlob:   "blob of no artifact",
+	store.OrphanStaged: "left by an interrupted upload",
+	store.OrphanUpload: "expired upload",
 }
 
-func printStray(w io.Writer, s store.Stray, note string) {
+func printOrphan(w io.Writer, s store.Orphan, note string) {
 	backend := s.Backend
 	if backend == "" {
 		backend = "upload"
@@ -68,45 +64,45 @@ func printStray(w io.Writer, s store.Stray, note string) {
 	fmt.Fprintf(w, "%-10s  %8s  %s  (%s)\n", backend, size(s.Size), s.Name, note)
 }
 
-// sparedStrays are those that a collection leaves where they are.
-type sparedStrays struct {
-	n, servers int // servers of them are the server's
+// keptOrphans are the orphans that a collection keeps.
+type keptOrphans struct {
+	n, servers int // all, and those that the server has claimed
 	bytes      int64
-	until      time.Time // the latest of the others
+	until      time.Time // when the last of the others can be removed
 	lines      strings.Builder
 }
 
-func (all *sparedStrays) add(s store.Stray) {
+func (all *keptOrphans) add(s store.Orphan) {
 	all.n, all.bytes = all.n+1, all.bytes+s.Size
-	note := "upload that goes on or was interrupted"
-	if s.Kind == store.StrayContent {
-		note = "claimed by a command that is at work or was killed"
+	note := "upload in progress or interrupted"
+	if s.Kind == store.OrphanBlob {
+		note = "claimed by a command that is running or was killed"
 	}
 	if s.Until.IsZero() {
 		all.servers++
-		note = "claimed by the server; if it was killed, its next start frees it"
+		note = "claimed by the server; if it was killed, its next start releases it"
 	} else {
 		note += "; until " + clockTime(s.Until)
 		if s.Until.After(all.until) {
 			all.until = s.Until
 		}
 	}
-	printStray(&all.lines, s, note)
+	printOrphan(&all.lines, s, note)
 }
 
-// clockTime is a time for somebody at this machine.
+// clockTime formats t in the local time zone.
 func clockTime(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
 
-func (a *app) collectStrays(ctx context.Context, db *store.DB, age time.Duration, remove bool) error {
+func (a *app) collectOrphans(ctx context.Context, db *store.DB, age time.Duration, remove bool) error {
 	var n, failed int
 	var bytes int64
-	var spared sparedStrays
-	err := db.CollectStrays(ctx, age, remove, func(s store.Stray) {
-		if s.Spared {
+	var spared keptOrphans
+	err := db.CollectOrphans(ctx, age, remove, func(s store.Orphan) {
+		if s.Kept {
 			spared.add(s)
 			return
 		}
-		printStray(a.stdout, s, strayKinds[s.Kind])
+		printOrphan(a.stdout, s, orphanKinds[s.Kind])
 		if s.Err != nil {
 			failed++
 			a.warn("it could not be removed: %v", s.Err)
@@ -118,15 +114,20 @@ func (a *app) collectStrays(ctx context.Context, db *store.DB, age time.Duration
 	case n == 0 && failed == 0 && err == nil:
 		fmt.Fprintln(a.stdout, "There is nothing to remove.")
 	case remove:
-		fmt.Fprintf(a.stdout, "Removed %s (%s).\n", things(n, "leftover", "leftovers"), size(bytes))
+		fmt.Fprintf(a.stdout, "Removed %s (%s).\n", things(n, "orphan", "orphans"), size(bytes))
 	default:
-		fmt.Fprintf(a.stdout, "%s (%s) can be removed: run it again with --delete.\n", things(n, "leftover", "leftovers"), size(bytes))
+		fmt.Fprintf(a.stdout, "%s (%s) can be removed: run it again with --delete.\n", things(n, "orphan", "orphans"), size(bytes))
 	}
 	if spared.n > 0 {
-		fmt.Fprintf(a.stdout, "Spared %s (%s) for now:\n%s", things(spared.n, "leftover", "leftovers"), size(spared.bytes), &spared.lines)
+		fmt.Fprintf(a.stdout, "Kept %s (%s) for now:\n%s", things(spared.n, "orphan", "orphans"), size(spared.bytes), &spared.lines)
+	}
+	if u, e := db.ArtifactUsage(ctx); e == nil {
+		printTrashUsage(a.stdout, u.Trash)
+	} else if err == nil {
+		err = e
 	}
 	if err == nil && failed > 0 {
-		err = fmt.Errorf("%s could not be removed; run it again later", things(failed, "leftover", "leftovers"))
+		err = fmt.Errorf("%s could not be removed; run it again later", things(failed, "orphan", "orphans"))
 	}
 	return err
 }

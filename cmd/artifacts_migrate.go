@@ -20,14 +20,14 @@ func (a *app) artifactsMigrateCommand() *cobra.Command {
 		Use:   "migrate --to BACKEND",
 		Short: "Move the bytes of all artifacts to one backend",
 		Long: `Move the bytes of all artifacts to one backend: inline, filesystem or s3. Each content is
-copied, read back and compared with its hash; then its artifacts change over, and only
-then the former bytes go. The server may run meanwhile, and nobody notices. Ctrl-C stops
-it at any time; run it again to go on.
+copied, read back and compared with its hash. Then its artifacts are switched to the copy,
+and only then the former bytes are removed. The server may run at the same time. Ctrl-C
+stops the command at any time; run it again to continue.
 
-It moves what is there when it begins. New artifacts go where SERVICE_ARTIFACT_BACKEND
-of the server says, so change that first, restart the server with the settings of both
-backends, and migrate then. Bytes that are missing or damaged stay as they are, each with
-a line, and the exit code is 1.`,
+It moves the artifacts that exist when it begins. New ones go to the server's
+SERVICE_ARTIFACT_BACKEND, so change that first, restart the server with the settings of
+both backends, and then migrate. Bytes that are missing or damaged stay where they are and
+are listed, and the exit code is 1.`,
 		Example: `  tracker artifacts migrate --to s3
   tracker artifacts migrate --to filesystem --artifact-root /srv/tracker/artifacts`,
 		Args:              cobra.NoArgs,
@@ -47,7 +47,7 @@ a line, and the exit code is 1.`,
 			if store.Backend(to) == store.Filesystem {
 				backends = cfg.backends() // which makes the folder
 			}
-			db, err := store.Open(cmd.Context(), store.Options{Path: cfg.DBFile, Logger: a.logger(cfg), Backends: backends})
+			db, err := store.Open(cmd.Context(), store.Options{Path: cfg.DBFile, MustExist: true, Logger: a.logger(cfg), Backends: backends})
 			if err != nil {
 				return err
 			}
@@ -57,7 +57,7 @@ a line, and the exit code is 1.`,
 	}
 	addSettings(cmd, artifactSettings...)
 	cmd.Flags().StringVar(&to, "to", "", "`backend` to move them to: inline, filesystem or s3")
-	// These fail for a flag that does not exist only.
+	// These fail only for a flag that does not exist.
 	_ = cmd.MarkFlagRequired("to")
 	_ = cmd.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(backendNames, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -68,22 +68,22 @@ func (a *app) migrateArtifacts(ctx context.Context, db *store.DB, to store.Backe
 	if err != nil {
 		return err
 	}
-	if m.Contents == 0 {
+	if m.Blobs == 0 {
 		_, err := fmt.Fprintf(a.stdout, "All artifacts are in %s.\n", to)
 		return err
 	}
-	fmt.Fprintf(a.stdout, "Moving %s (%s) to %s.\n", things(m.Contents, "content", "contents"), size(m.Bytes), to)
+	fmt.Fprintf(a.stdout, "Moving %s (%s) to %s.\n", things(m.Blobs, "content", "contents"), size(m.Bytes), to)
 	var moved, failed int
-	var movedBytes, behind int64 // behind: of the contents that are dealt with
+	var movedBytes, finished int64 // finished includes contents that failed
 	bar := a.newByteProgress("Moving to "+string(to), m.Bytes)
 	current := int64(0)
 	err = db.MigrateArtifacts(ctx, m,
 		func(n int64) {
 			current += n
-			bar.set(behind + current)
+			bar.set(finished + current)
 		},
 		func(c store.Moved) {
-			behind, current = behind+c.Size, 0
+			finished, current = finished+c.Size, 0
 			switch {
 			case c.Err != nil:
 				failed++
@@ -93,7 +93,7 @@ func (a *app) migrateArtifacts(ctx context.Context, db *store.DB, to store.Backe
 				moved++
 				movedBytes += c.Size
 			}
-			bar.set(behind)
+			bar.set(finished)
 		})
 	bar.end()
 	fmt.Fprintf(a.stdout, "Moved %s (%s) to %s.\n", things(moved, "content", "contents"), size(movedBytes), to)
@@ -107,9 +107,9 @@ func (a *app) migrateArtifacts(ctx context.Context, db *store.DB, to store.Backe
 		return fmt.Errorf("%s could not be moved; `tracker check` names their artifacts", things(failed, "content", "contents"))
 	}
 	left, err := db.PlanMigration(ctx, to)
-	if err == nil && left.Contents > 0 {
-		_, err = fmt.Fprintf(a.stdout, "%s came elsewhere meanwhile: set SERVICE_ARTIFACT_BACKEND=%s for the server, restart it, and run this again.\n",
-			things(left.Contents, "content", "contents"), to)
+	if err == nil && left.Blobs > 0 {
+		_, err = fmt.Fprintf(a.stdout, "%s were stored elsewhere in the meantime: set SERVICE_ARTIFACT_BACKEND=%s for the server, restart it, and run this again.\n",
+			things(left.Blobs, "content", "contents"), to)
 	}
 	return err
 }

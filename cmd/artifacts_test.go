@@ -30,7 +30,7 @@ func served(t *testing.T, env []string, artifacts map[string]string) (p *process
 
 func (p *process) wantData(id, want string) {
 	p.t.Helper()
-	if got := string(dial(p.t, p).must(p.t, http.StatusOK, "GET", "/resource/"+id+"/data", "").body); got != want {
+	if got := string(dial(p.t, p).must(p.t, http.StatusOK, "GET", "/resource/"+id+"/data", "").Body); got != want {
 		p.t.Errorf("%s has %.30q, want %.30q", id, got, want)
 	}
 }
@@ -80,14 +80,14 @@ func TestArtifactCommands(t *testing.T) {
 	writeFile(t, stray, "stray")
 	r := runBinary(t, dir, env, "", "check")
 	wants(r.must(t), "ok\n")
-	wants(r.stderr, "1 leftover (5 B) belong", "1 leftover (4 B) may belong to an upload or a command that is at work", "lists them, and can remove them after 20")
-	wants(run("gc").must(t), "1 leftover (5 B) can be removed", "Spared 1 leftover (4 B) for now:", "upload that goes on or was interrupted; until 20")
+	wants(r.stderr, "1 orphan (5 B) belong", "1 orphan (4 B) may belong to an upload or a command that is running", "lists them, and can remove them after 20")
+	wants(run("gc").must(t), "1 orphan (5 B) can be removed", "Kept 1 orphan (4 B) for now:", "upload in progress or interrupted; until 20")
 	if err := os.Chtimes(staged, time.Time{}, time.Now().Add(-2*time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	wants(run("gc").must(t), filepath.Base(stray), filepath.Base(staged), "2 leftovers (9 B) can be removed", "--delete")
-	wants(run("gc", "--older-than", "3h").must(t), "1 leftover (5 B)")
-	wants(run("gc", "--delete").must(t), "Removed 2 leftovers (9 B).")
+	wants(run("gc").must(t), filepath.Base(stray), filepath.Base(staged), "2 orphans (9 B) can be removed", "--delete")
+	wants(run("gc", "--older-than", "3h").must(t), "1 orphan (5 B)")
+	wants(run("gc", "--delete").must(t), "Removed 2 orphans (9 B).")
 	for _, path := range []string{staged, stray} {
 		if _, err := os.Stat(path); !os.IsNotExist(err) {
 			t.Errorf("%s: %v", path, err)
@@ -109,18 +109,18 @@ func TestClaimedBytes(t *testing.T) {
 	execSQL(t, filepath.Join(dir, "tracker.db"), `INSERT INTO blob_pin (blob_id, expires_date) VALUES (100, ?), (101, NULL)`, until.UnixMilli())
 	r := runBinary(t, dir, env, "", "check")
 	at := until.Local().Format("2006-01-02 15:04:05")
-	wantHint := "tracker: 2 leftovers (12 B) may belong to an upload or a command that is at work, or to one that was killed; " +
-		"`tracker artifacts gc` lists them, and can remove them after " + at + "; what the server has claimed (1) is free with its next start\n"
+	wantHint := "tracker: 2 orphans (12 B) may belong to an upload or a command that is running, or was killed; " +
+		"`tracker artifacts gc` lists them, and can remove them after " + at + "; of these, 1 is claimed by the server until its next start\n"
 	if r.code != 0 || r.stdout != "ok\n" || r.stderr != wantHint {
 		t.Errorf("%v, want the hint\n%s", r, wantHint)
 	}
-	want := "There is nothing to remove.\nSpared 2 leftovers (12 B) for now:\n" +
-		"inline           5 B  " + command + "  (claimed by a command that is at work or was killed; until " + at + ")\n" +
-		"filesystem       7 B  " + server + "  (claimed by the server; if it was killed, its next start frees it)\n"
+	want := "There is nothing to remove.\nKept 2 orphans (12 B) for now:\n" +
+		"inline           5 B  " + command + "  (claimed by a command that is running or was killed; until " + at + ")\n" +
+		"filesystem       7 B  " + server + "  (claimed by the server; if it was killed, its next start releases it)\n"
 	if got := runBinary(t, dir, env, "", "artifacts", "gc", "--delete").must(t); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
-	if got := runBinary(t, dir, env, "", "artifacts", "gc", "--older-than", "30s").must(t); !strings.Contains(got, "1 leftover (5 B) can be removed") {
+	if got := runBinary(t, dir, env, "", "artifacts", "gc", "--older-than", "30s").must(t); !strings.Contains(got, "1 orphan (5 B) can be removed") {
 		t.Error(got)
 	}
 }
@@ -219,7 +219,7 @@ func TestServeLooksAtArtifacts(t *testing.T) {
 		t.Fatal(err)
 	}
 	p = startServer(t, dir, nil)
-	p.waitFor("removed what interrupted uploads had left")
+	p.waitFor("removed the remains of interrupted uploads")
 	if _, err := os.Stat(old); !os.IsNotExist(err) {
 		t.Error(err)
 	}
@@ -227,4 +227,14 @@ func TestServeLooksAtArtifacts(t *testing.T) {
 		t.Error(err)
 	}
 	p.stop()
+}
+
+// A file of no bytes is not a sound database.
+func TestCheckEmptyFile(t *testing.T) {
+	dir := t.TempDir()
+	writeFile(t, filepath.Join(dir, "tracker.db"), "")
+	r := runBinary(t, dir, nil, "", "check")
+	if r.code != 1 || !strings.Contains(r.stderr, "is an empty file") {
+		t.Errorf("check of an empty file: %d, %s%s", r.code, r.stdout, r.stderr)
+	}
 }

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"fmt"
+	"io"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -15,18 +16,14 @@ func (a *app) artifactsUsageCommand() *cobra.Command {
 		Use:   "usage",
 		Short: "Count artifacts and their bytes",
 		Long: `Count artifacts and their bytes, by backend, project and experiment. Identical bytes are
-stored once in a backend: the last table has those that several artifacts share, with what
-that saves.`,
+stored once in a backend: the last table lists those that several artifacts share, and the
+space that saves. What is in the trash is counted apart; its bytes are still stored.`,
 		Example: `  tracker artifacts usage
   tracker artifacts usage --json`,
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: run(func(cmd *cobra.Command, _ []string) error {
-			cfg, err := a.load(cmd)
-			if err != nil {
-				return err
-			}
-			return a.withDB(cmd.Context(), cfg, func(db *store.DB) error {
+			return a.withDB(cmd, func(db *store.DB) error {
 				u, err := db.ArtifactUsage(cmd.Context())
 				if err != nil {
 					return err
@@ -43,7 +40,15 @@ that saves.`,
 	return cmd
 }
 
-// maxSharedRows is how many shared contents the table has.
+// printTrashUsage prints what is in the trash, if anything is.
+func printTrashUsage(out io.Writer, t store.TrashUsage) {
+	if t.Artifacts > 0 {
+		fmt.Fprintf(out, "%s of %s in the trash; `tracker trash empty` frees %s.\n",
+			things(t.Artifacts, "artifact", "artifacts"), size(t.Bytes), size(t.FreedBytes))
+	}
+}
+
+// maxSharedRows is the number of shared contents in the table.
 const maxSharedRows = 10
 
 func (a *app) printUsage(u store.ArtifactUsage) error {
@@ -51,6 +56,7 @@ func (a *app) printUsage(u store.ArtifactUsage) error {
 	if u.Uploads > 0 {
 		fmt.Fprintf(a.stdout, "%s not complete, with %s so far.\n", things(u.Uploads, "upload is", "uploads are"), size(u.UploadsBytes))
 	}
+	printTrashUsage(a.stdout, u.Trash)
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	if len(u.Backends) > 0 {
 		fmt.Fprintln(w, "\nBACKEND\tCONTENTS\tBYTES")

@@ -1,40 +1,79 @@
 package cmd
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"tracker/blob"
 	"tracker/store"
+	"tracker/store/backup"
 )
+
+// backups returns the schedule of the settings; nil if there is none.
+func (c Config) backups(db *store.DB, log *slog.Logger) *backup.Schedule {
+	if c.BackupDir == "" {
+		return nil
+	}
+	file := filepath.Base(db.Path())
+	return backup.New(backup.Options{
+		Dir:      c.BackupDir,
+		Interval: time.Duration(c.BackupInterval),
+		Keep:     int(c.BackupKeep),
+		Prefix:   strings.TrimSuffix(file, filepath.Ext(file)),
+		Copy:     db.Backup,
+		Size: func() (int64, error) {
+			size, _, err := db.Size()
+			return size, err
+		},
+		FreeSpace: blob.FreeSpace,
+		Logger:    log,
+	})
+}
+
+// runInBackground starts the schedule, if there is one. The function that it
+// returns ends it.
+func runInBackground(ctx context.Context, s *backup.Schedule) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	if s != nil {
+		running.Go(func() { s.Run(ctx) })
+	}
+	return func() {
+		cancel()
+		running.Wait()
+	}
+}
 
 func (a *app) backupCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "backup FILE",
 		GroupID: groupDatabase,
 		Short:   "Copy the database to a file",
-		Long: `Copy the database, as it is at one moment, to a file that is not there yet. A server may
-go on writing meanwhile. The copy is verified before this ends, and is a database
-itself: ` + "`tracker restore`" + ` puts it back, and --db-file opens it.
+		Long: `Copy a snapshot of the database to a file that must not exist. A server may write at the
+same time. The copy is verified and is a complete database: ` + "`tracker restore`" + ` puts it
+back, and --db-file opens it.
 
-Artifacts are not in it, unless their backend is inline: copy the artifacts folder or the
-bucket as well, after this and not before, so that it has everything that the copy of the
-database speaks of. docs/artifacts.md says more.`,
+Artifacts are not in it, unless their backend is inline. Copy the artifacts folder or the
+bucket too, after the database and not before, so that it has all artifacts that the copy
+of the database lists. docs/backup.md has the details, and how a server makes copies by
+itself.`,
 		Example: `  tracker backup tracker-$(date +%F).db
   tracker backup /backups/monday.db --db-file /srv/tracker/tracker.db`,
 		Args: one("FILE"),
 		RunE: run(func(cmd *cobra.Command, args []string) error {
-			cfg, err := a.load(cmd)
-			if err != nil {
-				return err
-			}
 			path, err := filepath.Abs(args[0])
 			if err != nil {
 				return err
 			}
-			return a.withDB(cmd.Context(), cfg, func(db *store.DB) error {
+			return a.withDB(cmd, func(db *store.DB) error {
 				if err := db.Backup(cmd.Context(), path); err != nil {
 					return err
 				}

@@ -8,11 +8,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"tracker/cmd/bench"
 )
 
 // smallBench is a run that measures everything in a few seconds.
@@ -34,19 +37,7 @@ func wantEmpty(t *testing.T, dir string) {
 	}
 }
 
-// benchResult is what bench --json prints.
-type benchResult struct {
-	Points int
-	File   string `json:"db_file"`
-	Rows   []struct {
-		Part, What, Unit, Unknown string
-		Value                     *float64
-		P50                       *float64 `json:"p50_ms"`
-		P95                       *float64 `json:"p95_ms"`
-	}
-}
-
-func readBench(t *testing.T, text string) (r benchResult) {
+func readBench(t *testing.T, text string) (r bench.Report) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
 		t.Fatalf("%v in %s", err, text)
@@ -54,17 +45,17 @@ func readBench(t *testing.T, text string) (r benchResult) {
 	return r
 }
 
-// rows counts the rows of each part, and of all parts those that are not known.
-func (r benchResult) rows(t *testing.T) string {
+// rows counts the rows of each part, and those of them that are unknown.
+func rows(t *testing.T, r bench.Report) string {
 	t.Helper()
 	var text strings.Builder
-	for _, part := range benchPartNames() {
-		rows, unknown := 0, 0
+	for _, part := range bench.Parts() {
+		all, unknown := 0, 0
 		for _, row := range r.Rows {
 			if row.Part != part {
 				continue
 			}
-			rows++
+			all++
 			switch {
 			case row.Unknown != "":
 				unknown++
@@ -73,7 +64,7 @@ func (r benchResult) rows(t *testing.T) string {
 				t.Errorf("%s: %s says nothing: %+v", part, row.What, row)
 			}
 		}
-		fmt.Fprintf(&text, "%s %d-%d ", part, rows, unknown)
+		fmt.Fprintf(&text, "%s %d-%d ", part, all, unknown)
 	}
 	return text.String()
 }
@@ -86,10 +77,25 @@ func TestBench(t *testing.T) {
 	if len(lines) != 22 || !strings.HasPrefix(lines[0], "part ") {
 		t.Errorf("%d lines, want 22:\n%s", len(lines), text)
 	}
-	for _, part := range benchPartNames() {
-		if !strings.Contains(text, "\n"+part+" ") {
-			t.Errorf("no row for %s:\n%s", part, text)
+	for _, part := range bench.Parts() {
+		named := part == "streams" || part == "attack"
+		if strings.Contains(text, "\n"+part+" ") == named {
+			t.Errorf("rows for %s: %t, want %t:\n%s", part, named, !named, text)
 		}
+	}
+	wantEmpty(t, dir)
+}
+
+// The streams are opened and measured; an attack takes minutes.
+func TestBenchOfStreams(t *testing.T) {
+	dir, env := benchFolder(t)
+	r := readBench(t, runBinary(t, dir, env, "", append(smallBench, "--json", "--only", "streams")...).must(t))
+	unknown := 0
+	if runtime.GOOS != "linux" {
+		unknown = 2
+	}
+	if got, want := rows(t, r), fmt.Sprintf("memory 0-0 streams 2-%d attack 0-0 ", unknown); !strings.HasSuffix(got, want) {
+		t.Errorf("rows: %s\nwant: %s", got, want)
 	}
 	wantEmpty(t, dir)
 }
@@ -99,11 +105,11 @@ func TestBenchKeepsItsFile(t *testing.T) {
 	kept := filepath.Join(t.TempDir(), "new", "folder")
 	args := append(smallBench, "--json", "--only", "ingest,series", "--dir", kept)
 	r := readBench(t, runBinary(t, dir, env, "", args...).must(t))
-	if got, want := r.rows(t), "ingest 3-0 disk 0-0 single 0-0 steady 0-0 listing 0-0 series 2-0 late 0-0 memory 0-0 "; got != want {
+	if got, want := rows(t, r), "ingest 3-0 disk 0-0 single 0-0 steady 0-0 listing 0-0 series 2-0 late 0-0 memory 0-0 streams 0-0 attack 0-0 "; got != want {
 		t.Errorf("rows: %s\nwant: %s", got, want)
 	}
 	entries, err := os.ReadDir(kept)
-	if err != nil || len(entries) != 2 || r.File != filepath.Join(kept, "tracker.db") { // with its lock file
+	if err != nil || len(entries) != 3 || r.File != filepath.Join(kept, "tracker.db") { // with its lock file and its reserve
 		t.Errorf("%v is kept (%v), and %q is said to be", entries, err, r.File)
 	}
 	if n := queryInt(t, r.File, `SELECT count(*) FROM metric_points`); n != r.Points || n != 20_000+20_000+3*6666 {
@@ -126,7 +132,7 @@ func TestBenchOfARunningServer(t *testing.T) {
 
 	runBinary(t, dir, env, "", args...).refused(t, 1, "TOKEN_MISSING")
 	r := readBench(t, runBinary(t, dir, env, "", append(args, "--token", token)...).must(t))
-	if got, want := r.rows(t), "ingest 3-2 disk 1-1 single 3-2 steady 3-2 listing 3-0 series 2-0 late 3-2 memory 3-3 "; got != want {
+	if got, want := rows(t, r), "ingest 3-2 disk 1-1 single 3-2 steady 3-2 listing 3-0 series 2-0 late 3-2 memory 3-3 streams 0-0 attack 0-0 "; got != want {
 		t.Errorf("rows: %s\nwant: %s", got, want)
 	}
 	if n := queryInt(t, file, `SELECT count(*) FROM project`); n != 0 {

@@ -17,6 +17,7 @@ type book struct {
 	id         string
 	made       bool
 	there      bool // made and not removed
+	trashed    bool // removed, and can be restored
 	name       string
 	parent     *book // nil when it has none; the parent may be gone
 	status     string
@@ -37,7 +38,7 @@ func (b *book) clone() *book {
 	return &c
 }
 
-// open tells that metrics and parameters may be written to it.
+// open reports whether metrics and parameters may be written to it.
 func (b *book) open() bool { return b.there && b.status == "RUNNING" }
 
 // parentID is "" when there is no parent, or none any more.
@@ -76,7 +77,7 @@ func (b *book) listed() []*point {
 }
 
 // readBook reads an iteration back over the API.
-func readBook(t testing.TB, w *wire, id string) *book {
+func readBook(t testing.TB, w *conn, id string) *book {
 	t.Helper()
 	b := newBook(id)
 	var record struct {
@@ -113,7 +114,7 @@ func readBook(t testing.TB, w *wire, id string) *book {
 	return b
 }
 
-// differs says what of got is not as b has it, "" when all is. An id that b
+// differs returns what of got is not as b has it, "" when all is. An id that b
 // does not know may be any.
 func (b *book) differs(got *book) string {
 	if !b.there || !got.there {

@@ -12,7 +12,10 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
@@ -36,16 +39,40 @@ func backendEnv(t testing.TB, dir, backend string) []string {
 // objectStore starts one and returns the settings that lead to it.
 func objectStore(t testing.TB, dir string) []string {
 	t.Helper()
+	return objectStoreBehind(t, dir, func(store http.Handler) http.Handler { return store })
+}
+
+// objectStoreBehind is objectStore with a handler before it.
+func objectStoreBehind(t testing.TB, dir string, before func(http.Handler) http.Handler) []string {
+	t.Helper()
 	memory := s3mem.New()
 	if err := memory.CreateBucket("artifacts"); err != nil {
 		t.Fatal(err)
 	}
-	s := blobtest.Serve(t, gofakes3.New(memory).Server())
+	s, busy := blobtest.ServeWatched(t, before(gofakes3.New(memory).Server()))
+	objectStores.Store(s.URL, busy)
 	certificate := filepath.Join(dir, certificateFile)
 	if err := writeCertificate(certificate, s.Certificate()); err != nil {
 		t.Fatal(err)
 	}
 	return bucketSettings(s.URL, certificate)
+}
+
+// objectStores has for the address of an object store whether it is answering a request.
+var objectStores sync.Map
+
+// waitForObjectStore returns when the object store of a command that was killed is done
+// with what that has asked for.
+func waitForObjectStore(env []string) {
+	for _, setting := range env {
+		if url, ok := strings.CutPrefix(setting, "SERVICE_S3_ENDPOINT="); ok {
+			if busy, ok := objectStores.Load(url); ok {
+				for busy.(func() bool)() {
+					time.Sleep(time.Millisecond)
+				}
+			}
+		}
+	}
 }
 
 // certificateFile is in the folder of an object store, for its clients.

@@ -14,27 +14,26 @@ func (a *app) checkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "check",
 		GroupID: groupDatabase,
-		Short:   "Prove that the database and its artifacts are sound",
-		Long: `Prove that the database is sound: the file itself, the references between its records, and
-the statistics of each metric against its points; and that the bytes of each artifact are
-where they should be, in the right size. With --deep all of them are read and compared with
-their hashes. It prints "ok", or a line for each problem and ends with exit code 1.
+		Short:   "Check the database and its artifacts for damage",
+		Long: `Check the database file, the references between its records, and the statistics of each
+metric against its points; and that the bytes of each artifact exist and have the right
+size. --deep also reads them and compares their hashes. It prints "ok", or a line for each
+problem, and then ends with exit code 1.
 
-With --repair, what can be computed again is; for the rest there is ` + "`tracker restore`" + `.
-Bytes that belong to no artifact are no problem, only room that is not used: a hint on the
-standard error names ` + "`tracker artifacts gc`" + `. Give it the settings of the server: where
-artifacts are is not in the database.`,
+While SQLite checks its own structure, a third of a second for a million points, the
+write-ahead log of a server that runs can't be reset, and grows with what is written.
+
+--repair computes again what can be computed; for the rest there is ` + "`tracker restore`" + `.
+Bytes that belong to no artifact are not a problem, they only take space: a hint on the
+standard error names ` + "`tracker artifacts gc`" + `. Give the command the settings of the server:
+the database does not hold the location of the artifacts.`,
 		Example: `  tracker check
   tracker check --deep
   tracker check --repair`,
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: run(func(cmd *cobra.Command, _ []string) error {
-			cfg, err := a.load(cmd)
-			if err != nil {
-				return err
-			}
-			return a.withDB(cmd.Context(), cfg, func(db *store.DB) error {
+			return a.withDB(cmd, func(db *store.DB) error {
 				problems, err := a.findProblems(cmd.Context(), db, repair, deep)
 				remaining := a.printProblems(problems)
 				switch {
@@ -43,19 +42,19 @@ artifacts are is not in the database.`,
 				case remaining > 0:
 					return fmt.Errorf("%d of %d problems remain in %s", remaining, len(problems), db.Path())
 				}
-				a.hintAtStrays(cmd.Context(), db)
+				a.reportOrphans(cmd.Context(), db)
 				_, err = fmt.Fprintln(a.stdout, "ok")
 				return err
 			})
 		}),
 	}
 	addSettings(cmd, artifactSettings...)
-	cmd.Flags().BoolVar(&repair, "repair", false, "compute again what can be")
+	cmd.Flags().BoolVar(&repair, "repair", false, "compute again what can be computed")
 	cmd.Flags().BoolVar(&deep, "deep", false, "read all artifacts and compare their hashes")
 	return cmd
 }
 
-// findProblems proves the database, then the artifacts.
+// findProblems checks the database, then the artifacts.
 func (a *app) findProblems(ctx context.Context, db *store.DB, repair, deep bool) ([]store.Problem, error) {
 	problems, err := db.Check(ctx, repair)
 	if err != nil {
@@ -78,40 +77,41 @@ func (a *app) findProblems(ctx context.Context, db *store.DB, repair, deep bool)
 	return append(problems, more...), err
 }
 
-// hintAtStrays says how much room can be had, now or later. What can't be looked
-// into and holds no artifact is no problem of theirs.
-func (a *app) hintAtStrays(ctx context.Context, db *store.DB) {
+// reportOrphans prints how much space `tracker artifacts gc` can free, now or
+// later.
+func (a *app) reportOrphans(ctx context.Context, db *store.DB) {
 	var n int
 	var bytes int64
-	var spared sparedStrays
-	err := db.CollectStrays(ctx, store.StrayAge, false, func(s store.Stray) {
-		if s.Spared {
+	var spared keptOrphans
+	err := db.CollectOrphans(ctx, store.StagedAge, false, func(s store.Orphan) {
+		if s.Kept {
 			spared.add(s)
 			return
 		}
 		n, bytes = n+1, bytes+s.Size
 	})
 	if err != nil {
-		a.warn("not every place for artifacts could be looked into for bytes that nobody needs: %v", err)
+		a.warn("not every artifact backend could be searched for bytes that belong to no artifact: %v", err)
 	}
 	if n > 0 {
-		fmt.Fprintf(a.stderr, "tracker: %s (%s) belong to no artifact; `tracker artifacts gc` lists and removes them\n", things(n, "leftover", "leftovers"), size(bytes))
+		fmt.Fprintf(a.stderr, "tracker: %s (%s) belong to no artifact; `tracker artifacts gc` lists and removes them\n", things(n, "orphan", "orphans"), size(bytes))
 	}
 	if spared.n == 0 {
 		return
 	}
-	fmt.Fprintf(a.stderr, "tracker: %s (%s) may belong to an upload or a command that is at work, or to one that was killed; `tracker artifacts gc` lists them",
-		things(spared.n, "leftover", "leftovers"), size(spared.bytes))
+	fmt.Fprintf(a.stderr, "tracker: %s (%s) may belong to an upload or a command that is running, or was killed; `tracker artifacts gc` lists them",
+		things(spared.n, "orphan", "orphans"), size(spared.bytes))
 	if !spared.until.IsZero() {
 		fmt.Fprintf(a.stderr, ", and can remove them after %s", clockTime(spared.until))
 	}
 	if spared.servers > 0 {
-		fmt.Fprintf(a.stderr, "; what the server has claimed (%d) is free with its next start", spared.servers)
+		fmt.Fprintf(a.stderr, "; of these, %s claimed by the server until its next start", things(spared.servers, "is", "are"))
 	}
 	fmt.Fprintln(a.stderr)
 }
 
-// printProblems prints a line for each problem and counts those that remain.
+// printProblems prints a line for each problem and returns the number of those
+// that remain.
 func (a *app) printProblems(problems []store.Problem) (remaining int) {
 	for _, p := range problems {
 		text := p.Text
@@ -119,7 +119,7 @@ func (a *app) printProblems(problems []store.Problem) (remaining int) {
 		case p.Repaired:
 			text += " Repaired."
 		case p.Repairable:
-			text += " --repair can mend this."
+			text += " --repair can fix this."
 		}
 		if !p.Repaired {
 			remaining++

@@ -24,18 +24,32 @@ func (a *app) clientCommand() *cobra.Command {
 
 func (a *app) clientPythonCommand() *cobra.Command {
 	var folder string
+	var withProgram bool
 	cmd := &cobra.Command{
 		Use:   "python",
 		Short: "Write the wheel of the Python client",
 		Long: `Write the wheel of the Python client and print its path. It is pure Python and needs no
-other package, so it can be carried to a machine without a network. The dashboard's
-port offers the same file: pip install --index-url http://HOST:9001/client/python/ tracker-client`,
+other package, so it can be installed on a machine without a network. The dashboard's
+port serves the same file: pip install --index-url http://HOST:9001/client/python/ runtracker
+
+With --with-program the wheel is for machines like this one, and installs this program as
+the command tracker beside the client.`,
 		Example: `  tracker client python --out dist
-  pip install "$(tracker client python)"`,
+  pip install "$(tracker client python --with-program)"`,
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: run(func(*cobra.Command, []string) error {
-			wheel, err := library.PythonWheel()
+			var program []byte
+			if withProgram {
+				path, err := os.Executable()
+				if err == nil {
+					program, err = os.ReadFile(path)
+				}
+				if err != nil {
+					return fmt.Errorf("this program can't be read: %w", err)
+				}
+			}
+			wheel, err := library.PythonWheel(program, nil)
 			if err != nil {
 				return err
 			}
@@ -50,6 +64,7 @@ port offers the same file: pip install --index-url http://HOST:9001/client/pytho
 			return err
 		}),
 	}
-	cmd.Flags().StringVar(&folder, "out", ".", "`folder` to write to; it is made when it is not there")
+	cmd.Flags().StringVar(&folder, "out", ".", "`folder` to write to; created if it does not exist")
+	cmd.Flags().BoolVar(&withProgram, "with-program", false, "put this program into the wheel, too")
 	return cmd
 }

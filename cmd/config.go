@@ -16,38 +16,47 @@ import (
 	"github.com/joho/godotenv"
 	"github.com/spf13/cobra"
 
-	"tracker/server/auth"
+	"tracker/server/web/auth"
 	"tracker/store"
 )
 
-// Config is every setting, checked. The tags say how a setting is called in
-// the environment and as a flag, and what it is when nobody sets it.
+// Config holds every setting. The tags of a field give the name of the setting
+// in the environment, its flag and its default.
 type Config struct {
-	Host            host       `env:"SERVICE_HOST" envDefault:"127.0.0.1" flag:"host" kind:"address" usage:"address that the API listens on; 0.0.0.0 for all of this machine"`
+	Host            host       `env:"SERVICE_HOST" envDefault:"127.0.0.1" flag:"host" kind:"address" usage:"address that the API listens on; 0.0.0.0 for all addresses of this machine"`
 	Port            port       `env:"SERVICE_PORT" envDefault:"9000" flag:"port" kind:"number" usage:"port of the API; 0 for a free one"`
 	EnableUI        bool       `env:"SERVICE_ENABLE_UI" envDefault:"true" flag:"enable-ui" kind:"bool" usage:"serve the dashboard"`
 	UIHost          host       `env:"SERVICE_UI_HOST" envDefault:"127.0.0.1" flag:"ui-host" kind:"address" usage:"address that the dashboard listens on"`
 	UIPort          port       `env:"SERVICE_UI_PORT" envDefault:"9001" flag:"ui-port" kind:"number" usage:"port of the dashboard; 0 for a free one"`
-	BasePath        basePath   `env:"SERVICE_BASE_PATH" flag:"base-path" kind:"path" usage:"path under which a proxy shows API and dashboard, like /tracker"`
+	BasePath        basePath   `env:"SERVICE_BASE_PATH" flag:"base-path" kind:"path" usage:"path under which a proxy serves API and dashboard, like /tracker"`
 	DBFile          string     `env:"SERVICE_DB_FILE" envDefault:"tracker.db" flag:"db-file" kind:"file" usage:"database file"`
-	EnableAuth      bool       `env:"SERVICE_ENABLE_AUTH" envDefault:"false" flag:"enable-auth" kind:"bool" usage:"ask for a sign-in; without it everybody is the admin"`
-	JWTSecret       string     `env:"SERVICE_JWT_SECRET" flag:"jwt-secret" kind:"secret" usage:"what signs the tokens; safer in the environment than on a command line"`
+	EnableAuth      bool       `env:"SERVICE_ENABLE_AUTH" envDefault:"false" flag:"enable-auth" kind:"bool" usage:"require sign-in; without it everybody is the admin"`
+	JWTSecret       string     `env:"SERVICE_JWT_SECRET" flag:"jwt-secret" kind:"secret" usage:"key that signs the tokens; safer in the environment than on a command line"`
 	AdminPassword   string     `env:"SERVICE_ADMIN_PASSWORD" flag:"admin-password" kind:"secret" usage:"password of the user default when the database is new (default: a random one, shown once)"`
-	CORSOrigins     origins    `env:"SERVICE_CORS_ORIGINS" flag:"cors-origins" kind:"list" usage:"other web pages that may use the API, like https://lab.example.com, with commas between"`
-	ArtifactBackend string     `env:"SERVICE_ARTIFACT_BACKEND" envDefault:"filesystem" flag:"artifact-backend" kind:"name" choices:"inline filesystem s3" usage:"where new artifacts go: inline, filesystem or s3"`
+	CORSOrigins     origins    `env:"SERVICE_CORS_ORIGINS" flag:"cors-origins" kind:"list" usage:"origins of other web pages that may use the API, like https://lab.example.com, separated by commas"`
+	TrustedHosts    hostNames  `env:"SERVICE_TRUSTED_HOSTS" flag:"trusted-hosts" kind:"list" usage:"names under which a proxy shows this server when sign-in is off, like hub.example.com or .example.com, with commas between"`
+	TrustedProxies  networks   `env:"SERVICE_TRUSTED_PROXIES" flag:"trusted-proxies" kind:"list" usage:"addresses of proxies whose X-Forwarded-For, Forwarded and X-Forwarded-Host are believed, like 127.0.0.1 or 10.0.0.0/8, with commas between"`
+	ArtifactBackend string     `env:"SERVICE_ARTIFACT_BACKEND" envDefault:"filesystem" flag:"artifact-backend" kind:"name" choices:"inline filesystem s3" usage:"backend for new artifacts: inline, filesystem or s3"`
 	ArtifactRoot    string     `env:"SERVICE_ARTIFACT_ROOT" envDefault:"artifacts" flag:"artifact-root" kind:"folder" usage:"folder of the artifacts for the filesystem backend"`
 	S3Bucket        string     `env:"SERVICE_S3_BUCKET" flag:"s3-bucket" kind:"name" usage:"bucket for the s3 backend"`
-	S3Prefix        string     `env:"SERVICE_S3_PREFIX" flag:"s3-prefix" kind:"text" usage:"what the names of all objects in the bucket begin with"`
+	S3Prefix        string     `env:"SERVICE_S3_PREFIX" flag:"s3-prefix" kind:"text" usage:"prefix of the names of all objects in the bucket"`
 	S3Endpoint      webAddress `env:"SERVICE_S3_ENDPOINT" flag:"s3-endpoint" kind:"url" usage:"address of the object store, like https://s3.example.com"`
 	S3Region        string     `env:"SERVICE_S3_REGION" flag:"s3-region" kind:"name" usage:"region of the bucket"`
 	S3AccessKey     string     `env:"SERVICE_S3_ACCESS_KEY" flag:"s3-access-key" kind:"secret" usage:"access key of the object store"`
 	S3SecretKey     string     `env:"SERVICE_S3_SECRET_KEY" flag:"s3-secret-key" kind:"secret" usage:"secret key of the object store"`
 	MaxUpload       byteSize   `env:"SERVICE_MAX_UPLOAD" envDefault:"0" flag:"max-upload" kind:"bytes" usage:"largest artifact, like 500M or 2G; 0 for no limit"`
-	LogLevel        logLevel   `env:"SERVICE_LOG_LEVEL" envDefault:"info" flag:"log-level" kind:"level" choices:"debug info warn error" usage:"least level that is logged: debug, info, warn or error"`
-	LogFormat       string     `env:"SERVICE_LOG_FORMAT" envDefault:"text" flag:"log-format" kind:"name" choices:"text json" usage:"form of the log: text or json"`
+	TrashDays       days       `env:"SERVICE_TRASH_DAYS" envDefault:"30" flag:"trash-days" kind:"number" usage:"days after which what was deleted is purged from the trash; 0 for at once"`
+	MLflowProject   string     `env:"SERVICE_MLFLOW_PROJECT" envDefault:"MLflow" flag:"mlflow-project" kind:"text" usage:"project of MLflow's clients; it is created when the first one needs it"`
+	BackupDir       string     `env:"SERVICE_BACKUP_DIR" flag:"backup-dir" kind:"folder" usage:"folder for copies of the database that the server makes by itself; none are made without it"`
+	BackupInterval  interval   `env:"SERVICE_BACKUP_INTERVAL" envDefault:"24h" flag:"backup-interval" kind:"time" usage:"time from one copy to the next, like 6h or 7d"`
+	BackupKeep      copies     `env:"SERVICE_BACKUP_KEEP" envDefault:"7" flag:"backup-keep" kind:"number" usage:"number of copies that are kept"`
+	LogDir          string     `env:"SERVICE_LOGDIR" flag:"logdir" kind:"folder" usage:"folder of TensorBoard event files that are imported while they are written"`
+	IdleExit        duration   `env:"SERVICE_IDLE_EXIT" envDefault:"0" flag:"idle-exit" kind:"time" usage:"end when nobody has used API and dashboard for so long, like 30m; 0 for never"`
+	LogLevel        logLevel   `env:"SERVICE_LOG_LEVEL" envDefault:"info" flag:"log-level" kind:"level" choices:"debug info warn error" usage:"lowest level that is logged: debug, info, warn or error"`
+	LogFormat       string     `env:"SERVICE_LOG_FORMAT" envDefault:"text" flag:"log-format" kind:"name" choices:"text json" usage:"format of the log: text or json"`
 }
 
-// setting is what the tags of one field of Config say.
+// setting describes a field of Config, from its tags.
 type setting struct {
 	field    string // name in Config
 	name     string // in the environment
@@ -55,12 +64,12 @@ type setting struct {
 	kind     string
 	usage    string
 	fallback string
-	choices  []string // none when it is not a closed list
+	choices  []string // the values that are allowed; nil for any
 }
 
 func (s setting) secret() bool { return s.kind == "secret" }
 
-// settings are all there are, in the order of Config.
+// settings holds all settings, in the order of Config.
 var settings = func() (all []setting) {
 	t := reflect.TypeFor[Config]()
 	for i := range t.NumField() {
@@ -78,17 +87,17 @@ var settings = func() (all []setting) {
 	return all
 }()
 
-// value is a setting that is in force.
+// value is a setting with its effective value.
 type value struct {
 	setting
-	text   string // as it was given
+	text   string // as given
 	source string // "flag", "environment", "file", "default"
 }
 
-// mistake is a sentence about a setting that can't be used.
+// mistake is a sentence about a setting with an invalid value.
 type mistake struct{ name, text string }
 
-// mistakes are all of them at once.
+// mistakes is an error that lists every mistake.
 type mistakes []mistake
 
 func (m mistakes) Error() string {
@@ -99,18 +108,19 @@ func (m mistakes) Error() string {
 	return strings.Join(texts, "\n")
 }
 
-// load returns the settings that cmd has flags for; those of others are not
-// checked, so that a wrong port does not keep anybody from making a backup.
+// load returns the settings. It checks only those that cmd has flags for, so
+// that a wrong port does not prevent a backup.
 func (a *app) load(cmd *cobra.Command) (Config, error) {
-	values, unknown, err := a.inForce(cmd)
+	values, unknown, err := a.readSettings(cmd)
 	if err != nil {
 		return Config{}, err
 	}
-	return a.settle(cmd, values, unknown)
+	return a.checkSettings(cmd, values, unknown)
 }
 
-// settle is load for settings that were read already.
-func (a *app) settle(cmd *cobra.Command, values []value, unknown []string) (Config, error) {
+// checkSettings parses what readSettings has returned, and warns of unknown
+// names.
+func (a *app) checkSettings(cmd *cobra.Command, values []value, unknown []string) (Config, error) {
 	for _, name := range unknown {
 		a.warn("there is no setting %s; did you mean %s?", name, nearest(name))
 	}
@@ -126,10 +136,10 @@ func (a *app) settle(cmd *cobra.Command, values []value, unknown []string) (Conf
 	return cfg, nil
 }
 
-// inForce tells for each setting what it is and who says so, and the names in
-// the environment and the file that look like a setting but are none. A
-// setting that is empty counts as not set.
-func (a *app) inForce(cmd *cobra.Command) (values []value, unknown []string, err error) {
+// readSettings returns each setting with its value and source, and the names in
+// the environment and the file that begin like a setting but are not one. An
+// empty value counts as not set.
+func (a *app) readSettings(cmd *cobra.Command) (values []value, unknown []string, err error) {
 	file, err := a.readEnvFile()
 	if err != nil {
 		return nil, nil, err
@@ -165,8 +175,8 @@ func (a *app) inForce(cmd *cobra.Command) (values []value, unknown []string, err
 	return values, unknown, nil
 }
 
-// readEnvFile returns what the environment file says; nothing when the one
-// that is read unasked is not there.
+// readEnvFile returns the variables of the environment file; none if the
+// default file does not exist.
 func (a *app) readEnvFile() (map[string]string, error) {
 	path := a.envFile
 	if path == "" {
@@ -179,17 +189,17 @@ func (a *app) readEnvFile() (map[string]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the environment file can't be read: %w", err)
 	}
-	text = bytes.TrimPrefix(text, []byte("\ufeff")) // of some editors
+	text = bytes.TrimPrefix(text, []byte("\ufeff")) // byte order mark
 	vars, err := godotenv.UnmarshalBytes(text)
 	if err != nil {
-		// The parser's own message quotes the file, secrets and all.
+		// The parser's message quotes the file, including secrets.
 		return nil, fmt.Errorf("line %d of the environment file %s can't be read: write NAME=value, and close every quote", brokenLine(text), path)
 	}
 	return vars, nil
 }
 
-// brokenLine returns the number of the first line that can't be parsed: the
-// one behind the longest beginning of text that can.
+// brokenLine returns the number of the first line that can't be parsed: the one
+// after the longest prefix of text that can be.
 func brokenLine(text []byte) int {
 	lines := bytes.SplitAfter(text, []byte("\n"))
 	for n := len(lines) - 1; n > 0; n-- {
@@ -200,7 +210,7 @@ func brokenLine(text []byte) int {
 	return 1
 }
 
-// parse reads the values into a Config and says what is wrong with them.
+// parse parses the values into a Config and returns what is wrong with them.
 func parse(values []value) (cfg Config, wrong mistakes) {
 	texts := map[string]string{}
 	for _, v := range values {
@@ -230,7 +240,7 @@ func parse(values []value) (cfg Config, wrong mistakes) {
 			why = fmt.Errorf("must be one of %s", strings.Join(v.choices, ", "))
 		}
 		if why != nil {
-			wrong = append(wrong, mistake{v.name, fmt.Sprintf("%s %v, not %q (from %s)", v.name, why, v.text, v.where())})
+			wrong = append(wrong, mistake{v.name, fmt.Sprintf("%s %v, not %q (from %s)", v.name, why, v.masked(), v.where())})
 		}
 	}
 	return cfg, append(wrong, cfg.mistakes()...)
@@ -246,7 +256,7 @@ func (v value) where() string {
 	return "the " + v.source
 }
 
-// mistakes finds what is wrong although each setting can be read.
+// mistakes returns what is wrong with settings that could be parsed.
 func (c Config) mistakes() (wrong mistakes) {
 	add := func(name, format string, args ...any) {
 		wrong = append(wrong, mistake{name, name + " " + fmt.Sprintf(format, args...)})
@@ -255,7 +265,7 @@ func (c Config) mistakes() (wrong mistakes) {
 		add("SERVICE_UI_PORT", "must not be %d like SERVICE_PORT: the dashboard needs a port of its own", c.UIPort)
 	}
 	if c.EnableAuth && weakSecret(c.JWTSecret) {
-		add("SERVICE_JWT_SECRET", "must be a secret of your own when SERVICE_ENABLE_AUTH is true: make one with `openssl rand -hex 32`")
+		add("SERVICE_JWT_SECRET", "must be your own secret, of %d characters or more, when SERVICE_ENABLE_AUTH is true: create one with `openssl rand -hex 32`", auth.MinSecret)
 	}
 	if n := len(c.AdminPassword); n > 0 && (n < store.MinPassword || n > store.MaxPassword) {
 		add("SERVICE_ADMIN_PASSWORD", "must have %d to %d bytes, not %d", store.MinPassword, store.MaxPassword, n)
@@ -275,10 +285,12 @@ func (c Config) mistakes() (wrong mistakes) {
 	return wrong
 }
 
-// weakSecret tells a secret that anybody can know.
-func weakSecret(secret string) bool { return secret == "" || secret == auth.DefaultSecret }
+// weakSecret reports whether a secret is missing, published or easily guessed.
+func weakSecret(secret string) bool {
+	return len(secret) < auth.MinSecret || secret == auth.DefaultSecret
+}
 
-// warnings are what a person should know before the service runs like this.
+// warnings returns sentences about settings that are valid but risky.
 func (c Config) warnings() (all []string) {
 	if c.EnableAuth {
 		return shortSecret(c.JWTSecret)
@@ -291,17 +303,17 @@ func (c Config) warnings() (all []string) {
 		open = append(open, "the dashboard on "+string(c.UIHost))
 	}
 	if len(open) > 0 {
-		all = append(all, "there is no sign-in: everybody who can reach "+strings.Join(open, " or ")+
+		all = append(all, "sign-in is off: everybody who can reach "+strings.Join(open, " or ")+
 			" can read, change and delete everything. Set SERVICE_ENABLE_AUTH=true and a SERVICE_JWT_SECRET, or listen on 127.0.0.1 only.")
 	}
 	return all
 }
 
-// shortSecret warns of a secret that can be guessed: HS256 wants as many bytes
-// as its hash has (RFC 7518, section 3.2).
+// shortSecret returns a warning about a secret that is shorter than the hash of
+// HS256, which RFC 7518, section 3.2 requires.
 func shortSecret(secret string) []string {
 	if n := len(secret); n > 0 && n < 32 {
-		return []string{fmt.Sprintf("SERVICE_JWT_SECRET has only %d bytes, which can be guessed; `openssl rand -hex 32` makes a better one.", n)}
+		return []string{fmt.Sprintf("SERVICE_JWT_SECRET has only %d bytes, which can be guessed; `openssl rand -hex 32` creates a better one.", n)}
 	}
 	return nil
 }

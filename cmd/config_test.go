@@ -2,12 +2,16 @@ package cmd
 
 import (
 	"encoding/json"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/agnivade/levenshtein"
 )
 
 func writeFile(t *testing.T, path, text string) {
@@ -87,9 +91,12 @@ func TestEverySettingHasThreeSources(t *testing.T) {
 		"SERVICE_HOST": "0.0.0.0", "SERVICE_PORT": "1", "SERVICE_ENABLE_UI": "false", "SERVICE_UI_HOST": "lab.local",
 		"SERVICE_UI_PORT": "2", "SERVICE_BASE_PATH": "/a/b", "SERVICE_DB_FILE": "x.db", "SERVICE_ENABLE_AUTH": "true",
 		"SERVICE_JWT_SECRET": strings.Repeat("k", 32), "SERVICE_ADMIN_PASSWORD": "long enough",
-		"SERVICE_CORS_ORIGINS": "https://a.example", "SERVICE_ARTIFACT_BACKEND": "s3", "SERVICE_ARTIFACT_ROOT": "files",
+		"SERVICE_CORS_ORIGINS": "https://a.example", "SERVICE_TRUSTED_HOSTS": "hub.example", "SERVICE_TRUSTED_PROXIES": "10.0.0.0/8",
+		"SERVICE_ARTIFACT_BACKEND": "s3", "SERVICE_ARTIFACT_ROOT": "files",
 		"SERVICE_S3_BUCKET": "b", "SERVICE_S3_PREFIX": "p/", "SERVICE_S3_ENDPOINT": "https://s3.example", "SERVICE_S3_REGION": "eu",
-		"SERVICE_S3_ACCESS_KEY": "ak", "SERVICE_S3_SECRET_KEY": "sk", "SERVICE_MAX_UPLOAD": "1G",
+		"SERVICE_S3_ACCESS_KEY": "ak", "SERVICE_S3_SECRET_KEY": "sk", "SERVICE_MAX_UPLOAD": "1G", "SERVICE_TRASH_DAYS": "7", "SERVICE_IDLE_EXIT": "30m",
+		"SERVICE_MLFLOW_PROJECT": "team", "SERVICE_LOGDIR": "runs",
+		"SERVICE_BACKUP_DIR": "copies", "SERVICE_BACKUP_INTERVAL": "6h", "SERVICE_BACKUP_KEEP": "30",
 		"SERVICE_LOG_LEVEL": "debug", "SERVICE_LOG_FORMAT": "json",
 	}
 	var env, args []string
@@ -147,8 +154,17 @@ func TestConfigValues(t *testing.T) {
 		{"SERVICE_BASE_PATH", "/a-b/c.d_e~f", "BasePath", basePath("/a-b/c.d_e~f")},
 		{"SERVICE_CORS_ORIGINS", "https://A.example:443, http://b:80 ,http://10.0.0.7:3000,http://[::1]:5", "CORSOrigins",
 			origins{"https://a.example", "http://b", "http://10.0.0.7:3000", "http://[::1]:5"}},
+		{"SERVICE_TRUSTED_HOSTS", "Hub.example.com:443, .lab.example ,[::1]:9000,10.0.0.7", "TrustedHosts",
+			hostNames{"hub.example.com", ".lab.example", "::1", "10.0.0.7"}},
+		{"SERVICE_TRUSTED_PROXIES", "127.0.0.1, 10.1.2.3/8 ,::1,2001:db8::/32", "TrustedProxies",
+			networks{netip.MustParsePrefix("127.0.0.1/32"), netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("::1/128"), netip.MustParsePrefix("2001:db8::/32")}},
 		{"SERVICE_S3_ENDPOINT", "http://10.0.0.7:9002/", "S3Endpoint", webAddress("http://10.0.0.7:9002")},
+		{"SERVICE_BACKUP_INTERVAL", "1d12h", "BackupInterval", interval(36 * time.Hour)},
+		{"SERVICE_BACKUP_KEEP", "1000", "BackupKeep", copies(1000)},
+		{"SERVICE_TRASH_DAYS", "0", "TrashDays", days(0)},
 		{"SERVICE_MAX_UPLOAD", "1500", "MaxUpload", byteSize(1500)},
+		{"SERVICE_IDLE_EXIT", "0", "IdleExit", duration(0)},
+		{"SERVICE_IDLE_EXIT", "1d12h", "IdleExit", duration(36 * time.Hour)},
 		{"SERVICE_MAX_UPLOAD", "2k", "MaxUpload", byteSize(2048)},
 		{"SERVICE_MAX_UPLOAD", "3M", "MaxUpload", byteSize(3 << 20)},
 		{"SERVICE_MAX_UPLOAD", "8589934591G", "MaxUpload", byteSize(8589934591 << 30)},
@@ -189,6 +205,13 @@ var badSettings = []struct {
 	{[]string{"SERVICE_ENABLE_AUTH=on"}, "SERVICE_ENABLE_AUTH", "true or false"},
 	{[]string{"SERVICE_ENABLE_AUTH=true"}, "SERVICE_JWT_SECRET", "openssl rand -hex 32"},
 	{[]string{"SERVICE_ENABLE_AUTH=true", "SERVICE_JWT_SECRET=change-me"}, "SERVICE_JWT_SECRET", "openssl rand -hex 32"},
+	{[]string{"SERVICE_ENABLE_AUTH=true", "SERVICE_JWT_SECRET=" + strings.Repeat("s", 15)}, "SERVICE_JWT_SECRET", "16 characters or more"},
+	{[]string{"SERVICE_TRUSTED_HOSTS=*"}, "SERVICE_TRUSTED_HOSTS", "names of hosts"},
+	{[]string{"SERVICE_TRUSTED_HOSTS=https://hub.example.com"}, "SERVICE_TRUSTED_HOSTS", "names of hosts"},
+	{[]string{"SERVICE_TRUSTED_HOSTS=hub.example.com/x"}, "SERVICE_TRUSTED_HOSTS", "names of hosts"},
+	{[]string{"SERVICE_TRUSTED_HOSTS=."}, "SERVICE_TRUSTED_HOSTS", "names of hosts"},
+	{[]string{"SERVICE_TRUSTED_PROXIES=proxy"}, "SERVICE_TRUSTED_PROXIES", "IP addresses or networks"},
+	{[]string{"SERVICE_TRUSTED_PROXIES=10.0.0.0/33"}, "SERVICE_TRUSTED_PROXIES", "IP addresses or networks"},
 	{[]string{"SERVICE_ADMIN_PASSWORD=short"}, "SERVICE_ADMIN_PASSWORD", "8 to 72 bytes, not 5"},
 	{[]string{"SERVICE_ADMIN_PASSWORD=" + strings.Repeat("é", 37)}, "SERVICE_ADMIN_PASSWORD", "not 74"},
 	{[]string{"SERVICE_CORS_ORIGINS=*"}, "SERVICE_CORS_ORIGINS", "every web page"},
@@ -201,9 +224,18 @@ var badSettings = []struct {
 	{[]string{"SERVICE_ARTIFACT_BACKEND=disk"}, "SERVICE_ARTIFACT_BACKEND", "inline, filesystem, s3"},
 	{[]string{"SERVICE_S3_ENDPOINT=s3.example.com"}, "SERVICE_S3_ENDPOINT", "https://"},
 	{[]string{"SERVICE_S3_ENDPOINT=https://s3.example.com:0"}, "SERVICE_S3_ENDPOINT", "https://"},
+	{[]string{"SERVICE_IDLE_EXIT=30"}, "SERVICE_IDLE_EXIT", "a time like 90m"},
+	{[]string{"SERVICE_IDLE_EXIT=-30m"}, "SERVICE_IDLE_EXIT", "a time like 90m"},
 	{[]string{"SERVICE_MAX_UPLOAD=-1"}, "SERVICE_MAX_UPLOAD", "number of bytes"},
 	{[]string{"SERVICE_MAX_UPLOAD=1.5G"}, "SERVICE_MAX_UPLOAD", "number of bytes"},
 	{[]string{"SERVICE_MAX_UPLOAD=8589934592G"}, "SERVICE_MAX_UPLOAD", "number of bytes"},
+	{[]string{"SERVICE_TRASH_DAYS=-1"}, "SERVICE_TRASH_DAYS", "days from 0 to 36500"},
+	{[]string{"SERVICE_TRASH_DAYS=30d"}, "SERVICE_TRASH_DAYS", "days from 0 to 36500"},
+	{[]string{"SERVICE_BACKUP_INTERVAL=daily"}, "SERVICE_BACKUP_INTERVAL", "like 90m, 12h or 7d"},
+	{[]string{"SERVICE_BACKUP_INTERVAL=59s"}, "SERVICE_BACKUP_INTERVAL", "at least 1m"},
+	{[]string{"SERVICE_BACKUP_INTERVAL=-1h"}, "SERVICE_BACKUP_INTERVAL", "at least 1m"},
+	{[]string{"SERVICE_BACKUP_KEEP=0"}, "SERVICE_BACKUP_KEEP", "from 1 to 1000"},
+	{[]string{"SERVICE_BACKUP_KEEP=all"}, "SERVICE_BACKUP_KEEP", "from 1 to 1000"},
 	{[]string{"SERVICE_LOG_LEVEL=loud"}, "SERVICE_LOG_LEVEL", "debug, info, warn, error"},
 	{[]string{"SERVICE_LOG_FORMAT=xml"}, "SERVICE_LOG_FORMAT", "text, json"},
 }
@@ -275,16 +307,9 @@ func TestNearest(t *testing.T) {
 		"SERVICE_HOSTS": "SERVICE_HOST", "SERVICE_JWT_KEY": "SERVICE_JWT_SECRET", "SERVICE_UIPORT": "SERVICE_UI_PORT",
 		"SERVICE_AUTH": "SERVICE_PORT", "SERVICE_S3_KEY": "SERVICE_S3_REGION",
 	} {
+		distance := levenshtein.ComputeDistance
 		if got := nearest(name); distance(name, got) > distance(name, want) {
 			t.Errorf("nearest(%q) is %q, at %d; %q is at %d", name, got, distance(name, got), want, distance(name, want))
-		}
-	}
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"kitten", "sitting", 3}, {"flaw", "lawn", 2}, {"same", "same", 0}} {
-		if got := distance(c.a, c.b); got != c.want {
-			t.Errorf("distance(%q, %q) is %d, want %d", c.a, c.b, got, c.want)
 		}
 	}
 }
@@ -304,6 +329,7 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 		t.Fatalf("there are %d secrets, want 4", len(env))
 	}
 	env = append(env, "SERVICE_PORT=x") // so that there is a mistake as well
+	env = append(env, "SERVICE_S3_ENDPOINT=https://key:hidden/of?the@s3.example.com?X-Amz-Signature=hidden", "SERVICE_CORS_ORIGINS=https://user:hidden@lab.example")
 	writeFile(t, "broken", "SERVICE_PORT=1\nSERVICE_JWT_SECRET=\"hidden-file\nSERVICE_HOST=::1\n")
 	for _, args := range [][]string{
 		{"config"}, {"config", "--json"}, {"serve", "--help"}, {"help", "serve"}, {"serve"},

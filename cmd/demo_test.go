@@ -3,25 +3,9 @@
 package cmd
 
 import (
-	"fmt"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 )
-
-// flat lists a run and those below it, with everything that they record.
-func flat(r demoRun, under string) (all []string) {
-	name := under + "/" + r.name
-	all = append(all, fmt.Sprint(name, r.params, r.tags, r.notes, r.status, r.message, r.started))
-	for _, m := range r.points(time.Time{}) {
-		all = append(all, fmt.Sprint(name, " ", m.Key, " ", *m.Step, " ", m.Value))
-	}
-	for _, child := range r.children {
-		all = append(all, flat(child, name)...)
-	}
-	return all
-}
 
 // The demo is made by the real program: under the race detector it is not slow.
 func TestDemo(t *testing.T) {
@@ -38,11 +22,11 @@ func testDemoContent(t *testing.T, dir string) {
 		min, max int
 	}{
 		{"projects", `SELECT count(*) FROM project`, 3, 3},
-		{"iterations", `SELECT count(*) FROM iteration`, 50, 100},
+		{"iterations", `SELECT count(*) FROM iteration`, 100, 150},
 		{"points", `SELECT count(*) FROM metric`, 100_000, 200_000},
 		{"nested three deep", `SELECT count(*) FROM iteration c JOIN iteration p ON p.num = c.parent_num WHERE p.parent_num IS NOT NULL`, 1, 100},
 		{"running", `SELECT count(*) FROM iteration WHERE status = 'RUNNING'`, 2, 5},
-		{"failed with a reason", `SELECT count(*) FROM iteration WHERE status = 'FAILED' AND error_message <> ''`, 1, 5},
+		{"failed with a reason", `SELECT count(*) FROM iteration WHERE status = 'FAILED' AND error_message <> ''`, 1, 10},
 		{"killed", `SELECT count(*) FROM iteration WHERE status = 'KILLED'`, 1, 5},
 		{"NaN", `SELECT count(*) FROM metric WHERE value IS NULL`, 10, 10_000},
 		{"infinities", `SELECT count(*) FROM metric WHERE value = 9e999`, 1, 100},
@@ -50,7 +34,7 @@ func testDemoContent(t *testing.T, dir string) {
 		{"parameters", `SELECT count(*) FROM parameter`, 200, 2000},
 		{"iterations with notes", `SELECT count(*) FROM iteration WHERE notes <> ''`, 3, 100},
 		{"tagged iterations", `SELECT count(DISTINCT iteration_num) FROM tag WHERE iteration_num IS NOT NULL`, 5, 100},
-		{"snapshots", `SELECT count(*) FROM snapshot`, 40, 100},
+		{"snapshots", `SELECT count(*) FROM snapshot`, 100, 150},
 		{"models with five versions", `SELECT count(*) FROM model WHERE last_version = 5`, 1, 1},
 		{"stages of versions", `SELECT count(DISTINCT stage) FROM model_version`, 4, 4},
 		{"versions in production", `SELECT count(*) FROM model_version WHERE stage = 'PRODUCTION'`, 1, 1},
@@ -77,7 +61,7 @@ func testDemoContent(t *testing.T, dir string) {
 
 func testDemoOnce(t *testing.T, dir string) {
 	text := runBinary(t, dir, nil, "", "seed", "--demo").must(t)
-	if strings.Count(text, "is there already") != 3 {
+	if strings.Count(text, "exists already") != 3 {
 		t.Errorf("it does not say that the demo is there: %q", text)
 	}
 	if n := queryInt(t, "tracker.db", `SELECT count(*) FROM project`); n != 3 {
@@ -87,51 +71,11 @@ func testDemoOnce(t *testing.T, dir string) {
 	// A project of somebody else with the name of one is not taken for it.
 	execSQL(t, "tracker.db", `DELETE FROM tag WHERE value = 'demo' AND project_id = (SELECT id FROM project WHERE name = 'House prices')`)
 	text = runBinary(t, dir, nil, "", "seed", "--demo").must(t)
-	if strings.Count(text, "is there already") != 2 || strings.Count(text, "Made the demo project") != 1 {
+	if strings.Count(text, "exists already") != 2 || strings.Count(text, "Created the demo project") != 1 {
 		t.Errorf("after one was taken over: %q", text)
 	}
 	if n := queryInt(t, "tracker.db", `SELECT count(*) FROM project`); n != 4 {
 		t.Errorf("there are %d projects, want 4", n)
-	}
-}
-
-// The overfitting is there to be seen: the held-out loss of a run without
-// augmentation turns, that of a run with augmentation does not.
-func TestDemoOverfits(t *testing.T) {
-	for _, p := range demoPlan() {
-		for _, e := range p.experiments {
-			for _, r := range e.runs {
-				for _, c := range r.curves {
-					if e.name != "Augmentation" || c.key != "val/loss" || r.steps < 400 {
-						continue
-					}
-					best, last := c.at(0), 0.0
-					for step := range r.steps {
-						last = c.at(float64(step))
-						best = min(best, last)
-					}
-					if turned := last > 1.3*best; turned != (r.name == "augment none") {
-						t.Errorf("%s: the best loss is %.3f, the last one %.3f", r.name, best, last)
-					}
-				}
-			}
-		}
-	}
-}
-
-func TestDemoIsTheSameEachTime(t *testing.T) {
-	var makings [2][]string
-	for i := range makings {
-		for _, p := range demoPlan() {
-			for _, e := range p.experiments {
-				for _, r := range e.runs {
-					makings[i] = append(makings[i], flat(r, p.name+"/"+e.name)...)
-				}
-			}
-		}
-	}
-	if len(makings[0]) < 100_000 || !slices.Equal(makings[0], makings[1]) {
-		t.Errorf("the demo differs from one making to the next; %d and %d lines", len(makings[0]), len(makings[1]))
 	}
 }
 

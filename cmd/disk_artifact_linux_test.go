@@ -82,11 +82,11 @@ func testFullDiskForArtifacts(t *testing.T, d *tightDisk, backend string) {
 		Total int
 		Data  []struct{ ID string }
 	}
-	if err := json.Unmarshal(list.body, &shown); err != nil || shown.Total != 1 {
-		t.Fatalf("%s, %v", list.body, err)
+	if err := json.Unmarshal(list.Body, &shown); err != nil || shown.Total != 1 {
+		t.Fatalf("%s, %v", list.Body, err)
 	}
-	if r := w.must(t, 200, "GET", "/resource/"+shown.Data[0].ID+"/data", ""); len(r.body) != 100_000 {
-		t.Errorf("%d bytes", len(r.body))
+	if r := w.must(t, 200, "GET", "/resource/"+shown.Data[0].ID+"/data", ""); len(r.Body) != 100_000 {
+		t.Errorf("%d bytes", len(r.Body))
 	}
 	if left, err := filepath.Glob(filepath.Join(d.dir, "artifacts", "staging", "*")); err != nil || len(left) > 0 {
 		t.Errorf("%v is left, %v", left, err)
@@ -119,7 +119,7 @@ func TestNoRoomForAnAnnouncedSize(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	head := "POST " + path + " HTTP/1.1\r\nHost: tracker\r\nContent-Type: multipart/form-data; boundary=x\r\nContent-Length: " + size + "\r\n\r\n"
+	head := "POST " + path + " HTTP/1.1\r\nHost: localhost\r\nContent-Type: multipart/form-data; boundary=x\r\nContent-Length: " + size + "\r\n\r\n"
 	if _, err := io.WriteString(conn, head); err != nil {
 		t.Fatal(err)
 	}

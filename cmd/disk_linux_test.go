@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -83,7 +84,7 @@ func testFullDisk(t *testing.T, d *tightDisk) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	clients := newClients(t, dial(t, p), seed, 4)
-	each := func(do func(c *client, w *wire) error) {
+	each := func(do func(c *client, w *conn) error) {
 		t.Helper()
 		var group sync.WaitGroup
 		for _, c := range clients {
@@ -110,10 +111,10 @@ func testFullDisk(t *testing.T, d *tightDisk) {
 		verifyStatistics(t, w, clients, verifyShared(t, w, clients))
 	}
 
-	each(func(c *client, w *wire) error { return c.act(w, 20) })
+	each(func(c *client, w *conn) error { return c.act(w, 20) })
 	d.limit(p)
-	each(func(c *client, w *wire) error { return c.fill(w, 64<<10) })
-	each(func(c *client, w *wire) error { return c.fill(w, 0) })
+	each(func(c *client, w *conn) error { return c.fill(w, 64<<10) })
+	each(func(c *client, w *conn) error { return c.fill(w, 0) })
 
 	verify()
 	w := dial(t, p)
@@ -130,7 +131,7 @@ func testFullDisk(t *testing.T, d *tightDisk) {
 	}
 
 	d.free(p)
-	each(func(c *client, w *wire) error {
+	each(func(c *client, w *conn) error {
 		if err := c.again(w); err != nil {
 			return err
 		}
@@ -224,7 +225,7 @@ func TestBackupOntoFullDisk(t *testing.T) {
 }
 
 // act does as many things as steps says, none of which may be refused.
-func (c *client) act(w *wire, steps int) error {
+func (c *client) act(w *conn, steps int) error {
 	for range steps {
 		op := c.next()
 		if err := c.send(w, op); err != nil {
@@ -234,8 +235,8 @@ func (c *client) act(w *wire, steps int) error {
 	return nil
 }
 
-func (c *client) send(w *wire, op operation) error {
-	r, err := w.send(w.request(op.method, op.path, op.key, op.body))
+func (c *client) send(w *conn, op operation) error {
+	r, err := w.Send(w.Request(op.method, op.path, op.key, op.body))
 	if err != nil {
 		return err
 	}
@@ -244,18 +245,18 @@ func (c *client) send(w *wire, op operation) error {
 
 // fill writes until ten requests have been refused for want of room:
 // parameters of size bytes, or when that is 0 all sorts of things.
-func (c *client) fill(w *wire, size int) error {
+func (c *client) fill(w *conn, size int) error {
 	for refused := 0; refused < 10; {
 		op := c.next()
 		// A client whose last iteration was removed makes a new one first.
 		if n := len(c.books); size > 0 && n > 0 && c.books[n-1].open() {
 			op = c.set(c.books[n-1], "filler", strings.Repeat("x", size))
 		}
-		r, err := w.send(w.request(op.method, op.path, op.key, op.body))
+		r, err := w.Send(w.Request(op.method, op.path, op.key, op.body))
 		if err != nil {
 			return err
 		}
-		if r.status == 507 && bytes.HasPrefix(r.body, []byte(`{"code":"STORAGE_FULL","message":"`)) {
+		if r.Status == 507 && bytes.HasPrefix(r.Body, []byte(`{"code":"STORAGE_FULL","message":"`)) {
 			refused++
 			c.refused = &op
 			continue
@@ -268,7 +269,7 @@ func (c *client) fill(w *wire, size int) error {
 }
 
 // again repeats the request that was refused last.
-func (c *client) again(w *wire) error { return c.send(w, *c.refused) }
+func (c *client) again(w *conn) error { return c.send(w, *c.refused) }
 
 // limited is a command whose files may not grow beyond blocks of 512 bytes.
 func limited(t *testing.T, blocks int, dir string, args ...string) result {
@@ -285,4 +286,77 @@ func limited(t *testing.T, blocks int, dir string, args ...string) result {
 		t.Fatal(err)
 	}
 	return result{c.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+}
+
+// A disk that is full to the last byte can be freed by deleting artifacts and
+// experiments for good, and takes writes again then.
+func TestDeleteOnFullDisk(t *testing.T) {
+	d := mountTight(t, 64<<20)
+	if d == nil {
+		return
+	}
+	p := startServer(t, d.dir, []string{"SERVICE_LOG_LEVEL=warn"})
+	w := dial(t, p)
+	project := w.create(t, "/project", `{"name": "p"}`)
+	experiments := []string{w.create(t, "/experiment/project/"+project, `{"name": "a"}`), w.create(t, "/experiment/project/"+project, `{"name": "b"}`)}
+	artifact := upload(t, p, experiments[0], "a", bytes.Repeat([]byte("a"), 2<<20))
+	upload(t, p, experiments[1], "b", bytes.Repeat([]byte("b"), 2<<20))
+	eventually(t, "the reserve is written", func() bool {
+		info, err := os.Stat(filepath.Join(d.dir, "tracker.db.reserve"))
+		return err == nil && info.Size() == diskReserve
+	})
+	fillDisk(t, filepath.Join(d.dir, ballast))
+	full := func() bool {
+		r, err := w.Send(w.Request("POST", "/experiment/project/"+project, "", `{"name": "`+strings.Repeat("x", 200)+`"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Status == http.StatusInsufficientStorage
+	}
+	for i := 0; !full(); i++ {
+		if i == 20_000 {
+			t.Fatal("the disk never was full")
+		}
+	}
+	w.must(t, 204, "DELETE", "/resource/"+artifact, "")
+	w.must(t, 404, "GET", "/resource/"+artifact, "")
+	w.must(t, 204, "DELETE", "/experiment/"+experiments[1], "")
+	w.must(t, 204, "DELETE", "/trash/"+artifact, "")
+	w.must(t, 204, "DELETE", "/trash/"+experiments[1], "")
+	eventually(t, "the bytes of the deleted artifacts are gone", func() bool {
+		left, err := filepath.Glob(filepath.Join(d.dir, "artifacts", "??", "*"))
+		return err == nil && len(left) == 0
+	})
+	w.create(t, "/experiment/project/"+project, `{"name": "after"}`)
+	runBinary(t, d.dir, nil, "", "check").must(t)
+	p.stop()
+}
+
+// fillDisk writes to a file until its disk is full.
+func fillDisk(t *testing.T, path string) {
+	t.Helper()
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for size := 1 << 20; size > 0; {
+		_, err := f.Write(make([]byte, size))
+		switch {
+		case errors.Is(err, unix.ENOSPC):
+			size /= 2
+		case err != nil:
+			t.Fatal(err)
+		}
+	}
+}
+
+// eventually waits until something is so.
+func eventually(t *testing.T, what string, so func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); !so(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("in two minutes it was not so that %s", what)
+		}
+	}
 }

@@ -16,10 +16,10 @@ func (a *app) healthCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "health",
 		GroupID: groupServer,
-		Short:   "Ask a running server whether it is well",
-		Long: `Ask the API on this machine, at the host, port and base path of the settings, whether
-it is well. The exit code is 0 when it is, and 1 when it is not or does not answer
-within five seconds. Made for health checks of containers that have no shell.`,
+		Short:   "Check the health of a running server",
+		Long: `Request /health from the API on this machine, at the host, port and base path of the
+settings. The exit code is 0 if the server is healthy, and 1 if it is not or does not
+answer within five seconds. It is for health checks of containers without a shell.`,
 		Example: `  tracker health
   tracker health --port 8000`,
 		Args:              cobra.NoArgs,
@@ -30,7 +30,7 @@ within five seconds. Made for health checks of containers that have no shell.`,
 				return err
 			}
 			if cfg.Port == 0 {
-				return misuse("port 0 is a different one at each start: give the port of the server with --port")
+				return misuse("port 0 stands for a different port at each start: give the port of the server with --port")
 			}
 			if err := checkHealth(cmd.Context(), cfg); err != nil {
 				return err
@@ -49,7 +49,7 @@ func checkHealth(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	// A transport of its own, since the usual one asks the environment for a proxy.
+	// The default transport would use a proxy from the environment.
 	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{}}
 	answer, err := client.Do(request)
 	if err != nil {

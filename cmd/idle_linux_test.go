@@ -14,10 +14,10 @@ func TestIdle(t *testing.T) {
 	p := startServer(t, dir, nil)
 	t.Logf("start: %v", time.Since(start).Round(time.Millisecond))
 	p.call("GET", "/health", "", "")
-	resident := (&benchServer{cmd: p.cmd}).memory()
-	t.Logf("memory: %.1f MB", float64(resident)/1e6)
-	if resident <= 0 || resident > 80e6 {
-		t.Errorf("%d bytes of memory without any work", resident)
+	resident := memoryMB(t, p.PID, "VmRSS:")
+	t.Logf("memory: %.1f MB", resident)
+	if resident <= 0 || resident > 80 {
+		t.Errorf("%.1f MB of memory without any work", resident)
 	}
 	p.stop()
 }

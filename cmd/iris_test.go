@@ -87,7 +87,7 @@ func TestIrisKnowsTheDashboard(t *testing.T) {
 }
 
 // verify reads back all that was logged, and nothing else.
-func (r irisRecord) verify(t *testing.T, w *wire) {
+func (r irisRecord) verify(t *testing.T, w *conn) {
 	t.Helper()
 	var project, experiment struct {
 		Name    string `json:"name"`
@@ -127,7 +127,7 @@ func (r irisRecord) verify(t *testing.T, w *wire) {
 		}
 		var snapshot struct{ Entrypoint, Command string }
 		if !w.read(t, "/iteration/"+i.ID+"/snapshot", &snapshot) || snapshot.Entrypoint != "iris.py" ||
-			w.token != "" && strings.Contains(snapshot.Command, w.token) {
+			w.Token != "" && strings.Contains(snapshot.Command, w.Token) {
 			t.Errorf("iteration %q: snapshot %+v", i.Name, snapshot)
 		}
 	}
@@ -185,7 +185,7 @@ func TestIrisWithSignIn(t *testing.T) {
 	_, token := p.signIn("default", adminPassword)
 	r := runIris(t, p, "--token", token, "--epochs", "10")
 	w := dial(t, p)
-	w.token = token
+	w.Token = token
 	r.verify(t, w)
 	p.stop()
 }

@@ -42,7 +42,7 @@ func TestKillWithArtifacts(t *testing.T) {
 			experiment := w.create(t, "/experiment/project/"+w.create(t, "/project", `{"name": "killed"}`), `{"name": "artifacts"}`)
 			keepers := make([]*keeper, writers)
 			for i := range keepers {
-				keepers[i] = &keeper{name: fmt.Sprint("of ", i), contents: 6, random: rand.New(rand.NewPCG(seed, uint64(i)+1)), experiment: experiment, known: map[string]string{}}
+				keepers[i] = &keeper{name: fmt.Sprint("of ", i), contents: 6, random: rand.New(rand.NewPCG(seed, uint64(i)+1)), experiment: experiment, known: map[string]string{}, trashed: map[string]string{}}
 			}
 			if backend == "s3" {
 				keepers[0].contents++
@@ -92,9 +92,11 @@ type keeper struct {
 	random     *rand.Rand
 	experiment string
 	known      map[string]string
+	trashed    map[string]string // what it has deleted, and not for good
 	count      int
 
-	// The request that was not answered: id is "" for a create, hash for a delete.
+	// The request that was not answered: id is "" for a create, hash for a delete or
+	// a purge.
 	doubt    bool
 	id, hash string
 }
@@ -116,7 +118,17 @@ func (k *keeper) work(api string, first chan<- bool) {
 			}
 			break
 		}
-		if method != "DELETE" {
+		for gone, was := range k.trashed {
+			switch k.random.IntN(6) {
+			case 0:
+				method, path, id, hash = "POST", "/trash/"+gone+"/restore", gone, was
+			case 1:
+				method, path, id = "DELETE", "/trash/"+gone, gone
+				delete(k.trashed, gone)
+			}
+			break
+		}
+		if method != "DELETE" && hash == "" {
 			content := killContent(k.random.IntN(k.contents))
 			hash = fmt.Sprintf("%x", sha256.Sum256(content))
 			form := multipart.NewWriter(&body)
@@ -131,7 +143,9 @@ func (k *keeper) work(api string, first chan<- bool) {
 		if err != nil {
 			panic(err)
 		}
-		r.Header.Set("Content-Type", contentType)
+		if contentType != "" {
+			r.Header.Set("Content-Type", contentType)
+		}
 		answer, err := client.Do(r)
 		if err != nil {
 			return
@@ -149,8 +163,13 @@ func (k *keeper) work(api string, first chan<- bool) {
 			}
 			k.known[made.ID] = hash
 		case http.StatusNoContent:
+			if was := k.known[id]; hash == "" && was != "" {
+				k.trashed[id] = was
+			}
 			if k.known[id] = hash; hash == "" {
 				delete(k.known, id)
+			} else {
+				delete(k.trashed, id)
 			}
 		}
 		k.doubt = false
@@ -177,7 +196,7 @@ func killContent(n int) []byte {
 func (k *keeper) verify(t *testing.T, shown map[string]artifact) {
 	t.Helper()
 	for id, hash := range k.known {
-		got := shown[id].hash
+		got, want := shown[id].hash, hash
 		if k.doubt && k.id == id && got == k.hash {
 			hash = got
 		}
@@ -186,8 +205,14 @@ func (k *keeper) verify(t *testing.T, shown map[string]artifact) {
 		}
 		if k.known[id] = got; got == "" {
 			delete(k.known, id)
+			k.trashed[id] = want
 		}
 		delete(shown, id)
+	}
+	if was := k.trashed[k.id]; k.doubt && was != "" && k.hash == was && shown[k.id].hash == was {
+		k.known[k.id] = was // it was restored
+		delete(k.trashed, k.id)
+		delete(shown, k.id)
 	}
 	for id, a := range shown {
 		if a.name == k.name && k.doubt && k.id == "" && a.hash == k.hash {

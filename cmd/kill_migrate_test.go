@@ -92,12 +92,14 @@ func makeArtifacts(t *testing.T, dir string, env []string, inParts bool) {
 // was.
 func collectAfterKill(t *testing.T, dir string, env []string) (left int) {
 	t.Helper()
+	waitForObjectStore(env)
+	runBinary(t, dir, env, "", "trash", "empty").must(t)
 	r := runBinary(t, dir, env, "", "check", "--deep")
 	if r.code != 0 || r.stdout != "ok\n" {
 		t.Errorf("check: %v", r)
 	}
 	told := 0
-	for _, m := range regexp.MustCompile(`tracker: (\d+) leftovers?`).FindAllStringSubmatch(r.stderr, -1) {
+	for _, m := range regexp.MustCompile(`tracker: (\d+) orphans?`).FindAllStringSubmatch(r.stderr, -1) {
 		n, _ := strconv.Atoi(m[1]) // digits
 		told += n
 	}

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"tracker/cmd/bench/httpconn"
 )
 
 var killSeed = flag.Uint64("kill-seed", 0, "the `seed` of TestKill; 0 for a new one")
@@ -65,7 +67,7 @@ func TestKill(t *testing.T) {
 
 // newClients gives each an experiment of its own, and all an iteration that
 // they share.
-func newClients(t *testing.T, w *wire, seed uint64, n int) []*client {
+func newClients(t *testing.T, w *conn, seed uint64, n int) []*client {
 	project := w.create(t, "/project", `{"name": "killed"}`)
 	shared := w.create(t, "/iteration/experiment/"+w.create(t, "/experiment/project/"+project, `{"name": "shared"}`), "{}")
 	clients := make([]*client, n)
@@ -112,10 +114,10 @@ func killUnderLoad(t *testing.T, p *process, clients []*client, after time.Durat
 
 // resolve finds out what became of the request that was not answered, and
 // repeats those that can be repeated.
-func (c *client) resolve(t *testing.T, w *wire) {
+func (c *client) resolve(t *testing.T, w *conn) {
 	t.Helper()
-	send := func(op operation) reply {
-		r, err := w.send(w.request(op.method, op.path, op.key, op.body))
+	send := func(op operation) httpconn.Reply {
+		r, err := w.Send(w.Request(op.method, op.path, op.key, op.body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,7 +136,7 @@ func (c *client) resolve(t *testing.T, w *wire) {
 		}
 	}
 	for _, e := range c.keyed {
-		if again := send(e.operation); again.status != e.reply.status || again.location != e.reply.location || !bytes.Equal(again.body, e.reply.body) {
+		if again := send(e.operation); again.Status != e.reply.Status || again.Location != e.reply.Location || !bytes.Equal(again.Body, e.reply.Body) {
 			t.Errorf("%s %s with the key %s is answered %s, and the first time %s", e.method, e.path, e.key, again, e.reply)
 		}
 	}
@@ -160,7 +162,7 @@ func (c *client) adopt(t *testing.T, got *book) {
 }
 
 // verify compares one of the client's own iterations with what is stored.
-func (c *client) verify(t *testing.T, w *wire, b *book) {
+func (c *client) verify(t *testing.T, w *conn, b *book) {
 	t.Helper()
 	if b == c.shared {
 		return
@@ -172,7 +174,7 @@ func (c *client) verify(t *testing.T, w *wire, b *book) {
 
 // verifyShared proves that the steps of the series to which all add have no
 // gap, and that it has nothing but what they added. It returns what is stored.
-func verifyShared(t *testing.T, w *wire, clients []*client) *book {
+func verifyShared(t *testing.T, w *conn, clients []*client) *book {
 	t.Helper()
 	got := readBook(t, w, clients[0].shared.id)
 	byID := map[string]point{}
@@ -260,7 +262,7 @@ func (s statistics) same(o summary) bool {
 
 // verifyStatistics compares the summary of every iteration with the points
 // that there must be.
-func verifyStatistics(t *testing.T, w *wire, clients []*client, shared *book) {
+func verifyStatistics(t *testing.T, w *conn, clients []*client, shared *book) {
 	t.Helper()
 	books := []*book{shared}
 	for _, c := range clients {

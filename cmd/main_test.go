@@ -109,6 +109,14 @@ func TestWrongUseIsCodeTwo(t *testing.T) {
 		{"artifacts", "gc", "--older-than", "yesterday"},
 		{"artifacts", "usage", "all"},
 		{"version", "1"},
+		{"runs", "iris"},
+		{"runs", "--limit", "0"},
+		{"runs", "--url", "ftp://lab"},
+		{"show"},
+		{"show", "one", "two"},
+		{"log"},
+		{"compare", "one"},
+		{"mcp", "now"},
 		{"health", "--port", "0"},
 		{"help", "srve"},
 		{"help", "user", "ad"},
@@ -145,6 +153,7 @@ func TestHelp(t *testing.T) {
 	t.Chdir(t.TempDir())
 	commands := []string{"serve", "config", "health", "client", "client python", "version", "user", "user add", "user list", "user set", "user delete",
 		"reset-password", "token", "seed", "backup", "restore", "check", "bench",
+		"runs", "show", "log", "compare", "mcp", "run", "sync", "status", "login",
 		"artifacts", "artifacts migrate", "artifacts gc", "artifacts usage"}
 	for _, name := range commands {
 		t.Run(name, func(t *testing.T) {
@@ -239,7 +248,7 @@ func TestInterrupt(t *testing.T) {
 	result{code, stdout.String(), stderr.String()}.refused(t, 1, "interrupted")
 }
 
-// readSignal tells when it is read from for the first time.
+// readSignal reports when it is read from for the first time.
 type readSignal struct {
 	io.Reader
 	begun chan struct{}

@@ -12,23 +12,23 @@ import (
 	"golang.org/x/term"
 )
 
-// maxLine bounds what is read for one line of input, in bytes.
+// maxLine is the maximum length of a line of input, in bytes.
 const maxLine = 4096
 
-// terminal returns the terminal that a person types on, if there is one.
+// terminal returns the standard input if it is a terminal.
 func (a *app) terminal() (*os.File, bool) {
 	f, ok := a.stdin.(*os.File)
 	return f, ok && term.IsTerminal(int(f.Fd()))
 }
 
-// newPassword asks for a new password twice on a terminal, without showing it.
-// Otherwise, or with asLine, it reads one line.
+// newPassword reads a new password: twice and without echo on a terminal,
+// otherwise, or with asLine, as one line.
 func (a *app) newPassword(ctx context.Context, username string, asLine bool) (string, error) {
 	tty, ok := a.terminal()
 	if !ok || asLine {
 		password, err := a.readLine(ctx)
 		if err == nil && password == "" {
-			err = errors.New("there was no password on the standard input")
+			err = errors.New("there is no password on the standard input")
 		}
 		return password, err
 	}
@@ -36,7 +36,7 @@ func (a *app) newPassword(ctx context.Context, username string, asLine bool) (st
 	if err != nil {
 		return "", err
 	}
-	second, err := a.ask(ctx, tty, "The same again: ")
+	second, err := a.ask(ctx, tty, "Repeat the password: ")
 	if err != nil {
 		return "", err
 	}
@@ -46,7 +46,8 @@ func (a *app) newPassword(ctx context.Context, username string, asLine bool) (st
 	return first, nil
 }
 
-// ask reads a password from a terminal. An interrupt gives it its echo back.
+// ask reads a password from a terminal. When ctx ends it turns the echo on
+// again.
 func (a *app) ask(ctx context.Context, tty *os.File, prompt string) (string, error) {
 	fd := int(tty.Fd())
 	before, err := term.GetState(fd)
@@ -65,7 +66,7 @@ func (a *app) ask(ctx context.Context, tty *os.File, prompt string) (string, err
 	return password, err
 }
 
-// confirm asks a question on a terminal and tells whether the answer was yes.
+// confirm asks a question on a terminal and reports whether the answer was yes.
 func (a *app) confirm(ctx context.Context, question string) (bool, error) {
 	fmt.Fprint(a.stderr, question+" [y/N] ")
 	answer, err := a.readLine(ctx)
@@ -84,7 +85,8 @@ func (a *app) readLine(ctx context.Context) (string, error) {
 	})
 }
 
-// await calls fn, which can't be interrupted, and waits for it until ctx ends.
+// await calls fn and returns its result, or the error of ctx if ctx ends first.
+// fn then goes on in the background.
 func await(ctx context.Context, fn func() (string, error)) (string, error) {
 	type result struct {
 		text string

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 )
 
 var (
@@ -173,7 +174,7 @@ func (p *process) kill() {
 func (p *process) waitFor(text string) {
 	p.t.Helper()
 	if !p.log.waitFor(text) {
-		p.t.Fatalf("the server ended without saying %q\n%s", text, p.log)
+		p.t.Fatalf("the server does not say %q\n%s", text, p.log)
 	}
 }
 
@@ -249,12 +250,21 @@ func (g *growing) close() {
 	g.more.Broadcast()
 }
 
-// waitFor returns when the text has s in it, or false when it never will.
+// waitFor returns when the text has s in it; false when it is complete without
+// it, or has not got it within minutes.
 func (g *growing) waitFor(s string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	late := false
+	timer := time.AfterFunc(5*time.Minute, func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		late = true
+		g.more.Broadcast()
+	})
+	defer timer.Stop()
 	for !bytes.Contains(g.text.Bytes(), []byte(s)) {
-		if g.closed {
+		if g.closed || late {
 			return false
 		}
 		g.more.Wait()

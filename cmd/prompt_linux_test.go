@@ -112,7 +112,7 @@ func TestPasswordIsAskedForTwiceWithoutEcho(t *testing.T) {
 	k := startAtTerminal(t, "reset-password")
 	k.see("New password of default: ")
 	k.typeHidden("typed by hand")
-	k.see("The same again: ")
+	k.see("Repeat the password: ")
 	k.typeHidden("typed by hand")
 	k.end().must(t)
 	if !signsIn(t, "default", "typed by hand") {
@@ -122,7 +122,7 @@ func TestPasswordIsAskedForTwiceWithoutEcho(t *testing.T) {
 	k = startAtTerminal(t, "user", "add", "ada")
 	k.see("New password of ada: ")
 	k.typeHidden("typed by ada")
-	k.see("The same again: ")
+	k.see("Repeat the password: ")
 	k.typeHidden("typed by ada")
 	k.end().must(t)
 	if !signsIn(t, "ada", "typed by ada") {
@@ -135,7 +135,7 @@ func TestPasswordsThatDiffer(t *testing.T) {
 	k := startAtTerminal(t, "reset-password")
 	k.see(": ")
 	k.typeHidden("typed by hand")
-	k.see("again: ")
+	k.see("Repeat the password: ")
 	k.typeHidden("typed by foot")
 	k.end().refused(t, 1, "differ")
 	if !signsIn(t, "default", adminPassword) {

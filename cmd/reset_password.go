@@ -15,8 +15,8 @@ func (a *app) resetPasswordCommand() *cobra.Command {
 		Short:   "Give an account a new password",
 		Long: `Give an account a new password, the admin "default" when none is named. On a terminal it
 is asked for twice; otherwise it is one line of the standard input. It has 8 to 72
-bytes. A server that is running knows it at once; tokens that were given out before
-stay good until they expire.`,
+bytes. A running server uses it at once. Tokens that were issued before stay valid until
+they expire.`,
 		Example: `  tracker reset-password
   tracker reset-password ada
   openssl rand -base64 18 | tee admin.password | tracker reset-password`,

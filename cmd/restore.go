@@ -14,10 +14,10 @@ func (a *app) restoreCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "restore FILE",
 		GroupID: groupDatabase,
-		Short:   "Put a backup in the place of the database",
-		Long: `Put a backup in the place of the database, after verifying it. A database that is there
-already is only replaced with --force, and is then kept beside the new one under
-another name. Stop the server first: while it serves, nothing is restored.`,
+		Short:   "Replace the database with a backup",
+		Long: `Verify a backup and put it in the place of the database. A database that exists is only
+replaced with --force, and is then kept beside the new one under another name. Stop the
+server first: the command refuses to run beside it.`,
 		Example: `  tracker restore monday.db
   tracker restore monday.db --force --db-file /srv/tracker/tracker.db`,
 		Args: one("FILE"),
@@ -28,7 +28,7 @@ another name. Stop the server first: while it serves, nothing is restored.`,
 			}
 			aside, err := store.Restore(cmd.Context(), args[0], cfg.DBFile, force, time.Now())
 			if aside != "" {
-				fmt.Fprintf(a.stdout, "The database that was there is now %s.\n", aside)
+				fmt.Fprintf(a.stdout, "The previous database is now %s.\n", aside)
 			}
 			if err != nil {
 				return err
@@ -38,6 +38,6 @@ another name. Stop the server first: while it serves, nothing is restored.`,
 		}),
 	}
 	addSettings(cmd, "SERVICE_DB_FILE")
-	cmd.Flags().BoolVar(&force, "force", false, "replace a database that is there, and keep it beside")
+	cmd.Flags().BoolVar(&force, "force", false, "replace an existing database, and keep it under another name")
 	return cmd
 }

@@ -1,5 +1,5 @@
 // Package cmd is the command line. It reads the settings, wires the parts of
-// the service together, and speaks to a person; the rules are the store's.
+// the service together, and prints results. The rules are in package store.
 package cmd
 
 import (
@@ -20,16 +20,16 @@ import (
 	"tracker/store"
 )
 
-// Main runs the command line args, without the name of the program, and
-// returns its exit code: 0, 1 when what was asked failed, 2 when it was asked
-// in a wrong way. env holds NAME=value pairs. The first interrupt ends what
-// runs in good order, the second one ends the process with code 1.
+// Main runs the command line args, which do not include the name of the
+// program, and returns the exit code: 0, 1 when the command failed, 2 when the
+// command line is wrong, 3 when an import left something out. env holds NAME=value pairs. The first interrupt ends
+// the command gracefully, the second one ends the process with code 1.
 func Main(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := interruptible(ctx, stderr)
 	defer stop()
 	a := &app{env: env, stdin: stdin, stdout: stdout, stderr: stderr}
 	root := a.root()
-	root.SetArgs(append([]string{}, args...)) // never nil, which cobra takes for os.Args
+	root.SetArgs(append([]string{}, args...)) // not nil, because cobra would use os.Args then
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -52,7 +52,7 @@ func interruptible(ctx context.Context, stderr io.Writer) (context.Context, func
 		}
 		select {
 		case <-signals:
-			fmt.Fprintln(stderr, "tracker: ended at once by a second signal")
+			fmt.Fprintln(stderr, "tracker: ended immediately by a second signal")
 			os.Exit(1)
 		case <-done:
 		}
@@ -69,21 +69,21 @@ type app struct {
 	env            []string
 	stdin          io.Reader
 	stdout, stderr io.Writer
-	envFile        string // of --env-file, "" for .env where there is one
+	envFile        string // value of --env-file; "" for .env, if it exists
 }
 
-// failure is an error of a command that was asked in the right way.
+// failure is an error of a command that was called correctly.
 type failure struct{ error }
 
 func (f failure) Unwrap() error { return f.error }
 
-// misuse is an error in what was asked.
+// misuse is an error in the arguments or flags of a command.
 type misuse string
 
 func (m misuse) Error() string { return string(m) }
 
-// run marks the errors of fn as failures, apart from misuse and from what
-// cobra finds wrong before fn is called.
+// run wraps the errors of fn in failure, except for misuse. Errors that cobra
+// finds before it calls fn stay as they are.
 func run(fn func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		err := fn(cmd, args)
@@ -95,10 +95,11 @@ func run(fn func(cmd *cobra.Command, args []string) error) func(*cobra.Command, 
 	}
 }
 
-// exit tells what went wrong and returns the code to exit with.
+// exit prints err and returns the exit code.
 func (a *app) exit(ctx context.Context, ran *cobra.Command, err error) int {
 	var failed failure
 	var wrong mistakes
+	var lost incomplete
 	switch {
 	case err == nil:
 		return 0
@@ -107,12 +108,15 @@ func (a *app) exit(ctx context.Context, ran *cobra.Command, err error) int {
 		return 2
 	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
 		fmt.Fprintln(a.stderr, "tracker: interrupted")
+	case errors.As(err, &lost):
+		fmt.Fprintln(a.stderr, "tracker:", err)
+		return 3
 	case errors.As(err, &wrong):
 		for _, m := range wrong {
 			fmt.Fprintln(a.stderr, "tracker:", m.text)
 		}
 	default:
-		fmt.Fprintln(a.stderr, "tracker:", err)
+		fmt.Fprintln(a.stderr, "tracker:", withRemedy(err))
 	}
 	return 1
 }
@@ -121,9 +125,10 @@ func (a *app) warn(format string, args ...any) {
 	fmt.Fprintf(a.stderr, "tracker: warning: "+format+"\n", args...)
 }
 
-// The headings of the commands in the help text.
+// Groups of commands in the help text.
 const (
 	groupServer   = "server"
+	groupRuns     = "runs"
 	groupAccounts = "accounts"
 	groupDatabase = "database"
 )
@@ -132,17 +137,17 @@ func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "tracker",
 		Short: "Record machine-learning experiments",
-		Long: `Tracker records machine-learning experiments: parameters, metrics, and where they
-came from. It is one program with one database file. ` + "`tracker serve`" + ` starts the API
-that trainings log to and the dashboard to look at them.
+		Long: `Tracker records machine-learning experiments: parameters, metrics, and the code and
+environment that produced them. It is one program with one database file.
+` + "`tracker serve`" + ` starts the API that trainings log to, and the dashboard.
 
 Every setting can be given as a flag, in the environment, or in a file of
 environment variables (.env in the working directory, or --env-file). A flag wins
 over the environment, which wins over the file. ` + "`tracker config`" + ` shows the result.`,
 		Example: `  tracker serve                  # start in this folder, then open the dashboard
-  tracker seed --demo            # fill the database with something to look at
-  tracker user add ada --admin   # make an account
-  tracker backup monday.db       # copy the database, also while it is served`,
+  tracker seed --demo            # fill the database with demo projects
+  tracker user add ada --admin   # create an account
+  tracker backup monday.db       # copy the database, also while the server runs`,
 		Version:       Version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -152,15 +157,18 @@ over the environment, which wins over the file. ` + "`tracker config`" + ` shows
 		"`file` of NAME=value lines to read settings from (default .env, if there is one)")
 	root.AddGroup(
 		&cobra.Group{ID: groupServer, Title: "Server:"},
+		&cobra.Group{ID: groupRuns, Title: "Runs, through the API of a server:"},
 		&cobra.Group{ID: groupAccounts, Title: "Accounts:"},
 		&cobra.Group{ID: groupDatabase, Title: "Database:"})
 	root.AddCommand(
 		a.serveCommand(), a.configCommand(), a.healthCommand(), a.benchCommand(), a.clientCommand(), a.versionCommand(),
+		a.runsCommand(), a.showCommand(), a.logCommand(), a.compareCommand(), a.mcpCommand(),
 		a.userCommand(), a.resetPasswordCommand(), a.tokenCommand(),
-		a.seedCommand(), a.backupCommand(), a.restoreCommand(), a.checkCommand(), a.artifactsCommand())
+		a.seedCommand(), a.importCommand(), a.exportCommand(), a.pushCommand(), a.pullCommand(), a.followCommand(), a.backupCommand(), a.restoreCommand(), a.checkCommand(), a.artifactsCommand(), a.trashCommand())
+	root.AddCommand(a.clientCommands()...)
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
-		a.showInForce(cmd)
+		a.showEffective(cmd)
 		help(cmd, args)
 	})
 	root.InitDefaultHelpCmd()
@@ -170,8 +178,8 @@ over the environment, which wins over the file. ` + "`tracker config`" + ` shows
 	return root
 }
 
-// helpOn shows the help of the command that args name. Cobra's own shows that
-// of the nearest one, with exit code 0, when there is none.
+// helpOn shows the help of the command that args name, and fails if there is no
+// such command. Cobra's own help command shows the nearest one then.
 func helpOn(cmd *cobra.Command, args []string) error {
 	target, rest, err := cmd.Root().Find(args)
 	if err != nil {
@@ -184,13 +192,14 @@ func helpOn(cmd *cobra.Command, args []string) error {
 	return target.Help()
 }
 
-// open opens the database of cfg beside a server that may have it. It does
-// not make one: a mistyped name would give an empty list of users, not an error.
+// open opens the database of cfg, which a server may have open too. It does not
+// create one, so that a mistyped name is an error.
 func (a *app) open(ctx context.Context, cfg Config) (*store.DB, error) {
 	if err := mustExist(cfg.DBFile); err != nil {
 		return nil, err
 	}
-	return store.Open(ctx, store.Options{Path: cfg.DBFile, Logger: a.logger(cfg), Backends: cfg.existing(), UploadDir: cfg.uploadDir()})
+	return store.Open(ctx, store.Options{Path: cfg.DBFile, MustExist: true, Logger: a.logger(cfg), Backends: cfg.existing(), UploadDir: cfg.uploadDir(),
+		TrashAge: cfg.TrashDays.duration()})
 }
 
 func mustExist(path string) error {
@@ -201,11 +210,20 @@ func mustExist(path string) error {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs
 	}
-	return fmt.Errorf("there is no database %s: name another one with --db-file or SERVICE_DB_FILE, or make it with `tracker seed`", path)
+	return fmt.Errorf("there is no database %s: name another one with --db-file or SERVICE_DB_FILE, or create it with `tracker seed`", path)
 }
 
-// withDB calls fn with the database of cfg.
-func (a *app) withDB(ctx context.Context, cfg Config, fn func(*store.DB) error) error {
+// withDB calls fn with the database that the settings of cmd name.
+func (a *app) withDB(cmd *cobra.Command, fn func(*store.DB) error) error {
+	cfg, err := a.load(cmd)
+	if err != nil {
+		return err
+	}
+	return a.withDBOf(cmd.Context(), cfg, fn)
+}
+
+// withDBOf calls fn with the database of cfg.
+func (a *app) withDBOf(ctx context.Context, cfg Config, fn func(*store.DB) error) error {
 	db, err := a.open(ctx, cfg)
 	if err != nil {
 		return err
@@ -213,7 +231,7 @@ func (a *app) withDB(ctx context.Context, cfg Config, fn func(*store.DB) error) 
 	return errors.Join(fn(db), db.Close())
 }
 
-// logger returns the log of a run.
+// logger returns a logger that writes to stderr.
 func (a *app) logger(cfg Config) *slog.Logger {
 	o := &slog.HandlerOptions{Level: cfg.LogLevel.level()}
 	if cfg.LogFormat == "json" {

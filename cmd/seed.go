@@ -7,21 +7,22 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tracker/cmd/demo"
 	"tracker/store"
 )
 
 func (a *app) seedCommand() *cobra.Command {
-	var demo bool
+	var withDemo bool
 	cmd := &cobra.Command{
 		Use:     "seed",
 		GroupID: groupDatabase,
-		Short:   "Make the database and its admin, and a demo if wanted",
-		Long: `Make the database when it is not there, and the admin "default" when there is none. Its
-password is SERVICE_ADMIN_PASSWORD, or a random one that is shown once. Running it
-again changes nothing.
+		Short:   "Create the database and its admin, and a demo if wanted",
+		Long: `Create the database if it does not exist, and the admin "default" if there is none. The
+password is SERVICE_ADMIN_PASSWORD, or a random one that is shown once. Running it again
+changes nothing.
 
-With --demo it also makes three projects with experiments, sweeps, curves and a model to
-look at. Those that are there already are left as they are; delete one to have it made anew.`,
+With --demo it also creates three projects with experiments, sweeps, curves and a model to
+look at. A demo project that exists is left as it is; delete it to have it created again.`,
 		Example: `  tracker seed
   tracker seed --demo --db-file demo.db && tracker serve --db-file demo.db`,
 		Args:              cobra.NoArgs,
@@ -31,8 +32,8 @@ look at. Those that are there already are left as they are; delete one to have i
 			if err != nil {
 				return err
 			}
-			clock := newClock(time.Now())
-			db, err := store.Open(cmd.Context(), store.Options{Path: cfg.DBFile, Now: clock.now, Logger: a.logger(cfg)})
+			clock := demo.NewClock(time.Now())
+			db, err := store.Open(cmd.Context(), store.Options{Path: cfg.DBFile, Now: clock.Now, Logger: a.logger(cfg)})
 			if err != nil {
 				return err
 			}
@@ -40,8 +41,8 @@ look at. Those that are there already are left as they are; delete one to have i
 			if err := a.seed(cmd.Context(), db, cfg); err != nil {
 				return err
 			}
-			if demo {
-				if err := a.seedDemo(cmd.Context(), db, clock); err != nil {
+			if withDemo {
+				if err := demo.Seed(cmd.Context(), db, clock, a.printDemo); err != nil {
 					return err
 				}
 			}
@@ -50,6 +51,14 @@ look at. Those that are there already are left as they are; delete one to have i
 		}),
 	}
 	addSettings(cmd, "SERVICE_DB_FILE", "SERVICE_ADMIN_PASSWORD")
-	cmd.Flags().BoolVar(&demo, "demo", false, "make three projects to look at")
+	cmd.Flags().BoolVar(&withDemo, "demo", false, "create three projects to look at")
 	return cmd
+}
+
+func (a *app) printDemo(r demo.Result) {
+	if r.Existed {
+		fmt.Fprintf(a.stdout, "The demo project %q exists already.\n", r.Project)
+		return
+	}
+	fmt.Fprintf(a.stdout, "Created the demo project %q: %d iterations, %d points.\n", r.Project, r.Iterations, r.Points)
 }

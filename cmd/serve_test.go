@@ -28,7 +28,7 @@ func TestServeSaysWhereItIs(t *testing.T) {
 				t.Errorf("%s does not end with the base path %q", at, base)
 			}
 		}
-		if status, answer := p.call("GET", "/health", "", ""); status != 200 || answer["status"] != "ok" {
+		if status, answer := p.call("GET", "/health", "", ""); status != 200 || answer["status"] != "ok" || answer["version"] != Version() {
 			t.Errorf("GET %s/health answers %d %v", p.API, status, answer)
 		}
 		page, err := http.Get(p.UI)
@@ -148,7 +148,7 @@ func TestDatabaseThatCantBeServed(t *testing.T) {
 			if err := os.Truncate(path, 6000); err != nil {
 				t.Fatal(err)
 			}
-		}, []string{"damaged", "restore"}},
+		}, []string{"has been cut off", "restore"}},
 		{"another program's", "", func(t *testing.T, path string) {
 			execSQL(t, path, `CREATE TABLE recipes (name TEXT)`)
 		}, []string{"another program", "SERVICE_DB_FILE"}},
@@ -332,7 +332,7 @@ func TestHealth(t *testing.T) {
 
 func TestOpenServiceIsWarnedOf(t *testing.T) {
 	p := startServer(t, t.TempDir(), nil, "--host", "0.0.0.0", "--enable-ui=false")
-	p.waitFor("tracker: warning: there is no sign-in: everybody who can reach the API on 0.0.0.0 can ")
+	p.waitFor("tracker: warning: sign-in is off: everybody who can reach the API on 0.0.0.0 can ")
 	if !strings.HasPrefix(p.API, "http://127.0.0.1:") {
 		t.Errorf("%s is no address to open", p.API)
 	}

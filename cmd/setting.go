@@ -2,19 +2,25 @@ package cmd
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"math"
+	"net"
 	"net/netip"
 	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/agnivade/levenshtein"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"tracker/store/backup"
 )
 
-// The errors of the types here complete the sentence "NAME …, not VALUE".
+// The errors of UnmarshalText complete the sentence "NAME …, not VALUE".
 
 // host is a name or an IP address to listen on.
 type host string
@@ -35,7 +41,7 @@ func (h host) loopback() bool {
 	return err == nil && addr.IsLoopback() || strings.EqualFold(string(h), "localhost")
 }
 
-// reachable is the address at which a browser on this machine finds h.
+// reachable returns the address at which a browser on this machine reaches h.
 func (h host) reachable() string {
 	addr, err := netip.ParseAddr(string(h))
 	switch {
@@ -78,7 +84,7 @@ func (b *basePath) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// origins are the origins of web pages, as browsers write them.
+// origins holds origins of web pages, as browsers write them.
 type origins []string
 
 func (o *origins) UnmarshalText(text []byte) error {
@@ -98,15 +104,62 @@ func (o *origins) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// hostNames are names of hosts; one that begins with a dot stands for all names
+// that end with it as well.
+type hostNames []string
+
+func (h *hostNames) UnmarshalText(text []byte) error {
+	var all []string
+	for part := range strings.SplitSeq(string(text), ",") {
+		part = strings.ToLower(strings.TrimSpace(part))
+		if part == "" {
+			continue
+		}
+		if name, number, err := net.SplitHostPort(part); err == nil && new(port).UnmarshalText([]byte(number)) == nil {
+			part = name
+		}
+		part = strings.TrimSuffix(strings.TrimPrefix(part, "["), "]")
+		if _, err := netip.ParseAddr(part); err != nil && !hostName.MatchString(strings.TrimPrefix(part, ".")) {
+			return errors.New("must be names of hosts like hub.example.com, or .example.com for all below, with commas between")
+		}
+		all = append(all, part)
+	}
+	*h = all
+	return nil
+}
+
+// networks are IP addresses and networks.
+type networks []netip.Prefix
+
+func (n *networks) UnmarshalText(text []byte) error {
+	var all []netip.Prefix
+	for part := range strings.SplitSeq(string(text), ",") {
+		part = strings.TrimSpace(part)
+		if part == "" {
+			continue
+		}
+		network, err := netip.ParsePrefix(part)
+		if addr, isAddr := netip.ParseAddr(part); isAddr == nil && addr.Zone() == "" {
+			network, err = addr.Unmap().Prefix(addr.Unmap().BitLen())
+		}
+		if err != nil {
+			return errors.New("must be IP addresses or networks like 127.0.0.1 or 10.0.0.0/8, with commas between")
+		}
+		all = append(all, network.Masked())
+	}
+	*n = all
+	return nil
+}
+
 func parseOrigin(s string) (string, error) {
 	if strings.Contains(s, "*") {
-		return "", errors.New("must name each origin: with * every web page that a user opens could write here in their name")
+		return "", errors.New("must name each origin: with *, every web page that a user opens could write in their name")
 	}
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme == "" || u.Hostname() == "" || !strings.EqualFold(s, u.Scheme+"://"+u.Host) || !validPort(u) {
-		return "", errors.New("must be origins like https://lab.example.com or http://10.0.0.7:3000, without a path, with commas between")
+		return "", errors.New("must be origins like https://lab.example.com or http://10.0.0.7:3000, without a path, separated by commas")
 	}
-	// Browsers leave out the port that the scheme implies.
+	// Browsers omit the default port of the scheme.
 	scheme, at := strings.ToLower(u.Scheme), strings.ToLower(u.Host)
 	switch scheme {
 	case "http":
@@ -138,8 +191,8 @@ func (w *webAddress) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// byteSize is a number of bytes; K, M and G behind it mean 1024, its square
-// and its cube.
+// byteSize is a number of bytes. The suffixes K, M and G stand for KiB, MiB and
+// GiB.
 type byteSize int64
 
 func (b *byteSize) UnmarshalText(text []byte) error {
@@ -158,31 +211,72 @@ func (b *byteSize) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// interval is the time between two backups.
+type interval time.Duration
+
+func (i *interval) UnmarshalText(text []byte) error {
+	var d span
+	if err := d.Set(string(text)); err != nil || time.Duration(d) < backup.MinInterval {
+		return errors.New("must be a time like 90m, 12h or 7d, and at least 1m")
+	}
+	*i = interval(d)
+	return nil
+}
+
+// copies is the number of backups that are kept.
+type copies int
+
+func (c *copies) UnmarshalText(text []byte) error {
+	n, err := strconv.Atoi(string(text))
+	if err != nil || n < 1 || n > backup.MaxKeep {
+		return fmt.Errorf("must be a number from 1 to %d", backup.MaxKeep)
+	}
+	*c = copies(n)
+	return nil
+}
+
+// days is how long something is kept.
+type days int
+
+const maxDays = 36500
+
+func (d *days) UnmarshalText(text []byte) error {
+	n, err := strconv.Atoi(string(text))
+	if err != nil || n < 0 || n > maxDays {
+		return fmt.Errorf("must be a number of days from 0 to %d", maxDays)
+	}
+	*d = days(n)
+	return nil
+}
+
+func (d days) duration() time.Duration { return time.Duration(d) * 24 * time.Hour }
+
 // logLevel is the name of a slog.Level.
 type logLevel string
 
-// level returns the level; the names that can't be one mean info.
+// level returns the level; info for a name that is invalid.
 func (l logLevel) level() slog.Level {
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(l))
 	return level
 }
 
-// settingFlag is a flag that keeps its text, to be read with the other sources.
+// settingFlag is a flag that holds its text, which is parsed with the other
+// sources.
 type settingFlag struct{ text, kind string }
 
 func (f *settingFlag) String() string     { return f.text }
 func (f *settingFlag) Set(s string) error { f.text = s; return nil }
 func (f *settingFlag) Type() string       { return f.kind }
 
-// addSettings gives cmd a flag for each of the settings with these names; for
-// every setting when there are none.
+// addSettings gives cmd a flag for each of the named settings, or for all of
+// them if no name is given.
 func addSettings(cmd *cobra.Command, names ...string) {
 	wanted := map[string]bool{}
 	for _, n := range names {
 		wanted[n] = true
 	}
-	cmd.Flags().SortFlags = false // those that belong together stand together
+	cmd.Flags().SortFlags = false // related ones stay together
 	for _, s := range settings {
 		if len(names) > 0 && !wanted[s.name] {
 			continue
@@ -203,18 +297,18 @@ func addSettings(cmd *cobra.Command, names ...string) {
 		}
 		cmd.Flags().AddFlag(f)
 		if complete != nil {
-			// It fails for a flag that does not exist only.
+			// It fails only for a flag that does not exist.
 			_ = cmd.RegisterFlagCompletionFunc(s.flag, complete)
 		}
 	}
 }
 
-// showInForce makes the help of cmd show as defaults what is in force without
-// its flags, save secrets.
-func (a *app) showInForce(cmd *cobra.Command) {
-	values, _, err := a.inForce(cmd)
+// showEffective makes the help of cmd show the effective settings as the
+// defaults of its flags. Secrets are masked.
+func (a *app) showEffective(cmd *cobra.Command) {
+	values, _, err := a.readSettings(cmd)
 	if err != nil {
-		return // the command itself will say so
+		return // the command reports it
 	}
 	for _, v := range values {
 		if f := cmd.Flags().Lookup(v.flag); f != nil && !f.Changed {
@@ -223,35 +317,14 @@ func (a *app) showInForce(cmd *cobra.Command) {
 	}
 }
 
-// nearest returns the name of the setting that is written most like name.
+// nearest returns the name of the setting with the smallest edit distance to
+// name.
 func nearest(name string) string {
 	best, least := "", math.MaxInt
 	for _, s := range settings {
-		if d := distance(name, s.name); d < least {
+		if d := levenshtein.ComputeDistance(name, s.name); d < least {
 			best, least = s.name, d
 		}
 	}
 	return best
-}
-
-// distance is Levenshtein's: how many letters must be changed, added or left
-// out to make b of a.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

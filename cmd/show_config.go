@@ -2,11 +2,12 @@ package cmd
 
 import (
 	"fmt"
+	"strings"
 	"text/tabwriter"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
+
+	"tracker/store/json"
 )
 
 func (a *app) configCommand() *cobra.Command {
@@ -14,24 +15,24 @@ func (a *app) configCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "config",
 		GroupID: groupServer,
-		Short:   "Show the settings in force, and where each comes from",
-		Long: `Show every setting: its value, and whether a flag, the environment, the environment
-file or the default gives it. Secrets are masked. What is wrong with the settings is
-said below them, and the exit code is then 1.`,
+		Short:   "Show the effective settings and their sources",
+		Long: `Show every setting with its value and its source: a flag, the environment, the environment
+file or the default. Secrets are masked. If settings are invalid, the command lists what
+is wrong below them and ends with exit code 1.`,
 		Example: `  tracker config
   SERVICE_PORT=8000 tracker config --json
   tracker config --env-file lab.env`,
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: run(func(cmd *cobra.Command, _ []string) error {
-			values, unknown, err := a.inForce(cmd)
+			values, unknown, err := a.readSettings(cmd)
 			if err != nil {
 				return err
 			}
 			if err := a.printConfig(values, asJSON); err != nil {
 				return err
 			}
-			cfg, err := a.settle(cmd, values, unknown)
+			cfg, err := a.checkSettings(cmd, values, unknown)
 			for _, w := range cfg.warnings() {
 				a.warn("%s", w)
 			}
@@ -68,16 +69,39 @@ func (a *app) printConfig(values []value, asJSON bool) error {
 	return w.Flush()
 }
 
-// masked is the text for people: that of a secret does not even show its length.
+// masked returns the text to print. For a secret it does not reveal the length.
 func (v value) masked() string {
-	if v.secret() && v.text != "" {
-		return "********"
+	switch {
+	case v.secret() && v.text != "":
+		return mask
+	case v.kind == "url" || v.kind == "list":
+		return maskedURL(v.text)
 	}
 	return v.text
 }
 
+const mask = "********"
+
+// maskedURL masks what may be a secret in an address: the user and password
+// before the host, and the query. They are refused, but the refusal quotes the
+// address.
+func maskedURL(text string) string {
+	if at := strings.LastIndex(text, "@"); at >= 0 {
+		scheme, _, ok := strings.Cut(text[:at], "://")
+		if ok {
+			text = scheme + "://" + mask + text[at:]
+		} else {
+			text = mask + text[at:]
+		}
+	}
+	if address, _, ok := strings.Cut(text, "?"); ok {
+		text = address + "?" + mask
+	}
+	return text
+}
+
 func (a *app) printJSON(v any) error {
-	err := json.MarshalWrite(a.stdout, v, jsontext.WithIndent("  "))
+	err := json.MarshalWrite(a.stdout, v, json.WithIndent("  "))
 	if err == nil {
 		_, err = fmt.Fprintln(a.stdout)
 	}

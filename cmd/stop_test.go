@@ -12,21 +12,21 @@ import (
 // A request that never ends does not keep the service from ending.
 func TestStopDoesNotWaitForever(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	fronts, err := listen(ctx, Config{Host: "127.0.0.1", UIHost: "127.0.0.1", EnableUI: true})
+	servers, err := listen(ctx, Config{Host: "127.0.0.1", UIHost: "127.0.0.1", EnableUI: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
 	let := make(chan struct{})
 	defer close(let)
-	fronts[0].server = httpServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+	servers[0].server = httpServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		cancel()
 		<-let
 	}), log)
-	fronts[1].server = httpServer(http.NotFoundHandler(), log)
+	servers[1].server = httpServer(http.NotFoundHandler(), log)
 	ended := make(chan error, 1)
-	go func() { ended <- fronts.serve(ctx, log, time.Millisecond) }()
-	if answer, err := http.Get(fronts[0].url); err == nil {
+	go func() { ended <- servers.serve(ctx, log, time.Millisecond) }()
+	if answer, err := http.Get(servers[0].url); err == nil {
 		answer.Body.Close()
 		t.Errorf("the request that was cut off is answered with %s", answer.Status)
 	}
@@ -38,21 +38,21 @@ func TestStopDoesNotWaitForever(t *testing.T) {
 
 // The service ends as a whole when one of its ports does.
 func TestServeEndsWithEitherPort(t *testing.T) {
-	fronts, err := listen(t.Context(), Config{Host: "127.0.0.1", UIHost: "127.0.0.1", EnableUI: true})
+	servers, err := listen(t.Context(), Config{Host: "127.0.0.1", UIHost: "127.0.0.1", EnableUI: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
-	for _, f := range fronts {
+	for _, f := range servers {
 		f.server = httpServer(http.NotFoundHandler(), log)
 	}
-	if err := fronts[1].listener.Close(); err != nil {
+	if err := servers[1].listener.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := fronts.serve(t.Context(), log, time.Minute); err == nil {
+	if err := servers.serve(t.Context(), log, time.Minute); err == nil {
 		t.Error("no error although a port was lost")
 	}
-	if _, err := http.Get(fronts[0].url); err == nil {
+	if _, err := http.Get(servers[0].url); err == nil {
 		t.Error("the other port still answers")
 	}
 }

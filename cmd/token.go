@@ -1,41 +1,59 @@
 package cmd
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"tracker/server/auth"
+	"tracker/server/web/auth"
 	"tracker/store"
 )
 
 func (a *app) tokenCommand() *cobra.Command {
 	var username string
+	var key bool
+	var name string
 	lifetime := span(auth.Lifetime)
 	cmd := &cobra.Command{
 		Use:     "token --user NAME",
 		GroupID: groupAccounts,
-		Short:   "Make a token, for example for a job on a cluster",
-		Long: `Make a token for an account and print nothing else. It is like one of a sign-in, but is
-good for as long as you say, and is signed with the SERVICE_JWT_SECRET of the settings,
-which must be the server's. It can't be taken back: it is good until it expires, or
-until the account is deleted or the secret changes.`,
+		Short:   "Issue a token or an API key, for example for a job on a cluster",
+		Long: `Issue a token for an account and print nothing else. It is like the token of a sign-in,
+with the lifetime that you choose. It is signed with SERVICE_JWT_SECRET, which must be the
+same as the server's. It can't be revoked: it is valid until it expires, the account is
+deleted, or the secret changes.
+
+With --wandb it is an API key instead, of 40 characters as W&B's clients want it. It needs no
+secret, does not expire, and can be revoked on the page of the account.`,
 		Example: `  tracker token --user robot --expires 30d
+  export WANDB_API_KEY=$(tracker token --user ada --wandb --name cluster)
   export TRACKER_TOKEN=$(tracker token --user ada --expires 8h --env-file /etc/tracker.env)`,
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: run(func(cmd *cobra.Command, _ []string) error {
 			if lifetime <= 0 {
-				return misuse("--expires must be a time like 12h or 30d that is longer than nothing")
+				return misuse("--expires must be longer than 0, like 12h or 30d")
+			}
+			if key && cmd.Flags().Changed("expires") {
+				return misuse("a key does not expire; leave out --expires")
 			}
 			cfg, err := a.load(cmd)
 			if err != nil {
 				return err
 			}
+			if key {
+				return a.withUser(cmd, username, func(db *store.DB, u store.User) error {
+					made, err := db.CreateAPIKey(cmd.Context(), store.System, u.ID, name)
+					if err != nil {
+						return err
+					}
+					_, err = fmt.Fprintln(a.stdout, made)
+					return err
+				})
+			}
 			if weakSecret(cfg.JWTSecret) {
-				return errors.New("a token is worth nothing without the server's secret: give it as SERVICE_JWT_SECRET")
+				return fmt.Errorf("a token must be signed with the server's secret: give it, of %d characters or more, as SERVICE_JWT_SECRET", auth.MinSecret)
 			}
 			for _, w := range shortSecret(cfg.JWTSecret) {
 				a.warn("%s", w)
@@ -52,8 +70,10 @@ until the account is deleted or the secret changes.`,
 	}
 	addSettings(cmd, "SERVICE_DB_FILE", "SERVICE_JWT_SECRET")
 	cmd.Flags().StringVar(&username, "user", "", "`name` of the account")
-	cmd.Flags().Var(&lifetime, "expires", "how long the token is good, a `time` like 12h or 30d")
-	// Both fail for a flag that does not exist only.
+	cmd.Flags().Var(&lifetime, "expires", "lifetime of the token, a `time` like 12h or 30d")
+	cmd.Flags().BoolVar(&key, "wandb", false, "make an API key, for W&B's clients and others")
+	cmd.Flags().StringVar(&name, "name", "command line", "`name` of the key")
+	// These fail only for a flag that does not exist.
 	_ = cmd.MarkFlagRequired("user")
 	_ = cmd.RegisterFlagCompletionFunc("user", a.completeUser)
 	return cmd

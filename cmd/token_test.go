@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"tracker/server/auth"
+	"tracker/server/web/auth"
 	"tracker/store"
 )
 
@@ -20,7 +20,7 @@ func TestToken(t *testing.T) {
 		t.Fatalf("not a token alone: %q, stderr %q", r.stdout, r.stderr)
 	}
 
-	// who tells whose the token is, for a server with this secret, at a time.
+	// who returns whose the token is, for a server with this secret, at a time.
 	db := openDB(t)
 	who := func(secret string, now time.Time) string {
 		request := httptest.NewRequest("GET", "/", nil)
@@ -55,8 +55,21 @@ func TestTokenRefuses(t *testing.T) {
 	runMain(t, []string{"SERVICE_JWT_SECRET=change-me"}, "", "token", "--user", "default").refused(t, 1, "SERVICE_JWT_SECRET")
 	runMain(t, []string{strong}, "", "token", "--user", "nobody").refused(t, 1, `"nobody"`)
 
-	r := runMain(t, []string{"SERVICE_JWT_SECRET=short"}, "", "token", "--user", "default")
-	if r.must(t) == "" || !strings.HasPrefix(r.stderr, "tracker: warning: SERVICE_JWT_SECRET has only 5 bytes") {
+	runMain(t, []string{"SERVICE_JWT_SECRET=" + strings.Repeat("k", 15)}, "", "token", "--user", "default").refused(t, 1, "SERVICE_JWT_SECRET")
+	r := runMain(t, []string{"SERVICE_JWT_SECRET=" + strings.Repeat("k", 16)}, "", "token", "--user", "default")
+	if r.must(t) == "" || !strings.HasPrefix(r.stderr, "tracker: warning: SERVICE_JWT_SECRET has only 16 bytes") {
 		t.Errorf("a short secret is not warned of: %q", r.stderr)
 	}
+}
+
+func TestTokenForWandb(t *testing.T) {
+	seeded(t)
+	key := strings.TrimSuffix(runMain(t, nil, "", "token", "--user", "default", "--wandb", "--name", "cluster").must(t), "\n")
+	if !store.IsAPIKey(key) {
+		t.Fatalf("not a key: %q", key)
+	}
+	if u, err := openDB(t).UserOfAPIKey(t.Context(), key); err != nil || u.Username != "default" {
+		t.Errorf("the key is of %v, %v", u.Username, err)
+	}
+	runMain(t, nil, "", "token", "--user", "default", "--wandb", "--expires", "1h").refused(t, 2, "--expires")
 }

@@ -17,7 +17,7 @@ func (a *app) userCommand() *cobra.Command {
 		GroupID: groupAccounts,
 		Short:   "List, add, change and delete accounts",
 		Long: `List, add, change and delete accounts. These commands work on the database file, also
-while a server has it.`,
+while a server runs.`,
 		Example: `  tracker user add ada --first-name Ada --last-name Lovelace
   tracker user list
   tracker user set ada --admin
@@ -38,8 +38,8 @@ func (a *app) userAddCommand() *cobra.Command {
 	var asLine bool
 	cmd := &cobra.Command{
 		Use:   "add NAME",
-		Short: "Make an account",
-		Long: `Make an account. On a terminal the password is asked for twice; otherwise it is one line
+		Short: "Create an account",
+		Long: `Create an account. On a terminal the password is asked for twice; otherwise it is one line
 of the standard input. It has 8 to 72 bytes.`,
 		Example: `  tracker user add ada --first-name Ada --last-name Lovelace
   tracker user add root --admin
@@ -47,25 +47,22 @@ of the standard input. It has 8 to 72 bytes.`,
 		Args:              one("NAME"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: run(func(cmd *cobra.Command, args []string) error {
-			cfg, err := a.load(cmd)
-			if err != nil {
-				return err
-			}
-			return a.withDB(cmd.Context(), cfg, func(db *store.DB) error {
+			return a.withDB(cmd, func(db *store.DB) error {
 				u.Username = args[0]
+				var err error
 				if u.Password, err = a.newPassword(cmd.Context(), u.Username, asLine); err != nil {
 					return err
 				}
 				if _, err := db.CreateUser(cmd.Context(), store.System, u); err != nil {
 					return err
 				}
-				_, err := fmt.Fprintf(a.stdout, "The account %s is there.\n", u.Username)
+				_, err = fmt.Fprintf(a.stdout, "Created the account %s.\n", u.Username)
 				return err
 			})
 		}),
 	}
 	addSettings(cmd, "SERVICE_DB_FILE")
-	cmd.Flags().BoolVar(&u.IsAdmin, "admin", false, "may do everything, in every project")
+	cmd.Flags().BoolVar(&u.IsAdmin, "admin", false, "may do everything in every project")
 	cmd.Flags().StringVar(&u.FirstName, "first-name", "", "first `name`")
 	cmd.Flags().StringVar(&u.LastName, "last-name", "", "last `name`")
 	cmd.Flags().BoolVar(&asLine, "password-stdin", false, "read the password as one line of the standard input")
@@ -82,11 +79,7 @@ func (a *app) userListCommand() *cobra.Command {
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: run(func(cmd *cobra.Command, _ []string) error {
-			cfg, err := a.load(cmd)
-			if err != nil {
-				return err
-			}
-			return a.withDB(cmd.Context(), cfg, func(db *store.DB) error {
+			return a.withDB(cmd, func(db *store.DB) error {
 				users, err := allUsers(cmd.Context(), db)
 				if err != nil {
 					return err
@@ -136,8 +129,8 @@ func (a *app) userSetCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "set NAME",
 		Short: "Change an account",
-		Long: `Change an account: only what has a flag here changes. ` + "`tracker reset-password`" + ` changes
-a password.`,
+		Long: `Change an account. Only the values that are given as flags change. For a password use
+` + "`tracker reset-password`" + `.`,
 		Example: `  tracker user set ada --admin
   tracker user set ada --admin=false
   tracker user set ada --last-name King`,
@@ -167,7 +160,7 @@ a password.`,
 		}),
 	}
 	addSettings(cmd, "SERVICE_DB_FILE")
-	cmd.Flags().BoolVar(&admin, "admin", false, "may do everything, in every project; --admin=false takes it back")
+	cmd.Flags().BoolVar(&admin, "admin", false, "may do everything in every project; --admin=false revokes that")
 	cmd.Flags().StringVar(&first, "first-name", "", "first `name`")
 	cmd.Flags().StringVar(&last, "last-name", "", "last `name`")
 	return cmd
@@ -178,8 +171,8 @@ func (a *app) userDeleteCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "delete NAME",
 		Short: "Delete an account",
-		Long: `Delete an account and its permissions. What the user has logged stays. On a terminal you
-are asked first; elsewhere it takes --yes.`,
+		Long: `Delete an account and its permissions. What the user has logged stays. On a terminal the
+command asks for confirmation; elsewhere it needs --yes.`,
 		Example: `  tracker user delete ada
   tracker user delete robot --yes`,
 		Args:              one("NAME"),
@@ -187,7 +180,7 @@ are asked first; elsewhere it takes --yes.`,
 		RunE: run(func(cmd *cobra.Command, args []string) error {
 			_, asks := a.terminal()
 			if !yes && !asks {
-				return misuse("there is no terminal to ask on: say --yes to delete the account")
+				return misuse("there is no terminal to ask for confirmation: give --yes to delete the account")
 			}
 			return a.withUser(cmd, args[0], func(db *store.DB, u store.User) error {
 				if !yes {
@@ -208,21 +201,17 @@ are asked first; elsewhere it takes --yes.`,
 		}),
 	}
 	addSettings(cmd, "SERVICE_DB_FILE")
-	cmd.Flags().BoolVar(&yes, "yes", false, "don't ask")
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	return cmd
 }
 
-// withUser calls fn with the database that cmd is about and one of its accounts.
+// withUser calls fn with the database and the account of that name.
 func (a *app) withUser(cmd *cobra.Command, username string, fn func(*store.DB, store.User) error) error {
-	cfg, err := a.load(cmd)
-	if err != nil {
-		return err
-	}
-	return a.withDB(cmd.Context(), cfg, func(db *store.DB) error {
+	return a.withDB(cmd, func(db *store.DB) error {
 		u, err := db.UserByName(cmd.Context(), store.System, username)
 		if err != nil {
 			if store.AsError(err).Code == store.CodeNotFound {
-				err = fmt.Errorf("there is no user %q in %s; `tracker user list` shows who there is", username, db.Path())
+				err = fmt.Errorf("there is no user %q in %s; `tracker user list` lists them", username, db.Path())
 			}
 			return err
 		}
@@ -230,18 +219,18 @@ func (a *app) withUser(cmd *cobra.Command, username string, fn func(*store.DB, s
 	})
 }
 
-// completeUser offers the names of accounts to the shell.
+// completeUser returns the names of accounts for shell completion.
 func (a *app) completeUser(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var names []cobra.Completion
 	if len(args) > 0 {
 		return names, cobra.ShellCompDirectiveNoFileComp
 	}
-	values, _, err := a.inForce(cmd)
+	values, _, err := a.readSettings(cmd)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
 	cfg, _ := parse(values)
-	err = a.withDB(cmd.Context(), cfg, func(db *store.DB) error {
+	err = a.withDBOf(cmd.Context(), cfg, func(db *store.DB) error {
 		users, err := allUsers(cmd.Context(), db)
 		for _, u := range users {
 			names = append(names, u.Username)

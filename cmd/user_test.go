@@ -9,7 +9,7 @@ import (
 	"tracker/store"
 )
 
-// signsIn tells whether a name and a password fit.
+// signsIn reports whether a name and a password fit.
 func signsIn(t *testing.T, username, password string) bool {
 	t.Helper()
 	_, err := openDB(t).SignIn(t.Context(), username, password)

@@ -3,26 +3,14 @@ package cmd
 import (
 	"fmt"
 	"runtime"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	library "tracker/client"
 )
 
-// version is set with -ldflags "-X tracker/cmd.version=…" where a release is built.
-var version string
-
-// Version is the version of this program: that of the release, else what the
-// go command knows about the build, else "dev".
-func Version() string {
-	if version != "" {
-		return version
-	}
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
-		return "dev"
-	}
-	return info.Main.Version
-}
+// Version returns the version of this program.
+func Version() string { return library.Version() }
 
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{

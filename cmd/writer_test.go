@@ -13,6 +13,8 @@ import (
 	"sync"
 
 	"github.com/google/uuid"
+
+	"tracker/cmd/bench/httpconn"
 )
 
 // operation is a request that changes something, and what it changes.
@@ -30,7 +32,7 @@ type operation struct {
 // exchange is a request with its answer.
 type exchange struct {
 	operation
-	reply
+	reply httpconn.Reply
 }
 
 // client logs to iterations of its own, and to one that it shares with
@@ -52,13 +54,13 @@ type client struct {
 
 // work sends one request after the other until the server is gone, and tells
 // when the first is answered. An answer that is not the right one is an error.
-func (c *client) work(w *wire, first *sync.Once, acknowledged chan<- struct{}) error {
+func (c *client) work(w *conn, first *sync.Once, acknowledged chan<- struct{}) error {
 	c.touched, c.keyed = map[*book]bool{}, nil
 	for {
 		op := c.next()
 		c.doubt = &op
 		c.touched[op.book] = true
-		r, err := w.send(w.request(op.method, op.path, op.key, op.body))
+		r, err := w.Send(w.Request(op.method, op.path, op.key, op.body))
 		if err != nil {
 			return nil // the server is gone: the restart shows whether it was carried out
 		}
@@ -70,11 +72,11 @@ func (c *client) work(w *wire, first *sync.Once, acknowledged chan<- struct{}) e
 }
 
 // settle takes the answer of an operation.
-func (c *client) settle(op operation, r reply) error {
-	ids, err := r.ids()
-	if err != nil || r.status != op.status || len(ids) != op.creates {
+func (c *client) settle(op operation, r httpconn.Reply) error {
+	ids, err := r.IDs()
+	if err != nil || r.Status != op.status || len(ids) != op.creates {
 		return fmt.Errorf("%s %s %.500s answers %d %s (%v), want %v with %d ids",
-			op.method, op.path, op.body, r.status, r.body, err, op.status, op.creates)
+			op.method, op.path, op.body, r.Status, r.Body, err, op.status, op.creates)
 	}
 	if ids == nil {
 		ids = []string{}
@@ -90,6 +92,9 @@ func (c *client) settle(op operation, r reply) error {
 // next thinks of something to do.
 func (c *client) next() operation {
 	c.count++
+	if op, ok := c.restore(); ok && c.random.IntN(20) == 0 {
+		return op
+	}
 	if len(c.books) == 0 || !c.books[len(c.books)-1].open() {
 		return c.start()
 	}
@@ -326,5 +331,20 @@ func (c *client) remove(b *book) operation {
 	if i := slices.IndexFunc(c.books, func(b *book) bool { return b.there }); i >= 0 {
 		b = c.books[i]
 	}
-	return remove(b, "/iteration/"+b.id, func(b *book) { b.there = false })
+	return remove(b, "/iteration/"+b.id, func(b *book) { b.there, b.trashed = false, true })
+}
+
+// restore takes an iteration out of the trash, or deletes it for good, if one is
+// there.
+func (c *client) restore() (op operation, ok bool) {
+	i := slices.IndexFunc(c.books, func(b *book) bool { return b.trashed })
+	if i < 0 {
+		return op, false
+	}
+	b := c.books[i]
+	if c.random.IntN(3) == 0 {
+		b.trashed = false // whatever becomes of the request
+		return remove(b, "/trash/"+b.id, func(*book) {}), true
+	}
+	return operation{"POST", "/trash/" + b.id + "/restore", "", "", 204, 0, b, func(b *book, _ []string) { b.there, b.trashed = true, false }}, true
 }

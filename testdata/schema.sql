@@ -1,5 +1,15 @@
 PRAGMA application_id = 1414679378;
-PRAGMA user_version = 6;
+PRAGMA user_version = 20;
+
+CREATE TABLE api_key (
+    id           TEXT    NOT NULL PRIMARY KEY,
+    user_id      TEXT    NOT NULL REFERENCES user (id) ON DELETE CASCADE,
+    name         TEXT    NOT NULL,
+    hash         BLOB    NOT NULL UNIQUE,
+    created_date INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX api_key_by_user ON api_key (user_id);
 
 CREATE TABLE blob (
     id             INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -33,9 +43,29 @@ CREATE TABLE blob_pin (
 
 CREATE INDEX blob_pin_by_blob ON blob_pin (blob_id);
 
+CREATE TABLE console_line (
+    iteration_num INTEGER NOT NULL REFERENCES iteration (num) ON DELETE CASCADE,
+    number        INTEGER NOT NULL CHECK (number >= 0),
+    text          TEXT    NOT NULL,
+    written_date  INTEGER NOT NULL,
+    PRIMARY KEY (iteration_num, number)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE counter (
     name  TEXT    NOT NULL PRIMARY KEY,
     value INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE dataset (
+    id            INTEGER PRIMARY KEY,
+    experiment_id TEXT    NOT NULL REFERENCES experiment (id) ON DELETE CASCADE,
+    name          TEXT    NOT NULL,
+    digest        TEXT    NOT NULL,
+    source_type   TEXT    NOT NULL,
+    source        TEXT    NOT NULL,
+    schema        TEXT    NOT NULL DEFAULT '',
+    profile       TEXT    NOT NULL DEFAULT '',
+    UNIQUE (experiment_id, name, digest)
 ) STRICT;
 
 CREATE TABLE experiment (
@@ -46,9 +76,11 @@ CREATE TABLE experiment (
     status       TEXT    NOT NULL CHECK (status IN ('IN_PROGRESS', 'STOPPED', 'FINISHED')),
     created_date INTEGER NOT NULL,
     end_date     INTEGER
-) STRICT;
+, deleted_date INTEGER, deleted_by TEXT, updated_date INTEGER NOT NULL DEFAULT 0, objective TEXT NOT NULL DEFAULT '') STRICT;
 
-CREATE INDEX experiment_by_project ON experiment (project_id, created_date, id);
+CREATE INDEX experiment_by_project ON experiment (project_id, created_date, id, deleted_date);
+
+CREATE INDEX experiment_deleted ON experiment (deleted_date) WHERE deleted_date IS NOT NULL;
 
 CREATE TABLE experiment_key (
     experiment_id TEXT    NOT NULL REFERENCES experiment (id) ON DELETE CASCADE,
@@ -99,25 +131,105 @@ CREATE TABLE iteration (
     error_message TEXT    NOT NULL DEFAULT '',
     created_date  INTEGER NOT NULL,
     end_date      INTEGER,
-    last_seen     INTEGER NOT NULL,
+    last_seen     INTEGER NOT NULL, deleted_date INTEGER, deleted_by TEXT,
     CHECK ((status = 'RUNNING') = (end_date IS NULL))
 ) STRICT;
 
-CREATE INDEX iteration_by_experiment ON iteration (experiment_id, num);
+CREATE INDEX iteration_by_experiment ON iteration (experiment_id, num, deleted_date);
 
 CREATE INDEX iteration_by_name ON iteration (experiment_id, name);
 
 CREATE INDEX iteration_by_parent ON iteration (parent_num) WHERE parent_num IS NOT NULL;
 
-CREATE TRIGGER iteration_deleted BEFORE DELETE ON iteration BEGIN
+CREATE TRIGGER iteration_copies_deleted BEFORE DELETE ON iteration BEGIN
+    DELETE FROM search_value WHERE id IN (SELECT (search_key.id << 32) + OLD.num FROM search_key);
+END;
+
+CREATE INDEX iteration_deleted ON iteration (deleted_date) WHERE deleted_date IS NOT NULL;
+
+CREATE TRIGGER iteration_deleted BEFORE DELETE ON iteration WHEN OLD.deleted_date IS NULL BEGIN
     UPDATE experiment_key SET iterations = iterations - 1
     WHERE experiment_id = OLD.experiment_id
     AND kind = 'metric' AND key IN (SELECT key FROM series WHERE iteration_num = OLD.num);
     UPDATE experiment_key SET iterations = iterations - 1
     WHERE experiment_id = OLD.experiment_id
     AND kind = 'param' AND key IN (SELECT key FROM parameter WHERE iteration_num = OLD.num);
-    DELETE FROM search_value WHERE id IN (SELECT (search_key.id << 32) + OLD.num FROM search_key);
 END;
+
+CREATE TRIGGER iteration_discarded AFTER UPDATE OF deleted_date ON iteration
+WHEN OLD.deleted_date IS NULL AND NEW.deleted_date IS NOT NULL BEGIN
+    UPDATE experiment_key SET iterations = iterations - 1
+    WHERE experiment_id = OLD.experiment_id
+    AND kind = 'metric' AND key IN (SELECT key FROM series WHERE iteration_num = OLD.num);
+    UPDATE experiment_key SET iterations = iterations - 1
+    WHERE experiment_id = OLD.experiment_id
+    AND kind = 'param' AND key IN (SELECT key FROM parameter WHERE iteration_num = OLD.num);
+END;
+
+CREATE INDEX iteration_ended ON iteration (end_date) WHERE end_date IS NOT NULL AND deleted_date IS NULL;
+
+CREATE TRIGGER iteration_restored AFTER UPDATE OF deleted_date ON iteration
+WHEN OLD.deleted_date IS NOT NULL AND NEW.deleted_date IS NULL BEGIN
+    INSERT INTO experiment_key (experiment_id, kind, key, iterations)
+    SELECT NEW.experiment_id, 'metric', key, 1 FROM series WHERE iteration_num = NEW.num
+    ON CONFLICT DO UPDATE SET iterations = iterations + 1;
+    INSERT INTO experiment_key (experiment_id, kind, key, iterations)
+    SELECT NEW.experiment_id, 'param', key, 1 FROM parameter WHERE iteration_num = NEW.num
+    ON CONFLICT DO UPDATE SET iterations = iterations + 1;
+END;
+
+CREATE INDEX iteration_running ON iteration (num) WHERE status = 'RUNNING' AND deleted_date IS NULL;
+
+CREATE TABLE iteration_dataset (
+    iteration_num INTEGER NOT NULL REFERENCES iteration (num) ON DELETE CASCADE,
+    dataset_id    INTEGER NOT NULL REFERENCES dataset (id) ON DELETE CASCADE,
+    context       TEXT,
+    tags          TEXT    NOT NULL,
+    PRIMARY KEY (iteration_num, dataset_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX iteration_dataset_by_dataset ON iteration_dataset (dataset_id);
+
+CREATE TABLE logged_model (
+    num           INTEGER PRIMARY KEY AUTOINCREMENT,
+    id            TEXT    NOT NULL UNIQUE,
+    experiment_id TEXT    NOT NULL REFERENCES experiment (id) ON DELETE CASCADE,
+    iteration_num INTEGER REFERENCES iteration (num) ON DELETE SET NULL,
+    name          TEXT    NOT NULL,
+    type          TEXT    NOT NULL,
+    status        TEXT    NOT NULL CHECK (status IN ('PENDING', 'READY', 'FAILED')),
+    params        TEXT    NOT NULL,
+    created_date  INTEGER NOT NULL,
+    updated_date  INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX logged_model_by_experiment ON logged_model (experiment_id, created_date);
+
+CREATE INDEX logged_model_by_iteration ON logged_model (iteration_num) WHERE iteration_num IS NOT NULL;
+
+CREATE TABLE logged_model_metric (
+    logged_model_num INTEGER NOT NULL REFERENCES logged_model (num) ON DELETE CASCADE,
+    key              TEXT    NOT NULL,
+    recorded_at      INTEGER NOT NULL,
+    step             INTEGER NOT NULL,
+    iteration_num    INTEGER NOT NULL REFERENCES iteration (num) ON DELETE CASCADE,
+    dataset_name     TEXT    NOT NULL,
+    dataset_digest   TEXT    NOT NULL,
+    value            REAL,
+    PRIMARY KEY (logged_model_num, key, recorded_at, step, iteration_num, dataset_name, dataset_digest)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX logged_model_metric_by_iteration ON logged_model_metric (iteration_num);
+
+CREATE TABLE logged_model_use (
+    iteration_num    INTEGER NOT NULL REFERENCES iteration (num) ON DELETE CASCADE,
+    role             TEXT    NOT NULL CHECK (role IN ('input', 'output')),
+    logged_model_num INTEGER NOT NULL REFERENCES logged_model (num) ON DELETE CASCADE,
+    step             INTEGER NOT NULL,
+    PRIMARY KEY (iteration_num, role, logged_model_num, step)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX logged_model_use_by_model ON logged_model_use (logged_model_num);
 
 CREATE TABLE metric (
     series_id   INTEGER NOT NULL,
@@ -146,19 +258,37 @@ CREATE TABLE model (
     last_version INTEGER NOT NULL DEFAULT 0,
     created_date INTEGER NOT NULL,
     updated_date INTEGER NOT NULL,
-    UNIQUE (project_id, name)
+    deleted_date INTEGER,
+    deleted_by   TEXT
 ) STRICT;
+
+CREATE UNIQUE INDEX model_by_name ON model (project_id, name) WHERE deleted_date IS NULL;
+
+CREATE INDEX model_by_project ON model (project_id, deleted_date);
+
+CREATE INDEX model_deleted ON model (deleted_date) WHERE deleted_date IS NOT NULL;
+
+CREATE TABLE model_alias (
+    model_id   TEXT NOT NULL REFERENCES model (id) ON DELETE CASCADE,
+    alias      TEXT NOT NULL,
+    version_id TEXT NOT NULL REFERENCES model_version (id) ON DELETE CASCADE,
+    PRIMARY KEY (model_id, alias)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX model_alias_by_version ON model_alias (version_id, alias);
 
 CREATE TABLE model_version (
     id            TEXT    NOT NULL PRIMARY KEY,
     model_id      TEXT    NOT NULL REFERENCES model (id) ON DELETE CASCADE,
     version       INTEGER NOT NULL CHECK (version > 0),
-    iteration_num INTEGER NOT NULL REFERENCES iteration (num),
+    iteration_num INTEGER REFERENCES iteration (num),
     resource_num  INTEGER REFERENCES resource (num),
     stage         TEXT    NOT NULL CHECK (stage IN ('NONE', 'STAGING', 'PRODUCTION', 'ARCHIVED')),
     description   TEXT    NOT NULL DEFAULT '',
     created_date  INTEGER NOT NULL,
     updated_date  INTEGER NOT NULL,
+    deleted_date  INTEGER,
+    deleted_by    TEXT, source TEXT NOT NULL DEFAULT '', location TEXT NOT NULL DEFAULT '', run_id TEXT NOT NULL DEFAULT '', run_link TEXT NOT NULL DEFAULT '', beside INTEGER NOT NULL DEFAULT 0 CHECK (beside IN (0, 1)),
     UNIQUE (model_id, version)
 ) STRICT;
 
@@ -166,7 +296,16 @@ CREATE INDEX model_version_by_iteration ON model_version (iteration_num);
 
 CREATE INDEX model_version_by_resource ON model_version (resource_num) WHERE resource_num IS NOT NULL;
 
-CREATE UNIQUE INDEX model_version_in_production ON model_version (model_id) WHERE stage = 'PRODUCTION';
+CREATE INDEX model_version_by_source ON model_version (source) WHERE source <> '';
+
+CREATE INDEX model_version_deleted ON model_version (deleted_date) WHERE deleted_date IS NOT NULL;
+
+CREATE UNIQUE INDEX model_version_in_production ON model_version (model_id) WHERE stage = 'PRODUCTION' AND beside = 0;
+
+CREATE TABLE owner (
+    id   INTEGER PRIMARY KEY CHECK (id = 1),
+    name TEXT    NOT NULL
+) STRICT;
 
 CREATE TABLE parameter (
     iteration_num INTEGER NOT NULL REFERENCES iteration (num) ON DELETE CASCADE,
@@ -178,22 +317,22 @@ CREATE TABLE parameter (
 
 CREATE TRIGGER parameter_added AFTER INSERT ON parameter BEGIN
     INSERT INTO experiment_key (experiment_id, kind, key, iterations)
-    SELECT experiment_id, 'param', NEW.key, 1 FROM iteration WHERE num = NEW.iteration_num
+    SELECT experiment_id, 'param', NEW.key, 1 FROM iteration WHERE num = NEW.iteration_num AND deleted_date IS NULL
     ON CONFLICT DO UPDATE SET iterations = iterations + 1;
 END;
 
 CREATE TRIGGER parameter_removed AFTER DELETE ON parameter BEGIN
     UPDATE experiment_key SET iterations = iterations - 1
-    WHERE experiment_id = (SELECT experiment_id FROM iteration WHERE num = OLD.iteration_num)
+    WHERE experiment_id = (SELECT experiment_id FROM iteration WHERE num = OLD.iteration_num AND deleted_date IS NULL)
     AND kind = 'param' AND key = OLD.key;
 END;
 
 CREATE TRIGGER parameter_renamed AFTER UPDATE OF key ON parameter WHEN NEW.key <> OLD.key BEGIN
     INSERT INTO experiment_key (experiment_id, kind, key, iterations)
-    SELECT experiment_id, 'param', NEW.key, 1 FROM iteration WHERE num = NEW.iteration_num
+    SELECT experiment_id, 'param', NEW.key, 1 FROM iteration WHERE num = NEW.iteration_num AND deleted_date IS NULL
     ON CONFLICT DO UPDATE SET iterations = iterations + 1;
     UPDATE experiment_key SET iterations = iterations - 1
-    WHERE experiment_id = (SELECT experiment_id FROM iteration WHERE num = OLD.iteration_num)
+    WHERE experiment_id = (SELECT experiment_id FROM iteration WHERE num = OLD.iteration_num AND deleted_date IS NULL)
     AND kind = 'param' AND key = OLD.key;
 END;
 
@@ -202,9 +341,33 @@ CREATE TABLE project (
     name         TEXT    NOT NULL,
     description  TEXT    NOT NULL DEFAULT '',
     created_date INTEGER NOT NULL
-) STRICT;
+, deleted_date INTEGER, deleted_by TEXT) STRICT;
 
 CREATE INDEX project_by_date ON project (created_date, id);
+
+CREATE INDEX project_deleted ON project (deleted_date) WHERE deleted_date IS NOT NULL;
+
+CREATE TABLE "property" (
+    experiment_id    TEXT    REFERENCES experiment (id) ON DELETE CASCADE,
+    iteration_num    INTEGER REFERENCES iteration (num) ON DELETE CASCADE,
+    model_id         TEXT    REFERENCES model (id) ON DELETE CASCADE,
+    model_version_id TEXT    REFERENCES model_version (id) ON DELETE CASCADE,
+    logged_model_num INTEGER REFERENCES logged_model (num) ON DELETE CASCADE,
+    key              TEXT    NOT NULL,
+    value            TEXT    NOT NULL,
+    CHECK ((experiment_id IS NOT NULL) + (iteration_num IS NOT NULL) + (model_id IS NOT NULL)
+        + (model_version_id IS NOT NULL) + (logged_model_num IS NOT NULL) = 1)
+) STRICT;
+
+CREATE UNIQUE INDEX property_by_experiment ON property (experiment_id, key) WHERE experiment_id IS NOT NULL;
+
+CREATE UNIQUE INDEX property_by_iteration ON property (iteration_num, key) WHERE iteration_num IS NOT NULL;
+
+CREATE UNIQUE INDEX property_by_logged_model ON property (logged_model_num, key) WHERE logged_model_num IS NOT NULL;
+
+CREATE UNIQUE INDEX property_by_model ON property (model_id, key) WHERE model_id IS NOT NULL;
+
+CREATE UNIQUE INDEX property_by_model_version ON property (model_version_id, key) WHERE model_version_id IS NOT NULL;
 
 CREATE TABLE recent (
     seq         INTEGER PRIMARY KEY,
@@ -213,6 +376,24 @@ CREATE TABLE recent (
     value       REAL,
     recorded_at INTEGER NOT NULL
 ) STRICT;
+
+CREATE TABLE report (
+    id           TEXT    NOT NULL PRIMARY KEY,
+    project_id   TEXT    NOT NULL REFERENCES project (id) ON DELETE CASCADE,
+    name         TEXT    NOT NULL,
+    text         TEXT    NOT NULL,
+    created_by   TEXT    REFERENCES user (id) ON DELETE SET NULL,
+    created_date INTEGER NOT NULL,
+    updated_date INTEGER NOT NULL,
+    deleted_date INTEGER,
+    deleted_by   TEXT
+) STRICT;
+
+CREATE INDEX report_by_project ON report (project_id, created_date, id, deleted_date);
+
+CREATE INDEX report_by_user ON report (created_by) WHERE created_by IS NOT NULL;
+
+CREATE INDEX report_deleted ON report (deleted_date) WHERE deleted_date IS NOT NULL;
 
 CREATE TABLE resource (
     num           INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -225,13 +406,17 @@ CREATE TABLE resource (
     content_type  TEXT    NOT NULL,
     created_date  INTEGER NOT NULL,
     updated_date  INTEGER NOT NULL
-) STRICT;
+, deleted_date INTEGER, deleted_by TEXT) STRICT;
 
 CREATE INDEX resource_by_blob ON resource (blob_id);
 
 CREATE INDEX resource_by_experiment ON resource (experiment_id, num);
 
 CREATE INDEX resource_by_iteration ON resource (iteration_num, num) WHERE iteration_num IS NOT NULL;
+
+CREATE INDEX resource_by_name ON resource (experiment_id, name) WHERE iteration_num IS NULL;
+
+CREATE INDEX resource_deleted ON resource (deleted_date) WHERE deleted_date IS NOT NULL;
 
 CREATE TABLE rollup (
     id    INTEGER PRIMARY KEY,
@@ -271,7 +456,7 @@ CREATE TABLE series (
 
 CREATE TRIGGER series_added AFTER INSERT ON series BEGIN
     INSERT INTO experiment_key (experiment_id, kind, key, iterations)
-    SELECT experiment_id, 'metric', NEW.key, 1 FROM iteration WHERE num = NEW.iteration_num
+    SELECT experiment_id, 'metric', NEW.key, 1 FROM iteration WHERE num = NEW.iteration_num AND deleted_date IS NULL
     ON CONFLICT DO UPDATE SET iterations = iterations + 1;
     DELETE FROM search_value WHERE id = (
         SELECT (search_key.id << 32) + NEW.iteration_num FROM search_key WHERE search_key.key = NEW.key);
@@ -290,7 +475,7 @@ END;
 
 CREATE TRIGGER series_removed AFTER DELETE ON series BEGIN
     UPDATE experiment_key SET iterations = iterations - 1
-    WHERE experiment_id = (SELECT experiment_id FROM iteration WHERE num = OLD.iteration_num)
+    WHERE experiment_id = (SELECT experiment_id FROM iteration WHERE num = OLD.iteration_num AND deleted_date IS NULL)
     AND kind = 'metric' AND key = OLD.key;
     DELETE FROM search_value WHERE id = (
         SELECT (search_key.id << 32) + OLD.iteration_num FROM search_key WHERE search_key.key = OLD.key);
@@ -298,14 +483,16 @@ END;
 
 CREATE TRIGGER series_renamed AFTER UPDATE OF key ON series WHEN NEW.key <> OLD.key BEGIN
     INSERT INTO experiment_key (experiment_id, kind, key, iterations)
-    SELECT experiment_id, 'metric', NEW.key, 1 FROM iteration WHERE num = NEW.iteration_num
+    SELECT experiment_id, 'metric', NEW.key, 1 FROM iteration WHERE num = NEW.iteration_num AND deleted_date IS NULL
     ON CONFLICT DO UPDATE SET iterations = iterations + 1;
     UPDATE experiment_key SET iterations = iterations - 1
-    WHERE experiment_id = (SELECT experiment_id FROM iteration WHERE num = OLD.iteration_num)
+    WHERE experiment_id = (SELECT experiment_id FROM iteration WHERE num = OLD.iteration_num AND deleted_date IS NULL)
     AND kind = 'metric' AND key = OLD.key;
     DELETE FROM search_value WHERE id = (
         SELECT (search_key.id << 32) + OLD.iteration_num FROM search_key WHERE search_key.key = OLD.key);
 END;
+
+CREATE INDEX series_without_rollups ON series (id) WHERE rolled_to IS NULL AND count >= 512;
 
 CREATE TABLE snapshot (
     iteration_num INTEGER PRIMARY KEY REFERENCES iteration (num) ON DELETE CASCADE,
@@ -321,6 +508,19 @@ CREATE TABLE snapshot (
     dependencies  TEXT    NOT NULL DEFAULT '',
     created_date  INTEGER NOT NULL
 ) STRICT;
+
+CREATE TABLE source (
+    id            TEXT    NOT NULL PRIMARY KEY,
+    iteration_num INTEGER REFERENCES iteration (num) ON DELETE SET NULL,
+    path          TEXT    NOT NULL,
+    size          INTEGER NOT NULL,
+    fingerprint   TEXT    NOT NULL,
+    position      INTEGER NOT NULL,
+    state         TEXT    NOT NULL,
+    updated_date  INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX source_by_iteration ON source (iteration_num) WHERE iteration_num IS NOT NULL;
 
 CREATE TABLE sqlite_sequence(name,seq);
 
@@ -363,7 +563,7 @@ CREATE TABLE user (
     last_name     TEXT    NOT NULL DEFAULT '',
     is_admin      INTEGER NOT NULL DEFAULT 0 CHECK (is_admin IN (0, 1)),
     created_date  INTEGER NOT NULL
-) STRICT;
+, password_changed INTEGER NOT NULL DEFAULT 0) STRICT;
 
 CREATE TABLE user_permission (
     id                TEXT    NOT NULL PRIMARY KEY,
@@ -378,13 +578,84 @@ CREATE TABLE user_permission (
 
 CREATE INDEX user_permission_by_project ON user_permission (project_id);
 
+CREATE TABLE wandb_alias (
+    experiment_id TEXT    NOT NULL REFERENCES experiment (id) ON DELETE CASCADE,
+    collection    TEXT    NOT NULL,
+    alias         TEXT    NOT NULL,
+    artifact_num  INTEGER NOT NULL REFERENCES wandb_artifact (num) ON DELETE CASCADE,
+    PRIMARY KEY (experiment_id, collection, alias)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX wandb_alias_by_artifact ON wandb_alias (artifact_num);
+
+CREATE TABLE wandb_artifact (
+    num           INTEGER PRIMARY KEY AUTOINCREMENT,
+    id            TEXT    NOT NULL UNIQUE,
+    experiment_id TEXT    NOT NULL REFERENCES experiment (id) ON DELETE CASCADE,
+    iteration_num INTEGER NOT NULL REFERENCES iteration (num) ON DELETE CASCADE,
+    collection    TEXT    NOT NULL,
+    version       INTEGER NOT NULL,
+    type          TEXT    NOT NULL,
+    digest        TEXT    NOT NULL,
+    client_id     TEXT    NOT NULL,
+    aliases       TEXT    NOT NULL,
+    description   TEXT    NOT NULL,
+    metadata      TEXT    NOT NULL,
+    state         TEXT    NOT NULL CHECK (state IN ('PENDING', 'COMMITTED', 'DELETED')),
+    size          INTEGER NOT NULL DEFAULT 0,
+    files         INTEGER NOT NULL DEFAULT 0,
+    created_date  INTEGER NOT NULL,
+    updated_date  INTEGER NOT NULL,
+    UNIQUE (experiment_id, collection, version)
+) STRICT;
+
+CREATE INDEX wandb_artifact_by_iteration ON wandb_artifact (iteration_num);
+
+CREATE TABLE wandb_artifact_use (
+    artifact_num  INTEGER NOT NULL REFERENCES wandb_artifact (num) ON DELETE CASCADE,
+    iteration_num INTEGER NOT NULL REFERENCES iteration (num) ON DELETE CASCADE,
+    PRIMARY KEY (artifact_num, iteration_num)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX wandb_artifact_use_by_iteration ON wandb_artifact_use (iteration_num);
+
+CREATE TABLE wandb_file (
+    artifact_num INTEGER NOT NULL REFERENCES wandb_artifact (num) ON DELETE CASCADE,
+    name         TEXT    NOT NULL,
+    md5          TEXT    NOT NULL,
+    PRIMARY KEY (artifact_num, name)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX wandb_file_by_md5 ON wandb_file (md5);
+
+CREATE TABLE wandb_row (
+    iteration_num INTEGER NOT NULL REFERENCES iteration (num) ON DELETE CASCADE,
+    step          INTEGER NOT NULL,
+    content       TEXT    NOT NULL,
+    PRIMARY KEY (iteration_num, step)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE wandb_run (
+    iteration_num INTEGER PRIMARY KEY REFERENCES iteration (num) ON DELETE CASCADE,
+    name          TEXT    NOT NULL,
+    config        TEXT    NOT NULL,
+    summary       TEXT    NOT NULL,
+    about         TEXT    NOT NULL
+) STRICT;
+
 CREATE VIEW metric_points (iteration_id, key, step, value, recorded_at) AS
 SELECT iteration.id, series.key, metric.step, metric.value, metric.recorded_at
 FROM metric
 JOIN series ON series.id = metric.series_id
 JOIN iteration ON iteration.num = series.iteration_num
+JOIN experiment ON experiment.id = iteration.experiment_id
+JOIN project ON project.id = experiment.project_id
+WHERE iteration.deleted_date IS NULL AND experiment.deleted_date IS NULL AND project.deleted_date IS NULL
 UNION ALL
 SELECT iteration.id, series.key, recent.step, recent.value, recent.recorded_at
 FROM recent
 JOIN series ON series.id = recent.series_id AND series.moved_seq < recent.seq
-JOIN iteration ON iteration.num = series.iteration_num;
+JOIN iteration ON iteration.num = series.iteration_num
+JOIN experiment ON experiment.id = iteration.experiment_id
+JOIN project ON project.id = experiment.project_id
+WHERE iteration.deleted_date IS NULL AND experiment.deleted_date IS NULL AND project.deleted_date IS NULL;

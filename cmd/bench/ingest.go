@@ -1,4 +1,4 @@
-package cmd
+package bench
 
 import (
 	"context"
@@ -13,25 +13,25 @@ const (
 	ingestClients = 4
 	singleClients = 8
 
-	// A bulk request has so many keys times so many steps.
+	// Points in a bulk request.
 	bulkKeys   = 10
 	bulkSteps  = 100
 	bulkPoints = bulkKeys * bulkSteps
 
-	// After so many requests a client goes on with a new iteration.
+	// ingestLength is the number of requests of one client to one iteration.
 	ingestLength = 250
 
-	// What is compared is measured in turns, so that what else the machine does
-	// meets both.
+	// turns is the number of times that two things under comparison are
+	// measured alternately.
 	turns = 5
 )
 
-// benchValue is a value that is neither the same each time nor short to write.
-func benchValue(key, step int) float64 {
+// metricValue returns a value that varies and has many digits, as real ones do.
+func metricValue(key, step int) float64 {
 	return math.Exp(-float64(step%100_000)/5000) + float64(key) + math.Sin(float64(step*(key+1)))/10
 }
 
-// appendPoint writes a point of a bulk request.
+// appendPoint appends a point of a bulk request to body.
 func appendPoint(body []byte, key string, step int, value float64) []byte {
 	if body[len(body)-1] == '}' {
 		body = append(body, ',')
@@ -45,19 +45,19 @@ func appendPoint(body []byte, key string, step int, value float64) []byte {
 	return append(body, '}')
 }
 
-// bulkRequest is a request with the points that fill appends.
-func (w *wire) bulkRequest(iteration string, fill func(body []byte) []byte) []byte {
+// bulkRequest returns a request with the points that fill appends.
+func (w *conn) bulkRequest(iteration string, fill func(body []byte) []byte) []byte {
 	body := append(fill([]byte(`{"metrics":[`)), `]}`...)
-	return w.request("POST", "/metric/iteration/"+iteration+"/bulk", "", string(body))
+	return w.Request("POST", "/metric/iteration/"+iteration+"/bulk", "", string(body))
 }
 
-// ingest is a number of clients that write points in bulk, each to an
-// iteration of its own.
+// ingest holds the clients that write points in bulk, each to an iteration of
+// its own.
 type ingest struct {
 	target     target
-	wires      wires
+	conns      conns
 	iterations []string
-	sent       int // requests so far; they go to the clients in turn
+	sent       int // requests so far, by the clients in turn
 }
 
 func (t *target) openIngest(ctx context.Context) (*ingest, error) {
@@ -65,19 +65,18 @@ func (t *target) openIngest(ctx context.Context) (*ingest, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &ingest{target: *t, wires: all, iterations: make([]string, ingestClients)}, nil
+	return &ingest{target: *t, conns: all, iterations: make([]string, ingestClients)}, nil
 }
 
-// bulk sends n requests and returns how long that took without the making of
-// them.
+// bulk prepares n requests, then sends them and returns how long that took.
 func (g *ingest) bulk(n int) (timing, error) {
 	lists := make([][][]byte, ingestClients)
 	for range n {
 		client, nth := g.sent%ingestClients, g.sent/ingestClients
-		w := g.wires[client]
+		w := g.conns[client]
 		if nth%ingestLength == 0 {
 			var err error
-			if g.iterations[client], err = w.made("/iteration/experiment/"+g.target.experiment, `{}`); err != nil {
+			if g.iterations[client], err = w.create("/iteration/experiment/"+g.target.experiment, `{}`); err != nil {
 				return timing{}, err
 			}
 		}
@@ -85,33 +84,33 @@ func (g *ingest) bulk(n int) (timing, error) {
 		lists[client] = append(lists[client], w.bulkRequest(g.iterations[client], func(body []byte) []byte {
 			for step := first; step < first+bulkSteps; step++ {
 				for key := range bulkKeys {
-					body = appendPoint(body, "layer/"+strconv.Itoa(key)+"/norm", step, benchValue(key, step))
+					body = appendPoint(body, "layer/"+strconv.Itoa(key)+"/norm", step, metricValue(key, step))
 				}
 			}
 			return body
 		}))
 		g.sent++
 	}
-	return g.wires.sendAll(lists)
+	return g.conns.sendAll(lists)
 }
 
-// requestsATurn is how many bulk requests a turn has: all turns together write
-// at most half a million points.
-func (b *bench) requestsATurn() int {
-	return min(max(b.points/bulkPoints/turns, 1), 100)
+// requestsATurn returns the number of bulk requests in a turn: all turns
+// together write at most half a million points.
+func (b *benchmark) requestsATurn() int {
+	return min(max(b.Points/bulkPoints/turns, 1), 100)
 }
 
 // measureIngest measures bulk requests, in turns with the bare driver.
-func (b *bench) measureIngest(ctx context.Context) error {
+func (b *benchmark) measureIngest(ctx context.Context) error {
 	g, err := b.target.openIngest(ctx)
 	if err != nil {
 		return err
 	}
-	defer g.wires.close()
+	defer g.conns.close()
 	n := b.requestsATurn()
 	points := float64(n * bulkPoints)
 	bare := func() (time.Duration, error) { return 0, nil }
-	if b.url == "" {
+	if b.URL == "" {
 		d, err := openBareDriver(filepath.Join(b.extra, "bulk.db"))
 		if err != nil {
 			return err
@@ -131,7 +130,7 @@ func (b *bench) measureIngest(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		b.count(n * bulkPoints)
+		b.written += n * bulkPoints
 		b.bulk += n * bulkPoints
 		b.advance(1)
 		all.add(t)
@@ -139,29 +138,15 @@ func (b *bench) measureIngest(ctx context.Context) error {
 		bareRates = append(bareRates, points/alone.Seconds())
 		ratios = append(ratios, alone.Seconds()/t.took.Seconds())
 	}
-	what := fmt.Sprintf("%s points a request, %d clients", count(bulkPoints), ingestClients)
-	b.rate(what, "points/s", quantile(rates, 0.5), all)
-	b.compared(fmt.Sprintf("bare driver, %s points a commit", count(bulkPoints)), "points/s", bareRates, ratios)
+	what := fmt.Sprintf("%s points a request, %d clients", comma(bulkPoints), ingestClients)
+	b.addRate(what, "points/s", quantile(rates, 0.5), all)
+	b.addComparison(fmt.Sprintf("bare driver, %s points a commit", comma(bulkPoints)), "points/s", bareRates, ratios)
 	return nil
 }
 
-// compared adds what a server was compared with, and the ratio of the two.
-func (b *bench) compared(what, unit string, rates, ratios []float64) {
-	if b.url != "" {
-		b.unknown(what, unit)
-		b.unknown("ratio to it", "")
-		return
-	}
-	b.value(what, unit, quantile(rates, 0.5))
-	b.value("ratio to it", "", quantile(ratios, 0.5))
-}
-
-// count remembers that so many points are in the file.
-func (b *bench) count(points int) { b.written += points }
-
-// fill writes bulk points until there are as many as --points says.
-func (b *bench) fill(ctx context.Context) error {
-	left := (b.points - b.bulk) / bulkPoints
+// fill writes bulk points until the file has as many as Points says.
+func (b *benchmark) fill(ctx context.Context) error {
+	left := (b.Points - b.bulk) / bulkPoints
 	if left <= 0 {
 		return nil
 	}
@@ -169,7 +154,7 @@ func (b *bench) fill(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer g.wires.close()
+	defer g.conns.close()
 	b.progress("filling", left)
 	for left > 0 {
 		n := min(left, 100)
@@ -177,57 +162,56 @@ func (b *bench) fill(ctx context.Context) error {
 			return err
 		}
 		left -= n
-		b.count(n * bulkPoints)
+		b.written += n * bulkPoints
 		b.bulk += n * bulkPoints
 		b.advance(n)
 	}
 	return nil
 }
 
-// measureDisk measures the file while it has nothing but bulk points.
-func (b *bench) measureDisk(ctx context.Context) error {
-	if b.url != "" {
-		b.unknown("on disk a point", "bytes")
+// measureDisk measures the size of the file while it holds bulk points only.
+func (b *benchmark) measureDisk(ctx context.Context) error {
+	if b.URL != "" {
+		b.addUnknown("on disk a point", "bytes")
 		return nil
 	}
 	if err := b.fill(ctx); err != nil {
 		return err
 	}
-	former := b.main
-	if err := former.stop(); err != nil {
+	if err := b.main.stop(); err != nil {
 		return err
 	}
-	size, err := former.size()
+	size, err := b.main.size()
 	if err != nil {
 		return err
 	}
-	b.value(fmt.Sprintf("on disk a point, %s points in bulk", count(b.bulk)), "bytes", float64(size)/float64(b.bulk))
+	b.addValue(fmt.Sprintf("on disk a point, %s points in bulk", comma(b.bulk)), "bytes", float64(size)/float64(b.bulk))
 	return b.restart(ctx)
 }
 
 // measureSingle measures requests of one point, in turns with commits of one
 // row by the bare driver.
-func (b *bench) measureSingle(ctx context.Context) error {
+func (b *benchmark) measureSingle(ctx context.Context) error {
 	all, err := b.target.openAll(ctx, singleClients)
 	if err != nil {
 		return err
 	}
 	defer all.close()
-	n := min(max(b.points/bulkPoints/singleClients*2, 5), 250) // for each client in a turn
+	n := min(max(b.Points/bulkPoints/singleClients*2, 5), 250) // requests of each client in a turn
 	lists := make([][][]byte, len(all))
 	for i, w := range all {
-		iteration, err := w.made("/iteration/experiment/"+b.target.experiment, `{}`)
+		iteration, err := w.create("/iteration/experiment/"+b.target.experiment, `{}`)
 		if err != nil {
 			return err
 		}
-		request := w.request("POST", "/metric/iteration/"+iteration, "", `{"key": "loss", "value": 0.6931471805599453}`)
+		request := w.Request("POST", "/metric/iteration/"+iteration, "", `{"key": "loss", "value": 0.6931471805599453}`)
 		for range n {
 			lists[i] = append(lists[i], request)
 		}
 	}
 	requests, commits := n*len(all), n*len(all)/4
 	bare := func() (time.Duration, error) { return 0, nil }
-	if b.url == "" {
+	if b.URL == "" {
 		d, err := openBareDriver(filepath.Join(b.extra, "single.db"))
 		if err != nil {
 			return err
@@ -247,20 +231,20 @@ func (b *bench) measureSingle(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		b.count(requests)
+		b.written += requests
 		b.advance(1)
 		sum.add(t)
 		rate, bareRate := float64(requests)/t.took.Seconds(), float64(commits)/alone.Seconds()
 		rates, bareRates, ratios = append(rates, rate), append(bareRates, bareRate), append(ratios, rate/bareRate)
 	}
-	b.rate(fmt.Sprintf("one point a request, %d connections", len(all)), "requests/s", quantile(rates, 0.5), sum)
-	b.compared("bare driver, one row a commit", "commits/s", bareRates, ratios)
+	b.addRate(fmt.Sprintf("one point a request, %d connections", len(all)), "requests/s", quantile(rates, 0.5), sum)
+	b.addComparison("bare driver, one row a commit", "commits/s", bareRates, ratios)
 	return nil
 }
 
-// measureLate measures bulk requests into the file with all that is in it by
-// now, in turns with such requests to a server on a new file.
-func (b *bench) measureLate(ctx context.Context) error {
+// measureLate measures bulk requests into the file that the other parts have
+// filled, in turns with the same requests to a server on a new file.
+func (b *benchmark) measureLate(ctx context.Context) error {
 	if err := b.fill(ctx); err != nil {
 		return err
 	}
@@ -269,11 +253,11 @@ func (b *bench) measureLate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer full.wires.close()
+	defer full.conns.close()
 	n := b.requestsATurn()
 	empty, end := func() (timing, error) { return timing{}, nil }, func() {}
-	if b.url == "" {
-		s, t, err := b.launchFresh(ctx)
+	if b.URL == "" {
+		s, t, err := b.launchEmpty(ctx)
 		if err != nil {
 			return err
 		}
@@ -281,7 +265,7 @@ func (b *bench) measureLate(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		defer g.wires.close()
+		defer g.conns.close()
 		empty, end = func() (timing, error) { return g.bulk(n) }, s.kill
 	}
 	b.progress("late", turns)
@@ -296,7 +280,7 @@ func (b *bench) measureLate(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		b.count(n * bulkPoints)
+		b.written += n * bulkPoints
 		b.advance(1)
 		sum.add(t)
 		points := float64(n * bulkPoints)
@@ -305,14 +289,14 @@ func (b *bench) measureLate(ctx context.Context) error {
 		ratios = append(ratios, e.took.Seconds()/t.took.Seconds())
 	}
 	end()
-	b.rate(fmt.Sprintf("%s points a request, %d clients, %s points in the file", count(bulkPoints), ingestClients, count(before)), "points/s", quantile(rates, 0.5), sum)
-	b.compared("the same to a new file", "points/s", emptyRates, ratios)
+	b.addRate(fmt.Sprintf("%s points a request, %d clients, %s points in the file", comma(bulkPoints), ingestClients, comma(before)), "points/s", quantile(rates, 0.5), sum)
+	b.addComparison("the same to a new file", "points/s", emptyRates, ratios)
 	return nil
 }
 
-// launchFresh starts a server on a file of its own.
-func (b *bench) launchFresh(ctx context.Context) (*benchServer, *target, error) {
-	dir, err := b.fresh()
+// launchEmpty starts a server on a new file and creates a project there.
+func (b *benchmark) launchEmpty(ctx context.Context) (*server, *target, error) {
+	dir, err := b.emptyFolder()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -321,5 +305,5 @@ func (b *bench) launchFresh(ctx context.Context) (*benchServer, *target, error) 
 		return nil, nil, err
 	}
 	t := &target{api: s.api}
-	return s, t, t.makeProject(ctx)
+	return s, t, t.createProject(ctx)
 }

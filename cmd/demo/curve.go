@@ -1,4 +1,4 @@
-package cmd
+package demo
 
 import (
 	"math"
@@ -8,24 +8,24 @@ import (
 // curve is a metric over the steps of a run.
 type curve struct {
 	key   string
-	every int // steps from one point to the next, the first one after as many
+	every int // steps between points
 	at    shape
 }
 
-// shape is a value for each step. Those with noise remember the step before,
-// and are to be asked in order.
+// shape returns the value at a step. A shape with noise depends on the calls
+// before, so steps must be given in ascending order.
 type shape func(step float64) float64
 
-// falling goes from one value to another like a loss: fast first, then ever
-// slower. Half of the way is done after the given number of steps.
+// falling returns a hyperbola from one value towards another, like a loss. It
+// is half-way at the step half.
 func falling(from, to, half float64) shape {
 	return func(step float64) float64 { return to + (from-to)/(1+step/half) }
 }
 
 func level(value float64) shape { return func(float64) float64 { return value } }
 
-// warmUp rises in a line to peak within warm steps, then falls along half a
-// cosine to nothing at the last one.
+// warmUp returns a shape that rises linearly to peak within warm steps, then
+// falls along half a cosine to 0 at the last step.
 func warmUp(peak, warm, steps float64) shape {
 	return func(step float64) float64 {
 		if step < warm {
@@ -35,8 +35,8 @@ func warmUp(peak, warm, steps float64) shape {
 	}
 }
 
-// noisy multiplies a shape with noise of about the given share, which wanders:
-// one step is like the step before.
+// noisy multiplies a shape by autocorrelated noise with a standard deviation of
+// about share.
 func noisy(s shape, share float64, r *rand.Rand) shape {
 	drift := 0.0
 	return func(step float64) float64 {
@@ -45,15 +45,15 @@ func noisy(s shape, share float64, r *rand.Rand) shape {
 	}
 }
 
-// overfit leaves a shape at a step and climbs away from it.
+// overfit adds a rise to a shape from a step on.
 func overfit(s shape, from, climb float64) shape {
 	return func(step float64) float64 {
 		return s(step) + climb*math.Pow(max(0, step-from)/from, 1.4)
 	}
 }
 
-// again gives the last value again for the same step, so that two metrics can
-// be made from one shape with noise.
+// again returns the same value when it is called for the same step again, so
+// that two metrics can share a shape with noise.
 func again(s shape) shape {
 	last, value := math.NaN(), 0.0
 	return func(step float64) float64 {
@@ -67,8 +67,7 @@ func again(s shape) shape {
 // never is a step that no run reaches.
 var never = math.Inf(1)
 
-// diverge lets a shape explode at a step: it grows, overflows, and is not a
-// number any more.
+// diverge makes a shape grow from a step on, up to infinity and then NaN.
 func diverge(s shape, from float64) shape {
 	return func(step float64) float64 {
 		beyond := step - from
@@ -84,15 +83,16 @@ func diverge(s shape, from float64) shape {
 	}
 }
 
-// share keeps a shape between 0 and 1, as an accuracy is.
+// share limits a shape to [0, 1].
 func share(s shape) shape {
 	return func(step float64) float64 { return min(1, max(0, s(step))) }
 }
 
-// exp gives e to the power of a shape, as a perplexity is of a loss.
+// exp returns e to the power of a shape: the perplexity of a loss.
 func exp(s shape) shape { return func(step float64) float64 { return math.Exp(s(step)) } }
 
-// off tells how far a setting is from the best one, in powers of ten, squared.
+// off returns the squared distance of a setting from the best one, in powers of
+// ten.
 func off(value, best float64) float64 {
 	d := math.Log10(value / best)
 	return d * d

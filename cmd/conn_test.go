@@ -8,35 +8,40 @@ import (
 	"math"
 	"strconv"
 	"testing"
+
+	"tracker/cmd/bench/httpconn"
 )
 
-func dial(t testing.TB, p *process) *wire {
+// conn is a connection to the API of a process.
+type conn struct{ *httpconn.Conn }
+
+func dial(t testing.TB, p *process) *conn {
 	t.Helper()
-	w, err := openWire(t.Context(), p.API)
+	w, err := httpconn.Dial(t.Context(), p.API)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { w.conn.Close() })
-	return w
+	t.Cleanup(func() { w.Close() })
+	return &conn{w}
 }
 
 // must sends a request that is answered with the status want.
-func (w *wire) must(t testing.TB, want int, method, path, body string) reply {
+func (w *conn) must(t testing.TB, want int, method, path, body string) httpconn.Reply {
 	t.Helper()
-	r, err := w.send(w.request(method, path, "", body))
+	r, err := w.Send(w.Request(method, path, "", body))
 	if err != nil {
 		t.Fatalf("%s %s: %v", method, path, err)
 	}
-	if r.status != want {
+	if r.Status != want {
 		t.Fatalf("%s %s answers %s, want %d", method, path, r, want)
 	}
 	return r
 }
 
 // create makes a record and returns its id.
-func (w *wire) create(t testing.TB, path, body string) string {
+func (w *conn) create(t testing.TB, path, body string) string {
 	t.Helper()
-	ids, err := w.must(t, 201, "POST", path, body).ids()
+	ids, err := w.must(t, 201, "POST", path, body).IDs()
 	if err != nil || len(ids) != 1 {
 		t.Fatalf("POST %s gives the ids %v, %v", path, ids, err)
 	}
@@ -44,26 +49,26 @@ func (w *wire) create(t testing.TB, path, body string) string {
 }
 
 // read decodes what GET path answers; false when that is 404.
-func (w *wire) read(t testing.TB, path string, into any) bool {
+func (w *conn) read(t testing.TB, path string, into any) bool {
 	t.Helper()
-	r, err := w.send(w.request("GET", path, "", ""))
+	r, err := w.Send(w.Request("GET", path, "", ""))
 	if err != nil {
 		t.Fatalf("GET %s: %v", path, err)
 	}
-	if r.status == 404 {
+	if r.Status == 404 {
 		return false
 	}
-	if r.status != 200 {
+	if r.Status != 200 {
 		t.Fatalf("GET %s answers %s", path, r)
 	}
-	if err := json.Unmarshal(r.body, into); err != nil {
-		t.Fatalf("GET %s: %v in %q", path, err, r.body)
+	if err := json.Unmarshal(r.Body, into); err != nil {
+		t.Fatalf("GET %s: %v in %q", path, err, r.Body)
 	}
 	return true
 }
 
 // readAll reads every page of a listing; false when it answers 404.
-func readAll[T any](t testing.TB, w *wire, path string) (all []T, found bool) {
+func readAll[T any](t testing.TB, w *conn, path string) (all []T, found bool) {
 	t.Helper()
 	for {
 		var page struct {
@@ -110,7 +115,7 @@ func (f *float) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// same tells whether two values are the same to the last bit.
+// same reports whether two values are the same to the last bit.
 func (f float) same(o float) bool {
 	return math.Float64bits(float64(f)) == math.Float64bits(float64(o)) || math.IsNaN(float64(f)) && math.IsNaN(float64(o))
 }

@@ -1,4 +1,4 @@
-package cmd
+package bench
 
 import (
 	"database/sql"
@@ -7,20 +7,22 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	_ "modernc.org/sqlite"
 )
 
-// bareDriver writes points into a table like the server's with nothing but the
-// driver: what the server's rates are to be compared with. Its pragmas are
-// those of the server's writer.
+// bareDriver writes points into a table like the server's, using only the
+// driver. The server's rates are compared with its rates. Its pragmas are those
+// of the server's writer.
 type bareDriver struct {
 	db     *sql.DB
-	single *sql.Stmt // one row
-	many   *sql.Stmt // bareRows rows
+	single *sql.Stmt // inserts one row
+	many   *sql.Stmt // inserts bareRows rows
 	seq    int
-	steps  int // the rounds of bulk so far
+	steps  int // calls of points so far
 }
 
-// bareRows is how many rows one statement inserts; more are hardly faster.
+// bareRows is the number of rows in a statement. More are hardly faster.
 const bareRows = 100
 
 func openBareDriver(path string) (d *bareDriver, err error) {
@@ -60,8 +62,8 @@ func openBareDriver(path string) (d *bareDriver, err error) {
 
 func (d *bareDriver) close() error { return d.db.Close() }
 
-// bulk makes n commits of the points of one bulk request each, and returns how
-// long that took without the making of them.
+// bulk prepares the points of n bulk requests, then writes each in a commit and
+// returns how long that took.
 func (d *bareDriver) bulk(n int) (took time.Duration, err error) {
 	commits := make([][][]any, n)
 	for i := range commits {
@@ -90,8 +92,8 @@ func (d *bareDriver) commit(statements [][]any) error {
 	return tx.Commit()
 }
 
-// points are those of one bulk request, of one client after the other, in the
-// order of the table.
+// points returns the points of one bulk request in the order of the table. The
+// calls stand for the clients in turn.
 func (d *bareDriver) points() (statements [][]any) {
 	client, first := d.steps%ingestClients, d.steps/ingestClients*bulkSteps
 	now := time.Now().UnixMilli()
@@ -99,7 +101,7 @@ func (d *bareDriver) points() (statements [][]any) {
 	for key := range bulkKeys {
 		for step := range bulkSteps {
 			d.seq++
-			args = append(args, int64(client*bulkKeys+key), int64(first+step), int64(d.seq), benchValue(key, first+step), now)
+			args = append(args, int64(client*bulkKeys+key), int64(first+step), int64(d.seq), metricValue(key, first+step), now)
 			if len(args) == 5*bareRows {
 				statements, args = append(statements, args), nil
 			}
@@ -109,7 +111,7 @@ func (d *bareDriver) points() (statements [][]any) {
 	return statements
 }
 
-// singles makes n commits of one row each, for as many series as there are
+// singles writes n rows, each in a commit, to as many series as there are
 // clients, and returns how long that took.
 func (d *bareDriver) singles(n int) (time.Duration, error) {
 	start := time.Now()

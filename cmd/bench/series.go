@@ -1,4 +1,4 @@
-package cmd
+package bench
 
 import (
 	"context"
@@ -9,26 +9,26 @@ import (
 const (
 	longCurve     = 1_000_000 // points of one curve, at most
 	comparedCurve = 100_000   // points of each of many curves, at most
-	curveRequest  = 10_000    // points in a request that writes them
+	curveRequest  = 10_000    // points of one write request
 )
 
-// measureSeries measures the curves of charts: a long one, and those of many
-// iterations in one request.
-func (b *bench) measureSeries(ctx context.Context) error {
+// measureSeries measures requests for a long curve and for the curves of many
+// iterations.
+func (b *benchmark) measureSeries(ctx context.Context) error {
 	all, err := b.target.openAll(ctx, ingestClients)
 	if err != nil {
 		return err
 	}
 	defer all.close()
-	long, each := min(b.points, longCurve), min(max(b.points/b.series, 1), comparedCurve)
-	b.progress("curves", long+each*b.series)
+	long, each := min(b.Points, longCurve), min(max(b.Points/b.Series, 1), comparedCurve)
+	b.progress("curves", long+each*b.Series)
 	var iterations []string
-	for i := range b.series + 1 {
+	for i := range b.Series + 1 {
 		points := each
 		if i == 0 {
 			points = long
 		}
-		id, err := b.makeCurve(all, points)
+		id, err := b.createCurve(all, points)
 		if err != nil {
 			return err
 		}
@@ -37,26 +37,27 @@ func (b *bench) measureSeries(ctx context.Context) error {
 
 	w := all[0]
 	b.progress("series", 2)
-	_, t, err := w.repeat(w.request("GET", "/metric/iteration/"+iterations[0]+"/series?key=loss&points=1000", "", ""))
+	_, t, err := w.repeat(w.Request("GET", "/metric/iteration/"+iterations[0]+"/series?key=loss&points=1000", "", ""))
 	if err != nil {
 		return err
 	}
 	b.advance(1)
-	b.latency(fmt.Sprintf("1 curve of %s points, in 1,000", count(long)), t)
+	b.addLatency(fmt.Sprintf("1 curve of %s points, in 1,000", comma(long)), t)
 	body, err := json.Marshal(map[string]any{"iterations": iterations[1:], "keys": []string{"loss"}, "points": 300})
 	if err != nil {
 		return err
 	}
-	if _, t, err = w.repeat(w.request("POST", "/series", "", string(body))); err != nil {
+	if _, t, err = w.repeat(w.Request("POST", "/series", "", string(body))); err != nil {
 		return err
 	}
-	b.latency(fmt.Sprintf("%s curves of %s points, in 300", count(b.series), count(each)), t)
+	b.addLatency(fmt.Sprintf("%s curves of %s points, in 300", comma(b.Series), comma(each)), t)
 	return nil
 }
 
-// makeCurve makes an iteration with one series of so many points.
-func (b *bench) makeCurve(all wires, points int) (string, error) {
-	id, err := all[0].made("/iteration/experiment/"+b.target.experiment, `{}`)
+// createCurve creates an iteration with one series of the given number of
+// points.
+func (b *benchmark) createCurve(all conns, points int) (string, error) {
+	id, err := all[0].create("/iteration/experiment/"+b.target.experiment, `{}`)
 	if err != nil {
 		return "", err
 	}
@@ -71,7 +72,7 @@ func (b *bench) makeCurve(all wires, points int) (string, error) {
 			from := first
 			lists[i] = append(lists[i], w.bulkRequest(id, func(body []byte) []byte {
 				for step := from; step < from+n; step++ {
-					body = appendPoint(body, "loss", step, benchValue(1, step))
+					body = appendPoint(body, "loss", step, metricValue(1, step))
 				}
 				return body
 			}))
@@ -80,7 +81,7 @@ func (b *bench) makeCurve(all wires, points int) (string, error) {
 		if _, err := all.sendAll(lists); err != nil {
 			return "", err
 		}
-		b.count(first - start)
+		b.written += first - start
 		b.advance(first - start)
 	}
 	return id, nil

@@ -92,7 +92,7 @@ func (endless) Read(p []byte) (int, error) {
 
 // memoryMB is what the system says of a process: VmRSS is the memory that it
 // has, VmHWM the most that it has had.
-func memoryMB(b *testing.B, pid int, name string) float64 {
+func memoryMB(b testing.TB, pid int, name string) float64 {
 	b.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

@@ -1,4 +1,4 @@
-package cmd
+package bench
 
 import (
 	"context"
@@ -13,35 +13,35 @@ import (
 const (
 	listedMetrics = 20
 	listedSteps   = 3
-	wideSize      = 1500 // iterations, and metrics of each
+	wideSize      = 1500 // iterations with --wide, and metrics of each
 )
 
-// measureListing measures a page of an experiment with many iterations, and
-// the search for the names of their metrics.
-func (b *bench) measureListing(ctx context.Context) error {
-	if err := b.measurePage(ctx, "listing", b.iterations, listedMetrics, listedSteps); err != nil || !b.wide {
+// measureListing measures one page of the listing of many iterations, and the
+// search for names of their metrics.
+func (b *benchmark) measureListing(ctx context.Context) error {
+	if err := b.measurePage(ctx, "listing", b.Iterations, listedMetrics, listedSteps); err != nil || !b.Wide {
 		return err
 	}
 	return b.measurePage(ctx, "wide", wideSize, wideSize, 1)
 }
 
-func (b *bench) measurePage(ctx context.Context, name string, iterations, metrics, steps int) error {
+func (b *benchmark) measurePage(ctx context.Context, name string, iterations, metrics, steps int) error {
 	all, err := b.target.openAll(ctx, singleClients)
 	if err != nil {
 		return err
 	}
 	defer all.close()
-	experiment, err := b.target.newExperiment(all[0], name)
+	experiment, err := b.target.createExperiment(all[0], name)
 	if err != nil {
 		return err
 	}
 	b.progress("iterations", iterations)
 	for first := 0; first < iterations; first += 200 {
 		n := min(200, iterations-first)
-		if err := all.makeIterations(experiment, first, n, metrics, steps); err != nil {
+		if err := all.createIterations(experiment, first, n, metrics, steps); err != nil {
 			return err
 		}
-		b.count(n * metrics * steps)
+		b.written += n * metrics * steps
 		b.advance(n)
 	}
 
@@ -57,32 +57,32 @@ func (b *bench) measurePage(ctx context.Context, name string, iterations, metric
 	}.Encode()
 	keys := "/experiment/" + experiment + "/keys?q=" + url.QueryEscape(listedKey(1))
 	b.progress(name, 2)
-	size := fmt.Sprintf("%s iterations × %s metrics", count(iterations), count(metrics))
-	first, t, err := all[0].repeat(all[0].request("GET", page, "", ""))
+	size := fmt.Sprintf("%s iterations × %s metrics", comma(iterations), comma(metrics))
+	first, t, err := all[0].repeat(all[0].Request("GET", page, "", ""))
 	if err != nil {
 		return err
 	}
 	b.advance(1)
-	b.latency(size+": filter, sort, 50 rows, 20 columns", t)
-	b.latency("the same, the first time", timing{each: []time.Duration{first}})
-	if _, t, err = all[0].repeat(all[0].request("GET", keys, "", "")); err != nil {
+	b.addLatency(size+": filter, sort, 50 rows, 20 columns", t)
+	b.addLatency("the same, the first time", timing{each: []time.Duration{first}})
+	if _, t, err = all[0].repeat(all[0].Request("GET", keys, "", "")); err != nil {
 		return err
 	}
-	b.latency(size+": names searched", t)
+	b.addLatency(size+": names searched", t)
 	return nil
 }
 
 func listedKey(i int) string { return fmt.Sprintf("train/metric_%04d", i) }
 
-// makeIterations makes n iterations, of which the first has the number first,
-// with metrics that differ from one to the next.
-func (all wires) makeIterations(experiment string, first, n, metrics, steps int) error {
+// createIterations creates n iterations numbered from first on. The values of
+// their metrics differ.
+func (all conns) createIterations(experiment string, first, n, metrics, steps int) error {
 	errs := make([]error, len(all))
 	var group sync.WaitGroup
 	for c, w := range all {
 		group.Go(func() {
 			for i := first + c; i < first+n && errs[c] == nil; i += len(all) {
-				errs[c] = w.makeIteration(experiment, i, metrics, steps)
+				errs[c] = w.createIteration(experiment, i, metrics, steps)
 			}
 		})
 	}
@@ -90,12 +90,12 @@ func (all wires) makeIterations(experiment string, first, n, metrics, steps int)
 	return firstError(errs)
 }
 
-func (w *wire) makeIteration(experiment string, number, metrics, steps int) error {
-	iteration, err := w.made("/iteration/experiment/"+experiment, `{"name": "run `+strconv.Itoa(number)+`"}`)
+func (w *conn) createIteration(experiment string, number, metrics, steps int) error {
+	iteration, err := w.create("/iteration/experiment/"+experiment, `{"name": "run `+strconv.Itoa(number)+`"}`)
 	if err != nil {
 		return err
 	}
-	_, err = w.sent(w.bulkRequest(iteration, func(body []byte) []byte {
+	_, err = w.do(w.bulkRequest(iteration, func(body []byte) []byte {
 		for key := range metrics {
 			for step := range steps {
 				body = appendPoint(body, listedKey(key), step, scattered(number, key, step))
@@ -106,7 +106,8 @@ func (w *wire) makeIteration(experiment string, number, metrics, steps int) erro
 	return err
 }
 
-// scattered is a number from 0 to 1 that looks like chance and is not.
+// scattered returns a pseudo-random number in [0, 1) that depends on its
+// arguments only.
 func scattered(number, key, step int) float64 {
 	h := uint64(number)*0x9E3779B97F4A7C15 + uint64(key)*0xBF58476D1CE4E5B9 + uint64(step)*0x94D049BB133111EB
 	h ^= h >> 31

@@ -1,4 +1,4 @@
-package cmd
+package demo
 
 import (
 	"fmt"
@@ -10,31 +10,75 @@ import (
 	"tracker/store"
 )
 
-// demoPlan is what the demo consists of. It is the same at each call.
-func demoPlan() []demoProject {
+// plan returns the projects of the demo. Every call returns the same.
+func plan() []project {
 	source := func(n uint64) *rand.Rand { return rand.New(rand.NewPCG(1936, n)) }
-	return []demoProject{vision(source(1)), language(source(2)), tabular(source(3))}
+	return []project{vision(source(1)), language(source(2)), tabular(source(3))}
 }
 
 const day = 24 * time.Hour
 
-func vision(r *rand.Rand) demoProject {
-	sweep := demoRun{
+type project struct {
+	name, description string
+	tags              []string
+	experiments       []experiment
+	models            []model
+	reports           []report
+}
+
+type experiment struct {
+	name, description string
+	tags              []string
+	status            store.ExperimentStatus
+	runs              []run
+}
+
+// run is an iteration with its child iterations.
+type run struct {
+	name, notes string
+	tags        []string
+	params      []param
+	command     string        // "" for a run without a snapshot
+	started     time.Duration // how long ago; 0 for a running one that logs its last point now
+	pace        time.Duration // time between steps
+	steps       int
+	curves      []curve
+	status      store.IterationStatus
+	message     string // reason of a failure
+	children    []run
+}
+
+type param struct{ key, value string }
+
+type model struct {
+	name, description string
+	versions          []version
+}
+
+// version is a model version of a run. Versions are in order of time: a later
+// one in production archives the one before.
+type version struct {
+	run, description string
+	stage            store.Stage
+}
+
+func vision(r *rand.Rand) project {
+	sweep := run{
 		name: "lr x weight decay", notes: "Grid of nine. The middle of it wins, as last year.",
 		tags: []string{"sweep", "grid"}, started: 20 * day, pace: 40 * time.Minute, status: store.Succeeded,
-		params: []demoParam{{"method", "grid"}, {"goal", "val/accuracy"}},
+		params: []param{{"method", "grid"}, {"goal", "val/accuracy"}},
 		curves: []curve{{"best/val_accuracy", 1, share(noisy(falling(0.71, 0.9, 2), 0.004, r))}}, steps: 9,
 	}
 	for i := range 9 {
 		lr, decay := []float64{0.01, 0.1, 1}[i/3], []float64{1e-5, 1e-4, 1e-3}[i%3]
-		run := classifier(r, lr, decay, "none", 400)
-		run.started = sweep.started - time.Duration(i)*40*time.Minute
-		run.name = fmt.Sprintf("lr=%s wd=%s", number(lr), number(decay))
-		sweep.children = append(sweep.children, run)
+		child := classifier(r, lr, decay, "none", 400)
+		child.started = sweep.started - time.Duration(i)*40*time.Minute
+		child.name = fmt.Sprintf("lr=%s wd=%s", number(lr), number(decay))
+		sweep.children = append(sweep.children, child)
 	}
 	sweep.children[4].tags = []string{"best"}
 
-	ablation := []demoRun{
+	ablation := []run{
 		classifier(r, 0.1, 1e-4, "none", 400), classifier(r, 0.1, 1e-4, "flip", 400),
 		classifier(r, 0.1, 1e-4, "flip+crop", 400), classifier(r, 0.1, 1e-4, "mixup", 140),
 		classifier(r, 0.1, 1e-4, "randaugment", 260),
@@ -45,18 +89,20 @@ func vision(r *rand.Rand) demoProject {
 	}
 	ablation[3].status, ablation[3].message = store.Killed, "Stopped by hand: the labels were not mixed."
 	ablation[4].status, ablation[4].started = store.Running, 0
-	return demoProject{
+	return project{
 		name: "Traffic signs", description: "Recognise 43 kinds of traffic signs from 32 x 32 photographs.",
 		tags: []string{"vision"},
-		experiments: []demoExperiment{
+		experiments: []experiment{
 			{name: "Learning rate sweep", description: "Which learning rate and weight decay for the small ResNet?",
-				tags: []string{"resnet", "baseline"}, status: store.Finished, runs: []demoRun{sweep}},
+				tags: []string{"resnet", "baseline"}, status: store.Finished, runs: []run{sweep}},
 			{name: "Augmentation", description: "What each kind of augmentation is worth on its own.",
 				tags: []string{"resnet"}, status: store.InProgress, runs: ablation},
+			{name: "Optimizer search", description: "Sixty random draws: which optimizer, and how fast?",
+				tags: []string{"sweep"}, status: store.Finished, runs: draws(r, 60)},
 		},
-		models: []demoModel{{
+		models: []model{{
 			name: "sign-classifier", description: "What the cars ask. Must answer within 20 ms.",
-			versions: []demoVersion{
+			versions: []version{
 				{"lr=0.01 wd=0.0001", "First that was good enough to drive with.", store.Production},
 				{"lr=0.1 wd=0.0001", "Best of the sweep.", store.Production},
 				{"augment none", "Only to compare with: it overfits.", store.NoStage},
@@ -67,8 +113,46 @@ func vision(r *rand.Rand) demoProject {
 	}
 }
 
-// classifier trains a small network on pictures, with 20 steps an epoch.
-func classifier(r *rand.Rand, lr, decay float64, augment string, steps int) demoRun {
+// draws returns a random search over an optimizer, a learning rate that is best in the
+// middle, and parameters that matter less or not at all. Runs that learn too fast diverge.
+func draws(r *rand.Rand, n int) (all []run) {
+	for i := range n {
+		exponent := -5 + 4.3*r.Float64()
+		lr := math.Pow(10, exponent)
+		optimizer := []string{"adamw", "sgd", "lion"}[r.IntN(3)]
+		batch := strconv.Itoa(32 << r.IntN(4))
+		if i%20 == 7 {
+			batch = "auto"
+		}
+		worse := map[string]float64{"adamw": 0, "lion": 0.15, "sgd": 0.3}[optimizer]
+		miss := 0.22*math.Pow(exponent+3.3, 2) + worse
+		explodes := never
+		if exponent > -1 {
+			explodes = 30 + 40*r.Float64()
+		}
+		one := run{
+			name: fmt.Sprintf("optimizer-search-%02d", i+1), status: store.Succeeded, pace: 5 * time.Second, steps: 100,
+			started: 2*day - time.Duration(i)*9*time.Minute, command: "python train.py --optimizer " + optimizer,
+			params: []param{{"optimizer", optimizer}, {"lr", number(math.Round(lr*1e7) / 1e7)}, {"batch_size", batch},
+				{"dropout", number(float64(r.IntN(5)) / 10)}, {"seed", strconv.Itoa(r.IntN(1000))}},
+			curves: []curve{
+				{"train/loss", 1, diverge(noisy(falling(3.76, 0.1+miss, 12), 0.05, r), explodes)},
+				{"lr", 1, warmUp(lr, 10, 100)},
+				{"val/loss", 5, diverge(noisy(falling(3.76, 0.3+miss, 14), 0.02, r), explodes)},
+				{"val/accuracy", 5, share(noisy(falling(0.02, max(0.1, 0.95-miss/3), 14), 0.01, r))},
+			},
+		}
+		if explodes != never {
+			one.status, one.message = store.Failed, "FloatingPointError: the loss is nan"
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// classifier returns the training of a small image classifier, with 20 steps an
+// epoch.
+func classifier(r *rand.Rand, lr, decay float64, augment string, steps int) run {
 	miss := 0.25*off(lr, 0.1) + 0.06*off(decay, 1e-4)
 	loss := falling(3.76, 0.12+miss, 18+20*off(lr, 0.1))
 	accuracy := falling(0.02, 0.965-miss/3, 22+20*off(lr, 0.1))
@@ -76,9 +160,9 @@ func classifier(r *rand.Rand, lr, decay float64, augment string, steps int) demo
 	if augment == "none" {
 		held = overfit(held, 180, 0.4)
 	}
-	return demoRun{
+	return run{
 		status: store.Succeeded, pace: 6 * time.Second, steps: steps, command: "python train.py --augment " + augment,
-		params: []demoParam{{"model", "resnet18-small"}, {"lr", number(lr)}, {"weight_decay", number(decay)},
+		params: []param{{"model", "resnet18-small"}, {"lr", number(lr)}, {"weight_decay", number(decay)},
 			{"augment", augment}, {"batch_size", "128"}, {"optimizer", "sgd"}, {"momentum", "0.9"}, {"seed", "17"}},
 		curves: []curve{
 			{"train/loss", 1, noisy(loss, 0.07, r)},
@@ -91,8 +175,8 @@ func classifier(r *rand.Rand, lr, decay float64, augment string, steps int) demo
 	}
 }
 
-func language(r *rand.Rand) demoProject {
-	pretraining := []demoRun{
+func language(r *rand.Rand) project {
+	pretraining := []run{
 		languageModel(r, 1e-4, 2500, never), languageModel(r, 3e-4, 2500, never), languageModel(r, 6e-4, 2500, never),
 		languageModel(r, 1e-3, 2500, never), languageModel(r, 1e-2, 900, 620), languageModel(r, 8e-4, 2100, never),
 		languageModel(r, 5e-4, 1700, never),
@@ -106,46 +190,46 @@ func language(r *rand.Rand) demoProject {
 	exploded.status, exploded.message = store.Failed, "FloatingPointError: the loss is nan since step 704"
 	exploded.tags = []string{"diverged"}
 	lost := &pretraining[5]
-	lost.status, lost.notes = store.Running, "The machine went away over night; nobody has heard of it since."
+	lost.status, lost.notes = store.Running, "The machine went down overnight and has not reported since."
 	live := &pretraining[6]
 	live.status, live.started = store.Running, 0
 
-	search := demoRun{
+	search := run{
 		name: "adapter search", notes: "Two ranks, four learning rates each.", tags: []string{"sweep"},
-		started: 4 * day, status: store.Succeeded, params: []demoParam{{"base", "lm-20m lr=0.001"}},
+		started: 4 * day, status: store.Succeeded, params: []param{{"base", "lm-20m lr=0.001"}},
 	}
 	for i, rank := range []int{8, 32} {
-		group := demoRun{
+		group := run{
 			name: fmt.Sprintf("rank %d", rank), started: search.started - time.Duration(i)*9*time.Hour,
-			tags: []string{"sweep"}, status: store.Succeeded, params: []demoParam{{"rank", strconv.Itoa(rank)}},
+			tags: []string{"sweep"}, status: store.Succeeded, params: []param{{"rank", strconv.Itoa(rank)}},
 		}
 		for j, lr := range []float64{1e-5, 1e-4, 1e-3, 3e-3} {
-			run := fineTuning(r, rank, lr)
-			run.started = group.started - time.Duration(j)*2*time.Hour
-			group.children = append(group.children, run)
+			child := fineTuning(r, rank, lr)
+			child.started = group.started - time.Duration(j)*2*time.Hour
+			group.children = append(group.children, child)
 		}
 		search.children = append(search.children, group)
 	}
-	return demoProject{
+	return project{
 		name: "Small language model", description: "20 million parameters, trained on public-domain books.",
-		tags: []string{"language"},
-		experiments: []demoExperiment{
+		tags: []string{"language"}, reports: []report{{"Which learning rate", learningRates}},
+		experiments: []experiment{
 			{name: "Pre-training", description: "One pass over 1.2 billion tokens for each learning rate.",
 				tags: []string{"lm-20m"}, status: store.InProgress, runs: pretraining},
 			{name: "Fine-tuning on reviews", description: "Adapters for telling good reviews from bad ones.",
-				tags: []string{"adapter"}, status: store.Stopped, runs: []demoRun{search}},
+				tags: []string{"adapter"}, status: store.Stopped, runs: []run{search}},
 		},
 	}
 }
 
-// languageModel trains for some of 2,500 steps, and explodes at one of them.
-func languageModel(r *rand.Rand, lr float64, steps int, explodes float64) demoRun {
+// languageModel returns a pre-training that diverges at the step explodes.
+func languageModel(r *rand.Rand, lr float64, steps int, explodes float64) run {
 	best := 3.05 + 0.5*off(lr, 1e-3)
 	held := again(diverge(noisy(falling(10.8, best+0.12, 60), 0.004, r), explodes))
-	return demoRun{
+	return run{
 		name: "lr=" + number(lr), status: store.Succeeded, pace: 9 * time.Second, steps: steps,
 		command: "torchrun --nproc-per-node 2 pretrain.py --lr " + number(lr),
-		params: []demoParam{{"lr", number(lr)}, {"warmup_steps", "125"}, {"layers", "8"}, {"width", "384"},
+		params: []param{{"lr", number(lr)}, {"warmup_steps", "125"}, {"layers", "8"}, {"width", "384"},
 			{"context", "512"}, {"tokens_per_step", "480000"}, {"optimizer", "adamw"}, {"betas", "[0.9, 0.95]"}},
 		curves: []curve{
 			{"train/loss", 1, diverge(noisy(falling(10.8, best, 55), 0.02, r), explodes)},
@@ -158,12 +242,12 @@ func languageModel(r *rand.Rand, lr float64, steps int, explodes float64) demoRu
 	}
 }
 
-func fineTuning(r *rand.Rand, rank int, lr float64) demoRun {
+func fineTuning(r *rand.Rand, rank int, lr float64) run {
 	miss := 0.09*off(lr, 1e-3) + 0.3/float64(rank)
-	return demoRun{
+	return run{
 		name: fmt.Sprintf("rank=%d lr=%s", rank, number(lr)), status: store.Succeeded, pace: 11 * time.Second, steps: 300,
 		command: fmt.Sprintf("python finetune.py --rank %d --lr %s", rank, number(lr)),
-		params: []demoParam{{"rank", strconv.Itoa(rank)}, {"lr", number(lr)}, {"dropout", "0.05"}, {"epochs", "3"},
+		params: []param{{"rank", strconv.Itoa(rank)}, {"lr", number(lr)}, {"dropout", "0.05"}, {"epochs", "3"},
 			{"target", "q_proj,v_proj"}},
 		curves: []curve{
 			{"train/loss", 1, noisy(falling(0.69, 0.16+miss, 40), 0.08, r)},
@@ -175,50 +259,50 @@ func fineTuning(r *rand.Rand, rank int, lr float64) demoRun {
 	}
 }
 
-func tabular(r *rand.Rand) demoProject {
-	search := demoRun{
+func tabular(r *rand.Rand) project {
+	search := run{
 		name: "random search", notes: "Twenty draws. Deep trees fit the noise after a hundred rounds.",
 		tags: []string{"sweep", "random"}, started: 12 * day, status: store.Succeeded,
-		params: []demoParam{{"method", "random"}, {"draws", "20"}, {"goal", "valid/rmse"}},
+		params: []param{{"method", "random"}, {"draws", "20"}, {"goal", "valid/rmse"}},
 	}
 	for i := range 20 {
-		run := boosting(r, 3+r.IntN(8), math.Round(math.Pow(10, -2+1.6*r.Float64())*1e4)/1e4)
+		child := boosting(r, 3+r.IntN(8), math.Round(math.Pow(10, -2+1.6*r.Float64())*1e4)/1e4)
 		if i == 13 {
-			run = boosting(r, 4, 0.0001)
-			run.notes, run.tags = "Too careful: after 300 rounds it has not left the plateau.", []string{"plateau"}
+			child = boosting(r, 4, 0.0001)
+			child.notes, child.tags = "Too careful: after 300 rounds it has not left the plateau.", []string{"plateau"}
 		}
-		run.name = fmt.Sprintf("draw %02d", i+1)
-		run.started = search.started - time.Duration(i)*12*time.Minute
-		search.children = append(search.children, run)
+		child.name = fmt.Sprintf("draw %02d", i+1)
+		child.started = search.started - time.Duration(i)*12*time.Minute
+		search.children = append(search.children, child)
 	}
 	search.children[17].status, search.children[17].message = store.Failed, "MemoryError: unable to allocate 5.82 GiB"
 	search.children[17].steps = 41
 
-	var networks []demoRun
+	var networks []run
 	for i, width := range []int{32, 128, 512} {
-		run := perceptron(r, width)
-		run.started = 6*day - time.Duration(i)*time.Hour
-		networks = append(networks, run)
+		child := perceptron(r, width)
+		child.started = 6*day - time.Duration(i)*time.Hour
+		networks = append(networks, child)
 	}
-	return demoProject{
+	return project{
 		name: "House prices", description: "What does a house cost? 79 columns, 2,930 sales.",
 		tags: []string{"tabular"},
-		experiments: []demoExperiment{
+		experiments: []experiment{
 			{name: "Gradient boosting", description: "Depth and learning rate by random search.",
-				tags: []string{"trees"}, status: store.Finished, runs: []demoRun{search}},
+				tags: []string{"trees"}, status: store.Finished, runs: []run{search}},
 			{name: "Neural baseline", description: "Is a plain network as good? No.",
 				tags: []string{"mlp", "baseline"}, status: store.Stopped, runs: networks},
 		},
 	}
 }
 
-// boosting adds trees; a step is a round.
-func boosting(r *rand.Rand, depth int, lr float64) demoRun {
+// boosting returns the training of gradient-boosted trees. A step is a round.
+func boosting(r *rand.Rand, depth int, lr float64) run {
 	half := 2.5 / lr
 	deep := float64(depth)
-	return demoRun{
+	return run{
 		status: store.Succeeded, pace: 2 * time.Second, steps: 300, command: "python boost.py",
-		params: []demoParam{{"depth", strconv.Itoa(depth)}, {"lr", number(lr)}, {"subsample", number(math.Round(50+50*r.Float64()) / 100)},
+		params: []param{{"depth", strconv.Itoa(depth)}, {"lr", number(lr)}, {"subsample", number(math.Round(50+50*r.Float64()) / 100)},
 			{"rounds", "300"}, {"l2", "1.0"}},
 		curves: []curve{
 			{"train/rmse", 1, noisy(falling(79_000, 21_000-1_500*deep, half), 0.004, r)},
@@ -227,12 +311,12 @@ func boosting(r *rand.Rand, depth int, lr float64) demoRun {
 	}
 }
 
-func perceptron(r *rand.Rand, width int) demoRun {
+func perceptron(r *rand.Rand, width int) run {
 	wide := float64(width)
-	return demoRun{
+	return run{
 		name: fmt.Sprintf("width %d", width), status: store.Succeeded, pace: 3 * time.Second, steps: 500,
 		command: fmt.Sprintf("python mlp.py --width %d", width),
-		params:  []demoParam{{"width", strconv.Itoa(width)}, {"layers", "3"}, {"dropout", "0.1"}, {"scaler", "quantile"}},
+		params:  []param{{"width", strconv.Itoa(width)}, {"layers", "3"}, {"dropout", "0.1"}, {"scaler", "quantile"}},
 		curves: []curve{
 			{"train/rmse", 1, noisy(falling(180_000, 30_000-20*wide, 7), 0.03, r)},
 			{"valid/rmse", 1, noisy(overfit(falling(180_000, 33_000, 8), 90, 9*wide), 0.02, r)},
@@ -242,15 +326,27 @@ func perceptron(r *rand.Rand, width int) demoRun {
 	}
 }
 
-// number writes a setting as people write it in a configuration.
+// number formats a hyperparameter as briefly as possible.
 func number(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
 
-// demoSnapshot is the code and environment that a command would have had.
-func demoSnapshot(command string) store.NewSnapshot {
-	clean := false
+// snapshot returns the code version and environment of a command.
+// changes is what has changed in the working tree since the commit.
+const changes = `diff --git a/train.py b/train.py
+--- a/train.py
++++ b/train.py
+@@ -41,7 +41,7 @@ def schedule(step, peak, warm_up):
+     if step < warm_up:
+         return peak * step / warm_up
+-    return peak
++    return peak * 0.5 * (1 + math.cos(math.pi * (step - warm_up) / (STEPS - warm_up)))
+`
+
+func snapshot(command string) store.NewSnapshot {
+	dirty := true
 	return store.NewSnapshot{
 		GitSHA:       "5f3c1e0b7d9a42c68e1f0a3b5d7c9e2f4a6b8c0d",
-		GitDirty:     &clean,
+		GitDirty:     &dirty,
+		GitDiff:      changes,
 		GitRemote:    "git@example.com:lab/demo.git",
 		Entrypoint:   "train.py",
 		Command:      command,

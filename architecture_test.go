@@ -1,0 +1,80 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const architecture = "docs/architecture.md"
+
+// Each stop of the way of a metric value is a method that its file has.
+func TestStopsOfTheArchitecture(t *testing.T) {
+	stops := regexp.MustCompile("(?m)^\\| \\d+ \\| `(\\w+)\\.(\\w+)` in `([\\w/.]+)`").FindAllStringSubmatch(text(t), -1)
+	if len(stops) != 12 {
+		t.Errorf("there are %d stops", len(stops))
+	}
+	for _, stop := range stops {
+		if !slices.Contains(methods(t, stop[3]), stop[1]+"."+stop[2]) {
+			t.Errorf("%s has no method %s of %s", stop[3], stop[2], stop[1])
+		}
+	}
+}
+
+// Each Go file and script that the document names exists: with its folder at that
+// place, and without one anywhere.
+func TestFilesOfTheArchitecture(t *testing.T) {
+	var all []string
+	for _, folder := range []string{"blob", "client", "cmd", "server", "store", "ui"} {
+		err := filepath.WalkDir(folder, func(path string, _ os.DirEntry, err error) error {
+			all = append(all, filepath.ToSlash(path))
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	named := regexp.MustCompile("`([\\w/]+\\.(?:go|js))`").FindAllStringSubmatch(text(t), -1)
+	if len(named) < 20 {
+		t.Errorf("the document names %d files", len(named))
+	}
+	for _, n := range named {
+		if !slices.ContainsFunc(all, func(path string) bool { return path == n[1] || strings.HasSuffix(path, "/"+n[1]) }) {
+			t.Errorf("there is no file %s", n[1])
+		}
+	}
+}
+
+func text(t *testing.T) string {
+	b, err := os.ReadFile(architecture)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// methods returns the methods of a file, each after the name of its type.
+func methods(t *testing.T, path string) (all []string) {
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range file.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil {
+			receiver := f.Recv.List[0].Type
+			if pointer, ok := receiver.(*ast.StarExpr); ok {
+				receiver = pointer.X
+			}
+			if name, ok := receiver.(*ast.Ident); ok {
+				all = append(all, name.Name+"."+f.Name.Name)
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,416 @@
+package bench
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	attackers  = 64 // connections of each attack
+	attackTime = 4 * time.Second
+	// answerTime is how long the last answers of an attack are waited for.
+	answerTime = 15 * time.Second
+	// healthPause is the time between two requests for /health under attack.
+	healthPause = 100 * time.Millisecond
+	attackText  = 1 << 20 // the longest text of a record
+)
+
+// attack is a request that takes much memory, and what it needs.
+type attack struct {
+	name    string
+	prepare func(*attacked) (*http.Request, []byte, error)
+}
+
+// attacks are the worst requests that are known, one of each kind.
+var attacks = []attack{
+	{"packed bulks of 64 MiB", func(a *attacked) (*http.Request, []byte, error) {
+		var packed bytes.Buffer
+		w := gzip.NewWriter(&packed)
+		if _, err := w.Write(wideBulk()); err != nil {
+			return nil, nil, err
+		}
+		if err := w.Close(); err != nil {
+			return nil, nil, err
+		}
+		r, err := a.request("POST", a.api+"/metric/iteration/"+a.iteration+"/bulk")
+		if err == nil {
+			r.Header.Set("Content-Encoding", "gzip")
+		}
+		return r, packed.Bytes(), err
+	}},
+	{"bulks of 64 MiB", func(a *attacked) (*http.Request, []byte, error) {
+		r, err := a.request("POST", a.api+"/metric/iteration/"+a.iteration+"/bulk")
+		return r, wideBulk(), err
+	}},
+	{"pages with a note of 1 MiB of Markdown", func(a *attacked) (*http.Request, []byte, error) {
+		table := strings.Repeat("|a", 300) + "\n" + strings.Repeat("|-", 300) + "\n"
+		note := table + strings.Repeat("|x\n> [](", (attackText-len(table))/8)
+		if err := a.send("PATCH", "/iteration/"+a.iteration, map[string]any{"notes": note}, nil); err != nil {
+			return nil, nil, err
+		}
+		r, err := a.request("GET", a.ui+"/iteration/"+a.iteration)
+		return r, nil, err
+	}},
+	{"previews of 15 MiB of CSV", func(a *attacked) (*http.Request, []byte, error) {
+		id, err := a.upload("wide.csv", bytes.Repeat([]byte("1,2\n,,\"\"\n"), 15<<20/9))
+		if err != nil {
+			return nil, nil, err
+		}
+		r, err := a.request("GET", a.ui+"/artifact/"+id)
+		return r, nil, err
+	}},
+	{"sign-ins of 8 MiB", func(a *attacked) (*http.Request, []byte, error) {
+		r, err := a.request("POST", a.ui+"/login")
+		if err == nil {
+			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			r.Header.Del("Cookie")
+		}
+		return r, []byte("username=x&password=y&kept.notes=" + strings.Repeat(`"`, 8<<20-100)), err
+	}},
+	{"forms of 32 MiB", func(a *attacked) (*http.Request, []byte, error) {
+		r, err := a.request("POST", a.ui+"/iteration/"+a.iteration)
+		if err == nil {
+			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		}
+		return r, []byte("name=x&notes=" + strings.Repeat("%20", 32<<20/3-20)), err
+	}},
+	{"JSON bodies of 8 MiB", func(a *attacked) (*http.Request, []byte, error) {
+		r, err := a.request("POST", a.api+"/series")
+		return r, []byte(`{"iterations":["` + strings.Repeat(`x","`, 8<<20/4-10) + `"]}`), err
+	}},
+	{"curves of 500,000 points", func(a *attacked) (*http.Request, []byte, error) {
+		for key := range 10 {
+			var all []map[string]any
+			for step := range 49_000 {
+				all = append(all, map[string]any{"key": fmt.Sprint("key", key), "value": step % 97, "step": step})
+			}
+			if err := a.send("POST", "/metric/iteration/"+a.iteration+"/bulk", map[string]any{"metrics": all}, nil); err != nil {
+				return nil, nil, err
+			}
+		}
+		r, err := a.request("POST", a.api+"/series")
+		return r, []byte(`{"iterations":["` + a.iteration + `"],"points":49000}`), err
+	}},
+	{"summaries of 90,000 metrics", func(a *attacked) (*http.Request, []byte, error) {
+		if err := a.manyMetrics(90_000); err != nil {
+			return nil, nil, err
+		}
+		r, err := a.request("GET", a.api+"/iteration/"+a.iteration+"/summary")
+		return r, nil, err
+	}},
+	{"pages of a run of 90,000 metrics", func(a *attacked) (*http.Request, []byte, error) {
+		if err := a.manyMetrics(90_000); err != nil {
+			return nil, nil, err
+		}
+		r, err := a.request("GET", a.ui+"/iteration/"+a.iteration)
+		return r, nil, err
+	}},
+	{"comparisons of a run of 90,000 metrics", func(a *attacked) (*http.Request, []byte, error) {
+		if err := a.manyMetrics(90_000); err != nil {
+			return nil, nil, err
+		}
+		var other struct {
+			ID string `json:"id"`
+		}
+		if err := a.send("POST", "/iteration/experiment/"+a.experiment, map[string]any{}, &other); err != nil {
+			return nil, nil, err
+		}
+		r, err := a.request("GET", a.ui+"/compare?i="+a.iteration+"&i="+other.ID)
+		return r, nil, err
+	}},
+	{"listings with columns of 1 MiB", func(a *attacked) (*http.Request, []byte, error) {
+		columns, err := a.largeParameters()
+		if err != nil {
+			return nil, nil, err
+		}
+		r, err := a.request("GET", a.api+"/iteration/experiment/"+a.experiment+"?columns="+columns)
+		return r, nil, err
+	}},
+	{"pages of an experiment with columns of 1 MiB", func(a *attacked) (*http.Request, []byte, error) {
+		columns, err := a.largeParameters()
+		if err != nil {
+			return nil, nil, err
+		}
+		r, err := a.request("GET", a.ui+"/experiment/"+a.experiment+"?columns="+columns)
+		return r, nil, err
+	}},
+	{"listings with notes of 1 MiB", func(a *attacked) (*http.Request, []byte, error) {
+		for range 40 {
+			if err := a.send("POST", "/iteration/experiment/"+a.experiment,
+				map[string]any{"notes": strings.Repeat("<", attackText)}, nil); err != nil {
+				return nil, nil, err
+			}
+		}
+		r, err := a.request("GET", a.api+"/iteration/experiment/"+a.experiment+"?limit=100")
+		return r, nil, err
+	}},
+}
+
+// wideBulk returns a bulk of 64 MiB, each point with a name of its own.
+func wideBulk() []byte {
+	const points, size = 100_000, 64<<20 - 1<<20
+	text := make([]byte, 0, size+points)
+	text = append(text, `{"metrics":[`...)
+	long := strings.Repeat("k", size/points-40)
+	for n := range points {
+		if n > 0 {
+			text = append(text, ',')
+		}
+		text = fmt.Appendf(text, `{"key":"%s%06d","value":1,"step":1}`, long, n)
+	}
+	return append(text, "]}"...)
+}
+
+// attacked is a server under attack.
+type attacked struct {
+	*target
+	ui        string
+	iteration string
+	client    *http.Client
+	ctx       context.Context
+}
+
+func (a *attacked) request(method, address string) (*http.Request, error) {
+	r, err := http.NewRequestWithContext(a.ctx, method, address, nil)
+	if err == nil {
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Authorization", "Bearer "+a.token)
+		r.Header.Set("Cookie", "tracker_token="+a.token)
+	}
+	return r, err
+}
+
+// send sends JSON to the API and reads the answer into to, nil for nothing.
+func (a *attacked) send(method, path string, body, to any) error {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	r, err := a.request(method, a.api+path)
+	if err != nil {
+		return err
+	}
+	r.Body = io.NopCloser(bytes.NewReader(text))
+	return a.do(r, to)
+}
+
+func (a *attacked) do(r *http.Request, to any) error {
+	res, err := a.client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	answer, err := io.ReadAll(res.Body)
+	switch {
+	case err != nil:
+		return err
+	case res.StatusCode >= 300:
+		return fmt.Errorf("the server answers %d: %s", res.StatusCode, answer[:min(len(answer), 500)])
+	case to == nil:
+		return nil
+	}
+	return json.Unmarshal(answer, to)
+}
+
+// upload stores an artifact and returns its id.
+func (a *attacked) upload(name string, content []byte) (string, error) {
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	part, err := form.CreateFormFile("data", name)
+	if err == nil {
+		_, err = part.Write(content)
+	}
+	if err = errors.Join(err, form.WriteField("name", name), form.Close()); err != nil {
+		return "", err
+	}
+	r, err := a.request("POST", a.api+"/resource/experiment/"+a.experiment)
+	if err != nil {
+		return "", err
+	}
+	r.Header.Set("Content-Type", form.FormDataContentType())
+	r.Body = io.NopCloser(&body)
+	var created struct {
+		ID string `json:"id"`
+	}
+	return created.ID, errors.Join(a.do(r, &created))
+}
+
+// largeParameters gives the iteration 30 parameters of 1 MiB, and returns their
+// columns as a part of an address.
+func (a *attacked) largeParameters() (string, error) {
+	var columns []string
+	for n := range 30 {
+		name := fmt.Sprint("p", n)
+		if err := a.send("POST", "/parameter/iteration/"+a.iteration,
+			map[string]any{"key": name, "value": strings.Repeat("<", attackText)}, nil); err != nil {
+			return "", err
+		}
+		columns = append(columns, "param."+name)
+	}
+	return url.QueryEscape(strings.Join(columns, ",")), nil
+}
+
+// manyMetrics logs a point of each of n metrics.
+func (a *attacked) manyMetrics(n int) error {
+	for first := 0; first < n; first += curveRequest {
+		var all []map[string]any
+		for i := first; i < min(n, first+curveRequest); i++ {
+			all = append(all, map[string]any{"key": fmt.Sprintf("%0200d", i), "value": 1, "step": 1})
+		}
+		if err := a.send("POST", "/metric/iteration/"+a.iteration+"/bulk", map[string]any{"metrics": all}, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// measureAttack has many connections send each of the worst requests to a server
+// of its own, and measures its memory and how long /health takes meanwhile.
+func (b *benchmark) measureAttack(ctx context.Context) error {
+	if b.URL != "" {
+		b.addUnknown("most memory under attack", "MB")
+		return nil
+	}
+	b.progress("attack", len(attacks))
+	for _, at := range attacks {
+		if err := b.measureOneAttack(ctx, at); err != nil {
+			return fmt.Errorf("%s: %w", at.name, err)
+		}
+		b.advance(1)
+	}
+	return nil
+}
+
+func (b *benchmark) measureOneAttack(ctx context.Context, at attack) error {
+	dir, err := b.emptyFolder()
+	if err != nil {
+		return err
+	}
+	s, err := b.launchWithSignIn(ctx, dir)
+	if err != nil {
+		return err
+	}
+	defer s.kill()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: attackers, DisableCompression: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	defer client.CloseIdleConnections()
+	a := &attacked{target: &target{api: s.api}, ui: s.ui, client: client, ctx: ctx}
+	if err := a.setUp(s.password); err != nil {
+		return err
+	}
+	r, body, err := at.prepare(a)
+	if err != nil {
+		return err
+	}
+	// Preparing takes memory that the attack does not.
+	if err := s.resetPeak(); err != nil {
+		return err
+	}
+	healthy, counts, err := a.run(r, body)
+	if err != nil {
+		return err
+	}
+	what := fmt.Sprintf("%d × %s", attackers, at.name)
+	b.addSystemValue(what+": most memory", "MB", float64(s.peakMemory())/1e6, s.peakMemory() > 0)
+	b.addLatency(fmt.Sprintf("/health meanwhile (answered %d, told to wait %d, refused %d)", counts.answered, counts.busy, counts.refused), healthy)
+	return nil
+}
+
+// setUp signs in and creates an experiment with an iteration.
+func (a *attacked) setUp(password string) error {
+	var grant struct {
+		AccessToken string `json:"access_token"`
+	}
+	if err := a.send("POST", "/auth", map[string]any{"username": "default", "password": password}, &grant); err != nil {
+		return err
+	}
+	a.token = grant.AccessToken
+	var created struct {
+		ID string `json:"id"`
+	}
+	for _, step := range []struct {
+		path string
+		to   *string
+		body any
+	}{
+		{"/project", &a.project, map[string]any{"name": "attack"}},
+		{"/experiment/project/", &a.experiment, map[string]any{"name": "attack"}},
+		{"/iteration/experiment/", &a.iteration, map[string]any{}},
+	} {
+		path := step.path
+		switch step.to {
+		case &a.experiment:
+			path += a.project
+		case &a.iteration:
+			path += a.experiment
+		}
+		if err := a.send("POST", path, step.body, &created); err != nil {
+			return err
+		}
+		*step.to = created.ID
+	}
+	return nil
+}
+
+// answers counts what an attack was answered: 2xx or 3xx, 503 and 429, anything
+// else.
+type answers struct{ answered, busy, refused int64 }
+
+// run sends the request over all connections, again and again, for attackTime, and
+// asks for /health meanwhile.
+func (a *attacked) run(r *http.Request, body []byte) (healthy timing, counts answers, err error) {
+	deadline := time.Now().Add(attackTime)
+	ctx, cancel := context.WithDeadline(a.ctx, deadline.Add(answerTime))
+	defer cancel()
+	var group sync.WaitGroup
+	for range attackers {
+		group.Go(func() {
+			for time.Now().Before(deadline) {
+				one := r.Clone(ctx)
+				if body != nil {
+					one.Body, one.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+				}
+				res, err := a.client.Do(one)
+				if err != nil {
+					atomic.AddInt64(&counts.refused, 1) // the server may close a connection before it has read all
+					continue
+				}
+				_, err = io.Copy(io.Discard, res.Body)
+				res.Body.Close()
+				switch {
+				case res.StatusCode == http.StatusServiceUnavailable || res.StatusCode == http.StatusTooManyRequests:
+					atomic.AddInt64(&counts.busy, 1)
+				case err != nil || res.StatusCode >= 400:
+					atomic.AddInt64(&counts.refused, 1)
+				default:
+					atomic.AddInt64(&counts.answered, 1)
+				}
+			}
+		})
+	}
+	for time.Now().Before(deadline) && err == nil {
+		start := time.Now()
+		var health *http.Request
+		if health, err = a.request("GET", a.api+"/health"); err == nil {
+			err = a.do(health, nil)
+		}
+		healthy.each = append(healthy.each, time.Since(start))
+		time.Sleep(healthPause)
+	}
+	group.Wait()
+	return healthy, counts, err
+}

@@ -1,0 +1,172 @@
+// Package bench is the load generator behind `tracker bench`. It starts a
+// server on a new file, or connects to one that runs already, sends it the
+// requests of trainings and of the dashboard over HTTP, and reports rates,
+// latencies, memory and bytes written. Where the bare SQLite driver can do the
+// same work, both are measured in turns, so that other load on the machine
+// affects them alike.
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// parts are the measurements, in the order in which they run: disk needs a
+// file that holds bulk points only, late and memory need the full file.
+var parts = []struct {
+	name    string
+	measure func(*benchmark, context.Context) error
+	named   bool // it is measured only when Options.Only names it
+}{
+	{name: "ingest", measure: (*benchmark).measureIngest},
+	{name: "disk", measure: (*benchmark).measureDisk},
+	{name: "single", measure: (*benchmark).measureSingle},
+	{name: "steady", measure: (*benchmark).measureSteady},
+	{name: "listing", measure: (*benchmark).measureListing},
+	{name: "series", measure: (*benchmark).measureSeries},
+	{name: "late", measure: (*benchmark).measureLate},
+	{name: "memory", measure: (*benchmark).measureMemory},
+	{name: "streams", measure: (*benchmark).measureStreams, named: true},
+	{name: "attack", measure: (*benchmark).measureAttack, named: true},
+}
+
+// Parts returns the names that Options.Only may hold, in the order in which
+// the parts run.
+func Parts() (names []string) {
+	for _, p := range parts {
+		names = append(names, p.name)
+	}
+	return names
+}
+
+// Options say what is measured, and on which server.
+type Options struct {
+	Points     int // in the file, by bulk requests; 1,000 to 1,000,000,000
+	Iterations int // in the listing; 1 to 1,000,000
+	Series     int // curves of one chart; 1 to 1,000
+	Steady     time.Duration
+	Wide       bool     // also list iterations with many metrics
+	Only       []string // names of parts; none for all but streams and attack
+
+	Dir string // empty or missing folder for the database, which is kept; "" for a temporary one
+
+	URL   string // base URL of the API of a running server; "" starts one
+	Token string // bearer token for URL
+	Keep  bool   // keep the project on the server at URL
+
+	Version string // of this program, for the report
+}
+
+// Check returns an error that names the flag of `tracker bench` that has a
+// wrong value.
+func (o Options) Check() error {
+	for _, n := range []struct {
+		flag            string
+		value, min, max int
+	}{
+		{"points", o.Points, 1000, 1_000_000_000},
+		{"iterations", o.Iterations, 1, 1_000_000},
+		{"series", o.Series, 1, 1000},
+	} {
+		if n.value < n.min || n.value > n.max {
+			return fmt.Errorf("--%s must be from %d to %d, not %d", n.flag, n.min, n.max, n.value)
+		}
+	}
+	if o.Steady < time.Second || o.Steady > time.Hour {
+		return fmt.Errorf("--steady must be from 1s to 1h, not %v", o.Steady)
+	}
+	for _, name := range o.Only {
+		if !slices.Contains(Parts(), name) {
+			return fmt.Errorf("there is no part %q for --only; the parts are %s", name, strings.Join(Parts(), ", "))
+		}
+	}
+	if o.URL == "" {
+		switch {
+		case o.Token != "":
+			return errors.New("--token is for a running server: name it with --url")
+		case o.Keep:
+			return errors.New("--keep is for a running server: name it with --url, or keep the file of a new one with --dir")
+		}
+		return nil
+	}
+	if o.Dir != "" {
+		return errors.New("--dir is for a new server: leave out --dir or --url")
+	}
+	if !validURL(o.URL) {
+		return fmt.Errorf("--url must be the address of an API, like http://127.0.0.1:9000, not %q", o.URL)
+	}
+	return nil
+}
+
+// validURL reports whether text is an http or https URL with a host and no
+// user, query or fragment.
+func validURL(text string) bool {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" ||
+		u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return false
+	}
+	if u.Port() == "" {
+		return !strings.HasSuffix(u.Host, ":")
+	}
+	port, err := strconv.ParseUint(u.Port(), 10, 16)
+	return err == nil && port > 0
+}
+
+// wants reports whether a part is to be measured.
+func (o Options) wants(part string, named bool) bool {
+	return len(o.Only) == 0 && !named || slices.Contains(o.Only, part)
+}
+
+// Run measures the parts that o names and returns the report. Progress goes to
+// stderr if that is a terminal. When ctx ends or a part fails, Run returns the
+// error and no report. It always removes what is not to be kept.
+func Run(ctx context.Context, o Options, stderr io.Writer) (report Report, err error) {
+	// The client shares the processor with the server that it measures.
+	defer debug.SetGCPercent(debug.SetGCPercent(300))
+	b := &benchmark{Options: o, stderr: stderr}
+	defer func() { err = errors.Join(err, b.cleanUp(ctx)) }()
+	if err := b.setUp(ctx); err != nil {
+		return report, b.explain(ctx, err)
+	}
+	for _, p := range parts {
+		if !o.wants(p.name, p.named) {
+			continue
+		}
+		b.part = p.name
+		if err := p.measure(b, ctx); err != nil {
+			return report, b.explain(ctx, err)
+		}
+	}
+	b.endProgress()
+	return b.report(), nil
+}
+
+// explain returns the cause of err where it is known: the end of ctx or of a
+// server. Otherwise it returns err with the name of the part.
+func (b *benchmark) explain(ctx context.Context, err error) error {
+	b.endProgress()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	// The connection may break shortly before the process has ended.
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	for _, s := range b.servers {
+		if reason := s.unexpectedEnd(ctx); reason != "" {
+			return fmt.Errorf("the server ended by itself: %s", reason)
+		}
+	}
+	if b.part == "" { // an error of setUp is a sentence already
+		return err
+	}
+	return fmt.Errorf("%s: %w", b.part, err)
+}

@@ -1,0 +1,142 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"tracker/cmd/bench/httpconn"
+)
+
+// conn is a connection to the server that is measured.
+type conn struct{ *httpconn.Conn }
+
+// conns are connections that send at the same time.
+type conns []*conn
+
+// open connects to the server. The connection is closed when ctx ends.
+func (t *target) open(ctx context.Context) (*conn, error) {
+	c, err := httpconn.Dial(ctx, t.api)
+	if err != nil {
+		return nil, err
+	}
+	c.Token, c.Timeout = t.token, requestTimeout
+	context.AfterFunc(ctx, func() { c.Close() })
+	return &conn{c}, nil
+}
+
+func (t *target) openAll(ctx context.Context, n int) (all conns, err error) {
+	for range n {
+		w, err := t.open(ctx)
+		if err != nil {
+			all.close()
+			return nil, err
+		}
+		all = append(all, w)
+	}
+	return all, nil
+}
+
+func (all conns) close() {
+	for _, w := range all {
+		w.Close()
+	}
+}
+
+// do sends a request and returns an error unless its status is 2xx.
+func (w *conn) do(request []byte) (httpconn.Reply, error) {
+	r, err := w.Send(request)
+	if err == nil && r.Status >= 300 {
+		err = fmt.Errorf("the server answers %d: %s", r.Status, r.Body[:min(len(r.Body), 500)])
+	}
+	return r, err
+}
+
+// create creates a record and returns its id.
+func (w *conn) create(path, body string) (string, error) {
+	r, err := w.do(w.Request("POST", path, "", body))
+	if err != nil {
+		return "", err
+	}
+	ids, err := r.IDs()
+	if err != nil || len(ids) != 1 {
+		return "", fmt.Errorf("POST %s answers %s", path, r)
+	}
+	return ids[0], nil
+}
+
+// timing holds the time that all requests took together, and the latency of
+// each.
+type timing struct {
+	took time.Duration
+	each []time.Duration
+}
+
+func (t *timing) add(o timing) {
+	t.took += o.took
+	t.each = append(t.each, o.each...)
+}
+
+// sendAll sends lists[i] over connection i, one request after the other.
+func (all conns) sendAll(lists [][][]byte) (timing, error) {
+	timings, errs := make([]timing, len(all)), make([]error, len(all))
+	var group sync.WaitGroup
+	start := time.Now()
+	for i, w := range all {
+		group.Go(func() {
+			for _, request := range lists[i] {
+				sent := time.Now()
+				if _, errs[i] = w.do(request); errs[i] != nil {
+					return
+				}
+				timings[i].each = append(timings[i].each, time.Since(sent))
+			}
+		})
+	}
+	group.Wait()
+	var sum timing
+	for _, t := range timings {
+		sum.add(t)
+	}
+	sum.took = time.Since(start)
+	return sum, firstError(errs)
+}
+
+// firstError returns the first error in errs. One cause usually fails all
+// connections, so the others are dropped.
+func firstError(errs []error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// repeat sends a request once, then up to 50 times: at least twice, and not
+// longer than ten seconds. first is the latency of the first one, which finds
+// the server's caches cold.
+func (w *conn) repeat(request []byte) (first time.Duration, t timing, err error) {
+	start := time.Now()
+	for n := 0; n <= 50 && (n < 3 || time.Since(start) < 10*time.Second); n++ {
+		sent := time.Now()
+		if _, err := w.do(request); err != nil {
+			return 0, t, err
+		}
+		if n == 0 {
+			first = time.Since(sent)
+		} else {
+			t.each = append(t.each, time.Since(sent))
+		}
+	}
+	return first, t, nil
+}
+
+// quantile returns the smallest value of all that a share q of them does not
+// exceed. all must not be empty.
+func quantile[T float64 | time.Duration](all []T, q float64) T {
+	sorted := slices.Sorted(slices.Values(all))
+	return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))]
+}

@@ -1,0 +1,70 @@
+package bench
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// memory returns the resident memory in bytes; 0 if it is unknown.
+func (s *server) memory() int64 { return s.status("VmRSS:") << 10 }
+
+// peakMemory returns the maximum resident memory until now.
+func (s *server) peakMemory() int64 { return s.status("VmHWM:") << 10 }
+
+// resetPeak begins to measure the maximum resident memory again.
+func (s *server) resetPeak() error {
+	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", s.cmd.Process.Pid), []byte("5"), 0)
+}
+
+// cpuTime returns the processor time that the server has taken; 0 if it is unknown.
+func (s *server) cpuTime() time.Duration {
+	const sched = 2 // the clock of a process is named after its id
+	var used unix.Timespec
+	if unix.ClockGettime(int32(^s.cmd.Process.Pid<<3|sched), &used) != nil {
+		return 0
+	}
+	return time.Duration(used.Nano())
+}
+
+// writtenNow returns what the server has written until now.
+func (s *server) writtenNow() written {
+	return written{calls: s.account("io", "wchar:"), disk: s.account("io", "write_bytes:")}
+}
+
+// finalWritten waits for the end of the server and returns what it has written
+// in all, including its last checkpoint. It leaves the process to be waited for
+// again, because the kernel drops the numbers with that.
+func (s *server) finalWritten() written {
+	for {
+		err := unix.Waitid(unix.P_PID, s.cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if err == nil {
+			return s.writtenNow()
+		}
+		if err != unix.EINTR {
+			return written{}
+		}
+	}
+}
+
+func (s *server) status(name string) int64 { return s.account("status", name) }
+
+// account returns a number from a file of the process in /proc; 0 if it is not
+// there.
+func (s *server) account(file, name string) (n int64) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", s.cmd.Process.Pid, file))
+	if err != nil {
+		return 0
+	}
+	for line := range bytes.Lines(text) {
+		if rest, found := bytes.CutPrefix(line, []byte(name)); found {
+			if _, err := fmt.Sscan(string(rest), &n); err != nil {
+				return 0
+			}
+		}
+	}
+	return n
+}

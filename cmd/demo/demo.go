@@ -1,0 +1,255 @@
+// Package demo holds the projects that `tracker seed --demo` creates:
+// experiments, sweeps, curves and a model to look at. The data is the same on
+// every machine; only its dates depend on the time of the call.
+package demo
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"tracker/store"
+)
+
+// marker is the tag of the projects that Seed has created.
+const marker = "demo"
+
+// Result reports what Seed did about one project.
+type Result struct {
+	Project    string // its name
+	Existed    bool   // so nothing was created
+	Iterations int
+	Points     int
+}
+
+// Seed creates the projects of the demo that do not exist, in the name of the
+// default admin. A project that can't be written completely is deleted again.
+// db must use clock. Seed calls report after each project.
+func Seed(ctx context.Context, db *store.DB, clock *Clock, report func(Result)) error {
+	admin, err := db.DefaultUser(ctx)
+	if err != nil {
+		return err
+	}
+	w := &writer{db: db, clock: clock, now: clock.Now(), actor: store.Actor{UserID: admin.ID}}
+	defer clock.set(w.now)
+	for _, p := range plan() {
+		exists, err := w.hasProject(ctx, p.name)
+		if err != nil {
+			return err
+		}
+		if exists {
+			report(Result{Project: p.name, Existed: true})
+			continue
+		}
+		w.points, w.runs, w.created = 0, 0, map[string]createdRun{}
+		if err := w.createProject(ctx, p); err != nil {
+			return err
+		}
+		report(Result{Project: p.name, Iterations: w.runs, Points: w.points})
+	}
+	return nil
+}
+
+// createdRun is an iteration of the project that is being created.
+type createdRun struct {
+	id  string
+	end time.Time // of its last point
+}
+
+// writer writes the projects of a plan to the database.
+type writer struct {
+	db      *store.DB
+	clock   *Clock
+	now     time.Time
+	actor   store.Actor
+	points  int
+	runs    int
+	created map[string]createdRun // by name
+}
+
+// hasProject reports whether the demo project with this name exists.
+func (w *writer) hasProject(ctx context.Context, name string) (bool, error) {
+	q := store.ProjectQuery{Name: name, Page: store.Page{Limit: store.MaxLimit}}
+	for {
+		l, err := w.db.Projects(ctx, w.actor, q)
+		if err != nil {
+			return false, err
+		}
+		for _, p := range l.Data {
+			tags, err := w.db.Tags(ctx, w.actor, store.ProjectTag, p.ID, store.Page{Limit: store.MaxLimit})
+			if err != nil {
+				return false, err
+			}
+			for _, t := range tags.Data {
+				if p.Name == name && t.Value == marker {
+					return true, nil
+				}
+			}
+		}
+		q.Offset += len(l.Data)
+		if len(l.Data) == 0 || q.Offset >= l.Total {
+			return false, nil
+		}
+	}
+}
+
+// createProject creates a project with all its records, or nothing of it.
+func (w *writer) createProject(ctx context.Context, p project) error {
+	w.clock.set(w.start(p.experiments[0].runs[0]).Add(-time.Hour))
+	created, err := w.db.CreateProject(ctx, w.actor, store.NewProject{Name: p.name, Description: p.description})
+	if err != nil {
+		return err
+	}
+	err = w.createTags(ctx, store.ProjectTag, created.ID, append(p.tags, marker))
+	for _, e := range p.experiments {
+		if err == nil {
+			err = w.createExperiment(ctx, created.ID, e)
+		}
+	}
+	for _, m := range p.models {
+		if err == nil {
+			err = w.createModel(ctx, created.ID, m)
+		}
+	}
+	if err == nil {
+		err = w.createReports(ctx, created.ID, p.reports)
+	}
+	if err != nil {
+		err = errors.Join(err, w.db.DeleteProject(context.WithoutCancel(ctx), w.actor, created.ID))
+	}
+	return err
+}
+
+func (w *writer) createExperiment(ctx context.Context, projectID string, e experiment) error {
+	w.clock.set(w.start(e.runs[0]).Add(-time.Minute))
+	created, err := w.db.CreateExperiment(ctx, w.actor, projectID, store.NewExperiment{Name: e.name, Description: e.description})
+	if err != nil {
+		return err
+	}
+	if err := w.createTags(ctx, store.ExperimentTag, created.ID, e.tags); err != nil {
+		return err
+	}
+	for _, r := range e.runs {
+		if err := w.createRun(ctx, created.ID, nil, r); err != nil {
+			return err
+		}
+	}
+	if e.status == store.InProgress {
+		return nil
+	}
+	return w.db.UpdateExperiment(ctx, w.actor, created.ID, store.ExperimentPatch{Status: &e.status})
+}
+
+// createModel creates a model, and each version an hour after the end of its
+// run.
+func (w *writer) createModel(ctx context.Context, projectID string, m model) error {
+	w.clock.set(w.created[m.versions[0].run].end)
+	created, err := w.db.CreateModel(ctx, w.actor, projectID, store.NewModel{Name: m.name, Description: m.description})
+	if err != nil {
+		return err
+	}
+	for _, v := range m.versions {
+		source := w.created[v.run]
+		w.clock.set(source.end.Add(time.Hour))
+		version, err := w.db.CreateModelVersion(ctx, w.actor, created.ID,
+			store.NewModelVersion{IterationID: source.id, Description: v.description})
+		if err != nil {
+			return err
+		}
+		if err := w.db.UpdateModelVersion(ctx, w.actor, version.ID, store.ModelVersionPatch{Stage: &v.stage}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *writer) createTags(ctx context.Context, kind store.TagKind, id string, tags []string) error {
+	for _, t := range tags {
+		if _, err := w.db.CreateTag(ctx, w.actor, kind, id, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// createRun creates an iteration with its records, and its child iterations.
+func (w *writer) createRun(ctx context.Context, experimentID string, parentID *string, r run) error {
+	start := w.start(r)
+	end := start.Add(time.Duration(r.steps) * r.pace)
+	w.clock.set(start)
+	created, err := w.db.CreateIteration(ctx, w.actor, experimentID,
+		store.NewIteration{Name: &r.name, Notes: r.notes, ParentIterationID: parentID})
+	if err != nil {
+		return err
+	}
+	if err := w.setUp(ctx, created.ID, r); err != nil {
+		return err
+	}
+	for _, child := range r.children {
+		if err := w.createRun(ctx, experimentID, &created.ID, child); err != nil {
+			return err
+		}
+		if now := w.clock.Now(); now.After(end) {
+			end = now
+		}
+	}
+	w.clock.set(end)
+	points := r.points(start)
+	if err := w.db.CreateMetrics(ctx, w.actor, created.ID, points); err != nil {
+		return err
+	}
+	if err := w.print(ctx, created.ID, r); err != nil {
+		return err
+	}
+	w.runs++
+	w.points += len(points)
+	w.created[r.name] = createdRun{created.ID, end}
+	if r.status == store.Running {
+		return nil
+	}
+	return w.db.UpdateIteration(ctx, w.actor, created.ID, store.IterationPatch{Status: &r.status, ErrorMessage: &r.message})
+}
+
+// start returns the start of a run.
+func (w *writer) start(r run) time.Time {
+	ago := r.started
+	if ago == 0 {
+		ago = time.Duration(r.steps) * r.pace
+	}
+	return w.now.Add(-ago)
+}
+
+// setUp creates what a run records before its first step, concurrently, so
+// that the writes share a commit.
+func (w *writer) setUp(ctx context.Context, id string, r run) error {
+	var all sync.WaitGroup
+	errs := make([]error, len(r.params)+2)
+	for i, p := range r.params {
+		all.Go(func() {
+			_, errs[i] = w.db.CreateParameter(ctx, w.actor, id, p.key, store.Text(p.value))
+		})
+	}
+	all.Go(func() { errs[len(r.params)] = w.createTags(ctx, store.IterationTag, id, r.tags) })
+	if r.command != "" {
+		all.Go(func() { _, errs[len(r.params)+1] = w.db.CreateSnapshot(ctx, w.actor, id, snapshot(r.command)) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// points returns the points of a run in order of time.
+func (r run) points(start time.Time) []store.NewMetric {
+	var all []store.NewMetric
+	for step := range r.steps {
+		at := store.Time(start.Add(time.Duration(step+1) * r.pace).UnixMilli())
+		for _, c := range r.curves {
+			if step%c.every != c.every-1 {
+				continue
+			}
+			s := store.Step(step)
+			all = append(all, store.NewMetric{Key: c.key, Value: store.Value(c.at(float64(step))), Step: &s, RecordedAt: &at})
+		}
+	}
+	return all
+}

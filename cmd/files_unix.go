@@ -1,0 +1,17 @@
+//go:build unix
+
+package cmd
+
+import (
+	"math"
+	"syscall"
+)
+
+// maxFiles returns how many files this process may have open.
+func maxFiles() uint64 {
+	var l syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
+		return math.MaxInt32
+	}
+	return uint64(l.Cur)
+}

@@ -1,0 +1,153 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tracker/store"
+	"tracker/store/transfer"
+	"tracker/store/transfer/tensorboard"
+)
+
+// followPause is the time between two looks at a folder. What is written to it is
+// seen within two seconds.
+const followPause = 1500 * time.Millisecond
+
+func (a *app) followCommand() *cobra.Command {
+	var o transfer.Options
+	var steps string
+	cmd := &cobra.Command{
+		Use:     "follow DIR",
+		GroupID: groupDatabase,
+		Short:   "Import TensorBoard event files while they are written",
+		Long: `Import the TensorBoard event files below a folder, and then what is written to them and
+new ones, within two seconds, until Ctrl-C. It looks at the folder again and again, which
+works on network file systems too, and holds no file open.
+
+The runs are written to the database; a server may run on it at the same time.
+` + "`tracker serve --logdir DIR`" + ` does the same in the server. Stopping it and starting it
+again is safe, as with ` + "`tracker import`" + `.`,
+		Example: `  tracker follow runs/
+  tracker follow /mnt/cluster/logs --project vision`,
+		Args: cobra.ExactArgs(1),
+		RunE: run(func(cmd *cobra.Command, args []string) (err error) {
+			if err := checkSteps(steps); err != nil {
+				return err
+			}
+			o.KeepAll = steps == "all"
+			cfg, err := a.load(cmd)
+			if err != nil {
+				return err
+			}
+			db, err := a.openOrCreate(cmd.Context(), cfg, cfg.backends(), false)
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, db.Close()) }()
+			im := transfer.New(db.Importer(store.System), o)
+			f, err := tensorboard.NewFollower(im, args[0])
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(a.stdout, "Following %s. Ctrl-C ends it.\n", args[0])
+			follow(cmd.Context(), f, func(err error) { a.warn("%v; it is tried again", err) }, func() { a.printFollowed(im) })
+			return nil
+		}),
+	}
+	addSettings(cmd, append([]string{"SERVICE_DB_FILE"}, artifactSettings...)...)
+	f := cmd.Flags()
+	f.StringVar(&o.Project, "project", "", "`name` of the project (default TensorBoard)")
+	f.StringVar(&o.Experiment, "experiment", "", "`name` of the experiment (default the name of the folder)")
+	f.StringArrayVar(&o.Only, "only", nil, "only runs with names like `pattern`, as resnet*; can be repeated")
+	f.BoolVar(&o.NoArtifacts, "no-artifacts", false, "leave images, texts, audio and histograms out")
+	f.StringVar(&steps, "steps", "rewind", "`which` points of a restarted run are kept: rewind for those of the last start, all for all")
+	return cmd
+}
+
+func checkSteps(steps string) error {
+	if steps != "rewind" && steps != "all" {
+		return misuse(fmt.Sprintf("--steps must be rewind or all, not %q", steps))
+	}
+	return nil
+}
+
+// printFollowed prints what an import has brought since the last call.
+func (a *app) printFollowed(im *transfer.Import) {
+	r := im.Result
+	if r.Points > 0 {
+		fmt.Fprintf(a.stdout, "%s  %s in %s\n", time.Now().Format(time.TimeOnly), things(r.Points, "point", "points"), things(r.Found, "run", "runs"))
+	}
+	for _, l := range r.Losses {
+		fmt.Fprintf(a.stdout, "  %s: %s\n", l.Path, l.Reason)
+	}
+	r.Points, r.Losses = 0, r.Losses[:0]
+}
+
+// follow polls until ctx ends. failed is called with an error that was not there at
+// the last poll, polled after a poll that brought something.
+func follow(ctx context.Context, f *tensorboard.Follower, failed func(error), polled func()) {
+	tick := time.NewTicker(followPause)
+	defer tick.Stop()
+	last := ""
+	for {
+		something, err := f.Poll(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		text := ""
+		if err != nil {
+			if text = err.Error(); text != last {
+				failed(err)
+			}
+		}
+		if last = text; something {
+			polled()
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// followInBackground follows a folder for a server. The function that it returns
+// ends it. A folder that does not exist yet is waited for.
+func followInBackground(ctx context.Context, db *store.DB, dir string, log *slog.Logger) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() {
+		im := transfer.New(db.Importer(store.System), transfer.Options{})
+		f, err := tensorboard.NewFollower(im, dir)
+		if err != nil {
+			log.Warn("the folder of event files can't be read; it is looked for again", "folder", dir, "error", err)
+		}
+		for ; err != nil; f, err = tensorboard.NewFollower(im, dir) {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(followPause):
+			}
+		}
+		follow(ctx, f,
+			func(err error) {
+				log.Error("event files could not be imported; it is tried again", "folder", dir, "error", err)
+			},
+			func() {
+				for _, l := range im.Result.Losses {
+					log.Warn("something in the event files was not imported", "path", l.Path, "reason", l.Reason)
+				}
+				im.Result.Losses = im.Result.Losses[:0]
+			})
+	})
+	return func() {
+		cancel()
+		running.Wait()
+	}
+}

@@ -1,0 +1,80 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// duration is a setting for a time that may be given in days; 0 for never.
+type duration time.Duration
+
+func (d *duration) UnmarshalText(text []byte) error {
+	var s span
+	if err := s.Set(string(text)); err != nil && string(text) != "0" || s < 0 {
+		return errors.New("must be a time like 90m, 12h or 7d, or 0 for never")
+	}
+	*d = duration(s)
+	return nil
+}
+
+// activity records whether anybody uses the service. A live run is seen by its
+// requests: its client sends one every half minute at least.
+type activity struct {
+	mu   sync.Mutex
+	open int       // requests and event streams that go on
+	last time.Time // end of the last request
+}
+
+// watch returns h, with its requests recorded.
+func (a *activity) watch(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		a.add(1)
+		defer a.add(-1)
+		h.ServeHTTP(w, r)
+	})
+}
+
+func (a *activity) add(n int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.open += n
+	a.last = time.Now()
+}
+
+// rest returns how much longer the service must be idle to have been so for limit.
+func (a *activity) rest(limit time.Duration) time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.open > 0 {
+		return limit
+	}
+	return limit - time.Since(a.last)
+}
+
+// untilIdle returns a context that ends when nobody has used the service for
+// limit, or with ctx.
+func (a *activity) untilIdle(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	a.add(0)
+	go func() {
+		timer := time.NewTimer(limit)
+		defer timer.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-timer.C:
+			}
+			rest := a.rest(limit)
+			if rest <= 0 {
+				cancel()
+				return
+			}
+			timer.Reset(rest)
+		}
+	}()
+	return ctx, cancel
+}

@@ -1,0 +1,241 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tracker/store"
+	"tracker/store/transfer"
+	"tracker/store/transfer/archive"
+	"tracker/store/transfer/mlflow"
+	"tracker/store/transfer/table"
+	"tracker/store/transfer/tensorboard"
+	"tracker/store/transfer/wandb"
+)
+
+// importKinds are the kinds of sources, in the order in which they are looked for.
+func importKinds() []transfer.Kind {
+	return []transfer.Kind{tensorboard.Kind(), mlflow.Kind(), table.Kind(), wandb.Kind()}
+}
+
+// incomplete is an import that left something out. The command ends with code 3.
+type incomplete struct{ error }
+
+func (a *app) importCommand() *cobra.Command {
+	var o transfer.Options
+	var steps string
+	var asJSON bool
+	kinds := importKinds()
+	var names, titles []string
+	for _, k := range kinds {
+		names = append(names, k.Name)
+		titles = append(titles, fmt.Sprintf("  %-12s %s", k.Name, k.Title))
+	}
+	kinds = append(kinds, archiveKind())
+	names, titles = append(names, "archive"), append(titles, fmt.Sprintf("  %-12s %s", "archive", archiveTitle))
+	cmd := &cobra.Command{
+		Use:     "import [KIND] PATH...",
+		GroupID: groupDatabase,
+		Short:   "Bring in runs from the files of other tools",
+		Long: `Bring in runs from the files of other tools. What is at a path is found by looking; KIND says
+it where that is not certain:
+
+` + strings.Join(titles, "\n") + `
+
+The runs are written to the database, which is created if it does not exist. A server may
+run on it at the same time. Nothing of the source is changed.
+
+Importing again is safe: it brings only what is new since. An import that was stopped
+continues where it was.
+
+Exit codes: 0 when all was brought, 3 when something was left out, which the summary
+lists, 1 when the import failed.`,
+		Example: `  tracker import runs/
+  tracker import tensorboard runs/ --project vision --experiment resnet
+  tracker import runs/ --dry-run`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: run(func(cmd *cobra.Command, args []string) error {
+			if err := checkSteps(steps); err != nil {
+				return err
+			}
+			o.KeepAll = steps == "all"
+			kind := ""
+			if _, err := os.Stat(args[0]); errors.Is(err, fs.ErrNotExist) && slices.Contains(names, args[0]) || len(args) > 1 && slices.Contains(names, args[0]) {
+				kind, args = args[0], args[1:]
+			}
+			if len(args) == 0 {
+				return misuse("name the file or folder to import, as in `tracker import " + kind + " PATH`")
+			}
+			cfg, err := a.load(cmd)
+			if err != nil {
+				return err
+			}
+			return a.importAll(cmd.Context(), cfg, kinds, kind, args, o, asJSON)
+		}),
+	}
+	addSettings(cmd, append([]string{"SERVICE_DB_FILE"}, artifactSettings...)...)
+	f := cmd.Flags()
+	f.StringVar(&o.Project, "project", "", "`name` of the project (default what the source has, or the name of its kind)")
+	f.StringVar(&o.Experiment, "experiment", "", "`name` of the experiment (default what the source has, or the name of its folder)")
+	f.StringVar(&o.Name, "name", "", "`name` of the run, if there is one")
+	f.StringArrayVar(&o.Only, "only", nil, "only runs and experiments with names like `pattern`, as resnet*; can be repeated")
+	f.BoolVar(&o.Deleted, "deleted", false, "also what the source has deleted and not removed")
+	f.BoolVar(&o.NoArtifacts, "no-artifacts", false, "leave artifacts out")
+	f.BoolVar(&o.DryRun, "dry-run", false, "show what would be brought, and change nothing")
+	f.StringVar(&steps, "steps", "rewind", "`which` points of a restarted run are kept: rewind for those of the last start, all for all")
+	f.StringVar(&o.Step, "step", "", "`column` of a table that has the steps (default step, global_step, epoch, or the number of the row)")
+	f.StringVar(&o.Time, "time", "", "`column` of a table that has the times")
+	f.BoolVar(&asJSON, "json", false, "print the summary as JSON, one line for each path")
+	return cmd
+}
+
+// importAll imports paths one after the other.
+func (a *app) importAll(ctx context.Context, cfg Config, kinds []transfer.Kind, kind string, paths []string, o transfer.Options, asJSON bool) (err error) {
+	type found struct {
+		kind transfer.Kind
+		path string
+		transfer.Source
+	}
+	var sources []found
+	for _, path := range paths { // all are found before the first is imported
+		k, s, err := transfer.Detect(kinds, kind, path)
+		if err != nil {
+			return err
+		}
+		sources = append(sources, found{k, path, s})
+	}
+	backends := cfg.existing()
+	if !o.DryRun && !o.NoArtifacts {
+		backends = cfg.backends() // which makes the folder
+	}
+	db, err := a.openOrCreate(ctx, cfg, backends, o.DryRun)
+	if err != nil {
+		return err
+	}
+	var sink transfer.Sink = transfer.Nowhere{}
+	if db != nil {
+		defer func() { err = errors.Join(err, db.Close()) }()
+		sink = db.Importer(store.System)
+	}
+	lost := 0
+	for _, s := range sources {
+		if !asJSON {
+			fmt.Fprintf(a.stdout, "%s: %s\n", s.path, s.kind.Title)
+		}
+		bar := a.newByteProgress("Importing "+s.path, s.Size())
+		done := int64(0)
+		o.Progress = func(n int64) {
+			done += n
+			bar.set(done)
+		}
+		var result *transfer.Result
+		var err error
+		if s.kind.Name == formatArchive {
+			result, err = importArchive(ctx, db, s.path, o)
+		} else {
+			im := transfer.New(sink, o)
+			im.Result.Kind, im.Result.Path = s.kind.Name, s.path
+			err, result = im.Run(ctx, s.Source), im.Result
+		}
+		bar.end()
+		if result == nil {
+			return err
+		}
+		lost += result.Lost
+		if err := errors.Join(err, a.printImport(result, o.DryRun, asJSON)); err != nil {
+			return fmt.Errorf("%w; what was written stays, and the same command continues", err)
+		}
+	}
+	if lost > 0 {
+		return incomplete{fmt.Errorf("%s left out or changed", wasWere(lost))}
+	}
+	return nil
+}
+
+const archiveTitle = "archives that tracker export has written"
+
+// archiveKind finds archives. They are not read as other sources are, since they have
+// records with their ids.
+func archiveKind() transfer.Kind {
+	return transfer.Kind{Name: formatArchive, Title: archiveTitle, Find: func(path string) (transfer.Source, error) {
+		if !archive.Is(path) {
+			return nil, nil
+		}
+		return archiveSource{}, nil
+	}}
+}
+
+type archiveSource struct{}
+
+func (archiveSource) Size() int64 { return 0 }
+
+func (archiveSource) Import(context.Context, *transfer.Import) error { return errors.ErrUnsupported }
+
+// importArchive imports an archive into db, which is nil for a dry run without a
+// database.
+func importArchive(ctx context.Context, db *store.DB, path string, o transfer.Options) (*transfer.Result, error) {
+	if o.Project != "" || o.Experiment != "" || o.Name != "" || len(o.Only) > 0 {
+		return nil, misuse("an archive is imported as it is: --project, --experiment, --name and --only are for other sources")
+	}
+	if db == nil {
+		return nil, errors.New("there is no database yet; leave out --dry-run to make it")
+	}
+	r, err := db.ImportArchive(ctx, store.System, path, store.ArchiveImport{DryRun: o.DryRun, NoArtifacts: o.NoArtifacts})
+	if r == nil {
+		return nil, err
+	}
+	return &r.Result, err
+}
+
+func wasWere(n int) string {
+	if n == 1 {
+		return "1 thing was"
+	}
+	return count(n) + " things were"
+}
+
+// openOrCreate opens the database. For a dry run it returns nil when there is none.
+func (a *app) openOrCreate(ctx context.Context, cfg Config, backends store.Backends, dry bool) (*store.DB, error) {
+	_, err := os.Stat(cfg.DBFile)
+	missing := errors.Is(err, fs.ErrNotExist)
+	if missing && dry {
+		return nil, nil
+	}
+	db, err := store.Open(ctx, store.Options{Path: cfg.DBFile, Logger: a.logger(cfg), Backends: backends, UploadDir: cfg.uploadDir()})
+	if err == nil && missing {
+		if err := a.seed(ctx, db, cfg); err != nil {
+			return nil, errors.Join(err, db.Close())
+		}
+	}
+	return db, err
+}
+
+// printImport prints what was found, brought and left out.
+func (a *app) printImport(r *transfer.Result, dry, asJSON bool) error {
+	if asJSON {
+		return a.printLine(r)
+	}
+	w := a.stdout
+	brought := "Brought"
+	if dry {
+		brought = "Would bring"
+	}
+	fmt.Fprintf(w, "Found %s: %s new, %s with something new, %s unchanged, %s left out.\n",
+		things(r.Found, "run", "runs"), count(r.Created), count(r.Grown), count(r.Unchanged), count(r.LeftOut))
+	fmt.Fprintf(w, "%s %s, %s, %s and %s (%s).\n", brought, things(r.Points, "point", "points"),
+		things(r.Parameters, "parameter", "parameters"), things(r.Tags, "tag", "tags"),
+		things(r.Artifacts, "artifact", "artifacts"), size(r.Bytes))
+	if r.Dropped > 0 {
+		fmt.Fprintf(w, "%s of runs that were started again and repeat them; --steps all keeps them.\n",
+			things(r.Dropped, "point was replaced by later ones", "points were replaced by later ones"))
+	}
+	printLosses(w, r, "Left out or changed:")
+	return nil
+}

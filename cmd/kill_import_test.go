@@ -1,0 +1,97 @@
+//go:build unix
+
+package cmd
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"tracker/store/transfer/transfertest"
+)
+
+// TestKillImport kills imports of event files and of an archive at any moment, 20
+// times each, and runs them again: the end is the same as without.
+func TestKillImport(t *testing.T) {
+	dir := t.TempDir()
+	env := []string{"SERVICE_ADMIN_PASSWORD=" + adminPassword, "SERVICE_LOG_LEVEL=warn"}
+	for i := range 30 {
+		eventFile(t, filepath.Join(dir, "runs", fmt.Sprintf("run-%0*d", i+1, i)), 3000)
+	}
+	runBinary(t, dir, env, "", "import", "runs", "--project", "p").must(t)
+	runBinary(t, dir, env, "", "export", "all.zip").must(t)
+	seed := *killSeed
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	t.Logf("-kill-seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 11))
+
+	killedImport(t, dir, env, random, "events.db", "import", "runs", "--project", "p")
+	want := transfertest.Dump(t, filepath.Join(dir, "tracker.db"))
+	if got := transfertest.Dump(t, filepath.Join(dir, "events.db")); got != want {
+		t.Errorf("the event files: there are %d bytes of records, and should be %d", len(got), len(want))
+	}
+
+	killedImport(t, dir, env, random, "archive.db", "import", "all.zip")
+	runBinary(t, dir, env, "", "export", "again.zip", "--db-file", "archive.db").must(t)
+	first, second := bytesOf(t, filepath.Join(dir, "all.zip")), bytesOf(t, filepath.Join(dir, "again.zip"))
+	if !bytes.Equal(first, second) {
+		t.Error("the archive of the import differs")
+	}
+}
+
+// killedImport kills a command at any moment, 20 times, and then lets it end.
+func killedImport(t *testing.T, dir string, env []string, random *rand.Rand, db string, args ...string) {
+	t.Helper()
+	args = append(args, "--db-file", db)
+	var lasts time.Duration
+	killed := 0
+	for range 20 {
+		c := command(t, dir, env, args...)
+		var out bytes.Buffer
+		c.Stdout, c.Stderr = &out, &out
+		begun := time.Now()
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if lasts > 0 {
+			time.Sleep(time.Duration(random.Int64N(int64(lasts)))) // the random moment itself
+			_ = c.Process.Kill()                                   // fails when it has ended
+		}
+		err := c.Wait()
+		if c.ProcessState.ExitCode() > 0 {
+			t.Fatalf("%v: %s", err, &out)
+		}
+		if err != nil {
+			killed++
+			continue
+		}
+		lasts = max(lasts, time.Since(begun))
+		left, err := filepath.Glob(filepath.Join(dir, db+"*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range left { // from the beginning
+			if err := os.RemoveAll(path); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	t.Logf("%v: %d of 20 killed, at most %v", args, killed, lasts)
+	runBinary(t, dir, env, "", args...).must(t)
+	runBinary(t, dir, env, "", "check", "--db-file", db).must(t)
+}
+
+func bytesOf(t *testing.T, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}

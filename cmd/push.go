@@ -1,0 +1,343 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tracker/client/rest"
+	"tracker/export"
+	"tracker/store"
+	"tracker/store/transfer"
+)
+
+// An archive that is sent has at most so many runs and records, so that one that is
+// broken off costs little.
+const (
+	sentRuns    = 20
+	sentRecords = 200
+)
+
+// syncResult is what push and pull have done.
+type syncResult struct {
+	Project   string          `json:"project"` // id
+	Peer      string          `json:"peer"`    // address of the server
+	Same      int             `json:"same"`    // records that were the same
+	Sent      int             `json:"sent"`    // records that were copied
+	Runs      int             `json:"runs"`    // of them
+	Newer     int             `json:"newer"`   // records that only the other side has changed
+	Points    int             `json:"points"`
+	Artifacts int             `json:"artifacts"`
+	Bytes     int64           `json:"bytes"` // of artifacts
+	Losses    []transfer.Loss `json:"losses"`
+}
+
+// syncing is a push or pull.
+type syncing struct {
+	db      *store.DB
+	client  *rest.Client
+	project string // id
+	dry     bool
+	result  *syncResult
+	bar     func(done, all int)
+	// deliver copies records and returns those that were left alone.
+	deliver func(ctx context.Context, records []string, base map[string]string) (conflicts []string, err error)
+}
+
+func (a *app) pushCommand() *cobra.Command {
+	return a.syncCommand("push", "to", "Copy a project to a server elsewhere",
+		`Copy a project of the database to the server at --to: what the server does not have, and what
+was changed here since. The server is asked with the token of `+"`tracker login`"+` or TRACKER_TOKEN
+who may; a new project belongs to that user.`, func(ctx context.Context, s *syncing, name string) (err error) {
+			s.project, err = s.db.ProjectNamed(ctx, store.System, name)
+			s.deliver = s.push
+			return err
+		})
+}
+
+func (a *app) pullCommand() *cobra.Command {
+	return a.syncCommand("pull", "from", "Copy a project from a server elsewhere",
+		`Copy a project of the server at --from to the database: what the database does not have, and
+what was changed there since.`, func(ctx context.Context, s *syncing, name string) error {
+			s.project = name
+			if !isID(name) {
+				p, err := s.client.Project(ctx, name)
+				if err != nil {
+					return err
+				}
+				s.project = p.ID
+			}
+			s.deliver = s.pull
+			return nil
+		})
+}
+
+// isID reports whether a text is the id of a record and no name.
+func isID(s string) bool {
+	return len(s) == 36 && strings.Count(s, "-") == 4 && !strings.Contains(s, " ")
+}
+
+func (a *app) syncCommand(verb, flag, short, long string, prepare func(ctx context.Context, s *syncing, name string) error) *cobra.Command {
+	p := api{app: a}
+	var dry, asJSON bool
+	cmd := &cobra.Command{
+		Use:     verb + " PROJECT --" + flag + " URL",
+		GroupID: groupDatabase,
+		Short:   short,
+		Long: long + `
+
+The ids stay the same, so nothing is there twice, and the same command again copies only what
+has changed. It can be stopped at any time and continues. A record that was changed on both
+sides, or deleted on one, is listed and left alone, and the exit code is 3.`,
+		Example: fmt.Sprintf("  tracker %s iris --%s https://lab:9000", verb, flag),
+		Args:    one("PROJECT"),
+		RunE: run(func(cmd *cobra.Command, args []string) error {
+			if p.url == "" {
+				return misuse("name the server with --" + flag + " URL")
+			}
+			cfg, err := a.load(cmd)
+			if err != nil {
+				return err
+			}
+			c, err := p.client()
+			if err != nil {
+				return err
+			}
+			db, err := a.openOrCreate(cmd.Context(), cfg, cfg.backends(), false)
+			if err != nil {
+				return err
+			}
+			s := &syncing{db: db, client: c, dry: dry, result: &syncResult{Peer: c.URL(), Losses: []transfer.Loss{}}}
+			err = prepare(cmd.Context(), s, args[0])
+			if err == nil {
+				err = a.runSync(cmd.Context(), s, verb, asJSON)
+			}
+			return errors.Join(err, db.Close())
+		}),
+	}
+	addSettings(cmd, append([]string{"SERVICE_DB_FILE"}, artifactSettings...)...)
+	cmd.Flags().StringVar(&p.url, flag, "", "`address` of the API of the other server")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "show how much would be copied, and change nothing")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the summary as JSON")
+	return cmd
+}
+
+func (a *app) runSync(ctx context.Context, s *syncing, verb string, asJSON bool) error {
+	title := strings.ToUpper(verb[:1]) + verb[1:] + "ing records"
+	last := time.Now()
+	s.bar = func(done, all int) {
+		if time.Since(last) >= progressPause {
+			last = time.Now()
+			fmt.Fprintf(a.stderr, "%s: %s of %s\n", title, count(done), count(all))
+		}
+	}
+	err := s.run(ctx, verb)
+	r := s.result
+	if asJSON {
+		err = errors.Join(err, a.printLine(r))
+	} else {
+		copied := "Copied"
+		if s.dry {
+			copied = "Would copy"
+		}
+		fmt.Fprintf(a.stdout, "%s %s with %s, %s and %s (%s); %s the same.\n", copied, things(r.Sent, "record", "records"),
+			things(r.Runs, "run", "runs"), things(r.Points, "point", "points"), things(r.Artifacts, "artifact", "artifacts"), size(r.Bytes),
+			things(r.Same, "record is", "records are"))
+		if r.Newer > 0 {
+			other := "pull"
+			if verb == "pull" {
+				other = "push"
+			}
+			fmt.Fprintf(a.stdout, "%s changed only on the other side; `tracker %s` copies them.\n", things(r.Newer, "record was", "records were"), other)
+		}
+		printLosses(a.stdout, &transfer.Result{Losses: r.Losses, Lost: len(r.Losses)}, "Left alone:")
+	}
+	if err != nil {
+		return fmt.Errorf("%w; what was copied stays, and the same command continues", err)
+	}
+	if len(r.Losses) > 0 {
+		return incomplete{fmt.Errorf("%s left alone", wasWere(len(r.Losses)))}
+	}
+	return nil
+}
+
+// run compares both sides and copies what is new from one to the other.
+func (s *syncing) run(ctx context.Context, verb string) error {
+	s.result.Project = s.project
+	here, local, err := s.local(ctx)
+	if err != nil {
+		return err
+	}
+	there, remote, err := s.client.Records(ctx, s.project)
+	if err != nil {
+		return err
+	}
+	order, from, to := here, local, remote
+	if verb == "pull" {
+		order, from, to = there, remote, local
+	}
+	if len(order) == 0 {
+		return errors.New("there is no such project")
+	}
+	base, err := s.db.Synced(ctx, s.client.URL(), order)
+	if err != nil {
+		return err
+	}
+	same := map[string]string{}
+	var wanted []string
+	for _, record := range order {
+		switch {
+		case from[record] == to[record]:
+			same[record] = from[record]
+		case to[record] != "" && base[record] == from[record]:
+			s.result.Newer++
+		default:
+			wanted = append(wanted, record)
+		}
+	}
+	s.result.Same = len(same)
+	maps.DeleteFunc(same, func(record, state string) bool { return base[record] == state })
+	if s.dry {
+		s.result.Sent, s.result.Runs = len(wanted), runsAmong(wanted)
+		return nil
+	}
+	if err := s.db.SetSynced(ctx, s.client.URL(), same); err != nil {
+		return err
+	}
+	all := len(wanted)
+	for len(wanted) > 0 {
+		n := chunk(wanted)
+		if err := s.copy(ctx, wanted[:n], base, from); err != nil {
+			return err
+		}
+		wanted = wanted[n:]
+		s.bar(all-len(wanted), all)
+	}
+	return nil
+}
+
+// local returns the records of the project in the database; none when it is not there.
+func (s *syncing) local(ctx context.Context) (order []string, states map[string]string, err error) {
+	order, states, err = s.db.AllRecords(ctx, store.System, s.project)
+	if err != nil && store.AsError(err).Code == store.CodeNotFound {
+		return nil, map[string]string{}, nil
+	}
+	return order, states, err
+}
+
+// chunk returns how many of the records go into one archive.
+func chunk(records []string) int {
+	runs := 0
+	for i, record := range records {
+		if strings.HasPrefix(record, "iteration/") {
+			runs++
+		}
+		if runs > sentRuns || i == sentRecords {
+			return i
+		}
+	}
+	return len(records)
+}
+
+func runsAmong(records []string) (n int) {
+	for _, record := range records {
+		if strings.HasPrefix(record, "iteration/") {
+			n++
+		}
+	}
+	return n
+}
+
+// copy copies some records, and notes that both sides have the same now.
+func (s *syncing) copy(ctx context.Context, records []string, base, from map[string]string) error {
+	conflicts, err := s.deliver(ctx, records, base)
+	if err != nil {
+		return err
+	}
+	same := map[string]string{}
+	for _, record := range records {
+		same[record] = from[record]
+	}
+	for _, record := range conflicts {
+		delete(same, record)
+	}
+	s.result.Sent += len(same)
+	for record := range same {
+		s.result.Runs += runsAmong([]string{record})
+	}
+	return s.db.SetSynced(ctx, s.client.URL(), same)
+}
+
+// archive calls fn with a new file for an archive, which is removed afterwards.
+func (s *syncing) archive(fn func(f *os.File) error) error {
+	f, err := s.db.ScratchFile()
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	return errors.Join(fn(f), f.Close())
+}
+
+// push sends records to the server.
+func (s *syncing) push(ctx context.Context, records []string, base map[string]string) (conflicts []string, err error) {
+	known := map[string]string{} // not nil, which stands for no other side
+	for _, record := range records {
+		if state := base[record]; state != "" {
+			known[record] = state
+		}
+	}
+	err = s.archive(func(f *os.File) error {
+		q := store.ArchiveQuery{ProjectID: s.project, Records: records}
+		if err := s.db.Export(ctx, store.System, q, store.ArchiveOptions{Base: known, Report: export.Report}, f); err != nil {
+			return err
+		}
+		size, err := f.Seek(0, 1)
+		if err == nil {
+			_, err = f.Seek(0, 0)
+		}
+		if err != nil {
+			return err
+		}
+		r, err := s.client.Import(ctx, f, size)
+		if err != nil {
+			return err
+		}
+		conflicts = r.Conflicts
+		s.count(r.Points, r.Artifacts, r.Bytes)
+		for _, l := range r.Losses {
+			s.result.Losses = append(s.result.Losses, transfer.Loss{Path: l.Path, Reason: l.Reason})
+		}
+		return nil
+	})
+	return conflicts, err
+}
+
+// pull fetches records from the server.
+func (s *syncing) pull(ctx context.Context, records []string, base map[string]string) (conflicts []string, err error) {
+	err = s.archive(func(f *os.File) error {
+		if err := s.client.Archive(ctx, s.project, records, f); err != nil {
+			return err
+		}
+		r, err := s.db.ImportArchive(ctx, store.System, f.Name(), store.ArchiveImport{Base: base})
+		if err != nil {
+			return err
+		}
+		conflicts = r.Conflicts
+		s.count(r.Points, r.Artifacts, r.Bytes)
+		s.result.Losses = append(s.result.Losses, r.Losses...)
+		return nil
+	})
+	return conflicts, err
+}
+
+func (s *syncing) count(points, artifacts int, bytes int64) {
+	s.result.Points += points
+	s.result.Artifacts += artifacts
+	s.result.Bytes += bytes
+}

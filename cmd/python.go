@@ -1,0 +1,158 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	library "tracker/client"
+)
+
+// The programs that Python runs with the client that is in this program, whatever
+// is installed; the first argument is the path of its wheel.
+const (
+	useClient = "import sys\nsys.path[:] = [sys.argv.pop(1)] + [p for p in sys.path if p]\n"
+	// startClient is the command line of the client.
+	startClient = useClient + "from tracker.__main__ import main\nsys.exit(main(prog='tracker'))"
+	// findServer prints the address of the server on this machine, which is
+	// started again when it has ended.
+	findServer = useClient + "from tracker._http import service_url\nprint(service_url())"
+)
+
+// pythonCommand returns a command that is the Python client's: what it does
+// with spools and runs is written once, there.
+func (a *app) pythonCommand(use, short, example string) *cobra.Command {
+	return &cobra.Command{
+		Use:                use,
+		GroupID:            groupRuns,
+		Short:              short,
+		Long:               short + ". Needs Python 3.9 or newer, and no package.",
+		Example:            example,
+		DisableFlagParsing: true,
+		RunE: run(func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 && (args[0] == "--help" || args[0] == "-h") {
+				return cmd.Help()
+			}
+			command, err := a.client(startClient)
+			if err != nil {
+				return err
+			}
+			return a.become(append(append(command, cmd.Name()), args...))
+		}),
+	}
+}
+
+func (a *app) clientCommands() []*cobra.Command {
+	return []*cobra.Command{
+		a.pythonCommand("run [--project NAME] [--experiment NAME] [--name NAME] [--tag TAG] [--tensorboard FOLDER] -- PROGRAM ARGUMENTS",
+			"Run any program as a run, with its output, exit status, parameters and event files",
+			"  tracker run --project iris -- python train.py --lr 0.1\n  tracker run --project iris --tag nightly -- ./simulate.sh"),
+		a.pythonCommand("sync [--url URL] [PATH...]", "Send what runs have left in the spool",
+			"  tracker sync\n  tracker sync --url http://lab.example.com:9000 ~/.tracker/spool"),
+		a.pythonCommand("status [--url URL]", "Say where the server is, who is signed in, and what is in the spool",
+			"  tracker status"),
+		a.pythonCommand("login [--url URL] [--username NAME]", "Sign in, and keep the token",
+			"  tracker login --url http://lab.example.com:9000"),
+	}
+}
+
+// client returns the command that runs a program with the client. The
+// environment names this program for it.
+func (a *app) client(program string) ([]string, error) {
+	python, err := findPython()
+	if err != nil {
+		return nil, err
+	}
+	wheel, err := keepWheel()
+	if err != nil {
+		return nil, err
+	}
+	a.nameProgram()
+	return []string{python, "-c", program, wheel}, nil
+}
+
+// answer returns what a program with the client prints.
+func (a *app) answer(program string) (string, error) {
+	command, err := a.client(program)
+	if err != nil {
+		return "", err
+	}
+	c := exec.Command(command[0], command[1:]...)
+	c.Env, c.Stderr = a.env, a.stderr
+	said, err := c.Output()
+	return strings.TrimSpace(string(said)), err
+}
+
+// nameProgram sets TRACKER_PROGRAM to the path of this program, unless it is
+// set: the client starts a server with it where there is none.
+func (a *app) nameProgram() {
+	given := func(pair string) bool { return strings.HasPrefix(pair, "TRACKER_PROGRAM=") }
+	if program, err := os.Executable(); err == nil && !slices.ContainsFunc(a.env, given) {
+		a.env = append(slices.Clone(a.env), "TRACKER_PROGRAM="+program)
+	}
+}
+
+// findPython returns the path of the Python beside this program, as in an
+// environment in which both are installed, else of the one on the PATH.
+func findPython() (string, error) {
+	names := []string{"python3", "python"}
+	if program, err := os.Executable(); err == nil {
+		for _, name := range names {
+			if runtime.GOOS == "windows" {
+				name += ".exe"
+			}
+			path := filepath.Join(filepath.Dir(program), name)
+			if found, err := exec.LookPath(path); err == nil {
+				return found, nil
+			}
+		}
+	}
+	for _, name := range names {
+		if found, err := exec.LookPath(name); err == nil {
+			return found, nil
+		}
+	}
+	return "", errors.New("this command needs Python 3.9 or newer, and there is none on the PATH")
+}
+
+// keepWheel returns the path of the wheel of the client in the cache folder of
+// the user, to which it is written when it is not there.
+func keepWheel() (string, error) {
+	wheel, err := library.PythonWheel(nil, nil)
+	if err != nil {
+		return "", err
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("there is no folder for the client: %w", err)
+	}
+	folder := filepath.Join(cache, "tracker", wheel.Hash[:16])
+	path := filepath.Join(folder, wheel.Name)
+	if info, err := os.Stat(path); err == nil && info.Size() == int64(len(wheel.Body)) {
+		return path, nil
+	}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return "", fmt.Errorf("the client can't be kept: %w", err)
+	}
+	part, err := os.CreateTemp(folder, "part-")
+	if err != nil {
+		return "", fmt.Errorf("the client can't be kept: %w", err)
+	}
+	_, err = part.Write(wheel.Body)
+	err = errors.Join(err, part.Close())
+	if err == nil {
+		err = os.Rename(part.Name(), path)
+	}
+	if err != nil {
+		os.Remove(part.Name())
+		return "", fmt.Errorf("the client can't be kept: %w", err)
+	}
+	return path, nil
+}

@@ -1,0 +1,13 @@
+//go:build unix
+
+package cmd
+
+import (
+	"fmt"
+	"syscall"
+)
+
+// become replaces this process with a program, which then gets its signals.
+func (a *app) become(args []string) error {
+	return fmt.Errorf("%s can't be started: %w", args[0], syscall.Exec(args[0], args, a.env))
+}

@@ -1,0 +1,111 @@
+package cmd
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tracker/client/rest"
+)
+
+func (a *app) showCommand() *cobra.Command {
+	p := api{app: a}
+	cmd := &cobra.Command{
+		Use:     "show RUN",
+		GroupID: groupRuns,
+		Short:   "Show a run: parameters, metrics, artifacts, code",
+		Long: `Show what was recorded of a run: its state, parameters, the last value and the extremes of
+each metric, its artifacts, and the code that it ran. RUN is its id, the address of
+its page, or its name when no other run has it.`,
+		Example: `  tracker show 01a1fd72-2c13-79ed-97b8-5face34acb11
+  tracker show quiet-otter
+  tracker show http://127.0.0.1:9001/iteration/01a1fd72-2c13-79ed-97b8-5face34acb11 --json`,
+		Args:              one("RUN"),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: run(func(cmd *cobra.Command, args []string) error {
+			c, err := p.client()
+			if err != nil {
+				return err
+			}
+			r, err := c.Find(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			d, err := c.Detail(cmd.Context(), r.ID)
+			if err != nil {
+				return err
+			}
+			if p.asJSON {
+				return a.printJSON(d)
+			}
+			return printDetail(a.stdout, d)
+		}),
+	}
+	p.flags(cmd)
+	return cmd
+}
+
+func printDetail(out io.Writer, d rest.Detail) error {
+	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	line := func(title, text string) {
+		if text != "" {
+			fmt.Fprintf(w, "%s\t%s\n", title, text)
+		}
+	}
+	line("run", clip(d.Name, 60))
+	line("id", d.ID)
+	line("experiment", clip(d.Project+" / "+d.Experiment, 60))
+	line("status", d.Status)
+	line("error", clip(d.Error, 200))
+	line("created", d.Created.Local().Format(time.DateTime))
+	line("took", took(d.Duration()))
+	line("tags", strings.Join(d.Tags, ", "))
+	line("notes", clip(d.Notes, 200))
+	if s := d.Snapshot; s != nil {
+		line("commit", commit(*s))
+		line("command", clip(s.Command, 200))
+		line("host", s.Hostname)
+		line("runtime", s.Runtime)
+	}
+	if len(d.Summary.Params) > 0 {
+		fmt.Fprintln(w, "\nPARAMETER\tVALUE")
+		for _, name := range slices.Sorted(maps.Keys(d.Summary.Params)) {
+			fmt.Fprintf(w, "%s\t%s\n", clip(name, 30), clip(d.Summary.Params[name], 45))
+		}
+	}
+	if len(d.Summary.Metrics) > 0 {
+		fmt.Fprintln(w, "\nMETRIC\tLAST\tSTEP\tMIN\tMAX")
+		for _, key := range slices.Sorted(maps.Keys(d.Summary.Metrics)) {
+			m := d.Summary.Metrics[key]
+			fmt.Fprintf(w, "%s\t%v\t%d\t%s\t%s\n", clip(key, 30), m.Last, m.LastStep, optional(m.Min), optional(m.Max))
+		}
+	}
+	if len(d.Artifacts) > 0 {
+		fmt.Fprintln(w, "\nARTIFACT\tSIZE\tID")
+		for _, f := range d.Artifacts {
+			fmt.Fprintf(w, "%s\t%d\t%s\n", clip(f.Name, 30), f.Size, f.ID)
+		}
+	}
+	return w.Flush()
+}
+
+func commit(s rest.Snapshot) string {
+	if s.GitDirty != nil && *s.GitDirty {
+		return s.GitSHA + ", with changes"
+	}
+	return s.GitSHA
+}
+
+// optional returns the number, "" when there is none.
+func optional(n *rest.Number) string {
+	if n == nil {
+		return ""
+	}
+	return n.String()
+}

@@ -1,0 +1,49 @@
+//go:build unix
+
+package cmd
+
+import (
+	"bufio"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// A stream of each port is counted in the metrics, and as use.
+func TestStreamsOfBothPortsAreCounted(t *testing.T) {
+	p := startServer(t, t.TempDir(), nil)
+	w := dial(t, p)
+	project := w.create(t, "/project", `{"name": "p"}`)
+	experiment := w.create(t, "/experiment/project/"+project, `{"name": "e"}`)
+	for _, url := range []string{p.API + "/experiment/" + experiment + "/events", p.UI + "/data/experiment/" + experiment + "/events"} {
+		res, err := http.Get(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		if line, err := bufio.NewReader(res.Body).ReadString('\n'); line != ": connected\n" {
+			t.Fatalf("%s: %s %q (%v)", url, res.Status, line, err)
+		}
+	}
+	if text := scrape(t, p.API+"/metrics"); !strings.Contains(text, "\ntracker_event_streams 2\n") {
+		t.Error("/metrics does not count the two streams")
+	}
+}
+
+func TestConnectionLimits(t *testing.T) {
+	for _, c := range []struct {
+		files                uint64
+		connections, streams int
+	}{
+		{256, 21, 128}, {1024, 85, 512}, {20_000, 1666, 10_000}, {1 << 20, 2000, 10_000}, {1<<64 - 1, 2000, 10_000},
+	} {
+		connections, streams := connectionLimits(c.files)
+		if connections != c.connections || streams != c.streams {
+			t.Errorf("with %d files: %d connections, %d streams", c.files, connections, streams)
+		}
+		// A connection of each port may hold a file.
+		if used := uint64(4*connections + streams); used > c.files-c.files/8 {
+			t.Errorf("%d files leave %d for the database", c.files, c.files-used)
+		}
+	}
+}
