@@ -1,6 +1,6 @@
 # One static binary and an empty folder for the data: no shell, no packages.
 #
-#   docker build -t tracker --build-arg VERSION=$(git describe --always) .
+#   docker build -t tracker .
 #   docker run -p 127.0.0.1:9000:9000 -p 127.0.0.1:9001:9001 -v tracker:/data tracker
 
 FROM --platform=$BUILDPLATFORM golang:1.26 AS build
@@ -10,9 +10,8 @@ RUN go mod download
 COPY . .
 ARG TARGETOS
 ARG TARGETARCH
-ARG VERSION=dev
 RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH \
-    go build -trimpath -ldflags "-s -w -X tracker/cmd.version=$VERSION" -o /out/tracker . \
+    go build -trimpath -ldflags "-s -w" -o /out/tracker . \
     && mkdir /out/data
 
 FROM scratch
