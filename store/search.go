@@ -224,32 +224,23 @@ func (tx *tx) findSome(experimentIDs []string, s search, p Page) (h hits, err er
 	within(&q, experimentIDs)
 	q.add(` AND ` + s.trash)
 	q.add(where.String()+`) SELECT num, `+total+`, `+under, slices.Concat(where.args, part.args)...)
-	q.add(part.String()+` ORDER BY `+strings.Join(order, `, `)+` LIMIT ? OFFSET ?`,
-		append(part.args, limit, p.Offset)...)
-	rows, err := tx.compose(&q)
+	q.add(part.String()+` ORDER BY `+strings.Join(order, `, `), part.args...)
+	o, err := tx.order(&q, p.Offset, limit)
 	if err != nil {
 		return h, err
 	}
-	defer rows.Close()
-	h.children = map[int64]int{}
-	for rows.Next() {
-		var num int64
-		var below int
-		if err := rows.Scan(&num, &h.total, &below); err != nil {
-			return h, err
-		}
-		h.nums, h.children[num] = append(h.nums, num), below
-	}
-	if err := rows.Err(); err != nil {
-		return h, err
-	}
+	h.total = o.total
 	if s.more {
-		h.total = p.Offset + len(h.nums)
-	} else if len(h.nums) == 0 && p.Offset > 0 {
+		h.total = p.Offset + len(o.rows)
+	} else if len(o.rows) == 0 && p.Offset > 0 && !o.complete {
 		// After the end there is no row that has the count.
 		return tx.findSome(experimentIDs, s, Page{})
 	}
-	h.nums = h.nums[:min(len(h.nums), p.Limit)]
+	h.children = map[int64]int{}
+	for _, r := range o.rows[:min(len(o.rows), p.Limit)] {
+		h.nums = append(h.nums, int64(r.num))
+		h.children[int64(r.num)] = int(r.below)
+	}
 	return h, nil
 }
 

@@ -74,6 +74,7 @@ type DB struct {
 
 	searched    chan searched // metrics that were searched for
 	searchLimit time.Duration // tests change it
+	orders      orders
 	estimating  chan struct{} // holds one element while an importance is estimated
 
 	artifacts *artifact.Store
