@@ -75,6 +75,7 @@ type DB struct {
 	points *points.Engine // of the metrics
 
 	copies      *search.Copies // of the statistics that people search for
+	orders      search.Orders  // of former searches
 	searchLimit time.Duration  // tests change it
 	estimating  chan struct{}  // holds one element while an importance is estimated
 

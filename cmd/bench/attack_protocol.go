@@ -77,7 +77,7 @@ var protocolAttacks = []attack{
 		return a.query(document+" fragment F30 on User { id }", "")
 	}},
 	{"queries of W&B for 1,000 configurations of 8 MiB", func(a *attacked) (*http.Request, []byte, error) {
-		if err := a.wandbRun("run", `{"a":{"value":"` + strings.Repeat("x", 8<<20) + `"}}`); err != nil {
+		if err := a.wandbRun("run", `{"a":{"value":"`+strings.Repeat("x", 8<<20)+`"}}`); err != nil {
 			return nil, nil, err
 		}
 		document := "{"
