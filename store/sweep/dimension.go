@@ -91,6 +91,9 @@ func parseDimension(path []string, in map[string]any) (Dimension, error) {
 		}
 		d.whole = d.q == math.Floor(d.q)
 	}
+	if !plain(value, 0) || !plain(in["values"], 0) {
+		return d, wrong("The values of the parameter %s must be texts, finite numbers, true, false or null, or lists or mappings of these.", name)
+	}
 	switch d.base() {
 	case "constant":
 		if !hasValue {
@@ -160,6 +163,26 @@ func (d *Dimension) setWeights(in any) error {
 		d.weights[i] /= sum
 	}
 	return nil
+}
+
+// plain reports whether JSON has a value.
+func plain(v any, depth int) bool {
+	switch v := v.(type) {
+	case nil, bool, string, int, int64, uint64:
+		return true
+	case float64:
+		return !math.IsNaN(v) && !math.IsInf(v, 0)
+	case []any:
+		return depth < maxDepth && !slices.ContainsFunc(v, func(x any) bool { return !plain(x, depth+1) })
+	case map[string]any:
+		for _, x := range v {
+			if !plain(x, depth+1) {
+				return false
+			}
+		}
+		return depth < maxDepth
+	}
+	return false
 }
 
 func isInt(v any) bool {

@@ -274,6 +274,7 @@ func TestRefused(t *testing.T) {
 		"method: random\nmetric: {name: m}\nearly_terminate: {type: hyperband, max_iter: 3}\n" + ok,
 		"method: random\ncontroller: {type: local}\n" + ok, "method: random\nparameters: {x: {min: .nan, max: 1}}",
 		"method: random\nparameters: {x: {min: -1.7e308, max: 1.7e308}}", strings.Repeat("x", sweep.MaxConfig+1),
+		"method: random\nparameters: {x: {value: .nan}}", "method: random\nparameters: {x: {values: [{a: .inf}]}}", "method: random\nparameters: {x: {value: 2001-01-01}}",
 		"a: &a [x,x,x,x]\nb: &b [*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b]\nd: {<<: *c}",
 	} {
 		_, err := sweep.Parse(text)
