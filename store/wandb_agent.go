@@ -34,6 +34,7 @@ type trial struct {
 	state    string
 	given    Time
 	brackets []float64       // the best values at the brackets so far
+	judged   int             // how many of them were compared with other runs
 	it       *iterationState // nil while the run does not exist
 	lastSeen Time
 }
@@ -120,6 +121,7 @@ func (tx *tx) openTrials(s WandbSweep) ([]trial, error) {
 		if err := json.Unmarshal([]byte(brackets), &t.brackets); err != nil {
 			return nil, err
 		}
+		t.judged = len(t.brackets)
 		all = append(all, t)
 	}
 	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
@@ -286,21 +288,23 @@ func (tx *tx) stopRuns(s WandbSweep, open []trial, running []string) (commands [
 		}
 	}
 	for _, t := range open {
-		if t.it == nil || t.it.ended() || len(t.brackets) == 0 {
+		if t.it == nil || t.it.ended() {
 			continue
 		}
-		last := len(t.brackets) - 1
-		var others []float64
-		for number, brackets := range former {
-			if number != t.number && len(brackets) > last {
-				others = append(others, brackets[last])
+		for i := t.judged; i < len(t.brackets); i++ {
+			var others []float64
+			for number, brackets := range former {
+				if number != t.number && len(brackets) > i {
+					others = append(others, brackets[i])
+				}
 			}
-		}
-		if !s.Config.Early.Stops(s.Config.Metric, t.brackets[last], others) {
-			continue
-		}
-		if err := tx.killWandb(*t.it, "stopped early by the sweep"); err != nil {
-			return nil, err
+			if !s.Config.Early.Stops(s.Config.Metric, t.brackets[i], others) {
+				continue
+			}
+			if err := tx.killWandb(*t.it, "stopped early by the sweep"); err != nil {
+				return nil, err
+			}
+			break
 		}
 	}
 	for _, name := range running {

@@ -5,13 +5,13 @@ import textwrap
 
 # Agents ask every few seconds; the tests need not wait for that.
 FAST = """
-    import wandb.agents.pyagent as pyagent
-    pyagent.Agent.HEARTBEAT_SLEEP_SECONDS = 0.2
-    real = pyagent.time.sleep
-    class Time:
-        def __getattr__(self, name): return getattr(__import__("time"), name)
-        def sleep(self, n): real(min(n, 0.2))
-    pyagent.time = Time()
+import wandb.agents.pyagent as pyagent
+pyagent.Agent.HEARTBEAT_SLEEP_SECONDS = 0.2
+real = pyagent.time.sleep
+class Time:
+    def __getattr__(self, name): return getattr(__import__("time"), name)
+    def sleep(self, n): real(min(n, 0.2))
+pyagent.time = Time()
 """
 
 
@@ -20,7 +20,7 @@ def sweep_runs(server, project):
 
 
 def test_grid(server, script):
-    said = script(server.uri, FAST + """
+    said = script(server.uri, FAST + textwrap.dedent("""
         sweep = wandb.sweep({"method": "grid", "metric": {"name": "loss", "goal": "minimize"}, "name": "all of them",
                              "parameters": {"lr": {"values": [0.1, 0.2, 0.3]}, "net": {"parameters": {"depth": {"min": 1, "max": 2}}}, "kind": {"value": "x"}}},
                             project="sweep-grid")
@@ -37,7 +37,7 @@ def test_grid(server, script):
         assert best.sweep.id == sweep and all(r.state == "finished" for r in found.runs)
         assert abs(found._attrs["bestLoss"] - 0.3) < 1e-9, found._attrs
         print("SWEEP", sweep)
-    """)
+    """))
     sweep = said.split("SWEEP ")[1].split()[0]
     runs = sweep_runs(server, "sweep-grid").values()
     assert {(p["lr"], p["net/depth"], p["kind"], p["sweep"]) for _, p in runs} == {
@@ -47,7 +47,7 @@ def test_grid(server, script):
 
 @pytest.mark.parametrize("method", ["random", "bayes"])
 def test_chosen(server, script, method):
-    script(server.uri, FAST + f"""
+    script(server.uri, FAST + textwrap.dedent(f"""
         sweep = wandb.sweep({{"method": "{method}", "metric": {{"name": "acc", "goal": "maximize"}},
                              "parameters": {{"lr": {{"distribution": "log_uniform_values", "min": 1e-5, "max": 1e-1}}, "n": {{"min": 1, "max": 64}}}}}},
                             project="sweep-{method}")
@@ -58,7 +58,7 @@ def test_chosen(server, script, method):
         wandb.agent(sweep, function=train, count=3, project="sweep-{method}")
         found = wandb.Api().sweep(f"sweep-{method}/{{sweep}}")
         assert len(found.runs) == 3 and found.best_run().summary["acc"] == max(r.summary["acc"] for r in found.runs)
-    """)
+    """))
     runs = sweep_runs(server, f"sweep-{method}").values()
     assert len({p["lr"] for _, p in runs}) == 3
 
@@ -80,6 +80,7 @@ def test_command(server, wandb_command, tmp_path):
     """ % __import__("sys").executable))
     said = wandb_command(server.uri, "sweep", "--project", "sweep-command", "sweep.yaml")
     path = said.split("wandb agent ")[1].split()[0]
+    wandb_command(server.uri, "sweep", "--resume", path)
     wandb_command(server.uri, "sweep", "--pause", path)
     wandb_command(server.uri, "sweep", "--resume", path)
     wandb_command(server.uri, "agent", path)
@@ -88,7 +89,7 @@ def test_command(server, wandb_command, tmp_path):
 
 
 def test_stopped_early(server, script):
-    script(server.uri, FAST + """
+    script(server.uri, FAST + textwrap.dedent("""
         import time
         sweep = wandb.sweep({"method": "grid", "metric": {"name": "loss", "goal": "minimize"}, "parameters": {"bad": {"values": [0, 1, 2]}},
                              "early_terminate": {"type": "hyperband", "min_iter": 2, "eta": 2}}, project="sweep-early")
@@ -98,7 +99,7 @@ def test_stopped_early(server, script):
                     run.log({"loss": run.config.bad + 1 / (i + 1)})
                     time.sleep(0.1 if run.config.bad == 2 else 0)
         wandb.agent(sweep, function=train, project="sweep-early")
-    """, WANDB__FILE_STREAM_TRANSMIT_INTERVAL="0.3", WANDB_X_FILE_STREAM_TRANSMIT_INTERVAL="0.3", WANDB_AGENT_DISABLE_FLAPPING="false")
+    """), WANDB__FILE_STREAM_TRANSMIT_INTERVAL="0.3", WANDB_X_FILE_STREAM_TRANSMIT_INTERVAL="0.3", WANDB_AGENT_DISABLE_FLAPPING="false")
     runs = {p["bad"]: r for r, p in sweep_runs(server, "sweep-early").values()}
     assert runs["0"]["status"] == "SUCCEEDED"
     assert (runs["2"]["status"], runs["2"]["error_message"]) == ("KILLED", "stopped early by the sweep")
@@ -121,7 +122,7 @@ def test_refused(server, script):
 
 def test_canceled(server, script, wandb_command, tmp_path):
     """Canceling ends the run that goes on, and the agent."""
-    script(server.uri, FAST + """
+    script(server.uri, FAST + textwrap.dedent("""
         import subprocess, sys, time
         sweep = wandb.sweep({"method": "random", "parameters": {"x": {"min": 0.0, "max": 1.0}}}, project="sweep-cancel")
         def train():
@@ -133,6 +134,6 @@ def test_canceled(server, script, wandb_command, tmp_path):
         wandb.agent(sweep, function=train, project="sweep-cancel")
         print("the agent is done")
         assert wandb.Api().sweep(f"sweep-cancel/{sweep}").state.upper() == "CANCELED"
-    """)
+    """))
     (run,) = server.runs("sweep-cancel").values()
     assert (run["status"], run["error_message"]) == ("KILLED", "the sweep was canceled")
