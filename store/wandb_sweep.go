@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -41,6 +42,9 @@ type WandbSweep struct {
 
 // Filter returns the runs of a sweep in the language of searches.
 func (s WandbSweep) Filter() string { return `param.sweep = "` + s.ID + `"` }
+
+// Title returns the name of a sweep, or its id when it has none.
+func (s WandbSweep) Title() string { return cmp.Or(s.Name, transfer.FitName(s.Config.Name), s.ID) }
 
 // Objective returns what the runs of a sweep are judged by, nil for nothing.
 func (s WandbSweep) Objective() *Objective {
@@ -83,6 +87,14 @@ func (v *View) WandbSweep(id string) (WandbSweep, error) {
 // WandbSweep is View.WandbSweep.
 func (db *DB) WandbSweep(ctx context.Context, actor Actor, id string) (WandbSweep, error) {
 	return view(ctx, db, actor, func(v *View) (WandbSweep, error) { return v.WandbSweep(id) })
+}
+
+// HasWandbSweep reports whether an experiment has a sweep. Needs read.
+func (v *View) HasWandbSweep(experimentID string) (bool, error) {
+	if _, err := v.tx.allowExperiment(v.actor, experimentID, rightRead); err != nil {
+		return false, err
+	}
+	return v.tx.has(`SELECT 1 FROM wandb_sweep WHERE experiment_id = ?`, experimentID)
 }
 
 // maxSweeps bounds the sweeps of a project that are listed, the newest ones.
@@ -191,16 +203,16 @@ func (db *DB) SaveWandbSweep(ctx context.Context, actor Actor, c WandbSweepChang
 		}
 	}
 	return write(ctx, db, actor, func(tx *tx) (WandbSweep, error) {
-		id := c.ID
-		if id == "" {
-			id = c.NewID
+		if c.ID == "" {
 			if err := tx.insertSweep(c); err != nil {
 				return WandbSweep{}, err
 			}
-		} else if err := tx.updateSweep(c); err != nil {
+			return tx.allowSweep(actor, c.NewID, rightCreate)
+		}
+		if err := tx.updateSweep(c); err != nil {
 			return WandbSweep{}, err
 		}
-		return tx.allowSweep(actor, id, rightCreate)
+		return tx.allowSweep(actor, c.ID, rightUpdate)
 	})
 }
 

@@ -184,8 +184,8 @@ func (c *call) sweepObject(entity, project string, s store.WandbSweep) object {
 			return connection(nodes), nil
 		},
 	}
-	if s.Config.RunCap == s.Config.Size() && s.Config.Method != "grid" && !strings.Contains(s.Text, "run_cap") {
-		o["runCountExpected"] = nil // without an end
+	if !s.Config.Bounded() {
+		o["runCountExpected"] = nil
 	}
 	return o
 }

@@ -182,6 +182,9 @@ func (c Config) Size() int {
 	return n
 }
 
+// Bounded reports whether the sweep ends by itself.
+func (c Config) Bounded() bool { return c.Method == Grid || c.RunCap < MaxTrials }
+
 func textOf(v any) string {
 	s, _ := v.(string)
 	return s
