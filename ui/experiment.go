@@ -29,6 +29,7 @@ type experimentView struct {
 	Wrong       string // what is wrong with the search, "" for nothing
 	Sort        string
 	Objective   *store.Objective // nil for none
+	Sweeps      bool             // there are any
 	Guessed     bool             // it was not chosen
 	Best        string           // path of the best run that passes the filter, "" for none
 	Columns     string           // to show, in the language of searches
@@ -109,6 +110,9 @@ func (s *site) experiment(w http.ResponseWriter, r *http.Request, user store.Use
 			if best != nil {
 				v.Best = "/iteration/" + best.ID
 			}
+		}
+		if v.Sweeps, err = db.HasWandbSweep(e.ID); err != nil {
+			return nil, err
 		}
 		v.CSV = "/experiment/" + e.ID + "/runs.csv?" + url.Values{"filter": {q.Filter}, "sort": {q.Sort}, "columns": {q.Columns}}.Encode()
 		v.All = "/experiment/" + e.ID + "/change" + filterQuery(q.Filter)

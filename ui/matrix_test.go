@@ -47,6 +47,9 @@ var cells = []cell{
 	{method: "GET", route: "/experiment/{id}/settings", path: "/experiment/$experiment/settings", needs: "read"},
 	{method: "POST", route: "/experiment/{id}/settings", path: "/experiment/$experiment/settings", needs: "update", body: "name=new&status=IN_PROGRESS"},
 	{method: "GET", route: "/iteration/{id}", path: "/iteration/$run", needs: "read"},
+	{method: "GET", route: "/experiment/{id}/sweeps", path: "/experiment/$experiment/sweeps", needs: "read"},
+	{method: "GET", route: "/sweep/{id}", path: "/sweep/$sweep", needs: "read"},
+	{method: "POST", route: "/sweep/{id}", path: "/sweep/$sweep", needs: "update", body: "state=PAUSED"},
 	{method: "GET", route: "/wandb/{project}", path: "/wandb/$project", needs: "read"},
 	{method: "GET", route: "/wandb/{project}/{run}", path: "/wandb/$project/$run", needs: "read"},
 	{method: "GET", route: "/iteration/{id}/console", path: "/iteration/$run/console", needs: "read"},
@@ -228,6 +231,7 @@ func (s *site) world() map[string]string {
 	w["loose"] = s.keep(w["experiment"], store.NewArtifact{Name: "loose.bin"}, "loose")
 	w["model"], w["version"] = s.register(w["project"], w["run"], w["artifact"])
 	w["report"] = s.report(w["project"], "findings", "# Found")
+	w["sweep"] = s.search(w["project"], "grid")
 	other, err := s.db.CreateExperiment(s.t.Context(), s.actor("alice"), w["project"], store.NewExperiment{Name: "other"})
 	if err != nil {
 		s.t.Fatal(err)

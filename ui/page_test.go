@@ -80,6 +80,8 @@ func (c showcase) pages() []shown {
 		{name: "experiment, empty", route: "/experiment/{id}", user: "alice", path: "/experiment/" + c.blank},
 		{name: "palette", user: "alice", path: experiment, ready: rows + ` === 13 && ` + chartsDrawn, press: "ctrl k",
 			then: `document.querySelectorAll('.find li').length > 2`},
+		{name: "sweeps", route: "/experiment/{id}/sweeps", user: "alice", path: c.searched + "/sweeps"},
+		{name: "sweep", route: "/sweep/{id}", user: "alice", path: "/sweep/" + c.search},
 		{name: "link of W&B, project", route: "/wandb/{project}", user: "alice", path: "/wandb/digits"},
 		{name: "link of W&B, run", route: "/wandb/{project}/{run}", user: "alice", path: "/wandb/digits/" + c.w.runs[0], ready: chartsDrawn},
 		{name: "run", route: "/iteration/{id}", user: "alice", path: run, ready: chartsDrawn},

@@ -162,6 +162,11 @@ const (
 
 var errPageFull = errors.New("the page is full")
 
+// bytesOf returns how many bytes of a page a run takes.
+func bytesOf(r *store.WandbRecord) int {
+	return len(r.Config) + len(r.Summary) + len(r.Notes) + len(r.Events) + runBytes
+}
+
 // runs returns a page of the runs of a project.
 func (c *call) runs(entity string, p store.Project, a args) (any, error) {
 	all, err := c.found(p, a.str("filters"), a.str("order"))
@@ -177,7 +182,7 @@ func (c *call) runs(entity string, p store.Project, a args) (any, error) {
 	edges := []object{}
 	size := 0
 	err = c.db.EachWandbRecord(c.ctx, c.actor, p.ID, all[offset:min(len(all), offset+limit)], func(r *store.WandbRecord) error {
-		n := len(r.Config) + len(r.Summary) + len(r.Notes) + len(r.Events) + runBytes
+		n := bytesOf(r)
 		if size += n; size > maxPage && len(edges) > 0 {
 			return errPageFull
 		}
