@@ -35,7 +35,6 @@ type Snapshot struct {
 	LostBefore scalar.Time
 	// Copies are asked for the metrics that a search names.
 	Copies *Copies
-	// Orders are what former searches have found.
 	Orders *Orders
 }
 
@@ -86,24 +85,23 @@ func (s *Snapshot) Find(experimentIDs []string, q Query, limit, offset int) (h H
 	if err != nil {
 		return h, err
 	}
-	// Those that are not counted need not be found beyond the one after the page.
-	rows := max(limit, 1)
+	n := max(limit, 1)
 	if q.Uncounted {
-		rows = limit + 1
+		n = limit + 1
 	}
-	found, err := s.order(statement, offset, rows)
+	o, err := s.order(statement, offset, n)
 	if err != nil {
 		return h, err
 	}
-	h.Total = found.total
+	h.Total = o.total
 	if q.Uncounted {
-		h.Total = offset + len(found.rows)
-	} else if len(found.rows) == 0 && offset > 0 && !found.complete {
+		h.Total = offset + len(o.rows)
+	} else if len(o.rows) == 0 && offset > 0 && !o.complete {
 		// After the end there is no row that has the count.
 		return s.Find(experimentIDs, q, 0, 0)
 	}
 	h.Children = map[int64]int{}
-	for _, r := range found.rows[:min(len(found.rows), limit)] {
+	for _, r := range o.rows[:min(len(o.rows), limit)] {
 		h.Nums = append(h.Nums, int64(r.num))
 		h.Children[int64(r.num)] = int(r.below)
 	}
@@ -121,7 +119,8 @@ func (s *Snapshot) All(experimentID, where string, limit, offset int) (h Hits, e
 	return h, err
 }
 
-// Statement returns the statement that Find runs, which lists all hits.
+// Statement returns the statement that Find runs, but for LIMIT and OFFSET. Its columns
+// are the number of an iteration, the total, and how many hits are listed under it.
 func (s *Snapshot) Statement(experimentIDs []string, q Query) (*SQL, error) {
 	j, err := s.joins(experimentIDs, q.Metrics)
 	if err != nil {
