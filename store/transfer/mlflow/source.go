@@ -12,9 +12,12 @@ import (
 	"tracker/store/transfer"
 )
 
+// projectName is the name of the project of all runs.
+const projectName = "MLflow"
+
 // Kind returns the kind of source that this package reads.
 func Kind() transfer.Kind {
-	return transfer.Kind{Name: "mlflow", Title: "MLflow", Find: func(path string) (transfer.Source, error) {
+	return transfer.Kind{Name: "mlflow", Title: "MLflow", Project: projectName, Find: func(path string) (transfer.Source, error) {
 		s, err := find(path)
 		if err != nil || s.database == "" && s.folder == "" {
 			return nil, err

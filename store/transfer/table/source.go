@@ -20,9 +20,12 @@ import (
 	"tracker/store/transfer"
 )
 
+// projectName is the name of the project of all runs.
+const projectName = "Tables"
+
 // Kind returns the kind of source that this package reads.
 func Kind() transfer.Kind {
-	return transfer.Kind{Name: "table", Title: "tables (CSV, TSV, JSON Lines, trainer_state.json)", Find: func(path string) (transfer.Source, error) {
+	return transfer.Kind{Name: "table", Title: "tables (CSV, TSV, JSON Lines, trainer_state.json)", Project: projectName, Find: func(path string) (transfer.Source, error) {
 		s, err := find(path)
 		if err != nil || len(s.files) == 0 {
 			return nil, err
@@ -196,7 +199,7 @@ func (s source) importFile(ctx context.Context, im *transfer.Import, f file) err
 		return nil
 	}
 	r := &reader{file: f, im: im, source: source, known: k, isKnown: isKnown}
-	return r.read(ctx, transfer.Run{ID: id, Project: "Tables", Experiment: experiment, Name: f.name, Status: transfer.Running})
+	return r.read(ctx, transfer.Run{ID: id, Project: projectName, Experiment: experiment, Name: f.name, Status: transfer.Running})
 }
 
 // fingerprint returns what changes when a file is written to.

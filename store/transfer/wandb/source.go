@@ -18,9 +18,12 @@ import (
 	"tracker/store/transfer/wire"
 )
 
+// projectName is the name of the project of all runs.
+const projectName = "W&B"
+
 // Kind returns the kind of source that this package reads.
 func Kind() transfer.Kind {
-	return transfer.Kind{Name: "wandb", Title: "W&B's offline runs", Find: func(path string) (transfer.Source, error) {
+	return transfer.Kind{Name: "wandb", Title: "W&B's offline runs", Project: projectName, Find: func(path string) (transfer.Source, error) {
 		s, err := find(path)
 		if err != nil || len(s.logs) == 0 {
 			return nil, err
@@ -196,7 +199,7 @@ func (a runRecord) run(id uuid.UUID) transfer.Run {
 	if name == "" {
 		name = a.id
 	}
-	return transfer.Run{ID: id, Project: "W&B", Experiment: project, Name: name, Notes: a.notes, Created: transfer.Time(max(a.start, 0)), Status: transfer.Running}
+	return transfer.Run{ID: id, Project: projectName, Experiment: project, Name: name, Notes: a.notes, Created: transfer.Time(max(a.start, 0)), Status: transfer.Running}
 }
 
 // importFiles stores the files of a run.
