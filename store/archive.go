@@ -145,12 +145,12 @@ func (e *Extract) fill(ctx context.Context, from *tx, actor Actor, q ArchiveQuer
 	}
 	e.Scope = scope
 	for _, ref := range refs {
-		e.Counts[ref.kind.name]++
-		if ref.context {
+		e.Counts[ref.Kind.Name]++
+		if ref.Context {
 			e.Context = append(e.Context, ref.String())
 		}
 	}
-	cp := copier{src: from, dst: e.DB, actor: System, fresh: true, result: &transfer.Result{}}
+	cp := copier{src: from.records(), dst: e.DB, actor: System, fresh: true, result: &transfer.Result{}}
 	cp.claim = func(_ context.Context, hash string, size int64) (useBlob, func(), error) {
 		if _, there := e.backends[hash]; !there {
 			var backend Backend
@@ -174,9 +174,6 @@ func (e *Extract) fill(ctx context.Context, from *tx, actor Actor, q ArchiveQuer
 	slices.SortFunc(e.Blobs, func(a, b archive.Blob) int { return cmp.Compare(a.Hash, b.Hash) })
 	return err
 }
-
-// String returns the kind and the id of a record.
-func (r recordRef) String() string { return r.kind.name + "/" + r.id }
 
 // scratchPrefix begins the names of files and folders that archives need for a while.
 // They lie beside the database, where there is room.

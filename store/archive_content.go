@@ -6,89 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
+
+	"tracker/store/record"
 )
 
-// divergence is where the points of a metric in two databases begin to differ.
-type divergence struct {
-	same bool // they do not
-	from Step
-}
-
 // different returns where the metrics that a run has in dst differ.
-func (c *copier) different(ctx context.Context, id string) (map[string]divergence, error) {
-	from, err := c.src.numOf(id)
-	if err != nil {
-		return nil, err
-	}
-	return read(ctx, c.dst, func(tx *tx) (map[string]divergence, error) {
-		drop := map[string]divergence{}
-		to, err := tx.numOf(id)
-		if err != nil {
-			return nil, err
-		}
-		keys, err := tx.points().Keys(to)
-		if err != nil {
-			return nil, err
-		}
-		for _, key := range keys {
-			if drop[key], err = firstDifference(c.src, from, tx, to, key); err != nil {
-				return nil, err
-			}
-		}
-		return drop, nil
+func (c *copier) different(ctx context.Context, id string) (map[string]record.Divergence, error) {
+	return read(ctx, c.dst, func(tx *tx) (map[string]record.Divergence, error) {
+		all, err := tx.records().Differences(c.src, id)
+		return all, orNotFound(err, "iteration")
 	})
-}
-
-// firstDifference returns where a metric of two runs begins to differ.
-func firstDifference(a *tx, aNum int64, b *tx, bNum int64, key string) (d divergence, err error) {
-	ca, err := a.points().Cursor(aNum, key)
-	if err != nil {
-		return d, err
-	}
-	defer func() { err = errors.Join(err, ca.Close()) }()
-	cb, err := b.points().Cursor(bNum, key)
-	if err != nil {
-		return d, err
-	}
-	defer func() { err = errors.Join(err, cb.Close()) }()
-	for {
-		moreA, moreB := ca.Next(), cb.Next()
-		switch {
-		case !moreA && !moreB:
-			return divergence{same: true}, nil
-		case !moreA:
-			return divergence{from: cb.Step}, nil
-		case !moreB:
-			return divergence{from: ca.Step}, nil
-		case ca.Step != cb.Step:
-			return divergence{from: min(ca.Step, cb.Step)}, nil
-		case ca.At != cb.At || math.Float64bits(float64(ca.Value)) != math.Float64bits(float64(cb.Value)):
-			return divergence{from: ca.Step}, nil
-		}
-	}
-}
-
-// dropPoints deletes the points that are copied anew.
-func (tx *tx) dropPoints(ref recordRef, drop map[string]divergence) (dropped int, err error) {
-	if len(drop) == 0 {
-		return 0, nil
-	}
-	num, err := tx.numOf(ref.id)
-	if err != nil {
-		return 0, err
-	}
-	for key, d := range drop {
-		if d.same {
-			continue
-		}
-		n, err := tx.points().DeleteFrom(num, key, d.from)
-		if err != nil {
-			return 0, err
-		}
-		dropped += int(n)
-	}
-	return dropped, nil
 }
 
 // copyPoints is the number of points in a transaction.
@@ -96,8 +23,8 @@ const copyPoints = 32768
 
 // points copies the points of a run: all of a new one, and those from the first
 // difference on of one that was there.
-func (c *copier) points(ctx context.Context, id string, drop map[string]divergence) error {
-	num, err := c.src.numOf(id)
+func (c *copier) points(ctx context.Context, id string, drop map[string]record.Divergence) error {
+	num, err := c.src.Num(id)
 	if err != nil {
 		return err
 	}
@@ -117,8 +44,8 @@ func (c *copier) points(ctx context.Context, id string, drop map[string]divergen
 		samples = samples[:0]
 		return err
 	}
-	err = c.src.points().Walk(num, func(key string, step Step, value Value, at Time) error {
-		if d, there := drop[key]; there && (d.same || step < d.from) {
+	err = c.src.Walk(num, func(key string, step Step, value Value, at Time) error {
+		if d, there := drop[key]; there && (d.Same || step < d.From) {
 			return nil
 		}
 		if err := checkKey(key); err != nil {
@@ -138,21 +65,21 @@ func (c *copier) points(ctx context.Context, id string, drop map[string]divergen
 
 // artifacts copies the artifacts of a record. Those that only the other database has
 // go to the trash.
-func (c *copier) artifacts(ctx context.Context, ref recordRef, v verdict) error {
-	if c.noArtifacts || ref.context {
+func (c *copier) artifacts(ctx context.Context, ref record.Ref, v verdict) error {
+	if c.noArtifacts || ref.Context {
 		return nil
 	}
 	kept := map[string]bool{}
-	err := c.src.eachArtifact(ref.kind, ref.id, func(a archivedArtifact) error {
+	err := c.src.EachArtifact(ref.Kind, ref.ID, func(a record.Artifact) error {
 		kept[a.ID] = true
 		return c.artifact(ctx, ref, a)
 	})
-	if err != nil || v != replaceRecord || ref.kind.artifacts == "" {
+	if err != nil || v != replaceRecord || ref.Kind.Artifacts == "" {
 		return err
 	}
 	var gone []string
 	err = c.dst.ask(ctx, func(tx *tx) error {
-		return tx.eachArtifact(ref.kind, ref.id, func(a archivedArtifact) error {
+		return tx.records().EachArtifact(ref.Kind, ref.ID, func(a record.Artifact) error {
 			if !kept[a.ID] {
 				gone = append(gone, a.ID)
 			}
@@ -164,7 +91,7 @@ func (c *copier) artifacts(ctx context.Context, ref recordRef, v verdict) error 
 			err = c.dst.DeleteArtifact(ctx, c.actor, id)
 		}
 		if err != nil && AsError(err).Code == CodeConflict {
-			c.result.Lose(ref.id, "%s", AsError(err).Message)
+			c.result.Lose(ref.ID, "%s", AsError(err).Message)
 			err = nil
 		}
 	}
@@ -172,18 +99,12 @@ func (c *copier) artifacts(ctx context.Context, ref recordRef, v verdict) error 
 }
 
 // artifact copies one artifact.
-func (c *copier) artifact(ctx context.Context, ref recordRef, a archivedArtifact) error {
-	var there struct {
-		archivedArtifact
-		Ours    bool `db:"ours"`
-		Deleted bool `db:"deleted"`
-	}
+func (c *copier) artifact(ctx context.Context, ref record.Ref, a record.Artifact) error {
+	var there record.StoredArtifact
 	exists := false
 	if !c.fresh {
-		err := c.dst.ask(ctx, func(tx *tx) error {
-			err := tx.Get(&there, `SELECT resource.id, name, description, content_type, created_date, updated_date, hash, size_bytes,
-					coalesce(`+ref.kind.artifacts+`, 0) AS ours, deleted_date IS NOT NULL AS deleted
-				FROM resource JOIN blob ON blob.id = blob_id WHERE resource.id = ?2`, ref.id, a.ID)
+		err := c.dst.ask(ctx, func(tx *tx) (err error) {
+			there, err = tx.records().Artifact(ref, a.ID)
 			exists = err == nil
 			if errors.Is(err, sql.ErrNoRows) {
 				return nil
@@ -202,11 +123,7 @@ func (c *copier) artifact(ctx context.Context, ref recordRef, a archivedArtifact
 		c.result.Lose(a.Name, "The artifact is in the trash.")
 		return nil
 	case exists && there.Hash == a.Hash:
-		return change(ctx, c.dst, c.actor, func(tx *tx) error {
-			_, err := tx.Exec(`UPDATE resource SET name = ?, description = ?, content_type = ?, created_date = ?, updated_date = ?
-				WHERE id = ?`, a.Name, a.Description, a.ContentType, a.CreatedDate, a.UpdatedDate, a.ID)
-			return err
-		})
+		return change(ctx, c.dst, c.actor, func(tx *tx) error { return tx.records().UpdateArtifact(a) })
 	}
 	use, release, err := c.claim(ctx, a.Hash, a.Size)
 	if err != nil {
@@ -215,7 +132,7 @@ func (c *copier) artifact(ctx context.Context, ref recordRef, a archivedArtifact
 	err = change(ctx, c.dst, c.actor, func(tx *tx) error {
 		h, err := tx.homeOf(ref)
 		if err == nil {
-			err = tx.allowProject(c.actor, h.projectID, rightCreate)
+			err = tx.allowProject(c.actor, h.ProjectID, rightCreate)
 		}
 		if err != nil {
 			return err
@@ -224,20 +141,7 @@ func (c *copier) artifact(ctx context.Context, ref recordRef, a archivedArtifact
 		if err != nil {
 			return err
 		}
-		_, err = tx.Exec(`INSERT INTO resource
-				(id, experiment_id, iteration_num, blob_id, name, description, content_type, created_date, updated_date)
-			SELECT ?2, coalesce(iteration.experiment_id, ?1), iteration.num, ?3, ?4, ?5, ?6, ?7, ?8
-			FROM (SELECT 1) LEFT JOIN iteration ON iteration.id = ?1
-			WHERE TRUE
-			ON CONFLICT (id) DO UPDATE SET
-				blob_id      = excluded.blob_id,
-				name         = excluded.name,
-				description  = excluded.description,
-				content_type = excluded.content_type,
-				created_date = excluded.created_date,
-				updated_date = excluded.updated_date`,
-			ref.id, a.ID, blobID, a.Name, a.Description, a.ContentType, a.CreatedDate, a.UpdatedDate)
-		return err
+		return tx.records().PutArtifact(ref, a, blobID)
 	})
 	if err != nil {
 		release()

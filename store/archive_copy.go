@@ -5,29 +5,14 @@ import (
 	"database/sql"
 	"errors"
 
+	"tracker/store/record"
 	"tracker/store/sqlite"
 	"tracker/store/transfer"
 )
 
-// copied and copying are the states of a row of table source that says what a
-// record was like when it was copied here, and that its copying was not finished.
-const (
-	copied  = "archive"
-	copying = "archive, not finished"
-)
-
-// recordRef names a record.
-type recordRef struct {
-	kind *recordKind
-	id   string
-	// context is set for a record that is there since others need it: it is copied
-	// where it does not exist, and left alone otherwise.
-	context bool
-}
-
 // copier copies records from a snapshot of one database to another database.
 type copier struct {
-	src   *tx
+	src   record.Tx
 	dst   *DB
 	actor Actor // in dst
 	// fresh is set when dst was empty: every record is new, and no note of what it
@@ -38,7 +23,7 @@ type copier struct {
 	noArtifacts bool
 	// base returns the fingerprint that a record had in dst when src was last the
 	// same; "" when that is not known.
-	base func(ref recordRef) string
+	base func(ref record.Ref) string
 	// claim puts the bytes of an artifact in place. Its function use returns the id
 	// of the blob in the transaction that inserts the record; release ends a claim
 	// that was not used.
@@ -56,7 +41,7 @@ type copier struct {
 type useBlob func(*tx) (int64, error)
 
 type writtenRecord struct {
-	recordRef
+	record.Ref
 	fingerprint string
 }
 
@@ -74,7 +59,7 @@ const (
 const lateRecords = 200
 
 // copy copies records, those that hold others first.
-func (c *copier) copy(ctx context.Context, refs []recordRef) error {
+func (c *copier) copy(ctx context.Context, refs []record.Ref) error {
 	for _, ref := range refs {
 		if err := c.record(ctx, ref); err != nil {
 			return err
@@ -93,15 +78,15 @@ func (c *copier) copy(ctx context.Context, refs []recordRef) error {
 	return ctx.Err()
 }
 
-func (c *copier) record(ctx context.Context, ref recordRef) error {
-	if err := ref.kind.checkID(ref.id); err != nil {
+func (c *copier) record(ctx context.Context, ref record.Ref) error {
+	if err := checkColumn(ref.Kind.ID(), ref.ID); err != nil {
 		return err
 	}
 	v, fingerprint, err := c.judge(ctx, ref)
 	if err != nil {
 		return err
 	}
-	if run := ref.kind.name == "iteration"; run {
+	if run := ref.Kind.Name == "iteration"; run {
 		c.result.Found++
 		switch v {
 		case insertRecord:
@@ -127,27 +112,27 @@ func (c *copier) record(ctx context.Context, ref recordRef) error {
 }
 
 // judge decides what is to be done with a record, and checks that the actor may.
-func (c *copier) judge(ctx context.Context, ref recordRef) (v verdict, fingerprint string, err error) {
+func (c *copier) judge(ctx context.Context, ref record.Ref) (v verdict, fingerprint string, err error) {
 	if c.fresh {
 		return insertRecord, "", nil
 	}
-	from, err := c.src.homeOf(ref)
+	from, err := c.src.Home(ref)
 	if err != nil {
 		return 0, "", err
 	}
 	type state struct {
-		home
-		exists     bool
-		now, then  string // its fingerprint, and that of when it was copied
-		unfinished bool
-		homeless   bool // what would hold it is not there
-		mayUpdate  error
+		record.Home
+		exists    bool
+		now       string // its fingerprint
+		note      record.Note
+		homeless  bool // what would hold it is not there
+		mayUpdate error
 	}
-	if fingerprint, err = c.src.fingerprint(ref.kind, ref.id); err != nil {
+	if fingerprint, err = c.src.Fingerprint(ref.Kind, ref.ID); err != nil {
 		return 0, "", err
 	}
 	s, err := read(ctx, c.dst, func(tx *tx) (s state, err error) {
-		s.home, err = tx.homeOf(ref)
+		s.Home, err = tx.homeOf(ref)
 		s.exists = err == nil
 		if !s.exists {
 			if AsError(err).Code != CodeNotFound {
@@ -160,30 +145,27 @@ func (c *copier) judge(ctx context.Context, ref recordRef) (v verdict, fingerpri
 			}
 			return s, err
 		}
-		s.mayUpdate = tx.allow(c.actor, s.projectID, rightUpdate)
-		if err := tx.allow(c.actor, s.projectID, rightCreate); err != nil && s.mayUpdate != nil {
+		s.mayUpdate = tx.allow(c.actor, s.ProjectID, rightUpdate)
+		if err := tx.allow(c.actor, s.ProjectID, rightCreate); err != nil && s.mayUpdate != nil {
 			return s, err
 		}
-		if ref.context || s.deleted {
+		if ref.Context || s.Deleted {
 			return s, nil
 		}
-		var note string
-		err = tx.Row(`SELECT fingerprint, state FROM source WHERE id = ?`, noteID(ref)).Scan(&s.then, &note)
-		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		if s.note, err = tx.records().Note(ref); err != nil {
 			return s, err
 		}
-		s.unfinished = note == copying
-		s.now, err = tx.fingerprint(ref.kind, ref.id)
+		s.now, err = tx.records().Fingerprint(ref.Kind, ref.ID)
 		return s, err
 	})
 	if err != nil {
 		return 0, "", err
 	}
-	base := s.then
+	base := s.note.Fingerprint
 	if c.base != nil {
 		base = c.base(ref)
 	}
-	run := ref.kind.name == "iteration"
+	run := ref.Kind.Name == "iteration"
 	switch {
 	case !s.exists && base != "" && c.base != nil:
 		return keepRecord, "", c.leaveOut(ref, "It was copied before and has been deleted since; it is not copied again.")
@@ -191,13 +173,13 @@ func (c *copier) judge(ctx context.Context, ref recordRef) (v verdict, fingerpri
 		return keepRecord, "", c.leaveOut(ref, "What would hold it is missing or in the trash.")
 	case !s.exists:
 		return insertRecord, fingerprint, nil
-	case s.deleted:
+	case s.Deleted:
 		return keepRecord, "", c.leaveOut(ref, "It is in the trash; restore it first.")
-	case s.parent != from.parent:
+	case s.Parent != from.Parent:
 		return keepRecord, "", c.leaveOut(ref, "Something else has its id.")
-	case ref.context:
+	case ref.Context:
 		return keepRecord, "", nil
-	case s.unfinished && s.then == fingerprint, s.now == base && s.now != fingerprint:
+	case s.note.Unfinished && s.note.Fingerprint == fingerprint, s.now == base && s.now != fingerprint:
 		return replaceRecord, fingerprint, s.mayUpdate
 	case s.now == fingerprint, fingerprint == base:
 		if run {
@@ -210,15 +192,15 @@ func (c *copier) judge(ctx context.Context, ref recordRef) (v verdict, fingerpri
 
 // mayInsert fails unless the actor may add the record: to make a project is allowed
 // to every user.
-func (c *copier) mayInsert(tx *tx, ref recordRef, from home) error {
-	if _, err := tx.user(c.actor); err != nil || ref.kind.name == "project" {
+func (c *copier) mayInsert(tx *tx, ref record.Ref, from record.Home) error {
+	if _, err := tx.user(c.actor); err != nil || ref.Kind.Name == "project" {
 		return err
 	}
-	there, err := tx.has(`SELECT 1 FROM project WHERE id = ?`, from.projectID)
+	there, err := tx.has(`SELECT 1 FROM project WHERE id = ?`, from.ProjectID)
 	if err != nil || c.dryRun && !there {
 		return err
 	}
-	if err := tx.allowProject(c.actor, from.projectID, rightCreate); err != nil || c.dryRun {
+	if err := tx.allowProject(c.actor, from.ProjectID, rightCreate); err != nil || c.dryRun {
 		return err
 	}
 	if err := c.allowContainer(tx, from); err != nil && AsError(err).Code == CodeConflict {
@@ -229,9 +211,9 @@ func (c *copier) mayInsert(tx *tx, ref recordRef, from home) error {
 }
 
 // leaveOut notes that a record was not copied.
-func (c *copier) leaveOut(ref recordRef, reason string) error {
-	name, err := c.src.pathOf(ref)
-	if ref.kind.name == "iteration" {
+func (c *copier) leaveOut(ref record.Ref, reason string) error {
+	name, err := c.src.Path(ref)
+	if ref.Kind.Name == "iteration" {
 		c.result.LeftOut++
 	}
 	c.conflicts = append(c.conflicts, ref.String())
@@ -239,14 +221,10 @@ func (c *copier) leaveOut(ref recordRef, reason string) error {
 	return err
 }
 
-// noteID returns the id of the row of table source that says what a record was like
-// when it was copied.
-func noteID(ref recordRef) string { return transfer.ID("archive", ref.kind.name, ref.id).String() }
-
 // count notes what a dry run would copy.
-func (c *copier) count(ref recordRef) error {
-	if ref.kind.name == "iteration" {
-		num, err := c.src.numOf(ref.id)
+func (c *copier) count(ref record.Ref) error {
+	if ref.Kind.Name == "iteration" {
+		num, err := c.src.Num(ref.ID)
 		if err != nil {
 			return err
 		}
@@ -259,7 +237,7 @@ func (c *copier) count(ref recordRef) error {
 		}
 		c.result.Parameters += parameters
 		c.result.Tags += tags
-		err = c.src.points().Walk(num, func(string, Step, Value, Time) error {
+		err = c.src.Walk(num, func(string, Step, Value, Time) error {
 			c.result.Points++
 			return nil
 		})
@@ -267,7 +245,7 @@ func (c *copier) count(ref recordRef) error {
 			return err
 		}
 	}
-	return c.src.eachArtifact(ref.kind, ref.id, func(a archivedArtifact) error {
+	return c.src.EachArtifact(ref.Kind, ref.ID, func(a record.Artifact) error {
 		c.result.Artifacts++
 		c.result.Bytes += a.Size
 		return nil
@@ -275,25 +253,25 @@ func (c *copier) count(ref recordRef) error {
 }
 
 // write writes a record with its points and artifacts, but for its late parts.
-func (c *copier) write(ctx context.Context, ref recordRef, fingerprint string, v verdict) error {
-	rows := make([][][]any, len(ref.kind.parts))
-	for i := range ref.kind.parts {
-		p := &ref.kind.parts[i]
-		if p.late {
+func (c *copier) write(ctx context.Context, ref record.Ref, fingerprint string, v verdict) error {
+	rows := make([][][]any, len(ref.Kind.Parts))
+	for i := range ref.Kind.Parts {
+		p := &ref.Kind.Parts[i]
+		if p.Late {
 			continue
 		}
 		var err error
-		if rows[i], err = c.src.rowsOf(p, ref.id); err != nil {
+		if rows[i], err = c.src.Rows(p, ref.ID); err != nil {
 			return err
 		}
 	}
-	from, err := c.src.homeOf(ref)
+	from, err := c.src.Home(ref)
 	if err != nil {
 		return err
 	}
-	var drop map[string]divergence
-	if ref.kind.name == "iteration" && v == replaceRecord {
-		if drop, err = c.different(ctx, ref.id); err != nil {
+	var drop map[string]record.Divergence
+	if ref.Kind.Name == "iteration" && v == replaceRecord {
+		if drop, err = c.different(ctx, ref.ID); err != nil {
 			return err
 		}
 	}
@@ -303,39 +281,41 @@ func (c *copier) write(ctx context.Context, ref recordRef, fingerprint string, v
 				return 0, err
 			}
 		}
-		if dropped, err = tx.dropPoints(ref, drop); err != nil {
-			return 0, err
-		}
-		for i := range ref.kind.parts {
-			p := &ref.kind.parts[i]
-			if p.late && v == insertRecord {
-				continue
-			}
-			if p.clear != "" && v == replaceRecord {
-				if _, err := tx.Exec(p.clear, ref.id); err != nil {
-					return 0, err
-				}
-			}
-			if err := tx.writeRows(p, ref.id, rows[i]); err != nil {
+		if len(drop) > 0 {
+			if dropped, err = tx.records().DropPoints(ref.ID, drop); err != nil {
 				return 0, err
 			}
 		}
-		return dropped, firstError(c.note(tx, ref, fingerprint, copying), tx.noteCopied(ref))
+		for i := range ref.Kind.Parts {
+			p := &ref.Kind.Parts[i]
+			if p.Late && v == insertRecord {
+				continue
+			}
+			if p.Clear != "" && v == replaceRecord {
+				if _, err := tx.Exec(p.Clear, ref.ID); err != nil {
+					return 0, err
+				}
+			}
+			if err := tx.records().WriteRows(p, ref.ID, rows[i]); err != nil {
+				return 0, err
+			}
+		}
+		return dropped, firstError(c.note(tx, ref, record.Note{Fingerprint: fingerprint, Unfinished: true}), tx.noteCopied(ref))
 	})
 	if err != nil {
 		return err
 	}
 	c.result.Dropped += dropped
-	if ref.kind.name == "iteration" {
-		for i, p := range ref.kind.parts {
-			switch p.name {
+	if ref.Kind.Name == "iteration" {
+		for i, p := range ref.Kind.Parts {
+			switch p.Name {
 			case "parameter":
 				c.result.Parameters += len(rows[i])
 			case "tag":
 				c.result.Tags += len(rows[i])
 			}
 		}
-		if err := c.points(ctx, ref.id, drop); err != nil {
+		if err := c.points(ctx, ref.ID, drop); err != nil {
 			return err
 		}
 	}
@@ -344,19 +324,19 @@ func (c *copier) write(ctx context.Context, ref recordRef, fingerprint string, v
 
 // allowed fails unless the actor may write the record now. A new project is the
 // actor's.
-func (c *copier) allowed(tx *tx, ref recordRef, from home, v verdict) error {
+func (c *copier) allowed(tx *tx, ref record.Ref, from record.Home, v verdict) error {
 	now, err := tx.homeOf(ref)
 	switch {
-	case err == nil && v == insertRecord || err == nil && (now.deleted || now.parent != from.parent):
+	case err == nil && v == insertRecord || err == nil && (now.Deleted || now.Parent != from.Parent):
 		return Errorf(CodeConflict, "Somebody else is writing the same records; try again.")
 	case err == nil:
-		return tx.allow(c.actor, now.projectID, rightUpdate)
+		return tx.allow(c.actor, now.ProjectID, rightUpdate)
 	case AsError(err).Code != CodeNotFound:
 		return err
 	case v == replaceRecord:
 		return err
-	case ref.kind.name != "project":
-		if err := tx.allowProject(c.actor, from.projectID, rightCreate); err != nil {
+	case ref.Kind.Name != "project":
+		if err := tx.allowProject(c.actor, from.ProjectID, rightCreate); err != nil {
 			return err
 		}
 		return c.allowContainer(tx, from)
@@ -365,65 +345,44 @@ func (c *copier) allowed(tx *tx, ref recordRef, from home, v verdict) error {
 }
 
 // allowContainer fails unless what is to hold a record is there, in its project.
-func (c *copier) allowContainer(tx *tx, from home) error {
+func (c *copier) allowContainer(tx *tx, from record.Home) error {
 	var one int
 	err := tx.Row(`SELECT 1 FROM project WHERE id = ?1 AND id = ?2 AND deleted_date IS NULL
 		UNION ALL SELECT 1 FROM experiment WHERE id = ?1 AND project_id = ?2 AND deleted_date IS NULL
-		UNION ALL SELECT 1 FROM model WHERE id = ?1 AND project_id = ?2 AND deleted_date IS NULL`, from.parent, from.projectID).Scan(&one)
+		UNION ALL SELECT 1 FROM model WHERE id = ?1 AND project_id = ?2 AND deleted_date IS NULL`, from.Parent, from.ProjectID).Scan(&one)
 	if errors.Is(err, sql.ErrNoRows) {
-		return Errorf(CodeConflict, "What holds the record %q is not there.", from.name)
+		return Errorf(CodeConflict, "What holds the record %q is not there.", from.Name)
 	}
 	return err
-}
-
-func (tx *tx) writeRows(p *recordPart, id string, rows [][]any) error {
-	for _, row := range rows {
-		if _, err := tx.Exec(p.write, append([]any{id}, row...)...); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // note records what a record was like when it was copied.
-func (c *copier) note(tx *tx, ref recordRef, fingerprint, state string) error {
+func (c *copier) note(tx *tx, ref record.Ref, n record.Note) error {
 	if c.fresh {
 		return nil
 	}
-	return tx.noteCopy(ref, fingerprint, state)
-}
-
-func (tx *tx) noteCopy(ref recordRef, fingerprint, state string) error {
-	_, err := tx.Exec(`INSERT INTO source (id, iteration_num, path, size, fingerprint, position, state, updated_date)
-		VALUES (?1, (SELECT num FROM iteration WHERE id = ?2), ?3, 0, ?4, 0, ?5, ?6)
-		ON CONFLICT (id) DO UPDATE SET
-			iteration_num = excluded.iteration_num,
-			fingerprint   = excluded.fingerprint,
-			state         = excluded.state,
-			updated_date  = excluded.updated_date`,
-		noteID(ref), ref.id, ref.kind.name, fingerprint, state, tx.now)
-	return err
+	return tx.records().SetNote(ref, n, tx.now)
 }
 
 // noteCopied records the change for those who look at the run. A new project is
 // its maker's.
-func (tx *tx) noteCopied(ref recordRef) error {
-	switch ref.kind.name {
+func (tx *tx) noteCopied(ref record.Ref) error {
+	switch ref.Kind.Name {
 	case "project":
 		if tx.actor.system {
 			return nil
 		}
-		there, err := tx.has(`SELECT 1 FROM user_permission WHERE user_id = ? AND project_id = ?`, tx.actor.UserID, ref.id)
+		there, err := tx.has(`SELECT 1 FROM user_permission WHERE user_id = ? AND project_id = ?`, tx.actor.UserID, ref.ID)
 		if err != nil || there {
 			return err
 		}
 		if admin, err := tx.user(tx.actor); err != nil || admin.IsAdmin {
 			return err
 		}
-		_, err = tx.insertPermission(Permission{UserID: tx.actor.UserID, ProjectID: ref.id, Create: true, Read: true, Update: true, Delete: true})
+		_, err = tx.insertPermission(Permission{UserID: tx.actor.UserID, ProjectID: ref.ID, Create: true, Read: true, Update: true, Delete: true})
 		return err
 	case "iteration":
-		num, err := tx.numOf(ref.id)
+		num, err := tx.records().Num(ref.ID)
 		if err != nil {
 			return err
 		}
@@ -436,17 +395,17 @@ func (tx *tx) noteCopied(ref recordRef) error {
 func (c *copier) late(ctx context.Context, written []writtenRecord) error {
 	type lateRows struct {
 		writtenRecord
-		part *recordPart
+		part *record.Part
 		rows [][]any
 	}
 	var all []lateRows
 	for _, w := range written {
-		for i := range w.kind.parts {
-			p := &w.kind.parts[i]
-			if !p.late {
+		for i := range w.Kind.Parts {
+			p := &w.Kind.Parts[i]
+			if !p.Late {
 				continue
 			}
-			rows, err := c.src.rowsOf(p, w.id)
+			rows, err := c.src.Rows(p, w.ID)
 			if err != nil {
 				return err
 			}
@@ -455,16 +414,16 @@ func (c *copier) late(ctx context.Context, written []writtenRecord) error {
 	}
 	return change(ctx, c.dst, c.actor, func(tx *tx) error {
 		for _, l := range all {
-			err := tx.writeRows(l.part, l.id, l.rows)
+			err := tx.records().WriteRows(l.part, l.ID, l.rows)
 			if sqlite.IsDuplicate(err) {
-				return Errorf(CodeConflict, "Two records have the same %s.", l.part.name)
+				return Errorf(CodeConflict, "Two records have the same %s.", l.part.Name)
 			}
 			if err != nil {
 				return err
 			}
 		}
 		for _, w := range written {
-			if err := c.note(tx, w.recordRef, w.fingerprint, copied); err != nil {
+			if err := c.note(tx, w.Ref, record.Note{Fingerprint: w.fingerprint}); err != nil {
 				return err
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"tracker/blob"
+	"tracker/store/record"
 	"tracker/store/sqlite"
 	"tracker/store/transfer"
 	"tracker/store/transfer/archive"
@@ -55,8 +56,8 @@ func (db *DB) ImportArchive(ctx context.Context, actor Actor, path string, o Arc
 	defer func() { err = errors.Join(err, from.Close()) }()
 	r = &ArchiveResult{Result: transfer.Result{Kind: "archive", Path: path, Losses: []transfer.Loss{}}, Conflicts: []string{}}
 	err = from.kernel.Read(ctx, func(snapshot *sqlite.Tx) error {
-		archived := from.reading(snapshot)
-		refs, err := archived.allRecords(a.Manifest.Context)
+		archived := from.reading(snapshot).records()
+		refs, err := archived.All(a.Manifest.Context)
 		if err != nil {
 			return err
 		}
@@ -75,7 +76,7 @@ func (db *DB) ImportArchive(ctx context.Context, actor Actor, path string, o Arc
 			base = a.Manifest.Base
 		}
 		if base != nil {
-			c.base = func(ref recordRef) string { return base[ref.String()] }
+			c.base = func(ref record.Ref) string { return base[ref.String()] }
 		}
 		if o.Progress != nil {
 			done := 0

@@ -1,26 +1,29 @@
 package store
 
 import (
-	"fmt"
+	"encoding/hex"
 	"maps"
 	"slices"
 
+	"github.com/google/uuid"
+
 	"tracker/store/json"
+	"tracker/store/record"
 )
 
 // archived returns the records that q selects in the order in which they are copied,
 // and what kind of selection that is.
-func (tx *tx) archived(actor Actor, q ArchiveQuery) (refs []recordRef, scope string, err error) {
+func (tx *tx) archived(actor Actor, q ArchiveQuery) (refs []record.Ref, scope string, err error) {
 	switch {
 	case q.ProjectID != "":
 		if err := tx.allowProject(actor, q.ProjectID, rightRead); err != nil {
 			return nil, "", err
 		}
-		refs, err = tx.recordsOfProject(q.ProjectID)
+		refs, err = tx.records().OfProject(q.ProjectID)
 		if err == nil && q.Records != nil {
 			err = keepOnly(refs, q.Records)
-			refs = slices.DeleteFunc(refs, func(r recordRef) bool {
-				return r.context && r.kind.name != "project" && r.kind.name != "experiment" && r.kind.name != "model"
+			refs = slices.DeleteFunc(refs, func(r record.Ref) bool {
+				return r.Context && r.Kind.Name != "project" && r.Kind.Name != "experiment" && r.Kind.Name != "model"
 			})
 		}
 		return refs, "project", err
@@ -29,15 +32,8 @@ func (tx *tx) archived(actor Actor, q ArchiveQuery) (refs []recordRef, scope str
 		if err != nil {
 			return nil, "", err
 		}
-		refs = []recordRef{{kind: kindOf("project"), id: e.projectID, context: true}, {kind: kindOf("experiment"), id: q.ExperimentID}}
-		for _, kind := range []string{"iteration", "logged_model", "wandb_artifact"} {
-			more, err := tx.recordsWhere(kind, `experiment.id = ?`, q.ExperimentID)
-			if err != nil {
-				return nil, "", err
-			}
-			refs = append(refs, more...)
-		}
-		return refs, "experiment", nil
+		refs, err = tx.records().OfExperiment(e.projectID, q.ExperimentID)
+		return refs, "experiment", err
 	case q.ExperimentID != "":
 		v := &View{tx: tx, actor: actor}
 		for {
@@ -58,13 +54,13 @@ func (tx *tx) archived(actor Actor, q ArchiveQuery) (refs []recordRef, scope str
 }
 
 // keepOnly marks all but some records as those that others need.
-func keepOnly(refs []recordRef, wanted []string) error {
+func keepOnly(refs []record.Ref, wanted []string) error {
 	there := map[string]bool{}
 	for _, w := range wanted {
 		there[w] = true
 	}
 	for i := range refs {
-		refs[i].context = !there[refs[i].String()]
+		refs[i].Context = !there[refs[i].String()]
 		delete(there, refs[i].String())
 	}
 	for missing := range maps.Keys(there) {
@@ -73,106 +69,69 @@ func keepOnly(refs []recordRef, wanted []string) error {
 	return nil
 }
 
-// recordsOfProject returns all records of a project.
-func (tx *tx) recordsOfProject(id string) (refs []recordRef, err error) {
-	for _, k := range recordKinds {
-		more, err := tx.recordsWhere(k.name, `project.id = ?`, id)
-		if err != nil {
-			return nil, err
-		}
-		refs = append(refs, more...)
-	}
-	return refs, nil
-}
-
 // recordsOfRuns returns runs, in the order of their numbers, with what holds them.
-func (tx *tx) recordsOfRuns(actor Actor, ids []string) (refs []recordRef, err error) {
+func (tx *tx) recordsOfRuns(actor Actor, ids []string) (refs []record.Ref, err error) {
 	for chunk := range slices.Chunk(ids, MaxLimit) {
 		if _, err := tx.allowIterations(actor, chunk, rightRead); err != nil {
 			return nil, err
 		}
 	}
-	list, err := json.Marshal(ids)
-	if err != nil {
-		return nil, err
+	refs, err = tx.records().OfRuns(ids)
+	if err == nil && len(refs) == 0 {
+		err = Invalid("iteration_ids", "No run is selected.")
 	}
-	for _, k := range []struct{ kind, where string }{
-		{"project", `project.id IN (SELECT project_id FROM experiment JOIN iteration ON experiment_id = experiment.id
-			WHERE iteration.id IN (SELECT value FROM json_each(?)))`},
-		{"experiment", `experiment.id IN (SELECT experiment_id FROM iteration WHERE id IN (SELECT value FROM json_each(?)))`},
-		{"iteration", `iteration.id IN (SELECT value FROM json_each(?))`},
-	} {
-		more, err := tx.recordsWhere(k.kind, k.where, string(list))
-		if err != nil {
-			return nil, err
-		}
-		for i := range more {
-			more[i].context = k.kind != "iteration"
-		}
-		refs = append(refs, more...)
-	}
-	if len(refs) == 0 {
-		return nil, Invalid("iteration_ids", "No run is selected.")
-	}
-	return refs, nil
+	return refs, err
 }
 
-// recordsWhere returns the records of a kind that fulfil a condition on it and on
-// what holds it.
-func (tx *tx) recordsWhere(kind, where string, args ...any) ([]recordRef, error) {
-	from := map[string]string{
-		"project": `project.id FROM project WHERE %s AND project.deleted_date IS NULL
-			ORDER BY project.created_date, project.id`,
-		"experiment": `experiment.id FROM experiment JOIN project ON project.id = project_id
-			WHERE %s AND project.deleted_date IS NULL AND experiment.deleted_date IS NULL
-			ORDER BY experiment.created_date, experiment.id`,
-		"iteration": `iteration.id FROM iteration JOIN experiment ON experiment.id = experiment_id JOIN project ON project.id = project_id
-			WHERE %s AND project.deleted_date IS NULL AND experiment.deleted_date IS NULL AND iteration.deleted_date IS NULL
-			ORDER BY iteration.num`,
-		"logged_model": `logged_model.id FROM logged_model JOIN experiment ON experiment.id = experiment_id JOIN project ON project.id = project_id
-			WHERE %s AND project.deleted_date IS NULL AND experiment.deleted_date IS NULL
-			ORDER BY logged_model.num`,
-		"wandb_artifact": `wandb_artifact.id FROM wandb_artifact
-			JOIN iteration ON iteration.num = iteration_num AND iteration.deleted_date IS NULL
-			JOIN experiment ON experiment.id = wandb_artifact.experiment_id JOIN project ON project.id = project_id
-			WHERE %s AND project.deleted_date IS NULL AND experiment.deleted_date IS NULL
-			ORDER BY wandb_artifact.num`,
-		"report": `report.id FROM report JOIN project ON project.id = project_id
-			WHERE %s AND project.deleted_date IS NULL AND report.deleted_date IS NULL
-			ORDER BY report.created_date, report.id`,
-		"model": `model.id FROM model JOIN project ON project.id = project_id
-			WHERE %s AND project.deleted_date IS NULL AND model.deleted_date IS NULL
-			ORDER BY model.created_date, model.id`,
-		"model_version": `model_version.id FROM model_version JOIN model ON model.id = model_id JOIN project ON project.id = project_id
-			WHERE %s AND project.deleted_date IS NULL AND model.deleted_date IS NULL AND model_version.deleted_date IS NULL
-			ORDER BY model.created_date, model.id, version`,
-	}[kind]
-	var ids []string
-	if err := tx.Select(&ids, `SELECT `+fmt.Sprintf(from, where), args...); err != nil {
-		return nil, err
-	}
-	refs := make([]recordRef, len(ids))
-	for i, id := range ids {
-		refs[i] = recordRef{kind: kindOf(kind), id: id}
-	}
-	return refs, nil
+// records returns the transaction as one on records, whose texts must be as the API
+// takes them.
+func (tx *tx) records() record.Tx { return record.Tx{Tx: tx.points(), Check: checkColumn} }
+
+// homeOf returns where a record belongs; NOT_FOUND when there is none.
+func (tx *tx) homeOf(ref record.Ref) (record.Home, error) {
+	h, err := tx.records().Home(ref)
+	return h, orNotFound(err, ref.Kind.Name)
 }
 
-// allRecords returns the records of a database that was made for an archive.
-func (tx *tx) allRecords(context []string) (refs []recordRef, err error) {
-	others := map[string]bool{}
-	for _, c := range context {
-		others[c] = true
-	}
-	for _, k := range recordKinds {
-		more, err := tx.recordsWhere(k.name, `TRUE`)
-		if err != nil {
-			return nil, err
+// checkColumn fails unless a column may have a text.
+func checkColumn(c record.Column, s string) error {
+	switch c {
+	case record.Name:
+		return checkName("name", s)
+	case record.Key:
+		return checkKey(s)
+	case record.Short:
+		return checkShort("type", s)
+	case record.Text:
+		return checkText("text", s)
+	case record.Long:
+		if len(s) > maxProfile {
+			return Invalid("text", "text must have at most %d bytes, not %d.", maxProfile, len(s))
 		}
-		for i := range more {
-			more[i].context = others[more[i].String()]
+	case record.ID:
+		if id, err := uuid.Parse(s); err != nil || id.String() != s {
+			return Invalid("id", "%q is not a UUID.", truncate(s))
 		}
-		refs = append(refs, more...)
+	case record.ModelID:
+		if hexed, err := hex.DecodeString(s[min(len(s), 2):]); len(s) != 34 || s[:2] != "m-" || err != nil || len(hexed) != 16 {
+			return Invalid("id", "%q is not the id of a logged model.", truncate(s))
+		}
+	case record.JSON:
+		var any any
+		if len(s) > maxProfile || json.Unmarshal([]byte(s), &any) != nil {
+			return Invalid("json", "json must be JSON.")
+		}
+	case record.ContentType:
+		return checkContentType(s)
+	case record.FileName:
+		return checkArtifactName(s)
 	}
-	return refs, nil
+	return nil // the columns are STRICT
+}
+
+func truncate(s string) string {
+	if len(s) > 80 {
+		return s[:80]
+	}
+	return s
 }

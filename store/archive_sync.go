@@ -27,7 +27,7 @@ func (db *DB) Records(ctx context.Context, actor Actor, projectID string, p Page
 		if err := tx.allowProject(actor, projectID, rightRead); err != nil {
 			return l, err
 		}
-		refs, err := tx.recordsOfProject(projectID)
+		refs, err := tx.records().OfProject(projectID)
 		if err != nil {
 			return l, err
 		}
@@ -36,7 +36,7 @@ func (db *DB) Records(ctx context.Context, actor Actor, projectID string, p Page
 		l = List[RecordState]{Data: []RecordState{}, Total: len(refs), Limit: p.Limit, Offset: p.Offset}
 		from := min(p.Offset, len(refs))
 		for _, ref := range refs[from:min(from+p.Limit, len(refs))] {
-			fingerprint, err := tx.fingerprint(ref.kind, ref.id)
+			fingerprint, err := tx.records().Fingerprint(ref.Kind, ref.ID)
 			if err != nil {
 				return l, err
 			}

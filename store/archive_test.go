@@ -132,7 +132,7 @@ var otherTables = []string{"api_key", "blob", "blob_inline", "blob_piece", "blob
 	"owner", "recent", "rollup", "search_key", "search_value", "source", "sqlite_sequence", "upload", "user", "user_permission"}
 
 // TestArchivedTables fails when a table is new: whoever adds it decides whether an
-// archive carries it, in recordKinds of archive_kind.go.
+// archive carries it, in record.Kinds.
 func TestArchivedTables(t *testing.T) {
 	db := raw(t, open(t, store.Options{}).Path())
 	rows := must(db.Query(`SELECT name FROM sqlite_schema WHERE type = 'table'`))(t)

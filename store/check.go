@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tracker/store/points"
+	"tracker/store/search"
 	"tracker/store/sqlite"
 )
 
@@ -84,6 +85,20 @@ func (db *DB) problems(ctx context.Context) (all []Problem, err error) {
 		}
 	}
 	return all, nil
+}
+
+// wrongSearchValues compares the copies for searches with their originals. The repair
+// deletes those that differ.
+func (t *tx) wrongSearchValues() ([]Problem, error) {
+	n, err := search.WrongCopies(t.Tx)
+	if err != nil || n == 0 {
+		return nil, err
+	}
+	return []Problem{{
+		Text:       fmt.Sprintf("%d statistics that were copied for searches differ from their originals.", n),
+		Repairable: true,
+		repair:     func(tx *tx) error { return search.DeleteWrongCopies(tx.Tx) },
+	}}, nil
 }
 
 // integrity asks SQLite whether the file is sound and every reference holds.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tracker/store/points"
+	"tracker/store/record"
 	"tracker/store/sqlite"
 )
 
@@ -74,6 +75,7 @@ func AsError(err error) *Error {
 	var e *Error
 	var refused *points.InvalidError
 	var file *sqlite.FileError
+	var large *record.SizeError
 	switch {
 	case err == nil:
 		return nil
@@ -81,6 +83,8 @@ func AsError(err error) *Error {
 		return e
 	case errors.As(err, &refused):
 		return Invalid(refused.Field, "%s", refused.Message)
+	case errors.As(err, &large):
+		return Invalid("archive", "%s", large.Error())
 	case errors.As(err, &file) && fileCodes[file.Problem] != "":
 		return &Error{Code: fileCodes[file.Problem], Message: file.Error()}
 	case errors.Is(err, sqlite.ErrClosed):

@@ -6,6 +6,7 @@ import (
 
 	"tracker/blob"
 	"tracker/store/points"
+	"tracker/store/search"
 )
 
 // Job queues fn for the writer, as every write does.
@@ -93,6 +94,6 @@ func (db *DB) CopyForSearch(key string) error {
 		if err := tx.Select(&nums, `SELECT num FROM iteration`); err != nil {
 			return err
 		}
-		return tx.copyStats(key, nums)
+		return search.CopyStats(tx.Tx, key, nums)
 	})
 }

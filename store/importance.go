@@ -7,6 +7,7 @@ import (
 	"tracker/store/filter"
 	"tracker/store/importance"
 	"tracker/store/json"
+	"tracker/store/search"
 )
 
 // MaxImportanceRuns is the largest number of runs that an importance is estimated from:
@@ -62,9 +63,9 @@ func (db *DB) Importance(ctx context.Context, actor Actor, query func(*View) (Im
 		if _, err := v.tx.allowExperiment(actor, q.ExperimentID, rightRead); err != nil {
 			return err
 		}
-		columns, err = limited(v.tx, s, func() ([]importance.Column, error) {
+		columns, err = limited(v.tx, s, func(in *search.Snapshot) ([]importance.Column, error) {
 			var nums []int64
-			if nums, values, err = v.tx.results(s, target, q, &out); err != nil {
+			if nums, values, err = out.results(in, s, target, q); err != nil {
 				return nil, err
 			}
 			return v.tx.varyingParams(nums)
@@ -78,14 +79,14 @@ func (db *DB) Importance(ctx context.Context, actor Actor, query func(*View) (Im
 	return out, err
 }
 
-func parseImportance(q ImportanceQuery) (s search, target filter.Ref, err error) {
+func parseImportance(q ImportanceQuery) (s search.Query, target filter.Ref, err error) {
 	if q.Goal != "" {
 		if err := oneOf("goal", q.Goal, Minimize, Maximize); err != nil {
 			return s, target, err
 		}
 	}
 	var p filter.Parser
-	if s.filter, err = p.Filter(q.Filter); err != nil {
+	if s.Filter, err = p.Filter(q.Filter); err != nil {
 		return s, target, refused(err)
 	}
 	keys, err := p.Sort(q.Target)
@@ -95,58 +96,30 @@ func parseImportance(q ImportanceQuery) (s search, target filter.Ref, err error)
 	if len(keys) != 1 || keys[0].Field != filter.Metric {
 		return s, target, Invalid("target", "Name one metric as the target, such as metric.loss.min.")
 	}
-	s.metrics = metricsOf(p.Keys())
+	s.Metrics, s.Where = metricsOf(p.Keys()), notTrashed("iteration")
 	return s, keys[0].Ref, nil
 }
 
-// results returns the iterations that have a result, and their results.
-func (tx *tx) results(s search, target filter.Ref, q ImportanceQuery, out *Importance) (nums []int64, values []float64, err error) {
-	j, err := tx.joins([]string{q.ExperimentID}, s.metrics)
-	if err != nil {
-		return nil, nil, err
-	}
-	var where, sql query
-	if s.filter != nil {
-		where.add(` AND `)
-		j.where(&where, s.filter)
-	}
-	columns := `iteration.num AS num, ` + j.metric(target) + ` AS value, ` + j.isThere(target.Key) + ` AS there`
-	names, err := tx.known([]string{q.ExperimentID}, j.keys)
-	if err != nil {
-		return nil, nil, err
-	}
-	j.hits(&sql, columns, names)
-	sql.add(` WHERE iteration.experiment_id = ? AND iteration.deleted_date IS NULL`, q.ExperimentID)
-	sql.add(where.String()+`) SELECT num, value, there, (SELECT count(*) FROM hit) FROM hit ORDER BY num DESC LIMIT ?`,
-		append(where.args, MaxImportanceRuns)...)
-	rows, err := tx.compose(&sql)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var num int64
-		var value *float64
-		var there bool
-		if err := rows.Scan(&num, &value, &there, &out.Total); err != nil {
-			return nil, nil, err
-		}
+// results returns the iterations that have a result, and their results. It counts
+// those without one.
+func (out *Importance) results(in *search.Snapshot, s search.Query, target filter.Ref, q ImportanceQuery) (nums []int64, values []float64, err error) {
+	out.Total, err = in.Results(q.ExperimentID, s, target, MaxImportanceRuns, func(r search.Result) {
 		switch {
-		case !there:
+		case !r.There:
 			out.Missing++
-			continue
-		case value == nil:
+			return
+		case r.Value == nil:
 			if out.NaN++; q.Goal == "" {
-				continue
+				return
 			}
-			value = new(math.Inf(1))
+			r.Value = new(math.Inf(1))
 			if q.Goal == Maximize {
-				value = new(math.Inf(-1))
+				r.Value = new(math.Inf(-1))
 			}
 		}
-		nums, values = append(nums, num), append(values, *value)
-	}
-	return nums, values, rows.Err()
+		nums, values = append(nums, r.Num), append(values, *r.Value)
+	})
+	return nums, values, err
 }
 
 // varyingParams returns the parameters that are not the same in all iterations, those

@@ -7,6 +7,7 @@ import (
 	"tracker/store/filter"
 	"tracker/store/json"
 	"tracker/store/points"
+	"tracker/store/search"
 )
 
 // IterationRecord is an iteration with all that was recorded in it, but of its points
@@ -82,17 +83,17 @@ func (v *View) IterationRecords(q RecordQuery) (List[IterationRecord], error) {
 	if err != nil {
 		return l, refused(err)
 	}
-	s := search{filter: q.Filter, sort: q.Sort, metrics: metricsOf(keys), more: true, trash: q.Trash.condition("iteration")}
+	s := search.Query{Filter: q.Filter, Sort: q.Sort, Metrics: metricsOf(keys), Uncounted: true, Where: q.Trash.condition("iteration")}
 	if q.Trash == OnlyTrash {
-		s.trash = `(` + s.trash + ` OR iteration.experiment_id IN (SELECT id FROM experiment WHERE deleted_date IS NOT NULL))`
+		s.Where = `(` + s.Where + ` OR iteration.experiment_id IN (SELECT id FROM experiment WHERE deleted_date IS NOT NULL))`
 	}
-	h, err := limited(v.tx, s, func() (hits, error) { return v.tx.findSome(experiments, s, p) })
+	h, err := v.tx.findIn(experiments, s, p)
 	if err != nil {
 		return l, err
 	}
-	l.Total = h.total
+	l.Total = h.Total
 	size := 0
-	for nums := range slices.Chunk(h.nums, recordsAtOnce) {
+	for nums := range slices.Chunk(h.Nums, recordsAtOnce) {
 		records, err := v.tx.recordsOf(nums)
 		if err != nil {
 			return l, err
@@ -102,7 +103,7 @@ func (v *View) IterationRecords(q RecordQuery) (List[IterationRecord], error) {
 			records[i].Deleted = records[i].Deleted || inTrash[records[i].ExperimentID]
 		}
 		l.Data = append(l.Data, records...)
-		if size > MaxRecordBytes && len(l.Data) < len(h.nums) {
+		if size > MaxRecordBytes && len(l.Data) < len(h.Nums) {
 			l.Limit = len(l.Data)
 			break
 		}

@@ -6,6 +6,7 @@ import (
 
 	"tracker/store/filter"
 	"tracker/store/json"
+	"tracker/store/search"
 )
 
 // KeyKind is the kind of a name.
@@ -53,15 +54,15 @@ func (v *View) Keys(experimentID string, q KeyQuery) (List[Key], error) {
 	if _, err := v.tx.allowExperiment(v.actor, experimentID, rightRead); err != nil {
 		return List[Key]{}, err
 	}
-	var from query
-	from.add(`FROM experiment_key WHERE experiment_id = ?`, experimentID)
+	var from search.SQL
+	from.Add(`FROM experiment_key WHERE experiment_id = ?`, experimentID)
 	if q.Kind != nil {
-		from.add(` AND kind = ?`, *q.Kind)
+		from.Add(` AND kind = ?`, *q.Kind)
 	}
 	if q.Part != "" {
-		from.add(` AND `+contains(`key`), q.Part)
+		from.Add(` AND `+contains(`key`), q.Part)
 	}
-	return list[Key](v.tx, q.Page, `kind, key, iterations`, from.String(), `kind, key`, from.args...)
+	return list[Key](v.tx, q.Page, `kind, key, iterations`, from.String(), `kind, key`, from.Args...)
 }
 
 // Keys is View.Keys.
@@ -177,49 +178,13 @@ func (db *DB) SameParams(ctx context.Context, actor Actor, experimentID, where s
 		if _, err := tx.allowExperiment(actor, experimentID, rightRead); err != nil {
 			return nil, err
 		}
-		return limited(tx, s, func() ([]string, error) { return tx.sameParams(experimentID, s, keys) })
-	})
-}
-
-func (tx *tx) sameParams(experimentID string, s search, keys []string) ([]string, error) {
-	list, err := json.Marshal(keys)
-	if err != nil {
-		return nil, err
-	}
-	j, err := tx.joins([]string{experimentID}, s.metrics)
-	if err != nil {
-		return nil, err
-	}
-	var where, q query
-	if s.filter != nil {
-		where.add(` AND `)
-		j.where(&where, s.filter)
-	}
-	names, err := tx.known([]string{experimentID}, j.keys)
-	if err != nil {
-		return nil, err
-	}
-	j.hits(&q, `iteration.num AS num`, names)
-	q.add(` WHERE iteration.experiment_id = ? AND iteration.deleted_date IS NULL`, experimentID)
-	q.add(where.String()+`) SELECT parameter.key
-		FROM hit
-		CROSS JOIN json_each(?) AS list
-		JOIN parameter ON parameter.iteration_num = hit.num AND parameter.key = list.value
-		GROUP BY parameter.key
-		HAVING min(parameter.value) <> max(parameter.value) OR count(*) < (SELECT count(*) FROM hit)`,
-		append(where.args, string(list))...)
-	rows, err := tx.compose(&q)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	differ := map[string]bool{}
-	for rows.Next() {
-		var key string
-		if err := rows.Scan(&key); err != nil {
+		list, err := json.Marshal(keys)
+		if err != nil {
 			return nil, err
 		}
-		differ[key] = true
-	}
-	return slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return differ[k] }), rows.Err()
+		vary, err := limited(tx, s.Query, func(in *search.Snapshot) (map[string]bool, error) {
+			return in.VaryingParams(experimentID, s.Query, string(list))
+		})
+		return slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return vary[k] }), err
+	})
 }

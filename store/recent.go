@@ -77,11 +77,11 @@ func (v *View) ProjectIterations(projectID string, q IterationQuery) (List[Itera
 	if err != nil || len(ids) == 0 {
 		return l, err
 	}
-	h, err := limited(v.tx, s, func() (hits, error) { return v.tx.findSome(ids, s, p) })
+	h, err := v.tx.findIn(ids, s.Query, p)
 	if err != nil {
 		return l, err
 	}
-	l.Total = h.total
-	l.Data, err = v.tx.iterationsOf(h.nums, s.columns)
+	l.Total = h.Total
+	l.Data, err = v.tx.iterationsOf(h.Nums, s.columns)
 	return l, err
 }

@@ -5,70 +5,58 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
-
-	"github.com/jmoiron/sqlx"
 
 	"tracker/store/filter"
 	"tracker/store/json"
 	"tracker/store/points"
+	"tracker/store/search"
 )
 
-// search is a listing of iterations, read and checked.
-type search struct {
-	filter  filter.Expr // nil for all
-	sort    []filter.SortKey
+// listing is a search for iterations, read and checked.
+type listing struct {
+	search.Query
 	columns []filter.Column // nil when none were asked for
-	metrics []string        // names of the metrics in filter, sort and group
-
-	by     []filter.Ref // with values: only the iterations of one group; nil for all
-	values []*string    // of the group
-	trash  string       // SQL condition: whether iterations in the trash count
-	fold   bool         // children that are hits are listed under their parents
-	parent *string      // with fold: list the children of this iteration, nil for the top level
-	cut    bool         // the page may end early
-	more   bool         // without fold: hits are not counted beyond the one after the page
+	cut     bool            // the page may end early
 }
 
-func parseSearch(q IterationQuery) (search, error) {
+func parseSearch(q IterationQuery) (listing, error) {
 	var p filter.Parser
 	s, err := parseListing(&p, q.Filter, q.Sort, q.Columns)
 	if err != nil {
 		return s, err
 	}
 	if q.Group != nil {
-		if s.by, err = p.Group(q.Group.By); err != nil {
+		if s.By, err = p.Group(q.Group.By); err != nil {
 			return s, refused(err)
 		}
-		if s.values = q.Group.Values; len(s.values) != len(s.by) {
-			return s, Invalid("group", "A group of %d names has %d values.", len(s.by), len(s.values))
+		if s.Values = q.Group.Values; len(s.Values) != len(s.By) {
+			return s, Invalid("group", "A group of %d names has %d values.", len(s.By), len(s.Values))
 		}
 	}
-	s.fold, s.parent, s.cut = q.Fold, q.Parent, q.Cut
-	s.trash = q.Trash.condition("iteration")
-	s.metrics = metricsOf(p.Keys())
+	s.Fold, s.Parent, s.cut = q.Fold, q.Parent, q.Cut
+	s.Where = q.Trash.condition("iteration")
+	s.Metrics = metricsOf(p.Keys())
 	return s, nil
 }
 
 // within sets what the search of an experiment finds if the experiment is in the
 // trash: then all of its iterations are.
-func (s *search) within(e experimentState) {
+func (s *listing) within(e experimentState) {
 	switch {
 	case !e.deleted:
-	case s.trash == notTrashed("iteration"):
-		s.trash = `FALSE`
+	case s.Where == notTrashed("iteration"):
+		s.Where = `FALSE`
 	default:
-		s.trash = `TRUE`
+		s.Where = `TRUE`
 	}
 }
 
 // parseListing reads a filter, an order and columns.
-func parseListing(p *filter.Parser, where, sort, columns string) (s search, err error) {
-	if s.filter, err = p.Filter(where); err != nil {
+func parseListing(p *filter.Parser, where, sort, columns string) (s listing, err error) {
+	if s.Filter, err = p.Filter(where); err != nil {
 		return s, refused(err)
 	}
-	if s.sort, err = p.Sort(sort); err != nil {
+	if s.Sort, err = p.Sort(sort); err != nil {
 		return s, refused(err)
 	}
 	s.columns, err = p.Columns(columns)
@@ -97,14 +85,14 @@ func metricsOf(keys []filter.Key) []string {
 
 // iterations returns one page of the iterations of an experiment that s selects,
 // in its order.
-func (tx *tx) iterations(experimentID string, s search, p Page) (List[Iteration], error) {
+func (tx *tx) iterations(experimentID string, s listing, p Page) (List[Iteration], error) {
 	l := List[Iteration]{Data: []Iteration{}, Limit: p.Limit, Offset: p.Offset}
-	h, err := tx.find(experimentID, s, p)
+	h, err := tx.find(experimentID, s.Query, p)
 	if err != nil {
 		return l, err
 	}
-	l.Total = h.total
-	if len(h.nums) == 0 {
+	l.Total = h.Total
+	if len(h.Nums) == 0 {
 		return l, nil
 	}
 	var params []string
@@ -113,16 +101,16 @@ func (tx *tx) iterations(experimentID string, s search, p Page) (List[Iteration]
 			params = append(params, c.Name)
 		}
 	}
-	nums, err := tx.takeIterations(h.nums, params, s.cut)
+	nums, err := tx.takeIterations(h.Nums, params, s.cut)
 	if err != nil {
 		return l, err
 	}
-	if len(nums) < len(h.nums) {
+	if len(nums) < len(h.Nums) {
 		l.Limit = len(nums)
 	}
 	l.Data, err = tx.iterationsOf(nums, s.columns)
 	for i := range l.Data {
-		l.Data[i].Children = h.children[l.Data[i].Num]
+		l.Data[i].Children = h.Children[l.Data[i].Num]
 	}
 	return l, err
 }
@@ -152,132 +140,57 @@ func (tx *tx) iterationsOf(nums []int64, columns []filter.Column) ([]Iteration, 
 	return rows, tx.embed(rows, at, string(list), columns)
 }
 
-// find returns one page of the iterations that s selects.
-func (tx *tx) find(experimentID string, s search, p Page) (hits, error) {
-	if s.filter == nil && len(s.sort) == 0 && s.by == nil && !s.fold {
-		return tx.findAll(experimentID, s, p)
+// find returns one page of the iterations of an experiment that s selects.
+func (tx *tx) find(experimentID string, s search.Query, p Page) (search.Hits, error) {
+	if s.Filter == nil && len(s.Sort) == 0 && s.By == nil && !s.Fold {
+		return tx.search().All(experimentID, s.Where, p.Limit, p.Offset)
 	}
-	return limited(tx, s, func() (hits, error) { return tx.findSome([]string{experimentID}, s, p) })
+	h, err := tx.findIn([]string{experimentID}, s, p)
+	return h, orNotFound(err, "iteration")
 }
 
-// hits are one page of what a search has found.
-type hits struct {
-	nums     []int64 // of the iterations, in order
-	total    int
-	children map[int64]int // with fold: how many hits are listed under each
+// findIn returns one page of the iterations of several experiments that s selects.
+func (tx *tx) findIn(experimentIDs []string, s search.Query, p Page) (search.Hits, error) {
+	return limited(tx, s, func(in *search.Snapshot) (search.Hits, error) { return in.Find(experimentIDs, s, p.Limit, p.Offset) })
 }
 
-// findAll is find without a filter, the oldest first.
-func (tx *tx) findAll(experimentID string, s search, p Page) (h hits, err error) {
-	err = tx.Row(`SELECT count(*) FROM iteration WHERE experiment_id = ? AND `+s.trash, experimentID).Scan(&h.total)
-	if err == nil {
-		err = tx.Select(&h.nums, `SELECT num FROM iteration WHERE experiment_id = ? AND `+s.trash+` ORDER BY num LIMIT ? OFFSET ?`,
-			experimentID, p.Limit, p.Offset)
+// search returns the transaction as a search reads it.
+func (tx *tx) search() *search.Snapshot {
+	return &search.Snapshot{
+		Tx:         tx.points(),
+		Seen:       tx.db.lastSeen.since(tx.flushes),
+		LostBefore: tx.now - Time(LostAfter.Milliseconds()),
+		Copies:     tx.db.copies,
 	}
-	return h, err
 }
 
-// findSome is find for a filter, an order, a group, children or several experiments.
-func (tx *tx) findSome(experimentIDs []string, s search, p Page) (h hits, err error) {
-	j, err := tx.joins(experimentIDs, s.metrics)
-	if err != nil {
-		return h, err
-	}
-	var where query
-	if s.filter != nil {
-		where.add(` AND `)
-		j.where(&where, s.filter)
-	}
-	j.within(&where, s.by, s.values)
-	// The filter's names are joined first, so that those of the order are
-	// looked up only for what the filter lets through.
-	selected, order := []string{`iteration.num AS num`}, []string{}
-	for _, k := range s.sort {
-		expressions, directions := j.order(k.Ref, k.Descending)
-		for i, e := range expressions {
-			term := `k` + strconv.Itoa(len(selected))
-			selected = append(selected, e+` AS `+term)
-			order = append(order, term+directions[i])
-		}
-	}
-	order = append(order, `num`)
-	if s.fold {
-		selected = append(selected, `iteration.parent_num AS parent`)
-	}
-	part, under, err := tx.folded(experimentIDs, s)
-	if err != nil {
-		return h, err
-	}
-	names, err := tx.known(experimentIDs, j.keys)
-	if err != nil {
-		return h, err
-	}
-	// All hits are needed to count and to sort them, but only once. Those that are not
-	// counted need not be kept.
-	total, limit := `(SELECT count(*) FROM hit`+part.String()+`)`, max(p.Limit, 1)
-	if s.more {
-		total, limit = `0`, p.Limit+1
-	}
-	j.once = s.more
-	var q query
-	j.hits(&q, strings.Join(selected, `, `), names)
-	within(&q, experimentIDs)
-	q.add(` AND ` + s.trash)
-	q.add(where.String()+`) SELECT num, `+total+`, `+under, slices.Concat(where.args, part.args)...)
-	q.add(part.String()+` ORDER BY `+strings.Join(order, `, `)+` LIMIT ? OFFSET ?`,
-		append(part.args, limit, p.Offset)...)
-	rows, err := tx.compose(&q)
-	if err != nil {
-		return h, err
-	}
-	defer rows.Close()
-	h.children = map[int64]int{}
-	for rows.Next() {
-		var num int64
-		var below int
-		if err := rows.Scan(&num, &h.total, &below); err != nil {
-			return h, err
-		}
-		h.nums, h.children[num] = append(h.nums, num), below
-	}
-	if err := rows.Err(); err != nil {
-		return h, err
-	}
-	if s.more {
-		h.total = p.Offset + len(h.nums)
-	} else if len(h.nums) == 0 && p.Offset > 0 {
-		// After the end there is no row that has the count.
-		return tx.findSome(experimentIDs, s, Page{})
-	}
-	h.nums = h.nums[:min(len(h.nums), p.Limit)]
-	return h, nil
+// contains returns the SQL for column having the bound text in it, in upper or lower
+// case.
+func contains(column string) string { return search.Contains(column) }
+
+// searchableExperiments says how experiments are searched for.
+var searchableExperiments = search.Table{
+	Name: "experiment",
+	Columns: map[filter.Field]string{
+		filter.ID:      "experiment.id",
+		filter.Name:    "experiment.name",
+		filter.Created: "experiment.created_date",
+		filter.Updated: "max(experiment.created_date, experiment.updated_date)",
+	},
+	Property: "experiment_id",
 }
 
-// folded returns the condition for the hits that are listed, and the expression
-// and join that count the hits under each. A hit is listed under its parent when
-// the parent is a hit too, and else at the top.
-func (tx *tx) folded(experimentIDs []string, s search) (part query, under string, err error) {
-	switch {
-	case !s.fold:
-		return part, `0 FROM hit`, nil
-	case s.parent == nil:
-		part.add(` WHERE (parent IS NULL OR parent NOT IN (SELECT num FROM hit))`)
-	default:
-		var num int64
-		err := tx.Row(`SELECT num FROM iteration WHERE id = ? AND experiment_id = ? AND `+s.trash, *s.parent, experimentIDs[0]).Scan(&num)
-		if err != nil {
-			return part, "", orNotFound(err, "iteration")
-		}
-		part.add(` WHERE parent = ?`, num)
+// searchRecords returns the ids of one page of the records of a table that meet a
+// condition of SQL and pass a filter, and the number of all such records.
+func (tx *tx) searchRecords(of search.Table, e filter.Expr, sort []filter.SortKey, p Page, condition string, args ...any) (ids []string, total int, err error) {
+	if _, err := filter.Keys(e, sort); err != nil {
+		return nil, 0, refused(err)
 	}
-	return part, `coalesce(below.n, 0) FROM hit LEFT JOIN (SELECT parent AS of, count(*) AS n
-		FROM hit WHERE parent IS NOT NULL GROUP BY parent) AS below ON below.of = hit.num`, nil
-}
-
-// compose runs a query whose text is made for one search, without keeping its
-// prepared form. The rows must be closed.
-func (tx *tx) compose(q *query) (*sqlx.Rows, error) {
-	return tx.RowsOnce(q.String(), q.args...)
+	ids, err = limited(tx, search.Query{Filter: e, Sort: sort}, func(in *search.Snapshot) (ids []string, err error) {
+		ids, total, err = of.Find(in.Tx.Tx, e, sort, p.Limit, p.Offset, condition, args...)
+		return ids, err
+	})
+	return ids, total, err
 }
 
 // embed sets Params and Metrics of data. list holds the numbers of the iterations,

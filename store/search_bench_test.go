@@ -7,7 +7,9 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
 	"time"
+	"tracker/store/search"
 )
 
 // openForTest opens an empty database that is closed with the test.
@@ -127,7 +129,7 @@ func BenchmarkSearch(b *testing.B) {
 				{"plain", "", "", nil},
 			} {
 				for _, key := range c.copies {
-					if err := db.copyValues(searched{experimentID, key}); err != nil {
+					if err := db.copies.Copy(search.Metric{ExperimentID: experimentID, Key: key}); err != nil {
 						b.Fatal(err)
 					}
 				}

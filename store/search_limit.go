@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"tracker/store/search"
 )
 
 // searchLimit is how long the searches of one read may run. To sort 100,000 iterations by a
@@ -13,10 +15,10 @@ const searchLimit = 10 * time.Second
 
 var errSearchLimit = errors.New("the search has reached its time limit")
 
-// limited runs fn, whose queries end when the limit for searches is reached.
+// limited runs a search, whose statements end when the limit for searches is reached.
 // The error is INVALID_PAYLOAD then and not UNAVAILABLE, because clients repeat
 // what is unavailable, and the same search would take as long again.
-func limited[T any](tx *tx, s search, fn func() (T, error)) (T, error) {
+func limited[T any](tx *tx, s search.Query, fn func(*search.Snapshot) (T, error)) (T, error) {
 	start := time.Now()
 	ctx, cancel := context.WithTimeoutCause(tx.Context(), tx.db.searchLimit-tx.searched, errSearchLimit)
 	defer cancel()
@@ -26,7 +28,7 @@ func limited[T any](tx *tx, s search, fn func() (T, error)) (T, error) {
 		tx.Tx = whole
 		tx.searched += time.Since(start)
 	}()
-	out, err := fn()
+	out, err := fn(tx.search())
 	var known *Error
 	if err != nil && !errors.As(err, &known) && errors.Is(context.Cause(ctx), errSearchLimit) {
 		var none T
@@ -35,11 +37,11 @@ func limited[T any](tx *tx, s search, fn func() (T, error)) (T, error) {
 	return out, err
 }
 
-func tooSlow(s search, limit time.Duration) error {
+func tooSlow(s search.Query, limit time.Duration) error {
 	field := "filter"
 	switch {
-	case s.filter != nil:
-	case len(s.sort) > 0:
+	case s.Filter != nil:
+	case len(s.Sort) > 0:
 		field = "sort"
 	default:
 		field = "group"

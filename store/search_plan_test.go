@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tracker/store/filter"
+	"tracker/store/search"
 )
 
 // Table late is joined by an index: to go through it for each iteration would take
@@ -29,16 +30,13 @@ func TestLateIsJoinedByAnIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	plan, err := read(ctx, db, func(tx *tx) (plan []string, err error) {
-		j, err := tx.joins([]string{e}, []string{"loss"})
+		q := search.Query{Sort: []filter.SortKey{{Ref: filter.Ref{Key: filter.Key{Field: filter.Metric, Name: "loss"}, Stat: "last"}}},
+			Metrics: []string{"loss"}, Where: notTrashed("iteration")}
+		statement, err := tx.search().Statement([]string{e}, q, 50, 0)
 		if err != nil {
 			return nil, err
 		}
-		last := j.value(filter.Ref{Key: filter.Key{Field: filter.Metric, Name: "loss"}, Stat: "last"})
-		var q query
-		q.add(`EXPLAIN QUERY PLAN `)
-		j.hits(&q, last, nil)
-		q.add(` WHERE iteration.experiment_id = ?) SELECT * FROM hit`, e)
-		rows, err := tx.compose(&q)
+		rows, err := tx.RowsOnce(`EXPLAIN QUERY PLAN `+statement.String(), statement.Args...)
 		if err != nil {
 			return nil, err
 		}

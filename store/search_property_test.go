@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tracker/store/filter"
+	"tracker/store/search"
 )
 
 // searchFixture is an experiment whose runs are also in memory.
@@ -119,7 +120,7 @@ func (f *searchFixture) copySome() {
 				nums = append(nums, num)
 			}
 		}
-		return tx.copyStats(pick(f.rng, modelKeys), nums)
+		return search.CopyStats(tx.Tx, pick(f.rng, modelKeys), nums)
 	}))
 }
 

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"tracker/store/search"
 )
 
 // copiesOf returns the number of copies of each metric that has some.
@@ -66,13 +68,13 @@ func TestSearchAsksForCopies(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	e := fill(t, db, minCopies, 0, 2)
+	e := fill(t, db, search.MinCopies, 0, 2)
 	for len(commits) > 0 {
 		<-commits
 	}
 	before := namesOf(t, db, e, IterationQuery{Filter: "metric.train/metric_0001 < 0.5 or metric.none = 1", Sort: "-metric.train/metric_0001.max"})
 	<-commits
-	wantCopies(t, db, map[string]int{"train/metric_0001": minCopies})
+	wantCopies(t, db, map[string]int{"train/metric_0001": search.MinCopies})
 	after := namesOf(t, db, e, IterationQuery{Filter: "metric.train/metric_0001 < 0.5 or metric.none = 1", Sort: "-metric.train/metric_0001.max"})
 	if before != after || before == "" {
 		t.Errorf("without copies it finds %s, with them %s", before, after)
@@ -81,39 +83,39 @@ func TestSearchAsksForCopies(t *testing.T) {
 
 func TestCopiesAreOfWhatRests(t *testing.T) {
 	f := newSearchFixture(t, 1)
-	e := fill(t, f.db, minCopies+2, 0, 1)
-	metric := searched{e, "train/metric_0000"}
+	e := fill(t, f.db, search.MinCopies+2, 0, 1)
+	metric := search.Metric{ExperimentID: e, Key: "train/metric_0000"}
 
 	// Two runs were heard of a moment ago, and one of them has ended.
 	l, err := f.db.Iterations(context.Background(), System, e, IterationQuery{Page: FirstPage})
 	f.must(err)
 	f.must(f.db.Heartbeat(context.Background(), System, l.Data[0].ID))
 	f.must(f.db.UpdateIteration(context.Background(), System, l.Data[1].ID, IterationPatch{Status: new(Failed)}))
-	f.must(f.db.copyValues(metric))
-	wantCopies(t, f.db, map[string]int{"train/metric_0000": minCopies + 1})
+	f.must(f.db.copies.Copy(metric))
+	wantCopies(t, f.db, map[string]int{"train/metric_0000": search.MinCopies + 1})
 
 	// One that is missing is not worth a write, however long it rests.
-	f.clock.Add(2 * restTime.Milliseconds())
-	f.must(f.db.copyValues(metric))
-	wantCopies(t, f.db, map[string]int{"train/metric_0000": minCopies + 1})
+	f.clock.Add(2 * search.RestTime.Milliseconds())
+	f.must(f.db.copies.Copy(metric))
+	wantCopies(t, f.db, map[string]int{"train/metric_0000": search.MinCopies + 1})
 
 	// What nobody has is not copied.
-	f.must(f.db.copyValues(searched{e, "no such"}))
-	f.must(f.db.copyValues(searched{"no such", "train/metric_0000"}))
-	wantCopies(t, f.db, map[string]int{"train/metric_0000": minCopies + 1})
+	f.must(f.db.copies.Copy(search.Metric{ExperimentID: e, Key: "no such"}))
+	f.must(f.db.copies.Copy(search.Metric{ExperimentID: "no such", Key: "train/metric_0000"}))
+	wantCopies(t, f.db, map[string]int{"train/metric_0000": search.MinCopies + 1})
 }
 
 func TestCopiesGoWithTheirOriginals(t *testing.T) {
 	db := openForTest(t)
-	e := fill(t, db, minCopies, 0, 1)
-	if err := db.copyValues(searched{e, "train/metric_0000"}); err != nil {
+	e := fill(t, db, search.MinCopies, 0, 1)
+	if err := db.copies.Copy(search.Metric{ExperimentID: e, Key: "train/metric_0000"}); err != nil {
 		t.Fatal(err)
 	}
 	l, err := db.Iterations(context.Background(), System, e, IterationQuery{Page: FirstPage})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := minCopies
+	want := search.MinCopies
 	for name, do := range map[string]func(id string) error{
 		"a point": func(id string) error {
 			_, err := db.CreateMetric(context.Background(), System, id, NewMetric{Key: "train/metric_0000", Value: 5})
@@ -175,7 +177,7 @@ func copyOne(t testing.TB, db *DB, id string) {
 		if err := tx.Row(`SELECT num FROM iteration WHERE id = ?`, id).Scan(&num); err != nil {
 			return err
 		}
-		return tx.copyStats("train/metric_0000", []int64{num})
+		return search.CopyStats(tx.Tx, "train/metric_0000", []int64{num})
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -185,15 +187,15 @@ func TestCopiesAreOfABoundedNumberOfMetrics(t *testing.T) {
 	db := openForTest(t)
 	e := fill(t, db, 1, 0, 1)
 	runs := namesOf(t, db, e, IterationQuery{})
-	for i := range maxSearchKeys + 2 {
+	for i := range search.MaxSearchKeys + 2 {
 		if err := change(context.Background(), db, System, func(tx *tx) error {
-			return tx.copyStats(fmt.Sprint("k", i), []int64{1})
+			return search.CopyStats(tx.Tx, fmt.Sprint("k", i), []int64{1})
 		}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	got := copiesOf(t, db)
-	for i := range maxSearchKeys + 2 {
+	for i := range search.MaxSearchKeys + 2 {
 		if n, ok := got[fmt.Sprint("k", i)]; ok != (i >= 2) || n != 1 && ok {
 			t.Errorf("metric %d has %d copies (%v)", i, n, ok)
 		}
@@ -206,8 +208,8 @@ func TestCopiesAreOfABoundedNumberOfMetrics(t *testing.T) {
 
 func TestCheckFindsWrongCopies(t *testing.T) {
 	db := openForTest(t)
-	e := fill(t, db, minCopies, 2, 2)
-	if err := db.copyValues(searched{e, "train/metric_0001"}); err != nil {
+	e := fill(t, db, search.MinCopies, 2, 2)
+	if err := db.copies.Copy(search.Metric{ExperimentID: e, Key: "train/metric_0001"}); err != nil {
 		t.Fatal(err)
 	}
 	wantSound(t, db)

@@ -20,6 +20,7 @@ import (
 	"tracker/blob"
 	"tracker/store/artifact"
 	"tracker/store/points"
+	"tracker/store/search"
 	"tracker/store/sqlite"
 )
 
@@ -72,9 +73,9 @@ type DB struct {
 
 	points *points.Engine // of the metrics
 
-	searched    chan searched // metrics that were searched for
-	searchLimit time.Duration // tests change it
-	estimating  chan struct{} // holds one element while an importance is estimated
+	copies      *search.Copies // of the statistics that people search for
+	searchLimit time.Duration  // tests change it
+	estimating  chan struct{}  // holds one element while an importance is estimated
 
 	artifacts *artifact.Store
 
@@ -92,7 +93,6 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		opts:        o,
 		now:         o.Now,
 		log:         o.Logger,
-		searched:    make(chan searched, 16),
 		searchLimit: searchLimit,
 		estimating:  make(chan struct{}, 1),
 		journal:     newJournal(),
@@ -132,6 +132,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if db.opts.UploadDir == "" {
 		db.opts.UploadDir = db.Path() + ".uploads"
 	}
+	db.copies = search.NewCopies(db.kernel, db.now, db.log)
 	db.artifacts = artifact.New(artifact.Options{
 		Database:  db.kernel,
 		Backends:  o.Backends,
@@ -151,7 +152,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if err != nil {
 		return nil, errors.Join(sqlite.OpenError(db.Path(), err), db.Close())
 	}
-	db.kernel.Go(db.copySearched)
+	db.kernel.Go(db.copies.Run)
 	db.kernel.Go(db.artifacts.Run)
 	if o.Exclusive {
 		db.kernel.Go(db.purgeExpired)

@@ -70,14 +70,14 @@ func (v *View) IterationIDs(experimentID string, q IterationQuery) (ids []string
 }
 
 // findIterations returns the numbers of all iterations that a search finds.
-func (v *View) findIterations(experimentID string, s search) ([]int64, error) {
+func (v *View) findIterations(experimentID string, s listing) ([]int64, error) {
 	e, err := v.tx.allowExperiment(v.actor, experimentID, rightRead)
 	if err != nil {
 		return nil, err
 	}
 	s.within(e)
-	h, err := v.tx.find(experimentID, s, Page{Limit: math.MaxInt32})
-	return h.nums, err
+	h, err := v.tx.find(experimentID, s.Query, Page{Limit: math.MaxInt32})
+	return h.Nums, err
 }
 
 // Column is a parameter or metric that a listing embeds in each iteration.

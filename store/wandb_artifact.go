@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"tracker/store/json"
+	"tracker/store/search"
 	"tracker/store/transfer"
 )
 
@@ -321,37 +322,37 @@ const MaxWandbArtifacts = 100_000
 // WandbArtifacts lists versions, the newest first. Needs read.
 func (db *DB) WandbArtifacts(ctx context.Context, actor Actor, q WandbArtifactQuery) ([]WandbArtifact, error) {
 	return read(ctx, db, func(tx *tx) ([]WandbArtifact, error) {
-		var where query
-		where.add(`WHERE wandb_artifact.state = 'COMMITTED'`)
+		var where search.SQL
+		where.Add(`WHERE wandb_artifact.state = 'COMMITTED'`)
 		if q.ProjectID != "" {
 			if err := tx.allowProject(actor, q.ProjectID, rightRead); err != nil {
 				return nil, err
 			}
-			where.add(` AND experiment.project_id = ?`, q.ProjectID)
+			where.Add(` AND experiment.project_id = ?`, q.ProjectID)
 		}
 		if q.Collection != "" {
-			where.add(` AND wandb_artifact.collection = ?`, q.Collection)
+			where.Add(` AND wandb_artifact.collection = ?`, q.Collection)
 		}
 		if q.Type != "" {
-			where.add(` AND wandb_artifact.type = ?`, q.Type)
+			where.Add(` AND wandb_artifact.type = ?`, q.Type)
 		}
 		if q.IterationID != "" {
 			it, err := tx.allowIteration(actor, q.IterationID, rightRead)
 			if err != nil {
 				return nil, err
 			}
-			where.add(` AND wandb_artifact.iteration_num = ?`, it.num)
+			where.Add(` AND wandb_artifact.iteration_num = ?`, it.num)
 		}
 		if q.UsedBy != "" {
 			it, err := tx.allowIteration(actor, q.UsedBy, rightRead)
 			if err != nil {
 				return nil, err
 			}
-			where.add(` AND wandb_artifact.num IN (SELECT artifact_num FROM wandb_artifact_use WHERE iteration_num = ?)`, it.num)
+			where.Add(` AND wandb_artifact.num IN (SELECT artifact_num FROM wandb_artifact_use WHERE iteration_num = ?)`, it.num)
 		}
 		all := []WandbArtifact{}
 		err := tx.Select(&all, `SELECT `+wandbArtifactColumns+where.String()+` ORDER BY wandb_artifact.num DESC LIMIT ?`,
-			append(where.args, MaxWandbArtifacts)...)
+			append(where.Args, MaxWandbArtifacts)...)
 		return all, err
 	})
 }

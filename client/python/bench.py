@@ -20,6 +20,7 @@ then reads them back. It needs the server.
 
 from __future__ import annotations
 
+import argparse
 import importlib.util
 import json
 import os
@@ -28,6 +29,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 from typing import Any, Callable, Dict, List, NamedTuple, Optional
 
 CALLS = 2000
@@ -189,20 +191,38 @@ def measured(what: str, name: str) -> Result:
         if "down" in name:
             env["TRACKER_URL"] = "http://127.0.0.1:1"
         path = os.path.join(folder, "result.json")
-        said = b""
+        said = ""
         try:
-            said = subprocess.run([sys.executable, os.path.abspath(__file__), what, name, path], cwd=folder, env=env,
-                                  timeout=PATIENCE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE).stderr
+            done = subprocess.run([sys.executable, os.path.abspath(__file__), what, name, path], cwd=folder, env=env,
+                                  timeout=PATIENCE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            if done.returncode != 0:
+                said = f"{name}, {what}: exit status {done.returncode}\n{done.stderr[-2000:].decode(errors='replace')}"
         except subprocess.TimeoutExpired:
-            pass
+            said = f"{name}, {what}: not done after {PATIENCE:.0f} s"
         if not os.path.exists(path):
-            raise SystemExit(f"{name} failed:\n{said[-2000:].decode(errors='replace')}")
+            raise SystemExit(said)
+        if said:  # what was measured before is shown
+            print(said, file=sys.stderr)
         with open(path, encoding="utf-8") as file:
             result: Result = json.load(file)
             return result
 
 
+def server_answers() -> bool:
+    """Reports whether the server that tracker logs to answers."""
+    url = os.environ.get("TRACKER_URL", "http://127.0.0.1:9000").rstrip("/")
+    try:
+        with urllib.request.urlopen(url + "/health", timeout=10):
+            return True
+    except OSError as err:
+        print(f"{url} does not answer: {err}. Start it with tracker serve, or set TRACKER_URL.", file=sys.stderr)
+        return False
+
+
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
+    if not server_answers():
+        raise SystemExit(1)
     names = [name for name in LIBRARIES if name.startswith("tracker") or importlib.util.find_spec(name)]
     results: Dict[str, List[Result]] = {name: [] for name in names}
     for _ in range(TURNS):

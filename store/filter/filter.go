@@ -8,7 +8,7 @@
 // with the position of the mistake and a sentence that says what to write
 // instead. The length, the nesting and the number of parts of a text are bounded.
 //
-// The package knows neither the database nor who is asking. Package store writes
+// The package knows neither the database nor who is asking. Package search writes
 // the tree as SQL.
 package filter
 

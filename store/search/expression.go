@@ -1,113 +1,13 @@
-package store
+package search
 
 import (
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
 	"tracker/store/filter"
 	"tracker/store/points"
-	"tracker/store/sqlite"
 )
-
-// query is an SQL text with the values bound to it, in their order. A value is
-// never part of the text.
-type query struct {
-	strings.Builder
-	args []any
-}
-
-func (q *query) add(sql string, args ...any) {
-	q.WriteString(sql)
-	q.args = append(q.args, args...)
-}
-
-// joins numbers the parameters and metrics that a search joins to its iterations.
-// The row of parameter 0 is p0. What an iteration has of metric 0 is in table late
-// or, where nothing is late, in the row v0 (table search_value) or, without a copy
-// there, s0 (table series).
-type joins struct {
-	keys       []filter.Key
-	late       late
-	seen       bool                    // the times of table late are used
-	once       bool                    // table hit is read once
-	columns    map[filter.Field]string // the SQL of the fields of another kind of record; nil for iterations
-	lostBefore Time                    // a RUNNING iteration that was last seen earlier is lost
-}
-
-// maxCopied is the number of keys for whose metrics copies are joined: SQLite joins
-// 64 tables, and these are two for each key, one for each further key, iteration,
-// late and tag.
-const maxCopied = 30
-
-// joins returns the joins of a search of these experiments that names these metrics.
-func (tx *tx) joins(experimentIDs, metrics []string) (joins, error) {
-	l, err := tx.late(experimentIDs, metrics)
-	return joins{late: l, lostBefore: tx.now - Time(LostAfter.Milliseconds())}, err
-}
-
-// within writes the condition for the iterations of one experiment or several.
-func within(q *query, experimentIDs []string) {
-	if len(experimentIDs) == 1 {
-		q.add(` WHERE iteration.experiment_id = ?`, experimentIDs[0])
-		return
-	}
-	list := make([]any, len(experimentIDs))
-	for i, id := range experimentIDs {
-		list[i] = id
-	}
-	q.add(` WHERE iteration.experiment_id IN (`+marks(`?`, len(list))+`)`, list...)
-}
-
-func (j *joins) number(k filter.Key) int {
-	i := slices.Index(j.keys, k)
-	if i < 0 {
-		i = len(j.keys)
-		j.keys = append(j.keys, k)
-	}
-	return i
-}
-
-// hits writes the start of a query, up to the condition: the table hit with these
-// columns of the iterations. A key that no iteration of the experiment has is bound
-// as NULL, for which SQLite reads nothing.
-func (j *joins) hits(q *query, columns string, known map[filter.Key]known) {
-	q.add(`WITH `)
-	late := j.late.table(q, j.seen)
-	kept := `MATERIALIZED`
-	if j.once {
-		kept = `NOT MATERIALIZED`
-	}
-	// Without the hint SQLite takes the index by name, and with it the rows of
-	// all other tables out of their order.
-	q.add(`hit AS ` + kept + ` (SELECT ` + columns + ` FROM iteration INDEXED BY iteration_by_experiment`)
-	if late {
-		q.add(` LEFT JOIN late ON late.num = iteration.num`)
-	}
-	for n, k := range j.keys {
-		i := strconv.Itoa(n)
-		var name, copies any
-		if known, ok := known[k]; ok {
-			name = k.Name
-			if known.SearchKey != nil {
-				copies = *known.SearchKey << searchKeyShift
-			}
-		}
-		if table := textTables[k.Field]; table != "" {
-			q.add(` LEFT JOIN `+table+` AS p`+i+
-				` ON p`+i+`.iteration_num = iteration.num AND p`+i+`.key = ?`, name)
-			continue
-		}
-		if n >= maxCopied {
-			q.add(` LEFT JOIN series AS s`+i+` ON s`+i+`.iteration_num = iteration.num AND s`+i+`.key = ?`, name)
-			continue
-		}
-		q.add(` LEFT JOIN search_value AS v`+i+` ON v`+i+`.id = ? + iteration.num`+
-			` LEFT JOIN series AS s`+i+` ON s`+i+`.iteration_num = iif(v`+i+`.id IS NULL, iteration.num, NULL)`+
-			` AND s`+i+`.key = ?`, copies, name)
-	}
-}
 
 // value returns the SQL of a field: NULL where an iteration does not have it, and
 // for NaN. Of the tags it is the first one.
@@ -202,7 +102,7 @@ func isNumber(value string) string { return value + ` <= CAST(9e999 AS REAL)` }
 
 // where writes e as a condition that is true or false, never NULL, so that NOT
 // turns it around.
-func (j *joins) where(q *query, e filter.Expr) {
+func (j *joins) where(q *SQL, e filter.Expr) {
 	switch e := e.(type) {
 	case filter.Junction:
 		op := ` AND `
@@ -211,9 +111,9 @@ func (j *joins) where(q *query, e filter.Expr) {
 		}
 		j.parts(q, op, e.Parts)
 	case filter.Negation:
-		q.add(`NOT (`)
+		q.Add(`NOT (`)
 		j.where(q, e.Part)
-		q.add(`)`)
+		q.Add(`)`)
 	case filter.Comparison:
 		j.compare(q, e)
 	}
@@ -221,20 +121,20 @@ func (j *joins) where(q *query, e filter.Expr) {
 
 // parts writes a junction as a balanced tree, because SQLite limits the depth of
 // an expression.
-func (j *joins) parts(q *query, op string, parts []filter.Expr) {
+func (j *joins) parts(q *SQL, op string, parts []filter.Expr) {
 	if len(parts) == 1 {
 		j.where(q, parts[0])
 		return
 	}
 	half := len(parts) / 2
-	q.add(`(`)
+	q.Add(`(`)
 	j.parts(q, op, parts[:half])
-	q.add(op)
+	q.Add(op)
 	j.parts(q, op, parts[half:])
-	q.add(`)`)
+	q.Add(`)`)
 }
 
-func (j *joins) compare(q *query, c filter.Comparison) {
+func (j *joins) compare(q *SQL, c filter.Comparison) {
 	switch c.Ref.Field {
 	case filter.AnyText:
 		j.anyText(q, c.Values[0].Text)
@@ -248,41 +148,41 @@ func (j *joins) compare(q *query, c filter.Comparison) {
 		return
 	}
 	value := j.value(c.Ref)
-	q.add(`(`)
+	q.Add(`(`)
 	switch c.Op {
 	case "=", "in":
 		j.oneOf(q, c.Ref, c.Values)
 	case "!=":
-		q.add(value + ` IS NOT NULL AND NOT (`)
+		q.Add(value + ` IS NOT NULL AND NOT (`)
 		j.oneOf(q, c.Ref, c.Values)
-		q.add(`)`)
+		q.Add(`)`)
 	case "contains":
-		q.add(contains(value), c.Values[0].Text)
+		q.Add(Contains(value), c.Values[0].Text)
 	case "like", "ilike":
-		q.add(like(value, c.Op), c.Values[0].Text)
+		q.Add(like(value, c.Op), c.Values[0].Text)
 	case "exists":
 		if c.Ref.Field == filter.Metric {
 			value = j.isThere(c.Ref.Key)
 		} else {
 			value += ` IS NOT NULL`
 		}
-		q.add(value)
+		q.Add(value)
 	default:
 		j.less(q, c.Ref, c.Op, c.Values[0])
 	}
-	q.add(`) IS TRUE`)
+	q.Add(`) IS TRUE`)
 }
 
 // anyText writes that one of the texts of an iteration has a word in it.
-func (j *joins) anyText(q *query, word string) {
-	q.add(`(`+contains(`iteration.name`)+` OR `+contains(`iteration.notes`)+
-		` OR EXISTS (SELECT 1 FROM tag WHERE tag.iteration_num = iteration.num AND `+contains(`tag.value`)+`)`+
-		` OR EXISTS (SELECT 1 FROM parameter WHERE parameter.iteration_num = iteration.num AND `+contains(`parameter.value`)+`))`,
+func (j *joins) anyText(q *SQL, word string) {
+	q.Add(`(`+Contains(`iteration.name`)+` OR `+Contains(`iteration.notes`)+
+		` OR EXISTS (SELECT 1 FROM tag WHERE tag.iteration_num = iteration.num AND `+Contains(`tag.value`)+`)`+
+		` OR EXISTS (SELECT 1 FROM parameter WHERE parameter.iteration_num = iteration.num AND `+Contains(`parameter.value`)+`))`,
 		word, word, word, word)
 }
 
 // oneOf writes that the value of r is one of values.
-func (j *joins) oneOf(q *query, r filter.Ref, values []filter.Literal) {
+func (j *joins) oneOf(q *SQL, r filter.Ref, values []filter.Literal) {
 	value := j.value(r)
 	var numbers, others []any
 	var nan, lost bool
@@ -298,29 +198,29 @@ func (j *joins) oneOf(q *query, r filter.Ref, values []filter.Literal) {
 			others = append(others, bound(r.Field, v))
 		}
 	}
-	q.add(value+` IN (`+marks(`?`, len(others))+`)`, others...)
+	q.Add(value+` IN (`+marks(`?`, len(others))+`)`, others...)
 	if lost {
-		q.add(` OR iteration.status = 'RUNNING' AND `+j.lastSeen()+` < ?`, int64(j.lostBefore))
+		q.Add(` OR iteration.status = 'RUNNING' AND `+j.lastSeen()+` < ?`, int64(j.lostBefore))
 	}
 	if len(numbers) > 0 {
 		// SQLite reads both sides, so that the same digits are equal.
-		q.add(` OR `+isNumber(value)+` AND CAST(`+value+` AS NUMERIC) IN (`+
+		q.Add(` OR `+isNumber(value)+` AND CAST(`+value+` AS NUMERIC) IN (`+
 			marks(`CAST(? AS NUMERIC)`, len(numbers))+`)`, numbers...)
 	}
 	if nan && r.Stat == "last" { // the other statistics leave NaN out
-		q.add(` OR ` + value + ` IS NULL AND ` + j.isThere(r.Key))
+		q.Add(` OR ` + value + ` IS NULL AND ` + j.isThere(r.Key))
 	}
 }
 
 // less writes that the value of r is less or greater than v, as op says.
-func (j *joins) less(q *query, r filter.Ref, op string, v filter.Literal) {
+func (j *joins) less(q *SQL, r filter.Ref, op string, v filter.Literal) {
 	value := j.value(r)
 	if r.Field == filter.Param && v.IsNumber {
-		q.add(`iif(`+isNumber(value)+`, CAST(`+value+` AS NUMERIC) `+op+` CAST(? AS NUMERIC), `+
+		q.Add(`iif(`+isNumber(value)+`, CAST(`+value+` AS NUMERIC) `+op+` CAST(? AS NUMERIC), `+
 			value+` `+op+` ?)`, v.Text, v.Text)
 		return
 	}
-	q.add(value+` `+op+` ?`, bound(r.Field, v))
+	q.Add(value+` `+op+` ?`, bound(r.Field, v))
 }
 
 // bound returns the form in which v is bound in a comparison with f.
@@ -338,7 +238,7 @@ func marks(mark string, n int) string {
 	return strings.TrimPrefix(strings.Repeat(`, `+mark, n), `, `)
 }
 
-// datasetColumns has the column of each field of the datasets of an iteration.
+// datasetColumns holds the column of each field of the datasets of an iteration.
 var datasetColumns = map[filter.Field]string{
 	filter.DatasetName:    "dataset.name",
 	filter.DatasetDigest:  "dataset.digest",
@@ -348,54 +248,27 @@ var datasetColumns = map[filter.Field]string{
 // compareEach writes a comparison with a field of which an iteration can have
 // several values, in a column of another table: one of them must fit, and for !=
 // none may be equal.
-func compareEach(q *query, c filter.Comparison, table, column, joined string) {
+func compareEach(q *SQL, c filter.Comparison, table, column, joined string) {
 	if c.Op == "!=" {
-		q.add(`NOT `)
+		q.Add(`NOT `)
 	}
-	q.add(`EXISTS (SELECT 1 FROM ` + table + ` WHERE ` + joined + ` AND `)
+	q.Add(`EXISTS (SELECT 1 FROM ` + table + ` WHERE ` + joined + ` AND `)
 	switch c.Op {
 	case "contains":
-		q.add(contains(column), c.Values[0].Text)
+		q.Add(Contains(column), c.Values[0].Text)
 	case "like", "ilike":
-		q.add(like(column, c.Op), c.Values[0].Text)
+		q.Add(like(column, c.Op), c.Values[0].Text)
 	case "exists":
-		q.add(column + ` IS NOT NULL`)
+		q.Add(column + ` IS NOT NULL`)
 	default:
 		var values []any
 		for _, v := range c.Values {
 			values = append(values, v.Text)
 		}
-		q.add(column+` IN (`+marks(`?`, len(values))+`)`, values...)
+		q.Add(column+` IN (`+marks(`?`, len(values))+`)`, values...)
 	}
-	q.add(`)`)
+	q.Add(`)`)
 }
-
-// textContains is the SQL function that calls filter.Contains.
-const textContains = `text_contains`
-
-// The SQL functions that call filter.Like, which minds case or not.
-const (
-	textLike  = `text_like`
-	textILike = `text_ilike`
-)
-
-func init() {
-	sqlite.RegisterPredicate(textContains, filter.Contains)
-	sqlite.RegisterPredicate(textLike, func(text, pattern string) bool { return filter.Like(text, pattern, false) })
-	sqlite.RegisterPredicate(textILike, func(text, pattern string) bool { return filter.Like(text, pattern, true) })
-}
-
-// like returns the SQL for column being like the bound pattern.
-func like(column, op string) string {
-	if op == "ilike" {
-		return textILike + `(` + column + `, ?)`
-	}
-	return textLike + `(` + column + `, ?)`
-}
-
-// contains returns the SQL for column having the bound text in it, in upper or
-// lower case.
-func contains(column string) string { return textContains + `(` + column + `, ?)` }
 
 // order returns the expressions to select in order to sort by r, the most
 // significant first, and the direction of each. Rows without the value come last

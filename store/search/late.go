@@ -1,4 +1,4 @@
-package store
+package search
 
 import (
 	"maps"
@@ -7,6 +7,7 @@ import (
 
 	"tracker/store/json"
 	"tracker/store/points"
+	"tracker/store/scalar"
 )
 
 // late holds what the rows of a snapshot lack and memory has: the statistics of
@@ -15,20 +16,20 @@ import (
 type late struct {
 	metrics map[string]int           // number of each metric that has late statistics
 	stats   []map[int64]points.Stats // by that number and the number of the iteration
-	seen    map[int64]Time           // by number of the iteration
+	seen    map[int64]scalar.Time    // by number of the iteration
 }
 
 // late returns what the rows lack of these metrics in the iterations of
 // experiments. It may have more times than those of the experiments.
-func (tx *tx) late(experimentIDs, metrics []string) (late, error) {
-	l := late{metrics: map[string]int{}, seen: tx.db.lastSeen.since(tx.flushes)}
-	recent, err := tx.points().Recent(metrics)
+func (s *Snapshot) late(experimentIDs, metrics []string) (late, error) {
+	l := late{metrics: map[string]int{}, seen: s.Seen}
+	recent, err := s.Recent(metrics)
 	if err != nil || len(recent) == 0 {
 		return l, err
 	}
 	nums := map[int64]bool{}
-	for _, s := range recent {
-		nums[s.Iteration] = true
+	for _, r := range recent {
+		nums[r.Iteration] = true
 	}
 	list, err := json.Marshal(slices.Collect(maps.Keys(nums)))
 	if err != nil {
@@ -39,7 +40,7 @@ func (tx *tx) late(experimentIDs, metrics []string) (late, error) {
 		return l, err
 	}
 	var own []int64
-	err = tx.Select(&own, `SELECT num FROM iteration
+	err = s.Select(&own, `SELECT num FROM iteration
 		WHERE num IN (SELECT value FROM json_each(?)) AND experiment_id IN (SELECT value FROM json_each(?))`,
 		string(list), string(experiments))
 	if err != nil {
@@ -49,15 +50,15 @@ func (tx *tx) late(experimentIDs, metrics []string) (late, error) {
 	for _, num := range own {
 		nums[num] = true
 	}
-	found, err := tx.points().Late(slices.DeleteFunc(recent, func(s points.Series) bool { return !nums[s.Iteration] }))
-	for _, s := range found {
-		n, ok := l.metrics[s.Key]
+	found, err := s.Late(slices.DeleteFunc(recent, func(s points.Series) bool { return !nums[s.Iteration] }))
+	for _, f := range found {
+		n, ok := l.metrics[f.Key]
 		if !ok {
 			n = len(l.stats)
-			l.metrics[s.Key] = n
+			l.metrics[f.Key] = n
 			l.stats = append(l.stats, map[int64]points.Stats{})
 		}
-		l.stats[n][s.Iteration] = s.Stats
+		l.stats[n][f.Iteration] = f.Stats
 	}
 	return l, err
 }
@@ -71,7 +72,7 @@ func (l *late) column(n int, stat string) string { return `late.k` + strconv.Ito
 
 // table writes the table late, for WITH, with the times when seen is set. It
 // writes nothing and returns false when that has no rows.
-func (l *late) table(q *query, seen bool) bool {
+func (l *late) table(q *SQL, seen bool) bool {
 	nums := map[int64]bool{}
 	for _, stats := range l.stats {
 		for num := range stats {
@@ -94,13 +95,13 @@ func (l *late) table(q *query, seen bool) bool {
 		list = l.appendRow(list, num)
 	}
 	// Without the type of num SQLite would not make an index for the join.
-	q.add(`late AS MATERIALIZED (SELECT CAST(value ->> 0 AS INTEGER) AS num, CAST(value ->> 1 AS INTEGER) AS seen`)
+	q.Add(`late AS MATERIALIZED (SELECT CAST(value ->> 0 AS INTEGER) AS num, CAST(value ->> 1 AS INTEGER) AS seen`)
 	for n := range l.stats {
 		for i, stat := range lateStats {
-			q.add(`, CAST(value ->> ` + strconv.Itoa(2+n*len(lateStats)+i) + ` AS REAL) AS k` + strconv.Itoa(n) + `_` + stat)
+			q.Add(`, CAST(value ->> ` + strconv.Itoa(2+n*len(lateStats)+i) + ` AS REAL) AS k` + strconv.Itoa(n) + `_` + stat)
 		}
 	}
-	q.add(` FROM json_each(?)), `, string(append(list, ']')))
+	q.Add(` FROM json_each(?)), `, string(append(list, ']')))
 	return true
 }
 
@@ -120,14 +121,14 @@ func (l *late) appendRow(b []byte, num int64) []byte {
 			continue
 		}
 		b = strconv.AppendInt(append(b, ','), s.Count, 10)
-		for _, v := range []*Value{&s.Last, s.Min, s.Max, s.Mean()} {
+		for _, v := range []*scalar.Value{&s.Last, s.Min, s.Max, s.Mean()} {
 			b = appendNumber(append(b, ','), v)
 		}
 	}
 	return append(b, ']')
 }
 
-func appendNumber(b []byte, v *Value) []byte {
+func appendNumber(b []byte, v *scalar.Value) []byte {
 	switch {
 	case v == nil || *v != *v:
 		return append(b, `null`...)

@@ -1,16 +1,17 @@
-package store
+package search
 
 import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
 	"tracker/store/filter"
 	"tracker/store/json"
 	"tracker/store/points"
+	"tracker/store/scalar"
 	"tracker/store/sqlite"
 )
 
@@ -24,39 +25,53 @@ const (
 	// searchKeyShift is the number of bits for the iteration in the id of a copy;
 	// the bits above are the search key.
 	searchKeyShift = 32
-	// maxSearchKeys is the largest number of metrics with copies. A new one replaces
+	// MaxSearchKeys is the largest number of metrics with copies. A new one replaces
 	// the one that got its first copies the longest time ago.
-	maxSearchKeys = 256
-	// minCopies is the smallest number of copies that are written. A search without
+	MaxSearchKeys = 256
+	// MinCopies is the smallest number of copies that are written. A search without
 	// them takes less than a millisecond more.
-	minCopies = 200
+	MinCopies = 200
 	// maxCopies is the largest number of copies in one transaction, so that no other
 	// write waits long.
 	maxCopies = 2000
-	// restTime is how long a running iteration must not have been seen before it is
+	// RestTime is how long a running iteration must not have been seen before it is
 	// copied: a copy of what changes again soon is useless.
-	restTime = 2 * time.Second
+	RestTime = 2 * time.Second
 	// copyPause is the time between two copyings of a metric.
 	copyPause = 2 * time.Second
 )
 
-// searched is a metric that was searched for.
-type searched struct {
-	experimentID string
-	key          string
+// Metric is a metric in an experiment.
+type Metric struct {
+	ExperimentID string
+	Key          string
+}
+
+// Copies makes the copies in the background. All its methods are safe for concurrent
+// use.
+type Copies struct {
+	db    *sqlite.DB
+	now   func() time.Time
+	log   *slog.Logger
+	asked chan Metric // metrics that were searched for
+}
+
+// NewCopies returns the copies in a database.
+func NewCopies(db *sqlite.DB, now func() time.Time, log *slog.Logger) *Copies {
+	return &Copies{db: db, now: now, log: log, asked: make(chan Metric, 16)}
 }
 
 // known is a parameter or metric that iterations of an experiment have.
 type known struct {
-	ExperimentID string  `db:"experiment_id"`
-	Kind         KeyKind `db:"kind"`
-	Key          string  `db:"key"`
-	SearchKey    *int64  `db:"search_key"` // its number in search_value, if it has one
+	ExperimentID string `db:"experiment_id"`
+	Kind         string `db:"kind"`
+	Key          string `db:"key"`
+	SearchKey    *int64 `db:"search_key"` // its number in search_value, if it has one
 }
 
 // known returns those of keys that iterations of the experiments have, and asks
 // for more copies of the metrics among them. A property counts as known.
-func (tx *tx) known(experimentIDs []string, keys []filter.Key) (map[filter.Key]known, error) {
+func (s *Snapshot) known(experimentIDs []string, keys []filter.Key) (map[filter.Key]known, error) {
 	if len(keys) == 0 {
 		return nil, nil
 	}
@@ -73,7 +88,7 @@ func (tx *tx) known(experimentIDs []string, keys []filter.Key) (map[filter.Key]k
 		return nil, err
 	}
 	var found []known
-	err = tx.Select(&found, `SELECT experiment_id, kind, key,
+	err = s.Select(&found, `SELECT experiment_id, kind, key,
 			(SELECT id FROM search_key WHERE search_key.key = experiment_key.key) AS search_key
 		FROM experiment_key
 		WHERE experiment_id IN (SELECT value FROM json_each(?))
@@ -82,13 +97,13 @@ func (tx *tx) known(experimentIDs []string, keys []filter.Key) (map[filter.Key]k
 	all := map[filter.Key]known{}
 	for _, f := range found {
 		k := filter.Key{Field: filter.Param, Name: f.Key}
-		if f.Kind == MetricKey {
+		if f.Kind == `metric` {
 			k.Field = filter.Metric
 		}
 		all[k] = f
 		if k.Field == filter.Metric && slices.Contains(keys, k) {
 			select {
-			case tx.db.searched <- searched{f.ExperimentID, k.Name}:
+			case s.Copies.asked <- Metric{f.ExperimentID, k.Name}:
 			default: // a later search will ask again
 			}
 		}
@@ -101,37 +116,41 @@ func (tx *tx) known(experimentIDs []string, keys []filter.Key) (map[filter.Key]k
 	return all, err
 }
 
-// copySearched copies the statistics of metrics that were searched for, until the
-// database closes. A failure is only logged: searches are slower without copies.
-func (db *DB) copySearched(ctx context.Context) {
-	next := map[searched]time.Time{} // when each may have its next turn
+// Run copies the statistics of metrics that were searched for, until ctx ends. A
+// failure is only logged: searches are slower without copies.
+func (c *Copies) Run(ctx context.Context) {
+	next := map[Metric]time.Time{} // when each may have its next turn
 	for {
 		select {
-		case s := <-db.searched:
-			if len(next) > 4*maxSearchKeys {
+		case m := <-c.asked:
+			if len(next) > 4*MaxSearchKeys {
 				clear(next)
 			}
-			if time.Now().Before(next[s]) {
+			if time.Now().Before(next[m]) {
 				continue
 			}
-			if err := db.copyValues(s); err != nil && !errors.Is(err, sqlite.ErrClosed) {
-				db.log.Warn("copying statistics for searches failed", "metric", s.key, "err", err)
+			if err := c.Copy(m); err != nil && !errors.Is(err, sqlite.ErrClosed) {
+				c.log.Warn("copying statistics for searches failed", "metric", m.Key, "err", err)
 			}
-			next[s] = time.Now().Add(copyPause)
+			next[m] = time.Now().Add(copyPause)
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// copyValues copies the statistics of a metric in iterations that do not change.
-func (db *DB) copyValues(s searched) error {
+// Copy copies the statistics of a metric in iterations that do not change.
+func (c *Copies) Copy(m Metric) error {
 	for {
-		nums, err := read(context.Background(), db, func(tx *tx) ([]int64, error) { return tx.uncopied(s) })
-		if err != nil || len(nums) < minCopies {
+		var nums []int64
+		err := c.db.Read(context.Background(), func(tx *sqlite.Tx) (err error) {
+			nums, err = uncopied(tx, m, scalar.TimeOf(c.now()))
+			return err
+		})
+		if err != nil || len(nums) < MinCopies {
 			return err
 		}
-		err = change(context.Background(), db, System, func(tx *tx) error { return tx.copyStats(s.key, nums) })
+		err = c.db.Write(context.Background(), sqlite.Change, func(tx *sqlite.Tx) error { return CopyStats(tx, m.Key, nums) })
 		if err != nil {
 			return err
 		}
@@ -140,11 +159,11 @@ func (db *DB) copyValues(s searched) error {
 
 // uncopied returns up to maxCopies iterations that do not change and have no copy;
 // none when no iteration of the experiment has the metric.
-func (tx *tx) uncopied(s searched) (nums []int64, err error) {
+func uncopied(tx *sqlite.Tx, m Metric, now scalar.Time) (nums []int64, err error) {
 	var id int64
 	err = tx.Row(`SELECT coalesce((SELECT id FROM search_key WHERE key = ?), 0)
 		FROM experiment_key WHERE experiment_id = ? AND kind = 'metric' AND key = ?`,
-		s.key, s.experimentID, s.key).Scan(&id)
+		m.Key, m.ExperimentID, m.Key).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
@@ -156,14 +175,14 @@ func (tx *tx) uncopied(s searched) (nums []int64, err error) {
 		LEFT JOIN search_value ON search_value.id = ? + iteration.num
 		WHERE iteration.experiment_id = ?
 		AND search_value.id IS NULL
-		AND (iteration.status <> ? OR iteration.last_seen < ?)
-		LIMIT ?`, id<<searchKeyShift, s.experimentID, Running, tx.now-Time(restTime.Milliseconds()), maxCopies)
+		AND (iteration.status <> 'RUNNING' OR iteration.last_seen < ?)
+		LIMIT ?`, id<<searchKeyShift, m.ExperimentID, now-scalar.Time(RestTime.Milliseconds()), maxCopies)
 	return nums, err
 }
 
-// copyStats copies the statistics of a metric in these iterations.
-func (tx *tx) copyStats(key string, nums []int64) error {
-	id, err := tx.searchKey(key)
+// CopyStats copies the statistics of a metric in these iterations.
+func CopyStats(tx *sqlite.Tx, key string, nums []int64) error {
+	id, err := searchKey(tx, key)
 	if err != nil {
 		return err
 	}
@@ -181,7 +200,7 @@ func (tx *tx) copyStats(key string, nums []int64) error {
 }
 
 // searchKey returns the search key of a metric, a new one if it has none.
-func (tx *tx) searchKey(key string) (id int64, err error) {
+func searchKey(tx *sqlite.Tx, key string) (id int64, err error) {
 	err = tx.Row(`SELECT id FROM search_key WHERE key = ?`, key).Scan(&id)
 	if !errors.Is(err, sql.ErrNoRows) {
 		return id, err
@@ -191,7 +210,7 @@ func (tx *tx) searchKey(key string) (id int64, err error) {
 		Scan(&n, &oldest, &id); err != nil {
 		return 0, err
 	}
-	if n >= maxSearchKeys {
+	if n >= MaxSearchKeys {
 		if _, err := tx.Exec(`DELETE FROM search_value WHERE id >= ? AND id < ?`,
 			oldest<<searchKeyShift, (oldest+1)<<searchKeyShift); err != nil {
 			return 0, err
@@ -204,30 +223,27 @@ func (tx *tx) searchKey(key string) (id int64, err error) {
 	return id, err
 }
 
-// wrongSearchValues compares the copies with their originals. The repair deletes
-// those that differ.
-func (t *tx) wrongSearchValues() ([]Problem, error) {
-	const wrong = `search_value WHERE id IN (
-		SELECT copy.id
-		FROM search_value AS copy
-		LEFT JOIN search_key ON search_key.id = copy.id >> 32
-		LEFT JOIN series ON series.iteration_num = copy.id & 0xffffffff AND series.key = search_key.key
-		WHERE search_key.id IS NULL
-		OR copy.count <> coalesce(series.count, 0)
-		OR copy.last IS NOT series.last
-		OR copy.min IS NOT series.min
-		OR copy.max IS NOT series.max
-		OR copy.mean IS NOT ` + points.MeanSQL + `)`
-	var n int64
-	if err := t.Row(`SELECT count(*) FROM ` + wrong).Scan(&n); err != nil || n == 0 {
-		return nil, err
-	}
-	return []Problem{{
-		Text:       fmt.Sprintf("%d statistics that were copied for searches differ from their originals.", n),
-		Repairable: true,
-		repair: func(tx *tx) error {
-			_, err := tx.Exec(`DELETE FROM ` + wrong)
-			return err
-		},
-	}}, nil
+// wrongCopies selects the copies that differ from their originals.
+const wrongCopies = `search_value WHERE id IN (
+	SELECT copy.id
+	FROM search_value AS copy
+	LEFT JOIN search_key ON search_key.id = copy.id >> 32
+	LEFT JOIN series ON series.iteration_num = copy.id & 0xffffffff AND series.key = search_key.key
+	WHERE search_key.id IS NULL
+	OR copy.count <> coalesce(series.count, 0)
+	OR copy.last IS NOT series.last
+	OR copy.min IS NOT series.min
+	OR copy.max IS NOT series.max
+	OR copy.mean IS NOT ` + points.MeanSQL + `)`
+
+// WrongCopies returns the number of copies that differ from their originals.
+func WrongCopies(tx *sqlite.Tx) (n int64, err error) {
+	err = tx.Row(`SELECT count(*) FROM ` + wrongCopies).Scan(&n)
+	return n, err
+}
+
+// DeleteWrongCopies deletes the copies that WrongCopies counts.
+func DeleteWrongCopies(tx *sqlite.Tx) error {
+	_, err := tx.Exec(`DELETE FROM ` + wrongCopies)
+	return err
 }

@@ -1,0 +1,90 @@
+package record
+
+import (
+	"errors"
+	"math"
+
+	"tracker/store/scalar"
+)
+
+// Divergence is where the points of a metric in two databases begin to differ.
+type Divergence struct {
+	Same bool // they do not
+	From scalar.Step
+}
+
+// Differences returns, by key, where the metrics of an iteration in tx differ from
+// those that it has in another database.
+func (tx Tx) Differences(other Tx, id string) (map[string]Divergence, error) {
+	from, err := other.Num(id)
+	if err != nil {
+		return nil, err
+	}
+	to, err := tx.Num(id)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := tx.Keys(to)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]Divergence{}
+	for _, key := range keys {
+		if all[key], err = firstDifference(other, from, tx, to, key); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// firstDifference returns where a metric of two runs begins to differ.
+func firstDifference(a Tx, aNum int64, b Tx, bNum int64, key string) (d Divergence, err error) {
+	ca, err := a.Cursor(aNum, key)
+	if err != nil {
+		return d, err
+	}
+	defer func() { err = errors.Join(err, ca.Close()) }()
+	cb, err := b.Cursor(bNum, key)
+	if err != nil {
+		return d, err
+	}
+	defer func() { err = errors.Join(err, cb.Close()) }()
+	for {
+		moreA, moreB := ca.Next(), cb.Next()
+		switch {
+		case !moreA && !moreB:
+			return Divergence{Same: true}, nil
+		case !moreA:
+			return Divergence{From: cb.Step}, nil
+		case !moreB:
+			return Divergence{From: ca.Step}, nil
+		case ca.Step != cb.Step:
+			return Divergence{From: min(ca.Step, cb.Step)}, nil
+		case ca.At != cb.At || math.Float64bits(float64(ca.Value)) != math.Float64bits(float64(cb.Value)):
+			return Divergence{From: ca.Step}, nil
+		}
+	}
+}
+
+// DropPoints deletes the points of an iteration from the first difference on, and returns
+// how many they were.
+func (tx Tx) DropPoints(id string, drop map[string]Divergence) (dropped int, err error) {
+	if len(drop) == 0 {
+		return 0, nil
+	}
+	num, err := tx.Num(id)
+	if err != nil {
+		return 0, err
+	}
+	for key, d := range drop {
+		if d.Same {
+			continue
+		}
+		n, err := tx.DeleteFrom(num, key, d.From)
+		if err != nil {
+			return 0, err
+		}
+		dropped += int(n)
+	}
+	return dropped, nil
+}

@@ -1,0 +1,132 @@
+// Package record copies records from one database to another: a project, experiment,
+// iteration, logged model, artifact version, report, model or model version, each with
+// all rows that belong to it, its points and its artifacts.
+//
+// Kinds says of each kind how the rows in its tables are read, with ids in place of
+// numbers, and written. The fingerprint of a record is a hash of its content that does not
+// depend on numbers, so it is the same in two databases that have the same record.
+// The package decides neither what is copied nor what may be replaced, and knows no
+// users and no rights: a caller checks them in the same transaction. Texts that are
+// read are given to a rule of the caller, since a database may come from elsewhere.
+package record
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"tracker/store/points"
+)
+
+// Tx is a transaction on the records.
+type Tx struct {
+	*points.Tx
+	// Check fails unless a column may have a text.
+	Check func(column Column, text string) error
+}
+
+// Ref names a record.
+type Ref struct {
+	Kind *Kind
+	ID   string
+	// Context is set for a record that is there since others need it: it is copied
+	// where it does not exist, and left alone otherwise.
+	Context bool
+}
+
+// String returns the kind and the id of a record, with a slash between.
+func (r Ref) String() string { return r.Kind.Name + "/" + r.ID }
+
+// SizeError reports a record that is too large to be copied.
+type SizeError struct{ Table string }
+
+func (e *SizeError) Error() string {
+	return fmt.Sprintf("A record has more than %d MiB in the table %s.", maxRecord>>20, e.Table)
+}
+
+// Home is where a record belongs.
+type Home struct {
+	ProjectID string
+	Parent    string // id of what holds it
+	Name      string
+	Deleted   bool // it or what holds it is in the trash
+}
+
+// Home returns where a record belongs, or sql.ErrNoRows.
+func (tx Tx) Home(ref Ref) (h Home, err error) {
+	err = tx.Row(ref.Kind.Home, ref.ID).Scan(&h.ProjectID, &h.Parent, &h.Name, &h.Deleted)
+	return h, err
+}
+
+// Path returns the names of a record and of what holds it, with slashes between.
+func (tx Tx) Path(ref Ref) (string, error) {
+	h, err := tx.Home(ref)
+	if err != nil || h.Parent == "" {
+		return h.Name, err
+	}
+	for _, k := range []*Kind{projectKind, experimentKind, modelKind} {
+		above, err := tx.Path(Ref{Kind: k, ID: h.Parent})
+		if err == nil {
+			return above + "/" + h.Name, nil
+		}
+		if !errors.Is(err, sql.ErrNoRows) {
+			return "", err
+		}
+	}
+	return h.Name, nil
+}
+
+// Num returns the number of an iteration, or sql.ErrNoRows.
+func (tx Tx) Num(id string) (num int64, err error) {
+	err = tx.Row(`SELECT num FROM iteration WHERE id = ?`, id).Scan(&num)
+	return num, err
+}
+
+// maxRecord bounds the values that a record has in one table, in bytes.
+const maxRecord = 512 << 20
+
+// Rows returns the rows that a record has in a part, checked.
+func (tx Tx) Rows(p *Part, id string) ([][]any, error) {
+	rows, err := tx.Tx.Rows(p.Read, id)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var all [][]any
+	size := 0
+	for rows.Next() {
+		row, into := make([]any, len(p.Columns)), make([]any, len(p.Columns))
+		for i := range row {
+			into[i] = &row[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			return nil, err
+		}
+		for i, v := range row {
+			s, ok := v.(string)
+			if !ok {
+				continue
+			}
+			if err := tx.Check(p.Columns[i], s); err != nil {
+				return nil, fmt.Errorf("in the table %s: %w", p.Name, err)
+			}
+			size += len(s)
+		}
+		size += 16 * len(row)
+		if size > maxRecord {
+			return nil, &SizeError{p.Name}
+		}
+		all = append(all, row)
+	}
+	return all, errors.Join(rows.Err(), rows.Close())
+}
+
+// WriteRows writes rows that Rows has read into the record with an id.
+func (tx Tx) WriteRows(p *Part, id string, rows [][]any) error {
+	for _, row := range rows {
+		if _, err := tx.Exec(p.Write, append([]any{id}, row...)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,120 @@
+package record
+
+import (
+	"fmt"
+
+	"tracker/store/json"
+)
+
+// OfProject returns all records of a project.
+func (tx Tx) OfProject(id string) (refs []Ref, err error) {
+	for _, k := range Kinds {
+		more, err := tx.where(k, `project.id = ?`, id)
+		if err != nil {
+			return nil, err
+		}
+		refs = append(refs, more...)
+	}
+	return refs, nil
+}
+
+// OfExperiment returns the records of an experiment, without reports and models. Its
+// project is there since they need it.
+func (tx Tx) OfExperiment(projectID, id string) (refs []Ref, err error) {
+	refs = []Ref{{Kind: projectKind, ID: projectID, Context: true}, {Kind: experimentKind, ID: id}}
+	for _, k := range []*Kind{iterationKind, loggedModelKind, wandbArtifactKind} {
+		more, err := tx.where(k, `experiment.id = ?`, id)
+		if err != nil {
+			return nil, err
+		}
+		refs = append(refs, more...)
+	}
+	return refs, nil
+}
+
+// OfRuns returns iterations, in the order of their numbers, with what holds them.
+func (tx Tx) OfRuns(ids []string) (refs []Ref, err error) {
+	list, err := json.Marshal(ids)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range []struct {
+		kind  *Kind
+		where string
+	}{
+		{projectKind, `project.id IN (SELECT project_id FROM experiment JOIN iteration ON experiment_id = experiment.id
+			WHERE iteration.id IN (SELECT value FROM json_each(?)))`},
+		{experimentKind, `experiment.id IN (SELECT experiment_id FROM iteration WHERE id IN (SELECT value FROM json_each(?)))`},
+		{iterationKind, `iteration.id IN (SELECT value FROM json_each(?))`},
+	} {
+		more, err := tx.where(k.kind, k.where, string(list))
+		if err != nil {
+			return nil, err
+		}
+		for i := range more {
+			more[i].Context = k.kind != iterationKind
+		}
+		refs = append(refs, more...)
+	}
+	return refs, nil
+}
+
+// All returns the records of a database that was made for an archive.
+func (tx Tx) All(context []string) (refs []Ref, err error) {
+	others := map[string]bool{}
+	for _, c := range context {
+		others[c] = true
+	}
+	for _, k := range Kinds {
+		more, err := tx.where(k, `TRUE`)
+		if err != nil {
+			return nil, err
+		}
+		for i := range more {
+			more[i].Context = others[more[i].String()]
+		}
+		refs = append(refs, more...)
+	}
+	return refs, nil
+}
+
+// where returns the records of a kind that fulfil a condition on it and on
+// what holds it.
+func (tx Tx) where(kind *Kind, condition string, args ...any) ([]Ref, error) {
+	from := map[string]string{
+		"project": `project.id FROM project WHERE %s AND project.deleted_date IS NULL
+			ORDER BY project.created_date, project.id`,
+		"experiment": `experiment.id FROM experiment JOIN project ON project.id = project_id
+			WHERE %s AND project.deleted_date IS NULL AND experiment.deleted_date IS NULL
+			ORDER BY experiment.created_date, experiment.id`,
+		"iteration": `iteration.id FROM iteration JOIN experiment ON experiment.id = experiment_id JOIN project ON project.id = project_id
+			WHERE %s AND project.deleted_date IS NULL AND experiment.deleted_date IS NULL AND iteration.deleted_date IS NULL
+			ORDER BY iteration.num`,
+		"logged_model": `logged_model.id FROM logged_model JOIN experiment ON experiment.id = experiment_id JOIN project ON project.id = project_id
+			WHERE %s AND project.deleted_date IS NULL AND experiment.deleted_date IS NULL
+			ORDER BY logged_model.num`,
+		"wandb_artifact": `wandb_artifact.id FROM wandb_artifact
+			JOIN iteration ON iteration.num = iteration_num AND iteration.deleted_date IS NULL
+			JOIN experiment ON experiment.id = wandb_artifact.experiment_id JOIN project ON project.id = project_id
+			WHERE %s AND project.deleted_date IS NULL AND experiment.deleted_date IS NULL
+			ORDER BY wandb_artifact.num`,
+		"report": `report.id FROM report JOIN project ON project.id = project_id
+			WHERE %s AND project.deleted_date IS NULL AND report.deleted_date IS NULL
+			ORDER BY report.created_date, report.id`,
+		"model": `model.id FROM model JOIN project ON project.id = project_id
+			WHERE %s AND project.deleted_date IS NULL AND model.deleted_date IS NULL
+			ORDER BY model.created_date, model.id`,
+		"model_version": `model_version.id FROM model_version JOIN model ON model.id = model_id JOIN project ON project.id = project_id
+			WHERE %s AND project.deleted_date IS NULL AND model.deleted_date IS NULL AND model_version.deleted_date IS NULL
+			ORDER BY model.created_date, model.id, version`,
+	}[kind.Name]
+	var ids []string
+	if err := tx.Select(&ids, `SELECT `+fmt.Sprintf(from, condition), args...); err != nil {
+		return nil, err
+	}
+	refs := make([]Ref, len(ids))
+	for i, id := range ids {
+		refs[i] = Ref{Kind: kind, ID: id}
+	}
+	return refs, nil
+}

@@ -1,0 +1,55 @@
+package search
+
+import (
+	"strconv"
+	"strings"
+
+	"tracker/store/filter"
+	"tracker/store/sqlite"
+)
+
+// Table describes how the records of a table other than iterations are searched for.
+type Table struct {
+	Name     string
+	Columns  map[filter.Field]string // the SQL of each field that can be named, but properties
+	Property string                  // the column of table property that names such a record
+}
+
+// Find returns the ids of up to limit records from offset on that meet a condition of
+// SQL and pass a filter, in an order that must lead to one that is total, and the
+// number of all such records.
+func (t Table) Find(tx *sqlite.Tx, e filter.Expr, sort []filter.SortKey, limit, offset int, condition string, args ...any) (ids []string, total int, err error) {
+	j := joins{columns: t.Columns}
+	var where, q SQL
+	where.Add(` WHERE `+condition, args...)
+	if e != nil {
+		where.Add(` AND `)
+		j.where(&where, e)
+	}
+	var order []string
+	for _, k := range sort {
+		expressions, directions := j.order(k.Ref, k.Descending)
+		for i := range expressions {
+			order = append(order, expressions[i]+directions[i])
+		}
+	}
+	q.Add(`SELECT ` + t.Name + `.id, count(*) OVER () FROM ` + t.Name)
+	for n, k := range j.keys {
+		i := strconv.Itoa(n)
+		q.Add(` LEFT JOIN property AS p`+i+` ON p`+i+`.`+t.Property+` = `+t.Name+`.id AND p`+i+`.key = ?`, k.Name)
+	}
+	q.Add(where.String()+` ORDER BY `+strings.Join(order, `, `)+` LIMIT ? OFFSET ?`, append(where.Args, limit, offset)...)
+	rows, err := q.rows(tx)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id, &total); err != nil {
+			return nil, 0, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, total, rows.Err()
+}

@@ -1,0 +1,203 @@
+// Package search finds iterations: it writes a checked filter, an order and a group
+// as one SQL statement, runs it on a snapshot, and returns the numbers of one page of
+// iterations with the number of all.
+//
+// Names and values are bound, never part of the text. A condition is true or false,
+// never NULL. Statistics and times that are not written yet count too (late.go), so a
+// search writes nothing. The statistics that people search for are copied side by
+// side in the background (copy.go); the copies change how long a search takes, never
+// what it finds.
+//
+// The package knows no users, rights, projects or trash. A caller checks the right
+// first, and passes the condition that iterations must meet beside the filter.
+package search
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jmoiron/sqlx"
+
+	"tracker/store/filter"
+	"tracker/store/points"
+	"tracker/store/scalar"
+	"tracker/store/sqlite"
+)
+
+// Snapshot is the database as a search reads it.
+type Snapshot struct {
+	*points.Tx
+	// Seen holds the times when iterations were last seen, by number, as far as their
+	// rows may lack them.
+	Seen map[int64]scalar.Time
+	// LostBefore makes a RUNNING iteration that was last seen earlier a lost one.
+	LostBefore scalar.Time
+	// Copies are asked for the metrics that a search names.
+	Copies *Copies
+}
+
+// Query selects and sorts iterations. Its parts were read by package filter, which
+// bounds them.
+type Query struct {
+	Filter  filter.Expr // nil for all
+	Sort    []filter.SortKey
+	Metrics []string // names of the metrics in Filter, Sort and By
+
+	By     []filter.Ref // with Values: only the iterations of one group; nil for all
+	Values []*string    // of the group
+	Where  string       // SQL condition on table iteration, which is fulfilled too
+	Fold   bool         // children that are hits are listed under their parents
+	Parent *string      // with Fold: list the children of this iteration, nil for the top level
+	// Uncounted stops the search at the hit after the page. It excludes Fold.
+	Uncounted bool
+}
+
+// Hits are one page of the iterations that a search has found.
+type Hits struct {
+	Nums     []int64       // their numbers, in order
+	Total    int           // of all hits; with Uncounted, of those up to the one after the page
+	Children map[int64]int // with Fold: how many hits are listed under each
+}
+
+// SQL is a text of SQL with the values bound to it, in their order. A value is never
+// part of the text.
+type SQL struct {
+	strings.Builder
+	Args []any
+}
+
+// Add appends a piece of text and its values.
+func (q *SQL) Add(text string, args ...any) {
+	q.WriteString(text)
+	q.Args = append(q.Args, args...)
+}
+
+// rows runs a statement that was made for one search, without keeping its prepared
+// form. The rows must be closed.
+func (q *SQL) rows(tx *sqlite.Tx) (*sqlx.Rows, error) { return tx.RowsOnce(q.String(), q.Args...) }
+
+// Find returns up to limit iterations of the experiments from offset on. The error is
+// sql.ErrNoRows when there is no iteration q.Parent.
+func (s *Snapshot) Find(experimentIDs []string, q Query, limit, offset int) (h Hits, err error) {
+	statement, err := s.Statement(experimentIDs, q, limit, offset)
+	if err != nil {
+		return h, err
+	}
+	rows, err := statement.rows(s.Tx.Tx)
+	if err != nil {
+		return h, err
+	}
+	defer rows.Close()
+	h.Children = map[int64]int{}
+	for rows.Next() {
+		var num int64
+		var below int
+		if err := rows.Scan(&num, &h.Total, &below); err != nil {
+			return h, err
+		}
+		h.Nums, h.Children[num] = append(h.Nums, num), below
+	}
+	if err := rows.Err(); err != nil {
+		return h, err
+	}
+	if q.Uncounted {
+		h.Total = offset + len(h.Nums)
+	} else if len(h.Nums) == 0 && offset > 0 {
+		// After the end there is no row that has the count.
+		return s.Find(experimentIDs, q, 0, 0)
+	}
+	h.Nums = h.Nums[:min(len(h.Nums), limit)]
+	return h, nil
+}
+
+// All is Find for all iterations of an experiment that meet a condition of SQL, the
+// oldest first.
+func (s *Snapshot) All(experimentID, where string, limit, offset int) (h Hits, err error) {
+	err = s.Row(`SELECT count(*) FROM iteration WHERE experiment_id = ? AND `+where, experimentID).Scan(&h.Total)
+	if err == nil {
+		err = s.Select(&h.Nums, `SELECT num FROM iteration WHERE experiment_id = ? AND `+where+` ORDER BY num LIMIT ? OFFSET ?`,
+			experimentID, limit, offset)
+	}
+	return h, err
+}
+
+// Statement returns the statement that Find runs.
+func (s *Snapshot) Statement(experimentIDs []string, q Query, limit, offset int) (*SQL, error) {
+	j, err := s.joins(experimentIDs, q.Metrics)
+	if err != nil {
+		return nil, err
+	}
+	where := j.conditions(q)
+	// The filter's names are joined first, so that those of the order are
+	// looked up only for what the filter lets through.
+	selected, order := []string{`iteration.num AS num`}, []string{}
+	for _, k := range q.Sort {
+		expressions, directions := j.order(k.Ref, k.Descending)
+		for i, e := range expressions {
+			term := `k` + strconv.Itoa(len(selected))
+			selected = append(selected, e+` AS `+term)
+			order = append(order, term+directions[i])
+		}
+	}
+	order = append(order, `num`)
+	if q.Fold {
+		selected = append(selected, `iteration.parent_num AS parent`)
+	}
+	part, under, err := s.folded(experimentIDs, q)
+	if err != nil {
+		return nil, err
+	}
+	names, err := s.known(experimentIDs, j.keys)
+	if err != nil {
+		return nil, err
+	}
+	// All hits are needed to count and to sort them, but only once. Those that are not
+	// counted need not be kept.
+	total, rows := `(SELECT count(*) FROM hit`+part.String()+`)`, max(limit, 1)
+	if q.Uncounted {
+		total, rows = `0`, limit+1
+	}
+	j.once = q.Uncounted
+	statement := new(SQL)
+	j.hits(statement, strings.Join(selected, `, `), names)
+	within(statement, experimentIDs)
+	statement.Add(` AND ` + q.Where)
+	statement.Add(where.String()+`) SELECT num, `+total+`, `+under, slices.Concat(where.Args, part.Args)...)
+	statement.Add(part.String()+` ORDER BY `+strings.Join(order, `, `)+` LIMIT ? OFFSET ?`,
+		append(part.Args, rows, offset)...)
+	return statement, nil
+}
+
+// conditions writes the filter and the group of a query, each after an AND.
+func (j *joins) conditions(q Query) *SQL {
+	where := new(SQL)
+	if q.Filter != nil {
+		where.Add(` AND `)
+		j.where(where, q.Filter)
+	}
+	j.within(where, q.By, q.Values)
+	return where
+}
+
+// folded returns the condition for the hits that are listed, and the expression
+// and join that count the hits under each. A hit is listed under its parent when
+// the parent is a hit too, and else at the top.
+func (s *Snapshot) folded(experimentIDs []string, q Query) (part *SQL, under string, err error) {
+	part = new(SQL)
+	switch {
+	case !q.Fold:
+		return part, `0 FROM hit`, nil
+	case q.Parent == nil:
+		part.Add(` WHERE (parent IS NULL OR parent NOT IN (SELECT num FROM hit))`)
+	default:
+		var num int64
+		err := s.Row(`SELECT num FROM iteration WHERE id = ? AND experiment_id = ? AND `+q.Where, *q.Parent, experimentIDs[0]).Scan(&num)
+		if err != nil {
+			return part, "", err
+		}
+		part.Add(` WHERE parent = ?`, num)
+	}
+	return part, `coalesce(below.n, 0) FROM hit LEFT JOIN (SELECT parent AS of, count(*) AS n
+		FROM hit WHERE parent IS NOT NULL GROUP BY parent) AS below ON below.of = hit.num`, nil
+}

@@ -1,0 +1,33 @@
+package search
+
+import (
+	"tracker/store/filter"
+	"tracker/store/sqlite"
+)
+
+// textContains is the SQL function that calls filter.Contains.
+const textContains = `text_contains`
+
+// The SQL functions that call filter.Like, which minds case or not.
+const (
+	textLike  = `text_like`
+	textILike = `text_ilike`
+)
+
+func init() {
+	sqlite.RegisterPredicate(textContains, filter.Contains)
+	sqlite.RegisterPredicate(textLike, func(text, pattern string) bool { return filter.Like(text, pattern, false) })
+	sqlite.RegisterPredicate(textILike, func(text, pattern string) bool { return filter.Like(text, pattern, true) })
+}
+
+// like returns the SQL for column being like the bound pattern.
+func like(column, op string) string {
+	if op == "ilike" {
+		return textILike + `(` + column + `, ?)`
+	}
+	return textLike + `(` + column + `, ?)`
+}
+
+// Contains returns the SQL for column having the bound text in it, in upper or
+// lower case.
+func Contains(column string) string { return textContains + `(` + column + `, ?)` }
