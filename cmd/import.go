@@ -15,15 +15,18 @@ import (
 	"tracker/store"
 	"tracker/store/transfer"
 	"tracker/store/transfer/archive"
+	"tracker/store/transfer/dvclive"
 	"tracker/store/transfer/mlflow"
+	"tracker/store/transfer/sacred"
 	"tracker/store/transfer/table"
 	"tracker/store/transfer/tensorboard"
+	"tracker/store/transfer/trackio"
 	"tracker/store/transfer/wandb"
 )
 
 // importKinds are the kinds of sources, in the order in which they are looked for.
 func importKinds() []transfer.Kind {
-	return []transfer.Kind{tensorboard.Kind(), mlflow.Kind(), table.Kind(), wandb.Kind()}
+	return []transfer.Kind{tensorboard.Kind(), mlflow.Kind(), table.Kind(), wandb.Kind(), trackio.Kind(), sacred.Kind(), dvclive.Kind()}
 }
 
 // incomplete is an import that left something out. The command ends with code 3.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -17,9 +18,9 @@ import (
 const maxFolderFiles = 1_000_000
 
 // Folder stores all files below a folder as artifacts of the run, by their paths in
-// it. A link that leads out of the folder is a loss; a folder that does not exist is
-// empty.
-func (w *RunWriter) Folder(ctx context.Context, folder string) error {
+// it, but for those with the names in without. A link that leads out of the folder is a
+// loss; a folder that does not exist is empty.
+func (w *RunWriter) Folder(ctx context.Context, folder string, without ...string) error {
 	if w.im.NoArtifacts {
 		return nil
 	}
@@ -42,6 +43,12 @@ func (w *RunWriter) Folder(ctx context.Context, folder string) error {
 			w.im.Lose(at, "It can't be read: %v.", err)
 			return nil
 		}
+		if slices.Contains(without, name) {
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
 		if d.IsDir() {
 			return ctx.Err()
 		}
@@ -52,14 +59,40 @@ func (w *RunWriter) Folder(ctx context.Context, folder string) error {
 			}
 			return nil
 		}
-		return w.Artifact(ctx, Artifact{
-			Name:        name,
-			ContentType: ContentType(name),
-			Size:        info.Size(),
-			Modified:    Time(info.ModTime().UnixMilli()),
-			Open:        func() (io.ReadCloser, error) { return root.Open(name) },
-		})
+		return w.Artifact(ctx, fileIn(root, name, info))
 	})
+}
+
+// FileIn stores a file below a folder as an artifact with the name as. A link that leads
+// out of the folder, and a file that is not there, is a loss.
+func (w *RunWriter) FileIn(ctx context.Context, folder, name, as string) error {
+	if w.im.NoArtifacts {
+		return nil
+	}
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		w.im.Lose(folder, "It can't be read: %v.", err)
+		return nil
+	}
+	defer root.Close()
+	info, err := root.Stat(name)
+	if err != nil || !info.Mode().IsRegular() {
+		w.im.Lose(filepath.Join(folder, name), "It is not a file in the folder of the runs; it is left out.")
+		return nil
+	}
+	a := fileIn(root, name, info)
+	a.Name = as
+	return w.Artifact(ctx, a)
+}
+
+func fileIn(root *os.Root, name string, info fs.FileInfo) Artifact {
+	return Artifact{
+		Name:        name,
+		ContentType: ContentType(name),
+		Size:        info.Size(),
+		Modified:    Time(info.ModTime().UnixMilli()),
+		Open:        func() (io.ReadCloser, error) { return root.Open(name) },
+	}
 }
 
 // ContentType returns the media type of a file by its name.

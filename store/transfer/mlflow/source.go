@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"tracker/store/transfer"
+	"tracker/store/transfer/database"
 )
 
 // projectName is the name of the project of all runs.
@@ -42,7 +43,7 @@ func find(path string) (s source, err error) {
 		return s, err
 	}
 	if info.Mode().IsRegular() {
-		if isDatabase(path) {
+		if database.Is(path, tables...) {
 			s.database = path
 		}
 		return s, nil
@@ -50,7 +51,7 @@ func find(path string) (s source, err error) {
 	if !info.IsDir() {
 		return s, nil
 	}
-	if db := filepath.Join(path, "mlflow.db"); isDatabase(db) {
+	if db := filepath.Join(path, "mlflow.db"); database.Is(db, tables...) {
 		s.database = db
 	}
 	for _, folder := range []string{path, filepath.Join(path, "mlruns")} {

@@ -99,6 +99,9 @@ func find(path string) (s source, err error) {
 			}
 			return nil
 		}
+		if d.IsDir() && d.Name() == "metrics" && filepath.Base(filepath.Dir(path)) == "plots" {
+			return fs.SkipDir // of DVCLive
+		}
 		if !d.Type().IsRegular() || d.Name() != stateName && !metricsName.MatchString(d.Name()) {
 			return nil
 		}
@@ -174,6 +177,9 @@ func (s source) Import(ctx context.Context, im *transfer.Import) error {
 // has no other.
 func (s source) importFile(ctx context.Context, im *transfer.Import, f file) error {
 	experiment := filepath.Base(s.root)
+	if columns := f.isChart(); columns != nil {
+		return s.importChart(ctx, im, f, columns)
+	}
 	if !im.Wanted(f.name, experiment) {
 		im.Read(f.info.Size())
 		return nil

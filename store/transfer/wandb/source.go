@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"tracker/store/json"
 	"tracker/store/transfer"
 	"tracker/store/transfer/wire"
 )
@@ -149,6 +150,11 @@ func (l logFile) importRun(ctx context.Context, im *transfer.Import, about runRe
 		k.Size = l.info.Size()
 	}
 	r := &reader{log: l, im: im, source: file, id: id, last: last}
+	if k.State != "" {
+		if err := json.Unmarshal([]byte(k.State), &r.state); err != nil {
+			return fmt.Errorf("the state of the source %s: %w", l.path, err)
+		}
+	}
 	r.w = im.Begin(about.run(id), l.path, isKnown)
 	if !isKnown || k.Size != l.info.Size() {
 		in, err := os.Open(l.path)
@@ -157,11 +163,14 @@ func (l logFile) importRun(ctx context.Context, im *transfer.Import, about runRe
 			return nil
 		}
 		defer in.Close()
-		if err := r.read(ctx, &log{in: in, size: l.info.Size(), pos: max(k.Position, fragmentHeader)}, k); err != nil {
+		if err := r.read(ctx, &log{in: in, size: l.info.Size(), pos: max(k.Position, fragmentHeader)}); err != nil {
 			return err
 		}
 	}
-	return l.importFiles(ctx, r.w)
+	if err := l.importFiles(ctx, r.w); err != nil {
+		return err
+	}
+	return r.importArtifacts(ctx)
 }
 
 // firstRun returns the record of the run, which is one of the first.
