@@ -21,7 +21,12 @@ const maxFolderFiles = 1_000_000
 // it, but for those with the names in without. A link that leads out of the folder is a
 // loss; a folder that does not exist is empty.
 func (w *RunWriter) Folder(ctx context.Context, folder string, without ...string) error {
-	if w.im.NoArtifacts {
+	return w.im.folder(ctx, folder, without, func(a Artifact) error { return w.Artifact(ctx, a) })
+}
+
+// folder calls put with each file below a folder.
+func (im *Import) folder(ctx context.Context, folder string, without []string, put func(Artifact) error) error {
+	if im.NoArtifacts {
 		return nil
 	}
 	root, err := os.OpenRoot(folder) // no link leads out of it
@@ -29,7 +34,7 @@ func (w *RunWriter) Folder(ctx context.Context, folder string, without ...string
 		return nil
 	}
 	if err != nil {
-		w.im.Lose(folder, "It can't be read: %v.", err)
+		im.Lose(folder, "It can't be read: %v.", err)
 		return nil
 	}
 	defer root.Close()
@@ -40,7 +45,7 @@ func (w *RunWriter) Folder(ctx context.Context, folder string, without ...string
 		}
 		at := filepath.Join(folder, filepath.FromSlash(name))
 		if err != nil {
-			w.im.Lose(at, "It can't be read: %v.", err)
+			im.Lose(at, "It can't be read: %v.", err)
 			return nil
 		}
 		if slices.Contains(without, name) {
@@ -55,11 +60,11 @@ func (w *RunWriter) Folder(ctx context.Context, folder string, without ...string
 		info, err := root.Stat(name)
 		if err != nil || !info.Mode().IsRegular() {
 			if !errors.Is(err, fs.ErrNotExist) || d.Type()&fs.ModeSymlink != 0 { // not one that was removed meanwhile
-				w.im.Lose(at, "It is not a file, or a link out of the folder of its run; it is left out.")
+				im.Lose(at, "It is not a file, or a link out of the folder of its run; it is left out.")
 			}
 			return nil
 		}
-		return w.Artifact(ctx, fileIn(root, name, info))
+		return put(fileIn(root, name, info))
 	})
 }
 

@@ -67,11 +67,14 @@ func importDatabase(ctx context.Context, im *transfer.Import, path string) (err 
 		}
 		im.Read(info.Size() / int64(len(runs)))
 	}
-	for table, what := range map[string]string{"registered_models": "registered models", "logged_models": "logged models", "trace_info": "traces"} {
+	for table, what := range map[string]string{"trace_info": "traces"} {
 		var n int
 		if err := db.QueryRowContext(ctx, `SELECT count(*) FROM `+table).Scan(&n); err == nil && n > 0 {
 			im.Lose(path, "It has %d %s, which are not brought.", n, what)
 		}
+	}
+	if err := databaseModels(ctx, db, im, path); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
 }
