@@ -58,6 +58,8 @@ document.addEventListener('input', (event) => {
     const { size, bytes, hash, created } = images[at];
     const put = (selector, text, title) => Object.assign(line.querySelector(selector), { textContent: text, title });
     put('.name', name, '');
+    const thumbnail = line.querySelector('.thumbnail');
+    if (thumbnail) thumbnail.src = image.src;
     put('.number', size, bytes);
     put('code', hash.slice(0, 8), `SHA-256: ${hash}`);
     put('time', created.text, created.exact).dateTime = created.machine;

@@ -1,6 +1,6 @@
 // The comparison of runs: their curves, and how parameters and metrics go
 // together.
-import { ask } from './ask.js';
+import { ask, later } from './ask.js';
 import { base } from './base.js';
 import { Brushes } from './brush.js';
 import { distinct } from './color.js';
@@ -43,6 +43,16 @@ const panel = new Panel(document.getElementById('charts'), state, {
   idle: () => 'No run has values inside all brushes.',
 });
 
+// What was logged beside numbers is asked for after the charts.
+let media;
+const showMedia = later(200, async () => {
+  const { Media } = await import('./media.js');
+  const section = document.getElementById('media');
+  media ||= new Media(section, state, { runs: selected, found: (n) => { section.hidden = n === 0 && brushes.ranges.size === 0; } });
+  await media.load();
+});
+showMedia();
+
 // The brushes select runs in all plots, in the charts and in the table.
 const said = document.getElementById('brushed');
 function select() {
@@ -63,6 +73,7 @@ state.addEventListener('change', ({ detail }) => {
   if (!detail.has('brush')) return;
   select();
   panel.refresh();
+  showMedia();
 });
 select();
 
