@@ -233,21 +233,26 @@ class Group {
   // item shows a medium where another one was: an image stays until the next one has come.
   item(before, m, run) {
     if (before?.id === m.id) return before;
-    const name = `${this.key}, ${run.name}${m.step == null ? '' : `, step ${count(m.step)}`}`;
+    const name = this.name(m, run);
     if (before && this.kind === 'image') {
       Object.assign(before.root, { href: dataOf(m), title: m.name });
       Object.assign(before.root.firstElementChild, { src: dataOf(m), alt: name });
       before.id = m.id;
       return before;
     }
-    const root = el('div', { class: 'item' }, ...made[this.kind](m, name));
     if (this.kind === 'image') return this.image(m, name);
+    const root = el('div', { class: 'item' }, ...made[this.kind](m, name));
     if (before) before.root.replaceWith(root);
     return { id: m.id, root };
   }
 
-  image(m, name) {
-    const image = el('img', { src: dataOf(m), alt: name, loading: 'lazy', decoding: 'async',
+  name(m, run) {
+    return `${this.key}, ${run.name}${m.step == null ? '' : `, step ${count(m.step)}`}`;
+  }
+
+  // Many at once come when they are in sight, which takes a size that is known before.
+  image(m, name, many = false) {
+    const image = el('img', { src: dataOf(m), alt: name, loading: many && 'lazy', decoding: 'async',
       load: () => image.classList.toggle('small', Math.max(image.naturalWidth, image.naturalHeight) <= tiny) });
     const root = el('a', { class: 'item', href: dataOf(m), title: m.name, click: (event) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return;
@@ -264,8 +269,12 @@ class Group {
     const like = `${this.like} ${steps} ${[...this.byRun.values()].flat().length}`;
     if (this.tabled?.like === like) return this.tabled.root;
     const several = this.media.runs().length > 1;
-    const cells = (run) => steps.map((step) => el('td', {}, ...this.byRun.get(run.id).filter((m) => m.step === step).sort((a, b) => a.place - b.place)
-      .map((m) => (this.kind === 'image' ? this.item(null, m, run).root : el('a', { class: 'open', href: new URL(`artifact/${m.id}`, base) }, 'Open')))));
+    const at = (run, step) => this.byRun.get(run.id).filter((m) => m.step === step).sort((a, b) => a.place - b.place)
+      .map((m) => (this.kind === 'image' ? this.image(m, this.name(m, run), true).root : el('a', { class: 'open', href: new URL(`artifact/${m.id}`, base) }, 'Open')));
+    const cells = (run) => steps.map((step) => {
+      const all = at(run, step);
+      return el('td', {}, all.length > 1 ? el('div', { class: 'several' }, ...all) : all[0]);
+    });
     const root = el('div', { class: 'across', tabindex: 0, role: 'region', 'aria-label': `${this.key}, all steps`, 'data-testid': 'media-steps' },
       el('table', {}, el('thead', {}, el('tr', {}, several && el('th', { scope: 'col' }, 'Run'), ...steps.map((s) => el('th', { scope: 'col' }, `Step ${count(s)}`)))),
         el('tbody', {}, ...runs.map((run) => el('tr', {}, several && el('th', { scope: 'row' }, this.title(run)), ...cells(run))))),
@@ -289,9 +298,8 @@ class Group {
 // opens leads to the page of an artifact, where it can be downloaded.
 const opens = (m) => el('a', { class: 'open', href: new URL(`artifact/${m.id}`, base), title: m.name }, 'Open');
 
-// What the elements are that show a medium, by its kind.
+// The elements that show a medium which is no image, by its kind.
 const made = {
-  image: () => [],
   audio: (m, name) => [el('audio', { controls: true, preload: 'none', src: dataOf(m), 'aria-label': name }), opens(m)],
   video: (m, name) => [el('video', { controls: true, preload: 'metadata', src: dataOf(m), 'aria-label': name }), opens(m)],
   html: (m, name) => [el('iframe', { sandbox: 'allow-scripts', loading: 'lazy', src: dataOf(m, 'frame'), title: name }), opens(m)],
