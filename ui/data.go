@@ -190,7 +190,7 @@ func (s *site) keysData(r *http.Request, actor store.Actor) (any, error) {
 			if err != nil {
 				return err
 			}
-			list, err = metricKeys(db, e.ID, o, q.Part, q.Page)
+			list, err = metricKeys(db, e.ID, o, q.Part, query.Has("pattern"), q.Page)
 			return err
 		})
 		return list, err

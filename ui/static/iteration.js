@@ -5,22 +5,22 @@ import { printed } from './console.js';
 import { copy } from './copy.js';
 import { count, number } from './format.js';
 import { live } from './live.js';
-import { Panel } from './panel.js';
+import { matching, Panel } from './panel.js';
 import { State } from './state.js';
 
-const { iteration, color, name, cursor } = document.getElementById('iteration').dataset;
+const { iteration, experiment, color, name, cursor } = document.getElementById('iteration').dataset;
 const run = { id: iteration, name, color: Number(color) };
 const summary = (query = '') => ask(`iteration/${iteration}/summary${query}`);
 
 const state = new State();
 const panel = new Panel(document.getElementById('charts'), state, {
   runs: () => [run],
-  keys: async (q, offset, limit) => {
-    const part = q.toLowerCase();
+  keys: async (q, offset, limit, pattern) => {
+    const named = await matching(experiment, q, pattern);
     // The table has them in the order of their interest, but for those that are new.
     const places = new Map([...document.querySelectorAll('#metrics [data-metric]')].map((tr, i) => [tr.dataset.metric, i]));
     const place = (k) => places.get(k) ?? places.size;
-    const all = Object.keys((await summary()).metrics).filter((k) => k.toLowerCase().includes(part)).sort((a, b) => place(a) - place(b));
+    const all = Object.keys((await summary()).metrics).filter(named).sort((a, b) => place(a) - place(b));
     return { data: all.slice(offset, offset + limit).map((key) => ({ key })), total: all.length };
   },
 });
