@@ -75,7 +75,7 @@ func TestMediaNames(t *testing.T) {
 	if len(found.Keys) != 0 {
 		t.Errorf("a run that does not exist has %v", found.Keys)
 	}
-	s.media(`{"iterations":["` + strings.Repeat(`a","`, 60) + `"]}`).wants(t, 422, "up to 50 runs")
+	s.media(`{"iterations":["`+strings.Repeat(`a","`, 60)+`"]}`).wants(t, 422, "up to 50 runs")
 	s.media(`x`).wants(t, 400)
 }
 
