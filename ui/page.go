@@ -182,7 +182,7 @@ var headlines = map[int]string{
 	http.StatusNotFound:              "Not found",
 	http.StatusMethodNotAllowed:      "Not possible here",
 	http.StatusRequestEntityTooLarge: "Too large",
-	http.StatusTooManyRequests:       "Too many tries",
+	http.StatusTooManyRequests:       "Too many attempts",
 	http.StatusServiceUnavailable:    "Not available now",
 	http.StatusInsufficientStorage:   "The disk is full",
 }

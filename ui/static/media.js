@@ -17,6 +17,11 @@ const order = ['image', 'histogram', 'table', 'html', 'video', 'audio', 'text'];
 const counted = (n, [one, more]) => `${count(n)} ${n === 1 ? one : more}`;
 const dataOf = (m, part = 'data') => new URL(`artifact/${m.id}/${part}`, base);
 
+// The styles come with this script, for most pages show no media.
+const sheet = el('link', { rel: 'stylesheet', href: document.querySelector('meta[name="media-styles"]').content });
+const styled = new Promise((done) => { for (const event of ['load', 'error']) sheet.addEventListener(event, done); });
+document.head.append(sheet);
+
 // evenly returns up to most of all, with the first and the last.
 const evenly = (all, most) => (all.length <= most ? all : Array.from({ length: most }, (_, i) => all[Math.floor((i * (all.length - 1)) / (most - 1))]));
 
@@ -76,6 +81,7 @@ export class Media {
   async load() {
     const runs = this.runs();
     this.drawn = runs.slice(0, mostRuns);
+    await styled;
     const answer = await this.asked({ iterations: this.drawn.map((r) => r.id) }).catch((error) => ({ error }));
     if (answer.error) {
       this.note.textContent = answer.error.message;
@@ -85,7 +91,7 @@ export class Media {
     this.steps = [...new Set(answer.keys.flatMap((k) => k.steps))].sort((a, b) => a - b);
     this.left = [
       runs.length > mostRuns && `These are the first ${count(mostRuns)} of ${count(runs.length)} runs.`,
-      answer.more && 'Older files are left out, for there are too many.',
+      answer.more && 'Only the newest 20,000 files are shown.',
     ].filter(Boolean).join(' ');
     for (const group of this.groups.values()) group.stale = true;
     this.found?.(answer.keys.length);

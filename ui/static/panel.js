@@ -246,7 +246,7 @@ export class Panel {
       return details;
     });
     const rest = this.total - this.listed;
-    if (rest > 0) parts.push(el('button', { type: 'button', class: 'plain', click: () => this.list(true) }, `Show more of ${count(rest)} other metrics`));
+    if (rest > 0) parts.push(el('button', { type: 'button', class: 'plain', click: () => this.list(true) }, `Show more metrics (${count(rest)} left)`));
     if (parts.length === 0) parts.push(el('p', { class: 'nothing' }, this.state.get('m') ? `No metric ${this.state.has('pattern') ? 'matches this' : 'has this in its name'}.` : 'No metrics have been logged yet.'));
     this.places.replaceChildren(...parts);
     for (const [key, f] of this.figures) f.pinned.setAttribute('aria-pressed', String(pinned.includes(key)));

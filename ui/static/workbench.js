@@ -170,7 +170,7 @@ function workbench(root) {
     document.getElementById('counted').hidden = false;
     total.textContent = count(table.total);
     const one = table.total === 1;
-    kind.textContent = table.grouped ? (one ? 'group of runs' : 'groups of runs') : `${one ? 'run' : 'runs'}${table.asked.tree ? ' at the top' : ''}`;
+    kind.textContent = table.grouped ? (one ? 'group of runs' : 'groups of runs') : `${one ? 'run' : 'runs'}${table.asked.tree ? ' at the top level' : ''}`;
     if (!table.mistake) showMistake(field, wrong, null);
     if (detail && 'total' in detail) showNothing(nothing, table.total === 0 && detail.nothing, clear);
     table.scroller.hidden = nothing.childElementCount > 0;
