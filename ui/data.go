@@ -38,7 +38,7 @@ func (s *site) data(next func(*http.Request, store.Actor) (any, error)) handler 
 			return err
 		})
 		if err != nil {
-			web.WriteError(w, r, err)
+			web.WriteError(w, r, worded(err))
 			return nil
 		}
 		web.WriteJSON(w, r, http.StatusOK, v)

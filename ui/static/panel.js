@@ -6,7 +6,6 @@ import * as options from './chartoption.js';
 import { el, isolated } from './dom.js';
 import { count, pointCount } from './format.js';
 import { pairs } from './pair.js';
-import { pick } from './pick.js';
 
 const keysAtOnce = 100;
 const atOnce = 3; // requests for curves
@@ -135,7 +134,7 @@ export class Panel {
     return all;
   }
 
-  setAxis() {
+  async setAxis() {
     const { value } = this.axis;
     this.control();
     const set = (x) => this.state.set({ x: x === 'step' ? null : x, zoom: null, zooms: null });
@@ -143,6 +142,7 @@ export class Panel {
       set(value);
       return;
     }
+    const { pick } = await import('./pick.js');
     pick('Horizontal axis', async (q) => {
       const found = await this.keys(q, 0, 50);
       return { total: found.total, names: found.data.map(({ key }) => ({ name: key })) };
