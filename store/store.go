@@ -75,9 +75,9 @@ type DB struct {
 	points *points.Engine // of the metrics
 
 	copies      *search.Copies // of the statistics that people search for
-	orders      search.Orders
-	searchLimit time.Duration // tests change it
-	estimating  chan struct{} // holds one element while an importance is estimated
+	orders      search.Orders  // of former searches
+	searchLimit time.Duration  // tests change it
+	estimating  chan struct{}  // holds one element while an importance is estimated
 
 	artifacts *artifact.Store
 

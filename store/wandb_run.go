@@ -390,6 +390,9 @@ func parametersOf(w WandbRun) map[string]string {
 	if w.JobType != "" {
 		all["job_type"] = w.JobType
 	}
+	if w.Sweep != "" {
+		all["sweep"] = w.Sweep
+	}
 	members, err := wandb.Members(w.Config)
 	if err != nil {
 		return all

@@ -1,5 +1,5 @@
 PRAGMA application_id = 1414679378;
-PRAGMA user_version = 21;
+PRAGMA user_version = 22;
 
 CREATE TABLE api_key (
     id           TEXT    NOT NULL PRIMARY KEY,
@@ -642,6 +642,35 @@ CREATE TABLE wandb_run (
     summary       TEXT    NOT NULL,
     about         TEXT    NOT NULL
 ) STRICT;
+
+CREATE TABLE wandb_sweep (
+    num           INTEGER PRIMARY KEY AUTOINCREMENT,
+    id            TEXT    NOT NULL UNIQUE,
+    experiment_id TEXT    NOT NULL REFERENCES experiment (id) ON DELETE CASCADE,
+    name          TEXT    NOT NULL,
+    config        TEXT    NOT NULL,
+    state         TEXT    NOT NULL CHECK (state IN ('PENDING', 'RUNNING', 'PAUSED', 'FINISHED', 'CANCELED')),
+    created_date  INTEGER NOT NULL,
+    updated_date  INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX wandb_sweep_by_experiment ON wandb_sweep (experiment_id);
+
+CREATE TABLE wandb_trial (
+    sweep_num  INTEGER NOT NULL REFERENCES wandb_sweep (num) ON DELETE CASCADE,
+    number     INTEGER NOT NULL,
+    name       TEXT    NOT NULL,
+    agent      TEXT    NOT NULL,
+    point      TEXT    NOT NULL,
+    settings   TEXT    NOT NULL,
+    state      TEXT    NOT NULL CHECK (state IN ('GIVEN', 'STARTED', 'DONE')),
+    given_date INTEGER NOT NULL,
+    brackets   TEXT    NOT NULL,
+    value      REAL,
+    PRIMARY KEY (sweep_num, number)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX wandb_trial_open ON wandb_trial (sweep_num) WHERE state <> 'DONE';
 
 CREATE VIEW metric_points (iteration_id, key, step, value, recorded_at) AS
 SELECT iteration.id, series.key, metric.step, metric.value, metric.recorded_at

@@ -25,6 +25,7 @@ type shown struct {
 
 const (
 	chartsDrawn = `[...document.querySelectorAll('[data-testid="chart"]')].some((c) => Number(c.dataset.drawn) > 0)`
+	mediaShown  = `document.querySelectorAll('[data-testid="media-cell"]').length > 1`
 	dialogOpen  = `document.querySelector('dialog[open]') !== null`
 )
 
@@ -73,13 +74,17 @@ func (c showcase) pages() []shown {
 		{name: "artifact, Markdown", route: "/artifact/{id}", user: "alice", path: "/artifact/" + c.shelf.artifacts["report.md"]},
 		{name: "artifact, log", route: "/artifact/{id}", user: "alice", path: "/artifact/" + c.shelf.artifacts["output.log"]},
 		{name: "artifact, sound", route: "/artifact/{id}", user: "alice", path: "/artifact/" + c.shelf.artifacts["sound.wav"]},
-		{name: "run with artifacts", route: "/iteration/{id}", user: "alice", path: "/iteration/" + c.shelf.run, ready: chartsDrawn},
+		{name: "run with artifacts", route: "/iteration/{id}", user: "alice", path: "/iteration/" + c.shelf.run, ready: chartsDrawn + ` && ` + mediaShown},
+		{name: "artifact, HTML", route: "/artifact/{id}", user: "alice", path: "/artifact/" + c.shelf.artifacts["evil.html"]},
+		{name: "experiment, media", route: "/experiment/{id}", user: "alice", path: "/experiment/" + c.shelf.experiment + "?media=1", ready: mediaShown},
 		{name: "models", route: "/project/{id}/models", user: "alice", path: "/project/" + c.shelf.project + "/models"},
 		{name: "models, none", route: "/project/{id}/models", user: "alice", path: "/project/" + c.empty + "/models"},
 		{name: "model", route: "/model/{id}", user: "alice", path: "/model/" + c.shelf.model},
 		{name: "experiment, empty", route: "/experiment/{id}", user: "alice", path: "/experiment/" + c.blank},
 		{name: "palette", user: "alice", path: experiment, ready: rows + ` === 13 && ` + chartsDrawn, press: "ctrl k",
 			then: `document.querySelectorAll('.find li').length > 2`},
+		{name: "sweeps", route: "/experiment/{id}/sweeps", user: "alice", path: c.searched + "/sweeps"},
+		{name: "sweep", route: "/sweep/{id}", user: "alice", path: "/sweep/" + c.search},
 		{name: "link of W&B, project", route: "/wandb/{project}", user: "alice", path: "/wandb/digits"},
 		{name: "link of W&B, run", route: "/wandb/{project}/{run}", user: "alice", path: "/wandb/digits/" + c.w.runs[0], ready: chartsDrawn},
 		{name: "run", route: "/iteration/{id}", user: "alice", path: run, ready: chartsDrawn},

@@ -34,50 +34,79 @@ type plotLine struct {
 	Path  string // as SVG has it
 }
 
-// newPlot draws curves over their steps. Values that are not finite are gaps. It returns nil
-// when there is nothing to draw.
-func newPlot(title string, curves []store.Curve, runs map[string]run) *plot {
+// plotScales are the scales of the axes of a plot: whether they are logarithmic.
+type plotScales struct{ LogX, LogY bool }
+
+// axis maps values to places from one end to the other. A logarithmic one has no place for
+// values that are not positive.
+type axis struct {
+	log       bool
+	low, high float64 // logarithms, on a logarithmic axis
+	from, to  float64
+}
+
+// newAxis returns an axis for values that span low to high, which are both finite.
+func newAxis(log bool, low, high, from, to, least float64) axis {
+	if log {
+		low, high = math.Log10(low), math.Log10(high)
+	}
+	if low == high {
+		low, high = low-max(least, math.Abs(low))/2, high+max(least, math.Abs(high))/2
+	}
+	return axis{log, low, high, from, to}
+}
+
+func (a axis) at(v float64) float64 {
+	if a.log {
+		v = math.Log10(v)
+	}
+	return a.from + (v-a.low)/(a.high-a.low)*(a.to-a.from)
+}
+
+func (a axis) ticks() []plotTick {
+	var all []plotTick
+	values := ticks(a.low, a.high)
+	if a.log {
+		values = logTicks(a.low, a.high)
+	}
+	for _, v := range values {
+		all = append(all, plotTick{number(store.Value(v)), place1(a.at(v))})
+	}
+	return all
+}
+
+// newPlot draws curves over their steps. Values that are not finite, or not positive where the
+// scale is logarithmic, are gaps. It returns nil when there is nothing to draw.
+func newPlot(title string, curves []store.Curve, runs map[string]run, scales plotScales) *plot {
 	low, high := math.Inf(1), math.Inf(-1)
 	first, last := math.Inf(1), math.Inf(-1)
+	drawn := func(step, v float64) bool {
+		return finite(v) && (!scales.LogY || v > 0) && (!scales.LogX || step > 0)
+	}
 	for _, c := range curves {
 		for i, v := range c.Value {
-			if finite(float64(v)) {
+			if step := float64(c.Step[i]); drawn(step, float64(v)) {
 				low, high = math.Min(low, float64(v)), math.Max(high, float64(v))
-				first, last = math.Min(first, float64(c.Step[i])), math.Max(last, float64(c.Step[i]))
+				first, last = math.Min(first, step), math.Max(last, step)
 			}
 		}
 	}
 	if low > high {
 		return nil
 	}
-	if low == high {
-		low, high = low-max(1, math.Abs(low))/2, high+max(1, math.Abs(high))/2
-	}
-	if first == last {
-		first, last = first-1, last+1
-	}
-	x := func(v float64) float64 {
-		return plotLeft + (v-first)/(last-first)*(plotWidth-plotLeft-plotRight)
-	}
-	y := func(v float64) float64 {
-		return plotHeight - plotFoot - (v-low)/(high-low)*(plotHeight-plotFoot-plotTop)
-	}
-	p := &plot{Title: title}
-	for _, v := range ticks(first, last) {
-		p.X = append(p.X, plotTick{number(store.Value(v)), place1(x(v))})
-	}
-	for _, v := range ticks(low, high) {
-		p.Y = append(p.Y, plotTick{number(store.Value(v)), place1(y(v))})
-	}
+	x := newAxis(scales.LogX, first, last, plotLeft, plotWidth-plotRight, 2)
+	y := newAxis(scales.LogY, low, high, plotHeight-plotFoot, plotTop, 1)
+	p := &plot{Title: title, X: x.ticks(), Y: y.ticks()}
 	for _, c := range curves {
 		var path strings.Builder
 		pen := "M"
 		for i, v := range c.Value {
-			if !finite(float64(v)) {
+			step := float64(c.Step[i])
+			if !drawn(step, float64(v)) {
 				pen = "M"
 				continue
 			}
-			path.WriteString(pen + place1(x(float64(c.Step[i]))) + " " + place1(y(float64(v))))
+			path.WriteString(pen + place1(x.at(step)) + " " + place1(y.at(float64(v))))
 			pen = "L"
 		}
 		r := runs[c.IterationID]
@@ -106,6 +135,21 @@ func ticks(low, high float64) []float64 {
 	}
 	if size < 1e-10 || size > 1e15 { // too fine or coarse to be rounded
 		return []float64{low, high}
+	}
+	return all
+}
+
+// logTicks returns up to ten powers of ten between two logarithms, or round numbers where
+// there are fewer than two.
+func logTicks(low, high float64) []float64 {
+	first, last := math.Ceil(low-1e-9), math.Floor(high+1e-9)
+	if last-first < 1 {
+		return ticks(math.Pow(10, low), math.Pow(10, high))
+	}
+	every := math.Ceil((last - first + 1) / 7)
+	var all []float64
+	for i := first; i <= last; i += every {
+		all = append(all, math.Pow(10, i))
 	}
 	return all
 }

@@ -18,6 +18,8 @@ type showcase struct {
 	blank    string // an experiment without runs
 	child    string // a run with a parent
 	findings string // a report
+	search   string // a sweep
+	searched string // the path of its experiment
 	failed   string // a run with an error, notes and a snapshot
 	shelf    shelf
 	gone     string // an experiment in the trash, in which a run is there by itself
@@ -43,6 +45,8 @@ func newShowcase(t *testing.T, s setup) showcase {
 	must(c.db.CreateSnapshot(ctx, alice, c.failed, store.NewSnapshot{GitSHA: "4f2c1d0", GitDirty: new(true), Runtime: "Python 3.13",
 		GitRemote: "https://git.example/" + strings.Repeat("long", 40), GitDiff: "-" + strings.Repeat("old ", 80) + "\n+new", Command: "python train.py",
 		Hostname: "gpu-01", Dependencies: "numpy==2.4.0\n" + strings.Repeat("x", 300)}))(t)
+	c.search = c.site.search("searches", "bayes")
+	c.searched = c.experimentOf(c.search)
 	c.findings = c.report(c.w.project, "findings "+strings.Repeat("long", 40), "# Why\n\n```chart\nexperiment: "+c.w.experiment+
 		"\nmetrics: train/loss, gpu\ncaption: "+strings.Repeat("words ", 60)+"\n```\n\n```table\nexperiment: "+c.w.experiment+"\n```\n\n```image\nartifact: none\n```\n")
 	c.print(c.failed, 0, "\x1b[1;31mError\x1b[0m \x1b[32mgreen\x1b[33m yellow\x1b[34m blue\x1b[35m magenta\x1b[36m cyan\x1b[2m dim\x1b[0m \x1b[7minverse",

@@ -5,7 +5,8 @@ package wandb
 var types = map[string][]string{
 	"Query": {"viewer", "serverInfo", "project", "model", "entity", "models", "artifact"},
 	"Mutation": {"upsertBucket", "createRunFiles", "upsertModel", "deleteRun", "deleteFiles", "notifyScriptableRunAlert", "createArtifact", "createArtifactFiles",
-		"createArtifactManifest", "updateArtifactManifest", "commitArtifact", "useArtifact", "updateArtifact", "addAliases", "deleteAliases", "deleteArtifact"},
+		"createArtifactManifest", "updateArtifactManifest", "commitArtifact", "useArtifact", "updateArtifact", "addAliases", "deleteAliases", "deleteArtifact",
+		"upsertSweep", "createAgent", "agentHeartbeat"},
 	"ServerInfo":     {"cliVersionInfo", "latestLocalVersionInfo"},
 	"ServerSettings": {"serverMessages"},
 	"Artifact":       {"id", "digest", "aliases", "files", "filesByManifestEntries", "currentManifest"},

@@ -24,6 +24,8 @@ func (s *Server) linked(r *http.Request) string {
 	switch {
 	case len(parts) >= 4 && parts[2] == "runs":
 		page += "/" + parts[3]
+	case len(parts) >= 4 && parts[2] == "sweeps":
+		page = "/sweep/" + parts[3]
 	case len(parts) == 2, parts[2] == "workspace", parts[2] == "artifacts", parts[2] == "sweeps":
 	default:
 		return ""

@@ -22,6 +22,7 @@ func (c *call) mutations() object {
 		"markRunFilesUploaded":     func(args) (any, error) { return object{"success": true}, nil },
 	}
 	maps.Copy(all, c.artifactMutations())
+	maps.Copy(all, c.sweepMutations())
 	return all
 }
 

@@ -111,8 +111,8 @@ func (c *call) projectObject(entity string, p store.Project) object {
 		"access": "PRIVATE", "entity": c.entity(entity),
 		"runCount": func(a args) (any, error) { return c.runCount(p, a) },
 		"runs":     runs, "run": one, "bucket": one,
-		"sweeps": connection(nil),
 	}
+	c.projectSweeps(o, entity, p)
 	c.projectArtifacts(o, entity, p.ID)
 	return o
 }

@@ -1,0 +1,139 @@
+"""Sweeps: the server chooses the settings, agents carry out the runs."""
+
+import pytest
+import textwrap
+
+# Agents ask every few seconds; the tests need not wait for that.
+FAST = """
+import wandb.agents.pyagent as pyagent
+pyagent.Agent.HEARTBEAT_SLEEP_SECONDS = 0.2
+real = pyagent.time.sleep
+class Time:
+    def __getattr__(self, name): return getattr(__import__("time"), name)
+    def sleep(self, n): real(min(n, 0.2))
+pyagent.time = Time()
+"""
+
+
+def sweep_runs(server, project):
+    return {n: (r, server.params(r)) for n, r in server.runs(project).items()}
+
+
+def test_grid(server, script):
+    said = script(server.uri, FAST + textwrap.dedent("""
+        sweep = wandb.sweep({"method": "grid", "metric": {"name": "loss", "goal": "minimize"}, "name": "all of them",
+                             "parameters": {"lr": {"values": [0.1, 0.2, 0.3]}, "net": {"parameters": {"depth": {"min": 1, "max": 2}}}, "kind": {"value": "x"}}},
+                            project="sweep-grid")
+        def train():
+            with wandb.init() as run:
+                for i in range(5):
+                    run.log({"loss": run.config.lr * run.config.net["depth"] + 1 / (i + 1)})
+        wandb.agent(sweep, function=train, project="sweep-grid")
+        found = wandb.Api().sweep(f"sweep-grid/{sweep}")
+        assert found.state.upper() == "FINISHED" and found.name == "all of them" and found.config["method"] == "grid", found.state
+        assert len(found.runs) == 6 == found.expected_run_count, len(found.runs)
+        best = found.best_run()
+        assert best.config["lr"] == 0.1 and best.config["net"] == {"depth": 1}, best.config
+        assert best.sweep.id == sweep and all(r.state == "finished" for r in found.runs)
+        assert abs(found._attrs["bestLoss"] - 0.3) < 1e-9, found._attrs
+        print("SWEEP", sweep)
+    """))
+    sweep = said.split("SWEEP ")[1].split()[0]
+    runs = sweep_runs(server, "sweep-grid").values()
+    assert {(p["lr"], p["net/depth"], p["kind"], p["sweep"]) for _, p in runs} == {
+        (lr, depth, "x", sweep) for lr in ("0.1", "0.2", "0.3") for depth in "12"}
+    assert len(runs) == 6 and all(r["status"] == "SUCCEEDED" for r, _ in runs)
+
+
+@pytest.mark.parametrize("method", ["random", "bayes"])
+def test_chosen(server, script, method):
+    script(server.uri, FAST + textwrap.dedent(f"""
+        sweep = wandb.sweep({{"method": "{method}", "metric": {{"name": "acc", "goal": "maximize"}},
+                             "parameters": {{"lr": {{"distribution": "log_uniform_values", "min": 1e-5, "max": 1e-1}}, "n": {{"min": 1, "max": 64}}}}}},
+                            project="sweep-{method}")
+        def train():
+            with wandb.init() as run:
+                assert 1e-5 <= run.config.lr <= 1e-1 and run.config.n in range(1, 65)
+                run.log({{"acc": run.config.lr}})
+        wandb.agent(sweep, function=train, count=3, project="sweep-{method}")
+        found = wandb.Api().sweep(f"sweep-{method}/{{sweep}}")
+        assert len(found.runs) == 3 and found.best_run().summary["acc"] == max(r.summary["acc"] for r in found.runs)
+    """))
+    runs = sweep_runs(server, f"sweep-{method}").values()
+    assert len({p["lr"] for _, p in runs}) == 3
+
+
+def test_command(server, wandb_command, tmp_path):
+    """The command line makes a sweep, starts a program, and changes the state."""
+    (tmp_path / "train.py").write_text(textwrap.dedent("""
+        import sys, wandb
+        with wandb.init() as run:
+            assert f"--lr={run.config.lr}" in sys.argv, sys.argv
+            run.log({"loss": run.config.lr})
+    """))
+    (tmp_path / "sweep.yaml").write_text(textwrap.dedent("""
+        program: train.py
+        command: ["${env}", "%s", "${program}", "${args}"]
+        method: grid
+        metric: {name: loss, goal: minimize}
+        parameters: {lr: {values: [0.1, 0.2]}}
+    """ % __import__("sys").executable))
+    said = wandb_command(server.uri, "sweep", "--project", "sweep-command", "sweep.yaml")
+    path = said.split("wandb agent ")[1].split()[0]
+    wandb_command(server.uri, "sweep", "--resume", path)
+    wandb_command(server.uri, "sweep", "--pause", path)
+    wandb_command(server.uri, "sweep", "--resume", path)
+    wandb_command(server.uri, "agent", path)
+    runs = sweep_runs(server, "sweep-command").values()
+    assert {p["lr"] for _, p in runs} == {"0.1", "0.2"} and all(r["status"] == "SUCCEEDED" for r, _ in runs)
+
+
+def test_stopped_early(server, script):
+    script(server.uri, FAST + textwrap.dedent("""
+        import time
+        sweep = wandb.sweep({"method": "grid", "metric": {"name": "loss", "goal": "minimize"}, "parameters": {"bad": {"values": [0, 1, 2]}},
+                             "early_terminate": {"type": "hyperband", "min_iter": 2, "eta": 2}}, project="sweep-early")
+        def train():
+            with wandb.init() as run:
+                for i in range(600 if run.config.bad == 2 else 4):
+                    run.log({"loss": run.config.bad + 1 / (i + 1)})
+                    time.sleep(0.1 if run.config.bad == 2 else 0)
+        wandb.agent(sweep, function=train, project="sweep-early")
+    """), WANDB__FILE_STREAM_TRANSMIT_INTERVAL="0.3", WANDB_X_FILE_STREAM_TRANSMIT_INTERVAL="0.3", WANDB_AGENT_DISABLE_FLAPPING="false")
+    runs = {p["bad"]: r for r, p in sweep_runs(server, "sweep-early").values()}
+    assert runs["0"]["status"] == "SUCCEEDED"
+    assert (runs["2"]["status"], runs["2"]["error_message"]) == ("KILLED", "stopped early by the sweep")
+    assert len(server.points(runs["2"])["loss"]) < 600
+
+
+def test_refused(server, script):
+    said = script(server.uri, """
+        for wrong in ({"method": "grid", "parameters": {"x": {"min": 0.0, "max": 1.0}}},
+                      {"method": "bayes", "parameters": {"x": {"min": 0.0, "max": 1.0}}}):
+            try:
+                wandb.sweep(wrong, project="sweep-refused")
+                print("accepted")
+            except Exception as error:
+                print("refused", error)
+    """)
+    assert said.count("refused") == 2 and "accepted" not in said
+    assert "no end of values" in said and "needs a metric" in said
+
+
+def test_canceled(server, script, wandb_command, tmp_path):
+    """Canceling ends the run that goes on, and the agent."""
+    script(server.uri, FAST + textwrap.dedent("""
+        import subprocess, sys, time
+        sweep = wandb.sweep({"method": "random", "parameters": {"x": {"min": 0.0, "max": 1.0}}}, project="sweep-cancel")
+        def train():
+            with wandb.init() as run:
+                subprocess.run([sys.executable, "-m", "wandb", "sweep", "--cancel", f"{run.entity}/sweep-cancel/{sweep}"], check=True)
+                for i in range(600):
+                    run.log({"x": i})
+                    time.sleep(0.1)
+        wandb.agent(sweep, function=train, project="sweep-cancel")
+        print("the agent is done")
+        assert wandb.Api().sweep(f"sweep-cancel/{sweep}").state.upper() == "CANCELED"
+    """))
+    (run,) = server.runs("sweep-cancel").values()
+    assert (run["status"], run["error_message"]) == ("KILLED", "the sweep was canceled")

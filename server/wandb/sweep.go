@@ -1,0 +1,217 @@
+package wandb
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"tracker/store"
+	"tracker/store/json"
+	"tracker/store/transfer/wandb"
+)
+
+// maxPriorRuns bounds the runs that a sweep begins with.
+const maxPriorRuns = 1000
+
+func (c *call) sweepMutations() object {
+	return object{"upsertSweep": c.upsertSweep, "createAgent": c.createAgent, "agentHeartbeat": c.agentHeartbeat}
+}
+
+// upsertSweep makes a sweep, or changes it.
+func (c *call) upsertSweep(a args) (any, error) {
+	if scheduler := a.str("launchScheduler") + a.str("scheduler"); strings.Trim(scheduler, "{}null ") != "" {
+		return nil, store.Invalid("scheduler", "Sweeps of W&B Launch are not served; leave out the scheduler, and start agents with wandb agent.")
+	}
+	change := store.WandbSweepChange{ID: a.str("id"), Project: a.str("projectName"), Config: a.text("config"), Name: a.text("displayName"), State: a.text("state")}
+	if change.Project == "" {
+		change.Project = defaultProject
+	}
+	if change.ID == "" {
+		var err error
+		if change.NewID, err = newName(); err != nil {
+			return nil, err
+		}
+		if change.Runs, err = priorRuns(a.str("priorRunsFilters")); err != nil {
+			return nil, err
+		}
+	}
+	s, err := c.db.SaveWandbSweep(c.ctx, c.actor, change)
+	if err != nil {
+		return nil, err
+	}
+	return object{"sweep": c.sweepObject(a.str("entityName"), change.Project, s), "configValidationWarnings": []string{}}, nil
+}
+
+// priorRuns reads the names of runs from a filter such as {"$or":[{"name":"a"}]}.
+func priorRuns(filter string) (names []string, err error) {
+	if strings.Trim(filter, "{}null ") == "" {
+		return nil, nil
+	}
+	var in struct {
+		Or []struct {
+			Name string `json:"name"`
+		} `json:"$or"`
+	}
+	if err := json.Unmarshal([]byte(filter), &in); err != nil || len(in.Or) > maxPriorRuns {
+		return nil, store.Invalid("priorRunsFilters", "The runs that a sweep begins with must be up to %d names.", maxPriorRuns)
+	}
+	for _, run := range in.Or {
+		names = append(names, run.Name)
+	}
+	return names, nil
+}
+
+func (c *call) createAgent(a args) (any, error) {
+	name, err := newName()
+	if err != nil {
+		return nil, err
+	}
+	id, err := c.db.CreateWandbAgent(c.ctx, c.actor, a.str("sweep"), name)
+	return object{"agent": object{"__typename": "Agent", "id": id, "name": id, "host": orNull(a.str("host")), "state": "RUNNING"}}, err
+}
+
+// commandText returns what an agent is to do, as clients read it.
+func commandText(cmd store.WandbCommand) (string, error) {
+	out := []wandb.Member{{Key: "type", Value: wandb.Quote(cmd.Type)}, {Key: "run_id", Value: wandb.Quote(cmd.Run)}}
+	if cmd.Type != "run" {
+		return wandb.Object(out), nil
+	}
+	settings, err := wandb.Members(cmd.Settings)
+	if err != nil {
+		return "", err
+	}
+	for i, m := range settings {
+		settings[i].Value = wandb.Object([]wandb.Member{{Key: "value", Value: m.Value}})
+	}
+	out = append(out, wandb.Member{Key: "args", Value: wandb.Object(settings)})
+	if cmd.Program != "" {
+		out = append(out, wandb.Member{Key: "program", Value: wandb.Quote(cmd.Program)})
+	}
+	return wandb.Object(out), nil
+}
+
+// agentHeartbeat tells an agent what to do.
+func (c *call) agentHeartbeat(a args) (any, error) {
+	states := map[string]any{}
+	if text := a.str("runState"); text != "" {
+		if err := json.Unmarshal([]byte(text), &states); err != nil {
+			return nil, store.Invalid("runState", "The states of runs must be a JSON object.")
+		}
+	}
+	name, err := newName()
+	if err != nil {
+		return nil, err
+	}
+	all, err := c.db.WandbHeartbeat(c.ctx, c.actor, a.str("id"), name, slices.Sorted(maps.Keys(states)))
+	if err != nil {
+		return nil, err
+	}
+	commands := make([]string, len(all))
+	for i, one := range all {
+		if commands[i], err = commandText(one); err != nil {
+			return nil, err
+		}
+	}
+	return object{"agent": object{"__typename": "Agent", "id": a.str("id")}, "commands": "[" + strings.Join(commands, ",") + "]"}, nil
+}
+
+// projectSweeps adds the fields of a project that are about its sweeps.
+func (c *call) projectSweeps(o object, entity string, p store.Project) {
+	all := func() (list []store.WandbSweep, err error) {
+		err = c.db.View(c.ctx, c.actor, func(v *store.View) error {
+			list, err = v.WandbSweeps(p.ID, "")
+			return err
+		})
+		return list, err
+	}
+	o["totalSweeps"] = func(args) (any, error) {
+		list, err := all()
+		return len(list), err
+	}
+	o["sweeps"] = func(args) (any, error) {
+		list, err := all()
+		nodes := make([]object, len(list))
+		for i, s := range list {
+			nodes[i] = c.sweepObject(entity, p.Name, s)
+		}
+		return connection(nodes), err
+	}
+	o["sweep"] = func(a args) (any, error) {
+		s, err := c.db.WandbSweep(c.ctx, c.actor, a.str("sweepName"))
+		if isNotFound(err) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		e, err := c.db.Experiment(c.ctx, c.actor, s.ExperimentID)
+		if err != nil || e.ProjectID != p.ID {
+			return nil, err
+		}
+		return c.sweepObject(entity, p.Name, s), nil
+	}
+}
+
+func (c *call) sweepObject(entity, project string, s store.WandbSweep) object {
+	if entity == "" {
+		entity = c.user.Username
+	}
+	o := object{
+		"__typename": "Sweep", "id": s.ID, "name": s.ID, "displayName": orNull(s.Name), "method": string(s.Config.Method), "state": string(s.State),
+		"description": orNull(s.Config.Description), "config": s.Text, "createdAt": isoTime(s.CreatedDate), "updatedAt": isoTime(s.UpdatedDate),
+		"heartbeatAt": isoTime(s.UpdatedDate), "runCount": s.Given, "runCountExpected": s.Config.Size(), "earlyStopJobRunning": false,
+		"priorRuns": connection(nil), "agents": connection(nil),
+		"project": object{"__typename": "Project", "id": project, "name": project, "entityName": entity, "entity": object{"__typename": "Entity", "id": entity, "name": entity}},
+		"bestLoss": func(args) (any, error) {
+			best, err := c.db.WandbSweepBest(c.ctx, c.actor, s)
+			if err != nil || best == nil {
+				return nil, err
+			}
+			return best.Value, nil
+		},
+		"runs": func(a args) (any, error) {
+			nodes, err := c.runsOfSweep(entity, project, s)
+			if err != nil {
+				return nil, err
+			}
+			return connection(nodes), nil
+		},
+	}
+	if !s.Config.Bounded() {
+		o["runCountExpected"] = nil
+	}
+	return o
+}
+
+// runsOfSweep returns the runs of a sweep, the oldest first, as far as they fit on a page.
+func (c *call) runsOfSweep(entity, project string, s store.WandbSweep) (nodes []object, err error) {
+	e, err := c.db.Experiment(c.ctx, c.actor, s.ExperimentID)
+	if err != nil {
+		return nil, err
+	}
+	nums, err := c.db.WandbRunNums(c.ctx, c.actor, e.ProjectID)
+	if err != nil {
+		return nil, err
+	}
+	size := 0
+	err = c.db.EachWandbRecord(c.ctx, c.actor, e.ProjectID, nums, func(r *store.WandbRecord) error {
+		if r.Sweep != s.ID {
+			return nil
+		}
+		n := bytesOf(r)
+		if size += n; size > maxPage && len(nodes) > 0 {
+			return errPageFull
+		}
+		node := c.runObject(entity, project, r)
+		state := stateOf(r, c.s.auth.Now())
+		node["running"], node["failed"] = state == "running", state == "failed" || state == "crashed"
+		node["shouldStop"] = node["stopped"]
+		nodes = append(nodes, node)
+		return store.Take(c.ctx, int64(n))
+	})
+	if errors.Is(err, errPageFull) {
+		err = nil
+	}
+	return nodes, err
+}

@@ -1,0 +1,67 @@
+package sweep
+
+import (
+	"math"
+	"math/rand/v2"
+)
+
+// Observation is a run of a sweep that has ended.
+type Observation struct {
+	Point Point
+	Value float64 // of the metric, the best one; NaN when there is none
+}
+
+// Next returns the settings of a run. number is how many were chosen before; ok is false when
+// there are no more.
+func (c Config) Next(r *rand.Rand, number int, seen []Observation) (p Point, settings map[string]any, ok bool) {
+	if number < 0 || number >= c.Size() {
+		return nil, nil, false
+	}
+	if c.Method == Grid {
+		p, settings = c.cell(number)
+		return p, settings, true
+	}
+	p = Point{}
+	for _, d := range c.Dimensions {
+		p[d.Name()] = r.Float64()
+	}
+	if c.Method == Bayes {
+		c.improve(r, p, seen)
+	}
+	return p, c.Settings(p), true
+}
+
+// cell returns one cell of the grid. The last dimension changes first.
+func (c Config) cell(number int) (Point, map[string]any) {
+	p := Point{}
+	places := make([]int, len(c.Dimensions))
+	for i := len(c.Dimensions) - 1; i >= 0; i-- {
+		n := c.Dimensions[i].count()
+		places[i] = number % n
+		number /= n
+	}
+	exact := c
+	exact.Dimensions = make([]Dimension, len(c.Dimensions))
+	for i, d := range c.Dimensions {
+		p[d.Name()] = (float64(places[i]) + 0.5) / float64(d.count())
+		// A value of a grid may have a weight of 0, and a step may end before max.
+		exact.Dimensions[i] = Dimension{Path: d.Path, Distribution: "constant", values: []any{d.cell(places[i])}, weights: []float64{1}}
+	}
+	return p, exact.Settings(p)
+}
+
+// cell returns a value of a grid.
+func (d Dimension) cell(i int) any {
+	if d.values != nil {
+		return d.values[i]
+	}
+	step := d.q
+	if step == 0 {
+		step = 1
+	}
+	x := d.low + float64(i)*step
+	if x == math.Floor(x) && (d.whole || d.low == math.Floor(d.low) && d.q == 0) {
+		return int64(x)
+	}
+	return x
+}

@@ -1,0 +1,188 @@
+package ui
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/a-h/templ"
+	"github.com/dustin/go-humanize"
+
+	"tracker/store"
+)
+
+// sweepsView is the page of the sweeps of an experiment.
+type sweepsView struct {
+	Rows []sweepRow
+}
+
+type sweepRow struct {
+	Path    string
+	Name    string
+	Method  string
+	State   string
+	Runs    string
+	Created moment
+}
+
+// sweepView is the page of a sweep.
+type sweepView struct {
+	sweepRow
+	ID        string
+	Objective string // "" for none
+	Early     string // "" for none
+	Best      *sweepBest
+	Space     []sweepSetting
+	All       string // the path of its runs
+	Rights    store.Permission
+	States    []sweepButton
+}
+
+type sweepBest struct {
+	Path   string
+	Name   string
+	Metric string
+	Value  string
+}
+
+type sweepSetting struct {
+	Name         string
+	Distribution string
+	Values       string
+	Best         string // that of the best run, "" for none
+}
+
+type sweepButton struct{ State, Text, Title string }
+
+// sweepStates has the names of states, and sweepButtons what can be done in them.
+var sweepStates = map[store.SweepState]string{
+	store.SweepPending: "Waiting for agents", store.SweepRunning: "Running", store.SweepPaused: "Paused",
+	store.SweepFinished: "Finished", store.SweepCanceled: "Canceled",
+}
+
+func sweepButtons(state store.SweepState) []sweepButton {
+	resume := sweepButton{string(store.SweepRunning), "Resume", "Agents are given runs again"}
+	pause := sweepButton{string(store.SweepPaused), "Pause", "Agents wait, and the runs that go on are not ended"}
+	stop := sweepButton{string(store.SweepFinished), "Stop", "Agents end once their run has ended"}
+	cancel := sweepButton{string(store.SweepCanceled), "Cancel", "Agents end, and so do their runs"}
+	switch state {
+	case store.SweepPending, store.SweepRunning:
+		return []sweepButton{pause, stop, cancel}
+	case store.SweepPaused:
+		return []sweepButton{resume, stop, cancel}
+	}
+	return []sweepButton{resume}
+}
+
+func (s *site) sweepRow(one store.WandbSweep) sweepRow {
+	row := sweepRow{Path: "/sweep/" + one.ID, Name: one.Title(), Method: string(one.Config.Method), State: sweepStates[one.State],
+		Runs: humanize.Comma(int64(one.Given)), Created: s.moment(one.CreatedDate)}
+	if one.Config.Bounded() {
+		row.Runs += " of " + humanize.Comma(int64(one.Config.Size()))
+	}
+	return row
+}
+
+// sweeps lists the sweeps of an experiment.
+func (s *site) sweeps(w http.ResponseWriter, r *http.Request, user store.User) error {
+	return s.show(w, r, user, http.StatusOK, func(db *store.View) (templ.Component, error) {
+		e, p, err := s.experimentOf(db, idOf(r))
+		if err != nil {
+			return nil, err
+		}
+		list, err := db.WandbSweeps(p.ID, e.ID)
+		if err != nil {
+			return nil, err
+		}
+		var v sweepsView
+		for _, one := range list {
+			v.Rows = append(v.Rows, s.sweepRow(one))
+		}
+		f, err := s.inside(db, "Sweeps of "+e.Name, user, place{projectID: p.ID, experimentID: e.ID})
+		f.Crumbs = []crumb{{"Projects", "/"}, {p.Name, "/project/" + p.ID}, {e.Name, "/experiment/" + e.ID}, {Name: "Sweeps"}}
+		return sweepsPage(f, v), err
+	})
+}
+
+// sweep shows a sweep: what it searches, how far it is, and its best run.
+func (s *site) sweep(w http.ResponseWriter, r *http.Request, user store.User) error {
+	return s.show(w, r, user, http.StatusOK, func(db *store.View) (templ.Component, error) {
+		one, err := db.WandbSweep(idOf(r))
+		if err != nil {
+			return nil, err
+		}
+		e, p, err := s.experimentOf(db, one.ExperimentID)
+		if err != nil {
+			return nil, err
+		}
+		v := sweepView{sweepRow: s.sweepRow(one), ID: one.ID}
+		if v.Rights, err = db.Rights(p.ID); err != nil {
+			return nil, err
+		}
+		if v.Rights.Update {
+			v.States = sweepButtons(one.State)
+		}
+		query := url.Values{"filter": {one.Filter()}}
+		best, err := db.WandbSweepBest(one)
+		if err != nil {
+			return nil, err
+		}
+		params := map[string]string{}
+		if best != nil {
+			v.Best = &sweepBest{"/iteration/" + best.ID, best.Name, best.Metric, number(best.Value)}
+			of, err := db.IterationRecord(best.ID)
+			if err != nil {
+				return nil, err
+			}
+			for _, p := range of.Parameters {
+				params[p.Key] = p.Value
+			}
+		}
+		if o := one.Objective(); o != nil {
+			v.Objective = string(o.Goal) + " " + o.Metric
+			if best != nil {
+				o.Metric = best.Metric
+			}
+			query.Set("sort", o.Order())
+		}
+		if h := one.Config.Early; h != nil {
+			v.Early = fmt.Sprintf("the best 1/%g go on after each of %s values", h.Eta, numbers(h.Brackets))
+		}
+		for _, d := range one.Config.Dimensions {
+			v.Space = append(v.Space, sweepSetting{d.Name(), d.Distribution, d.String(), params[strings.Join(d.Path, "/")]})
+		}
+		v.All = "/experiment/" + e.ID + "?" + query.Encode()
+		f, err := s.inside(db, v.Name, user, place{projectID: p.ID, experimentID: e.ID})
+		f.InPlace = true
+		f.Crumbs = []crumb{{"Projects", "/"}, {p.Name, "/project/" + p.ID}, {e.Name, "/experiment/" + e.ID},
+			{"Sweeps", "/experiment/" + e.ID + "/sweeps"}, {Name: v.Name}}
+		return sweepPage(f, v), err
+	})
+}
+
+// numbers returns the first ones of a list of numbers as a text.
+func numbers(all []int) string {
+	var texts []string
+	for i, n := range all {
+		if i == 4 {
+			return strings.Join(texts, ", ") + " …"
+		}
+		texts = append(texts, humanize.Comma(int64(n)))
+	}
+	return strings.Join(texts, ", ")
+}
+
+// changeSweep sets the state of a sweep.
+func (s *site) changeSweep(w http.ResponseWriter, r *http.Request, user store.User) error {
+	fields, err := form(r)
+	if err != nil {
+		return err
+	}
+	state := fields.Get("state")
+	_, err = s.DB.SaveWandbSweep(r.Context(), store.Actor{UserID: user.ID}, store.WandbSweepChange{ID: idOf(r), State: &state})
+	if err == nil {
+		s.redirect(w, r, "/sweep/"+idOf(r))
+	}
+	return err
+}

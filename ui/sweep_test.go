@@ -1,0 +1,79 @@
+package ui_test
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"tracker/store"
+)
+
+var sweepNumber atomic.Int64
+
+// experimentOf returns the path of the experiment of a sweep.
+func (s *site) experimentOf(id string) string {
+	s.t.Helper()
+	return "/experiment/" + must(s.db.WandbSweep(s.t.Context(), store.System, id))(s.t).ExperimentID
+}
+
+// search makes a sweep in a project and returns its id.
+func (s *site) search(project, method string) string {
+	s.t.Helper()
+	config := "method: " + method + `
+name: "a search ` + strings.Repeat("long", 30) + `"
+metric: {name: loss, goal: minimize}
+early_terminate: {type: hyperband, min_iter: 3}
+parameters:
+  lr: {values: [0.1, 0.2, "` + strings.Repeat("x", 200) + `"]}
+  net: {parameters: {depth: {min: 1, max: 3}}}
+`
+	id := fmt.Sprintf("s%07d", sweepNumber.Add(1))
+	_, err := s.db.SaveWandbSweep(s.t.Context(), store.System, store.WandbSweepChange{NewID: id, Project: project, Config: &config})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return id
+}
+
+func TestSweep(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{})
+	w := s.sweep(1, 1)
+	id := s.search(w.project, "grid")
+	path := s.experimentOf(id)
+	ctx := t.Context()
+	agent, err := s.db.CreateWandbAgent(ctx, store.System, id, "agent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, loss := range []float64{0.5, 0.25, 0.75} {
+		name := fmt.Sprintf("run-%d", i)
+		commands, err := s.db.WandbHeartbeat(ctx, store.System, agent, name, nil)
+		if err != nil || len(commands) != 1 || commands[0].Type != "run" {
+			t.Fatal(commands, err)
+		}
+		config := `{"lr":{"value":0.1},"net":{"value":{"depth":` + fmt.Sprint(i+1) + `}}}`
+		run, err := s.db.SaveWandbRun(ctx, store.System, store.WandbChange{Project: w.project, Name: commands[0].Run, Config: &config, Sweep: &id})
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := store.Step(0)
+		if _, err := s.db.CreateMetric(ctx, store.System, run.ID, store.NewMetric{Key: "loss", Value: store.Value(loss), Step: &at}); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.db.UpdateIteration(ctx, store.System, run.ID, store.IterationPatch{Status: new(store.Succeeded)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.get(path).wants(t, 200, "/sweeps\"", "Sweeps")
+	s.get(path+"/sweeps").wants(t, 200, "/sweep/"+id, "Running", "3 of 9")
+	page := "/sweep/" + id
+	s.get(page).wants(t, 200, "minimize loss", "3 of 9", "run-1</bdi></a> with loss 0.25", "net.depth", "1 to 3", "<bdi>2</bdi>",
+		"filter="+url.QueryEscape(`param.sweep = "`+id+`"`), "Pause", "the best 1/3 go on")
+	s.post(page, url.Values{"state": {"PAUSED"}}).wants(t, 303)
+	s.get(page).wants(t, 200, "Paused", "Resume")
+	s.post(page, url.Values{"state": {"NONE"}}).wants(t, 422)
+	s.get("/sweep/none").wants(t, 404)
+}
