@@ -260,7 +260,7 @@ func (s *site) byHand(request string) (status int) {
 	return res.StatusCode
 }
 
-// What no client library would send is refused as well.
+// Paths that no client library would send are refused as well.
 func TestRequestLinesByHand(t *testing.T) {
 	s := newSite(t)
 	head := " HTTP/1.1\r\nHost: box\r\nAuthorization: Bearer " + s.root.token + "\r\nConnection: close\r\n"

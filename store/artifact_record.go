@@ -77,7 +77,7 @@ const (
 	resource.created_date,
 	resource.updated_date`
 
-	// What is being removed is hidden.
+	// Artifacts that are being removed are hidden.
 	resourceFrom = `FROM resource
 	JOIN blob ON blob.id = resource.blob_id AND blob.deleting = 0
 	LEFT JOIN iteration ON iteration.num = resource.iteration_num `

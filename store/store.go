@@ -39,7 +39,7 @@ type Options struct {
 	MustExist bool
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// Logger gets what no caller can be told; nil discards it.
+	// Logger gets failures that no caller can be given; nil discards them.
 	Logger *slog.Logger
 	// OnCommit is called by the writer after each transaction; nil is fine.
 	OnCommit func(CommitStats)

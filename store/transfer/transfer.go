@@ -9,8 +9,8 @@
 // so an import that ends in the middle continues where it was, and a second one
 // reads only what is new.
 //
-// What can't be brought is a Loss: it is counted and reported, and the rest goes
-// on. The formats are in packages of their own below this one.
+// A part that can't be imported is a Loss: it is counted and reported, and the import
+// continues. The formats are in packages of their own below this one.
 package transfer
 
 import (

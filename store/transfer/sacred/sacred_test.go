@@ -8,8 +8,7 @@ import (
 	"tracker/store/transfer"
 )
 
-// Whatever is in the files of a run, an import ends, and what can't be read is a loss
-// and not an error.
+// An import of any files ends; a file that can't be read is a loss and not an error.
 func FuzzRun(f *testing.F) {
 	const about = `{"experiment": {"name": "e", "sources": [["a.py", "../../etc/passwd"]]}, "status": "FAILED", "fail_trace": ["x"], "start_time": "2026-11-22T12:36:06.046729"}`
 	f.Add(about, `{"loss": {"steps": [1], "timestamps": ["2026-11-22T12:36:06.046729"], "values": [NaN]}}`, `{"a": {"b": [1]}}`)
