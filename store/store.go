@@ -75,6 +75,7 @@ type DB struct {
 	searched    chan searched // metrics that were searched for
 	searchLimit time.Duration // tests change it
 	estimating  chan struct{} // holds one element while an importance is estimated
+	archiving   chan struct{} // holds one element while an archive is made or read
 
 	artifacts *artifact.Store
 
@@ -95,6 +96,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		searched:    make(chan searched, 16),
 		searchLimit: searchLimit,
 		estimating:  make(chan struct{}, 1),
+		archiving:   make(chan struct{}, 1),
 		journal:     newJournal(),
 		lastSeen:    newLastSeen(),
 	}
