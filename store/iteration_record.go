@@ -52,6 +52,9 @@ func (v *View) IterationRecord(id string) (IterationRecord, error) {
 	if err != nil {
 		return IterationRecord{}, err
 	}
+	if _, err := v.tx.takeRecords([]int64{it.num}, 0); err != nil {
+		return IterationRecord{}, err
+	}
 	all, err := v.tx.recordsOf([]int64{it.num})
 	if err != nil {
 		return IterationRecord{}, err
@@ -93,7 +96,11 @@ func (v *View) IterationRecords(q RecordQuery) (List[IterationRecord], error) {
 	l.Total = h.total
 	size := 0
 	for nums := range slices.Chunk(h.nums, recordsAtOnce) {
-		records, err := v.tx.recordsOf(nums)
+		some, err := v.tx.takeRecords(nums, MaxRecordBytes)
+		if err != nil {
+			return l, err
+		}
+		records, err := v.tx.recordsOf(some)
 		if err != nil {
 			return l, err
 		}
@@ -102,7 +109,7 @@ func (v *View) IterationRecords(q RecordQuery) (List[IterationRecord], error) {
 			records[i].Deleted = records[i].Deleted || inTrash[records[i].ExperimentID]
 		}
 		l.Data = append(l.Data, records...)
-		if size > MaxRecordBytes && len(l.Data) < len(h.nums) {
+		if (len(some) < len(nums) || size > MaxRecordBytes) && len(l.Data) < len(h.nums) {
 			l.Limit = len(l.Data)
 			break
 		}

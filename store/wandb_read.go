@@ -49,11 +49,7 @@ func (v *View) wandbRecord(id string) (WandbRecord, error) {
 	if err != nil {
 		return WandbRecord{}, err
 	}
-	sizes, err := v.tx.wandbSizes([]int64{it.num})
-	if err == nil {
-		err = Take(v.tx.Context(), sizes[it.num])
-	}
-	if err != nil {
+	if _, err := v.tx.takeRecords([]int64{it.num}, 0); err != nil {
 		return WandbRecord{}, err
 	}
 	all, err := v.tx.wandbRecords([]int64{it.num})
@@ -114,7 +110,7 @@ func (db *DB) EachWandbRecord(ctx context.Context, actor Actor, projectID string
 		nums = slices.DeleteFunc(slices.Clone(nums), func(num int64) bool { return !exists[num] })
 		var held int64
 		for some := range slices.Chunk(nums, recordsAtOnce) {
-			sizes, err := tx.wandbSizes(some)
+			sizes, err := tx.recordSizes(some)
 			if err != nil {
 				return err
 			}
@@ -147,32 +143,6 @@ func (db *DB) EachWandbRecord(ctx context.Context, actor Actor, projectID string
 
 // wandbChunk is how many bytes of runs are read together.
 const wandbChunk = 4 << 20
-
-// wandbSizes returns what runs hold in memory, by number, before they are read.
-func (tx *tx) wandbSizes(nums []int64) (map[int64]int64, error) {
-	list, err := json.Marshal(nums)
-	if err != nil {
-		return nil, err
-	}
-	var found []struct {
-		Num  int64 `db:"num"`
-		Size int64 `db:"size"`
-	}
-	err = tx.Select(&found, `SELECT
-			iteration.num,
-			octet_length(iteration.notes) + ? +
-			coalesce((SELECT octet_length(config) + octet_length(summary) + 2 * octet_length(about) FROM wandb_run WHERE iteration_num = iteration.num), 0) +
-			coalesce((SELECT sum(2 * octet_length(key) + ?) FROM series WHERE iteration_num = iteration.num), 0) +
-			coalesce((SELECT sum(2 * (octet_length(key) + octet_length(value)) + ?) FROM parameter WHERE iteration_num = iteration.num), 0) +
-			coalesce((SELECT sum(octet_length(key) + octet_length(value) + ?) FROM property WHERE iteration_num = iteration.num), 0) AS size
-		FROM iteration
-		WHERE iteration.num IN (SELECT value FROM json_each(?))`, iterationBytes, summaryBytes, textBytes, textBytes, string(list))
-	sizes := make(map[int64]int64, len(found))
-	for _, f := range found {
-		sizes[f.Num] = f.Size
-	}
-	return sizes, err
-}
 
 // wandbRecords returns the records of the iterations with these numbers, in their
 // order.
@@ -309,7 +279,7 @@ func (r *wandbRows) add(row WandbStep) (full bool, err error) {
 }
 
 const (
-	rowBytes   = 200     // that a row takes beside its members
+	rowBytes   = 600     // that a row takes beside its members
 	rowsAtOnce = 1 << 20 // bytes of rows that are counted together
 )
 

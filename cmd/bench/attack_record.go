@@ -170,4 +170,3 @@ func (a *attacked) manyMetrics(n int) error {
 	}
 	return nil
 }
-
