@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/gzhttp"
+	"github.com/klauspost/compress/gzip"
 
 	"tracker/server/mlflow"
 	"tracker/server/wandb"
@@ -249,7 +250,8 @@ var (
 )
 
 func (s *Server) router() (http.Handler, error) {
-	pack, err := gzhttp.NewWrapper()
+	// The default level takes three times as long and makes answers a fifth smaller.
+	pack, err := gzhttp.NewWrapper(gzhttp.CompressionLevel(gzip.BestSpeed))
 	if err != nil {
 		return nil, err
 	}
