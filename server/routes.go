@@ -181,6 +181,7 @@ func (s *Server) routes() []route {
 		user("DELETE", "/tag/{kind}/{id}/{value}", s.deleteTag),
 
 		user("GET", "/trash", s.trash, "limit", "offset", "project_id", "kind"),
+		user("DELETE", "/trash", s.emptyTrash, "until"),
 		user("POST", "/trash/{id}/restore", s.restore),
 		user("DELETE", "/trash/{id}", s.purge),
 		user("GET", "/property/{kind}/{id}", s.properties, paged...),
