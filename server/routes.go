@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/gzhttp"
+	"github.com/klauspost/compress/gzip"
 
 	"tracker/server/mlflow"
 	"tracker/server/wandb"
@@ -186,6 +187,7 @@ func (s *Server) routes() []route {
 		user("DELETE", "/tag/{kind}/{id}/{value}", s.deleteTag),
 
 		user("GET", "/trash", s.trash, "limit", "offset", "project_id", "kind"),
+		user("DELETE", "/trash", s.emptyTrash, "until"),
 		user("POST", "/trash/{id}/restore", s.restore),
 		user("DELETE", "/trash/{id}", s.purge),
 		user("GET", "/property/{kind}/{id}", s.properties, paged...),
@@ -255,7 +257,8 @@ var (
 )
 
 func (s *Server) router() (http.Handler, error) {
-	pack, err := gzhttp.NewWrapper()
+	// The default level takes three times as long and makes answers a fifth smaller.
+	pack, err := gzhttp.NewWrapper(gzhttp.CompressionLevel(gzip.BestSpeed))
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,10 @@
 package server
 
-import "tracker/store"
+import (
+	"time"
+
+	"tracker/store"
+)
 
 // trash lists what the caller may restore.
 func (s *Server) trash(c *call) error {
@@ -19,4 +23,31 @@ func (s *Server) restore(c *call) error {
 
 func (s *Server) purge(c *call) error {
 	return c.none(s.db.Purge(c.ctx, c.actor, c.vars["id"]))
+}
+
+// emptied is the answer to emptying the trash, in records of the trash.
+type emptied struct {
+	Purged int `json:"purged"`
+	Kept   int `json:"kept"` // a version of a model that was deleted later refers to them
+}
+
+// emptyTrash purges what was deleted until a time, now when none is given.
+func (s *Server) emptyTrash(c *call) error {
+	var age time.Duration
+	if text := c.text("until"); text != nil {
+		until, err := store.ParseTime(*text)
+		if err != nil {
+			return store.Invalid("until", "until must be a time in RFC 3339, like 2026-01-31T12:00:00Z.")
+		}
+		age = max(0, s.now().Sub(until.Time()))
+	}
+	var out emptied
+	err := s.db.EmptyTrash(c.ctx, c.actor, age, func(p store.Purged) {
+		if p.Kept {
+			out.Kept++
+		} else {
+			out.Purged++
+		}
+	})
+	return reply(c, out, err)
 }

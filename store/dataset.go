@@ -115,3 +115,23 @@ func (tx *tx) datasetsOf(nums string, fn func(num int64, d DatasetUse)) error {
 	}
 	return rows.Err()
 }
+
+// DatasetName is a dataset that a run has read, without its description.
+type DatasetName struct {
+	Name       string  `db:"name"`
+	Digest     string  `db:"digest"`
+	SourceType string  `db:"source_type"`
+	Context    *string `db:"context"` // nil when it was not given
+}
+
+// Datasets lists the datasets that an iteration has read, in the order of their
+// recording. Needs read.
+func (v *View) Datasets(iterationID string, p Page) (List[DatasetName], error) {
+	it, err := v.tx.allowIteration(v.actor, iterationID, rightRead)
+	if err != nil {
+		return List[DatasetName]{}, err
+	}
+	return list[DatasetName](v.tx, p, `dataset.name, dataset.digest, dataset.source_type, iteration_dataset.context`,
+		`FROM iteration_dataset JOIN dataset ON dataset.id = iteration_dataset.dataset_id
+		WHERE iteration_dataset.iteration_num = ?`, `dataset.id`, it.num)
+}

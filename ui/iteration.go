@@ -34,6 +34,8 @@ type iterationView struct {
 	Params       []store.Parameter
 	AllParams    int // with those that are not shown
 	Properties   []store.Property
+	Datasets     []store.DatasetName
+	AllDatasets  int
 	Metrics      []metricRow
 	AllMetrics   int
 	Snapshot     *store.Snapshot // nil when none was recorded
@@ -171,6 +173,11 @@ func (s *site) fillIteration(db *store.View, e store.Experiment, i store.Iterati
 		p.Value = cell(p.Value)
 		v.Properties = append(v.Properties, p)
 	}
+	datasets, err := db.Datasets(i.ID, store.FirstPage)
+	if err != nil {
+		return err
+	}
+	v.Datasets, v.AllDatasets = datasets.Data, datasets.Total
 	names := slices.Collect(maps.Keys(summary.Metrics))
 	o, err := db.Objective(e)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/uuid"
@@ -50,4 +51,36 @@ func BenchmarkBatch(b *testing.B) {
 			}) + `]}`
 		}, 201)
 	})
+}
+
+// BenchmarkSingle is log-metric from four clients at once, each with a run of its own.
+func BenchmarkSingle(b *testing.B) {
+	bed := start(b)
+	experiment := bed.experiment("e")
+	h := bed.server.Config.Handler
+	const clients = 4
+	var ids [clients]string
+	for i := range ids {
+		ids[i] = bed.run(experiment, ``)
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	begun, _ := processorTime()
+	var all sync.WaitGroup
+	for c, id := range ids {
+		all.Go(func() {
+			for n := c; n < b.N; n += clients {
+				r := httptest.NewRequest("POST", api+"runs/log-metric", strings.NewReader(fmt.Sprintf(
+					`{"run_uuid": %q, "run_id": %q, "key": "loss", "value": %g, "timestamp": %d, "step": %d}`, id, id, 1/float64(n+1), begin+n, n)))
+				r.Header.Set("Content-Type", "application/json")
+				w := httptest.NewRecorder()
+				if h.ServeHTTP(w, r); w.Code != 200 {
+					b.Error(w.Body)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	reportProcessorTime(b, begun)
 }

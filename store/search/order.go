@@ -55,6 +55,13 @@ func (o *Orders) find(k orderKey) (order, bool) {
 	return found, ok
 }
 
+// Len returns the number of orders that are remembered.
+func (o *Orders) Len() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.known)
+}
+
 // remember keeps an order, which must not be changed any more, and drops those of
 // former versions.
 func (o *Orders) remember(k orderKey, found order) {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import copy
+import datetime
 import hashlib
 import hmac
 import json
@@ -81,6 +82,9 @@ def test_what_is_deleted_is_restored(server: Server, tmp_path: pathlib.Path) -> 
     assert api.trash() == []
     with pytest.raises(tracker.Refused):
         iteration.restore()
+    experiment.delete()
+    assert api.empty_trash(datetime.datetime(2020, 1, 1)) == 0 and len(api.trash()) == 1
+    assert api.empty_trash() == 1 and api.trash() == []
 
 
 def test_the_model_in_production_is_downloaded(server: Server, tmp_path: pathlib.Path) -> None:

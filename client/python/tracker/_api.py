@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 import sys
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Literal, Optional, Sequence, Union
@@ -119,6 +120,12 @@ class Api:
         kind is project, experiment, iteration, model, model_version or resource, which is an artifact.
         """
         return [Trashed(self, r) for r in self.all("/trash", kind=kind)]
+
+    def empty_trash(self, until: Optional[datetime.datetime] = None) -> int:
+        """Purge everything in the trash, or what was deleted until a time. Return how many records. For administrators."""
+        at = "" if until is None else "?" + urlencode({"until": until.astimezone(datetime.timezone.utc).isoformat()})
+        purged: int = self.client.call("DELETE", "/trash" + at)["purged"]
+        return purged
 
     def series(self, iterations: Sequence[Any], keys: Sequence[str], points: int = 1000) -> List[Dict[str, Any]]:
         """Curves of many iterations as columns: step, value, recorded_at, and min and max where they are bucketed."""

@@ -6,17 +6,21 @@ MLflow's own server, for comparison, with SQLite and served artifacts:
 
     mlflow server --port 5000 --backend-store-uri sqlite:///mlflow.db --artifacts-destination ./mlartifacts
 
-The runs to search in are made once and found again by the next call. What the client itself needs for a batch is left out of
-the lines "without the client": prepared bodies are sent to the route of log_batch and to tracker's own for points in bulk. A
-line has the median of all turns, and the least and the most.
+The runs to search in are made once and found again by the next call. What the client itself needs is left out of the lines
+"without the client": prepared bodies are sent over kept connections, single points by four processes, batches to the route of
+log_batch and to tracker's own for points in bulk. A search is the first after a write, or the same one again. A line has the
+median of all turns, and the least and the most.
 """
 
 import argparse
 import collections
 import concurrent.futures
 import json
+import multiprocessing
+import socket
 import statistics
 import time
+import urllib.parse
 
 import requests
 from mlflow import MlflowClient
@@ -87,6 +91,55 @@ def singles(uri, client, experiment, n):
     return 4 * n / (time.perf_counter() - begin)
 
 
+def post_all(uri, path, bodies, ready, go):
+    """Send each of bodies over one connection, after all processes are ready."""
+    address = urllib.parse.urlsplit(uri)
+    connection = socket.create_connection((address.hostname, address.port), timeout=60)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    head = f"POST {address.path}{path} HTTP/1.1\r\nHost: {address.netloc}\r\nContent-Type: application/json\r\nContent-Length: "
+    requests = [f"{head}{len(body)}\r\n\r\n{body}".encode() for body in bodies]
+
+    def post(request):
+        connection.sendall(request)
+        answer = b""
+        while b"\r\n\r\n{}" not in answer:  # both servers have nothing else to say
+            part = connection.recv(65536)
+            answer += part
+            if not part or not answer.startswith(b"HTTP/1.1 200 "[: len(answer)]):
+                raise SystemExit(f"{path}: {answer!r}")
+
+    post(requests[0])  # this one warms up
+    ready.release()
+    go.wait()
+    for request in requests[1:]:
+        post(request)
+
+
+def raw_singles(uri, client, experiment, n):
+    """Return the points per second of log-metric from four processes with runs of their own, in prepared bodies."""
+    ready, go = multiprocessing.Semaphore(0), multiprocessing.Event()
+    processes = []
+    for _ in range(4):
+        run = client.create_run(experiment).info.run_id
+        at = 1_700_000_000_000
+        bodies = [
+            json.dumps({"run_uuid": run, "run_id": run, "key": "loss", "value": 1 / (i + 1), "timestamp": at + i, "step": i})
+            for i in range(n + 1)
+        ]
+        processes.append(multiprocessing.Process(target=post_all, args=(uri, "/api/2.0/mlflow/runs/log-metric", bodies, ready, go)))
+    for process in processes:
+        process.start()
+    for _ in processes:
+        ready.acquire()
+    begin = time.perf_counter()
+    go.set()
+    for process in processes:
+        process.join()
+    took = time.perf_counter() - begin
+    assert all(process.exitcode == 0 for process in processes)
+    return 4 * n / took
+
+
 def filled(uri, client, n):
     """Return an experiment with n runs that have METRICS metrics each; it is made by the first call."""
     name = f"bench with {n} runs"
@@ -105,12 +158,25 @@ def filled(uri, client, n):
     return making
 
 
+FILTER, ORDER = "metrics.m3 > 0.01 and metrics.m5 < 1", ["metrics.m7 DESC"]
+
+
 def search(client, experiment):
     """Return the milliseconds that a search of the best 100 runs takes, filtered and sorted."""
     begin = time.perf_counter()
-    found = client.search_runs([experiment], "metrics.m3 > 0.01 and metrics.m5 < 1", order_by=["metrics.m7 DESC"], max_results=100)
+    found = client.search_runs([experiment], FILTER, order_by=ORDER, max_results=100)
     took = time.perf_counter() - begin
     assert len(found) == 100
+    return 1000 * took
+
+
+def raw_search(uri, experiment, session):
+    """Return the milliseconds of the same request without the client."""
+    body = json.dumps({"experiment_ids": [experiment], "filter": FILTER, "order_by": ORDER, "max_results": 100})
+    begin = time.perf_counter()
+    answer = session.post(uri + "/api/2.0/mlflow/runs/search", data=body, headers={"Content-Type": "application/json"}, timeout=60)
+    took = time.perf_counter() - begin
+    assert len(answer.json()["runs"]) == 100
     return 1000 * took
 
 
@@ -133,10 +199,17 @@ def main():
             measured["log-batch without the client, points/s", uri].append(raw(uri, client, experiment, args.batches, False))
             measured["bulk route without the client, points/s", uri].append(raw(uri, client, experiment, args.batches, True))
             measured["log_metric, points/s", uri].append(singles(uri, client, experiment, args.points))
-            measured["search_runs, ms", uri].append(search(client, searched[uri]))
+            measured["log-metric without the client, points/s", uri].append(raw_singles(uri, client, experiment, args.points))
+            measured["search_runs after a write, ms", uri].append(search(client, searched[uri]))
+            measured["search_runs again, ms", uri].append(search(client, searched[uri]))
+            client.set_experiment_tag(experiment, "written", "so that the next search is the first one")
+            session = requests.Session()
+            session.get(uri + "/health", timeout=60)
+            measured["search after a write without the client, ms", uri].append(raw_search(uri, searched[uri], session))
+            measured["search again without the client, ms", uri].append(raw_search(uri, searched[uri], session))
     for (what, uri), values in sorted(measured.items()):
         if None not in values:
-            print(f"{what:40} {uri:24} {statistics.median(values):12,.1f}   ({min(values):,.1f} to {max(values):,.1f})")
+            print(f"{what:44} {uri:24} {statistics.median(values):12,.1f}   ({min(values):,.1f} to {max(values):,.1f})")
 
 
 if __name__ == "__main__":
