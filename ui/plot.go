@@ -17,9 +17,14 @@ const (
 // plot is a chart that is drawn on the server, for pages that are printed or kept.
 type plot struct {
 	Title string
+	About string // what its axes are, "" where the title says it
 	X, Y  []plotTick
 	Lines []plotLine
+	Texts []plotText
 }
+
+// plotText is a text at a place of the view box.
+type plotText struct{ X, Y, Text string }
 
 // plotTick is a line of the grid, at a place of the view box.
 type plotTick struct {
@@ -27,9 +32,9 @@ type plotTick struct {
 	At    string
 }
 
-// plotLine is a curve.
+// plotLine is a curve, a set of dots or a bar.
 type plotLine struct {
-	Class string // of its colour
+	Class string // of its kind and its colour
 	Name  string
 	Path  string // as SVG has it
 }
@@ -37,38 +42,19 @@ type plotLine struct {
 // newPlot draws curves over their steps. Values that are not finite are gaps. It returns nil
 // when there is nothing to draw.
 func newPlot(title string, curves []store.Curve, runs map[string]run) *plot {
-	low, high := math.Inf(1), math.Inf(-1)
-	first, last := math.Inf(1), math.Inf(-1)
+	var a axes
 	for _, c := range curves {
 		for i, v := range c.Value {
 			if finite(float64(v)) {
-				low, high = math.Min(low, float64(v)), math.Max(high, float64(v))
-				first, last = math.Min(first, float64(c.Step[i])), math.Max(last, float64(c.Step[i]))
+				a.add(float64(c.Step[i]), float64(v))
 			}
 		}
 	}
-	if low > high {
+	if !a.fit() {
 		return nil
 	}
-	if low == high {
-		low, high = low-max(1, math.Abs(low))/2, high+max(1, math.Abs(high))/2
-	}
-	if first == last {
-		first, last = first-1, last+1
-	}
-	x := func(v float64) float64 {
-		return plotLeft + (v-first)/(last-first)*(plotWidth-plotLeft-plotRight)
-	}
-	y := func(v float64) float64 {
-		return plotHeight - plotFoot - (v-low)/(high-low)*(plotHeight-plotFoot-plotTop)
-	}
 	p := &plot{Title: title}
-	for _, v := range ticks(first, last) {
-		p.X = append(p.X, plotTick{number(store.Value(v)), place1(x(v))})
-	}
-	for _, v := range ticks(low, high) {
-		p.Y = append(p.Y, plotTick{number(store.Value(v)), place1(y(v))})
-	}
+	a.grid(p)
 	for _, c := range curves {
 		var path strings.Builder
 		pen := "M"
@@ -77,13 +63,75 @@ func newPlot(title string, curves []store.Curve, runs map[string]run) *plot {
 				pen = "M"
 				continue
 			}
-			path.WriteString(pen + place1(x(float64(c.Step[i]))) + " " + place1(y(float64(v))))
+			path.WriteString(pen + place1(a.x(float64(c.Step[i]))) + " " + place1(a.y(float64(v))))
 			pen = "L"
 		}
 		r := runs[c.IterationID]
-		p.Lines = append(p.Lines, plotLine{Class: colorClass(r), Name: r.Name, Path: path.String()})
+		p.Lines = append(p.Lines, plotLine{Class: "line " + colorClass(r), Name: r.Name, Path: path.String()})
 	}
 	return p
+}
+
+// axes are the bounds of a chart.
+type axes struct {
+	first, last float64 // of x
+	low, high   float64 // of y
+	any         bool
+}
+
+// add makes the bounds wide enough for a point.
+func (a *axes) add(x, y float64) {
+	if !a.any {
+		*a = axes{x, x, y, y, true}
+		return
+	}
+	a.first, a.last = math.Min(a.first, x), math.Max(a.last, x)
+	a.low, a.high = math.Min(a.low, y), math.Max(a.high, y)
+}
+
+// fit makes bounds that are equal different. It reports whether there are any.
+func (a *axes) fit() bool {
+	if a.low == a.high {
+		a.low, a.high = a.low-max(1, math.Abs(a.low))/2, a.high+max(1, math.Abs(a.high))/2
+	}
+	if a.first == a.last {
+		a.first, a.last = a.first-1, a.last+1
+	}
+	return a.any
+}
+
+// x returns the place of a value on the x axis.
+func (a *axes) x(v float64) float64 {
+	return plotLeft + share(v, a.first, a.last)*(plotWidth-plotLeft-plotRight)
+}
+
+// y returns the place of a value on the y axis.
+func (a *axes) y(v float64) float64 {
+	return plotHeight - plotFoot - share(v, a.low, a.high)*(plotHeight-plotFoot-plotTop)
+}
+
+// share returns where v is from low, 0, to high, 1. Halves do not overflow.
+func share(v, low, high float64) float64 { return (v/2 - low/2) / (high/2 - low/2) }
+
+// grid adds the lines of the grid to a chart.
+func (a *axes) grid(p *plot) {
+	for _, v := range ticks(a.first, a.last) {
+		p.X = append(p.X, plotTick{number(store.Value(v)), place1(a.x(v))})
+	}
+	for _, v := range ticks(a.low, a.high) {
+		p.Y = append(p.Y, plotTick{number(store.Value(v)), place1(a.y(v))})
+	}
+}
+
+// path returns a curve through points.
+func (a *axes) path(points []dot) string {
+	var path strings.Builder
+	pen := "M"
+	for _, d := range points {
+		path.WriteString(pen + place1(a.x(d.x)) + " " + place1(a.y(d.y)))
+		pen = "L"
+	}
+	return path.String()
 }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
