@@ -51,6 +51,65 @@ func TestFilesOfTheArchitecture(t *testing.T) {
 	}
 }
 
+// No package imports one that stands above it in the list of the document.
+func TestImportsPointDown(t *testing.T) {
+	places := map[string]int{".": 0}
+	above := ""
+	list := regexp.MustCompile("(?s)```\n(.*?)```").FindStringSubmatch(text(t))[1]
+	for place, line := range strings.Split(list, "\n") {
+		entry := regexp.MustCompile(`^(  )?((?:\w+/ ?)+)`).FindStringSubmatch(line)
+		if entry == nil {
+			continue
+		}
+		for _, name := range strings.Fields(entry[2]) {
+			if entry[1] == "" {
+				above = name
+			} else {
+				name = above + name
+			}
+			places[strings.TrimSuffix(name, "/")] = place
+		}
+	}
+	placeOf := func(path string) (int, bool) {
+		for {
+			if place, ok := places[path]; ok || path == "." {
+				return place, ok
+			}
+			path = filepath.ToSlash(filepath.Dir(path))
+		}
+	}
+	imports := 0
+	err := filepath.WalkDir(".", func(path string, entry os.DirEntry, err error) error {
+		folder := filepath.ToSlash(filepath.Dir(path))
+		// Folders of tests import what they test.
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.HasSuffix(folder, "test") {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		from, _ := placeOf(folder)
+		for _, i := range file.Imports {
+			imported, ours := strings.CutPrefix(strings.Trim(i.Path.Value, `"`), "tracker/")
+			if !ours {
+				continue
+			}
+			imports++
+			if to, _ := placeOf(imported); to < from {
+				t.Errorf("%s imports %s, which is above it", path, imported)
+			}
+			if strings.HasPrefix(path, "ui/") && strings.HasPrefix(imported, "server") && !strings.HasPrefix(imported, "server/web") {
+				t.Errorf("%s imports %s: the dashboard does not know the API", path, imported)
+			}
+		}
+		return nil
+	})
+	if err != nil || imports < 300 {
+		t.Errorf("read %d imports (%v)", imports, err)
+	}
+}
+
 func text(t *testing.T) string {
 	b, err := os.ReadFile(architecture)
 	if err != nil {

@@ -68,6 +68,7 @@ loads the server, and its file does not shrink again.`,
 	f.DurationVar(&o.Steady, "steady", 10*time.Second, "duration of steady logging; 5m for numbers to compare")
 	f.BoolVar(&o.Wide, "wide", false, "also list 1,500 iterations with 1,500 metrics each")
 	f.StringSliceVar(&o.Only, "only", nil, "`parts` to measure, separated by commas (default all but streams and attack)")
+	f.StringVar(&o.Attack, "attack", "", "make only the attacks with this `text` in their names")
 	f.StringVar(&o.Dir, "dir", "", "empty `folder` for the database, which is kept")
 	f.StringVar(&o.URL, "url", "", "`address` of the API of a running server")
 	f.StringVar(&o.Token, "token", "", "token for that server, when sign-in is on")

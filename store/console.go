@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"tracker/store/journal"
 	"tracker/store/sqlite"
 )
 
@@ -103,7 +104,7 @@ func (tx *tx) writeConsole(it iterationRef, from *int64, lines []string) (next i
 	if _, err := tx.Exec(`DELETE FROM console_line WHERE iteration_num = ? AND number < ?`, it.num, next-MaxConsoleLines); err != nil {
 		return 0, err
 	}
-	tx.db.journal.note(journalEntry{changeKey: changeKey{iteration: it, console: true}, step: Step(next)})
+	tx.db.journal.Note(journal.Entry{Key: journal.Key{Iteration: it.noted(), Console: true}, Step: Step(next)})
 	return next, nil
 }
 

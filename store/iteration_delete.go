@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 
+	"tracker/store/journal"
 	"tracker/store/json"
 )
 
@@ -87,6 +88,6 @@ func (tx *tx) deleteIteration(actor Actor, id string) error {
 		return err
 	}
 	err = tx.discard(TrashedIteration, id)
-	tx.db.journal.note(journalEntry{changeKey: changeKey{iteration: it.iterationRef}, deleted: true})
+	tx.db.journal.Note(journal.Entry{Key: journal.Key{Iteration: it.noted()}, Deleted: true})
 	return err
 }

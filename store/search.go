@@ -161,6 +161,7 @@ func (tx *tx) search() *search.Snapshot {
 		Seen:       tx.db.lastSeen.since(tx.flushes),
 		LostBefore: tx.now - Time(LostAfter.Milliseconds()),
 		Copies:     tx.db.copies,
+		Orders:     &tx.db.orders,
 	}
 }
 

@@ -32,11 +32,11 @@ func TestLateIsJoinedByAnIndex(t *testing.T) {
 	plan, err := read(ctx, db, func(tx *tx) (plan []string, err error) {
 		q := search.Query{Sort: []filter.SortKey{{Ref: filter.Ref{Key: filter.Key{Field: filter.Metric, Name: "loss"}, Stat: "last"}}},
 			Metrics: []string{"loss"}, Where: notTrashed("iteration")}
-		statement, err := tx.search().Statement([]string{e}, q, 50, 0)
+		statement, err := tx.search().Statement([]string{e}, q)
 		if err != nil {
 			return nil, err
 		}
-		rows, err := tx.RowsOnce(`EXPLAIN QUERY PLAN `+statement.String(), statement.Args...)
+		rows, err := tx.RowsOnce(`EXPLAIN QUERY PLAN `+statement.String()+` LIMIT 50`, statement.Args...)
 		if err != nil {
 			return nil, err
 		}

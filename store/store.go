@@ -19,6 +19,7 @@ import (
 
 	"tracker/blob"
 	"tracker/store/artifact"
+	"tracker/store/journal"
 	"tracker/store/points"
 	"tracker/store/search"
 	"tracker/store/sqlite"
@@ -74,6 +75,7 @@ type DB struct {
 	points *points.Engine // of the metrics
 
 	copies      *search.Copies // of the statistics that people search for
+	orders      search.Orders  // of former searches
 	searchLimit time.Duration  // tests change it
 	estimating  chan struct{}  // holds one element while an importance is estimated
 
@@ -81,7 +83,7 @@ type DB struct {
 
 	// These have a part in every commit, after the points.
 	openIterations openIterations
-	journal        *journal
+	journal        *journal.Journal
 	lastSeen       *lastSeen
 }
 
@@ -95,7 +97,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		log:         o.Logger,
 		searchLimit: searchLimit,
 		estimating:  make(chan struct{}, 1),
-		journal:     newJournal(),
+		journal:     journal.New(),
 		lastSeen:    newLastSeen(),
 	}
 	if db.now == nil {

@@ -161,7 +161,7 @@ func TestTrash(t *testing.T) {
 	f := newFilled(t)
 	before := shown(t, f.DB)
 	takes := map[store.TrashKind]store.Trashed{
-		store.TrashedProject:    {Name: "full", ProjectName: "full", Experiments: 3, Iterations: 7, Models: 2, Versions: 2, Artifacts: 8},
+		store.TrashedProject:    {Name: "full", ProjectName: "full", Experiments: 3, Iterations: 7, Models: 2, Versions: 2, Artifacts: 10},
 		store.TrashedExperiment: {Name: "alone", ProjectName: "full", In: "full", Iterations: 1, Artifacts: 1, SizeBytes: 5},
 		store.TrashedIteration:  {ProjectName: "project", In: "experiment", Artifacts: 1, SizeBytes: 9},
 		store.TrashedModel:      {Name: "net", ProjectName: "project", In: "project", Versions: 1},

@@ -21,7 +21,7 @@ type View struct {
 // done after fn has returned: it holds a connection.
 func (db *DB) View(ctx context.Context, actor Actor, fn func(*View) error) error {
 	// Before the snapshot, so that a change that it lacks comes after the cursor.
-	_, cursor, _ := db.journal.since("", nil)
+	_, cursor, _ := db.journal.Since("", nil)
 	return db.kernel.Read(ctx, func(snapshot *sqlite.Tx) error {
 		return fn(&View{tx: db.reading(snapshot), actor: actor, cursor: cursor})
 	})

@@ -49,6 +49,13 @@ func (v *View) wandbRecord(id string) (WandbRecord, error) {
 	if err != nil {
 		return WandbRecord{}, err
 	}
+	sizes, err := v.tx.wandbSizes([]int64{it.num})
+	if err == nil {
+		err = Take(v.tx.Context(), sizes[it.num])
+	}
+	if err != nil {
+		return WandbRecord{}, err
+	}
 	all, err := v.tx.wandbRecords([]int64{it.num})
 	if err != nil {
 		return WandbRecord{}, err
@@ -56,51 +63,138 @@ func (v *View) wandbRecord(id string) (WandbRecord, error) {
 	return all[0], nil
 }
 
-// WandbRecords returns the runs of a project, the oldest first. INVALID_PAYLOAD when
-// there are more than MaxWandbRuns. Needs read.
-func (db *DB) WandbRecords(ctx context.Context, actor Actor, projectID string) ([]WandbRecord, error) {
-	return view(ctx, db, actor, func(v *View) ([]WandbRecord, error) {
-		if err := v.tx.allowProject(v.actor, projectID, rightRead); err != nil {
+// WandbRunNums returns the numbers of the runs of a project by the time of their creation.
+// INVALID_PAYLOAD when there are more than MaxWandbRuns. Needs read.
+func (db *DB) WandbRunNums(ctx context.Context, actor Actor, projectID string) ([]int64, error) {
+	return read(ctx, db, func(tx *tx) ([]int64, error) {
+		if err := tx.allowProject(actor, projectID, rightRead); err != nil {
 			return nil, err
 		}
-		var nums []int64
-		err := v.tx.Select(&nums, `SELECT iteration.num FROM iteration
-			JOIN experiment ON experiment.id = iteration.experiment_id
-			WHERE experiment.project_id = ? AND iteration.deleted_date IS NULL AND experiment.deleted_date IS NULL
-			ORDER BY iteration.num LIMIT ?`, projectID, MaxWandbRuns+1)
+		return tx.wandbRunNums(projectID, nil)
+	})
+}
+
+// wandbRunNums returns the numbers of the runs of a project that exist, by the time of their
+// creation: of those in some, or of all when it is nil.
+func (tx *tx) wandbRunNums(projectID string, some []int64) (nums []int64, err error) {
+	const from = `SELECT iteration.num FROM iteration
+		JOIN experiment ON experiment.id = iteration.experiment_id
+		WHERE experiment.project_id = ? AND iteration.deleted_date IS NULL AND experiment.deleted_date IS NULL`
+	if some != nil {
+		list, err := json.Marshal(some)
 		if err != nil {
 			return nil, err
 		}
-		if len(nums) > MaxWandbRuns {
-			return nil, Invalid("project", "The project has more than %d runs; read them through another API.", MaxWandbRuns)
+		err = tx.Select(&nums, from+` AND iteration.num IN (SELECT value FROM json_each(?))`, projectID, string(list))
+		return nums, err
+	}
+	err = tx.Select(&nums, from+` ORDER BY iteration.created_date, iteration.num LIMIT ?`, projectID, MaxWandbRuns+1)
+	if err == nil && len(nums) > MaxWandbRuns {
+		err = Invalid("project", "The project has more than %d runs; read them through another API.", MaxWandbRuns)
+	}
+	return nums, err
+}
+
+// EachWandbRecord calls each with the runs of a project that have these numbers, in their
+// order, without those that were deleted meanwhile. It holds few of them at a time, and
+// ends with the first error. Needs read.
+func (db *DB) EachWandbRecord(ctx context.Context, actor Actor, projectID string, nums []int64, each func(*WandbRecord) error) error {
+	return db.ask(ctx, func(tx *tx) error {
+		if err := tx.allowProject(actor, projectID, rightRead); err != nil {
+			return err
 		}
-		return v.tx.wandbRecords(nums)
+		there, err := tx.wandbRunNums(projectID, append([]int64{}, nums...))
+		if err != nil {
+			return err
+		}
+		exists := make(map[int64]bool, len(there))
+		for _, num := range there {
+			exists[num] = true
+		}
+		nums = slices.DeleteFunc(slices.Clone(nums), func(num int64) bool { return !exists[num] })
+		var held int64
+		for some := range slices.Chunk(nums, recordsAtOnce) {
+			sizes, err := tx.wandbSizes(some)
+			if err != nil {
+				return err
+			}
+			for len(some) > 0 {
+				n, size := 1, sizes[some[0]]
+				for ; n < len(some) && size+sizes[some[n]] <= wandbChunk; n++ {
+					size += sizes[some[n]]
+				}
+				if size > held {
+					if err := Take(tx.Context(), size-held); err != nil {
+						return err
+					}
+					held = size
+				}
+				all, err := tx.wandbRecords(some[:n])
+				if err != nil {
+					return err
+				}
+				for i := range all {
+					if err := each(&all[i]); err != nil {
+						return err
+					}
+				}
+				some = some[n:]
+			}
+		}
+		return nil
 	})
+}
+
+// wandbChunk is how many bytes of runs are read together.
+const wandbChunk = 4 << 20
+
+// wandbSizes returns what runs hold in memory, by number, before they are read.
+func (tx *tx) wandbSizes(nums []int64) (map[int64]int64, error) {
+	list, err := json.Marshal(nums)
+	if err != nil {
+		return nil, err
+	}
+	var found []struct {
+		Num  int64 `db:"num"`
+		Size int64 `db:"size"`
+	}
+	err = tx.Select(&found, `SELECT
+			iteration.num,
+			octet_length(iteration.notes) + ? +
+			coalesce((SELECT octet_length(config) + octet_length(summary) + 2 * octet_length(about) FROM wandb_run WHERE iteration_num = iteration.num), 0) +
+			coalesce((SELECT sum(2 * octet_length(key) + ?) FROM series WHERE iteration_num = iteration.num), 0) +
+			coalesce((SELECT sum(2 * (octet_length(key) + octet_length(value)) + ?) FROM parameter WHERE iteration_num = iteration.num), 0) +
+			coalesce((SELECT sum(octet_length(key) + octet_length(value) + ?) FROM property WHERE iteration_num = iteration.num), 0) AS size
+		FROM iteration
+		WHERE iteration.num IN (SELECT value FROM json_each(?))`, iterationBytes, summaryBytes, textBytes, textBytes, string(list))
+	sizes := make(map[int64]int64, len(found))
+	for _, f := range found {
+		sizes[f.Num] = f.Size
+	}
+	return sizes, err
 }
 
 // wandbRecords returns the records of the iterations with these numbers, in their
 // order.
 func (tx *tx) wandbRecords(nums []int64) ([]WandbRecord, error) {
 	records := make([]WandbRecord, 0, len(nums))
-	for some := range slices.Chunk(nums, recordsAtOnce) {
-		all, err := tx.recordsOf(some)
+	all, err := tx.recordsOf(nums)
+	if err != nil {
+		return nil, err
+	}
+	for i := range all {
+		r := WandbRecord{Iteration: all[i].Iteration, Metrics: all[i].Latest, Snapshot: all[i].Snapshot}
+		r.WandbRun, err = tx.wandbRun(iterationRef{num: r.Num, id: r.ID})
 		if err != nil {
 			return nil, err
 		}
-		for i := range all {
-			r := WandbRecord{Iteration: all[i].Iteration, Metrics: all[i].Latest, Snapshot: all[i].Snapshot}
-			r.WandbRun, err = tx.wandbRun(iterationRef{num: r.Num, id: r.ID})
-			if err != nil {
-				return nil, err
-			}
-			if r.Config == "{}" {
-				r.Config = nativeConfig(all[i].Parameters)
-			}
-			if r.Summary == "{}" {
-				r.Summary = nativeSummary(r.Metrics)
-			}
-			records = append(records, r)
+		if r.Config == "{}" {
+			r.Config = nativeConfig(all[i].Parameters)
 		}
+		if r.Summary == "{}" {
+			r.Summary = nativeSummary(r.Metrics)
+		}
+		records = append(records, r)
 	}
 	return records, nil
 }

@@ -1,5 +1,5 @@
 PRAGMA application_id = 1414679378;
-PRAGMA user_version = 21;
+PRAGMA user_version = 22;
 
 CREATE TABLE api_key (
     id           TEXT    NOT NULL PRIMARY KEY,
@@ -135,7 +135,7 @@ CREATE TABLE iteration (
     CHECK ((status = 'RUNNING') = (end_date IS NULL))
 ) STRICT;
 
-CREATE INDEX iteration_by_experiment ON iteration (experiment_id, num, deleted_date);
+CREATE INDEX iteration_by_experiment ON iteration (experiment_id, num, deleted_date, created_date, id);
 
 CREATE INDEX iteration_by_name ON iteration (experiment_id, name);
 

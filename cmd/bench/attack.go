@@ -2,7 +2,6 @@ package bench
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,7 +9,7 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
-	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -31,146 +30,6 @@ const (
 type attack struct {
 	name    string
 	prepare func(*attacked) (*http.Request, []byte, error)
-}
-
-// attacks are the worst requests that are known, one of each kind.
-var attacks = []attack{
-	{"packed bulks of 64 MiB", func(a *attacked) (*http.Request, []byte, error) {
-		var packed bytes.Buffer
-		w := gzip.NewWriter(&packed)
-		if _, err := w.Write(wideBulk()); err != nil {
-			return nil, nil, err
-		}
-		if err := w.Close(); err != nil {
-			return nil, nil, err
-		}
-		r, err := a.request("POST", a.api+"/metric/iteration/"+a.iteration+"/bulk")
-		if err == nil {
-			r.Header.Set("Content-Encoding", "gzip")
-		}
-		return r, packed.Bytes(), err
-	}},
-	{"bulks of 64 MiB", func(a *attacked) (*http.Request, []byte, error) {
-		r, err := a.request("POST", a.api+"/metric/iteration/"+a.iteration+"/bulk")
-		return r, wideBulk(), err
-	}},
-	{"pages with a note of 1 MiB of Markdown", func(a *attacked) (*http.Request, []byte, error) {
-		table := strings.Repeat("|a", 300) + "\n" + strings.Repeat("|-", 300) + "\n"
-		note := table + strings.Repeat("|x\n> [](", (attackText-len(table))/8)
-		if err := a.send("PATCH", "/iteration/"+a.iteration, map[string]any{"notes": note}, nil); err != nil {
-			return nil, nil, err
-		}
-		r, err := a.request("GET", a.ui+"/iteration/"+a.iteration)
-		return r, nil, err
-	}},
-	{"previews of 15 MiB of CSV", func(a *attacked) (*http.Request, []byte, error) {
-		id, err := a.upload("wide.csv", bytes.Repeat([]byte("1,2\n,,\"\"\n"), 15<<20/9))
-		if err != nil {
-			return nil, nil, err
-		}
-		r, err := a.request("GET", a.ui+"/artifact/"+id)
-		return r, nil, err
-	}},
-	{"sign-ins of 8 MiB", func(a *attacked) (*http.Request, []byte, error) {
-		r, err := a.request("POST", a.ui+"/login")
-		if err == nil {
-			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-			r.Header.Del("Cookie")
-		}
-		return r, []byte("username=x&password=y&kept.notes=" + strings.Repeat(`"`, 8<<20-100)), err
-	}},
-	{"forms of 32 MiB", func(a *attacked) (*http.Request, []byte, error) {
-		r, err := a.request("POST", a.ui+"/iteration/"+a.iteration)
-		if err == nil {
-			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		}
-		return r, []byte("name=x&notes=" + strings.Repeat("%20", 32<<20/3-20)), err
-	}},
-	{"JSON bodies of 8 MiB", func(a *attacked) (*http.Request, []byte, error) {
-		r, err := a.request("POST", a.api+"/series")
-		return r, []byte(`{"iterations":["` + strings.Repeat(`x","`, 8<<20/4-10) + `"]}`), err
-	}},
-	{"curves of 500,000 points", func(a *attacked) (*http.Request, []byte, error) {
-		for key := range 10 {
-			var all []map[string]any
-			for step := range 49_000 {
-				all = append(all, map[string]any{"key": fmt.Sprint("key", key), "value": step % 97, "step": step})
-			}
-			if err := a.send("POST", "/metric/iteration/"+a.iteration+"/bulk", map[string]any{"metrics": all}, nil); err != nil {
-				return nil, nil, err
-			}
-		}
-		r, err := a.request("POST", a.api+"/series")
-		return r, []byte(`{"iterations":["` + a.iteration + `"],"points":49000}`), err
-	}},
-	{"summaries of 90,000 metrics", func(a *attacked) (*http.Request, []byte, error) {
-		if err := a.manyMetrics(90_000); err != nil {
-			return nil, nil, err
-		}
-		r, err := a.request("GET", a.api+"/iteration/"+a.iteration+"/summary")
-		return r, nil, err
-	}},
-	{"pages of a run of 90,000 metrics", func(a *attacked) (*http.Request, []byte, error) {
-		if err := a.manyMetrics(90_000); err != nil {
-			return nil, nil, err
-		}
-		r, err := a.request("GET", a.ui+"/iteration/"+a.iteration)
-		return r, nil, err
-	}},
-	{"comparisons of a run of 90,000 metrics", func(a *attacked) (*http.Request, []byte, error) {
-		if err := a.manyMetrics(90_000); err != nil {
-			return nil, nil, err
-		}
-		var other struct {
-			ID string `json:"id"`
-		}
-		if err := a.send("POST", "/iteration/experiment/"+a.experiment, map[string]any{}, &other); err != nil {
-			return nil, nil, err
-		}
-		r, err := a.request("GET", a.ui+"/compare?i="+a.iteration+"&i="+other.ID)
-		return r, nil, err
-	}},
-	{"listings with columns of 1 MiB", func(a *attacked) (*http.Request, []byte, error) {
-		columns, err := a.largeParameters()
-		if err != nil {
-			return nil, nil, err
-		}
-		r, err := a.request("GET", a.api+"/iteration/experiment/"+a.experiment+"?columns="+columns)
-		return r, nil, err
-	}},
-	{"pages of an experiment with columns of 1 MiB", func(a *attacked) (*http.Request, []byte, error) {
-		columns, err := a.largeParameters()
-		if err != nil {
-			return nil, nil, err
-		}
-		r, err := a.request("GET", a.ui+"/experiment/"+a.experiment+"?columns="+columns)
-		return r, nil, err
-	}},
-	{"listings with notes of 1 MiB", func(a *attacked) (*http.Request, []byte, error) {
-		for range 40 {
-			if err := a.send("POST", "/iteration/experiment/"+a.experiment,
-				map[string]any{"notes": strings.Repeat("<", attackText)}, nil); err != nil {
-				return nil, nil, err
-			}
-		}
-		r, err := a.request("GET", a.api+"/iteration/experiment/"+a.experiment+"?limit=100")
-		return r, nil, err
-	}},
-}
-
-// wideBulk returns a bulk of 64 MiB, each point with a name of its own.
-func wideBulk() []byte {
-	const points, size = 100_000, 64<<20 - 1<<20
-	text := make([]byte, 0, size+points)
-	text = append(text, `{"metrics":[`...)
-	long := strings.Repeat("k", size/points-40)
-	for n := range points {
-		if n > 0 {
-			text = append(text, ',')
-		}
-		text = fmt.Appendf(text, `{"key":"%s%06d","value":1,"step":1}`, long, n)
-	}
-	return append(text, "]}"...)
 }
 
 // attacked is a server under attack.
@@ -203,6 +62,15 @@ func (a *attacked) send(method, path string, body, to any) error {
 		return err
 	}
 	r.Body = io.NopCloser(bytes.NewReader(text))
+	return a.do(r, to)
+}
+
+// get reads an answer of the API into to.
+func (a *attacked) get(path string, to any) error {
+	r, err := a.request("GET", a.api+path)
+	if err != nil {
+		return err
+	}
 	return a.do(r, to)
 }
 
@@ -247,35 +115,6 @@ func (a *attacked) upload(name string, content []byte) (string, error) {
 	return created.ID, errors.Join(a.do(r, &created))
 }
 
-// largeParameters gives the iteration 30 parameters of 1 MiB, and returns their
-// columns as a part of an address.
-func (a *attacked) largeParameters() (string, error) {
-	var columns []string
-	for n := range 30 {
-		name := fmt.Sprint("p", n)
-		if err := a.send("POST", "/parameter/iteration/"+a.iteration,
-			map[string]any{"key": name, "value": strings.Repeat("<", attackText)}, nil); err != nil {
-			return "", err
-		}
-		columns = append(columns, "param."+name)
-	}
-	return url.QueryEscape(strings.Join(columns, ",")), nil
-}
-
-// manyMetrics logs a point of each of n metrics.
-func (a *attacked) manyMetrics(n int) error {
-	for first := 0; first < n; first += curveRequest {
-		var all []map[string]any
-		for i := first; i < min(n, first+curveRequest); i++ {
-			all = append(all, map[string]any{"key": fmt.Sprintf("%0200d", i), "value": 1, "step": 1})
-		}
-		if err := a.send("POST", "/metric/iteration/"+a.iteration+"/bulk", map[string]any{"metrics": all}, nil); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // measureAttack has many connections send each of the worst requests to a server
 // of its own, and measures its memory and how long /health takes meanwhile.
 func (b *benchmark) measureAttack(ctx context.Context) error {
@@ -283,8 +122,9 @@ func (b *benchmark) measureAttack(ctx context.Context) error {
 		b.addUnknown("most memory under attack", "MB")
 		return nil
 	}
-	b.progress("attack", len(attacks))
-	for _, at := range attacks {
+	all := slices.DeleteFunc(slices.Concat(recordAttacks, protocolAttacks), func(at attack) bool { return !strings.Contains(at.name, b.Attack) })
+	b.progress("attack", len(all))
+	for _, at := range all {
 		if err := b.measureOneAttack(ctx, at); err != nil {
 			return fmt.Errorf("%s: %w", at.name, err)
 		}

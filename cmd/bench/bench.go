@@ -55,6 +55,7 @@ type Options struct {
 	Steady     time.Duration
 	Wide       bool     // also list iterations with many metrics
 	Only       []string // names of parts; none for all but streams and attack
+	Attack     string   // a part of the names of the attacks that are made; "" for all
 
 	Dir string // empty or missing folder for the database, which is kept; "" for a temporary one
 

@@ -15,6 +15,10 @@ import (
 // may have 16 MiB.
 const maxBody = 32 << 20
 
+// maxValues bounds the values in a JSON body. The largest lists are experiments to
+// search, and the entries of a batch.
+const maxValues = 100_000
+
 // call is one request on its way through a handler.
 type call struct {
 	w       http.ResponseWriter

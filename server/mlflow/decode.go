@@ -183,7 +183,7 @@ func (c *call) decode(dst any) error {
 		}
 		return web.DecodeLenient(body, dst)
 	}
-	body, err := web.ReadBody(c.w, c.r, web.Limits{Size: maxBody, Packed: true, Share: c.share})
+	body, err := web.ReadBody(c.w, c.r, web.Limits{Size: maxBody, Packed: true, Values: maxValues, Share: c.share})
 	if err != nil || body == nil {
 		return err
 	}

@@ -11,13 +11,6 @@ import (
 	"tracker/store"
 )
 
-const (
-	maxDocument = 32 << 20 // bytes of a request: a configuration or a summary may be in it
-	maxTokens   = 20_000   // of a document
-	maxDepth    = 40       // of selections in each other
-	maxFields   = 500_000  // that are answered at once
-)
-
 // object is a value with fields. A field is a value, or a func(args) (any, error) that
 // returns it. One that is not there is null.
 type object map[string]any
@@ -95,7 +88,7 @@ type data struct {
 }
 
 func (c *call) graphql() error {
-	body, err := web.ReadBody(c.w, c.r, web.Limits{Size: maxDocument, Packed: true, Share: c.share})
+	body, err := web.ReadBody(c.w, c.r, web.Limits{Size: maxDocument, Packed: true, Values: maxValues, Share: c.share})
 	if err != nil {
 		return err
 	}
@@ -132,7 +125,12 @@ func (c *call) graphql() error {
 	if op.Operation != ast.Query {
 		root, x.mutation = c.mutations(), true
 	}
-	out, err := x.selection(op.SelectionSet, root, 0)
+	var out any
+	err = c.bounded(!x.mutation, func(b *bounds) (err error) {
+		x.bounds = b
+		out, err = x.selection(op.SelectionSet, root, 0)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -145,7 +143,7 @@ type execution struct {
 	fragments ast.FragmentDefinitionList
 	variables map[string]any
 	mutation  bool
-	fields    int
+	*bounds
 }
 
 // wanted is a field of an answer. The same one may be asked for in several fragments.
@@ -166,8 +164,8 @@ func (x *execution) selection(set ast.SelectionSet, o object, depth int) (map[st
 	}
 	out := make(map[string]any, len(order))
 	for _, name := range order {
-		if x.fields++; x.fields > maxFields {
-			return nil, store.Invalid("query", "The query asks for more than %d values; ask for less at once.", maxFields)
+		if err := x.step(1); err != nil {
+			return nil, err
 		}
 		f := all[name]
 		v, known := o[f.field.Name]
@@ -208,6 +206,14 @@ func (x *execution) value(set ast.SelectionSet, v any, depth int) (any, error) {
 			}
 		}
 		return list, nil
+	case string:
+		return v, x.text(v)
+	case []string:
+		for _, s := range v {
+			if err := x.text(s); err != nil {
+				return nil, err
+			}
+		}
 	}
 	return v, nil
 }
@@ -218,6 +224,9 @@ func (x *execution) collect(set ast.SelectionSet, o object, all map[string]*want
 		return store.Invalid("query", "The fragments of the query are nested more than %d deep.", maxDepth)
 	}
 	for _, s := range set {
+		if err := x.step(1); err != nil {
+			return err
+		}
 		switch s := s.(type) {
 		case *ast.Field:
 			if !x.included(s.Directives) {
@@ -228,6 +237,9 @@ func (x *execution) collect(set ast.SelectionSet, o object, all map[string]*want
 				w = &wanted{field: s}
 				all[s.Alias] = w
 				*order = append(*order, s.Alias)
+			}
+			if err := x.step(len(s.SelectionSet)); err != nil {
+				return err
 			}
 			w.below = append(w.below[:len(w.below):len(w.below)], s.SelectionSet...)
 		case *ast.InlineFragment:

@@ -2,6 +2,7 @@ package wandb
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,45 +23,67 @@ func offsetOf(cursor string) (int, error) {
 	return n, nil
 }
 
-// found returns the runs of a project that pass a filter, a JSON text, in an order such as
-// "-created_at".
-func (c *call) found(p store.Project, filters, order string) ([]store.WandbRecord, error) {
-	all, err := c.db.WandbRecords(c.ctx, c.actor, p.ID)
+// found returns the numbers of the runs of a project that pass a filter, a JSON text, in an
+// order such as "-created_at".
+func (c *call) found(p store.Project, filters, order string) ([]int64, error) {
+	nums, err := c.db.WandbRunNums(c.ctx, c.actor, p.ID)
 	if err != nil {
 		return nil, err
 	}
-	now := c.s.auth.Now()
-	if strings.TrimSpace(filters) != "" {
+	pass := func(*subject) bool { return true }
+	if filters = strings.TrimSpace(filters); filters == "{}" {
+		filters = ""
+	}
+	if filters != "" {
 		var f any
 		if err := json.Unmarshal([]byte(filters), &f, json.AllowDuplicateNames(true)); err != nil {
 			return nil, store.Invalid("filters", "The filters must be a JSON object.")
 		}
-		test, err := parseFilter(f, 0)
-		if err != nil {
+		if pass, err = parseFilter(f, 0); err != nil {
 			return nil, err
 		}
-		all = slices.DeleteFunc(all, func(r store.WandbRecord) bool { return !test(&subject{r: &r, now: now}) })
 	}
-	for key := range strings.SplitSeq(order, ",") {
-		key = strings.TrimSpace(key)
-		if key == "" {
-			continue
+	// Clients sort by one key. Without one the order is that of creation.
+	key := strings.TrimSpace(order)
+	if i := strings.IndexByte(key, ','); i >= 0 {
+		key = strings.TrimSpace(key[:i])
+	}
+	name, down := strings.CutPrefix(key, "-")
+	name = strings.TrimPrefix(name, "+")
+	if created := name == "created_at" || name == "createdAt"; created || name == "" {
+		if created && down {
+			slices.Reverse(nums)
 		}
-		name, down := strings.CutPrefix(key, "-")
-		name = strings.TrimPrefix(name, "+")
-		type keyed struct {
-			r store.WandbRecord
-			v any
+		if name = ""; filters == "" {
+			return nums, nil
 		}
-		rows := make([]keyed, len(all))
-		for i := range all {
-			s := subject{r: &all[i], now: now}
-			rows[i] = keyed{all[i], s.value(name)}
+	}
+	type row struct {
+		num int64
+		v   any
+	}
+	var rows []row
+	now := c.s.auth.Now()
+	err = c.db.EachWandbRecord(c.ctx, c.actor, p.ID, nums, func(r *store.WandbRecord) error {
+		s := &subject{r: r, now: now}
+		if !pass(s) {
+			return nil
 		}
+		one := row{num: r.Num}
+		if name != "" {
+			one.v = sortKey(s.value(name))
+		}
+		rows = append(rows, one)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if name != "" {
 		if down {
 			slices.Reverse(rows)
 		}
-		slices.SortStableFunc(rows, func(a, b keyed) int {
+		slices.SortStableFunc(rows, func(a, b row) int {
 			if (a.v == nil) != (b.v == nil) { // those without a value last
 				if a.v == nil {
 					return 1
@@ -72,12 +95,27 @@ func (c *call) found(p store.Project, filters, order string) ([]store.WandbRecor
 			}
 			return compare(a.v, b.v)
 		})
-		for i := range rows {
-			all[i] = rows[i].r
-		}
-		break // clients sort by one
 	}
-	return all, nil
+	nums = nums[:0]
+	for _, r := range rows {
+		nums = append(nums, r.num)
+	}
+	return nums, nil
+}
+
+// maxSortKey is how many bytes of a text runs are sorted by.
+const maxSortKey = 200
+
+// sortKey returns what runs are sorted by where one has this value. It holds no part of
+// the run.
+func sortKey(v any) any {
+	switch v := v.(type) {
+	case nil, float64, bool:
+		return v
+	case string:
+		return strings.Clone(v[:min(len(v), maxSortKey)])
+	}
+	return struct{}{} // a list or an object, which have no order
 }
 
 // compare orders two values of one type, and those of different ones by their type.
@@ -114,6 +152,21 @@ func (c *call) runCount(p store.Project, a args) (any, error) {
 	return len(all), err
 }
 
+const (
+	// maxPage is how many bytes of runs a page has, after which it ends: the next page
+	// goes on there.
+	maxPage = 32 << 20
+	// runBytes is what a run takes beside its texts.
+	runBytes = 4 << 10
+)
+
+var errPageFull = errors.New("the page is full")
+
+// bytesOf returns how many bytes of a page a run takes.
+func bytesOf(r *store.WandbRecord) int {
+	return len(r.Config) + len(r.Summary) + len(r.Notes) + len(r.Events) + runBytes
+}
+
 // runs returns a page of the runs of a project.
 func (c *call) runs(entity string, p store.Project, a args) (any, error) {
 	all, err := c.found(p, a.str("filters"), a.str("order"))
@@ -126,12 +179,20 @@ func (c *call) runs(entity string, p store.Project, a args) (any, error) {
 	}
 	limit := int(max(1, min(a.number("first", 50), store.MaxLimit)))
 	offset = min(offset, len(all))
-	page := all[offset:min(len(all), offset+limit)]
-	edges := make([]object, len(page))
-	for i := range page {
-		edges[i] = object{"node": c.runObject(entity, p.Name, &page[i]), "cursor": itoa(int64(offset + i + 1))}
+	edges := []object{}
+	size := 0
+	err = c.db.EachWandbRecord(c.ctx, c.actor, p.ID, all[offset:min(len(all), offset+limit)], func(r *store.WandbRecord) error {
+		n := bytesOf(r)
+		if size += n; size > maxPage && len(edges) > 0 {
+			return errPageFull
+		}
+		edges = append(edges, object{"node": c.runObject(entity, p.Name, r), "cursor": itoa(int64(offset + len(edges) + 1))})
+		return store.Take(c.ctx, int64(n))
+	})
+	if err != nil && !errors.Is(err, errPageFull) {
+		return nil, err
 	}
-	out := pageOf(edges, "", offset+len(page) < len(all))
+	out := pageOf(edges, "", offset+len(edges) < len(all))
 	out["totalCount"] = len(all)
 	return out, nil
 }

@@ -1,18 +1,28 @@
 package wandb
 
 import (
+	"errors"
 	"net/http"
 	"regexp"
 	"strings"
 
 	"tracker/server/web"
 	"tracker/store"
+	"tracker/store/json"
 	"tracker/store/transfer/wandb"
 )
 
 // maxStream is the size limit of a part of a stream, in bytes. Clients send 10 MiB of
 // lines, and a line that is longer by itself.
 const maxStream = 64 << 20
+
+const (
+	maxLines = 1_000_000 // of a part of a stream
+	// maxLine bounds the values in a line, and pieceValues those that are written
+	// together.
+	maxLine     = 100_000
+	pieceValues = 100_000
+)
 
 // chunk is what a client has written to a file since the last time.
 type chunk struct {
@@ -42,7 +52,23 @@ type streamAnswer struct {
 // 422 sends nothing more of its run, so there is none for what has happened to the run
 // meanwhile, nor for a line that can't be read.
 func (c *call) fileStream() error {
-	body, err := web.ReadBody(c.w, c.r, web.Limits{Size: maxStream, Packed: true, Share: c.share})
+	answer := streamAnswer{Limits: map[string]any{}}
+	id, err := c.iteration()
+	if isNotFound(err) && c.inTrash() {
+		answer.Stopped = true
+		web.WriteJSON(c.w, c.r, http.StatusOK, answer)
+		return nil
+	}
+	if err == nil {
+		err = c.db.AllowPoints(c.ctx, c.actor, id) // before anything is unpacked
+	}
+	if err != nil {
+		return err
+	}
+	body, err := web.ReadBody(c.w, c.r, web.Limits{Size: maxStream, Packed: true, Values: maxLines, Share: c.share})
+	if err == nil {
+		err = c.share.Grow(int64(len(body))) // of its texts
+	}
 	if err != nil {
 		return err
 	}
@@ -52,18 +78,12 @@ func (c *call) fileStream() error {
 			return err
 		}
 	}
-	answer := streamAnswer{Limits: map[string]any{}}
-	id, err := c.iteration()
-	if isNotFound(err) && c.inTrash() {
-		answer.Stopped = true
-		web.WriteJSON(c.w, c.r, http.StatusOK, answer)
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if answer.Stopped, err = c.db.AppendWandb(c.ctx, c.actor, id, in.read()); err != nil {
-		return err
+	// The store writes a part again as if it came for the first time, so one that is
+	// broken off between two pieces is only sent again.
+	for _, piece := range in.pieces() {
+		if answer.Stopped, err = c.db.AppendWandb(c.ctx, c.actor, id, piece.read()); err != nil {
+			return err
+		}
 	}
 	web.WriteJSON(c.w, c.r, http.StatusOK, answer)
 	return nil
@@ -98,6 +118,45 @@ func printed(line string) string {
 	return strings.ToValidUTF8(strings.ReplaceAll(line, "\n", " "), "\uFFFD")
 }
 
+// pieces cuts a part of a stream at its lines, so that little of it is held as points. The
+// last piece has what is not lines.
+func (in stream) pieces() []stream {
+	var all []stream
+	for name, f := range in.Files {
+		if name == "wandb-summary.json" {
+			continue
+		}
+		from, values := 0, 0
+		for i, line := range f.Content {
+			n := 1
+			if name != "output.log" {
+				n = json.Values([]byte(line))
+			}
+			if values += n; values > pieceValues && i > from {
+				all = append(all, stream{Files: map[string]chunk{name: f.cut(from, i)}})
+				from, values = i, n
+			}
+		}
+		in.Files[name] = f.cut(from, len(f.Content))
+	}
+	return append(all, in)
+}
+
+// cut returns the lines of a chunk from one to before another.
+func (f chunk) cut(from, to int) chunk {
+	return chunk{Offset: f.Offset + int64(from), Content: f.Content[from:to]}
+}
+
+// row reads a line of the history or of the system metrics.
+func row(line string) (wandb.Row, error) {
+	if json.Values([]byte(line)) > maxLine {
+		return wandb.Row{}, errLine
+	}
+	return wandb.ParseRow(line)
+}
+
+var errLine = errors.New("the line has too many values")
+
 // read returns what is in a part of a stream.
 func (in stream) read() store.WandbStream {
 	out := store.WandbStream{Preempting: in.Preempting, Complete: in.Complete}
@@ -114,9 +173,9 @@ func (in stream) read() store.WandbStream {
 		case "wandb-history.jsonl":
 			out.HistoryLines = f.end()
 			for _, line := range f.Content {
-				row, err := wandb.ParseRow(line)
+				row, err := row(line)
 				if err != nil {
-					lost("A line of the history that is not a JSON object was left out.")
+					lost("A line of the history that is not a JSON object, or has too many values, was left out.")
 					continue
 				}
 				out.Rows = append(out.Rows, row)
@@ -124,9 +183,9 @@ func (in stream) read() store.WandbStream {
 		case "wandb-events.jsonl":
 			out.EventLines = f.end()
 			for _, line := range f.Content {
-				row, err := wandb.ParseRow(line)
+				row, err := row(line)
 				if err != nil {
-					lost("A line of the system metrics that is not a JSON object was left out.")
+					lost("A line of the system metrics that is not a JSON object, or has too many values, was left out.")
 					continue
 				}
 				for i := range row.Numbers {

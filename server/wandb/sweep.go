@@ -1,6 +1,7 @@
 package wandb
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -170,16 +171,9 @@ func (c *call) sweepObject(entity, project string, s store.WandbSweep) object {
 			return best.Value, nil
 		},
 		"runs": func(a args) (any, error) {
-			all, err := c.runsOfSweep(s)
+			nodes, err := c.runsOfSweep(entity, project, s)
 			if err != nil {
 				return nil, err
-			}
-			nodes := make([]object, len(all))
-			for i := range all {
-				nodes[i] = c.runObject(entity, project, &all[i])
-				state := stateOf(&all[i], c.s.auth.Now())
-				nodes[i]["running"], nodes[i]["failed"] = state == "running", state == "failed" || state == "crashed"
-				nodes[i]["shouldStop"] = nodes[i]["stopped"]
 			}
 			return connection(nodes), nil
 		},
@@ -190,12 +184,34 @@ func (c *call) sweepObject(entity, project string, s store.WandbSweep) object {
 	return o
 }
 
-// runsOfSweep returns the runs of a sweep, the oldest first.
-func (c *call) runsOfSweep(s store.WandbSweep) ([]store.WandbRecord, error) {
+// runsOfSweep returns the runs of a sweep, the oldest first, as far as they fit on a page.
+func (c *call) runsOfSweep(entity, project string, s store.WandbSweep) (nodes []object, err error) {
 	e, err := c.db.Experiment(c.ctx, c.actor, s.ExperimentID)
 	if err != nil {
 		return nil, err
 	}
-	all, err := c.db.WandbRecords(c.ctx, c.actor, e.ProjectID)
-	return slices.DeleteFunc(all, func(r store.WandbRecord) bool { return r.Sweep != s.ID }), err
+	nums, err := c.db.WandbRunNums(c.ctx, c.actor, e.ProjectID)
+	if err != nil {
+		return nil, err
+	}
+	size := 0
+	err = c.db.EachWandbRecord(c.ctx, c.actor, e.ProjectID, nums, func(r *store.WandbRecord) error {
+		if r.Sweep != s.ID {
+			return nil
+		}
+		n := bytesOf(r)
+		if size += n; size > maxPage && len(nodes) > 0 {
+			return errPageFull
+		}
+		node := c.runObject(entity, project, r)
+		state := stateOf(r, c.s.auth.Now())
+		node["running"], node["failed"] = state == "running", state == "failed" || state == "crashed"
+		node["shouldStop"] = node["stopped"]
+		nodes = append(nodes, node)
+		return store.Take(c.ctx, int64(n))
+	})
+	if errors.Is(err, errPageFull) {
+		err = nil
+	}
+	return nodes, err
 }

@@ -13,12 +13,14 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"tracker/store"
+	"tracker/store/json"
 )
 
 // Limits are what a route accepts as its body.
 type Limits struct {
 	Size   int64  // bytes, unpacked
 	Packed bool   // it may have a Content-Encoding of gzip or zstd
+	Values int    // in the JSON, with those in lists and objects; 0 for any number
 	Share  *Share // grows with the body; nil counts nothing
 }
 
@@ -55,8 +57,16 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limits Limits) ([]byte, er
 	if !isJSON(r.Header.Get("Content-Type")) {
 		return nil, store.Errorf(CodeUnsupportedMediaType, "The body must be JSON in UTF-8; send the header Content-Type: application/json.")
 	}
+	size := int64(bytes.Count(body, []byte{','})) * elementBytes
+	if limits.Values > 0 {
+		n := json.Values(body)
+		if n > limits.Values {
+			return nil, store.Errorf(store.CodePayloadTooLarge, "The body has more than %d values; send less at once.", limits.Values)
+		}
+		size = int64(n) * valueBytes
+	}
 	if limits.Share != nil {
-		err = limits.Share.Grow(int64(bytes.Count(body, []byte{','})) * elementBytes)
+		err = limits.Share.Grow(size)
 	}
 	return body, err
 }
@@ -74,6 +84,10 @@ func isJSON(contentType string) bool {
 // elementBytes is what an element of a list takes once it is decoded, with what a
 // list that doubles leaves behind. In the body it may have taken three.
 const elementBytes = 64
+
+// valueBytes is what a value takes at most where objects are decoded: an empty one may
+// become a struct of many fields, or a map.
+const valueBytes = 256
 
 // zstdWindow is how many bytes zstd may look back: what its levels up to 19 use.
 const zstdWindow = 8 << 20

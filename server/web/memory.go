@@ -70,6 +70,14 @@ func (s *Share) Grow(n int64) error {
 	return nil
 }
 
+// Take is Grow without waiting.
+func (s *Share) Take(n int64) error {
+	if s.tryGrow(n) {
+		return nil
+	}
+	return errNoMemory
+}
+
 // Hold runs read, which makes an answer, and counts what it holds until Release.
 // The store asks for that by the budget in the context. Where there is not enough
 // left, read is broken off, so that it keeps no snapshot, and runs again once

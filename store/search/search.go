@@ -35,6 +35,7 @@ type Snapshot struct {
 	LostBefore scalar.Time
 	// Copies are asked for the metrics that a search names.
 	Copies *Copies
+	Orders *Orders
 }
 
 // Query selects and sorts iterations. Its parts were read by package filter, which
@@ -80,34 +81,30 @@ func (q *SQL) rows(tx *sqlite.Tx) (*sqlx.Rows, error) { return tx.RowsOnce(q.Str
 // Find returns up to limit iterations of the experiments from offset on. The error is
 // sql.ErrNoRows when there is no iteration q.Parent.
 func (s *Snapshot) Find(experimentIDs []string, q Query, limit, offset int) (h Hits, err error) {
-	statement, err := s.Statement(experimentIDs, q, limit, offset)
+	statement, err := s.Statement(experimentIDs, q)
 	if err != nil {
 		return h, err
 	}
-	rows, err := statement.rows(s.Tx.Tx)
-	if err != nil {
-		return h, err
-	}
-	defer rows.Close()
-	h.Children = map[int64]int{}
-	for rows.Next() {
-		var num int64
-		var below int
-		if err := rows.Scan(&num, &h.Total, &below); err != nil {
-			return h, err
-		}
-		h.Nums, h.Children[num] = append(h.Nums, num), below
-	}
-	if err := rows.Err(); err != nil {
-		return h, err
-	}
+	n := max(limit, 1)
 	if q.Uncounted {
-		h.Total = offset + len(h.Nums)
-	} else if len(h.Nums) == 0 && offset > 0 {
+		n = limit + 1
+	}
+	o, err := s.order(statement, offset, n)
+	if err != nil {
+		return h, err
+	}
+	h.Total = o.total
+	if q.Uncounted {
+		h.Total = offset + len(o.rows)
+	} else if len(o.rows) == 0 && offset > 0 && !o.complete {
 		// After the end there is no row that has the count.
 		return s.Find(experimentIDs, q, 0, 0)
 	}
-	h.Nums = h.Nums[:min(len(h.Nums), limit)]
+	h.Children = map[int64]int{}
+	for _, r := range o.rows[:min(len(o.rows), limit)] {
+		h.Nums = append(h.Nums, int64(r.num))
+		h.Children[int64(r.num)] = int(r.below)
+	}
 	return h, nil
 }
 
@@ -122,8 +119,9 @@ func (s *Snapshot) All(experimentID, where string, limit, offset int) (h Hits, e
 	return h, err
 }
 
-// Statement returns the statement that Find runs.
-func (s *Snapshot) Statement(experimentIDs []string, q Query, limit, offset int) (*SQL, error) {
+// Statement returns the statement that Find runs, but for LIMIT and OFFSET. Its columns
+// are the number of an iteration, the total, and how many hits are listed under it.
+func (s *Snapshot) Statement(experimentIDs []string, q Query) (*SQL, error) {
 	j, err := s.joins(experimentIDs, q.Metrics)
 	if err != nil {
 		return nil, err
@@ -154,9 +152,9 @@ func (s *Snapshot) Statement(experimentIDs []string, q Query, limit, offset int)
 	}
 	// All hits are needed to count and to sort them, but only once. Those that are not
 	// counted need not be kept.
-	total, rows := `(SELECT count(*) FROM hit`+part.String()+`)`, max(limit, 1)
+	total := `(SELECT count(*) FROM hit` + part.String() + `)`
 	if q.Uncounted {
-		total, rows = `0`, limit+1
+		total = `0`
 	}
 	j.once = q.Uncounted
 	statement := new(SQL)
@@ -164,8 +162,7 @@ func (s *Snapshot) Statement(experimentIDs []string, q Query, limit, offset int)
 	within(statement, experimentIDs)
 	statement.Add(` AND ` + q.Where)
 	statement.Add(where.String()+`) SELECT num, `+total+`, `+under, slices.Concat(where.Args, part.Args)...)
-	statement.Add(part.String()+` ORDER BY `+strings.Join(order, `, `)+` LIMIT ? OFFSET ?`,
-		append(part.Args, rows, offset)...)
+	statement.Add(part.String()+` ORDER BY `+strings.Join(order, `, `), part.Args...)
 	return statement, nil
 }
 

@@ -18,11 +18,11 @@ const (
 // the log of a busy file would grow until the job ends. It gives up after half a
 // second of others' commits and snapshots.
 func (db *DB) Checkpoint(ctx context.Context) error {
-	c, pool, err := db.reader(ctx, nil)
+	c, from, err := db.reader(ctx, nil)
 	if err != nil {
 		return err
 	}
-	defer func() { pool <- c }()
+	defer from.put(c)
 	tx := &Tx{conn: c, ctx: ctx}
 	for try := 0; ; try++ {
 		var busy, frames, copied int

@@ -27,11 +27,11 @@ func (db *DB) ReadShort(ctx context.Context, fn func(*Tx) error) error {
 }
 
 // read is Read with the connections of one more pool; nil for none.
-func (db *DB) read(ctx context.Context, reserved chan *conn, fn func(*Tx) error) error {
+func (db *DB) read(ctx context.Context, reserved *pool, fn func(*Tx) error) error {
 	if db.opts.OnRead != nil {
 		db.opts.OnRead(ctx)
 	}
-	c, pool, err := db.reader(ctx, reserved)
+	c, from, err := db.reader(ctx, reserved)
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (db *DB) read(ctx context.Context, reserved chan *conn, fn func(*Tx) error)
 			c = nil
 		}
 	}
-	pool <- c
+	from.put(c)
 	return err
 }
 
@@ -89,37 +89,93 @@ func readStart(path string) error {
 	return errors.Join(err, f.Close())
 }
 
-// pools returns the read pools.
-func (db *DB) pools() []chan *conn { return []chan *conn{db.readers, db.reserved} }
+// pool holds connections for reading. The one that was put back last is taken first:
+// its cached pages are the most recent ones.
+type pool struct {
+	free chan struct{} // has an element for each connection that can be taken
+	mu   sync.Mutex
+	idle []*conn // the others of those are not open yet
+}
+
+func newPool(size int) *pool { return &pool{free: make(chan struct{}, size)} }
+
+// open allows to take connections.
+func (p *pool) open() {
+	for range cap(p.free) {
+		p.free <- struct{}{}
+	}
+}
+
+// waiting returns the channel to receive from before take, nil for no pool.
+func (p *pool) waiting() <-chan struct{} {
+	if p == nil {
+		return nil
+	}
+	return p.free
+}
+
+// take returns the connection that was put back last, nil when a new one must be
+// opened.
+func (p *pool) take() *conn {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.idle) == 0 {
+		return nil
+	}
+	last := len(p.idle) - 1
+	c := p.idle[last]
+	p.idle = p.idle[:last]
+	return c
+}
+
+// put gives back what take returned; nil when the connection was closed or not opened.
+func (p *pool) put(c *conn) {
+	if c != nil {
+		p.mu.Lock()
+		p.idle = append(p.idle, c)
+		p.mu.Unlock()
+	}
+	p.free <- struct{}{}
+}
+
+// close waits for all connections and closes them.
+func (p *pool) close() {
+	for range cap(p.free) {
+		<-p.free
+		if c := p.take(); c != nil {
+			c.close()
+		}
+	}
+}
 
 // reader takes a connection of the readers, or of reserved if it is not nil,
-// and waits for one until ctx ends. The caller puts it back into pool.
-func (db *DB) reader(ctx context.Context, reserved chan *conn) (c *conn, pool chan *conn, err error) {
+// and waits for one until ctx ends. The caller puts it back into from.
+func (db *DB) reader(ctx context.Context, reserved *pool) (c *conn, from *pool, err error) {
 	select {
 	case <-db.closing.Done():
 		return nil, nil, ErrClosed
 	default:
 	}
 	select {
-	case c = <-db.readers:
-		pool = db.readers
-	case c = <-reserved:
-		pool = reserved
+	case <-db.readers.waiting():
+		from = db.readers
+	case <-reserved.waiting():
+		from = reserved
 	case <-db.closing.Done(): // Close takes all of them
 		return nil, nil, ErrClosed
 	case <-ctx.Done():
 		return nil, nil, ctx.Err()
 	}
-	if c == nil {
+	if c = from.take(); c == nil {
 		// A new connection must not open, or create, another file.
 		if err = db.files.check(db.path); err == nil {
 			c, err = openConn(ctx, db.readDB)
 		}
 		if err != nil {
-			pool <- nil
+			from.put(nil)
 		}
 	}
-	return c, pool, err
+	return c, from, err
 }
 
 // ReadParallel runs fn for each part on a snapshot of its own, with as many

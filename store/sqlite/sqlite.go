@@ -94,8 +94,8 @@ type DB struct {
 	done    chan struct{} // closed when the writer has ended
 
 	readDB   *sqlx.DB
-	readers  chan *conn // nil for a connection that is not open yet
-	reserved chan *conn // the same for those of ReadShort
+	readers  *pool
+	reserved *pool // of ReadShort
 
 	ioError atomic.Pointer[error] // of the last transaction; nil if there was none
 
@@ -135,8 +135,8 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		path:         path,
 		queue:        make(chan *job, 1024),
 		done:         make(chan struct{}),
-		readers:      make(chan *conn, 2*runtime.NumCPU()),
-		reserved:     make(chan *conn, reservedReaders),
+		readers:      newPool(2 * runtime.NumCPU()),
+		reserved:     newPool(reservedReaders),
 		participants: o.Participants,
 		dataVersion:  -1,
 	}
@@ -228,11 +228,8 @@ func (db *DB) open(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, pool := range db.pools() {
-		for range cap(pool) {
-			pool <- nil
-		}
-	}
+	db.readers.open()
+	db.reserved.open()
 	return nil
 }
 
@@ -260,13 +257,8 @@ func (db *DB) end() error {
 	db.stop()
 	<-db.done
 	db.background.Wait()
-	for _, pool := range db.pools() {
-		for range cap(pool) {
-			if c := <-pool; c != nil {
-				c.close()
-			}
-		}
-	}
+	db.readers.close()
+	db.reserved.close()
 	_, err := db.writer.raw.ExecContext(context.Background(), `PRAGMA wal_checkpoint(TRUNCATE)`)
 	if IsFull(err) {
 		err = fmt.Errorf("there is no room on the disk to bring %s-wal into the database: nothing is lost, keep both, and the next start does it (%w)",
@@ -311,7 +303,7 @@ func (db *DB) QueueLength() int { return len(db.queue) }
 func (db *DB) QueueSize() int { return cap(db.queue) }
 
 // MaxReaders returns how many calls of Read can run at once.
-func (db *DB) MaxReaders() int { return cap(db.readers) }
+func (db *DB) MaxReaders() int { return cap(db.readers.free) }
 
 // Size returns the size in bytes of the file and of its write-ahead log.
 func (db *DB) Size() (file, wal int64, err error) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync/atomic"
 
 	"github.com/jmoiron/sqlx"
 	"modernc.org/sqlite"
@@ -26,6 +27,25 @@ func (tx *Tx) Context() context.Context { return tx.ctx }
 
 // Writer reports whether the transaction is the writer's.
 func (tx *Tx) Writer() bool { return tx.writer }
+
+// Version names the data that a snapshot shows.
+type Version struct {
+	conn uint64
+	data int64
+}
+
+// Replaces reports whether a snapshot with version v proves that no further one can
+// have the version old.
+func (v Version) Replaces(old Version) bool { return v.conn == old.conn && v.data != old.data }
+
+// Version returns the version of a snapshot. Snapshots with the same version show the
+// same data, also when other processes write to the file; after any commit the
+// version is another one. Connections have versions of their own.
+func (tx *Tx) Version() (Version, error) {
+	v := Version{conn: tx.number}
+	err := tx.Row(`PRAGMA data_version`).Scan(&v.data)
+	return v, err
+}
 
 // WithContext returns the same transaction, whose statements also end with ctx.
 // It is for reads.
@@ -70,7 +90,7 @@ func (tx *Tx) ExecBulk(query string, args []driver.NamedValue) error {
 // rows. fn gets int64, float64, string, []byte and nil, in a slice that is used again
 // for the next row.
 func (tx *Tx) EachRow(query string, fn func(row []driver.Value) error, args ...driver.Value) error {
-	return tx.raw.Raw(func(c any) (err error) {
+	return tx.raw.Raw(func(c any) error {
 		s, err := tx.bulkStmt(c, query)
 		if err != nil {
 			return err
@@ -83,24 +103,49 @@ func (tx *Tx) EachRow(query string, fn func(row []driver.Value) error, args ...d
 		if err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, rows.Close()) }()
-		row := make([]driver.Value, len(rows.Columns()))
-		for {
-			err := rows.Next(row)
-			if err == io.EOF {
-				return nil
-			}
-			if err == nil {
-				err = tx.ctx.Err()
-			}
-			if err == nil {
-				err = fn(row)
-			}
-			if err != nil {
-				return err
-			}
-		}
+		return tx.each(rows, fn)
 	})
+}
+
+// EachRowOnce is EachRow for a query whose text is made for the occasion: it is not
+// kept prepared. Its arguments are those of database/sql.
+func (tx *Tx) EachRowOnce(query string, fn func(row []driver.Value) error, args ...any) error {
+	named := make([]driver.NamedValue, len(args))
+	for i, arg := range args {
+		v, err := driver.DefaultParameterConverter.ConvertValue(arg)
+		if err != nil {
+			return err
+		}
+		named[i] = driver.NamedValue{Ordinal: i + 1, Value: v}
+	}
+	return tx.raw.Raw(func(c any) error {
+		rows, err := c.(driver.QueryerContext).QueryContext(tx.ctx, query, named)
+		if err != nil {
+			return err
+		}
+		return tx.each(rows, fn)
+	})
+}
+
+// each calls fn with each of rows, and closes them.
+func (tx *Tx) each(rows driver.Rows, fn func(row []driver.Value) error) (err error) {
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	row := make([]driver.Value, len(rows.Columns()))
+	for {
+		err := rows.Next(row)
+		if err == io.EOF {
+			return nil
+		}
+		if err == nil {
+			err = tx.ctx.Err()
+		}
+		if err == nil {
+			err = fn(row)
+		}
+		if err != nil {
+			return err
+		}
+	}
 }
 
 // bulkStmt returns the prepared form of query on the connection c of the driver.
@@ -196,10 +241,14 @@ func (tx *Tx) PageReads() (n int64, err error) {
 // conn is one connection with the statements prepared on it. It serves one
 // transaction at a time.
 type conn struct {
-	raw   *sqlx.Conn
-	stmts map[string]*sqlx.Stmt
-	bulk  map[string]driver.Stmt // of ExecBulk and EachRow
+	raw    *sqlx.Conn
+	number uint64 // among all that were opened
+	stmts  map[string]*sqlx.Stmt
+	bulk   map[string]driver.Stmt // of ExecBulk and EachRow
 }
+
+// connections counts those that were opened.
+var connections atomic.Uint64
 
 // maxStmts bounds the statements kept by a connection. The fixed queries of the
 // program are fewer; beyond it nothing more is kept.
@@ -210,7 +259,7 @@ func openConn(ctx context.Context, pool *sqlx.DB) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &conn{raw: raw, stmts: map[string]*sqlx.Stmt{}, bulk: map[string]driver.Stmt{}}, nil
+	return &conn{raw: raw, number: connections.Add(1), stmts: map[string]*sqlx.Stmt{}, bulk: map[string]driver.Stmt{}}, nil
 }
 
 func (c *conn) close() error {

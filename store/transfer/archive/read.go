@@ -1,0 +1,251 @@
+package archive
+
+import (
+	"archive/zip"
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"tracker/store/json"
+)
+
+// Error is why an archive is not read.
+type Error struct{ Message string }
+
+func (e *Error) Error() string { return e.Message }
+
+func refused(format string, args ...any) error { return &Error{fmt.Sprintf(format, args...)} }
+
+func damaged(name string, err error) error { return refused("%s can't be read: %v", name, err) }
+
+// Limits of what is read.
+const (
+	maxDirectory = 256 << 20 // bytes of the list of files
+	maxManifest  = 64 << 20  // bytes
+	maxText      = 1 << 30   // bytes of README and report
+	// maxRatio is how many times larger than its compressed form a database may be
+	// beyond the first freeRatio bytes. SQLite files shrink to a fifth or so.
+	maxRatio  = 200
+	freeRatio = 64 << 20
+)
+
+// Archive is an archive that is read.
+type Archive struct {
+	Manifest Manifest
+	file     *os.File
+	files    map[string]*zip.File
+}
+
+// Is reports whether the file at a path begins like an archive of tracker.
+func Is(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, 30+len(ManifestName))
+	_, err = io.ReadFull(f, head)
+	return err == nil && string(head[:4]) == "PK\x03\x04" && string(head[30:]) == ManifestName
+}
+
+// Open opens the archive at a path and reads its manifest. A file whose directory
+// does not fit the format, with paths that lead elsewhere, links or sizes that can't
+// be true, is refused with an *Error.
+func Open(path string) (a *Archive, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			f.Close()
+		}
+	}()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if err := checkDirectory(f, info.Size()); err != nil {
+		return nil, err
+	}
+	z, err := zip.NewReader(f, info.Size())
+	if err != nil {
+		return nil, refused("it is not a zip file that can be read: %v", err)
+	}
+	a = &Archive{file: f, files: make(map[string]*zip.File, len(z.File))}
+	var stored uint64
+	for _, e := range z.File {
+		if err := checkEntry(e); err != nil {
+			return nil, err
+		}
+		if a.files[e.Name] != nil {
+			return nil, refused("%q is there twice", e.Name)
+		}
+		a.files[e.Name] = e
+		if stored += e.CompressedSize64; e.CompressedSize64 > uint64(info.Size()) || stored > uint64(info.Size()) {
+			return nil, refused("its files say that they are larger than the archive")
+		}
+	}
+	return a, a.readManifest()
+}
+
+// checkDirectory fails when the list of files is too large to be read into memory.
+func checkDirectory(f *os.File, size int64) error {
+	tail := make([]byte, min(size, 22+1<<16))
+	if _, err := f.ReadAt(tail, size-int64(len(tail))); err != nil && err != io.EOF {
+		return err
+	}
+	at := bytes.LastIndex(tail, []byte("PK\x05\x06"))
+	if at < 0 || len(tail)-at < 22 {
+		return refused("it is not a zip file, or its end is missing")
+	}
+	directory := uint64(binary.LittleEndian.Uint32(tail[at+12:]))
+	if directory == 1<<32-1 && at >= 20 && string(tail[at-20:at-16]) == "PK\x06\x07" {
+		end := make([]byte, 56)
+		if _, err := f.ReadAt(end, int64(binary.LittleEndian.Uint64(tail[at-12:])&(1<<62-1))); err != nil {
+			return refused("the end of the zip file is damaged")
+		}
+		directory = binary.LittleEndian.Uint64(end[40:])
+	}
+	if directory > maxDirectory || directory > uint64(size) {
+		return refused("its list of files has %d bytes, which can't be", directory)
+	}
+	return nil
+}
+
+// checkEntry accepts the files that an archive has.
+func checkEntry(e *zip.File) error {
+	if !fs.FileMode.IsRegular(e.Mode()) {
+		return refused("%q is no plain file", short(e.Name))
+	}
+	switch e.Name {
+	case ManifestName, ReadmeName, ReportName, DatabaseName:
+	default:
+		if hash, ok := strings.CutPrefix(e.Name, "artifacts/"); !ok || len(hash) != 67 || !isHash(hash[3:]) || hash[:3] != hash[3:5]+"/" {
+			return refused("%q is no name of a file in an archive", short(e.Name))
+		}
+		if e.Method != zip.Store || e.UncompressedSize64 != e.CompressedSize64 {
+			return refused("%q is compressed, which artifacts in an archive are not", e.Name)
+		}
+	}
+	if e.Method != zip.Store && e.Method != zip.Deflate {
+		return refused("%q is compressed in a way that is not known", e.Name)
+	}
+	if e.UncompressedSize64 > freeRatio && e.UncompressedSize64/maxRatio > e.CompressedSize64 {
+		return refused("%q would grow to %d bytes from %d, which no database does", e.Name, e.UncompressedSize64, e.CompressedSize64)
+	}
+	return nil
+}
+
+func short(s string) string {
+	if len(s) > 100 {
+		return s[:100] + "…"
+	}
+	return s
+}
+
+func isHash(s string) bool {
+	return len(s) == 64 && !strings.ContainsFunc(s, func(r rune) bool { return !strings.ContainsRune("0123456789abcdef", r) })
+}
+
+func (a *Archive) readManifest() error {
+	e := a.files[ManifestName]
+	if e == nil {
+		return refused("it has no %s", ManifestName)
+	}
+	if e.UncompressedSize64 > maxManifest {
+		return refused("its %s has %d bytes, and at most %d are read", ManifestName, e.UncompressedSize64, maxManifest)
+	}
+	r, err := e.Open()
+	if err != nil {
+		return damaged(ManifestName, err)
+	}
+	defer r.Close()
+	text, err := io.ReadAll(io.LimitReader(r, maxManifest))
+	if err != nil {
+		return damaged(ManifestName, err)
+	}
+	if err := json.Unmarshal(text, &a.Manifest); err != nil {
+		return refused("its %s is not what it should be: %v", ManifestName, err)
+	}
+	if a.Manifest.Format != Format {
+		return refused("it has the format %d, and this program reads %d; use a newer program", a.Manifest.Format, Format)
+	}
+	for _, f := range a.Manifest.Files {
+		e := a.files[f.Name]
+		switch {
+		case e == nil || strings.HasPrefix(f.Name, "artifacts/"):
+			return refused("its %s names the file %q, which it does not have", ManifestName, short(f.Name))
+		case f.Size < 0 || e.UncompressedSize64 != uint64(f.Size) || f.Name != DatabaseName && f.Size > maxText:
+			return refused("%s has another size than its %s says", f.Name, ManifestName)
+		}
+	}
+	if !slices.ContainsFunc(a.Manifest.Files, func(f File) bool { return f.Name == DatabaseName }) {
+		return refused("its %s has no %s", ManifestName, DatabaseName)
+	}
+	var artifacts Artifacts
+	for name, e := range a.files {
+		if strings.HasPrefix(name, "artifacts/") {
+			artifacts.Count++
+			artifacts.Bytes += int64(e.UncompressedSize64)
+		}
+	}
+	if artifacts != a.Manifest.Artifacts {
+		return refused("it has %d artifacts with %d bytes, and its %s says %d with %d", artifacts.Count, artifacts.Bytes,
+			ManifestName, a.Manifest.Artifacts.Count, a.Manifest.Artifacts.Bytes)
+	}
+	return nil
+}
+
+// Size returns the number of bytes of the database and the artifacts.
+func (a *Archive) Size() int64 {
+	return int64(a.files[DatabaseName].UncompressedSize64) + a.Manifest.Artifacts.Bytes
+}
+
+// Extract writes the database to a new file and compares it with its hash.
+func (a *Archive) Extract(path string) (err error) {
+	at := slices.IndexFunc(a.Manifest.Files, func(f File) bool { return f.Name == DatabaseName })
+	f := a.Manifest.Files[at]
+	from, err := a.files[DatabaseName].Open()
+	if err != nil {
+		return damaged(DatabaseName, err)
+	}
+	defer from.Close()
+	to, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(to, &checked{r: from, sum: sha256.New(), want: f.SHA256, left: f.Size, name: DatabaseName})
+	return errors.Join(err, to.Close())
+}
+
+// Blob returns the bytes of an artifact. Reading fails at the end if they are not
+// those of the hash.
+func (a *Archive) Blob(b Blob) (io.ReadCloser, error) {
+	if !isHash(b.Hash) {
+		return nil, refused("%q is no SHA-256", short(b.Hash))
+	}
+	name := blobName(b.Hash)
+	e := a.files[name]
+	if e == nil {
+		return nil, refused("the bytes %s are not in it", name)
+	}
+	r, err := e.Open()
+	if err != nil {
+		return nil, damaged(name, err)
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{&checked{r: r, sum: sha256.New(), want: b.Hash, left: b.Size, name: name}, r}, nil
+}
+
+// Close closes the file.
+func (a *Archive) Close() error { return a.file.Close() }
