@@ -2,8 +2,6 @@
 
 import pytest
 
-pytest.importorskip("torch")
-
 
 def test_hugging_face(server, script):
     script(server.uri, """
