@@ -41,6 +41,7 @@ type WandbAbout struct {
 	Paths        map[string][]string `json:"paths,omitzero"`      // of keys that were joined with slashes
 	Complete     bool                `json:"complete,omitzero"`   // the client has said that it is done
 	Preempting   bool                `json:"preempting,omitzero"` // the client has said that it is about to be preempted
+	Captions     map[string]string   `json:"captions,omitzero"`   // of files that have not been sent yet, by name
 	Lost         []string            `json:"lost,omitzero"`       // what was cut or left out, as sentences
 }
 
@@ -51,6 +52,7 @@ const (
 	// maxWandbText bounds the configuration and the summary of a run, in bytes.
 	maxWandbText = 16 << 20
 	maxPaths     = 10_000
+	maxCaptions  = 1000
 	maxLost      = 100
 )
 

@@ -7,7 +7,9 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
+	"tracker/store/json"
 	"tracker/store/transfer"
 	"tracker/store/transfer/wandb"
 )
@@ -60,6 +62,12 @@ func (db *DB) AppendWandb(ctx context.Context, actor Actor, id string, s WandbSt
 			if err := tx.keepRest(it, step, rest); err != nil {
 				return false, err
 			}
+		}
+		for _, row := range s.Rows {
+			w.addCaptions(row)
+		}
+		if err := tx.setCaptions(it, &w); err != nil {
+			return false, err
 		}
 		if n := len(s.Output); n > 0 {
 			// No more is kept.
@@ -208,6 +216,55 @@ func (tx *tx) keepRest(it iterationState, step Step, rest []wandb.Member) error 
 		ON CONFLICT (iteration_num, step) DO UPDATE SET content = excluded.content WHERE content <> excluded.content`,
 		it.num, step, wandb.Object(rest))
 	return err
+}
+
+// addCaptions adds the captions of the media of a row to those that are to be written.
+func (a *WandbAbout) addCaptions(row wandb.Row) {
+	add := func(path, caption string) {
+		if path != "" && strings.TrimSpace(caption) != "" && len(a.Captions) < maxCaptions {
+			if a.Captions == nil {
+				a.Captions = map[string]string{}
+			}
+			a.Captions[transfer.FitPath(path)] = transfer.FitText(caption)
+		}
+	}
+	for _, m := range row.Rest {
+		if !strings.Contains(m.Value, `"caption`) {
+			continue
+		}
+		var of struct {
+			Path      string `json:"path"`
+			Caption   any    `json:"caption"`
+			Filenames []any  `json:"filenames"`
+			Captions  any    `json:"captions"`
+		}
+		if json.Unmarshal([]byte(m.Value), &of, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true)) != nil {
+			continue
+		}
+		caption, _ := of.Caption.(string)
+		add(of.Path, caption)
+		captions, _ := of.Captions.([]any)
+		for i, name := range of.Filenames {
+			if path, ok := name.(string); ok && i < len(captions) {
+				caption, _ := captions[i].(string)
+				add(path, caption)
+			}
+		}
+	}
+}
+
+// setCaptions makes captions the descriptions of those files that are there.
+func (tx *tx) setCaptions(it iterationState, w *WandbRun) error {
+	for name, caption := range w.Captions {
+		n, err := tx.Exec(`UPDATE resource SET description = ? WHERE iteration_num = ? AND name = ?`, caption, it.num, name)
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			delete(w.Captions, name)
+		}
+	}
+	return nil
 }
 
 // summaryPrefix begins the name of a metric that has a value of a summary.

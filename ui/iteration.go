@@ -12,6 +12,7 @@ import (
 
 	"tracker/server/web"
 	"tracker/store"
+	"tracker/store/transfer/wandb"
 )
 
 // iterationChildren is how many children a page lists.
@@ -42,6 +43,7 @@ type iterationView struct {
 	Known        bool            // the page has the snapshot, which is large, and keeps it
 	System       bool            // it has metrics of the machine
 	Console      consoleView
+	Plots        tablePlots
 	Artifacts    artifactsView
 	Versions     []store.MadeVersion // of models, that came from it
 	LoggedModels []loggedModelLink
@@ -100,6 +102,7 @@ func (s *site) iteration(w http.ResponseWriter, r *http.Request, user store.User
 func (s *site) showIteration(w http.ResponseWriter, r *http.Request, user store.User, status int, form editForm) error {
 	var v iterationView
 	var f frame
+	var plots []wandb.Plot
 	err := s.view(r, user, func(db *store.View) error {
 		i, err := db.Iteration(idOf(r))
 		if err != nil {
@@ -129,6 +132,9 @@ func (s *site) showIteration(w http.ResponseWriter, r *http.Request, user store.
 		if err := s.fillIteration(db, e, i, &v); err != nil {
 			return err
 		}
+		if plots, err = plotsOf(db, i.ID); err != nil {
+			return err
+		}
 		q, line := consoleQuery(r.URL.Query())
 		printed, err := db.Console(i.ID, q)
 		if err != nil {
@@ -146,6 +152,9 @@ func (s *site) showIteration(w http.ResponseWriter, r *http.Request, user store.
 		return err
 	})
 	if err != nil {
+		return err
+	}
+	if v.Plots, err = s.tablePlots(r.Context(), store.Actor{UserID: user.ID}, idOf(r), plots); err != nil {
 		return err
 	}
 	if v.NotesHTML, err = prose(r.Context(), v.Notes); err != nil {

@@ -40,11 +40,11 @@ func TestGraphQL(t *testing.T) {
 			a.wants(200) // viewer has no field of this name
 			continue
 		}
-		if a.status != 422 || !strings.Contains(a.body, c.want) {
+		if a.status != 400 || !strings.Contains(a.body, c.want) {
 			t.Errorf("%.80s: %d %.300s", c.document, a.status, a.body)
 		}
 	}
-	b.send("POST", "/graphql", `[]`).wants(422)
+	b.send("POST", "/graphql", `[]`).wants(400)
 	b.send("POST", "/graphql", `{`).wants(400)
 	b.send("GET", "/graphql", ``).wants(405)
 	b.send("POST", "/sdk/otel/v1/metrics", `{}`).wants(404)
