@@ -244,7 +244,7 @@ func compareSections(all []compared, o *store.Objective) []compareSection {
 		{"Entry point", func(s store.Snapshot) string { return s.Entrypoint }},
 		{"Host", func(s store.Snapshot) string { return s.Hostname }},
 		{"Runtime", func(s store.Snapshot) string { return s.Runtime }},
-		{"Commit", func(s store.Snapshot) string { return clipText(s.GitSHA, 12) }},
+		{"Commit", func(s store.Snapshot) string { return strings.TrimSuffix(clipText(s.GitSHA, 12), "…") }},
 		{"Working tree", workingTree},
 	}
 	var env []compareRow
@@ -293,7 +293,7 @@ func compareSections(all []compared, o *store.Objective) []compareSection {
 		goal := store.GoalOf(key)
 		if o != nil && key == o.Metric {
 			goal = o.Goal
-			values(key+", "+map[store.Goal]string{store.Minimize: "smallest", store.Maximize: "largest"}[goal], "", goal, bestValue(*o))
+			values(key+" "+map[store.Goal]string{store.Minimize: "min", store.Maximize: "max"}[goal], "", goal, bestValue(*o))
 		}
 		values(key, key, goal, func(c compared) (store.Value, bool) {
 			v, ok := c.Metrics[key]
