@@ -189,6 +189,31 @@ func (v *View) IterationsByID(ids []string) ([]Iteration, error) {
 	return all, nil
 }
 
+// EndingLength is the number of characters at the end of an id that IterationsEndingIn takes:
+// 48 random bits of a UUID.
+const EndingLength = 12
+
+// IterationsEndingIn returns the ids of the iterations of an experiment that end in some
+// characters, in the order of these. Those that no iteration ends in are left out. Needs read.
+func (v *View) IterationsEndingIn(experimentID string, endings []string) ([]string, error) {
+	if len(endings) > MaxLimit {
+		return nil, Invalid("ids", "Ask for up to %d iterations at once.", MaxLimit)
+	}
+	if _, err := v.tx.allowExperiment(v.actor, experimentID, rightRead); err != nil {
+		return nil, err
+	}
+	list, err := json.Marshal(endings)
+	if err != nil {
+		return nil, err
+	}
+	ids := []string{}
+	err = v.tx.Select(&ids, `SELECT iteration.id
+		FROM iteration JOIN json_each(?) AS list ON list.value = substr(iteration.id, -?)
+		WHERE iteration.experiment_id = ? AND `+v.tx.found("iteration")+`
+		ORDER BY list.key LIMIT ?`, string(list), EndingLength, experimentID, MaxLimit)
+	return ids, err
+}
+
 // Iteration is View.Iteration.
 func (db *DB) Iteration(ctx context.Context, actor Actor, id string) (Iteration, error) {
 	return view(ctx, db, actor, func(v *View) (Iteration, error) { return v.Iteration(id) })

@@ -67,7 +67,7 @@ func (v *View) Keys(experimentID string, q KeyQuery) (List[Key], error) {
 		from.Add(` AND kind = ?`, *q.Kind)
 	}
 	if q.Part != "" && q.Pattern {
-		return v.keysLike(q, from)
+		return v.keysLike(q, &from)
 	}
 	if q.Part != "" {
 		from.Add(` AND `+contains(`key`), q.Part)
@@ -76,7 +76,7 @@ func (v *View) Keys(experimentID string, q KeyQuery) (List[Key], error) {
 }
 
 // keysLike lists the names that match a regular expression.
-func (v *View) keysLike(q KeyQuery, from search.SQL) (List[Key], error) {
+func (v *View) keysLike(q KeyQuery, from *search.SQL) (List[Key], error) {
 	p := q.clamp()
 	l := List[Key]{Data: []Key{}, Limit: p.Limit, Offset: p.Offset}
 	pattern, err := regexp.Compile("(?i)" + q.Part)

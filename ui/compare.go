@@ -2,12 +2,15 @@ package ui
 
 import (
 	"cmp"
+	"encoding/base64"
+	"encoding/hex"
 	"fmt"
 	"math"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/a-h/templ"
 	"github.com/dustin/go-humanize"
@@ -52,11 +55,27 @@ type compared struct {
 	snapshot store.Snapshot
 }
 
-// comparedIDs returns the ids of the runs that an address compares: those that it names,
-// or the first of an experiment that pass a filter. note says how many of these are
-// left out.
+// comparedIDs returns the ids of the runs that an address compares: those that it names in
+// full or, as runs of one experiment, in short, or the first of an experiment that pass a
+// filter. note says what is left out.
 func (s *site) comparedIDs(db *store.View, query url.Values) (ids []string, note string, err error) {
 	ids = query["i"]
+	if short := query.Get("runs"); short != "" {
+		endings, err := runEndings(short)
+		if err != nil {
+			return nil, "", err
+		}
+		if ids, err = db.IterationsEndingIn(query.Get("of"), endings); err != nil {
+			return nil, "", err
+		}
+		if len(ids) == 0 {
+			return nil, "", errRunsGone
+		}
+		if missing := len(endings) - len(ids); missing > 0 {
+			note = leftOutRuns(missing)
+		}
+		return ids, note, nil
+	}
 	if experiment := query.Get("experiment"); experiment != "" {
 		q, err := searchIn(db, experiment, query)
 		if err != nil {
@@ -80,6 +99,31 @@ func (s *site) comparedIDs(db *store.View, query url.Values) (ids []string, note
 	return ids, note, nil
 }
 
+// leftOutRuns says how many of the runs of an address are not there any more.
+func leftOutRuns(missing int) string {
+	if missing == 1 {
+		return "One of these runs was deleted and is left out."
+	}
+	return fmt.Sprintf("%d of these runs were deleted and are left out.", missing)
+}
+
+// runEndings reads how addresses name many runs: the last 48 bits of each id, in base64, with
+// dots between them.
+func runEndings(short string) ([]string, error) {
+	var endings []string
+	for part := range strings.SplitSeq(short, ".") {
+		b, err := base64.RawURLEncoding.DecodeString(part)
+		if err != nil || len(b) != store.EndingLength/2 {
+			return nil, store.Invalid("runs", "The address does not name runs; choose them in the table again.")
+		}
+		endings = append(endings, hex.EncodeToString(b))
+	}
+	if len(endings) > maxCompared {
+		return nil, store.Invalid("runs", "Choose 2 to %d runs in the table first.", maxCompared)
+	}
+	return endings, nil
+}
+
 // compared returns the runs that an address compares, without those that were
 // deleted, and the experiment of the first one. note says what is left out. Errors:
 // NOT_FOUND when none of them is there.
@@ -95,11 +139,8 @@ func (s *site) compared(db *store.View, query url.Values) (all []compared, exper
 	if err != nil {
 		return nil, "", "", err
 	}
-	switch missing := len(ids) - len(runs); {
-	case missing == 1:
-		note = "One of these runs was deleted and is left out."
-	case missing > 1:
-		note = fmt.Sprintf("%d of these runs were deleted and are left out.", missing)
+	if missing := len(ids) - len(runs); missing > 0 {
+		note = leftOutRuns(missing)
 	}
 	ids = ids[:0:0]
 	for _, i := range runs {
@@ -203,7 +244,7 @@ func compareSections(all []compared, o *store.Objective) []compareSection {
 		{"Entry point", func(s store.Snapshot) string { return s.Entrypoint }},
 		{"Host", func(s store.Snapshot) string { return s.Hostname }},
 		{"Runtime", func(s store.Snapshot) string { return s.Runtime }},
-		{"Commit", func(s store.Snapshot) string { return clipText(s.GitSHA, 12) }},
+		{"Commit", func(s store.Snapshot) string { return strings.TrimSuffix(clipText(s.GitSHA, 12), "…") }},
 		{"Working tree", workingTree},
 	}
 	var env []compareRow
@@ -252,7 +293,7 @@ func compareSections(all []compared, o *store.Objective) []compareSection {
 		goal := store.GoalOf(key)
 		if o != nil && key == o.Metric {
 			goal = o.Goal
-			values(key+", "+map[store.Goal]string{store.Minimize: "smallest", store.Maximize: "largest"}[goal], "", goal, bestValue(*o))
+			values(key+" "+map[store.Goal]string{store.Minimize: "min", store.Maximize: "max"}[goal], "", goal, bestValue(*o))
 		}
 		values(key, key, goal, func(c compared) (store.Value, bool) {
 			v, ok := c.Metrics[key]

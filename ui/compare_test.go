@@ -1,6 +1,8 @@
 package ui_test
 
 import (
+	"encoding/base64"
+	"encoding/hex"
 	"fmt"
 	"net/url"
 	"strings"
@@ -117,4 +119,54 @@ func TestBrushing(t *testing.T) {
 	b.is(`document.querySelectorAll('.plots .lit').length`, "2")
 	b.fits()
 	b.quiet()
+}
+
+// shortAddress names runs of an experiment by the last 48 bits of their ids.
+func shortAddress(t *testing.T, experiment string, ids []string) string {
+	t.Helper()
+	var all []string
+	for _, id := range ids {
+		b, err := hex.DecodeString(id[len(id)-store.EndingLength:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, base64.RawURLEncoding.EncodeToString(b))
+	}
+	return "/compare?of=" + experiment + "&runs=" + strings.Join(all, ".")
+}
+
+// An address of many runs names them in short.
+func TestShortAddresses(t *testing.T) {
+	s := start(t, setup{auth: true})
+	w := s.sweep(3, 1)
+	alice := with(s.signIn("alice"))
+	path := shortAddress(t, w.experiment, []string{w.runs[2], w.runs[0]})
+	s.get(path, alice).wants(t, 200, "Compare 2 runs")
+	var data struct{ Runs []struct{ ID string } }
+	s.get("/data"+path, alice).json(t, 200, &data)
+	if len(data.Runs) != 2 || data.Runs[0].ID != w.runs[2] || data.Runs[1].ID != w.runs[0] {
+		t.Errorf("the runs are %v", data.Runs)
+	}
+	s.get(path+".AAAAAAAA", alice).wants(t, 200, "Compare 2 runs", "One of these runs was deleted and is left out.")
+	s.get("/compare?of="+w.experiment+"&runs=AAAAAAAA", alice).wants(t, 404, "deleted meanwhile")
+	s.get(path+".x", alice).wants(t, 422, "does not name runs")
+	s.get(path+strings.Repeat(".AAAAAAAA", 200), alice).wants(t, 422, "2 to 200 runs")
+	s.get("/compare?of=none&runs=AAAAAAAA", alice).wants(t, 404)
+	s.get(path, with(s.signIn("bob"))).wants(t, 403)
+}
+
+// TestShortAddressOfSelection compares many runs that were selected one by one.
+func TestShortAddressOfSelection(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{base: "/lab"})
+	w := s.sweep(30, 2)
+	b := s.openBrowser(t)
+	b.do(chromedp.EmulateViewport(1280, 1600), chromedp.Navigate(s.url+"/lab/experiment/"+w.experiment))
+	b.is(rows, "30")
+	const boxes = `[...document.querySelectorAll('#table tbody input[type="checkbox"]')]`
+	b.is(`(`+boxes+`.slice(0, 25).forEach((box) => { if (!box.checked) box.click(); }), document.querySelector('#selected .count')?.textContent)`, "25 selected")
+	b.is(`([...document.querySelectorAll('#selected button')].find((e) => e.textContent === 'Compare').click(), true)`, "true")
+	b.is(`document.querySelector('h1').textContent`, "Compare 25 runs")
+	b.is(`location.search.length < 300 && new URLSearchParams(location.search).get('runs').split('.').length`, "25")
+	b.is(`document.querySelector('[data-testid="chart"]').dataset.drawn`, "25")
 }

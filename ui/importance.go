@@ -36,11 +36,11 @@ type importanceRow struct {
 }
 
 func (r importanceRow) text() string {
-	return fmt.Sprintf("%.0f %%", r.Share)
+	return fmt.Sprintf("%.0f%%", r.Share)
 }
 
 func (r importanceRow) interval() string {
-	return fmt.Sprintf("%.0f to %.0f %%", r.Low, r.High)
+	return fmt.Sprintf("%.0f to %.0f%%", r.Low, r.High)
 }
 
 // objectiveOf returns the metric and goal that an address names, or else those of the
@@ -110,13 +110,13 @@ func (v *importanceView) fill(found store.Importance) {
 	case v.Objective.Metric == "":
 		v.Summary = "No run of this experiment has a metric yet."
 	case found.Runs < importance.MinRuns:
-		v.Summary = fmt.Sprintf("%s with this metric: an estimate needs at least %d.", capital(of), importance.MinRuns)
+		v.Summary = fmt.Sprintf("%s with this metric; an estimate needs at least %d.", capital(of), importance.MinRuns)
 	case len(found.Columns) == 0:
-		v.Summary = fmt.Sprintf("Of %s: either the metric or all parameters are the same in all of them.", of)
+		v.Summary = fmt.Sprintf("Based on %s: the metric, or every parameter, has the same value in all of them.", of)
 	case !best:
-		v.Summary = fmt.Sprintf("Of %s: no parameter matters more than chance would explain.", of)
+		v.Summary = fmt.Sprintf("Based on %s: no parameter matters more than chance would explain.", of)
 	default:
-		v.Summary = fmt.Sprintf("From %s. The parameters predict %.0f %% of the variation between runs that were not used to learn from.",
+		v.Summary = fmt.Sprintf("Based on %s. The parameters explain %.0f%% of the variation in held-out runs.",
 			of, 100*max(0, found.Fit))
 	}
 	if looked := found.Runs + found.Missing; found.Total > looked && looked >= store.MaxImportanceRuns {

@@ -4,6 +4,7 @@ import { el } from './dom.js';
 import { base } from './base.js';
 import { palette } from './color.js';
 import { count } from './format.js';
+import { comparison } from './short.js';
 
 const mostCompared = 200;
 const tooMany = `Up to ${mostCompared} runs can be compared at once`;
@@ -39,9 +40,11 @@ export class Actions {
       return location.assign(url);
     };
     const page = (path) => () => {
-      const url = new URL(path, base);
-      for (const id of ids) url.searchParams.append('i', id);
-      if (path !== 'compare') url.searchParams.set('table', state.params); // the page leads back to it
+      const url = path === 'compare' ? comparison(this.table.experiment, ids) : new URL(path, base);
+      if (path !== 'compare') {
+        for (const id of ids) url.searchParams.append('i', id);
+        url.searchParams.set('table', state.params); // the page leads back to it
+      }
       location.assign(url);
     };
     const baseline = state.get('base') === ids[0];

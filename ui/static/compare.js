@@ -1,7 +1,6 @@
 // The comparison of runs: their curves, and how parameters and metrics go
 // together.
 import { ask, later } from './ask.js';
-import { base } from './base.js';
 import { Brushes } from './brush.js';
 import { distinct } from './color.js';
 import { dimensions } from './dimension.js';
@@ -12,6 +11,7 @@ import { importance } from './importance.js';
 import { matching, Panel } from './panel.js';
 import { parallel } from './parallel.js';
 import { scatter } from './scatter.js';
+import { comparison } from './short.js';
 import { State } from './state.js';
 
 const state = new State();
@@ -24,7 +24,7 @@ state.addEventListener('change', show);
 box.addEventListener('change', () => state.set({ differences: box.checked ? '1' : null }));
 
 // The runs are named one by one, or by a filter of an experiment.
-const query = new URLSearchParams([...state.params].filter(([name]) => ['i', 'experiment', 'filter', 'sort'].includes(name)));
+const query = new URLSearchParams([...state.params].filter(([name]) => ['i', 'of', 'runs', 'experiment', 'filter', 'sort'].includes(name)));
 const found = await ask(`compare?${query}`);
 const { runs } = found;
 const colors = distinct(runs);
@@ -64,8 +64,7 @@ function select() {
     [...tr.children].slice(1).forEach((cell, r) => cell.classList.toggle('out', out[r]));
   }
   said.hidden = brushes.ranges.size === 0;
-  const url = new URL('compare', base);
-  for (const run of some) url.searchParams.append('i', run.id);
+  const url = comparison(experiment, some.map((run) => run.id));
   said.replaceChildren(`${count(some.length)} of ${count(runs.length)} runs inside the brushes`,
     el('button', { type: 'button', class: 'plain', 'data-testid': 'clear-brushes', click: () => brushes.clear() }, 'Clear'),
     some.length > 1 && some.length < runs.length ? el('a', { href: url, 'data-testid': 'compare-these' }, 'Compare these') : '');

@@ -56,6 +56,8 @@ export function common(names) {
   return word.length >= 8 ? word : '';
 }
 
+const bestTag = 52; // pixels that it takes beside the name
+
 // Layout holds the fixed columns, and of the chosen ones those that are shown, pinned
 // ones first. Each has {name, label, sort, width, numeric}, where sort is the order
 // that the first click on its head asks for; a chosen one has its column, its
@@ -64,9 +66,9 @@ export class Layout {
   // by are the names that runs are grouped by; same the parameters that are left out;
   // nests reports whether rows unfold, compared whether there is a baseline; usual is the order
   // of runs where the address has none.
-  // rows are some that the widths are to fit; widths are those that somebody has chosen,
+  // best is the id of the run that is marked as such. rows are some that the widths are to fit; widths are those that somebody has chosen,
   // by name.
-  constructor({ chosen, same, by, pinned, nests, compared, usual, rows, widths }) {
+  constructor({ chosen, same, by, pinned, nests, compared, usual, rows, widths, best }) {
     const pins = new Set(pinned.map(columns.write));
     const beside = compared ? 64 : 0; // what the baseline adds: a word, and differences
     const shown = chosen.map((column, place) => {
@@ -89,7 +91,7 @@ export class Layout {
     this.usual = by ? 'name' : usual;
     const [first, ...others] = fixed.map((c) => ({ ...c, width: widths.get(c.name) ?? c.width }));
     this.prefix = by ? '' : common(rows.map((r) => r.name));
-    const named = Math.min(420, Math.max(first.width, beforeName + padding + Math.max(0, ...rows.map((r) => wide(r.name.slice(0, 80))))));
+    const named = Math.min(420, Math.max(first.width, beforeName + padding + Math.max(0, ...rows.map((r) => wide(r.name.slice(0, 80)) + (r.id === best ? bestTag : 0)))));
     this.fixed = [{ ...first, label: by ? by.map((g) => g.label).join(' · ') : first.label,
       width: widths.get('name') ?? Math.min(named + beside + (nests ? 56 : 0), Math.max(first.width, innerWidth / (innerWidth < 700 ? 2 : 4))) }, ...others];
     this.lefts = this.shown.slice(0, this.pins).reduce((lefts, { width }) => [...lefts, lefts.at(-1) + width], [this.fixed[0].width]);

@@ -568,10 +568,11 @@ export class Panel {
     f.chart.draw(curves, view);
     const { left, none } = f.chart;
     f.root.dataset.drawn = curves.length;
-    let text = drawn - left === all ? pointCount(all) : `${count(drawn - left)} of ${pointCount(all)}`;
-    if (left > 0) text += `, ${count(left)} at or below 0`;
-    else if (none && view.from != null) text = `no points between ${f.chart.place(view.from)} and ${f.chart.place(view.to)}`;
-    else if (none) text = view.against ? `no step with ${view.against}` : 'no points';
+    // Where places stand for several points nothing is lost: each has their minimum and maximum.
+    let text = left > 0 ? `${count(drawn - left)} of ${pointCount(all)}, ${count(left)} at or below 0` : pointCount(all);
+    if (none && left === 0 && view.from != null) text = `no points between ${f.chart.place(view.from)} and ${f.chart.place(view.to)}`;
+    else if (none && left === 0) text = view.against ? `no step with ${view.against}` : 'no points';
+    f.points.title = left === 0 && drawn < all ? `Drawn as ${count(drawn)} points, with the minimum and maximum of those between them` : '';
     f.points.textContent = text;
     // Axes would be made up.
     if (none) f.box.dataset.none = text;

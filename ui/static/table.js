@@ -349,7 +349,7 @@ export class Table extends EventTarget {
     const { state } = this;
     this.layout = new Layout({ chosen: this.columns, same: this.same, by: this.grouped && groups.names(this.grouped),
       pinned: columns.parse(state.get('pin')), nests: this.nests, compared: state.has('base'),
-      usual: this.order, rows: this.root.pages.get(0)?.rows ?? [], widths: readWidths(state.get('widths')) });
+      usual: this.order, best: this.best, rows: this.root.pages.get(0)?.rows ?? [], widths: readWidths(state.get('widths')) });
     const { cells, widths } = heads(this.layout, { sort: state.get('sort'), every: this.every,
       sorted: (sort) => state.set({ sort }),
       moved: (from, to) => {

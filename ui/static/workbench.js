@@ -85,7 +85,7 @@ function workbench(root) {
   const shows = el('span', { class: 'shows', role: 'group', 'aria-label': 'What is drawn' }, ...['charts', 'media'].map((name) => el('button', { type: 'button', name, 'data-testid': `show-${name}`,
     'aria-pressed': String(name === 'charts'), click: () => state.set({ media: name === 'media' ? '1' : null }) }, name === 'media' ? 'Media' : 'Charts')));
   const makePanel = () => new Panel(document.getElementById('charts'), state, {
-    keys: (q, offset, limit, pattern) => ask(`experiment/${experiment}/keys`, { query: { kind: 'metric', q, offset, limit, pattern: pattern && '1' } }),
+    keys: (q, offset, limit, pattern) => ask(`experiment/${experiment}/keys`, { query: { kind: 'metric', q, offset, limit, pattern: pattern ? '1' : '' } }),
     runs: () => current,
     groups: () => ({ experiment, by: table.grouped, filter: table.asked.filter, sort: table.asked.sort || table.order,
       hide: state.list('hide').filter((id) => !groups.isGroup(id)) }),
