@@ -30,6 +30,8 @@ made. The parts, for --only:
 
 and these, only when they are named:
 
+  import   event files, in turns with TensorBoard's own loading, and a database of MLflow:
+           time and memory, twice --points; 1,000 idle folders that are followed
   streams  memory and processor time of 1,900 idle event streams
   attack   memory of the server, and the latency of /health, while 64 connections send
            the worst request of each kind
@@ -67,8 +69,9 @@ loads the server, and its file does not shrink again.`,
 	f.IntVar(&o.Series, "series", 100, "iterations whose curves are requested at once")
 	f.DurationVar(&o.Steady, "steady", 10*time.Second, "duration of steady logging; 5m for numbers to compare")
 	f.BoolVar(&o.Wide, "wide", false, "also list 1,500 iterations with 1,500 metrics each")
-	f.StringSliceVar(&o.Only, "only", nil, "`parts` to measure, separated by commas (default all but streams and attack)")
+	f.StringSliceVar(&o.Only, "only", nil, "`parts` to measure, separated by commas (default all but import, streams and attack)")
 	f.StringVar(&o.Attack, "attack", "", "make only the attacks with this `text` in their names")
+	f.StringVar(&o.Python, "python", "", "`program` of a Python with tensorboard, which imports are compared with (default python3)")
 	f.StringVar(&o.Dir, "dir", "", "empty `folder` for the database, which is kept")
 	f.StringVar(&o.URL, "url", "", "`address` of the API of a running server")
 	f.StringVar(&o.Token, "token", "", "token for that server, when sign-in is on")

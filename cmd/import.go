@@ -101,7 +101,7 @@ lists, 1 when the import failed.`,
 	f.StringVar(&o.Project, "project", "", "`name` of the project (default what the source has, or the name of its kind)")
 	f.StringVar(&o.Experiment, "experiment", "", "`name` of the experiment (default what the source has, or the name of its folder)")
 	f.StringVar(&o.Name, "name", "", "`name` of the run, if there is one")
-	f.StringArrayVar(&o.Only, "only", nil, "only runs and experiments with names like `pattern`, as resnet*; can be repeated")
+	f.StringArrayVar(&o.Only, "only", nil, "only runs, experiments and models with names like `pattern`, as resnet*; can be repeated")
 	f.BoolVar(&o.Deleted, "deleted", false, "also what the source has deleted and not removed")
 	f.BoolVar(&o.NoArtifacts, "no-artifacts", false, "leave artifacts out")
 	f.BoolVar(&o.DryRun, "dry-run", false, "show what would be brought, and change nothing")
@@ -285,6 +285,9 @@ func (a *app) printImport(r *transfer.Result, dry, asJSON bool) error {
 	fmt.Fprintf(w, "%s %s, %s, %s and %s (%s).\n", brought, things(r.Points, "point", "points"),
 		things(r.Parameters, "parameter", "parameters"), things(r.Tags, "tag", "tags"),
 		things(r.Artifacts, "artifact", "artifacts"), size(r.Bytes))
+	if r.Models > 0 {
+		fmt.Fprintf(w, "%s %s.\n", brought, things(r.Models, "logged model or version of a registered one", "logged models and versions of registered ones"))
+	}
 	if r.Dropped > 0 {
 		fmt.Fprintf(w, "%s of runs that were started again and repeat them; --steps all keeps them.\n",
 			things(r.Dropped, "point was replaced by later ones", "points were replaced by later ones"))

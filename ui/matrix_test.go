@@ -35,6 +35,11 @@ var cells = []cell{
 	{method: "POST", route: "/report/{id}/delete", path: "/report/$report/delete", needs: "read delete", body: "x=y"},
 	{method: "GET", route: "/report/{id}/export", path: "/report/$report/export", needs: "read"},
 	{method: "GET", route: "/project/{id}/runs", path: "/project/$project/runs", needs: "read"},
+	{method: "GET", route: "/project/{id}/archive", path: "/project/$project/archive", needs: "read"},
+	{method: "GET", route: "/experiment/{id}/archive", path: "/experiment/$experiment/archive", needs: "read"},
+	{method: "GET", route: "/archive", path: "/archive?i=$run", needs: "read"},
+	{method: "GET", route: "/import", needs: "user"},
+	{method: "POST", route: "/import", needs: "user", body: "$archive"},
 	{method: "GET", route: "/project/{id}/settings", path: "/project/$project/settings", needs: "read"},
 	{method: "POST", route: "/project/{id}/settings", path: "/project/$project/settings", needs: "update", body: "name=new"},
 	{method: "GET", route: "/project/{id}/members", path: "/project/$project/members", needs: "read"},
@@ -240,6 +245,7 @@ func (s *site) world() map[string]string {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	w["archive"] = archiveForm(s.t)
 	w["free"] = s.run(other.ID, store.NewIteration{})
 	if _, err := s.db.CreateTag(s.t.Context(), s.actor("alice"), store.IterationTag, w["run"], "old"); err != nil {
 		s.t.Fatal(err)
@@ -290,7 +296,7 @@ func (s *site) ask(c cell, w map[string]string, cookie *http.Cookie) answer {
 	}
 	contentType := "application/x-www-form-urlencoded"
 	switch {
-	case c.body == oneFile:
+	case c.body == oneFile, c.route == "/import":
 		contentType = "multipart/form-data; boundary=x"
 	case strings.HasPrefix(c.route, "/data/"):
 		contentType = "application/json"

@@ -34,6 +34,7 @@ var parts = []struct {
 	{name: "series", measure: (*benchmark).measureSeries},
 	{name: "late", measure: (*benchmark).measureLate},
 	{name: "memory", measure: (*benchmark).measureMemory},
+	{name: "import", measure: (*benchmark).measureImport, named: true},
 	{name: "streams", measure: (*benchmark).measureStreams, named: true},
 	{name: "attack", measure: (*benchmark).measureAttack, named: true},
 }
@@ -54,8 +55,10 @@ type Options struct {
 	Series     int // curves of one chart; 1 to 1,000
 	Steady     time.Duration
 	Wide       bool     // also list iterations with many metrics
-	Only       []string // names of parts; none for all but streams and attack
+	Only       []string // names of parts; none for all but import, streams and attack
 	Attack     string   // a part of the names of the attacks that are made; "" for all
+
+	Python string // with TensorBoard, which imports are compared with; "" to look for one
 
 	Dir string // empty or missing folder for the database, which is kept; "" for a temporary one
 

@@ -28,7 +28,7 @@ type Result struct {
 	Dropped    int   `json:"dropped"` // points that a later file of their run repeats
 	Artifacts  int   `json:"artifacts"`
 	Bytes      int64 `json:"bytes"`  // of artifacts
-	Models     int   `json:"models"` // logged models, and versions of registered ones
+	Models     int   `json:"models,omitzero"` // logged models, and versions of registered ones
 
 	Losses []Loss `json:"losses"` // the first maxLosses
 	Lost   int    `json:"lost"`   // all of them

@@ -23,7 +23,7 @@ import (
 // entries are the sources that pages name. Scripts are modules, unless they are
 // classic ones, which run before the page is drawn.
 var (
-	modules = []string{"artifact.js", "compare.js", "frame.js", "iteration.js", "record.js", "workbench.js"}
+	modules = []string{"artifact.js", "compare.js", "frame.js", "import.js", "iteration.js", "record.js", "workbench.js"}
 	classic = []string{"theme.js"}
 	styles  = []string{"media.css", "page.css", "record.css"}
 	copied  = []string{"favicon.svg", "htmx.js", "uplot.css", "uplot.js"}

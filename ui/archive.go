@@ -1,0 +1,177 @@
+package ui
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+
+	"github.com/a-h/templ"
+
+	"tracker/export"
+	"tracker/server/web"
+	"tracker/store"
+)
+
+// importView is the page on which archives are imported.
+type importView struct {
+	Most   int64                // bytes of an archive, 0 for no limit
+	Name   string               // of the file that was imported
+	Result *store.ArchiveResult // nil before
+	Wrong  string
+}
+
+// exportProject answers with an archive of a project.
+func (s *site) exportProject(w http.ResponseWriter, r *http.Request, user store.User) error {
+	p, err := s.DB.Project(r.Context(), store.Actor{UserID: user.ID}, idOf(r))
+	if err != nil {
+		return err
+	}
+	return s.sendArchive(w, r, user, p.Name, store.ArchiveQuery{ProjectID: p.ID})
+}
+
+// exportExperiment answers with an archive of an experiment, or of those of its runs that
+// pass the filter of the address.
+func (s *site) exportExperiment(w http.ResponseWriter, r *http.Request, user store.User) error {
+	e, err := s.DB.Experiment(r.Context(), store.Actor{UserID: user.ID}, idOf(r))
+	if err != nil {
+		return err
+	}
+	return s.sendArchive(w, r, user, e.Name, store.ArchiveQuery{ExperimentID: e.ID, Filter: searchOf(r.URL.Query()).Filter})
+}
+
+// exportRuns answers with an archive of the runs that the address names.
+func (s *site) exportRuns(w http.ResponseWriter, r *http.Request, user store.User) error {
+	ids := r.URL.Query()["i"]
+	if len(ids) == 0 {
+		return errBrokenForm
+	}
+	return s.sendArchive(w, r, user, "runs", store.ArchiveQuery{IterationIDs: ids})
+}
+
+// sendArchive sends an archive when all of it could be made, so that a failure is an
+// answer like any other, and browsers know its size.
+func (s *site) sendArchive(w http.ResponseWriter, r *http.Request, user store.User, name string, q store.ArchiveQuery) error {
+	f, err := s.DB.ScratchFile()
+	if err != nil {
+		return err
+	}
+	defer func() {
+		f.Close()
+		os.Remove(f.Name())
+	}()
+	if err := s.DB.Export(r.Context(), store.Actor{UserID: user.ID}, q, store.ArchiveOptions{Report: export.Report}, f); err != nil {
+		return err
+	}
+	size, err := f.Seek(0, io.SeekCurrent)
+	if err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/zip")
+	w.Header().Set("Content-Disposition", web.Attachment(name+".zip"))
+	w.Header().Set("Content-Length", strconv.FormatInt(size, 10))
+	if r.Method == http.MethodHead {
+		return nil
+	}
+	_, err = io.Copy(w, f) // a client that has gone is nobody to tell
+	web.InfoOf(r).Err = err
+	return nil
+}
+
+// imports shows the page on which archives are imported.
+func (s *site) imports(w http.ResponseWriter, r *http.Request, user store.User) error {
+	return s.showImport(w, r, user, http.StatusOK, importView{})
+}
+
+func (s *site) showImport(w http.ResponseWriter, r *http.Request, user store.User, status int, v importView) error {
+	return s.show(w, r, user, status, func(db *store.View) (templ.Component, error) {
+		f, err := s.inside(db, "Import an archive", user, place{})
+		if err != nil {
+			return nil, err
+		}
+		v.Most = s.DB.MaxUpload()
+		f.Module = "import.js"
+		f.Crumbs = []crumb{{"Projects", "/"}, {Name: "Import"}}
+		return importPage(f, v), nil
+	})
+}
+
+// importArchive imports the archive of a form.
+func (s *site) importArchive(w http.ResponseWriter, r *http.Request, user store.User) error {
+	v, err := s.receiveArchive(r, user)
+	if err == nil {
+		return s.showImport(w, r, user, http.StatusOK, v)
+	}
+	_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, drained)) // the sender may have gone
+	e := formError(err)
+	if refused := web.AsError(err); refused != nil && web.StatusOf(refused.Code) == http.StatusForbidden {
+		e = refused
+	}
+	if e == nil {
+		return err
+	}
+	v.Wrong = e.Message
+	return s.showImport(w, r, user, web.StatusOf(e.Code), v)
+}
+
+func (s *site) receiveArchive(r *http.Request, user store.User) (v importView, err error) {
+	web.AllowUpload(r)
+	parts, err := r.MultipartReader()
+	if err != nil {
+		return v, errNotForm
+	}
+	for {
+		part, err := parts.NextPart()
+		if errors.Is(err, io.EOF) {
+			return v, store.Invalid("archive", "Choose a file first.")
+		}
+		if err != nil {
+			return v, errBrokenUpload
+		}
+		if part.FormName() != "archive" || part.FileName() == "" {
+			continue
+		}
+		v.Name = readable(part.FileName())
+		body := &watched{r: part}
+		v.Result, err = s.DB.ReceiveArchive(r.Context(), store.Actor{UserID: user.ID}, body, store.ArchiveImport{})
+		if body.failed {
+			err = errBrokenUpload
+		}
+		return v, err
+	}
+}
+
+// watched notes that reading has failed.
+type watched struct {
+	r      io.Reader
+	failed bool
+}
+
+func (w *watched) Read(p []byte) (int, error) {
+	n, err := w.r.Read(p)
+	w.failed = w.failed || err != nil && err != io.EOF
+	return n, err
+}
+
+// archive returns the path of an archive of the runs.
+func (v *changeView) archive() string {
+	query := url.Values{}
+	for _, r := range v.Runs {
+		query.Add("i", r.ID)
+	}
+	return "/archive?" + query.Encode()
+}
+
+// archive returns the path of an archive of the runs that pass the filter.
+func (v bulkView) archive() string {
+	path := "/experiment/" + v.Experiment.ID + "/archive"
+	if v.Filter != "" {
+		path += "?" + url.Values{"filter": {v.Filter}}.Encode()
+	}
+	return path
+}
