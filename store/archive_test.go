@@ -80,6 +80,11 @@ func (b *bed) fill(t *testing.T) {
 		`INSERT INTO wandb_alias SELECT experiment_id, 'net', 'latest', 1 FROM iteration WHERE id = ?`,
 		`INSERT INTO wandb_artifact_use SELECT 1, num FROM iteration WHERE id = ?`,
 		`INSERT INTO wandb_file SELECT 1, 'a.bin', 'x' FROM iteration WHERE id = ?`,
+		`INSERT INTO wandb_sweep (id, experiment_id, name, config, state, created_date, updated_date)
+			SELECT 'abcd1234', experiment_id, 'lr', '{"method": "grid", "parameters": {"lr": {"values": [1, 2]}}}', 'RUNNING', 5, 6
+			FROM iteration WHERE id = ?`,
+		`INSERT INTO wandb_trial SELECT 1, 1, 'first', 'abcd1234-a', '[0]', '{"lr":{"value":1}}', 'DONE', 7, '[]', 0.5
+			FROM iteration WHERE id = ?`,
 		`INSERT INTO report (id, project_id, name, text, created_date, updated_date)
 			SELECT '0192d3f4-5b6c-7d8e-9fa0-b1c2d3e4f5a7', project_id, 'findings', '# Findings', 3, 4
 			FROM iteration JOIN experiment ON experiment.id = experiment_id WHERE iteration.id = ?`,
@@ -125,7 +130,7 @@ func file(t *testing.T, content []byte) string {
 var archivedTables = []string{"project", "experiment", "iteration", "tag", "property", "parameter", "snapshot", "dataset",
 	"iteration_dataset", "experiment_view", "series", "resource", "logged_model", "logged_model_use", "model", "model_version",
 	"model_alias", "experiment_key", "console_line", "wandb_run", "wandb_row", "logged_model_metric",
-	"wandb_artifact", "wandb_alias", "wandb_artifact_use", "wandb_file", "report"}
+	"wandb_artifact", "wandb_alias", "wandb_artifact_use", "wandb_file", "wandb_sweep", "wandb_trial", "report"}
 
 // otherTables are made from those, or belong to a server.
 var otherTables = []string{"api_key", "blob", "blob_inline", "blob_piece", "blob_pin", "counter", "idempotency", "metric", "metric_moved",

@@ -138,8 +138,21 @@ func fillAll(t testing.TB, b *bed, user string) (project string) {
 		Run:   transfer.Run{ID: uuid.New(), Project: name, Experiment: "imported", Created: b.clock.Time(), Status: transfer.Running},
 		Files: []transfer.File{{ID: uuid.New(), Path: "events", Fingerprint: "f"}},
 	}}))(t)
+	fillSweep(t, b, project)
 	wantOK(t, b.CopyForSearch("loss"))
 	return project
+}
+
+// fillSweep makes a sweep with a run that was given to an agent.
+func fillSweep(t testing.TB, b *bed, project string) {
+	t.Helper()
+	id := uuid.NewString()[:8]
+	must(b.SaveWandbSweep(ctx, store.System, store.WandbSweepChange{NewID: id, Project: project,
+		Config: new(`{"method": "grid", "parameters": {"lr": {"values": [0.1, 0.2]}}}`)}))(t)
+	agent := must(b.CreateWandbAgent(ctx, store.System, id, "a"))(t)
+	if given := must(b.WandbHeartbeat(ctx, store.System, agent, "first", nil))(t); len(given) != 1 {
+		t.Fatalf("the agent is given %v", given)
+	}
 }
 
 func fillLoggedModel(t testing.TB, b *bed, experiment, iteration string) {
