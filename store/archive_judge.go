@@ -8,7 +8,7 @@ import (
 	"tracker/store/record"
 )
 
-// verdict is what is to be done with a record.
+// verdict is the decision about a record.
 type verdict int
 
 const (
@@ -31,7 +31,7 @@ func (c *copier) judge(ctx context.Context, ref record.Ref) (v verdict, fingerpr
 		exists    bool
 		now       string // its fingerprint
 		note      record.Note
-		homeless  bool // what would hold it is not there
+		homeless  bool // its container is not there
 		mayUpdate error
 	}
 	if fingerprint, err = c.src.Fingerprint(ref.Kind, ref.ID); err != nil {
@@ -96,8 +96,7 @@ func (c *copier) judge(ctx context.Context, ref record.Ref) (v verdict, fingerpr
 	return keepRecord, "", c.leaveOut(ref, "It was changed on both sides; nothing was overwritten.")
 }
 
-// mayInsert fails unless the actor may add the record: to make a project is allowed
-// to every user.
+// mayInsert fails unless the actor may add the record. Every user may make a project.
 func (c *copier) mayInsert(tx *tx, ref record.Ref, from record.Home) error {
 	if _, err := tx.user(c.actor); err != nil || ref.Kind.Name == "project" {
 		return err
@@ -127,8 +126,7 @@ func (c *copier) leaveOut(ref record.Ref, reason string) error {
 	return err
 }
 
-// allowed fails unless the actor may write the record now. A new project is the
-// actor's.
+// allowed fails unless the actor may write the record now.
 func (c *copier) allowed(tx *tx, ref record.Ref, from record.Home, v verdict) error {
 	now, err := tx.homeOf(ref)
 	switch {
@@ -149,7 +147,7 @@ func (c *copier) allowed(tx *tx, ref record.Ref, from record.Home, v verdict) er
 	return nil
 }
 
-// allowContainer fails unless what is to hold a record is there, in its project.
+// allowContainer fails unless the container of a record is there, in its project.
 func (c *copier) allowContainer(tx *tx, from record.Home) error {
 	var one int
 	err := tx.Row(`SELECT 1 FROM project WHERE id = ?1 AND id = ?2 AND deleted_date IS NULL

@@ -174,7 +174,7 @@ func (v *View) VaryingParams(experimentID string, newest int) (keys []string, er
 // one.
 func (t *tx) wrongKeys() ([]Problem, error) {
 	// An iteration whose experiment is gone is another problem, which no count
-	// can mend.
+	// can repair.
 	const counted = `
 		SELECT experiment.id AS experiment_id, 'metric' AS kind, key, count(*) AS iterations
 		FROM series

@@ -39,8 +39,8 @@ func parseSearch(q IterationQuery) (listing, error) {
 	return s, nil
 }
 
-// within sets what the search of an experiment finds if the experiment is in the
-// trash: then all of its iterations are.
+// within adapts the search to an experiment in the trash, all of whose iterations are in
+// the trash.
 func (s *listing) within(e experimentState) {
 	switch {
 	case !e.deleted:
