@@ -145,7 +145,7 @@ func (tx *tx) importBatch(b *transfer.Batch) (out transfer.Outcome, err error) {
 	return out, tx.noteParent(it.num)
 }
 
-// importSeries writes the points of a batch, and the times of the run that follow from them.
+// importSeries writes the points of a batch, and the status and times of the run.
 func (tx *tx) importSeries(it imported, b *transfer.Batch, out *transfer.Outcome) error {
 	for _, s := range b.Series { // before all others are added: it reads the tables
 		if s.DropFrom == nil {

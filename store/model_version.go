@@ -41,7 +41,7 @@ type ModelVersion struct {
 // it.
 type Origin struct {
 	Location string `json:"-" db:"location"` // where the files are when the source refers to something else, or ""
-	RunID    string `json:"-" db:"run_id"`   // the run that was named, when the project has no such iteration
+	RunID    string `json:"-" db:"run_id"`   // the run that the client named, when the project has no such iteration
 	RunLink  string `json:"-" db:"run_link"`
 }
 
