@@ -261,7 +261,7 @@ func (c *copier) late(ctx context.Context, written []writtenRecord) error {
 		for _, l := range all {
 			err := tx.records().WriteRows(l.part, l.ID, l.rows)
 			if sqlite.IsDuplicate(err) {
-				return Errorf(CodeConflict, "Two records have the same %s.", l.part.Name)
+				return Errorf(CodeConflict, "Two records have the same %s; change one of them and try again.", l.part.Name)
 			}
 			if err != nil {
 				return err

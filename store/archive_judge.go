@@ -76,13 +76,13 @@ func (c *copier) judge(ctx context.Context, ref record.Ref) (v verdict, fingerpr
 	case !s.exists && base != "" && c.base != nil:
 		return keepRecord, "", c.leaveOut(ref, "It was copied before and has been deleted since; it is not copied again.")
 	case s.homeless:
-		return keepRecord, "", c.leaveOut(ref, "What would hold it is missing or in the trash.")
+		return keepRecord, "", c.leaveOut(ref, "Its container is missing or in the trash; restore it, or copy it as well.")
 	case !s.exists:
 		return insertRecord, fingerprint, nil
 	case s.Deleted:
 		return keepRecord, "", c.leaveOut(ref, "It is in the trash; restore it first.")
 	case s.Parent != from.Parent:
-		return keepRecord, "", c.leaveOut(ref, "Something else has its id.")
+		return keepRecord, "", c.leaveOut(ref, "A record in another place has its id; it is not copied.")
 	case ref.Context:
 		return keepRecord, "", nil
 	case s.note.Unfinished && s.note.Fingerprint == fingerprint, s.now == base && s.now != fingerprint:
@@ -154,7 +154,7 @@ func (c *copier) allowContainer(tx *tx, from record.Home) error {
 		UNION ALL SELECT 1 FROM experiment WHERE id = ?1 AND project_id = ?2 AND deleted_date IS NULL
 		UNION ALL SELECT 1 FROM model WHERE id = ?1 AND project_id = ?2 AND deleted_date IS NULL`, from.Parent, from.ProjectID).Scan(&one)
 	if errors.Is(err, sql.ErrNoRows) {
-		return Errorf(CodeConflict, "What holds the record %q is not there.", from.Name)
+		return Errorf(CodeConflict, "The container of the record %q does not exist or is in the trash; restore it, or copy it as well.", from.Name)
 	}
 	return err
 }

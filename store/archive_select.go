@@ -78,7 +78,7 @@ func (tx *tx) recordsOfRuns(actor Actor, ids []string) (refs []record.Ref, err e
 	}
 	refs, err = tx.records().OfRuns(ids)
 	if err == nil && len(refs) == 0 {
-		err = Invalid("iteration_ids", "No run is selected.")
+		err = Invalid("iteration_ids", "No run is selected; name at least one, or a filter that finds one.")
 	}
 	return refs, err
 }

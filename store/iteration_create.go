@@ -56,12 +56,12 @@ func (db *DB) CreateIteration(ctx context.Context, actor Actor, experimentID str
 			switch {
 			case err == nil && owner == experimentID && deleted:
 				return Created{}, &Error{Code: CodeConflict, Field: "id",
-					Message: "The iteration with this id is in the trash; restore it, or mint a new UUID."}
+					Message: "The iteration with this id is in the trash; restore it, or create a new UUID."}
 			case err == nil && owner == experimentID:
 				return Created{ID: *n.ID, Existing: true}, nil
 			case err == nil:
 				return Created{}, &Error{Code: CodeConflict, Field: "id",
-					Message: "An iteration of another experiment has this id; mint a new UUID."}
+					Message: "An iteration of another experiment has this id; create a new UUID."}
 			case !errors.Is(err, sql.ErrNoRows):
 				return Created{}, err
 			}

@@ -199,7 +199,7 @@ func quote(s string) string {
 	return `"` + s + `"`
 }
 
-var errOwnParent = Invalid("parent_iteration_id", "A run can't lie under itself.")
+var errOwnParent = Invalid("parent_iteration_id", "A run can't be its own parent; choose another run, or none.")
 
 // setParent sets the parent of an iteration, one of its experiment; "" for none.
 func (tx *tx) setParent(it iterationState, parentID string) error {

@@ -216,7 +216,7 @@ func (db *DB) SameParams(ctx context.Context, actor Actor, experimentID, where s
 		return nil, err
 	}
 	if len(keys) > filter.MaxColumns {
-		return nil, Invalid("columns", "There may be %d names.", filter.MaxColumns)
+		return nil, Invalid("columns", "Ask for up to %d names at once.", filter.MaxColumns)
 	}
 	return read(ctx, db, func(tx *tx) ([]string, error) {
 		if _, err := tx.allowExperiment(actor, experimentID, rightRead); err != nil {

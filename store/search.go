@@ -30,7 +30,7 @@ func parseSearch(q IterationQuery) (listing, error) {
 			return s, refused(err)
 		}
 		if s.Values = q.Group.Values; len(s.Values) != len(s.By) {
-			return s, Invalid("group", "A group of %d names has %d values.", len(s.By), len(s.Values))
+			return s, Invalid("group", "A group of %d names has %d values; give one value for each name.", len(s.By), len(s.Values))
 		}
 	}
 	s.Fold, s.Parent, s.cut = q.Fold, q.Parent, q.Cut
