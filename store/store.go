@@ -77,6 +77,7 @@ type DB struct {
 	orders      search.Orders  // of former searches
 	searchLimit time.Duration  // tests change it
 	estimating  chan struct{}  // holds one element while an importance is estimated
+	archiving   chan struct{}  // holds one element while an archive is made or read
 
 	artifacts *artifact.Store
 
@@ -96,6 +97,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		log:         o.Logger,
 		searchLimit: searchLimit,
 		estimating:  make(chan struct{}, 1),
+		archiving:   make(chan struct{}, 1),
 		journal:     journal.New(),
 		lastSeen:    newLastSeen(),
 	}
