@@ -32,7 +32,7 @@ func IsAPIKey(s string) bool {
 func withoutPrefix(s string) string { return s[strings.LastIndexByte(s, '-')+1:] }
 
 func hashAPIKey(key string) []byte {
-	// The key is random and as long as the hash: what makes guessing passwords dear
+	// The key is random and as long as the hash, so a slow hash like that of passwords
 	// would add nothing.
 	sum := sha256.Sum256([]byte(withoutPrefix(key)))
 	return sum[:]

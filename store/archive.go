@@ -29,9 +29,9 @@ type ArchiveQuery struct {
 	Records []string
 }
 
-// ArchiveOptions are what Export takes beside the query.
+// ArchiveOptions are the options of Export.
 type ArchiveOptions struct {
-	// Base is what Manifest.Base has.
+	// Base is written as Manifest.Base.
 	Base map[string]string
 	// Report makes the page for people; nil for none.
 	Report func(ctx context.Context, e *Extract) ([]byte, error)
@@ -44,7 +44,7 @@ type ArchiveOptions struct {
 type Extract struct {
 	DB    *DB
 	Scope string // project, experiment or runs
-	// Context has the records, as kind/id, that are there only since others need them.
+	// Context holds the records, as kind/id, that are there only since others need them.
 	Context []string
 	Counts  map[string]int64 // of records, by kind
 	// Blobs are the bytes of all artifacts, each once, by their hashes.
@@ -145,7 +145,7 @@ func (db *DB) Extract(ctx context.Context, actor Actor, q ArchiveQuery, fn func(
 	return exportError(errors.Join(err, to.Close()))
 }
 
-// exportError says in words when there was no room.
+// exportError turns the error of a full disk into STORAGE_FULL.
 func exportError(err error) error {
 	if err != nil && sqlite.IsFull(err) {
 		return &Error{Code: CodeStorageFull, Err: err, Message: "There is no room on the disk for the archive; free some and try again."}
@@ -191,11 +191,11 @@ func (e *Extract) fill(ctx context.Context, from *tx, actor Actor, q ArchiveQuer
 	return err
 }
 
-// scratchPrefix begins the names of files and folders that archives need for a while.
-// They lie beside the database, where there is room.
+// scratchPrefix begins the names of temporary files and folders of archives. They are
+// beside the database, where there is room.
 const scratchPrefix = "tracker-archive-"
 
-// scratchAge is the age from which one is left from a process that was killed.
+// scratchAge is the age after which a temporary file counts as left by a killed process.
 const scratchAge = 48 * time.Hour
 
 func (db *DB) scratchDir() (string, error) {
@@ -209,7 +209,7 @@ func (db *DB) ScratchFile() (*os.File, error) {
 	return os.CreateTemp(filepath.Dir(db.Path()), scratchPrefix+"*.zip")
 }
 
-// removeScratch removes what killed processes have left.
+// removeScratch removes temporary files of killed processes.
 func (db *DB) removeScratch() {
 	left, err := filepath.Glob(filepath.Join(filepath.Dir(db.Path()), scratchPrefix+"*"))
 	for _, path := range left {

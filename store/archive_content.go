@@ -10,7 +10,7 @@ import (
 	"tracker/store/record"
 )
 
-// different returns where the metrics that a run has in dst differ.
+// different returns where the metrics of a run in dst differ from those in src.
 func (c *copier) different(ctx context.Context, id string) (map[string]record.Divergence, error) {
 	return read(ctx, c.dst, func(tx *tx) (map[string]record.Divergence, error) {
 		all, err := tx.records().Differences(c.src, id)
@@ -152,7 +152,7 @@ func (c *copier) artifact(ctx context.Context, ref record.Ref, a record.Artifact
 	return nil
 }
 
-// received puts bytes that a reader gives in place, as copier.claim does.
+// received stores the bytes of a reader. Its results are those of copier.claim.
 func (db *DB) received(ctx context.Context, r io.Reader, hash string) (use useBlob, release func(), err error) {
 	got, err := db.Receive(ctx, r, hash)
 	if err != nil {

@@ -13,8 +13,8 @@ type copier struct {
 	src   record.Tx
 	dst   *DB
 	actor Actor // in dst
-	// fresh is set when dst was empty: every record is new, and no note of what it
-	// was like is kept.
+	// fresh is set when dst was empty: every record is new, and no fingerprints are
+	// noted.
 	fresh  bool
 	dryRun bool
 	// noArtifacts leaves artifacts out.
@@ -22,7 +22,7 @@ type copier struct {
 	// base returns the fingerprint that a record had in dst when src was last the
 	// same; "" when that is not known.
 	base func(ref record.Ref) string
-	// claim puts the bytes of an artifact in place. Its function use returns the id
+	// claim stores the bytes of an artifact. Its function use returns the id
 	// of the blob in the transaction that inserts the record; release ends a claim
 	// that was not used.
 	claim  func(ctx context.Context, hash string, size int64) (use useBlob, release func(), err error)
@@ -100,7 +100,7 @@ func (c *copier) record(ctx context.Context, ref record.Ref) error {
 	return err
 }
 
-// count notes what a dry run would copy.
+// count counts what a dry run would copy.
 func (c *copier) count(ref record.Ref) error {
 	if ref.Kind.Name == "iteration" {
 		num, err := c.src.Num(ref.ID)
@@ -201,7 +201,7 @@ func (c *copier) write(ctx context.Context, ref record.Ref, fingerprint string, 
 	return c.artifacts(ctx, ref, v)
 }
 
-// note records what a record was like when it was copied.
+// note records the fingerprint of a record that is copied.
 func (c *copier) note(tx *tx, ref record.Ref, n record.Note) error {
 	if c.fresh {
 		return nil
@@ -209,8 +209,8 @@ func (c *copier) note(tx *tx, ref record.Ref, n record.Note) error {
 	return tx.records().SetNote(ref, n, tx.now)
 }
 
-// noteCopied records the change for those who look at the run. A new project is
-// its maker's.
+// noteCopied adds a copied run to the journal, and gives the actor all rights in a copied
+// project.
 func (tx *tx) noteCopied(ref record.Ref) error {
 	switch ref.Kind.Name {
 	case "project":
@@ -236,7 +236,7 @@ func (tx *tx) noteCopied(ref record.Ref) error {
 	return nil
 }
 
-// late writes the late parts of records, and that they are copied.
+// late writes the late parts of records, and notes that their copying is finished.
 func (c *copier) late(ctx context.Context, written []writtenRecord) error {
 	type lateRows struct {
 		writtenRecord
@@ -261,7 +261,7 @@ func (c *copier) late(ctx context.Context, written []writtenRecord) error {
 		for _, l := range all {
 			err := tx.records().WriteRows(l.part, l.ID, l.rows)
 			if sqlite.IsDuplicate(err) {
-				return Errorf(CodeConflict, "Two records have the same %s.", l.part.Name)
+				return Errorf(CodeConflict, "Two records have the same %s; change one of them and try again.", l.part.Name)
 			}
 			if err != nil {
 				return err

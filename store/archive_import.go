@@ -25,16 +25,16 @@ type ArchiveImport struct {
 	Progress func(done, all int)
 }
 
-// ArchiveResult is what ImportArchive did.
+// ArchiveResult is the result of ImportArchive.
 type ArchiveResult struct {
 	transfer.Result
-	// Conflicts are the records, as kind/id, that were left alone for a reason that
-	// Losses has.
+	// Conflicts are the records, as kind/id, that were left alone; Losses has the
+	// reasons.
 	Conflicts []string `json:"conflicts"`
 }
 
-// ImportArchive brings the records of the archive at a path in, with their ids. What
-// is there already and the same is left alone; what was changed here and in the
+// ImportArchive imports the records of the archive at a path, with their ids. A record
+// that is there already and the same is left alone; one that was changed here and in the
 // archive since the last import is left alone and reported. An import that was
 // stopped continues with the same call. Needs create in projects that exist, and
 // update for records that are changed.
@@ -92,7 +92,7 @@ func (db *DB) ImportArchive(ctx context.Context, actor Actor, path string, o Arc
 	return r, archiveError(err)
 }
 
-// archiveError returns an error about the file as one of the caller.
+// archiveError turns an error about the file into INVALID_PAYLOAD.
 func archiveError(err error) error {
 	var bad *archive.Error
 	var file *sqlite.FileError
@@ -105,8 +105,7 @@ func archiveError(err error) error {
 	return err
 }
 
-// openArchived opens the database of an archive in a folder, after it was found to
-// be sound.
+// openArchived checks the database of an archive and opens it in a folder.
 func openArchived(ctx context.Context, a *archive.Archive, dir string) (*DB, error) {
 	path := filepath.Join(dir, archive.DatabaseName)
 	if err := blobRoom(dir, a.Manifest.Files); err != nil {
@@ -128,7 +127,7 @@ func openArchived(ctx context.Context, a *archive.Archive, dir string) (*DB, err
 func blobRoom(dir string, files []archive.File) error {
 	free, err := blob.FreeSpace(dir)
 	if err != nil {
-		return nil // it is found out by writing
+		return nil // the write will fail
 	}
 	for _, f := range files {
 		if f.Name == archive.DatabaseName && f.Size > free {

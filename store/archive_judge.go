@@ -8,7 +8,7 @@ import (
 	"tracker/store/record"
 )
 
-// verdict is what is to be done with a record.
+// verdict is the decision about a record.
 type verdict int
 
 const (
@@ -31,7 +31,7 @@ func (c *copier) judge(ctx context.Context, ref record.Ref) (v verdict, fingerpr
 		exists    bool
 		now       string // its fingerprint
 		note      record.Note
-		homeless  bool // what would hold it is not there
+		homeless  bool // its container is not there
 		mayUpdate error
 	}
 	if fingerprint, err = c.src.Fingerprint(ref.Kind, ref.ID); err != nil {
@@ -76,13 +76,13 @@ func (c *copier) judge(ctx context.Context, ref record.Ref) (v verdict, fingerpr
 	case !s.exists && base != "" && c.base != nil:
 		return keepRecord, "", c.leaveOut(ref, "It was copied before and has been deleted since; it is not copied again.")
 	case s.homeless:
-		return keepRecord, "", c.leaveOut(ref, "What would hold it is missing or in the trash.")
+		return keepRecord, "", c.leaveOut(ref, "Its container is missing or in the trash; restore it, or copy it as well.")
 	case !s.exists:
 		return insertRecord, fingerprint, nil
 	case s.Deleted:
 		return keepRecord, "", c.leaveOut(ref, "It is in the trash; restore it first.")
 	case s.Parent != from.Parent:
-		return keepRecord, "", c.leaveOut(ref, "Something else has its id.")
+		return keepRecord, "", c.leaveOut(ref, "A record in another place has its id; it is not copied.")
 	case ref.Context:
 		return keepRecord, "", nil
 	case s.note.Unfinished && s.note.Fingerprint == fingerprint, s.now == base && s.now != fingerprint:
@@ -96,8 +96,7 @@ func (c *copier) judge(ctx context.Context, ref record.Ref) (v verdict, fingerpr
 	return keepRecord, "", c.leaveOut(ref, "It was changed on both sides; nothing was overwritten.")
 }
 
-// mayInsert fails unless the actor may add the record: to make a project is allowed
-// to every user.
+// mayInsert fails unless the actor may add the record. Every user may make a project.
 func (c *copier) mayInsert(tx *tx, ref record.Ref, from record.Home) error {
 	if _, err := tx.user(c.actor); err != nil || ref.Kind.Name == "project" {
 		return err
@@ -127,8 +126,7 @@ func (c *copier) leaveOut(ref record.Ref, reason string) error {
 	return err
 }
 
-// allowed fails unless the actor may write the record now. A new project is the
-// actor's.
+// allowed fails unless the actor may write the record now.
 func (c *copier) allowed(tx *tx, ref record.Ref, from record.Home, v verdict) error {
 	now, err := tx.homeOf(ref)
 	switch {
@@ -149,14 +147,14 @@ func (c *copier) allowed(tx *tx, ref record.Ref, from record.Home, v verdict) er
 	return nil
 }
 
-// allowContainer fails unless what is to hold a record is there, in its project.
+// allowContainer fails unless the container of a record is there, in its project.
 func (c *copier) allowContainer(tx *tx, from record.Home) error {
 	var one int
 	err := tx.Row(`SELECT 1 FROM project WHERE id = ?1 AND id = ?2 AND deleted_date IS NULL
 		UNION ALL SELECT 1 FROM experiment WHERE id = ?1 AND project_id = ?2 AND deleted_date IS NULL
 		UNION ALL SELECT 1 FROM model WHERE id = ?1 AND project_id = ?2 AND deleted_date IS NULL`, from.Parent, from.ProjectID).Scan(&one)
 	if errors.Is(err, sql.ErrNoRows) {
-		return Errorf(CodeConflict, "What holds the record %q is not there.", from.Name)
+		return Errorf(CodeConflict, "The container of the record %q does not exist or is in the trash; restore it, or copy it as well.", from.Name)
 	}
 	return err
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // archived returns the records that q selects in the order in which they are copied,
-// and what kind of selection that is.
+// and the scope of the archive: project, experiment or runs.
 func (tx *tx) archived(actor Actor, q ArchiveQuery) (refs []record.Ref, scope string, err error) {
 	switch {
 	case q.ProjectID != "":
@@ -53,7 +53,7 @@ func (tx *tx) archived(actor Actor, q ArchiveQuery) (refs []record.Ref, scope st
 	return refs, "runs", err
 }
 
-// keepOnly marks all but some records as those that others need.
+// keepOnly marks all records but the wanted ones as context.
 func keepOnly(refs []record.Ref, wanted []string) error {
 	there := map[string]bool{}
 	for _, w := range wanted {
@@ -78,13 +78,13 @@ func (tx *tx) recordsOfRuns(actor Actor, ids []string) (refs []record.Ref, err e
 	}
 	refs, err = tx.records().OfRuns(ids)
 	if err == nil && len(refs) == 0 {
-		err = Invalid("iteration_ids", "No run is selected.")
+		err = Invalid("iteration_ids", "No run is selected; name at least one, or a filter that finds one.")
 	}
 	return refs, err
 }
 
-// records returns the transaction as one on records, whose texts must be as the API
-// takes them.
+// records returns the transaction as package record uses it. Texts are checked as those
+// of the API are.
 func (tx *tx) records() record.Tx { return record.Tx{Tx: tx.points(), Check: checkColumn} }
 
 // homeOf returns where a record belongs; NOT_FOUND when there is none.

@@ -10,7 +10,7 @@ import (
 	"tracker/store/transfer"
 )
 
-// RecordState is a record of a project, and what it is like.
+// RecordState is a record of a project with its fingerprint.
 type RecordState struct {
 	Record      string `json:"record"`      // kind/id
 	Fingerprint string `json:"fingerprint"` // the same in two databases that have the same record
@@ -20,8 +20,8 @@ type RecordState struct {
 // with its points.
 const maxStates = 100
 
-// Records lists the records of a project with their fingerprints: what holds others
-// comes before them. A page has at most 100. Needs read.
+// Records lists the records of a project with their fingerprints: containers come before
+// their contents. A page has at most 100. Needs read.
 func (db *DB) Records(ctx context.Context, actor Actor, projectID string, p Page) (List[RecordState], error) {
 	return read(ctx, db, func(tx *tx) (l List[RecordState], err error) {
 		if err := tx.allowProject(actor, projectID, rightRead); err != nil {
@@ -65,14 +65,14 @@ func (db *DB) AllRecords(ctx context.Context, actor Actor, projectID string) (or
 	}
 }
 
-// synced is the state of a row of table source that says what a record was like when
-// it was the same in another database.
+// synced is the state of a row of table source that has the fingerprint that a record
+// had when it was the same in another database.
 const synced = "sync"
 
 func syncID(peer, record string) string { return transfer.ID("sync", peer, record).String() }
 
 // Synced returns the fingerprints that records had when they were last the same here
-// and in the database of a peer. Records of which that is not known are left out.
+// and in the database of a peer. Records without a known one are left out.
 func (db *DB) Synced(ctx context.Context, peer string, records []string) (map[string]string, error) {
 	return read(ctx, db, func(tx *tx) (map[string]string, error) {
 		base := map[string]string{}

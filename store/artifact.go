@@ -49,7 +49,7 @@ const (
 const UploadAge = artifact.UploadAge
 
 // AllowUpload fails unless actor may add an artifact to the experiment now, so
-// that nobody sends gigabytes in vain.
+// that gigabytes are not sent for nothing.
 func (db *DB) AllowUpload(ctx context.Context, actor Actor, experimentID string) error {
 	return db.ask(ctx, func(tx *tx) error {
 		e, err := tx.allowExperiment(actor, experimentID, rightCreate)
@@ -140,8 +140,8 @@ func (l *limitedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// put makes received bytes those of an artifact: fn writes the record, with the
-// id of their blob. Nothing is left of them when it fails.
+// put calls fn to write the record of an artifact, with the id of the blob of received
+// bytes. The bytes are removed when it fails.
 func put[T any](ctx context.Context, db *DB, actor Actor, r *Received, fn func(tx *tx, blobID int64) (T, error)) (T, error) {
 	var out T
 	claim, err := r.Commit(ctx)
@@ -162,8 +162,7 @@ func put[T any](ctx context.Context, db *DB, actor Actor, r *Received, fn func(t
 }
 
 // artifactError returns an error of package artifact or of a backend as an
-// *Error. The backend's own words are the cause: they are for whoever runs the
-// server.
+// *Error. The message of the backend becomes the cause, which is only logged.
 func artifactError(err error) error {
 	var e *Error
 	var missing *artifact.BackendError

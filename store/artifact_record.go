@@ -344,7 +344,7 @@ func (db *DB) purgeArtifact(ctx context.Context, actor Actor, check func(*tx) (r
 	return artifactError(deletion.Finish(ctx))
 }
 
-// resourceState is what the rules ask of an artifact.
+// resourceState holds the fields of an artifact that rules depend on.
 type resourceState struct {
 	num          int64
 	experimentID string
@@ -370,7 +370,7 @@ func (tx *tx) allowArtifact(actor Actor, id string, want right) (r resourceState
 	return r, err
 }
 
-// CheckArtifact checks what of an artifact can be checked by itself.
+// CheckArtifact checks the fields of an artifact that need no look at the database.
 func CheckArtifact(p ArtifactPatch) error { return checkArtifact(p) }
 
 func checkArtifact(p ArtifactPatch) error {

@@ -24,10 +24,10 @@ type TrashUsage struct {
 	FreedBytes int64 `json:"freed_bytes" db:"freed_bytes"` // that emptying the trash frees
 }
 
-// MaxShared is how many shared contents are listed.
+// MaxShared is the number of shared contents that are listed.
 const MaxShared = 100
 
-// BackendUsage is what a backend has of them.
+// BackendUsage is the part of the artifacts that is in a backend.
 type BackendUsage struct {
 	Backend     Backend `json:"backend" db:"backend"`
 	Contents    int     `json:"contents" db:"contents"`

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Before holds, by field, the fingerprints of the values that a person saw before
-// changing them. A patch with it is refused when one of these fields has changed
+// Before holds, by field, the fingerprints of the values that a person saw before the
+// change. A patch with it is refused when one of these fields has changed
 // since: CONFLICT with the name of the first.
 type Before map[string]string
 

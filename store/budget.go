@@ -7,8 +7,7 @@ import (
 	"tracker/store/points"
 )
 
-// MaxAnswerBytes bounds what a summary, or the iterations of one answer, hold in
-// memory.
+// MaxAnswerBytes bounds the memory of a summary, or of the iterations of one answer.
 const MaxAnswerBytes = 64 << 20
 
 type budgetKey struct{}
@@ -28,22 +27,21 @@ func Take(ctx context.Context, bytes int64) error {
 	return nil
 }
 
-// curveCount counts what the curves of one answer hold.
+// curveCount counts the memory of the curves of one answer.
 func curveCount(ctx context.Context) *points.CurveCount {
 	return &points.CurveCount{Take: func(bytes int64) error { return Take(ctx, bytes) }}
 }
 
 const (
-	// summaryBytes is what the summary of a metric holds beside its key, and
-	// textBytes what a text takes beside its bytes.
+	// summaryBytes is the memory of the summary of a metric without its key, and
+	// textBytes that of a text without its bytes.
 	summaryBytes = 400
 	textBytes    = 100
-	// iterationBytes is what an iteration holds beside its texts.
+	// iterationBytes is the memory of an iteration without its texts.
 	iterationBytes = 1000
 )
 
-// takeSummaries counts what the summaries of iterations hold, before they are
-// read. list has their numbers in JSON.
+// takeSummaries counts the memory of the summaries of iterations, before they are read. list has their numbers in JSON.
 func (tx *tx) takeSummaries(list string) error {
 	var size int64
 	err := tx.Row(`SELECT
@@ -61,8 +59,8 @@ func (tx *tx) takeSummaries(list string) error {
 	return Take(tx.Context(), size)
 }
 
-// takeIterations counts what iterations hold with the parameters that are asked
-// for, before they are read. It returns those that a page has: with cut only
+// takeIterations counts the memory of iterations with the requested parameters, before
+// they are read. It returns those that a page has: with cut only
 // those before the one that goes beyond MaxPageBytes, but at least one.
 func (tx *tx) takeIterations(nums []int64, params []string, cut bool) ([]int64, error) {
 	list, err := json.Marshal(nums)

@@ -12,7 +12,7 @@ import (
 	"tracker/store/sqlite"
 )
 
-// Problem is something that Check found.
+// Problem is a finding of Check.
 type Problem struct {
 	Text       string // what is wrong, in a sentence
 	Repairable bool   // it can be computed again
@@ -25,9 +25,8 @@ type Problem struct {
 // transaction.
 const checkedPoints = 500_000
 
-// Check proves the database: SQLite's own structure, the references between
-// records, and everything that is kept although it could be computed. With
-// repair it computes again what can be. Others may go on writing; a large
+// Check verifies the database: SQLite's own structure, the references between records,
+// and all stored values that could be computed. With repair it computes those again. Others may go on writing; a large
 // file takes a while. It reads in several transactions, so that the write-ahead
 // log is reset in between; the longest is SQLite's own check, which takes a third
 // of a second for a million points.
@@ -51,7 +50,7 @@ func (db *DB) Check(ctx context.Context, repair bool) ([]Problem, error) {
 	return problems, nil
 }
 
-// problems returns what Check finds.
+// problems returns the findings of Check.
 func (db *DB) problems(ctx context.Context) (all []Problem, err error) {
 	add := func(find func(*tx) ([]Problem, error)) error {
 		found, err := read(ctx, db, find)

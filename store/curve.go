@@ -30,7 +30,7 @@ const (
 	MaxAnswerPoints = points.MaxAnswerPoints
 )
 
-// partIterations is how many iterations a goroutine reads at a time.
+// partIterations is the number of iterations that a goroutine reads at a time.
 const partIterations = 4
 
 // Curve is a metric of one iteration in columns, in the order of the axis.
@@ -88,7 +88,7 @@ func unique(ids []string) []string {
 }
 
 // PairedCurves sets metrics of iterations against another one of theirs: what
-// was logged at the same step or, when that is more than is asked for, the last
+// was logged at the same step or, when those are more than the limit, the last
 // of each in the same bucket of steps. Needs read on each.
 func (db *DB) PairedCurves(ctx context.Context, actor Actor, iterationIDs []string, q PairQuery) ([]Pairs, error) {
 	if err := q.Check(); err != nil {

@@ -15,7 +15,7 @@ type DatasetUse struct {
 	Source     string     `json:"source"`
 	Schema     string     `json:"schema"`
 	Profile    string     `json:"profile"`
-	Context    *string    `json:"context"` // what it was read for, like training; nil when that was not said
+	Context    *string    `json:"context"` // its purpose, like training; nil when it is not known
 	Tags       []Property `json:"tags"`
 }
 
@@ -51,8 +51,8 @@ func checkDatasets(all []DatasetUse) error {
 	return nil
 }
 
-// addDatasets records that an iteration has read datasets. What is recorded of a
-// dataset, and of its use in a run, is what was said first.
+// addDatasets records that an iteration has read datasets. Fields of a dataset, and of
+// its use in a run, are those that were recorded first.
 func (tx *tx) addDatasets(it iterationRef, all []DatasetUse) error {
 	for _, d := range all {
 		var id int64

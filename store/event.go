@@ -21,7 +21,7 @@ type Changes struct {
 	Console []ConsoleGrowth `json:"console,omitzero"`
 }
 
-// Growth is how far a metric has come.
+// Growth is the new last step of a metric.
 type Growth struct {
 	IterationID string `json:"iteration_id"`
 	Key         string `json:"key"`

@@ -31,7 +31,7 @@ type Experiment struct {
 
 func (e Experiment) size() int { return len(e.Description) }
 
-// NewExperiment is what CreateExperiment takes.
+// NewExperiment holds the arguments of CreateExperiment.
 type NewExperiment struct {
 	Name        string            `json:"name"`
 	Description string            `json:"description"`

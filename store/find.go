@@ -10,16 +10,16 @@ type Found struct {
 	Kind string `json:"kind" db:"kind"` // project, experiment, model or iteration
 	ID   string `json:"id" db:"id"`
 	Name string `json:"name" db:"name"`
-	In   string `json:"in" db:"within"` // name of what it is in, "" for a project
+	In   string `json:"in" db:"within"` // name of its container, "" for a project
 }
 
-// maxFindWords is how many words of a search for names count.
+// maxFindWords is the number of words of a search for names that count.
 const maxFindWords = 10
 
 // Find returns up to limit records that actor may read and whose names have all words of
 // text in them, in any order and case: projects, then experiments, models and
-// iterations, the newest of each first. All words but one may be in the name of what the
-// record is in instead.
+// iterations, the newest of each first. All words but one may be in the name of its
+// container instead.
 func (db *DB) Find(ctx context.Context, actor Actor, text string, limit int) ([]Found, error) {
 	if err := checkShort("q", text); err != nil {
 		return nil, err

@@ -34,7 +34,7 @@ func keyFrom(ctx context.Context) (k IdempotencyKey) {
 	return k
 }
 
-// once runs fn unless its answer to key is on record. The answer is written
+// once runs fn unless its answer to key is stored. The answer is written
 // in the transaction that fn writes in, so there is never one without the other.
 func once[T any](tx *tx, k IdempotencyKey, fn func(*tx) (T, error)) (T, error) {
 	if k.Key == "" {
@@ -74,7 +74,7 @@ func once[T any](tx *tx, k IdempotencyKey, fn func(*tx) (T, error)) (T, error) {
 	return out, err
 }
 
-// answered reports whether an answer to k is on record, whatever the body was.
+// answered reports whether an answer to k is stored, for any body.
 func (tx *tx) answered(actor Actor, k IdempotencyKey) (found bool, err error) {
 	if k.Key == "" {
 		return false, nil

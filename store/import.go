@@ -22,7 +22,7 @@ type importer struct {
 	actor Actor
 }
 
-// Files returns what is known of source files, by id. A run in the trash counts as
+// Files returns the states of source files, by id. A run in the trash counts as
 // deleted.
 func (im importer) Files(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]transfer.File, error) {
 	return read(ctx, im.db, func(tx *tx) (map[uuid.UUID]transfer.File, error) {
@@ -145,7 +145,7 @@ func (tx *tx) importBatch(b *transfer.Batch) (out transfer.Outcome, err error) {
 	return out, tx.noteParent(it.num)
 }
 
-// importSeries writes the points of a batch, and what they say about the run.
+// importSeries writes the points of a batch, and the status and times of the run.
 func (tx *tx) importSeries(it imported, b *transfer.Batch, out *transfer.Outcome) error {
 	for _, s := range b.Series { // before all others are added: it reads the tables
 		if s.DropFrom == nil {

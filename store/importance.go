@@ -10,11 +10,11 @@ import (
 	"tracker/store/search"
 )
 
-// MaxImportanceRuns is the largest number of runs that an importance is estimated from:
-// the newest ones.
+// MaxImportanceRuns is the largest number of runs that an importance is estimated from;
+// the newest ones count.
 const MaxImportanceRuns = 10_000
 
-// importanceCharacters is how much of the text of a parameter is compared.
+// importanceCharacters is the number of characters of a parameter that are compared.
 const importanceCharacters = `60`
 
 // ImportanceQuery selects the runs and the result that parameters matter for.
@@ -26,7 +26,7 @@ type ImportanceQuery struct {
 	Goal   Goal   // "" when it is not known
 }
 
-// Importance is how much each parameter matters for a metric.
+// Importance holds the share of each parameter in the differences of a metric.
 type Importance struct {
 	importance.Result
 	Total int // iterations that pass the filter

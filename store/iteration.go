@@ -89,7 +89,7 @@ type IterationQuery struct {
 	Cut     bool // the page ends early rather than have more than MaxPageBytes
 
 	Group  *Grouped // only those of a group; nil for all
-	Fold   bool     // children lie under their parents, if these pass the filter too
+	Fold   bool     // children are listed under their parents, if these pass the filter too
 	Parent *string  // with Fold: those under this one; nil for those at the top
 }
 
@@ -297,7 +297,7 @@ func (tx *tx) updateIteration(actor Actor, id string, p IterationPatch) error {
 			end_date      = ?
 		WHERE num = ?`, p.Name, p.Notes, next.status, next.errorMessage, next.endDate, it.num)
 	if p.Status != nil || p.ErrorMessage != nil || p.EndDate != nil {
-		tx.seen = append(tx.seen, it.num) // the run spoke, not somebody who takes notes
+		tx.seen = append(tx.seen, it.num) // written by the run, and not notes of a person
 	}
 	if err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// NewIteration is what CreateIteration takes.
+// NewIteration holds the arguments of CreateIteration.
 type NewIteration struct {
 	ID                *string `json:"id"`                  // a UUID; nil for one of the server's
 	Name              *string `json:"name"`                // nil for a made-up one
@@ -22,7 +22,7 @@ type NewIteration struct {
 	Snapshot   *SnapshotPatch `json:"-"`
 }
 
-// maxAhead is how far the clock of a client may be ahead of the server's.
+// maxAhead is the largest lead of the clock of a client over the server's.
 const maxAhead = 5 * time.Minute
 
 // CreateIteration starts a run in an experiment that is in progress. Needs
@@ -56,12 +56,12 @@ func (db *DB) CreateIteration(ctx context.Context, actor Actor, experimentID str
 			switch {
 			case err == nil && owner == experimentID && deleted:
 				return Created{}, &Error{Code: CodeConflict, Field: "id",
-					Message: "The iteration with this id is in the trash; restore it, or mint a new UUID."}
+					Message: "The iteration with this id is in the trash; restore it, or create a new UUID."}
 			case err == nil && owner == experimentID:
 				return Created{ID: *n.ID, Existing: true}, nil
 			case err == nil:
 				return Created{}, &Error{Code: CodeConflict, Field: "id",
-					Message: "An iteration of another experiment has this id; mint a new UUID."}
+					Message: "An iteration of another experiment has this id; create a new UUID."}
 			case !errors.Is(err, sql.ErrNoRows):
 				return Created{}, err
 			}
@@ -115,8 +115,7 @@ func (tx *tx) insertIteration(experimentID string, n NewIteration) (Created, err
 	return Created{ID: id}, tx.noteNumbered(parent)
 }
 
-// parentOf returns the number of an iteration of the experiment that others are to
-// lie under.
+// parentOf returns the number of an iteration of the experiment that is to be a parent.
 func (tx *tx) parentOf(experimentID, id string) (num *int64, err error) {
 	err = tx.Row(`SELECT num FROM iteration WHERE id = ? AND experiment_id = ? AND deleted_date IS NULL`, id, experimentID).Scan(&num)
 	if errors.Is(err, sql.ErrNoRows) {

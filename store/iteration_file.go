@@ -37,8 +37,8 @@ func (tx *tx) allowTree(actor Actor, t Tree, want right) (tree, error) {
 	return tree{experimentID: it.experimentID, condition: `resource.iteration_num = ?`, owner: it.num, iteration: &it}, err
 }
 
-// below returns the bounds of the names of what is in a folder: from the first one on
-// and before the second, "" for no bound.
+// below returns the bounds of the names in a folder: from the first one on and before the
+// second, "" for no bound.
 func (t tree) below(folder string) (from, to string) {
 	folder = strings.TrimSuffix(t.prefix+folder, "/")
 	if folder == "" {
@@ -107,8 +107,8 @@ func (db *DB) OpenFile(ctx context.Context, actor Actor, t Tree, name string) (A
 	return db.OpenArtifact(ctx, actor, id)
 }
 
-// AllowFile fails unless actor may write the file now, so that nobody sends gigabytes
-// in vain.
+// AllowFile fails unless actor may write the file now, so that gigabytes are not sent
+// for nothing.
 func (db *DB) AllowFile(ctx context.Context, actor Actor, t Tree, name string) error {
 	return db.ask(ctx, func(tx *tx) error {
 		at, err := tx.allowTree(actor, t, rightCreate)
@@ -126,8 +126,7 @@ func (db *DB) AllowFile(ctx context.Context, actor Actor, t Tree, name string) e
 	})
 }
 
-// WriteFile makes received bytes those of a file of a tree, in place of what it
-// had. The iteration may have ended; the experiment must be in progress. Needs create,
+// WriteFile writes received bytes to a file of a tree, in place of its former ones. The iteration may have ended; the experiment must be in progress. Needs create,
 // and update for a file that is there.
 func (db *DB) WriteFile(ctx context.Context, actor Actor, t Tree, name, contentType string, b *Received) error {
 	if contentType == "" {

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// IterationLog is what LogIteration writes into an iteration.
+// IterationLog holds the arguments of LogIteration.
 type IterationLog struct {
 	Metrics    []NewMetric
 	Params     []Property
@@ -199,10 +199,9 @@ func quote(s string) string {
 	return `"` + s + `"`
 }
 
-var errOwnParent = Invalid("parent_iteration_id", "A run can't lie under itself.")
+var errOwnParent = Invalid("parent_iteration_id", "A run can't be its own parent; choose another run, or none.")
 
-// setParent puts an iteration under another one of its experiment, or with "" under
-// none.
+// setParent sets the parent of an iteration, one of its experiment; "" for none.
 func (tx *tx) setParent(it iterationState, parentID string) error {
 	if err := tx.noteParent(it.num); err != nil { // the former one
 		return err

@@ -10,8 +10,8 @@ import (
 	"tracker/store/search"
 )
 
-// IterationRecord is an iteration with all that was recorded in it, but of its points
-// the last one of each metric only.
+// IterationRecord is an iteration with all its records. Of its points it has the last one
+// of each metric only.
 type IterationRecord struct {
 	Iteration
 	Latest     []LatestMetric // by key
@@ -47,7 +47,7 @@ const (
 	recordsAtOnce = 500
 )
 
-// IterationRecord returns one iteration with what was recorded in it. Needs read.
+// IterationRecord returns one iteration with its records. Needs read.
 func (v *View) IterationRecord(id string) (IterationRecord, error) {
 	it, err := v.tx.allowIteration(v.actor, id, rightRead)
 	if err != nil {
@@ -69,7 +69,7 @@ func (db *DB) IterationRecord(ctx context.Context, actor Actor, id string) (Iter
 	return view(ctx, db, actor, func(v *View) (IterationRecord, error) { return v.IterationRecord(id) })
 }
 
-// IterationRecords lists iterations with what was recorded in them. The total counts no
+// IterationRecords lists iterations with their records. The total counts no
 // iterations beyond the one after the page. Needs read on all of the experiments that
 // exist.
 func (v *View) IterationRecords(q RecordQuery) (List[IterationRecord], error) {

@@ -34,7 +34,7 @@ const iterationStateColumns = `
 	iteration.end_date,
 	coalesce(iteration.deleted_date, experiment.deleted_date, project.deleted_date) IS NOT NULL`
 
-// into returns where to scan iterationStateColumns.
+// into returns the pointers to scan iterationStateColumns into.
 func (i *iterationState) into() []any {
 	return []any{&i.num, &i.experimentID, &i.projectID, &i.status, &i.errorMessage, &i.endDate, &i.deleted}
 }

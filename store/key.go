@@ -174,7 +174,7 @@ func (v *View) VaryingParams(experimentID string, newest int) (keys []string, er
 // one.
 func (t *tx) wrongKeys() ([]Problem, error) {
 	// An iteration whose experiment is gone is another problem, which no count
-	// can mend.
+	// can repair.
 	const counted = `
 		SELECT experiment.id AS experiment_id, 'metric' AS kind, key, count(*) AS iterations
 		FROM series
@@ -216,7 +216,7 @@ func (db *DB) SameParams(ctx context.Context, actor Actor, experimentID, where s
 		return nil, err
 	}
 	if len(keys) > filter.MaxColumns {
-		return nil, Invalid("columns", "There may be %d names.", filter.MaxColumns)
+		return nil, Invalid("columns", "Ask for up to %d names at once.", filter.MaxColumns)
 	}
 	return read(ctx, db, func(tx *tx) ([]string, error) {
 		if _, err := tx.allowExperiment(actor, experimentID, rightRead); err != nil {

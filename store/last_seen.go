@@ -9,24 +9,24 @@ import (
 	"tracker/store/sqlite"
 )
 
-// lastSeen holds when iterations were last written to, as far as their rows do
-// not have it yet: a point that is logged alone would else write two pages. The
+// lastSeen holds the times of the last writes to iterations, as far as their rows do
+// not have them yet: otherwise a point that is logged alone would write two pages. The
 // rows are written with the next transaction that changes other tables, and
 // after a few seconds by one of their own.
 type lastSeen struct {
 	sqlite.Passive
 
-	// The writer's own: what the transaction under way has touched, whether it
-	// writes the rows, and whether it has.
+	// For the writer only: the touches of the transaction under way, whether it is to
+	// write the rows, and whether it has.
 	touched []touch
 	due     bool
 	written bool
 
-	flushes atomic.Int64 // how often the rows were written
+	flushes atomic.Int64 // number of times that the rows were written
 
 	mu     sync.RWMutex
-	behind map[int64]Time // by number of the iteration: those whose rows are behind
-	// flushed has those whose rows were written, for snapshots from before that.
+	behind map[int64]Time // by number of the iteration: times that its row lacks
+	// flushed holds times whose rows were written, for snapshots from before that.
 	flushed map[int64]flushedTime
 }
 
@@ -58,14 +58,14 @@ func (s *lastSeen) touch(nums []int64, at Time) {
 // Mark returns how many touches there are.
 func (s *lastSeen) Mark() int64 { return int64(len(s.touched)) }
 
-// Changed has the rows written with the transaction, which costs pages of its own
-// anyway.
+// Changed marks the rows to be written with the transaction, which writes pages of its
+// own anyway.
 func (s *lastSeen) Changed() { s.due = true }
 
-// Overdue reports whether a row is behind.
+// Overdue reports whether a row lacks a time.
 func (s *lastSeen) Overdue() bool { return len(s.behind) > 0 }
 
-// Flush writes the rows when it is time.
+// Flush writes the rows when they are due.
 func (s *lastSeen) Flush(tx *sqlite.Tx, stage sqlite.Stage) error {
 	if stage == sqlite.AroundJob || stage == sqlite.BeforeCommit && !s.due || len(s.behind)+len(s.touched) == 0 {
 		return nil
@@ -83,7 +83,7 @@ func (s *lastSeen) Flush(tx *sqlite.Tx, stage sqlite.Stage) error {
 	return nil
 }
 
-// Committed shows the readers what the transaction has touched.
+// Committed publishes the touches of the transaction to the readers.
 func (s *lastSeen) Committed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,7 +110,7 @@ func (s *lastSeen) RolledBack(mark int64) {
 	s.touched, s.written = s.touched[:mark], false
 }
 
-// latest returns when an iteration was last seen whose row has at.
+// latest returns the time when an iteration was last seen. at is the one in its row.
 func (s *lastSeen) latest(num int64, at Time) Time {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

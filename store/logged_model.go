@@ -9,7 +9,7 @@ import (
 	"tracker/store/json"
 )
 
-// LoggedModelStatus is how far the upload of a logged model has come.
+// LoggedModelStatus is the state of the upload of a logged model.
 type LoggedModelStatus string
 
 // The statuses of a logged model.
@@ -19,8 +19,7 @@ const (
 	LoggedModelFailed  LoggedModelStatus = "FAILED"
 )
 
-// LoggedModel is the files of a trained model in an experiment, with what is known
-// about them. The files are artifacts of the experiment whose names begin with
+// LoggedModel is the files of a trained model in an experiment, with their description. The files are artifacts of the experiment whose names begin with
 // LoggedModelFolder of its id. A version of a model can have it as its source.
 type LoggedModel struct {
 	ID           string            `json:"id" db:"id"` // m- and 32 hexadecimal digits
@@ -58,7 +57,7 @@ func (p *Params) Scan(from any) error {
 // MaxLoggedModelParams is the largest number of parameters of a logged model.
 const MaxLoggedModelParams = 10_000
 
-// NewLoggedModel is what CreateLoggedModel takes.
+// NewLoggedModel holds the arguments of CreateLoggedModel.
 type NewLoggedModel struct {
 	Name        string
 	Type        string

@@ -2,7 +2,7 @@ package store
 
 import "strconv"
 
-// LoggedModelRole is what a logged model is to an iteration.
+// LoggedModelRole is the relation of a logged model to an iteration.
 type LoggedModelRole string
 
 // The roles of a logged model.

@@ -22,7 +22,7 @@ type Metric struct {
 // of its series plus one (0 in an empty one), without a time the server's.
 type NewMetric = points.Sample
 
-// MetricPatch is what UpdateMetric changes; nil leaves a field as it is.
+// MetricPatch holds the fields that UpdateMetric sets; nil leaves a field as it is.
 type MetricPatch = points.Patch
 
 // MetricQuery narrows a listing.
@@ -34,7 +34,7 @@ type MetricQuery struct {
 // MetricBatch is the answer to CreateMetricBatch.
 type MetricBatch struct {
 	IDs []string `json:"ids"` // of what was written, in the order of the batch
-	// Failed is why the batch stopped before its end; nil when it did not.
+	// Failed is the reason why the batch stopped before its end; nil when it did not.
 	Failed *Error `json:"failed,omitzero"`
 }
 
@@ -139,8 +139,8 @@ func (db *DB) CreateMetricBatch(ctx context.Context, actor Actor, iterationID st
 }
 
 // AllowPoints fails unless actor has the permission to add points to the
-// iteration, so that nothing is done for somebody who has not. CreateMetrics
-// checks again, and whether the iteration has ended. A request that repeats one
+// iteration, so that no work is done without it. CreateMetrics checks again, and whether
+// the iteration has ended. A request that repeats one
 // that was answered, by its idempotency key in ctx, is let through: it gets its
 // first answer, also when the iteration was deleted since.
 func (db *DB) AllowPoints(ctx context.Context, actor Actor, iterationID string) error {
@@ -206,8 +206,8 @@ func (db *DB) DeleteMetric(ctx context.Context, actor Actor, id string) error {
 	})
 }
 
-// RewindMetric removes the points of a metric whose steps are from or larger, as
-// a training that goes on from a checkpoint needs it; there may be none. Needs
+// RewindMetric removes the points of a metric whose steps are from or larger, for a
+// training that continues from a checkpoint; there may be none. Needs
 // delete; the iteration must not have ended.
 func (db *DB) RewindMetric(ctx context.Context, actor Actor, iterationID, key string, from Step) error {
 	if err := checkKey(key); err != nil {
@@ -236,7 +236,7 @@ func (db *DB) MetricHistory(ctx context.Context, actor Actor, iterationID, key s
 		if err != nil {
 			return nil, err
 		}
-		// The view metric_points lacks what is in the trash.
+		// The view metric_points has no points of runs in the trash.
 		rows, err := tx.Rows(`SELECT step, value, recorded_at FROM (
 				SELECT metric.step, metric.value, metric.recorded_at
 				FROM series JOIN metric ON metric.series_id = series.id

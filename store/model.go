@@ -18,7 +18,7 @@ type Model struct {
 
 func (m Model) size() int { return len(m.Description) }
 
-// NewModel is what CreateModel takes.
+// NewModel holds the arguments of CreateModel.
 type NewModel struct {
 	Name        string     `json:"name"`
 	Description string     `json:"description"`

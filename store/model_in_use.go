@@ -83,7 +83,7 @@ func (tx *tx) refuse(condition, message string, args ...any) error {
 	return Errorf(CodeConflict, message, strings.Join(models, "; "))
 }
 
-// versions writes numbers as people say them: version 3, versions 3 and 4.
+// versions returns numbers as words: version 3, versions 3 and 4.
 func versions(numbers []string) string {
 	last := len(numbers) - 1
 	if last == 0 {

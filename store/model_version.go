@@ -37,17 +37,17 @@ type ModelVersion struct {
 	Beside bool `json:"-" db:"beside"` // in PRODUCTION together with a version that was put there later
 }
 
-// Origin is what a client of another tracker says about where a version with a
-// source came from.
+// Origin is the origin of a version with a source, as a client of another tracker gave
+// it.
 type Origin struct {
 	Location string `json:"-" db:"location"` // where the files are when the source refers to something else, or ""
-	RunID    string `json:"-" db:"run_id"`   // the run that was named, when the project has no such iteration
+	RunID    string `json:"-" db:"run_id"`   // the run that the client named, when the project has no such iteration
 	RunLink  string `json:"-" db:"run_link"`
 }
 
 func (v ModelVersion) size() int { return len(v.Description) + len(v.Source) }
 
-// NewModelVersion is what CreateModelVersion takes. Iteration and resource
+// NewModelVersion holds the arguments of CreateModelVersion. Iteration and resource
 // must be of the model's project. A version needs an iteration or a source.
 type NewModelVersion struct {
 	IterationID string     `json:"iteration_id"`
@@ -69,8 +69,8 @@ type ModelVersionPatch struct {
 	Before      Before      `json:"-"`
 }
 
-// StageOthers is what becomes of the other versions of the model that are in the
-// stage that a version is moved to.
+// StageOthers selects what happens to the other versions of the model in the stage that a
+// version is moved to.
 type StageOthers int
 
 // The values of StageOthers.

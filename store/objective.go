@@ -17,16 +17,16 @@ const (
 	Maximize Goal = "maximize"
 )
 
-// Objective is the metric that the runs of an experiment are judged by.
+// Objective is the metric by which the runs of an experiment are compared.
 type Objective struct {
 	Metric string `json:"metric"`
 	Goal   Goal   `json:"goal"`
 }
 
-// NoObjective is the objective of an experiment whose runs are not judged.
+// NoObjective is the objective of an experiment whose runs are not compared.
 const NoObjective = "none"
 
-// String returns what ParseObjective reads.
+// String returns the form that ParseObjective reads.
 func (o Objective) String() string { return string(o.Goal) + " " + o.Metric }
 
 // ParseObjective reads "minimize NAME" or "maximize NAME". nil for NoObjective, and for "",
@@ -139,9 +139,9 @@ func ContainsWord(name, word string, bound func(before, after byte) bool) bool {
 	}
 }
 
-// GuessObjective returns the metric by whose name runs are most likely judged: a loss or
-// a score, of data that was held out before others, a loss before a score; the metric of
-// most runs where several are as likely. nil for none.
+// GuessObjective returns the metric whose name makes it the most likely objective: a loss
+// or a score, of held-out data before others, a loss before a score; the metric of most
+// runs where several are as likely. nil for none.
 func GuessObjective(metrics []Key) *Objective {
 	var all []Key
 	for _, k := range metrics {

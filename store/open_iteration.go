@@ -3,8 +3,7 @@ package store
 import "tracker/store/sqlite"
 
 // openIterations is the writer's cache of the iterations that users may add
-// points to, so that a point costs no query. Everything in it can be dropped at
-// any time. It belongs to the writer.
+// points to, so that a point costs no query. Its entries can be dropped at any time.
 type openIterations struct {
 	sqlite.Passive
 	allowed map[openIterationKey]iterationRef
@@ -19,7 +18,7 @@ type openIterationKey struct {
 // maxOpenIterations bounds the number of cached iterations.
 const maxOpenIterations = 20_000
 
-// drop forgets what may not be true any more.
+// drop removes all entries.
 func (o *openIterations) drop() {
 	o.allowed, o.byNum = map[openIterationKey]iterationRef{}, map[int64]iterationRef{}
 }

@@ -46,7 +46,7 @@ const (
 	JOIN user ON user.id = user_permission.user_id
 	JOIN project ON project.id = user_permission.project_id AND project.deleted_date IS NULL `
 
-	// permissionShown is an SQL condition: the project is not in the trash.
+	// permissionShown is the SQL condition for a project that is not in the trash.
 	permissionShown = `project_id IN (SELECT id FROM project WHERE deleted_date IS NULL)`
 )
 

@@ -17,7 +17,7 @@ type Project struct {
 
 func (p Project) size() int { return len(p.Description) }
 
-// NewProject is what CreateProject takes.
+// NewProject holds the arguments of CreateProject.
 type NewProject struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
@@ -182,8 +182,7 @@ func (db *DB) UpdateProject(ctx context.Context, actor Actor, id string, p Proje
 }
 
 // DeleteProject moves a project with all that is in it to the trash. Needs delete.
-// CONFLICT when a model of another
-// project has a version that came from it.
+// CONFLICT when a model of another project has a version that came from it.
 func (db *DB) DeleteProject(ctx context.Context, actor Actor, id string) error {
 	return db.discard(ctx, actor, func(tx *tx) error {
 		if err := tx.allowProject(actor, id, rightDelete); err != nil {
@@ -217,7 +216,7 @@ func checkNameAndText(name *string, field string, text *string) error {
 	return nil
 }
 
-// oneOf refuses a value that is not in a closed list.
+// oneOf fails unless a value is in a list.
 func oneOf[T ~string](field string, v T, all ...T) error {
 	for _, a := range all {
 		if v == a {

@@ -130,7 +130,7 @@ func (tx *tx) setProperties(actor Actor, owner propertyOwner, all []Property) er
 	return owner.changed(tx)
 }
 
-// changed records that properties have changed: of an iteration in the journal, of an
+// changed records a change of properties: of an iteration in the journal, of an
 // experiment as the time of its last change.
 func (o propertyOwner) changed(tx *tx) (err error) {
 	switch o.column {

@@ -1,6 +1,6 @@
 package store
 
-// RecentIteration is an iteration with the names of what it is in.
+// RecentIteration is an iteration with the names of its experiment and project.
 type RecentIteration struct {
 	Iteration
 	Experiment string // its name

@@ -6,7 +6,7 @@ import (
 	"tracker/store/json"
 )
 
-// RegisteredModel is a model with all that a registry shows of it.
+// RegisteredModel is a model as a registry shows it.
 type RegisteredModel struct {
 	Model
 	Properties []Property
@@ -140,7 +140,7 @@ type PropertyMatch struct {
 	Missing bool
 }
 
-// ModelHead is what searches for models compare and sort by.
+// ModelHead holds the fields that searches for models compare and sort by.
 type ModelHead struct {
 	ID          string `db:"id"`
 	Name        string `db:"name"`
@@ -168,7 +168,7 @@ func (v *View) FindModels(projectID string, properties []PropertyMatch, match fu
 	return slices.DeleteFunc(all, func(h ModelHead) bool { return !match(h) || !passes(h.ID) }), err
 }
 
-// VersionHead is what searches for versions of models compare and sort by.
+// VersionHead holds the fields that searches for versions of models compare and sort by.
 type VersionHead struct {
 	ID          string `db:"id"`
 	ModelName   string `db:"model_name"`

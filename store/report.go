@@ -15,13 +15,13 @@ type Report struct {
 
 func (r Report) size() int { return len(r.Text) }
 
-// NewReport is what CreateReport takes.
+// NewReport holds the arguments of CreateReport.
 type NewReport struct {
 	Name string `json:"name"`
 	Text string `json:"text"`
 }
 
-// ReportPatch is what UpdateReport changes; nil leaves a field as it is.
+// ReportPatch holds the fields that UpdateReport sets; nil leaves a field as it is.
 type ReportPatch struct {
 	Name   *string `json:"name"`
 	Text   *string `json:"text"`

@@ -23,13 +23,13 @@ type SavedView struct {
 	UpdatedDate  Time    `json:"updated_date" db:"updated_date"`
 }
 
-// NewSavedView is what CreateSavedView takes.
+// NewSavedView holds the arguments of CreateSavedView.
 type NewSavedView struct {
 	Name  string `json:"name"`
 	Query string `json:"query"`
 }
 
-// SavedViewPatch is what UpdateSavedView changes; nil leaves a field as it is.
+// SavedViewPatch holds the fields that UpdateSavedView sets; nil leaves a field as it is.
 type SavedViewPatch struct {
 	Name  *string `json:"name"`
 	Query *string `json:"query"`
@@ -69,7 +69,7 @@ func (db *DB) CreateSavedView(ctx context.Context, actor Actor, experimentID str
 		if err != nil {
 			return Created{}, err
 		}
-		// The command line is nobody's account.
+		// The command line has no account.
 		_, err = tx.Exec(`INSERT INTO experiment_view
 			(id, experiment_id, name, query, created_by, created_date, updated_date)
 			VALUES (?, ?, ?, ?, (SELECT user.id FROM user WHERE user.id = ?), ?, ?)`,
@@ -110,8 +110,7 @@ func (db *DB) UpdateSavedView(ctx context.Context, actor Actor, id string, p Sav
 	})
 }
 
-// DeleteSavedView removes a view; nothing that it shows goes with it, so it needs
-// no more than update.
+// DeleteSavedView removes a view, and nothing that it shows. Needs update.
 func (db *DB) DeleteSavedView(ctx context.Context, actor Actor, id string) error {
 	return remove(ctx, db, actor, func(tx *tx) error {
 		if err := tx.allowSavedView(actor, id, rightUpdate); err != nil {
@@ -125,7 +124,7 @@ func (db *DB) DeleteSavedView(ctx context.Context, actor Actor, id string) error
 var errSavedViewExists = &Error{Code: CodeConflict, Field: "name",
 	Message: "The experiment has a view of this name; overwrite that one or choose another name."}
 
-// checkSavedViewQuery accepts what can follow the question mark of an address.
+// checkSavedViewQuery accepts the query of an address.
 func checkSavedViewQuery(s string) error {
 	if len(s) > MaxSavedViewQuery {
 		return Invalid("query", "The view is too large to be kept: its address has %d bytes of at most %d.", len(s), MaxSavedViewQuery)

@@ -30,7 +30,7 @@ func parseSearch(q IterationQuery) (listing, error) {
 			return s, refused(err)
 		}
 		if s.Values = q.Group.Values; len(s.Values) != len(s.By) {
-			return s, Invalid("group", "A group of %d names has %d values.", len(s.By), len(s.Values))
+			return s, Invalid("group", "A group of %d names has %d values; give one value for each name.", len(s.By), len(s.Values))
 		}
 	}
 	s.Fold, s.Parent, s.cut = q.Fold, q.Parent, q.Cut
@@ -39,8 +39,8 @@ func parseSearch(q IterationQuery) (listing, error) {
 	return s, nil
 }
 
-// within sets what the search of an experiment finds if the experiment is in the
-// trash: then all of its iterations are.
+// within adapts the search to an experiment in the trash, all of whose iterations are in
+// the trash.
 func (s *listing) within(e experimentState) {
 	switch {
 	case !e.deleted:

@@ -8,9 +8,9 @@ import (
 	"tracker/store/search"
 )
 
-// searchLimit is how long the searches of one read may run. To sort 100,000 iterations by a
+// searchLimit is the time limit of the searches of one read. To sort 100,000 iterations by a
 // metric takes 2.4 s on a busy machine with two cores (measured); a search that
-// needs four times as long keeps others waiting and nobody at the screen.
+// needs four times as long delays all others, and nobody waits for its result.
 const searchLimit = 10 * time.Second
 
 var errSearchLimit = errors.New("the search has reached its time limit")

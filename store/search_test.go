@@ -363,7 +363,7 @@ func TestSearchRefusesMistakes(t *testing.T) {
 		{IterationQuery{Sort: "created,"}, "sort", "sort is wrong at character 9: write param.NAME"},
 		{IterationQuery{Columns: "param.lr, name"}, "columns", "columns is wrong at character 11: a column is param.NAME or metric.NAME"},
 		{IterationQuery{Group: &Grouped{By: "name"}}, "group", "group is wrong at character 1: runs are grouped by"},
-		{IterationQuery{Group: &Grouped{By: "tag, param.x", Values: []*string{nil}}}, "group", "A group of 2 names has 1 values."},
+		{IterationQuery{Group: &Grouped{By: "tag, param.x", Values: []*string{nil}}}, "group", "A group of 2 names has 1 values; give one value for each name."},
 	} {
 		_, err := db.Iterations(context.Background(), System, e, c.q)
 		refused := AsError(err)

@@ -14,7 +14,7 @@ type Snapshot struct {
 	CreatedDate Time `json:"created_date" db:"created_date"`
 }
 
-// NewSnapshot is what CreateSnapshot takes; all of it is optional.
+// NewSnapshot holds the arguments of CreateSnapshot; all are optional.
 type NewSnapshot struct {
 	GitSHA       string `json:"git_sha" db:"git_sha"`
 	GitDirty     *bool  `json:"git_dirty" db:"git_dirty"`

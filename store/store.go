@@ -25,7 +25,7 @@ import (
 	"tracker/store/sqlite"
 )
 
-// Options say how a database is opened.
+// Options are the options of Open.
 type Options struct {
 	// Path of the SQLite file; it is made, with its folder, when it is not there.
 	Path string
@@ -48,8 +48,7 @@ type Options struct {
 	OnRead func(context.Context)
 	// BcryptCost of new passwords; 0 means bcrypt.DefaultCost.
 	BcryptCost int
-	// Backends are where the bytes of artifacts lie; only the database itself
-	// when it is left out.
+	// Backends hold the bytes of artifacts; the zero value is the database alone.
 	Backends Backends
 	// UploadDir is the folder of artifacts that come in several requests, until
 	// all of their bytes are there. It is made when it is needed; "" means a
@@ -57,7 +56,7 @@ type Options struct {
 	UploadDir string
 	// MaxUpload is the size in bytes of the largest artifact; 0 for no limit.
 	MaxUpload int64
-	// TrashAge is how long what was deleted stays in the trash; 0 deletes for good
+	// TrashAge is the time that deleted records stay in the trash; 0 deletes for good
 	// at once.
 	TrashAge time.Duration
 }
@@ -82,7 +81,7 @@ type DB struct {
 
 	artifacts *artifact.Store
 
-	// These have a part in every commit, after the points.
+	// Participants in every commit, after the points.
 	openIterations openIterations
 	journal        *journal.Journal
 	lastSeen       *lastSeen
@@ -167,10 +166,10 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// migrationFiles has the folder of migrations; tests put in others.
+// migrationFiles has the folder of migrations; tests replace it.
 var migrationFiles fs.FS = migrations
 
-// schema returns what a database file of tracker is like.
+// schema returns the schema of a database file.
 func schema() sqlite.Schema {
 	files, err := fs.Sub(migrationFiles, "migrations")
 	if err != nil {
@@ -186,7 +185,7 @@ func (db *DB) Close() error { return db.kernel.Close() }
 // Path returns the absolute path of the database file.
 func (db *DB) Path() string { return db.kernel.Path() }
 
-// Ping proves that the database answers a query.
+// Ping fails unless the database answers a query.
 func (db *DB) Ping(ctx context.Context) error { return db.kernel.Ping(ctx) }
 
 // QueueLength returns how many writes wait for the writer.
@@ -200,8 +199,8 @@ func (db *DB) Size() (file, wal int64, err error) { return db.kernel.Size() }
 // refuses to overwrite a file.
 func (db *DB) Backup(ctx context.Context, path string) error { return db.kernel.Backup(ctx, path) }
 
-// Verify proves that the file at path is a sound database of tracker that this
-// program can open, without changing it.
+// Verify fails unless the file at path is a sound database of tracker that this
+// program can open. It does not change it.
 func Verify(ctx context.Context, path string) error { return schema().Verify(ctx, path) }
 
 // Restore puts the backup src in the place of the database dst and returns

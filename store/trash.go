@@ -13,8 +13,8 @@ type TrashFilter string
 
 // The filters of the trash.
 const (
-	NotTrash  TrashFilter = ""     // only what is not in the trash
-	OnlyTrash TrashFilter = "only" // only what is in the trash
+	NotTrash  TrashFilter = ""     // only records that are not in the trash
+	OnlyTrash TrashFilter = "only" // only records in the trash
 	AlsoTrash TrashFilter = "also" // both
 )
 
@@ -29,7 +29,7 @@ func (f TrashFilter) condition(table string) string {
 	return notTrashed(table)
 }
 
-// takes reports whether the filter lets through what is in the trash, or is not.
+// takes reports whether the filter selects a record that is deleted, or is not.
 func (f TrashFilter) takes(deleted bool) bool {
 	return f == AlsoTrash || deleted == (f == OnlyTrash)
 }
@@ -106,16 +106,16 @@ func (tx *tx) purge(kind TrashKind, id string) error {
 	return err
 }
 
-// Trashed is a record in the trash, with what is restored and purged together with
-// it. What it holds and was deleted alone before is not counted: that has an entry
-// of its own, and is not restored with it.
+// Trashed is a record in the trash, with the numbers of records that are restored and
+// purged together with it. Those that were deleted alone before are not counted: they
+// have entries of their own, and are not restored with it.
 type Trashed struct {
 	ID          string    `json:"id" db:"id"` // of the record
 	Kind        TrashKind `json:"kind" db:"kind"`
 	Name        string    `json:"name" db:"name"`
 	ProjectID   string    `json:"project_id" db:"project_id"`
 	ProjectName string    `json:"project_name" db:"project_name"`
-	In          string    `json:"in" db:"within"` // name of what holds it, "" for a project
+	In          string    `json:"in" db:"within"` // name of its container, "" for a project
 	DeletedDate Time      `json:"deleted_date" db:"deleted_date"`
 	DeletedBy   *string   `json:"deleted_by" db:"deleted_by"` // a user name; nil for the command line or a user who is gone
 	PurgeDate   Time      `json:"purge_date" db:"-"`
@@ -128,7 +128,7 @@ type Trashed struct {
 	Artifacts   int   `json:"artifacts" db:"artifacts"`
 	SizeBytes   int64 `json:"size_bytes" db:"size_bytes"` // of the artifacts, each on its own
 
-	Rank int `json:"-" db:"rank"` // the order of purging: what refers to others first
+	Rank int `json:"-" db:"rank"` // the order of purging: records that refer to others first
 }
 
 // TrashQuery selects records in the trash.
@@ -266,8 +266,8 @@ const (
 	JOIN project ON project.id = trashed.project_id `
 )
 
-// Trash lists what is in the trash of the projects that actor may delete in, what was
-// deleted last first.
+// Trash lists the records in the trash of the projects that actor may delete in, the last
+// deleted ones first.
 func (v *View) Trash(q TrashQuery) (List[Trashed], error) {
 	u, err := v.tx.user(v.actor)
 	if err != nil {
@@ -303,7 +303,7 @@ func (db *DB) Trash(ctx context.Context, actor Actor, q TrashQuery) (List[Trashe
 	return view(ctx, db, actor, func(v *View) (List[Trashed], error) { return v.Trash(q) })
 }
 
-// TrashAge returns how long what was deleted stays in the trash; 0 when it is
+// TrashAge returns the time that deleted records stay in the trash; 0 when they are
 // deleted for good at once.
 func (db *DB) TrashAge() time.Duration { return db.opts.TrashAge }
 
@@ -369,13 +369,13 @@ func (tx *tx) trashed(actor Actor, id string) (t Trashed, err error) {
 	return t, tx.allow(actor, t.ProjectID, rightDelete)
 }
 
-// trashWords has the kinds as people call them.
+// trashWords holds the kinds as words.
 var trashWords = map[TrashKind]string{
 	TrashedProject: "project", TrashedExperiment: "experiment", TrashedIteration: "iteration",
 	TrashedModel: "model", TrashedVersion: "version", TrashedArtifact: "artifact", TrashedReport: "report",
 }
 
-// Word returns the kind as people call it.
+// Word returns the kind as a word.
 func (k TrashKind) Word() string { return trashWords[k] }
 
 func errHeld(t Trashed) error {
@@ -400,5 +400,5 @@ func tooMany(ids []string) error {
 	return nil
 }
 
-// String returns a record in the trash as people call it.
+// String returns the kind and the name of the record.
 func (t Trashed) String() string { return fmt.Sprintf("%s %q", t.Kind.Word(), t.Name) }

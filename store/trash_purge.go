@@ -8,8 +8,7 @@ import (
 	"tracker/store/sqlite"
 )
 
-// purgePause is the time between two purges of what has been in the trash for long
-// enough.
+// purgePause is the time between two purges of expired records.
 const purgePause = time.Hour
 
 // Limits of one transaction of a purge, so that no other write waits long: so many
@@ -122,14 +121,14 @@ func (tx *tx) purgeable(actor Actor, id string) (t Trashed, err error) {
 	return t, tx.refuse(`(`+condition+`)`, "It is used by %s in the trash; delete those for good first.", args...)
 }
 
-// Purged is a record that EmptyTrash has come to.
+// Purged is a record that EmptyTrash has handled.
 type Purged struct {
 	Trashed
 	Kept bool // a version of a model that is not old enough refers to it
 }
 
-// EmptyTrash purges what went to the trash at least age ago, also while others read
-// and write, and calls done for each record. It needs the right to delete
+// EmptyTrash purges the records that were deleted at least age ago, also while others read
+// and write, and calls done for each. It needs the right to delete
 // everywhere.
 func (db *DB) EmptyTrash(ctx context.Context, actor Actor, age time.Duration, done func(Purged)) error {
 	until := toTime(db.now().Add(-age))
@@ -165,7 +164,7 @@ func (db *DB) EmptyTrash(ctx context.Context, actor Actor, age time.Duration, do
 			case errors.As(err, &e) && e.Code == CodeConflict:
 				done(Purged{Trashed: t, Kept: true})
 			case errors.As(err, &e) && e.Code == CodeNotFound:
-				// It was restored, or purged with what holds it.
+				// It was restored, or purged with its container.
 			default:
 				return err
 			}
@@ -173,8 +172,8 @@ func (db *DB) EmptyTrash(ctx context.Context, actor Actor, age time.Duration, do
 	}
 }
 
-// purgeExpired purges what has been in the trash for long enough, until the database
-// closes. The first time is the start.
+// purgeExpired purges expired records, at the start and at intervals until the database
+// closes.
 func (db *DB) purgeExpired(ctx context.Context) {
 	tick := time.NewTicker(purgePause)
 	defer tick.Stop()

@@ -10,8 +10,8 @@ import (
 
 // Restore takes records out of the trash, with all that went there with them: all
 // of them or, with an error, none. Needs delete. NOT_FOUND when one is not in the
-// trash; CONFLICT when what holds it is in the trash, too, or when its name was
-// taken meanwhile.
+// trash; CONFLICT when its container is in the trash, too, or when its name was taken
+// meanwhile.
 func (db *DB) Restore(ctx context.Context, actor Actor, ids ...string) error {
 	if err := tooMany(ids); err != nil {
 		return err
@@ -80,7 +80,7 @@ func (tx *tx) refuseIfModelHeld(t Trashed) error {
 		version, t.Name, article(held), held)
 }
 
-// noteRestored adds what was restored to the journal.
+// noteRestored adds a restored record to the journal.
 func (tx *tx) noteRestored(t Trashed) error {
 	query := ``
 	switch t.Kind {

@@ -8,15 +8,15 @@ import (
 	"tracker/store/sqlite"
 )
 
-// tx is a transaction with what the rules ask about: who acts, and when.
+// tx is a transaction with the actor and the time, on which rules depend.
 type tx struct {
 	*sqlite.Tx
 	db       *DB
 	actor    Actor
 	now      Time
 	grants   map[grantKey]grant // of a snapshot, as far as they were looked up
-	searched time.Duration      // how long searches have run
-	inPoints *points.Tx         // once it was asked for
+	searched time.Duration      // time that searches have taken
+	inPoints *points.Tx         // nil before the first use
 	seen     []int64            // numbers of the iterations that were seen
 	flushes  int64              // of last seen times, when the transaction began
 	trash    bool               // reads find records in the trash, too
@@ -66,8 +66,8 @@ func (db *DB) ask(ctx context.Context, check func(*tx) error) error {
 	return err
 }
 
-// write runs fn in the writer and returns when what it did is on disk. fn can
-// run more than once: it must not keep anything but its result.
+// write runs fn in the writer and returns when its changes are on disk. fn can run more
+// than once: it must not keep anything but its result.
 //
 // When ctx carries an idempotency key, the result is kept with the write, and
 // a second call with that key returns it without running fn.
@@ -98,7 +98,7 @@ func writeOnce[T any](ctx context.Context, db *DB, kind sqlite.Kind, actor Actor
 	return out, nil
 }
 
-// change is write for what has no result.
+// change is write for an fn without a result.
 func change(ctx context.Context, db *DB, actor Actor, fn func(*tx) error) error {
 	return db.write(ctx, sqlite.Change, actor, fn)
 }

@@ -91,8 +91,8 @@ func (u Unknown) near(keys []Key, work *int) []Key {
 	return near
 }
 
-// unlike returns how different a name is from the wanted one, 0 for the same, and
-// whether it may have been meant at all: when up to a third of the letters are
+// unlike returns the difference between a name and the wanted one, 0 for none, and
+// whether it is small enough for a suggestion: when up to a third of the letters are
 // mistyped (tested while there is work left), or when one is a part of the other.
 func unlike(wanted, name string, work *int) (int, bool) {
 	a, b := []rune(wanted), []rune(name)

@@ -28,10 +28,10 @@ type Upload struct {
 	Metadata string `json:"-" db:"metadata"` // as it was announced
 }
 
-// Expires is when the upload is given up unless more of it comes.
+// Expires is the time when the upload is deleted unless more of it arrives.
 func (u Upload) Expires() time.Time { return u.UpdatedDate.Time().Add(UploadAge) }
 
-// NewUpload is what CreateUpload takes.
+// NewUpload holds the arguments of CreateUpload.
 type NewUpload struct {
 	NewArtifact
 	Hash     string // SHA-256 in lowercase hex; "" when it is not known
@@ -160,8 +160,8 @@ func errUploadTooLong(size int64) error {
 	return Invalid("Upload-Length", "The part goes beyond the %d bytes of the upload; send what is left of them.", size)
 }
 
-// WriteUpload adds a part to an upload. What has come of it is kept when Body
-// ends with an error, which is returned as it is. When all bytes are there the
+// WriteUpload adds a part to an upload. The bytes before an error of Body are kept, and
+// the error is returned unchanged. When all bytes are there the
 // upload becomes an artifact; only then they all count as received. CONFLICT
 // when the part does not begin where the upload ends. Needs create; the
 // experiment must be in progress.

@@ -13,7 +13,7 @@ import (
 )
 
 // DefaultUsername names the admin that every database has. It can be neither
-// demoted nor deleted, and is who acts when authentication is off.
+// demoted nor deleted, and is the actor when authentication is off.
 const DefaultUsername = "default"
 
 // Actor is the user on whose behalf a method acts.
@@ -38,7 +38,7 @@ type User struct {
 	PasswordChanged Time `json:"-" db:"password_changed"`
 }
 
-// NewUser is what CreateUser takes.
+// NewUser holds the arguments of CreateUser.
 type NewUser struct {
 	Username  string `json:"username"`
 	Password  string `json:"password"`

@@ -17,10 +17,10 @@ type View struct {
 	cursor string
 }
 
-// View runs fn on a snapshot. What takes long, and what waits for a reader, is
-// done after fn has returned: it holds a connection.
+// View runs fn on a snapshot, which holds a connection. So long computations, and writes
+// to a client, belong after it.
 func (db *DB) View(ctx context.Context, actor Actor, fn func(*View) error) error {
-	// Before the snapshot, so that a change that it lacks comes after the cursor.
+	// Before the snapshot, so that changes that it lacks come after the cursor.
 	_, cursor, _ := db.journal.Since("", nil)
 	return db.kernel.Read(ctx, func(snapshot *sqlite.Tx) error {
 		return fn(&View{tx: db.reading(snapshot), actor: actor, cursor: cursor})
@@ -36,6 +36,6 @@ func view[T any](ctx context.Context, db *DB, actor Actor, fn func(*View) (T, er
 	return out, err
 }
 
-// Cursor returns where ExperimentChanges and IterationChanges go on from: what
-// the view does not show comes after it.
+// Cursor returns the cursor for ExperimentChanges and IterationChanges. Changes that the
+// view does not show come after it.
 func (v *View) Cursor() string { return v.cursor }

@@ -18,14 +18,14 @@ func TestWords(t *testing.T) {
 		must(b.CreateTag(ctx, store.System, store.IterationTag, id, tag))(t)
 		must(b.CreateParameter(ctx, store.System, id, "optimizer", store.Text(optimizer)))(t)
 	}
-	run("warm-up", "Diverged at step 240.", "baseline", "adamw")
+	run("restarts", "Diverged at step 240.", "baseline", "adamw")
 	run("cosine", "", "paper", "AdamW")
 	run("linear", "see the paper", "old", "sgd 0.9")
 	for text, want := range map[string]string{
-		"adamw":          "cosine warm-up",
-		"ADAMW diverged": "warm-up",
+		"adamw":          "cosine restarts",
+		"ADAMW diverged": "restarts",
 		"paper":          "cosine linear",
-		"warm":           "warm-up",
+		"resta":          "restarts",
 		"0.9":            "linear",
 		"adamw zebra":    "",
 		"base-line":      "",

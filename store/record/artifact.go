@@ -7,7 +7,7 @@ import (
 	"tracker/store/scalar"
 )
 
-// Artifact is an artifact as it is copied.
+// Artifact is the row of an artifact, without numbers.
 type Artifact struct {
 	ID          string      `db:"id"`
 	Name        string      `db:"name"`
@@ -67,7 +67,7 @@ func (tx Tx) Artifact(ref Ref, id string) (a StoredArtifact, err error) {
 	return a, err
 }
 
-// UpdateArtifact writes all of an artifact but its bytes.
+// UpdateArtifact sets the columns of an artifact, but not its bytes.
 func (tx Tx) UpdateArtifact(a Artifact) error {
 	_, err := tx.Exec(`UPDATE resource SET name = ?, description = ?, content_type = ?, created_date = ?, updated_date = ?
 		WHERE id = ?`, a.Name, a.Description, a.ContentType, a.CreatedDate, a.UpdatedDate, a.ID)

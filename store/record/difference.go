@@ -7,14 +7,14 @@ import (
 	"tracker/store/scalar"
 )
 
-// Divergence is where the points of a metric in two databases begin to differ.
+// Divergence is the step from which the points of a metric differ in two databases.
 type Divergence struct {
 	Same bool // they do not
 	From scalar.Step
 }
 
-// Differences returns, by key, where the metrics of an iteration in tx differ from
-// those that it has in another database.
+// Differences compares the metrics of an iteration in tx with those that it has in
+// another database. The result is by key.
 func (tx Tx) Differences(other Tx, id string) (map[string]Divergence, error) {
 	from, err := other.Num(id)
 	if err != nil {
@@ -37,7 +37,7 @@ func (tx Tx) Differences(other Tx, id string) (map[string]Divergence, error) {
 	return all, nil
 }
 
-// firstDifference returns where a metric of two runs begins to differ.
+// firstDifference compares a metric of two runs.
 func firstDifference(a Tx, aNum int64, b Tx, bNum int64, key string) (d Divergence, err error) {
 	ca, err := a.Cursor(aNum, key)
 	if err != nil {
@@ -67,7 +67,7 @@ func firstDifference(a Tx, aNum int64, b Tx, bNum int64, key string) (d Divergen
 }
 
 // DropPoints deletes the points of an iteration from the first difference on, and returns
-// how many they were.
+// their number.
 func (tx Tx) DropPoints(id string, drop map[string]Divergence) (dropped int, err error) {
 	if len(drop) == 0 {
 		return 0, nil

@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// Fingerprint returns a hash of what a record is. It is the same in two databases
+// Fingerprint returns a hash of the content of a record. It is the same in two databases
 // that have the same record.
 func (tx Tx) Fingerprint(k *Kind, id string) (string, error) {
 	sum := sha256.New()
@@ -57,7 +57,7 @@ func (tx Tx) Fingerprint(k *Kind, id string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)[:16]), nil
 }
 
-// pointsInto calls put with each metric of an iteration and each of its points.
+// pointsInto calls put with the name of each metric of an iteration and with each point.
 func (tx Tx) pointsInto(id string, put func([]byte)) error {
 	num, err := tx.Num(id)
 	if err != nil {

@@ -3,15 +3,15 @@ package record
 // Kind is a kind of record. It has the name of its table.
 type Kind struct {
 	Name string
-	// Home finds the id of the project, the id of what holds the record, its name,
-	// and whether it is in the trash.
+	// Home is the query for the id of the project, the id of the container, the name of
+	// the record, and whether it is in the trash.
 	Home  string
 	Parts []Part // the first one is the row of the record
 	// Artifacts is the SQL condition for its artifacts, "" when it has none.
 	Artifacts string
 }
 
-// Part is what a record has in one table. Its columns name other records by their
+// Part is the rows of a record in one table. Its columns name other records by their
 // ids, since numbers differ from one database to another.
 type Part struct {
 	Name    string
@@ -23,7 +23,7 @@ type Part struct {
 	Late    bool     // Write needs records that are copied later
 }
 
-// Column says what the texts of a column are. The schema has a rule for all else.
+// Column is the kind of the texts in a column. The schema has rules for other types.
 type Column int
 
 // The kinds of columns.

@@ -15,7 +15,7 @@ const (
 	copying = "archive, not finished"
 )
 
-// Note is what is known of a record that was copied here.
+// Note is the state of a record when it was copied here.
 type Note struct {
 	Fingerprint string // when it was copied; "" for one that never was
 	Unfinished  bool   // its copying was begun and not finished
@@ -23,7 +23,7 @@ type Note struct {
 
 func noteID(ref Ref) string { return transfer.ID("archive", ref.Kind.Name, ref.ID).String() }
 
-// Note returns what is known of a record.
+// Note returns the note of a record, the zero value when there is none.
 func (tx Tx) Note(ref Ref) (n Note, err error) {
 	var state string
 	err = tx.Row(`SELECT fingerprint, state FROM source WHERE id = ?`, noteID(ref)).Scan(&n.Fingerprint, &state)
@@ -34,7 +34,7 @@ func (tx Tx) Note(ref Ref) (n Note, err error) {
 	return n, err
 }
 
-// SetNote replaces what is known of a record.
+// SetNote replaces the note of a record.
 func (tx Tx) SetNote(ref Ref, n Note, now scalar.Time) error {
 	state := copied
 	if n.Unfinished {

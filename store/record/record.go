@@ -2,8 +2,8 @@
 // iteration, logged model, artifact version, report, model or model version, each with
 // all rows that belong to it, its points and its artifacts.
 //
-// Kinds says of each kind how the rows in its tables are read, with ids in place of
-// numbers, and written. The fingerprint of a record is a hash of its content that does not
+// Kinds has the statements that read the rows of each kind, with ids in place of numbers,
+// and that write them. The fingerprint of a record is a hash of its content that does not
 // depend on numbers, so it is the same in two databases that have the same record.
 // The package decides neither what is copied nor what may be replaced, and knows no
 // users and no rights: a caller checks them in the same transaction. Texts that are
@@ -44,21 +44,21 @@ func (e *SizeError) Error() string {
 	return fmt.Sprintf("A record has more than %d MiB in the table %s.", maxRecord>>20, e.Table)
 }
 
-// Home is where a record belongs.
+// Home is the place of a record.
 type Home struct {
 	ProjectID string
-	Parent    string // id of what holds it
+	Parent    string // id of its container, "" for a project
 	Name      string
-	Deleted   bool // it or what holds it is in the trash
+	Deleted   bool // it or its container is in the trash
 }
 
-// Home returns where a record belongs, or sql.ErrNoRows.
+// Home returns the place of a record, or sql.ErrNoRows.
 func (tx Tx) Home(ref Ref) (h Home, err error) {
 	err = tx.Row(ref.Kind.Home, ref.ID).Scan(&h.ProjectID, &h.Parent, &h.Name, &h.Deleted)
 	return h, err
 }
 
-// Path returns the names of a record and of what holds it, with slashes between.
+// Path returns the names of a record and its containers, with slashes between.
 func (tx Tx) Path(ref Ref) (string, error) {
 	h, err := tx.Home(ref)
 	if err != nil || h.Parent == "" {
@@ -85,7 +85,7 @@ func (tx Tx) Num(id string) (num int64, err error) {
 // maxRecord bounds the values that a record has in one table, in bytes.
 const maxRecord = 512 << 20
 
-// Rows returns the rows that a record has in a part, checked.
+// Rows returns the rows of a part of a record, checked.
 func (tx Tx) Rows(p *Part, id string) ([][]any, error) {
 	rows, err := tx.Tx.Rows(p.Read, id)
 	if err != nil {

@@ -32,7 +32,7 @@ func (tx Tx) OfExperiment(projectID, id string) (refs []Ref, err error) {
 	return refs, nil
 }
 
-// OfRuns returns iterations, in the order of their numbers, with what holds them.
+// OfRuns returns iterations, in the order of their numbers, with their containers.
 func (tx Tx) OfRuns(ids []string) (refs []Ref, err error) {
 	list, err := json.Marshal(ids)
 	if err != nil {
@@ -78,8 +78,7 @@ func (tx Tx) All(context []string) (refs []Ref, err error) {
 	return refs, nil
 }
 
-// where returns the records of a kind that fulfil a condition on it and on
-// what holds it.
+// where returns the records of a kind that meet a condition on it and its containers.
 func (tx Tx) where(kind *Kind, condition string, args ...any) ([]Ref, error) {
 	from := map[string]string{
 		"project": `project.id FROM project WHERE %s AND project.deleted_date IS NULL

@@ -2,15 +2,15 @@ package search
 
 import "tracker/store/filter"
 
-// Result is what an iteration has of a metric.
+// Result is the value of a metric in an iteration.
 type Result struct {
 	Num   int64    // of the iteration
 	Value *float64 // nil for NaN, and where it has none
 	There bool     // it has a value or NaN
 }
 
-// Results calls fn with the newest iterations of an experiment that pass a query, up
-// to limit, and what they have of a metric. It returns the number of all that pass.
+// Results calls fn with the values of a metric in the newest iterations of an experiment
+// that pass a query, up to limit. It returns the number of all that pass.
 func (s *Snapshot) Results(experimentID string, q Query, metric filter.Ref, limit int, fn func(Result)) (total int, err error) {
 	j, err := s.joins([]string{experimentID}, q.Metrics)
 	if err != nil {

@@ -34,8 +34,8 @@ const (
 	// maxCopies is the largest number of copies in one transaction, so that no other
 	// write waits long.
 	maxCopies = 2000
-	// RestTime is how long a running iteration must not have been seen before it is
-	// copied: a copy of what changes again soon is useless.
+	// RestTime is the time for which a running iteration must not have been seen before
+	// it is copied: a copy of values that change again soon is useless.
 	RestTime = 2 * time.Second
 	// copyPause is the time between two copyings of a metric.
 	copyPause = 2 * time.Second

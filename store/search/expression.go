@@ -50,7 +50,7 @@ func (j *joins) value(r filter.Ref) string {
 	return `iteration.id`
 }
 
-// textTables has the table of each field whose values are texts by key.
+// textTables holds the table of each field whose values are texts by key.
 var textTables = map[filter.Field]string{filter.Param: "parameter", filter.Property: "property"}
 
 // snapshotText returns the SQL of a column of an iteration's snapshot, NULL where it
@@ -86,7 +86,7 @@ func (j *joins) isThere(k filter.Key) string {
 	return `coalesce(` + j.metric(filter.Ref{Key: k, Stat: "count"}) + `, 0) > 0`
 }
 
-// lastSeen returns the SQL of when an iteration was last seen.
+// lastSeen returns the SQL of the time when an iteration was last seen.
 func (j *joins) lastSeen() string {
 	if len(j.late.seen) == 0 {
 		return `iteration.last_seen`
@@ -100,8 +100,8 @@ func (j *joins) lastSeen() string {
 // not matter); every other text is greater than any number.
 func isNumber(value string) string { return value + ` <= CAST(9e999 AS REAL)` }
 
-// where writes e as a condition that is true or false, never NULL, so that NOT
-// turns it around.
+// where writes e as a condition that is true or false, never NULL, so that NOT inverts
+// it.
 func (j *joins) where(q *SQL, e filter.Expr) {
 	switch e := e.(type) {
 	case filter.Junction:
@@ -295,5 +295,5 @@ func (j *joins) order(r filter.Ref, descending bool) (expressions, directions []
 	return []string{value}, []string{direction}
 }
 
-// sortedCharacters bounds how much of the text of a parameter is held for sorting.
+// sortedCharacters is the number of characters of a parameter that are kept for sorting.
 const sortedCharacters = `1000`

@@ -19,9 +19,9 @@ const (
 	groupedCharacters = `250`
 )
 
-// GroupQuery selects iterations, and says how they are grouped and sorted.
+// GroupQuery selects iterations and the order of their groups.
 type GroupQuery struct {
-	Query                   // By is what they are grouped by; Values, Fold and Uncounted are ignored
+	Query                   // By groups them; Values, Fold and Uncounted are ignored
 	Columns []filter.Column // the metrics whose spread is returned
 	Keys    int             // the number of different names in all of the query
 }

@@ -9,9 +9,9 @@ import (
 )
 
 // joins numbers the parameters and metrics that a search joins to its iterations.
-// The row of parameter 0 is p0. What an iteration has of metric 0 is in table late
-// or, where nothing is late, in the row v0 (table search_value) or, without a copy
-// there, s0 (table series).
+// The row of parameter 0 is p0. The statistics of metric 0 are in table late or, where
+// nothing is late, in the row v0 (table search_value) or, without a copy there, s0 (table
+// series).
 type joins struct {
 	keys       []filter.Key
 	late       late

@@ -10,7 +10,7 @@ import (
 	"tracker/store/scalar"
 )
 
-// late holds what the rows of a snapshot lack and memory has: the statistics of
+// late holds values in memory that the rows of a snapshot lack: the statistics of
 // metrics with recent points, and the times when runs were last seen. A search
 // joins it to the iterations as a table, so nothing has to be written for a read.
 type late struct {
@@ -19,8 +19,8 @@ type late struct {
 	seen    map[int64]scalar.Time    // by number of the iteration
 }
 
-// late returns what the rows lack of these metrics in the iterations of
-// experiments. It may have more times than those of the experiments.
+// late returns the statistics of these metrics that the rows of the iterations of
+// experiments lack. It may have more times than those of the experiments.
 func (s *Snapshot) late(experimentIDs, metrics []string) (late, error) {
 	l := late{metrics: map[string]int{}, seen: s.Seen}
 	recent, err := s.Recent(metrics)

@@ -18,7 +18,7 @@ const (
 	maxOrdered = 500_000
 )
 
-// order is what a search has found, in its order.
+// order is the hits of a search, in their order.
 type order struct {
 	rows     []ordered
 	total    int  // as the search counts it
@@ -34,8 +34,7 @@ type ordered struct {
 // Orders remembers the orders that searches have found, so that the pages after the
 // first, and the same search again, need not filter and sort all iterations. An order
 // holds for one version of the database and for one text of the query with its
-// arguments, in which is all that the answer depends on besides. Who may read is
-// checked before.
+// arguments, on which the answer depends. The right to read is checked before.
 type Orders struct {
 	mu    sync.Mutex
 	known map[orderKey]order
@@ -62,7 +61,7 @@ func (o *Orders) Len() int {
 	return len(o.known)
 }
 
-// remember keeps an order, which must not be changed any more, and drops those of
+// remember keeps an order, which must not be changed afterwards, and drops those of
 // former versions.
 func (o *Orders) remember(k orderKey, found order) {
 	o.mu.Lock()
@@ -95,7 +94,7 @@ func (s *Snapshot) order(q *SQL, offset, limit int) (order, error) {
 	if offset+limit > maxOrder {
 		return s.orderOf(q, offset, limit)
 	}
-	// A first page is all that most need; the second is a sign that others will follow.
+	// Most clients read one page; a second one is a sign that others will follow.
 	n := limit
 	if offset > 0 {
 		n = maxOrder

@@ -8,7 +8,7 @@ import (
 	"tracker/store/sqlite"
 )
 
-// Table describes how the records of a table other than iterations are searched for.
+// Table describes a table of records other than iterations to a search.
 type Table struct {
 	Name     string
 	Columns  map[filter.Field]string // the SQL of each field that can be named, but properties

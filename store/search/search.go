@@ -47,7 +47,7 @@ type Query struct {
 
 	By     []filter.Ref // with Values: only the iterations of one group; nil for all
 	Values []*string    // of the group
-	Where  string       // SQL condition on table iteration, which is fulfilled too
+	Where  string       // a further SQL condition on table iteration
 	Fold   bool         // children that are hits are listed under their parents
 	Parent *string      // with Fold: list the children of this iteration, nil for the top level
 	// Uncounted stops the search at the hit after the page. It excludes Fold.
