@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"errors"
-	"io"
 	"os"
 	"runtime"
 	"sync"
@@ -59,7 +58,7 @@ func (db *DB) Ping(ctx context.Context) error {
 	if err := db.files.check(db.path); err != nil {
 		return err
 	}
-	if err := readStart(db.path); err != nil {
+	if err := readStart(db.file); err != nil {
 		return err
 	}
 	if failed := db.ioError.Load(); failed != nil {
@@ -76,17 +75,13 @@ func (db *DB) Ping(ctx context.Context) error {
 
 // readStart reads the first bytes of the file: SQLite answers from memory also
 // when its file system was shut down.
-func readStart(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
+func readStart(f *os.File) error {
 	var magic [16]byte
-	_, err = io.ReadFull(f, magic[:])
+	_, err := f.ReadAt(magic[:], 0)
 	if err == nil && string(magic[:]) != "SQLite format 3\x00" {
-		err = fileError(Damaged, nil, "%s is damaged: it does not begin as a SQLite file; restore a backup, or choose another file", path)
+		err = fileError(Damaged, nil, "%s is damaged: it does not begin as a SQLite file; restore a backup, or choose another file", f.Name())
 	}
-	return errors.Join(err, f.Close())
+	return err
 }
 
 // pool holds connections for reading. The one that was put back last is taken first:

@@ -93,6 +93,11 @@ type DB struct {
 	queue   chan *job
 	done    chan struct{} // closed when the writer has ended
 
+	// file is for Ping to read. It is closed after all connections: to close any
+	// descriptor of the file gives up the locks that SQLite has on it, and then the
+	// next program that has read the file removes the write-ahead log.
+	file *os.File
+
 	readDB   *sqlx.DB
 	readers  *pool
 	reserved *pool // of ReadShort
@@ -228,6 +233,9 @@ func (db *DB) open(ctx context.Context) error {
 			return err
 		}
 	}
+	if db.file, err = os.Open(db.path); err != nil {
+		return err
+	}
 	db.readers.open()
 	db.reserved.open()
 	return nil
@@ -277,6 +285,9 @@ func (db *DB) closeFiles() error {
 	}
 	if db.writeDB != nil {
 		errs = append(errs, db.writeDB.Close())
+	}
+	if db.file != nil {
+		errs = append(errs, db.file.Close())
 	}
 	if db.lock != nil {
 		errs = append(errs, db.lock.release())

@@ -187,6 +187,8 @@ def main():
     parser.add_argument("--stop", type=int, default=20, help="unexplained differences after which to stop")
     args = parser.parse_args()
     first, end = map(int, args.seeds.split(":"))
+    for uri in args.mlflow, args.tracker:
+        requests.get(uri + "/health", timeout=60).raise_for_status()  # else every call would be a failure of MLflow's
     explained, sent, differ = collections.Counter(), 0, 0
     for seed in range(first, end):
         servers = [Server(args.mlflow), Server(args.tracker)]

@@ -54,6 +54,7 @@ def reason(call, theirs, ours, unknown):
     unknown reports whether the call has the id of a record that is not there.
     """
     method, path, body = call
+    theirs, ours = ((status, answer if isinstance(answer, dict) else {}) for status, answer in (theirs, ours))  # a page of HTML
     statuses = theirs[0], ours[0]
     if statuses == (200, 200):
         one, other, why = theirs[1], ours[1], []
