@@ -66,6 +66,7 @@ func TestCheckFindsAndRepairs(t *testing.T) {
 		{`DELETE FROM metric WHERE series_id = (SELECT id FROM series WHERE key = 'loss')`, wrong, true},
 		{`INSERT INTO series (iteration_num, key) SELECT num, 'empty' FROM iteration`, `"empty"`, true},
 		{`INSERT INTO metric VALUES (99, 1, 5, 1, 1), (98, 1, 4, 1, 1)`, "2 points belong to no series", true},
+		{`INSERT INTO metric VALUES (99, 1, 5, 1, 1)`, "1 point belongs to no series", true},
 		{`PRAGMA recursive_triggers = 0; DROP TRIGGER series_deleted; DELETE FROM series WHERE key = 'loss'`, "7 points belong to no series", true},
 		{`INSERT INTO metric_moved VALUES (3, 1, 1, 1, 99)`, "1 moved points", true},
 		{`UPDATE metric_moved SET series_id = 77`, "1 moved points", true},
