@@ -68,10 +68,10 @@ func TestCheckFindsAndRepairs(t *testing.T) {
 		{`INSERT INTO metric VALUES (99, 1, 5, 1, 1), (98, 1, 4, 1, 1)`, "2 points belong to no series", true},
 		{`INSERT INTO metric VALUES (99, 1, 5, 1, 1)`, "1 point belongs to no series", true},
 		{`PRAGMA recursive_triggers = 0; DROP TRIGGER series_deleted; DELETE FROM series WHERE key = 'loss'`, "7 points belong to no series", true},
-		{`INSERT INTO metric_moved VALUES (3, 1, 1, 1, 99)`, "1 moved points", true},
-		{`UPDATE metric_moved SET series_id = 77`, "1 moved points", true},
+		{`INSERT INTO metric_moved VALUES (3, 1, 1, 1, 99)`, "1 moved point", true},
+		{`UPDATE metric_moved SET series_id = 77`, "1 moved point", true},
 		{`DELETE FROM metric WHERE seq = 8; DELETE FROM series WHERE key = 'acc';
-			INSERT INTO metric_moved VALUES (8, 1, 1, 1, 99)`, "1 moved points", true},
+			INSERT INTO metric_moved VALUES (8, 1, 1, 1, 99)`, "1 moved point", true},
 		{`UPDATE counter SET value = 3`, "is at 3, before point 8", true},
 		{`UPDATE counter SET value = -1`, "is at -1, before point 8", true},
 		{`UPDATE model SET last_version = 1`, `model "fraud" stands at 1, behind version 2`, true},
