@@ -80,7 +80,7 @@ func TestArtifactCommands(t *testing.T) {
 	writeFile(t, stray, "stray")
 	r := runBinary(t, dir, env, "", "check")
 	wants(r.must(t), "ok\n")
-	wants(r.stderr, "1 orphan (5 B) belong", "1 orphan (4 B) may belong to an upload or a command that is running", "lists them, and can remove them after 20")
+	wants(r.stderr, "1 orphan (5 B) belongs to no artifact", "1 orphan (4 B) may belong to an upload or a command that is running", "lists them, and can remove them after 20")
 	wants(run("gc").must(t), "1 orphan (5 B) can be removed", "Kept 1 orphan (4 B) for now:", "upload in progress or interrupted; until 20")
 	if err := os.Chtimes(staged, time.Time{}, time.Now().Add(-2*time.Hour)); err != nil {
 		t.Fatal(err)
@@ -137,14 +137,14 @@ func TestCheckOfArtifacts(t *testing.T) {
 	writeFile(t, path, "BYTES")
 	check().must(t)
 	r := check("--deep")
-	r.refused(t, 1, "1 of 1 problems remain")
+	r.refused(t, 1, "1 problem remains of 1 in")
 	if !strings.Contains(r.stdout, `"a.bin" (`+ids["a.bin"]+`) in filesystem`) {
 		t.Error(r.stdout)
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	check().refused(t, 1, "1 of 1 problems remain")
+	check().refused(t, 1, "1 problem remains of 1 in")
 	r = runBinary(t, dir, env, "", "artifacts", "migrate", "--to", "inline")
 	if r.refused(t, 1, "1 content could not be moved"); !strings.Contains(r.stdout, "stays in filesystem") {
 		t.Error(r.stdout)

@@ -40,7 +40,7 @@ the database does not hold the location of the artifacts.`,
 				case err != nil:
 					return err
 				case remaining > 0:
-					return fmt.Errorf("%d of %d problems remain in %s", remaining, len(problems), db.Path())
+					return fmt.Errorf("%s of %d in %s", things(remaining, "problem remains", "problems remain"), len(problems), db.Path())
 				}
 				a.reportOrphans(cmd.Context(), db)
 				_, err = fmt.Fprintln(a.stdout, "ok")
@@ -94,7 +94,11 @@ func (a *app) reportOrphans(ctx context.Context, db *store.DB) {
 		a.warn("not every artifact backend could be searched for bytes that belong to no artifact: %v", err)
 	}
 	if n > 0 {
-		fmt.Fprintf(a.stderr, "tracker: %s (%s) belong to no artifact; `tracker artifacts gc` lists and removes them\n", things(n, "orphan", "orphans"), size(bytes))
+		verb := "belong"
+		if n == 1 {
+			verb = "belongs"
+		}
+		fmt.Fprintf(a.stderr, "tracker: %s (%s) %s to no artifact; `tracker artifacts gc` lists and removes them\n", things(n, "orphan", "orphans"), size(bytes), verb)
 	}
 	if spared.n == 0 {
 		return

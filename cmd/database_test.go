@@ -184,7 +184,7 @@ func TestCheck(t *testing.T) {
 	execSQL(t, "tracker.db", `UPDATE series SET count = count + 1, min = -1`)
 	for range 2 { // looking changes nothing
 		r := runMain(t, nil, "", "check")
-		r.refused(t, 1, "1 of 1 problems remain")
+		r.refused(t, 1, "1 problem remains of 1 in")
 		if strings.Count(r.stdout, "\n") != 1 || !strings.Contains(r.stdout, `"loss"`) || !strings.Contains(r.stdout, "--repair") {
 			t.Errorf("want a line for the one problem, got %q", r.stdout)
 		}
@@ -204,7 +204,7 @@ func TestCheckOfWhatCantBeRepaired(t *testing.T) {
 	execSQL(t, "tracker.db", `PRAGMA foreign_keys = off; UPDATE iteration SET experiment_id = 'gone'; UPDATE series SET count = 9`)
 	r := runMain(t, nil, "", "check", "--repair")
 	// The third is that the old experiment still counts the names of what it lost.
-	r.refused(t, 1, "1 of 3 problems remain")
+	r.refused(t, 1, "1 problem remains of 3 in")
 	if !strings.Contains(r.stdout, "iteration") || !strings.Contains(r.stdout, "Repaired.") {
 		t.Errorf("got %q", r.stdout)
 	}

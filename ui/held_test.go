@@ -125,6 +125,20 @@ func TestInputBeforeScripts(t *testing.T) {
 		b.is(`document.querySelector('h1').textContent`, "run 12")
 		b.quiet()
 	})
+	// Every button that is there before the script does what it does after it.
+	for name, opens := range map[string]string{"choose": `dialog.choose[open]`, "find": `dialog[open]`, "help": `dialog#help[open]`} {
+		t.Run("button "+name, func(t *testing.T) {
+			b := s.openBrowser(t)
+			b.do(chromedp.EmulateViewport(1280, 800))
+			held, release := b.hold("*/workbench-*.js")
+			b.begin(at)
+			held()
+			b.do(chromedp.Click(chromedp.CSS(`[data-testid="` + name + `"]`)))
+			release()
+			b.is(`document.querySelector('`+opens+`') !== null`, "true")
+			b.quiet()
+		})
+	}
 	// A link that has the focus keeps it.
 	t.Run("focus", func(t *testing.T) {
 		b := s.openBrowser(t)

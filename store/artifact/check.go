@@ -49,7 +49,7 @@ func (s *Store) Check(ctx context.Context, deep bool, progress func(done, total 
 			return failed, ctx.Err()
 		}
 		if err != nil {
-			failed = append(failed, fmt.Sprintf("The %d blobs of artifacts in %s can't be checked: %v", n.Blobs, n.Backend, backendError(err)))
+			failed = append(failed, fmt.Sprintf("What artifacts have in %s (blobs: %d) can't be checked: %v", n.Backend, n.Blobs, backendError(err)))
 		}
 	}
 	return failed, nil

@@ -74,7 +74,7 @@ func (c *Check) wrongStats(tx *Tx, s *series) (*Problem, error) {
 	}
 	return &Problem{
 		Iteration: s.iteration,
-		Text:      fmt.Sprintf("The statistics of metric %q do not fit its %d points.", s.key, want.Count),
+		Text:      fmt.Sprintf("The statistics of metric %q do not fit its points, of which there are %d.", s.key, want.Count),
 		Repair:    func(tx *Tx) error { return tx.recompute(s.id) },
 	}, nil
 }
@@ -90,7 +90,7 @@ func (tx *Tx) strayPoints() ([]Problem, error) {
 			SELECT (SELECT min(series_id) FROM metric WHERE series_id > found.id)
 			FROM found
 			WHERE found.id IS NOT NULL)
-		SELECT id FROM found WHERE id NOT IN (SELECT id FROM series))`, "%d points belong to no series.")
+		SELECT id FROM found WHERE id NOT IN (SELECT id FROM series))`, "1 point belongs to no series.", "%d points belong to no series.")
 }
 
 // strayMoves looks for former places of points that are not where they were
@@ -99,18 +99,22 @@ func (tx *Tx) strayMoves() ([]Problem, error) {
 	return tx.stray(`metric_moved WHERE NOT EXISTS (SELECT 1 FROM metric
 		WHERE metric.series_id = metric_moved.series_id
 		AND metric.step = metric_moved.step
-		AND metric.seq = metric_moved.seq)`, "%d moved points are not where they were moved to.")
+		AND metric.seq = metric_moved.seq)`, "1 moved point is not where it was moved to.", "%d moved points are not where they were moved to.")
 }
 
 // stray returns the problem that there are rows, "TABLE WHERE CONDITION", that
 // should not be there. The repair deletes them.
-func (tx *Tx) stray(rows, text string) ([]Problem, error) {
+func (tx *Tx) stray(rows, one, many string) ([]Problem, error) {
 	var n int64
 	if err := tx.Row(`SELECT count(*) FROM ` + rows).Scan(&n); err != nil || n == 0 {
 		return nil, err
 	}
+	text := one
+	if n > 1 {
+		text = fmt.Sprintf(many, n)
+	}
 	return []Problem{{
-		Text: fmt.Sprintf(text, n),
+		Text: text,
 		Repair: func(tx *Tx) error {
 			_, err := tx.Exec(`DELETE FROM ` + rows)
 			return err

@@ -22,7 +22,7 @@ func (tx *Tx) wrongRollups(s *series) (*Problem, error) {
 
 // strayRollups looks for rollups whose series is gone.
 func (tx *Tx) strayRollups() ([]Problem, error) {
-	return tx.stray(`rollup WHERE id >> 36 NOT IN (SELECT id FROM series)`, "%d rollups belong to no series.")
+	return tx.stray(`rollup WHERE id >> 36 NOT IN (SELECT id FROM series)`, "1 rollup belongs to no series.", "%d rollups belong to no series.")
 }
 
 // sameRollups reports whether the rollups of a series are what its points make.

@@ -1,5 +1,5 @@
-// Applies the theme that was chosen in this browser. It runs before the page is
-// drawn, so that no other theme flashes up.
+// Applies the theme that was chosen in this browser, and keeps clicks that come before
+// the other scripts. It runs before the page is drawn, so that no other theme flashes up.
 {
   const key = 'tracker.theme';
   const themes = ['system', 'light', 'dark'];
@@ -44,5 +44,20 @@
       load();
       show();
     }
+  });
+}
+
+// A button that needs a script is there before it, on a slow connection for seconds. Its
+// first click is repeated once all scripts of the page have run.
+{
+  const clicked = new Set();
+  const keep = (event) => {
+    const button = event.target.closest?.('button.script');
+    if (button) clicked.add(button);
+  };
+  document.addEventListener('click', keep, true);
+  document.addEventListener('DOMContentLoaded', () => {
+    document.removeEventListener('click', keep, true);
+    for (const button of clicked) if (button.isConnected) button.click();
   });
 }
