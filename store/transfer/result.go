@@ -27,7 +27,7 @@ type Result struct {
 	Points     int   `json:"points"`
 	Dropped    int   `json:"dropped"` // points that a later file of their run repeats
 	Artifacts  int   `json:"artifacts"`
-	Bytes      int64 `json:"bytes"`  // of artifacts
+	Bytes      int64 `json:"bytes"`           // of artifacts
 	Models     int   `json:"models,omitzero"` // logged models, and versions of registered ones
 
 	Losses []Loss `json:"losses"` // the first maxLosses
