@@ -80,6 +80,11 @@ func (tx *tx) importBatch(b *transfer.Batch) (out transfer.Outcome, err error) {
 	if err != nil || out.Refused != "" {
 		return out, err
 	}
+	for _, f := range b.Files {
+		if err := tx.checkUnread(f); err != nil {
+			return out, err
+		}
+	}
 	for _, p := range b.Parameters {
 		id := transfer.ID("parameter", it.id, p.Key)
 		n, err := tx.Exec(`INSERT INTO parameter (iteration_num, key, id, value) VALUES (?, ?, ?, ?)
@@ -143,6 +148,22 @@ func (tx *tx) importBatch(b *transfer.Batch) (out transfer.Outcome, err error) {
 	}
 	tx.noteIteration(it.iterationRef)
 	return out, tx.noteParent(it.num)
+}
+
+// checkUnread fails when a source file was read further since the import has looked.
+func (tx *tx) checkUnread(f transfer.File) error {
+	var now transfer.File
+	var stamp uint64
+	err := tx.Row(`SELECT size, position, fingerprint, state FROM source WHERE id = ?`, f.ID).Scan(&now.Size, &now.Position, &now.Fingerprint, &now.State)
+	if err == nil {
+		stamp = now.Stamp()
+	} else if !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	if stamp != f.Before {
+		return Errorf(CodeConflict, "Another import is bringing the same files; wait until it has ended, and import again.")
+	}
+	return nil
 }
 
 // importSeries writes the points of a batch, and the status and times of the run.

@@ -42,6 +42,7 @@ type Import struct {
 	sink   Sink
 	named  uuid.UUID // the run that has Options.Name
 	done   map[uuid.UUID]fate
+	stamps map[uuid.UUID]uint64 // of the files that are known
 	queue  []*RunWriter
 	read   int64 // bytes that were not reported to Progress yet
 	points int   // in the queue
@@ -74,7 +75,7 @@ const (
 
 // New returns an import that writes to sink.
 func New(sink Sink, o Options) *Import {
-	return &Import{Options: o, Result: &Result{Losses: []Loss{}}, sink: sink, done: map[uuid.UUID]fate{}}
+	return &Import{Options: o, Result: &Result{Losses: []Loss{}}, sink: sink, done: map[uuid.UUID]fate{}, stamps: map[uuid.UUID]uint64{}}
 }
 
 // Run reads all of src and returns when it is written.
@@ -120,8 +121,11 @@ func (im *Import) Files(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]Fil
 		if err != nil {
 			return nil, err
 		}
+		for _, id := range ids[:n] {
+			delete(im.stamps, id)
+		}
 		for id, f := range found {
-			known[id] = f
+			known[id], im.stamps[id] = f, f.Stamp()
 		}
 		ids = ids[n:]
 	}

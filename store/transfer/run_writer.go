@@ -195,6 +195,7 @@ func (w *RunWriter) Rewind(key string, from Step) {
 // Mark notes how far a source file was read: all that was added before is of it.
 // It takes the place of an earlier mark.
 func (w *RunWriter) Mark(f File) {
+	f.Before = w.im.stamps[f.ID]
 	for i := range w.batch.Files {
 		if w.batch.Files[i].ID == f.ID {
 			w.batch.Files[i] = f
@@ -302,6 +303,9 @@ func (w *RunWriter) took(o Outcome) {
 		w.failed = true
 		w.im.LeaveOut(id, w.path, "%s", o.Refused)
 	} else {
+		for _, f := range w.batch.Files {
+			w.im.stamps[f.ID] = f.Stamp()
+		}
 		r := w.im.Result
 		r.Parameters += o.Parameters
 		r.Tags += o.Tags

@@ -16,6 +16,8 @@ package transfer
 import (
 	"context"
 	"errors"
+	"fmt"
+	"hash/fnv"
 	"io"
 
 	"github.com/google/uuid"
@@ -88,9 +90,19 @@ type File struct {
 	Fingerprint string    // another one means that it was changed
 	Position    int64     // up to where it was read
 	State       string    // the reader's own
+	// Before is the Stamp that it had when it was read last, 0 for none. Import sets it,
+	// and Write fails when it is another one now: two imports would bring the same points.
+	Before uint64
 	// RunID is the run that it belongs to; uuid.Nil when that was deleted. Write
 	// takes it from the batch.
 	RunID uuid.UUID
+}
+
+// Stamp returns a number that is another one when a file was read further.
+func (f File) Stamp() uint64 {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%d %d %q %q", f.Size, f.Position, f.Fingerprint, f.State)
+	return h.Sum64() | 1 // 0 is none
 }
 
 // Batch is what is written of a run at once.

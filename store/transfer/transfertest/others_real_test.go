@@ -21,12 +21,12 @@ import (
 // was logged, and an import that was stopped anywhere ends like one that was not.
 func TestRealOthers(t *testing.T) {
 	for _, test := range []struct {
-		name    string
-		kind    transfer.Kind
-		points  int
-		lost    []string // parts of the reasons
-		has     []string // lines, or parts of them
-		statuss string
+		name   string
+		kind   transfer.Kind
+		points int
+		lost   []string // parts of the reasons
+		has    []string // lines, or parts of them
+		ends   string
 	}{
 		{"trackio", trackio.Kind(), 1206, []string{`"text" are no numbers`, `"picture" are no numbers`, "was changed to"},
 			[]string{"|Trackio|größex|first ы|", "param|second|net/names|[\"x\",\"ы\"]\n", "param|second|none|null\n", "tag|second|group=g\n", ".png|image/png|"}, "RUNNING RUNNING"},
@@ -70,7 +70,7 @@ func TestRealOthers(t *testing.T) {
 				}
 			}
 			slices.Sort(statuses)
-			if strings.Join(statuses, " ") != test.statuss {
+			if strings.Join(statuses, " ") != test.ends {
 				t.Errorf("the statuses are %v", statuses)
 			}
 			for _, part := range test.has {
