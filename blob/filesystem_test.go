@@ -119,7 +119,7 @@ func TestFilesystemRootGone(t *testing.T) {
 	blobtest.WantExactly(t, s, data, blobtest.Bytes(2, 1000))
 }
 
-// What others put into the folder is neither taken for a blob nor touched.
+// Other files in the folder are neither taken for blobs nor touched.
 func TestFilesystemForeignFiles(t *testing.T) {
 	root := t.TempDir()
 	s := newFilesystem(t, root)

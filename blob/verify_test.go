@@ -35,7 +35,7 @@ func TestVerified(t *testing.T) {
 	}
 }
 
-// Whoever reads damaged bytes from their beginning never gets all of them.
+// A reader of damaged bytes never gets all of them.
 func TestVerifiedDamage(t *testing.T) {
 	data := blobtest.Bytes(1, 300<<10)
 	b := blobtest.Of(data)

@@ -13,8 +13,8 @@ import (
 // is the first under its former name, for who installed that; they hold the
 // same modules, so only one of them can be installed.
 var served = map[string]func() (Wheel, error){
-	"runtracker":     sync.OnceValues(func() (Wheel, error) { return pythonWheel(distribution, nil, nil) }),
-	"tracker-client": sync.OnceValues(func() (Wheel, error) { return pythonWheel(formerDistribution, nil, nil) }),
+	"runtracker":     sync.OnceValues(func() (Wheel, error) { return pythonWheel(distribution, nil) }),
+	"tracker-client": sync.OnceValues(func() (Wheel, error) { return pythonWheel(formerDistribution, nil) }),
 }
 
 // ServePython answers a request of pip: a simple index (PEP 503), and the

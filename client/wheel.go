@@ -5,13 +5,13 @@ import (
 	"archive/zip"
 	"bytes"
 	"crypto/sha256"
-	"debug/buildinfo"
 	"embed"
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
 	"io/fs"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -65,25 +65,30 @@ func Targets() []string { return slices.Sorted(maps.Keys(platforms)) }
 // built is fixed, so that the same sources are always the same bytes.
 var built = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// PythonWheel returns the wheel of the Python client. With program, the bytes
-// of an executable of this module, it installs that as the command tracker too
-// and is for the system that the program was built for. The same input makes
-// the same bytes. It fails when the program is not static or is for a system
-// that has no tag in platforms. licenses holds the licences of what else is in
-// the program, by the paths under which the wheel has them.
-func PythonWheel(program []byte, licenses map[string][]byte) (Wheel, error) {
-	return pythonWheel(distribution, program, licenses)
+// Program is an executable of this module.
+type Program struct {
+	Content []byte
+	Build   *debug.BuildInfo // how it was built
+	// Licenses holds the licences of what else is in it, by the paths under which a
+	// wheel has them.
+	Licenses map[string][]byte
 }
 
-func pythonWheel(distribution string, program []byte, licenses map[string][]byte) (Wheel, error) {
+// PythonWheel returns the wheel of the Python client. With a program, it installs
+// that as the command tracker too and is for the system that the program was built
+// for. The same input makes the same bytes. It fails when the program is not static
+// or is for a system that has no tag in platforms.
+func PythonWheel(p *Program) (Wheel, error) { return pythonWheel(distribution, p) }
+
+func pythonWheel(distribution string, p *Program) (Wheel, error) {
 	w := wheelWriter{distribution: distribution, platform: "any", licenses: map[string][]byte{"LICENSE": license}}
-	maps.Copy(w.licenses, licenses)
 	w.zip = zip.NewWriter(&w.body)
 	if err := w.addSources(); err != nil {
 		return Wheel{}, err
 	}
-	if program != nil {
-		if err := w.addProgram(program); err != nil {
+	if p != nil {
+		maps.Copy(w.licenses, p.Licenses)
+		if err := w.addProgram(p); err != nil {
 			return Wheel{}, err
 		}
 	}
@@ -117,13 +122,9 @@ func (w *wheelWriter) addSources() error {
 }
 
 // addProgram adds program as a script, which installers put on the PATH as it is.
-func (w *wheelWriter) addProgram(program []byte) error {
-	info, err := buildinfo.Read(bytes.NewReader(program))
-	if err != nil {
-		return fmt.Errorf("the program can't be read: %w", err)
-	}
+func (w *wheelWriter) addProgram(p *Program) error {
 	settings := map[string]string{}
-	for _, s := range info.Settings {
+	for _, s := range p.Build.Settings {
 		settings[s.Key] = s.Value
 	}
 	system := settings["GOOS"] + "/" + settings["GOARCH"]
@@ -139,7 +140,7 @@ func (w *wheelWriter) addProgram(program []byte) error {
 	if settings["GOOS"] == "windows" {
 		name += ".exe"
 	}
-	return w.add(fmt.Sprintf("%s-%s.data/scripts/%s", w.distribution, Version(), name), program, 0o755)
+	return w.add(fmt.Sprintf("%s-%s.data/scripts/%s", w.distribution, Version(), name), p.Content, 0o755)
 }
 
 // add writes a file and its line of the record.

@@ -3,12 +3,14 @@ package client_test
 import (
 	"archive/zip"
 	"bytes"
+	"debug/buildinfo"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -18,11 +20,11 @@ import (
 // TestWheelIsTheSource compares the wheel with the sources, and its record
 // with its files.
 func TestWheelIsTheSource(t *testing.T) {
-	wheel, err := client.PythonWheel(nil, nil)
+	wheel, err := client.PythonWheel(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := client.PythonWheel(nil, nil)
+	again, err := client.PythonWheel(nil)
 	if err != nil || !bytes.Equal(wheel.Body, again.Body) {
 		t.Errorf("made twice, the wheel differs (%v)", err)
 	}
@@ -95,7 +97,8 @@ func TestWheelWithProgram(t *testing.T) {
 		{"windows", "amd64", "win_amd64", "tracker.exe"},
 	} {
 		program := build(want.system, want.processor, "0")
-		wheel, err := client.PythonWheel(program, map[string][]byte{"example.com/a@v1/LICENSE": []byte("MIT")})
+		wheel, err := client.PythonWheel(&client.Program{Content: program, Build: built(t, program),
+			Licenses: map[string][]byte{"example.com/a@v1/LICENSE": []byte("MIT")}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,13 +125,21 @@ func TestWheelWithProgram(t *testing.T) {
 	}
 	for name, program := range map[string][]byte{
 		"there is no wheel with the program for linux/386": build("linux", "386", "0"),
-		"CGO_ENABLED=0":        build("linux", "amd64", "1"),
-		"the program can't be": []byte("#!/bin/sh"),
+		"CGO_ENABLED=0": build("linux", "amd64", "1"),
 	} {
-		if _, err := client.PythonWheel(program, nil); err == nil || !strings.Contains(err.Error(), name) {
+		if _, err := client.PythonWheel(&client.Program{Content: program, Build: built(t, program)}); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("the error is %v, not %q", err, name)
 		}
 	}
+}
+
+func built(t *testing.T, program []byte) *debug.BuildInfo {
+	t.Helper()
+	info, err := buildinfo.Read(bytes.NewReader(program))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info
 }
 
 func contents(t *testing.T, wheel []byte) map[string]string {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// What the command line changes is so at once for a server that runs.
+// Changes by the command line hold at once for a server that runs.
 func TestAdminCommandsWhileServing(t *testing.T) {
 	dir := t.TempDir()
 	secret := "SERVICE_JWT_SECRET=" + strings.Repeat("k", 32)

@@ -1,9 +1,11 @@
 package cmd
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
@@ -39,17 +41,14 @@ the command tracker beside the client.`,
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: run(func(*cobra.Command, []string) error {
-			var program []byte
+			var program *library.Program
 			if withProgram {
-				path, err := os.Executable()
-				if err == nil {
-					program, err = os.ReadFile(path)
-				}
-				if err != nil {
+				var err error
+				if program, err = thisProgram(); err != nil {
 					return fmt.Errorf("this program can't be read: %w", err)
 				}
 			}
-			wheel, err := library.PythonWheel(program, nil)
+			wheel, err := library.PythonWheel(program)
 			if err != nil {
 				return err
 			}
@@ -67,4 +66,18 @@ the command tracker beside the client.`,
 	cmd.Flags().StringVar(&folder, "out", ".", "`folder` to write to; created if it does not exist")
 	cmd.Flags().BoolVar(&withProgram, "with-program", false, "put this program into the wheel, too")
 	return cmd
+}
+
+// thisProgram returns the program that runs.
+func thisProgram() (*library.Program, error) {
+	build, ok := debug.ReadBuildInfo()
+	if !ok {
+		return nil, errors.New("it does not say how it was built")
+	}
+	path, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	content, err := os.ReadFile(path)
+	return &library.Program{Content: content, Build: build}, err
 }

@@ -11,18 +11,22 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tracker/client/rest"
 	"tracker/store"
 	"tracker/store/transfer"
 	"tracker/store/transfer/archive"
+	"tracker/store/transfer/dvclive"
 	"tracker/store/transfer/mlflow"
+	"tracker/store/transfer/sacred"
 	"tracker/store/transfer/table"
 	"tracker/store/transfer/tensorboard"
+	"tracker/store/transfer/trackio"
 	"tracker/store/transfer/wandb"
 )
 
 // importKinds are the kinds of sources, in the order in which they are looked for.
 func importKinds() []transfer.Kind {
-	return []transfer.Kind{tensorboard.Kind(), mlflow.Kind(), table.Kind(), wandb.Kind()}
+	return []transfer.Kind{tensorboard.Kind(), mlflow.Kind(), table.Kind(), wandb.Kind(), trackio.Kind(), sacred.Kind(), dvclive.Kind()}
 }
 
 // incomplete is an import that left something out. The command ends with code 3.
@@ -31,7 +35,7 @@ type incomplete struct{ error }
 func (a *app) importCommand() *cobra.Command {
 	var o transfer.Options
 	var steps string
-	var asJSON bool
+	p := api{app: a}
 	kinds := importKinds()
 	var names, titles []string
 	for _, k := range kinds {
@@ -50,7 +54,8 @@ it where that is not certain:
 ` + strings.Join(titles, "\n") + `
 
 The runs are written to the database, which is created if it does not exist. A server may
-run on it at the same time. Nothing of the source is changed.
+run on it at the same time. Nothing of the source is changed. With --url they are sent to a
+server elsewhere, which is asked with the token of ` + "`tracker login`" + ` or TRACKER_TOKEN who may.
 
 Importing again is safe: it brings only what is new since. An import that was stopped
 continues where it was.
@@ -59,7 +64,8 @@ Exit codes: 0 when all was brought, 3 when something was left out, which the sum
 lists, 1 when the import failed.`,
 		Example: `  tracker import runs/
   tracker import tensorboard runs/ --project vision --experiment resnet
-  tracker import runs/ --dry-run`,
+  tracker import runs/ --dry-run
+  tracker import runs/ --url https://lab:9000`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: run(func(cmd *cobra.Command, args []string) error {
 			if err := checkSteps(steps); err != nil {
@@ -77,7 +83,17 @@ lists, 1 when the import failed.`,
 			if err != nil {
 				return err
 			}
-			return a.importAll(cmd.Context(), cfg, kinds, kind, args, o, asJSON)
+			i := importing{app: a, cfg: cfg, options: o, asJSON: p.asJSON}
+			if err := i.find(kinds, kind, args); err != nil {
+				return err
+			}
+			if p.url == "" {
+				return i.here(cmd.Context())
+			}
+			if i.client, err = p.client(); err != nil {
+				return err
+			}
+			return i.elsewhere(cmd.Context())
 		}),
 	}
 	addSettings(cmd, append([]string{"SERVICE_DB_FILE"}, artifactSettings...)...)
@@ -92,69 +108,98 @@ lists, 1 when the import failed.`,
 	f.StringVar(&steps, "steps", "rewind", "`which` points of a restarted run are kept: rewind for those of the last start, all for all")
 	f.StringVar(&o.Step, "step", "", "`column` of a table that has the steps (default step, global_step, epoch, or the number of the row)")
 	f.StringVar(&o.Time, "time", "", "`column` of a table that has the times")
-	f.BoolVar(&asJSON, "json", false, "print the summary as JSON, one line for each path")
+	f.BoolVar(&p.asJSON, "json", false, "print the summary as JSON, one line for each path")
+	f.StringVar(&p.url, "url", "", "`address` of the API of a server elsewhere that gets the runs (default: the database here)")
 	return cmd
 }
 
-// importAll imports paths one after the other.
-func (a *app) importAll(ctx context.Context, cfg Config, kinds []transfer.Kind, kind string, paths []string, o transfer.Options, asJSON bool) (err error) {
-	type found struct {
-		kind transfer.Kind
-		path string
-		transfer.Source
-	}
-	var sources []found
-	for _, path := range paths { // all are found before the first is imported
+// importing is one call of the command.
+type importing struct {
+	app     *app
+	cfg     Config
+	options transfer.Options
+	asJSON  bool
+	sources []foundSource
+	client  *rest.Client // of the server elsewhere
+	lost    int
+}
+
+// foundSource is what is at a path.
+type foundSource struct {
+	transfer.Source
+	kind transfer.Kind
+	path string
+}
+
+// find looks for the sources at all paths.
+func (i *importing) find(kinds []transfer.Kind, kind string, paths []string) error {
+	for _, path := range paths {
 		k, s, err := transfer.Detect(kinds, kind, path)
 		if err != nil {
 			return err
 		}
-		sources = append(sources, found{k, path, s})
+		i.sources = append(i.sources, foundSource{s, k, path})
 	}
-	backends := cfg.existing()
-	if !o.DryRun && !o.NoArtifacts {
-		backends = cfg.backends() // which makes the folder
+	return nil
+}
+
+// here imports the sources into the database, one after the other.
+func (i *importing) here(ctx context.Context) (err error) {
+	backends := i.cfg.existing()
+	if !i.options.DryRun && !i.options.NoArtifacts {
+		backends = i.cfg.backends() // which makes the folder
 	}
-	db, err := a.openOrCreate(ctx, cfg, backends, o.DryRun)
+	db, err := i.app.openOrCreate(ctx, i.cfg, backends, i.options.DryRun)
 	if err != nil {
 		return err
 	}
-	var sink transfer.Sink = transfer.Nowhere{}
 	if db != nil {
 		defer func() { err = errors.Join(err, db.Close()) }()
-		sink = db.Importer(store.System)
 	}
-	lost := 0
-	for _, s := range sources {
-		if !asJSON {
-			fmt.Fprintf(a.stdout, "%s: %s\n", s.path, s.kind.Title)
-		}
-		bar := a.newByteProgress("Importing "+s.path, s.Size())
-		done := int64(0)
-		o.Progress = func(n int64) {
-			done += n
-			bar.set(done)
-		}
-		var result *transfer.Result
-		var err error
+	return i.each(func(s foundSource) (*transfer.Result, error) {
 		if s.kind.Name == formatArchive {
-			result, err = importArchive(ctx, db, s.path, o)
-		} else {
-			im := transfer.New(sink, o)
-			im.Result.Kind, im.Result.Path = s.kind.Name, s.path
-			err, result = im.Run(ctx, s.Source), im.Result
+			return importArchive(ctx, db, s.path, i.options)
 		}
-		bar.end()
+		var sink transfer.Sink = transfer.Nowhere{}
+		if db != nil {
+			sink = db.Importer(store.System)
+		}
+		return i.source(ctx, s, sink)
+	})
+}
+
+// source imports a source into a sink, with progress.
+func (i *importing) source(ctx context.Context, s foundSource, sink transfer.Sink) (*transfer.Result, error) {
+	bar := i.app.newByteProgress("Importing "+s.path, s.Size())
+	defer bar.end()
+	done := int64(0)
+	o := i.options
+	o.Progress = func(n int64) {
+		done += n
+		bar.set(done)
+	}
+	im := transfer.New(sink, o)
+	im.Result.Kind, im.Result.Path = s.kind.Name, s.path
+	return im.Result, im.Run(ctx, s.Source)
+}
+
+// each calls bring for each source, and prints what it has brought.
+func (i *importing) each(bring func(foundSource) (*transfer.Result, error)) error {
+	for _, s := range i.sources {
+		if !i.asJSON {
+			fmt.Fprintf(i.app.stdout, "%s: %s\n", s.path, s.kind.Title)
+		}
+		result, err := bring(s)
 		if result == nil {
 			return err
 		}
-		lost += result.Lost
-		if err := errors.Join(err, a.printImport(result, o.DryRun, asJSON)); err != nil {
+		i.lost += result.Lost
+		if err := errors.Join(err, i.app.printImport(result, i.options.DryRun, i.asJSON)); err != nil {
 			return fmt.Errorf("%w; what was written stays, and the same command continues", err)
 		}
 	}
-	if lost > 0 {
-		return incomplete{fmt.Errorf("%s left out or changed", wasWere(lost))}
+	if i.lost > 0 {
+		return incomplete{fmt.Errorf("%s left out or changed", wasWere(i.lost))}
 	}
 	return nil
 }
@@ -181,8 +226,8 @@ func (archiveSource) Import(context.Context, *transfer.Import) error { return er
 // importArchive imports an archive into db, which is nil for a dry run without a
 // database.
 func importArchive(ctx context.Context, db *store.DB, path string, o transfer.Options) (*transfer.Result, error) {
-	if o.Project != "" || o.Experiment != "" || o.Name != "" || len(o.Only) > 0 {
-		return nil, misuse("an archive is imported as it is: --project, --experiment, --name and --only are for other sources")
+	if err := checkArchiveOptions(o); err != nil {
+		return nil, err
 	}
 	if db == nil {
 		return nil, errors.New("there is no database yet; leave out --dry-run to make it")
@@ -192,6 +237,14 @@ func importArchive(ctx context.Context, db *store.DB, path string, o transfer.Op
 		return nil, err
 	}
 	return &r.Result, err
+}
+
+// checkArchiveOptions refuses what can't be chosen for an archive.
+func checkArchiveOptions(o transfer.Options) error {
+	if o.Project != "" || o.Experiment != "" || o.Name != "" || len(o.Only) > 0 {
+		return misuse("an archive is imported as it is: --project, --experiment, --name and --only are for other sources")
+	}
+	return nil
 }
 
 func wasWere(n int) string {

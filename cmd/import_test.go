@@ -56,7 +56,7 @@ func TestImportCommand(t *testing.T) {
 		t.Errorf("again: %v, %s", err, out)
 	}
 
-	// What is left out is listed, and the exit code says so.
+	// Losses are listed, and the exit code is not 0.
 	name := filepath.Join("runs", "a", "events.out.tfevents.1")
 	data, err := os.ReadFile(name)
 	if err == nil {

@@ -61,7 +61,7 @@ type unclosed struct{ io.Writer }
 
 func (unclosed) Close() error { return nil }
 
-// What the tools take.
+// Arguments of the tools.
 type (
 	noArguments      struct{}
 	projectArguments struct {
@@ -186,7 +186,7 @@ func tools(c *rest.Client, allowWrite bool) *mcp.Server {
 	return s
 }
 
-// tool adds a tool to s. An error of fn is told to the assistant.
+// tool adds a tool to s. An error of fn is returned to the assistant.
 func tool[In any](s *mcp.Server, readOnly bool, name, description string, fn func(context.Context, In) (any, error)) {
 	destructive := !readOnly
 	annotations := &mcp.ToolAnnotations{ReadOnlyHint: readOnly, DestructiveHint: &destructive, IdempotentHint: true}

@@ -46,6 +46,10 @@ type syncing struct {
 	dry     bool
 	result  *syncResult
 	bar     func(done, all int)
+	// there has the fingerprints of the records that get the copies.
+	there map[string]string
+	// answers is the sum of what the server has said of archives.
+	answers rest.Imported
 	// deliver copies records and returns those that were left alone.
 	deliver func(ctx context.Context, records []string, base map[string]string) (conflicts []string, err error)
 }
@@ -129,14 +133,7 @@ sides, or deleted on one, is listed and left alone, and the exit code is 3.`,
 }
 
 func (a *app) runSync(ctx context.Context, s *syncing, verb string, asJSON bool) error {
-	title := strings.ToUpper(verb[:1]) + verb[1:] + "ing records"
-	last := time.Now()
-	s.bar = func(done, all int) {
-		if time.Since(last) >= progressPause {
-			last = time.Now()
-			fmt.Fprintf(a.stderr, "%s: %s of %s\n", title, count(done), count(all))
-		}
-	}
+	s.bar = a.recordProgress(strings.ToUpper(verb[:1]) + verb[1:] + "ing records")
 	err := s.run(ctx, verb)
 	r := s.result
 	if asJSON {
@@ -165,6 +162,17 @@ func (a *app) runSync(ctx context.Context, s *syncing, verb string, asJSON bool)
 		return incomplete{fmt.Errorf("%s left alone", wasWere(len(r.Losses)))}
 	}
 	return nil
+}
+
+// recordProgress returns a function that prints how many records are done, now and then.
+func (a *app) recordProgress(title string) func(done, all int) {
+	last := time.Now()
+	return func(done, all int) {
+		if time.Since(last) >= progressPause {
+			last = time.Now()
+			fmt.Fprintf(a.stderr, "%s: %s of %s\n", title, count(done), count(all))
+		}
+	}
 }
 
 // run compares both sides and copies what is new from one to the other.
@@ -201,7 +209,7 @@ func (s *syncing) run(ctx context.Context, verb string) error {
 			wanted = append(wanted, record)
 		}
 	}
-	s.result.Same = len(same)
+	s.result.Same, s.there = len(same), to
 	maps.DeleteFunc(same, func(record, state string) bool { return base[record] == state })
 	if s.dry {
 		s.result.Sent, s.result.Runs = len(wanted), runsAmong(wanted)
@@ -292,9 +300,15 @@ func (s *syncing) push(ctx context.Context, records []string, base map[string]st
 			known[record] = state
 		}
 	}
+	return s.send(ctx, records, known)
+}
+
+// send sends an archive of records. base has their fingerprints when they were last the
+// same on both sides; nil leaves that to what the server has noted.
+func (s *syncing) send(ctx context.Context, records []string, base map[string]string) (conflicts []string, err error) {
 	err = s.archive(func(f *os.File) error {
 		q := store.ArchiveQuery{ProjectID: s.project, Records: records}
-		if err := s.db.Export(ctx, store.System, q, store.ArchiveOptions{Base: known, Report: export.Report}, f); err != nil {
+		if err := s.db.Export(ctx, store.System, q, store.ArchiveOptions{Base: base, Report: export.Report}, f); err != nil {
 			return err
 		}
 		size, err := f.Seek(0, 1)
@@ -309,6 +323,7 @@ func (s *syncing) push(ctx context.Context, records []string, base map[string]st
 			return err
 		}
 		conflicts = r.Conflicts
+		s.answers.Add(r)
 		s.count(r.Points, r.Artifacts, r.Bytes)
 		for _, l := range r.Losses {
 			s.result.Losses = append(s.result.Losses, transfer.Loss{Path: l.Path, Reason: l.Reason})

@@ -125,7 +125,7 @@ func findPython() (string, error) {
 // keepWheel returns the path of the wheel of the client in the cache folder of
 // the user, to which it is written when it is not there.
 func keepWheel() (string, error) {
-	wheel, err := library.PythonWheel(nil, nil)
+	wheel, err := library.PythonWheel(nil)
 	if err != nil {
 		return "", err
 	}

@@ -148,11 +148,12 @@ over the environment, which wins over the file. ` + "`tracker config`" + ` shows
   tracker seed --demo            # fill the database with demo projects
   tracker user add ada --admin   # create an account
   tracker backup monday.db       # copy the database, also while the server runs`,
-		Version:       Version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.SetVersionTemplate("tracker {{.Version}}\n")
+	// Cobra's own flag takes a template: package text/template calls methods by their
+	// names, so a program with it has to keep every method there is.
+	version := root.Flags().BoolP("version", "v", false, "version for tracker")
 	root.PersistentFlags().StringVar(&a.envFile, "env-file", "",
 		"`file` of NAME=value lines to read settings from (default .env, if there is one)")
 	root.AddGroup(
@@ -168,6 +169,10 @@ over the environment, which wins over the file. ` + "`tracker config`" + ` shows
 	root.AddCommand(a.clientCommands()...)
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		if cmd == root && *version {
+			fmt.Fprintln(a.stdout, "tracker", Version())
+			return
+		}
 		a.showEffective(cmd)
 		help(cmd, args)
 	})

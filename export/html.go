@@ -6,7 +6,6 @@ import (
 	_ "embed"
 	"encoding/base64"
 	"fmt"
-	"html/template"
 	"io"
 	"math"
 	"slices"
@@ -31,12 +30,12 @@ const (
 	maxNotes      = 20_000
 )
 
-//go:embed page.html
-var pageText string
+//go:generate go tool templ generate
 
-var pageTemplate = template.Must(template.New("page").Parse(pageText))
+//go:embed page.css
+var pageStyle string
 
-// page is what the template shows.
+// page holds what a page shows.
 type page struct {
 	Title    string
 	Sections []*section
@@ -58,14 +57,14 @@ type section struct {
 
 type row struct {
 	Name, Status, Created string
-	Color                 template.CSS // "" for none
+	Color                 string // "" for none
 	Cells                 []string
 	Notes                 string
 }
 
 type image struct {
 	Run, Name string
-	URL       template.URL
+	URL       string // with all of the image in it
 }
 
 // writeHTML writes one page with all that it shows in it.
@@ -144,7 +143,7 @@ func HTML(ctx context.Context, e *store.Extract, r *transfer.Result) ([]byte, er
 		p.Left = append(p.Left, l.Path+": "+l.Reason)
 	}
 	var out bytes.Buffer
-	err = pageTemplate.Execute(&out, p)
+	err = pageOf(p).Render(ctx, &out)
 	return out.Bytes(), err
 }
 
@@ -166,7 +165,7 @@ func embed(e *store.Extract, run run, a store.Artifact) (image, error) {
 	}
 	defer from.Close()
 	content, err := io.ReadAll(from)
-	url := template.URL("data:" + a.ContentType + ";base64," + base64.StdEncoding.EncodeToString(content)) // one of isImage
+	url := "data:" + a.ContentType + ";base64," + base64.StdEncoding.EncodeToString(content)
 	return image{run.Name, a.Name, url}, err
 }
 
@@ -238,7 +237,7 @@ func sortedKeys(set map[string]bool) []string {
 
 // color returns the colour of a curve: hues far from each other, dark enough for
 // white paper.
-func color(i int) template.CSS { return template.CSS(fmt.Sprintf("hsl(%d, 65%%, 40%%)", i*137%360)) }
+func color(i int) string { return fmt.Sprintf("hsl(%d, 65%%, 40%%)", i*137%360) }
 
 // chart is the curves of one metric as a picture.
 type chart struct {
@@ -249,7 +248,7 @@ type chart struct {
 }
 
 type line struct {
-	Color template.CSS
+	Color string
 	Path  string
 }
 

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Whatever permission is missing, the route that needs it is refused and
-// nothing changes; with that one alone it is open.
+// A route is refused without the permission that it needs, and nothing changes; with that
+// permission alone it is open.
 func TestEachPermissionMissingInTurn(t *testing.T) {
 	t.Parallel()
 	a := start(t)

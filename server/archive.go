@@ -22,6 +22,9 @@ func (s *Server) projectRecords(c *call) error {
 
 // exportProject answers with an archive of a project.
 func (s *Server) exportProject(c *call) error {
+	if _, err := s.db.Project(c.ctx, c.actor, c.vars["id"]); err != nil {
+		return err // before it waits for other archives
+	}
 	return s.exportArchive(c, store.ArchiveQuery{ProjectID: c.vars["id"]})
 }
 

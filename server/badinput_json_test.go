@@ -108,7 +108,7 @@ func TestUnknownFields(t *testing.T) {
 	})
 }
 
-// What is refused is named, but not at any length.
+// The refused value is quoted, but not at any length.
 func TestLongNamesAreCutInAnswers(t *testing.T) {
 	newSite(t).each(func(s *site, x target) {
 		for _, c := range []string{"x", "é", `\u0001`, `\u202e`, "\U0001f600", "."} {

@@ -38,7 +38,7 @@ func (p place) with(i int, value string) string {
 func (s *site) places() (all []place) {
 	ids := map[string]string{
 		"user": s.ada.id, "userpermission": s.permission, "project": s.project, "experiment": s.experiment,
-		"iteration": s.iteration, "parameter": s.parameter, "metric": s.metric, "resource": s.resource, "upload": s.upload, "trash": s.trashed,
+		"iteration": s.iteration, "parameter": s.parameter, "metric": s.metric, "resource": s.resource, "upload": s.upload, "trash": s.trashed, "report": s.report,
 		"{user_id}": s.ada.id, "{project_id}": s.project, "{experiment_id}": s.experiment, "{iteration_id}": s.iteration,
 		"model": s.model, "modelversion": s.version, "{model_id}": s.model,
 		"{kind}": "project", "{value}": "baseline", "{key}": "old",
@@ -260,7 +260,7 @@ func (s *site) byHand(request string) (status int) {
 	return res.StatusCode
 }
 
-// What no client library would send is refused as well.
+// Paths that no client library would send are refused as well.
 func TestRequestLinesByHand(t *testing.T) {
 	s := newSite(t)
 	head := " HTTP/1.1\r\nHost: box\r\nAuthorization: Bearer " + s.root.token + "\r\nConnection: close\r\n"

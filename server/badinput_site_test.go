@@ -23,6 +23,7 @@ type site struct {
 	endedMetric                    string
 	stopped                        string // an experiment
 	model, version                 string // in production
+	report                         string
 	resource, upload               string // upload is one that is not complete
 	trashed                        string // an iteration in the trash
 }
@@ -58,6 +59,9 @@ func newSite(t testing.TB) *site {
 	s.model = s.api.model(s.project, "fraud")
 	s.version = s.api.version(s.model, s.ended)
 	s.promote(s.version, store.Production)
+	report, err := s.db.CreateReport(t.Context(), store.System, s.project, store.NewReport{Name: "findings"})
+	s.must(err)
+	s.report = report.ID
 	return s
 }
 
@@ -244,6 +248,8 @@ func (s *site) targets() []target {
 			{"resource_id", anID, `"` + s.resource + `"`, false}, description}},
 		{"PATCH", "/modelversion/" + s.version, false, []field{{"stage", aStatus, `"ARCHIVED"`, false}, description,
 			{"resource_id", anID, `"` + s.resource + `"`, false}}},
+		{"POST", "/report/project/" + s.project, false, []field{{"name", aName, `"found"`, true}, {"text", aText, `"# Found"`, false}}},
+		{"PATCH", "/report/" + s.report, false, []field{{"name", aName, `"other"`, false}, {"text", aText, `"t"`, false}}},
 		{"POST", "/tag/project/" + s.project, false, []field{{"value", aName, `"good"`, true}}},
 		{"POST", "/tag/experiment/" + s.experiment, false, []field{{"value", aName, `"good"`, true}}},
 		{"POST", "/tag/iteration/" + s.iteration, false, []field{{"value", aName, `"good"`, true}}},

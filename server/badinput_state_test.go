@@ -60,7 +60,7 @@ func TestEveryWriteOnAnEndedIteration(t *testing.T) {
 			}
 		}
 	}
-	// What is wrong with the body is said first, what may still change may change.
+	// Mistakes in the body are reported first; what may still change may change.
 	s.refused("POST", "/metric/iteration/"+s.ended, `{"key":"loss"}`, 422, "INVALID_PAYLOAD", "value")
 	s.refused("PATCH", "/iteration/"+s.ended, `{"status":"RUNNING","end_date":"2026-11-21T09:30:00Z"}`, 422, "INVALID_PAYLOAD", "end_date")
 	s.do("PATCH", "/iteration/"+s.ended, `{"name":"kept","notes":"it overfits"}`).wants(204)
@@ -183,8 +183,8 @@ func TestBadInputWithoutToken(t *testing.T) {
 	}
 }
 
-// Whoever lacks the permission learns so before their input is judged by what
-// is stored, and changes nothing.
+// A missing permission is reported before the input is compared with what is stored, and
+// nothing changes.
 func TestBadInputWithoutPermission(t *testing.T) {
 	s := newSite(t)
 	for _, x := range s.targets() {

@@ -90,7 +90,7 @@ func TestCORSPreflight(t *testing.T) {
 			t.Errorf("%q may call: %q", origin, allowed)
 		}
 	}
-	// What is no preflight request is a wrong method like any other.
+	// Any other OPTIONS request is a wrong method.
 	a.do("OPTIONS", "/project", "", header("Origin", friend)).fails(405, "METHOD_NOT_ALLOWED", "")
 }
 

@@ -131,7 +131,7 @@ func TestDocumentIsServed(t *testing.T) {
 	a.get("/openapi.json").is(string(want))
 	a.get("/openapi.yaml", anonymous).fails(401, "TOKEN_MISSING", "")
 
-	// Whoever mounts it elsewhere needs no token.
+	// Mounted elsewhere it needs no token.
 	for _, path := range []string{"/openapi.yaml", "/openapi.json"} {
 		w := httptest.NewRecorder()
 		server.Document().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))

@@ -115,7 +115,7 @@ func TestRandomRanges(t *testing.T) {
 	})
 }
 
-// Whatever somebody has uploaded, a browser saves it and does not run it.
+// A browser saves an uploaded file of any type and does not run it.
 func TestDownloadIsHarmless(t *testing.T) {
 	a := start(t)
 	e := a.experiment(a.project(a.root))

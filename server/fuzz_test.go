@@ -37,7 +37,7 @@ func FuzzBody(f *testing.F) {
 	s := newSite(f)
 	targets := s.targets()
 	for i, x := range targets {
-		// What ends by a PATCH is not what the others write to.
+		// The iteration that a PATCH ends is not the one that others write to.
 		switch x.name() {
 		case "PATCH /iteration/" + s.iteration:
 			targets[i].path = "/iteration/" + s.api.iteration(s.experiment)

@@ -190,7 +190,7 @@ var listings = []string{"/user", "/user/$user/permissions", "/project", "/projec
 	"/experiment/project/$project", "/iteration/experiment/$experiment", "/iteration/$iteration/children",
 	"/parameter/iteration/$iteration", "/metric/iteration/$iteration", "/tag/project/$project",
 	"/tag/experiment/$experiment", "/tag/iteration/$iteration",
-	"/model/project/$project", "/project/$project/model", "/modelversion/model/$model"}
+	"/model/project/$project", "/project/$project/model", "/modelversion/model/$model", "/report/project/$project"}
 
 // Every listing is cut into pages in the same way.
 func TestPagination(t *testing.T) {
@@ -210,6 +210,7 @@ func TestPagination(t *testing.T) {
 		a.tag("iteration", w["iteration"], fmt.Sprintf("t%d", i))
 		a.model(w["project"], fmt.Sprintf("m%d", i))
 		a.version(w["model"], w["iteration"])
+		a.do("POST", "/report/project/"+w["project"], fmt.Sprintf(`{"name":"r%d"}`, i)).wants(201)
 	}
 	for _, listing := range listings {
 		t.Run(listing, func(t *testing.T) {

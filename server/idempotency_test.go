@@ -173,7 +173,7 @@ func TestIdempotencyKeyOfRefusalIsFree(t *testing.T) {
 	a.do("POST", path, `{"key":"epochs","value":1}`, key("k")).fails(422, "ITERATION_ENDED", "")
 	a.do("PATCH", "/iteration/"+w["iteration"], `{"status":"RUNNING"}`).wants(204)
 	first := a.do("POST", path, `{"key":"epochs","value":1}`, key("k")).wants(201)
-	// What came of it afterwards does not change the answer.
+	// Later changes do not change the answer.
 	a.end(w["iteration"])
 	sameAnswer(t, first, a.do("POST", path, `{"key":"epochs","value":1}`, key("k")))
 }
@@ -204,7 +204,7 @@ func TestIdempotencyKeyForms(t *testing.T) {
 	}
 }
 
-// Who repeats a request whose answer was lost can't know that its run was
+// A client that repeats a request whose answer was lost can't know that its run was
 // deleted meanwhile.
 func TestIdempotencyKeyAfterTheRunIsDeleted(t *testing.T) {
 	a := start(t)

@@ -188,7 +188,7 @@ func TestIterationNeedsExperimentInProgress(t *testing.T) {
 	}
 	a.do("PATCH", "/experiment/"+e, `{"status":"IN_PROGRESS"}`).wants(204)
 	running := a.do("POST", "/iteration/experiment/"+e, `{}`).id()
-	// What runs goes on when its experiment ends.
+	// A run continues when its experiment ends.
 	a.do("PATCH", "/experiment/"+e, `{"status":"FINISHED"}`).wants(204)
 	a.get("/iteration/" + running).has(`{"status":"RUNNING"}`)
 	a.do("POST", "/metric/iteration/"+running, `{"key":"loss","value":1}`).wants(201)

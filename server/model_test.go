@@ -67,7 +67,7 @@ func TestModelVersionHappyPath(t *testing.T) {
 	a.get("/modelversion/"+id).fails(404, "NOT_FOUND", "")
 	a.do("DELETE", "/modelversion/"+id, "").fails(404, "NOT_FOUND", "")
 	a.do("PATCH", "/modelversion/"+id, `{"stage":"NONE"}`).fails(404, "NOT_FOUND", "")
-	// What it pointed at is there.
+	// The artifact is still there.
 	a.get("/iteration/" + w["iteration"]).wants(200)
 }
 

@@ -106,7 +106,7 @@ func TestProjectsAreFoundByPartOfTheirName(t *testing.T) {
 	a.get("/project?name=iris&limit=1").has(`{"total":2,"limit":1}`)
 }
 
-// What is deleted takes all that is in it with it, and nothing beside it.
+// A deletion removes all that the record holds, and nothing else.
 func TestDeleteTakesEverythingInside(t *testing.T) {
 	for _, what := range []string{"project", "experiment", "iteration"} {
 		t.Run(what, func(t *testing.T) {

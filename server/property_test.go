@@ -27,7 +27,7 @@ func TestPropertyHappyPath(t *testing.T) {
 	a.do("PATCH", "/property/iteration/"+w["iteration"], `{"properties":{"k":"`+strings.Repeat("x", 1<<20+1)+`"}}`).fails(422, "INVALID_PAYLOAD", "value")
 }
 
-// Who may only create can add a property, and not replace one.
+// A user with the right to create can add a property, and not replace one.
 func TestPropertyNeedsUpdateToBeReplaced(t *testing.T) {
 	a := start(t)
 	w := a.world()

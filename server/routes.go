@@ -175,6 +175,12 @@ func (s *Server) routes() []route {
 		upload("PATCH", "/upload/{id}", s.writeUpload),
 		upload("DELETE", "/upload/{id}", s.deleteUpload),
 
+		user("GET", "/report/project/{project_id}", s.reports, paged...),
+		user("POST", "/report/project/{project_id}", s.createReport),
+		user("GET", "/report/{id}", s.report),
+		user("PATCH", "/report/{id}", s.updateReport),
+		user("DELETE", "/report/{id}", s.deleteReport),
+
 		user("GET", "/tag/{kind}/{id}", s.tags, paged...),
 		user("POST", "/tag/{kind}/{id}", s.createTag),
 		user("DELETE", "/tag/{kind}/{id}/{value}", s.deleteTag),

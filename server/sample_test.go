@@ -161,6 +161,11 @@ var samples = []sample{
 	{method: "DELETE", route: "/trash/{id}", path: "/trash/$trashed", needs: "delete", status: 204},
 	{method: "GET", route: "/property/{kind}/{id}", path: "/property/experiment/$experiment", needs: "read", status: 200},
 	{method: "GET", route: "/property/{kind}/{id}", path: "/property/iteration/$iteration", needs: "read", status: 200},
+	{method: "GET", route: "/report/project/{project_id}", path: "/report/project/$project", needs: "read", status: 200},
+	{method: "POST", route: "/report/project/{project_id}", path: "/report/project/$project", body: `{"name":"n","text":"# Found"}`, needs: "create", status: 201},
+	{method: "GET", route: "/report/{id}", path: "/report/$report", needs: "read", status: 200},
+	{method: "PATCH", route: "/report/{id}", path: "/report/$report", body: `{"text":"t"}`, needs: "update", status: 204},
+	{method: "DELETE", route: "/report/{id}", path: "/report/$report", needs: "delete", status: 204},
 	{method: "GET", route: "/property/{kind}/{id}", path: "/property/model/$model", needs: "read", status: 200},
 	{method: "GET", route: "/property/{kind}/{id}", path: "/property/modelversion/$version", needs: "read", status: 200},
 	{method: "PATCH", route: "/property/{kind}/{id}", path: "/property/experiment/$experiment", body: `{"properties":{"k":"v"}}`, needs: "create", status: 204},
@@ -237,6 +242,9 @@ func (a api) world() world {
 	w["model"] = a.model(w["project"], "fraud")
 	w["version"] = a.version(w["model"], a.iteration(a.experiment(w["project"])))
 	a.promote(w["version"], store.Production)
+	report, err := a.db.CreateReport(a.t.Context(), store.System, w["project"], store.NewReport{Name: "findings", Text: "# Found"})
+	a.must(err)
+	w["report"] = report.ID
 	w["trashed"] = a.iteration(w["experiment"])
 	a.must(a.db.DeleteIteration(a.t.Context(), store.System, w["trashed"]))
 	for kind, id := range map[store.PropertyKind]string{
@@ -275,7 +283,7 @@ func (a api) worldFor(s sample, w world) world {
 // empty is a world whose records do not exist.
 func empty() world {
 	w := world{}
-	for _, name := range []string{"user", "project", "other", "permission", "experiment", "iteration", "parameter", "metric", "model", "version", "resource", "upload", "trashed"} {
+	for _, name := range []string{"user", "project", "other", "permission", "experiment", "iteration", "parameter", "metric", "model", "version", "resource", "upload", "report", "trashed"} {
 		w[name] = nobody
 	}
 	w["archive"] = "no archive"

@@ -69,7 +69,7 @@ func TestResumableUpload(t *testing.T) {
 		}
 		a.wantData(id, content)
 		a.get("/resource/" + id).has(`{"name":"large.bin","description":"d","iteration_id":"` + w["iteration"] + `","content_type":"text/plain"}`)
-		// Whoever missed the last answer can still ask.
+		// A client that missed the last answer can still ask.
 		a.wantOffset(path, len(content))
 		a.get(path).has(`{"resource_id":"` + id + `"}`)
 		if again := a.add(path, len(content), "", loose).wants(204); again.header.Get("Resource-Id") != id {

@@ -109,9 +109,25 @@ func (db *DB) Export(ctx context.Context, actor Actor, q ArchiveQuery, o Archive
 	})
 }
 
+// archive waits until no other archive is made or read: each takes a database of its own,
+// and the list of its files in memory. done must be called.
+func (db *DB) archive(ctx context.Context) (done func(), err error) {
+	select {
+	case db.archiving <- struct{}{}:
+		return func() { <-db.archiving }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
 // Extract calls fn with a copy of what q selects, in a folder beside the database
 // that is removed afterwards. Needs read.
 func (db *DB) Extract(ctx context.Context, actor Actor, q ArchiveQuery, fn func(*Extract) error) error {
+	done, err := db.archive(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
 	dir, err := db.scratchDir()
 	if err != nil {
 		return exportError(err)

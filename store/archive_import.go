@@ -39,6 +39,11 @@ type ArchiveResult struct {
 // stopped continues with the same call. Needs create in projects that exist, and
 // update for records that are changed.
 func (db *DB) ImportArchive(ctx context.Context, actor Actor, path string, o ArchiveImport) (r *ArchiveResult, err error) {
+	done, err := db.archive(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	a, err := archive.Open(path)
 	if err != nil {
 		return nil, archiveError(err)

@@ -9,7 +9,7 @@ import (
 	"tracker/store/artifact"
 )
 
-// What the package of the bytes calls them, for the callers of this one.
+// Types of package artifact, for the callers of this one.
 type (
 	// Backend names a place for the bytes of artifacts.
 	Backend = artifact.Backend

@@ -30,8 +30,8 @@ func wantKept(t testing.TB, db *store.DB, age time.Duration, want map[string]tim
 	}
 }
 
-// What a command that was killed has claimed is collected when the claim is as
-// old as asked for; what a server has claimed never is.
+// A blob that a killed command has claimed is collected once the claim is older than the
+// limit; a blob that a server has claimed never is.
 func TestCollectClaims(t *testing.T) {
 	o, _ := allBackends(t, store.Filesystem)
 	b := newBedWith(t, o)

@@ -111,7 +111,7 @@ func TestMigrateArtifacts(t *testing.T) {
 	}
 }
 
-// What can't be moved stays, with a reason, and keeps nothing else from moving.
+// A blob that can't be moved stays, with a reason, and the others are moved.
 func TestMigrateDamagedArtifacts(t *testing.T) {
 	o, root := allBackends(t, store.Filesystem)
 	b := newBedWith(t, o)
@@ -196,7 +196,7 @@ type nopCloser struct{ *strings.Reader }
 
 func (nopCloser) Close() error { return nil }
 
-// Who reads an artifact while it is moved gets its bytes to the end.
+// A reader of an artifact gets its bytes to the end while it is moved.
 func TestReadWhileMoved(t *testing.T) {
 	for _, from := range []store.Backend{store.Inline, store.Filesystem, store.S3} {
 		t.Run(string(from), func(t *testing.T) {

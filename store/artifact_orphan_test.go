@@ -120,8 +120,8 @@ func TestCollectUploads(t *testing.T) {
 	}
 }
 
-// What can't be removed is reported, and so is a backend that can't be looked
-// into; the rest goes.
+// A blob that can't be removed is reported, and so is a backend that can't be listed; all
+// others are removed.
 func TestCollectOrphansThatFail(t *testing.T) {
 	o, _ := allBackends(t, store.Filesystem)
 	fails := true

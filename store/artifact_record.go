@@ -6,10 +6,12 @@ import (
 	"errors"
 	"io"
 	"mime"
+	"slices"
 	"strings"
 
 	"tracker/blob"
 	"tracker/store/artifact"
+	"tracker/store/json"
 	"tracker/store/sqlite"
 )
 
@@ -75,7 +77,7 @@ const (
 	resource.created_date,
 	resource.updated_date`
 
-	// What is being removed is hidden.
+	// Artifacts that are being removed are hidden.
 	resourceFrom = `FROM resource
 	JOIN blob ON blob.id = resource.blob_id AND blob.deleting = 0
 	LEFT JOIN iteration ON iteration.num = resource.iteration_num `
@@ -102,6 +104,31 @@ func (v *View) Artifacts(experimentID string, q ArtifactQuery) (List[Artifact], 
 // Artifacts is View.Artifacts.
 func (db *DB) Artifacts(ctx context.Context, actor Actor, experimentID string, q ArtifactQuery) (List[Artifact], error) {
 	return view(ctx, db, actor, func(v *View) (List[Artifact], error) { return v.Artifacts(experimentID, q) })
+}
+
+// MaxMade bounds the artifacts that MadeArtifacts returns.
+const MaxMade = 20_000
+
+// MadeArtifacts returns the artifacts that iterations have made, the oldest first. Of more
+// than MaxMade it returns the newest, and more is set. Iterations that do not exist are left
+// out. Needs read.
+func (v *View) MadeArtifacts(iterationIDs []string) (all []Artifact, more bool, err error) {
+	states, err := v.tx.allowExisting(v.actor, iterationIDs, rightRead)
+	if err != nil {
+		return nil, false, err
+	}
+	nums, err := json.Marshal(numsOf(states))
+	if err != nil {
+		return nil, false, err
+	}
+	err = v.tx.Select(&all, `SELECT `+resourceColumns+` `+resourceFrom+`
+		WHERE resource.iteration_num IN (SELECT value FROM json_each(?)) AND `+v.tx.found("resource")+`
+		ORDER BY resource.num DESC LIMIT ?`, string(nums), MaxMade+1)
+	if more = len(all) > MaxMade; more {
+		all = all[:MaxMade]
+	}
+	slices.Reverse(all)
+	return all, more, err
 }
 
 // Artifact returns one artifact without its bytes. Needs read.

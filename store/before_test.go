@@ -79,7 +79,7 @@ func TestBefore(t *testing.T) {
 		Before: store.Before{"status": store.Fingerprint(string(store.InProgress))}}), store.CodeConflict)
 }
 
-// What a browser makes of a text is the same text.
+// A text is equal to the form in which a browser sends it back.
 func TestFingerprint(t *testing.T) {
 	if store.Fingerprint("a\r\nb\rc\x00") != store.Fingerprint("a\nb\nc\uFFFD") {
 		t.Error("line ends count")

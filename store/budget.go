@@ -105,3 +105,51 @@ func (tx *tx) takeIterations(nums []int64, params []string, cut bool) ([]int64, 
 	}
 	return nums, Take(tx.Context(), sum)
 }
+
+// recordSizes returns what iterations hold with all that was recorded in them, by number,
+// before they are read.
+func (tx *tx) recordSizes(nums []int64) (map[int64]int64, error) {
+	list, err := json.Marshal(nums)
+	if err != nil {
+		return nil, err
+	}
+	var found []struct {
+		Num  int64 `db:"num"`
+		Size int64 `db:"size"`
+	}
+	err = tx.Select(&found, `SELECT
+			iteration.num,
+			octet_length(iteration.notes) + ? +
+			coalesce((SELECT octet_length(config) + octet_length(summary) + 2 * octet_length(about) FROM wandb_run WHERE iteration_num = iteration.num), 0) +
+			coalesce((SELECT sum(2 * octet_length(key) + ?) FROM series WHERE iteration_num = iteration.num), 0) +
+			coalesce((SELECT sum(2 * (octet_length(key) + octet_length(value)) + ?) FROM parameter WHERE iteration_num = iteration.num), 0) +
+			coalesce((SELECT sum(octet_length(key) + octet_length(value) + ?) FROM property WHERE iteration_num = iteration.num), 0) +
+			coalesce((SELECT sum(octet_length(dataset.source) + octet_length(dataset.schema) + octet_length(dataset.profile))
+				FROM iteration_dataset JOIN dataset ON dataset.id = iteration_dataset.dataset_id
+				WHERE iteration_dataset.iteration_num = iteration.num), 0) AS size
+		FROM iteration
+		WHERE iteration.num IN (SELECT value FROM json_each(?))`, iterationBytes, summaryBytes, textBytes, textBytes, string(list))
+	sizes := make(map[int64]int64, len(found))
+	for _, f := range found {
+		sizes[f.Num] = f.Size
+	}
+	return sizes, err
+}
+
+// takeRecords counts what iterations hold with all that was recorded in them, before they
+// are read. It returns those before the one that goes beyond limit, but at least one.
+func (tx *tx) takeRecords(nums []int64, limit int64) ([]int64, error) {
+	sizes, err := tx.recordSizes(nums)
+	if err != nil {
+		return nil, err
+	}
+	var sum int64
+	for i, num := range nums {
+		if i > 0 && sum+sizes[num] > limit {
+			nums = nums[:i]
+			break
+		}
+		sum += sizes[num]
+	}
+	return nums, Take(tx.Context(), sum)
+}

@@ -41,6 +41,18 @@ func TestBudgets(t *testing.T) {
 	wantOK(t, b.CreateMetrics(ctx, store.System, b.iteration, all))
 	query := store.IterationQuery{Page: store.Page{Limit: store.MaxLimit}, Columns: strings.Join(columns, ",")}
 	for name, read := range map[string]func(context.Context) error{
+		"records": func(ctx context.Context) error {
+			_, err := b.IterationRecords(ctx, store.System, store.RecordQuery{Experiments: []string{b.experiment}, Page: store.Page{Limit: store.MaxRecords}})
+			return err
+		},
+		"record": func(ctx context.Context) error {
+			_, err := b.IterationRecord(ctx, store.System, b.iteration)
+			return err
+		},
+		"run of W&B": func(ctx context.Context) error {
+			_, err := b.WandbRecordOf(ctx, store.System, b.iteration)
+			return err
+		},
 		"summary": func(ctx context.Context) error {
 			_, err := b.Summary(ctx, store.System, b.iteration)
 			return err
@@ -111,4 +123,21 @@ func TestAnswersAreBounded(t *testing.T) {
 	wantCode(t, err, store.CodeInvalidPayload)
 	_, err = b.Iterations(ctx, store.System, b.experiment, store.IterationQuery{Page: store.FirstPage, Columns: strings.Join(columns, ","), Cut: true})
 	wantCode(t, err, store.CodeInvalidPayload)
+}
+
+// A page of records ends before the iteration that goes beyond MaxRecordBytes, which is
+// known before any of them is read.
+func TestRecordsAreCut(t *testing.T) {
+	b := newBed(t)
+	for range 3 {
+		id := must(b.CreateIteration(ctx, store.System, b.experiment, store.NewIteration{}))(t).ID
+		for n := range 12 {
+			must(b.CreateParameter(ctx, store.System, id, fmt.Sprint("p", n), store.Text(strings.Repeat("x", store.MaxText))))(t)
+		}
+	}
+	budget, sum := counted(1 << 40)
+	l := must(b.IterationRecords(budget, store.System, store.RecordQuery{Experiments: []string{b.experiment}, Page: store.Page{Limit: 100}}))(t)
+	if len(l.Data) != 2 || l.Limit != 2 || *sum > store.MaxRecordBytes {
+		t.Errorf("%d records, limit %d, %d bytes were counted", len(l.Data), l.Limit, *sum)
+	}
 }

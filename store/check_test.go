@@ -117,7 +117,7 @@ func hasProblem(all []store.Problem, text string, repairable, repaired bool) boo
 	return false
 }
 
-// What was mended is what it was before.
+// A repair restores the former state.
 func TestRepairedStatistics(t *testing.T) {
 	b := newSeries(t)
 	file := raw(t, b.Path())

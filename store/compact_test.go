@@ -95,7 +95,7 @@ func TestReadsWhileOthersWriteAndCompact(t *testing.T) {
 	wantClean(t, b.DB)
 }
 
-// What is in table recent is there after a start, in every place.
+// Points in table recent are found after a start, by every read.
 func TestRecentAfterAStart(t *testing.T) {
 	b := newBed(t)
 	for i := range 10 {

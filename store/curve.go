@@ -7,7 +7,7 @@ import (
 	"tracker/store/points"
 )
 
-// What curves are asked for with; see package points.
+// Queries of curves; see package points.
 type (
 	Axis       = points.Axis
 	Scale      = points.Scale

@@ -130,7 +130,7 @@ func TestDamagedFiles(t *testing.T) {
 	}
 }
 
-// Whatever byte is wrong, it ends in an error, or nobody can know.
+// A wrong byte leads to an error, or makes no difference.
 func TestFlippedBytes(t *testing.T) {
 	sound, iteration := closedDatabase(t)
 	data := must(os.ReadFile(sound))(t)

@@ -46,7 +46,7 @@ func TestChangesTellWhatHappened(t *testing.T) {
 	}
 }
 
-// What is recorded against a run is told as a change of the run.
+// A record that belongs to a run is a change of the run.
 func TestChangesTellWhatIsRecorded(t *testing.T) {
 	b := newBed(t)
 	run, project := b.iteration, b.project
@@ -135,7 +135,7 @@ func TestChangesOfAnotherLifeAreReset(t *testing.T) {
 			t.Errorf("%q: %+v", cursor, c)
 		}
 	}
-	// What another process changes is not known here.
+	// Changes of another process are not known here.
 	second := open(t, store.Options{Path: b.Path()})
 	must(second.CreateProject(ctx, store.System, store.NewProject{Name: "elsewhere"}))(t)
 	b.log(t, "loss", 0, 1)

@@ -257,20 +257,11 @@ func (tx *tx) importedRun(b *transfer.Batch, out *transfer.Outcome) (it imported
 // that an import made for the name, whatever it is called now, else one that has
 // the name, else a new one.
 func (tx *tx) importedExperiment(r *transfer.Run) (string, error) {
-	if err := firstError(checkName("project", r.Project), checkName("experiment", r.Experiment)); err != nil {
+	if err := checkName("experiment", r.Experiment); err != nil {
 		return "", err
 	}
-	projectID, err := tx.firstOr("project", transfer.ID("project", r.Project).String(), func(id string) error {
-		_, err := tx.Exec(`INSERT INTO project (id, name, description, created_date) VALUES (?, ?, '', ?)`, id, r.Project, tx.now)
-		if err == nil && !tx.actor.system {
-			_, err = tx.insertPermission(Permission{UserID: tx.actor.UserID, ProjectID: id, Create: true, Read: true, Update: true, Delete: true})
-		}
-		return err
-	}, `SELECT id FROM project WHERE deleted_date IS NULL AND (id = ?1 OR name = ?2) ORDER BY id <> ?1, created_date, id LIMIT 1`, r.Project)
+	projectID, err := tx.importedProject(r.Project)
 	if err != nil {
-		return "", err
-	}
-	if err := tx.allowProject(tx.actor, projectID, rightCreate); err != nil {
 		return "", err
 	}
 	return tx.firstOr("experiment", transfer.ID("experiment", projectID, r.Experiment).String(), func(id string) error {
@@ -279,6 +270,25 @@ func (tx *tx) importedExperiment(r *transfer.Run) (string, error) {
 		return err
 	}, `SELECT id FROM experiment WHERE deleted_date IS NULL AND project_id = ?3 AND (id = ?1 OR name = ?2) ORDER BY id <> ?1, created_date, id LIMIT 1`,
 		r.Experiment, projectID)
+}
+
+// importedProject returns the id of the project with a name, as importedExperiment
+// does.
+func (tx *tx) importedProject(name string) (string, error) {
+	if err := checkName("project", name); err != nil {
+		return "", err
+	}
+	projectID, err := tx.firstOr("project", transfer.ID("project", name).String(), func(id string) error {
+		_, err := tx.Exec(`INSERT INTO project (id, name, description, created_date) VALUES (?, ?, '', ?)`, id, name, tx.now)
+		if err == nil && !tx.actor.system {
+			_, err = tx.insertPermission(Permission{UserID: tx.actor.UserID, ProjectID: id, Create: true, Read: true, Update: true, Delete: true})
+		}
+		return err
+	}, `SELECT id FROM project WHERE deleted_date IS NULL AND (id = ?1 OR name = ?2) ORDER BY id <> ?1, created_date, id LIMIT 1`, name)
+	if err != nil {
+		return "", err
+	}
+	return projectID, tx.allowProject(tx.actor, projectID, rightCreate)
 }
 
 // firstOr returns the id that a query finds for id and args. When there is none it
@@ -330,9 +340,20 @@ func (im importer) Put(ctx context.Context, a transfer.Artifact) (stored bool, e
 	if exists && former.SizeBytes == a.Size && former.CreatedDate == a.Modified {
 		return false, nil
 	}
-	it, err := im.db.Iteration(ctx, im.actor, a.RunID.String())
-	if err != nil {
-		return false, err
+	to := NewArtifact{ID: id, Name: a.Name, ContentType: a.ContentType, CreatedDate: &a.Modified}
+	var experimentID string
+	if a.LoggedModel != "" {
+		m, err := im.db.LoggedModel(ctx, im.actor, a.LoggedModel)
+		if err != nil {
+			return false, err
+		}
+		experimentID, to.Name = m.ExperimentID, LoggedModelFolder(m.ID)+a.Name
+	} else {
+		it, err := im.db.Iteration(ctx, im.actor, a.RunID.String())
+		if err != nil {
+			return false, err
+		}
+		experimentID, to.IterationID = it.ExperimentID, it.ID
 	}
 	content, err := a.Open()
 	if err != nil {
@@ -350,13 +371,7 @@ func (im importer) Put(ctx context.Context, a transfer.Artifact) (stored bool, e
 	if exists {
 		return true, im.db.UpdateArtifact(ctx, im.actor, id, ArtifactPatch{}, got)
 	}
-	_, err = im.db.CreateArtifact(ctx, im.actor, it.ExperimentID, NewArtifact{
-		ID:          id,
-		Name:        a.Name,
-		IterationID: it.ID,
-		ContentType: a.ContentType,
-		CreatedDate: &a.Modified,
-	}, got)
+	_, err = im.db.CreateArtifact(ctx, im.actor, experimentID, to, got)
 	return err == nil, err
 }
 

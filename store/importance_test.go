@@ -64,7 +64,7 @@ func TestImportance(t *testing.T) {
 	if got = must(b.importance(store.ImportanceQuery{}))(t); got.Total != 0 {
 		t.Errorf("without a target: %+v", got)
 	}
-	// What is in the trash does not count.
+	// Runs in the trash do not count.
 	wantOK(t, b.DeleteIteration(ctx, store.System, b.iteration))
 	if got = must(b.importance(store.ImportanceQuery{Target: "metric.loss"}))(t); got.Total != 63 || got.Missing != 0 {
 		t.Errorf("after a deletion: %+v", got)

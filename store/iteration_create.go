@@ -17,7 +17,7 @@ type NewIteration struct {
 	ParentIterationID *string `json:"parent_iteration_id"` // of the same experiment, or nil
 	CreatedDate       *Time   `json:"created_date"`        // when the run began; nil for now
 
-	// What else is recorded with the run.
+	// Further records of the run.
 	Properties []Property     `json:"-"`
 	Snapshot   *SnapshotPatch `json:"-"`
 }

@@ -6,7 +6,7 @@ import (
 	"tracker/store"
 )
 
-// What is told before a deletion is what happens, and all goes or nothing.
+// A deletion removes what was announced before, all of it or nothing.
 func TestDeleteIterations(t *testing.T) {
 	r := newRegistry(t)
 	child := func(parent string) string {

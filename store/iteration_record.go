@@ -53,6 +53,9 @@ func (v *View) IterationRecord(id string) (IterationRecord, error) {
 	if err != nil {
 		return IterationRecord{}, err
 	}
+	if _, err := v.tx.takeRecords([]int64{it.num}, 0); err != nil {
+		return IterationRecord{}, err
+	}
 	all, err := v.tx.recordsOf([]int64{it.num})
 	if err != nil {
 		return IterationRecord{}, err
@@ -94,7 +97,11 @@ func (v *View) IterationRecords(q RecordQuery) (List[IterationRecord], error) {
 	l.Total = h.Total
 	size := 0
 	for nums := range slices.Chunk(h.Nums, recordsAtOnce) {
-		records, err := v.tx.recordsOf(nums)
+		some, err := v.tx.takeRecords(nums, MaxRecordBytes)
+		if err != nil {
+			return l, err
+		}
+		records, err := v.tx.recordsOf(some)
 		if err != nil {
 			return l, err
 		}
@@ -103,7 +110,7 @@ func (v *View) IterationRecords(q RecordQuery) (List[IterationRecord], error) {
 			records[i].Deleted = records[i].Deleted || inTrash[records[i].ExperimentID]
 		}
 		l.Data = append(l.Data, records...)
-		if size > MaxRecordBytes && len(l.Data) < len(h.Nums) {
+		if (len(some) < len(nums) || size > MaxRecordBytes) && len(l.Data) < len(h.Nums) {
 			l.Limit = len(l.Data)
 			break
 		}

@@ -2,6 +2,9 @@ package store
 
 import (
 	"context"
+	"errors"
+	"regexp"
+	"regexp/syntax"
 	"slices"
 
 	"tracker/store/filter"
@@ -36,9 +39,13 @@ func (k Key) Column() string {
 // KeyQuery selects names.
 type KeyQuery struct {
 	Page
-	Part string   // a part of the name, in any case; "" for all
-	Kind *KeyKind // nil for both
+	Part    string   // a part of the name, in any case; "" for all
+	Pattern bool     // Part is a regular expression of package regexp, in any case
+	Kind    *KeyKind // nil for both
 }
+
+// maxMatched bounds the names that a regular expression is compared with.
+const maxMatched = 100_000
 
 // Keys lists the names of the metrics of an experiment, then those of its
 // parameters, each in alphabetical order. Needs read.
@@ -59,10 +66,47 @@ func (v *View) Keys(experimentID string, q KeyQuery) (List[Key], error) {
 	if q.Kind != nil {
 		from.Add(` AND kind = ?`, *q.Kind)
 	}
+	if q.Part != "" && q.Pattern {
+		return v.keysLike(q, from)
+	}
 	if q.Part != "" {
 		from.Add(` AND `+contains(`key`), q.Part)
 	}
 	return list[Key](v.tx, q.Page, `kind, key, iterations`, from.String(), `kind, key`, from.Args...)
+}
+
+// keysLike lists the names that match a regular expression.
+func (v *View) keysLike(q KeyQuery, from search.SQL) (List[Key], error) {
+	p := q.clamp()
+	l := List[Key]{Data: []Key{}, Limit: p.Limit, Offset: p.Offset}
+	pattern, err := regexp.Compile("(?i)" + q.Part)
+	if err != nil {
+		var wrong *syntax.Error
+		if errors.As(err, &wrong) {
+			return l, Invalid("q", "This is no regular expression: %s.", wrong.Code)
+		}
+		return l, Invalid("q", "This is no regular expression.")
+	}
+	from.Add(` ORDER BY kind, key LIMIT ?`, maxMatched)
+	rows, err := v.tx.Rows(`SELECT kind, key, iterations `+from.String(), from.Args...)
+	if err != nil {
+		return l, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var k Key
+		if err := rows.StructScan(&k); err != nil {
+			return l, err
+		}
+		if !pattern.MatchString(k.Key) {
+			continue
+		}
+		if l.Total >= p.Offset && len(l.Data) < p.Limit {
+			l.Data = append(l.Data, k)
+		}
+		l.Total++
+	}
+	return l, errors.Join(rows.Err(), rows.Close())
 }
 
 // Keys is View.Keys.

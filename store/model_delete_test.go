@@ -8,8 +8,8 @@ import (
 	"tracker/store"
 )
 
-// What a version came from is not deleted under it: neither its iteration nor
-// its artifact, nor the experiment of either.
+// The origin of a version can't be deleted: neither its iteration nor its artifact, nor
+// the experiment of either.
 func TestWhatAVersionPointsAtIsNotDeleted(t *testing.T) {
 	r := newRegistry(t)
 	second := must(r.CreateExperiment(ctx, store.System, r.project, store.NewExperiment{Name: "second"}))(t).ID

@@ -168,8 +168,8 @@ func TestPromotionArchivesTheOneBefore(t *testing.T) {
 	wantCode(t, err, store.CodeNotFound)
 }
 
-// Whoever reads while versions are promoted sees one in production, never two
-// and never none.
+// A reader sees one version in production while others are promoted, never two and never
+// none.
 func TestConcurrentPromotionsLeaveOneInProduction(t *testing.T) {
 	const writers, each = 8, 10
 	r := newRegistry(t)

@@ -121,7 +121,7 @@ func TestTwoHandlesWrite(t *testing.T) {
 					return
 				}
 				acknowledged.add(t, ids...)
-				// What the other handle has written can be changed here.
+				// A record that the other handle has written can be changed here.
 				if i%3 == 0 {
 					err := db.UpdateMetric(ctx, store.System, ids[0], store.MetricPatch{Key: new("moved"), Step: new(store.Step(i))})
 					if err != nil {
@@ -138,8 +138,8 @@ func TestTwoHandlesWrite(t *testing.T) {
 	wantClean(t, b.DB)
 }
 
-// What one handle changes holds for the next write of the other one, whatever
-// that one remembers.
+// A change through one handle holds for the next write of the other one, whatever that
+// one has cached.
 func TestHandlesSeeEachOther(t *testing.T) {
 	b := newBed(t)
 	other := open(t, store.Options{Path: b.Path(), Now: b.clock.Now})

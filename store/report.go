@@ -46,6 +46,11 @@ func (v *View) Reports(projectID string, p Page) (List[Report], error) {
 		`report.created_date DESC, report.id DESC`, projectID)
 }
 
+// Reports is View.Reports.
+func (db *DB) Reports(ctx context.Context, actor Actor, projectID string, p Page) (List[Report], error) {
+	return view(ctx, db, actor, func(v *View) (List[Report], error) { return v.Reports(projectID, p) })
+}
+
 // Report returns one report. Needs read.
 func (v *View) Report(id string) (Report, error) { return v.tx.allowReport(v.actor, id, rightRead) }
 

@@ -109,7 +109,7 @@ func TestRestoreWhileServing(t *testing.T) {
 	}
 }
 
-// What a killed server had only in its log is put aside with its file.
+// The log of a killed server is put aside with its file.
 func TestRestoreOverTheDatabaseOfAKilledProcess(t *testing.T) {
 	b := newBackedUp(t, store.Options{})
 	killed := filepath.Join(t.TempDir(), "killed.db")

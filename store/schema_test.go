@@ -52,7 +52,7 @@ func TestSchema(t *testing.T) {
 	if got != string(want) {
 		t.Errorf("the schema is not what %s says; if that is right, run this test with -update.\n%s", golden, got)
 	}
-	// What was written out makes the same database.
+	// The dumped schema makes the same database.
 	copied := raw(t, filepath.Join(t.TempDir(), "copy.db"))
 	for _, statement := range strings.SplitAfter(string(want), ";\n\n") {
 		if !strings.Contains(statement, "TABLE sqlite_sequence") { // SQLite makes that one itself

@@ -103,7 +103,7 @@ func TestSearchQueuesNoWrite(t *testing.T) {
 	release()
 }
 
-// Who may not read gets no further than the look at the permission.
+// The permission is checked before anything else.
 func TestSearchChecksThePermissionFirst(t *testing.T) {
 	b := newBed(t)
 	b.named(t, "a", 1)

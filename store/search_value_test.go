@@ -99,7 +99,7 @@ func TestCopiesAreOfWhatRests(t *testing.T) {
 	f.must(f.db.copies.Copy(metric))
 	wantCopies(t, f.db, map[string]int{"train/metric_0000": search.MinCopies + 1})
 
-	// What nobody has is not copied.
+	// A metric that no iteration has is not copied.
 	f.must(f.db.copies.Copy(search.Metric{ExperimentID: e, Key: "no such"}))
 	f.must(f.db.copies.Copy(search.Metric{ExperimentID: "no such", Key: "train/metric_0000"}))
 	wantCopies(t, f.db, map[string]int{"train/metric_0000": search.MinCopies + 1})

@@ -39,7 +39,7 @@ type Options struct {
 	MustExist bool
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// Logger gets what no caller can be told; nil discards it.
+	// Logger gets failures that no caller can be given; nil discards them.
 	Logger *slog.Logger
 	// OnCommit is called by the writer after each transaction; nil is fine.
 	OnCommit func(CommitStats)
@@ -78,6 +78,7 @@ type DB struct {
 	orders      search.Orders  // of former searches
 	searchLimit time.Duration  // tests change it
 	estimating  chan struct{}  // holds one element while an importance is estimated
+	archiving   chan struct{}  // holds one element while an archive is made or read
 
 	artifacts *artifact.Store
 
@@ -97,6 +98,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		log:         o.Logger,
 		searchLimit: searchLimit,
 		estimating:  make(chan struct{}, 1),
+		archiving:   make(chan struct{}, 1),
 		journal:     journal.New(),
 		lastSeen:    newLastSeen(),
 	}

@@ -307,7 +307,7 @@ func (db *DB) Trash(ctx context.Context, actor Actor, q TrashQuery) (List[Trashe
 // deleted for good at once.
 func (db *DB) TrashAge() time.Duration { return db.opts.TrashAge }
 
-// countTrashed sets what t takes along, and when it is purged.
+// countTrashed sets the numbers of records that t holds, and when it is purged.
 func (tx *tx) countTrashed(t *Trashed) error {
 	t.PurgeDate = t.DeletedDate + Time(tx.db.opts.TrashAge.Milliseconds())
 	const artifacts = `SELECT count(*), coalesce(sum(blob.size_bytes), 0)

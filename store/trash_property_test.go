@@ -24,8 +24,8 @@ func (n *node) shown() bool { return n == nil || !n.deleted && !n.purged && n.pa
 // there reports whether the record and all that hold it exist.
 func (n *node) there() bool { return n == nil || !n.purged && n.parent.there() }
 
-// Whatever is deleted, restored and purged, and in whatever order, what is shown and
-// what is in the trash is what a tree of plain records says.
+// After deletions, restores and purges in a random order, the listings and the trash are
+// those of a tree of plain records.
 func TestTrashProperty(t *testing.T) {
 	for seed := range uint64(4) {
 		random := rand.New(rand.NewPCG(seed, 0))

@@ -12,7 +12,7 @@ import (
 // enough.
 const purgePause = time.Hour
 
-// What one transaction of a purge deletes, so that no other write waits long: so many
+// Limits of one transaction of a purge, so that no other write waits long: so many
 // iterations, or fewer that have so many points and lines of a console. One iteration is deleted at once.
 const (
 	purgedIterations = 100

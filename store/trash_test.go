@@ -155,8 +155,8 @@ func (f filled) remove(kind store.TrashKind, id string) error {
 	return f.DeleteArtifact(ctx, store.System, id)
 }
 
-// Whatever is deleted is not found, is in the trash with what it takes along, and is
-// as before when it is restored.
+// A deleted record of each kind is not found, is in the trash with the counts of what it
+// holds, and is as before when it is restored.
 func TestTrash(t *testing.T) {
 	f := newFilled(t)
 	before := shown(t, f.DB)
@@ -246,7 +246,7 @@ func TestPointsWithoutTrash(t *testing.T) {
 	}
 }
 
-// What is purged is gone like what is deleted without a trash.
+// A purge leaves nothing behind.
 func TestPurge(t *testing.T) {
 	f := newFilled(t)
 	file := raw(t, f.Path())
@@ -266,8 +266,8 @@ func TestPurge(t *testing.T) {
 	}
 }
 
-// What was deleted alone stays deleted when what holds it is restored, and can't be
-// restored without it.
+// A record that was deleted alone stays deleted when its container is restored, and
+// can't be restored without it.
 func TestRestoreInside(t *testing.T) {
 	b := newTrashBed(t)
 	first, second := b.newIteration(t), b.newIteration(t)
@@ -510,7 +510,8 @@ func TestCreateIterationOfTrash(t *testing.T) {
 	wantCode(t, err, store.CodeInvalidPayload)
 }
 
-// What is old enough is purged, at the start of a server and by hand; the rest stays.
+// Records that are old enough are purged, at the start of a server and by hand; the rest
+// stays.
 func TestExpiry(t *testing.T) {
 	b := newTrashBed(t)
 	old, young := b.newIteration(t), b.newIteration(t)
@@ -576,7 +577,7 @@ func TestTrashUsage(t *testing.T) {
 	}
 }
 
-// What holds much is purged in several transactions. When that is broken off it can't
+// A large record is purged in several transactions. When that is broken off it can't
 // be restored, and the next purge goes on.
 func TestPurgeInParts(t *testing.T) {
 	for _, kind := range []store.TrashKind{store.TrashedProject, store.TrashedExperiment} {

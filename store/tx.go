@@ -60,7 +60,7 @@ func (db *DB) reading(snapshot *sqlite.Tx) *tx {
 	return &tx{Tx: snapshot, db: db, now: toTime(db.now()), flushes: db.lastSeen.flushes.Load(), trash: trashFrom(snapshot.Context())}
 }
 
-// ask runs a check on a snapshot, for what is too dear to be done in vain.
+// ask runs a check on a snapshot, before work that is expensive.
 func (db *DB) ask(ctx context.Context, check func(*tx) error) error {
 	_, err := read(ctx, db, func(tx *tx) (struct{}, error) { return struct{}{}, check(tx) })
 	return err

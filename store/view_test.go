@@ -35,7 +35,7 @@ func TestViewIsOneSnapshot(t *testing.T) {
 		cursor = v.Cursor()
 		return nil
 	}))
-	// What the view did not show comes after its cursor.
+	// Changes after the view come after its cursor.
 	changes := must(b.ExperimentChanges(ctx, store.System, b.experiment, cursor))(t)
 	if !slices.ContainsFunc(changes.Iterations, func(i store.Iteration) bool { return i.ID == late }) || changes.Reset {
 		t.Errorf("the changes after the view are %+v", changes)

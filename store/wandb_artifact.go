@@ -350,12 +350,25 @@ func (db *DB) WandbArtifacts(ctx context.Context, actor Actor, q WandbArtifactQu
 			}
 			where.Add(` AND wandb_artifact.num IN (SELECT artifact_num FROM wandb_artifact_use WHERE iteration_num = ?)`, it.num)
 		}
+		page := append(where.Args, MaxWandbArtifacts)
+		const order = ` ORDER BY wandb_artifact.num DESC LIMIT ?`
+		var size int64
+		err := tx.Row(`SELECT coalesce(sum(octet_length(description) + octet_length(metadata) + ?), 0) FROM (SELECT `+wandbArtifactColumns+where.String()+order+`)`,
+			append([]any{wandbArtifactBytes}, page...)...).Scan(&size)
+		if err == nil {
+			err = Take(tx.Context(), size)
+		}
+		if err != nil {
+			return nil, err
+		}
 		all := []WandbArtifact{}
-		err := tx.Select(&all, `SELECT `+wandbArtifactColumns+where.String()+` ORDER BY wandb_artifact.num DESC LIMIT ?`,
-			append(where.Args, MaxWandbArtifacts)...)
+		err = tx.Select(&all, `SELECT `+wandbArtifactColumns+where.String()+order, page...)
 		return all, err
 	})
 }
+
+// wandbArtifactBytes is what a version takes beside its long texts.
+const wandbArtifactBytes = 1000
 
 // WandbArtifactUsers returns the ids of the iterations that use a version. Needs read.
 func (db *DB) WandbArtifactUsers(ctx context.Context, actor Actor, id string) (ids []string, err error) {

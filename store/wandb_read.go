@@ -49,11 +49,7 @@ func (v *View) wandbRecord(id string) (WandbRecord, error) {
 	if err != nil {
 		return WandbRecord{}, err
 	}
-	sizes, err := v.tx.wandbSizes([]int64{it.num})
-	if err == nil {
-		err = Take(v.tx.Context(), sizes[it.num])
-	}
-	if err != nil {
+	if _, err := v.tx.takeRecords([]int64{it.num}, 0); err != nil {
 		return WandbRecord{}, err
 	}
 	all, err := v.tx.wandbRecords([]int64{it.num})
@@ -114,7 +110,7 @@ func (db *DB) EachWandbRecord(ctx context.Context, actor Actor, projectID string
 		nums = slices.DeleteFunc(slices.Clone(nums), func(num int64) bool { return !exists[num] })
 		var held int64
 		for some := range slices.Chunk(nums, recordsAtOnce) {
-			sizes, err := tx.wandbSizes(some)
+			sizes, err := tx.recordSizes(some)
 			if err != nil {
 				return err
 			}
@@ -147,32 +143,6 @@ func (db *DB) EachWandbRecord(ctx context.Context, actor Actor, projectID string
 
 // wandbChunk is how many bytes of runs are read together.
 const wandbChunk = 4 << 20
-
-// wandbSizes returns what runs hold in memory, by number, before they are read.
-func (tx *tx) wandbSizes(nums []int64) (map[int64]int64, error) {
-	list, err := json.Marshal(nums)
-	if err != nil {
-		return nil, err
-	}
-	var found []struct {
-		Num  int64 `db:"num"`
-		Size int64 `db:"size"`
-	}
-	err = tx.Select(&found, `SELECT
-			iteration.num,
-			octet_length(iteration.notes) + ? +
-			coalesce((SELECT octet_length(config) + octet_length(summary) + 2 * octet_length(about) FROM wandb_run WHERE iteration_num = iteration.num), 0) +
-			coalesce((SELECT sum(2 * octet_length(key) + ?) FROM series WHERE iteration_num = iteration.num), 0) +
-			coalesce((SELECT sum(2 * (octet_length(key) + octet_length(value)) + ?) FROM parameter WHERE iteration_num = iteration.num), 0) +
-			coalesce((SELECT sum(octet_length(key) + octet_length(value) + ?) FROM property WHERE iteration_num = iteration.num), 0) AS size
-		FROM iteration
-		WHERE iteration.num IN (SELECT value FROM json_each(?))`, iterationBytes, summaryBytes, textBytes, textBytes, string(list))
-	sizes := make(map[int64]int64, len(found))
-	for _, f := range found {
-		sizes[f.Num] = f.Size
-	}
-	return sizes, err
-}
 
 // wandbRecords returns the records of the iterations with these numbers, in their
 // order.
@@ -256,8 +226,62 @@ type WandbStep struct {
 type WandbHistoryQuery struct {
 	From, To Step // the first step, and the one after the last
 	System   bool // the metrics of the system instead of those of the run
-	Limit    int  // the largest number of rows
+	Limit    int  // the largest number of rows that are read
+	// Keep reports whether a row is wanted; nil for all.
+	Keep func(WandbStep) bool
+	// Samples, unless it is 0, is how many rows are wanted: of more than twice as many
+	// every second one is left out, as often as it takes.
+	Samples int
 }
+
+// wandbRows are the rows of a history that are kept.
+type wandbRows struct {
+	ctx    context.Context
+	q      WandbHistoryQuery
+	limit  int
+	read   int // rows
+	wanted int // those of them that are wanted
+	stride int // of those, every which one is kept
+	size   int64
+	all    []WandbStep
+}
+
+// add takes the next row. full reports that no more are read.
+func (r *wandbRows) add(row WandbStep) (full bool, err error) {
+	if r.read++; r.read > r.limit {
+		return true, nil
+	}
+	if r.q.Keep != nil && !r.q.Keep(row) {
+		return false, nil
+	}
+	r.wanted++
+	if (r.wanted-1)%r.stride != 0 {
+		return false, nil
+	}
+	r.all = append(r.all, row)
+	r.size += rowBytes
+	for _, m := range row.Members {
+		r.size += int64(len(m.Key)+len(m.Value)) + textBytes
+	}
+	if n := r.q.Samples; n > 0 && len(r.all) > 2*n {
+		for i := range (len(r.all) + 1) / 2 {
+			r.all[i] = r.all[2*i]
+		}
+		clear(r.all[(len(r.all)+1)/2:])
+		r.all = r.all[:(len(r.all)+1)/2]
+		r.stride *= 2
+		r.size /= 2
+	}
+	if r.size > rowsAtOnce {
+		err, r.size = Take(r.ctx, r.size), 0
+	}
+	return false, err
+}
+
+const (
+	rowBytes   = 600     // that a row takes beside its members
+	rowsAtOnce = 1 << 20 // bytes of rows that are counted together
+)
 
 // MaxWandbRows is the largest number of rows of a history that are read at once, and
 // maxWandbPoints that of the values in them.
@@ -298,6 +322,9 @@ func (tx *tx) wandbHistory(it iterationState, w WandbRun, q WandbHistoryQuery) (
 			if err := rows.Scan(&step, &content); err != nil {
 				return nil, err
 			}
+			if err := Take(tx.Context(), 2*int64(len(content))+rowBytes); err != nil {
+				return nil, err
+			}
 			if rest[step], err = wandb.Members(content); err != nil {
 				return nil, err
 			}
@@ -318,24 +345,28 @@ func (tx *tx) wandbHistory(it iterationState, w WandbRun, q WandbHistoryQuery) (
 		return nil, err
 	}
 	defer rows.Close()
-	var all []WandbStep
+	kept := wandbRows{ctx: tx.Context(), q: q, limit: limit, stride: 1}
 	var current *nested
-	flush := func() {
-		if current != nil {
-			all = append(all, current.row(w, rest[current.step]))
-			current = nil
+	flush := func() (full bool, err error) {
+		if current == nil {
+			return false, nil
 		}
+		row := current.row(w, rest[current.step])
+		current = nil
+		return kept.add(row)
 	}
 	next := 0 // of restSteps
-	before := func(step Step) {
-		for ; next < len(restSteps) && restSteps[next] < step; next++ {
-			all = append(all, (&nested{step: restSteps[next]}).row(w, rest[restSteps[next]]))
+	before := func(step Step) (full bool, err error) {
+		for ; next < len(restSteps) && restSteps[next] < step && !full && err == nil; next++ {
+			full, err = kept.add((&nested{step: restSteps[next]}).row(w, rest[restSteps[next]]))
 		}
 		if next < len(restSteps) && restSteps[next] == step {
 			next++
 		}
+		return full, err
 	}
-	for rows.Next() {
+	full := false
+	for !full && rows.Next() {
 		var key string
 		var step Step
 		var value sql.NullFloat64
@@ -344,11 +375,15 @@ func (tx *tx) wandbHistory(it iterationState, w WandbRun, q WandbHistoryQuery) (
 			return nil, err
 		}
 		if current == nil || current.step != step {
-			flush()
-			if len(all) >= limit {
+			if full, err = flush(); err == nil && !full {
+				full, err = before(step)
+			}
+			if err != nil {
+				return nil, err
+			}
+			if full {
 				break
 			}
-			before(step)
 			current = &nested{step: step}
 		}
 		x := Value(math.NaN())
@@ -360,12 +395,13 @@ func (tx *tx) wandbHistory(it iterationState, w WandbRun, q WandbHistoryQuery) (
 	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 		return nil, err
 	}
-	flush()
-	before(math.MaxInt64)
-	if len(all) > limit {
-		all = all[:limit]
+	if full, err = flush(); err == nil && !full {
+		_, err = before(math.MaxInt64)
 	}
-	return all, nil
+	if err == nil {
+		err = Take(tx.Context(), kept.size)
+	}
+	return kept.all, err
 }
 
 // nested collects the values of a row.
@@ -401,12 +437,22 @@ func (n *nested) add(w WandbRun, key string, x Value, at Time) {
 	in[path[len(path)-1]] = WandbNumber(x)
 }
 
+// memberNames returns the names of members.
+func memberNames(members []wandb.Member) map[string]bool {
+	names := make(map[string]bool, len(members))
+	for _, m := range members {
+		names[m.Key] = true
+	}
+	return names
+}
+
 // row returns the row, where the values of rest are in the place of those of the same
 // names.
 func (n *nested) row(w WandbRun, rest []wandb.Member) WandbStep {
 	row := WandbStep{Step: n.step, At: n.at}
+	named := memberNames(rest)
 	for _, key := range n.keys {
-		if !slices.ContainsFunc(rest, func(m wandb.Member) bool { return m.Key == key }) {
+		if !named[key] {
 			row.Members = append(row.Members, wandb.Member{Key: key, Value: treeText(n.tree[key])})
 		}
 	}

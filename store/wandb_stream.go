@@ -58,11 +58,11 @@ func (db *DB) AppendWandb(ctx context.Context, actor Actor, id string, s WandbSt
 				return false, err
 			}
 		}
-		for _, row := range s.Rows {
-			if err := tx.keepRest(it, row); err != nil {
+		for step, rest := range restOf(s.Rows) {
+			if err := tx.keepRest(it, step, rest); err != nil {
 				return false, err
 			}
-			w.addCaptions(row)
+			w.addCaptions(rest)
 		}
 		if err := tx.setCaptions(it, &w); err != nil {
 			return false, err
@@ -168,22 +168,42 @@ func (tx *tx) wandbSamples(w *WandbRun, s WandbStream) []NewMetric {
 	return samples
 }
 
-// keepRest keeps the values of a row that are no numbers.
-func (tx *tx) keepRest(it iterationState, row wandb.Row) error {
-	if len(row.Rest) == 0 {
-		return nil
+// restOf returns the values of rows that are no numbers, by step. Of several of the same
+// name the last counts, where a later row is before an earlier one.
+func restOf(rows []wandb.Row) map[Step][]wandb.Member {
+	all := map[Step][]wandb.Member{}
+	names := map[Step]map[string]bool{}
+	for _, row := range slices.Backward(rows) {
+		if len(row.Rest) == 0 {
+			continue
+		}
+		if all[row.Step] == nil {
+			all[row.Step], names[row.Step] = row.Rest, memberNames(row.Rest)
+			continue
+		}
+		for _, m := range row.Rest {
+			if !names[row.Step][m.Key] {
+				names[row.Step][m.Key] = true
+				all[row.Step] = append(all[row.Step], m)
+			}
+		}
 	}
-	rest := row.Rest
+	return all
+}
+
+// keepRest keeps the values of a row that are no numbers.
+func (tx *tx) keepRest(it iterationState, step Step, rest []wandb.Member) error {
 	var former string
-	err := tx.Row(`SELECT content FROM wandb_row WHERE iteration_num = ? AND step = ?`, it.num, row.Step).Scan(&former)
+	err := tx.Row(`SELECT content FROM wandb_row WHERE iteration_num = ? AND step = ?`, it.num, step).Scan(&former)
 	switch {
 	case err == nil:
 		old, err := wandb.Members(former)
 		if err != nil {
 			return err
 		}
+		named := memberNames(rest)
 		for _, m := range old {
-			if !slices.ContainsFunc(rest, func(r wandb.Member) bool { return r.Key == m.Key }) {
+			if !named[m.Key] {
 				rest = append(rest, m)
 			}
 		}
@@ -192,12 +212,12 @@ func (tx *tx) keepRest(it iterationState, row wandb.Row) error {
 	}
 	_, err = tx.Exec(`INSERT INTO wandb_row (iteration_num, step, content) VALUES (?, ?, ?)
 		ON CONFLICT (iteration_num, step) DO UPDATE SET content = excluded.content WHERE content <> excluded.content`,
-		it.num, row.Step, wandb.Object(rest))
+		it.num, step, wandb.Object(rest))
 	return err
 }
 
-// addCaptions adds the captions of the media of a row to those that are to be written.
-func (a *WandbAbout) addCaptions(row wandb.Row) {
+// addCaptions adds the captions of the media among the values of a step to those that are to be written.
+func (a *WandbAbout) addCaptions(rest []wandb.Member) {
 	add := func(path, caption string) {
 		if path != "" && strings.TrimSpace(caption) != "" && len(a.Captions) < maxCaptions {
 			if a.Captions == nil {
@@ -206,7 +226,7 @@ func (a *WandbAbout) addCaptions(row wandb.Row) {
 			a.Captions[transfer.FitPath(path)] = transfer.FitText(caption)
 		}
 	}
-	for _, m := range row.Rest {
+	for _, m := range rest {
 		if !strings.Contains(m.Value, `"caption`) {
 			continue
 		}

@@ -121,7 +121,7 @@ func TestQueuedWritesShareCommits(t *testing.T) {
 func TestFailingJobTakesNoOtherDown(t *testing.T) {
 	b := newBed(t)
 	must(b.CreateParameter(ctx, store.System, b.iteration, "lr", "0.1"))(t)
-	// What a job has written before it fails is undone, too.
+	// Writes of a job before it fails are undone, too.
 	execSQL(t, raw(t, b.Path()), `CREATE TRIGGER half AFTER INSERT ON tag WHEN NEW.value = 'half'
 		BEGIN SELECT RAISE(FAIL, 'half done'); END`)
 	tag := func(value string) error {

@@ -24,8 +24,12 @@ type artifactRow struct {
 	Bytes       string // exactly
 	Hash        string
 	Created     moment
-	Run         *link // nil when no run made it
+	Run         *link  // nil when no run made it
+	Thumbnail   string // path of a picture of it, "" for none
 }
+
+// maxThumbnail is the size of the largest image that a list shows, in bytes.
+const maxThumbnail = 1 << 20
 
 // Short is as much of the hash as a list has room for.
 func (a artifactRow) Short() string { return a.Hash[:min(len(a.Hash), 8)] }
@@ -44,6 +48,9 @@ func typeOf(r store.Artifact) string {
 func (s *site) artifactRow(db *store.View, r store.Artifact, runs map[string]*link) (artifactRow, error) {
 	row := artifactRow{ID: r.ID, Name: r.Name, Description: r.Description, Type: typeOf(r), Hash: r.ContentHash,
 		Size: size(r.SizeBytes), Bytes: humanize.Comma(r.SizeBytes) + " bytes", Created: s.moment(r.CreatedDate)}
+	if kindOf(r) == imageKind && r.SizeBytes <= maxThumbnail {
+		row.Thumbnail = "/artifact/" + r.ID + "/data"
+	}
 	if r.IterationID == nil {
 		return row, nil
 	}

@@ -77,7 +77,7 @@ func browsePreviews(b *browser, s *site, h shelf) {
 	b.is(`document.querySelector('.tree > details').open`, "false")
 
 	item := b.show(s, h, "sample_0001.png")
-	image := `document.querySelector('` + item + ` img')`
+	image := `document.querySelector('` + item + ` .picture img')`
 	b.is(image+`.naturalWidth`, "32")
 	b.do(chromedp.Focus(chromedp.CSS(item+` [data-testid="slider"]`)), chromedp.KeyEvent(kb.ArrowRight))
 	b.is(`document.querySelector('`+item+` [data-testid="step"]').textContent`, "step 50")
@@ -85,8 +85,9 @@ func browsePreviews(b *browser, s *site, h shelf) {
 	b.is(image+`.complete && `+image+`.naturalWidth`, "32")
 	b.is(`document.activeElement.getAttribute('aria-valuetext')`, "step 50")
 	b.is(`document.querySelector('`+item+` summary .name').textContent`, "sample_0050.png")
-	b.is(`fetch(document.querySelector('`+item+` img').src).then((r) => r.arrayBuffer()).then((a) => crypto.subtle.digest('SHA-256', a))
+	b.is(`fetch(document.querySelector('`+item+` .picture img').src).then((r) => r.arrayBuffer()).then((a) => crypto.subtle.digest('SHA-256', a))
 		.then((d) => { window.digest = [...new Uint8Array(d)].map((n) => n.toString(16).padStart(2, '0')).join('') }) && document.querySelector('`+item+` summary code').title === 'SHA-256: ' + window.digest`, "true")
+	b.is(`document.querySelector('`+item+` .thumbnail').src === `+image+`.src`, "true")
 	b.is(`getComputedStyle(document.querySelector('`+item+` .facts')).display`, "none") // they are about another image
 	b.do(chromedp.KeyEvent(kb.ArrowRight))
 	b.is(`document.querySelector('`+item+` .place').textContent`, "3")
@@ -99,7 +100,7 @@ func browsePreviews(b *browser, s *site, h shelf) {
 // number, and opens it.
 func (b *browser) enlarge(s *site, h shelf, item string) {
 	size := func(of string) string {
-		return `(([i]) => [i.width / 32, i.height / 24, getComputedStyle(i).imageRendering].join(' '))(document.querySelectorAll('` + of + ` img'))`
+		return `(([i]) => [i.width / 32, i.height / 24, getComputedStyle(i).imageRendering].join(' '))(document.querySelectorAll('` + of + ` .picture img'))`
 	}
 	b.do(chromedp.EmulateViewport(1280, 800))
 	b.is(size(item), "7 7 pixelated")
@@ -109,7 +110,7 @@ func (b *browser) enlarge(s *site, h shelf, item string) {
 	b.is(`document.querySelector('[data-testid="large"] img').src.endsWith('/artifact/`+h.artifacts["sample_0200.png"]+`/data')`, "true")
 	b.do(chromedp.KeyEvent("\x1b"))
 	b.is(`document.querySelectorAll('dialog[open]').length`, "0")
-	b.click(item + ` img`)
+	b.click(item + ` .picture img`)
 	b.is(`document.querySelectorAll('[data-testid="large"]').length`, "1")
 	b.click(`[data-testid="large"] button`)
 	b.is(`document.querySelectorAll('dialog[open]').length`, "0")
@@ -120,7 +121,7 @@ func browseScripts(b *browser, s *site, h shelf) {
 	page := s.base + "/experiment/" + h.experiment + "/artifacts"
 	b.do(chromedp.Navigate(s.url + page))
 	item := b.show(s, h, "logo.svg")
-	b.is(`document.querySelector('`+item+` img').naturalWidth`, "40")
+	b.is(`document.querySelector('`+item+` .picture img').naturalWidth`, "40")
 	b.show(s, h, "evil.html")
 	b.show(s, h, "report.md")
 	b.show(s, h, "table.csv")

@@ -146,7 +146,7 @@ func TestArtifactList(t *testing.T) {
 	s.get(page+"?q=sample").lacks(t, "model.pt")
 	s.get(page+"?q=zebra").wants(t, 200, `data-testid="nothing"`)
 	s.get(page+"?limit=2").wants(t, 200, "1–2 of 13")
-	s.get(page+"?limit=2&offset=20").wants(t, 200, "The list ends before this page.")
+	s.get(page+"?limit=2&offset=20").wants(t, 200, "This page is past the end of the list.")
 	idle := s.run(h.experiment, store.NewIteration{})
 	s.get(page+"?iteration="+idle).wants(t, 200, "This run has no artifacts.", `href="`+page+`"`)
 	s.get(page+"?iteration="+h.run+"&q=sample").wants(t, 200, "sample_0050.png", `hx-get="`+page+"?iteration="+h.run+"&amp;q=sample")
@@ -274,7 +274,7 @@ func TestRegister(t *testing.T) {
 	s.post(versions, url.Values{"model_id": {"none"}}).wants(t, 404)
 
 	loose := "/artifact/" + s.keep(h.experiment, store.NewArtifact{Name: "loose.bin"}, "x")
-	s.get(loose).wants(t, 200, "Run that it came from", "run 1 (running)")
+	s.get(loose).wants(t, 200, "Source run", "run 1 (running)")
 	s.post(loose+"/versions", url.Values{"model_id": {h.model}, "description": {"thoughts"}}).wants(t, 422, "Choose the run", "thoughts")
 	s.post(loose+"/versions", url.Values{"model_id": {h.model}, "iteration_id": {h.run}}).redirects(t, loose)
 }

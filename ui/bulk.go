@@ -99,12 +99,12 @@ func (s *site) changeAll(w http.ResponseWriter, r *http.Request, user store.User
 	}
 	if seen := fields.Get("n"); seen != strconv.Itoa(len(ids)) {
 		return again(http.StatusConflict, func(v *bulkView) {
-			v.Wrong = "Nothing was changed: meanwhile " + v.Runs + " match, where there were " + clip(seen, 20) + ". Look at them, and send this again if it still holds."
+			v.Wrong = "Nothing was changed: " + v.Runs + " match now, and before it was " + clip(seen, 20) + ". Check them, then send this again."
 		})
 	}
 	if sure := strings.NewReplacer(",", "", " ", "").Replace(fields.Get("sure")); do == "delete" && sure != strconv.Itoa(len(ids)) {
 		return again(http.StatusUnprocessableEntity, func(v *bulkView) {
-			v.Wrong, v.Field = "Nothing was deleted: write how many runs there are to delete, "+strconv.Itoa(v.N)+".", "sure"
+			v.Wrong, v.Field = "Nothing was deleted: type the number of runs to delete, "+strconv.Itoa(v.N)+".", "sure"
 		})
 	}
 	done, left, err := s.doAll(r.Context(), store.Actor{UserID: user.ID}, ids, do, tag, status)
@@ -120,8 +120,8 @@ func (s *site) changeAll(w http.ResponseWriter, r *http.Request, user store.User
 		v.Done = map[string]string{"add": "Tagged ", "remove": "Removed the tag from ", "status": "Set the status of ", "delete": "Deleted "}[do] + runsOf(done) + "."
 		if left > 0 {
 			v.Left = runsOf(left) + map[string]string{
-				"add": " had the tag already.", "remove": " did not have it.", "status": " had ended already; reopen what should be set anew.",
-				"delete": " stayed: a version of a model came from each.",
+				"add": " had the tag already.", "remove": " did not have it.", "status": " had ended already; reopen them first.",
+				"delete": " could not be deleted: a model version came from each.",
 			}[do]
 		}
 	})

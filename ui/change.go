@@ -148,36 +148,39 @@ func (v *changeView) stays() string {
 	case 0:
 		return ""
 	case 1:
-		return "One run stays, since versions of models were made of it. Delete those first if it is to go too:"
+		return "One run can't be deleted because model versions came from it. Delete those first:"
 	default:
-		return runsOf(staying) + " stay, since versions of models were made of them. Delete those first if they are to go too:"
+		return runsOf(staying) + " can't be deleted because model versions came from them. Delete those first:"
 	}
 }
 
 // gone returns what is deleted with the runs that can be.
 func (v *changeView) gone() string {
 	going := v.going()
-	with, their := "With them go", "their"
+	their := "their"
 	if len(going) == 1 {
-		with, their = "With it go", "its"
+		their = "its"
 	}
 	if len(going) == 1 && len(v.Runs) > 1 {
-		with = "With " + going[0].Name + " go"
+		their = "the"
 	}
 	var points int64
 	for _, r := range going {
 		points += r.Points
 	}
-	text := with + " " + their + " parameters, metrics, tags, notes and environment, " + counted(int(points), "point", "points") + " in all"
+	text := "This also deletes " + their + " parameters, metrics (" + counted(int(points), "point", "points") + "), tags, notes and environment"
+	if their == "the" {
+		text += " of " + going[0].Name
+	}
 	if d := v.Deletion; d.Artifacts > 0 {
-		text += ", and " + counted(d.Artifacts, "artifact", "artifacts") + " of " + size(d.Bytes)
+		text += ", and " + counted(d.Artifacts, "artifact", "artifacts") + " (" + size(d.Bytes) + ")"
 	}
 	text += ". " + v.Undoing
 	switch d := v.Deletion; {
 	case d.Children == 1:
-		text += " One child stays, without a parent."
+		text += " One child run is kept, without a parent."
 	case d.Children > 1:
-		text += " " + humanize.Comma(int64(d.Children)) + " children stay, without a parent."
+		text += " " + humanize.Comma(int64(d.Children)) + " child runs are kept, without a parent."
 	}
 	return text
 }

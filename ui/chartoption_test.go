@@ -97,7 +97,7 @@ func TestChartOptions(t *testing.T) {
 	b.is(`document.querySelectorAll('`+loss+` [data-testid="with"] .dash').length`, "2")
 	choose("low", "5")
 	choose("high", "2")
-	b.is(`document.querySelector('.options .message').textContent`, "The least of the Y axis is to be smaller than the most.")
+	b.is(`document.querySelector('.options .message').textContent`, "The minimum of the Y axis must be less than the maximum.")
 	choose("low", "0.5")
 	b.is(options()+`.includes('range=0.5~2')`, "true")
 	b.fits()

@@ -21,7 +21,7 @@ func (s *site) defaultColumns(db *store.View, experimentID string, o *store.Obje
 	if err != nil {
 		return "", err
 	}
-	found, err := metricKeys(db, experimentID, nil, "", store.Page{Limit: store.MaxLimit})
+	found, err := metricKeys(db, experimentID, nil, "", false, store.Page{Limit: store.MaxLimit})
 	if err != nil {
 		return "", err
 	}

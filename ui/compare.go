@@ -71,7 +71,7 @@ func (s *site) comparedIDs(db *store.View, query url.Values) (ids []string, note
 			ids = append(ids, i.ID)
 		}
 		if list.Total > len(list.Data) {
-			note = fmt.Sprintf("These are the first %d of %s runs that pass the filter.", len(list.Data), humanize.Comma(int64(list.Total)))
+			note = fmt.Sprintf("The first %d of %s runs that pass the filter.", len(list.Data), humanize.Comma(int64(list.Total)))
 		}
 	}
 	if len(ids) < 2 || len(ids) > maxCompared {

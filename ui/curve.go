@@ -109,7 +109,7 @@ func drawnRuns(query url.Values) int {
 // themselves. It is "" where it is not known what is shown, or too long for an
 // address.
 func earlyCurves(query url.Values, runs []run, keys []store.Key) string {
-	for _, name := range []string{"x", "logx", "zoom", "hide", "show", "tree", "group", "fold"} {
+	for _, name := range []string{"x", "logx", "zoom", "hide", "show", "tree", "group", "fold", "media"} {
 		if query.Has(name) {
 			return ""
 		}

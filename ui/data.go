@@ -38,7 +38,7 @@ func (s *site) data(next func(*http.Request, store.Actor) (any, error)) handler 
 			return err
 		})
 		if err != nil {
-			web.WriteError(w, r, err)
+			web.WriteError(w, r, worded(err))
 			return nil
 		}
 		web.WriteJSON(w, r, http.StatusOK, v)
@@ -190,7 +190,7 @@ func (s *site) keysData(r *http.Request, actor store.Actor) (any, error) {
 			if err != nil {
 				return err
 			}
-			list, err = metricKeys(db, e.ID, o, q.Part, q.Page)
+			list, err = metricKeys(db, e.ID, o, q.Part, query.Has("pattern"), q.Page)
 			return err
 		})
 		return list, err

@@ -141,8 +141,8 @@ const firstKeys = 100
 func (s *site) first(db *store.View, experimentID string, o *store.Objective, query url.Values,
 	q store.IterationQuery, list store.List[store.Iteration], none *nothing) (text, early string, err error) {
 	var first struct {
-		Rows any                   `json:"rows"`
-		Keys store.List[store.Key] `json:"keys"`
+		Rows any                    `json:"rows"`
+		Keys *store.List[store.Key] `json:"keys"` // null when they can't be searched for
 	}
 	var runs store.List[run]
 	switch {
@@ -164,12 +164,17 @@ func (s *site) first(db *store.View, experimentID string, o *store.Objective, qu
 		runs = s.runs(list)
 		first.Rows = found[run]{runs, none}
 	}
-	first.Keys, err = metricKeys(db, experimentID, o, readable(query.Get("m")), store.Page{Limit: firstKeys})
+	keys, err := metricKeys(db, experimentID, o, readable(query.Get("m")), query.Has("pattern"), store.Page{Limit: firstKeys})
+	if bad := web.AsError(err); bad != nil && bad.Code == store.CodeInvalidPayload {
+		err = nil // the scripts ask, and show what is wrong
+	} else {
+		first.Keys = &keys
+	}
 	if err != nil {
 		return "", "", err
 	}
 	body, err := json.Marshal(first, json.AllowInvalidUTF8(true), json.EscapeForHTML(true), json.Deterministic(true))
-	return string(body), earlyCurves(query, runs.Data, first.Keys.Data), err
+	return string(body), earlyCurves(query, runs.Data, keys.Data), err
 }
 
 var experimentWords = map[store.ExperimentStatus]string{

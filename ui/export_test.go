@@ -35,6 +35,7 @@ var served = map[string]bool{
 	"/report/{id}/export":              true,
 	"/experiment/{id}/runs.csv":        true,
 	"/artifact/{id}/data":              true,
+	"/artifact/{id}/frame":             true,
 	"/health":                          true,
 	"/openapi.yaml":                    true,
 	"/openapi.json":                    true,

@@ -39,12 +39,12 @@ func activity(f frame, v homeView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = homeList(f, "Ended", "ended", v.Ended, "Nothing has ended yet.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = homeList(f, "Recently ended", "ended", v.Ended, "Nothing has ended yet.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			if len(v.Best) > 0 {
-				templ_7745c5c3_Err = homeList(f, "Best", "best", v.Best, "").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = homeList(f, "Best runs", "best", v.Best, "").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

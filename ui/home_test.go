@@ -77,6 +77,6 @@ func TestProjectRuns(t *testing.T) {
 	a.lacks(t, "train/loss")
 	s.get(page+"?filter=zebra").wants(t, 200, `data-testid="nothing"`)
 	s.get(page+"?filter=x+%3C").wants(t, 200, `data-testid="filter-wrong"`)
-	s.get(page+"?limit=2&offset=9").wants(t, 200, "The list ends before this page")
+	s.get(page+"?limit=2&offset=9").wants(t, 200, "This page is past the end of the list")
 	s.get("/lab/project/none/runs").wants(t, 404)
 }

@@ -76,7 +76,7 @@ func (s *site) importance(w http.ResponseWriter, r *http.Request, user store.Use
 		if err != nil {
 			return q, err
 		}
-		keys, err := metricKeys(db, e.ID, known, "", store.Page{Limit: store.MaxLimit})
+		keys, err := metricKeys(db, e.ID, known, "", false, store.Page{Limit: store.MaxLimit})
 		if err != nil {
 			return q, err
 		}

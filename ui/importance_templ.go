@@ -64,7 +64,7 @@ func importancePage(f frame, v importanceView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(v.Metrics) > 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<label>For <select name=\"metric\">")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<label>Metric <select name=\"metric\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -110,7 +110,7 @@ func importancePage(f frame, v importanceView) templ.Component {
 						return templ_7745c5c3_Err
 					}
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "</select></label> <label>Better is <select name=\"goal\"><option value=\"minimize\"")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "</select></label> <label>Goal <select name=\"goal\"><option value=\"minimize\"")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -120,7 +120,7 @@ func importancePage(f frame, v importanceView) templ.Component {
 						return templ_7745c5c3_Err
 					}
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, ">lower</option> <option value=\"maximize\"")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, ">minimize</option> <option value=\"maximize\"")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -130,7 +130,7 @@ func importancePage(f frame, v importanceView) templ.Component {
 						return templ_7745c5c3_Err
 					}
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, ">higher</option> <option value=\"none\"")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, ">maximize</option> <option value=\"none\"")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -140,7 +140,7 @@ func importancePage(f frame, v importanceView) templ.Component {
 						return templ_7745c5c3_Err
 					}
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, ">not known</option></select></label> ")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, ">none</option></select></label> ")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -258,7 +258,7 @@ func importanceTable(v importanceView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, "</bdi> that each parameter explains, alone and together with others, with its 95 % confidence interval.</caption> <thead><tr><th scope=\"col\">Parameter</th><th scope=\"col\" class=\"number\">Share</th><th scope=\"col\">0 to 100 %</th><th scope=\"col\">Direction</th><th scope=\"col\" class=\"number\">Runs that have it</th></tr></thead> <tbody>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, "</bdi> that each parameter explains, alone and together with others, with its 95% confidence interval.</caption> <thead><tr><th scope=\"col\">Parameter</th><th scope=\"col\" class=\"number\">Share</th><th scope=\"col\">0 to 100%</th><th scope=\"col\">Direction</th><th scope=\"col\" class=\"number\">Runs</th></tr></thead> <tbody>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -338,7 +338,7 @@ func importanceTable(v importanceView) templ.Component {
 						return templ_7745c5c3_Err
 					}
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "</tbody></table></div><p class=\"count\">Estimated by permutation in random forests, on runs that they have not seen. Parameters that were changed together share their importance. It says what goes together, not why. ")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "</tbody></table></div><p class=\"count\">Permutation importance in random forests, estimated on held-out runs. Parameters that change together share their importance. It shows correlation, not causation. ")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

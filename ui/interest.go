@@ -201,9 +201,9 @@ func putFirst[T any](all []T, o *store.Objective, key func(T) string) {
 // metricKeys returns a page of the metrics of an experiment whose names have a part in
 // them. The first of the alphabet, up to store.MaxLimit, are sorted by interest and spread, after the metric
 // of the objective if there is one.
-func metricKeys(db *store.View, experimentID string, o *store.Objective, part string, page store.Page) (store.List[store.Key], error) {
+func metricKeys(db *store.View, experimentID string, o *store.Objective, part string, pattern bool, page store.Page) (store.List[store.Key], error) {
 	kind := store.MetricKey
-	q := store.KeyQuery{Page: page, Kind: &kind, Part: part}
+	q := store.KeyQuery{Page: page, Kind: &kind, Part: part, Pattern: pattern}
 	if page.Offset+page.Limit > store.MaxLimit {
 		return db.Keys(experimentID, q)
 	}

@@ -73,7 +73,7 @@ func TestDeleteRuns(t *testing.T) {
 	w := s.sweep(3, 2)
 	s.run(w.experiment, store.NewIteration{ParentIterationID: &w.runs[0]})
 	ask := "/delete?i=" + w.runs[0] + "&i=" + w.runs[1]
-	s.get(ask).wants(t, 200, "Delete 2 runs?", "4 points in all", "One child stays", "<bdi>run 2</bdi>")
+	s.get(ask).wants(t, 200, "Delete 2 runs?", "(4 points)", "One child run is kept", "<bdi>run 2</bdi>")
 	s.post("/delete", url.Values{"i": w.runs[:2]}).deletes(t, "/experiment/"+w.experiment, w.runs[:2]...)
 	s.get(ask).wants(t, 404)
 	s.get("/experiment/"+w.experiment).wants(t, 200, `data-testid="total">2<`)

@@ -17,6 +17,7 @@ const (
 	tableKind    kind = "table"
 	jsonKind     kind = "json"
 	markdownKind kind = "markdown"
+	htmlKind     kind = "html"
 	audioKind    kind = "audio"
 	videoKind    kind = "video"
 	fileKind     kind = "file" // it can be downloaded
@@ -38,7 +39,7 @@ var typeByEnd = map[string]string{
 }
 
 // shown are the types whose bytes a browser may be given under their own name,
-// since none of them can run a script, and those that a page shows as text.
+// since none of them can run a script, and those that a page shows as text or in a frame.
 var shown = map[string]kind{
 	"image/png": imageKind, "image/jpeg": imageKind, "image/gif": imageKind, "image/webp": imageKind, "image/avif": imageKind,
 	"image/bmp":  imageKind,
@@ -47,6 +48,7 @@ var shown = map[string]kind{
 	"video/mp4": videoKind, "video/webm": videoKind, "video/ogg": videoKind,
 	"text/csv": tableKind, "text/tab-separated-values": tableKind, "application/json": jsonKind,
 	"text/markdown": markdownKind, "text/x-markdown": markdownKind,
+	"text/html": htmlKind,
 }
 
 const (

@@ -124,7 +124,7 @@ func (s *site) shellRun(user store.User, from lessonFrom) *shell {
 	} else {
 		line("EXPERIMENT=", from.experimentID)
 	}
-	create("An iteration of it: one run", "ITERATION", "/iteration/experiment/$EXPERIMENT", `{"name": "First run"}`)
+	create("A run in it", "ITERATION", "/iteration/experiment/$EXPERIMENT", `{"name": "First run"}`)
 	line("# A metric of the run; the step counts up by itself")
 	line(`curl -fsS "$API/metric/iteration/$ITERATION"`, bearer, ` \`)
 	line(` `, jsonBody, ` -d '{"key": "loss", "value": 0.25}'`)

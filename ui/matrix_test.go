@@ -73,6 +73,7 @@ var cells = []cell{
 	{method: "POST", route: "/experiment/{id}/artifacts", path: "/experiment/$experiment/artifacts", needs: "create", body: oneFile},
 	{method: "GET", route: "/artifact/{id}", path: "/artifact/$artifact", needs: "read"},
 	{method: "GET", route: "/artifact/{id}/data", path: "/artifact/$artifact/data", needs: "read"},
+	{method: "GET", route: "/artifact/{id}/frame", path: "/artifact/$html/frame", needs: "read"},
 	{method: "POST", route: "/artifact/{id}/delete", path: "/artifact/$loose/delete", needs: "read delete", body: "x=y"},
 	{method: "POST", route: "/artifact/{id}/versions", path: "/artifact/$loose/versions", needs: "read create", body: "model_id=$model&iteration_id=$run"},
 	{method: "GET", route: "/project/{id}/models", path: "/project/$project/models", needs: "read"},
@@ -112,6 +113,8 @@ var cells = []cell{
 	{method: "POST", route: "/data/tags", needs: "delete", body: `{"iterations":["$run"],"value":"old","attach":false}`},
 	{method: "GET", route: "/data/curves", path: `/data/curves?q={"iterations":["$run"],"keys":["train/loss"],"points":100,"x":"step","scale":"linear"}`, needs: "read"},
 	{method: "POST", route: "/data/curves", needs: "read", body: `{"iterations":["$run"],"keys":["train/loss"],"points":100,"x":"step","scale":"linear"}`},
+	{method: "POST", route: "/data/media", needs: "read", body: `{"iterations":["$run"]}`},
+	{method: "POST", route: "/data/histograms", needs: "read", body: `{"iterations":["$run"],"key":"weights"}`},
 	{method: "GET", route: "/data/compare", path: "/data/compare?i=$run $second", needs: "read"},
 	{method: "GET", route: "/data/experiment/{id}/events", path: "/data/experiment/$experiment/events", needs: "read"},
 	{method: "GET", route: "/data/iteration/{id}/events", path: "/data/iteration/$run/events", needs: "read"},
@@ -229,6 +232,7 @@ func (s *site) world() map[string]string {
 	w := map[string]string{"project": p.project, "experiment": p.experiment, "run": p.runs[0], "second": p.runs[1]}
 	w["artifact"] = s.keep(w["experiment"], store.NewArtifact{Name: "used.bin", IterationID: w["run"]}, "used")
 	w["loose"] = s.keep(w["experiment"], store.NewArtifact{Name: "loose.bin"}, "loose")
+	w["html"] = s.keep(w["experiment"], store.NewArtifact{Name: "page.html"}, "<p>")
 	w["model"], w["version"] = s.register(w["project"], w["run"], w["artifact"])
 	w["report"] = s.report(w["project"], "findings", "# Found")
 	w["sweep"] = s.search(w["project"], "grid")

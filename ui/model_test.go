@@ -65,7 +65,7 @@ func TestModelPage(t *testing.T) {
 	s.post(page, url.Values{"name": {"judge"}, "description": {"New"}}).redirects(t, page)
 	s.get(page).wants(t, 200, "<bdi>judge</bdi>")
 	s.post(page, url.Values{"name": {strings.Repeat("y", 251)}, "description": {"kept"}}).wants(t, 422, `data-testid="wrong-model-name"`, "kept")
-	s.get(page).wants(t, 200, "go its 2 versions")
+	s.get(page).wants(t, 200, "and its 2 versions")
 	s.post(page+"/delete", nil).deletes(t, "/project/"+h.project+"/models", h.model)
 	s.get(page).wants(t, 404)
 	s.get("/artifact/"+h.artifacts["model.pt"]).wants(t, 200, "model.pt")

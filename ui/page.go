@@ -182,7 +182,7 @@ var headlines = map[int]string{
 	http.StatusNotFound:              "Not found",
 	http.StatusMethodNotAllowed:      "Not possible here",
 	http.StatusRequestEntityTooLarge: "Too large",
-	http.StatusTooManyRequests:       "Too many tries",
+	http.StatusTooManyRequests:       "Too many attempts",
 	http.StatusServiceUnavailable:    "Not available now",
 	http.StatusInsufficientStorage:   "The disk is full",
 }
@@ -209,7 +209,7 @@ type errorView struct {
 // fail answers with the error page of err. The cause of a failure that is the
 // server's own goes to the log and is never shown.
 func (s *site) fail(w http.ResponseWriter, r *http.Request, err error) {
-	e := web.AsError(err)
+	e := web.AsError(worded(err))
 	status := web.StatusOf(e.Code)
 	v := errorView{Status: status, Headline: headline(status), Message: e.Message}
 	info := web.InfoOf(r)

@@ -25,6 +25,7 @@ type shown struct {
 
 const (
 	chartsDrawn = `[...document.querySelectorAll('[data-testid="chart"]')].some((c) => Number(c.dataset.drawn) > 0)`
+	mediaShown  = `document.querySelectorAll('[data-testid="media-cell"]').length > 1`
 	dialogOpen  = `document.querySelector('dialog[open]') !== null`
 )
 
@@ -73,7 +74,9 @@ func (c showcase) pages() []shown {
 		{name: "artifact, Markdown", route: "/artifact/{id}", user: "alice", path: "/artifact/" + c.shelf.artifacts["report.md"]},
 		{name: "artifact, log", route: "/artifact/{id}", user: "alice", path: "/artifact/" + c.shelf.artifacts["output.log"]},
 		{name: "artifact, sound", route: "/artifact/{id}", user: "alice", path: "/artifact/" + c.shelf.artifacts["sound.wav"]},
-		{name: "run with artifacts", route: "/iteration/{id}", user: "alice", path: "/iteration/" + c.shelf.run, ready: chartsDrawn},
+		{name: "run with artifacts", route: "/iteration/{id}", user: "alice", path: "/iteration/" + c.shelf.run, ready: chartsDrawn + ` && ` + mediaShown},
+		{name: "artifact, HTML", route: "/artifact/{id}", user: "alice", path: "/artifact/" + c.shelf.artifacts["evil.html"]},
+		{name: "experiment, media", route: "/experiment/{id}", user: "alice", path: "/experiment/" + c.shelf.experiment + "?media=1", ready: mediaShown},
 		{name: "models", route: "/project/{id}/models", user: "alice", path: "/project/" + c.shelf.project + "/models"},
 		{name: "models, none", route: "/project/{id}/models", user: "alice", path: "/project/" + c.empty + "/models"},
 		{name: "model", route: "/model/{id}", user: "alice", path: "/model/" + c.shelf.model},

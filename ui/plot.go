@@ -18,19 +18,19 @@ const (
 type plot struct {
 	Title string
 	About string // what its axes are, "" where the title says it
+	Texts []plotText
 	X, Y  []plotTick
 	Lines []plotLine
-	Texts []plotText
 }
-
-// plotText is a text at a place of the view box.
-type plotText struct{ X, Y, Text string }
 
 // plotTick is a line of the grid, at a place of the view box.
 type plotTick struct {
 	Label string
 	At    string
 }
+
+// plotText is a text at a place of the view box.
+type plotText struct{ X, Y, Text string }
 
 // plotLine is a curve, a set of dots or a bar.
 type plotLine struct {
@@ -39,31 +39,79 @@ type plotLine struct {
 	Path  string // as SVG has it
 }
 
-// newPlot draws curves over their steps. Values that are not finite are gaps. It returns nil
-// when there is nothing to draw.
-func newPlot(title string, curves []store.Curve, runs map[string]run) *plot {
-	var a axes
+// plotScales are the scales of the axes of a plot: whether they are logarithmic.
+type plotScales struct{ LogX, LogY bool }
+
+// axis maps values to places from one end to the other. A logarithmic one has no place for
+// values that are not positive.
+type axis struct {
+	log       bool
+	low, high float64 // logarithms, on a logarithmic axis
+	from, to  float64
+}
+
+// newAxis returns an axis for values that span low to high, which are both finite.
+func newAxis(log bool, low, high, from, to, least float64) axis {
+	if log {
+		low, high = math.Log10(low), math.Log10(high)
+	}
+	if low == high {
+		low, high = low-max(least, math.Abs(low))/2, high+max(least, math.Abs(high))/2
+	}
+	return axis{log, low, high, from, to}
+}
+
+func (a axis) at(v float64) float64 {
+	if a.log {
+		v = math.Log10(v)
+	}
+	return a.from + (v-a.low)/(a.high-a.low)*(a.to-a.from)
+}
+
+func (a axis) ticks() []plotTick {
+	var all []plotTick
+	values := ticks(a.low, a.high)
+	if a.log {
+		values = logTicks(a.low, a.high)
+	}
+	for _, v := range values {
+		all = append(all, plotTick{number(store.Value(v)), place1(a.at(v))})
+	}
+	return all
+}
+
+// newPlot draws curves over their steps. Values that are not finite, or not positive where the
+// scale is logarithmic, are gaps. It returns nil when there is nothing to draw.
+func newPlot(title string, curves []store.Curve, runs map[string]run, scales plotScales) *plot {
+	low, high := math.Inf(1), math.Inf(-1)
+	first, last := math.Inf(1), math.Inf(-1)
+	drawn := func(step, v float64) bool {
+		return finite(v) && (!scales.LogY || v > 0) && (!scales.LogX || step > 0)
+	}
 	for _, c := range curves {
 		for i, v := range c.Value {
-			if finite(float64(v)) {
-				a.add(float64(c.Step[i]), float64(v))
+			if step := float64(c.Step[i]); drawn(step, float64(v)) {
+				low, high = math.Min(low, float64(v)), math.Max(high, float64(v))
+				first, last = math.Min(first, step), math.Max(last, step)
 			}
 		}
 	}
-	if !a.fit() {
+	if low > high {
 		return nil
 	}
-	p := &plot{Title: title}
-	a.grid(p)
+	x := newAxis(scales.LogX, first, last, plotLeft, plotWidth-plotRight, 2)
+	y := newAxis(scales.LogY, low, high, plotHeight-plotFoot, plotTop, 1)
+	p := &plot{Title: title, X: x.ticks(), Y: y.ticks()}
 	for _, c := range curves {
 		var path strings.Builder
 		pen := "M"
 		for i, v := range c.Value {
-			if !finite(float64(v)) {
+			step := float64(c.Step[i])
+			if !drawn(step, float64(v)) {
 				pen = "M"
 				continue
 			}
-			path.WriteString(pen + place1(a.x(float64(c.Step[i]))) + " " + place1(a.y(float64(v))))
+			path.WriteString(pen + place1(x.at(step)) + " " + place1(y.at(float64(v))))
 			pen = "L"
 		}
 		r := runs[c.IterationID]
@@ -72,55 +120,36 @@ func newPlot(title string, curves []store.Curve, runs map[string]run) *plot {
 	return p
 }
 
-// axes are the bounds of a chart.
+// axes are those of a chart whose bounds follow from its points.
 type axes struct {
 	first, last float64 // of x
 	low, high   float64 // of y
 	any         bool
+	x, y        axis // once the bounds fit
 }
 
 // add makes the bounds wide enough for a point.
 func (a *axes) add(x, y float64) {
 	if !a.any {
-		*a = axes{x, x, y, y, true}
+		*a = axes{first: x, last: x, low: y, high: y, any: true}
 		return
 	}
 	a.first, a.last = math.Min(a.first, x), math.Max(a.last, x)
 	a.low, a.high = math.Min(a.low, y), math.Max(a.high, y)
 }
 
-// fit makes bounds that are equal different. It reports whether there are any.
-func (a *axes) fit() bool {
-	if a.low == a.high {
-		a.low, a.high = a.low-max(1, math.Abs(a.low))/2, a.high+max(1, math.Abs(a.high))/2
+// fit makes the axes, with their lines of the grid. It reports whether there is a point.
+func (a *axes) fit(p *plot) bool {
+	if !a.any {
+		return false
 	}
-	if a.first == a.last {
-		a.first, a.last = a.first-1, a.last+1
-	}
-	return a.any
-}
-
-// x returns the place of a value on the x axis.
-func (a *axes) x(v float64) float64 {
-	return plotLeft + share(v, a.first, a.last)*(plotWidth-plotLeft-plotRight)
-}
-
-// y returns the place of a value on the y axis.
-func (a *axes) y(v float64) float64 {
-	return plotHeight - plotFoot - share(v, a.low, a.high)*(plotHeight-plotFoot-plotTop)
-}
-
-// share returns where v is from low, 0, to high, 1. Halves do not overflow.
-func share(v, low, high float64) float64 { return (v/2 - low/2) / (high/2 - low/2) }
-
-// grid adds the lines of the grid to a chart.
-func (a *axes) grid(p *plot) {
-	for _, v := range ticks(a.first, a.last) {
-		p.X = append(p.X, plotTick{number(store.Value(v)), place1(a.x(v))})
-	}
-	for _, v := range ticks(a.low, a.high) {
-		p.Y = append(p.Y, plotTick{number(store.Value(v)), place1(a.y(v))})
-	}
+	// The span of numbers that are this large would not be finite.
+	const most = math.MaxFloat64 / 4
+	within := func(v float64) float64 { return min(max(v, -most), most) }
+	a.x = newAxis(false, within(a.first), within(a.last), plotLeft, plotWidth-plotRight, 2)
+	a.y = newAxis(false, within(a.low), within(a.high), plotHeight-plotFoot, plotTop, 1)
+	p.X, p.Y = a.x.ticks(), a.y.ticks()
+	return true
 }
 
 // path returns a curve through points.
@@ -128,7 +157,7 @@ func (a *axes) path(points []dot) string {
 	var path strings.Builder
 	pen := "M"
 	for _, d := range points {
-		path.WriteString(pen + place1(a.x(d.x)) + " " + place1(a.y(d.y)))
+		path.WriteString(pen + place1(a.x.at(d.x)) + " " + place1(a.y.at(d.y)))
 		pen = "L"
 	}
 	return path.String()
@@ -154,6 +183,21 @@ func ticks(low, high float64) []float64 {
 	}
 	if size < 1e-10 || size > 1e15 { // too fine or coarse to be rounded
 		return []float64{low, high}
+	}
+	return all
+}
+
+// logTicks returns up to ten powers of ten between two logarithms, or round numbers where
+// there are fewer than two.
+func logTicks(low, high float64) []float64 {
+	first, last := math.Ceil(low-1e-9), math.Floor(high+1e-9)
+	if last-first < 1 {
+		return ticks(math.Pow(10, low), math.Pow(10, high))
+	}
+	every := math.Ceil((last - first + 1) / 7)
+	var all []float64
+	for i := first; i <= last; i += every {
+		all = append(all, math.Pow(10, i))
 	}
 	return all
 }

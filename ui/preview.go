@@ -72,6 +72,9 @@ func (s *site) preview(ctx context.Context, actor store.Actor, r store.Artifact)
 			return v, err
 		}
 		v.Prose, err = prose(ctx, readable(string(body)))
+	case v.Kind == htmlKind:
+		err = v.fillText(data, r.SizeBytes)
+		v.Kind, v.Source = htmlKind, "/artifact/"+r.ID+"/frame"
 	default:
 		if v.Kind != textKind {
 			v.Note = "It is too large to be shown as more than text."

@@ -3,7 +3,6 @@ package ui
 import (
 	"bytes"
 	"io"
-	"math"
 	"strconv"
 
 	"github.com/dustin/go-humanize"
@@ -40,6 +39,9 @@ func (v *preview) fillJSON(data io.Reader) error {
 		return err
 	}
 	if v.Histogram = readHistogram(body); v.Histogram != nil {
+		return nil
+	}
+	if v.readTable(body) {
 		return nil
 	}
 	d := json.NewDecoder(bytes.NewReader(body), json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true))
@@ -143,26 +145,15 @@ const (
 
 // readHistogram returns nil for what is none.
 func readHistogram(body []byte) *histogram {
-	var in struct {
-		Edges     []float64 `json:"edges"`
-		Counts    []float64 `json:"counts"`
-		NotFinite int64     `json:"not_finite"`
-	}
-	err := json.Unmarshal(body, &in)
-	if err != nil || len(in.Counts) == 0 || len(in.Counts) > histogramBins || len(in.Edges) != len(in.Counts)+1 {
+	in := readCounts(body)
+	if in == nil {
 		return nil
 	}
 	low, high, most, total := in.Edges[0], in.Edges[len(in.Edges)-1], 0.0, 0.0
-	for i, c := range in.Counts {
-		if c < 0 || in.Edges[i+1] < in.Edges[i] {
-			return nil
-		}
+	for _, c := range in.Counts {
 		most, total = max(most, c), total+c
 	}
 	across := high - low
-	if math.IsInf(across, 0) {
-		return nil
-	}
 	h := &histogram{Low: plain(low), High: plain(high), Most: plain(most), Total: plain(total)}
 	if in.NotFinite > 0 {
 		h.NotFinite = humanize.Comma(in.NotFinite)

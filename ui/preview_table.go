@@ -10,6 +10,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"tracker/store"
+	"tracker/store/json"
 )
 
 // Limits of the preview of a table.
@@ -77,6 +78,44 @@ func (v *preview) fillTable(ctx context.Context, data io.ReadSeeker, r store.Art
 		v.Note += ", the first " + humanize.Comma(tableColumns) + " columns"
 	}
 	return nil
+}
+
+// tableEnd is what names of tables end in that W&B's client writes, as JSON.
+const tableEnd = ".table.json"
+
+// readTable reads a table that W&B's client has written, and reports whether body is one.
+func (v *preview) readTable(body []byte) bool {
+	var in struct {
+		Columns []json.Value   `json:"columns"`
+		Data    [][]json.Value `json:"data"`
+	}
+	if json.Unmarshal(body, &in) != nil || len(in.Columns) == 0 || in.Data == nil {
+		return false
+	}
+	v.Kind = tableKind
+	for i, row := range append([][]json.Value{in.Columns}, in.Data[:min(len(in.Data), tableRows)]...) {
+		record := make([]string, min(len(row), tableColumns))
+		for at := range record {
+			record[at] = plainJSON(row[at])
+		}
+		if v.addRow(record); i == 0 && v.Columns == nil {
+			return false
+		}
+	}
+	v.Note = humanize.Comma(int64(len(v.Rows))) + " of " + humanize.Comma(int64(len(in.Data))) + " rows"
+	if len(in.Columns) > tableColumns {
+		v.Note += ", the first " + humanize.Comma(tableColumns) + " columns"
+	}
+	return true
+}
+
+// plainJSON returns a value as a cell of a table shows it: a text without its quotes.
+func plainJSON(value json.Value) string {
+	var text string
+	if json.Unmarshal(value, &text) == nil {
+		return text
+	}
+	return string(value)
 }
 
 // endTable ends a table before a row that is too long, which is row 0 if the

@@ -21,10 +21,10 @@ func TestPreviews(t *testing.T) {
 	show("report.md").wants(t, 200, "<h1>Report</h1>", "<strong>done</strong>")
 	show("output.log").wants(t, 200, `data-testid="head"`, "160 KiB in between are not shown", "the end")
 	show("logo.svg").wants(t, 200, `<img src="/artifact/`+h.artifacts["logo.svg"]+`/data"`)
-	show("evil.html").wants(t, 200, "&lt;!doctype html&gt;&lt;script&gt;window")
+	show("evil.html").wants(t, 200, "&lt;!doctype html&gt;&lt;script&gt;window", `<iframe sandbox="allow-scripts"`, "/artifact/"+h.artifacts["evil.html"]+`/frame"`)
 	show("sound.wav").wants(t, 200, "<audio controls")
 	show("film.webm").wants(t, 200, "<video controls")
-	show("model.pt").wants(t, 200, "There is no preview of this type", "classifier</bdi>, version 1", "so it can't be deleted before them")
+	show("model.pt").wants(t, 200, "There is no preview of this type", "classifier</bdi>, version 1", "because these model versions use it")
 	for name := range h.artifacts {
 		show(name).lacks(t, "<script>", "<img src=x", "<b>x")
 	}

@@ -74,7 +74,7 @@ func TestProjectPages(t *testing.T) {
 	}
 	for _, offset := range []string{"7", "1000", "9223372036854775807"} {
 		a := s.get("/lab/?limit=3&offset=" + offset)
-		a.wants(t, 200, "The list ends before this page.", `href="/lab/?limit=3"`)
+		a.wants(t, 200, "This page is past the end of the list.", `href="/lab/?limit=3"`)
 		a.lacks(t, `rel="next"`, `rel="prev"`)
 	}
 }

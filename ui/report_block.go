@@ -211,13 +211,26 @@ func (s *site) plotsOf(ctx context.Context, actor store.Actor, b block, list []s
 	if len(keys) == 0 {
 		return errNoMetric
 	}
+	scales, scale := plotScales{}, store.Linear
+	for name, log := range map[string]*bool{"x": &scales.LogX, "y": &scales.LogY} {
+		switch b.fields[name] {
+		case "", "linear":
+		case "log":
+			*log = true
+		default:
+			return store.Invalid(name, "The scale of %s is linear or log, like %s: log.", name, name)
+		}
+	}
+	if scales.LogX {
+		scale = store.Log
+	}
 	var ids []string
 	runs := map[string]run{}
 	for _, i := range list {
 		r := s.run(i)
 		ids, runs[i.ID], part.Runs = append(ids, i.ID), r, append(part.Runs, r)
 	}
-	curves, err := s.DB.Curves(ctx, actor, ids, store.CurveQuery{Keys: keys, Points: plotPoints, X: store.ByStep, Scale: store.Linear})
+	curves, err := s.DB.Curves(ctx, actor, ids, store.CurveQuery{Keys: keys, Points: plotPoints, X: store.ByStep, Scale: scale})
 	if err != nil {
 		return err
 	}
@@ -228,7 +241,7 @@ func (s *site) plotsOf(ctx context.Context, actor store.Actor, b block, list []s
 				of = append(of, c)
 			}
 		}
-		if p := newPlot(key, of, runs); p != nil {
+		if p := newPlot(key, of, runs, scales); p != nil {
 			part.Plots = append(part.Plots, p)
 		}
 	}

@@ -99,3 +99,25 @@ func TestReportOffline(t *testing.T) {
 		t.Errorf("the file asks for %d other addresses", b.requests-before-1)
 	}
 }
+
+// A chart in a report has logarithmic scales where the block says so.
+func TestReportScales(t *testing.T) {
+	s := start(t, setup{})
+	w := s.sweep(1, 0)
+	var points []store.NewMetric
+	for step, v := range []store.Value{0, 0.001, 1, 1000} {
+		points = append(points, store.NewMetric{Key: "loss", Value: v, Step: new(store.Step(step))})
+	}
+	if err := s.db.CreateMetrics(t.Context(), s.actor("alice"), w.runs[0], points); err != nil {
+		t.Fatal(err)
+	}
+	chart := "```chart\nexperiment: sweep\nmetrics: loss\n"
+	id := s.report(w.project, "scales", chart+"y: log\n```\n\n"+chart+"x: log\ny: linear\n```\n\n"+chart+"y: square\n```\n")
+	a := s.get("/report/" + id)
+	a.wants(t, 200, ">0.001</text>", ">1</text>", ">1000</text>", // powers of ten
+		">200</text>", // of a linear scale
+		"The scale of y is linear or log, like y: log.")
+	if n := strings.Count(a.body, `class="line `); n != 2 {
+		t.Errorf("there are %d curves", n)
+	}
+}

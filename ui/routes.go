@@ -113,6 +113,7 @@ func (s *site) routes() []route {
 		{"POST", "/experiment/{id}/artifacts", s.signedIn(s.upload)},
 		{"GET", "/artifact/{id}", s.page(s.artifact)},
 		{"GET", "/artifact/{id}/data", s.page(s.artifactData)},
+		{"GET", "/artifact/{id}/frame", s.page(s.artifactFrame)},
 		{"POST", "/artifact/{id}/delete", s.page(s.deleteArtifact)},
 		{"POST", "/artifact/{id}/versions", s.page(s.register)},
 		{"GET", "/project/{id}/models", s.page(s.models)},
@@ -152,6 +153,8 @@ func (s *site) routes() []route {
 		{"GET", "/data/curves", s.data(s.curvesData)},
 		{"POST", "/data/curves", s.data(s.curvesData)},
 		{"GET", "/data/compare", s.viewed(s.comparedData)},
+		{"POST", "/data/media", s.data(s.mediaData)},
+		{"POST", "/data/histograms", s.data(s.heatData)},
 		{"GET", "/data/experiment/{id}/events", s.experimentEvents},
 		{"GET", "/data/iteration/{id}/events", s.iterationEvents},
 		{"GET", "/data/iteration/{id}/summary", s.data(s.summaryData)},
@@ -232,7 +235,7 @@ func (s *site) serve(handle handler) http.Handler {
 // pages of the same host, as the proxies of notebooks do, and Notebooks.
 func (o *Options) policy() string {
 	p := "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
-		"media-src 'self'; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'self'"
+		"media-src 'self'; frame-src 'self'; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'self'"
 	if o.Notebooks {
 		p += " http://localhost:* http://127.0.0.1:*"
 	}

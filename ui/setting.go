@@ -144,7 +144,7 @@ const objectivesOffered = 50
 
 // fillObjectives sets the objectives to choose from.
 func (v *settingsView) fillObjectives(db *store.View, e store.Experiment) error {
-	keys, err := metricKeys(db, e.ID, nil, "", store.Page{Limit: objectivesOffered})
+	keys, err := metricKeys(db, e.ID, nil, "", false, store.Page{Limit: objectivesOffered})
 	if err != nil {
 		return err
 	}

@@ -179,7 +179,7 @@ func TestChangeAll(t *testing.T) {
 	send(259, "do", "status", "status", "DONE").wants(t, 422, "status")
 
 	// A number that nobody has seen, or confirmed, changes nothing.
-	send(260, "do", "delete", "sure", "260").wants(t, 409, "meanwhile 259 runs match, where there were 260")
+	send(260, "do", "delete", "sure", "260").wants(t, 409, "259 runs match now, and before it was 260")
 	send(259, "do", "delete", "sure", "25").wants(t, 422, "Nothing was deleted", `aria-invalid="true"`)
 	send(259, "do", "delete").wants(t, 422)
 	if n := count(""); n != 260 {
@@ -187,7 +187,7 @@ func TestChangeAll(t *testing.T) {
 	}
 	artifact := s.keep(w.experiment, store.NewArtifact{Name: "weights", IterationID: w.runs[7]}, "bytes")
 	s.register(w.project, w.runs[7], artifact)
-	send(259, "do", "delete", "sure", "259").wants(t, 200, "Deleted 258 runs. 1 run stayed: a version of a model came from", "Change 1 run")
+	send(259, "do", "delete", "sure", "259").wants(t, 200, "Deleted 258 runs. 1 run could not be deleted: a model version came from", "Change 1 run")
 	if n := count(""); n != 2 {
 		t.Errorf("%d runs are left", n)
 	}

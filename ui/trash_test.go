@@ -91,7 +91,7 @@ func TestEmptyTrash(t *testing.T) {
 	s.get("/trash").lacks(t, `data-testid="empty"`)
 	s.post("/delete", url.Values{"i": {p.runs[0]}})
 	page := s.get("/trash")
-	page.wants(t, 200, `data-testid="empty"`, "Everything in the trash is deleted, 1 record with")
+	page.wants(t, 200, `data-testid="empty"`, "Everything in the trash (1 record) will be deleted permanently")
 	s.get("/trash?project="+p.project).lacks(t, `data-testid="empty"`)
 	until := page.hidden(t, "/trash", "until").Get("until")
 	s.clock.move(time.Second)

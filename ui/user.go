@@ -124,7 +124,7 @@ var saved = map[string]string{"names": "The account was saved.", "password": "Th
 // formError is a refusal that is shown beside a form, with what was typed; nil
 // for other errors.
 func formError(err error) *store.Error {
-	e := web.AsError(err)
+	e := web.AsError(worded(err))
 	if e == nil {
 		return nil
 	}

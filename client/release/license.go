@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"debug/buildinfo"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,17 +12,14 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 )
 
-// licenses returns the licences and notices of what is in program beside this
+// licenses returns the licences and notices of what is in a program beside this
 // module: other Go modules, Go's own library, and the scripts of the dashboard.
 // It fails when one of them has none.
-func licenses(ctx context.Context, program []byte) (map[string][]byte, error) {
-	info, err := buildinfo.Read(bytes.NewReader(program))
-	if err != nil {
-		return nil, err
-	}
+func licenses(ctx context.Context, info *debug.BuildInfo) (map[string][]byte, error) {
 	found := map[string][]byte{}
 	args := []string{"mod", "download", "-json"}
 	for _, module := range info.Deps {

@@ -1,8 +1,8 @@
 package main
 
 import (
+	"debug/buildinfo"
 	"maps"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -40,11 +40,11 @@ func TestLicenses(t *testing.T) {
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("go: %v\n%s", err, out)
 	}
-	program, err := os.ReadFile(path)
+	info, err := buildinfo.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := licenses(t.Context(), program)
+	found, err := licenses(t.Context(), info)
 	if err != nil {
 		t.Fatal(err)
 	}

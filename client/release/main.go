@@ -61,18 +61,17 @@ func release(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	}
 	var sums, contents bytes.Buffer
 	for _, target := range append(targets, "") {
-		var program []byte
-		var notices map[string][]byte
+		var program *client.Program
 		if target != "" {
 			var err error
 			if program, err = build(ctx, target, stderr); err != nil {
 				return fmt.Errorf("%s: %w", target, err)
 			}
-			if notices, err = licenses(ctx, program); err != nil {
+			if program.Licenses, err = licenses(ctx, program.Build); err != nil {
 				return fmt.Errorf("%s: %w", target, err)
 			}
 		}
-		wheel, err := client.PythonWheel(program, notices)
+		wheel, err := client.PythonWheel(program)
 		if err != nil {
 			return err
 		}
@@ -92,7 +91,7 @@ func release(ctx context.Context, args []string, stdout, stderr io.Writer) error
 
 // build returns the program for target, built without anything that depends on
 // this machine: paths, cgo, flags in the environment, the state of the checkout.
-func build(ctx context.Context, target string, stderr io.Writer) ([]byte, error) {
+func build(ctx context.Context, target string, stderr io.Writer) (*client.Program, error) {
 	folder, err := os.MkdirTemp("", "tracker-release-")
 	if err != nil {
 		return nil, err
@@ -107,12 +106,17 @@ func build(ctx context.Context, target string, stderr io.Writer) ([]byte, error)
 	if err := c.Run(); err != nil {
 		return nil, fmt.Errorf("go build: %w", err)
 	}
-	return os.ReadFile(path)
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := buildinfo.Read(bytes.NewReader(content))
+	return &client.Program{Content: content, Build: info}, err
 }
 
 // list writes what is in a wheel: hash, size and path of each file, and the
 // modules in its program, where it has one.
-func list(w io.Writer, wheel client.Wheel, program []byte) error {
+func list(w io.Writer, wheel client.Wheel, program *client.Program) error {
 	fmt.Fprintf(w, "%s\n", wheel.Name)
 	for _, f := range wheel.Files {
 		fmt.Fprintf(w, "  %s %9d %s\n", f.Hash, f.Size, f.Path)
@@ -120,10 +124,7 @@ func list(w io.Writer, wheel client.Wheel, program []byte) error {
 	if program == nil {
 		return nil
 	}
-	info, err := buildinfo.Read(bytes.NewReader(program))
-	if err != nil {
-		return err
-	}
+	info := program.Build
 	fmt.Fprintf(w, "  built with %s, from\n", info.GoVersion)
 	for _, module := range info.Deps {
 		if module.Replace != nil {

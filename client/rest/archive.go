@@ -21,11 +21,26 @@ type RecordState struct {
 type Imported struct {
 	Found, Created, Grown, Unchanged int
 	LeftOut                          int `json:"left_out"`
+	Parameters, Tags                 int
 	Points, Artifacts                int
 	Bytes                            int64
 	Lost                             int
 	Losses                           []struct{ Path, Reason string }
 	Conflicts                        []string
+}
+
+// Add adds the counts of another archive.
+func (i *Imported) Add(more Imported) {
+	i.Found += more.Found
+	i.Created += more.Created
+	i.Grown += more.Grown
+	i.Unchanged += more.Unchanged
+	i.LeftOut += more.LeftOut
+	i.Parameters += more.Parameters
+	i.Tags += more.Tags
+	i.Points += more.Points
+	i.Artifacts += more.Artifacts
+	i.Bytes += more.Bytes
 }
 
 // Records returns the records of a project, in their order, and their fingerprints. A

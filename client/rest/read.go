@@ -44,6 +44,9 @@ func (c *Client) Projects(ctx context.Context, limit int) ([]Project, error) {
 	return all, err
 }
 
+// ErrNoProject reports that no project has a name.
+var ErrNoProject = errors.New("there is no project")
+
 // Project returns the project of exactly that name.
 func (c *Client) Project(ctx context.Context, name string) (Project, error) {
 	found, _, err := list[Project](ctx, c, "/project", url.Values{"name": {name}}, page)
@@ -55,7 +58,7 @@ func (c *Client) Project(ctx context.Context, name string) (Project, error) {
 			return p, nil
 		}
 	}
-	return Project{}, fmt.Errorf("there is no project %q", name)
+	return Project{}, fmt.Errorf("%w %q", ErrNoProject, name)
 }
 
 // Experiments returns the experiments of a project, the newest first, limit at most.

@@ -29,7 +29,7 @@ var protocolAttacks = []attack{
 				ID string `json:"experiment_id"`
 			} `json:"experiments"`
 		}
-		path := "/p/" + a.project + "/api/2.0/mlflow"
+		path := "/mlflow/" + a.project + "/api/2.0/mlflow"
 		if err := a.send("POST", path+"/experiments/search", map[string]any{"max_results": 10}, &found); err != nil {
 			return nil, nil, err
 		}
@@ -249,7 +249,7 @@ var protocolAttacks = []attack{
 		if err := a.largeNotes(); err != nil {
 			return nil, nil, err
 		}
-		r, err := a.request("GET", a.api+"/iteration/experiment/"+a.experiment+"?filter="+url.QueryEscape(strings.Repeat("<ä< ", 40)))
+		r, err := a.request("GET", a.api+"/iteration/experiment/"+a.experiment+"?filter="+url.QueryEscape(strings.Repeat("ä", 200)+" b c"))
 		return r, nil, err
 	}},
 	{"tables of the runs of a project with columns of 1 MiB", func(a *attacked) (*http.Request, []byte, error) {

@@ -202,6 +202,10 @@ func (w *writer) createRun(ctx context.Context, experimentID string, parentID *s
 	if err := w.print(ctx, created.ID, r); err != nil {
 		return err
 	}
+	if err := w.keep(ctx, experimentID, created.ID, r, start); err != nil {
+		return err
+	}
+	w.clock.set(end)
 	w.runs++
 	w.points += len(points)
 	w.created[r.name] = createdRun{created.ID, end}

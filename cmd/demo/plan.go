@@ -43,6 +43,7 @@ type run struct {
 	pace        time.Duration // time between steps
 	steps       int
 	curves      []curve
+	pictures    bool // it logs images, histograms and more
 	status      store.IterationStatus
 	message     string // reason of a failure
 	children    []run
@@ -85,6 +86,7 @@ func vision(r *rand.Rand) project {
 	}
 	for i := range ablation {
 		ablation[i].name = "augment " + ablation[i].params[3].value
+		ablation[i].pictures = true
 		ablation[i].started = 3*day - time.Duration(i)*2*time.Hour
 	}
 	ablation[3].status, ablation[3].message = store.Killed, "Stopped by hand: the labels were not mixed."

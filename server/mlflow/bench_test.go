@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// What 1000 points of 20 metrics cost with MLflow's log-batch, and with the native
+// The time of 1000 points of 20 metrics with MLflow's log-batch, and with the native
 // route for points in bulk.
 func BenchmarkBatch(b *testing.B) {
 	bench := func(b *testing.B, path func(id string) string, body func(id string, n int) string, status int) {

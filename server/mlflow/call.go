@@ -92,6 +92,12 @@ func (c *call) prepare() error {
 	return nil
 }
 
+// held runs fn on one snapshot. What it reads counts as held until the answer is sent;
+// where there is too little memory for it, fn runs again later.
+func (c *call) held(ctx context.Context, fn func(*store.View) error) error {
+	return c.share.Hold(ctx, func(ctx context.Context) error { return c.db.View(ctx, c.actor, fn) })
+}
+
 // need refuses a request without a field.
 func need(name, value string) error {
 	if value == "" {

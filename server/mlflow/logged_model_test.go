@@ -181,7 +181,7 @@ func TestSearchLoggedModels(t *testing.T) {
 	r.wants(page, "models.0.info.name", "c", "models.1", nil, "next_page_token", nil)
 }
 
-// Whoever may only read can't change a model, and who has no rights sees none.
+// A reader can't change a model, and a user without rights sees none.
 func TestRightsToModels(t *testing.T) {
 	r := newRegistry(t, true)
 	admin, id := r.as("admin")

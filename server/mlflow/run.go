@@ -252,7 +252,7 @@ func (c *call) run(in runRef) (out runAnswer, err error) {
 
 // readRun returns a run as it is now.
 func (c *call) readRun(id string) (out runAnswer, err error) {
-	err = c.db.View(store.WithTrash(c.ctx), c.actor, func(v *store.View) error {
+	err = c.held(store.WithTrash(c.ctx), func(v *store.View) error {
 		r, err := v.IterationRecord(id)
 		if err != nil {
 			return err
@@ -385,13 +385,13 @@ func (c *call) searchRuns(in runSearch) (out runPage, err error) {
 		q.Experiments = append(q.Experiments, id)
 	}
 	q.Trash = in.ViewType.trash()
-	err = c.db.View(c.ctx, c.actor, func(v *store.View) error {
+	err = c.held(c.ctx, func(v *store.View) error {
 		l, err := v.IterationRecords(q)
 		if err != nil {
 			return err
 		}
 		locations, err := v.PropertyOf(q.Experiments, tagLocation)
-		out.Runs = slices.Grow(out.Runs, len(l.Data))
+		out.Runs = slices.Grow([]run(nil), len(l.Data))
 		for i := range l.Data {
 			out.Runs = append(out.Runs, runOf(&l.Data[i], locations[l.Data[i].ExperimentID]))
 			l.Data[i] = store.IterationRecord{} // what is left of it is in the answer

@@ -10,7 +10,7 @@ import (
 	"tracker/store"
 )
 
-// What a client logs is read back once, through MLflow's protocol and through the
+// Everything that a client logs is read back, through MLflow's protocol and through the
 // native API.
 func TestRunIsReadBack(t *testing.T) {
 	b := start(t)

@@ -3,6 +3,7 @@ package wandb
 import (
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -19,17 +20,79 @@ const (
 	// manifestName is the file with the list of the files of a version.
 	manifestName = "wandb_manifest.json"
 	maxManifest  = 64 << 20 // bytes
+	maxEntries   = 500_000  // of a manifest, as many as have some 130 bytes each
+	// entryBytes is what an entry takes beside its texts.
+	entryBytes = 120
 )
 
 // manifest is the list of the files of a version.
 type manifest struct {
-	Contents map[string]manifestEntry `json:"contents"`
+	Contents entries `json:"contents"`
 }
 
 type manifestEntry struct {
 	Digest string `json:"digest"` // MD5 in base64; of a reference anything
 	Ref    string `json:"ref"`
 	Size   int64  `json:"size"`
+}
+
+// entries are the files of a manifest. They read themselves, and stop when there are too
+// many.
+type entries struct {
+	list []store.WandbEntry
+	take func(bytes int64) error // counts what they hold
+}
+
+var errEntries = errors.New("too many files")
+
+// UnmarshalJSONFrom reads an object of entries by their names.
+func (e *entries) UnmarshalJSONFrom(dec *json.Decoder) error {
+	if dec.PeekKind() != '{' {
+		return dec.SkipValue()
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return err
+	}
+	for dec.PeekKind() != '}' {
+		if len(e.list) == maxEntries {
+			return errEntries
+		}
+		name, err := dec.ReadToken()
+		if err != nil {
+			return err
+		}
+		path := name.String()
+		var one manifestEntry
+		if err := json.UnmarshalDecode(dec, &one, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true)); err != nil {
+			return err
+		}
+		if err := e.take(int64(len(path)+len(one.Digest)+len(one.Ref)) + entryBytes); err != nil {
+			return err
+		}
+		e.list = append(e.list, store.WandbEntry{Name: path, MD5: one.Digest, Ref: one.Ref, Size: one.Size})
+	}
+	_, err := dec.ReadToken()
+	return err
+}
+
+// decodeManifest reads a manifest, of which the text is not held. take counts what the
+// entries hold. Of entries of the same name the last counts.
+func decodeManifest(r io.Reader, take func(bytes int64) error) ([]store.WandbEntry, error) {
+	m := manifest{entries{take: take}}
+	err := json.UnmarshalRead(r, &m, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true))
+	var known *store.Error
+	switch {
+	case errors.As(err, &known):
+		return nil, known
+	case errors.Is(err, errEntries):
+		return nil, store.Invalid("manifest", "An artifact may have %d files; put them in several.", maxEntries)
+	case err != nil:
+		return nil, store.Invalid("manifest", "The manifest of the artifact can't be read; log the artifact again.")
+	}
+	all := m.Contents.list
+	slices.Reverse(all)
+	slices.SortStableFunc(all, func(a, b store.WandbEntry) int { return strings.Compare(a.Name, b.Name) })
+	return slices.CompactFunc(all, func(a, b store.WandbEntry) bool { return a.Name == b.Name }), nil
 }
 
 // readManifest returns the files of a version, by name.
@@ -42,23 +105,7 @@ func (c *call) readManifest(a *store.WandbArtifact) ([]store.WandbEntry, error) 
 	if r.SizeBytes > maxManifest {
 		return nil, store.Errorf(store.CodePayloadTooLarge, "The manifest of an artifact may have %d bytes.", maxManifest)
 	}
-	if err := c.share.Grow(4 * r.SizeBytes); err != nil {
-		return nil, err
-	}
-	text, err := io.ReadAll(content)
-	if err != nil {
-		return nil, err
-	}
-	var m manifest
-	if err := json.Unmarshal(text, &m, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true)); err != nil {
-		return nil, store.Invalid("manifest", "The manifest of the artifact can't be read; log the artifact again.")
-	}
-	entries := make([]store.WandbEntry, 0, len(m.Contents))
-	for name, e := range m.Contents {
-		entries = append(entries, store.WandbEntry{Name: name, MD5: e.Digest, Ref: e.Ref, Size: e.Size})
-	}
-	slices.SortFunc(entries, func(a, b store.WandbEntry) int { return strings.Compare(a.Name, b.Name) })
-	return entries, nil
+	return decodeManifest(content, func(n int64) error { return store.Take(c.ctx, n) })
 }
 
 // artifactURL returns the address of a file of a version, with credentials for a while.

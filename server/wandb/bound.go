@@ -14,6 +14,8 @@ const (
 	maxValues   = 200_000  // in a request: its variables may name thousands of files
 	maxDepth    = 40       // of selections in each other
 	maxWork     = 500_000  // fields that are answered, and parts of the document that are looked at
+	// checkWork is after how much work an operation looks whether it is to end.
+	checkWork = 1000
 	// maxTime is how long an operation may take.
 	maxTime = 30 * time.Second
 )
@@ -32,8 +34,12 @@ type bounds struct {
 
 // step counts n fields or parts of the document.
 func (b *bounds) step(n int) error {
+	before := b.work
 	if b.work += n; b.work > maxWork {
 		return store.Invalid("query", "The query asks for more than %d values; ask for less at once.", maxWork)
+	}
+	if before/checkWork == b.work/checkWork {
+		return nil
 	}
 	return b.ctx.Err()
 }

@@ -249,12 +249,12 @@ func startOf(r *store.WandbRecord) scalar.Time {
 // history returns rows of the history, or of the metrics of the system, as texts.
 func (c *call) history(r *store.WandbRecord, a args, system bool) (any, error) {
 	q := store.WandbHistoryQuery{From: scalar.Step(a.number("minStep", math.MinInt64)), To: scalar.Step(a.number("maxStep", math.MaxInt64)),
-		System: system, Limit: store.MaxWandbRows}
+		System: system, Limit: store.MaxWandbRows, Samples: int(max(0, min(a.number("samples", 0), store.MaxWandbRows)))}
 	rows, err := c.db.WandbHistory(c.ctx, c.actor, r.ID, q)
 	if err != nil {
 		return nil, err
 	}
-	rows = sample(rows, int(a.number("samples", math.MaxInt32)))
+	rows = sample(rows, q.Samples)
 	out := make([]string, len(rows))
 	for i, row := range rows {
 		if system {
@@ -303,7 +303,15 @@ func (c *call) sampledHistory(r *store.WandbRecord, a args) (any, error) {
 		if err := json.Unmarshal([]byte(text), &spec, json.AllowDuplicateNames(true)); err != nil {
 			return nil, store.Invalid("specs", "A question for rows of the history must be a JSON object with keys and samples.")
 		}
-		q := store.WandbHistoryQuery{From: math.MinInt64, To: math.MaxInt64, Limit: store.MaxWandbRows}
+		n := spec.Samples
+		if n <= 0 {
+			n = 500
+		}
+		q := store.WandbHistoryQuery{From: math.MinInt64, To: math.MaxInt64, Limit: store.MaxWandbRows, Samples: int(min(n, store.MaxWandbRows)),
+			Keep: func(row store.WandbStep) bool {
+				_, ok := pick(row, spec.Keys, startOf(r))
+				return ok
+			}}
 		if spec.Min != nil {
 			q.From = scalar.Step(*spec.Min)
 		}
@@ -327,11 +335,7 @@ func (c *call) sampledHistory(r *store.WandbRecord, a args) (any, error) {
 		if kept == nil {
 			kept = []any{}
 		}
-		n := spec.Samples
-		if n <= 0 {
-			n = 500
-		}
-		out = append(out, sample(kept, int(min(n, store.MaxWandbRows))))
+		out = append(out, sample(kept, q.Samples))
 	}
 	return out, nil
 }

@@ -80,7 +80,7 @@ func (c *call) fileStream() error {
 	}
 	// The store writes a part again as if it came for the first time, so one that is
 	// broken off between two pieces is only sent again.
-	for _, piece := range in.pieces() {
+	for _, piece := range in.pieces(pieceValues) {
 		if answer.Stopped, err = c.db.AppendWandb(c.ctx, c.actor, id, piece.read()); err != nil {
 			return err
 		}
@@ -118,9 +118,9 @@ func printed(line string) string {
 	return strings.ToValidUTF8(strings.ReplaceAll(line, "\n", " "), "\uFFFD")
 }
 
-// pieces cuts a part of a stream at its lines, so that little of it is held as points. The
-// last piece has what is not lines.
-func (in stream) pieces() []stream {
+// pieces cuts a part of a stream at its lines, so that little of it is held as points: a
+// piece of several lines has up to most values. The last piece has what is not lines.
+func (in stream) pieces(most int) []stream {
 	var all []stream
 	for name, f := range in.Files {
 		if name == "wandb-summary.json" {
@@ -132,7 +132,7 @@ func (in stream) pieces() []stream {
 			if name != "output.log" {
 				n = json.Values([]byte(line))
 			}
-			if values += n; values > pieceValues && i > from {
+			if values += n; values > most && i > from {
 				all = append(all, stream{Files: map[string]chunk{name: f.cut(from, i)}})
 				from, values = i, n
 			}

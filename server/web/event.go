@@ -98,7 +98,7 @@ func (e *Events) Serve(w http.ResponseWriter, r *http.Request, s EventStream) er
 	if err := e.streams.enter(); err != nil {
 		return err
 	}
-	// What comes after the first event is in the feed from here on.
+	// Events after the first one are in the feed from here on.
 	f, m, err := e.join(&s)
 	if err != nil {
 		e.streams.leave()

@@ -103,7 +103,7 @@ func (s *Share) Hold(ctx context.Context, read func(context.Context) error) erro
 		if !short {
 			return err
 		}
-		// What is held is given back, or those who wait would wait for each other.
+		// The memory is given back, or those who wait would wait for each other.
 		s.Release()
 		paid = 2 * paid
 		s.used = before

@@ -105,7 +105,7 @@ func TestClientAddress(t *testing.T) {
 	} {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.RemoteAddr = remote
-		// What the caller says of itself does not count.
+		// The headers of the caller do not count.
 		r.Header.Set("X-Forwarded-For", "203.0.113.9")
 		r.Header.Set("X-Real-Ip", "203.0.113.9")
 		if got := web.ClientAddress(r); got != want {
@@ -133,7 +133,7 @@ func FuzzPaths(f *testing.F) {
 		if got == nil {
 			t.Fatalf("%q was answered with %d", path, w.Code)
 		}
-		// What comes out is what went in, but for the base and one slash.
+		// The path is the same, but for the base and one slash.
 		out := got.EscapedPath()
 		if !strings.HasPrefix(out, "/") && out != "*" {
 			t.Errorf("%q became %q", path, out)

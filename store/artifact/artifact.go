@@ -37,7 +37,7 @@ type Options struct {
 	UploadDir string
 	// Now is the clock.
 	Now func() time.Time
-	// Logger gets what no caller can be told.
+	// Logger gets failures that no caller can be given.
 	Logger *slog.Logger
 }
 

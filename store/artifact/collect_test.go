@@ -77,7 +77,7 @@ func TestInlineUploadThatIsCollected(t *testing.T) {
 	}
 }
 
-// What has arrived of a resumable upload is for the server's user alone.
+// Files of a resumable upload can be read by the server's user alone.
 func TestUploadModes(t *testing.T) {
 	b := newBench(t, options{})
 	const id = "01a1fd72-2c13-79ed-97b8-5face34acb11"

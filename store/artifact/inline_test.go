@@ -48,8 +48,7 @@ func TestInlineDamage(t *testing.T) {
 	}
 }
 
-// Who logs points does not wait for somebody's gigabyte: between two slices of
-// an upload other writes get their turn.
+// A write does not wait for a large upload: other writes run between two slices of it.
 func TestInlineUploadLetsOthersWrite(t *testing.T) {
 	b := newBench(t, options{})
 	pieces, written := 0, 0

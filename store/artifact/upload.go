@@ -200,7 +200,7 @@ func (s *Store) ReceiveUpload(ctx context.Context, id string, size int64) (*Rece
 }
 
 // RemoveUpload removes the file of an upload whose record is gone or complete.
-// What can't be removed is left to a collection.
+// A collection removes what is left.
 func (s *Store) RemoveUpload(id string) {
 	if err := s.removeUploadFile(id); err != nil {
 		s.log.Warn("the file of an upload could not be removed; it is tried again in a day", "upload", id, "error", err)

@@ -165,7 +165,7 @@ func TestFolderThatCannotBe(t *testing.T) {
 	}
 }
 
-// What a killed attempt has left is removed before the next one.
+// The files of a killed attempt are removed before the next one.
 func TestRemainders(t *testing.T) {
 	f := newFixture(t, Options{})
 	if err := os.Mkdir(f.dir, 0o700); err != nil {

@@ -71,7 +71,7 @@ type Estimate struct {
 	Error float64 // standard error of Share
 	Runs  int     // that have the parameter
 	Shape Shape
-	At    string // the value that Shape speaks of, "" for none
+	At    string // the value that Shape refers to, "" for none
 	Top   string // where the result is highest, for Between
 }
 

@@ -31,6 +31,8 @@ type (
 	Kind = jsontext.Kind
 	// Pointer is a place in a document (RFC 6901).
 	Pointer = jsontext.Pointer
+	// Value is a value as it is written.
+	Value = jsontext.Value
 	// Token is a part of a document.
 	Token = jsontext.Token
 )

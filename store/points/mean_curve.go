@@ -22,7 +22,7 @@ type MeanCurve struct {
 	N          []int    // how many count
 }
 
-// How the tracks of a group are divided depends on nothing but their number, so
+// The division of the tracks of a group depends on nothing but their number, so
 // that their mean is the same to the last digit on every machine.
 const (
 	meanParts   = 8

@@ -54,7 +54,7 @@ func invalid(field, format string, args ...any) error {
 
 // Options configure an Engine.
 type Options struct {
-	// Logger gets what no caller can be told.
+	// Logger gets failures that no caller can be given.
 	Logger *slog.Logger
 	// OnChange is called in the writer's transaction when the points of a series
 	// have changed. last is its largest step, nil when it has no point any more.

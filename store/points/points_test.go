@@ -195,8 +195,7 @@ func (m *model) wantStats(s Statistics, all []modelPoint) {
 	}
 }
 
-// What changes is reported once for each series and transaction, with its last
-// step.
+// A change is reported once for each series and transaction, with its last step.
 func TestChangesAreReported(t *testing.T) {
 	b := newBed(t, true)
 	ids := b.append(t, sample("loss", 5, 1), sample("acc", 7, 1), sample("loss", 3, 1))

@@ -8,7 +8,7 @@ import (
 // textContains is the SQL function that calls filter.Contains.
 const textContains = `text_contains`
 
-// The SQL functions that call filter.Like, which minds case or not.
+// The SQL functions that call filter.Like: with and without regard to case.
 const (
 	textLike  = `text_like`
 	textILike = `text_ilike`

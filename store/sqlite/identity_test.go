@@ -53,8 +53,7 @@ func TestAnotherProcessIsNoOwner(t *testing.T) {
 	wantOK(t, command.Write(ctx, sqlite.Change, add("of the command again")))
 }
 
-// What is written to a file that has been moved or deleted is not there after
-// the next start.
+// A write to a file that has been moved or deleted is lost at the next start.
 func TestMovedFile(t *testing.T) {
 	for _, suffix := range []string{"", "-wal"} {
 		t.Run("the file"+suffix, func(t *testing.T) {

@@ -295,8 +295,8 @@ func (s *shelf) RolledBack(mark int64) {
 	s.handed = mark
 }
 
-// Whatever fails, what was acknowledged is in the table, once and in its order,
-// and nothing else is.
+// Writes that were acknowledged are in the table, once and in their order, and nothing
+// else is, wherever a failure happens.
 func TestWhatIsAcknowledgedIsThereOnce(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 3))
 	var s shelf

@@ -30,7 +30,7 @@ func TestServed(t *testing.T) {
 	want(false)
 }
 
-// Whoever only asks whether a file is served must not keep a server from
+// A program that only asks whether a file is served must not keep a server from
 // starting.
 func TestServedDoesNotRefuseAServer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "notes.db")

@@ -57,7 +57,7 @@ type Options struct {
 	MustExist bool
 	// Now is the clock that copies are named by; nil means time.Now.
 	Now func() time.Time
-	// Logger gets what no caller can be told; nil discards it.
+	// Logger gets failures that no caller can be given; nil discards them.
 	Logger *slog.Logger
 	// Reserve is the size in bytes of a file beside the database that a Freeing job
 	// may give back to a full disk; 0 for none. It needs Exclusive and FreeSpace.
@@ -107,7 +107,7 @@ type DB struct {
 	background sync.WaitGroup
 	close      func() error
 
-	// What follows belongs to the writer.
+	// For the writer only.
 	participants []Participant
 	atBegin      []int64 // marks of the participants at the begin of the transaction
 	atJob        []int64 // and of the job

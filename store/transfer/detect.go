@@ -10,6 +10,8 @@ import (
 type Kind struct {
 	Name  string // as in `tracker import NAME`
 	Title string // for people
+	// Project is the name of the project of its runs unless the options have one.
+	Project string
 	// Find returns what the kind has at a path, nil when there is nothing of it.
 	Find func(path string) (Source, error)
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -17,10 +18,15 @@ import (
 const maxFolderFiles = 1_000_000
 
 // Folder stores all files below a folder as artifacts of the run, by their paths in
-// it. A link that leads out of the folder is a loss; a folder that does not exist is
-// empty.
-func (w *RunWriter) Folder(ctx context.Context, folder string) error {
-	if w.im.NoArtifacts {
+// it, but for those with the names in without. A link that leads out of the folder is a
+// loss; a folder that does not exist is empty.
+func (w *RunWriter) Folder(ctx context.Context, folder string, without ...string) error {
+	return w.im.folder(ctx, folder, without, func(a Artifact) error { return w.Artifact(ctx, a) })
+}
+
+// folder calls put with each file below a folder.
+func (im *Import) folder(ctx context.Context, folder string, without []string, put func(Artifact) error) error {
+	if im.NoArtifacts {
 		return nil
 	}
 	root, err := os.OpenRoot(folder) // no link leads out of it
@@ -28,7 +34,7 @@ func (w *RunWriter) Folder(ctx context.Context, folder string) error {
 		return nil
 	}
 	if err != nil {
-		w.im.Lose(folder, "It can't be read: %v.", err)
+		im.Lose(folder, "It can't be read: %v.", err)
 		return nil
 	}
 	defer root.Close()
@@ -39,7 +45,13 @@ func (w *RunWriter) Folder(ctx context.Context, folder string) error {
 		}
 		at := filepath.Join(folder, filepath.FromSlash(name))
 		if err != nil {
-			w.im.Lose(at, "It can't be read: %v.", err)
+			im.Lose(at, "It can't be read: %v.", err)
+			return nil
+		}
+		if slices.Contains(without, name) {
+			if d.IsDir() {
+				return fs.SkipDir
+			}
 			return nil
 		}
 		if d.IsDir() {
@@ -48,18 +60,44 @@ func (w *RunWriter) Folder(ctx context.Context, folder string) error {
 		info, err := root.Stat(name)
 		if err != nil || !info.Mode().IsRegular() {
 			if !errors.Is(err, fs.ErrNotExist) || d.Type()&fs.ModeSymlink != 0 { // not one that was removed meanwhile
-				w.im.Lose(at, "It is not a file, or a link out of the folder of its run; it is left out.")
+				im.Lose(at, "It is not a file, or a link out of the folder of its run; it is left out.")
 			}
 			return nil
 		}
-		return w.Artifact(ctx, Artifact{
-			Name:        name,
-			ContentType: ContentType(name),
-			Size:        info.Size(),
-			Modified:    Time(info.ModTime().UnixMilli()),
-			Open:        func() (io.ReadCloser, error) { return root.Open(name) },
-		})
+		return put(fileIn(root, name, info))
 	})
+}
+
+// FileIn stores a file below a folder as an artifact with the name as. A link that leads
+// out of the folder, and a file that is not there, is a loss.
+func (w *RunWriter) FileIn(ctx context.Context, folder, name, as string) error {
+	if w.im.NoArtifacts {
+		return nil
+	}
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		w.im.Lose(folder, "It can't be read: %v.", err)
+		return nil
+	}
+	defer root.Close()
+	info, err := root.Stat(name)
+	if err != nil || !info.Mode().IsRegular() {
+		w.im.Lose(filepath.Join(folder, name), "It is not a file in the folder of the runs; it is left out.")
+		return nil
+	}
+	a := fileIn(root, name, info)
+	a.Name = as
+	return w.Artifact(ctx, a)
+}
+
+func fileIn(root *os.Root, name string, info fs.FileInfo) Artifact {
+	return Artifact{
+		Name:        name,
+		ContentType: ContentType(name),
+		Size:        info.Size(),
+		Modified:    Time(info.ModTime().UnixMilli()),
+		Open:        func() (io.ReadCloser, error) { return root.Open(name) },
+	}
 }
 
 // ContentType returns the media type of a file by its name.

@@ -43,7 +43,7 @@ type Import struct {
 	named  uuid.UUID // the run that has Options.Name
 	done   map[uuid.UUID]fate
 	queue  []*RunWriter
-	read   int64 // bytes of which Progress was not told yet
+	read   int64 // bytes that were not reported to Progress yet
 	points int   // in the queue
 	size   int   // bytes of texts in the queue
 }

@@ -27,12 +27,18 @@ type Result struct {
 	Points     int   `json:"points"`
 	Dropped    int   `json:"dropped"` // points that a later file of their run repeats
 	Artifacts  int   `json:"artifacts"`
-	Bytes      int64 `json:"bytes"` // of artifacts
+	Bytes      int64 `json:"bytes"`  // of artifacts
+	Models     int   `json:"models"` // logged models, and versions of registered ones
 
 	Losses []Loss `json:"losses"` // the first maxLosses
 	Lost   int    `json:"lost"`   // all of them
 
 	known map[Loss]bool
+}
+
+func (r *Result) count(a Artifact) {
+	r.Artifacts++
+	r.Bytes += max(a.Size, 0)
 }
 
 // Lose counts a loss. The same one is counted once.

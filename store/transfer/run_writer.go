@@ -260,23 +260,26 @@ func (w *RunWriter) Artifact(ctx context.Context, a Artifact) error {
 		w.count(a)
 		return nil
 	}
-	stored, err := w.im.sink.Put(ctx, a)
-	var unreadable *ReadError
-	switch {
-	case errors.As(err, &unreadable):
-		w.im.Lose(path.Join(w.path, a.Name), "The artifact can't be read: %v.", unreadable.Err)
-		return nil
-	case err != nil:
-		return err
-	case stored:
+	stored, err := w.im.put(ctx, a, w.path)
+	if stored {
 		w.count(a)
 	}
-	return nil
+	return err
+}
+
+// put stores an artifact. One that can't be read is a loss.
+func (im *Import) put(ctx context.Context, a Artifact, from string) (stored bool, err error) {
+	stored, err = im.sink.Put(ctx, a)
+	var unreadable *ReadError
+	if errors.As(err, &unreadable) {
+		im.Lose(path.Join(from, a.Name), "The artifact can't be read: %v.", unreadable.Err)
+		return false, nil
+	}
+	return stored, err
 }
 
 func (w *RunWriter) count(a Artifact) {
-	w.im.Result.Artifacts++
-	w.im.Result.Bytes += max(a.Size, 0)
+	w.im.Result.count(a)
 	if w.known {
 		w.im.note(a.RunID, grown)
 	}

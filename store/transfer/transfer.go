@@ -9,8 +9,8 @@
 // so an import that ends in the middle continues where it was, and a second one
 // reads only what is new.
 //
-// What can't be brought is a Loss: it is counted and reported, and the rest goes
-// on. The formats are in packages of their own below this one.
+// A part that can't be imported is a Loss: it is counted and reported, and the import
+// continues. The formats are in packages of their own below this one.
 package transfer
 
 import (
@@ -124,6 +124,7 @@ type Outcome struct {
 type Artifact struct {
 	ID          uuid.UUID // the same at each import
 	RunID       uuid.UUID
+	LoggedModel string // id of the logged model whose file it is; "" for one of a run
 	Name        string
 	ContentType string
 	Size        int64 // -1 when it is not known
@@ -141,6 +142,13 @@ type Sink interface {
 	// Put stores an artifact of a run that was written before. It reports whether
 	// the run did not have it, or with other bytes.
 	Put(ctx context.Context, a Artifact) (stored bool, err error)
+	// LoggedModel makes a logged model that does not exist. It reports whether it did
+	// not.
+	LoggedModel(ctx context.Context, m LoggedModel) (made bool, err error)
+	// RegisteredModel makes a registered model that does not exist, and the versions that
+	// it does not have. It returns how many those are, and the numbers that other versions
+	// have.
+	RegisteredModel(ctx context.Context, m RegisteredModel) (made int, taken []int64, err error)
 }
 
 // namespace is the one of the ids that follow from a source's own.
@@ -168,3 +176,13 @@ func (Nowhere) Write(context.Context, []*Batch) ([]Outcome, error) { return nil,
 
 // Put fails.
 func (Nowhere) Put(context.Context, Artifact) (bool, error) { return false, errors.ErrUnsupported }
+
+// LoggedModel fails.
+func (Nowhere) LoggedModel(context.Context, LoggedModel) (bool, error) {
+	return false, errors.ErrUnsupported
+}
+
+// RegisteredModel fails.
+func (Nowhere) RegisteredModel(context.Context, RegisteredModel) (int, []int64, error) {
+	return 0, nil, errors.ErrUnsupported
+}

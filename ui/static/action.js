@@ -6,7 +6,7 @@ import { palette } from './color.js';
 import { count } from './format.js';
 
 const mostCompared = 200;
-const tooMany = `Up to ${mostCompared} runs are compared at once`;
+const tooMany = `Up to ${mostCompared} runs can be compared at once`;
 
 export class Actions {
   constructor(bar, table, state, rights) {

@@ -1,6 +1,5 @@
 // Artifacts: uploading, going through the images of a run, copying a hash.
 import { copy } from './copy.js';
-import { enlarge } from './enlarge.js';
 import './record.js';
 import { base } from './base.js';
 import { uploads } from './upload.js';
@@ -26,10 +25,11 @@ function fit(image) {
 document.addEventListener('load', ({ target }) => { if (target.closest?.('.picture .open')) fit(target); }, true);
 for (const image of document.querySelectorAll('.picture .open img')) fit(image);
 
-document.addEventListener('click', (event) => {
+document.addEventListener('click', async (event) => {
   const image = event.target.closest('.picture .open')?.firstElementChild;
   if (!image || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
+  const { enlarge } = await import('./enlarge.js');
   enlarge(image);
 });
 
@@ -58,6 +58,8 @@ document.addEventListener('input', (event) => {
     const { size, bytes, hash, created } = images[at];
     const put = (selector, text, title) => Object.assign(line.querySelector(selector), { textContent: text, title });
     put('.name', name, '');
+    const thumbnail = line.querySelector('.thumbnail');
+    if (thumbnail) thumbnail.src = image.src;
     put('.number', size, bytes);
     put('code', hash.slice(0, 8), `SHA-256: ${hash}`);
     put('time', created.text, created.exact).dateTime = created.machine;

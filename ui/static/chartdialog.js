@@ -10,15 +10,15 @@ export function chartDialog(key, { options, set, find, pairs, shown, png, csv })
     const field = el('select', { name, 'aria-label': label, change: () => set({ [name]: field.value || null }) }, ...values.map(([value, text]) => el('option', { value }, text)));
     return field;
   };
-  const scales = [['', 'As in all charts'], ['linear', 'Linear'], ['log', 'Logarithmic']];
+  const scales = [['', 'Same as all charts'], ['linear', 'Linear'], ['log', 'Logarithmic']];
   const y = select('y', 'Y axis', scales);
   const x = select('x', 'X axis', scales);
   const size = select('size', 'Size', [['', 'Normal'], ['large', 'Large']]);
   const end = (name, label) => el('input', { type: 'number', step: 'any', name, 'aria-label': label, change: range });
-  const low = end('low', 'Least of the Y axis');
-  const high = end('high', 'Most of the Y axis');
+  const low = end('low', 'Minimum of the Y axis');
+  const high = end('high', 'Maximum of the Y axis');
   const fit = el('button', { type: 'button', class: 'plain', click: () => set({ low: null, high: null }) }, 'Fit');
-  const smooth = el('input', { type: 'number', name: 'own-smooth', min: 0, max: 0.999, step: 'any', placeholder: 'as all', 'aria-label': 'Smoothing', change: () => {
+  const smooth = el('input', { type: 'number', name: 'own-smooth', min: 0, max: 0.999, step: 'any', placeholder: 'same as all', 'aria-label': 'Smoothing', change: () => {
     const weight = smooth.valueAsNumber;
     set({ smooth: weight >= 0 ? Math.min(weight, 0.999) : null });
   } });
@@ -29,7 +29,7 @@ export function chartDialog(key, { options, set, find, pairs, shown, png, csv })
 
   function range() {
     const [from, to] = [low, high].map((field, i) => (Number.isFinite(field.valueAsNumber) ? field.valueAsNumber : shown()[i]));
-    wrong.textContent = from < to ? '' : 'The least of the Y axis is to be smaller than the most.';
+    wrong.textContent = from < to ? '' : 'The minimum of the Y axis must be less than the maximum.';
     if (from < to) set({ low: from, high: to });
   }
 

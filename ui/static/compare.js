@@ -1,6 +1,6 @@
 // The comparison of runs: their curves, and how parameters and metrics go
 // together.
-import { ask } from './ask.js';
+import { ask, later } from './ask.js';
 import { base } from './base.js';
 import { Brushes } from './brush.js';
 import { distinct } from './color.js';
@@ -9,12 +9,13 @@ import { el } from './dom.js';
 import { count } from './format.js';
 import './frame.js';
 import { importance } from './importance.js';
-import { Panel } from './panel.js';
+import { matching, Panel } from './panel.js';
 import { parallel } from './parallel.js';
 import { scatter } from './scatter.js';
 import { State } from './state.js';
 
 const state = new State();
+const { experiment } = document.getElementById('compare').dataset;
 const names = [...document.querySelectorAll('.compare [data-metric]')].map((tr) => tr.dataset.metric);
 const box = document.getElementById('differences');
 const show = () => { box.checked = state.has('differences'); };
@@ -36,12 +37,22 @@ const selected = () => (brushes.ranges.size > 0 ? runs.filter((_, r) => brushes.
 
 const panel = new Panel(document.getElementById('charts'), state, {
   runs: selected,
-  keys: async (q, offset, limit) => {
-    const some = names.filter((k) => k.toLowerCase().includes(q.toLowerCase()));
+  keys: async (q, offset, limit, pattern) => {
+    const some = names.filter(await matching(experiment, q, pattern));
     return { data: some.slice(offset, offset + limit).map((key) => ({ key })), total: some.length };
   },
   idle: () => 'No run has values inside all brushes.',
 });
+
+// What was logged beside numbers is asked for after the charts.
+let media;
+const showMedia = later(200, async () => {
+  const { Media } = await import('./media.js');
+  const section = document.getElementById('media');
+  media ||= new Media(section, state, { runs: selected, found: (n) => { section.hidden = n === 0 && brushes.ranges.size === 0; } });
+  await media.load();
+});
+showMedia();
 
 // The brushes select runs in all plots, in the charts and in the table.
 const said = document.getElementById('brushed');
@@ -63,6 +74,7 @@ state.addEventListener('change', ({ detail }) => {
   if (!detail.has('brush')) return;
   select();
   panel.refresh();
+  showMedia();
 });
 select();
 
@@ -76,7 +88,6 @@ document.addEventListener('pointerover', ({ target }) => {
 });
 
 // Which parameters matter for the metric on the Y axis, among the same runs.
-const { experiment } = document.getElementById('compare').dataset;
 const showImportance = importance(document.getElementById('matters'), experiment,
   state.has('experiment') ? state.get('filter') : `id in (${runs.map((r) => `'${r.id}'`).join(', ')})`);
 

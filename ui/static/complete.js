@@ -49,7 +49,7 @@ async function offers({ word, status, value }, experiment) {
   const names = async (part) => (await ask(`experiment/${experiment}/keys`, { query: { q: part, kind: kind?.toLowerCase(), limit: asked } })).data;
   const begins = (k) => k.key.toLowerCase().startsWith(q.toLowerCase());
   const found = (await names(q)).sort((a, b) => begins(b) - begins(a));
-  const all = found.map((k) => ({ text: write({ ...k, stat: '' }), label: write({ ...k, stat: '' }), hint: `of ${count(k.iterations)}` }));
+  const all = found.map((k) => ({ text: write({ ...k, stat: '' }), label: write({ ...k, stat: '' }), hint: k.iterations === 1 ? '1 run' : `${count(k.iterations)} runs` }));
   const [, key, stat] = /^(.+)\.(\w*)$/s.exec(q.replace(/`(?=\.\w*$)/, '')) || [];
   if (key && kind?.toLowerCase() === 'metric' && (await names(key)).some((k) => k.key === key)) {
     all.unshift(...statistics.filter((s) => s.startsWith(stat.toLowerCase())).map((s) => write({ kind: 'metric', key, stat: s })).map((text) => ({ text, label: text })));

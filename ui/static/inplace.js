@@ -19,5 +19,5 @@ document.addEventListener('htmx:after:swap', ({ detail: { ctx } }) => {
   const part = document.getElementById(ctx.target?.id);
   if (!part || document.activeElement !== document.body) return;
   part.tabIndex = -1;
-  (part.querySelector('[aria-invalid]') || part).focus({ preventScroll: true });
+  (part.querySelector('[aria-invalid="true"]') || part).focus({ preventScroll: true });
 });

@@ -5,24 +5,39 @@ import { printed } from './console.js';
 import { copy } from './copy.js';
 import { count, number } from './format.js';
 import { live } from './live.js';
-import { Panel } from './panel.js';
+import { matching, Panel } from './panel.js';
 import { State } from './state.js';
 
-const { iteration, color, name, cursor } = document.getElementById('iteration').dataset;
+const { iteration, experiment, color, name, cursor } = document.getElementById('iteration').dataset;
 const run = { id: iteration, name, color: Number(color) };
 const summary = (query = '') => ask(`iteration/${iteration}/summary${query}`);
 
-const panel = new Panel(document.getElementById('charts'), new State(), {
+const state = new State();
+const panel = new Panel(document.getElementById('charts'), state, {
   runs: () => [run],
-  keys: async (q, offset, limit) => {
-    const part = q.toLowerCase();
+  keys: async (q, offset, limit, pattern) => {
+    const named = await matching(experiment, q, pattern);
     // The table has them in the order of their interest, but for those that are new.
     const places = new Map([...document.querySelectorAll('#metrics [data-metric]')].map((tr, i) => [tr.dataset.metric, i]));
     const place = (k) => places.get(k) ?? places.size;
-    const all = Object.keys((await summary()).metrics).filter((k) => k.toLowerCase().includes(part)).sort((a, b) => place(a) - place(b));
+    const all = Object.keys((await summary()).metrics).filter(named).sort((a, b) => place(a) - place(b));
     return { data: all.slice(offset, offset + limit).map((key) => ({ key })), total: all.length };
   },
 });
+
+// What was logged beside numbers is asked for after the charts.
+let media;
+const showMedia = later(200, async () => {
+  if (!Number(document.getElementById('iteration').dataset.artifacts)) return;
+  const { Media } = await import('./media.js');
+  const section = document.getElementById('media');
+  media ||= new Media(section, state, { runs: () => [run], found: (n) => {
+    section.hidden = n === 0;
+    document.querySelector('[data-testid="to-media"]').hidden = n === 0;
+  } });
+  await media.load();
+});
+showMedia();
 
 // update asks for the page again and takes in what has changed. Elements stay, and with
 // them what is opened, where the focus is, and how far it is scrolled.
@@ -43,6 +58,7 @@ async function update() {
   for (const details of edits.children) details.toggleAttribute('hx-morph-skip', typed(details));
   await htmx.swap({ text, target: root, sourceElement: root, swap: 'outerMorph' });
   for (const field of document.querySelectorAll('[data-filters]')) filter(field);
+  showMedia();
 }
 
 let updating = false;

@@ -42,7 +42,7 @@ export function csv(chart, key) {
   };
   const means = chart.curves.some((c) => c.n);
   const axis = chart.view.x === 'metric' ? chart.view.against : chart.view.x;
-  const names = means ? ['group', cell(axis), 'mean', 'mean - sd', 'mean + sd', 'runs'] : ['run', 'iteration', cell(axis), 'value', 'min', 'max'];
+  const names = means ? ['group', cell(axis), 'mean', 'mean - sd', 'mean + sd', 'runs'] : ['run', 'id', cell(axis), 'value', 'min', 'max'];
   const lines = [names.join(',')];
   for (const c of chart.curves) {
     c.x.forEach((x, i) => {

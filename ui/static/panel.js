@@ -6,7 +6,6 @@ import * as options from './chartoption.js';
 import { el, isolated } from './dom.js';
 import { count, pointCount } from './format.js';
 import { pairs } from './pair.js';
-import { pick } from './pick.js';
 
 const keysAtOnce = 100;
 const atOnce = 3; // requests for curves
@@ -17,8 +16,24 @@ const aside = 'system'; // a group that is folded at first, for it says nothing 
 const likely = 6; // charts, before it is known which are in sight
 const [usual, large] = [176, 360]; // heights of charts
 
-// Panel draws the metrics of runs. keys(q, offset, limit) answers {data, total}, those
-// of most interest first;
+const mostMatched = 5000; // names of an experiment that a pattern selects from
+
+// matching returns a function that reports whether a name has q in it, or matches it as a
+// pattern. The server reads patterns, so that none takes long.
+export async function matching(experiment, q, pattern) {
+  const part = q.toLowerCase();
+  if (!pattern || !q) return (name) => name.toLowerCase().includes(part);
+  const found = new Set();
+  for (let offset = 0; offset < mostMatched; offset += 1000) {
+    const { data, total } = await ask(`experiment/${experiment}/keys`, { query: { kind: 'metric', q, offset, limit: 1000, pattern: '1' } });
+    for (const { key } of data) found.add(key);
+    if (found.size >= total || data.length === 0) break;
+  }
+  return (name) => found.has(name);
+}
+
+// Panel draws the metrics of runs. keys(q, offset, limit, pattern) answers {data, total}, those
+// of most interest first, where q is a part of their names or a pattern;
 // runs() the runs to draw, {id, name, color}, or groups of them with their values;
 // groups() says of which runs these are. first is the first page of the keys; early
 // are curves that the browser has asked for while it loaded the scripts: {path,
@@ -49,18 +64,21 @@ export class Panel {
     };
     this.search = el('input', { type: 'search', id: 'metric-search', placeholder: 'Find metrics', 'aria-label': 'Search metrics',
       input: debounce(200, () => state.set({ m: this.search.value || null })) });
+    this.pattern = el('button', { type: 'button', class: 'plain pattern', name: 'pattern', title: 'Use a regular expression', 'aria-label': 'Regular expression', 'data-testid': 'pattern',
+      click: () => state.set({ pattern: state.has('pattern') ? null : '1' }) }, '.*');
     this.axis = el('select', { name: 'x', 'aria-label': 'Horizontal axis', change: () => this.setAxis() });
     this.smoothing = el('input', { type: 'range', name: 'smooth', min: 0, max: 0.99, step: 0.01, 'data-testid': 'smooth',
       'aria-label': 'Smoothing', input: () => state.set({ smooth: Number(this.smoothing.value) || null }) });
     this.weight = el('input', { type: 'number', name: 'weight', min: 0, max: 0.999, step: 0.01, 'aria-label': 'Weight of the smoothing', 'data-testid': 'weight',
       input: () => this.weight.valueAsNumber >= 0 && state.set({ smooth: Math.min(this.weight.valueAsNumber, 0.999) || null }) });
     this.reset = el('button', { type: 'button', class: 'plain', 'data-testid': 'reset-zoom', click: () => this.fit() }, 'Reset zoom');
-    this.bar = el('div', { class: 'strip' }, ...this.lead, this.search, this.axis, el('span', { class: 'weight' }, el('label', {}, 'Smooth', this.smoothing), this.weight),
+    this.bar = el('div', { class: 'strip' }, ...this.lead, el('span', { class: 'finding' }, this.search, this.pattern), this.axis, el('span', { class: 'weight' }, el('label', {}, 'Smooth', this.smoothing), this.weight),
       option('logx', 'log x'), option('logy', 'log y'), option('trim', 'Ignore outliers'), option('together', 'Train with val'), this.reset);
     this.pairing = this.boxes.at(-1).parentElement;
     this.note = el('p', { class: 'count', 'data-testid': 'drawn' });
+    this.wrong = el('p', { class: 'message', role: 'alert', 'data-testid': 'pattern-wrong' });
     this.places = el('div', { class: 'groups' });
-    this.root.replaceChildren(this.bar, el('div', { class: 'scroll' }, this.note, this.places));
+    this.root.replaceChildren(this.bar, el('div', { class: 'scroll' }, this.wrong, this.note, this.places));
     this.control();
   }
 
@@ -69,6 +87,7 @@ export class Panel {
     const { state } = this;
     const view = this.view();
     if (document.activeElement !== this.search) this.search.value = state.get('m');
+    this.pattern.setAttribute('aria-pressed', String(state.has('pattern')));
     for (const box of this.boxes) box.checked = state.has(box.name);
     this.smoothing.value = state.number('smooth', 0);
     if (document.activeElement !== this.weight) this.weight.value = state.number('smooth', 0);
@@ -115,7 +134,7 @@ export class Panel {
     return all;
   }
 
-  setAxis() {
+  async setAxis() {
     const { value } = this.axis;
     this.control();
     const set = (x) => this.state.set({ x: x === 'step' ? null : x, zoom: null, zooms: null });
@@ -123,6 +142,7 @@ export class Panel {
       set(value);
       return;
     }
+    const { pick } = await import('./pick.js');
     pick('Horizontal axis', async (q) => {
       const found = await this.keys(q, 0, 50);
       return { total: found.total, names: found.data.map(({ key }) => ({ name: key })) };
@@ -133,7 +153,7 @@ export class Panel {
     this.state.addEventListener('change', ({ detail }) => {
       this.control();
       const any = (...names) => names.some((n) => detail.has(n));
-      if (any('m')) this.list();
+      if (any('m') || (any('pattern') && this.state.has('m'))) this.list();
       else if (any('together', 'pins') || (any('charts') && JSON.stringify([...this.together]) !== this.arranged)) this.arrange();
       if (any('charts')) this.resize();
       if (any('logy', 'smooth', 'trim', 'charts')) this.paint();
@@ -163,19 +183,23 @@ export class Panel {
 
   // list asks for the names of the metrics, and makes a place for each.
   async list(more = false) {
-    const q = this.state.get('m');
+    const asked = () => `${this.state.get('m')} ${this.state.has('pattern')}`;
+    const before = asked();
     const offset = more ? this.listed : 0;
     let found = this.first;
     this.first = null;
+    let wrong = '';
     if (!found) {
       try {
-        found = await this.keys(q, offset, keysAtOnce);
+        found = await this.keys(this.state.get('m'), offset, keysAtOnce, this.state.has('pattern'));
       } catch (error) {
-        this.note.textContent = error.message;
-        return;
+        wrong = error.message;
       }
     }
-    if (q !== this.state.get('m')) return; // somebody types on
+    if (before !== asked()) return; // somebody types on
+    this.search.setAttribute('aria-invalid', String(Boolean(wrong)));
+    this.wrong.textContent = wrong;
+    if (wrong) return;
     this.listed = offset + found.data.length;
     if (!more) this.names = [];
     this.names.push(...found.data.map((k) => k.key));
@@ -191,7 +215,8 @@ export class Panel {
     this.arranged = JSON.stringify([...paired]);
     const inside = new Set([...paired.values()].flat());
     const part = this.state.get('m').toLowerCase();
-    const pinned = this.pins.filter((key) => !inside.has(key) && key.toLowerCase().includes(part));
+    const sought = this.state.has('pattern') && part ? (key) => this.names.includes(key) : (key) => key.toLowerCase().includes(part);
+    const pinned = this.pins.filter((key) => !inside.has(key) && sought(key));
     const charts = [...pinned, ...this.names.filter((key) => !inside.has(key) && !pinned.includes(key))];
     for (const key of charts.slice(pinned.length)) {
       const slash = key.indexOf('/');
@@ -221,8 +246,8 @@ export class Panel {
       return details;
     });
     const rest = this.total - this.listed;
-    if (rest > 0) parts.push(el('button', { type: 'button', class: 'plain', click: () => this.list(true) }, `Show more of ${count(rest)} other metrics`));
-    if (parts.length === 0) parts.push(el('p', { class: 'nothing' }, this.state.get('m') ? 'No metric has this in its name.' : 'No metrics have been logged yet.'));
+    if (rest > 0) parts.push(el('button', { type: 'button', class: 'plain', click: () => this.list(true) }, `Show more metrics (${count(rest)} left)`));
+    if (parts.length === 0) parts.push(el('p', { class: 'nothing' }, this.state.get('m') ? `No metric ${this.state.has('pattern') ? 'matches this' : 'has this in its name'}.` : 'No metrics have been logged yet.'));
     this.places.replaceChildren(...parts);
     for (const [key, f] of this.figures) f.pinned.setAttribute('aria-pressed', String(pinned.includes(key)));
     this.resize();

@@ -54,7 +54,7 @@ function named(name, prefix) {
 
 function title(layout, run, shown) {
   if (layout.grouped && !run.group) return shown ? 'Leave out of the mean in the charts' : 'Count in the mean in the charts';
-  return shown ? 'Hide in the charts' : 'Draw in the charts';
+  return shown ? 'Hide in charts' : 'Show in charts';
 }
 
 const label = (group) => el('span', { class: 'name', title: group.name },
@@ -65,7 +65,7 @@ function spread(group, column) {
   if (column.kind === 'param') return el('td');
   const s = columns.value(group, column);
   if (!s) return el('td', { class: 'number' });
-  const mean = s.mean == null ? 'beyond a double' : number(s.mean);
+  const mean = s.mean == null ? 'too large' : number(s.mean);
   // A mean has no more digits than its deviation lends it.
   const digits = s.sd > 0 ? 1 - Math.floor(Math.log10(s.sd)) : -1;
   const short = s.mean != null && digits >= 0 && digits <= 8 ? s.mean.toFixed(digits) : mean;

@@ -2,7 +2,7 @@
 // person sends another.
 
 // What changes in small steps is no place to come back to.
-const flowing = new Set(['smooth', 'split', 'widths', 'm', 'open', 'fold', 'brush', 'pick']);
+const flowing = new Set(['smooth', 'split', 'widths', 'm', 'open', 'fold', 'brush', 'pick', 'mediastep', 'mediafind']);
 
 export class State extends EventTarget {
   constructor() {

@@ -38,7 +38,7 @@ export function views(experiment, rights) {
       rights.update && v.query !== here && button('Overwrite', () => change({ query: here })),
       rights.update && button('Rename', () => rename(li, v, change)),
       rights.update && button('Delete', () => {
-        li.replaceChildren(el('span', { class: 'name' }, 'Delete ', isolated(v.name), '?'), button('Delete it', () => change(undefined, 'DELETE')), button('Keep it', show));
+        li.replaceChildren(el('span', { class: 'name' }, 'Delete ', isolated(v.name), '?'), button('Delete', () => change(undefined, 'DELETE')), button('Cancel', show));
         li.querySelector('button').focus();
       })];
     li.append(...acts.filter(Boolean));
@@ -60,7 +60,7 @@ export function views(experiment, rights) {
   async function show() {
     const found = await ask(path).catch((error) => ({ error }));
     const rows = (found.data || []).map(row);
-    if (rows.length === 0) rows.push(el('li', { class: 'count' }, found.error?.message || 'Filter, sort and draw as you like, then save it here under a name: all who may read this experiment can open it.'));
+    if (rows.length === 0) rows.push(el('li', { class: 'count' }, found.error?.message || 'There are no saved views yet. Save the current filter, order and charts under a name, and everyone who can read this experiment can open them.'));
     list.replaceChildren(...rows);
   }
 

@@ -66,20 +66,39 @@ function workbench(root) {
   const first = JSON.parse(document.getElementById('first').textContent);
   const link = document.querySelector('link[as="fetch"]');
   const early = link && { path: link.href.slice(new URL('data/', base).href.length), request: JSON.parse(new URL(link.href).searchParams.get('q')) };
+  // Charts or media of what is drawn.
+  let media;
+  const showMedia = later(50, async () => {
+    const charts = document.getElementById('charts');
+    const on = state.has('media');
+    charts.classList.toggle('shows-media', on);
+    for (const button of shows.children) button.setAttribute('aria-pressed', String((button.name === 'media') === on));
+    if (!on) return;
+    const { Media } = await import('./media.js');
+    if (!media) {
+      const section = el('section', { class: 'media scroll', id: 'media', 'aria-label': 'Media', 'data-testid': 'media' });
+      charts.append(section);
+      media = new Media(section, state, { runs: () => current.filter((r) => !r.group) });
+    }
+    await media.load();
+  });
+  const shows = el('span', { class: 'shows', role: 'group', 'aria-label': 'What is drawn' }, ...['charts', 'media'].map((name) => el('button', { type: 'button', name, 'data-testid': `show-${name}`,
+    'aria-pressed': String(name === 'charts'), click: () => state.set({ media: name === 'media' ? '1' : null }) }, name === 'media' ? 'Media' : 'Charts')));
   const makePanel = () => new Panel(document.getElementById('charts'), state, {
-    keys: (q, offset, limit) => ask(`experiment/${experiment}/keys`, { query: { kind: 'metric', q, offset, limit } }),
+    keys: (q, offset, limit, pattern) => ask(`experiment/${experiment}/keys`, { query: { kind: 'metric', q, offset, limit, pattern: pattern && '1' } }),
     runs: () => current,
     groups: () => ({ experiment, by: table.grouped, filter: table.asked.filter, sort: table.asked.sort || table.order,
       hide: state.list('hide').filter((id) => !groups.isGroup(id)) }),
     first: first.keys,
     early,
-    lead: [amount, drawnOf],
+    lead: [shows, amount, drawnOf],
     idle: () => (table.mistake ? ' ' : table.total === 0 && 'There is nothing to draw.'),
     gone: later(500, () => table.load(true)),
   });
   let other = false; // the same is to be drawn of other runs
   const redraw = () => {
     const before = [...shown].join(' ');
+    const firstTime = !panel;
     const rows = drawn();
     colors = distinct(rows, colors, given());
     current = rows.map((r) => ({ ...r, color: colors.get(r.id) }));
@@ -89,6 +108,7 @@ function workbench(root) {
     document.getElementById('charts').classList.toggle('none', current.length === 0);
     if (!panel) panel = makePanel();
     else if (other || [...shown].join(' ') !== before) panel.refresh();
+    if (firstTime || [...shown].join(' ') !== before || (other && media)) showMedia();
     other = false;
     table.render();
   };
@@ -150,7 +170,7 @@ function workbench(root) {
     document.getElementById('counted').hidden = false;
     total.textContent = count(table.total);
     const one = table.total === 1;
-    kind.textContent = table.grouped ? (one ? 'group of runs' : 'groups of runs') : `${one ? 'run' : 'runs'}${table.asked.tree ? ' at the top' : ''}`;
+    kind.textContent = table.grouped ? (one ? 'group of runs' : 'groups of runs') : `${one ? 'run' : 'runs'}${table.asked.tree ? ' at the top level' : ''}`;
     if (!table.mistake) showMistake(field, wrong, null);
     if (detail && 'total' in detail) showNothing(nothing, table.total === 0 && detail.nothing, clear);
     table.scroller.hidden = nothing.childElementCount > 0;
@@ -193,6 +213,7 @@ function workbench(root) {
       if (detail.has('differences')) table.loadSame();
       if (detail.has('open')) table.refold();
     }
+    if (detail.has('media')) showMedia();
     if (detail.has('colors')) {
       other = true; // the same in other colours
       redraw();
@@ -216,7 +237,10 @@ function workbench(root) {
   root.parentElement.querySelector('.pages')?.remove();
   split(root, document.getElementById('split'), state);
 
-  const renew = later(700, () => table.load(true));
+  const renew = later(700, () => {
+    table.load(true);
+    if (media && state.has('media')) showMedia();
+  });
   live(`experiment/${experiment}`, root.dataset.cursor, {
     changed: (changes) => {
       others = others.filter((r) => !changes.deleted.includes(r.id));

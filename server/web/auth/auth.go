@@ -43,7 +43,7 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Auth signs users in and tells who a request comes from. It keeps no state
+// Auth signs users in and returns the user of a request. It keeps no state
 // for a token.
 type Auth struct {
 	db       *store.DB

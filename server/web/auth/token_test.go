@@ -84,7 +84,7 @@ func TestTokenHoldsTheClaimsOfTheContract(t *testing.T) {
 			t.Errorf("part %d is %s, want %v", i, b, want)
 		}
 	}
-	// What the service signs is what anybody else would sign with the secret.
+	// A signature is the one that any other program makes with the secret.
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte(parts[0] + "." + parts[1]))
 	if want := base64.RawURLEncoding.EncodeToString(mac.Sum(nil)); parts[2] != want {

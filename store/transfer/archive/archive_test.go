@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -156,6 +157,7 @@ func TestHostileArchives(t *testing.T) {
 		"a newer format":        {rewritten(t, good, replace(ManifestName, `"format": 1`, `"format": 2`)), "use a newer program"},
 		"another size":          {rewritten(t, good, replace(DatabaseName, "SQLite", "SQLite!")), "another size than its manifest.json says"},
 		"a bomb":                {rewritten(t, good, replace(DatabaseName, "SQLite", strings.Repeat("\x00", freeRatio+1))), "which no database does"},
+		"a manifest of nothing": {rewritten(t, good, replace(ManifestName, `"format": 1`, `"format": 1, "x": [0`+strings.Repeat(",0", maxValues)+"]")), "values, and at most"},
 		"no zip":                {[]byte("PK\x03\x04 no zip file"), "its end is missing"},
 		"nothing":               {nil, "its end is missing"},
 		"half":                  {good[:len(good)/2], "its end is missing"},
@@ -224,6 +226,51 @@ func FuzzOpen(f *testing.F) {
 				t.Errorf("other bytes: %q", got)
 			}
 			r.Close()
+		}
+	})
+}
+
+// FuzzManifest reads archives with other manifests. What is allocated is in proportion to
+// the text.
+func FuzzManifest(f *testing.F) {
+	good := written(f)
+	z, err := zip.NewReader(bytes.NewReader(good), int64(len(good)))
+	if err != nil {
+		f.Fatal(err)
+	}
+	first, err := z.Open(ManifestName)
+	if err != nil {
+		f.Fatal(err)
+	}
+	manifest, err := io.ReadAll(first)
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, text := range []string{string(manifest), `{"format":1,"base":{"":""` + strings.Repeat(`,"x":""`, 2000) + `}}`, `{"files":[{}` + strings.Repeat(`,{}`, 2000) + `]}`,
+		`{"counts":{"a":1},"context":[""],"files":[{"name":"../x","size":-1}]}`, strings.Repeat(`{"format":`, 2000)} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		content := rewritten(t, good, func(name, content string) (string, bool) {
+			if name == ManifestName {
+				content = string(text)
+			}
+			return content, true
+		})
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		a, err := open(t, content)
+		runtime.ReadMemStats(&after)
+		const perByte, fixed = 300, 4 << 20
+		if took := after.TotalAlloc - before.TotalAlloc; took > uint64(len(text))*perByte+fixed {
+			t.Errorf("%d bytes allocate %d", len(text), took)
+		}
+		if err != nil {
+			return
+		}
+		defer a.Close()
+		if a.Size() < 0 {
+			t.Errorf("%q has %d bytes", text, a.Size())
 		}
 	})
 }

@@ -27,9 +27,10 @@ func damaged(name string, err error) error { return refused("%s can't be read: %
 
 // Limits of what is read.
 const (
-	maxDirectory = 256 << 20 // bytes of the list of files
-	maxManifest  = 64 << 20  // bytes
-	maxText      = 1 << 30   // bytes of README and report
+	maxDirectory = 64 << 20 // bytes of the list of files: 500,000 of them
+	maxManifest  = 64 << 20 // bytes
+	maxValues    = 600_000  // in the manifest, which has one for each record
+	maxText      = 1 << 30  // bytes of README and report
 	// maxRatio is how many times larger than its compressed form a database may be
 	// beyond the first freeRatio bytes. SQLite files shrink to a fifth or so.
 	maxRatio  = 200
@@ -171,6 +172,9 @@ func (a *Archive) readManifest() error {
 	text, err := io.ReadAll(io.LimitReader(r, maxManifest))
 	if err != nil {
 		return damaged(ManifestName, err)
+	}
+	if n := json.Values(text); n > maxValues {
+		return refused("its %s has %d values, and at most %d are read", ManifestName, n, maxValues)
 	}
 	if err := json.Unmarshal(text, &a.Manifest); err != nil {
 		return refused("its %s is not what it should be: %v", ManifestName, err)

@@ -23,25 +23,31 @@ const maxFiles = 1_000_000
 // the store, below base. A folder elsewhere must have the id of the run in its path,
 // so that a store can't name any folder of this machine.
 func (r *run) artifactFolder(base string) (folder, problem string) {
-	if r.artifacts == "" {
+	return artifactFolder(base, r.artifacts, r.id, r.id)
+}
+
+// artifactFolder is the same for a run or a logged model. part is the part of the path
+// that is the id, and hex the 32 digits in it.
+func artifactFolder(base, uri, part, hex string) (folder, problem string) {
+	if uri == "" {
 		return "", ""
 	}
-	at := r.artifacts
-	if u, err := url.Parse(r.artifacts); err == nil && len(u.Scheme) > 1 {
+	at := uri
+	if u, err := url.Parse(uri); err == nil && len(u.Scheme) > 1 {
 		switch u.Scheme {
 		case "file":
 			at = u.Path
 		case "mlflow-artifacts":
 			at = path.Join("/mlartifacts", u.Path)
 		default:
-			return "", fmt.Sprintf("Its artifacts are at %s, which is not a folder of this machine; copy them beside the store and import again.", r.artifacts)
+			return "", fmt.Sprintf("Its artifacts are at %s, which is not a folder of this machine; copy them beside the store and import again.", uri)
 		}
 	}
 	at = strings.ReplaceAll(at, `\`, "/")
 	parts := strings.Split(path.Clean(at), "/")
-	last := slices.Index(parts, r.id)
-	if _, err := uuid.Parse(r.id); err != nil || len(r.id) != 32 || last < 0 {
-		return "", fmt.Sprintf("Its artifacts would be at %s, which does not have the id of a run; they are left out.", r.artifacts)
+	last := slices.Index(parts, part)
+	if _, err := uuid.Parse(hex); err != nil || len(hex) != 32 || last < 0 {
+		return "", fmt.Sprintf("Its artifacts would be at %s, which does not have the id of a run or model; they are left out.", uri)
 	}
 	for i := range last + 1 {
 		beside := filepath.FromSlash(path.Join(parts[i:]...))

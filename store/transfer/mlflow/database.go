@@ -5,174 +5,17 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io"
-	"net/url"
 	"os"
 	"path/filepath"
 
 	"github.com/google/uuid"
 
 	"tracker/store/transfer"
+	"tracker/store/transfer/database"
 )
 
-const sqliteHeader = "SQLite format 3\x00"
-
-// driver is the name of SQLite's driver, which package store/sqlite registers.
-const driver = "sqlite"
-
-// isDatabase reports whether a file is a database of MLflow.
-func isDatabase(path string) bool {
-	header, err := readText(path, int64(len(sqliteHeader)))
-	if err != nil || header != sqliteHeader {
-		return false
-	}
-	db, err := sql.Open(driver, dsn(path))
-	if err != nil {
-		return false
-	}
-	defer db.Close()
-	return hasTables(context.Background(), db) == nil
-}
-
-// dsn returns the name of a database for reading alone. Nothing in the file is
-// trusted: no view or trigger of it calls a function.
-func dsn(path string) string {
-	return "file:" + (&url.URL{Path: path}).EscapedPath() +
-		"?mode=ro&_pragma=busy_timeout(10000)&_pragma=query_only(1)&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)"
-}
-
-// hasTables fails unless the tables that are read are tables, and there.
-func hasTables(ctx context.Context, db *sql.DB) error {
-	for _, name := range []string{"experiments", "runs", "metrics", "params", "tags"} {
-		var n int
-		err := db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?`, name).Scan(&n)
-		if err == nil && n == 0 {
-			err = fmt.Errorf("it has no table %s", name)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// openDatabase opens a database of MLflow, which a server may be writing to. One
-// with a write-ahead log is copied with it first, since reading it in place would
-// make files beside it.
-func openDatabase(ctx context.Context, path string) (db *sql.DB, end func() error, err error) {
-	wal, err := hasWAL(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	end = func() error { return nil }
-	at := path
-	if wal {
-		dir, err := os.MkdirTemp("", "tracker-mlflow-")
-		if err != nil {
-			return nil, nil, err
-		}
-		end = func() error { return os.RemoveAll(dir) }
-		at = filepath.Join(dir, "mlflow.db")
-		if err := copyDatabase(ctx, path, at); err != nil {
-			return nil, nil, errors.Join(err, end())
-		}
-	}
-	name := dsn(at)
-	if wal {
-		name = "file:" + (&url.URL{Path: at}).EscapedPath() + "?_pragma=query_only(1)&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)"
-	}
-	db, err = sql.Open(driver, name)
-	if err == nil {
-		db.SetMaxOpenConns(2)
-		err = hasTables(ctx, db)
-		if err != nil {
-			err = errors.Join(fmt.Errorf("%s: %w", path, err), db.Close())
-		}
-	}
-	if err != nil {
-		return nil, nil, errors.Join(err, end())
-	}
-	remove := end
-	return db, func() error { return errors.Join(db.Close(), remove()) }, nil
-}
-
-// hasWAL reports whether a database is in WAL mode: bytes 18 and 19 of its header.
-func hasWAL(path string) (bool, error) {
-	header, err := readText(path, 20)
-	return len(header) == 20 && header[18] == 2, err
-}
-
-// errChanging is a database that is written to while it is copied.
-var errChanging = errors.New("the database was changed while it was copied, five times; stop what writes to it and import again")
-
-// copyDatabase copies a database and its log, as they are at one moment.
-func copyDatabase(ctx context.Context, from, to string) error {
-	for range 5 {
-		before, err := stateOf(from)
-		if err != nil {
-			return err
-		}
-		err = errors.Join(copyFile(ctx, from, to), copyFile(ctx, from+"-wal", to+"-wal"))
-		if err != nil {
-			return err
-		}
-		after, err := stateOf(from)
-		if err != nil {
-			return err
-		}
-		if before == after {
-			return nil
-		}
-	}
-	return errChanging
-}
-
-// stateOf returns what changes when a database or its log is written to.
-func stateOf(path string) (string, error) {
-	var state string
-	for _, p := range []string{path, path + "-wal"} {
-		info, err := os.Stat(p)
-		if errors.Is(err, os.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return "", err
-		}
-		state += fmt.Sprintln(p, info.Size(), info.ModTime().UnixNano())
-	}
-	return state, nil
-}
-
-// copyFile copies a file. One that does not exist is not an error, and neither is
-// its copy then.
-func copyFile(ctx context.Context, from, to string) (err error) {
-	in, err := os.Open(from)
-	if errors.Is(err, os.ErrNotExist) {
-		if err := os.Remove(to); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := os.Create(to)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, out.Close()) }()
-	for {
-		if _, err := io.CopyN(out, in, 64<<20); err == io.EOF {
-			return nil
-		} else if err != nil {
-			return err
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-	}
-}
+// tables are the tables of MLflow that are read.
+var tables = []string{"experiments", "runs", "metrics", "params", "tags"}
 
 // Texts are cut, and numbers cast, in SQL: a file may have anything in a column.
 const (
@@ -185,7 +28,7 @@ const maxEntries = 100_000
 
 // importDatabase brings the runs of a database.
 func importDatabase(ctx context.Context, im *transfer.Import, path string) (err error) {
-	db, end, err := openDatabase(ctx, path)
+	db, end, err := database.Open(ctx, path, tables...)
 	if err != nil {
 		return err
 	}
@@ -224,11 +67,14 @@ func importDatabase(ctx context.Context, im *transfer.Import, path string) (err 
 		}
 		im.Read(info.Size() / int64(len(runs)))
 	}
-	for table, what := range map[string]string{"registered_models": "registered models", "logged_models": "logged models", "trace_info": "traces"} {
+	for table, what := range map[string]string{"trace_info": "traces"} {
 		var n int
 		if err := db.QueryRowContext(ctx, `SELECT count(*) FROM `+table).Scan(&n); err == nil && n > 0 {
 			im.Lose(path, "It has %d %s, which are not brought.", n, what)
 		}
+	}
+	if err := databaseModels(ctx, db, im, path); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
 }

@@ -77,10 +77,7 @@ func importFolder(ctx context.Context, im *transfer.Import, folder string) error
 			return err
 		}
 	}
-	if models, err := os.ReadDir(filepath.Join(folder, "models")); err == nil && len(models) > 0 {
-		im.Lose(filepath.Join(folder, "models"), "The model registry has %d models, which are not brought.", len(models))
-	}
-	return nil
+	return folderModels(ctx, im, folder)
 }
 
 // folderRuns returns the runs of a file store, with those in the trash if they are
@@ -137,7 +134,8 @@ func (m meta) run(im *transfer.Import, path, experiment string, deleted bool) *r
 	}
 	return &run{id: m.runID(), experiment: experiment, name: m.RunName, status: status, start: m.Start, end: m.End, deleted: deleted,
 		artifacts: m.Artifacts, source: m.SourceName, commit: m.Version, path: path,
-		tags: texts(im, filepath.Join(path, "tags")), params: texts(im, filepath.Join(path, "params"))}
+		tags: texts(im, filepath.Join(path, "tags")), params: texts(im, filepath.Join(path, "params")),
+		datasets: folderDatasets(im, path)}
 }
 
 // subfolders returns the paths of the folders in a folder; hidden ones are left out.

@@ -62,7 +62,7 @@ func (r *run) begin(im *transfer.Import, known bool) *transfer.RunWriter {
 		status = transfer.Running
 		im.Lose(r.path, "The status of the run, %q, is none of MLflow's; it is RUNNING here.", r.status)
 	}
-	to := transfer.Run{ID: r.uuid(), Project: "MLflow", Experiment: r.experiment, Name: r.name, Notes: r.tags["mlflow.note.content"], Status: status}
+	to := transfer.Run{ID: r.uuid(), Project: projectName, Experiment: r.experiment, Name: r.name, Notes: r.tags["mlflow.note.content"], Status: status}
 	if to.Name == "" {
 		to.Name = r.tags["mlflow.runName"]
 	}

@@ -10,11 +10,15 @@ import (
 	"path/filepath"
 
 	"tracker/store/transfer"
+	"tracker/store/transfer/database"
 )
+
+// projectName is the name of the project of all runs.
+const projectName = "MLflow"
 
 // Kind returns the kind of source that this package reads.
 func Kind() transfer.Kind {
-	return transfer.Kind{Name: "mlflow", Title: "MLflow", Find: func(path string) (transfer.Source, error) {
+	return transfer.Kind{Name: "mlflow", Title: "MLflow", Project: projectName, Find: func(path string) (transfer.Source, error) {
 		s, err := find(path)
 		if err != nil || s.database == "" && s.folder == "" {
 			return nil, err
@@ -39,7 +43,7 @@ func find(path string) (s source, err error) {
 		return s, err
 	}
 	if info.Mode().IsRegular() {
-		if isDatabase(path) {
+		if database.Is(path, tables...) {
 			s.database = path
 		}
 		return s, nil
@@ -47,7 +51,7 @@ func find(path string) (s source, err error) {
 	if !info.IsDir() {
 		return s, nil
 	}
-	if db := filepath.Join(path, "mlflow.db"); isDatabase(db) {
+	if db := filepath.Join(path, "mlflow.db"); database.Is(db, tables...) {
 		s.database = db
 	}
 	for _, folder := range []string{path, filepath.Join(path, "mlruns")} {

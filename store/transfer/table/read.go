@@ -206,8 +206,8 @@ func (r *reader) add(cells []cell) {
 		r.w.Run().Created = at
 	}
 	for _, c := range cells {
-		if c.key == r.step || c.key == r.time && hasTime {
-			continue
+		if c.key == r.step || c.key == r.time && hasTime || r.step == "_step" && strings.HasPrefix(c.key, "_") {
+			continue // also other columns of W&B's own
 		}
 		value, ok := valueOf(c.text)
 		if !ok {

@@ -20,9 +20,12 @@ import (
 	"tracker/store/transfer"
 )
 
+// projectName is the name of the project of all runs.
+const projectName = "Tables"
+
 // Kind returns the kind of source that this package reads.
 func Kind() transfer.Kind {
-	return transfer.Kind{Name: "table", Title: "tables (CSV, TSV, JSON Lines, trainer_state.json)", Find: func(path string) (transfer.Source, error) {
+	return transfer.Kind{Name: "table", Title: "tables (CSV, TSV, JSON Lines, trainer_state.json)", Project: projectName, Find: func(path string) (transfer.Source, error) {
 		s, err := find(path)
 		if err != nil || len(s.files) == 0 {
 			return nil, err
@@ -95,6 +98,9 @@ func find(path string) (s source, err error) {
 				return err
 			}
 			return nil
+		}
+		if d.IsDir() && d.Name() == "metrics" && filepath.Base(filepath.Dir(path)) == "plots" {
+			return fs.SkipDir // of DVCLive
 		}
 		if !d.Type().IsRegular() || d.Name() != stateName && !metricsName.MatchString(d.Name()) {
 			return nil
@@ -171,6 +177,9 @@ func (s source) Import(ctx context.Context, im *transfer.Import) error {
 // has no other.
 func (s source) importFile(ctx context.Context, im *transfer.Import, f file) error {
 	experiment := filepath.Base(s.root)
+	if columns := f.isChart(); columns != nil {
+		return s.importChart(ctx, im, f, columns)
+	}
 	if !im.Wanted(f.name, experiment) {
 		im.Read(f.info.Size())
 		return nil
@@ -196,7 +205,7 @@ func (s source) importFile(ctx context.Context, im *transfer.Import, f file) err
 		return nil
 	}
 	r := &reader{file: f, im: im, source: source, known: k, isKnown: isKnown}
-	return r.read(ctx, transfer.Run{ID: id, Project: "Tables", Experiment: experiment, Name: f.name, Status: transfer.Running})
+	return r.read(ctx, transfer.Run{ID: id, Project: projectName, Experiment: experiment, Name: f.name, Status: transfer.Running})
 }
 
 // fingerprint returns what changes when a file is written to.

@@ -65,8 +65,7 @@ func TestEndlessRow(t *testing.T) {
 	}
 }
 
-// Whatever is in a table, it is read to an end, and what can't be read is a loss and
-// not an error.
+// Any table is read to an end; a part that can't be read is a loss and not an error.
 func FuzzTable(f *testing.F) {
 	f.Add("step,loss\n1,0.5\n2,NaN\n", uint8(0))
 	f.Add("\"a\nb\",c\n\"1\n", uint8(0))

@@ -77,8 +77,7 @@ func TestSmallNumbers(t *testing.T) {
 	}
 }
 
-// Whatever is in an event file, it is read to an end, and what can't be read is a
-// loss and not an error.
+// Any event file is read to an end; a part that can't be read is a loss and not an error.
 func FuzzRead(f *testing.F) {
 	var b bytes.Buffer
 	w, err := NewWriter(&b, 1_700_000_000_000)

@@ -23,9 +23,12 @@ import (
 	"tracker/store/transfer"
 )
 
+// projectName is the name of the project of all runs.
+const projectName = "TensorBoard"
+
 // Kind returns the kind of source that this package reads.
 func Kind() transfer.Kind {
-	return transfer.Kind{Name: "tensorboard", Title: "TensorBoard event files", Find: func(path string) (transfer.Source, error) {
+	return transfer.Kind{Name: "tensorboard", Title: "TensorBoard event files", Project: projectName, Find: func(path string) (transfer.Source, error) {
 		s, err := Find(path)
 		if err != nil || len(s.files) == 0 {
 			return nil, err
@@ -417,7 +420,7 @@ func (s *Source) importRun(ctx context.Context, im *transfer.Import, r *run, kno
 		created = 0
 		im.Lose(path, "The time of its first event is not a time; it is shown as begun in 1970.")
 	}
-	w := im.Begin(transfer.Run{ID: id, Project: "TensorBoard", Experiment: experiment, Name: name, Created: created, Status: transfer.Running},
+	w := im.Begin(transfer.Run{ID: id, Project: projectName, Experiment: experiment, Name: name, Created: created, Status: transfer.Running},
 		path, isKnown)
 	for _, f := range r.files {
 		k, ok := known[f.id]

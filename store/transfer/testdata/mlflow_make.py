@@ -14,7 +14,7 @@ import logging
 
 logging.disable(logging.WARNING)
 import mlflow
-from mlflow.entities import Metric, Param, RunTag
+from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param
 from mlflow.tracking import MlflowClient
 
 
@@ -35,6 +35,22 @@ def fill(client, root):
     client.log_text(parent.info.run_id, "hello", "notes.txt")
     client.set_terminated(parent.info.run_id, "FINISHED", 1_700_000_100_000)
     client.set_terminated(child.info.run_id, "FAILED", 1_700_000_200_000)
+    client.log_inputs(parent.info.run_id, [DatasetInput(dataset=Dataset("größe", "0123", "local", "src", "schema", "profile"),
+                                                        tags=[InputTag("mlflow.data.context", "train")])])
+    model = client.create_logged_model(default, name="net", source_run_id=parent.info.run_id, tags={"team": "vision"}, params={"depth": "3"}, model_type="agent")
+    os.makedirs(os.path.join(root, "weights", "sub"))
+    with open(os.path.join(root, "weights", "sub", "w.bin"), "wb") as f:
+        f.write(b"weights")
+    client.log_model_artifacts(model.model_id, os.path.join(root, "weights"))
+    client.finalize_logged_model(model.model_id, "READY")
+    client.create_registered_model("größe net", tags={"owner": "ada"}, description="the\nmodel")
+    for number in (1, 2, 3):
+        client.create_model_version("größe net", "models:/" + model.model_id if number > 1 else "runs:/x/model", parent.info.run_id, tags={"n": str(number)},
+                                    description="version " + str(number))
+    client.delete_model_version("größe net", "2")
+    client.set_registered_model_alias("größe net", "champion", "3")
+    client.transition_model_version_stage("größe net", "1", "Archived")
+    client.transition_model_version_stage("größe net", "3", "Production")
     killed = client.create_run(default, run_name="killed", start_time=1_700_000_300_000)
     client.set_terminated(killed.info.run_id, "KILLED", 1_700_000_400_000)
     client.create_run(default, run_name="running", start_time=1_700_000_500_000)

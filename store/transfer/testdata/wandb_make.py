@@ -9,7 +9,8 @@ import subprocess
 import sys
 import time
 
-os.environ.update(WANDB_MODE="offline", WANDB_SILENT="true", WANDB_DIR=sys.argv[1], WANDB_ERROR_REPORTING="false", WANDB_DISABLE_GIT="true")
+os.environ.update(WANDB_MODE="offline", WANDB_SILENT="true", WANDB_DIR=sys.argv[1], WANDB_ERROR_REPORTING="false", WANDB_DISABLE_GIT="true",
+                  WANDB_DATA_DIR=sys.argv[1] + "-data")
 import wandb
 
 root = sys.argv[1]
@@ -40,6 +41,12 @@ for step, value in enumerate([math.nan, math.inf, -math.inf]):
     log(r, "ends", {"odd": value, "k" * 300: 1.0}, 5000 + step)
 with open(os.path.join(r.dir, "notes.txt"), "w") as f:
     f.write("kept")
+for weights in (b"first", b"second"):
+    with open(os.path.join(root, "weights.bin"), "wb") as f:
+        f.write(weights)
+    artifact = wandb.Artifact("model", "model")
+    artifact.add_file(os.path.join(root, "weights.bin"), "sub/weights.bin")
+    r.log_artifact(artifact)
 r.finish(exit_code=3)
 
 alone = {k: v for k, v in os.environ.items() if k != "WANDB_SERVICE"}  # a process of W&B's own, which is killed with it

@@ -15,8 +15,7 @@ import (
 	"tracker/store/transfer/transfertest"
 )
 
-// What is exported for MLflow and TensorBoard is read by them: each run, parameter
-// and point.
+// MLflow and TensorBoard read each run, parameter and point of an export.
 func TestRealExport(t *testing.T) {
 	dir := t.TempDir()
 	source := filepath.Join(dir, "logs", "run 1", "metrics.csv")

@@ -84,7 +84,7 @@ func TestFollow(t *testing.T) {
 	checked(t, db)
 }
 
-// What could not be written is brought by a later poll.
+// A later poll writes what could not be written.
 func TestFollowAfterError(t *testing.T) {
 	logs := t.TempDir()
 	write(t, filepath.Join(logs, "events.out.tfevents.1"), events(t, t0, 0, 50, 1))

@@ -49,6 +49,17 @@ func TestRealMLflow(t *testing.T) {
 				t.Errorf("%d runs: %+v", len(runs), r)
 			}
 			compareMLflow(t, path, runs)
+			const models = "logged|net|größe/实验|parent|agent|READY|{\"depth\":\"3\"}|team=vision|sub/w.bin " +
+				"9a129038d9a00aed0cf6a7ea059ca50a813449061ab87848cf1a13eafdf33b2c\n" +
+				"registered|größe net|the\nmodel|3|owner=ada\n" +
+				"version|1|parent|runs:/x/model|ARCHIVED|version 1|-|n=1\n" +
+				"version|3|parent|models:/m-…|PRODUCTION|version 3|champion|n=3\n"
+			if got := transfertest.Dump(t, path, "logged", "registered", "version"); got != models || r.Models != 3 {
+				t.Errorf("the models are\n%s%+v", got, r)
+			}
+			if got := transfertest.Dump(t, path, "dataset"); got != "dataset|parent|größe|0123|local|src|train\n" {
+				t.Errorf("the datasets are %s", got)
+			}
 			checked(t, db)
 			before := transfertest.Dump(t, path)
 			again := transfertest.Import(t, db, mlflow.Kind(), moved, transfer.Options{Deleted: true})

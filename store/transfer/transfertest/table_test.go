@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -142,4 +143,35 @@ func TestAmbiguous(t *testing.T) {
 	if _, _, err := transfer.Detect([]transfer.Kind{table.Kind()}, "", filepath.Join(dir, "missing")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%v", err)
 	}
+}
+
+// A chart of W&B is a run for each of its runs, and the chart that is exported anew takes
+// the place of the former one.
+func TestChart(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "wandb_export.csv")
+	const head = `"Step","a - b - val/loss","a - b - val/loss__MIN","a - b - val/loss__MAX","ы - val/loss","ы - val/loss__MIN","ы - val/loss__MAX","ы - _step","ы - _step__MIN","ы - _step__MAX"` + "\n"
+	write(t, path, []byte(head+`"0","0.5","0.5","0.5","1","1","1","0","0","0"`+"\n"+`"10","NaN","NaN","NaN","","","","10","10","10"`+"\n0.5,1,1,1,1,1,1,1,1,1\n"))
+	old(t, path)
+	db, file := transfertest.Open(t)
+	r := transfertest.Import(t, db, table.Kind(), path, transfer.Options{})
+	points := func() string {
+		var got []string
+		for line := range strings.Lines(transfertest.Dump(t, file, "point")) {
+			got = append(got, strings.Join(strings.Split(strings.TrimSpace(line), "|")[1:5], " "))
+		}
+		slices.Sort(got)
+		return strings.Join(got, ", ")
+	}
+	if got := points(); got != "a - b val/loss 0 0.5, a - b val/loss 10 NaN, ы val/loss 0 1" || r.Found != 2 || r.Lost != 1 {
+		t.Errorf("%s, %+v", got, r)
+	}
+	if again := transfertest.Import(t, db, table.Kind(), path, transfer.Options{}); again.Unchanged != 2 {
+		t.Errorf("again: %+v", again)
+	}
+	write(t, path, []byte(head+"0,2,2,2,3,3,3,0,0,0\n"))
+	transfertest.Import(t, db, table.Kind(), path, transfer.Options{})
+	if got := points(); got != "a - b val/loss 0 2, ы val/loss 0 3" {
+		t.Errorf("exported anew: %s", got)
+	}
+	checked(t, db)
 }

@@ -83,6 +83,15 @@ var queries = []string{
 		FROM series JOIN iteration ON iteration.num = iteration_num ORDER BY iteration.id, key`,
 	`SELECT 'artifact', iteration.name, resource.id, resource.name, content_type, hash, size_bytes, resource.created_date FROM resource
 		JOIN blob ON blob.id = blob_id JOIN iteration ON iteration.num = iteration_num ORDER BY iteration.id, resource.name`,
+	`SELECT 'logged', logged_model.name, experiment.name, coalesce(iteration.name, '-'), type, logged_model.status, params,
+		(SELECT group_concat(key || '=' || value) FROM property WHERE logged_model_num = logged_model.num),
+		(SELECT group_concat(substr(resource.name, 43) || ' ' || hash) FROM resource JOIN blob ON blob.id = blob_id WHERE resource.name LIKE 'models/' || logged_model.id || '/%')
+		FROM logged_model JOIN experiment ON experiment.id = logged_model.experiment_id LEFT JOIN iteration ON iteration.num = iteration_num ORDER BY logged_model.id`,
+	`SELECT 'registered', name, description, last_version, (SELECT group_concat(key || '=' || value) FROM property WHERE model_id = model.id) FROM model ORDER BY name`,
+	`SELECT 'version', version, coalesce(iteration.name, '-'), iif(source LIKE 'models:/m-%', 'models:/m-…', source), stage, description,
+		coalesce((SELECT group_concat(alias) FROM model_alias WHERE version_id = model_version.id), '-'),
+		(SELECT group_concat(key || '=' || value) FROM property WHERE model_version_id = model_version.id)
+		FROM model_version LEFT JOIN iteration ON iteration.num = iteration_num ORDER BY model_id, version`,
 	`SELECT 'source', coalesce(iteration.name, '-'), path, size, fingerprint, position, state
 		FROM source LEFT JOIN iteration ON iteration.num = iteration_num ORDER BY source.id`,
 }

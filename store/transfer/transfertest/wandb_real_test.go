@@ -3,6 +3,8 @@
 package transfertest_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -61,8 +63,12 @@ func TestRealWandB(t *testing.T) {
 	if got := transfertest.Dump(t, path, "tag"); got != "tag|ends|a\ntag|ends|b c\ntag|ends|group=g\ntag|ends|job_type=train\n" {
 		t.Errorf("the tags are\n%s", got)
 	}
-	if got := transfertest.Dump(t, path, "artifact"); !strings.Contains(got, "|notes.txt|text/plain") {
-		t.Errorf("the artifacts are\n%s", got)
+	artifacts := transfertest.Dump(t, path, "artifact")
+	for _, part := range []string{"|notes.txt|text/plain", "|artifacts/model/v0/sub/weights.bin|application/octet-stream|" + hashOf("first") + "|5|",
+		"|artifacts/model/v1/sub/weights.bin|application/octet-stream|" + hashOf("second") + "|6|"} {
+		if !strings.Contains(artifacts, part) {
+			t.Errorf("%q is not in\n%s", part, artifacts)
+		}
 	}
 	if r.Found != 2 {
 		t.Errorf("%+v", r)
@@ -73,4 +79,9 @@ func TestRealWandB(t *testing.T) {
 		t.Errorf("again: %+v", again)
 	}
 	stopAnywhere(t, wandb.Kind(), dir, before, 2)
+}
+
+func hashOf(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:])
 }

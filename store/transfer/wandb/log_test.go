@@ -129,8 +129,7 @@ func TestNumber(t *testing.T) {
 	}
 }
 
-// Whatever is in a log, it is read to an end, and what can't be read is a loss and not
-// an error.
+// Any log is read to an end; a part that can't be read is a loss and not an error.
 func FuzzLog(f *testing.F) {
 	item := append(message(2, []byte("loss")), message(16, []byte(`{"a": NaN}`))...)
 	f.Add([]byte{}, message(recordHistory, message(1, item)))

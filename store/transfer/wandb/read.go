@@ -3,7 +3,6 @@ package wandb
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -40,18 +39,17 @@ type state struct {
 	Time    transfer.Time     `json:"time"` // likewise
 	Keys    map[string]bool   `json:"keys,omitzero"`
 	Summary map[string]string `json:"summary,omitzero"` // values of no metric
+	// Files are those of the artifacts that were logged.
+	Files []artifactFile `json:"files,omitzero"`
+	// Versions counts the versions of each artifact that were logged.
+	Versions map[string]int `json:"versions,omitzero"`
 }
 
 // maxKeys bounds the metrics of a run, and the values of its summary.
 const maxKeys = 100_000
 
 // read adds the records after the position of records.
-func (r *reader) read(ctx context.Context, records *log, known transfer.File) error {
-	if known.State != "" {
-		if err := json.Unmarshal([]byte(known.State), &r.state); err != nil {
-			return fmt.Errorf("the state of the source %s: %w", r.log.path, err)
-		}
-	}
+func (r *reader) read(ctx context.Context, records *log) error {
 	if r.state.Keys == nil {
 		r.state.Keys, r.state.Summary = map[string]bool{}, map[string]string{}
 	}
@@ -146,7 +144,7 @@ func (r *reader) record(data []byte) error {
 		case recordEnvironment:
 			return r.environment(data)
 		case recordArtifact:
-			r.im.Lose(r.log.path, "It has logged artifacts, whose bytes are outside of its folder; they are not brought.")
+			return r.artifact(data)
 		}
 		return nil
 	})

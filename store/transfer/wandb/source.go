@@ -14,13 +14,17 @@ import (
 	"github.com/google/uuid"
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"tracker/store/json"
 	"tracker/store/transfer"
 	"tracker/store/transfer/wire"
 )
 
+// projectName is the name of the project of all runs.
+const projectName = "W&B"
+
 // Kind returns the kind of source that this package reads.
 func Kind() transfer.Kind {
-	return transfer.Kind{Name: "wandb", Title: "W&B's offline runs", Find: func(path string) (transfer.Source, error) {
+	return transfer.Kind{Name: "wandb", Title: "W&B's offline runs", Project: projectName, Find: func(path string) (transfer.Source, error) {
 		s, err := find(path)
 		if err != nil || len(s.logs) == 0 {
 			return nil, err
@@ -146,6 +150,11 @@ func (l logFile) importRun(ctx context.Context, im *transfer.Import, about runRe
 		k.Size = l.info.Size()
 	}
 	r := &reader{log: l, im: im, source: file, id: id, last: last}
+	if k.State != "" {
+		if err := json.Unmarshal([]byte(k.State), &r.state); err != nil {
+			return fmt.Errorf("the state of the source %s: %w", l.path, err)
+		}
+	}
 	r.w = im.Begin(about.run(id), l.path, isKnown)
 	if !isKnown || k.Size != l.info.Size() {
 		in, err := os.Open(l.path)
@@ -154,11 +163,14 @@ func (l logFile) importRun(ctx context.Context, im *transfer.Import, about runRe
 			return nil
 		}
 		defer in.Close()
-		if err := r.read(ctx, &log{in: in, size: l.info.Size(), pos: max(k.Position, fragmentHeader)}, k); err != nil {
+		if err := r.read(ctx, &log{in: in, size: l.info.Size(), pos: max(k.Position, fragmentHeader)}); err != nil {
 			return err
 		}
 	}
-	return l.importFiles(ctx, r.w)
+	if err := l.importFiles(ctx, r.w); err != nil {
+		return err
+	}
+	return r.importArtifacts(ctx)
 }
 
 // firstRun returns the record of the run, which is one of the first.
@@ -196,7 +208,7 @@ func (a runRecord) run(id uuid.UUID) transfer.Run {
 	if name == "" {
 		name = a.id
 	}
-	return transfer.Run{ID: id, Project: "W&B", Experiment: project, Name: name, Notes: a.notes, Created: transfer.Time(max(a.start, 0)), Status: transfer.Running}
+	return transfer.Run{ID: id, Project: projectName, Experiment: project, Name: name, Notes: a.notes, Created: transfer.Time(max(a.start, 0)), Status: transfer.Running}
 }
 
 // importFiles stores the files of a run.

@@ -1,0 +1,187 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"tracker/client/rest"
+	"tracker/store"
+	"tracker/store/transfer"
+)
+
+// elsewhere imports the sources into a server. Each is read into a database in a folder
+// for temporary files, and the records that the server does not have like that are sent
+// as archives. Ids follow from the source, so the server recognizes them again.
+func (i *importing) elsewhere(ctx context.Context) error {
+	return i.each(func(s foundSource) (r *transfer.Result, err error) {
+		if s.kind.Name == formatArchive {
+			return i.sendArchive(ctx, s.path)
+		}
+		dir, err := os.MkdirTemp("", "tracker-import-")
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+		return i.through(ctx, s, dir)
+	})
+}
+
+// through imports a source into a database in dir, and sends what is new.
+func (i *importing) through(ctx context.Context, s foundSource, dir string) (r *transfer.Result, err error) {
+	cfg := i.cfg
+	cfg.DBFile, cfg.ArtifactRoot, cfg.ArtifactBackend = filepath.Join(dir, "tracker.db"), filepath.Join(dir, "artifacts"), string(store.Filesystem)
+	db, err := store.Open(ctx, store.Options{Path: cfg.DBFile, Logger: i.app.logger(cfg), Backends: cfg.backends(), UploadDir: cfg.uploadDir()})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	sending := syncing{db: db, client: i.client, dry: i.options.DryRun, bar: i.app.recordProgress("Sending records")}
+	name := i.options.Project
+	if name == "" {
+		name = s.kind.Project
+	}
+	if err := sending.fetchProject(ctx, name); err != nil {
+		return nil, err
+	}
+	whole := *i
+	whole.options.DryRun = false // the database is a temporary one
+	read, err := whole.source(ctx, s, db.Importer(store.System))
+	r = &transfer.Result{Kind: read.Kind, Path: read.Path, Found: read.Found, Dropped: read.Dropped, Losses: []transfer.Loss{}}
+	for _, l := range read.Losses {
+		r.Lose(l.Path, "%s", l.Reason)
+	}
+	r.Lost += read.Lost - len(read.Losses)
+	if err != nil {
+		return r, err
+	}
+	projects, err := db.Projects(ctx, store.System, store.ProjectQuery{Page: store.Page{Limit: store.MaxLimit}})
+	if err != nil {
+		return r, err
+	}
+	for _, p := range projects.Data {
+		one := sending
+		one.project, one.result = p.ID, &syncResult{Losses: []transfer.Loss{}}
+		one.deliver = func(ctx context.Context, records []string, _ map[string]string) ([]string, error) {
+			return one.send(ctx, records, nil)
+		}
+		err := one.run(ctx, "push")
+		if err := errors.Join(err, one.addTo(ctx, r)); err != nil {
+			return r, err
+		}
+	}
+	return r, nil
+}
+
+// fetchProject copies the project that the server has for a name, with its experiments,
+// so that runs come into these.
+func (s *syncing) fetchProject(ctx context.Context, name string) error {
+	s.project = transfer.ID("project", name).String() // of one that an import has made
+	err := s.fetchRecord(ctx)
+	if !rest.Is(err, string(store.CodeNotFound)) {
+		return err
+	}
+	p, err := s.client.Project(ctx, name)
+	if errors.Is(err, rest.ErrNoProject) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s.project = p.ID
+	return s.fetchRecord(ctx)
+}
+
+// fetchRecord copies the record of the project.
+func (s *syncing) fetchRecord(ctx context.Context) error {
+	return s.archive(func(f *os.File) error {
+		if err := s.client.Archive(ctx, s.project, []string{"project/" + s.project}, f); err != nil {
+			return err
+		}
+		_, err := s.db.ImportArchive(ctx, store.System, f.Name(), store.ArchiveImport{NoArtifacts: true})
+		return err
+	})
+}
+
+// addTo adds what was sent of a project, or would be, to the result of an import.
+func (s *syncing) addTo(ctx context.Context, r *transfer.Result) error {
+	order, states, err := s.local(ctx)
+	if err != nil {
+		return err
+	}
+	for _, record := range order {
+		id, isRun := strings.CutPrefix(record, "iteration/")
+		switch {
+		case !isRun:
+			continue
+		case s.there[record] == states[record]:
+			r.Unchanged++
+			continue
+		case !s.dry:
+			continue // it is in the answers
+		case s.there[record] == "":
+			r.Created++
+		default:
+			r.Grown++
+		}
+		summary, err := s.db.Summary(ctx, store.System, id)
+		if err != nil {
+			return err
+		}
+		r.Parameters += len(summary.Params)
+		r.Tags += len(summary.Tags)
+		for _, m := range summary.Metrics {
+			r.Points += int(m.Count)
+		}
+	}
+	addAnswer(r, s.answers)
+	for _, l := range s.result.Losses {
+		r.Lose(l.Path, "%s", l.Reason)
+	}
+	return nil
+}
+
+// addAnswer adds what a server has said of an archive.
+func addAnswer(r *transfer.Result, a rest.Imported) {
+	r.Created += a.Created
+	r.Grown += a.Grown
+	r.Unchanged += a.Unchanged
+	r.LeftOut += a.LeftOut
+	r.Parameters += a.Parameters
+	r.Tags += a.Tags
+	r.Points += a.Points
+	r.Artifacts += a.Artifacts
+	r.Bytes += a.Bytes
+}
+
+// sendArchive sends an archive as it is.
+func (i *importing) sendArchive(ctx context.Context, path string) (r *transfer.Result, err error) {
+	if err := checkArchiveOptions(i.options); err != nil {
+		return nil, err
+	}
+	if i.options.DryRun || i.options.NoArtifacts {
+		return nil, misuse("an archive is sent to a server as it is: --dry-run and --no-artifacts are for a database here")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	got, err := i.client.Import(ctx, f, info.Size())
+	if err != nil {
+		return nil, err
+	}
+	r = &transfer.Result{Kind: formatArchive, Path: path, Found: got.Found, Losses: []transfer.Loss{}}
+	addAnswer(r, got)
+	for _, l := range got.Losses {
+		r.Lose(l.Path, "%s", l.Reason)
+	}
+	r.Lost = got.Lost
+	return r, nil
+}

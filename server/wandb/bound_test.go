@@ -1,0 +1,206 @@
+package wandb_test
+
+import (
+	"fmt"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+
+	"tracker/server/wandb"
+	"tracker/store"
+)
+
+// What a query asks for again and again is counted, however short its text is.
+func TestQueriesAreBounded(t *testing.T) {
+	t.Parallel()
+	b := start(t, false)
+	b.query(`mutation ($c: JSONString) { upsertBucket(input: {modelName: "p", name: "r", config: $c}) { inserted } }`,
+		map[string]any{"c": `{"a":{"value":"` + strings.Repeat("x", 8<<20) + `"}}`}).wants(200)
+	fragments := func(n int) string {
+		document := "{ viewer { ...F0 } }"
+		for i := range n {
+			document += fmt.Sprintf(" fragment F%d on User { ...F%d ...F%d }", i, i+1, i+1)
+		}
+		return document + fmt.Sprintf(" fragment F%d on User { id }", n)
+	}
+	aliases := func(n int, field string) string {
+		document := "{"
+		for i := range n {
+			document += fmt.Sprintf(` p%d: project(name: "p") { run(name: "r") { %s } }`, i, field)
+		}
+		return document + " }"
+	}
+	again := strings.Repeat(" a: config", 9)
+	b.query(fragments(5), nil).has(`"id"`)
+	b.query(aliases(3, "config"), nil).wants(200)
+	b.query(aliases(100, "name"), nil).wants(422) // a run is read with its configuration
+	b.query(aliases(1, again), nil).wants(200)    // of the same name there is one
+	for name, document := range map[string]string{
+		"fragments":  fragments(30),
+		"aliases":    aliases(20, "config"),
+		"same field": `{ project(name: "p") { run(name: "r") {` + many(12, " c%d: config") + ` } } }`,
+	} {
+		if a := b.query(document, nil); a.status != 422 || !strings.Contains(a.body, "ask for less at once") {
+			t.Errorf("%s: %d %.300s", name, a.status, a.body)
+		}
+	}
+	b.query(`{ viewer { id } }`, map[string]any{"x": make([]int, 300_000)}).wants(413)
+}
+
+func many(n int, format string) (text string) {
+	for i := range n {
+		text += fmt.Sprintf(format, i)
+	}
+	return text
+}
+
+// A stream is written in pieces, and what has too many lines or values is refused or left
+// out.
+func TestStreamsAreBounded(t *testing.T) {
+	t.Parallel()
+	b := start(t, false)
+	b.run("p", "r")
+	rows := make([]string, 3000)
+	for i := range rows {
+		rows[i] = fmt.Sprintf(`{"_step":%d,"x":%d%s}`, i, i, strings.Repeat(`,"y":1`, 100))
+	}
+	b.history("p", "r", 0, rows...).wants(200)
+	w, err := b.db.WandbRecord(t.Context(), store.System, "p", "r")
+	if b.must(err); w.HistoryLines != int64(len(rows)) || w.LastStep != store.Step(len(rows)-1) {
+		t.Errorf("the history has %d lines up to step %d", w.HistoryLines, w.LastStep)
+	}
+	points, err := b.db.Metrics(t.Context(), store.System, b.id("p", "r"), store.MetricQuery{Page: store.Page{Limit: 1}})
+	if b.must(err); points.Total != 2*len(rows) {
+		t.Errorf("there are %d points, want %d", points.Total, 2*len(rows))
+	}
+	b.history("p", "r", 3000, `{"_step":3000,"x":1}`, `{"_step":3001,"l":[`+strings.Repeat("1,", 100_000)+`1]}`, `{"_step":3002,"x":1}`).wants(200)
+	w, err = b.db.WandbRecord(t.Context(), store.System, "p", "r")
+	if b.must(err); len(w.Lost) != 1 || w.LastStep != 3002 {
+		t.Errorf("after a long line: %q, step %d", w.Lost, w.LastStep)
+	}
+	b.stream("p", "r", `{"files":{"output.log":{"offset":0,"content":[""`+strings.Repeat(`,""`, 1_100_000)+`]}}}`).wants(413)
+	// Texts of one step come in many rows and again.
+	texts := make([]string, 5000)
+	for i := range texts {
+		texts[i] = fmt.Sprintf(`{"_step":1,"t%d":"%d"}`, i, i)
+	}
+	for range 2 {
+		b.history("p", "r", 0, texts...).wants(200)
+	}
+	b.query(`{ project(name: "p") { run(name: "r") { history(minStep: 1, maxStep: 2) } } }`, nil).has(`\"t4999\":\"4999\"`)
+}
+
+// A stream of somebody without the right is not unpacked.
+func TestStreamAsksForTheRightFirst(t *testing.T) {
+	t.Parallel()
+	b := start(t, true)
+	_, err := b.db.CreateUser(t.Context(), store.System, store.NewUser{Username: "ada", Password: password})
+	b.must(err)
+	ada, err := b.db.UserByName(t.Context(), store.System, "ada")
+	b.must(err)
+	adas, err := b.db.CreateAPIKey(t.Context(), store.System, ada.ID, "k")
+	b.must(err)
+	admin, err := b.db.DefaultUser(t.Context())
+	b.must(err)
+	roots, err := b.db.CreateAPIKey(t.Context(), store.System, admin.ID, "k")
+	b.must(err)
+	b.run("p", "r", key(roots))
+	packed := func(r *http.Request) { r.Header.Set("Content-Encoding", "gzip") }
+	b.stream("p", "r", "nothing that could be unpacked", key(roots), packed).wants(400)
+	b.stream("p", "r", "nothing that could be unpacked", key(adas), packed).wants(403)
+}
+
+// A history is read evenly, however long it is.
+func TestHistoryIsSampled(t *testing.T) {
+	t.Parallel()
+	b := start(t, false)
+	b.run("p", "r")
+	rows := make([]string, 2000)
+	for i := range rows {
+		rows[i] = fmt.Sprintf(`{"_step":%d,"x":%d}`, i, i)
+	}
+	b.history("p", "r", 0, rows...).wants(200)
+	for _, n := range []int{1, 10, 700, 1500, 2000, 5000} {
+		found, err := b.db.WandbHistory(t.Context(), store.System, b.id("p", "r"),
+			store.WandbHistoryQuery{To: 10_000, Limit: store.MaxWandbRows, Samples: n})
+		b.must(err)
+		if len(found) < min(n, len(rows)) || len(found) > 2*n || found[0].Step != 0 || found[len(found)-1].Step < store.Step(len(rows)/2) {
+			t.Errorf("of %d rows, %d for %d samples", len(rows), len(found), n)
+		}
+		even := found[min(1, len(found)-1)].Step - found[0].Step
+		for i := 1; i < len(found); i++ {
+			if found[i].Step-found[i-1].Step != even {
+				t.Fatalf("%d samples: step %d follows %d", n, found[i].Step, found[i-1].Step)
+			}
+		}
+	}
+}
+
+// FuzzManifest reads the manifests of artifacts. What their entries hold is counted before
+// it is made, and is in proportion to the text.
+func FuzzManifest(f *testing.F) {
+	for _, text := range []string{
+		`{"contents":{"a":{"digest":"d","size":1},"b":{"ref":"s3://b","extra":[{}]}},"version":1}`, `{"contents":{"a":{},"a":{"size":2}}}`,
+		`{"contents":null}`, `{"contents":[]}`, `{"contents":{"a":{` + strings.Repeat(`"x":[`, 2000), `{"contents":{` + strings.Repeat(`"":{},`, 5000) + `"":{}}}`,
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var counted int64
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		all, err := wandb.DecodeManifest(strings.NewReader(string(text)), func(n int64) error {
+			counted += n
+			return nil
+		})
+		runtime.ReadMemStats(&after)
+		const perByte, fixed = 64, 4 << 20
+		if took := after.TotalAlloc - before.TotalAlloc; took > uint64(len(text))*perByte+fixed {
+			t.Errorf("%d bytes allocate %d", len(text), took)
+		}
+		if err != nil {
+			return
+		}
+		var held int64
+		for i, e := range all {
+			held += int64(len(e.Name) + len(e.MD5) + len(e.Ref))
+			if i > 0 && all[i-1].Name >= e.Name {
+				t.Errorf("%q comes after %q", e.Name, all[i-1].Name)
+			}
+		}
+		if held > counted {
+			t.Errorf("%d bytes are held, and %d were counted", held, counted)
+		}
+	})
+}
+
+// FuzzStream reads the parts of streams. All of their lines are in one of the pieces, of
+// which none has more values than it may, or else it is one line.
+func FuzzStream(f *testing.F) {
+	for _, body := range []string{
+		`{"files":{"wandb-history.jsonl":{"offset":3,"content":["{\"_step\":1,\"a\":{\"b\":NaN}}","x","{\"_step\":2}"]}},"complete":true,"exitcode":1}`,
+		`{"files":{"wandb-events.jsonl":{"content":["{\"system.cpu\":1}"]},"output.log":{"offset":-1,"content":["ERROR 2026-01-01T00:00:00.000000 x"]},"wandb-summary.json":{"content":["{}"]}}}`,
+		`{"files":{"wandb-history.jsonl":{"content":["{` + strings.Repeat(`\"a\":1,`, 2000) + `\"b\":1}"` + strings.Repeat(`,"{}"`, 2000) + `]}}}`,
+		`{"files":{"wandb-history.jsonl":{"content":["` + strings.Repeat(`{\"a\":`, 2000) + `"]}}}`, `{}`, `{"files":null}`,
+	} {
+		f.Add([]byte(body))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		found, err := wandb.DecodeStream(body, 100)
+		runtime.ReadMemStats(&after)
+		// A name in objects in each other is joined once for each of its numbers.
+		const perByte, fixed = 4000, 4 << 20
+		if took := after.TotalAlloc - before.TotalAlloc; took > uint64(len(body))*perByte+fixed {
+			t.Errorf("%d bytes allocate %d", len(body), took)
+		}
+		if err == nil && found.Lines != found.Sent {
+			t.Errorf("%d lines are read of %d", found.Lines, found.Sent)
+		}
+		if found.Largest > 100 {
+			t.Errorf("a piece of several lines has %d values", found.Largest)
+		}
+	})
+}

@@ -1,0 +1,149 @@
+package wandb_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"tracker/server/wandb"
+	"tracker/store"
+)
+
+// mutationLine is a mutation that succeeds for somebody with the rights that it needs. The
+// names in its input that begin with $ are those of the world.
+type mutationLine struct{ name, needs, input string }
+
+// mutationLines has every mutation at least once, in an order in which all succeed.
+var mutationLines = []mutationLine{
+	{"upsertBucket", "create", `modelName: "$project", name: "run", config: "{\"new\":{\"value\":1}}"`},
+	{"upsertBucket", "update", `id: "$run", displayName: "n"`},
+	{"upsertModel", "read", `name: "$project"`},
+	{"upsertModel", "read update", `name: "$project", description: "d"`},
+	{"createRunFiles", "", `projectName: "$project", runName: "run", files: ["a.txt"]`}, // an address grants nothing
+	{"markRunFilesUploaded", "", `projectName: "$project"`},                             // and this does nothing
+	{"notifyScriptableRunAlert", "read update", `projectName: "$project", runName: "run", title: "t", text: "x"`},
+	{"deleteFiles", "delete", `files: ["$file"]`},
+	{"deleteRun", "delete", `id: "$other"`},
+	{"createArtifact", "create", `projectName: "$project", runName: "run", artifactTypeName: "t", artifactCollectionName: "c", digest: "new"`},
+	{"createArtifactManifest", "create", `artifactID: "$pending"`},
+	{"createArtifactManifest", "read", `artifactID: "$artifact"`},
+	{"updateArtifactManifest", "create", `artifactManifestID: "$pending"`},
+	{"createArtifactFiles", "create", `artifactFiles: [{artifactID: "$pending", name: "f"}]`},
+	{"commitArtifact", "create read", `artifactID: "$pending"`},
+	{"updateArtifact", "update", `artifactID: "$artifact", description: "x"`},
+	{"addAliases", "update", `artifactID: "$artifact", aliases: [{alias: "best"}]`},
+	{"deleteAliases", "update", `artifactID: "$artifact", aliases: [{alias: "best"}]`},
+	{"useArtifact", "create read", `artifactID: "$artifact", projectName: "$project", runName: "run"`},
+	{"deleteArtifact", "delete", `artifactID: "$artifact"`},
+}
+
+// Every mutation asks for the rights that it needs and for no others: of a user with each
+// set of rights, of one who has none, and of nobody. A new mutation without a line fails.
+func TestMutationsByIdentity(t *testing.T) {
+	t.Parallel()
+	b := start(t, true)
+	admin, err := b.db.DefaultUser(t.Context())
+	b.must(err)
+	user := func(name string) (string, opt) {
+		t.Helper()
+		made, err := b.db.CreateUser(t.Context(), store.System, store.NewUser{Username: name, Password: password})
+		b.must(err)
+		k, err := b.db.CreateAPIKey(t.Context(), store.System, made.ID, "k")
+		b.must(err)
+		return made.ID, key(k)
+	}
+	roots, err := b.db.CreateAPIKey(t.Context(), store.System, admin.ID, "k")
+	b.must(err)
+	root := key(roots)
+	ada, asAda := user("ada")
+	_, stranger := user("stranger")
+	w := b.mutationWorld(root)
+	granted, err := b.db.CreateUserPermission(t.Context(), store.System, ada, w["project"], store.PermissionPatch{})
+	b.must(err)
+
+	asked := map[string]bool{}
+	for _, line := range mutationLines {
+		asked[line.name] = true
+		document := `mutation { ` + line.name + `(input: {` + expand(line.input, w) + `}) { __typename } }`
+		needs := strings.Fields(line.needs)
+		b.query(document, nil).wants(401)
+		b.query(document, nil, key(strings.Repeat("x", 40))).wants(401)
+		// Where the project that is named is not one's own, a mutation makes one.
+		if makesOwn := line.name == "upsertBucket" && line.needs == "create"; len(needs) > 0 && !makesOwn {
+			b.query(document, nil, stranger).wants(403)
+		}
+		exact := 0
+		rights := []string{"create", "read", "update", "delete"}
+		grant := func(set int) {
+			has := func(i int) *bool { return new(set&(1<<i) != 0) }
+			b.must(b.db.UpdateUserPermission(t.Context(), store.System, granted.ID,
+				store.PermissionPatch{Create: has(0), Read: has(1), Update: has(2), Delete: has(3)}))
+		}
+		for set := range 1 << len(rights) {
+			var has []string
+			for i, r := range rights {
+				if set&(1<<i) != 0 {
+					has = append(has, r)
+				}
+			}
+			missing := slices.ContainsFunc(needs, func(n string) bool { return !slices.Contains(has, n) })
+			if !missing && len(has) == len(needs) {
+				exact = set
+			}
+			if missing && !(line.name == "upsertBucket" && line.needs == "create") {
+				grant(set)
+				b.query(document, nil, asAda).wants(403)
+			}
+		}
+		grant(exact)
+		b.query(document, nil, asAda).wants(200)
+	}
+	for _, name := range wandb.Mutations() {
+		if !asked[name] {
+			t.Errorf("no line for the mutation %s: say what it needs", name)
+		}
+	}
+}
+
+// mutationWorld makes what the lines name.
+func (b bed) mutationWorld(root opt) map[string]string {
+	b.Helper()
+	b.run("p", "run", root)
+	b.run("p", "other", root)
+	w := map[string]string{"run": b.id("p", "run"), "other": b.id("p", "other")}
+	it, err := b.db.Iteration(b.Context(), store.System, w["run"])
+	b.must(err)
+	e, err := b.db.Experiment(b.Context(), store.System, it.ExperimentID)
+	b.must(err)
+	w["project"] = e.ProjectID
+	b.send("PUT", "/files/me/p/run/there.txt", "x", root).wants(200)
+	files, err := b.db.Artifacts(b.Context(), store.System, e.ID, store.ArtifactQuery{Page: store.FirstPage})
+	b.must(err)
+	w["file"] = files.Data[0].ID
+	for _, name := range []string{"pending", "artifact"} {
+		var made struct {
+			Data struct {
+				CreateArtifact struct {
+					Artifact struct {
+						ID string `json:"id"`
+					} `json:"artifact"`
+				} `json:"createArtifact"`
+			} `json:"data"`
+		}
+		a := b.query(`mutation { createArtifact(input: {projectName: "p", runName: "run", artifactTypeName: "t", artifactCollectionName: "c", digest: "`+
+			name+`"}) { artifact { id } } }`, nil, root).wants(200)
+		b.must(json.Unmarshal([]byte(a.body), &made))
+		w[name] = made.Data.CreateArtifact.Artifact.ID
+		b.send("PUT", "/artifacts/"+w[name]+"/wandb_manifest.json", `{"contents":{}}`, root).wants(200)
+	}
+	b.query(`mutation { commitArtifact(input: {artifactID: "`+w["artifact"]+`"}) { artifact { id } } }`, nil, root).wants(200)
+	return w
+}
+
+func expand(text string, w map[string]string) string {
+	for name, value := range w {
+		text = strings.ReplaceAll(text, `"$`+name+`"`, `"`+value+`"`)
+	}
+	return text
+}

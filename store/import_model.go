@@ -1,0 +1,189 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"tracker/store/transfer"
+)
+
+// LoggedModel makes a logged model that does not exist, with its experiment. It reports
+// whether it did not.
+func (im importer) LoggedModel(ctx context.Context, m transfer.LoggedModel) (made bool, err error) {
+	hex, isModel := strings.CutPrefix(m.ID, "m-")
+	if u, err := uuid.Parse(hex); err != nil || !isModel || strings.ReplaceAll(u.String(), "-", "") != hex {
+		return false, Invalid("id", "%q is no id of a logged model.", truncate(m.ID))
+	}
+	properties := importedProperties(m.Properties)
+	if err := firstError(checkName("name", m.Name), checkShort("model_type", m.Type), checkProperties(properties)); err != nil {
+		return false, err
+	}
+	return write(ctx, im.db, im.actor, func(tx *tx) (bool, error) {
+		there, err := tx.has(`SELECT 1 FROM logged_model WHERE id = ?`, m.ID)
+		if err != nil || there {
+			return false, err
+		}
+		experimentID, err := tx.importedExperiment(&transfer.Run{Project: m.Project, Experiment: m.Experiment})
+		if err != nil {
+			return false, err
+		}
+		e, err := tx.allowExperiment(im.actor, experimentID, rightCreate)
+		if err != nil {
+			return false, err
+		}
+		iteration, err := tx.importedIteration(e.projectID, m.RunID)
+		if err != nil {
+			return false, err
+		}
+		params, err := addParams(nil, importedProperties(m.Params))
+		if err != nil {
+			return false, err
+		}
+		status := LoggedModelPending
+		switch {
+		case m.Failed:
+			status = LoggedModelFailed
+		case m.Ready:
+			status = LoggedModelReady
+		}
+		var num int64
+		err = tx.Row(`INSERT INTO logged_model
+			(id, experiment_id, iteration_num, name, type, status, params, created_date, updated_date)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+			RETURNING num`,
+			m.ID, experimentID, iteration, m.Name, m.Type, status, params, m.Created, m.Created).Scan(&num)
+		if err != nil {
+			return false, err
+		}
+		if iteration != nil {
+			_, err := tx.Exec(`INSERT INTO logged_model_use (iteration_num, role, logged_model_num, step) VALUES (?, ?, ?, 0)
+				ON CONFLICT DO NOTHING`, *iteration, OutputModel, num)
+			if err != nil {
+				return false, err
+			}
+		}
+		owner := propertyOwner{projectID: e.projectID, column: "logged_model_num", key: num}
+		return true, firstError(tx.setProperties(im.actor, owner, properties), tx.noteNumbered(iteration))
+	})
+}
+
+// RegisteredModel makes a registered model that does not exist, and the versions that it
+// does not have. It returns how many those are, and the numbers that other versions have.
+func (im importer) RegisteredModel(ctx context.Context, m transfer.RegisteredModel) (made int, taken []int64, err error) {
+	properties := importedProperties(m.Properties)
+	if err := firstError(checkName("name", m.Name), checkText("description", m.Description), checkProperties(properties)); err != nil {
+		return 0, nil, err
+	}
+	err = change(ctx, im.db, im.actor, func(tx *tx) error {
+		projectID, err := tx.importedProject(m.Project)
+		if err != nil {
+			return err
+		}
+		isNew := false
+		id, err := tx.firstOr("model", transfer.ID("model", projectID, m.Name).String(), func(id string) error {
+			isNew = true
+			_, err := tx.Exec(`INSERT INTO model (id, project_id, name, description, created_date, updated_date) VALUES (?, ?, ?, ?, ?, ?)`,
+				id, projectID, m.Name, m.Description, m.Created, m.Created)
+			return err
+		}, `SELECT id FROM model WHERE deleted_date IS NULL AND project_id = ?3 AND (id = ?1 OR name = ?2) ORDER BY id <> ?1, created_date, id LIMIT 1`,
+			m.Name, projectID)
+		if err == nil && isNew {
+			err = tx.setProperties(im.actor, propertyOwner{projectID: projectID, column: "model_id", key: id}, properties)
+		}
+		if err != nil {
+			return err
+		}
+		for _, v := range m.Versions {
+			isOther, isMade, err := tx.importVersion(projectID, id, v)
+			if err != nil {
+				return err
+			}
+			if isMade {
+				made++
+			}
+			if isOther {
+				taken = append(taken, v.Number)
+			}
+		}
+		return nil
+	})
+	return made, taken, err
+}
+
+// importVersion makes a version that a model does not have. other is set when one that
+// was not imported has its number.
+func (tx *tx) importVersion(projectID, modelID string, v transfer.ModelVersion) (other, made bool, err error) {
+	properties := importedProperties(v.Properties)
+	err = firstError(checkText("description", v.Description), checkText("source", v.Source), checkProperties(properties), checkStage(Stage(v.Stage)),
+		checkAliases(v.Aliases))
+	if err != nil {
+		return false, false, err
+	}
+	id := transfer.ID("version", modelID, strconv.FormatInt(v.Number, 10)).String()
+	var found string
+	err = tx.Row(`SELECT id FROM model_version WHERE id = ?1 OR model_id = ?2 AND version = ?3`, id, modelID, v.Number).Scan(&found)
+	if !errors.Is(err, sql.ErrNoRows) {
+		return found != id, false, err
+	}
+	iteration, err := tx.importedIteration(projectID, v.RunID)
+	if err != nil {
+		return false, false, err
+	}
+	runID := ""
+	if iteration == nil && v.RunID != nil {
+		runID = strings.ReplaceAll(v.RunID.String(), "-", "")
+	}
+	_, err = tx.Exec(`INSERT INTO model_version
+		(id, model_id, version, iteration_num, source, location, run_id, run_link, stage, description, created_date, updated_date)
+		VALUES (?, ?, ?, ?, ?, '', ?, '', ?, ?, ?, ?)`,
+		id, modelID, v.Number, iteration, v.Source, runID, NoStage, v.Description, v.Created, v.Created)
+	if err != nil {
+		return false, false, err
+	}
+	if _, err := tx.Exec(`UPDATE model SET last_version = max(last_version, ?) WHERE id = ?`, v.Number, modelID); err != nil {
+		return false, false, err
+	}
+	// In PRODUCTION all stay that were there at the same time.
+	stage := Stage(v.Stage)
+	if stage != NoStage {
+		if _, err := tx.leaveStage(ModelVersion{ID: id, ModelID: modelID}, stage, OthersKept); err != nil {
+			return false, false, err
+		}
+		if _, err := tx.Exec(`UPDATE model_version SET stage = ? WHERE id = ?`, stage, id); err != nil {
+			return false, false, err
+		}
+	}
+	for _, alias := range v.Aliases {
+		if err := tx.setAlias(ModelVersion{ID: id, ModelID: modelID}, alias); err != nil {
+			return false, false, err
+		}
+	}
+	owner := propertyOwner{projectID: projectID, column: "model_version_id", key: id}
+	return false, true, firstError(tx.setProperties(tx.actor, owner, properties), tx.noteNumbered(iteration))
+}
+
+// importedIteration returns the number of a run of the project, nil when there is none.
+func (tx *tx) importedIteration(projectID string, id *uuid.UUID) (*int64, error) {
+	if id == nil {
+		return nil, nil
+	}
+	num, err := tx.iterationOfProject(projectID, id.String())
+	var refused *Error
+	if errors.As(err, &refused) {
+		return nil, nil
+	}
+	return num, err
+}
+
+func importedProperties(all []transfer.Parameter) []Property {
+	properties := make([]Property, len(all))
+	for i, p := range all {
+		properties[i] = Property{Key: p.Key, Value: p.Value}
+	}
+	return properties
+}

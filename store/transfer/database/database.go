@@ -1,0 +1,183 @@
+// Package database opens the SQLite databases of other tools for reading alone.
+package database
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+)
+
+const sqliteHeader = "SQLite format 3\x00"
+
+// driver is the name of SQLite's driver, which package store/sqlite registers.
+const driver = "sqlite"
+
+// Is reports whether a file is a database with these tables.
+func Is(path string, tables ...string) bool {
+	header, err := beginning(path, len(sqliteHeader))
+	if err != nil || header != sqliteHeader {
+		return false
+	}
+	db, err := sql.Open(driver, dsn(path))
+	if err != nil {
+		return false
+	}
+	defer db.Close()
+	return hasTables(context.Background(), db, tables) == nil
+}
+
+// dsn returns the name of a database for reading alone. Nothing in the file is
+// trusted: no view or trigger of it calls a function.
+func dsn(path string) string {
+	return "file:" + (&url.URL{Path: path}).EscapedPath() +
+		"?mode=ro&_pragma=busy_timeout(10000)&_pragma=query_only(1)&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)"
+}
+
+// hasTables fails unless the tables that are read are tables, and there.
+func hasTables(ctx context.Context, db *sql.DB, tables []string) error {
+	for _, name := range tables {
+		var n int
+		err := db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?`, name).Scan(&n)
+		if err == nil && n == 0 {
+			err = fmt.Errorf("it has no table %s", name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Open opens a database with these tables, which another program may be writing to. One
+// with a write-ahead log is copied with it first, since reading it in place would
+// make files beside it. end closes it and removes the copy.
+func Open(ctx context.Context, path string, tables ...string) (db *sql.DB, end func() error, err error) {
+	wal, err := hasWAL(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	end = func() error { return nil }
+	at := path
+	if wal {
+		dir, err := os.MkdirTemp("", "tracker-import-")
+		if err != nil {
+			return nil, nil, err
+		}
+		end = func() error { return os.RemoveAll(dir) }
+		at = filepath.Join(dir, "copy.db")
+		if err := copyDatabase(ctx, path, at); err != nil {
+			return nil, nil, errors.Join(err, end())
+		}
+	}
+	name := dsn(at)
+	if wal {
+		name = "file:" + (&url.URL{Path: at}).EscapedPath() + "?_pragma=query_only(1)&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)"
+	}
+	db, err = sql.Open(driver, name)
+	if err == nil {
+		db.SetMaxOpenConns(2)
+		err = hasTables(ctx, db, tables)
+		if err != nil {
+			err = errors.Join(fmt.Errorf("%s: %w", path, err), db.Close())
+		}
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, end())
+	}
+	remove := end
+	return db, func() error { return errors.Join(db.Close(), remove()) }, nil
+}
+
+// hasWAL reports whether a database is in WAL mode: bytes 18 and 19 of its header.
+func hasWAL(path string) (bool, error) {
+	header, err := beginning(path, 20)
+	return len(header) == 20 && header[18] == 2, err
+}
+
+// errChanging is a database that is written to while it is copied.
+var errChanging = errors.New("the database was changed while it was copied, five times; stop what writes to it and import again")
+
+// copyDatabase copies a database and its log, as they are at one moment.
+func copyDatabase(ctx context.Context, from, to string) error {
+	for range 5 {
+		before, err := stateOf(from)
+		if err != nil {
+			return err
+		}
+		err = errors.Join(copyFile(ctx, from, to), copyFile(ctx, from+"-wal", to+"-wal"))
+		if err != nil {
+			return err
+		}
+		after, err := stateOf(from)
+		if err != nil {
+			return err
+		}
+		if before == after {
+			return nil
+		}
+	}
+	return errChanging
+}
+
+// stateOf returns what changes when a database or its log is written to.
+func stateOf(path string) (string, error) {
+	var state string
+	for _, p := range []string{path, path + "-wal"} {
+		info, err := os.Stat(p)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		state += fmt.Sprintln(p, info.Size(), info.ModTime().UnixNano())
+	}
+	return state, nil
+}
+
+// copyFile copies a file. One that does not exist is not an error, and neither is
+// its copy then.
+func copyFile(ctx context.Context, from, to string) (err error) {
+	in, err := os.Open(from)
+	if errors.Is(err, os.ErrNotExist) {
+		if err := os.Remove(to); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, out.Close()) }()
+	for {
+		if _, err := io.CopyN(out, in, 64<<20); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}
+
+// beginning returns up to n bytes of the beginning of a file.
+func beginning(path string, n int) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, int64(n)))
+	return string(text), err
+}

@@ -1,0 +1,301 @@
+// Package dvclive reads the folders of DVCLive: a file of tab-separated values for each
+// metric in plots/metrics, params.yaml, and images and other plots.
+package dvclive
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+	"go.yaml.in/yaml/v3"
+
+	"tracker/store/json"
+	"tracker/store/transfer"
+	"tracker/store/transfer/wandb"
+)
+
+// projectName is the name of the project of all runs.
+const projectName = "DVCLive"
+
+// Kind returns the kind of source that this package reads.
+func Kind() transfer.Kind {
+	return transfer.Kind{Name: "dvclive", Title: "DVCLive's folders", Project: projectName, Find: func(path string) (transfer.Source, error) {
+		s, err := find(path)
+		if err != nil || len(s.folders) == 0 {
+			return nil, err
+		}
+		return s, nil
+	}}
+}
+
+// source is the folders of runs at a path.
+type source struct {
+	root    string
+	folders []string
+}
+
+const (
+	// maxFiles bounds the folders that are looked through.
+	maxFiles = 1_000_000
+	// maxParams bounds params.yaml in bytes.
+	maxParams = 16 << 20
+	// maxLine bounds a row in bytes.
+	maxLine = 64 << 10
+)
+
+var metricsFolder = filepath.Join("plots", "metrics")
+
+// find returns the folders in which plots/metrics has tables of metrics.
+func find(path string) (s source, err error) {
+	if s.root, err = filepath.Abs(path); err != nil {
+		return s, err
+	}
+	n := 0
+	err = filepath.WalkDir(s.root, func(at string, d fs.DirEntry, err error) error {
+		if n++; n > maxFiles {
+			return errors.New("there are too many files in it; import a part of it")
+		}
+		if err != nil {
+			if at == s.root {
+				return err
+			}
+			return nil
+		}
+		if d.IsDir() && strings.HasSuffix(at, string(filepath.Separator)+metricsFolder) {
+			tables, err := metricTables(at)
+			if err == nil && len(tables) > 0 {
+				s.folders = append(s.folders, filepath.Dir(filepath.Dir(at)))
+			}
+			return fs.SkipDir
+		}
+		return nil
+	})
+	return s, err
+}
+
+// metricTable is the file of a metric.
+type metricTable struct {
+	key, path string
+	info      fs.FileInfo
+}
+
+// metricTables returns the files of metrics below a folder: those that begin with step.
+func metricTables(folder string) (all []metricTable, err error) {
+	n := 0
+	err = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		if n++; n > maxFiles {
+			return fmt.Errorf("%s has more than %d files", folder, maxFiles)
+		}
+		if err != nil || !d.Type().IsRegular() || filepath.Ext(path) != ".tsv" {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return nil // it was removed meanwhile
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		header := make([]byte, len("step\t"))
+		if _, err := io.ReadFull(f, header); err != nil || string(header) != "step\t" {
+			return nil
+		}
+		name, err := filepath.Rel(folder, strings.TrimSuffix(path, ".tsv"))
+		all = append(all, metricTable{filepath.ToSlash(name), path, info})
+		return err
+	})
+	return all, err
+}
+
+// Size is not known.
+func (s source) Size() int64 { return 0 }
+
+// Import brings all runs.
+func (s source) Import(ctx context.Context, im *transfer.Import) error {
+	for _, folder := range s.folders {
+		experiment := filepath.Base(s.root)
+		name := filepath.Base(folder)
+		if rel, err := filepath.Rel(s.root, folder); err == nil && filepath.IsLocal(rel) && rel != "." {
+			name = filepath.ToSlash(rel)
+		} else {
+			experiment = filepath.Base(filepath.Dir(folder))
+		}
+		if im.Wanted(name, experiment) {
+			if err := importRun(ctx, im, folder, experiment, name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// importRun brings what is new in a folder. Its path is its identity, since it has no
+// other.
+func importRun(ctx context.Context, im *transfer.Import, folder, experiment, name string) error {
+	tables, err := metricTables(filepath.Join(folder, metricsFolder))
+	if err != nil {
+		im.Lose(folder, "It can't be read: %v.", err)
+		return nil
+	}
+	id := transfer.ID("dvclive", "run", folder)
+	ids := make([]uuid.UUID, len(tables), len(tables)+1)
+	to := transfer.Run{ID: id, Project: projectName, Experiment: experiment, Name: name, Status: transfer.Running}
+	for i, t := range tables {
+		ids[i] = transfer.ID("dvclive", "file", folder, t.key)
+		if at := timeOf(t); to.Created == 0 || at < to.Created {
+			to.Created = at
+		}
+	}
+	params, isThere := paramsOf(im, folder)
+	about := transfer.ID("dvclive", "params", folder)
+	known, err := im.Files(ctx, append(ids, about))
+	if err != nil {
+		return err
+	}
+	isKnown, isNew := len(known) > 0, false
+	for _, k := range known {
+		if k.RunID == uuid.Nil {
+			im.LeaveOut(id, folder, "The run was imported before and then deleted here; it is not brought again.")
+			return nil
+		}
+	}
+	w := im.Begin(to, folder, isKnown)
+	for i, t := range tables {
+		k := known[ids[i]]
+		if fingerprint := strconv.FormatInt(t.info.ModTime().UnixNano(), 36); k.Size != t.info.Size() || k.Fingerprint != fingerprint {
+			isNew = true
+			if err := readTable(ctx, im, w, t, transfer.File{ID: ids[i], Path: t.path, Fingerprint: fingerprint, Position: k.Position}); err != nil {
+				return err
+			}
+		}
+	}
+	if k := known[about]; isThere && k.Fingerprint != params.fingerprint {
+		isNew = true
+		for _, m := range params.members {
+			wandb.Parameters(m.Key, m.Value, w.Parameter)
+		}
+		w.Mark(transfer.File{ID: about, Path: folder, Fingerprint: params.fingerprint})
+	}
+	if isNew {
+		if err := w.End(ctx); err != nil {
+			return err
+		}
+	}
+	return w.Folder(ctx, folder, filepath.ToSlash(metricsFolder), "params.yaml", "metrics.json")
+}
+
+func timeOf(t metricTable) transfer.Time { return transfer.Time(t.info.ModTime().UnixMilli()) }
+
+// params is what params.yaml has.
+type params struct {
+	members     []wandb.Member
+	fingerprint string
+}
+
+func paramsOf(im *transfer.Import, folder string) (p params, ok bool) {
+	path := filepath.Join(folder, "params.yaml")
+	info, err := os.Stat(path)
+	if err != nil {
+		return p, false
+	}
+	p.fingerprint = fmt.Sprintf("%d-%x", info.Size(), info.ModTime().UnixNano())
+	if info.Size() > maxParams {
+		im.Lose(path, "It has more than %d bytes; it is left out.", maxParams)
+		return p, false
+	}
+	text, err := os.ReadFile(path)
+	var values map[string]any
+	if err == nil {
+		err = yaml.Unmarshal(text, &values)
+	}
+	if err == nil {
+		text, err = json.Marshal(values, json.Deterministic(true), json.AllowInvalidUTF8(true))
+	}
+	if err == nil {
+		p.members, err = wandb.Members(string(text))
+	}
+	if err != nil {
+		im.Lose(path, "It can't be read: %v.", err)
+	}
+	return p, err == nil
+}
+
+// readTable adds the rows that come after the position of a file. The last one is left
+// for the next time while it has no end.
+func readTable(ctx context.Context, im *transfer.Import, w *transfer.RunWriter, t metricTable, f transfer.File) error {
+	in, err := os.Open(t.path)
+	if err != nil {
+		im.Lose(t.path, "It can't be read: %v.", err)
+		return nil
+	}
+	defer in.Close()
+	if f.Position > t.info.Size() {
+		im.Lose(t.path, "It has become shorter since it was read, and was read again.")
+		w.Rewind(t.key, -1<<63)
+		f.Position = 0
+	}
+	if _, err := in.Seek(f.Position, io.SeekStart); err != nil {
+		return err
+	}
+	lines := bufio.NewReaderSize(io.LimitReader(in, t.info.Size()-f.Position), maxLine)
+	for {
+		line, err := lines.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			im.Lose(t.path, "The row at byte %d is longer than %d bytes; nothing was read from there on.", f.Position, maxLine)
+			break
+		}
+		if err != nil {
+			break // the end, or half a row
+		}
+		if f.Position > 0 {
+			if !addRow(w, t, string(line)) {
+				im.Lose(t.path, "The row at byte %d is no number at a step; it was skipped.", f.Position)
+			}
+		}
+		f.Position += int64(len(line))
+		if w.Full() {
+			f.Size = -1
+			w.Mark(f)
+			if err := w.Flush(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	f.Size = t.info.Size()
+	w.Mark(f)
+	return nil
+}
+
+// addRow adds a row: the step, a time where it has one, and the value.
+func addRow(w *transfer.RunWriter, t metricTable, line string) bool {
+	cells := strings.Split(strings.TrimRight(line, "\r\n"), "\t")
+	if len(cells) < 2 {
+		return false
+	}
+	step, err := strconv.ParseInt(cells[0], 10, 64)
+	if err != nil {
+		return false
+	}
+	x, err := strconv.ParseFloat(cells[len(cells)-1], 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return false
+	}
+	at := timeOf(t)
+	if len(cells) == 3 { // milliseconds
+		if ms, err := strconv.ParseInt(cells[1], 10, 64); err == nil && ms > 0 && ms < 253402300800000 {
+			at = transfer.Time(ms)
+		}
+	}
+	w.Point(t.key, transfer.Step(step), transfer.Value(x), at)
+	return true
+}

@@ -1,0 +1,177 @@
+package mlflow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"tracker/store/transfer"
+)
+
+// modelMeta is meta.yaml of a logged model, a registered model or a version of one.
+type modelMeta struct {
+	ModelID     string `yaml:"model_id"`
+	Name        string `yaml:"name"`
+	Type        string `yaml:"model_type"`
+	Run         string `yaml:"source_run_id"`
+	Artifacts   string `yaml:"artifact_location"`
+	Created     int64  `yaml:"creation_timestamp"`
+	Status      any    `yaml:"status"`
+	Stage       string `yaml:"lifecycle_stage"`
+	Description string `yaml:"description"`
+	Version     any    `yaml:"version"`
+	Current     string `yaml:"current_stage"`
+	Source      string `yaml:"source"`
+	RunID       string `yaml:"run_id"`
+}
+
+func readModelMeta(folder string) (m modelMeta, err error) {
+	text, err := readText(filepath.Join(folder, "meta.yaml"), maxMeta)
+	if err == nil {
+		err = yaml.Unmarshal([]byte(text), &m)
+	}
+	return m, err
+}
+
+// folderModels brings the logged models of the experiments of a store, and its registry.
+func folderModels(ctx context.Context, im *transfer.Import, folder string) error {
+	experiments, err := subfolders(folder)
+	if err != nil {
+		return err
+	}
+	for _, at := range experiments {
+		e, err := readMeta(at)
+		if err != nil || e.ExperimentID == "" {
+			continue
+		}
+		models, err := subfolders(filepath.Join(at, "models"))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		for _, path := range models {
+			m, err := readModelMeta(path)
+			if err != nil || m.ModelID == "" {
+				im.Lose(path, "The logged model has no meta.yaml that can be read; it is left out.")
+				continue
+			}
+			status, _ := m.Status.(int)
+			logged := loggedModel{id: m.ModelID, experiment: e.Name, name: m.Name, kind: m.Type, run: m.Run, artifacts: m.Artifacts, status: status,
+				created: m.Created, deleted: m.Stage == "deleted" || e.Stage == "deleted", path: path,
+				params: texts(im, filepath.Join(path, "params")), tags: texts(im, filepath.Join(path, "tags"))}
+			if err := logged.bring(ctx, im, filepath.Dir(folder)); err != nil {
+				return err
+			}
+		}
+	}
+	return folderRegistry(ctx, im, filepath.Join(folder, "models"))
+}
+
+// folderRegistry brings the registered models below a folder.
+func folderRegistry(ctx context.Context, im *transfer.Import, folder string) error {
+	models, err := subfolders(folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, path := range models {
+		m, err := readModelMeta(path)
+		if err != nil || m.Name == "" {
+			im.Lose(path, "The registered model has no meta.yaml that can be read; it is left out.")
+			continue
+		}
+		r := registered{name: m.Name, description: m.Description, created: m.Created, tags: texts(im, filepath.Join(path, "tags")), path: path,
+			aliases: map[string]int64{}}
+		for alias, number := range texts(im, filepath.Join(path, "aliases")) {
+			if n, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64); err == nil {
+				r.aliases[alias] = n
+			}
+		}
+		versions, err := subfolders(path)
+		if err != nil {
+			return err
+		}
+		for _, at := range versions {
+			if !strings.HasPrefix(filepath.Base(at), "version-") {
+				continue
+			}
+			v, err := readModelMeta(at)
+			number, e := strconv.ParseInt(fmt.Sprint(v.Version), 10, 64)
+			if err := errors.Join(err, e); err != nil {
+				im.Lose(at, "The version has no meta.yaml that can be read; it is left out.")
+				continue
+			}
+			r.versions = append(r.versions, version{number: number, created: v.Created, description: v.Description, stage: v.Current, source: v.Source,
+				run: v.RunID, tags: texts(im, filepath.Join(at, "tags"))})
+		}
+		slices.SortFunc(r.versions, func(a, b version) int { return int(a.number - b.number) })
+		if err := r.bring(ctx, im); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// folderDatasets returns the datasets that a run of a store of files has read: its
+// folder inputs names those of the experiment.
+func folderDatasets(im *transfer.Import, run string) (all []transfer.Dataset) {
+	inputs, err := subfolders(filepath.Join(run, "inputs"))
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			im.Lose(run, "Its datasets can't be read: %v.", err)
+		}
+		return nil
+	}
+	for _, at := range inputs[:min(len(inputs), maxDatasets)] {
+		var input struct {
+			Kind string            `yaml:"source_type"`
+			ID   string            `yaml:"source_id"`
+			Tags map[string]string `yaml:"tags"`
+		}
+		var d struct {
+			Name, Digest, Schema, Profile, Source string
+			SourceType                            string `yaml:"source_type"`
+		}
+		text, err := readText(filepath.Join(at, "meta.yaml"), maxMeta)
+		if err == nil {
+			err = yaml.Unmarshal([]byte(text), &input)
+		}
+		if err == nil && (input.Kind != "DATASET" || !filepath.IsLocal(input.ID)) {
+			continue
+		}
+		if err == nil {
+			text, err = readText(filepath.Join(filepath.Dir(run), "datasets", input.ID, "meta.yaml"), maxMeta)
+		}
+		if err == nil {
+			err = yaml.Unmarshal([]byte(text), &d)
+		}
+		if err != nil {
+			im.Lose(at, "The dataset can't be read: %v.", pathless(err))
+			continue
+		}
+		found := transfer.Dataset{Name: d.Name, Digest: d.Digest, SourceType: d.SourceType, Source: d.Source, Schema: d.Schema, Profile: d.Profile}
+		if context, ok := input.Tags["mlflow.data.context"]; ok {
+			found.Context = &context
+		}
+		all = append(all, found)
+	}
+	slices.SortFunc(all, func(a, b transfer.Dataset) int {
+		return strings.Compare(a.Name+"\x00"+a.Digest, b.Name+"\x00"+b.Digest)
+	})
+	return all
+}
+
+// pathless returns an error without the path that it begins with.
+func pathless(err error) error {
+	var e *os.PathError
+	if errors.As(err, &e) {
+		return e.Err
+	}
+	return err
+}

@@ -1,0 +1,115 @@
+package mlflow
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"tracker/store/transfer"
+)
+
+// loggedModel is a logged model of either store.
+type loggedModel struct {
+	id, experiment, name, kind, run, artifacts string
+	status                                     int // 1 pending, 2 ready, 3 failed
+	created                                    int64
+	deleted                                    bool
+	params, tags                               map[string]string
+	path                                       string // for losses
+}
+
+// registered is a registered model of either store.
+type registered struct {
+	name, description string
+	created           int64
+	tags              map[string]string
+	aliases           map[string]int64 // versions, by alias
+	versions          []version
+	path              string // for losses
+}
+
+// version is a version of a registered model.
+type version struct {
+	number                          int64
+	created                         int64
+	description, stage, source, run string
+	tags                            map[string]string
+}
+
+// bring brings a logged model with its files.
+func (m loggedModel) bring(ctx context.Context, im *transfer.Import, base string) error {
+	if m.deleted && !im.Deleted || !im.Wanted(m.name, m.experiment) {
+		return nil
+	}
+	hex := strings.TrimPrefix(m.id, "m-")
+	if _, err := uuid.Parse(hex); err != nil || len(hex) != 32 || hex == m.id || strings.ToLower(hex) != hex {
+		im.Lose(m.path, "The id of the logged model is none of MLflow's; it is left out.")
+		return nil
+	}
+	to := transfer.LoggedModel{ID: m.id, Project: projectName, Experiment: m.experiment, Name: m.name, Type: m.kind, Ready: m.status == 2,
+		Failed: m.status == 3, RunID: runOf(m.run), Params: entriesOf(m.params), Properties: entriesOf(m.tags)}
+	if to.Name == "" {
+		to.Name = m.id
+	}
+	to.Created, _ = timeOf(m.created)
+	folder, problem := "", ""
+	if !im.NoArtifacts {
+		folder, problem = artifactFolder(base, m.artifacts, m.id, hex)
+	}
+	if problem != "" {
+		im.Lose(m.path, "%s", problem)
+	}
+	return im.LoggedModel(ctx, to, m.path, folder)
+}
+
+var stages = map[string]string{"": "NONE", "None": "NONE", "Staging": "STAGING", "Production": "PRODUCTION", "Archived": "ARCHIVED"}
+
+// bring brings a registered model with its versions.
+func (m registered) bring(ctx context.Context, im *transfer.Import) error {
+	if m.name == "" || !im.Wanted(m.name) {
+		return nil
+	}
+	to := transfer.RegisteredModel{Project: projectName, Name: m.name, Description: m.description, Properties: entriesOf(m.tags)}
+	to.Created, _ = timeOf(m.created)
+	for _, v := range m.versions {
+		stage, ok := stages[v.stage]
+		if v.stage == "Deleted_Internal" {
+			continue
+		}
+		if !ok {
+			stage = "NONE"
+			im.Lose(m.path, "The stage of the version %d, %q, is none of MLflow's; it is NONE here.", v.number, v.stage)
+		}
+		nv := transfer.ModelVersion{Number: v.number, RunID: runOf(v.run), Source: v.source, Description: v.description, Stage: stage, Properties: entriesOf(v.tags)}
+		if v.number < 1 || v.source == "" && v.run == "" {
+			im.Lose(m.path, "The version %d has no number, or no source; it is left out.", v.number)
+			continue
+		}
+		nv.Created, _ = timeOf(v.created)
+		for _, alias := range slices.Sorted(maps.Keys(m.aliases)) {
+			if m.aliases[alias] == v.number {
+				nv.Aliases = append(nv.Aliases, alias)
+			}
+		}
+		to.Versions = append(to.Versions, nv)
+	}
+	return im.RegisteredModel(ctx, to, m.path)
+}
+
+func runOf(id string) *uuid.UUID {
+	if id == "" {
+		return nil
+	}
+	return new(runUUID(id))
+}
+
+func entriesOf(all map[string]string) []transfer.Parameter {
+	list := make([]transfer.Parameter, 0, len(all))
+	for _, key := range sorted(all) {
+		list = append(list, transfer.Parameter{Key: key, Value: all[key]})
+	}
+	return list
+}

@@ -1,0 +1,125 @@
+package transfer
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+)
+
+// LoggedModel is the files of a trained model in an experiment, as its source describes
+// it.
+type LoggedModel struct {
+	ID         string // m- and 32 hexadecimal digits; the same at each import
+	Project    string // name
+	Experiment string // name
+	RunID      *uuid.UUID
+	Name, Type string
+	Ready      bool // all of its files are there
+	Failed     bool // it could not be made
+	Params     []Parameter
+	Properties []Parameter
+	Created    Time
+}
+
+// RegisteredModel is a model of a registry with its versions.
+type RegisteredModel struct {
+	Project, Name, Description string
+	Properties                 []Parameter
+	Created                    Time
+	Versions                   []ModelVersion // in the order of their numbers
+}
+
+// ModelVersion is a version of a registered model.
+type ModelVersion struct {
+	Number      int64
+	RunID       *uuid.UUID // that it came from
+	Source      string     // URI of its files
+	Description string
+	Stage       string // NONE, STAGING, PRODUCTION or ARCHIVED
+	Aliases     []string
+	Properties  []Parameter
+	Created     Time
+}
+
+// LoggedModel brings a logged model, and the files below a folder, "" for none. path is
+// where it was found.
+func (im *Import) LoggedModel(ctx context.Context, m LoggedModel, path, folder string) error {
+	if im.Options.Project != "" {
+		m.Project = im.Options.Project
+	}
+	if im.Options.Experiment != "" {
+		m.Experiment = im.Options.Experiment
+	}
+	for _, name := range []*string{&m.Project, &m.Experiment, &m.Name, &m.Type} {
+		if *name != "" {
+			*name = FitName(*name)
+		}
+	}
+	im.fitEntries(path, m.Params)
+	im.fitEntries(path, m.Properties)
+	if err := im.flush(ctx); err != nil { // its run must be there
+		return err
+	}
+	if im.DryRun {
+		im.Result.Models++
+		return nil
+	}
+	made, err := im.sink.LoggedModel(ctx, m)
+	if err != nil {
+		return err
+	}
+	if made {
+		im.Result.Models++
+	}
+	if folder == "" {
+		return nil
+	}
+	return im.folder(ctx, folder, nil, func(a Artifact) error {
+		a.Name = FitPath(a.Name)
+		a.ID, a.LoggedModel = ID("artifact", m.ID, a.Name), m.ID
+		stored, err := im.put(ctx, a, path)
+		if stored {
+			im.Result.count(a)
+		}
+		return err
+	})
+}
+
+// RegisteredModel brings a registered model with its versions. path is where it was
+// found.
+func (im *Import) RegisteredModel(ctx context.Context, m RegisteredModel, path string) error {
+	if im.Options.Project != "" {
+		m.Project = im.Options.Project
+	}
+	m.Project, m.Name, m.Description = FitName(m.Project), FitName(m.Name), FitText(m.Description)
+	im.fitEntries(path, m.Properties)
+	for i := range m.Versions {
+		v := &m.Versions[i]
+		v.Source, v.Description = FitText(v.Source), FitText(v.Description)
+		im.fitEntries(path, v.Properties)
+	}
+	if err := im.flush(ctx); err != nil { // the runs must be there
+		return err
+	}
+	if im.DryRun {
+		im.Result.Models += len(m.Versions)
+		return nil
+	}
+	made, taken, err := im.sink.RegisteredModel(ctx, m)
+	for _, number := range taken {
+		im.Lose(path, "The registered model %q has another version %d here; that of the source is left out.", short(m.Name), number)
+	}
+	im.Result.Models += made
+	return err
+}
+
+// fitEntries makes names and values fit.
+func (im *Import) fitEntries(path string, all []Parameter) {
+	for i := range all {
+		p := &all[i]
+		if key, value := FitName(p.Key), FitText(p.Value); key != p.Key || value != p.Value {
+			im.Lose(path, "%q of a model was changed to fit.", short(p.Key))
+			p.Key, p.Value = key, value
+		}
+	}
+}

@@ -1,0 +1,183 @@
+// Package sacred reads the folders of Sacred's FileStorageObserver: one for each run,
+// with run.json, config.json, metrics.json and files.
+package sacred
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"tracker/store/json"
+	"tracker/store/transfer"
+	"tracker/store/transfer/table"
+)
+
+// projectName is the name of the project of all runs.
+const projectName = "Sacred"
+
+// Kind returns the kind of source that this package reads.
+func Kind() transfer.Kind {
+	return transfer.Kind{Name: "sacred", Title: "Sacred's folders", Project: projectName, Find: func(path string) (transfer.Source, error) {
+		s, err := find(path)
+		if err != nil || len(s.folders) == 0 {
+			return nil, err
+		}
+		return s, nil
+	}}
+}
+
+// source is the folders of runs at a path.
+type source struct{ folders []string }
+
+const (
+	// maxFile bounds a file of JSON in bytes.
+	maxFile = 256 << 20
+	// maxRuns bounds the folders that are looked through.
+	maxRuns = 1_000_000
+)
+
+// about is run.json.
+type about struct {
+	Command    string `json:"command"`
+	Experiment *struct {
+		Name         string   `json:"name"`
+		MainFile     string   `json:"mainfile"`
+		Dependencies []string `json:"dependencies"`
+		Repositories []struct {
+			URL    string `json:"url"`
+			Commit string `json:"commit"`
+		} `json:"repositories"`
+		Sources [][]string `json:"sources"`
+	} `json:"experiment"`
+	FailTrace []string `json:"fail_trace"`
+	Host      struct {
+		Hostname string `json:"hostname"`
+		Python   string `json:"python_version"`
+	} `json:"host"`
+	Meta struct {
+		Comment string `json:"comment"`
+	} `json:"meta"`
+	Result any    `json:"result"`
+	Start  string `json:"start_time"`
+	Beat   string `json:"heartbeat"`
+	Stop   string `json:"stop_time"`
+	Status string `json:"status"`
+}
+
+// find returns the folders of runs: the path itself, or those in it and below.
+func find(path string) (s source, err error) {
+	if path, err = filepath.Abs(path); err != nil {
+		return s, err
+	}
+	n := 0
+	err = filepath.WalkDir(path, func(at string, d fs.DirEntry, err error) error {
+		if n++; n > maxRuns {
+			return errors.New("there are too many files in it; import a part of it")
+		}
+		if err != nil {
+			if at == path {
+				return err
+			}
+			return nil
+		}
+		if !d.IsDir() && d.Name() == "run.json" && d.Type().IsRegular() {
+			if a, err := readAbout(filepath.Dir(at)); err == nil && a.Experiment != nil && a.Status != "" {
+				s.folders = append(s.folders, filepath.Dir(at))
+			}
+		}
+		return nil
+	})
+	return s, err
+}
+
+func readAbout(folder string) (a about, err error) {
+	return a, read(filepath.Join(folder, "run.json"), &a)
+}
+
+// read reads a file of JSON as Python writes it.
+func read(path string, into any) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(text) > maxFile {
+		err = errors.New("it has more than " + strconv.Itoa(maxFile) + " bytes")
+	}
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(table.Quoted(text), into, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true))
+}
+
+// Size is not known.
+func (s source) Size() int64 { return 0 }
+
+// Import brings all runs.
+func (s source) Import(ctx context.Context, im *transfer.Import) error {
+	for _, folder := range s.folders {
+		a, err := readAbout(folder)
+		if err != nil || a.Experiment == nil {
+			im.Lose(folder, "Its run.json can't be read: %v.", err)
+			continue
+		}
+		if im.Wanted(filepath.Base(folder), a.Experiment.Name) {
+			if err := importRun(ctx, im, folder, a); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+var statuses = map[string]transfer.Status{"QUEUED": transfer.Running, "RUNNING": transfer.Running, "COMPLETED": transfer.Succeeded,
+	"FAILED": transfer.Failed, "INTERRUPTED": transfer.Killed, "TIMEOUT": transfer.Killed, "KILLED": transfer.Killed, "DIED": transfer.Killed}
+
+// uuid returns the id of a run. Its number is of the folder; the time tells runs apart
+// that were moved together.
+func (a about) uuid(folder string) uuid.UUID {
+	return transfer.ID("sacred", "run", a.Experiment.Name, filepath.Base(folder), a.Start)
+}
+
+// run returns the run as it is written.
+func (a about) run(im *transfer.Import, folder string) transfer.Run {
+	to := transfer.Run{ID: a.uuid(folder), Project: projectName, Experiment: a.Experiment.Name, Name: filepath.Base(folder), Notes: a.Meta.Comment,
+		Error: strings.Join(a.FailTrace, "")}
+	if to.Experiment == "" {
+		to.Experiment = filepath.Base(filepath.Dir(folder))
+	}
+	var ok bool
+	if to.Status, ok = statuses[a.Status]; !ok {
+		to.Status = transfer.Running
+		im.Lose(folder, "The status of the run, %q, is none of Sacred's; it is RUNNING here.", a.Status)
+	}
+	if to.Created, ok = timeOf(a.Start); !ok {
+		im.Lose(folder, "The run has no time at which it began; it is shown as begun in 1970.")
+	}
+	stop := a.Stop
+	if stop == "" {
+		stop = a.Beat
+	}
+	if ended, ok := timeOf(stop); ok && to.Status != transfer.Running {
+		to.Ended = &ended
+	}
+	return to
+}
+
+// timeOf reads a time of Sacred, which is UTC without a zone.
+func timeOf(text string) (transfer.Time, bool) {
+	t, err := time.Parse("2006-01-02T15:04:05.999999999", strings.TrimSuffix(text, "Z"))
+	if err != nil || t.Year() < 1970 || t.Year() > 9999 {
+		return 0, false
+	}
+	return transfer.Time(t.UnixMilli()), true
+}

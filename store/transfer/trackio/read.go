@@ -1,0 +1,276 @@
+package trackio
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"tracker/store/json"
+	"tracker/store/transfer"
+	"tracker/store/transfer/database"
+	"tracker/store/transfer/wandb"
+)
+
+const (
+	// maxRow bounds the JSON of a row in bytes.
+	maxRow = 16 << 20
+	// maxRuns bounds the runs of a project.
+	maxRuns = 1_000_000
+)
+
+// run is a run of a project.
+type run struct {
+	id, name, config string
+	path             string // for losses
+	column           string // that has the id in the tables
+}
+
+// importProject brings the runs of a database.
+func importProject(ctx context.Context, im *transfer.Import, path string) (err error) {
+	db, end, err := database.Open(ctx, path, tables...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, end()) }()
+	runs, err := readRuns(ctx, db)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	for _, r := range runs {
+		r.path = path + " run " + r.name
+		if im.Wanted(r.name, nameOf(path)) {
+			if err := r.bring(ctx, im, db, path); err != nil {
+				return fmt.Errorf("%s: %w", path, err)
+			}
+		}
+		im.Read(info.Size() / int64(len(runs)))
+	}
+	for table, what := range map[string]string{"traces": "traces", "alerts": "alerts", "artifact_versions": "versions of artifacts"} {
+		var n int
+		if err := db.QueryRowContext(ctx, `SELECT count(*) FROM `+table).Scan(&n); err == nil && n > 0 {
+			im.Lose(path, "It has %d %s, which are not brought.", n, what)
+		}
+	}
+	return nil
+}
+
+// text returns an expression for the text in a column, in which JSON can be a BLOB.
+func text(column string, limit int) string {
+	return fmt.Sprintf(`coalesce(substr(CAST(%s AS TEXT), 1, %d), '')`, column, limit)
+}
+
+// readRuns returns the runs in the order of their first row. Those of older versions of
+// Trackio have a name and no id.
+func readRuns(ctx context.Context, db *sql.DB) (runs []*run, err error) {
+	column := "run_id"
+	var n int
+	err = db.QueryRowContext(ctx, `SELECT count(*) FROM pragma_table_info('metrics') WHERE name = 'run_id'`).Scan(&n)
+	if err != nil {
+		return nil, err
+	}
+	if n == 0 {
+		column = "run_name"
+	}
+	rows, err := db.QueryContext(ctx, `SELECT `+text("id", 1000)+`, `+text("max(name)", 10_000)+`, max(config) FROM (
+			SELECT `+column+` AS id, run_name AS name, '' AS config, id AS at FROM metrics
+			UNION ALL SELECT `+column+`, run_name, `+text("config", maxRow)+`, 0 FROM configs)
+		GROUP BY id ORDER BY max(at) = 0, min(nullif(at, 0)), id LIMIT ?`, maxRuns)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		r := &run{column: column}
+		if err := rows.Scan(&r.id, &r.name, &r.config); err != nil {
+			return nil, err
+		}
+		runs = append(runs, r)
+	}
+	return runs, errors.Join(rows.Err(), rows.Close())
+}
+
+// uuid returns the id of a run here: Trackio's own where it is a UUID.
+func (r *run) uuid(project string) uuid.UUID {
+	if u, err := uuid.Parse(r.id); err == nil && len(r.id) == 32 {
+		return u
+	}
+	return transfer.ID("trackio", "run", project, r.id)
+}
+
+// state is what has to be known to read on.
+type state struct {
+	System int64         `json:"system"` // last row of the system's metrics
+	Rows   int64         `json:"rows"`   // of them that were read
+	Time   transfer.Time `json:"time"`
+}
+
+// bring brings what is new of a run.
+func (r *run) bring(ctx context.Context, im *transfer.Import, db *sql.DB, path string) error {
+	project := nameOf(path)
+	id := r.uuid(project)
+	file := transfer.ID("trackio", "file", id.String())
+	known, err := im.Files(ctx, []uuid.UUID{file})
+	if err != nil {
+		return err
+	}
+	k, isKnown := known[file]
+	if isKnown && k.RunID == uuid.Nil {
+		im.LeaveOut(id, r.path, "The run was imported before and then deleted here; it is not brought again.")
+		return nil
+	}
+	var s state
+	if k.State != "" {
+		if err := json.Unmarshal([]byte(k.State), &s); err != nil {
+			return fmt.Errorf("the state of the source: %w", err)
+		}
+	}
+	to := transfer.Run{ID: id, Project: projectName, Experiment: project, Name: r.name, Status: transfer.Running}
+	members, problem := wandb.Members(r.config)
+	if r.config == "" {
+		members, problem = nil, nil
+	}
+	for _, m := range members {
+		if m.Key == "_Created" {
+			to.Created, _ = timeOf(strings.Trim(m.Value, `"`))
+		}
+	}
+	if to.Created == 0 {
+		var first string
+		err := db.QueryRowContext(ctx, `SELECT `+text("min(timestamp)", 100)+` FROM metrics WHERE `+r.column+` = ?`, r.id).Scan(&first)
+		if err != nil {
+			return err
+		}
+		to.Created, _ = timeOf(first)
+	}
+	w := im.Begin(to, r.path, isKnown)
+	if problem != nil {
+		im.Lose(r.path, "Its configuration can't be read: %v.", problem)
+	}
+	sum := sha256.Sum256([]byte(r.config))
+	fingerprint := hex.EncodeToString(sum[:8])
+	mark := func(position int64) {
+		text, err := json.Marshal(s)
+		if err == nil { // numbers can't fail
+			w.Mark(transfer.File{ID: file, Path: path, Fingerprint: fingerprint, Position: position, State: string(text)})
+		}
+	}
+	isNew := !isKnown || k.Fingerprint != fingerprint
+	if isNew {
+		for _, m := range members {
+			switch {
+			case m.Key == "_Group" && m.Value != "null":
+				w.Tag("group=" + strings.Trim(m.Value, `"`))
+			case !wandb.Hidden(m.Key):
+				wandb.Parameters(m.Key, m.Value, w.Parameter)
+			}
+		}
+	}
+	position, step := k.Position, s.Rows
+	err = r.rows(ctx, db, "metrics", "CAST(step AS INTEGER)", k.Position, func(row int64, at transfer.Time, step sql.NullInt64, text string) error {
+		r.add(im, w, row, "", transfer.Step(step.Int64), at, text)
+		position, isNew = row, true
+		if !w.Full() {
+			return nil
+		}
+		mark(position)
+		return w.Flush(ctx)
+	})
+	if err != nil {
+		return err
+	}
+	// The metrics of the system have no step: it is the number of the row.
+	err = r.rows(ctx, db, "system_metrics", "0", s.System, func(row int64, at transfer.Time, _ sql.NullInt64, text string) error {
+		r.add(im, w, row, "system/", transfer.Step(step), at, text)
+		step++
+		s.System, s.Rows, isNew = row, step, true
+		if !w.Full() {
+			return nil
+		}
+		mark(position)
+		return w.Flush(ctx)
+	})
+	if err != nil {
+		return err
+	}
+	if isNew {
+		mark(position)
+		if err := w.End(ctx); err != nil {
+			return err
+		}
+	}
+	if name := filepath.Join(project, r.name); filepath.IsLocal(r.name) && r.name != "." {
+		return w.Folder(ctx, filepath.Join(filepath.Dir(path), "media", name))
+	}
+	return nil
+}
+
+// rows calls fn for the rows of a run in a table that come after position. A table that
+// does not exist has none.
+func (r *run) rows(ctx context.Context, db *sql.DB, table, step string, position int64,
+	fn func(row int64, at transfer.Time, step sql.NullInt64, text string) error) error {
+	var there int
+	err := db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?`, table).Scan(&there)
+	if err != nil || there == 0 {
+		return err
+	}
+	rows, err := db.QueryContext(ctx, `SELECT id, `+text("timestamp", 100)+`, `+step+`, `+text("metrics", maxRow+1)+`
+		FROM `+table+` WHERE `+r.column+` = ? AND id > ? ORDER BY id`, r.id, position)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var row int64
+		var when, metrics string
+		var at sql.NullInt64
+		if err := rows.Scan(&row, &when, &at, &metrics); err != nil {
+			return err
+		}
+		t, _ := timeOf(when)
+		if err := fn(row, t, at, metrics); err != nil {
+			return err
+		}
+	}
+	return errors.Join(rows.Err(), rows.Close())
+}
+
+// add adds the values of a row. What is not a number has its name and words in JSON.
+func (r *run) add(im *transfer.Import, w *transfer.RunWriter, row int64, prefix string, step transfer.Step, at transfer.Time, text string) {
+	members, err := wandb.Members(text)
+	if err != nil || len(text) > maxRow {
+		im.Lose(r.path, "The row %d can't be read, and was skipped.", row)
+		return
+	}
+	for _, m := range members {
+		wandb.Leaves(prefix+m.Key, m.Value, func(key string, _ []string, x transfer.Value) { w.Point(key, step, x, at) }, func(key, text string) {
+			if x, ok := wandb.Number(strings.Trim(text, `"`)); ok && !x.Finite() {
+				w.Point(key, step, x, at)
+			} else if text != "null" {
+				im.Lose(r.path, "The values of %q are no numbers, and are not brought; files are.", key)
+			}
+		})
+	}
+}
+
+// timeOf reads a time in Python's ISO format; without a zone it is UTC.
+func timeOf(text string) (transfer.Time, bool) {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999"} {
+		if t, err := time.Parse(layout, text); err == nil && t.Year() >= 1970 && t.Year() < 10000 {
+			return transfer.Time(t.UnixMilli()), true
+		}
+	}
+	return 0, false
+}

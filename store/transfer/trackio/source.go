@@ -1,0 +1,91 @@
+// Package trackio reads the databases of Trackio: a file of SQLite for each project,
+// with the media beside it.
+package trackio
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"tracker/store/transfer"
+	"tracker/store/transfer/database"
+)
+
+// projectName is the name of the project of all runs.
+const projectName = "Trackio"
+
+// tables are the tables that are read.
+var tables = []string{"metrics", "configs"}
+
+// Kind returns the kind of source that this package reads.
+func Kind() transfer.Kind {
+	return transfer.Kind{Name: "trackio", Title: "Trackio", Project: projectName, Find: func(path string) (transfer.Source, error) {
+		s, err := find(path)
+		if err != nil || len(s.files) == 0 {
+			return nil, err
+		}
+		return s, nil
+	}}
+}
+
+// source is the databases at a path.
+type source struct{ files []string }
+
+// find returns the databases at a path: a file, or those of a folder.
+func find(path string) (s source, err error) {
+	if path, err = filepath.Abs(path); err != nil {
+		return s, err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return s, err
+	}
+	if info.Mode().IsRegular() {
+		if isProject(path) {
+			s.files = []string{path}
+		}
+		return s, nil
+	}
+	if !info.IsDir() {
+		return s, nil
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return s, err
+	}
+	for _, e := range entries {
+		if file := filepath.Join(path, e.Name()); e.Type().IsRegular() && filepath.Ext(file) == ".db" && isProject(file) {
+			s.files = append(s.files, file)
+		}
+	}
+	return s, nil
+}
+
+// isProject reports whether a file is a database of Trackio. MLflow's has a table
+// metrics, too, and none that is called configs.
+func isProject(path string) bool { return database.Is(path, tables...) }
+
+// Size returns the bytes of all databases.
+func (s source) Size() (n int64) {
+	for _, path := range s.files {
+		if info, err := os.Stat(path); err == nil {
+			n += info.Size()
+		}
+	}
+	return n
+}
+
+// Import brings all runs.
+func (s source) Import(ctx context.Context, im *transfer.Import) error {
+	for _, path := range s.files {
+		if err := importProject(ctx, im, path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nameOf returns the name of the project of a file. Trackio has left out of it what does
+// not go into the name of a file.
+func nameOf(path string) string { return strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)) }

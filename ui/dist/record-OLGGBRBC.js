@@ -1,1 +1,0 @@
-import"./part-WCVQO53I.js";import"./part-SHSGPQCV.js";import"./part-FJOCNSFN.js";import"./part-PHRHVJA3.js";

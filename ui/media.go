@@ -1,0 +1,394 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math"
+	"net/http"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tracker/server/web"
+	"tracker/store"
+	"tracker/store/json"
+)
+
+// histogramKind is a histogram of the Python client. A preview shows it as JSON.
+const histogramKind kind = "histogram"
+
+// medium is an artifact that was logged under a name, as scripts take it.
+type medium struct {
+	ID    string `json:"id"`
+	Run   string `json:"run"`
+	Name  string `json:"name"`           // of the artifact
+	Step  *int64 `json:"step,omitempty"` // nil where the name has none
+	Place int64  `json:"place"`          // in a list that was logged at once
+	Bytes int64  `json:"bytes"`
+
+	key  string
+	kind kind
+}
+
+// mediaKey is a name that media were logged under.
+type mediaKey struct {
+	Key   string  `json:"key"`
+	Kind  kind    `json:"kind"`
+	Count int     `json:"count"`
+	Steps []int64 `json:"steps"`
+}
+
+var (
+	// What the Python client logs is named KEY_STEP.END, or KEY_STEP_PLACE.END within a list.
+	ownName = regexp.MustCompile(`^(.+?)(?:_(\d{1,15}))?(?:_(\d{1,15}))?$`)
+	// W&B's client adds a part of a hash.
+	wandbName = regexp.MustCompile(`^media/[^/]+/(.+)_(\d{1,15})_[0-9a-f]{20}$`)
+	// MLflow's log_image writes # for a slash, and a smaller copy beside each image.
+	mlflowName = regexp.MustCompile(`^images/(.+?)%step%(\d{1,15})%timestamp%\d+%[0-9a-f-]+(%compressed)?$`)
+	// Files of an artifact of W&B are named NAME:vN/FILE.
+	versionName = regexp.MustCompile(`^[^/]+:v\d+/`)
+)
+
+// mediaKindOf is how a medium is shown; "" for what is none.
+func mediaKindOf(r store.Artifact) kind {
+	if strings.HasSuffix(r.Name, ".histogram.json") {
+		return histogramKind
+	}
+	switch k := kindOf(r); k {
+	case imageKind, audioKind, videoKind, tableKind, htmlKind:
+		return k
+	case jsonKind:
+		if strings.HasSuffix(r.Name, tableEnd) {
+			return tableKind
+		}
+	case textKind:
+		if path.Ext(r.Name) == ".txt" {
+			return textKind
+		}
+	}
+	return ""
+}
+
+// stem returns a name without its ending.
+func stem(name string) string {
+	for _, end := range []string{".histogram.json", tableEnd} {
+		if s, ok := strings.CutSuffix(name, end); ok {
+			return s
+		}
+	}
+	return strings.TrimSuffix(name, path.Ext(name))
+}
+
+// mediaOfRuns finds the media among artifacts, and the name, step and place of each.
+//
+// KEY_A_B may be place B of a list at step A, or step B of KEY_A. It is a list if, in the same
+// run, the places of each step go from 0 without a gap, and one step has several.
+func mediaOfRuns(artifacts []store.Artifact) []medium {
+	type series struct {
+		key  string
+		kind kind
+		run  string
+	}
+	var all []medium
+	pairs := map[series]map[int64][]int64{} // places by step
+	twice := map[int]series{}               // by index in all
+	for _, r := range artifacts {
+		k := mediaKindOf(r)
+		if k == "" || r.IterationID == nil || versionName.MatchString(r.Name) {
+			continue
+		}
+		m := medium{ID: r.ID, Run: *r.IterationID, Name: r.Name, Bytes: r.SizeBytes, kind: k}
+		name := stem(r.Name)
+		if found := wandbName.FindStringSubmatch(name); found != nil {
+			m.key, m.Step = found[1], whole(found[2])
+		} else if found := mlflowName.FindStringSubmatch(name); found != nil {
+			if found[3] != "" {
+				continue
+			}
+			m.key, m.Step = strings.ReplaceAll(found[1], "#", "/"), whole(found[2])
+		} else if found := ownName.FindStringSubmatch(name); found != nil {
+			m.key, m.Step = found[1], whole(found[2])
+			if found[3] != "" {
+				m.Place = *whole(found[3])
+				s := series{m.key, k, m.Run}
+				if pairs[s] == nil {
+					pairs[s] = map[int64][]int64{}
+				}
+				pairs[s][*m.Step] = append(pairs[s][*m.Step], m.Place)
+				twice[len(all)] = s
+			}
+		} else {
+			m.key = name
+		}
+		if m.Step == nil && k == textKind { // a file, rather than a text that was logged
+			continue
+		}
+		all = append(all, m)
+	}
+	for at, s := range twice {
+		if !isList(pairs[s]) {
+			m := &all[at]
+			m.key, m.Step, m.Place = m.key+"_"+strconv.FormatInt(*m.Step, 10), new(m.Place), 0
+		}
+	}
+	return all
+}
+
+// isList reports whether the places of each step go from 0 without a gap, and one step
+// has several.
+func isList(places map[int64][]int64) bool {
+	several := false
+	for _, all := range places {
+		slices.Sort(all)
+		all = slices.Compact(all)
+		several = several || len(all) > 1
+		if all[0] != 0 || all[len(all)-1] != int64(len(all)-1) {
+			return false
+		}
+	}
+	return several
+}
+
+func whole(digits string) *int64 {
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil {
+		return nil
+	}
+	return &n
+}
+
+// mediaRequest asks for what runs have logged beside numbers: the names, or all under one.
+type mediaRequest struct {
+	Iterations []string `json:"iterations"`
+	Key        string   `json:"key,omitzero"`
+	Kind       kind     `json:"kind,omitzero"`
+}
+
+// mediaRuns is how many runs media are shown of at once.
+const mediaRuns = 50
+
+// read reads a request for media and what it asks for.
+func (s *site) media(r *http.Request, actor store.Actor) (q mediaRequest, all []medium, more bool, err error) {
+	if err := readBody(r, &q); err != nil {
+		return q, nil, false, err
+	}
+	if len(q.Iterations) > mediaRuns {
+		return q, nil, false, store.Invalid("iterations", "Ask for the media of up to %d runs at once.", mediaRuns)
+	}
+	err = s.DB.View(r.Context(), actor, func(db *store.View) error {
+		artifacts, cut, err := db.MadeArtifacts(q.Iterations)
+		all, more = mediaOfRuns(artifacts), cut
+		return err
+	})
+	return q, all, more, err
+}
+
+// mediaData answers with the names that media were logged under, or with the media under one.
+func (s *site) mediaData(r *http.Request, actor store.Actor) (any, error) {
+	q, all, more, err := s.media(r, actor)
+	if err != nil {
+		return nil, err
+	}
+	if q.Key != "" {
+		under := []medium{}
+		for _, m := range all {
+			if m.key == q.Key && m.kind == q.Kind {
+				under = append(under, m)
+			}
+		}
+		return map[string]any{"media": under}, nil
+	}
+	type name struct {
+		key  string
+		kind kind
+	}
+	found := map[name]*mediaKey{}
+	keys := []*mediaKey{}
+	for _, m := range all {
+		k := found[name{m.key, m.kind}]
+		if k == nil {
+			k = &mediaKey{Key: m.key, Kind: m.kind, Steps: []int64{}}
+			found[name{m.key, m.kind}] = k
+			keys = append(keys, k)
+		}
+		k.Count++
+		if m.Step != nil {
+			k.Steps = append(k.Steps, *m.Step)
+		}
+	}
+	for _, k := range keys {
+		slices.Sort(k.Steps)
+		k.Steps = slices.Compact(k.Steps)
+	}
+	slices.SortStableFunc(keys, func(a, b *mediaKey) int { return strings.Compare(a.Key, b.Key) })
+	return map[string]any{"keys": keys, "more": more}, nil
+}
+
+const (
+	heatSteps = 100 // of a histogram over steps
+	heatBins  = 64
+)
+
+// heat is a histogram over steps: how often values were in each bin of equal width between
+// low and high, at each step.
+type heat struct {
+	Run    string      `json:"run"`
+	Low    store.Value `json:"low"`
+	High   store.Value `json:"high"`
+	Steps  []int64     `json:"steps"`
+	Counts [][]float64 `json:"counts"` // by step
+	All    int         `json:"all"`    // steps, with those that are left out
+}
+
+// heatData answers with the histograms of one run under a name.
+func (s *site) heatData(r *http.Request, actor store.Actor) (any, error) {
+	q, all, _, err := s.media(r, actor)
+	if err != nil {
+		return nil, err
+	}
+	if len(q.Iterations) != 1 {
+		return nil, store.Invalid("iterations", "Ask for the histograms of one run at a time.")
+	}
+	byStep := map[int64]medium{}
+	steps := []int64{}
+	for _, m := range all {
+		if m.key != q.Key || m.kind != histogramKind || m.Bytes > jsonBytes {
+			continue
+		}
+		step := int64(0)
+		if m.Step != nil {
+			step = *m.Step
+		}
+		if _, ok := byStep[step]; !ok {
+			steps = append(steps, step)
+		}
+		byStep[step] = m
+	}
+	slices.Sort(steps)
+	h := heat{Run: q.Iterations[0], Steps: []int64{}, Counts: [][]float64{}, All: len(steps)}
+	var read []binCounts
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, step := range spread(steps, heatSteps) {
+		c, err := s.countsOf(r.Context(), actor, byStep[step].ID)
+		if web.AsError(err) != nil && web.AsError(err).Code == store.CodeNotFound || err == nil && c == nil {
+			continue // deleted, or no histogram
+		}
+		if err != nil {
+			return nil, err
+		}
+		h.Steps, read = append(h.Steps, step), append(read, *c)
+		low, high = min(low, c.Edges[0]), max(high, c.Edges[len(c.Edges)-1])
+	}
+	if len(read) == 0 {
+		return h, nil
+	}
+	h.Low, h.High = store.Value(low), store.Value(high)
+	for _, c := range read {
+		h.Counts = append(h.Counts, c.spread(low, high))
+	}
+	return h, nil
+}
+
+// spread returns up to most of all, evenly, with the first and the last.
+func spread(all []int64, most int) []int64 {
+	if len(all) <= most {
+		return all
+	}
+	some := make([]int64, most)
+	for i := range some {
+		some[i] = all[i*(len(all)-1)/(most-1)]
+	}
+	return some
+}
+
+// countsOf reads a histogram; nil for what is none.
+func (s *site) countsOf(ctx context.Context, actor store.Actor, id string) (*binCounts, error) {
+	_, data, err := s.DB.OpenArtifact(ctx, actor, id)
+	if err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(io.LimitReader(data, jsonBytes+1))
+	if err := errors.Join(err, data.Close()); err != nil {
+		return nil, err
+	}
+	return readCounts(body), nil
+}
+
+// binCounts is a histogram as the Python client writes it.
+type binCounts struct {
+	Edges     []float64 `json:"edges"`
+	Counts    []float64 `json:"counts"`
+	NotFinite int64     `json:"not_finite"`
+}
+
+// readCounts returns nil for what is no histogram.
+func readCounts(body []byte) *binCounts {
+	var c binCounts
+	err := json.Unmarshal(body, &c)
+	if err != nil || len(c.Counts) == 0 || len(c.Counts) > histogramBins || len(c.Edges) != len(c.Counts)+1 {
+		return nil
+	}
+	for i, n := range c.Counts {
+		if n < 0 || c.Edges[i+1] < c.Edges[i] {
+			return nil
+		}
+	}
+	if math.IsInf(c.Edges[len(c.Counts)]-c.Edges[0], 0) {
+		return nil
+	}
+	return &c
+}
+
+// spread returns the counts in heatBins bins between low and high. A bin that lies in several
+// of them counts in each by the part that it has there.
+func (c binCounts) spread(low, high float64) []float64 {
+	all := make([]float64, heatBins)
+	width := (high - low) / heatBins
+	if width <= 0 {
+		for _, n := range c.Counts {
+			all[heatBins/2] += n
+		}
+		return all
+	}
+	for i, n := range c.Counts {
+		from, to := (c.Edges[i]-low)/width, (c.Edges[i+1]-low)/width
+		if to-from < 1e-9 {
+			all[min(heatBins-1, max(0, int(from)))] += n
+			continue
+		}
+		for at := max(0, int(from)); at < heatBins && float64(at) < to; at++ {
+			part := min(to, float64(at+1)) - max(from, float64(at))
+			if part > 0 {
+				all[at] += n * part / (to - from)
+			}
+		}
+	}
+	for i, n := range all { // six digits are more than a picture shows
+		all[i], _ = strconv.ParseFloat(strconv.FormatFloat(n, 'g', 6, 64), 64)
+	}
+	return all
+}
+
+// framePolicy keeps an HTML page that somebody has logged to itself: it has an origin of its
+// own, so it reaches neither cookies nor pages of this site, and loads nothing.
+const framePolicy = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; " +
+	"img-src data: blob:; media-src data: blob:; font-src data:; form-action 'none'; base-uri 'none'; "
+
+// artifactFrame answers with an HTML page that somebody has logged, to be shown in a frame.
+func (s *site) artifactFrame(w http.ResponseWriter, r *http.Request, user store.User) error {
+	a, data, err := s.DB.OpenArtifact(r.Context(), store.Actor{UserID: user.ID}, idOf(r))
+	if err != nil {
+		return err
+	}
+	defer data.Close()
+	if kindOf(a) != htmlKind {
+		return errNoPage
+	}
+	_, ancestors, _ := strings.Cut(s.policy(), "frame-ancestors")
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	web.ServeContentUnder(w, r, a, data, framePolicy+"frame-ancestors"+ancestors, func(e *store.Error) { s.fail(w, r, e) })
+	return nil
+}

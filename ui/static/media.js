@@ -1,0 +1,327 @@
+// What runs have logged beside numbers: images, histograms, tables, HTML, video, audio and
+// texts, of all runs at one step, or of all steps.
+import { ask, debounce, newest, reach } from './ask.js';
+import { base } from './base.js';
+import { el, isolated } from './dom.js';
+import { enlarge } from './enlarge.js';
+import { count } from './format.js';
+import { heat } from './heat.js';
+
+const mostRuns = 20;
+const mostColumns = 30; // steps of a table of all steps
+const tiny = 96; // pixels; smaller images are enlarged without blur
+
+const words = { image: ['image', 'images'], audio: ['audio clip', 'audio clips'], video: ['video', 'videos'], table: ['table', 'tables'],
+  html: ['HTML page', 'HTML pages'], text: ['text', 'texts'], histogram: ['histogram', 'histograms'] };
+const order = ['image', 'histogram', 'table', 'html', 'video', 'audio', 'text'];
+const counted = (n, [one, more]) => `${count(n)} ${n === 1 ? one : more}`;
+const dataOf = (m, part = 'data') => new URL(`artifact/${m.id}/${part}`, base);
+
+// The styles come with this script, for most pages show no media.
+const sheet = el('link', { rel: 'stylesheet', href: document.querySelector('meta[name="media-styles"]').content });
+const styled = new Promise((done) => { for (const event of ['load', 'error']) sheet.addEventListener(event, done); });
+document.head.append(sheet);
+
+// evenly returns up to most of all, with the first and the last.
+const evenly = (all, most) => (all.length <= most ? all : Array.from({ length: most }, (_, i) => all[Math.floor((i * (all.length - 1)) / (most - 1))]));
+
+// Media shows what runs have logged. runs() are the runs, {id, name, color}; found is called
+// with the number of names that they have logged under.
+export class Media {
+  constructor(root, state, { runs, found }) {
+    Object.assign(this, { root, state, runs, found });
+    this.groups = new Map(); // by kind and key
+    this.steps = [];
+    this.asked = newest((body) => ask('media', { body }));
+    this.seen = new IntersectionObserver((entries) => {
+      for (const { target, isIntersecting } of entries) {
+        const group = [...this.groups.values()].find((g) => g.root === target);
+        if (!group) continue;
+        group.inSight = isIntersecting;
+        group.show();
+      }
+    }, { rootMargin: '200px' });
+    this.build();
+    state.addEventListener('change', ({ detail }) => {
+      if (detail.has('mediafind')) this.arrange();
+      if (detail.has('mediastep') || detail.has('mediaall')) this.show();
+    });
+  }
+
+  build() {
+    const { state } = this;
+    const move = (by) => this.choose(this.steps[Math.max(0, Math.min(this.steps.length - 1, this.at + by))]);
+    const button = (label, by) => el('button', { type: 'button', class: 'plain', click: () => move(by) }, label);
+    this.slider = el('input', { type: 'range', name: 'mediastep', min: 0, 'aria-label': 'Step', 'data-testid': 'media-step',
+      input: () => this.choose(this.steps[Number(this.slider.value)]) });
+    this.step = el('output', { 'data-testid': 'media-at' });
+    this.sliding = el('span', { class: 'sliding' }, button('Previous', -1), this.slider, button('Next', 1), this.step);
+    this.all = el('input', { type: 'checkbox', name: 'mediaall', change: () => state.set({ mediaall: this.all.checked ? '1' : null }) });
+    this.whole = el('label', {}, this.all, 'All steps');
+    this.search = el('input', { type: 'search', name: 'mediafind', placeholder: 'Find media', 'aria-label': 'Search media by name',
+      input: debounce(200, () => state.set({ mediafind: this.search.value || null })) });
+    this.note = el('p', { class: 'count', role: 'status', 'data-testid': 'media-note' }, 'Loading…');
+    this.places = el('div', { class: 'media-groups' });
+    this.root.replaceChildren(el('div', { class: 'strip' }, el('h2', {}, 'Media'), this.sliding, this.whole, this.search), this.note, this.places);
+  }
+
+  // choose moves the slider to a step.
+  choose(step) {
+    this.state.set({ mediastep: step === this.steps.at(-1) ? null : step });
+  }
+
+  // at is the place of the chosen step: the last one at or before it.
+  get at() {
+    const step = this.state.number('mediastep', Infinity);
+    const after = this.steps.findIndex((s) => s > step);
+    return after < 0 ? this.steps.length - 1 : Math.max(0, after - 1);
+  }
+
+  // load asks for the names again.
+  async load() {
+    const runs = this.runs();
+    this.drawn = runs.slice(0, mostRuns);
+    await styled;
+    const answer = await this.asked({ iterations: this.drawn.map((r) => r.id) }).catch((error) => ({ error }));
+    if (answer.error) {
+      this.note.textContent = answer.error.message;
+      return;
+    }
+    this.keys = answer.keys;
+    this.steps = [...new Set(answer.keys.flatMap((k) => k.steps))].sort((a, b) => a - b);
+    this.left = [
+      runs.length > mostRuns && `These are the first ${count(mostRuns)} of ${count(runs.length)} runs.`,
+      answer.more && 'Only the newest 20,000 files are shown.',
+    ].filter(Boolean).join(' ');
+    for (const group of this.groups.values()) group.stale = true;
+    this.found?.(answer.keys.length);
+    this.arrange();
+  }
+
+  arrange() {
+    const part = this.state.get('mediafind').toLowerCase();
+    const keys = this.keys.filter((k) => k.key.toLowerCase().includes(part)).sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
+    const name = (k) => `${k.kind} ${k.key}`;
+    const there = new Set(keys.map(name));
+    for (const [id, group] of this.groups) {
+      if (there.has(id)) continue;
+      this.seen.unobserve(group.root);
+      this.groups.delete(id);
+    }
+    for (const k of keys) {
+      if (!this.groups.has(name(k))) {
+        const group = new Group(this, k);
+        this.groups.set(name(k), group);
+        this.seen.observe(group.root);
+      }
+      this.groups.get(name(k)).about(k);
+    }
+    const roots = keys.map((k) => this.groups.get(name(k)).root);
+    if (roots.some((r, i) => this.places.children[i] !== r) || roots.length !== this.places.children.length) this.places.replaceChildren(...roots);
+    this.note.textContent = this.keys.length === 0 ? 'No images, histograms, tables, audio, video or HTML have been logged by these runs.'
+      : keys.length === 0 ? 'No media have this in their name.' : this.left;
+    this.note.hidden = !this.note.textContent;
+    this.show();
+  }
+
+  show() {
+    const { steps, state } = this;
+    if (document.activeElement !== this.search) this.search.value = state.get('mediafind');
+    this.all.checked = state.has('mediaall');
+    const several = steps.length > 1;
+    this.sliding.hidden = !several;
+    this.whole.hidden = !several;
+    this.slider.disabled = this.all.checked;
+    for (const b of this.sliding.querySelectorAll('button')) b.disabled = this.all.checked;
+    if (several) {
+      this.slider.max = steps.length - 1;
+      this.slider.value = this.at;
+      this.slider.setAttribute('aria-valuetext', `step ${count(steps[this.at])}`);
+      this.step.textContent = this.all.checked ? '' : `Step ${count(steps[this.at])}`;
+    }
+    for (const group of this.groups.values()) group.show();
+  }
+}
+
+// Group is all that was logged under one name.
+class Group {
+  constructor(media, { key, kind }) {
+    Object.assign(this, { media, key, kind, stale: true, inSight: false, byRun: new Map(), cells: new Map() });
+    this.counted = el('span', { class: 'count' });
+    this.grid = el('div', { class: `media-grid ${kind}` });
+    this.root = el('details', { open: true, 'data-media': key, 'data-kind': kind, 'data-testid': 'media-group', toggle: () => this.show() },
+      el('summary', {}, isolated(key), this.counted), this.grid);
+  }
+
+  about({ count: n, steps }) {
+    this.counted.textContent = counted(n, words[this.kind]) + (steps.length > 1 ? `, ${count(steps.length)} steps` : '');
+  }
+
+  // show draws the group once it is in sight.
+  show() {
+    if (!this.inSight || !this.root.open) return;
+    if (this.stale) this.load();
+    else this.draw();
+  }
+
+  async load() {
+    this.stale = false;
+    const { drawn } = this.media;
+    const like = drawn.map((r) => r.id);
+    this.like = like.join(' ');
+    try {
+      if (this.kind === 'histogram') {
+        const all = await Promise.all(drawn.map((r) => ask('histograms', { body: { iterations: [r.id], key: this.key } })));
+        this.byRun = new Map(all.filter((h) => h.steps.length > 0).map((h) => [h.run, h]));
+        this.cells.clear();
+      } else {
+        const { media } = await ask('media', { body: { iterations: like, key: this.key, kind: this.kind } });
+        this.byRun = Map.groupBy(media, (m) => m.run);
+      }
+    } catch (error) {
+      this.grid.replaceChildren(el('p', { class: 'message', role: 'alert' }, error.message));
+      return;
+    }
+    if (this.like === like.join(' ')) this.draw();
+  }
+
+  draw() {
+    const { media } = this;
+    const runs = media.drawn.filter((r) => this.byRun.has(r.id));
+    const step = media.steps[media.at] ?? Infinity;
+    if (this.kind === 'histogram') {
+      this.put(runs.map((run) => this.heat(run, step)));
+    } else if (media.state.has('mediaall') && this.steps().length > 1) {
+      this.put([this.table(runs)]);
+    } else {
+      this.put(runs.map((run) => this.at(run, step)));
+    }
+  }
+
+  put(parts) {
+    const all = parts.filter(Boolean);
+    if (all.length !== this.grid.children.length || all.some((p, i) => this.grid.children[i] !== p)) this.grid.replaceChildren(...all);
+  }
+
+  steps() {
+    return [...new Set([...this.byRun.values()].flat().map((m) => m.step).filter((s) => s != null))].sort((a, b) => a - b);
+  }
+
+  title(run) {
+    if (this.media.runs().length === 1) return '';
+    return el('a', { class: 'run', href: new URL(`iteration/${run.id}`, base) }, el('span', { class: `dot c${run.color}` }), isolated(run.name));
+  }
+
+  // at returns what a run has logged at a step, or last before it.
+  at(run, step) {
+    const all = this.byRun.get(run.id);
+    const known = all.filter((m) => m.step == null || m.step <= step);
+    const last = known.reduce((most, m) => Math.max(most, m.step ?? -Infinity), -Infinity);
+    const now = known.filter((m) => (m.step ?? -Infinity) === last).sort((a, b) => a.place - b.place);
+    let cell = this.cells.get(run.id);
+    if (!cell) this.cells.set(run.id, cell = this.cell(run));
+    cell.root.dataset.step = now[0]?.step ?? '';
+    cell.said.textContent = now.length === 0 ? 'Nothing up to this step'
+      : now[0].step != null && now[0].step !== step && Number.isFinite(step) ? `Step ${count(now[0].step)}` : '';
+    now.forEach((m, i) => {
+      cell.items[i] = this.item(cell.items[i], m, run);
+      if (cell.box.children[i] !== cell.items[i].root) cell.box.insertBefore(cell.items[i].root, cell.box.children[i] ?? null);
+    });
+    for (const item of cell.items.splice(now.length)) item.root.remove();
+    return cell.root;
+  }
+
+  cell(run) {
+    const [box, said] = [el('div', { class: 'items' }), el('span', { class: 'count' })];
+    return { box, said, items: [], root: el('figure', { class: 'media-cell', 'data-run': run.id, 'data-testid': 'media-cell' }, el('figcaption', {}, this.title(run), said), box) };
+  }
+
+  // item shows a medium where another one was: an image stays until the next one has come.
+  item(before, m, run) {
+    if (before?.id === m.id) return before;
+    const name = this.name(m, run);
+    if (before && this.kind === 'image') {
+      Object.assign(before.root, { href: dataOf(m), title: m.name });
+      Object.assign(before.root.firstElementChild, { src: dataOf(m), alt: name });
+      before.id = m.id;
+      return before;
+    }
+    if (this.kind === 'image') return this.image(m, name);
+    const root = el('div', { class: 'item' }, ...made[this.kind](m, name));
+    if (before) before.root.replaceWith(root);
+    return { id: m.id, root };
+  }
+
+  name(m, run) {
+    return `${this.key}, ${run.name}${m.step == null ? '' : `, step ${count(m.step)}`}`;
+  }
+
+  // Many at once come when they are in sight, which takes a size that is known before.
+  image(m, name, many = false) {
+    const image = el('img', { src: dataOf(m), alt: name, loading: many && 'lazy', decoding: 'async',
+      load: () => image.classList.toggle('small', Math.max(image.naturalWidth, image.naturalHeight) <= tiny) });
+    const root = el('a', { class: 'item', href: dataOf(m), title: m.name, click: (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      enlarge(image);
+    } }, image);
+    return { id: m.id, root };
+  }
+
+  // table shows all steps: a row for each run, a column for each step.
+  table(runs) {
+    const all = this.steps();
+    const steps = evenly(all, mostColumns);
+    const like = `${this.like} ${steps} ${[...this.byRun.values()].flat().length}`;
+    if (this.tabled?.like === like) return this.tabled.root;
+    const several = this.media.runs().length > 1;
+    const at = (run, step) => this.byRun.get(run.id).filter((m) => m.step === step).sort((a, b) => a.place - b.place)
+      .map((m) => (this.kind === 'image' ? this.image(m, this.name(m, run), true).root : el('a', { class: 'open', href: new URL(`artifact/${m.id}`, base) }, 'Open')));
+    const cells = (run) => steps.map((step) => {
+      const all = at(run, step);
+      return el('td', {}, all.length > 1 ? el('div', { class: 'several' }, ...all) : all[0]);
+    });
+    const root = el('div', { class: 'across', tabindex: 0, role: 'region', 'aria-label': `${this.key}, all steps`, 'data-testid': 'media-steps' },
+      el('table', {}, el('thead', {}, el('tr', {}, several && el('th', { scope: 'col' }, 'Run'), ...steps.map((s) => el('th', { scope: 'col' }, `Step ${count(s)}`)))),
+        el('tbody', {}, ...runs.map((run) => el('tr', {}, several && el('th', { scope: 'row' }, this.title(run)), ...cells(run))))),
+      steps.length < all.length && el('p', { class: 'count' }, `${count(steps.length)} of ${count(all.length)} steps`));
+    this.tabled = { like, root };
+    return root;
+  }
+
+  heat(run, step) {
+    let cell = this.cells.get(run.id);
+    if (!cell) {
+      cell = { drawn: heat(this.byRun.get(run.id), `${this.key}, ${run.name}`, (to) => this.media.choose(to)) };
+      cell.root = el('figure', { class: 'media-cell', 'data-run': run.id, 'data-testid': 'media-cell' }, el('figcaption', {}, this.title(run)), cell.drawn.root);
+      this.cells.set(run.id, cell);
+    }
+    cell.drawn.mark(this.media.steps.length > 1 && Number.isFinite(step) ? step : null);
+    return cell.root;
+  }
+}
+
+// opens leads to the page of an artifact, where it can be downloaded.
+const opens = (m) => el('a', { class: 'open', href: new URL(`artifact/${m.id}`, base), title: m.name }, 'Open');
+
+// The elements that show a medium which is no image, by its kind.
+const made = {
+  audio: (m, name) => [el('audio', { controls: true, preload: 'none', src: dataOf(m), 'aria-label': name }), opens(m)],
+  video: (m, name) => [el('video', { controls: true, preload: 'metadata', src: dataOf(m), 'aria-label': name }), opens(m)],
+  html: (m, name) => [el('iframe', { sandbox: 'allow-scripts', loading: 'lazy', src: dataOf(m, 'frame'), title: name }), opens(m)],
+  table: (m) => [previewed(m), opens(m)],
+  text: (m) => [previewed(m), opens(m)],
+};
+
+// previewed shows an artifact as its page does.
+function previewed(m) {
+  const box = el('div', { class: 'preview' }, 'Loading…');
+  reach(new URL(`artifact/${m.id}`, base), { headers: { 'HX-Request': 'true', 'HX-Target': `div#artifact-${m.id}`, 'HX-Current-URL': location.href } })
+    .then((answer) => answer.text())
+    .then((text) => { // written by the server to be put into a page
+      const preview = new DOMParser().parseFromString(text, 'text/html').querySelector('[data-testid="preview"]');
+      box.replaceChildren(preview ? document.adoptNode(preview) : 'It can’t be shown.');
+    })
+    .catch((error) => { box.textContent = error.message; });
+  return box;
+}
