@@ -38,7 +38,7 @@ var mutationLines = []mutationLine{
 	{"deleteArtifact", "delete", `artifactID: "$artifact"`},
 	{"upsertSweep", "create", `projectName: "$project", config: "{method: random, parameters: {x: {value: 1}}}"`},
 	{"createAgent", "create", `sweep: "$sweep"`},
-	{"agentHeartbeat", "create", `id: "$sweep-agent"`},
+	{"agentHeartbeat", "create", `id: "$agent"`},
 	{"upsertSweep", "update", `id: "$sweep", state: "PAUSED"`},
 }
 
@@ -124,7 +124,7 @@ func (b bed) mutationWorld(root opt) map[string]string {
 	searched := "method: random\nparameters: {x: {value: 1}}"
 	_, err = b.db.SaveWandbSweep(b.Context(), store.System, store.WandbSweepChange{NewID: "abcdefgh", Project: e.ProjectID, Config: &searched})
 	b.must(err)
-	w["sweep"] = "abcdefgh"
+	w["sweep"], w["agent"] = "abcdefgh", "abcdefgh-agent"
 	b.send("PUT", "/files/me/p/run/there.txt", "x", root).wants(200)
 	files, err := b.db.Artifacts(b.Context(), store.System, e.ID, store.ArtifactQuery{Page: store.FirstPage})
 	b.must(err)
