@@ -62,9 +62,7 @@ func (db *DB) AppendWandb(ctx context.Context, actor Actor, id string, s WandbSt
 			if err := tx.keepRest(it, step, rest); err != nil {
 				return false, err
 			}
-		}
-		for _, row := range s.Rows {
-			w.addCaptions(row)
+			w.addCaptions(rest)
 		}
 		if err := tx.setCaptions(it, &w); err != nil {
 			return false, err
@@ -218,8 +216,8 @@ func (tx *tx) keepRest(it iterationState, step Step, rest []wandb.Member) error 
 	return err
 }
 
-// addCaptions adds the captions of the media of a row to those that are to be written.
-func (a *WandbAbout) addCaptions(row wandb.Row) {
+// addCaptions adds the captions of the media among the values of a step to those that are to be written.
+func (a *WandbAbout) addCaptions(rest []wandb.Member) {
 	add := func(path, caption string) {
 		if path != "" && strings.TrimSpace(caption) != "" && len(a.Captions) < maxCaptions {
 			if a.Captions == nil {
@@ -228,7 +226,7 @@ func (a *WandbAbout) addCaptions(row wandb.Row) {
 			a.Captions[transfer.FitPath(path)] = transfer.FitText(caption)
 		}
 	}
-	for _, m := range row.Rest {
+	for _, m := range rest {
 		if !strings.Contains(m.Value, `"caption`) {
 			continue
 		}

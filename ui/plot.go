@@ -18,19 +18,19 @@ const (
 type plot struct {
 	Title string
 	About string // what its axes are, "" where the title says it
+	Texts []plotText
 	X, Y  []plotTick
 	Lines []plotLine
-	Texts []plotText
 }
-
-// plotText is a text at a place of the view box.
-type plotText struct{ X, Y, Text string }
 
 // plotTick is a line of the grid, at a place of the view box.
 type plotTick struct {
 	Label string
 	At    string
 }
+
+// plotText is a text at a place of the view box.
+type plotText struct{ X, Y, Text string }
 
 // plotLine is a curve, a set of dots or a bar.
 type plotLine struct {
@@ -42,32 +42,76 @@ type plotLine struct {
 // plotScales are the scales of the axes of a plot: whether they are logarithmic.
 type plotScales struct{ LogX, LogY bool }
 
+// axis maps values to places from one end to the other. A logarithmic one has no place for
+// values that are not positive.
+type axis struct {
+	log       bool
+	low, high float64 // logarithms, on a logarithmic axis
+	from, to  float64
+}
+
+// newAxis returns an axis for values that span low to high, which are both finite.
+func newAxis(log bool, low, high, from, to, least float64) axis {
+	if log {
+		low, high = math.Log10(low), math.Log10(high)
+	}
+	if low == high {
+		low, high = low-max(least, math.Abs(low))/2, high+max(least, math.Abs(high))/2
+	}
+	return axis{log, low, high, from, to}
+}
+
+func (a axis) at(v float64) float64 {
+	if a.log {
+		v = math.Log10(v)
+	}
+	return a.from + (v-a.low)/(a.high-a.low)*(a.to-a.from)
+}
+
+func (a axis) ticks() []plotTick {
+	var all []plotTick
+	values := ticks(a.low, a.high)
+	if a.log {
+		values = logTicks(a.low, a.high)
+	}
+	for _, v := range values {
+		all = append(all, plotTick{number(store.Value(v)), place1(a.at(v))})
+	}
+	return all
+}
+
 // newPlot draws curves over their steps. Values that are not finite, or not positive where the
 // scale is logarithmic, are gaps. It returns nil when there is nothing to draw.
 func newPlot(title string, curves []store.Curve, runs map[string]run, scales plotScales) *plot {
-	a := axes{plotScales: scales}
+	low, high := math.Inf(1), math.Inf(-1)
+	first, last := math.Inf(1), math.Inf(-1)
+	drawn := func(step, v float64) bool {
+		return finite(v) && (!scales.LogY || v > 0) && (!scales.LogX || step > 0)
+	}
 	for _, c := range curves {
 		for i, v := range c.Value {
-			if step := float64(c.Step[i]); a.has(step, float64(v)) {
-				a.add(step, float64(v))
+			if step := float64(c.Step[i]); drawn(step, float64(v)) {
+				low, high = math.Min(low, float64(v)), math.Max(high, float64(v))
+				first, last = math.Min(first, step), math.Max(last, step)
 			}
 		}
 	}
-	if !a.fit() {
+	if low > high {
 		return nil
 	}
-	p := &plot{Title: title}
-	a.grid(p)
+	x := newAxis(scales.LogX, first, last, plotLeft, plotWidth-plotRight, 2)
+	y := newAxis(scales.LogY, low, high, plotHeight-plotFoot, plotTop, 1)
+	p := &plot{Title: title, X: x.ticks(), Y: y.ticks()}
 	for _, c := range curves {
 		var path strings.Builder
 		pen := "M"
 		for i, v := range c.Value {
 			step := float64(c.Step[i])
-			if !a.has(step, float64(v)) {
+			if !drawn(step, float64(v)) {
 				pen = "M"
 				continue
 			}
-			path.WriteString(pen + place1(a.x(step)) + " " + place1(a.y(float64(v))))
+			path.WriteString(pen + place1(x.at(step)) + " " + place1(y.at(float64(v))))
 			pen = "L"
 		}
 		r := runs[c.IterationID]
@@ -76,83 +120,36 @@ func newPlot(title string, curves []store.Curve, runs map[string]run, scales plo
 	return p
 }
 
-// axes are the scales and the bounds of a chart.
+// axes are those of a chart whose bounds follow from its points.
 type axes struct {
-	plotScales
 	first, last float64 // of x
 	low, high   float64 // of y
 	any         bool
-}
-
-// has reports whether a point has a place on the chart.
-func (a *axes) has(x, y float64) bool {
-	return finite(y) && (!a.LogX || x > 0) && (!a.LogY || y > 0)
+	x, y        axis // once the bounds fit
 }
 
 // add makes the bounds wide enough for a point.
 func (a *axes) add(x, y float64) {
 	if !a.any {
-		*a = axes{a.plotScales, x, x, y, y, true}
+		*a = axes{first: x, last: x, low: y, high: y, any: true}
 		return
 	}
 	a.first, a.last = math.Min(a.first, x), math.Max(a.last, x)
 	a.low, a.high = math.Min(a.low, y), math.Max(a.high, y)
 }
 
-// fit makes bounds that are equal different. It reports whether there are any.
-func (a *axes) fit() bool {
-	a.first, a.last = apart(a.LogX, a.first, a.last, 2)
-	a.low, a.high = apart(a.LogY, a.low, a.high, 1)
-	return a.any
-}
-
-// apart returns bounds that are different: equal ones are at least so far apart.
-func apart(log bool, low, high, least float64) (float64, float64) {
-	switch {
-	case low != high:
-	case log:
-		return low / 10, high * 10
-	default:
-		half := max(least, math.Abs(low)) / 2
-		return low - half, high + half
+// fit makes the axes, with their lines of the grid. It reports whether there is a point.
+func (a *axes) fit(p *plot) bool {
+	if !a.any {
+		return false
 	}
-	return low, high
-}
-
-// x returns the place of a value on the X axis.
-func (a *axes) x(v float64) float64 {
-	return plotLeft + share(a.LogX, v, a.first, a.last)*(plotWidth-plotLeft-plotRight)
-}
-
-// y returns the place of a value on the Y axis.
-func (a *axes) y(v float64) float64 {
-	return plotHeight - plotFoot - share(a.LogY, v, a.low, a.high)*(plotHeight-plotFoot-plotTop)
-}
-
-// share returns where v is from low, 0, to high, 1. Halves do not overflow.
-func share(log bool, v, low, high float64) float64 {
-	if log {
-		v, low, high = math.Log10(v), math.Log10(low), math.Log10(high)
-	}
-	return (v/2 - low/2) / (high/2 - low/2)
-}
-
-// grid adds the lines of the grid to a chart.
-func (a *axes) grid(p *plot) {
-	for _, v := range scaleTicks(a.LogX, a.first, a.last) {
-		p.X = append(p.X, plotTick{number(store.Value(v)), place1(a.x(v))})
-	}
-	for _, v := range scaleTicks(a.LogY, a.low, a.high) {
-		p.Y = append(p.Y, plotTick{number(store.Value(v)), place1(a.y(v))})
-	}
-}
-
-// scaleTicks returns the values that an axis names.
-func scaleTicks(log bool, low, high float64) []float64 {
-	if log {
-		return logTicks(math.Log10(low), math.Log10(high))
-	}
-	return ticks(low, high)
+	// The span of numbers that are this large would not be finite.
+	const most = math.MaxFloat64 / 4
+	within := func(v float64) float64 { return min(max(v, -most), most) }
+	a.x = newAxis(false, within(a.first), within(a.last), plotLeft, plotWidth-plotRight, 2)
+	a.y = newAxis(false, within(a.low), within(a.high), plotHeight-plotFoot, plotTop, 1)
+	p.X, p.Y = a.x.ticks(), a.y.ticks()
+	return true
 }
 
 // path returns a curve through points.
@@ -160,7 +157,7 @@ func (a *axes) path(points []dot) string {
 	var path strings.Builder
 	pen := "M"
 	for _, d := range points {
-		path.WriteString(pen + place1(a.x(d.x)) + " " + place1(a.y(d.y)))
+		path.WriteString(pen + place1(a.x.at(d.x)) + " " + place1(a.y.at(d.y)))
 		pen = "L"
 	}
 	return path.String()

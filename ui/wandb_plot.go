@@ -175,10 +175,9 @@ func drawLines(p wandb.Plot, t wandb.Table, x, y, by string) *plot {
 		a.add(d.x, d.y)
 	}
 	out := &plot{About: about(p, x, y)}
-	if !a.fit() {
+	if !a.fit(out) {
 		return out
 	}
-	a.grid(out)
 	if len(order) > maxPlotLines {
 		out.About += fmt.Sprintf(", the first %d of %d lines", maxPlotLines, len(order))
 	}
@@ -216,13 +215,12 @@ func drawDots(p wandb.Plot, t wandb.Table) *plot {
 		}
 	}
 	out := &plot{About: about(p, "x", "y")}
-	if !a.fit() {
+	if !a.fit(out) {
 		return out
 	}
-	a.grid(out)
 	var path strings.Builder
 	for _, d := range thin(points, maxPlotMarks) {
-		path.WriteString("M" + place1(a.x(d.x)) + " " + place1(a.y(d.y)) + "h0")
+		path.WriteString("M" + place1(a.x.at(d.x)) + " " + place1(a.y.at(d.y)) + "h0")
 	}
 	if len(points) > maxPlotMarks {
 		out.About += fmt.Sprintf(", %d of %d points", maxPlotMarks, len(points))
@@ -239,13 +237,12 @@ func (p *plot) bars(values []float64, title func(i int) string) {
 	for _, v := range values {
 		a.add(0, v)
 	}
-	a.fit()
-	a.grid(p)
+	a.fit(p)
 	p.X = nil
 	for i, v := range values {
-		from, to := a.x(float64(i)+0.1), a.x(float64(i)+0.9)
+		from, to := a.x.at(float64(i)+0.1), a.x.at(float64(i)+0.9)
 		p.Lines = append(p.Lines, plotLine{Class: "bars c0", Name: title(i),
-			Path: "M" + place1(from) + " " + place1(a.y(0)) + "V" + place1(a.y(v)) + "H" + place1(to) + "V" + place1(a.y(0)) + "z"})
+			Path: "M" + place1(from) + " " + place1(a.y.at(0)) + "V" + place1(a.y.at(v)) + "H" + place1(to) + "V" + place1(a.y.at(0)) + "z"})
 	}
 }
 

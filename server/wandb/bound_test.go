@@ -34,18 +34,18 @@ func TestQueriesAreBounded(t *testing.T) {
 	again := strings.Repeat(" a: config", 9)
 	b.query(fragments(5), nil).has(`"id"`)
 	b.query(aliases(3, "config"), nil).wants(200)
-	b.query(aliases(100, "name"), nil).wants(422) // a run is read with its configuration
+	b.query(aliases(100, "name"), nil).wants(400) // a run is read with its configuration
 	b.query(aliases(1, again), nil).wants(200)    // of the same name there is one
 	for name, document := range map[string]string{
 		"fragments":  fragments(30),
 		"aliases":    aliases(20, "config"),
 		"same field": `{ project(name: "p") { run(name: "r") {` + many(12, " c%d: config") + ` } } }`,
 	} {
-		if a := b.query(document, nil); a.status != 422 || !strings.Contains(a.body, "ask for less at once") {
+		if a := b.query(document, nil); a.status != 400 || !strings.Contains(a.body, "ask for less at once") {
 			t.Errorf("%s: %d %.300s", name, a.status, a.body)
 		}
 	}
-	b.query(`{ viewer { id } }`, map[string]any{"x": make([]int, 300_000)}).wants(413)
+	b.query(`{ viewer { id } }`, map[string]any{"x": make([]int, 300_000)}).wants(400)
 }
 
 func many(n int, format string) (text string) {
@@ -79,7 +79,7 @@ func TestStreamsAreBounded(t *testing.T) {
 	if b.must(err); len(w.Lost) != 1 || w.LastStep != 3002 {
 		t.Errorf("after a long line: %q, step %d", w.Lost, w.LastStep)
 	}
-	b.stream("p", "r", `{"files":{"output.log":{"offset":0,"content":[""`+strings.Repeat(`,""`, 1_100_000)+`]}}}`).wants(413)
+	b.stream("p", "r", `{"files":{"output.log":{"offset":0,"content":[""`+strings.Repeat(`,""`, 1_100_000)+`]}}}`).wants(400)
 	// Texts of one step come in many rows and again.
 	texts := make([]string, 5000)
 	for i := range texts {

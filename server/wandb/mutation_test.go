@@ -36,6 +36,10 @@ var mutationLines = []mutationLine{
 	{"deleteAliases", "update", `artifactID: "$artifact", aliases: [{alias: "best"}]`},
 	{"useArtifact", "create read", `artifactID: "$artifact", projectName: "$project", runName: "run"`},
 	{"deleteArtifact", "delete", `artifactID: "$artifact"`},
+	{"upsertSweep", "create", `projectName: "$project", config: "{method: random, parameters: {x: {value: 1}}}"`},
+	{"createAgent", "create", `sweep: "$sweep"`},
+	{"agentHeartbeat", "create", `id: "$agent"`},
+	{"upsertSweep", "update", `id: "$sweep", state: "PAUSED"`},
 }
 
 // Every mutation asks for the rights that it needs and for no others: of a user with each
@@ -70,7 +74,7 @@ func TestMutationsByIdentity(t *testing.T) {
 		b.query(document, nil).wants(401)
 		b.query(document, nil, key(strings.Repeat("x", 40))).wants(401)
 		// Where the project that is named is not one's own, a mutation makes one.
-		if makesOwn := line.name == "upsertBucket" && line.needs == "create"; len(needs) > 0 && !makesOwn {
+		if makesOwn := slices.Contains([]string{"upsertBucket", "upsertSweep"}, line.name) && line.needs == "create"; len(needs) > 0 && !makesOwn {
 			b.query(document, nil, stranger).wants(403)
 		}
 		exact := 0
@@ -91,7 +95,7 @@ func TestMutationsByIdentity(t *testing.T) {
 			if !missing && len(has) == len(needs) {
 				exact = set
 			}
-			if missing && !(line.name == "upsertBucket" && line.needs == "create") {
+			if missing && !(slices.Contains([]string{"upsertBucket", "upsertSweep"}, line.name) && line.needs == "create") {
 				grant(set)
 				b.query(document, nil, asAda).wants(403)
 			}
@@ -117,6 +121,10 @@ func (b bed) mutationWorld(root opt) map[string]string {
 	e, err := b.db.Experiment(b.Context(), store.System, it.ExperimentID)
 	b.must(err)
 	w["project"] = e.ProjectID
+	searched := "method: random\nparameters: {x: {value: 1}}"
+	_, err = b.db.SaveWandbSweep(b.Context(), store.System, store.WandbSweepChange{NewID: "abcdefgh", Project: e.ProjectID, Config: &searched})
+	b.must(err)
+	w["sweep"], w["agent"] = "abcdefgh", "abcdefgh-agent"
 	b.send("PUT", "/files/me/p/run/there.txt", "x", root).wants(200)
 	files, err := b.db.Artifacts(b.Context(), store.System, e.ID, store.ArtifactQuery{Page: store.FirstPage})
 	b.must(err)

@@ -20,7 +20,7 @@ func (c *call) sweepMutations() object {
 
 // upsertSweep makes a sweep, or changes it.
 func (c *call) upsertSweep(a args) (any, error) {
-	if scheduler := a.str("launchScheduler") + a.str("scheduler"); strings.Trim(scheduler, "{}null ") != "" {
+	if scheduler := a.str("launchScheduler") + a.str("scheduler"); strings.Trim(scheduler, "{}nul ") != "" {
 		return nil, store.Invalid("scheduler", "Sweeps of W&B Launch are not served; leave out the scheduler, and start agents with wandb agent.")
 	}
 	change := store.WandbSweepChange{ID: a.str("id"), Project: a.str("projectName"), Config: a.text("config"), Name: a.text("displayName"), State: a.text("state")}
@@ -45,7 +45,7 @@ func (c *call) upsertSweep(a args) (any, error) {
 
 // priorRuns reads the names of runs from a filter such as {"$or":[{"name":"a"}]}.
 func priorRuns(filter string) (names []string, err error) {
-	if strings.Trim(filter, "{}null ") == "" {
+	if strings.Trim(filter, "{}nul ") == "" {
 		return nil, nil
 	}
 	var in struct {
