@@ -24,7 +24,7 @@ func TestDeletionSaysWhatGoes(t *testing.T) {
 
 	page := "/lab/delete?i=" + strings.Join(w.runs[:2], "&i=")
 	a := s.get(page)
-	a.wants(t, 200, "Delete 2 runs?", "4 points in all, and 2 artifacts of 2.0 KiB. They go to the trash, from which they can be restored for 30 days. One child run is kept, without a parent.",
+	a.wants(t, 200, "Delete 2 runs?", "(4 points), tags, notes and environment, and 2 artifacts (2.0 KiB). They go to the trash, from which they can be restored for 30 days. One child run is kept, without a parent.",
 		`<a href="/lab/project/`+w.project+`"><bdi>digits</bdi></a>`)
 	a.lacks(t, `data-testid="stays"`)
 	s.get("/lab/delete?i="+w.runs[0]).wants(t, 200, "This also deletes its parameters", `href="/lab/iteration/`+w.runs[0]+`"`)
@@ -34,7 +34,7 @@ func TestDeletionSaysWhatGoes(t *testing.T) {
 	s.get("/lab/delete?i="+w.runs[0]+"&i="+w.runs[2]).wants(t, 200, "Delete 1 of 2 runs?", "This also deletes the parameters, metrics (2 points), tags, notes and environment of run 1")
 	page = "/lab/delete?i=" + strings.Join(w.runs, "&i=")
 	a = s.get(page)
-	a.wants(t, 200, "Delete 2 of 4 runs?", "This also deletes their", "(4 points)", "2 runs can't be deleted", `href="/lab/model/`+model+`"`, "One child run is kept, without a parent")
+	a.wants(t, 200, "Delete 2 of 4 runs?", "This also deletes their", "(4 points)", "2 runs can&#39;t be deleted", `href="/lab/model/`+model+`"`, "One child run is kept, without a parent")
 	if n := strings.Count(a.body, `name="i"`); n != 2 {
 		t.Errorf("the form is about %d runs", n)
 	}

@@ -40,7 +40,7 @@ var fileName = strings.NewReplacer("/", "|", `\`, "|")
 
 // injected counts what none of the pages has of its own.
 const injected = `(window.hacked === undefined ? '' : 'hacked ' + window.hacked) + [...document.querySelectorAll(
-	'script:not([src], [type="application/json"]), img, iframe, base, object, embed, style, meta[http-equiv], form[action*="evil"], [onerror], [onload], [onfocus], [onclick], [srcdoc], [href^="javascript" i]')]
+	'script:not([src], [type="application/json"]), img:not([src^="/artifact/"], [src^="http://127.0.0.1:"][src$="/data"]), iframe:not([sandbox="allow-scripts"]), base, object, embed, style, meta[http-equiv], form[action*="evil"], [onerror], [onload], [onfocus], [onclick], [srcdoc], [href^="javascript" i]')]
 	.map((e) => e.outerHTML.slice(0, 120)).join('\n')`
 
 // TestHostileText fills every field that is shown, and opens each page.

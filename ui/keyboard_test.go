@@ -13,7 +13,10 @@ const focused = `(() => {
 	const e = document.activeElement;
 	if (e === document.body) return 'end';
 	window.walked ??= new Set();
-	const again = window.walked.has(e);
+	// Players and frames have stops of their own inside.
+	const within = e === window.last && ['AUDIO', 'VIDEO', 'IFRAME'].includes(e.tagName);
+	window.last = e;
+	const again = !within && window.walked.has(e);
 	window.walked.add(e);
 	const style = getComputedStyle(e);
 	const box = e.getBoundingClientRect();
