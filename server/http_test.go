@@ -53,7 +53,8 @@ func TestTrailingSlashMakesNoDifference(t *testing.T) {
 			w := a.worldFor(s, w)
 			path, body := s.in(a, w)
 			got := a.do(s.method, path+"/", body, s.opts...).wants(s.status)
-			if s.status != http.StatusOK || s.route == "/metrics" || s.route == "/auth" || s.route == "/auth/refresh" || s.route == "/archive" {
+			if s.status != http.StatusOK || s.route == "/metrics" || s.route == "/auth" || s.route == "/auth/refresh" || s.route == "/archive" ||
+				s.method == http.MethodDelete && s.route == "/trash" { // which the first one has emptied
 				return
 			}
 			if want := s.send(a, w); got.body != want.body {
@@ -106,6 +107,7 @@ func TestWrongMethodIsToldWhatThePathTakes(t *testing.T) {
 		"PATCH DELETE":          "DELETE, PATCH",
 		"GET HEAD POST":         "GET, HEAD, POST",
 		"GET HEAD PATCH":        "GET, HEAD, PATCH",
+		"GET HEAD DELETE":       "DELETE, GET, HEAD",
 		"GET HEAD PATCH DELETE": "DELETE, GET, HEAD, PATCH",
 	}
 	for path, methods := range allowed {

@@ -159,7 +159,7 @@ var samples = []sample{
 	{method: "GET", route: "/trash", needs: "token", status: 200},
 	{method: "POST", route: "/trash/{id}/restore", path: "/trash/$trashed/restore", needs: "delete", status: 204},
 	{method: "DELETE", route: "/trash/{id}", path: "/trash/$trashed", needs: "delete", status: 204},
-	{method: "DELETE", route: "/trash", path: "/trash?until=2030-01-01T00:00:00Z", needs: "admin", status: 200},
+	{method: "DELETE", route: "/trash", needs: "admin", status: 200},
 	{method: "GET", route: "/property/{kind}/{id}", path: "/property/experiment/$experiment", needs: "read", status: 200},
 	{method: "GET", route: "/property/{kind}/{id}", path: "/property/iteration/$iteration", needs: "read", status: 200},
 	{method: "GET", route: "/report/project/{project_id}", path: "/report/project/$project", needs: "read", status: 200},

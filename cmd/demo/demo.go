@@ -194,6 +194,9 @@ func (w *writer) createRun(ctx context.Context, experimentID string, parentID *s
 			end = now
 		}
 	}
+	if err := w.keep(ctx, experimentID, created.ID, r, start); err != nil {
+		return err
+	}
 	w.clock.set(end)
 	points := r.points(start)
 	if err := w.db.CreateMetrics(ctx, w.actor, created.ID, points); err != nil {
@@ -202,10 +205,6 @@ func (w *writer) createRun(ctx context.Context, experimentID string, parentID *s
 	if err := w.print(ctx, created.ID, r); err != nil {
 		return err
 	}
-	if err := w.keep(ctx, experimentID, created.ID, r, start); err != nil {
-		return err
-	}
-	w.clock.set(end)
 	w.runs++
 	w.points += len(points)
 	w.created[r.name] = createdRun{created.ID, end}
