@@ -190,7 +190,7 @@ func iterationPage(f frame, v iterationView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = tablePlotSection(v.Plots).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = tablePlotSection(f, v.Plots).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -212,7 +212,7 @@ func (s *site) exportReport(w http.ResponseWriter, r *http.Request, user store.U
 // writeOffline writes a page that needs nothing but itself.
 func (s *site) writeOffline(ctx context.Context, w io.Writer, title string, body templ.Component) error {
 	var css string
-	for _, source := range []string{"page.css", "record.css"} {
+	for _, source := range []string{"page.css", "record.css", "plot.css"} {
 		css += string(s.assets.files[s.assets.bySource[source].File])
 	}
 	return offlinePage(title, css, body).Render(ctx, w)
