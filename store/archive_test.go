@@ -81,7 +81,7 @@ func (b *bed) fill(t *testing.T) {
 		`INSERT INTO wandb_artifact_use SELECT 1, num FROM iteration WHERE id = ?`,
 		`INSERT INTO wandb_file SELECT 1, 'a.bin', 'x' FROM iteration WHERE id = ?`,
 		`INSERT INTO wandb_sweep (id, experiment_id, name, config, state, created_date, updated_date)
-			SELECT 'abcd1234', experiment_id, 'lr', '{"method": "grid", "parameters": {"lr": {"values": [1, 2]}}}', 'RUNNING', 5, 6
+			SELECT 'abcd1234', experiment_id, '', '{"method": "grid", "parameters": {"lr": {"values": [1, 2]}}}', 'RUNNING', 5, 6
 			FROM iteration WHERE id = ?`,
 		`INSERT INTO wandb_trial SELECT 1, 1, 'first', 'abcd1234-a', '[0]', '{"lr":{"value":1}}', 'DONE', 7, '[]', 0.5
 			FROM iteration WHERE id = ?`,

@@ -90,9 +90,9 @@ func TestImportancePage(t *testing.T) {
 		t.Errorf("without a goal: %q", got)
 	}
 	for query, want := range map[string]string{
-		"?metric=nothing":                         "0 runs with this metric: an estimate needs at least 10.",
-		"?filter=param.optimizer+%3D+%27x%27":     "0 runs with this metric: an estimate needs at least 10.",
-		"?metric=amp/scale":                       "Of 120 runs: either the metric or all parameters are the same in all of them.",
+		"?metric=nothing":                         "0 runs with this metric; an estimate needs at least 10.",
+		"?filter=param.optimizer+%3D+%27x%27":     "0 runs with this metric; an estimate needs at least 10.",
+		"?metric=amp/scale":                       "Based on 120 runs: the metric, or every parameter, has the same value in all of them.",
 		"?filter=param.optimizer+%3D+%27adamw%27": " runs.",
 	} {
 		s.get("/experiment/"+experiment+"/importance"+query).wants(t, 200, want)

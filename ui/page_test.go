@@ -100,6 +100,7 @@ func (c showcase) pages() []shown {
 			ready: rows + ` === 13 && ` + chartsDrawn},
 		{name: "own account", route: "/account", user: "alice", path: "/account?saved=names"},
 		{name: "users", route: "/users", user: "alice", path: "/users"},
+		{name: "import", route: "/import", user: "alice", path: "/import"},
 		{name: "server", route: "/server", user: "alice", path: "/server"},
 		{name: "user", route: "/user/{id}", user: "alice", path: "/user/" + c.bobID},
 		{name: "no such page", user: "alice", path: "/nowhere", error: true},

@@ -156,7 +156,7 @@ func (b *browser) run(t *testing.T, s *site, w sweep, page string) {
 	b.is(rows, "13")
 	b.do(chromedp.Click(chromedp.CSS(`tr[data-id="`+last+`"] input`)),
 		chromedp.Click(chromedp.CSS(`[data-testid="do-delete"]`)), chromedp.WaitVisible(chromedp.CSS(`[data-testid="confirm"]`)))
-	b.is(`document.querySelector('[data-testid="deletion"]').textContent.includes('263 points in all')`, "true")
+	b.is(`document.querySelector('[data-testid="deletion"]').textContent.includes('(263 points)')`, "true")
 	b.do(chromedp.Click(chromedp.CSS(`[data-testid="confirm"]`)))
 	b.is(rows, "12")
 }

@@ -57,7 +57,7 @@ var experimentKind = &Kind{
 		Name: "wandb_sweep",
 		Read: `SELECT id, name, config, state, created_date, updated_date FROM wandb_sweep
 			WHERE experiment_id = ?1 ORDER BY id`,
-		Columns: []Column{Short, Name, Long, Any, Any, Any},
+		Columns: []Column{Short, Text, Long, Any, Any, Any},
 		Content: 5,
 		Clear:   `DELETE FROM wandb_sweep WHERE experiment_id = ?1`,
 		Write: `INSERT INTO wandb_sweep (experiment_id, id, name, config, state, created_date, updated_date)
@@ -67,7 +67,7 @@ var experimentKind = &Kind{
 		Read: `SELECT wandb_sweep.id, number, wandb_trial.name, agent, point, settings, wandb_trial.state, given_date, brackets, value
 			FROM wandb_trial JOIN wandb_sweep ON wandb_sweep.num = sweep_num
 			WHERE experiment_id = ?1 ORDER BY wandb_sweep.id, number`,
-		Columns: []Column{Short, Any, Name, Text, Long, Long, Any, Any, Text, Any},
+		Columns: []Column{Short, Any, Text, Text, Long, Long, Any, Any, Text, Any},
 		Content: 10,
 		Write: `INSERT INTO wandb_trial (sweep_num, number, name, agent, point, settings, state, given_date, brackets, value)
 			SELECT num, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11 FROM wandb_sweep WHERE experiment_id = ?1 AND id = ?2`,
