@@ -32,8 +32,10 @@ const showMedia = later(200, async () => {
   const { Media } = await import('./media.js');
   const section = document.getElementById('media');
   media ||= new Media(section, state, { runs: () => [run], found: (n) => {
+    const came = section.hidden && n > 0;
     section.hidden = n === 0;
     document.querySelector('[data-testid="to-media"]').hidden = n === 0;
+    if (came && location.hash === '#media') section.scrollIntoView(); // it was not there when the browser looked for it
   } });
   await media.load();
 });
