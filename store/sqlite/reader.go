@@ -58,7 +58,9 @@ func (db *DB) Ping(ctx context.Context) error {
 	if err := db.files.check(db.path); err != nil {
 		return err
 	}
-	if err := readStart(db.file); err != nil {
+	if err := readStart(db.file); errors.Is(err, os.ErrClosed) {
+		return ErrClosed
+	} else if err != nil {
 		return err
 	}
 	if failed := db.ioError.Load(); failed != nil {
