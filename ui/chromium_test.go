@@ -175,11 +175,22 @@ func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
-	if err := chromedp.Do(ctx, steps...); err != nil {
-		b.quiet()
-		b.t.Fatal(err)
+	for _, step := range steps {
+		err := chromedp.Do(ctx, step)
+		for err != nil && strings.Contains(err.Error(), drawnAnew) {
+			time.Sleep(10 * time.Millisecond)
+			err = chromedp.Do(ctx, step)
+		}
+		if err != nil {
+			b.quiet()
+			b.t.Fatal(err)
+		}
 	}
 }
+
+// drawnAnew is the error of a step whose element the page has replaced while the step
+// looked where it is, before it did anything to it.
+const drawnAnew = "Could not find node with given id"
 
 // press clicks on an element of a page that has come to rest.
 func (b *browser) press(selector string) {
