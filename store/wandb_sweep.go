@@ -89,6 +89,26 @@ func (db *DB) WandbSweep(ctx context.Context, actor Actor, id string) (WandbSwee
 	return view(ctx, db, actor, func(v *View) (WandbSweep, error) { return v.WandbSweep(id) })
 }
 
+// WandbSweepRunNums returns the project of a sweep and the numbers of its runs, the oldest first, up to
+// MaxWandbRuns. Needs read.
+func (db *DB) WandbSweepRunNums(ctx context.Context, actor Actor, id string) (projectID string, nums []int64, err error) {
+	err = db.ask(ctx, func(tx *tx) error {
+		s, err := tx.allowSweep(actor, id, rightRead)
+		if err != nil {
+			return err
+		}
+		projectID = s.projectID
+		return tx.Select(&nums, `SELECT iteration.num
+			FROM iteration
+			JOIN experiment ON experiment.id = iteration.experiment_id
+			JOIN wandb_run ON wandb_run.iteration_num = iteration.num
+			WHERE experiment.project_id = ? AND iteration.deleted_date IS NULL AND experiment.deleted_date IS NULL
+				AND wandb_run.about ->> 'sweep' = ?
+			ORDER BY iteration.created_date, iteration.num LIMIT ?`, s.projectID, s.ID, MaxWandbRuns)
+	})
+	return projectID, nums, err
+}
+
 // HasWandbSweep reports whether an experiment has a sweep. Needs read.
 func (v *View) HasWandbSweep(experimentID string) (bool, error) {
 	if _, err := v.tx.allowExperiment(v.actor, experimentID, rightRead); err != nil {

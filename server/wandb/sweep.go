@@ -186,19 +186,12 @@ func (c *call) sweepObject(entity, project string, s store.WandbSweep) object {
 
 // runsOfSweep returns the runs of a sweep, the oldest first, as far as they fit on a page.
 func (c *call) runsOfSweep(entity, project string, s store.WandbSweep) (nodes []object, err error) {
-	e, err := c.db.Experiment(c.ctx, c.actor, s.ExperimentID)
-	if err != nil {
-		return nil, err
-	}
-	nums, err := c.db.WandbRunNums(c.ctx, c.actor, e.ProjectID)
+	projectID, nums, err := c.db.WandbSweepRunNums(c.ctx, c.actor, s.ID)
 	if err != nil {
 		return nil, err
 	}
 	size := 0
-	err = c.db.EachWandbRecord(c.ctx, c.actor, e.ProjectID, nums, func(r *store.WandbRecord) error {
-		if r.Sweep != s.ID {
-			return nil
-		}
+	err = c.db.EachWandbRecord(c.ctx, c.actor, projectID, nums, func(r *store.WandbRecord) error {
 		n := bytesOf(r)
 		if size += n; size > maxPage && len(nodes) > 0 {
 			return errPageFull
