@@ -71,11 +71,7 @@ func (tx *tx) takeIterations(nums []int64, params []string, cut bool) ([]int64, 
 	if err != nil {
 		return nil, err
 	}
-	var sizes []struct {
-		Num  int64 `db:"num"`
-		Size int64 `db:"size"`
-	}
-	err = tx.Select(&sizes, `SELECT
+	sizes, err := tx.sizes(`SELECT
 			iteration.num,
 			octet_length(iteration.name) + octet_length(iteration.notes) + ? + coalesce((
 				SELECT sum(octet_length(parameter.key) + octet_length(parameter.value) + ?)
@@ -86,17 +82,13 @@ func (tx *tx) takeIterations(nums []int64, params []string, cut bool) ([]int64, 
 	if err != nil {
 		return nil, err
 	}
-	byNum := make(map[int64]int64, len(sizes))
-	for _, s := range sizes {
-		byNum[s.Num] = s.Size
-	}
 	var sum int64
 	for i, num := range nums {
-		if cut && i > 0 && sum+byNum[num] > MaxPageBytes+int64(i+1)*iterationBytes {
+		if cut && i > 0 && sum+sizes[num] > MaxPageBytes+int64(i+1)*iterationBytes {
 			nums = nums[:i]
 			break
 		}
-		sum += byNum[num]
+		sum += sizes[num]
 	}
 	if sum > MaxAnswerBytes {
 		return nil, Invalid("columns", "This would be more than %d MiB; ask for fewer iterations or columns.", MaxAnswerBytes>>20)
@@ -111,11 +103,7 @@ func (tx *tx) recordSizes(nums []int64) (map[int64]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	var found []struct {
-		Num  int64 `db:"num"`
-		Size int64 `db:"size"`
-	}
-	err = tx.Select(&found, `SELECT
+	return tx.sizes(`SELECT
 			iteration.num,
 			octet_length(iteration.notes) + ? +
 			coalesce((SELECT octet_length(config) + octet_length(summary) + 2 * octet_length(about) FROM wandb_run WHERE iteration_num = iteration.num), 0) +
@@ -127,11 +115,30 @@ func (tx *tx) recordSizes(nums []int64) (map[int64]int64, error) {
 				WHERE iteration_dataset.iteration_num = iteration.num), 0) AS size
 		FROM iteration
 		WHERE iteration.num IN (SELECT value FROM json_each(?))`, iterationBytes, summaryBytes, textBytes, textBytes, string(list))
+}
+
+// sizes runs a query for numbers of iterations and what each holds.
+func (tx *tx) sizes(query string, args ...any) (map[int64]int64, error) {
+	var found []struct {
+		Num  int64 `db:"num"`
+		Size int64 `db:"size"`
+	}
+	err := tx.Select(&found, query, args...)
 	sizes := make(map[int64]int64, len(found))
 	for _, f := range found {
 		sizes[f.Num] = f.Size
 	}
 	return sizes, err
+}
+
+// fitting returns how many of nums, at least one of them, hold no more than limit, and
+// what these hold.
+func fitting(nums []int64, sizes map[int64]int64, limit int64) (n int, sum int64) {
+	for n < len(nums) && (n == 0 || sum+sizes[nums[n]] <= limit) {
+		sum += sizes[nums[n]]
+		n++
+	}
+	return n, sum
 }
 
 // takeRecords counts what iterations hold with all that was recorded in them, before they
@@ -141,13 +148,6 @@ func (tx *tx) takeRecords(nums []int64, limit int64) ([]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	var sum int64
-	for i, num := range nums {
-		if i > 0 && sum+sizes[num] > limit {
-			nums = nums[:i]
-			break
-		}
-		sum += sizes[num]
-	}
-	return nums, Take(tx.Context(), sum)
+	n, sum := fitting(nums, sizes, limit)
+	return nums[:n], Take(tx.Context(), sum)
 }

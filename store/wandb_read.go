@@ -115,10 +115,7 @@ func (db *DB) EachWandbRecord(ctx context.Context, actor Actor, projectID string
 				return err
 			}
 			for len(some) > 0 {
-				n, size := 1, sizes[some[0]]
-				for ; n < len(some) && size+sizes[some[n]] <= wandbChunk; n++ {
-					size += sizes[some[n]]
-				}
+				n, size := fitting(some, sizes, wandbChunk)
 				if size > held {
 					if err := Take(tx.Context(), size-held); err != nil {
 						return err

@@ -38,7 +38,6 @@ type ordered struct {
 type Orders struct {
 	mu    sync.Mutex
 	known map[orderKey]order
-	size  int // rows in known
 }
 
 type orderKey struct {
@@ -61,18 +60,22 @@ func (o *Orders) Len() int {
 	return len(o.known)
 }
 
+// rows returns the number of hits that are remembered in all.
+func (o *Orders) rows() (n int) {
+	for _, known := range o.known {
+		n += len(known.rows)
+	}
+	return n
+}
+
 // remember keeps an order, which must not be changed afterwards, and drops those of
 // former versions.
 func (o *Orders) remember(k orderKey, found order) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	maps.DeleteFunc(o.known, func(other orderKey, _ order) bool { return other == k || k.version.Replaces(other.version) })
-	o.size = len(found.rows)
-	for _, other := range o.known {
-		o.size += len(other.rows)
-	}
-	if o.known == nil || o.size > maxOrdered {
-		o.known, o.size = map[orderKey]order{}, len(found.rows)
+	if o.known == nil || o.rows()+len(found.rows) > maxOrdered {
+		o.known = map[orderKey]order{}
 	}
 	o.known[k] = found
 }

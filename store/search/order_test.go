@@ -13,8 +13,8 @@ func TestOrdersAreBounded(t *testing.T) {
 		k := orderKey{}
 		k.query[0] = byte(i)
 		o.remember(k, order{rows: make([]ordered, maxOrder)})
-		if o.size > maxOrdered || len(o.known)*maxOrder != o.size {
-			t.Fatalf("%d rows of %d orders are remembered", o.size, len(o.known))
+		if n := o.rows(); n > maxOrdered || len(o.known)*maxOrder != n {
+			t.Fatalf("%d rows of %d orders are remembered", n, len(o.known))
 		}
 	}
 }
