@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -45,6 +46,28 @@ func TestKillImport(t *testing.T) {
 	}
 }
 
+// killAtAnyMoment kills a command at a random moment before the time that it lasts, or
+// lets it end where that is not known. It returns how long it took, and whether it ended
+// by itself.
+func killAtAnyMoment(t *testing.T, c *exec.Cmd, random *rand.Rand, lasts time.Duration) (took time.Duration, ended bool) {
+	t.Helper()
+	var out bytes.Buffer
+	c.Stdout, c.Stderr = &out, &out
+	begun := time.Now()
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if lasts > 0 {
+		time.Sleep(time.Duration(random.Int64N(int64(lasts)))) // the random moment itself
+		_ = c.Process.Kill()                                   // fails when it has ended
+	}
+	err := c.Wait()
+	if c.ProcessState.ExitCode() > 0 {
+		t.Fatalf("%v: %s", err, &out)
+	}
+	return time.Since(begun), err == nil
+}
+
 // killedImport kills a command at any moment, 20 times, and then lets it end.
 func killedImport(t *testing.T, dir string, env []string, random *rand.Rand, db string, args ...string) {
 	t.Helper()
@@ -52,26 +75,12 @@ func killedImport(t *testing.T, dir string, env []string, random *rand.Rand, db 
 	var lasts time.Duration
 	killed := 0
 	for range 20 {
-		c := command(t, dir, env, args...)
-		var out bytes.Buffer
-		c.Stdout, c.Stderr = &out, &out
-		begun := time.Now()
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
-		if lasts > 0 {
-			time.Sleep(time.Duration(random.Int64N(int64(lasts)))) // the random moment itself
-			_ = c.Process.Kill()                                   // fails when it has ended
-		}
-		err := c.Wait()
-		if c.ProcessState.ExitCode() > 0 {
-			t.Fatalf("%v: %s", err, &out)
-		}
-		if err != nil {
+		took, ended := killAtAnyMoment(t, command(t, dir, env, args...), random, lasts)
+		if !ended {
 			killed++
 			continue
 		}
-		lasts = max(lasts, time.Since(begun))
+		lasts = max(lasts, took)
 		left, err := filepath.Glob(filepath.Join(dir, db+"*"))
 		if err != nil {
 			t.Fatal(err)

@@ -37,23 +37,9 @@ func TestKillMigration(t *testing.T) {
 				if !all { // in one place
 					to = random.IntN(2)
 				}
-				c := command(t, dir, env, "artifacts", "migrate", "--to", pair[to])
-				var out bytes.Buffer
-				c.Stdout, c.Stderr = &out, &out
-				begun := time.Now()
-				if err := c.Start(); err != nil {
-					t.Fatal(err)
-				}
-				if lasts > 0 {
-					time.Sleep(time.Duration(random.Int64N(int64(lasts)))) // the random moment itself
-					_ = c.Process.Kill()                                   // fails when it has ended
-				}
-				err := c.Wait()
-				if c.ProcessState.ExitCode() > 0 {
-					t.Fatalf("%v: %s", err, &out)
-				}
-				if all = err == nil; all {
-					lasts, to = max(lasts, time.Since(begun)), 1-to
+				took, ended := killAtAnyMoment(t, command(t, dir, env, "artifacts", "migrate", "--to", pair[to]), random, lasts)
+				if all = ended; all {
+					lasts, to = max(lasts, took), 1-to
 				} else {
 					killed++
 				}
