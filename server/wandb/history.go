@@ -1,0 +1,198 @@
+package wandb
+
+import (
+	"math"
+	"strings"
+
+	"tracker/store"
+	"tracker/store/json"
+	"tracker/store/scalar"
+	"tracker/store/transfer/wandb"
+)
+
+// historyKeys returns the names of what is in the history of a run.
+func historyKeys(r *store.WandbRecord) any {
+	out := allKeys{Last: lastStep(r), Sets: []any{}, Keys: map[string]keyInfo{}}
+	count := max(1, r.HistoryLines)
+	for _, m := range r.Metrics {
+		if strings.HasPrefix(m.Key, "system/") || strings.HasPrefix(m.Key, "summary/") {
+			continue
+		}
+		name := m.Key
+		if p := r.Paths[m.Key]; p != nil {
+			name = strings.Join(p, ".")
+		}
+		out.Keys[name] = keyInfo{Types: []keyType{{"number", count}}, Previous: m.Value}
+	}
+	for _, name := range []string{"_step", "_timestamp", "_runtime"} {
+		if len(out.Keys) > 0 {
+			out.Keys[name] = keyInfo{Types: []keyType{{"number", count}}, Previous: scalar.Value(out.Last), Monotone: true}
+		}
+	}
+	return out
+}
+
+// lastStep returns the last step of the history of a run, -1 when it has none.
+func lastStep(r *store.WandbRecord) int64 {
+	last := int64(-1)
+	if r.HistoryLines > 0 {
+		last = int64(r.LastStep)
+	}
+	for _, m := range r.Metrics {
+		if !strings.HasPrefix(m.Key, "system/") && !strings.HasPrefix(m.Key, "summary/") {
+			last = max(last, int64(m.Step))
+		}
+	}
+	return last
+}
+
+// historyTail returns the last row of the history, as a list of one.
+func (c *call) historyTail(r *store.WandbRecord) (any, error) {
+	last := lastStep(r)
+	if last < 0 {
+		return "[]", nil
+	}
+	rows, err := c.db.WandbHistory(c.ctx, c.actor, r.ID, store.WandbHistoryQuery{From: scalar.Step(last), To: scalar.Step(last + 1), Limit: 1})
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) == 0 {
+		rows = []store.WandbStep{{Step: scalar.Step(last), At: r.Last}}
+	}
+	return store.WandbLines([]string{rows[0].Text(startOf(r))}), nil
+}
+
+func startOf(r *store.WandbRecord) scalar.Time {
+	if r.Start > 0 {
+		return r.Start
+	}
+	return r.CreatedDate
+}
+
+// history returns rows of the history, or of the metrics of the system, as texts.
+func (c *call) history(r *store.WandbRecord, a args, system bool) (any, error) {
+	q := store.WandbHistoryQuery{From: scalar.Step(a.number("minStep", math.MinInt64)), To: scalar.Step(a.number("maxStep", math.MaxInt64)),
+		System: system, Limit: store.MaxWandbRows, Samples: int(max(0, min(a.number("samples", 0), store.MaxWandbRows)))}
+	rows, err := c.db.WandbHistory(c.ctx, c.actor, r.ID, q)
+	if err != nil {
+		return nil, err
+	}
+	rows = sample(rows, q.Samples)
+	out := make([]string, len(rows))
+	for i, row := range rows {
+		if system {
+			row = systemRow(row)
+		}
+		out[i] = row.Text(startOf(r))
+	}
+	return out, nil
+}
+
+// systemRow returns a row of the metrics of the system under the names of W&B.
+func systemRow(row store.WandbStep) store.WandbStep {
+	members := make([]wandb.Member, len(row.Members))
+	for i, m := range row.Members {
+		members[i] = wandb.Member{Key: "system." + strings.TrimPrefix(m.Key, "system/"), Value: m.Value}
+	}
+	row.Members = members
+	return row
+}
+
+// sample returns up to n rows, evenly spread.
+func sample[T any](all []T, n int) []T {
+	if n <= 0 || len(all) <= n {
+		return all
+	}
+	some := make([]T, 0, n)
+	for i := range n {
+		some = append(some, all[i*len(all)/n])
+	}
+	return some
+}
+
+// sampleSpec is one question of sampledHistory.
+type sampleSpec struct {
+	Keys    []string `json:"keys"`
+	Samples int64    `json:"samples"`
+	Min     *int64   `json:"minStep"`
+	Max     *int64   `json:"maxStep"`
+}
+
+// sampledHistory returns the rows that have all of some keys, for each question.
+func (c *call) sampledHistory(r *store.WandbRecord, a args) (any, error) {
+	var out []any
+	for _, text := range a.texts("specs") {
+		var spec sampleSpec
+		if err := json.Unmarshal([]byte(text), &spec, json.AllowDuplicateNames(true)); err != nil {
+			return nil, store.Invalid("specs", "A question for rows of the history must be a JSON object with keys and samples.")
+		}
+		n := spec.Samples
+		if n <= 0 {
+			n = 500
+		}
+		q := store.WandbHistoryQuery{From: math.MinInt64, To: math.MaxInt64, Limit: store.MaxWandbRows, Samples: int(min(n, store.MaxWandbRows)),
+			Keep: func(row store.WandbStep) bool {
+				_, ok := pick(row, spec.Keys, startOf(r))
+				return ok
+			}}
+		if spec.Min != nil {
+			q.From = scalar.Step(*spec.Min)
+		}
+		if spec.Max != nil {
+			q.To = scalar.Step(*spec.Max)
+			// Newer clients mean the last step, and ask for as many samples as there are.
+			if spec.Min != nil && spec.Samples == *spec.Max-*spec.Min+1 {
+				q.To++
+			}
+		}
+		rows, err := c.db.WandbHistory(c.ctx, c.actor, r.ID, q)
+		if err != nil {
+			return nil, err
+		}
+		var kept []any
+		for _, row := range rows {
+			if picked, ok := pick(row, spec.Keys, startOf(r)); ok {
+				kept = append(kept, picked)
+			}
+		}
+		if kept == nil {
+			kept = []any{}
+		}
+		out = append(out, sample(kept, q.Samples))
+	}
+	return out, nil
+}
+
+// pick returns the values of a row for some keys; ok reports whether it has all of
+// them.
+func pick(row store.WandbStep, keys []string, start scalar.Time) (picked map[string]any, ok bool) {
+	text := row.Text(start)
+	picked = map[string]any{}
+	for _, key := range keys {
+		value := member(text, key)
+		if value == "" {
+			in := text
+			for part := range strings.SplitSeq(key, ".") {
+				if in = member(in, part); in == "" {
+					return nil, false
+				}
+			}
+			value = in
+		}
+		picked[key] = jsonValue(value)
+	}
+	return picked, true
+}
+
+// jsonValue returns a value as JSON has it: NaN and the infinities are texts.
+func jsonValue(text string) any {
+	switch text {
+	case "NaN", "Infinity", "-Infinity":
+		return text
+	}
+	var v any
+	if err := json.Unmarshal([]byte(text), &v, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true)); err != nil {
+		return text
+	}
+	return v
+}
