@@ -13,6 +13,25 @@ import (
 	"tracker/store/transfer/wandb"
 )
 
+// WandbStep is a row of a history as it is read.
+type WandbStep struct {
+	Step    Step
+	At      Time
+	Members []wandb.Member // without those of W&B's own
+}
+
+// WandbHistoryQuery selects rows of a history.
+type WandbHistoryQuery struct {
+	From, To Step // the first step, and the one after the last
+	System   bool // the metrics of the system instead of those of the run
+	Limit    int  // the largest number of rows that are read
+	// Keep reports whether a row is wanted; nil for all.
+	Keep func(WandbStep) bool
+	// Samples, unless it is 0, is how many rows are wanted: of more than twice as many
+	// every second one is left out, as often as it takes.
+	Samples int
+}
+
 // wandbRows are the rows of a history that are kept.
 type wandbRows struct {
 	ctx    context.Context

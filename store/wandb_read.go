@@ -210,25 +210,6 @@ func WandbNumber(v Value) string {
 	return strconv.FormatFloat(x, 'g', -1, 64)
 }
 
-// WandbStep is a row of a history as it is read.
-type WandbStep struct {
-	Step    Step
-	At      Time
-	Members []wandb.Member // without those of W&B's own
-}
-
-// WandbHistoryQuery selects rows of a history.
-type WandbHistoryQuery struct {
-	From, To Step // the first step, and the one after the last
-	System   bool // the metrics of the system instead of those of the run
-	Limit    int  // the largest number of rows that are read
-	// Keep reports whether a row is wanted; nil for all.
-	Keep func(WandbStep) bool
-	// Samples, unless it is 0, is how many rows are wanted: of more than twice as many
-	// every second one is left out, as often as it takes.
-	Samples int
-}
-
 // WandbDeleted reports whether the run with a name in a project, both as W&B's clients
 // name them, is in the trash. It needs no right.
 func (v *View) WandbDeleted(project, name string) (bool, error) {
