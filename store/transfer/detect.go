@@ -16,6 +16,14 @@ type Kind struct {
 	Find func(path string) (Source, error)
 }
 
+// Found is the result of Kind.Find for a source that was looked for.
+func Found[S Source](s S, empty bool, err error) (Source, error) {
+	if err != nil || empty {
+		return nil, err
+	}
+	return s, nil
+}
+
 // Detect returns the kind that has something at the path, and what. name chooses
 // the kind; "" to look. It fails when no kind has something there, or several.
 func Detect(kinds []Kind, name, path string) (Kind, Source, error) {

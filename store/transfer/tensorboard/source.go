@@ -27,10 +27,7 @@ const projectName = "TensorBoard"
 func Kind() transfer.Kind {
 	return transfer.Kind{Name: "tensorboard", Title: "TensorBoard event files", Project: projectName, Find: func(path string) (transfer.Source, error) {
 		s, err := Find(path)
-		if err != nil || len(s.files) == 0 {
-			return nil, err
-		}
-		return s, nil
+		return transfer.Found(s, len(s.files) == 0, err)
 	}}
 }
 
