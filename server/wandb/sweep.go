@@ -8,7 +8,7 @@ import (
 
 	"tracker/store"
 	"tracker/store/json"
-	"tracker/store/transfer/wandb"
+	"tracker/store/wandb/format"
 )
 
 // maxPriorRuns bounds the runs that a sweep begins with.
@@ -73,22 +73,22 @@ func (c *call) createAgent(a args) (any, error) {
 
 // commandText returns what an agent is to do, as clients read it.
 func commandText(cmd store.WandbCommand) (string, error) {
-	out := []wandb.Member{{Key: "type", Value: wandb.Quote(cmd.Type)}, {Key: "run_id", Value: wandb.Quote(cmd.Run)}}
+	out := []format.Member{{Key: "type", Value: format.Quote(cmd.Type)}, {Key: "run_id", Value: format.Quote(cmd.Run)}}
 	if cmd.Type != "run" {
-		return wandb.Object(out), nil
+		return format.Object(out), nil
 	}
-	settings, err := wandb.Members(cmd.Settings)
+	settings, err := format.Members(cmd.Settings)
 	if err != nil {
 		return "", err
 	}
 	for i, m := range settings {
-		settings[i].Value = wandb.Object([]wandb.Member{{Key: "value", Value: m.Value}})
+		settings[i].Value = format.Object([]format.Member{{Key: "value", Value: m.Value}})
 	}
-	out = append(out, wandb.Member{Key: "args", Value: wandb.Object(settings)})
+	out = append(out, format.Member{Key: "args", Value: format.Object(settings)})
 	if cmd.Program != "" {
-		out = append(out, wandb.Member{Key: "program", Value: wandb.Quote(cmd.Program)})
+		out = append(out, format.Member{Key: "program", Value: format.Quote(cmd.Program)})
 	}
-	return wandb.Object(out), nil
+	return format.Object(out), nil
 }
 
 // agentHeartbeat tells an agent what to do.

@@ -16,7 +16,7 @@ import (
 
 	"tracker/store/json"
 	"tracker/store/transfer"
-	"tracker/store/transfer/wandb"
+	"tracker/store/wandb/format"
 )
 
 // metric is a metric of metrics.json.
@@ -82,10 +82,10 @@ func importRun(ctx context.Context, im *transfer.Import, folder string, a about)
 func describe(im *transfer.Import, w *transfer.RunWriter, folder string, a about) {
 	text, err := os.ReadFile(filepath.Join(folder, "config.json"))
 	if err == nil {
-		var members []wandb.Member
-		if members, err = wandb.Members(string(text)); err == nil {
+		var members []format.Member
+		if members, err = format.Members(string(text)); err == nil {
 			for _, m := range members {
-				wandb.Parameters(m.Key, m.Value, w.Parameter)
+				format.Parameters(m.Key, m.Value, w.Parameter)
 			}
 		}
 	}
@@ -154,7 +154,7 @@ func numberOf(v any) (transfer.Value, bool) {
 	case float64:
 		return transfer.Value(v), true
 	case string:
-		x, ok := wandb.Number(v)
+		x, ok := format.Number(v)
 		return x, ok && !x.Finite()
 	}
 	return 0, false

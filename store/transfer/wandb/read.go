@@ -16,6 +16,7 @@ import (
 	"tracker/store/json"
 	"tracker/store/transfer"
 	"tracker/store/transfer/wire"
+	"tracker/store/wandb/format"
 )
 
 // resting is how long a log without an end must not have been written to for its run
@@ -104,7 +105,7 @@ func (r *reader) finish(ctx context.Context, position int64) error {
 // step.
 func (r *reader) summary() {
 	for _, key := range slices.Sorted(maps.Keys(r.state.Summary)) {
-		if x, ok := Number(r.state.Summary[key]); ok && !r.state.Keys[key] {
+		if x, ok := format.Number(r.state.Summary[key]); ok && !r.state.Keys[key] {
 			r.state.Keys[key] = true
 			r.w.Point(key, transfer.Step(r.state.Step), x, max(r.state.Time, r.w.Run().Created))
 		}
@@ -131,7 +132,7 @@ func (r *reader) record(data []byte) error {
 			return r.history(data)
 		case recordSummary:
 			return items(data, 1, func(i item) {
-				if !Hidden(i.key) && len(r.state.Summary) < maxKeys {
+				if !format.Hidden(i.key) && len(r.state.Summary) < maxKeys {
 					r.state.Summary[i.key] = i.json
 				}
 			})
@@ -184,8 +185,8 @@ func (r *reader) environment(data []byte) error {
 
 // parameter adds a value of the configuration.
 func (r *reader) parameter(i item) {
-	if !Hidden(i.key) {
-		Parameters(i.key, i.json, r.w.Parameter)
+	if !format.Hidden(i.key) {
+		format.Parameters(i.key, i.json, r.w.Parameter)
 	}
 }
 
@@ -207,7 +208,7 @@ func (r *reader) history(data []byte) error {
 					step, hasStep = n, true
 				}
 			case "_timestamp":
-				if t := timeOf(i.json); t > 0 {
+				if t := format.Time(i.json); t > 0 {
 					at = t
 				}
 			default:
@@ -234,7 +235,7 @@ func (r *reader) history(data []byte) error {
 	}
 	r.state.Step, r.state.Time = step, at
 	for _, i := range row {
-		if !Hidden(i.key) {
+		if !format.Hidden(i.key) {
 			r.point(i.key, i.json, step, at)
 		}
 	}
@@ -243,7 +244,7 @@ func (r *reader) history(data []byte) error {
 
 // point adds a value of a row.
 func (r *reader) point(key, text string, step int64, at transfer.Time) {
-	Leaves(key, strings.TrimSpace(text), func(key string, _ []string, x transfer.Value) {
+	format.Leaves(key, strings.TrimSpace(text), func(key string, _ []string, x transfer.Value) {
 		if !r.state.Keys[key] && len(r.state.Keys) >= maxKeys {
 			r.im.Lose(r.log.path, "It has more than %d metrics; the others are left out.", maxKeys)
 			return
@@ -251,7 +252,7 @@ func (r *reader) point(key, text string, step int64, at transfer.Time) {
 		r.state.Keys[key] = true
 		r.w.Point(key, transfer.Step(step), x, at)
 	}, func(key, text string) {
-		if kind := TypeOf(text); kind != "" {
+		if kind := format.TypeOf(text); kind != "" {
 			r.im.Lose(r.log.path, "The values of %q are of W&B's kind %q; their files are brought, and not the values.", key, kind)
 		} else if text != "null" {
 			r.im.Lose(r.log.path, "The values of %q are no numbers, and are not brought.", key)

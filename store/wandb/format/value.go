@@ -1,4 +1,4 @@
-package wandb
+package format
 
 import (
 	"errors"
@@ -9,11 +9,8 @@ import (
 	"strings"
 
 	"tracker/store/json"
-	"tracker/store/transfer"
+	"tracker/store/scalar"
 )
-
-// This file has the rules by which the values of W&B become ours: for the files that
-// its client writes, and for what it sends to a server.
 
 // maxDepth bounds how deep objects lie in each other.
 const maxDepth = 32
@@ -23,14 +20,14 @@ func Hidden(key string) bool { return strings.HasPrefix(key, "_") }
 
 // Number reads a JSON number, or one of the words that Python writes for what JSON has
 // no number for. True is 1 and false is 0.
-func Number(text string) (transfer.Value, bool) {
+func Number(text string) (scalar.Value, bool) {
 	switch text = strings.TrimSpace(text); text {
 	case "NaN":
-		return transfer.Value(math.NaN()), true
+		return scalar.Value(math.NaN()), true
 	case "Infinity":
-		return transfer.Value(math.Inf(1)), true
+		return scalar.Value(math.Inf(1)), true
 	case "-Infinity":
-		return transfer.Value(math.Inf(-1)), true
+		return scalar.Value(math.Inf(-1)), true
 	case "true":
 		return 1, true
 	case "false":
@@ -40,18 +37,18 @@ func Number(text string) (transfer.Value, bool) {
 		return 0, false
 	}
 	x, err := strconv.ParseFloat(text, 64)
-	return transfer.Value(x), err == nil || errors.Is(err, strconv.ErrRange)
+	return scalar.Value(x), err == nil || errors.Is(err, strconv.ErrRange)
 }
 
 // Leaves calls number for a value of a history or a summary when that is a number,
 // and other when it is something else. Values of objects in it have the names of both
 // with a slash between; an object of one of W&B's kinds is one value. path has the
 // names before they were joined.
-func Leaves(key, text string, number func(key string, path []string, x transfer.Value), other func(key, text string)) {
+func Leaves(key, text string, number func(key string, path []string, x scalar.Value), other func(key, text string)) {
 	leaves([]string{key}, text, number, other)
 }
 
-func leaves(path []string, text string, number func(string, []string, transfer.Value), other func(key, text string)) {
+func leaves(path []string, text string, number func(string, []string, scalar.Value), other func(key, text string)) {
 	if x, ok := Number(text); ok {
 		number(strings.Join(path, "/"), path, x)
 		return

@@ -1,4 +1,12 @@
-package wandb
+// Package format reads and writes the values of W&B as its clients send them and as they
+// lie in files: objects of JSON as Python writes them, with NaN and infinities; the
+// rows of a history; settings; the charts and tables of wandb.plot.
+//
+// It has the rules by which values become ours: which of them are numbers, under which
+// names, and which stay as they are. What it does not understand is returned as a
+// text, so nothing is lost. The package knows no database and no protocol, and keeps
+// nothing.
+package format
 
 import (
 	"errors"

@@ -1,7 +1,6 @@
-package store
+package wandb
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 	"math"
@@ -9,43 +8,42 @@ import (
 	"strconv"
 	"strings"
 
-	"tracker/store/json"
-	"tracker/store/transfer/wandb"
+	"tracker/store/wandb/format"
 )
 
-// WandbStep is a row of a history as it is read.
-type WandbStep struct {
+// Row is a row of a history as it is read.
+type Row struct {
 	Step    Step
 	At      Time
-	Members []wandb.Member // without those of W&B's own
+	Members []format.Member // without those of W&B's own
 }
 
-// WandbHistoryQuery selects rows of a history.
-type WandbHistoryQuery struct {
+// HistoryQuery selects rows of a history.
+type HistoryQuery struct {
 	From, To Step // the first step, and the one after the last
 	System   bool // the metrics of the system instead of those of the run
 	Limit    int  // the largest number of rows that are read
 	// Keep reports whether a row is wanted; nil for all.
-	Keep func(WandbStep) bool
+	Keep func(Row) bool
 	// Samples, unless it is 0, is how many rows are wanted: of more than twice as many
 	// every second one is left out, as often as it takes.
 	Samples int
 }
 
-// wandbRows are the rows of a history that are kept.
-type wandbRows struct {
-	ctx    context.Context
-	q      WandbHistoryQuery
+// keptRows are the rows of a history that are kept.
+type keptRows struct {
+	take   func(bytes int64) error
+	q      HistoryQuery
 	limit  int
 	read   int // rows
 	wanted int // those of them that are wanted
 	stride int // of those, every which one is kept
 	size   int64
-	all    []WandbStep
+	all    []Row
 }
 
 // add takes the next row. full reports that no more are read.
-func (r *wandbRows) add(row WandbStep) (full bool, err error) {
+func (r *keptRows) add(row Row) (full bool, err error) {
 	if r.read++; r.read > r.limit {
 		return true, nil
 	}
@@ -71,64 +69,58 @@ func (r *wandbRows) add(row WandbStep) (full bool, err error) {
 		r.size /= 2
 	}
 	if r.size > rowsAtOnce {
-		err, r.size = Take(r.ctx, r.size), 0
+		err, r.size = r.take(r.size), 0
 	}
 	return false, err
 }
 
 const (
 	rowBytes   = 600     // that a row takes beside its members
+	textBytes  = 100     // that a text takes beside its bytes
 	rowsAtOnce = 1 << 20 // bytes of rows that are counted together
 )
 
-// MaxWandbRows is the largest number of rows of a history that are read at once, and
-// maxWandbPoints that of the values in them.
+// MaxRows is the largest number of rows of a history that are read at once, and
+// maxPoints that of the values in them.
 const (
-	MaxWandbRows   = 100_000
-	maxWandbPoints = 2_000_000
+	MaxRows   = 100_000
+	maxPoints = 2_000_000
 )
 
-// WandbHistory returns the rows of a history, by step. Needs read.
-func (db *DB) WandbHistory(ctx context.Context, actor Actor, id string, q WandbHistoryQuery) ([]WandbStep, error) {
-	return read(ctx, db, func(tx *tx) ([]WandbStep, error) {
-		it, err := tx.allowIteration(actor, id, rightRead)
-		if err != nil {
-			return nil, err
+// rest returns the values of a history that are no numbers, by step, and their steps.
+func (tx Tx) rest(num int64, q HistoryQuery, limit int) (all map[Step][]format.Member, steps []Step, err error) {
+	rows, err := tx.Rows(`SELECT step, content FROM wandb_row WHERE iteration_num = ? AND step >= ? AND step < ? ORDER BY step LIMIT ?`,
+		num, q.From, q.To, limit)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer rows.Close()
+	all = map[Step][]format.Member{}
+	for rows.Next() {
+		var step Step
+		var content string
+		if err := rows.Scan(&step, &content); err != nil {
+			return nil, nil, err
 		}
-		w, err := tx.wandbRun(it.iterationRef)
-		if err != nil {
-			return nil, err
+		if err := tx.Take(2*int64(len(content)) + rowBytes); err != nil {
+			return nil, nil, err
 		}
-		return tx.wandbHistory(it, w, q)
-	})
+		if all[step], err = format.Members(content); err != nil {
+			return nil, nil, err
+		}
+		steps = append(steps, step)
+	}
+	return all, steps, errors.Join(rows.Err(), rows.Close())
 }
 
-func (tx *tx) wandbHistory(it iterationState, w WandbRun, q WandbHistoryQuery) ([]WandbStep, error) {
-	limit := max(0, min(q.Limit, MaxWandbRows))
-	rest := map[Step][]wandb.Member{}
+// History returns the rows of the history of the iteration with a number and an id, by
+// step.
+func (tx Tx) History(num int64, id string, r Run, q HistoryQuery) (_ []Row, err error) {
+	limit := max(0, min(q.Limit, MaxRows))
+	var rest map[Step][]format.Member
 	var restSteps []Step
 	if !q.System {
-		rows, err := tx.Rows(`SELECT step, content FROM wandb_row WHERE iteration_num = ? AND step >= ? AND step < ? ORDER BY step LIMIT ?`,
-			it.num, q.From, q.To, limit)
-		if err != nil {
-			return nil, err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var step Step
-			var content string
-			if err := rows.Scan(&step, &content); err != nil {
-				return nil, err
-			}
-			if err := Take(tx.Context(), 2*int64(len(content))+rowBytes); err != nil {
-				return nil, err
-			}
-			if rest[step], err = wandb.Members(content); err != nil {
-				return nil, err
-			}
-			restSteps = append(restSteps, step)
-		}
-		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		if rest, restSteps, err = tx.rest(num, q, limit); err != nil {
 			return nil, err
 		}
 	}
@@ -138,25 +130,25 @@ func (tx *tx) wandbHistory(it iterationState, w WandbRun, q WandbHistoryQuery) (
 	}
 	rows, err := tx.Rows(`SELECT key, step, value, recorded_at FROM metric_points
 		WHERE iteration_id = ? AND step >= ? AND step < ? AND `+condition+` ORDER BY step, key, recorded_at LIMIT ?`,
-		it.id, q.From, q.To, maxWandbPoints)
+		id, q.From, q.To, maxPoints)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	kept := wandbRows{ctx: tx.Context(), q: q, limit: limit, stride: 1}
+	kept := keptRows{take: tx.Take, q: q, limit: limit, stride: 1}
 	var current *nested
 	flush := func() (full bool, err error) {
 		if current == nil {
 			return false, nil
 		}
-		row := current.row(w, rest[current.step])
+		row := current.row(r, rest[current.step])
 		current = nil
 		return kept.add(row)
 	}
 	next := 0 // of restSteps
 	before := func(step Step) (full bool, err error) {
 		for ; next < len(restSteps) && restSteps[next] < step && !full && err == nil; next++ {
-			full, err = kept.add((&nested{step: restSteps[next]}).row(w, rest[restSteps[next]]))
+			full, err = kept.add((&nested{step: restSteps[next]}).row(r, rest[restSteps[next]]))
 		}
 		if next < len(restSteps) && restSteps[next] == step {
 			next++
@@ -188,7 +180,7 @@ func (tx *tx) wandbHistory(it iterationState, w WandbRun, q WandbHistoryQuery) (
 		if value.Valid {
 			x = Value(value.Float64)
 		}
-		current.add(w, key, x, at)
+		current.add(r, key, x, at)
 	}
 	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 		return nil, err
@@ -197,7 +189,7 @@ func (tx *tx) wandbHistory(it iterationState, w WandbRun, q WandbHistoryQuery) (
 		_, err = before(math.MaxInt64)
 	}
 	if err == nil {
-		err = Take(tx.Context(), kept.size)
+		err = tx.Take(kept.size)
 	}
 	return kept.all, err
 }
@@ -211,9 +203,9 @@ type nested struct {
 }
 
 // add adds a value under its name, or the names that its name was made of.
-func (n *nested) add(w WandbRun, key string, x Value, at Time) {
+func (n *nested) add(r Run, key string, x Value, at Time) {
 	n.at = max(n.at, at)
-	path := w.Paths[key]
+	path := r.Paths[key]
 	if path == nil {
 		path = []string{key}
 	}
@@ -232,31 +224,22 @@ func (n *nested) add(w WandbRun, key string, x Value, at Time) {
 		}
 		in = below
 	}
-	in[path[len(path)-1]] = WandbNumber(x)
-}
-
-// memberNames returns the names of members.
-func memberNames(members []wandb.Member) map[string]bool {
-	names := make(map[string]bool, len(members))
-	for _, m := range members {
-		names[m.Key] = true
-	}
-	return names
+	in[path[len(path)-1]] = numberText(x)
 }
 
 // row returns the row, where the values of rest are in the place of those of the same
 // names.
-func (n *nested) row(w WandbRun, rest []wandb.Member) WandbStep {
-	row := WandbStep{Step: n.step, At: n.at}
+func (n *nested) row(r Run, rest []format.Member) Row {
+	row := Row{Step: n.step, At: n.at}
 	named := memberNames(rest)
 	for _, key := range n.keys {
 		if !named[key] {
-			row.Members = append(row.Members, wandb.Member{Key: key, Value: treeText(n.tree[key])})
+			row.Members = append(row.Members, format.Member{Key: key, Value: treeText(n.tree[key])})
 		}
 	}
 	row.Members = append(row.Members, rest...)
 	if row.At == 0 {
-		row.At = w.Start
+		row.At = r.Start
 	}
 	return row
 }
@@ -267,30 +250,21 @@ func treeText(v any) string {
 		text, _ := v.(string)
 		return text
 	}
-	var members []wandb.Member
+	var members []format.Member
 	for key, v := range below {
-		members = append(members, wandb.Member{Key: key, Value: treeText(v)})
+		members = append(members, format.Member{Key: key, Value: treeText(v)})
 	}
-	slices.SortFunc(members, func(a, b wandb.Member) int { return strings.Compare(a.Key, b.Key) })
-	return wandb.Object(members)
+	slices.SortFunc(members, func(a, b format.Member) int { return strings.Compare(a.Key, b.Key) })
+	return format.Object(members)
 }
 
 // Text returns the row as W&B's clients read it. start is the beginning of the run.
-func (s WandbStep) Text(start Time) string {
-	at := float64(s.At) / 1000
-	members := append([]wandb.Member{
-		{Key: "_step", Value: strconv.FormatInt(int64(s.Step), 10)},
+func (r Row) Text(start Time) string {
+	at := float64(r.At) / 1000
+	members := append([]format.Member{
+		{Key: "_step", Value: strconv.FormatInt(int64(r.Step), 10)},
 		{Key: "_timestamp", Value: strconv.FormatFloat(at, 'f', -1, 64)},
-		{Key: "_runtime", Value: strconv.FormatFloat(float64(s.At-start)/1000, 'f', -1, 64)},
-	}, s.Members...)
-	return wandb.Object(members)
-}
-
-// WandbLines returns texts as a JSON list of texts.
-func WandbLines(lines []string) string {
-	b, err := json.Marshal(lines, json.AllowInvalidUTF8(true))
-	if err != nil {
-		return "[]" // texts can't fail
-	}
-	return string(b)
+		{Key: "_runtime", Value: strconv.FormatFloat(float64(r.At-start)/1000, 'f', -1, 64)},
+	}, r.Members...)
+	return format.Object(members)
 }

@@ -1,4 +1,4 @@
-package wandb
+package format
 
 import (
 	"cmp"
@@ -49,7 +49,7 @@ func Plots(config, summary string) (all []Plot) {
 	}
 	text := config
 	for _, name := range []string{"_wandb", "value", "visualize"} {
-		text = member(text, name)
+		text = MemberOf(text, name)
 	}
 	charts, err := Members(text)
 	if err != nil {
@@ -84,7 +84,7 @@ func Plots(config, summary string) (all []Plot) {
 		var file struct {
 			Path string `json:"path"`
 		}
-		if json.Unmarshal([]byte(member(summary, table)), &file, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true)) == nil {
+		if json.Unmarshal([]byte(MemberOf(summary, table)), &file, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true)) == nil {
 			plot.File = file.Path
 		}
 		all = append(all, plot)
@@ -92,8 +92,8 @@ func Plots(config, summary string) (all []Plot) {
 	return all
 }
 
-// member returns a member of an object, "" when there is none.
-func member(text, key string) string {
+// MemberOf returns a member of an object as JSON, "" when there is none.
+func MemberOf(text, key string) string {
 	members, err := Members(text)
 	if err != nil {
 		return ""

@@ -1,19 +1,19 @@
-package wandb
+package format
 
 import (
 	"math"
 	"strconv"
 	"strings"
 
-	"tracker/store/transfer"
+	"tracker/store/scalar"
 )
 
 // Row is a row of a history, as a client sends it to a server.
 type Row struct {
-	Step    transfer.Step
+	Step    scalar.Step
 	HasStep bool
-	At      transfer.Time // 0 when it has none
-	Runtime float64       // seconds since the beginning of the run, NaN when it has none
+	At      scalar.Time // 0 when it has none
+	Runtime float64     // seconds since the beginning of the run, NaN when it has none
 	Numbers []RowNumber
 	// Rest has the members that are not made of numbers alone: texts, media, lists.
 	// Numbers in them are in Numbers as well.
@@ -24,7 +24,7 @@ type Row struct {
 type RowNumber struct {
 	Key   string
 	Path  []string // the names that Key is made of
-	Value transfer.Value
+	Value scalar.Value
 }
 
 // ParseRow reads a row of a history.
@@ -39,14 +39,14 @@ func ParseRow(text string) (row Row, err error) {
 		switch m.Key {
 		case "_step":
 			if x, ok := Number(m.Value); ok && float64(x) == math.Trunc(float64(x)) && math.Abs(float64(x)) < 1<<62 {
-				row.Step, row.HasStep = transfer.Step(x), true
+				row.Step, row.HasStep = scalar.Step(x), true
 				if n, err := strconv.ParseInt(m.Value, 10, 64); err == nil {
-					row.Step = transfer.Step(n)
+					row.Step = scalar.Step(n)
 				}
 			}
 			continue
 		case "_timestamp":
-			row.At = timeOf(m.Value)
+			row.At = Time(m.Value)
 			continue
 		case "_runtime":
 			if x, ok := Number(m.Value); ok {
@@ -61,7 +61,7 @@ func ParseRow(text string) (row Row, err error) {
 			continue
 		}
 		exact := true
-		Leaves(m.Key, m.Value, func(key string, path []string, x transfer.Value) {
+		Leaves(m.Key, m.Value, func(key string, path []string, x scalar.Value) {
 			row.Numbers = append(row.Numbers, RowNumber{key, path, x})
 		}, func(string, string) { exact = false })
 		if !exact || inexact(m.Value) {
@@ -77,10 +77,10 @@ func inexact(text string) bool {
 	return text == "true" || text == "false" || len(text) > 15 && strings.Trim(text, "-0123456789") == ""
 }
 
-// timeOf returns the time of a number of seconds since 1970; 0 when it is none.
-func timeOf(text string) transfer.Time {
+// Time returns the time of a number of seconds since 1970; 0 when it is none.
+func Time(text string) scalar.Time {
 	if x, ok := Number(text); ok && x >= 0 && x < 253402300800 {
-		return transfer.Time(math.Round(float64(x) * 1000))
+		return scalar.Time(math.Round(float64(x) * 1000))
 	}
 	return 0
 }

@@ -1,4 +1,4 @@
-package wandb
+package format
 
 import (
 	"reflect"
