@@ -232,7 +232,7 @@ func TestTensorBoardStopped(t *testing.T) {
 	stopAnywhere(t, tensorboard.Kind(), logs, want, 2)
 }
 
-// A run that was deleted here is not brought again, whether it is in the trash or
+// A run that was deleted here is not imported again, whether it is in the trash or
 // gone, and the others are. When the project is deleted, a new run comes into a new
 // one.
 func TestDeletedHere(t *testing.T) {
