@@ -164,7 +164,7 @@ func (a slotSum) plus(b slotSum) slotSum {
 
 func (a meanSum) plus(b meanSum) meanSum {
 	for i, s := range b.slots {
-		a.slots[i] = a.slots[i].and(s)
+		a.slots[i] = a.slots[i].plus(s)
 	}
 	return meanSum{a.count + b.count, max(a.total, b.total), a.iterations + b.iterations, a.slots}
 }
@@ -192,7 +192,7 @@ func (tx *Tx) sum(tracks []Track, s slots, q PairQuery) (meanSum, error) {
 			if q.Against != "" {
 				one.against = float64(t.x[i].value)
 			}
-			all.slots[i] = all.slots[i].and(one)
+			all.slots[i] = all.slots[i].plus(one)
 		}
 	}
 	return all, nil

@@ -236,7 +236,7 @@ func (tx *Tx) span(tracks []Track, q PairQuery) (span, error) {
 			if err != nil {
 				return all, err
 			}
-			all = all.and(span{from, to})
+			all = all.union(span{from, to})
 		}
 	}
 	return all, nil

@@ -80,9 +80,10 @@ def init(project: Optional[str] = None, experiment: Optional[str] = None, config
     quiet: True leaves out the lines on stderr that say where the run is, at its beginning and its end; without it,
         TRACKER_QUIET. Problems are reported in any case.
 
-    Does not wait for the server unless the run is strict. The other arguments are W&B's: group is the experiment,
-    job_type a parameter; the rest change nothing, which is reported where it matters. W&B's environment variables are read where ours are not set: WANDB_PROJECT, _RUN_GROUP, _NAME, _NOTES, _TAGS, _MODE, _RUN_ID, _RESUME, _JOB_TYPE. Raises
-    TypeError and ValueError for arguments that are wrong, and TrackerError only when strict.
+    Does not wait for the server unless the run is strict. The other arguments are W&B's: group is the experiment, job_type a
+    parameter; the rest change nothing, which is reported where it matters. W&B's environment variables are read where ours
+    are not set: WANDB_PROJECT, _RUN_GROUP, _NAME, _NOTES, _TAGS, _MODE, _RUN_ID, _RESUME, _JOB_TYPE. Raises TypeError and
+    ValueError for arguments that are wrong, and TrackerError only when strict.
     """
     if isinstance(parent, Run):
         mode = mode or cast(_check.Mode, parent.mode)
