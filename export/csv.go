@@ -115,7 +115,7 @@ func number(v store.Value) string {
 	}
 }
 
-// moment returns a time in UTC with milliseconds.
+// moment returns a time as text, in UTC with milliseconds.
 func moment(at store.Time) string {
 	return time.UnixMilli(int64(at)).UTC().Format("2006-01-02T15:04:05.000Z")
 }

@@ -20,7 +20,7 @@ import (
 // histogramKind is a histogram of the Python client. A preview shows it as JSON.
 const histogramKind kind = "histogram"
 
-// medium is an artifact that was logged under a name, as scripts take it.
+// medium is an artifact that was logged under a name, in the form for scripts.
 type medium struct {
 	ID    string `json:"id"`
 	Run   string `json:"run"`
@@ -42,7 +42,7 @@ type mediaKey struct {
 }
 
 var (
-	// What the Python client logs is named KEY_STEP.END, or KEY_STEP_PLACE.END within a list.
+	// The Python client names media KEY_STEP.END, or KEY_STEP_PLACE.END within a list.
 	ownName = regexp.MustCompile(`^(.+?)(?:_(\d{1,15}))?(?:_(\d{1,15}))?$`)
 	// W&B's client adds a part of a hash.
 	wandbName = regexp.MustCompile(`^media/[^/]+/(.+)_(\d{1,15})_[0-9a-f]{20}$`)
@@ -52,7 +52,7 @@ var (
 	versionName = regexp.MustCompile(`^[^/]+:v\d+/`)
 )
 
-// mediaKindOf is how a medium is shown; "" for what is none.
+// mediaKindOf returns the kind of a medium, "" for an artifact that is not one.
 func mediaKindOf(r store.Artifact) kind {
 	if strings.HasSuffix(r.Name, ".histogram.json") {
 		return histogramKind
@@ -160,17 +160,17 @@ func whole(digits string) *int64 {
 	return &n
 }
 
-// mediaRequest asks for what runs have logged beside numbers: the names, or all under one.
+// mediaRequest asks for the media of runs: their names, or all under one name.
 type mediaRequest struct {
 	Iterations []string `json:"iterations"`
 	Key        string   `json:"key,omitzero"`
 	Kind       kind     `json:"kind,omitzero"`
 }
 
-// mediaRuns is how many runs media are shown of at once.
+// mediaRuns is the maximum number of runs whose media are shown at once.
 const mediaRuns = 50
 
-// read reads a request for media and what it asks for.
+// media reads a request for media and the media that it asks for.
 func (s *site) media(r *http.Request, actor store.Actor) (q mediaRequest, all []medium, more bool, err error) {
 	if err := readBody(r, &q); err != nil {
 		return q, nil, false, err
@@ -232,8 +232,8 @@ const (
 	heatBins  = 64
 )
 
-// heat is a histogram over steps: how often values were in each bin of equal width between
-// low and high, at each step.
+// heat is a histogram over steps: the counts of values in bins of equal width between low
+// and high, at each step.
 type heat struct {
 	Run    string      `json:"run"`
 	Low    store.Value `json:"low"`
@@ -304,7 +304,7 @@ func spread(all []int64, most int) []int64 {
 	return some
 }
 
-// countsOf reads a histogram; nil for what is none.
+// countsOf reads a histogram. It returns nil for an artifact that is not one.
 func (s *site) countsOf(ctx context.Context, actor store.Actor, id string) (*binCounts, error) {
 	_, data, err := s.DB.OpenArtifact(ctx, actor, id)
 	if err != nil {
@@ -324,7 +324,7 @@ type binCounts struct {
 	NotFinite int64     `json:"not_finite"`
 }
 
-// readCounts returns nil for what is no histogram.
+// readCounts parses a histogram. It returns nil if body is not one.
 func readCounts(body []byte) *binCounts {
 	var c binCounts
 	err := json.Unmarshal(body, &c)
@@ -342,8 +342,8 @@ func readCounts(body []byte) *binCounts {
 	return &c
 }
 
-// spread returns the counts in heatBins bins between low and high. A bin that lies in several
-// of them counts in each by the part that it has there.
+// spread returns the counts in heatBins bins between low and high. A bin that overlaps
+// several of them counts in each in proportion to the overlap.
 func (c binCounts) spread(low, high float64) []float64 {
 	all := make([]float64, heatBins)
 	width := (high - low) / heatBins
@@ -372,8 +372,8 @@ func (c binCounts) spread(low, high float64) []float64 {
 	return all
 }
 
-// framePolicy keeps an HTML page that somebody has logged to itself: it has an origin of its
-// own, so it reaches neither cookies nor pages of this site, and loads nothing.
+// framePolicy isolates an HTML page that somebody has logged: it has an origin of its own,
+// so it can read neither cookies nor pages of this site, and it loads nothing.
 const framePolicy = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; " +
 	"img-src data: blob:; media-src data: blob:; font-src data:; form-action 'none'; base-uri 'none'; "
 

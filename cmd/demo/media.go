@@ -27,9 +27,9 @@ type medium struct {
 	data              []byte
 }
 
-// media returns what a classifier logs beside numbers: where it looks, what it mixes up, how its
-// weights are distributed, and at the end a table, a sound and a page. It is named as the
-// Python client names it.
+// media returns the files that a classifier logs: saliency maps, confusion matrices, histograms
+// of weights, and at the end a table, a sound and a page. The names are those that the Python
+// client gives.
 func (r run) media() []medium {
 	var all []medium
 	rnd := rand.New(rand.NewPCG(43, uint64(len(r.name))))
@@ -53,7 +53,7 @@ func (r run) media() []medium {
 	return all
 }
 
-// keep writes the media of a run, at the time of their steps.
+// keep writes the media of a run with the times of their steps.
 func (w *writer) keep(ctx context.Context, experimentID, id string, r run, start time.Time) error {
 	if !r.pictures {
 		return nil

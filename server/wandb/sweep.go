@@ -71,7 +71,7 @@ func (c *call) createAgent(a args) (any, error) {
 	return object{"agent": object{"__typename": "Agent", "id": id, "name": id, "host": orNull(a.str("host")), "state": "RUNNING"}}, err
 }
 
-// commandText returns what an agent is to do, as clients read it.
+// commandText returns a command for an agent in the form that clients read.
 func commandText(cmd store.WandbCommand) (string, error) {
 	out := []format.Member{{Key: "type", Value: format.Quote(cmd.Type)}, {Key: "run_id", Value: format.Quote(cmd.Run)}}
 	if cmd.Type != "run" {
@@ -91,7 +91,7 @@ func commandText(cmd store.WandbCommand) (string, error) {
 	return format.Object(out), nil
 }
 
-// agentHeartbeat tells an agent what to do.
+// agentHeartbeat answers the heartbeat of an agent with its next command.
 func (c *call) agentHeartbeat(a args) (any, error) {
 	states := map[string]any{}
 	if text := a.str("runState"); text != "" {
@@ -116,7 +116,7 @@ func (c *call) agentHeartbeat(a args) (any, error) {
 	return object{"agent": object{"__typename": "Agent", "id": a.str("id")}, "commands": "[" + strings.Join(commands, ",") + "]"}, nil
 }
 
-// projectSweeps adds the fields of a project that are about its sweeps.
+// projectSweeps adds the fields about sweeps to a project.
 func (c *call) projectSweeps(o object, entity string, p store.Project) {
 	all := func() (list []store.WandbSweep, err error) {
 		err = c.db.View(c.ctx, c.actor, func(v *store.View) error {

@@ -1,5 +1,4 @@
-// What the table of runs is put together by: groups, children, differences, and
-// views.
+// The options of the table of runs: groups, children, differences, and views.
 import { ask } from './ask.js';
 import * as columns from './column.js';
 import { el, isolated } from './dom.js';

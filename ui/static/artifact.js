@@ -14,8 +14,7 @@ document.addEventListener('click', async (event) => {
   setTimeout(() => { button.textContent = 'Copy'; }, 2000);
 });
 
-// What has few pixels, as samples of a dataset have, is shown larger, each pixel
-// by the same whole number.
+// Small images, such as samples of a dataset, are enlarged by a whole number.
 function fit(image) {
   const { naturalWidth: width, naturalHeight: height } = image;
   const times = width > 0 ? Math.ceil(200 / Math.max(width, height)) : 1;
@@ -33,7 +32,8 @@ document.addEventListener('click', async (event) => {
   enlarge(image);
 });
 
-// A slider shows one of the images of a run; its value is the place of it.
+// A slider shows one of the images of a run; its value is the index of the
+// image.
 document.addEventListener('input', (event) => {
   const slider = event.target.closest('[data-images]');
   if (!slider) return;
@@ -64,7 +64,7 @@ document.addEventListener('input', (event) => {
     put('code', hash.slice(0, 8), `SHA-256: ${hash}`);
     put('time', created.text, created.exact).dateTime = created.machine;
   }
-  // What is said below is about the image that the page is of.
+  // The text below is about the image of the page.
   const body = slider.closest('.artifact-body');
   for (const part of body.querySelectorAll(':scope > :not(.preview)')) part.hidden = body.id !== `artifact-${id}`;
   for (const [rel, by] of [['prev', -1], ['next', 1]]) {

@@ -13,7 +13,7 @@ const hour = 60 * minute;
 const lengths = [1, 5, 10, 50, 100, 500, 1000, 5000, 10_000, 30_000, minute, 5 * minute, 10 * minute, 30 * minute,
   hour, 2 * hour, 6 * hour, 12 * hour, 24 * hour, 48 * hour, 168 * hour, 720 * hour];
 
-// solid has the browser resolve colours of the theme, for a canvas knows no
+// solid resolves colours of the theme, because a canvas does not support
 // light-dark().
 function solid(names) {
   const probes = names.map((name) => {
@@ -45,15 +45,14 @@ function recolor() {
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', recolor);
 new MutationObserver(recolor).observe(document.documentElement, { attributes: true, attributeFilter: ['data-theme'] });
 
-// wide is the space for the labels of an axis at the side: the same beside most
-// charts, so that they stand in line.
+// wide returns the space for the labels of an axis at the side: the same for
+// most charts, so that they are aligned.
 const wide = (_, labels) => Math.max(40, 14 + 7 * Math.max(0, ...(labels || []).map((l) => l?.length || 0)));
 
-// Chart draws into a box. view says how: {x, against, logx, logy, smooth, trim,
-// from, to, low, high, highlight}; with x 'metric' the axis is that of the metric against. on has what it
-// tells: hover(x), and zoom({x, y}) with the ends of what to show, null for all, of an axis that is left out as before.
-// Of what it draws, left is how many places a logarithmic axis leaves out, and
-// none is set when nothing is seen.
+// Chart draws into a box. view says how: {x, against, logx, logy, smooth, trim, from, to, low, high, highlight};
+// with x 'metric' the axis is that of the metric against. on has callbacks: hover(x), and zoom({x, y}) with the
+// ends of the range to show, null for all; an axis that is left out stays as it is. left is the number of places
+// that a logarithmic axis leaves out, and none is set when nothing is visible.
 export class Chart {
   constructor(box, key, height, on) {
     Object.assign(this, { box, key, height, on });
@@ -114,7 +113,7 @@ export class Chart {
       }
     }
     if (!(first <= last)) [first, last] = [logx ? 1 : 0, 10];
-    // A single place stands in the middle.
+    // A single place is in the middle.
     const aside = axis === 'step' ? 0.5 : axis === 'metric' ? Math.abs(first) / 10 || 1 : 1000;
     if (first === last) [first, last] = logx ? [first / 2, first * 2] : [first - aside, first + aside];
     this.x = from == null ? [first, last] : [logx ? Math.max(from, first) : from, to];
@@ -138,7 +137,7 @@ export class Chart {
     return [this.x, this.y];
   }
 
-  // light draws one curve above the others, which are dimmed; '' for none.
+  // light highlights one curve and dims the others; '' for none.
   light(id) {
     if (!this.view || this.view.highlight === id) return;
     this.view.highlight = id;
@@ -190,7 +189,8 @@ export class Chart {
     canvas.setAttribute('aria-label', this.key);
   }
 
-  // select zooms into what was dragged over: along one axis, or along both.
+  // select zooms into the range that was dragged over: along one axis, or along
+  // both.
   select(u) {
     const { left, width, top, height } = u.select;
     const { clientWidth, clientHeight } = u.over;
@@ -202,20 +202,21 @@ export class Chart {
     if (ends.x || ends.y) this.on.zoom(ends);
   }
 
-  // whole rounds to whole steps and milliseconds, and to what a metric's axis shows.
+  // whole rounds a range to whole steps or milliseconds, or to the digits that a
+  // metric's axis shows.
   whole(from, to) {
     return this.view.x !== 'metric' ? [Math.floor(from), Math.ceil(to)] : [from, to].map((at) => Number(at.toPrecision(6)));
   }
 
-  // resized draws it at another height.
+  // resized draws the chart at another height.
   resized(height) {
     if (this.height === height) return;
     this.height = height;
     this.plot?.setSize({ width: this.box.clientWidth || 320, height });
   }
 
-  // paint draws all curves. They are painted once, on a layer of their own: to light
-  // one of hundreds must not paint the others.
+  // paint draws all curves once, on a layer of their own: highlighting one of
+  // hundreds must not paint the others again.
   paint() {
     const u = this.plot ?? null;
     if (!u) return;
@@ -267,7 +268,7 @@ export class Chart {
       this.marks(ctx, c, px, [top, top + height]);
     }
     ctx.restore();
-    // A dot at the edge is seen wholly.
+    // A dot at the edge is drawn as a whole.
     ctx.globalAlpha = 1;
     for (const [color, x, y] of dots) {
       if (x < left - 1 || x > left + width + 1 || y < top - 1 || y > top + height + 1) continue;
@@ -283,7 +284,7 @@ export class Chart {
     return Number.isFinite(y) && !(this.view.logx && x <= 0) && !(this.view.logy && y <= 0);
   }
 
-  // line answers where points are that have no neighbour to draw a line to.
+  // line returns the points that have no neighbour to draw a line to.
   line(ctx, xs, ys, px, py, alpha, width) {
     const alone = [];
     ctx.globalAlpha = alpha;
@@ -311,7 +312,7 @@ export class Chart {
     ctx.fill();
   }
 
-  // marks stand where a value is no number to draw: a cross for NaN, a
+  // marks draws a mark for each value that is not finite: a cross for NaN, a
   // triangle at the edge for an infinity.
   marks(ctx, c, px, [top, bottom]) {
     ctx.globalAlpha = 1;
@@ -321,7 +322,7 @@ export class Chart {
     c.y.forEach((v, i) => {
       if (Number.isFinite(v) || v == null) return;
       const x = px(c.x[i]);
-      if (Object.is(last.v, v) && x - last.x < 3 * r) return; // one stands for its neighbours
+      if (Object.is(last.v, v) && x - last.x < 3 * r) return; // one mark stands for its neighbours
       last = { v, x };
       ctx.beginPath();
       if (Number.isNaN(v)) {
@@ -435,11 +436,11 @@ export class Chart {
   }
 }
 
-// deviation is what a mean is said with.
+// deviation returns the text for the deviation of a mean.
 const deviation = ({ c, i }) => (c.high[i] == null ? '' : ` ± ${number(Number(((double(c.high[i]) - double(c.low[i])) / 2).toPrecision(2)))}`);
 
-// decades leaves the lines of a logarithmic axis that are powers of ten, where
-// there are some.
+// decades keeps only the lines of a logarithmic axis that are powers of ten, if
+// there are any.
 function decades(u, splits) {
   const whole = (v) => v > 0 && Math.abs(Math.log10(v) - Math.round(Math.log10(v))) < 1e-9;
   return splits.filter(whole).length > 1 ? splits.map((v) => (whole(v) ? v : null)) : splits;

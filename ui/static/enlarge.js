@@ -1,8 +1,8 @@
-// A picture as large as the window has room for.
+// Shows an image as large as the window allows.
 import { el, isolated } from './dom.js';
 
-// enlarge shows an image in a dialog, which a click or Escape closes. What fits
-// is enlarged by a whole number, so that its pixels stay alike. The dialog itself has
+// enlarge shows an image in a dialog, which a click or Escape closes. A small image
+// is enlarged by a whole number, so that its pixels stay equal. The dialog itself has
 // the focus: the key that opens it must not press its button.
 export function enlarge({ src, alt, naturalWidth: width, naturalHeight: height }) {
   const image = el('img', { src, alt });

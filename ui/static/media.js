@@ -1,4 +1,4 @@
-// What runs have logged beside numbers: images, histograms, tables, HTML, video, audio and
+// The media that runs have logged: images, histograms, tables, HTML, video, audio and
 // texts, of all runs at one step, or of all steps.
 import { ask, debounce, newest, reach } from './ask.js';
 import { base } from './base.js';
@@ -17,7 +17,7 @@ const order = ['image', 'histogram', 'table', 'html', 'video', 'audio', 'text'];
 const counted = (n, [one, more]) => `${count(n)} ${n === 1 ? one : more}`;
 const dataOf = (m, part = 'data') => new URL(`artifact/${m.id}/${part}`, base);
 
-// The styles come with this script, for most pages show no media.
+// The styles are loaded by this script, because most pages show no media.
 const sheet = el('link', { rel: 'stylesheet', href: document.querySelector('meta[name="media-styles"]').content });
 const styled = new Promise((done) => { for (const event of ['load', 'error']) sheet.addEventListener(event, done); });
 document.head.append(sheet);
@@ -77,7 +77,7 @@ export class Media {
     return after < 0 ? this.steps.length - 1 : Math.max(0, after - 1);
   }
 
-  // load asks for the names again.
+  // load requests the names again.
   async load() {
     const runs = this.runs();
     this.drawn = runs.slice(0, mostRuns);
@@ -236,7 +236,8 @@ class Group {
     return { box, said, items: [], root: el('figure', { class: 'media-cell', 'data-run': run.id, 'data-testid': 'media-cell' }, el('figcaption', {}, this.title(run), said), box) };
   }
 
-  // item shows a medium where another one was: an image stays until the next one has come.
+  // item shows a medium in place of another one: an image stays until the next one is
+  // loaded.
   item(before, m, run) {
     if (before?.id === m.id) return before;
     const name = this.name(m, run);
@@ -256,7 +257,7 @@ class Group {
     return `${this.key}, ${run.name}${m.step == null ? '' : `, step ${count(m.step)}`}`;
   }
 
-  // Many at once come when they are in sight, which takes a size that is known before.
+  // Many at once are loaded lazily, for which their size must be known before.
   image(m, name, many = false) {
     const image = el('img', { src: dataOf(m), alt: name, loading: many && 'lazy', decoding: 'async',
       load: () => image.classList.toggle('small', Math.max(image.naturalWidth, image.naturalHeight) <= tiny) });
@@ -318,7 +319,7 @@ function previewed(m) {
   const box = el('div', { class: 'preview' }, 'Loading…');
   reach(new URL(`artifact/${m.id}`, base), { headers: { 'HX-Request': 'true', 'HX-Target': `div#artifact-${m.id}`, 'HX-Current-URL': location.href } })
     .then((answer) => answer.text())
-    .then((text) => { // written by the server to be put into a page
+    .then((text) => { // HTML that the server made for a page
       const preview = new DOMParser().parseFromString(text, 'text/html').querySelector('[data-testid="preview"]');
       box.replaceChildren(preview ? document.adoptNode(preview) : 'It can’t be shown.');
     })

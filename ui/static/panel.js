@@ -12,7 +12,7 @@ const atOnce = 3; // requests for curves
 const curvesAtOnce = 400; // of one request, about
 const mostMembers = 1000; // runs that the mean of a group is over
 const mostOfGroups = 10_000; // the same in all groups of a chart
-const aside = 'system'; // a group that is folded at first, for it says nothing of what was learned
+const aside = 'system'; // a group that is folded at first, because it is only about the machine
 const likely = 6; // charts, before it is known which are in sight
 const [usual, large] = [176, 360]; // heights of charts
 
@@ -32,13 +32,12 @@ export async function matching(experiment, q, pattern) {
   return (name) => found.has(name);
 }
 
-// Panel draws the metrics of runs. keys(q, offset, limit, pattern) answers {data, total}, those
-// of most interest first, where q is a part of their names or a pattern;
-// runs() the runs to draw, {id, name, color}, or groups of them with their values;
-// groups() says of which runs these are. first is the first page of the keys; early
-// are curves that the browser has asked for while it loaded the scripts: {path,
-// request}. lead are elements at the beginning of the bar. gone is called when a run is not there any more; idle() may say why there
-// are no runs.
+// Panel draws the metrics of runs. keys(q, offset, limit, pattern) returns {data, total}, those of most interest
+// first, where q is a part of their names or a pattern; runs() the runs to draw, {id, name, color}, or groups of
+// them with their values; groups() says of which runs these are. first is the first page of the keys; early are
+// curves that the browser has asked for while it loaded the scripts: {path, request}. lead are elements at the
+// beginning of the bar. gone is called when a run does not exist any more; idle() may return why there are no
+// runs.
 export class Panel {
   constructor(root, state, { keys, runs, groups, first, early, lead = [], gone, idle }) {
     Object.assign(this, { root, state, keys, runs, groups, first, early, lead, gone, idle });
@@ -82,7 +81,7 @@ export class Panel {
     this.control();
   }
 
-  // control has the controls show the state.
+  // control updates the controls to the state.
   control() {
     const { state } = this;
     const view = this.view();
@@ -98,7 +97,7 @@ export class Panel {
     this.reset.hidden = !this.zoomed && ![...this.options.values()].some((o) => o.low != null);
   }
 
-  // fit shows all of what is drawn.
+  // fit resets the zoom of all charts.
   fit() {
     const all = new Map([...this.options].map(([key, o]) => [key, { ...o, low: null, high: null }]));
     this.state.set({ zoom: null, zooms: null, charts: options.write(all) || null });
@@ -162,8 +161,8 @@ export class Panel {
     });
   }
 
-  // zoom names the part of the state that says what of a chart is seen. Steps of
-  // the group aside count samples, which are no steps of others.
+  // zoom returns the name of the part of the state with the range that a chart
+  // shows. Steps of the group aside count samples, so it has a range of its own.
   zoom(key) {
     return key.startsWith(`${aside}/`) && !this.state.has('x') ? 'zooms' : 'zoom';
   }
@@ -181,7 +180,7 @@ export class Panel {
       from: zoomed ? from : null, to: zoomed ? to : null, low: o.low ?? null, high: o.high ?? null, highlight: this.highlight };
   }
 
-  // list asks for the names of the metrics, and makes a place for each.
+  // list requests the names of the metrics, and makes a place for each.
   async list(more = false) {
     const asked = () => `${this.state.get('m')} ${this.state.has('pattern')}`;
     const before = asked();
@@ -196,7 +195,7 @@ export class Panel {
         wrong = error.message;
       }
     }
-    if (before !== asked()) return; // somebody types on
+    if (before !== asked()) return; // typing goes on
     this.search.setAttribute('aria-invalid', String(Boolean(wrong)));
     this.wrong.textContent = wrong;
     if (wrong) return;
@@ -207,7 +206,7 @@ export class Panel {
     this.arrange();
   }
 
-  // arrange puts the figures into their groups, and keeps those that are there.
+  // arrange puts the figures into their groups, and keeps existing ones.
   arrange() {
     const groups = new Map();
     this.pairing.hidden = pairs(this.names).size === 0;
@@ -300,7 +299,7 @@ export class Panel {
     }
   }
 
-  // join has a figure draw other metrics too.
+  // join makes a figure draw other metrics too.
   join(f, keys) {
     const before = f.others || [];
     f.others = keys.map((key) => before.find((o) => o.key === key) || companion(f, key));
@@ -309,7 +308,8 @@ export class Panel {
     if (before.map((o) => o.key).join('\n') !== keys.join('\n') && f.inSight) this.want(f);
   }
 
-  // of returns where the curves of a metric are kept, apart from the enlarged chart.
+  // of returns the figure that holds the curves of a metric, apart from the enlarged
+  // chart.
   of(key) {
     return this.figures.get(key) || this.companions.get(key);
   }
@@ -330,13 +330,13 @@ export class Panel {
     };
   }
 
-  // look asks for the first charts at once: the browser tells which are in sight
-  // only after it has painted.
+  // look requests the first charts at once: the browser reports which are in
+  // sight only after it has painted.
   look() {
     this.note.textContent = this.said();
     for (const f of [...this.figures.values()].slice(0, likely)) {
       if (f.inSight || f.root.closest('details')?.open === false) continue;
-      f.inSight = true; // until the browser says otherwise
+      f.inSight = true; // until the browser reports otherwise
       this.want(f);
     }
     this.pump();
@@ -358,14 +358,14 @@ export class Panel {
     }
   }
 
-  // refresh is called when other curves, or finer ones, should be shown.
+  // refresh is called when other curves, or finer ones, must be shown.
   refresh() {
     this.note.textContent = this.said();
     for (const f of this.figures.values()) if (f.inSight) this.want(f);
     if (this.big) this.want(this.big);
   }
 
-  // most is how many runs of a group count.
+  // most returns the maximum number of runs of a group that count.
   get most() {
     return Math.min(mostMembers, Math.floor(mostOfGroups / this.runs().length));
   }
@@ -390,7 +390,7 @@ export class Panel {
     for (const f of [...this.figures.values(), this.big]) if (f?.inSight) f.chart.light(id);
   }
 
-  // grow is told what has been logged since.
+  // grow is called with the series that have new points.
   grow(series) {
     for (const s of series) {
       for (const f of [this.of(s.key), ...[this.big, ...(this.big?.others || [])].filter((b) => b?.key === s.key)]) f?.dirty.add(s.iteration_id).add('group');
@@ -399,8 +399,8 @@ export class Panel {
     this.again();
   }
 
-  // again has what has grown asked for; the means of large groups take their
-  // time, of which the server has some in between.
+  // again requests curves that have grown. For means of large groups, which
+  // take long, it waits longer in between.
   again() {
     setTimeout(() => this.renew(), (this.rest || 0) - performance.now());
   }
@@ -415,10 +415,11 @@ export class Panel {
     for (const o of f.others) this.queue.add(o);
   }
 
-  // pump asks for what charts in sight lack in this view, for charts that lack
-  // the same in one request. What they have is shown until it comes.
+  // pump requests the curves that charts in sight lack in this view, in one
+  // request for charts that lack the same. Until then the charts show what they
+  // have.
   pump() {
-    if (this.jobs.length > 0) return; // what waits is asked for first
+    if (this.jobs.length > 0) return; // waiting requests come first
     this.expect();
     const runs = this.runs();
     const { most } = this;
@@ -435,7 +436,7 @@ export class Panel {
       const dirty = (r) => f.dirty.has(r.group ? 'group' : r.id);
       const lacking = runs.filter((r) => f.curves.get(r.id)?.asked !== question || dirty(r));
       if (lacking.length === 0) {
-        f.flight = null; // what is on its way is of another question
+        f.flight = null; // the request under way is for another view
         this.show(f);
         continue;
       }
@@ -444,7 +445,7 @@ export class Panel {
         continue;
       }
       const like = `${question} ${lacking.map((r) => r.id).join(' ')}`;
-      if (f.flight?.like === like) continue; // it is on its way
+      if (f.flight?.like === like) continue; // it is under way
       let b = batches.get(like);
       if (!b || (b.figures.length + 1) * read(lacking) > curvesAtOnce) batches.set(like, b = { like, figures: [], lacking, question, points, view, groups });
       f.flight = b;
@@ -455,8 +456,8 @@ export class Panel {
     this.work();
   }
 
-  // expect takes in the curves that the browser has asked for early. What charts
-  // lack beyond these is asked for as ever.
+  // expect takes the curves that the browser has requested early. Further ones
+  // are requested as usual.
   expect() {
     const { path, request } = this.early || {};
     this.early = null;
@@ -481,7 +482,7 @@ export class Panel {
         this.busy -= 1;
         for (const f of b.figures) {
           if (f.flight === b) f.flight = null;
-          if (f.dirty.size > 0) this.again(); // it grew meanwhile
+          if (f.dirty.size > 0) this.again(); // curves grew meanwhile
         }
         this.work();
         if (this.jobs.length === 0) this.pump();
@@ -489,13 +490,14 @@ export class Panel {
     }
   }
 
-  // load asks for curves, and takes them in where nothing else was asked for since.
+  // load requests curves, and uses them for figures that have not requested others
+  // since.
   async load(b) {
     const { path, figures, lacking, question, points, view, groups } = b;
     const body = { keys: figures.map((f) => f.key), points, x: view.x, against: view.against, scale: view.logx && !view.against ? 'log' : 'linear' };
     if (groups) body.groups = { ...groups, values: lacking.map((r) => r.values) };
     else body.iterations = lacking.map((r) => r.id);
-    // A range of a metric is no range of steps: all is asked for, and a part shown.
+    // A range of a metric is not a range of steps: all points are requested, and a part is shown.
     if (view.from != null && !view.against) Object.assign(body, { from: Math.floor(view.from), to: Math.ceil(view.to) });
     const grown = new Map(figures.map((f) => [f, [...f.dirty]]));
     for (const f of figures) {
@@ -506,11 +508,11 @@ export class Panel {
     const begun = performance.now();
     try {
       [found, before] = await Promise.all([path ? ask(path) : ask('curves', { body }),
-        // What is smoothed begins where the curve does.
+        // Smoothing begins at the start of the curve.
         !path && view.smooth > 0 && body.from != null && ask('curves', { body: { ...body, from: undefined, to: body.from - 1 } })]);
     } catch (error) {
       if (error.status !== 404) throw error;
-      this.gone?.(); // a run was deleted; the table will say which
+      this.gone?.(); // a run was deleted; the table finds out which
       return;
     }
     const now = performance.now();
@@ -530,14 +532,14 @@ export class Panel {
     }
   }
 
-  // extend asks for what curves have gained, and adds it. A curve to which anything
-  // else has happened, such as a point in its middle, is asked for as a whole.
+  // extend requests the new points of curves, and adds them. A curve with other
+  // changes, such as a point in its middle, is requested as a whole.
   async extend(tails) {
     for (const { f, id } of tails) f.dirty.delete(id);
     const body = { points: Math.max(...tails.map((t) => t.points)), scale: 'linear', tails: tails.map(({ f, id, c }) => ({ id, key: f.key, after: c.x.at(-1) })) };
     const { curves } = await ask('curves', { body });
     for (const { f, id, c } of tails) {
-      if (f.curves.get(id) !== c) continue; // it was asked for anew
+      if (f.curves.get(id) !== c) continue; // it was requested again
       const more = curves.find((o) => o.id === id && o.key === f.key);
       if (!more || !add(c, more)) {
         c.asked = '';
@@ -568,13 +570,13 @@ export class Panel {
     f.chart.draw(curves, view);
     const { left, none } = f.chart;
     f.root.dataset.drawn = curves.length;
-    // Where places stand for several points nothing is lost: each has their minimum and maximum.
+    // A place that stands for several points has their minimum and maximum, so nothing is lost.
     let text = left > 0 ? `${count(drawn - left)} of ${pointCount(all)}, ${count(left)} at or below 0` : pointCount(all);
     if (none && left === 0 && view.from != null) text = `no points between ${f.chart.place(view.from)} and ${f.chart.place(view.to)}`;
     else if (none && left === 0) text = view.against ? `no step with ${view.against}` : 'no points';
     f.points.title = left === 0 && drawn < all ? `Drawn as ${count(drawn)} points, with the minimum and maximum of those between them` : '';
     f.points.textContent = text;
-    // Axes would be made up.
+    // There is nothing to draw axes for.
     if (none) f.box.dataset.none = text;
     else delete f.box.dataset.none;
   }
@@ -599,7 +601,7 @@ export class Panel {
   }
 }
 
-// save keeps a chart as a picture or as numbers.
+// save saves a chart as a picture or as numbers.
 const save = async (as, chart, key) => (await import('./keep.js'))[as](chart, key);
 
 // companion holds the curves of a metric that is drawn in the figure of another one.
@@ -607,18 +609,18 @@ function companion(main, key) {
   return { key, main, others: [], curves: new Map(), dirty: new Set(), points: main.points, get inSight() { return main.inSight; } };
 }
 
-// dashes says how the curves of the metrics beside the first one are drawn.
+// dashes names the line styles of the metrics after the first one.
 const dashes = ['dashed', 'dotted', 'long dashes'];
 
-// asked says by what curves are asked for: those of another question are others.
+// asked returns a key of the request for curves: curves with another key are not
+// the same.
 const asked = (view, points, groups) => JSON.stringify([view.x, view.against, view.logx, view.from, view.to, view.from != null && view.smooth > 0, points, groups]);
 
-// grows reports whether what a curve lacks may be asked for as an addition: it is all
-// of a curve over steps, and not much longer than such a curve would be anew.
+// grows reports whether new points may be added to a curve: it is a whole curve over
+// steps, and not much longer than it would be if it was requested again.
 const grows = (c, question, view, points) => c?.asked === question && view.x === 'step' && !view.logx && view.from == null && c.x.length > 0 && c.x.length < 2 * points;
 
-// add adds the points that a curve has gained, and reports whether it is the whole
-// curve then.
+// add adds new points to a curve, and reports whether the curve is complete then.
 function add(c, more) {
   if (c.total + more.count !== more.total) return false;
   for (const name of ['low', 'high']) {
@@ -633,8 +635,8 @@ function add(c, more) {
   return true;
 }
 
-// fine is how many points of a curve are asked for. Each stands for the smallest
-// and largest of all behind it, so no peak is lost.
+// fine returns the number of points of a curve to request. Each has the minimum
+// and maximum of the points that it stands for, so no peak is lost.
 function fine(runs, large) {
   const steps = large ? [[2, 2000], [8, 1000], [60, 250]] : [[1, 1000], [5, 500], [60, 250]];
   return steps.find(([most]) => runs <= most)?.[1] ?? 120;

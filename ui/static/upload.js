@@ -7,8 +7,8 @@ import { base } from './base.js';
 
 const cut = 'The connection ended before the file had arrived; send it again.';
 
-// send answers when the file has arrived. Fetch tells nothing of its progress,
-// so this is the older way.
+// send returns when the file has arrived. It uses XMLHttpRequest, because fetch
+// does not report progress.
 function send(experiment, file, fields, progress, signal) {
   const body = new FormData();
   for (const [name, value] of fields) body.append(name, value);
@@ -61,7 +61,7 @@ export function uploads(form) {
         ending.signal.throwIfAborted();
         if (Number(most) > 0 && file.size > Number(most)) throw new Error(`An artifact may have up to ${bytes(Number(most))} here.`);
         state.textContent = 'sending';
-        // Nobody sends gigabytes to be refused then.
+        // A file that would be refused is not sent.
         await ask(`experiment/${experiment}/artifacts`, { query: { size: String(file.size) }, signal: ending.signal });
         const fields = [...new FormData(form)].filter(([, value]) => typeof value === 'string');
         await send(experiment, file, fields, (part) => {
@@ -98,7 +98,7 @@ export function uploads(form) {
     event.preventDefault();
     form.classList.remove('over');
     for (const item of event.dataTransfer.items) {
-      // A folder has no bytes of its own.
+      // Folders can't be sent.
       if (item.webkitGetAsEntry?.()?.isDirectory) continue;
       const file = item.getAsFile();
       if (file) add(file);

@@ -26,7 +26,7 @@ type metric struct {
 	Values     []any    `json:"values"`
 }
 
-// fingerprint returns what changes when one of the files of a run does.
+// fingerprint returns a text that changes when one of the files of a run does.
 func fingerprint(folder string) string {
 	var text strings.Builder
 	for _, name := range []string{"run.json", "config.json", "metrics.json"} {
@@ -37,8 +37,9 @@ func fingerprint(folder string) string {
 	return strings.TrimSpace(text.String())
 }
 
-// importRun brings what is new of a run. A file of metrics is written as a whole each
-// time and only grows: how many points of each metric were read is known.
+// importRun imports what is new in a run. The file of metrics is written as a whole
+// each time and only grows, so the number of points that were read of each metric is
+// kept.
 func importRun(ctx context.Context, im *transfer.Import, folder string, a about) error {
 	id := a.uuid(folder)
 	file := transfer.ID("sacred", "file", id.String())
@@ -48,7 +49,7 @@ func importRun(ctx context.Context, im *transfer.Import, folder string, a about)
 	}
 	k, isKnown := known[file]
 	if isKnown && k.RunID == uuid.Nil {
-		im.LeaveOut(id, folder, "The run was imported before and then deleted here; it is not brought again.")
+		im.LeaveOut(id, folder, "The run was imported before and then deleted here; it is not imported again.")
 		return nil
 	}
 	now := fingerprint(folder)
@@ -106,7 +107,7 @@ func describe(im *transfer.Import, w *transfer.RunWriter, folder string, a about
 	w.Code(c)
 }
 
-// addMetrics adds the points that come after the first count of each metric.
+// addMetrics adds the points of each metric after the first count of them.
 func addMetrics(ctx context.Context, im *transfer.Import, w *transfer.RunWriter, folder string, count map[string]int, mark func(string)) error {
 	path := filepath.Join(folder, "metrics.json")
 	metrics := map[string]metric{}
@@ -132,7 +133,7 @@ func addMetrics(ctx context.Context, im *transfer.Import, w *transfer.RunWriter,
 			value, isValue := numberOf(m.Values[i])
 			at, isTime := timeOf(m.Timestamps[i])
 			if !isStep || step != math.Trunc(step) || math.Abs(step) >= 1<<62 || !isValue || !isTime {
-				im.Lose(path, "Points of %q are no number at a step and a time; they are left out.", key)
+				im.Lose(path, "Some points of %q do not have a number, a step and a time; they are left out.", key)
 			} else {
 				w.Point(key, transfer.Step(step), value, at)
 			}
@@ -148,7 +149,7 @@ func addMetrics(ctx context.Context, im *transfer.Import, w *transfer.RunWriter,
 	return nil
 }
 
-// numberOf returns a number, or one of the words that stand for what JSON does not have.
+// numberOf returns a number, also one that JSON can't express and has as a word.
 func numberOf(v any) (transfer.Value, bool) {
 	switch v := v.(type) {
 	case float64:

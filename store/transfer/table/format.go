@@ -115,10 +115,10 @@ func (l *lines) next() ([]cell, error) {
 
 func (l *lines) parameters() []cell { return nil }
 
-var errObject = errors.New("it is not an object of JSON")
+var errObject = errors.New("it is not a JSON object")
 
-// object returns the values of a JSON object. Those of objects in it have the names of
-// both with a slash between. NaN and Infinity, which Python writes, are allowed.
+// object returns the values of a JSON object. The names of nested values are joined
+// with slashes. NaN and Infinity, which Python writes, are allowed.
 func object(text []byte, cells []cell) ([]cell, error) {
 	var value any
 	if err := json.Unmarshal(Quoted(text), &value, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true)); err != nil {

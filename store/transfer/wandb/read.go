@@ -19,8 +19,8 @@ import (
 	"tracker/store/wandb/format"
 )
 
-// resting is how long a log without an end must not have been written to for its run
-// to have been killed.
+// resting is the time after the last write from which the run of a log without an
+// end counts as killed.
 const resting = 5 * time.Minute
 
 // reader reads one log into a run.
@@ -34,12 +34,12 @@ type reader struct {
 	state  state
 }
 
-// state is what has to be known of a log to read on in the middle of it.
+// state is what must be known to continue in the middle of a log.
 type state struct {
 	Step    int64             `json:"step"` // of the last row of the history
 	Time    transfer.Time     `json:"time"` // likewise
 	Keys    map[string]bool   `json:"keys,omitzero"`
-	Summary map[string]string `json:"summary,omitzero"` // values of no metric
+	Summary map[string]string `json:"summary,omitzero"` // values that are not those of a metric
 	// Files are those of the artifacts that were logged.
 	Files []artifactFile `json:"files,omitzero"`
 	// Versions counts the versions of each artifact that were logged.
@@ -82,7 +82,8 @@ func (r *reader) read(ctx context.Context, records *log) error {
 	}
 }
 
-// finish ends the run when its log says so, or when nobody writes to it any more.
+// finish ends the run when its log says so, or when nothing writes to the log any
+// more.
 func (r *reader) finish(ctx context.Context, position int64) error {
 	run := r.w.Run()
 	if run.Status == transfer.Running && time.Since(r.log.info.ModTime()) > resting {
@@ -176,7 +177,7 @@ func (r *reader) run(data []byte) error {
 
 func (r *reader) environment(data []byte) error {
 	e, err := parseEnvironment(data)
-	if err == nil && (e.program != "" || e.commit != "" || e.python != "") { // others have the machine alone
+	if err == nil && (e.program != "" || e.commit != "" || e.python != "") { // other records have only the machine
 		r.w.Code(transfer.Code{GitSHA: e.commit, GitRemote: e.remote, Entrypoint: e.program,
 			Command: strings.TrimSpace(e.program + " " + strings.Join(e.args, " ")), Hostname: e.host, Runtime: e.python})
 	}
@@ -253,9 +254,9 @@ func (r *reader) point(key, text string, step int64, at transfer.Time) {
 		r.w.Point(key, transfer.Step(step), x, at)
 	}, func(key, text string) {
 		if kind := format.TypeOf(text); kind != "" {
-			r.im.Lose(r.log.path, "The values of %q are of W&B's kind %q; their files are brought, and not the values.", key, kind)
+			r.im.Lose(r.log.path, "The values of %q are of W&B's kind %q; their files are imported, the values are not.", key, kind)
 		} else if text != "null" {
-			r.im.Lose(r.log.path, "The values of %q are no numbers, and are not brought.", key)
+			r.im.Lose(r.log.path, "The values of %q are no numbers, and are not imported.", key)
 		}
 	})
 }

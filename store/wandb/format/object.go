@@ -21,8 +21,8 @@ type Member struct{ Key, Value string }
 var errObject = errors.New("this is not a JSON object as Python writes it")
 
 // Members returns the members of a JSON object in their order. Unlike JSON, it may
-// have NaN, Infinity and -Infinity, as Python writes them; inside of values nothing is
-// checked but where they end.
+// have NaN, Infinity and -Infinity, as Python writes them. Values are not checked,
+// except for where they end.
 func Members(text string) ([]Member, error) {
 	s := scanner{text: text}
 	s.space()
