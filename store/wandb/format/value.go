@@ -14,6 +14,7 @@ import (
 
 // The rules by which values of W&B become parameters and points, for the files that
 // its client writes and for what it sends to a server.
+
 // maxDepth bounds the nesting of objects.
 const maxDepth = 32
 
