@@ -25,7 +25,7 @@ import (
 var (
 	modules = []string{"artifact.js", "compare.js", "frame.js", "import.js", "iteration.js", "record.js", "workbench.js"}
 	classic = []string{"theme.js"}
-	styles  = []string{"media.css", "page.css", "plot.css", "record.css"}
+	styles  = []string{"compare.css", "media.css", "model.css", "page.css", "plot.css", "record.css"}
 	copied  = []string{"favicon.svg", "htmx.js", "uplot.css", "uplot.js"}
 	// licenses are those of what others wrote. Nothing names them, so they have no hash.
 	licenses = []string{"htmx.license.txt", "uplot.license.txt"}
