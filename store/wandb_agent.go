@@ -35,7 +35,7 @@ type trial struct {
 	given    Time
 	brackets []float64       // the best values at the brackets so far
 	judged   int             // how many of them were compared with other runs
-	it       *iterationState // nil while the run does not exist
+	it       *iterationState // nil until the run begins after it was given
 	lastSeen Time
 }
 
@@ -56,7 +56,8 @@ func (db *DB) CreateWandbAgent(ctx context.Context, actor Actor, sweepID, name s
 //
 // A run that was given to an agent and that did not begin is given again: to the same
 // agent when it asks again, so that a lost answer loses no run, and after LostAfter to
-// another one.
+// another one. A run that was preempted is given again at once, to the agent that asks
+// first, before runs with new settings.
 func (db *DB) WandbHeartbeat(ctx context.Context, actor Actor, agent, name string, running []string) ([]WandbCommand, error) {
 	return write(ctx, db, actor, func(tx *tx) ([]WandbCommand, error) {
 		sweepID, _, _ := strings.Cut(agent, agentSeparator)
@@ -135,7 +136,8 @@ func (tx *tx) openTrials(s WandbSweep) ([]trial, error) {
 	return all, nil
 }
 
-// findTrial looks for the iteration of a trial.
+// findTrial looks for the iteration of a trial. One that was not seen since the trial was
+// given is that of a former attempt, which does not count.
 func (tx *tx) findTrial(s WandbSweep, t *trial) error {
 	it := iterationState{iterationRef: iterationRef{id: wandbID(s.projectID, t.name)}}
 	err := tx.Row(`SELECT iteration.last_seen, `+iterationStateColumns+`
@@ -146,8 +148,10 @@ func (tx *tx) findTrial(s WandbSweep, t *trial) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
-	t.it = &it
 	t.lastSeen = tx.db.lastSeen.latest(it.num, t.lastSeen)
+	if t.lastSeen >= t.given {
+		t.it = &it
+	}
 	return err
 }
 
@@ -164,7 +168,17 @@ func (tx *tx) settleTrials(s *WandbSweep, all []trial, agent string, running []s
 		if err := tx.measure(*s, &t); err != nil {
 			return nil, err
 		}
+		again := false
+		if t.it != nil && !t.it.deleted && (t.it.ended() || !runs && t.lastSeen < lost) {
+			if again, err = tx.settlePreempted(*t.it); err != nil {
+				return nil, err
+			}
+		}
 		switch {
+		case again:
+			if err := tx.queueTrial(*s, &t); err != nil {
+				return nil, err
+			}
 		case t.it != nil && (t.it.ended() || t.it.deleted || !runs && t.lastSeen < lost):
 			t.state = "DONE"
 		case t.it == nil && t.state == "STARTED" && (mine && !runs || !mine && t.given < lost):
@@ -346,8 +360,9 @@ func (tx *tx) nextTrial(s WandbSweep, open []trial, agent, name string) (*trial,
 	lost := tx.now - Time(LostAfter.Milliseconds())
 	for i := range open {
 		t := &open[i]
-		if t.state == "GIVEN" && (t.agent == agent || t.given < lost) {
-			_, err := tx.Exec(`UPDATE wandb_trial SET agent = ?, given_date = ? WHERE sweep_num = ? AND number = ?`, agent, tx.now, s.num, t.number)
+		if t.state == "GIVEN" && (t.agent == agent || t.agent == "" || t.given < lost) {
+			t.given = max(tx.now, t.given)
+			_, err := tx.Exec(`UPDATE wandb_trial SET agent = ?, given_date = ? WHERE sweep_num = ? AND number = ?`, agent, t.given, s.num, t.number)
 			return t, err
 		}
 	}
