@@ -162,7 +162,7 @@ func (c *call) sweepObject(entity, project string, s store.WandbSweep) object {
 		"description": orNull(s.Config.Description), "config": s.Text, "createdAt": isoTime(s.CreatedDate), "updatedAt": isoTime(s.UpdatedDate),
 		"heartbeatAt": isoTime(s.UpdatedDate), "runCount": s.Given, "runCountExpected": s.Config.Size(), "earlyStopJobRunning": false,
 		"priorRuns": connection(nil),
-		"project": object{"__typename": "Project", "id": project, "name": project, "entityName": entity, "entity": object{"__typename": "Entity", "id": entity, "name": entity}},
+		"project":   object{"__typename": "Project", "id": project, "name": project, "entityName": entity, "entity": object{"__typename": "Entity", "id": entity, "name": entity}},
 		"agents": func(args) (any, error) {
 			all, err := c.db.WandbAgents(c.ctx, c.actor, s.ID)
 			nodes := make([]object, len(all))
