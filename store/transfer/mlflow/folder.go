@@ -42,7 +42,11 @@ const (
 	maxMeta = 1 << 20
 	maxText = 1 << 20
 	maxLine = 4096
+	// maxTexts bounds the bytes of all parameters, or all tags, of a run.
+	maxTexts = 64 << 20
 )
+
+var errTexts = fmt.Errorf("it has more than %d MiB of texts; the others are left out", maxTexts>>20)
 
 func readMeta(folder string) (m meta, err error) {
 	text, err := readText(filepath.Join(folder, "meta.yaml"), maxMeta)
@@ -52,14 +56,9 @@ func readMeta(folder string) (m meta, err error) {
 	return m, err
 }
 
-// readText returns the beginning of a file, up to limit bytes.
+// readText returns what a file has, of at most limit bytes.
 func readText(path string, limit int64) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, limit))
+	text, err := transfer.ReadFile(path, limit)
 	return string(text), err
 }
 
@@ -180,11 +179,15 @@ func eachFile(im *transfer.Import, folder string, fn func(name, path string, siz
 // texts returns the files below a folder: names and what is in them.
 func texts(im *transfer.Import, folder string) map[string]string {
 	all := map[string]string{}
+	held := 0
 	err := eachFile(im, folder, func(name, path string, _ int64) error {
-		text, err := readText(path, maxText+1)
+		text, err := readText(path, maxText)
 		if err != nil {
 			im.Lose(path, "It can't be read: %v.", err)
 			return nil
+		}
+		if held += len(name) + len(text); held > maxTexts {
+			return errTexts
 		}
 		all[name] = text
 		return nil
