@@ -198,6 +198,7 @@ func FuzzOpen(f *testing.F) {
 	f.Add([]byte("PAR1\x15\x00\x15\x00PAR1"), uint32(3), byte(0x19))
 	f.Fuzz(func(t *testing.T, text []byte, at uint32, change byte) {
 		if len(text) > 0 {
+			text = bytes.Clone(text)
 			text[int(at)%len(text)] ^= change
 		}
 		file, err := Open(bytes.NewReader(text), int64(len(text)))
