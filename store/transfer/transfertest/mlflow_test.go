@@ -240,3 +240,16 @@ func TestMLflowDeletedModels(t *testing.T) {
 		t.Errorf("%+v\n%s", r, after)
 	}
 }
+
+// A value of a hundred megabytes is not read: the import says so and changes nothing.
+func TestMLflowHugeValue(t *testing.T) {
+	dir := t.TempDir()
+	id := mlflowID(1)
+	mlflowDB(t, filepath.Join(dir, "mlflow.db"), `INSERT INTO runs VALUES ('`+id+`', 'r', '', '', 'FINISHED', 1, 2, 'active', '', 1)`,
+		`INSERT INTO params VALUES ('huge', zeroblob(100000000), '`+id+`')`)
+	db, _ := transfertest.Open(t)
+	_, err := transfertest.Run(t, db.Importer(store.System), mlflow.Kind(), dir, transfer.Options{})
+	if err == nil || !strings.Contains(err.Error(), "mlflow.db") || !strings.Contains(err.Error(), "too big") {
+		t.Errorf("%v", err)
+	}
+}
