@@ -195,6 +195,9 @@ func (i *importing) each(bring func(foundSource) (*transfer.Result, error)) erro
 			return err
 		}
 		i.lost += result.Lost
+		if errors.Is(err, context.Canceled) && !i.asJSON {
+			fmt.Fprintln(i.app.stdout, "Stopped before the end; what was written stays, and the same command continues.")
+		}
 		if err := errors.Join(err, i.app.printImport(result, i.options.DryRun, i.asJSON)); err != nil {
 			return fmt.Errorf("%w; what was written stays, and the same command continues", err)
 		}

@@ -205,8 +205,8 @@ func importDatabaseRun(ctx context.Context, im *transfer.Import, db *sql.DB, pat
 	return r.importArtifacts(ctx, im, w, filepath.Dir(path))
 }
 
-// readMetrics adds the points of a run whose rows come after position. The numbers
-// of rows grow; when they have become smaller, all points are read again.
+// readMetrics adds the points of a run whose rows come after position, up to last: others
+// may come meanwhile. The numbers of rows grow; when they have become smaller, all points are read again.
 func (r *run) readMetrics(ctx context.Context, im *transfer.Import, w *transfer.RunWriter, db *sql.DB, position, last int64) error {
 	again := position > last
 	if again {
@@ -215,7 +215,7 @@ func (r *run) readMetrics(ctx context.Context, im *transfer.Import, w *transfer.
 	}
 	rows, err := db.QueryContext(ctx, `SELECT rowid, coalesce(`+fmt.Sprintf(shortText, "key")+`, ''), CAST(value AS REAL), CAST(timestamp AS INTEGER),
 			CAST(step AS INTEGER), coalesce(is_nan, 0) <> 0
-		FROM metrics WHERE run_uuid = ? AND rowid > ? ORDER BY rowid`, r.id, position)
+		FROM metrics WHERE run_uuid = ? AND rowid > ? AND rowid <= ? ORDER BY rowid`, r.id, position, last)
 	if err != nil {
 		return err
 	}
