@@ -3,6 +3,7 @@ package wandb
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -46,8 +47,14 @@ type state struct {
 	Versions map[string]int `json:"versions,omitzero"`
 }
 
-// maxKeys bounds the metrics of a run, and the values of its summary.
-const maxKeys = 100_000
+const (
+	// maxKeys bounds the metrics of a run, the values of its summary, and those of a row.
+	maxKeys = 100_000
+	// maxKey bounds the name of a metric in bytes.
+	maxKey = 4096
+)
+
+var errValues = fmt.Errorf("it has more than %d values", maxKeys)
 
 // read adds the records after the position of records.
 func (r *reader) read(ctx context.Context, records *log) error {
@@ -133,7 +140,10 @@ func (r *reader) record(data []byte) error {
 			return r.history(data)
 		case recordSummary:
 			return items(data, 1, func(i item) {
-				if !format.Hidden(i.key) && len(r.state.Summary) < maxKeys {
+				switch _, isNumber := format.Number(i.json); {
+				case !isNumber:
+					delete(r.state.Summary, i.key) // what it was before is gone
+				case !format.Hidden(i.key) && len(i.key) <= maxKey && len(r.state.Summary) < maxKeys:
 					r.state.Summary[i.key] = i.json
 				}
 			})
@@ -213,7 +223,9 @@ func (r *reader) history(data []byte) error {
 					at = t
 				}
 			default:
-				row = append(row, i)
+				if row = append(row, i); len(row) > maxKeys {
+					return errValues
+				}
 			}
 		case 2:
 			return wire.Fields(data, func(n protowire.Number, _ protowire.Type, number uint64, _ []byte) error {
@@ -246,8 +258,8 @@ func (r *reader) history(data []byte) error {
 // point adds a value of a row.
 func (r *reader) point(key, text string, step int64, at transfer.Time) {
 	format.Leaves(key, strings.TrimSpace(text), func(key string, _ []string, x transfer.Value) {
-		if !r.state.Keys[key] && len(r.state.Keys) >= maxKeys {
-			r.im.Lose(r.log.path, "It has more than %d metrics; the others are left out.", maxKeys)
+		if !r.state.Keys[key] && (len(r.state.Keys) >= maxKeys || len(key) > maxKey) {
+			r.im.Lose(r.log.path, "It has more than %d metrics, or one whose name has more than %d bytes; these are left out.", maxKeys, maxKey)
 			return
 		}
 		r.state.Keys[key] = true
