@@ -22,7 +22,7 @@ type WandbCommand struct {
 // trial is a run that was given to an agent.
 type trial struct {
 	wandb.Trial
-	it       *iterationState // nil while the run does not exist
+	it       *iterationState // nil until the run begins after it was given
 	lastSeen Time
 }
 
@@ -43,7 +43,8 @@ func (db *DB) CreateWandbAgent(ctx context.Context, actor Actor, sweepID, name s
 //
 // A run that was given to an agent and that did not begin is given again: to the same
 // agent when it asks again, so that a lost answer loses no run, and after LostAfter to
-// another one.
+// another one. A run that was preempted is given again at once, to the agent that asks
+// first, before runs with new settings.
 func (db *DB) WandbHeartbeat(ctx context.Context, actor Actor, agent, name string, running []string) ([]WandbCommand, error) {
 	return write(ctx, db, actor, func(tx *tx) ([]WandbCommand, error) {
 		sweepID, _, _ := strings.Cut(agent, agentSeparator)
@@ -102,6 +103,9 @@ func (tx *tx) openTrials(s WandbSweep) ([]trial, error) {
 		if all[i].it, all[i].lastSeen, err = tx.runOfTrial(s, t.Name); err != nil {
 			return nil, err
 		}
+		if all[i].lastSeen < t.Given {
+			all[i].it = nil // a former attempt, which does not count
+		}
 	}
 	return all, nil
 }
@@ -136,7 +140,18 @@ func (tx *tx) settleTrials(s *WandbSweep, all []trial, agent string, running []s
 				return nil, err
 			}
 		}
+		again := false
+		if t.it != nil && !t.it.deleted && (t.it.ended() || !runs && t.lastSeen < lost) {
+			if again, err = tx.settlePreempted(*t.it); err != nil {
+				return nil, err
+			}
+		}
 		switch {
+		case again:
+			if err := tx.wandb().Queue(s.Sweep, &t.Trial, t.lastSeen); err != nil {
+				return nil, err
+			}
+			t.it = nil
 		case t.it != nil && (t.it.ended() || t.it.deleted || !runs && t.lastSeen < lost):
 			t.State = wandb.TrialDone
 		case t.it == nil && t.State == wandb.TrialStarted && (mine && !runs || !mine && t.Given < lost):
@@ -202,8 +217,8 @@ func (tx *tx) nextTrial(s WandbSweep, open []trial, agent, name string) (*wandb.
 	lost := tx.now - Time(LostAfter.Milliseconds())
 	for i := range open {
 		t := &open[i].Trial
-		if t.State == wandb.TrialGiven && (t.Agent == agent || t.Given < lost) {
-			return t, tx.wandb().GiveAgain(s.Sweep, *t, agent)
+		if t.State == wandb.TrialGiven && (t.Agent == agent || t.Agent == "" || t.Given < lost) {
+			return t, tx.wandb().GiveAgain(s.Sweep, t, agent)
 		}
 	}
 	t, err := tx.wandb().NextTrial(s.Sweep, agent, name)

@@ -137,29 +137,8 @@ func (tx *tx) adoptFile(actor Actor, a *WandbArtifact, at tree, e WandbEntry) er
 	if err == nil || !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
-	rows, err := tx.Rows(`SELECT wandb_artifact.collection, wandb_artifact.version, wandb_artifact.iteration_num, wandb_file.name
-		FROM wandb_file
-		JOIN wandb_artifact ON wandb_artifact.num = wandb_file.artifact_num
-		WHERE wandb_file.md5 = ? AND wandb_artifact.experiment_id = ? LIMIT 100`, e.MD5, a.ExperimentID)
+	places, err := tx.wandbPlaces(a.ExperimentID, e.MD5)
 	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	type place struct {
-		num  int64
-		name string
-	}
-	var places []place
-	for rows.Next() {
-		var other WandbArtifact
-		var num int64
-		var file string
-		if err := rows.Scan(&other.Collection, &other.Version, &num, &file); err != nil {
-			return err
-		}
-		places = append(places, place{num, other.File(file)})
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 		return err
 	}
 	for _, p := range places {
@@ -167,7 +146,7 @@ func (tx *tx) adoptFile(actor Actor, a *WandbArtifact, at tree, e WandbEntry) er
 		var contentType string
 		err := tx.Row(`SELECT resource.blob_id, resource.content_type `+resourceFrom+`
 			WHERE resource.iteration_num = ? AND resource.name = ? AND resource.deleted_date IS NULL
-			ORDER BY resource.num DESC LIMIT 1`, p.num, p.name).Scan(&blobID, &contentType)
+			ORDER BY resource.num DESC LIMIT 1`, p.iteration.num, p.name).Scan(&blobID, &contentType)
 		if errors.Is(err, sql.ErrNoRows) {
 			continue
 		}

@@ -81,7 +81,7 @@ func (tx *tx) completeWandb(it iterationState, w *wandb.Run, code int) error {
 	status, message := Succeeded, ""
 	switch {
 	case code != 0 && w.Preempting:
-		status, message = Killed, "preempted"
+		status, message = Killed, preempted
 	case code == exitInterrupted:
 		status, message = Killed, "interrupted"
 	case code != 0:

@@ -87,8 +87,8 @@ func (db *DB) WandbSweep(ctx context.Context, actor Actor, id string) (WandbSwee
 }
 
 // WandbSweepRunNums returns the project of a sweep and the numbers of its runs, the oldest first, up to
-// MaxWandbRuns. Needs read.
-func (db *DB) WandbSweepRunNums(ctx context.Context, actor Actor, id string) (projectID string, nums []int64, err error) {
+// MaxWandbRuns: of those that an agent has, or of all when agent is "". Needs read.
+func (db *DB) WandbSweepRunNums(ctx context.Context, actor Actor, id, agent string) (projectID string, nums []int64, err error) {
 	err = db.ask(ctx, func(tx *tx) error {
 		s, err := tx.allowSweep(actor, id, rightRead)
 		if err != nil {
@@ -99,9 +99,10 @@ func (db *DB) WandbSweepRunNums(ctx context.Context, actor Actor, id string) (pr
 			FROM iteration
 			JOIN experiment ON experiment.id = iteration.experiment_id
 			JOIN wandb_run ON wandb_run.iteration_num = iteration.num
-			WHERE experiment.project_id = ? AND iteration.deleted_date IS NULL AND experiment.deleted_date IS NULL
-				AND wandb_run.about ->> 'sweep' = ?
-			ORDER BY iteration.created_date, iteration.num LIMIT ?`, s.projectID, s.ID, MaxWandbRuns)
+			WHERE experiment.project_id = ?1 AND iteration.deleted_date IS NULL AND experiment.deleted_date IS NULL
+				AND wandb_run.about ->> 'sweep' = ?2
+				AND (?3 = '' OR wandb_run.name IN (SELECT name FROM wandb_trial WHERE sweep_num = ?4 AND agent = ?3))
+			ORDER BY iteration.created_date, iteration.num LIMIT ?5`, s.projectID, s.ID, agent, s.Num, MaxWandbRuns)
 	})
 	return projectID, nums, err
 }

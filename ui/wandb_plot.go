@@ -35,7 +35,7 @@ type tablePlots struct {
 type tablePlot struct {
 	Title string
 	Plot  *plot  // nil for none
-	Why   string // there is none, a sentence
+	Why   string // why there is none, a sentence
 }
 
 // tablePlots draws the charts of a run.
@@ -63,7 +63,8 @@ func (s *site) tablePlots(ctx context.Context, actor store.Actor, id string, spe
 	return v, nil
 }
 
-// plotTable reads the table of a chart. why is why it can't, a sentence.
+// plotTable reads the table of a chart. why is a sentence that says why it
+// can't be read.
 func (s *site) plotTable(ctx context.Context, actor store.Actor, id string, p format.Plot) (t format.Table, why string, err error) {
 	if p.File == "" {
 		return t, "Its table has not been sent yet.", nil
@@ -125,7 +126,7 @@ func nameOf(v any) string {
 	return clip(readable(fmt.Sprint(v)), 40)
 }
 
-// drawTable draws a chart of a table, nil when it is of no kind that is known.
+// drawTable draws a chart of a table. It returns nil for an unknown kind.
 func drawTable(p format.Plot, t format.Table) *plot {
 	switch p.Kind {
 	case "line":
@@ -146,7 +147,7 @@ func drawTable(p format.Plot, t format.Table) *plot {
 	return nil
 }
 
-// about says what the axes of a chart are.
+// about returns a description of the axes of a chart.
 func about(p format.Plot, x, y string) string {
 	return readable(cmp.Or(p.YTitle, p.Fields[y], y) + " over " + cmp.Or(p.XTitle, p.Fields[x], x))
 }
@@ -246,7 +247,7 @@ func (p *plot) bars(values []float64, title func(i int) string) {
 	}
 }
 
-// between returns the place of the middle of bar i of n.
+// barPlace returns the place of the middle of bar i of n.
 func barPlace(i, n int) string {
 	return place1(plotLeft + (float64(i)+0.5)/float64(n)*(plotWidth-plotLeft-plotRight))
 }
@@ -276,7 +277,7 @@ func drawBars(p format.Plot, t format.Table) *plot {
 	return out
 }
 
-// plotBins is how many bars a histogram has.
+// plotBins is the number of bars of a histogram.
 const plotBins = 20
 
 func drawHistogram(p format.Plot, t format.Table) *plot {

@@ -1,6 +1,8 @@
 package wandb
 
 import (
+	"encoding/base64"
+	"encoding/hex"
 	"net/http"
 	"net/url"
 	"slices"
@@ -52,6 +54,20 @@ func (c *call) readArtifactFile() error {
 		return err
 	}
 	return c.serveFile(a.IterationID, a.File(c.vars["name"]))
+}
+
+// readArtifactFileByMD5 answers with the bytes of a file that a version was the first to
+// have. Clients ask so for a single entry of a manifest.
+func (c *call) readArtifactFileByMD5() error {
+	sum, err := hex.DecodeString(c.vars["md5"])
+	if err != nil {
+		return store.Invalid("md5", "The MD5 of a file must be 32 hexadecimal digits.")
+	}
+	run, name, err := c.db.WandbFileWith(c.ctx, c.actor, c.vars["artifact"], base64.StdEncoding.EncodeToString(sum))
+	if err != nil {
+		return err
+	}
+	return c.serveFile(run, name)
 }
 
 // artifactObject returns a version with all fields that clients ask for.

@@ -11,7 +11,7 @@ import (
 	"tracker/store/wandb/format"
 )
 
-// historyKeys returns the names of what is in the history of a run.
+// historyKeys returns the names of the values in the history of a run.
 func historyKeys(r *store.WandbRecord) any {
 	out := allKeys{Last: lastStep(r), Sets: []any{}, Keys: map[string]keyInfo{}}
 	count := max(1, r.HistoryLines)
@@ -111,7 +111,7 @@ func sample[T any](all []T, n int) []T {
 	return some
 }
 
-// sampleSpec is one question of sampledHistory.
+// sampleSpec is one query of sampledHistory.
 type sampleSpec struct {
 	Keys    []string `json:"keys"`
 	Samples int64    `json:"samples"`
@@ -119,7 +119,7 @@ type sampleSpec struct {
 	Max     *int64   `json:"maxStep"`
 }
 
-// sampledHistory returns the rows that have all of some keys, for each question.
+// sampledHistory returns for each query the rows that have all of its keys.
 func (c *call) sampledHistory(r *store.WandbRecord, a args) (any, error) {
 	var out []any
 	for _, text := range a.texts("specs") {
@@ -185,7 +185,7 @@ func pick(row wandb.Row, keys []string, start scalar.Time) (picked map[string]an
 	return picked, true
 }
 
-// jsonValue returns a value as JSON has it: NaN and the infinities are texts.
+// jsonValue returns a value for JSON: NaN and the infinities are texts.
 func jsonValue(text string) any {
 	switch text {
 	case "NaN", "Infinity", "-Infinity":

@@ -132,7 +132,7 @@ func (c *call) deleteFiles(a args) (any, error) {
 	return object{"success": true}, nil
 }
 
-// alert takes a message of a script, and keeps it as a note of the run.
+// alert adds a message of a script to the notes of the run.
 func (c *call) alert(a args) (any, error) {
 	r, err := c.db.WandbRecord(c.ctx, c.actor, a.str("projectName"), a.str("runName"))
 	if err != nil {

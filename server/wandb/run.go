@@ -43,7 +43,7 @@ func (c *call) run(entity, project, name string) (any, error) {
 	return c.runObject(entity, project, &r), nil
 }
 
-// stateOf returns the state of a run in W&B's words.
+// stateOf returns the state of a run by W&B's name.
 func stateOf(r *store.WandbRecord, now time.Time) string {
 	switch r.Status {
 	case store.Succeeded:
@@ -146,8 +146,8 @@ func textList(all []string) string {
 	return string(b)
 }
 
-// ownConfig returns what clients keep of themselves in a configuration: those of keys
-// that are there.
+// ownConfig returns the part of a configuration that clients keep for themselves,
+// with those of the keys that exist.
 func ownConfig(config string, keys []string) string {
 	var kept []format.Member
 	own := format.MemberOf(format.MemberOf(config, "_wandb"), "value")
@@ -157,13 +157,13 @@ func ownConfig(config string, keys []string) string {
 		}
 	}
 	if len(kept) == 0 {
-		// Without it the run counts as one that is not there.
+		// Without it clients take the run for one that does not exist.
 		return `{"t":{}}`
 	}
 	return format.Object(kept)
 }
 
-// keyType is how often a metric has values of a type.
+// keyType is the number of values of a type that a metric has.
 type keyType struct {
 	Type  string `json:"type"`
 	Count int64  `json:"count"`
@@ -240,8 +240,8 @@ func (c *call) files(entity, project string, r *store.WandbRecord, a args) (any,
 	}
 }
 
-// wantedFile reports whether a file has one of the names, and fits the pattern, in
-// which % is any text.
+// wantedFile reports whether a file has one of the names and matches the pattern,
+// in which % stands for any text.
 func wantedFile(name string, names []string, pattern string) bool {
 	if len(names) > 0 {
 		for _, n := range names {
@@ -302,8 +302,8 @@ func (c *call) logLines(r *store.WandbRecord, a args) (any, error) {
 	return pageOf(edges, "", false), err
 }
 
-// loose returns a value as JSON has it, also where there is something in it that JSON does
-// not have.
+// loose returns a value for JSON. NaN and infinities in it, which JSON does not have,
+// become texts.
 func loose(text string) any {
 	members, err := format.Members(text)
 	if err != nil {

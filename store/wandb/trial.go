@@ -82,9 +82,17 @@ func (tx Tx) SaveTrial(s Sweep, t Trial, best float64) error {
 	return err
 }
 
-// GiveAgain gives a trial to another agent.
-func (tx Tx) GiveAgain(s Sweep, t Trial, agent string) error {
-	_, err := tx.Exec(`UPDATE wandb_trial SET agent = ?, given_date = ? WHERE sweep_num = ? AND number = ?`, agent, tx.Now, s.Num, t.Number)
+// GiveAgain gives a trial that has no run yet to an agent.
+func (tx Tx) GiveAgain(s Sweep, t *Trial, agent string) error {
+	t.Agent, t.Given = agent, max(tx.Now, t.Given)
+	_, err := tx.Exec(`UPDATE wandb_trial SET agent = ?, given_date = ? WHERE sweep_num = ? AND number = ?`, t.Agent, t.Given, s.Num, t.Number)
+	return err
+}
+
+// Queue makes a trial one that no agent has. It is given later than its run was last seen.
+func (tx Tx) Queue(s Sweep, t *Trial, lastSeen Time) error {
+	t.State, t.Agent, t.Given, t.Brackets, t.Judged = TrialGiven, "", max(tx.Now, lastSeen)+1, nil, 0
+	_, err := tx.Exec(`UPDATE wandb_trial SET agent = '', given_date = ? WHERE sweep_num = ? AND number = ?`, t.Given, s.Num, t.Number)
 	return err
 }
 

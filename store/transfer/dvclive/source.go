@@ -43,7 +43,7 @@ const (
 	// maxFiles bounds the folders that are looked through.
 	maxFiles = 1_000_000
 	// maxParams bounds params.yaml in bytes.
-	maxParams = 16 << 20
+	maxParams = 2 << 20
 	// maxLine bounds a row in bytes.
 	maxLine = 64 << 10
 )
@@ -206,11 +206,7 @@ func paramsOf(im *transfer.Import, folder string) (p params, ok bool) {
 		return p, false
 	}
 	p.fingerprint = fmt.Sprintf("%d-%x", info.Size(), info.ModTime().UnixNano())
-	if info.Size() > maxParams {
-		im.Lose(path, "It has more than %d bytes; it is left out.", maxParams)
-		return p, false
-	}
-	text, err := os.ReadFile(path)
+	text, err := transfer.ReadFile(path, maxParams)
 	var values map[string]any
 	if err == nil {
 		err = yaml.Unmarshal(text, &values)

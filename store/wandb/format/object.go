@@ -9,7 +9,9 @@
 package format
 
 import (
+	"cmp"
 	"errors"
+	"io"
 	"strings"
 
 	"tracker/store/json"
@@ -21,8 +23,8 @@ type Member struct{ Key, Value string }
 var errObject = errors.New("this is not a JSON object as Python writes it")
 
 // Members returns the members of a JSON object in their order. Unlike JSON, it may
-// have NaN, Infinity and -Infinity, as Python writes them; inside of values nothing is
-// checked but where they end.
+// have NaN, Infinity and -Infinity, as Python writes them. Values are not checked,
+// except for where they end.
 func Members(text string) ([]Member, error) {
 	s := scanner{text: text}
 	s.space()
@@ -58,6 +60,63 @@ func Members(text string) ([]Member, error) {
 			return nil, errObject
 		}
 	}
+}
+
+var errList = errors.New("this is not a JSON list as Python writes it")
+
+// Elements reads the elements of a JSON list one by one. As in Members, nothing is checked
+// inside of them.
+type Elements struct {
+	s     scanner
+	begun bool
+	err   error
+}
+
+// NewElements returns what reads the elements of a list.
+func NewElements(text string) *Elements { return &Elements{s: scanner{text: text}} }
+
+// Next returns the next element, false after the last one and before what is none.
+func (e *Elements) Next() (string, bool) {
+	if e.err != nil {
+		return "", false
+	}
+	e.s.space()
+	if !e.begun && !e.s.take('[') {
+		e.err = errList
+		return "", false
+	}
+	e.s.space()
+	if e.s.take(']') {
+		e.err = cmp.Or(e.s.end(), io.EOF)
+		return "", false
+	}
+	if e.begun && !e.s.take(',') {
+		e.err = errList
+		return "", false
+	}
+	e.begun = true
+	e.s.space()
+	from := e.s.at
+	if !e.s.value() {
+		e.err = errList
+		return "", false
+	}
+	return e.s.text[from:e.s.at], true
+}
+
+// Length returns the number of elements of a JSON list.
+func Length(text string) (n int, err error) {
+	e := NewElements(text)
+	for {
+		if _, ok := e.Next(); !ok {
+			break
+		}
+		n++
+	}
+	if errors.Is(e.err, io.EOF) {
+		return n, nil
+	}
+	return n, e.err
 }
 
 // Object returns an object with these members as JSON.

@@ -7,21 +7,22 @@ import (
 	"tracker/store/json"
 )
 
-// Plot is a chart of wandb.plot: which one, of which columns of which table.
+// Plot is a chart of wandb.plot: its kind, its table and the columns that it
+// shows.
 type Plot struct {
 	Key    string
-	Kind   string // such as line, "" for one of a script's own
+	Kind   string // such as line, "" for one that a script defines
 	Title  string // "" for none
 	XTitle string // likewise
 	YTitle string
-	Fields map[string]string // the columns by what they are for
+	Fields map[string]string // columns by the name of their role
 	File   string            // the name of the table's file, "" while there is none
 }
 
 // MaxPlots bounds the charts of a run.
 const MaxPlots = 100
 
-// panel is what clients keep of a chart in the configuration.
+// panel is the record of a chart that clients keep in the configuration.
 type panel struct {
 	Config struct {
 		Panel   string             `json:"panelDefId"`
@@ -130,6 +131,6 @@ func ParseTable(text string) (t Table, err error) {
 	return t, err
 }
 
-// bare replaces the words that Python writes for numbers that JSON does not have, where
-// they are elements of a list.
+// bare replaces the words that Python writes for NaN and infinities, which JSON does
+// not have, by null.
 var bare = strings.NewReplacer("-Infinity", "null", "Infinity", "null", "NaN", "null")

@@ -15,15 +15,15 @@ type Row struct {
 	At      scalar.Time // 0 when it has none
 	Runtime float64     // seconds since the beginning of the run, NaN when it has none
 	Numbers []RowNumber
-	// Rest has the members that are not made of numbers alone: texts, media, lists.
-	// Numbers in them are in Numbers as well.
+	// Rest has the members that are not only numbers: texts, media, lists. Numbers
+	// in them are in Numbers as well.
 	Rest []Member
 }
 
 // RowNumber is a number in a row.
 type RowNumber struct {
 	Key   string
-	Path  []string // the names that Key is made of
+	Path  []string // the parts of Key
 	Value scalar.Value
 }
 
@@ -71,13 +71,14 @@ func ParseRow(text string) (row Row, err error) {
 	return row, nil
 }
 
-// inexact reports whether a number is not the same when it is written again: a truth, or
-// a whole number that a float does not hold.
+// inexact reports whether a number changes when it is written again: true and false, and
+// whole numbers that a float can't hold.
 func inexact(text string) bool {
 	return text == "true" || text == "false" || len(text) > 15 && strings.Trim(text, "-0123456789") == ""
 }
 
-// Time returns the time of a number of seconds since 1970; 0 when it is none.
+// Time returns the time of a text with seconds since 1970, 0 when it is not
+// valid.
 func Time(text string) scalar.Time {
 	if x, ok := Number(text); ok && x >= 0 && x < 253402300800 {
 		return scalar.Time(math.Round(float64(x) * 1000))

@@ -12,7 +12,10 @@ import (
 	"tracker/store/scalar"
 )
 
-// maxDepth bounds how deep objects lie in each other.
+// The rules by which values of W&B become parameters and points, for the files that
+// its client writes and for what it sends to a server.
+
+// maxDepth bounds the nesting of objects.
 const maxDepth = 32
 
 // Hidden reports whether a key is one of W&B's own.
@@ -41,9 +44,9 @@ func Number(text string) (scalar.Value, bool) {
 }
 
 // Leaves calls number for a value of a history or a summary when that is a number,
-// and other when it is something else. Values of objects in it have the names of both
-// with a slash between; an object of one of W&B's kinds is one value. path has the
-// names before they were joined.
+// and other when it is something else. The names of nested values are joined with
+// slashes; an object of one of W&B's kinds is one value. path has the names before
+// they were joined.
 func Leaves(key, text string, number func(key string, path []string, x scalar.Value), other func(key, text string)) {
 	leaves([]string{key}, text, number, other)
 }
@@ -65,8 +68,8 @@ func leaves(path []string, text string, number func(string, []string, scalar.Val
 	other(strings.Join(path, "/"), text)
 }
 
-// TypeOf returns the kind of an object of W&B's, such as "image-file"; "" for any other
-// value.
+// TypeOf returns the kind of one of W&B's own objects, such as "image-file", and "" for
+// any other value.
 func TypeOf(text string) string {
 	if !strings.HasPrefix(text, "{") {
 		return ""
@@ -84,8 +87,8 @@ func TypeOf(text string) string {
 	return ""
 }
 
-// Parameters calls add for each value of a setting. Those of objects in it have the
-// names of both with a slash between.
+// Parameters calls add for each value of a setting. The names of nested values are
+// joined with slashes.
 func Parameters(key, text string, add func(key, value string)) {
 	var value any
 	if err := json.Unmarshal([]byte(text), &value, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true)); err != nil {
