@@ -81,7 +81,7 @@ func (db *DB) changes(ctx context.Context, cursor string, allow func(*tx) error,
 				if err != nil {
 					return c, err
 				}
-				tx.db.lastSeen.freshen(found)
+				tx.db.freshen(found)
 				c.Iterations = append(c.Iterations, found...)
 			}
 		}

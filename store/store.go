@@ -20,6 +20,7 @@ import (
 	"tracker/blob"
 	"tracker/store/artifact"
 	"tracker/store/journal"
+	"tracker/store/lastseen"
 	"tracker/store/points"
 	"tracker/store/search"
 	"tracker/store/sqlite"
@@ -84,7 +85,7 @@ type DB struct {
 	// Participants in every commit, after the points.
 	openIterations openIterations
 	journal        *journal.Journal
-	lastSeen       *lastSeen
+	lastSeen       *lastseen.Times
 }
 
 // Open opens the database at o.Path, brings its schema up to date, and starts
@@ -99,7 +100,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		estimating:  make(chan struct{}, 1),
 		archiving:   make(chan struct{}, 1),
 		journal:     journal.New(),
-		lastSeen:    newLastSeen(),
+		lastSeen:    lastseen.New(),
 	}
 	if db.now == nil {
 		db.now = time.Now

@@ -29,10 +29,7 @@ const projectName = "DVCLive"
 func Kind() transfer.Kind {
 	return transfer.Kind{Name: "dvclive", Title: "DVCLive's folders", Project: projectName, Find: func(path string) (transfer.Source, error) {
 		s, err := find(path)
-		if err != nil || len(s.folders) == 0 {
-			return nil, err
-		}
-		return s, nil
+		return transfer.Found(s, len(s.folders) == 0, err)
 	}}
 }
 

@@ -20,10 +20,7 @@ const projectName = "MLflow"
 func Kind() transfer.Kind {
 	return transfer.Kind{Name: "mlflow", Title: "MLflow", Project: projectName, Find: func(path string) (transfer.Source, error) {
 		s, err := find(path)
-		if err != nil || s.database == "" && s.folder == "" {
-			return nil, err
-		}
-		return s, nil
+		return transfer.Found(s, s.database == "" && s.folder == "", err)
 	}}
 }
 

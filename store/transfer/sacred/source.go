@@ -24,10 +24,7 @@ const projectName = "Sacred"
 func Kind() transfer.Kind {
 	return transfer.Kind{Name: "sacred", Title: "Sacred's folders", Project: projectName, Find: func(path string) (transfer.Source, error) {
 		s, err := find(path)
-		if err != nil || len(s.folders) == 0 {
-			return nil, err
-		}
-		return s, nil
+		return transfer.Found(s, len(s.folders) == 0, err)
 	}}
 }
 

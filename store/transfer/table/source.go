@@ -28,10 +28,7 @@ const projectName = "Tables"
 func Kind() transfer.Kind {
 	return transfer.Kind{Name: "table", Title: "tables (CSV, TSV, JSON Lines, Parquet, trainer_state.json)", Project: projectName, Find: func(path string) (transfer.Source, error) {
 		s, err := find(path)
-		if err != nil || len(s.files) == 0 {
-			return nil, err
-		}
-		return s, nil
+		return transfer.Found(s, len(s.files) == 0, err)
 	}}
 }
 

@@ -22,10 +22,7 @@ var tables = []string{"metrics", "configs"}
 func Kind() transfer.Kind {
 	return transfer.Kind{Name: "trackio", Title: "Trackio", Project: projectName, Find: func(path string) (transfer.Source, error) {
 		s, err := find(path)
-		if err != nil || len(s.files) == 0 {
-			return nil, err
-		}
-		return s, nil
+		return transfer.Found(s, len(s.files) == 0, err)
 	}}
 }
 

@@ -26,10 +26,7 @@ const projectName = "W&B"
 func Kind() transfer.Kind {
 	return transfer.Kind{Name: "wandb", Title: "W&B's offline runs", Project: projectName, Find: func(path string) (transfer.Source, error) {
 		s, err := find(path)
-		if err != nil || len(s.logs) == 0 {
-			return nil, err
-		}
-		return s, nil
+		return transfer.Found(s, len(s.logs) == 0, err)
 	}}
 }
 
