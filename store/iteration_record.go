@@ -138,7 +138,8 @@ func (r *IterationRecord) memory() int {
 }
 
 // allowExperiments returns those of ids that exist, once each, and which of them are in
-// the trash; only with trash are there such. It fails unless actor may read them.
+// the trash. Those in the trash are left out unless trash is set. It fails unless actor
+// may read them all.
 func (tx *tx) allowExperiments(actor Actor, ids []string, trash bool) (existing []string, inTrash map[string]bool, err error) {
 	list, err := json.Marshal(ids)
 	if err != nil {

@@ -83,9 +83,9 @@ func (v *View) keysLike(q KeyQuery, from *search.SQL) (List[Key], error) {
 	if err != nil {
 		var wrong *syntax.Error
 		if errors.As(err, &wrong) {
-			return l, Invalid("q", "This is no regular expression: %s.", wrong.Code)
+			return l, Invalid("q", "This is not a valid regular expression: %s.", wrong.Code)
 		}
-		return l, Invalid("q", "This is no regular expression.")
+		return l, Invalid("q", "This is not a valid regular expression.")
 	}
 	from.Add(` ORDER BY kind, key LIMIT ?`, maxMatched)
 	rows, err := v.tx.Rows(`SELECT kind, key, iterations `+from.String(), from.Args...)
@@ -196,7 +196,7 @@ func (t *tx) wrongKeys() ([]Problem, error) {
 		return nil, err
 	}
 	return []Problem{{
-		Text:       "The counts of parameter and metric names do not fit the iterations that have them.",
+		Text:       "The counts of parameter and metric names do not match the iterations that have them.",
 		Repairable: true,
 		repair: func(tx *tx) error {
 			if _, err := tx.Exec(`DELETE FROM experiment_key`); err != nil {

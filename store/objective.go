@@ -8,7 +8,7 @@ import (
 	"tracker/store/filter"
 )
 
-// Goal is whether a metric should become small or large.
+// Goal says whether a metric is better when it is smaller or larger.
 type Goal string
 
 // The goals.
@@ -29,8 +29,8 @@ const NoObjective = "none"
 // String returns the form that ParseObjective reads.
 func (o Objective) String() string { return string(o.Goal) + " " + o.Metric }
 
-// ParseObjective reads "minimize NAME" or "maximize NAME". nil for NoObjective, and for "",
-// which leaves it to GuessObjective. INVALID_PAYLOAD when it can't be read.
+// ParseObjective reads "minimize NAME" or "maximize NAME". It returns nil for NoObjective,
+// and for "", which leaves it to GuessObjective, and INVALID_PAYLOAD for any other text.
 func ParseObjective(text string) (*Objective, error) {
 	if text == "" || text == NoObjective {
 		return nil, nil

@@ -169,7 +169,7 @@ func (tx *tx) search() *search.Snapshot {
 // case.
 func contains(column string) string { return search.Contains(column) }
 
-// searchableExperiments says how experiments are searched for.
+// searchableExperiments holds the columns by which experiments are searched.
 var searchableExperiments = search.Table{
 	Name: "experiment",
 	Columns: map[filter.Field]string{

@@ -39,12 +39,12 @@ type Options struct {
 	MustExist bool
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// Logger gets failures that no caller can be given; nil discards them.
+	// Logger gets failures that can't be returned to a caller; nil discards them.
 	Logger *slog.Logger
-	// OnCommit is called by the writer after each transaction; nil is fine.
+	// OnCommit is called by the writer after each transaction; it may be nil.
 	OnCommit func(CommitStats)
 	// OnRead is called before each snapshot is taken, with the context of the
-	// caller; nil is fine.
+	// caller; it may be nil.
 	OnRead func(context.Context)
 	// BcryptCost of new passwords; 0 means bcrypt.DefaultCost.
 	BcryptCost int
