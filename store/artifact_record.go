@@ -34,7 +34,7 @@ type Artifact struct {
 
 func (r Artifact) size() int { return len(r.Description) }
 
-// NewArtifact is what CreateArtifact takes beside the bytes.
+// NewArtifact holds the arguments of CreateArtifact beside the bytes.
 type NewArtifact struct {
 	Name        string
 	Description string
@@ -45,7 +45,8 @@ type NewArtifact struct {
 	CreatedDate *Time  // nil for now
 }
 
-// ArtifactPatch is what UpdateArtifact changes; nil leaves a field as it is.
+// ArtifactPatch holds the fields that UpdateArtifact sets; nil leaves a field
+// as it is.
 type ArtifactPatch struct {
 	Name        *string
 	Description *string
@@ -60,7 +61,7 @@ type ArtifactQuery struct {
 	IterationID *string // nil for all
 }
 
-// DefaultContentType is that of bytes of which nothing is known.
+// DefaultContentType is the content type of artifacts for which none is given.
 const DefaultContentType = "application/octet-stream"
 
 const (
@@ -168,8 +169,8 @@ func (db *DB) OpenArtifact(ctx context.Context, actor Actor, id string) (Artifac
 	}
 }
 
-// resourceReader is the bytes of an artifact. Its errors are *Error or the
-// caller's own.
+// resourceReader reads the bytes of an artifact and returns errors as
+// artifactError does.
 type resourceReader struct{ io.ReadSeekCloser }
 
 func (r resourceReader) Read(p []byte) (int, error) {
@@ -224,7 +225,7 @@ func (tx *tx) insertArtifact(actor Actor, experimentID string, n NewArtifact, bl
 }
 
 // iterationOf returns the number of an iteration of the experiment, nil for the
-// id "". The run is alive, if it has not ended.
+// id "". An iteration that has not ended is marked as seen.
 func (tx *tx) iterationOf(experimentID, id string) (*int64, error) {
 	if id == "" {
 		return nil, nil

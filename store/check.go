@@ -129,7 +129,8 @@ func (t *tx) pointProblems(found []points.Problem, err error) ([]Problem, error)
 	return all, nil
 }
 
-// wrongVersions looks for models that would give a number again.
+// wrongVersions looks for models that would give a new version the number of an
+// old one.
 func (t *tx) wrongVersions() ([]Problem, error) {
 	var all []struct {
 		ID    string `db:"id"`

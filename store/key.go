@@ -151,8 +151,8 @@ func (v *View) values(experimentID, column, join, part string, args ...any) ([]F
 }
 
 // VaryingParams returns the parameters that have more than one value in the
-// newest iterations of an experiment, those that most of them have first; all of
-// them where there is one iteration. Needs read.
+// newest iterations of an experiment, those that most of them have first. With a
+// single iteration it returns all parameters. Needs read.
 func (v *View) VaryingParams(experimentID string, newest int) (keys []string, err error) {
 	if _, err := v.tx.allowExperiment(v.actor, experimentID, rightRead); err != nil {
 		return nil, err

@@ -43,7 +43,8 @@ func ParseObjective(text string) (*Objective, error) {
 }
 
 // Objective returns the objective of an experiment: the one that was chosen, or the one
-// that the names of its metrics suggest, up to MaxLimit of them. nil for none. Needs read.
+// that the names of its metrics suggest, up to MaxLimit of them. It returns nil for none.
+// Needs read.
 func (v *View) Objective(e Experiment) (*Objective, error) {
 	if e.Objective != "" {
 		return ParseObjective(e.Objective)
@@ -140,8 +141,8 @@ func ContainsWord(name, word string, bound func(before, after byte) bool) bool {
 }
 
 // GuessObjective returns the metric whose name makes it the most likely objective: a loss
-// or a score, of held-out data before others, a loss before a score; the metric of most
-// runs where several are as likely. nil for none.
+// or a score, of held-out data before others, a loss before a score; where several are as
+// likely, the metric of most runs. It returns nil for none.
 func GuessObjective(metrics []Key) *Objective {
 	var all []Key
 	for _, k := range metrics {

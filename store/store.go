@@ -143,7 +143,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		Now:       db.now,
 		Logger:    db.log,
 	})
-	if o.Exclusive { // before a commit counts again
+	if o.Exclusive { // before the first commit
 		err = db.ask(ctx, db.logLostWrites)
 	}
 	if err == nil {

@@ -18,8 +18,8 @@ func (tx Tx) OfProject(id string) (refs []Ref, err error) {
 	return refs, nil
 }
 
-// OfExperiment returns the records of an experiment, without reports and models. Its
-// project is there since they need it.
+// OfExperiment returns the records of an experiment, without reports and models. The
+// project is among them because the others need it.
 func (tx Tx) OfExperiment(projectID, id string) (refs []Ref, err error) {
 	refs = []Ref{{Kind: projectKind, ID: projectID, Context: true}, {Kind: experimentKind, ID: id}}
 	for _, k := range []*Kind{iterationKind, loggedModelKind, wandbArtifactKind} {
