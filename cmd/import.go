@@ -17,6 +17,7 @@ import (
 	"tracker/store/transfer/archive"
 	"tracker/store/transfer/dvclive"
 	"tracker/store/transfer/mlflow"
+	"tracker/store/transfer/neptune"
 	"tracker/store/transfer/sacred"
 	"tracker/store/transfer/table"
 	"tracker/store/transfer/tensorboard"
@@ -26,7 +27,7 @@ import (
 
 // importKinds are the kinds of sources, in the order in which they are looked for.
 func importKinds() []transfer.Kind {
-	return []transfer.Kind{tensorboard.Kind(), mlflow.Kind(), table.Kind(), wandb.Kind(), trackio.Kind(), sacred.Kind(), dvclive.Kind()}
+	return []transfer.Kind{tensorboard.Kind(), mlflow.Kind(), table.Kind(), wandb.Kind(), trackio.Kind(), sacred.Kind(), dvclive.Kind(), neptune.Kind()}
 }
 
 // incomplete is an import that left something out. The command ends with code 3.
@@ -194,6 +195,9 @@ func (i *importing) each(fn func(foundSource) (*transfer.Result, error)) error {
 			return err
 		}
 		i.lost += result.Lost
+		if errors.Is(err, context.Canceled) && !i.asJSON {
+			fmt.Fprintln(i.app.stdout, "Stopped before the end; what was written stays, and the same command continues.")
+		}
 		if err := errors.Join(err, i.app.printImport(result, i.options.DryRun, i.asJSON)); err != nil {
 			return fmt.Errorf("%w; what was written stays, and the same command continues", err)
 		}

@@ -12,7 +12,7 @@ import (
 
 	"tracker/server/web"
 	"tracker/store"
-	"tracker/store/transfer/wandb"
+	"tracker/store/wandb/format"
 )
 
 // iterationChildren is the maximum number of children that a page lists.
@@ -102,7 +102,7 @@ func (s *site) iteration(w http.ResponseWriter, r *http.Request, user store.User
 func (s *site) showIteration(w http.ResponseWriter, r *http.Request, user store.User, status int, form editForm) error {
 	var v iterationView
 	var f frame
-	var plots []wandb.Plot
+	var plots []format.Plot
 	err := s.view(r, user, func(db *store.View) error {
 		i, err := db.Iteration(idOf(r))
 		if err != nil {

@@ -29,8 +29,18 @@ type medium struct {
 	Place int64  `json:"place"`          // in a list that was logged at once
 	Bytes int64  `json:"bytes"`
 
+	Marks []marked `json:"marks,omitempty"` // what is marked in an image
+
 	key  string
 	kind kind
+}
+
+// marked is what is marked in an image under a name: boxes, or a mask.
+type marked struct {
+	Name   string            `json:"name"`
+	Boxes  string            `json:"boxes,omitempty"` // id of the artifact that has them
+	Mask   string            `json:"mask,omitempty"`  // likewise
+	Labels map[string]string `json:"labels"`          // of classes, by number
 }
 
 // mediaKey is a name that media were logged under.
@@ -48,8 +58,8 @@ var (
 	wandbName = regexp.MustCompile(`^media/[^/]+/(.+)_(\d{1,15})_[0-9a-f]{20}$`)
 	// MLflow's log_image writes # for a slash, and a smaller copy beside each image.
 	mlflowName = regexp.MustCompile(`^images/(.+?)%step%(\d{1,15})%timestamp%\d+%[0-9a-f-]+(%compressed)?$`)
-	// Files of an artifact of W&B are named NAME:vN/FILE.
-	versionName = regexp.MustCompile(`^[^/]+:v\d+/`)
+	// Files of an artifact of W&B are named NAME:vN/FILE. Masks are drawn over images.
+	noMedium = regexp.MustCompile(`^([^/]+:v\d+/|media/images/mask/)`)
 )
 
 // mediaKindOf returns the kind of a medium, "" for an artifact that is not one.
@@ -97,7 +107,7 @@ func mediaOfRuns(artifacts []store.Artifact) []medium {
 	twice := map[int]series{}               // by index in all
 	for _, r := range artifacts {
 		k := mediaKindOf(r)
-		if k == "" || r.IterationID == nil || versionName.MatchString(r.Name) {
+		if k == "" || r.IterationID == nil || noMedium.MatchString(r.Name) {
 			continue
 		}
 		m := medium{ID: r.ID, Run: *r.IterationID, Name: r.Name, Bytes: r.SizeBytes, kind: k}
@@ -180,7 +190,18 @@ func (s *site) media(r *http.Request, actor store.Actor) (q mediaRequest, all []
 	}
 	err = s.DB.View(r.Context(), actor, func(db *store.View) error {
 		artifacts, cut, err := db.MadeArtifacts(q.Iterations)
+		if err != nil {
+			return err
+		}
 		all, more = mediaOfRuns(artifacts), cut
+		switch {
+		case q.Key != "" && q.Kind == imageKind:
+			return addMarks(db, q, artifacts, all)
+		case q.Key != "" && q.Kind != "" && q.Kind != histogramKind:
+			return nil
+		}
+		histograms, cut, err := historyHistograms(db, q.Iterations)
+		all, more = append(all, histograms...), more || cut
 		return err
 	})
 	return q, all, more, err
@@ -268,11 +289,19 @@ func (s *site) heatData(r *http.Request, actor store.Actor) (any, error) {
 		byStep[step] = m
 	}
 	slices.Sort(steps)
+	chosen := spread(steps, heatSteps)
+	fromHistory, err := s.historyCounts(r, actor, q, chosen)
+	if err != nil {
+		return nil, err
+	}
 	h := heat{Run: q.Iterations[0], Steps: []int64{}, Counts: [][]float64{}, All: len(steps)}
 	var read []binCounts
 	low, high := math.Inf(1), math.Inf(-1)
-	for _, step := range spread(steps, heatSteps) {
-		c, err := s.countsOf(r.Context(), actor, byStep[step].ID)
+	for _, step := range chosen {
+		c := fromHistory[step]
+		if id := byStep[step].ID; id != "" {
+			c, err = s.countsOf(r.Context(), actor, id)
+		}
 		if web.AsError(err) != nil && web.AsError(err).Code == store.CodeNotFound || err == nil && c == nil {
 			continue // deleted, or no histogram
 		}
@@ -328,18 +357,23 @@ type binCounts struct {
 func readCounts(body []byte) *binCounts {
 	var c binCounts
 	err := json.Unmarshal(body, &c)
-	if err != nil || len(c.Counts) == 0 || len(c.Counts) > histogramBins || len(c.Edges) != len(c.Counts)+1 {
-		return nil
-	}
-	for i, n := range c.Counts {
-		if n < 0 || c.Edges[i+1] < c.Edges[i] {
-			return nil
-		}
-	}
-	if math.IsInf(c.Edges[len(c.Counts)]-c.Edges[0], 0) {
+	if err != nil || !c.valid() {
 		return nil
 	}
 	return &c
+}
+
+// valid reports whether it can be drawn.
+func (c *binCounts) valid() bool {
+	if len(c.Counts) == 0 || len(c.Counts) > histogramBins || len(c.Edges) != len(c.Counts)+1 {
+		return false
+	}
+	for i, n := range c.Counts {
+		if n < 0 || c.Edges[i+1] < c.Edges[i] {
+			return false
+		}
+	}
+	return !math.IsInf(c.Edges[len(c.Counts)]-c.Edges[0], 0)
 }
 
 // spread returns the counts in heatBins bins between low and high. A bin that overlaps

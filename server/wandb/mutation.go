@@ -55,7 +55,7 @@ func (c *call) upsertBucket(a args) (any, error) {
 		project, err = c.projectOf(&r)
 	case err != nil && store.AsError(err).Code == store.CodeProjectPermissionRequired:
 		// Who may add runs need not be allowed to read them.
-		r, err = store.WandbRecord{WandbRun: saved.WandbRun}, nil
+		r, err = store.WandbRecord{Run: saved.Run}, nil
 		r.ID, r.Name = saved.ID, saved.RunID
 	}
 	if err != nil {

@@ -65,6 +65,9 @@ func (s *Server) routes() []route {
 		{method: "GET", path: "/files/{entity}/{project}/{run}/{name:.+}", handle: (*call).readFile, link: true, stream: true},
 		{method: "PUT", path: "/artifacts/{artifact}/{name:.+}", handle: (*call).writeArtifactFile, link: true, stream: true},
 		{method: "GET", path: "/artifacts/{artifact}/{name:.+}", handle: (*call).readArtifactFile, link: true, stream: true},
+		// Clients before 0.19 ask without the project and the collection.
+		{method: "GET", path: "/artifactsV2/{region}/{entity}/{artifact}/{md5}", handle: (*call).readArtifactFileByMD5, stream: true},
+		{method: "GET", path: "/artifactsV2/{region}/{entity}/{project}/{collection}/{artifact}/{md5}/{name}", handle: (*call).readArtifactFileByMD5, stream: true},
 		// Clients send telemetry here.
 		{method: "POST", path: "/sdk/otel/{rest:.+}", handle: (*call).telemetry, open: true},
 	}
@@ -95,7 +98,7 @@ func New(o Options) (*Server, error) {
 func (s *Server) Or(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := r.URL.EscapedPath()
-		for _, prefix := range []string{"/graphql", "/files/", "/artifacts/", "/sdk/"} {
+		for _, prefix := range []string{"/graphql", "/files/", "/artifacts/", "/artifactsV2/", "/sdk/"} {
 			if path == prefix || strings.HasSuffix(prefix, "/") && strings.HasPrefix(path, prefix) {
 				s.handler.ServeHTTP(w, r)
 				return

@@ -7,9 +7,10 @@ import (
 	"time"
 
 	"tracker/store"
+	"tracker/store/json"
 	"tracker/store/scalar"
 	"tracker/store/transfer"
-	"tracker/store/transfer/wandb"
+	"tracker/store/wandb/format"
 )
 
 // newName makes up the id of a run.
@@ -78,7 +79,7 @@ func (c *call) runObject(entity, project string, r *store.WandbRecord) object {
 		"runInfo":        object{"program": orNull(r.Program), "host": orNull(r.Host)},
 		"historyKeys":    func(args) (any, error) { return historyKeys(r), nil },
 		"historyTail":    func(args) (any, error) { return c.historyTail(r) },
-		"eventsTail":     func(args) (any, error) { return store.WandbLines(lines(r.Events)), nil },
+		"eventsTail":     func(args) (any, error) { return textList(lines(r.Events)), nil },
 		"wandbConfig":    func(a args) (any, error) { return ownConfig(r.Config, a.texts("keys")), nil },
 		"history":        func(a args) (any, error) { return c.history(r, a, false) },
 		"events":         func(a args) (any, error) { return c.history(r, a, true) },
@@ -136,35 +137,30 @@ func lines(text string) []string {
 	return []string{text}
 }
 
+// textList returns texts as a JSON list.
+func textList(all []string) string {
+	b, err := json.Marshal(all, json.AllowInvalidUTF8(true))
+	if err != nil {
+		return "[]" // texts can't fail
+	}
+	return string(b)
+}
+
 // ownConfig returns the part of a configuration that clients keep for themselves,
 // with those of the keys that exist.
 func ownConfig(config string, keys []string) string {
-	var kept []wandb.Member
-	own := member(member(config, "_wandb"), "value")
+	var kept []format.Member
+	own := format.MemberOf(format.MemberOf(config, "_wandb"), "value")
 	for _, key := range keys {
-		if v := member(own, key); v != "" {
-			kept = append(kept, wandb.Member{Key: key, Value: v})
+		if v := format.MemberOf(own, key); v != "" {
+			kept = append(kept, format.Member{Key: key, Value: v})
 		}
 	}
 	if len(kept) == 0 {
 		// Without it clients take the run for one that does not exist.
 		return `{"t":{}}`
 	}
-	return wandb.Object(kept)
-}
-
-// member returns a member of a JSON object, "" when there is none.
-func member(text, key string) string {
-	members, err := wandb.Members(text)
-	if err != nil {
-		return ""
-	}
-	for _, m := range members {
-		if m.Key == key {
-			return m.Value
-		}
-	}
-	return ""
+	return format.Object(kept)
 }
 
 // keyType is the number of values of a type that a metric has.
@@ -309,7 +305,7 @@ func (c *call) logLines(r *store.WandbRecord, a args) (any, error) {
 // loose returns a value for JSON. NaN and infinities in it, which JSON does not have,
 // become texts.
 func loose(text string) any {
-	members, err := wandb.Members(text)
+	members, err := format.Members(text)
 	if err != nil {
 		return jsonValue(text)
 	}

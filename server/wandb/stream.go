@@ -9,7 +9,8 @@ import (
 	"tracker/server/web"
 	"tracker/store"
 	"tracker/store/json"
-	"tracker/store/transfer/wandb"
+	"tracker/store/wandb"
+	"tracker/store/wandb/format"
 )
 
 // maxStream is the size limit of a part of a stream, in bytes. Clients send 10 MiB of
@@ -149,18 +150,18 @@ func (f chunk) cut(from, to int) chunk {
 }
 
 // row reads a line of the history or of the system metrics.
-func row(line string) (wandb.Row, error) {
+func row(line string) (format.Row, error) {
 	if json.Values([]byte(line)) > maxLine {
-		return wandb.Row{}, errLine
+		return format.Row{}, errLine
 	}
-	return wandb.ParseRow(line)
+	return format.ParseRow(line)
 }
 
 var errLine = errors.New("the line has too many values")
 
 // read returns the content of a part of a stream for the store.
-func (in stream) read() store.WandbStream {
-	out := store.WandbStream{Preempting: in.Preempting, Complete: in.Complete}
+func (in stream) read() wandb.Stream {
+	out := wandb.Stream{Preempting: in.Preempting, Complete: in.Complete}
 	if in.ExitCode != nil {
 		out.ExitCode = *in.ExitCode
 	}
@@ -191,7 +192,7 @@ func (in stream) read() store.WandbStream {
 				}
 				for i := range row.Numbers {
 					n := &row.Numbers[i]
-					n.Key = "system/" + strings.TrimPrefix(n.Key, "system.")
+					n.Key = wandb.SystemPrefix + strings.TrimPrefix(n.Key, "system.")
 				}
 				row.Rest = nil
 				out.Events = append(out.Events, row)

@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"context"
+	"errors"
 
 	"github.com/google/uuid"
 )
@@ -40,6 +41,9 @@ type ModelVersion struct {
 	Created     Time
 }
 
+// ErrDeleted is the error of a Sink for a model that was imported before and then deleted.
+var ErrDeleted = errors.New("it was imported before and then deleted")
+
 // LoggedModel imports a logged model, and the files below a folder, "" for none. path is
 // where it was found.
 func (im *Import) LoggedModel(ctx context.Context, m LoggedModel, path, folder string) error {
@@ -64,6 +68,10 @@ func (im *Import) LoggedModel(ctx context.Context, m LoggedModel, path, folder s
 		return nil
 	}
 	made, err := im.sink.LoggedModel(ctx, m)
+	if errors.Is(err, ErrDeleted) {
+		im.Lose(path, "The logged model was imported before and then deleted here; it is not brought again.")
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -105,6 +113,10 @@ func (im *Import) RegisteredModel(ctx context.Context, m RegisteredModel, path s
 		return nil
 	}
 	made, taken, err := im.sink.RegisteredModel(ctx, m)
+	if errors.Is(err, ErrDeleted) {
+		im.Lose(path, "The registered model %q was imported before and then deleted here; it is not brought again.", short(m.Name))
+		return nil
+	}
 	for _, number := range taken {
 		im.Lose(path, "The registered model %q already has a different version %d here; that of the source is left out.", short(m.Name), number)
 	}

@@ -25,7 +25,7 @@ import (
 var (
 	modules = []string{"artifact.js", "compare.js", "frame.js", "import.js", "iteration.js", "record.js", "workbench.js"}
 	classic = []string{"theme.js"}
-	styles  = []string{"media.css", "page.css", "plot.css", "record.css"}
+	styles  = []string{"compare.css", "media.css", "model.css", "page.css", "plot.css", "record.css"}
 	copied  = []string{"favicon.svg", "htmx.js", "uplot.css", "uplot.js"}
 	// licenses are those of the code of others. No page names them, so their names have
 	// no hash.

@@ -2,9 +2,17 @@
 import { copy } from './copy.js';
 import './record.js';
 import { base } from './base.js';
-import { uploads } from './upload.js';
 
-for (const form of document.querySelectorAll('[data-uploads]')) uploads(form);
+// What sends files is loaded when somebody is about to choose or drop some.
+for (const form of document.querySelectorAll('[data-uploads]')) {
+  let loading;
+  const begin = async ({ type }) => {
+    loading ||= import('./upload.js').then(({ uploads }) => uploads(form));
+    const take = await loading;
+    if (type === 'change') take();
+  };
+  for (const name of ['pointerenter', 'focusin', 'dragenter', 'change']) form.addEventListener(name, begin, { once: true });
+}
 
 document.addEventListener('click', async (event) => {
   const button = event.target.closest('[data-copy]');

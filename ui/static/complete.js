@@ -57,8 +57,9 @@ async function offers({ word, status, value }, experiment) {
   return [...plain, ...all];
 }
 
-// complete adds completion to a field. The arrow keys move through the list, Enter and Tab take the selected
-// entry, Tab takes the first one if none is selected, Escape closes the list.
+// complete has a field offer what can stand at the cursor. The arrows lead through
+// the list, Enter and Tab take what they have led to, Tab also the first of what fits what is typed, Escape closes it.
+// It returns the function that offers.
 export function complete(field, experiment) {
   const list = el('ul', { role: 'listbox', id: 'offers', class: 'offers', 'aria-label': 'What can be written here', 'data-testid': 'offers', hidden: true });
   for (const [name, value] of Object.entries({ role: 'combobox', 'aria-autocomplete': 'list', 'aria-controls': 'offers', 'aria-expanded': 'false' })) field.setAttribute(name, value);
@@ -121,4 +122,5 @@ export function complete(field, experiment) {
     else return;
     event.preventDefault();
   });
+  return offer;
 }

@@ -1,7 +1,6 @@
 // The page of a run: its charts, and updates while the run goes on.
 import './artifact.js';
 import { ask, later, newest, reach, typed } from './ask.js';
-import { printed } from './console.js';
 import { copy } from './copy.js';
 import { count, number } from './format.js';
 import { live } from './live.js';
@@ -111,11 +110,20 @@ const retell = later(2000, async () => {
 // The duration of the run, and when it was last seen, come from its page.
 const renewSometimes = later(60_000, renew);
 
-const output = printed(iteration);
+// What follows the console is loaded when it comes into sight, or grows.
+let output;
+const follow = () => { output ||= import('./console.js').then(({ printed }) => printed(iteration)); return output; };
+const grown = async (next) => (await follow()).grow(next);
+const near = new IntersectionObserver((entries) => {
+  if (!entries.some((e) => e.isIntersecting)) return;
+  near.disconnect();
+  follow();
+}, { rootMargin: '400px' });
+near.observe(document.getElementById('console'));
 
 live(`iteration/${iteration}`, cursor, {
   changed: ({ iterations, deleted, series, console: printedNow = [] }) => {
-    for (const { next } of printedNow) output.grow(next);
+    for (const { next } of printedNow) grown(next);
     if (printedNow.length > 0) {
       document.querySelector('[data-testid="to-console"]').hidden = false;
       if (iterations.length + deleted.length + series.length === 0) {
@@ -133,7 +141,7 @@ live(`iteration/${iteration}`, cursor, {
   },
   reset: async () => {
     renew();
-    output.grow();
+    grown();
     const { metrics } = await summary();
     panel.grow(Object.keys(metrics).map((key) => ({ iteration_id: iteration, key })));
   },

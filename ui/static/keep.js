@@ -1,5 +1,5 @@
 // Saving a chart as a picture or as numbers.
-import { colors } from './chart.js';
+import { colors } from './paint.js';
 import { palette } from './color.js';
 import { el, save } from './dom.js';
 

@@ -3,7 +3,6 @@
 import { ask, debounce, newest } from './ask.js';
 import * as columns from './column.js';
 import { el } from './dom.js';
-import { explain } from './explain.js';
 import * as groups from './group.js';
 import { heads } from './head.js';
 import { Layout, readWidths, writeWidths } from './layout.js';
@@ -432,6 +431,7 @@ export class Table extends EventTarget {
   explain = debounce(150, async (run, td) => {
     if (!this.summaries.has(run.id)) this.summaries.set(run.id, ask(`iteration/${run.id}/summary`).catch(() => null));
     const found = await this.summaries.get(run.id);
+    const { explain } = await import('./explain.js');
     explain(found?.metrics, td);
   });
 }

@@ -32,6 +32,8 @@ function send(experiment, file, fields, progress, signal) {
   });
 }
 
+// uploads has a form send the files that are chosen or dropped. It returns the function that
+// takes those that are chosen.
 export function uploads(form) {
   const list = form.querySelector('.uploads');
   const input = form.querySelector('[type="file"]');
@@ -78,10 +80,11 @@ export function uploads(form) {
     })();
   }
 
-  input.addEventListener('change', () => {
+  const take = () => {
     for (const file of input.files) add(file);
     input.value = '';
-  });
+  };
+  input.addEventListener('change', take);
   const dropped = (event) => event.dataTransfer?.types.includes('Files');
   for (const kind of ['dragenter', 'dragover']) {
     form.addEventListener(kind, (event) => {
@@ -107,4 +110,5 @@ export function uploads(form) {
   addEventListener('beforeunload', (event) => {
     if (waiting > 0) event.preventDefault();
   });
+  return take;
 }

@@ -1,11 +1,8 @@
 // The page of an experiment: the table of runs beside their charts.
-import { Actions } from './action.js';
 import { arrange } from './arrange.js';
 import { ask, later, debounce, newest } from './ask.js';
-import { choose } from './choose.js';
 import { chosen, distinct } from './color.js';
 import * as columns from './column.js';
-import { complete } from './complete.js';
 import { el } from './dom.js';
 import { showMistake, showNothing } from './filter.js';
 import { keep, kept } from './back.js';
@@ -132,8 +129,9 @@ function workbench(root) {
   };
 
   let actions;
-  const act = () => {
+  const act = async () => {
     if (!actions && table.picked.size === 0) return;
+    const { Actions } = await import('./action.js');
     actions ||= new Actions(document.getElementById('selected'), table, state, root.dataset);
     actions.show();
   };
@@ -232,8 +230,16 @@ function workbench(root) {
     event.preventDefault();
     filter();
   });
-  document.getElementById('choose').addEventListener('click', () => choose(experiment, state, table));
-  complete(field, experiment);
+  document.getElementById('choose').addEventListener('click', async () => (await import('./choose.js')).choose(experiment, state, table));
+  // Completion is loaded when somebody goes to the field.
+  let completing;
+  const completion = async ({ type }) => {
+    completing ||= import('./complete.js').then(({ complete }) => complete(field, experiment));
+    const offer = await completing;
+    if (type !== 'focus') offer();
+  };
+  for (const name of ['focus', 'click', 'input']) field.addEventListener(name, completion, { once: true });
+  if (document.activeElement === field) completion({ type: 'focus' });
   root.parentElement.querySelector('.pages')?.remove();
   split(root, document.getElementById('split'), state);
 

@@ -185,11 +185,15 @@ func (a *Auth) Refresh(r *http.Request) (Grant, error) {
 	return a.Grant(u, Lifetime)
 }
 
-// User returns the account that a request comes from, by its bearer token or API key.
+// User returns the account that a request comes from, by its bearer token or API key. A key
+// may also be the password of Basic authentication, with any name.
 // Errors: TOKEN_MISSING, TOKEN_INVALID, TOKEN_EXPIRED.
 func (a *Auth) User(r *http.Request) (store.User, error) {
 	if !a.enabled {
 		return a.defaultUser(r.Context())
+	}
+	if _, password, ok := r.BasicAuth(); ok && store.IsAPIKey(password) {
+		return a.keyOwner(r.Context(), password)
 	}
 	token, err := bearer(r)
 	if err != nil {

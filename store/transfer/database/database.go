@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+
+	"modernc.org/sqlite"
 )
 
 const sqliteHeader = "SQLite format 3\x00"
@@ -80,8 +82,11 @@ func Open(ctx context.Context, path string, tables ...string) (db *sql.DB, end f
 	}
 	db, err = sql.Open(driver, name)
 	if err == nil {
-		db.SetMaxOpenConns(2)
-		err = hasTables(ctx, db, tables)
+		db.SetMaxOpenConns(maxConns)
+		db.SetMaxIdleConns(maxConns)
+		if err = limit(ctx, db); err == nil {
+			err = hasTables(ctx, db, tables)
+		}
 		if err != nil {
 			err = errors.Join(fmt.Errorf("%s: %w", path, err), db.Close())
 		}
@@ -91,6 +96,31 @@ func Open(ctx context.Context, path string, tables ...string) (db *sql.DB, end f
 	}
 	remove := end
 	return db, func() error { return errors.Join(db.Close(), remove()) }, nil
+}
+
+const (
+	// maxConns is the number of connections to a database.
+	maxConns = 2
+	// maxCell bounds a value of a row in bytes. SQLite would read one of a gigabyte as a
+	// whole, also to take the beginning of it.
+	maxCell = 32 << 20
+	// limitLength is the number of SQLite's limit for the length of a value.
+	limitLength = 0
+)
+
+// limit bounds the values that all connections read. These are kept, so it opens all.
+func limit(ctx context.Context, db *sql.DB) (err error) {
+	for range maxConns {
+		c, e := db.Conn(ctx)
+		if e != nil {
+			return e
+		}
+		defer func() { err = errors.Join(err, c.Close()) }()
+		if _, err := sqlite.Limit(c, limitLength, maxCell); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // hasWAL reports whether a database is in WAL mode: bytes 18 and 19 of its header.

@@ -19,7 +19,7 @@ import (
 
 	"tracker/store/json"
 	"tracker/store/transfer"
-	"tracker/store/transfer/wandb"
+	"tracker/store/wandb/format"
 )
 
 // projectName is the name of the project of all runs.
@@ -46,7 +46,7 @@ const (
 	// maxFiles bounds the folders that are looked through.
 	maxFiles = 1_000_000
 	// maxParams bounds params.yaml in bytes.
-	maxParams = 16 << 20
+	maxParams = 2 << 20
 	// maxLine bounds a row in bytes.
 	maxLine = 64 << 10
 )
@@ -182,7 +182,7 @@ func importRun(ctx context.Context, im *transfer.Import, folder, experiment, nam
 	if k := known[about]; isThere && k.Fingerprint != params.fingerprint {
 		isNew = true
 		for _, m := range params.members {
-			wandb.Parameters(m.Key, m.Value, w.Parameter)
+			format.Parameters(m.Key, m.Value, w.Parameter)
 		}
 		w.Mark(transfer.File{ID: about, Path: folder, Fingerprint: params.fingerprint})
 	}
@@ -198,7 +198,7 @@ func timeOf(t metricTable) transfer.Time { return transfer.Time(t.info.ModTime()
 
 // params is what params.yaml has.
 type params struct {
-	members     []wandb.Member
+	members     []format.Member
 	fingerprint string
 }
 
@@ -209,11 +209,7 @@ func paramsOf(im *transfer.Import, folder string) (p params, ok bool) {
 		return p, false
 	}
 	p.fingerprint = fmt.Sprintf("%d-%x", info.Size(), info.ModTime().UnixNano())
-	if info.Size() > maxParams {
-		im.Lose(path, "It has more than %d bytes; it is left out.", maxParams)
-		return p, false
-	}
-	text, err := os.ReadFile(path)
+	text, err := transfer.ReadFile(path, maxParams)
 	var values map[string]any
 	if err == nil {
 		err = yaml.Unmarshal(text, &values)
@@ -222,7 +218,7 @@ func paramsOf(im *transfer.Import, folder string) (p params, ok bool) {
 		text, err = json.Marshal(values, json.Deterministic(true), json.AllowInvalidUTF8(true))
 	}
 	if err == nil {
-		p.members, err = wandb.Members(string(text))
+		p.members, err = format.Members(string(text))
 	}
 	if err != nil {
 		im.Lose(path, "It can't be read: %v.", err)

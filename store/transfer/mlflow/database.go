@@ -46,9 +46,13 @@ func importDatabase(ctx context.Context, im *transfer.Import, path string) (err 
 		return err
 	}
 	hasDatasets := hasColumns(ctx, db)
-	for _, r := range runs { // the tags have the parents
-		if r.params, err = entries(ctx, db, "params", r.id); err == nil {
-			r.tags, err = entries(ctx, db, "tags", r.id)
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	for _, r := range parentsFirst(runs) {
+		if r.params, err = entries(ctx, db, im, "params", r); err == nil {
+			r.tags, err = entries(ctx, db, im, "tags", r)
 		}
 		if err == nil && hasDatasets {
 			r.datasets, err = datasets(ctx, db, r.id)
@@ -56,15 +60,10 @@ func importDatabase(ctx context.Context, im *transfer.Import, path string) (err 
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	for _, r := range parentsFirst(runs) {
 		if err := importDatabaseRun(ctx, im, db, path, r, known); err != nil {
 			return err
 		}
+		r.params, r.tags, r.datasets = nil, nil, nil // there may be many runs
 		im.Read(info.Size() / int64(len(runs)))
 	}
 	for table, what := range map[string]string{"trace_info": "traces"} {
@@ -80,13 +79,14 @@ func importDatabase(ctx context.Context, im *transfer.Import, path string) (err 
 }
 
 // databaseRuns returns the runs of a database, the oldest first, without their
-// parameters and tags.
+// parameters, tags and datasets.
 func databaseRuns(ctx context.Context, db *sql.DB, im *transfer.Import, path string) ([]*run, error) {
 	text := func(column string) string { return `coalesce(` + fmt.Sprintf(shortText, column) + `, '')` }
 	rows, err := db.QueryContext(ctx, `SELECT `+text("runs.run_uuid")+`, `+text("experiments.name")+`, `+text("runs.name")+`, `+text("runs.status")+`,
 			CAST(runs.start_time AS INTEGER), CAST(runs.end_time AS INTEGER),
 			runs.lifecycle_stage IS 'deleted' OR experiments.lifecycle_stage IS 'deleted',
-			`+text("runs.artifact_uri")+`, `+text("runs.source_name")+`, `+text("runs.source_version")+`
+			`+text("runs.artifact_uri")+`, `+text("runs.source_name")+`, `+text("runs.source_version")+`,
+			coalesce((SELECT substr(CAST(value AS TEXT), 1, 100) FROM tags WHERE tags.run_uuid = runs.run_uuid AND tags.key = 'mlflow.parentRunId'), '')
 		FROM runs LEFT JOIN experiments ON experiments.experiment_id = runs.experiment_id
 		ORDER BY runs.start_time, runs.rowid`)
 	if err != nil {
@@ -96,7 +96,7 @@ func databaseRuns(ctx context.Context, db *sql.DB, im *transfer.Import, path str
 	var runs []*run
 	for rows.Next() {
 		r := &run{}
-		if err := rows.Scan(&r.id, &r.experiment, &r.name, &r.status, &r.start, &r.end, &r.deleted, &r.artifacts, &r.source, &r.commit); err != nil {
+		if err := rows.Scan(&r.id, &r.experiment, &r.name, &r.status, &r.start, &r.end, &r.deleted, &r.artifacts, &r.source, &r.commit, &r.parent); err != nil {
 			return nil, err
 		}
 		r.path = path + " run " + r.id
@@ -112,18 +112,23 @@ func databaseRuns(ctx context.Context, db *sql.DB, im *transfer.Import, path str
 }
 
 // entries returns the parameters or the tags of a run.
-func entries(ctx context.Context, db *sql.DB, table, id string) (map[string]string, error) {
+func entries(ctx context.Context, db *sql.DB, im *transfer.Import, table string, r *run) (map[string]string, error) {
 	rows, err := db.QueryContext(ctx, `SELECT coalesce(`+fmt.Sprintf(shortText, "key")+`, ''), coalesce(`+fmt.Sprintf(longText, "value")+`, '')
-		FROM `+table+` WHERE run_uuid = ? LIMIT ?`, id, maxEntries)
+		FROM `+table+` WHERE run_uuid = ? LIMIT ?`, r.id, maxEntries)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	all := map[string]string{}
+	held := 0
 	for rows.Next() {
 		var key, value string
 		if err := rows.Scan(&key, &value); err != nil {
 			return nil, err
+		}
+		if held += len(key) + len(value); held > maxTexts || len(all) == maxEntries-1 {
+			im.Lose(r.path, "Of its %s, %v.", table, errTexts)
+			return all, rows.Close()
 		}
 		all[key] = value
 	}
@@ -200,8 +205,8 @@ func importDatabaseRun(ctx context.Context, im *transfer.Import, db *sql.DB, pat
 	return r.importArtifacts(ctx, im, w, filepath.Dir(path))
 }
 
-// readMetrics adds the points of a run whose rows come after position. The numbers
-// of rows grow; when they have become smaller, all points are read again.
+// readMetrics adds the points of a run whose rows come after position, up to last: others
+// may come meanwhile. The numbers of rows grow; when they have become smaller, all points are read again.
 func (r *run) readMetrics(ctx context.Context, im *transfer.Import, w *transfer.RunWriter, db *sql.DB, position, last int64) error {
 	again := position > last
 	if again {
@@ -210,7 +215,7 @@ func (r *run) readMetrics(ctx context.Context, im *transfer.Import, w *transfer.
 	}
 	rows, err := db.QueryContext(ctx, `SELECT rowid, coalesce(`+fmt.Sprintf(shortText, "key")+`, ''), CAST(value AS REAL), CAST(timestamp AS INTEGER),
 			CAST(step AS INTEGER), coalesce(is_nan, 0) <> 0
-		FROM metrics WHERE run_uuid = ? AND rowid > ? ORDER BY rowid`, r.id, position)
+		FROM metrics WHERE run_uuid = ? AND rowid > ? AND rowid <= ? ORDER BY rowid`, r.id, position, last)
 	if err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ type run struct {
 	artifacts  string // URI
 	source     string // the program that was run
 	commit     string
+	parent     string // id of the run above it
 	tags       map[string]string
 	params     map[string]string
 	datasets   []transfer.Dataset
@@ -79,8 +80,8 @@ func (r *run) begin(im *transfer.Import, known bool) *transfer.RunWriter {
 			to.Ended = &ended
 		}
 	}
-	if parent := r.tags["mlflow.parentRunId"]; parent != "" {
-		to.Parent = new(runUUID(parent))
+	if r.parent != "" {
+		to.Parent = new(runUUID(r.parent))
 	}
 	return im.Begin(to, r.path, known)
 }
@@ -159,7 +160,7 @@ func parentsFirst(runs []*run) []*run {
 	placed := map[string]bool{}
 	for _, r := range runs {
 		var chain []*run
-		for at := r; at != nil && !placed[at.id]; at = byID[at.tags["mlflow.parentRunId"]] {
+		for at := r; at != nil && !placed[at.id]; at = byID[at.parent] {
 			placed[at.id] = true // which also ends a cycle of parents
 			chain = append(chain, at)
 		}

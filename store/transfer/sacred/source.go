@@ -5,11 +5,8 @@ package sacred
 import (
 	"context"
 	"errors"
-	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -38,8 +35,9 @@ func Kind() transfer.Kind {
 type source struct{ folders []string }
 
 const (
-	// maxFile bounds a file of JSON in bytes.
-	maxFile = 256 << 20
+	// maxAbout bounds run.json and config.json in bytes, and maxMetrics metrics.json.
+	maxAbout   = 8 << 20
+	maxMetrics = 128 << 20
 	// maxRuns bounds the folders that are looked through.
 	maxRuns = 1_000_000
 )
@@ -99,20 +97,12 @@ func find(path string) (s source, err error) {
 }
 
 func readAbout(folder string) (a about, err error) {
-	return a, read(filepath.Join(folder, "run.json"), &a)
+	return a, read(filepath.Join(folder, "run.json"), maxAbout, &a)
 }
 
 // read reads a file of JSON as Python writes it.
-func read(path string, into any) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err == nil && len(text) > maxFile {
-		err = errors.New("it has more than " + strconv.Itoa(maxFile) + " bytes")
-	}
+func read(path string, limit int64, into any) error {
+	text, err := transfer.ReadFile(path, limit)
 	if err != nil {
 		return err
 	}

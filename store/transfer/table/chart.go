@@ -6,7 +6,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -157,12 +156,4 @@ func addChart(ctx context.Context, im *transfer.Import, f file, columns map[int]
 		}
 	}
 	return nil
-}
-
-// isChart returns the columns of a file that is a chart.
-func (f file) isChart() map[int]chartColumn {
-	if strings.ToLower(filepath.Ext(f.path)) != ".csv" {
-		return nil
-	}
-	return chartColumns(header(f.path))
 }

@@ -9,7 +9,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,6 +46,7 @@ type reader struct {
 	known   transfer.File
 	isKnown bool
 	in      io.Reader
+	opened  io.ReaderAt // the same file
 
 	w         *transfer.RunWriter
 	done      int64           // rows that were imported before
@@ -81,6 +81,7 @@ func (r *reader) read(ctx context.Context, run transfer.Run) (err error) {
 	in, err := os.Open(r.file.path)
 	if err == nil {
 		defer in.Close()
+		r.opened = in
 		r.in, r.half, err = r.wholeRows(in)
 	}
 	if err != nil {
@@ -141,7 +142,7 @@ const resting = time.Minute
 func (r *reader) wholeRows(in *os.File) (whole io.Reader, half bool, err error) {
 	size := r.file.info.Size()
 	whole = io.LimitReader(in, size)
-	if filepath.Base(r.file.path) == stateName || time.Since(r.file.info.ModTime()) > resting {
+	if !r.file.hasLines() || time.Since(r.file.info.ModTime()) > resting {
 		return whole, false, nil
 	}
 	tail := make([]byte, min(size, 1<<20))

@@ -17,12 +17,14 @@ import (
 
 // Follower imports what is written to the event files of a folder, each time it is
 // polled. It keeps no file open between polls, and relies on times and sizes of
-// files alone, so that it works on network file systems too.
+// files alone, so that it works on network file systems too, where it opens what it
+// asks for.
 type Follower struct {
 	im      *transfer.Import
 	src     *Source
 	folders map[string]*folder
 	files   map[string]*file
+	stat    func(path string) (fs.FileInfo, error)
 }
 
 // folder is a folder that was read.
@@ -50,7 +52,26 @@ func NewFollower(im *transfer.Import, path string) (*Follower, error) {
 	if err == nil && !info.IsDir() {
 		err = errors.New(root + " is not a folder")
 	}
-	return &Follower{im: im, src: &Source{root: root}, folders: map[string]*folder{root: {}}, files: map[string]*file{}}, err
+	f := &Follower{im: im, src: &Source{root: root}, folders: map[string]*folder{root: {}}, files: map[string]*file{}, stat: os.Lstat}
+	if isNetwork(root) {
+		f.stat = opened
+	}
+	return f, err
+}
+
+// opened is os.Lstat for file systems of other machines. These keep times and sizes for up
+// to a minute, and ask again when a file or folder is opened.
+func opened(path string) (fs.FileInfo, error) {
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() && !info.IsDir() {
+		return info, err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return f.Stat()
 }
 
 // Poll imports what is new since the last call, and reports whether there was
@@ -109,7 +130,7 @@ func (f *Follower) look(ctx context.Context) error {
 		path := queue[len(queue)-1]
 		queue = queue[:len(queue)-1]
 		at := f.folders[path]
-		info, err := os.Lstat(path)
+		info, err := f.stat(path)
 		if err != nil {
 			if path == f.src.root {
 				return err
@@ -165,7 +186,7 @@ func (f *Follower) entry(folderPath string, e fs.DirEntry) string {
 func (f *Follower) grow() bool {
 	something := false
 	for path, one := range f.files {
-		info, err := os.Lstat(path)
+		info, err := f.stat(path)
 		if err != nil || !info.Mode().IsRegular() {
 			delete(f.files, path)
 			continue

@@ -17,7 +17,7 @@ import (
 	"tracker/store/json"
 	"tracker/store/transfer"
 	"tracker/store/transfer/database"
-	"tracker/store/transfer/wandb"
+	"tracker/store/wandb/format"
 )
 
 const (
@@ -138,7 +138,7 @@ func (r *run) importRun(ctx context.Context, im *transfer.Import, db *sql.DB, pa
 		}
 	}
 	to := transfer.Run{ID: id, Project: projectName, Experiment: project, Name: r.name, Status: transfer.Running}
-	members, problem := wandb.Members(r.config)
+	members, problem := format.Members(r.config)
 	if r.config == "" {
 		members, problem = nil, nil
 	}
@@ -173,8 +173,8 @@ func (r *run) importRun(ctx context.Context, im *transfer.Import, db *sql.DB, pa
 			switch {
 			case m.Key == "_Group" && m.Value != "null":
 				w.Tag("group=" + strings.Trim(m.Value, `"`))
-			case !wandb.Hidden(m.Key):
-				wandb.Parameters(m.Key, m.Value, w.Parameter)
+			case !format.Hidden(m.Key):
+				format.Parameters(m.Key, m.Value, w.Parameter)
 			}
 		}
 	}
@@ -249,14 +249,14 @@ func (r *run) rows(ctx context.Context, db *sql.DB, table, step string, position
 
 // add adds the values of a row. NaN and infinities are words in JSON.
 func (r *run) add(im *transfer.Import, w *transfer.RunWriter, row int64, prefix string, step transfer.Step, at transfer.Time, text string) {
-	members, err := wandb.Members(text)
+	members, err := format.Members(text)
 	if err != nil || len(text) > maxRow {
 		im.Lose(r.path, "The row %d can't be read, and was skipped.", row)
 		return
 	}
 	for _, m := range members {
-		wandb.Leaves(prefix+m.Key, m.Value, func(key string, _ []string, x transfer.Value) { w.Point(key, step, x, at) }, func(key, text string) {
-			if x, ok := wandb.Number(strings.Trim(text, `"`)); ok && !x.Finite() {
+		format.Leaves(prefix+m.Key, m.Value, func(key string, _ []string, x transfer.Value) { w.Point(key, step, x, at) }, func(key, text string) {
+			if x, ok := format.Number(strings.Trim(text, `"`)); ok && !x.Finite() {
 				w.Point(key, step, x, at)
 			} else if text != "null" {
 				im.Lose(r.path, "The values of %q are no numbers, and are not imported; files are.", key)

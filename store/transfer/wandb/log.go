@@ -15,7 +15,7 @@ const (
 	blockSize      = 32 << 10
 	fragmentHeader = 7
 	// maxRecord bounds a record; a larger one is skipped.
-	maxRecord = 64 << 20
+	maxRecord = 16 << 20
 )
 
 var fileHeader = []byte{':', 'W', '&', 'B', 0xe1, 0xbe}
