@@ -175,7 +175,7 @@ func (s source) Size() (n int64) {
 	return n
 }
 
-// Import brings all runs.
+// Import imports all runs.
 func (s source) Import(ctx context.Context, im *transfer.Import) error {
 	for _, f := range s.files {
 		if err := s.importFile(ctx, im, f); err != nil {
@@ -185,7 +185,7 @@ func (s source) Import(ctx context.Context, im *transfer.Import) error {
 	return nil
 }
 
-// importFile brings what is new in a table. Its path is its identity, since a table
+// importFile imports what is new in a table. Its path is its identity, since a table
 // has no other.
 func (s source) importFile(ctx context.Context, im *transfer.Import, f file) error {
 	experiment := filepath.Base(s.root)
@@ -215,7 +215,7 @@ func (s source) importFile(ctx context.Context, im *transfer.Import, f file) err
 	switch {
 	case isKnown && k.RunID == uuid.Nil:
 		im.Read(f.info.Size())
-		im.LeaveOut(id, f.path, "The run was imported before and then deleted here; it is not brought again.")
+		im.LeaveOut(id, f.path, "The run was imported before and then deleted here; it is not imported again.")
 		return nil
 	case isKnown && k.Size == f.info.Size() && k.Fingerprint == fingerprint(f):
 		im.Read(f.info.Size())
