@@ -10,7 +10,7 @@ import (
 	"tracker/store/transfer/parquet"
 )
 
-// about is what the run is, which its own attributes below sys/ have.
+// about holds the attributes of a run below sys/, which describe it.
 type about struct {
 	project, run   string
 	name, notes    string
@@ -18,7 +18,7 @@ type about struct {
 	status         transfer.Status
 }
 
-// about reads the attributes that say what the run is.
+// about reads the attributes that describe the run.
 func (r *run) about(ctx context.Context) (a about, err error) {
 	a.status = transfer.Running
 	failed, inactive := false, false
@@ -71,7 +71,7 @@ type importing struct {
 	held  int // bytes of texts
 }
 
-// text is the lines of an attribute that has texts over time.
+// text holds the lines of an attribute that has texts over time.
 type text struct {
 	lines bytes.Buffer
 	at    transfer.Time
@@ -132,7 +132,7 @@ func (b *importing) point(ctx context.Context, key string, v row) error {
 		b.im.Lose(b.path, "Points of %q have no value or no time; they are left out.", key)
 		return nil
 	case step.Kind != parquet.Int:
-		b.im.Lose(b.path, "Points of %q have steps that are no whole numbers; they are left out.", key)
+		b.im.Lose(b.path, "Points of %q have steps that are not whole numbers; they are left out.", key)
 		return nil
 	}
 	if !b.begun[key] {

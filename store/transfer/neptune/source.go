@@ -1,4 +1,4 @@
-// Package neptune reads what neptune-exporter has taken out of Neptune: for each run
+// Package neptune reads what neptune-exporter has exported from Neptune: for each run
 // Parquet files with a row for each value, and a folder of files.
 package neptune
 
@@ -151,7 +151,7 @@ func (s source) Import(ctx context.Context, im *transfer.Import) error {
 	return nil
 }
 
-// fingerprint returns what changes when one of the parts does.
+// fingerprint returns a text that changes when one of the parts changes.
 func (r *run) fingerprint() string {
 	var text strings.Builder
 	for _, p := range r.parts {
@@ -160,7 +160,8 @@ func (r *run) fingerprint() string {
 	return strings.TrimSpace(text.String())
 }
 
-// importRun imports a run. One that was exported anew takes the place of the former points.
+// importRun imports a run. The points of a run that was exported again replace the former
+// ones.
 func (r *run) importRun(ctx context.Context, im *transfer.Import, a about) error {
 	path := r.parts[0].path
 	id := transfer.ID("neptune", "run", a.project, a.run)
@@ -193,7 +194,7 @@ func (r *run) importRun(ctx context.Context, im *transfer.Import, a about) error
 		if !errors.As(err, &unreadable) {
 			return err
 		}
-		im.Lose(path, "It was read up to a row that can't be: %v.", err)
+		im.Lose(path, "It was read up to a row that can't be read: %v.", err)
 	}
 	if err := b.saveTexts(ctx); err != nil {
 		return err

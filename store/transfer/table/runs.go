@@ -39,9 +39,9 @@ var runStates = map[string]transfer.Status{"finished": transfer.Succeeded, "fail
 
 // tableRun is a row of a table of runs.
 type tableRun struct {
-	own    map[string]string // by runColumns
+	own    map[string]string // by the names in runColumns
 	cells  []cell            // of the others
-	sum    string            // another one when the row was changed
+	sum    string            // checksum of the row
 	id     uuid.UUID
 	source uuid.UUID
 }
@@ -75,7 +75,7 @@ func (s source) importRuns(ctx context.Context, im *transfer.Import, f file) err
 			}
 			r := newTableRun(cells)
 			if seen[r.id] {
-				im.Lose(f.path, "The row %d has the name and the time of another one; it was skipped.", n)
+				im.Lose(f.path, "The row %d has the name and the time of another row; it was skipped.", n)
 				continue
 			}
 			seen[r.id] = true
@@ -114,7 +114,7 @@ func newTableRun(cells []cell) tableRun {
 	return r
 }
 
-// importRows imports the rows that are new, or other ones than before.
+// importRows imports the rows that are new or have changed.
 func (s source) importRows(ctx context.Context, im *transfer.Import, f file, runs []tableRun) error {
 	ids := make([]uuid.UUID, len(runs))
 	for i, r := range runs {
@@ -152,7 +152,7 @@ func (r tableRun) importRun(ctx context.Context, im *transfer.Import, f file, pa
 	status, ok := runStates[strings.ToLower(r.own["State"])]
 	if !ok {
 		status = transfer.Running
-		im.Lose(path, "The state of the run, %q, is none of W&B's; it is RUNNING here.", r.own["State"])
+		im.Lose(path, "The state of the run, %q, is not one of W&B's; it is RUNNING here.", r.own["State"])
 	}
 	at := created
 	if seconds, err := strconv.ParseFloat(r.own["Runtime"], 64); err == nil && seconds >= 0 && seconds < 1e10 {

@@ -226,7 +226,8 @@ func (s source) importFile(ctx context.Context, im *transfer.Import, f file) err
 	return r.read(ctx, transfer.Run{ID: id, Project: projectName, Experiment: experiment, Name: f.name, Status: transfer.Running})
 }
 
-// fingerprint returns what changes when a file, or another part of it, is written to.
+// fingerprint returns a text that changes when a file, or another part of it, is
+// written to.
 func fingerprint(f file) string {
 	text := strconv.FormatInt(f.info.ModTime().UnixNano(), 36)
 	for _, path := range f.more {
