@@ -34,7 +34,7 @@ type Artifact struct {
 
 func (r Artifact) size() int { return len(r.Description) }
 
-// NewArtifact holds the arguments of CreateArtifact beside the bytes.
+// NewArtifact is what CreateArtifact takes beside the bytes.
 type NewArtifact struct {
 	Name        string
 	Description string
@@ -45,8 +45,7 @@ type NewArtifact struct {
 	CreatedDate *Time  // nil for now
 }
 
-// ArtifactPatch holds the fields that UpdateArtifact sets; nil leaves a field
-// as it is.
+// ArtifactPatch is what UpdateArtifact changes; nil leaves a field as it is.
 type ArtifactPatch struct {
 	Name        *string
 	Description *string
@@ -61,7 +60,7 @@ type ArtifactQuery struct {
 	IterationID *string // nil for all
 }
 
-// DefaultContentType is the content type of artifacts for which none is given.
+// DefaultContentType is that of bytes of which nothing is known.
 const DefaultContentType = "application/octet-stream"
 
 const (
@@ -169,8 +168,8 @@ func (db *DB) OpenArtifact(ctx context.Context, actor Actor, id string) (Artifac
 	}
 }
 
-// resourceReader reads the bytes of an artifact and returns errors as
-// artifactError does.
+// resourceReader is the bytes of an artifact. Its errors are *Error or the
+// caller's own.
 type resourceReader struct{ io.ReadSeekCloser }
 
 func (r resourceReader) Read(p []byte) (int, error) {
@@ -225,7 +224,7 @@ func (tx *tx) insertArtifact(actor Actor, experimentID string, n NewArtifact, bl
 }
 
 // iterationOf returns the number of an iteration of the experiment, nil for the
-// id "". An iteration that has not ended is marked as seen.
+// id "". The run is alive, if it has not ended.
 func (tx *tx) iterationOf(experimentID, id string) (*int64, error) {
 	if id == "" {
 		return nil, nil

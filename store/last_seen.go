@@ -48,7 +48,7 @@ func newLastSeen() *lastSeen {
 	return &lastSeen{behind: map[int64]Time{}, flushed: map[int64]flushedTime{}}
 }
 
-// touch records that iterations were last seen at a time.
+// touch records that iterations were seen now.
 func (s *lastSeen) touch(nums []int64, at Time) {
 	for _, num := range nums {
 		s.touched = append(s.touched, touch{num, at})

@@ -8,7 +8,7 @@ import (
 	"tracker/store/filter"
 )
 
-// Goal says whether a metric is better when it is smaller or larger.
+// Goal is whether a metric should become small or large.
 type Goal string
 
 // The goals.
@@ -29,8 +29,8 @@ const NoObjective = "none"
 // String returns the form that ParseObjective reads.
 func (o Objective) String() string { return string(o.Goal) + " " + o.Metric }
 
-// ParseObjective reads "minimize NAME" or "maximize NAME". It returns nil for NoObjective,
-// and for "", which leaves it to GuessObjective, and INVALID_PAYLOAD for any other text.
+// ParseObjective reads "minimize NAME" or "maximize NAME". nil for NoObjective, and for "",
+// which leaves it to GuessObjective. INVALID_PAYLOAD when it can't be read.
 func ParseObjective(text string) (*Objective, error) {
 	if text == "" || text == NoObjective {
 		return nil, nil
@@ -43,8 +43,7 @@ func ParseObjective(text string) (*Objective, error) {
 }
 
 // Objective returns the objective of an experiment: the one that was chosen, or the one
-// that the names of its metrics suggest, up to MaxLimit of them. It returns nil for none.
-// Needs read.
+// that the names of its metrics suggest, up to MaxLimit of them. nil for none. Needs read.
 func (v *View) Objective(e Experiment) (*Objective, error) {
 	if e.Objective != "" {
 		return ParseObjective(e.Objective)
@@ -141,8 +140,8 @@ func ContainsWord(name, word string, bound func(before, after byte) bool) bool {
 }
 
 // GuessObjective returns the metric whose name makes it the most likely objective: a loss
-// or a score, of held-out data before others, a loss before a score; where several are as
-// likely, the metric of most runs. It returns nil for none.
+// or a score, of held-out data before others, a loss before a score; the metric of most
+// runs where several are as likely. nil for none.
 func GuessObjective(metrics []Key) *Objective {
 	var all []Key
 	for _, k := range metrics {

@@ -12,7 +12,7 @@ import (
 	"tracker/store/search"
 )
 
-// listing is a search for iterations, parsed and checked.
+// listing is a search for iterations, read and checked.
 type listing struct {
 	search.Query
 	columns []filter.Column // nil when none were asked for
@@ -169,7 +169,7 @@ func (tx *tx) search() *search.Snapshot {
 // case.
 func contains(column string) string { return search.Contains(column) }
 
-// searchableExperiments holds the columns by which experiments are searched.
+// searchableExperiments says how experiments are searched for.
 var searchableExperiments = search.Table{
 	Name: "experiment",
 	Columns: map[filter.Field]string{

@@ -26,7 +26,7 @@ type listCursor struct {
 	hasAhead bool
 }
 
-// Rows returns a reader of some columns of all rows.
+// Rows returns what reads some columns of all rows.
 func (f *File) Rows(columns ...int) *Rows {
 	return &Rows{file: f, columns: columns, row: make([]Value, len(columns))}
 }
@@ -60,7 +60,7 @@ func (r *Rows) Next() ([]Value, error) {
 	return r.row, nil
 }
 
-// end releases a group.
+// end lets go of a group.
 func (r *Rows) end() {
 	for _, c := range r.cursors {
 		c.end()
