@@ -79,6 +79,7 @@ type DB struct {
 	searchLimit time.Duration  // tests change it
 	estimating  chan struct{}  // holds one element while an importance is estimated
 	archiving   chan struct{}  // holds one element while an archive is made or read
+	archiveWait time.Duration  // tests change it
 
 	artifacts *artifact.Store
 
@@ -99,6 +100,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		searchLimit: searchLimit,
 		estimating:  make(chan struct{}, 1),
 		archiving:   make(chan struct{}, 1),
+		archiveWait: archiveWait,
 		journal:     journal.New(),
 		lastSeen:    lastseen.New(),
 	}
