@@ -234,6 +234,7 @@ func (db *DB) UpdateIterations(ctx context.Context, actor Actor, ids []string, p
 		return err
 	}
 	return change(ctx, db, actor, func(tx *tx) error {
+		tx.within()
 		for _, id := range ids {
 			if err := tx.updateIteration(actor, id, p); err != nil {
 				return err
@@ -302,6 +303,7 @@ func (tx *tx) updateIteration(actor Actor, id string, p IterationPatch) error {
 	if err != nil {
 		return err
 	}
+	tx.touch(it.experimentID)
 	tx.noteIteration(it.iterationRef)
 	return tx.noteParent(it.num)
 }

@@ -156,13 +156,17 @@ func (tx *tx) findIn(experimentIDs []string, s search.Query, p Page) (search.Hit
 
 // search returns the transaction as a search reads it.
 func (tx *tx) search() *search.Snapshot {
-	return &search.Snapshot{
+	in := &search.Snapshot{
 		Tx:         tx.points(),
 		Seen:       tx.db.lastSeen.since(tx.flushes),
 		LostBefore: tx.now - Time(LostAfter.Milliseconds()),
 		Copies:     tx.db.copies,
-		Orders:     &tx.db.orders,
+		Commits:    tx.commits,
 	}
+	if tx.db.opts.Exclusive { // another process does not know what the server changes
+		in.Orders = &tx.db.orders
+	}
+	return in
 }
 
 // contains returns the SQL for column having the bound text in it, in upper or lower
