@@ -118,12 +118,16 @@ func (tx *tx) iterations(experimentID string, s listing, p Page) (List[Iteration
 // iterationsOf returns the iterations with these numbers, in the order of nums.
 // Numbers without an iteration are left out.
 func (tx *tx) iterationsOf(nums []int64, columns []filter.Column) ([]Iteration, error) {
+	return tx.selectIterations(iterationColumns, nums, columns)
+}
+
+func (tx *tx) selectIterations(selected string, nums []int64, columns []filter.Column) ([]Iteration, error) {
 	list, err := json.Marshal(nums)
 	if err != nil {
 		return nil, err
 	}
 	var rows []Iteration
-	err = tx.Select(&rows, `SELECT `+iterationColumns+`
+	err = tx.Select(&rows, `SELECT `+selected+`
 		FROM iteration WHERE iteration.num IN (SELECT value FROM json_each(?))`, string(list))
 	if err != nil {
 		return nil, err
