@@ -87,6 +87,8 @@ def reason(call, theirs, ours, unknown):
         return "of a tag that is given twice to a new record, the last value holds"
     if path == "runs/outputs" and statuses == (400, 200):
         return "a logged model that is named again is kept once"
+    if path == "runs/outputs" and statuses == (200, 400):
+        return "a deleted run takes no logged models"
     if path == "logged-models/search" and statuses == (200, 200) and not ours[1]:
         return "the logged models of a deleted experiment are in the trash"
     if path == "logged-models" and statuses == (200, 400) and body.get("source_run_id"):
