@@ -22,7 +22,7 @@ func (a *app) trashCommand() *cobra.Command {
 		GroupID: groupDatabase,
 		Short:   "List, restore and purge what was deleted",
 		Long: `List what is in the trash, the latest deletions first: projects, experiments, runs, models,
-versions and artifacts, with what they hold. The server purges it for good after
+versions, artifacts and reports, with what they hold. The server purges it for good after
 SERVICE_TRASH_DAYS, 30 unless it is set. These commands also work while a server runs.`,
 		Example: `  tracker trash
   tracker trash restore 01a1fd72-2c13-79ed-97b8-5face34acb11

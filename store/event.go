@@ -142,5 +142,6 @@ func (db *DB) noteSeries(t *sqlite.Tx, iteration int64, key string, last *Step) 
 		e.Deleted = true
 	}
 	db.journal.Note(e)
+	db.orders.Touch(ref.experimentID)
 	return nil
 }

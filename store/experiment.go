@@ -147,6 +147,7 @@ func (db *DB) CreateExperiment(ctx context.Context, actor Actor, projectID strin
 		if err != nil {
 			return Created{}, err
 		}
+		tx.within()
 		return Created{ID: id}, tx.setProperties(actor, propertyOwner{projectID: projectID, column: "experiment_id", key: id}, n.Properties)
 	})
 }

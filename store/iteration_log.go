@@ -120,6 +120,8 @@ func (tx *tx) logIteration(id string, l IterationLog) error {
 	if err != nil {
 		return err
 	}
+	tx.within()
+	tx.touch(it.experimentID)
 	if l.Name != nil || l.Notes != nil || l.Parent != nil || l.Snapshot != nil {
 		if err := tx.allow(tx.actor, it.projectID, rightUpdate); err != nil {
 			return err

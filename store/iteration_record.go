@@ -11,7 +11,7 @@ import (
 )
 
 // IterationRecord is an iteration with all its records. Of its points it has the last one
-// of each metric only.
+// of each metric only. Its parent may be in the trash.
 type IterationRecord struct {
 	Iteration
 	Latest     []LatestMetric // by key
@@ -174,7 +174,7 @@ func (tx *tx) recordsOf(nums []int64) ([]IterationRecord, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := tx.iterationsOf(nums, nil)
+	rows, err := tx.selectIterations(recordColumns, nums, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -117,12 +117,16 @@ func (tx *tx) iterations(experimentID string, s listing, p Page) (List[Iteration
 // iterationsOf returns the iterations with these numbers, in the order of nums.
 // Numbers without an iteration are left out.
 func (tx *tx) iterationsOf(nums []int64, columns []filter.Column) ([]Iteration, error) {
+	return tx.selectIterations(iterationColumns, nums, columns)
+}
+
+func (tx *tx) selectIterations(selected string, nums []int64, columns []filter.Column) ([]Iteration, error) {
 	list, err := json.Marshal(nums)
 	if err != nil {
 		return nil, err
 	}
 	var rows []Iteration
-	err = tx.Select(&rows, `SELECT `+iterationColumns+`
+	err = tx.Select(&rows, `SELECT `+selected+`
 		FROM iteration WHERE iteration.num IN (SELECT value FROM json_each(?))`, string(list))
 	if err != nil {
 		return nil, err
@@ -155,13 +159,17 @@ func (tx *tx) findIn(experimentIDs []string, s search.Query, p Page) (search.Hit
 
 // search returns the transaction as a search reads it.
 func (tx *tx) search() *search.Snapshot {
-	return &search.Snapshot{
+	in := &search.Snapshot{
 		Tx:         tx.points(),
 		Seen:       tx.db.lastSeen.Since(tx.flushes),
 		LostBefore: tx.now - Time(LostAfter.Milliseconds()),
 		Copies:     tx.db.copies,
-		Orders:     &tx.db.orders,
+		Commits:    tx.commits,
 	}
+	if tx.db.opts.Exclusive { // another process does not know what the server changes
+		in.Orders = &tx.db.orders
+	}
+	return in
 }
 
 // searchableExperiments says how experiments are searched for.

@@ -116,7 +116,9 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	db.points = points.New(points.Options{Logger: db.log, OnChange: db.noteSeries})
 	participants := []sqlite.Participant{db.points.Participant(), &db.openIterations, db.journal, db.lastSeen}
 	if o.Exclusive {
-		participants = append(participants, &writeCount{db: db})
+		participants = append(participants, &writeCount{db: db}, &db.orders)
+	} else {
+		participants = append(participants, search.Foreign{})
 	}
 	var err error
 	db.kernel, err = sqlite.Open(ctx, sqlite.Options{

@@ -1,6 +1,8 @@
 package mlflow
 
 import (
+	"reflect"
+	"slices"
 	"unicode/utf8"
 
 	"tracker/store"
@@ -49,6 +51,17 @@ func (c *call) logModel(in modelLog) error {
 		if p.Key == tagHistory && json.Unmarshal([]byte(p.Value), &all) != nil {
 			return store.Invalid("run_id", "The tag %s of the run is not a list; remove it first.", tagHistory)
 		}
+	}
+	noted, err := json.Marshal(model, json.Deterministic(true))
+	if err != nil {
+		return err
+	}
+	var entry any
+	if err := json.Unmarshal(noted, &entry); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(all, func(other any) bool { return reflect.DeepEqual(other, entry) }) {
+		return nil // the answer to the first request was lost
 	}
 	value, err := json.Marshal(append(all, model))
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/klauspost/compress/gzhttp"
+	"github.com/klauspost/compress/gzip"
 
 	"tracker/server/web"
 	"tracker/server/web/auth"
@@ -48,7 +49,7 @@ func New(o Options) (*Server, error) {
 	if s.project == "" {
 		s.project = DefaultProject
 	}
-	pack, err := gzhttp.NewWrapper()
+	pack, err := gzhttp.NewWrapper(gzhttp.CompressionLevel(gzip.BestSpeed))
 	if err != nil {
 		return nil, err
 	}

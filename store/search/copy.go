@@ -150,7 +150,7 @@ func (c *Copies) Copy(m Metric) error {
 		if err != nil || len(nums) < MinCopies {
 			return err
 		}
-		err = c.db.Write(context.Background(), sqlite.Change, func(tx *sqlite.Tx) error { return CopyStats(tx, m.Key, nums) })
+		err = c.db.Write(context.Background(), sqlite.Upkeep, func(tx *sqlite.Tx) error { return CopyStats(tx, m.Key, nums) })
 		if err != nil {
 			return err
 		}

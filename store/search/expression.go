@@ -88,6 +88,7 @@ func (j *joins) isThere(k filter.Key) string {
 
 // lastSeen returns the SQL of the time when an iteration was last seen.
 func (j *joins) lastSeen() string {
+	j.timed = true
 	if len(j.late.seen) == 0 {
 		return `iteration.last_seen`
 	}
