@@ -133,7 +133,7 @@ func (s *site) experiment(w http.ResponseWriter, r *http.Request, user store.Use
 }
 
 // firstKeys is how many names of metrics the scripts ask for at once.
-const firstKeys = 100
+const firstKeys = 60
 
 // first is what the scripts of the page would ask for first: the rows at the
 // top of the table, null where the page has others, and the names of metrics.
