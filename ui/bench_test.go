@@ -178,6 +178,9 @@ func BenchmarkHover(b *testing.B) {
 					took = append(took, time.Duration(f*float64(time.Millisecond)))
 				}
 			}
+			if name == "chart" { // its card was there all the time
+				w.is(`[...document.querySelectorAll('.tip:not([hidden])')].length`, "1")
+			}
 			reportTimes(b, took)
 			w.quiet()
 		})

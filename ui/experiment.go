@@ -132,8 +132,8 @@ func (s *site) experiment(w http.ResponseWriter, r *http.Request, user store.Use
 	})
 }
 
-// firstKeys is the number of names of metrics that the scripts ask for at once.
-const firstKeys = 100
+// firstKeys is how many names of metrics the scripts ask for at once.
+const firstKeys = 60
 
 // first returns what the scripts of the page would ask for first: the rows at the top
 // of the table, null if the page has others, and the names of metrics. none explains

@@ -94,6 +94,9 @@ type metricRow struct {
 	Count                string
 }
 
+// runArtifacts is how many artifacts the page of a run lists. Media are above them.
+const runArtifacts = 20
+
 // iteration shows one run.
 func (s *site) iteration(w http.ResponseWriter, r *http.Request, user store.User) error {
 	return s.showIteration(w, r, user, http.StatusOK, editForm{})
@@ -143,7 +146,7 @@ func (s *site) showIteration(w http.ResponseWriter, r *http.Request, user store.
 		v.Console = consoleView{Lines: linesOf(printed.Lines), First: printed.First, Next: printed.Next, Search: q.Search, Line: line}
 		v.Artifacts = artifactsView{ExperimentID: e.ID, IterationID: i.ID, Path: "/iteration/" + i.ID, Rights: v.Rights, Open: e.Status == store.InProgress,
 			All: "/experiment/" + e.ID + "/artifacts?iteration=" + i.ID}
-		if err := s.fillArtifacts(db, user, &v.Artifacts, store.FirstPage); err != nil {
+		if err := s.fillArtifacts(db, user, &v.Artifacts, store.Page{Limit: runArtifacts}); err != nil {
 			return err
 		}
 		f, err = s.inside(db, i.Name, user, place{projectID: p.ID, experimentID: e.ID})

@@ -126,7 +126,7 @@ func TestMarksOverImages(t *testing.T) {
 		return fmt.Sprintf(`(() => { const c = document.querySelector('%s canvas.over'); return [...c.getContext('2d').getImageData(c.width * %g, c.height * %g, 1, 1).data].join(' ') })()`, group, x, y)
 	}
 	theme := func(n int) color.NRGBA { // the palette's colours in the light theme
-		return []color.NRGBA{{0x24, 0x3f, 0xbb, 128}, {}, {0xac, 0x4e, 0x9a, 128}, {0x3c, 0x99, 0x6d, 255}}[n]
+		return []color.NRGBA{{0x24, 0x3f, 0xbb, 89}, {}, {0xac, 0x4e, 0x9a, 89}, {0x3c, 0x99, 0x6d, 255}}[n]
 	}
 	near := func(at string, c color.NRGBA) string {
 		return fmt.Sprintf(`((p) => [%d, %d, %d, %d].every((v, i) => Math.abs(v - p[i]) < 4))(%s.split(' ').map(Number))`, c.R, c.G, c.B, c.A, at)

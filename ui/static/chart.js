@@ -123,7 +123,7 @@ export class Chart {
       return { stroke: text, font: '11px system-ui, sans-serif', grid: { stroke: line, width: 1, filter },
         ticks: { stroke: line, width: 1, size: 4, filter }, ...more };
     };
-    const horizontal = axis(logx, { size: 28, space: 64, values: (_, splits) => splits.map(number) });
+    const horizontal = axis(logx, { size: 28, space: 48, values: (_, splits) => splits.map(number) });
     if (x === 'time') delete horizontal.values;
     if (x === 'relative') {
       horizontal.values = (_, splits) => splits.map((v) => (v == null ? null : duration(v / 1000)));

@@ -110,20 +110,31 @@ const retell = later(2000, async () => {
 // The duration of the run, and when it was last seen, come from its page.
 const renewSometimes = later(60_000, renew);
 
-// What follows the console is loaded when it comes into sight, or grows.
+// What follows the console is loaded when it comes into sight, and asks for new lines only there.
+const printing = document.getElementById('console');
 let output;
-const follow = () => { output ||= import('./console.js').then(({ printed }) => printed(iteration)); return output; };
-const grown = async (next) => (await follow()).grow(next);
-const near = new IntersectionObserver((entries) => {
-  if (!entries.some((e) => e.isIntersecting)) return;
-  near.disconnect();
+let near = false;
+let next; // the number after that of the newest line, where it is not shown yet
+async function follow() {
+  if (!near) return;
+  output ||= import('./console.js').then(({ printed }) => printed(iteration));
+  const { grow } = await output;
+  if (next !== undefined) grow(next);
+  next = undefined;
+}
+new IntersectionObserver((entries) => {
+  near = entries.at(-1).isIntersecting;
   follow();
-}, { rootMargin: '400px' });
-near.observe(document.getElementById('console'));
+}, { rootMargin: '400px' }).observe(printing);
+function grown(line = null) {
+  next = line;
+  if (line) printing.hidden = false;
+  follow();
+}
 
 live(`iteration/${iteration}`, cursor, {
   changed: ({ iterations, deleted, series, console: printedNow = [] }) => {
-    for (const { next } of printedNow) grown(next);
+    for (const line of printedNow) grown(line.next);
     if (printedNow.length > 0) {
       document.querySelector('[data-testid="to-console"]').hidden = false;
       if (iterations.length + deleted.length + series.length === 0) {

@@ -16,6 +16,7 @@ const padding = 20; // of a cell, with some room
 const beforeName = 62; // the box and the colour
 const mostWide = { param: 320, metric: 200, head: 160 };
 const [leastWide, largest] = [48, 1000];
+const usual = 0.75; // of the names, which begin alike
 
 // readWidths reads the widths of columns that somebody has chosen, by name; writeWidths
 // writes them as lines of a name and pixels.
@@ -41,18 +42,18 @@ function fitting(label, column, rows, places) {
   return Math.max(leastWide, Math.min(mostWide[column.kind], cells + padding), Math.min(mostWide.head, 28 + 7 * label.length));
 }
 
-// common returns the common prefix of all names, up to the end of a word or before a number; "" if it
-// is short.
+// common returns what most names begin with, up to the end of a word or before a number; "" if that is
+// too short to be in the way.
 export function common(names) {
-  if (names.length < 2) return '';
-  let [start] = names;
+  const shared = new Map(); // how many names begin so
   for (const name of names) {
-    let n = 0;
-    while (n < start.length && start[n] === name[n]) n += 1;
-    start = start.slice(0, n);
+    for (const { index, 0: mark } of name.matchAll(/[-_/:= ]|(?<!\d)\./g)) {
+      const start = name.slice(0, index + mark.length);
+      if (start.length >= 8) shared.set(start, (shared.get(start) ?? 0) + 1);
+    }
   }
-  const [word] = /^.*(?:[-_/:= ]|(?<!\d)\.)/s.exec(start) ?? [''];
-  return word.length >= 8 ? word : '';
+  const most = [...shared].filter(([, n]) => n > 1 && n >= usual * names.length).map(([start]) => start);
+  return most.sort((x, y) => y.length - x.length)[0] ?? '';
 }
 
 const bestTag = 52; // pixels of the mark of the best run beside the name

@@ -7,7 +7,7 @@ import { colors } from './paint.js';
 
 const mostBoxes = 1000; // of one image
 const least = 480; // pixels that what is drawn has at least, so that lines and names are sharp
-const strength = 0.5; // of the colour of a mask
+const strength = 0.35; // of the colour of a mask
 
 const read = new Map(); // by id of an artifact: what is in it
 const stored = (id, fetched) => {
@@ -60,11 +60,13 @@ function placed({ position: p, domain }, [width, height], [naturalWidth, natural
   return [p.minX * x, p.minY * y, (p.maxX - p.minX) * x, (p.maxY - p.minY) * y];
 }
 
-async function drawBoxes(pen, mark, size, natural) {
+// drawBoxes draws lines and names as thick as they are to be read; times is how many pixels of the canvas
+// one of the window has.
+async function drawBoxes(pen, mark, size, natural, times) {
   const all = await boxesOf(mark.boxes) ?? [];
   const found = new Set();
-  pen.lineWidth = 2;
-  pen.font = '600 13px system-ui, sans-serif';
+  pen.lineWidth = 2 * times;
+  pen.font = `600 ${11 * times}px system-ui, sans-serif`;
   for (const box of all) {
     const at = box.position ? placed(box, size, natural) : [];
     if (!at.every(Number.isFinite) || at.length === 0) continue;
@@ -74,12 +76,12 @@ async function drawBoxes(pen, mark, size, natural) {
     pen.strokeRect(...at);
     const scores = Object.values(box.scores ?? {});
     const text = box.box_caption || [named(mark, c), scores.length > 0 && number(scores[0])].filter(Boolean).join(' ');
-    const wide = pen.measureText(text).width + 8;
-    const [left, top] = [Math.max(0, Math.min(at[0], size[0] - wide)), Math.max(0, at[1] - 18)];
+    const [wide, high] = [pen.measureText(text).width + 6 * times, 15 * times];
+    const [left, top] = [Math.max(0, Math.min(at[0], size[0] - wide)), Math.max(0, at[1] - high)];
     pen.fillStyle = colors().runs[c % palette];
-    pen.fillRect(left, top, wide, 18);
+    pen.fillRect(left, top, wide, high);
     pen.fillStyle = colors().ground;
-    pen.fillText(text, left + 4, top + 13);
+    pen.fillText(text, left + 3 * times, top + 11.5 * times);
   }
   return [...found];
 }
@@ -92,9 +94,10 @@ export async function cover(canvas, image, marks) {
   const size = [width * times, height * times];
   Object.assign(canvas, { width: size[0], height: size[1] });
   const pen = canvas.getContext('2d');
+  const thick = canvas.clientWidth > 0 ? size[0] / canvas.clientWidth : 1;
   const classes = new Map();
   for (const mark of marks) {
-    const found = mark.mask ? await drawMask(pen, mark, ...size) : await drawBoxes(pen, mark, size, [width, height]);
+    const found = mark.mask ? await drawMask(pen, mark, ...size) : await drawBoxes(pen, mark, size, [width, height], thick);
     classes.set(mark.name, found.map((c) => [c, named(mark, c)]));
   }
   return classes;

@@ -9,7 +9,7 @@ import { count, pointCount } from './format.js';
 import { pairs } from './pair.js';
 import { Bar } from './panelbar.js';
 
-const keysAtOnce = 100;
+const keysAtOnce = 60;
 const aside = 'system'; // a group that is folded at first, for it says nothing of what was learned
 const likely = 6; // charts, before it is known which are in sight
 const [usual, large] = [176, 360]; // heights of charts

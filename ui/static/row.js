@@ -41,9 +41,10 @@ export function row(layout, run, { index, depth }, { shown, color, picked, open,
 
 const tail = 14; // characters at the end of a name that stay when it is cut
 
-// named returns a name whose middle is cut if there is no room for it. The common
-// prefix of all names is dimmed.
-function named(name, prefix) {
+// named is a name of which the middle is cut where there is no room for it. What most
+// names begin with is dimmed.
+function named(name, usual) {
+  const prefix = name.startsWith(usual) ? usual : '';
   if (!prefix && name.length <= 2 * tail) return isolated(name);
   const rest = name.slice(prefix.length);
   const part = (cls, text) => el('span', { class: cls }, text);
