@@ -128,13 +128,16 @@ func ReadFile(at string, limit int64) ([]byte, error) {
 	if !info.Mode().IsRegular() {
 		return nil, errors.New("it is not a file")
 	}
+	if info.Size() > limit {
+		return nil, fmt.Errorf("it has more than %d bytes", limit)
+	}
 	in, err := root.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer in.Close()
 	text, err := io.ReadAll(io.LimitReader(in, limit+1))
-	if err == nil && int64(len(text)) > limit {
+	if err == nil && int64(len(text)) > limit { // it has grown meanwhile
 		err = fmt.Errorf("it has more than %d bytes", limit)
 	}
 	return text, err
