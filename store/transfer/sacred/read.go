@@ -75,7 +75,7 @@ func describe(im *transfer.Import, w *transfer.RunWriter, folder string, a about
 	text, err := transfer.ReadFile(filepath.Join(folder, "config.json"), maxAbout)
 	if err == nil {
 		var members []wandb.Member
-		if members, err = wandb.Members(string(text)); err == nil {
+		if members, err = wandb.Members(text); err == nil {
 			for _, m := range members {
 				wandb.Parameters(m.Key, m.Value, w.Parameter)
 			}
@@ -108,7 +108,7 @@ func addMetrics(ctx context.Context, im *transfer.Import, w *transfer.RunWriter,
 	}
 	var metrics []wandb.Member
 	if err == nil {
-		metrics, err = wandb.Members(string(text))
+		metrics, err = wandb.Members(text)
 	}
 	if err != nil {
 		im.Lose(path, "It can't be read: %v.", err)
