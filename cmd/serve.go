@@ -25,7 +25,8 @@ import (
 )
 
 const (
-	// stopTimeout is how long requests may continue after the first interrupt.
+	// stopTimeout is the time for which requests may continue after the first
+	// interrupt.
 	stopTimeout = 30 * time.Second
 
 	readHeaderTimeout = 10 * time.Second

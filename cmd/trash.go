@@ -21,7 +21,7 @@ func (a *app) trashCommand() *cobra.Command {
 		Use:     "trash",
 		GroupID: groupDatabase,
 		Short:   "List, restore and purge what was deleted",
-		Long: `List what is in the trash, what was deleted last first: projects, experiments, runs, models,
+		Long: `List what is in the trash, the latest deletions first: projects, experiments, runs, models,
 versions and artifacts, with what they hold. The server purges it for good after
 SERVICE_TRASH_DAYS, 30 unless it is set. These commands also work while a server runs.`,
 		Example: `  tracker trash

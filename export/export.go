@@ -129,7 +129,8 @@ func copyArtifact(e *store.Extract, a store.Artifact, path string) error {
 	})
 }
 
-// names gives each thing a name for a file that no other one has, on any file system.
+// names holds the file names that are taken, in lower case because some file
+// systems ignore case.
 type names map[string]bool
 
 // unique returns s as one part of a path, with a number after it when the name is

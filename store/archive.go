@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tracker/blob"
+	"tracker/store/record"
 	"tracker/store/sqlite"
 	"tracker/store/transfer"
 	"tracker/store/transfer/archive"
@@ -166,8 +167,8 @@ func (e *Extract) fill(ctx context.Context, from *tx, actor Actor, q ArchiveQuer
 			e.Context = append(e.Context, ref.String())
 		}
 	}
-	cp := copier{src: from.records(), dst: e.DB, actor: System, fresh: true, result: &transfer.Result{}}
-	cp.claim = func(_ context.Context, hash string, size int64) (useBlob, func(), error) {
+	to := archiveTarget{db: e.DB, actor: System}
+	to.claim = func(_ context.Context, hash string, size int64) (func(record.Tx) (int64, error), func(), error) {
 		if _, there := e.backends[hash]; !there {
 			var backend Backend
 			err := from.Row(`SELECT backend FROM blob WHERE hash = ? AND deleting = 0 ORDER BY id LIMIT 1`, hash).Scan(&backend)
@@ -177,16 +178,17 @@ func (e *Extract) fill(ctx context.Context, from *tx, actor Actor, q ArchiveQuer
 			e.backends[hash] = backend
 			e.Blobs = append(e.Blobs, archive.Blob{Hash: hash, Size: size})
 		}
-		return func(tx *tx) (id int64, err error) {
+		return func(tx record.Tx) (id int64, err error) {
 			err = tx.Row(`INSERT INTO blob (backend, hash, size_bytes) VALUES (?, ?, ?)
 				ON CONFLICT (backend, hash) DO UPDATE SET size_bytes = excluded.size_bytes RETURNING id`, Filesystem, hash, size).Scan(&id)
 			return id, err
 		}, func() {}, nil
 	}
-	err = cp.copy(ctx, refs)
-	e.Counts["metric"] = int64(cp.result.Points)
-	e.Counts["parameter"] = int64(cp.result.Parameters)
-	e.Counts["resource"] = int64(cp.result.Artifacts)
+	c := record.Copier{From: from.records(), To: to, Fresh: true, Result: &transfer.Result{}}
+	err = c.Copy(ctx, refs)
+	e.Counts["metric"] = int64(c.Result.Points)
+	e.Counts["parameter"] = int64(c.Result.Parameters)
+	e.Counts["resource"] = int64(c.Result.Artifacts)
 	slices.SortFunc(e.Blobs, func(a, b archive.Blob) int { return cmp.Compare(a.Hash, b.Hash) })
 	return err
 }

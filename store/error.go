@@ -76,6 +76,7 @@ func AsError(err error) *Error {
 	var refused *points.InvalidError
 	var file *sqlite.FileError
 	var large *record.SizeError
+	var conflict *record.ConflictError
 	switch {
 	case err == nil:
 		return nil
@@ -85,6 +86,8 @@ func AsError(err error) *Error {
 		return Invalid(refused.Field, "%s", refused.Message)
 	case errors.As(err, &large):
 		return Invalid("archive", "%s", large.Error())
+	case errors.As(err, &conflict):
+		return Errorf(CodeConflict, "%s", conflict.Message)
 	case errors.As(err, &file) && fileCodes[file.Problem] != "":
 		return &Error{Code: fileCodes[file.Problem], Message: file.Error()}
 	case errors.Is(err, sqlite.ErrClosed):

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+
+	"tracker/store/scalar"
 )
 
 // ExperimentStatus is the status of an experiment.
@@ -222,7 +224,7 @@ func (tx *tx) refuseIfNamed(projectID, id, name string) error {
 	var n int
 	err := tx.Row(`SELECT count(*) FROM experiment WHERE project_id = ? AND name = ? AND id <> ?`, projectID, name, id).Scan(&n)
 	if err == nil && n > 0 {
-		return &Error{Code: CodeConflict, Field: "name", Message: "The project already has an experiment with the name " + quote(name) + "; choose another one."}
+		return &Error{Code: CodeConflict, Field: "name", Message: "The project already has an experiment with the name " + scalar.Quote(name) + "; choose another one."}
 	}
 	return err
 }

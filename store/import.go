@@ -161,7 +161,7 @@ func (tx *tx) checkUnread(f transfer.File) error {
 		return err
 	}
 	if stamp != f.Before {
-		return Errorf(CodeConflict, "Another import is bringing the same files; wait until it has ended, and import again.")
+		return Errorf(CodeConflict, "Another import of the same files is running; wait until it has ended, and import again.")
 	}
 	return nil
 }
@@ -236,7 +236,7 @@ func (tx *tx) importedRun(b *transfer.Batch, out *transfer.Outcome) (it imported
 		return it, err
 	}
 	if deleted {
-		out.Refused = "The run was imported before and then deleted here; it is not brought again."
+		out.Refused = "The run was imported before and then deleted here; it is not imported again."
 		return it, nil
 	}
 	experimentID, err := tx.importedExperiment(r)

@@ -15,18 +15,19 @@ import (
 	"tracker/store/importance"
 )
 
-// importanceView is what the page of an importance shows.
+// importanceView is the page of the importance of parameters.
 type importanceView struct {
 	ExperimentID string
 	Filter       string
 	Metrics      []string // to choose from
 	Objective    store.Objective
 	Rows         []importanceRow
-	Summary      string   // of what the estimate is made, or why there is none
+	Summary      string   // what the estimate is based on, or why there is none
 	Notes        []string // about runs that count in a special way
 }
 
-// importanceRow is how much a parameter matters. Share, Low and High are percentages.
+// importanceRow shows how much a parameter matters. Share, Low and High are
+// percentages.
 type importanceRow struct {
 	Name             string
 	Share, Low, High float64

@@ -18,7 +18,7 @@ import (
 const (
 	maxBlocks     = 30      // charts, tables and pictures
 	maxBlockRuns  = 30      // runs of a chart or table
-	blockRuns     = 10      // the same, unless the block says otherwise
+	blockRuns     = 10      // the default of that
 	maxBlockPlots = 8       // charts of one block
 	plotPoints    = 200     // of a curve
 	maxPicture    = 5 << 20 // bytes of a picture in an exported report
@@ -43,7 +43,7 @@ func blocksOf(text string) []block {
 		prose.Reset()
 	}
 	lines := strings.Split(text, "\n")
-	fence := "" // that an ordinary block of code was opened with
+	fence := "" // the fence that opened an ordinary code block
 	for i := 0; i < len(lines); i++ {
 		line := strings.TrimRight(lines[i], " \t\r")
 		kind, ok := strings.CutPrefix(line, "```")
@@ -85,7 +85,7 @@ type reportPart struct {
 	Name    string // of it
 }
 
-// reportParts makes the parts of a report. With offline, pictures are in their addresses.
+// reportParts makes the parts of a report. With offline, pictures are data URLs.
 func (s *site) reportParts(ctx context.Context, actor store.Actor, projectID, text string, offline bool) (parts []reportPart, running bool, err error) {
 	left, blocks := maxBlocks, 0
 	room := store.MaxText

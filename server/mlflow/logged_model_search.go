@@ -88,7 +88,8 @@ func (c *call) searchLoggedModels(in loggedModelSearch) (out loggedModelPage, er
 type modelSearch struct {
 	query store.LoggedModelQuery
 	order ordering[store.LoggedModel]
-	// metrics are what the conditions and the order ask of the points of the models.
+	// metrics are the questions of the conditions and the order about points of the
+	// models.
 	metrics []*metricQuestion
 }
 
@@ -235,7 +236,8 @@ var loggedModelTexts = map[string]func(store.LoggedModel) string{
 	},
 }
 
-// sort reads the order; after it come the newest.
+// sort reads the order. Models that are equal in it are sorted by time, the
+// newest first.
 func (s *modelSearch) sort(orderBy []loggedModelOrder) error {
 	for _, o := range orderBy {
 		descending := o.Ascending != nil && !bool(*o.Ascending)

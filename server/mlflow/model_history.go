@@ -7,7 +7,7 @@ import (
 	"tracker/store/json"
 )
 
-// notedModel is what the history of a run keeps of a model.
+// notedModel is an entry for a model in the history of models of a run.
 type notedModel struct {
 	RunID   any `json:"run_id,omitzero"`
 	Path    any `json:"artifact_path,omitzero"`
@@ -22,7 +22,7 @@ type modelLog struct {
 	Model text `json:"model_json"`
 }
 
-// logModel notes a model that a client before 3.0 has put among the artifacts of a run,
+// logModel records a model that a client before 3.0 has logged as an artifact of a run,
 // in the tag that these clients read.
 func (c *call) logModel(in modelLog) error {
 	id, err := in.id()
@@ -47,7 +47,7 @@ func (c *call) logModel(in modelLog) error {
 	var all []any
 	for _, p := range r.Properties {
 		if p.Key == tagHistory && json.Unmarshal([]byte(p.Value), &all) != nil {
-			return store.Invalid("run_id", "The tag %s of the run is no list; remove it first.", tagHistory)
+			return store.Invalid("run_id", "The tag %s of the run is not a list; remove it first.", tagHistory)
 		}
 	}
 	value, err := json.Marshal(append(all, model))

@@ -1,6 +1,9 @@
 package wandb_test
 
 import (
+	"crypto/md5"
+	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -183,6 +186,14 @@ func TestIdentities(t *testing.T) {
 	made := b.query(`mutation { createArtifact(input: {projectName: "p", runName: "r", artifactTypeName: "t", artifactCollectionName: "c", digest: "d"}) { artifact { id } } }`, nil, root)
 	artifact := made.body[strings.Index(made.body, `"id":"`)+6:]
 	artifact = artifact[:strings.IndexByte(artifact, '"')]
+	made = b.query(`mutation { createArtifact(input: {projectName: "p", runName: "r", artifactTypeName: "t", artifactCollectionName: "c", digest: "done"}) { artifact { id } } }`, nil, root)
+	done := made.body[strings.Index(made.body, `"id":"`)+6:]
+	done = done[:strings.IndexByte(done, '"')]
+	b.send("PUT", "/artifacts/"+done+"/f", "x", root).wants(200)
+	sum := md5.Sum([]byte("x"))
+	b.send("PUT", "/artifacts/"+done+"/wandb_manifest.json", `{"contents":{"f":{"digest":"`+base64.StdEncoding.EncodeToString(sum[:])+`","size":1}}}`, root).wants(200)
+	b.query(`mutation { commitArtifact(input: {artifactID: "`+done+`"}) { artifact { id } } }`, nil, root).wants(200)
+	byMD5 := done + "/" + hex.EncodeToString(sum[:])
 
 	// Whoever is nobody gets nowhere.
 	for _, o := range []opt{key(strings.Repeat("x", 40)), func(*http.Request) {}} {
@@ -193,6 +204,7 @@ func TestIdentities(t *testing.T) {
 		b.send("PUT", "/files/me/p/r/there.txt?token=nonsense", "", o).wants(401)
 		b.send("GET", "/artifacts/"+artifact+"/f", "", o).wants(401)
 		b.send("PUT", "/artifacts/"+artifact+"/f", "", o).wants(401)
+		b.send("GET", "/artifactsV2/default/me/"+byMD5, "", o).wants(401)
 	}
 	// An address is good for its file alone.
 	link := upload("there.txt", root)
@@ -209,6 +221,7 @@ func TestIdentities(t *testing.T) {
 	}
 	document := func(s string) string { return `{"query":` + quote(s) + `}` }
 	const streamRoute, fileRoute, artifactRoute = "/files/{entity}/{project}/{run}/file_stream", "/files/{entity}/{project}/{run}/{name:.+}", "/artifacts/{artifact}/{name:.+}"
+	const shortRoute, longRoute = "/artifactsV2/{region}/{entity}/{artifact}/{md5}", "/artifactsV2/{region}/{entity}/{project}/{collection}/{artifact}/{md5}/{name}"
 	asked := map[[2]string]bool{{"POST", "/sdk/otel/{rest:.+}"}: true}
 	b.send("POST", "/sdk/otel/v1/traces", "{}").wants(404) // for everybody
 	for _, c := range []struct {
@@ -227,6 +240,8 @@ func TestIdentities(t *testing.T) {
 		{"create", "POST", "/graphql", "/graphql", document(`mutation { createArtifact(input: {projectName: "p", runName: "r", artifactTypeName: "t", artifactCollectionName: "c", digest: "d2"}) { artifact { id } } }`), 403},
 		{"create", "PUT", artifactRoute, "/artifacts/" + artifact + "/f", "x", 403},
 		{"create read", "GET", artifactRoute, "/artifacts/" + artifact + "/f", "", 403}, // it is pending
+		{"read", "GET", shortRoute, "/artifactsV2/default/me/" + byMD5, "", 403},
+		{"read", "GET", longRoute, "/artifactsV2/default/me/p/c/" + byMD5 + "/f", "", 403},
 		{"update", "POST", "/graphql", "/graphql", document(`mutation { updateArtifact(input: {artifactID: "` + artifact + `", description: "x"}) { artifact { id } } }`), 403},
 		{"delete", "POST", "/graphql", "/graphql", document(`mutation { deleteArtifact(input: {artifactID: "` + artifact + `"}) { success } }`), 403},
 	} {

@@ -8,7 +8,7 @@ import (
 
 	"tracker/store"
 	"tracker/store/json"
-	"tracker/store/transfer/wandb"
+	"tracker/store/wandb/format"
 )
 
 // maxPriorRuns bounds the runs that a sweep begins with.
@@ -71,27 +71,27 @@ func (c *call) createAgent(a args) (any, error) {
 	return object{"agent": object{"__typename": "Agent", "id": id, "name": id, "host": orNull(a.str("host")), "state": "RUNNING"}}, err
 }
 
-// commandText returns what an agent is to do, as clients read it.
+// commandText returns a command for an agent in the form that clients read.
 func commandText(cmd store.WandbCommand) (string, error) {
-	out := []wandb.Member{{Key: "type", Value: wandb.Quote(cmd.Type)}, {Key: "run_id", Value: wandb.Quote(cmd.Run)}}
+	out := []format.Member{{Key: "type", Value: format.Quote(cmd.Type)}, {Key: "run_id", Value: format.Quote(cmd.Run)}}
 	if cmd.Type != "run" {
-		return wandb.Object(out), nil
+		return format.Object(out), nil
 	}
-	settings, err := wandb.Members(cmd.Settings)
+	settings, err := format.Members(cmd.Settings)
 	if err != nil {
 		return "", err
 	}
 	for i, m := range settings {
-		settings[i].Value = wandb.Object([]wandb.Member{{Key: "value", Value: m.Value}})
+		settings[i].Value = format.Object([]format.Member{{Key: "value", Value: m.Value}})
 	}
-	out = append(out, wandb.Member{Key: "args", Value: wandb.Object(settings)})
+	out = append(out, format.Member{Key: "args", Value: format.Object(settings)})
 	if cmd.Program != "" {
-		out = append(out, wandb.Member{Key: "program", Value: wandb.Quote(cmd.Program)})
+		out = append(out, format.Member{Key: "program", Value: format.Quote(cmd.Program)})
 	}
-	return wandb.Object(out), nil
+	return format.Object(out), nil
 }
 
-// agentHeartbeat tells an agent what to do.
+// agentHeartbeat answers the heartbeat of an agent with its next command.
 func (c *call) agentHeartbeat(a args) (any, error) {
 	states := map[string]any{}
 	if text := a.str("runState"); text != "" {
@@ -116,7 +116,7 @@ func (c *call) agentHeartbeat(a args) (any, error) {
 	return object{"agent": object{"__typename": "Agent", "id": a.str("id")}, "commands": "[" + strings.Join(commands, ",") + "]"}, nil
 }
 
-// projectSweeps adds the fields of a project that are about its sweeps.
+// projectSweeps adds the fields about sweeps to a project.
 func (c *call) projectSweeps(o object, entity string, p store.Project) {
 	all := func() (list []store.WandbSweep, err error) {
 		err = c.db.View(c.ctx, c.actor, func(v *store.View) error {
@@ -161,8 +161,25 @@ func (c *call) sweepObject(entity, project string, s store.WandbSweep) object {
 		"__typename": "Sweep", "id": s.ID, "name": s.ID, "displayName": orNull(s.Name), "method": string(s.Config.Method), "state": string(s.State),
 		"description": orNull(s.Config.Description), "config": s.Text, "createdAt": isoTime(s.CreatedDate), "updatedAt": isoTime(s.UpdatedDate),
 		"heartbeatAt": isoTime(s.UpdatedDate), "runCount": s.Given, "runCountExpected": s.Config.Size(), "earlyStopJobRunning": false,
-		"priorRuns": connection(nil), "agents": connection(nil),
-		"project": object{"__typename": "Project", "id": project, "name": project, "entityName": entity, "entity": object{"__typename": "Entity", "id": entity, "name": entity}},
+		"priorRuns": connection(nil),
+		"project":   object{"__typename": "Project", "id": project, "name": project, "entityName": entity, "entity": object{"__typename": "Entity", "id": entity, "name": entity}},
+		"agents": func(args) (any, error) {
+			all, err := c.db.WandbAgents(c.ctx, c.actor, s.ID)
+			nodes := make([]object, len(all))
+			for i, agent := range all {
+				nodes[i] = c.agentObject(entity, project, s, agent)
+			}
+			return connection(nodes), err
+		},
+		"agent": func(a args) (any, error) {
+			all, err := c.db.WandbAgents(c.ctx, c.actor, s.ID)
+			for _, agent := range all {
+				if agent.ID == a.str("agentName") {
+					return c.agentObject(entity, project, s, agent), nil
+				}
+			}
+			return nil, err
+		},
 		"bestLoss": func(args) (any, error) {
 			best, err := c.db.WandbSweepBest(c.ctx, c.actor, s)
 			if err != nil || best == nil {
@@ -171,7 +188,7 @@ func (c *call) sweepObject(entity, project string, s store.WandbSweep) object {
 			return best.Value, nil
 		},
 		"runs": func(a args) (any, error) {
-			nodes, err := c.runsOfSweep(entity, project, s)
+			nodes, err := c.runsOfSweep(entity, project, s, "")
 			if err != nil {
 				return nil, err
 			}
@@ -184,9 +201,26 @@ func (c *call) sweepObject(entity, project string, s store.WandbSweep) object {
 	return o
 }
 
-// runsOfSweep returns the runs of a sweep, the oldest first, as far as they fit on a page.
-func (c *call) runsOfSweep(entity, project string, s store.WandbSweep) (nodes []object, err error) {
-	projectID, nums, err := c.db.WandbSweepRunNums(c.ctx, c.actor, s.ID)
+// agentObject returns an agent with all fields that clients ask for.
+func (c *call) agentObject(entity, project string, s store.WandbSweep, a store.WandbAgent) object {
+	state := "FINISHED"
+	if a.Active {
+		state = "RUNNING"
+	}
+	return object{
+		"__typename": "Agent", "id": a.ID, "name": a.ID, "host": a.Host, "state": state, "totalRuns": a.Runs,
+		"createdAt": isoTime(a.CreatedDate), "heartbeatAt": isoTime(a.LastSeen),
+		"runs": func(args) (any, error) {
+			nodes, err := c.runsOfSweep(entity, project, s, a.ID)
+			return connection(nodes), err
+		},
+	}
+}
+
+// runsOfSweep returns the runs of a sweep, or those of one of its agents unless agent is
+// "", the oldest first, as far as they fit on a page.
+func (c *call) runsOfSweep(entity, project string, s store.WandbSweep, agent string) (nodes []object, err error) {
+	projectID, nums, err := c.db.WandbSweepRunNums(c.ctx, c.actor, s.ID, agent)
 	if err != nil {
 		return nil, err
 	}

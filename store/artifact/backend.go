@@ -69,7 +69,8 @@ func (s *Store) Backend(name Backend) (blob.Store, error) {
 	return opened, nil
 }
 
-// URI returns where the bytes of a hash are; "" if the backend can't be opened.
+// URI returns the address of the bytes with a hash, "" if the backend can't be
+// opened.
 func (s *Store) URI(name Backend, hash string) string {
 	b, err := s.Backend(name)
 	if err != nil {
@@ -88,7 +89,7 @@ func (s *Store) Probe(ctx context.Context, name Backend) error {
 }
 
 // FreeSpace returns the size in bytes of the largest blob that fits into the
-// default backend. ok is false if the backend does not know.
+// default backend. ok is false if the backend does not report it.
 func (s *Store) FreeSpace() (n int64, ok bool, err error) {
 	b, err := s.Backend(s.DefaultBackend())
 	if err != nil {

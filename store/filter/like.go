@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// Like reports whether text is like pattern, as LIKE of SQL has it: % stands for any
+// Like reports whether text matches pattern as in SQL's LIKE: % stands for any
 // characters or none, _ for one character. With fold, upper and lower case are the
 // same.
 //

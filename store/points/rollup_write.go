@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// maxRollUp bounds the points that one transaction reads to roll them up, beside
-// those it has written.
+// maxRollUp is the maximum number of points that one transaction reads for
+// rollups, besides those that it has written.
 const maxRollUp = 8192
 
 // openRow is the row of level 1 that begins where the rollups end, as far as it
@@ -23,8 +23,8 @@ type openRow struct {
 }
 
 // rollUp brings the rollups of a series up to date after rows of it, in order,
-// were inserted into table metric. What is too much for one transaction is left
-// to the next, or to rollUpLater.
+// were inserted into table metric. Rows that are too many for one transaction
+// are left to the next, or to rollUpLater.
 func (tx *Tx) rollUp(s *series, rows []row) error {
 	if s.rollups.end == nil && s.Count < minRolledUp || s.id >= maxRolledUpID {
 		return nil
@@ -86,8 +86,8 @@ func (tx *Tx) saveOpenRow(s *series) error {
 	return tx.saveRow(s, 1, s.open.block, &s.open.cells)
 }
 
-// rollUpLater has a series rolled up in the background. When too many wait, the
-// next chart of it asks again.
+// rollUpLater asks the background to roll up a series. When too many series
+// wait, nothing happens, and the next chart of the series asks again.
 func (e *Engine) rollUpLater(seriesID int64) {
 	select {
 	case e.toRollUp <- seriesID:
@@ -115,9 +115,10 @@ func (e *Engine) rollUpNext(ctx context.Context, seriesID int64) error {
 }
 
 // rollUpWithout rolls up some series that have no rollups although they have the
-// points for them, because a migration has dropped rollups of another encoding:
-// those with an id above after, in order, until it has read about maxRollUp
-// points. It returns the id of the last one, after when there was none.
+// points for them, because a migration has dropped rollups with an older
+// encoding: those with an id above after, in order, until it has read about
+// maxRollUp points. It returns the id of the last one, after when there was
+// none.
 func (e *Engine) rollUpWithout(ctx context.Context, after int64) (last int64, err error) {
 	last = after
 	var unfinished []int64
@@ -164,7 +165,8 @@ const withoutRollups = `SELECT id
 	LIMIT 100`
 
 // rollUpMissing writes the rollups of a series that are missing, as far as that
-// reads no more than about limit points. It reports whether those were all.
+// reads no more than about limit points. It reports whether none is missing any
+// more.
 func (tx *Tx) rollUpMissing(s *series, limit int) (done bool, err error) {
 	s.open = nil
 	if s.rollups.end == nil {
@@ -362,8 +364,8 @@ func (tx *Tx) writeParents(s *series, level int, first, last int64) error {
 	return nil
 }
 
-// rollUpAgain brings the rollups up to date after the point at p was changed or
-// removed, or came there. The statistics of the series must be right.
+// rollUpAgain brings the rollups up to date after a point was changed, removed
+// or inserted at p. The statistics of the series must be right.
 func (tx *Tx) rollUpAgain(p place) error {
 	s, err := tx.seriesByID(p.series)
 	if err != nil || s == nil || s.rollups.end == nil {

@@ -18,6 +18,29 @@ func (tx Tx) OfProject(id string) (refs []Ref, err error) {
 	return refs, nil
 }
 
+// Only narrows the records of a project to the wanted ones, as kind/id, and to those that
+// hold records: these are there since others need them. missing is the first that is
+// wanted and is not there.
+func Only(refs []Ref, wanted []string) (some []Ref, missing string) {
+	isWanted, there := map[string]bool{}, map[string]bool{}
+	for _, w := range wanted {
+		isWanted[w] = true
+	}
+	for _, ref := range refs {
+		ref.Context = !isWanted[ref.String()]
+		there[ref.String()] = true
+		if !ref.Context || ref.Kind == projectKind || ref.Kind == experimentKind || ref.Kind == modelKind {
+			some = append(some, ref)
+		}
+	}
+	for _, w := range wanted {
+		if !there[w] {
+			return nil, w
+		}
+	}
+	return some, ""
+}
+
 // OfExperiment returns the records of an experiment, without reports and models. Its
 // project is there since they need it.
 func (tx Tx) OfExperiment(projectID, id string) (refs []Ref, err error) {

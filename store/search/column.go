@@ -5,8 +5,8 @@ import "tracker/store/filter"
 // Result is the value of a metric in an iteration.
 type Result struct {
 	Num   int64    // of the iteration
-	Value *float64 // nil for NaN, and where it has none
-	There bool     // it has a value or NaN
+	Value *float64 // nil for NaN, and when there is no value
+	There bool     // there is a value, or NaN
 }
 
 // Results calls fn with the values of a metric in the newest iterations of an experiment
@@ -38,8 +38,9 @@ func (s *Snapshot) Results(experimentID string, q Query, metric filter.Ref, limi
 	return total, rows.Err()
 }
 
-// VaryingParams returns those of keys, a JSON list, that are not the same parameter in
-// all iterations of an experiment that pass a query, though one of them has it.
+// VaryingParams returns those of the parameters keys, a JSON list, that differ among
+// the iterations of an experiment that pass a query, or that only some of these
+// iterations have.
 func (s *Snapshot) VaryingParams(experimentID string, q Query, keys string) (map[string]bool, error) {
 	j, err := s.joins([]string{experimentID}, q.Metrics)
 	if err != nil {

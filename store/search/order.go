@@ -18,7 +18,7 @@ const (
 	maxOrdered = 500_000
 )
 
-// order is the hits of a search, in their order.
+// order holds hits of a search, in their order.
 type order struct {
 	rows     []ordered
 	total    int  // as the search counts it
@@ -28,13 +28,13 @@ type order struct {
 // ordered is one hit.
 type ordered struct {
 	num   uint32 // of the iteration; table search_value relies on 32 bits, too
-	below uint32 // how many hits are listed under it
+	below uint32 // number of hits that are listed under it
 }
 
-// Orders remembers the orders that searches have found, so that the pages after the
-// first, and the same search again, need not filter and sort all iterations. An order
-// holds for one version of the database and for one text of the query with its
-// arguments, on which the answer depends. The right to read is checked before.
+// Orders caches the orders that searches have found, so that further pages and
+// repeated searches need not filter and sort all iterations. An order holds for one
+// version of the database and for one text of the query with its arguments, on which
+// the answer depends. The right to read is checked before.
 type Orders struct {
 	mu    sync.Mutex
 	known map[orderKey]order

@@ -79,7 +79,7 @@ func (q *SQL) Add(text string, args ...any) {
 func (q *SQL) rows(tx *sqlite.Tx) (*sqlx.Rows, error) { return tx.RowsOnce(q.String(), q.Args...) }
 
 // Find returns up to limit iterations of the experiments from offset on. The error is
-// sql.ErrNoRows when there is no iteration q.Parent.
+// sql.ErrNoRows when the iteration q.Parent does not exist.
 func (s *Snapshot) Find(experimentIDs []string, q Query, limit, offset int) (h Hits, err error) {
 	statement, err := s.Statement(experimentIDs, q)
 	if err != nil {
@@ -108,7 +108,7 @@ func (s *Snapshot) Find(experimentIDs []string, q Query, limit, offset int) (h H
 	return h, nil
 }
 
-// All is Find for all iterations of an experiment that meet a condition of SQL, the
+// All is Find for all iterations of an experiment that meet an SQL condition, the
 // oldest first.
 func (s *Snapshot) All(experimentID, where string, limit, offset int) (h Hits, err error) {
 	err = s.Row(`SELECT count(*) FROM iteration WHERE experiment_id = ? AND `+where, experimentID).Scan(&h.Total)
@@ -119,7 +119,7 @@ func (s *Snapshot) All(experimentID, where string, limit, offset int) (h Hits, e
 	return h, err
 }
 
-// Statement returns the statement that Find runs, but for LIMIT and OFFSET. Its columns
+// Statement returns the statement that Find runs, without LIMIT and OFFSET. Its columns
 // are the number of an iteration, the total, and how many hits are listed under it.
 func (s *Snapshot) Statement(experimentIDs []string, q Query) (*SQL, error) {
 	j, err := s.joins(experimentIDs, q.Metrics)
@@ -179,7 +179,7 @@ func (j *joins) conditions(q Query) *SQL {
 
 // folded returns the condition for the hits that are listed, and the expression
 // and join that count the hits under each. A hit is listed under its parent when
-// the parent is a hit too, and else at the top.
+// the parent is a hit too, and otherwise at the top level.
 func (s *Snapshot) folded(experimentIDs []string, q Query) (part *SQL, under string, err error) {
 	part = new(SQL)
 	switch {

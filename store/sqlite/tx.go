@@ -34,8 +34,8 @@ type Version struct {
 	data int64
 }
 
-// Replaces reports whether a snapshot with version v proves that no further one can
-// have the version old.
+// Replaces reports whether, after a snapshot with version v, no later one can have
+// the version old.
 func (v Version) Replaces(old Version) bool { return v.conn == old.conn && v.data != old.data }
 
 // Version returns the version of a snapshot. Snapshots with the same version show the

@@ -17,9 +17,9 @@ import (
 // maxFolderFiles bounds the files of a folder of artifacts.
 const maxFolderFiles = 1_000_000
 
-// Folder stores all files below a folder as artifacts of the run, by their paths in
-// it, but for those with the names in without. A link that leads out of the folder is a
-// loss; a folder that does not exist is empty.
+// Folder stores all files below a folder as artifacts of the run, named by their paths
+// in it, except files with the names in without. A link that leads out of the folder is
+// a loss. A folder that does not exist counts as empty.
 func (w *RunWriter) Folder(ctx context.Context, folder string, without ...string) error {
 	return w.im.folder(ctx, folder, without, func(a Artifact) error { return w.Artifact(ctx, a) })
 }

@@ -1,10 +1,10 @@
-// What a run prints, as it goes on.
+// The console of a run, which follows the run.
 import { ask, debounce, later } from './ask.js';
 import { el } from './dom.js';
 import { count } from './format.js';
 
 const most = 2000; // lines that are shown
-const again = 50; // the last lines may still change, as progress bars do
+const again = 50; // last lines that may still change, such as progress bars
 
 // printed shows the console of a run. Its method grow takes the number after that of the
 // newest line.

@@ -16,6 +16,11 @@ import pytest
 PASSWORD = "correct horse battery"
 KEY = "a" * 40  # without sign-in any key will do
 
+# The stream is sent often and what failed soon again, so that the tests need not wait.
+QUICK = {"WANDB__FILE_STREAM_TRANSMIT_INTERVAL": "0.2", "WANDB_X_FILE_STREAM_TRANSMIT_INTERVAL": "0.2",
+         "WANDB_X_FILE_STREAM_RETRY_WAIT_MIN_SECONDS": "0.1", "WANDB_X_FILE_STREAM_RETRY_WAIT_MAX_SECONDS": "1",
+         "WANDB_X_GRAPHQL_RETRY_WAIT_MIN_SECONDS": "0.1", "WANDB_X_GRAPHQL_RETRY_WAIT_MAX_SECONDS": "1"}
+
 
 class Server:
     """A running server and its native API."""

@@ -67,7 +67,15 @@ import os
 arts = list(api.artifacts("dataset", "default/versions/corpus"))
 first = api.artifact("default/versions/corpus:v0")
 best = api.artifact("default/versions/corpus:best")
-folder = api.artifact("default/versions/corpus:latest").download(root="down", skip_cache=True)
+latest = api.artifact("default/versions/corpus:latest")
+folder = latest.download(root="down", skip_cache=True)
+latest.verify(folder)
+open(folder + "/second.txt", "a").write("!")
+try:
+    latest.verify(folder)
+    raise SystemExit("a changed file is taken for that of the artifact")
+except ValueError:
+    folder = latest.download(root="down", skip_cache=True)
 print(json.dumps([[[a.version, sorted(a.aliases), a.state, a.metadata] for a in arts], first.digest == best.digest, first.description,
                   sorted(f for f in os.listdir(folder)), open(folder + "/second.txt").read(), first.logged_by().name,
                   sorted(e.path for e in first.manifest.entries.values()), [t.name for t in api.artifact_types("default/versions")],
@@ -134,3 +142,30 @@ def test_incremental(server, script):
     found = server.artifacts(server.runs("grows")["two"])
     assert {name: server.read(a) for name, a in found.items() if name.startswith("set:v1/") and name.endswith(".txt")} == {
         f"set:v1/{i}.txt": f"file {i}".encode() for i in (1, 2, 3)}
+
+
+def test_single_entries(server, script):
+    """Single files and objects of a version are read without the others, also those that an earlier version has brought."""
+    script(server.uri, """
+        run = wandb.init(project="entries", name="one", id="one")
+        art = wandb.Artifact("mixed", type="dataset")
+        art.add(wandb.Table(columns=["a", "b"], data=[[1, "x"], [2, "y"]]), "rows")
+        for name in ("first.txt", "second.txt"):
+            open(name, "w").write("the " + name)
+            art.add_file(name)
+        run.log_artifact(art).wait()
+        run.finish()
+        run = wandb.init(project="entries", name="two", id="two")
+        draft = run.use_artifact("mixed:latest").new_draft()
+        draft.remove("second.txt")
+        run.log_artifact(draft).wait()
+        run.finish()
+    """)
+    read = """
+def read(version):
+    art = api.artifact("default/entries/mixed:" + version)
+    return [art.get("rows").data, open(art.get_entry("first.txt").download(root="of-" + version, skip_cache=True)).read()]
+"""
+    want = [[[1, "x"], [2, "y"]], "the first.txt"]
+    assert said(script, server, read + 'print(json.dumps([read("v0"), read("v1")]))\napi.artifact("default/entries/mixed:v0").delete(delete_aliases=True)') == [want, want]
+    assert said(script, server, read + 'print(json.dumps(read("v1")))') == want  # the version that has brought them is gone

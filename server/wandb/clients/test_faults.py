@@ -1,21 +1,18 @@
 """What is sent is found, whatever happens to the server and to the answers on the way."""
 
-import http.client
 import os
 import pathlib
 import signal
-import socketserver
 import subprocess
 import sys
 import textwrap
-import threading
 import time
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from urllib.parse import urlsplit
 
 import pytest
 
-from conftest import Server, client_env
+from conftest import QUICK, Server, client_env
+from proxy import Proxy
 
 SCRIPT = """
 import time, wandb
@@ -42,11 +39,7 @@ def complete(server):
 
 def begin(folder, uri, pause):
     (folder / "script.py").write_text(textwrap.dedent(SCRIPT).replace("PAUSE", str(pause)))
-    # The stream is sent often, so that faults meet it.
-    env = client_env(folder, uri, WANDB__FILE_STREAM_TRANSMIT_INTERVAL="0.2", WANDB_X_FILE_STREAM_TRANSMIT_INTERVAL="0.2",
-                     WANDB_X_FILE_STREAM_RETRY_WAIT_MIN_SECONDS="0.1", WANDB_X_FILE_STREAM_RETRY_WAIT_MAX_SECONDS="1",
-                     WANDB_X_GRAPHQL_RETRY_WAIT_MIN_SECONDS="0.1", WANDB_X_GRAPHQL_RETRY_WAIT_MAX_SECONDS="1")
-    return subprocess.Popen([sys.executable, "script.py"], cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return subprocess.Popen([sys.executable, "script.py"], cwd=folder, env=client_env(folder, uri, **QUICK), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
 def ended(process):
@@ -69,64 +62,47 @@ def test_killed_server(tmp_path):
     server.close()
 
 
-class Proxy(socketserver.ThreadingMixIn, HTTPServer):
-    """Passes requests on to a server, and does to every third stream and mutation what fault says."""
-
-    daemon_threads = True
-
-    def __init__(self, uri, fault):
-        self.target, self.fault, self.count, self.lock = urlsplit(uri).netloc, fault, 0, threading.Lock()
-        super().__init__(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self.serve_forever, daemon=True).start()
-
-    @property
-    def uri(self):
-        return "http://127.0.0.1:%d" % self.server_address[1]
-
-
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, *_):
-        pass
-
-    def pass_on(self):
-        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        with self.server.lock:
-            self.server.count += 1
-            hit = self.server.count % 3 == 0 and "otel" not in self.path
-        if hit and isinstance(self.server.fault, int):
-            return self.answer(self.server.fault, b"", {})
-        connection = http.client.HTTPConnection(self.server.target)
-        # The host stays that of the proxy, so that the addresses for uploads lead through it.
-        connection.request(self.command, self.path, body, {k: v for k, v in self.headers.items() if k.lower() != "connection"})
-        answer = connection.getresponse()
-        data = answer.read()
-        if hit:  # the answer is lost
-            self.close_connection = True
-            return self.connection.close()
-        self.answer(answer.status, data, dict(answer.getheaders()))
-
-    def answer(self, status, data, headers):
-        self.send_response(status)
-        for name, value in headers.items():
-            if name.lower() not in ("transfer-encoding", "content-length", "connection", "date"):
-                self.send_header(name, value)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    do_GET = do_POST = do_PUT = pass_on
-
-
 @pytest.mark.parametrize("fault", [500, 429, "lost"])
 def test_answers(tmp_path, fault):
     server = Server(tmp_path)
     proxy = Proxy(server.uri, fault)
     ended(begin(tmp_path, proxy.uri, 0.2))
     complete(server)
-    proxy.shutdown()
+    proxy.close()
     server.close()
+
+
+@pytest.mark.parametrize("fault", [500, 429, "lost", "refused"])
+def test_outage(tmp_path, fault):
+    """For a while nothing comes through: the script ends meanwhile, and its client waits until all is sent."""
+    server = Server(tmp_path)
+    proxy = Proxy(server.uri)
+    process = begin(tmp_path, proxy.uri, 0.3)
+    until_points(server, process)
+    if fault == "refused":
+        proxy.close()
+    else:
+        proxy.fault, proxy.every = fault, 1
+    time.sleep(5)
+    if fault == "refused":
+        proxy = Proxy(server.uri, port=proxy.server_address[1])
+    proxy.fault = None
+    ended(process)
+    complete(server)
+    proxy.close()
+    server.close()
+
+
+def until_points(server, process):
+    """Wait until the server has points of the script, and return how many steps it has."""
+    deadline = time.monotonic() + 100
+    while True:
+        if any(p["name"] == "faults" for p in server.all("/project")):
+            run = server.runs("faults").get("run")
+            if found := len(server.points(run).get("loss", [])) if run else 0:
+                return found
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.2)
 
 
 def children(parent):
@@ -145,10 +121,7 @@ def test_killed_client(tmp_path, wandb_command):
     """A script that is killed is synced from its folder."""
     server = Server(tmp_path)
     process = begin(tmp_path, server.uri, 0.4)
-    deadline = time.monotonic() + 100
-    while not (any(p["name"] == "faults" for p in server.all("/project")) and "loss" in server.points(server.runs("faults")["run"])):
-        assert process.poll() is None and time.monotonic() < deadline
-        time.sleep(0.2)
+    sent = until_points(server, process)
     for pid in [process.pid, *children(process.pid)]:
         os.kill(pid, signal.SIGKILL)
     process.communicate(timeout=60)
@@ -156,5 +129,5 @@ def test_killed_client(tmp_path, wandb_command):
     for _ in range(2):
         wandb_command(server.uri, "sync", str(folder), "--include-synced")
     points = server.points(server.runs("faults")["run"])
-    assert points["loss"] and points["loss"] == [(i, i) for i in range(len(points["loss"]))]
+    assert len(points["loss"]) >= sent and points["loss"] == points["nest/a"] == [(i, i) for i in range(len(points["loss"]))]
     server.close()

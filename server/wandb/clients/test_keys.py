@@ -1,6 +1,9 @@
 """Keys, with sign-in."""
 
+import base64
 import re
+import urllib.error
+import urllib.request
 
 
 def test_key(closed, script, wandb_command):
@@ -32,3 +35,25 @@ def test_wrong_key(closed, script):
             print("refused", type(error).__name__)
     """, WANDB_API_KEY="x" * 40)
     assert "refused " in said and "went through" not in said
+
+
+def test_other_apis(closed):
+    """A key is also a Bearer token, and the password of Basic authentication, for the other APIs."""
+    key = closed.command("token", "--user", "default", "--wandb", "--name", "cluster").strip()
+
+    def status(path, authorization, body=None):
+        headers = {"Content-Type": "application/json", **({"Authorization": authorization} if authorization else {})}
+        try:
+            with urllib.request.urlopen(urllib.request.Request(closed.uri + path, body, headers)) as answer:
+                return answer.status
+        except urllib.error.HTTPError as error:
+            return error.code
+
+    def basic(name, password):
+        return "Basic " + base64.b64encode(f"{name}:{password}".encode()).decode()
+
+    for path, body in (("/project", None), ("/api/2.0/mlflow/experiments/search", b'{"max_results": 1}'), ("/graphql", b'{"query": "{ viewer { id } }"}')):
+        for authorization in ("Bearer " + key, basic("api", key), basic("default", key)):
+            assert status(path, authorization, body) == 200, (path, authorization)
+        for authorization in (None, "Bearer " + "x" * 40, basic("api", "x" * 40)):
+            assert status(path, authorization, body) == 401, (path, authorization)

@@ -1,6 +1,13 @@
 """What a script logs is found through the native API."""
 
 import json
+import subprocess
+import sys
+import textwrap
+import time
+import urllib.request
+
+from conftest import QUICK, client_env
 
 
 def test_log(server, script):
@@ -139,3 +146,123 @@ def test_define_metric(server, script):
     points = server.points(server.runs("define")["define"])
     assert points["val"] == [(0, 3), (1, 1), (2, 2)] and points["epoch"] == [(0, 0), (1, 10), (2, 20)]
     assert points.get("summary/val/min", points.get("summary/val"))[0][1] == 1
+
+
+def test_steps(server, script):
+    script(server.uri, """
+        run = wandb.init(project="steps", name="steps", id="steps", config={"lr": 1, "old": "x"})
+        run.log({"a": 1}, commit=False)
+        run.log({"b": 2})  # is of the same step
+        run.log({"a": 3}, step=10)
+        run.log({"b": 4, "low": float("-inf")}, step=10)  # and so is this
+        run.log({"a": 5}, step=7)  # is refused by the client: steps only grow
+        run.log({"a": 6}, step=1000000)
+        run.config.update({"lr": 2}, allow_val_change=True)
+        run.config.net = {"depth": 4}
+        run.finish()
+    """)
+    run = server.runs("steps")["steps"]
+    points = server.points(run)
+    assert points["a"] == [(0, 1), (10, 3), (1000000, 6)] and points["b"] == [(0, 2), (10, 4)] and points["low"] == [(10, "-Infinity")]
+    assert server.params(run) == {"lr": "2", "old": "x", "net/depth": "4"}
+
+
+def test_alert(server, script):
+    script(server.uri, """
+        run = wandb.init(project="alert", name="alert", id="alert", notes="before")
+        run.alert("loss is high", "it is 7", level=wandb.AlertLevel.WARN)
+        run.finish()
+    """)
+    assert server.runs("alert")["alert"]["notes"] == "before\nWARN loss is high: it is 7"
+
+
+def test_system_metrics(server, script):
+    script(server.uri, """
+        import time
+        run = wandb.init(project="system", name="system", id="system")
+        for i in range(8):
+            run.log({"loss": i})
+            time.sleep(0.5)
+        run.finish()
+        row = wandb.Api().run("system/system").history(stream="events", pandas=False)[-1]
+        assert any(key.startswith("system.") for key in row), row
+    """, WANDB_X_STATS_SAMPLING_INTERVAL="0.5", WANDB__STATS_SAMPLE_RATE_SECONDS="0.5", WANDB__STATS_SAMPLES_TO_AVERAGE="1")
+    points = server.points(server.runs("system")["system"])
+    found = {key: steps for key, steps in points.items() if key.startswith("system/")}
+    assert "system/cpu" in found or any("cpu" in key for key in found), list(points)
+    assert all(len(steps) == len({step for step, _ in steps}) for steps in found.values())
+
+
+def test_interrupted(server, script):
+    script(server.uri, """
+        import os, signal, time
+        run = wandb.init(project="interrupted", name="interrupted", id="interrupted")
+        run.log({"loss": 1})
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(60)
+    """, code_of_exit=-2)
+    run = server.runs("interrupted")["interrupted"]
+    assert (run["status"], run["error_message"]) == ("KILLED", "interrupted") and server.points(run)["loss"] == [(0, 1)]
+
+
+def test_stopped(server, tmp_path):
+    """A run that is ended here stops its script; what the script has logged until then is kept."""
+    (tmp_path / "script.py").write_text(textwrap.dedent("""
+        import time, wandb
+        run = wandb.init(project="stopped", name="stopped", id="stopped")
+        i = 0
+        try:
+            for i in range(1200):
+                run.log({"loss": i})
+                time.sleep(0.1)
+        except KeyboardInterrupt:
+            print("STOPPED", i)
+        run.finish(exit_code=1)
+    """))
+    process = subprocess.Popen([sys.executable, "script.py"], cwd=tmp_path, env=client_env(tmp_path, server.uri, **QUICK), text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    deadline = time.monotonic() + 100
+    while not (any(p["name"] == "stopped" for p in server.all("/project")) and "loss" in server.points(server.runs("stopped")["stopped"])):
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.2)
+    run = server.runs("stopped")["stopped"]
+    change = urllib.request.Request(f"{server.uri}/iteration/{run['id']}", json.dumps({"status": "KILLED"}).encode(),
+                                    {"Content-Type": "application/json"}, method="PATCH")
+    urllib.request.urlopen(change).close()
+    said, _ = process.communicate(timeout=120)
+    last = int(said.split("STOPPED ")[1].split()[0])
+    run = server.runs("stopped")["stopped"]
+    steps = [step for step, _ in server.points(run)["loss"]]
+    assert run["status"] == "KILLED" and last < 1199 and steps == list(range(len(steps))) and len(steps) >= last, (last, steps[-1])
+
+
+def test_resume_auto(server, script):
+    """A script that has failed goes on where it was."""
+    code = """
+        import os, sys
+        run = wandb.init(project="auto", name="auto", resume="auto")
+        for i in range(5):
+            run.log({"loss": i})
+        if not os.path.exists("failed"):
+            open("failed", "w").close()
+            sys.exit(3)
+        run.finish()
+    """
+    script(server.uri, code, code_of_exit=3)
+    assert server.runs("auto")["auto"]["status"] == "FAILED"
+    script(server.uri, code)
+    (run,) = server.runs("auto").values()
+    assert run["status"] == "SUCCEEDED" and server.points(run)["loss"] == [(i, i % 5) for i in range(10)]
+
+
+def test_id_used_again(server, script):
+    """A run that is logged again under its id, without resuming it, has each step once, with the later value."""
+    for add in (0, 100):
+        script(server.uri, f"""
+            run = wandb.init(project="used", name="used", id="used")
+            for i in range({20 - add // 10}):
+                run.log({{"loss": i + {add}}})
+            run.finish()
+        """)
+    points = server.points(server.runs("used")["used"])
+    assert points["loss"] == [(i, i + 100) for i in range(10)] + [(i, i) for i in range(10, 20)]

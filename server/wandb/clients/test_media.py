@@ -96,11 +96,13 @@ def test_plots(server, script):
         t = wandb.Table(columns=["x", "y"], data=[[i, i * i] for i in range(5)])
         run = wandb.init(project="plots", name="plots", id="plots")
         run.log({"line": wandb.plot.line(t, "x", "y", title="a line"), "bar": wandb.plot.bar(t, "x", "y"),
+                 "scatter": wandb.plot.scatter(t, "x", "y"), "histogram": wandb.plot.histogram(t, "y"),
+                 "series": wandb.plot.line_series(xs=[0, 1, 2], ys=[[1, 2, 3], [3, 2, 1]], keys=["a", "b"]),
                  "cm": wandb.plot.confusion_matrix(y_true=[0, 1, 1], preds=[0, 1, 0], class_names=["a", "b"])})
         run.finish()
         config = wandb.Api().run("plots/plots").rawconfig["_wandb"]["visualize"]
-        assert config["line"]["panel_config"]["panelDefId"] == "wandb/line/v0" and set(config) == {"line", "bar", "cm"}, config
+        assert config["line"]["panel_config"]["panelDefId"] == "wandb/line/v0" and set(config) == {"line", "bar", "scatter", "histogram", "series", "cm"}, config
     """)
     found = server.artifacts(server.runs("plots")["plots"])
     tables = [json.loads(server.read(a)) for n, a in found.items() if n.startswith("media/table/")]
-    assert [[i, i * i] for i in range(5)] in [t["data"] for t in tables]
+    assert [[i, i * i] for i in range(5)] in [t["data"] for t in tables] and len(tables) == 6

@@ -3,6 +3,9 @@
 import pytest
 import textwrap
 
+from conftest import QUICK
+from proxy import Proxy
+
 # Agents ask every few seconds; the tests need not wait for that.
 FAST = """
 import wandb.agents.pyagent as pyagent
@@ -117,7 +120,7 @@ def test_refused(server, script):
                 print("refused", error)
     """)
     assert said.count("refused") == 2 and "accepted" not in said
-    assert "no end of values" in said and "needs a metric" in said
+    assert "infinitely many values" in said and "needs a metric" in said
 
 
 def test_canceled(server, script, wandb_command, tmp_path):
@@ -137,3 +140,69 @@ def test_canceled(server, script, wandb_command, tmp_path):
     """))
     (run,) = server.runs("sweep-cancel").values()
     assert (run["status"], run["error_message"]) == ("KILLED", "the sweep was canceled")
+
+
+def test_lost_answers(server, script):
+    """An agent that does not hear every answer carries out each combination once."""
+    said = script(server.uri, """
+        print("SWEEP", wandb.sweep({"method": "grid", "parameters": {"x": {"values": [1, 2, 3, 4]}}}, project="sweep-lost"))
+    """)
+    sweep = said.split("SWEEP ")[1].split()[0]
+    proxy = Proxy(server.uri, "lost")
+    script(proxy.uri, FAST + textwrap.dedent(f"""
+        def train():
+            with wandb.init() as run:
+                for i in range(3):
+                    run.log({{"loss": run.config.x + i}})
+        wandb.agent("{sweep}", function=train, project="sweep-lost")
+    """), **QUICK)
+    proxy.close()
+    runs = sweep_runs(server, "sweep-lost").values()
+    assert sorted(p["x"] for _, p in runs) == ["1", "2", "3", "4"] and all(r["status"] == "SUCCEEDED" for r, _ in runs)
+    for r, p in runs:
+        assert server.points(r)["loss"] == [(i, int(p["x"]) + i) for i in range(3)]
+
+
+def test_preempted(server, script):
+    """A preempted run is given again, under its id, before any other."""
+    script(server.uri, FAST + textwrap.dedent("""
+        attempts = []
+        sweep = wandb.sweep({"method": "grid", "metric": {"name": "loss", "goal": "minimize"}, "parameters": {"x": {"values": [1, 2]}}},
+                            project="sweep-preempted")
+        def train():
+            with wandb.init(resume="allow") as run:
+                attempts.append((run.config.x, run.id))
+                first = len(attempts) == 1
+                for i in range(3):
+                    run.log({"loss": run.config.x, "attempt": len(attempts)})
+                if first:
+                    run.mark_preempting()
+                    raise Exception("the machine goes away")
+        wandb.agent(sweep, function=train, project="sweep-preempted")
+        assert [x for x, _ in attempts] == [1, 1, 2] and attempts[0] == attempts[1], attempts
+        found = wandb.Api().sweep(f"sweep-preempted/{sweep}")
+        assert found.state.upper() == "FINISHED" and sorted(r.state for r in found.runs) == ["finished", "finished"]
+    """))
+    runs = {p["x"]: r for r, p in sweep_runs(server, "sweep-preempted").values()}
+    assert len(runs) == 2 and all(r["status"] == "SUCCEEDED" for r in runs.values())
+    assert server.points(runs["1"])["attempt"] == [(i, 1 + i // 3) for i in range(6)]
+
+
+def test_agents(server, script):
+    """The agents of a sweep and the runs that each has carried out; clients before 0.26 do not ask for them."""
+    script(server.uri, FAST + textwrap.dedent("""
+        import socket
+        sweep = wandb.sweep({"method": "grid", "parameters": {"x": {"values": [1, 2, 3]}}}, project="sweep-agents")
+        def train():
+            with wandb.init() as run:
+                run.log({"loss": run.config.x})
+        wandb.agent(sweep, function=train, count=1, project="sweep-agents")
+        wandb.agent(sweep, function=train, project="sweep-agents")
+        found = wandb.Api().sweep(f"sweep-agents/{sweep}")
+        if hasattr(found, "agents"):
+            agents = found.agents()
+            assert [a._attrs["totalRuns"] for a in agents] == [1, 2] and agents[0]._attrs["host"] == socket.gethostname(), agents
+            assert [[r.config["x"] for r in a.runs()] for a in agents] == [[1], [2, 3]]
+            assert found.agent(agents[1]._attrs["name"])._attrs["id"] == agents[1]._attrs["id"]
+    """))
+    assert len(server.runs("sweep-agents")) == 3

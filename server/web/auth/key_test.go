@@ -1,6 +1,7 @@
 package auth_test
 
 import (
+	"encoding/base64"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -83,6 +84,34 @@ func TestAPIKey(t *testing.T) {
 	}
 	expect("nobody")
 }
+
+// The REST API takes a key as Bearer and as Basic, and a password as neither.
+func TestAPIKeyOfREST(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, true)
+	key, err := f.db.CreateAPIKey(t.Context(), store.System, f.ada.ID, "cluster")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for authorization, want := range map[string]string{
+		"Bearer " + key:                                     "ada",
+		"Basic " + base64Of("api:"+key):                     "ada",
+		"Basic " + base64Of("anybody:"+key):                 "ada",
+		"Basic " + base64Of("api:"+strings.Repeat("x", 40)): "TOKEN_INVALID",
+		"Basic " + base64Of("ada:a password"):               "TOKEN_MISSING",
+	} {
+		u, err := f.asked(t, authorization)
+		got := u.Username
+		if err != nil {
+			got = string(web.AsError(err).Code)
+		}
+		if got != want {
+			t.Errorf("%s is of %s, want %s", authorization, got, want)
+		}
+	}
+}
+
+func base64Of(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
 
 // A password may look like a key.
 func TestPasswordOfForty(t *testing.T) {

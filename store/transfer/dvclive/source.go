@@ -19,7 +19,7 @@ import (
 
 	"tracker/store/json"
 	"tracker/store/transfer"
-	"tracker/store/transfer/wandb"
+	"tracker/store/wandb/format"
 )
 
 // projectName is the name of the project of all runs.
@@ -182,7 +182,7 @@ func importRun(ctx context.Context, im *transfer.Import, folder, experiment, nam
 	if k := known[about]; isThere && k.Fingerprint != params.fingerprint {
 		isNew = true
 		for _, m := range params.members {
-			wandb.Parameters(m.Key, m.Value, w.Parameter)
+			format.Parameters(m.Key, m.Value, w.Parameter)
 		}
 		w.Mark(transfer.File{ID: about, Path: folder, Fingerprint: params.fingerprint})
 	}
@@ -198,7 +198,7 @@ func timeOf(t metricTable) transfer.Time { return transfer.Time(t.info.ModTime()
 
 // params is what params.yaml has.
 type params struct {
-	members     []wandb.Member
+	members     []format.Member
 	fingerprint string
 }
 
@@ -219,7 +219,7 @@ func paramsOf(im *transfer.Import, folder string) (p params, ok bool) {
 		object, err = json.Marshal(values, json.Deterministic(true), json.AllowInvalidUTF8(true))
 	}
 	if err == nil {
-		p.members, err = wandb.Members(string(object))
+		p.members, err = format.Members(string(object))
 	}
 	if err != nil {
 		im.Lose(path, "It can't be read: %v.", err)

@@ -26,7 +26,7 @@ const (
 // maxEntries bounds the parameters and tags of a run.
 const maxEntries = 100_000
 
-// importDatabase brings the runs of a database.
+// importDatabase imports the runs of a database.
 func importDatabase(ctx context.Context, im *transfer.Import, path string) (err error) {
 	db, end, err := database.Open(ctx, path, tables...)
 	if err != nil {
@@ -69,7 +69,7 @@ func importDatabase(ctx context.Context, im *transfer.Import, path string) (err 
 	for table, what := range map[string]string{"trace_info": "traces"} {
 		var n int
 		if err := db.QueryRowContext(ctx, `SELECT count(*) FROM `+table).Scan(&n); err == nil && n > 0 {
-			im.Lose(path, "It has %d %s, which are not brought.", n, what)
+			im.Lose(path, "It has %d %s, which are not imported.", n, what)
 		}
 	}
 	if err := databaseModels(ctx, db, im, path); err != nil {
@@ -102,7 +102,7 @@ func databaseRuns(ctx context.Context, db *sql.DB, im *transfer.Import, path str
 		r.path = path + " run " + r.id
 		if r.experiment == "" {
 			r.experiment = "without an experiment"
-			im.Lose(r.path, "The experiment of the run does not exist; it is in one of that name.")
+			im.Lose(r.path, "The experiment of the run does not exist; the run is imported into an experiment with this name.")
 		}
 		if (!r.deleted || im.Deleted) && im.Wanted(r.name, r.experiment) {
 			runs = append(runs, r)
@@ -175,12 +175,12 @@ func datasets(ctx context.Context, db *sql.DB, id string) (all []transfer.Datase
 // maxDatasets bounds the datasets of a run.
 const maxDatasets = 1000
 
-// importDatabaseRun brings what is new of a run.
+// importDatabaseRun imports what is new in a run.
 func importDatabaseRun(ctx context.Context, im *transfer.Import, db *sql.DB, path string, r *run, known map[uuid.UUID]transfer.File) error {
 	about := transfer.ID("mlflow", "run", r.id)
 	former, isKnown := known[about]
 	if isKnown && former.RunID == uuid.Nil {
-		im.LeaveOut(r.uuid(), r.path, "The run was imported before and then deleted here; it is not brought again.")
+		im.LeaveOut(r.uuid(), r.path, "The run was imported before and then deleted here; it is not imported again.")
 		return nil
 	}
 	fingerprint, err := r.fingerprint()

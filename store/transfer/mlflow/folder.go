@@ -64,7 +64,7 @@ func readText(path string, limit int64) (string, error) {
 // numberedStatuses are those of a file store.
 var numberedStatuses = map[string]string{"1": "RUNNING", "2": "SCHEDULED", "3": "FINISHED", "4": "FAILED", "5": "KILLED"}
 
-// importFolder brings the runs of a file store.
+// importFolder imports the runs of a file store.
 func importFolder(ctx context.Context, im *transfer.Import, folder string) error {
 	runs, err := folderRuns(im, folder)
 	if err != nil {
@@ -80,8 +80,8 @@ func importFolder(ctx context.Context, im *transfer.Import, folder string) error
 	return folderModels(ctx, im, folder)
 }
 
-// folderRuns returns the runs of a file store, with those in the trash if they are
-// wanted, without their parameters, tags and datasets.
+// folderRuns returns the runs of a file store, with those in its trash if the
+// options ask for them, without their parameters, tags and datasets.
 func folderRuns(im *transfer.Import, folder string) (runs []*run, err error) {
 	experiments, err := subfolders(folder)
 	if err != nil {
@@ -97,7 +97,7 @@ func folderRuns(im *transfer.Import, folder string) (runs []*run, err error) {
 	for _, at := range experiments {
 		e, err := readMeta(at)
 		if err != nil || e.ExperimentID == "" {
-			continue // another folder, as that of the registry
+			continue // another folder, such as that of the registry
 		}
 		folders, err := subfolders(at)
 		if err != nil {
@@ -179,7 +179,7 @@ func eachFile(im *transfer.Import, folder string, fn func(name, path string, siz
 	})
 }
 
-// texts returns the files below a folder: names and what is in them.
+// texts returns the content of the files below a folder by name.
 func texts(im *transfer.Import, folder string) map[string]string {
 	all := map[string]string{}
 	held := 0
@@ -208,7 +208,7 @@ type metricFile struct {
 	id        uuid.UUID
 }
 
-// importFolderRun brings what is new of a run.
+// importFolderRun imports what is new in a run.
 func importFolderRun(ctx context.Context, im *transfer.Import, folder string, r *run) error {
 	id := r.uuid()
 	about := transfer.ID("mlflow", "run", r.id)
@@ -232,7 +232,7 @@ func importFolderRun(ctx context.Context, im *transfer.Import, folder string, r 
 	}
 	former, isKnown := known[about]
 	if isKnown && former.RunID == uuid.Nil {
-		im.LeaveOut(id, r.path, "The run was imported before and then deleted here; it is not brought again.")
+		im.LeaveOut(id, r.path, "The run was imported before and then deleted here; it is not imported again.")
 		return nil
 	}
 	w := r.begin(im, isKnown)

@@ -15,7 +15,7 @@ import (
 
 	"tracker/store/json"
 	"tracker/store/transfer"
-	"tracker/store/transfer/wandb"
+	"tracker/store/wandb/format"
 )
 
 // fingerprint returns what changes when one of the files of a run does.
@@ -29,8 +29,9 @@ func fingerprint(folder string) string {
 	return strings.TrimSpace(text.String())
 }
 
-// importRun brings what is new of a run. A file of metrics is written as a whole each
-// time and only grows: how many points of each metric were read is known.
+// importRun imports what is new in a run. The file of metrics is written as a whole
+// each time and only grows, so the number of points that were read of each metric is
+// kept.
 func importRun(ctx context.Context, im *transfer.Import, folder string, a about) error {
 	id := a.uuid(folder)
 	file := transfer.ID("sacred", "file", id.String())
@@ -40,7 +41,7 @@ func importRun(ctx context.Context, im *transfer.Import, folder string, a about)
 	}
 	k, isKnown := known[file]
 	if isKnown && k.RunID == uuid.Nil {
-		im.LeaveOut(id, folder, "The run was imported before and then deleted here; it is not brought again.")
+		im.LeaveOut(id, folder, "The run was imported before and then deleted here; it is not imported again.")
 		return nil
 	}
 	now := fingerprint(folder)
@@ -74,10 +75,10 @@ func importRun(ctx context.Context, im *transfer.Import, folder string, a about)
 func describe(im *transfer.Import, w *transfer.RunWriter, folder string, a about) {
 	text, err := transfer.ReadFile(filepath.Join(folder, "config.json"), maxAbout)
 	if err == nil {
-		var members []wandb.Member
-		if members, err = wandb.Members(text); err == nil {
+		var members []format.Member
+		if members, err = format.Members(text); err == nil {
 			for _, m := range members {
-				wandb.Parameters(m.Key, m.Value, w.Parameter)
+				format.Parameters(m.Key, m.Value, w.Parameter)
 			}
 		}
 	}
@@ -106,15 +107,15 @@ func addMetrics(ctx context.Context, im *transfer.Import, w *transfer.RunWriter,
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	var metrics []wandb.Member
+	var metrics []format.Member
 	if err == nil {
-		metrics, err = wandb.Members(text)
+		metrics, err = format.Members(text)
 	}
 	if err != nil {
 		im.Lose(path, "It can't be read: %v.", err)
 		return nil
 	}
-	slices.SortStableFunc(metrics, func(a, b wandb.Member) int { return strings.Compare(a.Key, b.Key) })
+	slices.SortStableFunc(metrics, func(a, b format.Member) int { return strings.Compare(a.Key, b.Key) })
 	for _, m := range metrics {
 		if err := addMetric(ctx, im, w, path, m, count, mark); err != nil {
 			return err
@@ -124,21 +125,21 @@ func addMetrics(ctx context.Context, im *transfer.Import, w *transfer.RunWriter,
 }
 
 // addMetric adds the points of a metric.
-func addMetric(ctx context.Context, im *transfer.Import, w *transfer.RunWriter, path string, m wandb.Member, count map[string]int, mark func(string)) error {
+func addMetric(ctx context.Context, im *transfer.Import, w *transfer.RunWriter, path string, m format.Member, count map[string]int, mark func(string)) error {
 	key := m.Key
-	members, err := wandb.Members(m.Value)
+	members, err := format.Members(m.Value)
 	lists := map[string]string{}
 	for _, member := range members {
 		lists[member.Key] = member.Value
 	}
 	var n [3]int
-	var list [3]*wandb.Elements
+	var list [3]*format.Elements
 	for i, name := range []string{"steps", "timestamps", "values"} {
 		var e error
-		if n[i], e = wandb.Length(lists[name]); e != nil {
+		if n[i], e = format.Length(lists[name]); e != nil {
 			err = e
 		}
-		list[i] = wandb.NewElements(lists[name])
+		list[i] = format.NewElements(lists[name])
 	}
 	switch {
 	case err != nil:
@@ -159,7 +160,7 @@ func addMetric(ctx context.Context, im *transfer.Import, w *transfer.RunWriter, 
 		if i < count[key] {
 			continue
 		}
-		step, isStep := wandb.Number(stepText)
+		step, isStep := format.Number(stepText)
 		value, isValue := numberOf(valueText)
 		at, isTime := timeOf(strings.Trim(timeText, `"`))
 		if !isStep || float64(step) != math.Trunc(float64(step)) || math.Abs(float64(step)) >= 1<<62 || !isValue || !isTime {
@@ -184,7 +185,7 @@ func numberOf(text string) (transfer.Value, bool) {
 	if text == "true" || text == "false" {
 		return 0, false
 	}
-	x, ok := wandb.Number(strings.Trim(text, `"`))
+	x, ok := format.Number(strings.Trim(text, `"`))
 	return x, ok && (!strings.HasPrefix(text, `"`) || !x.Finite())
 }
 

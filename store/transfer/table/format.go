@@ -14,7 +14,7 @@ import (
 
 	"tracker/store/json"
 	"tracker/store/transfer"
-	"tracker/store/transfer/wandb"
+	"tracker/store/wandb/format"
 )
 
 // separated reads CSV and TSV.
@@ -121,10 +121,10 @@ func (l *lines) next() ([]cell, error) {
 
 func (l *lines) parameters() []cell { return nil }
 
-var errObject = errors.New("it is not an object of JSON")
+var errObject = errors.New("it is not a JSON object")
 
-// object returns the values of a JSON object. Those of objects in it have the names of
-// both with a slash between. NaN and Infinity, which Python writes, are allowed.
+// object returns the values of a JSON object. The names of nested values are joined
+// with slashes. NaN and Infinity, which Python writes, are allowed.
 func object(text []byte, cells []cell) ([]cell, error) {
 	var value any
 	if err := json.Unmarshal(Quoted(text), &value, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true)); err != nil {
@@ -209,22 +209,22 @@ const maxState = 128 << 20
 // state reads trainer_state.json. Its rows are read one by one, since they become many
 // times as large as their text.
 type state struct {
-	history *wandb.Elements
+	history *format.Elements
 	params  []cell
 	err     error
 	cells   []cell
 }
 
 func stateRows(r *reader) rows {
-	s := &state{history: wandb.NewElements("[]")}
+	s := &state{history: format.NewElements("[]")}
 	var err error
 	var text string
-	var top []wandb.Member
+	var top []format.Member
 	size := r.file.info.Size()
 	if size > maxState {
 		err = fmt.Errorf("it has more than %d bytes", maxState)
 	} else if text, err = transfer.ReadText(r.in, size); err == nil {
-		if top, err = wandb.Members(text); err != nil {
+		if top, err = format.Members(text); err != nil {
 			err = errObject
 		}
 	}
@@ -232,12 +232,12 @@ func stateRows(r *reader) rows {
 	for _, m := range top {
 		switch m.Key {
 		case "log_history":
-			if _, err := wandb.Length(m.Value); err != nil && s.err == nil {
+			if _, err := format.Length(m.Value); err != nil && s.err == nil {
 				s.err = errObject
 			}
-			s.history = wandb.NewElements(m.Value)
+			s.history = format.NewElements(m.Value)
 		case "num_train_epochs", "max_steps", "train_batch_size", "best_model_checkpoint":
-			wandb.Parameters(m.Key, m.Value, func(key, value string) {
+			format.Parameters(m.Key, m.Value, func(key, value string) {
 				if value != "null" {
 					s.params = append(s.params, cell{key, value})
 				}

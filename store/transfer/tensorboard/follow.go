@@ -15,9 +15,9 @@ import (
 	"tracker/store/transfer"
 )
 
-// Follower brings what is written to the event files of a folder, again and again.
-// It holds no file open in between, and asks the file system for the times and sizes
-// of what it knows, so that it works on network file systems too; there it opens what it
+// Follower imports what is written to the event files of a folder, each time it is
+// polled. It keeps no file open between polls, and relies on times and sizes of
+// files alone, so that it works on network file systems too, where it opens what it
 // asks for.
 type Follower struct {
 	im      *transfer.Import
@@ -30,16 +30,16 @@ type Follower struct {
 // folder is a folder that was read.
 type folder struct {
 	modified time.Time
-	// settled is set when the folder was read long after its last change: then it
-	// has not changed as long as its time is the same.
+	// settled is set when the folder was read long after its last change. Then it
+	// is unchanged as long as its modification time is the same.
 	settled bool
 }
 
-// settling is how much later a folder must be read than it was changed. File systems
-// have times of up to two seconds.
+// settling is the time after its last change from which a folder is settled when it
+// is read. Some file systems store times to two seconds only.
 const settling = 3 * time.Second
 
-// NewFollower returns a follower of a folder. It may be empty yet.
+// NewFollower returns a follower of a folder, which may still be empty.
 func NewFollower(im *transfer.Import, path string) (*Follower, error) {
 	root, err := filepath.Abs(path)
 	if err == nil {
@@ -74,8 +74,8 @@ func opened(path string) (fs.FileInfo, error) {
 	return f.Stat()
 }
 
-// Poll brings what is new since the last call. What it could not bring, because of
-// an error, the next call tries again. It reports whether there was something.
+// Poll imports what is new since the last call, and reports whether there was
+// something. After an error the next call tries again.
 func (f *Follower) Poll(ctx context.Context) (bool, error) {
 	if err := f.look(ctx); err != nil {
 		return false, err
@@ -107,7 +107,7 @@ func (f *Follower) Poll(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// grownRuns is some runs of a source.
+// grownRuns is a source with some of the runs of another one.
 type grownRuns struct {
 	*Source
 	runs []*run
@@ -117,7 +117,7 @@ func (g grownRuns) Import(ctx context.Context, im *transfer.Import) error {
 	return g.importRuns(ctx, im, g.runs)
 }
 
-// look reads the folders that have changed.
+// look lists the folders that have changed.
 func (f *Follower) look(ctx context.Context) error {
 	queue := make([]string, 0, len(f.folders))
 	for path := range f.folders {
@@ -160,7 +160,8 @@ func (f *Follower) look(ctx context.Context) error {
 	return nil
 }
 
-// entry notes what is new in a folder. It returns the path of a new folder, or "".
+// entry records a new file or folder in a folder. It returns the path of a new
+// folder, or "".
 func (f *Follower) entry(folderPath string, e fs.DirEntry) string {
 	path := filepath.Join(folderPath, e.Name())
 	rel, err := filepath.Rel(f.src.root, folderPath)
@@ -181,7 +182,7 @@ func (f *Follower) entry(folderPath string, e fs.DirEntry) string {
 	return ""
 }
 
-// grow looks at the sizes of the files, and reports whether one has something new.
+// grow compares the sizes of the files, and reports whether one has something new.
 func (f *Follower) grow() bool {
 	something := false
 	for path, one := range f.files {

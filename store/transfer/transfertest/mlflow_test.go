@@ -87,7 +87,7 @@ func TestMLflowLog(t *testing.T) {
 }
 
 // A row of a kind that MLflow would not write is a loss or a text, and the rest is
-// brought.
+// imported.
 func TestMLflowOddRows(t *testing.T) {
 	dir := t.TempDir()
 	id := mlflowID(1)

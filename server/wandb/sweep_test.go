@@ -1,0 +1,167 @@
+package wandb_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// agentCommand is what an agent is to do.
+type agentCommand struct {
+	Type string `json:"type"`
+	Run  string `json:"run_id"`
+	Args map[string]struct {
+		Value any `json:"value"`
+	} `json:"args"`
+}
+
+// sweep makes a sweep in the project p and returns its id.
+func (b bed) sweep(config string) string {
+	b.Helper()
+	var out struct {
+		Data struct {
+			UpsertSweep struct {
+				Sweep struct {
+					Name string `json:"name"`
+				} `json:"sweep"`
+			} `json:"upsertSweep"`
+		} `json:"data"`
+	}
+	a := b.query(`mutation ($c: String) { upsertSweep(input: {projectName: "p", config: $c}) { sweep { name } } }`, map[string]any{"c": config}).wants(200)
+	b.must(json.Unmarshal([]byte(a.body), &out))
+	return out.Data.UpsertSweep.Sweep.Name
+}
+
+// agent makes an agent of a sweep and returns its id.
+func (b bed) agent(sweep string) string {
+	b.Helper()
+	var out struct {
+		Data struct {
+			CreateAgent struct {
+				Agent struct {
+					ID string `json:"id"`
+				} `json:"agent"`
+			} `json:"createAgent"`
+		} `json:"data"`
+	}
+	a := b.query(`mutation { createAgent(input: {sweep: "`+sweep+`", host: "h"}) { agent { id } } }`, nil).wants(200)
+	b.must(json.Unmarshal([]byte(a.body), &out))
+	return out.Data.CreateAgent.Agent.ID
+}
+
+// beat sends a heartbeat of an agent that carries out runs, and returns what it is to do.
+func (b bed) beat(agent string, running ...string) string {
+	b.Helper()
+	states := map[string]bool{}
+	for _, name := range running {
+		states[name] = true
+	}
+	text, err := json.Marshal(states)
+	b.must(err)
+	var out struct {
+		Data struct {
+			AgentHeartbeat struct {
+				Commands string `json:"commands"`
+			} `json:"agentHeartbeat"`
+		} `json:"data"`
+	}
+	a := b.query(`mutation ($s: JSONString) { agentHeartbeat(input: {id: "`+agent+`", metrics: "{}", runState: $s}) { agent { id } commands } }`,
+		map[string]any{"s": string(text)}).wants(200)
+	b.must(json.Unmarshal([]byte(a.body), &out))
+	var all []agentCommand
+	b.must(json.Unmarshal([]byte(out.Data.AgentHeartbeat.Commands), &all))
+	var said []string
+	for _, c := range all {
+		one := c.Type + " " + c.Run
+		for name, arg := range c.Args {
+			one += fmt.Sprintf(" %s=%v", name, arg.Value)
+		}
+		said = append(said, one)
+	}
+	return strings.Join(said, ", ")
+}
+
+// given returns the name of the run in a command to carry one out with x, and fails the
+// test when it is another command.
+func (b bed) given(said string, x int) string {
+	b.Helper()
+	name, ok := strings.CutSuffix(said, fmt.Sprintf(" x=%d", x))
+	if name, ok2 := strings.CutPrefix(name, "run "); ok && ok2 && !strings.Contains(name, " ") {
+		return name
+	}
+	b.Fatalf("the agent is told %q, want a run with x = %d", said, x)
+	return ""
+}
+
+// begin starts a run of a sweep as its client does.
+func (b bed) begin(name, sweep string) {
+	b.Helper()
+	b.now.Add(10)
+	b.query(`mutation { upsertBucket(input: {modelName: "p", name: "`+name+`", sweep: "`+sweep+`", host: "h"}) { bucket { id } } }`, nil).wants(200)
+}
+
+func (b bed) says(got, want string) {
+	b.Helper()
+	if got != want {
+		b.Fatalf("the agent is told %q, want %q", got, want)
+	}
+}
+
+const grid = `{"method":"grid","parameters":{"x":{"values":[1,2,3]}}}`
+
+// A run whose command did not arrive is given again, to its agent at once and to another
+// one after a while.
+func TestLostCommand(t *testing.T) {
+	t.Parallel()
+	b := start(t, false)
+	sweep := b.sweep(grid)
+	one, other := b.agent(sweep), b.agent(sweep)
+	first := b.given(b.beat(one), 1)
+	b.says(b.beat(one), "run "+first+" x=1")
+	second := b.given(b.beat(other), 2)
+	b.begin(second, sweep)
+	b.says(b.beat(other, second), "")
+	b.now.Add(6 * 60_000)
+	b.stream("p", second, `{"complete":true,"exitcode":0}`).wants(200)
+	b.says(b.beat(other), "run "+first+" x=1")
+	b.given(b.beat(one), 3)
+}
+
+// A run that was preempted is given again under its name, once, before new ones.
+func TestPreempted(t *testing.T) {
+	t.Parallel()
+	for _, lost := range []bool{false, true} {
+		t.Run(fmt.Sprintf("lost %v", lost), func(t *testing.T) {
+			t.Parallel()
+			b := start(t, false)
+			sweep := b.sweep(grid)
+			one, other := b.agent(sweep), b.agent(sweep)
+			name := b.given(b.beat(one), 1)
+			b.begin(name, sweep)
+			b.says(b.beat(one, name), "")
+			b.stream("p", name, `{"preempting":true}`).wants(200)
+			if lost { // it says nothing more, and neither does its agent
+				b.now.Add(6 * 60_000)
+			} else {
+				b.stream("p", name, `{"complete":true,"exitcode":1}`).wants(200)
+				b.says(b.beat(one, name), "") // it has not seen yet that its script has ended
+			}
+			b.says(b.beat(other), "run "+name+" x=1")
+			b.query(`{ project(name: "p") { run(name: "`+name+`") { state } } }`, nil).has(`"preempted"`)
+			b.says(b.beat(other, name), "")
+			b.given(b.beat(one), 2)
+			b.begin(name, sweep)
+			b.query(`{ project(name: "p") { run(name: "`+name+`") { state } } }`, nil).has(`"running"`)
+			b.says(b.beat(other, name), "")
+			// This time it fails by itself.
+			b.stream("p", name, `{"complete":true,"exitcode":1}`).wants(200)
+			b.given(b.beat(other), 3)
+			b.query(`{ project(name: "p") { sweep(sweepName: "`+sweep+`") { runCount agents { edges { node { host totalRuns state runs { edges { node { state } } } } } }
+				agent(agentName: "`+other+`") { id } } } }`, nil).
+				is(`{"data":{"project":{"sweep":{"agent":{"id":"` + other + `"},"agents":{"edges":[` +
+					`{"node":{"host":"h","runs":{"edges":[{"node":{"state":"failed"}}]},"state":"RUNNING","totalRuns":2}},` +
+					`{"node":{"host":"","runs":{"edges":[]},"state":"RUNNING","totalRuns":1}}]},"runCount":3}}}}`)
+		})
+	}
+}
