@@ -165,7 +165,7 @@ func importRun(ctx context.Context, im *transfer.Import, folder, experiment, nam
 	isKnown, isNew := len(known) > 0, false
 	for _, k := range known {
 		if k.RunID == uuid.Nil {
-			im.LeaveOut(id, folder, "The run was imported before and then deleted here; it is not brought again.")
+			im.LeaveOut(id, folder, "The run was imported before and then deleted here; it is not imported again.")
 			return nil
 		}
 	}

@@ -60,7 +60,7 @@ func (r *run) about(ctx context.Context) (a about, err error) {
 	return a, err
 }
 
-// bringing is a run that is being brought.
+// bringing is a run that is being imported.
 type bringing struct {
 	im    *transfer.Import
 	w     *transfer.RunWriter
@@ -104,7 +104,7 @@ func (b *bringing) add(ctx context.Context, v row) error {
 	case "file_series":
 		return b.file(ctx, key+"/"+v["step"].String(), v)
 	default:
-		b.im.Lose(b.path, "The values of %q are of Neptune's kind %q, and are not brought.", key, kind)
+		b.im.Lose(b.path, "The values of %q are of Neptune's kind %q, and are not imported.", key, kind)
 	}
 	return nil
 }

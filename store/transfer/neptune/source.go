@@ -173,7 +173,7 @@ func (r *run) bring(ctx context.Context, im *transfer.Import, a about) error {
 	now := r.fingerprint()
 	switch {
 	case isKnown && k.RunID == uuid.Nil:
-		im.LeaveOut(id, path, "The run was imported before and then deleted here; it is not brought again.")
+		im.LeaveOut(id, path, "The run was imported before and then deleted here; it is not imported again.")
 		return nil
 	case isKnown && k.Fingerprint == now:
 		im.Unchanged(id)

@@ -100,9 +100,9 @@ func (t *parquetTable) open(in io.ReaderAt, path string, size int64) {
 	for i, c := range f.Columns {
 		switch {
 		case c.Unreadable != "":
-			t.r.im.Lose(path, "The column %q has %s, which are not brought.", c.Name, c.Unreadable)
+			t.r.im.Lose(path, "The column %q has %s, which are not imported.", c.Name, c.Unreadable)
 		case c.List:
-			t.r.im.Lose(path, "The column %q has lists, which are not brought.", c.Name)
+			t.r.im.Lose(path, "The column %q has lists, which are not imported.", c.Name)
 		default:
 			t.names, columns = append(t.names, c.Name), append(columns, i)
 		}

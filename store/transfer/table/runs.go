@@ -130,7 +130,7 @@ func (s source) bringRuns(ctx context.Context, im *transfer.Import, f file, runs
 		switch {
 		case !im.Wanted(r.own["Name"], f.name):
 		case isKnown && k.RunID == uuid.Nil:
-			im.LeaveOut(r.id, path, "The run was imported before and then deleted here; it is not brought again.")
+			im.LeaveOut(r.id, path, "The run was imported before and then deleted here; it is not imported again.")
 		case isKnown && k.Fingerprint == r.sum:
 			im.Unchanged(r.id)
 		default:

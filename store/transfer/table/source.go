@@ -215,7 +215,7 @@ func (s source) importFile(ctx context.Context, im *transfer.Import, f file) err
 	switch {
 	case isKnown && k.RunID == uuid.Nil:
 		im.Read(f.info.Size())
-		im.LeaveOut(id, f.path, "The run was imported before and then deleted here; it is not brought again.")
+		im.LeaveOut(id, f.path, "The run was imported before and then deleted here; it is not imported again.")
 		return nil
 	case isKnown && k.Size == f.info.Size() && k.Fingerprint == fingerprint(f):
 		im.Read(f.info.Size())

@@ -404,7 +404,7 @@ func (s *Source) importRun(ctx context.Context, im *transfer.Import, r *run, kno
 		return nil
 	case deleted && !isKnown:
 		im.Read(size)
-		im.LeaveOut(id, path, "The run was imported before and then deleted here; it is not brought again.")
+		im.LeaveOut(id, path, "The run was imported before and then deleted here; it is not imported again.")
 		return nil
 	case !isNew:
 		im.Read(size)

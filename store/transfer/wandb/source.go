@@ -142,11 +142,11 @@ func (l logFile) importRun(ctx context.Context, im *transfer.Import, about runRe
 	}
 	k, isKnown := known[file]
 	if isKnown && k.RunID == uuid.Nil {
-		im.LeaveOut(id, l.path, "The run was imported before and then deleted here; it is not brought again.")
+		im.LeaveOut(id, l.path, "The run was imported before and then deleted here; it is not imported again.")
 		return nil
 	}
 	if k.Position > l.info.Size() {
-		im.Lose(l.path, "It has become shorter since it was read; what is new in it is not brought.")
+		im.Lose(l.path, "It has become shorter since it was read; what is new in it is not imported.")
 		k.Size = l.info.Size()
 	}
 	r := &reader{log: l, im: im, source: file, id: id, last: last}
