@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -49,6 +50,16 @@ func (p *api) client() (*rest.Client, error) {
 		return nil, misuse(err.Error())
 	}
 	return rest.New(c.URL(), p.app.token(c.URL()))
+}
+
+// find returns the run that an argument names, and the client that found it.
+func (p *api) find(ctx context.Context, typed string) (*rest.Client, rest.Run, error) {
+	c, err := p.client()
+	if err != nil {
+		return nil, rest.Run{}, err
+	}
+	r, err := c.Find(ctx, typed)
+	return c, r, err
 }
 
 // getenv returns a variable of the environment, "" when it is not set.

@@ -45,11 +45,7 @@ when it has not. RUN is its id, the address of its page, or its name when no oth
 		Args:              one("RUN"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: run(func(cmd *cobra.Command, args []string) error {
-			c, err := p.client()
-			if err != nil {
-				return err
-			}
-			r, err := c.Find(cmd.Context(), args[0])
+			c, r, err := p.find(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}

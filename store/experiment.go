@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"tracker/store/scalar"
+	"tracker/store/search"
 )
 
 // ExperimentStatus is the status of an experiment.
@@ -89,7 +90,7 @@ func (v *View) Experiments(projectID string, q ExperimentQuery) (List[Experiment
 		return List[Experiment]{}, err
 	}
 	from := `FROM experiment WHERE experiment.project_id = ? AND ` + q.Trash.condition("experiment") +
-		` AND ` + contains(`experiment.name`)
+		` AND ` + search.Contains(`experiment.name`)
 	args := []any{projectID, q.Name}
 	if q.Status != nil {
 		from += ` AND experiment.status = ?`

@@ -145,7 +145,7 @@ func (v *View) IterationChildren(id string, p Page) (List[Iteration], error) {
 	}
 	l, err := list[Iteration](v.tx, p, iterationColumns,
 		`FROM iteration WHERE iteration.parent_num = ? AND iteration.deleted_date IS NULL`, `iteration.num`, it.num)
-	v.tx.db.lastSeen.freshen(l.Data)
+	v.tx.db.freshen(l.Data)
 	return l, err
 }
 
@@ -161,7 +161,7 @@ func (v *View) Iteration(id string) (i Iteration, err error) {
 		return i, err
 	}
 	err = v.tx.Get(&i, `SELECT `+iterationColumns+` FROM iteration WHERE num = ?`, it.num)
-	i.LastSeen = v.tx.db.lastSeen.latest(it.num, i.LastSeen)
+	i.LastSeen = v.tx.db.lastSeen.Latest(it.num, i.LastSeen)
 	i.Deleted = it.deleted
 	return i, err
 }

@@ -57,7 +57,7 @@ func readShort[T any](ctx context.Context, db *DB, fn func(*tx) (T, error)) (out
 }
 
 func (db *DB) reading(snapshot *sqlite.Tx) *tx {
-	return &tx{Tx: snapshot, db: db, now: toTime(db.now()), flushes: db.lastSeen.flushes.Load(), trash: trashFrom(snapshot.Context())}
+	return &tx{Tx: snapshot, db: db, now: toTime(db.now()), flushes: db.lastSeen.Flushes(), trash: trashFrom(snapshot.Context())}
 }
 
 // ask runs a check on a snapshot, before work that is expensive.
@@ -115,7 +115,7 @@ func (db *DB) write(ctx context.Context, kind sqlite.Kind, actor Actor, fn func(
 		if err := fn(tx); err != nil {
 			return err
 		}
-		db.lastSeen.touch(tx.seen, tx.now)
+		db.lastSeen.Touch(tx.seen, tx.now)
 		return nil
 	})
 }

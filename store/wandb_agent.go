@@ -122,7 +122,7 @@ func (tx *tx) runOfTrial(s WandbSweep, name string) (_ *iterationState, lastSeen
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, 0, nil
 	}
-	return &it, tx.db.lastSeen.latest(it.num, lastSeen), err
+	return &it, tx.db.lastSeen.Latest(it.num, lastSeen), err
 }
 
 // settleTrials takes note of which runs an agent carries out and which have ended, and

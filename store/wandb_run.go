@@ -287,7 +287,7 @@ func (tx *tx) setState(it iterationState, w *wandb.Run, c WandbChange) (changed 
 		if err := tx.Row(`SELECT last_seen FROM iteration WHERE num = ?`, it.num).Scan(&lastSeen); err != nil {
 			return false, err
 		}
-		lastSeen = tx.db.lastSeen.latest(it.num, lastSeen)
+		lastSeen = tx.db.lastSeen.Latest(it.num, lastSeen)
 		if !w.Complete && tx.now-lastSeen < Time(LostAfter.Milliseconds()) {
 			return false, nil // it was ended here, and its client has not been told yet
 		}

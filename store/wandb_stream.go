@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 
+	"tracker/store/console"
 	"tracker/store/wandb"
 )
 
@@ -37,7 +38,7 @@ func (db *DB) AppendWandb(ctx context.Context, actor Actor, id string, s wandb.S
 		if n := len(s.Output); n > 0 {
 			// No more is kept.
 			lines := s.Output[max(0, n-MaxConsoleLines):]
-			from := max(0, min(s.LogLines, maxConsoleNumber)-int64(len(lines)))
+			from := max(0, min(s.LogLines, console.MaxNumber)-int64(len(lines)))
 			if _, err := tx.writeConsole(it.iterationRef, &from, lines); err != nil {
 				return false, err
 			}

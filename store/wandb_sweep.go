@@ -52,7 +52,7 @@ func (s WandbSweep) Objective() *Objective {
 	if s.Config.Metric.Maximize {
 		goal = Maximize
 	}
-	return &Objective{transfer.FitName(s.Config.Metric.Name), goal}
+	return &Objective{Metric: transfer.FitName(s.Config.Metric.Name), Goal: goal}
 }
 
 const sweepColumns = `

@@ -16,6 +16,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"tracker/store"
+	"tracker/store/goal"
 )
 
 // maxCompared is the maximum number of runs that are compared at once.
@@ -291,7 +292,7 @@ func compareSections(all []compared, o *store.Objective) []compareSection {
 		metrics = append(metrics, row)
 	}
 	for _, key := range names[:min(len(names), most)] {
-		goal := store.GoalOf(key)
+		goal := goal.Of(key)
 		if o != nil && key == o.Metric {
 			goal = o.Goal
 			values(key+" "+map[store.Goal]string{store.Minimize: "min", store.Maximize: "max"}[goal], "", goal, bestValue(*o))

@@ -12,6 +12,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"tracker/store"
+	"tracker/store/goal"
 	"tracker/store/importance"
 )
 
@@ -52,7 +53,7 @@ func objectiveOf(query url.Values, known *store.Objective) store.Objective {
 		o = *known
 	}
 	if named := readable(query.Get("metric")); named != "" && named != o.Metric {
-		o = store.Objective{Metric: named, Goal: store.GoalOf(named)}
+		o = store.Objective{Metric: named, Goal: goal.Of(named)}
 	}
 	switch goal := store.Goal(query.Get("goal")); goal {
 	case store.Minimize, store.Maximize:

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tracker/store"
+	"tracker/store/goal"
 )
 
 // The interest of a metric, the greatest first: what was learned, measured on held-out
@@ -52,7 +53,7 @@ func interest(key string) int {
 // isGoal reports whether a name in lower case is that of a loss, a score or the
 // like.
 func isGoal(name string) bool {
-	return containsAny(name, goals) || store.ContainsWord(name, "map", func(before, after byte) bool { return !isWordByte(before) && !isWordByte(after) })
+	return containsAny(name, goals) || goal.ContainsWord(name, "map", func(before, after byte) bool { return !isWordByte(before) && !isWordByte(after) })
 }
 
 // isInternal reports whether a name in lower case is about internals of a training.
@@ -61,7 +62,7 @@ func isInternal(name string) bool {
 		return true
 	}
 	return slices.ContainsFunc(internalWords, func(word string) bool {
-		return store.ContainsWord(name, word, func(before, after byte) bool { return separates(before) && separates(after) })
+		return goal.ContainsWord(name, word, func(before, after byte) bool { return separates(before) && separates(after) })
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"tracker/server/web"
 	"tracker/store"
+	"tracker/store/goal"
 )
 
 // settingsView is the page that changes or deletes a project or an experiment.
@@ -156,7 +157,7 @@ func (v *settingsView) fillObjectives(db *store.View, e store.Experiment) error 
 	}
 	for _, k := range keys.Data {
 		goals := []store.Goal{store.Minimize, store.Maximize}
-		if store.GoalOf(k.Key) == store.Maximize {
+		if goal.Of(k.Key) == store.Maximize {
 			slices.Reverse(goals)
 		}
 		for _, goal := range goals {

@@ -169,3 +169,55 @@ func tagsOf(r *store.IterationRecord, parent string) []pair {
 	slices.SortFunc(tags, func(a, b pair) int { return cmp.Compare(a.Key, b.Key) })
 	return tags
 }
+
+type runTag struct {
+	runRef
+	tag
+}
+
+func (c *call) setTag(in runTag) error {
+	return c.logBatch(batch{runRef: in.runRef, Tags: []tag{in.tag}})
+}
+
+func (c *call) deleteTag(in runTag) error {
+	id, err := in.id()
+	if err != nil {
+		return err
+	}
+	if err := need("key", string(in.Key)); err != nil {
+		return err
+	}
+	return c.activeRun(id, c.removeTag(id, string(in.Key)))
+}
+
+// removeTag removes a tag of a run, or empties the field in which it is stored.
+func (c *call) removeTag(id, key string) error {
+	if key == tagRunName {
+		return store.Invalid("key", "A run always has a name: give it another one.")
+	}
+	none := new(string)
+	field, ok := map[string]store.IterationLog{
+		tagNote:      {Notes: none},
+		tagSource:    {Snapshot: &store.SnapshotPatch{Entrypoint: none}},
+		tagCommit:    {Snapshot: &store.SnapshotPatch{GitSHA: none}},
+		tagGitRemote: {Snapshot: &store.SnapshotPatch{GitRemote: none}},
+		tagParent:    {Parent: none},
+	}[key]
+	if !ok {
+		return c.db.DeleteProperty(c.ctx, c.actor, store.IterationProperty, id, key)
+	}
+	var r store.IterationRecord
+	err := c.db.View(c.ctx, c.actor, func(v *store.View) (err error) {
+		r, err = v.IterationRecord(id)
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case key == tagParent && r.ParentIterationID == nil:
+		return c.db.DeleteProperty(c.ctx, c.actor, store.IterationProperty, id, key)
+	case key != tagParent && !slices.ContainsFunc(tagsOf(&r, ""), func(p pair) bool { return p.Key == key }):
+		return noTag(key)
+	}
+	return c.db.LogIteration(c.ctx, c.actor, id, field)
+}

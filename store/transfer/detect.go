@@ -16,6 +16,14 @@ type Kind struct {
 	Find func(path string) (Source, error)
 }
 
+// Found is the result of Kind.Find for a source that was looked for.
+func Found[S Source](s S, empty bool, err error) (Source, error) {
+	if err != nil || empty {
+		return nil, err
+	}
+	return s, nil
+}
+
 // Detect returns the source at a path and its kind. With a name only that kind
 // is tried. It fails when no kind, or more than one, has a source there.
 func Detect(kinds []Kind, name, path string) (Kind, Source, error) {

@@ -29,10 +29,7 @@ const projectName = "DVCLive"
 func Kind() transfer.Kind {
 	return transfer.Kind{Name: "dvclive", Title: "DVCLive's folders", Project: projectName, Find: func(path string) (transfer.Source, error) {
 		s, err := find(path)
-		if err != nil || len(s.folders) == 0 {
-			return nil, err
-		}
-		return s, nil
+		return transfer.Found(s, len(s.folders) == 0, err)
 	}}
 }
 
@@ -120,7 +117,7 @@ func metricTables(folder string) (all []metricTable, err error) {
 // Size is not known.
 func (s source) Size() int64 { return 0 }
 
-// Import brings all runs.
+// Import imports all runs.
 func (s source) Import(ctx context.Context, im *transfer.Import) error {
 	for _, folder := range s.folders {
 		experiment := filepath.Base(s.root)
@@ -139,7 +136,7 @@ func (s source) Import(ctx context.Context, im *transfer.Import) error {
 	return nil
 }
 
-// importRun brings what is new in a folder. Its path is its identity, since it has no
+// importRun imports what is new in a folder. Its path is its identity, since it has no
 // other.
 func importRun(ctx context.Context, im *transfer.Import, folder, experiment, name string) error {
 	tables, err := metricTables(filepath.Join(folder, metricsFolder))

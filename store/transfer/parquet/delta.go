@@ -92,8 +92,8 @@ func (d *deltaNumbers) next() (Value, error) {
 	return d.c.number(n), err
 }
 
-// deltaTexts reads texts whose lengths are differences. Those with prefixes begin as the
-// text before.
+// deltaTexts reads texts whose lengths are stored as differences. With prefixes, each
+// text begins with some bytes of the text before it.
 type deltaTexts struct {
 	c        *Column
 	prefixes *delta // nil for none
@@ -116,7 +116,7 @@ func newDeltaTexts(c *Column, b []byte, prefixed bool) (*deltaTexts, error) {
 	return t, err
 }
 
-// lengths returns what reads the numbers that b begins with, and what follows them.
+// lengths returns a reader of the numbers at the beginning of b, and the rest of b.
 func lengths(b []byte) (d delta, rest []byte, err error) {
 	if d, err = newDelta(b); err != nil {
 		return d, nil, err
@@ -156,5 +156,5 @@ func (t *deltaTexts) next() (Value, error) {
 	return t.c.bytes(text), nil
 }
 
-// maxPrefixed bounds a text that begins as the one before.
+// maxPrefixed bounds a text that is stored with a prefix, in bytes.
 const maxPrefixed = 1 << 20

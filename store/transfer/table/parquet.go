@@ -74,8 +74,8 @@ func joined(files []file) []file {
 // parquetTable reads a table of Parquet: what pandas writes, or W&B's history of a run.
 type parquetTable struct {
 	r     *reader
-	more  []string // parts that were not begun
-	part  *os.File // the one that is read, but for the first
+	more  []string // parts that are still to be read
+	part  *os.File // the part that is being read, nil for the first
 	names []string
 	rows  *parquet.Rows
 	err   error
@@ -169,5 +169,5 @@ func (t *parquetTable) next() ([]cell, error) {
 
 func (t *parquetTable) parameters() []cell { return nil }
 
-// maxText is what is looked at of a text: no number is longer.
+// maxText bounds the bytes of a text that are looked at: no number is longer.
 const maxText = 1000

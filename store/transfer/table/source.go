@@ -28,10 +28,7 @@ const projectName = "Tables"
 func Kind() transfer.Kind {
 	return transfer.Kind{Name: "table", Title: "tables (CSV, TSV, JSON Lines, Parquet, trainer_state.json)", Project: projectName, Find: func(path string) (transfer.Source, error) {
 		s, err := find(path)
-		if err != nil || len(s.files) == 0 {
-			return nil, err
-		}
-		return s, nil
+		return transfer.Found(s, len(s.files) == 0, err)
 	}}
 }
 
@@ -175,7 +172,7 @@ func (s source) Size() (n int64) {
 	return n
 }
 
-// Import brings all runs.
+// Import imports all runs.
 func (s source) Import(ctx context.Context, im *transfer.Import) error {
 	for _, f := range s.files {
 		if err := s.importFile(ctx, im, f); err != nil {
@@ -185,7 +182,7 @@ func (s source) Import(ctx context.Context, im *transfer.Import) error {
 	return nil
 }
 
-// importFile brings what is new in a table. Its path is its identity, since a table
+// importFile imports what is new in a table. Its path is its identity, since a table
 // has no other.
 func (s source) importFile(ctx context.Context, im *transfer.Import, f file) error {
 	experiment := filepath.Base(s.root)
@@ -226,7 +223,8 @@ func (s source) importFile(ctx context.Context, im *transfer.Import, f file) err
 	return r.read(ctx, transfer.Run{ID: id, Project: projectName, Experiment: experiment, Name: f.name, Status: transfer.Running})
 }
 
-// fingerprint returns what changes when a file, or another part of it, is written to.
+// fingerprint returns a text that changes when a file, or another part of it, is
+// written to.
 func fingerprint(f file) string {
 	text := strconv.FormatInt(f.info.ModTime().UnixNano(), 36)
 	for _, path := range f.more {
