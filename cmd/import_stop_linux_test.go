@@ -44,7 +44,7 @@ func TestInterruptedImport(t *testing.T) {
 		t.Errorf("%v: %s%s", c.ProcessState, text, stderr)
 	}
 	again := runBinary(t, dir, env, "", args...).must(t)
-	if strings.Contains(again, "40 new") || strings.Contains(again, "Brought 0 points") {
+	if strings.Contains(again, "40 new") || strings.Contains(again, "Imported 0 points") {
 		t.Errorf("it was not stopped in the middle: %s", again)
 	}
 	want := transfertest.Dump(t, filepath.Join(dir, "tracker.db"))
@@ -106,7 +106,7 @@ func TestImportFlags(t *testing.T) {
 	}
 	runMain(t, env, "", "import", "live", "--db-file", "live.db").must(t)
 	if got := transfertest.Dump(t, "live.db", "artifact"); !strings.Contains(got, "|report.md|") {
-		t.Errorf("the artifacts are not brought later: %q", got)
+		t.Errorf("the artifacts are not imported later: %q", got)
 	}
 
 	for file, steps := range [][2]transfer.Step{{0, 10}, {5, 12}} { // the second one begins at an earlier step than the first ended

@@ -3,11 +3,15 @@
 package cmd
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestPushAndPull copies a project to a server and back while both sides change it.
@@ -116,5 +120,44 @@ func (l *lab) patch(t *testing.T, run, body string) {
 	t.Helper()
 	if status, answer := l.call("PATCH", "/iteration/"+run, "", body); status != 204 {
 		t.Fatalf("PATCH answers %d %v", status, answer)
+	}
+}
+
+// A push, and a pull, that are killed at any moment continue, and end with the same
+// project everywhere.
+func TestKillPush(t *testing.T) {
+	l := startLab(t)
+	dir := t.TempDir()
+	t.Chdir(dir)
+	env := append(l.env, "SERVICE_ADMIN_PASSWORD="+adminPassword, "SERVICE_LOG_LEVEL=warn")
+	for i := range 50 { // three archives
+		eventFile(t, fmt.Sprintf("runs/run-%0*d", i+1, i), 500)
+	}
+	runMain(t, env, "", "import", "runs", "--project", "vision").must(t)
+	seed := *killSeed
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	t.Logf("-kill-seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 17))
+	for _, args := range [][]string{{"push", "vision", "--to", l.API}, {"pull", "vision", "--from", l.API, "--db-file", "other.db"}} {
+		lasts := 3 * time.Second // of a command that is killed before it ends
+		killed := 0
+		for range 8 {
+			took, ended := killAtAnyMoment(t, command(t, dir, env, args...), random, lasts)
+			if !ended {
+				killed++
+			} else {
+				lasts = took
+			}
+		}
+		t.Logf("%v: %d of 8 killed", args, killed)
+		runMain(t, env, "", args...).must(t)
+		runMain(t, env, "", args...).must(t)
+	}
+	runMain(t, env, "", "export", "first.zip", "--project", "vision").must(t)
+	runMain(t, env, "", "export", "second.zip", "--project", "vision", "--db-file", "other.db").must(t)
+	if !bytes.Equal(bytesOf(t, "first.zip"), bytesOf(t, "second.zip")) {
+		t.Error("the archives differ")
 	}
 }

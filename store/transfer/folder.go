@@ -114,30 +114,40 @@ func fileIn(root *os.Root, name string, info fs.FileInfo) Artifact {
 
 // ReadFile returns what a file has. It fails when that is more than limit bytes, and when
 // the path is not a regular file, or a link out of its folder.
-func ReadFile(at string, limit int64) ([]byte, error) {
+func ReadFile(at string, limit int64) (string, error) {
 	root, err := os.OpenRoot(filepath.Dir(at))
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	defer root.Close()
 	name := filepath.Base(at)
 	info, err := root.Stat(name)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, errors.New("it is not a file")
+		return "", errors.New("it is not a file")
+	}
+	if info.Size() > limit {
+		return "", fmt.Errorf("it has more than %d bytes", limit)
 	}
 	in, err := root.Open(name)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	defer in.Close()
-	text, err := io.ReadAll(io.LimitReader(in, limit+1))
-	if err == nil && int64(len(text)) > limit {
-		err = fmt.Errorf("it has more than %d bytes", limit)
+	return ReadText(in, info.Size()) // what comes meanwhile is left for the next time
+}
+
+// ReadText returns the first size bytes of a file, or all when it has fewer.
+func ReadText(in io.Reader, size int64) (string, error) {
+	var text strings.Builder // which does not copy what it has at the end
+	text.Grow(int(size))
+	_, err := io.CopyN(&text, in, size)
+	if errors.Is(err, io.EOF) {
+		err = nil // it has become shorter
 	}
-	return text, err
+	return text.String(), err
 }
 
 // ContentType returns the media type of a file by its name.

@@ -209,13 +209,14 @@ func paramsOf(im *transfer.Import, folder string) (p params, ok bool) {
 	text, err := transfer.ReadFile(path, maxParams)
 	var values map[string]any
 	if err == nil {
-		err = yaml.Unmarshal(text, &values)
+		err = yaml.Unmarshal([]byte(text), &values)
+	}
+	var object []byte
+	if err == nil {
+		object, err = json.Marshal(values, json.Deterministic(true), json.AllowInvalidUTF8(true))
 	}
 	if err == nil {
-		text, err = json.Marshal(values, json.Deterministic(true), json.AllowInvalidUTF8(true))
-	}
-	if err == nil {
-		p.members, err = format.Members(string(text))
+		p.members, err = format.Members(string(object))
 	}
 	if err != nil {
 		im.Lose(path, "It can't be read: %v.", err)

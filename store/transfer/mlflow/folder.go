@@ -58,8 +58,7 @@ func readMeta(folder string) (m meta, err error) {
 
 // readText returns the content of a file of at most limit bytes.
 func readText(path string, limit int64) (string, error) {
-	text, err := transfer.ReadFile(path, limit)
-	return string(text), err
+	return transfer.ReadFile(path, limit)
 }
 
 // numberedStatuses are those of a file store.

@@ -171,6 +171,28 @@ func TestHostile(t *testing.T) {
 	}
 }
 
+// A group that says that it has many rows has as many as its columns.
+func TestLiesAboutRows(t *testing.T) {
+	text := written(t, 10)
+	f, err := Open(bytes.NewReader(text), int64(len(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.groups[0].rows = math.MaxInt64
+	if _, err := f.Rows().Next(); !errors.Is(err, io.EOF) {
+		t.Errorf("no columns: %v", err)
+	}
+	r := f.Rows(0)
+	for range 10 {
+		if _, err := r.Next(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := r.Next(); err == nil || !strings.Contains(err.Error(), "fewer values than rows") {
+		t.Errorf("after the last value: %v", err)
+	}
+}
+
 // readAll reads all that can be read of a file.
 func readAll(f *File) error {
 	var columns []int

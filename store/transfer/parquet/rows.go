@@ -26,7 +26,7 @@ type listCursor struct {
 	hasAhead bool
 }
 
-// Rows returns what reads some columns of all rows.
+// Rows returns what reads some columns of all rows. Without columns there are no rows.
 func (f *File) Rows(columns ...int) *Rows {
 	return &Rows{file: f, columns: columns, row: make([]Value, len(columns))}
 }
@@ -36,7 +36,7 @@ func (f *File) Rows(columns ...int) *Rows {
 func (r *Rows) Next() ([]Value, error) {
 	for r.left <= 0 {
 		r.end()
-		if r.group == len(r.file.groups) {
+		if r.group == len(r.file.groups) || len(r.columns) == 0 {
 			return nil, io.EOF
 		}
 		for _, column := range r.columns {

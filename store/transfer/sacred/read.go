@@ -76,7 +76,7 @@ func describe(im *transfer.Import, w *transfer.RunWriter, folder string, a about
 	text, err := transfer.ReadFile(filepath.Join(folder, "config.json"), maxAbout)
 	if err == nil {
 		var members []format.Member
-		if members, err = format.Members(string(text)); err == nil {
+		if members, err = format.Members(text); err == nil {
 			for _, m := range members {
 				format.Parameters(m.Key, m.Value, w.Parameter)
 			}
@@ -109,7 +109,7 @@ func addMetrics(ctx context.Context, im *transfer.Import, w *transfer.RunWriter,
 	}
 	var metrics []format.Member
 	if err == nil {
-		metrics, err = format.Members(string(text))
+		metrics, err = format.Members(text)
 	}
 	if err != nil {
 		im.Lose(path, "It can't be read: %v.", err)

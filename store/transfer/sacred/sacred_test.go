@@ -1,6 +1,7 @@
 package sacred
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -30,4 +31,42 @@ func FuzzRun(f *testing.F) {
 			t.Fatalf("%v: %+v", err, im.Result)
 		}
 	})
+}
+
+// A configuration that is too large, a link out of the folder and a pipe are losses.
+func TestHostile(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "secret.json")
+	for name, make := range map[string]func(path string) error{
+		"large": func(path string) error {
+			f, err := os.Create(path)
+			if err != nil {
+				return err
+			}
+			return errors.Join(f.Truncate(1<<40), f.Close())
+		},
+		"link":   func(path string) error { return os.Symlink(secret, path) },
+		"device": func(path string) error { return os.Symlink("/dev/zero", path) },
+		"folder": func(path string) error { return os.Mkdir(path, 0o755) },
+	} {
+		for _, file := range []string{"config.json", "metrics.json"} {
+			folder := filepath.Join(t.TempDir(), "1")
+			err := os.Mkdir(folder, 0o755)
+			for path, text := range map[string]string{secret: `{"password": 1}`,
+				filepath.Join(folder, "run.json"): `{"experiment": {"name": "e"}, "status": "COMPLETED", "start_time": "2026-11-22T12:36:06"}`} {
+				if err == nil {
+					err = os.WriteFile(path, []byte(text), 0o600)
+				}
+			}
+			if err == nil {
+				err = make(filepath.Join(folder, file))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			im := transfer.New(transfer.Nowhere{}, transfer.Options{DryRun: true, NoArtifacts: true})
+			if err := im.Run(t.Context(), source{[]string{folder}}); err != nil || im.Result.Lost != 1 || im.Result.Parameters != 0 || im.Result.Found != 1 {
+				t.Errorf("%s is a %s: %v, %+v", file, name, err, im.Result)
+			}
+		}
+	}
 }

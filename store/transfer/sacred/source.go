@@ -103,7 +103,7 @@ func read(path string, limit int64, into any) error {
 	if err != nil {
 		return err
 	}
-	return json.Unmarshal(table.Quoted(text), into, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true))
+	return json.Unmarshal(table.Quoted([]byte(text)), into, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true))
 }
 
 // Size is not known.

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"tracker/store/json"
+	"tracker/store/transfer"
 	"tracker/store/wandb/format"
 )
 
@@ -110,6 +111,9 @@ func (l *lines) next() ([]cell, error) {
 		return l.cells, nil
 	}
 	if err := l.in.Err(); err != nil {
+		if errors.Is(err, bufio.ErrTooLong) {
+			err = errLong
+		}
 		return nil, err
 	}
 	return nil, io.EOF
@@ -213,13 +217,14 @@ type state struct {
 
 func stateRows(r *reader) rows {
 	s := &state{history: format.NewElements("[]")}
-	text, err := io.ReadAll(io.LimitReader(r.in, maxState+1))
-	if err == nil && len(text) > maxState {
-		err = fmt.Errorf("it has more than %d bytes", maxState)
-	}
+	var err error
+	var text string
 	var top []format.Member
-	if err == nil {
-		if top, err = format.Members(string(text)); err != nil {
+	size := r.file.info.Size()
+	if size > maxState {
+		err = fmt.Errorf("it has more than %d bytes", maxState)
+	} else if text, err = transfer.ReadText(r.in, size); err == nil {
+		if top, err = format.Members(text); err != nil {
 			err = errObject
 		}
 	}

@@ -120,6 +120,8 @@ func (r *reader) read(ctx context.Context, run transfer.Run) (err error) {
 			if err := r.w.Flush(ctx); err != nil {
 				return err
 			}
+		} else if r.row%4096 == 0 && ctx.Err() != nil {
+			return ctx.Err()
 		}
 	}
 	if r.row < r.done {

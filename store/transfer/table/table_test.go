@@ -72,8 +72,11 @@ func FuzzTable(f *testing.F) {
 	f.Add("step\tloss\n1\t0.5\t7\n", uint8(1))
 	f.Add(`{"step": 1, "loss": NaN, "x": {"y": [Infinity]}}`+"\n{", uint8(2))
 	f.Add(`{"log_history": [{"step": 1, "loss": 0.5}, 3], "max_steps": 10}`, uint8(3))
+	f.Add("Step,a - loss,a - loss__MIN,a - loss__MAX\n1,0.5,0.5,0.5\n", uint8(0))
+	f.Add("Name,State,Created,Tags,Runtime,loss\na,finished,2023-11-14T22:13:20Z,\"x, y\",5,0.5\n,,,,,\n", uint8(0))
+	f.Add("PAR1\x15\x00\x00PAR1", uint8(4))
 	f.Fuzz(func(t *testing.T, text string, format uint8) {
-		name := []string{"m.csv", "m.tsv", "m.jsonl", stateName}[format%4]
+		name := []string{"m.csv", "m.tsv", "m.jsonl", stateName, "m.parquet"}[format%5]
 		path := filepath.Join(t.TempDir(), name)
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)

@@ -57,7 +57,7 @@ func TestParseRow(t *testing.T) {
 }
 
 func FuzzMembers(f *testing.F) {
-	for _, seed := range []string{`{"a":1}`, `{"a":{"b":[NaN,"\""]},"c":null}`, `{"\u00e9":-Infinity}`} {
+	for _, seed := range []string{`{"a":1}`, `{"a":{"b":[NaN,"\""]},"c":null}`, `{"\u00e9":-Infinity}`, `[1, "a", [2], {"b": []}]`, `[]`, `[1 2]`, `[NaN,]`} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -72,5 +72,16 @@ func FuzzMembers(f *testing.F) {
 			}
 		}
 		_, _ = ParseRow(text)
+		n, err := Length(text)
+		list := NewElements(text)
+		for range n {
+			if _, ok := list.Next(); !ok {
+				t.Errorf("%q: a list of %d ends before", text, n)
+			}
+		}
+		var elements []any
+		if json.Unmarshal([]byte(text), &elements, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true)) == nil && elements != nil && (err != nil || n != len(elements)) {
+			t.Errorf("%q is a list of %d, and has %d, %v", text, len(elements), n, err)
+		}
 	})
 }
