@@ -117,7 +117,13 @@ func (db *DB) AppendWandb(ctx context.Context, actor Actor, id string, s WandbSt
 // the one after the last.
 func (tx *tx) wandbSamples(w *WandbRun, s WandbStream) []NewMetric {
 	names := map[string]string{}
-	var samples []NewMetric
+	n := 0
+	for _, rows := range [][]wandb.Row{s.Rows, s.Events} {
+		for i := range rows {
+			n += len(rows[i].Numbers)
+		}
+	}
+	samples := make([]NewMetric, 0, n)
 	add := func(prefix string, n *wandb.RowNumber, step *Step, at *Time) {
 		key, ok := names[prefix+n.Key]
 		if !ok {
