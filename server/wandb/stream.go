@@ -20,9 +20,9 @@ const maxStream = 64 << 20
 const (
 	maxLines = 1_000_000 // of a part of a stream
 	// maxLine bounds the values in a line, and pieceValues those that are written
-	// together.
+	// together: what is held for a value until then is some ten times its text.
 	maxLine     = 100_000
-	pieceValues = 100_000
+	pieceValues = 20_000
 )
 
 // chunk has the lines that a client has added to a file since the last request.

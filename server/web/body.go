@@ -34,7 +34,7 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limits Limits) ([]byte, er
 	if encoding == "identity" {
 		encoding = ""
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limits.Size))
+	body, err := readAll(http.MaxBytesReader(w, r.Body, limits.Size), r.ContentLength)
 	if err == nil && encoding != "" && limits.Packed {
 		body, err = unpackAll(encoding, body, limits)
 	}
@@ -70,6 +70,31 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limits Limits) ([]byte, er
 		err = limits.Share.Grow(size)
 	}
 	return body, err
+}
+
+// readAll is io.ReadAll for a body whose length the client has declared, -1 for none. Once
+// half of it is there the rest has room, so that less is left behind; a length alone
+// takes nothing.
+func readAll(r io.Reader, declared int64) ([]byte, error) {
+	b := make([]byte, 0, 512)
+	for {
+		n, err := r.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		if err == io.EOF {
+			return b, nil
+		}
+		if err != nil {
+			return b, err
+		}
+		if len(b) < cap(b) {
+			continue
+		}
+		room := 2 * int64(cap(b))
+		if need := declared + 1; need > int64(cap(b)) && need <= room { // one more than declared for the end
+			room = need
+		}
+		b = append(make([]byte, 0, room), b...)
+	}
 }
 
 // isJSON reports whether a Content-Type is that of JSON in UTF-8.

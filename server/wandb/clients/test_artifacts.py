@@ -70,12 +70,13 @@ best = api.artifact("default/versions/corpus:best")
 latest = api.artifact("default/versions/corpus:latest")
 folder = latest.download(root="down", skip_cache=True)
 latest.verify(folder)
-open(folder + "/second.txt", "a").write("!")
+other = latest.download(root="changed", skip_cache=True)
+open(other + "/second.txt", "a").write("!")
 try:
-    latest.verify(folder)
+    latest.verify(other)
     raise SystemExit("a changed file is taken for that of the artifact")
 except ValueError:
-    folder = latest.download(root="down", skip_cache=True)
+    pass
 print(json.dumps([[[a.version, sorted(a.aliases), a.state, a.metadata] for a in arts], first.digest == best.digest, first.description,
                   sorted(f for f in os.listdir(folder)), open(folder + "/second.txt").read(), first.logged_by().name,
                   sorted(e.path for e in first.manifest.entries.values()), [t.name for t in api.artifact_types("default/versions")],

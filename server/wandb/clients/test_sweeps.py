@@ -145,10 +145,10 @@ def test_canceled(server, script, wandb_command, tmp_path):
 def test_lost_answers(server, script):
     """An agent that does not hear every answer carries out each combination once."""
     said = script(server.uri, """
-        print("SWEEP", wandb.sweep({"method": "grid", "parameters": {"x": {"values": [1, 2, 3, 4]}}}, project="sweep-lost"))
+        print("SWEEP", wandb.sweep({"method": "grid", "parameters": {"x": {"values": [1, 2, 3]}}}, project="sweep-lost"))
     """)
     sweep = said.split("SWEEP ")[1].split()[0]
-    proxy = Proxy(server.uri, "lost")
+    proxy = Proxy(server.uri, "lost", every=5)
     script(proxy.uri, FAST + textwrap.dedent(f"""
         def train():
             with wandb.init() as run:
@@ -158,7 +158,7 @@ def test_lost_answers(server, script):
     """), **QUICK)
     proxy.close()
     runs = sweep_runs(server, "sweep-lost").values()
-    assert sorted(p["x"] for _, p in runs) == ["1", "2", "3", "4"] and all(r["status"] == "SUCCEEDED" for r, _ in runs)
+    assert sorted(p["x"] for _, p in runs) == ["1", "2", "3"] and all(r["status"] == "SUCCEEDED" for r, _ in runs)
     for r, p in runs:
         assert server.points(r)["loss"] == [(i, int(p["x"]) + i) for i in range(3)]
 
