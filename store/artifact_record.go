@@ -41,7 +41,7 @@ type ArtifactQuery struct {
 	IterationID *string // nil for all
 }
 
-// DefaultContentType is that of bytes of which nothing is known.
+// DefaultContentType is the content type of artifacts for which none is given.
 const DefaultContentType = "application/octet-stream"
 
 const (
@@ -149,8 +149,8 @@ func (db *DB) OpenArtifact(ctx context.Context, actor Actor, id string) (Artifac
 	}
 }
 
-// resourceReader is the bytes of an artifact. Its errors are *Error or the
-// caller's own.
+// resourceReader reads the bytes of an artifact and returns errors as
+// artifactError does.
 type resourceReader struct{ io.ReadSeekCloser }
 
 func (r resourceReader) Read(p []byte) (int, error) {

@@ -6,7 +6,7 @@ import (
 	"errors"
 )
 
-// NewArtifact is what CreateArtifact takes beside the bytes.
+// NewArtifact holds the arguments of CreateArtifact beside the bytes.
 type NewArtifact struct {
 	Name        string
 	Description string
@@ -17,7 +17,8 @@ type NewArtifact struct {
 	CreatedDate *Time  // nil for now
 }
 
-// ArtifactPatch is what UpdateArtifact changes; nil leaves a field as it is.
+// ArtifactPatch holds the fields that UpdateArtifact sets; nil leaves a field
+// as it is.
 type ArtifactPatch struct {
 	Name        *string
 	Description *string
@@ -72,7 +73,7 @@ func (tx *tx) insertArtifact(actor Actor, experimentID string, n NewArtifact, bl
 }
 
 // iterationOf returns the number of an iteration of the experiment, nil for the
-// id "". The run is alive, if it has not ended.
+// id "". An iteration that has not ended is marked as seen.
 func (tx *tx) iterationOf(experimentID, id string) (*int64, error) {
 	if id == "" {
 		return nil, nil

@@ -17,8 +17,8 @@ const (
 // NoObjective is the objective of an experiment whose runs are not compared.
 const NoObjective = goal.None
 
-// ParseObjective reads "minimize NAME" or "maximize NAME". nil for NoObjective, and for "",
-// which leaves it to goal.Guess. INVALID_PAYLOAD when it can't be read.
+// ParseObjective reads "minimize NAME" or "maximize NAME". It returns nil for NoObjective,
+// and for "", which leaves it to goal.Guess, and INVALID_PAYLOAD for any other text.
 func ParseObjective(text string) (*Objective, error) {
 	if text == "" || text == NoObjective {
 		return nil, nil
@@ -31,7 +31,8 @@ func ParseObjective(text string) (*Objective, error) {
 }
 
 // Objective returns the objective of an experiment: the one that was chosen, or the one
-// that the names of its metrics suggest, up to MaxLimit of them. nil for none. Needs read.
+// that the names of its metrics suggest, up to MaxLimit of them. It returns nil for none.
+// Needs read.
 func (v *View) Objective(e Experiment) (*Objective, error) {
 	if e.Objective != "" {
 		return ParseObjective(e.Objective)

@@ -11,7 +11,7 @@ import (
 	"tracker/store/search"
 )
 
-// listing is a search for iterations, read and checked.
+// listing is a search for iterations, parsed and checked.
 type listing struct {
 	search.Query
 	columns []filter.Column // nil when none were asked for

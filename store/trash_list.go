@@ -25,7 +25,7 @@ type Trashed struct {
 	Models      int   `json:"models" db:"models"`
 	Versions    int   `json:"versions" db:"versions"`
 	Artifacts   int   `json:"artifacts" db:"artifacts"`
-	SizeBytes   int64 `json:"size_bytes" db:"size_bytes"` // of the artifacts, each on its own
+	SizeBytes   int64 `json:"size_bytes" db:"size_bytes"` // of the artifacts; shared contents count for each
 
 	Rank int `json:"-" db:"rank"` // the order of purging: records that refer to others first
 }

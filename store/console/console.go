@@ -1,9 +1,10 @@
-// Package console keeps the lines that runs print, under numbers that count from 0. Lines
-// that come again under their numbers take the place of the former ones, so a client can
-// repeat what it is not sure of. Only the newest lines of a run are kept, and a long line
-// is cut.
+// Package console stores the lines that runs print, under numbers that count from 0.
+// Lines that are sent again with the same numbers replace the former ones, so a client
+// can repeat a request whose answer it has not received. Only the newest lines of a run
+// are kept, and a long line is cut.
 //
-// The package knows runs by the numbers of iterations, and no users and no rights.
+// The package identifies runs by the numbers of iterations. It does not deal with
+// users or rights.
 package console
 
 import (

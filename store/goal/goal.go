@@ -1,9 +1,9 @@
-// Package goal knows by which metric the runs of an experiment are compared, and
-// whether it should become small or large: as somebody has chosen it, or as the names of
-// the metrics suggest. It guesses by words such as loss and accuracy, prefers held-out
-// data, and says nothing where no name has one of them.
+// Package goal finds the metric by which the runs of an experiment are compared, and
+// whether smaller or larger values are better: as a user has chosen it, or as the names
+// of the metrics suggest. It guesses by words such as loss and accuracy, prefers
+// held-out data, and returns nothing when no name has such a word.
 //
-// The package knows names alone: no runs, no database.
+// The package sees names only, neither runs nor the database.
 package goal
 
 import (
@@ -15,7 +15,7 @@ import (
 	"tracker/store/search"
 )
 
-// Goal is whether a metric should become small or large.
+// Goal says whether a metric is better when it is smaller or larger.
 type Goal string
 
 // The goals.
@@ -125,9 +125,9 @@ func ContainsWord(name, word string, bound func(before, after byte) bool) bool {
 	}
 }
 
-// Guess returns the metric whose name makes it the most likely objective: a loss
-// or a score, of held-out data before others, a loss before a score; the metric of most
-// runs where several are as likely. nil for none.
+// Guess returns the metric whose name makes it the most likely objective: a loss or a
+// score, of held-out data before others, a loss before a score; where several are as
+// likely, the metric of most runs. It returns nil for none.
 func Guess(metrics []search.Key) *Objective {
 	var all []search.Key
 	for _, k := range metrics {

@@ -3,9 +3,9 @@
 // rows are written with the next transaction that changes other tables, and after a few
 // seconds by one of their own.
 //
-// Times is a participant of each commit: a time is there once its transaction is on
-// disk, and not at all when that was rolled back. Readers get the times that the rows of
-// their snapshot lack. The package knows iterations by their numbers, and column last_seen.
+// Times is a participant of each commit: a time is there once its transaction is on disk,
+// and not at all when that was rolled back. Readers get the times that the rows of their
+// snapshot lack. The package uses the numbers of iterations and the column last_seen.
 package lastseen
 
 import (
