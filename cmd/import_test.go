@@ -47,7 +47,7 @@ func TestImportCommand(t *testing.T) {
 		t.Error("a dry run has made the database")
 	}
 	out = runMain(t, env, "", "import", "tensorboard", "runs").must(t)
-	if !strings.Contains(out, "Brought 3 points") {
+	if !strings.Contains(out, "Imported 3 points") {
 		t.Errorf("import: %s", out)
 	}
 	out = runMain(t, env, "", "import", "runs", "--json").must(t)

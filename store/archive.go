@@ -110,6 +110,12 @@ func (db *DB) Export(ctx context.Context, actor Actor, q ArchiveQuery, o Archive
 	})
 }
 
+// archiveWait is how long an export waits for the archives of others.
+const archiveWait = 10 * time.Second
+
+var errArchiving = &Error{Code: CodeUnavailable, RetryAfter: archiveWait,
+	Message: "Another archive is being made or read, and only one is at a time; try again in a moment."}
+
 // archive waits until no other archive is made or read: each takes a database of its own,
 // and the list of its files in memory. done must be called.
 func (db *DB) archive(ctx context.Context) (done func(), err error) {
@@ -117,14 +123,20 @@ func (db *DB) archive(ctx context.Context) (done func(), err error) {
 	case db.archiving <- struct{}{}:
 		return func() { <-db.archiving }, nil
 	case <-ctx.Done():
+		if errors.Is(context.Cause(ctx), errArchiving) {
+			return nil, errArchiving
+		}
 		return nil, ctx.Err()
 	}
 }
 
 // Extract calls fn with a copy of what q selects, in a folder beside the database
-// that is removed afterwards. Needs read.
+// that is removed afterwards. Needs read. UNAVAILABLE when it has waited some seconds for
+// other archives.
 func (db *DB) Extract(ctx context.Context, actor Actor, q ArchiveQuery, fn func(*Extract) error) error {
-	done, err := db.archive(ctx)
+	waiting, cancel := context.WithTimeoutCause(ctx, db.archiveWait, errArchiving)
+	done, err := db.archive(waiting)
+	cancel()
 	if err != nil {
 		return err
 	}

@@ -68,9 +68,9 @@ func Invalid(field, format string, args ...any) *Error {
 }
 
 // AsError returns err as an *Error. What is not one becomes SERVER_ERROR with
-// err as its cause, except for what SQLite says about room and locks
-// (STORAGE_FULL, UNAVAILABLE) and for a caller that has gone (UNAVAILABLE).
-// It returns nil for nil.
+// err as its cause, except for SQLite's errors about a full disk (STORAGE_FULL)
+// or a lock (UNAVAILABLE) and for a caller that has gone (UNAVAILABLE). It
+// returns nil for nil.
 func AsError(err error) *Error {
 	var e *Error
 	var refused *points.InvalidError
@@ -94,7 +94,7 @@ func AsError(err error) *Error {
 		return &Error{Code: CodeUnavailable, Err: err, Message: "The server is shutting down; try again when it is back."}
 	case errors.Is(err, sqlite.ErrTaken):
 		return &Error{Code: CodeUnavailable, Err: err,
-			Message: "Another server has taken over the database, so this one takes no more writes; end this one. Nothing was changed."}
+			Message: "Another server has taken over the database, so this one takes no more writes; stop this one. Nothing was changed."}
 	case errors.Is(err, sqlite.ErrMoved):
 		return &Error{Code: CodeUnavailable, Err: err,
 			Message: "The database file was moved, deleted or replaced while the server ran; put it back, or restart the server. Nothing was changed."}

@@ -149,7 +149,8 @@ func (tx *tx) importBatch(b *transfer.Batch) (out transfer.Outcome, err error) {
 	return out, tx.noteParent(it.num)
 }
 
-// checkUnread fails when a source file was read further since the import has looked.
+// checkUnread fails when another import has read a source file further since this
+// one looked.
 func (tx *tx) checkUnread(f transfer.File) error {
 	var now transfer.File
 	var stamp uint64

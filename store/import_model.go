@@ -12,12 +12,13 @@ import (
 	"tracker/store/transfer"
 )
 
-// LoggedModel makes a logged model that does not exist, with its experiment. It reports
-// whether it did not. The error is transfer.ErrDeleted for one that was imported before.
+// LoggedModel makes a logged model, with its experiment, unless it exists. It reports
+// whether it made it. The error is transfer.ErrDeleted for a model that was imported
+// before and then deleted.
 func (im importer) LoggedModel(ctx context.Context, m transfer.LoggedModel) (made bool, err error) {
 	hex, isModel := strings.CutPrefix(m.ID, "m-")
 	if u, err := uuid.Parse(hex); err != nil || !isModel || strings.ReplaceAll(u.String(), "-", "") != hex {
-		return false, Invalid("id", "%q is no id of a logged model.", truncate(m.ID))
+		return false, Invalid("id", "%q is not the id of a logged model.", truncate(m.ID))
 	}
 	properties := importedProperties(m.Properties)
 	if err := firstError(checkName("name", m.Name), checkShort("model_type", m.Type), checkProperties(properties)); err != nil {

@@ -69,9 +69,9 @@ func (v *View) keysLike(experimentID string, q KeyQuery) (List[Key], error) {
 	if err != nil {
 		var wrong *syntax.Error
 		if errors.As(err, &wrong) {
-			return l, Invalid("q", "This is no regular expression: %s.", wrong.Code)
+			return l, Invalid("q", "This is not a valid regular expression: %s.", wrong.Code)
 		}
-		return l, Invalid("q", "This is no regular expression.")
+		return l, Invalid("q", "This is not a valid regular expression.")
 	}
 	return l, search.MatchingKeys(v.tx.Tx, experimentID, q.Kind, pattern, func(k Key) {
 		if l.Total >= p.Offset && len(l.Data) < p.Limit {
@@ -123,8 +123,8 @@ func (v *View) values(experimentID, column, join, part string, args ...any) ([]F
 }
 
 // VaryingParams returns the parameters that have more than one value in the
-// newest iterations of an experiment, those that most of them have first; all of
-// them where there is one iteration. Needs read.
+// newest iterations of an experiment, those that most of them have first. With a
+// single iteration it returns all parameters. Needs read.
 func (v *View) VaryingParams(experimentID string, newest int) (keys []string, err error) {
 	if _, err := v.tx.allowExperiment(v.actor, experimentID, rightRead); err != nil {
 		return nil, err
@@ -150,7 +150,7 @@ func (t *tx) wrongKeys() ([]Problem, error) {
 		return nil, err
 	}
 	return []Problem{{
-		Text:       "The counts of parameter and metric names do not fit the iterations that have them.",
+		Text:       "The counts of parameter and metric names do not match the iterations that have them.",
 		Repairable: true,
 		repair:     func(tx *tx) error { return search.CountKeys(tx.Tx) },
 	}}, nil

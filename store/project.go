@@ -105,7 +105,7 @@ func (db *DB) EnsureProject(ctx context.Context, actor Actor, n NewProject) (str
 		return "", err
 	}
 	created, err := write(ctx, db, actor, func(tx *tx) (Created, error) {
-		id, err := tx.projectNamed(actor, n.Name) // another caller was faster
+		id, err := tx.projectNamed(actor, n.Name) // another caller may have made it meanwhile
 		if err == nil {
 			return Created{ID: id, Existing: true}, tx.allow(actor, id, rightRead)
 		}

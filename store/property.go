@@ -56,8 +56,8 @@ func (db *DB) Properties(ctx context.Context, actor Actor, kind PropertyKind, id
 	return view(ctx, db, actor, func(v *View) (List[Property], error) { return v.Properties(kind, id, p) })
 }
 
-// SetProperties sets properties of a record, all of them or, with an error, none. Of
-// a key that is given twice the last value holds. Needs create, and update where
+// SetProperties sets properties of a record, all of them or, with an error, none.
+// When a key is given twice, its last value is set. Needs create, and update where
 // another value is replaced.
 func (db *DB) SetProperties(ctx context.Context, actor Actor, kind PropertyKind, id string, all []Property) error {
 	if err := checkProperties(all); err != nil {

@@ -40,12 +40,12 @@ type Options struct {
 	MustExist bool
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// Logger gets failures that no caller can be given; nil discards them.
+	// Logger gets failures that can't be returned to a caller; nil discards them.
 	Logger *slog.Logger
-	// OnCommit is called by the writer after each transaction; nil is fine.
+	// OnCommit is called by the writer after each transaction; it may be nil.
 	OnCommit func(CommitStats)
 	// OnRead is called before each snapshot is taken, with the context of the
-	// caller; nil is fine.
+	// caller; it may be nil.
 	OnRead func(context.Context)
 	// BcryptCost of new passwords; 0 means bcrypt.DefaultCost.
 	BcryptCost int
@@ -79,6 +79,7 @@ type DB struct {
 	searchLimit time.Duration  // tests change it
 	estimating  chan struct{}  // holds one element while an importance is estimated
 	archiving   chan struct{}  // holds one element while an archive is made or read
+	archiveWait time.Duration  // tests change it
 
 	artifacts *artifact.Store
 
@@ -99,6 +100,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		searchLimit: searchLimit,
 		estimating:  make(chan struct{}, 1),
 		archiving:   make(chan struct{}, 1),
+		archiveWait: archiveWait,
 		journal:     journal.New(),
 		lastSeen:    lastseen.New(),
 	}
@@ -144,7 +146,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		Now:       db.now,
 		Logger:    db.log,
 	})
-	if o.Exclusive { // before a commit counts again
+	if o.Exclusive { // before the first commit
 		err = db.ask(ctx, db.logLostWrites)
 	}
 	if err == nil {

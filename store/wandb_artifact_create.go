@@ -85,11 +85,14 @@ type WandbEntry struct {
 }
 
 // CommitWandbArtifact ends a version with the files of its manifest. Those that were not
-// sent are taken from other versions with the same MD5. INVALID_PAYLOAD when one is
-// found nowhere. Needs create.
+// sent are taken from other versions with the same MD5, so it needs read as well as
+// create. INVALID_PAYLOAD when one is found nowhere.
 func (db *DB) CommitWandbArtifact(ctx context.Context, actor Actor, id string, entries []WandbEntry) (WandbArtifact, error) {
 	return write(ctx, db, actor, func(tx *tx) (a WandbArtifact, err error) {
-		if a, err = tx.allowWandbArtifact(actor, id, rightCreate); err != nil || a.State == WandbCommitted {
+		if a, err = tx.allowWandbArtifact(actor, id, rightCreate); err == nil {
+			err = tx.allow(actor, a.ProjectID, rightRead)
+		}
+		if err != nil || a.State == WandbCommitted {
 			return a, err
 		}
 		if a.State == WandbDeleted {

@@ -11,10 +11,10 @@ import (
 // maxWandbValues bounds the rows that EachWandbValue reads.
 const maxWandbValues = 20_000
 
-// EachWandbValue calls each with the values of the histories of some iterations that are no numbers, in
-// rows that have one of some texts in them, by step: of some steps, or of all when steps is nil. It ends
-// with the first error. more reports that there are rows that it did not read. Needs read; iterations that
-// do not exist have none.
+// EachWandbValue calls each with the values in the histories of iterations that are not numbers, by step.
+// It reads the rows that contain one of texts, of some steps or, when steps is nil, of all. It ends with
+// the first error. more reports that there are rows that it did not read. Needs read; iterations that do
+// not exist are left out.
 func (v *View) EachWandbValue(ids []string, steps []Step, texts []string, each func(id string, step Step, m format.Member) error) (more bool, err error) {
 	states, err := v.tx.allowExisting(v.actor, ids, rightRead)
 	if err != nil {

@@ -35,7 +35,7 @@ type medium struct {
 	kind kind
 }
 
-// marked is what is marked in an image under a name: boxes, or a mask.
+// marked holds the boxes or the mask of an image under a name.
 type marked struct {
 	Name   string            `json:"name"`
 	Boxes  string            `json:"boxes,omitempty"` // id of the artifact that has them

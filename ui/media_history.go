@@ -45,7 +45,8 @@ func (s *site) historyCounts(r *http.Request, actor store.Actor, q mediaRequest,
 	return counts, err
 }
 
-// addMarks adds to images what is marked in them, as the histories of W&B's runs have it.
+// addMarks adds to images the boxes and masks that the histories of W&B's runs have for
+// them.
 func addMarks(db *store.View, q mediaRequest, artifacts []store.Artifact, all []medium) error {
 	type file struct{ run, name string }
 	ids := map[file]string{}

@@ -88,6 +88,7 @@ type reportPart struct {
 // reportParts makes the parts of a report. With offline, pictures are data URLs.
 func (s *site) reportParts(ctx context.Context, actor store.Actor, projectID, text string, offline bool) (parts []reportPart, running bool, err error) {
 	left, blocks := maxBlocks, 0
+	columns := map[string]string{}
 	room := store.MaxText
 	for _, b := range blocksOf(text) {
 		part := reportPart{Caption: b.fields["caption"]}
@@ -101,7 +102,7 @@ func (s *site) reportParts(ctx context.Context, actor store.Actor, projectID, te
 			err = s.pictureOf(ctx, actor, b, &part, offline)
 		default:
 			blocks++
-			err = s.runsOf(ctx, actor, projectID, b, &part)
+			err = s.runsOf(ctx, actor, projectID, b, columns, &part)
 		}
 		if e := web.AsError(err); e != nil && (b.kind != "" && web.StatusOf(e.Code) < 500) {
 			part.Wrong, err = e.Message, nil
@@ -144,8 +145,9 @@ func blockExperiment(db *store.View, projectID, named string) (store.Experiment,
 	return e, store.Errorf(store.CodeNotFound, "There is no experiment %q in this project.", named)
 }
 
-// runsOf fills a chart or a table.
-func (s *site) runsOf(ctx context.Context, actor store.Actor, projectID string, b block, part *reportPart) error {
+// runsOf fills a chart or a table. defaults keeps the default columns of experiments, by
+// their ids, for further tables.
+func (s *site) runsOf(ctx context.Context, actor store.Actor, projectID string, b block, defaults map[string]string, part *reportPart) error {
 	var list []store.Iteration
 	var columns []store.Column
 	var name string
@@ -171,8 +173,12 @@ func (s *site) runsOf(ctx context.Context, actor store.Actor, projectID string, 
 			q.Sort = "-created"
 		}
 		if b.kind == "table" && q.Columns == "" {
-			if q.Columns, err = s.defaultColumns(db, e.ID, o); err != nil {
-				return err
+			known := false
+			if q.Columns, known = defaults[e.ID]; !known {
+				if q.Columns, err = s.defaultColumns(db, e.ID, o); err != nil {
+					return err
+				}
+				defaults[e.ID] = q.Columns
 			}
 		}
 		if columns, err = store.Columns(q.Columns); err != nil {

@@ -59,7 +59,9 @@ func parseFilter(text string) ([]term, error) {
 		if err != nil {
 			return nil, err
 		}
-		terms = append(terms, t)
+		if terms = append(terms, t); len(terms) > filter.MaxComparisons {
+			return nil, badFilter("filter", "it has more than %d comparisons.", filter.MaxComparisons)
+		}
 		s.space()
 		if s.end() {
 			return terms, nil

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tracker/store"
+	"tracker/store/filter"
 )
 
 type loggedModelSearch struct {
@@ -135,6 +136,12 @@ func (q *metricQuestion) answered(m store.LoggedModel) bool {
 }
 
 func newModelSearch(in loggedModelSearch) (*modelSearch, error) {
+	switch {
+	case len(in.Datasets) > filter.MaxValues:
+		return nil, store.Invalid("datasets", "A search names at most %d datasets.", filter.MaxValues)
+	case len(in.OrderBy) > filter.MaxSortKeys:
+		return nil, badFilter("order_by", "it has more than %d fields.", filter.MaxSortKeys)
+	}
 	terms, err := parseFilter(string(in.Filter))
 	if err != nil {
 		return nil, err

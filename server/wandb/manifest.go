@@ -17,7 +17,7 @@ const (
 	manifestName = "wandb_manifest.json"
 	maxManifest  = 64 << 20 // bytes
 	maxEntries   = 500_000  // of a manifest, as many as have some 130 bytes each
-	// entryBytes is what an entry takes beside its texts.
+	// entryBytes is the memory of an entry without its texts.
 	entryBytes = 120
 )
 
@@ -32,8 +32,7 @@ type manifestEntry struct {
 	Size   int64  `json:"size"`
 }
 
-// entries are the files of a manifest. They read themselves, and stop when there are too
-// many.
+// entries holds the files of a manifest. Reading fails when there are too many.
 type entries struct {
 	list []store.WandbEntry
 	take func(bytes int64) error // counts what they hold
@@ -71,8 +70,8 @@ func (e *entries) UnmarshalJSONFrom(dec *json.Decoder) error {
 	return err
 }
 
-// decodeManifest reads a manifest, of which the text is not held. take counts what the
-// entries hold. Of entries of the same name the last counts.
+// decodeManifest reads a manifest without holding its text. take counts the memory of
+// the entries. When several entries have the same name, the last is returned.
 func decodeManifest(r io.Reader, take func(bytes int64) error) ([]store.WandbEntry, error) {
 	m := manifest{entries{take: take}}
 	err := json.UnmarshalRead(r, &m, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true))
@@ -81,7 +80,7 @@ func decodeManifest(r io.Reader, take func(bytes int64) error) ([]store.WandbEnt
 	case errors.As(err, &known):
 		return nil, known
 	case errors.Is(err, errEntries):
-		return nil, store.Invalid("manifest", "An artifact may have %d files; put them in several.", maxEntries)
+		return nil, store.Invalid("manifest", "An artifact may have up to %d files; log them as several artifacts.", maxEntries)
 	case err != nil:
 		return nil, store.Invalid("manifest", "The manifest of the artifact can't be read; log the artifact again.")
 	}
@@ -99,7 +98,7 @@ func (c *call) readManifest(a *store.WandbArtifact) ([]store.WandbEntry, error) 
 	}
 	defer content.Close()
 	if r.SizeBytes > maxManifest {
-		return nil, store.Errorf(store.CodePayloadTooLarge, "The manifest of an artifact may have %d bytes.", maxManifest)
+		return nil, store.Errorf(store.CodePayloadTooLarge, "The manifest of an artifact may have up to %d bytes; log its files as several artifacts.", maxManifest)
 	}
 	return decodeManifest(content, func(n int64) error { return store.Take(c.ctx, n) })
 }
@@ -137,7 +136,7 @@ func (c *call) artifactFiles(a *store.WandbArtifact, in args) (any, error) {
 	return page, nil
 }
 
-// hexMD5 returns a hash in base64 as hex, nil for what is none.
+// hexMD5 returns a hash in base64 as hex, nil when it can't be read.
 func hexMD5(s string) any {
 	sum, err := base64.StdEncoding.DecodeString(s)
 	if err != nil {

@@ -79,7 +79,7 @@ func (s *Store) URI(name Backend, hash string) string {
 	return b.URI(hash)
 }
 
-// Probe checks that a backend can be used. An error is the backend's own.
+// Probe checks that a backend can be used. It returns the error of the backend.
 func (s *Store) Probe(ctx context.Context, name Backend) error {
 	b, err := s.Backend(name)
 	if p, ok := b.(interface{ Ping(context.Context) error }); ok && err == nil {

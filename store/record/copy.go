@@ -10,8 +10,8 @@ import (
 	"tracker/store/transfer"
 )
 
-// Target is the database that records are copied to, for somebody whose rights it
-// checks.
+// Target is the database that records are copied to. It checks the rights of the
+// user who copies.
 type Target interface {
 	// Read and Write run a function on a snapshot and in the writer.
 	Read(ctx context.Context, fn func(TargetTx) error) error
@@ -45,9 +45,9 @@ func (e *ConflictError) Error() string { return e.Message }
 
 var errRace = &ConflictError{"Somebody else is writing the same records; try again."}
 
-// Copier copies records from a snapshot of one database to another database. A record
-// that exists there is replaced only when its fingerprint is the one from when both were last
-// the same.
+// Copier copies records from a snapshot of one database to another database. A record that
+// exists there is replaced only when it has not changed since both databases last had the
+// same record, which its fingerprint shows.
 type Copier struct {
 	From Tx
 	To   Target
@@ -61,7 +61,7 @@ type Copier struct {
 	// "" when that is not known. nil takes what was noted in To.
 	Base   func(ref Ref) string
 	Result *transfer.Result
-	// Progress is called after each record; nil is fine.
+	// Progress is called after each record; it may be nil.
 	Progress func()
 
 	Conflicts []string        // records that were left alone, as kind/id
@@ -77,7 +77,7 @@ type writtenRecord struct {
 // transaction.
 const lateRecords = 200
 
-// Copy copies records, those that hold others first.
+// Copy copies records; those that contain others come first.
 func (c *Copier) Copy(ctx context.Context, refs []Ref) error {
 	for _, ref := range refs {
 		if err := c.record(ctx, ref); err != nil {

@@ -13,8 +13,8 @@ import (
 // copyPoints is the number of points in a transaction.
 const copyPoints = 32768
 
-// points copies the points of a run: all of a new one, and those from the first
-// difference on of one that was there.
+// points copies the points of a run: all points of a new run, and those from
+// the first difference on of a run that exists.
 func (c *Copier) points(ctx context.Context, ref Ref, drop map[string]Divergence) error {
 	num, err := c.From.Num(ref.ID)
 	if err != nil {

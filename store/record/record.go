@@ -31,8 +31,8 @@ type Tx struct {
 type Ref struct {
 	Kind *Kind
 	ID   string
-	// Context is set for a record that is there since others need it: it is copied
-	// where it does not exist, and left alone otherwise.
+	// Context is set for a record that is there because others need it: it is
+	// copied where it does not exist, and left alone otherwise.
 	Context bool
 }
 

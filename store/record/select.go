@@ -19,8 +19,8 @@ func (tx Tx) OfProject(id string) (refs []Ref, err error) {
 }
 
 // Only narrows the records of a project to the wanted ones, as kind/id, and to those that
-// hold records: these are there since others need them. missing is the first that is
-// wanted and is not there.
+// contain others: these are kept because others need them. missing is the first wanted
+// record that refs does not have.
 func Only(refs []Ref, wanted []string) (some []Ref, missing string) {
 	isWanted, there := map[string]bool{}, map[string]bool{}
 	for _, w := range wanted {
@@ -41,8 +41,8 @@ func Only(refs []Ref, wanted []string) (some []Ref, missing string) {
 	return some, ""
 }
 
-// OfExperiment returns the records of an experiment, without reports and models. Its
-// project is there since they need it.
+// OfExperiment returns the records of an experiment, without reports and models. The
+// project is among them because the others need it.
 func (tx Tx) OfExperiment(projectID, id string) (refs []Ref, err error) {
 	refs = []Ref{{Kind: projectKind, ID: projectID, Context: true}, {Kind: experimentKind, ID: id}}
 	for _, k := range []*Kind{iterationKind, loggedModelKind, wandbArtifactKind} {

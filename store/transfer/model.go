@@ -69,7 +69,7 @@ func (im *Import) LoggedModel(ctx context.Context, m LoggedModel, path, folder s
 	}
 	made, err := im.sink.LoggedModel(ctx, m)
 	if errors.Is(err, ErrDeleted) {
-		im.Lose(path, "The logged model was imported before and then deleted here; it is not brought again.")
+		im.Lose(path, "The logged model was imported before and then deleted here; it is not imported again.")
 		return nil
 	}
 	if err != nil {
@@ -114,7 +114,7 @@ func (im *Import) RegisteredModel(ctx context.Context, m RegisteredModel, path s
 	}
 	made, taken, err := im.sink.RegisteredModel(ctx, m)
 	if errors.Is(err, ErrDeleted) {
-		im.Lose(path, "The registered model %q was imported before and then deleted here; it is not brought again.", short(m.Name))
+		im.Lose(path, "The registered model %q was imported before and then deleted here; it is not imported again.", short(m.Name))
 		return nil
 	}
 	for _, number := range taken {

@@ -30,7 +30,7 @@ type HistoryQuery struct {
 	Samples int
 }
 
-// keptRows are the rows of a history that are kept.
+// keptRows holds the wanted rows of a history.
 type keptRows struct {
 	take   func(bytes int64) error
 	q      HistoryQuery
@@ -87,7 +87,8 @@ const (
 	maxPoints = 2_000_000
 )
 
-// rest returns the values of a history that are no numbers, by step, and their steps.
+// rest returns the values of a history that are not numbers, by step, and their
+// steps.
 func (tx Tx) rest(num int64, q HistoryQuery, limit int) (all map[Step][]format.Member, steps []Step, err error) {
 	rows, err := tx.Rows(`SELECT step, content FROM wandb_row WHERE iteration_num = ? AND step >= ? AND step < ? ORDER BY step LIMIT ?`,
 		num, q.From, q.To, limit)

@@ -30,9 +30,9 @@ type Stream struct {
 	Lost         []string // what the caller could not read, as sentences
 }
 
-// Append writes the rows of a part of a stream, and takes note of its other fields in
-// r. It returns how many points were replaced by others. What was printed, the summary and the end are
-// left to the caller.
+// Append writes the rows of a part of a stream, and sets fields of r from its other fields. It returns
+// how many points were replaced by others. The caller writes the printed output, the summary and the
+// end.
 func (tx Tx) Append(num int64, r *Run, s Stream) (replaced int, err error) {
 	if replaced, err = tx.Put(num, tx.samples(r, s)); err != nil {
 		return 0, err
@@ -101,7 +101,7 @@ func (tx Tx) samples(r *Run, s Stream) []points.Sample {
 		if e.At == 0 {
 			e.At = tx.Now
 		}
-		// The second of the run: a line that comes again has the same.
+		// The step is the second of the run, so a line that is sent again has the same step.
 		if math.IsNaN(e.Runtime) || math.Abs(e.Runtime) > 1e15 {
 			e.Runtime = float64(e.At-r.Start) / 1000
 		}
@@ -113,8 +113,9 @@ func (tx Tx) samples(r *Run, s Stream) []points.Sample {
 	return samples
 }
 
-// restOf returns the values of rows that are no numbers, by step. Of several of the same
-// name the last counts, where a later row is before an earlier one.
+// restOf returns the values of rows that are not numbers, by step. When a step has
+// several values of the same name, the last one is returned, also when a later row is
+// for an earlier step.
 func restOf(rows []format.Row) map[Step][]format.Member {
 	all := map[Step][]format.Member{}
 	names := map[Step]map[string]bool{}
@@ -136,7 +137,7 @@ func restOf(rows []format.Row) map[Step][]format.Member {
 	return all
 }
 
-// keepRest keeps the values of a row that are no numbers.
+// keepRest stores the values of a row that are not numbers.
 func (tx Tx) keepRest(num int64, step Step, rest []format.Member) error {
 	var former string
 	err := tx.Row(`SELECT content FROM wandb_row WHERE iteration_num = ? AND step = ?`, num, step).Scan(&former)
@@ -170,7 +171,7 @@ func memberNames(members []format.Member) map[string]bool {
 	return names
 }
 
-// addCaptions adds the captions of the media among the values of a step to those that are to be written.
+// addCaptions adds the captions of the media among the values of a step to a.Captions.
 func (a *About) addCaptions(rest []format.Member) {
 	add := func(path, caption string) {
 		if path != "" && strings.TrimSpace(caption) != "" && len(a.Captions) < maxCaptions {
@@ -205,7 +206,7 @@ func (a *About) addCaptions(rest []format.Member) {
 	}
 }
 
-// setCaptions makes captions the descriptions of those files that are there.
+// setCaptions sets captions as the descriptions of the files that have arrived.
 func (tx Tx) setCaptions(num int64, r *Run) error {
 	for name, caption := range r.Captions {
 		n, err := tx.Exec(`UPDATE resource SET description = ? WHERE iteration_num = ? AND name = ?`, caption, num, name)

@@ -11,10 +11,10 @@ import (
 	"tracker/store/wandb/format"
 )
 
-// SetSummary keeps a summary. Its numbers become points where they are not the last
-// value of a metric of the same name: once the run has ended, which final says, since
-// before that a summary may be older than the metrics, and at once for one that is no
-// metric.
+// SetSummary stores a summary. A number whose name no metric has becomes a point at
+// once. A number that differs from the last value of the metric of its name becomes a
+// point only with final, which means that the run has ended: before that, a summary
+// may be older than the metrics.
 func (tx Tx) SetSummary(num int64, r *Run, summary string, final bool) error {
 	if len(summary) > maxText {
 		r.Lose("A summary of %d bytes was left out: it may have %d.", len(summary), maxText)

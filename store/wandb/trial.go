@@ -181,7 +181,7 @@ func (tx Tx) Best(s Sweep, num int64) (float64, error) {
 	return math.NaN(), nil
 }
 
-// errEnough ends a walk over points.
+// errEnough ends the reading of points.
 var errEnough = errors.New("enough")
 
 // Measure sets the best values of a trial, whose run is an iteration, at the brackets
@@ -234,7 +234,7 @@ func encodable(x float64, m sweep.Metric) float64 {
 }
 
 // Early returns those of open trials that are to be stopped early: at a bracket that
-// they have come to since they were judged, they are worse than the other trials of the
+// they have reached since the last call, they are worse than the other trials of the
 // sweep.
 func (tx Tx) Early(s Sweep, open []Trial) (stopped []Trial, err error) {
 	if s.Config.Early == nil {

@@ -1,15 +1,16 @@
-// Package wandb keeps what W&B's clients say about runs and has no other place: their
-// configuration and summary, the rows of their history, and the runs that the agents
-// of a sweep were given.
+// Package wandb stores the records of W&B's clients about runs that no other table
+// holds: their configuration and summary, the rows of their history, and the runs
+// that the agents of a sweep were given.
 //
 // The numbers of a row become points, under names that fit; all else is kept as it was
 // sent. So a history is read back as it was written, and is searched and drawn like
 // that of any other run. A row, summary or setting that comes again changes nothing.
-// Clients can't take a refusal: what does not fit is cut or left out, and Run.Lost
-// says so.
+// Clients can't handle a refusal: a value that does not fit is cut or left out, and
+// Run.Lost has a sentence about it.
 //
-// The package knows runs by the numbers of iterations, and no users, rights, projects
-// or statuses: a caller checks and changes these in the same transaction.
+// The package identifies runs by the numbers of iterations. It does not deal with
+// users, rights, projects or statuses: a caller checks and changes these in the same
+// transaction.
 package wandb
 
 import (
@@ -30,7 +31,7 @@ type (
 	Value = scalar.Value
 )
 
-// Tx is a transaction on what W&B's clients say.
+// Tx is a transaction on these records.
 type Tx struct {
 	*points.Tx
 	Now Time
@@ -38,8 +39,8 @@ type Tx struct {
 	Take func(bytes int64) error
 }
 
-// Run is what W&B's clients have said about a run that has no other place. A run of
-// another client has none of it but a name.
+// Run holds what W&B's clients have sent about a run and no other table holds. A
+// run of another client has only a RunID.
 type Run struct {
 	RunID   string // its id in W&B, free text; that of the iteration for a run of another client
 	Config  string // JSON
@@ -91,7 +92,7 @@ func (a *About) Lose(format string, args ...any) {
 	}
 }
 
-// Run returns what is known of the iteration with a number and an id.
+// Run returns the Run of the iteration with a number and an id.
 func (tx Tx) Run(num int64, id string) (r Run, err error) {
 	var about string
 	err = tx.Row(`SELECT name, config, summary, about FROM wandb_run WHERE iteration_num = ?`, num).
@@ -105,7 +106,7 @@ func (tx Tx) Run(num int64, id string) (r Run, err error) {
 	return r, err
 }
 
-// Save writes what is known of an iteration.
+// Save writes the Run of an iteration.
 func (tx Tx) Save(num int64, r Run) error {
 	about, err := json.Marshal(r.About, json.Deterministic(true), json.AllowInvalidUTF8(true))
 	if err != nil {

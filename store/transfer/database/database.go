@@ -108,7 +108,8 @@ const (
 	limitLength = 0
 )
 
-// limit bounds the values that all connections read. These are kept, so it opens all.
+// limit bounds the values that connections read. It opens all connections, which the
+// pool then keeps.
 func limit(ctx context.Context, db *sql.DB) (err error) {
 	for range maxConns {
 		c, e := db.Conn(ctx)

@@ -117,7 +117,7 @@ func metricTables(folder string) (all []metricTable, err error) {
 // Size is not known.
 func (s source) Size() int64 { return 0 }
 
-// Import brings all runs.
+// Import imports all runs.
 func (s source) Import(ctx context.Context, im *transfer.Import) error {
 	for _, folder := range s.folders {
 		experiment := filepath.Base(s.root)
@@ -136,7 +136,7 @@ func (s source) Import(ctx context.Context, im *transfer.Import) error {
 	return nil
 }
 
-// importRun brings what is new in a folder. Its path is its identity, since it has no
+// importRun imports what is new in a folder. Its path is its identity, since it has no
 // other.
 func importRun(ctx context.Context, im *transfer.Import, folder, experiment, name string) error {
 	tables, err := metricTables(filepath.Join(folder, metricsFolder))
@@ -162,7 +162,7 @@ func importRun(ctx context.Context, im *transfer.Import, folder, experiment, nam
 	isKnown, isNew := len(known) > 0, false
 	for _, k := range known {
 		if k.RunID == uuid.Nil {
-			im.LeaveOut(id, folder, "The run was imported before and then deleted here; it is not brought again.")
+			im.LeaveOut(id, folder, "The run was imported before and then deleted here; it is not imported again.")
 			return nil
 		}
 	}

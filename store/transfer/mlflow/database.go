@@ -127,7 +127,7 @@ func entries(ctx context.Context, db *sql.DB, im *transfer.Import, table string,
 			return nil, err
 		}
 		if held += len(key) + len(value); held > maxTexts || len(all) == maxEntries-1 {
-			im.Lose(r.path, "Of its %s, %v.", table, errTexts)
+			im.Lose(r.path, "In the table %s, %v.", table, errTexts)
 			return all, rows.Close()
 		}
 		all[key] = value

@@ -46,7 +46,7 @@ const (
 	maxTexts = 64 << 20
 )
 
-var errTexts = fmt.Errorf("there are more than %d, or %d MiB; the others are left out", maxEntries, maxTexts>>20)
+var errTexts = fmt.Errorf("there are more than %d, or more than %d MiB; the others are left out", maxEntries, maxTexts>>20)
 
 func readMeta(folder string) (m meta, err error) {
 	text, err := readText(filepath.Join(folder, "meta.yaml"), maxMeta)
@@ -56,7 +56,7 @@ func readMeta(folder string) (m meta, err error) {
 	return m, err
 }
 
-// readText returns what a file has, of at most limit bytes.
+// readText returns the content of a file of at most limit bytes.
 func readText(path string, limit int64) (string, error) {
 	text, err := transfer.ReadFile(path, limit)
 	return string(text), err

@@ -102,7 +102,7 @@ func (s source) Size() int64 {
 	return info.Size()
 }
 
-// Import brings all runs.
+// Import imports all runs.
 func (s source) Import(ctx context.Context, im *transfer.Import) error {
 	if s.database != "" {
 		if err := importDatabase(ctx, im, s.database); err != nil {

@@ -10,7 +10,7 @@ import (
 	"tracker/store/transfer/parquet"
 )
 
-// about is what the run is, which its own attributes below sys/ have.
+// about holds the attributes of a run below sys/, which describe it.
 type about struct {
 	project, run   string
 	name, notes    string
@@ -18,7 +18,7 @@ type about struct {
 	status         transfer.Status
 }
 
-// about reads the attributes that say what the run is.
+// about reads the attributes that describe the run.
 func (r *run) about(ctx context.Context) (a about, err error) {
 	a.status = transfer.Running
 	failed, inactive := false, false
@@ -60,8 +60,8 @@ func (r *run) about(ctx context.Context) (a about, err error) {
 	return a, err
 }
 
-// bringing is a run that is being brought.
-type bringing struct {
+// importing is a run that is being imported.
+type importing struct {
 	im    *transfer.Import
 	w     *transfer.RunWriter
 	path  string
@@ -71,7 +71,7 @@ type bringing struct {
 	held  int // bytes of texts
 }
 
-// text is the lines of an attribute that has texts over time.
+// text holds the lines of an attribute that has texts over time.
 type text struct {
 	lines bytes.Buffer
 	at    transfer.Time
@@ -81,7 +81,7 @@ type text struct {
 const maxTexts = 64 << 20
 
 // add adds a row.
-func (b *bringing) add(ctx context.Context, v row) error {
+func (b *importing) add(ctx context.Context, v row) error {
 	key := v.text("attribute_path")
 	switch kind := v.text("attribute_type"); kind {
 	case "float", "int", "string", "bool", "datetime":
@@ -104,13 +104,13 @@ func (b *bringing) add(ctx context.Context, v row) error {
 	case "file_series":
 		return b.file(ctx, key+"/"+v["step"].String(), v)
 	default:
-		b.im.Lose(b.path, "The values of %q are of Neptune's kind %q, and are not brought.", key, kind)
+		b.im.Lose(b.path, "The values of %q are of Neptune's kind %q, which is not imported.", key, kind)
 	}
 	return nil
 }
 
 // set adds texts that have no order: the tags of the run, or a parameter.
-func (b *bringing) set(key string, list []parquet.Value) {
+func (b *importing) set(key string, list []parquet.Value) {
 	texts := make([]string, len(list))
 	for i, t := range list {
 		texts[i] = t.String()
@@ -125,14 +125,14 @@ func (b *bringing) set(key string, list []parquet.Value) {
 }
 
 // point adds a point of a metric.
-func (b *bringing) point(ctx context.Context, key string, v row) error {
+func (b *importing) point(ctx context.Context, key string, v row) error {
 	step, at := v["step"], v["timestamp"]
 	switch {
 	case v["float_value"].Kind != parquet.Float || at.Kind != parquet.Time || at.Int < 0:
 		b.im.Lose(b.path, "Points of %q have no value or no time; they are left out.", key)
 		return nil
 	case step.Kind != parquet.Int:
-		b.im.Lose(b.path, "Points of %q have steps that are no whole numbers; they are left out.", key)
+		b.im.Lose(b.path, "Points of %q have steps that are not whole numbers; they are left out.", key)
 		return nil
 	}
 	if !b.begun[key] {
@@ -147,7 +147,7 @@ func (b *bringing) point(ctx context.Context, key string, v row) error {
 }
 
 // line adds a text over time to those of its attribute.
-func (b *bringing) line(key string, v row) {
+func (b *importing) line(key string, v row) {
 	line := v["string_value"].Text
 	if b.held += len(line) + 1; b.held > maxTexts {
 		b.im.Lose(b.path, "Its texts over time have more than %d MiB; the others are left out.", maxTexts>>20)
@@ -164,7 +164,7 @@ func (b *bringing) line(key string, v row) {
 }
 
 // saveTexts stores the texts over time, a file for each attribute.
-func (b *bringing) saveTexts(ctx context.Context) error {
+func (b *importing) saveTexts(ctx context.Context) error {
 	for key, t := range b.texts {
 		if err := b.w.Made(ctx, key+".txt", "text/plain; charset=utf-8", t.lines.Bytes(), t.at); err != nil {
 			return err
@@ -174,7 +174,7 @@ func (b *bringing) saveTexts(ctx context.Context) error {
 }
 
 // file stores a file, or those of a folder.
-func (b *bringing) file(ctx context.Context, as string, v row) error {
+func (b *importing) file(ctx context.Context, as string, v row) error {
 	path := v.text("file_value/path")
 	if path == "" {
 		b.im.Lose(b.path, "The file %q has no path; it was not exported.", as)

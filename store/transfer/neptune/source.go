@@ -1,4 +1,4 @@
-// Package neptune reads what neptune-exporter has taken out of Neptune: for each run
+// Package neptune reads what neptune-exporter has exported from Neptune: for each run
 // Parquet files with a row for each value, and a folder of files.
 package neptune
 
@@ -127,7 +127,7 @@ func (s source) Size() (n int64) {
 	return n
 }
 
-// Import brings all runs.
+// Import imports all runs.
 func (s source) Import(ctx context.Context, im *transfer.Import) error {
 	for _, r := range s.runs {
 		about, err := r.about(ctx)
@@ -137,7 +137,7 @@ func (s source) Import(ctx context.Context, im *transfer.Import) error {
 		case err != nil:
 			im.Lose(r.parts[0].path, "The run can't be read: %v.", err)
 		case im.Wanted(about.name, about.run, about.project):
-			if err := r.bring(ctx, im, about); err != nil {
+			if err := r.importRun(ctx, im, about); err != nil {
 				return err
 			}
 		}
@@ -148,7 +148,7 @@ func (s source) Import(ctx context.Context, im *transfer.Import) error {
 	return nil
 }
 
-// fingerprint returns what changes when one of the parts does.
+// fingerprint returns a text that changes when one of the parts changes.
 func (r *run) fingerprint() string {
 	var text strings.Builder
 	for _, p := range r.parts {
@@ -157,8 +157,9 @@ func (r *run) fingerprint() string {
 	return strings.TrimSpace(text.String())
 }
 
-// bring brings a run. One that was exported anew takes the place of the former points.
-func (r *run) bring(ctx context.Context, im *transfer.Import, a about) error {
+// importRun imports a run. The points of a run that was exported again replace the former
+// ones.
+func (r *run) importRun(ctx context.Context, im *transfer.Import, a about) error {
 	path := r.parts[0].path
 	id := transfer.ID("neptune", "run", a.project, a.run)
 	file := transfer.ID("neptune", "file", id.String())
@@ -170,7 +171,7 @@ func (r *run) bring(ctx context.Context, im *transfer.Import, a about) error {
 	now := r.fingerprint()
 	switch {
 	case isKnown && k.RunID == uuid.Nil:
-		im.LeaveOut(id, path, "The run was imported before and then deleted here; it is not brought again.")
+		im.LeaveOut(id, path, "The run was imported before and then deleted here; it is not imported again.")
 		return nil
 	case isKnown && k.Fingerprint == now:
 		im.Unchanged(id)
@@ -181,16 +182,16 @@ func (r *run) bring(ctx context.Context, im *transfer.Import, a about) error {
 		to.Ended = &a.ended
 	}
 	if a.created == 0 {
-		im.Lose(path, "The run has no time at which it began; it is shown as begun in 1970.")
+		im.Lose(path, "The run has no start time; it is shown as started in 1970.")
 	}
-	b := &bringing{im: im, path: path, files: filepath.Join(filepath.Dir(filepath.Dir(r.folder)), "files"),
+	b := &importing{im: im, path: path, files: filepath.Join(filepath.Dir(filepath.Dir(r.folder)), "files"),
 		w: im.Begin(to, path, isKnown), begun: map[string]bool{}, texts: map[string]*text{}}
 	if err := r.each(ctx, allColumns, func(v row) error { return b.add(ctx, v) }); err != nil {
 		var unreadable *transfer.ReadError
 		if !errors.As(err, &unreadable) {
 			return err
 		}
-		im.Lose(path, "It was read up to a row that can't be: %v.", err)
+		im.Lose(path, "It was read up to a row that can't be read: %v.", err)
 	}
 	if err := b.saveTexts(ctx); err != nil {
 		return err

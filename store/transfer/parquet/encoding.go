@@ -23,7 +23,7 @@ type values interface {
 	next() (Value, error)
 }
 
-// newValues returns what reads n values of a column in an encoding.
+// newValues returns a reader of n values of a column in an encoding.
 func newValues(c *Column, encoding int64, b []byte, n int, dict *dictionary) (values, error) {
 	switch encoding {
 	case encodingPlain:
@@ -39,7 +39,7 @@ func newValues(c *Column, encoding int64, b []byte, n int, dict *dictionary) (va
 	case encodingRLE:
 		if c.physical == physicalBool {
 			level, _, err := levels(b, 1)
-			return &truths{level}, err
+			return &booleans{level}, err
 		}
 	case encodingDelta:
 		if c.physical == physicalInt32 || c.physical == physicalInt64 {
@@ -96,7 +96,7 @@ func (p *plain) next() (Value, error) {
 	return v, nil
 }
 
-// dictionary is the values that a page names by their numbers.
+// dictionary holds the values that pages refer to by number.
 type dictionary struct {
 	c       *Column
 	b       []byte
@@ -108,7 +108,7 @@ func newDictionary(c *Column, b []byte, n int) (*dictionary, error) {
 	d := &dictionary{c: c, b: b, n: n}
 	switch width := c.width(); {
 	case c.physical == physicalBool:
-		return d, errors.New("a dictionary of truths")
+		return d, errors.New("a dictionary has booleans")
 	case width > 0 && n > len(b)/width, n > len(b)/4 && width == 0:
 		return d, errShort
 	case width > 0:
@@ -155,20 +155,20 @@ func (x *indexed) next() (Value, error) {
 	return x.dict.value(i)
 }
 
-type truths struct{ level hybrid }
+type booleans struct{ level hybrid }
 
-func (t *truths) next() (Value, error) {
+func (t *booleans) next() (Value, error) {
 	x, err := t.level.next()
 	return Value{Kind: Bool, Int: int64(x)}, err
 }
 
-// hybrid reads small numbers: runs of the same, and groups of eight in as few bits as
-// they need.
+// hybrid reads small numbers: runs of equal ones, and groups of eight in as few bits
+// as they need.
 type hybrid struct {
 	b      []byte
 	width  int
 	left   uint64 // numbers of the run
-	value  uint32 // of a run of the same
+	value  uint32 // of a run of equal numbers
 	packed []byte // of a run of groups
 	bit    int
 }
@@ -231,7 +231,8 @@ func bits(b []byte, at, width int) (x uint64) {
 	return x
 }
 
-// levels returns what reads the levels that begin b with their length, and what follows.
+// levels returns a reader of the levels at the beginning of b, which follow their
+// length, and the rest of b.
 func levels(b []byte, highest int) (h hybrid, rest []byte, err error) {
 	if len(b) < 4 {
 		return h, nil, errShort
@@ -341,8 +342,8 @@ func (d *deltaNumbers) next() (Value, error) {
 	return d.c.number(n), err
 }
 
-// deltaTexts reads texts whose lengths are differences. Those with prefixes begin as the
-// text before.
+// deltaTexts reads texts whose lengths are stored as differences. With prefixes, each
+// text begins with some bytes of the text before it.
 type deltaTexts struct {
 	c        *Column
 	prefixes *delta // nil for none
@@ -365,7 +366,7 @@ func newDeltaTexts(c *Column, b []byte, prefixed bool) (*deltaTexts, error) {
 	return t, err
 }
 
-// lengths returns what reads the numbers that b begins with, and what follows them.
+// lengths returns a reader of the numbers at the beginning of b, and the rest of b.
 func lengths(b []byte) (d delta, rest []byte, err error) {
 	if d, err = newDelta(b); err != nil {
 		return d, nil, err
@@ -405,10 +406,11 @@ func (t *deltaTexts) next() (Value, error) {
 	return t.c.bytes(text), nil
 }
 
-// maxPrefixed bounds a text that begins as the one before.
+// maxPrefixed bounds a text that is stored with a prefix, in bytes.
 const maxPrefixed = 1 << 20
 
-// split reads values whose first bytes come first, and then their second ones.
+// split reads values of which all first bytes are stored together, then all
+// second bytes, and so on.
 type split struct {
 	c     *Column
 	b     []byte

@@ -31,7 +31,7 @@ const (
 
 // header describes a page.
 type header struct {
-	kind, size, packed   int64 // bytes, and bytes in the file
+	kind, size, packed   int64 // bytes decompressed, and bytes in the file
 	sum                  *int64
 	values, encoding     int64
 	defEncoding          int64
@@ -144,7 +144,7 @@ func (c *cursor) hold(n int64) error {
 	return nil
 }
 
-// end lets go of what was read.
+// end releases what was read.
 func (c *cursor) end() {
 	c.file.held -= c.held
 	if c.dict != nil {
@@ -253,7 +253,7 @@ func (c *cursor) read() (h header, b []byte, err error) {
 	return h, b, nil
 }
 
-// The ways to compress.
+// The compression methods.
 const (
 	codecNone   = 0
 	codecSnappy = 1
@@ -261,7 +261,7 @@ const (
 	codecZstd   = 6
 )
 
-// unpack returns what was compressed, which has size bytes.
+// unpack decompresses a page, which has size bytes then.
 func (c *cursor) unpack(b []byte, size int64) ([]byte, error) {
 	var out []byte
 	var err error
@@ -288,7 +288,7 @@ func (c *cursor) unpack(b []byte, size int64) ([]byte, error) {
 	return out, nil
 }
 
-var errPacked = errors.New("a page can't be decompressed, or has another size than it says")
+var errPacked = errors.New("a page can't be decompressed, or its size is not the stated one")
 
 func gunzip(b []byte, size int64) ([]byte, error) {
 	r, err := gzip.NewReader(bytes.NewReader(b))

@@ -115,7 +115,7 @@ func TestEncodings(t *testing.T) {
 		{"microseconds", Column{physical: physicalInt64, meaning: microseconds}, encodingPlain, binary.LittleEndian.AppendUint64(nil, 1500), "1970-01-01T00:00:00.001Z"},
 		{"half floats", Column{physical: physicalFixed, length: 2, meaning: halfFloat}, encodingPlain, []byte{0, 0x3c, 0, 0xfc}, "1 -Inf"},
 		{"unsigned", Column{physical: physicalInt32, meaning: unsigned}, encodingPlain, []byte{255, 255, 255, 255}, "4294967295"},
-		{"truths", Column{physical: physicalBool}, encodingRLE, []byte{2, 0, 0, 0, 6, 1}, "true true true"},
+		{"booleans", Column{physical: physicalBool}, encodingRLE, []byte{2, 0, 0, 0, 6, 1}, "true true true"},
 	} {
 		n := len(strings.Split(test.want, " "))
 		v, err := newValues(&test.c, test.kind, test.b, n, nil)

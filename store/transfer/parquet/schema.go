@@ -31,7 +31,7 @@ type Column struct {
 	maxDef, maxRep int // levels of a value that is there
 }
 
-// File is a file that is open.
+// File is an open file.
 type File struct {
 	Columns []Column
 	in      io.ReaderAt
@@ -47,12 +47,12 @@ type group struct {
 	chunks []chunk
 }
 
-// chunk is the values of a column in a group.
+// chunk is the place of the values of a column in a group.
 type chunk struct {
 	codec    int
 	values   int64
 	from, to int64 // bytes of the file
-	data     int64 // first page that is no dictionary
+	data     int64 // first page that is not a dictionary
 }
 
 const magic = "PAR1"
@@ -111,7 +111,7 @@ func Open(r io.ReaderAt, size int64) (*File, error) {
 	}
 	for _, g := range f.groups {
 		if len(g.chunks) != len(f.Columns) {
-			return nil, errors.New("a group of rows has not all columns")
+			return nil, errors.New("a group of rows lacks a column")
 		}
 		for _, c := range g.chunks {
 			if c.values < 0 || c.from < 4 || c.to < c.from || c.to > size || c.data < c.from || c.data > c.to {
@@ -260,8 +260,8 @@ type schema struct {
 	file     *File
 }
 
-// children adds the columns of the next element. path has the names of the groups that
-// it lies in.
+// children adds the columns of the next element. path holds the names of the groups
+// that contain it.
 func (s *schema) children(path []string, def, rep int, problem string) error {
 	if s.at >= len(s.elements) || len(path) > maxDepth {
 		return errThrift
@@ -281,7 +281,7 @@ func (s *schema) children(path []string, def, rep int, problem string) error {
 		problem = "maps, or lists of groups"
 	}
 	if !isRoot && (rep == 0 || e.repetition == 2 && !e.isGroup) {
-		path = append(path[:len(path):len(path)], e.name) // a list has the name of what it lies in
+		path = append(path[:len(path):len(path)], e.name) // a list has the name of the group that contains it
 	}
 	if e.isGroup || isRoot {
 		if e.children < 0 || e.children > len(s.elements) {
@@ -305,13 +305,13 @@ func (s *schema) children(path []string, def, rep int, problem string) error {
 	case c.physical < physicalBool || c.physical > physicalFixed:
 		c.Unreadable = "values of an unknown type"
 	case c.scale < 0 || c.scale > 38:
-		c.Unreadable = "decimals with a scale that is none"
+		c.Unreadable = "decimals with an invalid scale"
 	case c.physical == physicalFixed && (c.length < 1 || c.length > 1<<20):
-		c.Unreadable = "bytes of a length that is none"
+		c.Unreadable = "bytes with an invalid length"
 	case c.physical == physicalFixed && c.meaning == plainNumber:
 		c.Unreadable = "bytes of a fixed length"
 	case c.meaning == halfFloat && (c.physical != physicalFixed || c.length != 2):
-		c.Unreadable = "numbers of a length that is none"
+		c.Unreadable = "numbers with an invalid length"
 	}
 	if s.file.Columns = append(s.file.Columns, c); len(s.file.Columns) > maxColumns {
 		return fmt.Errorf("it has more than %d columns", maxColumns)

@@ -89,7 +89,8 @@ type field struct {
 	used bool
 }
 
-// fields calls fn for each field of a structure. What fn does not read is skipped.
+// fields calls fn for each field of a structure. Values that fn does not read are
+// skipped.
 func (d *decoder) fields(fn func(id int16, f *field)) {
 	if d.depth++; d.depth > maxDepth {
 		d.fail(errThrift)
@@ -179,7 +180,7 @@ func (d *decoder) listHead() (kind byte, n int) {
 	return head & 15, int(size)
 }
 
-// skip skips a value. In a list, a truth is a byte.
+// skip skips a value. In a list, a boolean is a byte.
 func (d *decoder) skip(kind byte, inList bool) {
 	if d.depth++; d.depth > maxDepth {
 		d.fail(errThrift)
@@ -277,7 +278,8 @@ func (e *encoder) structure(id int16, fn func()) {
 	e.top(fn)
 }
 
-// top writes a structure that is no field: the outermost, or an element of a list.
+// top writes a structure that is not a field: the outermost, or an element of a
+// list.
 func (e *encoder) top(fn func()) {
 	e.last = append(e.last, 0)
 	fn()

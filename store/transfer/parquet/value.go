@@ -1,9 +1,9 @@
 // Package parquet reads and writes the files of Apache Parquet, row by row.
 //
 // It reads what pyarrow, DuckDB, Spark and Polars write: columns of numbers, texts,
-// truths and times, in groups and in lists, with all encodings, compressed with Snappy,
-// gzip or zstd. Nothing of a file is trusted: what is held of it at a time is bounded by
-// maxHeld, whatever the file says.
+// booleans and times, in groups and in lists, with all encodings, compressed with
+// Snappy, gzip or zstd. A file is not trusted: the bytes that are held at a time are
+// bounded by maxHeld, whatever the file says.
 package parquet
 
 import (
@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Kind is what a value is.
+// Kind is the type of a value.
 type Kind uint8
 
 // The kinds of values.
@@ -69,7 +69,7 @@ const (
 	physicalFixed = 7
 )
 
-// meaning is what the numbers of a column stand for.
+// meaning is the meaning of the numbers or bytes of a column.
 type meaning uint8
 
 const (
@@ -120,7 +120,7 @@ func (c *Column) fixed(b []byte) Value {
 	return c.bytes(b)
 }
 
-// number returns what a whole number stands for.
+// number returns the value that a whole number stands for.
 func (c *Column) number(n int64) Value {
 	switch c.meaning {
 	case unsigned:
@@ -163,7 +163,7 @@ func scaled(n int64, scale int) Value {
 	return Value{Kind: Float, Float: float64(n) / float64(by)}
 }
 
-// bytes returns what bytes stand for: a text, or a number of a decimal.
+// bytes returns the value that bytes stand for: a text, or a decimal number.
 func (c *Column) bytes(b []byte) Value {
 	switch c.meaning {
 	case decimal: // big endian, two's complement

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// groupRows is the number of rows of a group: what DuckDB and others take as a unit.
+	// groupRows is the number of rows of a group; it is also DuckDB's.
 	groupRows = 122_880
 	// groupBytes bounds the values of a group, before they are compressed.
 	groupBytes = 16 << 20
@@ -26,7 +26,7 @@ type Field struct {
 	Optional bool // its values may be Null
 }
 
-// Writer writes a file with rows in groups, so that it holds little.
+// Writer writes a file with rows in groups, and holds one group in memory.
 type Writer struct {
 	out    io.Writer
 	at     int64
@@ -51,7 +51,7 @@ type writtenChunk struct {
 	encoding       int
 }
 
-// writtenColumn is the values of a column in the group.
+// writtenColumn holds the values of a column in the group.
 type writtenColumn struct {
 	Field
 	there   []bool
@@ -142,7 +142,7 @@ func appendText(b, text []byte) []byte {
 	return append(binary.LittleEndian.AppendUint32(b, uint32(len(text))), text...)
 }
 
-// expand writes the values out that the dictionary had.
+// expand replaces the numbers of values in the dictionary by the values.
 func (c *writtenColumn) expand() {
 	var offsets []int
 	for at := 0; at < len(c.dict); at += 4 + int(binary.LittleEndian.Uint32(c.dict[at:])) {
@@ -156,7 +156,7 @@ func (c *writtenColumn) expand() {
 	c.dict, c.indexes = c.dict[:0], c.indexes[:0]
 }
 
-// Close writes what is left and the metadata.
+// Close writes the last group and the metadata.
 func (w *Writer) Close() error {
 	w.flush()
 	e := &encoder{}
@@ -207,7 +207,7 @@ func (w *Writer) chunk(c *writtenColumn) writtenChunk {
 		chunk.size += w.page(pageDictionary, len(c.numbers), encodingPlain, c.dict)
 		body = appendIndexes(body, c.indexes, len(c.numbers))
 	case c.Kind == Bool:
-		body = appendTruths(body, c.plain)
+		body = appendBooleans(body, c.plain)
 	default:
 		body = append(body, c.plain...)
 	}
@@ -243,7 +243,7 @@ func (w *Writer) page(kind, values, encoding int, body []byte) int64 {
 	return int64(len(e.out) + len(body))
 }
 
-// appendLevels writes whether each value is there, as runs of the same.
+// appendLevels writes whether each value is there, as runs of equal levels.
 func appendLevels(b []byte, there []bool) []byte {
 	for from := 0; from < len(there); {
 		to := from + 1
@@ -299,8 +299,8 @@ func appendIndexes(b []byte, indexes []uint32, n int) []byte {
 	return b
 }
 
-// appendTruths writes truths as bits.
-func appendTruths(b, plain []byte) []byte {
+// appendBooleans writes booleans as bits.
+func appendBooleans(b, plain []byte) []byte {
 	bits := make([]byte, (len(plain)/8+7)/8)
 	for i := range len(plain) / 8 {
 		bits[i/8] |= plain[8*i] << (i % 8)

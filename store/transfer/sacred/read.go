@@ -164,7 +164,7 @@ func addMetric(ctx context.Context, im *transfer.Import, w *transfer.RunWriter, 
 		value, isValue := numberOf(valueText)
 		at, isTime := timeOf(strings.Trim(timeText, `"`))
 		if !isStep || float64(step) != math.Trunc(float64(step)) || math.Abs(float64(step)) >= 1<<62 || !isValue || !isTime {
-			im.Lose(path, "Points of %q are no number at a step and a time; they are left out.", key)
+			im.Lose(path, "Points of %q lack a number, a step or a time; they are left out.", key)
 		} else {
 			w.Point(key, transfer.Step(step), value, at)
 		}
@@ -180,7 +180,7 @@ func addMetric(ctx context.Context, im *transfer.Import, w *transfer.RunWriter, 
 }
 
 // numberOf returns a number, or one of the words that stand for what JSON does not have,
-// which may be in quotes. Truths are no numbers.
+// which may be in quotes. Booleans are not numbers.
 func numberOf(text string) (transfer.Value, bool) {
 	if text == "true" || text == "false" {
 		return 0, false

@@ -109,7 +109,7 @@ func read(path string, limit int64, into any) error {
 // Size is not known.
 func (s source) Size() int64 { return 0 }
 
-// Import brings all runs.
+// Import imports all runs.
 func (s source) Import(ctx context.Context, im *transfer.Import) error {
 	for _, folder := range s.folders {
 		a, err := readAbout(folder)
@@ -148,7 +148,7 @@ func (a about) run(im *transfer.Import, folder string) transfer.Run {
 		im.Lose(folder, "The status of the run, %q, is none of Sacred's; it is RUNNING here.", a.Status)
 	}
 	if to.Created, ok = timeOf(a.Start); !ok {
-		im.Lose(folder, "The run has no time at which it began; it is shown as begun in 1970.")
+		im.Lose(folder, "The run has no start time; it is shown as started in 1970.")
 	}
 	stop := a.Stop
 	if stop == "" {

@@ -74,8 +74,8 @@ func joined(files []file) []file {
 // parquetTable reads a table of Parquet: what pandas writes, or W&B's history of a run.
 type parquetTable struct {
 	r     *reader
-	more  []string // parts that were not begun
-	part  *os.File // the one that is read, but for the first
+	more  []string // parts that are still to be read
+	part  *os.File // the part that is being read, nil for the first
 	names []string
 	rows  *parquet.Rows
 	err   error
@@ -100,9 +100,9 @@ func (t *parquetTable) open(in io.ReaderAt, path string, size int64) {
 	for i, c := range f.Columns {
 		switch {
 		case c.Unreadable != "":
-			t.r.im.Lose(path, "The column %q has %s, which are not brought.", c.Name, c.Unreadable)
+			t.r.im.Lose(path, "The column %q has %s, which are not imported.", c.Name, c.Unreadable)
 		case c.List:
-			t.r.im.Lose(path, "The column %q has lists, which are not brought.", c.Name)
+			t.r.im.Lose(path, "The column %q has lists, which are not imported.", c.Name)
 		default:
 			t.names, columns = append(t.names, c.Name), append(columns, i)
 		}
@@ -169,5 +169,5 @@ func (t *parquetTable) next() ([]cell, error) {
 
 func (t *parquetTable) parameters() []cell { return nil }
 
-// maxText is what is looked at of a text: no number is longer.
+// maxText bounds the bytes of a text that are looked at: no number is longer.
 const maxText = 1000

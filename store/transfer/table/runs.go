@@ -39,9 +39,9 @@ var runStates = map[string]transfer.Status{"finished": transfer.Succeeded, "fail
 
 // tableRun is a row of a table of runs.
 type tableRun struct {
-	own    map[string]string // by runColumns
+	own    map[string]string // by the names in runColumns
 	cells  []cell            // of the others
-	sum    string            // another one when the row was changed
+	sum    string            // checksum of the row
 	id     uuid.UUID
 	source uuid.UUID
 }
@@ -49,7 +49,7 @@ type tableRun struct {
 // maxRowsAtOnce is the number of rows of a table of runs that are held.
 const maxRowsAtOnce = 200
 
-// importRuns brings the runs of a table of runs.
+// importRuns imports the runs of a table of runs.
 func (s source) importRuns(ctx context.Context, im *transfer.Import, f file) error {
 	defer im.Read(f.info.Size())
 	in, err := os.Open(f.path)
@@ -75,7 +75,7 @@ func (s source) importRuns(ctx context.Context, im *transfer.Import, f file) err
 			}
 			r := newTableRun(cells)
 			if seen[r.id] {
-				im.Lose(f.path, "The row %d has the name and the time of another one; it was skipped.", n)
+				im.Lose(f.path, "The row %d has the name and the time of another row; it was skipped.", n)
 				continue
 			}
 			seen[r.id] = true
@@ -84,7 +84,7 @@ func (s source) importRuns(ctx context.Context, im *transfer.Import, f file) err
 				size += len(c.text)
 			}
 		}
-		if e := s.bringRuns(ctx, im, f, runs); e != nil {
+		if e := s.importRows(ctx, im, f, runs); e != nil {
 			return e
 		}
 		if err != nil && !errors.Is(err, io.EOF) {
@@ -114,8 +114,8 @@ func newTableRun(cells []cell) tableRun {
 	return r
 }
 
-// bringRuns brings the rows that are new, or other ones than before.
-func (s source) bringRuns(ctx context.Context, im *transfer.Import, f file, runs []tableRun) error {
+// importRows imports the rows that are new or have changed.
+func (s source) importRows(ctx context.Context, im *transfer.Import, f file, runs []tableRun) error {
 	ids := make([]uuid.UUID, len(runs))
 	for i, r := range runs {
 		ids[i] = r.source
@@ -130,11 +130,11 @@ func (s source) bringRuns(ctx context.Context, im *transfer.Import, f file, runs
 		switch {
 		case !im.Wanted(r.own["Name"], f.name):
 		case isKnown && k.RunID == uuid.Nil:
-			im.LeaveOut(r.id, path, "The run was imported before and then deleted here; it is not brought again.")
+			im.LeaveOut(r.id, path, "The run was imported before and then deleted here; it is not imported again.")
 		case isKnown && k.Fingerprint == r.sum:
 			im.Unchanged(r.id)
 		default:
-			if err := r.bring(ctx, im, f, path, isKnown); err != nil {
+			if err := r.importRun(ctx, im, f, path, isKnown); err != nil {
 				return err
 			}
 		}
@@ -142,17 +142,17 @@ func (s source) bringRuns(ctx context.Context, im *transfer.Import, f file, runs
 	return nil
 }
 
-// bring brings a row. A number is a point, since the table does not say which columns are
+// importRun imports a row. A number is a point, since the table does not say which columns are
 // settings; config. before a name does.
-func (r tableRun) bring(ctx context.Context, im *transfer.Import, f file, path string, isKnown bool) error {
+func (r tableRun) importRun(ctx context.Context, im *transfer.Import, f file, path string, isKnown bool) error {
 	created, ok := timeOf(r.own["Created"])
 	if !ok {
-		im.Lose(path, "The run has no time at which it began; it is shown as begun in 1970.")
+		im.Lose(path, "The run has no start time; it is shown as started in 1970.")
 	}
 	status, ok := runStates[strings.ToLower(r.own["State"])]
 	if !ok {
 		status = transfer.Running
-		im.Lose(path, "The state of the run, %q, is none of W&B's; it is RUNNING here.", r.own["State"])
+		im.Lose(path, "The state of the run, %q, is not one of W&B's; it is RUNNING here.", r.own["State"])
 	}
 	at := created
 	if seconds, err := strconv.ParseFloat(r.own["Runtime"], 64); err == nil && seconds >= 0 && seconds < 1e10 {

@@ -172,7 +172,7 @@ func (s source) Size() (n int64) {
 	return n
 }
 
-// Import brings all runs.
+// Import imports all runs.
 func (s source) Import(ctx context.Context, im *transfer.Import) error {
 	for _, f := range s.files {
 		if err := s.importFile(ctx, im, f); err != nil {
@@ -182,7 +182,7 @@ func (s source) Import(ctx context.Context, im *transfer.Import) error {
 	return nil
 }
 
-// importFile brings what is new in a table. Its path is its identity, since a table
+// importFile imports what is new in a table. Its path is its identity, since a table
 // has no other.
 func (s source) importFile(ctx context.Context, im *transfer.Import, f file) error {
 	experiment := filepath.Base(s.root)
@@ -212,7 +212,7 @@ func (s source) importFile(ctx context.Context, im *transfer.Import, f file) err
 	switch {
 	case isKnown && k.RunID == uuid.Nil:
 		im.Read(f.info.Size())
-		im.LeaveOut(id, f.path, "The run was imported before and then deleted here; it is not brought again.")
+		im.LeaveOut(id, f.path, "The run was imported before and then deleted here; it is not imported again.")
 		return nil
 	case isKnown && k.Size == f.info.Size() && k.Fingerprint == fingerprint(f):
 		im.Read(f.info.Size())
@@ -223,7 +223,8 @@ func (s source) importFile(ctx context.Context, im *transfer.Import, f file) err
 	return r.read(ctx, transfer.Run{ID: id, Project: projectName, Experiment: experiment, Name: f.name, Status: transfer.Running})
 }
 
-// fingerprint returns what changes when a file, or another part of it, is written to.
+// fingerprint returns a text that changes when a file, or another part of it, is
+// written to.
 func fingerprint(f file) string {
 	text := strconv.FormatInt(f.info.ModTime().UnixNano(), 36)
 	for _, path := range f.more {

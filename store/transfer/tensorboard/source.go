@@ -135,7 +135,7 @@ type run struct {
 	files []*file
 }
 
-// Import brings all runs.
+// Import imports all runs.
 func (s *Source) Import(ctx context.Context, im *transfer.Import) error {
 	for _, l := range s.links {
 		im.Lose(l, "It is a link to outside of the folder, or can't be read; import what it leads to by itself.")
@@ -174,7 +174,7 @@ func identified(ctx context.Context, im *transfer.Import, files []*file) ([]*fil
 	return kept, nil
 }
 
-// importRuns brings what is new in the files of runs.
+// importRuns imports what is new in the files of runs.
 func (s *Source) importRuns(ctx context.Context, im *transfer.Import, all []*run) error {
 	var ids []uuid.UUID
 	for _, r := range all {
@@ -256,7 +256,7 @@ func (s *Source) name(r *run) string {
 	return r.dir
 }
 
-// importRun brings what is new in the files of a run.
+// importRun imports what is new in the files of a run.
 func (s *Source) importRun(ctx context.Context, im *transfer.Import, r *run, known map[uuid.UUID]transfer.File) error {
 	id, name := transfer.ID("tensorboard", "run", r.files[0].id.String()), s.name(r)
 	var size int64
@@ -281,7 +281,7 @@ func (s *Source) importRun(ctx context.Context, im *transfer.Import, r *run, kno
 		return nil
 	case deleted && !isKnown:
 		im.Read(size)
-		im.LeaveOut(id, path, "The run was imported before and then deleted here; it is not brought again.")
+		im.LeaveOut(id, path, "The run was imported before and then deleted here; it is not imported again.")
 		return nil
 	case !isNew:
 		im.Read(size)
@@ -295,7 +295,7 @@ func (s *Source) importRun(ctx context.Context, im *transfer.Import, r *run, kno
 	created, ok := timeOf(first)
 	if !ok {
 		created = 0
-		im.Lose(path, "The time of its first event is not a time; it is shown as begun in 1970.")
+		im.Lose(path, "The time of its first event is not a time; it is shown as started in 1970.")
 	}
 	w := im.Begin(transfer.Run{ID: id, Project: projectName, Experiment: experiment, Name: name, Created: created, Status: transfer.Running},
 		path, isKnown)

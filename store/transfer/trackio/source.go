@@ -73,7 +73,7 @@ func (s source) Size() (n int64) {
 	return n
 }
 
-// Import brings all runs.
+// Import imports all runs.
 func (s source) Import(ctx context.Context, im *transfer.Import) error {
 	for _, path := range s.files {
 		if err := importProject(ctx, im, path); err != nil {

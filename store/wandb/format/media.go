@@ -13,10 +13,11 @@ type Histogram struct {
 	Counts []float64
 }
 
-// MaxBins bounds the bins of a histogram that is read.
+// MaxBins is the largest number of bins of a histogram that is read.
 const MaxBins = 4096
 
-// ParseHistogram reads a value of a row; ok is false for what is no histogram.
+// ParseHistogram reads a value of a row; ok is false when it is not a
+// histogram.
 func ParseHistogram(value string) (h Histogram, ok bool) {
 	var in struct {
 		Type   string    `json:"_type"`
@@ -39,25 +40,25 @@ func ParseHistogram(value string) (h Histogram, ok bool) {
 	return Histogram{Edges: in.Edges, Counts: in.Counts}, len(in.Edges) == len(in.Counts)+1
 }
 
-// Image is an image in a row of a history that something is marked in.
+// Image is an image in a row of a history, with boxes or masks.
 type Image struct {
 	File  string // its name among the files of the run
 	Marks []Mark
 }
 
-// Mark is what is marked in an image: boxes, or a mask of which each pixel is the number of a class.
+// Mark holds boxes of an image, or a mask: an image in which each pixel is the number of a class.
 type Mark struct {
 	Name string
 	Mask bool
 	File string
 }
 
-// marks are those of one image as clients write them, by name.
+// marks holds the marks of one image as clients write them, by name.
 type marks map[string]struct {
 	Path string `json:"path"`
 }
 
-// MarkedImages returns the images of a value of a row that something is marked in.
+// MarkedImages returns the images of a value of a row that have boxes or masks.
 func MarkedImages(value string) (all []Image) {
 	var in struct {
 		Type  string   `json:"_type"`
@@ -65,7 +66,7 @@ func MarkedImages(value string) (all []Image) {
 		Files []string `json:"filenames"`
 		Boxes marks    `json:"boxes"`
 		Masks marks    `json:"masks"`
-		// Of a list, for each image.
+		// For a list of images, one entry for each.
 		AllBoxes []marks `json:"all_boxes"`
 		AllMasks []marks `json:"all_masks"`
 	}
@@ -119,7 +120,8 @@ func ClassLabels(config string, mask bool) func(key, name string) map[string]str
 	return func(key, name string) map[string]string { return all[key+"_wandb_delimeter_"+name].Value }
 }
 
-// read reads what a client has written, and reports whether it could.
+// read reads JSON that a client has written into a variable, and reports
+// whether it could.
 func read(text string, into any) bool {
 	return json.Unmarshal([]byte(text), into, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true)) == nil
 }

@@ -2,10 +2,10 @@
 // lie in files: objects of JSON as Python writes them, with NaN and infinities; the
 // rows of a history; settings; the charts and tables of wandb.plot.
 //
-// It has the rules by which values become ours: which of them are numbers, under which
-// names, and which stay as they are. What it does not understand is returned as a
-// text, so nothing is lost. The package knows no database and no protocol, and keeps
-// nothing.
+// It has the rules by which values are converted to tracker's: which of them are
+// numbers, under which names, and which stay as they are. What it does not understand
+// is returned as a text, so nothing is lost. The package uses neither the database nor
+// a protocol, and has no state.
 package format
 
 import (
@@ -72,10 +72,11 @@ type Elements struct {
 	err   error
 }
 
-// NewElements returns what reads the elements of a list.
+// NewElements returns a reader of the elements of a list.
 func NewElements(text string) *Elements { return &Elements{s: scanner{text: text}} }
 
-// Next returns the next element, false after the last one and before what is none.
+// Next returns the next element; false after the last one, or when an element
+// can't be read.
 func (e *Elements) Next() (string, bool) {
 	if e.err != nil {
 		return "", false
