@@ -136,6 +136,9 @@ type foundSource struct {
 func (i *importing) find(kinds []transfer.Kind, kind string, paths []string) error {
 	for _, path := range paths {
 		k, s, err := transfer.Detect(kinds, kind, path)
+		if several, ok := errors.AsType[*transfer.AmbiguousError](err); ok {
+			return fmt.Errorf("%w, as in `tracker import %s %s`", err, several.Kinds[0], path)
+		}
 		if err != nil {
 			return err
 		}

@@ -2,6 +2,8 @@ package store_test
 
 import (
 	"fmt"
+	"io"
+	"strings"
 	"testing"
 
 	"tracker/store"
@@ -119,5 +121,27 @@ func TestSearchByProperty(t *testing.T) {
 	_, err := b.Iterations(ctx, store.System, b.experiment, store.IterationQuery{Page: store.FirstPage, Filter: "property.team = 1"})
 	if err == nil || store.AsError(err).Code != store.CodeInvalidPayload {
 		t.Errorf("a number: %v", err)
+	}
+}
+
+// Of several wrong fields the first one is reported, each time the same.
+func TestFirstWrongField(t *testing.T) {
+	b := newBed(t)
+	wrong := "\xff"
+	for range 20 {
+		err := b.LogIteration(ctx, store.System, b.iteration, store.IterationLog{
+			Snapshot: &store.SnapshotPatch{GitSHA: &wrong, GitRemote: &wrong, Entrypoint: &wrong}})
+		if e := store.AsError(err); e == nil || e.Field != "git_sha" {
+			t.Fatalf("snapshot: %v", err)
+		}
+		_, err = b.UpdateWandbArtifact(ctx, store.System, "x", store.WandbArtifactPatch{Description: &wrong, Metadata: &wrong})
+		if e := store.AsError(err); e == nil || e.Field != "description" {
+			t.Fatalf("artifact: %v", err)
+		}
+		err = b.Export(ctx, store.System, store.ArchiveQuery{ProjectID: b.project, Records: []string{"report/b", "report/a", "report/c"}},
+			store.ArchiveOptions{}, io.Discard)
+		if e := store.AsError(err); e == nil || !strings.Contains(e.Message, "report/b") {
+			t.Fatalf("archive: %v", err)
+		}
 	}
 }

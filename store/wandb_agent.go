@@ -56,7 +56,7 @@ func (db *DB) WandbHeartbeat(ctx context.Context, actor Actor, agent, name strin
 		if err != nil {
 			return nil, err
 		}
-		if open, err = tx.settleTrials(&s, open, agent, running); err != nil {
+		if open, err = tx.updateTrials(&s, open, agent, running); err != nil {
 			return nil, err
 		}
 		commands, err := tx.stopRuns(s, open, running)
@@ -125,9 +125,9 @@ func (tx *tx) runOfTrial(s WandbSweep, name string) (_ *iterationState, lastSeen
 	return &it, tx.db.lastSeen.Latest(it.num, lastSeen), err
 }
 
-// settleTrials takes note of which runs an agent carries out and which have ended, and
+// updateTrials takes note of which runs an agent carries out and which have ended, and
 // returns those that have not.
-func (tx *tx) settleTrials(s *WandbSweep, all []trial, agent string, running []string) (open []trial, err error) {
+func (tx *tx) updateTrials(s *WandbSweep, all []trial, agent string, running []string) (open []trial, err error) {
 	lost := tx.now - Time(LostAfter.Milliseconds())
 	for _, t := range all {
 		mine := t.Agent == agent

@@ -218,13 +218,16 @@ func (s *site) plotsOf(ctx context.Context, actor store.Actor, b block, list []s
 		return errNoMetric
 	}
 	scales, scale := plotScales{}, store.Linear
-	for name, log := range map[string]*bool{"x": &scales.LogX, "y": &scales.LogY} {
-		switch b.fields[name] {
+	for _, axis := range []struct {
+		name string
+		log  *bool
+	}{{"x", &scales.LogX}, {"y", &scales.LogY}} {
+		switch b.fields[axis.name] {
 		case "", "linear":
 		case "log":
-			*log = true
+			*axis.log = true
 		default:
-			return store.Invalid(name, "The scale of %s is linear or log, like %s: log.", name, name)
+			return store.Invalid(axis.name, "The scale of %s is linear or log, like %s: log.", axis.name, axis.name)
 		}
 	}
 	if scales.LogX {

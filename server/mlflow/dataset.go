@@ -53,8 +53,11 @@ func (c *call) logInputs(in inputLog) error {
 	}
 	for _, input := range in.Datasets {
 		d := input.Dataset
-		for name, value := range map[string]text{"name": d.Name, "digest": d.Digest, "source_type": d.SourceType, "source": d.Source} {
-			if err := need(name, string(value)); err != nil {
+		for _, field := range []struct {
+			name  string
+			value text
+		}{{"name", d.Name}, {"digest", d.Digest}, {"source_type", d.SourceType}, {"source", d.Source}} {
+			if err := need(field.name, string(field.value)); err != nil {
 				return err
 			}
 		}

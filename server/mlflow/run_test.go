@@ -57,6 +57,18 @@ func TestRunIsReadBack(t *testing.T) {
 	}
 }
 
+// Of several fields that a dataset lacks the first one is reported, each time the same.
+func TestFirstMissingField(t *testing.T) {
+	b := start(t)
+	id := b.run(b.experiment("e"), ``)
+	for range 20 {
+		a := b.post("runs/log-inputs", `{"run_id":"`+id+`","datasets":[{"dataset":{"source":"s"}}]}`).fails(400, "INVALID_PARAMETER_VALUE")
+		if !strings.Contains(a.body, "name") {
+			t.Fatal(a.body)
+		}
+	}
+}
+
 // A value that the native API changes is what MLflow's clients read, and the other
 // way round.
 func TestFieldsAreTheSameOnBothSides(t *testing.T) {

@@ -51,12 +51,21 @@ func Detect(kinds []Kind, name, path string) (Kind, Source, error) {
 		for _, k := range found {
 			names = append(names, k.Name)
 		}
-		return Kind{}, nil, fmt.Errorf("%s can be read as %s; say which, as in `tracker import %s %s`",
-			path, strings.Join(names, " and as "), names[0], path)
+		return Kind{}, nil, &AmbiguousError{Path: path, Kinds: names}
 	case name != "":
 		return Kind{}, nil, fmt.Errorf("%s has nothing of %s", path, name)
 	}
 	return Kind{}, nil, fmt.Errorf("nothing that can be imported is at %s; the kinds are %s", path, strings.Join(tried, ", "))
+}
+
+// AmbiguousError reports that several kinds have a source at a path.
+type AmbiguousError struct {
+	Path  string
+	Kinds []string // their names
+}
+
+func (e *AmbiguousError) Error() string {
+	return fmt.Sprintf("%s can be read as %s; say which", e.Path, strings.Join(e.Kinds, " and as "))
 }
 
 // ErrHostile is wrapped by errors about a file whose sizes or counts can't be true.

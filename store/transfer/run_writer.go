@@ -36,7 +36,7 @@ func (im *Import) Begin(r Run, path string, known bool) *RunWriter {
 	}
 	if im.Options.Name != "" {
 		if im.named != uuid.Nil && im.named != r.ID {
-			im.Lose(path, "--name is for one run; this one keeps its own name.")
+			im.Lose(path, "The given name is for one run; this one keeps its own.")
 		} else {
 			r.Name, im.named = im.Options.Name, r.ID
 		}

@@ -28,10 +28,7 @@ const projectName = "Neptune"
 func Kind() transfer.Kind {
 	return transfer.Kind{Name: "neptune", Title: "what neptune-exporter has written", Project: projectName, Find: func(path string) (transfer.Source, error) {
 		s, err := find(path)
-		if err != nil || len(s.runs) == 0 {
-			return nil, err
-		}
-		return s, nil
+		return transfer.Found(s, len(s.runs) == 0, err)
 	}}
 }
 
