@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"runtime"
 
 	"github.com/a-h/templ"
 	"github.com/dustin/go-humanize"
@@ -156,7 +157,17 @@ func (s *site) showReport(w http.ResponseWriter, r *http.Request, user store.Use
 	return s.render(w, r, status, reportPage(f, v))
 }
 
+// building has an element for each report that is put together. The others wait, so that
+// the first are answered first, however many are asked for at once.
+var building = make(chan struct{}, runtime.GOMAXPROCS(0))
+
 func (s *site) fillReport(ctx context.Context, user store.User, of store.Report, v *reportView) (err error) {
+	select {
+	case building <- struct{}{}:
+		defer func() { <-building }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	v.ID, v.Name, v.Changed = of.ID, of.Name, s.moment(of.UpdatedDate)
 	if of.CreatedBy != nil {
 		v.By = *of.CreatedBy

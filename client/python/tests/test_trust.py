@@ -109,6 +109,17 @@ def test_only_files_of_the_spool_are_uploaded_and_removed(server: Server, folder
     assert secret.read_text() == "secret" and (folder / "other.out").exists()
 
 
+def test_files_in_a_folder_that_others_can_write_to_stay(server: Server, folder: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    id, secret = uuid7(), tmp_path / "id_rsa"
+    secret.write_text("secret")
+    (folder / f"{id}.files").mkdir(mode=0o700)
+    os.link(secret, folder / f"{id}.files" / "1-1")  # as another account can where hard links are not protected
+    (folder / f"{id}.files").chmod(0o777)
+    done = sync(str(plant(folder, server.url, {"op": "artifact", "file": f"{id}.files/1-1", "name": "a", "temporary": True}, id=id)))
+    assert "other accounts can write to it" in done.stderr, done.stderr
+    assert list(server.artifacts(id)) == [] and secret.exists()
+
+
 class Listener:
     """A server that keeps the headers of what it is asked and refuses everything."""
 

@@ -12,7 +12,7 @@ from ._config import SUMMARY
 from ._http import Client, Refused, TrackerError, Unreachable
 from ._repeat import is_old, missing
 from ._spool import Item, Spool
-from ._trust import open_own
+from ._trust import check_own_folder, open_own
 from ._value import digest, tell, timestamp
 
 HEARTBEAT = 30.0
@@ -201,10 +201,19 @@ class Sender:
         inside, separator, file = name.partition("/")
         if name == os.path.splitext(spool)[0] + ".out" or (
                 inside == f"{self.id}.files" and separator and file not in ("", ".", "..") and not set(file) & {"/", os.sep}):
+            if separator:
+                self._check_files(os.path.join(folder, inside))
             return os.path.join(folder, *name.split("/"))
         if self._adopted or not os.path.isabs(name):
             raise Refused(0, "", f"{name} is not a file that the run has kept in the spool; log it again to send it")
         return name
+
+    def _check_files(self, folder: str) -> None:
+        """Raise Refused unless the folder of the run's files is this account's alone: another could put a hard link there."""
+        try:
+            check_own_folder(folder)
+        except OSError as error:
+            raise Refused(0, "", f"{folder} can't be used: {error.strerror or error}") from error
 
     def experiment(self) -> str:
         """The id of the experiment that the run is in."""

@@ -44,10 +44,15 @@ def make_own_folder(path: str) -> None:
     try:
         os.mkdir(path, 0o700)
     except FileExistsError:
-        found = os.lstat(path)
-        if not stat.S_ISDIR(found.st_mode):
-            raise PermissionError(errno.EPERM, "it is not a folder", path) from None
-        _check(path, found)
+        check_own_folder(path)
+
+
+def check_own_folder(path: str) -> None:
+    """Raise PermissionError unless path is a folder of this account alone, so that nobody else can put a file into it."""
+    found = os.lstat(path)
+    if not stat.S_ISDIR(found.st_mode):
+        raise PermissionError(errno.EPERM, "it is not a folder", path)
+    _check(path, found)
 
 
 def _check(path: str, found: os.stat_result) -> None:
