@@ -27,7 +27,7 @@ const projectName = "TensorBoard"
 func Kind() transfer.Kind {
 	return transfer.Kind{Name: "tensorboard", Title: "TensorBoard event files", Project: projectName, Find: func(path string) (transfer.Source, error) {
 		s, err := Find(path)
-		return transfer.Found(s, len(s.files) == 0, err)
+		return transfer.Found(s, err != nil || len(s.files) == 0, err)
 	}}
 }
 
