@@ -8,8 +8,8 @@
 // Walk and WalkStaged list, and never a record without bytes.
 //
 // A Store does not order a Commit and a Delete of the same blob that run at the
-// same time: the one that ends last holds. No backend keeps a whole artifact in
-// memory.
+// same time: the one that ends last takes effect. No backend keeps a whole
+// artifact in memory.
 package blob
 
 import (
@@ -29,23 +29,24 @@ type Blob struct {
 // Kinds of errors. An error of a backend is an *Error that wraps one of them.
 // Errors of a reader, a callback or a context are returned unchanged.
 var (
-	// ErrNotFound: there is no such blob, or the hash is malformed.
+	// ErrNotFound means that there is no such blob, or that the hash is malformed.
 	ErrNotFound = errors.New("no such blob")
-	// ErrFull: the backend has no space for the bytes.
+	// ErrFull means that the backend has no space for the bytes.
 	ErrFull = errors.New("no space")
-	// ErrUnavailable: the backend is down, overloaded or does not answer; the
-	// same call may succeed later.
+	// ErrUnavailable means that the backend is down, overloaded or does not
+	// answer; the same call may succeed later.
 	ErrUnavailable = errors.New("backend unavailable")
-	// ErrRefused: the backend works and refuses, because of credentials,
+	// ErrRefused means that the backend works and refuses, because of credentials,
 	// permissions, the bucket, or a clock; a person must act.
 	ErrRefused = errors.New("refused by the backend")
-	// ErrDamaged: the bytes under a hash do not have that hash, or not the size.
+	// ErrDamaged means that the bytes under a hash do not have that hash, or not
+	// the size.
 	ErrDamaged = errors.New("damaged blob")
 )
 
 // Error describes a failure of a backend or a blob.
 type Error struct {
-	Kind    error  // ErrNotFound and so on
+	Kind    error  // ErrNotFound, ErrFull and so on
 	Message string // a sentence that says what is wrong and what to do
 	Err     error  // the cause, with paths and addresses; nil if there is none
 }
@@ -80,11 +81,11 @@ type Store interface {
 	// Discard on the result. ctx is checked between two reads of r.
 	Stage(ctx context.Context, r io.Reader) (Staged, error)
 
-	// Open returns the bytes of b, which the caller closes: ErrNotFound if they
-	// are missing, ErrDamaged if their size is not b.Size. The reader returns
-	// io.EOF after exactly b.Size bytes, and an error if the backend has fewer.
-	// It does not check the hash; see Verified and Verify. Reads fail once ctx
-	// is done.
+	// Open returns the bytes of b, which the caller closes. It returns ErrNotFound
+	// if they are missing, and ErrDamaged if their size is not b.Size. The reader
+	// returns io.EOF after exactly b.Size bytes, and an error if the backend has
+	// fewer. It does not check the hash; see Verified and Verify. Reads fail once
+	// ctx is done.
 	Open(ctx context.Context, b Blob) (io.ReadSeekCloser, error)
 
 	// Delete removes the bytes of a hash. It returns nil if they are gone

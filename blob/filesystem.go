@@ -28,7 +28,7 @@ type Filesystem struct {
 }
 
 // NewFilesystem returns the store in the folder root, which it creates if it is
-// missing; ErrRefused if it can't be written to.
+// missing. It returns ErrRefused if the folder can't be written to.
 func NewFilesystem(root string) (*Filesystem, error) {
 	abs, err := filepath.Abs(root)
 	if err != nil {
@@ -80,7 +80,7 @@ func (f *Filesystem) create() (*os.File, error) {
 	return os.OpenFile(f.path(stagingKey()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
 }
 
-// FreeSpace returns what the file system has left for this user, in bytes.
+// FreeSpace returns the free space of the file system for this user, in bytes.
 func (f *Filesystem) FreeSpace() (int64, error) {
 	n, err := FreeSpace(f.root)
 	if err != nil {

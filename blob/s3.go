@@ -172,8 +172,8 @@ func (c *idleTimeoutConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// Ping checks that the store answers and that the settings are right:
-// ErrUnavailable or ErrRefused otherwise.
+// Ping checks that the store answers and that the settings are right. It
+// returns ErrUnavailable or ErrRefused otherwise.
 func (s *S3) Ping(ctx context.Context) error {
 	return s.try(ctx, func(ctx context.Context) error {
 		for o := range s.core.ListObjectsIter(ctx, s.bucket, minio.ListObjectsOptions{Prefix: s.prefix, MaxKeys: 1}) {

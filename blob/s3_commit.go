@@ -98,7 +98,7 @@ func (o *stagedObject) Discard() error {
 }
 
 // copyObject copies within the bucket. A large object is copied in parts, since
-// the store might not answer within the timeout for the whole.
+// a copy of the whole might take longer than the timeout.
 func (s *S3) copyObject(ctx context.Context, from, to string, size int64) error {
 	if size <= s.copySize {
 		return s.try(ctx, func(ctx context.Context) error {

@@ -15,7 +15,8 @@ import (
 const attempts = 4
 
 // try calls do, and repeats it while the store is unavailable. It does not repeat
-// it once the timeout has passed: a store that hangs is waited for only once.
+// it once the timeout has passed, so that it waits only once for a store that
+// hangs.
 func (s *S3) try(ctx context.Context, do func(context.Context) error) error {
 	begun := time.Now()
 	for attempt := 0; ; attempt++ {

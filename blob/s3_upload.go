@@ -90,7 +90,7 @@ func (u *upload) send(ctx context.Context, r io.Reader, h hash.Hash, first []byt
 	sent := make(chan []byte, 2)
 	var sender sync.WaitGroup
 	sender.Go(func() {
-		// It is waited for when the reader has failed: an upload that begins after cleanUp would stay.
+		// This also waits when the reader has failed: an upload that begins after cleanUp would stay.
 		if err := u.begin(ctx); err != nil {
 			fail(err)
 			return

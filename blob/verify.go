@@ -8,8 +8,8 @@ import (
 	"io"
 )
 
-// Verify reads a blob to its end and compares its hash: ErrDamaged when they
-// differ.
+// Verify reads a blob to its end and returns ErrDamaged if the bytes have
+// another hash.
 func Verify(ctx context.Context, s Store, b Blob) error {
 	r, err := s.Open(ctx, b)
 	if err != nil {
@@ -26,7 +26,7 @@ func Verify(ctx context.Context, s Store, b Blob) error {
 // Verified returns a reader of the bytes of b, which r must hold, that checks
 // their hash. A caller that reads from the beginning to the end gets the last
 // bytes only if all of them are right, and ErrDamaged in their place otherwise.
-// Bytes that are read from elsewhere can't be checked.
+// Bytes that are read from another position on can't be checked.
 func Verified(r io.ReadSeekCloser, b Blob) io.ReadSeekCloser {
 	return &verifiedReader{ReadSeekCloser: r, blob: b, hash: sha256.New()}
 }

@@ -10,8 +10,8 @@ import (
 )
 
 // served holds the wheels of the index by the name of their folder. The second
-// is the first under its former name, for who installed that; they hold the
-// same modules, so only one of them can be installed.
+// has the former name of the package, for people who installed it under that
+// name. Both hold the same modules, so only one of them can be installed.
 var served = map[string]func() (Wheel, error){
 	"runtracker":     sync.OnceValues(func() (Wheel, error) { return pythonWheel(distribution, nil) }),
 	"tracker-client": sync.OnceValues(func() (Wheel, error) { return pythonWheel(formerDistribution, nil) }),

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -17,18 +18,18 @@ import (
 
 const (
 	defaultAPI = "http://127.0.0.1:9000"
-	// probeTimeout is how long a connection to this machine may take.
+	// probeTimeout is the maximum time for a connection to this machine.
 	probeTimeout = 2 * time.Second
 )
 
-// api is what the commands that read through the API share.
+// api holds the flags of the commands that read through the API.
 type api struct {
 	app    *app
 	url    string
 	asJSON bool
 }
 
-// flags gives cmd the flags of the commands that read.
+// flags adds these flags to cmd.
 func (p *api) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&p.url, "url", "", "`address` of the API (default: TRACKER_URL, else the server on this machine)")
 	cmd.Flags().BoolVar(&p.asJSON, "json", false, "print JSON")
@@ -49,6 +50,16 @@ func (p *api) client() (*rest.Client, error) {
 		return nil, misuse(err.Error())
 	}
 	return rest.New(c.URL(), p.app.token(c.URL()))
+}
+
+// find returns the run that an argument names, and the client that found it.
+func (p *api) find(ctx context.Context, typed string) (*rest.Client, rest.Run, error) {
+	c, err := p.client()
+	if err != nil {
+		return nil, rest.Run{}, err
+	}
+	r, err := c.Find(ctx, typed)
+	return c, r, err
 }
 
 // getenv returns a variable of the environment, "" when it is not set.
@@ -76,7 +87,7 @@ func (a *app) folder(name string, parts ...string) string {
 
 // ownServer returns the address of the API on this machine: the default one
 // when a server is there, else that of the one that the Python client has
-// started, see client/python/tracker/_embed.py. When that one has ended, the
+// started, see client/python/tracker/_embed.py. If that one has ended, the
 // client starts it again.
 func (a *app) ownServer() string {
 	if listens(defaultAPI) {
@@ -102,7 +113,8 @@ func (a *app) ownServer() string {
 	return server.URL
 }
 
-// listens reports whether anybody listens at an address on this machine.
+// listens reports whether a server accepts connections at an address on this
+// machine.
 func listens(address string) bool {
 	conn, err := net.DialTimeout("tcp", strings.TrimPrefix(address, "http://"), probeTimeout)
 	if err == nil {
@@ -111,8 +123,8 @@ func listens(address string) bool {
 	return err == nil
 }
 
-// token returns the token for the API at address: TRACKER_TOKEN, else what
-// `tracker login` has kept, else "".
+// token returns the token for the API at address: TRACKER_TOKEN, or the one
+// that `tracker login` has stored, or "".
 func (a *app) token(address string) string {
 	if given := a.getenv("TRACKER_TOKEN"); given != "" {
 		return strings.TrimSpace(given)

@@ -24,7 +24,7 @@ func one(name string) cobra.PositionalArgs {
 	}
 }
 
-// day is what the unit d of a span stands for.
+// day is the unit d of a span.
 const day = 24 * time.Hour
 
 // span is a flag for a duration that may be given in days: 90m, 12h, 7d, 1d12h.

@@ -32,8 +32,8 @@ func (c Config) backends() store.Backends {
 }
 
 // existing returns the backends for a command that only reads them. It does not
-// create the artifacts folder: run in a wrong folder, the command would find an
-// empty one.
+// create the artifacts folder: a command in the wrong working directory would
+// create one there and find it empty.
 func (c Config) existing() store.Backends {
 	b := c.backends()
 	open := b.Open[store.Filesystem]

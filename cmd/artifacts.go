@@ -76,7 +76,7 @@ func (a *app) newByteProgress(what string, total int64) *byteProgress {
 	return p
 }
 
-// set shows the number of bytes that are done.
+// set shows that done bytes are done.
 func (p *byteProgress) set(done int64) {
 	p.done = min(done, p.total)
 	switch {

@@ -23,11 +23,11 @@ interrupted uploads and migrations have left, and resumable uploads that have ex
 prints them with their sizes; --delete removes them. The server may run at the same time.
 
 A folder, or a bucket with its prefix, must belong to one database only: the artifacts of
-another database would be removed. Be careful after a restore, too: what was uploaded
-after the backup belongs to no artifact any more.
+another database would be removed. Be careful after a restore, too: bytes that were
+uploaded after the backup belong to no artifact any more.
 
-What was last written less than --older-than ago is kept, because an upload may still be
-writing it. So are bytes that a command has claimed since. They are listed with the time
+Bytes that were last written less than --older-than ago are kept, because an upload may
+still be writing them. So are bytes that a command has claimed since. They are listed with the time
 from which they can be removed. The bytes of artifacts in the trash are none of these: they
 are removed with it. With 0s only the server's own work is protected, so use
 that only while no other command runs.`,
@@ -66,7 +66,7 @@ func printOrphan(w io.Writer, s store.Orphan, note string) {
 
 // keptOrphans are the orphans that a collection keeps.
 type keptOrphans struct {
-	n, servers int // all, and those that the server has claimed
+	n, servers int // number of all, and of those that the server has claimed
 	bytes      int64
 	until      time.Time // when the last of the others can be removed
 	lines      strings.Builder

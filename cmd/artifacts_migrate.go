@@ -45,7 +45,7 @@ are listed, and the exit code is 1.`,
 			}
 			backends := cfg.existing()
 			if store.Backend(to) == store.Filesystem {
-				backends = cfg.backends() // which makes the folder
+				backends = cfg.backends() // creates the folder
 			}
 			db, err := store.Open(cmd.Context(), store.Options{Path: cfg.DBFile, MustExist: true, Logger: a.logger(cfg), Backends: backends})
 			if err != nil {

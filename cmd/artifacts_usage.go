@@ -17,7 +17,8 @@ func (a *app) artifactsUsageCommand() *cobra.Command {
 		Short: "Count artifacts and their bytes",
 		Long: `Count artifacts and their bytes, by backend, project and experiment. Identical bytes are
 stored once in a backend: the last table lists those that several artifacts share, and the
-space that saves. What is in the trash is counted apart; its bytes are still stored.`,
+space that saves. Artifacts in the trash are counted separately; their bytes
+are still stored.`,
 		Example: `  tracker artifacts usage
   tracker artifacts usage --json`,
 		Args:              cobra.NoArgs,

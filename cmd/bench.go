@@ -32,7 +32,7 @@ and these, only when they are named:
 
   import   event files, in turns with TensorBoard's own loading, and a database of MLflow:
            time and memory, twice --points; 1,000 idle folders that are followed
-  streams  memory and processor time of 1,900 idle event streams
+  streams  memory and processor time of 10,000 idle event streams
   attack   memory of the server, and the latency of /health, while 64 connections send
            the worst request of each kind
 

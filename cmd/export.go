@@ -38,7 +38,7 @@ func (a *app) exportCommand() *cobra.Command {
 	var s selection
 	var format string
 	var asJSON bool
-	lines := []string{fmt.Sprintf("  %-12s %s", formatArchive, "a zip file that `tracker import` brings in exactly, with ids (NAME.zip)")}
+	lines := []string{fmt.Sprintf("  %-12s %s", formatArchive, "a zip file that `tracker import` reads exactly, with ids (NAME.zip)")}
 	names := []string{formatArchive}
 	for _, f := range export.Formats() {
 		lines = append(lines, fmt.Sprintf("  %-12s %s", f.Name, f.Title))
@@ -53,8 +53,8 @@ is that of --format, or follows from the name: .zip for an archive, .html for a 
 
 ` + strings.Join(lines, "\n") + `
 
-A server may run on the database at the same time; what is written is as it was at one
-moment. What a format can't carry is listed, and the exit code is 3 then.`,
+A server may run on the database at the same time; the export shows one moment. The
+summary lists what the format can't carry, and the exit code is 3 then.`,
 		Example: `  tracker export iris.zip --project iris
   tracker export report.html --project iris --experiment sweep --filter "metric.loss < 0.1"
   tracker export tables/ --format csv --run 0192d3f4-5b6c-7d8e-9fa0-b1c2d3e4f5a6`,
@@ -100,7 +100,7 @@ func formatOf(out string) (string, error) {
 	return "", misuse(fmt.Sprintf("choose a --format, or a name for %q that ends with .zip or .html", out))
 }
 
-// query returns what the flags choose.
+// query returns the query for what the flags choose.
 func (s selection) query(ctx context.Context, db *store.DB) (q store.ArchiveQuery, err error) {
 	if len(s.runs) > 0 {
 		if s.project != "" || s.experiment != "" || s.filter != "" {

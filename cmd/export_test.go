@@ -2,12 +2,15 @@ package cmd
 
 import (
 	"encoding/csv"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"tracker/store/transfer/parquet"
 	"tracker/store/transfer/transfertest"
 )
 
@@ -29,7 +32,7 @@ func TestExport(t *testing.T) {
 	write("logs/run 2/metrics.csv", table)
 	runMain(t, env, "", "import", "logs", "--project", "p", "--experiment", "exp").must(t)
 
-	// Each point as the importers of the two formats bring it back.
+	// Each point as the importers of the two formats read it back.
 	points := func(db string, kinds ...string) []string {
 		t.Helper()
 		var lines []string
@@ -105,6 +108,14 @@ func TestExport(t *testing.T) {
 		}
 	}
 
+	runMain(t, env, "", "export", "lake", "--format", "parquet").must(t)
+	if found, err := filepath.Glob("lake/*.parquet"); err != nil || len(found) != 5 {
+		t.Errorf("parquet: %v, %q", err, found)
+	}
+	if got := parquetPoints(t, "lake/points.parquet"); !slices.Equal(got, csvPoints(rows[1:])) {
+		t.Errorf("parquet: there is %q, and should be %q", got, csvPoints(rows[1:]))
+	}
+
 	runMain(t, env, "", "export", "page.html").must(t)
 	page, err := os.ReadFile("page.html")
 	if err != nil {
@@ -141,4 +152,45 @@ func TestExport(t *testing.T) {
 	runMain(t, env, "", "import", "a.zip", "--project", "x", "--db-file", "a.db").refused(t, 2, "an archive is imported as it is")
 	write("bad.zip", "PK\x03\x04"+strings.Repeat("x", 26)+"manifest.json")
 	runMain(t, env, "", "import", "bad.zip", "--db-file", "a.db").refused(t, 1, "The archive can't be imported")
+}
+
+// csvPoints returns the rows of points.csv as parquetPoints does.
+func csvPoints(rows [][]string) (lines []string) {
+	for _, row := range rows {
+		lines = append(lines, strings.ReplaceAll(strings.Join(row, "|"), "|-inf|", "|-Inf|"))
+	}
+	return lines
+}
+
+// parquetPoints returns the rows of points.parquet.
+func parquetPoints(t *testing.T, path string) (lines []string) {
+	t.Helper()
+	in, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := parquet.Open(in, info.Size())
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := f.Rows(0, 1, 2, 3, 4)
+	for {
+		row, err := rows.Next()
+		if errors.Is(err, io.EOF) {
+			return lines
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		var cells []string
+		for _, v := range row {
+			cells = append(cells, v.String())
+		}
+		lines = append(lines, strings.Join(cells, "|"))
+	}
 }

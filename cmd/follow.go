@@ -15,7 +15,7 @@ import (
 	"tracker/store/transfer/tensorboard"
 )
 
-// followPause is the time between two looks at a folder. What is written to it is
+// followPause is the time between two polls of a folder. With it new points are
 // seen within two seconds.
 const followPause = 1500 * time.Millisecond
 
@@ -27,8 +27,8 @@ func (a *app) followCommand() *cobra.Command {
 		GroupID: groupDatabase,
 		Short:   "Import TensorBoard event files while they are written",
 		Long: `Import the TensorBoard event files below a folder, and then what is written to them and
-new ones, within two seconds, until Ctrl-C. It looks at the folder again and again, which
-works on network file systems too, and holds no file open.
+new ones, within two seconds, until Ctrl-C. It polls the folder, which also works on network
+file systems, and keeps no file open.
 
 The runs are written to the database; a server may run on it at the same time.
 ` + "`tracker serve --logdir DIR`" + ` does the same in the server. Stopping it and starting it
@@ -77,7 +77,7 @@ func checkSteps(steps string) error {
 	return nil
 }
 
-// printFollowed prints what an import has brought since the last call.
+// printFollowed prints what was imported since the last call.
 func (a *app) printFollowed(im *transfer.Import) {
 	r := im.Result
 	if r.Points > 0 {
@@ -89,8 +89,8 @@ func (a *app) printFollowed(im *transfer.Import) {
 	r.Points, r.Losses = 0, r.Losses[:0]
 }
 
-// follow polls until ctx ends. failed is called with an error that was not there at
-// the last poll, polled after a poll that brought something.
+// follow polls until ctx ends. failed is called with an error that the poll before
+// did not have, polled after a poll that imported something.
 func follow(ctx context.Context, f *tensorboard.Follower, failed func(error), polled func()) {
 	tick := time.NewTicker(followPause)
 	defer tick.Stop()
@@ -118,7 +118,7 @@ func follow(ctx context.Context, f *tensorboard.Follower, failed func(error), po
 }
 
 // followInBackground follows a folder for a server. The function that it returns
-// ends it. A folder that does not exist yet is waited for.
+// ends it. The folder need not exist yet.
 func followInBackground(ctx context.Context, db *store.DB, dir string, log *slog.Logger) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup

@@ -20,8 +20,8 @@ func (d *duration) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// activity records whether anybody uses the service. A live run is seen by its
-// requests: its client sends one every half minute at least.
+// activity records when the service was last used. A run counts as use: its
+// client sends a request every half minute at least.
 type activity struct {
 	mu   sync.Mutex
 	open int       // requests and event streams that go on
@@ -44,7 +44,8 @@ func (a *activity) add(n int) {
 	a.last = time.Now()
 }
 
-// rest returns how much longer the service must be idle to have been so for limit.
+// rest returns the time for which the service must still be idle until it was idle
+// for limit.
 func (a *activity) rest(limit time.Duration) time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -17,6 +17,7 @@ import (
 	"tracker/store/transfer/archive"
 	"tracker/store/transfer/dvclive"
 	"tracker/store/transfer/mlflow"
+	"tracker/store/transfer/neptune"
 	"tracker/store/transfer/sacred"
 	"tracker/store/transfer/table"
 	"tracker/store/transfer/tensorboard"
@@ -26,7 +27,7 @@ import (
 
 // importKinds are the kinds of sources, in the order in which they are looked for.
 func importKinds() []transfer.Kind {
-	return []transfer.Kind{tensorboard.Kind(), mlflow.Kind(), table.Kind(), wandb.Kind(), trackio.Kind(), sacred.Kind(), dvclive.Kind()}
+	return []transfer.Kind{tensorboard.Kind(), mlflow.Kind(), table.Kind(), wandb.Kind(), trackio.Kind(), sacred.Kind(), dvclive.Kind(), neptune.Kind()}
 }
 
 // incomplete is an import that left something out. The command ends with code 3.
@@ -47,20 +48,20 @@ func (a *app) importCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "import [KIND] PATH...",
 		GroupID: groupDatabase,
-		Short:   "Bring in runs from the files of other tools",
-		Long: `Bring in runs from the files of other tools. What is at a path is found by looking; KIND says
-it where that is not certain:
+		Short:   "Import runs from the files of other tools",
+		Long: `Import runs from the files of other tools. The kind of the source at a
+path is recognized; KIND names it where that is not certain:
 
 ` + strings.Join(titles, "\n") + `
 
 The runs are written to the database, which is created if it does not exist. A server may
 run on it at the same time. Nothing of the source is changed. With --url they are sent to a
-server elsewhere, which is asked with the token of ` + "`tracker login`" + ` or TRACKER_TOKEN who may.
+server elsewhere, with the token of ` + "`tracker login`" + ` or TRACKER_TOKEN.
 
-Importing again is safe: it brings only what is new since. An import that was stopped
+Importing again is safe: it adds only what is new since. An import that was stopped
 continues where it was.
 
-Exit codes: 0 when all was brought, 3 when something was left out, which the summary
+Exit codes: 0 when all was imported, 3 when something was left out, which the summary
 lists, 1 when the import failed.`,
 		Example: `  tracker import runs/
   tracker import tensorboard runs/ --project vision --experiment resnet
@@ -104,7 +105,7 @@ lists, 1 when the import failed.`,
 	f.StringArrayVar(&o.Only, "only", nil, "only runs, experiments and models with names like `pattern`, as resnet*; can be repeated")
 	f.BoolVar(&o.Deleted, "deleted", false, "also what the source has deleted and not removed")
 	f.BoolVar(&o.NoArtifacts, "no-artifacts", false, "leave artifacts out")
-	f.BoolVar(&o.DryRun, "dry-run", false, "show what would be brought, and change nothing")
+	f.BoolVar(&o.DryRun, "dry-run", false, "show what would be imported, and change nothing")
 	f.StringVar(&steps, "steps", "rewind", "`which` points of a restarted run are kept: rewind for those of the last start, all for all")
 	f.StringVar(&o.Step, "step", "", "`column` of a table that has the steps (default step, global_step, epoch, or the number of the row)")
 	f.StringVar(&o.Time, "time", "", "`column` of a table that has the times")
@@ -124,7 +125,7 @@ type importing struct {
 	lost    int
 }
 
-// foundSource is what is at a path.
+// foundSource is the source at a path.
 type foundSource struct {
 	transfer.Source
 	kind transfer.Kind
@@ -147,7 +148,7 @@ func (i *importing) find(kinds []transfer.Kind, kind string, paths []string) err
 func (i *importing) here(ctx context.Context) (err error) {
 	backends := i.cfg.existing()
 	if !i.options.DryRun && !i.options.NoArtifacts {
-		backends = i.cfg.backends() // which makes the folder
+		backends = i.cfg.backends() // creates the folder
 	}
 	db, err := i.app.openOrCreate(ctx, i.cfg, backends, i.options.DryRun)
 	if err != nil {
@@ -183,17 +184,20 @@ func (i *importing) source(ctx context.Context, s foundSource, sink transfer.Sin
 	return im.Result, im.Run(ctx, s.Source)
 }
 
-// each calls bring for each source, and prints what it has brought.
-func (i *importing) each(bring func(foundSource) (*transfer.Result, error)) error {
+// each calls fn for each source, and prints what was imported.
+func (i *importing) each(fn func(foundSource) (*transfer.Result, error)) error {
 	for _, s := range i.sources {
 		if !i.asJSON {
 			fmt.Fprintf(i.app.stdout, "%s: %s\n", s.path, s.kind.Title)
 		}
-		result, err := bring(s)
+		result, err := fn(s)
 		if result == nil {
 			return err
 		}
 		i.lost += result.Lost
+		if errors.Is(err, context.Canceled) && !i.asJSON {
+			fmt.Fprintln(i.app.stdout, "Stopped before the end; what was written stays, and the same command continues.")
+		}
 		if err := errors.Join(err, i.app.printImport(result, i.options.DryRun, i.asJSON)); err != nil {
 			return fmt.Errorf("%w; what was written stays, and the same command continues", err)
 		}
@@ -270,23 +274,23 @@ func (a *app) openOrCreate(ctx context.Context, cfg Config, backends store.Backe
 	return db, err
 }
 
-// printImport prints what was found, brought and left out.
+// printImport prints what was found, imported and left out.
 func (a *app) printImport(r *transfer.Result, dry, asJSON bool) error {
 	if asJSON {
 		return a.printLine(r)
 	}
 	w := a.stdout
-	brought := "Brought"
+	imported := "Imported"
 	if dry {
-		brought = "Would bring"
+		imported = "Would import"
 	}
 	fmt.Fprintf(w, "Found %s: %s new, %s with something new, %s unchanged, %s left out.\n",
 		things(r.Found, "run", "runs"), count(r.Created), count(r.Grown), count(r.Unchanged), count(r.LeftOut))
-	fmt.Fprintf(w, "%s %s, %s, %s and %s (%s).\n", brought, things(r.Points, "point", "points"),
+	fmt.Fprintf(w, "%s %s, %s, %s and %s (%s).\n", imported, things(r.Points, "point", "points"),
 		things(r.Parameters, "parameter", "parameters"), things(r.Tags, "tag", "tags"),
 		things(r.Artifacts, "artifact", "artifacts"), size(r.Bytes))
 	if r.Models > 0 {
-		fmt.Fprintf(w, "%s %s.\n", brought, things(r.Models, "logged model or version of a registered one", "logged models and versions of registered ones"))
+		fmt.Fprintf(w, "%s %s.\n", imported, things(r.Models, "logged model or version of a registered one", "logged models and versions of registered ones"))
 	}
 	if r.Dropped > 0 {
 		fmt.Fprintf(w, "%s of runs that were started again and repeat them; --steps all keeps them.\n",

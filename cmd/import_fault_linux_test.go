@@ -10,7 +10,7 @@ import (
 	"tracker/store/transfer/transfertest"
 )
 
-// Two imports of the same files at once bring nothing twice: one of them may say that
+// Two imports of the same files at once import nothing twice: one of them may say that
 // the other is there, and does nothing then.
 func TestTwoImportsAtOnce(t *testing.T) {
 	dir, env := t.TempDir(), []string{"SERVICE_ADMIN_PASSWORD=" + adminPassword, "SERVICE_LOG_LEVEL=warn"}
@@ -31,7 +31,7 @@ func TestTwoImportsAtOnce(t *testing.T) {
 	for _, r := range results {
 		if r.code != 0 {
 			failed++
-			if r.code != 1 || !strings.Contains(r.stderr, "Another import is bringing the same files") {
+			if r.code != 1 || !strings.Contains(r.stderr, "Another import of the same files is running") {
 				t.Errorf("%+v", r)
 			}
 		}

@@ -40,14 +40,14 @@ func TestImportCommand(t *testing.T) {
 	env := []string{"SERVICE_ADMIN_PASSWORD=" + adminPassword}
 
 	out := runMain(t, env, "", "import", "runs", "--dry-run").must(t)
-	if !strings.Contains(out, "runs: TensorBoard event files\nFound 1 run: 1 new,") || !strings.Contains(out, "Would bring 3 points") {
+	if !strings.Contains(out, "runs: TensorBoard event files\nFound 1 run: 1 new,") || !strings.Contains(out, "Would import 3 points") {
 		t.Errorf("dry run: %s", out)
 	}
 	if _, err := os.Stat("tracker.db"); err == nil {
 		t.Error("a dry run has made the database")
 	}
 	out = runMain(t, env, "", "import", "tensorboard", "runs").must(t)
-	if !strings.Contains(out, "Brought 3 points") {
+	if !strings.Contains(out, "Imported 3 points") {
 		t.Errorf("import: %s", out)
 	}
 	out = runMain(t, env, "", "import", "runs", "--json").must(t)

@@ -12,9 +12,9 @@ import (
 	"tracker/store/transfer"
 )
 
-// elsewhere imports the sources into a server. Each is read into a database in a folder
-// for temporary files, and the records that the server does not have like that are sent
-// as archives. Ids follow from the source, so the server recognizes them again.
+// elsewhere imports the sources into a server. Each is read into a temporary database,
+// and the records that the server lacks, or has in another state, are sent as archives.
+// Ids follow from the source, so the server recognizes records that it has.
 func (i *importing) elsewhere(ctx context.Context) error {
 	return i.each(func(s foundSource) (r *transfer.Result, err error) {
 		if s.kind.Name == formatArchive {
@@ -75,10 +75,10 @@ func (i *importing) through(ctx context.Context, s foundSource, dir string) (r *
 	return r, nil
 }
 
-// fetchProject copies the project that the server has for a name, with its experiments,
-// so that runs come into these.
+// fetchProject copies the project with a name from the server, with its experiments, so
+// that runs are added to these.
 func (s *syncing) fetchProject(ctx context.Context, name string) error {
-	s.project = transfer.ID("project", name).String() // of one that an import has made
+	s.project = transfer.ID("project", name).String() // the id that an import would give it
 	err := s.fetchRecord(ctx)
 	if !rest.Is(err, string(store.CodeNotFound)) {
 		return err
@@ -105,7 +105,8 @@ func (s *syncing) fetchRecord(ctx context.Context) error {
 	})
 }
 
-// addTo adds what was sent of a project, or would be, to the result of an import.
+// addTo adds what was sent of a project, or would be sent, to the result of an
+// import.
 func (s *syncing) addTo(ctx context.Context, r *transfer.Result) error {
 	order, states, err := s.local(ctx)
 	if err != nil {
@@ -120,7 +121,7 @@ func (s *syncing) addTo(ctx context.Context, r *transfer.Result) error {
 			r.Unchanged++
 			continue
 		case !s.dry:
-			continue // it is in the answers
+			continue // the answers count it
 		case s.there[record] == "":
 			r.Created++
 		default:
@@ -143,7 +144,7 @@ func (s *syncing) addTo(ctx context.Context, r *transfer.Result) error {
 	return nil
 }
 
-// addAnswer adds what a server has said of an archive.
+// addAnswer adds the answer of a server to an archive.
 func addAnswer(r *transfer.Result, a rest.Imported) {
 	r.Created += a.Created
 	r.Grown += a.Grown
@@ -156,7 +157,7 @@ func addAnswer(r *transfer.Result, a rest.Imported) {
 	r.Bytes += a.Bytes
 }
 
-// sendArchive sends an archive as it is.
+// sendArchive sends an archive unchanged.
 func (i *importing) sendArchive(ctx context.Context, path string) (r *transfer.Result, err error) {
 	if err := checkArchiveOptions(i.options); err != nil {
 		return nil, err

@@ -13,10 +13,10 @@ import (
 	"tracker/client/rest"
 )
 
-// followEvery is how often a run that is followed is read.
+// followEvery is the time between two reads of a run that is followed.
 const followEvery = time.Second
 
-// news is what `tracker log --follow --json` prints, a line for each.
+// news is a line that `tracker log --follow --json` prints.
 type news struct {
 	Status  string            `json:"status"`
 	Error   string            `json:"error_message,omitempty"`
@@ -35,7 +35,7 @@ func (a *app) logCommand() *cobra.Command {
 		Use:     "log RUN",
 		GroupID: groupRuns,
 		Short:   "Print what a run has printed, or follow its metrics",
-		Long: `Print what a run has printed, which is kept when it ends.
+		Long: `Print the output of a run, which is stored when the run ends.
 
 With --follow, print instead the last values of its metrics, and once a second those that
 have changed, until the run ends. The exit code is then 0 when it has succeeded and 1
@@ -45,11 +45,7 @@ when it has not. RUN is its id, the address of its page, or its name when no oth
 		Args:              one("RUN"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: run(func(cmd *cobra.Command, args []string) error {
-			c, err := p.client()
-			if err != nil {
-				return err
-			}
-			r, err := c.Find(cmd.Context(), args[0])
+			c, r, err := p.find(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -67,7 +63,7 @@ when it has not. RUN is its id, the address of its page, or its name when no oth
 		}),
 	}
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "follow the metrics until the run ends")
-	cmd.Flags().BoolVar(&system, "system", false, "with --follow, also what the machine does")
+	cmd.Flags().BoolVar(&system, "system", false, "with --follow, also the metrics of the machine")
 	p.flags(cmd)
 	return cmd
 }

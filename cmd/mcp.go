@@ -14,13 +14,15 @@ import (
 )
 
 const (
-	// maxAnswered is how many runs a tool answers at most.
+	// maxAnswered is the maximum number of runs that a tool returns.
 	maxAnswered = 200
-	// maxCurvePoints is how many points a curve of a tool has at most.
+	// maxCurvePoints is the maximum number of points of a curve that a tool
+	// returns.
 	maxCurvePoints = 500
-	// maxCurves is how many metrics a tool reads at once.
+	// maxCurves is the maximum number of metrics that a tool reads at once.
 	maxCurves = 20
-	// maxOutput is how many bytes of the output of a run a tool answers: the last ones.
+	// maxOutput is the maximum size in bytes of the output that a tool returns: the end
+	// of it.
 	maxOutput = 100_000
 )
 
@@ -46,7 +48,7 @@ can list, show and compare the runs of a server. It can change nothing, unless
 			in, out := io.NopCloser(a.stdin), unclosed{a.stdout}
 			err = tools(c, allowWrite).Run(cmd.Context(), &mcp.IOTransport{Reader: in, Writer: out})
 			if errors.Is(err, io.EOF) {
-				return nil // the assistant has gone
+				return nil // the assistant has disconnected
 			}
 			return err
 		}),
@@ -71,8 +73,8 @@ type (
 		Project    string `json:"project" jsonschema:"name of the project"`
 		Experiment string `json:"experiment,omitempty" jsonschema:"name of the experiment; all of the project without it"`
 		Filter     string `json:"filter,omitempty" jsonschema:"expression such as: metric.loss < 0.1 and param.optimizer = 'adam' and status = 'succeeded'"`
-		Sort       string `json:"sort,omitempty" jsonschema:"names to sort by, such as metric.loss; - before one turns it around; the newest first without it"`
-		Columns    string `json:"columns,omitempty" jsonschema:"parameters and metrics to answer for each run, such as param.lr,metric.loss,metric.loss.min"`
+		Sort       string `json:"sort,omitempty" jsonschema:"names to sort by, such as metric.loss; - before a name reverses its order; the newest first without it"`
+		Columns    string `json:"columns,omitempty" jsonschema:"parameters and metrics to return for each run, such as param.lr,metric.loss,metric.loss.min"`
 		Limit      int    `json:"limit,omitempty" jsonschema:"how many runs at most; 50 without it, 200 at most"`
 	}
 	runArguments struct {

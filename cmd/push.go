@@ -17,14 +17,14 @@ import (
 	"tracker/store/transfer"
 )
 
-// An archive that is sent has at most so many runs and records, so that one that is
-// broken off costs little.
+// The maximum numbers of runs and records in an archive that is sent: few, so that
+// little is sent again after a failure.
 const (
 	sentRuns    = 20
 	sentRecords = 200
 )
 
-// syncResult is what push and pull have done.
+// syncResult is the result of push or pull.
 type syncResult struct {
 	Project   string          `json:"project"` // id
 	Peer      string          `json:"peer"`    // address of the server
@@ -48,7 +48,7 @@ type syncing struct {
 	bar     func(done, all int)
 	// there has the fingerprints of the records that get the copies.
 	there map[string]string
-	// answers is the sum of what the server has said of archives.
+	// answers is the sum of the answers of the server to archives.
 	answers rest.Imported
 	// deliver copies records and returns those that were left alone.
 	deliver func(ctx context.Context, records []string, base map[string]string) (conflicts []string, err error)
@@ -82,7 +82,7 @@ what was changed there since.`, func(ctx context.Context, s *syncing, name strin
 		})
 }
 
-// isID reports whether a text is the id of a record and no name.
+// isID reports whether a text is the id of a record.
 func isID(s string) bool {
 	return len(s) == 36 && strings.Count(s, "-") == 4 && !strings.Contains(s, " ")
 }
@@ -164,7 +164,8 @@ func (a *app) runSync(ctx context.Context, s *syncing, verb string, asJSON bool)
 	return nil
 }
 
-// recordProgress returns a function that prints how many records are done, now and then.
+// recordProgress returns a function that prints from time to time how many records are
+// done.
 func (a *app) recordProgress(title string) func(done, all int) {
 	last := time.Now()
 	return func(done, all int) {
@@ -262,7 +263,7 @@ func runsAmong(records []string) (n int) {
 	return n
 }
 
-// copy copies some records, and notes that both sides have the same now.
+// copy copies some records, and records that both sides are the same now.
 func (s *syncing) copy(ctx context.Context, records []string, base, from map[string]string) error {
 	conflicts, err := s.deliver(ctx, records, base)
 	if err != nil {
@@ -294,7 +295,7 @@ func (s *syncing) archive(fn func(f *os.File) error) error {
 
 // push sends records to the server.
 func (s *syncing) push(ctx context.Context, records []string, base map[string]string) (conflicts []string, err error) {
-	known := map[string]string{} // not nil, which stands for no other side
+	known := map[string]string{} // not nil, which would mean that there is no other side
 	for _, record := range records {
 		if state := base[record]; state != "" {
 			known[record] = state
@@ -303,8 +304,9 @@ func (s *syncing) push(ctx context.Context, records []string, base map[string]st
 	return s.send(ctx, records, known)
 }
 
-// send sends an archive of records. base has their fingerprints when they were last the
-// same on both sides; nil leaves that to what the server has noted.
+// send sends an archive of records. base has the fingerprints that the records had when
+// both sides were last the same; nil means that the server uses those that it has
+// recorded.
 func (s *syncing) send(ctx context.Context, records []string, base map[string]string) (conflicts []string, err error) {
 	err = s.archive(func(f *os.File) error {
 		q := store.ArchiveQuery{ProjectID: s.project, Records: records}

@@ -26,8 +26,8 @@ const (
 	findServer = useClient + "from tracker._http import service_url\nprint(service_url())"
 )
 
-// pythonCommand returns a command that is the Python client's: what it does
-// with spools and runs is written once, there.
+// pythonCommand returns a command that the Python client carries out, so that
+// the code for spools and runs exists only there.
 func (a *app) pythonCommand(use, short, example string) *cobra.Command {
 	return &cobra.Command{
 		Use:                use,
@@ -54,9 +54,9 @@ func (a *app) clientCommands() []*cobra.Command {
 		a.pythonCommand("run [--project NAME] [--experiment NAME] [--name NAME] [--tag TAG] [--tensorboard FOLDER] -- PROGRAM ARGUMENTS",
 			"Run any program as a run, with its output, exit status, parameters and event files",
 			"  tracker run --project iris -- python train.py --lr 0.1\n  tracker run --project iris --tag nightly -- ./simulate.sh"),
-		a.pythonCommand("sync [--url URL] [PATH...]", "Send what runs have left in the spool",
+		a.pythonCommand("sync [--url URL] [PATH...]", "Send what is in the spool",
 			"  tracker sync\n  tracker sync --url http://lab.example.com:9000 ~/.tracker/spool"),
-		a.pythonCommand("status [--url URL]", "Say where the server is, who is signed in, and what is in the spool",
+		a.pythonCommand("status [--url URL]", "Show where the server is, who is signed in, and what is in the spool",
 			"  tracker status"),
 		a.pythonCommand("login [--url URL] [--username NAME]", "Sign in, and keep the token",
 			"  tracker login --url http://lab.example.com:9000"),
@@ -78,7 +78,7 @@ func (a *app) client(program string) ([]string, error) {
 	return []string{python, "-c", program, wheel}, nil
 }
 
-// answer returns what a program with the client prints.
+// answer returns the output of a Python program that uses the client.
 func (a *app) answer(program string) (string, error) {
 	command, err := a.client(program)
 	if err != nil {
@@ -122,8 +122,8 @@ func findPython() (string, error) {
 	return "", errors.New("this command needs Python 3.9 or newer, and there is none on the PATH")
 }
 
-// keepWheel returns the path of the wheel of the client in the cache folder of
-// the user, to which it is written when it is not there.
+// keepWheel returns the path of the wheel of the client in the user's cache
+// folder. It writes the wheel if it is not there.
 func keepWheel() (string, error) {
 	wheel, err := library.PythonWheel(nil)
 	if err != nil {

@@ -20,10 +20,10 @@ import (
 	"tracker/store"
 )
 
-// Main runs the command line args, which do not include the name of the
-// program, and returns the exit code: 0, 1 when the command failed, 2 when the
-// command line is wrong, 3 when an import left something out. env holds NAME=value pairs. The first interrupt ends
-// the command gracefully, the second one ends the process with code 1.
+// Main runs the command line args, which do not include the name of the program, and returns the exit code: 0, 1
+// when the command failed, 2 when the command line is wrong, 3 when an import, export or copy left something
+// out. env holds NAME=value pairs. The first interrupt ends the command gracefully, the second one ends the
+// process with code 1.
 func Main(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := interruptible(ctx, stderr)
 	defer stop()
@@ -151,8 +151,8 @@ over the environment, which wins over the file. ` + "`tracker config`" + ` shows
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	// Cobra's own flag takes a template: package text/template calls methods by their
-	// names, so a program with it has to keep every method there is.
+	// Cobra's own flag uses package text/template, which calls methods by name, so
+	// the linker could not drop unused methods.
 	version := root.Flags().BoolP("version", "v", false, "version for tracker")
 	root.PersistentFlags().StringVar(&a.envFile, "env-file", "",
 		"`file` of NAME=value lines to read settings from (default .env, if there is one)")

@@ -11,7 +11,7 @@ import (
 	"tracker/client/rest"
 )
 
-// maxListed is how many projects or experiments are looked through.
+// maxListed is the maximum number of projects or experiments that are read.
 const maxListed = 1000
 
 // listed is the runs of one experiment, as `tracker runs --json` prints them.
@@ -30,9 +30,9 @@ func (a *app) runsCommand() *cobra.Command {
 		Use:     "runs",
 		GroupID: groupRuns,
 		Short:   "List runs",
-		Long: `List the runs of a project, the newest first. Without --project, TRACKER_PROJECT is taken,
-or the only project that there is; without --experiment or TRACKER_EXPERIMENT, all of
-its experiments are. --filter, --sort and --columns are in the language of the API:
+		Long: `List the runs of a project, the newest first. Without --project it is TRACKER_PROJECT, or
+the only project that there is. Without --experiment it is TRACKER_EXPERIMENT, or all
+experiments of the project. --filter, --sort and --columns are in the language of the API:
 see docs/search.md.`,
 		Example: `  tracker runs --project iris
   tracker runs --project iris --experiment sweep --filter "metric.loss < 0.1" --sort metric.loss
@@ -66,7 +66,7 @@ see docs/search.md.`,
 	cmd.Flags().StringVar(&project, "project", "", "`name` of the project")
 	cmd.Flags().StringVar(&experiment, "experiment", "", "`name` of the experiment; of several, the newest")
 	cmd.Flags().StringVar(&s.Filter, "filter", "", "`expression` that the runs must fulfil")
-	cmd.Flags().StringVar(&s.Sort, "sort", "-created", "`names` to sort by, with commas between; - before one turns it around")
+	cmd.Flags().StringVar(&s.Sort, "sort", "-created", "`names` to sort by, with commas between; - before a name reverses its order")
 	cmd.Flags().StringVar(&s.Columns, "columns", "", "`names` of parameters and metrics to show, like param.lr,metric.loss")
 	cmd.Flags().IntVar(&s.Limit, "limit", 50, "`number` of runs to list at most")
 	p.flags(cmd)
@@ -181,7 +181,7 @@ func columnTitle(name string) string {
 	return strings.Trim(title, "`")
 }
 
-// cell returns what a run has in the column name, "" for nothing.
+// cell returns the text of a run in the column name, "" for none.
 func cell(r rest.Run, name string) string {
 	kind, key, _ := strings.Cut(name, ".")
 	key = strings.Trim(key, "`")

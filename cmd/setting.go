@@ -235,7 +235,7 @@ func (c *copies) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// days is how long something is kept.
+// days is a time in whole days.
 type days int
 
 const maxDays = 36500

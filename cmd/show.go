@@ -29,11 +29,7 @@ its page, or its name when no other run has it.`,
 		Args:              one("RUN"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: run(func(cmd *cobra.Command, args []string) error {
-			c, err := p.client()
-			if err != nil {
-				return err
-			}
-			r, err := c.Find(cmd.Context(), args[0])
+			c, r, err := p.find(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}

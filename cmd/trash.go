@@ -21,8 +21,8 @@ func (a *app) trashCommand() *cobra.Command {
 		Use:     "trash",
 		GroupID: groupDatabase,
 		Short:   "List, restore and purge what was deleted",
-		Long: `List what is in the trash, what was deleted last first: projects, experiments, runs, models,
-versions and artifacts, with what they hold. The server purges it for good after
+		Long: `List what is in the trash, the latest deletions first: projects, experiments, runs, models,
+versions, artifacts and reports, with what they hold. The server purges it for good after
 SERVICE_TRASH_DAYS, 30 unless it is set. These commands also work while a server runs.`,
 		Example: `  tracker trash
   tracker trash restore 01a1fd72-2c13-79ed-97b8-5face34acb11

@@ -32,6 +32,7 @@ func Formats() []Format {
 	return []Format{
 		{Name: "html", Title: "one page for any browser, offline", Write: writeHTML},
 		{Name: "csv", Title: "tables: runs.csv, parameters.csv, points.csv, tags.csv, artifacts.csv", Folder: true, Write: writeCSV},
+		{Name: "parquet", Title: "the same tables as Parquet, for DuckDB, pandas and Spark", Folder: true, Write: writeParquet},
 		{Name: "mlflow", Title: "MLflow's folder mlruns, with the artifacts", Folder: true, Write: writeMLflow},
 		{Name: "tensorboard", Title: "TensorBoard's event files, a folder for each run", Folder: true, Write: writeTensorBoard},
 	}
@@ -128,7 +129,8 @@ func copyArtifact(e *store.Extract, a store.Artifact, path string) error {
 	})
 }
 
-// names gives each thing a name for a file that no other one has, on any file system.
+// names holds the file names that are taken, in lower case because some file
+// systems ignore case.
 type names map[string]bool
 
 // unique returns s as one part of a path, with a number after it when the name is

@@ -35,11 +35,11 @@ const (
 //go:embed page.css
 var pageStyle string
 
-// page holds what a page shows.
+// page is the content of a page.
 type page struct {
 	Title    string
 	Sections []*section
-	Left     []string // what the page does not have, in sentences
+	Left     []string // sentences about what the page does not show
 }
 
 // section is an experiment.
@@ -67,7 +67,7 @@ type image struct {
 	URL       string // with all of the image in it
 }
 
-// writeHTML writes one page with all that it shows in it.
+// writeHTML writes one page, with its images and styles in the file.
 func writeHTML(ctx context.Context, e *store.Extract, path string, r *transfer.Result) error {
 	text, err := HTML(ctx, e, r)
 	if err != nil {
@@ -79,7 +79,7 @@ func writeHTML(ctx context.Context, e *store.Extract, path string, r *transfer.R
 	})
 }
 
-// Report is HTML for an archive.
+// Report returns the page of an archive.
 func Report(ctx context.Context, e *store.Extract) ([]byte, error) {
 	return HTML(ctx, e, &transfer.Result{})
 }
@@ -318,7 +318,7 @@ func draw(key string, ids []string, curves []store.Curve) chart {
 	return c
 }
 
-// share returns where v is between two ends, from 0 to 1.
+// share returns the position of v between two ends, from 0 to 1.
 func share(v, from, to float64) float64 {
 	if to == from {
 		return 0.5

@@ -174,8 +174,8 @@ func writeKey(at, kind, key, value string, run run, r *transfer.Result) error {
 	return nil
 }
 
-// mlflowKey returns a key with just the characters that MLflow takes, which is also a
-// path below a folder.
+// mlflowKey returns a key with only the characters that MLflow allows. It is also a
+// relative path.
 func mlflowKey(key string) string {
 	parts := strings.Split(key, "/")
 	for i, p := range parts {

@@ -45,8 +45,8 @@ func (s *Server) exportRecords(c *call) error {
 	return s.exportArchive(c, store.ArchiveQuery{ProjectID: c.vars["id"], Records: body.Records})
 }
 
-// exportArchive sends the archive when all of it could be made, so that a failure is
-// an answer like any other.
+// exportArchive writes the archive to a file before it sends it, so that a failure
+// can still be answered with an error.
 func (s *Server) exportArchive(c *call, q store.ArchiveQuery) error {
 	f, err := s.db.ScratchFile()
 	if err != nil {
@@ -69,7 +69,7 @@ func (s *Server) exportArchive(c *call, q store.ArchiveQuery) error {
 	}
 	h.Set("Content-Length", strconv.FormatInt(size, 10))
 	if c.r.Method != http.MethodHead {
-		_, err = io.Copy(c.w, f) // a client that has gone is nobody to tell
+		_, err = io.Copy(c.w, f) // if the client has gone, nobody can be told of the error
 	}
 	web.InfoOf(c.r).Err = err
 	return nil

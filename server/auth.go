@@ -5,7 +5,8 @@ import (
 	"tracker/store"
 )
 
-// maxSignIn is the size limit in bytes of what anybody may send.
+// maxSignIn is the size limit in bytes of the body of a sign-in, which anybody
+// may send.
 const maxSignIn = 16 << 10
 
 func (s *Server) signIn(c *call) error {

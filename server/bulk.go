@@ -47,9 +47,9 @@ type countBody struct {
 	Count int `json:"count"`
 }
 
-// points are the points of a bulk request. They read themselves: a request
-// has up to maxBulk of them with few names, so each name is made a string once
-// and no value or step becomes one.
+// points are the points of a bulk request. They have a method for reading JSON
+// because a request has up to maxBulk of them with few names: each name is made
+// a string once, and no value or step becomes one.
 type points []store.NewMetric
 
 var errTooMany = errors.New("must have at most " + strconv.Itoa(maxBulk) + " entries; send several requests")

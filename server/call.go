@@ -34,8 +34,8 @@ type call struct {
 // handler answers one route. An error that it returns is sent as the answer.
 type handler func(*call) error
 
-// serve wraps a handler into what every route has: who asks, and which query
-// parameters it may use.
+// serve returns the http.HandlerFunc of a route: it checks who asks and the
+// names of the query parameters, and sends the error that the handler returns.
 func (s *Server) serve(rt route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		c := &call{w: w, r: r, s: s, ctx: r.Context(), share: s.memory.Share(r.Context())}
@@ -161,7 +161,7 @@ func (c *call) ok(v any) error {
 }
 
 // held answers 200 with what read returns. It is counted as held until the client
-// has read it.
+// has received it.
 func held[T any](c *call, read func(context.Context) (T, error)) error {
 	var v T
 	err := c.share.Hold(c.ctx, func(ctx context.Context) (err error) {

@@ -22,7 +22,7 @@ import (
 // headers of parts, and boundaries.
 const maxFields = 2 << 20
 
-// form is what a multipart body says of an artifact.
+// form holds an artifact that was sent as a multipart body.
 type form struct {
 	patch    store.ArtifactPatch
 	data     *store.Received // nil when there was none
@@ -102,7 +102,7 @@ func formReader(r *http.Request, body io.Reader) (*multipart.Reader, error) {
 		return nil, store.Errorf(web.CodeUnsupportedMediaType, "The body must be multipart/form-data with the parts %s.", strings.Join(formParts, ", "))
 	}
 	if params["boundary"] == "" {
-		return nil, store.Errorf(web.CodeMalformedBody, "The Content-Type has no boundary, by which the parts could be told apart.")
+		return nil, store.Errorf(web.CodeMalformedBody, "The Content-Type multipart/form-data must have a boundary.")
 	}
 	// A body that ends within the head of a part would look like one without
 	// it, so the end is made an error; the last line may lack its newline.
@@ -110,7 +110,8 @@ func formReader(r *http.Request, body io.Reader) (*multipart.Reader, error) {
 	return multipart.NewReader(body, params["boundary"]), nil
 }
 
-// cutOff is what follows a body that should have ended.
+// cutOff is a reader behind a body: whoever reads as far as this gets an error,
+// as the body should have ended.
 type cutOff struct{}
 
 func (cutOff) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
@@ -119,7 +120,7 @@ func (cutOff) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 // the sender has said what its hash is.
 type formBody struct {
 	r    io.Reader
-	hash hash.Hash // nil when nobody wants to know
+	hash hash.Hash // nil when the sender has not said it
 	want string
 }
 
@@ -217,7 +218,7 @@ func (f *form) receive(c *call, part *multipart.Part, allow func() error) error 
 	return err
 }
 
-// create is the form as a new artifact.
+// create returns the form as a new artifact.
 func (f *form) create() (n store.NewArtifact, err error) {
 	p := f.patch
 	switch {
@@ -243,8 +244,8 @@ func (f *form) discard() {
 }
 
 // digest reads the SHA-256 of a Content-Digest (RFC 9530) as hex; "" when there
-// is no such header. One that can't be checked is refused: whoever sends it
-// wants to be sure.
+// is no such header. One that can't be checked is refused: its sender relies on
+// the check.
 func digest(values []string) (string, error) {
 	found := ""
 	for member := range strings.SplitSeq(strings.Join(values, ","), ",") {

@@ -24,7 +24,7 @@ type Metrics struct {
 	streams  prometheus.Gauge
 }
 
-// NewMetrics returns figures that all stand at zero.
+// NewMetrics returns metrics that are all zero.
 func NewMetrics() *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
@@ -85,7 +85,8 @@ func (m *Metrics) Observe(method, route string, status int, took time.Duration) 
 	m.latency.WithLabelValues(method, route).Observe(took.Seconds())
 }
 
-// watch adds what the database can tell at any time.
+// watch adds the metrics that are read from the database when they are asked
+// for.
 func (m *Metrics) watch(db *store.DB) {
 	size := func(pick func(file, wal int64) int64) func() float64 {
 		return func() float64 {

@@ -29,7 +29,7 @@ type Options struct {
 	BasePath    string           // "" or a path that begins with a slash and does not end with one
 	CORSOrigins []string         // scheme://host[:port] of the pages that may call the API
 	Hosts       *web.Hosts       // names that requests may be addressed to; nil means any
-	Proxies     []netip.Prefix   // proxies that are believed where a request comes from
+	Proxies     []netip.Prefix   // proxies whose headers are believed about the address of the client
 	Streams     *web.Streams     // bounds the event streams; nil means web.MaxStreams
 	Now         func() time.Time // nil means time.Now
 	// MLflowProject is the project of MLflow's clients; see mlflow.Options.
@@ -59,7 +59,7 @@ type route struct {
 	handle handler
 	query  []string // the names that it takes; with a star, one that can be repeated
 	open   bool     // needs no token
-	stream bool     // answers bit by bit or reads so, and never packed
+	stream bool     // its answer or its body is streamed; the answer is never compressed
 }
 
 var paged = []string{"limit", "offset"}

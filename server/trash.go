@@ -6,7 +6,7 @@ import (
 	"tracker/store"
 )
 
-// trash lists what the caller may restore.
+// trash lists the records in the trash that the caller may restore.
 func (s *Server) trash(c *call) error {
 	q := store.TrashQuery{ProjectID: c.text("project_id"), Kind: (*store.TrashKind)(c.text("kind"))}
 	var err error
@@ -28,7 +28,7 @@ func (s *Server) purge(c *call) error {
 // emptied is the answer to emptying the trash, in records of the trash.
 type emptied struct {
 	Purged int `json:"purged"`
-	Kept   int `json:"kept"` // a version of a model that was deleted later refers to them
+	Kept   int `json:"kept"` // because a model version in the trash, deleted later, refers to them
 }
 
 // emptyTrash purges what was deleted until a time, now when none is given.

@@ -23,8 +23,8 @@ const (
 	tusChecksums  = "sha1,sha256"
 )
 
-// resumable wraps the handlers of the protocol. A reader who only looks need
-// not speak it.
+// resumable wraps the handlers of the protocol. They require the header
+// Tus-Resumable, except of a GET, HEAD or OPTIONS.
 func resumable(h handler) handler {
 	return func(c *call) error {
 		head := c.w.Header()

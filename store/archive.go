@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tracker/blob"
+	"tracker/store/record"
 	"tracker/store/sqlite"
 	"tracker/store/transfer"
 	"tracker/store/transfer/archive"
@@ -109,6 +110,12 @@ func (db *DB) Export(ctx context.Context, actor Actor, q ArchiveQuery, o Archive
 	})
 }
 
+// archiveWait is how long an export waits for the archives of others.
+const archiveWait = 10 * time.Second
+
+var errArchiving = &Error{Code: CodeUnavailable, RetryAfter: archiveWait,
+	Message: "Another archive is being made or read, and only one is at a time; try again in a moment."}
+
 // archive waits until no other archive is made or read: each takes a database of its own,
 // and the list of its files in memory. done must be called.
 func (db *DB) archive(ctx context.Context) (done func(), err error) {
@@ -116,14 +123,20 @@ func (db *DB) archive(ctx context.Context) (done func(), err error) {
 	case db.archiving <- struct{}{}:
 		return func() { <-db.archiving }, nil
 	case <-ctx.Done():
+		if errors.Is(context.Cause(ctx), errArchiving) {
+			return nil, errArchiving
+		}
 		return nil, ctx.Err()
 	}
 }
 
 // Extract calls fn with a copy of what q selects, in a folder beside the database
-// that is removed afterwards. Needs read.
+// that is removed afterwards. Needs read. UNAVAILABLE when it has waited some seconds for
+// other archives.
 func (db *DB) Extract(ctx context.Context, actor Actor, q ArchiveQuery, fn func(*Extract) error) error {
-	done, err := db.archive(ctx)
+	waiting, cancel := context.WithTimeoutCause(ctx, db.archiveWait, errArchiving)
+	done, err := db.archive(waiting)
+	cancel()
 	if err != nil {
 		return err
 	}
@@ -166,8 +179,8 @@ func (e *Extract) fill(ctx context.Context, from *tx, actor Actor, q ArchiveQuer
 			e.Context = append(e.Context, ref.String())
 		}
 	}
-	cp := copier{src: from.records(), dst: e.DB, actor: System, fresh: true, result: &transfer.Result{}}
-	cp.claim = func(_ context.Context, hash string, size int64) (useBlob, func(), error) {
+	to := archiveTarget{db: e.DB, actor: System}
+	to.claim = func(_ context.Context, hash string, size int64) (func(record.Tx) (int64, error), func(), error) {
 		if _, there := e.backends[hash]; !there {
 			var backend Backend
 			err := from.Row(`SELECT backend FROM blob WHERE hash = ? AND deleting = 0 ORDER BY id LIMIT 1`, hash).Scan(&backend)
@@ -177,16 +190,17 @@ func (e *Extract) fill(ctx context.Context, from *tx, actor Actor, q ArchiveQuer
 			e.backends[hash] = backend
 			e.Blobs = append(e.Blobs, archive.Blob{Hash: hash, Size: size})
 		}
-		return func(tx *tx) (id int64, err error) {
+		return func(tx record.Tx) (id int64, err error) {
 			err = tx.Row(`INSERT INTO blob (backend, hash, size_bytes) VALUES (?, ?, ?)
 				ON CONFLICT (backend, hash) DO UPDATE SET size_bytes = excluded.size_bytes RETURNING id`, Filesystem, hash, size).Scan(&id)
 			return id, err
 		}, func() {}, nil
 	}
-	err = cp.copy(ctx, refs)
-	e.Counts["metric"] = int64(cp.result.Points)
-	e.Counts["parameter"] = int64(cp.result.Parameters)
-	e.Counts["resource"] = int64(cp.result.Artifacts)
+	c := record.Copier{From: from.records(), To: to, Fresh: true, Result: &transfer.Result{}}
+	err = c.Copy(ctx, refs)
+	e.Counts["metric"] = int64(c.Result.Points)
+	e.Counts["parameter"] = int64(c.Result.Parameters)
+	e.Counts["resource"] = int64(c.Result.Artifacts)
 	slices.SortFunc(e.Blobs, func(a, b archive.Blob) int { return cmp.Compare(a.Hash, b.Hash) })
 	return err
 }

@@ -66,9 +66,8 @@ func (db *DB) ImportArchive(ctx context.Context, actor Actor, path string, o Arc
 		if err != nil {
 			return err
 		}
-		c := copier{src: archived, dst: db, actor: actor, dryRun: o.DryRun, noArtifacts: o.NoArtifacts, result: &r.Result}
-		defer func() { r.Conflicts = append(r.Conflicts, c.conflicts...) }()
-		c.claim = func(ctx context.Context, hash string, size int64) (useBlob, func(), error) {
+		to := archiveTarget{db: db, actor: actor}
+		to.claim = func(ctx context.Context, hash string, size int64) (func(record.Tx) (int64, error), func(), error) {
 			content, err := a.Blob(archive.Blob{Hash: hash, Size: size})
 			if err != nil {
 				return nil, nil, err
@@ -76,18 +75,20 @@ func (db *DB) ImportArchive(ctx context.Context, actor Actor, path string, o Arc
 			defer content.Close()
 			return db.received(ctx, content, hash)
 		}
+		c := record.Copier{From: archived, To: to, DryRun: o.DryRun, NoArtifacts: o.NoArtifacts, Result: &r.Result}
+		defer func() { r.Conflicts = append(r.Conflicts, c.Conflicts...) }()
 		base := o.Base
 		if base == nil {
 			base = a.Manifest.Base
 		}
 		if base != nil {
-			c.base = func(ref record.Ref) string { return base[ref.String()] }
+			c.Base = func(ref record.Ref) string { return base[ref.String()] }
 		}
 		if o.Progress != nil {
 			done := 0
-			c.progress = func() { done++; o.Progress(done, len(refs)) }
+			c.Progress = func() { done++; o.Progress(done, len(refs)) }
 		}
-		return c.copy(ctx, refs)
+		return c.Copy(ctx, refs)
 	})
 	return r, archiveError(err)
 }

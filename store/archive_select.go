@@ -2,7 +2,6 @@ package store
 
 import (
 	"encoding/hex"
-	"maps"
 	"slices"
 
 	"github.com/google/uuid"
@@ -21,10 +20,10 @@ func (tx *tx) archived(actor Actor, q ArchiveQuery) (refs []record.Ref, scope st
 		}
 		refs, err = tx.records().OfProject(q.ProjectID)
 		if err == nil && q.Records != nil {
-			err = keepOnly(refs, q.Records)
-			refs = slices.DeleteFunc(refs, func(r record.Ref) bool {
-				return r.Context && r.Kind.Name != "project" && r.Kind.Name != "experiment" && r.Kind.Name != "model"
-			})
+			var missing string
+			if refs, missing = record.Only(refs, q.Records); missing != "" {
+				err = Invalid("records", "The project has no record %q.", truncate(missing))
+			}
 		}
 		return refs, "project", err
 	case q.ExperimentID != "" && q.Filter == "":
@@ -53,22 +52,6 @@ func (tx *tx) archived(actor Actor, q ArchiveQuery) (refs []record.Ref, scope st
 	return refs, "runs", err
 }
 
-// keepOnly marks all records but the wanted ones as context.
-func keepOnly(refs []record.Ref, wanted []string) error {
-	there := map[string]bool{}
-	for _, w := range wanted {
-		there[w] = true
-	}
-	for i := range refs {
-		refs[i].Context = !there[refs[i].String()]
-		delete(there, refs[i].String())
-	}
-	for missing := range maps.Keys(there) {
-		return Invalid("records", "The project has no record %q.", truncate(missing))
-	}
-	return nil
-}
-
 // recordsOfRuns returns runs, in the order of their numbers, with what holds them.
 func (tx *tx) recordsOfRuns(actor Actor, ids []string) (refs []record.Ref, err error) {
 	for chunk := range slices.Chunk(ids, MaxLimit) {
@@ -86,12 +69,6 @@ func (tx *tx) recordsOfRuns(actor Actor, ids []string) (refs []record.Ref, err e
 // records returns the transaction as package record uses it. Texts are checked as those
 // of the API are.
 func (tx *tx) records() record.Tx { return record.Tx{Tx: tx.points(), Check: checkColumn} }
-
-// homeOf returns where a record belongs; NOT_FOUND when there is none.
-func (tx *tx) homeOf(ref record.Ref) (record.Home, error) {
-	h, err := tx.records().Home(ref)
-	return h, orNotFound(err, ref.Kind.Name)
-}
 
 // checkColumn fails unless a column may have a text.
 func checkColumn(c record.Column, s string) error {

@@ -2,12 +2,9 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"io"
 	"os"
-
-	"tracker/store/transfer"
 )
 
 // RecordState is a record of a project with its fingerprint.
@@ -65,27 +62,19 @@ func (db *DB) AllRecords(ctx context.Context, actor Actor, projectID string) (or
 	}
 }
 
-// synced is the state of a row of table source that has the fingerprint that a record
-// had when it was the same in another database.
-const synced = "sync"
-
-func syncID(peer, record string) string { return transfer.ID("sync", peer, record).String() }
-
 // Synced returns the fingerprints that records had when they were last the same here
 // and in the database of a peer. Records without a known one are left out.
 func (db *DB) Synced(ctx context.Context, peer string, records []string) (map[string]string, error) {
 	return read(ctx, db, func(tx *tx) (map[string]string, error) {
 		base := map[string]string{}
 		for _, record := range records {
-			var fingerprint string
-			err := tx.Row(`SELECT fingerprint FROM source WHERE id = ?`, syncID(peer, record)).Scan(&fingerprint)
-			if errors.Is(err, sql.ErrNoRows) {
-				continue
-			}
+			fingerprint, err := tx.records().Synced(peer, record)
 			if err != nil {
 				return nil, err
 			}
-			base[record] = fingerprint
+			if fingerprint != "" {
+				base[record] = fingerprint
+			}
 		}
 		return base, nil
 	})
@@ -95,11 +84,7 @@ func (db *DB) Synced(ctx context.Context, peer string, records []string) (map[st
 func (db *DB) SetSynced(ctx context.Context, peer string, states map[string]string) error {
 	return change(ctx, db, System, func(tx *tx) error {
 		for record, fingerprint := range states {
-			_, err := tx.Exec(`INSERT INTO source (id, path, size, fingerprint, position, state, updated_date)
-				VALUES (?, ?, 0, ?, 0, ?, ?)
-				ON CONFLICT (id) DO UPDATE SET fingerprint = excluded.fingerprint, updated_date = excluded.updated_date`,
-				syncID(peer, record), peer+" "+record, fingerprint, synced, tx.now)
-			if err != nil {
+			if err := tx.records().SetSynced(peer, record, fingerprint, tx.now); err != nil {
 				return err
 			}
 		}

@@ -21,7 +21,7 @@ type (
 	Orphan = artifact.Orphan
 	// OrphanKind is the kind of an orphan.
 	OrphanKind = artifact.OrphanKind
-	// Migration is what there is to move to a backend.
+	// Migration describes the blobs to be moved to a backend.
 	Migration = artifact.Migration
 	// Moved is the result of a migration for one blob.
 	Moved = artifact.Moved

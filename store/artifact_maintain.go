@@ -24,7 +24,7 @@ func (db *DB) UsedBackends(ctx context.Context) ([]Backend, error) {
 	return db.artifacts.UsedBackends(ctx)
 }
 
-// Probe checks that a backend can be used. An error is the backend's own.
+// Probe checks that a backend can be used. It returns the error of the backend.
 func (db *DB) Probe(ctx context.Context, name Backend) error { return db.artifacts.Probe(ctx, name) }
 
 // Collect deletes resumable uploads that have expired and blobs that no artifact
@@ -48,7 +48,7 @@ func (db *DB) CollectStaged(ctx context.Context, name Backend, age time.Duration
 	return db.artifacts.CollectStaged(ctx, name, age)
 }
 
-// PlanMigration returns what there is to move to a backend, after it has made
+// PlanMigration returns the blobs to be moved to a backend, after it has made
 // sure that the backend works.
 func (db *DB) PlanMigration(ctx context.Context, to Backend) (Migration, error) {
 	return db.artifacts.PlanMigration(ctx, to)
@@ -62,7 +62,7 @@ func (db *DB) MigrateArtifacts(ctx context.Context, m Migration, copied func(n i
 // CheckArtifacts proves that the bytes of each artifact are there and have the
 // right size; with deep that they have the right hash, for which all of them are
 // read. Others may go on reading and writing. progress, which may be nil, is
-// called while they are read. Orphans are no problem.
+// called while they are read. Orphans do not count as a problem.
 func (db *DB) CheckArtifacts(ctx context.Context, deep bool, progress func(done, total int64)) ([]Problem, error) {
 	var found []Problem
 	var failed error

@@ -2,39 +2,40 @@ package store
 
 import "context"
 
-// ArtifactUsage is the space that artifacts take.
+// ArtifactUsage holds the space that artifacts take.
 type ArtifactUsage struct {
 	Artifacts    int             `json:"artifacts"`
-	Bytes        int64           `json:"bytes"`         // of all artifacts, each on its own
-	Contents     int             `json:"contents"`      // different ones in each backend
-	StoredBytes  int64           `json:"stored_bytes"`  // of these
+	Bytes        int64           `json:"bytes"`         // of all artifacts; shared contents count for each
+	Contents     int             `json:"contents"`      // that are stored, each once in its backend
+	StoredBytes  int64           `json:"stored_bytes"`  // of these contents
 	Backends     []BackendUsage  `json:"backends"`      // by name
 	Projects     []ProjectUsage  `json:"projects"`      // the largest first
-	Shared       []SharedContent `json:"shared"`        // those that save most, at most MaxShared
+	Shared       []SharedContent `json:"shared"`        // the contents that save most bytes, at most MaxShared
 	Uploads      int             `json:"uploads"`       // resumable ones that are not complete
-	UploadsBytes int64           `json:"uploads_bytes"` // that have come of them
+	UploadsBytes int64           `json:"uploads_bytes"` // of these uploads that have arrived
 	Trash        TrashUsage      `json:"trash"`
 }
 
-// TrashUsage is the artifacts in the trash, also those in an experiment or project
-// that is there. They count in Backends, and nowhere else.
+// TrashUsage counts the artifacts in the trash, and those of experiments and
+// projects in the trash. In ArtifactUsage they also count in Backends, but nowhere
+// else.
 type TrashUsage struct {
 	Artifacts  int   `json:"artifacts" db:"artifacts"`
-	Bytes      int64 `json:"bytes" db:"bytes"`             // each on its own
+	Bytes      int64 `json:"bytes" db:"bytes"`             // shared contents count for each
 	FreedBytes int64 `json:"freed_bytes" db:"freed_bytes"` // that emptying the trash frees
 }
 
 // MaxShared is the number of shared contents that are listed.
 const MaxShared = 100
 
-// BackendUsage is the part of the artifacts that is in a backend.
+// BackendUsage counts the contents of a backend.
 type BackendUsage struct {
 	Backend     Backend `json:"backend" db:"backend"`
 	Contents    int     `json:"contents" db:"contents"`
 	StoredBytes int64   `json:"stored_bytes" db:"stored_bytes"`
 }
 
-// ProjectUsage is the artifacts of a project.
+// ProjectUsage counts the artifacts of a project.
 type ProjectUsage struct {
 	ID          string            `json:"id" db:"id"`
 	Name        string            `json:"name" db:"name"`
@@ -43,7 +44,7 @@ type ProjectUsage struct {
 	Experiments []ExperimentUsage `json:"experiments" db:"-"` // the largest first
 }
 
-// ExperimentUsage is the artifacts of an experiment.
+// ExperimentUsage counts the artifacts of an experiment.
 type ExperimentUsage struct {
 	ID        string `json:"id" db:"id"`
 	ProjectID string `json:"-" db:"project_id"`
@@ -52,16 +53,18 @@ type ExperimentUsage struct {
 	Bytes     int64  `json:"bytes" db:"bytes"`
 }
 
-// SharedContent is a content that is stored once and that several artifacts have.
+// SharedContent describes bytes that are stored once and that several artifacts
+// have.
 type SharedContent struct {
 	Hash      string  `json:"hash" db:"hash"`
 	Backend   Backend `json:"backend" db:"backend"`
 	Size      int64   `json:"size_bytes" db:"size_bytes"`
 	Artifacts int     `json:"artifacts" db:"artifacts"`
-	Name      string  `json:"name" db:"name"` // of the oldest of them
+	Name      string  `json:"name" db:"name"` // of the oldest of these artifacts
 }
 
-// usageFrom is all artifacts; usageShown holds for those that are not in the trash.
+// usageFrom joins the tables of all artifacts; usageShown is the condition of those
+// that are not in the trash.
 const (
 	usageFrom = `FROM resource
 		JOIN blob ON blob.id = resource.blob_id AND blob.deleting = 0

@@ -54,7 +54,7 @@ func (tx *tx) takeSummaries(list string) error {
 		return err
 	}
 	if size > MaxAnswerBytes {
-		return Invalid("id", "This would be more than %d MiB; ask for the parameters page by page.", MaxAnswerBytes>>20)
+		return Invalid("id", "The answer would be larger than %d MiB; ask for the parameters page by page.", MaxAnswerBytes>>20)
 	}
 	return Take(tx.Context(), size)
 }
@@ -91,7 +91,7 @@ func (tx *tx) takeIterations(nums []int64, params []string, cut bool) ([]int64, 
 		sum += sizes[num]
 	}
 	if sum > MaxAnswerBytes {
-		return nil, Invalid("columns", "This would be more than %d MiB; ask for fewer iterations or columns.", MaxAnswerBytes>>20)
+		return nil, Invalid("columns", "The answer would be larger than %d MiB; ask for fewer iterations or columns.", MaxAnswerBytes>>20)
 	}
 	return nums, Take(tx.Context(), sum)
 }

@@ -129,7 +129,8 @@ func (t *tx) pointProblems(found []points.Problem, err error) ([]Problem, error)
 	return all, nil
 }
 
-// wrongVersions looks for models that would give a number again.
+// wrongVersions looks for models that would give a new version the number of an
+// old one.
 func (t *tx) wrongVersions() ([]Problem, error) {
 	var all []struct {
 		ID    string `db:"id"`
@@ -146,7 +147,7 @@ func (t *tx) wrongVersions() ([]Problem, error) {
 	var found []Problem
 	for _, m := range all {
 		found = append(found, Problem{
-			Text:       fmt.Sprintf("The counter of model %q stands at %d, behind version %d.", m.Name, m.Last, m.Given),
+			Text:       fmt.Sprintf("The version counter of model %q is %d, but version %d exists.", m.Name, m.Last, m.Given),
 			Repairable: true,
 			repair: func(tx *tx) error {
 				_, err := tx.Exec(`UPDATE model SET last_version = max(last_version, ?) WHERE id = ?`, m.Given, m.ID)

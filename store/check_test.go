@@ -74,7 +74,7 @@ func TestCheckFindsAndRepairs(t *testing.T) {
 			INSERT INTO metric_moved VALUES (8, 1, 1, 1, 99)`, "1 moved point", true},
 		{`UPDATE counter SET value = 3`, "is at 3, before point 8", true},
 		{`UPDATE counter SET value = -1`, "is at -1, before point 8", true},
-		{`UPDATE model SET last_version = 1`, `model "fraud" stands at 1, behind version 2`, true},
+		{`UPDATE model SET last_version = 1`, `model "fraud" is 1, but version 2 exists`, true},
 		{`UPDATE logged_model SET params = '{'`, "are not a JSON object", false},
 		{`UPDATE logged_model SET params = '[]'`, "are not a JSON object", false},
 		{otherProject + `UPDATE logged_model SET experiment_id = 'other'`, "belongs to an iteration of another project", false},

@@ -87,9 +87,10 @@ func unique(ids []string) []string {
 	})
 }
 
-// PairedCurves sets metrics of iterations against another one of theirs: what
-// was logged at the same step or, when those are more than the limit, the last
-// of each in the same bucket of steps. Needs read on each.
+// PairedCurves returns metrics of iterations as pairs with another of their
+// metrics: the values that were logged at the same step or, when there are more
+// steps than the limit, the last value of each metric in the same bucket of
+// steps. Needs read on each.
 func (db *DB) PairedCurves(ctx context.Context, actor Actor, iterationIDs []string, q PairQuery) ([]Pairs, error) {
 	if err := q.Check(); err != nil {
 		return nil, err
@@ -118,8 +119,8 @@ func (db *DB) PairedCurves(ctx context.Context, actor Actor, iterationIDs []stri
 }
 
 // MeanCurves returns the means of metrics over groups of iterations, for each
-// group those that some of it have. The buckets are the same for all groups.
-// Needs read on each.
+// group the metrics that at least one of its iterations has. The buckets are
+// the same for all groups. Needs read on each.
 func (db *DB) MeanCurves(ctx context.Context, actor Actor, groups [][]string, q PairQuery) ([][]MeanCurve, error) {
 	if err := q.Check(); err != nil {
 		return nil, err

@@ -68,14 +68,15 @@ func Invalid(field, format string, args ...any) *Error {
 }
 
 // AsError returns err as an *Error. What is not one becomes SERVER_ERROR with
-// err as its cause, except for what SQLite says about room and locks
-// (STORAGE_FULL, UNAVAILABLE) and for a caller that has gone (UNAVAILABLE).
-// It returns nil for nil.
+// err as its cause, except for SQLite's errors about a full disk (STORAGE_FULL)
+// or a lock (UNAVAILABLE) and for a caller that has gone (UNAVAILABLE). It
+// returns nil for nil.
 func AsError(err error) *Error {
 	var e *Error
 	var refused *points.InvalidError
 	var file *sqlite.FileError
 	var large *record.SizeError
+	var conflict *record.ConflictError
 	switch {
 	case err == nil:
 		return nil
@@ -85,13 +86,15 @@ func AsError(err error) *Error {
 		return Invalid(refused.Field, "%s", refused.Message)
 	case errors.As(err, &large):
 		return Invalid("archive", "%s", large.Error())
+	case errors.As(err, &conflict):
+		return Errorf(CodeConflict, "%s", conflict.Message)
 	case errors.As(err, &file) && fileCodes[file.Problem] != "":
 		return &Error{Code: fileCodes[file.Problem], Message: file.Error()}
 	case errors.Is(err, sqlite.ErrClosed):
 		return &Error{Code: CodeUnavailable, Err: err, Message: "The server is shutting down; try again when it is back."}
 	case errors.Is(err, sqlite.ErrTaken):
 		return &Error{Code: CodeUnavailable, Err: err,
-			Message: "Another server has taken over the database, so this one takes no more writes; end this one. Nothing was changed."}
+			Message: "Another server has taken over the database, so this one takes no more writes; stop this one. Nothing was changed."}
 	case errors.Is(err, sqlite.ErrMoved):
 		return &Error{Code: CodeUnavailable, Err: err,
 			Message: "The database file was moved, deleted or replaced while the server ran; put it back, or restart the server. Nothing was changed."}

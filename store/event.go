@@ -12,9 +12,9 @@ import (
 // Changes holds the changes of an experiment, or of one of its iterations, since a
 // cursor.
 type Changes struct {
-	Cursor     string      `json:"-"`          // where the next call goes on
+	Cursor     string      `json:"-"`          // for the next call
 	Reset      bool        `json:"-"`          // too much happened since: read everything again
-	Iterations []Iteration `json:"iterations"` // new, or something but points was changed or recorded
+	Iterations []Iteration `json:"iterations"` // those that are new, or in which more than points changed
 	Deleted    []string    `json:"deleted"`    // ids of iterations
 	Series     []Growth    `json:"series"`
 	// Console has the consoles that grew, among the changes of one iteration only.
@@ -55,7 +55,7 @@ func (db *DB) IterationChanges(ctx context.Context, actor Actor, iterationID, cu
 }
 
 // changes reads the journal first and the database second: a change between the
-// two comes again, after the new cursor.
+// two is returned again by the next call.
 func (db *DB) changes(ctx context.Context, cursor string, allow func(*tx) error, want func(journal.Entry) bool) (Changes, error) {
 	found, next, ok := db.journal.Since(cursor, want)
 	return read(ctx, db, func(tx *tx) (Changes, error) {
@@ -81,7 +81,7 @@ func (db *DB) changes(ctx context.Context, cursor string, allow func(*tx) error,
 				if err != nil {
 					return c, err
 				}
-				tx.db.lastSeen.freshen(found)
+				tx.db.freshen(found)
 				c.Iterations = append(c.Iterations, found...)
 			}
 		}
@@ -142,5 +142,6 @@ func (db *DB) noteSeries(t *sqlite.Tx, iteration int64, key string, last *Step) 
 		e.Deleted = true
 	}
 	db.journal.Note(e)
+	db.orders.Touch(ref.experimentID)
 	return nil
 }

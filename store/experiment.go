@@ -2,6 +2,9 @@ package store
 
 import (
 	"context"
+
+	"tracker/store/scalar"
+	"tracker/store/search"
 )
 
 // ExperimentStatus is the status of an experiment.
@@ -87,7 +90,7 @@ func (v *View) Experiments(projectID string, q ExperimentQuery) (List[Experiment
 		return List[Experiment]{}, err
 	}
 	from := `FROM experiment WHERE experiment.project_id = ? AND ` + q.Trash.condition("experiment") +
-		` AND ` + contains(`experiment.name`)
+		` AND ` + search.Contains(`experiment.name`)
 	args := []any{projectID, q.Name}
 	if q.Status != nil {
 		from += ` AND experiment.status = ?`
@@ -144,6 +147,7 @@ func (db *DB) CreateExperiment(ctx context.Context, actor Actor, projectID strin
 		if err != nil {
 			return Created{}, err
 		}
+		tx.within()
 		return Created{ID: id}, tx.setProperties(actor, propertyOwner{projectID: projectID, column: "experiment_id", key: id}, n.Properties)
 	})
 }
@@ -222,7 +226,7 @@ func (tx *tx) refuseIfNamed(projectID, id, name string) error {
 	var n int
 	err := tx.Row(`SELECT count(*) FROM experiment WHERE project_id = ? AND name = ? AND id <> ?`, projectID, name, id).Scan(&n)
 	if err == nil && n > 0 {
-		return &Error{Code: CodeConflict, Field: "name", Message: "The project already has an experiment with the name " + quote(name) + "; choose another one."}
+		return &Error{Code: CodeConflict, Field: "name", Message: "The project already has an experiment with the name " + scalar.Quote(name) + "; choose another one."}
 	}
 	return err
 }

@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"strings"
+
+	"tracker/store/search"
 )
 
 // Found is a record that Find returns.
@@ -33,10 +35,10 @@ func (db *DB) Find(ctx context.Context, actor Actor, text string, limit int) ([]
 		}
 		var one, all []string
 		for _, w := range words {
-			one, args = append(one, contains(name)), append(args, w)
+			one, args = append(one, search.Contains(name)), append(args, w)
 		}
 		for _, w := range words {
-			all, args = append(all, `(`+contains(name)+` OR `+contains(within)+`)`), append(args, w, w)
+			all, args = append(all, `(`+search.Contains(name)+` OR `+search.Contains(within)+`)`), append(args, w, w)
 		}
 		return `(` + strings.Join(one, ` OR `) + `) AND ` + strings.Join(all, ` AND `)
 	}

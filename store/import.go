@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/google/uuid"
 
@@ -150,7 +149,8 @@ func (tx *tx) importBatch(b *transfer.Batch) (out transfer.Outcome, err error) {
 	return out, tx.noteParent(it.num)
 }
 
-// checkUnread fails when a source file was read further since the import has looked.
+// checkUnread fails when another import has read a source file further since this
+// one looked.
 func (tx *tx) checkUnread(f transfer.File) error {
 	var now transfer.File
 	var stamp uint64
@@ -161,7 +161,7 @@ func (tx *tx) checkUnread(f transfer.File) error {
 		return err
 	}
 	if stamp != f.Before {
-		return Errorf(CodeConflict, "Another import is bringing the same files; wait until it has ended, and import again.")
+		return Errorf(CodeConflict, "Another import of the same files is running; wait until it has ended, and import again.")
 	}
 	return nil
 }
@@ -236,7 +236,7 @@ func (tx *tx) importedRun(b *transfer.Batch, out *transfer.Outcome) (it imported
 		return it, err
 	}
 	if deleted {
-		out.Refused = "The run was imported before and then deleted here; it is not brought again."
+		out.Refused = "The run was imported before and then deleted here; it is not imported again."
 		return it, nil
 	}
 	experimentID, err := tx.importedExperiment(r)
@@ -338,71 +338,4 @@ func (tx *tx) has(query string, args ...any) (bool, error) {
 		return false, nil
 	}
 	return err == nil, err
-}
-
-// Put stores an artifact. One of the same size and time is not read again, and one
-// in the trash is left there.
-func (im importer) Put(ctx context.Context, a transfer.Artifact) (stored bool, err error) {
-	id := a.ID.String()
-	former, err := im.db.Artifact(ctx, im.actor, id)
-	exists := err == nil
-	if err != nil && AsError(err).Code != CodeNotFound {
-		return false, err
-	}
-	if !exists {
-		_, err := im.db.Artifact(WithTrash(ctx), im.actor, id)
-		if err == nil {
-			return false, nil // it was deleted here
-		}
-		if AsError(err).Code != CodeNotFound {
-			return false, err
-		}
-	}
-	if exists && former.SizeBytes == a.Size && former.CreatedDate == a.Modified {
-		return false, nil
-	}
-	to := NewArtifact{ID: id, Name: a.Name, ContentType: a.ContentType, CreatedDate: &a.Modified}
-	var experimentID string
-	if a.LoggedModel != "" {
-		m, err := im.db.LoggedModel(ctx, im.actor, a.LoggedModel)
-		if err != nil {
-			return false, err
-		}
-		experimentID, to.Name = m.ExperimentID, LoggedModelFolder(m.ID)+a.Name
-	} else {
-		it, err := im.db.Iteration(ctx, im.actor, a.RunID.String())
-		if err != nil {
-			return false, err
-		}
-		experimentID, to.IterationID = it.ExperimentID, it.ID
-	}
-	content, err := a.Open()
-	if err != nil {
-		return false, &transfer.ReadError{Err: err}
-	}
-	defer content.Close()
-	got, err := im.db.Receive(ctx, sourceReader{content}, "")
-	if err != nil {
-		return false, err
-	}
-	if exists && got.Hash == former.ContentHash {
-		got.Discard()
-		return false, nil
-	}
-	if exists {
-		return true, im.db.UpdateArtifact(ctx, im.actor, id, ArtifactPatch{}, got)
-	}
-	_, err = im.db.CreateArtifact(ctx, im.actor, experimentID, to, got)
-	return err == nil, err
-}
-
-// sourceReader marks the errors of reading a source.
-type sourceReader struct{ r io.Reader }
-
-func (s sourceReader) Read(p []byte) (int, error) {
-	n, err := s.r.Read(p)
-	if err != nil && err != io.EOF {
-		err = &transfer.ReadError{Err: err}
-	}
-	return n, err
 }

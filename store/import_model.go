@@ -12,12 +12,13 @@ import (
 	"tracker/store/transfer"
 )
 
-// LoggedModel makes a logged model that does not exist, with its experiment. It reports
-// whether it did not.
+// LoggedModel makes a logged model, with its experiment, unless it exists. It reports
+// whether it made it. The error is transfer.ErrDeleted for a model that was imported
+// before and then deleted.
 func (im importer) LoggedModel(ctx context.Context, m transfer.LoggedModel) (made bool, err error) {
 	hex, isModel := strings.CutPrefix(m.ID, "m-")
 	if u, err := uuid.Parse(hex); err != nil || !isModel || strings.ReplaceAll(u.String(), "-", "") != hex {
-		return false, Invalid("id", "%q is no id of a logged model.", truncate(m.ID))
+		return false, Invalid("id", "%q is not the id of a logged model.", truncate(m.ID))
 	}
 	properties := importedProperties(m.Properties)
 	if err := firstError(checkName("name", m.Name), checkShort("model_type", m.Type), checkProperties(properties)); err != nil {
@@ -26,6 +27,9 @@ func (im importer) LoggedModel(ctx context.Context, m transfer.LoggedModel) (mad
 	return write(ctx, im.db, im.actor, func(tx *tx) (bool, error) {
 		there, err := tx.has(`SELECT 1 FROM logged_model WHERE id = ?`, m.ID)
 		if err != nil || there {
+			return false, err
+		}
+		if err := tx.importOnce("logged model", m.ID); err != nil {
 			return false, err
 		}
 		experimentID, err := tx.importedExperiment(&transfer.Run{Project: m.Project, Experiment: m.Experiment})
@@ -72,8 +76,26 @@ func (im importer) LoggedModel(ctx context.Context, m transfer.LoggedModel) (mad
 	})
 }
 
+// importOnce notes that a record with an id of its source is imported, as a source file
+// without a run. The error is transfer.ErrDeleted when that was done before.
+func (tx *tx) importOnce(kind, id string) error {
+	source := transfer.ID("imported", kind, id)
+	done, err := tx.has(`SELECT 1 FROM source WHERE id = ?`, source)
+	if err == nil && done {
+		err = transfer.ErrDeleted
+	}
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(`INSERT INTO source (id, path, size, fingerprint, position, state, updated_date) VALUES (?, ?, 0, '', 0, '', ?)`,
+		source, kind, tx.now)
+	return err
+}
+
 // RegisteredModel makes a registered model that does not exist, and the versions that it
 // does not have. It returns how many those are, and the numbers that other versions have.
+// A version that was imported before and deleted is left out; for a model that was, the
+// error is transfer.ErrDeleted.
 func (im importer) RegisteredModel(ctx context.Context, m transfer.RegisteredModel) (made int, taken []int64, err error) {
 	properties := importedProperties(m.Properties)
 	if err := firstError(checkName("name", m.Name), checkText("description", m.Description), checkProperties(properties)); err != nil {
@@ -87,6 +109,9 @@ func (im importer) RegisteredModel(ctx context.Context, m transfer.RegisteredMod
 		isNew := false
 		id, err := tx.firstOr("model", transfer.ID("model", projectID, m.Name).String(), func(id string) error {
 			isNew = true
+			if err := tx.importOnce("model", transfer.ID("model", projectID, m.Name).String()); err != nil {
+				return err
+			}
 			_, err := tx.Exec(`INSERT INTO model (id, project_id, name, description, created_date, updated_date) VALUES (?, ?, ?, ?, ?, ?)`,
 				id, projectID, m.Name, m.Description, m.Created, m.Created)
 			return err
@@ -129,6 +154,12 @@ func (tx *tx) importVersion(projectID, modelID string, v transfer.ModelVersion) 
 	err = tx.Row(`SELECT id FROM model_version WHERE id = ?1 OR model_id = ?2 AND version = ?3`, id, modelID, v.Number).Scan(&found)
 	if !errors.Is(err, sql.ErrNoRows) {
 		return found != id, false, err
+	}
+	if err := tx.importOnce("version", id); err != nil {
+		if errors.Is(err, transfer.ErrDeleted) {
+			err = nil
+		}
+		return false, false, err
 	}
 	iteration, err := tx.importedIteration(projectID, v.RunID)
 	if err != nil {

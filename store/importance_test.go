@@ -3,7 +3,6 @@ package store_test
 import (
 	"fmt"
 	"math"
-	"strings"
 	"testing"
 
 	"tracker/store"
@@ -73,52 +72,6 @@ func TestImportance(t *testing.T) {
 		{Target: "metric.loss", Filter: "("}, {Target: "metric.loss", Goal: "best"}} {
 		_, err := b.importance(q)
 		wantCode(t, err, store.CodeInvalidPayload)
-	}
-}
-
-func TestGuessObjective(t *testing.T) {
-	for want, names := range map[string][]string{
-		"minimize val/loss":        {"amp/scale", "grad/norm", "system/gpu", "train/acc", "train/loss", "val/accuracy", "val/loss"},
-		"maximize eval_accuracy":   {"epoch", "eval_accuracy", "train_loss_scale", "lr"},
-		"minimize loss":            {"acc", "loss", "steps"},
-		"maximize episode_reward":  {"episode_reward", "episode_length"},
-		"minimize validation_rmse": {"mse", "validation_rmse"},
-		"maximize test/f1":         {"test/f1", "train/f1"},
-		"maximize mAP50":           {"mAP50", "mapping_seconds"},
-		"":                         {"epoch", "lr", "system/cpu", "gradient_error", "across", "mapping", "value"},
-	} {
-		var keys []store.Key
-		for _, name := range names {
-			keys = append(keys, store.Key{Kind: store.MetricKey, Key: name}, store.Key{Kind: store.ParamKey, Key: "val/loss"})
-		}
-		got := ""
-		if o := store.GuessObjective(keys); o != nil {
-			got = fmt.Sprint(o.Goal, " ", o.Metric)
-		}
-		if got != want {
-			t.Errorf("of %q: %q, want %q", names, got, want)
-		}
-	}
-}
-
-func TestGoalOf(t *testing.T) {
-	for want, names := range map[store.Goal][]string{
-		store.Minimize: {"loss", "train_loss", "reconloss", "Loss/7", "x.RMSE", "err", "a-err-b", "logloss2 loss3"},
-		store.Maximize: {"acc", "F1", "top1_acc", "r2", "mAP50", "b.map", "é.acc", "acc2"},
-		"":             {"", "losses", "errs", "across", "xacc", "accx", "system/loss", "Timing/err", "LAYER0/loss", "loss_scale"},
-	} {
-		for _, name := range names {
-			if got := store.GoalOf(name); got != want {
-				t.Errorf("of %q: %q, want %q", name, got, want)
-			}
-		}
-	}
-}
-
-func BenchmarkGoalOf(b *testing.B) {
-	name := strings.Repeat("0", 200)
-	for b.Loop() {
-		store.GoalOf(name)
 	}
 }
 

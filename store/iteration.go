@@ -95,12 +95,19 @@ type IterationQuery struct {
 
 var iterationStatuses = []IterationStatus{Running, Succeeded, Failed, Killed}
 
-const iterationColumns = `
+const (
+	iterationColumns = `
+	(SELECT parent.id FROM iteration AS parent
+		WHERE parent.num = iteration.parent_num AND parent.deleted_date IS NULL) AS parent_iteration_id,` + ownColumns
+
+	// recordColumns are those of a record, whose parent may be in the trash.
+	recordColumns = `
+	(SELECT parent.id FROM iteration AS parent WHERE parent.num = iteration.parent_num) AS parent_iteration_id,` + ownColumns
+
+	ownColumns = `
 	iteration.num,
 	iteration.id,
 	iteration.experiment_id,
-	(SELECT parent.id FROM iteration AS parent
-		WHERE parent.num = iteration.parent_num AND parent.deleted_date IS NULL) AS parent_iteration_id,
 	iteration.name,
 	iteration.notes,
 	iteration.status,
@@ -111,6 +118,7 @@ const iterationColumns = `
 	(SELECT json_group_array(value) FROM
 		(SELECT value FROM tag WHERE tag.iteration_num = iteration.num ORDER BY value)) AS tags,
 	iteration.deleted_date IS NOT NULL AS deleted`
+)
 
 // Iterations lists the iterations of an experiment. INVALID_PAYLOAD when a part
 // of the query can't be read; its message says at which character. Needs read.
@@ -145,7 +153,7 @@ func (v *View) IterationChildren(id string, p Page) (List[Iteration], error) {
 	}
 	l, err := list[Iteration](v.tx, p, iterationColumns,
 		`FROM iteration WHERE iteration.parent_num = ? AND iteration.deleted_date IS NULL`, `iteration.num`, it.num)
-	v.tx.db.lastSeen.freshen(l.Data)
+	v.tx.db.freshen(l.Data)
 	return l, err
 }
 
@@ -161,7 +169,7 @@ func (v *View) Iteration(id string) (i Iteration, err error) {
 		return i, err
 	}
 	err = v.tx.Get(&i, `SELECT `+iterationColumns+` FROM iteration WHERE num = ?`, it.num)
-	i.LastSeen = v.tx.db.lastSeen.latest(it.num, i.LastSeen)
+	i.LastSeen = v.tx.db.lastSeen.Latest(it.num, i.LastSeen)
 	i.Deleted = it.deleted
 	return i, err
 }
@@ -234,6 +242,7 @@ func (db *DB) UpdateIterations(ctx context.Context, actor Actor, ids []string, p
 		return err
 	}
 	return change(ctx, db, actor, func(tx *tx) error {
+		tx.within()
 		for _, id := range ids {
 			if err := tx.updateIteration(actor, id, p); err != nil {
 				return err
@@ -302,6 +311,7 @@ func (tx *tx) updateIteration(actor Actor, id string, p IterationPatch) error {
 	if err != nil {
 		return err
 	}
+	tx.touch(it.experimentID)
 	tx.noteIteration(it.iterationRef)
 	return tx.noteParent(it.num)
 }

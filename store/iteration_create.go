@@ -69,6 +69,7 @@ func (db *DB) CreateIteration(ctx context.Context, actor Actor, experimentID str
 		if err := e.open(); err != nil {
 			return Created{}, err
 		}
+		tx.within()
 		return tx.insertIteration(experimentID, n)
 	})
 }
@@ -111,6 +112,7 @@ func (tx *tx) insertIteration(experimentID string, n NewIteration) (Created, err
 	if err := firstError(tx.setProperties(tx.actor, it.properties(), n.Properties), tx.patchSnapshot(it, n.Snapshot)); err != nil {
 		return Created{}, err
 	}
+	tx.touch(experimentID)
 	tx.noteIteration(ref)
 	return Created{ID: id}, tx.noteNumbered(parent)
 }

@@ -4,7 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"unicode/utf8"
+
+	"tracker/store/scalar"
 )
 
 // IterationLog holds the arguments of LogIteration.
@@ -62,14 +63,7 @@ func (p *SnapshotPatch) check() error {
 	if p == nil {
 		return nil
 	}
-	for field, value := range map[string]*string{"git_sha": p.GitSHA, "git_remote": p.GitRemote, "entrypoint": p.Entrypoint} {
-		if value != nil {
-			if err := checkText(field, *value); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return firstError(checkOptional("git_sha", p.GitSHA), checkOptional("git_remote", p.GitRemote), checkOptional("entrypoint", p.Entrypoint))
 }
 
 // LogIteration writes all of l or, with an error, nothing. A point that the
@@ -126,6 +120,8 @@ func (tx *tx) logIteration(id string, l IterationLog) error {
 	if err != nil {
 		return err
 	}
+	tx.within()
+	tx.touch(it.experimentID)
 	if l.Name != nil || l.Notes != nil || l.Parent != nil || l.Snapshot != nil {
 		if err := tx.allow(tx.actor, it.projectID, rightUpdate); err != nil {
 			return err
@@ -177,8 +173,8 @@ func (tx *tx) addParameter(it iterationState, p Property) error {
 	case err == nil && old == p.Value:
 		return nil
 	case err == nil:
-		return &Error{Code: CodeConflict, Field: "key", Message: "The parameter " + quote(p.Key) + " has the value " + quote(old) +
-			" already and can't become " + quote(p.Value) + "; start another run for it."}
+		return &Error{Code: CodeConflict, Field: "key", Message: "The parameter " + scalar.Quote(p.Key) + " has the value " + scalar.Quote(old) +
+			" already and can't become " + scalar.Quote(p.Value) + "; start another run for it."}
 	case !errors.Is(err, sql.ErrNoRows):
 		return err
 	}
@@ -188,15 +184,6 @@ func (tx *tx) addParameter(it iterationState, p Property) error {
 	}
 	_, err = tx.Exec(`INSERT INTO parameter (iteration_num, key, id, value) VALUES (?, ?, ?, ?)`, it.num, p.Key, id, p.Value)
 	return err
-}
-
-// quote returns the beginning of a text in quotes.
-func quote(s string) string {
-	const most = 100
-	if utf8.RuneCountInString(s) > most {
-		s = string([]rune(s)[:most]) + "…"
-	}
-	return `"` + s + `"`
 }
 
 var errOwnParent = Invalid("parent_iteration_id", "A run can't be its own parent; choose another run, or none.")

@@ -11,7 +11,7 @@ import (
 )
 
 // IterationRecord is an iteration with all its records. Of its points it has the last one
-// of each metric only.
+// of each metric only. Its parent may be in the trash.
 type IterationRecord struct {
 	Iteration
 	Latest     []LatestMetric // by key
@@ -28,7 +28,7 @@ type LatestMetric = points.Latest
 // RecordQuery selects and sorts iterations of several experiments.
 type RecordQuery struct {
 	Page                         // up to MaxRecords
-	Experiments []string         // ids; of those that do not exist nothing is found
+	Experiments []string         // ids; those that do not exist are ignored
 	Filter      filter.Expr      // nil for all
 	Sort        []filter.SortKey // then by age
 	Trash       TrashFilter      // the iterations of an experiment in the trash are there as well
@@ -37,7 +37,7 @@ type RecordQuery struct {
 const (
 	// MaxRecords is the size of the largest page of records.
 	MaxRecords = 50_000
-	// MaxRecordBytes bounds the size of a page of records in memory, about: a page
+	// MaxRecordBytes is about the largest size of a page of records in memory: a page
 	// ends after the records that go beyond it, and its limit is then the number of its
 	// records.
 	MaxRecordBytes = 32 << 20
@@ -138,7 +138,8 @@ func (r *IterationRecord) memory() int {
 }
 
 // allowExperiments returns those of ids that exist, once each, and which of them are in
-// the trash; only with trash are there such. It fails unless actor may read them.
+// the trash. Those in the trash are left out unless trash is set. It fails unless actor
+// may read them all.
 func (tx *tx) allowExperiments(actor Actor, ids []string, trash bool) (existing []string, inTrash map[string]bool, err error) {
 	list, err := json.Marshal(ids)
 	if err != nil {
@@ -173,7 +174,7 @@ func (tx *tx) recordsOf(nums []int64) ([]IterationRecord, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := tx.iterationsOf(nums, nil)
+	rows, err := tx.selectIterations(recordColumns, nums, nil)
 	if err != nil {
 		return nil, err
 	}

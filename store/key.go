@@ -12,29 +12,18 @@ import (
 	"tracker/store/search"
 )
 
-// KeyKind is the kind of a name.
-type KeyKind string
+// The names of parameters and metrics.
+type (
+	KeyKind = search.KeyKind
+	Key     = search.Key
+	Unknown = search.Unknown
+)
 
 // The kinds of name that iterations have.
 const (
-	MetricKey KeyKind = "metric"
-	ParamKey  KeyKind = "param"
+	MetricKey = search.MetricKey
+	ParamKey  = search.ParamKey
 )
-
-// Key is the name of a parameter or metric in an experiment.
-type Key struct {
-	Kind       KeyKind `json:"kind" db:"kind"`
-	Key        string  `json:"key" db:"key"`
-	Iterations int     `json:"iterations" db:"iterations"` // that have it
-}
-
-// Column returns the name in the language of searches.
-func (k Key) Column() string {
-	if k.Kind == ParamKey {
-		return filter.ParamName(k.Key)
-	}
-	return filter.MetricName(k.Key)
-}
 
 // KeyQuery selects names.
 type KeyQuery struct {
@@ -43,9 +32,6 @@ type KeyQuery struct {
 	Pattern bool     // Part is a regular expression of package regexp, in any case
 	Kind    *KeyKind // nil for both
 }
-
-// maxMatched bounds the names that a regular expression is compared with.
-const maxMatched = 100_000
 
 // Keys lists the names of the metrics of an experiment, then those of its
 // parameters, each in alphabetical order. Needs read.
@@ -61,52 +47,38 @@ func (v *View) Keys(experimentID string, q KeyQuery) (List[Key], error) {
 	if _, err := v.tx.allowExperiment(v.actor, experimentID, rightRead); err != nil {
 		return List[Key]{}, err
 	}
+	if q.Part != "" && q.Pattern {
+		return v.keysLike(experimentID, q)
+	}
 	var from search.SQL
 	from.Add(`FROM experiment_key WHERE experiment_id = ?`, experimentID)
 	if q.Kind != nil {
 		from.Add(` AND kind = ?`, *q.Kind)
 	}
-	if q.Part != "" && q.Pattern {
-		return v.keysLike(q, &from)
-	}
 	if q.Part != "" {
-		from.Add(` AND `+contains(`key`), q.Part)
+		from.Add(` AND `+search.Contains(`key`), q.Part)
 	}
 	return list[Key](v.tx, q.Page, `kind, key, iterations`, from.String(), `kind, key`, from.Args...)
 }
 
 // keysLike lists the names that match a regular expression.
-func (v *View) keysLike(q KeyQuery, from *search.SQL) (List[Key], error) {
+func (v *View) keysLike(experimentID string, q KeyQuery) (List[Key], error) {
 	p := q.clamp()
 	l := List[Key]{Data: []Key{}, Limit: p.Limit, Offset: p.Offset}
 	pattern, err := regexp.Compile("(?i)" + q.Part)
 	if err != nil {
 		var wrong *syntax.Error
 		if errors.As(err, &wrong) {
-			return l, Invalid("q", "This is no regular expression: %s.", wrong.Code)
+			return l, Invalid("q", "This is not a valid regular expression: %s.", wrong.Code)
 		}
-		return l, Invalid("q", "This is no regular expression.")
+		return l, Invalid("q", "This is not a valid regular expression.")
 	}
-	from.Add(` ORDER BY kind, key LIMIT ?`, maxMatched)
-	rows, err := v.tx.Rows(`SELECT kind, key, iterations `+from.String(), from.Args...)
-	if err != nil {
-		return l, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var k Key
-		if err := rows.StructScan(&k); err != nil {
-			return l, err
-		}
-		if !pattern.MatchString(k.Key) {
-			continue
-		}
+	return l, search.MatchingKeys(v.tx.Tx, experimentID, q.Kind, pattern, func(k Key) {
 		if l.Total >= p.Offset && len(l.Data) < p.Limit {
 			l.Data = append(l.Data, k)
 		}
 		l.Total++
-	}
-	return l, errors.Join(rows.Err(), rows.Close())
+	})
 }
 
 // Keys is View.Keys.
@@ -145,14 +117,14 @@ func (v *View) values(experimentID, column, join, part string, args ...any) ([]F
 	err := v.tx.Select(&all, `SELECT `+column+` AS value, count(*) AS iterations
 		FROM iteration `+join+`
 		WHERE iteration.experiment_id = ? AND iteration.deleted_date IS NULL AND length(`+column+`) <= 250
-		AND (? = '' OR `+contains(column)+`)
+		AND (? = '' OR `+search.Contains(column)+`)
 		GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ?`, append(args, experimentID, part, part, maxFoundValues)...)
 	return all, err
 }
 
 // VaryingParams returns the parameters that have more than one value in the
-// newest iterations of an experiment, those that most of them have first; all of
-// them where there is one iteration. Needs read.
+// newest iterations of an experiment, those that most of them have first. With a
+// single iteration it returns all parameters. Needs read.
 func (v *View) VaryingParams(experimentID string, newest int) (keys []string, err error) {
 	if _, err := v.tx.allowExperiment(v.actor, experimentID, rightRead); err != nil {
 		return nil, err
@@ -173,39 +145,29 @@ func (v *View) VaryingParams(experimentID string, newest int) (keys []string, er
 // wrongKeys compares the stored number of iterations of each name with the real
 // one.
 func (t *tx) wrongKeys() ([]Problem, error) {
-	// An iteration whose experiment is gone is another problem, which no count
-	// can repair.
-	const counted = `
-		SELECT experiment.id AS experiment_id, 'metric' AS kind, key, count(*) AS iterations
-		FROM series
-		JOIN iteration ON iteration.num = series.iteration_num AND iteration.deleted_date IS NULL
-		JOIN experiment ON experiment.id = iteration.experiment_id
-		GROUP BY 1, 3
-		UNION ALL
-		SELECT experiment.id, 'param', key, count(*)
-		FROM parameter
-		JOIN iteration ON iteration.num = parameter.iteration_num AND iteration.deleted_date IS NULL
-		JOIN experiment ON experiment.id = iteration.experiment_id
-		GROUP BY 1, 3`
-	var n int64
-	err := t.Row(`SELECT count(*) FROM (
-			SELECT experiment_id, kind, key, iterations FROM (` + counted + `
-				UNION ALL SELECT experiment_id, kind, key, iterations FROM experiment_key)
-			GROUP BY 1, 2, 3, 4 HAVING count(*) <> 2)`).Scan(&n)
+	n, err := search.WrongKeys(t.Tx)
 	if err != nil || n == 0 {
 		return nil, err
 	}
 	return []Problem{{
-		Text:       "The counts of parameter and metric names do not fit the iterations that have them.",
+		Text:       "The counts of parameter and metric names do not match the iterations that have them.",
 		Repairable: true,
-		repair: func(tx *tx) error {
-			if _, err := tx.Exec(`DELETE FROM experiment_key`); err != nil {
-				return err
-			}
-			_, err := tx.Exec(`INSERT INTO experiment_key (experiment_id, kind, key, iterations) ` + counted)
-			return err
-		},
+		repair:     func(tx *tx) error { return search.CountKeys(tx.Tx) },
 	}}, nil
+}
+
+// UnknownNames returns the names in the filter where that no iteration of the experiment
+// has, in alphabetical order. INVALID_PAYLOAD when the filter can't be read. Needs
+// read.
+func (v *View) UnknownNames(experimentID, where string) ([]Unknown, error) {
+	var p filter.Parser
+	if _, err := p.Filter(where); err != nil {
+		return nil, refused(err)
+	}
+	if _, err := v.tx.allowExperiment(v.actor, experimentID, rightRead); err != nil {
+		return nil, err
+	}
+	return search.UnknownKeys(v.tx.Tx, experimentID, p.Keys())
 }
 
 // SameParams returns those of keys that are the same parameter in all iterations

@@ -31,7 +31,11 @@ func (v *View) FindLoggedModels(experimentIDs []string, q LoggedModelQuery) ([]L
 	if err != nil {
 		return nil, err
 	}
-	in := string(list)
+	return listLimited(v.tx, func() ([]LoggedModel, error) { return v.findLoggedModels(string(list), q) })
+}
+
+// findLoggedModels finds logged models of the experiments in a JSON list.
+func (v *View) findLoggedModels(in string, q LoggedModelQuery) ([]LoggedModel, error) {
 	if q.AllMetrics || len(q.MetricKeys) > 0 {
 		if err := v.eachLoggedModelMetric(in, q); err != nil {
 			return nil, err

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 
+	"tracker/store/search"
 	"tracker/store/sqlite"
 )
 
@@ -53,7 +54,7 @@ func (v *View) Models(projectID string, q ModelQuery) (List[Model], error) {
 	if err := v.tx.allowProject(v.actor, projectID, rightRead); err != nil {
 		return List[Model]{}, err
 	}
-	from := `FROM model WHERE model.project_id = ? AND ` + q.Trash.condition("model") + ` AND ` + contains(`model.name`)
+	from := `FROM model WHERE model.project_id = ? AND ` + q.Trash.condition("model") + ` AND ` + search.Contains(`model.name`)
 	args := []any{projectID, q.Part}
 	if q.Name != nil {
 		from += ` AND model.name = ?`

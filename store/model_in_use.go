@@ -17,7 +17,7 @@ func (tx *tx) refuseIfArtifactVersioned(num int64) error {
 }
 
 // refuseIfIterationVersioned fails with CONFLICT when a model version refers to
-// the iteration with this number or at an artifact of it.
+// the iteration with this number or to an artifact of it.
 func (tx *tx) refuseIfIterationVersioned(num int64) error {
 	return tx.refuseIfVersioned(`model_version.iteration_num = ?
 		OR model_version.resource_num IN (SELECT num FROM resource WHERE iteration_num = ?)`,

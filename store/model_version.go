@@ -7,18 +7,6 @@ import (
 	"slices"
 )
 
-// Stage is the use of a version of a model.
-type Stage string
-
-// The stages of a version. Any can follow any. A model has at most one version in
-// PRODUCTION, unless a client asked to keep the others there.
-const (
-	NoStage    Stage = "NONE"
-	Staging    Stage = "STAGING"
-	Production Stage = "PRODUCTION"
-	Archived   Stage = "ARCHIVED"
-)
-
 // ModelVersion is one outcome of training a model, with the iteration that it came
 // from and, if there is one, the artifact that holds it.
 type ModelVersion struct {
@@ -68,17 +56,6 @@ type ModelVersionPatch struct {
 	Others      StageOthers `json:"-"`
 	Before      Before      `json:"-"`
 }
-
-// StageOthers selects what happens to the other versions of the model in the stage that a
-// version is moved to.
-type StageOthers int
-
-// The values of StageOthers.
-const (
-	OthersByStage StageOthers = iota // PRODUCTION archives them, any other stage keeps them
-	OthersArchived
-	OthersKept
-)
 
 // ModelVersionQuery selects versions.
 type ModelVersionQuery struct {
@@ -142,23 +119,6 @@ func (v *View) ModelVersion(id string) (ModelVersion, error) {
 // ModelVersion is View.ModelVersion.
 func (db *DB) ModelVersion(ctx context.Context, actor Actor, id string) (ModelVersion, error) {
 	return view(ctx, db, actor, func(v *View) (ModelVersion, error) { return v.ModelVersion(id) })
-}
-
-// ProductionVersion returns the version of a model that is in PRODUCTION, of
-// several the one that was put there last; NOT_FOUND when none is. Needs read.
-func (db *DB) ProductionVersion(ctx context.Context, actor Actor, modelID string) (ModelVersion, error) {
-	return read(ctx, db, func(tx *tx) (v ModelVersion, err error) {
-		if _, err := tx.allowModel(actor, modelID, rightRead); err != nil {
-			return v, err
-		}
-		err = tx.Get(&v, `SELECT `+modelVersionColumns+` `+modelVersionFrom+
-			`WHERE model_version.model_id = ? AND model_version.stage = 'PRODUCTION' AND model_version.deleted_date IS NULL
-			ORDER BY model_version.beside, model_version.version DESC LIMIT 1`, modelID)
-		if errors.Is(err, sql.ErrNoRows) {
-			return v, Errorf(CodeNotFound, "No version of this model is in production; set the stage of one to PRODUCTION.")
-		}
-		return v, err
-	})
 }
 
 // CreateModelVersion adds the next version of a model, in the stage NONE.
@@ -232,24 +192,6 @@ func (db *DB) UpdateModelVersion(ctx context.Context, actor Actor, id string, p 
 	})
 }
 
-// Promotion is the result of a change of stage.
-type Promotion struct {
-	ModelID string
-	Version int64
-	Former  *int64 // the version that was in PRODUCTION before and is archived now, nil for none
-}
-
-// SetStage moves a version to another stage. Needs update. PRODUCTION moves the
-// version that was there before to ARCHIVED.
-func (db *DB) SetStage(ctx context.Context, actor Actor, id string, stage Stage) (Promotion, error) {
-	if err := checkStage(stage); err != nil {
-		return Promotion{}, err
-	}
-	return write(ctx, db, actor, func(tx *tx) (Promotion, error) {
-		return tx.updateModelVersion(actor, id, ModelVersionPatch{Stage: &stage})
-	})
-}
-
 func (tx *tx) updateModelVersion(actor Actor, id string, p ModelVersionPatch) (done Promotion, err error) {
 	v, projectID, err := tx.allowModelVersion(actor, id, rightUpdate)
 	if err != nil {
@@ -291,47 +233,6 @@ func (tx *tx) updateModelVersion(actor Actor, id string, p ModelVersionPatch) (d
 	return done, tx.noteNumbered(iteration)
 }
 
-// leaveStage archives the other versions of v's model that are in a stage, or
-// keeps them there beside v. It returns the version that was in PRODUCTION before
-// and is archived now, nil for none.
-func (tx *tx) leaveStage(v ModelVersion, stage Stage, others StageOthers) (former *int64, err error) {
-	if others == OthersKept || others == OthersByStage && stage != Production {
-		if stage == Production {
-			_, err = tx.Exec(`UPDATE model_version SET beside = 1
-				WHERE model_id = ? AND stage = 'PRODUCTION' AND id <> ?`, v.ModelID, v.ID)
-		}
-		return nil, err
-	}
-	var archived []struct {
-		Version   int64  `db:"version"`
-		Iteration *int64 `db:"iteration_num"`
-		Beside    bool   `db:"beside"`
-		Deleted   bool   `db:"deleted"`
-	}
-	// One in the trash is archived as well: it is not in production when it is restored.
-	err = tx.Select(&archived, `SELECT version, iteration_num, beside, deleted_date IS NOT NULL AS deleted FROM model_version
-		WHERE model_id = ? AND stage = ? AND id <> ?
-		ORDER BY beside DESC, version LIMIT ?`, v.ModelID, stage, v.ID, MaxLimit)
-	if err != nil || len(archived) == 0 {
-		return nil, err
-	}
-	_, err = tx.Exec(`UPDATE model_version SET
-			stage        = 'ARCHIVED',
-			beside       = 0,
-			updated_date = ?
-		WHERE model_id = ? AND stage = ? AND id <> ?`, tx.now, v.ModelID, stage, v.ID)
-	for _, a := range archived {
-		if a.Deleted {
-			continue
-		}
-		err = firstError(err, tx.noteNumbered(a.Iteration))
-		if stage == Production {
-			former = &a.Version
-		}
-	}
-	return former, err
-}
-
 // changes reports whether p would change v.
 func (p ModelVersionPatch) changes(v ModelVersion) bool {
 	return p.Stage != nil && (*p.Stage != v.Stage || v.Beside) ||
@@ -354,10 +255,6 @@ func (db *DB) DeleteModelVersion(ctx context.Context, actor Actor, id string) er
 		}
 		return firstError(tx.discard(TrashedVersion, id), tx.noteNumbered(iteration))
 	})
-}
-
-func checkStage(s Stage) error {
-	return oneOf("stage", s, NoStage, Staging, Production, Archived)
 }
 
 // allowModelVersion returns the version and the project that it is in. It

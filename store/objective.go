@@ -1,45 +1,33 @@
 package store
 
-import (
-	"cmp"
-	"slices"
-	"strings"
+import "tracker/store/goal"
 
-	"tracker/store/filter"
+// The metric by which the runs of an experiment are compared, and its goal.
+type (
+	Goal      = goal.Goal
+	Objective = goal.Objective
 )
-
-// Goal is whether a metric should become small or large.
-type Goal string
 
 // The goals.
 const (
-	Minimize Goal = "minimize"
-	Maximize Goal = "maximize"
+	Minimize = goal.Minimize
+	Maximize = goal.Maximize
 )
 
-// Objective is the metric by which the runs of an experiment are compared.
-type Objective struct {
-	Metric string `json:"metric"`
-	Goal   Goal   `json:"goal"`
-}
-
 // NoObjective is the objective of an experiment whose runs are not compared.
-const NoObjective = "none"
-
-// String returns the form that ParseObjective reads.
-func (o Objective) String() string { return string(o.Goal) + " " + o.Metric }
+const NoObjective = goal.None
 
 // ParseObjective reads "minimize NAME" or "maximize NAME". nil for NoObjective, and for "",
-// which leaves it to GuessObjective. INVALID_PAYLOAD when it can't be read.
+// which leaves it to goal.Guess. INVALID_PAYLOAD when it can't be read.
 func ParseObjective(text string) (*Objective, error) {
 	if text == "" || text == NoObjective {
 		return nil, nil
 	}
-	goal, metric, _ := strings.Cut(text, " ")
-	if g := Goal(goal); g != Minimize && g != Maximize || checkKey(metric) != nil {
+	o, ok := goal.Parse(text)
+	if !ok || checkKey(o.Metric) != nil {
 		return nil, Invalid("objective", `The objective is "minimize" or "maximize", a space and the name of a metric, or "none"; leave it empty to have it guessed.`)
 	}
-	return &Objective{metric, Goal(goal)}, nil
+	return &o, nil
 }
 
 // Objective returns the objective of an experiment: the one that was chosen, or the one
@@ -53,121 +41,5 @@ func (v *View) Objective(e Experiment) (*Objective, error) {
 	if err != nil {
 		return nil, err
 	}
-	return GuessObjective(keys.Data), nil
-}
-
-// Value returns the best value of a run in the language of searches: the smallest or
-// the largest of the metric, or the last one when the goal is not known.
-func (o Objective) Value() string {
-	return filter.MetricName(o.Metric) + "." + o.Statistic()
-}
-
-// Statistic returns the statistic of the metric that is the best value of a run.
-func (o Objective) Statistic() string {
-	switch o.Goal {
-	case Minimize:
-		return "min"
-	case Maximize:
-		return "max"
-	}
-	return "last"
-}
-
-// Order returns the order of the best run first, in the language of searches.
-func (o Objective) Order() string {
-	if o.Goal == Maximize {
-		return "-" + o.Value()
-	}
-	return o.Value()
-}
-
-// Words in names of metrics, in lower case. A regular expression would take seconds for
-// the 100,000 names that a run may have.
-var (
-	smaller      = []string{"err", "error", "perplexity", "ppl", "nll", "bpc", "bpb", "wer", "cer", "fid", "regret", "cost"}
-	smallerEnds  = []string{"loss", "mae", "mse"} // also at the end of a longer word
-	larger       = []string{"acc", "accuracy", "auc", "auroc", "f1", "score", "precision", "recall", "reward", "return", "bleu", "rouge", "iou", "miou", "map", "ndcg", "mrr", "r2", "psnr", "ssim", "elo"}
-	heldOut      = []string{"val", "valid", "validation", "test", "eval", "dev"}
-	neverLearned = []string{"grad", "layer", "scale", "weight"} // anywhere
-)
-
-// GoalOf returns the goal that the name of a metric suggests, "" for none.
-func GoalOf(metric string) Goal {
-	name := strings.ToLower(metric)
-	contains := func(part string) bool { return strings.Contains(name, part) }
-	switch {
-	case strings.HasPrefix(name, "system/"), strings.HasPrefix(name, "timing"), slices.ContainsFunc(neverLearned, contains):
-		return ""
-	case hasWord(name, smaller), slices.ContainsFunc(smallerEnds, func(end string) bool {
-		return ContainsWord(name, end, func(_, after byte) bool { return !isLetter(after) })
-	}):
-		return Minimize
-	case hasWord(name, larger):
-		return Maximize
-	}
-	return ""
-}
-
-// hasWord reports whether a name in lower case has one of words with no letter beside it.
-func hasWord(name string, words []string) bool {
-	return slices.ContainsFunc(words, func(word string) bool {
-		return ContainsWord(name, word, func(before, after byte) bool { return !isLetter(before) && !isLetter(after) })
-	})
-}
-
-func isLetter(c byte) bool { return 'a' <= c && c <= 'z' }
-
-// ContainsWord reports whether name contains word between two bytes that bound it; 0
-// stands for the beginning and the end of name.
-func ContainsWord(name, word string, bound func(before, after byte) bool) bool {
-	for from := 0; ; from++ {
-		at := strings.Index(name[from:], word)
-		if at < 0 {
-			return false
-		}
-		from += at
-		var before, after byte
-		if from > 0 {
-			before = name[from-1]
-		}
-		if end := from + len(word); end < len(name) {
-			after = name[end]
-		}
-		if bound(before, after) {
-			return true
-		}
-	}
-}
-
-// GuessObjective returns the metric whose name makes it the most likely objective: a loss
-// or a score, of held-out data before others, a loss before a score; the metric of most
-// runs where several are as likely. nil for none.
-func GuessObjective(metrics []Key) *Objective {
-	var all []Key
-	for _, k := range metrics {
-		if k.Kind == MetricKey && GoalOf(k.Key) != "" {
-			all = append(all, k)
-		}
-	}
-	if len(all) == 0 {
-		return nil
-	}
-	rank := func(k Key) int {
-		rank := 0
-		if !hasWord(strings.ToLower(k.Key), heldOut) {
-			rank += 4
-		}
-		if GoalOf(k.Key) == Maximize {
-			rank += 2
-		}
-		if strings.HasPrefix(k.Key, "summary/") || strings.HasPrefix(k.Key, "best/") {
-			rank++
-		}
-		return rank
-	}
-	best := slices.MinFunc(all, func(a, b Key) int {
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(b.Iterations, a.Iterations),
-			cmp.Compare(len(a.Key), len(b.Key)), cmp.Compare(a.Key, b.Key))
-	})
-	return &Objective{best.Key, GoalOf(best.Key)}
+	return goal.Guess(keys.Data), nil
 }

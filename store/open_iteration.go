@@ -2,8 +2,9 @@ package store
 
 import "tracker/store/sqlite"
 
-// openIterations is the writer's cache of the iterations that users may add
-// points to, so that a point costs no query. Its entries can be dropped at any time.
+// openIterations is the writer's cache of the iterations that users may add points
+// to, so that adding a point needs no query for the permission. Its entries can be
+// dropped at any time.
 type openIterations struct {
 	sqlite.Passive
 	allowed map[openIterationKey]iterationRef

@@ -84,6 +84,8 @@ func (db *DB) CreateParameter(ctx context.Context, actor Actor, iterationID, key
 		if sqlite.IsDuplicate(err) {
 			return Created{}, errParameterExists
 		}
+		tx.within()
+		tx.touch(it.experimentID)
 		tx.noteIteration(it.iterationRef)
 		return Created{ID: id}, err
 	})

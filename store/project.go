@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"fmt"
+
+	"tracker/store/search"
 )
 
 // Project holds experiments and models. Permissions are granted on projects.
@@ -53,7 +55,7 @@ func (v *View) Projects(q ProjectQuery) (List[Project], error) {
 	if err != nil {
 		return List[Project]{}, err
 	}
-	from := `FROM project WHERE project.deleted_date IS NULL AND ` + contains(`project.name`)
+	from := `FROM project WHERE project.deleted_date IS NULL AND ` + search.Contains(`project.name`)
 	args := []any{q.Name}
 	if !u.IsAdmin {
 		from += ` AND project.id IN (SELECT project_id FROM user_permission WHERE user_id = ? AND read_permission)`
@@ -103,7 +105,7 @@ func (db *DB) EnsureProject(ctx context.Context, actor Actor, n NewProject) (str
 		return "", err
 	}
 	created, err := write(ctx, db, actor, func(tx *tx) (Created, error) {
-		id, err := tx.projectNamed(actor, n.Name) // another caller was faster
+		id, err := tx.projectNamed(actor, n.Name) // another caller may have made it meanwhile
 		if err == nil {
 			return Created{ID: id, Existing: true}, tx.allow(actor, id, rightRead)
 		}

@@ -56,8 +56,8 @@ func (db *DB) Properties(ctx context.Context, actor Actor, kind PropertyKind, id
 	return view(ctx, db, actor, func(v *View) (List[Property], error) { return v.Properties(kind, id, p) })
 }
 
-// SetProperties sets properties of a record, all of them or, with an error, none. Of
-// a key that is given twice the last value holds. Needs create, and update where
+// SetProperties sets properties of a record, all of them or, with an error, none.
+// When a key is given twice, its last value is set. Needs create, and update where
 // another value is replaced.
 func (db *DB) SetProperties(ctx context.Context, actor Actor, kind PropertyKind, id string, all []Property) error {
 	if err := checkProperties(all); err != nil {
@@ -68,6 +68,7 @@ func (db *DB) SetProperties(ctx context.Context, actor Actor, kind PropertyKind,
 		if err != nil {
 			return err
 		}
+		tx.within()
 		return tx.setProperties(actor, owner, all)
 	})
 }
@@ -135,6 +136,7 @@ func (tx *tx) setProperties(actor Actor, owner propertyOwner, all []Property) er
 func (o propertyOwner) changed(tx *tx) (err error) {
 	switch o.column {
 	case "iteration_num":
+		tx.touch(o.iteration.experimentID)
 		tx.noteIteration(o.iteration.iterationRef)
 	case "experiment_id":
 		_, err = tx.Exec(`UPDATE experiment SET updated_date = ? WHERE id = ?`, tx.now, o.key)

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"slices"
 
 	"tracker/store/json"
@@ -164,8 +165,13 @@ func (v *View) FindModels(projectID string, properties []PropertyMatch, match fu
 	if err != nil {
 		return nil, err
 	}
-	passes, err := v.withProperties("model_id", `SELECT id FROM model WHERE project_id = ?`, projectID, properties)
-	return slices.DeleteFunc(all, func(h ModelHead) bool { return !match(h) || !passes(h.ID) }), err
+	return listLimited(v.tx, func() ([]ModelHead, error) {
+		passes, err := v.withProperties("model_id", `SELECT id FROM model WHERE project_id = ?`, projectID, properties)
+		if err != nil {
+			return nil, err
+		}
+		return keepMatching(v.tx.Context(), all, func(h ModelHead) bool { return match(h) && passes(h.ID) })
+	})
 }
 
 // VersionHead holds the fields that searches for versions of models compare and sort by.
@@ -203,9 +209,20 @@ func (v *View) FindVersions(projectID string, name *string, properties []Propert
 	if err != nil {
 		return nil, err
 	}
-	passes, err := v.withProperties("model_version_id",
-		`SELECT model_version.id FROM model_version JOIN model ON model.id = model_id WHERE project_id = ?`, projectID, properties)
-	return slices.DeleteFunc(all, func(h VersionHead) bool { return !match(h) || !passes(h.ID) }), err
+	return listLimited(v.tx, func() ([]VersionHead, error) {
+		passes, err := v.withProperties("model_version_id",
+			`SELECT model_version.id FROM model_version JOIN model ON model.id = model_id WHERE project_id = ?`, projectID, properties)
+		if err != nil {
+			return nil, err
+		}
+		return keepMatching(v.tx.Context(), all, func(h VersionHead) bool { return match(h) && passes(h.ID) })
+	})
+}
+
+// keepMatching returns those of all that match, until the context ends.
+func keepMatching[T any](ctx context.Context, all []T, match func(T) bool) ([]T, error) {
+	all = slices.DeleteFunc(all, func(one T) bool { return ctx.Err() != nil || !match(one) })
+	return all, ctx.Err()
 }
 
 // withProperties returns a function that reports whether a record has the
@@ -248,6 +265,9 @@ func (v *View) withProperties(column, owners, of string, conditions []PropertyMa
 		}
 		for i, c := range conditions {
 			if c.Key == key {
+				if err := v.tx.Context().Err(); err != nil {
+					return nil, err // a long text takes milliseconds
+				}
 				bits &^= 1 << i
 				if c.Match(value) {
 					bits |= 1 << i

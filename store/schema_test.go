@@ -15,7 +15,8 @@ import (
 
 	"tracker/store"
 	"tracker/store/transfer"
-	"tracker/store/transfer/wandb"
+	"tracker/store/wandb"
+	"tracker/store/wandb/format"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -171,8 +172,8 @@ func fillLoggedModel(t testing.TB, b *bed, experiment, iteration string) {
 func fillWandb(t testing.TB, b *bed, experiment, iteration string) {
 	t.Helper()
 	must(b.SaveWandbRun(ctx, store.System, store.WandbChange{ID: iteration, Config: new(`{"lr": {"value": 0.1}}`)}))(t)
-	must(b.AppendWandb(ctx, store.System, iteration, store.WandbStream{
-		HistoryLines: 1, Rows: []wandb.Row{{Rest: []wandb.Member{{Key: "note", Value: `"text"`}}}}}))(t)
+	must(b.AppendWandb(ctx, store.System, iteration, wandb.Stream{
+		HistoryLines: 1, Rows: []format.Row{{Rest: []format.Member{{Key: "note", Value: `"text"`}}}}}))(t)
 	made := must(b.CreateWandbArtifact(ctx, store.System, store.NewWandbArtifact{
 		IterationID: iteration, Collection: "data", Type: "dataset", Digest: "d", ClientID: "c", Aliases: []string{"best"}}))(t)
 	b.keep(t, experiment, store.NewArtifact{Name: made.File("a.txt"), IterationID: iteration}, "bytes of "+iteration)

@@ -8,7 +8,6 @@ import (
 
 	"tracker/store/filter"
 	"tracker/store/json"
-	"tracker/store/points"
 	"tracker/store/search"
 )
 
@@ -118,12 +117,16 @@ func (tx *tx) iterations(experimentID string, s listing, p Page) (List[Iteration
 // iterationsOf returns the iterations with these numbers, in the order of nums.
 // Numbers without an iteration are left out.
 func (tx *tx) iterationsOf(nums []int64, columns []filter.Column) ([]Iteration, error) {
+	return tx.selectIterations(iterationColumns, nums, columns)
+}
+
+func (tx *tx) selectIterations(selected string, nums []int64, columns []filter.Column) ([]Iteration, error) {
 	list, err := json.Marshal(nums)
 	if err != nil {
 		return nil, err
 	}
 	var rows []Iteration
-	err = tx.Select(&rows, `SELECT `+iterationColumns+`
+	err = tx.Select(&rows, `SELECT `+selected+`
 		FROM iteration WHERE iteration.num IN (SELECT value FROM json_each(?))`, string(list))
 	if err != nil {
 		return nil, err
@@ -136,8 +139,8 @@ func (tx *tx) iterationsOf(nums []int64, columns []filter.Column) ([]Iteration, 
 	for i, r := range rows {
 		at[r.Num] = i
 	}
-	tx.db.lastSeen.freshen(rows)
-	return rows, tx.embed(rows, at, string(list), columns)
+	tx.db.freshen(rows)
+	return rows, tx.embed(rows, at, columns)
 }
 
 // find returns one page of the iterations of an experiment that s selects.
@@ -156,18 +159,18 @@ func (tx *tx) findIn(experimentIDs []string, s search.Query, p Page) (search.Hit
 
 // search returns the transaction as a search reads it.
 func (tx *tx) search() *search.Snapshot {
-	return &search.Snapshot{
+	in := &search.Snapshot{
 		Tx:         tx.points(),
-		Seen:       tx.db.lastSeen.since(tx.flushes),
+		Seen:       tx.db.lastSeen.Since(tx.flushes),
 		LostBefore: tx.now - Time(LostAfter.Milliseconds()),
 		Copies:     tx.db.copies,
-		Orders:     &tx.db.orders,
+		Commits:    tx.commits,
 	}
+	if tx.db.opts.Exclusive { // another process does not know what the server changes
+		in.Orders = &tx.db.orders
+	}
+	return in
 }
-
-// contains returns the SQL for column having the bound text in it, in upper or lower
-// case.
-func contains(column string) string { return search.Contains(column) }
 
 // searchableExperiments says how experiments are searched for.
 var searchableExperiments = search.Table{
@@ -194,103 +197,16 @@ func (tx *tx) searchRecords(of search.Table, e filter.Expr, sort []filter.SortKe
 	return ids, total, err
 }
 
-// embed sets Params and Metrics of data. list holds the numbers of the iterations,
-// and at the index of each in data.
-func (tx *tx) embed(data []Iteration, at map[int64]int, list string, columns []filter.Column) error {
+// embed sets Params and Metrics of data. at has the index in data of each number of an
+// iteration.
+func (tx *tx) embed(data []Iteration, at map[int64]int, columns []filter.Column) error {
 	if columns == nil {
 		return nil
 	}
 	for i := range data {
 		data[i].Params, data[i].Metrics = map[string]string{}, map[string]Value{}
 	}
-	var params []string
-	metrics := map[string][]filter.Column{} // by key
-	for _, c := range columns {
-		if c.Field == filter.Param {
-			params = append(params, c.Name)
-		} else {
-			metrics[c.Name] = append(metrics[c.Name], c)
-		}
-	}
-	if len(params) > 0 {
-		if err := tx.embedParams(data, at, list, params); err != nil {
-			return err
-		}
-	}
-	if len(metrics) > 0 {
-		return tx.embedMetrics(data, at, list, metrics)
-	}
-	return nil
-}
-
-func (tx *tx) embedParams(data []Iteration, at map[int64]int, list string, keys []string) error {
-	keyList, err := json.Marshal(keys)
-	if err != nil {
-		return err
-	}
-	return tx.eachText(`SELECT iteration_num, key, value FROM parameter
-		WHERE iteration_num IN (SELECT value FROM json_each(?)) AND key IN (SELECT value FROM json_each(?))`,
-		func(num int64, key, value string) { data[at[num]].Params[key] = value }, list, string(keyList))
-}
-
-func (tx *tx) embedMetrics(data []Iteration, at map[int64]int, list string, columns map[string][]filter.Column) error {
-	keys := slices.Sorted(maps.Keys(columns))
-	late, err := tx.lateIn(at, keys)
-	if err != nil {
-		return err
-	}
-	keyList, err := json.Marshal(keys)
-	if err != nil {
-		return err
-	}
-	rows, err := tx.Rows(`SELECT iteration_num, key, count, last, min, max, `+points.MeanSQL+` FROM series
-		WHERE iteration_num IN (SELECT value FROM json_each(?)) AND key IN (SELECT value FROM json_each(?))`,
-		list, string(keyList))
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var k metricKey
-		var count int64
-		var last Value
-		var low, high, mean *Value
-		if err := rows.Scan(&k.iteration, &k.name, &count, &last, &low, &high, &mean); err != nil {
-			return err
-		}
-		if s, ok := late[k]; ok {
-			count, last, low, high, mean = s.Count, s.Last, s.Min, s.Max, s.Mean()
-		}
-		for _, c := range columns[k.name] {
-			v := map[string]*Value{"last": &last, "min": low, "max": high, "mean": mean, "count": new(Value(count))}[c.Stat]
-			if v != nil {
-				data[at[k.iteration]].Metrics[c.Label] = *v
-			}
-		}
-	}
-	return rows.Err()
-}
-
-// metricKey names a metric of an iteration.
-type metricKey struct {
-	iteration int64
-	name      string
-}
-
-// lateIn returns the statistics that the rows of these metrics lack in the
-// iterations whose numbers are in nums.
-func (tx *tx) lateIn(nums map[int64]int, metrics []string) (map[metricKey]points.Stats, error) {
-	recent, err := tx.points().Recent(metrics)
-	if err != nil {
-		return nil, err
-	}
-	found, err := tx.points().Late(slices.DeleteFunc(recent, func(s points.Series) bool {
-		_, ok := nums[s.Iteration]
-		return !ok
-	}))
-	late := make(map[metricKey]points.Stats, len(found))
-	for _, s := range found {
-		late[metricKey{s.Iteration, s.Key}] = s.Stats
-	}
-	return late, err
+	return search.Columns(tx.points(), slices.Collect(maps.Keys(at)), columns,
+		func(num int64, key, value string) { data[at[num]].Params[key] = value },
+		func(num int64, label string, value Value) { data[at[num]].Metrics[label] = value })
 }

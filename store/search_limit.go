@@ -19,6 +19,13 @@ var errSearchLimit = errors.New("the search has reached its time limit")
 // The error is INVALID_PAYLOAD then and not UNAVAILABLE, because clients repeat
 // what is unavailable, and the same search would take as long again.
 func limited[T any](tx *tx, s search.Query, fn func(*search.Snapshot) (T, error)) (T, error) {
+	return withinLimit(tx, func() error { return tooSlow(s, tx.db.searchLimit) }, func() (T, error) { return fn(tx.search()) })
+}
+
+// withinLimit is limited for a search that is not one of runs. fn looks at the context
+// of tx where it does much between two rows. slow returns the error when it takes too
+// long.
+func withinLimit[T any](tx *tx, slow func() error, fn func() (T, error)) (T, error) {
 	start := time.Now()
 	ctx, cancel := context.WithTimeoutCause(tx.Context(), tx.db.searchLimit-tx.searched, errSearchLimit)
 	defer cancel()
@@ -28,11 +35,11 @@ func limited[T any](tx *tx, s search.Query, fn func(*search.Snapshot) (T, error)
 		tx.Tx = whole
 		tx.searched += time.Since(start)
 	}()
-	out, err := fn(tx.search())
+	out, err := fn()
 	var known *Error
 	if err != nil && !errors.As(err, &known) && errors.Is(context.Cause(ctx), errSearchLimit) {
 		var none T
-		return none, tooSlow(s, tx.db.searchLimit)
+		return none, slow()
 	}
 	return out, err
 }
@@ -48,4 +55,12 @@ func tooSlow(s search.Query, limit time.Duration) error {
 	}
 	return Invalid(field, "The search took longer than %v and was stopped. Make it smaller: compare and sort by fewer names, "+
 		"look for texts with = or in rather than contains, or put the runs into several experiments.", limit)
+}
+
+// listLimited runs a search for records that are compared one by one.
+func listLimited[T any](tx *tx, fn func() ([]T, error)) ([]T, error) {
+	return withinLimit(tx, func() error {
+		return Invalid("filter", "The search took longer than %v and was stopped. Make it smaller: name fewer tags, or look for texts with = rather than LIKE.",
+			tx.db.searchLimit)
+	}, fn)
 }

@@ -148,23 +148,60 @@ func TestSignInDoesNotWaitForSearches(t *testing.T) {
 	}
 }
 
-// TestNearNamesAreBounded counts the work of comparing names that are all alike.
-func TestNearNamesAreBounded(t *testing.T) {
-	var keys []Key
-	for range 1000 {
-		keys = append(keys, Key{Kind: MetricKey, Key: strings.Repeat("x", 200) + "y"})
+// TestSearchForModelsEndsAtItsLimit compares a text of 1 MiB 60 times for each of the
+// models, which would take seconds, and with a pattern of many % minutes.
+func TestSearchForModelsEndsAtItsLimit(t *testing.T) {
+	db, ctx := openForTest(t), context.Background()
+	ok := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
-	unknown := Unknown{Kind: MetricKey, Key: strings.Repeat("x", 201)}
-	enough := 1000 * 201 * 201
-	work := enough
-	if near := unknown.near(keys, &work); len(near) != maxNear || work != 0 {
-		t.Errorf("%d names, %d of %d left", len(near), work, enough)
+	e := newExperiment(t, db)
+	found, err := db.Experiment(ctx, System, e)
+	ok(err)
+	long := Property{Key: "k", Value: strings.Repeat("é", MaxText/2)}
+	for _, name := range []string{"a", "b", "c"} {
+		model, err := db.CreateModel(ctx, System, found.ProjectID, NewModel{Name: name})
+		ok(err)
+		_, err = db.CreateModelVersion(ctx, System, model.ID, NewModelVersion{Source: "s3://b", Properties: []Property{long}})
+		ok(err)
+		ok(db.SetProperties(ctx, System, ModelProperty, model.ID, []Property{long}))
+		_, err = db.CreateLoggedModel(ctx, System, e, NewLoggedModel{Name: name, Properties: []Property{long}})
+		ok(err)
 	}
-	if near := unknown.near(keys, &work); len(near) != 0 || work != 0 {
-		t.Errorf("%d names without work", len(near))
+	compared := 0
+	matches := make([]PropertyMatch, 60)
+	for i := range matches {
+		matches[i] = PropertyMatch{Key: "k", Match: func(value string) bool {
+			compared++
+			return filter.Like(value, "%é_x%", true)
+		}}
 	}
-	// A part of a name is found all the same.
-	if near := (Unknown{Kind: MetricKey, Key: "xxy"}).near(keys, &work); len(near) != maxNear {
-		t.Errorf("%d names have the part", len(near))
+	searches := map[string]func(v *View) error{
+		"models": func(v *View) error {
+			_, err := v.FindModels(found.ProjectID, matches, func(ModelHead) bool { return true })
+			return err
+		},
+		"versions": func(v *View) error {
+			_, err := v.FindVersions(found.ProjectID, nil, matches, func(VersionHead) bool { return true })
+			return err
+		},
+		"logged models": func(v *View) error {
+			_, err := v.FindLoggedModels([]string{e}, LoggedModelQuery{Properties: matches, Match: func(LoggedModel) bool { return true }})
+			return err
+		},
+	}
+	for name, search := range searches {
+		db.searchLimit, compared = 20*time.Millisecond, 0
+		refused := AsError(db.View(ctx, System, search))
+		if refused == nil || refused.Code != CodeInvalidPayload || refused.Field != "filter" || compared == 3*len(matches) {
+			t.Errorf("%s: %+v after %d comparisons", name, refused, compared)
+		}
+		db.searchLimit, compared = time.Hour, 0
+		if err := db.View(ctx, System, search); err != nil || compared != 3*len(matches) {
+			t.Errorf("%s without a limit: %v after %d comparisons", name, err, compared)
+		}
 	}
 }

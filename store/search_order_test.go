@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 )
 
 // names returns the names of the runs on a page of a search, and how many it has in all.
@@ -70,6 +71,98 @@ func TestOrderIsRememberedUntilAWrite(t *testing.T) {
 	defer other.Close()
 	runWith(t, other, e, "better", nil, map[string][]float64{"loss": {2000}})
 	check(slices.Concat([]string{"better", "best"}, all))
+}
+
+// A write elsewhere leaves an order as it is, one in the experiment that was searched, or
+// one of which it is unknown what it changes, does not.
+func TestOrderHoldsUntilItsExperimentChanges(t *testing.T) {
+	ctx := context.Background()
+	db, err := Open(ctx, Options{Path: filepath.Join(t.TempDir(), "t.db"), BcryptCost: 4, Exclusive: true, TrashAge: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	e := newExperiment(t, db)
+	project, err := db.Experiment(ctx, System, e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := db.CreateExperiment(ctx, System, project.ProjectID, NewExperiment{Name: "other"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := func(experiment, name string) string {
+		t.Helper()
+		c, err := db.CreateIteration(ctx, System, experiment, NewIteration{Name: &name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.ID
+	}
+	log := func(id string, l IterationLog) func() error {
+		return func() error { return db.LogIteration(ctx, System, id, l) }
+	}
+	loss := func(v float64) IterationLog {
+		return IterationLog{Metrics: []NewMetric{{Key: "loss", Value: Value(v), Step: new(Step)}}}
+	}
+	a, b, c := id(e, "a"), id(e, "b"), id(other.ID, "c")
+	for n, run := range []string{a, b, c} {
+		if err := log(run, loss(float64(n)))(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.Compact(); err != nil {
+		t.Fatal(err)
+	}
+	tag := []Property{{"k", "v"}}
+	for _, w := range []struct {
+		name  string
+		write func() error
+		holds bool
+		after string // the runs
+	}{
+		{"nothing", func() error { return nil }, true, "[b a]"},
+		{"points elsewhere", log(c, loss(9)), true, "[b a]"},
+		{"a tag elsewhere", log(c, IterationLog{Properties: tag}), true, "[b a]"},
+		{"a new run elsewhere", func() error { id(other.ID, "d"); return nil }, true, "[b a]"},
+		{"the end of a run elsewhere", func() error { return db.UpdateIteration(ctx, System, c, IterationPatch{Status: new(Succeeded)}) }, true, "[b a]"},
+		{"a tag of an experiment", func() error { return db.SetProperties(ctx, System, ExperimentProperty, other.ID, tag) }, true, "[b a]"},
+		{"a new experiment", func() error {
+			_, err := db.CreateExperiment(ctx, System, project.ProjectID, NewExperiment{Name: "third"})
+			return err
+		}, true, "[b a]"},
+		{"a point", func() error {
+			_, err := db.CreateMetric(ctx, System, a, NewMetric{Key: "loss", Value: 5, Step: new(Step)})
+			return err
+		}, false, "[a b]"},
+		{"compaction", db.Compact, true, "[a b]"},
+		{"a tag", log(a, IterationLog{Properties: tag}), false, "[a b]"},
+		{"a new run", func() error { return log(id(e, "x"), loss(2))() }, false, "[a x b]"},
+		{"a deletion", func() error { return db.DeleteIteration(ctx, System, a) }, false, "[x b]"},
+		{"a restoration", func() error { return db.Restore(ctx, System, a) }, false, "[a x b]"},
+		{"the end of a run", func() error { return db.UpdateIteration(ctx, System, a, IterationPatch{Status: new(Succeeded)}) }, false, "[a x b]"},
+		{"a parameter", func() error { _, err := db.CreateParameter(ctx, System, b, "p", "1"); return err }, false, "[a x b]"},
+		{"a new user", func() error {
+			_, err := db.CreateUser(ctx, System, NewUser{Username: "ada", Password: "correct horse battery"})
+			return err
+		}, false, "[a x b]"},
+	} {
+		search := func() string {
+			t.Helper()
+			found, _ := names(t, db, System, e, IterationQuery{Filter: "metric.loss >= 0", Sort: "-metric.loss", Page: FirstPage})
+			return fmt.Sprint(found)
+		}
+		search()
+		if err := w.write(); err != nil {
+			t.Fatalf("%s: %v", w.name, err)
+		}
+		if holds := db.orders.Len() > 0; holds != w.holds {
+			t.Errorf("after %s the order holds: %t", w.name, holds)
+		}
+		if got := search(); got != w.after {
+			t.Errorf("after %s there are %s, want %s", w.name, got, w.after)
+		}
+	}
 }
 
 // What is remembered is shown to nobody who may not read it.

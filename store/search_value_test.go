@@ -229,7 +229,7 @@ func TestCheckFindsWrongCopies(t *testing.T) {
 		`INSERT INTO experiment_key SELECT experiment_id, kind, 'x', 1 FROM experiment_key WHERE key = 'param_01'`,
 	} {
 		execute(t, db, damage)
-		repairs(t, db, "The counts of parameter and metric names do not fit")
+		repairs(t, db, "The counts of parameter and metric names do not match")
 	}
 }
 

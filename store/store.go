@@ -20,6 +20,7 @@ import (
 	"tracker/blob"
 	"tracker/store/artifact"
 	"tracker/store/journal"
+	"tracker/store/lastseen"
 	"tracker/store/points"
 	"tracker/store/search"
 	"tracker/store/sqlite"
@@ -39,12 +40,12 @@ type Options struct {
 	MustExist bool
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// Logger gets failures that no caller can be given; nil discards them.
+	// Logger gets failures that can't be returned to a caller; nil discards them.
 	Logger *slog.Logger
-	// OnCommit is called by the writer after each transaction; nil is fine.
+	// OnCommit is called by the writer after each transaction; it may be nil.
 	OnCommit func(CommitStats)
 	// OnRead is called before each snapshot is taken, with the context of the
-	// caller; nil is fine.
+	// caller; it may be nil.
 	OnRead func(context.Context)
 	// BcryptCost of new passwords; 0 means bcrypt.DefaultCost.
 	BcryptCost int
@@ -78,13 +79,14 @@ type DB struct {
 	searchLimit time.Duration  // tests change it
 	estimating  chan struct{}  // holds one element while an importance is estimated
 	archiving   chan struct{}  // holds one element while an archive is made or read
+	archiveWait time.Duration  // tests change it
 
 	artifacts *artifact.Store
 
 	// Participants in every commit, after the points.
 	openIterations openIterations
 	journal        *journal.Journal
-	lastSeen       *lastSeen
+	lastSeen       *lastseen.Times
 }
 
 // Open opens the database at o.Path, brings its schema up to date, and starts
@@ -98,8 +100,9 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		searchLimit: searchLimit,
 		estimating:  make(chan struct{}, 1),
 		archiving:   make(chan struct{}, 1),
+		archiveWait: archiveWait,
 		journal:     journal.New(),
-		lastSeen:    newLastSeen(),
+		lastSeen:    lastseen.New(),
 	}
 	if db.now == nil {
 		db.now = time.Now
@@ -113,7 +116,9 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	db.points = points.New(points.Options{Logger: db.log, OnChange: db.noteSeries})
 	participants := []sqlite.Participant{db.points.Participant(), &db.openIterations, db.journal, db.lastSeen}
 	if o.Exclusive {
-		participants = append(participants, &writeCount{db: db})
+		participants = append(participants, &writeCount{db: db}, &db.orders)
+	} else {
+		participants = append(participants, search.Foreign{})
 	}
 	var err error
 	db.kernel, err = sqlite.Open(ctx, sqlite.Options{
@@ -143,7 +148,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		Now:       db.now,
 		Logger:    db.log,
 	})
-	if o.Exclusive { // before a commit counts again
+	if o.Exclusive { // before the first commit
 		err = db.ask(ctx, db.logLostWrites)
 	}
 	if err == nil {

@@ -11,7 +11,8 @@ import (
 // MetricSummary holds the statistics of one metric of an iteration.
 type MetricSummary = points.Summary
 
-// Summary is an iteration in a few numbers.
+// Summary holds the statistics of the metrics of an iteration, its parameters
+// and its tags.
 type Summary struct {
 	IterationID string                   `json:"iteration_id"`
 	Metrics     map[string]MetricSummary `json:"metrics"` // by key

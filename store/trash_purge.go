@@ -11,8 +11,8 @@ import (
 // purgePause is the time between two purges of expired records.
 const purgePause = time.Hour
 
-// Limits of one transaction of a purge, so that no other write waits long: so many
-// iterations, or fewer that have so many points and lines of a console. One iteration is deleted at once.
+// Limits of one transaction of a purge, so that no other write waits long: so many iterations, or fewer
+// that have so many points and lines of a console. One iteration is always deleted as a whole.
 const (
 	purgedIterations = 100
 	purgedPoints     = 200_000
@@ -22,8 +22,8 @@ const (
 const purgedAtOnce = 100
 
 // Purge deletes a record in the trash for good, with all that it holds. Needs
-// delete. The bytes of its artifacts follow in the background. CONFLICT when a
-// version of a model in the trash refers to it.
+// delete. The bytes of its artifacts are deleted in the background. CONFLICT
+// when a version of a model in the trash refers to it.
 func (db *DB) Purge(ctx context.Context, actor Actor, id string) error {
 	t, err := read(ctx, db, func(tx *tx) (Trashed, error) { return tx.trashed(actor, id) })
 	if err != nil {
@@ -124,7 +124,7 @@ func (tx *tx) purgeable(actor Actor, id string) (t Trashed, err error) {
 // Purged is a record that EmptyTrash has handled.
 type Purged struct {
 	Trashed
-	Kept bool // a version of a model that is not old enough refers to it
+	Kept bool // a model version that is not old enough to be purged refers to it
 }
 
 // EmptyTrash purges the records that were deleted at least age ago, also while others read

@@ -19,6 +19,7 @@ type tx struct {
 	inPoints *points.Tx         // nil before the first use
 	seen     []int64            // numbers of the iterations that were seen
 	flushes  int64              // of last seen times, when the transaction began
+	commits  uint64             // Orders.Commits, before a snapshot was taken
 	trash    bool               // reads find records in the trash, too
 }
 
@@ -57,7 +58,8 @@ func readShort[T any](ctx context.Context, db *DB, fn func(*tx) (T, error)) (out
 }
 
 func (db *DB) reading(snapshot *sqlite.Tx) *tx {
-	return &tx{Tx: snapshot, db: db, now: toTime(db.now()), flushes: db.lastSeen.flushes.Load(), trash: trashFrom(snapshot.Context())}
+	return &tx{Tx: snapshot, db: db, now: toTime(db.now()), flushes: db.lastSeen.Flushes(), commits: db.orders.Commits(),
+		trash: trashFrom(snapshot.Context())}
 }
 
 // ask runs a check on a snapshot, before work that is expensive.
@@ -109,13 +111,21 @@ func remove(ctx context.Context, db *DB, actor Actor, fn func(*tx) error) error 
 	return db.write(ctx, sqlite.Change|sqlite.Freeing, actor, fn)
 }
 
+// touch records that a write changes something that searches for the iterations of an
+// experiment read.
+func (tx *tx) touch(experimentID string) { tx.db.orders.Touch(experimentID) }
+
+// within records that a write changes nothing that such searches read but in the
+// experiments that it touches. Without that all of them count as changed.
+func (tx *tx) within() { tx.db.orders.Within() }
+
 func (db *DB) write(ctx context.Context, kind sqlite.Kind, actor Actor, fn func(*tx) error) error {
 	return db.kernel.Write(ctx, kind, func(t *sqlite.Tx) error {
 		tx := &tx{Tx: t, db: db, actor: actor, now: toTime(db.now())}
 		if err := fn(tx); err != nil {
 			return err
 		}
-		db.lastSeen.touch(tx.seen, tx.now)
+		db.lastSeen.Touch(tx.seen, tx.now)
 		return nil
 	})
 }

@@ -132,7 +132,7 @@ func (tx *tx) upload(actor Actor, id string) (u Upload, err error) {
 	return u, err
 }
 
-// DeleteUpload gives an upload up. Needs create.
+// DeleteUpload removes an upload that is not complete. Needs create.
 func (db *DB) DeleteUpload(ctx context.Context, actor Actor, id string) error {
 	if err := db.ask(ctx, func(tx *tx) error { _, err := tx.upload(actor, id); return err }); err != nil {
 		return err
@@ -270,7 +270,7 @@ func (db *DB) dropUpload(ctx context.Context, id string) {
 		return err
 	})
 	if err != nil {
-		db.log.Warn("an upload that is of no use is still there; it expires", "upload", id, "error", err)
+		db.log.Warn("can't remove an upload that can't be completed; it will expire", "upload", id, "error", err)
 		return
 	}
 	db.artifacts.RemoveUpload(id)

@@ -122,7 +122,7 @@ func (db *DB) Seed(ctx context.Context, password string) (generated string, err 
 	}
 	_, err = db.CreateUser(ctx, System, NewUser{Username: DefaultUsername, Password: password, IsAdmin: true})
 	if err != nil && AsError(err).Code == CodeConflict {
-		return "", nil // another process was faster
+		return "", nil // another process has made it meanwhile
 	}
 	return generated, err
 }

@@ -71,6 +71,14 @@ func checkText(field, s string) error {
 	return nil
 }
 
+// checkOptional is checkText for a text that may be left out.
+func checkOptional(field string, s *string) error {
+	if s == nil {
+		return nil
+	}
+	return checkText(field, *s)
+}
+
 func checkPassword(s string) error {
 	if len(s) < MinPassword || len(s) > MaxPassword {
 		return Invalid("password", "password must have %d to %d bytes, not %d.", MinPassword, MaxPassword, len(s))

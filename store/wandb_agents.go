@@ -36,7 +36,7 @@ func (db *DB) WandbAgents(ctx context.Context, actor Actor, sweepID string) ([]W
 				ON run.name = wandb_trial.name
 			WHERE wandb_trial.sweep_num = ?3 AND wandb_trial.agent <> ''
 			GROUP BY wandb_trial.agent
-			ORDER BY min(wandb_trial.number) LIMIT ?4`, s.projectID, s.ID, s.num, maxAgents)
+			ORDER BY min(wandb_trial.number) LIMIT ?4`, s.projectID, s.ID, s.Num, maxAgents)
 		if err != nil {
 			return nil, err
 		}

@@ -21,12 +21,5 @@ func (tx *tx) settlePreempted(it iterationState) (bool, error) {
 		return false, err
 	}
 	tx.noteIteration(it.iterationRef)
-	return true, tx.saveWandbRun(it.iterationRef, w)
-}
-
-// queueTrial makes a trial one that no agent has. It is later than all that its run has done.
-func (tx *tx) queueTrial(s WandbSweep, t *trial) error {
-	t.state, t.agent, t.given, t.it, t.brackets, t.judged = "GIVEN", "", max(tx.now, t.lastSeen)+1, nil, nil, 0
-	_, err := tx.Exec(`UPDATE wandb_trial SET agent = '', given_date = ?, brackets = '[]' WHERE sweep_num = ? AND number = ?`, t.given, s.num, t.number)
-	return err
+	return true, tx.wandb().Save(it.num, w)
 }

@@ -2,28 +2,22 @@ package store
 
 import (
 	"context"
-	"math"
 	"slices"
-	"strconv"
-	"strings"
 
 	"tracker/store/json"
-	"tracker/store/transfer/wandb"
+	"tracker/store/wandb"
 )
 
 // WandbRecord is a run as W&B's clients read it.
 type WandbRecord struct {
 	Iteration
-	WandbRun
+	wandb.Run
 	Metrics  []LatestMetric // by key, those of the system and of the summary included
 	Snapshot *Snapshot      // nil when none was recorded
 }
 
 // MaxWandbRuns bounds the runs of a project that are searched at once.
 const MaxWandbRuns = 20_000
-
-// systemPrefix begins the names of the metrics of the system.
-const systemPrefix = "system/"
 
 // WandbRecord returns the run with a name in a project, both as W&B's clients name
 // them; NOT_FOUND when there is none. Needs read.
@@ -149,65 +143,40 @@ func (tx *tx) wandbRecords(nums []int64) ([]WandbRecord, error) {
 	}
 	for i := range all {
 		r := WandbRecord{Iteration: all[i].Iteration, Metrics: all[i].Latest, Snapshot: all[i].Snapshot}
-		r.WandbRun, err = tx.wandbRun(iterationRef{num: r.Num, id: r.ID})
+		r.Run, err = tx.wandbRun(iterationRef{num: r.Num, id: r.ID})
 		if err != nil {
 			return nil, err
 		}
 		if r.Config == "{}" {
-			r.Config = nativeConfig(all[i].Parameters)
+			r.Config = wandb.ConfigOf(func(yield func(key, value string) bool) {
+				for _, p := range all[i].Parameters {
+					if !yield(p.Key, p.Value) {
+						return
+					}
+				}
+			})
 		}
 		if r.Summary == "{}" {
-			r.Summary = nativeSummary(r.Metrics)
+			r.Summary = wandb.SummaryOf(r.Metrics)
 		}
 		records = append(records, r)
 	}
 	return records, nil
 }
 
-// nativeConfig returns parameters as a configuration of W&B. Numbers and words of JSON
-// are what they are, all else is text.
-func nativeConfig(params []Property) string {
-	var members []wandb.Member
-	for _, p := range params {
-		value := wandb.Quote(p.Value)
-		if _, ok := wandb.Number(p.Value); ok || p.Value == "null" {
-			value = p.Value
+// WandbHistory returns the rows of a history, by step. Needs read.
+func (db *DB) WandbHistory(ctx context.Context, actor Actor, id string, q wandb.HistoryQuery) ([]wandb.Row, error) {
+	return read(ctx, db, func(tx *tx) ([]wandb.Row, error) {
+		it, err := tx.allowIteration(actor, id, rightRead)
+		if err != nil {
+			return nil, err
 		}
-		members = append(members, wandb.Member{Key: p.Key, Value: wandb.Object([]wandb.Member{{Key: "value", Value: value}})})
-	}
-	return wandb.Object(members)
-}
-
-// nativeSummary returns the last values of metrics as a summary of W&B.
-func nativeSummary(all []LatestMetric) string {
-	var members []wandb.Member
-	for _, m := range all {
-		if !strings.HasPrefix(m.Key, systemPrefix) && !strings.HasPrefix(m.Key, summaryPrefix) {
-			members = append(members, wandb.Member{Key: m.Key, Value: WandbNumber(m.Value)})
+		r, err := tx.wandbRun(it.iterationRef)
+		if err != nil {
+			return nil, err
 		}
-	}
-	for _, m := range all {
-		if key, ok := strings.CutPrefix(m.Key, summaryPrefix); ok {
-			members = append(members, wandb.Member{Key: key, Value: WandbNumber(m.Value)})
-		}
-	}
-	return wandb.Object(members)
-}
-
-// WandbNumber returns a number as Python writes it in JSON.
-func WandbNumber(v Value) string {
-	x := float64(v)
-	switch {
-	case math.IsNaN(x):
-		return "NaN"
-	case math.IsInf(x, 1):
-		return "Infinity"
-	case math.IsInf(x, -1):
-		return "-Infinity"
-	case x == math.Trunc(x) && math.Abs(x) < 1<<53:
-		return strconv.FormatFloat(x, 'f', -1, 64)
-	}
-	return strconv.FormatFloat(x, 'g', -1, 64)
+		return tx.wandb().History(it.num, it.id, r, q)
+	})
 }
 
 // WandbDeleted reports whether the run with a name in a project, both as W&B's clients

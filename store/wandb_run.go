@@ -2,105 +2,35 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"errors"
-	"fmt"
-	"slices"
 	"strings"
 
-	"github.com/google/uuid"
-
-	"tracker/store/json"
+	"tracker/store/scalar"
 	"tracker/store/transfer"
-	"tracker/store/transfer/wandb"
+	"tracker/store/wandb"
 )
 
-// WandbRun is what W&B's clients have said about a run that has no other place. A run
-// of another client has none of it but a name.
-type WandbRun struct {
-	RunID   string // its id in W&B, free text; that of the iteration for a run of another client
-	Config  string // JSON
-	Summary string // JSON, as Python writes it
-	WandbAbout
+// WandbExperiment is the name of the experiment that the runs of a project of W&B are
+// in.
+const WandbExperiment = "default"
+
+// wandb returns what W&B's clients say as the transaction sees it.
+func (tx *tx) wandb() wandb.Tx {
+	return wandb.Tx{Tx: tx.points(), Now: tx.now, Take: func(bytes int64) error { return Take(tx.Context(), bytes) }}
 }
 
-// WandbAbout holds the small fields of a WandbRun.
-type WandbAbout struct {
-	Group        string              `json:"group,omitzero"`
-	JobType      string              `json:"job_type,omitzero"`
-	Host         string              `json:"host,omitzero"`
-	Program      string              `json:"program,omitzero"`
-	Sweep        string              `json:"sweep,omitzero"`
-	HistoryLines int64               `json:"history_lines,omitzero"` // that the client has sent
-	EventLines   int64               `json:"event_lines,omitzero"`
-	LogLines     int64               `json:"log_lines,omitzero"`
-	Start        Time                `json:"start,omitzero"` // of the clock of the client
-	Last         Time                `json:"last,omitzero"`  // likewise, of the last row
-	LastStep     Step                `json:"last_step,omitzero"`
-	Events       string              `json:"events,omitzero"`     // the last line of the system metrics
-	Paths        map[string][]string `json:"paths,omitzero"`      // of keys that were joined with slashes
-	Complete     bool                `json:"complete,omitzero"`   // the client has said that it is done
-	Preempting   bool                `json:"preempting,omitzero"` // the client has said that it is about to be preempted
-	Captions     map[string]string   `json:"captions,omitzero"`   // of files that have not been sent yet, by name
-	Lost         []string            `json:"lost,omitzero"`       // what was cut or left out, as sentences
-}
-
-const (
-	// WandbExperiment is the name of the experiment that the runs of a project of W&B
-	// are in.
-	WandbExperiment = "default"
-	// maxWandbText bounds the configuration and the summary of a run, in bytes.
-	maxWandbText = 16 << 20
-	maxPaths     = 10_000
-	maxCaptions  = 1000
-	maxLost      = 100
-)
-
-// lose records that something was cut or left out.
-func (a *WandbAbout) lose(format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
-	if len(a.Lost) < maxLost && !slices.Contains(a.Lost, text) {
-		a.Lost = append(a.Lost, text)
-	}
-}
+// wandbRun returns what is known of a run.
+func (tx *tx) wandbRun(it iterationRef) (wandb.Run, error) { return tx.wandb().Run(it.num, it.id) }
 
 // wandbID returns the id of the iteration that a run of W&B is.
 func wandbID(projectID, name string) string {
 	return transfer.ID("wandb", "run", projectID, name).String()
 }
 
-// wandbRun reads what is known of a run.
-func (tx *tx) wandbRun(it iterationRef) (w WandbRun, err error) {
-	var about string
-	err = tx.Row(`SELECT name, config, summary, about FROM wandb_run WHERE iteration_num = ?`, it.num).
-		Scan(&w.RunID, &w.Config, &w.Summary, &about)
-	if errors.Is(err, sql.ErrNoRows) {
-		return WandbRun{RunID: it.id, Config: "{}", Summary: "{}"}, nil
-	}
-	if err == nil {
-		err = json.Unmarshal([]byte(about), &w.WandbAbout)
-	}
-	return w, err
-}
-
-func (tx *tx) saveWandbRun(it iterationRef, w WandbRun) error {
-	about, err := json.Marshal(w.WandbAbout, json.Deterministic(true), json.AllowInvalidUTF8(true))
-	if err != nil {
-		return err
-	}
-	_, err = tx.Exec(`INSERT INTO wandb_run (iteration_num, name, config, summary, about) VALUES (?, ?, ?, ?, ?)
-		ON CONFLICT (iteration_num) DO UPDATE SET
-			config  = excluded.config,
-			summary = excluded.summary,
-			about   = excluded.about`, it.num, w.RunID, w.Config, w.Summary, string(about))
-	return err
-}
-
 // WandbRunOf returns what W&B's clients have said about an iteration. Needs read.
-func (v *View) WandbRunOf(id string) (WandbRun, error) {
+func (v *View) WandbRunOf(id string) (wandb.Run, error) {
 	it, err := v.tx.allowIteration(v.actor, id, rightRead)
 	if err != nil {
-		return WandbRun{}, err
+		return wandb.Run{}, err
 	}
 	return v.tx.wandbRun(it.iterationRef)
 }
@@ -159,7 +89,7 @@ type WandbChange struct {
 
 // WandbSaved is the run as it is after SaveWandbRun.
 type WandbSaved struct {
-	WandbRun
+	wandb.Run
 	ID       string // of the iteration
 	Inserted bool
 }
@@ -167,7 +97,7 @@ type WandbSaved struct {
 // SaveWandbRun writes what a client says about a run. A run that does not exist is
 // made, with its experiment and project; one that its client has ended is opened
 // again, unless it is named by ID. Names, texts and values that are too long are cut,
-// which WandbRun.Lost says. Needs create, and update where something is replaced.
+// which Run.Lost says. Needs create, and update where something is replaced.
 // CONFLICT when the run is in the trash.
 func (db *DB) SaveWandbRun(ctx context.Context, actor Actor, c WandbChange) (WandbSaved, error) {
 	return write(ctx, db, actor, func(tx *tx) (WandbSaved, error) {
@@ -186,7 +116,7 @@ func (db *DB) SaveWandbRun(ctx context.Context, actor Actor, c WandbChange) (Wan
 			return WandbSaved{}, err
 		}
 		tx.noteIteration(it.iterationRef)
-		return WandbSaved{w, it.id, inserted}, tx.saveWandbRun(it.iterationRef, w)
+		return WandbSaved{w, it.id, inserted}, tx.wandb().Save(it.num, w)
 	})
 }
 
@@ -212,7 +142,7 @@ func (tx *tx) wandbTarget(c WandbChange) (it iterationState, inserted bool, err 
 	id = wandbID(projectID, c.Name)
 	if deleted, err := tx.has(`SELECT 1 FROM iteration WHERE id = ?`, id); err != nil || deleted {
 		return it, false, firstError(err, &Error{Code: CodeConflict, Field: "id",
-			Message: "The run " + quote(c.Name) + " is in the trash; restore it there, or start one with another id."})
+			Message: "The run " + scalar.Quote(c.Name) + " is in the trash; restore it there, or start one with another id."})
 	}
 	experimentID, err := tx.wandbExperiment(projectID)
 	if err != nil {
@@ -262,7 +192,7 @@ func (tx *tx) wandbExperiment(projectID string) (string, error) {
 }
 
 // changeWandbRun writes the fields of a change.
-func (tx *tx) changeWandbRun(it iterationState, w *WandbRun, c WandbChange, inserted bool) error {
+func (tx *tx) changeWandbRun(it iterationState, w *wandb.Run, c WandbChange, inserted bool) error {
 	replaces := false
 	set := func(field *string, to *string) {
 		if to != nil && *to != *field {
@@ -270,25 +200,21 @@ func (tx *tx) changeWandbRun(it iterationState, w *WandbRun, c WandbChange, inse
 			*field = *to
 		}
 	}
-	before := parametersOf(*w)
+	before := w.Parameters()
 	set(&w.Group, c.Group)
 	set(&w.JobType, c.JobType)
 	set(&w.Host, c.Host)
 	set(&w.Program, c.Program)
 	set(&w.Sweep, c.Sweep)
 	if c.Config != nil {
-		if len(*c.Config) > maxWandbText {
-			w.lose("A configuration of %d bytes was left out: it may have %d.", len(*c.Config), maxWandbText)
-		} else {
-			w.Config = *c.Config
-		}
+		w.SetConfig(*c.Config)
 	}
 	if c.Summary != nil {
-		if err := tx.setSummary(it, w, *c.Summary, it.ended()); err != nil {
+		if err := tx.wandb().SetSummary(it.num, w, *c.Summary, it.ended()); err != nil {
 			return err
 		}
 	}
-	changed, err := tx.setParameters(it, before, parametersOf(*w), w)
+	changed, err := tx.wandb().SetParameters(it.num, before, w)
 	if err != nil {
 		return err
 	}
@@ -309,7 +235,7 @@ func (tx *tx) changeWandbRun(it iterationState, w *WandbRun, c WandbChange, inse
 		replaces = replaces || n > 0
 	}
 	if c.Tags != nil {
-		changed, err := tx.setTags(it, c.Tags, w)
+		changed, err := tx.wandb().SetTags(it.num, c.Tags)
 		if err != nil {
 			return err
 		}
@@ -341,13 +267,13 @@ func fitted(s *string) *string {
 
 // setState opens a run again that its client had ended, or sets the state that a
 // change has.
-func (tx *tx) setState(it iterationState, w *WandbRun, c WandbChange) (changed bool, err error) {
+func (tx *tx) setState(it iterationState, w *wandb.Run, c WandbChange) (changed bool, err error) {
 	p := IterationPatch{Reopen: true}
 	switch {
 	case c.State != nil:
 		status, ok := wandbStates[*c.State]
 		if !ok {
-			return false, Invalid("state", "The state of a run is one of pending, running, finished, failed, crashed, killed and preempted, not %s.", quote(*c.State))
+			return false, Invalid("state", "The state of a run is one of pending, running, finished, failed, crashed, killed and preempted, not %s.", scalar.Quote(*c.State))
 		}
 		p.Status = &status
 		w.Complete = status != Running
@@ -361,7 +287,7 @@ func (tx *tx) setState(it iterationState, w *WandbRun, c WandbChange) (changed b
 		if err := tx.Row(`SELECT last_seen FROM iteration WHERE num = ?`, it.num).Scan(&lastSeen); err != nil {
 			return false, err
 		}
-		lastSeen = tx.db.lastSeen.latest(it.num, lastSeen)
+		lastSeen = tx.db.lastSeen.Latest(it.num, lastSeen)
 		if !w.Complete && tx.now-lastSeen < Time(LostAfter.Milliseconds()) {
 			return false, nil // it was ended here, and its client has not been told yet
 		}
@@ -381,101 +307,6 @@ func (tx *tx) setState(it iterationState, w *WandbRun, c WandbChange) (changed b
 var wandbStates = map[string]IterationStatus{
 	"pending": Running, "running": Running, "finished": Succeeded, "failed": Failed, "crashed": Failed,
 	"killed": Killed, "preempted": Killed, "preempting": Running,
-}
-
-// parametersOf returns the settings of a run as parameters.
-func parametersOf(w WandbRun) map[string]string {
-	all := map[string]string{}
-	if w.Group != "" {
-		all["group"] = w.Group
-	}
-	if w.JobType != "" {
-		all["job_type"] = w.JobType
-	}
-	if w.Sweep != "" {
-		all["sweep"] = w.Sweep
-	}
-	members, err := wandb.Members(w.Config)
-	if err != nil {
-		return all
-	}
-	for _, m := range members {
-		if wandb.Hidden(m.Key) {
-			continue
-		}
-		value := m.Value
-		if inner, err := wandb.Members(m.Value); err == nil {
-			for _, i := range inner {
-				if i.Key == "value" {
-					value = i.Value
-				}
-			}
-		}
-		wandb.Parameters(m.Key, value, func(key, value string) { all[transfer.FitName(key)] = transfer.FitText(value) })
-	}
-	return all
-}
-
-// setParameters makes the parameters of a run those of after, where they were those of
-// before. It reports whether a value was replaced.
-func (tx *tx) setParameters(it iterationState, before, after map[string]string, w *WandbRun) (replaced bool, err error) {
-	for key := range before {
-		if _, ok := after[key]; !ok {
-			if _, err := tx.Exec(`DELETE FROM parameter WHERE iteration_num = ? AND key = ?`, it.num, key); err != nil {
-				return false, err
-			}
-			replaced = true
-		}
-	}
-	for key, value := range after {
-		old, known := before[key]
-		if known && old == value {
-			continue
-		}
-		id, err := newID()
-		if err != nil {
-			return false, err
-		}
-		n, err := tx.Exec(`INSERT INTO parameter (iteration_num, key, id, value) VALUES (?, ?, ?, ?)
-			ON CONFLICT (iteration_num, key) DO UPDATE SET value = excluded.value WHERE value <> excluded.value`, it.num, key, id, value)
-		if err != nil {
-			return false, err
-		}
-		replaced = replaced || known && n > 0
-		if len(value) >= MaxText {
-			w.lose("The value of the parameter %s was cut.", quote(key))
-		}
-	}
-	return replaced, nil
-}
-
-// setTags makes tags those of a run. It reports whether one was removed.
-func (tx *tx) setTags(it iterationState, tags []string, w *WandbRun) (removed bool, err error) {
-	fits := []string{}
-	for _, t := range tags {
-		if strings.TrimSpace(t) != "" {
-			fits = append(fits, transfer.FitName(t))
-		}
-	}
-	list, err := json.Marshal(fits)
-	if err != nil {
-		return false, err
-	}
-	n, err := tx.Exec(`DELETE FROM tag WHERE iteration_num = ? AND value NOT IN (SELECT value FROM json_each(?))`, it.num, string(list))
-	if err != nil {
-		return false, err
-	}
-	for _, t := range fits {
-		id, err := uuid.NewV7()
-		if err != nil {
-			return false, err
-		}
-		if _, err := tx.Exec(`INSERT INTO tag (id, iteration_num, value, created_date) VALUES (?, ?, ?, ?)
-			ON CONFLICT (iteration_num, value) DO NOTHING`, id.String(), it.num, t, tx.now); err != nil {
-			return false, err
-		}
-	}
-	return n > 0, nil
 }
 
 // WandbSnapshot is what a client says about the machine and the code of a run. What is ""

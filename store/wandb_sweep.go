@@ -6,8 +6,10 @@ import (
 	"errors"
 	"strings"
 
+	"tracker/store/scalar"
 	"tracker/store/sweep"
 	"tracker/store/transfer"
+	"tracker/store/wandb"
 )
 
 // SweepState is whether the agents of a sweep are given runs.
@@ -25,19 +27,14 @@ const (
 // WandbSweep is a search for good settings. Its runs are iterations with a parameter
 // sweep that is its id.
 type WandbSweep struct {
-	num          int64
+	wandb.Sweep
 	projectID    string
-	ID           string // 8 letters and digits
 	ExperimentID string
 	Name         string // "" for none
 	Text         string // the configuration as the client sent it
 	State        SweepState
 	CreatedDate  Time
 	UpdatedDate  Time
-	Given        int // runs that were given to agents
-	Done         int // those of them that have ended
-
-	Config sweep.Config
 }
 
 // Filter returns the runs of a sweep in the language of searches.
@@ -55,7 +52,7 @@ func (s WandbSweep) Objective() *Objective {
 	if s.Config.Metric.Maximize {
 		goal = Maximize
 	}
-	return &Objective{transfer.FitName(s.Config.Metric.Name), goal}
+	return &Objective{Metric: transfer.FitName(s.Config.Metric.Name), Goal: goal}
 }
 
 const sweepColumns = `
@@ -72,7 +69,7 @@ const sweepColumns = `
 	(SELECT count(*) FROM wandb_trial WHERE wandb_trial.sweep_num = wandb_sweep.num AND wandb_trial.state = 'DONE')`
 
 func (s *WandbSweep) scan(row interface{ Scan(...any) error }) error {
-	err := row.Scan(&s.num, &s.projectID, &s.ID, &s.ExperimentID, &s.Name, &s.Text, &s.State, &s.CreatedDate, &s.UpdatedDate, &s.Given, &s.Done)
+	err := row.Scan(&s.Num, &s.projectID, &s.ID, &s.ExperimentID, &s.Name, &s.Text, &s.State, &s.CreatedDate, &s.UpdatedDate, &s.Given, &s.Done)
 	if err == nil {
 		s.Config, err = sweep.Parse(s.Text)
 	}
@@ -105,7 +102,7 @@ func (db *DB) WandbSweepRunNums(ctx context.Context, actor Actor, id, agent stri
 			WHERE experiment.project_id = ?1 AND iteration.deleted_date IS NULL AND experiment.deleted_date IS NULL
 				AND wandb_run.about ->> 'sweep' = ?2
 				AND (?3 = '' OR wandb_run.name IN (SELECT name FROM wandb_trial WHERE sweep_num = ?4 AND agent = ?3))
-			ORDER BY iteration.created_date, iteration.num LIMIT ?5`, s.projectID, s.ID, agent, s.num, MaxWandbRuns)
+			ORDER BY iteration.created_date, iteration.num LIMIT ?5`, s.projectID, s.ID, agent, s.Num, MaxWandbRuns)
 	})
 	return projectID, nums, err
 }
@@ -161,7 +158,7 @@ func (v *View) WandbSweepBest(s WandbSweep) (*SweepBest, error) {
 	if o == nil {
 		return nil, nil
 	}
-	for _, key := range metricKeys(s) {
+	for _, key := range s.MetricKeys() {
 		o.Metric = key
 		l, err := v.Iterations(s.ExperimentID, IterationQuery{Page: Page{Limit: 1}, Filter: s.Filter(), Sort: o.Order(), Columns: o.Value()})
 		if err != nil {
@@ -220,7 +217,7 @@ func (db *DB) SaveWandbSweep(ctx context.Context, actor Actor, c WandbSweepChang
 		switch SweepState(*c.State) {
 		case SweepPending, SweepRunning, SweepPaused, SweepFinished, SweepCanceled:
 		default:
-			return WandbSweep{}, Invalid("state", "The state of a sweep is one of PENDING, RUNNING, PAUSED, FINISHED and CANCELED, not %s.", quote(*c.State))
+			return WandbSweep{}, Invalid("state", "The state of a sweep is one of PENDING, RUNNING, PAUSED, FINISHED and CANCELED, not %s.", scalar.Quote(*c.State))
 		}
 	}
 	return write(ctx, db, actor, func(tx *tx) (WandbSweep, error) {
@@ -290,7 +287,7 @@ func (tx *tx) addToSweep(projectID, run, sweepID string) error {
 		return err
 	}
 	tx.noteIteration(it.iterationRef)
-	return tx.saveWandbRun(it.iterationRef, w)
+	return tx.wandb().Save(it.num, w)
 }
 
 func (tx *tx) updateSweep(c WandbSweepChange) error {
@@ -310,7 +307,7 @@ func (tx *tx) updateSweep(c WandbSweepChange) error {
 			config       = coalesce(?, config),
 			state        = coalesce(?, state),
 			updated_date = ?
-		WHERE num = ?`, name, c.Config, c.State, tx.now, s.num); err != nil {
+		WHERE num = ?`, name, c.Config, c.State, tx.now, s.Num); err != nil {
 		return err
 	}
 	if c.State == nil || SweepState(*c.State) != SweepCanceled {

@@ -19,7 +19,7 @@ import (
 type importView struct {
 	Most   int64                // bytes of an archive, 0 for no limit
 	Name   string               // of the file that was imported
-	Result *store.ArchiveResult // nil before
+	Result *store.ArchiveResult // nil before an import
 	Wrong  string
 }
 
@@ -51,8 +51,8 @@ func (s *site) exportRuns(w http.ResponseWriter, r *http.Request, user store.Use
 	return s.sendArchive(w, r, user, "runs", store.ArchiveQuery{IterationIDs: ids})
 }
 
-// sendArchive sends an archive when all of it could be made, so that a failure is an
-// answer like any other, and browsers know its size.
+// sendArchive sends an archive after all of it was made, so that a failure is
+// answered like any other, and browsers know the size.
 func (s *site) sendArchive(w http.ResponseWriter, r *http.Request, user store.User, name string, q store.ArchiveQuery) error {
 	f, err := s.DB.ScratchFile()
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *site) sendArchive(w http.ResponseWriter, r *http.Request, user store.Us
 	if r.Method == http.MethodHead {
 		return nil
 	}
-	_, err = io.Copy(w, f) // a client that has gone is nobody to tell
+	_, err = io.Copy(w, f) // fails when the client has disconnected
 	web.InfoOf(r).Err = err
 	return nil
 }
@@ -107,7 +107,7 @@ func (s *site) importArchive(w http.ResponseWriter, r *http.Request, user store.
 	if err == nil {
 		return s.showImport(w, r, user, http.StatusOK, v)
 	}
-	_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, drained)) // the sender may have gone
+	_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, drained)) // fails when the sender has disconnected
 	e := formError(err)
 	if refused := web.AsError(err); refused != nil && web.StatusOf(refused.Code) == http.StatusForbidden {
 		e = refused
@@ -146,7 +146,7 @@ func (s *site) receiveArchive(r *http.Request, user store.User) (v importView, e
 	}
 }
 
-// watched notes that reading has failed.
+// watched is a reader that records whether reading has failed.
 type watched struct {
 	r      io.Reader
 	failed bool

@@ -30,7 +30,7 @@ func newArchive(t testing.TB) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.CreateIteration(t.Context(), store.System, experiment.ID, store.NewIteration{Name: new("brought")}); err != nil {
+	if _, err := db.CreateIteration(t.Context(), store.System, experiment.ID, store.NewIteration{Name: new("imported")}); err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer

@@ -21,7 +21,7 @@ type artifactRow struct {
 	Description string
 	Type        string
 	Size        string
-	Bytes       string // exactly
+	Bytes       string // the exact size
 	Hash        string
 	Created     moment
 	Run         *link  // nil when no run made it
@@ -31,13 +31,13 @@ type artifactRow struct {
 // maxThumbnail is the size of the largest image that a list shows, in bytes.
 const maxThumbnail = 1 << 20
 
-// Short is as much of the hash as a list has room for.
+// Short returns the part of the hash that a list shows.
 func (a artifactRow) Short() string { return a.Hash[:min(len(a.Hash), 8)] }
 
-// Part is the element that has all that is known of the artifact.
+// Part returns the id of the element with the details of the artifact.
 func (a artifactRow) Part() string { return "artifact-" + a.ID }
 
-// typeOf is the type that pages show.
+// typeOf returns the type that pages show.
 func typeOf(r store.Artifact) string {
 	if media := mediaOf(r); media != "" || r.ContentType == pageTable {
 		return cmp.Or(media, store.DefaultContentType)
@@ -73,7 +73,7 @@ type artifactsView struct {
 	ExperimentID string
 	IterationID  string // "" for those of the whole experiment
 	Path         string // of the page that has the list
-	Self         string // the same with what the list is narrowed to
+	Self         string // Path with the run that the list is narrowed to
 	Only         string // id of the run that the list of an experiment is narrowed to
 	All          string // path of the page that has those beyond the list, "" for none
 	Rows         []artifactRow
@@ -87,7 +87,8 @@ type artifactsView struct {
 	Lesson       *lesson // nil unless there are none
 }
 
-// run is the id of the run whose artifacts are listed, "" for those of all.
+// run returns the id of the run whose artifacts are listed, "" for those of
+// all.
 func (v *artifactsView) run() string { return cmp.Or(v.IterationID, v.Only) }
 
 // fillArtifacts reads a list of artifacts.
@@ -198,14 +199,14 @@ type registerForm struct {
 	Wrong       *store.Error
 }
 
-// wrong is what is wrong with a field, "" for nothing. What is about no field
-// of the form is told under the field "".
+// wrong returns what is wrong with a field, "" for nothing. A mistake about no
+// field of the form is that of the field "".
 func (f registerForm) wrong(field string) string {
 	return wrongOf(f.Wrong, field, "name", "description", "iteration_id")
 }
 
-// wrongOf is the message of e when it is about the field, or about none of the
-// known ones and field is "".
+// wrongOf returns the message of e if it is about field. For the field "" it
+// returns a message that is about none of the known fields.
 func wrongOf(e *store.Error, field string, known ...string) string {
 	if e == nil {
 		return ""
@@ -227,8 +228,8 @@ func (s *site) artifact(w http.ResponseWriter, r *http.Request, user store.User)
 	return s.showArtifact(w, r, user, http.StatusOK, registerForm{}, "")
 }
 
-// runsOffered is how many runs a version may be said to have come from, when
-// its artifact belongs to none.
+// runsOffered is the number of runs to choose from for a version whose artifact
+// belongs to no run.
 const runsOffered = 100
 
 func (s *site) showArtifact(w http.ResponseWriter, r *http.Request, user store.User, status int, form registerForm, wrongDelete string) error {
@@ -268,16 +269,16 @@ func (s *site) showArtifact(w http.ResponseWriter, r *http.Request, user store.U
 	if err != nil {
 		return err
 	}
-	// The bytes may come from afar: no snapshot waits for them.
+	// The bytes may come from an object store: no snapshot is held meanwhile.
 	if v.Preview, err = s.preview(r.Context(), store.Actor{UserID: user.ID}, a); err != nil {
-		// The page is still good for the rest, and for deleting it.
+		// The rest of the page, and deleting the artifact, still work.
 		web.InfoOf(r).Err = err
 		v.Preview = preview{Kind: textKind, Note: "It can't be shown. " + web.AsError(err).Message}
 	}
 	return s.render(w, r, status, artifactPage(f, v))
 }
 
-// fillRegister reads what a form offers that makes a version of a model.
+// fillRegister reads the choices of the form that makes a version of a model.
 func (s *site) fillRegister(db *store.View, projectID string, v *artifactView) error {
 	models, err := db.Models(projectID, store.ModelQuery{Page: store.Page{Limit: store.MaxLimit}})
 	if err != nil {
@@ -334,8 +335,8 @@ func (s *site) deleteArtifact(w http.ResponseWriter, r *http.Request, user store
 	return nil
 }
 
-// register makes a version of a model from an artifact; of a new model when
-// none is chosen.
+// register makes a version of a model from an artifact. It creates a model if
+// none was chosen.
 func (s *site) register(w http.ResponseWriter, r *http.Request, user store.User) error {
 	fields, err := form(r)
 	if err != nil {

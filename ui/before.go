@@ -7,18 +7,18 @@ import (
 	"tracker/store"
 )
 
-// wasPrefix begins the names of the hidden fields that say what a form was made
-// with.
+// wasPrefix begins the names of the hidden fields with the values that a form
+// was made with.
 const wasPrefix = "was-"
 
-// basis is what a form that changes a record was made with. By it a form changes
-// what somebody has typed, and nothing else.
+// basis holds the values that a form was made with. Because of it a form changes
+// only the fields in which somebody has typed.
 type basis struct {
 	Before store.Before
-	Theirs map[string]string // what fields were changed to by somebody else, while this one typed something else
+	Theirs map[string]string // values of fields that somebody else has changed meanwhile, and this form too
 }
 
-// basisOf reads what a form was made with.
+// basisOf reads the values that a form was made with.
 func basisOf(fields url.Values) basis {
 	b := basis{Before: store.Before{}}
 	for name := range fields {
@@ -29,7 +29,7 @@ func basisOf(fields url.Values) basis {
 	return b
 }
 
-// changed is what somebody has typed in a field, nil for nothing.
+// changed returns what somebody has typed in a field, nil for nothing.
 func changed[T ~string](fields url.Values, field string, typed T) *T {
 	if !fields.Has(field) || fields.Get(wasPrefix+field) == store.Fingerprint(string(typed)) {
 		return nil
@@ -37,7 +37,7 @@ func changed[T ~string](fields url.Values, field string, typed T) *T {
 	return &typed
 }
 
-// checked is what somebody has made of a box, nil when it is as it was.
+// checked returns the new state of a check box, nil if it was not changed.
 func checked(fields url.Values, field string) *bool {
 	has := fields.Get(field) != ""
 	if fields.Get(wasPrefix+field) == store.Fingerprint(box(has)) {
@@ -46,7 +46,7 @@ func checked(fields url.Values, field string) *bool {
 	return &has
 }
 
-// box is the value of a box in a form.
+// box returns the value of a check box in a form.
 func box(checked bool) string {
 	if checked {
 		return "yes"
@@ -54,9 +54,9 @@ func box(checked bool) string {
 	return ""
 }
 
-// renew has a form that is shown follow what is stored now. A field in which
-// nobody has typed becomes that; beside one that both have changed it is shown,
-// and who saves again has seen it.
+// renew updates a form that is shown again to the stored value now. A field in
+// which nobody has typed gets that value. Beside a field that both have changed
+// it is shown, so that saving again overwrites it knowingly.
 func (b *basis) renew(field string, typed *string, now string) {
 	was, sent := b.Before[field]
 	at := store.Fingerprint(now)
@@ -74,8 +74,8 @@ func (b *basis) renew(field string, typed *string, now string) {
 	b.Before[field] = at
 }
 
-// wrong is what to say of a field that somebody else has changed too, otherwise
-// message.
+// wrong returns what to say about a field that somebody else has changed too,
+// otherwise message.
 func (b basis) wrong(field, message string) string {
 	theirs, ok := b.Theirs[field]
 	switch {

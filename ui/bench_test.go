@@ -5,9 +5,12 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
@@ -130,4 +133,111 @@ func reportTimes(b *testing.B, took []time.Duration) {
 		b.ReportMetric(float64(at.Microseconds())/1000, name)
 	}
 	b.ReportMetric(0, "ns/op") // the preparations of each turn are in it
+}
+
+// BenchmarkHover is the time from one frame to the next while the mouse goes over rows of the
+// table, and over a chart, of an experiment of which 200 curves are drawn. A browser without
+// anything to do takes 16.7 ms.
+func BenchmarkHover(b *testing.B) {
+	s := start(b, setup{})
+	_, experiment := s.fill(b, 200, 3, 500)
+	for name, over := range map[string]string{
+		"rows":  `(i) => { const rows = [...document.querySelectorAll('#table tbody tr[data-id]')]; return [rows[i % rows.length], 40, 10]; }`,
+		"chart": `(i) => [document.querySelector('[data-testid="chart"] .u-over'), 20 + (i * 7) % 150, 20 + (i * 11) % 100]`,
+	} {
+		b.Run(name, func(b *testing.B) {
+			w := s.openBrowser(b)
+			w.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(w.url+"/experiment/"+experiment+"?top=200"))
+			w.is(`document.querySelector('[data-testid="chart"]').dataset.drawn`, "200")
+			w.is(`document.querySelectorAll('#table tbody tr[data-id]').length > 10`, "true")
+			var took []time.Duration
+			for b.Loop() {
+				w.do(chromedp.Evaluate[chromedp.Void](`window.frames = []; (() => {
+					const over = ` + over + `;
+					let [i, last] = [0, performance.now()];
+					const next = (now) => {
+						if (i > 0) frames.push(now - last);
+						last = now;
+						if (i++ > 60) { document.body.dataset.hovered = 'yes'; return; }
+						const [e, x, y] = over(i);
+						const r = e.getBoundingClientRect();
+						const at = { bubbles: true, clientX: r.left + x, clientY: r.top + y, pointerType: 'mouse' };
+						for (const kind of ['pointerover', 'pointermove']) e.dispatchEvent(new PointerEvent(kind, at));
+						for (const kind of ['mouseenter', 'mousemove']) e.dispatchEvent(new MouseEvent(kind, { ...at, bubbles: kind === 'mousemove' }));
+						requestAnimationFrame(next);
+					};
+					delete document.body.dataset.hovered;
+					requestAnimationFrame(next);
+				})()`))
+				w.is(`document.body.dataset.hovered`, "yes")
+				for _, ms := range strings.Fields(w.text(`frames.slice(1).join(' ')`)) {
+					f, err := strconv.ParseFloat(ms, 64)
+					if err != nil {
+						b.Fatal(err)
+					}
+					took = append(took, time.Duration(f*float64(time.Millisecond)))
+				}
+			}
+			if name == "chart" { // its card was there all the time
+				w.is(`[...document.querySelectorAll('.tip:not([hidden])')].length`, "1")
+			}
+			reportTimes(b, took)
+			w.quiet()
+		})
+	}
+}
+
+// BenchmarkLiveTab is what the page of a run and that of its experiment receive in an hour, with
+// headers, while the run logs ten metrics each second and prints a line.
+func BenchmarkLiveTab(b *testing.B) {
+	const lasts, keys = 30, 10 // seconds
+	for _, of := range []string{"run", "experiment"} {
+		b.Run(of, func(b *testing.B) {
+			s := start(b, setup{})
+			s.clock.move(time.Since(s.clock.now()))
+			_, experiment := s.fill(b, 20, keys, 1000)
+			id := s.run(experiment, store.NewIteration{Name: new("live")})
+			log := func(step int) {
+				for k := range keys {
+					at := store.NewMetric{Key: fmt.Sprintf("group%d/metric%d", k, k), Step: new(store.Step(step)), Value: store.Value(step%97) / 7}
+					must(s.db.CreateMetric(b.Context(), s.actor("alice"), id, at))(b)
+				}
+				s.print(id, int64(step), fmt.Sprintf("step %d: loss %.4f", step, 1/float64(step+1)))
+			}
+			for step := range 300 {
+				log(step)
+			}
+			w := s.openBrowser(b)
+			var received atomic.Int64
+			err := chromedp.Listen(w.ctx, func(ev any) {
+				switch ev := ev.(type) {
+				case *network.EventResponseReceived:
+					received.Add(int64(ev.Response.EncodedDataLength))
+				case *network.EventDataReceived:
+					received.Add(int64(max(ev.EncodedDataLength, 0)))
+				}
+			})
+			if err != nil {
+				b.Fatal(err)
+			}
+			address := map[string]string{"run": "/iteration/" + id, "experiment": "/experiment/" + experiment}[of]
+			w.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(w.url+address))
+			w.is(chartsDrawn, "true")
+			w.is(`document.documentElement.dataset.live`, "yes")
+			step, seconds := 300, 0
+			opened := received.Load()
+			for b.Loop() {
+				for range lasts {
+					log(step)
+					step++
+					seconds++
+					time.Sleep(time.Second)
+				}
+			}
+			b.ReportMetric(float64(received.Load()-opened)/float64(seconds)*3600/1e6, "MB/h")
+			b.ReportMetric(float64(opened)/1e3, "KB-opened")
+			b.ReportMetric(0, "ns/op")
+			w.quiet()
+		})
+	}
 }

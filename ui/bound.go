@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// maxRows bounds the rows of a table of what was recorded against a run.
+	// maxRows bounds the rows of a table of the records of a run.
 	maxRows = 5000
 	// maxCells bounds the cells of a comparison.
 	maxCells = 80_000
@@ -32,7 +32,7 @@ func fit[T any](rows []T, most int, size func(T) int) []T {
 	return rows
 }
 
-// leftOut says how many of the rows of a table are there, "" for all.
+// leftOut returns a note that only some of all rows are shown, "" if all are.
 func leftOut(rows, all int) string {
 	if rows == all {
 		return ""

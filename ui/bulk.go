@@ -13,8 +13,8 @@ import (
 	"tracker/store"
 )
 
-// bulkAtOnce is how many runs are changed at the same time: the store writes what
-// comes together in one go.
+// bulkAtOnce is the number of runs that are changed concurrently, so that the
+// store writes them in one commit.
 const bulkAtOnce = 32
 
 // bulkView is a form about all runs that pass a filter.
@@ -74,9 +74,9 @@ func (s *site) showBulk(w http.ResponseWriter, r *http.Request, user store.User,
 	})
 }
 
-// changeAll does with all runs that pass a filter what the form says, if they are
-// as many as somebody has seen. Those that can't be changed are left, and the
-// page says how many and why.
+// changeAll carries out the form for all runs that pass a filter, if their number
+// is still the one that the form showed. Runs that can't be changed are left
+// alone, and the page says how many and why.
 func (s *site) changeAll(w http.ResponseWriter, r *http.Request, user store.User) error {
 	fields, err := form(r)
 	if err != nil {
@@ -127,8 +127,8 @@ func (s *site) changeAll(w http.ResponseWriter, r *http.Request, user store.User
 	})
 }
 
-// doAll changes the runs with these ids, and returns how many, and how many were
-// left as they are because that can't be done with them.
+// doAll changes the runs with these ids. It returns the number of runs that were
+// changed, and of those that were left alone because they can't be changed so.
 func (s *site) doAll(ctx context.Context, actor store.Actor, ids []string, do, tag, status string) (done, left int, err error) {
 	switch do {
 	case "add", "remove":
@@ -150,9 +150,9 @@ func (s *site) doAll(ctx context.Context, actor store.Actor, ids []string, do, t
 	return 0, 0, errBrokenForm
 }
 
-// each calls fn with all ids, some at a time. It counts those that were done, and
-// those left because fn fails with this code; what is gone counts as neither. The
-// first other error ends it.
+// each calls fn for all ids, some at a time. It returns the number of successes,
+// and of failures with the code leave; records that are gone count as neither. It
+// ends with the first other error.
 func each(ids []string, leave store.Code, fn func(string) error) (done, left int, failed error) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup

@@ -13,7 +13,7 @@ import (
 	"tracker/store"
 )
 
-// maxAtOnce is how many runs a form changes.
+// maxAtOnce is the maximum number of runs that a form changes.
 const maxAtOnce = 200
 
 // changeView is a form about some runs of one experiment.
@@ -78,7 +78,7 @@ func (s *site) chosen(db *store.View, fields url.Values) (v changeView, err erro
 	return v, err
 }
 
-// ids are those of the runs.
+// ids returns the ids of the runs.
 func (v *changeView) ids() []string {
 	var ids []string
 	for _, r := range v.Runs {
@@ -87,8 +87,8 @@ func (v *changeView) ids() []string {
 	return ids
 }
 
-// back is the path of the page that the runs were chosen on, as it was; there
-// they are chosen again with picked.
+// back returns the path of the page on which the runs were chosen, in the same
+// state. With picked they are selected there again.
 func (v *changeView) back(picked bool) string {
 	at := "/experiment/" + v.Experiment.ID
 	if v.Table == nil {
@@ -110,7 +110,7 @@ func (v *changeView) back(picked bool) string {
 	return at
 }
 
-// origin is the name of what that page is about.
+// origin returns the name of the experiment or project of that page.
 func (v *changeView) origin() string {
 	if v.Table == nil && len(v.Runs) == 1 {
 		return v.Runs[0].Name
@@ -118,7 +118,7 @@ func (v *changeView) origin() string {
 	return v.Experiment.Name
 }
 
-// going are the runs that can be deleted.
+// going returns the runs that can be deleted.
 func (v *changeView) going() (runs []changeRow) {
 	for _, r := range v.Runs {
 		if len(r.Versions) == 0 {
@@ -128,7 +128,7 @@ func (v *changeView) going() (runs []changeRow) {
 	return runs
 }
 
-// question is what the page of a deletion asks.
+// question returns the question that the page of a deletion asks.
 func (v *changeView) question() string {
 	going, all := len(v.going()), len(v.Runs)
 	switch {
@@ -154,7 +154,8 @@ func (v *changeView) stays() string {
 	}
 }
 
-// gone returns what is deleted with the runs that can be.
+// gone returns a description of what is deleted with the runs that can be
+// deleted.
 func (v *changeView) gone() string {
 	going := v.going()
 	their := "their"
@@ -273,8 +274,8 @@ func (s *site) showChanges(w http.ResponseWriter, r *http.Request, user store.Us
 	})
 }
 
-// change adds a tag to runs, removes one, or sets their status: of all or, when
-// something is wrong, of none.
+// change adds a tag to runs, removes one, or sets their status: for all runs
+// or, when something is wrong, for none.
 func (s *site) change(w http.ResponseWriter, r *http.Request, user store.User) error {
 	fields, v, err := s.sent(r, user)
 	if err != nil {

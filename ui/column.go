@@ -10,12 +10,12 @@ import (
 
 const (
 	defaultColumns = 3  // default parameters, and default metrics, of a table
-	telling        = 20 // runs that are looked at, the newest
+	telling        = 20 // number of runs that are read, the newest
 )
 
-// defaultColumns are those that say most about the newest runs: parameters that
-// are not the same in all of them, and metrics of what was learned. The best value of
-// the objective comes before all of them.
+// defaultColumns returns the default columns of a table: the best value of the
+// objective, then parameters that differ among the newest runs, and metrics of what
+// was learned.
 func (s *site) defaultColumns(db *store.View, experimentID string, o *store.Objective) (string, error) {
 	params, err := db.VaryingParams(experimentID, telling)
 	if err != nil {

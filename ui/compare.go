@@ -16,9 +16,10 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"tracker/store"
+	"tracker/store/goal"
 )
 
-// maxCompared is how many runs are compared at once.
+// maxCompared is the maximum number of runs that are compared at once.
 const maxCompared = 200
 
 // compareView sets runs side by side.
@@ -39,7 +40,7 @@ type compareSection struct {
 	Note  string // what is left out, "" for nothing
 }
 
-// compareRow is what the runs have under one name.
+// compareRow holds the values of the runs under one name.
 type compareRow struct {
 	Key     string
 	Metric  string // whose last values they are, "" for none
@@ -99,7 +100,8 @@ func (s *site) comparedIDs(db *store.View, query url.Values) (ids []string, note
 	return ids, note, nil
 }
 
-// leftOutRuns says how many of the runs of an address are not there any more.
+// leftOutRuns returns a note about the runs of an address that do not exist any
+// more.
 func leftOutRuns(missing int) string {
 	if missing == 1 {
 		return "One of these runs was deleted and is left out."
@@ -107,8 +109,8 @@ func leftOutRuns(missing int) string {
 	return fmt.Sprintf("%d of these runs were deleted and are left out.", missing)
 }
 
-// runEndings reads how addresses name many runs: the last 48 bits of each id, in base64, with
-// dots between them.
+// runEndings reads the short form in which addresses name many runs: the last 48 bits of each
+// id, in base64, with dots between them.
 func runEndings(short string) ([]string, error) {
 	var endings []string
 	for part := range strings.SplitSeq(short, ".") {
@@ -200,7 +202,7 @@ func (s *site) comparison(w http.ResponseWriter, r *http.Request, user store.Use
 	})
 }
 
-// comparedData answers the runs for the plots of the page.
+// comparedData returns the runs for the plots of the page.
 func (s *site) comparedData(r *http.Request, db *store.View) (any, error) {
 	all, experimentID, _, err := s.compared(db, r.URL.Query())
 	if err != nil {
@@ -290,7 +292,7 @@ func compareSections(all []compared, o *store.Objective) []compareSection {
 		metrics = append(metrics, row)
 	}
 	for _, key := range names[:min(len(names), most)] {
-		goal := store.GoalOf(key)
+		goal := goal.Of(key)
 		if o != nil && key == o.Metric {
 			goal = o.Goal
 			values(key+" "+map[store.Goal]string{store.Minimize: "min", store.Maximize: "max"}[goal], "", goal, bestValue(*o))
@@ -317,7 +319,7 @@ func differingFirst(rows []compareRow) {
 	})
 }
 
-// bestValue returns a function that gives the best value of a run.
+// bestValue returns a function that returns the best value of a run.
 func bestValue(o store.Objective) func(compared) (store.Value, bool) {
 	return func(c compared) (store.Value, bool) {
 		m := c.summary.Metrics[o.Metric]
@@ -351,8 +353,8 @@ func bestOf(all []compared, goal store.Goal, of func(compared) (store.Value, boo
 	return places
 }
 
-// workingTree returns whether the files were those of the commit, "" where no commit
-// was recorded.
+// workingTree returns whether the files were those of the commit, as text; "" if no
+// commit was recorded.
 func workingTree(s store.Snapshot) string {
 	if s.GitDirty == nil || s.GitSHA == "" {
 		return ""

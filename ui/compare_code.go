@@ -16,7 +16,7 @@ const (
 	maxExtremes = 50_000 // values
 )
 
-// sharedDiff is the changes since the commit that some runs have.
+// sharedDiff holds changes since the commit that some runs have in common.
 type sharedDiff struct {
 	Runs []run
 	Text string
@@ -44,7 +44,7 @@ func sharedDiffs(all []compared) (diffs []sharedDiff, more int) {
 	return diffs[:len(diffs)-more], more
 }
 
-// diffOf names the runs that have a diff.
+// diffOf returns a text that names the runs with a diff.
 func diffOf(d sharedDiff) string {
 	name := d.Runs[0].Name
 	if more := len(d.Runs) - 1; more > 0 {
@@ -74,8 +74,8 @@ func packagesOf(dependencies string) map[string]string {
 	return packages
 }
 
-// packageSection sets the versions of packages side by side that differ, among the runs that
-// recorded their dependencies.
+// packageSection returns the packages whose versions differ, side by side, among the runs
+// that recorded their dependencies.
 func packageSection(all []compared) compareSection {
 	versions := map[string]map[string]string{} // by run, by package
 	for _, c := range all {

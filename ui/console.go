@@ -11,13 +11,14 @@ import (
 )
 
 const (
-	// consoleLines is how many lines a page of a run brings along.
+	// consoleLines is the number of console lines that the page of a run has.
 	consoleLines = 400
-	// consoleBefore is how many lines are shown before the one that an address names.
+	// consoleBefore is the number of lines that are shown before the one that an
+	// address names.
 	consoleBefore = 20
 )
 
-// consoleView is what a run has printed, as far as it is shown.
+// consoleView is the part of the console of a run that is shown.
 type consoleView struct {
 	Lines  []consoleLine
 	First  int64  // the oldest line that is kept
@@ -45,7 +46,7 @@ func (v consoleView) end() bool {
 	return v.Search != "" || len(v.Lines) == 0 || v.Lines[len(v.Lines)-1].Number+1 >= v.Next
 }
 
-// consoleQuery reads what an address asks for, and the line that it names.
+// consoleQuery reads the query of an address, and the line that it names.
 func consoleQuery(query url.Values) (store.ConsoleQuery, *int64) {
 	q := store.ConsoleQuery{Limit: consoleLines, Search: readable(query.Get("console"))}
 	line, err := strconv.ParseInt(query.Get("line"), 10, 64)
@@ -64,7 +65,7 @@ func linesOf(lines []store.ConsoleLine) []consoleLine {
 	return all
 }
 
-// consoleData answers lines that a run has printed: from a number on, or the last ones.
+// consoleData returns lines that a run has printed: from a number on, or the last ones.
 func (s *site) consoleData(r *http.Request, actor store.Actor) (any, error) {
 	query := r.URL.Query()
 	q := store.ConsoleQuery{Limit: store.MaxLimit, Search: readable(query.Get("q"))}
@@ -81,7 +82,7 @@ func (s *site) consoleData(r *http.Request, actor store.Actor) (any, error) {
 	}{linesOf(c.Lines), c.First, c.Next}, err
 }
 
-// consoleText answers with all that a run has printed, as plain text.
+// consoleText answers with all output of a run, as plain text.
 func (s *site) consoleText(w http.ResponseWriter, r *http.Request, user store.User) error {
 	ctx, actor, from := r.Context(), store.Actor{UserID: user.ID}, int64(0)
 	out := bufio.NewWriterSize(w, 64<<10)
@@ -94,7 +95,7 @@ func (s *site) consoleText(w http.ResponseWriter, r *http.Request, user store.Us
 			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		}
 		if err != nil || len(c.Lines) == 0 {
-			break // what was sent is sent
+			break // a part of the answer was sent already
 		}
 		for _, l := range c.Lines {
 			out.WriteString(terminal.Plain(l.Text))
@@ -102,7 +103,7 @@ func (s *site) consoleText(w http.ResponseWriter, r *http.Request, user store.Us
 		}
 		from = c.Lines[len(c.Lines)-1].Number + 1
 		if out.Flush() != nil {
-			return nil // the reader has gone
+			return nil // the client has disconnected
 		}
 	}
 	out.Flush()

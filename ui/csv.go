@@ -26,8 +26,8 @@ func (s *site) runsCSV(w http.ResponseWriter, r *http.Request, user store.User) 
 	if err != nil {
 		return err
 	}
-	// The answer begins with the first rows, so that a search that can't be read
-	// is answered with what is wrong with it.
+	// The first rows are buffered, so that a search that can't be read is answered
+	// with an error.
 	buffer := bufio.NewWriterSize(w, 64<<10)
 	out := csv.NewWriter(buffer)
 	begun := false
@@ -66,7 +66,7 @@ func (s *site) runsCSV(w http.ResponseWriter, r *http.Request, user store.User) 
 		err = buffer.Flush()
 	}
 	if err != nil {
-		// The answer has begun. It must not end as if it were whole.
+		// The answer has begun. It must not end as if it were complete.
 		web.InfoOf(r).Err = err
 		panic(http.ErrAbortHandler)
 	}
@@ -88,9 +88,9 @@ func (s *site) csvRow(i store.Iteration, columns []store.Column) []string {
 		harmless(strings.Join(i.Tags, ", ")), i.ID)
 }
 
-// harmless keeps a spreadsheet from taking a text for a formula, by the advice of
-// OWASP on CSV injection: an apostrophe goes before what begins like one. A
-// number stays as it is.
+// harmless returns a text that a spreadsheet does not take for a formula: as
+// OWASP advises on CSV injection, an apostrophe is put before a text that begins
+// like a formula. Numbers are unchanged.
 func harmless(text string) string {
 	if text == "" || !strings.ContainsRune("=+-@\t\r\n", rune(text[0])) {
 		return text

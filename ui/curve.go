@@ -11,10 +11,10 @@ import (
 	"tracker/store/json"
 )
 
-// curve is a metric of a run, or the mean of a group, as charts take it. X is
-// the step, the Unix millisecond, how many milliseconds after the start of the
-// run, or the value of another metric. Of a group, Low and High are a standard
-// deviation below and above the mean.
+// curve is a metric of a run, or the mean of a group, for a chart. X is the
+// step, the Unix time in milliseconds, the milliseconds since the start of the
+// run, or the value of another metric. For a group, Low and High are one
+// standard deviation below and above the mean.
 type curve struct {
 	ID    string         `json:"id"` // of the run, or the place of the group in the request
 	Key   string         `json:"key"`
@@ -25,10 +25,11 @@ type curve struct {
 	Low   []*store.Value `json:"low,omitempty"`
 	High  []*store.Value `json:"high,omitempty"`
 	Step  []store.Step   `json:"step,omitempty"` // where X is another metric
-	// Behind is how many points each place stands for; left out where that is one.
+	// Behind has the number of points that each place stands for; left out if all
+	// are 1.
 	Behind []int `json:"behind,omitempty"`
-	N      []int `json:"n,omitempty"`   // of a group: how many runs count in each place
-	Runs   int   `json:"runs,omitzero"` // of a group: how many it is the mean of
+	N      []int `json:"n,omitempty"`   // for a group: number of runs that count at each place
+	Runs   int   `json:"runs,omitzero"` // for a group: number of its runs
 }
 
 // The axes of a chart. Those of the store are steps and times.
@@ -41,11 +42,13 @@ const (
 const (
 	maxCurveRuns = 1000
 	maxCurveKeys = 200
-	// maxMembers is how many runs of a group its mean is over: those at the top.
+	// maxMembers is the maximum number of runs of a mean: those at the top of the
+	// table.
 	maxMembers = 1000
-	// maxTails is how many curves are asked for what they have gained at once.
+	// maxTails is the maximum number of curves in one request for new points.
 	maxTails = 2000
-	// maxMeanPoints is the most places of a mean; the page asks for no more.
+	// maxMeanPoints is the maximum number of places of a mean; the page asks for
+	// no more.
 	maxMeanPoints = 2000
 )
 
@@ -63,7 +66,7 @@ type curveRequest struct {
 	Tails      []curveTail  `json:"tails,omitzero"` // instead of all that is above but points and scale
 }
 
-// curveTail asks for what a curve over steps has gained.
+// curveTail asks for the new points of a curve over steps.
 type curveTail struct {
 	ID    string `json:"id"`
 	Key   string `json:"key"`
@@ -94,7 +97,7 @@ const (
 	maxEarly     = 6000
 )
 
-// drawnRuns is how many runs at the top of the table are drawn.
+// drawnRuns returns how many runs at the top of the table are drawn.
 func drawnRuns(query url.Values) int {
 	if !query.Has("top") {
 		return drawnAtFirst
@@ -105,9 +108,9 @@ func drawnRuns(query url.Values) int {
 
 // earlyCurves returns the address of the curves that an experiment's page shows
 // first, so that the browser can ask for them before it has loaded the scripts.
-// These read the request from the address; what they lack beyond it they ask for
-// themselves. It is "" where it is not known what is shown, or too long for an
-// address.
+// The scripts read the request from the address and ask for the rest themselves.
+// It is "" if it is not known what is shown, or if the request is too long for
+// an address.
 func earlyCurves(query url.Values, runs []run, keys []store.Key) string {
 	for _, name := range []string{"x", "logx", "zoom", "hide", "show", "tree", "group", "fold", "media"} {
 		if query.Has(name) {
@@ -115,7 +118,7 @@ func earlyCurves(query url.Values, runs []run, keys []store.Key) string {
 		}
 	}
 	runs = runs[:min(len(runs), drawnRuns(query))]
-	// The group of the machine is folded.
+	// The group of the machine's metrics is folded.
 	keys = slices.DeleteFunc(slices.Clone(keys), func(k store.Key) bool { return strings.HasPrefix(k.Key, "system/") })
 	if len(runs) == 0 || len(keys) == 0 {
 		return ""
@@ -181,7 +184,7 @@ func (s *site) curvesData(r *http.Request, actor store.Actor) (any, error) {
 	return answer, err
 }
 
-// tailCurves answers what curves have gained.
+// tailCurves returns the new points of curves.
 func (s *site) tailCurves(r *http.Request, actor store.Actor, b curveRequest) (any, error) {
 	if len(b.Tails) > maxTails {
 		return nil, store.Invalid("tails", "A request may name up to %d curves.", maxTails)
@@ -213,8 +216,8 @@ func (s *site) tailCurves(r *http.Request, actor store.Actor, b curveRequest) (a
 	return answer, nil
 }
 
-// relativeCurves asks for a range of relative times as one of its own times for
-// each run.
+// relativeCurves reads a range of relative times, which is another range of
+// absolute times for each run.
 func (s *site) relativeCurves(r *http.Request, actor store.Actor, ids []string, q store.CurveQuery) (any, error) {
 	answer := curveAnswer{[]curve{}}
 	from, to := q.From, q.To
@@ -272,7 +275,7 @@ func (s *site) pairedCurves(r *http.Request, actor store.Actor, ids []string, q 
 	return answer, err
 }
 
-// groupCurves answers the means of groups over their runs at the top of the
+// groupCurves returns the means of groups over their runs at the top of the
 // table.
 func (s *site) groupCurves(r *http.Request, actor store.Actor, g groupCurves, q store.PairQuery) (any, error) {
 	if len(g.Values) > maxCurveRuns {

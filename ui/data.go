@@ -15,9 +15,9 @@ import (
 	"tracker/store/json"
 )
 
-// data is a handler for the scripts of the pages: it answers with JSON, and
-// with the error as the API writes it. What the answer holds counts until it is
-// read.
+// data returns a handler for the scripts of the pages: it answers with JSON,
+// and with errors in the form of the API. The memory of the answer counts until
+// it is sent.
 func (s *site) data(next func(*http.Request, store.Actor) (any, error)) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		user, err := s.Auth.CookieUser(r)
@@ -29,7 +29,7 @@ func (s *site) data(next func(*http.Request, store.Actor) (any, error)) handler 
 		share := s.memory.Share(r.Context())
 		defer share.Release()
 		var v any
-		var body bytes.Buffer // what was read of it, for another try
+		var body bytes.Buffer // what was read of the body, for another attempt
 		rest := io.TeeReader(r.Body, &body)
 		err = share.Hold(r.Context(), func(ctx context.Context) (err error) {
 			try := r.WithContext(ctx)
@@ -46,8 +46,7 @@ func (s *site) data(next func(*http.Request, store.Actor) (any, error)) handler 
 	}
 }
 
-// viewed is data for answers that take several reads: they are made of one
-// snapshot.
+// viewed is data for answers that take several reads, all from one snapshot.
 func (s *site) viewed(next func(*http.Request, *store.View) (any, error)) handler {
 	return s.data(func(r *http.Request, actor store.Actor) (answer any, err error) {
 		err = s.DB.View(r.Context(), actor, func(db *store.View) (err error) {
@@ -58,10 +57,11 @@ func (s *site) viewed(next func(*http.Request, *store.View) (any, error)) handle
 	})
 }
 
-// foundAtOnce is how many records a search by name answers.
+// foundAtOnce is the maximum number of records that a search by name returns.
 const foundAtOnce = 30
 
-// idOf is the id in the path. One that can't be read is nobody's.
+// idOf returns the id in the path. One that can't be read is returned as an id
+// that no record has.
 func idOf(r *http.Request) string {
 	id, err := url.PathUnescape(mux.Vars(r)["id"])
 	if err != nil {
@@ -93,7 +93,7 @@ func (s *site) iterationsData(r *http.Request, db *store.View) (any, error) {
 	return explained(s, db, idOf(r), q.Filter, s.runs(list))
 }
 
-// runs is a page of runs as the scripts take it.
+// runs returns a page of runs in the form for scripts.
 func (s *site) runs(list store.List[store.Iteration]) store.List[run] {
 	rows := store.List[run]{Data: []run{}, Total: list.Total, Limit: list.Limit, Offset: list.Offset}
 	for _, i := range list.Data {
@@ -102,8 +102,8 @@ func (s *site) runs(list store.List[store.Iteration]) store.List[run] {
 	return rows
 }
 
-// readValues reads what a group has in common: a list of texts, null for what
-// is not there.
+// readValues reads the values that a group has in common: a list of texts, null
+// for a missing value.
 func readValues(text string) (values []*string, err error) {
 	if err := json.Unmarshal([]byte(text), &values); err != nil {
 		return nil, store.Invalid("values", "The values of a group are a list of texts.")
@@ -124,7 +124,7 @@ func (s *site) groupsData(r *http.Request, db *store.View) (any, error) {
 	return explained(s, db, idOf(r), q.Filter, list)
 }
 
-// sameData answers which parameters are the same in all runs.
+// sameData returns the parameters that are the same in all runs.
 func (s *site) sameData(r *http.Request, actor store.Actor) (any, error) {
 	query := r.URL.Query()
 	same, err := s.DB.SameParams(r.Context(), actor, idOf(r), readable(query.Get("filter")), query["key"])
@@ -154,7 +154,7 @@ func (s *site) tagData(r *http.Request, actor store.Actor) (any, error) {
 
 var errRequest = store.Errorf(web.CodeMalformedBody, "The request can't be read; load the page again.")
 
-// readBody reads what a script has sent.
+// readBody reads the JSON body that a script has sent.
 func readBody(r *http.Request, into any) error {
 	body, err := web.ReadBody(nil, r, web.Limits{Size: maxForm})
 	if err != nil {
@@ -170,8 +170,8 @@ func decode(body []byte, into any) error {
 	return nil
 }
 
-// mistake is the answer to a search that can't be read. Somebody who types
-// makes one with every other letter, so it is no failure of the request.
+// mistake is the answer to a search that can't be read. This happens all the
+// time while somebody types, so it is not a failure of the request.
 type mistake struct {
 	Wrong *store.Error `json:"wrong"`
 }
@@ -200,7 +200,7 @@ func (s *site) keysData(r *http.Request, actor store.Actor) (any, error) {
 	return s.DB.Keys(r.Context(), actor, idOf(r), q)
 }
 
-// valuesData answers the values of a parameter, or the tags, of the runs of an experiment.
+// valuesData returns the values of a parameter, or the tags, of the runs of an experiment.
 func (s *site) valuesData(r *http.Request, db *store.View) (any, error) {
 	query := r.URL.Query()
 	var answer struct {
@@ -222,8 +222,8 @@ func (s *site) findData(r *http.Request, actor store.Actor) (any, error) {
 	}{found}, err
 }
 
-// summaryData answers a run in a few numbers: those of all metrics, or of the keys
-// that are named.
+// summaryData returns the statistics of the metrics of a run: of all, or of those
+// that the request names.
 func (s *site) summaryData(r *http.Request, actor store.Actor) (any, error) {
 	summary, err := s.DB.Summary(r.Context(), actor, idOf(r))
 	if named := r.URL.Query()["key"]; err == nil && named != nil {

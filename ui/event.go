@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	// streamAge is when a stream ends, so that the browser asks for another one,
-	// with the cookie that it has then: the server does not know who has
-	// signed out.
+	// streamAge is the age at which a stream ends, so that the browser asks for
+	// another one with the cookie that it then has: the server does not know who
+	// has signed out.
 	streamAge = time.Minute
-	// silencePause is the time between two looks for runs that are lost.
+	// silencePause is the time between two checks for lost runs.
 	silencePause = 5 * time.Second
 )
 
@@ -35,9 +35,9 @@ func (s *site) iterationEvents(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// follow answers with what changes, from Last-Event-ID on or, since a script
-// can't set a header, from ?cursor=. Runs that are lost, or are not any more, have
-// changed too, though nothing was written.
+// follow answers with what changes, from Last-Event-ID on or, since a script can't
+// set a header, from ?cursor=. Runs that have become lost, or are not lost any
+// more, count as changed too, although nothing was written.
 func (s *site) follow(w http.ResponseWriter, r *http.Request, kind string,
 	changes func(context.Context, store.Actor, string, string) (store.Changes, error),
 	silent func(context.Context, string) ([]string, error)) error {
@@ -57,7 +57,7 @@ func (s *site) follow(w http.ResponseWriter, r *http.Request, kind string,
 		Viewer:  r.Header.Get("Cookie"),
 		Cursor:  cursor,
 		Allow: func(ctx context.Context) error {
-			user, err := s.Auth.CookieUser(r.WithContext(ctx)) // who asked may not be signed in any more
+			user, err := s.Auth.CookieUser(r.WithContext(ctx)) // the user may have signed out
 			if err == nil {
 				_, err = changes(ctx, store.Actor{UserID: user.ID}, id, "")
 			}
@@ -67,7 +67,7 @@ func (s *site) follow(w http.ResponseWriter, r *http.Request, kind string,
 			return changes(ctx, store.System, id, cursor)
 		},
 		Watch: func(ctx context.Context) (func(context.Context, *store.Changes) error, error) {
-			told, err := silent(ctx, id) // the runs that are known to be lost
+			told, err := silent(ctx, id) // the lost runs that the client knows of
 			looked := s.Now()
 			return func(ctx context.Context, c *store.Changes) error {
 				if s.Now().Sub(looked) < silencePause {

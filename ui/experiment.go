@@ -19,18 +19,18 @@ import (
 // experimentView is what the page of an experiment shows.
 type experimentView struct {
 	ID          string
-	Cursor      string // what the page shows is not older
+	Cursor      string // of the changes before the page was read
 	Name        string
 	Description string
 	Status      string
-	Ended       string // what is said where it is not in progress
+	Ended       string // a note if it is not in progress
 	Total       string
 	Filter      string
 	Wrong       string // what is wrong with the search, "" for nothing
 	Sort        string
 	Objective   *store.Objective // nil for none
 	Sweeps      bool             // there are any
-	Guessed     bool             // it was not chosen
+	Guessed     bool             // the objective was guessed, not chosen
 	Best        string           // path of the best run that passes the filter, "" for none
 	Columns     string           // to show, in the language of searches
 	Params      []string
@@ -44,8 +44,8 @@ type experimentView struct {
 	CSV, All    string   // addresses of the runs as a file, and of a form about all of them
 }
 
-// experiment shows the runs of an experiment: a table that needs no script,
-// and what the scripts make of it.
+// experiment shows the runs of an experiment: a table that works without
+// scripts, which the scripts extend.
 func (s *site) experiment(w http.ResponseWriter, r *http.Request, user store.User) error {
 	return s.show(w, r, user, http.StatusOK, func(db *store.View) (templ.Component, error) {
 		e, err := db.Experiment(idOf(r))
@@ -85,7 +85,7 @@ func (s *site) experiment(w http.ResponseWriter, r *http.Request, user store.Use
 			v.Lesson = s.lesson(r, user, lessonFrom{experimentID: e.ID, project: project.Name, experiment: e.Name})
 		}
 		asked := q
-		if q.Page == store.FirstPage { // what is drawn is needed, though it is below
+		if q.Page == store.FirstPage { // the runs that are drawn are needed, even if they are further down
 			asked.Limit = max(q.Limit, drawnRuns(query))
 		}
 		list, err := db.Iterations(e.ID, asked)
@@ -133,11 +133,11 @@ func (s *site) experiment(w http.ResponseWriter, r *http.Request, user store.Use
 }
 
 // firstKeys is how many names of metrics the scripts ask for at once.
-const firstKeys = 100
+const firstKeys = 60
 
-// first is what the scripts of the page would ask for first: the rows at the
-// top of the table, null where the page has others, and the names of metrics.
-// none shows why there are no runs. early is the address of the curves that come next.
+// first returns what the scripts of the page would ask for first: the rows at the top
+// of the table, null if the page has others, and the names of metrics. none explains
+// why there are no runs. early is the address of the curves that come next.
 func (s *site) first(db *store.View, experimentID string, o *store.Objective, query url.Values,
 	q store.IterationQuery, list store.List[store.Iteration], none *nothing) (text, early string, err error) {
 	var first struct {

@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	// homeRuns is how many runs each list of the first page has.
+	// homeRuns is the number of runs in each list of the first page.
 	homeRuns = 5
-	// homeExperiments is for how many experiments it looks up the best run.
+	// homeExperiments is the number of experiments whose best run is looked up.
 	homeExperiments = 6
 )
 
-// homeView is what goes on in all projects.
+// homeView shows what goes on in all projects.
 type homeView struct {
 	Running []homeRun
 	Ended   []homeRun
@@ -36,7 +36,7 @@ type homeRun struct {
 	When       moment // of its end, or its beginning
 }
 
-// home looks up what is running, what has ended lately, and the best runs of these
+// home reads what is running, what has ended lately, and the best runs of these
 // experiments.
 func (s *site) home(db *store.View) (v homeView, err error) {
 	running, err := db.RunningIterations(homeRuns)

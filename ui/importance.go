@@ -12,21 +12,23 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"tracker/store"
+	"tracker/store/goal"
 	"tracker/store/importance"
 )
 
-// importanceView is what the page of an importance shows.
+// importanceView is the page of the importance of parameters.
 type importanceView struct {
 	ExperimentID string
 	Filter       string
 	Metrics      []string // to choose from
 	Objective    store.Objective
 	Rows         []importanceRow
-	Summary      string   // of what the estimate is made, or why there is none
+	Summary      string   // what the estimate is based on, or why there is none
 	Notes        []string // about runs that count in a special way
 }
 
-// importanceRow is how much a parameter matters. Share, Low and High are percentages.
+// importanceRow shows how much a parameter matters. Share, Low and High are
+// percentages.
 type importanceRow struct {
 	Name             string
 	Share, Low, High float64
@@ -51,7 +53,7 @@ func objectiveOf(query url.Values, known *store.Objective) store.Objective {
 		o = *known
 	}
 	if named := readable(query.Get("metric")); named != "" && named != o.Metric {
-		o = store.Objective{Metric: named, Goal: store.GoalOf(named)}
+		o = store.Objective{Metric: named, Goal: goal.Of(named)}
 	}
 	switch goal := store.Goal(query.Get("goal")); goal {
 	case store.Minimize, store.Maximize:

@@ -20,11 +20,12 @@ const (
 	crumbsPart = "crumbs"
 )
 
-// inPlace reports whether htmx asks, which changes a part of a page.
+// inPlace reports whether the request comes from htmx, which changes a part of
+// a page.
 func inPlace(r *http.Request) bool { return r.Header.Get("HX-Request") == "true" }
 
-// partOf names the part of a page that htmx will replace, by the id of the
-// element; "" when the whole page is wanted.
+// partOf returns the id of the element that htmx will replace, "" if the whole
+// page is wanted.
 func partOf(r *http.Request) string {
 	if !inPlace(r) {
 		return ""
@@ -33,14 +34,14 @@ func partOf(r *http.Request) string {
 	return id
 }
 
-// current reports whether htmx asks from the page at a path.
+// current reports whether htmx sends the request from the page at a path.
 func (s *site) current(r *http.Request, at string) bool {
 	u, err := url.Parse(r.Header.Get("HX-Current-URL"))
 	return err == nil && path.Clean("/"+strings.TrimPrefix(u.Path, s.BasePath)) == at
 }
 
-// posts are the attributes of a form that works without a script and, with
-// one, replaces the element with the id part alone. The page that answers must
+// posts returns the attributes of a form that works without scripts and, with
+// them, replaces only the element with the id part. The answering page must
 // have a fragment of that name.
 func posts(address, part string) templ.Attributes {
 	return templ.Attributes{"method": "post", "action": address, "hx-post": address, "hx-target": "#" + part, "hx-swap": "outerHTML",

@@ -7,11 +7,12 @@ import (
 	"strings"
 
 	"tracker/store"
+	"tracker/store/goal"
 )
 
-// The interest of a metric, the first the greatest: what was learned, measured on data
-// that was held out; the same on the others; what else was logged; how the training
-// went inside; single values; what the machine did.
+// The interest of a metric, the greatest first: what was learned, measured on held-out
+// data; the same on other data; other metrics; internals of the training; single
+// values; metrics of the machine.
 const (
 	heldOut = iota
 	learned
@@ -49,18 +50,19 @@ func interest(key string) int {
 	return logged
 }
 
-// isGoal reports whether a name in lower case is that of something learned.
+// isGoal reports whether a name in lower case is that of a loss, a score or the
+// like.
 func isGoal(name string) bool {
-	return containsAny(name, goals) || store.ContainsWord(name, "map", func(before, after byte) bool { return !isWordByte(before) && !isWordByte(after) })
+	return containsAny(name, goals) || goal.ContainsWord(name, "map", func(before, after byte) bool { return !isWordByte(before) && !isWordByte(after) })
 }
 
-// isInternal reports whether a name in lower case is about the inside of a training.
+// isInternal reports whether a name in lower case is about internals of a training.
 func isInternal(name string) bool {
 	if strings.HasPrefix(name, "amp/") || containsAny(name, internals) {
 		return true
 	}
 	return slices.ContainsFunc(internalWords, func(word string) bool {
-		return store.ContainsWord(name, word, func(before, after byte) bool { return separates(before) && separates(after) })
+		return goal.ContainsWord(name, word, func(before, after byte) bool { return separates(before) && separates(after) })
 	})
 }
 
@@ -81,16 +83,16 @@ func groupOf(key string) string {
 	return ""
 }
 
-// byInterest sorts names of metrics as charts show them: group by group, in each those
-// of most interest first, among them those in which runs differ most, by spread. A group comes where the best of it
-// belongs, the metrics without a group after groups of the same interest.
+// byInterest sorts names of metrics as charts show them: group by group, in each those of most interest first,
+// among them those in which runs differ most, by spread. A group is placed by its most interesting metric;
+// metrics without a group come after groups of the same interest.
 func byInterest[T any](all []T, key func(T) string, spread map[string]int) {
 	type ranked struct {
 		one          T
 		key, group   string
 		rank, spread int
 	}
-	// A name is judged once, and not in each comparison: there may be 100,000.
+	// Each name is ranked once, not in each comparison: there may be 100,000.
 	sorted := make([]ranked, len(all))
 	best, most := map[string]int{}, map[string]int{}
 	for i, one := range all {
@@ -154,7 +156,7 @@ func spreads(runs []store.Summary) map[string]int {
 	return found
 }
 
-// What spreads are estimated from.
+// The data that spreads are estimated from.
 const (
 	spreadRuns   = 20   // the first of an experiment
 	spreadValues = 5000 // summaries of metrics, about

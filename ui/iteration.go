@@ -12,16 +12,16 @@ import (
 
 	"tracker/server/web"
 	"tracker/store"
-	"tracker/store/transfer/wandb"
+	"tracker/store/wandb/format"
 )
 
-// iterationChildren is how many children a page lists.
+// iterationChildren is the maximum number of children that a page lists.
 const iterationChildren = 100
 
 // iterationView is what the page of an iteration shows.
 type iterationView struct {
 	Run          run
-	Cursor       string // what the page shows is not older
+	Cursor       string // of the changes before the page was read
 	ExperimentID string
 	Running      bool // it has not ended, lost or not
 	Ended        *moment
@@ -33,15 +33,15 @@ type iterationView struct {
 	NotesHTML    templ.Component
 	ErrorText    string
 	Params       []store.Parameter
-	AllParams    int // with those that are not shown
+	AllParams    int // number of parameters, also those that are not shown
 	Properties   []store.Property
 	Datasets     []store.DatasetName
 	AllDatasets  int
 	Metrics      []metricRow
 	AllMetrics   int
 	Snapshot     *store.Snapshot // nil when none was recorded
-	Known        bool            // the page has the snapshot, which is large, and keeps it
-	System       bool            // it has metrics of the machine
+	Known        bool            // the browser has the snapshot, which is large, already
+	System       bool            // the run has metrics of the machine
 	Console      consoleView
 	Plots        tablePlots
 	Artifacts    artifactsView
@@ -94,6 +94,9 @@ type metricRow struct {
 	Count                string
 }
 
+// runArtifacts is how many artifacts the page of a run lists. Media are above them.
+const runArtifacts = 20
+
 // iteration shows one run.
 func (s *site) iteration(w http.ResponseWriter, r *http.Request, user store.User) error {
 	return s.showIteration(w, r, user, http.StatusOK, editForm{})
@@ -102,7 +105,7 @@ func (s *site) iteration(w http.ResponseWriter, r *http.Request, user store.User
 func (s *site) showIteration(w http.ResponseWriter, r *http.Request, user store.User, status int, form editForm) error {
 	var v iterationView
 	var f frame
-	var plots []wandb.Plot
+	var plots []format.Plot
 	err := s.view(r, user, func(db *store.View) error {
 		i, err := db.Iteration(idOf(r))
 		if err != nil {
@@ -143,7 +146,7 @@ func (s *site) showIteration(w http.ResponseWriter, r *http.Request, user store.
 		v.Console = consoleView{Lines: linesOf(printed.Lines), First: printed.First, Next: printed.Next, Search: q.Search, Line: line}
 		v.Artifacts = artifactsView{ExperimentID: e.ID, IterationID: i.ID, Path: "/iteration/" + i.ID, Rights: v.Rights, Open: e.Status == store.InProgress,
 			All: "/experiment/" + e.ID + "/artifacts?iteration=" + i.ID}
-		if err := s.fillArtifacts(db, user, &v.Artifacts, store.FirstPage); err != nil {
+		if err := s.fillArtifacts(db, user, &v.Artifacts, store.Page{Limit: runArtifacts}); err != nil {
 			return err
 		}
 		f, err = s.inside(db, i.Name, user, place{projectID: p.ID, experimentID: e.ID})
@@ -163,7 +166,7 @@ func (s *site) showIteration(w http.ResponseWriter, r *http.Request, user store.
 	return s.render(w, r, status, iterationPage(f, v))
 }
 
-// fillIteration adds what was recorded against a run.
+// fillIteration adds the records of a run.
 func (s *site) fillIteration(db *store.View, e store.Experiment, i store.Iteration, v *iterationView) error {
 	summary, err := db.Summary(i.ID)
 	if err != nil {
@@ -256,8 +259,8 @@ func step(s *store.Step) string {
 	return "step " + humanize.Comma(int64(*s))
 }
 
-// editIteration changes name and notes, as far as somebody has typed there: the
-// run itself may write them too.
+// editIteration changes name and notes if somebody has typed there: the run
+// itself may write them too.
 func (s *site) editIteration(w http.ResponseWriter, r *http.Request, user store.User) error {
 	fields, err := form(r)
 	if err != nil {
@@ -290,8 +293,8 @@ func (s *site) endIteration(w http.ResponseWriter, r *http.Request, user store.U
 	return s.answerForm(w, r, user, err, typed)
 }
 
-// answerForm goes back to the page of the run, or shows the form again with
-// what is wrong beside the field.
+// answerForm redirects to the page of the run, or shows the form again with the
+// mistake beside the field.
 func (s *site) answerForm(w http.ResponseWriter, r *http.Request, user store.User, err error, typed editForm) error {
 	if err == nil {
 		s.redirect(w, r, "/iteration/"+idOf(r))

@@ -8,7 +8,7 @@ import (
 	"tracker/store"
 )
 
-// kind is how an artifact is shown.
+// kind is the way in which an artifact is shown.
 type kind string
 
 const (
@@ -23,8 +23,9 @@ const (
 	fileKind     kind = "file" // it can be downloaded
 )
 
-// typeByEnd is what a name says of an artifact whose type nobody gave. The
-// table of the operating system is not asked: it differs from one to the next.
+// typeByEnd has the types of artifacts without a type, by the end of their
+// names. The table of the operating system is not used, because it differs
+// between systems.
 var typeByEnd = map[string]string{
 	".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp",
 	".avif": "image/avif", ".bmp": "image/bmp", ".svg": "image/svg+xml",
@@ -38,8 +39,8 @@ var typeByEnd = map[string]string{
 	".rs": "text/plain", ".sql": "text/plain", ".tex": "text/plain", ".diff": "text/plain", ".patch": "text/plain",
 }
 
-// shown are the types whose bytes a browser may be given under their own name,
-// since none of them can run a script, and those that a page shows as text or in a frame.
+// shown has the types that are served under their own name, since none of them can run a
+// script, and those that a page shows as text or in a frame.
 var shown = map[string]kind{
 	"image/png": imageKind, "image/jpeg": imageKind, "image/gif": imageKind, "image/webp": imageKind, "image/avif": imageKind,
 	"image/bmp":  imageKind,
@@ -56,11 +57,11 @@ const (
 	plainType = "text/plain; charset=utf-8"
 )
 
-// pageTable is what the table of Debian's types says of a name that ends in .pt,
-// which is mostly a file of PyTorch.
+// pageTable is the type that Debian gives to names that end in .pt, which are
+// mostly files of PyTorch.
 const pageTable = "application/vnd.snesdev-page-table"
 
-// mediaOf is the type of an artifact without its parameters.
+// mediaOf returns the type of an artifact without its parameters.
 func mediaOf(r store.Artifact) string {
 	media, _, err := mime.ParseMediaType(r.ContentType)
 	if err != nil || media == store.DefaultContentType || media == pageTable {
@@ -69,8 +70,8 @@ func mediaOf(r store.Artifact) string {
 	return media
 }
 
-// kindOf is how an artifact is shown, by its type and, where that says nothing,
-// its name.
+// kindOf returns the kind of an artifact, by its type or, if that says nothing,
+// by its name.
 func kindOf(r store.Artifact) kind {
 	media := mediaOf(r)
 	if k, ok := shown[media]; ok {
@@ -89,8 +90,8 @@ func kindOf(r store.Artifact) kind {
 	return fileKind
 }
 
-// servedAs is the type that the bytes of an artifact are given out under, and
-// whether a browser may show them by themselves rather than save them.
+// servedAs returns the type under which the bytes of an artifact are served,
+// and whether a browser may show them instead of saving them.
 func servedAs(r store.Artifact) (contentType string, inline bool) {
 	media := mediaOf(r)
 	switch k := kindOf(r); {

@@ -10,7 +10,7 @@ import (
 	"tracker/store"
 )
 
-// lesson is what an empty page teaches: the lines that fill it.
+// lesson holds the commands that an empty page shows: those that would fill it.
 type lesson struct {
 	Install string // what Python needs first, in a shell; "" for nothing
 	Python  string
@@ -18,8 +18,8 @@ type lesson struct {
 	Shell   string
 }
 
-// lessonFrom says what is there already; the lines make the rest. "" for what
-// is not.
+// lessonFrom names the records that exist already, "" for those that do not;
+// the commands create the rest.
 type lessonFrom struct {
 	projectID    string
 	project      string
@@ -43,7 +43,8 @@ func (s *site) lesson(r *http.Request, user store.User, from lessonFrom) *lesson
 	return l
 }
 
-// mlflowLesson leads a script that logs with MLflow to a project.
+// mlflowLesson returns the commands that make a script log to a project with
+// MLflow.
 func (s *site) mlflowLesson(user store.User, from lessonFrom) string {
 	address := s.APIURL
 	if from.project != "" {
@@ -59,7 +60,7 @@ func (s *site) mlflowLesson(user store.User, from lessonFrom) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// origin is the address of the dashboard, as the browser that asks has it.
+// origin returns the address of the dashboard as the browser sees it.
 func (s *site) origin(r *http.Request) string {
 	scheme := "http"
 	if r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" {
@@ -68,10 +69,10 @@ func (s *site) origin(r *http.Request) string {
 	return scheme + "://" + r.Host + s.BasePath
 }
 
-// shell is a lesson in the making.
+// shell builds the commands of a lesson.
 type shell struct {
 	strings.Builder
-	bearer string // what each request sends, "" when nobody signs in
+	bearer string // the header that each request sends, "" when sign-in is off
 }
 
 func (b *shell) line(parts ...string) {
@@ -223,7 +224,7 @@ func (s *site) modelLesson(user store.User, projectID, iterationID string) *less
 func quoted(s string) string {
 	b, err := json.Marshal(s)
 	if err != nil {
-		return `""` // can't be: a string is always JSON
+		return `""` // impossible: a string can always be JSON
 	}
 	return string(b)
 }

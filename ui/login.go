@@ -22,18 +22,17 @@ type loginView struct {
 	Kept     []keptField
 }
 
-// keptField is a field of a form that came from somebody whose sign-in had
-// ended.
+// keptField is a field of a form that was sent after the sign-in had ended.
 type keptField struct{ Name, Value string }
 
-// keptPrefix tells kept fields from those of the sign-in.
+// keptPrefix distinguishes kept fields from those of the sign-in.
 const keptPrefix = "kept."
 
 // secretFields are never kept.
 var secretFields = map[string]bool{"password": true, "current": true, "again": true}
 
-// askWho has somebody sign in, who then gets what was asked for. A form is kept
-// until then, so that nothing which was typed is lost.
+// askWho answers with the sign-in, which leads on to the page that was asked
+// for. A form is kept until then, so that nothing that was typed is lost.
 func (s *site) askWho(w http.ResponseWriter, r *http.Request) error {
 	if r.Method == http.MethodPost && isForm(r) {
 		fields, err := form(r)
@@ -50,8 +49,8 @@ func (s *site) askWho(w http.ResponseWriter, r *http.Request) error {
 		}
 		return s.render(w, r, http.StatusUnauthorized, loginPage(s.frame("Sign in", store.User{}), v))
 	}
-	// Browsers keep the cookie from a page of another site that links here. Asked
-	// for again from a page of ours, the same address gets it.
+	// Browsers do not send the cookie when a page of another site links here. A
+	// request for the same address from our own page has it.
 	if r.Header.Get("Sec-Fetch-Site") == "cross-site" && r.Header.Get("Sec-Fetch-Mode") == "navigate" {
 		return s.render(w, r, http.StatusOK, arrivalPage(s.frame("Opening", store.User{}), localPath(returnPath(r))))
 	}
@@ -125,8 +124,8 @@ func (s *site) signIn(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// signOut forgets the token in this browser. Copies of it stay good until they
-// expire.
+// signOut removes the token from this browser. Copies of it stay valid until
+// they expire.
 func (s *site) signOut(w http.ResponseWriter, r *http.Request) error {
 	if user, err := s.Auth.CookieUser(r); err == nil {
 		web.InfoOf(r).User = user.Username
@@ -136,8 +135,8 @@ func (s *site) signOut(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// returnPath is where a request wanted to go, without the base path, or "/"
-// when it was not for a page.
+// returnPath returns the path of a request without the base path, or "/" if it
+// was not for a page.
 func returnPath(r *http.Request) string {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return "/"

@@ -20,7 +20,7 @@ import (
 // histogramKind is a histogram of the Python client. A preview shows it as JSON.
 const histogramKind kind = "histogram"
 
-// medium is an artifact that was logged under a name, as scripts take it.
+// medium is an artifact that was logged under a name, in the form for scripts.
 type medium struct {
 	ID    string `json:"id"`
 	Run   string `json:"run"`
@@ -29,8 +29,18 @@ type medium struct {
 	Place int64  `json:"place"`          // in a list that was logged at once
 	Bytes int64  `json:"bytes"`
 
+	Marks []marked `json:"marks,omitempty"` // what is marked in an image
+
 	key  string
 	kind kind
+}
+
+// marked holds the boxes or the mask of an image under a name.
+type marked struct {
+	Name   string            `json:"name"`
+	Boxes  string            `json:"boxes,omitempty"` // id of the artifact that has them
+	Mask   string            `json:"mask,omitempty"`  // likewise
+	Labels map[string]string `json:"labels"`          // of classes, by number
 }
 
 // mediaKey is a name that media were logged under.
@@ -42,17 +52,17 @@ type mediaKey struct {
 }
 
 var (
-	// What the Python client logs is named KEY_STEP.END, or KEY_STEP_PLACE.END within a list.
+	// The Python client names media KEY_STEP.END, or KEY_STEP_PLACE.END within a list.
 	ownName = regexp.MustCompile(`^(.+?)(?:_(\d{1,15}))?(?:_(\d{1,15}))?$`)
 	// W&B's client adds a part of a hash.
 	wandbName = regexp.MustCompile(`^media/[^/]+/(.+)_(\d{1,15})_[0-9a-f]{20}$`)
 	// MLflow's log_image writes # for a slash, and a smaller copy beside each image.
 	mlflowName = regexp.MustCompile(`^images/(.+?)%step%(\d{1,15})%timestamp%\d+%[0-9a-f-]+(%compressed)?$`)
-	// Files of an artifact of W&B are named NAME:vN/FILE.
-	versionName = regexp.MustCompile(`^[^/]+:v\d+/`)
+	// Files of an artifact of W&B are named NAME:vN/FILE. Masks are drawn over images.
+	noMedium = regexp.MustCompile(`^([^/]+:v\d+/|media/images/mask/)`)
 )
 
-// mediaKindOf is how a medium is shown; "" for what is none.
+// mediaKindOf returns the kind of a medium, "" for an artifact that is not one.
 func mediaKindOf(r store.Artifact) kind {
 	if strings.HasSuffix(r.Name, ".histogram.json") {
 		return histogramKind
@@ -97,7 +107,7 @@ func mediaOfRuns(artifacts []store.Artifact) []medium {
 	twice := map[int]series{}               // by index in all
 	for _, r := range artifacts {
 		k := mediaKindOf(r)
-		if k == "" || r.IterationID == nil || versionName.MatchString(r.Name) {
+		if k == "" || r.IterationID == nil || noMedium.MatchString(r.Name) {
 			continue
 		}
 		m := medium{ID: r.ID, Run: *r.IterationID, Name: r.Name, Bytes: r.SizeBytes, kind: k}
@@ -160,17 +170,17 @@ func whole(digits string) *int64 {
 	return &n
 }
 
-// mediaRequest asks for what runs have logged beside numbers: the names, or all under one.
+// mediaRequest asks for the media of runs: their names, or all under one name.
 type mediaRequest struct {
 	Iterations []string `json:"iterations"`
 	Key        string   `json:"key,omitzero"`
 	Kind       kind     `json:"kind,omitzero"`
 }
 
-// mediaRuns is how many runs media are shown of at once.
+// mediaRuns is the maximum number of runs whose media are shown at once.
 const mediaRuns = 50
 
-// read reads a request for media and what it asks for.
+// media reads a request for media and the media that it asks for.
 func (s *site) media(r *http.Request, actor store.Actor) (q mediaRequest, all []medium, more bool, err error) {
 	if err := readBody(r, &q); err != nil {
 		return q, nil, false, err
@@ -180,7 +190,18 @@ func (s *site) media(r *http.Request, actor store.Actor) (q mediaRequest, all []
 	}
 	err = s.DB.View(r.Context(), actor, func(db *store.View) error {
 		artifacts, cut, err := db.MadeArtifacts(q.Iterations)
+		if err != nil {
+			return err
+		}
 		all, more = mediaOfRuns(artifacts), cut
+		switch {
+		case q.Key != "" && q.Kind == imageKind:
+			return addMarks(db, q, artifacts, all)
+		case q.Key != "" && q.Kind != "" && q.Kind != histogramKind:
+			return nil
+		}
+		histograms, cut, err := historyHistograms(db, q.Iterations)
+		all, more = append(all, histograms...), more || cut
 		return err
 	})
 	return q, all, more, err
@@ -232,8 +253,8 @@ const (
 	heatBins  = 64
 )
 
-// heat is a histogram over steps: how often values were in each bin of equal width between
-// low and high, at each step.
+// heat is a histogram over steps: the counts of values in bins of equal width between low
+// and high, at each step.
 type heat struct {
 	Run    string      `json:"run"`
 	Low    store.Value `json:"low"`
@@ -268,11 +289,19 @@ func (s *site) heatData(r *http.Request, actor store.Actor) (any, error) {
 		byStep[step] = m
 	}
 	slices.Sort(steps)
+	chosen := spread(steps, heatSteps)
+	fromHistory, err := s.historyCounts(r, actor, q, chosen)
+	if err != nil {
+		return nil, err
+	}
 	h := heat{Run: q.Iterations[0], Steps: []int64{}, Counts: [][]float64{}, All: len(steps)}
 	var read []binCounts
 	low, high := math.Inf(1), math.Inf(-1)
-	for _, step := range spread(steps, heatSteps) {
-		c, err := s.countsOf(r.Context(), actor, byStep[step].ID)
+	for _, step := range chosen {
+		c := fromHistory[step]
+		if id := byStep[step].ID; id != "" {
+			c, err = s.countsOf(r.Context(), actor, id)
+		}
 		if web.AsError(err) != nil && web.AsError(err).Code == store.CodeNotFound || err == nil && c == nil {
 			continue // deleted, or no histogram
 		}
@@ -304,7 +333,7 @@ func spread(all []int64, most int) []int64 {
 	return some
 }
 
-// countsOf reads a histogram; nil for what is none.
+// countsOf reads a histogram. It returns nil for an artifact that is not one.
 func (s *site) countsOf(ctx context.Context, actor store.Actor, id string) (*binCounts, error) {
 	_, data, err := s.DB.OpenArtifact(ctx, actor, id)
 	if err != nil {
@@ -324,26 +353,31 @@ type binCounts struct {
 	NotFinite int64     `json:"not_finite"`
 }
 
-// readCounts returns nil for what is no histogram.
+// readCounts parses a histogram. It returns nil if body is not one.
 func readCounts(body []byte) *binCounts {
 	var c binCounts
 	err := json.Unmarshal(body, &c)
-	if err != nil || len(c.Counts) == 0 || len(c.Counts) > histogramBins || len(c.Edges) != len(c.Counts)+1 {
-		return nil
-	}
-	for i, n := range c.Counts {
-		if n < 0 || c.Edges[i+1] < c.Edges[i] {
-			return nil
-		}
-	}
-	if math.IsInf(c.Edges[len(c.Counts)]-c.Edges[0], 0) {
+	if err != nil || !c.valid() {
 		return nil
 	}
 	return &c
 }
 
-// spread returns the counts in heatBins bins between low and high. A bin that lies in several
-// of them counts in each by the part that it has there.
+// valid reports whether it can be drawn.
+func (c *binCounts) valid() bool {
+	if len(c.Counts) == 0 || len(c.Counts) > histogramBins || len(c.Edges) != len(c.Counts)+1 {
+		return false
+	}
+	for i, n := range c.Counts {
+		if n < 0 || c.Edges[i+1] < c.Edges[i] {
+			return false
+		}
+	}
+	return !math.IsInf(c.Edges[len(c.Counts)]-c.Edges[0], 0)
+}
+
+// spread returns the counts in heatBins bins between low and high. A bin that overlaps
+// several of them counts in each in proportion to the overlap.
 func (c binCounts) spread(low, high float64) []float64 {
 	all := make([]float64, heatBins)
 	width := (high - low) / heatBins
@@ -372,8 +406,8 @@ func (c binCounts) spread(low, high float64) []float64 {
 	return all
 }
 
-// framePolicy keeps an HTML page that somebody has logged to itself: it has an origin of its
-// own, so it reaches neither cookies nor pages of this site, and loads nothing.
+// framePolicy isolates an HTML page that somebody has logged: it has an origin of its own,
+// so it can read neither cookies nor pages of this site, and it loads nothing.
 const framePolicy = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; " +
 	"img-src data: blob:; media-src data: blob:; font-src data:; form-action 'none'; base-uri 'none'; "
 

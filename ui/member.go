@@ -10,7 +10,7 @@ import (
 	"tracker/store"
 )
 
-// membersView is the page of who may do what in a project.
+// membersView is the page of the members of a project and their permissions.
 type membersView struct {
 	Project store.Project
 	Rows    []store.Permission
@@ -28,7 +28,7 @@ type memberForm struct {
 	Wrong    *store.Error
 }
 
-// wrong is what is wrong with the form about a permission, "" for nothing.
+// wrong returns what is wrong with the form about a permission, "" for nothing.
 func (f memberForm) wrong(id string) string {
 	if f.Wrong == nil || f.ID != id {
 		return ""
@@ -36,7 +36,7 @@ func (f memberForm) wrong(id string) string {
 	return f.Wrong.Message
 }
 
-// rights are those of a permission, with what was ticked.
+// rights returns a permission with the boxes as they were ticked.
 func (f memberForm) rights(p store.Permission) store.Permission {
 	if f.wrong(p.ID) == "" {
 		return p
@@ -49,7 +49,7 @@ func (f memberForm) rights(p store.Permission) store.Permission {
 	return p
 }
 
-// newName is what was typed as the name of a new member.
+// newName returns what was typed as the name of a new member.
 func (v membersView) newName() string {
 	if v.Form.ID != "" {
 		return ""
@@ -57,7 +57,8 @@ func (v membersView) newName() string {
 	return v.Form.Username
 }
 
-// members lists who may do what in a project. Admins may change it.
+// members lists the members of a project and their permissions. Admins may
+// change them.
 func (s *site) members(w http.ResponseWriter, r *http.Request, user store.User) error {
 	return s.showMembers(w, r, user, http.StatusOK, membersView{})
 }
@@ -86,7 +87,7 @@ func (s *site) showMembers(w http.ResponseWriter, r *http.Request, user store.Us
 	})
 }
 
-// changeMember grants something to a user, changes that, or takes it away.
+// changeMember grants permissions to a user, changes them, or removes them.
 func (s *site) changeMember(w http.ResponseWriter, r *http.Request, user store.User) error {
 	fields, err := form(r)
 	if err != nil {

@@ -22,7 +22,7 @@ var (
 	}
 )
 
-// stageClass is the class of a stage in the style sheet.
+// stageClass returns the class of a stage in the style sheet.
 func stageClass(s store.Stage) string { return "stage-" + stageWords[s] }
 
 // modelsView is the page of the models of a project.
@@ -102,8 +102,8 @@ func (s *site) showModels(w http.ResponseWriter, r *http.Request, user store.Use
 	})
 }
 
-// lastRun is the id of the newest run of the newest experiment of a project, ""
-// when there is none.
+// lastRun returns the id of the newest run of the newest experiment of a
+// project, "" if there is none.
 func (s *site) lastRun(db *store.View, projectID string) (string, error) {
 	one := store.Page{Limit: 1}
 	experiments, err := db.Experiments(projectID, store.ExperimentQuery{Page: one})
@@ -158,7 +158,7 @@ type versionForm struct {
 	Wrong       *store.Error
 }
 
-// wrong is what is wrong with it, "" for nothing.
+// wrong returns what is wrong with the form, "" for nothing.
 func (f versionForm) wrong() string {
 	if f.Wrong == nil {
 		return ""
@@ -180,7 +180,7 @@ type versionRow struct {
 	Form        versionForm
 }
 
-// promotes is what a promotion of the version would do beside.
+// promotes returns what else a promotion of the version would do.
 func (v modelView) promotes(r versionRow) string {
 	if v.Production == "" || v.Production == r.Number {
 		return ""
@@ -315,8 +315,8 @@ func (s *site) deleteModel(w http.ResponseWriter, r *http.Request, user store.Us
 	return err
 }
 
-// setStage moves a version to another stage, and says which one it has taken
-// the place of.
+// setStage moves a version to another stage, and says which version it has
+// replaced there.
 func (s *site) setStage(w http.ResponseWriter, r *http.Request, user store.User) error {
 	fields, err := form(r)
 	if err != nil {
@@ -360,7 +360,7 @@ func stageDone(query url.Values) string {
 	return text + "."
 }
 
-// saveVersion changes what is said about a version, or deletes it.
+// saveVersion changes the description of a version, or deletes it.
 func (s *site) saveVersion(w http.ResponseWriter, r *http.Request, user store.User) error {
 	fields, err := form(r)
 	if err != nil {

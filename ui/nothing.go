@@ -45,7 +45,8 @@ func (s *site) nothing(db *store.View, experimentID, filter string) (*nothing, e
 	return &n, nil
 }
 
-// filterQuery is the query of an address with this filter alone, "" for none.
+// filterQuery returns the query of an address with only this filter, "" for
+// none.
 func filterQuery(filter string) string {
 	if strings.TrimSpace(filter) == "" {
 		return ""

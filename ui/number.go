@@ -34,8 +34,8 @@ func significant(f float64, digits int) string {
 	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
-// rounded rounds away from zero what lies in the middle, where strconv takes
-// the even digit. 25 digits tell the middle from any other double.
+// rounded writes a value to so many digits and rounds ties away from zero,
+// while strconv rounds them to even. 25 digits are enough to recognize a tie.
 func rounded(f float64, digits int) string {
 	exact, _, _ := strings.Cut(strconv.FormatFloat(f, 'e', 24, 64), "e")
 	_, fraction, _ := strings.Cut(exact, ".")

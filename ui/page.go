@@ -21,28 +21,28 @@ import (
 const (
 	// maxForm is the largest body that anybody may send, in bytes.
 	maxForm = 64 << 10
-	// maxKept is that of a form from somebody whose sign-in has ended, and of the
-	// sign-in, which takes it along. Whatever the store takes must arrive, and a
-	// form escapes a byte as three, a line end as six.
+	// maxKept is the largest form from somebody whose sign-in has ended, and the
+	// largest sign-in, which includes such a form. Every text that the store
+	// accepts must fit, and a form escapes a byte as three, a line end as six.
 	maxKept = 8 * store.MaxText
-	// maxStrangers bounds what all who have not signed in hold together.
+	// maxStrangers bounds the memory of all requests that are not signed in.
 	maxStrangers = 16 << 20
-	// maxPage is that of a form for people who are signed in. The store says what
-	// is too long for a field, and it comes back with what was typed.
+	// maxPage is the largest form from a user who is signed in. If a field is too
+	// long, the store says so, and the form comes back with what was typed.
 	maxPage = 32 * store.MaxText
 )
 
-// handler answers a request, or returns why it can't; then it must not have
-// written anything.
+// handler answers a request, or returns an error; then it must not have written
+// anything.
 type handler func(http.ResponseWriter, *http.Request) error
 
-// page is a handler for people who are signed in. Others are sent to sign in,
-// and come back afterwards, with the form that they have sent.
+// page returns a handler for users who are signed in. Others are sent to the
+// sign-in, and come back afterwards with the form that they have sent.
 func (s *site) page(next func(http.ResponseWriter, *http.Request, store.User) error) handler {
 	return s.signedIn(func(w http.ResponseWriter, r *http.Request, user store.User) error {
 		err := s.holding(s.memory, bounded(maxPage, func(w http.ResponseWriter, r *http.Request) error { return next(w, r, user) }))(w, r)
 		if r.ContentLength > maxPage {
-			_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, drained)) // the sender may have gone
+			_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, drained)) // fails when the sender has disconnected
 		}
 		return err
 	})
@@ -59,8 +59,8 @@ func bounded(limit int64, next handler) handler {
 	}
 }
 
-// holding counts the body of a request, and what is read for its page, as part of
-// what all requests hold.
+// holding counts the body of a request, and what is read for its page, in the
+// memory of all requests.
 func (s *site) holding(m *web.Memory, next handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		share := m.Share(r.Context())
@@ -72,13 +72,13 @@ func (s *site) holding(m *web.Memory, next handler) handler {
 
 type shareContext struct{}
 
-// pageBytes is how many bytes a page takes for each one that is read for it: the
-// record, what is shown of it, and the HTML.
+// pageBytes is the number of bytes in memory for each byte that is read for a
+// page: the record, the view model, and the HTML.
 const pageBytes = 3
 
-// fromStranger is a handler for somebody who has not signed in. Their forms are
-// small, unless they carry along what was typed before a sign-in had ended: such
-// forms share a little memory of their own.
+// fromStranger returns a handler for requests that are not signed in. Their
+// forms are small, unless they include a form that was typed before the sign-in
+// had ended; such forms share a small memory of their own.
 func (s *site) fromStranger(next handler) handler {
 	return s.holding(s.strangers, bounded(maxKept, next))
 }
@@ -102,9 +102,8 @@ func (s *site) redirect(w http.ResponseWriter, r *http.Request, path string) {
 	http.Redirect(w, r, s.BasePath+path, http.StatusSeeOther)
 }
 
-// view runs fn on one snapshot of what the user may read. Where too little memory is
-// left for what it reads, fn is broken off and called again later, so it must begin
-// anew each time.
+// view runs fn on one snapshot of what the user may read. If too little memory is
+// left, fn is stopped and called again later, so each call must begin anew.
 func (s *site) view(r *http.Request, user store.User, fn func(*store.View) error) error {
 	actor := store.Actor{UserID: user.ID}
 	share, ok := r.Context().Value(shareContext{}).(*web.Share)
@@ -134,8 +133,8 @@ func (s *site) show(w http.ResponseWriter, r *http.Request, user store.User, sta
 	return s.render(w, r, status, page)
 }
 
-// render answers with a page, or with the part of it that htmx asks for. It is
-// put together before the first byte goes out, so that a failure can still
+// render answers with a page, or with the part of it that htmx asks for. All of
+// it is rendered before the first byte is sent, so that a failure can still
 // become an error page.
 func (s *site) render(w http.ResponseWriter, r *http.Request, status int, c templ.Component) error {
 	var b bytes.Buffer
@@ -144,11 +143,11 @@ func (s *site) render(w http.ResponseWriter, r *http.Request, status int, c temp
 		if err := templ.RenderFragments(ctx, &b, c, part); err != nil {
 			return err
 		}
-		if b.Len() == 0 { // it is the page of something else
+		if b.Len() == 0 { // the page has no such part
 			w.Header().Set("HX-Redirect", s.BasePath+r.URL.RequestURI())
 			return nil
 		}
-		if s.current(r, r.URL.Path) { // and not something that is shown in a list
+		if s.current(r, r.URL.Path) { // not a part that is shown in a list
 			if err := templ.RenderFragments(ctx, &b, c, titlePart, crumbsPart); err != nil {
 				return err
 			}
@@ -159,7 +158,7 @@ func (s *site) render(w http.ResponseWriter, r *http.Request, status int, c temp
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Add("Vary", "HX-Request")
 	w.WriteHeader(status)
-	b.WriteTo(w) // fails when the reader has gone, and nobody is left to tell
+	b.WriteTo(w) // fails when the client has disconnected
 	return nil
 }
 
@@ -218,8 +217,8 @@ func (s *site) fail(w http.ResponseWriter, r *http.Request, err error) {
 		info.Err = err
 	}
 	web.RetryAfter(w, e)
-	// Who looks is asked again rather than passed along: it is rare, and an
-	// answer is due also when it can't be told.
+	// The user is read again instead of being passed along: this is rare, and an
+	// answer is needed also when that fails.
 	user, err := s.Auth.CookieUser(r)
 	if err == nil {
 		info.User = user.Username
@@ -232,7 +231,7 @@ func (s *site) fail(w http.ResponseWriter, r *http.Request, err error) {
 		w.Header().Set("HX-Reswap", "innerHTML")
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.WriteHeader(status)
-		problem(v).Render(r.Context(), w) // fails when the reader has gone
+		problem(v).Render(r.Context(), w) // fails when the client has disconnected
 		return
 	}
 	f := s.frame(v.Headline, user)
@@ -269,13 +268,13 @@ func form(r *http.Request) (url.Values, error) {
 	return r.PostForm, nil
 }
 
-// frame is what every page has around it.
+// frame is the part around every page.
 type frame struct {
 	Title    string
 	Crumbs   []crumb
-	User     string // name of who is signed in, "" for nobody
+	User     string // name of the user who is signed in, "" for none
 	Open     bool   // sign-in is off
-	Admin    bool   // may look after accounts
+	Admin    bool   // the user may manage accounts
 	Version  string
 	Document bool // there is a description of the API to link to
 	Side     []sideLink
@@ -283,7 +282,7 @@ type frame struct {
 	Undoing  string // whether and how a deletion can be undone
 	Module   string // the script of the page, "" for that of every page
 	Charts   bool   // it draws charts
-	Early    string // an address whose answer they need first, "" for none
+	Early    string // an address whose answer the scripts need first, "" for none
 	InPlace  bool   // parts of the page are changed by htmx
 	Wide     bool   // the page fills the window, and its parts scroll by themselves
 	base     string
@@ -316,12 +315,12 @@ func (s *site) inside(db *store.View, title string, user store.User, at place) (
 // url returns the address of a path of this site.
 func (f frame) url(path string) string { return f.base + path }
 
-// static returns the address of what browsers load for a source.
+// static returns the address of the file that browsers load for a source.
 func (f frame) static(name string) string {
 	return f.base + "/static/" + f.assets.bySource[name].File
 }
 
-// module returns the name of the one module that the page names.
+// module returns the name of the script module that the page loads.
 func (f frame) module() string {
 	switch {
 	case f.Module != "":
@@ -332,8 +331,8 @@ func (f frame) module() string {
 	return "frame.js"
 }
 
-// imports returns the addresses of what that module needs to run, so that a
-// browser can load it all at once.
+// imports returns the addresses of the files that this module needs, so that a
+// browser can load all of them at once.
 func (f frame) imports() []string {
 	var all []string
 	for _, file := range f.assets.bySource[f.module()].Imports {
@@ -342,10 +341,10 @@ func (f frame) imports() []string {
 	return all
 }
 
-// moment is a time as pages show it.
+// moment is a time for a page.
 type moment struct {
 	Text    string `json:"text"`    // how long ago
-	Exact   string `json:"exact"`   // for those who want to know more
+	Exact   string `json:"exact"`   // the exact time
 	Machine string `json:"machine"` // RFC 3339
 }
 
@@ -373,6 +372,6 @@ func clip(s string, n int) string {
 	return line
 }
 
-// readable replaces what is not UTF-8, for text that came with a request and
-// is shown again.
+// readable returns s with invalid UTF-8 replaced, for text that came with a
+// request and is shown again.
 func readable(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

@@ -32,9 +32,9 @@ func TestKeysByPattern(t *testing.T) {
 		}
 	}
 	bad := "/data/experiment/" + w.experiment + "/keys?kind=metric&pattern=1&q="
-	s.get(bad+url.QueryEscape("val(")).wants(t, 422, "This is no regular expression: missing closing ).")
+	s.get(bad+url.QueryEscape("val(")).wants(t, 422, "This is not a valid regular expression: missing closing ).")
 	s.get(bad+url.QueryEscape(strings.Repeat("a", 300))).wants(t, 422)
-	s.get(bad+url.QueryEscape("(?=a)")).wants(t, 422, "no regular expression")
+	s.get(bad+url.QueryEscape("(?=a)")).wants(t, 422, "not a valid regular expression")
 	// The page itself is there all the same.
 	s.get("/experiment/"+w.experiment+"?pattern=1&m="+url.QueryEscape("val(")).wants(t, 200, `"keys":null`)
 }
@@ -62,7 +62,7 @@ func TestPattern(t *testing.T) {
 		b.is(charts, "layer1/norm train/loss val/loss")
 		b.is(`document.querySelector('[data-testid="pattern"]').ariaPressed`, "true")
 		b.do(chromedp.SendKeys(chromedp.CSS("#metric-search"), "("))
-		b.is(`document.querySelector('[data-testid="pattern-wrong"]').textContent`, "This is no regular expression: missing closing ).")
+		b.is(`document.querySelector('[data-testid="pattern-wrong"]').textContent`, "This is not a valid regular expression: missing closing ).")
 		b.is(`document.getElementById('metric-search').ariaInvalid`, "true")
 		b.is(charts, "layer1/norm train/loss val/loss") // what was found stays
 		b.do(chromedp.Click(chromedp.CSS(`[data-testid="pattern"]`)))

@@ -14,10 +14,11 @@ const (
 	plotLeft, plotRight, plotTop, plotFoot = 56.0, 12.0, 10.0, 24.0
 )
 
-// plot is a chart that is drawn on the server, for pages that are printed or kept.
+// plot is a chart that is drawn on the server, for pages that are printed or
+// saved.
 type plot struct {
 	Title string
-	About string // what its axes are, "" where the title says it
+	About string // a description of its axes, "" if the title says it
 	Texts []plotText
 	X, Y  []plotTick
 	Lines []plotLine
@@ -36,7 +37,7 @@ type plotText struct{ X, Y, Text string }
 type plotLine struct {
 	Class string // of its kind and its colour
 	Name  string
-	Path  string // as SVG has it
+	Path  string // the path of SVG
 }
 
 // plotScales are the scales of the axes of a plot: whether they are logarithmic.
@@ -120,15 +121,15 @@ func newPlot(title string, curves []store.Curve, runs map[string]run, scales plo
 	return p
 }
 
-// axes are those of a chart whose bounds follow from its points.
+// axes are the axes of a chart, with bounds that follow from its points.
 type axes struct {
 	first, last float64 // of x
 	low, high   float64 // of y
 	any         bool
-	x, y        axis // once the bounds fit
+	x, y        axis // set by fit
 }
 
-// add makes the bounds wide enough for a point.
+// add extends the bounds to include a point.
 func (a *axes) add(x, y float64) {
 	if !a.any {
 		*a = axes{first: x, last: x, low: y, high: y, any: true}
@@ -138,7 +139,7 @@ func (a *axes) add(x, y float64) {
 	a.low, a.high = math.Min(a.low, y), math.Max(a.high, y)
 }
 
-// fit makes the axes, with their lines of the grid. It reports whether there is a point.
+// fit sets the axes and their grid lines. It reports whether there is a point.
 func (a *axes) fit(p *plot) bool {
 	if !a.any {
 		return false
@@ -165,7 +166,7 @@ func (a *axes) path(points []dot) string {
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// place1 writes a place with one decimal.
+// place1 returns a place as text with one decimal.
 func place1(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) }
 
 // ticks returns about five round numbers from low to high.

@@ -26,7 +26,7 @@ const (
 	imageNumbers = store.MaxLimit // images that a slider goes through
 )
 
-// preview is what can be seen of an artifact without downloading it.
+// preview is the part of an artifact that is shown without downloading it.
 type preview struct {
 	Kind      kind
 	Source    string // path of the bytes
@@ -43,7 +43,7 @@ type preview struct {
 	At        int // which of the images this is
 }
 
-// preview reads as much of an artifact as its page shows.
+// preview reads the part of an artifact that its page shows.
 func (s *site) preview(ctx context.Context, actor store.Actor, r store.Artifact) (preview, error) {
 	v := preview{Kind: kindOf(r), Source: "/artifact/" + r.ID + "/data"}
 	switch v.Kind {
@@ -119,14 +119,14 @@ func (v *preview) fillText(data io.ReadSeeker, size int64) error {
 	return nil
 }
 
-// Colours and cursor movements of a terminal, and what a line had before it was
-// written over, as progress bars do.
+// Colours and cursor movements of a terminal, and the parts of lines that were
+// overwritten, as by progress bars.
 var (
 	escapes   = regexp.MustCompile("\x1b(\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(\x07|\x1b\\\\)?|[@-Z\\\\^_])")
 	overtyped = regexp.MustCompile(`(?m)^[^\n]*\r+([^\r\n]+)`)
 )
 
-// printed is a text as it stood on a terminal in the end.
+// printed returns a text as a terminal shows it in the end.
 func printed(text []byte) string {
 	s := strings.ReplaceAll(readable(string(text)), "\r\n", "\n")
 	return overtyped.ReplaceAllString(escapes.ReplaceAllString(s, ""), "$1")
@@ -137,7 +137,7 @@ type imageStep struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 	Step string `json:"step"`
-	// What a list has beside the name.
+	// The other columns of a list.
 	Size    string `json:"size"`
 	Bytes   string `json:"bytes"`
 	Hash    string `json:"hash"`
@@ -149,8 +149,9 @@ type imageStep struct {
 var digits = regexp.MustCompile(`[0-9]+`)
 
 // fillImages finds the images of the same run whose names differ from this one's in
-// one number only: of several, in the one in which most of them do. So the pictures
-// of a list, NAME_STEP_PLACE, are gone through place by place.
+// one number only: if there are several such numbers, in the one that gives the
+// most images. So for the images of a list, NAME_STEP_PLACE, a slider goes through
+// the steps of one place.
 func (s *site) fillImages(ctx context.Context, actor store.Actor, r store.Artifact, v *preview) error {
 	shape := digits.ReplaceAllString(r.Name, "#")
 	if shape == r.Name {

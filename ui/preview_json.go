@@ -11,28 +11,29 @@ import (
 	"tracker/store/json"
 )
 
-// treeNodes is how many values a tree shows.
+// treeNodes is the maximum number of values that a tree shows.
 const treeNodes = 2000
 
-// nodeLetters is how much of a value is shown.
+// nodeLetters is the number of letters of a value that are shown.
 const nodeLetters = 2000
 
-// treeDepth is how deep a tree is; what is below that is shown as it is written.
+// treeDepth is the maximum depth of a tree; values below that are shown as JSON
+// text.
 const treeDepth = 32
 
 // node is a value of JSON.
 type node struct {
 	Name   string // of a member, or the place in an array
-	Text   string // of a value that has none below
+	Text   string // of a value without children
 	Class  string // string, number, word
-	Size   string // how many it has below, "" for a value that can't have any
+	Size   string // number of children, "" for a value that can't have any
 	Below  []node
-	Hidden int  // below that are not shown
+	Hidden int  // children that are not shown
 	Open   bool // at first
 }
 
-// fillJSON reads JSON as a tree, or as a histogram when it is one. What is not
-// JSON is shown as text, with the place of the mistake.
+// fillJSON reads JSON as a tree, or as a histogram if it is one. Invalid JSON
+// is shown as text, with the place of the mistake.
 func (v *preview) fillJSON(data io.Reader) error {
 	body, err := io.ReadAll(data)
 	if err != nil {
@@ -68,7 +69,7 @@ func (v *preview) fillJSON(data io.Reader) error {
 	return nil
 }
 
-// readNode reads a value, and as many of those below it as are left.
+// readNode reads a value with its children, as long as left is above 0.
 func readNode(d *json.Decoder, name string, depth int, left *int) (node, error) {
 	*left = max(*left-1, 0)
 	n := node{Name: name, Open: depth < 2}
@@ -112,7 +113,7 @@ func readNode(d *json.Decoder, name string, depth int, left *int) (node, error) 
 	return n, err
 }
 
-// histogram is how values are distributed, as the Python client writes it.
+// histogram is a histogram of the Python client.
 type histogram struct {
 	Bars      []bar
 	Low, High string
@@ -140,10 +141,10 @@ type bar struct {
 const (
 	histogramWidth  = 640.0
 	histogramHeight = 160.0
-	histogramBins   = 4096 // more are no histogram to look at
+	histogramBins   = 4096 // one with more bins is not drawn
 )
 
-// readHistogram returns nil for what is none.
+// readHistogram parses a histogram. It returns nil if body is not one.
 func readHistogram(body []byte) *histogram {
 	in := readCounts(body)
 	if in == nil {

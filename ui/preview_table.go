@@ -80,7 +80,7 @@ func (v *preview) fillTable(ctx context.Context, data io.ReadSeeker, r store.Art
 	return nil
 }
 
-// tableEnd is what names of tables end in that W&B's client writes, as JSON.
+// tableEnd is the end of the names of tables that W&B's client writes, as JSON.
 const tableEnd = ".table.json"
 
 // readTable reads a table that W&B's client has written, and reports whether body is one.
@@ -109,7 +109,7 @@ func (v *preview) readTable(body []byte) bool {
 	return true
 }
 
-// plainJSON returns a value as a cell of a table shows it: a text without its quotes.
+// plainJSON returns a value for a cell of a table: a text without its quotes.
 func plainJSON(value json.Value) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil {
@@ -118,8 +118,8 @@ func plainJSON(value json.Value) string {
 	return string(value)
 }
 
-// endTable ends a table before a row that is too long, which is row 0 if the
-// names of the columns are. Then there is no table, and the text is shown.
+// endTable ends a table before a row that is too long. If that is row 0, the
+// names of the columns, there is no table, and the text is shown.
 func (v *preview) endTable(data io.ReadSeeker, row int, size int64) error {
 	if row > 0 {
 		v.Note = "The first " + humanize.Comma(int64(len(v.Rows))) + " rows; row " + humanize.Comma(int64(row)) + " is longer than " + humanize.IBytes(recordBytes)
@@ -132,7 +132,8 @@ func (v *preview) endTable(data io.ReadSeeker, row int, size int64) error {
 	return v.fillText(data, size)
 }
 
-// addRow keeps a record: the first has the names of the columns.
+// addRow adds a record to the table. The first one has the names of the
+// columns.
 func (v *preview) addRow(record []string) {
 	row := make([]string, len(record))
 	for i, cell := range record {

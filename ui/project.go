@@ -89,14 +89,15 @@ func (s *site) showProjects(w http.ResponseWriter, r *http.Request, user store.U
 	})
 }
 
-// search is what ?q= looks for. No name is longer than MaxName characters.
+// search returns the text of ?q=, at most MaxName characters, since no name is
+// longer.
 func search(query url.Values) string {
 	q := []rune(readable(query.Get("q")))
 	return string(q[:min(len(q), store.MaxName)])
 }
 
-// pageOf reads ?limit= and ?offset=. An address that was edited by hand gets
-// the usual page for what makes no sense.
+// pageOf reads ?limit= and ?offset=. Invalid numbers, as in an address that was
+// edited by hand, mean the usual page.
 func pageOf(query url.Values) store.Page {
 	p := store.FirstPage
 	if n, err := strconv.Atoi(query.Get("limit")); err == nil && n > 0 {
@@ -108,18 +109,18 @@ func pageOf(query url.Values) store.Page {
 	return p
 }
 
-// pager leads through a listing. Previous and Next are query strings, "" where
-// there is nothing more.
+// pager has the links to other pages of a listing. Previous and Next are query
+// strings, "" if there is no such page.
 type pager struct {
 	Shown    string // "51–100 of 240"
 	First    string
 	Previous string
 	Next     string
-	Beyond   bool // the page lies behind the last record
+	Beyond   bool // the page is after the last record
 }
 
-// newPager makes the links around a page of a listing. keep is what else is in
-// the address.
+// newPager makes the links around a page of a listing. keep has the other
+// parameters of the address.
 func newPager(keep url.Values, page store.Page, shown, total int) pager {
 	at := func(offset int) string {
 		v := maps.Clone(keep)

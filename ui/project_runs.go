@@ -15,10 +15,11 @@ import (
 )
 
 const (
-	// projectColumns is how many metrics, and how many parameters, the table of the runs of
-	// a project has by itself.
+	// projectColumns is the number of default metrics, and of default parameters, in the
+	// table of the runs of a project.
 	projectColumns = 3
-	// projectExperiments is how many experiments are looked at for that, the newest.
+	// projectExperiments is the number of experiments that are read for that, the
+	// newest.
 	projectExperiments = 20
 )
 
@@ -146,7 +147,7 @@ func (s *site) fillProjectRuns(db *store.View, v *projectRunsView, q store.Itera
 	return nil
 }
 
-// cellsOf returns what a run has in columns.
+// cellsOf returns the cells of a run.
 func cellsOf(i store.Iteration, columns []store.Column) (cells []projectCell) {
 	for _, c := range columns {
 		cell := projectCell{Text: clip(i.Params[c.Name], 60)}
@@ -161,8 +162,8 @@ func cellsOf(i store.Iteration, columns []store.Column) (cells []projectCell) {
 	return cells
 }
 
-// projectDefault returns the columns that the table has by itself: what the runs of the newest
-// experiments are judged by, and the parameters that most of these experiments have.
+// projectDefault returns the default columns of the table: the objectives of the newest
+// experiments, and the parameters that most of these experiments have.
 func (s *site) projectDefault(db *store.View, experiments []store.Experiment) (string, error) {
 	var metrics, params []string
 	seen := map[string]int{}

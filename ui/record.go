@@ -7,8 +7,8 @@ import (
 	"tracker/store"
 )
 
-// recordForm is the form about the name and description of a record, as
-// somebody typed it.
+// recordForm is the form for the name and description of a record, as somebody
+// typed it.
 type recordForm struct {
 	basis
 	Name        string
@@ -23,7 +23,7 @@ func typedRecord(fields url.Values) recordForm {
 		Objective: strings.TrimSpace(readable(fields.Get("objective")))}
 }
 
-// renewRecord has the form follow what is stored of its record now.
+// renewRecord updates the form to the stored values of its record.
 func (f *recordForm) renewRecord(name, description string) {
 	if f.Wrong == nil {
 		f.Name, f.Description = name, description
@@ -32,8 +32,8 @@ func (f *recordForm) renewRecord(name, description string) {
 	f.renew("description", &f.Description, description)
 }
 
-// wrong is what is wrong with a field, "" for nothing. What is about no field
-// of the form is told under the field "".
+// wrong returns what is wrong with a field, "" for nothing. A mistake about no
+// field of the form is that of the field "".
 func (f recordForm) wrong(field string) string {
 	return f.basis.wrong(field, wrongOf(f.Wrong, field, "name", "description", "status", "objective"))
 }

@@ -38,7 +38,7 @@ type reportForm struct {
 	Wrong *store.Error
 }
 
-// wrong is what is wrong with a field, "" for nothing.
+// wrong returns what is wrong with a field, "" for nothing.
 func (f reportForm) wrong(field string) string {
 	return f.basis.wrong(field, wrongOf(f.Wrong, field, "name", "text"))
 }
@@ -111,7 +111,7 @@ type reportView struct {
 	By      string // who made it, "" for nobody who is there
 	Changed moment
 	Parts   []reportPart
-	Running bool // it shows runs that go on
+	Running bool // it shows runs that are running
 	Offline bool // it is read without the server
 	Rights  store.Permission
 	Form    reportForm
@@ -209,7 +209,7 @@ func (s *site) exportReport(w http.ResponseWriter, r *http.Request, user store.U
 	return s.writeOffline(r.Context(), w, of.Name, reportBody(frame{}, v))
 }
 
-// writeOffline writes a page that needs nothing but itself.
+// writeOffline writes a page that needs no other files.
 func (s *site) writeOffline(ctx context.Context, w io.Writer, title string, body templ.Component) error {
 	var css string
 	for _, source := range []string{"page.css", "record.css", "plot.css"} {

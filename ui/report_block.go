@@ -18,7 +18,7 @@ import (
 const (
 	maxBlocks     = 30      // charts, tables and pictures
 	maxBlockRuns  = 30      // runs of a chart or table
-	blockRuns     = 10      // the same, unless the block says otherwise
+	blockRuns     = 10      // the default of that
 	maxBlockPlots = 8       // charts of one block
 	plotPoints    = 200     // of a curve
 	maxPicture    = 5 << 20 // bytes of a picture in an exported report
@@ -43,7 +43,7 @@ func blocksOf(text string) []block {
 		prose.Reset()
 	}
 	lines := strings.Split(text, "\n")
-	fence := "" // that an ordinary block of code was opened with
+	fence := "" // the fence that opened an ordinary code block
 	for i := 0; i < len(lines); i++ {
 		line := strings.TrimRight(lines[i], " \t\r")
 		kind, ok := strings.CutPrefix(line, "```")
@@ -85,9 +85,10 @@ type reportPart struct {
 	Name    string // of it
 }
 
-// reportParts makes the parts of a report. With offline, pictures are in their addresses.
+// reportParts makes the parts of a report. With offline, pictures are data URLs.
 func (s *site) reportParts(ctx context.Context, actor store.Actor, projectID, text string, offline bool) (parts []reportPart, running bool, err error) {
 	left, blocks := maxBlocks, 0
+	columns := map[string]string{}
 	room := store.MaxText
 	for _, b := range blocksOf(text) {
 		part := reportPart{Caption: b.fields["caption"]}
@@ -101,7 +102,7 @@ func (s *site) reportParts(ctx context.Context, actor store.Actor, projectID, te
 			err = s.pictureOf(ctx, actor, b, &part, offline)
 		default:
 			blocks++
-			err = s.runsOf(ctx, actor, projectID, b, &part)
+			err = s.runsOf(ctx, actor, projectID, b, columns, &part)
 		}
 		if e := web.AsError(err); e != nil && (b.kind != "" && web.StatusOf(e.Code) < 500) {
 			part.Wrong, err = e.Message, nil
@@ -144,8 +145,9 @@ func blockExperiment(db *store.View, projectID, named string) (store.Experiment,
 	return e, store.Errorf(store.CodeNotFound, "There is no experiment %q in this project.", named)
 }
 
-// runsOf fills a chart or a table.
-func (s *site) runsOf(ctx context.Context, actor store.Actor, projectID string, b block, part *reportPart) error {
+// runsOf fills a chart or a table. defaults keeps the default columns of experiments, by
+// their ids, for further tables.
+func (s *site) runsOf(ctx context.Context, actor store.Actor, projectID string, b block, defaults map[string]string, part *reportPart) error {
 	var list []store.Iteration
 	var columns []store.Column
 	var name string
@@ -171,8 +173,12 @@ func (s *site) runsOf(ctx context.Context, actor store.Actor, projectID string, 
 			q.Sort = "-created"
 		}
 		if b.kind == "table" && q.Columns == "" {
-			if q.Columns, err = s.defaultColumns(db, e.ID, o); err != nil {
-				return err
+			known := false
+			if q.Columns, known = defaults[e.ID]; !known {
+				if q.Columns, err = s.defaultColumns(db, e.ID, o); err != nil {
+					return err
+				}
+				defaults[e.ID] = q.Columns
 			}
 		}
 		if columns, err = store.Columns(q.Columns); err != nil {

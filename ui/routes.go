@@ -28,14 +28,14 @@ type Options struct {
 	Logger         *slog.Logger // nil discards the log
 	Version        string
 	BasePath       string               // "" or a path that begins with a slash and does not end with one
-	APIURL         string               // where people on this machine reach the API, for the lines that empty pages teach
+	APIURL         string               // address of the API on this machine, for the commands that empty pages show
 	Document       http.Handler         // serves /openapi.yaml and /openapi.json; nil answers 404 there
-	Observe        web.Observer         // nil is fine
+	Observe        web.Observer         // may be nil
 	Hosts          *web.Hosts           // names that requests may be addressed to; nil means any
-	Proxies        []netip.Prefix       // proxies that are believed where a request comes from
+	Proxies        []netip.Prefix       // proxies that are trusted about the address of a client
 	TrustedOrigins []string             // scheme://host[:port] of other pages that may post here
 	Notebooks      bool                 // pages of other ports of this machine, such as notebooks, may show these in a frame
-	Backups        func() backup.Status // nil when the server makes none by itself
+	Backups        func() backup.Status // nil when there is no backup schedule
 	Streams        *web.Streams         // bounds the event streams; nil means web.MaxStreams
 	Now            func() time.Time     // nil means time.Now
 }
@@ -50,7 +50,7 @@ type site struct {
 	events    *web.Events
 }
 
-// Dashboard is the handler of all of it.
+// Dashboard is the handler of the dashboard.
 type Dashboard struct {
 	http.Handler
 	end func()
@@ -227,7 +227,8 @@ func (s *site) router() (http.Handler, error) {
 	return web.Router(routes, errNoPage, s.fail), nil
 }
 
-// serve answers for a handler that fails.
+// serve returns an http.Handler that answers with an error page if the handler
+// fails.
 func (s *site) serve(handle handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := handle(w, r); err != nil {
@@ -236,8 +237,9 @@ func (s *site) serve(handle handler) http.Handler {
 	})
 }
 
-// policy lets a page load nothing but our own files, and nobody frame it but
-// pages of the same host, as the proxies of notebooks do, and Notebooks.
+// policy returns the content security policy: a page loads only our own files,
+// and only pages of the same host, such as proxies of notebooks, may show it in
+// a frame, or with Notebooks those of other ports of this machine.
 func (o *Options) policy() string {
 	p := "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
 		"media-src 'self'; frame-src 'self'; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'self'"
@@ -247,8 +249,7 @@ func (o *Options) policy() string {
 	return p
 }
 
-// secure puts the headers on every answer that keep what a page shows to those
-// who asked for it.
+// secure sets the security headers of every answer.
 func secure(next http.Handler, policy string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -270,7 +271,7 @@ func (s *site) health(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// document hands over to the description of the API.
+// document answers with the description of the API.
 func (s *site) document(w http.ResponseWriter, r *http.Request) error {
 	if s.Document == nil {
 		return errNoPage

@@ -9,10 +9,10 @@ import (
 	"tracker/store"
 )
 
-// palette is how many colours there are for curves; style.css has them.
+// palette is the number of colours for curves; style.css has them.
 const palette = 12
 
-// run is an iteration as tables show it. Times are Unix milliseconds.
+// run is an iteration for a table. Times are Unix milliseconds.
 type run struct {
 	ID      string                 `json:"id"`
 	Name    string                 `json:"name"`
@@ -29,7 +29,7 @@ type run struct {
 	started moment
 }
 
-// The states of a run as they are shown.
+// The names of the states of a run on pages.
 var statusWords = map[store.IterationStatus]string{
 	store.Running: "running", store.Succeeded: "succeeded", store.Failed: "failed", store.Killed: "killed",
 }
@@ -96,8 +96,8 @@ func searchIn(db *store.View, experimentID string, query url.Values) (store.Iter
 // newest of them first, last.
 func bestFirst(o store.Objective) string { return o.Order() + ", -created" }
 
-// searchOf reads what a listing of runs is asked for. The newest are the first
-// unless the address says otherwise.
+// searchOf reads the search of a listing of runs from an address. By default
+// the newest come first.
 func searchOf(query url.Values) store.IterationQuery {
 	q := store.IterationQuery{Page: pageOf(query), Filter: readable(query.Get("filter")),
 		Sort: readable(query.Get("sort")), Columns: readable(query.Get("columns"))}
@@ -110,7 +110,7 @@ func searchOf(query url.Values) store.IterationQuery {
 	return q
 }
 
-// groupsOf reads what a listing of groups is asked for.
+// groupsOf reads the search of a listing of groups from an address.
 func groupsOf(query url.Values) store.GroupQuery {
 	q := searchOf(query)
 	return store.GroupQuery{Page: q.Page, By: query.Get("group"), Filter: q.Filter, Sort: readable(query.Get("sort")), Columns: q.Columns}
@@ -125,7 +125,7 @@ func (s *site) best(db *store.View, experimentID string, o store.Objective, filt
 	return new(s.run(list.Data[0])), nil
 }
 
-// bestData answers the best run of an experiment, null for none.
+// bestData returns the best run of an experiment, null for none.
 func (s *site) bestData(r *http.Request, db *store.View) (any, error) {
 	e, err := db.Experiment(idOf(r))
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"tracker/server/web"
 	"tracker/store"
+	"tracker/store/goal"
 )
 
 // settingsView is the page that changes or deletes a project or an experiment.
@@ -26,7 +27,7 @@ type settingsView struct {
 	Objectives []string // to choose from
 }
 
-// projectSettings shows what can be changed about a project.
+// projectSettings shows the settings of a project.
 func (s *site) projectSettings(w http.ResponseWriter, r *http.Request, user store.User) error {
 	return s.showProjectSettings(w, r, user, http.StatusOK, settingsView{})
 }
@@ -96,7 +97,7 @@ func (s *site) saveProject(w http.ResponseWriter, r *http.Request, user store.Us
 	return err
 }
 
-// experimentSettings shows what can be changed about an experiment.
+// experimentSettings shows the settings of an experiment.
 func (s *site) experimentSettings(w http.ResponseWriter, r *http.Request, user store.User) error {
 	return s.showExperimentSettings(w, r, user, http.StatusOK, settingsView{})
 }
@@ -139,7 +140,8 @@ func (s *site) showExperimentSettings(w http.ResponseWriter, r *http.Request, us
 	})
 }
 
-// objectivesOffered is how many metrics are offered as an objective.
+// objectivesOffered is the maximum number of metrics that are offered as an
+// objective.
 const objectivesOffered = 50
 
 // fillObjectives sets the objectives to choose from.
@@ -155,7 +157,7 @@ func (v *settingsView) fillObjectives(db *store.View, e store.Experiment) error 
 	}
 	for _, k := range keys.Data {
 		goals := []store.Goal{store.Minimize, store.Maximize}
-		if store.GoalOf(k.Key) == store.Maximize {
+		if goal.Of(k.Key) == store.Maximize {
 			slices.Reverse(goals)
 		}
 		for _, goal := range goals {
@@ -233,7 +235,7 @@ func (s *site) createExperiment(w http.ResponseWriter, r *http.Request, user sto
 	return err
 }
 
-// counted is a number with what it counts.
+// counted returns a number with its noun.
 func counted(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

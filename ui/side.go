@@ -7,14 +7,14 @@ import (
 )
 
 const (
-	// sideProjects and sideExperiments are how many the sidebar lists; the
-	// pages have the rest.
+	// sideProjects and sideExperiments are the maximum numbers of projects and
+	// experiments in the sidebar; pages list the rest.
 	sideProjects    = 30
 	sideExperiments = 50
 )
 
-// sideLink is a line of the sidebar: a project, with its experiments when it
-// is the one that is looked at.
+// sideLink is a line of the sidebar: a project, with its experiments if the
+// page belongs to it.
 type sideLink struct {
 	Name    string
 	Path    string
@@ -24,7 +24,7 @@ type sideLink struct {
 	More    bool // there are more than those below
 }
 
-// current is the value of aria-current.
+// current returns the value of aria-current.
 func (l sideLink) current() string {
 	if l.Here {
 		return "page"
@@ -32,7 +32,8 @@ func (l sideLink) current() string {
 	return "true"
 }
 
-// place says where in the tree a page is; "" for what it is not in.
+// place is the position of a page in the tree of records. A field is "" if the
+// page is not below such a record.
 type place struct {
 	projectID    string
 	experimentID string

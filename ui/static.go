@@ -30,8 +30,8 @@ type asset struct {
 	Imports []string `json:"imports"` // files that a module needs to run
 }
 
-// The table of the operating system is not asked: it differs from one to the
-// next, and browsers take no guess for an answer under nosniff.
+// The table of the operating system is not used: it differs between systems,
+// and with nosniff browsers accept only the right type.
 var contentTypes = map[string]string{
 	".css": "text/css; charset=utf-8",
 	".js":  "text/javascript; charset=utf-8",
@@ -59,7 +59,7 @@ func loadAssets() (assets, error) {
 }
 
 // static serves a file that browsers load. Its name changes with its content, so
-// it may be kept for good.
+// it may be cached forever.
 func (s *site) static(w http.ResponseWriter, r *http.Request) error {
 	name := mux.Vars(r)["file"]
 	body, ok := s.assets.files[name]

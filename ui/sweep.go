@@ -105,7 +105,7 @@ func (s *site) sweeps(w http.ResponseWriter, r *http.Request, user store.User) e
 	})
 }
 
-// sweep shows a sweep: what it searches, how far it is, and its best run.
+// sweep shows a sweep: its search space, its progress, and its best run.
 func (s *site) sweep(w http.ResponseWriter, r *http.Request, user store.User) error {
 	return s.show(w, r, user, http.StatusOK, func(db *store.View) (templ.Component, error) {
 		one, err := db.WandbSweep(idOf(r))

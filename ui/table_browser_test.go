@@ -268,14 +268,15 @@ func TestColumnsFit(t *testing.T) {
 	s := start(t, setup{})
 	w := s.sweep(0, 0)
 	ctx, actor := t.Context(), s.actor("alice")
+	s.run(w.experiment, store.NewIteration{Name: new("baseline")}) // which does not begin like the others
 	for i := range 4 {
 		id := s.run(w.experiment, store.NewIteration{Name: new(fmt.Sprintf("resnet50-imagenet-augmented-sweep-lr-%d-seed-%d", i, 40+i))})
 		must(s.db.CreateParameter(ctx, actor, id, "lr", store.Text(fmt.Sprint(float64(i+1)/30000))))(t)
 		s.record(id, "a", upTo(2), func(int) float64 { return float64(i+1) * 2.6123e-5 })
 	}
 	b := s.openBrowser(t)
-	b.do(chromedp.EmulateViewport(1600, 800), chromedp.Navigate(s.url+"/experiment/"+w.experiment+"?split=70"))
-	b.is(rows, "4")
+	b.do(chromedp.EmulateViewport(1600, 800), chromedp.Navigate(s.url+"/experiment/"+w.experiment+"?split=70&sort=-name"))
+	b.is(rows, "5")
 	b.is(`[...document.querySelectorAll('#table tbody td[data-metric], #table tbody td:has(bdi)')].filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent)`, "")
 	b.is(`document.querySelector('#table tbody th a').textContent.startsWith('resnet50-imagenet-augmented-sweep-lr-')`, "true")
 	b.is(`[...document.querySelectorAll('#table tbody th .end')].every((e) => e.scrollWidth <= e.clientWidth && e.getBoundingClientRect().right <= e.closest('th').getBoundingClientRect().right)`, "true")
@@ -289,7 +290,7 @@ func TestColumnsFit(t *testing.T) {
 	b.is(width+` - `+before, "60")
 	b.is(`new URLSearchParams(location.search).get('widths').startsWith('param.lr\t')`, "true")
 	b.do(chromedp.Reload())
-	b.is(rows, "4")
+	b.is(rows, "5")
 	b.is(width+` - `+before, "60")
 	b.do(chromedp.DoubleClick(chromedp.CSS(`[data-column="param.lr"]`)))
 	b.is(width, before)

@@ -23,7 +23,7 @@ type trashView struct {
 	Pager     pager
 	Days      int // after which it is purged; 0 for at once
 	Wrong     string
-	Until     string // what was deleted up to this time the user may purge at once; "" for nothing
+	Until     string // records deleted up to this time may be purged together; "" if the user may not
 }
 
 type trashRow struct {
@@ -99,7 +99,7 @@ func (s *site) trashRow(t store.Trashed) trashRow {
 	return row
 }
 
-// word is the kind as the pages call it.
+// word returns the name of the kind on pages.
 func (r trashRow) word() string {
 	if r.Kind == store.TrashedIteration {
 		return "run"
@@ -215,7 +215,7 @@ func (s *site) restore(ctx context.Context, actor store.Actor, ids []string) (pa
 	return "/experiment/" + i.ExperimentID, nil
 }
 
-// trashDays is the number of days that what was deleted stays in the trash.
+// trashDays returns the number of days for which records stay in the trash.
 func (s *site) trashDays() int { return int(s.DB.TrashAge().Hours() / 24) }
 
 // undoing returns whether and how a deletion can be undone.
@@ -240,10 +240,12 @@ func (s *site) undoingAll() string {
 // deleted together. The trash has them all.
 const maxUndo = 20
 
-// deletedQuery names in an address what was just deleted.
+// deletedQuery is the parameter of an address that names records that were just
+// deleted.
 const deletedQuery = "deleted"
 
-// afterDeletion is a path to go to after a deletion, where it can be undone.
+// afterDeletion returns path with the deleted records in it, so that the page
+// offers to restore them.
 func (s *site) afterDeletion(path string, ids ...string) string {
 	if s.trashDays() == 0 || len(ids) == 0 || len(ids) > maxUndo {
 		return path
@@ -255,7 +257,7 @@ func (s *site) afterDeletion(path string, ids ...string) string {
 	return path + join + url.Values{deletedQuery: {strings.Join(ids, " ")}}.Encode()
 }
 
-// undo is the offer to restore what was just deleted.
+// undo is the offer to restore records that were just deleted.
 type undo struct {
 	IDs  []string
 	Text string
@@ -269,8 +271,8 @@ func undoFrom(ctx context.Context) *undo {
 	return u
 }
 
-// offerUndo returns the request with the offer to restore what its address names, as
-// far as that is in the trash and the user may restore it.
+// offerUndo returns the request with the offer to restore the records that its
+// address names, if they are in the trash and the user may restore them.
 func (s *site) offerUndo(r *http.Request, db *store.View) (*http.Request, error) {
 	ids := strings.Fields(r.URL.Query().Get(deletedQuery))
 	if len(ids) == 0 || len(ids) > maxUndo || r.Method != http.MethodGet {

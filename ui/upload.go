@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	// drained is how much of a body is read in vain after a refusal, in bytes.
-	// A browser hears the reason only when it has got rid of its bytes.
+	// drained is the maximum size in bytes of a body that is read and dropped
+	// after a refusal. A browser reads the answer only when it has sent its body.
 	drained = 1 << 30
-	// maxID is how long the field before the files may be.
+	// maxID is the maximum length of the field before the files.
 	maxID = 100
 )
 
@@ -54,8 +54,8 @@ func (s *site) upload(w http.ResponseWriter, r *http.Request, user store.User) e
 	return err
 }
 
-// uploadAsked reports whether a file of this size would be taken, so that nobody
-// sends gigabytes in vain.
+// uploadAsked reports whether a file of this size would be accepted, so that
+// nobody sends gigabytes in vain.
 func (s *site) uploadAsked(r *http.Request, actor store.Actor) (any, error) {
 	bytes, err := strconv.ParseInt(r.URL.Query().Get("size"), 10, 64)
 	if err == nil {

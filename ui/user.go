@@ -11,13 +11,13 @@ import (
 	"tracker/store"
 )
 
-// accountView is the page of an account: one's own, or one that an admin looks
-// after.
+// accountView is the page of an account: one's own, or another one for an
+// admin.
 type accountView struct {
 	basis   // of the names
 	User    store.User
 	Own     bool
-	Admin   bool // who looks is one
+	Admin   bool // the viewer is an admin
 	Typed   store.NewUser
 	Form    string // that was refused: "names", "password", "key" or "delete"
 	Wrong   *store.Error
@@ -28,7 +28,7 @@ type accountView struct {
 	Created moment
 }
 
-// wrong is what is wrong with a field of a form, "" for nothing.
+// wrong returns what is wrong with a field of a form, "" for nothing.
 func (v accountView) wrong(form, field string) string {
 	if v.Form != form {
 		return ""
@@ -42,7 +42,7 @@ type keyRow struct {
 	Created moment
 }
 
-// path is where the forms of the page go.
+// path returns the path that the forms of the page post to.
 func (v accountView) path() string {
 	if v.Own {
 		return "/account"
@@ -68,7 +68,7 @@ func (v usersView) wrong(field string) string {
 	return wrongOf(v.Wrong, field, "username", "password", "first_name", "last_name")
 }
 
-// account shows the account of who looks.
+// account shows one's own account.
 func (s *site) account(w http.ResponseWriter, r *http.Request, user store.User) error {
 	return s.showAccount(w, r, user, http.StatusOK, accountView{User: user, Own: true})
 }
@@ -154,14 +154,14 @@ func (s *site) saveAccount(w http.ResponseWriter, r *http.Request, user store.Us
 	return err
 }
 
-// patch is what somebody has typed in the names.
+// patch returns the changes of the names that somebody has typed.
 func (v accountView) patch(fields url.Values) store.UserPatch {
 	return store.UserPatch{FirstName: changed(fields, "first_name", v.Typed.FirstName),
 		LastName: changed(fields, "last_name", v.Typed.LastName), Before: v.Before}
 }
 
-// savePassword changes one's own password. It asks for the one so far: a
-// browser that somebody left open is not enough.
+// savePassword changes one's own password. It requires the present password, so
+// that an open browser is not enough.
 func (s *site) savePassword(w http.ResponseWriter, r *http.Request, user store.User) error {
 	fields, err := form(r)
 	if err != nil {
@@ -226,8 +226,8 @@ func typedUser(fields url.Values) store.NewUser {
 	}
 }
 
-// saveUser has an admin change an account: its names and rights, or its
-// password, or delete it.
+// saveUser changes the names and rights of an account, or its password, or
+// deletes it, for an admin.
 func (s *site) saveUser(w http.ResponseWriter, r *http.Request, user store.User) error {
 	fields, err := form(r)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"tracker/store"
 )
 
-// wandbLink leads from the names of a project and a run, as links of W&B's clients have
-// them, to the page of the run or of the project.
+// wandbLink redirects a link of W&B's clients, with the names of a project and a run,
+// to the page of the run or of the project.
 func (s *site) wandbLink(w http.ResponseWriter, r *http.Request, user store.User) error {
 	names := map[string]string{}
 	for key, raw := range mux.Vars(r) {

@@ -14,7 +14,7 @@ import (
 
 	"tracker/store"
 	"tracker/store/transfer"
-	"tracker/store/transfer/wandb"
+	"tracker/store/wandb/format"
 )
 
 const (
@@ -35,11 +35,11 @@ type tablePlots struct {
 type tablePlot struct {
 	Title string
 	Plot  *plot  // nil for none
-	Why   string // there is none, a sentence
+	Why   string // why there is none, a sentence
 }
 
 // tablePlots draws the charts of a run.
-func (s *site) tablePlots(ctx context.Context, actor store.Actor, id string, specs []wandb.Plot) (v tablePlots, err error) {
+func (s *site) tablePlots(ctx context.Context, actor store.Actor, id string, specs []format.Plot) (v tablePlots, err error) {
 	v.More = max(0, len(specs)-maxTablePlots)
 	for _, p := range specs[:len(specs)-v.More] {
 		title := p.Key
@@ -63,8 +63,9 @@ func (s *site) tablePlots(ctx context.Context, actor store.Actor, id string, spe
 	return v, nil
 }
 
-// plotTable reads the table of a chart. why is why it can't, a sentence.
-func (s *site) plotTable(ctx context.Context, actor store.Actor, id string, p wandb.Plot) (t wandb.Table, why string, err error) {
+// plotTable reads the table of a chart. why is a sentence that says why it
+// can't be read.
+func (s *site) plotTable(ctx context.Context, actor store.Actor, id string, p format.Plot) (t format.Table, why string, err error) {
 	if p.File == "" {
 		return t, "Its table has not been sent yet.", nil
 	}
@@ -83,14 +84,14 @@ func (s *site) plotTable(ctx context.Context, actor store.Actor, id string, p wa
 	if len(text) > maxPlotTable {
 		return t, "Its table is larger than " + humanize.IBytes(maxPlotTable) + ", so it is not drawn; it is among the artifacts.", nil
 	}
-	if t, err = wandb.ParseTable(string(text)); err != nil {
+	if t, err = format.ParseTable(string(text)); err != nil {
 		return t, "Its table can't be read; it is among the artifacts.", nil
 	}
 	return t, "", nil
 }
 
 // column returns the index of the column that is for a use, -1 for none.
-func column(p wandb.Plot, t wandb.Table, use string) int {
+func column(p format.Plot, t format.Table, use string) int {
 	return slices.Index(t.Columns, cmp.Or(p.Fields[use], use))
 }
 
@@ -125,8 +126,8 @@ func nameOf(v any) string {
 	return clip(readable(fmt.Sprint(v)), 40)
 }
 
-// drawTable draws a chart of a table, nil when it is of no kind that is known.
-func drawTable(p wandb.Plot, t wandb.Table) *plot {
+// drawTable draws a chart of a table. It returns nil for an unknown kind.
+func drawTable(p format.Plot, t format.Table) *plot {
 	switch p.Kind {
 	case "line":
 		return drawLines(p, t, "x", "y", "stroke")
@@ -146,15 +147,15 @@ func drawTable(p wandb.Plot, t wandb.Table) *plot {
 	return nil
 }
 
-// about says what the axes of a chart are.
-func about(p wandb.Plot, x, y string) string {
+// about returns a description of the axes of a chart.
+func about(p format.Plot, x, y string) string {
 	return readable(cmp.Or(p.YTitle, p.Fields[y], y) + " over " + cmp.Or(p.XTitle, p.Fields[x], x))
 }
 
 type dot struct{ x, y float64 }
 
 // drawLines draws a line for each value of a column, or one when there is none of it.
-func drawLines(p wandb.Plot, t wandb.Table, x, y, by string) *plot {
+func drawLines(p format.Plot, t format.Table, x, y, by string) *plot {
 	xs, ys, names := column(p, t, x), column(p, t, y), -1
 	if p.Fields[by] != "" {
 		names = column(p, t, by)
@@ -204,7 +205,7 @@ func thin[T any](all []T, n int) []T {
 	return some
 }
 
-func drawDots(p wandb.Plot, t wandb.Table) *plot {
+func drawDots(p format.Plot, t format.Table) *plot {
 	xs, ys := column(p, t, "x"), column(p, t, "y")
 	var points []dot
 	var a axes
@@ -246,12 +247,12 @@ func (p *plot) bars(values []float64, title func(i int) string) {
 	}
 }
 
-// between returns the place of the middle of bar i of n.
+// barPlace returns the place of the middle of bar i of n.
 func barPlace(i, n int) string {
 	return place1(plotLeft + (float64(i)+0.5)/float64(n)*(plotWidth-plotLeft-plotRight))
 }
 
-func drawBars(p wandb.Plot, t wandb.Table) *plot {
+func drawBars(p format.Plot, t format.Table) *plot {
 	labels, ys := column(p, t, "label"), column(p, t, "value")
 	var values []float64
 	var names []string
@@ -276,10 +277,10 @@ func drawBars(p wandb.Plot, t wandb.Table) *plot {
 	return out
 }
 
-// plotBins is how many bars a histogram has.
+// plotBins is the number of bars of a histogram.
 const plotBins = 20
 
-func drawHistogram(p wandb.Plot, t wandb.Table) *plot {
+func drawHistogram(p format.Plot, t format.Table) *plot {
 	column := column(p, t, "value")
 	var values []float64
 	for _, row := range t.Rows {
@@ -310,7 +311,7 @@ func drawHistogram(p wandb.Plot, t wandb.Table) *plot {
 }
 
 // drawMatrix draws a confusion matrix: a row for each class, a column for each guess.
-func drawMatrix(p wandb.Plot, t wandb.Table) *plot {
+func drawMatrix(p format.Plot, t format.Table) *plot {
 	actual, predicted, count := column(p, t, "Actual"), column(p, t, "Predicted"), column(p, t, "nPredictions")
 	counts := map[[2]string]float64{}
 	var names []string
@@ -365,7 +366,7 @@ func (p *plot) names() []plotLine {
 }
 
 // plotsOf returns the charts of a run that W&B's client has made.
-func plotsOf(db *store.View, id string) ([]wandb.Plot, error) {
+func plotsOf(db *store.View, id string) ([]format.Plot, error) {
 	w, err := db.WandbRunOf(id)
-	return wandb.Plots(w.Config, w.Summary), err
+	return format.Plots(w.Config, w.Summary), err
 }

@@ -7,10 +7,11 @@ import (
 	"tracker/server/web"
 )
 
-// iterationWord is the API's word for a run. What is in quotes somebody else has written.
+// iterationWord matches the API's word for a run. Text in quotes comes from users and is
+// matched as a whole.
 var iterationWord = regexp.MustCompile(`"[^"]*"|“[^”]*”|\b(?:([Aa])n )?([Ii])teration(s?)\b`)
 
-// worded returns err with its message in the words of the pages, which call an iteration a run.
+// worded returns err with the words of the pages in its message: they call an iteration a run.
 func worded(err error) error {
 	e := web.AsError(err)
 	if e == nil || !strings.Contains(strings.ToLower(e.Message), "iteration") {

@@ -48,13 +48,13 @@ func Bytes(seed uint64, n int) []byte {
 	return p
 }
 
-// Of returns the blob that data is.
+// Of returns the hash and size of data.
 func Of(data []byte) blob.Blob {
 	sum := sha256.Sum256(data)
 	return blob.Blob{Hash: hex.EncodeToString(sum[:]), Size: int64(len(data))}
 }
 
-// Stage stages data, and checks what it was taken for.
+// Stage stages data, and checks the hash and size that the store returns.
 func Stage(t testing.TB, s blob.Store, data []byte) blob.Staged {
 	t.Helper()
 	staged, err := s.Stage(t.Context(), bytes.NewReader(data))
@@ -75,7 +75,7 @@ func Put(t testing.TB, s blob.Store, data []byte) blob.Blob {
 	return staged.Blob()
 }
 
-// Blobs is what Walk finds, by hash.
+// Blobs returns what Walk reports, by hash.
 func Blobs(t testing.TB, s blob.Store) map[string]blob.Info {
 	t.Helper()
 	found := map[string]blob.Info{}
@@ -89,7 +89,7 @@ func Blobs(t testing.TB, s blob.Store) map[string]blob.Info {
 	return found
 }
 
-// AllStaged returns what WalkStaged lists as of an hour from now.
+// AllStaged returns all staged bytes that WalkStaged reports.
 func AllStaged(t testing.TB, s blob.Store) []blob.StagedInfo {
 	t.Helper()
 	var found []blob.StagedInfo

@@ -15,7 +15,7 @@ import (
 	"tracker/blob"
 )
 
-// pieceSizes are what backends cut blobs into.
+// pieceSizes are the sizes of the pieces that backends cut blobs into.
 var pieceSizes = []int{4 << 10, 64 << 10, 256 << 10, 1 << 20, 5 << 20}
 
 func sizes(t *testing.T, s blob.Store) {
@@ -36,7 +36,7 @@ func sizes(t *testing.T, s blob.Store) {
 	WantExactly(t, s, blobs...)
 }
 
-// reads compares what a reader answers with what a bytes.Reader does.
+// reads compares a reader with a bytes.Reader.
 func reads(t *testing.T, s blob.Store) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -88,7 +88,7 @@ func reads(t *testing.T, s blob.Store) {
 	}
 }
 
-// readers has sources that hand over their bytes in unusual ways.
+// readers stages from readers that return their bytes in unusual ways.
 func readers(t *testing.T, s blob.Store) {
 	data := Bytes(1, 600<<10)
 	for name, r := range map[string]io.Reader{
@@ -120,7 +120,7 @@ func sameBytes(t *testing.T, s blob.Store) {
 	WantExactly(t, s, data)
 }
 
-// concurrent has many uploads and downloads of few blobs at once.
+// concurrent uploads and downloads few blobs many times at once.
 func concurrent(t *testing.T, s blob.Store) {
 	var blobs [][]byte
 	for i := range 4 {
@@ -163,7 +163,7 @@ func failedRead(t *testing.T, s blob.Store) {
 	WantExactly(t, s)
 }
 
-// stuck is a reader that never gives anything nor ends.
+// stuck is a reader that returns nothing and never ends.
 type stuck struct{}
 
 func (stuck) Read([]byte) (int, error) { return 0, nil }
@@ -207,7 +207,7 @@ func cancelled(t *testing.T, s blob.Store) {
 	WantExactly(t, s, kept, data)
 }
 
-// call is a reader that calls itself once and gives nothing.
+// call is a reader that calls the function and returns no bytes.
 type call func()
 
 func (c call) Read([]byte) (int, error) {

@@ -38,7 +38,7 @@ func staged(t *testing.T, s blob.Store) {
 	}
 }
 
-// notHashes can't be the name of a blob.
+// notHashes holds texts that are not the hash of a blob.
 var notHashes = []string{"", "a", "ab", "..", "/", "staging", strings.Repeat("a", 63), strings.Repeat("a", 65),
 	strings.Repeat("A", 64), strings.Repeat("g", 64), "../" + strings.Repeat("a", 61), strings.Repeat("a", 63) + "/",
 	strings.Repeat("a", 63) + "\x00", strings.Repeat("ä", 32), strings.Repeat("a", 1000)}
@@ -89,7 +89,7 @@ func deletes(t *testing.T, s blob.Store) {
 	WantExactly(t, s, a, b)
 }
 
-// walk has more blobs than a page of a listing has.
+// walk lists more blobs than fit into one page of a listing.
 func walk(t *testing.T, s blob.Store) {
 	WantExactly(t, s)
 	const many = 1100
@@ -132,7 +132,8 @@ func walk(t *testing.T, s blob.Store) {
 	}
 }
 
-// walkStaged removes what was staged and never finished.
+// walkStaged lists and removes bytes that were staged and neither committed nor
+// discarded.
 func walkStaged(t *testing.T, s blob.Store) {
 	kept := Bytes(12, 1000)
 	Put(t, s, kept)

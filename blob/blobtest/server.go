@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// Serve is an object store behind TLS, as they are, until the end of the test.
+// Serve runs h as an object store with TLS until the end of the test.
 func Serve(t testing.TB, h http.Handler) *httptest.Server {
 	s, _ := ServeWatched(t, h)
 	return s
@@ -42,14 +42,14 @@ func ServeWatched(t testing.TB, h http.Handler) (s *httptest.Server, busy func()
 	}
 }
 
-// noise is what the log of such a server is full of: the fake begins some of
-// its answers twice, and clients that are killed leave in the middle.
+// noise lists messages that fill the log of such a server: the fake begins some
+// of its answers twice, and killed clients break connections off.
 var noise = [][]byte{
 	[]byte("superfluous response.WriteHeader call from github.com/johannesboyne/gofakes3"),
 	[]byte("TLS handshake error"),
 }
 
-// logFilter passes the rest on.
+// logFilter writes a line to standard error unless it is noise.
 type logFilter struct{}
 
 func (logFilter) Write(line []byte) (int, error) {

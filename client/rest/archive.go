@@ -11,13 +11,13 @@ import (
 	"strconv"
 )
 
-// RecordState is a record of a project, as kind/id, and what it is like.
+// RecordState is a record of a project, as kind/id, with its fingerprint.
 type RecordState struct {
 	Record      string `json:"record"`
 	Fingerprint string `json:"fingerprint"`
 }
 
-// Imported is what a server says of an archive that it has imported.
+// Imported is the answer to an import of an archive.
 type Imported struct {
 	Found, Created, Grown, Unchanged int
 	LeftOut                          int `json:"left_out"`
@@ -53,7 +53,7 @@ func (c *Client) Records(ctx context.Context, project string) (order []string, s
 			Total int           `json:"total"`
 		}
 		query := url.Values{"limit": {"100"}, "offset": {strconv.Itoa(len(order))}}
-		err := c.unhurried().do(ctx, http.MethodGet, "/project/"+url.PathEscape(project)+"/records", query, nil, &l)
+		err := c.withoutTimeout().do(ctx, http.MethodGet, "/project/"+url.PathEscape(project)+"/records", query, nil, &l)
 		if Is(err, "NOT_FOUND") && len(order) == 0 {
 			return nil, states, nil
 		}
@@ -71,7 +71,7 @@ func (c *Client) Records(ctx context.Context, project string) (order []string, s
 
 // Archive writes an archive of records of a project to w.
 func (c *Client) Archive(ctx context.Context, project string, records []string, w io.Writer) error {
-	answer, err := c.unhurried().send(ctx, http.MethodPost, "/project/"+url.PathEscape(project)+"/archive", nil,
+	answer, err := c.withoutTimeout().send(ctx, http.MethodPost, "/project/"+url.PathEscape(project)+"/archive", nil,
 		map[string][]string{"records": records})
 	if err != nil {
 		return err
@@ -91,7 +91,7 @@ func (c *Client) Import(ctx context.Context, archive io.Reader, size int64) (r I
 	}
 	request.ContentLength = size
 	request.Header.Set("Content-Type", "application/zip")
-	answer, err := c.unhurried().answer(ctx, request)
+	answer, err := c.withoutTimeout().answer(ctx, request)
 	if err != nil {
 		return r, err
 	}
@@ -103,8 +103,8 @@ func (c *Client) Import(ctx context.Context, archive io.Reader, size int64) (r I
 	return r, err
 }
 
-// unhurried returns the client for requests that take as long as the data need.
-func (c *Client) unhurried() *Client {
+// withoutTimeout returns the client without its time limit, for requests with much data.
+func (c *Client) withoutTimeout() *Client {
 	u := *c
 	u.http.Timeout = 0
 	return &u

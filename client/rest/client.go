@@ -155,7 +155,7 @@ func (c *Client) refusal(answer *http.Response) error {
 		return fmt.Errorf("%s answered %s, which is not an answer of the API", c.base, answer.Status)
 	}
 	if refused.Code == "TOKEN_MISSING" {
-		refused.Message = c.base + " wants a sign-in: set TRACKER_TOKEN, or use `tracker login`"
+		refused.Message = c.base + " requires a sign-in: set TRACKER_TOKEN, or use `tracker login`"
 	}
 	return refused
 }

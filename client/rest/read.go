@@ -97,7 +97,8 @@ func (c *Client) Summary(ctx context.Context, run string) (s Summary, err error)
 	return s, err
 }
 
-// Detail is what there is to say about a run. Snapshot is nil when none was recorded.
+// Detail holds a run with all that belongs to it, except for its points. Snapshot is
+// nil when none was recorded.
 type Detail struct {
 	Run
 	Project    string     `json:"project"`
@@ -110,7 +111,7 @@ type Detail struct {
 // maxArtifacts is how many artifacts a Detail has at most.
 const maxArtifacts = 1000
 
-// Detail returns a run with all that belongs to it, except for its points.
+// Detail returns the Detail of a run.
 func (c *Client) Detail(ctx context.Context, id string) (d Detail, err error) {
 	if d.Run, err = c.Run(ctx, id); err != nil {
 		return d, err

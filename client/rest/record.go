@@ -69,7 +69,8 @@ type Statistics struct {
 	Mean     *Number `json:"mean"`
 }
 
-// Summary is a run in a few numbers.
+// Summary holds the statistics of the metrics of a run, its parameters and its
+// tags.
 type Summary struct {
 	Metrics map[string]Statistics `json:"metrics"`
 	Params  map[string]string     `json:"params"`

@@ -19,14 +19,15 @@ import (
 const (
 	attackers  = 64 // connections of each attack
 	attackTime = 4 * time.Second
-	// answerTime is how long the last answers of an attack are waited for.
+	// answerTime is the maximum wait for the last answers of an attack.
 	answerTime = 15 * time.Second
 	// healthPause is the time between two requests for /health under attack.
 	healthPause = 100 * time.Millisecond
 	attackText  = 1 << 20 // the longest text of a record
 )
 
-// attack is a request that takes much memory, and what it needs.
+// attack is a request that takes much memory. prepare creates the records that
+// it needs.
 type attack struct {
 	name    string
 	prepare func(*attacked) (*http.Request, []byte, error)
@@ -115,8 +116,9 @@ func (a *attacked) upload(name string, content []byte) (string, error) {
 	return created.ID, errors.Join(a.do(r, &created))
 }
 
-// measureAttack has many connections send each of the worst requests to a server
-// of its own, and measures its memory and how long /health takes meanwhile.
+// measureAttack sends each of the worst requests over many connections to a
+// server of its own, and measures the memory of the server and the latency of
+// /health meanwhile.
 func (b *benchmark) measureAttack(ctx context.Context) error {
 	if b.URL != "" {
 		b.addUnknown("most memory under attack", "MB")
@@ -206,8 +208,7 @@ func (a *attacked) setUp(password string) error {
 	return nil
 }
 
-// answers counts what an attack was answered: 2xx or 3xx, 503 and 429, anything
-// else.
+// answers counts the answers to an attack: 2xx or 3xx, 503 and 429, and others.
 type answers struct{ answered, busy, refused int64 }
 
 // run sends the request over all connections, again and again, for attackTime, and

@@ -171,9 +171,9 @@ var protocolAttacks = []attack{
 	}},
 	{"pages of a console of 50,000 lines", func(a *attacked) (*http.Request, []byte, error) {
 		line := strings.Repeat("\x1b[1;31m<\x1b[0m", 8<<10/12)
-		for range 60 {
-			var lines []string
-			for range 700 {
+		for range 125 {
+			var lines []string // in JSON each has twice its bytes
+			for range 400 {
 				lines = append(lines, line)
 			}
 			if err := a.send("POST", "/iteration/"+a.iteration+"/console", map[string]any{"lines": lines}, nil); err != nil {

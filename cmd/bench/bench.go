@@ -48,7 +48,7 @@ func Parts() (names []string) {
 	return names
 }
 
-// Options say what is measured, and on which server.
+// Options select the measurements and the server.
 type Options struct {
 	Points     int // in the file, by bulk requests; 1,000 to 1,000,000,000
 	Iterations int // in the listing; 1 to 1,000,000
@@ -58,7 +58,7 @@ type Options struct {
 	Only       []string // names of parts; none for all but import, streams and attack
 	Attack     string   // a part of the names of the attacks that are made; "" for all
 
-	Python string // with TensorBoard, which imports are compared with; "" to look for one
+	Python string // a Python with TensorBoard, to compare imports with; "" to look for one
 
 	Dir string // empty or missing folder for the database, which is kept; "" for a temporary one
 

@@ -19,7 +19,7 @@ import (
 const (
 	importTags    = 20   // metrics of a run
 	importRuns    = 200  // runs with the points of the one
-	idleFolders   = 1000 // that are followed
+	idleFolders   = 1000 // folders that are followed
 	mlflowRuns    = 1000
 	mlflowPoints  = 500 // of a run, in 10 metrics
 	idleTime      = 20 * time.Second
@@ -174,7 +174,7 @@ func (b *benchmark) start(ctx context.Context, dir string, args ...string) (*chi
 	return c, begun, nil
 }
 
-// measureFollow measures the processor time of following folders to which nobody writes.
+// measureFollow measures the processor time of following folders that do not change.
 func (b *benchmark) measureFollow(ctx context.Context, logs string) error {
 	if err := b.eventFiles(ctx, logs, idleFolders, 5); err != nil {
 		return err
@@ -204,7 +204,7 @@ func (b *benchmark) measureFollow(ctx context.Context, logs string) error {
 		}
 	}
 	process := &server{cmd: c.Cmd}
-	if err := pause(ctx, 2*time.Second); err != nil { // the poll that has brought them ends
+	if err := pause(ctx, 2*time.Second); err != nil { // the poll that has imported them ends
 		return err
 	}
 	begun, before := time.Now(), process.cpuTime()

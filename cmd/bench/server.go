@@ -43,7 +43,7 @@ func (b *benchmark) launch(ctx context.Context, file string, flags ...string) (*
 	s := &server{file: file, password: rand.Text(), log: &tail{}, ended: make(chan struct{})}
 	flags = append([]string{"serve", "--db-file", file, "--host", "127.0.0.1", "--port", "0",
 		"--ui-host", "127.0.0.1", "--ui-port", "0", "--log-level", "error",
-		"--artifact-backend", "inline"}, flags...) // which needs no folder
+		"--artifact-backend", "inline"}, flags...) // inline needs no folder
 	s.cmd = exec.CommandContext(ctx, program, flags...)
 	// It must not read the settings of this process or an .env file.
 	s.cmd.Dir = filepath.Dir(file)

@@ -36,8 +36,8 @@ func (s *server) writtenNow() written {
 }
 
 // finalWritten waits for the end of the server and returns what it has written
-// in all, including its last checkpoint. It leaves the process to be waited for
-// again, because the kernel drops the numbers with that.
+// in all, including its last checkpoint. It does not reap the process, because
+// the kernel drops the numbers then.
 func (s *server) finalWritten() written {
 	for {
 		err := unix.Waitid(unix.P_PID, s.cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)

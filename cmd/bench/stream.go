@@ -14,12 +14,12 @@ import (
 	"tracker/server/web"
 )
 
-// idleStreams is how many event streams are opened: as many as a server takes. This
-// process and the server need as many files, and more, each.
+// idleStreams is the number of event streams that are opened: as many as a server
+// takes. This process and the server each need more open files than that.
 const idleStreams = web.MaxStreams
 
-// measureStreams opens many event streams of one experiment and measures what
-// they take while nothing happens.
+// measureStreams opens many event streams of one experiment and measures their
+// memory and processor time while nothing happens.
 func (b *benchmark) measureStreams(ctx context.Context) error {
 	memory := fmt.Sprintf("memory of %s idle event streams", comma(idleStreams))
 	cpu := fmt.Sprintf("processor time of the server for them, in %v", b.Steady)

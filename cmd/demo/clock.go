@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Clock is the time that the database uses while the demo is written. It is
-// set back for each record to the time at which it would have been made.
+// Clock is the time that the database uses while the demo is written. For each
+// record it is set to the time at which the record would have been created.
 type Clock struct {
 	mu sync.Mutex
 	t  time.Time

@@ -11,8 +11,9 @@ import (
 // consoleEvery is the number of steps from one line of a console to the next.
 const consoleEvery = 20
 
-// printed returns what a run prints: progress with its first two metrics, a warning where
-// the gradients grow, a progress bar at the end of one that goes on, and an error.
+// printed returns the output of a run: progress with its first two metrics, a warning
+// where the gradients grow, a progress bar at the end of a run that still runs, and an
+// error.
 func (r run) printed() []string {
 	lines := []string{"$ " + r.command, "Loading data ... \x1b[32mok\x1b[0m", fmt.Sprintf("Training for %d steps on 2 devices", r.steps)}
 	for step := consoleEvery - 1; step < r.steps; step += consoleEvery {
@@ -38,7 +39,7 @@ func (r run) printed() []string {
 	return lines
 }
 
-// print writes the console of a run, of those that have a command.
+// print writes the console of a run that has a command.
 func (w *writer) print(ctx context.Context, id string, r run) error {
 	if r.command == "" {
 		return nil

@@ -8,6 +8,9 @@ import (
 	"fmt"
 	"image"
 	"image/color"
+	"image/color/palette"
+	"image/draw"
+	"image/gif"
 	"image/png"
 	"math"
 	"math/rand/v2"
@@ -27,9 +30,9 @@ type medium struct {
 	data              []byte
 }
 
-// media returns what a classifier logs beside numbers: where it looks, what it mixes up, how its
-// weights are distributed, and at the end a table, a sound and a page. It is named as the
-// Python client names it.
+// media returns the files that a classifier logs: saliency maps, confusion matrices, histograms
+// of weights, and at the end a table, a sound and a page. The names are those that the Python
+// client gives.
 func (r run) media() []medium {
 	var all []medium
 	rnd := rand.New(rand.NewPCG(43, uint64(len(r.name))))
@@ -46,6 +49,7 @@ func (r run) media() []medium {
 	}
 	if last > 0 {
 		all = append(all,
+			medium{last, fmt.Sprintf("val/learning_%d.gif", last), "image/gif", learning(last, rnd)},
 			medium{last, fmt.Sprintf("val/mistakes_%d.csv", last), "text/csv; charset=utf-8", []byte(mistakes)},
 			medium{last, fmt.Sprintf("alert_%d.wav", last), "audio/wav", tone(0.6, 660, 880)},
 			medium{last, fmt.Sprintf("errors-by-class_%d.html", last), "text/html; charset=utf-8", []byte(page)})
@@ -53,7 +57,7 @@ func (r run) media() []medium {
 	return all
 }
 
-// keep writes the media of a run, at the time of their steps.
+// keep writes the media of a run with the times of their steps.
 func (w *writer) keep(ctx context.Context, experimentID, id string, r run, start time.Time) error {
 	if !r.pictures {
 		return nil
@@ -76,6 +80,28 @@ func picture(m image.Image) []byte {
 	var b bytes.Buffer
 	if err := png.Encode(&b, m); err != nil {
 		panic(err) // it has a size
+	}
+	return b.Bytes()
+}
+
+// learning returns a film of where the network looks, from the first step to the last one.
+func learning(last int, r *rand.Rand) []byte {
+	const frames = 16
+	film := gif.GIF{}
+	for i := range frames {
+		learned := 1 - math.Exp(-float64(last*i/(frames-1))/120)
+		frame := image.NewPaletted(image.Rect(0, 0, 4*signSize, signSize), palette.WebSafe)
+		for sign := range 4 {
+			at := image.Rect(sign*signSize, 0, (sign+1)*signSize, signSize)
+			draw.Draw(frame, at, saliency(sign, learned, r), image.Point{}, draw.Src)
+		}
+		film.Image = append(film.Image, frame)
+		film.Delay = append(film.Delay, 20) // hundredths of a second
+	}
+	film.Delay[frames-1] = 150
+	var b bytes.Buffer
+	if err := gif.EncodeAll(&b, &film); err != nil {
+		panic(err) // all frames have a size
 	}
 	return b.Bytes()
 }

@@ -56,8 +56,8 @@ func placeOf(p string) (at place, err error) {
 	return at, nil
 }
 
-// checkPath refuses a path that could lead out of a folder, also when it is escaped
-// again.
+// checkPath refuses a path that could lead out of a folder, also when it is
+// unescaped once more.
 func checkPath(p string) error {
 	for range 4 {
 		for part := range strings.FieldsFuncSeq(p, func(r rune) bool { return r == '/' || r == '\\' }) {
@@ -188,7 +188,7 @@ func contentType(r *http.Request, name string) string {
 	return mime.TypeByExtension(path.Ext(name))
 }
 
-// sender reads a body whose errors are the client's.
+// sender reads a body and reports its errors as errors of the client.
 type sender struct{ io.Reader }
 
 func (s sender) Read(p []byte) (int, error) {
@@ -208,8 +208,8 @@ func (c *call) deleteArtifact(struct{}) error {
 	return c.db.DeleteFiles(c.ctx, c.actor, at.tree, at.path)
 }
 
-// noMultipart answers a client that would upload in parts. It sends the file in one
-// request when the sentence begins like this.
+// noMultipart refuses an upload in parts. Clients recognize the beginning of the
+// sentence and send the file in one request instead.
 func noMultipart(*call) error {
 	return &refusal{http.StatusNotImplemented, codeNotImplemented,
 		"Multipart upload is not supported for the current artifact repository; the file is sent in one request instead."}

@@ -35,7 +35,7 @@ type call struct {
 // handler answers one route. An error that it returns is sent as the answer.
 type handler func(*call) error
 
-// empty is the answer where there is nothing to say.
+// empty is an answer without fields.
 type empty struct{}
 
 // with returns the handler of a route that decodes its parameters into an In, and
@@ -60,7 +60,8 @@ func do[In any](fn func(*call, In) error) handler {
 	return with(func(c *call, in In) (empty, error) { return empty{}, fn(c, in) })
 }
 
-// serve wraps a handler into what every route has: who asks, and what is in the path.
+// serve returns an http.Handler that finds the account and the variables of the path
+// and calls h.
 func (s *Server) serve(h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := &call{w: w, r: r, s: s, ctx: r.Context(), db: s.db, share: s.memory.Share(r.Context())}
@@ -92,13 +93,13 @@ func (c *call) prepare() error {
 	return nil
 }
 
-// held runs fn on one snapshot. What it reads counts as held until the answer is sent;
-// where there is too little memory for it, fn runs again later.
+// held runs fn on one snapshot. The memory of what fn reads counts until the answer is
+// sent; if there is too little, fn runs again later.
 func (c *call) held(ctx context.Context, fn func(*store.View) error) error {
 	return c.share.Hold(ctx, func(ctx context.Context) error { return c.db.View(ctx, c.actor, fn) })
 }
 
-// need refuses a request without a field.
+// need returns an error when a required field is empty.
 func need(name, value string) error {
 	if value == "" {
 		return store.Invalid(name, "Missing value for required parameter %q.", name)

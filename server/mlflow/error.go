@@ -40,9 +40,9 @@ func exists(message string) error {
 	return &refusal{http.StatusBadRequest, codeExists, message}
 }
 
-// answers is the one table from the codes of the service to statuses and codes of the
-// protocol. Clients repeat 408, 429 and all of 500 and above for minutes, so no
-// mistake of a caller has one of these, except where waiting helps.
+// answers maps error codes of the service to statuses and codes of the protocol.
+// Clients repeat 408, 429 and all of 500 and above for minutes, so no mistake of a
+// caller has one of these, except where waiting helps.
 var answers = map[store.Code]struct {
 	status int
 	code   code

@@ -9,7 +9,7 @@ import (
 	"tracker/store/filter"
 )
 
-// experiment is an experiment as answers have it.
+// experiment is an experiment in an answer.
 type experiment struct {
 	ID        string `json:"experiment_id"`
 	Name      string `json:"name"`
@@ -76,7 +76,7 @@ func (c *call) createExperiment(in newExperiment) (out experimentID, err error) 
 	}
 	if at := strings.TrimRight(string(in.Artifacts), "/"); at != "" {
 		if strings.HasPrefix(at, "mlflow-artifacts:") {
-			return out, store.Invalid("artifact_location", "The server chooses the place of artifacts that it keeps; leave artifact_location out.")
+			return out, store.Invalid("artifact_location", "The server chooses the place of artifacts that it stores; leave artifact_location out.")
 		}
 		n.Properties = setProperty(n.Properties, tagLocation, at)
 	}
@@ -89,7 +89,8 @@ func (c *call) createExperiment(in newExperiment) (out experimentID, err error) 
 	return out, taken(err)
 }
 
-// taken returns a CONFLICT over a name as the protocol has it.
+// taken returns a CONFLICT over a name as an error of the protocol; other
+// errors unchanged.
 func taken(err error) error {
 	if err == nil {
 		return nil
@@ -110,8 +111,8 @@ func checkExperimentTag(t tag) error {
 	return nil
 }
 
-// experimentByID returns the id of an experiment as the store has it. That of the
-// default one is looked up, and with make it is made when there is none.
+// experimentByID returns the id of an experiment in the store. The id of the
+// default experiment is looked up; with make it is created if it does not exist.
 func (c *call) experimentByID(id string, make bool) (string, error) {
 	if id != defaultExperimentID {
 		return expand(id), nil
@@ -254,8 +255,8 @@ type experimentPage struct {
 	NextToken   string       `json:"next_page_token,omitzero"`
 }
 
-// maxExperiments is the size of the largest page that may be asked for, as MLflow has
-// it. A page has no more than store.MaxLimit.
+// maxExperiments is the largest page that may be asked for, as in MLflow. A page has
+// no more than store.MaxLimit.
 const maxExperiments = 50_000
 
 func (c *call) searchExperiments(in experimentSearch) (out experimentPage, err error) {
@@ -286,7 +287,7 @@ func (c *call) searchExperiments(in experimentSearch) (out experimentPage, err e
 	return out, err
 }
 
-// listExperiments is searchExperiments as clients of 1.x ask it, without a limit.
+// listExperiments is searchExperiments for clients of 1.x, without a limit.
 func (c *call) listExperiments(in experimentSearch) (experimentPage, error) {
 	if in.MaxResults.n == 0 {
 		in.MaxResults = integer{}
@@ -301,7 +302,8 @@ var experimentAttributes = map[string]filter.Field{
 	"last_update_time": filter.Updated,
 }
 
-// experimentField returns where the field of an experiment is kept.
+// experimentField returns the field of the search language for a field of an
+// experiment.
 func experimentField(field, entity, key string) (filter.Ref, error) {
 	switch {
 	case entity == "tag":

@@ -28,7 +28,8 @@ type operand struct {
 // maxFilter is the size limit of a filter, in bytes.
 const maxFilter = 100_000
 
-// entities has the names under which the parts of a record are known.
+// entities maps the names of the parts of a record, with their synonyms, to one
+// name each.
 var entities = map[string]string{
 	"metric": "metric", "metrics": "metric",
 	"param": "param", "params": "param", "parameter": "param", "parameters": "param",
@@ -58,13 +59,15 @@ func parseFilter(text string) ([]term, error) {
 		if err != nil {
 			return nil, err
 		}
-		terms = append(terms, t)
+		if terms = append(terms, t); len(terms) > filter.MaxComparisons {
+			return nil, badFilter("filter", "it has more than %d comparisons.", filter.MaxComparisons)
+		}
 		s.space()
 		if s.end() {
 			return terms, nil
 		}
 		if !s.word("AND") {
-			return nil, badFilter("filter", "expected AND or the end at %q; there are no OR, NOT and parentheses around comparisons.", s.rest())
+			return nil, badFilter("filter", "expected AND or the end at %q; OR, NOT and parentheses around comparisons are not part of the language.", s.rest())
 		}
 	}
 }
@@ -233,7 +236,7 @@ func (s *scanner) list() ([]operand, error) {
 		case !s.end() && s.text[s.at] == ',':
 			s.at++
 			s.space()
-			if !s.end() && s.text[s.at] == ')' { // as Python writes a list of one
+			if !s.end() && s.text[s.at] == ')' { // Python writes a list of one value with a comma at its end
 				s.at++
 				return all, nil
 			}
@@ -348,7 +351,7 @@ func (t term) number() (float64, error) {
 }
 
 // metricExpr returns the condition for the last value of a metric. NaN passes !=
-// only, and a metric that is not there passes nothing.
+// only, and a run without the metric passes nothing.
 func metricExpr(t term, ref filter.Ref) (filter.Expr, error) {
 	f, err := t.number()
 	if err != nil {

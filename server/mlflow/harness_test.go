@@ -2,30 +2,25 @@ package mlflow_test
 
 import (
 	"encoding/json"
-	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
-	"tracker/server"
-	"tracker/server/web/auth"
+	"tracker/server/servertest"
 	"tracker/store"
 )
 
-const password = "correct horse battery"
+const password = servertest.Password
 
 // api is the prefix of most routes.
 const api = "/api/2.0/mlflow/"
 
 // begin is what the clock of a new bed says, in milliseconds.
-const begin = 1_800_000_000_000
+const begin = servertest.Begin
 
 // bed is a running server with a database of its own.
 type bed struct {
@@ -40,22 +35,8 @@ func start(t testing.TB) bed { t.Helper(); return startWith(t, false) }
 
 func startWith(t testing.TB, signIn bool) bed {
 	t.Helper()
-	b := bed{TB: t, now: new(atomic.Int64)}
-	b.now.Store(begin)
-	clock := func() time.Time { return time.UnixMilli(b.now.Load()) }
-	var err error
-	b.db, err = store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "t.db"), Exclusive: true, BcryptCost: 4, Now: clock,
-		TrashAge: 30 * 24 * time.Hour})
-	b.must(err)
-	t.Cleanup(func() { b.must(b.db.Close()) })
-	_, err = b.db.Seed(t.Context(), password)
-	b.must(err)
-	h, err := server.New(server.Options{DB: b.db, Logger: slog.New(slog.DiscardHandler), Metrics: server.NewMetrics(), Now: clock,
-		Auth: auth.New(b.db, auth.Options{Enabled: signIn, Secret: "the secret of these tests", Now: clock})})
-	b.must(err)
-	b.server = httptest.NewServer(h)
-	t.Cleanup(b.server.Close)
-	return b
+	s := servertest.Start(t, servertest.Options{SignIn: signIn})
+	return bed{t, s.DB, s.HTTP, s.Now}
 }
 
 func (b bed) must(err error) {
@@ -92,12 +73,8 @@ func (b bed) send(method, path, body string, opts ...opt) answer {
 	for _, o := range opts {
 		o(r)
 	}
-	res, err := http.DefaultClient.Do(r)
-	b.must(err)
-	defer res.Body.Close()
-	got, err := io.ReadAll(res.Body)
-	b.must(err)
-	return answer{b, method + " " + path + " " + body, res.StatusCode, res.Header, string(got)}
+	res, got := servertest.Send(b, r)
+	return answer{b, method + " " + path + " " + body, res.StatusCode, res.Header, got}
 }
 
 // post sends a POST to a route below api.

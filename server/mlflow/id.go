@@ -6,10 +6,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// The ids of the protocol are those of the records. That of a run is written without
-// its dashes, as clients of MLflow know it. DefaultExperimentID is the id that
-// clients use which name no experiment: it stands for the experiment "Default" of
-// the project.
+// The ids of the protocol are those of the records. The id of a run is written
+// without dashes, as in MLflow. DefaultExperimentID is the id that clients use when
+// no experiment is named: it stands for the experiment "Default" of the project.
 const (
 	defaultExperimentID   = "0"
 	defaultExperimentName = "Default"
@@ -18,8 +17,8 @@ const (
 // compact returns the id of a record without dashes.
 func compact(id string) string { return strings.ReplaceAll(id, "-", "") }
 
-// expand returns the id of a record that was written without dashes, or with them. A
-// text that is not an id is returned as it is: no record has it.
+// expand returns an id with its dashes. A text that is not an id is returned
+// unchanged; no record has it.
 func expand(id string) string {
 	if len(id) != 32 && len(id) != 36 {
 		return id

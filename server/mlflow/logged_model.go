@@ -49,8 +49,8 @@ type loggedModelAnswer struct {
 	Model loggedModel `json:"model"`
 }
 
-// modelStatuses has the statuses of a logged model by the names and numbers that the
-// protocol has for them.
+// modelStatuses has the statuses of a logged model by the names and numbers of the
+// protocol.
 var modelStatuses = map[string]store.LoggedModelStatus{
 	"LOGGED_MODEL_PENDING": store.LoggedModelPending, "1": store.LoggedModelPending,
 	"LOGGED_MODEL_READY": store.LoggedModelReady, "2": store.LoggedModelReady,
@@ -63,7 +63,7 @@ var modelStatusNames = map[store.LoggedModelStatus]string{
 	store.LoggedModelFailed:  "LOGGED_MODEL_UPLOAD_FAILED",
 }
 
-// loggedModelOf returns a logged model as answers have it. location is the place for
+// loggedModelOf returns a logged model for an answer. location is the place for
 // artifacts of its experiment, "" for the server's own.
 func loggedModelOf(m store.DescribedModel, location string) loggedModel {
 	info := loggedModelInfo{
@@ -114,7 +114,7 @@ func (c *call) describeModel(id string) (out loggedModel, err error) {
 	return out, err
 }
 
-// describeModels returns logged models as answers have them.
+// describeModels returns logged models for an answer.
 func (c *call) describeModels(v *store.View, ids []string) ([]loggedModel, error) {
 	all, err := v.LoggedModels(ids)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tracker/store"
+	"tracker/store/filter"
 )
 
 type loggedModelSearch struct {
@@ -88,7 +89,8 @@ func (c *call) searchLoggedModels(in loggedModelSearch) (out loggedModelPage, er
 type modelSearch struct {
 	query store.LoggedModelQuery
 	order ordering[store.LoggedModel]
-	// metrics are what the conditions and the order ask of the points of the models.
+	// metrics are the questions of the conditions and the order about points of the
+	// models.
 	metrics []*metricQuestion
 }
 
@@ -134,6 +136,12 @@ func (q *metricQuestion) answered(m store.LoggedModel) bool {
 }
 
 func newModelSearch(in loggedModelSearch) (*modelSearch, error) {
+	switch {
+	case len(in.Datasets) > filter.MaxValues:
+		return nil, store.Invalid("datasets", "A search names at most %d datasets.", filter.MaxValues)
+	case len(in.OrderBy) > filter.MaxSortKeys:
+		return nil, badFilter("order_by", "it has more than %d fields.", filter.MaxSortKeys)
+	}
 	terms, err := parseFilter(string(in.Filter))
 	if err != nil {
 		return nil, err
@@ -235,7 +243,8 @@ var loggedModelTexts = map[string]func(store.LoggedModel) string{
 	},
 }
 
-// sort reads the order; after it come the newest.
+// sort reads the order. Models that are equal in it are sorted by time, the
+// newest first.
 func (s *modelSearch) sort(orderBy []loggedModelOrder) error {
 	for _, o := range orderBy {
 		descending := o.Ascending != nil && !bool(*o.Ascending)

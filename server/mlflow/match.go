@@ -10,8 +10,8 @@ import (
 	"tracker/store/filter"
 )
 
-// Models, their versions and logged models are few, so that they are searched by
-// comparing each of them.
+// Registered models, their versions and logged models are few, so a search
+// compares each of them.
 
 // textMatch returns the condition for a text.
 func (t term) textMatch() (func(string) bool, error) {
@@ -69,7 +69,7 @@ func (t term) versionMatch() (func(float64) bool, error) {
 }
 
 // propertyMatch returns the condition for a tag that is a property. A record without
-// the tag passes nothing.
+// the tag does not pass.
 func (t term) propertyMatch() (store.PropertyMatch, error) {
 	match, err := t.textMatch()
 	return store.PropertyMatch{Key: t.key, Match: match}, err
@@ -92,9 +92,9 @@ func on[T, F any](field func(T) F, match func(F) bool) func(T) bool {
 	return func(record T) bool { return match(field(record)) }
 }
 
-// promptTag takes the conditions on the tag that marks a prompt out of those on
-// properties, and returns the one condition that is meant: only prompts when they are
-// asked for, else none.
+// promptTag removes the terms on the tag that marks a prompt, and returns the
+// condition that replaces them: only prompts if they are asked for, otherwise no
+// prompts.
 func promptTag(terms []term) (others []term, match store.PropertyMatch, err error) {
 	wanted, asked := false, false
 	for _, t := range terms {
@@ -141,8 +141,8 @@ func by[T any, F cmp.Ordered](field func(T) F, descending bool) func(a, b T) int
 	}
 }
 
-// byNumber returns the order by a number that some records do not have: they come
-// last both ways, and NaN just before them.
+// byNumber returns the order by a number that some records lack. In both
+// directions these records come last, and NaN just before them.
 func byNumber[T any](field func(T) (float64, bool), descending bool) func(a, b T) int {
 	return func(a, b T) int {
 		x, hasX := field(a)

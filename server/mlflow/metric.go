@@ -6,7 +6,7 @@ import (
 	"tracker/store"
 )
 
-// metric is a point as answers have it.
+// metric is a point in an answer.
 type metric struct {
 	Key       string      `json:"key"`
 	Value     store.Value `json:"value"`
@@ -14,8 +14,8 @@ type metric struct {
 	Step      int64       `json:"step"`
 }
 
-// newMetric is a point in a request. A dataset counts only where a logged model is
-// measured.
+// newMetric is a point in a request. The dataset is used only when the point
+// measures a logged model.
 type newMetric struct {
 	Key           text    `json:"key"`
 	Value         double  `json:"value"`
@@ -46,7 +46,7 @@ func (m newMetric) sample() (s store.NewMetric, err error) {
 	return store.NewMetric{Key: string(m.Key), Value: store.Value(m.Value.f), Step: &place.step, RecordedAt: &place.at}, nil
 }
 
-// ofModel returns a point that was checked as one that measures a logged model.
+// ofModel returns a checked point as a point that measures a logged model.
 func (m newMetric) ofModel() store.LoggedModelMetric {
 	return store.LoggedModelMetric{
 		ModelID:       string(m.ModelID),
@@ -72,7 +72,7 @@ func (c *call) logParameter(in runTag) error {
 	return c.logBatch(batch{runRef: in.runRef, Params: []tag{in.tag}})
 }
 
-// batch is what log-batch takes.
+// batch is the request of log-batch.
 type batch struct {
 	runRef
 	Metrics []newMetric `json:"metrics"`
@@ -80,7 +80,7 @@ type batch struct {
 	Tags    []tag       `json:"tags"`
 }
 
-// check fails when there is too much in a batch.
+// check fails when a batch exceeds a limit.
 func (b *batch) check() error {
 	for _, part := range []struct {
 		name    string
@@ -146,8 +146,8 @@ func (c *call) logBatch(in batch) error {
 	return c.activeRun(id, changed(c.db.LogIteration(c.ctx, c.actor, id, l)))
 }
 
-// changed returns the CONFLICT of a parameter with another value as the protocol has
-// it.
+// changed returns the CONFLICT of a parameter that has another value as an error of
+// the protocol; other errors unchanged.
 func changed(err error) error {
 	if err != nil {
 		if e := store.AsError(err); e.Code == store.CodeConflict {

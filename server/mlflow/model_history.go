@@ -1,13 +1,15 @@
 package mlflow
 
 import (
+	"reflect"
+	"slices"
 	"unicode/utf8"
 
 	"tracker/store"
 	"tracker/store/json"
 )
 
-// notedModel is what the history of a run keeps of a model.
+// notedModel is an entry for a model in the history of models of a run.
 type notedModel struct {
 	RunID   any `json:"run_id,omitzero"`
 	Path    any `json:"artifact_path,omitzero"`
@@ -22,7 +24,7 @@ type modelLog struct {
 	Model text `json:"model_json"`
 }
 
-// logModel notes a model that a client before 3.0 has put among the artifacts of a run,
+// logModel records a model that a client before 3.0 has logged as an artifact of a run,
 // in the tag that these clients read.
 func (c *call) logModel(in modelLog) error {
 	id, err := in.id()
@@ -47,8 +49,19 @@ func (c *call) logModel(in modelLog) error {
 	var all []any
 	for _, p := range r.Properties {
 		if p.Key == tagHistory && json.Unmarshal([]byte(p.Value), &all) != nil {
-			return store.Invalid("run_id", "The tag %s of the run is no list; remove it first.", tagHistory)
+			return store.Invalid("run_id", "The tag %s of the run is not a list; remove it first.", tagHistory)
 		}
+	}
+	noted, err := json.Marshal(model, json.Deterministic(true))
+	if err != nil {
+		return err
+	}
+	var entry any
+	if err := json.Unmarshal(noted, &entry); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(all, func(other any) bool { return reflect.DeepEqual(other, entry) }) {
+		return nil // the answer to the first request was lost
 	}
 	value, err := json.Marshal(append(all, model))
 	if err != nil {

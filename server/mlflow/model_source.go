@@ -18,8 +18,9 @@ func artifactFolder(experimentID, location, below string) string {
 	return location + "/" + below + "/artifacts"
 }
 
-// sourceOf returns the URI of the files of a version. Of one that was not registered
-// by this protocol it is the artifact that holds it, or all artifacts of its run.
+// sourceOf returns the URI of the files of a version. For a version that was not
+// registered by this protocol it is the artifact that holds it, or all artifacts of
+// its run.
 func sourceOf(v store.RegisteredVersion) string {
 	switch {
 	case v.Source != "":
@@ -58,8 +59,8 @@ func badSource(format string, args ...any) error {
 	return store.Invalid("source", "Invalid model version source: "+format, args...)
 }
 
-// resolve checks the source of a new version, and finds out where its files and its
-// run are. modelID is the logged model that the client named, or "".
+// resolve checks the source of a new version, and sets the place of its files and
+// its run. modelID is the logged model that the client named, or "".
 func (c *call) resolve(n *store.NewModelVersion, modelID string) error {
 	source, err := url.Parse(n.Source)
 	if err != nil {
@@ -204,7 +205,7 @@ func (c *call) sourceModel(n *store.NewModelVersion, id string) (location string
 }
 
 // takeRun links a new version with the iteration of its run. The id of a run that
-// the project does not have is kept as it was given.
+// is not in the project is stored as it was given.
 func (c *call) takeRun(projectID string, n *store.NewModelVersion) error {
 	if n.Origin.RunID == "" {
 		return nil

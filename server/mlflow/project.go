@@ -8,8 +8,8 @@ func (c *call) readProject() (string, error) {
 	return c.db.ProjectNamed(c.ctx, c.actor, c.projectName())
 }
 
-// searchedProject is readProject for a search: "" when no client has needed the
-// default project yet, so nothing is found.
+// searchedProject is readProject for a search. It returns "" when the default
+// project was not created yet, so that nothing is found.
 func (c *call) searchedProject() (string, error) {
 	project, err := c.readProject()
 	if isNotFound(err) && c.project == "" {
@@ -18,7 +18,8 @@ func (c *call) searchedProject() (string, error) {
 	return project, err
 }
 
-// makeProject is readProject that makes the default project when there is none.
+// makeProject is readProject, but creates the default project when it does not
+// exist.
 func (c *call) makeProject() (string, error) {
 	if c.project != "" {
 		return c.readProject()

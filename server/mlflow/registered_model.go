@@ -14,7 +14,7 @@ const (
 	tagIsPrompt     = "mlflow.prompt.is_prompt"
 	maxModelsPage   = 1000
 	modelsPage      = 100
-	recordsAtOnce   = 100      // that are read together
+	recordsAtOnce   = 100      // records that are read together
 	maxAnswerBytes  = 32 << 20 // of the text of the records in an answer: a page ends after the record that goes beyond it
 	maxRegistryTags = store.MaxProperties
 )
@@ -63,8 +63,8 @@ func checkModelName(field, name string) error {
 	return nil
 }
 
-// registryProperties returns tags of a model or version as properties. Of a tag that
-// is given twice the last value holds.
+// registryProperties returns tags of a model or version as properties. The last
+// value of a tag that is given twice counts.
 func registryProperties(tags []tag) ([]store.Property, error) {
 	if len(tags) > maxRegistryTags {
 		return nil, store.Invalid("tags", "Set up to %d tags at once.", maxRegistryTags)
@@ -107,7 +107,7 @@ func (c *call) modelNamed(name string) (store.Model, error) {
 	return store.Model{}, store.Errorf(store.CodeNotFound, "Registered Model with name=%s not found", name)
 }
 
-// registered returns all that an answer has of a model.
+// registered returns a model for an answer.
 func (c *call) registered(projectID, id string) (out registeredModel, err error) {
 	err = c.db.View(c.ctx, c.actor, func(v *store.View) error {
 		all, err := v.RegisteredModels(projectID, []string{id})

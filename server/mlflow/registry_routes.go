@@ -1,6 +1,7 @@
 package mlflow
 
-// registryRoutes are those of registered models, their versions, and logged models.
+// registryRoutes returns the routes of registered models, their versions, and
+// logged models.
 func (s *Server) registryRoutes() []route {
 	return []route{
 		post("registered-models/create", with((*call).createRegisteredModel)),

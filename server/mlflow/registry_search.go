@@ -69,7 +69,7 @@ func (c *call) searchRegisteredModels(in registrySearch) (out modelPage, err err
 	return out, err
 }
 
-// listRegisteredModels is searchRegisteredModels as clients of 1.x ask it, without a
+// listRegisteredModels is searchRegisteredModels for clients of 1.x, without a
 // limit.
 func (c *call) listRegisteredModels(in registrySearch) (modelPage, error) {
 	if in.MaxResults.n == 0 {

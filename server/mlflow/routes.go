@@ -3,8 +3,8 @@
 // replies in MLflow's shapes. The rules and the records are the store's; a run that
 // such a client logs is an iteration like any other.
 //
-// Routes.go has all routes as one table. docs/mlflow.md describes how the records of
-// the two correspond, and what is different.
+// The file routes.go has all routes as one table. docs/mlflow.md describes how the
+// records of the two correspond, and what is different.
 package mlflow
 
 import (
@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/klauspost/compress/gzhttp"
+	"github.com/klauspost/compress/gzip"
 
 	"tracker/server/web"
 	"tracker/server/web/auth"
@@ -48,7 +49,7 @@ func New(o Options) (*Server, error) {
 	if s.project == "" {
 		s.project = DefaultProject
 	}
-	pack, err := gzhttp.NewWrapper()
+	pack, err := gzhttp.NewWrapper(gzhttp.CompressionLevel(gzip.BestSpeed))
 	if err != nil {
 		return nil, err
 	}
@@ -130,9 +131,9 @@ func (s *Server) noRoute(w http.ResponseWriter, r *http.Request, err error) {
 
 type projectKey struct{}
 
-// Or returns a handler that answers what belongs to the protocol, and passes all
-// else to next. The protocol is at /api, and with the name or id of a project at
-// /mlflow/{project}/api.
+// Or returns a handler that answers requests of the protocol, and passes all
+// others to next. The protocol is at /api, and with the name or id of a project
+// at /mlflow/{project}/api.
 func (s *Server) Or(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := r.URL.EscapedPath()
@@ -163,7 +164,7 @@ func withPath(r *http.Request, path string) *http.Request {
 	}
 	decoded, err := url.PathUnescape(path)
 	if err != nil {
-		return r // can't be: the path was parsed before
+		return r // impossible: the path was parsed before
 	}
 	u := *r.URL
 	u.Path, u.RawPath = decoded, path

@@ -9,8 +9,8 @@ import (
 	"tracker/store/json"
 )
 
-// runStatuses has the statuses of a run by MLflow's names. A run that is scheduled is
-// a running one here.
+// runStatuses has the statuses of a run by MLflow's names. A scheduled run is stored
+// as RUNNING.
 var runStatuses = map[string]store.IterationStatus{
 	"RUNNING":  store.Running,
 	"FINISHED": store.Succeeded,
@@ -85,7 +85,7 @@ func (v *view) UnmarshalJSONFrom(dec *json.Decoder) error {
 	return nil
 }
 
-// trash returns the view as the store has it.
+// trash returns the filter of the store for the view.
 func (v view) trash() store.TrashFilter {
 	switch v {
 	case viewDeleted:
@@ -96,7 +96,7 @@ func (v view) trash() store.TrashFilter {
 	return store.NotTrash
 }
 
-// runInfo is what answers have of a run itself.
+// runInfo has the fields of a run itself in an answer.
 type runInfo struct {
 	ID           string `json:"run_id"`
 	UUID         string `json:"run_uuid"`
@@ -127,7 +127,7 @@ type runAnswer struct {
 	Run run `json:"run"`
 }
 
-// runOf returns a run as answers have it. location is the place for artifacts of its
+// runOf returns a run for an answer. location is the place for artifacts of its
 // experiment, "" for the server's own.
 func runOf(r *store.IterationRecord, location string) run {
 	id := compact(r.ID)
@@ -158,13 +158,13 @@ func runOf(r *store.IterationRecord, location string) run {
 	return out
 }
 
-// runRef names a run, by the field of today or that of 1.x.
+// runRef names a run by the present field or that of 1.x.
 type runRef struct {
 	ID   text `json:"run_id"`
 	UUID text `json:"run_uuid"`
 }
 
-// id returns the id of the run as the store has it.
+// id returns the id of the run in the store.
 func (r runRef) id() (string, error) {
 	id := r.ID
 	if id == "" {
@@ -281,7 +281,7 @@ func (c *call) updateRun(in runUpdate) (out runInfoAnswer, err error) {
 		return out, err
 	}
 	p := store.IterationPatch{Status: in.Status.IterationStatus, Reopen: true}
-	// A client that resumes a run sends its former end along.
+	// A client that resumes a run also sends its former end.
 	if in.End.n > 0 && (p.Status == nil || *p.Status != store.Running) {
 		p.EndDate = new(store.Time(in.End.n))
 	}
@@ -294,58 +294,6 @@ func (c *call) updateRun(in runUpdate) (out runInfoAnswer, err error) {
 	r, err := c.readRun(id)
 	out.Info = r.Run.Info
 	return out, err
-}
-
-type runTag struct {
-	runRef
-	tag
-}
-
-func (c *call) setTag(in runTag) error {
-	return c.logBatch(batch{runRef: in.runRef, Tags: []tag{in.tag}})
-}
-
-func (c *call) deleteTag(in runTag) error {
-	id, err := in.id()
-	if err != nil {
-		return err
-	}
-	if err := need("key", string(in.Key)); err != nil {
-		return err
-	}
-	return c.activeRun(id, c.removeTag(id, string(in.Key)))
-}
-
-// removeTag removes a tag of a run, or empties the field that it is.
-func (c *call) removeTag(id, key string) error {
-	if key == tagRunName {
-		return store.Invalid("key", "A run always has a name: give it another one.")
-	}
-	none := new(string)
-	field, ok := map[string]store.IterationLog{
-		tagNote:      {Notes: none},
-		tagSource:    {Snapshot: &store.SnapshotPatch{Entrypoint: none}},
-		tagCommit:    {Snapshot: &store.SnapshotPatch{GitSHA: none}},
-		tagGitRemote: {Snapshot: &store.SnapshotPatch{GitRemote: none}},
-		tagParent:    {Parent: none},
-	}[key]
-	if !ok {
-		return c.db.DeleteProperty(c.ctx, c.actor, store.IterationProperty, id, key)
-	}
-	var r store.IterationRecord
-	err := c.db.View(c.ctx, c.actor, func(v *store.View) (err error) {
-		r, err = v.IterationRecord(id)
-		return err
-	})
-	switch {
-	case err != nil:
-		return err
-	case key == tagParent && r.ParentIterationID == nil:
-		return c.db.DeleteProperty(c.ctx, c.actor, store.IterationProperty, id, key)
-	case key != tagParent && !slices.ContainsFunc(tagsOf(&r, ""), func(p pair) bool { return p.Key == key }):
-		return noTag(key)
-	}
-	return c.db.LogIteration(c.ctx, c.actor, id, field)
 }
 
 type runSearch struct {
@@ -394,7 +342,7 @@ func (c *call) searchRuns(in runSearch) (out runPage, err error) {
 		out.Runs = slices.Grow([]run(nil), len(l.Data))
 		for i := range l.Data {
 			out.Runs = append(out.Runs, runOf(&l.Data[i], locations[l.Data[i].ExperimentID]))
-			l.Data[i] = store.IterationRecord{} // what is left of it is in the answer
+			l.Data[i] = store.IterationRecord{} // the answer has what it needs of it
 		}
 		out.NextToken = pageToken(l.Offset, len(l.Data), l.Total)
 		return err

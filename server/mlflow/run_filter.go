@@ -30,7 +30,7 @@ var datasetFields = map[string]filter.Field{
 	"context": filter.DatasetContext,
 }
 
-// runTags has the tags of a run that are kept as other fields; see tag.go.
+// runTags has the tags of a run that are stored as other fields; see tag.go.
 var runTags = map[string]filter.Field{
 	tagRunName:   filter.Name,
 	tagNote:      filter.Notes,
@@ -95,7 +95,7 @@ func tagTerm(t term) (filter.Expr, error) {
 	if err != nil || t.key != tagParent {
 		return property, err
 	}
-	// The id of a run elsewhere is kept as it was given.
+	// The id of a parent elsewhere is stored as it was given.
 	parent, err := textExpr(t, ref(filter.Parent, ""))
 	return filter.Junction{Or: t.op != "IS NULL", Parts: []filter.Expr{parent, property}}, err
 }

@@ -255,6 +255,24 @@ func TestProjectInThePath(t *testing.T) {
 	b.send("POST", "/mlflow/nothing"+api+"experiments/create", body).fails(404, "RESOURCE_DOES_NOT_EXIST")
 }
 
+// A run whose parent is deleted still names it, in both kinds of answers.
+func TestParentInTheTrash(t *testing.T) {
+	b := start(t)
+	e := b.experiment("e")
+	parent := b.run(e, ``)
+	child := b.run(e, `,"run_name":"child","tags":[{"key":"mlflow.parentRunId","value":"`+parent+`"}]`)
+	b.post("runs/delete", `{"run_id":"`+parent+`"}`).is(`{}`)
+	named := `{"key":"mlflow.parentRunId","value":"` + parent + `"}`
+	for _, answer := range []answer{
+		b.get("runs/get", "run_id", child),
+		b.post("runs/search", `{"experiment_ids":["`+e+`"],"filter":"tags.mlflow.parentRunId = '`+parent+`'"}`),
+	} {
+		if !strings.Contains(answer.body, named) {
+			t.Errorf("%s answers %s", answer.what, answer.body)
+		}
+	}
+}
+
 // Deleted records are those in the trash: they are read and take no writes, until they
 // are restored.
 func TestDeleteAndRestore(t *testing.T) {

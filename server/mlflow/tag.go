@@ -11,8 +11,8 @@ import (
 )
 
 // The tags whose values are other fields of a run here: they are written to these
-// fields and read from them, so that there is one value whoever changes it. All
-// other tags are properties.
+// fields and read from them, so that there is only one value. All other tags are
+// properties.
 const (
 	tagRunName   = "mlflow.runName"            // the name
 	tagNote      = "mlflow.note.content"       // the notes of a run, the description of an experiment
@@ -28,7 +28,7 @@ const (
 	maxTag       = 8000                        // characters; longer values are cut
 	maxParam     = 6000                        // characters; longer values are cut
 	maxExpTag    = 20_000                      // characters
-	maxBatch     = 1000                        // metrics of a batch, and all that is in it
+	maxBatch     = 1000                        // metrics of a batch, and metrics, params and tags together
 	maxBatchTags = 100                         // tags of a batch, and params
 )
 
@@ -44,7 +44,7 @@ type pair struct {
 	Value string `json:"value"`
 }
 
-// pairsOf returns properties as an answer has them.
+// pairsOf returns properties for an answer.
 func pairsOf(all []store.Property) []pair {
 	var pairs []pair
 	for _, p := range all {
@@ -62,7 +62,7 @@ func cut(s string, n int) string {
 }
 
 // checkKey accepts the key of a metric, parameter or tag: letters and digits of any
-// alphabet, _ . - : / and space, that as a path leads to itself.
+// alphabet, _ . - : / and space. As a path it must be in its shortest form.
 func checkKey(key string) error {
 	if key == "" {
 		return need("key", "")
@@ -88,15 +88,16 @@ func noTag(key string) error {
 	return store.Errorf(store.CodeNotFound, "There is no tag %q.", key)
 }
 
-// runFields are the tags of a run, sorted by where they are kept.
+// runFields holds the tags of a run by the fields in which they are stored.
 type runFields struct {
 	name, notes, parent *string
 	snapshot            *store.SnapshotPatch
 	properties          []store.Property
 }
 
-// sortTags says where the tags of a run are kept. Of a tag that is given twice the
-// last value holds. experimentID is "" when it is not known yet.
+// sortTags returns the fields in which the tags of a run are stored. The last
+// value of a tag that is given twice counts. experimentID is "" when it is not
+// known yet.
 func (c *call) sortTags(experimentID string, tags []tag) (f runFields, err error) {
 	snapshot := func() *store.SnapshotPatch {
 		if f.snapshot == nil {
@@ -167,4 +168,56 @@ func tagsOf(r *store.IterationRecord, parent string) []pair {
 	}
 	slices.SortFunc(tags, func(a, b pair) int { return cmp.Compare(a.Key, b.Key) })
 	return tags
+}
+
+type runTag struct {
+	runRef
+	tag
+}
+
+func (c *call) setTag(in runTag) error {
+	return c.logBatch(batch{runRef: in.runRef, Tags: []tag{in.tag}})
+}
+
+func (c *call) deleteTag(in runTag) error {
+	id, err := in.id()
+	if err != nil {
+		return err
+	}
+	if err := need("key", string(in.Key)); err != nil {
+		return err
+	}
+	return c.activeRun(id, c.removeTag(id, string(in.Key)))
+}
+
+// removeTag removes a tag of a run, or empties the field in which it is stored.
+func (c *call) removeTag(id, key string) error {
+	if key == tagRunName {
+		return store.Invalid("key", "A run always has a name: give it another one.")
+	}
+	none := new(string)
+	field, ok := map[string]store.IterationLog{
+		tagNote:      {Notes: none},
+		tagSource:    {Snapshot: &store.SnapshotPatch{Entrypoint: none}},
+		tagCommit:    {Snapshot: &store.SnapshotPatch{GitSHA: none}},
+		tagGitRemote: {Snapshot: &store.SnapshotPatch{GitRemote: none}},
+		tagParent:    {Parent: none},
+	}[key]
+	if !ok {
+		return c.db.DeleteProperty(c.ctx, c.actor, store.IterationProperty, id, key)
+	}
+	var r store.IterationRecord
+	err := c.db.View(c.ctx, c.actor, func(v *store.View) (err error) {
+		r, err = v.IterationRecord(id)
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case key == tagParent && r.ParentIterationID == nil:
+		return c.db.DeleteProperty(c.ctx, c.actor, store.IterationProperty, id, key)
+	case key != tagParent && !slices.ContainsFunc(tagsOf(&r, ""), func(p pair) bool { return p.Key == key }):
+		return noTag(key)
+	}
+	return c.db.LogIteration(c.ctx, c.actor, id, field)
 }

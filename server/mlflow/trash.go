@@ -12,8 +12,8 @@ func (c *call) reading() *call {
 	return &r
 }
 
-// activeRun returns err, and for a write that has not found its run, since that is in
-// the trash, what is wrong in the protocol's words.
+// activeRun returns err. If a write has not found its run because that is in the
+// trash, it returns the error of the protocol for a deleted run instead.
 func (c *call) activeRun(id string, err error) error {
 	if !isNotFound(err) {
 		return err

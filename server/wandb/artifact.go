@@ -3,8 +3,6 @@ package wandb
 import (
 	"encoding/base64"
 	"encoding/hex"
-	"errors"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -13,100 +11,7 @@ import (
 
 	"tracker/server/web"
 	"tracker/store"
-	"tracker/store/json"
 )
-
-const (
-	// manifestName is the file with the list of the files of a version.
-	manifestName = "wandb_manifest.json"
-	maxManifest  = 64 << 20 // bytes
-	maxEntries   = 500_000  // of a manifest, as many as have some 130 bytes each
-	// entryBytes is what an entry takes beside its texts.
-	entryBytes = 120
-)
-
-// manifest is the list of the files of a version.
-type manifest struct {
-	Contents entries `json:"contents"`
-}
-
-type manifestEntry struct {
-	Digest string `json:"digest"` // MD5 in base64; of a reference anything
-	Ref    string `json:"ref"`
-	Size   int64  `json:"size"`
-}
-
-// entries are the files of a manifest. They read themselves, and stop when there are too
-// many.
-type entries struct {
-	list []store.WandbEntry
-	take func(bytes int64) error // counts what they hold
-}
-
-var errEntries = errors.New("too many files")
-
-// UnmarshalJSONFrom reads an object of entries by their names.
-func (e *entries) UnmarshalJSONFrom(dec *json.Decoder) error {
-	if dec.PeekKind() != '{' {
-		return dec.SkipValue()
-	}
-	if _, err := dec.ReadToken(); err != nil {
-		return err
-	}
-	for dec.PeekKind() != '}' {
-		if len(e.list) == maxEntries {
-			return errEntries
-		}
-		name, err := dec.ReadToken()
-		if err != nil {
-			return err
-		}
-		path := name.String()
-		var one manifestEntry
-		if err := json.UnmarshalDecode(dec, &one, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true)); err != nil {
-			return err
-		}
-		if err := e.take(int64(len(path)+len(one.Digest)+len(one.Ref)) + entryBytes); err != nil {
-			return err
-		}
-		e.list = append(e.list, store.WandbEntry{Name: path, MD5: one.Digest, Ref: one.Ref, Size: one.Size})
-	}
-	_, err := dec.ReadToken()
-	return err
-}
-
-// decodeManifest reads a manifest, of which the text is not held. take counts what the
-// entries hold. Of entries of the same name the last counts.
-func decodeManifest(r io.Reader, take func(bytes int64) error) ([]store.WandbEntry, error) {
-	m := manifest{entries{take: take}}
-	err := json.UnmarshalRead(r, &m, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true))
-	var known *store.Error
-	switch {
-	case errors.As(err, &known):
-		return nil, known
-	case errors.Is(err, errEntries):
-		return nil, store.Invalid("manifest", "An artifact may have %d files; put them in several.", maxEntries)
-	case err != nil:
-		return nil, store.Invalid("manifest", "The manifest of the artifact can't be read; log the artifact again.")
-	}
-	all := m.Contents.list
-	slices.Reverse(all)
-	slices.SortStableFunc(all, func(a, b store.WandbEntry) int { return strings.Compare(a.Name, b.Name) })
-	return slices.CompactFunc(all, func(a, b store.WandbEntry) bool { return a.Name == b.Name }), nil
-}
-
-// readManifest returns the files of a version, by name.
-func (c *call) readManifest(a *store.WandbArtifact) ([]store.WandbEntry, error) {
-	r, content, err := c.db.OpenFile(c.ctx, c.actor, store.Tree{IterationID: a.IterationID}, a.File(manifestName))
-	if err != nil {
-		return nil, err
-	}
-	defer content.Close()
-	if r.SizeBytes > maxManifest {
-		return nil, store.Errorf(store.CodePayloadTooLarge, "The manifest of an artifact may have %d bytes.", maxManifest)
-	}
-	return decodeManifest(content, func(n int64) error { return store.Take(c.ctx, n) })
-}
 
 // artifactURL returns the address of a file of a version, with credentials for a while.
 func (c *call) artifactURL(a *store.WandbArtifact, name string) (string, error) {
@@ -380,48 +285,6 @@ func (c *call) projectArtifacts(o object, entity, projectID string) {
 		}
 		return connection(nodes), nil
 	}
-}
-
-// artifactFiles returns a page of the files of a version, or those of some names.
-func (c *call) artifactFiles(a *store.WandbArtifact, in args) (any, error) {
-	entries, err := c.readManifest(a)
-	if err != nil {
-		return nil, err
-	}
-	if names := in.texts("names"); len(names) > 0 {
-		entries = slices.DeleteFunc(entries, func(e store.WandbEntry) bool { return !slices.Contains(names, e.Name) })
-	}
-	offset, err := offsetOf(in.str("after"))
-	if err != nil {
-		return nil, err
-	}
-	offset = min(offset, len(entries))
-	end := min(len(entries), offset+int(max(1, min(in.number("first", store.MaxLimit), 10*store.MaxLimit))))
-	edges := []object{}
-	for i := offset; i < end; i++ {
-		e := &entries[i]
-		address := func(args) (any, error) {
-			if e.Ref != "" {
-				return e.Ref, nil
-			}
-			return c.artifactURL(a, e.Name)
-		}
-		edges = append(edges, object{"cursor": itoa(int64(i + 1)), "node": object{"__typename": "File", "id": a.ID + "/" + e.Name,
-			"name": e.Name, "displayName": e.Name, "url": address, "directUrl": address, "sizeBytes": itoa(e.Size),
-			"storagePath": e.Name, "mimetype": typeOf("", e.Name), "updatedAt": isoTime(a.UpdatedDate), "digest": e.MD5, "md5": hexMD5(e.MD5)}})
-	}
-	page := pageOf(edges, "", end < len(entries))
-	page["totalCount"] = len(entries)
-	return page, nil
-}
-
-// hexMD5 returns a hash in base64 as hex, nil for what is none.
-func hexMD5(s string) any {
-	sum, err := base64.StdEncoding.DecodeString(s)
-	if err != nil {
-		return nil
-	}
-	return hex.EncodeToString(sum)
 }
 
 // metadataText returns metadata, "" for an empty object.

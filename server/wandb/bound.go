@@ -12,9 +12,10 @@ const (
 	maxDocument = 32 << 20 // bytes of a request: a configuration or a summary may be in it
 	maxTokens   = 20_000   // of a document
 	maxValues   = 200_000  // in a request: its variables may name thousands of files
-	maxDepth    = 40       // of selections in each other
-	maxWork     = 500_000  // fields that are answered, and parts of the document that are looked at
-	// checkWork is after how much work an operation looks whether it is to end.
+	maxDepth    = 40       // of nested selections
+	maxWork     = 500_000  // fields that are answered, and parts of the document that are read
+	// checkWork is the amount of work after which an operation checks whether it
+	// must end.
 	checkWork = 1000
 	// maxTime is how long an operation may take.
 	maxTime = 30 * time.Second
@@ -25,7 +26,7 @@ var (
 	errTooLong  = store.Invalid("query", "The query took more than %d seconds and was stopped; ask for less at once.", int(maxTime.Seconds()))
 )
 
-// bounds count what one operation takes.
+// bounds count the work and the memory of one operation.
 type bounds struct {
 	ctx      context.Context
 	work     int
@@ -52,9 +53,9 @@ func (b *bounds) text(s string) error {
 	return nil
 }
 
-// bounded runs answer, which answers an operation, with a bound on its time and on the
-// memory that is read. Where others hold too much of it, what reads only is tried again
-// once there is enough.
+// bounded runs answer, which answers an operation, with bounds on its time and on the
+// memory that it reads. When other requests hold too much memory, an operation that
+// only reads is tried again when there is enough.
 func (c *call) bounded(reads bool, answer func(*bounds) error) error {
 	before := c.ctx
 	defer func() { c.ctx = before }()

@@ -9,6 +9,7 @@ import (
 
 	"tracker/server/wandb"
 	"tracker/store"
+	kept "tracker/store/wandb"
 )
 
 // What a query asks for again and again is counted, however short its text is.
@@ -123,7 +124,7 @@ func TestHistoryIsSampled(t *testing.T) {
 	b.history("p", "r", 0, rows...).wants(200)
 	for _, n := range []int{1, 10, 700, 1500, 2000, 5000} {
 		found, err := b.db.WandbHistory(t.Context(), store.System, b.id("p", "r"),
-			store.WandbHistoryQuery{To: 10_000, Limit: store.MaxWandbRows, Samples: n})
+			kept.HistoryQuery{To: 10_000, Limit: kept.MaxRows, Samples: n})
 		b.must(err)
 		if len(found) < min(n, len(rows)) || len(found) > 2*n || found[0].Step != 0 || found[len(found)-1].Step < store.Step(len(rows)/2) {
 			t.Errorf("of %d rows, %d for %d samples", len(rows), len(found), n)

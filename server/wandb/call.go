@@ -25,8 +25,8 @@ type call struct {
 	share *web.Share        // of the memory of all requests
 }
 
-// serve wraps the handler of a route into what every route has: who asks, and what is
-// in the path.
+// serve returns an http.Handler that finds the account and the variables of the path
+// and calls the handler of a route.
 func (s *Server) serve(rt route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := &call{w: w, r: r, s: s, ctx: r.Context(), db: s.db, share: s.memory.Share(r.Context())}
@@ -64,10 +64,10 @@ func (c *call) prepare(rt route) (err error) {
 	return nil
 }
 
-// telemetry refuses what clients say of themselves, with a status that they do not
-// repeat.
+// telemetry refuses the telemetry of clients, with a status after which they do
+// not try again.
 func (c *call) telemetry() error {
-	return store.Errorf(store.CodeNotFound, "Telemetry is not taken.")
+	return store.Errorf(store.CodeNotFound, "This server takes no telemetry.")
 }
 
 // base returns the address of the service as the client knows it.

@@ -6,7 +6,7 @@ import (
 	"tracker/server/web"
 )
 
-// message is an error as clients read it.
+// message is an error in the form that clients read.
 type message struct {
 	Message string   `json:"message"`
 	Path    []string `json:"path,omitzero"`

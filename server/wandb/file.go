@@ -19,7 +19,7 @@ import (
 const (
 	// linkParameter is the name of the parameter with the credentials of an address.
 	linkParameter = "token"
-	// linkAge is how long an address that a client was given is good.
+	// linkAge is the time for which an address that a client was given is valid.
 	linkAge = 24 * time.Hour
 )
 
@@ -44,7 +44,7 @@ func (c *call) fileURL(entity, project, run, name string) string {
 	return fmt.Sprintf("%s/files/%s/%s/%s/%s", c.base(), url.PathEscape(entity), url.PathEscape(project), url.PathEscape(run), strings.Join(parts, "/"))
 }
 
-// linkURL is fileURL with credentials for a while.
+// linkURL is fileURL with credentials that are valid for linkAge.
 func (c *call) linkURL(entity, project, run, name string) (string, error) {
 	link, err := c.s.auth.Link(c.user, subjectOf(project, run, name), linkAge)
 	return c.fileURL(entity, project, run, name) + "?" + linkParameter + "=" + link, err
@@ -109,7 +109,7 @@ func (c *call) serveFile(id, name string) error {
 	return nil
 }
 
-// sender reads a body whose errors are the client's.
+// sender reads a body and reports its errors as errors of the client.
 type sender struct{ io.Reader }
 
 func (s sender) Read(p []byte) (int, error) {
@@ -121,7 +121,7 @@ func (s sender) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// put makes bytes those of a file of a run.
+// put stores the bytes of r as a file of a run.
 func (c *call) put(id, name, contentType string, r io.Reader) error {
 	data, err := c.db.Receive(c.ctx, r, "")
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"tracker/store/json"
 )
 
-// test decides whether a run passes a filter.
+// test reports whether a run passes a filter.
 type test func(*subject) bool
 
 // subject is a run that is tested, with its JSON as far as it was read.
@@ -21,7 +21,7 @@ type subject struct {
 	config, summary map[string]any
 }
 
-// parseFilter reads a filter in the words of MongoDB's queries.
+// parseFilter reads a filter in the form of MongoDB's queries.
 func parseFilter(f any, depth int) (test, error) {
 	fields, ok := f.(map[string]any)
 	if !ok || depth > maxDepth {
@@ -159,7 +159,7 @@ func parseOperator(name, op string, want any, depth int) (test, error) {
 	return nil, store.Invalid("filters", "The operator %s is not known.", web.Clip(op))
 }
 
-// equal reports whether a value is what is wanted; of a list, whether one of it is.
+// equal reports whether a value equals want, or is a list with such a value.
 func equal(v, want any) bool {
 	if list, ok := v.([]any); ok {
 		if _, isList := want.([]any); !isList {
@@ -226,7 +226,8 @@ func (s *subject) value(name string) any {
 	return nil
 }
 
-// decoded returns an object of JSON. What JSON does not have, such as NaN, is text in it.
+// decoded returns a JSON object. NaN and infinities, which JSON does not have, become
+// texts.
 func decoded(text string) map[string]any {
 	var out map[string]any
 	if err := json.Unmarshal([]byte(text), &out, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true)); err == nil {

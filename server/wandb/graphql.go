@@ -12,7 +12,7 @@ import (
 )
 
 // object is a value with fields. A field is a value, or a func(args) (any, error) that
-// returns it. One that is not there is null.
+// returns it. A missing field is null.
 type object map[string]any
 
 // args are the arguments of a field.
@@ -146,7 +146,7 @@ type execution struct {
 	*bounds
 }
 
-// wanted is a field of an answer. The same one may be asked for in several fragments.
+// wanted is a field that is asked for. Several fragments may ask for the same one.
 type wanted struct {
 	field *ast.Field
 	below ast.SelectionSet
@@ -267,14 +267,14 @@ func (x *execution) collect(set ast.SelectionSet, o object, all map[string]*want
 // does not apply to it.
 var kinds = map[string]bool{"ArtifactSequence": true, "ArtifactPortfolio": true, "Run": true, "User": true}
 
-// applies reports whether a fragment on a type is about an object. Interfaces are about
-// all of them.
+// applies reports whether a fragment on a type applies to an object. A fragment on an
+// interface applies to all.
 func applies(condition string, o object) bool {
 	name, _ := o["__typename"].(string)
 	return condition == name || !kinds[condition] || name == ""
 }
 
-// included reports whether the directives of a field or a fragment let it be.
+// included reports whether the directives of a field or a fragment include it.
 func (x *execution) included(all ast.DirectiveList) bool {
 	for _, d := range all {
 		if d.Name != "include" && d.Name != "skip" {

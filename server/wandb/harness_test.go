@@ -4,24 +4,20 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
-	"tracker/server"
+	"tracker/server/servertest"
 	"tracker/server/web/auth"
 	"tracker/store"
 )
 
-const password = "correct horse battery"
+const password = servertest.Password
 
 // bed is a running server with a database of its own.
 type bed struct {
@@ -35,22 +31,8 @@ type bed struct {
 // start starts a server. proxies are those that it trusts.
 func start(t testing.TB, signIn bool, proxies ...netip.Prefix) bed {
 	t.Helper()
-	b := bed{TB: t, now: new(atomic.Int64)}
-	b.now.Store(1_800_000_000_000)
-	clock := func() time.Time { return time.UnixMilli(b.now.Load()) }
-	var err error
-	b.db, err = store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "t.db"), Exclusive: true, BcryptCost: 4, Now: clock,
-		TrashAge: 30 * 24 * time.Hour})
-	b.must(err)
-	t.Cleanup(func() { b.must(b.db.Close()) })
-	_, err = b.db.Seed(t.Context(), password)
-	b.must(err)
-	b.auth = auth.New(b.db, auth.Options{Enabled: signIn, Secret: "the secret of these tests", Now: clock})
-	h, err := server.New(server.Options{DB: b.db, Logger: slog.New(slog.DiscardHandler), Metrics: server.NewMetrics(), Now: clock, Auth: b.auth, Proxies: proxies})
-	b.must(err)
-	b.server = httptest.NewServer(h)
-	t.Cleanup(b.server.Close)
-	return b
+	s := servertest.Start(t, servertest.Options{SignIn: signIn, Proxies: proxies})
+	return bed{t, s.DB, s.Auth, s.HTTP, s.Now}
 }
 
 func (b bed) must(err error) {
@@ -89,12 +71,8 @@ func (b bed) send(method, path, body string, opts ...opt) answer {
 	for _, o := range opts {
 		o(r)
 	}
-	res, err := http.DefaultClient.Do(r)
-	b.must(err)
-	defer res.Body.Close()
-	got, err := io.ReadAll(res.Body)
-	b.must(err)
-	return answer{b, method + " " + path + " " + body, res.StatusCode, string(got)}
+	res, got := servertest.Send(b, r)
+	return answer{b, method + " " + path + " " + body, res.StatusCode, got}
 }
 
 // query sends a GraphQL document, with pairs of the name and the value of a variable.

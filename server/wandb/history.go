@@ -7,15 +7,16 @@ import (
 	"tracker/store"
 	"tracker/store/json"
 	"tracker/store/scalar"
-	"tracker/store/transfer/wandb"
+	"tracker/store/wandb"
+	"tracker/store/wandb/format"
 )
 
-// historyKeys returns the names of what is in the history of a run.
+// historyKeys returns the names of the values in the history of a run.
 func historyKeys(r *store.WandbRecord) any {
 	out := allKeys{Last: lastStep(r), Sets: []any{}, Keys: map[string]keyInfo{}}
 	count := max(1, r.HistoryLines)
 	for _, m := range r.Metrics {
-		if strings.HasPrefix(m.Key, "system/") || strings.HasPrefix(m.Key, "summary/") {
+		if strings.HasPrefix(m.Key, wandb.SystemPrefix) || strings.HasPrefix(m.Key, wandb.SummaryPrefix) {
 			continue
 		}
 		name := m.Key
@@ -39,7 +40,7 @@ func lastStep(r *store.WandbRecord) int64 {
 		last = int64(r.LastStep)
 	}
 	for _, m := range r.Metrics {
-		if !strings.HasPrefix(m.Key, "system/") && !strings.HasPrefix(m.Key, "summary/") {
+		if !strings.HasPrefix(m.Key, wandb.SystemPrefix) && !strings.HasPrefix(m.Key, wandb.SummaryPrefix) {
 			last = max(last, int64(m.Step))
 		}
 	}
@@ -52,14 +53,14 @@ func (c *call) historyTail(r *store.WandbRecord) (any, error) {
 	if last < 0 {
 		return "[]", nil
 	}
-	rows, err := c.db.WandbHistory(c.ctx, c.actor, r.ID, store.WandbHistoryQuery{From: scalar.Step(last), To: scalar.Step(last + 1), Limit: 1})
+	rows, err := c.db.WandbHistory(c.ctx, c.actor, r.ID, wandb.HistoryQuery{From: scalar.Step(last), To: scalar.Step(last + 1), Limit: 1})
 	if err != nil {
 		return nil, err
 	}
 	if len(rows) == 0 {
-		rows = []store.WandbStep{{Step: scalar.Step(last), At: r.Last}}
+		rows = []wandb.Row{{Step: scalar.Step(last), At: r.Last}}
 	}
-	return store.WandbLines([]string{rows[0].Text(startOf(r))}), nil
+	return textList([]string{rows[0].Text(startOf(r))}), nil
 }
 
 func startOf(r *store.WandbRecord) scalar.Time {
@@ -71,8 +72,8 @@ func startOf(r *store.WandbRecord) scalar.Time {
 
 // history returns rows of the history, or of the metrics of the system, as texts.
 func (c *call) history(r *store.WandbRecord, a args, system bool) (any, error) {
-	q := store.WandbHistoryQuery{From: scalar.Step(a.number("minStep", math.MinInt64)), To: scalar.Step(a.number("maxStep", math.MaxInt64)),
-		System: system, Limit: store.MaxWandbRows, Samples: int(max(0, min(a.number("samples", 0), store.MaxWandbRows)))}
+	q := wandb.HistoryQuery{From: scalar.Step(a.number("minStep", math.MinInt64)), To: scalar.Step(a.number("maxStep", math.MaxInt64)),
+		System: system, Limit: wandb.MaxRows, Samples: int(max(0, min(a.number("samples", 0), wandb.MaxRows)))}
 	rows, err := c.db.WandbHistory(c.ctx, c.actor, r.ID, q)
 	if err != nil {
 		return nil, err
@@ -89,10 +90,10 @@ func (c *call) history(r *store.WandbRecord, a args, system bool) (any, error) {
 }
 
 // systemRow returns a row of the metrics of the system under the names of W&B.
-func systemRow(row store.WandbStep) store.WandbStep {
-	members := make([]wandb.Member, len(row.Members))
+func systemRow(row wandb.Row) wandb.Row {
+	members := make([]format.Member, len(row.Members))
 	for i, m := range row.Members {
-		members[i] = wandb.Member{Key: "system." + strings.TrimPrefix(m.Key, "system/"), Value: m.Value}
+		members[i] = format.Member{Key: "system." + strings.TrimPrefix(m.Key, wandb.SystemPrefix), Value: m.Value}
 	}
 	row.Members = members
 	return row
@@ -110,7 +111,7 @@ func sample[T any](all []T, n int) []T {
 	return some
 }
 
-// sampleSpec is one question of sampledHistory.
+// sampleSpec is one query of sampledHistory.
 type sampleSpec struct {
 	Keys    []string `json:"keys"`
 	Samples int64    `json:"samples"`
@@ -118,7 +119,7 @@ type sampleSpec struct {
 	Max     *int64   `json:"maxStep"`
 }
 
-// sampledHistory returns the rows that have all of some keys, for each question.
+// sampledHistory returns for each query the rows that have all of its keys.
 func (c *call) sampledHistory(r *store.WandbRecord, a args) (any, error) {
 	var out []any
 	for _, text := range a.texts("specs") {
@@ -130,8 +131,8 @@ func (c *call) sampledHistory(r *store.WandbRecord, a args) (any, error) {
 		if n <= 0 {
 			n = 500
 		}
-		q := store.WandbHistoryQuery{From: math.MinInt64, To: math.MaxInt64, Limit: store.MaxWandbRows, Samples: int(min(n, store.MaxWandbRows)),
-			Keep: func(row store.WandbStep) bool {
+		q := wandb.HistoryQuery{From: math.MinInt64, To: math.MaxInt64, Limit: wandb.MaxRows, Samples: int(min(n, wandb.MaxRows)),
+			Keep: func(row wandb.Row) bool {
 				_, ok := pick(row, spec.Keys, startOf(r))
 				return ok
 			}}
@@ -165,15 +166,15 @@ func (c *call) sampledHistory(r *store.WandbRecord, a args) (any, error) {
 
 // pick returns the values of a row for some keys; ok reports whether it has all of
 // them.
-func pick(row store.WandbStep, keys []string, start scalar.Time) (picked map[string]any, ok bool) {
+func pick(row wandb.Row, keys []string, start scalar.Time) (picked map[string]any, ok bool) {
 	text := row.Text(start)
 	picked = map[string]any{}
 	for _, key := range keys {
-		value := member(text, key)
+		value := format.MemberOf(text, key)
 		if value == "" {
 			in := text
 			for part := range strings.SplitSeq(key, ".") {
-				if in = member(in, part); in == "" {
+				if in = format.MemberOf(in, part); in == "" {
 					return nil, false
 				}
 			}
@@ -184,7 +185,7 @@ func pick(row store.WandbStep, keys []string, start scalar.Time) (picked map[str
 	return picked, true
 }
 
-// jsonValue returns a value as JSON has it: NaN and the infinities are texts.
+// jsonValue returns a value for JSON: NaN and the infinities are texts.
 func jsonValue(text string) any {
 	switch text {
 	case "NaN", "Infinity", "-Infinity":

@@ -1,7 +1,7 @@
 package wandb
 
 // types has the names of fields that clients before 0.26 look for before they use
-// them. A type that is not in it has none.
+// them. A type that is not listed has none.
 var types = map[string][]string{
 	"Query": {"viewer", "serverInfo", "project", "model", "entity", "models", "artifact"},
 	"Mutation": {"upsertBucket", "createRunFiles", "upsertModel", "deleteRun", "deleteFiles", "notifyScriptableRunAlert", "createArtifact", "createArtifactFiles",

@@ -9,9 +9,9 @@ import (
 	"tracker/server/web"
 )
 
-// linked returns the page of the dashboard that a request for a link means which a client
-// has printed, such as /ada/project/runs/8fj2k1; "" when it is not such a request. The page finds
-// the record, as far as who looks may read it.
+// linked returns the page of the dashboard for a link that a client has printed, such as
+// /ada/project/runs/8fj2k1, and "" when the request is not for such a link. The page finds the
+// record and checks the right to read it.
 func (s *Server) linked(r *http.Request) string {
 	if s.dashboardPort == "" || r.Method != http.MethodGet && r.Method != http.MethodHead || !strings.Contains(r.Header.Get("Accept"), "text/html") {
 		return ""

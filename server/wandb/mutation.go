@@ -55,7 +55,7 @@ func (c *call) upsertBucket(a args) (any, error) {
 		project, err = c.projectOf(&r)
 	case err != nil && store.AsError(err).Code == store.CodeProjectPermissionRequired:
 		// Who may add runs need not be allowed to read them.
-		r, err = store.WandbRecord{WandbRun: saved.WandbRun}, nil
+		r, err = store.WandbRecord{Run: saved.Run}, nil
 		r.ID, r.Name = saved.ID, saved.RunID
 	}
 	if err != nil {
@@ -132,7 +132,7 @@ func (c *call) deleteFiles(a args) (any, error) {
 	return object{"success": true}, nil
 }
 
-// alert takes a message of a script, and keeps it as a note of the run.
+// alert adds a message of a script to the notes of the run.
 func (c *call) alert(a args) (any, error) {
 	r, err := c.db.WandbRecord(c.ctx, c.actor, a.str("projectName"), a.str("runName"))
 	if err != nil {

@@ -62,7 +62,8 @@ func (c *call) serverInfo() object {
 		"features": []object{}, "serverFeatures": []object{}, "exposesExplicitRunFinish": false}
 }
 
-// entity returns a person or a team. There are no teams: any name is one's own.
+// entity returns a person or a team. There are no teams: any name means the
+// caller.
 func (c *call) entity(name string) object {
 	if name == "" {
 		name = c.user.Username
@@ -71,10 +72,10 @@ func (c *call) entity(name string) object {
 		"projects": c.projects}
 }
 
-// isoTime returns a time as clients read it.
+// isoTime returns a time in the form that clients read.
 func isoTime(t scalar.Time) string { return t.Time().UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// defaultProject is the project of runs that name none, as W&B calls it.
+// defaultProject is the project of runs that name none, as in W&B.
 const defaultProject = "uncategorized"
 
 // project returns a project, nil when there is none that the caller may read.

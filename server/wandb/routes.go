@@ -28,8 +28,9 @@ type Options struct {
 	Memory   *web.Memory // of bodies and answers
 	BasePath string      // of the service, "" or one that begins with a slash
 
-	// DashboardPort is where the links lead to that clients print, "" for nowhere; Taken
-	// has the first parts of paths that are no links.
+	// DashboardPort is the port of the dashboard, to which links that clients print are
+	// redirected; "" for none. Taken has the first parts of paths that are not such
+	// links.
 	DashboardPort string
 	Taken         map[string]bool
 }
@@ -67,7 +68,7 @@ func (s *Server) routes() []route {
 		// Clients before 0.19 ask without the project and the collection.
 		{method: "GET", path: "/artifactsV2/{region}/{entity}/{artifact}/{md5}", handle: (*call).readArtifactFileByMD5, stream: true},
 		{method: "GET", path: "/artifactsV2/{region}/{entity}/{project}/{collection}/{artifact}/{md5}/{name}", handle: (*call).readArtifactFileByMD5, stream: true},
-		// Clients say here what they do, which nobody wants to know.
+		// Clients send telemetry here.
 		{method: "POST", path: "/sdk/otel/{rest:.+}", handle: (*call).telemetry, open: true},
 	}
 }
@@ -92,7 +93,7 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// Or returns a handler that answers what belongs to the protocol, and passes all else
+// Or returns a handler that answers requests of the protocol, and passes all others
 // to next.
 func (s *Server) Or(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -7,9 +7,10 @@ import (
 	"time"
 
 	"tracker/store"
+	"tracker/store/json"
 	"tracker/store/scalar"
 	"tracker/store/transfer"
-	"tracker/store/transfer/wandb"
+	"tracker/store/wandb/format"
 )
 
 // newName makes up the id of a run.
@@ -42,7 +43,7 @@ func (c *call) run(entity, project, name string) (any, error) {
 	return c.runObject(entity, project, &r), nil
 }
 
-// stateOf returns the state of a run in W&B's words.
+// stateOf returns the state of a run by W&B's name.
 func stateOf(r *store.WandbRecord, now time.Time) string {
 	switch r.Status {
 	case store.Succeeded:
@@ -78,7 +79,7 @@ func (c *call) runObject(entity, project string, r *store.WandbRecord) object {
 		"runInfo":        object{"program": orNull(r.Program), "host": orNull(r.Host)},
 		"historyKeys":    func(args) (any, error) { return historyKeys(r), nil },
 		"historyTail":    func(args) (any, error) { return c.historyTail(r) },
-		"eventsTail":     func(args) (any, error) { return store.WandbLines(lines(r.Events)), nil },
+		"eventsTail":     func(args) (any, error) { return textList(lines(r.Events)), nil },
 		"wandbConfig":    func(a args) (any, error) { return ownConfig(r.Config, a.texts("keys")), nil },
 		"history":        func(a args) (any, error) { return c.history(r, a, false) },
 		"events":         func(a args) (any, error) { return c.history(r, a, true) },
@@ -136,38 +137,33 @@ func lines(text string) []string {
 	return []string{text}
 }
 
-// ownConfig returns what clients keep of themselves in a configuration: those of keys
-// that are there.
+// textList returns texts as a JSON list.
+func textList(all []string) string {
+	b, err := json.Marshal(all, json.AllowInvalidUTF8(true))
+	if err != nil {
+		return "[]" // texts can't fail
+	}
+	return string(b)
+}
+
+// ownConfig returns the part of a configuration that clients keep for themselves,
+// with those of the keys that exist.
 func ownConfig(config string, keys []string) string {
-	var kept []wandb.Member
-	own := member(member(config, "_wandb"), "value")
+	var kept []format.Member
+	own := format.MemberOf(format.MemberOf(config, "_wandb"), "value")
 	for _, key := range keys {
-		if v := member(own, key); v != "" {
-			kept = append(kept, wandb.Member{Key: key, Value: v})
+		if v := format.MemberOf(own, key); v != "" {
+			kept = append(kept, format.Member{Key: key, Value: v})
 		}
 	}
 	if len(kept) == 0 {
-		// Without it the run counts as one that is not there.
+		// Without it clients take the run for one that does not exist.
 		return `{"t":{}}`
 	}
-	return wandb.Object(kept)
+	return format.Object(kept)
 }
 
-// member returns a member of an object of JSON, "" when there is none.
-func member(text, key string) string {
-	members, err := wandb.Members(text)
-	if err != nil {
-		return ""
-	}
-	for _, m := range members {
-		if m.Key == key {
-			return m.Value
-		}
-	}
-	return ""
-}
-
-// keyType is how often a metric has values of a type.
+// keyType is the number of values of a type that a metric has.
 type keyType struct {
 	Type  string `json:"type"`
 	Count int64  `json:"count"`
@@ -244,8 +240,8 @@ func (c *call) files(entity, project string, r *store.WandbRecord, a args) (any,
 	}
 }
 
-// wantedFile reports whether a file has one of the names, and fits the pattern, in
-// which % is any text.
+// wantedFile reports whether a file has one of the names and matches the pattern,
+// in which % stands for any text.
 func wantedFile(name string, names []string, pattern string) bool {
 	if len(names) > 0 {
 		for _, n := range names {
@@ -306,10 +302,10 @@ func (c *call) logLines(r *store.WandbRecord, a args) (any, error) {
 	return pageOf(edges, "", false), err
 }
 
-// loose returns a value as JSON has it, also where there is something in it that JSON does
-// not have.
+// loose returns a value for JSON. NaN and infinities in it, which JSON does not have,
+// become texts.
 func loose(text string) any {
-	members, err := wandb.Members(text)
+	members, err := format.Members(text)
 	if err != nil {
 		return jsonValue(text)
 	}

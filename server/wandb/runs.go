@@ -11,7 +11,7 @@ import (
 	"tracker/store/json"
 )
 
-// offsetOf reads a cursor, which is the number of the records before.
+// offsetOf reads a cursor, which is the number of records before it.
 func offsetOf(cursor string) (int, error) {
 	if cursor == "" {
 		return 0, nil
@@ -106,8 +106,8 @@ func (c *call) found(p store.Project, filters, order string) ([]int64, error) {
 // maxSortKey is how many bytes of a text runs are sorted by.
 const maxSortKey = 200
 
-// sortKey returns what runs are sorted by where one has this value. It holds no part of
-// the run.
+// sortKey returns the key by which a run with this value is sorted. It keeps nothing of
+// the run in memory.
 func sortKey(v any) any {
 	switch v := v.(type) {
 	case nil, float64, bool:
@@ -118,7 +118,7 @@ func sortKey(v any) any {
 	return struct{}{} // a list or an object, which have no order
 }
 
-// compare orders two values of one type, and those of different ones by their type.
+// compare compares two values: those of one type by value, others by type.
 func compare(a, b any) int {
 	switch x := a.(type) {
 	case float64:
@@ -153,16 +153,16 @@ func (c *call) runCount(p store.Project, a args) (any, error) {
 }
 
 const (
-	// maxPage is how many bytes of runs a page has, after which it ends: the next page
-	// goes on there.
+	// maxPage is the size of the runs of a page in bytes after which it ends. The next
+	// page continues there.
 	maxPage = 32 << 20
-	// runBytes is what a run takes beside its texts.
+	// runBytes is the size of a run in bytes without its texts.
 	runBytes = 4 << 10
 )
 
 var errPageFull = errors.New("the page is full")
 
-// bytesOf returns how many bytes of a page a run takes.
+// bytesOf returns the number of bytes that a run takes of a page.
 func bytesOf(r *store.WandbRecord) int {
 	return len(r.Config) + len(r.Summary) + len(r.Notes) + len(r.Events) + runBytes
 }

@@ -9,7 +9,8 @@ import (
 	"tracker/server/web"
 	"tracker/store"
 	"tracker/store/json"
-	"tracker/store/transfer/wandb"
+	"tracker/store/wandb"
+	"tracker/store/wandb/format"
 )
 
 // maxStream is the size limit of a part of a stream, in bytes. Clients send 10 MiB of
@@ -24,7 +25,7 @@ const (
 	pieceValues = 20_000
 )
 
-// chunk is what a client has written to a file since the last time.
+// chunk has the lines that a client has added to a file since the last request.
 type chunk struct {
 	Offset  int64    `json:"offset"` // of the first line
 	Content []string `json:"content"`
@@ -48,9 +49,9 @@ type streamAnswer struct {
 	Stopped  bool           `json:"stopped"`
 }
 
-// fileStream takes a part of the stream of a run. A client that gets a status of 400 to
-// 422 sends nothing more of its run, so there is none for what has happened to the run
-// meanwhile, nor for a line that can't be read.
+// fileStream takes a part of the stream of a run. A client that gets a status from 400
+// to 422 sends nothing more of its run. So a run that was changed or deleted meanwhile,
+// and a line that can't be read, are not answered with such a status.
 func (c *call) fileStream() error {
 	answer := streamAnswer{Limits: map[string]any{}}
 	id, err := c.iteration()
@@ -78,8 +79,8 @@ func (c *call) fileStream() error {
 			return err
 		}
 	}
-	// The store writes a part again as if it came for the first time, so one that is
-	// broken off between two pieces is only sent again.
+	// A part can be written any number of times, so after a failure between two
+	// pieces the client only sends the part again.
 	for _, piece := range in.pieces(pieceValues) {
 		if answer.Stopped, err = c.db.AppendWandb(c.ctx, c.actor, id, piece.read()); err != nil {
 			return err
@@ -109,17 +110,18 @@ func (c *call) inTrash() bool {
 	return found
 }
 
-// stamp is what clients write before each line that a script prints.
+// stamp matches what clients write before each line that a script prints.
 var stamp = regexp.MustCompile(`^(ERROR )?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)? `)
 
-// printed returns a line as a script has printed it.
+// printed returns a line without what clients add to it.
 func printed(line string) string {
 	line = line[len(stamp.FindString(line)):]
 	return strings.ToValidUTF8(strings.ReplaceAll(line, "\n", " "), "\uFFFD")
 }
 
 // pieces cuts a part of a stream at its lines, so that little of it is held as points: a
-// piece of several lines has up to most values. The last piece has what is not lines.
+// piece of several lines has up to most values. The last piece has everything that is
+// not lines.
 func (in stream) pieces(most int) []stream {
 	var all []stream
 	for name, f := range in.Files {
@@ -148,18 +150,18 @@ func (f chunk) cut(from, to int) chunk {
 }
 
 // row reads a line of the history or of the system metrics.
-func row(line string) (wandb.Row, error) {
+func row(line string) (format.Row, error) {
 	if json.Values([]byte(line)) > maxLine {
-		return wandb.Row{}, errLine
+		return format.Row{}, errLine
 	}
-	return wandb.ParseRow(line)
+	return format.ParseRow(line)
 }
 
 var errLine = errors.New("the line has too many values")
 
-// read returns what is in a part of a stream.
-func (in stream) read() store.WandbStream {
-	out := store.WandbStream{Preempting: in.Preempting, Complete: in.Complete}
+// read returns the content of a part of a stream for the store.
+func (in stream) read() wandb.Stream {
+	out := wandb.Stream{Preempting: in.Preempting, Complete: in.Complete}
 	if in.ExitCode != nil {
 		out.ExitCode = *in.ExitCode
 	}
@@ -190,7 +192,7 @@ func (in stream) read() store.WandbStream {
 				}
 				for i := range row.Numbers {
 					n := &row.Numbers[i]
-					n.Key = "system/" + strings.TrimPrefix(n.Key, "system.")
+					n.Key = wandb.SystemPrefix + strings.TrimPrefix(n.Key, "system.")
 				}
 				row.Rest = nil
 				out.Events = append(out.Events, row)

@@ -8,7 +8,7 @@ import (
 
 	"tracker/store"
 	"tracker/store/json"
-	"tracker/store/transfer/wandb"
+	"tracker/store/wandb/format"
 )
 
 // maxPriorRuns bounds the runs that a sweep begins with.
@@ -71,27 +71,27 @@ func (c *call) createAgent(a args) (any, error) {
 	return object{"agent": object{"__typename": "Agent", "id": id, "name": id, "host": orNull(a.str("host")), "state": "RUNNING"}}, err
 }
 
-// commandText returns what an agent is to do, as clients read it.
+// commandText returns a command for an agent in the form that clients read.
 func commandText(cmd store.WandbCommand) (string, error) {
-	out := []wandb.Member{{Key: "type", Value: wandb.Quote(cmd.Type)}, {Key: "run_id", Value: wandb.Quote(cmd.Run)}}
+	out := []format.Member{{Key: "type", Value: format.Quote(cmd.Type)}, {Key: "run_id", Value: format.Quote(cmd.Run)}}
 	if cmd.Type != "run" {
-		return wandb.Object(out), nil
+		return format.Object(out), nil
 	}
-	settings, err := wandb.Members(cmd.Settings)
+	settings, err := format.Members(cmd.Settings)
 	if err != nil {
 		return "", err
 	}
 	for i, m := range settings {
-		settings[i].Value = wandb.Object([]wandb.Member{{Key: "value", Value: m.Value}})
+		settings[i].Value = format.Object([]format.Member{{Key: "value", Value: m.Value}})
 	}
-	out = append(out, wandb.Member{Key: "args", Value: wandb.Object(settings)})
+	out = append(out, format.Member{Key: "args", Value: format.Object(settings)})
 	if cmd.Program != "" {
-		out = append(out, wandb.Member{Key: "program", Value: wandb.Quote(cmd.Program)})
+		out = append(out, format.Member{Key: "program", Value: format.Quote(cmd.Program)})
 	}
-	return wandb.Object(out), nil
+	return format.Object(out), nil
 }
 
-// agentHeartbeat tells an agent what to do.
+// agentHeartbeat answers the heartbeat of an agent with its next command.
 func (c *call) agentHeartbeat(a args) (any, error) {
 	states := map[string]any{}
 	if text := a.str("runState"); text != "" {
@@ -116,7 +116,7 @@ func (c *call) agentHeartbeat(a args) (any, error) {
 	return object{"agent": object{"__typename": "Agent", "id": a.str("id")}, "commands": "[" + strings.Join(commands, ",") + "]"}, nil
 }
 
-// projectSweeps adds the fields of a project that are about its sweeps.
+// projectSweeps adds the fields about sweeps to a project.
 func (c *call) projectSweeps(o object, entity string, p store.Project) {
 	all := func() (list []store.WandbSweep, err error) {
 		err = c.db.View(c.ctx, c.actor, func(v *store.View) error {

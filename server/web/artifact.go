@@ -14,14 +14,14 @@ import (
 )
 
 // ServeContent answers with the bytes of r, or the range of them that is asked for.
-// Somebody else has chosen them, so a browser must neither guess what they are
-// nor run them. The caller has set Content-Type and Content-Disposition; fail
-// answers for a range that can't be had.
+// They are untrusted, so a browser must neither guess their type nor run them. The
+// caller has set Content-Type and Content-Disposition; fail answers for a range
+// outside of the bytes.
 func ServeContent(w http.ResponseWriter, req *http.Request, r store.Artifact, content io.ReadSeeker, fail func(*store.Error)) {
 	ServeContentUnder(w, req, r, content, "sandbox; default-src 'none'", fail)
 }
 
-// ServeContentUnder is ServeContent with a content security policy of the caller's.
+// ServeContentUnder is ServeContent with the content security policy policy.
 func ServeContentUnder(w http.ResponseWriter, req *http.Request, r store.Artifact, content io.ReadSeeker, policy string, fail func(*store.Error)) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", policy)
@@ -29,7 +29,7 @@ func ServeContentUnder(w http.ResponseWriter, req *http.Request, r store.Artifac
 	h.Set("Cache-Control", "private, no-cache") // a PATCH gives the same id other bytes
 	h.Set("ETag", `"`+r.ContentHash+`"`)
 	if sum, err := hex.DecodeString(r.ContentHash); err == nil {
-		// Of the whole, also in the answer with a range (RFC 9530).
+		// The digest is that of the whole, also in the answer to a range (RFC 9530).
 		h.Set("Repr-Digest", "sha-256=:"+base64.StdEncoding.EncodeToString(sum)+":")
 	}
 	source := &failingReader{ReadSeeker: content}
@@ -61,9 +61,8 @@ func (f *failingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// lateWriter sends the status with the first byte, so that bytes which can't be
-// read at all become an error like any other, and so does a range that can't
-// be had.
+// lateWriter sends the status with the first byte. So bytes that can't be read,
+// and a range outside of them, become an error like any other.
 type lateWriter struct {
 	http.ResponseWriter
 	fail   func(*store.Error)
@@ -107,9 +106,9 @@ func (w *lateWriter) Write(p []byte) (int, error) {
 	return w.ResponseWriter.Write(p)
 }
 
-// Attachment is the Content-Disposition that makes a browser save the bytes
-// under the last part of a name (RFC 6266), which it gets in ASCII and, where
-// that is not all, in full.
+// Attachment returns the Content-Disposition that makes a browser save the
+// bytes under the last part of a name (RFC 6266). It has the name in ASCII and,
+// if that is not the same, also in full.
 func Attachment(name string) string {
 	name = path.Base(name)
 	plain := strings.Map(func(r rune) rune {
@@ -120,7 +119,7 @@ func Attachment(name string) string {
 	}, name)
 	header := `attachment; filename="` + plain + `"`
 	if plain != name {
-		// RFC 5987 wants everything escaped that PathEscape leaves, but for these.
+		// RFC 5987 also escapes these characters, which PathEscape leaves.
 		escaped := strings.NewReplacer("=", "%3D", ":", "%3A", "@", "%40").Replace(url.PathEscape(name))
 		header += `; filename*=UTF-8''` + escaped
 	}

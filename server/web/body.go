@@ -16,7 +16,7 @@ import (
 	"tracker/store/json"
 )
 
-// Limits are what a route accepts as its body.
+// Limits are the bounds on the body of a request.
 type Limits struct {
 	Size   int64  // bytes, unpacked
 	Packed bool   // it may have a Content-Encoding of gzip or zstd
@@ -53,7 +53,8 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limits Limits) ([]byte, er
 		return nil, store.Errorf(CodeUnsupportedMediaType, "This route does not take Content-Encoding %q; send plain JSON.", Clip(encoding))
 	}
 	// A page of another origin can send a body without this header, or with that of
-	// a form, and is not asked before. It can't say that the body is JSON.
+	// a form, without the browser asking the server first. It can't send one that
+	// claims to be JSON.
 	if !isJSON(r.Header.Get("Content-Type")) {
 		return nil, store.Errorf(CodeUnsupportedMediaType, "The body must be JSON in UTF-8; send the header Content-Type: application/json.")
 	}
@@ -106,12 +107,12 @@ func isJSON(contentType string) bool {
 	return err == nil && media == "application/json" && (charset == "" || strings.EqualFold(charset, "utf-8"))
 }
 
-// elementBytes is what an element of a list takes once it is decoded, with what a
-// list that doubles leaves behind. In the body it may have taken three.
+// elementBytes is the memory of a decoded element of a list, with the garbage of
+// a list that grows by doubling. In the body an element may have three bytes.
 const elementBytes = 64
 
-// valueBytes is what a value takes at most where objects are decoded: an empty one may
-// become a struct of many fields, or a map.
+// valueBytes is the maximum memory of a value where objects are decoded: an empty one
+// may become a struct of many fields, or a map.
 const valueBytes = 256
 
 // zstdWindow is how many bytes zstd may look back: what its levels up to 19 use.
@@ -124,7 +125,7 @@ var unpacking = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
 var errUnpackedSize = errors.New("the body is too large when it is unpacked")
 
 // unpackAll returns packed without its Content-Encoding. It is unpacked twice:
-// first to know how much memory it takes, which may have to be waited for.
+// first to find its size, because it may have to wait for that much memory.
 func unpackAll(encoding string, packed []byte, limits Limits) ([]byte, error) {
 	if len(packed) == 0 {
 		return nil, nil

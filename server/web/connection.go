@@ -14,9 +14,11 @@ const (
 	// MaxConnections bounds how many connections a port has at once, without event
 	// streams. Each takes some 20 KiB and a file descriptor.
 	MaxConnections = 2000
-	// refusalTime is how long a connection above the bound is kept to tell why.
+	// refusalTime is the time for which a connection above the bound is kept, to
+	// send the reason.
 	refusalTime = time.Second
-	// maxRefusals bounds how many are told at once; others are closed.
+	// maxRefusals is the maximum number of such connections; further ones are
+	// closed at once.
 	maxRefusals = 64
 )
 

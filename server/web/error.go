@@ -28,7 +28,7 @@ const (
 	CodeChecksumMismatch     store.Code = "CHECKSUM_MISMATCH"
 )
 
-// statuses is the one table from codes to statuses.
+// statuses maps error codes to statuses. No other table does.
 var statuses = map[store.Code]int{
 	CodeMalformedBody:                   http.StatusBadRequest,
 	CodeTokenMissing:                    http.StatusUnauthorized,
@@ -63,8 +63,8 @@ var statuses = map[store.Code]int{
 // deleted.
 var errAccountGone = store.Errorf(CodeTokenInvalid, "The account behind this token does not exist any more; sign in again.")
 
-// AsError returns err as a request is answered with it; nil for nil. It is
-// store.AsError, with the codes of the protocol.
+// AsError returns err as the error that a request is answered with; nil for
+// nil. It is store.AsError with the codes of this package.
 func AsError(err error) *store.Error {
 	e := store.AsError(err)
 	if e != nil && e.Code == store.CodeActorGone {
@@ -81,8 +81,8 @@ func StatusOf(c store.Code) int {
 	return http.StatusInternalServerError
 }
 
-// retryUnavailable is how long a caller is told to wait for a server that stops
-// or a database that is locked.
+// retryUnavailable is the value of Retry-After for a server that stops or a
+// database that is locked.
 const retryUnavailable = time.Second
 
 // RetryAfter sets the header Retry-After where waiting helps.

@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// pause is the time between two looks for changes.
+	// pause is the time between two checks for changes.
 	pause = 500 * time.Millisecond
-	// keepAlive is how often an idle stream is shown to be alive.
+	// keepAlive is the time between two comments that keep an idle stream open.
 	keepAlive = 15 * time.Second
 )
 
@@ -43,29 +43,29 @@ func NewEvents(streams *Streams) *Events {
 	return e
 }
 
-// Close ends all streams, and those that are asked for later.
+// Close ends all streams, and refuses later ones.
 func (e *Events) Close() { e.close() }
 
-// EventStream is what one request for events asks for.
+// EventStream describes the stream that one request asks for.
 type EventStream struct {
-	Subject string // streams with the same one have the same events
-	Viewer  string // streams of the same one may see the same
+	Subject string // streams with the same subject have the same events
+	Viewer  string // streams with the same viewer have the same rights
 	Cursor  string // where it begins; "" for now
 	// Allow returns an error when the viewer may not see the subject, or not any
-	// more. It may be called after the request that it came with has ended.
+	// more. It may be called after the request has ended.
 	Allow func(context.Context) error
 	// Changes returns what happened to the subject since a cursor, whoever asks.
 	Changes func(ctx context.Context, cursor string) (store.Changes, error)
-	// Watch returns a function that adds to changes what is not written, such as
-	// time that has passed; nil for nothing. It is called for the first stream of
-	// a subject, and the function then by one goroutine.
+	// Watch returns a function that adds changes that nothing writes, such as a
+	// run that becomes lost. It may be nil. It is called for the first stream of a
+	// subject; the function that it returns is called by one goroutine.
 	Watch func(context.Context) (add func(context.Context, *store.Changes) error, err error)
 	// Ended reports whether the stream should end by itself; nil for never. It must
 	// not wait.
 	Ended func() bool
 }
 
-// feed is the work for the streams of one subject.
+// feed sends the events of one subject to its streams.
 type feed struct {
 	start   sync.Once
 	failed  error // of start
@@ -74,13 +74,13 @@ type feed struct {
 	stop    context.CancelFunc
 
 	mu      sync.Mutex
-	tail    *event // the next one; not yet sent
+	tail    *event // the next event, which is not complete yet
 	ended   bool   // there will be no more events
 	members map[*member]struct{}
 }
 
-// event is one that a feed sends, or will send. Each stream goes along the list
-// by itself, and what all have sent is collected as garbage.
+// event is an event of a feed, in a linked list. Each stream walks the list by
+// itself, and events that all have sent are garbage collected.
 type event struct {
 	number int
 	text   string
@@ -98,7 +98,7 @@ func (e *Events) Serve(w http.ResponseWriter, r *http.Request, s EventStream) er
 	if err := e.streams.enter(); err != nil {
 		return err
 	}
-	// Events after the first one are in the feed from here on.
+	// From here on the feed has the events after the first one.
 	f, m, err := e.join(&s)
 	if err != nil {
 		e.streams.leave()
@@ -111,8 +111,8 @@ func (e *Events) Serve(w http.ResponseWriter, r *http.Request, s EventStream) er
 	return err
 }
 
-// begin answers with the head and the first event, and has a goroutine go on.
-// It reports whether the stream has begun.
+// begin answers with the headers and the first event, and starts a goroutine
+// for the rest. It reports whether the stream has begun.
 func (e *Events) begin(w http.ResponseWriter, r *http.Request, s *EventStream, f *feed, m *member) (begun bool, err error) {
 	found, err := s.Changes(r.Context(), s.Cursor)
 	if err != nil {
@@ -193,14 +193,15 @@ func (e *Events) drop(subject string, f *feed, m *member) {
 	f.stop()
 }
 
-// remove has the next stream of a subject begin another feed. e is locked.
+// remove removes a feed, so that the next stream of its subject begins another
+// one. e is locked.
 func (e *Events) remove(subject string, f *feed) {
 	if e.feeds[subject] == f {
 		delete(e.feeds, subject)
 	}
 }
 
-// launch has a feed send what happens from now on.
+// launch starts a feed, which sends what happens from now on.
 func (e *Events) launch(f *feed, s *EventStream) (err error) {
 	var ctx context.Context
 	ctx, f.stop = context.WithCancel(e.closing)
@@ -291,7 +292,7 @@ func (f *feed) send(text string) {
 	}
 }
 
-// end has a stream end after the events that are there.
+// end makes a stream end after the events that are there.
 func (f *feed) end(m *member) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -299,7 +300,7 @@ func (f *feed) end(m *member) {
 	f.wake(m)
 }
 
-// close has all streams end after the events that are there.
+// close makes all streams end after the events that are there.
 func (f *feed) close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 // A page whose name an attacker has pointed to this machine (DNS rebinding)
 // carries that name there, and is refused.
 type Hosts struct {
-	addresses bool            // every IP address is known, not only that of loopback
+	addresses bool            // every IP address is known, not only those of loopback
 	names     map[string]bool // in lower case
 	domains   []string        // in lower case, with the dot that they begin with
 }

@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	// heldAnswer is how much of an answer is made before the first byte is sent, in
-	// bytes: a failure up to there still has a status of its own.
+	// heldAnswer is the size in bytes of the beginning of an answer that is held
+	// back. A failure before that is sent still gets its own status.
 	heldAnswer = 64 << 10
-	// answerPause is how long a client may take to read each part of that size.
+	// answerPause is the time in which a client must read each part of that size.
 	answerPause = 30 * time.Second
 )
 
-// WriteJSON answers with v, and sends it as it is written. Text that is not
-// UTF-8, which a message may quote, is mended.
+// WriteJSON answers with v as JSON, and sends it while it is encoded. Invalid
+// UTF-8, which a message may quote, is replaced.
 func WriteJSON(w http.ResponseWriter, r *http.Request, status int, v any) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
@@ -31,7 +31,7 @@ func WriteJSON(w http.ResponseWriter, r *http.Request, status int, v any) {
 	out := &answer{w: w, conn: http.NewResponseController(w), status: status}
 	err := json.MarshalWrite(out, v, json.AllowInvalidUTF8(true), json.Deterministic(true))
 	switch {
-	case out.err != nil: // the connection; there is nobody left to tell
+	case out.err != nil: // the connection is broken
 	case err == nil:
 		out.send()
 	case !out.begun:
@@ -40,14 +40,14 @@ func WriteJSON(w http.ResponseWriter, r *http.Request, status int, v any) {
 		out.send()
 	default:
 		InfoOf(r).Err = err
-		panic(http.ErrAbortHandler) // half an answer would look like all of it
+		panic(http.ErrAbortHandler) // otherwise half an answer would look complete
 	}
 	if out.timed {
 		_ = out.conn.SetWriteDeadline(time.Time{})
 	}
 }
 
-// answer is a body of which the beginning is held back.
+// answer is the body of an answer whose beginning is held back.
 type answer struct {
 	w      http.ResponseWriter
 	conn   *http.ResponseController
@@ -98,7 +98,7 @@ func decode(body []byte, dst any, options json.Options) error {
 		return nil
 	}
 	if err := wellFormed(body); err != nil {
-		return err // whatever else was wrong before the place where it breaks off
+		return err // a syntax error takes precedence over wrong values before it
 	}
 	var syntax *json.SyntacticError
 	var semantic *json.SemanticError
@@ -145,7 +145,8 @@ func semanticError(e *json.SemanticError, dst any) error {
 	return store.Invalid(field, "%s must be %s.", field, kindName(e.GoType))
 }
 
-// isOurs reports whether a type reads itself and has errors in words.
+// isOurs reports whether a type decodes itself and returns errors that are
+// sentences.
 func isOurs(t reflect.Type) bool {
 	if t == nil {
 		return false
@@ -154,7 +155,7 @@ func isOurs(t reflect.Type) bool {
 	return ok
 }
 
-// fieldName turns a JSON pointer into the way people write it: metrics.0.value.
+// fieldName returns a JSON pointer in the form metrics.0.value.
 func fieldName(p json.Pointer) string {
 	var names []string
 	for name := range p.Tokens() {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Info is what becomes known of a request while it is served. The handlers
+// Info holds what is learned about a request while it is served. The handlers
 // fill it in, the log reads it.
 type Info struct {
 	RequestID string
@@ -59,12 +59,12 @@ func Log(next http.Handler, log *slog.Logger, observe Observer, onPanic http.Han
 		}
 		write(log, r, info, sw.code(), took)
 		if !whole {
-			panic(http.ErrAbortHandler) // cuts the connection, or half an answer would look like all of it
+			panic(http.ErrAbortHandler) // closes the connection, since half an answer would look complete
 		}
 	})
 }
 
-// serve reports whether the request got a whole answer.
+// serve reports whether the request got a complete answer.
 func serve(next http.Handler, w *statusWriter, r *http.Request, info *Info, onPanic http.HandlerFunc) (whole bool) {
 	defer func() {
 		p := recover()
@@ -115,7 +115,7 @@ func soundID(s string) bool {
 	return true
 }
 
-// statusWriter remembers the status of the answer.
+// statusWriter records the status of the answer.
 type statusWriter struct {
 	http.ResponseWriter
 	status int

@@ -17,12 +17,15 @@ const (
 	// MaxMemory bounds the bytes of bodies and answers that all requests of a port
 	// hold together.
 	MaxMemory = 96 << 20
-	// quantum is how many bytes at a time are taken of it. The first of them are
-	// free: small requests never wait for large ones.
+	// quantum is the number of bytes that are taken at a time. The first quantum
+	// of a request is not counted, so that small requests never wait for large
+	// ones.
 	quantum = 64 << 10
-	// largeShare is how many bytes are collected before they are given back.
+	// largeShare is the size in bytes from which a share is garbage collected
+	// before it is released.
 	largeShare = 16 << 20
-	// memoryWait is how long a request waits for others to give some back.
+	// memoryWait is the time for which a request waits for others to release
+	// memory.
 	memoryWait = 10 * time.Second
 )
 
@@ -40,7 +43,7 @@ func NewMemory(total int64) *Memory {
 	return &Memory{total: total, sem: semaphore.NewWeighted(total), wait: memoryWait}
 }
 
-// Share is what one request holds. It is used by one goroutine.
+// Share is the memory that one request holds. It is used by one goroutine.
 type Share struct {
 	of   *Memory
 	ctx  context.Context
@@ -78,10 +81,10 @@ func (s *Share) Take(n int64) error {
 	return errNoMemory
 }
 
-// Hold runs read, which makes an answer, and counts what it holds until Release.
-// The store asks for that by the budget in the context. Where there is not enough
-// left, read is broken off, so that it keeps no snapshot, and runs again once
-// twice as much is there.
+// Hold runs read, which makes an answer, and counts the memory of the answer
+// until Release. The store takes that memory from a budget in the context. If
+// there is not enough, read is stopped, so that it keeps no snapshot, and runs
+// again when twice as much is available.
 func (s *Share) Hold(ctx context.Context, read func(context.Context) error) error {
 	before := s.used
 	for paid := int64(0); ; {
@@ -103,7 +106,7 @@ func (s *Share) Hold(ctx context.Context, read func(context.Context) error) erro
 		if !short {
 			return err
 		}
-		// The memory is given back, or those who wait would wait for each other.
+		// The memory is released; otherwise waiting requests would wait for each other.
 		s.Release()
 		paid = 2 * paid
 		s.used = before
@@ -133,14 +136,14 @@ func (s *Share) need(n int64) int64 {
 func (s *Share) Release() {
 	if s.held > 0 {
 		if s.held > largeShare {
-			runtime.GC() // or what follows would be taken beside what was given back
+			runtime.GC() // otherwise the next requests would allocate beside this garbage
 		}
 		s.of.sem.Release(s.held)
 	}
 	s.used, s.held = -quantum, 0
 }
 
-// HoldBody has s grow with the body of r as it is read.
+// HoldBody makes s grow while the body of r is read.
 func (s *Share) HoldBody(r *http.Request) { r.Body = heldBody{r.Body, s} }
 
 type heldBody struct {

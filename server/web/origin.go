@@ -13,8 +13,8 @@ const (
 		"Tus-Resumable, Upload-Checksum, Upload-Length, Upload-Metadata, Upload-Offset"
 )
 
-// AllowOrigins lets pages of the trusted origins read answers, and answers
-// the questions that browsers ask before they send (CORS).
+// AllowOrigins lets pages of the trusted origins read answers, and answers the
+// preflight requests of browsers (CORS).
 func AllowOrigins(next http.Handler, trusted []string) http.Handler {
 	if len(trusted) == 0 {
 		return next
@@ -40,7 +40,7 @@ func AllowOrigins(next http.Handler, trusted []string) http.Handler {
 	})
 }
 
-// CrossOrigin answers writes of a browser that shows a page of another origin
+// CrossOrigin answers writes that a browser sends for a page of another origin
 // with deny, unless the origin is one of trusted.
 func CrossOrigin(next http.Handler, trusted []string, deny http.Handler) (http.Handler, error) {
 	p := http.NewCrossOriginProtection()

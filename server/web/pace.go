@@ -11,15 +11,16 @@ import (
 )
 
 const (
-	// bodyGrace is how long a body may take in any case.
+	// bodyGrace is the time that any body may take.
 	bodyGrace = 20 * time.Second
-	// bodyRate is the least rate in bytes a second at which it must come after that.
+	// bodyRate is the minimum rate in bytes a second at which a body must arrive
+	// after that.
 	bodyRate = 8 << 10
 )
 
-// Pace ends the reading of a body that does not come: it has 20 seconds, and one
-// more for each 8 KiB of it that have arrived. A handler that calls AllowUpload
-// gives its body any time.
+// Pace ends the reading of a body that arrives too slowly: a body has 20
+// seconds, and one more for each 8 KiB that have arrived. A handler that calls
+// AllowUpload removes this limit.
 func Pace(next http.Handler) http.Handler { return pace(next, bodyGrace) }
 
 func pace(next http.Handler, grace time.Duration) http.Handler {
@@ -35,12 +36,13 @@ func pace(next http.Handler, grace time.Duration) http.Handler {
 		r2.Body = b
 		next.ServeHTTP(w, &r2)
 		if !b.ended {
-			b.deadline(time.Now().Add(grace)) // the server reads a part of what is left
+			b.deadline(time.Now().Add(grace)) // net/http reads a part of what is left
 		}
 	})
 }
 
-// AllowUpload lets the body of r take any time. It is for those who may upload.
+// AllowUpload lets the body of r take any time. It is called when the right to
+// upload was checked.
 func AllowUpload(r *http.Request) {
 	if b := InfoOf(r).body; b != nil {
 		b.upload = true
@@ -48,14 +50,14 @@ func AllowUpload(r *http.Request) {
 	}
 }
 
-// pacedBody is a body with a deadline that moves on with what arrives.
+// pacedBody is a body with a deadline that is extended as bytes arrive.
 type pacedBody struct {
 	io.ReadCloser
 	conn   *http.ResponseController
 	start  time.Time
 	grace  time.Duration
 	n      int64 // bytes that have arrived
-	upload bool  // it has no deadline of ours
+	upload bool  // it has no deadline
 	ended  bool
 }
 
@@ -71,7 +73,7 @@ func (b *pacedBody) Read(p []byte) (int, error) {
 		err = errBodyTimeout
 	case err != nil:
 		b.ended = true
-		// The server goes on reading, to see whether the client is there.
+		// net/http goes on reading, to notice when the client disconnects.
 		b.deadline(time.Time{})
 	default:
 		b.deadline(b.start.Add(b.grace + time.Duration(b.n)*time.Second/bodyRate))

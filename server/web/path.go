@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Paths takes the base path off and a trailing slash away, so that a route is
-// found with and without either: some proxies strip their prefix, some do not.
-// base is "" or begins with a slash and does not end with one.
+// Paths removes the base path and a trailing slash, so that a route is found
+// with and without either: some proxies strip their prefix, some do not. base
+// is "" or begins with a slash and does not end with one.
 func Paths(next http.Handler, base string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := r.URL.EscapedPath()
@@ -24,7 +24,7 @@ func Paths(next http.Handler, base string) http.Handler {
 		if path != r.URL.EscapedPath() {
 			decoded, err := url.PathUnescape(path)
 			if err != nil {
-				http.NotFound(w, r) // can't be: the path was parsed before
+				http.NotFound(w, r) // impossible: the path was parsed before
 				return
 			}
 			u := *r.URL

@@ -16,7 +16,8 @@ func ClientAddress(r *http.Request) string {
 	return host
 }
 
-// maxHops bounds how many addresses of a forwarded request are looked at.
+// maxHops is the maximum number of addresses of a forwarded request that are
+// read.
 const maxHops = 32
 
 // TrustProxies replaces the address of a proxy by that of its client. A request

@@ -1,4 +1,4 @@
-// Package web is what the API and the dashboard share as HTTP servers: the
+// Package web is the HTTP server code that the API and the dashboard share: the
 // router, request ids and the request log, the base path, checks of the origin,
 // JSON bodies and answers, the table from error codes to statuses, event streams
 // and the bytes of artifacts. It knows no routes and no rules of the domain. The
@@ -23,12 +23,12 @@ type Route struct {
 	Handler http.Handler
 }
 
-// Router finds the handler of a request and notes its route for the log. It
-// matches the path first and the method second, so that a known path with a
-// wrong method is told what it takes: fail then gets METHOD_NOT_ALLOWED, with
-// Allow set, or noPath when no path fits. Variables of the path are as they
-// were sent, escaped. The first segment of a path can't be one: it selects the
-// routes that are compared with the path.
+// Router finds the handler of a request and records its route for the log. It
+// matches the path first and the method second. For a known path with a wrong
+// method fail gets METHOD_NOT_ALLOWED, with Allow set, and for an unknown path
+// noPath. Variables of the path are as they were sent, escaped. The first
+// segment of a path can't be one: it selects the routes that are compared with
+// the path.
 func Router(routes []Route, noPath *store.Error, fail func(http.ResponseWriter, *http.Request, error)) http.Handler {
 	notFound := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fail(w, r, noPath) })
 	routers := map[string]*mux.Router{} // by the first segment of the path

@@ -16,10 +16,11 @@ const (
 	// MaxStreams bounds how many event streams are open on all ports. Each takes
 	// some 10 KiB and a file descriptor.
 	MaxStreams = 10_000
-	// patience is how long a client may take to read an event before its
-	// stream is cut; it can resume.
+	// patience is the time in which a client must read an event. Otherwise its
+	// stream is closed; it can resume.
 	patience = 10 * time.Second
-	// maxBehind is how many events a client may be behind before its stream is cut.
+	// maxBehind is the maximum number of events that a client may be behind. Then
+	// its stream is closed.
 	maxBehind = int(patience / pause)
 )
 
@@ -31,8 +32,8 @@ type Streams struct {
 	open    atomic.Int64
 }
 
-// NewStreams returns a bound for limit streams. observe is told of each that
-// begins (1) or has ended (-1); nil is fine.
+// NewStreams returns a bound for limit streams. observe is called with 1 when a
+// stream begins and with -1 when it has ended. It may be nil.
 func NewStreams(limit int, observe func(int)) *Streams {
 	if observe == nil {
 		observe = func(int) {}
@@ -69,12 +70,12 @@ type member struct {
 
 	// Guarded by the mutex of the feed.
 	next    *event // to be written
-	writing bool   // a goroutine does, or the stream has not begun
+	writing bool   // a goroutine is writing, or the stream has not begun
 	ended   bool   // there is nothing to write after the events that are there
 }
 
-// takeOver returns the connection of a request, with which net/http and the bound
-// of connections have nothing to do any more.
+// takeOver returns the connection of a request and takes it away from net/http
+// and from the bound of connections.
 func takeOver(w http.ResponseWriter) (net.Conn, error) {
 	c, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -86,7 +87,8 @@ func takeOver(w http.ResponseWriter) (net.Conn, error) {
 	return c, nil
 }
 
-// answerHead returns the head of a successful answer that ends with its connection.
+// answerHead returns the headers of a successful answer that ends with its
+// connection.
 func answerHead(h http.Header) string {
 	h.Set("Connection", "close")
 	h.Set("Date", time.Now().UTC().Format(http.TimeFormat))
@@ -97,7 +99,7 @@ func answerHead(h http.Header) string {
 	return b.String()
 }
 
-// wake has the events that are there written. f is locked.
+// wake starts writing the events that are there. f is locked.
 func (f *feed) wake(m *member) {
 	if !m.writing {
 		m.writing = true
@@ -116,7 +118,7 @@ func (f *feed) write(m *member) {
 }
 
 // take returns the next event to write. When there is none, the writing ends, and
-// with it a stream that must end.
+// so does a stream that must end.
 func (f *feed) take(m *member) (text string, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -134,7 +136,7 @@ func (f *feed) take(m *member) (text string, ok bool) {
 // wait returns when the client has gone, or the connection was closed.
 func (m *member) wait() {
 	var b [1]byte
-	_, _ = m.conn.Read(b[:]) // a client has nothing to say, so it has gone or is none
+	_, _ = m.conn.Read(b[:]) // a client sends nothing more, so any result means that it is gone
 }
 
 func (m *member) send(text string) error {

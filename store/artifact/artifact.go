@@ -63,13 +63,13 @@ func New(o Options) *Store {
 
 func (s *Store) now() scalar.Time { return scalar.TimeOf(s.clock()) }
 
-// Errors that a caller may repeat the operation after. Other errors are
+// Errors after which a caller may repeat the operation. Other errors are
 // *blob.Error, those of SQLite, or those of the caller's own readers.
 var (
-	// ErrDeleting: the same bytes are being deleted now.
+	// ErrDeleting is returned while the same bytes are being deleted.
 	ErrDeleting = errors.New("the same bytes are being deleted; try again in a moment")
-	// ErrClaimLost: the bytes may have been deleted before their record was
-	// inserted, or were deleted while they were staged.
+	// ErrClaimLost is returned when the bytes may have been deleted before their
+	// record was inserted, or were deleted while they were staged.
 	ErrClaimLost = errors.New("the bytes were collected before their record was inserted; send them again")
 )
 

@@ -69,7 +69,8 @@ func (s *Store) Backend(name Backend) (blob.Store, error) {
 	return opened, nil
 }
 
-// URI returns where the bytes of a hash are; "" if the backend can't be opened.
+// URI returns the address of the bytes with a hash, "" if the backend can't be
+// opened.
 func (s *Store) URI(name Backend, hash string) string {
 	b, err := s.Backend(name)
 	if err != nil {
@@ -78,7 +79,7 @@ func (s *Store) URI(name Backend, hash string) string {
 	return b.URI(hash)
 }
 
-// Probe checks that a backend can be used. An error is the backend's own.
+// Probe checks that a backend can be used. It returns the error of the backend.
 func (s *Store) Probe(ctx context.Context, name Backend) error {
 	b, err := s.Backend(name)
 	if p, ok := b.(interface{ Ping(context.Context) error }); ok && err == nil {
@@ -88,7 +89,7 @@ func (s *Store) Probe(ctx context.Context, name Backend) error {
 }
 
 // FreeSpace returns the size in bytes of the largest blob that fits into the
-// default backend. ok is false if the backend does not know.
+// default backend. ok is false if the backend does not report it.
 func (s *Store) FreeSpace() (n int64, ok bool, err error) {
 	b, err := s.Backend(s.DefaultBackend())
 	if err != nil {

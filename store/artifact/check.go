@@ -49,7 +49,7 @@ func (s *Store) Check(ctx context.Context, deep bool, progress func(done, total 
 			return failed, ctx.Err()
 		}
 		if err != nil {
-			failed = append(failed, fmt.Sprintf("What artifacts have in %s (blobs: %d) can't be checked: %v", n.Backend, n.Blobs, backendError(err)))
+			failed = append(failed, fmt.Sprintf("The artifacts in %s (blobs: %d) can't be checked: %v", n.Backend, n.Blobs, backendError(err)))
 		}
 	}
 	return failed, nil
@@ -64,7 +64,7 @@ type check struct {
 	found       func(Damage)
 }
 
-// backend checks the blobs of one backend. An error is the backend's.
+// backend checks the blobs of one backend and returns the backend's error.
 func (c *check) backend(ctx context.Context, name Backend) error {
 	b, err := c.store.Backend(name)
 	if err != nil {

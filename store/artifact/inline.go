@@ -74,8 +74,8 @@ func (s *stagedInline) fill(ctx context.Context, r io.Reader) error {
 	}
 }
 
-// append writes p after what is there. ErrClaimLost if a collection has deleted
-// the staged blob.
+// append appends p to the staged blob. It returns ErrClaimLost if a collection
+// has deleted that.
 func (s *stagedInline) append(ctx context.Context, p []byte) error {
 	part, size := s.blob.Size/pieceSize, s.blob.Size+int64(len(p))
 	err := change(ctx, s.backend.store, func(tx *sqlite.Tx) error {
@@ -173,8 +173,8 @@ func (b inline) Open(ctx context.Context, want blob.Blob) (io.ReadSeekCloser, er
 	return &inlineReader{ctx: ctx, store: b.store, id: r.id, size: want.Size, part: -1}, nil
 }
 
-// Delete takes the hash away, with which the blob is gone, and deletes the pieces
-// after that.
+// Delete removes the hash, after which the blob can't be found any more, and then
+// the pieces.
 func (b inline) Delete(ctx context.Context, hash string) error {
 	id, err := free(ctx, b.store, func(tx *sqlite.Tx) (id int64, err error) {
 		err = tx.Row(`UPDATE blob_inline SET hash = NULL, modified_date = ? WHERE hash = ? RETURNING id`,
@@ -247,7 +247,7 @@ func (b inline) each(ctx context.Context, where string, fn func(inlineRow) error
 	}
 }
 
-// inlineError returns err as a kind of package blob.
+// inlineError returns err as an error of package blob.
 func inlineError(err error) error {
 	switch {
 	case err == nil:

@@ -10,7 +10,7 @@ import (
 	"tracker/store/sqlite"
 )
 
-// Migration is what there is to move to a backend.
+// Migration describes the blobs that are to be moved to a backend.
 type Migration struct {
 	To    Backend
 	Blobs int   // that are in other backends
@@ -36,8 +36,8 @@ const isElsewhere = `blob.backend <> ?
 	AND blob.deleting = 0
 	AND EXISTS (SELECT 1 FROM resource WHERE resource.blob_id = blob.id)`
 
-// PlanMigration returns what there is to move to a backend, after checking that
-// the backend works. Later blobs are not a part of it.
+// PlanMigration returns the blobs that are not in a backend, after checking
+// that the backend works. Blobs that come later are not a part of it.
 func (s *Store) PlanMigration(ctx context.Context, to Backend) (Migration, error) {
 	if err := s.Probe(ctx, to); err != nil {
 		return Migration{}, err
@@ -90,7 +90,7 @@ func (s *Store) Migrate(ctx context.Context, m Migration, copied func(n int64), 
 	}
 }
 
-// moveBlob moves one blob. An error is that of a backend.
+// moveBlob moves one blob. It returns the error of a backend.
 func (s *Store) moveBlob(ctx context.Context, from blobRow, to Backend, dst blob.Store, copied func(int64)) (Moved, error) {
 	moved := Moved{Blob: from.blob(), From: from.Backend}
 	err := s.copyBlob(ctx, from, to, dst, copied)
@@ -130,8 +130,8 @@ func asSourceError(err error) error {
 	return err
 }
 
-// errRecordsDeleted reports that the records of a blob were deleted, or about to
-// be, while it was copied.
+// errRecordsDeleted is returned when the records of a blob were deleted, or
+// hidden by a deletion, while it was copied.
 var errRecordsDeleted = errors.New("the artifacts with these bytes were being deleted; run it again for those that are left")
 
 // copyBlob copies the bytes of a blob and gives its records the copy.

@@ -39,13 +39,14 @@ const (
 
 // Errors of resumable uploads.
 var (
-	// ErrUploadBusy: another request is completing the upload.
+	// ErrUploadBusy is returned while another request completes the upload.
 	ErrUploadBusy = errors.New("another request is completing this upload")
-	// ErrUploadGone: the upload, or its file, is missing.
+	// ErrUploadGone is returned when the upload, or its file, is missing.
 	ErrUploadGone = errors.New("the bytes of this upload are gone")
-	// ErrChecksum: a part does not have the checksum that came with it.
+	// ErrChecksum is returned for a part that does not have the checksum that came
+	// with it.
 	ErrChecksum = errors.New("the part has another checksum")
-	// ErrTooLong: a part goes beyond the end of the upload.
+	// ErrTooLong is returned for a part that goes beyond the end of the upload.
 	ErrTooLong = errors.New("the part goes beyond the end of the upload")
 )
 
@@ -53,8 +54,8 @@ var (
 type Part struct {
 	Offset int64     // where it begins; all bytes before it must have arrived
 	Body   io.Reader // read to its end
-	// Hash and Sum are the checksum of Body. With one, the part counts as a whole
-	// or not at all. Hash is nil when there is none.
+	// Hash and Sum are the checksum of Body. A part with a checksum is accepted as
+	// a whole or not at all. Hash is nil when there is none.
 	Hash hash.Hash
 	Sum  []byte
 	// Interrupt makes a blocked read of Body return. It is called when a newer
@@ -69,10 +70,11 @@ func (s *Store) LockUpload(ctx context.Context, id string, interrupt func()) (re
 	return s.uploads.acquire(ctx, id, interrupt)
 }
 
-// WritePart adds a part to an upload of size bytes, of which the part's offset
-// have arrived. It returns how many have arrived then; the last ones are not
-// recorded, since the upload must be completed first. An error of the body is
-// returned unchanged, and what came before it is kept. The caller holds the lock.
+// WritePart adds a part to an upload of size bytes, of which p.Offset have
+// arrived. It returns the number of bytes that have arrived then. When that is
+// size, it is not recorded, since the upload must be completed first. An error of
+// the body is returned unchanged, and what came before it is kept. The caller
+// holds the lock.
 func (s *Store) WritePart(ctx context.Context, id string, size int64, p Part) (received int64, err error) {
 	ctx = context.WithoutCancel(ctx) // what has arrived is kept when the client is gone
 	received = p.Offset
@@ -86,7 +88,7 @@ func (s *Store) WritePart(ctx context.Context, id string, size int64, p Part) (r
 	if p.Hash != nil {
 		dst = io.MultiWriter(f, p.Hash)
 	}
-	end := received // of the file
+	end := received // size of the file
 	for more := true; more; {
 		n, err := copySlice(dst, src)
 		end += n
@@ -148,8 +150,8 @@ func (s *Store) recordReceived(ctx context.Context, id string, n int64) error {
 	})
 }
 
-// openUpload opens the file of an upload at its end, and cuts off what was not
-// recorded. ErrUploadGone if bytes are missing.
+// openUpload opens the file of an upload at its end, and cuts off bytes that
+// were not recorded. It returns ErrUploadGone if bytes are missing.
 func (s *Store) openUpload(id string, received int64) (f *os.File, err error) {
 	path := s.uploadPath(id)
 	if received == 0 {
@@ -216,14 +218,14 @@ func (s *Store) removeUploadFile(id string) error {
 
 func (s *Store) uploadPath(id string) string { return filepath.Join(s.dir, id) }
 
-// uploadExpiry returns the date of the last part at or below which an upload has
+// uploadExpiry returns a date: uploads whose last part came then or before have
 // expired.
 func (s *Store) uploadExpiry() scalar.Time {
 	return s.now() - scalar.Time(UploadAge.Milliseconds())
 }
 
-// expiredFiles returns the files that rest for UploadAge and have no upload that
-// is incomplete.
+// expiredFiles returns the files that have not changed for UploadAge and belong
+// to no incomplete upload.
 func (s *Store) expiredFiles(ctx context.Context) (all []Orphan, err error) {
 	files, err := os.ReadDir(s.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -250,8 +252,8 @@ func (s *Store) expiredFiles(ctx context.Context) (all []Orphan, err error) {
 }
 
 // uploadLocks let one request at a time work on an upload. A newer one interrupts
-// the older: it is of a client whose connection broke, which the older one has
-// not noticed yet.
+// the older: the client's connection broke, which the older request has not
+// noticed yet.
 type uploadLocks struct {
 	mu   sync.Mutex
 	held map[string]*uploadLock

@@ -1,5 +1,5 @@
 // Package backup copies the database to a folder at an interval, keeps the
-// newest copies, and reports how it went.
+// newest copies, and reports successes and failures.
 //
 // A copy appears under its name only when it is complete, verified and on disk.
 // Older copies are removed only after a newer one succeeded, so a failure never
@@ -44,13 +44,13 @@ const (
 	maxEntries = 100_000
 )
 
-// Options say what is copied, where to and when.
+// Options configure a Schedule.
 type Options struct {
 	Dir      string        // created if its parent exists
 	Interval time.Duration // from one copy to the next
 	Keep     int           // number of copies that are kept
 
-	// Prefix is what the names of the copies begin with, before the time.
+	// Prefix begins the names of the copies; the time follows.
 	Prefix string
 	// Copy writes a verified copy of the database to path, where no file exists.
 	// It leaves nothing under that name when it fails.
@@ -71,7 +71,7 @@ type File struct {
 	Size int64     // in bytes
 }
 
-// Status reports how the backup stands.
+// Status describes the copies in the folder and the last attempts.
 type Status struct {
 	Dir      string
 	Interval time.Duration
@@ -131,7 +131,7 @@ func (s *Schedule) change(set func(*Status)) {
 
 // Run makes a copy whenever one is due, until ctx ends. A copy under way is
 // abandoned then and leaves nothing behind. The first one is due an interval
-// after the newest that the folder has, so a restart does not bring it forward.
+// after the newest that the folder has, so a restart does not make it earlier.
 func (s *Schedule) Run(ctx context.Context) {
 	if err := s.open(); err != nil {
 		s.fail(err)
@@ -194,7 +194,7 @@ func (s *Schedule) attempt(ctx context.Context) {
 	name, err := s.copy(ctx, begun)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return // the server stops
+		return // the server is shutting down
 	case err != nil:
 		s.fail(err)
 		return

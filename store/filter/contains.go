@@ -22,7 +22,7 @@ func Contains(text, part string) bool {
 	}
 	var m matcher
 	m.compile(part, n)
-	return m.in(text)
+	return m.find(text) >= 0
 }
 
 // matcher looks for one text with the algorithm Shift-And (R. Baeza-Yates and
@@ -30,16 +30,21 @@ func Contains(text, part string) bool {
 // character is set when it matches place i of the text that is looked for; bit i
 // of the state is set when the first i+1 places have just been matched.
 type matcher struct {
-	ascii [utf8.RuneSelf]int32 // index in masks; 0 for a character that matches no place
+	ascii [utf8.RuneSelf]int32 // index in masks; 0 for a character that is not looked for
 	other map[rune]int32       // the same beyond ASCII
-	masks []uint64             // one after the other; the first is empty
+	masks []uint64             // one after the other; the first is that of all other characters
 	words int                  // in a mask
 	last  uint64               // the bit of the last place, in the last word
 }
 
-func (m *matcher) compile(part string, n int) {
+// begin prepares m for a text of n characters.
+func (m *matcher) begin(n int) {
 	m.words, m.last = (n+63)/64, 1<<((n-1)%64)
 	m.masks = make([]uint64, m.words, 16*m.words)
+}
+
+func (m *matcher) compile(part string, n int) {
+	m.begin(n)
 	at := 0
 	for _, r := range part {
 		m.add(r, at)
@@ -79,18 +84,20 @@ func (m *matcher) index(r rune) int32 {
 	return m.other[r]
 }
 
-func (m *matcher) in(text string) bool {
+// find returns the end of the first place in text that matches, -1 when there is
+// none.
+func (m *matcher) find(text string) int {
 	if m.words == 1 {
 		var state uint64
-		for _, r := range text {
+		for at, r := range text {
 			if state = (state<<1 | 1) & m.masks[m.index(r)]; state&m.last != 0 {
-				return true
+				return after(text, at)
 			}
 		}
-		return false
+		return -1
 	}
 	state := make([]uint64, m.words)
-	for _, r := range text {
+	for at, r := range text {
 		i := int(m.index(r))
 		carry := uint64(1)
 		for w, mask := range m.masks[i : i+m.words] {
@@ -99,8 +106,14 @@ func (m *matcher) in(text string) bool {
 			carry = next
 		}
 		if state[m.words-1]&m.last != 0 {
-			return true
+			return after(text, at)
 		}
 	}
-	return false
+	return -1
+}
+
+// after returns where the character that begins at a place of text ends.
+func after(text string, at int) int {
+	_, size := utf8.DecodeRuneInString(text[at:])
+	return at + size
 }

@@ -131,7 +131,7 @@ type Column struct {
 	Label string // the name as it was written, with the statistic of a metric; unique among the columns of a field
 }
 
-// Error is what is wrong with a text, and where.
+// Error says what is wrong with a text, and where.
 type Error struct {
 	Part    string // filter, sort, columns or group
 	Pos     int    // of the character, counted from 1
@@ -153,7 +153,7 @@ type Parser struct {
 // in the order of their first mention.
 func (p *Parser) Keys() []Key { return p.keys }
 
-// add records k. It reports whether there was room for it.
+// add records k. It returns false when there are MaxKeys keys already.
 func (p *Parser) add(k Key) bool {
 	switch {
 	case slices.Contains(p.keys, k):
@@ -197,7 +197,7 @@ func (p *Parser) Group(text string) ([]Ref, error) {
 	return by, err.in("group")
 }
 
-// in completes e with the part that it is about. A nil e is no error.
+// in returns e with the part of the search that it is about, nil when e is nil.
 func (e *Error) in(part string) error {
 	if e == nil {
 		return nil
@@ -207,8 +207,8 @@ func (e *Error) in(part string) error {
 }
 
 // Keys returns the parameters, metrics and properties that an expression and an order
-// name which were not read by a Parser, in the order of their first mention, or an
-// *Error when the search is beyond the limits of one.
+// name, in the order of their first mention. It is for expressions that were not read
+// by a Parser. An expression beyond the limits of a search is an *Error.
 func Keys(e Expr, sort []SortKey) ([]Key, error) {
 	var p Parser
 	comparisons := 0

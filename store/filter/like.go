@@ -5,12 +5,12 @@ import (
 	"unicode/utf8"
 )
 
-// Like reports whether text is like pattern, as LIKE of SQL has it: % stands for any
+// Like reports whether text matches pattern as in SQL's LIKE: % stands for any
 // characters or none, _ for one character. With fold, upper and lower case are the
 // same.
 //
-// The time is at most proportional to the length of text times that of the longest
-// part of pattern between two %.
+// The time is at most proportional to the length of text times the number of
+// 64-character words in pattern.
 func Like(text, pattern string, fold bool) bool {
 	if fold {
 		text, pattern = strings.ToLower(text), strings.ToLower(pattern)
@@ -60,12 +60,32 @@ func find(text, part string) int {
 		}
 		return at + len(part)
 	}
-	for at := range text {
-		if n, ok := prefix(text[at:], part); ok {
-			return at + n
-		}
+	n := utf8.RuneCountInString(part)
+	if n > len(text) {
+		return -1
 	}
-	return -1
+	var m matcher
+	m.compileLike(part, n)
+	return m.find(text)
+}
+
+// compileLike is compile for a part of a pattern, where _ is any character.
+func (m *matcher) compileLike(part string, n int) {
+	m.begin(n)
+	at := 0
+	for _, r := range part {
+		if r != '_' {
+			m.add(r, at)
+		}
+		at++
+	}
+	at = 0
+	for _, r := range part {
+		for i := 0; r == '_' && i < len(m.masks); i += m.words {
+			m.masks[i+at/64] |= 1 << (at % 64)
+		}
+		at++
+	}
 }
 
 // hasSuffix reports whether part matches the end of text.

@@ -52,3 +52,23 @@ func TestLikeAgreesWithRegularExpressions(t *testing.T) {
 		t.Errorf("only %d of %d match", found, tries)
 	}
 }
+
+// TestLikeIsLinear looks for the longest part in the worst texts. Trying every place
+// would take minutes.
+func TestLikeIsLinear(t *testing.T) {
+	text := strings.Repeat("a", 1<<20)
+	for _, c := range []struct {
+		pattern string
+		want    bool
+	}{
+		{"%" + strings.Repeat("a", MaxContains-4) + "_b%", false},
+		{"%" + strings.Repeat("_", MaxContains-3) + "b%", false},
+		{"%" + strings.Repeat("a_", MaxContains/2-2) + "%", true},
+	} {
+		for range 50 {
+			if Like(text, c.pattern, false) != c.want {
+				t.Fatalf("%.20q: %v", c.pattern, !c.want)
+			}
+		}
+	}
+}

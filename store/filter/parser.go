@@ -8,7 +8,7 @@ import (
 type parser struct {
 	lexer       *lexer
 	token       token
-	before      token // the one that was read last
+	before      token // the token before the current one
 	depth       int
 	comparisons int
 	search      *Parser // records the keys; nil when they do not count
@@ -35,7 +35,7 @@ func (p *parser) wrong(format string, args ...any) *Error {
 }
 
 // unexpected returns an error about a token that can't follow a comparison. It
-// recognizes a decimal comma; advice is for all else.
+// recognizes a decimal comma; for other tokens the message is advice.
 func (p *parser) unexpected(advice string) *Error {
 	if p.token.sign(",") && p.before.kind == numberToken {
 		return p.wrong("a number has a decimal point, like 0.2, and no comma")

@@ -8,9 +8,10 @@ import (
 // maxWords is the number of words that one search looks for.
 const maxWords = 20
 
-// words reads a text that is no expression as words to look for, each in one of the texts
-// of an iteration (AnyText). It returns nil for a text that was rather meant as an
-// expression: one that has operators, quotes or keywords in it, or begins with a field.
+// words reads a text that is not an expression as words to look for, each in one of the
+// texts of an iteration (AnyText). It returns nil for a text that was probably meant as
+// an expression: one that has operators, quotes or keywords in it, or begins with a
+// field.
 func words(text string) Expr {
 	all := strings.Fields(text)
 	if len(all) == 0 || len(all) > maxWords || len(text) > MaxContains || strings.ContainsAny(text, "=<>()'\"`") {

@@ -14,9 +14,9 @@ const (
 	maxTexts = 14 // texts with a code of their own; the others share one, and missing values have one
 )
 
-// coding is a column as trees take it: a small number for each run. The codes below
-// bins are intervals of numbers in their order; those after them are texts and missing
-// values, which have no order.
+// coding is a column in the form that trees use: a small number, the code, for each
+// run. The codes below bins are intervals of numbers in their order; those after them
+// are texts and missing values, which have no order.
 type coding struct {
 	codes  []uint8
 	bins   int
@@ -110,8 +110,8 @@ func intervals(numbers []float64) []interval {
 	return all
 }
 
-// mostFrequent returns up to maxTexts texts, those of most runs first, of which there is
-// more than one run, in case there are too many.
+// mostFrequent returns the texts, those of most runs first. If there are more than
+// maxTexts, it returns that many at most, without those of a single run.
 func mostFrequent(texts map[string]int) []string {
 	var all []string
 	for text, runs := range texts {

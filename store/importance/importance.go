@@ -29,7 +29,7 @@ import (
 )
 
 const (
-	// MinRuns is the smallest number of runs that an estimate is made of.
+	// MinRuns is the smallest number of runs for an estimate.
 	MinRuns = 10
 	// MaxColumns is the largest number of columns that vary; further ones are ignored.
 	MaxColumns = 128
@@ -42,7 +42,7 @@ const (
 	quantile  = 1.96 // of the normal distribution: 95 % on both sides
 )
 
-// Column holds what the runs have of one parameter.
+// Column holds the values of one parameter in the runs.
 type Column struct {
 	Name   string
 	Values []*string // one for each run, nil where it has none
@@ -53,7 +53,7 @@ type Shape string
 
 // The shapes of a dependence.
 const (
-	Unknown Shape = ""        // none that holds in nearly all forests
+	Unknown Shape = ""        // no shape on which most forests agree
 	Rising  Shape = "rising"  // the result rises with the parameter
 	Falling Shape = "falling" // the result falls as the parameter rises
 	Lowest  Shape = "lowest"  // the result is lowest at At, and higher on both sides
@@ -84,7 +84,7 @@ func (e Estimate) High() float64 { return min(1, e.Share+quantile*e.Error) }
 // Known reports whether the parameter matters more than chance would explain.
 func (e Estimate) Known() bool { return e.Share > quantile*e.Error && e.Share > 0 }
 
-// Result is what is known of a table.
+// Result holds the estimates for a table.
 type Result struct {
 	Runs    int
 	Fit     float64    // R² of the predictions of ranks, for runs that were not seen; 0 or less: they predict nothing
@@ -138,7 +138,8 @@ func Of(ctx context.Context, target []float64, columns []Column) (Result, error)
 	return r, nil
 }
 
-// judgement is what one half of the runs says of a forest grown on the other one.
+// judgement is the result of testing a forest, grown on one half of the runs, on
+// the other half.
 type judgement struct {
 	fit   float64
 	share []float64   // by column

@@ -26,8 +26,8 @@ type node struct {
 
 type forest []tree
 
-// predict returns what a tree predicts for a run that has code in column, and adds the
-// columns that it has looked at to used. With column -1 the run has its own codes.
+// predict returns the prediction of a tree for a run that has code in column, and adds
+// the columns that it has used to used. With column -1 the run has its own codes.
 func (t tree) predict(columns []coding, run, column int, code uint8, used *columnSet) float64 {
 	at := int32(0)
 	for t[at].column >= 0 {
@@ -42,7 +42,8 @@ func (t tree) predict(columns []coding, run, column int, code uint8, used *colum
 	return t[at].value
 }
 
-// predictions are what a forest predicts for a run, with what each tree says.
+// predictions holds the prediction of a forest for a run, and those of its
+// trees.
 type predictions struct {
 	mean float64
 	of   []float64
@@ -87,8 +88,8 @@ func (n *node) next(code uint8) int32 {
 	return n.first + 1
 }
 
-// grow makes a tree of as many of these runs as there are, drawn with replacement. A
-// node chooses among a random half of the columns.
+// grow makes a tree from a sample of these runs, of the same size and drawn with
+// replacement. A node chooses among a random half of the columns.
 func grow(random *rand.Rand, y []float64, columns []coding, runs []int) tree {
 	sample := make([]int, len(runs))
 	for i := range sample {
@@ -164,17 +165,17 @@ type division struct {
 	gain       float64
 }
 
-// part is the runs of one code.
+// part holds the runs of one code.
 type part struct {
 	code uint8
 	n    float64
 	sum  float64
 }
 
-// bestDivision returns the division of a column that leaves the least squared
-// error. Numbers are divided at a threshold. Texts and missing values are ordered by their means,
-// which has the best division among all of texts alone (Fisher, "On grouping for maximum
-// homogeneity", 1958); beside numbers all of them go to one side, or one is set apart. ok is false
+// bestDivision returns the division of a column that leaves the least squared error. Numbers are
+// divided at a threshold. Texts and missing values are ordered by their means, which has the best
+// division among all of texts alone (Fisher, "On grouping for maximum homogeneity", 1958); beside
+// numbers all of them go to one side, or one of them is separated from all others. ok is false
 // when no division leaves enough runs on both sides.
 func bestDivision(c coding, y []float64, sample []int) (best division, ok bool) {
 	var parts [64]part

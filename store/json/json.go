@@ -17,7 +17,7 @@ import (
 type (
 	// Options change how a value is read or written.
 	Options = json.Options
-	// UnmarshalerFrom is a type that reads itself.
+	// UnmarshalerFrom is a type with its own method to read JSON.
 	UnmarshalerFrom = json.UnmarshalerFrom
 	// SemanticError is about JSON that is well-formed and does not fit the Go value.
 	SemanticError = json.SemanticError

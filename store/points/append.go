@@ -102,10 +102,9 @@ func stepAfter(largest *Step) (Step, error) {
 	return *largest + 1, nil
 }
 
-// AppendNew is AppendAll without the samples whose key, step, time and value a point
-// has already: a client that got no answer sends its points again. A point that was
-// written before later ones of the same step is found among the last sameStep of that
-// step only.
+// AppendNew is AppendAll without the samples that are points of their series already,
+// with the same step, time and value: a client that got no answer sends its points
+// again. Of the points of one step it compares the last sameStep.
 func (tx *Tx) AppendNew(iteration int64, samples []Sample, now Time) error {
 	planned, err := tx.plan(iteration, samples, now)
 	if err != nil {
@@ -123,10 +122,11 @@ func (tx *Tx) AppendNew(iteration int64, samples []Sample, now Time) error {
 	return nil
 }
 
-// sameStep bounds the points of one step that AppendNew looks through.
+// sameStep is the maximum number of points of one step that AppendNew reads.
 const sameStep = 10_000
 
-// has reports whether s has a point like p. The transaction must be the writer's.
+// has reports whether s has a point with the step, time and value of p. The
+// transaction must be the writer's.
 func (tx *Tx) has(s *series, p point) (bool, error) {
 	if s.LastStep == nil || p.step > *s.LastStep || p.step == *s.LastStep && p.at > *s.LastAt {
 		return false, nil

@@ -59,8 +59,8 @@ func roundWidth(w uint64) uint64 {
 }
 
 // logEdges divides a range into bins that each reach to the same multiple of
-// their beginning, as far as whole steps and rounding allow. What is at 1 or
-// below shares the first.
+// their beginning, as far as whole steps and rounding allow. The first bin has
+// all values up to 1.
 func logEdges(first, last int64, n int) []uint64 {
 	floor := math.Log(math.Max(1, float64(first)))
 	width := (math.Log(math.Max(1, float64(last))) - floor) / float64(n)
@@ -81,7 +81,7 @@ func logEdges(first, last int64, n int) []uint64 {
 	return edges
 }
 
-// of returns in which bin x of the range is.
+// of returns the index of the bin that has x, which is in the range.
 func (b *bins) of(x int64) int {
 	switch {
 	case b.n == 1:

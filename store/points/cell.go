@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// cell is what charts need of some points of a series.
+// cell summarizes neighbouring points of a series for charts.
 type cell struct {
 	count     int64
 	last      point // by step, then seq
@@ -22,12 +22,13 @@ func cellOf(p point) cell {
 	return cell{count: 1, last: p, finite: p.value.Finite(), low: p.value, high: p.value, inTime: true, start: p.at}
 }
 
-// add takes in a point. The times of the cell are right when the point comes after
-// all others by step, then seq.
+// add adds a point. The times of the cell are right when the point comes after all
+// others by step, then seq.
 func (c *cell) add(p point) { c.merge(cellOf(p)) }
 
-// addLate is add for a point that may come before others of the cell. It takes in
-// nothing and returns false when the points must be read to know the times.
+// addLate is add for a point that may come before others of the cell. It adds
+// nothing and returns false when the times can be known only by reading the
+// points.
 func (c *cell) addLate(p point) bool {
 	known := c.count == 0 || !c.inTime || byStep(c.last, p) < 0 ||
 		p.at > c.last.at || p.at == c.start && p.at == c.last.at
@@ -37,7 +38,8 @@ func (c *cell) addLate(p point) bool {
 	return known
 }
 
-// merge takes in the points of o, which all lie after or before those of c.
+// merge adds the points of o, which all lie after those of c, or all before
+// them.
 func (c *cell) merge(o cell) {
 	if c.count == 0 {
 		*c = o
@@ -65,15 +67,16 @@ const (
 	hasFinite  = 1 << iota // low and high follow, or are the last value
 	lowIsLast              // low does not follow
 	highIsLast             // high does not follow
-	inTime                 // start follows, as how long before the last point, or is that of the only one
+	inTime                 // start follows, as milliseconds before the last point, if there are several points
 	flagBits   = iota
 )
 
-// maskBytes have a bit for each cell of a row.
+// maskBytes is the length of the mask of a row, which has a bit for each cell.
 const maskBytes = rowCells / 8
 
-// encodeCells writes a row: two bytes that say which cells have points, then
-// these, numbers as differences to the one before where that makes them small.
+// encodeCells returns a row as bytes: a mask of the cells that have points,
+// then those cells. Most numbers are stored as the difference from the cell
+// before.
 func encodeCells(cells *[rowCells]cell, first Step, shift int) []byte {
 	out := make([]byte, maskBytes, 600)
 	var before point
@@ -121,7 +124,7 @@ func appendValue(b []byte, v Value) []byte {
 
 var errRollup = errors.New("a rollup is damaged: check and repair the database")
 
-// decodeCells reads what encodeCells has written.
+// decodeCells is the inverse of encodeCells.
 func decodeCells(in []byte, first Step, shift int, cells *[rowCells]cell) error {
 	d := decoder{in: in}
 	mask := d.take(maskBytes)
@@ -162,7 +165,8 @@ func decodeCells(in []byte, first Step, shift int, cells *[rowCells]cell) error 
 	return nil
 }
 
-// decoder takes numbers off the front of in; bad is set when there are none.
+// decoder reads numbers from the front of in. It sets bad when in ends too
+// early.
 type decoder struct {
 	in  []byte
 	bad bool

@@ -10,9 +10,9 @@ type Problem struct {
 	Repair func(*Tx) error
 }
 
-// Check compares what is kept although it could be computed with the points. It
-// does so in several transactions, because a long one keeps the write-ahead log
-// from being reset: Series until Done is set, then Rest.
+// Check compares statistics and rollups, which follow from the points, with the
+// points. It does so in several transactions, because a long one keeps the
+// write-ahead log from being reset: Series until Done is set, then Rest.
 type Check struct {
 	Done bool // every series was checked
 
@@ -74,7 +74,7 @@ func (c *Check) wrongStats(tx *Tx, s *series) (*Problem, error) {
 	}
 	return &Problem{
 		Iteration: s.iteration,
-		Text:      fmt.Sprintf("The statistics of metric %q do not fit its points, of which there are %d.", s.key, want.Count),
+		Text:      fmt.Sprintf("The statistics of metric %q do not match its points, of which there are %d.", s.key, want.Count),
 		Repair:    func(tx *Tx) error { return tx.recompute(s.id) },
 	}, nil
 }
@@ -102,8 +102,8 @@ func (tx *Tx) strayMoves() ([]Problem, error) {
 		AND metric.seq = metric_moved.seq)`, "1 moved point is not where it was moved to.", "%d moved points are not where they were moved to.")
 }
 
-// stray returns the problem that there are rows, "TABLE WHERE CONDITION", that
-// should not be there. The repair deletes them.
+// stray returns a problem if there are rows that should not be there. rows is
+// "TABLE WHERE CONDITION". The repair deletes them.
 func (tx *Tx) stray(rows, one, many string) ([]Problem, error) {
 	var n int64
 	if err := tx.Row(`SELECT count(*) FROM ` + rows).Scan(&n); err != nil || n == 0 {
@@ -122,7 +122,7 @@ func (tx *Tx) stray(rows, one, many string) ([]Problem, error) {
 	}}, nil
 }
 
-// wrongCounter proves that no point can get a seq that another one has. used is
+// wrongCounter checks that no new point can get the seq of another one. used is
 // the largest one in table metric.
 func (tx *Tx) wrongCounter(used int64) ([]Problem, error) {
 	var next int64

@@ -15,7 +15,7 @@ func (tx *Tx) wrongRollups(s *series) (*Problem, error) {
 	}
 	return &Problem{
 		Iteration: s.iteration,
-		Text:      fmt.Sprintf("The rollups of metric %q, which its charts are drawn from, do not fit its points.", s.key),
+		Text:      fmt.Sprintf("The rollups of metric %q, which its charts are drawn from, do not match its points.", s.key),
 		Repair:    func(tx *Tx) error { return tx.rebuildRollups(s.id) },
 	}, nil
 }

@@ -19,9 +19,10 @@ const (
 	// compactSlice is about how many points one transaction moves: a few
 	// milliseconds of work, so that no other write waits long.
 	compactSlice = 2000
-	// maintainTick is how often the age of the head is looked at.
+	// maintainTick is the time between two checks of the age of the head.
 	maintainTick = time.Second
-	// ticksAfterFailure is how many of them pass after a failed compaction.
+	// ticksAfterFailure is the number of such checks that are skipped after a
+	// failed compaction.
 	ticksAfterFailure = 30
 )
 
@@ -40,14 +41,14 @@ func (e *Engine) maintain(ctx context.Context) {
 			return
 		case id := <-e.toRollUp:
 			if err := e.rollUpNext(context.Background(), id); err != nil && !errors.Is(err, sqlite.ErrClosed) {
-				e.opts.Logger.Error("a metric could not be rolled up for charts; they read its points instead", "error", err)
+				e.opts.Logger.Error("the rollups of a metric could not be written; its charts read the points instead", "error", err)
 			}
 		case start := <-missing:
 			missing = nil
 			last, err := e.rollUpWithout(context.Background(), after)
 			switch {
 			case err != nil && !errors.Is(err, sqlite.ErrClosed):
-				e.opts.Logger.Error("metrics without rollups could not be rolled up for charts; they read the points instead", "error", err)
+				e.opts.Logger.Error("the rollups of some metrics could not be written; their charts read the points instead", "error", err)
 			case err == nil && last > after:
 				after = last
 				missing = time.After(time.Since(start)) // so that other writes have half of the time
@@ -57,7 +58,7 @@ func (e *Engine) maintain(ctx context.Context) {
 				continue
 			}
 			if err := e.Compact(context.Background()); err != nil && !errors.Is(err, sqlite.ErrClosed) {
-				e.opts.Logger.Error("points could not be moved to their place in the database; they are safe where they are", "error", err)
+				e.opts.Logger.Error("points could not be compacted; they are kept, and it is tried again", "error", err)
 				wait = ticksAfterFailure
 			}
 		}

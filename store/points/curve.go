@@ -20,8 +20,8 @@ const (
 // Scale is how an axis is divided.
 type Scale string
 
-// The scales of an axis. Logarithmic buckets grow by the same factor; what is
-// at 1 or below shares the first one.
+// The scales of an axis. Logarithmic buckets grow by the same factor; the first
+// one has all values up to 1.
 const (
 	Linear Scale = "linear"
 	Log    Scale = "log"
@@ -30,19 +30,20 @@ const (
 const (
 	// DefaultPoints is how many points of a curve are asked for by default.
 	DefaultPoints = 1000
-	// MaxPoints is the most points of one curve; a larger number is taken as this.
+	// MaxPoints is the maximum number of points of one curve. A larger number
+	// means MaxPoints.
 	MaxPoints = 100_000
-	// MaxCurves is the most curves of one answer.
+	// MaxCurves is the maximum number of curves of one answer.
 	MaxCurves = 10_000
-	// MaxAnswerPoints is the most points that the curves of one answer show
-	// together.
+	// MaxAnswerPoints is the maximum number of points that the curves of one
+	// answer show together.
 	MaxAnswerPoints = 500_000
 )
 
-// CurveQuery is the part of a curve that is wanted, and how fine.
+// CurveQuery selects a part of some curves and the number of their points.
 type CurveQuery struct {
-	Keys   []string // none for all
-	Points int      // at most so many, from 2 to MaxPoints
+	Keys   []string // empty for all
+	Points int      // maximum number of points, from 2 to MaxPoints
 	X      Axis
 	Scale  Scale
 	From   *int64 // first step, or Unix millisecond for ByTime; nil for the first there is
@@ -61,8 +62,9 @@ type Curve struct {
 	// bucket, nil where there is none; left out when every point is shown.
 	Min []*Value `json:"min,omitempty"`
 	Max []*Value `json:"max,omitempty"`
-	// Behind is how many points each one shown stands for: itself and those
-	// between it and the one before. It is nil when every point is shown.
+	// Behind has for each point that is shown the number of points that it stands
+	// for: itself and those since the one before. It is nil when every point is
+	// shown.
 	Behind []int `json:"-"`
 	Total  int   `json:"-"` // points of the whole metric
 }
@@ -70,13 +72,13 @@ type Curve struct {
 // CurveCount counts the curves of one answer and the points that they show, at
 // most MaxCurves and MaxAnswerPoints, while several goroutines read them.
 type CurveCount struct {
-	// Take is called with the bytes that are held; nil counts nothing.
+	// Take is called with the size in bytes of further points; nil counts nothing.
 	Take func(bytes int64) error
 
 	curves, points atomic.Int64
 }
 
-// pointBytes is what a point of a curve holds in memory.
+// pointBytes is the size of a point of a curve in memory.
 const pointBytes = 72
 
 func (c *CurveCount) add(n int) error {
@@ -98,7 +100,7 @@ func (c *CurveCount) addPoints(n int) error {
 
 // Curves returns the curves of an iteration that q asks for, in the order of the
 // keys. A metric that the iteration does not have is left out. q must pass Check.
-// count has the curves of the same answer before.
+// count has the earlier curves of the same answer.
 func (tx *Tx) Curves(iteration int64, q CurveQuery, count *CurveCount) ([]Curve, error) {
 	q.Points = min(q.Points, MaxPoints)
 	all, err := tx.seriesOf(iteration, q.Keys)
@@ -136,7 +138,7 @@ func (q CurveQuery) Check() error {
 	return nil
 }
 
-// curve reads one series, thinned out to as many points as are wanted.
+// curve returns one series, reduced to the number of points that q asks for.
 func (tx *Tx) curve(s *series, q CurveQuery) (Curve, error) {
 	if q.X == ByTime {
 		return tx.timeCurve(s, q)
@@ -241,8 +243,8 @@ func (tx *Tx) eachPoint(seriesID, from, to int64, fn func(point)) error {
 		return err
 	}
 	defer rows.Close()
-	// This is what reading many points takes its time with: nothing is made for
-	// each of them, and numbers need no conversion by reflection.
+	// Reading many points spends its time here, so nothing is allocated for each
+	// of them and no number is converted by reflection.
 	var p point
 	into := []any{(*int64)(&p.step), &p.seq, &p.value, (*int64)(&p.at)}
 	for rows.Next() {
@@ -272,7 +274,7 @@ func (c *Curve) show(p point) {
 // all of its points, and before them the first point of the range.
 func (c *Curve) showCells(first point, cells []cell) {
 	c.showCell(cellOf(first), 1)
-	before := 1 // the first cell with points has the first one, too
+	before := 1 // the first point also belongs to the first cell with points
 	for _, o := range cells {
 		if o.count > 0 && !(o.count == 1 && o.last.seq == first.seq) {
 			c.showCell(o, int(o.count)-before)
@@ -293,10 +295,10 @@ func (c *Curve) showCell(o cell, behind int) {
 	c.Min, c.Max = append(c.Min, &o.low), append(c.Max, &o.high)
 }
 
-// eachCell calls fn with cells that together have all points of table metric
-// in a range of steps, none of which crosses a multiple of 2^align. They come
-// from the widest rollups that will do and, at the ends and after the last
-// rollup, from finer ones and from single points.
+// eachCell calls fn with cells that together have all points of table metric in
+// a range of steps, none of which crosses a multiple of 2^align. They come from
+// the widest rollups that fit and, at the ends and after the last rollup, from
+// finer ones and from single points.
 func (tx *Tx) eachCell(s *series, r binRun, fn func(cell)) error {
 	level := 0
 	if s.rollups.end != nil && r.align >= s.rollups.shift {

@@ -34,7 +34,7 @@ type headSeries struct {
 	iteration int64
 	key       string
 	points    []point
-	// statsSeq is the seq of the last point in the stored statistics, or less, in
+	// statsSeq is at most the seq of the last point in the stored statistics, in
 	// each snapshot that shows that point.
 	statsSeq int64
 }
@@ -101,7 +101,7 @@ func readRecent(tx *sqlite.Tx) (map[int64][]point, error) {
 	return all, errors.Join(rows.Err(), rows.Close())
 }
 
-// put adds a series, or takes note that it has changed.
+// put adds a series, or records that it has changed.
 func (h *head) put(id int64, s *headSeries) {
 	if len(s.points) > 0 {
 		h.series[id] = s
@@ -120,7 +120,7 @@ func (h *head) put(id int64, s *headSeries) {
 	}
 }
 
-// full reports whether points come faster than they are compacted.
+// full reports whether the head takes no more points.
 func (h *head) full() bool {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
@@ -203,8 +203,8 @@ func after(points []point, last int64) int {
 	return sort.Search(len(points), func(i int) bool { return points[i].seq > last })
 }
 
-// pointsOf returns the points of a series. ok is false when some that are in the
-// rows of table recent from first on were dropped.
+// pointsOf returns the points of a series. ok is false when points with the seq
+// first or a larger one were dropped.
 func (h *head) pointsOf(seriesID, first int64) (points []point, ok bool) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
@@ -277,7 +277,7 @@ func (tx *Tx) readAhead() error {
 
 func (tx *Tx) recentWindow() (window, error) {
 	if tx.Writer() && tx.engine.head != nil {
-		return window{first: math.MaxInt64, last: math.MaxInt64}, nil // it sees what it has written
+		return window{first: math.MaxInt64, last: math.MaxInt64}, nil // it must see what it has written
 	}
 	if !tx.window.known {
 		tx.window.known = true

@@ -8,12 +8,12 @@ import (
 	"tracker/store/sqlite"
 )
 
-// row is a point on its way into a table.
+// row is a point that is read from a table or inserted into one.
 type row struct {
 	place
 	value  Value
 	at     Time
-	series *series // nil when it does not matter
+	series *series // nil when only its id is needed
 }
 
 func (r row) point() point { return point{Step(r.step), r.seq, r.value, r.at} }

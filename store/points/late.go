@@ -5,8 +5,8 @@ import (
 )
 
 // A row of table series has the statistics of the points that were there when it
-// was written. Queries that read the rows need to know which of them are behind,
-// and what they should be: that is answered here, for the snapshot of the query.
+// was written. Queries that read these rows ask Recent and Late which of them
+// lack points in their snapshot, and for the statistics with those points.
 
 // Series names a series.
 type Series struct {
@@ -69,8 +69,8 @@ func (h *head) recent(keys []string, w window) (all []Series, ok bool) {
 	return all, h.dropped < w.first
 }
 
-// Late returns the statistics of those series whose rows lack points that the
-// snapshot shows.
+// Late returns the statistics of those of the series whose rows lack points
+// that the snapshot shows.
 func (tx *Tx) Late(all []Series) ([]Statistics, error) {
 	if len(all) == 0 {
 		return nil, nil

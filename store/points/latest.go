@@ -23,46 +23,80 @@ func (tx *Tx) Latest(iterations []int64) ([]Latest, error) {
 	if err != nil {
 		return nil, err
 	}
-	type stored struct {
-		id, seq int64
-		there   bool // the row has a point
-	}
-	var all []Latest
-	var behind []stored
-	err = tx.EachRow(`SELECT id, counted_seq, iteration_num, key, last, last_step, last_at FROM series
-		WHERE iteration_num IN (SELECT value FROM json_each(?)) ORDER BY iteration_num, key`,
-		func(row []driver.Value) error {
-			s, l := stored{id: row[0].(int64), seq: row[1].(int64)}, Latest{Iteration: row[2].(int64), Key: row[3].(string)}
-			if err := l.Value.Scan(row[4]); err != nil {
-				return err
-			}
-			if step, ok := row[5].(int64); ok {
-				s.there, l.Step, l.At = true, Step(step), Time(row[6].(int64))
-			}
-			all, behind = append(all, l), append(behind, s)
-			return nil
-		}, string(list))
+	recent, err := tx.recentOf(iterations, string(list))
 	if err != nil {
 		return nil, err
 	}
-	if err := tx.readAhead(); err != nil {
+	found, err := tx.Late(recent)
+	if err != nil {
 		return nil, err
 	}
-	kept := all[:0]
-	for i, l := range all {
-		s := behind[i]
-		late, err := tx.recent(s.id, s.seq)
-		if err != nil {
-			return nil, err
-		}
-		for _, p := range late {
-			if !s.there || p.step >= l.Step {
-				l.Value, l.Step, l.At, s.there = p.value, p.step, p.at, true
+	type name struct {
+		iteration int64
+		key       string
+	}
+	late := make(map[name]Stats, len(found))
+	for _, s := range found {
+		late[name{s.Iteration, s.Key}] = s.Stats
+	}
+	var all []Latest
+	err = tx.EachRow(`SELECT iteration_num, key, last, last_step, last_at FROM series
+		WHERE iteration_num IN (SELECT value FROM json_each(?)) ORDER BY iteration_num, key`,
+		func(row []driver.Value) error {
+			l := Latest{Iteration: row[0].(int64), Key: row[1].(string)}
+			if s, ok := late[name{l.Iteration, l.Key}]; ok {
+				l.Value, l.Step, l.At = s.Last, *s.LastStep, *s.LastAt
+				all = append(all, l)
+				return nil
 			}
-		}
-		if s.there {
-			kept = append(kept, l)
+			step, ok := row[3].(int64)
+			if !ok {
+				return nil // it has no point
+			}
+			l.Step, l.At = Step(step), Time(row[4].(int64))
+			all = append(all, l)
+			return all[len(all)-1].Value.Scan(row[2])
+		}, string(list))
+	return all, err
+}
+
+// recentOf returns the series of iterations, whose numbers are in list as JSON, whose rows
+// may lack points of table recent.
+func (tx *Tx) recentOf(iterations []int64, list string) ([]Series, error) {
+	w, err := tx.recentWindow()
+	if err != nil || w.last == 0 {
+		return nil, err
+	}
+	if h := tx.engine.head; h != nil {
+		if all, ok := h.recentOf(iterations, w); ok {
+			return all, nil
 		}
 	}
-	return kept, nil
+	var all []Series
+	err = tx.EachRow(`SELECT id, iteration_num, key FROM series
+		WHERE iteration_num IN (SELECT value FROM json_each(?)) AND id IN (SELECT series_id FROM recent)`,
+		func(row []driver.Value) error {
+			all = append(all, Series{row[0].(int64), row[1].(int64), row[2].(string)})
+			return nil
+		}, list)
+	return all, err
+}
+
+// recentOf returns the series of iterations whose rows may lack points of the window. ok
+// is false when some of its points were dropped.
+func (h *head) recentOf(iterations []int64, w window) (all []Series, ok bool) {
+	wanted := make(map[int64]bool, len(iterations))
+	for _, num := range iterations {
+		wanted[num] = true
+	}
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	for key, series := range h.late {
+		for id, s := range series {
+			if wanted[s.iteration] && len(s.points) > 0 && s.points[0].seq <= w.last {
+				all = append(all, Series{id, s.iteration, key})
+			}
+		}
+	}
+	return all, h.dropped < w.first
 }

@@ -9,7 +9,7 @@ import (
 
 // MeanCurve is a metric of several iterations. The value of an iteration in a
 // bucket is its last one there, as in its own curve. X is the largest step or
-// time of those that count, or the mean of the metric that is set against.
+// time of those that count or, with PairQuery.Against, the mean of that metric.
 // Iterations without a finite value in a bucket do not count there.
 type MeanCurve struct {
 	Key        string
@@ -19,7 +19,7 @@ type MeanCurve struct {
 	X          []Value
 	Mean       []Value
 	SD         []*Value // of the sample; nil where only one counts
-	N          []int    // how many count
+	N          []int    // number of iterations that count
 }
 
 // The division of the tracks of a group depends on nothing but their number, so
@@ -33,7 +33,8 @@ const (
 
 // MeanCurves returns the means of metrics over groups of members, numbered from 0:
 // for each group, in the order of q.Keys, those that some of its members have. The
-// buckets are the same for all groups. q must pass Check. count has the tracks.
+// buckets are the same for all groups. q must pass Check. count has the tracks
+// already.
 func (e *Engine) MeanCurves(ctx context.Context, tracks []Track, groups int, q PairQuery, count *CurveCount) ([][]MeanCurve, error) {
 	q.Points = min(q.Points, MaxPoints)
 	answer := make([][]MeanCurve, groups)
@@ -70,7 +71,7 @@ func (e *Engine) meanCurves(ctx context.Context, tracks []Track, q PairQuery) (m
 	if err != nil {
 		return nil, err
 	}
-	if slots.exact == nil && slots.bins.n > 0 { // what was logged since has no slot
+	if slots.exact == nil && slots.bins.n > 0 { // points that came since then have no slot
 		q.From, q.To = &slots.bins.from, &slots.bins.to
 	}
 	byGroup := map[int][]Track{}
@@ -90,7 +91,7 @@ func (e *Engine) meanCurves(ctx context.Context, tracks []Track, q PairQuery) (m
 		if g := parts[i][0].Group; groups[g].slots == nil {
 			groups[g] = s
 		} else {
-			groups[g] = groups[g].and(s)
+			groups[g] = groups[g].plus(s)
 		}
 	}
 	curves := map[int]MeanCurve{}
@@ -122,18 +123,19 @@ func (e *Engine) sharedSlots(ctx context.Context, tracks []Track, q PairQuery) (
 	})
 	all := noSpan
 	for _, one := range spans {
-		all = all.and(one)
+		all = all.union(one)
 	}
 	return all.slots(q), err
 }
 
-// meanSum is what a mean is made of.
+// meanSum is the sum of some tracks, from which their mean is computed.
 type meanSum struct {
 	count, total, iterations int
 	slots                    []slotSum
 }
 
-// slotSum is what is known of the values in a slot, as Welford updates it.
+// slotSum is the mean and variance of the values in a slot, by Welford's
+// method.
 type slotSum struct {
 	n             int
 	mean, squares float64
@@ -141,8 +143,8 @@ type slotSum struct {
 	against       float64
 }
 
-// and puts two sums together, as Chan, Golub and LeVeque do (1983).
-func (a slotSum) and(b slotSum) slotSum {
+// plus combines two sums (Chan, Golub and LeVeque, 1983).
+func (a slotSum) plus(b slotSum) slotSum {
 	if a.n == 0 || b.n == 0 {
 		if a.n == 0 {
 			return b
@@ -160,14 +162,14 @@ func (a slotSum) and(b slotSum) slotSum {
 	}
 }
 
-func (a meanSum) and(b meanSum) meanSum {
+func (a meanSum) plus(b meanSum) meanSum {
 	for i, s := range b.slots {
-		a.slots[i] = a.slots[i].and(s)
+		a.slots[i] = a.slots[i].plus(s)
 	}
 	return meanSum{a.count + b.count, max(a.total, b.total), a.iterations + b.iterations, a.slots}
 }
 
-// sum adds up tracks of one group.
+// sum returns the sum of tracks of one group.
 func (tx *Tx) sum(tracks []Track, s slots, q PairQuery) (meanSum, error) {
 	all := meanSum{slots: make([]slotSum, s.n())}
 	tracks, err := tx.renewed(tracks)
@@ -190,7 +192,7 @@ func (tx *Tx) sum(tracks []Track, s slots, q PairQuery) (meanSum, error) {
 			if q.Against != "" {
 				one.against = float64(t.x[i].value)
 			}
-			all.slots[i] = all.slots[i].and(one)
+			all.slots[i] = all.slots[i].plus(one)
 		}
 	}
 	return all, nil

@@ -32,12 +32,12 @@ const (
 	// maxOpen bounds the number of cached series.
 	maxOpen = 20_000
 	// bulkPoints is the number of points of one series in a transaction from which
-	// they go to table metric at once: from about here on a page of that table
-	// costs no more than the way by table recent.
+	// they go to table metric at once: from about this number on, writing a page
+	// of that table costs no more than writing to table recent first.
 	bulkPoints = 32
 )
 
-// drop forgets what may not be true any more.
+// drop empties the cache, which may be out of date.
 func (o *openSeries) drop() {
 	o.byKey, o.byID = map[seriesKey]*series{}, map[int64]*series{}
 	o.dirty = o.dirty[:0]
@@ -159,8 +159,8 @@ func (o *openSeries) Flush(t *sqlite.Tx, _ sqlite.Stage) error {
 	return nil
 }
 
-// flushSeries does what goes with the pending points of s, which were inserted
-// into table metric when bulk is set.
+// flushSeries updates the statistics and rollups of s for its pending points,
+// which were inserted: into table metric when bulk is set.
 func (tx *Tx) flushSeries(s *series, bulk bool) error {
 	if bulk {
 		if err := tx.rollUp(s, s.pending); err != nil {

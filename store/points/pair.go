@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// SinceStart is an axis of curves that are set against each other: milliseconds
+// SinceStart is an axis that curves of several iterations share: milliseconds
 // after the start of each iteration.
 const SinceStart Axis = "relative"
 
@@ -15,7 +15,8 @@ const SinceStart Axis = "relative"
 // own, unless there are more steps than points are asked for.
 const exactPoints = 20_000
 
-// PairQuery is what is wanted of curves that are set against each other.
+// PairQuery selects parts of metrics that are drawn over a common axis or over
+// another metric.
 type PairQuery struct {
 	CurveQuery        // X may be SinceStart; From and To are of the axis, of steps with Against
 	Against    string // a metric whose values are the axis; "" for X
@@ -29,15 +30,15 @@ func (q PairQuery) Check() error {
 	return q.CurveQuery.Check()
 }
 
-// Pairs are two metrics of one iteration, in the order of the steps that they
-// are from.
+// Pairs are the values of two metrics of one iteration, in the order of their
+// steps.
 type Pairs struct {
 	Iteration int64
 	Key       string
 	Count     int     // points of the metric in the range
 	Total     int     // points of the metric in all
 	Step      []Step  // of the metric
-	X         []Value // of the metric that is set against; finite
+	X         []Value // of the metric PairQuery.Against; finite
 	Value     []Value
 }
 
@@ -48,7 +49,7 @@ type Member struct {
 	Start     Time // of the axis SinceStart
 }
 
-// Track is a series of a member, and the one that it is set against.
+// Track is a series of a member, and the series of PairQuery.Against.
 type Track struct {
 	Member
 	series  *series
@@ -65,8 +66,8 @@ func (t *Track) start(q PairQuery) int64 {
 }
 
 // Tracks returns the tracks of members that q asks for, in the order of the
-// members and then of the keys. q must pass Check. count has those of the same
-// answer before.
+// members and then of the keys. q must pass Check. count has the earlier ones
+// of the same answer.
 func (tx *Tx) Tracks(members []Member, q PairQuery, count *CurveCount) ([]Track, error) {
 	var all []Track
 	for _, m := range members {
@@ -92,10 +93,11 @@ func (tx *Tx) Tracks(members []Member, q PairQuery, count *CurveCount) ([]Track,
 	return all, nil
 }
 
-// Pairs sets the metrics of tracks, which were read in this transaction, against
+// Pairs returns the metrics of tracks, which were read in this transaction, over
 // the metric q.Against: the values of the same step or, when there are more steps
 // than q asks for, the last value of each in the same bucket of steps. Tracks
-// without that metric are left out. count has those of the same answer before.
+// without that metric are left out. count has the earlier ones of the same
+// answer.
 func (tx *Tx) Pairs(tracks []Track, q PairQuery, count *CurveCount) ([]Pairs, error) {
 	q.Points = min(q.Points, MaxPoints)
 	all := []Pairs{}
@@ -180,7 +182,7 @@ func (s *slots) of(x int64) int {
 	return -1
 }
 
-// slots divides the axis of a track.
+// slots returns the slots of the axis of a track.
 func (tx *Tx) slots(t Track, q PairQuery) (slots, error) {
 	if s, err := tx.exactSlots([]Track{t}, q); err != nil || s.exact != nil {
 		return s, err
@@ -189,7 +191,8 @@ func (tx *Tx) slots(t Track, q PairQuery) (slots, error) {
 	return span.slots(q), err
 }
 
-// exactSlots are the steps of tracks, none when those are more than is asked for.
+// exactSlots returns a slot for each step of tracks, none when there are more
+// steps than q asks for.
 func (tx *Tx) exactSlots(tracks []Track, q PairQuery) (s slots, err error) {
 	var points int64
 	for _, t := range tracks {
@@ -217,11 +220,11 @@ func (tx *Tx) exactSlots(tracks []Track, q PairQuery) (s slots, err error) {
 // span is a range of the axis; it is empty when first is larger than last.
 type span struct{ first, last int64 }
 
-func (a span) and(b span) span { return span{min(a.first, b.first), max(a.last, b.last)} }
+func (a span) union(b span) span { return span{min(a.first, b.first), max(a.last, b.last)} }
 
 var noSpan = span{math.MaxInt64, math.MinInt64}
 
-// span returns where tracks have points.
+// span returns the range in which tracks have points.
 func (tx *Tx) span(tracks []Track, q PairQuery) (span, error) {
 	all := noSpan
 	for _, t := range tracks {
@@ -233,7 +236,7 @@ func (tx *Tx) span(tracks []Track, q PairQuery) (span, error) {
 			if err != nil {
 				return all, err
 			}
-			all = all.and(span{from, to})
+			all = all.union(span{from, to})
 		}
 	}
 	return all, nil
@@ -273,8 +276,8 @@ func (tx *Tx) reach(s *series, start int64, q PairQuery) (first, last int64, err
 	return first, last, err
 }
 
-// walkSince goes over the points of a series in the range of times that begins
-// at start; the recent ones in it come on their own.
+// walkSince returns a walk over the points of a series in the range of q, whose
+// times count from start, and those of its points that are in table recent.
 func (tx *Tx) walkSince(s *series, start int64, q PairQuery) (walk timeWalk, recent []point, err error) {
 	from, to := q.bounds()
 	walk = timeWalk{Tx: tx, s: s, from: saturated(from, start), to: saturated(to, start)}
@@ -282,9 +285,9 @@ func (tx *Tx) walkSince(s *series, start int64, q PairQuery) (walk timeWalk, rec
 	return walk, recent, err
 }
 
-// eachLast calls fn with points of a series in the range: where each is on the
-// axis, and how many points it is the last of. With bins these are the last
-// ones of stretches that lie in one bin.
+// eachLast calls fn with points of a series in the range: the position of each
+// on the axis, and the number of points that it stands for. With bins each is
+// the last of points that lie in one bin.
 func (tx *Tx) eachLast(s *series, start int64, b *bins, q PairQuery, fn func(x int64, p point, count int)) error {
 	if !q.byStep() {
 		walk, recent, err := tx.walkSince(s, start, q)
@@ -318,7 +321,7 @@ func (tx *Tx) eachLast(s *series, start int64, b *bins, q PairQuery, fn func(x i
 	return err
 }
 
-// saturated adds without leaving the range of an int64.
+// saturated returns x + by, limited to the range of an int64.
 func saturated(x, by int64) int64 {
 	if x == math.MinInt64 || x == math.MaxInt64 {
 		return x

@@ -1,7 +1,7 @@
 package points
 
 // DeleteFrom removes the points of a metric whose steps are from or larger, and
-// returns how many they were. The series is removed with its last point. The
+// returns their number. The series is removed with its last point. The
 // transaction must be the writer's, and have added no points yet.
 func (tx *Tx) DeleteFrom(iteration int64, key string, from Step) (int64, error) {
 	s, err := tx.findSeries(iteration, key)

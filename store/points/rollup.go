@@ -40,7 +40,8 @@ const (
 	maxRolledUpID = 1 << (63 - seriesBit)
 )
 
-// extent is which rollups a series has: all rows that end before end.
+// extent describes the rollups of a series: it has all rows that end before
+// end.
 type extent struct {
 	shift int   // a cell of level 1 has 2^shift steps
 	end   *Step // a multiple of the width of a row of level 1; nil without rollups
@@ -49,7 +50,8 @@ type extent struct {
 // cellShift returns the width of a cell of a level, as a power of two.
 func (e extent) cellShift(level int) int { return e.shift + rowShift*(level-1) }
 
-// cellIndex returns which cell of its row of a level has a step.
+// cellIndex returns the index of the cell of a level that has a step, within
+// its row.
 func (e extent) cellIndex(level int, step Step) int64 {
 	return int64(step) >> e.cellShift(level) & (rowCells - 1)
 }
@@ -69,8 +71,8 @@ func (s *series) rowID(level int, block int64) int64 {
 	return s.id<<seriesBit | int64(level)<<blockBits | block&(1<<blockBits-1)
 }
 
-// fitCells drops the rollups of a series when its points lie much closer or
-// farther from each other than when the width of the cells was chosen.
+// fitCells drops the rollups of a series when its points lie much closer
+// together or farther apart than when the width of the cells was chosen.
 func (tx *Tx) fitCells(s *series) error {
 	if s.rollups.end == nil {
 		return nil
@@ -96,8 +98,8 @@ func (tx *Tx) bestShift(s *series) (first Step, shift int, err error) {
 	span := uint64(*s.LastStep) - uint64(first)
 	distance := max(1, span/uint64(max(1, s.Count-1)))
 	shift = bits.Len64(distance) - 1 + bits.Len(cellPoints) - 1
-	// Two rows must not be so far from each other that they get the same id. A
-	// width is kept while it is off by less than refit.
+	// Two rows must not be so far apart that they get the same id. A width is kept
+	// while it is off by less than refit.
 	return first, min(max(shift, bits.Len64(span)-blockBits-rowShift+refit), maxShift), nil
 }
 

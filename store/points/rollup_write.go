@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// maxRollUp bounds the points that one transaction reads to roll them up, beside
-// those it has written.
+// maxRollUp is the maximum number of points that one transaction reads for
+// rollups, besides those that it has written.
 const maxRollUp = 8192
 
 // openRow is the row of level 1 that begins where the rollups end, as far as it
@@ -23,8 +23,8 @@ type openRow struct {
 }
 
 // rollUp brings the rollups of a series up to date after rows of it, in order,
-// were inserted into table metric. What is too much for one transaction is left
-// to the next, or to rollUpLater.
+// were inserted into table metric. Rows that are too many for one transaction
+// are left to the next, or to rollUpLater.
 func (tx *Tx) rollUp(s *series, rows []row) error {
 	if s.rollups.end == nil && s.Count < minRolledUp || s.id >= maxRolledUpID {
 		return nil
@@ -86,8 +86,8 @@ func (tx *Tx) saveOpenRow(s *series) error {
 	return tx.saveRow(s, 1, s.open.block, &s.open.cells)
 }
 
-// rollUpLater has a series rolled up in the background. When too many wait, the
-// next chart of it asks again.
+// rollUpLater asks the background to roll up a series. When too many series
+// wait, nothing happens, and the next chart of the series asks again.
 func (e *Engine) rollUpLater(seriesID int64) {
 	select {
 	case e.toRollUp <- seriesID:
@@ -115,9 +115,10 @@ func (e *Engine) rollUpNext(ctx context.Context, seriesID int64) error {
 }
 
 // rollUpWithout rolls up some series that have no rollups although they have the
-// points for them, because a migration has dropped rollups of another encoding:
-// those with an id above after, in order, until it has read about maxRollUp
-// points. It returns the id of the last one, after when there was none.
+// points for them, because a migration has dropped rollups with an older
+// encoding: those with an id above after, in order, until it has read about
+// maxRollUp points. It returns the id of the last one, after when there was
+// none.
 func (e *Engine) rollUpWithout(ctx context.Context, after int64) (last int64, err error) {
 	last = after
 	var unfinished []int64
@@ -164,7 +165,8 @@ const withoutRollups = `SELECT id
 	LIMIT 100`
 
 // rollUpMissing writes the rollups of a series that are missing, as far as that
-// reads no more than about limit points. It reports whether those were all.
+// reads no more than about limit points. It reports whether none is missing any
+// more.
 func (tx *Tx) rollUpMissing(s *series, limit int) (done bool, err error) {
 	s.open = nil
 	if s.rollups.end == nil {
@@ -221,99 +223,6 @@ func (tx *Tx) rollUpMissing(s *series, limit int) (done bool, err error) {
 	return done, tx.writeHigherLevels(s, from)
 }
 
-// addLate adds points, in order, that lie in rows of level 1 which are written, and
-// writes these rows and all above them.
-func (tx *Tx) addLate(s *series, late []row) error {
-	shift := s.rollups.shift + rowShift
-	blocks := map[int64]bool{}
-	for len(late) > 0 {
-		block, n := late[0].step>>shift, 1
-		for n < len(late) && late[n].step>>shift == block {
-			n++
-		}
-		if err := tx.addToBlock(s, block, late[:n]); err != nil {
-			return err
-		}
-		blocks[block] = true
-		late = late[n:]
-	}
-	return tx.rewriteParents(s, blocks)
-}
-
-// addToBlock adds points, in order, to a row of level 1. It reads the points of a
-// cell again only where the new ones decide whether all were recorded in order:
-// the same steps may be written many times.
-func (tx *Tx) addToBlock(s *series, block int64, late []row) error {
-	var cells [rowCells]cell
-	if err := tx.eachRow(s, 1, block, block, func(_ int64, found *[rowCells]cell) { cells = *found }); err != nil {
-		return err
-	}
-	for len(late) > 0 {
-		i, n := s.rollups.cellIndex(1, Step(late[0].step)), 1
-		for n < len(late) && s.rollups.cellIndex(1, Step(late[n].step)) == i {
-			n++
-		}
-		c := &cells[i]
-		for _, r := range late[:n] {
-			if c.addLate(r.point()) {
-				continue
-			}
-			first := block<<(s.rollups.shift+rowShift) | i<<s.rollups.shift
-			*c = cell{}
-			if err := tx.eachPoint(s.id, first, first|(1<<s.rollups.shift-1), c.add); err != nil {
-				return err
-			}
-			break
-		}
-		late = late[n:]
-	}
-	return tx.saveRow(s, 1, block, &cells)
-}
-
-// rewriteBlocks writes rows of level 1 again, and all above them.
-func (tx *Tx) rewriteBlocks(s *series, late map[int64]bool) error {
-	for block := range late {
-		if err := tx.rewriteBlock(s, block); err != nil {
-			return err
-		}
-	}
-	return tx.rewriteParents(s, late)
-}
-
-// rewriteParents writes all rows above some of level 1.
-func (tx *Tx) rewriteParents(s *series, late map[int64]bool) error {
-	for level := 2; len(late) > 0; level++ {
-		shift := s.rollups.cellShift(level + 1)
-		above := map[int64]bool{}
-		for block := range late {
-			if parent := block >> rowShift; shift < 63 && parent < int64(*s.rollups.end)>>shift {
-				above[parent] = true
-			}
-		}
-		for parent := range above {
-			if err := tx.writeParents(s, level, parent, parent); err != nil {
-				return err
-			}
-		}
-		late = above
-	}
-	return nil
-}
-
-// rewriteBlock writes a row of level 1 from the points in it.
-func (tx *Tx) rewriteBlock(s *series, block int64) error {
-	shift := s.rollups.shift + rowShift
-	first := block << shift
-	var cells [rowCells]cell
-	err := tx.eachPoint(s.id, first, first|(1<<shift-1), func(p point) {
-		cells[s.rollups.cellIndex(1, p.step)].add(p)
-	})
-	if err != nil {
-		return err
-	}
-	return tx.saveRow(s, 1, block, &cells)
-}
-
 // writeHigherLevels writes the rows of the levels from 2 on that have become
 // complete since the rollups ended at from.
 func (tx *Tx) writeHigherLevels(s *series, from Step) error {
@@ -362,8 +271,8 @@ func (tx *Tx) writeParents(s *series, level int, first, last int64) error {
 	return nil
 }
 
-// rollUpAgain brings the rollups up to date after the point at p was changed or
-// removed, or came there. The statistics of the series must be right.
+// rollUpAgain brings the rollups up to date after a point was changed, removed
+// or inserted at p. The statistics of the series must be right.
 func (tx *Tx) rollUpAgain(p place) error {
 	s, err := tx.seriesByID(p.series)
 	if err != nil || s == nil || s.rollups.end == nil {

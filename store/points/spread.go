@@ -3,8 +3,8 @@ package points
 import "math"
 
 // Spread is the mean of the finite values of N iterations and their sample
-// standard deviation. A number that is beyond a double is nil, and so is the
-// deviation of fewer than two values.
+// standard deviation. A number beyond the range of a double is nil, and so is
+// the deviation of fewer than two values.
 type Spread struct {
 	N    int    `json:"n"`
 	Mean *Value `json:"mean"`

@@ -25,7 +25,7 @@ type Stats struct {
 
 const statsColumns = `count, finite, last, last_step, last_at, min, min_step, max, max_step, sum`
 
-// add takes in a point that was written after all others.
+// add adds a point that was written after all others.
 func (s *Stats) add(p point) {
 	s.Count++
 	if s.LastStep == nil || p.step >= *s.LastStep {
@@ -45,7 +45,7 @@ func (s *Stats) add(p point) {
 }
 
 // Mean returns the mean of the finite values, nil when there is none or their sum
-// is beyond a double.
+// is beyond the range of a double.
 func (s *Stats) Mean() *Value {
 	if s.Finite == 0 || !s.Sum.Finite() {
 		return nil
@@ -113,7 +113,7 @@ func sameValue(a, b Value) bool {
 // finiteSQL is Value.Finite of column value in SQL.
 const finiteSQL = `(value IS NOT NULL AND abs(value) <= 1.7976931348623157e308)`
 
-// computed are the statistics of a series as its points make them.
+// computed has the statistics of a series, computed from its points.
 type computed struct {
 	Stats
 	scale   float64 // sum of the absolute values

@@ -6,12 +6,11 @@ import (
 	"slices"
 )
 
-// A curve over the time of recording is made of the cells that one over steps
-// is made of: where no point was recorded before one of an earlier step, a cell
-// has the time of its first and of its last point. What lies across the edge of a bin, and cells in which
-// times go back, are taken from finer cells and from single points.
+// A curve over the time of recording is made of the same cells as a curve over steps: a cell has the
+// times of its first and its last point if its points were recorded in the order of their steps. A cell
+// that crosses the edge of a bin, or in which times go back, is replaced by finer cells or single points.
 
-// timeCurve is curve over the time of recording.
+// timeCurve is like curve, over the time of recording.
 func (tx *Tx) timeCurve(s *series, q CurveQuery) (Curve, error) {
 	c := Curve{Step: []Step{}, Value: []Value{}, RecordedAt: []Time{}, Total: int(s.Count)}
 	walk := timeWalk{Tx: tx, s: s}
@@ -78,19 +77,19 @@ func (w *timeWalk) recent() ([]point, error) {
 	return in, err
 }
 
-// timeEnds are the first and the last point of a range of times, and what the
-// points of table metric in it have as steps: from low to high.
+// timeEnds has the number of points in a range of times, the first and the last
+// one, and the smallest and largest step of those in table metric.
 type timeEnds struct {
 	count       int
 	first, last point
 	low, high   Step
 }
 
-// ends looks for the ends among the points of table metric and recent ones,
-// which are in the range.
+// ends returns the ends of the points in the range, among them recent, the
+// points of table recent.
 func (w *timeWalk) ends(recent []point) (timeEnds, error) {
 	var e timeEnds
-	var head cell // it has the first point
+	var head cell // the cell with the first point
 	var from, to Step
 	err := w.each(func(_, _ Time) bool { return false }, func(o cell, low, high Step) {
 		if e.count == 0 {
@@ -146,7 +145,8 @@ func (w *timeWalk) each(cut func(from, to Time) bool, fn func(c cell, low, high 
 	return w.eachOf(level, first.step, last.step, cut, fn)
 }
 
-// eachOf is each for a stretch of steps, in cells of a level and finer ones.
+// eachOf is each for the steps from low to high, with cells of a level and
+// finer ones.
 func (w *timeWalk) eachOf(level int, low, high Step, cut func(from, to Time) bool, fn func(c cell, low, high Step)) error {
 	if low > high {
 		return nil
@@ -169,7 +169,7 @@ func (w *timeWalk) eachOf(level int, low, high Step, cut func(from, to Time) boo
 	if low < end {
 		shift := w.s.rollups.cellShift(level)
 		a, b := int64(low)>>shift, int64(min(high, end-1))>>shift
-		joined := false // the next stretch goes on where the last one ends
+		joined := false // the next cell extends the last stretch
 		err := w.eachRow(w.s, level, a>>rowShift, b>>rowShift, func(block int64, cells *[rowCells]cell) {
 			for i, c := range cells {
 				at := block<<rowShift + int64(i)

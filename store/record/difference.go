@@ -9,7 +9,7 @@ import (
 
 // Divergence is the step from which the points of a metric differ in two databases.
 type Divergence struct {
-	Same bool // they do not
+	Same bool // the points do not differ; From is not set
 	From scalar.Step
 }
 

@@ -50,3 +50,29 @@ func (tx Tx) SetNote(ref Ref, n Note, now scalar.Time) error {
 		noteID(ref), ref.ID, ref.Kind.Name, n.Fingerprint, state, now)
 	return err
 }
+
+// synced is the state of a row of table source that has the fingerprint that a record
+// had when it was the same in another database.
+const synced = "sync"
+
+func syncID(peer, record string) string { return transfer.ID("sync", peer, record).String() }
+
+// Synced returns the fingerprint that a record, as kind/id, had when it was last the
+// same here and in the database of a peer, "" when it is not known.
+func (tx Tx) Synced(peer, record string) (fingerprint string, err error) {
+	err = tx.Row(`SELECT fingerprint FROM source WHERE id = ?`, syncID(peer, record)).Scan(&fingerprint)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return fingerprint, err
+}
+
+// SetSynced notes that a record with a fingerprint is the same here and in the database
+// of a peer.
+func (tx Tx) SetSynced(peer, record, fingerprint string, now scalar.Time) error {
+	_, err := tx.Exec(`INSERT INTO source (id, path, size, fingerprint, position, state, updated_date)
+		VALUES (?, ?, 0, ?, 0, ?, ?)
+		ON CONFLICT (id) DO UPDATE SET fingerprint = excluded.fingerprint, updated_date = excluded.updated_date`,
+		syncID(peer, record), peer+" "+record, fingerprint, synced, now)
+	return err
+}

@@ -5,8 +5,10 @@
 // Kinds has the statements that read the rows of each kind, with ids in place of numbers,
 // and that write them. The fingerprint of a record is a hash of its content that does not
 // depend on numbers, so it is the same in two databases that have the same record.
-// The package decides neither what is copied nor what may be replaced, and knows no
-// users and no rights: a caller checks them in the same transaction. Texts that are
+// A Copier copies them: it inserts new records, replaces those that have changed only
+// where they came from, and leaves alone and reports those that have changed on both
+// sides. A copy that was stopped is finished by the next one. The package knows no users
+// and no rights: the target checks them in the transaction that writes. Texts that are
 // read are given to a rule of the caller, since a database may come from elsewhere.
 package record
 
@@ -29,8 +31,8 @@ type Tx struct {
 type Ref struct {
 	Kind *Kind
 	ID   string
-	// Context is set for a record that is there since others need it: it is copied
-	// where it does not exist, and left alone otherwise.
+	// Context is set for a record that is there because others need it: it is
+	// copied where it does not exist, and left alone otherwise.
 	Context bool
 }
 

@@ -18,8 +18,31 @@ func (tx Tx) OfProject(id string) (refs []Ref, err error) {
 	return refs, nil
 }
 
-// OfExperiment returns the records of an experiment, without reports and models. Its
-// project is there since they need it.
+// Only narrows the records of a project to the wanted ones, as kind/id, and to those that
+// contain others: these are kept because others need them. missing is the first wanted
+// record that refs does not have.
+func Only(refs []Ref, wanted []string) (some []Ref, missing string) {
+	isWanted, there := map[string]bool{}, map[string]bool{}
+	for _, w := range wanted {
+		isWanted[w] = true
+	}
+	for _, ref := range refs {
+		ref.Context = !isWanted[ref.String()]
+		there[ref.String()] = true
+		if !ref.Context || ref.Kind == projectKind || ref.Kind == experimentKind || ref.Kind == modelKind {
+			some = append(some, ref)
+		}
+	}
+	for _, w := range wanted {
+		if !there[w] {
+			return nil, w
+		}
+	}
+	return some, ""
+}
+
+// OfExperiment returns the records of an experiment, without reports and models. The
+// project is among them because the others need it.
 func (tx Tx) OfExperiment(projectID, id string) (refs []Ref, err error) {
 	refs = []Ref{{Kind: projectKind, ID: projectID, Context: true}, {Kind: experimentKind, ID: id}}
 	for _, k := range []*Kind{iterationKind, loggedModelKind, wandbArtifactKind} {

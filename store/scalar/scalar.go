@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"tracker/store/json"
 )
@@ -211,4 +212,13 @@ func (t *Text) UnmarshalJSONFrom(dec *json.Decoder) error {
 		return errors.New("must be a string, a number or a boolean; write a list or an object as a string")
 	}
 	return nil
+}
+
+// Quote returns the beginning of a text in quotes, for a message.
+func Quote(s string) string {
+	const most = 100
+	if utf8.RuneCountInString(s) > most {
+		s = string([]rune(s)[:most]) + "…"
+	}
+	return `"` + s + `"`
 }

@@ -26,7 +26,7 @@ const (
 	// the bits above are the search key.
 	searchKeyShift = 32
 	// MaxSearchKeys is the largest number of metrics with copies. A new one replaces
-	// the one that got its first copies the longest time ago.
+	// the one whose first copies are the oldest.
 	MaxSearchKeys = 256
 	// MinCopies is the smallest number of copies that are written. A search without
 	// them takes less than a millisecond more.
@@ -37,7 +37,7 @@ const (
 	// RestTime is the time for which a running iteration must not have been seen before
 	// it is copied: a copy of values that change again soon is useless.
 	RestTime = 2 * time.Second
-	// copyPause is the time between two copyings of a metric.
+	// copyPause is the minimum time between two copies of a metric.
 	copyPause = 2 * time.Second
 )
 
@@ -150,7 +150,7 @@ func (c *Copies) Copy(m Metric) error {
 		if err != nil || len(nums) < MinCopies {
 			return err
 		}
-		err = c.db.Write(context.Background(), sqlite.Change, func(tx *sqlite.Tx) error { return CopyStats(tx, m.Key, nums) })
+		err = c.db.Write(context.Background(), sqlite.Upkeep, func(tx *sqlite.Tx) error { return CopyStats(tx, m.Key, nums) })
 		if err != nil {
 			return err
 		}

@@ -80,14 +80,15 @@ func (j *joins) metric(r filter.Ref) string {
 	return value
 }
 
-// isThere returns the SQL for an iteration having a metric. A last value that is
-// NULL is a NaN then.
+// isThere returns the SQL condition that an iteration has a metric. If it has, a
+// last value that is NULL is NaN.
 func (j *joins) isThere(k filter.Key) string {
 	return `coalesce(` + j.metric(filter.Ref{Key: k, Stat: "count"}) + `, 0) > 0`
 }
 
 // lastSeen returns the SQL of the time when an iteration was last seen.
 func (j *joins) lastSeen() string {
+	j.timed = true
 	if len(j.late.seen) == 0 {
 		return `iteration.last_seen`
 	}
@@ -95,9 +96,9 @@ func (j *joins) lastSeen() string {
 	return `max(iteration.last_seen, coalesce(late.seen, 0))`
 }
 
-// isNumber returns the SQL for a text being a number as a whole. SQLite compares
-// a text with a number as numbers when all of the text is one (spaces around it do
-// not matter); every other text is greater than any number.
+// isNumber returns the SQL condition that all of a text is a number. SQLite
+// compares a text with a number as numbers when all of the text is one (spaces
+// around it do not matter); every other text is greater than any number.
 func isNumber(value string) string { return value + ` <= CAST(9e999 AS REAL)` }
 
 // where writes e as a condition that is true or false, never NULL, so that NOT inverts
@@ -173,7 +174,8 @@ func (j *joins) compare(q *SQL, c filter.Comparison) {
 	q.Add(`) IS TRUE`)
 }
 
-// anyText writes that one of the texts of an iteration has a word in it.
+// anyText writes the condition that one of the texts of an iteration contains a
+// word.
 func (j *joins) anyText(q *SQL, word string) {
 	q.Add(`(`+Contains(`iteration.name`)+` OR `+Contains(`iteration.notes`)+
 		` OR EXISTS (SELECT 1 FROM tag WHERE tag.iteration_num = iteration.num AND `+Contains(`tag.value`)+`)`+
@@ -181,7 +183,7 @@ func (j *joins) anyText(q *SQL, word string) {
 		word, word, word, word)
 }
 
-// oneOf writes that the value of r is one of values.
+// oneOf writes the condition that the value of r is one of values.
 func (j *joins) oneOf(q *SQL, r filter.Ref, values []filter.Literal) {
 	value := j.value(r)
 	var numbers, others []any
@@ -212,7 +214,8 @@ func (j *joins) oneOf(q *SQL, r filter.Ref, values []filter.Literal) {
 	}
 }
 
-// less writes that the value of r is less or greater than v, as op says.
+// less writes the condition that the value of r is less or greater than v, as
+// op says.
 func (j *joins) less(q *SQL, r filter.Ref, op string, v filter.Literal) {
 	value := j.value(r)
 	if r.Field == filter.Param && v.IsNumber {
@@ -246,8 +249,8 @@ var datasetColumns = map[filter.Field]string{
 }
 
 // compareEach writes a comparison with a field of which an iteration can have
-// several values, in a column of another table: one of them must fit, and for !=
-// none may be equal.
+// several values, in a column of another table: one of them must match, and for
+// != none may be equal.
 func compareEach(q *SQL, c filter.Comparison, table, column, joined string) {
 	if c.Op == "!=" {
 		q.Add(`NOT `)
@@ -287,7 +290,7 @@ func (j *joins) order(r filter.Ref, descending bool) (expressions, directions []
 			`CASE WHEN ` + isNumber(value) + ` THEN 0 WHEN ` + value + ` IS NOT NULL THEN 1 ELSE 2 END`,
 			`iif(` + isNumber(value) + `, CAST(` + value + ` AS NUMERIC), substr(` + value + `, 1, ` + sortedCharacters + `))`,
 		}, []string{``, direction}
-	case r.Field == filter.CompactID: // dashes at the same places do not change the order
+	case r.Field == filter.CompactID: // the dashes are at the same places, so they do not change the order
 		return []string{j.value(filter.Ref{Key: filter.Key{Field: filter.ID}})}, []string{direction}
 	case r.Field == filter.Metric && r.Stat == "last":
 		return []string{value, j.isThere(r.Key)}, []string{direction, ` DESC`}

@@ -178,8 +178,8 @@ func textOrder(c string, descending bool) []string {
 	}
 }
 
-// sortColumns holds the expressions that groups are sorted by: of an iteration, and
-// the aggregate of it over a group.
+// sortColumns holds the expressions that groups are sorted by: those of an
+// iteration, and their aggregates over a group.
 type sortColumns struct{ of, over []string }
 
 // groupOrder returns the order of groups. Groups that are equal in it are in the
@@ -220,7 +220,7 @@ func (j *joins) groupOrder(by []filter.Ref, sort []filter.SortKey) (sortColumns,
 	return c, order
 }
 
-// within writes that an iteration is in a group.
+// within writes the condition that an iteration is in a group.
 func (j *joins) within(q *SQL, by []filter.Ref, values []*string) {
 	for i, r := range by {
 		switch {

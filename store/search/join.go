@@ -16,6 +16,7 @@ type joins struct {
 	keys       []filter.Key
 	late       late
 	seen       bool                    // the times of table late are used
+	timed      bool                    // the times when iterations were last seen are used
 	once       bool                    // table hit is read once
 	columns    map[filter.Field]string // the SQL of the fields of another kind of record; nil for iterations
 	lostBefore scalar.Time             // a RUNNING iteration that was last seen earlier is lost

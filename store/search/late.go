@@ -64,7 +64,7 @@ func (s *Snapshot) late(experimentIDs, metrics []string) (late, error) {
 }
 
 // lateStats are the columns of table late for one metric. The first one is NULL
-// for an iteration of which nothing is late.
+// for an iteration whose row is up to date.
 var lateStats = []string{"count", "last", "min", "max", "mean"}
 
 // column returns the column of a statistic of metric n.

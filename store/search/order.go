@@ -14,84 +14,107 @@ import (
 const (
 	// maxOrder is the largest number of hits of one search that are remembered.
 	maxOrder = 10_000
-	// maxOrdered is the largest number of remembered hits in all, of 8 bytes each.
+	// maxOrdered is the largest size of all remembered orders, in hits of 8 bytes.
 	maxOrdered = 500_000
 )
 
-// order is the hits of a search, in their order.
+// order holds hits of a search, in their order.
 type order struct {
 	rows     []ordered
 	total    int  // as the search counts it
 	complete bool // there are no further rows
+
+	// Of one that is remembered:
+	experiments []string // that were searched
+	commits     uint64   // what it shows at least, as Snapshot.Commits
+	foreign     int64    // foreign commits that it shows
 }
+
+// size returns the memory of an order in hits, about.
+func (o order) size() int { return len(o.rows) + 8*len(o.experiments) + 32 }
 
 // ordered is one hit.
 type ordered struct {
 	num   uint32 // of the iteration; table search_value relies on 32 bits, too
-	below uint32 // how many hits are listed under it
+	below uint32 // number of hits that are listed under it
 }
 
-// Orders remembers the orders that searches have found, so that the pages after the
-// first, and the same search again, need not filter and sort all iterations. An order
-// holds for one version of the database and for one text of the query with its
-// arguments, on which the answer depends. The right to read is checked before.
+// Orders caches the orders that searches have found, so that further pages and
+// repeated searches need not filter and sort all iterations. An order belongs to one
+// text of the query with its arguments, and holds until something changes in the
+// experiments that were searched. The right to read is checked before.
+//
+// It is a participant of the commits of the process that has the lock of the file, and
+// so knows what they change (change.go).
 type Orders struct {
-	mu    sync.Mutex
-	known map[orderKey]order
+	sqlite.Passive
+	pending changes // of the transaction under way; the writer's own
+
+	mu      sync.Mutex
+	known   map[[sha256.Size]byte]order
+	commits uint64            // how many there were
+	changed map[string]uint64 // the last commit that changed each experiment
+	all     uint64            // the last commit that may have changed any experiment
 }
 
-type orderKey struct {
-	version sqlite.Version
-	query   [sha256.Size]byte
-}
-
-// find returns a remembered order.
-func (o *Orders) find(k orderKey) (order, bool) {
+// find returns the remembered order of a query for a snapshot with these commits.
+func (o *Orders) find(query [sha256.Size]byte, commits uint64, foreign int64) (order, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	found, ok := o.known[k]
-	return found, ok
+	found, ok := o.known[query]
+	return found, ok && found.foreign == foreign && o.last(found.experiments) <= min(found.commits, commits)
 }
 
-// Len returns the number of orders that are remembered.
-func (o *Orders) Len() int {
+// Len returns the number of orders that are remembered and hold.
+func (o *Orders) Len() (n int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return len(o.known)
-}
-
-// rows returns the number of hits that are remembered in all.
-func (o *Orders) rows() (n int) {
 	for _, known := range o.known {
-		n += len(known.rows)
+		if o.last(known.experiments) <= known.commits {
+			n++
+		}
 	}
 	return n
 }
 
-// remember keeps an order, which must not be changed afterwards, and drops those of
-// former versions.
-func (o *Orders) remember(k orderKey, found order) {
+// remember keeps an order, which must not be changed afterwards, and drops those that do
+// not hold any more.
+func (o *Orders) remember(query [sha256.Size]byte, found order) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	maps.DeleteFunc(o.known, func(other orderKey, _ order) bool { return other == k || k.version.Replaces(other.version) })
-	if o.known == nil || o.rows()+len(found.rows) > maxOrdered {
-		o.known = map[orderKey]order{}
+	outdated := func(known order) bool {
+		return o.last(known.experiments) > known.commits || known.foreign != found.foreign
 	}
-	o.known[k] = found
+	if outdated(found) {
+		return
+	}
+	size := found.size()
+	maps.DeleteFunc(o.known, func(_ [sha256.Size]byte, known order) bool { return outdated(known) })
+	for _, known := range o.known {
+		size += known.size()
+	}
+	if o.known == nil || size > maxOrdered {
+		o.known = map[[sha256.Size]byte]order{}
+	}
+	o.known[query] = found
 }
 
-// order returns up to limit rows of q from offset on. The columns of q are the number of
-// an iteration, the total, and how many hits are listed under it.
-func (s *Snapshot) order(q *SQL, offset, limit int) (order, error) {
-	version, err := s.Version()
+// order returns up to limit rows of q, which searches these experiments, from offset on.
+// The columns of q are the number of an iteration, the total, and how many hits are
+// listed under it.
+func (s *Snapshot) order(q *SQL, experimentIDs []string, offset, limit int) (order, error) {
+	if s.Orders == nil || s.Writer() {
+		return s.orderOf(q, offset, limit)
+	}
+	query, err := q.sum()
 	if err != nil {
 		return order{}, err
 	}
-	k := orderKey{version: version}
-	if k.query, err = q.sum(); err != nil {
+	foreign, err := s.foreignCommits()
+	if err != nil {
 		return order{}, err
 	}
-	if known, ok := s.Orders.find(k); ok && (known.complete || offset+limit <= len(known.rows)) {
+	if known, ok := s.Orders.find(query, s.Commits, foreign); ok && (known.complete || offset+limit <= len(known.rows)) {
 		return known.page(offset, limit), nil
 	}
 	if offset+limit > maxOrder {
@@ -106,9 +129,8 @@ func (s *Snapshot) order(q *SQL, offset, limit int) (order, error) {
 	if err != nil {
 		return order{}, err
 	}
-	if !s.Writer() {
-		s.Orders.remember(k, found)
-	}
+	found.experiments, found.commits, found.foreign = experimentIDs, s.Commits, foreign
+	s.Orders.remember(query, found)
 	return found.page(offset, limit), nil
 }
 

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"encoding/binary"
 	"fmt"
 	"strings"
 	"testing"
@@ -8,14 +9,34 @@ import (
 
 // The memory of orders is bounded.
 func TestOrdersAreBounded(t *testing.T) {
-	var o Orders
-	for i := range 200 {
-		k := orderKey{}
-		k.query[0] = byte(i)
-		o.remember(k, order{rows: make([]ordered, maxOrder)})
-		if n := o.rows(); n > maxOrdered || len(o.known)*maxOrder != n {
-			t.Fatalf("%d rows of %d orders are remembered", n, len(o.known))
+	for name, one := range map[string]order{
+		"many hits":        {rows: make([]ordered, maxOrder)},
+		"no hits":          {},
+		"many experiments": {experiments: make([]string, maxOrder)},
+	} {
+		var o Orders
+		for i := range 2 * maxOrdered / one.size() {
+			var k [32]byte
+			binary.LittleEndian.PutUint64(k[:], uint64(i))
+			o.remember(k, one)
 		}
+		if size := o.Len() * one.size(); size == 0 || size > maxOrdered {
+			t.Errorf("%s: %d orders of %d are remembered", name, o.Len(), one.size())
+		}
+	}
+}
+
+// What is known of the last changes of experiments is bounded: of those that are not
+// known an order does not hold.
+func TestChangesAreBounded(t *testing.T) {
+	var o Orders
+	o.remember([32]byte{}, order{experiments: []string{"a"}})
+	for i := range 2 * maxChanged {
+		o.Touch(fmt.Sprint(i))
+		o.Committed()
+	}
+	if len(o.changed) > maxChanged || o.Len() != 0 {
+		t.Errorf("%d changes are known, and %d orders hold", len(o.changed), o.Len())
 	}
 }
 

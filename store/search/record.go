@@ -11,13 +11,13 @@ import (
 // Table describes a table of records other than iterations to a search.
 type Table struct {
 	Name     string
-	Columns  map[filter.Field]string // the SQL of each field that can be named, but properties
+	Columns  map[filter.Field]string // the SQL of each field that can be named, except properties
 	Property string                  // the column of table property that names such a record
 }
 
-// Find returns the ids of up to limit records from offset on that meet a condition of
-// SQL and pass a filter, in an order that must lead to one that is total, and the
-// number of all such records.
+// Find returns the ids of up to limit records from offset on that meet an SQL
+// condition and pass a filter, and the number of all such records. sort must define a
+// total order.
 func (t Table) Find(tx *sqlite.Tx, e filter.Expr, sort []filter.SortKey, limit, offset int, condition string, args ...any) (ids []string, total int, err error) {
 	j := joins{columns: t.Columns}
 	var where, q SQL

@@ -35,7 +35,9 @@ type Snapshot struct {
 	LostBefore scalar.Time
 	// Copies are asked for the metrics that a search names.
 	Copies *Copies
-	Orders *Orders
+	Orders *Orders // nil to remember none
+	// Commits is Orders.Commits before the snapshot was taken.
+	Commits uint64
 }
 
 // Query selects and sorts iterations. Its parts were read by package filter, which
@@ -79,17 +81,23 @@ func (q *SQL) Add(text string, args ...any) {
 func (q *SQL) rows(tx *sqlite.Tx) (*sqlx.Rows, error) { return tx.RowsOnce(q.String(), q.Args...) }
 
 // Find returns up to limit iterations of the experiments from offset on. The error is
-// sql.ErrNoRows when there is no iteration q.Parent.
+// sql.ErrNoRows when the iteration q.Parent does not exist.
 func (s *Snapshot) Find(experimentIDs []string, q Query, limit, offset int) (h Hits, err error) {
-	statement, err := s.Statement(experimentIDs, q)
+	statement, seen, err := s.statement(experimentIDs, q)
 	if err != nil {
 		return h, err
+	}
+	if seen {
+		// What it sorts by, or filters, changes without a commit.
+		whole := *s
+		whole.Orders = nil
+		s = &whole
 	}
 	n := max(limit, 1)
 	if q.Uncounted {
 		n = limit + 1
 	}
-	o, err := s.order(statement, offset, n)
+	o, err := s.order(statement, experimentIDs, offset, n)
 	if err != nil {
 		return h, err
 	}
@@ -108,7 +116,7 @@ func (s *Snapshot) Find(experimentIDs []string, q Query, limit, offset int) (h H
 	return h, nil
 }
 
-// All is Find for all iterations of an experiment that meet a condition of SQL, the
+// All is Find for all iterations of an experiment that meet an SQL condition, the
 // oldest first.
 func (s *Snapshot) All(experimentID, where string, limit, offset int) (h Hits, err error) {
 	err = s.Row(`SELECT count(*) FROM iteration WHERE experiment_id = ? AND `+where, experimentID).Scan(&h.Total)
@@ -119,12 +127,19 @@ func (s *Snapshot) All(experimentID, where string, limit, offset int) (h Hits, e
 	return h, err
 }
 
-// Statement returns the statement that Find runs, but for LIMIT and OFFSET. Its columns
+// Statement returns the statement that Find runs, without LIMIT and OFFSET. Its columns
 // are the number of an iteration, the total, and how many hits are listed under it.
 func (s *Snapshot) Statement(experimentIDs []string, q Query) (*SQL, error) {
+	statement, _, err := s.statement(experimentIDs, q)
+	return statement, err
+}
+
+// statement is Statement that reports whether it depends on when iterations were last
+// seen.
+func (s *Snapshot) statement(experimentIDs []string, q Query) (statement *SQL, seen bool, err error) {
 	j, err := s.joins(experimentIDs, q.Metrics)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	where := j.conditions(q)
 	// The filter's names are joined first, so that those of the order are
@@ -144,11 +159,11 @@ func (s *Snapshot) Statement(experimentIDs []string, q Query) (*SQL, error) {
 	}
 	part, under, err := s.folded(experimentIDs, q)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	names, err := s.known(experimentIDs, j.keys)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	// All hits are needed to count and to sort them, but only once. Those that are not
 	// counted need not be kept.
@@ -157,13 +172,13 @@ func (s *Snapshot) Statement(experimentIDs []string, q Query) (*SQL, error) {
 		total = `0`
 	}
 	j.once = q.Uncounted
-	statement := new(SQL)
+	statement = new(SQL)
 	j.hits(statement, strings.Join(selected, `, `), names)
 	within(statement, experimentIDs)
 	statement.Add(` AND ` + q.Where)
 	statement.Add(where.String()+`) SELECT num, `+total+`, `+under, slices.Concat(where.Args, part.Args)...)
 	statement.Add(part.String()+` ORDER BY `+strings.Join(order, `, `), part.Args...)
-	return statement, nil
+	return statement, j.timed, nil
 }
 
 // conditions writes the filter and the group of a query, each after an AND.
@@ -179,7 +194,7 @@ func (j *joins) conditions(q Query) *SQL {
 
 // folded returns the condition for the hits that are listed, and the expression
 // and join that count the hits under each. A hit is listed under its parent when
-// the parent is a hit too, and else at the top.
+// the parent is a hit too, and otherwise at the top level.
 func (s *Snapshot) folded(experimentIDs []string, q Query) (part *SQL, under string, err error) {
 	part = new(SQL)
 	switch {

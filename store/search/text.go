@@ -20,7 +20,7 @@ func init() {
 	sqlite.RegisterPredicate(textILike, func(text, pattern string) bool { return filter.Like(text, pattern, true) })
 }
 
-// like returns the SQL for column being like the bound pattern.
+// like returns the SQL condition that column matches the bound pattern.
 func like(column, op string) string {
 	if op == "ilike" {
 		return textILike + `(` + column + `, ?)`
@@ -28,6 +28,6 @@ func like(column, op string) string {
 	return textLike + `(` + column + `, ?)`
 }
 
-// Contains returns the SQL for column having the bound text in it, in upper or
-// lower case.
+// Contains returns the SQL condition that column contains the bound text, in
+// upper or lower case.
 func Contains(column string) string { return textContains + `(` + column + `, ?)` }

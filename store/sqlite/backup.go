@@ -25,7 +25,8 @@ func (db *DB) Backup(ctx context.Context, path string) error {
 	return copyError(path, db.opts.Schema.copy(ctx, db.path, path))
 }
 
-// copyError returns err, in words when there was no room for the copy at path.
+// copyError returns err, as a *FileError when there was no room for the copy at
+// path.
 func copyError(path string, err error) error {
 	if !IsFull(err) {
 		return err
@@ -44,8 +45,8 @@ func mustNotExist(path string) error {
 	return nil
 }
 
-// copy copies the database src to dst, which must not exist: under another name
-// until it is known to be whole.
+// copy copies the database src to dst, which must not exist. The copy has
+// another name until it is complete.
 func (s Schema) copy(ctx context.Context, src, dst string) (err error) {
 	f, err := createPartial(dst)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -14,9 +14,9 @@ const (
 
 // Checkpoint copies the write-ahead log into the file, so that the next commit
 // begins the log again. A job that takes one snapshot after another calls it in
-// between: a commit that meets any of them can't have all of the log copied, and
-// the log of a busy file would grow until the job ends. It gives up after half a
-// second of others' commits and snapshots.
+// between. Otherwise the log of a busy file would grow until the job ends,
+// because it is never copied as a whole while a snapshot is open. Checkpoint
+// gives up after half a second of others' commits and snapshots.
 func (db *DB) Checkpoint(ctx context.Context) error {
 	c, from, err := db.reader(ctx, nil)
 	if err != nil {

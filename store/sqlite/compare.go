@@ -12,10 +12,10 @@ import (
 // bytes.
 const MaxForeignText = 32 << 20
 
-// Unchanged proves that a file that came from elsewhere has just the tables, indexes,
-// triggers and views that the migrations make, so that using it runs no statement but
-// the application's own, and no text that does not fit into memory. Verify proves the
-// rest.
+// Unchanged checks that a file that came from elsewhere has exactly the tables,
+// indexes, triggers and views that the migrations make, and no text longer than
+// MaxForeignText. So using it runs no statements but the application's own, and its
+// texts fit into memory. Verify checks the rest.
 func (s Schema) Unchanged(ctx context.Context, path string) (err error) {
 	if err := checkTruncation(path); err != nil {
 		return err
@@ -30,7 +30,7 @@ func (s Schema) Unchanged(ctx context.Context, path string) (err error) {
 	}
 	for name, sql := range there {
 		if wanted[name] != sql {
-			return fileError(Foreign, nil, "the schema of %s is not the one of %s: its %s is another one", path, s.Application, name)
+			return fileError(Foreign, nil, "the schema of %s is not the one of %s: its %s differs", path, s.Application, name)
 		}
 	}
 	if len(there) < len(wanted) {
@@ -63,7 +63,7 @@ func (s Schema) objects(ctx context.Context, path string) (all map[string]string
 	return all, version, err
 }
 
-// maxObjects is more than a schema has.
+// maxObjects bounds the objects that are read; a schema has fewer.
 const maxObjects = 10_000
 
 func (tx *Tx) objects() (map[string]string, error) {
@@ -83,7 +83,7 @@ func (tx *Tx) objects() (map[string]string, error) {
 	return all, rows.Err()
 }
 
-// expected returns what the first migrations make.
+// expected returns the text of each object after the migrations up to version.
 func (s Schema) expected(ctx context.Context, version int) (all map[string]string, err error) {
 	scripts, err := s.Scripts()
 	if err != nil {
@@ -109,7 +109,7 @@ func (s Schema) expected(ctx context.Context, version int) (all map[string]strin
 }
 
 // shortTexts fails when a value of the file is longer than MaxForeignText. SQLite
-// finds its length without reading it.
+// finds the length of a value without reading it.
 func (s Schema) shortTexts(ctx context.Context, path string) (err error) {
 	pool, err := sqlx.Open("sqlite", DSN(path, "query_only(1)", "trusted_schema(0)"))
 	if err != nil {

@@ -27,21 +27,21 @@ type Problem int
 // The problems of files.
 const (
 	Unusable   Problem = iota // the cause says why
-	Unwritable                // this user can't write to it or to its folder
+	Unwritable                // this user can't write to the file or its folder
 	Damaged                   // or not a SQLite file at all
 	BadBackup                 // a copy that is damaged, or not a SQLite file at all
-	BadVersion                // the number of its schema is none
+	BadVersion                // the number of its schema is not valid
 	NoRoom                    // the disk is full
 	Busy                      // another process holds a lock of SQLite
-	Served                    // another process has the lock file
+	Served                    // another process holds the lock file
 	Foreign                   // the database of another application
 	Newer                     // its schema is newer than the program
 	Empty                     // a backup without a schema
 	InUse                     // a backup with a write-ahead log
 	Missing                   // there is no such file
-	Exists                    // a file that must not be there
-	NotForced                 // a database that a backup may replace by force only
-	Linked                    // it has several names
+	Exists                    // a file is there that must not be
+	NotForced                 // a database is there, which is replaced only by force
+	Linked                    // the file has several names
 )
 
 // FileError reports why a database file can't be used.
@@ -128,7 +128,7 @@ func IsReadOnly(err error) bool {
 	return c == sqlite3.SQLITE_READONLY || c == sqlite3.SQLITE_CANTOPEN || c == sqlite3.SQLITE_PERM
 }
 
-// isIOError reports whether the disk has failed, and is not only full.
+// isIOError reports whether the disk failed for another reason than being full.
 func isIOError(err error) bool {
 	c := code(err) & 0xff
 	return !IsFull(err) && (c == sqlite3.SQLITE_IOERR || c == sqlite3.SQLITE_READONLY)

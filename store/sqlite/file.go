@@ -13,8 +13,8 @@ import (
 )
 
 // PageSize is the page size of a new file in bytes. A commit of a few rows
-// writes a page or two, whatever their size; the pages of SQLite's own choice
-// are four times as large and gain nothing here.
+// writes a page or two, whatever their size; SQLite's default is four times as
+// large and gains nothing here.
 const PageSize = 1024
 
 var (

@@ -41,11 +41,11 @@ func (db *DB) checkOwner(tx *Tx) error {
 	return err
 }
 
-// opened is the files of an open database. Another process can move or delete
-// them meanwhile, and what is then written is not found by the next start.
+// opened identifies the files of an open database. Another process can move or
+// delete them meanwhile; the next start would not find what is written then.
 type opened struct{ db, wal os.FileInfo }
 
-// remember notes which files are open. The write-ahead log must exist.
+// remember records which files are open. The write-ahead log must exist.
 func (o *opened) remember(path string) (err error) {
 	if o.db, err = os.Stat(path); err == nil {
 		o.wal, err = os.Stat(path + "-wal")

@@ -15,7 +15,7 @@ import (
 // names the process. The file stays; only the lock on it counts.
 type fileLock struct {
 	f      *os.File
-	former string // note of the process that had it before
+	former string // note of the process that held it before
 }
 
 var errLocked = errors.New("locked")
@@ -29,8 +29,8 @@ const (
 // LockPath returns the path of the lock file of the database at path.
 func LockPath(path string) string { return path + ".lock" }
 
-// lockFile takes the lock of the database at path. When another process has it,
-// the error is a *FileError that names it.
+// lockFile takes the lock of the database at path. When another process holds
+// it, the error is a *FileError that names the process.
 func lockFile(path string) (*fileLock, error) {
 	f, err := os.OpenFile(LockPath(path), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -54,7 +54,7 @@ func lockFile(path string) (*fileLock, error) {
 	}
 	former := readNote(f)
 	if err == nil {
-		err = writeOwner(f, former) // the note is about the database, and this process may end soon
+		err = writeOwner(f, former) // the note is about the database, so it is kept
 	}
 	if err != nil {
 		f.Close()

@@ -18,9 +18,10 @@ package sqlite
 //
 // An Append job runs without a savepoint, and so without calls around it.
 type Participant interface {
-	// Load reads what is held in memory from the tables. It is called in the
-	// first transaction, after one that failed, and after another process has
-	// changed the file; only then, and the first time, foreign is true.
+	// Load reads what is held in memory from the tables. It is called in the first
+	// transaction, after one that failed, and after another process has changed
+	// the file. foreign is true in the first transaction and after a change by
+	// another process.
 	Load(tx *Tx, foreign bool) error
 	// Mark returns a number that changes whenever a job hands something to the
 	// participant. RolledBack gets the one to go back to.
@@ -80,8 +81,8 @@ func (Passive) RolledBack(int64) {}
 // Overdue returns false.
 func (Passive) Overdue() bool { return false }
 
-// load has the participants read again what they hold when another process has
-// changed the file, or a transaction has failed, since they did.
+// load calls Load of the participants if another process has changed the file,
+// or a transaction has failed, since the last time.
 func (db *DB) load(tx *Tx) error {
 	var v int64
 	if err := tx.Row(`PRAGMA data_version`).Scan(&v); err != nil {

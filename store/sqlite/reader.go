@@ -51,9 +51,9 @@ func (db *DB) read(ctx context.Context, reserved *pool, fn func(*Tx) error) erro
 	return err
 }
 
-// Ping proves that the file can be read, answers a query and is still this
-// process's to write, and that its last write did not fail by an I/O error. It
-// returns ErrTaken or ErrMoved when it is not.
+// Ping checks that the file can be read and answers a query, that this process
+// may still write to it, and that the last write did not fail by an I/O error.
+// It returns ErrTaken or ErrMoved when this process must not write any more.
 func (db *DB) Ping(ctx context.Context) error {
 	if err := db.files.check(db.path); err != nil {
 		return err
@@ -75,8 +75,8 @@ func (db *DB) Ping(ctx context.Context) error {
 	})
 }
 
-// readStart reads the first bytes of the file: SQLite answers from memory also
-// when its file system was shut down.
+// readStart reads the first bytes of the file: SQLite can answer from memory
+// when the file system is gone.
 func readStart(f *os.File) error {
 	var magic [16]byte
 	_, err := f.ReadAt(magic[:], 0)
@@ -91,12 +91,12 @@ func readStart(f *os.File) error {
 type pool struct {
 	free chan struct{} // has an element for each connection that can be taken
 	mu   sync.Mutex
-	idle []*conn // the others of those are not open yet
+	idle []*conn // connections that are open; the others are opened when they are needed
 }
 
 func newPool(size int) *pool { return &pool{free: make(chan struct{}, size)} }
 
-// open allows to take connections.
+// open makes the connections available.
 func (p *pool) open() {
 	for range cap(p.free) {
 		p.free <- struct{}{}

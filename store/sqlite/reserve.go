@@ -26,9 +26,9 @@ type reserve struct {
 }
 
 const (
-	reservePause = 10 * time.Second // between two looks whether it can be written
-	reserveSpace = 4                // times its size must be free
-	reserveParts = 8                // of which a Marking job gets one
+	reservePause = 10 * time.Second // between two checks whether it can be written
+	reserveSpace = 4                // it is written when so many times its size is free
+	reserveParts = 8                // a Marking job gets one of these
 )
 
 // ReservePath returns the path of the reserve of the database at path.

@@ -12,10 +12,10 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// Restore puts the backup src in the place of the database dst and returns
-// where the former one was put, "" when there was none. It refuses while a
-// process has the lock of dst, and over a database unless force is set. now
-// names the former one.
+// Restore puts the backup src in the place of the database dst and returns the
+// path to which the former database was renamed, "" when there was none. It
+// refuses while a process has the lock of dst, and over a database unless force
+// is set. The new name of the former one has the time now.
 func (s Schema) Restore(ctx context.Context, src, dst string, force bool, now time.Time) (aside string, err error) {
 	if dst, err = resolve(dst); err != nil {
 		return "", err
@@ -32,7 +32,7 @@ func (s Schema) Restore(ctx context.Context, src, dst string, force bool, now ti
 	}
 	defer lock.release()
 	if err := mustNotExist(dst); err != nil && !force {
-		return "", fileError(NotForced, nil, "%s is there already; it is only replaced by force, and then kept beside", dst)
+		return "", fileError(NotForced, nil, "%s is there already; it is replaced only by force, and then kept beside", dst)
 	}
 	partial, err := createPartial(dst)
 	if err != nil {
@@ -65,8 +65,8 @@ func putAside(ctx context.Context, path, aside string) (string, error) {
 			pool.Close()
 		}
 	}
-	// A log that could not be brought in, or has lost its database, goes along:
-	// SQLite would take it for that of the next file of this name.
+	// A log that could not be checkpointed, or has lost its database, is renamed
+	// too: SQLite would apply it to the next file of this name.
 	for _, suffix := range []string{"-journal", "-wal", "-shm", ""} {
 		err := os.Rename(path+suffix, aside+suffix)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {

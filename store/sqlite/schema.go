@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// Schema is what marks the files of an application, and how they get their tables.
+// Schema describes the files of an application: their mark and the migrations that
+// make their tables.
 type Schema struct {
 	// Application is the name of the program, for messages.
 	Application string

@@ -64,12 +64,12 @@ type Options struct {
 	Reserve int64
 	// FreeSpace returns how many bytes can be written to the disk of a folder.
 	FreeSpace func(dir string) (int64, error)
-	// ReservePause is the time after which the reserve is written again if there
-	// is space; 0 for ten seconds.
+	// ReservePause is the time between two checks whether there is space to write
+	// the reserve again; 0 for ten seconds.
 	ReservePause time.Duration
-	// OnCommit is called by the writer after each transaction; nil is fine.
+	// OnCommit is called by the writer after each transaction. It may be nil.
 	OnCommit func(CommitStats)
-	// OnRead is called before each read, with its context; nil is fine.
+	// OnRead is called before each read, with its context. It may be nil.
 	OnRead func(context.Context)
 }
 
@@ -119,7 +119,7 @@ type DB struct {
 	dataVersion  int64   // PRAGMA data_version at which they were loaded
 	stale        bool    // they must be loaded again
 	lossLogged   bool
-	batchSize    int // jobs that were there at the end of the last transaction
+	batchSize    int // number of jobs at the end of the last transaction
 }
 
 // Open opens the file, brings its schema up to date and starts the writer. A
@@ -269,7 +269,7 @@ func (db *DB) end() error {
 	db.reserved.close()
 	_, err := db.writer.raw.ExecContext(context.Background(), `PRAGMA wal_checkpoint(TRUNCATE)`)
 	if IsFull(err) {
-		err = fmt.Errorf("there is no room on the disk to bring %s-wal into the database: nothing is lost, keep both, and the next start does it (%w)",
+		err = fmt.Errorf("there is no room on the disk to copy %s-wal into the database: nothing is lost; keep both, free some space, and the next start copies it (%w)",
 			db.path, err)
 	}
 	return errors.Join(err, db.closeFiles())

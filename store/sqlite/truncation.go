@@ -93,7 +93,7 @@ func loggedPages(path string) (map[uint32]bool, error) {
 	found := map[uint32]bool{}
 	var frame [24]byte
 	for at := int64(len(head)); pageSize >= 512; at += int64(len(frame)) + pageSize {
-		// The salts are those of the head until the log was started again.
+		// A frame with other salts than the header is from before the log was started again.
 		if _, err := f.ReadAt(frame[:], at); err != nil || !bytes.Equal(frame[8:16], head[16:24]) {
 			break
 		}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync/atomic"
 
 	"github.com/jmoiron/sqlx"
 	"modernc.org/sqlite"
@@ -27,25 +26,6 @@ func (tx *Tx) Context() context.Context { return tx.ctx }
 
 // Writer reports whether the transaction is the writer's.
 func (tx *Tx) Writer() bool { return tx.writer }
-
-// Version names the data that a snapshot shows.
-type Version struct {
-	conn uint64
-	data int64
-}
-
-// Replaces reports whether a snapshot with version v proves that no further one can
-// have the version old.
-func (v Version) Replaces(old Version) bool { return v.conn == old.conn && v.data != old.data }
-
-// Version returns the version of a snapshot. Snapshots with the same version show the
-// same data, also when other processes write to the file; after any commit the
-// version is another one. Connections have versions of their own.
-func (tx *Tx) Version() (Version, error) {
-	v := Version{conn: tx.number}
-	err := tx.Row(`PRAGMA data_version`).Scan(&v.data)
-	return v, err
-}
 
 // WithContext returns the same transaction, whose statements also end with ctx.
 // It is for reads.
@@ -241,14 +221,10 @@ func (tx *Tx) PageReads() (n int64, err error) {
 // conn is one connection with the statements prepared on it. It serves one
 // transaction at a time.
 type conn struct {
-	raw    *sqlx.Conn
-	number uint64 // among all that were opened
-	stmts  map[string]*sqlx.Stmt
-	bulk   map[string]driver.Stmt // of ExecBulk and EachRow
+	raw   *sqlx.Conn
+	stmts map[string]*sqlx.Stmt
+	bulk  map[string]driver.Stmt // of ExecBulk and EachRow
 }
-
-// connections counts those that were opened.
-var connections atomic.Uint64
 
 // maxStmts bounds the statements kept by a connection. The fixed queries of the
 // program are fewer; beyond it nothing more is kept.
@@ -259,7 +235,7 @@ func openConn(ctx context.Context, pool *sqlx.DB) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &conn{raw: raw, number: connections.Add(1), stmts: map[string]*sqlx.Stmt{}, bulk: map[string]driver.Stmt{}}, nil
+	return &conn{raw: raw, stmts: map[string]*sqlx.Stmt{}, bulk: map[string]driver.Stmt{}}, nil
 }
 
 func (c *conn) close() error {

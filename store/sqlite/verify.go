@@ -11,7 +11,7 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// Verify proves that the file at path is a sound database that this program can
+// Verify checks that the file at path is a sound database that this program can
 // open, without changing it. A file with a write-ahead log beside it is refused:
 // it is only a part of a database.
 func (s Schema) Verify(ctx context.Context, path string) error {
@@ -65,8 +65,8 @@ func (s Schema) Verify(ctx context.Context, path string) error {
 	return nil
 }
 
-// backupError is OpenError for a file that is to be restored: to restore a
-// backup would be no advice.
+// backupError is OpenError for a file that is to be restored, where the advice
+// to restore a backup makes no sense.
 func backupError(path string, err error) error {
 	if IsDamaged(err) {
 		return fileError(BadBackup, err, "%s is damaged or not a SQLite database; choose another backup", path)

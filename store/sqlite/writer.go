@@ -17,7 +17,7 @@ const (
 	// answered by the last one and will be back in a moment. It is a fraction of
 	// what a commit takes to reach the disk.
 	maxGather = 200 * time.Microsecond
-	// maxHeldBack is for how long participants hold something back.
+	// maxHeldBack is the maximum time for which participants hold something back.
 	maxHeldBack = 5 * time.Second
 )
 
@@ -157,9 +157,9 @@ func (db *DB) answer(j *job, stage Stage) {
 	close(j.done)
 }
 
-// transaction runs first, and jobs from more, in one transaction and commits.
-// It returns the jobs that it ran; their err is set when they failed alone. A
-// returned error means that none took effect.
+// transaction runs the job first, and jobs from more, in one transaction and
+// commits it. It returns the jobs that it ran; the err of a job is set when
+// that job alone failed. A returned error means that none took effect.
 func (db *DB) transaction(first *job, more <-chan *job, stage Stage) (ran []*job, err error) {
 	start := time.Now()
 	ran = []*job{first}
@@ -231,11 +231,11 @@ func (db *DB) logLoss(err error) {
 }
 
 // next returns the next job for a transaction that has run so many since start,
-// nil when it should commit. Clients that send again after each answer would
-// come in two halves: one in this commit, one waiting for it. So while there are
-// fewer jobs than callers at the end of the last transaction, next waits up to
-// maxGather for the others, which halves the number of commits. A single
-// caller is never kept waiting.
+// nil when it should commit. Clients that send the next job after each answer
+// would split into two halves: one in this commit, one waiting for it. So while
+// there are fewer jobs than callers at the end of the last transaction, next
+// waits up to maxGather for the others, which halves the number of commits. A
+// single caller is never kept waiting.
 func (db *DB) next(more <-chan *job, ran int, start time.Time) *job {
 	select {
 	case j := <-more:

@@ -11,8 +11,8 @@ type Observation struct {
 	Value float64 // of the metric, the best one; NaN when there is none
 }
 
-// Next returns the settings of a run. number is how many were chosen before; ok is false when
-// there are no more.
+// Next returns the settings of the next run. number is the number of runs chosen before; ok
+// is false when there are no more settings.
 func (c Config) Next(r *rand.Rand, number int, seen []Observation) (p Point, settings map[string]any, ok bool) {
 	if number < 0 || number >= c.Size() {
 		return nil, nil, false

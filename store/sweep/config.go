@@ -36,7 +36,7 @@ const (
 	Bayes  Method = "bayes"
 )
 
-// Metric is what the runs are judged by. Name is "" for nothing.
+// Metric is the metric by which the runs are judged. Name is "" for none.
 type Metric struct {
 	Name     string
 	Maximize bool
@@ -54,7 +54,7 @@ type Config struct {
 	Early       *Hyperband  // nil for none
 }
 
-// Error is what is wrong with a configuration, in a sentence.
+// Error says what is wrong with a configuration, in a sentence.
 type Error struct{ Message string }
 
 func (e *Error) Error() string { return e.Message }
@@ -105,7 +105,7 @@ func Parse(text string) (Config, error) {
 	if c.Method == Grid {
 		for _, d := range c.Dimensions {
 			if d.count() == 0 {
-				return c, wrong("The parameter %s has no end of values, so that a grid can't have all of them; give values, or a step q.", d.Name())
+				return c, wrong("The parameter %s has infinitely many values, so that a grid can't have all of them; give values, or a step q.", d.Name())
 			}
 		}
 	}

@@ -165,7 +165,7 @@ func (d *Dimension) setWeights(in any) error {
 	return nil
 }
 
-// plain reports whether JSON has a value.
+// plain reports whether a value can be written as JSON.
 func plain(v any, depth int) bool {
 	switch v := v.(type) {
 	case nil, bool, string, int, int64, uint64:
@@ -193,10 +193,12 @@ func isInt(v any) bool {
 	return false
 }
 
-// edge is the distance of shares from 0 and 1 where a distribution has no end.
+// edge is the smallest distance of a share from 0 and 1, for distributions
+// without bounds.
 const edge = 1e-9
 
-// Value returns the value below which a share u of the distribution is, from 0 to 1.
+// Value returns the value below which a share u of the distribution lies; u is from
+// 0 to 1.
 func (d Dimension) Value(u float64) any {
 	u = min(max(u, 0), 1)
 	if math.IsNaN(u) {
@@ -246,7 +248,7 @@ func (d Dimension) normal(u float64) float64 {
 	return d.low + d.high*math.Sqrt2*math.Erfinv(2*between(u, edge, 1-edge)-1)
 }
 
-// index returns the index of the value below which a share u is.
+// index returns the index of the value at the share u of the distribution.
 func (d Dimension) index(u float64) int {
 	sum := 0.0
 	for i, w := range d.weights {
@@ -271,7 +273,7 @@ func (d Dimension) share(i int) float64 {
 	return sum + d.weights[i]/2
 }
 
-// count returns the number of values in a grid, 0 for no end of them.
+// count returns the number of values in a grid, 0 for infinitely many.
 func (d Dimension) count() int {
 	switch {
 	case d.values != nil:

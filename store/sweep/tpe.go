@@ -49,7 +49,7 @@ func (c Config) improve(r *rand.Rand, p Point, seen []Observation) {
 	}
 }
 
-// loss returns what is to become small. Runs without a value are worst.
+// loss returns the value that is minimized. Runs without a value are worst.
 func (c Config) loss(o Observation) float64 {
 	switch {
 	case math.IsNaN(o.Value):

@@ -12,12 +12,20 @@ type Kind struct {
 	Title string // for people
 	// Project is the name of the project of its runs unless the options have one.
 	Project string
-	// Find returns what the kind has at a path, nil when there is nothing of it.
+	// Find returns the source of this kind at a path, nil when there is none.
 	Find func(path string) (Source, error)
 }
 
-// Detect returns the kind that has something at the path, and what. name chooses
-// the kind; "" to look. It fails when no kind has something there, or several.
+// Found is the result of Kind.Find for a source that was looked for.
+func Found[S Source](s S, empty bool, err error) (Source, error) {
+	if err != nil || empty {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Detect returns the source at a path and its kind. With a name only that kind
+// is tried. It fails when no kind, or more than one, has a source there.
 func Detect(kinds []Kind, name, path string) (Kind, Source, error) {
 	var found []Kind
 	var source Source
@@ -51,5 +59,5 @@ func Detect(kinds []Kind, name, path string) (Kind, Source, error) {
 	return Kind{}, nil, fmt.Errorf("nothing that can be imported is at %s; the kinds are %s", path, strings.Join(tried, ", "))
 }
 
-// ErrHostile is the cause of an error about a file whose own numbers can't be true.
+// ErrHostile is wrapped by errors about a file whose sizes or counts can't be true.
 var ErrHostile = errors.New("the file is damaged or made to harm")

@@ -11,7 +11,8 @@ import (
 // The limits of the store, in characters and in bytes.
 const (
 	maxName = 250
-	maxText = 1 << 20
+	// MaxText is the length limit of a text, in bytes.
+	MaxText = 1 << 20
 )
 
 // FitName returns s as a name of at most 250 printable characters. A longer one
@@ -48,13 +49,13 @@ func FitPath(s string) string {
 	return FitName(strings.Join(parts, "/"))
 }
 
-// FitText returns s as valid UTF-8 of at most maxText bytes.
+// FitText returns s as valid UTF-8 of at most MaxText bytes.
 func FitText(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
-	if len(s) <= maxText {
+	if len(s) <= MaxText {
 		return s
 	}
-	s = s[:maxText]
+	s = s[:MaxText]
 	for !utf8.ValidString(s) {
 		s = s[:len(s)-1]
 	}

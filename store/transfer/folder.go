@@ -17,9 +17,9 @@ import (
 // maxFolderFiles bounds the files of a folder of artifacts.
 const maxFolderFiles = 1_000_000
 
-// Folder stores all files below a folder as artifacts of the run, by their paths in
-// it, but for those with the names in without. A link that leads out of the folder is a
-// loss; a folder that does not exist is empty.
+// Folder stores all files below a folder as artifacts of the run, named by their paths
+// in it, except files with the names in without. A link that leads out of the folder is
+// a loss. A folder that does not exist counts as empty.
 func (w *RunWriter) Folder(ctx context.Context, folder string, without ...string) error {
 	return w.im.folder(ctx, folder, without, func(a Artifact) error { return w.Artifact(ctx, a) })
 }
@@ -38,8 +38,13 @@ func (im *Import) folder(ctx context.Context, folder string, without []string, p
 		return nil
 	}
 	defer root.Close()
+	return im.walk(ctx, root, folder, ".", without, put)
+}
+
+// walk calls put with each file below the folder from of a root, which is folder.
+func (im *Import) walk(ctx context.Context, root *os.Root, folder, from string, without []string, put func(Artifact) error) error {
 	n := 0
-	return fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+	return fs.WalkDir(root.FS(), from, func(name string, d fs.DirEntry, err error) error {
 		if n++; n > maxFolderFiles {
 			return fmt.Errorf("%s has more than %d files", folder, maxFolderFiles)
 		}
@@ -68,8 +73,9 @@ func (im *Import) folder(ctx context.Context, folder string, without []string, p
 	})
 }
 
-// FileIn stores a file below a folder as an artifact with the name as. A link that leads
-// out of the folder, and a file that is not there, is a loss.
+// FileIn stores a file below a folder as an artifact with the name as, or all files of a
+// folder below it with names that begin so. A link that leads out of the folder, and a
+// file that is not there, is a loss.
 func (w *RunWriter) FileIn(ctx context.Context, folder, name, as string) error {
 	if w.im.NoArtifacts {
 		return nil
@@ -81,6 +87,12 @@ func (w *RunWriter) FileIn(ctx context.Context, folder, name, as string) error {
 	}
 	defer root.Close()
 	info, err := root.Stat(name)
+	if err == nil && info.IsDir() {
+		return w.im.walk(ctx, root, folder, path.Clean(filepath.ToSlash(name)), nil, func(a Artifact) error {
+			a.Name = as + strings.TrimPrefix(a.Name, path.Clean(filepath.ToSlash(name)))
+			return w.Artifact(ctx, a)
+		})
+	}
 	if err != nil || !info.Mode().IsRegular() {
 		w.im.Lose(filepath.Join(folder, name), "It is not a file in the folder of the runs; it is left out.")
 		return nil
@@ -98,6 +110,34 @@ func fileIn(root *os.Root, name string, info fs.FileInfo) Artifact {
 		Modified:    Time(info.ModTime().UnixMilli()),
 		Open:        func() (io.ReadCloser, error) { return root.Open(name) },
 	}
+}
+
+// ReadFile returns what a file has. It fails when that is more than limit bytes, and when
+// the path is not a regular file, or a link out of its folder.
+func ReadFile(at string, limit int64) ([]byte, error) {
+	root, err := os.OpenRoot(filepath.Dir(at))
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	name := filepath.Base(at)
+	info, err := root.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("it is not a file")
+	}
+	in, err := root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	text, err := io.ReadAll(io.LimitReader(in, limit+1))
+	if err == nil && int64(len(text)) > limit {
+		err = fmt.Errorf("it has more than %d bytes", limit)
+	}
+	return text, err
 }
 
 // ContentType returns the media type of a file by its name.

@@ -11,9 +11,9 @@ import (
 type Options struct {
 	Project    string // name of the project; "" for the one of the source
 	Experiment string // name of the experiment; "" for the one of the source
-	Name       string // name of the run, when there is one; "" for its own
+	Name       string // name of the run, if there is only one; "" for its own
 	// Only has patterns as of path.Match for the names of runs and of their
-	// experiments; a run is imported when one of them fits. Empty for all.
+	// experiments; a run is imported when one of them matches. Empty for all.
 	Only        []string
 	Deleted     bool // also those that the source has deleted
 	NoArtifacts bool
@@ -21,9 +21,9 @@ type Options struct {
 	// KeepAll keeps points that a restarted run repeats. Otherwise the later ones
 	// replace the earlier ones.
 	KeepAll bool
-	// Step and Time are the columns of a table; "" to look for them.
+	// Step and Time are the names of columns of a table; "" to look for them.
 	Step, Time string
-	// Progress is called with the number of bytes that were read; nil is fine.
+	// Progress is called with the number of bytes that were read. It may be nil.
 	Progress func(n int64)
 }
 
@@ -31,7 +31,7 @@ type Options struct {
 type Source interface {
 	// Size returns the number of bytes to read, 0 when that is not known.
 	Size() int64
-	// Import brings all runs.
+	// Import imports all runs.
 	Import(ctx context.Context, im *Import) error
 }
 
@@ -49,7 +49,7 @@ type Import struct {
 	size   int   // bytes of texts in the queue
 }
 
-// fate is what became of a run: it counts in one number of the result.
+// fate is the result for one run. Each run counts in one number of Result.
 type fate int
 
 const (
@@ -100,7 +100,7 @@ func (im *Import) Run(ctx context.Context, src Source) error {
 	return err
 }
 
-// Read notes that n more bytes of the source were read.
+// Read records that n more bytes of the source were read.
 func (im *Import) Read(n int64) {
 	im.read += n
 	if im.Progress != nil && im.read >= progressBytes {
@@ -109,10 +109,10 @@ func (im *Import) Read(n int64) {
 	}
 }
 
-// Lose notes that something was not brought, or not as it was.
+// Lose records that something was not imported, or was changed.
 func (im *Import) Lose(path, format string, args ...any) { im.Result.Lose(path, format, args...) }
 
-// Files returns what is known of source files, by id.
+// Files returns the records of source files, by id.
 func (im *Import) Files(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]File, error) {
 	known := map[uuid.UUID]File{}
 	for len(ids) > 0 {
@@ -147,10 +147,10 @@ func (im *Import) Wanted(names ...string) bool {
 	return false
 }
 
-// Unchanged notes that a run has nothing new.
+// Unchanged records that a run has nothing new.
 func (im *Import) Unchanged(id uuid.UUID) { im.note(id, unchanged) }
 
-// LeaveOut notes that nothing of a run is brought, and why.
+// LeaveOut records that nothing of a run is imported, and why.
 func (im *Import) LeaveOut(id uuid.UUID, path, format string, args ...any) {
 	im.note(id, leftOut)
 	im.Lose(path, format, args...)
@@ -158,7 +158,7 @@ func (im *Import) LeaveOut(id uuid.UUID, path, format string, args ...any) {
 
 func (im *Import) note(id uuid.UUID, f fate) { im.done[id] = max(im.done[id], f) }
 
-// ReadError is an error of reading the source, not of writing.
+// ReadError is an error of reading the source, not of writing to the sink.
 type ReadError struct{ Err error }
 
 func (e *ReadError) Error() string { return e.Err.Error() }

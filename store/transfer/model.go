@@ -2,19 +2,19 @@ package transfer
 
 import (
 	"context"
+	"errors"
 
 	"github.com/google/uuid"
 )
 
-// LoggedModel is the files of a trained model in an experiment, as its source describes
-// it.
+// LoggedModel is a trained model in an experiment, as its source describes it.
 type LoggedModel struct {
 	ID         string // m- and 32 hexadecimal digits; the same at each import
 	Project    string // name
 	Experiment string // name
 	RunID      *uuid.UUID
 	Name, Type string
-	Ready      bool // all of its files are there
+	Ready      bool // all of its files were written
 	Failed     bool // it could not be made
 	Params     []Parameter
 	Properties []Parameter
@@ -41,7 +41,10 @@ type ModelVersion struct {
 	Created     Time
 }
 
-// LoggedModel brings a logged model, and the files below a folder, "" for none. path is
+// ErrDeleted is the error of a Sink for a model that was imported before and then deleted.
+var ErrDeleted = errors.New("it was imported before and then deleted")
+
+// LoggedModel imports a logged model, and the files below a folder, "" for none. path is
 // where it was found.
 func (im *Import) LoggedModel(ctx context.Context, m LoggedModel, path, folder string) error {
 	if im.Options.Project != "" {
@@ -65,6 +68,10 @@ func (im *Import) LoggedModel(ctx context.Context, m LoggedModel, path, folder s
 		return nil
 	}
 	made, err := im.sink.LoggedModel(ctx, m)
+	if errors.Is(err, ErrDeleted) {
+		im.Lose(path, "The logged model was imported before and then deleted here; it is not imported again.")
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -85,7 +92,7 @@ func (im *Import) LoggedModel(ctx context.Context, m LoggedModel, path, folder s
 	})
 }
 
-// RegisteredModel brings a registered model with its versions. path is where it was
+// RegisteredModel imports a registered model with its versions. path is where it was
 // found.
 func (im *Import) RegisteredModel(ctx context.Context, m RegisteredModel, path string) error {
 	if im.Options.Project != "" {
@@ -106,19 +113,23 @@ func (im *Import) RegisteredModel(ctx context.Context, m RegisteredModel, path s
 		return nil
 	}
 	made, taken, err := im.sink.RegisteredModel(ctx, m)
+	if errors.Is(err, ErrDeleted) {
+		im.Lose(path, "The registered model %q was imported before and then deleted here; it is not imported again.", short(m.Name))
+		return nil
+	}
 	for _, number := range taken {
-		im.Lose(path, "The registered model %q has another version %d here; that of the source is left out.", short(m.Name), number)
+		im.Lose(path, "The registered model %q already has a different version %d here; that of the source is left out.", short(m.Name), number)
 	}
 	im.Result.Models += made
 	return err
 }
 
-// fitEntries makes names and values fit.
+// fitEntries changes names and values that the store does not allow.
 func (im *Import) fitEntries(path string, all []Parameter) {
 	for i := range all {
 		p := &all[i]
 		if key, value := FitName(p.Key), FitText(p.Value); key != p.Key || value != p.Value {
-			im.Lose(path, "%q of a model was changed to fit.", short(p.Key))
+			im.Lose(path, "The name or value of %q of a model was changed to one that is allowed.", short(p.Key))
 			p.Key, p.Value = key, value
 		}
 	}

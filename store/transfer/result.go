@@ -2,7 +2,7 @@ package transfer
 
 import "fmt"
 
-// Loss is something that was not brought, or not as it was.
+// Loss is something that was not imported, or was changed.
 type Loss struct {
 	Path   string `json:"path"`
 	Reason string `json:"reason"` // a sentence
@@ -11,16 +11,16 @@ type Loss struct {
 // maxLosses bounds the losses that a Result lists.
 const maxLosses = 1000
 
-// Result is what was found and what was imported.
+// Result counts what was found and what was imported.
 type Result struct {
 	Kind string `json:"kind"`
 	Path string `json:"path"`
 
 	Found     int `json:"found"`     // runs
 	Created   int `json:"created"`   // of them
-	Grown     int `json:"grown"`     // those that were there and have got something new
+	Grown     int `json:"grown"`     // those that existed and got something new
 	Unchanged int `json:"unchanged"` // those with nothing new
-	LeftOut   int `json:"left_out"`  // those of which nothing was brought
+	LeftOut   int `json:"left_out"`  // those of which nothing was imported
 
 	Parameters int   `json:"parameters"`
 	Tags       int   `json:"tags"`
@@ -41,7 +41,7 @@ func (r *Result) count(a Artifact) {
 	r.Bytes += max(a.Size, 0)
 }
 
-// Lose counts a loss. The same one is counted once.
+// Lose adds a loss. The same loss is counted once.
 func (r *Result) Lose(path, format string, args ...any) {
 	l := Loss{path, fmt.Sprintf(format, args...)}
 	if r.known[l] {

@@ -11,8 +11,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// RunWriter takes what belongs to a run. It holds it until Flush, End or Artifact
-// write it; a reader asks Full now and then.
+// RunWriter collects the parts of a run until Flush, End or Artifact writes them.
+// A reader calls Full from time to time.
 type RunWriter struct {
 	im     *Import
 	path   string // for losses
@@ -20,12 +20,12 @@ type RunWriter struct {
 	series map[string]*Series
 	names  map[string]string // of keys that had to be changed
 	queued bool
-	known  bool // it was there before
+	known  bool // it was imported before
 	failed bool // the sink has refused it
 }
 
-// Begin returns the writer of a run. path is where it was found, and known
-// whether it was imported before.
+// Begin returns the writer of a run. path is where it was found; known is set
+// when it was imported before.
 func (im *Import) Begin(r Run, path string, known bool) *RunWriter {
 	im.note(r.ID, unchanged)
 	if im.Options.Project != "" {
@@ -70,7 +70,7 @@ func (w *RunWriter) Known() bool { return w.known }
 // Run returns the run as it is written.
 func (w *RunWriter) Run() *Run { return &w.batch.Run }
 
-// key returns a key as the store takes it.
+// key returns a key in the form that the store allows.
 func (w *RunWriter) key(key string) string {
 	if fits, ok := w.names[key]; ok {
 		return fits
@@ -115,7 +115,7 @@ func (w *RunWriter) Tag(tag string) {
 	w.add(0, len(fits))
 }
 
-// Property adds a text with a name that is no setting.
+// Property adds a named text that is not a setting.
 func (w *RunWriter) Property(key, value string) {
 	key = w.key(key)
 	if fits := FitText(value); fits != value {
@@ -169,8 +169,8 @@ func (w *RunWriter) seriesOf(key string) *Series {
 	return s
 }
 
-// Rewind drops the points of a metric from a step on: those that follow repeat
-// them.
+// Rewind drops the points of a metric from a step on, because later points
+// repeat them.
 func (w *RunWriter) Rewind(key string, from Step) {
 	s := w.seriesOf(key)
 	n := 0
@@ -192,8 +192,8 @@ func (w *RunWriter) Rewind(key string, from Step) {
 	}
 }
 
-// Mark notes how far a source file was read: all that was added before is of it.
-// It takes the place of an earlier mark.
+// Mark records how far a source file was read. It is called when all that was
+// read up to there was added, and replaces an earlier mark of the file.
 func (w *RunWriter) Mark(f File) {
 	f.Before = w.im.stamps[f.ID]
 	for i := range w.batch.Files {
@@ -206,13 +206,13 @@ func (w *RunWriter) Mark(f File) {
 	w.add(0, len(f.State))
 }
 
-// Full reports whether so much waits that it should be written; the reader then
-// marks its files and calls Flush.
+// Full reports whether enough was added to be written. The reader then marks
+// its files and calls Flush.
 func (w *RunWriter) Full() bool {
 	return w.im.points >= batchPoints || w.im.size >= batchText
 }
 
-// add notes what the batch has got, and queues it.
+// add counts what was added to the batch, and queues the batch.
 func (w *RunWriter) add(points, size int) {
 	if !w.queued {
 		w.queued = true
@@ -225,7 +225,8 @@ func (w *RunWriter) add(points, size int) {
 // Flush writes what was added so far.
 func (w *RunWriter) Flush(ctx context.Context) error { return w.im.flush(ctx) }
 
-// End sets the status of the run when all before is written, if it has ended.
+// End writes what was added and then sets the status of the run, if it has
+// ended.
 func (w *RunWriter) End(ctx context.Context) error {
 	w.batch.End = w.batch.Run.Status != Running
 	w.add(0, 0)
@@ -235,7 +236,7 @@ func (w *RunWriter) End(ctx context.Context) error {
 	return nil
 }
 
-// Artifact stores a file of the run. What can't be read is a loss.
+// Artifact stores a file of the run. A file that can't be read is a loss.
 func (w *RunWriter) Artifact(ctx context.Context, a Artifact) error {
 	if w.im.NoArtifacts {
 		return nil
@@ -296,7 +297,7 @@ func (w *RunWriter) Made(ctx context.Context, name, contentType string, data []b
 		Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }})
 }
 
-// took records what became of the batch, and begins the next one.
+// took records the outcome of the batch, and begins the next one.
 func (w *RunWriter) took(o Outcome) {
 	id := w.batch.Run.ID
 	if o.Refused != "" {

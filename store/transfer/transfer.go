@@ -1,13 +1,14 @@
-// Package transfer brings runs in from the files of other tools. It reads them,
+// Package transfer imports runs from the files of other tools. It reads them,
 // gives them ids that follow from the source's own, and hands them over in
 // batches to a Sink, which is the store.
 //
 // A Source is what was found at a path: the folder of an event file, a database
-// of MLflow, a table. It calls Import.Run for each run, and the writer that it
-// gets for each parameter, tag, point and artifact. Import collects these into
-// batches. A batch is written as a whole with how far each source file was read,
-// so an import that ends in the middle continues where it was, and a second one
-// reads only what is new.
+// of MLflow, a table. It calls Import.Begin for each run, and methods of the
+// RunWriter that this returns for each parameter, tag, point and artifact.
+// Import collects these into batches. A batch is written as a whole, together
+// with the position up to which each source file was read, so an import that
+// ends in the middle continues where it was, and a second one reads only what is
+// new.
 //
 // A part that can't be imported is a Loss: it is counted and reported, and the import
 // continues. The formats are in packages of their own below this one.
@@ -67,7 +68,8 @@ type Dataset struct {
 	Context                                           *string // what it was read for; nil when that is not known
 }
 
-// Code is the code and the environment of a run. What is "" is not known.
+// Code is the code and the environment of a run. A field that is not known is
+// "".
 type Code struct{ GitSHA, GitRemote, GitDiff, Entrypoint, Command, Hostname, Runtime, Dependencies string }
 
 // Series holds points of one metric in the order of the source.
@@ -81,31 +83,32 @@ type Series struct {
 	Times    []Time
 }
 
-// File is how far a source file was read. What a file is, its reader decides: a
-// file of events, or the rows of one run in a database.
+// File records how far a source file was read. Each reader decides what a file
+// is: a file of events, or the rows of one run in a database.
 type File struct {
-	ID          uuid.UUID // of what is the same when the file is moved
+	ID          uuid.UUID // stays the same when the file is moved
 	Path        string    // where it was seen last
 	Size        int64     // bytes or rows
 	Fingerprint string    // another one means that it was changed
-	Position    int64     // up to where it was read
-	State       string    // the reader's own
-	// Before is the Stamp that it had when it was read last, 0 for none. Import sets it,
-	// and Write fails when it is another one now: two imports would bring the same points.
+	Position    int64     // it was read up to here
+	State       string    // for the reader's own use
+	// Before is the Stamp of the file as it was recorded when this import began, 0 for
+	// none. Import sets it, and Write fails when the recorded one has changed since: two
+	// imports would import the same points.
 	Before uint64
 	// RunID is the run that it belongs to; uuid.Nil when that was deleted. Write
 	// takes it from the batch.
 	RunID uuid.UUID
 }
 
-// Stamp returns a number that is another one when a file was read further.
+// Stamp returns a checksum, which changes when the file is read further.
 func (f File) Stamp() uint64 {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%d %d %q %q", f.Size, f.Position, f.Fingerprint, f.State)
 	return h.Sum64() | 1 // 0 is none
 }
 
-// Batch is what is written of a run at once.
+// Batch is a part of a run that is written in one transaction.
 type Batch struct {
 	Run        Run // inserted when there is none with its id
 	Parameters []Parameter
@@ -121,15 +124,15 @@ type Batch struct {
 	points int
 }
 
-// Outcome is what became of a batch.
+// Outcome is the result of writing a batch.
 type Outcome struct {
 	Created    bool   // the run is new
 	Refused    string // why nothing was written, a sentence; "" when it was
 	Parameters int    // those that the run did not have
 	Tags       int    // likewise, with properties
 	Points     int
-	Dropped    int    // points that others replace
-	OrphanOf   string // id of a parent that does not exist; "" when it does
+	Dropped    int    // points that later ones replaced
+	OrphanOf   string // id of the parent if it does not exist, "" if it does or there is none
 }
 
 // Artifact is a file of a run.
@@ -144,30 +147,29 @@ type Artifact struct {
 	Open        func() (io.ReadCloser, error)
 }
 
-// Sink is where runs go.
+// Sink is where an import writes to.
 type Sink interface {
 	// Files returns what is known of source files, by id. Unknown ones are left out.
 	Files(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]File, error)
 	// Write writes the batches in one transaction, each of them as a whole. An
 	// error means that none was written.
 	Write(ctx context.Context, batches []*Batch) ([]Outcome, error)
-	// Put stores an artifact of a run that was written before. It reports whether
-	// the run did not have it, or with other bytes.
+	// Put stores an artifact of a run that was written before. It returns false
+	// when the run has it already with the same bytes.
 	Put(ctx context.Context, a Artifact) (stored bool, err error)
-	// LoggedModel makes a logged model that does not exist. It reports whether it did
-	// not.
+	// LoggedModel makes a logged model, and returns false when it exists already.
 	LoggedModel(ctx context.Context, m LoggedModel) (made bool, err error)
-	// RegisteredModel makes a registered model that does not exist, and the versions that
-	// it does not have. It returns how many those are, and the numbers that other versions
-	// have.
+	// RegisteredModel makes a registered model, or the versions that an existing one
+	// lacks. It returns how many versions it made, and the numbers that other versions
+	// have taken.
 	RegisteredModel(ctx context.Context, m RegisteredModel) (made int, taken []int64, err error)
 }
 
-// namespace is the one of the ids that follow from a source's own.
+// namespace is the UUID namespace of ID.
 var namespace = uuid.MustParse("7d3b6f0e-94b1-5a57-8f0e-2f1c5b6f4a11")
 
-// ID returns the id that follows from what a source calls something. The parts are
-// kept apart.
+// ID returns the id that follows from the source's own names, the parts. "a", "bc"
+// and "ab", "c" have different ids.
 func ID(parts ...string) uuid.UUID {
 	var text []byte
 	for _, p := range parts {
@@ -177,7 +179,7 @@ func ID(parts ...string) uuid.UUID {
 	return uuid.NewSHA1(namespace, text)
 }
 
-// Nowhere is the sink of a dry run without a database: it knows nothing.
+// Nowhere is the sink of a dry run without a database. It has no files.
 type Nowhere struct{}
 
 // Files returns nothing.

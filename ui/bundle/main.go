@@ -1,8 +1,8 @@
 // Command bundle makes the files that browsers load, from the sources in
 // ui/static: go generate runs it in ui. Scripts and styles are bundled and
-// minified; what others wrote is copied unchanged. The name of each file
-// contains a hash of its content, and manifest.json lists the files by the
-// names of their sources.
+// minified; code of others is copied unchanged. The name of each file contains
+// a hash of its content, and manifest.json lists the files by the names of
+// their sources.
 package main
 
 import (
@@ -25,9 +25,10 @@ import (
 var (
 	modules = []string{"artifact.js", "compare.js", "frame.js", "import.js", "iteration.js", "record.js", "workbench.js"}
 	classic = []string{"theme.js"}
-	styles  = []string{"media.css", "page.css", "plot.css", "record.css"}
+	styles  = []string{"compare.css", "media.css", "model.css", "page.css", "plot.css", "record.css"}
 	copied  = []string{"favicon.svg", "htmx.js", "uplot.css", "uplot.js"}
-	// licenses are those of what others wrote. Nothing names them, so they have no hash.
+	// licenses are those of the code of others. No page names them, so their names have
+	// no hash.
 	licenses = []string{"htmx.license.txt", "uplot.license.txt"}
 )
 
@@ -138,7 +139,7 @@ func bundle(static string, o api.BuildOptions, files map[string][]byte, manifest
 	return nil
 }
 
-// circle returns the sources of an import circle, nil if there is none.
+// circle returns the sources of an import cycle, nil if there is none.
 func circle(meta metafile) []string {
 	done := map[string]bool{}
 	var way []string

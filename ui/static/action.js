@@ -1,4 +1,4 @@
-// What can be done with the runs that are selected.
+// The actions on the runs that are selected.
 import { ask } from './ask.js';
 import { el } from './dom.js';
 import { base } from './base.js';
@@ -30,8 +30,8 @@ export class Actions {
       const gone = new Set(ids);
       state.set({ [name]: [...new Set([...state.list(name), ...ids])], [other]: state.list(other).filter((id) => !gone.has(id)) });
     };
-    // All that pass the filter are named by it: the address is short, and finds what
-    // passes it later.
+    // All runs that pass the filter are named by the filter: the address is short,
+    // and also finds runs that pass it later.
     const compare = () => {
       const { filter, sort } = this.table.asked;
       if (!picked.whole) return page('compare')();
@@ -60,8 +60,8 @@ export class Actions {
       clear].filter(Boolean));
   }
 
-  // many are the buttons for what is selected by the filter alone: a page asks
-  // what to do with so many, and says how many there are by then.
+  // many shows the buttons for runs that are selected by the filter alone: a
+  // page asks what to do with them, and says how many there are by then.
   many(button) {
     const { picked, experiment } = this.table;
     const page = (part) => () => {
@@ -78,7 +78,8 @@ export class Actions {
       rights.delete && button('Delete', page('sure'))].filter(Boolean);
   }
 
-  // color puts the colours of curves in the bar, to give one to all that are selected.
+  // color shows the colours of curves in the bar, to set the colour of all selected
+  // runs.
   color(ids) {
     const give = (color) => {
       const others = this.state.list('colors').filter((word) => !ids.includes(word.slice(0, word.lastIndexOf('.'))));
@@ -90,8 +91,8 @@ export class Actions {
     all[0].focus();
   }
 
-  // tag puts a form for one tag in the bar; it is put on all that are selected, or
-  // taken off.
+  // tag shows a form for one tag in the bar, which is added to all selected runs,
+  // or removed.
   tag(ids) {
     const known = [...new Set([...this.table.picked.runs.values()].flatMap((r) => r.tags))].sort();
     const field = el('input', { name: 'tag', maxlength: 250, placeholder: 'Tag', 'aria-label': `Tag for ${count(ids.length)} runs`, list: 'tags-known', autocomplete: 'off', 'data-testid': 'tag' });

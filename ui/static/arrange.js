@@ -1,12 +1,9 @@
-// What the table of runs is put together by: groups, children, differences, and
-// views.
+// The options of the table of runs: groups, children, differences, and views.
 import { ask } from './ask.js';
 import * as columns from './column.js';
 import { el, isolated } from './dom.js';
 import { count } from './format.js';
 import * as groups from './group.js';
-import { pick } from './pick.js';
-import { views } from './view.js';
 
 const mostNames = 3;
 
@@ -14,9 +11,10 @@ const mostNames = 3;
 export function arrange(bar, state, { experiment, ...rights }) {
   const chips = el('span', { class: 'chips' });
   const set = (names) => state.set({ group: names.join(', ') || null, open: null, hide: null, show: null });
-  const add = el('button', { type: 'button', class: 'plain', 'data-testid': 'group-by', click: () => pick('Group runs by', names, ({ id }) => {
-    set([...groups.names(state.get('group')).map((g) => g.name), id]);
-  }) }, 'Group by');
+  const add = el('button', { type: 'button', class: 'plain', 'data-testid': 'group-by', click: async () => {
+    const { pick } = await import('./pick.js');
+    pick('Group runs by', names, ({ id }) => set([...groups.names(state.get('group')).map((g) => g.name), id]));
+  } }, 'Group by');
 
   async function names(q) {
     const found = await ask(`experiment/${experiment}/keys`, { query: { kind: 'param', q, limit: 50 } });
@@ -32,7 +30,7 @@ export function arrange(bar, state, { experiment, ...rights }) {
   };
   const tree = check('tree', 'Nest children');
   const differences = check('differences', 'Differences only');
-  const open = el('button', { type: 'button', class: 'plain', 'data-testid': 'views', click: () => views(experiment, rights) }, 'Views');
+  const open = el('button', { type: 'button', class: 'plain', 'data-testid': 'views', click: async () => (await import('./view.js')).views(experiment, rights) }, 'Views');
   bar.prepend(add, chips);
   bar.append(open, tree, differences);
 

@@ -2,9 +2,17 @@
 import { copy } from './copy.js';
 import './record.js';
 import { base } from './base.js';
-import { uploads } from './upload.js';
 
-for (const form of document.querySelectorAll('[data-uploads]')) uploads(form);
+// What sends files is loaded when somebody is about to choose or drop some.
+for (const form of document.querySelectorAll('[data-uploads]')) {
+  let loading;
+  const begin = async ({ type }) => {
+    loading ||= import('./upload.js').then(({ uploads }) => uploads(form));
+    const take = await loading;
+    if (type === 'change') take();
+  };
+  for (const name of ['pointerenter', 'focusin', 'dragenter', 'change']) form.addEventListener(name, begin, { once: true });
+}
 
 document.addEventListener('click', async (event) => {
   const button = event.target.closest('[data-copy]');
@@ -14,8 +22,7 @@ document.addEventListener('click', async (event) => {
   setTimeout(() => { button.textContent = 'Copy'; }, 2000);
 });
 
-// What has few pixels, as samples of a dataset have, is shown larger, each pixel
-// by the same whole number.
+// Small images, such as samples of a dataset, are enlarged by a whole number.
 function fit(image) {
   const { naturalWidth: width, naturalHeight: height } = image;
   const times = width > 0 ? Math.ceil(200 / Math.max(width, height)) : 1;
@@ -33,7 +40,8 @@ document.addEventListener('click', async (event) => {
   enlarge(image);
 });
 
-// A slider shows one of the images of a run; its value is the place of it.
+// A slider shows one of the images of a run; its value is the index of the
+// image.
 document.addEventListener('input', (event) => {
   const slider = event.target.closest('[data-images]');
   if (!slider) return;
@@ -64,7 +72,7 @@ document.addEventListener('input', (event) => {
     put('code', hash.slice(0, 8), `SHA-256: ${hash}`);
     put('time', created.text, created.exact).dateTime = created.machine;
   }
-  // What is said below is about the image that the page is of.
+  // The text below is about the image of the page.
   const body = slider.closest('.artifact-body');
   for (const part of body.querySelectorAll(':scope > :not(.preview)')) part.hidden = body.id !== `artifact-${id}`;
   for (const [rel, by] of [['prev', -1], ['next', 1]]) {

@@ -1,7 +1,7 @@
-// Asking the server.
+// Requests to the server.
 import { base } from './base.js';
 
-// Refused is an answer that is an error, in the words of the server.
+// Refused is an error that the server answered, with its message.
 export class Refused extends Error {
   constructor(body, status) {
     super(body.message || 'The server answered with an error; try again.');
@@ -10,13 +10,13 @@ export class Refused extends Error {
   }
 }
 
-// typed reports whether a form has what was not stored yet, since it was not sent or was
-// refused: nobody is sent away from that, and sending it asks who they are.
+// typed reports whether a form has text that is not stored, because it was not sent or
+// was refused. Then the page is not left for the sign-in; sending the form leads there.
 export const typed = (root = document) => root.matches?.('[data-typed]') || root.querySelector('[data-typed]') !== null || [...root.querySelectorAll('form[method="post"] :is(input, textarea, select)')]
   .some((field) => (field.options ? field.selectedIndex !== Math.max(0, [...field.options].findIndex((o) => o.defaultSelected))
     : field.value !== field.defaultValue || field.checked !== field.defaultChecked));
 
-// reach is fetch, for which somebody whose sign-in has ended signs in again.
+// reach is fetch, but leads to the sign-in if that has ended.
 export async function reach(url, options) {
   const answer = await fetch(url, options);
   if (answer.status !== 401) return answer;
@@ -26,8 +26,8 @@ export async function reach(url, options) {
   return new Promise(() => {}); // the page is about to go
 }
 
-// ask returns what a path under /data/ answers. With a body it is a POST, unless
-// another method is named.
+// ask returns the answer of a path under /data/. With a body it is a POST,
+// unless another method is named.
 export async function ask(path, { query, body, signal, method } = {}) {
   const url = new URL(`data/${path}`, base);
   for (const [name, value] of Object.entries(query || {})) {
@@ -44,8 +44,8 @@ export async function ask(path, { query, body, signal, method } = {}) {
   return result;
 }
 
-// newest returns fn as a function whose calls never end once it was called again: what
-// an earlier question is answered is no news after a later one.
+// newest returns a function that calls fn. A call never ends if there was a later one,
+// so that an older answer does not replace a newer one.
 export function newest(fn) {
   let last = 0;
   return async (...args) => {

@@ -1,9 +1,9 @@
-// Where somebody was on a page, for when they come back to it: pages are not stored,
-// so that the browser forgets all that is not in their address.
+// The position on a page, for when somebody comes back to it: pages are not cached,
+// so the browser forgets all that is not in the address.
 
 const key = () => `back ${location.href}`;
 
-// keep stores what it is given by a function when the page is left. Storage may be
+// keep stores the result of a function when the page is left. Storage may be
 // forbidden, or full.
 export function keep(what) {
   addEventListener('pagehide', () => {
@@ -14,7 +14,7 @@ export function keep(what) {
 }
 
 // kept returns what was stored when the page was left, null unless somebody comes
-// back to it.
+// back to the page.
 export function kept() {
   if (performance.getEntriesByType('navigation')[0]?.type !== 'back_forward') return null;
   try {

@@ -1,59 +1,26 @@
 // One chart: a metric of some runs. uPlot keeps axes, cursor and selection; the
 // curves are painted here, for each run has steps of its own.
-import { palette } from './color.js';
 import { el } from './dom.js';
 import { count, double, duration, number } from './format.js';
+import { colors, strokes, themed } from './paint.js';
 import { extent, nearest, reaches, roomy, smooth } from './scale.js';
 
 const most = 14; // runs named in a tooltip
+const crowd = 8; // curves, from more of which on their bands are fainter
 const slanted = 24; // pixels from which on a drag is along an axis too
-const dashes = [[], [6, 4], [2, 3], [12, 4]]; // of the metrics of a chart, the first one solid
 const minute = 60_000;
 const hour = 60 * minute;
 const lengths = [1, 5, 10, 50, 100, 500, 1000, 5000, 10_000, 30_000, minute, 5 * minute, 10 * minute, 30 * minute,
   hour, 2 * hour, 6 * hour, 12 * hour, 24 * hour, 48 * hour, 168 * hour, 720 * hour];
 
-// solid has the browser resolve colours of the theme, for a canvas knows no
-// light-dark().
-function solid(names) {
-  const probes = names.map((name) => {
-    const probe = el('span', { class: 'probe' });
-    probe.style.color = `var(${name})`;
-    return probe;
-  });
-  document.body.append(...probes);
-  const all = probes.map((probe) => getComputedStyle(probe).color);
-  for (const probe of probes) probe.remove();
-  return all;
-}
-
-let theme = null;
-const themed = new Set();
-
-export function colors() {
-  if (!theme) {
-    const [text, line, ground, ...runs] = solid(['--muted', '--line', '--ground', ...Array.from({ length: palette }, (_, i) => `--run-${i}`)]);
-    theme = { text, line, ground, runs };
-  }
-  return theme;
-}
-
-function recolor() {
-  theme = null;
-  for (const chart of themed) chart.rebuild();
-}
-matchMedia('(prefers-color-scheme: dark)').addEventListener('change', recolor);
-new MutationObserver(recolor).observe(document.documentElement, { attributes: true, attributeFilter: ['data-theme'] });
-
 // wide is the space for the labels of an axis at the side: the same beside most
 // charts, so that they stand in line.
 const wide = (_, labels) => Math.max(40, 14 + 7 * Math.max(0, ...(labels || []).map((l) => l?.length || 0)));
 
-// Chart draws into a box. view says how: {x, against, logx, logy, smooth, trim,
-// from, to, low, high, highlight}; with x 'metric' the axis is that of the metric against. on has what it
-// tells: hover(x), and zoom({x, y}) with the ends of what to show, null for all, of an axis that is left out as before.
-// Of what it draws, left is how many places a logarithmic axis leaves out, and
-// none is set when nothing is seen.
+// Chart draws into a box. view says how: {x, against, logx, logy, smooth, trim, from, to, low, high, highlight};
+// with x 'metric' the axis is that of the metric against. on has callbacks: hover(x), and zoom({x, y}) with the
+// ends of the range to show, null for all; an axis that is left out stays as it is. left is the number of places
+// that a logarithmic axis leaves out, and none is set when nothing is visible.
 export class Chart {
   constructor(box, key, height, on) {
     Object.assign(this, { box, key, height, on });
@@ -114,7 +81,7 @@ export class Chart {
       }
     }
     if (!(first <= last)) [first, last] = [logx ? 1 : 0, 10];
-    // A single place stands in the middle.
+    // A single place is in the middle.
     const aside = axis === 'step' ? 0.5 : axis === 'metric' ? Math.abs(first) / 10 || 1 : 1000;
     if (first === last) [first, last] = logx ? [first / 2, first * 2] : [first - aside, first + aside];
     this.x = from == null ? [first, last] : [logx ? Math.max(from, first) : from, to];
@@ -138,7 +105,7 @@ export class Chart {
     return [this.x, this.y];
   }
 
-  // light draws one curve above the others, which are dimmed; '' for none.
+  // light highlights one curve and dims the others; '' for none.
   light(id) {
     if (!this.view || this.view.highlight === id) return;
     this.view.highlight = id;
@@ -156,7 +123,7 @@ export class Chart {
       return { stroke: text, font: '11px system-ui, sans-serif', grid: { stroke: line, width: 1, filter },
         ticks: { stroke: line, width: 1, size: 4, filter }, ...more };
     };
-    const horizontal = axis(logx, { size: 28, space: 64, values: (_, splits) => splits.map(number) });
+    const horizontal = axis(logx, { size: 28, space: 48, values: (_, splits) => splits.map(number) });
     if (x === 'time') delete horizontal.values;
     if (x === 'relative') {
       horizontal.values = (_, splits) => splits.map((v) => (v == null ? null : duration(v / 1000)));
@@ -190,7 +157,8 @@ export class Chart {
     canvas.setAttribute('aria-label', this.key);
   }
 
-  // select zooms into what was dragged over: along one axis, or along both.
+  // select zooms into the range that was dragged over: along one axis, or along
+  // both.
   select(u) {
     const { left, width, top, height } = u.select;
     const { clientWidth, clientHeight } = u.over;
@@ -202,20 +170,21 @@ export class Chart {
     if (ends.x || ends.y) this.on.zoom(ends);
   }
 
-  // whole rounds to whole steps and milliseconds, and to what a metric's axis shows.
+  // whole rounds a range to whole steps or milliseconds, or to the digits that a
+  // metric's axis shows.
   whole(from, to) {
     return this.view.x !== 'metric' ? [Math.floor(from), Math.ceil(to)] : [from, to].map((at) => Number(at.toPrecision(6)));
   }
 
-  // resized draws it at another height.
+  // resized draws the chart at another height.
   resized(height) {
     if (this.height === height) return;
     this.height = height;
     this.plot?.setSize({ width: this.box.clientWidth || 320, height });
   }
 
-  // paint draws all curves. They are painted once, on a layer of their own: to light
-  // one of hundreds must not paint the others.
+  // paint draws all curves once, on a layer of their own: highlighting one of
+  // hundreds must not paint the others again.
   paint() {
     const u = this.plot ?? null;
     if (!u) return;
@@ -223,122 +192,14 @@ export class Chart {
     const { width, height } = ctx.canvas;
     if (!this.layer || this.layer.width !== width || this.layer.height !== height) {
       this.layer = el('canvas', { width, height });
-      this.strokes(this.layer.getContext('2d'), this.curves);
+      strokes(this.layer.getContext('2d'), u, this.curves, this.view, this.curves.length > crowd);
     }
     const lit = this.curves.filter((c) => c.id === this.view.highlight);
     ctx.save();
     ctx.globalAlpha = this.view.highlight ? 0.2 : 1;
     ctx.drawImage(this.layer, 0, 0);
     ctx.restore();
-    this.strokes(ctx, lit);
-  }
-
-  // strokes paints curves on a canvas of the size of the plot.
-  strokes(ctx, curves) {
-    const u = this.plot;
-    const { left, top, width, height } = u.bbox;
-    const at = (name, log, start, length) => {
-      const { min, max } = u.scales[name];
-      const f = log ? Math.log10 : (v) => v;
-      const scale = length / (f(max) - f(min));
-      return (v) => start + (f(v) - f(min)) * scale;
-    };
-    const px = at('x', this.view.logx, left, width);
-    const py = at('y', this.view.logy, top + height, -height);
-    ctx.save();
-    ctx.beginPath();
-    ctx.rect(left, top, width, height);
-    ctx.clip();
-    ctx.lineJoin = 'round';
-    const { highlight } = this.view;
-    const dots = [];
-    for (const c of curves) {
-      const color = colors().runs[c.color % palette];
-      ctx.strokeStyle = color;
-      ctx.fillStyle = color;
-      if (c.low) this.band(ctx, c, px, py);
-      const smoothed = c.line !== c.y;
-      const dash = dashes[c.dash ? 1 + ((c.dash - 1) % (dashes.length - 1)) : 0];
-      ctx.setLineDash(dash.map((n) => n * devicePixelRatio));
-      if (smoothed) this.line(ctx, c.x, c.y, px, py, 0.25, 1);
-      const alone = this.line(ctx, c.x, c.line, px, py, 1, c.id === highlight ? 2.25 : 1.5);
-      ctx.setLineDash([]);
-      dots.push(...alone.map((at) => [color, ...at]));
-      this.marks(ctx, c, px, [top, top + height]);
-    }
-    ctx.restore();
-    // A dot at the edge is seen wholly.
-    ctx.globalAlpha = 1;
-    for (const [color, x, y] of dots) {
-      if (x < left - 1 || x > left + width + 1 || y < top - 1 || y > top + height + 1) continue;
-      ctx.fillStyle = color;
-      ctx.beginPath();
-      ctx.arc(x, y, 2.5 * devicePixelRatio, 0, 7);
-      ctx.fill();
-    }
-    ctx.globalAlpha = 1;
-  }
-
-  drawable(x, y) {
-    return Number.isFinite(y) && !(this.view.logx && x <= 0) && !(this.view.logy && y <= 0);
-  }
-
-  // line answers where points are that have no neighbour to draw a line to.
-  line(ctx, xs, ys, px, py, alpha, width) {
-    const alone = [];
-    ctx.globalAlpha = alpha;
-    ctx.lineWidth = width * devicePixelRatio;
-    ctx.beginPath();
-    let pen = false;
-    for (let i = 0; i < xs.length; i += 1) {
-      const seen = this.drawable(xs[i], ys[i]);
-      if (seen && pen) ctx.lineTo(px(xs[i]), py(ys[i]));
-      else if (seen) ctx.moveTo(px(xs[i]), py(ys[i]));
-      if (seen && !pen && !this.drawable(xs[i + 1], ys[i + 1])) alone.push([px(xs[i]), py(ys[i])]);
-      pen = seen;
-    }
-    ctx.stroke();
-    return alone;
-  }
-
-  // band fills what lies between the smallest and largest value of each bucket.
-  band(ctx, c, px, py) {
-    ctx.globalAlpha = this.curves.length > 8 ? 0.1 : 0.18;
-    ctx.beginPath();
-    const known = [...c.x.keys()].filter((i) => c.low[i] != null && this.drawable(c.x[i], c.low[i]));
-    known.forEach((i, n) => ctx[n ? 'lineTo' : 'moveTo'](px(c.x[i]), py(c.high[i])));
-    known.reverse().forEach((i) => ctx.lineTo(px(c.x[i]), py(c.low[i])));
-    ctx.fill();
-  }
-
-  // marks stand where a value is no number to draw: a cross for NaN, a
-  // triangle at the edge for an infinity.
-  marks(ctx, c, px, [top, bottom]) {
-    ctx.globalAlpha = 1;
-    ctx.lineWidth = 1.5 * devicePixelRatio;
-    const r = 3.5 * devicePixelRatio;
-    let last = { x: -Infinity };
-    c.y.forEach((v, i) => {
-      if (Number.isFinite(v) || v == null) return;
-      const x = px(c.x[i]);
-      if (Object.is(last.v, v) && x - last.x < 3 * r) return; // one stands for its neighbours
-      last = { v, x };
-      ctx.beginPath();
-      if (Number.isNaN(v)) {
-        const y = bottom - 2 * r;
-        ctx.moveTo(x - r, y - r);
-        ctx.lineTo(x + r, y + r);
-        ctx.moveTo(x - r, y + r);
-        ctx.lineTo(x + r, y - r);
-        ctx.stroke();
-        return;
-      }
-      const [tip, foot] = v > 0 ? [top + 1, top + 2 * r] : [bottom - 1, bottom - 2 * r];
-      ctx.moveTo(x, tip);
-      ctx.lineTo(x + r, foot);
-      ctx.lineTo(x - r, foot);
-      ctx.fill();
-    });
+    strokes(ctx, u, lit, this.view, this.curves.length > crowd);
   }
 
   hover(u) {
@@ -435,11 +296,11 @@ export class Chart {
   }
 }
 
-// deviation is what a mean is said with.
+// deviation returns the text for the deviation of a mean.
 const deviation = ({ c, i }) => (c.high[i] == null ? '' : ` ± ${number(Number(((double(c.high[i]) - double(c.low[i])) / 2).toPrecision(2)))}`);
 
-// decades leaves the lines of a logarithmic axis that are powers of ten, where
-// there are some.
+// decades keeps only the lines of a logarithmic axis that are powers of ten, if
+// there are any.
 function decades(u, splits) {
   const whole = (v) => v > 0 && Math.abs(Math.log10(v) - Math.round(Math.log10(v))) < 1e-9;
   return splits.filter(whole).length > 1 ? splits.map((v) => (whole(v) ? v : null)) : splits;

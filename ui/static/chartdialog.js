@@ -2,9 +2,9 @@
 import { el, isolated } from './dom.js';
 import { pick } from './pick.js';
 
-// chartDialog opens it. options() returns what the chart has, set(changes) changes it; find(q) answers
-// metrics that can be drawn there too, {names, total}, and pairs() those that differ from the chart's by train,
-// val and the like alone; shown() returns the range that its Y axis has now; png and csv save the chart.
+// chartDialog opens it. options() returns the options of the chart, set(changes) changes them; find(q) returns
+// metrics that can be drawn there too, {names, total}, and pairs() those that differ from the chart's only by
+// train, val and the like; shown() returns the present range of its Y axis; png and csv save the chart.
 export function chartDialog(key, { options, set, find, pairs, shown, png, csv }) {
   const select = (name, label, values) => {
     const field = el('select', { name, 'aria-label': label, change: () => set({ [name]: field.value || null }) }, ...values.map(([value, text]) => el('option', { value }, text)));

@@ -1,12 +1,12 @@
 // Options of single charts. The address has a line for each chart that has some: its metric, then
 // name=value parts, separated by tabs.
 
-// What the two axes of a chart may be.
+// The scales of the axes of a chart.
 export const scales = ['linear', 'log'];
 
-// read returns the options by metric: {x, y} are scales, low and high the range of the Y
-// axis, smooth a weight, size 'large', and others the metrics that the chart draws too. What is
-// missing is as in all charts.
+// read returns the options by metric: {x, y} are scales, low and high the range of the Y axis,
+// smooth a weight, size 'large', and others the metrics that the chart draws too. Missing
+// options are those of all charts.
 export function read(text) {
   const all = new Map();
   for (const line of text.split('\n')) {
@@ -42,8 +42,8 @@ export function write(all) {
   return lines.join('\n');
 }
 
-// changed returns the text after some options of a chart were changed; those that are null are
-// as in all charts then.
+// changed returns the text after some options of a chart were changed; null resets an option
+// to that of all charts.
 export function changed(text, key, changes) {
   const all = read(text);
   all.set(key, { others: [], ...all.get(key), ...changes });

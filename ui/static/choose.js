@@ -4,7 +4,7 @@ import * as columns from './column.js';
 import { el, isolated } from './dom.js';
 import { count } from './format.js';
 
-// choose opens the dialog; what is chosen is in the table at once.
+// choose opens the dialog; the table shows chosen columns at once.
 export function choose(experiment, state, table) {
   const chosen = el('ul', { class: 'chosen', 'aria-label': 'Chosen columns' });
   const found = el('ul', { class: 'found', 'aria-label': 'Names' });

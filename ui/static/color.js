@@ -1,14 +1,14 @@
-// Colours of curves. Every run has one of its own, the same on all pages; runs that
-// are drawn together get others where theirs are taken.
+// Colours of curves. Every run has a colour of its own, the same on all pages; of
+// runs that are drawn together, some get another one if theirs is taken.
 
 export const palette = 12;
 
-// chosen reads the colours that somebody has given to runs, by id: words like id.3.
+// chosen reads the colours that were set for runs, by id, from words like id.3.
 export const chosen = (words) => new Map(words.map((word) => [word.slice(0, word.lastIndexOf('.')), Number(word.slice(word.lastIndexOf('.') + 1))])
   .filter(([, color]) => Number.isInteger(color) && color >= 0 && color < palette));
 
 // distinct returns the colours of runs by id. No colour is used twice before all are
-// in use, but where fixed says so. Those that a run has in before it keeps.
+// in use, except as fixed says. A run keeps its colour in before.
 export function distinct(runs, before = new Map(), fixed = new Map()) {
   const used = Array(palette).fill(0);
   const colors = new Map();

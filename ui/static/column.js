@@ -26,17 +26,17 @@ export function parse(text) {
   return columns;
 }
 
-// write is the name of a column.
+// write returns the name of a column.
 export function write({ kind, key, stat }) {
   const plain = bare.test(key) && !(kind === 'metric' && tail.test(key));
   return `${kind}.${plain ? key : `\`${key.replaceAll('`', '``')}\``}${stat ? `.${stat}` : ''}`;
 }
 
-// own is what an object has under a key that somebody chose: a metric may be
-// called "constructor".
+// own returns the value of an object under a key that a user chose: a metric
+// may be called "constructor".
 export const own = (object, key) => (object && Object.hasOwn(object, key) ? object[key] : undefined);
 
-// value is what a run has in a column.
+// value returns the value of a run in a column.
 export function value(run, { kind, key, stat }) {
   if (kind === 'param') return own(run.params, key);
   if (stat) return own(run.metrics, `${key}.${stat}`);

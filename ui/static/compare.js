@@ -1,5 +1,5 @@
-// The comparison of runs: their curves, and how parameters and metrics go
-// together.
+// The comparison of runs: their curves, and how parameters and metrics are
+// related.
 import { ask, later } from './ask.js';
 import { Brushes } from './brush.js';
 import { distinct } from './color.js';
@@ -44,7 +44,7 @@ const panel = new Panel(document.getElementById('charts'), state, {
   idle: () => 'No run has values inside all brushes.',
 });
 
-// What was logged beside numbers is asked for after the charts.
+// Media are requested after the charts.
 let media;
 const showMedia = later(200, async () => {
   const { Media } = await import('./media.js');
@@ -77,7 +77,7 @@ state.addEventListener('change', ({ detail }) => {
 });
 select();
 
-// A run that is pointed at anywhere stands out everywhere.
+// A run under the pointer is highlighted everywhere.
 document.addEventListener('pointerover', ({ target }) => {
   const id = target.closest('[data-of]')?.dataset.of ?? '';
   if (panel.highlight === id) return;

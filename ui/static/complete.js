@@ -11,8 +11,8 @@ const statuses = ['running', 'succeeded', 'failed', 'killed', 'lost'];
 const most = 12; // offers at once
 const asked = 100; // names, of which those that begin with what is typed come first
 
-// wordAt is what is typed up to a place: where it begins, and what it is to be,
-// a name, a status, or the value of a parameter or tag; null where none of them can stand.
+// wordAt returns the word before the cursor: where it begins, and whether it is a name, a
+// status, or the value of a parameter or tag; null if none of them can be there.
 export function wordAt(text) {
   let quote = '';
   let open = 0;
@@ -34,7 +34,7 @@ export function wordAt(text) {
 // quoted writes a value in the language of searches.
 const quoted = (value) => (/^-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(value) ? value : `'${value.replaceAll('\\', '\\\\').replaceAll('\'', '\\\'').replaceAll('\n', '\\n').replaceAll('\r', '\\r').replaceAll('\t', '\\t')}'`);
 
-// offers are what a word may become: {text, label, hint}.
+// offers returns the completions of a word: {text, label, hint}.
 async function offers({ word, status, value }, experiment) {
   const lower = word.toLowerCase();
   if (value) {
@@ -59,6 +59,7 @@ async function offers({ word, status, value }, experiment) {
 
 // complete has a field offer what can stand at the cursor. The arrows lead through
 // the list, Enter and Tab take what they have led to, Tab also the first of what fits what is typed, Escape closes it.
+// It returns the function that offers.
 export function complete(field, experiment) {
   const list = el('ul', { role: 'listbox', id: 'offers', class: 'offers', 'aria-label': 'What can be written here', 'data-testid': 'offers', hidden: true });
   for (const [name, value] of Object.entries({ role: 'combobox', 'aria-autocomplete': 'list', 'aria-controls': 'offers', 'aria-expanded': 'false' })) field.setAttribute(name, value);
@@ -98,7 +99,7 @@ export function complete(field, experiment) {
   async function offer() {
     const text = field.value.slice(0, field.selectionStart);
     const word = field.selectionStart === field.selectionEnd && wordAt(text);
-    const all = word ? await offers(word, experiment).catch(() => []) : []; // without names one can type on
+    const all = word ? await offers(word, experiment).catch(() => []) : []; // typing works without names
     if (document.activeElement !== field || text !== field.value.slice(0, field.selectionStart)) return;
     start = word ? word.start : 0;
     put(all.filter((o) => o.text !== text.slice(start)));
@@ -121,4 +122,5 @@ export function complete(field, experiment) {
     else return;
     event.preventDefault();
   });
+  return offer;
 }

@@ -1,10 +1,10 @@
-// What a run prints, as it goes on.
+// The console of a run, which follows the run.
 import { ask, debounce, later } from './ask.js';
 import { el } from './dom.js';
 import { count } from './format.js';
 
 const most = 2000; // lines that are shown
-const again = 50; // the last lines may still change, as progress bars do
+const again = 20; // the last lines may still change, as progress bars do
 
 // printed shows the console of a run. Its method grow takes the number after that of the
 // newest line.
@@ -63,7 +63,7 @@ export function printed(iteration) {
   }
   const failed = (error) => { status.textContent = error.message; };
 
-  const update = later(500, async () => {
+  const update = later(1000, async () => {
     const last = number(list.lastElementChild);
     try {
       if (field.value || last < 0 || next - last > most) await reload();
@@ -85,7 +85,7 @@ export function printed(iteration) {
   earlier.addEventListener('click', async (event) => {
     event.preventDefault();
     const top = list.firstElementChild;
-    const from = Math.max(first, number(top) - again * 8);
+    const from = Math.max(first, number(top) - 400);
     try {
       const answer = await lines({ from });
       const height = box.scrollHeight;

@@ -1,4 +1,5 @@
-// What runs can be set on an axis by: parameters that differ, and metrics.
+// The dimensions of runs that an axis can show: parameters that differ, and
+// metrics.
 import { own } from './column.js';
 import { el } from './dom.js';
 
@@ -21,7 +22,7 @@ export function dimensions(runs, names, { objective, best, extremes = {} }) {
       return Number.isFinite(n) ? n : null;
     }) });
   };
-  const number = (v) => (typeof v === 'string' ? null : v); // what is no number has no place
+  const number = (v) => (typeof v === 'string' ? null : v); // a value that is not a number has no place
   for (const key of new Set(runs.flatMap((r) => Object.keys(r.params)))) add(`param.${key}`, key, 'Parameters', (r) => own(r.params, key));
   // The best value of each run comes before the last ones.
   if (objective) add('objective', objective, 'Objective', (r, i) => best[i]);

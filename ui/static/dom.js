@@ -13,10 +13,11 @@ export function el(name, attributes = {}, ...children) {
   return e;
 }
 
-// isolated is text of somebody's own, which may run from right to left.
+// isolated returns an element for text of a user, which may run from right to
+// left.
 export const isolated = (text, cls) => el('bdi', { class: cls }, text);
 
-// save has the browser keep a file.
+// save makes the browser save a file.
 export function save(blob, name) {
   const url = URL.createObjectURL(blob);
   el('a', { href: url, download: name.replaceAll(/[^\w.-]+/g, '_') }).click();

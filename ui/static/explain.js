@@ -1,4 +1,4 @@
-// What is behind the number of a metric in the table of runs: its smallest and
+// The explanation of a metric's number in the table of runs: its smallest and
 // largest values, and their steps.
 import { own } from './column.js';
 import { el } from './dom.js';
@@ -6,8 +6,8 @@ import { number, pointCount } from './format.js';
 
 const tip = el('div', { class: 'tip', id: 'cell-tip', role: 'status', hidden: true });
 
-// explain says it beside a cell that has the focus, and where the mouse is. metrics
-// are those of the run's summary.
+// explain shows it beside the cell that has the focus or is under the pointer.
+// metrics are those of the run's summary.
 export function explain(metrics, td) {
   const m = own(metrics, td.dataset.metric);
   if (!m) return;

@@ -1,8 +1,8 @@
 // Mistakes of a search, marked where they are.
 import { el } from './dom.js';
 
-// showNothing says why a table is empty, null that it is not. clear takes the
-// filter away.
+// showNothing shows why a table is empty; null means that it is not. clear
+// removes the filter.
 export function showNothing(place, nothing, clear) {
   const all = new URL(location);
   all.searchParams.delete('filter');
@@ -11,8 +11,8 @@ export function showNothing(place, nothing, clear) {
     ...nothing.hints.map((hint) => el('p', {}, hint))] : []));
 }
 
-// showMistake says below a field what is wrong with it, and marks the place
-// that the message names. null takes it away.
+// showMistake shows below a field what is wrong with it, and marks the place
+// that the message names. null removes the message.
 export function showMistake(field, place, mistake) {
   if (!mistake) {
     field.removeAttribute('aria-invalid');

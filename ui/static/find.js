@@ -1,4 +1,4 @@
-// The way to a project, an experiment, a model or a run by its name.
+// Finds a project, an experiment, a model or a run by its name.
 import { ask, debounce } from './ask.js';
 import { el, isolated } from './dom.js';
 import { base } from './base.js';

@@ -16,10 +16,10 @@ export function number(v) {
   return String(Number(v.toPrecision(5)));
 }
 
-const apart = 100; // from where on sizes of numbers are too different to have the same digits
+const apart = 100; // ratio of numbers from which they are too different to have the same digits
 
-// digits returns how many digits after the point the numbers of a column have, so that the points stand in
-// line: five significant ones of the largest, as far as there are so many. It is null for whole numbers, and where the sizes
+// digits returns the number of digits after the decimal point for all numbers of a column, so that the points
+// are aligned: up to five significant digits of the largest. It is null for whole numbers, and if the sizes
 // differ much.
 export function digits(values) {
   const known = values.map(double).filter((v) => Number.isFinite(v) && v !== 0);
@@ -36,7 +36,7 @@ export function aligned(v, places) {
   return places > 0 && Number.isFinite(value) && (Math.abs(value) >= 10 ** -places || value === 0) && Math.abs(value) < 1e6 ? value.toFixed(places) : number(v);
 }
 
-// double reads what number takes.
+// double returns the number for a value that number writes.
 export const double = (v) => (typeof v === 'string' ? Number(v) : v);
 
 const units = [['d', 86400], ['h', 3600], ['m', 60], ['s', 1]];

@@ -1,4 +1,4 @@
-// What every page has: the list of keys, and the keys.
+// The script of every page: keyboard shortcuts and their list.
 import { base } from './base.js';
 import { find } from './find.js';
 
@@ -25,7 +25,7 @@ document.addEventListener('click', (event) => {
 });
 
 document.addEventListener('keydown', (event) => {
-  // In a search field Escape would take the text away first.
+  // In a search field Escape would clear the text first.
   if (event.key === 'Escape' && event.target.type === 'search') event.target.closest('dialog')?.close();
   if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k' && document.querySelector('[data-finds]')) {
     event.preventDefault();

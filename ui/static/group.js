@@ -1,8 +1,8 @@
-// Groups of runs, as rows of the table and as what charts draw.
+// Groups of runs, as rows of the table and as curves of charts.
 import { palette } from './color.js';
 import * as columns from './column.js';
 
-// names are what runs are grouped by: param.lr, tag.
+// names returns the names that runs are grouped by: param.lr, tag.
 export function names(text) {
   return text.split(',').map((s) => s.trim()).filter(Boolean).map((name) => (
     name === 'tag' ? { name, label: 'tag' } : { name, label: columns.parse(name)[0]?.key ?? name }));
@@ -10,14 +10,14 @@ export function names(text) {
 
 const missing = { tag: 'no tag' };
 
-// row makes a group a row. Its id names its values, and is one word.
+// row returns a row for a group. Its id names its values, and is one word.
 export function row(group, by) {
   const labels = group.values.map((v, i) => v ?? (missing[by[i]?.name] || `no ${by[i]?.label}`));
   return { ...group, id: `g:${encodeURIComponent(JSON.stringify(group.values))}`, group: true, name: labels.join(' · '),
     labels, color: group.rank % palette, unfolds: group.iterations };
 }
 
-// values reads what the id of a group says.
+// values returns the values in the id of a group.
 export function values(id) {
   try {
     return JSON.parse(decodeURIComponent(id.slice(2)));

@@ -2,10 +2,10 @@
 import { el, isolated } from './dom.js';
 
 // heads returns the heads of a layout's columns, and the elements that set their
-// widths. sort is the order that the table has; sorted(order) is called to change it,
+// widths. sort is the order of the table. sorted(order) is called to change it,
 // moved(from, to) when a column was dropped in the place of another, and sized(name,
-// width) when its edge was dragged, without a width when it was clicked twice. every
-// is the box that selects all rows.
+// width) when its edge was dragged, without a width after a double click. every is
+// the box that selects all rows.
 export function heads(layout, { sort, every, sorted, moved, sized }) {
   const widths = new Map(layout.order(layout.fixed, layout.shown).map(({ name, width }) => {
     const column = el('col');
@@ -49,12 +49,12 @@ function edge(name, width, column, sized) {
       if (now !== width) sized(name, now);
     },
     dblclick: () => sized(name, null),
-    // The head is dragged elsewhere.
+    // The head has its own drag handler.
     dragstart: (event) => event.preventDefault() });
   return handle;
 }
 
-// draggable lets a column be dropped on another one, in whose place it goes.
+// draggable lets a column be dropped on another one, whose place it takes.
 function draggable(th, place, moved) {
   th.addEventListener('dragstart', (event) => event.dataTransfer.setData('text/plain', String(place)));
   th.addEventListener('dragover', (event) => event.preventDefault());

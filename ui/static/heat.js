@@ -15,7 +15,7 @@ export function heat(h, name, chose) {
   const [low, high] = [double(h.low), double(h.high)];
   const { steps, counts } = h;
   const bins = counts[0].length;
-  // A column reaches half the way to those beside it.
+  // A column reaches halfway to its neighbours.
   const reach = steps.length > 1 ? steps.at(-1) - steps[0] : 1;
   const place = (step) => (steps.length > 1 ? (step - steps[0]) / reach : 0.5);
   const ends = steps.map((s, i) => (i + 1 < steps.length ? (place(s) + place(steps[i + 1])) / 2 : 1));
@@ -44,7 +44,7 @@ export function heat(h, name, chose) {
       });
     });
   };
-  const seen = new ResizeObserver(() => { // once it is in the page
+  const seen = new ResizeObserver(() => { // once the element is in the page
     drawn.add(draw);
     draw();
   });

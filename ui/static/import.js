@@ -1,5 +1,5 @@
-// Importing an archive: sent with its progress; the answer is the page that a browser
-// without scripts would show, of which what has changed is taken.
+// Importing an archive: it is sent with its progress. The answer is the page that a
+// browser without scripts would show, of which the changed part is taken.
 import './frame.js';
 import { el } from './dom.js';
 import { bytes } from './format.js';

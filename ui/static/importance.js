@@ -5,7 +5,8 @@ import { base } from './base.js';
 import { el } from './dom.js';
 
 // importance returns a function that shows the table for a metric, '' for the objective, in place of an element,
-// for the runs of an experiment that pass a filter. It returns the parameter that matters most, '' if none is known to.
+// for the runs of an experiment that pass a filter. It returns the parameter that matters most, '' if none is
+// known.
 export function importance(place, experiment, filter) {
   let wanted; // the metric that is asked for or shown
   let most = '';

@@ -1,8 +1,8 @@
-// What htmx does not do by itself: say that a change did not reach the server,
-// and keep the focus and what was typed.
+// Additions to htmx: a message when a change did not reach the server, and
+// keeping the focus and typed text.
 import './typing.js';
 
-// What somebody has opened, filtered or gone to stays so when a page is renewed.
+// Opened, filtered and focused parts stay so when a page is updated.
 htmx.config.morphIgnore.push('open', 'hidden', 'tabindex');
 
 const problem = document.getElementById('problem');
@@ -12,10 +12,10 @@ document.addEventListener('htmx:error', () => {
   problem.textContent = 'The server did not answer, so it is not known whether anything was changed. What you typed is still here: try again.';
 });
 
-// The button that was pressed has gone with the part that was replaced. The
+// The button that was pressed is gone with the part that was replaced. The
 // focus goes to the field that is wrong, or to the new part.
 document.addEventListener('htmx:after:swap', ({ detail: { ctx } }) => {
-  if (!ctx.request) return; // nobody has pressed anything
+  if (!ctx.request) return; // not after a click
   const part = document.getElementById(ctx.target?.id);
   if (!part || document.activeElement !== document.body) return;
   part.tabIndex = -1;

@@ -1,7 +1,6 @@
-// The page of a run: its charts, and all of it as the run goes on.
+// The page of a run: its charts, and updates while the run goes on.
 import './artifact.js';
 import { ask, later, newest, reach, typed } from './ask.js';
-import { printed } from './console.js';
 import { copy } from './copy.js';
 import { count, number } from './format.js';
 import { live } from './live.js';
@@ -17,7 +16,7 @@ const panel = new Panel(document.getElementById('charts'), state, {
   runs: () => [run],
   keys: async (q, offset, limit, pattern) => {
     const named = await matching(experiment, q, pattern);
-    // The table has them in the order of their interest, but for those that are new.
+    // The table has the metrics in the order of their interest, except for new ones.
     const places = new Map([...document.querySelectorAll('#metrics [data-metric]')].map((tr, i) => [tr.dataset.metric, i]));
     const place = (k) => places.get(k) ?? places.size;
     const all = Object.keys((await summary()).metrics).filter(named).sort((a, b) => place(a) - place(b));
@@ -35,14 +34,14 @@ const showMedia = later(200, async () => {
     const came = section.hidden && n > 0;
     section.hidden = n === 0;
     document.querySelector('[data-testid="to-media"]').hidden = n === 0;
-    if (came && location.hash === '#media') section.scrollIntoView(); // it was not there when the browser looked for it
+    if (came && location.hash === '#media') section.scrollIntoView(); // it was not there when the browser scrolled to the fragment
   } });
   await media.load();
 });
 showMedia();
 
-// update asks for the page again and takes in what has changed. Elements stay, and with
-// them what is opened, where the focus is, and how far it is scrolled.
+// update requests the page again and applies the changes. Elements are kept, and with
+// them the parts that are open, the focus and the scroll position.
 async function update() {
   const url = new URL(location.href);
   if (document.getElementById('environment')) url.searchParams.set('known', '1');
@@ -50,11 +49,11 @@ async function update() {
   const text = await answer.text();
   const problem = document.getElementById('problem');
   if (!answer.ok) {
-    problem.innerHTML = text; // written by the server to be put there
+    problem.innerHTML = text; // HTML that the server made for this
     return;
   }
   const root = document.getElementById('iteration');
-  // Nobody's typing is thrown away for a newer state of the page.
+  // Typed text is not dropped for a newer state of the page.
   const edits = root.querySelector('.edits');
   edits.toggleAttribute('hx-morph-skip', Boolean(edits.querySelector('[open]')));
   for (const details of edits.children) details.toggleAttribute('hx-morph-skip', typed(details));
@@ -76,10 +75,10 @@ const renew = later(700, async () => {
   updating = false;
 });
 
-// gained are the metrics whose rows in the table are no longer true.
+// gained holds the metrics whose rows in the table are out of date.
 const gained = new Set();
-const unanswered = new Set(); // those that were asked for
-const mostRetold = 50; // more of them are told by the page
+const unanswered = new Set(); // metrics that were requested
+const mostRetold = 50; // for more of them the whole page is requested
 const summaryOf = newest(summary);
 const retell = later(2000, async () => {
   if (gained.size > mostRetold) {
@@ -90,9 +89,9 @@ const retell = later(2000, async () => {
   for (const key of gained) unanswered.add(key);
   gained.clear();
   const query = new URLSearchParams([...unanswered].map((key) => ['key', key]));
-  const { metrics } = await summaryOf(`?${query}`).catch(() => ({ metrics: {} })); // the stream says what is wrong
+  const { metrics } = await summaryOf(`?${query}`).catch(() => ({ metrics: {} })); // the event stream reports what is wrong
   unanswered.clear();
-  if (updating) { // by a page that may be older
+  if (updating) { // with a page that may be older
     for (const key of Object.keys(metrics)) gained.add(key);
     retell();
   }
@@ -108,14 +107,34 @@ const retell = later(2000, async () => {
     tds.at(-1)?.replaceChildren(count(m.count));
   }
 });
-// How long the run has taken, and when it was last seen, is told by its page.
+// The duration of the run, and when it was last seen, come from its page.
 const renewSometimes = later(60_000, renew);
 
-const output = printed(iteration);
+// What follows the console is loaded when it comes into sight, and asks for new lines only there.
+const printing = document.getElementById('console');
+let output;
+let near = false;
+let next; // the number after that of the newest line, where it is not shown yet
+async function follow() {
+  if (!near) return;
+  output ||= import('./console.js').then(({ printed }) => printed(iteration));
+  const { grow } = await output;
+  if (next !== undefined) grow(next);
+  next = undefined;
+}
+new IntersectionObserver((entries) => {
+  near = entries.at(-1).isIntersecting;
+  follow();
+}, { rootMargin: '400px' }).observe(printing);
+function grown(line = null) {
+  next = line;
+  if (line) printing.hidden = false;
+  follow();
+}
 
 live(`iteration/${iteration}`, cursor, {
   changed: ({ iterations, deleted, series, console: printedNow = [] }) => {
-    for (const { next } of printedNow) output.grow(next);
+    for (const line of printedNow) grown(line.next);
     if (printedNow.length > 0) {
       document.querySelector('[data-testid="to-console"]').hidden = false;
       if (iterations.length + deleted.length + series.length === 0) {
@@ -124,7 +143,7 @@ live(`iteration/${iteration}`, cursor, {
       }
     }
     const known = new Set([...document.querySelectorAll('#metrics [data-metric]')].map((tr) => tr.dataset.metric));
-    const lost = document.querySelector('#run .status.lost'); // which it is not any more
+    const lost = document.querySelector('#run .status.lost'); // the run is not lost any more
     if (lost || iterations.length + deleted.length > 0 || series.length === 0 || series.some((s) => s.last_step == null || !(known.has(s.key) || document.getElementById('metrics-left')))) renew();
     else renewSometimes();
     for (const s of series) gained.add(s.key);
@@ -133,13 +152,13 @@ live(`iteration/${iteration}`, cursor, {
   },
   reset: async () => {
     renew();
-    output.grow();
+    grown();
     const { metrics } = await summary();
     panel.grow(Object.keys(metrics).map((key) => ({ iteration_id: iteration, key })));
   },
 });
 
-// The charts of the machine are folded until somebody goes to them.
+// The charts of the machine are folded until somebody opens them.
 function unfold() {
   const group = document.getElementById(location.hash.slice(1));
   if (group instanceof HTMLDetailsElement) group.open = true;
@@ -149,7 +168,7 @@ document.addEventListener('click', (event) => {
   if (event.target.closest('.sections a[href="#system"]')) unfold();
 });
 
-// A form that was closed shows what it was kept from showing.
+// A form that was closed shows the update that was held back while it was open.
 document.addEventListener('toggle', ({ target }) => {
   if (!target.open && target.matches('#run details.edit') && target.closest('.edits[hx-morph-skip]')) renew();
 }, true);
@@ -161,7 +180,7 @@ function filter(field) {
 document.addEventListener('input', ({ target }) => {
   if (target.dataset.filters) filter(target);
 });
-for (const field of document.querySelectorAll('[data-filters]')) filter(field); // what was typed before this script came
+for (const field of document.querySelectorAll('[data-filters]')) filter(field); // text that was typed before this script was loaded
 
 document.addEventListener('click', async ({ target }) => {
   const id = target.dataset.copies;

@@ -1,11 +1,11 @@
 // Saving a chart as a picture or as numbers.
-import { colors } from './chart.js';
+import { colors } from './paint.js';
 import { palette } from './color.js';
 import { el, save } from './dom.js';
 
 const lineHeight = 18;
 
-// png draws the chart once more, with its name and the names of the runs.
+// png saves a picture of the chart, with its name and the names of the runs.
 export function png(chart, key) {
   const canvas = chart.plot?.ctx.canvas;
   if (!canvas) return;
@@ -33,7 +33,7 @@ export function png(chart, key) {
   out.toBlob((blob) => save(blob, `${key}.png`));
 }
 
-// csv keeps the points that are drawn. A cell that a spreadsheet would take for
+// csv saves the points that are drawn. A cell that a spreadsheet would take for
 // a formula is quoted.
 export function csv(chart, key) {
   const cell = (text) => {

@@ -1,4 +1,4 @@
-// The columns of the table of runs: which there are, in which order, how wide.
+// The columns of the table of runs: their selection, order and widths.
 import * as columns from './column.js';
 import { aligned, digits } from './format.js';
 
@@ -16,6 +16,7 @@ const padding = 20; // of a cell, with some room
 const beforeName = 62; // the box and the colour
 const mostWide = { param: 320, metric: 200, head: 160 };
 const [leastWide, largest] = [48, 1000];
+const usual = 0.75; // of the names, which begin alike
 
 // readWidths reads the widths of columns that somebody has chosen, by name; writeWidths
 // writes them as lines of a name and pixels.
@@ -25,7 +26,7 @@ export const writeWidths = (widths) => [...widths].map((pair) => pair.join('\t')
 
 let pen = null;
 
-// wide returns how wide a text is in the table, in pixels.
+// wide returns the width of a text in the table, in pixels.
 function wide(text) {
   if (!pen) {
     pen = document.createElement('canvas').getContext('2d');
@@ -34,49 +35,47 @@ function wide(text) {
   return Math.ceil(pen.measureText(text).width);
 }
 
-// fitting is the width of a column in which its cells can be read whole, and its head
-// mostly.
+// fitting returns the width of a column in which its cells fit, and most of its head.
 function fitting(label, column, rows, places) {
   const text = (row) => (column.kind === 'param' ? (columns.value(row, column) ?? '').slice(0, 60) : aligned(columns.value(row, column), places));
   const cells = Math.max(0, ...rows.map((row) => wide(text(row))));
   return Math.max(leastWide, Math.min(mostWide[column.kind], cells + padding), Math.min(mostWide.head, 28 + 7 * label.length));
 }
 
-// common returns what all names begin with, up to the end of a word or before a number; "" if that is
+// common returns what most names begin with, up to the end of a word or before a number; "" if that is
 // too short to be in the way.
 export function common(names) {
-  if (names.length < 2) return '';
-  let [start] = names;
+  const shared = new Map(); // how many names begin so
   for (const name of names) {
-    let n = 0;
-    while (n < start.length && start[n] === name[n]) n += 1;
-    start = start.slice(0, n);
+    for (const { index, 0: mark } of name.matchAll(/[-_/:= ]|(?<!\d)\./g)) {
+      const start = name.slice(0, index + mark.length);
+      if (start.length >= 8) shared.set(start, (shared.get(start) ?? 0) + 1);
+    }
   }
-  const [word] = /^.*(?:[-_/:= ]|(?<!\d)\.)/s.exec(start) ?? [''];
-  return word.length >= 8 ? word : '';
+  const most = [...shared].filter(([, n]) => n > 1 && n >= usual * names.length).map(([start]) => start);
+  return most.sort((x, y) => y.length - x.length)[0] ?? '';
 }
 
-const bestTag = 52; // pixels that it takes beside the name
+const bestTag = 52; // pixels of the mark of the best run beside the name
 
 // Layout holds the fixed columns, and of the chosen ones those that are shown, pinned
 // ones first. Each has {name, label, sort, width, numeric}, where sort is the order
 // that the first click on its head asks for; a chosen one has its column, its
 // place among all that are chosen, and the digits of its numbers, too.
 export class Layout {
-  // by are the names that runs are grouped by; same the parameters that are left out;
-  // nests reports whether rows unfold, compared whether there is a baseline; usual is the order
-  // of runs where the address has none.
-  // best is the id of the run that is marked as such. rows are some that the widths are to fit; widths are those that somebody has chosen,
-  // by name.
+  // by are the names that runs are grouped by; same the parameters that are left out; nests reports whether rows
+  // unfold, compared whether there is a baseline; usual is the order of runs where the address has none. best is
+  // the id of the run that is marked as the best. rows are some rows that the widths must fit; widths are those
+  // that somebody has chosen, by name.
   constructor({ chosen, same, by, pinned, nests, compared, usual, rows, widths, best }) {
     const pins = new Set(pinned.map(columns.write));
-    const beside = compared ? 64 : 0; // what the baseline adds: a word, and differences
+    const beside = compared ? 64 : 0; // pixels for the differences from the baseline
     const shown = chosen.map((column, place) => {
       const { kind, key, stat } = column;
       const name = columns.write(column);
       const metric = kind === 'metric';
       const label = stat ? `${key} ${stat}` : key;
-      // The best comes first: what is lost or wrong should be little, all else much.
+      // The best value comes first: losses and errors should be small, other metrics large.
       const most = metric && (stat === 'count' || !lessIsBetter.test(key));
       const places = metric && !by ? digits(rows.map((row) => columns.value(row, column))) : null;
       return { name, label, column, place, digits: places, numeric: metric, sort: most ? `-${name}` : name,
@@ -106,7 +105,7 @@ export class Layout {
     return this.fixed.length + this.shown.length;
   }
 
-  // pin has the cells of the pinned columns stay in sight beside the name.
+  // pin keeps the cells of the pinned columns in sight beside the name.
   pin(cells) {
     cells.slice(0, this.pins).forEach((td, i) => {
       td.classList.add('pinned');
@@ -114,7 +113,7 @@ export class Layout {
     });
   }
 
-  // order puts cells of chosen columns among those of the fixed ones: pinned ones
+  // order places the cells of chosen columns among the fixed ones: pinned ones
   // beside the name, the others after the status. Groups have no status.
   order(cells, chosen) {
     const beside = this.grouped ? chosen.length : this.pins;

@@ -5,8 +5,8 @@ export const pageSize = 50;
 
 // Listing is a list of rows, each with an id. fetch(offset, limit, signal)
 // answers {data, total}; inner(row) is the listing that a row unfolds to, and
-// open(row) reports whether it is. changed is called when rows have come, failed
-// when they have not.
+// open(row) reports whether it is. changed is called when rows were loaded,
+// failed when loading them failed.
 export class Listing {
   constructor(fetch, { open, inner, changed, failed }, depth = 0, path = '') {
     Object.assign(this, { fetch, open, inner, changed, failed, depth, path });
@@ -35,7 +35,7 @@ export class Listing {
     return this.unfolded;
   }
 
-  // refold has it asked anew which rows are unfolded.
+  // refold makes the listing ask again which rows are unfolded.
   refold() {
     this.unfolded = null;
     for (const inner of this.below.values()) inner.refold();
@@ -45,7 +45,8 @@ export class Listing {
     return this.openRows().reduce((sum, [, inner]) => sum + inner.size, this.total);
   }
 
-  // locate says which listing has the row at an index, and where in it.
+  // locate returns the listing that has the row at an index, and its index
+  // there.
   locate(index) {
     let at = index;
     for (const [n, inner] of this.openRows()) {
@@ -70,13 +71,14 @@ export class Listing {
     return !this.pages.get(page)?.fresh;
   }
 
-  // age has every page asked for again when it is next in sight.
+  // age marks every page as out of date, so that it is loaded again when it is
+  // next in sight.
   age() {
     for (const p of this.pages.values()) p.fresh = false;
     for (const inner of this.below.values()) inner.age();
   }
 
-  // stop gives up what is being loaded, but the pages in keep.
+  // stop cancels the loading of pages, except those in keep.
   stop(keep) {
     for (const [page, stop] of this.loading) if (!keep?.has(page)) stop.abort();
   }
@@ -94,8 +96,8 @@ export class Listing {
     }
   }
 
-  // take puts rows in their places, from a page on. A row that is as it was
-  // stays the same one, so that a click on it is not lost.
+  // take stores loaded rows, from a page on. An unchanged row stays the same
+  // object, so that a click on it is not lost.
   take(page, found) {
     if (found.wrong) {
       this.failed(found.wrong);

@@ -1,17 +1,17 @@
-// What changes on the server, as it happens.
+// Changes on the server, as they happen.
 import { reach } from './ask.js';
 import { base } from './base.js';
 
-const pause = 5000; // before a server that could not answer is asked again
+const pause = 5000; // milliseconds before another attempt after a failure
 
-// live calls changed with each batch of changes since a cursor, that of the page,
-// and reset when too much has happened to be told. A page that nobody looks at lets go of its connection,
-// of which a browser has only a handful, and catches up when it is shown again.
+// live calls changed with each batch of changes since a cursor, that of the page, and reset when there
+// were too many changes to list. A hidden page closes its connection, of which a browser has only a
+// handful, and catches up when it is shown again.
 export function live(path, cursor, { changed, reset }) {
   const problem = document.getElementById('problem');
   let source = null;
   let timer = 0;
-  let late = document.hidden; // what no change of the database tells may have happened meanwhile
+  let late = document.hidden; // something that is not a change in the database may have happened meanwhile
   let said = '';
   const url = () => {
     const events = new URL(`data/${path}/events`, base);
@@ -33,7 +33,7 @@ export function live(path, cursor, { changed, reset }) {
     });
     source.addEventListener('error', () => {
       delete document.documentElement.dataset.live;
-      // By itself the browser asks again when a stream ends, and not when it is refused.
+      // The browser reconnects by itself when a stream ends, but not when it is refused.
       if (source?.readyState === EventSource.CLOSED) refused();
     });
     source.addEventListener('change', (event) => {

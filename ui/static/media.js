@@ -1,4 +1,4 @@
-// What runs have logged beside numbers: images, histograms, tables, HTML, video, audio and
+// The media that runs have logged: images, histograms, tables, HTML, video, audio and
 // texts, of all runs at one step, or of all steps.
 import { ask, debounce, newest, reach } from './ask.js';
 import { base } from './base.js';
@@ -17,7 +17,7 @@ const order = ['image', 'histogram', 'table', 'html', 'video', 'audio', 'text'];
 const counted = (n, [one, more]) => `${count(n)} ${n === 1 ? one : more}`;
 const dataOf = (m, part = 'data') => new URL(`artifact/${m.id}/${part}`, base);
 
-// The styles come with this script, for most pages show no media.
+// The styles are loaded by this script, because most pages show no media.
 const sheet = el('link', { rel: 'stylesheet', href: document.querySelector('meta[name="media-styles"]').content });
 const styled = new Promise((done) => { for (const event of ['load', 'error']) sheet.addEventListener(event, done); });
 document.head.append(sheet);
@@ -45,6 +45,7 @@ export class Media {
     state.addEventListener('change', ({ detail }) => {
       if (detail.has('mediafind')) this.arrange();
       if (detail.has('mediastep') || detail.has('mediaall')) this.show();
+      if (detail.has('marks')) for (const group of this.groups.values()) group.mark();
     });
   }
 
@@ -77,7 +78,7 @@ export class Media {
     return after < 0 ? this.steps.length - 1 : Math.max(0, after - 1);
   }
 
-  // load asks for the names again.
+  // load requests the names again.
   async load() {
     const runs = this.runs();
     this.drawn = runs.slice(0, mostRuns);
@@ -151,6 +152,7 @@ class Group {
     this.grid = el('div', { class: `media-grid ${kind}` });
     this.root = el('details', { open: true, 'data-media': key, 'data-kind': kind, 'data-testid': 'media-group', toggle: () => this.show() },
       el('summary', {}, isolated(key), this.counted), this.grid);
+    this.marked = new Map(); // images by the canvas over them
   }
 
   about({ count: n, steps }) {
@@ -177,6 +179,7 @@ class Group {
       } else {
         const { media } = await ask('media', { body: { iterations: like, key: this.key, kind: this.kind } });
         this.byRun = Map.groupBy(media, (m) => m.run);
+        if (media.some((m) => m.marks)) await this.explain();
       }
     } catch (error) {
       this.grid.replaceChildren(el('p', { class: 'message', role: 'alert' }, error.message));
@@ -195,6 +198,25 @@ class Group {
       this.put([this.table(runs)]);
     } else {
       this.put(runs.map((run) => this.at(run, step)));
+    }
+  }
+
+  // explain has the marks in images drawn and explained.
+  async explain() {
+    this.marks ||= await import('./marks.js');
+    if (this.legend) return;
+    this.legend = new this.marks.Legend(this.media.state);
+    this.grid.before(this.legend.root);
+  }
+
+  // mark draws the marks anew, in one image or in all of them.
+  async mark(canvas) {
+    if (!this.legend) return;
+    this.legend.show();
+    for (const one of canvas ? [canvas] : [...this.marked.keys()]) {
+      const { image, marks } = this.marked.get(one);
+      if (!one.isConnected && !canvas) this.marked.delete(one);
+      else if (image.complete && image.naturalWidth > 0) this.legend.add(marks.map((m) => m.name), await this.marks.cover(one, image, this.legend.on(marks)));
     }
   }
 
@@ -236,17 +258,22 @@ class Group {
     return { box, said, items: [], root: el('figure', { class: 'media-cell', 'data-run': run.id, 'data-testid': 'media-cell' }, el('figcaption', {}, this.title(run), said), box) };
   }
 
-  // item shows a medium where another one was: an image stays until the next one has come.
+  // item shows a medium in place of another one: an image stays until the next one is
+  // loaded.
   item(before, m, run) {
     if (before?.id === m.id) return before;
     const name = this.name(m, run);
-    if (before && this.kind === 'image') {
+    if (before && this.kind === 'image' && !m.marks && !before.marked) {
       Object.assign(before.root, { href: dataOf(m), title: m.name });
       Object.assign(before.root.firstElementChild, { src: dataOf(m), alt: name });
       before.id = m.id;
       return before;
     }
-    if (this.kind === 'image') return this.image(m, name);
+    if (this.kind === 'image') {
+      const made = this.image(m, name);
+      if (before) before.root.replaceWith(made.root);
+      return made;
+    }
     const root = el('div', { class: 'item' }, ...made[this.kind](m, name));
     if (before) before.root.replaceWith(root);
     return { id: m.id, root };
@@ -256,16 +283,21 @@ class Group {
     return `${this.key}, ${run.name}${m.step == null ? '' : `, step ${count(m.step)}`}`;
   }
 
-  // Many at once come when they are in sight, which takes a size that is known before.
+  // Many at once are loaded lazily, for which their size must be known before.
   image(m, name, many = false) {
     const image = el('img', { src: dataOf(m), alt: name, loading: many && 'lazy', decoding: 'async',
-      load: () => image.classList.toggle('small', Math.max(image.naturalWidth, image.naturalHeight) <= tiny) });
+      load: () => {
+        image.classList.toggle('small', Math.max(image.naturalWidth, image.naturalHeight) <= tiny);
+        if (canvas) this.mark(canvas);
+      } });
+    const canvas = m.marks && el('canvas', { class: 'over', 'aria-hidden': 'true' });
+    if (canvas) this.marked.set(canvas, { image, marks: m.marks });
     const root = el('a', { class: 'item', href: dataOf(m), title: m.name, click: (event) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();
-      enlarge(image);
-    } }, image);
-    return { id: m.id, root };
+      enlarge(image, canvas && ((large, at) => this.marks.cover(at, large, this.legend.on(m.marks))));
+    } }, image, canvas);
+    return { id: m.id, root, marked: Boolean(canvas) };
   }
 
   // table shows all steps: a row for each run, a column for each step.
@@ -318,7 +350,7 @@ function previewed(m) {
   const box = el('div', { class: 'preview' }, 'Loading…');
   reach(new URL(`artifact/${m.id}`, base), { headers: { 'HX-Request': 'true', 'HX-Target': `div#artifact-${m.id}`, 'HX-Current-URL': location.href } })
     .then((answer) => answer.text())
-    .then((text) => { // written by the server to be put into a page
+    .then((text) => { // HTML that the server made for a page
       const preview = new DOMParser().parseFromString(text, 'text/html').querySelector('[data-testid="preview"]');
       box.replaceChildren(preview ? document.adoptNode(preview) : 'It can’t be shown.');
     })

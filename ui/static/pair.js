@@ -1,4 +1,4 @@
-// Metrics that are the same but for the data they were measured on.
+// Metrics that differ only in the data that they were measured on.
 
 const data = /(^|[/_.-])(train|training|val|valid|validation|test|eval|dev)(?=$|[/_.-])/i;
 

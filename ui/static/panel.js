@@ -1,17 +1,15 @@
 // The charts of a page: one for each metric, in groups, drawn when they come
 // into sight.
-import { ask, later, debounce } from './ask.js';
+import { ask, later } from './ask.js';
 import { Chart } from './chart.js';
 import * as options from './chartoption.js';
+import { Curves } from './curves.js';
 import { el, isolated } from './dom.js';
 import { count, pointCount } from './format.js';
 import { pairs } from './pair.js';
+import { Bar } from './panelbar.js';
 
-const keysAtOnce = 100;
-const atOnce = 3; // requests for curves
-const curvesAtOnce = 400; // of one request, about
-const mostMembers = 1000; // runs that the mean of a group is over
-const mostOfGroups = 10_000; // the same in all groups of a chart
+const keysAtOnce = 60;
 const aside = 'system'; // a group that is folded at first, for it says nothing of what was learned
 const likely = 6; // charts, before it is known which are in sight
 const [usual, large] = [176, 360]; // heights of charts
@@ -37,68 +35,31 @@ export async function matching(experiment, q, pattern) {
 // runs() the runs to draw, {id, name, color}, or groups of them with their values;
 // groups() says of which runs these are. first is the first page of the keys; early
 // are curves that the browser has asked for while it loaded the scripts: {path,
-// request}. lead are elements at the beginning of the bar. gone is called when a run is not there any more; idle() may say why there
-// are no runs.
+// request}. lead are elements at the beginning of the bar. gone is called when a run is not
+// there any more; idle() may say why there are no runs.
 export class Panel {
   constructor(root, state, { keys, runs, groups, first, early, lead = [], gone, idle }) {
-    Object.assign(this, { root, state, keys, runs, groups, first, early, lead, gone, idle });
+    Object.assign(this, { root, state, keys, runs, first, idle });
     this.figures = new Map(); // by key
     this.companions = new Map(); // by key: metrics that are drawn in the figure of another one
-    this.queue = new Set();
-    this.jobs = []; // requests that wait
-    this.busy = 0;
     this.highlight = '';
+    this.curves = new Curves({ runs, groups, early, gone, view: (key) => this.view(key), of: (key) => this.of(key), show: (f) => this.show(f), renew: () => this.renew() });
+    this.bar = new Bar(state, { lead, keys, view: () => this.view(), fit: () => this.fit(),
+      fits: () => !this.zoomed && ![...this.options.values()].some((o) => o.low != null) });
+    this.note = el('p', { class: 'count', 'data-testid': 'drawn' });
+    this.wrong = el('p', { class: 'message', role: 'alert', 'data-testid': 'pattern-wrong' });
+    this.places = el('div', { class: 'groups' });
+    root.replaceChildren(this.bar.root, el('div', { class: 'scroll' }, this.wrong, this.note, this.places));
     this.seen = new IntersectionObserver((entries) => this.sight(entries), { rootMargin: '200px' });
-    this.build();
     this.listen();
     this.list();
   }
 
-  build() {
-    const { state } = this;
-    this.boxes = [];
-    const option = (name, label) => {
-      const box = el('input', { type: 'checkbox', name, change: () => state.set({ [name]: box.checked ? '1' : null }) });
-      this.boxes.push(box);
-      return el('label', {}, box, label);
-    };
-    this.search = el('input', { type: 'search', id: 'metric-search', placeholder: 'Find metrics', 'aria-label': 'Search metrics',
-      input: debounce(200, () => state.set({ m: this.search.value || null })) });
-    this.pattern = el('button', { type: 'button', class: 'plain pattern', name: 'pattern', title: 'Use a regular expression', 'aria-label': 'Regular expression', 'data-testid': 'pattern',
-      click: () => state.set({ pattern: state.has('pattern') ? null : '1' }) }, '.*');
-    this.axis = el('select', { name: 'x', 'aria-label': 'Horizontal axis', change: () => this.setAxis() });
-    this.smoothing = el('input', { type: 'range', name: 'smooth', min: 0, max: 0.99, step: 0.01, 'data-testid': 'smooth',
-      'aria-label': 'Smoothing', input: () => state.set({ smooth: Number(this.smoothing.value) || null }) });
-    this.weight = el('input', { type: 'number', name: 'weight', min: 0, max: 0.999, step: 0.01, 'aria-label': 'Weight of the smoothing', 'data-testid': 'weight',
-      input: () => this.weight.valueAsNumber >= 0 && state.set({ smooth: Math.min(this.weight.valueAsNumber, 0.999) || null }) });
-    this.reset = el('button', { type: 'button', class: 'plain', 'data-testid': 'reset-zoom', click: () => this.fit() }, 'Reset zoom');
-    this.bar = el('div', { class: 'strip' }, ...this.lead, el('span', { class: 'finding' }, this.search, this.pattern), this.axis, el('span', { class: 'weight' }, el('label', {}, 'Smooth', this.smoothing), this.weight),
-      option('logx', 'log x'), option('logy', 'log y'), option('trim', 'Ignore outliers'), option('together', 'Train with val'), this.reset);
-    this.pairing = this.boxes.at(-1).parentElement;
-    this.note = el('p', { class: 'count', 'data-testid': 'drawn' });
-    this.wrong = el('p', { class: 'message', role: 'alert', 'data-testid': 'pattern-wrong' });
-    this.places = el('div', { class: 'groups' });
-    this.root.replaceChildren(this.bar, el('div', { class: 'scroll' }, this.wrong, this.note, this.places));
-    this.control();
+  get zoomed() {
+    return this.state.has('zoom') || this.state.has('zooms');
   }
 
-  // control has the controls show the state.
-  control() {
-    const { state } = this;
-    const view = this.view();
-    if (document.activeElement !== this.search) this.search.value = state.get('m');
-    this.pattern.setAttribute('aria-pressed', String(state.has('pattern')));
-    for (const box of this.boxes) box.checked = state.has(box.name);
-    this.smoothing.value = state.number('smooth', 0);
-    if (document.activeElement !== this.weight) this.weight.value = state.number('smooth', 0);
-    this.axis.replaceChildren(el('option', { value: 'step' }, 'Step'), el('option', { value: 'relative' }, 'Relative time'), el('option', { value: 'time' }, 'Wall time'),
-      ...(view.x === 'metric' ? [el('option', { value: 'metric' }, view.against)] : []), el('option', { value: 'other' }, 'Metric…'));
-    this.axis.value = view.x;
-    this.zoomed = state.has('zoom') || state.has('zooms');
-    this.reset.hidden = !this.zoomed && ![...this.options.values()].some((o) => o.low != null);
-  }
-
-  // fit shows all of what is drawn.
+  // fit resets the zoom of all charts.
   fit() {
     const all = new Map([...this.options].map(([key, o]) => [key, { ...o, low: null, high: null }]));
     this.state.set({ zoom: null, zooms: null, charts: options.write(all) || null });
@@ -134,24 +95,9 @@ export class Panel {
     return all;
   }
 
-  async setAxis() {
-    const { value } = this.axis;
-    this.control();
-    const set = (x) => this.state.set({ x: x === 'step' ? null : x, zoom: null, zooms: null });
-    if (value !== 'other') {
-      set(value);
-      return;
-    }
-    const { pick } = await import('./pick.js');
-    pick('Horizontal axis', async (q) => {
-      const found = await this.keys(q, 0, 50);
-      return { total: found.total, names: found.data.map(({ key }) => ({ name: key })) };
-    }, ({ name }) => set(`metric:${name}`));
-  }
-
   listen() {
     this.state.addEventListener('change', ({ detail }) => {
-      this.control();
+      this.bar.show();
       const any = (...names) => names.some((n) => detail.has(n));
       if (any('m') || (any('pattern') && this.state.has('m'))) this.list();
       else if (any('together', 'pins') || (any('charts') && JSON.stringify([...this.together]) !== this.arranged)) this.arrange();
@@ -162,8 +108,8 @@ export class Panel {
     });
   }
 
-  // zoom names the part of the state that says what of a chart is seen. Steps of
-  // the group aside count samples, which are no steps of others.
+  // zoom returns the name of the part of the state with the range that a chart
+  // shows. Steps of the group aside count samples, so it has a range of its own.
   zoom(key) {
     return key.startsWith(`${aside}/`) && !this.state.has('x') ? 'zooms' : 'zoom';
   }
@@ -181,7 +127,7 @@ export class Panel {
       from: zoomed ? from : null, to: zoomed ? to : null, low: o.low ?? null, high: o.high ?? null, highlight: this.highlight };
   }
 
-  // list asks for the names of the metrics, and makes a place for each.
+  // list requests the names of the metrics, and makes a place for each.
   async list(more = false) {
     const asked = () => `${this.state.get('m')} ${this.state.has('pattern')}`;
     const before = asked();
@@ -197,7 +143,7 @@ export class Panel {
       }
     }
     if (before !== asked()) return; // somebody types on
-    this.search.setAttribute('aria-invalid', String(Boolean(wrong)));
+    this.bar.search.setAttribute('aria-invalid', String(Boolean(wrong)));
     this.wrong.textContent = wrong;
     if (wrong) return;
     this.listed = offset + found.data.length;
@@ -207,10 +153,10 @@ export class Panel {
     this.arrange();
   }
 
-  // arrange puts the figures into their groups, and keeps those that are there.
+  // arrange puts the figures into their groups, and keeps existing ones.
   arrange() {
     const groups = new Map();
-    this.pairing.hidden = pairs(this.names).size === 0;
+    this.bar.pairing.hidden = pairs(this.names).size === 0;
     const paired = this.together;
     this.arranged = JSON.stringify([...paired]);
     const inside = new Set([...paired.values()].flat());
@@ -300,16 +246,17 @@ export class Panel {
     }
   }
 
-  // join has a figure draw other metrics too.
+  // join makes a figure draw other metrics too.
   join(f, keys) {
     const before = f.others || [];
     f.others = keys.map((key) => before.find((o) => o.key === key) || companion(f, key));
-    for (const o of f.others) if (f !== this.big) this.companions.set(o.key, o);
+    for (const o of f.others) if (!f.large) this.companions.set(o.key, o);
     f.with?.replaceChildren(...f.others.map((o, i) => el('span', {}, ' and ', el('i', { class: `dash ${dashes[i % dashes.length].split(' ')[0]}`, 'aria-hidden': 'true' }), isolated(o.key), ` (${dashes[i % dashes.length]})`)));
-    if (before.map((o) => o.key).join('\n') !== keys.join('\n') && f.inSight) this.want(f);
+    if (before.map((o) => o.key).join('\n') !== keys.join('\n') && f.inSight) this.curves.want(f);
   }
 
-  // of returns where the curves of a metric are kept, apart from the enlarged chart.
+  // of returns the figure that holds the curves of a metric, apart from the enlarged
+  // chart.
   of(key) {
     return this.figures.get(key) || this.companions.get(key);
   }
@@ -330,16 +277,16 @@ export class Panel {
     };
   }
 
-  // look asks for the first charts at once: the browser tells which are in sight
-  // only after it has painted.
+  // look requests the first charts at once: the browser reports which are in
+  // sight only after it has painted.
   look() {
     this.note.textContent = this.said();
     for (const f of [...this.figures.values()].slice(0, likely)) {
       if (f.inSight || f.root.closest('details')?.open === false) continue;
       f.inSight = true; // until the browser says otherwise
-      this.want(f);
+      this.curves.want(f);
     }
-    this.pump();
+    this.curves.pump();
   }
 
   drop(key, f) {
@@ -353,29 +300,25 @@ export class Panel {
       const f = this.figures.get(entry.target.dataset.key);
       if (!f) continue;
       f.inSight = entry.isIntersecting;
-      if (f.inSight) this.want(f);
+      if (f.inSight) this.curves.want(f);
       if (f.inSight) f.chart.light(this.highlight);
     }
   }
 
-  // refresh is called when other curves, or finer ones, should be shown.
+  // refresh is called when other curves, or finer ones, must be shown.
   refresh() {
     this.note.textContent = this.said();
-    for (const f of this.figures.values()) if (f.inSight) this.want(f);
-    if (this.big) this.want(this.big);
-  }
-
-  // most is how many runs of a group count.
-  get most() {
-    return Math.min(mostMembers, Math.floor(mostOfGroups / this.runs().length));
+    for (const f of this.figures.values()) if (f.inSight) this.curves.want(f);
+    if (this.big) this.curves.want(this.big);
   }
 
   said() {
     const runs = this.runs();
     if (runs.length === 0) return this.idle?.() || 'No runs are drawn: press the colour before a name.';
     if (!runs[0].group) return '';
-    const most = runs.some((r) => r.iterations > this.most) ? `, over the first ${count(this.most)} of its runs in the order of the table` : '';
-    return `Each curve is the mean of a group${most}; its band is one standard deviation to either side.`;
+    const { most } = this.curves;
+    const first = runs.some((r) => r.iterations > most) ? `, over the first ${count(most)} of its runs in the order of the table` : '';
+    return `Each curve is the mean of a group${first}; its band is one standard deviation to either side.`;
   }
 
   paint() {
@@ -390,162 +333,18 @@ export class Panel {
     for (const f of [...this.figures.values(), this.big]) if (f?.inSight) f.chart.light(id);
   }
 
-  // grow is told what has been logged since.
+  // grow is called with the series that have new points.
   grow(series) {
     for (const s of series) {
       for (const f of [this.of(s.key), ...[this.big, ...(this.big?.others || [])].filter((b) => b?.key === s.key)]) f?.dirty.add(s.iteration_id).add('group');
     }
     if (series.some((s) => !this.of(s.key)) && (this.names || []).length >= (this.total || 0)) this.relist();
-    this.again();
-  }
-
-  // again has what has grown asked for; the means of large groups take their
-  // time, of which the server has some in between.
-  again() {
-    setTimeout(() => this.renew(), (this.rest || 0) - performance.now());
+    this.curves.again();
   }
 
   relist = later(2000, () => this.list());
 
   renew = later(1000, () => this.refresh());
-
-  want(f) {
-    if (this.queue.size === 0) queueMicrotask(() => this.pump());
-    this.queue.add(f);
-    for (const o of f.others) this.queue.add(o);
-  }
-
-  // pump asks for what charts in sight lack in this view, for charts that lack
-  // the same in one request. What they have is shown until it comes.
-  pump() {
-    if (this.jobs.length > 0) return; // what waits is asked for first
-    this.expect();
-    const runs = this.runs();
-    const { most } = this;
-    const groups = runs[0]?.group ? { ...this.groups(), most } : null;
-    const read = (all) => (groups ? all.reduce((sum, g) => sum + Math.min(most, g.iterations), 0) : all.length);
-    const batches = new Map();
-    const tails = [];
-    for (const f of this.queue) {
-      this.queue.delete(f);
-      if (!f.inSight) continue;
-      const view = this.view((f.main || f).key);
-      const points = fine(runs.length, (f.main || f) === this.big);
-      const question = asked(view, points, groups);
-      const dirty = (r) => f.dirty.has(r.group ? 'group' : r.id);
-      const lacking = runs.filter((r) => f.curves.get(r.id)?.asked !== question || dirty(r));
-      if (lacking.length === 0) {
-        f.flight = null; // what is on its way is of another question
-        this.show(f);
-        continue;
-      }
-      if (!groups && lacking.every((r) => grows(f.curves.get(r.id), question, view, points))) {
-        tails.push(...lacking.map((r) => ({ f, id: r.id, points, c: f.curves.get(r.id) })));
-        continue;
-      }
-      const like = `${question} ${lacking.map((r) => r.id).join(' ')}`;
-      if (f.flight?.like === like) continue; // it is on its way
-      let b = batches.get(like);
-      if (!b || (b.figures.length + 1) * read(lacking) > curvesAtOnce) batches.set(like, b = { like, figures: [], lacking, question, points, view, groups });
-      f.flight = b;
-      b.figures.push(f);
-      if (b.figures.length === 1) this.jobs.push(b);
-    }
-    if (tails.length > 0) this.jobs.push({ figures: [...new Set(tails.map((t) => t.f))], tails });
-    this.work();
-  }
-
-  // expect takes in the curves that the browser has asked for early. What charts
-  // lack beyond these is asked for as ever.
-  expect() {
-    const { path, request } = this.early || {};
-    this.early = null;
-    if (!path) return;
-    const figures = request.keys.map((key) => this.of(key)).filter(Boolean);
-    const lacking = this.runs().filter((r) => request.iterations.includes(r.id));
-    if (figures.length === 0 || lacking.length === 0) return;
-    const { x, against, points } = request;
-    const question = asked({ x, against, logx: request.scale === 'log', from: null, to: null }, points, null);
-    const b = { like: `${question} ${lacking.map((r) => r.id).join(' ')}`, path, figures, lacking, question, view: this.view() };
-    for (const f of figures) f.flight = b;
-    this.jobs.push(b);
-  }
-
-  work() {
-    while (this.busy < atOnce && this.jobs.length > 0) {
-      const b = this.jobs.shift();
-      this.busy += 1;
-      (b.tails ? this.extend(b.tails) : this.load(b)).catch((error) => {
-        for (const f of b.figures) f.points.textContent = error.message;
-      }).finally(() => {
-        this.busy -= 1;
-        for (const f of b.figures) {
-          if (f.flight === b) f.flight = null;
-          if (f.dirty.size > 0) this.again(); // it grew meanwhile
-        }
-        this.work();
-        if (this.jobs.length === 0) this.pump();
-      });
-    }
-  }
-
-  // load asks for curves, and takes them in where nothing else was asked for since.
-  async load(b) {
-    const { path, figures, lacking, question, points, view, groups } = b;
-    const body = { keys: figures.map((f) => f.key), points, x: view.x, against: view.against, scale: view.logx && !view.against ? 'log' : 'linear' };
-    if (groups) body.groups = { ...groups, values: lacking.map((r) => r.values) };
-    else body.iterations = lacking.map((r) => r.id);
-    // A range of a metric is no range of steps: all is asked for, and a part shown.
-    if (view.from != null && !view.against) Object.assign(body, { from: Math.floor(view.from), to: Math.ceil(view.to) });
-    const grown = new Map(figures.map((f) => [f, [...f.dirty]]));
-    for (const f of figures) {
-      f.dirty.delete('group');
-      for (const r of lacking) f.dirty.delete(r.id);
-    }
-    let [found, before] = [];
-    const begun = performance.now();
-    try {
-      [found, before] = await Promise.all([path ? ask(path) : ask('curves', { body }),
-        // What is smoothed begins where the curve does.
-        !path && view.smooth > 0 && body.from != null && ask('curves', { body: { ...body, from: undefined, to: body.from - 1 } })]);
-    } catch (error) {
-      if (error.status !== 404) throw error;
-      this.gone?.(); // a run was deleted; the table will say which
-      return;
-    }
-    const now = performance.now();
-    this.rest = groups ? now + 4 * (now - begun) : 0;
-    for (const f of figures) {
-      if (f.flight !== b) {
-        for (const id of grown.get(f)) f.dirty.add(id);
-        continue;
-      }
-      for (const r of lacking) f.curves.set(r.id, { asked: question, x: [], y: [], count: 0 });
-      for (const c of found.curves) {
-        const id = groups ? lacking[Number(c.id)].id : c.id;
-        if (c.key !== f.key) continue;
-        f.curves.set(id, { ...c, asked: question, before: before && before.curves.find((o) => o.id === c.id && o.key === c.key) });
-      }
-      this.show(f);
-    }
-  }
-
-  // extend asks for what curves have gained, and adds it. A curve to which anything
-  // else has happened, such as a point in its middle, is asked for as a whole.
-  async extend(tails) {
-    for (const { f, id } of tails) f.dirty.delete(id);
-    const body = { points: Math.max(...tails.map((t) => t.points)), scale: 'linear', tails: tails.map(({ f, id, c }) => ({ id, key: f.key, after: c.x.at(-1) })) };
-    const { curves } = await ask('curves', { body });
-    for (const { f, id, c } of tails) {
-      if (f.curves.get(id) !== c) continue; // it was asked for anew
-      const more = curves.find((o) => o.id === id && o.key === f.key);
-      if (!more || !add(c, more)) {
-        c.asked = '';
-        this.want(f);
-      }
-    }
-    for (const f of new Set(tails.map((t) => t.f))) this.show(f);
-  }
 
   show(f) {
     if (f.main) {
@@ -568,38 +367,29 @@ export class Panel {
     f.chart.draw(curves, view);
     const { left, none } = f.chart;
     f.root.dataset.drawn = curves.length;
-    // Where places stand for several points nothing is lost: each has their minimum and maximum.
+    // A place that stands for several points has their minimum and maximum, so nothing is lost.
     let text = left > 0 ? `${count(drawn - left)} of ${pointCount(all)}, ${count(left)} at or below 0` : pointCount(all);
     if (none && left === 0 && view.from != null) text = `no points between ${f.chart.place(view.from)} and ${f.chart.place(view.to)}`;
     else if (none && left === 0) text = view.against ? `no step with ${view.against}` : 'no points';
     f.points.title = left === 0 && drawn < all ? `Drawn as ${count(drawn)} points, with the minimum and maximum of those between them` : '';
     f.points.textContent = text;
-    // Axes would be made up.
+    // There is nothing to draw axes for.
     if (none) f.box.dataset.none = text;
     else delete f.box.dataset.none;
   }
 
   // enlarge shows a chart in a dialog of its own, with more points.
-  enlarge(key) {
-    const box = el('div', { class: 'plot' });
-    const points = el('span', { class: 'count' });
-    const act = (label, fn) => el('button', { type: 'button', class: 'plain', click: fn }, label);
-    const dialog = el('dialog', { class: 'large', 'aria-label': key, close: () => {
-      this.big.chart.remove();
-      this.big = null;
-      dialog.remove();
-    } }, el('div', { class: 'caption' }, isolated(key, 'name'), points, el('span', { class: 'acts' },
-      act('PNG', () => save('png', this.big.chart, key)), act('CSV', () => save('csv', this.big.chart, key)), act('Close', () => dialog.close()))), box);
-    document.body.append(dialog);
-    dialog.showModal();
-    this.big = { key, root: dialog, box, points, curves: new Map(), dirty: new Set(), inSight: true, others: [],
-      chart: new Chart(box, key, Math.max(280, innerHeight - 200), this.on(key)) };
-    this.join(this.big, this.figures.get(key).others.map((o) => o.key));
-    this.want(this.big);
+  async enlarge(key) {
+    const { large: open } = await import('./large.js');
+    const f = this.figures.get(key);
+    if (!f || this.big) return;
+    this.big = open(key, this.on(key), () => { this.big = null; });
+    this.join(this.big, f.others.map((o) => o.key));
+    this.curves.want(this.big);
   }
 }
 
-// save keeps a chart as a picture or as numbers.
+// save saves a chart as a picture or as numbers.
 const save = async (as, chart, key) => (await import('./keep.js'))[as](chart, key);
 
 // companion holds the curves of a metric that is drawn in the figure of another one.
@@ -607,35 +397,5 @@ function companion(main, key) {
   return { key, main, others: [], curves: new Map(), dirty: new Set(), points: main.points, get inSight() { return main.inSight; } };
 }
 
-// dashes says how the curves of the metrics beside the first one are drawn.
+// dashes names the line styles of the metrics after the first one.
 const dashes = ['dashed', 'dotted', 'long dashes'];
-
-// asked says by what curves are asked for: those of another question are others.
-const asked = (view, points, groups) => JSON.stringify([view.x, view.against, view.logx, view.from, view.to, view.from != null && view.smooth > 0, points, groups]);
-
-// grows reports whether what a curve lacks may be asked for as an addition: it is all
-// of a curve over steps, and not much longer than such a curve would be anew.
-const grows = (c, question, view, points) => c?.asked === question && view.x === 'step' && !view.logx && view.from == null && c.x.length > 0 && c.x.length < 2 * points;
-
-// add adds the points that a curve has gained, and reports whether it is the whole
-// curve then.
-function add(c, more) {
-  if (c.total + more.count !== more.total) return false;
-  for (const name of ['low', 'high']) {
-    if (!c[name] && !more[name]) continue;
-    c[name] = [...(c[name] || c.x.map(() => null)), ...(more[name] || more.x.map(() => null))];
-  }
-  if (c.behind || more.behind) c.behind = [...(c.behind || c.x.map(() => 1)), ...(more.behind || more.x.map(() => 1))];
-  c.x = [...c.x, ...more.x];
-  c.y = [...c.y, ...more.y];
-  c.count += more.count;
-  c.total = more.total;
-  return true;
-}
-
-// fine is how many points of a curve are asked for. Each stands for the smallest
-// and largest of all behind it, so no peak is lost.
-function fine(runs, large) {
-  const steps = large ? [[2, 2000], [8, 1000], [60, 250]] : [[1, 1000], [5, 500], [60, 250]];
-  return steps.find(([most]) => runs <= most)?.[1] ?? 120;
-}

@@ -1,6 +1,6 @@
 // Parallel coordinates: an axis for each dimension, a line for each run. Axes are
 // brushed by dragging along them and moved by their names; by keyboard with the
-// arrows, Shift to make a brush longer or shorter, and Escape to take it away.
+// arrows, Shift to make a brush longer or shorter, and Escape to remove it.
 import { choices } from './dimension.js';
 import { el, isolated } from './dom.js';
 import { count } from './format.js';
@@ -13,7 +13,7 @@ const mostTicks = 8; // texts that stand beside an axis
 // parallel draws the dimensions all of runs in root. brushes select runs.
 export function parallel(root, runs, all, { state, brushes }) {
   const metrics = [...all.keys()].filter((id) => id.startsWith('metric.') && !id.startsWith('metric.system/'));
-  const judge = all.get('objective'); // what the runs are judged by, which colours the lines
+  const judge = all.get('objective'); // the objective, which colours the lines
   const params = [...all.keys()].filter((id) => id.startsWith('param.'));
   const chosen = () => (state.has('axes') ? state.get('axes').split('\n').filter((id) => all.has(id)) : [...params.slice(0, 5), ...(judge ? ['objective', ...metrics.slice(0, 1)] : metrics.slice(0, 2))]);
   const set = (ids) => state.set({ axes: ids.join('\n') });
@@ -126,8 +126,8 @@ export function parallel(root, runs, all, { state, brushes }) {
   draw();
 }
 
-// moved is a brush that was moved by keyboard, or its upper end; the first key
-// makes one of the quarter on that side.
+// moved returns a brush after it, or its upper end, was moved by keyboard. The
+// first key makes a brush of the quarter on that side.
 function moved(ends, by, { low, high }, longer) {
   if (!ends) return by > 0 ? [high - (high - low) / 4, high] : [low, low + (high - low) / 4];
   if (longer) return [ends[0], Math.min(high, Math.max(ends[0], ends[1] + by))];

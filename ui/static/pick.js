@@ -3,9 +3,9 @@ import { debounce } from './ask.js';
 import { el, isolated } from './dom.js';
 import { count } from './format.js';
 
-// pick has somebody choose. find(q) answers {names, total}, each name {name, hint};
-// chosen gets the one that was taken. By keyboard too: the arrows lead through
-// the list.
+// pick opens the dialog. find(q) returns {names, total}, each name {name, hint};
+// chosen is called with the one that was chosen. The arrow keys move through the
+// list.
 export function pick(title, find, chosen) {
   const list = el('ul', { 'aria-label': 'Names' });
   const search = el('input', { type: 'search', name: 'pick-name', placeholder: 'Search by name', 'aria-label': 'Search by name', 'data-testid': 'pick-name', autocomplete: 'off' });

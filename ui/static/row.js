@@ -6,11 +6,10 @@ import { aligned, ago, count, double, duration, exact, number } from './format.j
 
 const indent = 20; // pixels for each level
 
-// row makes the row of a run or a group in a layout, {index, depth} its place in
-// the table; without a run it is one that has not come yet. looks says how the run
-// stands there: {shown, color, picked, open, best}, where best is the column by which it is the best
-// of all, false if it is not; baseline is the run that others are compared
-// with, null for none.
+// row makes the row of a run or a group in a layout, {index, depth} its place in the table; without
+// a run it is one that has not come yet. looks is its state there: {shown, color, picked, open,
+// best}, where best is the column by which it is the best of all, false if it is not; baseline is
+// the run that others are compared with, null for none.
 export function row(layout, run, { index, depth }, { shown, color, picked, open, best }, baseline) {
   const attributes = { 'aria-rowindex': index + 2, 'aria-level': layout.nests ? depth + 1 : null };
   if (!run) return el('tr', { ...attributes, class: 'empty' }, el('td', { colspan: layout.size }, '…'));
@@ -42,9 +41,10 @@ export function row(layout, run, { index, depth }, { shown, color, picked, open,
 
 const tail = 14; // characters at the end of a name that stay when it is cut
 
-// named is a name of which the middle is cut where there is no room for it. What all
+// named is a name of which the middle is cut where there is no room for it. What most
 // names begin with is dimmed.
-function named(name, prefix) {
+function named(name, usual) {
+  const prefix = name.startsWith(usual) ? usual : '';
   if (!prefix && name.length <= 2 * tail) return isolated(name);
   const rest = name.slice(prefix.length);
   const part = (cls, text) => el('span', { class: cls }, text);
@@ -60,21 +60,22 @@ function title(layout, run, shown) {
 const label = (group) => el('span', { class: 'name', title: group.name },
   ...group.labels.flatMap((text, i) => [i > 0 && ' · ', el('bdi', { class: group.values[i] == null && 'count' }, text)]).filter(Boolean));
 
-// spread is the mean of a group ± the standard deviation, and of how many runs.
+// spread returns the mean of a group ± the standard deviation, and the number
+// of runs.
 function spread(group, column) {
   if (column.kind === 'param') return el('td');
   const s = columns.value(group, column);
   if (!s) return el('td', { class: 'number' });
   const mean = s.mean == null ? 'too large' : number(s.mean);
-  // A mean has no more digits than its deviation lends it.
+  // A mean has no more digits than its deviation justifies.
   const digits = s.sd > 0 ? 1 - Math.floor(Math.log10(s.sd)) : -1;
   const short = s.mean != null && digits >= 0 && digits <= 8 ? s.mean.toFixed(digits) : mean;
   return el('td', { class: 'number', title: `mean ${mean}${s.sd == null ? '' : `\nstandard deviation ${number(s.sd)}`}\nof ${count(s.n)} of ${count(group.iterations)} runs` },
     short, s.sd != null && ` ± ${Number(s.sd.toPrecision(2))}`, el('small', {}, ` n=${count(s.n)}`));
 }
 
-// cell is what a run has in a column; digits are those after the point of all its numbers, null where these
-// have as many as each needs.
+// cell returns the cell of a run in a column; digits is the number of digits after the point, null for as
+// many as the number needs.
 function cell(run, column, other, best, digits) {
   const v = columns.value(run, column);
   if (column.kind === 'param') {
@@ -87,7 +88,7 @@ function cell(run, column, other, best, digits) {
   return td;
 }
 
-// press goes from row to row by keyboard and along one, and calls unfold(open) to
+// press moves between rows and cells by keyboard, and calls unfold(open) to
 // unfold the row of a run or fold it.
 export function press(event, run, unfold) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;

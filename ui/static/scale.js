@@ -4,14 +4,14 @@
 // if there had been no first value to begin from (the correction of Adam, Kingma
 // and Ba 2015). A share of weight of it stays with each point, or with each
 // thousandth of the total of a longer curve. A place that stands for several
-// points counts as that many, on a line from the place before. What is not
-// finite stays what it is and does not count. c.before is what lies to the left.
+// points counts as that many, on a line from the place before. Values that are not
+// finite stay as they are and do not count. c.before has the points to the left.
 export function smooth(c, weight) {
   if (!(weight > 0)) return c.y;
   const keep = weight ** Math.min(1, 1000 / c.total);
   let [mean, size, last] = [0, 0, null];
   const pass = ({ y, count, behind, n }) => {
-    const each = count / (n ? n.reduce((a, b) => a + b, 0) : y.length); // where it is not known of each
+    const each = count / (n ? n.reduce((a, b) => a + b, 0) : y.length); // if it is not known for each place
     return y.map((v, i) => {
       if (!Number.isFinite(v)) return v;
       const points = behind?.[i] ?? each;
@@ -42,9 +42,9 @@ export function nearest(values, x, ascending = true) {
   return high > low && Math.abs(values[high] - x) < Math.abs(values[low] - x) ? high : low;
 }
 
-// reaches reports whether values have something to say about x: whether it lies
-// between the first and the last of them, or no farther beyond than the last two are
-// apart. A run that has ended long before has no value there.
+// reaches reports whether values have a value for x: whether x is between the first
+// and the last of them, or no farther beyond than the last two are apart. A run that
+// ended long before has none.
 export function reaches(values, x, ascending = true) {
   if (values.length < 2) return values.length === 1;
   if (!ascending) return values.some((v) => v >= x) && values.some((v) => v <= x);
@@ -52,7 +52,7 @@ export function reaches(values, x, ascending = true) {
   return x >= values[0] - (values[1] - values[0]) && x <= values[last] + (values[last] - values[last - 1]);
 }
 
-// extent is the smallest and largest of what curves have in a range of x. With
+// extent returns the smallest and largest value of curves in a range of x. With
 // trim, the outermost twentieth at either end does not count.
 export function extent(curves, from, to, { trim, positive }) {
   const all = [];
@@ -76,7 +76,7 @@ export function extent(curves, from, to, { trim, positive }) {
   return [all[cut], all[all.length - 1 - cut]];
 }
 
-// roomy leaves a little space around a range.
+// roomy returns a range with a little space around it.
 export function roomy([low, high], log) {
   if (log) return low === high ? [low / 2, high * 2] : [low / 1.1, high * 1.1];
   const space = high === low ? Math.abs(low) * 0.1 || 1 : (high - low) * 0.05;

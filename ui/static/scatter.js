@@ -74,7 +74,8 @@ export function scatter(root, runs, all, { state, brushes, judged }) {
   draw();
 }
 
-// selectable calls picked with the corners of what was dragged over in a drawing.
+// selectable calls picked with the corners of a rectangle that was dragged in a
+// drawing.
 function selectable(drawing, chosen, picked) {
   const at = (event) => {
     const box = drawing.getBoundingClientRect();
@@ -105,7 +106,8 @@ function selectable(drawing, chosen, picked) {
   });
 }
 
-// explain returns what the colours of a dimension are: its categories, or its ends.
+// explain returns the legend of the colours of a dimension: its categories, or its
+// ends.
 function explain(d) {
   if (!d) return [];
   const item = (color, words) => {

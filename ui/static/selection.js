@@ -1,5 +1,5 @@
-// What is selected in the table of runs: some of them, or all that pass a filter
-// but some.
+// The selection in the table of runs: some runs, or all that pass a filter
+// except some.
 import { ask } from './ask.js';
 
 const few = 200; // runs that are selected one by one
@@ -11,7 +11,7 @@ export class Selection {
 
   clear() {
     this.runs = new Map(); // by id
-    this.all = null; // {filter, total, but} when it is all but these ids
+    this.all = null; // {filter, total, but} for all that pass filter except the ids in but
     this.whole = false; // nothing that passes the filter is left out
   }
 
@@ -30,19 +30,19 @@ export class Selection {
     else this.runs.delete(run.id);
   }
 
-  // renew takes in what has become of a run.
+  // renew updates a run in the selection.
   renew(run) {
     if (this.runs.has(run.id)) this.runs.set(run.id, run);
   }
 
-  // asked is told what the table shows now.
+  // asked is called with the filter and the total that the table shows now.
   asked(filter, total) {
     if (this.all && this.all.filter !== filter) this.clear();
     if (this.all && total != null) this.all.total = total;
   }
 
-  // fill selects all that pass a filter, in sight or not: few by their ids, which
-  // more can be done with, and many by the filter.
+  // fill selects all runs that pass a filter, in sight or not: few by their ids,
+  // which allow more actions, and many by the filter.
   async fill(experiment, { filter, sort }) {
     const found = await ask(`experiment/${experiment}/iterations`, { query: { filter, sort, limit: few } });
     this.clear();
@@ -51,7 +51,7 @@ export class Selection {
     this.whole = true;
   }
 
-  // stored is what is selected by a filter, null otherwise; restore selects it again.
+  // stored is the selection by a filter, null otherwise; restore restores it.
   get stored() {
     return this.all && { ...this.all, but: [...this.all.but] };
   }
@@ -62,7 +62,7 @@ export class Selection {
     this.whole = but.length === 0;
   }
 
-  // filter is the filter that what is selected passes, and nothing else.
+  // filter is the filter that exactly the selected runs pass.
   get filter() {
     const { filter, but } = this.all;
     const out = but.size > 0 && `not id in (${[...but].map((id) => `'${id}'`).join(', ')})`;

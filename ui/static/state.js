@@ -1,7 +1,7 @@
 // The state of a view is its address: what is set here is in the link that one
 // person sends another.
 
-// What changes in small steps is no place to come back to.
+// Values that change in small steps do not make entries in the history.
 const flowing = new Set(['smooth', 'split', 'widths', 'm', 'open', 'fold', 'brush', 'pick', 'mediastep', 'mediafind']);
 
 export class State extends EventTarget {
@@ -33,8 +33,8 @@ export class State extends EventTarget {
     return (this.params.get(name) || '').split(' ').filter(Boolean);
   }
 
-  // set changes some values; null takes one out of the address. The button Back
-  // leads to the values before.
+  // set changes some values; null removes one from the address. The button Back
+  // returns to the former values.
   set(changes) {
     const changed = [];
     for (const [name, value] of Object.entries(changes)) {

@@ -14,7 +14,7 @@ export function svg(name, attributes = {}, ...children) {
   return e;
 }
 
-// reach is the range of a dimension, never empty.
+// reach returns the range of a dimension, never empty.
 function reach(d) {
   const known = d.values.filter((v) => v != null);
   const low = Math.min(...known);
@@ -22,8 +22,8 @@ function reach(d) {
   return low < high ? [low, high] : [low - 1, high + 1];
 }
 
-// steep is how many times the smallest value the largest one is, from where on
-// an axis is logarithmic: rates are mostly tried in powers of ten.
+// steep is the ratio of the largest to the smallest value from which an axis is
+// logarithmic: rates are mostly tried in powers of ten.
 const steep = 100;
 
 // measure is an axis of a dimension: at is the place of a value, of 0 to 1, and

@@ -3,7 +3,6 @@
 import { ask, debounce, newest } from './ask.js';
 import * as columns from './column.js';
 import { el } from './dom.js';
-import { explain } from './explain.js';
 import * as groups from './group.js';
 import { heads } from './head.js';
 import { Layout, readWidths, writeWidths } from './layout.js';
@@ -15,9 +14,9 @@ const rowHeight = 28;
 const beyond = 8; // rows made above and below what is in sight
 
 // Table shows the runs of an experiment: flat, in groups, or with children
-// folded under their parents. It tells "loaded" when rows have come, "wrong"
-// when the filter can't be read, "pick" when rows were selected, "show" when one
-// should be drawn or not, and "point" when the pointer is over a row.
+// folded under their parents. It dispatches "loaded" when rows were loaded,
+// "wrong" when the filter can't be read, "pick" when rows were selected, "show"
+// when one should be drawn or not, and "point" when the pointer is over a row.
 export class Table extends EventTarget {
   // objective is the column that runs are judged by, undefined for none; order is that of the
   // rows where the address has none.
@@ -63,13 +62,13 @@ export class Table extends EventTarget {
     return { by, filter: this.state.get('filter'), sort: this.state.get('sort'), columns: this.columns.map(columns.write).join(', '), tree };
   }
 
-  // asked is what the rows that are shown were asked for by. The address may have
-  // gone on, to what the server can't read or has not answered yet.
+  // asked is the query of the rows that are shown. The address may have changed
+  // since, to a query that the server can't read or has not answered yet.
   get asked() {
     return this.root.query;
   }
 
-  // listing is what is at the top, or under a row.
+  // listing returns the listing at the top, or under a row.
   listing(under, depth = 0, path = '', asked = this.query()) {
     const { by: group, ...common } = asked;
     const by = groups.names(group);
@@ -103,7 +102,7 @@ export class Table extends EventTarget {
     this.head = el('tr');
     this.body = el('tbody');
     this.group = el('colgroup');
-    // They take the place of rows that are not made.
+    // They fill the space of rows that are not made.
     this.spaces = [1, 2].map(() => el('tr', { class: 'space', 'aria-hidden': 'true' }));
     this.every = el('input', { type: 'checkbox', name: 'pick-all', 'aria-label': 'Select all runs that pass the filter', 'data-testid': 'pick-all',
       change: () => this.pickAll(this.every.checked) });
@@ -132,15 +131,15 @@ export class Table extends EventTarget {
     this.dispatchEvent(new CustomEvent(name, { detail }));
   }
 
-  // load asks for what is in sight. With again, what is there is shown until
-  // its newer state has come; else the table begins anew at its top, with first
-  // as its first page if that is known.
+  // load requests the rows in sight. With again, the present rows are shown
+  // until newer ones are loaded; otherwise the table begins again at its top,
+  // with first as its first page if that is known.
   async load(again = false, first = null) {
     this.summaries.clear();
     this.root.stop();
     this.loadBaseline();
     const same = this.loadSame();
-    if (again && this.next) return; // it is as new
+    if (again && this.next) return; // a newer one is being loaded
     if (again && !this.behind) {
       this.root.age();
       await Promise.all([same, ...this.inSight().pages.map(([listing, page]) => listing.load(page))]);
@@ -152,7 +151,7 @@ export class Table extends EventTarget {
     else await Promise.all([same, this.next.load(0)]);
   }
 
-  // failed leaves what is there as it was, and says what is wrong.
+  // failed keeps the rows that are there, and shows what is wrong.
   failed(mistake, listing) {
     if (listing === this.next) {
       this.behind = !mistake.field; // it may be answered later
@@ -165,11 +164,11 @@ export class Table extends EventTarget {
     this.tell('wrong', mistake);
   }
 
-  // changed lets rows that have come in, and keeps what is in sight where it is.
-  // The first rows of another question take the place of all that is there.
+  // changed inserts rows that were loaded, and keeps the rows in sight in place.
+  // The first rows of another query replace all rows.
   changed(change, found, listing) {
     const another = listing === this.next;
-    if (!another && listing.depth === 0 && listing !== this.root) return; // nobody asks for it any more
+    if (!another && listing.depth === 0 && listing !== this.root) return; // it is not shown any more
     const anchor = another ? null : this.anchor();
     change();
     if (another) {
@@ -189,8 +188,9 @@ export class Table extends EventTarget {
     this.render();
   }
 
-  // place puts the table where the rows of the page are. A row on which somebody presses a
-  // button waits for its release, or the browser would drop the click; the focus stays where it was.
+  // place inserts the rows of the table into the page. A row on which a button is being pressed
+  // waits for its release, because the browser would drop the click otherwise; the focus stays where
+  // it was.
   place() {
     if (this.table.isConnected) return;
     if (this.scroller.matches(':active')) {
@@ -203,7 +203,7 @@ export class Table extends EventTarget {
     if (focused) [...this.body.querySelectorAll('a')].find((a) => a.href === focused.href)?.focus({ preventScroll: true });
   }
 
-  // loadSame asks which of the chosen parameters are the same in all runs.
+  // loadSame requests which of the chosen parameters are the same in all runs.
   async loadSame() {
     const keys = this.state.has('differences') ? this.columns.filter((c) => c.kind === 'param').map((c) => c.key) : [];
     if (keys.length === 0) {
@@ -261,8 +261,8 @@ export class Table extends EventTarget {
     return { top, end, size, pages: [...pages].flatMap(([listing, all]) => [...all].map((page) => [listing, page])) };
   }
 
-  // anchor is the first row in sight; keep has it stay where it is when rows
-  // above it come or go. At the very top new rows are let in.
+  // anchor returns the first row in sight; keep holds it in place when rows
+  // above it come or go. At the very top new rows are shown.
   anchor() {
     if (!this.table.isConnected) return null;
     const index = Math.floor(this.scroller.scrollTop / rowHeight);
@@ -287,7 +287,7 @@ export class Table extends EventTarget {
   render(all = false) {
     if (!this.table.isConnected || this.pressed) return;
     const { top, end, size, pages } = this.inSight();
-    // What was scrolled past is not waited for.
+    // Pages that were scrolled past are not loaded.
     const wanted = new Map();
     for (const [listing, page] of pages) wanted.set(listing, (wanted.get(listing) || new Set()).add(page));
     this.root.stop(wanted.get(this.root));
@@ -335,7 +335,7 @@ export class Table extends EventTarget {
     this.render();
   }
 
-  // rest asks for the rows in sight once the scrolling rests.
+  // rest requests the rows in sight once the scrolling pauses.
   rest = debounce(60, () => {
     for (const [listing, page] of this.inSight().pages) if (listing.stale(page)) listing.load(page);
   });
@@ -399,7 +399,7 @@ export class Table extends EventTarget {
     }
   }
 
-  // pickAll selects all that pass the filter, in sight or not, or nothing.
+  // pickAll selects all runs that pass the filter, in sight or not, or none.
   async pickAll(on) {
     if (on) await this.picked.fill(this.experiment, this.asked).catch((error) => this.tell('wrong', error));
     else this.picked.clear();
@@ -407,7 +407,7 @@ export class Table extends EventTarget {
     this.tell('pick');
   }
 
-  // pickRange selects all from the last click on with the shift key.
+  // pickRange selects all rows from the last click on, with the shift key.
   pickRange(event) {
     const { index } = this.rows.get(event.target.closest('tr').dataset.place);
     if (event.shiftKey && this.lastPick != null) {
@@ -420,7 +420,7 @@ export class Table extends EventTarget {
     this.lastPick = index;
   }
 
-  // hover points at a run, and says of a metric which steps it is from.
+  // hover highlights a run, and explains the number of a metric.
   hover(event) {
     const run = this.runOf(event.target);
     this.tell('point', run?.id || '');
@@ -431,6 +431,7 @@ export class Table extends EventTarget {
   explain = debounce(150, async (run, td) => {
     if (!this.summaries.has(run.id)) this.summaries.set(run.id, ask(`iteration/${run.id}/summary`).catch(() => null));
     const found = await this.summaries.get(run.id);
+    const { explain } = await import('./explain.js');
     explain(found?.metrics, td);
   });
 }

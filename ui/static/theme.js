@@ -1,5 +1,6 @@
 // Applies the theme that was chosen in this browser, and keeps clicks that come before
-// the other scripts. It runs before the page is drawn, so that no other theme flashes up.
+// the other scripts are loaded. It runs before the page is drawn, so that no other theme
+// is shown for a moment.
 {
   const key = 'tracker.theme';
   const themes = ['system', 'light', 'dark'];
@@ -47,8 +48,8 @@
   });
 }
 
-// A button that needs a script is there before it, on a slow connection for seconds. Its
-// first click is repeated once all scripts of the page have run.
+// A button that needs a script is there before the script, on a slow connection for
+// seconds. Its first click is repeated once all scripts of the page have run.
 {
   const clicked = new Set();
   const keep = (event) => {

@@ -2,11 +2,12 @@
 // they are in.
 import { typed } from './ask.js';
 
-// name tells a form from the others of a page, also when it is made anew.
+// name returns a name that identifies a form of a page, also after it was
+// replaced.
 const name = (form) => [form.getAttribute('action'), ...[...form.elements].filter((f) => f.name && !f.name.startsWith('was-'))
   .map((f) => (f.type === 'hidden' ? `${f.name}=${f.value}` : f.name))].join(' ');
 
-let writing = null; // the field in which somebody goes on while the answer comes
+let writing = null; // the field in which somebody types while a request is under way
 
 // keep puts a form in which somebody has typed into the part that replaces its
 // own, with what it was made with. Where the part is a list of artifacts, in which a form
@@ -17,7 +18,7 @@ function keep(form, target, next) {
   const listed = opened && target.contains(opened);
   const place = listed ? [...next.querySelectorAll('details.artifact')].find((d) => d.getAttribute('hx-get') === opened.getAttribute('hx-get'))
     : [...next.querySelectorAll('form')].find((f) => name(f) === name(form));
-  if (!place) return; // it is about something that is gone
+  if (!place) return; // its record is gone
   const folded = place.closest('details');
   if (folded) folded.open = form.closest('details').open;
   if (form.contains(document.activeElement)) writing = document.activeElement;

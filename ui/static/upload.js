@@ -7,8 +7,8 @@ import { base } from './base.js';
 
 const cut = 'The connection ended before the file had arrived; send it again.';
 
-// send answers when the file has arrived. Fetch tells nothing of its progress,
-// so this is the older way.
+// send returns when the file has arrived. It uses XMLHttpRequest, because fetch
+// does not report progress.
 function send(experiment, file, fields, progress, signal) {
   const body = new FormData();
   for (const [name, value] of fields) body.append(name, value);
@@ -32,6 +32,8 @@ function send(experiment, file, fields, progress, signal) {
   });
 }
 
+// uploads has a form send the files that are chosen or dropped. It returns the function that
+// takes those that are chosen.
 export function uploads(form) {
   const list = form.querySelector('.uploads');
   const input = form.querySelector('[type="file"]');
@@ -61,7 +63,7 @@ export function uploads(form) {
         ending.signal.throwIfAborted();
         if (Number(most) > 0 && file.size > Number(most)) throw new Error(`An artifact may have up to ${bytes(Number(most))} here.`);
         state.textContent = 'sending';
-        // Nobody sends gigabytes to be refused then.
+        // A file that would be refused is not sent.
         await ask(`experiment/${experiment}/artifacts`, { query: { size: String(file.size) }, signal: ending.signal });
         const fields = [...new FormData(form)].filter(([, value]) => typeof value === 'string');
         await send(experiment, file, fields, (part) => {
@@ -78,10 +80,11 @@ export function uploads(form) {
     })();
   }
 
-  input.addEventListener('change', () => {
+  const take = () => {
     for (const file of input.files) add(file);
     input.value = '';
-  });
+  };
+  input.addEventListener('change', take);
   const dropped = (event) => event.dataTransfer?.types.includes('Files');
   for (const kind of ['dragenter', 'dragover']) {
     form.addEventListener(kind, (event) => {
@@ -98,7 +101,7 @@ export function uploads(form) {
     event.preventDefault();
     form.classList.remove('over');
     for (const item of event.dataTransfer.items) {
-      // A folder has no bytes of its own.
+      // Folders can't be sent.
       if (item.webkitGetAsEntry?.()?.isDirectory) continue;
       const file = item.getAsFile();
       if (file) add(file);
@@ -107,4 +110,5 @@ export function uploads(form) {
   addEventListener('beforeunload', (event) => {
     if (waiting > 0) event.preventDefault();
   });
+  return take;
 }

@@ -16,7 +16,7 @@ export function views(experiment, rights) {
     el('h2', { id: 'views-title' }, 'Views'), list, rights.create && form, wrong,
     el('button', { type: 'button', class: 'plain', click: () => dialog.close() }, 'Close'));
 
-  // act asks for a change, and shows the list again or what was wrong.
+  // act requests a change, and shows the list again or what was wrong.
   async function act(change) {
     wrong.textContent = '';
     try {

@@ -1,11 +1,8 @@
 // The page of an experiment: the table of runs beside their charts.
-import { Actions } from './action.js';
 import { arrange } from './arrange.js';
 import { ask, later, debounce, newest } from './ask.js';
-import { choose } from './choose.js';
 import { chosen, distinct } from './color.js';
 import * as columns from './column.js';
-import { complete } from './complete.js';
 import { el } from './dom.js';
 import { showMistake, showNothing } from './filter.js';
 import { keep, kept } from './back.js';
@@ -30,8 +27,8 @@ function workbench(root) {
   const table = new Table(document.getElementById('scroll'), state, { experiment, defaults: root.dataset.columns, objective: root.dataset.objective, order: root.dataset.order });
   let others = []; // runs that are drawn though they are not at the top
 
-  // The runs or groups at the top of the table are drawn, less those that were
-  // hidden, and those that somebody asked for.
+  // The drawn runs are those at the top of the table, without hidden ones, and
+  // those that somebody chose.
   const drawn = () => {
     const hidden = new Set(state.list('hide'));
     const grouped = Boolean(table.grouped);
@@ -46,7 +43,7 @@ function workbench(root) {
     return rows.slice(0, grouped ? mostGroups : mostDrawn);
   };
   let shown = new Set();
-  // A run in a group counts in its mean, if it was not left out.
+  // A run in a group counts in its mean unless it was hidden.
   table.shown = (run) => Boolean(run) && (table.grouped && !run.group ? !state.list('hide').includes(run.id) : shown.has(run.id));
 
   let panel;
@@ -95,7 +92,7 @@ function workbench(root) {
     idle: () => (table.mistake ? ' ' : table.total === 0 && 'There is nothing to draw.'),
     gone: later(500, () => table.load(true)),
   });
-  let other = false; // the same is to be drawn of other runs
+  let other = false; // other runs are to be drawn with the same settings
   const redraw = () => {
     const before = [...shown].join(' ');
     const firstTime = !panel;
@@ -104,7 +101,7 @@ function workbench(root) {
     current = rows.map((r) => ({ ...r, color: colors.get(r.id) }));
     shown = new Set(current.map((r) => r.id));
     control();
-    // Curves are asked for before the table is made, which takes as long.
+    // Curves are requested before the table is made, so that both happen at the same time.
     document.getElementById('charts').classList.toggle('none', current.length === 0);
     if (!panel) panel = makePanel();
     else if (other || [...shown].join(' ') !== before) panel.refresh();
@@ -124,7 +121,7 @@ function workbench(root) {
     others.push(...await fetchRuns(state.list('show').filter((id) => !others.some((r) => r.id === id))));
     redraw();
   };
-  // Who comes back from a page about some runs finds them chosen.
+  // After coming back from a page about some runs, these are selected.
   const pick = async (ids) => {
     for (const run of await fetchRuns(ids)) table.picked.set(run, true);
     table.render();
@@ -132,8 +129,9 @@ function workbench(root) {
   };
 
   let actions;
-  const act = () => {
+  const act = async () => {
     if (!actions && table.picked.size === 0) return;
+    const { Actions } = await import('./action.js');
     actions ||= new Actions(document.getElementById('selected'), table, state, root.dataset);
     actions.show();
   };
@@ -202,7 +200,7 @@ function workbench(root) {
   state.addEventListener('change', ({ detail }) => {
     if (['filter', 'sort', 'columns', 'group', 'tree'].some((n) => detail.has(n))) {
       if (field.value.trim() !== state.get('filter')) field.value = state.get('filter');
-      other = true; // of groups the means may be
+      other = true; // the means of groups may differ
       table.load();
     } else {
       if (detail.has('base')) table.loadBaseline();
@@ -215,7 +213,7 @@ function workbench(root) {
     }
     if (detail.has('media')) showMedia();
     if (detail.has('colors')) {
-      other = true; // the same in other colours
+      other = true; // the same runs in other colours
       redraw();
     }
     if (['hide', 'show', 'top'].some((n) => detail.has(n))) {
@@ -225,15 +223,23 @@ function workbench(root) {
   });
 
   const filter = () => state.set({ filter: field.value.trim() || null });
-  // Who is offered names has not written one yet.
+  // While names are offered, the filter is not complete.
   field.addEventListener('input', debounce(500, () => field.ariaExpanded !== 'true' && filter()));
   field.addEventListener('change', filter);
   document.getElementById('filter-form').addEventListener('submit', (event) => {
     event.preventDefault();
     filter();
   });
-  document.getElementById('choose').addEventListener('click', () => choose(experiment, state, table));
-  complete(field, experiment);
+  document.getElementById('choose').addEventListener('click', async () => (await import('./choose.js')).choose(experiment, state, table));
+  // Completion is loaded when somebody goes to the field.
+  let completing;
+  const completion = async ({ type }) => {
+    completing ||= import('./complete.js').then(({ complete }) => complete(field, experiment));
+    const offer = await completing;
+    if (type !== 'focus') offer();
+  };
+  for (const name of ['focus', 'click', 'input']) field.addEventListener(name, completion, { once: true });
+  if (document.activeElement === field) completion({ type: 'focus' });
   root.parentElement.querySelector('.pages')?.remove();
   split(root, document.getElementById('split'), state);
 
@@ -255,7 +261,7 @@ function workbench(root) {
   arrange(document.getElementById('arrange'), state, root.dataset);
 
   table.load(false, first.rows);
-  // Somebody was quicker than this script.
+  // The field was changed before this script was loaded.
   if (field.value.trim() !== state.get('filter')) field.dispatchEvent(new Event('input'));
   if (!panel) redraw(); // a search that can't be read has no rows
   if (state.has('show')) fetchOthers();

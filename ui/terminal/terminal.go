@@ -1,6 +1,6 @@
 // Package terminal turns a line that was printed for a terminal into text with
-// styles. It knows what programs that train print: colours, and progress bars that
-// write over themselves. Other escape sequences are left out.
+// styles. It knows what training programs print: colours, and progress bars that
+// overwrite themselves. Other escape sequences are left out.
 package terminal
 
 import (
@@ -16,7 +16,7 @@ type Span struct {
 	Text  string `json:"text"`
 }
 
-// style is how a character looks.
+// style is the style of a character.
 type style struct {
 	color                                 int8 // 1 to 16; 0 for the usual
 	bold, dim, italic, underline, inverse bool

@@ -18,10 +18,13 @@ import threading
 import time
 import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional, Tuple
 from urllib.parse import quote
 
 import pytest
+
+if TYPE_CHECKING:
+    from tracker._spool import Item, Spool
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
@@ -322,6 +325,15 @@ def eventually(what: Callable[[], Any], seconds: float = 180) -> Any:
             return answer
         assert time.monotonic() < end, "it did not happen"
         time.sleep(0.02)
+
+
+def drained(spool: Spool) -> Iterator[Item]:
+    """What is left in a spool, in order; it is empty then."""
+    item = spool.next()
+    while item is not None:
+        yield item
+        spool.done(item)
+        item = spool.next()
 
 
 @pytest.fixture

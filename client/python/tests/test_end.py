@@ -14,7 +14,7 @@ from tracker._http import Client
 from tracker._spool import Spool
 from tracker._value import uuid7
 
-from .conftest import Proxy, Script, Server, eventually, sync
+from .conftest import Proxy, Script, Server, drained, eventually, sync
 
 
 def end_elsewhere(server: Server, id: str) -> Dict[str, Any]:
@@ -51,13 +51,7 @@ def test_nothing_follows_the_end_in_the_spool(monkeypatch: pytest.MonkeyPatch) -
     writer.queue.append(({"late": 1.0}, None, 0, 0.0))  # of a thread that was in the middle of log
     writer.flush()
     spool = Spool(str(pathlib.Path(run.folder) / f"{run.id}.spool"))
-    operations = []
-    while True:
-        item = spool.next()
-        if item is None:
-            break
-        operations.append(item.head["op"])
-        spool.done(item)
+    operations = [item.head["op"] for item in drained(spool)]
     spool.close()
     assert operations[-1] == "end" and operations.count("end") == 1
 

@@ -11,7 +11,7 @@ import resource
 import signal
 import threading
 import time
-from typing import Any, Callable, List, Optional
+from typing import Any, Callable, Optional
 
 import pytest
 
@@ -19,7 +19,7 @@ import tracker
 from tracker import _sync
 from tracker._spool import MAGIC, Busy, Spool
 
-from .conftest import Proxy, Script, Server, eventually, sync
+from .conftest import Proxy, Script, Server, drained, eventually, sync
 
 LOGGER = """
     import sys, time, tracker
@@ -306,7 +306,7 @@ def test_a_disk_that_was_full_is_written_on(tmp_path: pathlib.Path) -> None:
     assert spool.failure is None
     spool.close()
     again = Spool(spool.path)
-    assert drained(again) == list(range(11))
+    assert [item.head["n"] for item in drained(again)] == list(range(11))
     again.close()
 
 
@@ -324,17 +324,6 @@ def test_memory_is_bounded_when_the_disk_takes_nothing(tmp_path: pathlib.Path, m
     for _ in range(100):
         spool.append({"op": "points"}, b"x" * 90)
     assert 80 < spool.lost < 100 and not spool.empty
-
-
-def drained(spool: Spool) -> List[int]:
-    """The numbers of what is left in a spool, in order; it is empty then."""
-    found: List[int] = []
-    while True:
-        item = spool.next()
-        if item is None:
-            return found
-        found.append(item.head["n"])
-        spool.done(item)
 
 
 @pytest.mark.parametrize("damage", ["cut", "flip", "grow"])
@@ -360,7 +349,7 @@ def test_a_spool_is_read_up_to_where_it_is_damaged(tmp_path: pathlib.Path, damag
         raw += b"\xff" * 20
     path.write_bytes(raw)
     again = Spool(str(path))
-    assert drained(again) == list(range(1, 8 if damage == "grow" else 7))
+    assert [item.head["n"] for item in drained(again)] == list(range(1, 8 if damage == "grow" else 7))
     again.close(remove=True)
     assert raw.startswith(MAGIC) and not path.exists()
 

@@ -19,7 +19,7 @@ from tracker import _spool
 from tracker._spool import Spool
 from tracker._value import timestamp
 
-from .conftest import Proxy, Script, Server, eventually, sync
+from .conftest import Proxy, Script, Server, drained, eventually, sync
 
 POOL = """
 import multiprocessing, sys, tracker
@@ -258,11 +258,7 @@ def test_logging_faster_than_the_disk_holds_little_in_memory(server: Server, scr
     one.end(300)
     assert int(grown) < 100, "MiB"
     spool = Spool(str(tmp_path / "spool" / f"{id}.spool"))
-    found, item = 0, spool.next()
-    while item is not None:
-        found += item.body.count(b'"key"')
-        spool.done(item)
-        item = spool.next()
+    found = sum(item.body.count(b'"key"') for item in drained(spool))
     spool.close()
     assert found == names * calls, "and all of it is there"
 
@@ -276,13 +272,7 @@ def test_what_is_held_in_memory_is_bounded_whatever_it_is(tmp_path: pathlib.Path
         spool.append({"op": "parameter"}, b"x" * 90)
     spool.append({"op": "end"})
     assert 80 < spool.lost < 100
-    seen = []
-    while True:
-        item = spool.next()
-        if item is None:
-            break
-        seen.append(item.head["op"])
-        spool.done(item)
+    seen = [item.head["op"] for item in drained(spool)]
     assert seen[0] == "begin" and seen[-1] == "end"
 
 
@@ -431,13 +421,7 @@ def test_a_run_that_was_offline_has_its_own_dates(server: Server, proxy: Proxy, 
         run.log({"a": 1})
     path = os.path.join(run.folder, f"{run.id}.spool")
     spool = Spool(path)  # as if it were of an hour ago
-    items = []
-    while True:
-        item = spool.next()
-        if item is None:
-            break
-        items.append(item)
-        spool.done(item)
+    items = list(drained(spool))
     head = spool.head
     spool.close(remove=True)
     again = Spool(path, head)

@@ -61,9 +61,9 @@ def test_what_log_does_not_take(server: Server, capfd: pytest.CaptureFixture[str
         run.log({"after": 1, "": 2, "k" * 251: 3, "half \ud800": 4}, step=5)
         assert run.last()["large"] == math.inf
     told = capfd.readouterr().err
-    for sentence in ("word is not logged: a str is no number; put it into config or notes, or log a tracker.Text",
-                     "pair is not logged: a list is no number; log one number of it, or a tracker.Histogram",
-                     "kind is not logged: a set is no number; log one", "call is not logged: a builtin_function_or_method is no",
+    for sentence in ("word is not logged: a str is not a number; put it into config or notes, or log a tracker.Text",
+                     "pair is not logged: a list is not a number; log one number of it, or a tracker.Histogram",
+                     "kind is not logged: a set is not a number; log one", "call is not logged: a builtin_function_or_method is not a",
                      "key must not be empty", "key must have at most 250 characters"):
         assert sentence in told, told
     assert server.points(run.id, "a") == [(2, 1)] and server.points(run.id, "ok") == [(3, 1)]

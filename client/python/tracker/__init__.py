@@ -53,7 +53,7 @@ __all__ = ["Api", "Artifact", "Audio", "Histogram", "Html", "Image", "Refused", 
 _PLACES = {"Api": "_api", "Artifact": "_wandb", "Audio": "_media", "Histogram": "_media", "Html": "_media",
            "Image": "_media", "Settings": "_wandb", "Table": "_media", "Text": "_media", "Video": "_media",
            "autolog": "_autolog", "login": "_wandb"}
-"""The modules of what is imported when it is first used, so that import tracker stays quick."""
+"""Names that are imported when they are first used, with their modules, so that import tracker stays quick."""
 
 
 def log(data: Mapping[str, Any], step: Optional[int] = None, commit: Optional[bool] = None) -> None:

@@ -19,7 +19,7 @@ from ._value import tell
 
 
 def sync(arguments: argparse.Namespace) -> int:
-    """Send what runs have left in the spool. 1 when something is left after that."""
+    """Send what is in the spool. Return 1 when something is left after that."""
     paths: List[str] = []
     for path in arguments.path or [spool_folder()]:
         paths += spool_files(path) if os.path.isdir(path) or not arguments.path else [path]
@@ -45,7 +45,7 @@ def sync(arguments: argparse.Namespace) -> int:
 
 
 def login(arguments: argparse.Namespace) -> int:
-    """Sign in and keep the token. 1 when there is nobody to ask, or the server says no."""
+    """Sign in and store the token. Return 1 when nobody can be asked for the password, or the server refuses."""
     url = service_url(arguments.url)
     Client(url, token="none").call("GET", "/health")  # before anybody is asked for a password
     try:
@@ -59,12 +59,12 @@ def login(arguments: argparse.Namespace) -> int:
     write_credentials(url, answer["access_token"])
     print(f"signed in at {url} as {username}; the token is kept in {credentials_path()}")
     if os.environ.get("TRACKER_TOKEN"):
-        tell("TRACKER_TOKEN is set, and goes before the token that was kept now")
+        tell("TRACKER_TOKEN is set, and is used instead of the token that was kept now")
     return 0
 
 
 def status(arguments: argparse.Namespace) -> int:
-    """Say where the server is, who is signed in there, and what is in the spool. 1 when the server does not let in."""
+    """Print where the server is, who is signed in there, and what is in the spool. Return 1 when the server refuses."""
     client, folder = Client(arguments.url), spool_folder()
     failed = 0
     print(f"server     {client.url}")
@@ -107,7 +107,7 @@ def _spooled(path: str) -> Tuple[str, int]:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run a program as a run. Its exit status."""
+    """Run a program as a run. Return its exit status."""
     from ._command import run_command
 
     command = arguments.command[1:] if arguments.command[:1] == ["--"] else arguments.command
@@ -133,7 +133,7 @@ def main(argv: Optional[List[str]] = None, prog: str = "python -m tracker") -> i
                      "(default: the working folder, and those that options of the program name)")
     one.add_argument("command", nargs=argparse.REMAINDER, metavar="-- PROGRAM ...", help="the program and its arguments")
     one.set_defaults(run=run)
-    one = commands.add_parser("sync", help="send what runs have left in the spool")
+    one = commands.add_parser("sync", help="send what is in the spool")
     one.add_argument("path", nargs="*", help="spool files or folders of them (default: that of TRACKER_SPOOL)")
     one.add_argument("--url", help="server to send to, in place of the one that the run was for")
     one.set_defaults(run=sync)
@@ -141,7 +141,7 @@ def main(argv: Optional[List[str]] = None, prog: str = "python -m tracker") -> i
     one.add_argument("--url", help="server to sign in at (default: TRACKER_URL)")
     one.add_argument("--username", help="default: it is asked for")
     one.set_defaults(run=login)
-    one = commands.add_parser("status", help="say where the server is, who is signed in, and what is in the spool")
+    one = commands.add_parser("status", help="show where the server is, who is signed in, and what is in the spool")
     one.add_argument("--url", help="server to ask (default: TRACKER_URL)")
     one.set_defaults(run=status)
     arguments = parser.parse_args(argv)

@@ -38,14 +38,15 @@ class Record:
                 raise AttributeError(f"{type(self).__name__} has no {name}") from None
 
     route = ""
-    """Where the service has records of this kind."""
+    """The path of records of this kind in the API."""
 
     def delete(self) -> None:
-        """Move it to the trash, with all that is in it; where the server keeps no trash, delete it for good."""
+        """Move it to the trash, with all that is in it. A server without a trash deletes it for good."""
         self.api.client.call("DELETE", f"/{self.route}/{quote(self.id, safe='')}")
 
     def restore(self) -> None:
-        """Take it out of the trash again. Refused when it is not there, or what holds it is there, too."""
+        """Restore it from the trash. Raises Refused when it is not in the trash, or when a record that holds it is in the
+        trash too."""
         self.api.client.call("POST", f"/trash/{quote(self.id, safe='')}/restore")
 
     def __repr__(self) -> str:
@@ -54,7 +55,7 @@ class Record:
 
 
 class Api:
-    """The server's records. Errors are raised: Refused for what it says no to, Unreachable without an answer."""
+    """The server's records. Methods raise Refused when the server refuses a request, and Unreachable without an answer."""
 
     def __init__(self, url: Optional[str] = None, token: Optional[str] = None) -> None:
         self.client = Client(url, token)
@@ -106,7 +107,7 @@ class Api:
         return find(self.client, [one.id for one in self.project(project).experiments()], name)
 
     def model(self, name: str, project: Optional[str] = None) -> Model:
-        """The model of that name, in a project or in whichever one has it. KeyError when there is none or several."""
+        """The model of that name, in a project or in any. KeyError when there is none, or when several projects have one."""
         found = [Model(self, record)
                  for one in ([self.project(project)] if project else self.projects())
                  for record in self.all(f"/model/project/{one.id}", exact_name=name)]
@@ -115,20 +116,20 @@ class Api:
         return found[0]
 
     def trash(self, kind: Optional[str] = None) -> List[Trashed]:
-        """What is in the trash and the token may restore, what was deleted last first.
+        """The records in the trash that the token may restore, the latest deletions first.
 
         kind is project, experiment, iteration, model, model_version or resource, which is an artifact.
         """
         return [Trashed(self, r) for r in self.all("/trash", kind=kind)]
 
     def empty_trash(self, until: Optional[datetime.datetime] = None) -> int:
-        """Purge everything in the trash, or what was deleted until a time. Return how many records. For administrators."""
+        """Purge everything in the trash, or what was deleted until a time. Return the number of records. For administrators."""
         at = "" if until is None else "?" + urlencode({"until": until.astimezone(datetime.timezone.utc).isoformat()})
         purged: int = self.client.call("DELETE", "/trash" + at)["purged"]
         return purged
 
     def series(self, iterations: Sequence[Any], keys: Sequence[str], points: int = 1000) -> List[Dict[str, Any]]:
-        """Curves of many iterations as columns: step, value, recorded_at, and min and max where they are bucketed."""
+        """Curves of many iterations as columns: step, value, recorded_at, and min and max when points are in buckets."""
         ids = [getattr(one, "id", one) for one in iterations]
         answer = self.client.call("POST", "/series", {"iterations": ids, "keys": list(keys), "points": points})
         return list(answer["series"])
@@ -172,7 +173,7 @@ class Experiment(Record):
 
     def iterations(self, filter: Optional[str] = None, sort: Optional[str] = None,
                    columns: Optional[str] = None) -> List[Iteration]:
-        """Its iterations that filter lets through, in the order of sort; both in the language of docs/search.md."""
+        """Its iterations that pass filter, in the order of sort; both are in the language of docs/search.md."""
         rows = self.api.all(f"/iteration/experiment/{self.id}", filter=filter, sort=sort, columns=columns)
         return [Iteration(self.api, r) for r in rows]
 
@@ -246,9 +247,9 @@ class Iteration(Record):
 
     @property
     def statistics(self) -> Dict[str, Dict[str, Any]]:
-        """Of each metric: count, last, min and max, each with its step (last_step, ...), and mean.
+        """The statistics of each metric: count, last, min and max, each with its step (last_step, ...), and mean.
 
-        last is the value at the largest step; min, max and mean are of the values that are finite, None without any.
+        last is the value at the largest step; min, max and mean are over the finite values, None when there is none.
         """
         return dict(self._summary()["metrics"])
 
@@ -260,7 +261,7 @@ class Iteration(Record):
         return answer
 
     def series(self, key: str, points: int = 1000) -> Dict[str, Any]:
-        """The curve of a metric as columns, in at most about so many points; no peak is lost. KeyError without one."""
+        """The curve of a metric as columns, in about points points at most; no peak is lost. KeyError without such a metric."""
         query = urlencode({"key": key, "points": points})
         found = self.api.client.call("GET", f"/metric/iteration/{self.id}/series?{query}")["series"]
         if not found:
@@ -268,7 +269,7 @@ class Iteration(Record):
         return dict(found[0])
 
     def history(self, keys: Optional[Sequence[str]] = None, wide: bool = True) -> Union[History, Points]:
-        """All points of these metrics, without keys of all but those of the machine.
+        """All points of these metrics. Without keys: of all metrics except those of the machine.
 
         One row for each step, with a column for each metric; with wide=False one row for each point, with its time.
         """
@@ -376,7 +377,7 @@ class ModelVersion(Record):
 
 
 class Trashed(Record):
-    """A record in the trash, with how much is restored and purged with it. delete() purges it."""
+    """A record in the trash, with the numbers of records that are restored and purged with it. delete() purges it."""
 
     route = "trash"
     kind: str

@@ -22,8 +22,8 @@ TYPES = mimetypes.MimeTypes()
 def upload(client: Client, experiment: str, iteration: str, head: Dict[str, Any], path: str, own: bool = True) -> None:
     """Send the file at path as head describes it, unless the iteration has an artifact of that name with the same bytes.
 
-    The look before is what makes it safe to repeat: an upload whose answer was lost is found there. own: the file must be
-    this account's alone, as those in the spool are. Raises Refused for a file that can't be read or that changes meanwhile.
+    Looking first makes it safe to repeat: an upload whose answer was lost is found. own: the file must belong to this account
+    alone, as those in the spool do. Raises Refused for a file that can't be read or that changes meanwhile.
     """
     try:
         fd = open_own(path) if own else os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0))

@@ -1,8 +1,8 @@
-"""Has training libraries log by themselves: parameters, metrics and the model.
+"""Makes training libraries log by themselves: parameters, metrics and the model.
 
-Each library is changed in one place, the function that trains, when autolog is called or when it is imported later. What
-is trained is logged to the current run, or to one that is started for it and ends with it. Of calls inside of each other,
-such as those of a grid search, only the outermost logs.
+Each library is changed in one place, the function that trains, when autolog is called or when it is imported later. A training
+is logged to the current run, or to one that is started for it and ends with it. Of nested calls, such as those of a grid
+search, only the outermost logs.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _models = True
 
 
 def autolog(*libraries: Library, log_models: bool = True, disable: bool = False) -> None:
-    """Log by itself what these libraries train, or all that are known: scikit-learn, XGBoost, LightGBM, Keras, Lightning,
-    Transformers.
+    """Log what these libraries train, or all that are known, without further calls: scikit-learn, XGBoost, LightGBM, Keras,
+    Lightning, Transformers.
 
     log_models: also keep the model that was trained. disable: undo it.
     """
@@ -49,7 +49,7 @@ def autolog(*libraries: Library, log_models: bool = True, disable: bool = False)
 
 
 def _recorded(train: Callable[[Run], Any]) -> Any:
-    """What train returns, which logs to the current run, or to one of its own."""
+    """Call train with the current run, or with one that is started for it, and return its result."""
     if live:
         return train(live[-1])
     run = init()
@@ -63,7 +63,7 @@ def _recorded(train: Callable[[Run], Any]) -> Any:
 
 
 def _outermost(fit: Fit, record: Callable[..., Any]) -> Fit:
-    """fit, by way of record(run, fit, arguments...) unless it is called inside of another one that is recorded."""
+    """Return a function that calls record(run, fit, arguments...), or fit itself inside of another call that is recorded."""
     def fitted(*args: Any, **kwargs: Any) -> Any:
         if getattr(_inside, "fitting", False):
             return fit(*args, **kwargs)
@@ -77,7 +77,7 @@ def _outermost(fit: Fit, record: Callable[..., Any]) -> Fit:
 
 
 def _settings(run: Run, values: Dict[str, Any]) -> None:
-    """Record parameters, but none that the run has."""
+    """Record parameters, except those that the run has already."""
     simple = {name: value for name, value in values.items()
               if isinstance(value, (str, int, float, bool, list, tuple, dict, type(None))) or hasattr(value, "item")}
     run.config.setdefaults(simple)
@@ -234,4 +234,4 @@ _LIBRARIES: Dict[str, Any] = {
     "lightning": (("lightning.pytorch", "pytorch_lightning"), _lightning),
     "transformers": (("transformers.trainer",), _transformers),
 }
-"""Of each library the modules of which one has to be imported, and what changes it then."""
+"""For each library: the modules of which one has to be imported, and the function that changes it then."""

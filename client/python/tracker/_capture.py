@@ -1,4 +1,4 @@
-"""What a run is made of: code, command, machine, packages."""
+"""Reads the code, command, machine and packages of a run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ GIT_TIMEOUT = 10.0
 
 
 def git(*args: str) -> str:
-    """What git prints; nothing when it fails, is not there or takes too long."""
+    """The output of git; empty when it fails, is not installed or takes too long."""
     import subprocess
 
     try:
@@ -64,7 +64,7 @@ def packages() -> str:
 
 
 def snapshot(wanted: Callable[[str], bool]) -> Dict[str, Any]:
-    """The code and environment of this process, as the service takes it. wanted says which parts."""
+    """The code and environment of this process, in the form of the API. wanted says which parts."""
     found: Dict[str, Any] = {}
     if wanted("git"):
         found.update(code())

@@ -8,7 +8,7 @@ from html import escape
 from typing import Any, Callable, Dict, List, NamedTuple, Optional
 
 PERIOD = 1.0
-"""Seconds between two looks at what has changed."""
+"""Seconds between two checks for changes."""
 MOST = 12
 """Values on a card."""
 COLOURS = {"RUNNING": "#2f7de1", "SUCCEEDED": "#2a9d5c", "FAILED": "#d64545", "KILLED": "#8a8a8a"}
@@ -17,13 +17,13 @@ COLOURS = {"RUNNING": "#2f7de1", "SUCCEEDED": "#2a9d5c", "FAILED": "#d64545", "K
 class State(NamedTuple):
     """What a card shows of a run."""
 
-    label: str  # its name, else its id
+    label: str  # its name, or its id without one
     place: str  # project and experiment
     status: str
     finished: bool  # in this process
     values: Dict[str, float]
-    trouble: Optional[str]  # what keeps things from being sent
-    text: str  # in place of the card where there is no HTML
+    trouble: Optional[str]  # why nothing can be sent, if so
+    text: str  # shown instead of the card where there is no HTML
 
 
 def card(state: State, address: str) -> str:

@@ -1,4 +1,4 @@
-"""What init is given, looked at before anything is sent: a server that refuses how a run begins refuses all of it."""
+"""Checks the arguments of init before anything is sent: when the server refuses the beginning of a run, all of it is lost."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ import functools
 from typing import Any, Callable, Dict, Iterable, Literal, TypeVar, cast
 
 Mode = Literal["online", "offline", "disabled"]
-"""Where what is logged goes."""
+"""The mode of a run: where its data goes."""
 End = Literal["SUCCEEDED", "FAILED", "KILLED"]
 """How a run ends."""
 Status = Literal["RUNNING", "SUCCEEDED", "FAILED", "KILLED"]
 """The status of a run."""
 Reinit = Literal["default", "finish_previous", "return_previous", "create_new"]
-"""What becomes of the run that is active."""
+"""What init does with the run that is active."""
 Capture = Literal["git", "command", "host", "packages", "system", "output"]
-"""What belongs to a run and is recorded by itself."""
+"""The parts of the environment that are recorded automatically."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 MOST_CHARACTERS = 250
-"""Characters of a name or tag, as the API takes them."""
+"""Maximum characters of a name or tag, as in the API."""
 MOST_BYTES = 1 << 20
-"""Bytes of a text, as the API takes them."""
+"""Maximum bytes of a text, as in the API."""
 
 
 def name(what: str, value: Any) -> str:
-    """value as the name of something. Raises TypeError and ValueError when the API does not take it."""
+    """Return value as a name. Raises TypeError and ValueError when the API does not accept it."""
     text(what, value)
     if not value.strip():
         raise ValueError(f"{what} must not be empty")
@@ -41,7 +41,7 @@ def name(what: str, value: Any) -> str:
 
 
 def text(what: str, value: Any) -> str:
-    """value as free text. Raises TypeError and ValueError when the API does not take it."""
+    """Return value as free text. Raises TypeError and ValueError when the API does not accept it."""
     if not isinstance(value, str):
         raise TypeError(f"{what} must be text, not {type(value).__name__}")
     try:
@@ -54,7 +54,7 @@ def text(what: str, value: Any) -> str:
 
 
 def identity(what: str, value: Any) -> str:
-    """value as the id of a run. Raises TypeError and ValueError when it is no UUID."""
+    """Return value as the id of a run. Raises TypeError and ValueError when it is not a UUID."""
     from uuid import UUID
 
     try:
@@ -64,7 +64,7 @@ def identity(what: str, value: Any) -> str:
 
 
 def step(value: Any) -> int:
-    """value as a step. Raises ValueError when it is no whole number, such as 0.5."""
+    """Return value as a step. Raises ValueError when it is not a whole number."""
     try:
         whole = int(value)
         if whole == value:
@@ -75,7 +75,7 @@ def step(value: Any) -> int:
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
-    """What to add to a sentence about an unknown word when a known one is like it."""
+    """Return "; did you mean ...?" when a known word is similar to an unknown one, else nothing."""
     from difflib import get_close_matches
 
     found = get_close_matches(str(word), list(known), 1)
@@ -83,7 +83,7 @@ def suggestion(word: str, known: Iterable[str]) -> str:
 
 
 def known_arguments(function: Function) -> Function:
-    """Have function refuse unknown keyword arguments with a TypeError that suggests the right one."""
+    """Return function, which now refuses unknown keyword arguments with a TypeError that suggests the right one."""
     code = function.__code__
     names = frozenset(code.co_varnames[:code.co_argcount + code.co_kwonlyargcount])
 
@@ -99,7 +99,7 @@ def known_arguments(function: Function) -> Function:
 
 
 def unused(function: str, arguments: Dict[str, Any]) -> None:
-    """Say once that arguments of W&B change nothing here, those that were given."""
+    """Print once that those arguments of W&B that were given have no effect here."""
     from ._value import tell
 
     given = sorted(name for name, value in arguments.items() if value)

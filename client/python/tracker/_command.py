@@ -23,9 +23,9 @@ from ._tensorboard import folders_of, follow
 from ._value import tell
 
 TAIL = 2000
-"""Characters of what a program that failed has said on stderr that its run keeps as the error."""
+"""Characters at the end of the stderr of a failed program that its run keeps as the error message."""
 LAST_WORDS = 5.0
-"""Seconds that output may still come after the end of the program, from processes that it has left."""
+"""Seconds to wait for output after the end of the program, from processes that it has left running."""
 HELD = ("the program logs to the run itself, so the event files that it writes are not followed; "
         "it can have them followed by init(sync_tensorboard=True)")
 _VALUE = re.compile(r"-?(\d|\.\d|inf|nan)", re.I)
@@ -67,7 +67,7 @@ def run_command(command: List[str], tensorboard: Sequence[str] = (), **options: 
         tell(f"there is no program {command[0]}")
         return 127
     if os.environ.get(JOINED):
-        return subprocess.call(command)  # inside of another one, whose run it belongs to
+        return subprocess.call(command)  # inside of another `tracker run`, whose run it belongs to
     forwarded: "List[subprocess.Popen[bytes]]" = []
 
     def forward(number: int, frame: Any) -> None:
@@ -106,7 +106,7 @@ def run_command(command: List[str], tensorboard: Sequence[str] = (), **options: 
 
 
 def _joined(path: str) -> Optional[str]:
-    """Why event files are not followed, once the program has joined the run; nothing when it follows them itself."""
+    """None until the program has joined the run; then why event files are not followed, "" when it follows them itself."""
     try:
         return "" if os.path.getsize(path) else HELD
     except OSError:
@@ -120,7 +120,7 @@ def _environment(run: Run) -> Dict[str, str]:
 
 
 def _record(run: Run, command: List[str]) -> None:
-    """Record the code, the machine and the command. The packages are those of the program, which this Python does not know."""
+    """Record the code, the machine and the command. The program's packages are not known to this Python."""
     try:
         found = snapshot(lambda part: part in ("git", "host"))
     except Exception as error:  # of a broken installation; the program goes on without it
@@ -131,7 +131,7 @@ def _record(run: Run, command: List[str]) -> None:
 
 
 def _attend(process: "subprocess.Popen[bytes]") -> Tuple[int, bool, str]:
-    """Hand on what the program says until it ends: its exit status, whether it was interrupted, the end of its stderr."""
+    """Copy the program's output until it ends. Return its exit status, whether it was interrupted, the end of its stderr."""
     tail: List[str] = []
     assert process.stdout is not None and process.stderr is not None
     readers = [threading.Thread(target=_copy, args=(process.stdout, sys.stdout, None), daemon=True),
@@ -143,7 +143,7 @@ def _attend(process: "subprocess.Popen[bytes]") -> Tuple[int, bool, str]:
         try:
             code = process.wait()
             break
-        except KeyboardInterrupt:  # the terminal has told the program, too
+        except KeyboardInterrupt:  # the terminal has interrupted the program, too
             interrupts += 1
             if interrupts > 2:
                 process.kill()
@@ -153,7 +153,7 @@ def _attend(process: "subprocess.Popen[bytes]") -> Tuple[int, bool, str]:
 
 
 def _copy(source: IO[bytes], target: Any, tail: "List[str] | None") -> None:
-    """Copy text as it comes, and keep its end in tail."""
+    """Copy text as it arrives, and keep its end in tail."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     while True:
         piece = os.read(source.fileno(), 1 << 16)
@@ -163,7 +163,7 @@ def _copy(source: IO[bytes], target: Any, tail: "List[str] | None") -> None:
                 target.write(text)
                 target.flush()
             except (OSError, ValueError):
-                pass  # nobody reads it; the program must not stop for that
+                pass  # nothing reads the output any more; the program must not stop for that
             if tail is not None:
                 tail.append(text)
                 if len(tail) > 1:
@@ -173,7 +173,7 @@ def _copy(source: IO[bytes], target: Any, tail: "List[str] | None") -> None:
 
 
 def _send_workers(run: Run) -> None:
-    """Send what the program has left in its own spools, before the run ends."""
+    """Send what is in the program's own spools, before the run ends."""
     if run.mode != "online":
         return
     for path in spool_files(run.folder):
@@ -181,4 +181,4 @@ def _send_workers(run: Run) -> None:
             try:
                 sync_file(path, run.server, run.recorder.token)
             except (Busy, OSError, ValueError):
-                continue  # a process that it has left goes on
+                continue  # a process that it has left still runs

@@ -9,7 +9,7 @@ from ._value import flatten, parameter_text
 
 
 class Config(MutableMapping):  # type: ignore[type-arg]
-    """A dictionary whose items can also be used as attributes. What is set is recorded as parameters."""
+    """A dictionary whose items can also be used as attributes. Items that are set are recorded as parameters."""
 
     def __init__(self, record: Callable[[str, str], None]) -> None:
         object.__setattr__(self, "_values", {})
@@ -32,7 +32,7 @@ class Config(MutableMapping):  # type: ignore[type-arg]
                 self._record(name, text)
 
     def __delitem__(self, key: str) -> None:
-        raise TypeError("a parameter that was recorded stays; set another value instead")
+        raise TypeError("a recorded parameter can't be removed; set another value instead")
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)
@@ -50,7 +50,7 @@ class Config(MutableMapping):  # type: ignore[type-arg]
         self[name] = value
 
     def update(self, *args: Any, **kwargs: Any) -> None:
-        """Set several. A namespace, as argparse makes it, is taken too; so is W&B's allow_val_change."""
+        """Set several. Also takes a namespace, as argparse makes it, and W&B's allow_val_change."""
         kwargs.pop("allow_val_change", None)
         for source in args:
             for name, value in as_mapping(source).items():
@@ -84,13 +84,13 @@ def as_mapping(source: Any) -> Dict[str, Any]:
 
 
 SUMMARY = "summary/"
-"""What the names of the metrics and parameters begin with that a summary is recorded as."""
+"""Prefix of the names of the metrics and parameters in which a summary is recorded."""
 
 
 class Summary(Dict[str, Any]):
-    """What is recorded when the run ends; its items can be used as attributes, too.
+    """Values that are recorded when the run ends; its items can be used as attributes, too.
 
-    What was not set is looked for among the last values that were logged.
+    A name that was not set has the last value that was logged under it.
     """
 
     def __init__(self, last: Callable[[], Dict[str, float]] = dict) -> None:
@@ -106,7 +106,7 @@ class Summary(Dict[str, Any]):
         return super().__contains__(key) or key in self._last()
 
     def get(self, key: str, default: Any = None) -> Any:
-        """What was set or logged last under that name, or default."""
+        """The value that was set or logged last under that name, or default."""
         return self[key] if key in self else default
 
     def __getattr__(self, name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Lines of what a process prints, on their way to the console of its run."""
+"""Sends the lines that a process prints to the console of its run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Console:
     """
 
     def __init__(self, live: bool, resumed: bool) -> None:
-        """live: somebody may look on: incomplete lines are sent, too. resumed: the run may have earlier lines."""
+        """live: incomplete lines are sent, too, since somebody may be watching. resumed: the run may have earlier lines."""
         self._live, self._resumed = live, resumed
         self._texts: Deque[str] = collections.deque()
         self._line = ""  # the incomplete one
@@ -32,11 +32,11 @@ class Console:
         self._next = 0.0  # when items makes the next requests
 
     def keep(self, text: str) -> None:
-        """Take what was printed."""
+        """Add printed text."""
         self._texts.append(text)
 
     def items(self, last: bool = False) -> Iterator[Tuple[Dict[str, Any], bytes]]:
-        """The items of a spool for what is new, when it is time for them. last: the process prints nothing more."""
+        """The items of a spool for new lines, when they are due. last: the process prints nothing more."""
         now = time.monotonic()
         if now < self._next and not last:
             return
@@ -64,6 +64,6 @@ class Console:
 
 
 def _seen(line: str) -> str:
-    """What is seen of a line after its carriage returns, without the end of what is too long."""
+    """The visible part of a line after its carriage returns, cut to the maximum length."""
     line = line.rstrip("\r").rpartition("\r")[2]
     return line[:MOST_LINE].encode("utf-8", "replace").decode()

@@ -1,9 +1,9 @@
-"""Finds the server for who has named none, and starts one where there is none.
+"""Finds the server when no address is given, and starts one when there is none.
 
-That server belongs to the person: it listens on the loopback, keeps its data in TRACKER_HOME (~/.tracker), and ends by
-itself when nobody has used it for half an hour. server.json in that folder says where it is; it stays when the server
-ends, so that the next one has the same port, and what is in a spool for it finds it. Who holds the lock of server.lock may
-start one.
+That server belongs to the user: it listens on the loopback, keeps its data in TRACKER_HOME (~/.tracker), and ends by itself
+when nobody has used it for half an hour. server.json in that folder has its address; the file stays when the server ends, so
+that the next server has the same port and spools for it can be sent. Only the process that holds the lock of server.lock
+starts one.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
     import subprocess
 
 DEFAULT_URL = "http://127.0.0.1:9000"
-"""Where `tracker serve` puts the API."""
+"""The default address of the API of `tracker serve`."""
 IDLE_EXIT = "30m"
 START_TIMEOUT = 60.0
 """Seconds that a server may take until it answers, and that another process may take to start it."""
 PROBE_TIMEOUT = 5.0
-"""Seconds that a server may take to say what it is."""
+"""Seconds that a server may take to answer /health."""
 PORTS = range(9100, 10000, 2)
-"""Where a server is put, apart from those that are started by hand: the API at one of these, the dashboard after it."""
+"""Ports of the API of a server that is started here, away from the default ones. The dashboard has the next port."""
 
 _process: "Optional[subprocess.Popen[bytes]]" = None  # the server that this process has started
 
 
 class Server(NamedTuple):
-    """A server that was started here, as server.json has it."""
+    """A server that was started here, as server.json describes it."""
 
     url: str  # of the API
     pid: int
@@ -47,7 +47,7 @@ class Server(NamedTuple):
 
     @property
     def port(self) -> int:
-        """Of the API; that of the dashboard is the next."""
+        """The port of the API. That of the dashboard is the next."""
         return urlsplit(self.url).port or 0
 
     @property
@@ -57,7 +57,7 @@ class Server(NamedTuple):
 
 
 def home() -> str:
-    """The folder of what belongs to the person: TRACKER_HOME, else .tracker in the home folder."""
+    """The folder of the user's data: TRACKER_HOME, else .tracker in the home folder."""
     return os.path.abspath(os.environ.get("TRACKER_HOME") or os.path.join(os.path.expanduser("~"), ".tracker"))
 
 
@@ -74,12 +74,12 @@ def enabled() -> bool:
 
 
 def find(signed_in: bool, start: Optional[bool] = None, quiet: Optional[bool] = None) -> str:
-    """The address of the API for who has named none: the default one when a server is there that may be used, else that of
-    the server that was started here.
+    """The address of the API when none is given: the default one if a server is there that may be used, else that of the
+    server that was started here.
 
     start: start that one when it does not run; without it, only where it was started before. signed_in: whether this user
     has a token for the server at the default address; without one, it must be a server of this user or of the administrator.
-    quiet: do not tell of a start.
+    quiet: do not report a start.
     """
     if not enabled() or at_default(signed_in):
         return DEFAULT_URL
@@ -90,12 +90,12 @@ def find(signed_in: bool, start: Optional[bool] = None, quiet: Optional[bool] = 
         return found.url
     if program() is None or not foreign(DEFAULT_URL, 0):
         return DEFAULT_URL
-    # What is logged must not go to another user: it waits for a server at a port that nobody has.
+    # Data must not go to another user's server: it waits for a server at a port that is free.
     return next((f"http://127.0.0.1:{port}" for port in _ports() if _free(port)), "http://127.0.0.1:1")
 
 
 def ensure(base: Optional[str] = None, quiet: Optional[bool] = None) -> Optional[Server]:
-    """The server that was started here; it is started when it does not run. None, and a sentence, when it can't be.
+    """The server that was started here; it is started if it does not run. If it can't be, None, and the reason is printed.
 
     base is the base path that it must have; one that has another is started anew.
     """
@@ -104,7 +104,7 @@ def ensure(base: Optional[str] = None, quiet: Optional[bool] = None) -> Optional
         return found
     path = program()
     if path is None:
-        return None  # the client alone is installed
+        return None  # only the client is installed
     try:
         with _locked():
             found = running()
@@ -138,9 +138,9 @@ def remembered() -> Optional[Server]:
 
 
 def running() -> Optional[Server]:
-    """The server that was started here, when it answers. Never one of another user, who may have its port by now."""
+    """The server that was started here, if it answers. Never one of another user, who may have its port by now."""
     if _process is not None:
-        _process.poll()  # lets go of it when it has ended
+        _process.poll()  # reaps it if it has ended
     found = remembered()
     if found is None or not alive(found.pid) or not _listening(found.url) or foreign(found.url) or not _health(found.url):
         return None
@@ -148,13 +148,13 @@ def running() -> Optional[Server]:
 
 
 def alive(pid: int) -> bool:
-    """Whether a process of this user has the number and has not ended; on Windows it is not asked."""
+    """Whether a process of this user has the number and has not ended; always true on Windows, where it is not known."""
     if sys.platform == "win32":
         return True
     try:
         os.kill(pid, 0)
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-            return file.read().rpartition(")")[2].split()[0] != "Z"  # in a container, nobody may take note of its end
+            return file.read().rpartition(")")[2].split()[0] != "Z"  # in a container, nothing may reap it
     except FileNotFoundError:
         return sys.platform != "linux"
     except (OSError, IndexError):
@@ -173,7 +173,7 @@ def _listening(url: str) -> bool:
 
 
 def _health(url: str) -> bool:
-    """Whether what answers at url is a tracker server. One that is too busy to answer is taken for one."""
+    """Whether a tracker server answers at url. A server that is too busy to answer counts as one."""
     import socket
 
     split = urlsplit(url)
@@ -199,7 +199,7 @@ def at_default(signed_in: bool) -> bool:
 
 
 def foreign(url: str, *trusted: int) -> bool:
-    """Whether another user listens at the port of url on this machine, except for those in trusted. Linux says who does."""
+    """Whether another user, except those in trusted, listens at the port of url on this machine. Only Linux can tell."""
     wanted = f":{urlsplit(url).port:04X}"
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         try:
@@ -215,7 +215,7 @@ def foreign(url: str, *trusted: int) -> bool:
 
 @contextlib.contextmanager
 def _locked() -> Iterator[None]:
-    """Hold the lock of the folder, which is made. OSError when that can't be done."""
+    """Hold the lock of the folder, which is created. OSError when that can't be done."""
     os.makedirs(home(), mode=0o700, exist_ok=True)
     fd = os.open(os.path.join(home(), "server.lock"), os.O_RDWR | os.O_CREAT, 0o600)
     try:
@@ -230,14 +230,14 @@ def _locked() -> Iterator[None]:
 
 
 def _stop(server: Server) -> None:
-    """End a server in good order; its clients go on when the next one is there."""
+    """Shut a server down; its clients continue with the next one."""
     import signal
 
     os.kill(server.pid, signal.SIGTERM)
     end = time.monotonic() + START_TIMEOUT
     while _listening(server.url):
         if time.monotonic() > end:
-            raise OSError("the one that runs does not end")
+            raise OSError("the one that is running does not end")
         time.sleep(0.02)
 
 
@@ -290,7 +290,7 @@ def _spawn(path: str, port: int, base: str) -> "subprocess.Popen[bytes]":
 
 
 def _ports() -> List[int]:
-    """The ports to try: the one of before, then from one that depends on the folder, so that each has its own."""
+    """The ports to try: the former one, then others from one that depends on the folder, so that folders differ."""
     former = remembered()
     first = zlib.crc32(home().encode()) % len(PORTS)
     return [*([former.port] if former is not None else []), *PORTS[first:], *PORTS[:first]]

@@ -1,6 +1,6 @@
-"""Makes the files of what is logged beside numbers: PNG, GIF, WAV, CSV and JSON of histograms.
+"""Makes the files of logged media: PNG, GIF, WAV, CSV and JSON of histograms.
 
-Arrays are handled by numpy, which is there when they are.
+Arrays are handled by numpy, which is installed when there are arrays.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def scaled(pixels: Any) -> Tuple[int, int, int, bytes]:
 
 
 def pixel_rows(rows: Any) -> Tuple[List[List[Any]], int]:
-    """The rows of pixels in lists, each flat, and their channels. Raises TypeError for what is no image."""
+    """The rows of pixels in lists, each flat, and the number of channels. Raises TypeError when rows is not an image."""
     try:
         depth = len(rows[0][0]) if isinstance(rows[0][0], (list, tuple)) else 1
         flat = [[v for pixel in row for v in pixel] if isinstance(row[0], (list, tuple)) else list(row) for row in rows]
@@ -122,7 +122,7 @@ def csv_file(columns: List[Any], rows: List[List[Any]]) -> File:
 
 
 def bins(values: Any, num_bins: int) -> Tuple[List[float], List[float], int]:
-    """Counts and edges of the finite values, and how many others there are."""
+    """Counts and edges of the finite values, and the number of other values."""
     if hasattr(values, "ndim"):
         import numpy
 

@@ -1,4 +1,4 @@
-"""The end of a run: how it is recorded, and what brings it about in a worker."""
+"""The end of a run: how it is recorded, and how a worker is noticed to end."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def ending(kind: Any, error: Any, traceback: Any) -> Tuple[End, str]:
 
 
 def end_body(status: str, message: str) -> Dict[str, Any]:
-    """The end of a run, as the API takes it."""
+    """The end of a run, in the form of the API."""
     end = {"status": status}
     if message:
         end["error_message"] = message[-MOST_MESSAGE:].encode("utf-8", "replace").decode()
@@ -35,9 +35,9 @@ def end_body(status: str, message: str) -> Dict[str, Any]:
 
 
 def before_exit_of_worker(drain: Callable[..., Any]) -> None:
-    """Have drain called when the worker ends: multiprocessing leaves without the usual handlers.
+    """Arrange that drain is called when the worker ends: multiprocessing ends it without the usual handlers.
 
-    A pool that is left ends its workers by SIGTERM, also while they are ending already: then drain gets the seconds that it may
+    A pool ends its workers by SIGTERM, even while they are ending already: then drain gets the number of seconds that it may
     take.
     """
     util = sys.modules.get("multiprocessing.util")

@@ -1,4 +1,4 @@
-"""What NVIDIA's GPUs do, asked of the library that comes with their driver (NVML)."""
+"""Reads the state of NVIDIA's GPUs from the library that comes with their driver (NVML)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Gpu:
 
     @classmethod
     def find(cls) -> Optional[Gpu]:
-        """None when there is no driver, or nothing that it drives."""
+        """The GPUs; None when there is no driver or no GPU."""
         try:
             library = ctypes.CDLL("nvml.dll" if sys.platform == "win32" else "libnvidia-ml.so.1")
             if library.nvmlInit_v2() != 0:
@@ -47,12 +47,12 @@ class Gpu:
         return found if found._devices else None
 
     def _ask(self, function: str, kind: Type[Any], *arguments: Any) -> Any:
-        """What function writes to its last argument; None when the driver does not tell that of this device."""
+        """The value that function writes to its last argument; None when the driver does not have it for this device."""
         answer = kind()
         return answer if getattr(self._library, function)(*arguments, ctypes.byref(answer)) == 0 else None
 
     def look(self, now: float, values: Dict[str, float]) -> None:
-        """Add what each GPU does: utilization in percent, memory, degrees Celsius, watts."""
+        """Add the state of each GPU: utilization in percent, memory, degrees Celsius, watts."""
         for number, device in enumerate(self._devices):
             name = f"gpu.{number}."
             utilization = self._ask("nvmlDeviceGetUtilizationRates", _Utilization, device)

@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from http.client import HTTPConnection, HTTPResponse
 
 GZIP_FROM = 4096
-"""Bytes from which the body of a bulk request is packed."""
+"""Size in bytes from which the body of a bulk request is compressed."""
 TIMEOUT = 30.0
-"""Seconds without a sign of the server after which a request has failed; TRACKER_TIMEOUT says otherwise."""
+"""Seconds without a byte from the server after which a request has failed; TRACKER_TIMEOUT sets another number."""
 REFRESH_BEFORE = 3600.0
 """Seconds before the end of a token, or a quarter of its life if that is less, at which a new one is asked for."""
 
 
 class TrackerError(Exception):
-    """A request that was not carried out, and why."""
+    """A request that failed, with the reason."""
 
 
 class Unreachable(TrackerError):
@@ -32,7 +32,7 @@ class Unreachable(TrackerError):
 
 
 class Refused(TrackerError):
-    """The server understood and said no. status is HTTP's; code, message and field are the API's."""
+    """The server refused a request. status is that of HTTP; code, message and field are those of the API."""
 
     def __init__(self, status: int, code: str, message: str, field: str = "") -> None:
         super().__init__(message)
@@ -40,11 +40,11 @@ class Refused(TrackerError):
 
 
 for _error in (TrackerError, Unreachable, Refused):
-    _error.__module__ = "tracker"  # as people import them
+    _error.__module__ = "tracker"  # they are imported from there
 
 
 def credentials_path() -> str:
-    """Where sign-ins are kept: TRACKER_CREDENTIALS, else below the configuration folder of the account."""
+    """The file of sign-ins: TRACKER_CREDENTIALS, else a file in the configuration folder of the account."""
     home = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
     return os.environ.get("TRACKER_CREDENTIALS") or os.path.join(home, "tracker", "credentials.json")
 
@@ -73,7 +73,7 @@ def write_credentials(url: str, token: str) -> None:
 
 
 def claims(token: str) -> Dict[str, Any]:
-    """What a token says about itself; nothing when it can't be read."""
+    """The claims of a token; empty when they can't be read."""
     from base64 import urlsafe_b64decode
 
     try:
@@ -85,9 +85,10 @@ def claims(token: str) -> Dict[str, Any]:
 
 
 def service_url(url: Optional[str] = None, start: Optional[bool] = None, quiet: Optional[bool] = None) -> str:
-    """Where the API is: url, else TRACKER_URL, else on this machine, where a server is started if start says so, see find.
+    """The address of the API: url, else TRACKER_URL, else that of a server on this machine, which is started if start says so,
+    see find.
 
-    Raises ValueError for what is no address.
+    Raises ValueError for an address that is not valid.
     """
     given = url or os.environ.get("TRACKER_URL") or ""
     if not given:
@@ -116,7 +117,7 @@ class Client:
         known = not url_of_file or self.url == service_url(start=False)
         self.given = (token or (known and os.environ.get("TRACKER_TOKEN")) or "").strip()
         if not (self.given.isascii() and self.given.isprintable()) or " " in self.given:
-            raise ValueError("the token has spaces or other characters in it that no token has")
+            raise ValueError("the token has spaces or other characters that a token can't have; copy it again")
         self.token = self.given or read_credentials().get(self.url, "")
         try:
             self.timeout = float(os.environ.get("TRACKER_TIMEOUT") or TIMEOUT)
@@ -131,7 +132,7 @@ class Client:
             connection.close()
 
     def call(self, method: str, path: str, body: Any = None, key: str = "") -> Any:
-        """Ask for path and return the answer's JSON. body is made JSON unless it is bytes, which are JSON already.
+        """Request path and return the JSON of the answer. body is encoded as JSON unless it is bytes, which are JSON already.
 
         Raises Unreachable and Refused.
         """
@@ -152,7 +153,7 @@ class Client:
 
     def send(self, method: str, path: str, data: Union[None, bytes, Iterable[bytes]],
              headers: Dict[str, str]) -> Tuple[int, Any, Dict[str, str]]:
-        """One request with a token; asks once more with another token when the first has ended."""
+        """Make a request with a token, and again with another token when the first has expired."""
         self._refresh()
         try:
             return self._exchange(method, path, data, headers)
@@ -164,7 +165,7 @@ class Client:
         return self._exchange(method, path, data, headers)
 
     def open(self, path: str, headers: Optional[Dict[str, str]] = None) -> HTTPResponse:
-        """Ask for path and return the answer to be read bit by bit."""
+        """Request path and return the answer, which is read as a stream."""
         self._refresh()
         return self._request("GET", path, None, headers or {})
 
@@ -231,7 +232,7 @@ class Client:
             answer = json.loads(raw)
             code, message, field = answer["code"], answer["message"], answer.get("field") or ""
         except (ValueError, KeyError, TypeError, AttributeError):
-            if status < 500 and status not in (401, 403, 408, 413, 425, 429):  # nor what proxies say of their own
+            if status < 500 and status not in (401, 403, 408, 413, 425, 429):  # proxies answer with these, too
                 raise self._stranger(response) from None
         if status >= 500 or status in (408, 425, 429) or status < 400:
             unreachable = Unreachable(message)
@@ -242,17 +243,17 @@ class Client:
             raise unreachable
         if status == 401 and code != "INVALID_CREDENTIALS":
             if code == "TOKEN_MISSING":
-                message = f"{self.url} wants a sign-in."
+                message = f"{self.url} requires a sign-in."
             message = message.rstrip(".") + ("; set another TRACKER_TOKEN" if self.given else
                                              f": python -m tracker login --url {self.url}")
         raise Refused(status, code, message, field)
 
     def _stranger(self, response: HTTPResponse) -> Unreachable:
-        """The error for an answer that is not the API's: of a proxy, the dashboard, another service."""
+        """The error for an answer that is not the API's, but that of a proxy, the dashboard or another service."""
         to = response.headers.get("Location") if 300 <= response.status < 400 else None
         what = f"a redirect to {to}" if to else (response.headers.get("Content-Type") or "nothing").partition(";")[0]
         return Unreachable(f"{self.url} is not the address of the API: it answered {response.status} with {what}. The dashboard "
-                           "has a port of its own; a proxy may want a path or a sign-in.")
+                           "has a port of its own; a proxy may require a path or a sign-in.")
 
     def _refresh(self) -> None:
         """Ask for a new token shortly before the end of the one in use."""
@@ -266,7 +267,7 @@ class Client:
             answer = self._exchange("POST", "/auth/refresh", None, {})[1]
             token = str(answer["access_token"])
         except (TrackerError, KeyError, TypeError):
-            return  # the token at hand is still good; the next request tries again
+            return  # the present token is still valid; the next request tries again
         if not self.given:
             try:
                 write_credentials(self.url, token)
@@ -276,7 +277,7 @@ class Client:
 
 
 def _reason(error: BaseException) -> str:
-    """What went wrong with a connection, without numbers of the system."""
+    """The reason why a connection failed, without error numbers."""
     reason = str(getattr(error, "reason", None) or "")
     if reason in ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE"):
         return "it does not speak https; write http://"

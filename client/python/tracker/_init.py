@@ -19,12 +19,12 @@ from ._value import is_quiet, tell, uuid7
 from ._wandb import environment, mode_of_environment
 
 CAPTURED = frozenset(("git", "command", "host", "packages", "system", "output"))
-"""What belongs to a run and is recorded without asking."""
+"""The parts of the environment that are recorded by default."""
 JOINED = "TRACKER_RUN_ID"
 """The variable with the id of the run of `tracker run`; init in that program logs to it, and leaves its end to it."""
 REINIT = (None, True, False, "default", "finish_previous", "return_previous", "create_new")
 ALIASES = "5a1a4f53-7d4b-5e0a-9d58-6ad0d9c1c7a1"
-"""The namespace of the ids that are made of free-form ones."""
+"""The namespace of the UUIDs that are made from free-form ids."""
 
 
 def spool_folder(folder: Optional[str] = None) -> str:
@@ -53,14 +53,14 @@ def init(project: Optional[str] = None, experiment: Optional[str] = None, config
          config_include_keys: Optional[Iterable[str]] = None, config_exclude_keys: Optional[Iterable[str]] = None,
          magic: Any = None, monitor_gym: Any = None,
          sync_tensorboard: Union[None, bool, str, Iterable[str]] = None) -> Run:
-    """Start a run in an experiment of a project; both are found by their name, or made.
+    """Start a run in an experiment of a project; both are found by name, or created.
 
     project: its name; without it TRACKER_PROJECT, or the name of the working folder.
     experiment: its name; without it TRACKER_EXPERIMENT, or "default".
     config: the parameters: a dictionary, or an object with attributes such as argparse makes. config_include_keys,
         config_exclude_keys: names of those that are taken, or not.
     name, notes, tags: of the run. Without a name the server makes one up.
-    parent: the run, or the id of one, that this one is a child of. Without others, mode, url, token and dir are those of
+    parent: the run, or the id of a run, that this one is a child of. Without others, mode, url, token and dir are those of
         a run that is given.
     resume: the id of a run to go on with, or "auto" for the last one of this experiment, on this machine, that did not
         succeed. If that is the run that is active here, it simply goes on, unless somebody has ended it elsewhere.
@@ -70,20 +70,20 @@ def init(project: Optional[str] = None, experiment: Optional[str] = None, config
     url: the address of the API; without it TRACKER_URL, or http://127.0.0.1:9000 when a server of yours is there. When
         none is, one is started for you, if the program is installed; TRACKER_EMBED=0 turns that off.
     token: the token to sign in with; without it TRACKER_TOKEN, or what python -m tracker login has kept.
-    strict: raise what the server refuses, and that it can't be reached, in place of telling it on stderr.
+    strict: raise an error when the server refuses something or can't be reached, in place of a message on stderr.
     capture: False, or what to record of: git, command, host, packages, system, output. All of it without.
     dir: the folder of the spool; without it TRACKER_SPOOL, or spool in TRACKER_HOME (.tracker in the home folder).
-    reinit: what becomes of the run that is active here, when there is one: "finish_previous" ends it as it stands, also
+    reinit: what to do with a run that is active here: "finish_previous" ends it as it stands, also
         when nothing is said; "return_previous" returns it; "create_new" leaves it as it is, beside the new one.
     sync_tensorboard: True logs what writers of TensorBoard that are made from now on in this process write; a folder, or
         several, what is written to new event files in it and below.
     quiet: True leaves out the lines on stderr that say where the run is, at its beginning and its end; without it,
-        TRACKER_QUIET. What goes wrong is told all the same.
+        TRACKER_QUIET. Problems are reported in any case.
 
-    Does not wait for the server unless the run is strict. The other arguments are W&B's: group is the experiment,
-    job_type a parameter; the rest change nothing, and those that should are told. W&B's environment variables are read
-    where ours are not set: WANDB_PROJECT, _RUN_GROUP, _NAME, _NOTES, _TAGS, _MODE, _RUN_ID, _RESUME, _JOB_TYPE. Raises
-    TypeError and ValueError for arguments that are wrong, and TrackerError only when strict.
+    Does not wait for the server unless the run is strict. The other arguments are W&B's: group is the experiment, job_type a
+    parameter; the rest change nothing, which is reported where it matters. W&B's environment variables are read where ours
+    are not set: WANDB_PROJECT, _RUN_GROUP, _NAME, _NOTES, _TAGS, _MODE, _RUN_ID, _RESUME, _JOB_TYPE. Raises TypeError and
+    ValueError for arguments that are wrong, and TrackerError only when strict.
     """
     if isinstance(parent, Run):
         mode = mode or cast(_check.Mode, parent.mode)

@@ -1,4 +1,4 @@
-"""Keeps the files of a run: takes their bytes as they are now, into the run's folder of the spool."""
+"""Keeps the files of a run: copies their present bytes to the run's folder in the spool."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Kept(NamedTuple):
 
     number: int  # of the upload
     path: str
-    head: Dict[str, Any]  # how the spool names it; nothing when the run takes nothing any more
+    head: Dict[str, Any]  # its description in the spool; empty when the run records nothing any more
 
 
 class Files:
@@ -39,8 +39,8 @@ class Files:
     def keep(self, path: str) -> Kept:
         """Keep the bytes that the file at path has now.
 
-        Where there is no room for a copy, the file itself is named, to be sent if it is still the same then. Raises OSError
-        for a file that can't be read, or that is changed while it is copied.
+        If there is no room for a copy, the file itself is named, and sent if it is still the same then. Raises OSError for a file
+        that can't be read, or that is changed while it is copied.
         """
         number = self._next()
         found = os.stat(path)
@@ -80,7 +80,7 @@ def new_file(folder: str, id: str, number: int, suffix: str) -> Tuple[int, str]:
 
 
 def take(path: str, folder: str, id: str, number: int) -> str:
-    """Keep the bytes that the file at path has now; return the path of what keeps them below the spool folder.
+    """Keep the bytes that the file at path has now; return the path of the copy below the spool folder.
 
     A file that nobody may write to gets a second name. Of another one, a clone is made where the file system can do it, else
     a copy. Raises Changed when somebody writes to it meanwhile, and another OSError when there is no room.

@@ -1,7 +1,7 @@
-"""Images, tables, histograms, texts, sounds and films that are logged. Each becomes an artifact.
+"""Images, tables, histograms, texts, sounds and videos that are logged. Each becomes an artifact.
 
-What they are made of is copied when they are made, or for tables when they are logged; drawing and packing is done later, in
-the writer's thread. Arrays of numpy and tensors are handled by numpy, which is there when they are.
+Their data is copied when they are created, or for tables when they are logged; drawing and packing is done later, in the
+writer's thread. Arrays and tensors are handled by numpy, which is installed when there are any.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ._encode import (
 
 
 class Drawing(NamedTuple):
-    """What an artifact is made of: draw makes its file, at any time; size is about how many bytes it holds until then."""
+    """The data of an artifact: draw makes its file, at any time; size is the approximate number of bytes it holds until then."""
 
     draw: Callable[[], File]
     size: int
@@ -37,7 +37,7 @@ class Drawing(NamedTuple):
 
 
 class Media:
-    """What can be logged beside numbers."""
+    """Base class of what can be logged besides numbers."""
 
     caption: Optional[str] = None
 
@@ -47,7 +47,7 @@ class Media:
 
     @property
     def file(self) -> File:
-        """The file that it is kept as."""
+        """The file of the artifact."""
         return self.drawing().draw()
 
 
@@ -115,7 +115,7 @@ class Audio(Media):
 
 
 class Video(Media):
-    """A film: a path, or frames of the shape (frames, 1, 3 or 4, height, width), which Pillow makes a GIF of."""
+    """A video: a path, or frames of the shape (frames, 1, 3 or 4, height, width), which Pillow turns into a GIF."""
 
     def __init__(self, data: Any, caption: Optional[str] = None, fps: int = 4, format: Optional[str] = None) -> None:
         self.caption = caption
@@ -178,7 +178,7 @@ class Table(Media):
         return self.with_names(lambda row, column, media: "")
 
     def with_names(self, name: Callable[[int, str, Media], str]) -> Drawing:
-        """A copy as it is now. name is asked what stands for a Media in a cell, by its row, column and itself."""
+        """A copy of the present rows. name returns the text for a Media in a cell, from its row, its column and itself."""
         rows = [[name(number, str(column), value) if isinstance(value, Media) else value
                  for column, value in zip(self.columns, row)] for number, row in enumerate(self.data)]
         columns = list(self.columns)
@@ -186,11 +186,11 @@ class Table(Media):
 
 
 class Histogram(Media):
-    """How values are distributed.
+    """The distribution of values.
 
-    values: numbers in an array, a tensor or lists, which are counted in num_bins bins of equal width between the least
-    and the greatest finite one. np_histogram: counts and edges, as numpy.histogram gives them, in place of values. sequence:
-    W&B's name for values.
+    values: numbers in an array, a tensor or lists, which are counted in num_bins bins of equal width between the smallest and
+    the largest finite one. np_histogram: counts and edges, as numpy.histogram gives them, in place of values. sequence: W&B's
+    name for values.
     """
 
     def __init__(self, values: Any = None, num_bins: int = 64, np_histogram: Any = None, sequence: Any = None) -> None:
@@ -224,7 +224,7 @@ class Histogram(Media):
 
 
 def drawing(value: Any) -> Optional[Drawing]:
-    """A copy of what value is drawn from; None when it is nothing that can be drawn."""
+    """A copy of the data of value; None when it can't be drawn."""
     if isinstance(value, Media):
         return value.drawing()
     if hasattr(value, "savefig") or type(value).__module__.startswith("PIL."):

@@ -1,4 +1,4 @@
-"""Finds projects and experiments by their names, and makes those that are not there."""
+"""Finds projects and experiments by their names, and creates those that do not exist."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from ._value import digest
 
 
 class Names:
-    """The ids of records by their names, as a server has them."""
+    """The ids of records on a server by their names."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
         self._ids: Dict[str, str] = {}  # by path and name
 
     def id(self, path: str, name: str, query: str = "") -> str:
-        """The id of the record of that name in the listing at path; it is made when there is none.
+        """The id of the record of that name in the listing at path; the record is created if it does not exist.
 
         Programs that start at the same moment make the same request, under the same idempotency key, and so get the
         same record.

@@ -22,9 +22,9 @@ def split(data: Mapping[str, Any]) -> Tuple[Dict[str, float], List[Tuple[str, An
 
 
 def drawings(name: str, value: Any, step: Optional[int]) -> List[Tuple[str, Drawing]]:
-    """What the artifacts of value, or of each in a list, are drawn from, by their names without a suffix.
+    """The data of the artifacts of value, or of each value in a list, by their names without a suffix.
 
-    What can't be kept is told.
+    Values that can't be kept are reported.
     """
     found: List[Tuple[str, Drawing]] = []
     values = value if isinstance(value, (list, tuple)) and value else [value]
@@ -36,7 +36,7 @@ def drawings(name: str, value: Any, step: Optional[int]) -> List[Tuple[str, Draw
             tell(f"{name} could not be kept: {type(error).__name__}: {error}", once="object " + name)
             return found
         if made is None:
-            tell(f"{name} is not logged: {described(value)} is no number{advice(value)}", once="value " + name)
+            tell(f"{name} is not logged: {described(value)} is not a number{advice(value)}", once="value " + name)
             return found
         found.append((label, made))
     return found
@@ -52,7 +52,7 @@ def _table(label: str, table: Table, found: List[Tuple[str, Drawing]]) -> Drawin
 
 
 def described(value: Any) -> str:
-    """What value is, as part of a sentence."""
+    """A description of value, as part of a sentence."""
     shape = getattr(value, "shape", None)
     kind = type(value).__name__
     article = "an" if kind[:1].lower() in "aeiou" else "a"
@@ -60,7 +60,7 @@ def described(value: Any) -> str:
 
 
 def advice(value: Any) -> str:
-    """What to do instead of logging value, where something is known."""
+    """Advice what to do instead of logging value, or ""."""
     shape: Any = getattr(value, "shape", None)
     if isinstance(value, (str, bytes)):
         return "; put it into config or notes, or log a tracker.Text"

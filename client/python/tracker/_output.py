@@ -20,7 +20,7 @@ def beside(spool: str) -> str:
 
 
 def request(path: str) -> Optional[Dict[str, Any]]:
-    """The request that sends the file at path and removes it; None, and no file any more, when there is nothing in it."""
+    """The request that sends the file at path and removes it. An empty file is removed, and the result is None."""
     try:
         if os.path.getsize(path):
             return {"op": "artifact", "file": os.path.basename(path), "name": "output.log",
@@ -57,7 +57,7 @@ class Output:
             self._left = 0  # the disk is full, say
 
     def close(self, remove: bool = False) -> None:
-        """Stop copying. A stream that somebody else has replaced since stays as it is. With remove, the file goes."""
+        """Stop copying. A stream that something else has replaced since is left alone. With remove, the file is deleted."""
         if sys.stdout is self._after[0]:
             sys.stdout = self._before[0]
         if sys.stderr is self._after[1]:

@@ -12,7 +12,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Sequence
 from ._value import tell
 
 Undo = List[Callable[[], None]]
-"""How a library gets back what was changed."""
+"""Functions that undo the changes of a library."""
 
 
 class _Change(NamedTuple):
@@ -26,9 +26,9 @@ _finding = threading.local()
 
 
 def change(library: str, modules: Sequence[str], make: Callable[[Undo], None]) -> None:
-    """Have make change library when one of modules is imported, or at once if it is. Once that was asked, nothing more happens.
+    """Call make to change library when one of modules is imported, or at once if it is. A second call does nothing.
 
-    make adds to its argument how to undo what it changes.
+    make adds functions that undo its changes to its argument.
     """
     if library in _changes:
         return
@@ -63,7 +63,7 @@ def _make(library: str) -> None:
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    """Has a library changed as soon as it is imported."""
+    """Changes a library as soon as it is imported."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         library = next((one for one, change in list(_changes.items()) if name in change.modules), None)

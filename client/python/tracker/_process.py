@@ -18,14 +18,14 @@ from ._run import Run, live
 from ._value import printing, tell
 
 LATE = ("encodings.idna", "gzip", "http.client", "uuid", "tracker._artifact")
-"""The modules that the threads that send import when they first need them."""
+"""Modules that the sending threads import only when they need them."""
 
-_ended: Dict[str, Any] = {}  # how the process ends, when it is not in good order
+_ended: Dict[str, Any] = {}  # how the process ends, if not normally
 _installed = False
 
 
 def install() -> None:
-    """Have the end of the process end its runs."""
+    """Install the handlers that end the runs when the process ends."""
     global _installed
     if threading.current_thread() is threading.main_thread():
         for number in _signal.ENDS:
@@ -46,7 +46,7 @@ def install() -> None:
             for run in live:
                 run.recorder.interrupts = 1
             if threading.current_thread() is threading.main_thread():
-                # The next one must not come between the end of the script and the end of its run.
+                # The next interrupt must not come between the end of the script and the end of its run.
                 signal.signal(signal.SIGINT, _count_interrupt)
         before(kind, error, traceback)
 
@@ -79,14 +79,14 @@ def _after_cell(result: Any) -> None:
 def _count_interrupt(number: int, frame: Any) -> None:
     for run in live:
         run.recorder.interrupts += 1
-        if run.recorder.interrupts > 3:  # somebody else holds the process
+        if run.recorder.interrupts > 3:  # something else keeps the process from ending
             signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _before_fork() -> None:
-    """Import what the threads that send need, and wait until no thread is printing.
+    """Import the modules that the sending threads need, and wait until no thread is printing.
 
-    A module that another thread is in the middle of importing stays half-made in the child.
+    A module that another thread is just importing would stay incomplete in the child.
     """
     if live:
         for name in LATE:
@@ -119,7 +119,7 @@ def _at_exit() -> None:
 
 
 def _end_of_program(run: Run) -> Tuple[_check.End, str]:
-    """How a run ends that the program has left to its own end."""
+    """How a run ends that the program has not ended itself."""
     if "how" in _ended:
         return cast(Tuple[_check.End, str], _ended["how"])
     error = getattr(sys, "last_value", None)

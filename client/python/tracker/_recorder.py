@@ -27,7 +27,7 @@ PATIENCE = 10.0
 WRITE_TIMEOUT = 30.0
 """Seconds for which a worker that ends waits for its queue to be written to the disk."""
 FULL = 250_000
-"""Values that wait in the queue at most, some 30 MB; who logs faster than that waits for the disk."""
+"""Maximum number of values in the queue, some 30 MB; faster logging waits for the disk."""
 MOST_DRAWN = 32 << 20
 """Bytes of pictures and the like that wait to be drawn; further ones wait for the writer."""
 
@@ -48,7 +48,7 @@ class Recorder:
         self.status = "RUNNING"
         self.started = False
         self.interrupts = 0
-        self.hasty = False  # its end does not wait for a server that is away: another run sends the rest
+        self.hasty = False  # its end does not wait for a server that can't be reached: another run sends the rest
         self.output: Optional[Output] = None
         self.queue: Any = []
         self.writer: Optional[Writer] = None
@@ -67,7 +67,7 @@ class Recorder:
 
     @property
     def label(self) -> str:
-        """What a message calls the run."""
+        """The run's name in messages."""
         return f"run {self.name or self.begin['id']} of {self.begin['project']}/{self.begin['experiment']}"
 
     # -- start
@@ -133,12 +133,12 @@ class Recorder:
                 pass  # there is no room for it, and the spool has said so
 
     def sample(self, source: Callable[[], Dict[str, float]]) -> None:
-        """Have the writer ask source for metrics of the machine now and then."""
+        """Let the writer call source from time to time for metrics of the machine."""
         if self.writer is not None:
             self.writer.sample = source
 
     def revive(self) -> bool:
-        """Start again in a forked worker when it first logs. Reports whether the run takes anything."""
+        """Start again in a forked worker when it first logs. Return whether the run still records anything."""
         if self.finished:
             if self.mode != "disabled":
                 tell(f"{self.label} has finished; what is logged to it now is not recorded", once="finished " + self.begin["id"])
@@ -163,7 +163,7 @@ class Recorder:
         self.begin = {**self.begin, "resume": False}
 
     def adopt(self, child: Recorder) -> None:
-        """Send before the end what a child leaves that ends in haste."""
+        """Send what a child leaves in its spool, before the end of this run."""
         if child.spool is not None:
             self.former.append(child.spool.path)
 
@@ -184,13 +184,13 @@ class Recorder:
         self.add({"op": "parameter", "name": name}, json.dumps({"key": name, "value": text}).encode())
 
     def rewind(self, name: str, step: int) -> None:
-        """Queue that the points of a metric from a step on are dropped: those that follow replace them."""
+        """Queue the removal of the points of a metric from a step on, which later ones replace."""
         self.add({"op": "rewind", "name": name, "from": step, "key": uuid7().replace("-", "")})
 
     def keep(self, path: str) -> Kept:
         """Keep the bytes that the file at path has now.
 
-        Where there is no room for a copy, the file itself is sent later, if it is still the same then. Raises OSError for a
+        If there is no room for a copy, the file itself is sent later, if it is still the same then. Raises OSError for a
         file that can't be read, or that is changed while it is copied.
         """
         if (self.finished or not self.started) and not self.revive():
@@ -205,7 +205,7 @@ class Recorder:
         return kept.number
 
     def draw(self, name: str, drawings: Sequence[Tuple[str, Drawing]]) -> None:
-        """Have the writer draw what was logged under name, and keep each as an artifact."""
+        """Let the writer draw what was logged under name, and keep each as an artifact."""
         size = sum(drawing.size for _, drawing in drawings)
 
         def items() -> Iterator[Tuple[Dict[str, Any], bytes]]:
@@ -244,7 +244,7 @@ class Recorder:
         return 0 if self.writer is None else self.writer.calls
 
     def relieve(self, waiting: int) -> None:
-        """Have the queue emptied, in which about so many values wait; wait for that when they are many."""
+        """Empty the queue, in which about so many values wait; return at once unless they are too many."""
         if self.writer is not None:
             if waiting > FULL:
                 self.writer.flush()
@@ -254,7 +254,7 @@ class Recorder:
     # -- end
 
     def foresee(self, status: str, message: str) -> int:
-        """Note in the spool how the run ends if nothing more is logged, for a process that dies before it says so.
+        """Record in the spool how the run ends if nothing more is logged, in case the process dies before it ends the run.
 
         Returns the number of calls to log so far.
         """
@@ -286,7 +286,7 @@ class Recorder:
                 printed = request(self.output.path)
                 if printed is not None:
                     self.add(printed)
-        finally:  # an interrupt in between leaves no run without its end
+        finally:  # also after an interrupt, so that the run has an end
             self.finished, self.status = True, status
             if self.writer is not None:
                 head = {"op": "end", "at": timestamp(time.time_ns() // 1_000_000)}
@@ -384,7 +384,7 @@ class Recorder:
             self.spool.close(remove=True)
 
     def await_begin(self) -> None:
-        """Wait until the server has the run. Raises TrackerError when it does not take it."""
+        """Wait until the server has the run. Raises TrackerError when it refuses the run."""
         sender = self.sender
         while sender is not None and not sender.progress:
             if sender.failure is not None:

@@ -1,4 +1,4 @@
-"""Which points of a request the server has already, for when it may no longer know the request by its key.
+"""Finds the points of a request that the server has already, when it may no longer know the key of the request.
 
 The server remembers idempotency keys for a day. A request whose answer was lost, and that is repeated later than that,
 is compared with what is there. That is exact, because a request is written whole or not at all, and no two requests of
@@ -15,11 +15,11 @@ from urllib.parse import urlencode
 from ._http import Client
 
 REMEMBERED = 23 * 3600.0
-"""Seconds for which the server surely knows a key."""
+"""Seconds for which the server certainly knows a key."""
 MOST = 100_000
 """Points of one series that the server shows one by one."""
 KEYS = 50
-"""Series in one question; their names must fit into an address."""
+"""Series in one query; their names must fit into an address."""
 
 Point = Dict[str, Any]
 Mark = Tuple[str, str, str]

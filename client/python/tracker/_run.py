@@ -1,4 +1,4 @@
-"""A run: what a training logs to."""
+"""The run that a training logs to."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ live: List[Run] = []
 
 
 class Run(Artifacts, Names):
-    """One iteration of an experiment. Made by tracker.init.
+    """One iteration of an experiment. Created by tracker.init.
 
     id: its id in the API, a UUID. project, experiment: their names. config: its parameters, a dictionary that may be
     changed at any time. summary: what is recorded when it ends. mode: online, offline or disabled. server: the address
@@ -47,7 +47,7 @@ class Run(Artifacts, Names):
         self.summary = Summary((lambda: self._unrecorded) if self.mode == "disabled" else self.last)
         self.quiet = True
         self.on_success: Optional[Callable[[], None]] = None
-        self.before_end: List[Callable[[], None]] = []  # what logs the last of something that is followed
+        self.before_end: List[Callable[[], None]] = []  # log what is left of event files that are followed
         self._tags: List[str] = []
         self._notes = str(begin.get("notes") or "")
         self._step: Optional[int] = None if recorder.worker else 0
@@ -67,8 +67,8 @@ class Run(Artifacts, Names):
         step: a whole number. Without it, those of one call share the next one.
         commit: False keeps the step for the next call.
 
-        Returns at once, and raises nothing because of the server unless the run is strict. What is neither a number nor
-        something that can be drawn is told on stderr and left out.
+        Returns at once, and raises nothing because of the server unless the run is strict. A value that is neither a number
+        nor something that can be drawn is reported on stderr and left out.
         """
         recorder = self.recorder
         if (recorder.finished or not recorder.started) and not recorder.revive():
@@ -120,7 +120,7 @@ class Run(Artifacts, Names):
 
     @property
     def name(self) -> Optional[str]:
-        """The name that was given, or the one that the server has made; None as long as there is neither."""
+        """The name that was given, or the one that the server made up; None as long as there is neither."""
         return self.recorder.name
 
     @name.setter
@@ -130,7 +130,7 @@ class Run(Artifacts, Names):
 
     @property
     def label(self) -> str:
-        """What a message calls it."""
+        """The run's name in messages."""
         return self.recorder.label
 
     @property
@@ -160,7 +160,7 @@ class Run(Artifacts, Names):
 
     @property
     def resumed(self) -> bool:
-        """Whether it goes on with a run that the server had already, once the server was asked."""
+        """Whether it continues a run that the server had already; known once the server was asked."""
         sender = self.recorder.sender
         return sender is not None and sender.resumed
 
@@ -176,7 +176,7 @@ class Run(Artifacts, Names):
 
     @property
     def ended(self) -> bool:
-        """Whether somebody else has ended it, in the dashboard for example. A training that looks can stop itself."""
+        """Whether it was ended elsewhere, for example in the dashboard. A training can check this and stop."""
         sender = self.recorder.sender
         return sender is not None and sender.ended is not None
 
@@ -192,7 +192,7 @@ class Run(Artifacts, Names):
         return self.recorder.last()
 
     def flush(self) -> None:
-        """Write what was logged so far to the spool, which outlives the process."""
+        """Write what was logged so far to the spool, which survives the process."""
         self.recorder.flush()
 
     def show(self, height: int = 600) -> None:
@@ -202,7 +202,7 @@ class Run(Artifacts, Names):
         show(dashboard(self.server), f"/iteration/{self.id}", height)
 
     def check(self) -> None:
-        """Raise what the server refused since the last call, or that it can't be reached."""
+        """Raise the error if the server refused something since the last call, or can't be reached."""
         sender = self.recorder.sender
         if sender is not None:
             if sender.refused:
@@ -215,9 +215,9 @@ class Run(Artifacts, Names):
         """End the run, and send what is left.
 
         status: SUCCEEDED, FAILED or KILLED. error_message: why; of a long one, the last 20,000 characters are kept.
-        timeout: seconds to wait at most; without it, as long as there is progress, and ten seconds without any. What is
-        left then stays in the spool. exit_code: W&B's way to say FAILED, when it is not 0. quiet: as that of init, for the
-        end. A second Ctrl-C leaves at once.
+        timeout: seconds to wait at most; without it, finish waits until ten seconds have passed without progress. The rest
+        then stays in the spool. exit_code: W&B's way to say FAILED, when it is not 0. quiet: as that of init, for the end. A
+        second Ctrl-C leaves at once.
         """
         if exit_code:
             status = "FAILED"
@@ -286,7 +286,8 @@ class Run(Artifacts, Names):
     # -- what init calls
 
     def has_failed(self, status: str, message: str) -> None:
-        """Note that the program, or a cell of a notebook, has failed: so the run ends, unless something is logged to it later."""
+        """Record that the program, or a cell of a notebook, has failed: the run ends as failed unless something is logged to
+        it later."""
         self._failed = (self.recorder.foresee(status, message), status, message)
 
     def likely_end(self) -> Tuple[_check.End, str]:
@@ -318,7 +319,7 @@ class Run(Artifacts, Names):
             live.remove(self)
 
     def _log_objects(self, data: Mapping[str, Any], step: Optional[int]) -> Dict[str, float]:
-        """Keep what is no number as artifacts, and return the numbers."""
+        """Keep values that are not numbers as artifacts, and return the numbers."""
         from ._object import split
 
         numbers, objects = split(data)
@@ -350,7 +351,7 @@ class Run(Artifacts, Names):
 
 
 def attach(begin: Dict[str, Any], folder: str, url: str, token: Optional[str], mode: str) -> Run:
-    """The run of another process, as a worker that got it pickled sees it: it logs, and leaves the end to its owner."""
+    """The run of another process in a worker that got it pickled: it logs, and the owner ends the run."""
     for run in live:
         if run.id == begin["id"]:
             return run

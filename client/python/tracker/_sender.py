@@ -22,7 +22,7 @@ LATE = 10.0
 LONGEST_WAIT = 30.0
 """Maximum seconds before a failed request is tried again."""
 ORPHANED = 5
-"""Silent tries of a child to begin before its parent, which another thread sends, is there."""
+"""Attempts to begin a child, without a message, while its parent, which another thread sends, is not there yet."""
 SIGN_IN_AGAIN = frozenset((401, 403))
 REQUESTS = frozenset((("PATCH", "/iteration/{id}"), ("POST", "/iteration/{id}/snapshot"), ("POST", "/tag/iteration/{id}")))
 """The only requests that a spool may ask for by method and path; {id} is the run's id."""
@@ -45,9 +45,9 @@ class Sender:
         self.spool, self.client = spool, client
         self.id: str = spool.head["id"]
         self.stop = threading.Event()
-        self.hurry = threading.Event()  # somebody waits for the end: try again soon
+        self.hurry = threading.Event()  # the end is being waited for: try again soon
         self.failure: Optional[TrackerError] = None  # of the last try; None when it went well
-        self.refused: List[Refused] = []  # what was said no to, for strict runs
+        self.refused: List[Refused] = []  # errors of refused requests, for strict runs
         self.progress = 0  # items that were answered
         self.name = ""  # of the iteration, once it is known
         self.resumed = False  # whether the server had the iteration when the run began
@@ -56,7 +56,7 @@ class Sender:
         self.created = ""  # when the iteration was created, once it is known
         self.ended: Optional[Dict[str, Any]] = None  # the iteration, when somebody else has ended it
         self._adopted, self._worker = adopted, worker
-        self._doubt = adopted  # the next points may be there already, see _repeat.py
+        self._doubt = adopted  # the server may have the next points already, see _repeat.py
         self._orphaned = 0
         self._experiment = ""
         self._names = Names(client)
@@ -65,7 +65,7 @@ class Sender:
         self._closed = False  # by an end in the spool
 
     def run(self) -> None:
-        """Send until stopped. While there is nothing to send, tell that the run is alive."""
+        """Send until stopped. While there is nothing to send, send heartbeats."""
         wait, spoken = 0.0, time.monotonic()
         while not self.stop.is_set():
             item = self.spool.next(timeout=0.5)
@@ -103,7 +103,7 @@ class Sender:
                 return False
             self._reject(item, refused)
         except Exception as error:  # a fault here must not end the thread: what follows can still be sent
-            if item.head["op"] == "begin":  # nothing can, without a beginning
+            if item.head["op"] == "begin":  # without it, nothing else can be sent
                 self.report(Unreachable(f"{self.client.url} does not answer as the API does: {type(error).__name__}: {error}"))
                 return False
             self._reject(item, Refused(0, "", f"{type(error).__name__}: {error}"))
@@ -117,7 +117,7 @@ class Sender:
         return True
 
     def report(self, failure: TrackerError) -> None:
-        """Print once what keeps items from being sent. The caller does so for the spool of another process."""
+        """Print once why items can't be sent. For the spool of another process the caller prints it."""
         if not self._adopted and (self.failure is None or type(self.failure) is not type(failure)):
             where, url = self.spool.path if self.spool.failure is None else "memory", self.client.url
             text = str(failure).rstrip(".")
@@ -142,7 +142,7 @@ class Sender:
             with os.fdopen(fd, "a", encoding="utf-8") as file:
                 file.write(line + "\n")
         except OSError:
-            pass  # it was told
+            pass  # it was printed
 
     def _heartbeat(self) -> None:
         try:
@@ -154,7 +154,7 @@ class Sender:
                 if refused.code == ENDED:
                     self._was_ended()
         except TrackerError:
-            pass  # the next thing to send will tell
+            pass  # the next request will report it
 
     def _carry_out(self, item: Item) -> None:
         head, body = item.head, item.body
@@ -183,7 +183,7 @@ class Sender:
             raise Refused(0, "", f"{head.get('method', op)} is not a request about the run")
 
     def _rewind(self, name: str, step: int, key: str) -> None:
-        """Delete the points of a metric from a step on. Where that is not allowed, they stay beside those that follow."""
+        """Delete the points of a metric from a step on. If that is not allowed, they stay beside the later ones."""
         try:
             self.client.call("POST", f"/metric/iteration/{self.id}/rewind", {"key": name, "from": step}, key)
         except Refused as refused:

@@ -1,4 +1,4 @@
-"""Where the dashboard is, and how a notebook shows it."""
+"""Finds the dashboard and shows it in a notebook."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ._embed import remembered
 from ._http import Client, TrackerError, service_url
 
 PROBE_TIMEOUT = 5.0
-"""Seconds that the dashboard may take to answer before a link is shown in its place."""
+"""Seconds that the dashboard may take to answer before a link is shown instead."""
 HERE = frozenset(("127.0.0.1", "localhost", "::1", "0.0.0.0"))
-"""Hosts that are the machine that Python runs on."""
+"""Names of the machine that Python runs on."""
 
 
 class View(NamedTuple):
@@ -22,7 +22,7 @@ class View(NamedTuple):
 
     address: str  # of the page; with a slash at its beginning, on the host of the notebook
     framed: bool  # whether the dashboard lets the notebook show it inside
-    advice: str  # what to do to see it, when there is something
+    advice: str  # how to make it visible, if it is not
 
 
 def dashboard(server: Optional[str] = None) -> str:

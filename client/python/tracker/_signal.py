@@ -2,7 +2,7 @@
 
 Python runs a handler in the main thread, between two instructions. A signal that comes just before that thread waits inside
 of C, for the lock of a queue say, does not interrupt the wait: the handler runs when the wait is over, which may be never.
-A pool that is left ends its workers while they wait so. Here another thread interrupts that wait.
+A pool ends its workers while they wait like that. Here another thread interrupts the wait.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import threading
 from typing import Any
 
 TRIES = 20
-"""Interruptions after a signal. More would only keep a program awake that has a handler of its own."""
+"""Interruptions after a signal. More would only disturb a program that has a handler of its own."""
 
 ENDS = [number for number in (getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP")) if number is not None]
 """The signals that end a process and its run."""
@@ -24,9 +24,9 @@ _mask: Any = ()
 
 
 def watch() -> None:
-    """Have interrupt see the signals of this process. To be called in the main thread.
+    """Let interrupt see the signals of this process. To be called in the main thread.
 
-    Does nothing where the program already sees to it, as asyncio does, or uses SIGURG itself.
+    Does nothing if the program already does this, as asyncio does, or uses SIGURG itself.
     """
     global _reader, _writer
     if _reader >= 0 or not hasattr(signal, "pthread_kill") or signal.getsignal(signal.SIGURG) is not signal.SIG_DFL:
@@ -45,7 +45,7 @@ def watch() -> None:
 
 
 def interrupt() -> None:
-    """Interrupt the main thread, if a signal has come. To be called now and then by another thread."""
+    """Interrupt the main thread, if a signal has come. To be called from time to time by another thread."""
     global _left
     try:
         while _reader >= 0:
@@ -71,7 +71,7 @@ def release() -> None:
 
 
 def forked(handler: Any) -> None:
-    """Let go of the parent's signals and of its handler of those that end the process, in a child that was just forked.
+    """Drop the parent's signals and its handler of those that end the process, in a child that was just forked.
 
     A child that logs nothing has nothing to do before it ends. A signal that had come before that would be forgotten.
     """

@@ -27,7 +27,7 @@ _FRAME = struct.Struct("<IIc")
 SHRINK = 4 << 20
 """Bytes from which a file without anything left to send is cut back to its head."""
 MEMORY = 32 << 20
-"""Bytes that are held in memory when the disk takes no more."""
+"""Bytes that are held in memory when the disk is full."""
 RESERVE = 16 << 10
 """Bytes of a file beside the spool that is removed to make room for the end of the run when the disk is full."""
 LONGEST = 256 << 20
@@ -74,12 +74,12 @@ class Spool:
     def __init__(self, path: str, head: Optional[Dict[str, Any]] = None) -> None:
         """Open path, or create it when head is given.
 
-        Raises Busy when another process has it, ValueError when it is no spool, and PermissionError when it is not only this
+        Raises Busy when another process has it, ValueError when it is not a spool, and PermissionError when it is not only this
         account's, see _trust.py.
         """
         self.path = path
         self.head: Dict[str, Any] = head or {}
-        self.lost = 0  # records that neither disk nor memory took
+        self.lost = 0  # records that there was no room for on disk or in memory
         self.changed = threading.Condition()
         self.ended = False  # whether the end of the run was in the file when it was opened
         self._memory: Deque[Item] = collections.deque()
@@ -98,7 +98,7 @@ class Spool:
             os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
             self._fd = open_own(path, flags | os.O_CREAT | os.O_EXCL)
             while not lock(self._fd):
-                time.sleep(0.001)  # another process is looking whether it is a leftover
+                time.sleep(0.001)  # another process is checking whether it is a leftover
             self._write(MAGIC + _frame(HEAD, json.dumps(head).encode()))
         except OSError as error:
             self.failure = error
@@ -191,7 +191,7 @@ class Spool:
             self.changed.notify_all()
 
     def _move_to_disk(self) -> None:
-        """Write to the file what is held in memory, as far as the disk takes it now."""
+        """Write to the file what is held in memory, as far as there is room now."""
         while self._memory and self._fd >= 0:
             item = self._memory[0]
             try:
@@ -291,7 +291,7 @@ class Spool:
                 os.utime(self._fd)
 
     def reserve(self) -> None:
-        """Take room on the disk for the end of the run."""
+        """Reserve room on the disk for the end of the run."""
         try:
             with os.fdopen(open_own(self.path + ".reserve", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
                 file.write(os.urandom(RESERVE))  # zeros might take no room
@@ -318,7 +318,7 @@ class Spool:
             self._memory_size = 0
 
     def abandon(self) -> None:
-        """Close the file in a forked child, where the lock is the parent's and no other thread lives on."""
+        """Close the file in a forked child, where the lock is the parent's and no other thread runs."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1

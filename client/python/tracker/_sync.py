@@ -16,7 +16,7 @@ from ._spool import Busy, Spool
 from ._value import timestamp
 
 ELSEWHERE = 120.0
-"""Seconds after the last sign of a run in its spool from which a newer one on the server is another process's."""
+"""Seconds after the last sign of life of a run in its spool from which a later one on the server comes from another process."""
 DEAD = "The process ended without ending the run."
 _WORKER = re.compile(r"-\d+-[0-9a-f]{6}\.spool$")
 
@@ -74,7 +74,8 @@ def sync_file(path: str, url: Optional[str] = None, token: Optional[str] = None,
 
 
 def _has_died(sender: Sender, alive: float) -> Optional[bool]:
-    """Whether no process has the run any more, on this machine or, as the server sees it, on another; None without an answer."""
+    """Whether no process has the run any more, on this machine or, as far as the server knows, on another; None without an
+    answer."""
     folder, name = os.path.split(sender.spool.path)
     for path in spool_files(folder):
         other = os.path.basename(path)
@@ -96,7 +97,7 @@ def _has_died(sender: Sender, alive: float) -> Optional[bool]:
 
 
 def _end_of_dead(spool: Spool) -> Dict[str, Any]:
-    """The end of a run whose process has died: what it had come to, if it got as far as to note that."""
+    """The end of a run whose process has died: the one that the process had recorded, if it had."""
     fate: Any = spool.fate
     if not isinstance(fate, dict) or fate.get("status") not in ("FAILED", "KILLED"):
         fate = {"status": "KILLED"}
@@ -119,13 +120,13 @@ def remove_folder(spool: Spool) -> None:
 
 
 def send_former(sender: Sender, paths: List[str]) -> None:
-    """Send the spool files that earlier lives of the sender's run have left, until it is stopped."""
+    """Send the spool files that earlier processes of the sender's run have left, until it is stopped."""
     for path in paths:
         while not sender.stop.is_set():
             try:
                 failure = sync_file(path, sender.client.url, sender.client.given, sender.stop)
             except (Busy, ValueError, TypeError, OSError):
-                break  # another process is at it, or it is none of ours
+                break  # another process is sending it, or it is not one of ours
             if failure is None:
                 break
             sender.report(failure)
@@ -140,7 +141,7 @@ def send_all(sender: Sender, paths: List[str]) -> None:
         try:
             sync_file(path, sender.client.url, sender.client.given, sender.stop)
         except (Busy, ValueError, TypeError, OSError):
-            continue  # a worker that goes on, or it is none of ours
+            continue  # a worker that still runs, or it is not one of ours
         sender.progress += 1
 
 
@@ -159,7 +160,7 @@ def send_leftovers(sender: Sender, folder: str, token: Optional[str], own: Calla
             if url_of(path) == sender.client.url:
                 sync_file(path, sender.client.url, token, stop=sender.stop)
         except (Busy, ValueError, TypeError, OSError):
-            continue  # another process is at it, or it is none of ours
+            continue  # another process is sending it, or it is not one of ours
 
 
 def spool_files(folder: str, suffix: str = ".spool") -> List[str]:

@@ -1,6 +1,6 @@
-"""What the machine does while a run goes on: processor, memory, disk, network and GPUs.
+"""Measures the machine while a run goes on: processor, memory, disk, network and GPUs.
 
-psutil is asked when it is installed, which is how macOS and Windows tell; else Linux is read from /proc.
+The numbers come from psutil if it is installed, which macOS and Windows need, and from /proc on Linux otherwise.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import time
 from typing import Any, Dict, List, Optional, Tuple
 
 PERIOD = 15.0
-"""Seconds between two looks at the machine; TRACKER_SYSTEM_PERIOD says otherwise."""
+"""Seconds between two measurements; TRACKER_SYSTEM_PERIOD sets another number."""
 
 
 class System:
-    """Looks at the machine now and then. Call it often; it answers with values only when they are due."""
+    """Measures the machine from time to time. Call it often; it returns values only when they are due."""
 
     def __init__(self) -> None:
         try:
@@ -24,7 +24,7 @@ class System:
             self._period = PERIOD
         self._next = time.monotonic() + min(1.0, self._period)
         self._before: Dict[str, Tuple[float, float]] = {}
-        self._sources: Optional[List[Any]] = None  # found out at the first look, in the thread that looks
+        self._sources: Optional[List[Any]] = None  # found at the first measurement, in the thread that measures
 
     def __call__(self) -> Dict[str, float]:
         now = time.monotonic()
@@ -37,7 +37,7 @@ class System:
         for source in self._sources:
             try:
                 source(now, values)
-            except Exception:  # this system does not tell, or its driver has gone away: the others may
+            except Exception:  # this system lacks it, or its driver is gone; the other sources may work
                 continue
         return {"system/" + name: value for name, value in values.items()}
 
@@ -47,7 +47,7 @@ class System:
         found: List[Any] = [self._process, self._disk]
         try:
             import psutil
-        except Exception:  # not there, or broken
+        except Exception:  # not installed, or broken
             if sys.platform.startswith("linux"):
                 found += [self._proc_processor, self._proc_memory, self._proc_network]
         else:
@@ -56,7 +56,7 @@ class System:
         return found if gpu is None else [*found, gpu.look]
 
     def _rate(self, name: str, total: float, now: float) -> Optional[float]:
-        """By how much the total of that name has grown a second; None the first time."""
+        """The growth of the total of that name per second; None the first time."""
         before = self._before.get(name)
         self._before[name] = (total, now)
         if before is None or now <= before[1]:

@@ -19,9 +19,9 @@ from ._tfevents import MOST_TAGS, Damaged, Event, event, records
 from ._value import tell
 
 PERIOD = 1.0
-"""Seconds between two looks at the files."""
+"""Seconds between two polls of the files."""
 SHARE = 20
-"""A look is followed by at least so many times the time that it took to find the files."""
+"""A poll is followed by a pause of at least so many times the time that it took to find the files."""
 MOST_ENTRIES = 20_000
 """Entries of folders that are looked at to find event files."""
 MOST_MEDIA = 2000
@@ -33,7 +33,7 @@ PARTS = frozenset(("train", "training", "val", "valid", "validation", "eval", "e
 Settings = Callable[[Dict[str, Any]], None]
 _WRITER = re.compile(r"tfevents\.\d+\.(.+)\.(\d+)\.\d+(?:\.|$)")
 _following: "List[Follower]" = []
-"""Of the runs whose writers are followed; the last one is told of a new writer."""
+"""Followers of writers of this process; the last one gets new writers."""
 
 
 def follow(recorder: Recorder, settings: Settings, where: Union[bool, str, Iterable[str]],
@@ -74,7 +74,7 @@ def _change_tensorflow(undo: Undo) -> None:
 
 
 def _noted(make: Callable[..., Any]) -> Callable[..., Any]:
-    """The constructor of a writer, which tells the run where it writes."""
+    """The constructor of a writer, which reports the writer and its folder to the run."""
     def noted(self: Any, logdir: Any, *args: Any, **kwargs: Any) -> None:
         follower = _follower(logdir)
         make(self, logdir, *args, **kwargs)
@@ -97,7 +97,7 @@ def _noted_folder(make: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _follower(logdir: Any) -> "Optional[Follower]":
-    """Who follows a writer that is about to be made; its folder is watched from now on."""
+    """The follower of a writer that is about to be created, whose folder is watched from now on."""
     if not _following or not isinstance(logdir, (str, os.PathLike)):
         return None
     if _following[-1].process != os.getpid():
@@ -108,7 +108,7 @@ def _follower(logdir: Any) -> "Optional[Follower]":
 
 
 class Follower:
-    """Reads event files as they grow, and logs what is in them. They are closed between two looks."""
+    """Reads event files as they grow, and logs what is in them. They are closed between two polls."""
 
     def __init__(self, recorder: Recorder, settings: Settings, held: Callable[[], Optional[str]]) -> None:
         self.process = os.getpid()
@@ -165,7 +165,7 @@ class Follower:
             return took
 
     def finish(self) -> None:
-        """Have writers of this process write what they hold, read that, and stop."""
+        """Make writers of this process write what they hold, read that, and stop."""
         if self in _following:
             _following.remove(self)
         self._stop.set()
@@ -240,8 +240,8 @@ class Follower:
                 self._recorder.relieve(len(queue))
 
     def _rewind(self, path: str, names: Iterable[str], step: int) -> None:
-        """Where a file begins a metric at a step that was logged before, drop what was logged from there on: it is of a program
-        that was started again from a checkpoint."""
+        """If a file begins a metric at a step that was logged before, drop the points from there on: the program was started
+        again from a checkpoint."""
         begun, resumed = self._begun.setdefault(path, set()), self._recorder.begin.get("resume")
         for name in names:
             latest = self._latest.get(name)

@@ -35,7 +35,7 @@ _TABLE = _table()
 
 
 def masked_crc(data: bytes) -> int:
-    """The masked CRC-32C of data, as record files have it."""
+    """The masked CRC-32C of data, as in record files."""
     crc, table = 0xFFFFFFFF, _TABLE
     for byte in data:
         crc = table[(crc ^ byte) & 0xFF] ^ crc >> 8
@@ -44,7 +44,7 @@ def masked_crc(data: bytes) -> int:
 
 
 class Damaged(ValueError):
-    """What is no event file, from some byte on."""
+    """A file is not an event file, or is damaged from some byte on."""
 
 
 class Record(NamedTuple):
@@ -110,7 +110,7 @@ class Event(NamedTuple):
 def event(data: bytes, plugins: Dict[str, str]) -> Event:
     """The event in the data of a record. plugins holds the plugin of each tag, which only its first event names.
 
-    Raises ValueError for what is none.
+    Raises ValueError for data that is not an event.
     """
     wall_time, step, values, start = 0.0, 0, [], False
     for number, content in fields(data):
@@ -130,7 +130,7 @@ def event(data: bytes, plugins: Dict[str, str]) -> Event:
 
 
 def fields(data: Any) -> Iterator[Tuple[int, Any]]:
-    """The fields of a message: number, and a whole number or bytes. Raises ValueError for what is no message."""
+    """The fields of a message: number, and a whole number or bytes. Raises ValueError for data that is not a message."""
     if not isinstance(data, bytes):
         raise ValueError("a message was expected")
     at, end = 0, len(data)
@@ -314,7 +314,7 @@ def _half(bits: int, kind: int) -> float:
 
 
 def _histogram(data: bytes) -> Tuple[List[float], List[float]]:
-    """Counts and edges. Of the outermost buckets, which may be infinitely wide, only what is between least and greatest."""
+    """Counts and edges. The outermost buckets, which may be infinitely wide, are cut at the smallest and the largest value."""
     found: Dict[int, List[float]] = {}
     for number, part in fields(data):
         if number in (1, 2, 6, 7):

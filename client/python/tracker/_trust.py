@@ -1,7 +1,7 @@
 """Which files of a spool folder are trusted: those that only the account of this process can have written.
 
 A spool folder may be shared, so whoever can write to it can plant files. The checks are made on the open file, which
-nobody can exchange. Windows has no such owners and modes; there the folder's own protection has to do.
+nobody can exchange. Windows has no such owners and modes; there only the protection of the folder counts.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, 
 def open_own(path: str, flags: int = os.O_RDONLY) -> int:
     """Open a file of this account, and create it with mode 0600 if flags say so; return its descriptor.
 
-    Raises PermissionError for a file of another account, one that others can write to, a link, and what is no file.
+    Raises PermissionError for a file of another account, one that others can write to, a link, and anything that is not a file.
     O_TRUNC takes effect after these checks.
     """
     try:

@@ -1,4 +1,4 @@
-"""What log_artifact returns: files on their way to the server."""
+"""The result of log_artifact: files that are being sent to the server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Upload:
     def wait(self, timeout: Optional[float] = None) -> Upload:
         """Wait until the server has the files, at most timeout seconds, and return self.
 
-        Raises TrackerError when it does not take one, when the run is not online, and when the time is up.
+        Raises TrackerError when it refuses one, when the run is not online, and when the time is up.
         """
         recorder = self._recorder
         sender, spool = recorder.sender, recorder.spool

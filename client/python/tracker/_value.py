@@ -1,4 +1,4 @@
-"""Converts logged values to what the API takes, and prints messages."""
+"""Converts logged values to the form of the API, and prints messages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import time
 from typing import Any, Dict, Iterator, Mapping, Optional, Tuple
 
 PLAIN = frozenset((float, int))
-"""Types that need no look at each value: they are what they are, and nobody can change them later."""
+"""Types whose values are stored as they are: they can't change later."""
 
 _told: Dict[str, bool] = {}
 
@@ -31,7 +31,7 @@ def tell(text: str, once: Optional[str] = None, stream: Any = None) -> None:
             stream.write("tracker: " + text + "\n")
             stream.flush()
     except (OSError, ValueError, AttributeError, RuntimeError):
-        pass  # there is nobody to tell, or a signal came in the middle of a line
+        pass  # the stream is closed, or a signal came in the middle of a line
 
 
 def is_quiet(quiet: Optional[bool]) -> bool:

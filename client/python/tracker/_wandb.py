@@ -1,4 +1,4 @@
-"""Names and arguments of W&B that are called otherwise here, or are not there."""
+"""Names and arguments of W&B that have another name here, or do not exist."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ MISSING = {
     "Plotly": "log a tracker.Html of it: tracker.Html(figure.to_html())",
     "Classes": "log a tracker.Table",
 }
-"""Names of W&B that are not here, and what there is instead."""
+"""Names of W&B that do not exist here, and what to use instead."""
 
 
 def environment(ours: str, theirs: str) -> Optional[str]:
-    """The value of our variable, else that of W&B's, which is told once."""
+    """The value of our variable, else that of W&B's, which is reported once."""
     found = os.environ.get(ours) if ours else None
     if found:
         return found
@@ -62,7 +62,7 @@ class Artifact:
 
     def add_file(self, local_path: Path, name: Optional[str] = None, is_tmp: Any = None, skip_cache: Any = None,
                  policy: Any = None, overwrite: Any = None) -> None:
-        """Add a file, which is called name in it, or as it is called. FileNotFoundError without one."""
+        """Add a file under name, or under its own name. FileNotFoundError without one."""
         path = os.path.abspath(os.fspath(local_path))
         if not os.path.isfile(path):
             raise FileNotFoundError(f"there is no file {path} to add to the artifact")
@@ -99,7 +99,7 @@ class Artifact:
 
     def add_reference(self, uri: Union[str, Path], name: Optional[str] = None, checksum: Any = None,
                       max_objects: Any = None) -> None:
-        """Add a file with the address. What is there is neither read nor watched."""
+        """Add a file that holds the address. Nothing is read from the address."""
         text = os.fspath(uri)
         with self.new_file((name or text.rstrip("/").rpartition("/")[2] or "reference") + ".uri") as out:
             out.write(text + "\n")
@@ -117,7 +117,7 @@ class Artifact:
 
 
 class Settings(Dict[str, Any]):
-    """Takes any settings, and has none."""
+    """Accepts any settings and ignores them."""
 
 
 def login(key: Optional[str] = None, anonymous: Any = None, relogin: Any = None, host: Any = None, force: Any = None,
@@ -167,8 +167,8 @@ class Names:
 
     def define_metric(self, name: Any = None, step_metric: Any = None, step_sync: Any = None, hidden: Any = None,
                       summary: Any = None, goal: Any = None, overwrite: Any = None) -> None:
-        """Do nothing: of every metric, the last, least, greatest and mean value are kept, whatever it is."""
-        tell("define_metric changes nothing: each metric has its last, least, greatest and mean value anyway, and the step "
+        """Do nothing: the last, smallest, largest and mean value of every metric are kept anyway."""
+        tell("define_metric changes nothing: each metric has its last, smallest, largest and mean value anyway, and the step "
              "that log was given", once="define_metric")
 
     def alert(self, title: str, text: str = "", level: Any = None, wait_duration: Any = None) -> None:

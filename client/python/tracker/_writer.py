@@ -15,7 +15,7 @@ from ._spool import Spool
 from ._value import number_text, tell, timestamp, uuid7
 
 PERIOD = 0.25
-"""Seconds after which the queue is emptied again."""
+"""Seconds between two times that the queue is emptied."""
 WORKER_PERIOD = 0.05
 """The same in a worker process, which may be killed as soon as its work is done."""
 MOST_POINTS = 5000
@@ -55,7 +55,7 @@ class Writer:
         self._thread.start()
 
     def wake(self) -> None:
-        """Have the queue emptied now."""
+        """Empty the queue now."""
         self._wakes.put(None)
 
     def stop(self, end: Optional[Tuple[Dict[str, Any], bytes]] = None, timeout: float = math.inf) -> None:

@@ -1,4 +1,4 @@
-"""Callbacks that log what other libraries train. Each library is imported only when its callback is made.
+"""Callbacks that log the trainings of other libraries. A library is imported only when its callback is made.
 
     model.fit(..., callbacks=[tracker.callback.keras()])
     lightning.Trainer(logger=tracker.callback.lightning(project="p"))
@@ -28,9 +28,9 @@ from ._run import Run, live
 def keras(run: Optional[Run] = None, every: Optional[int] = None) -> Any:
     """A callback for Keras 3 (also as tensorflow.keras): Model.fit and Model.evaluate.
 
-    Logs what an epoch gives, with the epoch as step: loss, val_loss, the metrics and learning_rate. every: batches
-    between two points under batch/, with the batches so far as step; none without it. What evaluate gives outside of fit
-    is under test/. The optimizer, its settings and the size of the model become parameters.
+    Logs the results of each epoch, with the epoch as step: loss, val_loss, the metrics and learning_rate. every: batches
+    between two points under batch/, with the batches so far as step; none without it. Results of evaluate outside of fit are
+    under test/. The optimizer, its settings and the size of the model become parameters.
     """
     from keras.callbacks import Callback as Base
 
@@ -73,7 +73,7 @@ def keras(run: Optional[Run] = None, every: Optional[int] = None) -> Any:
 def lightning(run: Optional[Run] = None, **arguments: Any) -> Any:
     """A logger for the Trainer of PyTorch Lightning, of the package lightning or pytorch_lightning.
 
-    What a module logs is logged under its name, at the Trainer's global step; its hyperparameters become parameters.
+    Values of a module are logged under their names, at the Trainer's global step; its hyperparameters become parameters.
     Without a run, the current one is taken, or one is started with these arguments of tracker.init at the first thing
     that is logged: so of several processes only the first starts one. It is left to be ended by tracker.finish or the
     end of the program.
@@ -123,10 +123,9 @@ def lightning(run: Optional[Run] = None, **arguments: Any) -> Any:
 def transformers(run: Optional[Run] = None) -> Any:
     """A callback for the Trainer of Hugging Face's transformers.
 
-    What the Trainer logs is logged at its global step: eval_loss as eval/loss, other numbers as train/NAME. What it
-    tells of the whole training, such as train_runtime, is in the summary. The training arguments become parameters, the
-    settings of the model those under model/. Of several processes only the first logs. Set report_to="none" to have
-    nothing else report.
+    Values of the Trainer are logged at its global step: eval_loss as eval/loss, other numbers as train/NAME. Values about the
+    whole training, such as train_runtime, are in the summary. The training arguments become parameters, the settings of the
+    model those under model/. Of several processes only the first logs. Set report_to="none" to turn other reports off.
     """
     from transformers import TrainerCallback
 
@@ -224,8 +223,8 @@ def optuna(run: Optional[Run] = None) -> Callable[[Any, Any], None]:
 def grid_search(search: Any, run: Optional[Run] = None) -> None:
     """Log the results of a fitted GridSearchCV or RandomizedSearchCV: each candidate becomes a child of the run.
 
-    A child has the candidate's parameters, and what cv_results_ has of it: means and deviations at step 0, and the
-    score of each split with the split as its step.
+    A child has the candidate's parameters and its results in cv_results_: means and deviations at step 0, and the score of
+    each split with the split as its step.
     """
     chosen, results = run or current("callback"), search.cv_results_
     for number, params in enumerate(results["params"]):
@@ -245,7 +244,7 @@ def grid_search(search: Any, run: Optional[Run] = None) -> None:
 
 
 def _finish_child(parent: Run, child: Run, status: End) -> None:
-    """End a child without waiting for a server that is away: what is left is sent before the parent's end."""
+    """End a child without waiting for a server that can't be reached: what is left is sent before the parent's end."""
     child.recorder.hasty = True
     parent.recorder.adopt(child.recorder)
     child.finish(status, quiet=True)

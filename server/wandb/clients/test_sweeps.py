@@ -120,7 +120,7 @@ def test_refused(server, script):
                 print("refused", error)
     """)
     assert said.count("refused") == 2 and "accepted" not in said
-    assert "no end of values" in said and "needs a metric" in said
+    assert "infinitely many values" in said and "needs a metric" in said
 
 
 def test_canceled(server, script, wandb_command, tmp_path):

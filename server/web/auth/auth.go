@@ -1,5 +1,5 @@
-// Package auth is what the API and the dashboard share of signing in: tokens,
-// the throttling of wrong passwords, and who a request comes from.
+// Package auth is the sign-in that the API and the dashboard share: tokens, the
+// throttling of wrong passwords, and the account of a request.
 package auth
 
 import (
@@ -24,7 +24,7 @@ const (
 	// DefaultSecret is the value of SERVICE_JWT_SECRET that is refused when
 	// authentication is on.
 	DefaultSecret = "change-me"
-	// MinSecret is the least length of the secret, in bytes, when authentication is
+	// MinSecret is the minimum length of the secret in bytes when authentication is
 	// on.
 	MinSecret = 16
 
@@ -36,15 +36,14 @@ type Options struct {
 	// Enabled reports whether tokens are required. When it is false every
 	// request is the default user's.
 	Enabled bool
-	// Secret signs the tokens. Empty, or DefaultSecret, means a random one
-	// that dies with the process: nobody else can then make a token.
+	// Secret signs the tokens. Empty, or DefaultSecret, means a random one that is
+	// never stored, so that nobody else can make a token.
 	Secret string
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
-// Auth signs users in and returns the user of a request. It keeps no state
-// for a token.
+// Auth signs users in and returns the user of a request. It stores no tokens.
 type Auth struct {
 	db       *store.DB
 	enabled  bool
@@ -52,7 +51,7 @@ type Auth struct {
 	now      func() time.Time
 	failures *throttle                  // by name and address
 	sprays   *throttle                  // by address
-	hashing  *gate                      // for whom a password is hashed
+	hashing  *gate                      // bounds the passwords that are hashed at once
 	fallback atomic.Pointer[store.User] // who acts when authentication is off
 
 	checked        checkedPasswords
@@ -95,8 +94,8 @@ func (a *Auth) Enabled() bool { return a.enabled }
 
 // SignIn checks a name and a password that came from address. Errors:
 // INVALID_CREDENTIALS, and RATE_LIMITED after ten failures within a minute for
-// the same name and address, or sixty for the address. Failures from elsewhere
-// keep nobody out.
+// the same name and address, or sixty for the address. Failures from other
+// addresses block nobody.
 func (a *Auth) SignIn(ctx context.Context, username, password, address string) (Grant, error) {
 	user, err := a.signIn(ctx, username, password, address)
 	if err != nil {
@@ -113,10 +112,10 @@ func (a *Auth) signIn(ctx context.Context, username, password, address string) (
 		return store.User{}, &store.Error{Code: web.CodeRateLimited, RetryAfter: wait,
 			Message: "There were too many failed sign-ins from your address; wait a minute and try again."}
 	}
-	ended := undecided // giving a request up must not wipe out the failures before it
+	ended := undecided // a request that is broken off must not reset the failures before it
 	defer func() {
 		if ended == right {
-			a.sprays.end(from, undecided) // one right password does not forgive wrong ones of other names
+			a.sprays.end(from, undecided) // one right password does not reset the failures with other names
 			return
 		}
 		a.sprays.end(from, ended)
@@ -162,8 +161,8 @@ func (a *Auth) Grant(user store.User, lifetime time.Duration) (Grant, error) {
 }
 
 // Refresh makes a new token for the account that a request comes from. A token
-// from before the last change of the password is TOKEN_INVALID. Other errors: as
-// User.
+// from before the last change of the password is TOKEN_INVALID. The other errors
+// are those of User.
 func (a *Auth) Refresh(r *http.Request) (Grant, error) {
 	if !a.enabled {
 		u, err := a.defaultUser(r.Context())
@@ -225,8 +224,8 @@ func bearer(r *http.Request) (string, error) {
 	return strings.TrimSpace(token), nil
 }
 
-// defaultUser is remembered: its id never changes, it can't be deleted or
-// demoted, and every write reads the account again.
+// defaultUser returns the default user. It is cached: its id never changes, it
+// can't be deleted or demoted, and every write reads the account again.
 func (a *Auth) defaultUser(ctx context.Context) (store.User, error) {
 	if u := a.fallback.Load(); u != nil {
 		return *u, nil
@@ -247,8 +246,8 @@ var (
 	errExpired = store.Errorf(web.CodeTokenExpired, "The token has expired; sign in again.")
 )
 
-// verify returns the account behind a token, as it is now, and what the token
-// says.
+// verify returns the account of a token, as it is now, and the claims of the
+// token.
 func (a *Auth) verify(ctx context.Context, token string) (u store.User, c claims, err error) {
 	if err := a.parse(token, &c, issuer); err != nil {
 		return u, c, err

@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	// basicAge is how long a password that was right is remembered.
+	// basicAge is the time for which a correct password is cached.
 	basicAge = 5 * time.Minute
 	// keyUsername is the name that W&B's clients send with a key.
 	keyUsername = "api"
-	// maxBasic bounds the passwords that are remembered.
+	// maxBasic is the maximum number of passwords that are cached.
 	maxBasic = 10_000
 )
 
-// checkedPasswords remembers passwords that were right, for clients that send name
-// and password with every request: bcrypt takes a tenth of a second. It has keyed
-// hashes, never a password.
+// checkedPasswords caches correct passwords for clients that send name and
+// password with every request, because bcrypt takes a tenth of a second. It holds
+// keyed hashes, never a password.
 type checkedPasswords struct {
 	mu    sync.Mutex
 	known map[[sha256.Size]byte]checkedPassword
@@ -35,9 +35,9 @@ type checkedPassword struct {
 	until   time.Time
 }
 
-// Account is User for clients that may also send a name and a password with each
-// request (RFC 7617), where an API key may stand for the password. A password that was right is remembered for some minutes, or
-// until it is changed. Further errors: those of SignIn.
+// Account is User for clients that may also send a name and a password with each request (RFC 7617), where an
+// API key may stand for the password. A correct password is cached for some minutes, or until it is changed. The
+// errors are those of User and SignIn.
 func (a *Auth) Account(r *http.Request) (store.User, error) {
 	username, password, ok := r.BasicAuth()
 	if !a.enabled || !ok {
@@ -60,7 +60,7 @@ func (a *Auth) Account(r *http.Request) (store.User, error) {
 	return u, err
 }
 
-// remembered returns the account of a password that was right some minutes ago.
+// remembered returns the account of a cached password.
 func (a *Auth) remembered(ctx context.Context, key [sha256.Size]byte) (u store.User, ok bool, err error) {
 	a.checked.mu.Lock()
 	c, ok := a.checked.known[key]

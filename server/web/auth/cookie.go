@@ -35,8 +35,8 @@ func cookie(r *http.Request, path string) *http.Cookie {
 	}
 }
 
-// CookieUser returns the account that a page is asked for by, from the cookie.
-// Errors: as User.
+// CookieUser returns the account that the cookie of a request is for. The
+// errors are those of User.
 func (a *Auth) CookieUser(r *http.Request) (store.User, error) {
 	if !a.enabled {
 		return a.defaultUser(r.Context())

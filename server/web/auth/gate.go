@@ -6,18 +6,18 @@ import (
 	"sync"
 )
 
-// gate lets a few callers in at once. Those that wait are let in by turns of
-// their addresses, so that many from one do not keep the others out.
+// gate admits a few callers at once. Waiting addresses take turns, so that many
+// callers from one address do not keep the others waiting.
 type gate struct {
 	mu      sync.Mutex
 	free    int
-	turns   []string // addresses that somebody waits from, the next one first
+	turns   []string // addresses with waiting callers, the next one first
 	waiting map[string][]chan struct{}
 }
 
 func newGate(width int) *gate { return &gate{free: width, waiting: map[string][]chan struct{}{}} }
 
-// enter waits for a place, which leave gives back. It fails when ctx ends first.
+// enter waits for a place, which leave returns. It fails when ctx ends first.
 func (g *gate) enter(ctx context.Context, address string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -52,7 +52,7 @@ func (g *gate) enter(ctx context.Context, address string) error {
 	return ctx.Err()
 }
 
-// leave gives a place to whoever is next.
+// leave gives the place to the next caller.
 func (g *gate) leave() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -9,12 +9,13 @@ import (
 	"tracker/store"
 )
 
-// linkIssuer keeps links and tokens apart: neither is good as the other.
+// linkIssuer distinguishes links from tokens, so that neither is accepted as
+// the other.
 const linkIssuer = "tracker-link"
 
-// Link returns a text that stands for user where the address of a request has it, for
-// subject alone and for a while. It is for clients that send no credentials to
-// an address that they were given.
+// Link returns a text that signs user in when it is a part of the address of a
+// request. It is valid for subject alone and for lifetime. It is for clients that
+// send no credentials to an address that they were given.
 func (a *Auth) Link(user store.User, subject string, lifetime time.Duration) (string, error) {
 	token := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.RegisteredClaims{
 		Subject:   user.ID,

@@ -13,16 +13,16 @@ const (
 	// maxSpray bounds those from one address for all names together.
 	maxSpray      = 60
 	failureWindow = time.Minute
-	// maxTracked bounds the memory that strangers can make us use; past it those
-	// who have not failed for a minute are forgotten, and then any.
+	// maxTracked bounds the memory that strangers can use. Beyond it visitors
+	// without a failure in the last minute are dropped, and then any.
 	maxTracked = 10_000
 )
 
 // throttle counts the failed sign-ins of the last minute, by name and address or
-// by address alone.
-// Attempts that are under way count as failures until they end, and what would
-// be too many with them waits: many at once get no more tries than one after
-// another, and the jobs of a cluster that start together are all let in.
+// by address alone. Attempts that are under way count as failures until they
+// end, and an attempt that would be too many with them waits. So many attempts
+// at once get no more tries than the same number in a row, and jobs of a cluster
+// that start together are all admitted.
 type throttle struct {
 	now   func() time.Time
 	limit int // of failures
@@ -45,15 +45,15 @@ type outcome int
 const (
 	right outcome = iota
 	wrong
-	undecided // the password was not looked at
+	undecided // the password was not checked
 )
 
 func visitorOf(username, address string) visitor {
 	return sha256.Sum256([]byte(username + "\x00" + address))
 }
 
-// network returns what counts as one address: a whole /64 of IPv6, since one
-// client has that many.
+// network returns the part of an address that counts as one address: a whole
+// /64 of IPv6, since one client can have all of that.
 func network(address string) string {
 	addr, err := netip.ParseAddr(address)
 	if err != nil || addr.Unmap().Is4() {
@@ -72,7 +72,7 @@ func newThrottle(now func() time.Time, limit int) *throttle {
 	return t
 }
 
-// begin notes an attempt, which end must follow, or returns how long to wait
+// begin records an attempt, which end must follow, or returns the time to wait
 // before the next one.
 func (t *throttle) begin(who visitor) (wait time.Duration) {
 	t.mu.Lock()
@@ -97,7 +97,8 @@ func (t *throttle) begin(who visitor) (wait time.Duration) {
 	}
 }
 
-// end notes how an attempt went. A right password forgives the wrong ones.
+// end records the outcome of an attempt. A correct password resets the
+// failures.
 func (t *throttle) end(who visitor, o outcome) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -115,8 +116,9 @@ func (t *throttle) end(who visitor, o outcome) {
 	t.ended.Broadcast()
 }
 
-// makeRoom forgets who has not failed for a minute, and a quarter of the others
-// when that does not do. Those with an attempt under way stay.
+// makeRoom drops visitors without a failure in the last minute, and if that is
+// not enough a quarter of the others. Visitors with an attempt under way are
+// kept.
 func (t *throttle) makeRoom(now time.Time) {
 	if len(t.of) < maxTracked {
 		return

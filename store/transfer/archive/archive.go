@@ -3,10 +3,11 @@
 //	manifest.json     what is in it, with sizes and hashes
 //	README.txt        for people
 //	report.html       for people
-//	tracker.db        the database with just the exported records
+//	tracker.db        a database with only the exported records
 //	artifacts/ab/…    the bytes of artifacts under their SHA-256, as in a folder of artifacts
 //
-// The same records give the same bytes. It knows nothing of what the database has.
+// The same records give the same bytes. The package does not know the tables of
+// the database.
 package archive
 
 // Format is the number of the format that this program writes.
@@ -25,12 +26,12 @@ type Manifest struct {
 	Format int `json:"format"`
 	// Scope is what was exported: project, experiment or runs.
 	Scope string `json:"scope"`
-	// Context has the records, as kind/id, that are there only since others need
-	// them: an import makes them where they do not exist.
+	// Context has the records, as kind/id, that are included only because others
+	// refer to them. An import makes those that do not exist.
 	Context []string `json:"context"`
 	// Base has the fingerprints that records had, by kind/id, when this database and
-	// the one that the archive is sent to last agreed. It is there in archives that
-	// are sent from one server to another.
+	// the one that the archive is sent to last agreed. Only archives that are sent
+	// from one server to another have it.
 	Base map[string]string `json:"base,omitzero"`
 	// Counts has the number of records of each kind.
 	Counts map[string]int64 `json:"counts"`

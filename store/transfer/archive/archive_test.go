@@ -143,17 +143,17 @@ func TestHostileArchives(t *testing.T) {
 		content []byte
 		want    string
 	}{
-		"a path upwards":        {rewritten(t, good, nil, plain("../evil", "x")), "no name of a file in an archive"},
-		"an absolute path":      {rewritten(t, good, nil, plain("/etc/passwd", "x")), "no name of a file in an archive"},
-		"a path within":         {rewritten(t, good, nil, plain("artifacts/ab/../../evil", "x")), "no name of a file in an archive"},
-		"another folder":        {rewritten(t, good, nil, plain("artifacts/zz/"+hashOf("x"), "x")), "no name of a file in an archive"},
-		"a link":                {rewritten(t, good, nil, entry{link, "/etc/passwd"}), "is no plain file"},
+		"a path upwards":        {rewritten(t, good, nil, plain("../evil", "x")), "not the name of a file in an archive"},
+		"an absolute path":      {rewritten(t, good, nil, plain("/etc/passwd", "x")), "not the name of a file in an archive"},
+		"a path within":         {rewritten(t, good, nil, plain("artifacts/ab/../../evil", "x")), "not the name of a file in an archive"},
+		"another folder":        {rewritten(t, good, nil, plain("artifacts/zz/"+hashOf("x"), "x")), "not the name of a file in an archive"},
+		"a link":                {rewritten(t, good, nil, entry{link, "/etc/passwd"}), "is not a regular file"},
 		"a name twice":          {rewritten(t, good, nil, plain(ReadmeName, "x")), "is there twice"},
 		"a packed artifact":     {rewritten(t, good, nil, entry{zip.FileHeader{Name: blobName(hashOf("x")), Method: zip.Deflate}, "xx"}), "is compressed"},
 		"one artifact more":     {rewritten(t, good, nil, plain(blobName(hashOf("x")), "x")), "its manifest.json says 1"},
 		"no manifest":           {rewritten(t, good, without(ManifestName)), "has no manifest.json"},
 		"no database":           {rewritten(t, good, without(DatabaseName)), "which it does not have"},
-		"no JSON":               {rewritten(t, good, replace(ManifestName, "{", "[")), "not what it should be"},
+		"no JSON":               {rewritten(t, good, replace(ManifestName, "{", "[")), "manifest.json can't be read"},
 		"a newer format":        {rewritten(t, good, replace(ManifestName, `"format": 1`, `"format": 2`)), "use a newer program"},
 		"another size":          {rewritten(t, good, replace(DatabaseName, "SQLite", "SQLite!")), "another size than its manifest.json says"},
 		"a bomb":                {rewritten(t, good, replace(DatabaseName, "SQLite", strings.Repeat("\x00", freeRatio+1))), "which no database does"},

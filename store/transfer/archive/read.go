@@ -16,7 +16,7 @@ import (
 	"tracker/store/json"
 )
 
-// Error is why an archive is not read.
+// Error says why an archive can't be read.
 type Error struct{ Message string }
 
 func (e *Error) Error() string { return e.Message }
@@ -31,8 +31,9 @@ const (
 	maxManifest  = 64 << 20 // bytes
 	maxValues    = 600_000  // in the manifest, which has one for each record
 	maxText      = 1 << 30  // bytes of README and report
-	// maxRatio is how many times larger than its compressed form a database may be
-	// beyond the first freeRatio bytes. SQLite files shrink to a fifth or so.
+	// maxRatio is the maximum ratio of the size of a database to its compressed
+	// size, beyond the first freeRatio bytes. SQLite files shrink to a fifth or
+	// so.
 	maxRatio  = 200
 	freeRatio = 64 << 20
 )
@@ -56,9 +57,9 @@ func Is(path string) bool {
 	return err == nil && string(head[:4]) == "PK\x03\x04" && string(head[30:]) == ManifestName
 }
 
-// Open opens the archive at a path and reads its manifest. A file whose directory
-// does not fit the format, with paths that lead elsewhere, links or sizes that can't
-// be true, is refused with an *Error.
+// Open opens the archive at a path and reads its manifest. It returns an *Error for
+// a file whose directory does not match the format: one with links, sizes that can't
+// be true, or paths that lead out of the archive.
 func Open(path string) (a *Archive, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -116,7 +117,7 @@ func checkDirectory(f *os.File, size int64) error {
 		directory = binary.LittleEndian.Uint64(end[40:])
 	}
 	if directory > maxDirectory || directory > uint64(size) {
-		return refused("its list of files has %d bytes, which can't be", directory)
+		return refused("its list of files has %d bytes, and at most %d are read", directory, min(maxDirectory, uint64(size)))
 	}
 	return nil
 }
@@ -124,20 +125,20 @@ func checkDirectory(f *os.File, size int64) error {
 // checkEntry accepts the files that an archive has.
 func checkEntry(e *zip.File) error {
 	if !fs.FileMode.IsRegular(e.Mode()) {
-		return refused("%q is no plain file", short(e.Name))
+		return refused("%q is not a regular file", short(e.Name))
 	}
 	switch e.Name {
 	case ManifestName, ReadmeName, ReportName, DatabaseName:
 	default:
 		if hash, ok := strings.CutPrefix(e.Name, "artifacts/"); !ok || len(hash) != 67 || !isHash(hash[3:]) || hash[:3] != hash[3:5]+"/" {
-			return refused("%q is no name of a file in an archive", short(e.Name))
+			return refused("%q is not the name of a file in an archive", short(e.Name))
 		}
 		if e.Method != zip.Store || e.UncompressedSize64 != e.CompressedSize64 {
 			return refused("%q is compressed, which artifacts in an archive are not", e.Name)
 		}
 	}
 	if e.Method != zip.Store && e.Method != zip.Deflate {
-		return refused("%q is compressed in a way that is not known", e.Name)
+		return refused("%q is compressed with an unknown method", e.Name)
 	}
 	if e.UncompressedSize64 > freeRatio && e.UncompressedSize64/maxRatio > e.CompressedSize64 {
 		return refused("%q would grow to %d bytes from %d, which no database does", e.Name, e.UncompressedSize64, e.CompressedSize64)
@@ -177,7 +178,7 @@ func (a *Archive) readManifest() error {
 		return refused("its %s has %d values, and at most %d are read", ManifestName, n, maxValues)
 	}
 	if err := json.Unmarshal(text, &a.Manifest); err != nil {
-		return refused("its %s is not what it should be: %v", ManifestName, err)
+		return refused("its %s can't be read: %v", ManifestName, err)
 	}
 	if a.Manifest.Format != Format {
 		return refused("it has the format %d, and this program reads %d; use a newer program", a.Manifest.Format, Format)

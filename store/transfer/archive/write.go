@@ -16,13 +16,14 @@ import (
 
 // Content is what Write puts in an archive.
 type Content struct {
-	Manifest Manifest // but for Format, Files and Artifacts
+	Manifest Manifest // without Format, Files and Artifacts
 	Readme   []byte
 	Report   []byte
 	Database string // path of the database file
 	Blobs    []Blob // sorted by their hashes
 	Open     func(Blob) (io.ReadCloser, error)
-	// Progress is called with the number of bytes that were written; nil is fine.
+	// Progress is called with the number of bytes that were written. It may be
+	// nil.
 	Progress func(n int64)
 }
 
@@ -98,8 +99,8 @@ func (c *Content) addBlob(z *zip.Writer, b Blob) error {
 	return c.add(z, blobName(b.Hash), zip.Store, &checked{r: from, sum: sha256.New(), want: b.Hash, left: b.Size, name: blobName(b.Hash)})
 }
 
-// dated is the time of all files, the first one that zip has: the same records give the
-// same bytes.
+// dated is the modification time of all files, the earliest that zip can store: the
+// same records give the same bytes.
 var dated = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // counted reports the bytes that are written.

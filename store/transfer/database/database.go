@@ -1,4 +1,4 @@
-// Package database opens the SQLite databases of other tools for reading alone.
+// Package database opens the SQLite databases of other tools, read-only.
 package database
 
 import (
@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+
+	"modernc.org/sqlite"
 )
 
 const sqliteHeader = "SQLite format 3\x00"
@@ -31,14 +33,14 @@ func Is(path string, tables ...string) bool {
 	return hasTables(context.Background(), db, tables) == nil
 }
 
-// dsn returns the name of a database for reading alone. Nothing in the file is
-// trusted: no view or trigger of it calls a function.
+// dsn returns the data source name of a database, read-only. Nothing in the
+// file is trusted: no view or trigger of it calls a function.
 func dsn(path string) string {
 	return "file:" + (&url.URL{Path: path}).EscapedPath() +
 		"?mode=ro&_pragma=busy_timeout(10000)&_pragma=query_only(1)&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)"
 }
 
-// hasTables fails unless the tables that are read are tables, and there.
+// hasTables fails unless the tables exist and are tables, not views.
 func hasTables(ctx context.Context, db *sql.DB, tables []string) error {
 	for _, name := range tables {
 		var n int
@@ -53,9 +55,9 @@ func hasTables(ctx context.Context, db *sql.DB, tables []string) error {
 	return nil
 }
 
-// Open opens a database with these tables, which another program may be writing to. One
-// with a write-ahead log is copied with it first, since reading it in place would
-// make files beside it. end closes it and removes the copy.
+// Open opens a database with these tables, which another program may be writing to. A
+// database in WAL mode is copied together with its log first, since reading it in place
+// would create files beside it. end closes the database and removes the copy.
 func Open(ctx context.Context, path string, tables ...string) (db *sql.DB, end func() error, err error) {
 	wal, err := hasWAL(path)
 	if err != nil {
@@ -80,8 +82,11 @@ func Open(ctx context.Context, path string, tables ...string) (db *sql.DB, end f
 	}
 	db, err = sql.Open(driver, name)
 	if err == nil {
-		db.SetMaxOpenConns(2)
-		err = hasTables(ctx, db, tables)
+		db.SetMaxOpenConns(maxConns)
+		db.SetMaxIdleConns(maxConns)
+		if err = limit(ctx, db); err == nil {
+			err = hasTables(ctx, db, tables)
+		}
 		if err != nil {
 			err = errors.Join(fmt.Errorf("%s: %w", path, err), db.Close())
 		}
@@ -93,16 +98,42 @@ func Open(ctx context.Context, path string, tables ...string) (db *sql.DB, end f
 	return db, func() error { return errors.Join(db.Close(), remove()) }, nil
 }
 
+const (
+	// maxConns is the number of connections to a database.
+	maxConns = 2
+	// maxCell bounds a value of a row in bytes. SQLite would read one of a gigabyte as a
+	// whole, also to take the beginning of it.
+	maxCell = 32 << 20
+	// limitLength is the number of SQLite's limit for the length of a value.
+	limitLength = 0
+)
+
+// limit bounds the values that connections read. It opens all connections, which the
+// pool then keeps.
+func limit(ctx context.Context, db *sql.DB) (err error) {
+	for range maxConns {
+		c, e := db.Conn(ctx)
+		if e != nil {
+			return e
+		}
+		defer func() { err = errors.Join(err, c.Close()) }()
+		if _, err := sqlite.Limit(c, limitLength, maxCell); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // hasWAL reports whether a database is in WAL mode: bytes 18 and 19 of its header.
 func hasWAL(path string) (bool, error) {
 	header, err := beginning(path, 20)
 	return len(header) == 20 && header[18] == 2, err
 }
 
-// errChanging is a database that is written to while it is copied.
+// errChanging is returned for a database that is written to while it is copied.
 var errChanging = errors.New("the database was changed while it was copied, five times; stop what writes to it and import again")
 
-// copyDatabase copies a database and its log, as they are at one moment.
+// copyDatabase copies a database and its log as of one moment.
 func copyDatabase(ctx context.Context, from, to string) error {
 	for range 5 {
 		before, err := stateOf(from)
@@ -124,7 +155,7 @@ func copyDatabase(ctx context.Context, from, to string) error {
 	return errChanging
 }
 
-// stateOf returns what changes when a database or its log is written to.
+// stateOf returns a text that changes when a database or its log is written to.
 func stateOf(path string) (string, error) {
 	var state string
 	for _, p := range []string{path, path + "-wal"} {
@@ -140,8 +171,7 @@ func stateOf(path string) (string, error) {
 	return state, nil
 }
 
-// copyFile copies a file. One that does not exist is not an error, and neither is
-// its copy then.
+// copyFile copies a file. If it does not exist, there is no copy and no error.
 func copyFile(ctx context.Context, from, to string) (err error) {
 	in, err := os.Open(from)
 	if errors.Is(err, os.ErrNotExist) {

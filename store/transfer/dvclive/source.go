@@ -19,7 +19,7 @@ import (
 
 	"tracker/store/json"
 	"tracker/store/transfer"
-	"tracker/store/transfer/wandb"
+	"tracker/store/wandb/format"
 )
 
 // projectName is the name of the project of all runs.
@@ -29,10 +29,7 @@ const projectName = "DVCLive"
 func Kind() transfer.Kind {
 	return transfer.Kind{Name: "dvclive", Title: "DVCLive's folders", Project: projectName, Find: func(path string) (transfer.Source, error) {
 		s, err := find(path)
-		if err != nil || len(s.folders) == 0 {
-			return nil, err
-		}
-		return s, nil
+		return transfer.Found(s, len(s.folders) == 0, err)
 	}}
 }
 
@@ -46,7 +43,7 @@ const (
 	// maxFiles bounds the folders that are looked through.
 	maxFiles = 1_000_000
 	// maxParams bounds params.yaml in bytes.
-	maxParams = 16 << 20
+	maxParams = 2 << 20
 	// maxLine bounds a row in bytes.
 	maxLine = 64 << 10
 )
@@ -120,7 +117,7 @@ func metricTables(folder string) (all []metricTable, err error) {
 // Size is not known.
 func (s source) Size() int64 { return 0 }
 
-// Import brings all runs.
+// Import imports all runs.
 func (s source) Import(ctx context.Context, im *transfer.Import) error {
 	for _, folder := range s.folders {
 		experiment := filepath.Base(s.root)
@@ -139,7 +136,7 @@ func (s source) Import(ctx context.Context, im *transfer.Import) error {
 	return nil
 }
 
-// importRun brings what is new in a folder. Its path is its identity, since it has no
+// importRun imports what is new in a folder. Its path is its identity, since it has no
 // other.
 func importRun(ctx context.Context, im *transfer.Import, folder, experiment, name string) error {
 	tables, err := metricTables(filepath.Join(folder, metricsFolder))
@@ -165,7 +162,7 @@ func importRun(ctx context.Context, im *transfer.Import, folder, experiment, nam
 	isKnown, isNew := len(known) > 0, false
 	for _, k := range known {
 		if k.RunID == uuid.Nil {
-			im.LeaveOut(id, folder, "The run was imported before and then deleted here; it is not brought again.")
+			im.LeaveOut(id, folder, "The run was imported before and then deleted here; it is not imported again.")
 			return nil
 		}
 	}
@@ -182,7 +179,7 @@ func importRun(ctx context.Context, im *transfer.Import, folder, experiment, nam
 	if k := known[about]; isThere && k.Fingerprint != params.fingerprint {
 		isNew = true
 		for _, m := range params.members {
-			wandb.Parameters(m.Key, m.Value, w.Parameter)
+			format.Parameters(m.Key, m.Value, w.Parameter)
 		}
 		w.Mark(transfer.File{ID: about, Path: folder, Fingerprint: params.fingerprint})
 	}
@@ -198,7 +195,7 @@ func timeOf(t metricTable) transfer.Time { return transfer.Time(t.info.ModTime()
 
 // params is what params.yaml has.
 type params struct {
-	members     []wandb.Member
+	members     []format.Member
 	fingerprint string
 }
 
@@ -209,11 +206,7 @@ func paramsOf(im *transfer.Import, folder string) (p params, ok bool) {
 		return p, false
 	}
 	p.fingerprint = fmt.Sprintf("%d-%x", info.Size(), info.ModTime().UnixNano())
-	if info.Size() > maxParams {
-		im.Lose(path, "It has more than %d bytes; it is left out.", maxParams)
-		return p, false
-	}
-	text, err := os.ReadFile(path)
+	text, err := transfer.ReadFile(path, maxParams)
 	var values map[string]any
 	if err == nil {
 		err = yaml.Unmarshal(text, &values)
@@ -222,7 +215,7 @@ func paramsOf(im *transfer.Import, folder string) (p params, ok bool) {
 		text, err = json.Marshal(values, json.Deterministic(true), json.AllowInvalidUTF8(true))
 	}
 	if err == nil {
-		p.members, err = wandb.Members(string(text))
+		p.members, err = format.Members(string(text))
 	}
 	if err != nil {
 		im.Lose(path, "It can't be read: %v.", err)

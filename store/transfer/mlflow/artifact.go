@@ -19,9 +19,9 @@ import (
 const maxFiles = 1_000_000
 
 // artifactFolder returns the folder of the artifacts of a run, "" when there is
-// none. The URI has the place where they were written: after a move they lie beside
-// the store, below base. A folder elsewhere must have the id of the run in its path,
-// so that a store can't name any folder of this machine.
+// none. The URI names the folder in which they were written; after a move they are
+// beside the store, below base. A folder elsewhere must have the id of the run in
+// its path, so that a store can't name any folder of this machine.
 func (r *run) artifactFolder(base string) (folder, problem string) {
 	return artifactFolder(base, r.artifacts, r.id, r.id)
 }

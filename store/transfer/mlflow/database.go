@@ -26,7 +26,7 @@ const (
 // maxEntries bounds the parameters and tags of a run.
 const maxEntries = 100_000
 
-// importDatabase brings the runs of a database.
+// importDatabase imports the runs of a database.
 func importDatabase(ctx context.Context, im *transfer.Import, path string) (err error) {
 	db, end, err := database.Open(ctx, path, tables...)
 	if err != nil {
@@ -46,9 +46,13 @@ func importDatabase(ctx context.Context, im *transfer.Import, path string) (err 
 		return err
 	}
 	hasDatasets := hasColumns(ctx, db)
-	for _, r := range runs { // the tags have the parents
-		if r.params, err = entries(ctx, db, "params", r.id); err == nil {
-			r.tags, err = entries(ctx, db, "tags", r.id)
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	for _, r := range parentsFirst(runs) {
+		if r.params, err = entries(ctx, db, im, "params", r); err == nil {
+			r.tags, err = entries(ctx, db, im, "tags", r)
 		}
 		if err == nil && hasDatasets {
 			r.datasets, err = datasets(ctx, db, r.id)
@@ -56,21 +60,16 @@ func importDatabase(ctx context.Context, im *transfer.Import, path string) (err 
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	for _, r := range parentsFirst(runs) {
 		if err := importDatabaseRun(ctx, im, db, path, r, known); err != nil {
 			return err
 		}
+		r.params, r.tags, r.datasets = nil, nil, nil // there may be many runs
 		im.Read(info.Size() / int64(len(runs)))
 	}
 	for table, what := range map[string]string{"trace_info": "traces"} {
 		var n int
 		if err := db.QueryRowContext(ctx, `SELECT count(*) FROM `+table).Scan(&n); err == nil && n > 0 {
-			im.Lose(path, "It has %d %s, which are not brought.", n, what)
+			im.Lose(path, "It has %d %s, which are not imported.", n, what)
 		}
 	}
 	if err := databaseModels(ctx, db, im, path); err != nil {
@@ -80,13 +79,14 @@ func importDatabase(ctx context.Context, im *transfer.Import, path string) (err 
 }
 
 // databaseRuns returns the runs of a database, the oldest first, without their
-// parameters and tags.
+// parameters, tags and datasets.
 func databaseRuns(ctx context.Context, db *sql.DB, im *transfer.Import, path string) ([]*run, error) {
 	text := func(column string) string { return `coalesce(` + fmt.Sprintf(shortText, column) + `, '')` }
 	rows, err := db.QueryContext(ctx, `SELECT `+text("runs.run_uuid")+`, `+text("experiments.name")+`, `+text("runs.name")+`, `+text("runs.status")+`,
 			CAST(runs.start_time AS INTEGER), CAST(runs.end_time AS INTEGER),
 			runs.lifecycle_stage IS 'deleted' OR experiments.lifecycle_stage IS 'deleted',
-			`+text("runs.artifact_uri")+`, `+text("runs.source_name")+`, `+text("runs.source_version")+`
+			`+text("runs.artifact_uri")+`, `+text("runs.source_name")+`, `+text("runs.source_version")+`,
+			coalesce((SELECT substr(CAST(value AS TEXT), 1, 100) FROM tags WHERE tags.run_uuid = runs.run_uuid AND tags.key = 'mlflow.parentRunId'), '')
 		FROM runs LEFT JOIN experiments ON experiments.experiment_id = runs.experiment_id
 		ORDER BY runs.start_time, runs.rowid`)
 	if err != nil {
@@ -96,13 +96,13 @@ func databaseRuns(ctx context.Context, db *sql.DB, im *transfer.Import, path str
 	var runs []*run
 	for rows.Next() {
 		r := &run{}
-		if err := rows.Scan(&r.id, &r.experiment, &r.name, &r.status, &r.start, &r.end, &r.deleted, &r.artifacts, &r.source, &r.commit); err != nil {
+		if err := rows.Scan(&r.id, &r.experiment, &r.name, &r.status, &r.start, &r.end, &r.deleted, &r.artifacts, &r.source, &r.commit, &r.parent); err != nil {
 			return nil, err
 		}
 		r.path = path + " run " + r.id
 		if r.experiment == "" {
 			r.experiment = "without an experiment"
-			im.Lose(r.path, "The experiment of the run does not exist; it is in one of that name.")
+			im.Lose(r.path, "The experiment of the run does not exist; the run is imported into an experiment with this name.")
 		}
 		if (!r.deleted || im.Deleted) && im.Wanted(r.name, r.experiment) {
 			runs = append(runs, r)
@@ -112,18 +112,23 @@ func databaseRuns(ctx context.Context, db *sql.DB, im *transfer.Import, path str
 }
 
 // entries returns the parameters or the tags of a run.
-func entries(ctx context.Context, db *sql.DB, table, id string) (map[string]string, error) {
+func entries(ctx context.Context, db *sql.DB, im *transfer.Import, table string, r *run) (map[string]string, error) {
 	rows, err := db.QueryContext(ctx, `SELECT coalesce(`+fmt.Sprintf(shortText, "key")+`, ''), coalesce(`+fmt.Sprintf(longText, "value")+`, '')
-		FROM `+table+` WHERE run_uuid = ? LIMIT ?`, id, maxEntries)
+		FROM `+table+` WHERE run_uuid = ? LIMIT ?`, r.id, maxEntries)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	all := map[string]string{}
+	held := 0
 	for rows.Next() {
 		var key, value string
 		if err := rows.Scan(&key, &value); err != nil {
 			return nil, err
+		}
+		if held += len(key) + len(value); held > maxTexts || len(all) == maxEntries-1 {
+			im.Lose(r.path, "In the table %s, %v.", table, errTexts)
+			return all, rows.Close()
 		}
 		all[key] = value
 	}
@@ -170,12 +175,12 @@ func datasets(ctx context.Context, db *sql.DB, id string) (all []transfer.Datase
 // maxDatasets bounds the datasets of a run.
 const maxDatasets = 1000
 
-// importDatabaseRun brings what is new of a run.
+// importDatabaseRun imports what is new in a run.
 func importDatabaseRun(ctx context.Context, im *transfer.Import, db *sql.DB, path string, r *run, known map[uuid.UUID]transfer.File) error {
 	about := transfer.ID("mlflow", "run", r.id)
 	former, isKnown := known[about]
 	if isKnown && former.RunID == uuid.Nil {
-		im.LeaveOut(r.uuid(), r.path, "The run was imported before and then deleted here; it is not brought again.")
+		im.LeaveOut(r.uuid(), r.path, "The run was imported before and then deleted here; it is not imported again.")
 		return nil
 	}
 	fingerprint, err := r.fingerprint()
@@ -200,8 +205,8 @@ func importDatabaseRun(ctx context.Context, im *transfer.Import, db *sql.DB, pat
 	return r.importArtifacts(ctx, im, w, filepath.Dir(path))
 }
 
-// readMetrics adds the points of a run whose rows come after position. The numbers
-// of rows grow; when they have become smaller, all points are read again.
+// readMetrics adds the points of a run whose rows come after position, up to last: others
+// may come meanwhile. The numbers of rows grow; when they have become smaller, all points are read again.
 func (r *run) readMetrics(ctx context.Context, im *transfer.Import, w *transfer.RunWriter, db *sql.DB, position, last int64) error {
 	again := position > last
 	if again {
@@ -210,7 +215,7 @@ func (r *run) readMetrics(ctx context.Context, im *transfer.Import, w *transfer.
 	}
 	rows, err := db.QueryContext(ctx, `SELECT rowid, coalesce(`+fmt.Sprintf(shortText, "key")+`, ''), CAST(value AS REAL), CAST(timestamp AS INTEGER),
 			CAST(step AS INTEGER), coalesce(is_nan, 0) <> 0
-		FROM metrics WHERE run_uuid = ? AND rowid > ? ORDER BY rowid`, r.id, position)
+		FROM metrics WHERE run_uuid = ? AND rowid > ? AND rowid <= ? ORDER BY rowid`, r.id, position, last)
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 // maxModels bounds the logged models of a database, and the rows of its registry.
 const maxModels = 1_000_000
 
-// databaseModels brings the logged models and the registry of a database. Versions of
+// databaseModels imports the logged models and the registry of a database. Versions of
 // MLflow before 3 and before 1.4 have no tables for them.
 func databaseModels(ctx context.Context, db *sql.DB, im *transfer.Import, path string) error {
 	models, err := loggedModels(ctx, db, path)
@@ -21,7 +21,7 @@ func databaseModels(ctx context.Context, db *sql.DB, im *transfer.Import, path s
 		return err
 	}
 	for _, m := range models {
-		if err := m.bring(ctx, im, filepath.Dir(path)); err != nil {
+		if err := m.importModel(ctx, im, filepath.Dir(path)); err != nil {
 			return err
 		}
 	}
@@ -30,7 +30,7 @@ func databaseModels(ctx context.Context, db *sql.DB, im *transfer.Import, path s
 		return err
 	}
 	for _, m := range all {
-		if err := m.bring(ctx, im); err != nil {
+		if err := m.importModel(ctx, im); err != nil {
 			return err
 		}
 	}

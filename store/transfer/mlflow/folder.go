@@ -42,7 +42,11 @@ const (
 	maxMeta = 1 << 20
 	maxText = 1 << 20
 	maxLine = 4096
+	// maxTexts bounds the bytes of all parameters, or all tags, of a run.
+	maxTexts = 64 << 20
 )
+
+var errTexts = fmt.Errorf("there are more than %d, or more than %d MiB; the others are left out", maxEntries, maxTexts>>20)
 
 func readMeta(folder string) (m meta, err error) {
 	text, err := readText(filepath.Join(folder, "meta.yaml"), maxMeta)
@@ -52,36 +56,33 @@ func readMeta(folder string) (m meta, err error) {
 	return m, err
 }
 
-// readText returns the beginning of a file, up to limit bytes.
+// readText returns the content of a file of at most limit bytes.
 func readText(path string, limit int64) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, limit))
+	text, err := transfer.ReadFile(path, limit)
 	return string(text), err
 }
 
 // numberedStatuses are those of a file store.
 var numberedStatuses = map[string]string{"1": "RUNNING", "2": "SCHEDULED", "3": "FINISHED", "4": "FAILED", "5": "KILLED"}
 
-// importFolder brings the runs of a file store.
+// importFolder imports the runs of a file store.
 func importFolder(ctx context.Context, im *transfer.Import, folder string) error {
 	runs, err := folderRuns(im, folder)
 	if err != nil {
 		return err
 	}
 	for _, r := range parentsFirst(runs) {
+		r.tags, r.params, r.datasets = texts(im, filepath.Join(r.path, "tags")), texts(im, filepath.Join(r.path, "params")), folderDatasets(im, r.path)
 		if err := importFolderRun(ctx, im, folder, r); err != nil {
 			return err
 		}
+		r.params, r.tags, r.datasets = nil, nil, nil // there may be many runs
 	}
 	return folderModels(ctx, im, folder)
 }
 
-// folderRuns returns the runs of a file store, with those in the trash if they are
-// wanted.
+// folderRuns returns the runs of a file store, with those in its trash if the
+// options ask for them, without their parameters, tags and datasets.
 func folderRuns(im *transfer.Import, folder string) (runs []*run, err error) {
 	experiments, err := subfolders(folder)
 	if err != nil {
@@ -97,7 +98,7 @@ func folderRuns(im *transfer.Import, folder string) (runs []*run, err error) {
 	for _, at := range experiments {
 		e, err := readMeta(at)
 		if err != nil || e.ExperimentID == "" {
-			continue // another folder, as that of the registry
+			continue // another folder, such as that of the registry
 		}
 		folders, err := subfolders(at)
 		if err != nil {
@@ -121,21 +122,23 @@ func folderRuns(im *transfer.Import, folder string) (runs []*run, err error) {
 			if deleted && !im.Deleted || !im.Wanted(m.RunName, e.Name) {
 				continue
 			}
-			runs = append(runs, m.run(im, path, e.Name, deleted))
+			runs = append(runs, m.run(path, e.Name, deleted))
 		}
 	}
 	return runs, nil
 }
 
-func (m meta) run(im *transfer.Import, path, experiment string, deleted bool) *run {
+func (m meta) run(path, experiment string, deleted bool) *run {
 	status := fmt.Sprint(m.Status)
 	if s, ok := numberedStatuses[status]; ok {
 		status = s
 	}
+	parent, err := readText(filepath.Join(path, "tags", "mlflow.parentRunId"), 100)
+	if err != nil {
+		parent = "" // it has none
+	}
 	return &run{id: m.runID(), experiment: experiment, name: m.RunName, status: status, start: m.Start, end: m.End, deleted: deleted,
-		artifacts: m.Artifacts, source: m.SourceName, commit: m.Version, path: path,
-		tags: texts(im, filepath.Join(path, "tags")), params: texts(im, filepath.Join(path, "params")),
-		datasets: folderDatasets(im, path)}
+		artifacts: m.Artifacts, source: m.SourceName, commit: m.Version, path: path, parent: parent}
 }
 
 // subfolders returns the paths of the folders in a folder; hidden ones are left out.
@@ -177,14 +180,18 @@ func eachFile(im *transfer.Import, folder string, fn func(name, path string, siz
 	})
 }
 
-// texts returns the files below a folder: names and what is in them.
+// texts returns the content of the files below a folder by name.
 func texts(im *transfer.Import, folder string) map[string]string {
 	all := map[string]string{}
+	held := 0
 	err := eachFile(im, folder, func(name, path string, _ int64) error {
-		text, err := readText(path, maxText+1)
+		text, err := readText(path, maxText)
 		if err != nil {
 			im.Lose(path, "It can't be read: %v.", err)
 			return nil
+		}
+		if held += len(name) + len(text); held > maxTexts || len(all) == maxEntries-1 {
+			return errTexts
 		}
 		all[name] = text
 		return nil
@@ -202,7 +209,7 @@ type metricFile struct {
 	id        uuid.UUID
 }
 
-// importFolderRun brings what is new of a run.
+// importFolderRun imports what is new in a run.
 func importFolderRun(ctx context.Context, im *transfer.Import, folder string, r *run) error {
 	id := r.uuid()
 	about := transfer.ID("mlflow", "run", r.id)
@@ -226,7 +233,7 @@ func importFolderRun(ctx context.Context, im *transfer.Import, folder string, r 
 	}
 	former, isKnown := known[about]
 	if isKnown && former.RunID == uuid.Nil {
-		im.LeaveOut(id, r.path, "The run was imported before and then deleted here; it is not brought again.")
+		im.LeaveOut(id, r.path, "The run was imported before and then deleted here; it is not imported again.")
 		return nil
 	}
 	w := r.begin(im, isKnown)

@@ -41,7 +41,7 @@ func readModelMeta(folder string) (m modelMeta, err error) {
 	return m, err
 }
 
-// folderModels brings the logged models of the experiments of a store, and its registry.
+// folderModels imports the logged models of the experiments of a store, and its registry.
 func folderModels(ctx context.Context, im *transfer.Import, folder string) error {
 	experiments, err := subfolders(folder)
 	if err != nil {
@@ -66,7 +66,7 @@ func folderModels(ctx context.Context, im *transfer.Import, folder string) error
 			logged := loggedModel{id: m.ModelID, experiment: e.Name, name: m.Name, kind: m.Type, run: m.Run, artifacts: m.Artifacts, status: status,
 				created: m.Created, deleted: m.Stage == "deleted" || e.Stage == "deleted", path: path,
 				params: texts(im, filepath.Join(path, "params")), tags: texts(im, filepath.Join(path, "tags"))}
-			if err := logged.bring(ctx, im, filepath.Dir(folder)); err != nil {
+			if err := logged.importModel(ctx, im, filepath.Dir(folder)); err != nil {
 				return err
 			}
 		}
@@ -74,7 +74,7 @@ func folderModels(ctx context.Context, im *transfer.Import, folder string) error
 	return folderRegistry(ctx, im, filepath.Join(folder, "models"))
 }
 
-// folderRegistry brings the registered models below a folder.
+// folderRegistry imports the registered models below a folder.
 func folderRegistry(ctx context.Context, im *transfer.Import, folder string) error {
 	models, err := subfolders(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -111,7 +111,7 @@ func folderRegistry(ctx context.Context, im *transfer.Import, folder string) err
 				run: v.RunID, tags: texts(im, filepath.Join(at, "tags"))})
 		}
 		slices.SortFunc(r.versions, func(a, b version) int { return int(a.number - b.number) })
-		if err := r.bring(ctx, im); err != nil {
+		if err := r.importModel(ctx, im); err != nil {
 			return err
 		}
 	}

@@ -44,7 +44,7 @@ func TestArtifactFolder(t *testing.T) {
 
 func TestParentsFirst(t *testing.T) {
 	child := func(id, parent string) *run {
-		return &run{id: id, tags: map[string]string{"mlflow.parentRunId": parent}}
+		return &run{id: id, parent: parent}
 	}
 	// c is below b, which is below a; x and y are each other's parent.
 	ordered := parentsFirst([]*run{child("c", "b"), child("b", "a"), child("x", "y"), child("y", "x"), child("a", ""), child("d", "gone")})

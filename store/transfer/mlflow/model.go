@@ -39,14 +39,14 @@ type version struct {
 	tags                            map[string]string
 }
 
-// bring brings a logged model with its files.
-func (m loggedModel) bring(ctx context.Context, im *transfer.Import, base string) error {
+// importModel imports a logged model with its files.
+func (m loggedModel) importModel(ctx context.Context, im *transfer.Import, base string) error {
 	if m.deleted && !im.Deleted || !im.Wanted(m.name, m.experiment) {
 		return nil
 	}
 	hex := strings.TrimPrefix(m.id, "m-")
 	if _, err := uuid.Parse(hex); err != nil || len(hex) != 32 || hex == m.id || strings.ToLower(hex) != hex {
-		im.Lose(m.path, "The id of the logged model is none of MLflow's; it is left out.")
+		im.Lose(m.path, "The id of the logged model is not one of MLflow's; it is left out.")
 		return nil
 	}
 	to := transfer.LoggedModel{ID: m.id, Project: projectName, Experiment: m.experiment, Name: m.name, Type: m.kind, Ready: m.status == 2,
@@ -67,8 +67,8 @@ func (m loggedModel) bring(ctx context.Context, im *transfer.Import, base string
 
 var stages = map[string]string{"": "NONE", "None": "NONE", "Staging": "STAGING", "Production": "PRODUCTION", "Archived": "ARCHIVED"}
 
-// bring brings a registered model with its versions.
-func (m registered) bring(ctx context.Context, im *transfer.Import) error {
+// importModel imports a registered model with its versions.
+func (m registered) importModel(ctx context.Context, im *transfer.Import) error {
 	if m.name == "" || !im.Wanted(m.name) {
 		return nil
 	}

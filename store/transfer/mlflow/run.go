@@ -21,8 +21,9 @@ type run struct {
 	start, end *int64 // Unix milliseconds
 	deleted    bool   // it or its experiment
 	artifacts  string // URI
-	source     string // what was run
+	source     string // the program that was run
 	commit     string
+	parent     string // id of the run above it
 	tags       map[string]string
 	params     map[string]string
 	datasets   []transfer.Dataset
@@ -39,7 +40,8 @@ func runUUID(id string) uuid.UUID {
 	return transfer.ID("mlflow", "run", id)
 }
 
-// fingerprint returns a hash of all but the metrics and artifacts.
+// fingerprint returns a hash of all fields of a run except metrics and
+// artifacts.
 func (r *run) fingerprint() (string, error) {
 	text, err := json.Marshal([]any{r.name, r.status, r.end, r.deleted, r.tags, r.params, r.datasets}, json.Deterministic(true), json.AllowInvalidUTF8(true))
 	sum := sha256.Sum256(text)
@@ -70,7 +72,7 @@ func (r *run) begin(im *transfer.Import, known bool) *transfer.RunWriter {
 		to.Created, ok = timeOf(*r.start)
 	}
 	if r.start == nil || !ok {
-		im.Lose(r.path, "The run has no time at which it began; it is shown as begun in 1970.")
+		im.Lose(r.path, "The run has no start time; it is shown as started in 1970.")
 		to.Created = 0
 	}
 	if r.end != nil && status != transfer.Running {
@@ -78,13 +80,13 @@ func (r *run) begin(im *transfer.Import, known bool) *transfer.RunWriter {
 			to.Ended = &ended
 		}
 	}
-	if parent := r.tags["mlflow.parentRunId"]; parent != "" {
-		to.Parent = new(runUUID(parent))
+	if r.parent != "" {
+		to.Parent = new(runUUID(r.parent))
 	}
 	return im.Begin(to, r.path, known)
 }
 
-// describe adds all but the metrics and artifacts of a run.
+// describe adds all fields of a run except metrics and artifacts.
 func (r *run) describe(w *transfer.RunWriter) {
 	for _, key := range sorted(r.params) {
 		w.Parameter(key, r.params[key])
@@ -135,7 +137,7 @@ var fieldTags = map[string]bool{"mlflow.note.content": true, "mlflow.runName": t
 // infinity is what MLflow writes in a database for an infinite value.
 const infinity = 1.7976931348623157e308
 
-// valueOf returns a value as MLflow's database has it.
+// valueOf returns the value for which MLflow's database has x and isNaN.
 func valueOf(x float64, isNaN bool) transfer.Value {
 	switch {
 	case isNaN:
@@ -148,7 +150,7 @@ func valueOf(x float64, isNaN bool) transfer.Value {
 	return transfer.Value(x)
 }
 
-// parentsFirst returns the runs so that each comes after its parent.
+// parentsFirst returns the runs ordered so that each comes after its parent.
 func parentsFirst(runs []*run) []*run {
 	byID := map[string]*run{}
 	for _, r := range runs {
@@ -158,8 +160,8 @@ func parentsFirst(runs []*run) []*run {
 	placed := map[string]bool{}
 	for _, r := range runs {
 		var chain []*run
-		for at := r; at != nil && !placed[at.id]; at = byID[at.tags["mlflow.parentRunId"]] {
-			placed[at.id] = true // which also ends a circle
+		for at := r; at != nil && !placed[at.id]; at = byID[at.parent] {
+			placed[at.id] = true // which also ends a cycle of parents
 			chain = append(chain, at)
 		}
 		slices.Reverse(chain)

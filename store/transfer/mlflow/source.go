@@ -20,10 +20,7 @@ const projectName = "MLflow"
 func Kind() transfer.Kind {
 	return transfer.Kind{Name: "mlflow", Title: "MLflow", Project: projectName, Find: func(path string) (transfer.Source, error) {
 		s, err := find(path)
-		if err != nil || s.database == "" && s.folder == "" {
-			return nil, err
-		}
-		return s, nil
+		return transfer.Found(s, s.database == "" && s.folder == "", err)
 	}}
 }
 
@@ -105,7 +102,7 @@ func (s source) Size() int64 {
 	return info.Size()
 }
 
-// Import brings all runs.
+// Import imports all runs.
 func (s source) Import(ctx context.Context, im *transfer.Import) error {
 	if s.database != "" {
 		if err := importDatabase(ctx, im, s.database); err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -16,15 +15,8 @@ import (
 
 	"tracker/store/json"
 	"tracker/store/transfer"
-	"tracker/store/transfer/wandb"
+	"tracker/store/wandb/format"
 )
-
-// metric is a metric of metrics.json.
-type metric struct {
-	Steps      []any    `json:"steps"`
-	Timestamps []string `json:"timestamps"`
-	Values     []any    `json:"values"`
-}
 
 // fingerprint returns what changes when one of the files of a run does.
 func fingerprint(folder string) string {
@@ -37,8 +29,9 @@ func fingerprint(folder string) string {
 	return strings.TrimSpace(text.String())
 }
 
-// importRun brings what is new of a run. A file of metrics is written as a whole each
-// time and only grows: how many points of each metric were read is known.
+// importRun imports what is new in a run. The file of metrics is written as a whole
+// each time and only grows, so the number of points that were read of each metric is
+// kept.
 func importRun(ctx context.Context, im *transfer.Import, folder string, a about) error {
 	id := a.uuid(folder)
 	file := transfer.ID("sacred", "file", id.String())
@@ -48,7 +41,7 @@ func importRun(ctx context.Context, im *transfer.Import, folder string, a about)
 	}
 	k, isKnown := known[file]
 	if isKnown && k.RunID == uuid.Nil {
-		im.LeaveOut(id, folder, "The run was imported before and then deleted here; it is not brought again.")
+		im.LeaveOut(id, folder, "The run was imported before and then deleted here; it is not imported again.")
 		return nil
 	}
 	now := fingerprint(folder)
@@ -80,12 +73,12 @@ func importRun(ctx context.Context, im *transfer.Import, folder string, a about)
 
 // describe adds all but the metrics and files of a run.
 func describe(im *transfer.Import, w *transfer.RunWriter, folder string, a about) {
-	text, err := os.ReadFile(filepath.Join(folder, "config.json"))
+	text, err := transfer.ReadFile(filepath.Join(folder, "config.json"), maxAbout)
 	if err == nil {
-		var members []wandb.Member
-		if members, err = wandb.Members(string(text)); err == nil {
+		var members []format.Member
+		if members, err = format.Members(string(text)); err == nil {
 			for _, m := range members {
-				wandb.Parameters(m.Key, m.Value, w.Parameter)
+				format.Parameters(m.Key, m.Value, w.Parameter)
 			}
 		}
 	}
@@ -106,58 +99,94 @@ func describe(im *transfer.Import, w *transfer.RunWriter, folder string, a about
 	w.Code(c)
 }
 
-// addMetrics adds the points that come after the first count of each metric.
+// addMetrics adds the points that come after the first count of each metric. The file is
+// read value by value, since its lists become many times as large as their text.
 func addMetrics(ctx context.Context, im *transfer.Import, w *transfer.RunWriter, folder string, count map[string]int, mark func(string)) error {
 	path := filepath.Join(folder, "metrics.json")
-	metrics := map[string]metric{}
-	if err := read(path, &metrics); err != nil {
-		if !errors.Is(err, fs.ErrNotExist) {
-			im.Lose(path, "It can't be read: %v.", err)
-		}
+	text, err := transfer.ReadFile(path, maxMetrics)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	for _, key := range slices.Sorted(maps.Keys(metrics)) {
-		m := metrics[key]
-		if len(m.Steps) != len(m.Values) || len(m.Timestamps) != len(m.Values) {
-			im.Lose(path, "The metric %q has %d steps, %d times and %d values; it is left out.", key, len(m.Steps), len(m.Timestamps), len(m.Values))
+	var metrics []format.Member
+	if err == nil {
+		metrics, err = format.Members(string(text))
+	}
+	if err != nil {
+		im.Lose(path, "It can't be read: %v.", err)
+		return nil
+	}
+	slices.SortStableFunc(metrics, func(a, b format.Member) int { return strings.Compare(a.Key, b.Key) })
+	for _, m := range metrics {
+		if err := addMetric(ctx, im, w, path, m, count, mark); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addMetric adds the points of a metric.
+func addMetric(ctx context.Context, im *transfer.Import, w *transfer.RunWriter, path string, m format.Member, count map[string]int, mark func(string)) error {
+	key := m.Key
+	members, err := format.Members(m.Value)
+	lists := map[string]string{}
+	for _, member := range members {
+		lists[member.Key] = member.Value
+	}
+	var n [3]int
+	var list [3]*format.Elements
+	for i, name := range []string{"steps", "timestamps", "values"} {
+		var e error
+		if n[i], e = format.Length(lists[name]); e != nil {
+			err = e
+		}
+		list[i] = format.NewElements(lists[name])
+	}
+	switch {
+	case err != nil:
+		im.Lose(path, "The metric %q has no lists of steps, times and values; it is left out.", key)
+		return nil
+	case n[0] != n[2] || n[1] != n[2]:
+		im.Lose(path, "The metric %q has %d steps, %d times and %d values; it is left out.", key, n[0], n[1], n[2])
+		return nil
+	case count[key] > n[2]:
+		im.Lose(path, "The metric %q has fewer points than when it was read, and was read again.", key)
+		w.Rewind(key, math.MinInt64)
+		count[key] = 0
+	}
+	for i := range n[2] {
+		stepText, _ := list[0].Next()
+		timeText, _ := list[1].Next()
+		valueText, _ := list[2].Next()
+		if i < count[key] {
 			continue
 		}
-		if count[key] > len(m.Values) {
-			im.Lose(path, "The metric %q has fewer points than when it was read, and was read again.", key)
-			w.Rewind(key, math.MinInt64)
-			count[key] = 0
+		step, isStep := format.Number(stepText)
+		value, isValue := numberOf(valueText)
+		at, isTime := timeOf(strings.Trim(timeText, `"`))
+		if !isStep || float64(step) != math.Trunc(float64(step)) || math.Abs(float64(step)) >= 1<<62 || !isValue || !isTime {
+			im.Lose(path, "Points of %q lack a number, a step or a time; they are left out.", key)
+		} else {
+			w.Point(key, transfer.Step(step), value, at)
 		}
-		for i := count[key]; i < len(m.Values); i++ {
-			step, isStep := m.Steps[i].(float64)
-			value, isValue := numberOf(m.Values[i])
-			at, isTime := timeOf(m.Timestamps[i])
-			if !isStep || step != math.Trunc(step) || math.Abs(step) >= 1<<62 || !isValue || !isTime {
-				im.Lose(path, "Points of %q are no number at a step and a time; they are left out.", key)
-			} else {
-				w.Point(key, transfer.Step(step), value, at)
-			}
-			count[key] = i + 1
-			if w.Full() {
-				mark("")
-				if err := w.Flush(ctx); err != nil {
-					return err
-				}
+		count[key] = i + 1
+		if w.Full() {
+			mark("")
+			if err := w.Flush(ctx); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
 }
 
-// numberOf returns a number, or one of the words that stand for what JSON does not have.
-func numberOf(v any) (transfer.Value, bool) {
-	switch v := v.(type) {
-	case float64:
-		return transfer.Value(v), true
-	case string:
-		x, ok := wandb.Number(v)
-		return x, ok && !x.Finite()
+// numberOf returns a number, or one of the words that stand for what JSON does not have,
+// which may be in quotes. Booleans are not numbers.
+func numberOf(text string) (transfer.Value, bool) {
+	if text == "true" || text == "false" {
+		return 0, false
 	}
-	return 0, false
+	x, ok := format.Number(strings.Trim(text, `"`))
+	return x, ok && (!strings.HasPrefix(text, `"`) || !x.Finite())
 }
 
 // addFiles stores the files of a run, and the sources that it shares with others.

@@ -5,11 +5,8 @@ package sacred
 import (
 	"context"
 	"errors"
-	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -27,10 +24,7 @@ const projectName = "Sacred"
 func Kind() transfer.Kind {
 	return transfer.Kind{Name: "sacred", Title: "Sacred's folders", Project: projectName, Find: func(path string) (transfer.Source, error) {
 		s, err := find(path)
-		if err != nil || len(s.folders) == 0 {
-			return nil, err
-		}
-		return s, nil
+		return transfer.Found(s, len(s.folders) == 0, err)
 	}}
 }
 
@@ -38,8 +32,9 @@ func Kind() transfer.Kind {
 type source struct{ folders []string }
 
 const (
-	// maxFile bounds a file of JSON in bytes.
-	maxFile = 256 << 20
+	// maxAbout bounds run.json and config.json in bytes, and maxMetrics metrics.json.
+	maxAbout   = 8 << 20
+	maxMetrics = 128 << 20
 	// maxRuns bounds the folders that are looked through.
 	maxRuns = 1_000_000
 )
@@ -99,20 +94,12 @@ func find(path string) (s source, err error) {
 }
 
 func readAbout(folder string) (a about, err error) {
-	return a, read(filepath.Join(folder, "run.json"), &a)
+	return a, read(filepath.Join(folder, "run.json"), maxAbout, &a)
 }
 
 // read reads a file of JSON as Python writes it.
-func read(path string, into any) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err == nil && len(text) > maxFile {
-		err = errors.New("it has more than " + strconv.Itoa(maxFile) + " bytes")
-	}
+func read(path string, limit int64, into any) error {
+	text, err := transfer.ReadFile(path, limit)
 	if err != nil {
 		return err
 	}
@@ -122,7 +109,7 @@ func read(path string, into any) error {
 // Size is not known.
 func (s source) Size() int64 { return 0 }
 
-// Import brings all runs.
+// Import imports all runs.
 func (s source) Import(ctx context.Context, im *transfer.Import) error {
 	for _, folder := range s.folders {
 		a, err := readAbout(folder)
@@ -161,7 +148,7 @@ func (a about) run(im *transfer.Import, folder string) transfer.Run {
 		im.Lose(folder, "The status of the run, %q, is none of Sacred's; it is RUNNING here.", a.Status)
 	}
 	if to.Created, ok = timeOf(a.Start); !ok {
-		im.Lose(folder, "The run has no time at which it began; it is shown as begun in 1970.")
+		im.Lose(folder, "The run has no start time; it is shown as started in 1970.")
 	}
 	stop := a.Stop
 	if stop == "" {

@@ -6,7 +6,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -21,8 +20,8 @@ import (
 // chartColumn is a column with the values of a metric of a run.
 type chartColumn struct{ run, metric string }
 
-// chartColumns returns what the columns of a chart have, by their place; nil when the
-// header is not that of a chart.
+// chartColumns returns the columns of a chart by their index, nil when the header is
+// not that of a chart.
 func chartColumns(header []string) map[int]chartColumn {
 	is := map[string]bool{}
 	for _, name := range header {
@@ -51,8 +50,8 @@ func header(path string) []string {
 	return newSeparated(&reader{in: f}, ',').(*separated).header
 }
 
-// importChart brings the runs of a chart. One that was exported anew takes the place of
-// the former points.
+// importChart imports the runs of a chart. The points of a chart that was exported again
+// replace the former ones.
 func (s source) importChart(ctx context.Context, im *transfer.Import, f file, columns map[int]chartColumn) error {
 	defer im.Read(f.info.Size())
 	var names []string
@@ -78,7 +77,7 @@ func (s source) importChart(ctx context.Context, im *transfer.Import, f file, co
 		switch {
 		case !im.Wanted(name, f.name):
 		case isKnown && k.RunID == uuid.Nil:
-			im.LeaveOut(id, f.path+" run "+name, "The run was imported before and then deleted here; it is not brought again.")
+			im.LeaveOut(id, f.path+" run "+name, "The run was imported before and then deleted here; it is not imported again.")
 		case isKnown && k.Size == f.info.Size() && k.Fingerprint == fingerprint(f):
 			im.Unchanged(id)
 		default:
@@ -102,8 +101,8 @@ func (s source) importChart(ctx context.Context, im *transfer.Import, f file, co
 
 func timeOfFile(f file) transfer.Time { return transfer.Time(f.info.ModTime().UnixMilli()) }
 
-// addChart adds the rows of a chart. Nothing is marked before the last of them, so that
-// an import that was stopped begins again, in place of what it has brought.
+// addChart adds the rows of a chart. The file is marked only after the last row, so
+// that an import that was stopped begins again and replaces what it has imported.
 func addChart(ctx context.Context, im *transfer.Import, f file, columns map[int]chartColumn, writers map[string]*transfer.RunWriter) error {
 	if len(writers) == 0 {
 		return nil
@@ -132,7 +131,7 @@ func addChart(ctx context.Context, im *transfer.Import, f file, columns map[int]
 		}
 		step, err := strconv.ParseFloat(strings.TrimSpace(record[0]), 64)
 		if err != nil || step != math.Trunc(step) || math.Abs(step) >= 1<<62 {
-			im.Lose(f.path, "The row %d has no whole number in the column %q, which has the steps; it was skipped. Export the chart over steps.", n, rows.header[0])
+			im.Lose(f.path, "The row %d has no whole number in the column %q, which has the steps; it was skipped. Export the chart with steps on the horizontal axis.", n, rows.header[0])
 			continue
 		}
 		for i, text := range record {
@@ -144,7 +143,7 @@ func addChart(ctx context.Context, im *transfer.Import, f file, columns map[int]
 			if x, ok := valueOf(text); ok {
 				w.Point(c.metric, transfer.Step(step), x, timeOfFile(f))
 			} else if !missing(text) {
-				im.Lose(f.path, "The column %q has texts, which are not brought.", rows.header[i])
+				im.Lose(f.path, "The column %q has texts, which are not imported.", rows.header[i])
 			}
 		}
 		for _, w := range writers {
@@ -157,12 +156,4 @@ func addChart(ctx context.Context, im *transfer.Import, f file, columns map[int]
 		}
 	}
 	return nil
-}
-
-// isChart returns the columns of a file that is a chart.
-func (f file) isChart() map[int]chartColumn {
-	if strings.ToLower(filepath.Ext(f.path)) != ".csv" {
-		return nil
-	}
-	return chartColumns(header(f.path))
 }

@@ -2,6 +2,7 @@ package table
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"strings"
 
 	"tracker/store/json"
+	"tracker/store/wandb/format"
 )
 
 // separated reads CSV and TSV.
@@ -115,10 +117,10 @@ func (l *lines) next() ([]cell, error) {
 
 func (l *lines) parameters() []cell { return nil }
 
-var errObject = errors.New("it is not an object of JSON")
+var errObject = errors.New("it is not a JSON object")
 
-// object returns the values of a JSON object. Those of objects in it have the names of
-// both with a slash between. NaN and Infinity, which Python writes, are allowed.
+// object returns the values of a JSON object. The names of nested values are joined
+// with slashes. NaN and Infinity, which Python writes, are allowed.
 func object(text []byte, cells []cell) ([]cell, error) {
 	var value any
 	if err := json.Unmarshal(Quoted(text), &value, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true)); err != nil {
@@ -166,7 +168,7 @@ func flatten(cells []cell, prefix string, o map[string]any, depth int) ([]cell, 
 // Quoted returns JSON in which the bare words NaN, Infinity and -Infinity, which are
 // not JSON, are texts.
 func Quoted(text []byte) []byte {
-	if !strings.Contains(string(text), "NaN") && !strings.Contains(string(text), "Infinity") {
+	if !bytes.Contains(text, []byte("NaN")) && !bytes.Contains(text, []byte("Infinity")) {
 		return text
 	}
 	var out []byte
@@ -182,7 +184,7 @@ func Quoted(text []byte) []byte {
 		case !inText:
 			word := ""
 			for _, w := range []string{"NaN", "-Infinity", "Infinity"} {
-				if word == "" && strings.HasPrefix(string(rest[:min(len(rest), 10)]), w) {
+				if word == "" && bytes.HasPrefix(rest, []byte(w)) {
 					word = w
 				}
 			}
@@ -200,37 +202,41 @@ func Quoted(text []byte) []byte {
 // maxState bounds trainer_state.json in bytes.
 const maxState = 128 << 20
 
-// state reads trainer_state.json.
+// state reads trainer_state.json. Its rows are read one by one, since they become many
+// times as large as their text.
 type state struct {
-	history []map[string]any
+	history *format.Elements
 	params  []cell
 	err     error
 	cells   []cell
 }
 
 func stateRows(r *reader) rows {
-	s := &state{}
+	s := &state{history: format.NewElements("[]")}
 	text, err := io.ReadAll(io.LimitReader(r.in, maxState+1))
 	if err == nil && len(text) > maxState {
 		err = fmt.Errorf("it has more than %d bytes", maxState)
 	}
-	var top map[string]any
-	if err == nil && json.Unmarshal(Quoted(text), &top, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true)) != nil {
-		err = errObject
-	}
-	s.err = err
-	history, _ := top["log_history"].([]any)
-	for _, row := range history {
-		if o, ok := row.(map[string]any); ok {
-			s.history = append(s.history, o)
+	var top []format.Member
+	if err == nil {
+		if top, err = format.Members(string(text)); err != nil {
+			err = errObject
 		}
 	}
-	for _, key := range []string{"num_train_epochs", "max_steps", "train_batch_size", "best_model_checkpoint"} {
-		switch v := top[key].(type) {
-		case float64:
-			s.params = append(s.params, cell{key, strconv.FormatFloat(v, 'g', -1, 64)})
-		case string:
-			s.params = append(s.params, cell{key, v})
+	s.err = err
+	for _, m := range top {
+		switch m.Key {
+		case "log_history":
+			if _, err := format.Length(m.Value); err != nil && s.err == nil {
+				s.err = errObject
+			}
+			s.history = format.NewElements(m.Value)
+		case "num_train_epochs", "max_steps", "train_batch_size", "best_model_checkpoint":
+			format.Parameters(m.Key, m.Value, func(key, value string) {
+				if value != "null" {
+					s.params = append(s.params, cell{key, value})
+				}
+			})
 		}
 	}
 	return s
@@ -240,12 +246,11 @@ func (s *state) next() (cells []cell, err error) {
 	if s.err != nil {
 		return nil, s.err
 	}
-	if len(s.history) == 0 {
+	row, ok := s.history.Next()
+	if !ok {
 		return nil, io.EOF
 	}
-	row := s.history[0]
-	s.history = s.history[1:]
-	if s.cells, err = flatten(s.cells[:0], "", row, 0); err != nil {
+	if s.cells, err = object([]byte(row), s.cells[:0]); err != nil {
 		return nil, &rowError{err}
 	}
 	return s.cells, nil

@@ -9,7 +9,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,7 +27,8 @@ type rows interface {
 	// next returns the cells of the next row. io.EOF is the end of the table; a
 	// *rowError is a row that is skipped.
 	next() ([]cell, error)
-	// parameters returns what the table has besides rows, after the last of them.
+	// parameters returns what the table has besides rows. It is called after the
+	// last row.
 	parameters() []cell
 }
 
@@ -46,14 +46,15 @@ type reader struct {
 	known   transfer.File
 	isKnown bool
 	in      io.Reader
+	opened  io.ReaderAt // the same file
 
 	w         *transfer.RunWriter
-	done      int64           // rows that were brought before
+	done      int64           // rows that were imported before
 	row       int64           // number of the row
 	step      string          // column; "" when it is not known yet
 	time      string          // likewise
 	started   map[string]bool // metrics whose former points are dropped
-	again     bool            // all rows are brought again
+	again     bool            // all rows are imported again
 	half      bool            // the last row is left for the next time
 	first     string          // checksum of the first row
 	firstTime transfer.Time
@@ -73,13 +74,14 @@ var (
 	timeNames = []string{"timestamp", "_timestamp", "wall_time", "wall time", "time", "datetime", "date", "created_at"}
 )
 
-// read brings the rows that were not brought before. A row that is there twice, since
-// the table was written anew, counts by its number. When there are fewer rows than
-// before, all are brought again.
+// read imports the rows that were not imported before. Rows are known by their numbers.
+// When there are fewer rows than before, or the first row has changed, the table was
+// written again and all rows are imported again.
 func (r *reader) read(ctx context.Context, run transfer.Run) (err error) {
 	in, err := os.Open(r.file.path)
 	if err == nil {
 		defer in.Close()
+		r.opened = in
 		r.in, r.half, err = r.wholeRows(in)
 	}
 	if err != nil {
@@ -107,7 +109,7 @@ func (r *reader) read(ctx context.Context, run transfer.Run) (err error) {
 		if r.row == 1 {
 			r.first = fmt.Sprintf("%08x", crc32.ChecksumIEEE(fmt.Append(nil, cells)))
 			if r.isKnown && !r.again && r.known.State != r.first {
-				return r.readAgain(ctx, run, "Its first row is another one than when it was read")
+				return r.readAgain(ctx, run, "Its first row has changed since it was read")
 			}
 		}
 		if err == nil && r.row > r.done {
@@ -131,16 +133,16 @@ func (r *reader) read(ctx context.Context, run transfer.Run) (err error) {
 	return r.w.End(ctx)
 }
 
-// resting is how long a file must not have been written to for a last row without the
-// end of a line to be a whole one.
+// resting is the time after the last write to a file from which a last row without
+// the end of a line counts as complete.
 const resting = time.Minute
 
-// wholeRows returns the part of a file that has whole rows. half is set when that is
-// not all of it, since a program seems to be writing the last one.
+// wholeRows returns the part of a file that has complete rows. half is set when a
+// program seems to be writing the last row, which is then left out.
 func (r *reader) wholeRows(in *os.File) (whole io.Reader, half bool, err error) {
 	size := r.file.info.Size()
 	whole = io.LimitReader(in, size)
-	if filepath.Base(r.file.path) == stateName || time.Since(r.file.info.ModTime()) > resting {
+	if !r.file.hasLines() || time.Since(r.file.info.ModTime()) > resting {
 		return whole, false, nil
 	}
 	tail := make([]byte, min(size, 1<<20))
@@ -154,8 +156,8 @@ func (r *reader) wholeRows(in *os.File) (whole io.Reader, half bool, err error) 
 	return io.LimitReader(in, size-int64(len(tail)-1-end)), true, nil
 }
 
-// readAgain brings all rows of a table that was written anew, in place of the points
-// of former rows.
+// readAgain imports all rows of a table that was written again. They replace the
+// points of the former rows.
 func (r *reader) readAgain(ctx context.Context, run transfer.Run, why string) error {
 	r.im.Lose(r.file.path, "%s, so all of it was read again.", why)
 	next := &reader{file: r.file, im: r.im, source: r.source, isKnown: r.isKnown, again: true}
@@ -212,7 +214,7 @@ func (r *reader) add(cells []cell) {
 		value, ok := valueOf(c.text)
 		if !ok {
 			if !missing(c.text) {
-				r.im.Lose(r.file.path, "The column %q has texts, which are not brought.", c.key)
+				r.im.Lose(r.file.path, "The column %q has texts, which are not imported.", c.key)
 			}
 			continue
 		}
@@ -239,7 +241,7 @@ func column(chosen string, names []string, cells []cell) string {
 	return ""
 }
 
-// missing reports whether a text stands for a value that is not there.
+// missing reports whether a text stands for a missing value.
 func missing(text string) bool {
 	switch strings.ToLower(strings.TrimSpace(text)) {
 	case "", "na", "n/a", "none", "null", "-":

@@ -1,4 +1,4 @@
-// Package table reads tables of metrics: CSV and TSV files, JSON Lines, and the
+// Package table reads tables of metrics: CSV and TSV files, JSON Lines, Parquet, and the
 // trainer_state.json of Hugging Face's Trainer. Each is a run, each row has the values
 // of some metrics at a step.
 package table
@@ -18,6 +18,7 @@ import (
 	"github.com/google/uuid"
 
 	"tracker/store/transfer"
+	"tracker/store/transfer/neptune"
 )
 
 // projectName is the name of the project of all runs.
@@ -25,12 +26,9 @@ const projectName = "Tables"
 
 // Kind returns the kind of source that this package reads.
 func Kind() transfer.Kind {
-	return transfer.Kind{Name: "table", Title: "tables (CSV, TSV, JSON Lines, trainer_state.json)", Project: projectName, Find: func(path string) (transfer.Source, error) {
+	return transfer.Kind{Name: "table", Title: "tables (CSV, TSV, JSON Lines, Parquet, trainer_state.json)", Project: projectName, Find: func(path string) (transfer.Source, error) {
 		s, err := find(path)
-		if err != nil || len(s.files) == 0 {
-			return nil, err
-		}
-		return s, nil
+		return transfer.Found(s, len(s.files) == 0, err)
 	}}
 }
 
@@ -46,6 +44,7 @@ type file struct {
 	name string // of the run
 	info fs.FileInfo
 	rows func(*reader) rows
+	more []string // the other parts of W&B's history of a run
 }
 
 const (
@@ -57,11 +56,18 @@ const (
 
 // formats has the formats by the end of a file's name.
 var formats = map[string]func(*reader) rows{
-	".csv": commaRows, ".tsv": tabRows, ".jsonl": lineRows, ".ndjson": lineRows,
+	".csv": commaRows, ".tsv": tabRows, ".jsonl": lineRows, ".ndjson": lineRows, parquetName: parquetRows,
+}
+
+const parquetName = ".parquet"
+
+// hasLines reports whether the rows of a file are lines, so that it can grow by one.
+func (f file) hasLines() bool {
+	return filepath.Base(f.path) != stateName && strings.ToLower(filepath.Ext(f.path)) != parquetName
 }
 
 // metricsName is the name of a table that is taken when a folder is imported.
-var metricsName = regexp.MustCompile(`^(metrics|log|history|results|progress|training_log)\.(csv|tsv|jsonl|ndjson)$`)
+var metricsName = regexp.MustCompile(`^(metrics|log|history|results|progress|training_log)\.(csv|tsv|jsonl|ndjson|parquet)$`)
 
 // find returns the tables at a path: a file, or those in a folder that have the name
 // of one that a framework writes.
@@ -79,8 +85,8 @@ func find(path string) (s source, err error) {
 		if name == stateName {
 			rows = stateRows
 		}
-		if rows != nil {
-			s.files = []file{{s.root, s.runName(s.root), info, rows}}
+		if rows != nil && !neptune.IsPart(name) {
+			s.files = []file{{path: s.root, name: s.runName(s.root), info: info, rows: rows}}
 			s.root = filepath.Dir(s.root)
 		}
 		return s, nil
@@ -102,7 +108,7 @@ func find(path string) (s source, err error) {
 		if d.IsDir() && d.Name() == "metrics" && filepath.Base(filepath.Dir(path)) == "plots" {
 			return fs.SkipDir // of DVCLive
 		}
-		if !d.Type().IsRegular() || d.Name() != stateName && !metricsName.MatchString(d.Name()) {
+		if !d.Type().IsRegular() || d.Name() != stateName && !metricsName.MatchString(d.Name()) && historyOf(path) == "" {
 			return nil
 		}
 		info, err := d.Info()
@@ -113,10 +119,10 @@ func find(path string) (s source, err error) {
 		if d.Name() == stateName {
 			rows = stateRows
 		}
-		s.files = append(s.files, file{path, s.runName(path), info, rows})
+		s.files = append(s.files, file{path: path, name: s.runName(path), info: info, rows: rows})
 		return err
 	})
-	s.files = withoutEarlier(s.files)
+	s.files = joined(withoutEarlier(s.files))
 	return s, err
 }
 
@@ -124,6 +130,9 @@ func find(path string) (s source, err error) {
 // file is that of any such table, else the name of the file.
 func (s source) runName(path string) string {
 	name, dir := filepath.Base(path), filepath.Dir(path)
+	if run := historyOf(path); run != "" {
+		return run
+	}
 	if name == stateName && strings.HasPrefix(filepath.Base(dir), checkpoint) {
 		dir = filepath.Dir(dir)
 	}
@@ -163,7 +172,7 @@ func (s source) Size() (n int64) {
 	return n
 }
 
-// Import brings all runs.
+// Import imports all runs.
 func (s source) Import(ctx context.Context, im *transfer.Import) error {
 	for _, f := range s.files {
 		if err := s.importFile(ctx, im, f); err != nil {
@@ -173,12 +182,18 @@ func (s source) Import(ctx context.Context, im *transfer.Import) error {
 	return nil
 }
 
-// importFile brings what is new in a table. Its path is its identity, since a table
+// importFile imports what is new in a table. Its path is its identity, since a table
 // has no other.
 func (s source) importFile(ctx context.Context, im *transfer.Import, f file) error {
 	experiment := filepath.Base(s.root)
-	if columns := f.isChart(); columns != nil {
-		return s.importChart(ctx, im, f, columns)
+	if strings.ToLower(filepath.Ext(f.path)) == ".csv" {
+		top := header(f.path)
+		if columns := chartColumns(top); columns != nil {
+			return s.importChart(ctx, im, f, columns)
+		}
+		if isRuns(top) {
+			return s.importRuns(ctx, im, f)
+		}
 	}
 	if !im.Wanted(f.name, experiment) {
 		im.Read(f.info.Size())
@@ -197,7 +212,7 @@ func (s source) importFile(ctx context.Context, im *transfer.Import, f file) err
 	switch {
 	case isKnown && k.RunID == uuid.Nil:
 		im.Read(f.info.Size())
-		im.LeaveOut(id, f.path, "The run was imported before and then deleted here; it is not brought again.")
+		im.LeaveOut(id, f.path, "The run was imported before and then deleted here; it is not imported again.")
 		return nil
 	case isKnown && k.Size == f.info.Size() && k.Fingerprint == fingerprint(f):
 		im.Read(f.info.Size())
@@ -208,5 +223,14 @@ func (s source) importFile(ctx context.Context, im *transfer.Import, f file) err
 	return r.read(ctx, transfer.Run{ID: id, Project: projectName, Experiment: experiment, Name: f.name, Status: transfer.Running})
 }
 
-// fingerprint returns what changes when a file is written to.
-func fingerprint(f file) string { return strconv.FormatInt(f.info.ModTime().UnixNano(), 36) }
+// fingerprint returns a text that changes when a file, or another part of it, is
+// written to.
+func fingerprint(f file) string {
+	text := strconv.FormatInt(f.info.ModTime().UnixNano(), 36)
+	for _, path := range f.more {
+		if info, err := os.Stat(path); err == nil {
+			text += fmt.Sprintf(" %d-%x", info.Size(), info.ModTime().UnixNano())
+		}
+	}
+	return text
+}

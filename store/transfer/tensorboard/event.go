@@ -16,7 +16,7 @@ type event struct {
 	step     int64
 	start    bool     // SessionLog START: the program was started again
 	values   [][]byte // messages Summary.Value
-	other    string   // what the event has besides, that is not read
+	other    string   // what else the event has that is not read
 }
 
 // value is a Summary.Value.
@@ -32,7 +32,7 @@ type value struct {
 	content   []byte // of the plugin
 }
 
-// parseEvent reads an Event into e. Its bytes stay those of b.
+// parseEvent reads an Event into e, which keeps slices of b.
 func parseEvent(b []byte, e *event) error {
 	*e = event{values: e.values[:0]}
 	return wire.Fields(b, func(n protowire.Number, t protowire.Type, number uint64, data []byte) error {
@@ -62,7 +62,7 @@ func parseEvent(b []byte, e *event) error {
 	})
 }
 
-// parseValue reads a Summary.Value into v. Its bytes stay those of b.
+// parseValue reads a Summary.Value into v, which keeps slices of b.
 func parseValue(b []byte, v *value) error {
 	*v = value{}
 	return wire.Fields(b, func(n protowire.Number, t protowire.Type, number uint64, data []byte) error {

@@ -15,29 +15,31 @@ import (
 	"tracker/store/transfer"
 )
 
-// Follower brings what is written to the event files of a folder, again and again.
-// It holds no file open in between, and asks the file system for the times and sizes
-// of what it knows, so that it works on network file systems too.
+// Follower imports what is written to the event files of a folder, each time it is
+// polled. It keeps no file open between polls, and relies on times and sizes of
+// files alone, so that it works on network file systems too, where it opens what it
+// asks for.
 type Follower struct {
 	im      *transfer.Import
 	src     *Source
 	folders map[string]*folder
 	files   map[string]*file
+	stat    func(path string) (fs.FileInfo, error)
 }
 
 // folder is a folder that was read.
 type folder struct {
 	modified time.Time
-	// settled is set when the folder was read long after its last change: then it
-	// has not changed as long as its time is the same.
+	// settled is set when the folder was read long after its last change. Then it
+	// is unchanged as long as its modification time is the same.
 	settled bool
 }
 
-// settling is how much later a folder must be read than it was changed. File systems
-// have times of up to two seconds.
+// settling is the time after its last change from which a folder is settled when it
+// is read. Some file systems store times to two seconds only.
 const settling = 3 * time.Second
 
-// NewFollower returns a follower of a folder. It may be empty yet.
+// NewFollower returns a follower of a folder, which may still be empty.
 func NewFollower(im *transfer.Import, path string) (*Follower, error) {
 	root, err := filepath.Abs(path)
 	if err == nil {
@@ -50,11 +52,30 @@ func NewFollower(im *transfer.Import, path string) (*Follower, error) {
 	if err == nil && !info.IsDir() {
 		err = errors.New(root + " is not a folder")
 	}
-	return &Follower{im: im, src: &Source{root: root}, folders: map[string]*folder{root: {}}, files: map[string]*file{}}, err
+	f := &Follower{im: im, src: &Source{root: root}, folders: map[string]*folder{root: {}}, files: map[string]*file{}, stat: os.Lstat}
+	if isNetwork(root) {
+		f.stat = opened
+	}
+	return f, err
 }
 
-// Poll brings what is new since the last call. What it could not bring, because of
-// an error, the next call tries again. It reports whether there was something.
+// opened is os.Lstat for file systems of other machines. These keep times and sizes for up
+// to a minute, and ask again when a file or folder is opened.
+func opened(path string) (fs.FileInfo, error) {
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() && !info.IsDir() {
+		return info, err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return f.Stat()
+}
+
+// Poll imports what is new since the last call, and reports whether there was
+// something. After an error the next call tries again.
 func (f *Follower) Poll(ctx context.Context) (bool, error) {
 	if err := f.look(ctx); err != nil {
 		return false, err
@@ -86,7 +107,7 @@ func (f *Follower) Poll(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// grownRuns is some runs of a source.
+// grownRuns is a source with some of the runs of another one.
 type grownRuns struct {
 	*Source
 	runs []*run
@@ -96,7 +117,7 @@ func (g grownRuns) Import(ctx context.Context, im *transfer.Import) error {
 	return g.importRuns(ctx, im, g.runs)
 }
 
-// look reads the folders that have changed.
+// look lists the folders that have changed.
 func (f *Follower) look(ctx context.Context) error {
 	queue := make([]string, 0, len(f.folders))
 	for path := range f.folders {
@@ -109,7 +130,7 @@ func (f *Follower) look(ctx context.Context) error {
 		path := queue[len(queue)-1]
 		queue = queue[:len(queue)-1]
 		at := f.folders[path]
-		info, err := os.Lstat(path)
+		info, err := f.stat(path)
 		if err != nil {
 			if path == f.src.root {
 				return err
@@ -139,7 +160,8 @@ func (f *Follower) look(ctx context.Context) error {
 	return nil
 }
 
-// entry notes what is new in a folder. It returns the path of a new folder, or "".
+// entry records a new file or folder in a folder. It returns the path of a new
+// folder, or "".
 func (f *Follower) entry(folderPath string, e fs.DirEntry) string {
 	path := filepath.Join(folderPath, e.Name())
 	rel, err := filepath.Rel(f.src.root, folderPath)
@@ -160,11 +182,11 @@ func (f *Follower) entry(folderPath string, e fs.DirEntry) string {
 	return ""
 }
 
-// grow looks at the sizes of the files, and reports whether one has something new.
+// grow compares the sizes of the files, and reports whether one has something new.
 func (f *Follower) grow() bool {
 	something := false
 	for path, one := range f.files {
-		info, err := os.Lstat(path)
+		info, err := f.stat(path)
 		if err != nil || !info.Mode().IsRegular() {
 			delete(f.files, path)
 			continue

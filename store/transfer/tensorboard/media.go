@@ -26,13 +26,13 @@ func (r *reader) media(ctx context.Context, step int64, at transfer.Time, t *tag
 		return r.hparams(v.content)
 	case "images", "audio", "text", "histograms":
 	default:
-		r.im.Lose(r.file.path, "%q is of TensorBoard's plugin %q, which is not brought.", t.key, t.plugin)
+		r.im.Lose(r.file.path, "%q belongs to TensorBoard's plugin %q, which is not imported.", t.key, t.plugin)
 		return nil
 	}
 	if r.im.NoArtifacts {
 		return nil
 	}
-	if !r.w.Known() { // the run must be there: all before the event is written
+	if !r.w.Known() { // the run must exist, so all that came before the event is written
 		r.mark(position, false)
 		if err := r.w.Flush(ctx); err != nil {
 			return err
@@ -116,7 +116,8 @@ func typeOf(plugin string, data []byte) (contentType, extension string) {
 	return "application/octet-stream", ".bin"
 }
 
-// histograms are some of one tag, which become one artifact: a line of JSON each.
+// histograms are histograms of one tag that become one artifact, with a line of
+// JSON for each.
 type histograms struct {
 	first int64 // step
 	at    transfer.Time
@@ -124,7 +125,7 @@ type histograms struct {
 	key   string
 }
 
-// maxHistograms is the size in bytes from which they are written.
+// maxHistograms is the size in bytes from which histograms are written.
 const maxHistograms = 1 << 20
 
 // histogramLine is a line of such an artifact. A bucket is its left and right edge
@@ -160,8 +161,8 @@ func (r *reader) histogram(ctx context.Context, step int64, at transfer.Time, t 
 	return r.saveHistograms(ctx)
 }
 
-// saveHistograms writes those that wait. It is called before each mark, so an import
-// that continues from a mark makes the same artifacts.
+// saveHistograms writes the histograms that were collected. It is called before each
+// mark, so an import that continues from a mark makes the same artifacts.
 func (r *reader) saveHistograms(ctx context.Context) error {
 	for _, h := range r.histograms {
 		name := "histograms/" + h.key + "/" + strconv.FormatInt(h.first, 10) + ".jsonl"
@@ -257,7 +258,7 @@ func (r *reader) hparam(entry []byte) error {
 			case 4:
 				text = strconv.FormatBool(number != 0)
 			default:
-				r.im.Lose(r.file.path, "The hyperparameter %q is a list or a structure, and is not brought.", key)
+				r.im.Lose(r.file.path, "The hyperparameter %q is a list or a structure, and is not imported.", key)
 			}
 			return nil
 		})
@@ -268,8 +269,8 @@ func (r *reader) hparam(entry []byte) error {
 	return err
 }
 
-// sessionEnd sets the end of the run. PyTorch writes one without a time with the
-// hyperparameters, which says nothing.
+// sessionEnd sets the end of the run. PyTorch writes one without a time together
+// with the hyperparameters; it means nothing.
 func (r *reader) sessionEnd(data []byte) error {
 	var status uint64
 	var seconds float64

@@ -17,12 +17,13 @@ import (
 	"tracker/store/transfer/wire"
 )
 
-// state is what has to be known of a file to read on in the middle of it.
+// state is what must be known to continue in the middle of a file.
 type state struct {
-	// Plugins has the plugins of the tags that are no scalars, since only the first
-	// event of a tag names it.
+	// Plugins has the plugin of each tag that is not a scalar, because only the
+	// first event of a tag names its plugin.
 	Plugins map[string]string `json:"plugins,omitzero"`
-	// Begun has the scalars that the file has, which do not rewind any more.
+	// Begun has the scalars that the file has already, which do not rewind any
+	// more.
 	Begun []string `json:"begun,omitzero"`
 	// Restart is the step of the last restart of the program, nil for none.
 	Restart *int64 `json:"restart,omitzero"`
@@ -72,7 +73,7 @@ func timeOf(seconds float64) (transfer.Time, bool) {
 	return transfer.Time(ms), true
 }
 
-// read adds what of a file is new to a run.
+// read adds what is new in a file to a run.
 func (f *file) read(ctx context.Context, im *transfer.Import, w *transfer.RunWriter, above string, known transfer.File) error {
 	r := &reader{file: f, im: im, w: w, above: above, tags: map[string]*tag{}, histograms: map[string]*histograms{}}
 	if f.size < known.Position {
@@ -146,7 +147,7 @@ func (r *reader) events(ctx context.Context, records *records) error {
 	}
 }
 
-// finish notes that the file was read up to its end as it is now.
+// finish records that the file was read up to its present end.
 func (r *reader) finish(ctx context.Context, at int64) error {
 	r.im.Read(r.file.size - at)
 	if err := r.saveHistograms(ctx); err != nil {
@@ -156,8 +157,8 @@ func (r *reader) finish(ctx context.Context, at int64) error {
 	return nil
 }
 
-// mark notes how far the file was read. Its size is only noted at the end, so that
-// an import that was stopped is continued.
+// mark records how far the file was read. Its size is recorded only when all of it
+// was read, so that an import that was stopped is continued.
 func (r *reader) mark(position int64, complete bool) {
 	s := state{Restart: r.state.Restart, Plugins: map[string]string{}}
 	for name, t := range r.tags {
@@ -196,11 +197,11 @@ func (r *reader) event(ctx context.Context, e *event, at int64) error {
 		r.state.Restart = new(e.step)
 	}
 	if e.other != "" {
-		r.im.Lose(r.file.path, "It has %s, which is not brought.", e.other)
+		r.im.Lose(r.file.path, "It has %s, which is not imported.", e.other)
 	}
 	when, ok := timeOf(e.wallTime)
 	if !ok && len(e.values) > 0 {
-		return &valueError{fmt.Errorf("its time %g is not one", e.wallTime)}
+		return &valueError{fmt.Errorf("its time %g is not valid", e.wallTime)}
 	}
 	if len(e.values) > maxValues {
 		return &valueError{fmt.Errorf("it has more than %d values", maxValues)}
@@ -234,7 +235,8 @@ func (r *reader) event(ctx context.Context, e *event, at int64) error {
 	return first
 }
 
-// tag returns the tag of a value. Its first value says what it is.
+// tag returns the tag of a value. The first value of a tag says which plugin it
+// is for.
 func (r *reader) tag(v *value) (*tag, error) {
 	t := r.tags[string(v.tag)]
 	if t == nil {
@@ -264,8 +266,8 @@ func (r *reader) tag(v *value) (*tag, error) {
 	return t, nil
 }
 
-// key returns the name of a tag in the run: with that of the part of a run, if the
-// file is one.
+// key returns the name of a tag in the run. If the file is a part of a run, the
+// name of the part is included.
 func (r *reader) key(name string) string {
 	if r.file.dir == r.above {
 		return name
@@ -292,7 +294,7 @@ func (r *reader) point(step int64, at transfer.Time, s *scalar) error {
 			return &valueError{fmt.Errorf("the value of %q can't be read: %w", t.key, err)}
 		}
 		if len(x.numbers) != 1 {
-			r.im.Lose(r.file.path, "The values of %q are no scalars, and are not brought.", t.key)
+			r.im.Lose(r.file.path, "The values of %q are no scalars, and are not imported.", t.key)
 			return nil
 		}
 		number = x.numbers[0]

@@ -27,14 +27,15 @@ func masked(data []byte) uint32 {
 
 // Errors of records.
 var (
-	// errHalf is the end of the file, or a record that is not complete yet.
+	// errHalf means the end of the file, or a record that is not complete yet.
 	errHalf = errors.New("there is no complete record")
-	// errData is a record whose data do not have their checksum. It was skipped.
+	// errData means a record whose data do not match their checksum. It was
+	// skipped.
 	errData = errors.New("the data of a record do not match their checksum")
-	// errLarge is a record that is larger than maxRecord. It was skipped.
+	// errLarge means a record that is larger than maxRecord. It was skipped.
 	errLarge = errors.New("a record is larger than 64 MiB")
-	// errLength is a record whose length does not match its checksum: what follows
-	// can't be found.
+	// errLength means a record whose length does not match its checksum: the next
+	// record can't be found.
 	errLength = errors.New("the length of a record does not match its checksum")
 )
 

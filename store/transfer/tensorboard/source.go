@@ -7,14 +7,11 @@ package tensorboard
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -30,10 +27,7 @@ const projectName = "TensorBoard"
 func Kind() transfer.Kind {
 	return transfer.Kind{Name: "tensorboard", Title: "TensorBoard event files", Project: projectName, Find: func(path string) (transfer.Source, error) {
 		s, err := Find(path)
-		if err != nil || len(s.files) == 0 {
-			return nil, err
-		}
-		return s, nil
+		return transfer.Found(s, len(s.files) == 0, err)
 	}}
 }
 
@@ -42,19 +36,6 @@ type Source struct {
 	root  string
 	files []*file
 	links []string // symbolic links that were not followed
-}
-
-// file is an event file.
-type file struct {
-	path  string
-	dir   string // relative to the root, with slashes; "." for the root
-	size  int64
-	id    uuid.UUID
-	first float64 // wall time of the first event
-	about *about  // what the first events have, nil when that was not looked at
-	// Of a Follower: whether it has not read all of the file, and what it found last.
-	grown bool
-	info  fs.FileInfo
 }
 
 const (
@@ -67,10 +48,6 @@ const (
 )
 
 var errTooMany = fmt.Errorf("there are more than %d files in it; import a part of it", maxFiles)
-
-// IsEventFile reports whether a file is one of events by its name, as TensorBoard
-// does.
-func IsEventFile(name string) bool { return strings.Contains(name, "tfevents") }
 
 // Find returns the event files at a path, which is a file or a folder.
 func Find(path string) (*Source, error) {
@@ -158,7 +135,7 @@ type run struct {
 	files []*file
 }
 
-// Import brings all runs.
+// Import imports all runs.
 func (s *Source) Import(ctx context.Context, im *transfer.Import) error {
 	for _, l := range s.links {
 		im.Lose(l, "It is a link to outside of the folder, or can't be read; import what it leads to by itself.")
@@ -197,7 +174,7 @@ func identified(ctx context.Context, im *transfer.Import, files []*file) ([]*fil
 	return kept, nil
 }
 
-// importRuns brings what is new in the files of runs.
+// importRuns imports what is new in the files of runs.
 func (s *Source) importRuns(ctx context.Context, im *transfer.Import, all []*run) error {
 	var ids []uuid.UUID
 	for _, r := range all {
@@ -215,106 +192,6 @@ func (s *Source) importRuns(ctx context.Context, im *transfer.Import, all []*run
 		}
 	}
 	return nil
-}
-
-// identify sets the id of a file, which follows from its name and its first event:
-// that has the time to the microsecond. So a folder may be moved.
-func (f *file) identify() error {
-	if f.id != uuid.Nil {
-		return nil
-	}
-	in, err := os.Open(f.path)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	r := newRecords(in, 0, f.size)
-	data, err := r.next()
-	if err != nil {
-		return err
-	}
-	sum := sha256.Sum256(data)
-	var e event
-	if err := parseEvent(data, &e); err != nil {
-		return err
-	}
-	f.first = e.wallTime
-	f.id = transfer.ID("tensorboard", "file", filepath.Base(f.path), hex.EncodeToString(sum[:]))
-	return nil
-}
-
-// about is what is in the first events of a file.
-type about struct {
-	empty   bool // nothing comes after the first event
-	hparams bool
-	tags    []string // up to two
-}
-
-// look reads the first events of a file.
-func (f *file) look() *about {
-	if f.about != nil {
-		return f.about
-	}
-	f.about = &about{}
-	in, err := os.Open(f.path)
-	if err != nil {
-		return f.about
-	}
-	defer in.Close()
-	r := newRecords(in, 0, min(f.size, maxLook))
-	var e event
-	var v value
-	for n := range 16 {
-		data, err := r.next()
-		if err != nil {
-			f.about.empty = n < 2 && errors.Is(err, errHalf) && f.size <= maxLook
-			break
-		}
-		if parseEvent(data, &e) != nil {
-			continue
-		}
-		for _, message := range e.values {
-			if parseValue(message, &v) != nil {
-				continue
-			}
-			if string(v.plugin) == hparamsPlugin {
-				f.about.hparams = true
-			} else if tag := string(v.tag); len(f.about.tags) < 2 && !slices.Contains(f.about.tags, tag) {
-				f.about.tags = append(f.about.tags, tag)
-			}
-		}
-	}
-	return f.about
-}
-
-// hparamsName is the name of a folder that add_hparams makes: a time in seconds.
-var hparamsName = regexp.MustCompile(`^[0-9]{9,11}(\.[0-9]+)?$`)
-
-// hparamsOf reports whether a file is one that add_hparams made.
-func (f *file) hparamsOf() bool {
-	return hparamsName.MatchString(filepath.Base(f.dir)) && f.look().hparams
-}
-
-// partOf returns how the only tag of a file is called in the run of the folder
-// above, "" when the file was not made by add_scalars. That makes the folders
-// loss_train and loss_valid, or loss/train and loss/valid, for the tag loss.
-func (f *file) partOf(above string) string {
-	rest := strings.TrimPrefix(f.dir, above+"/")
-	if above == "." {
-		rest = f.dir
-	}
-	tags := f.look().tags
-	if len(tags) != 1 || f.about.hparams {
-		return ""
-	}
-	for _, name := range []string{tags[0], strings.ReplaceAll(tags[0], "/", "_")} {
-		for _, separator := range []string{"_", "/"} {
-			if part, ok := strings.CutPrefix(rest, name+separator); ok && part != "" {
-				return tags[0] + "/" + part
-			}
-		}
-	}
-	return ""
 }
 
 // runs returns the runs that files belong to, in the order of their folders. The
@@ -379,7 +256,7 @@ func (s *Source) name(r *run) string {
 	return r.dir
 }
 
-// importRun brings what is new in the files of a run.
+// importRun imports what is new in the files of a run.
 func (s *Source) importRun(ctx context.Context, im *transfer.Import, r *run, known map[uuid.UUID]transfer.File) error {
 	id, name := transfer.ID("tensorboard", "run", r.files[0].id.String()), s.name(r)
 	var size int64
@@ -404,7 +281,7 @@ func (s *Source) importRun(ctx context.Context, im *transfer.Import, r *run, kno
 		return nil
 	case deleted && !isKnown:
 		im.Read(size)
-		im.LeaveOut(id, path, "The run was imported before and then deleted here; it is not brought again.")
+		im.LeaveOut(id, path, "The run was imported before and then deleted here; it is not imported again.")
 		return nil
 	case !isNew:
 		im.Read(size)
@@ -418,7 +295,7 @@ func (s *Source) importRun(ctx context.Context, im *transfer.Import, r *run, kno
 	created, ok := timeOf(first)
 	if !ok {
 		created = 0
-		im.Lose(path, "The time of its first event is not a time; it is shown as begun in 1970.")
+		im.Lose(path, "The time of its first event is not a time; it is shown as started in 1970.")
 	}
 	w := im.Begin(transfer.Run{ID: id, Project: projectName, Experiment: experiment, Name: name, Created: created, Status: transfer.Running},
 		path, isKnown)

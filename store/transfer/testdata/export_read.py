@@ -1,4 +1,4 @@
-"""Prints the points of the runs in a folder as MLflow or TensorBoard reads them."""
+"""Prints the points of the runs in a folder as MLflow, pyarrow or TensorBoard reads them."""
 
 import glob
 import json
@@ -24,6 +24,16 @@ if kind == "mlflow":
             for key in run.data.metrics:
                 for m in client.get_metric_history(run.info.run_id, key):
                     add(key, m.step, m.value)
+elif kind == "parquet":
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    tables = {name: pq.read_table(os.path.join(folder, name + ".parquet")) for name in ("runs", "parameters", "tags", "points", "artifacts")}
+    assert tables["runs"].schema.field("created").type == pa.timestamp("ms", tz="UTC"), tables["runs"].schema
+    assert tables["points"].schema.types == [pa.string(), pa.string(), pa.int64(), pa.float64(), pa.timestamp("ms", tz="UTC")], tables["points"].schema
+    assert tables["runs"]["name"].to_pylist() == ["run 1"] and tables["runs"]["ended"].to_pylist() == [None], tables["runs"]
+    for point in tables["points"].to_pylist():
+        add(point["metric"], point["step"], point["value"])
 else:
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 

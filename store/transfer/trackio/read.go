@@ -17,7 +17,7 @@ import (
 	"tracker/store/json"
 	"tracker/store/transfer"
 	"tracker/store/transfer/database"
-	"tracker/store/transfer/wandb"
+	"tracker/store/wandb/format"
 )
 
 const (
@@ -31,10 +31,10 @@ const (
 type run struct {
 	id, name, config string
 	path             string // for losses
-	column           string // that has the id in the tables
+	column           string // the column of the tables that has the id
 }
 
-// importProject brings the runs of a database.
+// importProject imports the runs of a database.
 func importProject(ctx context.Context, im *transfer.Import, path string) (err error) {
 	db, end, err := database.Open(ctx, path, tables...)
 	if err != nil {
@@ -52,7 +52,7 @@ func importProject(ctx context.Context, im *transfer.Import, path string) (err e
 	for _, r := range runs {
 		r.path = path + " run " + r.name
 		if im.Wanted(r.name, nameOf(path)) {
-			if err := r.bring(ctx, im, db, path); err != nil {
+			if err := r.importRun(ctx, im, db, path); err != nil {
 				return fmt.Errorf("%s: %w", path, err)
 			}
 		}
@@ -61,7 +61,7 @@ func importProject(ctx context.Context, im *transfer.Import, path string) (err e
 	for table, what := range map[string]string{"traces": "traces", "alerts": "alerts", "artifact_versions": "versions of artifacts"} {
 		var n int
 		if err := db.QueryRowContext(ctx, `SELECT count(*) FROM `+table).Scan(&n); err == nil && n > 0 {
-			im.Lose(path, "It has %d %s, which are not brought.", n, what)
+			im.Lose(path, "It has %d %s, which are not imported.", n, what)
 		}
 	}
 	return nil
@@ -110,15 +110,15 @@ func (r *run) uuid(project string) uuid.UUID {
 	return transfer.ID("trackio", "run", project, r.id)
 }
 
-// state is what has to be known to read on.
+// state is what must be known to continue.
 type state struct {
 	System int64         `json:"system"` // last row of the system's metrics
 	Rows   int64         `json:"rows"`   // of them that were read
 	Time   transfer.Time `json:"time"`
 }
 
-// bring brings what is new of a run.
-func (r *run) bring(ctx context.Context, im *transfer.Import, db *sql.DB, path string) error {
+// importRun imports what is new in a run.
+func (r *run) importRun(ctx context.Context, im *transfer.Import, db *sql.DB, path string) error {
 	project := nameOf(path)
 	id := r.uuid(project)
 	file := transfer.ID("trackio", "file", id.String())
@@ -128,7 +128,7 @@ func (r *run) bring(ctx context.Context, im *transfer.Import, db *sql.DB, path s
 	}
 	k, isKnown := known[file]
 	if isKnown && k.RunID == uuid.Nil {
-		im.LeaveOut(id, r.path, "The run was imported before and then deleted here; it is not brought again.")
+		im.LeaveOut(id, r.path, "The run was imported before and then deleted here; it is not imported again.")
 		return nil
 	}
 	var s state
@@ -138,7 +138,7 @@ func (r *run) bring(ctx context.Context, im *transfer.Import, db *sql.DB, path s
 		}
 	}
 	to := transfer.Run{ID: id, Project: projectName, Experiment: project, Name: r.name, Status: transfer.Running}
-	members, problem := wandb.Members(r.config)
+	members, problem := format.Members(r.config)
 	if r.config == "" {
 		members, problem = nil, nil
 	}
@@ -173,8 +173,8 @@ func (r *run) bring(ctx context.Context, im *transfer.Import, db *sql.DB, path s
 			switch {
 			case m.Key == "_Group" && m.Value != "null":
 				w.Tag("group=" + strings.Trim(m.Value, `"`))
-			case !wandb.Hidden(m.Key):
-				wandb.Parameters(m.Key, m.Value, w.Parameter)
+			case !format.Hidden(m.Key):
+				format.Parameters(m.Key, m.Value, w.Parameter)
 			}
 		}
 	}
@@ -247,19 +247,19 @@ func (r *run) rows(ctx context.Context, db *sql.DB, table, step string, position
 	return errors.Join(rows.Err(), rows.Close())
 }
 
-// add adds the values of a row. What is not a number has its name and words in JSON.
+// add adds the values of a row. NaN and infinities are words in JSON.
 func (r *run) add(im *transfer.Import, w *transfer.RunWriter, row int64, prefix string, step transfer.Step, at transfer.Time, text string) {
-	members, err := wandb.Members(text)
+	members, err := format.Members(text)
 	if err != nil || len(text) > maxRow {
 		im.Lose(r.path, "The row %d can't be read, and was skipped.", row)
 		return
 	}
 	for _, m := range members {
-		wandb.Leaves(prefix+m.Key, m.Value, func(key string, _ []string, x transfer.Value) { w.Point(key, step, x, at) }, func(key, text string) {
-			if x, ok := wandb.Number(strings.Trim(text, `"`)); ok && !x.Finite() {
+		format.Leaves(prefix+m.Key, m.Value, func(key string, _ []string, x transfer.Value) { w.Point(key, step, x, at) }, func(key, text string) {
+			if x, ok := format.Number(strings.Trim(text, `"`)); ok && !x.Finite() {
 				w.Point(key, step, x, at)
 			} else if text != "null" {
-				im.Lose(r.path, "The values of %q are no numbers, and are not brought; files are.", key)
+				im.Lose(r.path, "The values of %q are no numbers, and are not imported; files are.", key)
 			}
 		})
 	}

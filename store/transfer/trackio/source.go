@@ -22,10 +22,7 @@ var tables = []string{"metrics", "configs"}
 func Kind() transfer.Kind {
 	return transfer.Kind{Name: "trackio", Title: "Trackio", Project: projectName, Find: func(path string) (transfer.Source, error) {
 		s, err := find(path)
-		if err != nil || len(s.files) == 0 {
-			return nil, err
-		}
-		return s, nil
+		return transfer.Found(s, len(s.files) == 0, err)
 	}}
 }
 
@@ -76,7 +73,7 @@ func (s source) Size() (n int64) {
 	return n
 }
 
-// Import brings all runs.
+// Import imports all runs.
 func (s source) Import(ctx context.Context, im *transfer.Import) error {
 	for _, path := range s.files {
 		if err := importProject(ctx, im, path); err != nil {

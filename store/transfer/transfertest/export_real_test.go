@@ -15,7 +15,7 @@ import (
 	"tracker/store/transfer/transfertest"
 )
 
-// MLflow and TensorBoard read each run, parameter and point of an export.
+// MLflow, pyarrow and TensorBoard read each run, parameter and point of an export.
 func TestRealExport(t *testing.T) {
 	dir := t.TempDir()
 	source := filepath.Join(dir, "logs", "run 1", "metrics.csv")
@@ -27,7 +27,7 @@ func TestRealExport(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range export.Formats() {
-		if f.Name != "mlflow" && f.Name != "tensorboard" {
+		if f.Name != "mlflow" && f.Name != "tensorboard" && f.Name != "parquet" {
 			continue
 		}
 		out := filepath.Join(dir, f.Name)

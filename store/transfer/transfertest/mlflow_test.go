@@ -87,7 +87,7 @@ func TestMLflowLog(t *testing.T) {
 }
 
 // A row of a kind that MLflow would not write is a loss or a text, and the rest is
-// brought.
+// imported.
 func TestMLflowOddRows(t *testing.T) {
 	dir := t.TempDir()
 	id := mlflowID(1)
@@ -187,5 +187,69 @@ func TestNotMLflow(t *testing.T) {
 		CREATE VIEW metrics AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n`)
 	if src, err := mlflow.Kind().Find(dir); src != nil || err != nil {
 		t.Errorf("%v, %v", src, err)
+	}
+}
+
+// A logged model, a registered model and a version that were deleted here do not come back.
+func TestMLflowDeletedModels(t *testing.T) {
+	dir := t.TempDir()
+	id := "m-" + mlflowID(7)
+	for path, text := range map[string]string{
+		"1/meta.yaml":                           "experiment_id: '1'\nname: e\n",
+		"1/models/" + id + "/meta.yaml":         "model_id: " + id + "\nname: logged\nstatus: 2\ncreation_timestamp: 5\nartifact_location: /x/mlruns/1/models/" + id + "/artifacts\n",
+		"1/models/" + id + "/artifacts/MLmodel": "flavors: {}\n",
+		"1/" + mlflowID(1) + "/meta.yaml":       "run_id: '" + mlflowID(1) + "'\nrun_name: r\nstatus: 3\nstart_time: 5\n",
+		"models/one/meta.yaml":                  "name: one\n",
+		"models/one/version-1/meta.yaml":        "version: 1\nsource: a\n",
+		"models/two/meta.yaml":                  "name: two\n",
+		"models/two/version-1/meta.yaml":        "version: 1\nsource: a\n",
+		"models/two/version-2/meta.yaml":        "version: 2\nsource: b\n",
+	} {
+		write(t, filepath.Join(dir, "mlruns", filepath.FromSlash(path)), []byte(text))
+	}
+	db, path := transfertest.Open(t)
+	if r := transfertest.Import(t, db, mlflow.Kind(), dir, transfer.Options{}); r.Models != 4 || r.Artifacts != 1 {
+		t.Fatalf("%+v\n%s", r, transfertest.Dump(t, path))
+	}
+	project, err := db.ProjectNamed(t.Context(), store.System, "MLflow")
+	if err != nil {
+		t.Fatal(err)
+	}
+	models, err := db.Models(t.Context(), store.System, project, store.ModelQuery{Page: store.Page{Limit: 10}})
+	if err != nil || len(models.Data) != 2 {
+		t.Fatal(models, err)
+	}
+	for _, m := range models.Data {
+		versions, err := db.ModelVersions(t.Context(), store.System, m.ID, store.ModelVersionQuery{Page: store.Page{Limit: 10}})
+		if err == nil {
+			err = db.DeleteModelVersion(t.Context(), store.System, versions.Data[0].ID)
+		}
+		if err == nil && m.Name == "one" {
+			err = db.DeleteModel(t.Context(), store.System, m.ID)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.DeleteLoggedModel(t.Context(), store.System, id); err != nil {
+		t.Fatal(err)
+	}
+	before := transfertest.Dump(t, path)
+	r := transfertest.Import(t, db, mlflow.Kind(), dir, transfer.Options{})
+	if after := transfertest.Dump(t, path); r.Models != 0 || r.Artifacts != 0 || r.Lost != 2 || after != before {
+		t.Errorf("%+v\n%s", r, after)
+	}
+}
+
+// A value of a hundred megabytes is not read: the import says so and changes nothing.
+func TestMLflowHugeValue(t *testing.T) {
+	dir := t.TempDir()
+	id := mlflowID(1)
+	mlflowDB(t, filepath.Join(dir, "mlflow.db"), `INSERT INTO runs VALUES ('`+id+`', 'r', '', '', 'FINISHED', 1, 2, 'active', '', 1)`,
+		`INSERT INTO params VALUES ('huge', zeroblob(100000000), '`+id+`')`)
+	db, _ := transfertest.Open(t)
+	_, err := transfertest.Run(t, db.Importer(store.System), mlflow.Kind(), dir, transfer.Options{})
+	if err == nil || !strings.Contains(err.Error(), "mlflow.db") || !strings.Contains(err.Error(), "too big") {
+		t.Errorf("%v", err)
 	}
 }

@@ -175,3 +175,41 @@ func TestChart(t *testing.T) {
 	}
 	checked(t, db)
 }
+
+// The table of the runs of a project of W&B has a run in each row; one that was exported
+// anew, to a file with another name, brings what has changed.
+func TestTableOfRuns(t *testing.T) {
+	dir := t.TempDir()
+	const header = `"Name","State","Notes","User","Tags","Created","Runtime","Sweep","batch_size","config.lr","optimizer","accuracy","loss"` + "\n"
+	const first = `"fast ü","finished","a note","ann","one, two","2023-11-14T22:13:20.000Z","60","abc","32","0.1","adam","0.9","NaN"` + "\n"
+	path := filepath.Join(dir, "wandb_export_1.csv")
+	write(t, path, []byte(header+first+
+		`"slow","crashed","-","ann","","2023-11-14T22:13:21.000Z","5","","64","0.2","","",""`+"\n"+
+		`"odd","sleeping","","bob","","yesterday","","","","","","1",""`+"\n"))
+	db, file := transfertest.Open(t)
+	r := transfertest.Import(t, db, table.Kind(), path, transfer.Options{})
+	got := transfertest.Dump(t, file, "run", "param", "tag", "property", "point")
+	for _, part := range []string{
+		"|Tables|wandb_export_1|fast ü|", "|SUCCEEDED||a note|1700000000000|1700000060000|-\n", "|FAILED||-|1700000001000|1700000006000|-\n",
+		"param|fast ü|lr|0.1\n", "param|fast ü|optimizer|adam\n", "tag|fast ü|one\n", "tag|fast ü|two\n", "tag|fast ü|sweep=abc\n",
+		"property|fast ü|user|ann\n", "point|fast ü|batch_size|0|32|1700000060000\n", "point|fast ü|loss|0|NaN|1700000060000\n",
+		"point|slow|batch_size|0|64|1700000006000\n",
+	} {
+		if !strings.Contains(got, part) {
+			t.Errorf("there is no %q in\n%s", part, got)
+		}
+	}
+	if r.Found != 3 || r.Created != 3 || r.Lost != 2 {
+		t.Errorf("%+v", r)
+	}
+	write(t, filepath.Join(dir, "wandb_export_2.csv"), []byte(header+strings.Replace(first, "0.9", "0.95", 1)))
+	r = transfertest.Import(t, db, table.Kind(), filepath.Join(dir, "wandb_export_2.csv"), transfer.Options{})
+	got = transfertest.Dump(t, file, "point")
+	if r.Grown != 1 || !strings.Contains(got, "point|fast ü|accuracy|0|0.95|") || strings.Contains(got, "|0.9|") {
+		t.Errorf("%+v\n%s", r, got)
+	}
+	if r = transfertest.Import(t, db, table.Kind(), path, transfer.Options{}); r.Unchanged != 2 {
+		t.Errorf("again: %+v", r)
+	}
+	checked(t, db)
+}

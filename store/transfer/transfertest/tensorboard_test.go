@@ -186,7 +186,7 @@ func TestTensorBoardDamaged(t *testing.T) {
 		"not a message": {tensorboard.AppendRecord(bytes.Clone(good), []byte{0xff}), 10,
 			"not a message of protocol buffers"},
 		"a time that is none": {tensorboard.AppendRecord(bytes.Clone(good), protowire.AppendBytes(
-			append(protowire.AppendFixed64([]byte{9}, math.Float64bits(math.NaN())), 0x2a), []byte{0x0a, 0})), 10, "is not one"},
+			append(protowire.AppendFixed64([]byte{9}, math.Float64bits(math.NaN())), 0x2a), []byte{0x0a, 0})), 10, "is not valid"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			logs := t.TempDir()
@@ -232,7 +232,7 @@ func TestTensorBoardStopped(t *testing.T) {
 	stopAnywhere(t, tensorboard.Kind(), logs, want, 2)
 }
 
-// A run that was deleted here is not brought again, whether it is in the trash or
+// A run that was deleted here is not imported again, whether it is in the trash or
 // gone, and the others are. When the project is deleted, a new run comes into a new
 // one.
 func TestDeletedHere(t *testing.T) {

@@ -96,8 +96,9 @@ var queries = []string{
 		FROM source LEFT JOIN iteration ON iteration.num = iteration_num ORDER BY source.id`,
 }
 
-// Dump returns all that was imported into a database as lines, each with its kind
-// before and a bar between fields. kinds chooses some; all when there is none.
+// Dump returns all that was imported into a database as lines: the kind of each
+// first, with bars between fields. kinds selects some of the kinds; all without
+// it.
 func Dump(t testing.TB, path string, kinds ...string) string {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?mode=ro")
@@ -153,8 +154,8 @@ func dump(ctx context.Context, out *strings.Builder, db *sql.DB, query string, k
 // ErrStopped is the error of a sink that Stop has stopped.
 var ErrStopped = errors.New("stopped")
 
-// Stop returns a sink that fails at its nth write: before it, or after it was done,
-// as a process that is killed does.
+// Stop returns a sink that fails at its nth write, as a killed process does: before
+// the write or, with after, when it was done.
 func Stop(sink transfer.Sink, nth int, after bool) transfer.Sink {
 	return &stopping{Sink: sink, left: nth, after: after}
 }

@@ -27,8 +27,8 @@ type artifactFile struct {
 // maxArtifactFiles bounds the files of all artifacts of a run.
 const maxArtifactFiles = 20_000
 
-// artifact notes the files of an artifact. Tables that were logged are also files of
-// the run, so they are left out here.
+// artifact records the files of an artifact. Tables that were logged are also files
+// of the run, so they are left out here.
 func (r *reader) artifact(data []byte) error {
 	var kind, name string
 	var entries [][]byte
@@ -44,7 +44,7 @@ func (r *reader) artifact(data []byte) error {
 				case n == 4 && len(entries) <= maxArtifactFiles:
 					entries = append(entries, data)
 				case n == 5 && len(data) > 0:
-					r.im.Lose(r.log.path, "The list of files of the artifact %q lies outside of the log; it is not brought.", name)
+					r.im.Lose(r.log.path, "The list of files of the artifact %q lies outside of the log; it is not imported.", name)
 				}
 				return nil
 			})
@@ -67,7 +67,7 @@ func (r *reader) artifact(data []byte) error {
 		f.Name = fmt.Sprintf("artifacts/%s/v%d/%s", name, version, path)
 		switch {
 		case ref != "":
-			r.im.Lose(r.log.path, "%q of the artifact %q is a link to %s; it is not brought.", path, name, ref)
+			r.im.Lose(r.log.path, "%q of the artifact %q is a link to %s; it is not imported.", path, name, ref)
 		case len(r.state.Files) >= maxArtifactFiles:
 			r.im.Lose(r.log.path, "Its artifacts have more than %d files; the others are left out.", maxArtifactFiles)
 		default:
@@ -98,7 +98,7 @@ func parseEntry(data []byte) (f artifactFile, path, ref string, err error) {
 }
 
 // importArtifacts stores the files of the artifacts that were logged. A log can name any
-// file of this machine, so only one is taken that has the bytes which the log knows.
+// file of this machine, so a file is stored only if it has the hash that the log has.
 func (r *reader) importArtifacts(ctx context.Context) error {
 	for _, f := range r.state.Files {
 		err := r.w.Artifact(ctx, transfer.Artifact{Name: f.Name, ContentType: transfer.ContentType(f.Name), Size: f.Size, Modified: r.w.Run().Created,

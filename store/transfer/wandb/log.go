@@ -15,7 +15,7 @@ const (
 	blockSize      = 32 << 10
 	fragmentHeader = 7
 	// maxRecord bounds a record; a larger one is skipped.
-	maxRecord = 64 << 20
+	maxRecord = 16 << 20
 )
 
 var fileHeader = []byte{':', 'W', '&', 'B', 0xe1, 0xbe}
@@ -29,12 +29,12 @@ const (
 )
 
 var (
-	// errHalf is the end of the log, or a record that is not complete yet.
+	// errHalf means the end of the log, or a record that is not complete yet.
 	errHalf = errors.New("there is no complete record")
-	// errDamaged is a fragment whose checksum is wrong; the rest of its block was
-	// skipped.
+	// errDamaged means a fragment whose checksum is wrong; the rest of its block
+	// was skipped.
 	errDamaged = errors.New("a block is damaged")
-	// errPart is a part of a record without the others.
+	// errPart means a part of a record without the others.
 	errPart = errors.New("a record has no beginning or no end")
 )
 

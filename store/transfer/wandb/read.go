@@ -3,6 +3,7 @@ package wandb
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -16,10 +17,11 @@ import (
 	"tracker/store/json"
 	"tracker/store/transfer"
 	"tracker/store/transfer/wire"
+	"tracker/store/wandb/format"
 )
 
-// resting is how long a log without an end must not have been written to for its run
-// to have been killed.
+// resting is the time after the last write from which the run of a log without an
+// end counts as killed.
 const resting = 5 * time.Minute
 
 // reader reads one log into a run.
@@ -33,20 +35,26 @@ type reader struct {
 	state  state
 }
 
-// state is what has to be known of a log to read on in the middle of it.
+// state is what must be known to continue in the middle of a log.
 type state struct {
 	Step    int64             `json:"step"` // of the last row of the history
 	Time    transfer.Time     `json:"time"` // likewise
 	Keys    map[string]bool   `json:"keys,omitzero"`
-	Summary map[string]string `json:"summary,omitzero"` // values of no metric
+	Summary map[string]string `json:"summary,omitzero"` // values that are not those of a metric
 	// Files are those of the artifacts that were logged.
 	Files []artifactFile `json:"files,omitzero"`
 	// Versions counts the versions of each artifact that were logged.
 	Versions map[string]int `json:"versions,omitzero"`
 }
 
-// maxKeys bounds the metrics of a run, and the values of its summary.
-const maxKeys = 100_000
+const (
+	// maxKeys bounds the metrics of a run, the values of its summary, and those of a row.
+	maxKeys = 100_000
+	// maxKey bounds the name of a metric in bytes.
+	maxKey = 4096
+)
+
+var errValues = fmt.Errorf("it has more than %d values", maxKeys)
 
 // read adds the records after the position of records.
 func (r *reader) read(ctx context.Context, records *log) error {
@@ -81,7 +89,8 @@ func (r *reader) read(ctx context.Context, records *log) error {
 	}
 }
 
-// finish ends the run when its log says so, or when nobody writes to it any more.
+// finish ends the run when its log says so, or when nothing writes to the log any
+// more.
 func (r *reader) finish(ctx context.Context, position int64) error {
 	run := r.w.Run()
 	if run.Status == transfer.Running && time.Since(r.log.info.ModTime()) > resting {
@@ -104,7 +113,7 @@ func (r *reader) finish(ctx context.Context, position int64) error {
 // step.
 func (r *reader) summary() {
 	for _, key := range slices.Sorted(maps.Keys(r.state.Summary)) {
-		if x, ok := Number(r.state.Summary[key]); ok && !r.state.Keys[key] {
+		if x, ok := format.Number(r.state.Summary[key]); ok && !r.state.Keys[key] {
 			r.state.Keys[key] = true
 			r.w.Point(key, transfer.Step(r.state.Step), x, max(r.state.Time, r.w.Run().Created))
 		}
@@ -131,7 +140,10 @@ func (r *reader) record(data []byte) error {
 			return r.history(data)
 		case recordSummary:
 			return items(data, 1, func(i item) {
-				if !Hidden(i.key) && len(r.state.Summary) < maxKeys {
+				switch _, isNumber := format.Number(i.json); {
+				case !isNumber:
+					delete(r.state.Summary, i.key) // what it was before is gone
+				case !format.Hidden(i.key) && len(i.key) <= maxKey && len(r.state.Summary) < maxKeys:
 					r.state.Summary[i.key] = i.json
 				}
 			})
@@ -175,7 +187,7 @@ func (r *reader) run(data []byte) error {
 
 func (r *reader) environment(data []byte) error {
 	e, err := parseEnvironment(data)
-	if err == nil && (e.program != "" || e.commit != "" || e.python != "") { // others have the machine alone
+	if err == nil && (e.program != "" || e.commit != "" || e.python != "") { // other records have only the machine
 		r.w.Code(transfer.Code{GitSHA: e.commit, GitRemote: e.remote, Entrypoint: e.program,
 			Command: strings.TrimSpace(e.program + " " + strings.Join(e.args, " ")), Hostname: e.host, Runtime: e.python})
 	}
@@ -184,8 +196,8 @@ func (r *reader) environment(data []byte) error {
 
 // parameter adds a value of the configuration.
 func (r *reader) parameter(i item) {
-	if !Hidden(i.key) {
-		Parameters(i.key, i.json, r.w.Parameter)
+	if !format.Hidden(i.key) {
+		format.Parameters(i.key, i.json, r.w.Parameter)
 	}
 }
 
@@ -207,11 +219,13 @@ func (r *reader) history(data []byte) error {
 					step, hasStep = n, true
 				}
 			case "_timestamp":
-				if t := timeOf(i.json); t > 0 {
+				if t := format.Time(i.json); t > 0 {
 					at = t
 				}
 			default:
-				row = append(row, i)
+				if row = append(row, i); len(row) > maxKeys {
+					return errValues
+				}
 			}
 		case 2:
 			return wire.Fields(data, func(n protowire.Number, _ protowire.Type, number uint64, _ []byte) error {
@@ -234,7 +248,7 @@ func (r *reader) history(data []byte) error {
 	}
 	r.state.Step, r.state.Time = step, at
 	for _, i := range row {
-		if !Hidden(i.key) {
+		if !format.Hidden(i.key) {
 			r.point(i.key, i.json, step, at)
 		}
 	}
@@ -243,18 +257,18 @@ func (r *reader) history(data []byte) error {
 
 // point adds a value of a row.
 func (r *reader) point(key, text string, step int64, at transfer.Time) {
-	Leaves(key, strings.TrimSpace(text), func(key string, _ []string, x transfer.Value) {
-		if !r.state.Keys[key] && len(r.state.Keys) >= maxKeys {
-			r.im.Lose(r.log.path, "It has more than %d metrics; the others are left out.", maxKeys)
+	format.Leaves(key, strings.TrimSpace(text), func(key string, _ []string, x transfer.Value) {
+		if !r.state.Keys[key] && (len(r.state.Keys) >= maxKeys || len(key) > maxKey) {
+			r.im.Lose(r.log.path, "It has more than %d metrics, or one whose name has more than %d bytes; these are left out.", maxKeys, maxKey)
 			return
 		}
 		r.state.Keys[key] = true
 		r.w.Point(key, transfer.Step(step), x, at)
 	}, func(key, text string) {
-		if kind := TypeOf(text); kind != "" {
-			r.im.Lose(r.log.path, "The values of %q are of W&B's kind %q; their files are brought, and not the values.", key, kind)
+		if kind := format.TypeOf(text); kind != "" {
+			r.im.Lose(r.log.path, "The values of %q are of W&B's kind %q; their files are imported, the values are not.", key, kind)
 		} else if text != "null" {
-			r.im.Lose(r.log.path, "The values of %q are no numbers, and are not brought.", key)
+			r.im.Lose(r.log.path, "The values of %q are no numbers, and are not imported.", key)
 		}
 	})
 }

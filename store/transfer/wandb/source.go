@@ -26,10 +26,7 @@ const projectName = "W&B"
 func Kind() transfer.Kind {
 	return transfer.Kind{Name: "wandb", Title: "W&B's offline runs", Project: projectName, Find: func(path string) (transfer.Source, error) {
 		s, err := find(path)
-		if err != nil || len(s.logs) == 0 {
-			return nil, err
-		}
-		return s, nil
+		return transfer.Found(s, len(s.logs) == 0, err)
 	}}
 }
 
@@ -92,7 +89,7 @@ func (s source) Size() (n int64) {
 	return n
 }
 
-// Import brings all runs, in the order of their folders: that is the one of their
+// Import imports all runs, in the order of their folders: that is the one of their
 // times, so the parts of a resumed run come in their order. The last of them has the
 // status of the run.
 func (s source) Import(ctx context.Context, im *transfer.Import) error {
@@ -130,7 +127,7 @@ func (l logFile) about() (runRecord, error) {
 // uuid returns the id of a run here.
 func (a runRecord) uuid() uuid.UUID { return transfer.ID("wandb", "run", a.entity, a.project, a.id) }
 
-// importRun brings what is new in a log, and the files of its run. last is set unless
+// importRun imports what is new in a log, and the files of its run. last is set unless
 // the run was resumed after it.
 func (l logFile) importRun(ctx context.Context, im *transfer.Import, about runRecord, last bool) error {
 	id := about.uuid()
@@ -142,11 +139,11 @@ func (l logFile) importRun(ctx context.Context, im *transfer.Import, about runRe
 	}
 	k, isKnown := known[file]
 	if isKnown && k.RunID == uuid.Nil {
-		im.LeaveOut(id, l.path, "The run was imported before and then deleted here; it is not brought again.")
+		im.LeaveOut(id, l.path, "The run was imported before and then deleted here; it is not imported again.")
 		return nil
 	}
 	if k.Position > l.info.Size() {
-		im.Lose(l.path, "It has become shorter since it was read; what is new in it is not brought.")
+		im.Lose(l.path, "It has become shorter since it was read; what is new in it is not imported.")
 		k.Size = l.info.Size()
 	}
 	r := &reader{log: l, im: im, source: file, id: id, last: last}

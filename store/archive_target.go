@@ -1,0 +1,112 @@
+package store
+
+import (
+	"context"
+	"io"
+
+	"tracker/store/record"
+)
+
+// archiveTarget is a database as records are copied to it, with the rights of an actor.
+type archiveTarget struct {
+	db    *DB
+	actor Actor
+	// claim stores the bytes of an artifact, as record.Target does.
+	claim func(ctx context.Context, hash string, size int64) (use func(record.Tx) (int64, error), release func(), err error)
+}
+
+// Read runs fn on a snapshot.
+func (t archiveTarget) Read(ctx context.Context, fn func(record.TargetTx) error) error {
+	return t.db.ask(ctx, func(tx *tx) error {
+		tx.actor = t.actor
+		return fn(archiveTx{tx})
+	})
+}
+
+// Write runs fn in the writer.
+func (t archiveTarget) Write(ctx context.Context, fn func(record.TargetTx) error) error {
+	return change(ctx, t.db, t.actor, func(tx *tx) error { return fn(archiveTx{tx}) })
+}
+
+// Claim stores the bytes of an artifact.
+func (t archiveTarget) Claim(ctx context.Context, hash string, size int64) (func(record.Tx) (int64, error), func(), error) {
+	return t.claim(ctx, hash, size)
+}
+
+// Discard puts an artifact into the trash, unless a version of a model holds it.
+func (t archiveTarget) Discard(ctx context.Context, id string) (refused string, err error) {
+	err = t.db.DeleteArtifact(ctx, t.actor, id)
+	if err != nil && AsError(err).Code == CodeConflict {
+		return AsError(err).Message, nil
+	}
+	return "", err
+}
+
+// archiveTx is a transaction in which records are copied.
+type archiveTx struct{ *tx }
+
+// Records returns the transaction as package record uses it.
+func (t archiveTx) Records() record.Tx { return t.records() }
+
+// Now returns the time of the transaction.
+func (t archiveTx) Now() Time { return t.now }
+
+// AllowCreate fails unless the actor may add records to a project. Every user may make
+// a project.
+func (t archiveTx) AllowCreate(projectID string) error {
+	if projectID == "" {
+		_, err := t.user(t.actor)
+		return err
+	}
+	return t.allow(t.actor, projectID, rightCreate)
+}
+
+// AllowUpdate fails unless the actor may replace records of a project.
+func (t archiveTx) AllowUpdate(projectID string) error {
+	return t.allow(t.actor, projectID, rightUpdate)
+}
+
+// Copied adds a copied run to the journal, and gives the actor all rights in a copied
+// project.
+func (t archiveTx) Copied(ref record.Ref) error {
+	switch ref.Kind.Name {
+	case "project":
+		if t.actor.system {
+			return nil
+		}
+		there, err := t.has(`SELECT 1 FROM user_permission WHERE user_id = ? AND project_id = ?`, t.actor.UserID, ref.ID)
+		if err != nil || there {
+			return err
+		}
+		if admin, err := t.user(t.actor); err != nil || admin.IsAdmin {
+			return err
+		}
+		_, err = t.insertPermission(Permission{UserID: t.actor.UserID, ProjectID: ref.ID, Create: true, Read: true, Update: true, Delete: true})
+		return err
+	case "iteration":
+		num, err := t.Records().Num(ref.ID)
+		if err != nil {
+			return err
+		}
+		return t.noteNumbered(&num)
+	}
+	return nil
+}
+
+// received stores the bytes of a reader. Its results are those of archiveTarget.claim.
+func (db *DB) received(ctx context.Context, r io.Reader, hash string) (use func(record.Tx) (int64, error), release func(), err error) {
+	got, err := db.Receive(ctx, r, hash)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer got.Discard()
+	claim, err := got.Commit(ctx)
+	if err != nil {
+		return nil, nil, artifactError(err)
+	}
+	use = func(tx record.Tx) (int64, error) {
+		id, err := claim.Use(tx.Tx.Tx)
+		return id, artifactError(err)
+	}
+	return use, func() { claim.Release(ctx) }, nil
+}

@@ -1,0 +1,36 @@
+package store
+
+import (
+	"context"
+	"io"
+	"testing"
+	"time"
+)
+
+// TestExportDoesNotWaitForEver exports while another archive is made.
+func TestExportDoesNotWaitForEver(t *testing.T) {
+	db, ctx := openForTest(t), context.Background()
+	e, err := db.Experiment(ctx, System, newExperiment(t, db))
+	if err != nil {
+		t.Fatal(err)
+	}
+	done, err := db.archive(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.archiveWait = time.Millisecond
+	q := ArchiveQuery{ProjectID: e.ProjectID}
+	if refused := AsError(db.Export(ctx, System, q, ArchiveOptions{}, io.Discard)); refused == nil || refused.Code != CodeUnavailable || refused.RetryAfter == 0 {
+		t.Errorf("%+v", refused)
+	}
+	db.archiveWait = time.Hour
+	gone, cancel := context.WithCancel(ctx)
+	cancel()
+	if db.Export(gone, System, q, ArchiveOptions{}, io.Discard) == nil {
+		t.Error("an export that was given up succeeds")
+	}
+	done()
+	if err := db.Export(ctx, System, q, ArchiveOptions{}, io.Discard); err != nil {
+		t.Error(err)
+	}
+}

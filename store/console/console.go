@@ -1,0 +1,132 @@
+// Package console keeps the lines that runs print, under numbers that count from 0. Lines
+// that come again under their numbers take the place of the former ones, so a client can
+// repeat what it is not sure of. Only the newest lines of a run are kept, and a long line
+// is cut.
+//
+// The package knows runs by the numbers of iterations, and no users and no rights.
+package console
+
+import (
+	"slices"
+	"unicode/utf8"
+
+	"tracker/store/scalar"
+	"tracker/store/search"
+	"tracker/store/sqlite"
+)
+
+// Limits of the console of a run.
+const (
+	// MaxLines is the number of lines that are kept: those of the largest numbers.
+	MaxLines = 50_000
+	// MaxLine is the length of a line in bytes. A longer one is cut.
+	MaxLine = 8 << 10
+	// MaxNumber is the largest number of a line.
+	MaxNumber = 1 << 40
+)
+
+// Line is a line that a run has printed, with the escape sequences of terminals that
+// are in it.
+type Line struct {
+	Number      int64       `json:"number" db:"number"`
+	Text        string      `json:"text" db:"text"`
+	WrittenDate scalar.Time `json:"written_date" db:"written_date"`
+}
+
+// Part is a part of what a run has printed.
+type Part struct {
+	Lines []Line `json:"lines"`
+	First int64  `json:"first"` // the number of the oldest line that is kept
+	Next  int64  `json:"next"`  // the number after that of the newest line
+}
+
+// Query selects lines of a console.
+type Query struct {
+	From   *int64 // the number of the first line; nil for the last lines
+	Limit  int    // the largest number of lines
+	Search string // a part of the line, in any case; "" for all
+}
+
+// Write writes lines under the numbers from *from on, in place of those that have these
+// numbers, or after the last line when from is nil. It returns the number after that of
+// the newest line.
+func Write(tx *sqlite.Tx, iteration int64, from *int64, lines []string, now scalar.Time) (next int64, err error) {
+	if _, next, err = bounds(tx, iteration); err != nil || len(lines) == 0 {
+		return next, err
+	}
+	at := next
+	if from != nil {
+		at = *from
+	}
+	for i, line := range lines {
+		_, err := tx.Exec(`INSERT INTO console_line (iteration_num, number, text, written_date) VALUES (?, ?, ?, ?)
+			ON CONFLICT DO UPDATE SET text = excluded.text, written_date = excluded.written_date`,
+			iteration, at+int64(i), cut(line), now)
+		if err != nil {
+			return 0, err
+		}
+	}
+	next = max(next, at+int64(len(lines)))
+	_, err = tx.Exec(`DELETE FROM console_line WHERE iteration_num = ? AND number < ?`, iteration, next-MaxLines)
+	return next, err
+}
+
+// cut returns at most MaxLine bytes of a line, with a mark if it was longer.
+func cut(s string) string {
+	if len(s) <= MaxLine {
+		return s
+	}
+	const mark = "…"
+	end := MaxLine - len(mark)
+	for !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end] + mark
+}
+
+// bounds returns the number of the first line, and the one after the last.
+func bounds(tx *sqlite.Tx, iteration int64) (first, next int64, err error) {
+	err = tx.Row(`SELECT
+			coalesce((SELECT min(number) FROM console_line WHERE iteration_num = ?), 0),
+			coalesce((SELECT max(number) + 1 FROM console_line WHERE iteration_num = ?), 0)`,
+		iteration, iteration).Scan(&first, &next)
+	return first, next, err
+}
+
+// Read returns lines that a run has printed, in their order: fewer than the query asks
+// for when they have more than so many bytes.
+func Read(tx *sqlite.Tx, iteration int64, q Query, bytes int) (Part, error) {
+	p := Part{Lines: []Line{}}
+	var err error
+	if p.First, p.Next, err = bounds(tx, iteration); err != nil {
+		return p, err
+	}
+	from, order := p.First, ``
+	if q.From != nil {
+		from = *q.From
+	} else {
+		order = ` DESC`
+	}
+	rows, err := tx.Rows(`SELECT number, text, written_date FROM console_line
+		WHERE iteration_num = ? AND number >= ? AND (? = '' OR `+search.Contains(`text`)+`)
+		ORDER BY number`+order+` LIMIT ?`, iteration, from, q.Search, q.Search, q.Limit)
+	if err != nil {
+		return p, err
+	}
+	defer rows.Close()
+	size := 0
+	for rows.Next() {
+		var line Line
+		if err := rows.StructScan(&line); err != nil {
+			return p, err
+		}
+		if size += len(line.Text); size > bytes {
+			break
+		}
+		p.Lines = append(p.Lines, line)
+	}
+	if q.From == nil {
+		slices.Reverse(p.Lines)
+	}
+	return p, rows.Err()
+}

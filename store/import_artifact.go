@@ -1,0 +1,75 @@
+package store
+
+import (
+	"context"
+	"io"
+
+	"tracker/store/transfer"
+)
+
+// Put stores an artifact. One of the same size and time is not read again, and one
+// in the trash is left there.
+func (im importer) Put(ctx context.Context, a transfer.Artifact) (stored bool, err error) {
+	id := a.ID.String()
+	former, err := im.db.Artifact(ctx, im.actor, id)
+	exists := err == nil
+	if err != nil && AsError(err).Code != CodeNotFound {
+		return false, err
+	}
+	if !exists {
+		_, err := im.db.Artifact(WithTrash(ctx), im.actor, id)
+		if err == nil {
+			return false, nil // it was deleted here
+		}
+		if AsError(err).Code != CodeNotFound {
+			return false, err
+		}
+	}
+	if exists && former.SizeBytes == a.Size && former.CreatedDate == a.Modified {
+		return false, nil
+	}
+	to := NewArtifact{ID: id, Name: a.Name, ContentType: a.ContentType, CreatedDate: &a.Modified}
+	var experimentID string
+	if a.LoggedModel != "" {
+		m, err := im.db.LoggedModel(ctx, im.actor, a.LoggedModel)
+		if err != nil {
+			return false, err
+		}
+		experimentID, to.Name = m.ExperimentID, LoggedModelFolder(m.ID)+a.Name
+	} else {
+		it, err := im.db.Iteration(ctx, im.actor, a.RunID.String())
+		if err != nil {
+			return false, err
+		}
+		experimentID, to.IterationID = it.ExperimentID, it.ID
+	}
+	content, err := a.Open()
+	if err != nil {
+		return false, &transfer.ReadError{Err: err}
+	}
+	defer content.Close()
+	got, err := im.db.Receive(ctx, sourceReader{content}, "")
+	if err != nil {
+		return false, err
+	}
+	if exists && got.Hash == former.ContentHash {
+		got.Discard()
+		return false, nil
+	}
+	if exists {
+		return true, im.db.UpdateArtifact(ctx, im.actor, id, ArtifactPatch{}, got)
+	}
+	_, err = im.db.CreateArtifact(ctx, im.actor, experimentID, to, got)
+	return err == nil, err
+}
+
+// sourceReader marks the errors of reading a source.
+type sourceReader struct{ r io.Reader }
+
+func (s sourceReader) Read(p []byte) (int, error) {
+	n, err := s.r.Read(p)
+	if err != nil && err != io.EOF {
+		err = &transfer.ReadError{Err: err}
+	}
+	return n, err
+}

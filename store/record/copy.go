@@ -1,0 +1,295 @@
+package record
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"tracker/store/scalar"
+	"tracker/store/sqlite"
+	"tracker/store/transfer"
+)
+
+// Target is the database that records are copied to. It checks the rights of the
+// user who copies.
+type Target interface {
+	// Read and Write run a function on a snapshot and in the writer.
+	Read(ctx context.Context, fn func(TargetTx) error) error
+	Write(ctx context.Context, fn func(TargetTx) error) error
+	// Claim stores the bytes of an artifact. use returns the id of the blob in the
+	// transaction that inserts the record; release ends a claim that was not used.
+	Claim(ctx context.Context, hash string, size int64) (use func(Tx) (int64, error), release func(), err error)
+	// Discard puts an artifact into the trash. refused says why it has to stay, "" if it
+	// has not.
+	Discard(ctx context.Context, id string) (refused string, err error)
+}
+
+// TargetTx is a transaction of a Target.
+type TargetTx interface {
+	Records() Tx
+	Now() scalar.Time
+	// AllowCreate fails unless records may be added to a project or, when projectID is
+	// "", projects; AllowUpdate unless records of a project may be replaced. The project
+	// may be in the trash.
+	AllowCreate(projectID string) error
+	AllowUpdate(projectID string) error
+	// Copied is called after a record was written.
+	Copied(ref Ref) error
+}
+
+// ConflictError reports that records can't be written as they are now. Its message is a
+// sentence that says what to do.
+type ConflictError struct{ Message string }
+
+func (e *ConflictError) Error() string { return e.Message }
+
+var errRace = &ConflictError{"Somebody else is writing the same records; try again."}
+
+// Copier copies records from a snapshot of one database to another database. A record that
+// exists there is replaced only when it has not changed since both databases last had the
+// same record, which its fingerprint shows.
+type Copier struct {
+	From Tx
+	To   Target
+	// Fresh is set when To was empty: every record is new, and no fingerprints are
+	// noted.
+	Fresh  bool
+	DryRun bool
+	// NoArtifacts leaves artifacts out.
+	NoArtifacts bool
+	// Base returns the fingerprint that a record had in To when From was last the same;
+	// "" when that is not known. nil takes what was noted in To.
+	Base   func(ref Ref) string
+	Result *transfer.Result
+	// Progress is called after each record; it may be nil.
+	Progress func()
+
+	Conflicts []string        // records that were left alone, as kind/id
+	written   []writtenRecord // whose late parts are to be written
+}
+
+type writtenRecord struct {
+	Ref
+	fingerprint string
+}
+
+// lateRecords is the number of records whose late parts are written in one
+// transaction.
+const lateRecords = 200
+
+// Copy copies records; those that contain others come first.
+func (c *Copier) Copy(ctx context.Context, refs []Ref) error {
+	for _, ref := range refs {
+		if err := c.record(ctx, ref); err != nil {
+			return err
+		}
+		if c.Progress != nil {
+			c.Progress()
+		}
+	}
+	for len(c.written) > 0 {
+		n := min(len(c.written), lateRecords)
+		if err := c.late(ctx, c.written[:n]); err != nil {
+			return err
+		}
+		c.written = c.written[n:]
+	}
+	return ctx.Err()
+}
+
+func (c *Copier) record(ctx context.Context, ref Ref) error {
+	if err := c.From.Check(ref.Kind.ID(), ref.ID); err != nil {
+		return err
+	}
+	v, fingerprint, err := c.judge(ctx, ref)
+	if err != nil {
+		return err
+	}
+	if ref.Kind == iterationKind {
+		c.Result.Found++
+		switch v {
+		case insert:
+			c.Result.Created++
+		case replace:
+			c.Result.Grown++
+		}
+	}
+	if v == keep {
+		return nil
+	}
+	if c.DryRun {
+		return c.count(ref)
+	}
+	err = c.write(ctx, ref, fingerprint, v)
+	if sqlite.IsDuplicate(err) {
+		return c.leaveOut(ref, "Another record has the name, number or id of a part of it; nothing was changed.")
+	}
+	if err == nil {
+		c.written = append(c.written, writtenRecord{ref, fingerprint})
+	}
+	return err
+}
+
+// count counts what a dry run would copy.
+func (c *Copier) count(ref Ref) error {
+	if ref.Kind == iterationKind {
+		num, err := c.From.Num(ref.ID)
+		if err != nil {
+			return err
+		}
+		var parameters, tags int
+		err = c.From.Row(`SELECT
+				(SELECT count(*) FROM parameter WHERE iteration_num = ?1),
+				(SELECT count(*) FROM tag WHERE iteration_num = ?1)`, num).Scan(&parameters, &tags)
+		if err != nil {
+			return err
+		}
+		c.Result.Parameters += parameters
+		c.Result.Tags += tags
+		err = c.From.Walk(num, func(string, scalar.Step, scalar.Value, scalar.Time) error {
+			c.Result.Points++
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return c.From.EachArtifact(ref.Kind, ref.ID, func(a Artifact) error {
+		c.Result.Artifacts++
+		c.Result.Bytes += a.Size
+		return nil
+	})
+}
+
+// write writes a record with its points and artifacts, but for its late parts.
+func (c *Copier) write(ctx context.Context, ref Ref, fingerprint string, v verdict) error {
+	rows := make([][][]any, len(ref.Kind.Parts))
+	for i := range ref.Kind.Parts {
+		p := &ref.Kind.Parts[i]
+		if p.Late {
+			continue
+		}
+		var err error
+		if rows[i], err = c.From.Rows(p, ref.ID); err != nil {
+			return err
+		}
+	}
+	from, err := c.From.Home(ref)
+	if err != nil {
+		return err
+	}
+	var drop map[string]Divergence
+	if ref.Kind == iterationKind && v == replace {
+		if drop, err = c.differences(ctx, ref.ID); err != nil {
+			return err
+		}
+	}
+	dropped := 0
+	err = c.To.Write(ctx, func(tx TargetTx) (err error) {
+		to := tx.Records()
+		if !c.Fresh {
+			if err := c.allowed(tx, ref, from, v); err != nil {
+				return err
+			}
+		}
+		if dropped, err = to.DropPoints(ref.ID, drop); err != nil {
+			return err
+		}
+		for i := range ref.Kind.Parts {
+			p := &ref.Kind.Parts[i]
+			if p.Late && v == insert {
+				continue
+			}
+			if p.Clear != "" && v == replace {
+				if _, err := to.Exec(p.Clear, ref.ID); err != nil {
+					return err
+				}
+			}
+			if err := to.WriteRows(p, ref.ID, rows[i]); err != nil {
+				return err
+			}
+		}
+		if err := c.note(tx, ref, Note{Fingerprint: fingerprint, Unfinished: true}); err != nil {
+			return err
+		}
+		return tx.Copied(ref)
+	})
+	if err != nil {
+		return err
+	}
+	c.Result.Dropped += dropped
+	if ref.Kind == iterationKind {
+		for i, p := range ref.Kind.Parts {
+			switch p.Name {
+			case "parameter":
+				c.Result.Parameters += len(rows[i])
+			case "tag":
+				c.Result.Tags += len(rows[i])
+			}
+		}
+		if err := c.points(ctx, ref, drop); err != nil {
+			return err
+		}
+	}
+	return c.artifacts(ctx, ref, v)
+}
+
+// differences returns where the metrics of a run in To differ from those in From.
+func (c *Copier) differences(ctx context.Context, id string) (all map[string]Divergence, err error) {
+	err = c.To.Read(ctx, func(tx TargetTx) (err error) {
+		all, err = tx.Records().Differences(c.From, id)
+		return err
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		err = errRace
+	}
+	return all, err
+}
+
+// note records the fingerprint of a record that is copied.
+func (c *Copier) note(tx TargetTx, ref Ref, n Note) error {
+	if c.Fresh {
+		return nil
+	}
+	return tx.Records().SetNote(ref, n, tx.Now())
+}
+
+// late writes the late parts of records, and notes that their copying is finished.
+func (c *Copier) late(ctx context.Context, written []writtenRecord) error {
+	type lateRows struct {
+		id   string
+		part *Part
+		rows [][]any
+	}
+	var all []lateRows
+	for _, w := range written {
+		for i := range w.Kind.Parts {
+			p := &w.Kind.Parts[i]
+			if !p.Late {
+				continue
+			}
+			rows, err := c.From.Rows(p, w.ID)
+			if err != nil {
+				return err
+			}
+			all = append(all, lateRows{w.ID, p, rows})
+		}
+	}
+	return c.To.Write(ctx, func(tx TargetTx) error {
+		for _, l := range all {
+			err := tx.Records().WriteRows(l.part, l.id, l.rows)
+			if sqlite.IsDuplicate(err) {
+				return &ConflictError{"Two records have the same " + l.part.Name + "; change one of them and try again."}
+			}
+			if err != nil {
+				return err
+			}
+		}
+		for _, w := range written {
+			if err := c.note(tx, w.Ref, Note{Fingerprint: w.fingerprint}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

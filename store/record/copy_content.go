@@ -1,0 +1,147 @@
+package record
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"tracker/store/points"
+	"tracker/store/scalar"
+)
+
+// copyPoints is the number of points in a transaction.
+const copyPoints = 32768
+
+// points copies the points of a run: all points of a new run, and those from
+// the first difference on of a run that exists.
+func (c *Copier) points(ctx context.Context, ref Ref, drop map[string]Divergence) error {
+	num, err := c.From.Num(ref.ID)
+	if err != nil {
+		return err
+	}
+	var samples []points.Sample
+	flush := func() error {
+		if len(samples) == 0 {
+			return ctx.Err()
+		}
+		err := c.To.Write(ctx, func(tx TargetTx) error {
+			if err := allowContent(tx, ref); err != nil {
+				return err
+			}
+			to, err := tx.Records().Num(ref.ID)
+			if err != nil {
+				return err
+			}
+			return tx.Records().AppendAll(to, samples, tx.Now())
+		})
+		c.Result.Points += len(samples)
+		samples = samples[:0]
+		return err
+	}
+	err = c.From.Walk(num, func(key string, step scalar.Step, value scalar.Value, at scalar.Time) error {
+		if d, there := drop[key]; there && (d.Same || step < d.From) {
+			return nil
+		}
+		if err := c.From.Check(Key, key); err != nil {
+			return err
+		}
+		samples = append(samples, points.Sample{Key: key, Value: value, Step: &step, RecordedAt: &at})
+		if len(samples) < copyPoints {
+			return nil
+		}
+		return flush()
+	})
+	if err != nil {
+		return err
+	}
+	return flush()
+}
+
+// artifacts copies the artifacts of a record. Those that only the other database has
+// go to the trash.
+func (c *Copier) artifacts(ctx context.Context, ref Ref, v verdict) error {
+	if c.NoArtifacts || ref.Context {
+		return nil
+	}
+	kept := map[string]bool{}
+	err := c.From.EachArtifact(ref.Kind, ref.ID, func(a Artifact) error {
+		kept[a.ID] = true
+		return c.artifact(ctx, ref, a)
+	})
+	if err != nil || v != replace || ref.Kind.Artifacts == "" {
+		return err
+	}
+	var gone []string
+	err = c.To.Read(ctx, func(tx TargetTx) error {
+		return tx.Records().EachArtifact(ref.Kind, ref.ID, func(a Artifact) error {
+			if !kept[a.ID] {
+				gone = append(gone, a.ID)
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		return err
+	}
+	for _, id := range gone {
+		refused, err := c.To.Discard(ctx, id)
+		if err != nil {
+			return err
+		}
+		if refused != "" {
+			c.Result.Lose(ref.ID, "%s", refused)
+		}
+	}
+	return nil
+}
+
+// artifact copies one artifact.
+func (c *Copier) artifact(ctx context.Context, ref Ref, a Artifact) error {
+	var there StoredArtifact
+	exists := false
+	if !c.Fresh {
+		err := c.To.Read(ctx, func(tx TargetTx) (err error) {
+			there, err = tx.Records().Artifact(ref, a.ID)
+			exists = err == nil
+			if errors.Is(err, sql.ErrNoRows) {
+				return nil
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	switch {
+	case exists && !there.Ours:
+		c.Result.Lose(a.Name, "Another artifact has its id.")
+		return nil
+	case exists && there.Deleted:
+		c.Result.Lose(a.Name, "The artifact is in the trash.")
+		return nil
+	case exists && there.Hash == a.Hash:
+		return c.To.Write(ctx, func(tx TargetTx) error { return tx.Records().UpdateArtifact(a) })
+	}
+	use, release, err := c.To.Claim(ctx, a.Hash, a.Size)
+	if err != nil {
+		return fmt.Errorf("the artifact %q: %w", a.Name, err)
+	}
+	err = c.To.Write(ctx, func(tx TargetTx) error {
+		if err := allowContent(tx, ref); err != nil {
+			return err
+		}
+		blobID, err := use(tx.Records())
+		if err != nil {
+			return err
+		}
+		return tx.Records().PutArtifact(ref, a, blobID)
+	})
+	if err != nil {
+		release()
+		return err
+	}
+	c.Result.Artifacts++
+	c.Result.Bytes += a.Size
+	return nil
+}

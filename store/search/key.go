@@ -1,0 +1,194 @@
+package search
+
+import (
+	"cmp"
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+
+	"tracker/store/filter"
+	"tracker/store/sqlite"
+)
+
+// KeyKind is the kind of a name.
+type KeyKind string
+
+// The kinds of name that iterations have.
+const (
+	MetricKey KeyKind = "metric"
+	ParamKey  KeyKind = "param"
+)
+
+// Key is the name of a parameter or metric in an experiment.
+type Key struct {
+	Kind       KeyKind `json:"kind" db:"kind"`
+	Key        string  `json:"key" db:"key"`
+	Iterations int     `json:"iterations" db:"iterations"` // that have it
+}
+
+// Column returns the name in the language of searches.
+func (k Key) Column() string {
+	if k.Kind == ParamKey {
+		return filter.ParamName(k.Key)
+	}
+	return filter.MetricName(k.Key)
+}
+
+// maxMatched bounds the names that a regular expression is compared with.
+const maxMatched = 100_000
+
+// MatchingKeys calls fn with the names of an experiment that match a pattern, by kind and
+// name.
+func MatchingKeys(tx *sqlite.Tx, experimentID string, kind *KeyKind, pattern *regexp.Regexp, fn func(Key)) error {
+	rows, err := tx.Rows(`SELECT kind, key, iterations FROM experiment_key
+		WHERE experiment_id = ?1 AND (?2 IS NULL OR kind = ?2)
+		ORDER BY kind, key LIMIT ?3`, experimentID, kind, maxMatched)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var k Key
+		if err := rows.StructScan(&k); err != nil {
+			return err
+		}
+		if pattern.MatchString(k.Key) {
+			fn(k)
+		}
+	}
+	return errors.Join(rows.Err(), rows.Close())
+}
+
+// Unknown is the name of a parameter or metric in a filter that no iteration has.
+type Unknown struct {
+	Kind KeyKind `json:"kind"`
+	Key  string  `json:"key"`
+	Near []Key   `json:"near"` // similar names of both kinds, the most similar first
+}
+
+const (
+	// maxNear is the largest number of similar names.
+	maxNear = 3
+	// maxNearWork bounds the edit distances of one call, in cells of their tables:
+	// about a fifth of a second.
+	maxNearWork = 50_000_000
+)
+
+// UnknownKeys returns those of keys that no iteration of the experiment has, in
+// alphabetical order.
+func UnknownKeys(tx *sqlite.Tx, experimentID string, keys []filter.Key) ([]Unknown, error) {
+	var all []Unknown
+	for _, k := range keys {
+		u := Unknown{Kind: MetricKey, Key: k.Name}
+		if k.Field == filter.Param {
+			u.Kind = ParamKey
+		}
+		var there bool
+		err := tx.Row(`SELECT EXISTS (SELECT 1 FROM experiment_key WHERE experiment_id = ? AND kind = ? AND key = ?)`,
+			experimentID, u.Kind, u.Key).Scan(&there)
+		if err != nil {
+			return nil, err
+		}
+		if !there {
+			all = append(all, u)
+		}
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	slices.SortFunc(all, func(a, b Unknown) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Key, b.Key)) })
+	var known []Key
+	err := tx.Select(&known, `SELECT kind, key, iterations FROM experiment_key WHERE experiment_id = ? ORDER BY kind, key`, experimentID)
+	work := maxNearWork
+	for i := range all {
+		all[i].Near = all[i].near(known, &work)
+	}
+	return all, err
+}
+
+// near returns those of keys that may have been meant. It subtracts the cells that
+// it computes from work.
+func (u Unknown) near(keys []Key, work *int) []Key {
+	type scored struct {
+		Key
+		score int
+	}
+	var all []scored
+	wanted := strings.ToLower(u.Key)
+	for _, k := range keys {
+		score, ok := unlike(wanted, strings.ToLower(k.Key), work)
+		if k.Kind != u.Kind {
+			score++
+		}
+		if ok {
+			all = append(all, scored{k, score})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b scored) int { return cmp.Compare(a.score, b.score) })
+	var near []Key
+	for _, s := range all[:min(len(all), maxNear)] {
+		near = append(near, s.Key)
+	}
+	return near
+}
+
+// unlike returns the difference between a name and the wanted one, 0 for none, and
+// whether it is small enough for a suggestion: when up to a third of the letters are
+// mistyped (tested while there is work left), or when one is a part of the other.
+func unlike(wanted, name string, work *int) (int, bool) {
+	a, b := []rune(wanted), []rune(name)
+	if len(a) > 250 || len(b) > 250 {
+		return 0, false
+	}
+	if d := len(a) - len(b); -3 <= d && d <= 3 && *work >= len(a)*len(b) {
+		*work -= len(a) * len(b)
+		if d := levenshtein.ComputeDistance(wanted, name); d <= min(3, max(1, len(a)/3)) {
+			return 2 * d, true
+		}
+	}
+	switch {
+	case len(a) < 2 || len(b) < 2:
+	case strings.HasSuffix(name, "/"+wanted), strings.HasSuffix(wanted, "/"+name):
+		return 3, true
+	case strings.Contains(name, wanted), strings.Contains(wanted, name):
+		return 5, true
+	}
+	return 0, false
+}
+
+// countedKeys is what table experiment_key should have. An iteration whose experiment is
+// gone is another problem, which no count can repair.
+const countedKeys = `
+	SELECT experiment.id AS experiment_id, 'metric' AS kind, key, count(*) AS iterations
+	FROM series
+	JOIN iteration ON iteration.num = series.iteration_num AND iteration.deleted_date IS NULL
+	JOIN experiment ON experiment.id = iteration.experiment_id
+	GROUP BY 1, 3
+	UNION ALL
+	SELECT experiment.id, 'param', key, count(*)
+	FROM parameter
+	JOIN iteration ON iteration.num = parameter.iteration_num AND iteration.deleted_date IS NULL
+	JOIN experiment ON experiment.id = iteration.experiment_id
+	GROUP BY 1, 3`
+
+// WrongKeys returns how many stored numbers of iterations of a name differ from the
+// real ones.
+func WrongKeys(tx *sqlite.Tx) (n int64, err error) {
+	err = tx.Row(`SELECT count(*) FROM (
+		SELECT experiment_id, kind, key, iterations FROM (` + countedKeys + `
+			UNION ALL SELECT experiment_id, kind, key, iterations FROM experiment_key)
+		GROUP BY 1, 2, 3, 4 HAVING count(*) <> 2)`).Scan(&n)
+	return n, err
+}
+
+// CountKeys counts the iterations of all names again.
+func CountKeys(tx *sqlite.Tx) error {
+	if _, err := tx.Exec(`DELETE FROM experiment_key`); err != nil {
+		return err
+	}
+	_, err := tx.Exec(`INSERT INTO experiment_key (experiment_id, kind, key, iterations) ` + countedKeys)
+	return err
+}

@@ -1,0 +1,320 @@
+package parquet
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+const (
+	// maxFooter bounds the metadata of a file in bytes, and maxColumns its columns.
+	maxFooter  = 16 << 20
+	maxColumns = 100_000
+)
+
+// Column is a column of a file: a leaf of its schema.
+type Column struct {
+	Name string // of the groups that it lies in and its own, with slashes between
+	// List reports whether a row has any number of values.
+	List bool
+	// Unreadable says why the values can't be read, "" when they can.
+	Unreadable string
+
+	physical       int
+	length         int // of physicalFixed
+	scale          int // of a decimal
+	meaning        meaning
+	maxDef, maxRep int // levels of a value that is there
+}
+
+// File is an open file.
+type File struct {
+	Columns []Column
+	in      io.ReaderAt
+	size    int64
+	groups  []group
+	held    int64 // bytes of pages and dictionaries
+	zstd    *zstd.Decoder
+}
+
+// group is a group of rows.
+type group struct {
+	rows   int64
+	chunks []chunk
+}
+
+// chunk is the place of the values of a column in a group.
+type chunk struct {
+	codec    int
+	values   int64
+	from, to int64 // bytes of the file
+	data     int64 // first page that is not a dictionary
+}
+
+const magic = "PAR1"
+
+// Is reports whether a file begins and ends as one of Parquet does.
+func Is(r io.ReaderAt, size int64) bool {
+	var b [4]byte
+	for _, at := range []int64{0, size - 4} {
+		if _, err := r.ReadAt(b[:], max(at, 0)); err != nil && !errors.Is(err, io.EOF) || string(b[:]) != magic {
+			return false
+		}
+	}
+	return size >= 12
+}
+
+// Open reads the metadata of a file.
+func Open(r io.ReaderAt, size int64) (*File, error) {
+	if !Is(r, size) {
+		return nil, errors.New("it is not a Parquet file, or not a complete one")
+	}
+	var b [4]byte
+	if _, err := r.ReadAt(b[:], size-8); err != nil {
+		return nil, err
+	}
+	n := int64(binary.LittleEndian.Uint32(b[:]))
+	if n > size-12 {
+		return nil, errShort
+	}
+	if n > maxFooter {
+		return nil, fmt.Errorf("its metadata have %d bytes, and at most %d are read", n, maxFooter)
+	}
+	footer := make([]byte, n)
+	if _, err := r.ReadAt(footer, size-8-n); err != nil {
+		return nil, err
+	}
+	f := &File{in: r, size: size}
+	var elements []element
+	d := &decoder{b: footer}
+	d.fields(func(id int16, v *field) {
+		switch id {
+		case 2:
+			v.list(func(v *field) { elements = append(elements, parseElement(v)) })
+		case 4:
+			v.list(func(v *field) { f.groups = append(f.groups, f.parseGroup(v)) })
+		}
+	})
+	if d.err != nil {
+		return nil, d.err
+	}
+	if len(elements) == 0 {
+		return nil, errThrift
+	}
+	s := schema{elements: elements, file: f}
+	if err := s.children(nil, 0, 0, ""); err != nil {
+		return nil, err
+	}
+	for _, g := range f.groups {
+		if len(g.chunks) != len(f.Columns) {
+			return nil, errors.New("a group of rows lacks a column")
+		}
+		for _, c := range g.chunks {
+			if c.values < 0 || c.from < 4 || c.to < c.from || c.to > size || c.data < c.from || c.data > c.to {
+				return nil, errShort
+			}
+		}
+	}
+	return f, nil
+}
+
+func (f *File) parseGroup(v *field) (g group) {
+	v.fields(func(id int16, v *field) {
+		switch id {
+		case 1:
+			v.list(func(v *field) {
+				var c chunk
+				v.fields(func(id int16, v *field) {
+					if id == 3 {
+						c = parseChunk(v)
+					}
+				})
+				g.chunks = append(g.chunks, c)
+			})
+		case 3:
+			g.rows = v.int()
+		}
+	})
+	return g
+}
+
+func parseChunk(v *field) (c chunk) {
+	var size, dictionary int64
+	v.fields(func(id int16, v *field) {
+		switch id {
+		case 4:
+			c.codec = int(v.int())
+		case 5:
+			c.values = v.int()
+		case 7:
+			size = v.int()
+		case 9:
+			c.data = v.int()
+		case 11:
+			dictionary = v.int()
+		}
+	})
+	c.from = c.data
+	if dictionary > 0 && dictionary < c.data {
+		c.from = dictionary
+	}
+	c.to = c.from + size
+	return c
+}
+
+// element is an entry of the schema, which is a tree in the order of its depth.
+type element struct {
+	name       string
+	physical   int
+	length     int
+	repetition int // 0 required, 1 optional, 2 repeated
+	children   int
+	scale      int
+	meaning    meaning
+	isGroup    bool
+	problem    string
+}
+
+func parseElement(v *field) (e element) {
+	e.isGroup = true
+	v.fields(func(id int16, v *field) {
+		switch id {
+		case 1:
+			e.physical, e.isGroup = int(v.int()), false
+		case 2:
+			e.length = int(v.int())
+		case 3:
+			e.repetition = int(v.int())
+		case 4:
+			e.name = v.text()
+		case 5:
+			e.children = int(v.int())
+		case 6:
+			e.converted(v.int())
+		case 7:
+			e.scale = int(v.int())
+		case 10:
+			v.fields(e.logical)
+		}
+	})
+	return e
+}
+
+// converted sets the meaning by the older way to write it.
+func (e *element) converted(kind int64) {
+	switch kind {
+	case 5:
+		e.meaning = decimal
+	case 6:
+		e.meaning = date
+	case 9:
+		e.meaning = milliseconds
+	case 10:
+		e.meaning = microseconds
+	case 11, 12, 13, 14:
+		e.meaning = unsigned
+	case 21:
+		e.problem = "intervals"
+	}
+}
+
+// logical sets the meaning by the newer way to write it.
+func (e *element) logical(id int16, v *field) {
+	switch id {
+	case 5:
+		e.meaning = decimal
+		v.fields(func(id int16, v *field) {
+			if id == 1 {
+				e.scale = int(v.int())
+			}
+		})
+	case 6:
+		e.meaning = date
+	case 8:
+		v.fields(func(id int16, v *field) {
+			if id == 2 {
+				v.fields(func(id int16, _ *field) {
+					e.meaning = map[int16]meaning{1: milliseconds, 2: microseconds, 3: nanoseconds}[id]
+				})
+			}
+		})
+	case 10:
+		v.fields(func(id int16, v *field) {
+			if id == 2 && !v.bool() {
+				e.meaning = unsigned
+			}
+		})
+	case 15:
+		e.meaning = halfFloat
+	}
+}
+
+// schema makes the columns of the elements.
+type schema struct {
+	elements []element
+	at       int
+	file     *File
+}
+
+// children adds the columns of the next element. path holds the names of the groups
+// that contain it.
+func (s *schema) children(path []string, def, rep int, problem string) error {
+	if s.at >= len(s.elements) || len(path) > maxDepth {
+		return errThrift
+	}
+	e := s.elements[s.at]
+	isRoot := s.at == 0
+	s.at++
+	switch {
+	case isRoot:
+	case e.repetition == 1:
+		def++
+	case e.repetition == 2:
+		def++
+		rep++
+	}
+	if rep > 0 && e.isGroup && e.children != 1 {
+		problem = "maps, or lists of groups"
+	}
+	if !isRoot && (rep == 0 || e.repetition == 2 && !e.isGroup) {
+		path = append(path[:len(path):len(path)], e.name) // a list has the name of the group that contains it
+	}
+	if e.isGroup || isRoot {
+		if e.children < 0 || e.children > len(s.elements) {
+			return errThrift
+		}
+		for range e.children {
+			if err := s.children(path, def, rep, problem); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if problem == "" {
+		problem = e.problem
+	}
+	c := Column{Name: strings.Join(path, "/"), List: rep > 0, Unreadable: problem, physical: e.physical, length: e.length,
+		scale: e.scale, meaning: e.meaning, maxDef: def, maxRep: rep}
+	switch {
+	case rep > 1:
+		c.Unreadable = "lists of lists"
+	case c.physical < physicalBool || c.physical > physicalFixed:
+		c.Unreadable = "values of an unknown type"
+	case c.scale < 0 || c.scale > 38:
+		c.Unreadable = "decimals with an invalid scale"
+	case c.physical == physicalFixed && (c.length < 1 || c.length > 1<<20):
+		c.Unreadable = "bytes with an invalid length"
+	case c.physical == physicalFixed && c.meaning == plainNumber:
+		c.Unreadable = "bytes of a fixed length"
+	case c.meaning == halfFloat && (c.physical != physicalFixed || c.length != 2):
+		c.Unreadable = "numbers with an invalid length"
+	}
+	if s.file.Columns = append(s.file.Columns, c); len(s.file.Columns) > maxColumns {
+		return fmt.Errorf("it has more than %d columns", maxColumns)
+	}
+	return nil
+}

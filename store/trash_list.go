@@ -1,0 +1,274 @@
+package store
+
+import (
+	"context"
+	"fmt"
+)
+
+// Trashed is a record in the trash, with the numbers of records that are restored and
+// purged together with it. Those that were deleted alone before are not counted: they
+// have entries of their own, and are not restored with it.
+type Trashed struct {
+	ID          string    `json:"id" db:"id"` // of the record
+	Kind        TrashKind `json:"kind" db:"kind"`
+	Name        string    `json:"name" db:"name"`
+	ProjectID   string    `json:"project_id" db:"project_id"`
+	ProjectName string    `json:"project_name" db:"project_name"`
+	In          string    `json:"in" db:"within"` // name of its container, "" for a project
+	DeletedDate Time      `json:"deleted_date" db:"deleted_date"`
+	DeletedBy   *string   `json:"deleted_by" db:"deleted_by"` // a user name; nil for the command line or a user who is gone
+	PurgeDate   Time      `json:"purge_date" db:"-"`
+	HeldBy      TrashKind `json:"held_by" db:"held_by"` // kind of a record in the trash that must be restored before; "" for none
+
+	Experiments int   `json:"experiments" db:"experiments"`
+	Iterations  int   `json:"iterations" db:"iterations"`
+	Models      int   `json:"models" db:"models"`
+	Versions    int   `json:"versions" db:"versions"`
+	Artifacts   int   `json:"artifacts" db:"artifacts"`
+	SizeBytes   int64 `json:"size_bytes" db:"size_bytes"` // of the artifacts, each on its own
+
+	Rank int `json:"-" db:"rank"` // the order of purging: records that refer to others first
+}
+
+// TrashQuery selects records in the trash.
+type TrashQuery struct {
+	Page
+	ProjectID *string // nil for all projects
+	Kind      *TrashKind
+}
+
+var trashKinds = []TrashKind{TrashedProject, TrashedExperiment, TrashedIteration, TrashedModel, TrashedVersion, TrashedArtifact, TrashedReport}
+
+const (
+	trashColumns = `
+	trashed.rank,
+	trashed.kind,
+	trashed.id,
+	trashed.name,
+	trashed.project_id,
+	project.name AS project_name,
+	trashed.within,
+	trashed.deleted_date,
+	(SELECT user.username FROM user WHERE user.id = trashed.deleted_by) AS deleted_by,
+	CASE WHEN trashed.kind <> 'project' AND project.deleted_date IS NOT NULL THEN 'project' ELSE trashed.held_by END AS held_by`
+
+	// trashRows is all records in the trash.
+	trashRows = `FROM (
+	SELECT
+		0 AS rank,
+		'model_version' AS kind,
+		model_version.id,
+		model.name || ' ' || model_version.version AS name,
+		model.project_id,
+		model.name AS within,
+		model_version.deleted_date,
+		model_version.deleted_by,
+		CASE
+			WHEN model.deleted_date IS NOT NULL THEN 'model'
+			WHEN experiment.deleted_date IS NOT NULL THEN 'experiment'
+			WHEN iteration.deleted_date IS NOT NULL THEN 'iteration'
+			WHEN resource.deleted_date IS NOT NULL THEN 'resource'
+			ELSE ''
+		END AS held_by
+	FROM model_version
+	JOIN model ON model.id = model_version.model_id
+	LEFT JOIN iteration ON iteration.num = model_version.iteration_num
+	LEFT JOIN experiment ON experiment.id = iteration.experiment_id
+	LEFT JOIN resource ON resource.num = model_version.resource_num
+	WHERE model_version.deleted_date IS NOT NULL
+	UNION ALL
+	SELECT
+		1,
+		'model',
+		model.id,
+		model.name,
+		model.project_id,
+		(SELECT name FROM project WHERE project.id = model.project_id),
+		model.deleted_date,
+		model.deleted_by,
+		''
+	FROM model
+	WHERE model.deleted_date IS NOT NULL
+	UNION ALL
+	SELECT
+		1,
+		'report',
+		report.id,
+		report.name,
+		report.project_id,
+		(SELECT name FROM project WHERE project.id = report.project_id),
+		report.deleted_date,
+		report.deleted_by,
+		''
+	FROM report
+	WHERE report.deleted_date IS NOT NULL
+	UNION ALL
+	SELECT
+		2,
+		'resource',
+		resource.id,
+		resource.name,
+		experiment.project_id,
+		coalesce(iteration.name, experiment.name),
+		resource.deleted_date,
+		resource.deleted_by,
+		CASE
+			WHEN experiment.deleted_date IS NOT NULL THEN 'experiment'
+			WHEN iteration.deleted_date IS NOT NULL THEN 'iteration'
+			ELSE ''
+		END
+	FROM resource
+	JOIN blob ON blob.id = resource.blob_id AND blob.deleting = 0
+	JOIN experiment ON experiment.id = resource.experiment_id
+	LEFT JOIN iteration ON iteration.num = resource.iteration_num
+	WHERE resource.deleted_date IS NOT NULL
+	UNION ALL
+	SELECT
+		3,
+		'iteration',
+		iteration.id,
+		iteration.name,
+		experiment.project_id,
+		experiment.name,
+		iteration.deleted_date,
+		iteration.deleted_by,
+		CASE WHEN experiment.deleted_date IS NOT NULL THEN 'experiment' ELSE '' END
+	FROM iteration
+	JOIN experiment ON experiment.id = iteration.experiment_id
+	WHERE iteration.deleted_date IS NOT NULL
+	UNION ALL
+	SELECT
+		4,
+		'experiment',
+		experiment.id,
+		experiment.name,
+		experiment.project_id,
+		(SELECT name FROM project WHERE project.id = experiment.project_id),
+		experiment.deleted_date,
+		experiment.deleted_by,
+		''
+	FROM experiment
+	WHERE experiment.deleted_date IS NOT NULL
+	UNION ALL
+	SELECT
+		5,
+		'project',
+		project.id,
+		project.name,
+		project.id,
+		'',
+		project.deleted_date,
+		project.deleted_by,
+		''
+	FROM project
+	WHERE project.deleted_date IS NOT NULL) AS trashed
+	JOIN project ON project.id = trashed.project_id `
+)
+
+// Trash lists the records in the trash of the projects that actor may delete in, the last
+// deleted ones first.
+func (v *View) Trash(q TrashQuery) (List[Trashed], error) {
+	u, err := v.tx.user(v.actor)
+	if err != nil {
+		return List[Trashed]{}, err
+	}
+	from, args := trashRows+`WHERE trashed.deleted_date > 0`, []any{} // 0 is being purged
+	if !u.IsAdmin {
+		from += ` AND trashed.project_id IN (SELECT project_id FROM user_permission WHERE user_id = ? AND delete_permission)`
+		args = append(args, u.ID)
+	}
+	if q.ProjectID != nil {
+		from += ` AND trashed.project_id = ?`
+		args = append(args, *q.ProjectID)
+	}
+	if q.Kind != nil {
+		if err := oneOf("kind", *q.Kind, trashKinds...); err != nil {
+			return List[Trashed]{}, err
+		}
+		from += ` AND trashed.kind = ?`
+		args = append(args, *q.Kind)
+	}
+	l, err := list[Trashed](v.tx, q.Page, trashColumns, from, `trashed.deleted_date DESC, trashed.id DESC`, args...)
+	for i := range l.Data {
+		if err == nil {
+			err = v.tx.countTrashed(&l.Data[i])
+		}
+	}
+	return l, err
+}
+
+// Trash is View.Trash.
+func (db *DB) Trash(ctx context.Context, actor Actor, q TrashQuery) (List[Trashed], error) {
+	return view(ctx, db, actor, func(v *View) (List[Trashed], error) { return v.Trash(q) })
+}
+
+// countTrashed sets the numbers of records that t holds, and when it is purged.
+func (tx *tx) countTrashed(t *Trashed) error {
+	t.PurgeDate = t.DeletedDate + Time(tx.db.opts.TrashAge.Milliseconds())
+	const artifacts = `SELECT count(*), coalesce(sum(blob.size_bytes), 0)
+		FROM resource
+		JOIN blob ON blob.id = resource.blob_id AND blob.deleting = 0
+		JOIN experiment ON experiment.id = resource.experiment_id
+		LEFT JOIN iteration ON iteration.num = resource.iteration_num
+		WHERE `
+	var err error
+	count := func(to *int, query string) {
+		if err == nil {
+			err = tx.Row(query, t.ID).Scan(to)
+		}
+	}
+	bytes := func(condition string) {
+		if err == nil {
+			err = tx.Row(artifacts+condition, t.ID).Scan(&t.Artifacts, &t.SizeBytes)
+		}
+	}
+	switch t.Kind {
+	case TrashedProject:
+		count(&t.Experiments, `SELECT count(*) FROM experiment WHERE project_id = ? AND deleted_date IS NULL`)
+		count(&t.Iterations, `SELECT count(*) FROM experiment JOIN iteration ON iteration.experiment_id = experiment.id
+			WHERE experiment.project_id = ? AND experiment.deleted_date IS NULL AND iteration.deleted_date IS NULL`)
+		count(&t.Models, `SELECT count(*) FROM model WHERE project_id = ? AND deleted_date IS NULL`)
+		count(&t.Versions, `SELECT count(*) FROM model JOIN model_version ON model_version.model_id = model.id
+			WHERE model.project_id = ? AND model.deleted_date IS NULL AND model_version.deleted_date IS NULL`)
+		bytes(`experiment.project_id = ? AND experiment.deleted_date IS NULL
+			AND iteration.deleted_date IS NULL AND resource.deleted_date IS NULL`)
+	case TrashedExperiment:
+		count(&t.Iterations, `SELECT count(*) FROM iteration WHERE experiment_id = ? AND deleted_date IS NULL`)
+		bytes(`resource.experiment_id = ? AND iteration.deleted_date IS NULL AND resource.deleted_date IS NULL`)
+	case TrashedIteration:
+		bytes(`iteration.id = ? AND resource.deleted_date IS NULL`)
+	case TrashedModel:
+		count(&t.Versions, `SELECT count(*) FROM model_version WHERE model_id = ? AND deleted_date IS NULL`)
+	case TrashedArtifact:
+		bytes(`resource.id = ?`)
+	}
+	return err
+}
+
+// Trashed returns a record in the trash. Needs delete.
+func (v *View) Trashed(id string) (Trashed, error) {
+	t, err := v.tx.trashed(v.actor, id)
+	if err == nil {
+		err = v.tx.countTrashed(&t)
+	}
+	return t, err
+}
+
+// trashed returns a record in the trash. It fails unless there is one and actor may
+// delete in its project. Where ids are given by clients, those of the server win.
+func (tx *tx) trashed(actor Actor, id string) (t Trashed, err error) {
+	err = tx.Get(&t, `SELECT `+trashColumns+` `+trashRows+`WHERE trashed.id = ? ORDER BY trashed.kind = 'iteration' LIMIT 1`, id)
+	if err != nil {
+		return t, orNotFound(err, "record in the trash")
+	}
+	return t, tx.allow(actor, t.ProjectID, rightDelete)
+}
+
+func errHeld(t Trashed) error {
+	held := t.HeldBy.Word()
+	return Errorf(CodeConflict, "The %s %q belongs to %s that is in the trash, too; restore the %s first.",
+		t.Kind.Word(), t.Name, article(held), held)
+}
+
+// String returns the kind and the name of the record.
+func (t Trashed) String() string { return fmt.Sprintf("%s %q", t.Kind.Word(), t.Name) }

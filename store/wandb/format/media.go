@@ -1,0 +1,127 @@
+package format
+
+import (
+	"strings"
+
+	"tracker/store/json"
+)
+
+// Histogram is a histogram in a row of a history: how many values lie between an edge and the
+// next one.
+type Histogram struct {
+	Edges  []float64
+	Counts []float64
+}
+
+// MaxBins is the largest number of bins of a histogram that is read.
+const MaxBins = 4096
+
+// ParseHistogram reads a value of a row; ok is false when it is not a
+// histogram.
+func ParseHistogram(value string) (h Histogram, ok bool) {
+	var in struct {
+		Type   string    `json:"_type"`
+		Counts []float64 `json:"values"`
+		Edges  []float64 `json:"bins"`
+		Packed *struct {
+			Min   float64 `json:"min"`
+			Size  float64 `json:"size"`
+			Count int     `json:"count"`
+		} `json:"packedBins"`
+	}
+	if !strings.Contains(value, "histogram") || !read(value, &in) || in.Type != "histogram" || len(in.Counts) == 0 || len(in.Counts) > MaxBins {
+		return h, false
+	}
+	if p := in.Packed; p != nil && len(in.Edges) == 0 {
+		for i := range len(in.Counts) + 1 {
+			in.Edges = append(in.Edges, p.Min+float64(i)*p.Size)
+		}
+	}
+	return Histogram{Edges: in.Edges, Counts: in.Counts}, len(in.Edges) == len(in.Counts)+1
+}
+
+// Image is an image in a row of a history, with boxes or masks.
+type Image struct {
+	File  string // its name among the files of the run
+	Marks []Mark
+}
+
+// Mark holds boxes of an image, or a mask: an image in which each pixel is the number of a class.
+type Mark struct {
+	Name string
+	Mask bool
+	File string
+}
+
+// marks holds the marks of one image as clients write them, by name.
+type marks map[string]struct {
+	Path string `json:"path"`
+}
+
+// MarkedImages returns the images of a value of a row that have boxes or masks.
+func MarkedImages(value string) (all []Image) {
+	var in struct {
+		Type  string   `json:"_type"`
+		Path  string   `json:"path"`
+		Files []string `json:"filenames"`
+		Boxes marks    `json:"boxes"`
+		Masks marks    `json:"masks"`
+		// For a list of images, one entry for each.
+		AllBoxes []marks `json:"all_boxes"`
+		AllMasks []marks `json:"all_masks"`
+	}
+	if !strings.Contains(value, "boxes") && !strings.Contains(value, "masks") || !read(value, &in) {
+		return nil
+	}
+	switch in.Type {
+	case "image-file":
+		in.Files, in.AllBoxes, in.AllMasks = []string{in.Path}, []marks{in.Boxes}, []marks{in.Masks}
+	case "images/separated":
+	default:
+		return nil
+	}
+	for i, file := range in.Files {
+		one := Image{File: file}
+		for _, kind := range []struct {
+			all  []marks
+			mask bool
+		}{{in.AllMasks, true}, {in.AllBoxes, false}} {
+			if i >= len(kind.all) {
+				continue
+			}
+			for name, m := range kind.all[i] {
+				one.Marks = append(one.Marks, Mark{Name: name, Mask: kind.mask, File: m.Path})
+			}
+		}
+		if len(one.Marks) > 0 {
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// ClassLabels returns the names of the classes of marks from the configuration of a run, by the
+// key of the image and the name of the marks.
+func ClassLabels(config string, mask bool) func(key, name string) map[string]string {
+	kind := "bounding_box/class_labels"
+	if mask {
+		kind = "mask/class_labels"
+	}
+	text := config
+	for _, name := range []string{"_wandb", "value", kind} {
+		text = MemberOf(text, name)
+	}
+	var all map[string]struct {
+		Value map[string]string `json:"value"`
+	}
+	if text != "" && !read(text, &all) {
+		all = nil
+	}
+	return func(key, name string) map[string]string { return all[key+"_wandb_delimeter_"+name].Value }
+}
+
+// read reads JSON that a client has written into a variable, and reports
+// whether it could.
+func read(text string, into any) bool {
+	return json.Unmarshal([]byte(text), into, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true)) == nil
+}

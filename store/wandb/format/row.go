@@ -1,0 +1,87 @@
+package format
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"tracker/store/scalar"
+)
+
+// Row is a row of a history, as a client sends it to a server.
+type Row struct {
+	Step    scalar.Step
+	HasStep bool
+	At      scalar.Time // 0 when it has none
+	Runtime float64     // seconds since the beginning of the run, NaN when it has none
+	Numbers []RowNumber
+	// Rest has the members that are not only numbers: texts, media, lists. Numbers
+	// in them are in Numbers as well.
+	Rest []Member
+}
+
+// RowNumber is a number in a row.
+type RowNumber struct {
+	Key   string
+	Path  []string // the parts of Key
+	Value scalar.Value
+}
+
+// ParseRow reads a row of a history.
+func ParseRow(text string) (row Row, err error) {
+	row.Runtime = math.NaN()
+	members, err := Members(text)
+	if err != nil {
+		return row, err
+	}
+	row.Numbers = make([]RowNumber, 0, len(members))
+	for _, m := range members {
+		switch m.Key {
+		case "_step":
+			if x, ok := Number(m.Value); ok && float64(x) == math.Trunc(float64(x)) && math.Abs(float64(x)) < 1<<62 {
+				row.Step, row.HasStep = scalar.Step(x), true
+				if n, err := strconv.ParseInt(m.Value, 10, 64); err == nil {
+					row.Step = scalar.Step(n)
+				}
+			}
+			continue
+		case "_timestamp":
+			row.At = Time(m.Value)
+			continue
+		case "_runtime":
+			if x, ok := Number(m.Value); ok {
+				row.Runtime = float64(x)
+			}
+			continue
+		case "_wandb":
+			continue
+		}
+		if Hidden(m.Key) {
+			row.Rest = append(row.Rest, m)
+			continue
+		}
+		exact := true
+		Leaves(m.Key, m.Value, func(key string, path []string, x scalar.Value) {
+			row.Numbers = append(row.Numbers, RowNumber{key, path, x})
+		}, func(string, string) { exact = false })
+		if !exact || inexact(m.Value) {
+			row.Rest = append(row.Rest, m)
+		}
+	}
+	return row, nil
+}
+
+// inexact reports whether a number changes when it is written again: true and false, and
+// whole numbers that a float can't hold.
+func inexact(text string) bool {
+	return text == "true" || text == "false" || len(text) > 15 && strings.Trim(text, "-0123456789") == ""
+}
+
+// Time returns the time of a text with seconds since 1970, 0 when it is not
+// valid.
+func Time(text string) scalar.Time {
+	if x, ok := Number(text); ok && x >= 0 && x < 253402300800 {
+		return scalar.Time(math.Round(float64(x) * 1000))
+	}
+	return 0
+}

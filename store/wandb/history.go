@@ -1,0 +1,271 @@
+package wandb
+
+import (
+	"database/sql"
+	"errors"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tracker/store/wandb/format"
+)
+
+// Row is a row of a history as it is read.
+type Row struct {
+	Step    Step
+	At      Time
+	Members []format.Member // without those of W&B's own
+}
+
+// HistoryQuery selects rows of a history.
+type HistoryQuery struct {
+	From, To Step // the first step, and the one after the last
+	System   bool // the metrics of the system instead of those of the run
+	Limit    int  // the largest number of rows that are read
+	// Keep reports whether a row is wanted; nil for all.
+	Keep func(Row) bool
+	// Samples, unless it is 0, is how many rows are wanted: of more than twice as many
+	// every second one is left out, as often as it takes.
+	Samples int
+}
+
+// keptRows holds the wanted rows of a history.
+type keptRows struct {
+	take   func(bytes int64) error
+	q      HistoryQuery
+	limit  int
+	read   int // rows
+	wanted int // those of them that are wanted
+	stride int // of those, every which one is kept
+	size   int64
+	all    []Row
+}
+
+// add takes the next row. full reports that no more are read.
+func (r *keptRows) add(row Row) (full bool, err error) {
+	if r.read++; r.read > r.limit {
+		return true, nil
+	}
+	if r.q.Keep != nil && !r.q.Keep(row) {
+		return false, nil
+	}
+	r.wanted++
+	if (r.wanted-1)%r.stride != 0 {
+		return false, nil
+	}
+	r.all = append(r.all, row)
+	r.size += rowBytes
+	for _, m := range row.Members {
+		r.size += int64(len(m.Key)+len(m.Value)) + textBytes
+	}
+	if n := r.q.Samples; n > 0 && len(r.all) > 2*n {
+		for i := range (len(r.all) + 1) / 2 {
+			r.all[i] = r.all[2*i]
+		}
+		clear(r.all[(len(r.all)+1)/2:])
+		r.all = r.all[:(len(r.all)+1)/2]
+		r.stride *= 2
+		r.size /= 2
+	}
+	if r.size > rowsAtOnce {
+		err, r.size = r.take(r.size), 0
+	}
+	return false, err
+}
+
+const (
+	rowBytes   = 600     // that a row takes beside its members
+	textBytes  = 100     // that a text takes beside its bytes
+	rowsAtOnce = 1 << 20 // bytes of rows that are counted together
+)
+
+// MaxRows is the largest number of rows of a history that are read at once, and
+// maxPoints that of the values in them.
+const (
+	MaxRows   = 100_000
+	maxPoints = 2_000_000
+)
+
+// rest returns the values of a history that are not numbers, by step, and their
+// steps.
+func (tx Tx) rest(num int64, q HistoryQuery, limit int) (all map[Step][]format.Member, steps []Step, err error) {
+	rows, err := tx.Rows(`SELECT step, content FROM wandb_row WHERE iteration_num = ? AND step >= ? AND step < ? ORDER BY step LIMIT ?`,
+		num, q.From, q.To, limit)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer rows.Close()
+	all = map[Step][]format.Member{}
+	for rows.Next() {
+		var step Step
+		var content string
+		if err := rows.Scan(&step, &content); err != nil {
+			return nil, nil, err
+		}
+		if err := tx.Take(2*int64(len(content)) + rowBytes); err != nil {
+			return nil, nil, err
+		}
+		if all[step], err = format.Members(content); err != nil {
+			return nil, nil, err
+		}
+		steps = append(steps, step)
+	}
+	return all, steps, errors.Join(rows.Err(), rows.Close())
+}
+
+// History returns the rows of the history of the iteration with a number and an id, by
+// step.
+func (tx Tx) History(num int64, id string, r Run, q HistoryQuery) (_ []Row, err error) {
+	limit := max(0, min(q.Limit, MaxRows))
+	var rest map[Step][]format.Member
+	var restSteps []Step
+	if !q.System {
+		if rest, restSteps, err = tx.rest(num, q, limit); err != nil {
+			return nil, err
+		}
+	}
+	condition := `key NOT LIKE 'system/%' AND key NOT LIKE 'summary/%'`
+	if q.System {
+		condition = `key LIKE 'system/%'`
+	}
+	rows, err := tx.Rows(`SELECT key, step, value, recorded_at FROM metric_points
+		WHERE iteration_id = ? AND step >= ? AND step < ? AND `+condition+` ORDER BY step, key, recorded_at LIMIT ?`,
+		id, q.From, q.To, maxPoints)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	kept := keptRows{take: tx.Take, q: q, limit: limit, stride: 1}
+	var current *nested
+	flush := func() (full bool, err error) {
+		if current == nil {
+			return false, nil
+		}
+		row := current.row(r, rest[current.step])
+		current = nil
+		return kept.add(row)
+	}
+	next := 0 // of restSteps
+	before := func(step Step) (full bool, err error) {
+		for ; next < len(restSteps) && restSteps[next] < step && !full && err == nil; next++ {
+			full, err = kept.add((&nested{step: restSteps[next]}).row(r, rest[restSteps[next]]))
+		}
+		if next < len(restSteps) && restSteps[next] == step {
+			next++
+		}
+		return full, err
+	}
+	full := false
+	for !full && rows.Next() {
+		var key string
+		var step Step
+		var value sql.NullFloat64
+		var at Time
+		if err := rows.Scan(&key, &step, &value, &at); err != nil {
+			return nil, err
+		}
+		if current == nil || current.step != step {
+			if full, err = flush(); err == nil && !full {
+				full, err = before(step)
+			}
+			if err != nil {
+				return nil, err
+			}
+			if full {
+				break
+			}
+			current = &nested{step: step}
+		}
+		x := Value(math.NaN())
+		if value.Valid {
+			x = Value(value.Float64)
+		}
+		current.add(r, key, x, at)
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return nil, err
+	}
+	if full, err = flush(); err == nil && !full {
+		_, err = before(math.MaxInt64)
+	}
+	if err == nil {
+		err = tx.Take(kept.size)
+	}
+	return kept.all, err
+}
+
+// nested collects the values of a row.
+type nested struct {
+	step Step
+	at   Time
+	keys []string
+	tree map[string]any // of texts of JSON and further trees
+}
+
+// add adds a value under its name, or the names that its name was made of.
+func (n *nested) add(r Run, key string, x Value, at Time) {
+	n.at = max(n.at, at)
+	path := r.Paths[key]
+	if path == nil {
+		path = []string{key}
+	}
+	if n.tree == nil {
+		n.tree = map[string]any{}
+	}
+	if _, there := n.tree[path[0]]; !there {
+		n.keys = append(n.keys, path[0])
+	}
+	in := n.tree
+	for _, name := range path[:len(path)-1] {
+		below, ok := in[name].(map[string]any)
+		if !ok {
+			below = map[string]any{}
+			in[name] = below
+		}
+		in = below
+	}
+	in[path[len(path)-1]] = numberText(x)
+}
+
+// row returns the row, where the values of rest are in the place of those of the same
+// names.
+func (n *nested) row(r Run, rest []format.Member) Row {
+	row := Row{Step: n.step, At: n.at}
+	named := memberNames(rest)
+	for _, key := range n.keys {
+		if !named[key] {
+			row.Members = append(row.Members, format.Member{Key: key, Value: treeText(n.tree[key])})
+		}
+	}
+	row.Members = append(row.Members, rest...)
+	if row.At == 0 {
+		row.At = r.Start
+	}
+	return row
+}
+
+func treeText(v any) string {
+	below, ok := v.(map[string]any)
+	if !ok {
+		text, _ := v.(string)
+		return text
+	}
+	var members []format.Member
+	for key, v := range below {
+		members = append(members, format.Member{Key: key, Value: treeText(v)})
+	}
+	slices.SortFunc(members, func(a, b format.Member) int { return strings.Compare(a.Key, b.Key) })
+	return format.Object(members)
+}
+
+// Text returns the row as W&B's clients read it. start is the beginning of the run.
+func (r Row) Text(start Time) string {
+	at := float64(r.At) / 1000
+	members := append([]format.Member{
+		{Key: "_step", Value: strconv.FormatInt(int64(r.Step), 10)},
+		{Key: "_timestamp", Value: strconv.FormatFloat(at, 'f', -1, 64)},
+		{Key: "_runtime", Value: strconv.FormatFloat(float64(r.At-start)/1000, 'f', -1, 64)},
+	}, r.Members...)
+	return format.Object(members)
+}

@@ -1,0 +1,113 @@
+package wandb
+
+import (
+	"strings"
+
+	"github.com/google/uuid"
+
+	"tracker/store/json"
+	"tracker/store/scalar"
+	"tracker/store/transfer"
+	"tracker/store/wandb/format"
+)
+
+// SetConfig sets the configuration.
+func (r *Run) SetConfig(text string) {
+	if len(text) > maxText {
+		r.Lose("A configuration of %d bytes was left out: it may have %d.", len(text), maxText)
+		return
+	}
+	r.Config = text
+}
+
+// Parameters returns the settings of a run as parameters.
+func (r *Run) Parameters() map[string]string {
+	all := map[string]string{}
+	for key, value := range map[string]string{"group": r.Group, "job_type": r.JobType, "sweep": r.Sweep} {
+		if value != "" {
+			all[key] = value
+		}
+	}
+	members, err := format.Members(r.Config)
+	if err != nil {
+		return all
+	}
+	for _, m := range members {
+		if format.Hidden(m.Key) {
+			continue
+		}
+		value := m.Value
+		if inner, err := format.Members(m.Value); err == nil {
+			for _, i := range inner {
+				if i.Key == "value" {
+					value = i.Value
+				}
+			}
+		}
+		format.Parameters(m.Key, value, func(key, value string) { all[transfer.FitName(key)] = transfer.FitText(value) })
+	}
+	return all
+}
+
+// SetParameters makes the parameters of an iteration those of r, where they were those
+// of before. It reports whether a value was replaced.
+func (tx Tx) SetParameters(num int64, before map[string]string, r *Run) (replaced bool, err error) {
+	after := r.Parameters()
+	for key := range before {
+		if _, ok := after[key]; !ok {
+			if _, err := tx.Exec(`DELETE FROM parameter WHERE iteration_num = ? AND key = ?`, num, key); err != nil {
+				return false, err
+			}
+			replaced = true
+		}
+	}
+	for key, value := range after {
+		old, known := before[key]
+		if known && old == value {
+			continue
+		}
+		id, err := uuid.NewV7()
+		if err != nil {
+			return false, err
+		}
+		n, err := tx.Exec(`INSERT INTO parameter (iteration_num, key, id, value) VALUES (?, ?, ?, ?)
+			ON CONFLICT (iteration_num, key) DO UPDATE SET value = excluded.value WHERE value <> excluded.value`, num, key, id.String(), value)
+		if err != nil {
+			return false, err
+		}
+		replaced = replaced || known && n > 0
+		if len(value) >= transfer.MaxText {
+			r.Lose("The value of the parameter %s was cut.", scalar.Quote(key))
+		}
+	}
+	return replaced, nil
+}
+
+// SetTags makes tags those of an iteration. It reports whether one was removed.
+func (tx Tx) SetTags(num int64, tags []string) (removed bool, err error) {
+	fits := []string{}
+	for _, t := range tags {
+		if strings.TrimSpace(t) != "" {
+			fits = append(fits, transfer.FitName(t))
+		}
+	}
+	list, err := json.Marshal(fits)
+	if err != nil {
+		return false, err
+	}
+	n, err := tx.Exec(`DELETE FROM tag WHERE iteration_num = ? AND value NOT IN (SELECT value FROM json_each(?))`, num, string(list))
+	if err != nil {
+		return false, err
+	}
+	for _, t := range fits {
+		id, err := uuid.NewV7()
+		if err != nil {
+			return false, err
+		}
+		if _, err := tx.Exec(`INSERT INTO tag (id, iteration_num, value, created_date) VALUES (?, ?, ?, ?)
+			ON CONFLICT (iteration_num, value) DO NOTHING`, id.String(), num, t, tx.Now); err != nil {
+			return false, err
+		}
+	}
+	return n > 0, nil
+}

@@ -1,0 +1,227 @@
+package wandb
+
+import (
+	"database/sql"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+
+	"tracker/store/json"
+	"tracker/store/points"
+	"tracker/store/scalar"
+	"tracker/store/transfer"
+	"tracker/store/wandb/format"
+)
+
+// Stream is what a client sends while its run goes on.
+type Stream struct {
+	Rows         []format.Row // of the history
+	HistoryLines int64        // that were sent up to now; likewise the next two
+	EventLines   int64
+	LogLines     int64
+	Output       []string     // lines that were printed; LogLines is the number after the last
+	Events       []format.Row // of the metrics of the system
+	LastEvent    string       // the last line of them, "" for none
+	Summary      *string      // all of it; nil leaves it as it is
+	Preempting   bool
+	Complete     bool
+	ExitCode     int      // with Complete
+	Lost         []string // what the caller could not read, as sentences
+}
+
+// Append writes the rows of a part of a stream, and sets fields of r from its other fields. It returns
+// how many points were replaced by others. The caller writes the printed output, the summary and the
+// end.
+func (tx Tx) Append(num int64, r *Run, s Stream) (replaced int, err error) {
+	if replaced, err = tx.Put(num, tx.samples(r, s)); err != nil {
+		return 0, err
+	}
+	for step, rest := range restOf(s.Rows) {
+		if err := tx.keepRest(num, step, rest); err != nil {
+			return 0, err
+		}
+		r.addCaptions(rest)
+	}
+	if err := tx.setCaptions(num, r); err != nil {
+		return 0, err
+	}
+	r.HistoryLines, r.EventLines = max(r.HistoryLines, s.HistoryLines), max(r.EventLines, s.EventLines)
+	r.LogLines = max(r.LogLines, s.LogLines)
+	r.Preempting = r.Preempting || s.Preempting
+	for _, text := range s.Lost {
+		r.Lose("%s", text)
+	}
+	if s.LastEvent != "" && len(s.LastEvent) < maxEvent {
+		r.Events = s.LastEvent
+	}
+	return replaced, nil
+}
+
+// samples returns the points of a part of a stream. It gives rows without a step the
+// one after the last.
+func (tx Tx) samples(r *Run, s Stream) []points.Sample {
+	names := map[string]string{}
+	count := 0
+	for _, rows := range [][]format.Row{s.Rows, s.Events} {
+		for i := range rows {
+			count += len(rows[i].Numbers)
+		}
+	}
+	samples := make([]points.Sample, 0, count)
+	add := func(n *format.RowNumber, step *Step, at *Time) {
+		key, ok := names[n.Key]
+		if !ok {
+			key = transfer.FitName(n.Key)
+			names[n.Key] = key
+			if key != n.Key {
+				r.Lose("The name %s was changed to %s.", scalar.Quote(n.Key), scalar.Quote(key))
+			}
+			if len(n.Path) > 1 && len(r.Paths) < maxPaths {
+				if r.Paths == nil {
+					r.Paths = map[string][]string{}
+				}
+				r.Paths[key] = n.Path
+			}
+		}
+		samples = append(samples, points.Sample{Key: key, Value: n.Value, Step: step, RecordedAt: at})
+	}
+	for i := range s.Rows {
+		row := &s.Rows[i]
+		if !row.HasStep {
+			row.Step = r.LastStep + 1
+		}
+		if row.At == 0 {
+			row.At = tx.Now
+		}
+		if r.Start == 0 && !math.IsNaN(row.Runtime) && row.Runtime >= 0 && row.Runtime < 1e9 {
+			r.Start = max(0, row.At-Time(math.Round(row.Runtime*1000)))
+		}
+		r.LastStep, r.Last = max(r.LastStep, row.Step), max(r.Last, row.At)
+		for j := range row.Numbers {
+			add(&row.Numbers[j], &row.Step, &row.At)
+		}
+	}
+	for i := range s.Events {
+		e := &s.Events[i]
+		if e.At == 0 {
+			e.At = tx.Now
+		}
+		// The step is the second of the run, so a line that is sent again has the same step.
+		if math.IsNaN(e.Runtime) || math.Abs(e.Runtime) > 1e15 {
+			e.Runtime = float64(e.At-r.Start) / 1000
+		}
+		e.Step = Step(math.Round(e.Runtime))
+		for j := range e.Numbers {
+			add(&e.Numbers[j], &e.Step, &e.At)
+		}
+	}
+	return samples
+}
+
+// restOf returns the values of rows that are not numbers, by step. When a step has
+// several values of the same name, the last one is returned, also when a later row is
+// for an earlier step.
+func restOf(rows []format.Row) map[Step][]format.Member {
+	all := map[Step][]format.Member{}
+	names := map[Step]map[string]bool{}
+	for _, row := range slices.Backward(rows) {
+		if len(row.Rest) == 0 {
+			continue
+		}
+		if all[row.Step] == nil {
+			all[row.Step], names[row.Step] = row.Rest, memberNames(row.Rest)
+			continue
+		}
+		for _, m := range row.Rest {
+			if !names[row.Step][m.Key] {
+				names[row.Step][m.Key] = true
+				all[row.Step] = append(all[row.Step], m)
+			}
+		}
+	}
+	return all
+}
+
+// keepRest stores the values of a row that are not numbers.
+func (tx Tx) keepRest(num int64, step Step, rest []format.Member) error {
+	var former string
+	err := tx.Row(`SELECT content FROM wandb_row WHERE iteration_num = ? AND step = ?`, num, step).Scan(&former)
+	switch {
+	case err == nil:
+		old, err := format.Members(former)
+		if err != nil {
+			return err
+		}
+		named := memberNames(rest)
+		for _, m := range old {
+			if !named[m.Key] {
+				rest = append(rest, m)
+			}
+		}
+	case !errors.Is(err, sql.ErrNoRows):
+		return err
+	}
+	_, err = tx.Exec(`INSERT INTO wandb_row (iteration_num, step, content) VALUES (?, ?, ?)
+		ON CONFLICT (iteration_num, step) DO UPDATE SET content = excluded.content WHERE content <> excluded.content`,
+		num, step, format.Object(rest))
+	return err
+}
+
+// memberNames returns the names of members.
+func memberNames(members []format.Member) map[string]bool {
+	names := make(map[string]bool, len(members))
+	for _, m := range members {
+		names[m.Key] = true
+	}
+	return names
+}
+
+// addCaptions adds the captions of the media among the values of a step to a.Captions.
+func (a *About) addCaptions(rest []format.Member) {
+	add := func(path, caption string) {
+		if path != "" && strings.TrimSpace(caption) != "" && len(a.Captions) < maxCaptions {
+			if a.Captions == nil {
+				a.Captions = map[string]string{}
+			}
+			a.Captions[transfer.FitPath(path)] = transfer.FitText(caption)
+		}
+	}
+	for _, m := range rest {
+		if !strings.Contains(m.Value, `"caption`) {
+			continue
+		}
+		var of struct {
+			Path      string `json:"path"`
+			Caption   any    `json:"caption"`
+			Filenames []any  `json:"filenames"`
+			Captions  any    `json:"captions"`
+		}
+		if json.Unmarshal([]byte(m.Value), &of, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true)) != nil {
+			continue
+		}
+		caption, _ := of.Caption.(string)
+		add(of.Path, caption)
+		captions, _ := of.Captions.([]any)
+		for i, name := range of.Filenames {
+			if path, ok := name.(string); ok && i < len(captions) {
+				caption, _ := captions[i].(string)
+				add(path, caption)
+			}
+		}
+	}
+}
+
+// setCaptions sets captions as the descriptions of the files that have arrived.
+func (tx Tx) setCaptions(num int64, r *Run) error {
+	for name, caption := range r.Captions {
+		n, err := tx.Exec(`UPDATE resource SET description = ? WHERE iteration_num = ? AND name = ?`, caption, num, name)
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			delete(r.Captions, name)
+		}
+	}
+	return nil
+}

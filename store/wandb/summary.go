@@ -1,0 +1,115 @@
+package wandb
+
+import (
+	"iter"
+	"math"
+	"strconv"
+	"strings"
+
+	"tracker/store/points"
+	"tracker/store/transfer"
+	"tracker/store/wandb/format"
+)
+
+// SetSummary stores a summary. A number whose name no metric has becomes a point at
+// once. A number that differs from the last value of the metric of its name becomes a
+// point only with final, which means that the run has ended: before that, a summary
+// may be older than the metrics.
+func (tx Tx) SetSummary(num int64, r *Run, summary string, final bool) error {
+	if len(summary) > maxText {
+		r.Lose("A summary of %d bytes was left out: it may have %d.", len(summary), maxText)
+		return nil
+	}
+	members, err := format.Members(summary)
+	if err != nil {
+		r.Lose("A summary that is not a JSON object was left out.")
+		return nil
+	}
+	r.Summary = summary
+	at := tx.Now
+	if r.Last > 0 {
+		at = r.Last
+	}
+	last := map[string]*points.Latest{}
+	latest, err := tx.Latest([]int64{num})
+	if err != nil {
+		return err
+	}
+	for i := range latest {
+		last[latest[i].Key] = &latest[i]
+	}
+	var samples []points.Sample
+	step := Step(0)
+	for _, m := range members {
+		if format.Hidden(m.Key) {
+			continue
+		}
+		format.Leaves(m.Key, m.Value, func(key string, _ []string, x Value) {
+			metric := last[transfer.FitName(key)]
+			own := transfer.FitName(SummaryPrefix + key)
+			if metric != nil && (!final || sameNumber(metric.Value, x)) {
+				if final && last[own] != nil && err == nil {
+					_, err = tx.DeleteFrom(num, own, 0)
+				}
+				return
+			}
+			if old := last[own]; old == nil || !sameNumber(old.Value, x) {
+				samples = append(samples, points.Sample{Key: own, Value: x, Step: &step, RecordedAt: &at})
+			}
+		}, func(string, string) {})
+	}
+	if err == nil {
+		_, err = tx.Put(num, samples)
+	}
+	return err
+}
+
+func sameNumber(a, b Value) bool {
+	return a == b || math.IsNaN(float64(a)) && math.IsNaN(float64(b))
+}
+
+// ConfigOf returns parameters as a configuration. Numbers and words of JSON are what
+// they are, all else is text.
+func ConfigOf(params iter.Seq2[string, string]) string {
+	var members []format.Member
+	for key, text := range params {
+		value := format.Quote(text)
+		if _, ok := format.Number(text); ok || text == "null" {
+			value = text
+		}
+		members = append(members, format.Member{Key: key, Value: format.Object([]format.Member{{Key: "value", Value: value}})})
+	}
+	return format.Object(members)
+}
+
+// SummaryOf returns the last values of metrics as a summary.
+func SummaryOf(all []points.Latest) string {
+	var members []format.Member
+	for _, m := range all {
+		if !strings.HasPrefix(m.Key, SystemPrefix) && !strings.HasPrefix(m.Key, SummaryPrefix) {
+			members = append(members, format.Member{Key: m.Key, Value: numberText(m.Value)})
+		}
+	}
+	for _, m := range all {
+		if key, ok := strings.CutPrefix(m.Key, SummaryPrefix); ok {
+			members = append(members, format.Member{Key: key, Value: numberText(m.Value)})
+		}
+	}
+	return format.Object(members)
+}
+
+// numberText returns a number as Python writes it in JSON.
+func numberText(v Value) string {
+	x := float64(v)
+	switch {
+	case math.IsNaN(x):
+		return "NaN"
+	case math.IsInf(x, 1):
+		return "Infinity"
+	case math.IsInf(x, -1):
+		return "-Infinity"
+	case x == math.Trunc(x) && math.Abs(x) < 1<<53:
+		return strconv.FormatFloat(x, 'f', -1, 64)
+	}
+	return strconv.FormatFloat(x, 'g', -1, 64)
+}

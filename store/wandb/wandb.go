@@ -1,0 +1,121 @@
+// Package wandb stores the records of W&B's clients about runs that no other table
+// holds: their configuration and summary, the rows of their history, and the runs
+// that the agents of a sweep were given.
+//
+// The numbers of a row become points, under names that fit; all else is kept as it was
+// sent. So a history is read back as it was written, and is searched and drawn like
+// that of any other run. A row, summary or setting that comes again changes nothing.
+// Clients can't handle a refusal: a value that does not fit is cut or left out, and
+// Run.Lost has a sentence about it.
+//
+// The package identifies runs by the numbers of iterations. It does not deal with
+// users, rights, projects or statuses: a caller checks and changes these in the same
+// transaction.
+package wandb
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+
+	"tracker/store/json"
+	"tracker/store/points"
+	"tracker/store/scalar"
+)
+
+// The values that rows are made of.
+type (
+	Step  = scalar.Step
+	Time  = scalar.Time
+	Value = scalar.Value
+)
+
+// Tx is a transaction on these records.
+type Tx struct {
+	*points.Tx
+	Now Time
+	// Take counts bytes that are held for an answer, and ends a read with its error.
+	Take func(bytes int64) error
+}
+
+// Run holds what W&B's clients have sent about a run and no other table holds. A
+// run of another client has only a RunID.
+type Run struct {
+	RunID   string // its id in W&B, free text; that of the iteration for a run of another client
+	Config  string // JSON
+	Summary string // JSON, as Python writes it
+	About
+}
+
+// About holds the small fields of a Run.
+type About struct {
+	Group        string              `json:"group,omitzero"`
+	JobType      string              `json:"job_type,omitzero"`
+	Host         string              `json:"host,omitzero"`
+	Program      string              `json:"program,omitzero"`
+	Sweep        string              `json:"sweep,omitzero"`
+	HistoryLines int64               `json:"history_lines,omitzero"` // that the client has sent
+	EventLines   int64               `json:"event_lines,omitzero"`
+	LogLines     int64               `json:"log_lines,omitzero"`
+	Start        Time                `json:"start,omitzero"` // of the clock of the client
+	Last         Time                `json:"last,omitzero"`  // likewise, of the last row
+	LastStep     Step                `json:"last_step,omitzero"`
+	Events       string              `json:"events,omitzero"`     // the last line of the system metrics
+	Paths        map[string][]string `json:"paths,omitzero"`      // of keys that were joined with slashes
+	Complete     bool                `json:"complete,omitzero"`   // the client has said that it is done
+	Preempting   bool                `json:"preempting,omitzero"` // the client has said that it is about to be preempted
+	Captions     map[string]string   `json:"captions,omitzero"`   // of files that have not been sent yet, by name
+	Lost         []string            `json:"lost,omitzero"`       // what was cut or left out, as sentences
+}
+
+const (
+	// maxText bounds the configuration and the summary of a run, in bytes.
+	maxText     = 16 << 20
+	maxEvent    = 1 << 20 // bytes of the last line of the system metrics
+	maxPaths    = 10_000
+	maxCaptions = 1000
+	maxLost     = 100
+)
+
+// Prefixes of the names of metrics.
+const (
+	SystemPrefix  = "system/"  // of the system
+	SummaryPrefix = "summary/" // a value of a summary that is not the last one of a metric
+)
+
+// Lose records that something was cut or left out.
+func (a *About) Lose(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if len(a.Lost) < maxLost && !slices.Contains(a.Lost, text) {
+		a.Lost = append(a.Lost, text)
+	}
+}
+
+// Run returns the Run of the iteration with a number and an id.
+func (tx Tx) Run(num int64, id string) (r Run, err error) {
+	var about string
+	err = tx.Row(`SELECT name, config, summary, about FROM wandb_run WHERE iteration_num = ?`, num).
+		Scan(&r.RunID, &r.Config, &r.Summary, &about)
+	if errors.Is(err, sql.ErrNoRows) {
+		return Run{RunID: id, Config: "{}", Summary: "{}"}, nil
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(about), &r.About)
+	}
+	return r, err
+}
+
+// Save writes the Run of an iteration.
+func (tx Tx) Save(num int64, r Run) error {
+	about, err := json.Marshal(r.About, json.Deterministic(true), json.AllowInvalidUTF8(true))
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(`INSERT INTO wandb_run (iteration_num, name, config, summary, about) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (iteration_num) DO UPDATE SET
+			config  = excluded.config,
+			summary = excluded.summary,
+			about   = excluded.about`, num, r.RunID, r.Config, r.Summary, string(about))
+	return err
+}

@@ -1,1 +1,0 @@
-import"./part-SHSGPQCV.js";import"./part-FJOCNSFN.js";import"./part-PHRHVJA3.js";

@@ -1,0 +1,1 @@
+var e=new URL("../",import.meta.url);export{e as a};

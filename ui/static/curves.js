@@ -1,0 +1,200 @@
+// The curves of charts: what charts in sight lack is asked for, a few requests at a time.
+import { ask } from './ask.js';
+
+const atOnce = 3; // requests
+const curvesAtOnce = 400; // of one request, about
+const mostMembers = 1000; // runs that the mean of a group is over
+const mostOfGroups = 10_000; // the same in all groups of a chart
+
+// Curves fills figures, which have {key, inSight, curves, dirty, others, points}; those of the metrics that
+// are drawn in the figure of another one have it as main. runs() are the runs to draw, or groups of them, of which
+// groups() says of which runs they are; view(key) how they are drawn; of(key) the figure of a metric;
+// show(f) is called when one has got curves. early are curves that the browser has asked for while it loaded
+// the scripts: {path, request}. gone is called when a run is not there any more, renew when figures have grown.
+export class Curves {
+  constructor({ runs, groups, view, of, show, early, gone, renew }) {
+    Object.assign(this, { runs, groups, view, of, show, early, gone, renew });
+    this.queue = new Set();
+    this.jobs = []; // requests that wait
+    this.busy = 0;
+  }
+
+  // most is how many runs of a group count.
+  get most() {
+    return Math.min(mostMembers, Math.floor(mostOfGroups / this.runs().length));
+  }
+
+  want(f) {
+    if (this.queue.size === 0) queueMicrotask(() => this.pump());
+    this.queue.add(f);
+    for (const o of f.others) this.queue.add(o);
+  }
+
+  // pump asks for what charts in sight lack in this view, for charts that lack
+  // the same in one request. What they have is shown until it comes.
+  pump() {
+    if (this.jobs.length > 0) return; // what waits is asked for first
+    this.expect();
+    const runs = this.runs();
+    const { most } = this;
+    const groups = runs[0]?.group ? { ...this.groups(), most } : null;
+    const read = (all) => (groups ? all.reduce((sum, g) => sum + Math.min(most, g.iterations), 0) : all.length);
+    const batches = new Map();
+    const tails = [];
+    for (const f of this.queue) {
+      this.queue.delete(f);
+      if (!f.inSight) continue;
+      const view = this.view((f.main || f).key);
+      const points = fine(runs.length, (f.main || f).large);
+      const question = asked(view, points, groups);
+      const dirty = (r) => f.dirty.has(r.group ? 'group' : r.id);
+      const lacking = runs.filter((r) => f.curves.get(r.id)?.asked !== question || dirty(r));
+      if (lacking.length === 0) {
+        f.flight = null; // what is on its way is of another question
+        this.show(f);
+        continue;
+      }
+      if (!groups && lacking.every((r) => grows(f.curves.get(r.id), question, view, points))) {
+        tails.push(...lacking.map((r) => ({ f, id: r.id, points, c: f.curves.get(r.id) })));
+        continue;
+      }
+      const like = `${question} ${lacking.map((r) => r.id).join(' ')}`;
+      if (f.flight?.like === like) continue; // it is on its way
+      let b = batches.get(like);
+      if (!b || (b.figures.length + 1) * read(lacking) > curvesAtOnce) batches.set(like, b = { like, figures: [], lacking, question, points, view, groups });
+      f.flight = b;
+      b.figures.push(f);
+      if (b.figures.length === 1) this.jobs.push(b);
+    }
+    if (tails.length > 0) this.jobs.push({ figures: [...new Set(tails.map((t) => t.f))], tails });
+    this.work();
+  }
+
+  // expect takes in the curves that the browser has asked for early. What charts
+  // lack beyond these is asked for as ever.
+  expect() {
+    const { path, request } = this.early || {};
+    this.early = null;
+    if (!path) return;
+    const figures = request.keys.map((key) => this.of(key)).filter(Boolean);
+    const lacking = this.runs().filter((r) => request.iterations.includes(r.id));
+    if (figures.length === 0 || lacking.length === 0) return;
+    const { x, against, points } = request;
+    const question = asked({ x, against, logx: request.scale === 'log', from: null, to: null }, points, null);
+    const b = { like: `${question} ${lacking.map((r) => r.id).join(' ')}`, path, figures, lacking, question, view: this.view() };
+    for (const f of figures) f.flight = b;
+    this.jobs.push(b);
+  }
+
+  work() {
+    while (this.busy < atOnce && this.jobs.length > 0) {
+      const b = this.jobs.shift();
+      this.busy += 1;
+      (b.tails ? this.extend(b.tails) : this.load(b)).catch((error) => {
+        for (const f of b.figures) f.points.textContent = error.message;
+      }).finally(() => {
+        this.busy -= 1;
+        for (const f of b.figures) {
+          if (f.flight === b) f.flight = null;
+          if (f.dirty.size > 0) this.again(); // it grew meanwhile
+        }
+        this.work();
+        if (this.jobs.length === 0) this.pump();
+      });
+    }
+  }
+
+  // load asks for curves, and takes them in where nothing else was asked for since.
+  async load(b) {
+    const { path, figures, lacking, question, points, view, groups } = b;
+    const body = { keys: figures.map((f) => f.key), points, x: view.x, against: view.against, scale: view.logx && !view.against ? 'log' : 'linear' };
+    if (groups) body.groups = { ...groups, values: lacking.map((r) => r.values) };
+    else body.iterations = lacking.map((r) => r.id);
+    // A range of a metric is no range of steps: all is asked for, and a part shown.
+    if (view.from != null && !view.against) Object.assign(body, { from: Math.floor(view.from), to: Math.ceil(view.to) });
+    const grown = new Map(figures.map((f) => [f, [...f.dirty]]));
+    for (const f of figures) {
+      f.dirty.delete('group');
+      for (const r of lacking) f.dirty.delete(r.id);
+    }
+    let [found, before] = [];
+    const begun = performance.now();
+    try {
+      [found, before] = await Promise.all([path ? ask(path) : ask('curves', { body }),
+        // What is smoothed begins where the curve does.
+        !path && view.smooth > 0 && body.from != null && ask('curves', { body: { ...body, from: undefined, to: body.from - 1 } })]);
+    } catch (error) {
+      if (error.status !== 404) throw error;
+      this.gone?.(); // a run was deleted; the table will say which
+      return;
+    }
+    const now = performance.now();
+    this.rest = groups ? now + 4 * (now - begun) : 0;
+    for (const f of figures) {
+      if (f.flight !== b) {
+        for (const id of grown.get(f)) f.dirty.add(id);
+        continue;
+      }
+      for (const r of lacking) f.curves.set(r.id, { asked: question, x: [], y: [], count: 0 });
+      for (const c of found.curves) {
+        const id = groups ? lacking[Number(c.id)].id : c.id;
+        if (c.key !== f.key) continue;
+        f.curves.set(id, { ...c, asked: question, before: before && before.curves.find((o) => o.id === c.id && o.key === c.key) });
+      }
+      this.show(f);
+    }
+  }
+
+  // extend asks for what curves have gained, and adds it. A curve to which anything
+  // else has happened, such as a point in its middle, is asked for as a whole.
+  async extend(tails) {
+    for (const { f, id } of tails) f.dirty.delete(id);
+    const body = { points: Math.max(...tails.map((t) => t.points)), scale: 'linear', tails: tails.map(({ f, id, c }) => ({ id, key: f.key, after: c.x.at(-1) })) };
+    const { curves } = await ask('curves', { body });
+    for (const { f, id, c } of tails) {
+      if (f.curves.get(id) !== c) continue; // it was asked for anew
+      const more = curves.find((o) => o.id === id && o.key === f.key);
+      if (!more || !add(c, more)) {
+        c.asked = '';
+        this.want(f);
+      }
+    }
+    for (const f of new Set(tails.map((t) => t.f))) this.show(f);
+  }
+
+  // again has what has grown asked for; the means of large groups take their
+  // time, of which the server has some in between.
+  again() {
+    setTimeout(() => this.renew(), (this.rest || 0) - performance.now());
+  }
+}
+
+// asked says by what curves are asked for: those of another question are others.
+const asked = (view, points, groups) => JSON.stringify([view.x, view.against, view.logx, view.from, view.to, view.from != null && view.smooth > 0, points, groups]);
+
+// grows reports whether what a curve lacks may be asked for as an addition: it is all
+// of a curve over steps, and not much longer than such a curve would be anew.
+const grows = (c, question, view, points) => c?.asked === question && view.x === 'step' && !view.logx && view.from == null && c.x.length > 0 && c.x.length < 2 * points;
+
+// add adds the points that a curve has gained, and reports whether it is the whole
+// curve then.
+function add(c, more) {
+  if (c.total + more.count !== more.total) return false;
+  for (const name of ['low', 'high']) {
+    if (!c[name] && !more[name]) continue;
+    c[name] = [...(c[name] || c.x.map(() => null)), ...(more[name] || more.x.map(() => null))];
+  }
+  if (c.behind || more.behind) c.behind = [...(c.behind || c.x.map(() => 1)), ...(more.behind || more.x.map(() => 1))];
+  c.x = [...c.x, ...more.x];
+  c.y = [...c.y, ...more.y];
+  c.count += more.count;
+  c.total = more.total;
+  return true;
+}
+
+// fine is how many points of a curve are asked for. Each stands for the smallest
+// and largest of all behind it, so no peak is lost.
+function fine(runs, large) {
+  const steps = large ? [[2, 2000], [8, 1000], [60, 250]] : [[1, 1000], [5, 500], [60, 250]];
+  return steps.find(([most]) => runs <= most)?.[1] ?? 120;
+}

@@ -1,0 +1,143 @@
+// The curves of a chart as they are painted on a canvas, in the colours of the theme.
+import { palette } from './color.js';
+import { el } from './dom.js';
+
+const dashes = [[], [6, 4], [2, 3], [12, 4]]; // of the metrics of a chart, the first one solid
+
+// solid has the browser resolve colours of the theme, for a canvas knows no
+// light-dark().
+function solid(names) {
+  const probes = names.map((name) => {
+    const probe = el('span', { class: 'probe' });
+    probe.style.color = `var(${name})`;
+    return probe;
+  });
+  document.body.append(...probes);
+  const all = probes.map((probe) => getComputedStyle(probe).color);
+  for (const probe of probes) probe.remove();
+  return all;
+}
+
+let theme = null;
+// themed are the charts that are drawn anew when the theme changes.
+export const themed = new Set();
+
+export function colors() {
+  if (!theme) {
+    const [text, line, ground, ...runs] = solid(['--muted', '--line', '--ground', ...Array.from({ length: palette }, (_, i) => `--run-${i}`)]);
+    theme = { text, line, ground, runs };
+  }
+  return theme;
+}
+
+function recolor() {
+  theme = null;
+  for (const chart of themed) chart.rebuild();
+}
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', recolor);
+new MutationObserver(recolor).observe(document.documentElement, { attributes: true, attributeFilter: ['data-theme'] });
+
+// strokes paints curves on a canvas of the size of the plot u. view says how, as in Chart; faint is
+// set when there are many.
+export function strokes(ctx, u, curves, view, faint) {
+  const { left, top, width, height } = u.bbox;
+  const at = (name, log, start, length) => {
+    const { min, max } = u.scales[name];
+    const f = log ? Math.log10 : (v) => v;
+    const scale = length / (f(max) - f(min));
+    return (v) => start + (f(v) - f(min)) * scale;
+  };
+  const px = at('x', view.logx, left, width);
+  const py = at('y', view.logy, top + height, -height);
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(left, top, width, height);
+  ctx.clip();
+  ctx.lineJoin = 'round';
+  const { highlight } = view;
+  const drawable = (x, y) => Number.isFinite(y) && !(view.logx && x <= 0) && !(view.logy && y <= 0);
+  const dots = [];
+  for (const c of curves) {
+    const color = colors().runs[c.color % palette];
+    ctx.strokeStyle = color;
+    ctx.fillStyle = color;
+    if (c.low) band(ctx, c, px, py, drawable, faint);
+    const smoothed = c.line !== c.y;
+    const dash = dashes[c.dash ? 1 + ((c.dash - 1) % (dashes.length - 1)) : 0];
+    ctx.setLineDash(dash.map((n) => n * devicePixelRatio));
+    if (smoothed) line(ctx, c.x, c.y, px, py, drawable, 0.25, 1);
+    const alone = line(ctx, c.x, c.line, px, py, drawable, 1, c.id === highlight ? 2.25 : 1.5);
+    ctx.setLineDash([]);
+    dots.push(...alone.map((at) => [color, ...at]));
+    marks(ctx, c, px, [top, top + height]);
+  }
+  ctx.restore();
+  // A dot at the edge is seen wholly.
+  ctx.globalAlpha = 1;
+  for (const [color, x, y] of dots) {
+    if (x < left - 1 || x > left + width + 1 || y < top - 1 || y > top + height + 1) continue;
+    ctx.fillStyle = color;
+    ctx.beginPath();
+    ctx.arc(x, y, 2.5 * devicePixelRatio, 0, 7);
+    ctx.fill();
+  }
+  ctx.globalAlpha = 1;
+}
+
+// line answers where points are that have no neighbour to draw a line to.
+function line(ctx, xs, ys, px, py, drawable, alpha, width) {
+  const alone = [];
+  ctx.globalAlpha = alpha;
+  ctx.lineWidth = width * devicePixelRatio;
+  ctx.beginPath();
+  let pen = false;
+  for (let i = 0; i < xs.length; i += 1) {
+    const seen = drawable(xs[i], ys[i]);
+    if (seen && pen) ctx.lineTo(px(xs[i]), py(ys[i]));
+    else if (seen) ctx.moveTo(px(xs[i]), py(ys[i]));
+    if (seen && !pen && !drawable(xs[i + 1], ys[i + 1])) alone.push([px(xs[i]), py(ys[i])]);
+    pen = seen;
+  }
+  ctx.stroke();
+  return alone;
+}
+
+// band fills what lies between the smallest and largest value of each bucket.
+function band(ctx, c, px, py, drawable, faint) {
+  ctx.globalAlpha = faint ? 0.1 : 0.18;
+  ctx.beginPath();
+  const known = [...c.x.keys()].filter((i) => c.low[i] != null && drawable(c.x[i], c.low[i]));
+  known.forEach((i, n) => ctx[n ? 'lineTo' : 'moveTo'](px(c.x[i]), py(c.high[i])));
+  known.reverse().forEach((i) => ctx.lineTo(px(c.x[i]), py(c.low[i])));
+  ctx.fill();
+}
+
+// marks stand where a value is no number to draw: a cross for NaN, a
+// triangle at the edge for an infinity.
+function marks(ctx, c, px, [top, bottom]) {
+  ctx.globalAlpha = 1;
+  ctx.lineWidth = 1.5 * devicePixelRatio;
+  const r = 3.5 * devicePixelRatio;
+  let last = { x: -Infinity };
+  c.y.forEach((v, i) => {
+    if (Number.isFinite(v) || v == null) return;
+    const x = px(c.x[i]);
+    if (Object.is(last.v, v) && x - last.x < 3 * r) return; // one stands for its neighbours
+    last = { v, x };
+    ctx.beginPath();
+    if (Number.isNaN(v)) {
+      const y = bottom - 2 * r;
+      ctx.moveTo(x - r, y - r);
+      ctx.lineTo(x + r, y + r);
+      ctx.moveTo(x - r, y + r);
+      ctx.lineTo(x + r, y - r);
+      ctx.stroke();
+      return;
+    }
+    const [tip, foot] = v > 0 ? [top + 1, top + 2 * r] : [bottom - 1, bottom - 2 * r];
+    ctx.moveTo(x, tip);
+    ctx.lineTo(x + r, foot);
+    ctx.lineTo(x - r, foot);
+    ctx.fill();
+  });
+}

@@ -1,0 +1,62 @@
+// The bar over charts: which metrics, over which axis, how smooth.
+import { debounce } from './ask.js';
+import { el } from './dom.js';
+
+// Bar has the state shown and changed. lead are elements at its beginning; keys finds metrics
+// for the horizontal axis; view() is how charts are drawn; fit() shows all of what is drawn,
+// and fits() reports whether all is shown.
+export class Bar {
+  constructor(state, { lead, keys, view, fit, fits }) {
+    Object.assign(this, { state, keys, view, fits });
+    this.boxes = [];
+    const option = (name, label) => {
+      const box = el('input', { type: 'checkbox', name, change: () => state.set({ [name]: box.checked ? '1' : null }) });
+      this.boxes.push(box);
+      return el('label', {}, box, label);
+    };
+    this.search = el('input', { type: 'search', id: 'metric-search', placeholder: 'Find metrics', 'aria-label': 'Search metrics',
+      input: debounce(200, () => state.set({ m: this.search.value || null })) });
+    this.pattern = el('button', { type: 'button', class: 'plain pattern', name: 'pattern', title: 'Use a regular expression', 'aria-label': 'Regular expression', 'data-testid': 'pattern',
+      click: () => state.set({ pattern: state.has('pattern') ? null : '1' }) }, '.*');
+    this.axis = el('select', { name: 'x', 'aria-label': 'Horizontal axis', change: () => this.setAxis() });
+    this.smoothing = el('input', { type: 'range', name: 'smooth', min: 0, max: 0.99, step: 0.01, 'data-testid': 'smooth',
+      'aria-label': 'Smoothing', input: () => state.set({ smooth: Number(this.smoothing.value) || null }) });
+    this.weight = el('input', { type: 'number', name: 'weight', min: 0, max: 0.999, step: 0.01, 'aria-label': 'Weight of the smoothing', 'data-testid': 'weight',
+      input: () => this.weight.valueAsNumber >= 0 && state.set({ smooth: Math.min(this.weight.valueAsNumber, 0.999) || null }) });
+    this.reset = el('button', { type: 'button', class: 'plain', 'data-testid': 'reset-zoom', click: fit }, 'Reset zoom');
+    this.pairing = option('together', 'Train with val');
+    this.root = el('div', { class: 'strip' }, ...lead, el('span', { class: 'finding' }, this.search, this.pattern), this.axis, el('span', { class: 'weight' }, el('label', {}, 'Smooth', this.smoothing), this.weight),
+      option('logx', 'log x'), option('logy', 'log y'), option('trim', 'Ignore outliers'), this.pairing, this.reset);
+    this.show();
+  }
+
+  // show has the controls show the state.
+  show() {
+    const { state } = this;
+    const view = this.view();
+    if (document.activeElement !== this.search) this.search.value = state.get('m');
+    this.pattern.setAttribute('aria-pressed', String(state.has('pattern')));
+    for (const box of this.boxes) box.checked = state.has(box.name);
+    this.smoothing.value = state.number('smooth', 0);
+    if (document.activeElement !== this.weight) this.weight.value = state.number('smooth', 0);
+    this.axis.replaceChildren(el('option', { value: 'step' }, 'Step'), el('option', { value: 'relative' }, 'Relative time'), el('option', { value: 'time' }, 'Wall time'),
+      ...(view.x === 'metric' ? [el('option', { value: 'metric' }, view.against)] : []), el('option', { value: 'other' }, 'Metric…'));
+    this.axis.value = view.x;
+    this.reset.hidden = this.fits();
+  }
+
+  async setAxis() {
+    const { value } = this.axis;
+    this.show();
+    const set = (x) => this.state.set({ x: x === 'step' ? null : x, zoom: null, zooms: null });
+    if (value !== 'other') {
+      set(value);
+      return;
+    }
+    const { pick } = await import('./pick.js');
+    pick('Horizontal axis', async (q) => {
+      const found = await this.keys(q, 0, 50);
+      return { total: found.total, names: found.data.map(({ key }) => ({ name: key })) };
+    }, ({ name }) => set(`metric:${name}`));
+  }
+}
