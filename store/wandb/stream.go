@@ -62,13 +62,13 @@ func (tx Tx) Append(num int64, r *Run, s Stream) (replaced int, err error) {
 // one after the last.
 func (tx Tx) samples(r *Run, s Stream) []points.Sample {
 	names := map[string]string{}
-	n := 0
+	count := 0
 	for _, rows := range [][]format.Row{s.Rows, s.Events} {
 		for i := range rows {
-			n += len(rows[i].Numbers)
+			count += len(rows[i].Numbers)
 		}
 	}
-	samples := make([]points.Sample, 0, n)
+	samples := make([]points.Sample, 0, count)
 	add := func(n *format.RowNumber, step *Step, at *Time) {
 		key, ok := names[n.Key]
 		if !ok {
