@@ -17,7 +17,7 @@ func TestRunPageFollowsItsRun(t *testing.T) {
 	s.clock.move(time.Since(s.clock.now()))
 	w := s.sweep(1, 3)
 	id, ctx, actor := w.runs[0], t.Context(), s.actor("alice")
-	for i := range 40 {
+	for i := range 19 {
 		s.keep(w.experiment, store.NewArtifact{Name: "early-" + string(rune('a'+i%26)) + ".txt", IterationID: id}, "early")
 	}
 	b := s.openBrowser(t)
@@ -27,10 +27,10 @@ func TestRunPageFollowsItsRun(t *testing.T) {
 	b.is(points, "3 points")
 	// Somebody has filtered the parameters, opened a preview and reads it.
 	b.do(chromedp.SendKeys(chromedp.CSS(`[data-filters="params"]`), "lr"))
-	b.press(`.artifacts > li:nth-child(20) summary`)
-	b.is(`document.querySelector('.artifacts > li:nth-child(20) [data-testid="preview"]')?.textContent.trim()`, "early")
+	b.press(`.artifacts > li:nth-child(10) summary`)
+	b.is(`document.querySelector('.artifacts > li:nth-child(10) [data-testid="preview"]')?.textContent.trim()`, "early")
 	b.is(`(() => {
-		const body = document.querySelector('.artifacts > li:nth-child(20) .artifact-body');
+		const body = document.querySelector('.artifacts > li:nth-child(10) .artifact-body');
 		body.scrollIntoView({ block: 'center' });
 		body.querySelector('[data-testid="download"]').focus();
 		Object.assign(window, { body, focused: document.activeElement, chart: document.querySelector('#charts figure') });
