@@ -37,7 +37,7 @@ type Pieces struct {
 
 // DecodeStream reads the body of a part of a stream and all of its pieces.
 func DecodeStream(body []byte, most int) (p Pieces, err error) {
-	var in stream
+	in := stream{body: body}
 	if len(body) == 0 {
 		return p, nil
 	}
@@ -54,8 +54,8 @@ func DecodeStream(body []byte, most int) (p Pieces, err error) {
 				continue
 			}
 			n := 0
-			for _, line := range f.Content {
-				n += json.Values([]byte(line))
+			for _, at := range f.Content {
+				n += json.Values([]byte(piece.line(at)))
 			}
 			p.Largest = max(p.Largest, n)
 		}

@@ -27,8 +27,42 @@ const (
 
 // chunk has the lines that a client has added to a file since the last request.
 type chunk struct {
-	Offset  int64    `json:"offset"` // of the first line
-	Content []string `json:"content"`
+	Offset  int64  `json:"offset"` // of the first line
+	Content places `json:"content"`
+}
+
+// places are those of texts in a body. The texts are read one by one, so that a body
+// is held once.
+type places []place
+
+// place is the part of a body from one byte to before another, with the quotes.
+type place struct{ from, to int32 }
+
+// UnmarshalJSONFrom reads a list of texts from a decoder at the beginning of the body.
+func (l *places) UnmarshalJSONFrom(d *json.Decoder) error {
+	if d.PeekKind() != '[' {
+		return json.UnmarshalDecode(d, new([]string)) // null, or it fails
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return err
+	}
+	for d.PeekKind() != ']' {
+		if d.PeekKind() != '"' {
+			if err := json.UnmarshalDecode(d, new(string)); err != nil {
+				return err
+			}
+			*l = append(*l, place{})
+			continue
+		}
+		text, err := d.ReadValue()
+		if err != nil {
+			return err
+		}
+		end := int32(d.InputOffset()) // a body is smaller than that
+		*l = append(*l, place{end - int32(len(text)), end})
+	}
+	_, err := d.ReadToken()
+	return err
 }
 
 // end returns the number of lines up to the end of a chunk.
@@ -36,6 +70,7 @@ func (f chunk) end() int64 { return max(0, f.Offset) + int64(len(f.Content)) }
 
 // stream is a part of the stream of a run.
 type stream struct {
+	body       []byte
 	Files      map[string]chunk `json:"files"`
 	Preempting bool             `json:"preempting"`
 	Complete   bool             `json:"complete"`
@@ -67,13 +102,10 @@ func (c *call) fileStream() error {
 		return err
 	}
 	body, err := web.ReadBody(c.w, c.r, web.Limits{Size: maxStream, Packed: true, Values: maxLines, Share: c.share})
-	if err == nil {
-		err = c.share.Grow(int64(len(body))) // of its texts
-	}
 	if err != nil {
 		return err
 	}
-	var in stream
+	in := stream{body: body}
 	if body != nil {
 		if err := web.DecodeLenient(body, &in); err != nil {
 			return err
@@ -129,19 +161,30 @@ func (in stream) pieces(most int) []stream {
 			continue
 		}
 		from, values := 0, 0
-		for i, line := range f.Content {
+		for i, at := range f.Content {
 			n := 1
 			if name != "output.log" {
-				n = json.Values([]byte(line))
+				n = json.Values([]byte(in.line(at)))
 			}
 			if values += n; values > most && i > from {
-				all = append(all, stream{Files: map[string]chunk{name: f.cut(from, i)}})
+				all = append(all, stream{body: in.body, Files: map[string]chunk{name: f.cut(from, i)}})
 				from, values = i, n
 			}
 		}
 		in.Files[name] = f.cut(from, len(f.Content))
 	}
 	return append(all, in)
+}
+
+// line returns the text at a place, "" for the empty place, which a null has.
+func (in stream) line(at place) (text string) {
+	if at.to == 0 {
+		return ""
+	}
+	if err := json.Unmarshal(in.body[at.from:at.to], &text); err != nil {
+		return "" // a text that was read before can't fail
+	}
+	return text
 }
 
 // cut returns the lines of a chunk from one to before another.
@@ -174,8 +217,8 @@ func (in stream) read() wandb.Stream {
 		switch name {
 		case "wandb-history.jsonl":
 			out.HistoryLines = f.end()
-			for _, line := range f.Content {
-				row, err := row(line)
+			for _, at := range f.Content {
+				row, err := row(in.line(at))
 				if err != nil {
 					lost("A line of the history that is not a JSON object, or has too many values, was left out.")
 					continue
@@ -184,7 +227,8 @@ func (in stream) read() wandb.Stream {
 			}
 		case "wandb-events.jsonl":
 			out.EventLines = f.end()
-			for _, line := range f.Content {
+			for _, at := range f.Content {
+				line := in.line(at)
 				row, err := row(line)
 				if err != nil {
 					lost("A line of the system metrics that is not a JSON object, or has too many values, was left out.")
@@ -200,13 +244,13 @@ func (in stream) read() wandb.Stream {
 			}
 		case "wandb-summary.json":
 			if len(f.Content) > 0 {
-				out.Summary = &f.Content[len(f.Content)-1]
+				out.Summary = new(in.line(f.Content[len(f.Content)-1]))
 			}
 		case "output.log":
 			out.LogLines = f.end()
 			out.Output = make([]string, len(f.Content))
-			for i, line := range f.Content {
-				out.Output[i] = printed(line)
+			for i, at := range f.Content {
+				out.Output[i] = printed(in.line(at))
 			}
 		}
 	}
