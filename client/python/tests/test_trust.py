@@ -115,7 +115,8 @@ def test_files_in_a_folder_that_others_can_write_to_stay(server: Server, folder:
     (folder / f"{id}.files").mkdir(mode=0o700)
     os.link(secret, folder / f"{id}.files" / "1-1")  # as another account can where hard links are not protected
     (folder / f"{id}.files").chmod(0o777)
-    done = sync(str(plant(folder, server.url, {"op": "artifact", "file": f"{id}.files/1-1", "name": "a", "temporary": True}, id=id)))
+    planted = plant(folder, server.url, {"op": "artifact", "file": f"{id}.files/1-1", "name": "a", "temporary": True}, id=id)
+    done = sync(str(planted))
     assert "other accounts can write to it" in done.stderr, done.stderr
     assert list(server.artifacts(id)) == [] and secret.exists()
 
