@@ -60,7 +60,7 @@ type compared struct {
 // full or, as runs of one experiment, in short, or the first of an experiment that pass a
 // filter. note says what is left out.
 func (s *site) comparedIDs(db *store.View, query url.Values) (ids []string, note string, err error) {
-	ids = query["i"]
+	ids = distinct(query["i"])
 	if short := query.Get("runs"); short != "" {
 		endings, err := runEndings(short)
 		if err != nil {
@@ -123,7 +123,17 @@ func runEndings(short string) ([]string, error) {
 	if len(endings) > maxCompared {
 		return nil, store.Invalid("runs", "Choose 2 to %d runs in the table first.", maxCompared)
 	}
-	return endings, nil
+	return distinct(endings), nil
+}
+
+// distinct returns each of some texts once, in the order of the first ones.
+func distinct(all []string) []string {
+	known := map[string]bool{}
+	return slices.DeleteFunc(slices.Clone(all), func(text string) bool {
+		again := known[text]
+		known[text] = true
+		return again
+	})
 }
 
 // compared returns the runs that an address compares, without those that were

@@ -147,6 +147,9 @@ func TestShortAddresses(t *testing.T) {
 	if len(data.Runs) != 2 || data.Runs[0].ID != w.runs[2] || data.Runs[1].ID != w.runs[0] {
 		t.Errorf("the runs are %v", data.Runs)
 	}
+	s.get(path+path[strings.LastIndexAny(path, ".="):], alice).wants(t, 200, "Compare 2 runs")
+	s.get("/compare?i="+w.runs[0]+"&i="+w.runs[2]+"&i="+w.runs[0], alice).wants(t, 200, "Compare 2 runs")
+	s.get("/compare?i="+w.runs[0]+"&i="+w.runs[0], alice).wants(t, 422, "Choose 2 to 200 runs")
 	s.get(path+".AAAAAAAA", alice).wants(t, 200, "Compare 2 runs", "One of these runs was deleted and is left out.")
 	s.get("/compare?of="+w.experiment+"&runs=AAAAAAAA", alice).wants(t, 404, "deleted meanwhile")
 	s.get(path+".x", alice).wants(t, 422, "does not name runs")
