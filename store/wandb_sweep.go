@@ -41,7 +41,12 @@ type WandbSweep struct {
 func (s WandbSweep) Filter() string { return `param.sweep = "` + s.ID + `"` }
 
 // Title returns the name of a sweep, or its id when it has none.
-func (s WandbSweep) Title() string { return cmp.Or(s.Name, transfer.FitName(s.Config.Name), s.ID) }
+func (s WandbSweep) Title() string {
+	if s.Name == "" && s.Config.Name != "" {
+		return transfer.FitName(s.Config.Name)
+	}
+	return cmp.Or(s.Name, s.ID)
+}
 
 // Objective returns what the runs of a sweep are judged by, nil for nothing.
 func (s WandbSweep) Objective() *Objective {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
@@ -86,19 +87,27 @@ func BenchmarkExperimentPage(b *testing.B) {
 	reportTimes(b, took)
 }
 
-// BenchmarkFirstChart is the time from the click on an experiment of 100
-// iterations × 100,000 points until its first chart is drawn, in a browser: with
-// the ten runs that are drawn at first, and with all.
+// BenchmarkFirstChart is the time from the click on an experiment until its first chart is
+// drawn, in a browser: of 100 iterations × 100,000 points, with the ten runs that are
+// drawn at first and with all, and of a sweep of 300 runs with ten metrics. The browser
+// has nothing of the page in its cache.
 func BenchmarkFirstChart(b *testing.B) {
-	s := start(b, setup{})
-	project, experiment := s.fill(b, 100, 1, 100_000)
-	for _, runs := range []int{10, 100} {
-		b.Run(fmt.Sprint(runs, "-runs"), func(b *testing.B) {
+	for _, of := range []struct {
+		name                         string
+		runs, metrics, points, drawn int
+	}{
+		{"10-of-100-long-runs", 100, 1, 100_000, 10},
+		{"100-of-100-long-runs", 100, 1, 100_000, 100},
+		{"10-of-300-runs", 300, 10, 1000, 10},
+	} {
+		b.Run(of.name, func(b *testing.B) {
+			s := start(b, setup{})
+			project, experiment := s.fill(b, of.runs, of.metrics, of.points)
 			w := s.openBrowser(b)
 			_, err := chromedp.Call(w.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `
 				addEventListener('click', () => sessionStorage.setItem('clicked', performance.timeOrigin + performance.now()), true);
 				new MutationObserver(() => {
-					if (window.took || !document.querySelector('[data-testid="chart"][data-drawn="` + fmt.Sprint(runs) + `"]')) return;
+					if (window.took || !document.querySelector('[data-testid="chart"][data-drawn="` + fmt.Sprint(of.drawn) + `"]')) return;
 					window.took = performance.timeOrigin + performance.now() - Number(sessionStorage.getItem('clicked'));
 				}).observe(document, { subtree: true, childList: true, attributes: true, attributeFilter: ['data-drawn'] });`})
 			if err != nil {
@@ -107,8 +116,11 @@ func BenchmarkFirstChart(b *testing.B) {
 			w.do(chromedp.EmulateViewport(1280, 800))
 			var took []time.Duration
 			for b.Loop() {
+				if _, err := chromedp.Call(w.ctx, network.ClearBrowserCache, cdp.Empty{}); err != nil {
+					b.Fatal(err)
+				}
 				w.do(chromedp.Navigate(w.url + "/project/" + project))
-				w.is(fmt.Sprintf(`(() => { document.querySelector('main a[href$="%s"]').href += '?top=%d'; return 'ready' })()`, experiment, runs), "ready")
+				w.is(fmt.Sprintf(`(() => { document.querySelector('main a[href$="%s"]').href += '?top=%d'; return 'ready' })()`, experiment, of.drawn), "ready")
 				w.press(`main a[href*="` + experiment + `"]`)
 				w.is(`window.took > 0`, "true")
 				ms, err := strconv.ParseFloat(w.text(`window.took`), 64)

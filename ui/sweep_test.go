@@ -77,3 +77,15 @@ func TestSweep(t *testing.T) {
 	s.post(page, url.Values{"state": {"NONE"}}).wants(t, 422)
 	s.get("/sweep/none").wants(t, 404)
 }
+
+// TestSweepWithoutName has the id of a sweep for its name.
+func TestSweepWithoutName(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{})
+	config := "method: random\nparameters: {lr: {min: 0.1, max: 0.2}}\n"
+	_, err := s.db.SaveWandbSweep(t.Context(), store.System, store.WandbSweepChange{NewID: "nameless", Project: "p", Config: &config})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.get("/sweep/nameless").wants(t, 200, "<h1><bdi>nameless</bdi></h1>")
+}
