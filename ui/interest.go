@@ -159,7 +159,7 @@ func spreads(runs []store.Summary) map[string]int {
 // The data that spreads are estimated from.
 const (
 	spreadRuns   = 20   // the first of an experiment
-	spreadValues = 5000 // summaries of metrics, about
+	spreadValues = 2000 // summaries of metrics, about
 )
 
 // spreadsOf returns the spreads of the metrics of an experiment, nil where there are too many metrics.
