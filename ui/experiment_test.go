@@ -162,12 +162,12 @@ func TestExperimentLesson(t *testing.T) {
 // Each page and each answer is for those who may read the project.
 func TestPagesOfOthers(t *testing.T) {
 	s := start(t, setup{auth: true})
-	w := s.sweep(1, 2)
+	w := s.sweep(2, 2)
 	alice, bob := with(s.signIn("alice")), with(s.signIn("bob"))
 	body := `{"iterations":["` + w.runs[0] + `"],"keys":["train/loss"],"points":10,"x":"step","scale":"linear"}`
 	paths := []string{"/project/" + w.project, "/experiment/" + w.experiment, "/iteration/" + w.runs[0],
 		"/change?i=" + w.runs[0], "/delete?i=" + w.runs[0],
-		"/compare?i=" + w.runs[0] + "&i=" + w.runs[0], "/data/compare?i=" + w.runs[0] + "&i=" + w.runs[0], "/data/experiment/" + w.experiment + "/iterations",
+		"/compare?i=" + w.runs[0] + "&i=" + w.runs[1], "/data/compare?i=" + w.runs[0] + "&i=" + w.runs[1], "/data/experiment/" + w.experiment + "/iterations",
 		"/data/experiment/" + w.experiment + "/keys", "/data/iteration/" + w.runs[0] + "/summary",
 		"/data/experiment/" + w.experiment + "/events", "/data/iteration/" + w.runs[0] + "/events"}
 	for _, path := range paths {
