@@ -14,7 +14,7 @@ const maxWandbValues = 20_000
 // EachWandbValue calls each with the values in the histories of iterations that are not numbers, by step.
 // It reads the rows that contain one of texts, of some steps or, when steps is nil, of all. It ends with
 // the first error. more reports that there are rows that it did not read. Needs read; iterations that do
-// not exist are left out.
+// not exist are left out. It has the time limit of a search.
 func (v *View) EachWandbValue(ids []string, steps []Step, texts []string, each func(id string, step Step, m format.Member) error) (more bool, err error) {
 	states, err := v.tx.allowExisting(v.actor, ids, rightRead)
 	if err != nil {
@@ -35,6 +35,15 @@ func (v *View) EachWandbValue(ids []string, steps []Step, texts []string, each f
 	for _, text := range texts {
 		args = append(args, text)
 	}
+	slow := func() error {
+		return Invalid("iterations", "The values took longer than %v to read; choose fewer runs.", v.tx.db.searchLimit)
+	}
+	return withinLimit(v.tx, slow, func() (more bool, err error) { return v.eachWandbValue(where, args, texts, each) })
+}
+
+// eachWandbValue reads the rows that a condition selects and that contain one of texts, which
+// are the last of args.
+func (v *View) eachWandbValue(where string, args []any, texts []string, each func(id string, step Step, m format.Member) error) (more bool, err error) {
 	rows, err := v.tx.Rows(`SELECT iteration.id, step, content
 		FROM wandb_row
 		JOIN iteration ON iteration.num = iteration_num

@@ -9,6 +9,9 @@ import (
 	"tracker/store/wandb"
 )
 
+// maxWandbName bounds the id of a run in W&B, in bytes.
+const maxWandbName = 1000
+
 // WandbExperiment is the name of the experiment that the runs of a project of W&B are
 // in.
 const WandbExperiment = "default"
@@ -100,6 +103,9 @@ type WandbSaved struct {
 // which Run.Lost says. Needs create, and update where something is replaced.
 // CONFLICT when the run is in the trash.
 func (db *DB) SaveWandbRun(ctx context.Context, actor Actor, c WandbChange) (WandbSaved, error) {
+	if len(c.Name) > maxWandbName {
+		return WandbSaved{}, Invalid("name", "The id of a run has up to %d bytes.", maxWandbName)
+	}
 	return write(ctx, db, actor, func(tx *tx) (WandbSaved, error) {
 		it, inserted, err := tx.wandbTarget(c)
 		if err != nil {
@@ -195,9 +201,16 @@ func (tx *tx) wandbExperiment(projectID string) (string, error) {
 func (tx *tx) changeWandbRun(it iterationState, w *wandb.Run, c WandbChange, inserted bool) error {
 	replaces := false
 	set := func(field *string, to *string) {
-		if to != nil && *to != *field {
+		if to == nil {
+			return
+		}
+		text := *to
+		if text != "" {
+			text = transfer.FitName(text)
+		}
+		if text != *field {
 			replaces = replaces || *field != ""
-			*field = *to
+			*field = text
 		}
 	}
 	before := w.Parameters()

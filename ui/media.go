@@ -37,11 +37,14 @@ type medium struct {
 
 // marked holds the boxes or the mask of an image under a name.
 type marked struct {
-	Name   string            `json:"name"`
-	Boxes  string            `json:"boxes,omitempty"` // id of the artifact that has them
-	Mask   string            `json:"mask,omitempty"`  // likewise
-	Labels map[string]string `json:"labels"`          // of classes, by number
+	Name   string `json:"name"`
+	Boxes  string `json:"boxes,omitempty"` // id of the artifact that has them
+	Mask   string `json:"mask,omitempty"`  // likewise
+	Labels int    `json:"labels"`          // index in the list of labels of the answer
 }
+
+// labels has the names of classes, by number.
+type labels map[string]string
 
 // mediaKey is a name that media were logged under.
 type mediaKey struct {
@@ -180,59 +183,66 @@ type mediaRequest struct {
 // mediaRuns is the maximum number of runs whose media are shown at once.
 const mediaRuns = 50
 
+// mediaFound has the media that a request asks for.
+type mediaFound struct {
+	all    []medium
+	labels []labels // of what is marked in them
+	more   bool     // there are further media
+}
+
 // media reads a request for media and the media that it asks for.
-func (s *site) media(r *http.Request, actor store.Actor) (q mediaRequest, all []medium, more bool, err error) {
+func (s *site) media(r *http.Request, actor store.Actor) (q mediaRequest, found mediaFound, err error) {
 	if err := readBody(r, &q); err != nil {
-		return q, nil, false, err
+		return q, found, err
 	}
 	if len(q.Iterations) > mediaRuns {
-		return q, nil, false, store.Invalid("iterations", "Ask for the media of up to %d runs at once.", mediaRuns)
+		return q, found, store.Invalid("iterations", "Ask for the media of up to %d runs at once.", mediaRuns)
 	}
 	err = s.DB.View(r.Context(), actor, func(db *store.View) error {
 		artifacts, cut, err := db.MadeArtifacts(q.Iterations)
 		if err != nil {
 			return err
 		}
-		all, more = mediaOfRuns(artifacts), cut
+		found.all, found.more = mediaOfRuns(artifacts), cut
 		switch {
 		case q.Key != "" && q.Kind == imageKind:
-			return addMarks(db, q, artifacts, all)
+			return found.addMarks(r.Context(), db, q, artifacts)
 		case q.Key != "" && q.Kind != "" && q.Kind != histogramKind:
 			return nil
 		}
 		histograms, cut, err := historyHistograms(db, q.Iterations)
-		all, more = append(all, histograms...), more || cut
+		found.all, found.more = append(found.all, histograms...), found.more || cut
 		return err
 	})
-	return q, all, more, err
+	return q, found, err
 }
 
 // mediaData answers with the names that media were logged under, or with the media under one.
 func (s *site) mediaData(r *http.Request, actor store.Actor) (any, error) {
-	q, all, more, err := s.media(r, actor)
+	q, found, err := s.media(r, actor)
 	if err != nil {
 		return nil, err
 	}
 	if q.Key != "" {
 		under := []medium{}
-		for _, m := range all {
+		for _, m := range found.all {
 			if m.key == q.Key && m.kind == q.Kind {
 				under = append(under, m)
 			}
 		}
-		return map[string]any{"media": under}, nil
+		return map[string]any{"media": under, "labels": found.labels}, nil
 	}
 	type name struct {
 		key  string
 		kind kind
 	}
-	found := map[name]*mediaKey{}
+	byName := map[name]*mediaKey{}
 	keys := []*mediaKey{}
-	for _, m := range all {
-		k := found[name{m.key, m.kind}]
+	for _, m := range found.all {
+		k := byName[name{m.key, m.kind}]
 		if k == nil {
 			k = &mediaKey{Key: m.key, Kind: m.kind, Steps: []int64{}}
-			found[name{m.key, m.kind}] = k
+			byName[name{m.key, m.kind}] = k
 			keys = append(keys, k)
 		}
 		k.Count++
@@ -245,7 +255,7 @@ func (s *site) mediaData(r *http.Request, actor store.Actor) (any, error) {
 		k.Steps = slices.Compact(k.Steps)
 	}
 	slices.SortStableFunc(keys, func(a, b *mediaKey) int { return strings.Compare(a.Key, b.Key) })
-	return map[string]any{"keys": keys, "more": more}, nil
+	return map[string]any{"keys": keys, "more": found.more}, nil
 }
 
 const (
@@ -266,7 +276,7 @@ type heat struct {
 
 // heatData answers with the histograms of one run under a name.
 func (s *site) heatData(r *http.Request, actor store.Actor) (any, error) {
-	q, all, _, err := s.media(r, actor)
+	q, found, err := s.media(r, actor)
 	if err != nil {
 		return nil, err
 	}
@@ -275,7 +285,7 @@ func (s *site) heatData(r *http.Request, actor store.Actor) (any, error) {
 	}
 	byStep := map[int64]medium{}
 	steps := []int64{}
-	for _, m := range all {
+	for _, m := range found.all {
 		if m.key != q.Key || m.kind != histogramKind || m.Bytes > jsonBytes {
 			continue
 		}

@@ -177,8 +177,9 @@ class Group {
         this.byRun = new Map(all.filter((h) => h.steps.length > 0).map((h) => [h.run, h]));
         this.cells.clear();
       } else {
-        const { media } = await ask('media', { body: { iterations: like, key: this.key, kind: this.kind } });
+        const { media, labels } = await ask('media', { body: { iterations: like, key: this.key, kind: this.kind } });
         this.byRun = Map.groupBy(media, (m) => m.run);
+        for (const { marks = [] } of media) for (const mark of marks) mark.labels = labels[mark.labels];
         if (media.some((m) => m.marks)) await this.explain();
       }
     } catch (error) {
