@@ -4,7 +4,8 @@ import { ask, later, newest, reach, typed } from './ask.js';
 import { copy } from './copy.js';
 import { count, number } from './format.js';
 import { live } from './live.js';
-import { matching, Panel } from './panel.js';
+import { matching } from './match.js';
+import { Panel } from './panel.js';
 import { State } from './state.js';
 
 const { iteration, experiment, color, name, cursor } = document.getElementById('iteration').dataset;

@@ -1,6 +1,6 @@
 // The charts of a page: one for each metric, in groups, drawn when they come
 // into sight.
-import { ask, later } from './ask.js';
+import { later } from './ask.js';
 import { Chart } from './chart.js';
 import * as options from './chartoption.js';
 import { Curves } from './curves.js';
@@ -13,22 +13,6 @@ const keysAtOnce = 60;
 const aside = 'system'; // a group that is folded at first, for it says nothing of what was learned
 const likely = 6; // charts, before it is known which are in sight
 const [usual, large] = [176, 360]; // heights of charts
-
-const mostMatched = 5000; // names of an experiment that a pattern selects from
-
-// matching returns a function that reports whether a name has q in it, or matches it as a
-// pattern. The server reads patterns, so that none takes long.
-export async function matching(experiment, q, pattern) {
-  const part = q.toLowerCase();
-  if (!pattern || !q) return (name) => name.toLowerCase().includes(part);
-  const found = new Set();
-  for (let offset = 0; offset < mostMatched; offset += 1000) {
-    const { data, total } = await ask(`experiment/${experiment}/keys`, { query: { kind: 'metric', q, offset, limit: 1000, pattern: '1' } });
-    for (const { key } of data) found.add(key);
-    if (found.size >= total || data.length === 0) break;
-  }
-  return (name) => found.has(name);
-}
 
 // Panel draws the metrics of runs. keys(q, offset, limit, pattern) answers {data, total}, those
 // of most interest first, where q is a part of their names or a pattern;
