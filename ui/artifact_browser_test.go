@@ -158,7 +158,7 @@ func browseUploads(b *browser, s *site, h shelf) {
 		return document.querySelectorAll('details.artifact').length })()`, "13")
 	b.do(chromedp.SetUploadFiles(chromedp.CSS(`#files`), []string{
 		file("<img src=x onerror=alert(1)>.txt", 100), file("large.bin", 5<<20), file("weights.bin", 1<<20)}))
-	b.is(states+`.join('; ')`, "done added; failed An artifact may have up to 4.0 MiB here.; done added")
+	b.is(states+`.join('; ')`, "done added; failed Artifacts may be up to 4.0 MiB on this server.; done added")
 	b.is(`window.seen.has('sending') && window.seen.has('being kept')`, "true")
 	b.is(`window.most`, "1")
 	b.is(`document.querySelectorAll('details.artifact').length`, "15")

@@ -1,4 +1,4 @@
-// The curves of charts: what charts in sight lack is asked for, a few requests at a time.
+// The curves of charts. Those that charts in sight lack are requested, a few at a time.
 import { ask } from './ask.js';
 
 const atOnce = 3; // requests
@@ -8,7 +8,7 @@ const mostOfGroups = 10_000; // the same in all groups of a chart
 
 // Curves fills figures, which have {key, inSight, curves, dirty, others, points}; those of the metrics that
 // are drawn in the figure of another one have it as main. runs() are the runs to draw, or groups of them, of which
-// groups() says of which runs they are; view(key) how they are drawn; of(key) the figure of a metric;
+// groups() returns the runs that they are made of; view(key) how they are drawn; of(key) the figure of a metric;
 // show(f) is called when one has got curves. early are curves that the browser has asked for while it loaded
 // the scripts: {path, request}. gone is called when a run is not there any more, renew when figures have grown.
 export class Curves {
@@ -121,7 +121,7 @@ export class Curves {
     const begun = performance.now();
     try {
       [found, before] = await Promise.all([path ? ask(path) : ask('curves', { body }),
-        // What is smoothed begins where the curve does.
+        // A smoothed curve begins where the curve does.
         !path && view.smooth > 0 && body.from != null && ask('curves', { body: { ...body, from: undefined, to: body.from - 1 } })]);
     } catch (error) {
       if (error.status !== 404) throw error;
@@ -169,7 +169,7 @@ export class Curves {
   }
 }
 
-// asked says by what curves are asked for: those of another question are others.
+// asked returns the query for curves as text; curves of another query are not reused.
 const asked = (view, points, groups) => JSON.stringify([view.x, view.against, view.logx, view.from, view.to, view.from != null && view.smooth > 0, points, groups]);
 
 // grows reports whether what a curve lacks may be asked for as an addition: it is all

@@ -1,8 +1,8 @@
-// What the runs of a table are compared with: a baseline, and which parameters are the same in all
-// of them.
+// Differences between the runs of a table: from a baseline, and which parameters differ at all.
 import { ask, newest } from './ask.js';
 
-// Differences requests these as the address asks for them. changed is called when one has changed.
+// Differences requests the baseline and the parameters that are the same in all runs, if the address
+// asks for them. changed is called when one of them has changed.
 export class Differences {
   constructor(experiment, state, changed) {
     Object.assign(this, { experiment, state, changed });

@@ -1,4 +1,4 @@
-// Which metrics of an experiment a search finds.
+// The metrics of an experiment that a search finds.
 import { ask } from './ask.js';
 
 const mostMatched = 5000; // names of an experiment that a pattern selects from
