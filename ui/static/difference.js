@@ -16,16 +16,18 @@ export class Differences {
   async loadSame(params) {
     const keys = this.state.has('differences') ? params : [];
     if (keys.length === 0) {
-      this.same = new Set();
+      this.found([]);
       return;
     }
     const query = new URLSearchParams(keys.map((k) => ['key', k]));
     query.set('filter', this.state.get('filter'));
     const found = await this.askSame(`experiment/${this.experiment}/same?${query}`).catch(() => ({}));
-    if (!found.same || !this.state.has('differences')) return;
-    const same = new Set(found.same);
-    if ([...same].join('\n') === [...this.same].join('\n')) return;
-    this.same = same;
+    if (found.same && this.state.has('differences')) this.found(found.same);
+  }
+
+  found(same) {
+    if (same.join('\n') === [...this.same].join('\n')) return;
+    this.same = new Set(same);
     this.changed();
   }
 

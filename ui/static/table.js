@@ -138,8 +138,7 @@ export class Table extends EventTarget {
   async load(again = false, first = null) {
     this.summaries.clear();
     this.root.stop();
-    this.differences.loadBaseline(this.query().columns);
-    const same = this.differences.loadSame(this.columns.filter((c) => c.kind === 'param').map((c) => c.key));
+    const same = this.loadDifferences();
     if (again && this.next) return; // a newer one is being loaded
     if (again && !this.behind) {
       this.root.age();
@@ -150,6 +149,11 @@ export class Table extends EventTarget {
     this.next = this.listing();
     if (first) this.next.take(0, this.read(first, this.next.query.by && groups.names(this.next.query.by)));
     else await Promise.all([same, this.next.load(0)]);
+  }
+
+  loadDifferences() {
+    this.differences.loadBaseline(this.query().columns);
+    return this.differences.loadSame(this.columns.filter((c) => c.kind === 'param').map((c) => c.key));
   }
 
   // failed keeps the rows that are there, and shows what is wrong.

@@ -203,12 +203,11 @@ function workbench(root) {
       other = true; // the means of groups may differ
       table.load();
     } else {
-      if (detail.has('base')) table.loadBaseline();
+      if (detail.has('base') || detail.has('differences')) table.loadDifferences();
       if (detail.has('pin') || detail.has('base') || detail.has('widths')) {
         table.heads();
         table.render(true);
       }
-      if (detail.has('differences')) table.loadSame();
       if (detail.has('open')) table.refold();
     }
     if (detail.has('media')) showMedia();
