@@ -53,7 +53,7 @@ func (db *DB) Curves(ctx context.Context, actor Actor, iterationIDs []string, q 
 		return nil, err
 	}
 	count := curveCount(ctx)
-	parts := slices.Collect(slices.Chunk(unique(iterationIDs), partIterations))
+	parts := slices.Collect(slices.Chunk(Unique(iterationIDs), partIterations))
 	curves, err := readParallel(ctx, db, parts, func(tx *tx, ids []string) ([]Curve, error) {
 		var all []Curve
 		for _, id := range ids {
@@ -77,8 +77,8 @@ func (db *DB) Curves(ctx context.Context, actor Actor, iterationIDs []string, q 
 	return append([]Curve{}, slices.Concat(curves...)...), nil
 }
 
-// unique returns ids without repetitions, in the order of their first.
-func unique(ids []string) []string {
+// Unique returns ids without repetitions, in the order of their first.
+func Unique(ids []string) []string {
 	seen := make(map[string]bool, len(ids))
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
 		again := seen[id]

@@ -229,7 +229,7 @@ func (s *site) fail(w http.ResponseWriter, r *http.Request, err error) {
 		info.User = user.Username
 	}
 	if status == http.StatusUnauthorized {
-		v.Message, v.SignIn = "Your sign-in has ended. What you have typed is still here.", s.BasePath+"/login"
+		v.Message, v.SignIn = "Your session has expired. What you typed is still here.", s.BasePath+"/login"
 	}
 	if inPlace(r) { // the page stays as it is, with all that was typed
 		w.Header().Set("HX-Retarget", "#problem")

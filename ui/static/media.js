@@ -120,7 +120,7 @@ export class Media {
     const roots = keys.map((k) => this.groups.get(name(k)).root);
     if (roots.some((r, i) => this.places.children[i] !== r) || roots.length !== this.places.children.length) this.places.replaceChildren(...roots);
     this.note.textContent = this.keys.length === 0 ? 'No images, histograms, tables, audio, video or HTML have been logged by these runs.'
-      : keys.length === 0 ? 'No media have this in their name.' : this.left;
+      : keys.length === 0 ? 'No media match.' : this.left;
     this.note.hidden = !this.note.textContent;
     this.show();
   }
