@@ -142,6 +142,6 @@ func (db *DB) noteSeries(t *sqlite.Tx, iteration int64, key string, last *Step) 
 		e.Deleted = true
 	}
 	db.journal.Note(e)
-	db.orders.Touch(ref.experimentID)
+	db.orders.Touch(ref.experimentID, ref.num)
 	return nil
 }

@@ -311,7 +311,7 @@ func (tx *tx) updateIteration(actor Actor, id string, p IterationPatch) error {
 	if err != nil {
 		return err
 	}
-	tx.touch(it.experimentID)
+	tx.touch(it.iterationRef)
 	tx.noteIteration(it.iterationRef)
 	return tx.noteParent(it.num)
 }

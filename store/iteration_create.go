@@ -112,7 +112,7 @@ func (tx *tx) insertIteration(experimentID string, n NewIteration) (Created, err
 	if err := firstError(tx.setProperties(tx.actor, it.properties(), n.Properties), tx.patchSnapshot(it, n.Snapshot)); err != nil {
 		return Created{}, err
 	}
-	tx.touch(experimentID)
+	tx.touch(ref)
 	tx.noteIteration(ref)
 	return Created{ID: id}, tx.noteNumbered(parent)
 }

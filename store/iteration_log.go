@@ -121,7 +121,7 @@ func (tx *tx) logIteration(id string, l IterationLog) error {
 		return err
 	}
 	tx.within()
-	tx.touch(it.experimentID)
+	tx.touch(it.iterationRef)
 	if l.Name != nil || l.Notes != nil || l.Parent != nil || l.Snapshot != nil {
 		if err := tx.allow(tx.actor, it.projectID, rightUpdate); err != nil {
 			return err

@@ -85,7 +85,7 @@ func (db *DB) CreateParameter(ctx context.Context, actor Actor, iterationID, key
 			return Created{}, errParameterExists
 		}
 		tx.within()
-		tx.touch(it.experimentID)
+		tx.touch(it.iterationRef)
 		tx.noteIteration(it.iterationRef)
 		return Created{ID: id}, err
 	})

@@ -136,7 +136,7 @@ func (tx *tx) setProperties(actor Actor, owner propertyOwner, all []Property) er
 func (o propertyOwner) changed(tx *tx) (err error) {
 	switch o.column {
 	case "iteration_num":
-		tx.touch(o.iteration.experimentID)
+		tx.touch(o.iteration.iterationRef)
 		tx.noteIteration(o.iteration.iterationRef)
 	case "experiment_id":
 		_, err = tx.Exec(`UPDATE experiment SET updated_date = ? WHERE id = ?`, tx.now, o.key)

@@ -111,12 +111,11 @@ func remove(ctx context.Context, db *DB, actor Actor, fn func(*tx) error) error 
 	return db.write(ctx, sqlite.Change|sqlite.Freeing, actor, fn)
 }
 
-// touch records that a write changes something that searches for the iterations of an
-// experiment read.
-func (tx *tx) touch(experimentID string) { tx.db.orders.Touch(experimentID) }
+// touch records that a write changes an iteration: its row, or what belongs to it alone.
+func (tx *tx) touch(i iterationRef) { tx.db.orders.Touch(i.experimentID, i.num) }
 
-// within records that a write changes nothing that such searches read but in the
-// experiments that it touches. Without that all of them count as changed.
+// within records that a write changes nothing that searches for iterations read but the
+// iterations that it touches. Without that all of them count as changed.
 func (tx *tx) within() { tx.db.orders.Within() }
 
 func (db *DB) write(ctx context.Context, kind sqlite.Kind, actor Actor, fn func(*tx) error) error {
