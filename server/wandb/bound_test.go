@@ -49,11 +49,12 @@ func TestQueriesAreBounded(t *testing.T) {
 	b.query(`{ viewer { id } }`, map[string]any{"x": make([]int, 300_000)}).wants(400)
 }
 
-func many(n int, format string) (text string) {
+func many(n int, format string) string {
+	var b strings.Builder
 	for i := range n {
-		text += fmt.Sprintf(format, i)
+		fmt.Fprintf(&b, format, i)
 	}
-	return text
+	return b.String()
 }
 
 // A stream is written in pieces, and what has too many lines or values is refused or left
