@@ -152,6 +152,8 @@ func (c *call) alert(a args) (any, error) {
 	notes += text
 	if len(notes) <= store.MaxText {
 		err = c.db.UpdateIteration(c.ctx, c.actor, r.ID, store.IterationPatch{Notes: &notes})
+	} else {
+		err = c.lose(r.ID, "An alert was left out: there is no room for it in the notes.")
 	}
 	return object{"success": err == nil}, err
 }

@@ -44,7 +44,7 @@ func (r *Run) Parameters() map[string]string {
 				}
 			}
 		}
-		format.Parameters(m.Key, value, func(key, value string) { all[transfer.FitName(key)] = transfer.FitText(value) })
+		format.Parameters(m.Key, value, func(key, value string) { all[r.FitName("parameter", key)] = transfer.FitText(value) })
 	}
 	return all
 }
@@ -83,12 +83,12 @@ func (tx Tx) SetParameters(num int64, before map[string]string, r *Run) (replace
 	return replaced, nil
 }
 
-// SetTags makes tags those of an iteration. It reports whether one was removed.
-func (tx Tx) SetTags(num int64, tags []string) (removed bool, err error) {
+// SetTags makes tags those of an iteration, whose Run is r. It reports whether one was removed.
+func (tx Tx) SetTags(num int64, r *Run, tags []string) (removed bool, err error) {
 	fits := []string{}
 	for _, t := range tags {
 		if strings.TrimSpace(t) != "" {
-			fits = append(fits, transfer.FitName(t))
+			fits = append(fits, r.FitName("tag", t))
 		}
 	}
 	list, err := json.Marshal(fits)
