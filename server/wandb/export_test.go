@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"maps"
+	"net/http"
 	"slices"
 
 	"tracker/store"
@@ -16,6 +17,11 @@ func Routes() (all [][2]string) {
 		all = append(all, [2]string{rt.method, rt.path})
 	}
 	return all
+}
+
+// Linked returns the page of a dashboard on a port for a link of a client.
+func Linked(port string, r *http.Request) string {
+	return (&Server{dashboardPort: port, taken: map[string]bool{"project": true}}).linked(r)
 }
 
 // Mutations are the names of all mutations.
