@@ -235,10 +235,12 @@ func (tx *tx) changeWandbRun(it iterationState, w *wandb.Run, c WandbChange, ins
 	if c.DisplayName != nil && strings.TrimSpace(*c.DisplayName) != "" || c.Notes != nil {
 		var name, notes *string
 		if c.DisplayName != nil && strings.TrimSpace(*c.DisplayName) != "" {
-			name = new(transfer.FitName(*c.DisplayName))
+			name = new(w.FitName("run", *c.DisplayName))
 		}
 		if c.Notes != nil {
-			notes = new(transfer.FitText(*c.Notes))
+			if notes = new(transfer.FitText(*c.Notes)); len(*notes) < len(*c.Notes) {
+				w.Lose("The notes were cut: they may have %d bytes.", MaxText)
+			}
 		}
 		n, err := tx.Exec(`UPDATE iteration SET name = coalesce(?1, name), notes = coalesce(?2, notes)
 			WHERE num = ?3 AND (name IS NOT coalesce(?1, name) OR notes IS NOT coalesce(?2, notes))`, name, notes, it.num)
@@ -248,7 +250,7 @@ func (tx *tx) changeWandbRun(it iterationState, w *wandb.Run, c WandbChange, ins
 		replaces = replaces || n > 0
 	}
 	if c.Tags != nil {
-		changed, err := tx.wandb().SetTags(it.num, c.Tags)
+		changed, err := tx.wandb().SetTags(it.num, w, c.Tags)
 		if err != nil {
 			return err
 		}
@@ -290,7 +292,7 @@ func (tx *tx) setState(it iterationState, w *wandb.Run, c WandbChange) (changed 
 		}
 		p.Status = &status
 		w.Complete = status != Running
-	case c.ID != "" || !it.ended():
+	case c.ID != "":
 		if !it.ended() {
 			tx.seen = append(tx.seen, it.num)
 		}
@@ -301,7 +303,13 @@ func (tx *tx) setState(it iterationState, w *wandb.Run, c WandbChange) (changed 
 			return false, err
 		}
 		lastSeen = tx.db.lastSeen.Latest(it.num, lastSeen)
-		if !w.Complete && tx.now-lastSeen < Time(LostAfter.Milliseconds()) {
+		lost := tx.now-lastSeen >= Time(LostAfter.Milliseconds())
+		if !it.ended() {
+			w.Preempting = w.Preempting && !lost // it begins again
+			tx.seen = append(tx.seen, it.num)
+			return false, nil
+		}
+		if !w.Complete && !lost {
 			return false, nil // it was ended here, and its client has not been told yet
 		}
 		p.Status = new(Running)
