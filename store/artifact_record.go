@@ -32,7 +32,7 @@ type Artifact struct {
 	UpdatedDate  Time    `json:"updated_date" db:"updated_date"`
 }
 
-func (r Artifact) size() int { return len(r.Description) }
+func (r Artifact) TextBytes() int { return len(r.Description) }
 
 // ArtifactQuery narrows a listing.
 type ArtifactQuery struct {
@@ -44,8 +44,7 @@ type ArtifactQuery struct {
 // DefaultContentType is the content type of artifacts for which none is given.
 const DefaultContentType = "application/octet-stream"
 
-const (
-	resourceColumns = `
+const resourceColumns = `
 	resource.id,
 	resource.experiment_id,
 	iteration.id AS iteration_id,
@@ -58,11 +57,11 @@ const (
 	resource.created_date,
 	resource.updated_date`
 
-	// Artifacts that are being removed are hidden.
-	resourceFrom = `FROM resource
+// resourceFrom is the FROM clause of queries for artifacts. Those that are being removed
+// are hidden.
+const resourceFrom = `FROM resource
 	JOIN blob ON blob.id = resource.blob_id AND blob.deleting = 0
 	LEFT JOIN iteration ON iteration.num = resource.iteration_num `
-)
 
 // Artifacts lists the artifacts of an experiment, the oldest first. Needs read.
 func (v *View) Artifacts(experimentID string, q ArtifactQuery) (List[Artifact], error) {
@@ -170,7 +169,7 @@ func (db *DB) DeleteArtifact(ctx context.Context, actor Actor, id string) error 
 		return r, firstError(tx.refuseIfArtifactVersioned(r.num), tx.noteNumbered(r.iterationNum))
 	}
 	if db.opts.TrashAge == 0 {
-		return db.purgeArtifact(ctx, actor, check)
+		return purgeArtifact(ctx, db, actor, check)
 	}
 	return db.discard(ctx, actor, func(tx *tx) error {
 		if _, err := check(tx); err != nil {
@@ -182,7 +181,7 @@ func (db *DB) DeleteArtifact(ctx context.Context, actor Actor, id string) error 
 
 // purgeArtifact deletes the artifact that check allows, with its bytes unless
 // another one has them.
-func (db *DB) purgeArtifact(ctx context.Context, actor Actor, check func(*tx) (resourceState, error)) error {
+func purgeArtifact(ctx context.Context, db *DB, actor Actor, check func(*tx) (resourceState, error)) error {
 	deletion, err := writeOnce(ctx, db, sqlite.Change|sqlite.Freeing, actor, func(tx *tx) (*artifact.Deletion, error) {
 		r, err := check(tx)
 		if err != nil {

@@ -20,10 +20,11 @@ type (
 // Limits of the console of an iteration.
 const (
 	MaxConsoleLines = console.MaxLines
-	// MaxConsoleWrite is the number of lines of one write.
-	MaxConsoleWrite = 5_000
 	MaxConsoleLine  = console.MaxLine
 )
+
+// MaxConsoleWrite is the number of lines of one write.
+const MaxConsoleWrite = 5_000
 
 // ConsoleWritten is the answer to WriteConsole.
 type ConsoleWritten struct {

@@ -81,7 +81,7 @@ func (db *DB) changes(ctx context.Context, cursor string, allow func(*tx) error,
 				if err != nil {
 					return c, err
 				}
-				tx.db.freshen(found)
+				tx.freshen(found)
 				c.Iterations = append(c.Iterations, found...)
 			}
 		}

@@ -32,7 +32,7 @@ type Experiment struct {
 	UpdatedDate    Time             `json:"-" db:"updated_date"`               // of the last change, 0 for none
 }
 
-func (e Experiment) size() int { return len(e.Description) }
+func (e Experiment) TextBytes() int { return len(e.Description) }
 
 // NewExperiment holds the arguments of CreateExperiment.
 type NewExperiment struct {

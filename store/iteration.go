@@ -62,7 +62,7 @@ func (s *Strings) Scan(src any) error {
 	return json.Unmarshal([]byte(text), (*[]string)(s))
 }
 
-func (i Iteration) size() int { return len(i.Notes) }
+func (i Iteration) TextBytes() int { return len(i.Notes) }
 
 // IterationPatch holds the fields that UpdateIteration sets; nil leaves a field as it is.
 type IterationPatch struct {
@@ -153,7 +153,7 @@ func (v *View) IterationChildren(id string, p Page) (List[Iteration], error) {
 	}
 	l, err := list[Iteration](v.tx, p, iterationColumns,
 		`FROM iteration WHERE iteration.parent_num = ? AND iteration.deleted_date IS NULL`, `iteration.num`, it.num)
-	v.tx.db.freshen(l.Data)
+	v.tx.freshen(l.Data)
 	return l, err
 }
 

@@ -41,11 +41,12 @@ const (
 	// ends after the records that go beyond it, and its limit is then the number of its
 	// records.
 	MaxRecordBytes = 32 << 20
-	// MaxSearched is the largest number of experiments that one query selects.
-	MaxSearched = 10_000
 	// recordsAtOnce is the number of iterations whose records are read together.
 	recordsAtOnce = 500
 )
+
+// MaxSearched is the largest number of experiments that one query selects.
+const MaxSearched = 10_000
 
 // IterationRecord returns one iteration with its records. Needs read.
 func (v *View) IterationRecord(id string) (IterationRecord, error) {

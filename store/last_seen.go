@@ -3,9 +3,9 @@ package store
 import "context"
 
 // freshen sets LastSeen of iterations that were just read.
-func (db *DB) freshen(all []Iteration) {
+func (tx *tx) freshen(all []Iteration) {
 	for i := range all {
-		all[i].LastSeen = db.lastSeen.Latest(all[i].Num, all[i].LastSeen)
+		all[i].LastSeen = tx.db.lastSeen.Latest(all[i].Num, all[i].LastSeen)
 	}
 }
 

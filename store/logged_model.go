@@ -34,7 +34,7 @@ type LoggedModel struct {
 	num          int64
 }
 
-func (m LoggedModel) size() int {
+func (m LoggedModel) TextBytes() int {
 	n := 0
 	for key, value := range m.Params {
 		n += len(key) + len(value)

@@ -17,7 +17,7 @@ type Model struct {
 	UpdatedDate Time   `json:"updated_date" db:"updated_date"` // of the last change of name or description
 }
 
-func (m Model) size() int { return len(m.Description) }
+func (m Model) TextBytes() int { return len(m.Description) }
 
 // NewModel holds the arguments of CreateModel.
 type NewModel struct {

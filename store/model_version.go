@@ -33,7 +33,7 @@ type Origin struct {
 	RunLink  string `json:"-" db:"run_link"`
 }
 
-func (v ModelVersion) size() int { return len(v.Description) + len(v.Source) }
+func (v ModelVersion) TextBytes() int { return len(v.Description) + len(v.Source) }
 
 // NewModelVersion holds the arguments of CreateModelVersion. Iteration and resource
 // must be of the model's project. A version needs an iteration or a source.

@@ -52,8 +52,8 @@ func list[T any](tx *tx, p Page, columns, from, order string, args ...any) (List
 		if err := rows.StructScan(&row); err != nil {
 			return l, err
 		}
-		if r, ok := any(row).(interface{ size() int }); ok {
-			size += r.size()
+		if r, ok := any(row).(interface{ TextBytes() int }); ok {
+			size += r.TextBytes()
 		}
 		if size > MaxPageBytes && len(l.Data) > 0 {
 			l.Limit = len(l.Data)

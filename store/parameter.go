@@ -14,7 +14,7 @@ type Parameter struct {
 	Value       string `json:"value" db:"value"`
 }
 
-func (p Parameter) size() int { return len(p.Value) }
+func (p Parameter) TextBytes() int { return len(p.Value) }
 
 // ParameterPatch holds the fields that UpdateParameter sets; nil leaves a field as it is.
 type ParameterPatch struct {

@@ -83,8 +83,7 @@ func (tx *tx) grantOf(actor Actor, projectID string) (grant, error) {
 	if g, ok := tx.grants[key]; ok {
 		return g, nil
 	}
-	var admin bool
-	var p Permission
+	var admin, create, read, update, remove bool
 	err := tx.Row(`SELECT
 			user.is_admin,
 			coalesce(user_permission.create_permission, 0),
@@ -94,14 +93,14 @@ func (tx *tx) grantOf(actor Actor, projectID string) (grant, error) {
 		FROM user
 		LEFT JOIN user_permission ON user_permission.user_id = user.id AND user_permission.project_id = ?
 		WHERE user.id = ?`, projectID, actor.UserID).
-		Scan(&admin, &p.Create, &p.Read, &p.Update, &p.Delete)
+		Scan(&admin, &create, &read, &update, &remove)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, errGone
 	}
 	if err != nil {
 		return nil, err
 	}
-	g := grant{rightCreate: admin || p.Create, rightRead: admin || p.Read, rightUpdate: admin || p.Update, rightDelete: admin || p.Delete}
+	g := grant{rightCreate: admin || create, rightRead: admin || read, rightUpdate: admin || update, rightDelete: admin || remove}
 	if !tx.Writer() {
 		if tx.grants == nil {
 			tx.grants = map[grantKey]grant{}

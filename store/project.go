@@ -17,7 +17,7 @@ type Project struct {
 	IterationCount  int    `json:"iteration_count" db:"iteration_count"`
 }
 
-func (p Project) size() int { return len(p.Description) }
+func (p Project) TextBytes() int { return len(p.Description) }
 
 // NewProject holds the arguments of CreateProject.
 type NewProject struct {

@@ -28,7 +28,7 @@ type Property struct {
 	Value string `json:"value" db:"value"`
 }
 
-func (p Property) size() int { return len(p.Value) }
+func (p Property) TextBytes() int { return len(p.Value) }
 
 // MaxProperties is the largest number of properties that one call sets.
 const MaxProperties = 1000

@@ -13,7 +13,7 @@ type Report struct {
 	UpdatedDate Time    `json:"updated_date" db:"updated_date"`
 }
 
-func (r Report) size() int { return len(r.Text) }
+func (r Report) TextBytes() int { return len(r.Text) }
 
 // NewReport holds the arguments of CreateReport.
 type NewReport struct {

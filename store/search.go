@@ -139,7 +139,7 @@ func (tx *tx) selectIterations(selected string, nums []int64, columns []filter.C
 	for i, r := range rows {
 		at[r.Num] = i
 	}
-	tx.db.freshen(rows)
+	tx.freshen(rows)
 	return rows, tx.embed(rows, at, columns)
 }
 

@@ -12,7 +12,7 @@ func (v *View) Storage() (s Storage, err error) {
 	if err := v.tx.admin(v.actor); err != nil {
 		return s, err
 	}
-	s.Path = v.tx.db.Path()
-	s.Bytes, s.WAL, err = v.tx.db.Size()
+	s.Path = v.tx.db.kernel.Path()
+	s.Bytes, s.WAL, err = v.tx.db.kernel.Size()
 	return s, err
 }

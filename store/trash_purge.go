@@ -30,7 +30,7 @@ func (db *DB) Purge(ctx context.Context, actor Actor, id string) error {
 		return err
 	}
 	if t.Kind == TrashedArtifact {
-		return db.purgeArtifact(ctx, actor, func(tx *tx) (r resourceState, err error) {
+		return purgeArtifact(ctx, db, actor, func(tx *tx) (r resourceState, err error) {
 			if _, err := tx.purgeable(actor, id); err != nil {
 				return r, err
 			}

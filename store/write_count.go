@@ -86,7 +86,7 @@ func (tx *tx) lostWrites(note string) ([]Problem, error) {
 	if err != nil || !lost {
 		return nil, err
 	}
-	return []Problem{{Text: fmt.Sprintf(countLossMessage, tx.db.Path())}}, nil
+	return []Problem{{Text: fmt.Sprintf(countLossMessage, tx.db.kernel.Path())}}, nil
 }
 
 // logLostWrites logs, at the start of a server, that commits were lost.
