@@ -10,8 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"tracker/store/access"
 	"tracker/store/filter"
 	"tracker/store/json"
+	"tracker/store/runs"
 )
 
 // runWith makes a run with these parameters and the points of metrics, at
@@ -274,11 +276,11 @@ func TestSearchNeedsReadPermission(t *testing.T) {
 		{System, "no such", CodeNotFound},
 	} {
 		_, err := db.Iterations(context.Background(), c.actor, c.experimentID, IterationQuery{Page: FirstPage, Filter: "name = 'x'", Sort: "name"})
-		if AsError(err) == nil || AsError(err).Code != c.want {
+		if access.AsError(err) == nil || access.AsError(err).Code != c.want {
 			t.Errorf("a search: %v, want %s", err, c.want)
 		}
 		_, err = db.Keys(context.Background(), c.actor, c.experimentID, KeyQuery{Page: FirstPage})
-		if AsError(err) == nil || AsError(err).Code != c.want {
+		if access.AsError(err) == nil || access.AsError(err).Code != c.want {
 			t.Errorf("the names: %v, want %s", err, c.want)
 		}
 	}
@@ -366,7 +368,7 @@ func TestSearchRefusesMistakes(t *testing.T) {
 		{IterationQuery{Group: &Grouped{By: "tag, param.x", Values: []*string{nil}}}, "group", "A group of 2 names has 1 values; give one value for each name."},
 	} {
 		_, err := db.Iterations(context.Background(), System, e, c.q)
-		refused := AsError(err)
+		refused := access.AsError(err)
 		if refused == nil || refused.Code != CodeInvalidPayload || refused.Field != c.field || !strings.HasPrefix(refused.Message, c.text) {
 			t.Errorf("%.80v: %+v, want %s", c.q, refused, c.text)
 		}
@@ -375,7 +377,7 @@ func TestSearchRefusesMistakes(t *testing.T) {
 
 func TestSearchKnowsEveryStatus(t *testing.T) {
 	var all []string
-	for _, s := range iterationStatuses {
+	for _, s := range runs.IterationStatuses {
 		all = append(all, string(s))
 	}
 	if !slices.Equal(all, filter.Statuses) {

@@ -1,6 +1,8 @@
 package store
 
-import "context"
+import (
+	"context"
+)
 
 // The reads that programs make with others in a view, on a snapshot of their own.
 
