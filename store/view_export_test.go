@@ -1,8 +1,6 @@
 package store
 
-import (
-	"context"
-)
+import "context"
 
 // The reads that programs make with others in a view, on a snapshot of their own.
 

@@ -1,8 +1,6 @@
 package access
 
-import (
-	"context"
-)
+import "context"
 
 // MaxAnswerBytes bounds the memory of a summary, or of the iterations of one answer.
 const MaxAnswerBytes = 64 << 20

@@ -1,8 +1,6 @@
 package access
 
-import (
-	"tracker/store/sqlite"
-)
+import "tracker/store/sqlite"
 
 // openIterations is the writer's cache of the iterations that users may add points
 // to, so that adding a point needs no query for the permission. Its entries can be

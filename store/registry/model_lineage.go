@@ -1,8 +1,6 @@
 package registry
 
-import (
-	"tracker/store/access"
-)
+import "tracker/store/access"
 
 // MadeVersion is a version of a model that came from an iteration or artifact.
 type MadeVersion struct {

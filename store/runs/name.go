@@ -6,6 +6,7 @@ import (
 	"strings"
 )
 
+// Adjectives and Nouns are what made-up names consist of.
 var (
 	Adjectives = strings.Fields(`amber ample azure bold brave brief bright brisk calm candid civil clean clear clever
 		cosmic crisp dapper daring deep deft eager early earnest easy fair fast fine fleet fond frank fresh gentle

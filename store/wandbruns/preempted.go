@@ -1,8 +1,6 @@
 package wandbruns
 
-import (
-	"tracker/store/access"
-)
+import "tracker/store/access"
 
 const (
 	// preempted is the error message of a run whose machine was taken away.
