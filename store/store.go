@@ -1,6 +1,11 @@
 // Package store is the domain: the records, their rules, who may do what, and
 // the SQL that keeps them in one SQLite file.
 //
+// Callers use DB and View alone. Both embed those of packages runs, files, registry
+// and wandbruns; users, permissions, projects, experiments, reports, the trash,
+// imports and archives are here. All are written on top of package access, which
+// has transactions and rights.
+//
 // Every method that a person can reach takes the acting user first and checks
 // permission, existence and state in the transaction that does the work.
 // Errors are *Error, or become one with AsError. All methods are safe for
