@@ -171,6 +171,9 @@ const (
 // Columns is runs.Columns.
 func Columns(text string) ([]Column, error) { return runs.Columns(text) }
 
+// Unique is runs.Unique.
+func Unique(ids []string) []string { return runs.Unique(ids) }
+
 // Types of package files, for the callers of this one.
 type (
 	Artifact        = files.Artifact

@@ -133,20 +133,7 @@ func (f *searchFixture) wants(where, sort string) (hits int) {
 	f.must(err)
 	keys, err := new(filter.Parser).Sort(sort)
 	f.must(err)
-	var want []*modelRun
-	for _, run := range f.runs {
-		if run.matches(e) {
-			want = append(want, run)
-		}
-	}
-	slices.SortStableFunc(want, func(a, b *modelRun) int {
-		for _, k := range keys {
-			if c := compareBy(a, b, k); c != 0 {
-				return c
-			}
-		}
-		return 0
-	})
+	want := f.hits(e, keys)
 	l, err := f.db.Iterations(context.Background(), System, f.experimentID,
 		IterationQuery{Page: Page{Limit: MaxLimit}, Filter: where, Sort: sort})
 	if err != nil {
@@ -157,6 +144,24 @@ func (f *searchFixture) wants(where, sort string) (hits int) {
 		f.t.Fatalf("filter %s\nsort %s\ngot  %d: %s\nwant %d: %s", where, sort, l.Total, f.positions(l.Data), len(want), f.modelPositions(want))
 	}
 	return len(want)
+}
+
+// hits returns the runs that a search must find, in their order.
+func (f *searchFixture) hits(e filter.Expr, sort []filter.SortKey) (hits []*modelRun) {
+	for _, run := range f.runs {
+		if run.matches(e) {
+			hits = append(hits, run)
+		}
+	}
+	slices.SortStableFunc(hits, func(a, b *modelRun) int {
+		for _, k := range sort {
+			if c := compareBy(a, b, k); c != 0 {
+				return c
+			}
+		}
+		return 0
+	})
+	return hits
 }
 
 func (f *searchFixture) positions(data []Iteration) string {

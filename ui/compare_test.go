@@ -90,11 +90,11 @@ func TestBrushing(t *testing.T) {
 	// Categories have a colour each, which the legend explains, and axes have ticks.
 	b.is(`new Set([...document.querySelectorAll('.spot')].map((e) => e.style.fill)).size`, "2")
 	b.is(`[...document.querySelectorAll('.legend li')].map((e) => e.textContent)`, "kind,a,b")
-	b.is(`[...document.querySelectorAll('[aria-label="Scatter"] .tick')].length > 8`, "true")
+	b.is(`[...document.querySelectorAll('[aria-label="Scatter plot"] .tick')].length > 8`, "true")
 	// Smallest and largest values are axes too.
 	b.is(`['min.val/loss', 'max.val/loss'].map((id) => document.querySelector('[name="sy"] option[value="' + id + '"]')?.textContent)`, "val/loss min,val/loss max")
 
-	b.dragXY(`[aria-label="Scatter"] svg`, 0.02, 0.55, 0.5, 0.95)
+	b.dragXY(`[aria-label="Scatter plot"] svg`, 0.02, 0.55, 0.5, 0.95)
 	b.is(`[...document.querySelectorAll('.spot:not(.out)')].length > 2`, "true")
 	b.is(`new URLSearchParams(location.search).get('brush').split('\n').map((line) => line.split('\t')[0])`, "param.width,metric.val/loss")
 	n := b.text(`document.querySelectorAll('.spot:not(.out)').length`)

@@ -152,7 +152,7 @@ func (s *site) tagData(r *http.Request, actor store.Actor) (any, error) {
 	}{n}, tagError(err)
 }
 
-var errRequest = store.Errorf(web.CodeMalformedBody, "The request can't be read; load the page again.")
+var errRequest = store.Errorf(web.CodeMalformedBody, "The request can't be read; reload the page.")
 
 // readBody reads the JSON body that a script has sent.
 func readBody(r *http.Request, into any) error {

@@ -28,7 +28,7 @@ type iterationView struct {
 	Seen         moment
 	Parent       *link
 	Children     []link
-	MoreChildren bool
+	AllChildren  int // number of children, also those that are not shown
 	Notes        string
 	NotesHTML    templ.Component
 	ErrorText    string
@@ -229,7 +229,7 @@ func (s *site) fillIteration(db *store.View, e store.Experiment, i store.Iterati
 	for _, c := range children.Data {
 		v.Children = append(v.Children, link{c.Name, "/iteration/" + c.ID, s.status(c)})
 	}
-	v.MoreChildren = children.Total > len(children.Data)
+	v.AllChildren = children.Total
 	if i.ParentIterationID == nil {
 		return nil
 	}

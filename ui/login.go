@@ -39,7 +39,7 @@ func (s *site) askWho(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		v := loginView{Next: localPath(r.URL.Path), Message: "Your sign-in has ended; sign in again. What you have sent is kept, and nothing was changed yet."}
+		v := loginView{Next: localPath(r.URL.Path), Message: "Your session has expired. Sign in again: what you sent is kept, and nothing has been changed yet."}
 		for _, name := range slices.Sorted(maps.Keys(fields)) {
 			for _, value := range fields[name] {
 				if !secretFields[name] {
@@ -88,7 +88,7 @@ func (s *site) login(w http.ResponseWriter, r *http.Request) error {
 	}
 	v := loginView{Next: next}
 	if e.Code != web.CodeTokenMissing {
-		v.Message = "Your sign-in has ended; sign in again."
+		v.Message = "Your session has expired. Sign in again."
 	}
 	return s.render(w, r, http.StatusOK, loginPage(s.frame("Sign in", store.User{}), v))
 }

@@ -215,7 +215,7 @@ func keptPage(f frame, v loginView) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "<div class=\"sheet\" data-testid=\"kept\"><h1>You are signed in again</h1><p>This is what you were sending when your sign-in ended. Nothing has been changed yet.</p><dl class=\"kept\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "<div class=\"sheet\" data-testid=\"kept\"><h1>You are signed in again</h1><p>This is what you were sending when your session expired. Nothing has been changed yet.</p><dl class=\"kept\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -153,7 +153,7 @@ func TestNextIsLocal(t *testing.T) {
 func TestEndedSignIn(t *testing.T) {
 	s := start(t, setup{auth: true})
 	alice, bob := s.signIn("alice"), s.signIn("bob")
-	const ended = "Your sign-in has ended; sign in again."
+	const ended = "Your session has expired. Sign in again."
 
 	if err := s.db.DeleteUser(t.Context(), store.System, s.actor("bob").UserID); err != nil {
 		t.Fatal(err)
@@ -179,7 +179,7 @@ func TestEndedSignIn(t *testing.T) {
 func TestSignInOff(t *testing.T) {
 	s := start(t, setup{})
 	page := s.get("/")
-	page.wants(t, 200, "Sign-in is off: everyone who reaches this address is an admin.")
+	page.wants(t, 200, "Sign-in is off: anyone who can reach this address is an admin.")
 	page.lacks(t, "Sign out", `data-testid="user"`)
 	s.get("/login").redirects(t, "/")
 	s.get("/login?next=/elsewhere").redirects(t, "/")

@@ -1,10 +1,6 @@
 package ui
 
 import (
-	"context"
-	"errors"
-	"io"
-	"math"
 	"net/http"
 	"path"
 	"regexp"
@@ -14,7 +10,6 @@ import (
 
 	"tracker/server/web"
 	"tracker/store"
-	"tracker/store/json"
 )
 
 // histogramKind is a histogram of the Python client. A preview shows it as JSON.
@@ -37,11 +32,14 @@ type medium struct {
 
 // marked holds the boxes or the mask of an image under a name.
 type marked struct {
-	Name   string            `json:"name"`
-	Boxes  string            `json:"boxes,omitempty"` // id of the artifact that has them
-	Mask   string            `json:"mask,omitempty"`  // likewise
-	Labels map[string]string `json:"labels"`          // of classes, by number
+	Name   string `json:"name"`
+	Boxes  string `json:"boxes,omitempty"` // id of the artifact that has them
+	Mask   string `json:"mask,omitempty"`  // likewise
+	Labels int    `json:"labels"`          // index in the list of labels of the answer
 }
+
+// labels has the names of classes, by number.
+type labels map[string]string
 
 // mediaKey is a name that media were logged under.
 type mediaKey struct {
@@ -180,59 +178,66 @@ type mediaRequest struct {
 // mediaRuns is the maximum number of runs whose media are shown at once.
 const mediaRuns = 50
 
+// mediaFound has the media that a request asks for.
+type mediaFound struct {
+	all    []medium
+	labels []labels // of what is marked in them
+	more   bool     // there are further media
+}
+
 // media reads a request for media and the media that it asks for.
-func (s *site) media(r *http.Request, actor store.Actor) (q mediaRequest, all []medium, more bool, err error) {
+func (s *site) media(r *http.Request, actor store.Actor) (q mediaRequest, found mediaFound, err error) {
 	if err := readBody(r, &q); err != nil {
-		return q, nil, false, err
+		return q, found, err
 	}
 	if len(q.Iterations) > mediaRuns {
-		return q, nil, false, store.Invalid("iterations", "Ask for the media of up to %d runs at once.", mediaRuns)
+		return q, found, store.Invalid("iterations", "Ask for the media of up to %d runs at once.", mediaRuns)
 	}
 	err = s.DB.View(r.Context(), actor, func(db *store.View) error {
 		artifacts, cut, err := db.MadeArtifacts(q.Iterations)
 		if err != nil {
 			return err
 		}
-		all, more = mediaOfRuns(artifacts), cut
+		found.all, found.more = mediaOfRuns(artifacts), cut
 		switch {
 		case q.Key != "" && q.Kind == imageKind:
-			return addMarks(db, q, artifacts, all)
+			return found.addMarks(r.Context(), db, q, artifacts)
 		case q.Key != "" && q.Kind != "" && q.Kind != histogramKind:
 			return nil
 		}
 		histograms, cut, err := historyHistograms(db, q.Iterations)
-		all, more = append(all, histograms...), more || cut
+		found.all, found.more = append(found.all, histograms...), found.more || cut
 		return err
 	})
-	return q, all, more, err
+	return q, found, err
 }
 
 // mediaData answers with the names that media were logged under, or with the media under one.
 func (s *site) mediaData(r *http.Request, actor store.Actor) (any, error) {
-	q, all, more, err := s.media(r, actor)
+	q, found, err := s.media(r, actor)
 	if err != nil {
 		return nil, err
 	}
 	if q.Key != "" {
 		under := []medium{}
-		for _, m := range all {
+		for _, m := range found.all {
 			if m.key == q.Key && m.kind == q.Kind {
 				under = append(under, m)
 			}
 		}
-		return map[string]any{"media": under}, nil
+		return map[string]any{"media": under, "labels": found.labels}, nil
 	}
 	type name struct {
 		key  string
 		kind kind
 	}
-	found := map[name]*mediaKey{}
+	byName := map[name]*mediaKey{}
 	keys := []*mediaKey{}
-	for _, m := range all {
-		k := found[name{m.key, m.kind}]
+	for _, m := range found.all {
+		k := byName[name{m.key, m.kind}]
 		if k == nil {
 			k = &mediaKey{Key: m.key, Kind: m.kind, Steps: []int64{}}
-			found[name{m.key, m.kind}] = k
+			byName[name{m.key, m.kind}] = k
 			keys = append(keys, k)
 		}
 		k.Count++
@@ -245,165 +250,7 @@ func (s *site) mediaData(r *http.Request, actor store.Actor) (any, error) {
 		k.Steps = slices.Compact(k.Steps)
 	}
 	slices.SortStableFunc(keys, func(a, b *mediaKey) int { return strings.Compare(a.Key, b.Key) })
-	return map[string]any{"keys": keys, "more": more}, nil
-}
-
-const (
-	heatSteps = 100 // of a histogram over steps
-	heatBins  = 64
-)
-
-// heat is a histogram over steps: the counts of values in bins of equal width between low
-// and high, at each step.
-type heat struct {
-	Run    string      `json:"run"`
-	Low    store.Value `json:"low"`
-	High   store.Value `json:"high"`
-	Steps  []int64     `json:"steps"`
-	Counts [][]float64 `json:"counts"` // by step
-	All    int         `json:"all"`    // steps, with those that are left out
-}
-
-// heatData answers with the histograms of one run under a name.
-func (s *site) heatData(r *http.Request, actor store.Actor) (any, error) {
-	q, all, _, err := s.media(r, actor)
-	if err != nil {
-		return nil, err
-	}
-	if len(q.Iterations) != 1 {
-		return nil, store.Invalid("iterations", "Ask for the histograms of one run at a time.")
-	}
-	byStep := map[int64]medium{}
-	steps := []int64{}
-	for _, m := range all {
-		if m.key != q.Key || m.kind != histogramKind || m.Bytes > jsonBytes {
-			continue
-		}
-		step := int64(0)
-		if m.Step != nil {
-			step = *m.Step
-		}
-		if _, ok := byStep[step]; !ok {
-			steps = append(steps, step)
-		}
-		byStep[step] = m
-	}
-	slices.Sort(steps)
-	chosen := spread(steps, heatSteps)
-	fromHistory, err := s.historyCounts(r, actor, q, chosen)
-	if err != nil {
-		return nil, err
-	}
-	h := heat{Run: q.Iterations[0], Steps: []int64{}, Counts: [][]float64{}, All: len(steps)}
-	var read []binCounts
-	low, high := math.Inf(1), math.Inf(-1)
-	for _, step := range chosen {
-		c := fromHistory[step]
-		if id := byStep[step].ID; id != "" {
-			c, err = s.countsOf(r.Context(), actor, id)
-		}
-		if web.AsError(err) != nil && web.AsError(err).Code == store.CodeNotFound || err == nil && c == nil {
-			continue // deleted, or no histogram
-		}
-		if err != nil {
-			return nil, err
-		}
-		h.Steps, read = append(h.Steps, step), append(read, *c)
-		low, high = min(low, c.Edges[0]), max(high, c.Edges[len(c.Edges)-1])
-	}
-	if len(read) == 0 {
-		return h, nil
-	}
-	h.Low, h.High = store.Value(low), store.Value(high)
-	for _, c := range read {
-		h.Counts = append(h.Counts, c.spread(low, high))
-	}
-	return h, nil
-}
-
-// spread returns up to most of all, evenly, with the first and the last.
-func spread(all []int64, most int) []int64 {
-	if len(all) <= most {
-		return all
-	}
-	some := make([]int64, most)
-	for i := range some {
-		some[i] = all[i*(len(all)-1)/(most-1)]
-	}
-	return some
-}
-
-// countsOf reads a histogram. It returns nil for an artifact that is not one.
-func (s *site) countsOf(ctx context.Context, actor store.Actor, id string) (*binCounts, error) {
-	_, data, err := s.DB.OpenArtifact(ctx, actor, id)
-	if err != nil {
-		return nil, err
-	}
-	body, err := io.ReadAll(io.LimitReader(data, jsonBytes+1))
-	if err := errors.Join(err, data.Close()); err != nil {
-		return nil, err
-	}
-	return readCounts(body), nil
-}
-
-// binCounts is a histogram as the Python client writes it.
-type binCounts struct {
-	Edges     []float64 `json:"edges"`
-	Counts    []float64 `json:"counts"`
-	NotFinite int64     `json:"not_finite"`
-}
-
-// readCounts parses a histogram. It returns nil if body is not one.
-func readCounts(body []byte) *binCounts {
-	var c binCounts
-	err := json.Unmarshal(body, &c)
-	if err != nil || !c.valid() {
-		return nil
-	}
-	return &c
-}
-
-// valid reports whether it can be drawn.
-func (c *binCounts) valid() bool {
-	if len(c.Counts) == 0 || len(c.Counts) > histogramBins || len(c.Edges) != len(c.Counts)+1 {
-		return false
-	}
-	for i, n := range c.Counts {
-		if n < 0 || c.Edges[i+1] < c.Edges[i] {
-			return false
-		}
-	}
-	return !math.IsInf(c.Edges[len(c.Counts)]-c.Edges[0], 0)
-}
-
-// spread returns the counts in heatBins bins between low and high. A bin that overlaps
-// several of them counts in each in proportion to the overlap.
-func (c binCounts) spread(low, high float64) []float64 {
-	all := make([]float64, heatBins)
-	width := (high - low) / heatBins
-	if width <= 0 {
-		for _, n := range c.Counts {
-			all[heatBins/2] += n
-		}
-		return all
-	}
-	for i, n := range c.Counts {
-		from, to := (c.Edges[i]-low)/width, (c.Edges[i+1]-low)/width
-		if to-from < 1e-9 {
-			all[min(heatBins-1, max(0, int(from)))] += n
-			continue
-		}
-		for at := max(0, int(from)); at < heatBins && float64(at) < to; at++ {
-			part := min(to, float64(at+1)) - max(from, float64(at))
-			if part > 0 {
-				all[at] += n * part / (to - from)
-			}
-		}
-	}
-	for i, n := range all { // six digits are more than a picture shows
-		all[i], _ = strconv.ParseFloat(strconv.FormatFloat(n, 'g', 6, 64), 64)
-	}
-	return all
+	return map[string]any{"keys": keys, "more": found.more}, nil
 }
 
 // framePolicy isolates an HTML page that somebody has logged: it has an origin of its own,

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 	"slices"
 
@@ -45,9 +46,17 @@ func (s *site) historyCounts(r *http.Request, actor store.Actor, q mediaRequest,
 	return counts, err
 }
 
+// maxMarks bounds the marks of an image, and markBytes is the memory of one of them.
+const (
+	maxMarks  = 100
+	markBytes = 200
+)
+
+var errMarks = store.Invalid("iterations", "The marks of the images have more than %d MiB; choose fewer runs.", store.MaxAnswerBytes>>20)
+
 // addMarks adds to images the boxes and masks that the histories of W&B's runs have for
 // them.
-func addMarks(db *store.View, q mediaRequest, artifacts []store.Artifact, all []medium) error {
+func (f *mediaFound) addMarks(ctx context.Context, db *store.View, q mediaRequest, artifacts []store.Artifact) error {
 	type file struct{ run, name string }
 	ids := map[file]string{}
 	for _, a := range artifacts {
@@ -55,43 +64,70 @@ func addMarks(db *store.View, q mediaRequest, artifacts []store.Artifact, all []
 			ids[file{*a.IterationID, a.Name}] = a.ID
 		}
 	}
-	marks := map[file][]marked{}
-	type labels struct {
-		masks, boxes func(key, name string) map[string]string
+	var size int64
+	hold := func(n int) error {
+		if size += int64(n); size > store.MaxAnswerBytes {
+			return errMarks
+		}
+		return store.Take(ctx, int64(n))
 	}
-	known := map[string]labels{} // by run
+	type named struct {
+		run, name string
+		mask      bool
+	}
+	index := map[named]int{}                                        // in f.labels
+	classes := map[named]func(key, name string) map[string]string{} // by run and kind
+	labelsOf := func(key string, of named) (int, error) {
+		if i, ok := index[of]; ok {
+			return i, nil
+		}
+		in := named{run: of.run, mask: of.mask}
+		if classes[in] == nil {
+			w, err := db.WandbRunOf(of.run)
+			if err == nil {
+				err = hold(len(w.Config))
+			}
+			if err != nil {
+				return 0, err
+			}
+			classes[in] = format.ClassLabels(w.Config, of.mask)
+		}
+		index[of] = len(f.labels)
+		f.labels = append(f.labels, classes[in](key, of.name))
+		return index[of], nil
+	}
+	marks := map[file][]marked{}
 	_, err := db.EachWandbValue(q.Iterations, nil, []string{`"boxes`, `"masks`, `"all_`}, func(run string, _ store.Step, m format.Member) error {
 		if m.Key != q.Key {
 			return nil
 		}
-		images := format.MarkedImages(m.Value)
-		if _, ok := known[run]; !ok && len(images) > 0 {
-			w, err := db.WandbRunOf(run)
-			if err != nil {
-				return err
-			}
-			known[run] = labels{format.ClassLabels(w.Config, true), format.ClassLabels(w.Config, false)}
-		}
-		for _, image := range images {
+		for _, image := range format.MarkedImages(m.Value) {
 			at := file{run, transfer.FitPath(image.File)}
+			if ids[at] == "" {
+				continue // it has not been sent yet, or was deleted
+			}
 			for _, mark := range image.Marks {
-				one := marked{Name: mark.Name}
-				id := ids[file{run, transfer.FitPath(mark.File)}]
-				switch {
-				case id == "":
-					continue // it has not been sent yet, or was deleted
-				case mark.Mask:
-					one.Mask, one.Labels = id, known[run].masks(m.Key, mark.Name)
-				default:
-					one.Boxes, one.Labels = id, known[run].boxes(m.Key, mark.Name)
+				one, id := marked{Name: mark.Name}, ids[file{run, transfer.FitPath(mark.File)}]
+				if id == "" || len(marks[at]) == maxMarks {
+					continue
+				}
+				if one.Boxes = id; mark.Mask {
+					one.Boxes, one.Mask = "", id
+				}
+				err := hold(markBytes + len(mark.Name))
+				if err == nil {
+					one.Labels, err = labelsOf(m.Key, named{run, mark.Name, mark.Mask})
+				}
+				if err != nil {
+					return err
 				}
 				marks[at] = append(marks[at], one)
 			}
 		}
 		return nil
 	})
-	for i := range all {
-		m := &all[i]
+	for i := range f.all {
+		m := &f.all[i]
 		if m.Marks = marks[file{m.Run, m.Name}]; m.Marks != nil {
 			slices.SortFunc(m.Marks, marked.compare)
 		}

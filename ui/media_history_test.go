@@ -93,20 +93,24 @@ func TestMediaOfHistory(t *testing.T) {
 			Name  string
 			Marks []struct {
 				Name, Mask, Boxes string
-				Labels            map[string]string
+				Labels            int
 			}
 		}
+		Labels []map[string]string
 	}
 	s.media(`{"iterations":["`+run+`"],"key":"seen","kind":"image"}`).json(t, 200, &under)
 	if len(under.Media) != 3 || len(under.Media[1].Marks) != 2 {
 		t.Fatalf("the images are %+v", under.Media)
 	}
 	mask, boxes := under.Media[1].Marks[0], under.Media[1].Marks[1]
-	if mask.Name != "truth" || mask.Mask == "" || mask.Boxes != "" || mask.Labels["2"] != "car" {
+	if mask.Name != "truth" || mask.Mask == "" || mask.Boxes != "" || under.Labels[mask.Labels]["2"] != "car" {
 		t.Errorf("the mask is %+v", mask)
 	}
-	if boxes.Name != "guess" || boxes.Boxes == "" || boxes.Mask != "" || boxes.Labels["3"] != "<b>sign</b>" {
+	if boxes.Name != "guess" || boxes.Boxes == "" || boxes.Mask != "" || under.Labels[boxes.Labels]["3"] != "<b>sign</b>" {
 		t.Errorf("the boxes are %+v", boxes)
+	}
+	if len(under.Labels) != 2 { // and not for each image
+		t.Errorf("the labels are %v", under.Labels)
 	}
 }
 

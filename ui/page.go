@@ -106,13 +106,18 @@ func (s *site) redirect(w http.ResponseWriter, r *http.Request, path string) {
 // left, fn is stopped and called again later, so each call must begin anew.
 func (s *site) view(r *http.Request, user store.User, fn func(*store.View) error) error {
 	actor := store.Actor{UserID: user.ID}
-	share, ok := r.Context().Value(shareContext{}).(*web.Share)
+	return withBudget(r.Context(), func(ctx context.Context) error { return s.DB.View(ctx, actor, fn) })
+}
+
+// withBudget runs read with a context that counts what is read for a page in the memory of
+// all requests. If too little is left, read is stopped and called again later.
+func withBudget(ctx context.Context, read func(context.Context) error) error {
+	share, ok := ctx.Value(shareContext{}).(*web.Share)
 	if !ok {
-		return s.DB.View(r.Context(), actor, fn)
+		return read(ctx)
 	}
-	return share.Hold(r.Context(), func(ctx context.Context) error {
-		page := store.WithBudget(ctx, func(n int64) error { return store.Take(ctx, pageBytes*n) })
-		return s.DB.View(page, actor, fn)
+	return share.Hold(ctx, func(ctx context.Context) error {
+		return read(store.WithBudget(ctx, func(n int64) error { return store.Take(ctx, pageBytes*n) }))
 	})
 }
 
@@ -224,7 +229,7 @@ func (s *site) fail(w http.ResponseWriter, r *http.Request, err error) {
 		info.User = user.Username
 	}
 	if status == http.StatusUnauthorized {
-		v.Message, v.SignIn = "Your sign-in has ended. What you have typed is still here.", s.BasePath+"/login"
+		v.Message, v.SignIn = "Your session has expired. What you typed is still here.", s.BasePath+"/login"
 	}
 	if inPlace(r) { // the page stays as it is, with all that was typed
 		w.Header().Set("HX-Retarget", "#problem")

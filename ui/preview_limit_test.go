@@ -22,15 +22,20 @@ const maxTableAllocation = 64 << 20
 func fillBounded(t testing.TB, name string, content []byte) preview {
 	t.Helper()
 	var v preview
+	data := &countingReader{ReadSeeker: bytes.NewReader(content), then: func() {}}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	err := v.fillTable(t.Context(), bytes.NewReader(content), store.Artifact{Name: name, SizeBytes: int64(len(content))})
+	err := v.fillTable(t.Context(), data, store.Artifact{Name: name, SizeBytes: int64(len(content))})
 	runtime.ReadMemStats(&after)
 	if err != nil {
 		t.Errorf("%v", err)
 	}
 	if n := after.TotalAlloc - before.TotalAlloc; n > maxTableAllocation {
 		t.Errorf("%d bytes make it allocate %d", len(content), n)
+	}
+	// It is read once, and its beginning and end again as text.
+	if most := min(len(content), tableBytes) + headBytes + tailBytes + 64<<10; data.read > most {
+		t.Errorf("%d bytes are read of %d, want at most %d", data.read, len(content), most)
 	}
 	if len(v.Rows) > tableRows || len(v.Columns) > tableColumns {
 		t.Errorf("%d rows, %d columns", len(v.Rows), len(v.Columns))

@@ -494,7 +494,7 @@ func firstSteps(f frame, l *lesson) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 41, "\">API description</a> has everything else.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 41, "\">API description</a> covers everything else.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -580,7 +580,7 @@ func teach(l *lesson) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if l.MLflow != "" {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 48, "<h2>With MLflow</h2><p>A script that logs with MLflow's client works as it is.</p><pre tabindex=\"0\" aria-label=\"Settings of MLflow's client, in a shell\" data-testid=\"mlflow\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 48, "<h2>With MLflow</h2><p>A script that logs with the MLflow client needs no changes.</p><pre tabindex=\"0\" aria-label=\"Settings of MLflow's client, in a shell\" data-testid=\"mlflow\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

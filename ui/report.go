@@ -172,8 +172,10 @@ func (s *site) fillReport(ctx context.Context, user store.User, of store.Report,
 	if of.CreatedBy != nil {
 		v.By = *of.CreatedBy
 	}
-	v.Parts, v.Running, err = s.reportParts(ctx, store.Actor{UserID: user.ID}, of.ProjectID, of.Text, v.Offline)
-	return err
+	return withBudget(ctx, func(ctx context.Context) (err error) {
+		v.Parts, v.Running, err = s.reportParts(ctx, store.Actor{UserID: user.ID}, of.ProjectID, of.Text, v.Offline)
+		return err
+	})
 }
 
 func (s *site) saveReport(w http.ResponseWriter, r *http.Request, user store.User) error {

@@ -16,12 +16,13 @@ import (
 
 // The limits of a report.
 const (
-	maxBlocks     = 30      // charts, tables and pictures
-	maxBlockRuns  = 30      // runs of a chart or table
-	blockRuns     = 10      // the default of that
-	maxBlockPlots = 8       // charts of one block
-	plotPoints    = 200     // of a curve
-	maxPicture    = 5 << 20 // bytes of a picture in an exported report
+	maxBlocks     = 30       // charts, tables and pictures
+	maxBlockRuns  = 30       // runs of a chart or table
+	blockRuns     = 10       // the default of that
+	maxBlockPlots = 8        // charts of one block
+	plotPoints    = 200      // of a curve
+	maxPicture    = 5 << 20  // bytes of a picture in an exported report
+	maxPictures   = 30 << 20 // bytes of all of them
 )
 
 // block is a part of a report: a fenced block of Markdown that names what to show, or the text
@@ -89,7 +90,7 @@ type reportPart struct {
 func (s *site) reportParts(ctx context.Context, actor store.Actor, projectID, text string, offline bool) (parts []reportPart, running bool, err error) {
 	left, blocks := maxBlocks, 0
 	columns := map[string]string{}
-	room := store.MaxText
+	room, pictures := store.MaxText, int64(maxPictures)
 	for _, b := range blocksOf(text) {
 		part := reportPart{Caption: b.fields["caption"]}
 		switch {
@@ -99,7 +100,7 @@ func (s *site) reportParts(ctx context.Context, actor store.Actor, projectID, te
 			part.Wrong = "A report shows up to " + strconv.Itoa(maxBlocks) + " charts, tables and pictures."
 		case b.kind == "image":
 			blocks++
-			err = s.pictureOf(ctx, actor, b, &part, offline)
+			err = s.pictureOf(ctx, actor, b, &part, offline, &pictures)
 		default:
 			blocks++
 			err = s.runsOf(ctx, actor, projectID, b, columns, &part)
@@ -260,8 +261,9 @@ func (s *site) plotsOf(ctx context.Context, actor store.Actor, b block, list []s
 	return nil
 }
 
-// pictureOf fills a picture.
-func (s *site) pictureOf(ctx context.Context, actor store.Actor, b block, part *reportPart, offline bool) error {
+// pictureOf fills a picture. With offline its bytes are kept in the page, as long as there
+// is room for them.
+func (s *site) pictureOf(ctx context.Context, actor store.Actor, b block, part *reportPart, offline bool, room *int64) error {
 	a, err := s.DB.Artifact(ctx, actor, b.fields["artifact"])
 	if err != nil {
 		return err
@@ -275,9 +277,13 @@ func (s *site) pictureOf(ctx context.Context, actor store.Actor, b block, part *
 	if !offline {
 		return nil
 	}
-	if a.SizeBytes > maxPicture {
+	if a.SizeBytes > min(maxPicture, *room) {
 		part.Image = ""
-		return store.Invalid("artifact", "The picture %q is too large to be kept in a file.", a.Name)
+		return store.Invalid("artifact", "The picture %q is too large to be kept in a file: one may have %d MiB, and all of them %d.", a.Name, maxPicture>>20, maxPictures>>20)
+	}
+	*room -= a.SizeBytes
+	if err := store.Take(ctx, a.SizeBytes); err != nil {
+		return err
 	}
 	_, content, err := s.DB.OpenArtifact(ctx, actor, a.ID)
 	if err != nil {

@@ -276,7 +276,7 @@ func reportFields(v reportForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "<p class=\"hint\" id=\"report-help\">A block that begins with <code>```chart</code> or <code>```table</code> shows runs of an experiment: lines of <code>experiment:</code>, <code>metrics:</code>, <code>filter:</code>, <code>sort:</code>, <code>columns:</code>, <code>runs:</code> (how many), <code>x: log</code>, <code>y: log</code> and <code>caption:</code>. One that begins with <code>```image</code> shows the artifact whose id is after <code>artifact:</code>.</p>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "<p class=\"hint\" id=\"report-help\">A block that begins with <code>```chart</code> or <code>```table</code> shows runs of an experiment. Its lines are <code>experiment:</code>, <code>metrics:</code>, <code>filter:</code>, <code>sort:</code>, <code>columns:</code>, <code>runs:</code> (how many), <code>x: log</code>, <code>y: log</code> and <code>caption:</code>. A block that begins with <code>```image</code> shows an artifact. Its line is <code>artifact:</code>, followed by the ID.</p>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -121,3 +121,20 @@ func TestReportScales(t *testing.T) {
 		t.Errorf("there are %d curves", n)
 	}
 }
+
+// The pictures of an exported report are bounded: they are in memory together.
+func TestReportPicturesAreBounded(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{})
+	w := s.sweep(1, 1)
+	text := ""
+	for i := range 8 {
+		picture := s.keep(w.experiment, store.NewArtifact{Name: "large.png", ContentType: "image/png"}, string(rune('a'+i))+strings.Repeat("\x89", 4<<20))
+		text += "```image\nartifact: " + picture + "\n```\n"
+	}
+	a := s.get("/report/" + s.report(w.project, "pictures", text) + "/export")
+	a.wants(t, 200, "too large to be kept in a file")
+	if n := strings.Count(a.body, "data:image/png"); n != 7 {
+		t.Errorf("%d pictures are kept", n)
+	}
+}

@@ -3,6 +3,7 @@ package ui
 import (
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -28,6 +29,9 @@ type run struct {
 
 	started moment
 }
+
+// colorClass returns the class of elements in the colour of a run.
+func colorClass(r run) string { return "c" + strconv.Itoa(r.Color) }
 
 // The names of the states of a run on pages.
 var statusWords = map[store.IterationStatus]string{

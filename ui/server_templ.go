@@ -279,7 +279,7 @@ func backups(v backupView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, "<p class=\"count\">Each backup is a complete, verified copy of the database. Artifacts are included only if their backend is inline.</p>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, "<p class=\"count\">Each backup is a complete, verified copy of the database. Artifacts are included only if they are stored in the database.</p>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -90,7 +90,7 @@ func TestTypingWhileSignInEnds(t *testing.T) {
 		t.Fatal("the page has not asked")
 	}
 	b.at(page)
-	b.is(`document.querySelector('#problem').textContent`, "Your sign-in has ended. What you have typed is still here: sign in in another window.")
+	b.is(`document.querySelector('#problem').textContent`, "Your session has expired. What you typed is still here: sign in in another window, then try again.")
 	b.press(".edit[open] button")
 	b.is(`document.querySelector('#problem a')?.textContent`, "Sign in in another window")
 	b.is(`document.querySelector('#problem a').href`, b.url+"/login")

@@ -62,7 +62,7 @@ func (w *writer) keep(ctx context.Context, experimentID, id string, r run, start
 	if !r.pictures {
 		return nil
 	}
-	for _, m := range r.media() {
+	for _, m := range append(r.media(), r.streets()...) {
 		w.clock.set(start.Add(time.Duration(m.step+1) * r.pace))
 		got, err := w.db.Receive(ctx, bytes.NewReader(m.data), "")
 		if err != nil {
@@ -73,7 +73,7 @@ func (w *writer) keep(ctx context.Context, experimentID, id string, r run, start
 			return err
 		}
 	}
-	return nil
+	return w.logStreets(ctx, id, r)
 }
 
 func picture(m image.Image) []byte {

@@ -29,7 +29,7 @@ type call struct {
 	actor   store.Actor
 	vars    map[string]string // of the path, decoded
 	share   *web.Share        // of the memory of all requests
-	project string            // name or id of the project in the path, "" for the default one
+	project string            // name or id of the project that is asked for, "" for the default one
 }
 
 // handler answers one route. An error that it returns is sent as the answer.
@@ -84,6 +84,9 @@ func (c *call) prepare() error {
 	c.actor = store.Actor{UserID: u.ID}
 	web.InfoOf(c.r).User = u.Username
 	c.project, _ = c.ctx.Value(projectKey{}).(string)
+	if c.project == "" {
+		c.project = workspace(c.r)
+	}
 	c.vars = mux.Vars(c.r)
 	for name, raw := range c.vars {
 		if c.vars[name], err = url.PathUnescape(raw); err != nil {

@@ -1,6 +1,36 @@
 package mlflow
 
-import "tracker/store"
+import (
+	"net/http"
+	"strings"
+
+	"tracker/store"
+)
+
+// A workspace of MLflow is a project. Clients that have set one name it in this header;
+// defaultWorkspace is the default project.
+const (
+	workspaceHeader  = "X-MLFLOW-WORKSPACE"
+	defaultWorkspace = "default"
+)
+
+// workspace returns the project that the header of a request names, "" for the default
+// one.
+func workspace(r *http.Request) string {
+	name := strings.TrimSpace(r.Header.Get(workspaceHeader))
+	if name == defaultWorkspace {
+		return ""
+	}
+	return name
+}
+
+// serverInfo describes the server to clients, which ask for it before they use a
+// workspace. What it leaves out is not served.
+type serverInfo struct {
+	Workspaces bool `json:"workspaces_enabled"`
+}
+
+func (c *call) serverInfo(struct{}) (serverInfo, error) { return serverInfo{Workspaces: true}, nil }
 
 // readProject returns the id of the project of a call. NOT_FOUND when there is none
 // that the caller may read.

@@ -122,8 +122,8 @@ func (b bed) samples(o opt) (all []sample) {
 	return all
 }
 
-// withoutRights are the routes that refuse everybody who is signed in alike.
-var withoutRights = []string{"/api/2.0/mlflow-artifacts/mpu/create/{path:.+}"}
+// withoutRights are the routes that answer everybody who is signed in alike.
+var withoutRights = []string{"/api/2.0/mlflow-artifacts/mpu/create/{path:.+}", "/api/3.0/mlflow/server-info"}
 
 // Every route asks for the permissions that it needs, and for no others: of a user
 // with each set of permissions, of one who has none, and of an admin.

@@ -106,6 +106,8 @@ func (s *Server) trackingRoutes() []route {
 		post("runs/log-inputs", do((*call).logInputs)),
 		post("runs/log-model", do((*call).logModel)),
 		get("metrics/get-history", with((*call).metricHistory)),
+
+		{method: "GET", path: "/api/3.0/mlflow/server-info", handle: with((*call).serverInfo)},
 	}
 }
 
@@ -133,7 +135,7 @@ type projectKey struct{}
 
 // Or returns a handler that answers requests of the protocol, and passes all
 // others to next. The protocol is at /api, and with the name or id of a project
-// at /mlflow/{project}/api.
+// at /mlflow/{project}/api. A project in the path comes before a workspace.
 func (s *Server) Or(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := r.URL.EscapedPath()

@@ -3,6 +3,7 @@ package mlflow_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"reflect"
 	"strings"
 	"testing"
@@ -265,6 +266,30 @@ func TestProjectInThePath(t *testing.T) {
 		t.Errorf("the experiment is in %s", got.ProjectID)
 	}
 	b.send("POST", "/mlflow/nothing"+api+"experiments/create", body).fails(404, "RESOURCE_DOES_NOT_EXIST")
+}
+
+// The workspace of a client is a project, by name or id; one in the path comes first.
+func TestWorkspace(t *testing.T) {
+	b := start(t)
+	b.send("GET", "/api/3.0/mlflow/server-info", "").is(`{"workspaces_enabled":true}`)
+	p, err := b.db.CreateProject(t.Context(), store.System, store.NewProject{Name: "team-a"})
+	b.must(err)
+	in := func(name string) opt { return func(r *http.Request) { r.Header.Set("X-MLFLOW-WORKSPACE", name) } }
+	body := `{"name":"e"}`
+	e := b.post("experiments/create", body, in(" team-a ")).text("experiment_id")
+	b.post("experiments/create", body, in(p.ID)).fails(400, "RESOURCE_ALREADY_EXISTS")
+	b.send("POST", "/mlflow/team-a"+api+"experiments/create", body, in("nothing")).fails(400, "RESOURCE_ALREADY_EXISTS")
+	got, err := b.db.Experiment(t.Context(), store.System, e)
+	b.must(err)
+	if got.ProjectID != p.ID {
+		t.Errorf("the experiment is in %s", got.ProjectID)
+	}
+	b.post("experiments/create", body, in("default")).wants(200)
+	b.post("experiments/create", body).fails(400, "RESOURCE_ALREADY_EXISTS")
+	for _, name := range []string{"nothing", "\xff", "a'b"} {
+		b.post("experiments/create", body, in(name)).fails(404, "RESOURCE_DOES_NOT_EXIST")
+		b.post("experiments/search", `{"max_results":5}`, in(name)).fails(404, "RESOURCE_DOES_NOT_EXIST")
+	}
 }
 
 // A run whose parent is deleted still names it, in both kinds of answers.

@@ -91,6 +91,9 @@ func (c *call) createArtifactFiles(a args) (any, error) {
 			known[id] = &found
 		}
 		of := known[id]
+		if err := c.takeNamed(name); err != nil {
+			return nil, err
+		}
 		link, err := c.artifactURL(of, name)
 		if err != nil {
 			return nil, err

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tracker/store"
+	"tracker/store/json"
 )
 
 const (
@@ -19,6 +20,14 @@ const (
 	checkWork = 1000
 	// maxTime is how long an operation may take.
 	maxTime = 30 * time.Second
+
+	// A text of a request may be JSON itself, such as a filter. What is in it is not
+	// counted with the body.
+	maxInner       = 1 << 20 // bytes
+	maxInnerValues = 20_000
+	// namedFile is the memory in bytes of a file in an answer that a client has named,
+	// with its address, beside four times its name.
+	namedFile = 1000
 )
 
 var (
@@ -51,6 +60,23 @@ func (b *bounds) text(s string) error {
 		return errTooLarge
 	}
 	return nil
+}
+
+// inner reads JSON that is a text of a request into a variable. invalid is the error
+// when it is not such JSON.
+func inner(field, text string, into any, invalid error) error {
+	if len(text) > maxInner || json.Values([]byte(text)) > maxInnerValues {
+		return store.Invalid(field, "%s may have up to %d bytes and %d values; send less at once.", field, maxInner, maxInnerValues)
+	}
+	if json.Unmarshal([]byte(text), into, json.AllowDuplicateNames(true)) != nil {
+		return invalid
+	}
+	return nil
+}
+
+// takeNamed counts the memory of a file in an answer that a client has named.
+func (c *call) takeNamed(name string) error {
+	return store.Take(c.ctx, namedFile+4*int64(len(name)))
 }
 
 // bounded runs answer, which answers an operation, with bounds on its time and on the

@@ -33,12 +33,12 @@ func TestQueriesAreBounded(t *testing.T) {
 		return document + " }"
 	}
 	again := strings.Repeat(" a: config", 9)
-	b.query(fragments(5), nil).has(`"id"`)
+	b.query(fragments(30), nil).has(`"id"`) // each is read once
+	b.query(fragments(50), nil).wants(400)
 	b.query(aliases(3, "config"), nil).wants(200)
 	b.query(aliases(100, "name"), nil).wants(400) // a run is read with its configuration
 	b.query(aliases(1, again), nil).wants(200)    // of the same name there is one
 	for name, document := range map[string]string{
-		"fragments":  fragments(30),
 		"aliases":    aliases(20, "config"),
 		"same field": `{ project(name: "p") { run(name: "r") {` + many(12, " c%d: config") + ` } } }`,
 	} {
@@ -49,11 +49,12 @@ func TestQueriesAreBounded(t *testing.T) {
 	b.query(`{ viewer { id } }`, map[string]any{"x": make([]int, 300_000)}).wants(400)
 }
 
-func many(n int, format string) (text string) {
+func many(n int, format string) string {
+	var b strings.Builder
 	for i := range n {
-		text += fmt.Sprintf(format, i)
+		fmt.Fprintf(&b, format, i)
 	}
-	return text
+	return b.String()
 }
 
 // A stream is written in pieces, and what has too many lines or values is refused or left

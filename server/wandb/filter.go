@@ -1,8 +1,10 @@
 package wandb
 
 import (
+	"context"
 	"reflect"
 	"regexp"
+	"regexp/syntax"
 	"strings"
 	"time"
 
@@ -14,22 +16,38 @@ import (
 // test reports whether a run passes a filter.
 type test func(*subject) bool
 
+// Bounds on a filter. The time of an operation is checked before each comparison, so
+// none of them may take long.
+const (
+	maxField   = 1000   // bytes of the name of a field
+	maxNested  = 20     // dots in it
+	maxRegexp  = 1000   // bytes of a regular expression
+	maxProgram = 2000   // parts of all regular expressions, with repetitions written out
+	maxMatched = 10_000 // bytes of a text that a regular expression is compared with
+)
+
+// filterParser reads a filter in the form of MongoDB's queries.
+type filterParser struct {
+	program int // parts of the regular expressions so far
+}
+
 // subject is a run that is tested, with its JSON as far as it was read.
 type subject struct {
+	ctx             context.Context
 	r               *store.WandbRecord
 	now             time.Time
 	config, summary map[string]any
 }
 
-// parseFilter reads a filter in the form of MongoDB's queries.
-func parseFilter(f any, depth int) (test, error) {
+// filter reads an object of fields or operators and their conditions.
+func (p *filterParser) filter(f any, depth int) (test, error) {
 	fields, ok := f.(map[string]any)
 	if !ok || depth > maxDepth {
 		return nil, store.Invalid("filters", "A filter must be an object of names and conditions, nested up to %d deep.", maxDepth)
 	}
 	var all []test
 	for name, condition := range fields {
-		t, err := parseCondition(name, condition, depth)
+		t, err := p.condition(name, condition, depth)
 		if err != nil {
 			return nil, err
 		}
@@ -49,7 +67,7 @@ func every(all []test) test {
 	}
 }
 
-func parseCondition(name string, condition any, depth int) (test, error) {
+func (p *filterParser) condition(name string, condition any, depth int) (test, error) {
 	switch name {
 	case "$and", "$or", "$nor":
 		list, ok := condition.([]any)
@@ -58,7 +76,7 @@ func parseCondition(name string, condition any, depth int) (test, error) {
 		}
 		var all []test
 		for _, f := range list {
-			t, err := parseFilter(f, depth+1)
+			t, err := p.filter(f, depth+1)
 			if err != nil {
 				return nil, err
 			}
@@ -76,11 +94,14 @@ func parseCondition(name string, condition any, depth int) (test, error) {
 			return name == "$nor"
 		}, nil
 	case "$not":
-		t, err := parseFilter(condition, depth+1)
+		t, err := p.filter(condition, depth+1)
 		return func(s *subject) bool { return !t(s) }, err
 	}
 	if strings.HasPrefix(name, "$") {
 		return nil, store.Invalid("filters", "The operator %s is not known.", web.Clip(name))
+	}
+	if len(name) > maxField || strings.Count(name, ".") > maxNested {
+		return nil, store.Invalid("filters", "The name of a field has up to %d bytes and %d dots.", maxField, maxNested)
 	}
 	operators, ok := condition.(map[string]any)
 	if !ok {
@@ -88,7 +109,7 @@ func parseCondition(name string, condition any, depth int) (test, error) {
 	}
 	var all []test
 	for op, want := range operators {
-		t, err := parseOperator(name, op, want, depth)
+		t, err := p.operator(name, op, want, depth)
 		if err != nil {
 			return nil, err
 		}
@@ -97,7 +118,7 @@ func parseCondition(name string, condition any, depth int) (test, error) {
 	return every(all), nil
 }
 
-func parseOperator(name, op string, want any, depth int) (test, error) {
+func (p *filterParser) operator(name, op string, want any, depth int) (test, error) {
 	order := func(pass func(int) bool) test {
 		return func(s *subject) bool {
 			v := s.value(name)
@@ -125,6 +146,9 @@ func parseOperator(name, op string, want any, depth int) (test, error) {
 		return func(s *subject) bool {
 			v := s.value(name)
 			for _, w := range list {
+				if s.ctx.Err() != nil {
+					return false
+				}
 				if equal(v, w) {
 					return op == "$in"
 				}
@@ -135,17 +159,21 @@ func parseOperator(name, op string, want any, depth int) (test, error) {
 		return func(s *subject) bool { return (s.value(name) != nil) == (want == true) }, nil
 	case "$regex":
 		text, _ := want.(string)
-		re, err := regexp.Compile(text)
+		re, err := p.regexp(text)
 		if err != nil {
-			return nil, store.Invalid("filters", "The regular expression %q can't be read.", web.Clip(text))
+			return nil, err
 		}
+		match := func(text string) bool { return re.MatchString(text[:min(len(text), maxMatched)]) }
 		return func(s *subject) bool {
 			switch v := s.value(name).(type) {
 			case string:
-				return re.MatchString(v)
+				return match(v)
 			case []any:
 				for _, one := range v {
-					if text, ok := one.(string); ok && re.MatchString(text) {
+					if s.ctx.Err() != nil {
+						return false
+					}
+					if text, ok := one.(string); ok && match(text) {
 						return true
 					}
 				}
@@ -153,10 +181,41 @@ func parseOperator(name, op string, want any, depth int) (test, error) {
 			return false
 		}, nil
 	case "$not":
-		t, err := parseCondition(name, want, depth+1)
+		t, err := p.condition(name, want, depth+1)
 		return func(s *subject) bool { return !t(s) }, err
 	}
 	return nil, store.Invalid("filters", "The operator %s is not known.", web.Clip(op))
+}
+
+// regexp returns a regular expression, unless it is too large.
+func (p *filterParser) regexp(text string) (*regexp.Regexp, error) {
+	if len(text) > maxRegexp {
+		return nil, store.Invalid("filters", "A regular expression has up to %d bytes.", maxRegexp)
+	}
+	parsed, err := syntax.Parse(text, syntax.Perl)
+	if err == nil {
+		if p.program += sizeOf(parsed); p.program > maxProgram {
+			return nil, store.Invalid("filters", "The regular expressions of the filter are too large; repeat less in them.")
+		}
+	}
+	re, err := regexp.Compile(text)
+	if err != nil {
+		return nil, store.Invalid("filters", "The regular expression %q can't be read.", web.Clip(text))
+	}
+	return re, nil
+}
+
+// sizeOf returns the number of parts of a regular expression, with its repetitions
+// written out.
+func sizeOf(re *syntax.Regexp) int {
+	n := 1 + len(re.Rune)
+	for _, sub := range re.Sub {
+		n += sizeOf(sub)
+	}
+	if re.Op == syntax.OpRepeat {
+		n *= max(re.Min, re.Max, 1)
+	}
+	return n
 }
 
 // equal reports whether a value equals want, or is a list with such a value.
@@ -176,6 +235,9 @@ func equal(v, want any) bool {
 
 // value returns a field of a run, nil when it has none of this name.
 func (s *subject) value(name string) any {
+	if s.ctx.Err() != nil {
+		return nil // the operation has ended
+	}
 	name, _ = strings.CutPrefix(name, "run.")
 	switch name {
 	case "state":

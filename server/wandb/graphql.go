@@ -159,7 +159,7 @@ func (x *execution) selection(set ast.SelectionSet, o object, depth int) (map[st
 	}
 	all := map[string]*wanted{}
 	var order []string
-	if err := x.collect(set, o, all, &order, 0); err != nil {
+	if err := x.collect(set, o, all, &order, map[string]visit{}, 0); err != nil {
 		return nil, err
 	}
 	out := make(map[string]any, len(order))
@@ -218,8 +218,16 @@ func (x *execution) value(set ast.SelectionSet, v any, depth int) (any, error) {
 	return v, nil
 }
 
+// visit is the state of a fragment in a selection.
+type visit int
+
+const (
+	visiting visit = 1 + iota
+	visited        // its fields are collected, and need not be again
+)
+
 // collect adds the fields of a selection to all, with those of its fragments.
-func (x *execution) collect(set ast.SelectionSet, o object, all map[string]*wanted, order *[]string, nested int) error {
+func (x *execution) collect(set ast.SelectionSet, o object, all map[string]*wanted, order *[]string, seen map[string]visit, nested int) error {
 	if nested > maxDepth {
 		return store.Invalid("query", "The fragments of the query are nested more than %d deep.", maxDepth)
 	}
@@ -244,7 +252,7 @@ func (x *execution) collect(set ast.SelectionSet, o object, all map[string]*want
 			w.below = append(w.below[:len(w.below):len(w.below)], s.SelectionSet...)
 		case *ast.InlineFragment:
 			if x.included(s.Directives) && applies(s.TypeCondition, o) {
-				if err := x.collect(s.SelectionSet, o, all, order, nested+1); err != nil {
+				if err := x.collect(s.SelectionSet, o, all, order, seen, nested+1); err != nil {
 					return err
 				}
 			}
@@ -253,11 +261,17 @@ func (x *execution) collect(set ast.SelectionSet, o object, all map[string]*want
 			if f == nil {
 				return store.Invalid("query", "The query has no fragment %s.", web.Clip(s.Name))
 			}
-			if x.included(s.Directives) && applies(f.TypeCondition, o) {
-				if err := x.collect(f.SelectionSet, o, all, order, nested+1); err != nil {
-					return err
-				}
+			if !x.included(s.Directives) || !applies(f.TypeCondition, o) || seen[s.Name] == visited {
+				continue
 			}
+			if seen[s.Name] == visiting {
+				return store.Invalid("query", "The fragment %s of the query is nested in itself.", web.Clip(s.Name))
+			}
+			seen[s.Name] = visiting
+			if err := x.collect(f.SelectionSet, o, all, order, seen, nested+1); err != nil {
+				return err
+			}
+			seen[s.Name] = visited
 		}
 	}
 	return nil

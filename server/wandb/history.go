@@ -1,7 +1,9 @@
 package wandb
 
 import (
+	"context"
 	"math"
+	"slices"
 	"strings"
 
 	"tracker/store"
@@ -119,13 +121,15 @@ type sampleSpec struct {
 	Max     *int64   `json:"maxStep"`
 }
 
+var errSpec = store.Invalid("specs", "A question for rows of the history must be a JSON object with keys and samples.")
+
 // sampledHistory returns for each query the rows that have all of its keys.
 func (c *call) sampledHistory(r *store.WandbRecord, a args) (any, error) {
 	var out []any
 	for _, text := range a.texts("specs") {
 		var spec sampleSpec
-		if err := json.Unmarshal([]byte(text), &spec, json.AllowDuplicateNames(true)); err != nil {
-			return nil, store.Invalid("specs", "A question for rows of the history must be a JSON object with keys and samples.")
+		if err := inner("specs", text, &spec, errSpec); err != nil {
+			return nil, err
 		}
 		n := spec.Samples
 		if n <= 0 {
@@ -133,7 +137,7 @@ func (c *call) sampledHistory(r *store.WandbRecord, a args) (any, error) {
 		}
 		q := wandb.HistoryQuery{From: math.MinInt64, To: math.MaxInt64, Limit: wandb.MaxRows, Samples: int(min(n, wandb.MaxRows)),
 			Keep: func(row wandb.Row) bool {
-				_, ok := pick(row, spec.Keys, startOf(r))
+				_, ok := pick(c.ctx, row, spec.Keys, startOf(r))
 				return ok
 			}}
 		if spec.Min != nil {
@@ -152,7 +156,7 @@ func (c *call) sampledHistory(r *store.WandbRecord, a args) (any, error) {
 		}
 		var kept []any
 		for _, row := range rows {
-			if picked, ok := pick(row, spec.Keys, startOf(r)); ok {
+			if picked, ok := pick(c.ctx, row, spec.Keys, startOf(r)); ok {
 				kept = append(kept, picked)
 			}
 		}
@@ -164,21 +168,29 @@ func (c *call) sampledHistory(r *store.WandbRecord, a args) (any, error) {
 	return out, nil
 }
 
-// pick returns the values of a row for some keys; ok reports whether it has all of
-// them.
-func pick(row wandb.Row, keys []string, start scalar.Time) (picked map[string]any, ok bool) {
-	text := row.Text(start)
+// pick returns the values of a row for some keys. ok is false when it does not have all
+// of them, or ctx has ended.
+func pick(ctx context.Context, row wandb.Row, keys []string, start scalar.Time) (picked map[string]any, ok bool) {
+	members := map[string]string{}
+	for _, m := range slices.Backward(row.All(start)) {
+		members[m.Key] = m.Value // of several the first
+	}
 	picked = map[string]any{}
 	for _, key := range keys {
-		value := format.MemberOf(text, key)
+		if ctx.Err() != nil {
+			return nil, false
+		}
+		value := members[key]
 		if value == "" {
-			in := text
-			for part := range strings.SplitSeq(key, ".") {
-				if in = format.MemberOf(in, part); in == "" {
-					return nil, false
-				}
+			name, below, nested := strings.Cut(key, ".")
+			value = members[name]
+			for nested && value != "" {
+				name, below, nested = strings.Cut(below, ".")
+				value = format.MemberOf(value, name)
 			}
-			value = in
+		}
+		if value == "" {
+			return nil, false
 		}
 		picked[key] = jsonValue(value)
 	}

@@ -110,7 +110,11 @@ func (c *call) artifactFiles(a *store.WandbArtifact, in args) (any, error) {
 		return nil, err
 	}
 	if names := in.texts("names"); len(names) > 0 {
-		entries = slices.DeleteFunc(entries, func(e store.WandbEntry) bool { return !slices.Contains(names, e.Name) })
+		wanted := make(map[string]bool, len(names))
+		for _, name := range names {
+			wanted[name] = true
+		}
+		entries = slices.DeleteFunc(entries, func(e store.WandbEntry) bool { return !wanted[e.Name] })
 	}
 	offset, err := offsetOf(in.str("after"))
 	if err != nil {

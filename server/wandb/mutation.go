@@ -109,6 +109,9 @@ func (c *call) createRunFiles(a args) (any, error) {
 	var files []object
 	for _, name := range a.texts("files") {
 		name = cleanName(name)
+		if err := c.takeNamed(name); err != nil {
+			return nil, err
+		}
 		link, err := c.linkURL(entity, project, run, name)
 		if err != nil {
 			return nil, err

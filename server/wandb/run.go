@@ -190,9 +190,16 @@ func (c *call) fileCount(r *store.WandbRecord) (any, error) {
 // files of these names are to be sent to.
 func (c *call) files(entity, project string, r *store.WandbRecord, a args) (any, error) {
 	names := a.texts("names")
+	wanted := map[string]bool{}
 	for i := range names {
 		names[i] = cleanName(names[i])
+		wanted[transfer.FitPath(names[i])] = true
 	}
+	pattern := a.str("pattern")
+	if len(pattern) > maxField {
+		return nil, store.Invalid("pattern", "A pattern has up to %d bytes.", maxField)
+	}
+	parts := strings.Split(pattern, "%")
 	node := func(id, name string) object {
 		return object{"__typename": "File", "id": id, "name": name, "url": c.fileURL(entity, project, r.RunID, name),
 			"uploadUrl": func(args) (any, error) { return c.linkURL(entity, project, r.RunID, name) },
@@ -201,6 +208,9 @@ func (c *call) files(entity, project string, r *store.WandbRecord, a args) (any,
 	if a.truth("upload") {
 		var nodes []object
 		for _, name := range names {
+			if err := c.takeNamed(name); err != nil {
+				return nil, err
+			}
 			n := node("", name)
 			n["url"] = n["uploadUrl"]
 			nodes = append(nodes, n)
@@ -222,7 +232,7 @@ func (c *call) files(entity, project string, r *store.WandbRecord, a args) (any,
 		}
 		for _, f := range l.Data {
 			offset++
-			if !wantedFile(f.Name, names, a.str("pattern")) {
+			if len(names) > 0 && !wanted[f.Name] || len(names) == 0 && pattern != "" && !like(f.Name, parts) {
 				continue
 			}
 			n := node(f.ID, f.Name)
@@ -238,20 +248,6 @@ func (c *call) files(entity, project string, r *store.WandbRecord, a args) (any,
 			return page, nil
 		}
 	}
-}
-
-// wantedFile reports whether a file has one of the names and matches the pattern,
-// in which % stands for any text.
-func wantedFile(name string, names []string, pattern string) bool {
-	if len(names) > 0 {
-		for _, n := range names {
-			if transfer.FitPath(n) == name {
-				return true
-			}
-		}
-		return false
-	}
-	return pattern == "" || like(name, strings.Split(pattern, "%"))
 }
 
 // like reports whether a text has parts in their order, the first at its beginning and

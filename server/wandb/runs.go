@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"tracker/store"
-	"tracker/store/json"
 )
 
 // offsetOf reads a cursor, which is the number of records before it.
@@ -36,10 +35,10 @@ func (c *call) found(p store.Project, filters, order string) ([]int64, error) {
 	}
 	if filters != "" {
 		var f any
-		if err := json.Unmarshal([]byte(filters), &f, json.AllowDuplicateNames(true)); err != nil {
-			return nil, store.Invalid("filters", "The filters must be a JSON object.")
+		if err := inner("filters", filters, &f, errFilters); err != nil {
+			return nil, err
 		}
-		if pass, err = parseFilter(f, 0); err != nil {
+		if pass, err = new(filterParser).filter(f, 0); err != nil {
 			return nil, err
 		}
 	}
@@ -50,6 +49,9 @@ func (c *call) found(p store.Project, filters, order string) ([]int64, error) {
 	}
 	name, down := strings.CutPrefix(key, "-")
 	name = strings.TrimPrefix(name, "+")
+	if len(name) > maxField || strings.Count(name, ".") > maxNested {
+		return nil, store.Invalid("order", "The name of a field has up to %d bytes and %d dots.", maxField, maxNested)
+	}
 	if created := name == "created_at" || name == "createdAt"; created || name == "" {
 		if created && down {
 			slices.Reverse(nums)
@@ -65,9 +67,10 @@ func (c *call) found(p store.Project, filters, order string) ([]int64, error) {
 	var rows []row
 	now := c.s.auth.Now()
 	err = c.db.EachWandbRecord(c.ctx, c.actor, p.ID, nums, func(r *store.WandbRecord) error {
-		s := &subject{r: r, now: now}
-		if !pass(s) {
-			return nil
+		s := &subject{ctx: c.ctx, r: r, now: now}
+		passed := pass(s)
+		if err := c.ctx.Err(); err != nil || !passed {
+			return err
 		}
 		one := row{num: r.Num}
 		if name != "" {
@@ -102,6 +105,8 @@ func (c *call) found(p store.Project, filters, order string) ([]int64, error) {
 	}
 	return nums, nil
 }
+
+var errFilters = store.Invalid("filters", "The filters must be a JSON object.")
 
 // maxSortKey is how many bytes of a text runs are sorted by.
 const maxSortKey = 200

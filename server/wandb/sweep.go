@@ -7,12 +7,18 @@ import (
 	"strings"
 
 	"tracker/store"
-	"tracker/store/json"
 	"tracker/store/wandb/format"
 )
 
-// maxPriorRuns bounds the runs that a sweep begins with.
-const maxPriorRuns = 1000
+const (
+	maxPriorRuns = 1000 // that a sweep begins with
+	maxRunning   = 1000 // of an agent
+)
+
+var (
+	errPriorRuns = store.Invalid("priorRunsFilters", "The runs that a sweep begins with must be up to %d names.", maxPriorRuns)
+	errStates    = store.Invalid("runState", "The states of runs must be a JSON object.")
+)
 
 func (c *call) sweepMutations() object {
 	return object{"upsertSweep": c.upsertSweep, "createAgent": c.createAgent, "agentHeartbeat": c.agentHeartbeat}
@@ -53,8 +59,11 @@ func priorRuns(filter string) (names []string, err error) {
 			Name string `json:"name"`
 		} `json:"$or"`
 	}
-	if err := json.Unmarshal([]byte(filter), &in); err != nil || len(in.Or) > maxPriorRuns {
-		return nil, store.Invalid("priorRunsFilters", "The runs that a sweep begins with must be up to %d names.", maxPriorRuns)
+	if err := inner("priorRunsFilters", filter, &in, errPriorRuns); err != nil {
+		return nil, err
+	}
+	if len(in.Or) > maxPriorRuns {
+		return nil, errPriorRuns
 	}
 	for _, run := range in.Or {
 		names = append(names, run.Name)
@@ -95,8 +104,11 @@ func commandText(cmd store.WandbCommand) (string, error) {
 func (c *call) agentHeartbeat(a args) (any, error) {
 	states := map[string]any{}
 	if text := a.str("runState"); text != "" {
-		if err := json.Unmarshal([]byte(text), &states); err != nil {
-			return nil, store.Invalid("runState", "The states of runs must be a JSON object.")
+		if err := inner("runState", text, &states, errStates); err != nil {
+			return nil, err
+		}
+		if len(states) > maxRunning {
+			return nil, store.Invalid("runState", "An agent carries out up to %d runs at once.", maxRunning)
 		}
 	}
 	name, err := newName()

@@ -62,6 +62,6 @@ func (db *DB) noteSeries(t *sqlite.Tx, iteration int64, key string, last *scalar
 		e.Deleted = true
 	}
 	db.Journal.Note(e)
-	db.Orders.Touch(ref.ExperimentID)
+	db.Orders.Touch(ref.ExperimentID, ref.Num)
 	return nil
 }

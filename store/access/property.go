@@ -77,7 +77,7 @@ func (tx *Tx) SetProperties(actor Actor, owner PropertyOwner, all []Property) er
 func (o PropertyOwner) Changed(tx *Tx) (err error) {
 	switch o.Column {
 	case "iteration_num":
-		tx.Touch(o.iteration.ExperimentID)
+		tx.Touch(o.iteration.IterationRef)
 		tx.NoteIteration(o.iteration.IterationRef)
 	case "experiment_id":
 		_, err = tx.Exec(`UPDATE experiment SET updated_date = ? WHERE id = ?`, tx.Now, o.Key)

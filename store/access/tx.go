@@ -122,12 +122,11 @@ func Remove(ctx context.Context, db *DB, actor Actor, fn func(*Tx) error) error 
 	return db.write(ctx, sqlite.Change|sqlite.Freeing, actor, fn)
 }
 
-// Touch records that a write changes something that searches for the iterations of an
-// experiment read.
-func (tx *Tx) Touch(experimentID string) { tx.DB.Orders.Touch(experimentID) }
+// Touch records that a write changes an iteration: its row, or what belongs to it alone.
+func (tx *Tx) Touch(i IterationRef) { tx.DB.Orders.Touch(i.ExperimentID, i.Num) }
 
-// Within records that a write changes nothing that such searches read but in the
-// experiments that it touches. Without that all of them count as changed.
+// Within records that a write changes nothing that searches for iterations read but the
+// iterations that it touches. Without that all of them count as changed.
 func (tx *Tx) Within() { tx.DB.Orders.Within() }
 
 func (db *DB) write(ctx context.Context, kind sqlite.Kind, actor Actor, fn func(*Tx) error) error {

@@ -31,7 +31,7 @@ func (db *DB) Curves(ctx context.Context, actor access.Actor, iterationIDs []str
 		return nil, err
 	}
 	count := curveCount(ctx)
-	parts := slices.Collect(slices.Chunk(unique(iterationIDs), partIterations))
+	parts := slices.Collect(slices.Chunk(Unique(iterationIDs), partIterations))
 	curves, err := access.ReadParallel(ctx, db.base, parts, func(tx *access.Tx, ids []string) ([]Curve, error) {
 		var all []Curve
 		for _, id := range ids {
@@ -55,8 +55,8 @@ func (db *DB) Curves(ctx context.Context, actor access.Actor, iterationIDs []str
 	return append([]Curve{}, slices.Concat(curves...)...), nil
 }
 
-// unique returns ids without repetitions, in the order of their first.
-func unique(ids []string) []string {
+// Unique returns ids without repetitions, in the order of their first.
+func Unique(ids []string) []string {
 	seen := make(map[string]bool, len(ids))
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
 		again := seen[id]

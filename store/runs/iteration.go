@@ -286,7 +286,7 @@ func UpdateIteration(tx *access.Tx, actor access.Actor, id string, p IterationPa
 	if err != nil {
 		return err
 	}
-	tx.Touch(it.ExperimentID)
+	tx.Touch(it.IterationRef)
 	tx.NoteIteration(it.IterationRef)
 	return tx.NoteParent(it.Num)
 }

@@ -116,7 +116,7 @@ func InsertIteration(tx *access.Tx, experimentID string, n NewIteration) (access
 	if err := access.FirstError(tx.SetProperties(tx.Actor, it.Properties(), n.Properties), PatchSnapshot(tx, it, n.Snapshot)); err != nil {
 		return access.Created{}, err
 	}
-	tx.Touch(experimentID)
+	tx.Touch(ref)
 	tx.NoteIteration(ref)
 	return access.Created{ID: id}, tx.NoteNumbered(parent)
 }

@@ -124,7 +124,7 @@ func logIteration(tx *access.Tx, id string, l IterationLog) error {
 		return err
 	}
 	tx.Within()
-	tx.Touch(it.ExperimentID)
+	tx.Touch(it.IterationRef)
 	if l.Name != nil || l.Notes != nil || l.Parent != nil || l.Snapshot != nil {
 		if err := tx.Allow(tx.Actor, it.ProjectID, access.RightUpdate); err != nil {
 			return err

@@ -87,7 +87,7 @@ func (db *DB) CreateParameter(ctx context.Context, actor access.Actor, iteration
 			return access.Created{}, errParameterExists
 		}
 		tx.Within()
-		tx.Touch(it.ExperimentID)
+		tx.Touch(it.IterationRef)
 		tx.NoteIteration(it.IterationRef)
 		return access.Created{ID: id}, err
 	})

@@ -7,28 +7,45 @@ import (
 	"tracker/store/sqlite"
 )
 
+const (
+	// maxChanged bounds the iterations whose last change is known. Beyond it all
+	// experiments count as changed.
+	maxChanged = 10_000
+	// maxChangedIn is that bound for one experiment.
+	maxChangedIn = 500
+)
+
 // changes is what a transaction of the writer changes of what searches read.
 type changes struct {
-	experiments map[string]bool
-	all         bool // anything may have changed
-	within      bool // the job under way has called Within
+	iterations map[touched]bool
+	all        bool // anything may have changed
+	within     bool // the job under way has called Within
 }
 
-// maxChanged bounds the experiments whose last change is known. Beyond it all count as
-// changed.
-const maxChanged = 10_000
+// touched is an iteration that a transaction changes.
+type touched struct {
+	experimentID string
+	num          int64
+}
 
-// Touch records that something changes in an experiment. It and Within are for the writer
-// only.
-func (o *Orders) Touch(experimentID string) {
-	if o.pending.experiments == nil {
-		o.pending.experiments = map[string]bool{}
+// experimentChanges are the last changes in an experiment.
+type experimentChanges struct {
+	last       uint64           // commit of the last one
+	whole      uint64           // the iterations of all changes after this commit are known
+	iterations map[int64]uint64 // commit of the last change of each, by number
+}
+
+// Touch records that an iteration changes: its row, or what belongs to it alone. It and
+// Within are for the writer only.
+func (o *Orders) Touch(experimentID string, num int64) {
+	if o.pending.iterations == nil {
+		o.pending.iterations = map[touched]bool{}
 	}
-	o.pending.experiments[experimentID] = true
+	o.pending.iterations[touched{experimentID, num}] = true
 }
 
-// Within records that a Change job changes nothing that searches read but in the
-// experiments that it touches. A job that does not call it counts as a change of all.
+// Within records that a Change job changes nothing that searches read but the iterations
+// that it touches. A job that does not call it counts as a change of all.
 func (o *Orders) Within() { o.pending.within = true }
 
 // Changed records what a Change job has changed.
@@ -46,24 +63,64 @@ func (o *Orders) Load(_ *sqlite.Tx, foreign bool) error {
 	return nil
 }
 
+// Flush publishes what the transaction changes before it is committed: a snapshot that
+// shows the commit must not find an order that lacks it. If the transaction fails, it
+// still counts as changed.
+func (o *Orders) Flush(_ *sqlite.Tx, stage sqlite.Stage) error {
+	if stage == sqlite.AroundJob {
+		return nil
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	commit := o.commits + 1
+	if o.pending.all {
+		o.changeAll(commit)
+	}
+	for t := range o.pending.iterations {
+		o.change(t, commit)
+	}
+	clear(o.pending.iterations)
+	o.pending.all = false
+	return nil
+}
+
 // Committed counts the transaction.
 func (o *Orders) Committed() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.commits++
-	if o.pending.all || len(o.changed)+len(o.pending.experiments) > maxChanged {
-		o.all = o.commits
-		clear(o.changed)
-	} else {
+}
+
+// changeAll records that anything may have changed. o.mu is held.
+func (o *Orders) changeAll(commit uint64) {
+	o.all, o.size = commit, 0
+	clear(o.changed)
+}
+
+// change records that an iteration has changed. o.mu is held.
+func (o *Orders) change(t touched, commit uint64) {
+	c := o.changed[t.experimentID]
+	if c == nil {
 		if o.changed == nil {
-			o.changed = map[string]uint64{}
+			o.changed = map[string]*experimentChanges{}
 		}
-		for id := range o.pending.experiments {
-			o.changed[id] = o.commits
-		}
+		c = &experimentChanges{iterations: map[int64]uint64{}}
+		o.changed[t.experimentID] = c
 	}
-	clear(o.pending.experiments)
-	o.pending.all = false
+	c.last = commit
+	if _, ok := c.iterations[t.num]; !ok {
+		if len(c.iterations) >= maxChangedIn {
+			c.whole = commit
+			o.size -= len(c.iterations)
+			clear(c.iterations)
+			return
+		}
+		o.size++
+	}
+	c.iterations[t.num] = commit
+	if o.size > maxChanged || len(o.changed) > maxChanged {
+		o.changeAll(commit)
+	}
 }
 
 // last returns the number of the last commit that may have changed one of the
@@ -71,9 +128,38 @@ func (o *Orders) Committed() {
 func (o *Orders) last(experimentIDs []string) uint64 {
 	last := o.all
 	for _, id := range experimentIDs {
-		last = max(last, o.changed[id])
+		if c := o.changed[id]; c != nil {
+			last = max(last, c.last)
+		}
 	}
 	return last
+}
+
+// whole returns the number of the last commit whose changes in the experiments are not
+// all known by iteration. o.mu is held.
+func (o *Orders) whole(experimentIDs []string) uint64 {
+	whole := o.all
+	for _, id := range experimentIDs {
+		if c := o.changed[id]; c != nil {
+			whole = max(whole, c.whole)
+		}
+	}
+	return whole
+}
+
+// since returns the iterations of the experiments that have changed after a commit, which
+// is at least whole. o.mu is held.
+func (o *Orders) since(experimentIDs []string, commit uint64) (nums []int64) {
+	for _, id := range experimentIDs {
+		if c := o.changed[id]; c != nil && c.last > commit {
+			for num, at := range c.iterations {
+				if at > commit {
+					nums = append(nums, num)
+				}
+			}
+		}
+	}
+	return nums
 }
 
 // Commits returns the number of commits so far. A snapshot that is taken afterwards shows

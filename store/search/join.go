@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"tracker/store/filter"
+	"tracker/store/json"
 	"tracker/store/scalar"
 )
 
@@ -20,6 +21,7 @@ type joins struct {
 	once       bool                    // table hit is read once
 	columns    map[filter.Field]string // the SQL of the fields of another kind of record; nil for iterations
 	lostBefore scalar.Time             // a RUNNING iteration that was last seen earlier is lost
+	only       []int64                 // the iterations that are looked at; nil for all
 }
 
 // maxCopied is the number of keys for whose metrics copies are joined: SQLite joins
@@ -46,6 +48,16 @@ func within(q *SQL, experimentIDs []string) {
 	q.Add(` WHERE iteration.experiment_id IN (`+marks(`?`, len(list))+`)`, list...)
 }
 
+// some writes the condition for those iterations that are looked at.
+func (j *joins) some(q *SQL) error {
+	if j.only == nil {
+		return nil
+	}
+	list, err := json.Marshal(j.only)
+	q.Add(` AND iteration.num IN (SELECT value FROM json_each(?))`, string(list))
+	return err
+}
+
 func (j *joins) number(k filter.Key) int {
 	i := slices.Index(j.keys, k)
 	if i < 0 {
@@ -67,7 +79,11 @@ func (j *joins) hits(q *SQL, columns string, known map[filter.Key]known) {
 	}
 	// Without the hint SQLite takes the index by name, and with it the rows of
 	// all other tables out of their order.
-	q.Add(`hit AS ` + kept + ` (SELECT ` + columns + ` FROM iteration INDEXED BY iteration_by_experiment`)
+	hint := `INDEXED BY iteration_by_experiment`
+	if j.only != nil {
+		hint = `NOT INDEXED` // but by number
+	}
+	q.Add(`hit AS ` + kept + ` (SELECT ` + columns + ` FROM iteration ` + hint)
 	if late {
 		q.Add(` LEFT JOIN late ON late.num = iteration.num`)
 	}

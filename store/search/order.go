@@ -8,6 +8,7 @@ import (
 	"maps"
 	"sync"
 
+	"tracker/store/filter"
 	"tracker/store/sqlite"
 )
 
@@ -16,6 +17,8 @@ const (
 	maxOrder = 10_000
 	// maxOrdered is the largest size of all remembered orders, in hits of 8 bytes.
 	maxOrdered = 500_000
+	// maxMended is the largest number of iterations that are looked at to mend an order.
+	maxMended = 3000
 )
 
 // order holds hits of a search, in their order.
@@ -26,6 +29,7 @@ type order struct {
 
 	// Of one that is remembered:
 	experiments []string // that were searched
+	mendable    bool     // it can be mended when iterations have changed
 	commits     uint64   // what it shows at least, as Snapshot.Commits
 	foreign     int64    // foreign commits that it shows
 }
@@ -41,8 +45,9 @@ type ordered struct {
 
 // Orders caches the orders that searches have found, so that further pages and
 // repeated searches need not filter and sort all iterations. An order belongs to one
-// text of the query with its arguments, and holds until something changes in the
-// experiments that were searched. The right to read is checked before.
+// query, and holds until something changes in the experiments that were searched. When
+// it is known which iterations have changed, only these and the remembered ones are
+// looked at again (mend.go). The right to read is checked before.
 //
 // It is a participant of the commits of the process that has the lock of the file, and
 // so knows what they change (change.go).
@@ -52,17 +57,26 @@ type Orders struct {
 
 	mu      sync.Mutex
 	known   map[[sha256.Size]byte]order
-	commits uint64            // how many there were
-	changed map[string]uint64 // the last commit that changed each experiment
-	all     uint64            // the last commit that may have changed any experiment
+	commits uint64                        // how many there were
+	changed map[string]*experimentChanges // by experiment
+	size    int                           // number of iterations in changed
+	all     uint64                        // the last commit that may have changed any experiment
+	mended  int                           // how many orders were mended
 }
 
-// find returns the remembered order of a query for a snapshot with these commits.
-func (o *Orders) find(query [sha256.Size]byte, commits uint64, foreign int64) (order, bool) {
+// find returns the remembered order of a query, and the iterations that may have changed
+// between it and a snapshot with these commits. ok is false when there is none, or
+// when it is not known what has changed.
+func (o *Orders) find(query [sha256.Size]byte, commits uint64, foreign int64) (found order, changed []int64, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	found, ok := o.known[query]
-	return found, ok && found.foreign == foreign && o.last(found.experiments) <= min(found.commits, commits)
+	found, ok = o.known[query]
+	from := min(found.commits, commits)
+	if !ok || found.foreign != foreign || o.whole(found.experiments) > from {
+		return order{}, nil, false
+	}
+	changed = o.since(found.experiments, from)
+	return found, changed, found.mendable || len(changed) == 0
 }
 
 // Len returns the number of orders that are remembered and hold.
@@ -77,13 +91,21 @@ func (o *Orders) Len() (n int) {
 	return n
 }
 
+// Mended returns how many orders were mended. It serves tests.
+func (o *Orders) Mended() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.mended
+}
+
 // remember keeps an order, which must not be changed afterwards, and drops those that do
-// not hold any more.
+// not hold any more and can't be mended.
 func (o *Orders) remember(query [sha256.Size]byte, found order) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	outdated := func(known order) bool {
-		return o.last(known.experiments) > known.commits || known.foreign != found.foreign
+		return o.whole(known.experiments) > known.commits || known.foreign != found.foreign ||
+			!known.mendable && o.last(known.experiments) > known.commits
 	}
 	if outdated(found) {
 		return
@@ -99,40 +121,56 @@ func (o *Orders) remember(query [sha256.Size]byte, found order) {
 	o.known[query] = found
 }
 
-// order returns up to limit rows of q, which searches these experiments, from offset on.
-// The columns of q are the number of an iteration, the total, and how many hits are
-// listed under it.
-func (s *Snapshot) order(q *SQL, experimentIDs []string, offset, limit int) (order, error) {
+// order returns up to limit rows of the statement of q from offset on.
+func (s *Snapshot) order(experimentIDs []string, q Query, offset, limit int) (order, error) {
 	if s.Orders == nil || s.Writer() {
-		return s.orderOf(q, offset, limit)
+		return s.sorted(experimentIDs, q, nil, offset, limit)
 	}
-	query, err := q.sum()
+	query, seen, err := s.identity(experimentIDs, q)
 	if err != nil {
 		return order{}, err
+	}
+	if seen || offset+limit > maxOrder { // what depends on the time changes without a commit
+		return s.sorted(experimentIDs, q, nil, offset, limit)
 	}
 	foreign, err := s.foreignCommits()
 	if err != nil {
 		return order{}, err
 	}
-	if known, ok := s.Orders.find(query, s.Commits, foreign); ok && (known.complete || offset+limit <= len(known.rows)) {
-		return known.page(offset, limit), nil
+	remember := func(o order) order {
+		o.experiments, o.commits, o.foreign = experimentIDs, s.Commits, foreign
+		o.mendable = mendable(q, o)
+		s.Orders.remember(query, o)
+		return o.page(offset, limit)
 	}
-	if offset+limit > maxOrder {
-		return s.orderOf(q, offset, limit)
+	if known, changed, ok := s.Orders.find(query, s.Commits, foreign); ok {
+		if len(changed) == 0 && known.has(offset, limit) {
+			return known.page(offset, limit), nil
+		}
+		if len(changed) > 0 && len(known.rows)+len(changed) <= maxMended {
+			mended, err := s.mend(experimentIDs, q, known, changed)
+			if err != nil || mended.has(offset, limit) {
+				return remember(mended), err
+			}
+		}
+	}
+	n := limit
+	if q.Uncounted {
+		n = min(2*limit, maxOrder) // what is beyond the page takes the place of what will leave it
 	}
 	// Most clients read one page; a second one is a sign that others will follow.
-	n := limit
 	if offset > 0 {
 		n = maxOrder
 	}
-	found, err := s.orderOf(q, 0, n)
+	found, err := s.sorted(experimentIDs, q, nil, 0, n)
 	if err != nil {
 		return order{}, err
 	}
-	found.experiments, found.commits, found.foreign = experimentIDs, s.Commits, foreign
-	s.Orders.remember(query, found)
-	return found.page(offset, limit), nil
+	return remember(found), nil
 }
+
+// has reports whether o has the rows of a page.
+func (o order) has(offset, limit int) bool { return o.complete || offset+limit <= len(o.rows) }
 
 // page returns up to limit rows from offset on.
 func (o order) page(offset, limit int) order {
@@ -140,15 +178,39 @@ func (o order) page(offset, limit int) order {
 	return o
 }
 
-// orderOf runs q.
-func (s *Snapshot) orderOf(q *SQL, offset, limit int) (found order, err error) {
-	err = s.EachRowOnce(q.String()+` LIMIT ? OFFSET ?`, func(row []driver.Value) error {
+// sorted runs the statement of q, for the iterations with the numbers only unless that is
+// nil.
+func (s *Snapshot) sorted(experimentIDs []string, q Query, only []int64, offset, limit int) (found order, err error) {
+	statement, err := s.statement(experimentIDs, q, only)
+	if err != nil {
+		return found, err
+	}
+	err = s.EachRowOnce(statement.String()+` LIMIT ? OFFSET ?`, func(row []driver.Value) error {
 		r := ordered{num: uint32(row[0].(int64)), below: uint32(row[2].(int64))}
 		found.rows, found.total = append(found.rows, r), int(row[1].(int64))
 		return nil
-	}, append(q.Args[:len(q.Args):len(q.Args)], limit, offset)...)
+	}, append(statement.Args, limit, offset)...)
 	found.complete = offset == 0 && len(found.rows) < limit
 	return found, err
+}
+
+// identity returns a checksum that is the same for the same query, and whether its result
+// depends on the time.
+func (s *Snapshot) identity(experimentIDs []string, q Query) (sum [sha256.Size]byte, seen bool, err error) {
+	j := joins{lostBefore: s.LostBefore}
+	all := func(keys []filter.Key) (map[filter.Key]known, error) {
+		names := map[filter.Key]known{}
+		for _, k := range keys {
+			names[k] = known{Key: k.Name}
+		}
+		return names, nil
+	}
+	statement, err := s.write(experimentIDs, q, &j, all)
+	if err != nil {
+		return sum, false, err
+	}
+	sum, err = statement.sum()
+	return sum, j.timed, err
 }
 
 // sum returns the checksum of the text and the arguments of q.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"tracker/store/sqlite"
 )
 
 // The memory of orders is bounded.
@@ -32,11 +34,60 @@ func TestChangesAreBounded(t *testing.T) {
 	var o Orders
 	o.remember([32]byte{}, order{experiments: []string{"a"}})
 	for i := range 2 * maxChanged {
-		o.Touch(fmt.Sprint(i))
-		o.Committed()
+		o.Touch(fmt.Sprint(i), int64(i))
+		commit(t, &o)
 	}
-	if len(o.changed) > maxChanged || o.Len() != 0 {
-		t.Errorf("%d changes are known, and %d orders hold", len(o.changed), o.Len())
+	if len(o.changed) > maxChanged || o.size > maxChanged || o.Len() != 0 {
+		t.Errorf("%d changes in %d experiments are known, and %d orders hold", o.size, len(o.changed), o.Len())
+	}
+	o = Orders{}
+	for i := range 2 * maxChangedIn {
+		o.Touch("a", int64(i))
+		commit(t, &o)
+	}
+	if n := len(o.changed["a"].iterations); n > maxChangedIn || n != o.size || o.whole([]string{"a"}) == 0 {
+		t.Errorf("%d changes of one experiment are known, counted as %d", n, o.size)
+	}
+}
+
+// commit counts a transaction.
+func commit(t *testing.T, o *Orders) {
+	t.Helper()
+	if err := o.Flush(nil, sqlite.BeforeCommit); err != nil {
+		t.Fatal(err)
+	}
+	o.Committed()
+}
+
+// What a transaction changes is known before it is committed: a snapshot that shows it
+// already must not find an order without it.
+func TestChangesAreKnownBeforeTheCommit(t *testing.T) {
+	var o Orders
+	o.remember([32]byte{}, order{experiments: []string{"a", "b"}, mendable: true})
+	o.Touch("a", 1)
+	if err := o.Flush(nil, sqlite.BeforeCommit); err != nil {
+		t.Fatal(err)
+	}
+	if _, changed, ok := o.find([32]byte{}, 0, 0); !ok || fmt.Sprint(changed) != "[1]" {
+		t.Errorf("before the commit %v have changed (%t)", changed, ok)
+	}
+	o.Committed()
+	o.Touch("b", 2)
+	o.Touch("c", 3)
+	commit(t, &o)
+	if _, changed, ok := o.find([32]byte{}, 2, 0); !ok || fmt.Sprint(changed) != "[1 2]" {
+		t.Errorf("%v have changed (%t)", changed, ok)
+	}
+	o.Within()
+	o.Changed()
+	commit(t, &o)
+	if _, _, ok := o.find([32]byte{}, 3, 0); !ok {
+		t.Error("a job that keeps within what it touches counts as a change of all")
+	}
+	o.Changed()
+	commit(t, &o)
+	if _, _, ok := o.find([32]byte{}, 4, 0); ok {
+		t.Error("an order is found although anything may have changed")
 	}
 }
 

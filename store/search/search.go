@@ -83,21 +83,11 @@ func (q *SQL) rows(tx *sqlite.Tx) (*sqlx.Rows, error) { return tx.RowsOnce(q.Str
 // Find returns up to limit iterations of the experiments from offset on. The error is
 // sql.ErrNoRows when the iteration q.Parent does not exist.
 func (s *Snapshot) Find(experimentIDs []string, q Query, limit, offset int) (h Hits, err error) {
-	statement, seen, err := s.statement(experimentIDs, q)
-	if err != nil {
-		return h, err
-	}
-	if seen {
-		// What it sorts by, or filters, changes without a commit.
-		whole := *s
-		whole.Orders = nil
-		s = &whole
-	}
 	n := max(limit, 1)
 	if q.Uncounted {
 		n = limit + 1
 	}
-	o, err := s.order(statement, experimentIDs, offset, n)
+	o, err := s.order(experimentIDs, q, offset, n)
 	if err != nil {
 		return h, err
 	}
@@ -130,17 +120,22 @@ func (s *Snapshot) All(experimentID, where string, limit, offset int) (h Hits, e
 // Statement returns the statement that Find runs, without LIMIT and OFFSET. Its columns
 // are the number of an iteration, the total, and how many hits are listed under it.
 func (s *Snapshot) Statement(experimentIDs []string, q Query) (*SQL, error) {
-	statement, _, err := s.statement(experimentIDs, q)
-	return statement, err
+	return s.statement(experimentIDs, q, nil)
 }
 
-// statement is Statement that reports whether it depends on when iterations were last
-// seen.
-func (s *Snapshot) statement(experimentIDs []string, q Query) (statement *SQL, seen bool, err error) {
+// statement is Statement, for the iterations with the numbers only unless that is nil.
+func (s *Snapshot) statement(experimentIDs []string, q Query, only []int64) (*SQL, error) {
 	j, err := s.joins(experimentIDs, q.Metrics)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
+	j.only = only
+	return s.write(experimentIDs, q, &j, func(keys []filter.Key) (map[filter.Key]known, error) { return s.known(experimentIDs, keys) })
+}
+
+// write writes the statement of q with its joins. names returns those of the keys that
+// are known.
+func (s *Snapshot) write(experimentIDs []string, q Query, j *joins, names func([]filter.Key) (map[filter.Key]known, error)) (*SQL, error) {
 	where := j.conditions(q)
 	// The filter's names are joined first, so that those of the order are
 	// looked up only for what the filter lets through.
@@ -159,11 +154,11 @@ func (s *Snapshot) statement(experimentIDs []string, q Query) (statement *SQL, s
 	}
 	part, under, err := s.folded(experimentIDs, q)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	names, err := s.known(experimentIDs, j.keys)
+	known, err := names(j.keys)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	// All hits are needed to count and to sort them, but only once. Those that are not
 	// counted need not be kept.
@@ -172,13 +167,16 @@ func (s *Snapshot) statement(experimentIDs []string, q Query) (statement *SQL, s
 		total = `0`
 	}
 	j.once = q.Uncounted
-	statement = new(SQL)
-	j.hits(statement, strings.Join(selected, `, `), names)
+	statement := new(SQL)
+	j.hits(statement, strings.Join(selected, `, `), known)
 	within(statement, experimentIDs)
+	if err := j.some(statement); err != nil {
+		return nil, err
+	}
 	statement.Add(` AND ` + q.Where)
 	statement.Add(where.String()+`) SELECT num, `+total+`, `+under, slices.Concat(where.Args, part.Args)...)
 	statement.Add(part.String()+` ORDER BY `+strings.Join(order, `, `), part.Args...)
-	return statement, j.timed, nil
+	return statement, nil
 }
 
 // conditions writes the filter and the group of a query, each after an AND.

@@ -17,8 +17,9 @@ import (
 )
 
 const (
-	// MaxConfig is the size limit of a configuration, in bytes.
-	MaxConfig     = 1 << 20
+	// MaxConfig is the size limit of a configuration, in bytes, and that of its values
+	// when each alias of YAML is written out.
+	MaxConfig     = 256 << 10
 	maxDimensions = 200
 	maxValues     = 10_000 // of one setting
 	maxDepth      = 20     // of settings in settings
@@ -99,7 +100,8 @@ func Parse(text string) (Config, error) {
 	if len(parameters) == 0 {
 		return c, wrong("A sweep needs parameters: a mapping of at least one name to its values.")
 	}
-	if err := c.addDimensions(nil, parameters); err != nil {
+	left := MaxConfig
+	if err := c.addDimensions(nil, parameters, &left); err != nil {
 		return c, err
 	}
 	if c.Method == Grid {
@@ -116,8 +118,9 @@ func Parse(text string) (Config, error) {
 	return c, err
 }
 
-// addDimensions reads parameters, and those that are nested in them.
-func (c *Config) addDimensions(path []string, parameters map[string]any) error {
+// addDimensions reads parameters, and those that are nested in them. left is the number of
+// bytes that their values may still have.
+func (c *Config) addDimensions(path []string, parameters map[string]any, left *int) error {
 	if len(path) > maxDepth {
 		return wrong("Parameters of a sweep are nested up to %d deep.", maxDepth)
 	}
@@ -128,10 +131,13 @@ func (c *Config) addDimensions(path []string, parameters map[string]any) error {
 			return wrong("The parameter %s must be a mapping with value, values, or min and max.", clip(strings.Join(at, ".")))
 		}
 		if nested, ok := settings["parameters"].(map[string]any); ok {
-			if err := c.addDimensions(at, nested); err != nil {
+			if err := c.addDimensions(at, nested, left); err != nil {
 				return err
 			}
 			continue
+		}
+		if *left -= sizeOf(settings["value"], *left) + sizeOf(settings["values"], *left); *left < 0 {
+			return wrong("The values of the parameters of a sweep have up to %d bytes, with each alias written out.", MaxConfig)
 		}
 		d, err := parseDimension(at, settings)
 		if err != nil {
@@ -142,6 +148,29 @@ func (c *Config) addDimensions(path []string, parameters map[string]any) error {
 		}
 	}
 	return nil
+}
+
+// sizeOf returns the size of a value as JSON in bytes, roughly; for one that is larger than
+// most, a size above it.
+func sizeOf(v any, most int) int {
+	n := 1
+	switch v := v.(type) {
+	case string:
+		n += len(v)
+	case []any:
+		for _, x := range v {
+			if n += sizeOf(x, most-n); n > most {
+				break
+			}
+		}
+	case map[string]any:
+		for name, x := range v {
+			if n += len(name) + sizeOf(x, most-n-len(name)); n > most {
+				break
+			}
+		}
+	}
+	return n
 }
 
 // Point is a choice of settings: by the name of a dimension a number from 0 to 1, which

@@ -306,3 +306,21 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// An alias of YAML takes three bytes, and stands for as many as what it refers to.
+func TestAliasesAreCounted(t *testing.T) {
+	long := "a: &a " + strings.Repeat("x", 50_000) + "\nmethod: random\nparameters: "
+	for _, values := range []string{"{x: {value: *a}}", "{x: {values: [*a, *a]}}"} {
+		if _, err := sweep.Parse(long + values); err != nil {
+			t.Errorf("%s: %v", values, err)
+		}
+	}
+	many := strings.Repeat("*a,", 500)
+	for _, values := range []string{"{x: {value: [" + many + "]}}", "{x: {values: [" + many + "]}}", "{x: {parameters: {y: {values: [{z: [[" + many + "]]}]}}}}",
+		"{b: {value: *a}, c: {value: *a}, d: {value: *a}, e: {value: *a}, f: {value: *a}, g: {value: *a}}"} {
+		_, err := sweep.Parse(long + values)
+		if err == nil || !strings.Contains(err.Error(), "written out") {
+			t.Errorf("%.40s: %v", values, err)
+		}
+	}
+}

@@ -3,6 +3,8 @@ package transfer
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"path/filepath"
 	"strings"
 )
 
@@ -22,6 +24,24 @@ func Found[S Source](s S, empty bool, err error) (Source, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// Walk calls fn for a path and everything below it, without following links. It passes
+// over what can't be read below the path, and fails when there are too many files.
+func Walk(root string, fn func(path string, d fs.DirEntry) error) error {
+	n := 0
+	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if n++; n > maxFolderFiles {
+			return fmt.Errorf("there are more than %d files in it; import a part of it", maxFolderFiles)
+		}
+		if err == nil {
+			return fn(path, d)
+		}
+		if path == root {
+			return err
+		}
+		return nil
+	})
 }
 
 // Detect returns the source at a path and its kind. With a name only that kind

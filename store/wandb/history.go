@@ -81,10 +81,10 @@ const (
 )
 
 // MaxRows is the largest number of rows of a history that are read at once, and
-// maxPoints that of the values in them.
+// maxValues that of the values in them.
 const (
 	MaxRows   = 100_000
-	maxPoints = 2_000_000
+	maxValues = 2_000_000
 )
 
 // rest returns the values of a history that are not numbers, by step, and their
@@ -131,7 +131,7 @@ func (tx Tx) History(num int64, id string, r Run, q HistoryQuery) (_ []Row, err 
 	}
 	rows, err := tx.Rows(`SELECT key, step, value, recorded_at FROM metric_points
 		WHERE iteration_id = ? AND step >= ? AND step < ? AND `+condition+` ORDER BY step, key, recorded_at LIMIT ?`,
-		id, q.From, q.To, maxPoints)
+		id, q.From, q.To, maxValues)
 	if err != nil {
 		return nil, err
 	}
@@ -260,12 +260,14 @@ func treeText(v any) string {
 }
 
 // Text returns the row as W&B's clients read it. start is the beginning of the run.
-func (r Row) Text(start Time) string {
+func (r Row) Text(start Time) string { return format.Object(r.All(start)) }
+
+// All returns the members of the row with those of W&B's own.
+func (r Row) All(start Time) []format.Member {
 	at := float64(r.At) / 1000
-	members := append([]format.Member{
+	return append([]format.Member{
 		{Key: "_step", Value: strconv.FormatInt(int64(r.Step), 10)},
 		{Key: "_timestamp", Value: strconv.FormatFloat(at, 'f', -1, 64)},
 		{Key: "_runtime", Value: strconv.FormatFloat(float64(r.At-start)/1000, 'f', -1, 64)},
 	}, r.Members...)
-	return format.Object(members)
 }

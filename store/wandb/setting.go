@@ -17,10 +17,15 @@ func (r *Run) SetConfig(text string) {
 		r.Lose("A configuration of %d bytes was left out: it may have %d.", len(text), maxText)
 		return
 	}
+	if json.Values([]byte(text)) > maxTextValues {
+		r.Lose("A configuration of more than %d values was left out.", maxTextValues)
+		return
+	}
 	r.Config = text
 }
 
-// Parameters returns the settings of a run as parameters.
+// Parameters returns the settings of a run as parameters: the first maxParameters of
+// them.
 func (r *Run) Parameters() map[string]string {
 	all := map[string]string{}
 	for key, value := range map[string]string{"group": r.Group, "job_type": r.JobType, "sweep": r.Sweep} {
@@ -44,7 +49,11 @@ func (r *Run) Parameters() map[string]string {
 				}
 			}
 		}
-		format.Parameters(m.Key, value, func(key, value string) { all[transfer.FitName(key)] = transfer.FitText(value) })
+		format.Parameters(m.Key, value, func(key, value string) {
+			if len(all) < maxParameters {
+				all[transfer.FitName(key)] = transfer.FitText(value)
+			}
+		})
 	}
 	return all
 }
@@ -80,13 +89,17 @@ func (tx Tx) SetParameters(num int64, before map[string]string, r *Run) (replace
 			r.Lose("The value of the parameter %s was cut.", scalar.Quote(key))
 		}
 	}
+	if len(after) >= maxParameters {
+		r.Lose("Of the configuration, only %d values are parameters.", maxParameters)
+	}
 	return replaced, nil
 }
 
-// SetTags makes tags those of an iteration. It reports whether one was removed.
+// SetTags makes tags those of an iteration, the first maxTags of them. It reports whether
+// one was removed.
 func (tx Tx) SetTags(num int64, tags []string) (removed bool, err error) {
 	fits := []string{}
-	for _, t := range tags {
+	for _, t := range tags[:min(len(tags), maxTags)] {
 		if strings.TrimSpace(t) != "" {
 			fits = append(fits, transfer.FitName(t))
 		}

@@ -38,7 +38,7 @@ func (tx Tx) Append(num int64, r *Run, s Stream) (replaced int, err error) {
 		return 0, err
 	}
 	for step, rest := range restOf(s.Rows) {
-		if err := tx.keepRest(num, step, rest); err != nil {
+		if err := tx.keepRest(num, r, step, rest); err != nil {
 			return 0, err
 		}
 		r.addCaptions(rest)
@@ -77,7 +77,7 @@ func (tx Tx) samples(r *Run, s Stream) []points.Sample {
 			if key != n.Key {
 				r.Lose("The name %s was changed to %s.", scalar.Quote(n.Key), scalar.Quote(key))
 			}
-			if len(n.Path) > 1 && len(r.Paths) < maxPaths {
+			if len(n.Path) > 1 && len(r.Paths) < maxPaths && len(n.Key) <= maxPath {
 				if r.Paths == nil {
 					r.Paths = map[string][]string{}
 				}
@@ -144,7 +144,7 @@ func restOf(rows []format.Row) map[Step][]format.Member {
 }
 
 // keepRest stores the values of a row that are not numbers.
-func (tx Tx) keepRest(num int64, step Step, rest []format.Member) error {
+func (tx Tx) keepRest(num int64, r *Run, step Step, rest []format.Member) error {
 	var former string
 	err := tx.Row(`SELECT content FROM wandb_row WHERE iteration_num = ? AND step = ?`, num, step).Scan(&former)
 	switch {
@@ -162,9 +162,14 @@ func (tx Tx) keepRest(num int64, step Step, rest []format.Member) error {
 	case !errors.Is(err, sql.ErrNoRows):
 		return err
 	}
+	content := format.Object(rest)
+	if len(content) > maxRow {
+		r.Lose("Values of a step that has more than %d bytes of texts, lists and media were left out.", maxRow)
+		return nil
+	}
 	_, err = tx.Exec(`INSERT INTO wandb_row (iteration_num, step, content) VALUES (?, ?, ?)
 		ON CONFLICT (iteration_num, step) DO UPDATE SET content = excluded.content WHERE content <> excluded.content`,
-		num, step, format.Object(rest))
+		num, step, content)
 	return err
 }
 
@@ -184,7 +189,7 @@ func (a *About) addCaptions(rest []format.Member) {
 			if a.Captions == nil {
 				a.Captions = map[string]string{}
 			}
-			a.Captions[transfer.FitPath(path)] = transfer.FitText(caption)
+			a.Captions[transfer.FitPath(path)] = transfer.FitText(caption[:min(len(caption), maxCaption)])
 		}
 	}
 	for _, m := range rest {

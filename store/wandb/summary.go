@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tracker/store/json"
 	"tracker/store/points"
 	"tracker/store/transfer"
 	"tracker/store/wandb/format"
@@ -18,6 +19,10 @@ import (
 func (tx Tx) SetSummary(num int64, r *Run, summary string, final bool) error {
 	if len(summary) > maxText {
 		r.Lose("A summary of %d bytes was left out: it may have %d.", len(summary), maxText)
+		return nil
+	}
+	if json.Values([]byte(summary)) > maxTextValues {
+		r.Lose("A summary of more than %d values was left out.", maxTextValues)
 		return nil
 	}
 	members, err := format.Members(summary)
@@ -51,6 +56,10 @@ func (tx Tx) SetSummary(num int64, r *Run, summary string, final bool) error {
 				if final && last[own] != nil && err == nil {
 					_, err = tx.DeleteFrom(num, own, 0)
 				}
+				return
+			}
+			if len(samples) == maxPoints {
+				r.Lose("Of the summary, only %d values became metrics.", maxPoints)
 				return
 			}
 			if old := last[own]; old == nil || !sameNumber(old.Value, x) {

@@ -71,11 +71,18 @@ type About struct {
 
 const (
 	// maxText bounds the configuration and the summary of a run, in bytes.
-	maxText     = 16 << 20
-	maxEvent    = 1 << 20 // bytes of the last line of the system metrics
-	maxPaths    = 10_000
-	maxCaptions = 1000
-	maxLost     = 100
+	maxText       = 16 << 20
+	maxTextValues = 200_000  // in one of them
+	maxParameters = 20_000   // that are made of a configuration, in one transaction
+	maxPoints     = 20_000   // that are made of a summary, likewise
+	maxRow        = 16 << 20 // bytes of the values of a step that are not numbers
+	maxTags       = 1000
+	maxEvent      = 1 << 20 // bytes of the last line of the system metrics
+	maxPaths      = 10_000
+	maxPath       = 500 // bytes of a key whose path is kept
+	maxCaptions   = 1000
+	maxCaption    = 4000 // bytes of the caption of a file that has not been sent yet
+	maxLost       = 100
 )
 
 // Prefixes of the names of metrics.

@@ -11,6 +11,9 @@ import (
 	"tracker/store/wandb"
 )
 
+// maxWandbName bounds the id of a run in W&B, in bytes.
+const maxWandbName = 1000
+
 // WandbExperiment is the name of the experiment that the runs of a project of W&B are
 // in.
 const WandbExperiment = "default"
@@ -104,6 +107,9 @@ type WandbSaved struct {
 // which Run.Lost says. Needs create, and update where something is replaced.
 // CONFLICT when the run is in the trash.
 func (db *DB) SaveWandbRun(ctx context.Context, actor access.Actor, c WandbChange) (WandbSaved, error) {
+	if len(c.Name) > maxWandbName {
+		return WandbSaved{}, access.Invalid("name", "The id of a run has up to %d bytes.", maxWandbName)
+	}
 	return access.Write(ctx, db.base, actor, func(tx *access.Tx) (WandbSaved, error) {
 		it, inserted, err := wandbTarget(tx, c)
 		if err != nil {
@@ -199,9 +205,16 @@ func wandbExperiment(tx *access.Tx, projectID string) (string, error) {
 func changeWandbRun(tx *access.Tx, it access.IterationState, w *wandb.Run, c WandbChange, inserted bool) error {
 	replaces := false
 	set := func(field *string, to *string) {
-		if to != nil && *to != *field {
+		if to == nil {
+			return
+		}
+		text := *to
+		if text != "" {
+			text = transfer.FitName(text)
+		}
+		if text != *field {
 			replaces = replaces || *field != ""
-			*field = *to
+			*field = text
 		}
 	}
 	before := w.Parameters()

@@ -126,8 +126,13 @@ func (v *View) HasWandbSweep(experimentID string) (bool, error) {
 // maxSweeps bounds the sweeps of a project that are listed, the newest ones.
 const maxSweeps = 200
 
+// maxSweepText is how many bytes of configurations are listed at once: to read one takes
+// some thirty times as much memory.
+const maxSweepText = 1 << 20
+
 // WandbSweeps lists the sweeps of a project, or of one of its experiments unless
-// experimentID is "", the newest first: up to 200. Needs read.
+// experimentID is "", the newest first: up to 200, and fewer when their configurations
+// have more than maxSweepText bytes together. Needs read.
 func (v *View) WandbSweeps(projectID, experimentID string) ([]WandbSweep, error) {
 	if err := v.tx.AllowProject(v.tx.Actor, projectID, access.RightRead); err != nil {
 		return nil, err
@@ -142,11 +147,12 @@ func (v *View) WandbSweeps(projectID, experimentID string) ([]WandbSweep, error)
 	}
 	defer rows.Close()
 	var all []WandbSweep
-	for rows.Next() {
+	for size := 0; size <= maxSweepText && rows.Next(); {
 		var s WandbSweep
 		if err := s.scan(rows); err != nil {
 			return nil, err
 		}
+		size += len(s.Text)
 		all = append(all, s)
 	}
 	return all, rows.Err()

@@ -53,15 +53,15 @@ export class Actions {
       button('Draw', drawn('show', 'hide')),
       button('Hide', drawn('hide', 'show')),
       button('Colour', () => this.color(ids)),
-      runs.length === 1 && button(baseline ? 'No baseline' : 'Baseline', () => state.set({ base: baseline ? null : ids[0] })),
+      runs.length === 1 && button(baseline ? 'Clear baseline' : 'Baseline', () => state.set({ base: baseline ? null : ids[0] })),
       (this.rights.create || this.rights.delete) && button('Tag', () => this.tag(ids)),
-      this.rights.update && button('End', page('change')),
+      this.rights.update && button('Status', page('change')),
       this.rights.delete && button('Delete', page('delete')),
       clear].filter(Boolean));
   }
 
   // many shows the buttons for runs that are selected by the filter alone: a
-  // page asks what to do with them, and says how many there are by then.
+  // page shows how many there are by then, and has the actions.
   many(button) {
     const { picked, experiment } = this.table;
     const page = (part) => () => {
@@ -74,7 +74,7 @@ export class Actions {
     return [el('span', { class: 'count' }, `${count(picked.size)} selected`),
       button('Compare', null, true, tooMany),
       (rights.create || rights.delete) && button('Tag', page('tag')),
-      rights.update && button('End', page('status')),
+      rights.update && button('Status', page('status')),
       rights.delete && button('Delete', page('sure'))].filter(Boolean);
   }
 

@@ -3,7 +3,7 @@ import { copy } from './copy.js';
 import './record.js';
 import { base } from './base.js';
 
-// What sends files is loaded when somebody is about to choose or drop some.
+// The script that sends files is loaded when somebody is about to choose or drop some.
 for (const form of document.querySelectorAll('[data-uploads]')) {
   let loading;
   const begin = async ({ type }) => {

@@ -20,7 +20,7 @@ export const typed = (root = document) => root.matches?.('[data-typed]') || root
 export async function reach(url, options) {
   const answer = await fetch(url, options);
   if (answer.status !== 401) return answer;
-  if (typed()) throw new Refused({ message: 'Your sign-in has ended. What you have typed is still here: sign in in another window.' }, 401);
+  if (typed()) throw new Refused({ message: 'Your session has expired. What you typed is still here: sign in in another window, then try again.' }, 401);
   const here = location.pathname.slice(base.pathname.length - 1) + location.search;
   location.assign(new URL(`login?next=${encodeURIComponent(here)}`, base));
   return new Promise(() => {}); // the page is about to go

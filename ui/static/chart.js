@@ -6,7 +6,7 @@ import { colors, strokes, themed } from './paint.js';
 import { extent, nearest, reaches, roomy, smooth } from './scale.js';
 
 const most = 14; // runs named in a tooltip
-const crowd = 8; // curves, from more of which on their bands are fainter
+const manyCurves = 8; // bands of more curves than these are fainter
 const slanted = 24; // pixels from which on a drag is along an axis too
 const minute = 60_000;
 const hour = 60 * minute;
@@ -17,7 +17,7 @@ const lengths = [1, 5, 10, 50, 100, 500, 1000, 5000, 10_000, 30_000, minute, 5 *
 // charts, so that they stand in line.
 const wide = (_, labels) => Math.max(40, 14 + 7 * Math.max(0, ...(labels || []).map((l) => l?.length || 0)));
 
-// Chart draws into a box. view says how: {x, against, logx, logy, smooth, trim, from, to, low, high, highlight};
+// Chart draws into a box. view is how it draws: {x, against, logx, logy, smooth, trim, from, to, low, high, highlight};
 // with x 'metric' the axis is that of the metric against. on has callbacks: hover(x), and zoom({x, y}) with the
 // ends of the range to show, null for all; an axis that is left out stays as it is. left is the number of places
 // that a logarithmic axis leaves out, and none is set when nothing is visible.
@@ -192,14 +192,14 @@ export class Chart {
     const { width, height } = ctx.canvas;
     if (!this.layer || this.layer.width !== width || this.layer.height !== height) {
       this.layer = el('canvas', { width, height });
-      strokes(this.layer.getContext('2d'), u, this.curves, this.view, this.curves.length > crowd);
+      strokes(this.layer.getContext('2d'), u, this.curves, this.view, this.curves.length > manyCurves);
     }
     const lit = this.curves.filter((c) => c.id === this.view.highlight);
     ctx.save();
     ctx.globalAlpha = this.view.highlight ? 0.2 : 1;
     ctx.drawImage(this.layer, 0, 0);
     ctx.restore();
-    strokes(ctx, u, lit, this.view, this.curves.length > crowd);
+    strokes(ctx, u, lit, this.view, this.curves.length > manyCurves);
   }
 
   hover(u) {

@@ -57,8 +57,8 @@ export function choose(experiment, state, table) {
       return el('li', {}, el('label', {}, box, isolated(k.key, 'name'),
         el('span', { class: 'count' }, `${k.kind === 'param' ? 'parameter' : 'metric'} of ${count(k.iterations)}`)));
     });
-    if (keys.total > keys.data.length) rows.push(el('li', { class: 'count' }, `and ${count(keys.total - keys.data.length)} more: type a part of the name`));
-    if (rows.length === 0) rows.push(el('li', { class: 'count' }, 'Nothing has this in its name.'));
+    if (keys.total > keys.data.length) rows.push(el('li', { class: 'count' }, `and ${count(keys.total - keys.data.length)} more: type part of a name to find them`));
+    if (rows.length === 0) rows.push(el('li', { class: 'count' }, 'No names match.'));
     found.replaceChildren(...rows);
     show();
   }

@@ -8,7 +8,7 @@ export const chosen = (words) => new Map(words.map((word) => [word.slice(0, word
   .filter(([, color]) => Number.isInteger(color) && color >= 0 && color < palette));
 
 // distinct returns the colours of runs by id. No colour is used twice before all are
-// in use, except as fixed says. A run keeps its colour in before.
+// in use, except those in fixed. A run keeps its colour in before.
 export function distinct(runs, before = new Map(), fixed = new Map()) {
   const used = Array(palette).fill(0);
   const colors = new Map();

@@ -8,7 +8,8 @@ import { el } from './dom.js';
 import { count } from './format.js';
 import './frame.js';
 import { importance } from './importance.js';
-import { matching, Panel } from './panel.js';
+import { matching } from './match.js';
+import { Panel } from './panel.js';
 import { parallel } from './parallel.js';
 import { scatter } from './scatter.js';
 import { comparison } from './short.js';
@@ -86,7 +87,7 @@ document.addEventListener('pointerover', ({ target }) => {
   if (id) for (const e of document.querySelectorAll(`.plots [data-of="${CSS.escape(id)}"]`)) e.classList.add('lit');
 });
 
-// Which parameters matter for the metric on the Y axis, among the same runs.
+// The importance of parameters for the metric on the Y axis, among the same runs.
 const showImportance = importance(document.getElementById('matters'), experiment,
   state.has('experiment') ? state.get('filter') : `id in (${runs.map((r) => `'${r.id}'`).join(', ')})`);
 

@@ -61,7 +61,7 @@ async function offers({ word, status, value }, experiment) {
 // the list, Enter and Tab take what they have led to, Tab also the first of what fits what is typed, Escape closes it.
 // It returns the function that offers.
 export function complete(field, experiment) {
-  const list = el('ul', { role: 'listbox', id: 'offers', class: 'offers', 'aria-label': 'What can be written here', 'data-testid': 'offers', hidden: true });
+  const list = el('ul', { role: 'listbox', id: 'offers', class: 'offers', 'aria-label': 'Suggestions', 'data-testid': 'offers', hidden: true });
   for (const [name, value] of Object.entries({ role: 'combobox', 'aria-autocomplete': 'list', 'aria-controls': 'offers', 'aria-expanded': 'false' })) field.setAttribute(name, value);
   field.after(list);
   let shown = [];

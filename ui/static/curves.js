@@ -1,4 +1,4 @@
-// The curves of charts: what charts in sight lack is asked for, a few requests at a time.
+// The curves of charts. Those that charts in sight lack are requested, a few at a time.
 import { ask } from './ask.js';
 
 const atOnce = 3; // requests
@@ -8,8 +8,8 @@ const mostOfGroups = 10_000; // the same in all groups of a chart
 
 // Curves fills figures, which have {key, inSight, curves, dirty, others, points}; those of the metrics that
 // are drawn in the figure of another one have it as main. runs() are the runs to draw, or groups of them, of which
-// groups() says of which runs they are; view(key) how they are drawn; of(key) the figure of a metric;
-// show(f) is called when one has got curves. early are curves that the browser has asked for while it loaded
+// groups() returns the runs that they are made of; view(key) how they are drawn; of(key) the figure of a metric;
+// show(f) is called when one has got curves. early are curves that the browser has requested while it loaded
 // the scripts: {path, request}. gone is called when a run is not there any more, renew when figures have grown.
 export class Curves {
   constructor({ runs, groups, view, of, show, early, gone, renew }) {
@@ -30,10 +30,10 @@ export class Curves {
     for (const o of f.others) this.queue.add(o);
   }
 
-  // pump asks for what charts in sight lack in this view, for charts that lack
-  // the same in one request. What they have is shown until it comes.
+  // pump requests the curves that charts in sight lack in this view, the same ones for several
+  // charts in one request. Charts show their present curves until the answer comes.
   pump() {
-    if (this.jobs.length > 0) return; // what waits is asked for first
+    if (this.jobs.length > 0) return; // waiting requests are sent first
     this.expect();
     const runs = this.runs();
     const { most } = this;
@@ -50,7 +50,7 @@ export class Curves {
       const dirty = (r) => f.dirty.has(r.group ? 'group' : r.id);
       const lacking = runs.filter((r) => f.curves.get(r.id)?.asked !== question || dirty(r));
       if (lacking.length === 0) {
-        f.flight = null; // what is on its way is of another question
+        f.flight = null; // the request under way is of another query
         this.show(f);
         continue;
       }
@@ -59,7 +59,7 @@ export class Curves {
         continue;
       }
       const like = `${question} ${lacking.map((r) => r.id).join(' ')}`;
-      if (f.flight?.like === like) continue; // it is on its way
+      if (f.flight?.like === like) continue; // it is under way
       let b = batches.get(like);
       if (!b || (b.figures.length + 1) * read(lacking) > curvesAtOnce) batches.set(like, b = { like, figures: [], lacking, question, points, view, groups });
       f.flight = b;
@@ -70,8 +70,8 @@ export class Curves {
     this.work();
   }
 
-  // expect takes in the curves that the browser has asked for early. What charts
-  // lack beyond these is asked for as ever.
+  // expect takes in the curves that the browser has requested early. Other curves are requested as
+  // usual.
   expect() {
     const { path, request } = this.early || {};
     this.early = null;
@@ -104,13 +104,13 @@ export class Curves {
     }
   }
 
-  // load asks for curves, and takes them in where nothing else was asked for since.
+  // load requests curves, and takes them in where nothing else was requested since.
   async load(b) {
     const { path, figures, lacking, question, points, view, groups } = b;
     const body = { keys: figures.map((f) => f.key), points, x: view.x, against: view.against, scale: view.logx && !view.against ? 'log' : 'linear' };
     if (groups) body.groups = { ...groups, values: lacking.map((r) => r.values) };
     else body.iterations = lacking.map((r) => r.id);
-    // A range of a metric is no range of steps: all is asked for, and a part shown.
+    // A range of a metric is no range of steps: whole curves are requested, and a part is shown.
     if (view.from != null && !view.against) Object.assign(body, { from: Math.floor(view.from), to: Math.ceil(view.to) });
     const grown = new Map(figures.map((f) => [f, [...f.dirty]]));
     for (const f of figures) {
@@ -121,7 +121,7 @@ export class Curves {
     const begun = performance.now();
     try {
       [found, before] = await Promise.all([path ? ask(path) : ask('curves', { body }),
-        // What is smoothed begins where the curve does.
+        // A smoothed curve begins where the curve does.
         !path && view.smooth > 0 && body.from != null && ask('curves', { body: { ...body, from: undefined, to: body.from - 1 } })]);
     } catch (error) {
       if (error.status !== 404) throw error;
@@ -145,14 +145,14 @@ export class Curves {
     }
   }
 
-  // extend asks for what curves have gained, and adds it. A curve to which anything
-  // else has happened, such as a point in its middle, is asked for as a whole.
+  // extend requests the new points of curves, and adds them. A curve that has changed otherwise,
+  // such as by a point in its middle, is requested as a whole.
   async extend(tails) {
     for (const { f, id } of tails) f.dirty.delete(id);
     const body = { points: Math.max(...tails.map((t) => t.points)), scale: 'linear', tails: tails.map(({ f, id, c }) => ({ id, key: f.key, after: c.x.at(-1) })) };
     const { curves } = await ask('curves', { body });
     for (const { f, id, c } of tails) {
-      if (f.curves.get(id) !== c) continue; // it was asked for anew
+      if (f.curves.get(id) !== c) continue; // it was requested again
       const more = curves.find((o) => o.id === id && o.key === f.key);
       if (!more || !add(c, more)) {
         c.asked = '';
@@ -162,18 +162,18 @@ export class Curves {
     for (const f of new Set(tails.map((t) => t.f))) this.show(f);
   }
 
-  // again has what has grown asked for; the means of large groups take their
-  // time, of which the server has some in between.
+  // again requests curves that have grown. The means of large groups take the server long, so
+  // there are pauses between their requests.
   again() {
     setTimeout(() => this.renew(), (this.rest || 0) - performance.now());
   }
 }
 
-// asked says by what curves are asked for: those of another question are others.
+// asked returns the query for curves as text; curves of another query are not reused.
 const asked = (view, points, groups) => JSON.stringify([view.x, view.against, view.logx, view.from, view.to, view.from != null && view.smooth > 0, points, groups]);
 
-// grows reports whether what a curve lacks may be asked for as an addition: it is all
-// of a curve over steps, and not much longer than such a curve would be anew.
+// grows reports whether the new points of a curve may be requested alone: it is a whole curve over
+// steps, and not much longer than a new answer would be.
 const grows = (c, question, view, points) => c?.asked === question && view.x === 'step' && !view.logx && view.from == null && c.x.length > 0 && c.x.length < 2 * points;
 
 // add adds the points that a curve has gained, and reports whether it is the whole
@@ -192,8 +192,8 @@ function add(c, more) {
   return true;
 }
 
-// fine is how many points of a curve are asked for. Each stands for the smallest
-// and largest of all behind it, so no peak is lost.
+// fine returns how many points of a curve to request. Each has the smallest and the largest value
+// of the points that it stands for, so no peak is lost.
 function fine(runs, large) {
   const steps = large ? [[2, 2000], [8, 1000], [60, 250]] : [[1, 1000], [5, 500], [60, 250]];
   return steps.find(([most]) => runs <= most)?.[1] ?? 120;

@@ -27,7 +27,7 @@ export function dimensions(runs, names, { objective, best, extremes = {} }) {
   // The best value of each run comes before the last ones.
   if (objective) add('objective', objective, 'Objective', (r, i) => best[i]);
   for (const key of names) add(`metric.${key}`, key, 'Metrics, last values', (r) => number(own(r.metrics, key)));
-  for (const [stat, group] of [['min', 'Metrics, smallest values'], ['max', 'Metrics, largest values']]) {
+  for (const [stat, group] of [['min', 'Metrics, minimum'], ['max', 'Metrics, maximum']]) {
     for (const key of names) {
       const values = own(extremes, key)?.[stat];
       if (values) add(`${stat}.${key}`, `${key} ${stat}`, group, (r, i) => number(values[i]));

@@ -1,4 +1,4 @@
-// Shows an image as large as the window allows.
+// An image as large as the window allows.
 import { el, isolated } from './dom.js';
 
 // enlarge shows an image in a dialog, which a click or Escape closes. What fits

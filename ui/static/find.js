@@ -1,4 +1,4 @@
-// Finds a project, an experiment, a model or a run by its name.
+// Finding a project, an experiment, a model or a run by its name.
 import { ask, debounce } from './ask.js';
 import { el, isolated } from './dom.js';
 import { base } from './base.js';
@@ -30,7 +30,7 @@ export function find() {
     const kinds = { iteration: 'run' };
     list.replaceChildren(...found.map((f, i) => el('li', { role: 'option', id: `found-${i}`, click: () => go(f) }, isolated(f.name),
       el('span', { class: 'count' }, kinds[f.kind] || f.kind, f.in && ` in ${f.in}`))));
-    if (found.length === 0) list.append(el('li', { class: 'count' }, answer.error?.message || 'Nothing has this in its name.'));
+    if (found.length === 0) list.append(el('li', { class: 'count' }, answer.error?.message || 'No names match.'));
     select(0);
   }
 

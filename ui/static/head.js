@@ -1,4 +1,4 @@
-// Heads of the table of runs: what sorts it, and where columns are dragged.
+// Heads of the table of runs, which sort it and move and size columns.
 import { el, isolated } from './dom.js';
 
 // heads returns the heads of a layout's columns, and the elements that set their

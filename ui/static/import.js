@@ -4,7 +4,7 @@ import './frame.js';
 import { el } from './dom.js';
 import { bytes } from './format.js';
 
-const cut = 'The connection ended before the archive had arrived; send it again.';
+const cut = 'The connection was lost before the upload was complete. Try again.';
 
 function send(form, body, progress) {
   return new Promise((resolve, reject) => {
@@ -40,7 +40,7 @@ form.addEventListener('submit', async (event) => {
   wrong('');
   imported.replaceChildren();
   if (most > 0 && file.size > most) {
-    wrong(`An archive may have up to ${bytes(most)} here.`);
+    wrong(`Archives may be up to ${bytes(most)} on this server.`);
     return;
   }
   const bar = el('progress', { max: 1, value: 0, 'aria-label': 'Progress of the upload' });
@@ -64,7 +64,7 @@ form.addEventListener('submit', async (event) => {
     if (result?.childElementCount) {
       imported.replaceChildren(...result.children);
       form.reset();
-    } else wrong(refused?.textContent.trim() || 'The server has not imported the archive; reload the page and try again.');
+    } else wrong(refused?.textContent.trim() || 'The server did not import the archive. Reload the page and try again.');
   } catch (error) {
     wrong(error.message);
   }

@@ -1,4 +1,4 @@
-// Which parameters matter for a metric, on a page that shows runs: the table of the page
+// The importance of parameters for a metric, on a page that shows runs: the table of the page
 // of importance.
 import { Refused, reach } from './ask.js';
 import { base } from './base.js';

@@ -4,7 +4,8 @@ import { ask, later, newest, reach, typed } from './ask.js';
 import { copy } from './copy.js';
 import { count, number } from './format.js';
 import { live } from './live.js';
-import { matching, Panel } from './panel.js';
+import { matching } from './match.js';
+import { Panel } from './panel.js';
 import { State } from './state.js';
 
 const { iteration, experiment, color, name, cursor } = document.getElementById('iteration').dataset;
@@ -24,7 +25,7 @@ const panel = new Panel(document.getElementById('charts'), state, {
   },
 });
 
-// What was logged beside numbers is asked for after the charts.
+// Media are requested after the charts.
 let media;
 const showMedia = later(200, async () => {
   if (!Number(document.getElementById('iteration').dataset.artifacts)) return;
@@ -110,7 +111,7 @@ const retell = later(2000, async () => {
 // The duration of the run, and when it was last seen, come from its page.
 const renewSometimes = later(60_000, renew);
 
-// What follows the console is loaded when it comes into sight, and asks for new lines only there.
+// The script of the console is loaded when the console comes into sight, and requests new lines only then.
 const printing = document.getElementById('console');
 let output;
 let near = false;

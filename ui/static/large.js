@@ -3,7 +3,7 @@ import { Chart } from './chart.js';
 import { el, isolated } from './dom.js';
 import { csv, png } from './keep.js';
 
-// large opens the dialog for a metric and returns its figure. on is what its chart tells; closed is
+// large opens the dialog for a metric and returns its figure. on holds the callbacks of its chart; closed is
 // called when it is closed.
 export function large(key, on, closed) {
   const box = el('div', { class: 'plot' });

@@ -18,11 +18,18 @@ const mostWide = { param: 320, metric: 200, head: 160 };
 const [leastWide, largest] = [48, 1000];
 const usual = 0.75; // of the names, which begin alike
 
-// readWidths reads the widths of columns that somebody has chosen, by name; writeWidths
-// writes them as lines of a name and pixels.
+// readWidths reads the widths of columns that somebody has chosen, by name, from lines of a name
+// and pixels.
 export const readWidths = (text) => new Map(text.split('\n').map((line) => line.split('\t'))
   .filter(([, width]) => width > 0).map(([name, width]) => [name, Math.max(leastWide, Math.min(largest, Number(width)))]));
-export const writeWidths = (widths) => [...widths].map((pair) => pair.join('\t')).join('\n');
+
+// resized returns these lines with another width of a column, 0 for the one that suits its contents.
+export function resized(text, name, width) {
+  const all = readWidths(text);
+  if (width) all.set(name, width);
+  else all.delete(name);
+  return [...all].map((pair) => pair.join('\t')).join('\n');
+}
 
 let pen = null;
 

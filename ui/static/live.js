@@ -55,11 +55,11 @@ export function live(path, cursor, { changed, reset }) {
     try {
       const { status } = await reach(url(), { method: 'HEAD' });
       if (status === 403 || status === 404) {
-        say('What this page shows was deleted, or you may no longer read it. The page is no longer updated.');
+        say('This was deleted, or you may no longer read it. The page is no longer updated.');
         return;
       }
     } catch (error) {
-      say(error.status ? error.message : 'The server does not answer. This page shows what was last known.');
+      say(error.status ? error.message : 'The server does not respond. This page shows the last known state.');
     }
     timer = setTimeout(open, pause);
   }

@@ -1,4 +1,4 @@
-// What is marked in images: masks, of which each pixel is the number of a class, and boxes.
+// Marks in images: boxes, and masks, in which each pixel is the number of a class.
 import { base } from './base.js';
 import { palette } from './color.js';
 import { el, isolated } from './dom.js';

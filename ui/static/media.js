@@ -120,7 +120,7 @@ export class Media {
     const roots = keys.map((k) => this.groups.get(name(k)).root);
     if (roots.some((r, i) => this.places.children[i] !== r) || roots.length !== this.places.children.length) this.places.replaceChildren(...roots);
     this.note.textContent = this.keys.length === 0 ? 'No images, histograms, tables, audio, video or HTML have been logged by these runs.'
-      : keys.length === 0 ? 'No media have this in their name.' : this.left;
+      : keys.length === 0 ? 'No media match.' : this.left;
     this.note.hidden = !this.note.textContent;
     this.show();
   }
@@ -177,8 +177,9 @@ class Group {
         this.byRun = new Map(all.filter((h) => h.steps.length > 0).map((h) => [h.run, h]));
         this.cells.clear();
       } else {
-        const { media } = await ask('media', { body: { iterations: like, key: this.key, kind: this.kind } });
+        const { media, labels } = await ask('media', { body: { iterations: like, key: this.key, kind: this.kind } });
         this.byRun = Map.groupBy(media, (m) => m.run);
+        for (const { marks = [] } of media) for (const mark of marks) mark.labels = labels[mark.labels];
         if (media.some((m) => m.marks)) await this.explain();
       }
     } catch (error) {

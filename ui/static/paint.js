@@ -37,7 +37,7 @@ function recolor() {
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', recolor);
 new MutationObserver(recolor).observe(document.documentElement, { attributes: true, attributeFilter: ['data-theme'] });
 
-// strokes paints curves on a canvas of the size of the plot u. view says how, as in Chart; faint is
+// strokes paints curves on a canvas of the size of the plot u. view is how they are drawn, as in Chart; faint is
 // set when there are many.
 export function strokes(ctx, u, curves, view, faint) {
   const { left, top, width, height } = u.bbox;

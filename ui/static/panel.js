@@ -1,6 +1,6 @@
 // The charts of a page: one for each metric, in groups, drawn when they come
 // into sight.
-import { ask, later } from './ask.js';
+import { later } from './ask.js';
 import { Chart } from './chart.js';
 import * as options from './chartoption.js';
 import { Curves } from './curves.js';
@@ -10,30 +10,14 @@ import { pairs } from './pair.js';
 import { Bar } from './panelbar.js';
 
 const keysAtOnce = 60;
-const aside = 'system'; // a group that is folded at first, for it says nothing of what was learned
+const aside = 'system'; // a group that is collapsed at first
 const likely = 6; // charts, before it is known which are in sight
 const [usual, large] = [176, 360]; // heights of charts
-
-const mostMatched = 5000; // names of an experiment that a pattern selects from
-
-// matching returns a function that reports whether a name has q in it, or matches it as a
-// pattern. The server reads patterns, so that none takes long.
-export async function matching(experiment, q, pattern) {
-  const part = q.toLowerCase();
-  if (!pattern || !q) return (name) => name.toLowerCase().includes(part);
-  const found = new Set();
-  for (let offset = 0; offset < mostMatched; offset += 1000) {
-    const { data, total } = await ask(`experiment/${experiment}/keys`, { query: { kind: 'metric', q, offset, limit: 1000, pattern: '1' } });
-    for (const { key } of data) found.add(key);
-    if (found.size >= total || data.length === 0) break;
-  }
-  return (name) => found.has(name);
-}
 
 // Panel draws the metrics of runs. keys(q, offset, limit, pattern) answers {data, total}, those
 // of most interest first, where q is a part of their names or a pattern;
 // runs() the runs to draw, {id, name, color}, or groups of them with their values;
-// groups() says of which runs these are. first is the first page of the keys; early
+// groups() returns the runs that these are made of. first is the first page of the keys; early
 // are curves that the browser has asked for while it loaded the scripts: {path,
 // request}. lead are elements at the beginning of the bar. gone is called when a run is not
 // there any more; idle() may say why there are no runs.
@@ -193,7 +177,7 @@ export class Panel {
     });
     const rest = this.total - this.listed;
     if (rest > 0) parts.push(el('button', { type: 'button', class: 'plain', click: () => this.list(true) }, `Show more metrics (${count(rest)} left)`));
-    if (parts.length === 0) parts.push(el('p', { class: 'nothing' }, this.state.get('m') ? `No metric ${this.state.has('pattern') ? 'matches this' : 'has this in its name'}.` : 'No metrics have been logged yet.'));
+    if (parts.length === 0) parts.push(el('p', { class: 'nothing' }, this.state.get('m') ? 'No metrics match.' : 'No metrics have been logged yet.'));
     this.places.replaceChildren(...parts);
     for (const [key, f] of this.figures) f.pinned.setAttribute('aria-pressed', String(pinned.includes(key)));
     this.resize();
@@ -283,7 +267,7 @@ export class Panel {
     this.note.textContent = this.said();
     for (const f of [...this.figures.values()].slice(0, likely)) {
       if (f.inSight || f.root.closest('details')?.open === false) continue;
-      f.inSight = true; // until the browser says otherwise
+      f.inSight = true; // until the browser reports otherwise
       this.curves.want(f);
     }
     this.curves.pump();
@@ -314,11 +298,11 @@ export class Panel {
 
   said() {
     const runs = this.runs();
-    if (runs.length === 0) return this.idle?.() || 'No runs are drawn: press the colour before a name.';
+    if (runs.length === 0) return this.idle?.() || 'No runs are drawn. To draw a run, click the colour before its name.';
     if (!runs[0].group) return '';
     const { most } = this.curves;
     const first = runs.some((r) => r.iterations > most) ? `, over the first ${count(most)} of its runs in the order of the table` : '';
-    return `Each curve is the mean of a group${first}; its band is one standard deviation to either side.`;
+    return `Each curve is the mean of a group${first}; the band around it is ± one standard deviation.`;
   }
 
   paint() {
@@ -370,7 +354,7 @@ export class Panel {
     // A place that stands for several points has their minimum and maximum, so nothing is lost.
     let text = left > 0 ? `${count(drawn - left)} of ${pointCount(all)}, ${count(left)} at or below 0` : pointCount(all);
     if (none && left === 0 && view.from != null) text = `no points between ${f.chart.place(view.from)} and ${f.chart.place(view.to)}`;
-    else if (none && left === 0) text = view.against ? `no step with ${view.against}` : 'no points';
+    else if (none && left === 0) text = view.against ? `no steps with ${view.against}` : 'no points';
     f.points.title = left === 0 && drawn < all ? `Drawn as ${count(drawn)} points, with the minimum and maximum of those between them` : '';
     f.points.textContent = text;
     // There is nothing to draw axes for.

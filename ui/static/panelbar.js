@@ -21,10 +21,10 @@ export class Bar {
     this.axis = el('select', { name: 'x', 'aria-label': 'Horizontal axis', change: () => this.setAxis() });
     this.smoothing = el('input', { type: 'range', name: 'smooth', min: 0, max: 0.99, step: 0.01, 'data-testid': 'smooth',
       'aria-label': 'Smoothing', input: () => state.set({ smooth: Number(this.smoothing.value) || null }) });
-    this.weight = el('input', { type: 'number', name: 'weight', min: 0, max: 0.999, step: 0.01, 'aria-label': 'Weight of the smoothing', 'data-testid': 'weight',
+    this.weight = el('input', { type: 'number', name: 'weight', min: 0, max: 0.999, step: 0.01, 'aria-label': 'Smoothing as a number', 'data-testid': 'weight',
       input: () => this.weight.valueAsNumber >= 0 && state.set({ smooth: Math.min(this.weight.valueAsNumber, 0.999) || null }) });
     this.reset = el('button', { type: 'button', class: 'plain', 'data-testid': 'reset-zoom', click: fit }, 'Reset zoom');
-    this.pairing = option('together', 'Train with val');
+    this.pairing = option('together', 'Train and val together');
     this.root = el('div', { class: 'strip' }, ...lead, el('span', { class: 'finding' }, this.search, this.pattern), this.axis, el('span', { class: 'weight' }, el('label', {}, 'Smooth', this.smoothing), this.weight),
       option('logx', 'log x'), option('logy', 'log y'), option('trim', 'Ignore outliers'), this.pairing, this.reset);
     this.show();

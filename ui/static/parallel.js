@@ -53,7 +53,7 @@ export function parallel(root, runs, all, { state, brushes }) {
     });
     const drawing = svg('svg', { viewBox: `0 0 ${width} ${height}`, role: 'group', 'aria-label': `Parallel coordinates of ${runs.length} runs` }, ...lines,
       ...ids.map((id, i) => axis(id, i, x(i), scales[i], () => plot.querySelector('svg'))));
-    note.textContent = brushes.ranges.size > 0 ? `${count(runs.filter((_, r) => brushes.inside(r)).length)} of ${count(runs.length)} runs inside the brushes` : 'Drag along an axis to pick runs, drag its name to move it.';
+    note.textContent = brushes.ranges.size > 0 ? `${count(runs.filter((_, r) => brushes.inside(r)).length)} of ${count(runs.length)} runs inside the brushes` : 'Drag along an axis to select runs; drag its name to move it.';
     const list = el('div', { class: 'strip' }, ...ids.flatMap((id, i) => [isolated(all.get(id).label, 'count'),
       button('Left', id, () => swap(i, -1), i === 0), button('Right', id, () => swap(i, 1), i === ids.length - 1), button('Remove', id, () => set(ids.filter((o) => o !== id)))]));
     plot.replaceChildren(drawing, el('details', {}, el('summary', { class: 'count' }, 'Order of the axes'), list));

@@ -24,8 +24,8 @@ export function pick(title, find, chosen) {
     const rows = (found.names || []).map((n) => el('li', {}, el('button', { type: 'button', class: 'plain', click: () => take(n) },
       isolated(n.name), n.hint && el('span', { class: 'count' }, n.hint))));
     const more = found.total - rows.length;
-    if (more > 0) rows.push(el('li', { class: 'count' }, `and ${count(more)} more: type a part of the name`));
-    if (rows.length === 0) rows.push(el('li', { class: 'count' }, found.error?.message || 'Nothing has this in its name.'));
+    if (more > 0) rows.push(el('li', { class: 'count' }, `and ${count(more)} more: type part of a name to find them`));
+    if (rows.length === 0) rows.push(el('li', { class: 'count' }, found.error?.message || 'No names match.'));
     list.replaceChildren(...rows);
   }
   search.addEventListener('input', debounce(150, show));

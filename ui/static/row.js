@@ -16,7 +16,7 @@ export function row(layout, run, { index, depth }, { shown, color, picked, open,
   const name = el('div', {},
     layout.nests && (run.unfolds > 0
       ? el('button', { type: 'button', class: 'plain fold', 'data-part': 'fold', 'aria-expanded': String(open),
-        'aria-label': `${open ? 'Fold' : 'Unfold'} ${run.name}` }, open ? '▾' : '▸')
+        'aria-label': `${open ? 'Collapse' : 'Expand'} ${run.name}` }, open ? '▾' : '▸')
       : el('span', { class: 'fold' })),
     !run.group && el('input', { type: 'checkbox', name: 'pick', 'data-part': 'pick', 'aria-label': `Select ${run.name}` }),
     el('button', { type: 'button', class: `swatch c${color}`, 'data-part': 'show', 'aria-pressed': String(shown), 'aria-label': `Draw ${run.name}`, title: title(layout, run, shown) }),
@@ -53,8 +53,8 @@ function named(name, usual) {
 }
 
 function title(layout, run, shown) {
-  if (layout.grouped && !run.group) return shown ? 'Leave out of the mean in the charts' : 'Count in the mean in the charts';
-  return shown ? 'Hide in charts' : 'Show in charts';
+  if (layout.grouped && !run.group) return shown ? 'Exclude from the mean in the charts' : 'Include in the mean in the charts';
+  return shown ? 'Hide in the charts' : 'Draw in the charts';
 }
 
 const label = (group) => el('span', { class: 'name', title: group.name },

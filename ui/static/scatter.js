@@ -18,9 +18,9 @@ export function scatter(root, runs, all, { state, brushes, judged }) {
   const choose = (name, title, none) => el('select', { name, 'aria-label': title, change: ({ target: { value } }) => state.set({ [name]: value || null }) },
     none && el('option', { value: '' }, 'Run'), ...choices(all.values()));
   const fields = { sx: choose('sx', 'X'), sy: choose('sy', 'Y'), sc: choose('sc', 'Colour by', true) };
-  const plot = el('div', { class: 'across', tabindex: '0', role: 'region', 'aria-label': 'Scatter' });
+  const plot = el('div', { class: 'across', tabindex: '0', role: 'region', 'aria-label': 'Scatter plot' });
   const legend = el('ul', { class: 'legend', 'aria-label': 'Colours' });
-  root.append(el('div', { class: 'strip' }, el('h2', {}, 'Scatter'), el('label', {}, 'X', fields.sx), el('label', {}, 'Y', fields.sy), el('label', {}, 'Colour', fields.sc)), plot, legend);
+  root.append(el('div', { class: 'strip' }, el('h2', {}, 'Scatter plot'), el('label', {}, 'X', fields.sx), el('label', {}, 'Y', fields.sy), el('label', {}, 'Colour', fields.sc)), plot, legend);
   state.addEventListener('change', ({ detail }) => ['sx', 'sy', 'sc', 'brush'].some((name) => detail.has(name)) && draw());
 
   async function rank(d) {

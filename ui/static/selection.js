@@ -6,6 +6,7 @@ const few = 200; // runs that are selected one by one
 
 export class Selection {
   constructor() {
+    this.last = null; // place of the row that was clicked last
     this.clear();
   }
 
@@ -28,6 +29,16 @@ export class Selection {
     if (this.all) this.all.but[on ? 'delete' : 'add'](run.id);
     else if (on) this.runs.set(run.id, run);
     else this.runs.delete(run.id);
+  }
+
+  // range selects or deselects the rows from the last one that was clicked to another one; at(i)
+  // is a row, if it is known.
+  range(index, on, at) {
+    if (this.last == null) return;
+    for (let i = Math.min(index, this.last); i <= Math.max(index, this.last); i += 1) {
+      const run = at(i);
+      if (run && !run.group) this.set(run, on);
+    }
   }
 
   // renew updates a run in the selection.

@@ -1,11 +1,12 @@
 // The table of runs: as many rows as there are, of which only those in sight
 // are made. Their data comes from the server in pages, as they are scrolled to.
-import { ask, debounce, newest } from './ask.js';
+import { ask, debounce } from './ask.js';
 import * as columns from './column.js';
+import { Differences } from './difference.js';
 import { el } from './dom.js';
 import * as groups from './group.js';
 import { heads } from './head.js';
-import { Layout, readWidths, writeWidths } from './layout.js';
+import { Layout, readWidths, resized } from './layout.js';
 import { Listing, pageSize } from './listing.js';
 import { press, row as makeRow } from './row.js';
 import { Selection } from './selection.js';
@@ -27,12 +28,12 @@ export class Table extends EventTarget {
     this.picked = new Selection();
     this.summaries = new Map(); // by id, of the runs whose numbers were explained
     this.rows = new Map(); // elements by the place of their row
-    this.baseline = null;
-    this.same = new Set(); // names of parameters that are the same in all runs
+    this.differences = new Differences(experiment, state, () => {
+      this.heads();
+      this.render(true);
+    });
     this.shown = () => false;
     this.color = (run) => run.color;
-    this.askSame = newest(ask);
-    this.askBaseline = newest(ask);
     this.root = this.listing();
     this.build();
     scroller.addEventListener('scroll', () => requestAnimationFrame(() => this.render()));
@@ -137,8 +138,7 @@ export class Table extends EventTarget {
   async load(again = false, first = null) {
     this.summaries.clear();
     this.root.stop();
-    this.loadBaseline();
-    const same = this.loadSame();
+    const same = this.loadDifferences();
     if (again && this.next) return; // a newer one is being loaded
     if (again && !this.behind) {
       this.root.age();
@@ -149,6 +149,11 @@ export class Table extends EventTarget {
     this.next = this.listing();
     if (first) this.next.take(0, this.read(first, this.next.query.by && groups.names(this.next.query.by)));
     else await Promise.all([same, this.next.load(0)]);
+  }
+
+  loadDifferences() {
+    this.differences.loadBaseline(this.query().columns);
+    return this.differences.loadSame(this.columns.filter((c) => c.kind === 'param').map((c) => c.key));
   }
 
   // failed keeps the rows that are there, and shows what is wrong.
@@ -201,37 +206,6 @@ export class Table extends EventTarget {
     this.scroller.replaceChildren(this.table);
     this.render();
     if (focused) [...this.body.querySelectorAll('a')].find((a) => a.href === focused.href)?.focus({ preventScroll: true });
-  }
-
-  // loadSame requests which of the chosen parameters are the same in all runs.
-  async loadSame() {
-    const keys = this.state.has('differences') ? this.columns.filter((c) => c.kind === 'param').map((c) => c.key) : [];
-    if (keys.length === 0) {
-      this.same = new Set();
-      return;
-    }
-    const query = new URLSearchParams(keys.map((k) => ['key', k]));
-    query.set('filter', this.state.get('filter'));
-    const found = await this.askSame(`experiment/${this.experiment}/same?${query}`).catch(() => ({}));
-    if (!found.same || !this.state.has('differences')) return;
-    const same = new Set(found.same);
-    if ([...same].join('\n') === [...this.same].join('\n')) return;
-    this.same = same;
-    this.heads();
-    this.render(true);
-  }
-
-  async loadBaseline() {
-    const id = this.state.get('base');
-    if (!id) {
-      this.baseline = null;
-      return;
-    }
-    const query = { filter: `id = '${id.replaceAll(/[^\w-]/g, '')}'`, columns: this.query().columns };
-    const found = await this.askBaseline(`experiment/${this.experiment}/iterations`, { query }).catch(() => ({}));
-    if (id !== this.state.get('base')) return;
-    this.baseline = found.data?.[0] || null;
-    this.render(true);
   }
 
   at(index) {
@@ -295,18 +269,19 @@ export class Table extends EventTarget {
     const focused = this.body.contains(document.activeElement) ? document.activeElement : null;
     const part = focused?.dataset.part;
     const owner = focused?.closest('tr')?.dataset.place;
+    const { baseline } = this.differences;
     const rows = new Map();
     for (let i = top; i < end; i += 1) {
       const { listing, n } = this.root.locate(i);
       const run = listing.row(n);
       const place = run ? `${listing.path}/${run.id}` : `${i}`;
       const old = this.rows.get(place);
-      const looks = run && `${Object.values(this.looks(run))} ${this.baseline?.id}`;
+      const looks = run && `${Object.values(this.looks(run))} ${baseline?.id}`;
       if (old && !all && old.run === run && old.index === i && old.looks === looks) {
         rows.set(place, old);
         continue;
       }
-      const tr = makeRow(this.layout, run, { index: i, depth: listing.depth }, run ? this.looks(run) : {}, this.baseline);
+      const tr = makeRow(this.layout, run, { index: i, depth: listing.depth }, run ? this.looks(run) : {}, baseline);
       tr.dataset.place = place;
       rows.set(place, { run, index: i, looks, tr });
     }
@@ -347,7 +322,7 @@ export class Table extends EventTarget {
   // heads lays the columns out anew and makes their heads.
   heads() {
     const { state } = this;
-    this.layout = new Layout({ chosen: this.columns, same: this.same, by: this.grouped && groups.names(this.grouped),
+    this.layout = new Layout({ chosen: this.columns, same: this.differences.same, by: this.grouped && groups.names(this.grouped),
       pinned: columns.parse(state.get('pin')), nests: this.nests, compared: state.has('base'),
       usual: this.order, best: this.best, rows: this.root.pages.get(0)?.rows ?? [], widths: readWidths(state.get('widths')) });
     const { cells, widths } = heads(this.layout, { sort: state.get('sort'), every: this.every,
@@ -357,12 +332,7 @@ export class Table extends EventTarget {
         all.splice(to, 0, ...all.splice(from, 1));
         state.set({ columns: all.map(columns.write).join(', ') });
       },
-      sized: (name, width) => {
-        const all = readWidths(state.get('widths'));
-        if (width) all.set(name, width);
-        else all.delete(name);
-        state.set({ widths: writeWidths(all) || null });
-      } });
+      sized: (name, width) => state.set({ widths: resized(state.get('widths'), name, width) || null }) });
     this.group.replaceChildren(...widths);
     this.head.replaceChildren(...cells);
   }
@@ -388,8 +358,10 @@ export class Table extends EventTarget {
     if (!run) return;
     const { part } = event.target.dataset;
     if (part === 'pick') {
+      const { index } = this.rows.get(event.target.closest('tr').dataset.place);
       this.picked.set(run, event.target.checked);
-      this.pickRange(event);
+      if (event.shiftKey) this.picked.range(index, event.target.checked, (i) => this.at(i));
+      this.picked.last = index;
       this.render();
       this.tell('pick');
     } else if (part === 'show') {
@@ -405,19 +377,6 @@ export class Table extends EventTarget {
     else this.picked.clear();
     this.render();
     this.tell('pick');
-  }
-
-  // pickRange selects all rows from the last click on, with the shift key.
-  pickRange(event) {
-    const { index } = this.rows.get(event.target.closest('tr').dataset.place);
-    if (event.shiftKey && this.lastPick != null) {
-      const [from, to] = [Math.min(index, this.lastPick), Math.max(index, this.lastPick)];
-      for (let i = from; i <= to; i += 1) {
-        const run = this.at(i);
-        if (run && !run.group) this.picked.set(run, true);
-      }
-    }
-    this.lastPick = index;
   }
 
   // hover highlights a run, and explains the number of a metric.

@@ -5,7 +5,7 @@ import { el, isolated } from './dom.js';
 import { bytes } from './format.js';
 import { base } from './base.js';
 
-const cut = 'The connection ended before the file had arrived; send it again.';
+const cut = 'The connection was lost before the upload was complete. Try again.';
 
 // send returns when the file has arrived. It uses XMLHttpRequest, because fetch
 // does not report progress.
@@ -61,7 +61,7 @@ export function uploads(form) {
       await before;
       try {
         ending.signal.throwIfAborted();
-        if (Number(most) > 0 && file.size > Number(most)) throw new Error(`An artifact may have up to ${bytes(Number(most))} here.`);
+        if (Number(most) > 0 && file.size > Number(most)) throw new Error(`Artifacts may be up to ${bytes(Number(most))} on this server.`);
         state.textContent = 'sending';
         // A file that would be refused is not sent.
         await ask(`experiment/${experiment}/artifacts`, { query: { size: String(file.size) }, signal: ending.signal });

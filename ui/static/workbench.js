@@ -59,7 +59,7 @@ function workbench(root) {
     const others = table.grouped ? ['group', 'groups'] : ['run', 'runs'];
     drawnOf.textContent = `${count(current.length)} of ${count(table.total)} ${others[Number(table.total !== 1)]} drawn`;
   };
-  // What came with the page: the first rows and names.
+  // The first rows and names come with the page.
   const first = JSON.parse(document.getElementById('first').textContent);
   const link = document.querySelector('link[as="fetch"]');
   const early = link && { path: link.href.slice(new URL('data/', base).href.length), request: JSON.parse(new URL(link.href).searchParams.get('q')) };
@@ -203,12 +203,11 @@ function workbench(root) {
       other = true; // the means of groups may differ
       table.load();
     } else {
-      if (detail.has('base')) table.loadBaseline();
+      if (detail.has('base') || detail.has('differences')) table.loadDifferences();
       if (detail.has('pin') || detail.has('base') || detail.has('widths')) {
         table.heads();
         table.render(true);
       }
-      if (detail.has('differences')) table.loadSame();
       if (detail.has('open')) table.refold();
     }
     if (detail.has('media')) showMedia();

@@ -9,6 +9,7 @@ import sys
 
 import mlflow
 import pytest
+import requests
 from conftest import PASSWORD, folder_of, uuid
 from mlflow import MlflowClient
 from mlflow.entities import Metric, Param, RunTag, ViewType
@@ -85,6 +86,21 @@ def test_batches(experiment):
     assert {k: v for k, v in got.data.tags.items() if k[0] == "t"} == {f"t{i}": str(i) for i in range(150)}
     history = client.get_metric_history(run, "m3")
     assert [(p.step, p.value, p.timestamp) for p in history] == [(p.step, p.value, p.timestamp) for p in points if p.key == "m3"]
+
+
+@pytest.mark.skipif(not hasattr(mlflow, "set_workspace"), reason="older clients have no workspaces")
+def test_workspace(server, experiment, monkeypatch):
+    project = requests.post(server.uri + "/project", json={"name": "team-a"}, timeout=60).json()["id"]
+    monkeypatch.setenv("MLFLOW_WORKSPACE", "team-a")
+    of = mlflow.set_experiment("in a workspace").experiment_id
+    assert server.get(f"/experiment/{of}")["project_id"] == project
+    with mlflow.start_run() as run:
+        mlflow.log_text("hello", "a.txt")
+    assert mlflow.artifacts.load_text(f"runs:/{run.info.run_id}/a.txt") == "hello"
+    assert [e.name for e in mlflow.search_experiments()] == ["in a workspace"]
+    monkeypatch.setenv("MLFLOW_WORKSPACE", "nothing")
+    with pytest.raises(MlflowException, match="project"):
+        mlflow.search_experiments()
 
 
 @pytest.mark.skipif(VERSION < (2, 10), reason="2.9 logs asynchronously through a method of the client only")

@@ -40,7 +40,7 @@ type source struct {
 }
 
 const (
-	// maxFiles bounds the folders that are looked through.
+	// maxFiles bounds the metrics of a run.
 	maxFiles = 1_000_000
 	// maxParams bounds params.yaml in bytes.
 	maxParams = 2 << 20
@@ -55,17 +55,7 @@ func find(path string) (s source, err error) {
 	if s.root, err = filepath.Abs(path); err != nil {
 		return s, err
 	}
-	n := 0
-	err = filepath.WalkDir(s.root, func(at string, d fs.DirEntry, err error) error {
-		if n++; n > maxFiles {
-			return errors.New("there are too many files in it; import a part of it")
-		}
-		if err != nil {
-			if at == s.root {
-				return err
-			}
-			return nil
-		}
+	err = transfer.Walk(s.root, func(at string, d fs.DirEntry) error {
 		if d.IsDir() && strings.HasSuffix(at, string(filepath.Separator)+metricsFolder) {
 			tables, err := metricTables(at)
 			if err == nil && len(tables) > 0 {

@@ -32,9 +32,6 @@ func Kind() transfer.Kind {
 	}}
 }
 
-// maxFiles bounds the folders that are looked through.
-const maxFiles = 1_000_000
-
 var partName = regexp.MustCompile(`^(.+)_part_(\d{1,9})\.parquet$`)
 
 // IsPart reports whether a file is a part of a run by its name.
@@ -74,17 +71,7 @@ func find(at string) (s source, err error) {
 		root, only = filepath.Dir(at), filepath.Join(filepath.Dir(at), m[1])
 	}
 	runs := map[string]*run{}
-	n := 0
-	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if n++; n > maxFiles {
-			return fmt.Errorf("there are more than %d files in it; import a part of it", maxFiles)
-		}
-		if err != nil {
-			if path == root {
-				return err
-			}
-			return nil
-		}
+	err = transfer.Walk(root, func(path string, d fs.DirEntry) error {
 		m := partName.FindStringSubmatch(d.Name())
 		if m == nil || !d.Type().IsRegular() {
 			return nil

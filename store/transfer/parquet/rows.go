@@ -13,8 +13,8 @@ const maxList = 100_000
 type Rows struct {
 	file    *File
 	columns []int
-	group   int // the next one
-	left    int64
+	group   int   // number of the next group
+	left    int64 // rows of the present group
 	cursors []*listCursor
 	row     []Value
 }
@@ -26,7 +26,7 @@ type listCursor struct {
 	hasAhead bool
 }
 
-// Rows returns what reads some columns of all rows. Without columns there are no rows.
+// Rows returns a reader of these columns of all rows. Without columns it has no rows.
 func (f *File) Rows(columns ...int) *Rows {
 	return &Rows{file: f, columns: columns, row: make([]Value, len(columns))}
 }
@@ -60,7 +60,7 @@ func (r *Rows) Next() ([]Value, error) {
 	return r.row, nil
 }
 
-// end lets go of a group.
+// end closes the cursors of the present group.
 func (r *Rows) end() {
 	for _, c := range r.cursors {
 		c.end()

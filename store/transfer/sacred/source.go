@@ -4,7 +4,6 @@ package sacred
 
 import (
 	"context"
-	"errors"
 	"io/fs"
 	"path/filepath"
 	"strings"
@@ -35,8 +34,6 @@ const (
 	// maxAbout bounds run.json and config.json in bytes, and maxMetrics metrics.json.
 	maxAbout   = 8 << 20
 	maxMetrics = 128 << 20
-	// maxRuns bounds the folders that are looked through.
-	maxRuns = 1_000_000
 )
 
 // about is run.json.
@@ -72,17 +69,7 @@ func find(path string) (s source, err error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return s, err
 	}
-	n := 0
-	err = filepath.WalkDir(path, func(at string, d fs.DirEntry, err error) error {
-		if n++; n > maxRuns {
-			return errors.New("there are too many files in it; import a part of it")
-		}
-		if err != nil {
-			if at == path {
-				return err
-			}
-			return nil
-		}
+	err = transfer.Walk(path, func(at string, d fs.DirEntry) error {
 		if !d.IsDir() && d.Name() == "run.json" && d.Type().IsRegular() {
 			if a, err := readAbout(filepath.Dir(at)); err == nil && a.Experiment != nil && a.Status != "" {
 				s.folders = append(s.folders, filepath.Dir(at))

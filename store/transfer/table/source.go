@@ -48,8 +48,6 @@ type file struct {
 }
 
 const (
-	// maxFiles bounds the folders that are looked through.
-	maxFiles   = 1_000_000
 	stateName  = "trainer_state.json"
 	checkpoint = "checkpoint-"
 )
@@ -94,17 +92,7 @@ func find(path string) (s source, err error) {
 	if !info.IsDir() {
 		return s, nil
 	}
-	n := 0
-	err = filepath.WalkDir(s.root, func(path string, d fs.DirEntry, err error) error {
-		if n++; n > maxFiles {
-			return fmt.Errorf("there are more than %d files in it; import a part of it", maxFiles)
-		}
-		if err != nil {
-			if path == s.root {
-				return err
-			}
-			return nil
-		}
+	err = transfer.Walk(s.root, func(path string, d fs.DirEntry) error {
 		if d.IsDir() && d.Name() == "metrics" && filepath.Base(filepath.Dir(path)) == "plots" {
 			return fs.SkipDir // of DVCLive
 		}

@@ -38,25 +38,12 @@ type logFile struct {
 	info fs.FileInfo
 }
 
-// maxFiles bounds the folders that are looked through, and the files of a run.
-const maxFiles = 1_000_000
-
 // find returns the logs at a path: a file, or those in a folder.
 func find(at string) (s source, err error) {
 	if at, err = filepath.Abs(at); err != nil {
 		return s, err
 	}
-	n := 0
-	err = filepath.WalkDir(at, func(path string, d fs.DirEntry, err error) error {
-		if n++; n > maxFiles {
-			return fmt.Errorf("there are more than %d files in it; import a part of it", maxFiles)
-		}
-		if err != nil {
-			if path == at {
-				return err
-			}
-			return nil
-		}
+	err = transfer.Walk(at, func(path string, d fs.DirEntry) error {
 		if !d.Type().IsRegular() || filepath.Ext(path) != ".wandb" {
 			return nil
 		}

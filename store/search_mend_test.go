@@ -1,0 +1,101 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"tracker/store/filter"
+	"tracker/store/runs"
+)
+
+// repeatedSearch is a search that is asked again and again.
+type repeatedSearch struct {
+	text string
+	e    filter.Expr
+	sort []filter.SortKey
+}
+
+func (f *searchFixture) repeatedSearch() (s repeatedSearch) {
+	f.t.Helper()
+	where, sort := randomFilter(f.rng, f.runs, 1), randomSort(f.rng)
+	s.text = fmt.Sprintf("filter %s, sort %s", where, sort)
+	var p filter.Parser
+	var err error
+	s.e, err = p.Filter(where)
+	f.must(err)
+	s.sort, err = p.Sort(sort)
+	f.must(err)
+	return s
+}
+
+// change changes one run at random, or something that leaves all of them as they are.
+func (f *searchFixture) change() {
+	f.t.Helper()
+	ctx, run := context.Background(), pick(f.rng, f.runs)
+	switch n := f.rng.IntN(20); {
+	case n < 8:
+		if run.ended == nil {
+			f.log(run)
+		}
+	case n < 11:
+		run.name = fmt.Sprint("run ", f.rng.IntN(9))
+		f.must(f.db.UpdateIteration(ctx, System, run.id, IterationPatch{Name: &run.name}))
+	case n < 14:
+		f.must(f.db.UpdateIteration(ctx, System, run.id, IterationPatch{Status: new(pick(f.rng, runs.IterationStatuses)), Reopen: true}))
+	case n < 16:
+		f.add()
+	case n < 17:
+		i := slices.Index(f.runs, run)
+		f.must(f.db.DeleteIteration(ctx, System, run.id))
+		f.runs = slices.Delete(f.runs, i, i+1)
+		return
+	case n < 18:
+		f.copySome()
+	case n < 19:
+		f.must(f.db.Compact())
+	default:
+		f.must(f.db.LogIteration(ctx, System, run.id, IterationLog{Properties: []Property{{Key: "k", Value: fmt.Sprint(n)}}}))
+	}
+	f.refresh(run)
+}
+
+// TestRepeatedSearchAgreesWithTheModel asks the same searches again and again while single
+// runs change, so that their remembered orders are mended.
+func TestRepeatedSearchAgreesWithTheModel(t *testing.T) {
+	for seed := uint64(1); seed < 6; seed += 2 {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			f := newSearchFixture(t, seed)
+			for range 40 {
+				f.add()
+			}
+			var searches []repeatedSearch
+			for range 12 {
+				searches = append(searches, f.repeatedSearch())
+			}
+			for range 250 {
+				for range f.rng.IntN(3) {
+					f.change()
+				}
+				s := pick(f.rng, searches)
+				want := f.hits(s.e, s.sort)
+				limit, offset := 1+f.rng.IntN(8), 0
+				if f.rng.IntN(10) == 0 {
+					offset = f.rng.IntN(30)
+				}
+				l, err := f.db.IterationRecords(context.Background(), System, RecordQuery{Page: Page{Limit: limit, Offset: offset},
+					Experiments: []string{f.experimentID}, Filter: s.e, Sort: s.sort})
+				f.must(err)
+				first, end := min(offset, len(want)), min(offset+limit, len(want))
+				same := slices.EqualFunc(want[first:end], l.Data, func(run *modelRun, r IterationRecord) bool { return run.id == r.ID })
+				if total := min(offset+limit+1, len(want)); !same || l.Total != max(total, offset) {
+					t.Fatalf("%s, %d from %d: %d, want %d of %s", s.text, limit, offset, l.Total, total, f.modelPositions(want))
+				}
+			}
+			if n := f.db.base.Orders.Mended(); n < 30 {
+				t.Errorf("%d orders were mended", n)
+			}
+		})
+	}
+}

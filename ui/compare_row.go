@@ -1,0 +1,163 @@
+package ui
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"tracker/store"
+	"tracker/store/goal"
+)
+
+func compareSections(all []compared, o *store.Objective) []compareSection {
+	environment := []struct {
+		name string
+		of   func(store.Snapshot) string
+	}{
+		{"Command", func(s store.Snapshot) string { return cell(s.Command) }},
+		{"Entry point", func(s store.Snapshot) string { return s.Entrypoint }},
+		{"Host", func(s store.Snapshot) string { return s.Hostname }},
+		{"Runtime", func(s store.Snapshot) string { return s.Runtime }},
+		{"Commit", func(s store.Snapshot) string { return strings.TrimSuffix(clipText(s.GitSHA, 12), "…") }},
+		{"Working tree", workingTree},
+	}
+	var env []compareRow
+	for _, e := range environment {
+		env = append(env, newCompareRow(all, e.name, func(c compared) string { return e.of(c.snapshot) }))
+	}
+	env = slices.DeleteFunc(env, func(r compareRow) bool {
+		return !slices.ContainsFunc(r.Cells, func(c string) bool { return c != "" })
+	})
+	var params, metrics []compareRow
+	most := maxCells / len(all)
+	paramNames := keysOf(all, func(c compared) []string { return keys(c.summary.Params) })
+	size := func(key string) (n int) {
+		for _, c := range all {
+			n += min(len(c.summary.Params[key]), maxCell)
+		}
+		return n
+	}
+	for _, key := range fit(paramNames, most, size) {
+		params = append(params, newCompareRow(all, key, func(c compared) string { return cell(c.summary.Params[key]) }))
+	}
+	names := keysOf(all, func(c compared) []string { return keys(c.Metrics) })
+	var summaries []store.Summary
+	for _, c := range all {
+		summaries = append(summaries, c.summary)
+	}
+	byInterest(names, func(name string) string { return name }, spreads(summaries))
+	putFirst(names, o, func(name string) string { return name })
+	values := func(key, metric string, goal store.Goal, of func(compared) (store.Value, bool)) {
+		row := newCompareRow(all, key, func(c compared) string {
+			if v, ok := of(c); ok {
+				return number(v)
+			}
+			return ""
+		})
+		row.Metric = metric
+		if best := bestOf(all, goal, of); row.Differs && len(best) > 0 {
+			row.Best = make([]bool, len(all))
+			for _, at := range best {
+				row.Best[at] = true
+			}
+		}
+		metrics = append(metrics, row)
+	}
+	for _, key := range names[:min(len(names), most)] {
+		goal := goal.Of(key)
+		if o != nil && key == o.Metric {
+			goal = o.Goal
+			values(key+" "+map[store.Goal]string{store.Minimize: "min", store.Maximize: "max"}[goal], "", goal, bestValue(*o))
+		}
+		values(key, key, goal, func(c compared) (store.Value, bool) {
+			v, ok := c.Metrics[key]
+			return v, ok
+		})
+	}
+	differingFirst(params)
+	differingFirst(env)
+	return []compareSection{
+		{Title: "Parameters", Rows: params, Note: leftOut(len(params), len(paramNames))},
+		{Title: "Metrics, last values", Rows: metrics, Note: leftOut(min(len(names), most), len(names))},
+		{Title: "Environment", Rows: env}, packageSection(all),
+	}
+}
+
+// differingFirst moves the rows in which runs differ before the others.
+func differingFirst(rows []compareRow) {
+	slices.SortStableFunc(rows, func(a, b compareRow) int {
+		rank := map[bool]int{true: 0, false: 1}
+		return cmp.Compare(rank[a.Differs], rank[b.Differs])
+	})
+}
+
+// bestValue returns a function that returns the best value of a run.
+func bestValue(o store.Objective) func(compared) (store.Value, bool) {
+	return func(c compared) (store.Value, bool) {
+		m := c.summary.Metrics[o.Metric]
+		v := m.Min
+		if o.Goal == store.Maximize {
+			v = m.Max
+		}
+		if v == nil {
+			return 0, false
+		}
+		return *v, true
+	}
+}
+
+// bestOf returns the places of the runs that have the best value; none without a goal.
+func bestOf(all []compared, goal store.Goal, of func(compared) (store.Value, bool)) (places []int) {
+	if goal == "" {
+		return nil
+	}
+	var best store.Value
+	for at, c := range all {
+		v, ok := of(c)
+		switch {
+		case !ok || math.IsNaN(float64(v)):
+		case len(places) == 0 || v < best && goal == store.Minimize || v > best && goal == store.Maximize:
+			best, places = v, []int{at}
+		case v == best:
+			places = append(places, at)
+		}
+	}
+	return places
+}
+
+// workingTree returns whether the files were those of the commit, as text; "" if no
+// commit was recorded.
+func workingTree(s store.Snapshot) string {
+	if s.GitDirty == nil || s.GitSHA == "" {
+		return ""
+	}
+	return map[bool]string{true: "changed since the commit", false: "as committed"}[*s.GitDirty]
+}
+
+func newCompareRow(all []compared, key string, of func(compared) string) compareRow {
+	row := compareRow{Key: key}
+	for _, c := range all {
+		row.Cells = append(row.Cells, of(c))
+	}
+	row.Differs = slices.ContainsFunc(row.Cells, func(c string) bool { return c != row.Cells[0] })
+	return row
+}
+
+func keys[V any](m map[string]V) []string {
+	var all []string
+	for key := range m {
+		all = append(all, key)
+	}
+	return all
+}
+
+// keysOf returns all names that one of the runs has, sorted.
+func keysOf(all []compared, of func(compared) []string) []string {
+	var names []string
+	for _, c := range all {
+		names = append(names, of(c)...)
+	}
+	slices.SortFunc(names, cmp.Compare)
+	return slices.Compact(names)
+}
