@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"strings"
+
+	"tracker/store/access"
 )
 
 // APIKey is a key of an account. It has the rights of the account until it is
@@ -41,18 +43,18 @@ func hashAPIKey(key string) []byte {
 // CreateAPIKey makes a key for an account and returns it. It is not kept, so it can't be
 // read again. CONFLICT when the account has MaxAPIKeys. For that user and admins.
 func (db *DB) CreateAPIKey(ctx context.Context, actor Actor, userID, name string) (string, error) {
-	if err := checkName("name", name); err != nil {
+	if err := access.CheckName("name", name); err != nil {
 		return "", err
 	}
 	key, err := randomKey()
 	if err != nil {
 		return "", err
 	}
-	return key, change(ctx, db, actor, func(tx *tx) error {
-		if err := tx.sameUser(actor, userID); err != nil {
+	return key, access.Change(ctx, db.base, actor, func(tx *access.Tx) error {
+		if err := tx.SameUser(actor, userID); err != nil {
 			return err
 		}
-		if err := tx.exists(`SELECT 1 FROM user WHERE id = ?`, userID, "user"); err != nil {
+		if err := tx.Exists(`SELECT 1 FROM user WHERE id = ?`, userID, "user"); err != nil {
 			return err
 		}
 		var n int
@@ -60,14 +62,14 @@ func (db *DB) CreateAPIKey(ctx context.Context, actor Actor, userID, name string
 			return err
 		}
 		if n >= MaxAPIKeys {
-			return Errorf(CodeConflict, "The account has %d keys already; revoke those that are not needed.", n)
+			return access.Errorf(CodeConflict, "The account has %d keys already; revoke those that are not needed.", n)
 		}
-		id, err := newID()
+		id, err := access.NewID()
 		if err != nil {
 			return err
 		}
 		_, err = tx.Exec(`INSERT INTO api_key (id, user_id, name, hash, created_date) VALUES (?, ?, ?, ?, ?)`,
-			id, userID, name, hashAPIKey(key), tx.now)
+			id, userID, name, hashAPIKey(key), tx.Now)
 		return err
 	})
 }
@@ -92,7 +94,7 @@ func randomKey() (string, error) {
 
 // APIKeys lists the keys of an account, the oldest first. For that user and admins.
 func (v *View) APIKeys(userID string) ([]APIKey, error) {
-	if err := v.tx.sameUser(v.actor, userID); err != nil {
+	if err := v.tx.SameUser(v.tx.Actor, userID); err != nil {
 		return nil, err
 	}
 	all := []APIKey{}
@@ -102,22 +104,22 @@ func (v *View) APIKeys(userID string) ([]APIKey, error) {
 
 // DeleteAPIKey revokes a key of an account. For that user and admins.
 func (db *DB) DeleteAPIKey(ctx context.Context, actor Actor, userID, id string) error {
-	return remove(ctx, db, actor, func(tx *tx) error {
-		if err := tx.sameUser(actor, userID); err != nil {
+	return access.Remove(ctx, db.base, actor, func(tx *access.Tx) error {
+		if err := tx.SameUser(actor, userID); err != nil {
 			return err
 		}
 		n, err := tx.Exec(`DELETE FROM api_key WHERE id = ? AND user_id = ?`, id, userID)
-		return changedOne(n, err, "key")
+		return access.ChangedOne(n, err, "key")
 	})
 }
 
 // UserOfAPIKey returns the account of a key, or INVALID_CREDENTIALS when there is no
 // such key.
 func (db *DB) UserOfAPIKey(ctx context.Context, key string) (User, error) {
-	return readShort(ctx, db, func(tx *tx) (u User, err error) {
-		err = tx.Get(&u, `SELECT `+userColumns+` FROM api_key JOIN user ON user.id = api_key.user_id WHERE api_key.hash = ?`, hashAPIKey(key))
-		if err := orNotFound(err, "key"); err != nil && AsError(err).Code == CodeNotFound {
-			return u, Errorf(CodeInvalidCredentials, "The API key is not known, or was revoked; get another one.")
+	return access.ReadShort(ctx, db.base, func(tx *access.Tx) (u User, err error) {
+		err = tx.Get(&u, `SELECT `+access.UserColumns+` FROM api_key JOIN user ON user.id = api_key.user_id WHERE api_key.hash = ?`, hashAPIKey(key))
+		if err := access.OrNotFound(err, "key"); err != nil && access.AsError(err).Code == CodeNotFound {
+			return u, access.Errorf(CodeInvalidCredentials, "The API key is not known, or was revoked; get another one.")
 		}
 		return u, err
 	})

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"tracker/blob"
+	"tracker/store/access"
+	"tracker/store/files"
 	"tracker/store/record"
 	"tracker/store/sqlite"
 	"tracker/store/transfer"
@@ -59,8 +61,8 @@ type Extract struct {
 // Open returns the bytes of an artifact. Reading fails at the end if they are not
 // those of the hash.
 func (e *Extract) Open(b archive.Blob) (io.ReadCloser, error) {
-	content, err := e.from.artifacts.Open(e.ctx, e.backends[b.Hash], blob.Blob{Hash: b.Hash, Size: b.Size})
-	return content, artifactError(err)
+	content, err := e.from.base.Artifacts.Open(e.ctx, e.backends[b.Hash], blob.Blob{Hash: b.Hash, Size: b.Size})
+	return content, files.AsError(err)
 }
 
 // archiveReadme is README.txt of an archive.
@@ -146,12 +148,12 @@ func (db *DB) Extract(ctx context.Context, actor Actor, q ArchiveQuery, fn func(
 		return exportError(err)
 	}
 	defer os.RemoveAll(dir)
-	to, err := Open(ctx, Options{Path: filepath.Join(dir, "work.db"), Now: func() time.Time { return time.UnixMilli(0) }, Logger: db.log})
+	to, err := Open(ctx, Options{Path: filepath.Join(dir, "work.db"), Now: func() time.Time { return time.UnixMilli(0) }, Logger: db.base.Log})
 	if err != nil {
 		return exportError(err)
 	}
 	e := &Extract{DB: to, Context: []string{}, Counts: map[string]int64{}, from: db, ctx: ctx, backends: map[string]Backend{}}
-	err = db.kernel.Read(ctx, func(snapshot *sqlite.Tx) error { return e.fill(ctx, db.reading(snapshot), actor, q) })
+	err = db.base.Kernel.Read(ctx, func(snapshot *sqlite.Tx) error { return e.fill(ctx, db.base.Reading(snapshot), actor, q) })
 	if err == nil {
 		err = fn(e)
 	}
@@ -167,8 +169,9 @@ func exportError(err error) error {
 }
 
 // fill copies what q selects.
-func (e *Extract) fill(ctx context.Context, from *tx, actor Actor, q ArchiveQuery) error {
-	refs, scope, err := from.archived(actor, q)
+func (e *Extract) fill(ctx context.Context, from *access.Tx, actor Actor, q ArchiveQuery) error {
+	from.Actor = actor
+	refs, scope, err := archived(from, actor, q)
 	if err != nil {
 		return err
 	}
@@ -196,7 +199,7 @@ func (e *Extract) fill(ctx context.Context, from *tx, actor Actor, q ArchiveQuer
 			return id, err
 		}, func() {}, nil
 	}
-	c := record.Copier{From: from.records(), To: to, Fresh: true, Result: &transfer.Result{}}
+	c := record.Copier{From: records(from), To: to, Fresh: true, Result: &transfer.Result{}}
 	err = c.Copy(ctx, refs)
 	e.Counts["metric"] = int64(c.Result.Points)
 	e.Counts["parameter"] = int64(c.Result.Parameters)
@@ -233,6 +236,6 @@ func (db *DB) removeScratch() {
 		}
 	}
 	if err != nil {
-		db.log.Warn("files that an export or import has left behind could not be removed", "error", err)
+		db.base.Log.Warn("files that an export or import has left behind could not be removed", "error", err)
 	}
 }

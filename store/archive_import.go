@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"tracker/blob"
+	"tracker/store/access"
 	"tracker/store/record"
 	"tracker/store/sqlite"
 	"tracker/store/transfer"
@@ -60,8 +61,8 @@ func (db *DB) ImportArchive(ctx context.Context, actor Actor, path string, o Arc
 	}
 	defer func() { err = errors.Join(err, from.Close()) }()
 	r = &ArchiveResult{Result: transfer.Result{Kind: "archive", Path: path, Losses: []transfer.Loss{}}, Conflicts: []string{}}
-	err = from.kernel.Read(ctx, func(snapshot *sqlite.Tx) error {
-		archived := from.reading(snapshot).records()
+	err = from.base.Kernel.Read(ctx, func(snapshot *sqlite.Tx) error {
+		archived := records(from.base.Reading(snapshot))
 		refs, err := archived.All(a.Manifest.Context)
 		if err != nil {
 			return err
@@ -99,9 +100,9 @@ func archiveError(err error) error {
 	var file *sqlite.FileError
 	switch {
 	case errors.As(err, &bad):
-		return Invalid("archive", "The archive can't be imported: %s.", bad.Message)
+		return access.Invalid("archive", "The archive can't be imported: %s.", bad.Message)
 	case errors.As(err, &file) && file.Problem != sqlite.NoRoom:
-		return Invalid("archive", "The database in the archive can't be imported: %s.", file.Error())
+		return access.Invalid("archive", "The database in the archive can't be imported: %s.", file.Error())
 	}
 	return err
 }
@@ -132,7 +133,7 @@ func blobRoom(dir string, files []archive.File) error {
 	}
 	for _, f := range files {
 		if f.Name == archive.DatabaseName && f.Size > free {
-			return Errorf(CodeStorageFull, "The database in the archive has %d bytes, and there is room for %d; free some.", f.Size, free)
+			return access.Errorf(CodeStorageFull, "The database in the archive has %d bytes, and there is room for %d; free some.", f.Size, free)
 		}
 	}
 	return nil

@@ -6,37 +6,39 @@ import (
 
 	"github.com/google/uuid"
 
+	"tracker/store/access"
+	"tracker/store/files"
 	"tracker/store/json"
 	"tracker/store/record"
+	"tracker/store/runs"
 )
 
 // archived returns the records that q selects in the order in which they are copied,
 // and the scope of the archive: project, experiment or runs.
-func (tx *tx) archived(actor Actor, q ArchiveQuery) (refs []record.Ref, scope string, err error) {
+func archived(tx *access.Tx, actor Actor, q ArchiveQuery) (refs []record.Ref, scope string, err error) {
 	switch {
 	case q.ProjectID != "":
-		if err := tx.allowProject(actor, q.ProjectID, rightRead); err != nil {
+		if err := tx.AllowProject(actor, q.ProjectID, access.RightRead); err != nil {
 			return nil, "", err
 		}
-		refs, err = tx.records().OfProject(q.ProjectID)
+		refs, err = records(tx).OfProject(q.ProjectID)
 		if err == nil && q.Records != nil {
 			var missing string
 			if refs, missing = record.Only(refs, q.Records); missing != "" {
-				err = Invalid("records", "The project has no record %q.", truncate(missing))
+				err = access.Invalid("records", "The project has no record %q.", truncate(missing))
 			}
 		}
 		return refs, "project", err
 	case q.ExperimentID != "" && q.Filter == "":
-		e, err := tx.allowExperiment(actor, q.ExperimentID, rightRead)
+		e, err := tx.AllowExperiment(actor, q.ExperimentID, access.RightRead)
 		if err != nil {
 			return nil, "", err
 		}
-		refs, err = tx.records().OfExperiment(e.projectID, q.ExperimentID)
+		refs, err = records(tx).OfExperiment(e.ProjectID, q.ExperimentID)
 		return refs, "experiment", err
 	case q.ExperimentID != "":
-		v := &View{tx: tx, actor: actor}
 		for {
-			l, err := v.Iterations(q.ExperimentID, IterationQuery{Filter: q.Filter, Sort: "created", Page: Page{Limit: MaxLimit, Offset: len(q.IterationIDs)}})
+			l, err := runs.In(tx).Iterations(q.ExperimentID, IterationQuery{Filter: q.Filter, Sort: "created", Page: Page{Limit: MaxLimit, Offset: len(q.IterationIDs)}})
 			if err != nil {
 				return nil, "", err
 			}
@@ -48,60 +50,60 @@ func (tx *tx) archived(actor Actor, q ArchiveQuery) (refs []record.Ref, scope st
 			}
 		}
 	}
-	refs, err = tx.recordsOfRuns(actor, q.IterationIDs)
+	refs, err = recordsOfRuns(tx, actor, q.IterationIDs)
 	return refs, "runs", err
 }
 
 // recordsOfRuns returns runs, in the order of their numbers, with what holds them.
-func (tx *tx) recordsOfRuns(actor Actor, ids []string) (refs []record.Ref, err error) {
+func recordsOfRuns(tx *access.Tx, actor Actor, ids []string) (refs []record.Ref, err error) {
 	for chunk := range slices.Chunk(ids, MaxLimit) {
-		if _, err := tx.allowIterations(actor, chunk, rightRead); err != nil {
+		if _, err := tx.AllowIterations(actor, chunk, access.RightRead); err != nil {
 			return nil, err
 		}
 	}
-	refs, err = tx.records().OfRuns(ids)
+	refs, err = records(tx).OfRuns(ids)
 	if err == nil && len(refs) == 0 {
-		err = Invalid("iteration_ids", "No run is selected; name at least one, or a filter that finds one.")
+		err = access.Invalid("iteration_ids", "No run is selected; name at least one, or a filter that finds one.")
 	}
 	return refs, err
 }
 
 // records returns the transaction as package record uses it. Texts are checked as those
 // of the API are.
-func (tx *tx) records() record.Tx { return record.Tx{Tx: tx.points(), Check: checkColumn} }
+func records(tx *access.Tx) record.Tx { return record.Tx{Tx: tx.Points(), Check: checkColumn} }
 
 // checkColumn fails unless a column may have a text.
 func checkColumn(c record.Column, s string) error {
 	switch c {
 	case record.Name:
-		return checkName("name", s)
+		return access.CheckName("name", s)
 	case record.Key:
-		return checkKey(s)
+		return access.CheckKey(s)
 	case record.Short:
-		return checkShort("type", s)
+		return access.CheckShort("type", s)
 	case record.Text:
-		return checkText("text", s)
+		return access.CheckText("text", s)
 	case record.Long:
-		if len(s) > maxProfile {
-			return Invalid("text", "text must have at most %d bytes, not %d.", maxProfile, len(s))
+		if len(s) > runs.MaxProfile {
+			return access.Invalid("text", "text must have at most %d bytes, not %d.", runs.MaxProfile, len(s))
 		}
 	case record.ID:
 		if id, err := uuid.Parse(s); err != nil || id.String() != s {
-			return Invalid("id", "%q is not a UUID.", truncate(s))
+			return access.Invalid("id", "%q is not a UUID.", truncate(s))
 		}
 	case record.ModelID:
 		if hexed, err := hex.DecodeString(s[min(len(s), 2):]); len(s) != 34 || s[:2] != "m-" || err != nil || len(hexed) != 16 {
-			return Invalid("id", "%q is not the id of a logged model.", truncate(s))
+			return access.Invalid("id", "%q is not the id of a logged model.", truncate(s))
 		}
 	case record.JSON:
 		var any any
-		if len(s) > maxProfile || json.Unmarshal([]byte(s), &any) != nil {
-			return Invalid("json", "json must be JSON.")
+		if len(s) > runs.MaxProfile || json.Unmarshal([]byte(s), &any) != nil {
+			return access.Invalid("json", "json must be JSON.")
 		}
 	case record.ContentType:
-		return checkContentType(s)
+		return files.CheckContentType(s)
 	case record.FileName:
-		return checkArtifactName(s)
+		return files.CheckArtifactName(s)
 	}
 	return nil // the columns are STRICT
 }

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"io"
 	"os"
+
+	"tracker/store/access"
+	"tracker/store/files"
 )
 
 // RecordState is a record of a project with its fingerprint.
@@ -20,20 +23,20 @@ const maxStates = 100
 // Records lists the records of a project with their fingerprints: containers come before
 // their contents. A page has at most 100. Needs read.
 func (db *DB) Records(ctx context.Context, actor Actor, projectID string, p Page) (List[RecordState], error) {
-	return read(ctx, db, func(tx *tx) (l List[RecordState], err error) {
-		if err := tx.allowProject(actor, projectID, rightRead); err != nil {
+	return access.Read(ctx, db.base, func(tx *access.Tx) (l List[RecordState], err error) {
+		if err := tx.AllowProject(actor, projectID, access.RightRead); err != nil {
 			return l, err
 		}
-		refs, err := tx.records().OfProject(projectID)
+		refs, err := records(tx).OfProject(projectID)
 		if err != nil {
 			return l, err
 		}
-		p = p.clamp()
+		p = p.Clamp()
 		p.Limit = min(p.Limit, maxStates)
 		l = List[RecordState]{Data: []RecordState{}, Total: len(refs), Limit: p.Limit, Offset: p.Offset}
 		from := min(p.Offset, len(refs))
 		for _, ref := range refs[from:min(from+p.Limit, len(refs))] {
-			fingerprint, err := tx.records().Fingerprint(ref.Kind, ref.ID)
+			fingerprint, err := records(tx).Fingerprint(ref.Kind, ref.ID)
 			if err != nil {
 				return l, err
 			}
@@ -64,11 +67,11 @@ func (db *DB) AllRecords(ctx context.Context, actor Actor, projectID string) (or
 
 // Synced returns the fingerprints that records had when they were last the same here
 // and in the database of a peer. Records without a known one are left out.
-func (db *DB) Synced(ctx context.Context, peer string, records []string) (map[string]string, error) {
-	return read(ctx, db, func(tx *tx) (map[string]string, error) {
+func (db *DB) Synced(ctx context.Context, peer string, names []string) (map[string]string, error) {
+	return access.Read(ctx, db.base, func(tx *access.Tx) (map[string]string, error) {
 		base := map[string]string{}
-		for _, record := range records {
-			fingerprint, err := tx.records().Synced(peer, record)
+		for _, record := range names {
+			fingerprint, err := records(tx).Synced(peer, record)
 			if err != nil {
 				return nil, err
 			}
@@ -82,9 +85,9 @@ func (db *DB) Synced(ctx context.Context, peer string, records []string) (map[st
 
 // SetSynced records that records are the same here and in the database of a peer.
 func (db *DB) SetSynced(ctx context.Context, peer string, states map[string]string) error {
-	return change(ctx, db, System, func(tx *tx) error {
+	return access.Change(ctx, db.base, System, func(tx *access.Tx) error {
 		for record, fingerprint := range states {
-			if err := tx.records().SetSynced(peer, record, fingerprint, tx.now); err != nil {
+			if err := records(tx).SetSynced(peer, record, fingerprint, tx.Now); err != nil {
 				return err
 			}
 		}
@@ -95,8 +98,8 @@ func (db *DB) SetSynced(ctx context.Context, peer string, states map[string]stri
 // ReceiveArchive is ImportArchive for an archive that body gives. An error of body is
 // returned unchanged.
 func (db *DB) ReceiveArchive(ctx context.Context, actor Actor, body io.Reader, o ArchiveImport) (*ArchiveResult, error) {
-	if limit := db.opts.MaxUpload; limit > 0 {
-		body = &limitedReader{r: body, limit: limit}
+	if limit := db.base.Options.MaxUpload; limit > 0 {
+		body = files.LimitReader(body, limit)
 	}
 	f, err := db.ScratchFile()
 	if err != nil {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"io"
 
+	"tracker/store/access"
+	"tracker/store/files"
 	"tracker/store/record"
 )
 
@@ -17,15 +19,15 @@ type archiveTarget struct {
 
 // Read runs fn on a snapshot.
 func (t archiveTarget) Read(ctx context.Context, fn func(record.TargetTx) error) error {
-	return t.db.ask(ctx, func(tx *tx) error {
-		tx.actor = t.actor
+	return t.db.base.Ask(ctx, func(tx *access.Tx) error {
+		tx.Actor = t.actor
 		return fn(archiveTx{tx})
 	})
 }
 
 // Write runs fn in the writer.
 func (t archiveTarget) Write(ctx context.Context, fn func(record.TargetTx) error) error {
-	return change(ctx, t.db, t.actor, func(tx *tx) error { return fn(archiveTx{tx}) })
+	return access.Change(ctx, t.db.base, t.actor, func(tx *access.Tx) error { return fn(archiveTx{tx}) })
 }
 
 // Claim stores the bytes of an artifact.
@@ -36,34 +38,34 @@ func (t archiveTarget) Claim(ctx context.Context, hash string, size int64) (func
 // Discard puts an artifact into the trash, unless a version of a model holds it.
 func (t archiveTarget) Discard(ctx context.Context, id string) (refused string, err error) {
 	err = t.db.DeleteArtifact(ctx, t.actor, id)
-	if err != nil && AsError(err).Code == CodeConflict {
-		return AsError(err).Message, nil
+	if err != nil && access.AsError(err).Code == CodeConflict {
+		return access.AsError(err).Message, nil
 	}
 	return "", err
 }
 
 // archiveTx is a transaction in which records are copied.
-type archiveTx struct{ *tx }
+type archiveTx struct{ *access.Tx }
 
 // Records returns the transaction as package record uses it.
-func (t archiveTx) Records() record.Tx { return t.records() }
+func (t archiveTx) Records() record.Tx { return records(t.Tx) }
 
 // Now returns the time of the transaction.
-func (t archiveTx) Now() Time { return t.now }
+func (t archiveTx) Now() Time { return t.Tx.Now }
 
 // AllowCreate fails unless the actor may add records to a project. Every user may make
 // a project.
 func (t archiveTx) AllowCreate(projectID string) error {
 	if projectID == "" {
-		_, err := t.user(t.actor)
+		_, err := t.User(t.Actor)
 		return err
 	}
-	return t.allow(t.actor, projectID, rightCreate)
+	return t.Allow(t.Actor, projectID, access.RightCreate)
 }
 
 // AllowUpdate fails unless the actor may replace records of a project.
 func (t archiveTx) AllowUpdate(projectID string) error {
-	return t.allow(t.actor, projectID, rightUpdate)
+	return t.Allow(t.Actor, projectID, access.RightUpdate)
 }
 
 // Copied adds a copied run to the journal, and gives the actor all rights in a copied
@@ -71,24 +73,24 @@ func (t archiveTx) AllowUpdate(projectID string) error {
 func (t archiveTx) Copied(ref record.Ref) error {
 	switch ref.Kind.Name {
 	case "project":
-		if t.actor.system {
+		if t.Actor.IsSystem() {
 			return nil
 		}
-		there, err := t.has(`SELECT 1 FROM user_permission WHERE user_id = ? AND project_id = ?`, t.actor.UserID, ref.ID)
+		there, err := t.Has(`SELECT 1 FROM user_permission WHERE user_id = ? AND project_id = ?`, t.Actor.UserID, ref.ID)
 		if err != nil || there {
 			return err
 		}
-		if admin, err := t.user(t.actor); err != nil || admin.IsAdmin {
+		if admin, err := t.User(t.Actor); err != nil || admin.IsAdmin {
 			return err
 		}
-		_, err = t.insertPermission(Permission{UserID: t.actor.UserID, ProjectID: ref.ID, Create: true, Read: true, Update: true, Delete: true})
+		_, err = t.InsertPermission(Permission{UserID: t.Actor.UserID, ProjectID: ref.ID, Create: true, Read: true, Update: true, Delete: true})
 		return err
 	case "iteration":
 		num, err := t.Records().Num(ref.ID)
 		if err != nil {
 			return err
 		}
-		return t.noteNumbered(&num)
+		return t.NoteNumbered(&num)
 	}
 	return nil
 }
@@ -102,11 +104,11 @@ func (db *DB) received(ctx context.Context, r io.Reader, hash string) (use func(
 	defer got.Discard()
 	claim, err := got.Commit(ctx)
 	if err != nil {
-		return nil, nil, artifactError(err)
+		return nil, nil, files.AsError(err)
 	}
 	use = func(tx record.Tx) (int64, error) {
 		id, err := claim.Use(tx.Tx.Tx)
-		return id, artifactError(err)
+		return id, files.AsError(err)
 	}
 	return use, func() { claim.Release(ctx) }, nil
 }

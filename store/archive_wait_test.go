@@ -5,6 +5,8 @@ import (
 	"io"
 	"testing"
 	"time"
+
+	"tracker/store/access"
 )
 
 // TestExportDoesNotWaitForEver exports while another archive is made.
@@ -20,7 +22,7 @@ func TestExportDoesNotWaitForEver(t *testing.T) {
 	}
 	db.archiveWait = time.Millisecond
 	q := ArchiveQuery{ProjectID: e.ProjectID}
-	if refused := AsError(db.Export(ctx, System, q, ArchiveOptions{}, io.Discard)); refused == nil || refused.Code != CodeUnavailable || refused.RetryAfter == 0 {
+	if refused := access.AsError(db.Export(ctx, System, q, ArchiveOptions{}, io.Discard)); refused == nil || refused.Code != CodeUnavailable || refused.RetryAfter == 0 {
 		t.Errorf("%+v", refused)
 	}
 	db.archiveWait = time.Hour

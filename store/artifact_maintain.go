@@ -6,32 +6,36 @@ import (
 	"time"
 
 	"tracker/blob"
+	"tracker/store/access"
 	"tracker/store/artifact"
+	"tracker/store/files"
 )
 
 // BlobStore returns the backend of that name; UNAVAILABLE when it is not
 // configured or can't be opened.
 func (db *DB) BlobStore(name Backend) (blob.Store, error) {
-	s, err := db.artifacts.Backend(name)
-	return s, artifactError(err)
+	s, err := db.base.Artifacts.Backend(name)
+	return s, files.AsError(err)
 }
 
 // DefaultBackend returns the backend of new bytes.
-func (db *DB) DefaultBackend() Backend { return db.artifacts.DefaultBackend() }
+func (db *DB) DefaultBackend() Backend { return db.base.Artifacts.DefaultBackend() }
 
 // UsedBackends returns the default backend and those that have blobs.
 func (db *DB) UsedBackends(ctx context.Context) ([]Backend, error) {
-	return db.artifacts.UsedBackends(ctx)
+	return db.base.Artifacts.UsedBackends(ctx)
 }
 
 // Probe checks that a backend can be used. It returns the error of the backend.
-func (db *DB) Probe(ctx context.Context, name Backend) error { return db.artifacts.Probe(ctx, name) }
+func (db *DB) Probe(ctx context.Context, name Backend) error {
+	return db.base.Artifacts.Probe(ctx, name)
+}
 
 // Collect deletes resumable uploads that have expired and blobs that no artifact
 // has any more, as the server does by itself. It returns how many blobs it
 // deleted, and goes on after one that it can't delete.
 func (db *DB) Collect(ctx context.Context) (deleted int, err error) {
-	return db.artifacts.CollectUnused(ctx)
+	return db.base.Artifacts.CollectUnused(ctx)
 }
 
 // CollectOrphans reports all orphans in the backends that are configured, after
@@ -39,24 +43,24 @@ func (db *DB) Collect(ctx context.Context) (deleted int, err error) {
 // Staged bytes count when they have rested for age; so do the claims of commands
 // that were killed. What may still be in use is reported as kept.
 func (db *DB) CollectOrphans(ctx context.Context, age time.Duration, remove bool, found func(Orphan)) error {
-	return db.artifacts.Collect(ctx, artifact.Collection{Age: age, Scan: true, DryRun: !remove, Found: found})
+	return db.base.Artifacts.Collect(ctx, artifact.Collection{Age: age, Scan: true, DryRun: !remove, Found: found})
 }
 
 // CollectStaged deletes what uploads that were interrupted have left in a
 // backend at least age ago. It returns how many there were and their bytes.
 func (db *DB) CollectStaged(ctx context.Context, name Backend, age time.Duration) (n int, size int64, err error) {
-	return db.artifacts.CollectStaged(ctx, name, age)
+	return db.base.Artifacts.CollectStaged(ctx, name, age)
 }
 
 // PlanMigration returns the blobs to be moved to a backend, after it has made
 // sure that the backend works.
 func (db *DB) PlanMigration(ctx context.Context, to Backend) (Migration, error) {
-	return db.artifacts.PlanMigration(ctx, to)
+	return db.base.Artifacts.PlanMigration(ctx, to)
 }
 
 // MigrateArtifacts moves blobs to a backend, as artifact.Store.Migrate describes.
 func (db *DB) MigrateArtifacts(ctx context.Context, m Migration, copied func(n int64), done func(Moved)) error {
-	return db.artifacts.Migrate(ctx, m, copied, done)
+	return db.base.Artifacts.Migrate(ctx, m, copied, done)
 }
 
 // CheckArtifacts proves that the bytes of each artifact are there and have the
@@ -66,7 +70,7 @@ func (db *DB) MigrateArtifacts(ctx context.Context, m Migration, copied func(n i
 func (db *DB) CheckArtifacts(ctx context.Context, deep bool, progress func(done, total int64)) ([]Problem, error) {
 	var found []Problem
 	var failed error
-	broken, err := db.artifacts.Check(ctx, deep, progress, func(d artifact.Damage) {
+	broken, err := db.base.Artifacts.Check(ctx, deep, progress, func(d artifact.Damage) {
 		text, err := db.describeDamage(ctx, d)
 		if err != nil {
 			failed = err
@@ -77,7 +81,7 @@ func (db *DB) CheckArtifacts(ctx context.Context, deep bool, progress func(done,
 	for _, text := range broken {
 		found = append(found, Problem{Text: text})
 	}
-	return found, firstError(err, failed)
+	return found, access.FirstError(err, failed)
 }
 
 // describeDamage returns a sentence that names an artifact with damaged bytes.
@@ -88,7 +92,7 @@ func (db *DB) describeDamage(ctx context.Context, d artifact.Damage) (string, er
 		Uses int    `db:"uses"`
 		Num  int64  `db:"num"` // of the oldest, which is the one named
 	}
-	a, err := read(ctx, db, func(tx *tx) (a named, err error) {
+	a, err := access.Read(ctx, db.base, func(tx *access.Tx) (a named, err error) {
 		err = tx.Get(&a, `SELECT
 				id,
 				name,
@@ -108,7 +112,7 @@ func (db *DB) describeDamage(ctx context.Context, d artifact.Damage) (string, er
 }
 
 // wrongPieces looks for inline blobs whose pieces do not add up.
-func (t *tx) wrongPieces() ([]Problem, error) {
+func wrongPieces(t *access.Tx) ([]Problem, error) {
 	texts, err := artifact.CheckInline(t.Tx)
 	var found []Problem
 	for _, text := range texts {

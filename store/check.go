@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"tracker/store/access"
 	"tracker/store/points"
 	"tracker/store/search"
 	"tracker/store/sqlite"
@@ -18,7 +19,7 @@ type Problem struct {
 	Repairable bool   // it can be computed again
 	Repaired   bool
 
-	repair func(*tx) error
+	repair func(*access.Tx) error
 }
 
 // checkedPoints is the number of points after which Check begins another
@@ -42,7 +43,7 @@ func (db *DB) Check(ctx context.Context, repair bool) ([]Problem, error) {
 		if !p.Repairable {
 			continue
 		}
-		if err := change(ctx, db, System, p.repair); err != nil {
+		if err := access.Change(ctx, db.base, System, p.repair); err != nil {
 			return problems, err
 		}
 		problems[i].Repaired = true
@@ -52,33 +53,33 @@ func (db *DB) Check(ctx context.Context, repair bool) ([]Problem, error) {
 
 // problems returns the findings of Check.
 func (db *DB) problems(ctx context.Context) (all []Problem, err error) {
-	add := func(find func(*tx) ([]Problem, error)) error {
-		found, err := read(ctx, db, find)
+	add := func(find func(*access.Tx) ([]Problem, error)) error {
+		found, err := access.Read(ctx, db.base, find)
 		all = append(all, found...)
 		if err != nil {
 			return err
 		}
-		if err := db.kernel.Checkpoint(ctx); !sqlite.IsFull(err) {
+		if err := db.base.Kernel.Checkpoint(ctx); !sqlite.IsFull(err) {
 			return err
 		}
 		return nil // a full disk can be checked
 	}
-	note := db.kernel.Note() // before the snapshots, which then have what it counts
-	if err := add(func(tx *tx) ([]Problem, error) { return tx.lostWrites(note) }); err != nil {
+	note := db.base.Kernel.Note() // before the snapshots, which then have what it counts
+	if err := add(func(tx *access.Tx) ([]Problem, error) { return lostWrites(tx, note) }); err != nil {
 		return all, err
 	}
-	if err := add((*tx).integrity); err != nil {
+	if err := add(integrity); err != nil {
 		return all, err
 	}
 	var check points.Check
 	for !check.Done {
-		if err := add(func(tx *tx) ([]Problem, error) { return tx.pointProblems(check.Series(tx.points(), checkedPoints)) }); err != nil {
+		some := func(tx *points.Tx) ([]points.Problem, error) { return check.Series(tx, checkedPoints) }
+		if err := add(pointProblems(some)); err != nil {
 			return all, err
 		}
 	}
-	for _, find := range []func(*tx) ([]Problem, error){
-		func(tx *tx) ([]Problem, error) { return tx.pointProblems(check.Rest(tx.points())) },
-		(*tx).wrongKeys, (*tx).wrongSearchValues, (*tx).wrongVersions, (*tx).wrongLoggedModels, (*tx).wrongPieces} {
+	for _, find := range []func(*access.Tx) ([]Problem, error){
+		pointProblems(check.Rest), wrongKeys, wrongSearchValues, wrongVersions, wrongLoggedModels, wrongPieces} {
 		if err := add(find); err != nil {
 			return all, err
 		}
@@ -88,7 +89,7 @@ func (db *DB) problems(ctx context.Context) (all []Problem, err error) {
 
 // wrongSearchValues compares the copies for searches with their originals. The repair
 // deletes those that differ.
-func (t *tx) wrongSearchValues() ([]Problem, error) {
+func wrongSearchValues(t *access.Tx) ([]Problem, error) {
 	n, err := search.WrongCopies(t.Tx)
 	if err != nil || n == 0 {
 		return nil, err
@@ -96,12 +97,12 @@ func (t *tx) wrongSearchValues() ([]Problem, error) {
 	return []Problem{{
 		Text:       fmt.Sprintf("%d statistics that were copied for searches differ from their originals.", n),
 		Repairable: true,
-		repair:     func(tx *tx) error { return search.DeleteWrongCopies(tx.Tx) },
+		repair:     func(tx *access.Tx) error { return search.DeleteWrongCopies(tx.Tx) },
 	}}, nil
 }
 
 // integrity asks SQLite whether the file is sound and every reference holds.
-func (t *tx) integrity() ([]Problem, error) {
+func integrity(t *access.Tx) ([]Problem, error) {
 	var found []Problem
 	lines, err := t.Tx.Integrity()
 	for _, line := range lines {
@@ -110,28 +111,32 @@ func (t *tx) integrity() ([]Problem, error) {
 	return found, err
 }
 
-// pointProblems returns problems of package points with the ids of iterations.
-func (t *tx) pointProblems(found []points.Problem, err error) ([]Problem, error) {
-	if err != nil {
-		return nil, err
-	}
-	all := make([]Problem, len(found))
-	for i, p := range found {
-		all[i] = Problem{Text: p.Text, Repairable: true, repair: func(tx *tx) error { return p.Repair(tx.points()) }}
-		var id string
-		switch err := t.Row(`SELECT id FROM iteration WHERE num = ?`, p.Iteration).Scan(&id); {
-		case err == nil:
-			all[i].Text = strings.TrimSuffix(p.Text, ".") + " (iteration " + id + ")."
-		case !errors.Is(err, sql.ErrNoRows): // it is about no iteration, or about one that is gone
-			return all[:i], err
+// pointProblems returns a function that finds problems of package points, and names their
+// iterations.
+func pointProblems(find func(*points.Tx) ([]points.Problem, error)) func(*access.Tx) ([]Problem, error) {
+	return func(t *access.Tx) ([]Problem, error) {
+		found, err := find(t.Points())
+		if err != nil {
+			return nil, err
 		}
+		all := make([]Problem, len(found))
+		for i, p := range found {
+			all[i] = Problem{Text: p.Text, Repairable: true, repair: func(tx *access.Tx) error { return p.Repair(tx.Points()) }}
+			var id string
+			switch err := t.Row(`SELECT id FROM iteration WHERE num = ?`, p.Iteration).Scan(&id); {
+			case err == nil:
+				all[i].Text = strings.TrimSuffix(p.Text, ".") + " (iteration " + id + ")."
+			case !errors.Is(err, sql.ErrNoRows): // it is about no iteration, or about one that is gone
+				return all[:i], err
+			}
+		}
+		return all, nil
 	}
-	return all, nil
 }
 
 // wrongVersions looks for models that would give a new version the number of an
 // old one.
-func (t *tx) wrongVersions() ([]Problem, error) {
+func wrongVersions(t *access.Tx) ([]Problem, error) {
 	var all []struct {
 		ID    string `db:"id"`
 		Name  string `db:"name"`
@@ -149,7 +154,7 @@ func (t *tx) wrongVersions() ([]Problem, error) {
 		found = append(found, Problem{
 			Text:       fmt.Sprintf("The version counter of model %q is %d, but version %d exists.", m.Name, m.Last, m.Given),
 			Repairable: true,
-			repair: func(tx *tx) error {
+			repair: func(tx *access.Tx) error {
 				_, err := tx.Exec(`UPDATE model SET last_version = max(last_version, ?) WHERE id = ?`, m.Given, m.ID)
 				return err
 			},
@@ -160,7 +165,7 @@ func (t *tx) wrongVersions() ([]Problem, error) {
 
 // wrongLoggedModels looks for logged models that can't be read, and for those whose
 // runs are of another project.
-func (t *tx) wrongLoggedModels() ([]Problem, error) {
+func wrongLoggedModels(t *access.Tx) ([]Problem, error) {
 	var texts []string
 	err := t.Select(&texts, `SELECT CASE
 			WHEN NOT json_valid(params) OR json_type(params) <> 'object'
@@ -184,4 +189,18 @@ func (t *tx) wrongLoggedModels() ([]Problem, error) {
 		found[i].Text = text
 	}
 	return found, err
+}
+
+// wrongKeys compares the stored number of iterations of each name with the real
+// one.
+func wrongKeys(t *access.Tx) ([]Problem, error) {
+	n, err := search.WrongKeys(t.Tx)
+	if err != nil || n == 0 {
+		return nil, err
+	}
+	return []Problem{{
+		Text:       "The counts of parameter and metric names do not match the iterations that have them.",
+		Repairable: true,
+		repair:     func(tx *access.Tx) error { return search.CountKeys(tx.Tx) },
+	}}, nil
 }

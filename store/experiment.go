@@ -3,18 +3,10 @@ package store
 import (
 	"context"
 
+	"tracker/store/access"
+	"tracker/store/registry"
 	"tracker/store/scalar"
 	"tracker/store/search"
-)
-
-// ExperimentStatus is the status of an experiment.
-type ExperimentStatus string
-
-// The statuses of an experiment. Any can follow any other.
-const (
-	InProgress ExperimentStatus = "IN_PROGRESS"
-	Stopped    ExperimentStatus = "STOPPED"
-	Finished   ExperimentStatus = "FINISHED"
 )
 
 // Experiment is a set of iterations that belong together.
@@ -32,7 +24,7 @@ type Experiment struct {
 	UpdatedDate    Time             `json:"-" db:"updated_date"`               // of the last change, 0 for none
 }
 
-func (e Experiment) size() int { return len(e.Description) }
+func (e Experiment) TextBytes() int { return len(e.Description) }
 
 // NewExperiment holds the arguments of CreateExperiment.
 type NewExperiment struct {
@@ -86,17 +78,17 @@ func (v *View) Experiments(projectID string, q ExperimentQuery) (List[Experiment
 			return List[Experiment]{}, err
 		}
 	}
-	if err := v.tx.allowProject(v.actor, projectID, rightRead); err != nil {
+	if err := v.tx.AllowProject(v.tx.Actor, projectID, access.RightRead); err != nil {
 		return List[Experiment]{}, err
 	}
-	from := `FROM experiment WHERE experiment.project_id = ? AND ` + q.Trash.condition("experiment") +
+	from := `FROM experiment WHERE experiment.project_id = ? AND ` + q.Trash.Condition("experiment") +
 		` AND ` + search.Contains(`experiment.name`)
 	args := []any{projectID, q.Name}
 	if q.Status != nil {
 		from += ` AND experiment.status = ?`
 		args = append(args, *q.Status)
 	}
-	return list[Experiment](v.tx, q.Page, experimentColumns, from,
+	return access.PageOf[Experiment](v.tx, q.Page, experimentColumns, from,
 		`experiment.created_date DESC, experiment.id DESC`, args...)
 }
 
@@ -107,7 +99,7 @@ func (db *DB) Experiments(ctx context.Context, actor Actor, projectID string, q 
 
 // Experiment returns one experiment. Needs read.
 func (v *View) Experiment(id string) (e Experiment, err error) {
-	if _, err := v.tx.allowExperiment(v.actor, id, rightRead); err != nil {
+	if _, err := v.tx.AllowExperiment(v.tx.Actor, id, access.RightRead); err != nil {
 		return e, err
 	}
 	err = v.tx.Get(&e, `SELECT `+experimentColumns+` FROM experiment WHERE id = ?`, id)
@@ -121,41 +113,41 @@ func (db *DB) Experiment(ctx context.Context, actor Actor, id string) (Experimen
 
 // CreateExperiment makes an experiment that is in progress. Needs create.
 func (db *DB) CreateExperiment(ctx context.Context, actor Actor, projectID string, n NewExperiment) (Created, error) {
-	err := firstError(checkName("name", n.Name), checkText("description", n.Description), checkProperties(n.Properties))
+	err := access.FirstError(access.CheckName("name", n.Name), access.CheckText("description", n.Description), access.CheckProperties(n.Properties))
 	if err != nil {
 		return Created{}, err
 	}
 	if n.Status != nil && *n.Status != InProgress {
-		return Created{}, Invalid("status", "A new experiment is IN_PROGRESS; change its status when it ends.")
+		return Created{}, access.Invalid("status", "A new experiment is IN_PROGRESS; change its status when it ends.")
 	}
-	return write(ctx, db, actor, func(tx *tx) (Created, error) {
-		if err := tx.allowProject(actor, projectID, rightCreate); err != nil {
+	return access.Write(ctx, db.base, actor, func(tx *access.Tx) (Created, error) {
+		if err := tx.AllowProject(actor, projectID, access.RightCreate); err != nil {
 			return Created{}, err
 		}
 		if n.Unique {
-			if err := tx.refuseIfNamed(projectID, "", n.Name); err != nil {
+			if err := refuseIfNamed(tx, projectID, "", n.Name); err != nil {
 				return Created{}, err
 			}
 		}
-		id, err := newID()
+		id, err := access.NewID()
 		if err != nil {
 			return Created{}, err
 		}
 		_, err = tx.Exec(`INSERT INTO experiment (id, project_id, name, description, status, created_date)
 			VALUES (?, ?, ?, ?, ?, ?)`,
-			id, projectID, n.Name, n.Description, InProgress, tx.now)
+			id, projectID, n.Name, n.Description, InProgress, tx.Now)
 		if err != nil {
 			return Created{}, err
 		}
-		tx.within()
-		return Created{ID: id}, tx.setProperties(actor, propertyOwner{projectID: projectID, column: "experiment_id", key: id}, n.Properties)
+		tx.Within()
+		return Created{ID: id}, tx.SetProperties(actor, access.PropertyOwner{ProjectID: projectID, Column: "experiment_id", Key: id}, n.Properties)
 	})
 }
 
 // UpdateExperiment changes an experiment. Needs update. STOPPED and FINISHED
 // set the end date when none is given, IN_PROGRESS clears it.
 func (db *DB) UpdateExperiment(ctx context.Context, actor Actor, id string, p ExperimentPatch) error {
-	if err := checkNameAndText(p.Name, "description", p.Description); err != nil {
+	if err := access.CheckNameAndText(p.Name, "description", p.Description); err != nil {
 		return err
 	}
 	if p.Status != nil {
@@ -168,31 +160,31 @@ func (db *DB) UpdateExperiment(ctx context.Context, actor Actor, id string, p Ex
 			return err
 		}
 	}
-	return change(ctx, db, actor, func(tx *tx) error {
-		e, err := tx.allowExperiment(actor, id, rightUpdate)
+	return access.Change(ctx, db.base, actor, func(tx *access.Tx) error {
+		e, err := tx.AllowExperiment(actor, id, access.RightUpdate)
 		if err != nil {
 			return err
 		}
 		next := map[string]*string{"name": p.Name, "description": p.Description, "status": (*string)(p.Status), "objective": p.Objective}
-		if err := tx.refuseIfOverwritten(p.Before, "experiment", id, next); err != nil {
+		if err := tx.RefuseIfOverwritten(p.Before, "experiment", id, next); err != nil {
 			return err
 		}
 		if p.Unique && p.Name != nil {
-			if err := tx.refuseIfNamed(e.projectID, id, *p.Name); err != nil {
+			if err := refuseIfNamed(tx, e.ProjectID, id, *p.Name); err != nil {
 				return err
 			}
 		}
-		status, end := e.status, e.endDate
+		status, end := e.Status, e.EndDate
 		if p.Status != nil && *p.Status != status {
 			status, end = *p.Status, nil
 		}
 		switch {
 		case status == InProgress && p.EndDate != nil:
-			return Invalid("end_date", "An experiment in progress has no end_date; give the status STOPPED or FINISHED with it.")
+			return access.Invalid("end_date", "An experiment in progress has no end_date; give the status STOPPED or FINISHED with it.")
 		case p.EndDate != nil:
 			end = p.EndDate
 		case status != InProgress && end == nil:
-			end = &tx.now
+			end = &tx.Now
 		}
 		_, err = tx.Exec(`UPDATE experiment SET
 				name        = coalesce(?, name),
@@ -201,7 +193,7 @@ func (db *DB) UpdateExperiment(ctx context.Context, actor Actor, id string, p Ex
 				end_date    = ?,
 				objective   = coalesce(?, objective),
 				updated_date = iif(name <> coalesce(?, name) OR description <> coalesce(?, description) OR status <> ?, ?, updated_date)
-			WHERE id = ?`, p.Name, p.Description, status, end, p.Objective, p.Name, p.Description, status, tx.now, id)
+			WHERE id = ?`, p.Name, p.Description, status, end, p.Objective, p.Name, p.Description, status, tx.Now, id)
 		return err
 	})
 }
@@ -209,20 +201,20 @@ func (db *DB) UpdateExperiment(ctx context.Context, actor Actor, id string, p Ex
 // DeleteExperiment moves an experiment with all that is in it to the trash. Needs
 // delete. CONFLICT when a model version refers to an iteration or artifact in it.
 func (db *DB) DeleteExperiment(ctx context.Context, actor Actor, id string) error {
-	return db.discard(ctx, actor, func(tx *tx) error {
-		if _, err := tx.allowExperiment(actor, id, rightDelete); err != nil {
+	return db.base.Discard(ctx, actor, func(tx *access.Tx) error {
+		if _, err := tx.AllowExperiment(actor, id, access.RightDelete); err != nil {
 			return err
 		}
-		if err := tx.refuseIfExperimentVersioned(id); err != nil {
+		if err := registry.RefuseIfExperimentVersioned(tx, id); err != nil {
 			return err
 		}
-		return tx.discard(TrashedExperiment, id)
+		return tx.Discard(TrashedExperiment, id)
 	})
 }
 
 // refuseIfNamed fails with CONFLICT when an experiment of the project other than id
 // has this name.
-func (tx *tx) refuseIfNamed(projectID, id, name string) error {
+func refuseIfNamed(tx *access.Tx, projectID, id, name string) error {
 	var n int
 	err := tx.Row(`SELECT count(*) FROM experiment WHERE project_id = ? AND name = ? AND id <> ?`, projectID, name, id).Scan(&n)
 	if err == nil && n > 0 {
@@ -232,40 +224,5 @@ func (tx *tx) refuseIfNamed(projectID, id, name string) error {
 }
 
 func checkExperimentStatus(s ExperimentStatus) error {
-	return oneOf("status", s, InProgress, Stopped, Finished)
-}
-
-// experimentState holds the fields of an experiment that rules depend on.
-type experimentState struct {
-	projectID string
-	status    ExperimentStatus
-	endDate   *Time
-	deleted   bool // it or its project is in the trash
-}
-
-// allowExperiment fails unless the experiment exists and actor has the right
-// in its project.
-func (tx *tx) allowExperiment(actor Actor, id string, want right) (e experimentState, err error) {
-	err = tx.Row(`SELECT
-			experiment.project_id,
-			experiment.status,
-			experiment.end_date,
-			coalesce(experiment.deleted_date, project.deleted_date) IS NOT NULL
-		FROM experiment
-		JOIN project ON project.id = experiment.project_id
-		WHERE experiment.id = ? AND `+tx.found("experiment", "project"), id).
-		Scan(&e.projectID, &e.status, &e.endDate, &e.deleted)
-	if err != nil {
-		return e, orNotFound(err, "experiment")
-	}
-	return e, tx.allow(actor, e.projectID, want)
-}
-
-// open fails unless the experiment is in progress.
-func (e experimentState) open() error {
-	if e.status == InProgress {
-		return nil
-	}
-	return Errorf(CodeExperimentNotInProgress,
-		"The experiment is %s; set its status to IN_PROGRESS to add to it.", e.status)
+	return access.OneOf("status", s, InProgress, Stopped, Finished)
 }

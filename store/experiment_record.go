@@ -5,8 +5,11 @@ import (
 	"context"
 	"slices"
 
+	"tracker/store/access"
 	"tracker/store/filter"
 	"tracker/store/json"
+	"tracker/store/runs"
+	"tracker/store/search"
 )
 
 // ExperimentRecord is an experiment with its properties.
@@ -28,10 +31,10 @@ type ExperimentRecordQuery struct {
 
 // ExperimentRecord returns an experiment with its properties. Needs read.
 func (v *View) ExperimentRecord(id string) (ExperimentRecord, error) {
-	if _, err := v.tx.allowExperiment(v.actor, id, rightRead); err != nil {
+	if _, err := v.tx.AllowExperiment(v.tx.Actor, id, access.RightRead); err != nil {
 		return ExperimentRecord{}, err
 	}
-	all, err := v.tx.experimentRecords([]string{id})
+	all, err := experimentRecords(v.tx, []string{id})
 	if err != nil {
 		return ExperimentRecord{}, err
 	}
@@ -46,14 +49,14 @@ func (db *DB) ExperimentRecord(ctx context.Context, actor Actor, id string) (Exp
 // ExperimentNamed returns the experiment of a project with this name, of several the
 // oldest one that is not in the trash. Needs read.
 func (v *View) ExperimentNamed(projectID, name string) (e ExperimentRecord, err error) {
-	if err := v.tx.allowProject(v.actor, projectID, rightRead); err != nil {
+	if err := v.tx.AllowProject(v.tx.Actor, projectID, access.RightRead); err != nil {
 		return e, err
 	}
 	var id string
-	err = v.tx.Row(`SELECT id FROM experiment WHERE project_id = ? AND name = ? AND `+v.tx.found("experiment")+`
+	err = v.tx.Row(`SELECT id FROM experiment WHERE project_id = ? AND name = ? AND `+v.tx.Found("experiment")+`
 		ORDER BY deleted_date IS NOT NULL, created_date, id LIMIT 1`, projectID, name).Scan(&id)
 	if err != nil {
-		return e, orNotFound(err, "experiment")
+		return e, access.OrNotFound(err, "experiment")
 	}
 	return v.ExperimentRecord(id)
 }
@@ -65,18 +68,18 @@ func (db *DB) ExperimentNamed(ctx context.Context, actor Actor, projectID, name 
 
 // ExperimentRecords lists experiments of a project with their properties. Needs read.
 func (v *View) ExperimentRecords(projectID string, q ExperimentRecordQuery) (List[ExperimentRecord], error) {
-	p := q.clamp()
+	p := q.Clamp()
 	l := List[ExperimentRecord]{Data: []ExperimentRecord{}, Limit: p.Limit, Offset: p.Offset}
-	if err := v.tx.allowProject(v.actor, projectID, rightRead); err != nil {
+	if err := v.tx.AllowProject(v.tx.Actor, projectID, access.RightRead); err != nil {
 		return l, err
 	}
 	sort := append(q.Sort[:len(q.Sort):len(q.Sort)], filter.SortKey{Ref: filter.Ref{Key: filter.Key{Field: filter.ID}}})
-	ids, total, err := v.tx.searchRecords(searchableExperiments, q.Filter, sort, p, `experiment.project_id = ? AND `+q.Trash.condition("experiment"), projectID)
+	ids, total, err := searchRecords(v.tx, searchableExperiments, q.Filter, sort, p, `experiment.project_id = ? AND `+q.Trash.Condition("experiment"), projectID)
 	if err != nil {
 		return l, err
 	}
 	l.Total = total
-	l.Data, err = v.tx.experimentRecords(ids)
+	l.Data, err = experimentRecords(v.tx, ids)
 	return l, err
 }
 
@@ -86,7 +89,7 @@ func (db *DB) ExperimentRecords(ctx context.Context, actor Actor, projectID stri
 }
 
 // experimentRecords returns the experiments with these ids, in the order of ids.
-func (tx *tx) experimentRecords(ids []string) ([]ExperimentRecord, error) {
+func experimentRecords(tx *access.Tx, ids []string) ([]ExperimentRecord, error) {
 	list, err := json.Marshal(ids)
 	if err != nil {
 		return nil, err
@@ -106,8 +109,33 @@ func (tx *tx) experimentRecords(ids []string) ([]ExperimentRecord, error) {
 	for i, e := range rows {
 		all[i].Experiment, at[e.ID] = e, i
 	}
-	err = propertiesOf(tx, "experiment_id", ids, func(id string, p Property) {
+	err = access.PropertiesOf(tx, "experiment_id", ids, func(id string, p Property) {
 		all[at[id]].Properties = append(all[at[id]].Properties, p)
 	})
 	return all, err
+}
+
+// searchableExperiments says how experiments are searched for.
+var searchableExperiments = search.Table{
+	Name: "experiment",
+	Columns: map[filter.Field]string{
+		filter.ID:      "experiment.id",
+		filter.Name:    "experiment.name",
+		filter.Created: "experiment.created_date",
+		filter.Updated: "max(experiment.created_date, experiment.updated_date)",
+	},
+	Property: "experiment_id",
+}
+
+// searchRecords returns the ids of one page of the records of a table that meet a
+// condition of SQL and pass a filter, and the number of all such records.
+func searchRecords(tx *access.Tx, of search.Table, e filter.Expr, sort []filter.SortKey, p Page, condition string, args ...any) (ids []string, total int, err error) {
+	if _, err := filter.Keys(e, sort); err != nil {
+		return nil, 0, access.Refused(err)
+	}
+	ids, err = runs.Limited(tx, search.Query{Filter: e, Sort: sort}, func(in *search.Snapshot) (ids []string, err error) {
+		ids, total, err = of.Find(in.Tx.Tx, e, sort, p.Limit, p.Offset, condition, args...)
+		return ids, err
+	})
+	return ids, total, err
 }

@@ -5,18 +5,20 @@ import (
 	"io/fs"
 
 	"tracker/blob"
+	"tracker/store/access"
 	"tracker/store/points"
+	"tracker/store/runs"
 	"tracker/store/search"
 )
 
 // Job queues fn for the writer, as every write does.
 func (db *DB) Job(ctx context.Context, fn func() error) error {
-	return change(ctx, db, System, func(*tx) error { return fn() })
+	return access.Change(ctx, db.base, System, func(*access.Tx) error { return fn() })
 }
 
 // WriterPragma runs a pragma on the writer's connection and returns its answer.
 func (db *DB) WriterPragma(pragma string) (n int64, err error) {
-	err = change(context.Background(), db, System, func(tx *tx) error {
+	err = access.Change(context.Background(), db.base, System, func(tx *access.Tx) error {
 		return tx.Row(`PRAGMA ` + pragma).Scan(&n)
 	})
 	return n, err
@@ -24,7 +26,7 @@ func (db *DB) WriterPragma(pragma string) (n int64, err error) {
 
 // Read runs fn on one snapshot, as every read does.
 func (db *DB) Read(ctx context.Context, fn func() error) error {
-	return db.ask(ctx, func(*tx) error { return fn() })
+	return db.base.Ask(ctx, func(*access.Tx) error { return fn() })
 }
 
 // SetMigrations puts other migrations in the place of the program's own until
@@ -40,56 +42,56 @@ func ReadMigrations() ([]string, error) { return schema().Scripts() }
 
 // RemoveUnknown removes bytes that a collection has found to have no row.
 func (db *DB) RemoveUnknown(ctx context.Context, name Backend, b blob.Blob) (bool, error) {
-	return db.artifacts.DeleteUnknown(ctx, name, b)
+	return db.base.Artifacts.DeleteUnknown(ctx, name, b)
 }
 
 // Adjectives and Nouns are what made-up names consist of.
 var (
-	Adjectives = adjectives
-	Nouns      = nouns
+	Adjectives = runs.Adjectives
+	Nouns      = runs.Nouns
 )
 
 // Compact moves all points of the head to table metric, as it is done from time to
 // time; without the lock there is nothing to do.
-func (db *DB) Compact() error { return db.points.Compact(context.Background()) }
+func (db *DB) Compact() error { return db.base.Points.Compact(context.Background()) }
 
 // MetricsWhile lists the points of an iteration on a snapshot that is older than
 // what fn does.
 func (db *DB) MetricsWhile(iterationID string, fn func() error) (l List[Metric], err error) {
-	return l, db.ask(context.Background(), func(tx *tx) error {
-		it, err := tx.allowIteration(System, iterationID, rightRead)
+	return l, db.base.Ask(context.Background(), func(tx *access.Tx) error {
+		it, err := tx.AllowIteration(System, iterationID, access.RightRead)
 		if err != nil {
 			return err
 		}
 		if err := fn(); err != nil {
 			return err
 		}
-		l, err = tx.metrics(it.iterationRef, MetricQuery{Page: Page{Limit: MaxLimit}})
+		l, err = runs.Metrics(tx, it.IterationRef, MetricQuery{Page: Page{Limit: MaxLimit}})
 		return err
 	})
 }
 
 // StatisticsOf returns those of every metric of an iteration.
 func (db *DB) StatisticsOf(iterationID string) (all []points.Statistics, err error) {
-	return all, db.ask(context.Background(), func(tx *tx) error {
-		it, err := tx.allowIteration(System, iterationID, rightRead)
+	return all, db.base.Ask(context.Background(), func(tx *access.Tx) error {
+		it, err := tx.AllowIteration(System, iterationID, access.RightRead)
 		if err == nil {
-			all, err = tx.points().Statistics(it.num)
+			all, err = tx.Points().Statistics(it.Num)
 		}
 		return err
 	})
 }
 
 // QueueSize is how many writes can wait.
-func (db *DB) QueueSize() int { return db.kernel.QueueSize() }
+func (db *DB) QueueSize() int { return db.base.Kernel.QueueSize() }
 
 // MaxReaders is how many reads can run at once.
-func (db *DB) MaxReaders() int { return db.kernel.MaxReaders() }
+func (db *DB) MaxReaders() int { return db.base.Kernel.MaxReaders() }
 
 // CopyForSearch copies the statistics of a metric in every iteration, as
 // searches have it done.
 func (db *DB) CopyForSearch(key string) error {
-	return change(context.Background(), db, System, func(tx *tx) error {
+	return access.Change(context.Background(), db.base, System, func(tx *access.Tx) error {
 		var nums []int64
 		if err := tx.Select(&nums, `SELECT num FROM iteration`); err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"tracker/store/access"
 	"tracker/store/search"
 )
 
@@ -23,7 +24,7 @@ const maxFindWords = 10
 // iterations, the newest of each first. All words but one may be in the name of its
 // container instead.
 func (db *DB) Find(ctx context.Context, actor Actor, text string, limit int) ([]Found, error) {
-	if err := checkShort("q", text); err != nil {
+	if err := access.CheckShort("q", text); err != nil {
 		return nil, err
 	}
 	words := strings.Fields(text)
@@ -42,8 +43,8 @@ func (db *DB) Find(ctx context.Context, actor Actor, text string, limit int) ([]
 		}
 		return `(` + strings.Join(one, ` OR `) + `) AND ` + strings.Join(all, ` AND `)
 	}
-	return read(ctx, db, func(tx *tx) ([]Found, error) {
-		u, err := tx.user(actor)
+	return access.Read(ctx, db.base, func(tx *access.Tx) ([]Found, error) {
+		u, err := tx.User(actor)
 		if err != nil {
 			return nil, err
 		}

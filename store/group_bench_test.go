@@ -3,8 +3,8 @@ package store
 import (
 	"context"
 	"testing"
-
 	"time"
+
 	"tracker/store/search"
 )
 
@@ -16,7 +16,7 @@ func BenchmarkGroups(b *testing.B) {
 	experimentID := fill(b, db, 10_000, 20, 100)
 	const columns = "metric.train/metric_0010, metric.train/metric_0011.min, metric.train/metric_0012.max"
 	for _, key := range []string{"train/metric_0010", "train/metric_0011", "train/metric_0012"} {
-		if err := db.copies.Copy(search.Metric{ExperimentID: experimentID, Key: key}); err != nil {
+		if err := db.base.Copies.Copy(search.Metric{ExperimentID: experimentID, Key: key}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"io"
 
+	"tracker/store/access"
+	"tracker/store/registry"
 	"tracker/store/transfer"
 )
 
@@ -13,15 +15,15 @@ func (im importer) Put(ctx context.Context, a transfer.Artifact) (stored bool, e
 	id := a.ID.String()
 	former, err := im.db.Artifact(ctx, im.actor, id)
 	exists := err == nil
-	if err != nil && AsError(err).Code != CodeNotFound {
+	if err != nil && access.AsError(err).Code != CodeNotFound {
 		return false, err
 	}
 	if !exists {
-		_, err := im.db.Artifact(WithTrash(ctx), im.actor, id)
+		_, err := im.db.Artifact(access.WithTrash(ctx), im.actor, id)
 		if err == nil {
 			return false, nil // it was deleted here
 		}
-		if AsError(err).Code != CodeNotFound {
+		if access.AsError(err).Code != CodeNotFound {
 			return false, err
 		}
 	}
@@ -35,7 +37,7 @@ func (im importer) Put(ctx context.Context, a transfer.Artifact) (stored bool, e
 		if err != nil {
 			return false, err
 		}
-		experimentID, to.Name = m.ExperimentID, LoggedModelFolder(m.ID)+a.Name
+		experimentID, to.Name = m.ExperimentID, registry.LoggedModelFolder(m.ID)+a.Name
 	} else {
 		it, err := im.db.Iteration(ctx, im.actor, a.RunID.String())
 		if err != nil {

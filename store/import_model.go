@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"tracker/store/access"
+	"tracker/store/registry"
 	"tracker/store/transfer"
 )
 
@@ -18,33 +20,33 @@ import (
 func (im importer) LoggedModel(ctx context.Context, m transfer.LoggedModel) (made bool, err error) {
 	hex, isModel := strings.CutPrefix(m.ID, "m-")
 	if u, err := uuid.Parse(hex); err != nil || !isModel || strings.ReplaceAll(u.String(), "-", "") != hex {
-		return false, Invalid("id", "%q is not the id of a logged model.", truncate(m.ID))
+		return false, access.Invalid("id", "%q is not the id of a logged model.", truncate(m.ID))
 	}
 	properties := importedProperties(m.Properties)
-	if err := firstError(checkName("name", m.Name), checkShort("model_type", m.Type), checkProperties(properties)); err != nil {
+	if err := access.FirstError(access.CheckName("name", m.Name), access.CheckShort("model_type", m.Type), access.CheckProperties(properties)); err != nil {
 		return false, err
 	}
-	return write(ctx, im.db, im.actor, func(tx *tx) (bool, error) {
-		there, err := tx.has(`SELECT 1 FROM logged_model WHERE id = ?`, m.ID)
+	return access.Write(ctx, im.db.base, im.actor, func(tx *access.Tx) (bool, error) {
+		there, err := tx.Has(`SELECT 1 FROM logged_model WHERE id = ?`, m.ID)
 		if err != nil || there {
 			return false, err
 		}
-		if err := tx.importOnce("logged model", m.ID); err != nil {
+		if err := importOnce(tx, "logged model", m.ID); err != nil {
 			return false, err
 		}
-		experimentID, err := tx.importedExperiment(&transfer.Run{Project: m.Project, Experiment: m.Experiment})
+		experimentID, err := importedExperiment(tx, &transfer.Run{Project: m.Project, Experiment: m.Experiment})
 		if err != nil {
 			return false, err
 		}
-		e, err := tx.allowExperiment(im.actor, experimentID, rightCreate)
+		e, err := tx.AllowExperiment(im.actor, experimentID, access.RightCreate)
 		if err != nil {
 			return false, err
 		}
-		iteration, err := tx.importedIteration(e.projectID, m.RunID)
+		iteration, err := importedIteration(tx, e.ProjectID, m.RunID)
 		if err != nil {
 			return false, err
 		}
-		params, err := addParams(nil, importedProperties(m.Params))
+		params, err := registry.AddParams(nil, importedProperties(m.Params))
 		if err != nil {
 			return false, err
 		}
@@ -71,16 +73,16 @@ func (im importer) LoggedModel(ctx context.Context, m transfer.LoggedModel) (mad
 				return false, err
 			}
 		}
-		owner := propertyOwner{projectID: e.projectID, column: "logged_model_num", key: num}
-		return true, firstError(tx.setProperties(im.actor, owner, properties), tx.noteNumbered(iteration))
+		owner := access.PropertyOwner{ProjectID: e.ProjectID, Column: "logged_model_num", Key: num}
+		return true, access.FirstError(tx.SetProperties(im.actor, owner, properties), tx.NoteNumbered(iteration))
 	})
 }
 
 // importOnce notes that a record with an id of its source is imported, as a source file
 // without a run. The error is transfer.ErrDeleted when that was done before.
-func (tx *tx) importOnce(kind, id string) error {
+func importOnce(tx *access.Tx, kind, id string) error {
 	source := transfer.ID("imported", kind, id)
-	done, err := tx.has(`SELECT 1 FROM source WHERE id = ?`, source)
+	done, err := tx.Has(`SELECT 1 FROM source WHERE id = ?`, source)
 	if err == nil && done {
 		err = transfer.ErrDeleted
 	}
@@ -88,7 +90,7 @@ func (tx *tx) importOnce(kind, id string) error {
 		return err
 	}
 	_, err = tx.Exec(`INSERT INTO source (id, path, size, fingerprint, position, state, updated_date) VALUES (?, ?, 0, '', 0, '', ?)`,
-		source, kind, tx.now)
+		source, kind, tx.Now)
 	return err
 }
 
@@ -98,18 +100,18 @@ func (tx *tx) importOnce(kind, id string) error {
 // error is transfer.ErrDeleted.
 func (im importer) RegisteredModel(ctx context.Context, m transfer.RegisteredModel) (made int, taken []int64, err error) {
 	properties := importedProperties(m.Properties)
-	if err := firstError(checkName("name", m.Name), checkText("description", m.Description), checkProperties(properties)); err != nil {
+	if err := access.FirstError(access.CheckName("name", m.Name), access.CheckText("description", m.Description), access.CheckProperties(properties)); err != nil {
 		return 0, nil, err
 	}
-	err = change(ctx, im.db, im.actor, func(tx *tx) error {
-		projectID, err := tx.importedProject(m.Project)
+	err = access.Change(ctx, im.db.base, im.actor, func(tx *access.Tx) error {
+		projectID, err := importedProject(tx, m.Project)
 		if err != nil {
 			return err
 		}
 		isNew := false
-		id, err := tx.firstOr("model", transfer.ID("model", projectID, m.Name).String(), func(id string) error {
+		id, err := tx.FirstOr("model", transfer.ID("model", projectID, m.Name).String(), func(id string) error {
 			isNew = true
-			if err := tx.importOnce("model", transfer.ID("model", projectID, m.Name).String()); err != nil {
+			if err := importOnce(tx, "model", transfer.ID("model", projectID, m.Name).String()); err != nil {
 				return err
 			}
 			_, err := tx.Exec(`INSERT INTO model (id, project_id, name, description, created_date, updated_date) VALUES (?, ?, ?, ?, ?, ?)`,
@@ -118,13 +120,13 @@ func (im importer) RegisteredModel(ctx context.Context, m transfer.RegisteredMod
 		}, `SELECT id FROM model WHERE deleted_date IS NULL AND project_id = ?3 AND (id = ?1 OR name = ?2) ORDER BY id <> ?1, created_date, id LIMIT 1`,
 			m.Name, projectID)
 		if err == nil && isNew {
-			err = tx.setProperties(im.actor, propertyOwner{projectID: projectID, column: "model_id", key: id}, properties)
+			err = tx.SetProperties(im.actor, access.PropertyOwner{ProjectID: projectID, Column: "model_id", Key: id}, properties)
 		}
 		if err != nil {
 			return err
 		}
 		for _, v := range m.Versions {
-			isOther, isMade, err := tx.importVersion(projectID, id, v)
+			isOther, isMade, err := importVersion(tx, projectID, id, v)
 			if err != nil {
 				return err
 			}
@@ -142,10 +144,10 @@ func (im importer) RegisteredModel(ctx context.Context, m transfer.RegisteredMod
 
 // importVersion makes a version that a model does not have. other is set when one that
 // was not imported has its number.
-func (tx *tx) importVersion(projectID, modelID string, v transfer.ModelVersion) (other, made bool, err error) {
+func importVersion(tx *access.Tx, projectID, modelID string, v transfer.ModelVersion) (other, made bool, err error) {
 	properties := importedProperties(v.Properties)
-	err = firstError(checkText("description", v.Description), checkText("source", v.Source), checkProperties(properties), checkStage(Stage(v.Stage)),
-		checkAliases(v.Aliases))
+	err = access.FirstError(access.CheckText("description", v.Description), access.CheckText("source", v.Source), access.CheckProperties(properties), registry.CheckStage(Stage(v.Stage)),
+		registry.CheckAliases(v.Aliases))
 	if err != nil {
 		return false, false, err
 	}
@@ -155,13 +157,13 @@ func (tx *tx) importVersion(projectID, modelID string, v transfer.ModelVersion) 
 	if !errors.Is(err, sql.ErrNoRows) {
 		return found != id, false, err
 	}
-	if err := tx.importOnce("version", id); err != nil {
+	if err := importOnce(tx, "version", id); err != nil {
 		if errors.Is(err, transfer.ErrDeleted) {
 			err = nil
 		}
 		return false, false, err
 	}
-	iteration, err := tx.importedIteration(projectID, v.RunID)
+	iteration, err := importedIteration(tx, projectID, v.RunID)
 	if err != nil {
 		return false, false, err
 	}
@@ -182,7 +184,7 @@ func (tx *tx) importVersion(projectID, modelID string, v transfer.ModelVersion) 
 	// In PRODUCTION all stay that were there at the same time.
 	stage := Stage(v.Stage)
 	if stage != NoStage {
-		if _, err := tx.leaveStage(ModelVersion{ID: id, ModelID: modelID}, stage, OthersKept); err != nil {
+		if _, err := registry.LeaveStage(tx, ModelVersion{ID: id, ModelID: modelID}, stage, OthersKept); err != nil {
 			return false, false, err
 		}
 		if _, err := tx.Exec(`UPDATE model_version SET stage = ? WHERE id = ?`, stage, id); err != nil {
@@ -190,20 +192,20 @@ func (tx *tx) importVersion(projectID, modelID string, v transfer.ModelVersion) 
 		}
 	}
 	for _, alias := range v.Aliases {
-		if err := tx.setAlias(ModelVersion{ID: id, ModelID: modelID}, alias); err != nil {
+		if err := registry.SetAlias(tx, ModelVersion{ID: id, ModelID: modelID}, alias); err != nil {
 			return false, false, err
 		}
 	}
-	owner := propertyOwner{projectID: projectID, column: "model_version_id", key: id}
-	return false, true, firstError(tx.setProperties(tx.actor, owner, properties), tx.noteNumbered(iteration))
+	owner := access.PropertyOwner{ProjectID: projectID, Column: "model_version_id", Key: id}
+	return false, true, access.FirstError(tx.SetProperties(tx.Actor, owner, properties), tx.NoteNumbered(iteration))
 }
 
 // importedIteration returns the number of a run of the project, nil when there is none.
-func (tx *tx) importedIteration(projectID string, id *uuid.UUID) (*int64, error) {
+func importedIteration(tx *access.Tx, projectID string, id *uuid.UUID) (*int64, error) {
 	if id == nil {
 		return nil, nil
 	}
-	num, err := tx.iterationOfProject(projectID, id.String())
+	num, err := registry.IterationOfProject(tx, projectID, id.String())
 	var refused *Error
 	if errors.As(err, &refused) {
 		return nil, nil

@@ -4,9 +4,11 @@ import (
 	"context"
 	"math"
 
+	"tracker/store/access"
 	"tracker/store/filter"
 	"tracker/store/importance"
 	"tracker/store/json"
+	"tracker/store/runs"
 	"tracker/store/search"
 )
 
@@ -60,15 +62,15 @@ func (db *DB) Importance(ctx context.Context, actor Actor, query func(*View) (Im
 		if err != nil {
 			return err
 		}
-		if _, err := v.tx.allowExperiment(actor, q.ExperimentID, rightRead); err != nil {
+		if _, err := v.tx.AllowExperiment(actor, q.ExperimentID, access.RightRead); err != nil {
 			return err
 		}
-		columns, err = limited(v.tx, s, func(in *search.Snapshot) ([]importance.Column, error) {
+		columns, err = runs.Limited(v.tx, s, func(in *search.Snapshot) ([]importance.Column, error) {
 			var nums []int64
 			if nums, values, err = out.results(in, s, target, q); err != nil {
 				return nil, err
 			}
-			return v.tx.varyingParams(nums)
+			return varyingParams(v.tx, nums)
 		})
 		return err
 	})
@@ -81,22 +83,22 @@ func (db *DB) Importance(ctx context.Context, actor Actor, query func(*View) (Im
 
 func parseImportance(q ImportanceQuery) (s search.Query, target filter.Ref, err error) {
 	if q.Goal != "" {
-		if err := oneOf("goal", q.Goal, Minimize, Maximize); err != nil {
+		if err := access.OneOf("goal", q.Goal, Minimize, Maximize); err != nil {
 			return s, target, err
 		}
 	}
 	var p filter.Parser
 	if s.Filter, err = p.Filter(q.Filter); err != nil {
-		return s, target, refused(err)
+		return s, target, access.Refused(err)
 	}
 	keys, err := p.Sort(q.Target)
 	if err != nil {
-		return s, target, refused(err)
+		return s, target, access.Refused(err)
 	}
 	if len(keys) != 1 || keys[0].Field != filter.Metric {
-		return s, target, Invalid("target", "Name one metric as the target, such as metric.loss.min.")
+		return s, target, access.Invalid("target", "Name one metric as the target, such as metric.loss.min.")
 	}
-	s.Metrics, s.Where = metricsOf(p.Keys()), notTrashed("iteration")
+	s.Metrics, s.Where = runs.MetricsOf(p.Keys()), access.NotTrashed("iteration")
 	return s, keys[0].Ref, nil
 }
 
@@ -124,7 +126,7 @@ func (out *Importance) results(in *search.Snapshot, s search.Query, target filte
 
 // varyingParams returns the parameters that are not the same in all iterations, those
 // that most have first, importance.MaxColumns at most. Texts are cut.
-func (tx *tx) varyingParams(nums []int64) ([]importance.Column, error) {
+func varyingParams(tx *access.Tx, nums []int64) ([]importance.Column, error) {
 	list, err := json.Marshal(nums)
 	if err != nil {
 		return nil, err
@@ -149,7 +151,7 @@ func (tx *tx) varyingParams(nums []int64) ([]importance.Column, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = tx.eachText(`SELECT iteration_num, key, substr(value, 1, `+importanceCharacters+`) FROM parameter
+	err = runs.EachText(tx, `SELECT iteration_num, key, substr(value, 1, `+importanceCharacters+`) FROM parameter
 		WHERE iteration_num IN (SELECT value FROM json_each(?)) AND key IN (SELECT value FROM json_each(?))`,
 		func(num int64, key, value string) {
 			known := texts[place[key]]

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"tracker/store/access"
 )
 
 func keysOf(t testing.TB, db *DB, experimentID string, q KeyQuery) string {
@@ -61,7 +63,7 @@ func TestKeysAreSearchedAndPaged(t *testing.T) {
 		t.Errorf("behind the end: %+v (%v)", l, err)
 	}
 	for _, q := range []KeyQuery{{Kind: new(KeyKind("tag"))}, {Part: strings.Repeat("a", MaxName+1)}, {Part: "a\xff"}} {
-		if _, err := db.Keys(context.Background(), System, e, q); AsError(err) == nil || AsError(err).Code != CodeInvalidPayload {
+		if _, err := db.Keys(context.Background(), System, e, q); access.AsError(err) == nil || access.AsError(err).Code != CodeInvalidPayload {
 			t.Errorf("%.40v: %v, want %s", q, err, CodeInvalidPayload)
 		}
 	}

@@ -1,21 +1,9 @@
 package store
 
-import "tracker/store/goal"
-
-// The metric by which the runs of an experiment are compared, and its goal.
-type (
-	Goal      = goal.Goal
-	Objective = goal.Objective
+import (
+	"tracker/store/access"
+	"tracker/store/goal"
 )
-
-// The goals.
-const (
-	Minimize = goal.Minimize
-	Maximize = goal.Maximize
-)
-
-// NoObjective is the objective of an experiment whose runs are not compared.
-const NoObjective = goal.None
 
 // ParseObjective reads "minimize NAME" or "maximize NAME". It returns nil for NoObjective,
 // and for "", which leaves it to goal.Guess, and INVALID_PAYLOAD for any other text.
@@ -24,8 +12,8 @@ func ParseObjective(text string) (*Objective, error) {
 		return nil, nil
 	}
 	o, ok := goal.Parse(text)
-	if !ok || checkKey(o.Metric) != nil {
-		return nil, Invalid("objective", `The objective is "minimize" or "maximize", a space and the name of a metric, or "none"; leave it empty to have it guessed.`)
+	if !ok || access.CheckKey(o.Metric) != nil {
+		return nil, access.Invalid("objective", `The objective is "minimize" or "maximize", a space and the name of a metric, or "none"; leave it empty to have it guessed.`)
 	}
 	return &o, nil
 }

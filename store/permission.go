@@ -2,24 +2,10 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 
+	"tracker/store/access"
 	"tracker/store/sqlite"
 )
-
-// Permission holds the rights of one user in one project.
-type Permission struct {
-	ID          string `json:"id" db:"id"`
-	UserID      string `json:"user_id" db:"user_id"`
-	Username    string `json:"username" db:"username"`
-	ProjectID   string `json:"project_id" db:"project_id"`
-	ProjectName string `json:"project_name" db:"project_name"`
-	Create      bool   `json:"create_permission" db:"create_permission"`
-	Read        bool   `json:"read_permission" db:"read_permission"`
-	Update      bool   `json:"update_permission" db:"update_permission"`
-	Delete      bool   `json:"delete_permission" db:"delete_permission"`
-}
 
 // PermissionPatch sets some of the four rights; nil leaves one as it is. In a new
 // permission the default is to read only.
@@ -50,80 +36,17 @@ const (
 	permissionShown = `project_id IN (SELECT id FROM project WHERE deleted_date IS NULL)`
 )
 
-// right is one of the four permissions.
-type right string
-
-const (
-	rightCreate right = "create"
-	rightRead   right = "read"
-	rightUpdate right = "update"
-	rightDelete right = "delete"
-)
-
-// grant holds the rights of an actor in a project.
-type grant map[right]bool
-
-// allow fails unless actor has the right in the project, which must exist.
-func (tx *tx) allow(actor Actor, projectID string, want right) error {
-	if actor.system {
-		return nil
-	}
-	g, err := tx.grantOf(actor, projectID)
-	if err == nil && !g[want] {
-		err = Errorf(CodeProjectPermissionRequired,
-			"This needs the %s permission on the project; ask an admin for it.", want)
-	}
-	return err
-}
-
-// grantOf returns the rights of actor in a project. They are looked up once for
-// all reads of a snapshot, because they do not change in it.
-func (tx *tx) grantOf(actor Actor, projectID string) (grant, error) {
-	key := grantKey{actor.UserID, projectID}
-	if g, ok := tx.grants[key]; ok {
-		return g, nil
-	}
-	var admin bool
-	var p Permission
-	err := tx.Row(`SELECT
-			user.is_admin,
-			coalesce(user_permission.create_permission, 0),
-			coalesce(user_permission.read_permission, 0),
-			coalesce(user_permission.update_permission, 0),
-			coalesce(user_permission.delete_permission, 0)
-		FROM user
-		LEFT JOIN user_permission ON user_permission.user_id = user.id AND user_permission.project_id = ?
-		WHERE user.id = ?`, projectID, actor.UserID).
-		Scan(&admin, &p.Create, &p.Read, &p.Update, &p.Delete)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, errGone
-	}
-	if err != nil {
-		return nil, err
-	}
-	g := grant{rightCreate: admin || p.Create, rightRead: admin || p.Read, rightUpdate: admin || p.Update, rightDelete: admin || p.Delete}
-	if !tx.Writer() {
-		if tx.grants == nil {
-			tx.grants = map[grantKey]grant{}
-		}
-		tx.grants[key] = g
-	}
-	return g, nil
-}
-
-type grantKey struct{ userID, projectID string }
-
 // Rights returns the rights of the actor in a project: all for an admin. Needs
 // read.
 func (v *View) Rights(projectID string) (Permission, error) {
-	p := Permission{UserID: v.actor.UserID, ProjectID: projectID}
-	if err := v.tx.allowProject(v.actor, projectID, rightRead); err != nil {
+	p := Permission{UserID: v.tx.Actor.UserID, ProjectID: projectID}
+	if err := v.tx.AllowProject(v.tx.Actor, projectID, access.RightRead); err != nil {
 		return p, err
 	}
-	for has, want := range map[*bool]right{
-		&p.Create: rightCreate, &p.Read: rightRead, &p.Update: rightUpdate, &p.Delete: rightDelete} {
-		err := v.tx.allow(v.actor, projectID, want)
-		if *has = err == nil; err != nil && AsError(err).Code != CodeProjectPermissionRequired {
+	for has, want := range map[*bool]access.Right{
+		&p.Create: access.RightCreate, &p.Read: access.RightRead, &p.Update: access.RightUpdate, &p.Delete: access.RightDelete} {
+		err := v.tx.Allow(v.tx.Actor, projectID, want)
+		if *has = err == nil; err != nil && access.AsError(err).Code != CodeProjectPermissionRequired {
 			return p, err
 		}
 	}
@@ -133,24 +56,24 @@ func (v *View) Rights(projectID string) (Permission, error) {
 // UserPermissions lists the permissions of a user by project name. For that user
 // and admins.
 func (db *DB) UserPermissions(ctx context.Context, actor Actor, userID string, p Page) (List[Permission], error) {
-	return read(ctx, db, func(tx *tx) (l List[Permission], err error) {
-		if err := tx.sameUser(actor, userID); err != nil {
+	return access.Read(ctx, db.base, func(tx *access.Tx) (l List[Permission], err error) {
+		if err := tx.SameUser(actor, userID); err != nil {
 			return l, err
 		}
-		if err := tx.exists(`SELECT 1 FROM user WHERE id = ?`, userID, "user"); err != nil {
+		if err := tx.Exists(`SELECT 1 FROM user WHERE id = ?`, userID, "user"); err != nil {
 			return l, err
 		}
-		return list[Permission](tx, p, permissionColumns,
+		return access.PageOf[Permission](tx, p, permissionColumns,
 			permissionFrom+`WHERE user_permission.user_id = ?`, `project.name, project.id`, userID)
 	})
 }
 
 // ProjectMembers lists the permissions in a project by user name. Needs read.
 func (v *View) ProjectMembers(projectID string, p Page) (l List[Permission], err error) {
-	if err := v.tx.allowProject(v.actor, projectID, rightRead); err != nil {
+	if err := v.tx.AllowProject(v.tx.Actor, projectID, access.RightRead); err != nil {
 		return l, err
 	}
-	return list[Permission](v.tx, p, permissionColumns,
+	return access.PageOf[Permission](v.tx, p, permissionColumns,
 		permissionFrom+`WHERE user_permission.project_id = ?`, `user.username`, projectID)
 }
 
@@ -162,27 +85,27 @@ func (db *DB) ProjectMembers(ctx context.Context, actor Actor, projectID string,
 // UserPermission returns the permission of a user in a project; NOT_FOUND when
 // none was granted. For admins.
 func (db *DB) UserPermission(ctx context.Context, actor Actor, userID, projectID string) (Permission, error) {
-	return read(ctx, db, func(tx *tx) (p Permission, err error) {
-		if err := tx.admin(actor); err != nil {
+	return access.Read(ctx, db.base, func(tx *access.Tx) (p Permission, err error) {
+		if err := tx.Admin(actor); err != nil {
 			return p, err
 		}
 		err = tx.Get(&p, `SELECT `+permissionColumns+` `+permissionFrom+
 			`WHERE user_permission.user_id = ? AND user_permission.project_id = ?`, userID, projectID)
-		return p, orNotFound(err, "permission of this user on this project")
+		return p, access.OrNotFound(err, "permission of this user on this project")
 	})
 }
 
 // CreateUserPermission grants a user a permission in a project; CONFLICT when
 // there is one. For admins.
 func (db *DB) CreateUserPermission(ctx context.Context, actor Actor, userID, projectID string, p PermissionPatch) (Created, error) {
-	return write(ctx, db, actor, func(tx *tx) (Created, error) {
-		if err := tx.admin(actor); err != nil {
+	return access.Write(ctx, db.base, actor, func(tx *access.Tx) (Created, error) {
+		if err := tx.Admin(actor); err != nil {
 			return Created{}, err
 		}
-		if err := tx.exists(`SELECT 1 FROM user WHERE id = ?`, userID, "user"); err != nil {
+		if err := tx.Exists(`SELECT 1 FROM user WHERE id = ?`, userID, "user"); err != nil {
 			return Created{}, err
 		}
-		if err := tx.exists(`SELECT 1 FROM project WHERE id = ? AND deleted_date IS NULL`, projectID, "project"); err != nil {
+		if err := tx.Exists(`SELECT 1 FROM project WHERE id = ? AND deleted_date IS NULL`, projectID, "project"); err != nil {
 			return Created{}, err
 		}
 		grant := Permission{UserID: userID, ProjectID: projectID, Read: true}
@@ -192,31 +115,19 @@ func (db *DB) CreateUserPermission(ctx context.Context, actor Actor, userID, pro
 				*set = *to
 			}
 		}
-		id, err := tx.insertPermission(grant)
+		id, err := tx.InsertPermission(grant)
 		if sqlite.IsDuplicate(err) {
-			return Created{}, Errorf(CodeConflict,
+			return Created{}, access.Errorf(CodeConflict,
 				"This user already has a permission on this project; change that one.")
 		}
 		return Created{ID: id}, err
 	})
 }
 
-func (tx *tx) insertPermission(p Permission) (string, error) {
-	id, err := newID()
-	if err != nil {
-		return "", err
-	}
-	_, err = tx.Exec(`INSERT INTO user_permission
-		(id, user_id, project_id, create_permission, read_permission, update_permission, delete_permission)
-		VALUES (?, ?, ?, ?, ?, ?, ?)`,
-		id, p.UserID, p.ProjectID, p.Create, p.Read, p.Update, p.Delete)
-	return id, err
-}
-
 // UpdateUserPermission changes a permission. For admins.
 func (db *DB) UpdateUserPermission(ctx context.Context, actor Actor, id string, p PermissionPatch) error {
-	return change(ctx, db, actor, func(tx *tx) error {
-		if err := tx.admin(actor); err != nil {
+	return access.Change(ctx, db.base, actor, func(tx *access.Tx) error {
+		if err := tx.Admin(actor); err != nil {
 			return err
 		}
 		n, err := tx.Exec(`UPDATE user_permission SET
@@ -225,23 +136,17 @@ func (db *DB) UpdateUserPermission(ctx context.Context, actor Actor, id string, 
 				update_permission = coalesce(?, update_permission),
 				delete_permission = coalesce(?, delete_permission)
 			WHERE id = ? AND `+permissionShown, p.Create, p.Read, p.Update, p.Delete, id)
-		return changedOne(n, err, "permission")
+		return access.ChangedOne(n, err, "permission")
 	})
 }
 
 // DeleteUserPermission removes a permission. For admins.
 func (db *DB) DeleteUserPermission(ctx context.Context, actor Actor, id string) error {
-	return remove(ctx, db, actor, func(tx *tx) error {
-		if err := tx.admin(actor); err != nil {
+	return access.Remove(ctx, db.base, actor, func(tx *access.Tx) error {
+		if err := tx.Admin(actor); err != nil {
 			return err
 		}
 		n, err := tx.Exec(`DELETE FROM user_permission WHERE id = ? AND `+permissionShown, id)
-		return changedOne(n, err, "permission")
+		return access.ChangedOne(n, err, "permission")
 	})
-}
-
-// exists fails with NOT_FOUND unless query finds a row for id.
-func (tx *tx) exists(query, id, what string) error {
-	var one int
-	return orNotFound(tx.Row(query, id).Scan(&one), what)
 }

@@ -2,8 +2,9 @@ package store
 
 import (
 	"context"
-	"fmt"
 
+	"tracker/store/access"
+	"tracker/store/registry"
 	"tracker/store/search"
 )
 
@@ -17,13 +18,7 @@ type Project struct {
 	IterationCount  int    `json:"iteration_count" db:"iteration_count"`
 }
 
-func (p Project) size() int { return len(p.Description) }
-
-// NewProject holds the arguments of CreateProject.
-type NewProject struct {
-	Name        string `json:"name"`
-	Description string `json:"description"`
-}
+func (p Project) TextBytes() int { return len(p.Description) }
 
 // ProjectPatch holds the fields that UpdateProject sets; nil leaves a field as it is.
 type ProjectPatch struct {
@@ -51,7 +46,7 @@ const projectColumns = `
 
 // Projects lists the projects that actor may read, the newest first.
 func (v *View) Projects(q ProjectQuery) (List[Project], error) {
-	u, err := v.tx.user(v.actor)
+	u, err := v.tx.User(v.tx.Actor)
 	if err != nil {
 		return List[Project]{}, err
 	}
@@ -61,7 +56,7 @@ func (v *View) Projects(q ProjectQuery) (List[Project], error) {
 		from += ` AND project.id IN (SELECT project_id FROM user_permission WHERE user_id = ? AND read_permission)`
 		args = append(args, u.ID)
 	}
-	return list[Project](v.tx, q.Page, projectColumns, from, `project.created_date DESC, project.id DESC`, args...)
+	return access.PageOf[Project](v.tx, q.Page, projectColumns, from, `project.created_date DESC, project.id DESC`, args...)
 }
 
 // Projects is View.Projects.
@@ -71,7 +66,7 @@ func (db *DB) Projects(ctx context.Context, actor Actor, q ProjectQuery) (List[P
 
 // Project returns one project. Needs read.
 func (v *View) Project(id string) (p Project, err error) {
-	if err := v.tx.allowProject(v.actor, id, rightRead); err != nil {
+	if err := v.tx.AllowProject(v.tx.Actor, id, access.RightRead); err != nil {
 		return p, err
 	}
 	err = v.tx.Get(&p, `SELECT `+projectColumns+` FROM project WHERE id = ?`, id)
@@ -86,10 +81,10 @@ func (db *DB) Project(ctx context.Context, actor Actor, id string) (Project, err
 // ProjectNamed returns the id of the project with this name or id: of several with
 // the name, the oldest one that actor may read. NOT_FOUND when there is none.
 func (db *DB) ProjectNamed(ctx context.Context, actor Actor, name string) (string, error) {
-	return read(ctx, db, func(tx *tx) (string, error) {
-		id, err := tx.projectNamed(actor, name)
+	return access.Read(ctx, db.base, func(tx *access.Tx) (string, error) {
+		id, err := projectNamed(tx, actor, name)
 		if err == nil {
-			err = tx.allow(actor, id, rightRead)
+			err = tx.Allow(actor, id, access.RightRead)
 		}
 		return id, err
 	})
@@ -98,29 +93,29 @@ func (db *DB) ProjectNamed(ctx context.Context, actor Actor, name string) (strin
 // EnsureProject is ProjectNamed for n.Name that makes the project when there is none.
 func (db *DB) EnsureProject(ctx context.Context, actor Actor, n NewProject) (string, error) {
 	id, err := db.ProjectNamed(ctx, actor, n.Name)
-	if err == nil || AsError(err).Code != CodeNotFound {
+	if err == nil || access.AsError(err).Code != CodeNotFound {
 		return id, err
 	}
-	if err := n.check(); err != nil {
+	if err := n.Check(); err != nil {
 		return "", err
 	}
-	created, err := write(ctx, db, actor, func(tx *tx) (Created, error) {
-		id, err := tx.projectNamed(actor, n.Name) // another caller may have made it meanwhile
+	created, err := access.Write(ctx, db.base, actor, func(tx *access.Tx) (Created, error) {
+		id, err := projectNamed(tx, actor, n.Name) // another caller may have made it meanwhile
 		if err == nil {
-			return Created{ID: id, Existing: true}, tx.allow(actor, id, rightRead)
+			return Created{ID: id, Existing: true}, tx.Allow(actor, id, access.RightRead)
 		}
-		if AsError(err).Code != CodeNotFound {
+		if access.AsError(err).Code != CodeNotFound {
 			return Created{}, err
 		}
-		return tx.insertProject(actor, n)
+		return tx.InsertProject(actor, n)
 	})
 	return created.ID, err
 }
 
 // projectNamed returns the project with a name or id: of several with the name the
 // oldest one that actor may read, and where actor may read none, the oldest.
-func (tx *tx) projectNamed(actor Actor, name string) (id string, err error) {
-	u, err := tx.user(actor)
+func projectNamed(tx *access.Tx, actor Actor, name string) (id string, err error) {
+	u, err := tx.User(actor)
 	if err != nil {
 		return "", err
 	}
@@ -130,49 +125,27 @@ func (tx *tx) projectNamed(actor Actor, name string) (id string, err error) {
 			created_date,
 			id
 		LIMIT 1`, name, name, u.IsAdmin, u.ID).Scan(&id)
-	return id, orNotFound(err, "project")
+	return id, access.OrNotFound(err, "project")
 }
 
 // CreateProject makes a project; its creator gets all four permissions.
 func (db *DB) CreateProject(ctx context.Context, actor Actor, n NewProject) (Created, error) {
-	if err := n.check(); err != nil {
+	if err := n.Check(); err != nil {
 		return Created{}, err
 	}
-	return write(ctx, db, actor, func(tx *tx) (Created, error) { return tx.insertProject(actor, n) })
-}
-
-func (n NewProject) check() error {
-	return firstError(checkName("name", n.Name), checkText("description", n.Description))
-}
-
-func (tx *tx) insertProject(actor Actor, n NewProject) (Created, error) {
-	u, err := tx.user(actor)
-	if err != nil {
-		return Created{}, err
-	}
-	id, err := newID()
-	if err != nil {
-		return Created{}, err
-	}
-	_, err = tx.Exec(`INSERT INTO project (id, name, description, created_date) VALUES (?, ?, ?, ?)`,
-		id, n.Name, n.Description, tx.now)
-	if err == nil && u.ID != "" {
-		_, err = tx.insertPermission(Permission{UserID: u.ID, ProjectID: id,
-			Create: true, Read: true, Update: true, Delete: true})
-	}
-	return Created{ID: id}, err
+	return access.Write(ctx, db.base, actor, func(tx *access.Tx) (Created, error) { return tx.InsertProject(actor, n) })
 }
 
 // UpdateProject changes a project. Needs update.
 func (db *DB) UpdateProject(ctx context.Context, actor Actor, id string, p ProjectPatch) error {
-	if err := checkNameAndText(p.Name, "description", p.Description); err != nil {
+	if err := access.CheckNameAndText(p.Name, "description", p.Description); err != nil {
 		return err
 	}
-	return change(ctx, db, actor, func(tx *tx) error {
-		if err := tx.allowProject(actor, id, rightUpdate); err != nil {
+	return access.Change(ctx, db.base, actor, func(tx *access.Tx) error {
+		if err := tx.AllowProject(actor, id, access.RightUpdate); err != nil {
 			return err
 		}
-		if err := tx.refuseIfOverwritten(p.Before, "project", id, map[string]*string{"name": p.Name, "description": p.Description}); err != nil {
+		if err := tx.RefuseIfOverwritten(p.Before, "project", id, map[string]*string{"name": p.Name, "description": p.Description}); err != nil {
 			return err
 		}
 		_, err := tx.Exec(`UPDATE project SET
@@ -186,44 +159,13 @@ func (db *DB) UpdateProject(ctx context.Context, actor Actor, id string, p Proje
 // DeleteProject moves a project with all that is in it to the trash. Needs delete.
 // CONFLICT when a model of another project has a version that came from it.
 func (db *DB) DeleteProject(ctx context.Context, actor Actor, id string) error {
-	return db.discard(ctx, actor, func(tx *tx) error {
-		if err := tx.allowProject(actor, id, rightDelete); err != nil {
+	return db.base.Discard(ctx, actor, func(tx *access.Tx) error {
+		if err := tx.AllowProject(actor, id, access.RightDelete); err != nil {
 			return err
 		}
-		if err := tx.refuseIfProjectVersioned(id); err != nil {
+		if err := registry.RefuseIfProjectVersioned(tx, id); err != nil {
 			return err
 		}
-		return tx.discard(TrashedProject, id)
+		return tx.Discard(TrashedProject, id)
 	})
-}
-
-// allowProject fails unless the project exists and actor has the right in it.
-func (tx *tx) allowProject(actor Actor, id string, want right) error {
-	if err := tx.exists(`SELECT 1 FROM project WHERE id = ? AND `+tx.found("project"), id, "project"); err != nil {
-		return err
-	}
-	return tx.allow(actor, id, want)
-}
-
-// checkNameAndText checks the two fields that most patches have.
-func checkNameAndText(name *string, field string, text *string) error {
-	if name != nil {
-		if err := checkName("name", *name); err != nil {
-			return err
-		}
-	}
-	if text != nil {
-		return checkText(field, *text)
-	}
-	return nil
-}
-
-// oneOf fails unless a value is in a list.
-func oneOf[T ~string](field string, v T, all ...T) error {
-	for _, a := range all {
-		if v == a {
-			return nil
-		}
-	}
-	return Invalid(field, "%s must be one of %s.", field, fmt.Sprint(all))
 }

@@ -1,6 +1,10 @@
 package store
 
-import "context"
+import (
+	"context"
+
+	"tracker/store/access"
+)
 
 // Report is a page of Markdown about the runs of a project.
 type Report struct {
@@ -13,7 +17,7 @@ type Report struct {
 	UpdatedDate Time    `json:"updated_date" db:"updated_date"`
 }
 
-func (r Report) size() int { return len(r.Text) }
+func (r Report) TextBytes() int { return len(r.Text) }
 
 // NewReport holds the arguments of CreateReport.
 type NewReport struct {
@@ -39,10 +43,10 @@ const reportColumns = `
 
 // Reports lists the reports of a project, the newest first. Needs read.
 func (v *View) Reports(projectID string, p Page) (List[Report], error) {
-	if err := v.tx.allowProject(v.actor, projectID, rightRead); err != nil {
+	if err := v.tx.AllowProject(v.tx.Actor, projectID, access.RightRead); err != nil {
 		return List[Report]{}, err
 	}
-	return list[Report](v.tx, p, reportColumns, `FROM report WHERE report.project_id = ? AND `+notTrashed("report"),
+	return access.PageOf[Report](v.tx, p, reportColumns, `FROM report WHERE report.project_id = ? AND `+access.NotTrashed("report"),
 		`report.created_date DESC, report.id DESC`, projectID)
 }
 
@@ -52,7 +56,9 @@ func (db *DB) Reports(ctx context.Context, actor Actor, projectID string, p Page
 }
 
 // Report returns one report. Needs read.
-func (v *View) Report(id string) (Report, error) { return v.tx.allowReport(v.actor, id, rightRead) }
+func (v *View) Report(id string) (Report, error) {
+	return allowReport(v.tx, v.tx.Actor, id, access.RightRead)
+}
 
 // Report is View.Report.
 func (db *DB) Report(ctx context.Context, actor Actor, id string) (Report, error) {
@@ -61,34 +67,34 @@ func (db *DB) Report(ctx context.Context, actor Actor, id string) (Report, error
 
 // CreateReport makes a report in a project. Needs create.
 func (db *DB) CreateReport(ctx context.Context, actor Actor, projectID string, n NewReport) (Created, error) {
-	if err := firstError(checkName("name", n.Name), checkText("text", n.Text)); err != nil {
+	if err := access.FirstError(access.CheckName("name", n.Name), access.CheckText("text", n.Text)); err != nil {
 		return Created{}, err
 	}
-	return write(ctx, db, actor, func(tx *tx) (Created, error) {
-		if err := tx.allowProject(actor, projectID, rightCreate); err != nil {
+	return access.Write(ctx, db.base, actor, func(tx *access.Tx) (Created, error) {
+		if err := tx.AllowProject(actor, projectID, access.RightCreate); err != nil {
 			return Created{}, err
 		}
-		id, err := newID()
+		id, err := access.NewID()
 		if err != nil {
 			return Created{}, err
 		}
 		_, err = tx.Exec(`INSERT INTO report (id, project_id, name, text, created_by, created_date, updated_date)
 			VALUES (?, ?, ?, ?, (SELECT user.id FROM user WHERE user.id = ?), ?, ?)`,
-			id, projectID, n.Name, n.Text, actor.UserID, tx.now, tx.now)
+			id, projectID, n.Name, n.Text, actor.UserID, tx.Now, tx.Now)
 		return Created{ID: id}, err
 	})
 }
 
 // UpdateReport changes a report. Needs update.
 func (db *DB) UpdateReport(ctx context.Context, actor Actor, id string, p ReportPatch) error {
-	if err := checkNameAndText(p.Name, "text", p.Text); err != nil {
+	if err := access.CheckNameAndText(p.Name, "text", p.Text); err != nil {
 		return err
 	}
-	return change(ctx, db, actor, func(tx *tx) error {
-		if _, err := tx.allowReport(actor, id, rightUpdate); err != nil {
+	return access.Change(ctx, db.base, actor, func(tx *access.Tx) error {
+		if _, err := allowReport(tx, actor, id, access.RightUpdate); err != nil {
 			return err
 		}
-		if err := tx.refuseIfOverwritten(p.Before, "report", id, map[string]*string{"name": p.Name, "text": p.Text}); err != nil {
+		if err := tx.RefuseIfOverwritten(p.Before, "report", id, map[string]*string{"name": p.Name, "text": p.Text}); err != nil {
 			return err
 		}
 		if p.Name == nil && p.Text == nil {
@@ -98,30 +104,30 @@ func (db *DB) UpdateReport(ctx context.Context, actor Actor, id string, p Report
 				name         = coalesce(?, name),
 				text         = coalesce(?, text),
 				updated_date = ?
-			WHERE id = ?`, p.Name, p.Text, tx.now, id)
+			WHERE id = ?`, p.Name, p.Text, tx.Now, id)
 		return err
 	})
 }
 
 // DeleteReport moves a report to the trash. Needs delete.
 func (db *DB) DeleteReport(ctx context.Context, actor Actor, id string) error {
-	return db.discard(ctx, actor, func(tx *tx) error {
-		if _, err := tx.allowReport(actor, id, rightDelete); err != nil {
+	return db.base.Discard(ctx, actor, func(tx *access.Tx) error {
+		if _, err := allowReport(tx, actor, id, access.RightDelete); err != nil {
 			return err
 		}
-		return tx.discard(TrashedReport, id)
+		return tx.Discard(TrashedReport, id)
 	})
 }
 
 // allowReport returns the report. It fails unless there is one and actor has the right in
 // its project.
-func (tx *tx) allowReport(actor Actor, id string, want right) (r Report, err error) {
+func allowReport(tx *access.Tx, actor Actor, id string, want access.Right) (r Report, err error) {
 	err = tx.Get(&r, `SELECT `+reportColumns+`
 		FROM report
 		JOIN project ON project.id = report.project_id
-		WHERE report.id = ? AND `+tx.found("report", "project"), id)
+		WHERE report.id = ? AND `+tx.Found("report", "project"), id)
 	if err != nil {
-		return r, orNotFound(err, "report")
+		return r, access.OrNotFound(err, "report")
 	}
-	return r, tx.allow(actor, r.ProjectID, want)
+	return r, tx.Allow(actor, r.ProjectID, want)
 }

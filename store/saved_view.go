@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 
+	"tracker/store/access"
 	"tracker/store/sqlite"
 )
 
@@ -46,11 +47,11 @@ const savedViewColumns = `
 
 // SavedViews lists the views of an experiment by name. Needs read.
 func (db *DB) SavedViews(ctx context.Context, actor Actor, experimentID string, p Page) (List[SavedView], error) {
-	return read(ctx, db, func(tx *tx) (List[SavedView], error) {
-		if _, err := tx.allowExperiment(actor, experimentID, rightRead); err != nil {
+	return access.Read(ctx, db.base, func(tx *access.Tx) (List[SavedView], error) {
+		if _, err := tx.AllowExperiment(actor, experimentID, access.RightRead); err != nil {
 			return List[SavedView]{}, err
 		}
-		return list[SavedView](tx, p, savedViewColumns, `FROM experiment_view WHERE experiment_view.experiment_id = ?`,
+		return access.PageOf[SavedView](tx, p, savedViewColumns, `FROM experiment_view WHERE experiment_view.experiment_id = ?`,
 			`experiment_view.name`, experimentID)
 	})
 }
@@ -58,14 +59,14 @@ func (db *DB) SavedViews(ctx context.Context, actor Actor, experimentID string, 
 // CreateSavedView keeps a view; CONFLICT when the experiment has one of that name.
 // Needs create.
 func (db *DB) CreateSavedView(ctx context.Context, actor Actor, experimentID string, n NewSavedView) (Created, error) {
-	if err := firstError(checkName("name", n.Name), checkSavedViewQuery(n.Query)); err != nil {
+	if err := access.FirstError(access.CheckName("name", n.Name), checkSavedViewQuery(n.Query)); err != nil {
 		return Created{}, err
 	}
-	return write(ctx, db, actor, func(tx *tx) (Created, error) {
-		if _, err := tx.allowExperiment(actor, experimentID, rightCreate); err != nil {
+	return access.Write(ctx, db.base, actor, func(tx *access.Tx) (Created, error) {
+		if _, err := tx.AllowExperiment(actor, experimentID, access.RightCreate); err != nil {
 			return Created{}, err
 		}
-		id, err := newID()
+		id, err := access.NewID()
 		if err != nil {
 			return Created{}, err
 		}
@@ -73,7 +74,7 @@ func (db *DB) CreateSavedView(ctx context.Context, actor Actor, experimentID str
 		_, err = tx.Exec(`INSERT INTO experiment_view
 			(id, experiment_id, name, query, created_by, created_date, updated_date)
 			VALUES (?, ?, ?, ?, (SELECT user.id FROM user WHERE user.id = ?), ?, ?)`,
-			id, experimentID, n.Name, n.Query, actor.UserID, tx.now, tx.now)
+			id, experimentID, n.Name, n.Query, actor.UserID, tx.Now, tx.Now)
 		if sqlite.IsDuplicate(err) {
 			return Created{}, errSavedViewExists
 		}
@@ -85,7 +86,7 @@ func (db *DB) CreateSavedView(ctx context.Context, actor Actor, experimentID str
 // experiment has another one of the new name. Needs update.
 func (db *DB) UpdateSavedView(ctx context.Context, actor Actor, id string, p SavedViewPatch) error {
 	if p.Name != nil {
-		if err := checkName("name", *p.Name); err != nil {
+		if err := access.CheckName("name", *p.Name); err != nil {
 			return err
 		}
 	}
@@ -94,15 +95,15 @@ func (db *DB) UpdateSavedView(ctx context.Context, actor Actor, id string, p Sav
 			return err
 		}
 	}
-	return change(ctx, db, actor, func(tx *tx) error {
-		if err := tx.allowSavedView(actor, id, rightUpdate); err != nil {
+	return access.Change(ctx, db.base, actor, func(tx *access.Tx) error {
+		if err := allowSavedView(tx, actor, id, access.RightUpdate); err != nil {
 			return err
 		}
 		_, err := tx.Exec(`UPDATE experiment_view SET
 				name         = coalesce(?, name),
 				query        = coalesce(?, query),
 				updated_date = ?
-			WHERE id = ?`, p.Name, p.Query, tx.now, id)
+			WHERE id = ?`, p.Name, p.Query, tx.Now, id)
 		if sqlite.IsDuplicate(err) {
 			return errSavedViewExists
 		}
@@ -112,8 +113,8 @@ func (db *DB) UpdateSavedView(ctx context.Context, actor Actor, id string, p Sav
 
 // DeleteSavedView removes a view, and nothing that it shows. Needs update.
 func (db *DB) DeleteSavedView(ctx context.Context, actor Actor, id string) error {
-	return remove(ctx, db, actor, func(tx *tx) error {
-		if err := tx.allowSavedView(actor, id, rightUpdate); err != nil {
+	return access.Remove(ctx, db.base, actor, func(tx *access.Tx) error {
+		if err := allowSavedView(tx, actor, id, access.RightUpdate); err != nil {
 			return err
 		}
 		_, err := tx.Exec(`DELETE FROM experiment_view WHERE id = ?`, id)
@@ -127,22 +128,22 @@ var errSavedViewExists = &Error{Code: CodeConflict, Field: "name",
 // checkSavedViewQuery accepts the query of an address.
 func checkSavedViewQuery(s string) error {
 	if len(s) > MaxSavedViewQuery {
-		return Invalid("query", "The view is too large to be kept: its address has %d bytes of at most %d.", len(s), MaxSavedViewQuery)
+		return access.Invalid("query", "The view is too large to be kept: its address has %d bytes of at most %d.", len(s), MaxSavedViewQuery)
 	}
 	outside := func(r rune) bool { return r <= ' ' || r > '~' || r == '#' }
 	if _, err := url.ParseQuery(s); err != nil || strings.ContainsFunc(s, outside) {
-		return Invalid("query", "query must be that of an address, like filter=param.lr+%%3C+0.1.")
+		return access.Invalid("query", "query must be that of an address, like filter=param.lr+%%3C+0.1.")
 	}
 	return nil
 }
 
 // allowSavedView fails unless the view exists and actor has the right in its
 // project.
-func (tx *tx) allowSavedView(actor Actor, id string, want right) error {
+func allowSavedView(tx *access.Tx, actor Actor, id string, want access.Right) error {
 	var experimentID string
 	if err := tx.Row(`SELECT experiment_id FROM experiment_view WHERE id = ?`, id).Scan(&experimentID); err != nil {
-		return orNotFound(err, "view")
+		return access.OrNotFound(err, "view")
 	}
-	_, err := tx.allowExperiment(actor, experimentID, want)
+	_, err := tx.AllowExperiment(actor, experimentID, want)
 	return err
 }

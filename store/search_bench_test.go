@@ -7,8 +7,9 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
-
 	"time"
+
+	"tracker/store/access"
 	"tracker/store/search"
 )
 
@@ -48,8 +49,8 @@ func fill(t testing.TB, db *DB, iterations, params, metrics int) string {
 	t.Helper()
 	experimentID := newExperiment(t, db)
 	rng := rand.New(rand.NewPCG(1, 1))
-	one := func(tx *tx) error {
-		id, err := newID()
+	one := func(tx *access.Tx) error {
+		id, err := access.NewID()
 		if err != nil {
 			return err
 		}
@@ -62,7 +63,7 @@ func fill(t testing.TB, db *DB, iterations, params, metrics int) string {
 			return err
 		}
 		for k := range params {
-			id, err := newID()
+			id, err := access.NewID()
 			if err != nil {
 				return err
 			}
@@ -82,13 +83,13 @@ func fill(t testing.TB, db *DB, iterations, params, metrics int) string {
 		return nil
 	}
 	for done := 0; done < iterations; done += 100 {
-		err := change(context.Background(), db, System, func(tx *tx) error {
+		err := access.Change(context.Background(), db.base, System, func(tx *access.Tx) error {
 			for range min(100, iterations-done) {
 				if err := one(tx); err != nil {
 					return err
 				}
 			}
-			return tx.db.points.Participant().Load(tx.Tx, true) // it has not seen these series
+			return tx.DB.Points.Participant().Load(tx.Tx, true) // it has not seen these series
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -129,7 +130,7 @@ func BenchmarkSearch(b *testing.B) {
 				{"plain", "", "", nil},
 			} {
 				for _, key := range c.copies {
-					if err := db.copies.Copy(search.Metric{ExperimentID: experimentID, Key: key}); err != nil {
+					if err := db.base.Copies.Copy(search.Metric{ExperimentID: experimentID, Key: key}); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -165,7 +166,7 @@ func reportMedian(b *testing.B, took []time.Duration) {
 
 func dropCopies(t testing.TB, db *DB) {
 	t.Helper()
-	if err := change(context.Background(), db, System, func(tx *tx) error {
+	if err := access.Change(context.Background(), db.base, System, func(tx *access.Tx) error {
 		_, err := tx.Exec(`DELETE FROM search_value`)
 		return err
 	}); err != nil {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"tracker/store/access"
 	"tracker/store/filter"
 )
 
@@ -14,7 +15,7 @@ func TestSearchEndsAtItsLimit(t *testing.T) {
 	db, ctx := openForTest(t), context.Background()
 	e := newExperiment(t, db)
 	runWith(t, db, e, "a", map[string]string{"x": "1"}, map[string][]float64{"loss": {1}})
-	db.searchLimit = time.Nanosecond
+	db.base.SearchLimit = time.Nanosecond
 	tag := "tag"
 	for name, c := range map[string]struct {
 		field  string
@@ -48,20 +49,20 @@ func TestSearchEndsAtItsLimit(t *testing.T) {
 			return err
 		}},
 	} {
-		err := AsError(c.search(ctx))
+		err := access.AsError(c.search(ctx))
 		if err == nil || err.Code != CodeInvalidPayload || err.Field != c.field || !strings.Contains(err.Message, "took longer than 1ns and was stopped") {
 			t.Errorf("%s: %+v", name, err)
 		}
 		gone, cancel := context.WithCancel(ctx)
 		cancel()
-		if err := AsError(c.search(gone)); err == nil || err.Code != CodeUnavailable {
+		if err := access.AsError(c.search(gone)); err == nil || err.Code != CodeUnavailable {
 			t.Errorf("%s, given up by the caller: %+v", name, err)
 		}
 	}
 	if got := namesOf(t, db, e, IterationQuery{}); got != "a" {
 		t.Errorf("the list of all is %q", got)
 	}
-	db.searchLimit = searchLimit
+	db.base.SearchLimit = access.SearchLimit
 	for range 2 * db.MaxReaders() { // all connections still serve
 		if got := namesOf(t, db, e, IterationQuery{Filter: "param.x = 1"}); got != "a" {
 			t.Errorf("the search finds %q", got)
@@ -83,10 +84,10 @@ func largeValues(t *testing.T, runs int) (*DB, string) {
 // through 1 MiB.
 func TestSearchIsStopped(t *testing.T) {
 	db, e := largeValues(t, 8)
-	db.searchLimit = 100 * time.Millisecond
+	db.base.SearchLimit = 100 * time.Millisecond
 	_, err := db.Iterations(context.Background(), System, e,
 		IterationQuery{Filter: repeat("param.x contains 'éx'", " or ", filter.MaxComparisons)})
-	if refused := AsError(err); refused == nil || refused.Code != CodeInvalidPayload || refused.Field != "filter" {
+	if refused := access.AsError(err); refused == nil || refused.Code != CodeInvalidPayload || refused.Field != "filter" {
 		t.Errorf("%v", err)
 	}
 }
@@ -95,7 +96,7 @@ func TestSearchIsStopped(t *testing.T) {
 // place would take minutes.
 func TestContainsIsLinear(t *testing.T) {
 	db, e := largeValues(t, 8)
-	db.searchLimit = time.Minute
+	db.base.SearchLimit = time.Minute
 	for _, c := range []struct{ part, want string }{
 		{strings.Repeat("é", filter.MaxContains/2-1) + "x", ""},
 		{strings.Repeat("É", filter.MaxContains/2), "a a a a a a a a"},
@@ -194,12 +195,12 @@ func TestSearchForModelsEndsAtItsLimit(t *testing.T) {
 		},
 	}
 	for name, search := range searches {
-		db.searchLimit, compared = 20*time.Millisecond, 0
-		refused := AsError(db.View(ctx, System, search))
+		db.base.SearchLimit, compared = 20*time.Millisecond, 0
+		refused := access.AsError(db.View(ctx, System, search))
 		if refused == nil || refused.Code != CodeInvalidPayload || refused.Field != "filter" || compared == 3*len(matches) {
 			t.Errorf("%s: %+v after %d comparisons", name, refused, compared)
 		}
-		db.searchLimit, compared = time.Hour, 0
+		db.base.SearchLimit, compared = time.Hour, 0
 		if err := db.View(ctx, System, search); err != nil || compared != 3*len(matches) {
 			t.Errorf("%s without a limit: %v after %d comparisons", name, err, compared)
 		}

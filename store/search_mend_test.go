@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tracker/store/filter"
+	"tracker/store/runs"
 )
 
 // repeatedSearch is a search that is asked again and again.
@@ -42,7 +43,7 @@ func (f *searchFixture) change() {
 		run.name = fmt.Sprint("run ", f.rng.IntN(9))
 		f.must(f.db.UpdateIteration(ctx, System, run.id, IterationPatch{Name: &run.name}))
 	case n < 14:
-		f.must(f.db.UpdateIteration(ctx, System, run.id, IterationPatch{Status: new(pick(f.rng, iterationStatuses)), Reopen: true}))
+		f.must(f.db.UpdateIteration(ctx, System, run.id, IterationPatch{Status: new(pick(f.rng, runs.IterationStatuses)), Reopen: true}))
 	case n < 16:
 		f.add()
 	case n < 17:
@@ -55,7 +56,7 @@ func (f *searchFixture) change() {
 	case n < 19:
 		f.must(f.db.Compact())
 	default:
-		f.must(f.db.LogIteration(ctx, System, run.id, IterationLog{Properties: []Property{{"k", fmt.Sprint(n)}}}))
+		f.must(f.db.LogIteration(ctx, System, run.id, IterationLog{Properties: []Property{{Key: "k", Value: fmt.Sprint(n)}}}))
 	}
 	f.refresh(run)
 }
@@ -92,7 +93,7 @@ func TestRepeatedSearchAgreesWithTheModel(t *testing.T) {
 					t.Fatalf("%s, %d from %d: %d, want %d of %s", s.text, limit, offset, l.Total, total, f.modelPositions(want))
 				}
 			}
-			if n := f.db.orders.Mended(); n < 30 {
+			if n := f.db.base.Orders.Mended(); n < 30 {
 				t.Errorf("%d orders were mended", n)
 			}
 		})

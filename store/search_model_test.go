@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"tracker/store/filter"
+	"tracker/store/runs"
 )
 
 // modelRun is an iteration as a search sees it, in plain Go.
@@ -355,12 +356,12 @@ func quoted(rng *rand.Rand, s string) string {
 	return q + strings.NewReplacer(`\`, `\\`, "\n", `\n`, q, `\`+q).Replace(s) + q
 }
 
-func randomComparison(rng *rand.Rand, runs []*modelRun) string {
+func randomComparison(rng *rand.Rand, all []*modelRun) string {
 	r := randomRef(rng)
 	word, _, _ := strings.Cut(r, ".")
 	orders := []string{"=", "!=", "<", "<=", ">", ">=", "in"}
 	equals := []string{"=", "!=", "in"}
-	run := pick(rng, runs)
+	run := pick(rng, all)
 	var ops []string
 	var value func() string
 	switch word {
@@ -380,7 +381,7 @@ func randomComparison(rng *rand.Rand, runs []*modelRun) string {
 		value = func() string { return quoted(rng, pick(rng, modelTags)) }
 	case "status":
 		ops = equals
-		value = func() string { return quoted(rng, string(pick(rng, iterationStatuses))) }
+		value = func() string { return quoted(rng, string(pick(rng, runs.IterationStatuses))) }
 	case "created", "ended":
 		ops = orders
 		value = func() string { return quoted(rng, pick(rng, []Time{run.created, run.seen, run.created + 1}).String()) }

@@ -57,7 +57,7 @@ func TestOrderIsRememberedUntilAWrite(t *testing.T) {
 		}
 	}
 	check(all)
-	if db.orders.Len() == 0 {
+	if db.base.Orders.Len() == 0 {
 		t.Error("nothing is remembered")
 	}
 	check(all)
@@ -114,7 +114,7 @@ func TestOrderHoldsUntilItsExperimentChanges(t *testing.T) {
 	if err := db.Compact(); err != nil {
 		t.Fatal(err)
 	}
-	tag := []Property{{"k", "v"}}
+	tag := []Property{{Key: "k", Value: "v"}}
 	for _, w := range []struct {
 		name  string
 		write func() error
@@ -156,7 +156,7 @@ func TestOrderHoldsUntilItsExperimentChanges(t *testing.T) {
 		if err := w.write(); err != nil {
 			t.Fatalf("%s: %v", w.name, err)
 		}
-		if holds := db.orders.Len() > 0; holds != w.holds {
+		if holds := db.base.Orders.Len() > 0; holds != w.holds {
 			t.Errorf("after %s the order holds: %t", w.name, holds)
 		}
 		if got := search(); got != w.after {

@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"tracker/store/access"
 	"tracker/store/filter"
+	"tracker/store/runs"
 	"tracker/store/search"
 )
 
@@ -21,18 +23,18 @@ func TestLateIsJoinedByAnIndex(t *testing.T) {
 	defer db.Close()
 	e := newExperiment(t, db)
 	runWith(t, db, e, "a", nil, map[string][]float64{"loss": {1}})
-	runs, err := db.Iterations(ctx, System, e, IterationQuery{Page: FirstPage})
+	found, err := db.Iterations(ctx, System, e, IterationQuery{Page: FirstPage})
 	if err != nil {
 		t.Fatal(err)
 	}
 	// The row of the new series has the first point, but not the second.
-	if _, err := db.CreateMetric(ctx, System, runs.Data[0].ID, NewMetric{Key: "loss"}); err != nil {
+	if _, err := db.CreateMetric(ctx, System, found.Data[0].ID, NewMetric{Key: "loss"}); err != nil {
 		t.Fatal(err)
 	}
-	plan, err := read(ctx, db, func(tx *tx) (plan []string, err error) {
+	plan, err := access.Read(ctx, db.base, func(tx *access.Tx) (plan []string, err error) {
 		q := search.Query{Sort: []filter.SortKey{{Ref: filter.Ref{Key: filter.Key{Field: filter.Metric, Name: "loss"}, Stat: "last"}}},
-			Metrics: []string{"loss"}, Where: notTrashed("iteration")}
-		statement, err := tx.search().Statement([]string{e}, q)
+			Metrics: []string{"loss"}, Where: access.NotTrashed("iteration")}
+		statement, err := runs.SearchSnapshot(tx).Statement([]string{e}, q)
 		if err != nil {
 			return nil, err
 		}

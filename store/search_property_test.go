@@ -10,7 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"tracker/store/access"
 	"tracker/store/filter"
+	"tracker/store/runs"
 	"tracker/store/search"
 )
 
@@ -70,7 +72,7 @@ func (f *searchFixture) add() {
 		}
 	}
 	if f.clock.Add(rng.Int64N(4) * 900); rng.IntN(3) > 0 {
-		status := pick(rng, iterationStatuses[1:])
+		status := pick(rng, runs.IterationStatuses[1:])
 		patch := IterationPatch{Status: &status}
 		if rng.IntN(3) == 0 {
 			patch.EndDate = new(Time(f.clock.Load() + rng.Int64N(2000) - 1000))
@@ -109,7 +111,7 @@ func (f *searchFixture) refresh(run *modelRun) {
 // copySome makes copies for searches of a random metric in random runs.
 func (f *searchFixture) copySome() {
 	f.t.Helper()
-	f.must(change(context.Background(), f.db, System, func(tx *tx) error {
+	f.must(access.Change(context.Background(), f.db.base, System, func(tx *access.Tx) error {
 		var nums []int64
 		for _, run := range f.runs {
 			var num int64

@@ -10,8 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"tracker/store/access"
 	"tracker/store/filter"
 	"tracker/store/json"
+	"tracker/store/runs"
 	"tracker/store/sqlite"
 )
 
@@ -275,11 +277,11 @@ func TestSearchNeedsReadPermission(t *testing.T) {
 		{System, "no such", CodeNotFound},
 	} {
 		_, err := db.Iterations(context.Background(), c.actor, c.experimentID, IterationQuery{Page: FirstPage, Filter: "name = 'x'", Sort: "name"})
-		if AsError(err) == nil || AsError(err).Code != c.want {
+		if access.AsError(err) == nil || access.AsError(err).Code != c.want {
 			t.Errorf("a search: %v, want %s", err, c.want)
 		}
 		_, err = db.Keys(context.Background(), c.actor, c.experimentID, KeyQuery{Page: FirstPage})
-		if AsError(err) == nil || AsError(err).Code != c.want {
+		if access.AsError(err) == nil || access.AsError(err).Code != c.want {
 			t.Errorf("the names: %v, want %s", err, c.want)
 		}
 	}
@@ -367,7 +369,7 @@ func TestSearchRefusesMistakes(t *testing.T) {
 		{IterationQuery{Group: &Grouped{By: "tag, param.x", Values: []*string{nil}}}, "group", "A group of 2 names has 1 values; give one value for each name."},
 	} {
 		_, err := db.Iterations(context.Background(), System, e, c.q)
-		refused := AsError(err)
+		refused := access.AsError(err)
 		if refused == nil || refused.Code != CodeInvalidPayload || refused.Field != c.field || !strings.HasPrefix(refused.Message, c.text) {
 			t.Errorf("%.80v: %+v, want %s", c.q, refused, c.text)
 		}
@@ -376,7 +378,7 @@ func TestSearchRefusesMistakes(t *testing.T) {
 
 func TestSearchKnowsEveryStatus(t *testing.T) {
 	var all []string
-	for _, s := range iterationStatuses {
+	for _, s := range runs.IterationStatuses {
 		all = append(all, string(s))
 	}
 	if !slices.Equal(all, filter.Statuses) {
@@ -412,7 +414,7 @@ func FuzzSearch(f *testing.F) {
 // pageReads returns how many pages the connection that reads next has looked at.
 func pageReads(t *testing.T, db *DB) (n int64) {
 	t.Helper()
-	if err := db.kernel.Read(context.Background(), func(tx *sqlite.Tx) (err error) {
+	if err := db.base.Kernel.Read(context.Background(), func(tx *sqlite.Tx) (err error) {
 		n, err = tx.PageReads()
 		return err
 	}); err != nil {

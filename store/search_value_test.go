@@ -7,13 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"tracker/store/access"
 	"tracker/store/search"
 )
 
 // copiesOf returns the number of copies of each metric that has some.
 func copiesOf(t testing.TB, db *DB) map[string]int {
 	t.Helper()
-	all, err := read(context.Background(), db, func(tx *tx) (map[string]int, error) {
+	all, err := access.Read(context.Background(), db.base, func(tx *access.Tx) (map[string]int, error) {
 		var rows []struct {
 			Key string `db:"key"`
 			N   int    `db:"n"`
@@ -41,7 +42,7 @@ func wantCopies(t testing.TB, db *DB, want map[string]int) {
 
 func execute(t testing.TB, db *DB, sql string, args ...any) {
 	t.Helper()
-	if err := change(context.Background(), db, System, func(tx *tx) error {
+	if err := access.Change(context.Background(), db.base, System, func(tx *access.Tx) error {
 		_, err := tx.Exec(sql, args...)
 		return err
 	}); err != nil {
@@ -51,8 +52,8 @@ func execute(t testing.TB, db *DB, sql string, args ...any) {
 
 func wantSound(t testing.TB, db *DB) {
 	t.Helper()
-	for _, find := range []func(*tx) ([]Problem, error){(*tx).wrongSearchValues, (*tx).wrongKeys} {
-		problems, err := read(context.Background(), db, find)
+	for _, find := range []func(*access.Tx) ([]Problem, error){wrongSearchValues, wrongKeys} {
+		problems, err := access.Read(context.Background(), db.base, find)
 		if err != nil || len(problems) > 0 {
 			t.Errorf("found %v (%v)", problems, err)
 		}
@@ -91,24 +92,24 @@ func TestCopiesAreOfWhatRests(t *testing.T) {
 	f.must(err)
 	f.must(f.db.Heartbeat(context.Background(), System, l.Data[0].ID))
 	f.must(f.db.UpdateIteration(context.Background(), System, l.Data[1].ID, IterationPatch{Status: new(Failed)}))
-	f.must(f.db.copies.Copy(metric))
+	f.must(f.db.base.Copies.Copy(metric))
 	wantCopies(t, f.db, map[string]int{"train/metric_0000": search.MinCopies + 1})
 
 	// One that is missing is not worth a write, however long it rests.
 	f.clock.Add(2 * search.RestTime.Milliseconds())
-	f.must(f.db.copies.Copy(metric))
+	f.must(f.db.base.Copies.Copy(metric))
 	wantCopies(t, f.db, map[string]int{"train/metric_0000": search.MinCopies + 1})
 
 	// A metric that no iteration has is not copied.
-	f.must(f.db.copies.Copy(search.Metric{ExperimentID: e, Key: "no such"}))
-	f.must(f.db.copies.Copy(search.Metric{ExperimentID: "no such", Key: "train/metric_0000"}))
+	f.must(f.db.base.Copies.Copy(search.Metric{ExperimentID: e, Key: "no such"}))
+	f.must(f.db.base.Copies.Copy(search.Metric{ExperimentID: "no such", Key: "train/metric_0000"}))
 	wantCopies(t, f.db, map[string]int{"train/metric_0000": search.MinCopies + 1})
 }
 
 func TestCopiesGoWithTheirOriginals(t *testing.T) {
 	db := openForTest(t)
 	e := fill(t, db, search.MinCopies, 0, 1)
-	if err := db.copies.Copy(search.Metric{ExperimentID: e, Key: "train/metric_0000"}); err != nil {
+	if err := db.base.Copies.Copy(search.Metric{ExperimentID: e, Key: "train/metric_0000"}); err != nil {
 		t.Fatal(err)
 	}
 	l, err := db.Iterations(context.Background(), System, e, IterationQuery{Page: FirstPage})
@@ -172,7 +173,7 @@ func TestCopiesGoWithTheirOriginals(t *testing.T) {
 // copyOne copies the metric of one run.
 func copyOne(t testing.TB, db *DB, id string) {
 	t.Helper()
-	if err := change(context.Background(), db, System, func(tx *tx) error {
+	if err := access.Change(context.Background(), db.base, System, func(tx *access.Tx) error {
 		var num int64
 		if err := tx.Row(`SELECT num FROM iteration WHERE id = ?`, id).Scan(&num); err != nil {
 			return err
@@ -188,7 +189,7 @@ func TestCopiesAreOfABoundedNumberOfMetrics(t *testing.T) {
 	e := fill(t, db, 1, 0, 1)
 	runs := namesOf(t, db, e, IterationQuery{})
 	for i := range search.MaxSearchKeys + 2 {
-		if err := change(context.Background(), db, System, func(tx *tx) error {
+		if err := access.Change(context.Background(), db.base, System, func(tx *access.Tx) error {
 			return search.CopyStats(tx.Tx, fmt.Sprint("k", i), []int64{1})
 		}); err != nil {
 			t.Fatal(err)
@@ -209,7 +210,7 @@ func TestCopiesAreOfABoundedNumberOfMetrics(t *testing.T) {
 func TestCheckFindsWrongCopies(t *testing.T) {
 	db := openForTest(t)
 	e := fill(t, db, search.MinCopies, 2, 2)
-	if err := db.copies.Copy(search.Metric{ExperimentID: e, Key: "train/metric_0001"}); err != nil {
+	if err := db.base.Copies.Copy(search.Metric{ExperimentID: e, Key: "train/metric_0001"}); err != nil {
 		t.Fatal(err)
 	}
 	wantSound(t, db)
@@ -253,13 +254,13 @@ func repairs(t *testing.T, db *DB, want string) {
 	if got := find(false); len(got) != 1 || !strings.HasPrefix(got[0], want) {
 		t.Errorf("found %q, want %s", got, want)
 	}
-	for _, find := range []func(*tx) ([]Problem, error){(*tx).wrongSearchValues, (*tx).wrongKeys} {
-		problems, err := read(context.Background(), db, find)
+	for _, find := range []func(*access.Tx) ([]Problem, error){wrongSearchValues, wrongKeys} {
+		problems, err := access.Read(context.Background(), db.base, find)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, p := range problems {
-			if err := change(context.Background(), db, System, p.repair); err != nil {
+			if err := access.Change(context.Background(), db.base, System, p.repair); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -9,10 +9,10 @@ type Storage struct {
 
 // Storage returns where the database is and how large it is. For admins.
 func (v *View) Storage() (s Storage, err error) {
-	if err := v.tx.admin(v.actor); err != nil {
+	if err := v.tx.Admin(v.tx.Actor); err != nil {
 		return s, err
 	}
-	s.Path = v.tx.db.Path()
-	s.Bytes, s.WAL, err = v.tx.db.Size()
+	s.Path = v.tx.DB.Kernel.Path()
+	s.Bytes, s.WAL, err = v.tx.DB.Kernel.Size()
 	return s, err
 }

@@ -1,6 +1,11 @@
 // Package store is the domain: the records, their rules, who may do what, and
 // the SQL that keeps them in one SQLite file.
 //
+// Callers use DB and View alone. Both embed those of packages runs, files, registry
+// and wandbruns; users, permissions, projects, experiments, reports, the trash,
+// imports and archives are here. All are written on top of package access, which
+// has transactions and rights.
+//
 // Every method that a person can reach takes the acting user first and checks
 // permission, existence and state in the transaction that does the work.
 // Errors are *Error, or become one with AsError. All methods are safe for
@@ -12,124 +17,77 @@ import (
 	"embed"
 	"errors"
 	"io/fs"
-	"log/slog"
 	"time"
 
 	"golang.org/x/crypto/bcrypt"
 
 	"tracker/blob"
+	"tracker/store/access"
 	"tracker/store/artifact"
-	"tracker/store/journal"
-	"tracker/store/lastseen"
-	"tracker/store/points"
+	"tracker/store/files"
+	"tracker/store/registry"
+	"tracker/store/runs"
 	"tracker/store/search"
 	"tracker/store/sqlite"
+	"tracker/store/wandbruns"
 )
 
-// Options are the options of Open.
-type Options struct {
-	// Path of the SQLite file; it is made, with its folder, when it is not there.
-	Path string
-	// Exclusive takes the lock file beside the database, as a server does.
-	// Open fails when another process has it.
-	Exclusive bool
-	// Reserve is the size in bytes of a file beside the database that deletions may
-	// use when the disk is full; 0 for none. It needs Exclusive.
-	Reserve int64
-	// MustExist makes Open fail when the file is missing or empty.
-	MustExist bool
-	// Now is the clock; nil means time.Now.
-	Now func() time.Time
-	// Logger gets failures that can't be returned to a caller; nil discards them.
-	Logger *slog.Logger
-	// OnCommit is called by the writer after each transaction; it may be nil.
-	OnCommit func(CommitStats)
-	// OnRead is called before each snapshot is taken, with the context of the
-	// caller; it may be nil.
-	OnRead func(context.Context)
-	// BcryptCost of new passwords; 0 means bcrypt.DefaultCost.
-	BcryptCost int
-	// Backends hold the bytes of artifacts; the zero value is the database alone.
-	Backends Backends
-	// UploadDir is the folder of artifacts that come in several requests, until
-	// all of their bytes are there. It is made when it is needed; "" means a
-	// folder beside the database.
-	UploadDir string
-	// MaxUpload is the size in bytes of the largest artifact; 0 for no limit.
-	MaxUpload int64
-	// TrashAge is the time that deleted records stay in the trash; 0 deletes for good
-	// at once.
-	TrashAge time.Duration
-}
-
-// CommitStats describe one transaction of the writer.
-type CommitStats = sqlite.CommitStats
-
-// DB is an open database.
+// DB is an open database. Most of its methods are those of the parts of the store.
 type DB struct {
-	opts   Options
-	kernel *sqlite.DB
-	now    func() time.Time
-	log    *slog.Logger
+	base *access.DB
 
-	points *points.Engine // of the metrics
+	*registryDB
+	*filesDB
+	*runsDB
+	*wandbDB
 
-	copies      *search.Copies // of the statistics that people search for
-	orders      search.Orders  // of former searches
-	searchLimit time.Duration  // tests change it
-	estimating  chan struct{}  // holds one element while an importance is estimated
-	archiving   chan struct{}  // holds one element while an archive is made or read
-	archiveWait time.Duration  // tests change it
-
-	artifacts *artifact.Store
-
-	// Participants in every commit, after the points.
-	openIterations openIterations
-	journal        *journal.Journal
-	lastSeen       *lastseen.Times
+	estimating  chan struct{} // holds one element while an importance is estimated
+	archiving   chan struct{} // holds one element while an archive is made or read
+	archiveWait time.Duration // tests change it
 }
+
+// The parts of the store, whose methods DB has.
+type (
+	registryDB = registry.DB
+	filesDB    = files.DB
+	runsDB     = runs.DB
+	wandbDB    = wandbruns.DB
+)
 
 // Open opens the database at o.Path, brings its schema up to date, and starts
 // the writer. A file that is newer than this program, damaged, not a database
 // of tracker, or not writable is refused with a *sqlite.FileError.
 func Open(ctx context.Context, o Options) (*DB, error) {
+	if o.BcryptCost == 0 {
+		o.BcryptCost = bcrypt.DefaultCost
+	}
+	base := access.New(o)
 	db := &DB{
-		opts:        o,
-		now:         o.Now,
-		log:         o.Logger,
-		searchLimit: searchLimit,
+		base:        base,
+		registryDB:  registry.New(base),
+		filesDB:     files.New(base),
+		runsDB:      runs.New(base),
+		wandbDB:     wandbruns.New(base),
 		estimating:  make(chan struct{}, 1),
 		archiving:   make(chan struct{}, 1),
 		archiveWait: archiveWait,
-		journal:     journal.New(),
-		lastSeen:    lastseen.New(),
 	}
-	if db.now == nil {
-		db.now = time.Now
-	}
-	if db.log == nil {
-		db.log = slog.New(slog.DiscardHandler)
-	}
-	if db.opts.BcryptCost == 0 {
-		db.opts.BcryptCost = bcrypt.DefaultCost
-	}
-	db.points = points.New(points.Options{Logger: db.log, OnChange: db.noteSeries})
-	participants := []sqlite.Participant{db.points.Participant(), &db.openIterations, db.journal, db.lastSeen}
+	participants := base.Participants()
 	if o.Exclusive {
-		participants = append(participants, &writeCount{db: db}, &db.orders)
+		participants = append(participants, &writeCount{db: db}, &base.Orders)
 	} else {
 		participants = append(participants, search.Foreign{})
 	}
 	var err error
-	db.kernel, err = sqlite.Open(ctx, sqlite.Options{
+	base.Kernel, err = sqlite.Open(ctx, sqlite.Options{
 		Path:         o.Path,
 		Schema:       schema(),
 		Exclusive:    o.Exclusive,
 		MustExist:    o.MustExist,
 		Reserve:      o.Reserve,
 		FreeSpace:    blob.FreeSpace,
-		Now:          db.now,
-		Logger:       db.log,
+		Now:          base.Now,
+		Logger:       base.Log,
 		OnCommit:     o.OnCommit,
 		OnRead:       o.OnRead,
 		Participants: participants,
@@ -137,33 +95,33 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	if db.opts.UploadDir == "" {
-		db.opts.UploadDir = db.Path() + ".uploads"
+	if base.Options.UploadDir == "" {
+		base.Options.UploadDir = db.Path() + ".uploads"
 	}
-	db.copies = search.NewCopies(db.kernel, db.now, db.log)
-	db.artifacts = artifact.New(artifact.Options{
-		Database:  db.kernel,
+	base.Copies = search.NewCopies(base.Kernel, base.Now, base.Log)
+	base.Artifacts = artifact.New(artifact.Options{
+		Database:  base.Kernel,
 		Backends:  o.Backends,
-		UploadDir: db.opts.UploadDir,
-		Now:       db.now,
-		Logger:    db.log,
+		UploadDir: base.Options.UploadDir,
+		Now:       base.Now,
+		Logger:    base.Log,
 	})
 	if o.Exclusive { // before the first commit
-		err = db.ask(ctx, db.logLostWrites)
+		err = base.Ask(ctx, db.logLostWrites)
 	}
 	if err == nil {
-		err = db.points.Open(ctx, db.kernel)
+		err = base.Points.Open(ctx, base.Kernel)
 	}
 	if err == nil && o.Exclusive {
-		err = db.artifacts.Recover()
+		err = base.Artifacts.Recover()
 	}
 	if err != nil {
 		return nil, errors.Join(sqlite.OpenError(db.Path(), err), db.Close())
 	}
-	db.kernel.Go(db.copies.Run)
-	db.kernel.Go(db.artifacts.Run)
+	base.Kernel.Go(base.Copies.Run)
+	base.Kernel.Go(base.Artifacts.Run)
 	if o.Exclusive {
-		db.kernel.Go(db.purgeExpired)
+		base.Kernel.Go(db.purgeExpired)
 	}
 	return db, nil
 }
@@ -185,24 +143,24 @@ func schema() sqlite.Schema {
 
 // Close waits for the writes that were queued, checkpoints the write-ahead
 // log into the database file, and closes it. Closing again does nothing.
-func (db *DB) Close() error { return db.kernel.Close() }
+func (db *DB) Close() error { return db.base.Kernel.Close() }
 
 // Path returns the absolute path of the database file.
-func (db *DB) Path() string { return db.kernel.Path() }
+func (db *DB) Path() string { return db.base.Kernel.Path() }
 
 // Ping fails unless the database answers a query.
-func (db *DB) Ping(ctx context.Context) error { return db.kernel.Ping(ctx) }
+func (db *DB) Ping(ctx context.Context) error { return db.base.Kernel.Ping(ctx) }
 
 // QueueLength returns how many writes wait for the writer.
-func (db *DB) QueueLength() int { return db.kernel.QueueLength() }
+func (db *DB) QueueLength() int { return db.base.Kernel.QueueLength() }
 
 // Size returns the size in bytes of the database file and its write-ahead log.
-func (db *DB) Size() (file, wal int64, err error) { return db.kernel.Size() }
+func (db *DB) Size() (file, wal int64, err error) { return db.base.Kernel.Size() }
 
 // Backup writes a copy of the database as it is at one moment to path, while
 // others go on writing. The copy is verified and on disk when it returns. It
 // refuses to overwrite a file.
-func (db *DB) Backup(ctx context.Context, path string) error { return db.kernel.Backup(ctx, path) }
+func (db *DB) Backup(ctx context.Context, path string) error { return db.base.Kernel.Backup(ctx, path) }
 
 // Verify fails unless the file at path is a sound database of tracker that this
 // program can open. It does not change it.

@@ -3,6 +3,9 @@ package store
 import (
 	"context"
 	"fmt"
+	"time"
+
+	"tracker/store/access"
 )
 
 // Trashed is a record in the trash, with the numbers of records that are restored and
@@ -168,7 +171,7 @@ const (
 // Trash lists the records in the trash of the projects that actor may delete in, the last
 // deleted ones first.
 func (v *View) Trash(q TrashQuery) (List[Trashed], error) {
-	u, err := v.tx.user(v.actor)
+	u, err := v.tx.User(v.tx.Actor)
 	if err != nil {
 		return List[Trashed]{}, err
 	}
@@ -182,16 +185,16 @@ func (v *View) Trash(q TrashQuery) (List[Trashed], error) {
 		args = append(args, *q.ProjectID)
 	}
 	if q.Kind != nil {
-		if err := oneOf("kind", *q.Kind, trashKinds...); err != nil {
+		if err := access.OneOf("kind", *q.Kind, trashKinds...); err != nil {
 			return List[Trashed]{}, err
 		}
 		from += ` AND trashed.kind = ?`
 		args = append(args, *q.Kind)
 	}
-	l, err := list[Trashed](v.tx, q.Page, trashColumns, from, `trashed.deleted_date DESC, trashed.id DESC`, args...)
+	l, err := access.PageOf[Trashed](v.tx, q.Page, trashColumns, from, `trashed.deleted_date DESC, trashed.id DESC`, args...)
 	for i := range l.Data {
 		if err == nil {
-			err = v.tx.countTrashed(&l.Data[i])
+			err = countTrashed(v.tx, &l.Data[i])
 		}
 	}
 	return l, err
@@ -203,8 +206,8 @@ func (db *DB) Trash(ctx context.Context, actor Actor, q TrashQuery) (List[Trashe
 }
 
 // countTrashed sets the numbers of records that t holds, and when it is purged.
-func (tx *tx) countTrashed(t *Trashed) error {
-	t.PurgeDate = t.DeletedDate + Time(tx.db.opts.TrashAge.Milliseconds())
+func countTrashed(tx *access.Tx, t *Trashed) error {
+	t.PurgeDate = t.DeletedDate + Time(tx.DB.Options.TrashAge.Milliseconds())
 	const artifacts = `SELECT count(*), coalesce(sum(blob.size_bytes), 0)
 		FROM resource
 		JOIN blob ON blob.id = resource.blob_id AND blob.deleting = 0
@@ -247,28 +250,48 @@ func (tx *tx) countTrashed(t *Trashed) error {
 
 // Trashed returns a record in the trash. Needs delete.
 func (v *View) Trashed(id string) (Trashed, error) {
-	t, err := v.tx.trashed(v.actor, id)
+	t, err := trashed(v.tx, v.tx.Actor, id)
 	if err == nil {
-		err = v.tx.countTrashed(&t)
+		err = countTrashed(v.tx, &t)
 	}
 	return t, err
 }
 
 // trashed returns a record in the trash. It fails unless there is one and actor may
 // delete in its project. Where ids are given by clients, those of the server win.
-func (tx *tx) trashed(actor Actor, id string) (t Trashed, err error) {
+func trashed(tx *access.Tx, actor Actor, id string) (t Trashed, err error) {
 	err = tx.Get(&t, `SELECT `+trashColumns+` `+trashRows+`WHERE trashed.id = ? ORDER BY trashed.kind = 'iteration' LIMIT 1`, id)
 	if err != nil {
-		return t, orNotFound(err, "record in the trash")
+		return t, access.OrNotFound(err, "record in the trash")
 	}
-	return t, tx.allow(actor, t.ProjectID, rightDelete)
+	return t, tx.Allow(actor, t.ProjectID, access.RightDelete)
 }
 
 func errHeld(t Trashed) error {
 	held := t.HeldBy.Word()
-	return Errorf(CodeConflict, "The %s %q belongs to %s that is in the trash, too; restore the %s first.",
+	return access.Errorf(CodeConflict, "The %s %q belongs to %s that is in the trash, too; restore the %s first.",
 		t.Kind.Word(), t.Name, article(held), held)
 }
 
 // String returns the kind and the name of the record.
 func (t Trashed) String() string { return fmt.Sprintf("%s %q", t.Kind.Word(), t.Name) }
+
+func article(word string) string {
+	switch word[0] {
+	case 'a', 'e', 'i', 'o':
+		return "an " + word
+	}
+	return "a " + word
+}
+
+// tooMany fails if there are more ids than one call takes.
+func tooMany(ids []string) error {
+	if len(ids) > MaxLimit {
+		return access.Invalid("ids", "Choose up to %d records.", MaxLimit)
+	}
+	return nil
+}
+
+// TrashAge returns the time that deleted records stay in the trash; 0 when they are
+// deleted for good at once.
+func (db *DB) TrashAge() time.Duration { return db.base.Options.TrashAge }

@@ -5,6 +5,10 @@ import (
 	"errors"
 	"time"
 
+	"tracker/store/access"
+	"tracker/store/files"
+	"tracker/store/registry"
+	"tracker/store/scalar"
 	"tracker/store/sqlite"
 )
 
@@ -25,25 +29,25 @@ const purgedAtOnce = 100
 // delete. The bytes of its artifacts are deleted in the background. CONFLICT
 // when a version of a model in the trash refers to it.
 func (db *DB) Purge(ctx context.Context, actor Actor, id string) error {
-	t, err := read(ctx, db, func(tx *tx) (Trashed, error) { return tx.trashed(actor, id) })
+	t, err := access.Read(ctx, db.base, func(tx *access.Tx) (Trashed, error) { return trashed(tx, actor, id) })
 	if err != nil {
 		return err
 	}
 	if t.Kind == TrashedArtifact {
-		return db.purgeArtifact(ctx, actor, func(tx *tx) (r resourceState, err error) {
-			if _, err := tx.purgeable(actor, id); err != nil {
+		return files.PurgeArtifact(ctx, db.filesDB, actor, func(tx *access.Tx) (r access.ResourceState, err error) {
+			if _, err := purgeable(tx, actor, id); err != nil {
 				return r, err
 			}
-			err = tx.Row(`SELECT num, blob_id FROM resource WHERE id = ?`, id).Scan(&r.num, &r.blobID)
+			err = tx.Row(`SELECT num, blob_id FROM resource WHERE id = ?`, id).Scan(&r.Num, &r.BlobID)
 			return r, err
 		})
 	}
-	defer db.artifacts.Wake()
+	defer db.base.Artifacts.Wake()
 	for more := true; more && err == nil; {
-		err = remove(ctx, db, actor, func(tx *tx) error {
-			t, err := tx.purgeable(actor, id)
+		err = access.Remove(ctx, db.base, actor, func(tx *access.Tx) error {
+			t, err := purgeable(tx, actor, id)
 			if err == nil {
-				more, err = tx.purgePart(t)
+				more, err = purgePart(tx, t)
 			}
 			return err
 		})
@@ -54,7 +58,7 @@ func (db *DB) Purge(ctx context.Context, actor Actor, id string) error {
 // purgePart deletes a record or, if it holds many iterations, some of these, and
 // reports whether there is more to delete. With the first part the record leaves the
 // trash: its date becomes 0, and it can only be purged.
-func (tx *tx) purgePart(t Trashed) (more bool, err error) {
+func purgePart(tx *access.Tx, t Trashed) (more bool, err error) {
 	var held []struct {
 		Num    int64 `db:"num"`
 		Points int64 `db:"points"`
@@ -79,7 +83,7 @@ func (tx *tx) purgePart(t Trashed) (more bool, err error) {
 		n++
 	}
 	if err != nil || n == len(held) {
-		return false, firstError(err, tx.purge(t.Kind, t.ID))
+		return false, access.FirstError(err, tx.Purge(t.Kind, t.ID))
 	}
 	if _, err := tx.Exec(`UPDATE `+string(t.Kind)+` SET deleted_date = 0 WHERE id = ?`, t.ID); err != nil {
 		return false, err
@@ -99,8 +103,8 @@ func (tx *tx) purgePart(t Trashed) (more bool, err error) {
 
 // purgeable returns a record in the trash that actor may purge and nothing refers
 // to.
-func (tx *tx) purgeable(actor Actor, id string) (t Trashed, err error) {
-	if t, err = tx.trashed(actor, id); err != nil {
+func purgeable(tx *access.Tx, actor Actor, id string) (t Trashed, err error) {
+	if t, err = trashed(tx, actor, id); err != nil {
 		return t, err
 	}
 	var condition string
@@ -118,7 +122,7 @@ func (tx *tx) purgeable(actor Actor, id string) (t Trashed, err error) {
 	default:
 		return t, nil
 	}
-	return t, tx.refuse(`(`+condition+`)`, "It is used by %s in the trash; delete those for good first.", args...)
+	return t, registry.Refuse(tx, `(`+condition+`)`, "It is used by %s in the trash; delete those for good first.", args...)
 }
 
 // Purged is a record that EmptyTrash has handled.
@@ -131,11 +135,11 @@ type Purged struct {
 // and write, and calls done for each. It needs the right to delete
 // everywhere.
 func (db *DB) EmptyTrash(ctx context.Context, actor Actor, age time.Duration, done func(Purged)) error {
-	until := toTime(db.now().Add(-age))
+	until := scalar.TimeOf(db.base.Now().Add(-age))
 	after := Trashed{Rank: -1}
 	for {
-		page, err := read(ctx, db, func(tx *tx) (page []Trashed, err error) {
-			if err := tx.admin(actor); err != nil {
+		page, err := access.Read(ctx, db.base, func(tx *access.Tx) (page []Trashed, err error) {
+			if err := tx.Admin(actor); err != nil {
 				return nil, err
 			}
 			err = tx.Select(&page, `SELECT `+trashColumns+` `+trashRows+`
@@ -143,7 +147,7 @@ func (db *DB) EmptyTrash(ctx context.Context, actor Actor, age time.Duration, do
 				ORDER BY trashed.rank, trashed.id LIMIT ?`, until, after.Rank, after.ID, purgedAtOnce)
 			for i := range page {
 				if err == nil {
-					err = tx.countTrashed(&page[i])
+					err = countTrashed(tx, &page[i])
 				}
 			}
 			return page, err
@@ -178,9 +182,9 @@ func (db *DB) purgeExpired(ctx context.Context) {
 	tick := time.NewTicker(purgePause)
 	defer tick.Stop()
 	for {
-		err := db.EmptyTrash(ctx, System, db.opts.TrashAge, func(Purged) {})
+		err := db.EmptyTrash(ctx, System, db.base.Options.TrashAge, func(Purged) {})
 		if err != nil && ctx.Err() == nil && !errors.Is(err, sqlite.ErrClosed) {
-			db.log.Warn("the trash could not be purged; it is tried again", "error", err)
+			db.base.Log.Warn("the trash could not be purged; it is tried again", "error", err)
 		}
 		select {
 		case <-ctx.Done():

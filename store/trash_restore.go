@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 
+	"tracker/store/access"
 	"tracker/store/sqlite"
 )
 
@@ -16,9 +17,9 @@ func (db *DB) Restore(ctx context.Context, actor Actor, ids ...string) error {
 	if err := tooMany(ids); err != nil {
 		return err
 	}
-	return change(ctx, db, actor, func(tx *tx) error {
+	return access.Change(ctx, db.base, actor, func(tx *access.Tx) error {
 		for _, id := range ids {
-			if err := tx.restore(actor, id); err != nil {
+			if err := restore(tx, actor, id); err != nil {
 				return err
 			}
 		}
@@ -26,10 +27,10 @@ func (db *DB) Restore(ctx context.Context, actor Actor, ids ...string) error {
 	})
 }
 
-func (tx *tx) restore(actor Actor, id string) error {
-	t, err := tx.trashed(actor, id)
+func restore(tx *access.Tx, actor Actor, id string) error {
+	t, err := trashed(tx, actor, id)
 	if err == nil && t.DeletedDate == 0 {
-		err = notFound("record in the trash") // it is being purged
+		err = access.NotFound("record in the trash") // it is being purged
 	}
 	if err != nil {
 		return err
@@ -38,7 +39,7 @@ func (tx *tx) restore(actor Actor, id string) error {
 		return errHeld(t)
 	}
 	if t.Kind == TrashedModel {
-		if err := tx.refuseIfModelHeld(t); err != nil {
+		if err := refuseIfModelHeld(tx, t); err != nil {
 			return err
 		}
 	}
@@ -50,12 +51,12 @@ func (tx *tx) restore(actor Actor, id string) error {
 	if err != nil {
 		return err
 	}
-	return tx.noteRestored(t)
+	return noteRestored(tx, t)
 }
 
 // refuseIfModelHeld fails with CONFLICT when a version of a model came from
 // something that is in the trash.
-func (tx *tx) refuseIfModelHeld(t Trashed) error {
+func refuseIfModelHeld(tx *access.Tx, t Trashed) error {
 	var version int64
 	var held string
 	err := tx.Row(`SELECT model_version.version, CASE
@@ -76,12 +77,12 @@ func (tx *tx) refuseIfModelHeld(t Trashed) error {
 	if err != nil {
 		return err
 	}
-	return Errorf(CodeConflict, "Version %d of the model %q came from %s that is in the trash, too; restore the %s first.",
+	return access.Errorf(CodeConflict, "Version %d of the model %q came from %s that is in the trash, too; restore the %s first.",
 		version, t.Name, article(held), held)
 }
 
 // noteRestored adds a restored record to the journal.
-func (tx *tx) noteRestored(t Trashed) error {
+func noteRestored(tx *access.Tx, t Trashed) error {
 	query := ``
 	switch t.Kind {
 	case TrashedIteration:
@@ -98,9 +99,9 @@ func (tx *tx) noteRestored(t Trashed) error {
 		return err
 	}
 	if t.Kind == TrashedIteration {
-		if err := tx.noteParent(*num); err != nil {
+		if err := tx.NoteParent(*num); err != nil {
 			return err
 		}
 	}
-	return tx.noteNumbered(num)
+	return tx.NoteNumbered(num)
 }

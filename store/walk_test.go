@@ -7,12 +7,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"tracker/store/access"
 )
 
 func TestWalkReadsAllInOrder(t *testing.T) {
 	db := openForTest(t)
 	e := newExperiment(t, db)
-	const n = walkedAtOnce + 7
+	const n = 500 + 7 // more than are walked at once
 	for i := range n {
 		runWith(t, db, e, fmt.Sprint(i), map[string]string{"k": fmt.Sprint((i * 37) % n)}, nil)
 	}
@@ -50,7 +52,7 @@ func TestWalkLeavesOutWhatWasDeletedMeanwhile(t *testing.T) {
 	db := openForTest(t)
 	e := newExperiment(t, db)
 	var ids []string
-	for i := range walkedAtOnce + 3 {
+	for i := range 500 + 3 {
 		ids = append(ids, runWith(t, db, e, fmt.Sprint(i), map[string]string{"k": fmt.Sprint(i)}, nil))
 	}
 	var got []string
@@ -61,9 +63,9 @@ func TestWalkLeavesOutWhatWasDeletedMeanwhile(t *testing.T) {
 			}
 			got = append(got, i.ID)
 		}
-		return db.DeleteIteration(context.Background(), System, ids[walkedAtOnce+1])
+		return db.DeleteIteration(context.Background(), System, ids[500+1])
 	})
-	if want := slices.Delete(slices.Clone(ids), walkedAtOnce+1, walkedAtOnce+2); len(got) != len(want) || !slices.Equal(got, want) {
+	if want := slices.Delete(slices.Clone(ids), 500+1, 500+2); len(got) != len(want) || !slices.Equal(got, want) {
 		t.Errorf("%d iterations, %v", len(got), err)
 	}
 }
@@ -99,7 +101,7 @@ func TestUnknownNames(t *testing.T) {
 			t.Errorf("%s: %s, want %s", c.filter, got, c.want)
 		}
 	}
-	if _, err := db.UnknownNames(context.Background(), System, e, "lr = "); AsError(err).Field != "filter" {
+	if _, err := db.UnknownNames(context.Background(), System, e, "lr = "); access.AsError(err).Field != "filter" {
 		t.Error(err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"tracker/store/access"
 	"tracker/store/sqlite"
 )
 
@@ -38,7 +39,7 @@ func (c *writeCount) Load(tx *sqlite.Tx, _ bool) (err error) {
 
 // Flush counts the transaction, if the last one was long enough ago.
 func (c *writeCount) Flush(tx *sqlite.Tx, stage sqlite.Stage) error {
-	if stage != sqlite.BeforeCommit || c.db.now().Before(c.next) {
+	if stage != sqlite.BeforeCommit || c.db.base.Now().Before(c.next) {
 		return nil
 	}
 	_, err := tx.Exec(`INSERT INTO counter (name, value) VALUES ('write_count', ?)
@@ -54,9 +55,9 @@ func (c *writeCount) Committed() {
 	}
 	c.new = false
 	c.n++
-	c.next = c.db.now().Add(countPause)
-	if err := c.db.kernel.SetNote(strconv.FormatInt(c.n, 10)); err != nil {
-		c.db.log.Warn("the count of commits could not be written to the lock file", "error", err)
+	c.next = c.db.base.Now().Add(countPause)
+	if err := c.db.base.Kernel.SetNote(strconv.FormatInt(c.n, 10)); err != nil {
+		c.db.base.Log.Warn("the count of commits could not be written to the lock file", "error", err)
 	}
 }
 
@@ -74,26 +75,26 @@ func countOf(tx *sqlite.Tx) (n int64, err error) {
 
 // hasLostWrites reports whether the lock file has a higher count than the
 // database. note must have been read before the snapshot was taken.
-func (tx *tx) hasLostWrites(note string) (bool, error) {
+func hasLostWrites(tx *access.Tx, note string) (bool, error) {
 	n, err := countOf(tx.Tx)
 	want, failed := strconv.ParseInt(note, 10, 64)
 	return failed == nil && want > n, err
 }
 
 // lostWrites is hasLostWrites as a problem.
-func (tx *tx) lostWrites(note string) ([]Problem, error) {
-	lost, err := tx.hasLostWrites(note)
+func lostWrites(tx *access.Tx, note string) ([]Problem, error) {
+	lost, err := hasLostWrites(tx, note)
 	if err != nil || !lost {
 		return nil, err
 	}
-	return []Problem{{Text: fmt.Sprintf(countLossMessage, tx.db.Path())}}, nil
+	return []Problem{{Text: fmt.Sprintf(countLossMessage, tx.DB.Kernel.Path())}}, nil
 }
 
 // logLostWrites logs, at the start of a server, that commits were lost.
-func (db *DB) logLostWrites(tx *tx) error {
-	lost, err := tx.hasLostWrites(db.kernel.FormerNote())
+func (db *DB) logLostWrites(tx *access.Tx) error {
+	lost, err := hasLostWrites(tx, db.base.Kernel.FormerNote())
 	if err == nil && lost {
-		db.log.Warn(fmt.Sprintf(countLossMessage, db.Path()))
+		db.base.Log.Warn(fmt.Sprintf(countLossMessage, db.Path()))
 	}
 	return err
 }

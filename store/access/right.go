@@ -1,0 +1,103 @@
+package access
+
+import (
+	"database/sql"
+	"errors"
+)
+
+// FirstOr returns the id that a query finds for id and args. When there is none it
+// inserts a record into the table, with id unless that of a record in the trash.
+func (tx *Tx) FirstOr(table, id string, insert func(id string) error, query string, args ...any) (string, error) {
+	var found string
+	err := tx.Row(query, append([]any{id}, args...)...).Scan(&found)
+	if !errors.Is(err, sql.ErrNoRows) {
+		return found, err
+	}
+	taken, err := tx.Has(`SELECT 1 FROM `+table+` WHERE id = ?`, id)
+	if err == nil && taken {
+		id, err = NewID()
+	}
+	if err != nil {
+		return "", err
+	}
+	return id, insert(id)
+}
+
+// Has reports whether a query finds a row.
+func (tx *Tx) Has(query string, args ...any) (bool, error) {
+	var one int
+	err := tx.Row(query, args...).Scan(&one)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Right is one of the four permissions.
+type Right string
+
+// The rights in a project.
+const (
+	RightCreate Right = "create"
+	RightRead   Right = "read"
+	RightUpdate Right = "update"
+	RightDelete Right = "delete"
+)
+
+// grant holds the rights of an actor in a project.
+type grant map[Right]bool
+
+// Allow fails unless actor has the right in the project, which must exist.
+func (tx *Tx) Allow(actor Actor, projectID string, want Right) error {
+	if actor.system {
+		return nil
+	}
+	g, err := tx.grantOf(actor, projectID)
+	if err == nil && !g[want] {
+		err = Errorf(CodeProjectPermissionRequired,
+			"This needs the %s permission on the project; ask an admin for it.", want)
+	}
+	return err
+}
+
+// grantOf returns the rights of actor in a project. They are looked up once for
+// all reads of a snapshot, because they do not change in it.
+func (tx *Tx) grantOf(actor Actor, projectID string) (grant, error) {
+	key := grantKey{actor.UserID, projectID}
+	if g, ok := tx.grants[key]; ok {
+		return g, nil
+	}
+	var admin, create, read, update, remove bool
+	err := tx.Row(`SELECT
+			user.is_admin,
+			coalesce(user_permission.create_permission, 0),
+			coalesce(user_permission.read_permission, 0),
+			coalesce(user_permission.update_permission, 0),
+			coalesce(user_permission.delete_permission, 0)
+		FROM user
+		LEFT JOIN user_permission ON user_permission.user_id = user.id AND user_permission.project_id = ?
+		WHERE user.id = ?`, projectID, actor.UserID).
+		Scan(&admin, &create, &read, &update, &remove)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, errGone
+	}
+	if err != nil {
+		return nil, err
+	}
+	g := grant{RightCreate: admin || create, RightRead: admin || read, RightUpdate: admin || update, RightDelete: admin || remove}
+	if !tx.Writer() {
+		if tx.grants == nil {
+			tx.grants = map[grantKey]grant{}
+		}
+		tx.grants[key] = g
+	}
+	return g, nil
+}
+
+type grantKey struct{ userID, projectID string }
+
+// Exists fails with NOT_FOUND unless query finds a row for id.
+func (tx *Tx) Exists(query, id, what string) error {
+	var one int
+	return OrNotFound(tx.Row(query, id).Scan(&one), what)
+}

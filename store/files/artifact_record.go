@@ -1,0 +1,227 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"slices"
+	"strings"
+
+	"tracker/blob"
+	"tracker/store/access"
+	"tracker/store/artifact"
+	"tracker/store/json"
+	"tracker/store/registry"
+	"tracker/store/scalar"
+	"tracker/store/search"
+	"tracker/store/sqlite"
+)
+
+// Artifact is a file with a name, kept for an experiment and, as a
+// rule, made by one of its iterations.
+type Artifact struct {
+	ID           string           `json:"id" db:"id"`
+	ExperimentID string           `json:"experiment_id" db:"experiment_id"`
+	IterationID  *string          `json:"iteration_id" db:"iteration_id"`
+	Name         string           `json:"name" db:"name"`
+	Description  string           `json:"description" db:"description"`
+	Backend      artifact.Backend `json:"backend" db:"backend"`
+	URI          string           `json:"uri" db:"-"`
+	SizeBytes    int64            `json:"size_bytes" db:"size_bytes"`
+	ContentHash  string           `json:"content_hash" db:"content_hash"` // SHA-256, lowercase hex
+	ContentType  string           `json:"content_type" db:"content_type"`
+	CreatedDate  scalar.Time      `json:"created_date" db:"created_date"`
+	UpdatedDate  scalar.Time      `json:"updated_date" db:"updated_date"`
+}
+
+func (r Artifact) TextBytes() int { return len(r.Description) }
+
+// ArtifactQuery narrows a listing.
+type ArtifactQuery struct {
+	access.Page
+	Name        string  // a part of the name, in any case; "" for all
+	IterationID *string // nil for all
+}
+
+// DefaultContentType is the content type of artifacts for which none is given.
+const DefaultContentType = "application/octet-stream"
+
+const resourceColumns = `
+	resource.id,
+	resource.experiment_id,
+	iteration.id AS iteration_id,
+	resource.name,
+	resource.description,
+	blob.backend,
+	blob.size_bytes,
+	blob.hash AS content_hash,
+	resource.content_type,
+	resource.created_date,
+	resource.updated_date`
+
+// Artifacts lists the artifacts of an experiment, the oldest first. Needs read.
+func (v *View) Artifacts(experimentID string, q ArtifactQuery) (access.List[Artifact], error) {
+	if _, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, access.RightRead); err != nil {
+		return access.List[Artifact]{}, err
+	}
+	from := access.ResourceFrom + `WHERE resource.experiment_id = ? AND ` + v.tx.Found("resource", "iteration") + ` AND ` + search.Contains(`resource.name`)
+	args := []any{experimentID, q.Name}
+	if q.IterationID != nil {
+		from += ` AND iteration.id = ?`
+		args = append(args, *q.IterationID)
+	}
+	l, err := access.PageOf[Artifact](v.tx, q.Page, resourceColumns, from, `resource.num`, args...)
+	for i := range l.Data {
+		l.Data[i].URI = v.tx.DB.Artifacts.URI(l.Data[i].Backend, l.Data[i].ContentHash)
+	}
+	return l, err
+}
+
+// Artifacts is View.Artifacts.
+func (db *DB) Artifacts(ctx context.Context, actor access.Actor, experimentID string, q ArtifactQuery) (access.List[Artifact], error) {
+	return view(ctx, db, actor, func(v *View) (access.List[Artifact], error) { return v.Artifacts(experimentID, q) })
+}
+
+// MaxMade bounds the artifacts that MadeArtifacts returns.
+const MaxMade = 20_000
+
+// MadeArtifacts returns the artifacts that iterations have made, the oldest first. Of more
+// than MaxMade it returns the newest, and more is set. Iterations that do not exist are left
+// out. Needs read.
+func (v *View) MadeArtifacts(iterationIDs []string) (all []Artifact, more bool, err error) {
+	states, err := v.tx.AllowExisting(v.tx.Actor, iterationIDs, access.RightRead)
+	if err != nil {
+		return nil, false, err
+	}
+	nums, err := json.Marshal(access.NumsOf(states))
+	if err != nil {
+		return nil, false, err
+	}
+	err = v.tx.Select(&all, `SELECT `+resourceColumns+` `+access.ResourceFrom+`
+		WHERE resource.iteration_num IN (SELECT value FROM json_each(?)) AND `+v.tx.Found("resource")+`
+		ORDER BY resource.num DESC LIMIT ?`, string(nums), MaxMade+1)
+	if more = len(all) > MaxMade; more {
+		all = all[:MaxMade]
+	}
+	slices.Reverse(all)
+	return all, more, err
+}
+
+// Artifact returns one artifact without its bytes. Needs read.
+func (v *View) Artifact(id string) (r Artifact, err error) {
+	if _, err := v.tx.AllowArtifact(v.tx.Actor, id, access.RightRead); err != nil {
+		return r, err
+	}
+	err = v.tx.Get(&r, `SELECT `+resourceColumns+` `+access.ResourceFrom+`WHERE resource.id = ?`, id)
+	if err == nil {
+		r.URI = v.tx.DB.Artifacts.URI(r.Backend, r.ContentHash)
+	}
+	return r, err
+}
+
+// Artifact is View.Artifact.
+func (db *DB) Artifact(ctx context.Context, actor access.Actor, id string) (Artifact, error) {
+	return view(ctx, db, actor, func(v *View) (Artifact, error) { return v.Artifact(id) })
+}
+
+// OpenArtifact returns an artifact and its bytes, which the caller closes.
+// Read from the beginning to the end they are compared with their hash, and the
+// last ones come only when all are right. Needs read.
+func (db *DB) OpenArtifact(ctx context.Context, actor access.Actor, id string) (Artifact, io.ReadSeekCloser, error) {
+	for again := true; ; again = false {
+		r, err := db.Artifact(ctx, actor, id)
+		if err != nil {
+			return r, nil, err
+		}
+		content, err := db.base.Artifacts.Open(ctx, r.Backend, blob.Blob{Hash: r.ContentHash, Size: r.SizeBytes})
+		if errors.Is(err, blob.ErrNotFound) && again {
+			continue // it was removed, or its bytes were changed or moved, after it was looked up
+		}
+		if err != nil {
+			return r, nil, AsError(err)
+		}
+		return r, resourceReader{content}, nil
+	}
+}
+
+// resourceReader reads the bytes of an artifact and returns errors as
+// AsError does.
+type resourceReader struct{ io.ReadSeekCloser }
+
+func (r resourceReader) Read(p []byte) (int, error) {
+	n, err := r.ReadSeekCloser.Read(p)
+	return n, AsError(err)
+}
+
+// DeleteArtifact moves an artifact to the trash or, without one, removes it: the
+// bytes first, unless another one has them, hidden meanwhile, then the record. When
+// the bytes can't be removed the artifact stays. Needs delete.
+func (db *DB) DeleteArtifact(ctx context.Context, actor access.Actor, id string) error {
+	check := func(tx *access.Tx) (access.ResourceState, error) {
+		r, err := tx.AllowArtifact(actor, id, access.RightDelete)
+		if err != nil {
+			return r, err
+		}
+		return r, access.FirstError(registry.RefuseIfArtifactVersioned(tx, r.Num), tx.NoteNumbered(r.IterationNum))
+	}
+	if db.base.Options.TrashAge == 0 {
+		return PurgeArtifact(ctx, db, actor, check)
+	}
+	return db.base.Discard(ctx, actor, func(tx *access.Tx) error {
+		if _, err := check(tx); err != nil {
+			return err
+		}
+		return tx.Discard(access.TrashedArtifact, id)
+	})
+}
+
+// PurgeArtifact deletes the artifact that check allows, with its bytes unless
+// another one has them.
+func PurgeArtifact(ctx context.Context, db *DB, actor access.Actor, check func(*access.Tx) (access.ResourceState, error)) error {
+	deletion, err := access.WriteKind(ctx, db.base, sqlite.Change|sqlite.Freeing, actor, func(tx *access.Tx) (*artifact.Deletion, error) {
+		r, err := check(tx)
+		if err != nil {
+			return nil, err
+		}
+		deletion, err := db.base.Artifacts.BeginDelete(tx.Tx, r.BlobID, r.Num)
+		if err == nil && deletion == nil {
+			_, err = tx.Exec(`DELETE FROM resource WHERE num = ?`, r.Num)
+		}
+		return deletion, err
+	})
+	if err != nil || deletion == nil {
+		return err
+	}
+	return AsError(deletion.Finish(ctx))
+}
+
+// CheckArtifactName accepts a name like that of a file, or a path like
+// images/sample_10.png that can be put below a folder without leaving it.
+func CheckArtifactName(s string) error {
+	if err := access.CheckName("name", s); err != nil {
+		return err
+	}
+	if strings.Contains(s, `\`) {
+		return access.Invalid("name", `name must not have a backslash; separate folders with a slash.`)
+	}
+	for segment := range strings.SplitSeq(s, "/") {
+		if segment == "" || segment == "." || segment == ".." {
+			return access.Invalid("name", `name must be like model.bin or images/1.png: no slash at an end, none twice, and no part that is "." or "..".`)
+		}
+	}
+	return nil
+}
+
+// CheckContentType fails unless s is a media type.
+func CheckContentType(s string) error {
+	media, _, err := mime.ParseMediaType(s)
+	plain := len(s) <= access.MaxName
+	for _, c := range []byte(s) {
+		plain = plain && c >= ' ' && c <= '~'
+	}
+	if kind, name, ok := strings.Cut(media, "/"); err != nil || !plain || !ok || kind == "" || name == "" {
+		return access.Invalid("content_type", "content_type must be a media type like image/png or text/csv; charset=utf-8.")
+	}
+	return nil
+}

@@ -1,0 +1,178 @@
+package files
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"tracker/store/access"
+	"tracker/store/artifact"
+	"tracker/store/scalar"
+)
+
+// NewArtifact holds the arguments of CreateArtifact beside the bytes.
+type NewArtifact struct {
+	Name        string
+	Description string
+	IterationID string // of the same experiment, or ""
+	ContentType string // "" for application/octet-stream
+
+	ID          string       // a UUID that no artifact has; "" for a new one
+	CreatedDate *scalar.Time // nil for now
+}
+
+// ArtifactPatch holds the fields that UpdateArtifact sets; nil leaves a field
+// as it is.
+type ArtifactPatch struct {
+	Name        *string
+	Description *string
+	IterationID *string // "" for none
+	ContentType *string
+}
+
+// CreateArtifact makes an artifact of bytes that have been received. Needs
+// create; the experiment must be in progress.
+func (db *DB) CreateArtifact(ctx context.Context, actor access.Actor, experimentID string, n NewArtifact, b *artifact.Received) (access.Created, error) {
+	if n.ContentType == "" {
+		n.ContentType = DefaultContentType
+	}
+	err := checkArtifact(ArtifactPatch{Name: &n.Name, Description: &n.Description, ContentType: &n.ContentType})
+	if err != nil {
+		return access.Created{}, err
+	}
+	return put(ctx, db, actor, b, func(tx *access.Tx, blobID int64) (access.Created, error) {
+		return InsertArtifact(tx, actor, experimentID, n, blobID)
+	})
+}
+
+// InsertArtifact inserts the record of an artifact that was checked. It needs create, and
+// the experiment in progress.
+func InsertArtifact(tx *access.Tx, actor access.Actor, experimentID string, n NewArtifact, blobID int64) (access.Created, error) {
+	e, err := tx.AllowExperiment(actor, experimentID, access.RightCreate)
+	if err == nil {
+		err = e.Open()
+	}
+	if err != nil {
+		return access.Created{}, err
+	}
+	iteration, err := iterationOf(tx, experimentID, n.IterationID)
+	if err != nil {
+		return access.Created{}, err
+	}
+	id, created := n.ID, tx.Now
+	if id == "" {
+		if id, err = access.NewID(); err != nil {
+			return access.Created{}, err
+		}
+	}
+	if n.CreatedDate != nil {
+		created = *n.CreatedDate
+	}
+	_, err = tx.Exec(`INSERT INTO resource
+		(id, experiment_id, iteration_num, blob_id, name, description, content_type, created_date, updated_date)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		id, experimentID, iteration, blobID, n.Name, n.Description, n.ContentType, created, tx.Now)
+	if err != nil {
+		return access.Created{}, err
+	}
+	return access.Created{ID: id}, tx.NoteNumbered(iteration)
+}
+
+// iterationOf returns the number of an iteration of the experiment, nil for the
+// id "". An iteration that has not ended is marked as seen.
+func iterationOf(tx *access.Tx, experimentID, id string) (*int64, error) {
+	if id == "" {
+		return nil, nil
+	}
+	var num int64
+	var status access.IterationStatus
+	err := tx.Row(`SELECT num, status FROM iteration WHERE id = ? AND experiment_id = ? AND deleted_date IS NULL`, id, experimentID).Scan(&num, &status)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, access.Invalid("iteration_id", "iteration_id must name an iteration of the same experiment.")
+	}
+	if err == nil && status == access.Running {
+		tx.Seen = append(tx.Seen, num)
+	}
+	return &num, err
+}
+
+// UpdateArtifact changes an artifact, and gives it other bytes unless b is nil.
+// Needs update; for other bytes the experiment must be in progress.
+func (db *DB) UpdateArtifact(ctx context.Context, actor access.Actor, id string, p ArtifactPatch, b *artifact.Received) error {
+	if err := checkArtifact(p); err != nil {
+		return err
+	}
+	if b == nil {
+		return access.Change(ctx, db.base, actor, func(tx *access.Tx) error {
+			_, err := updateArtifact(tx, actor, id, p, nil)
+			return err
+		})
+	}
+	former, err := put(ctx, db, actor, b, func(tx *access.Tx, blobID int64) (int64, error) {
+		return updateArtifact(tx, actor, id, p, &blobID)
+	})
+	if err != nil {
+		return err
+	}
+	if _, err := db.base.Artifacts.DeleteUnused(context.WithoutCancel(ctx), former); err != nil {
+		db.base.Log.Warn("the former bytes of an artifact could not be removed; they are tried again later", "error", err)
+	}
+	return nil
+}
+
+// updateArtifact returns which bytes it had.
+func updateArtifact(tx *access.Tx, actor access.Actor, id string, p ArtifactPatch, blobID *int64) (former int64, err error) {
+	r, err := tx.AllowArtifact(actor, id, access.RightUpdate)
+	if err == nil && blobID != nil {
+		err = r.Experiment.Open()
+	}
+	if err != nil {
+		return 0, err
+	}
+	iteration := r.IterationNum
+	if p.IterationID != nil {
+		if iteration, err = iterationOf(tx, r.ExperimentID, *p.IterationID); err != nil {
+			return 0, err
+		}
+	}
+	_, err = tx.Exec(`UPDATE resource SET
+			name          = new.name,
+			description   = new.description,
+			content_type  = new.content_type,
+			iteration_num = new.iteration_num,
+			blob_id       = new.blob_id,
+			updated_date  = ?
+		FROM (SELECT
+				num,
+				coalesce(?, name) AS name,
+				coalesce(?, description) AS description,
+				coalesce(?, content_type) AS content_type,
+				? AS iteration_num,
+				coalesce(?, blob_id) AS blob_id
+			FROM resource WHERE num = ?) AS new
+		WHERE resource.num = new.num
+		AND (resource.name, resource.description, resource.content_type, resource.iteration_num, resource.blob_id)
+			IS NOT (new.name, new.description, new.content_type, new.iteration_num, new.blob_id)`,
+		tx.Now, p.Name, p.Description, p.ContentType, iteration, blobID, r.Num)
+	return r.BlobID, access.FirstError(err, tx.NoteNumbered(r.IterationNum), tx.NoteNumbered(iteration))
+}
+
+// CheckArtifact checks the fields of an artifact that need no look at the database.
+func CheckArtifact(p ArtifactPatch) error { return checkArtifact(p) }
+
+func checkArtifact(p ArtifactPatch) error {
+	if p.Name != nil {
+		if err := CheckArtifactName(*p.Name); err != nil {
+			return err
+		}
+	}
+	if p.Description != nil {
+		if err := access.CheckText("description", *p.Description); err != nil {
+			return err
+		}
+	}
+	if p.ContentType != nil {
+		return CheckContentType(*p.ContentType)
+	}
+	return nil
+}

@@ -1,0 +1,205 @@
+package files
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"io"
+	"strings"
+
+	"tracker/store/access"
+	"tracker/store/artifact"
+	"tracker/store/registry"
+)
+
+// Tree names the iteration or the logged model whose artifacts are a tree of files:
+// the name of each is its path, and folders exist by having files. Of several
+// artifacts with the same name the newest one is the file.
+type Tree struct {
+	IterationID   string
+	LoggedModelID string // when IterationID is ""
+}
+
+// TreePlace is where the files of a Tree are: the artifacts that condition selects whose
+// names begin with prefix.
+type TreePlace struct {
+	experimentID string
+	condition    string
+	owner        any // argument of condition
+	prefix       string
+	iteration    *access.IterationState // nil for a logged model
+}
+
+// AllowTree fails unless the record exists and actor has the right in its project.
+func AllowTree(tx *access.Tx, actor access.Actor, t Tree, want access.Right) (TreePlace, error) {
+	if t.IterationID == "" {
+		m, _, err := registry.AllowLoggedModel(tx, actor, t.LoggedModelID, want)
+		return TreePlace{experimentID: m.ExperimentID, condition: `resource.experiment_id = ? AND resource.iteration_num IS NULL`,
+			owner: m.ExperimentID, prefix: registry.LoggedModelFolder(m.ID)}, err
+	}
+	it, err := tx.AllowIteration(actor, t.IterationID, want)
+	return TreePlace{experimentID: it.ExperimentID, condition: `resource.iteration_num = ?`, owner: it.Num, iteration: &it}, err
+}
+
+// below returns the bounds of the names in a folder: from the first one on and before the
+// second, "" for no bound.
+func (t TreePlace) below(folder string) (from, to string) {
+	folder = strings.TrimSuffix(t.prefix+folder, "/")
+	if folder == "" {
+		return "", ""
+	}
+	return folder + "/", folder + "0" // the character after the slash
+}
+
+// File is a file or a folder in such a tree.
+type File struct {
+	Name   string `db:"name"` // its last part
+	Folder bool   `db:"folder"`
+	Size   int64  `db:"size"` // in bytes; 0 for a folder
+}
+
+// MaxFiles bounds the entries of a folder that Files returns.
+const MaxFiles = 100_000
+
+// Files lists what is directly in a folder of a tree, "" for the top, by name;
+// nothing for a folder that does not exist. Needs read.
+func (db *DB) Files(ctx context.Context, actor access.Actor, t Tree, folder string) ([]File, error) {
+	return access.Read(ctx, db.base, func(tx *access.Tx) ([]File, error) {
+		at, err := AllowTree(tx, actor, t, access.RightRead)
+		if err != nil {
+			return nil, err
+		}
+		from, to := at.below(folder)
+		all := []File{}
+		err = tx.Select(&all, `SELECT
+				iif(slash, substr(rest, 1, slash - 1), rest) AS name,
+				slash > 0 AS folder,
+				iif(slash, 0, size_bytes) AS size
+			FROM (SELECT rest, instr(rest, '/') AS slash, size_bytes, max(num)
+				FROM (SELECT substr(resource.name, ?) AS rest, blob.size_bytes, resource.num `+access.ResourceFrom+`
+					WHERE `+at.condition+` AND resource.name >= ? AND (? = '' OR resource.name < ?)
+					AND resource.deleted_date IS NULL)
+				GROUP BY iif(instr(rest, '/'), substr(rest, 1, instr(rest, '/')), rest))
+			ORDER BY name, folder LIMIT ?`, len([]rune(from))+1, at.owner, from, to, to, MaxFiles+1)
+		if err == nil && len(all) > MaxFiles {
+			err = access.Invalid("path", "The folder has more than %d entries; ask for one of its folders.", MaxFiles)
+		}
+		return all, err
+	})
+}
+
+// FileNamed returns the artifact that is a file in a tree.
+func FileNamed(tx *access.Tx, at TreePlace, name string) (id string, err error) {
+	err = tx.Row(`SELECT resource.id `+access.ResourceFrom+`WHERE `+at.condition+` AND resource.name = ? AND resource.deleted_date IS NULL
+		ORDER BY resource.num DESC LIMIT 1`, at.owner, at.prefix+name).Scan(&id)
+	return id, err
+}
+
+// OpenFile is OpenArtifact for a file of a tree.
+func (db *DB) OpenFile(ctx context.Context, actor access.Actor, t Tree, name string) (Artifact, io.ReadSeekCloser, error) {
+	id, err := access.Read(ctx, db.base, func(tx *access.Tx) (string, error) {
+		at, err := AllowTree(tx, actor, t, access.RightRead)
+		if err != nil {
+			return "", err
+		}
+		id, err := FileNamed(tx, at, name)
+		return id, access.OrNotFound(err, "file")
+	})
+	if err != nil {
+		return Artifact{}, nil, err
+	}
+	return db.OpenArtifact(ctx, actor, id)
+}
+
+// AllowFile fails unless actor may write the file now, so that gigabytes are not sent
+// for nothing.
+func (db *DB) AllowFile(ctx context.Context, actor access.Actor, t Tree, name string) error {
+	return db.base.Ask(ctx, func(tx *access.Tx) error {
+		at, err := AllowTree(tx, actor, t, access.RightCreate)
+		if err == nil {
+			err = CheckArtifactName(at.prefix + name)
+		}
+		if err != nil {
+			return err
+		}
+		e, err := tx.AllowExperiment(actor, at.experimentID, access.RightCreate)
+		if err == nil {
+			err = e.Open()
+		}
+		return err
+	})
+}
+
+// WriteFile writes received bytes to a file of a tree, in place of its former ones. The iteration may have ended; the experiment must be in progress. Needs create,
+// and update for a file that is there.
+func (db *DB) WriteFile(ctx context.Context, actor access.Actor, t Tree, name, contentType string, b *artifact.Received) error {
+	if contentType == "" {
+		contentType = DefaultContentType
+	}
+	if err := CheckContentType(contentType); err != nil {
+		return err
+	}
+	former, err := put(ctx, db, actor, b, func(tx *access.Tx, blobID int64) (int64, error) {
+		at, err := AllowTree(tx, actor, t, access.RightCreate)
+		if err != nil {
+			return 0, err
+		}
+		if err := CheckArtifactName(at.prefix + name); err != nil {
+			return 0, err
+		}
+		id, err := FileNamed(tx, at, name)
+		if errors.Is(err, sql.ErrNoRows) {
+			_, err := InsertArtifact(tx, actor, at.experimentID,
+				NewArtifact{Name: at.prefix + name, IterationID: t.IterationID, ContentType: contentType}, blobID)
+			return 0, err
+		}
+		if err != nil {
+			return 0, err
+		}
+		return updateArtifact(tx, actor, id, ArtifactPatch{ContentType: &contentType}, &blobID)
+	})
+	if err != nil || former == 0 {
+		return err
+	}
+	if _, err := db.base.Artifacts.DeleteUnused(context.WithoutCancel(ctx), former); err != nil {
+		db.base.Log.Warn("the former bytes of an artifact could not be removed; they are tried again later", "error", err)
+	}
+	return nil
+}
+
+// DeleteFiles moves a file of a tree to the trash, or a folder with all that is in
+// it, "" for all; NOT_FOUND when there is neither. Needs
+// delete. CONFLICT when a model version refers to one of them.
+func (db *DB) DeleteFiles(ctx context.Context, actor access.Actor, t Tree, path string) error {
+	path = strings.Trim(path, "/")
+	return db.base.Discard(ctx, actor, func(tx *access.Tx) error {
+		at, err := AllowTree(tx, actor, t, access.RightDelete)
+		if err != nil {
+			return err
+		}
+		from, to := at.below(path)
+		selected := ` resource.deleted_date IS NULL AND ` + at.condition + ` AND (resource.name = ? OR resource.name >= ? AND (? = '' OR resource.name < ?))`
+		args := []any{at.owner, at.prefix + path, from, to, to}
+		err = registry.RefuseIfVersioned(tx, `model_version.resource_num IN (SELECT num FROM resource WHERE`+selected+`)`,
+			"One of these files is used by %s; delete those versions first.", args...)
+		if err != nil {
+			return err
+		}
+		var ids []string
+		if err := tx.Select(&ids, `SELECT id FROM resource WHERE`+selected, args...); err != nil {
+			return err
+		}
+		if len(ids) == 0 && path != "" {
+			return access.NotFound("file or folder")
+		}
+		for _, id := range ids {
+			if err := tx.Discard(access.TrashedArtifact, id); err != nil {
+				return err
+			}
+		}
+		if at.iteration != nil {
+			tx.NoteIteration(at.iteration.IterationRef)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,279 @@
+package files
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	"tracker/store/access"
+	"tracker/store/artifact"
+	"tracker/store/scalar"
+)
+
+// Upload is an artifact that comes in several requests.
+type Upload struct {
+	ID           string      `json:"id" db:"id"`
+	ExperimentID string      `json:"experiment_id" db:"experiment_id"`
+	IterationID  *string     `json:"iteration_id" db:"iteration_id"`
+	Name         string      `json:"name" db:"name"`
+	Description  string      `json:"description" db:"description"`
+	ContentType  string      `json:"content_type" db:"content_type"`
+	ContentHash  string      `json:"content_hash" db:"hash"` // as announced; "" when it was not
+	SizeBytes    int64       `json:"size_bytes" db:"size_bytes"`
+	Offset       int64       `json:"offset" db:"received"`         // bytes that are on disk
+	ArtifactID   *string     `json:"resource_id" db:"resource_id"` // once all bytes are there
+	CreatedDate  scalar.Time `json:"created_date" db:"created_date"`
+	UpdatedDate  scalar.Time `json:"updated_date" db:"updated_date"`
+
+	Metadata string `json:"-" db:"metadata"` // as it was announced
+}
+
+// Expires is the time when the upload is deleted unless more of it arrives.
+func (u Upload) Expires() time.Time { return u.UpdatedDate.Time().Add(artifact.UploadAge) }
+
+// NewUpload holds the arguments of CreateUpload.
+type NewUpload struct {
+	NewArtifact
+	Hash     string // SHA-256 in lowercase hex; "" when it is not known
+	Size     int64  // in bytes
+	Metadata string // kept for the caller
+}
+
+const uploadColumns = `
+	id,
+	experiment_id,
+	iteration_id,
+	name,
+	description,
+	content_type,
+	hash,
+	size_bytes,
+	received,
+	resource_id,
+	created_date,
+	updated_date,
+	metadata`
+
+// CreateUpload begins an artifact that comes in several requests; one without
+// bytes is complete at once. Needs create; the experiment must be in progress.
+func (db *DB) CreateUpload(ctx context.Context, actor access.Actor, experimentID string, n NewUpload) (Upload, error) {
+	if n.ContentType == "" {
+		n.ContentType = DefaultContentType
+	}
+	if err := db.checkUpload(n); err != nil {
+		return Upload{}, err
+	}
+	u, err := access.Write(ctx, db.base, actor, func(tx *access.Tx) (u Upload, err error) {
+		e, err := tx.AllowExperiment(actor, experimentID, access.RightCreate)
+		if err == nil {
+			err = e.Open()
+		}
+		if err == nil {
+			_, err = iterationOf(tx, experimentID, n.IterationID)
+		}
+		if err != nil {
+			return u, err
+		}
+		id, err := access.NewID()
+		if err != nil {
+			return u, err
+		}
+		_, err = tx.Exec(`INSERT INTO upload
+			(id, experiment_id, iteration_id, name, description, content_type, hash, metadata, size_bytes, created_date, updated_date)
+			VALUES (?, ?, nullif(?, ''), ?, ?, ?, ?, ?, ?, ?, ?)`,
+			id, experimentID, n.IterationID, n.Name, n.Description, n.ContentType, n.Hash, n.Metadata, n.Size, tx.Now, tx.Now)
+		if err != nil {
+			return u, err
+		}
+		return upload(tx, actor, id)
+	})
+	if err != nil || u.SizeBytes > 0 {
+		return u, err
+	}
+	return db.finishUpload(ctx, actor, u)
+}
+
+func (db *DB) checkUpload(n NewUpload) error {
+	if n.Size < 0 {
+		return access.Invalid("Upload-Length", "Upload-Length must be the number of bytes of the artifact.")
+	}
+	if err := db.CheckSize(n.Size); err != nil {
+		return err
+	}
+	if raw, err := hex.DecodeString(n.Hash); n.Hash != "" && (err != nil || len(raw) != 32 || n.Hash != hex.EncodeToString(raw)) {
+		return access.Invalid("sha256", "sha256 must be the SHA-256 of the whole artifact in 64 lowercase hexadecimal digits.")
+	}
+	return checkArtifact(ArtifactPatch{Name: &n.Name, Description: &n.Description, ContentType: &n.ContentType})
+}
+
+// Upload returns the progress of an upload, after it has interrupted a request
+// that is writing to it. Needs create.
+func (db *DB) Upload(ctx context.Context, actor access.Actor, id string) (Upload, error) {
+	if err := db.base.Ask(ctx, func(tx *access.Tx) error { _, err := upload(tx, actor, id); return err }); err != nil {
+		return Upload{}, err
+	}
+	release, err := db.base.Artifacts.LockUpload(ctx, id, func() {})
+	if err != nil {
+		return Upload{}, uploadError(err)
+	}
+	defer release()
+	return access.Read(ctx, db.base, func(tx *access.Tx) (Upload, error) { return upload(tx, actor, id) })
+}
+
+// upload returns an upload that has not expired, when actor may add to its
+// experiment.
+func upload(tx *access.Tx, actor access.Actor, id string) (u Upload, err error) {
+	err = tx.Get(&u, `SELECT `+uploadColumns+` FROM upload WHERE id = ? AND updated_date > ?`,
+		id, tx.Now-scalar.Time(artifact.UploadAge.Milliseconds()))
+	if err != nil {
+		return u, access.OrNotFound(err, "upload")
+	}
+	_, err = tx.AllowExperiment(actor, u.ExperimentID, access.RightCreate)
+	return u, err
+}
+
+// DeleteUpload removes an upload that is not complete. Needs create.
+func (db *DB) DeleteUpload(ctx context.Context, actor access.Actor, id string) error {
+	if err := db.base.Ask(ctx, func(tx *access.Tx) error { _, err := upload(tx, actor, id); return err }); err != nil {
+		return err
+	}
+	release, err := db.base.Artifacts.LockUpload(ctx, id, func() {})
+	if err != nil {
+		return uploadError(err)
+	}
+	defer release()
+	err = access.Remove(ctx, db.base, actor, func(tx *access.Tx) error {
+		if _, err := upload(tx, actor, id); err != nil {
+			return err
+		}
+		_, err := tx.Exec(`DELETE FROM upload WHERE id = ?`, id)
+		return err
+	})
+	if err == nil {
+		db.base.Artifacts.RemoveUpload(id)
+	}
+	return err
+}
+
+// errUploadTooLong is the refusal of bytes beyond the announced size.
+func errUploadTooLong(size int64) error {
+	return access.Invalid("Upload-Length", "The part goes beyond the %d bytes of the upload; send what is left of them.", size)
+}
+
+// WriteUpload adds a part to an upload. The bytes before an error of Body are kept, and
+// the error is returned unchanged. When all bytes are there the
+// upload becomes an artifact; only then they all count as received. CONFLICT
+// when the part does not begin where the upload ends. Needs create; the
+// experiment must be in progress.
+func (db *DB) WriteUpload(ctx context.Context, actor access.Actor, id string, p artifact.Part) (Upload, error) {
+	open := func(tx *access.Tx) (Upload, error) {
+		u, err := upload(tx, actor, id)
+		if err != nil || u.ArtifactID != nil {
+			return u, err
+		}
+		e, err := tx.AllowExperiment(actor, u.ExperimentID, access.RightCreate)
+		if err == nil {
+			err = e.Open()
+		}
+		return u, err
+	}
+	if _, err := access.Read(ctx, db.base, open); err != nil {
+		return Upload{}, err
+	}
+	release, err := db.base.Artifacts.LockUpload(ctx, id, p.Interrupt)
+	if err != nil {
+		return Upload{}, uploadError(err)
+	}
+	defer release()
+	u, err := access.Read(ctx, db.base, open)
+	if err != nil {
+		return u, err
+	}
+	if p.Offset != u.Offset {
+		return u, &access.Error{Code: access.CodeConflict, Field: "Upload-Offset",
+			Message: fmt.Sprintf("The upload has %d bytes; go on from there.", u.Offset)}
+	}
+	if u.ArtifactID != nil {
+		return u, nil
+	}
+	received, err := db.base.Artifacts.WritePart(ctx, id, u.SizeBytes, p)
+	switch {
+	case errors.Is(err, artifact.ErrUploadGone):
+		db.dropUpload(context.WithoutCancel(ctx), id)
+		return u, uploadError(err)
+	case errors.Is(err, artifact.ErrTooLong):
+		return u, errUploadTooLong(u.SizeBytes)
+	case err != nil:
+		return u, uploadError(err)
+	case received == u.SizeBytes:
+		return db.finishUpload(ctx, actor, u)
+	}
+	return access.Read(context.WithoutCancel(ctx), db.base, func(tx *access.Tx) (Upload, error) { return upload(tx, actor, id) })
+}
+
+// ErrChecksum is returned for a part that does not have its checksum.
+var ErrChecksum = &access.Error{Code: access.CodeInvalidPayload, Field: "checksum",
+	Message: "The part does not have the checksum that was sent with it; send it again from the same offset."}
+
+// uploadError returns an error of a resumable upload as an *Error, if it is one
+// of package artifact.
+func uploadError(err error) error {
+	switch {
+	case errors.Is(err, artifact.ErrUploadBusy):
+		return &access.Error{Code: access.CodeUnavailable, Err: err, Message: "Another request is completing this upload; ask again in a moment."}
+	case errors.Is(err, artifact.ErrUploadGone):
+		return &access.Error{Code: access.CodeNotFound, Err: err, Message: "The bytes of this upload are gone; begin it again."}
+	case errors.Is(err, artifact.ErrChecksum):
+		return ErrChecksum
+	}
+	return AsError(err)
+}
+
+// finishUpload makes the artifact of an upload whose bytes have all arrived. The
+// caller holds its lock. It goes on when the caller's client is gone.
+func (db *DB) finishUpload(ctx context.Context, actor access.Actor, u Upload) (Upload, error) {
+	ctx = context.WithoutCancel(ctx)
+	b, err := db.base.Artifacts.ReceiveUpload(ctx, u.ID, u.SizeBytes)
+	if err != nil {
+		return u, AsError(err)
+	}
+	defer b.Discard()
+	if u.ContentHash != "" && u.ContentHash != b.Hash {
+		db.dropUpload(ctx, u.ID) // sending more can't make it right
+		return u, errHash(b.Hash)
+	}
+	n := NewArtifact{Name: u.Name, Description: u.Description, ContentType: u.ContentType}
+	if u.IterationID != nil {
+		n.IterationID = *u.IterationID
+	}
+	u, err = put(ctx, db, actor, b, func(tx *access.Tx, blobID int64) (Upload, error) {
+		created, err := InsertArtifact(tx, actor, u.ExperimentID, n, blobID)
+		if err != nil {
+			return u, err
+		}
+		if _, err = tx.Exec(`UPDATE upload SET resource_id = ?, received = size_bytes, updated_date = ? WHERE id = ?`,
+			created.ID, tx.Now, u.ID); err != nil {
+			return u, err
+		}
+		return upload(tx, actor, u.ID)
+	})
+	if err == nil {
+		db.base.Artifacts.RemoveUpload(u.ID)
+	}
+	return u, err
+}
+
+// dropUpload removes an upload that can't be completed.
+func (db *DB) dropUpload(ctx context.Context, id string) {
+	err := access.Change(ctx, db.base, access.System, func(tx *access.Tx) error {
+		_, err := tx.Exec(`DELETE FROM upload WHERE id = ?`, id)
+		return err
+	})
+	if err != nil {
+		db.base.Log.Warn("can't remove an upload that can't be completed; it will expire", "upload", id, "error", err)
+		return
+	}
+	db.base.Artifacts.RemoveUpload(id)
+}

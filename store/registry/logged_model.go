@@ -1,0 +1,260 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+
+	"tracker/store/access"
+	"tracker/store/json"
+	"tracker/store/scalar"
+)
+
+// LoggedModelStatus is the state of the upload of a logged model.
+type LoggedModelStatus string
+
+// The statuses of a logged model.
+const (
+	LoggedModelPending LoggedModelStatus = "PENDING"
+	LoggedModelReady   LoggedModelStatus = "READY"
+	LoggedModelFailed  LoggedModelStatus = "FAILED"
+)
+
+// LoggedModel is the files of a trained model in an experiment, with their description. The files are artifacts of the experiment whose names begin with
+// LoggedModelFolder of its id. A version of a model can have it as its source.
+type LoggedModel struct {
+	ID           string            `json:"id" db:"id"` // m- and 32 hexadecimal digits
+	ExperimentID string            `json:"experiment_id" db:"experiment_id"`
+	IterationID  *string           `json:"iteration_id" db:"iteration_id"` // that made it
+	Name         string            `json:"name" db:"name"`                 // need not be unique
+	Type         string            `json:"type" db:"type"`
+	Status       LoggedModelStatus `json:"status" db:"status"`
+	Params       Params            `json:"params" db:"params"`
+	CreatedDate  scalar.Time       `json:"created_date" db:"created_date"`
+	UpdatedDate  scalar.Time       `json:"updated_date" db:"updated_date"` // of the last change of status
+	Num          int64             `json:"-" db:"-"`                       // the key of its rows
+}
+
+func (m LoggedModel) TextBytes() int {
+	n := 0
+	for key, value := range m.Params {
+		n += len(key) + len(value)
+	}
+	return n
+}
+
+// Params are the parameters of a logged model. They are added and never change.
+type Params map[string]string
+
+// Scan reads a JSON object.
+func (p *Params) Scan(from any) error {
+	text, ok := from.(string)
+	if !ok {
+		return fmt.Errorf("params are a text, not %T", from)
+	}
+	return json.Unmarshal([]byte(text), (*map[string]string)(p))
+}
+
+// MaxLoggedModelParams is the largest number of parameters of a logged model.
+const MaxLoggedModelParams = 10_000
+
+// NewLoggedModel holds the arguments of CreateLoggedModel.
+type NewLoggedModel struct {
+	Name        string
+	Type        string
+	IterationID string // of the same experiment or another of the project, or ""
+	Params      []access.Property
+	Properties  []access.Property
+}
+
+// LoggedModelFolder returns the folder in the experiment's artifacts that a logged
+// model's files are in.
+func LoggedModelFolder(id string) string { return "models/" + id + "/" }
+
+const (
+	loggedModelColumns = `
+	logged_model.id,
+	logged_model.experiment_id,
+	iteration.id AS iteration_id,
+	logged_model.name,
+	logged_model.type,
+	logged_model.status,
+	logged_model.params,
+	logged_model.created_date,
+	logged_model.updated_date`
+
+	loggedModelFrom = `FROM logged_model
+	LEFT JOIN iteration ON iteration.num = logged_model.iteration_num `
+)
+
+// LoggedModel returns one logged model. Needs read.
+func (v *View) LoggedModel(id string) (LoggedModel, error) {
+	m, _, err := AllowLoggedModel(v.tx, v.tx.Actor, id, access.RightRead)
+	return m, err
+}
+
+// LoggedModel is View.LoggedModel.
+func (db *DB) LoggedModel(ctx context.Context, actor access.Actor, id string) (LoggedModel, error) {
+	return view(ctx, db, actor, func(v *View) (LoggedModel, error) { return v.LoggedModel(id) })
+}
+
+// CreateLoggedModel makes a logged model without files, in the status PENDING. Needs
+// create; the experiment must be in progress.
+func (db *DB) CreateLoggedModel(ctx context.Context, actor access.Actor, experimentID string, n NewLoggedModel) (access.Created, error) {
+	if err := access.FirstError(access.CheckName("name", n.Name), access.CheckShort("model_type", n.Type), access.CheckProperties(n.Properties)); err != nil {
+		return access.Created{}, err
+	}
+	return access.Write(ctx, db.base, actor, func(tx *access.Tx) (access.Created, error) {
+		e, err := tx.AllowExperiment(actor, experimentID, access.RightCreate)
+		if err == nil {
+			err = e.Open()
+		}
+		if err != nil {
+			return access.Created{}, err
+		}
+		iteration, err := IterationOfProject(tx, e.ProjectID, n.IterationID)
+		if err != nil {
+			return access.Created{}, err
+		}
+		params, err := AddParams(nil, n.Params)
+		if err != nil {
+			return access.Created{}, err
+		}
+		id, err := access.NewID()
+		if err != nil {
+			return access.Created{}, err
+		}
+		id = "m-" + strings.ReplaceAll(id, "-", "")
+		var num int64
+		err = tx.Row(`INSERT INTO logged_model
+			(id, experiment_id, iteration_num, name, type, status, params, created_date, updated_date)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+			RETURNING num`,
+			id, experimentID, iteration, n.Name, n.Type, LoggedModelPending, params, tx.Now, tx.Now).Scan(&num)
+		if err != nil {
+			return access.Created{}, err
+		}
+		owner := access.PropertyOwner{ProjectID: e.ProjectID, Column: "logged_model_num", Key: num}
+		return access.Created{ID: id}, access.FirstError(tx.SetProperties(actor, owner, n.Properties), tx.NoteNumbered(iteration))
+	})
+}
+
+// AddParams returns the JSON of old with more. A parameter that is there with
+// another value is refused.
+func AddParams(old Params, more []access.Property) (string, error) {
+	all := map[string]string{}
+	maps.Copy(all, old)
+	for _, p := range more {
+		if err := access.FirstError(access.CheckKey(p.Key), access.CheckText("value", p.Value)); err != nil {
+			return "", err
+		}
+		if had, ok := all[p.Key]; ok && had != p.Value {
+			return "", access.Invalid("params", "The model has the parameter %q with another value; parameters of a logged model can't be changed.", p.Key)
+		}
+		all[p.Key] = p.Value
+	}
+	if len(all) > MaxLoggedModelParams {
+		return "", access.Invalid("params", "A logged model can have up to %d parameters.", MaxLoggedModelParams)
+	}
+	text, err := json.Marshal(all)
+	if err == nil && len(text) > access.MaxText {
+		err = access.Invalid("params", "The parameters of a logged model can have up to %d bytes together.", access.MaxText)
+	}
+	return string(text), err
+}
+
+// AddLoggedModelParams adds parameters to a logged model. Needs create.
+func (db *DB) AddLoggedModelParams(ctx context.Context, actor access.Actor, id string, more []access.Property) error {
+	return access.Change(ctx, db.base, actor, func(tx *access.Tx) error {
+		m, _, err := AllowLoggedModel(tx, actor, id, access.RightCreate)
+		if err != nil {
+			return err
+		}
+		params, err := AddParams(m.Params, more)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(`UPDATE logged_model SET params = ? WHERE num = ?`, params, m.Num)
+		return err
+	})
+}
+
+// SetLoggedModelStatus sets the status of a logged model. Needs create, as the
+// upload that it ends does.
+func (db *DB) SetLoggedModelStatus(ctx context.Context, actor access.Actor, id string, status LoggedModelStatus) error {
+	if err := access.OneOf("status", status, LoggedModelPending, LoggedModelReady, LoggedModelFailed); err != nil {
+		return err
+	}
+	return access.Change(ctx, db.base, actor, func(tx *access.Tx) error {
+		m, _, err := AllowLoggedModel(tx, actor, id, access.RightCreate)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(`UPDATE logged_model SET status = ?, updated_date = ? WHERE num = ?`, status, tx.Now, m.Num)
+		return err
+	})
+}
+
+// DeleteLoggedModel removes a logged model and moves its files to the trash. CONFLICT
+// when a version of a model has it as its source. Needs delete.
+func (db *DB) DeleteLoggedModel(ctx context.Context, actor access.Actor, id string) error {
+	return db.base.Discard(ctx, actor, func(tx *access.Tx) error {
+		m, _, err := AllowLoggedModel(tx, actor, id, access.RightDelete)
+		if err != nil {
+			return err
+		}
+		folder := LoggedModelFolder(m.ID)
+		const files = `experiment_id = ? AND iteration_num IS NULL AND name >= ? AND name < ?`
+		args := []any{m.ExperimentID, folder, afterFolder(folder)}
+		err = RefuseIfVersioned(tx, `model_version.source = ? OR model_version.resource_num IN (SELECT num FROM resource WHERE `+files+`)`,
+			"The logged model is used by %s; delete those versions first.", append([]any{"models:/" + m.ID}, args...)...)
+		if err != nil {
+			return err
+		}
+		var ids []string
+		if err := tx.Select(&ids, `SELECT id FROM resource WHERE deleted_date IS NULL AND `+files, args...); err != nil {
+			return err
+		}
+		for _, id := range ids {
+			if err := tx.Discard(access.TrashedArtifact, id); err != nil {
+				return err
+			}
+		}
+		_, err = tx.Exec(`DELETE FROM logged_model WHERE num = ?`, m.Num)
+		return err
+	})
+}
+
+// afterFolder returns the text that follows all names in a folder, which ends with
+// a slash.
+func afterFolder(folder string) string { return strings.TrimSuffix(folder, "/") + "0" }
+
+// AllowLoggedModel returns the logged model and its project. It fails unless there
+// is one and actor has the right in that project.
+func AllowLoggedModel(tx *access.Tx, actor access.Actor, id string, want access.Right) (m LoggedModel, projectID string, err error) {
+	row := struct {
+		LoggedModel
+		Num       int64  `db:"num"`
+		ProjectID string `db:"project_id"`
+	}{}
+	err = tx.Get(&row, `SELECT `+loggedModelColumns+`, logged_model.num, experiment.project_id
+		`+loggedModelFrom+`JOIN experiment ON experiment.id = logged_model.experiment_id
+		JOIN project ON project.id = experiment.project_id
+		WHERE logged_model.id = ? AND `+tx.Found("experiment", "project"), id)
+	if err != nil {
+		return m, "", access.OrNotFound(err, "logged model")
+	}
+	m = row.LoggedModel
+	m.Num = row.Num
+	return m, row.ProjectID, tx.Allow(actor, row.ProjectID, want)
+}
+
+// loggedModelOf returns the number of a logged model in a project.
+func loggedModelOf(tx *access.Tx, projectID, id string) (num int64, err error) {
+	err = tx.Row(`SELECT logged_model.num
+		FROM logged_model
+		JOIN experiment ON experiment.id = logged_model.experiment_id
+		WHERE logged_model.id = ? AND experiment.project_id = ? AND experiment.deleted_date IS NULL`, id, projectID).Scan(&num)
+	return num, access.OrNotFound(err, "logged model")
+}

@@ -1,0 +1,144 @@
+package registry
+
+import (
+	"strconv"
+
+	"tracker/store/access"
+	"tracker/store/json"
+)
+
+// LoggedModelQuery selects logged models.
+type LoggedModelQuery struct {
+	Properties []PropertyMatch
+	// MetricKeys are the keys of the points that Metric is called with, before Match
+	// is called; AllMetrics stands for all keys.
+	MetricKeys []string
+	AllMetrics bool
+	Metric     func(LoggedModelMetric)
+	Match      func(LoggedModel) bool
+}
+
+// FindLoggedModels returns the logged models of experiments that match, without
+// their parameters, the oldest first. Needs read on all of the experiments that exist.
+func (v *View) FindLoggedModels(experimentIDs []string, q LoggedModelQuery) ([]LoggedModel, error) {
+	if len(experimentIDs) > access.MaxSearched {
+		return nil, access.Invalid("experiment_ids", "Search up to %d experiments at once.", access.MaxSearched)
+	}
+	experimentIDs, _, err := v.tx.AllowExperiments(v.tx.Actor, experimentIDs, false)
+	if err != nil {
+		return nil, err
+	}
+	list, err := json.Marshal(experimentIDs)
+	if err != nil {
+		return nil, err
+	}
+	return access.ListLimited(v.tx, func() ([]LoggedModel, error) { return v.findLoggedModels(string(list), q) })
+}
+
+// findLoggedModels finds logged models of the experiments in a JSON list.
+func (v *View) findLoggedModels(in string, q LoggedModelQuery) ([]LoggedModel, error) {
+	if q.AllMetrics || len(q.MetricKeys) > 0 {
+		if err := v.eachLoggedModelMetric(in, q); err != nil {
+			return nil, err
+		}
+	}
+	passes, err := v.withProperties("logged_model_num",
+		`SELECT num FROM logged_model WHERE experiment_id IN (SELECT value FROM json_each(?))`, in, q.Properties)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := v.tx.Rows(`SELECT `+loggedModelColumns+`, logged_model.num `+loggedModelFrom+`
+		WHERE logged_model.experiment_id IN (SELECT value FROM json_each(?))
+		ORDER BY logged_model.num`, in)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var all []LoggedModel
+	for rows.Next() {
+		var m struct {
+			LoggedModel
+			Num int64 `db:"num"`
+		}
+		if err := rows.StructScan(&m); err != nil {
+			return nil, err
+		}
+		if q.Match(m.LoggedModel) && passes(strconv.FormatInt(m.Num, 10)) {
+			m.Params = nil
+			all = append(all, m.LoggedModel)
+		}
+	}
+	return all, rows.Err()
+}
+
+func (v *View) eachLoggedModelMetric(experiments string, q LoggedModelQuery) error {
+	keys, err := json.Marshal(q.MetricKeys)
+	if err != nil {
+		return err
+	}
+	rows, err := v.tx.Rows(`SELECT
+			logged_model.id AS model_id,
+			iteration.id AS iteration_id,
+			m.key,
+			m.value,
+			m.step,
+			m.recorded_at,
+			m.dataset_name,
+			m.dataset_digest
+		FROM logged_model
+		JOIN logged_model_metric AS m ON m.logged_model_num = logged_model.num
+		JOIN iteration ON iteration.num = m.iteration_num
+		WHERE logged_model.experiment_id IN (SELECT value FROM json_each(?))
+		AND (? OR m.key IN (SELECT value FROM json_each(?)))`, experiments, q.AllMetrics, string(keys))
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var m LoggedModelMetric
+		if err := rows.StructScan(&m); err != nil {
+			return err
+		}
+		q.Metric(m)
+	}
+	return rows.Err()
+}
+
+// DescribedModel is a logged model with its properties and points.
+type DescribedModel struct {
+	LoggedModel
+	Properties []access.Property
+	Metrics    []LoggedModelMetric
+}
+
+// LoggedModels returns up to MaxLimit logged models in the order of ids, without
+// those that do not exist. Needs read.
+func (v *View) LoggedModels(ids []string) ([]DescribedModel, error) {
+	list, err := v.allowLoggedModels(ids)
+	if err != nil {
+		return nil, err
+	}
+	var rows []struct {
+		LoggedModel
+		Num int64 `db:"num"`
+	}
+	err = v.tx.Select(&rows, `SELECT `+loggedModelColumns+`, logged_model.num `+loggedModelFrom+`
+		WHERE logged_model.id IN (SELECT value FROM json_each(?))`, list)
+	if err != nil {
+		return nil, err
+	}
+	metrics, err := v.loggedModelMetrics(list)
+	if err != nil {
+		return nil, err
+	}
+	all, byNum := map[string]*DescribedModel{}, map[int64]*DescribedModel{}
+	nums := make([]int64, len(rows))
+	for i, r := range rows {
+		m := &DescribedModel{LoggedModel: r.LoggedModel, Metrics: metrics[r.ID]}
+		all[r.ID], byNum[r.Num], nums[i] = m, m, r.Num
+	}
+	err = access.PropertiesOf(v.tx, "logged_model_num", nums, func(num int64, p access.Property) {
+		byNum[num].Properties = append(byNum[num].Properties, p)
+	})
+	return inOrder(ids, all), err
+}

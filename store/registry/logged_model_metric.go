@@ -1,0 +1,117 @@
+package registry
+
+import (
+	"tracker/store/access"
+	"tracker/store/json"
+	"tracker/store/scalar"
+)
+
+// LoggedModelMetric is a point of an iteration that measures a logged model.
+type LoggedModelMetric struct {
+	ModelID       string       `db:"model_id"`
+	IterationID   string       `db:"iteration_id"`
+	Key           string       `db:"key"`
+	Value         scalar.Value `db:"value"`
+	Step          scalar.Step  `db:"step"`
+	RecordedAt    scalar.Time  `db:"recorded_at"`
+	DatasetName   string       `db:"dataset_name"`
+	DatasetDigest string       `db:"dataset_digest"`
+	Place         int64        `db:"place"` // among the points of the model, from 1
+}
+
+// CheckModelMetrics fails unless all keys and names are valid.
+func CheckModelMetrics(all []LoggedModelMetric) error {
+	for _, p := range all {
+		err := access.FirstError(access.CheckKey(p.Key), access.CheckText("dataset_name", p.DatasetName), access.CheckText("dataset_digest", p.DatasetDigest))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AddModelMetrics adds points of an iteration to the logged models that they measure.
+// The same point again is kept once.
+func AddModelMetrics(tx *access.Tx, it access.IterationState, all []LoggedModelMetric) error {
+	for _, p := range all {
+		num, err := loggedModelOf(tx, it.ProjectID, p.ModelID)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(`INSERT INTO logged_model_metric
+			(logged_model_num, key, recorded_at, step, iteration_num, dataset_name, dataset_digest, value)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT DO NOTHING`,
+			num, p.Key, p.RecordedAt, p.Step, it.Num, p.DatasetName, p.DatasetDigest, p.Value)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loggedModelMetrics returns the points of logged models, which are given as a JSON
+// list of ids, by the id of the model in the order of key, time and step: up to
+// MaxLoggedModelPoints of each.
+func (v *View) loggedModelMetrics(list string) (map[string][]LoggedModelMetric, error) {
+	var rows []LoggedModelMetric
+	err := v.tx.Select(&rows, `SELECT * FROM (
+		SELECT
+			logged_model.id AS model_id,
+			iteration.id AS iteration_id,
+			m.key,
+			m.value,
+			m.step,
+			m.recorded_at,
+			m.dataset_name,
+			m.dataset_digest,
+			row_number() OVER (PARTITION BY m.logged_model_num ORDER BY m.key, m.recorded_at, m.step) AS place
+		FROM logged_model
+		JOIN logged_model_metric AS m ON m.logged_model_num = logged_model.num
+		JOIN iteration ON iteration.num = m.iteration_num
+		WHERE logged_model.id IN (SELECT value FROM json_each(?)))
+		WHERE place <= ?
+		ORDER BY model_id, place`, list, MaxLoggedModelPoints)
+	all := map[string][]LoggedModelMetric{}
+	for _, r := range rows {
+		all[r.ModelID] = append(all[r.ModelID], r)
+	}
+	return all, err
+}
+
+// MaxLoggedModelPoints is the largest number of points of a logged model that are
+// returned.
+const MaxLoggedModelPoints = 10_000
+
+// allowLoggedModels returns those of ids that exist as a JSON list. It fails unless
+// the actor may read them.
+func (v *View) allowLoggedModels(ids []string) (string, error) {
+	if len(ids) > access.MaxLimit {
+		return "", access.Invalid("ids", "Ask for up to %d logged models at once.", access.MaxLimit)
+	}
+	list, err := json.Marshal(ids)
+	if err != nil {
+		return "", err
+	}
+	var all []struct {
+		ID        string `db:"id"`
+		ProjectID string `db:"project_id"`
+	}
+	err = v.tx.Select(&all, `SELECT logged_model.id, experiment.project_id
+		FROM logged_model
+		JOIN experiment ON experiment.id = logged_model.experiment_id
+		JOIN project ON project.id = experiment.project_id
+		WHERE logged_model.id IN (SELECT value FROM json_each(?)) AND `+v.tx.Found("experiment", "project"), string(list))
+	if err != nil {
+		return "", err
+	}
+	existing := make([]string, len(all))
+	for i, m := range all {
+		if err := v.tx.Allow(v.tx.Actor, m.ProjectID, access.RightRead); err != nil {
+			return "", err
+		}
+		existing[i] = m.ID
+	}
+	list, err = json.Marshal(existing)
+	return string(list), err
+}

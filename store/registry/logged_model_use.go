@@ -1,0 +1,94 @@
+package registry
+
+import (
+	"strconv"
+
+	"tracker/store/access"
+	"tracker/store/scalar"
+)
+
+// LoggedModelRole is the relation of a logged model to an iteration.
+type LoggedModelRole string
+
+// The roles of a logged model.
+const (
+	InputModel  LoggedModelRole = "input"  // the iteration has read it
+	OutputModel LoggedModelRole = "output" // the iteration has made it
+)
+
+// LoggedModelUse is a logged model that an iteration read or made.
+type LoggedModelUse struct {
+	Role    LoggedModelRole
+	ModelID string
+	Step    scalar.Step // of a model that was made
+	// ModelName and ExperimentID are those of the model. They are not read when a use is
+	// added.
+	ModelName    string
+	ExperimentID string
+}
+
+// MaxUses is the largest number of uses that one call adds, and that an iteration is
+// shown with.
+const MaxUses = 1000
+
+// AddModelUses adds logged models of the project to those that an iteration read or
+// made; one that is there with the same step is kept once.
+func AddModelUses(tx *access.Tx, it access.IterationState, uses []LoggedModelUse) error {
+	for _, u := range uses {
+		num, err := loggedModelOf(tx, it.ProjectID, u.ModelID)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(`INSERT INTO logged_model_use (iteration_num, role, logged_model_num, step) VALUES (?, ?, ?, ?)
+			ON CONFLICT DO NOTHING`, it.Num, u.Role, num, u.Step)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ModelUsesOf calls fn with each logged model that iterations have read or made, in
+// the order of the creation of the models: up to MaxUses of each iteration.
+func ModelUsesOf(tx *access.Tx, nums string, fn func(num int64, u LoggedModelUse)) error {
+	rows, err := tx.Rows(`SELECT iteration_num, role, id, name, experiment_id, step FROM (
+			SELECT
+				logged_model_use.iteration_num,
+				logged_model_use.role,
+				logged_model.num,
+				logged_model.id,
+				logged_model.name,
+				logged_model.experiment_id,
+				logged_model_use.step,
+				row_number() OVER (PARTITION BY logged_model_use.iteration_num, role ORDER BY logged_model.num, step) AS place
+			FROM logged_model_use
+			JOIN logged_model ON logged_model.num = logged_model_use.logged_model_num
+			JOIN experiment ON experiment.id = logged_model.experiment_id AND experiment.deleted_date IS NULL
+			WHERE logged_model_use.iteration_num IN (SELECT value FROM json_each(?)))
+		WHERE place <= ?
+		ORDER BY iteration_num, num, step`, nums, MaxUses)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var num int64
+		var u LoggedModelUse
+		if err := rows.Scan(&num, &u.Role, &u.ModelID, &u.ModelName, &u.ExperimentID, &u.Step); err != nil {
+			return err
+		}
+		fn(num, u)
+	}
+	return rows.Err()
+}
+
+// LoggedModelUses returns the logged models that an iteration has read or made. Needs
+// read.
+func (v *View) LoggedModelUses(iterationID string) (uses []LoggedModelUse, err error) {
+	it, err := v.tx.AllowIteration(v.tx.Actor, iterationID, access.RightRead)
+	if err != nil {
+		return nil, err
+	}
+	err = ModelUsesOf(v.tx, "["+strconv.FormatInt(it.Num, 10)+"]", func(_ int64, u LoggedModelUse) { uses = append(uses, u) })
+	return uses, err
+}

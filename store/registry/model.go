@@ -1,0 +1,172 @@
+package registry
+
+import (
+	"context"
+
+	"tracker/store/access"
+	"tracker/store/scalar"
+	"tracker/store/search"
+	"tracker/store/sqlite"
+)
+
+// Model is a name in a project for the versions of a trained model.
+type Model struct {
+	ID          string      `json:"id" db:"id"`
+	ProjectID   string      `json:"project_id" db:"project_id"`
+	Name        string      `json:"name" db:"name"` // unique in the project
+	Description string      `json:"description" db:"description"`
+	CreatedDate scalar.Time `json:"created_date" db:"created_date"`
+	UpdatedDate scalar.Time `json:"updated_date" db:"updated_date"` // of the last change of name or description
+}
+
+func (m Model) TextBytes() int { return len(m.Description) }
+
+// NewModel holds the arguments of CreateModel.
+type NewModel struct {
+	Name        string            `json:"name"`
+	Description string            `json:"description"`
+	Properties  []access.Property `json:"-"`
+}
+
+// ModelPatch holds the fields that UpdateModel sets; nil leaves a field as it is.
+type ModelPatch struct {
+	Name        *string       `json:"name"`
+	Description *string       `json:"description"`
+	Before      access.Before `json:"-"`
+}
+
+// ModelQuery selects models.
+type ModelQuery struct {
+	access.Page
+	Part  string  // a part of the name, in any case; "" for all
+	Name  *string // the whole name, to the letter; nil for all
+	Trash access.TrashFilter
+}
+
+const modelColumns = `
+	model.id,
+	model.project_id,
+	model.name,
+	model.description,
+	model.created_date,
+	model.updated_date`
+
+// Models lists the models of a project by name. Needs read.
+func (v *View) Models(projectID string, q ModelQuery) (access.List[Model], error) {
+	if err := v.tx.AllowProject(v.tx.Actor, projectID, access.RightRead); err != nil {
+		return access.List[Model]{}, err
+	}
+	from := `FROM model WHERE model.project_id = ? AND ` + q.Trash.Condition("model") + ` AND ` + search.Contains(`model.name`)
+	args := []any{projectID, q.Part}
+	if q.Name != nil {
+		from += ` AND model.name = ?`
+		args = append(args, *q.Name)
+	}
+	return access.PageOf[Model](v.tx, q.Page, modelColumns, from, `model.name`, args...)
+}
+
+// Models is View.Models.
+func (db *DB) Models(ctx context.Context, actor access.Actor, projectID string, q ModelQuery) (access.List[Model], error) {
+	return view(ctx, db, actor, func(v *View) (access.List[Model], error) { return v.Models(projectID, q) })
+}
+
+// Model returns one model. Needs read.
+func (v *View) Model(id string) (Model, error) {
+	return AllowModel(v.tx, v.tx.Actor, id, access.RightRead)
+}
+
+// Model is View.Model.
+func (db *DB) Model(ctx context.Context, actor access.Actor, id string) (Model, error) {
+	return view(ctx, db, actor, func(v *View) (Model, error) { return v.Model(id) })
+}
+
+// CreateModel makes a model without versions; CONFLICT when the project has
+// one of that name. Needs create.
+func (db *DB) CreateModel(ctx context.Context, actor access.Actor, projectID string, n NewModel) (access.Created, error) {
+	err := access.FirstError(access.CheckName("name", n.Name), access.CheckText("description", n.Description), access.CheckProperties(n.Properties))
+	if err != nil {
+		return access.Created{}, err
+	}
+	return access.Write(ctx, db.base, actor, func(tx *access.Tx) (access.Created, error) {
+		if err := tx.AllowProject(actor, projectID, access.RightCreate); err != nil {
+			return access.Created{}, err
+		}
+		id, err := access.NewID()
+		if err != nil {
+			return access.Created{}, err
+		}
+		_, err = tx.Exec(`INSERT INTO model (id, project_id, name, description, created_date, updated_date)
+			VALUES (?, ?, ?, ?, ?, ?)`,
+			id, projectID, n.Name, n.Description, tx.Now, tx.Now)
+		if sqlite.IsDuplicate(err) {
+			return access.Created{}, errModelExists
+		}
+		if err != nil {
+			return access.Created{}, err
+		}
+		owner := access.PropertyOwner{ProjectID: projectID, Column: "model_id", Key: id}
+		return access.Created{ID: id}, tx.SetProperties(actor, owner, n.Properties)
+	})
+}
+
+// UpdateModel changes a model; CONFLICT when another one of the project has
+// the new name. Needs update.
+func (db *DB) UpdateModel(ctx context.Context, actor access.Actor, id string, p ModelPatch) error {
+	if err := access.CheckNameAndText(p.Name, "description", p.Description); err != nil {
+		return err
+	}
+	return access.Change(ctx, db.base, actor, func(tx *access.Tx) error {
+		m, err := AllowModel(tx, actor, id, access.RightUpdate)
+		if err != nil {
+			return err
+		}
+		if err := tx.RefuseIfOverwritten(p.Before, "model", id, map[string]*string{"name": p.Name, "description": p.Description}); err != nil {
+			return err
+		}
+		next := m
+		if p.Name != nil {
+			next.Name = *p.Name
+		}
+		if p.Description != nil {
+			next.Description = *p.Description
+		}
+		if next == m {
+			return nil
+		}
+		_, err = tx.Exec(`UPDATE model SET
+				name         = ?,
+				description  = ?,
+				updated_date = ?
+			WHERE id = ?`, next.Name, next.Description, tx.Now, id)
+		if sqlite.IsDuplicate(err) {
+			return errModelExists
+		}
+		return err
+	})
+}
+
+// DeleteModel moves a model with its versions to the trash. The iterations and
+// artifacts that they refer to stay. Needs delete.
+func (db *DB) DeleteModel(ctx context.Context, actor access.Actor, id string) error {
+	return db.base.Discard(ctx, actor, func(tx *access.Tx) error {
+		if _, err := AllowModel(tx, actor, id, access.RightDelete); err != nil {
+			return err
+		}
+		return tx.Discard(access.TrashedModel, id)
+	})
+}
+
+var errModelExists = &access.Error{Code: access.CodeConflict, Field: "name",
+	Message: "The project has a model of this name; add a version to that one or choose another name."}
+
+// AllowModel returns the model. It fails unless there is one and actor has the
+// right in its project.
+func AllowModel(tx *access.Tx, actor access.Actor, id string, want access.Right) (m Model, err error) {
+	if err := tx.Get(&m, `SELECT `+modelColumns+`
+		FROM model
+		JOIN project ON project.id = model.project_id
+		WHERE model.id = ? AND `+tx.Found("model", "project"), id); err != nil {
+		return m, access.OrNotFound(err, "model")
+	}
+	return m, tx.Allow(actor, m.ProjectID, want)
+}

@@ -1,0 +1,95 @@
+package registry
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"tracker/store/access"
+)
+
+// maxVersionsNamed is the number of versions that the refusal of a delete names.
+const maxVersionsNamed = 5
+
+// RefuseIfArtifactVersioned fails with CONFLICT when a model version refers to
+// the artifact with this number.
+func RefuseIfArtifactVersioned(tx *access.Tx, num int64) error {
+	return RefuseIfVersioned(tx, `model_version.resource_num = ?`,
+		"The artifact is used by %s; delete those versions or give them another resource_id first.", num)
+}
+
+// RefuseIfIterationVersioned fails with CONFLICT when a model version refers to
+// the iteration with this number or to an artifact of it.
+func RefuseIfIterationVersioned(tx *access.Tx, num int64) error {
+	return RefuseIfVersioned(tx, `model_version.iteration_num = ?
+		OR model_version.resource_num IN (SELECT num FROM resource WHERE iteration_num = ?)`,
+		"The iteration or an artifact of it is used by %s; delete those versions first.", num, num)
+}
+
+// RefuseIfExperimentVersioned fails with CONFLICT when a model version refers
+// to an iteration or an artifact of the experiment.
+func RefuseIfExperimentVersioned(tx *access.Tx, id string) error {
+	return RefuseIfVersioned(tx, `model_version.iteration_num IN (SELECT num FROM iteration WHERE experiment_id = ?)
+		OR model_version.resource_num IN (SELECT num FROM resource WHERE experiment_id = ?)`,
+		"An iteration or an artifact of the experiment is used by %s; delete those versions first.", id, id)
+}
+
+// RefuseIfProjectVersioned fails with CONFLICT when a version of a model of
+// another project refers to something in the project. Its own models are removed
+// with it. No version is created like that, but the reference would break.
+func RefuseIfProjectVersioned(tx *access.Tx, id string) error {
+	return RefuseIfVersioned(tx, `model.project_id <> ? AND (
+			model_version.iteration_num IN (
+				SELECT num FROM iteration JOIN experiment ON experiment.id = experiment_id WHERE project_id = ?)
+			OR model_version.resource_num IN (
+				SELECT num FROM resource JOIN experiment ON experiment.id = experiment_id WHERE project_id = ?))`,
+		"An iteration or an artifact of the project is used by %s in another project; delete those versions first.", id, id, id)
+}
+
+// RefuseIfVersioned fails with CONFLICT when there are versions that are not in the
+// trash and for which condition holds. They are named in the place of %s in message.
+func RefuseIfVersioned(tx *access.Tx, condition, message string, args ...any) error {
+	return Refuse(tx, `model.deleted_date IS NULL AND model_version.deleted_date IS NULL AND (`+condition+`)`, message, args...)
+}
+
+// Refuse is RefuseIfVersioned for all versions, also those in the trash.
+func Refuse(tx *access.Tx, condition, message string, args ...any) error {
+	var used []struct {
+		Name    string `db:"name"`
+		Version int64  `db:"version"`
+		Total   int    `db:"total"`
+	}
+	err := tx.Select(&used, `SELECT model.name, model_version.version, count(*) OVER () AS total
+		FROM model_version
+		JOIN model ON model.id = model_version.model_id
+		WHERE `+condition+`
+		ORDER BY model.name, model.id, model_version.version
+		LIMIT ?`, append(args, maxVersionsNamed)...)
+	if err != nil || len(used) == 0 {
+		return err
+	}
+	more := used[0].Total - len(used)
+	var models []string
+	for rest := used; len(rest) > 0; {
+		var numbers []string
+		for len(numbers) < len(rest) && rest[len(numbers)].Name == rest[0].Name {
+			numbers = append(numbers, strconv.FormatInt(rest[len(numbers)].Version, 10))
+		}
+		text := fmt.Sprintf("model %s, ", rest[0].Name)
+		rest = rest[len(numbers):]
+		if len(rest) == 0 && more > 0 {
+			numbers = append(numbers, fmt.Sprintf("%d more", more))
+		}
+		models = append(models, text+versions(numbers))
+	}
+	return access.Errorf(access.CodeConflict, message, strings.Join(models, "; "))
+}
+
+// versions returns numbers as words: version 3, versions 3 and 4.
+func versions(numbers []string) string {
+	last := len(numbers) - 1
+	if last == 0 {
+		return "version " + numbers[0]
+	}
+	return "versions " + strings.Join(numbers[:last], ", ") + " and " + numbers[last]
+}

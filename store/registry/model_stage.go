@@ -1,0 +1,113 @@
+package registry
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"tracker/store/access"
+)
+
+// Stage is the use of a version of a model.
+type Stage string
+
+// The stages of a version. Any can follow any. A model has at most one version in
+// PRODUCTION, unless a client asked to keep the others there.
+const (
+	NoStage    Stage = "NONE"
+	Staging    Stage = "STAGING"
+	Production Stage = "PRODUCTION"
+	Archived   Stage = "ARCHIVED"
+)
+
+// StageOthers selects what happens to the other versions of the model in the stage that a
+// version is moved to.
+type StageOthers int
+
+// The values of StageOthers.
+const (
+	OthersByStage StageOthers = iota // PRODUCTION archives them, any other stage keeps them
+	OthersArchived
+	OthersKept
+)
+
+// ProductionVersion returns the version of a model that is in PRODUCTION, of
+// several the one that was put there last; NOT_FOUND when none is. Needs read.
+func (db *DB) ProductionVersion(ctx context.Context, actor access.Actor, modelID string) (ModelVersion, error) {
+	return access.Read(ctx, db.base, func(tx *access.Tx) (v ModelVersion, err error) {
+		if _, err := AllowModel(tx, actor, modelID, access.RightRead); err != nil {
+			return v, err
+		}
+		err = tx.Get(&v, `SELECT `+modelVersionColumns+` `+modelVersionFrom+
+			`WHERE model_version.model_id = ? AND model_version.stage = 'PRODUCTION' AND model_version.deleted_date IS NULL
+			ORDER BY model_version.beside, model_version.version DESC LIMIT 1`, modelID)
+		if errors.Is(err, sql.ErrNoRows) {
+			return v, access.Errorf(access.CodeNotFound, "No version of this model is in production; set the stage of one to PRODUCTION.")
+		}
+		return v, err
+	})
+}
+
+// Promotion is the result of a change of stage.
+type Promotion struct {
+	ModelID string
+	Version int64
+	Former  *int64 // the version that was in PRODUCTION before and is archived now, nil for none
+}
+
+// SetStage moves a version to another stage. Needs update. PRODUCTION moves the
+// version that was there before to ARCHIVED.
+func (db *DB) SetStage(ctx context.Context, actor access.Actor, id string, stage Stage) (Promotion, error) {
+	if err := CheckStage(stage); err != nil {
+		return Promotion{}, err
+	}
+	return access.Write(ctx, db.base, actor, func(tx *access.Tx) (Promotion, error) {
+		return updateModelVersion(tx, actor, id, ModelVersionPatch{Stage: &stage})
+	})
+}
+
+// LeaveStage archives the other versions of v's model that are in a stage, or
+// keeps them there beside v. It returns the version that was in PRODUCTION before
+// and is archived now, nil for none.
+func LeaveStage(tx *access.Tx, v ModelVersion, stage Stage, others StageOthers) (former *int64, err error) {
+	if others == OthersKept || others == OthersByStage && stage != Production {
+		if stage == Production {
+			_, err = tx.Exec(`UPDATE model_version SET beside = 1
+				WHERE model_id = ? AND stage = 'PRODUCTION' AND id <> ?`, v.ModelID, v.ID)
+		}
+		return nil, err
+	}
+	var archived []struct {
+		Version   int64  `db:"version"`
+		Iteration *int64 `db:"iteration_num"`
+		Beside    bool   `db:"beside"`
+		Deleted   bool   `db:"deleted"`
+	}
+	// One in the trash is archived as well: it is not in production when it is restored.
+	err = tx.Select(&archived, `SELECT version, iteration_num, beside, deleted_date IS NOT NULL AS deleted FROM model_version
+		WHERE model_id = ? AND stage = ? AND id <> ?
+		ORDER BY beside DESC, version LIMIT ?`, v.ModelID, stage, v.ID, access.MaxLimit)
+	if err != nil || len(archived) == 0 {
+		return nil, err
+	}
+	_, err = tx.Exec(`UPDATE model_version SET
+			stage        = 'ARCHIVED',
+			beside       = 0,
+			updated_date = ?
+		WHERE model_id = ? AND stage = ? AND id <> ?`, tx.Now, v.ModelID, stage, v.ID)
+	for _, a := range archived {
+		if a.Deleted {
+			continue
+		}
+		err = access.FirstError(err, tx.NoteNumbered(a.Iteration))
+		if stage == Production {
+			former = &a.Version
+		}
+	}
+	return former, err
+}
+
+// CheckStage fails unless s is a stage.
+func CheckStage(s Stage) error {
+	return access.OneOf("stage", s, NoStage, Staging, Production, Archived)
+}

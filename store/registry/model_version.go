@@ -1,0 +1,309 @@
+package registry
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+
+	"tracker/store/access"
+	"tracker/store/scalar"
+)
+
+// ModelVersion is one outcome of training a model, with the iteration that it came
+// from and, if there is one, the artifact that holds it.
+type ModelVersion struct {
+	ID          string      `json:"id" db:"id"`
+	ModelID     string      `json:"model_id" db:"model_id"`
+	Version     int64       `json:"version" db:"version"`           // 1, 2, 3 in the order of creation
+	IterationID *string     `json:"iteration_id" db:"iteration_id"` // nil for a version with a source that has none
+	ArtifactID  *string     `json:"resource_id" db:"resource_id"`
+	Source      string      `json:"source" db:"source"` // URI of the files, "" when the artifact holds them
+	Stage       Stage       `json:"stage" db:"stage"`
+	Aliases     Aliases     `json:"aliases" db:"aliases"`
+	Description string      `json:"description" db:"description"`
+	CreatedDate scalar.Time `json:"created_date" db:"created_date"`
+	UpdatedDate scalar.Time `json:"updated_date" db:"updated_date"` // of the last change, also by the promotion of another
+	Origin
+	Beside bool `json:"-" db:"beside"` // in PRODUCTION together with a version that was put there later
+}
+
+// Origin is the origin of a version with a source, as a client of another tracker gave
+// it.
+type Origin struct {
+	Location string `json:"-" db:"location"` // where the files are when the source refers to something else, or ""
+	RunID    string `json:"-" db:"run_id"`   // the run that the client named, when the project has no such iteration
+	RunLink  string `json:"-" db:"run_link"`
+}
+
+func (v ModelVersion) TextBytes() int { return len(v.Description) + len(v.Source) }
+
+// NewModelVersion holds the arguments of CreateModelVersion. Iteration and resource
+// must be of the model's project. A version needs an iteration or a source.
+type NewModelVersion struct {
+	IterationID string            `json:"iteration_id"`
+	ArtifactID  *string           `json:"resource_id"`
+	Description string            `json:"description"`
+	Source      string            `json:"-"`
+	Origin      Origin            `json:"-"`
+	Properties  []access.Property `json:"-"`
+}
+
+// ModelVersionPatch holds the fields that UpdateModelVersion sets; nil leaves a
+// field as it is.
+type ModelVersionPatch struct {
+	Stage       *Stage        `json:"stage"`
+	Description *string       `json:"description"`
+	ArtifactID  *string       `json:"resource_id"` // of the model's project
+	Aliases     *[]string     `json:"aliases"`     // all of the version; another one that has them loses them
+	Others      StageOthers   `json:"-"`
+	Before      access.Before `json:"-"`
+}
+
+// ModelVersionQuery selects versions.
+type ModelVersionQuery struct {
+	access.Page
+	Stage *Stage // nil for all
+}
+
+const (
+	modelVersionColumns = `
+	model_version.id,
+	model_version.model_id,
+	model_version.version,
+	iteration.id AS iteration_id,
+	resource.id AS resource_id,
+	model_version.source,
+	model_version.location,
+	model_version.run_id,
+	model_version.run_link,
+	model_version.stage,
+	model_version.beside,
+	(SELECT json_group_array(alias ORDER BY alias) FROM model_alias WHERE version_id = model_version.id) AS aliases,
+	model_version.description,
+	model_version.created_date,
+	model_version.updated_date`
+
+	modelVersionFrom = `FROM model_version
+	LEFT JOIN iteration ON iteration.num = model_version.iteration_num
+	LEFT JOIN resource ON resource.num = model_version.resource_num `
+)
+
+// ModelVersions lists the versions of a model, the newest first. Needs read.
+func (v *View) ModelVersions(modelID string, q ModelVersionQuery) (access.List[ModelVersion], error) {
+	if q.Stage != nil {
+		if err := CheckStage(*q.Stage); err != nil {
+			return access.List[ModelVersion]{}, err
+		}
+	}
+	if _, err := AllowModel(v.tx, v.tx.Actor, modelID, access.RightRead); err != nil {
+		return access.List[ModelVersion]{}, err
+	}
+	from := modelVersionFrom + `WHERE model_version.model_id = ? AND model_version.deleted_date IS NULL`
+	args := []any{modelID}
+	if q.Stage != nil {
+		from += ` AND model_version.stage = ?`
+		args = append(args, *q.Stage)
+	}
+	return access.PageOf[ModelVersion](v.tx, q.Page, modelVersionColumns, from, `model_version.version DESC`, args...)
+}
+
+// ModelVersions is View.ModelVersions.
+func (db *DB) ModelVersions(ctx context.Context, actor access.Actor, modelID string, q ModelVersionQuery) (access.List[ModelVersion], error) {
+	return view(ctx, db, actor, func(v *View) (access.List[ModelVersion], error) { return v.ModelVersions(modelID, q) })
+}
+
+// ModelVersion returns one version. Needs read.
+func (v *View) ModelVersion(id string) (ModelVersion, error) {
+	version, _, err := AllowModelVersion(v.tx, v.tx.Actor, id, access.RightRead)
+	return version, err
+}
+
+// ModelVersion is View.ModelVersion.
+func (db *DB) ModelVersion(ctx context.Context, actor access.Actor, id string) (ModelVersion, error) {
+	return view(ctx, db, actor, func(v *View) (ModelVersion, error) { return v.ModelVersion(id) })
+}
+
+// CreateModelVersion adds the next version of a model, in the stage NONE.
+// Needs create.
+func (db *DB) CreateModelVersion(ctx context.Context, actor access.Actor, modelID string, n NewModelVersion) (access.Created, error) {
+	if n.IterationID == "" && n.Source == "" {
+		return access.Created{}, access.Invalid("iteration_id", "iteration_id must name the iteration that the version came from.")
+	}
+	err := access.FirstError(access.CheckText("description", n.Description), access.CheckText("source", n.Source), access.CheckProperties(n.Properties))
+	if err != nil {
+		return access.Created{}, err
+	}
+	return access.Write(ctx, db.base, actor, func(tx *access.Tx) (access.Created, error) {
+		m, err := AllowModel(tx, actor, modelID, access.RightCreate)
+		if err != nil {
+			return access.Created{}, err
+		}
+		iteration, err := IterationOfProject(tx, m.ProjectID, n.IterationID)
+		if err != nil {
+			return access.Created{}, err
+		}
+		resource, err := resourceOfProject(tx, m.ProjectID, n.ArtifactID)
+		if err != nil {
+			return access.Created{}, err
+		}
+		id, err := access.NewID()
+		if err != nil {
+			return access.Created{}, err
+		}
+		var version int64
+		err = tx.Row(`UPDATE model SET last_version = last_version + 1 WHERE id = ? RETURNING last_version`,
+			modelID).Scan(&version)
+		if err != nil {
+			return access.Created{}, err
+		}
+		_, err = tx.Exec(`INSERT INTO model_version
+			(id, model_id, version, iteration_num, resource_num, source, location, run_id, run_link, stage,
+				description, created_date, updated_date)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			id, modelID, version, iteration, resource, n.Source, n.Origin.Location, n.Origin.RunID, n.Origin.RunLink, NoStage,
+			n.Description, tx.Now, tx.Now)
+		if err != nil {
+			return access.Created{}, err
+		}
+		owner := access.PropertyOwner{ProjectID: m.ProjectID, Column: "model_version_id", Key: id}
+		return access.Created{ID: id}, access.FirstError(tx.SetProperties(actor, owner, n.Properties), tx.NoteNumbered(iteration))
+	})
+}
+
+// UpdateModelVersion changes a version. Needs update. PRODUCTION moves the
+// version that was there before to ARCHIVED.
+func (db *DB) UpdateModelVersion(ctx context.Context, actor access.Actor, id string, p ModelVersionPatch) error {
+	if p.Stage != nil {
+		if err := CheckStage(*p.Stage); err != nil {
+			return err
+		}
+	}
+	if p.Description != nil {
+		if err := access.CheckText("description", *p.Description); err != nil {
+			return err
+		}
+	}
+	if p.Aliases != nil {
+		if err := CheckAliases(*p.Aliases); err != nil {
+			return err
+		}
+	}
+	return access.Change(ctx, db.base, actor, func(tx *access.Tx) error {
+		_, err := updateModelVersion(tx, actor, id, p)
+		return err
+	})
+}
+
+func updateModelVersion(tx *access.Tx, actor access.Actor, id string, p ModelVersionPatch) (done Promotion, err error) {
+	v, projectID, err := AllowModelVersion(tx, actor, id, access.RightUpdate)
+	if err != nil {
+		return done, err
+	}
+	done = Promotion{ModelID: v.ModelID, Version: v.Version}
+	resource, err := resourceOfProject(tx, projectID, p.ArtifactID)
+	if err != nil {
+		return done, err
+	}
+	if err := tx.RefuseIfOverwritten(p.Before, "model_version", id, map[string]*string{"description": p.Description}); err != nil {
+		return done, err
+	}
+	if p.Stage != nil {
+		if done.Former, err = LeaveStage(tx, v, *p.Stage, p.Others); err != nil {
+			return done, err
+		}
+	}
+	if p.Aliases != nil {
+		if err := setAliases(tx, v, *p.Aliases); err != nil {
+			return done, err
+		}
+	}
+	if !p.changes(v) {
+		return done, nil
+	}
+	var iteration *int64
+	err = tx.Row(`UPDATE model_version SET
+			stage        = coalesce(?, stage),
+			beside       = CASE WHEN ? IS NULL THEN beside ELSE 0 END,
+			description  = coalesce(?, description),
+			resource_num = coalesce(?, resource_num),
+			updated_date = ?
+		WHERE id = ?
+		RETURNING iteration_num`, p.Stage, p.Stage, p.Description, resource, tx.Now, id).Scan(&iteration)
+	if err != nil {
+		return done, err
+	}
+	return done, tx.NoteNumbered(iteration)
+}
+
+// changes reports whether p would change v.
+func (p ModelVersionPatch) changes(v ModelVersion) bool {
+	return p.Stage != nil && (*p.Stage != v.Stage || v.Beside) ||
+		p.Description != nil && *p.Description != v.Description ||
+		p.ArtifactID != nil && (v.ArtifactID == nil || *p.ArtifactID != *v.ArtifactID) ||
+		p.Aliases != nil && !slices.Equal(sortedAliases(*p.Aliases), v.Aliases)
+}
+
+// DeleteModelVersion moves a version to the trash. Its number is not used again;
+// its iteration and its artifact stay. Needs delete.
+func (db *DB) DeleteModelVersion(ctx context.Context, actor access.Actor, id string) error {
+	return db.base.Discard(ctx, actor, func(tx *access.Tx) error {
+		if _, _, err := AllowModelVersion(tx, actor, id, access.RightDelete); err != nil {
+			return err
+		}
+		var iteration *int64
+		err := tx.Row(`SELECT iteration_num FROM model_version WHERE id = ?`, id).Scan(&iteration)
+		if err != nil {
+			return err
+		}
+		return access.FirstError(tx.Discard(access.TrashedVersion, id), tx.NoteNumbered(iteration))
+	})
+}
+
+// AllowModelVersion returns the version and the project that it is in. It
+// fails unless there is one and actor has the right in that project.
+func AllowModelVersion(tx *access.Tx, actor access.Actor, id string, want access.Right) (v ModelVersion, projectID string, err error) {
+	err = tx.Get(&v, `SELECT `+modelVersionColumns+` `+modelVersionFrom+`WHERE model_version.id = ? AND `+tx.Found("model_version"), id)
+	if err != nil {
+		return v, "", access.OrNotFound(err, "model version")
+	}
+	m, err := AllowModel(tx, actor, v.ModelID, want)
+	return v, m.ProjectID, err
+}
+
+// IterationOfProject returns the number of the iteration that a version of a
+// model in the project can come from, nil for the id "".
+func IterationOfProject(tx *access.Tx, projectID, id string) (num *int64, err error) {
+	if id == "" {
+		return nil, nil
+	}
+	err = tx.Row(`SELECT iteration.num
+		FROM iteration
+		JOIN experiment ON experiment.id = iteration.experiment_id
+		WHERE iteration.id = ? AND experiment.project_id = ?
+		AND iteration.deleted_date IS NULL AND experiment.deleted_date IS NULL`, id, projectID).Scan(&num)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, access.Invalid("iteration_id", "iteration_id must name an iteration of the model's project.")
+	}
+	return num, err
+}
+
+// resourceOfProject returns the number of the artifact that a version of a
+// model in the project can have, nil for nil. An artifact whose bytes are being
+// removed counts as removed.
+func resourceOfProject(tx *access.Tx, projectID string, id *string) (num *int64, err error) {
+	if id == nil {
+		return nil, nil
+	}
+	err = tx.Row(`SELECT resource.num
+		FROM resource
+		JOIN experiment ON experiment.id = resource.experiment_id
+		JOIN blob ON blob.id = resource.blob_id
+		LEFT JOIN iteration ON iteration.num = resource.iteration_num
+		WHERE resource.id = ? AND experiment.project_id = ? AND NOT blob.deleting
+		AND resource.deleted_date IS NULL AND iteration.deleted_date IS NULL AND experiment.deleted_date IS NULL`, *id, projectID).Scan(&num)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, access.Invalid("resource_id", "resource_id must name an artifact of the model's project.")
+	}
+	return num, err
+}

@@ -1,0 +1,288 @@
+package registry
+
+import (
+	"context"
+	"slices"
+
+	"tracker/store/access"
+	"tracker/store/json"
+	"tracker/store/scalar"
+)
+
+// RegisteredModel is a model as a registry shows it.
+type RegisteredModel struct {
+	Model
+	Properties []access.Property
+	Latest     []RegisteredVersion // the newest version of each stage, by number
+	Aliases    []ModelAlias        // by name
+}
+
+// ModelAlias is an alias with the number of the version that has it.
+type ModelAlias struct {
+	ModelID string `db:"model_id"`
+	Alias   string `db:"alias"`
+	Version int64  `db:"version"`
+}
+
+// RegisteredVersion is a version with the name of its model and its properties.
+type RegisteredVersion struct {
+	ModelVersion
+	ModelName    string `db:"model_name"`
+	ExperimentID string `db:"experiment_id"` // of its iteration, or ""
+	ArtifactName string `db:"artifact_name"` // when the artifact that holds it is of its iteration, or ""
+	Properties   []access.Property
+}
+
+// RegisteredModels returns models of a project in the order of ids, without those
+// that it does not have. Needs read.
+func (v *View) RegisteredModels(projectID string, ids []string) ([]RegisteredModel, error) {
+	if err := v.tx.AllowProject(v.tx.Actor, projectID, access.RightRead); err != nil {
+		return nil, err
+	}
+	list, err := json.Marshal(ids)
+	if err != nil {
+		return nil, err
+	}
+	const these = `SELECT id FROM model WHERE project_id = ? AND deleted_date IS NULL AND id IN (SELECT value FROM json_each(?))`
+	var models []Model
+	err = v.tx.Select(&models, `SELECT `+modelColumns+` FROM model WHERE id IN (`+these+`)`, projectID, string(list))
+	if err != nil {
+		return nil, err
+	}
+	var latest []string
+	err = v.tx.Select(&latest, `SELECT id FROM (
+			SELECT id, model_id, version, row_number() OVER (PARTITION BY model_id, stage ORDER BY version DESC) AS place
+			FROM model_version WHERE deleted_date IS NULL AND model_id IN (`+these+`))
+		WHERE place = 1 ORDER BY model_id, version`, projectID, string(list))
+	if err != nil {
+		return nil, err
+	}
+	versions, err := v.RegisteredVersions(projectID, latest)
+	if err != nil {
+		return nil, err
+	}
+	var aliases []ModelAlias
+	err = v.tx.Select(&aliases, `SELECT model_alias.model_id, model_alias.alias, model_version.version
+		FROM model_alias
+		JOIN model_version ON model_version.id = model_alias.version_id
+		WHERE model_version.deleted_date IS NULL AND model_alias.model_id IN (`+these+`)
+		ORDER BY model_alias.model_id, model_alias.alias`, projectID, string(list))
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]*RegisteredModel{}
+	for _, m := range models {
+		all[m.ID] = &RegisteredModel{Model: m}
+	}
+	for _, version := range versions {
+		m := all[version.ModelID]
+		m.Latest = append(m.Latest, version)
+	}
+	for _, a := range aliases {
+		m := all[a.ModelID]
+		m.Aliases = append(m.Aliases, a)
+	}
+	err = access.PropertiesOf(v.tx, "model_id", ids, func(id string, p access.Property) {
+		if m := all[id]; m != nil {
+			m.Properties = append(m.Properties, p)
+		}
+	})
+	return inOrder(ids, all), err
+}
+
+// RegisteredVersions returns versions of models of a project in the order of ids,
+// without those that it does not have. Needs read.
+func (v *View) RegisteredVersions(projectID string, ids []string) ([]RegisteredVersion, error) {
+	if err := v.tx.AllowProject(v.tx.Actor, projectID, access.RightRead); err != nil {
+		return nil, err
+	}
+	list, err := json.Marshal(ids)
+	if err != nil {
+		return nil, err
+	}
+	var rows []RegisteredVersion
+	err = v.tx.Select(&rows, `SELECT `+modelVersionColumns+`,
+			model.name AS model_name,
+			coalesce(iteration.experiment_id, '') AS experiment_id,
+			CASE WHEN resource.iteration_num = model_version.iteration_num THEN resource.name ELSE '' END AS artifact_name
+		`+modelVersionFrom+`
+		JOIN model ON model.id = model_version.model_id
+		WHERE model_version.id IN (SELECT value FROM json_each(?)) AND model.project_id = ?
+		AND model.deleted_date IS NULL AND model_version.deleted_date IS NULL`, string(list), projectID)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]*RegisteredVersion{}
+	for i := range rows {
+		all[rows[i].ID] = &rows[i]
+	}
+	err = access.PropertiesOf(v.tx, "model_version_id", ids, func(id string, p access.Property) {
+		if version := all[id]; version != nil {
+			version.Properties = append(version.Properties, p)
+		}
+	})
+	return inOrder(ids, all), err
+}
+
+// inOrder returns the records with these ids, in their order.
+func inOrder[T any](ids []string, all map[string]*T) []T {
+	out := make([]T, 0, len(ids))
+	for _, id := range ids {
+		if record := all[id]; record != nil {
+			out = append(out, *record)
+		}
+	}
+	return out
+}
+
+// PropertyMatch is a condition on a property of a record.
+type PropertyMatch struct {
+	Key   string
+	Match func(value string) bool
+	// Missing reports whether a record without the property passes.
+	Missing bool
+}
+
+// ModelHead holds the fields that searches for models compare and sort by.
+type ModelHead struct {
+	ID          string      `db:"id"`
+	Name        string      `db:"name"`
+	CreatedDate scalar.Time `db:"created_date"`
+	UpdatedDate scalar.Time `db:"updated_date"` // of the last change of the model or one of its versions
+}
+
+// FindModels returns the models of a project that match and have the properties, by
+// name. Needs read.
+func (v *View) FindModels(projectID string, properties []PropertyMatch, match func(ModelHead) bool) ([]ModelHead, error) {
+	if err := v.tx.AllowProject(v.tx.Actor, projectID, access.RightRead); err != nil {
+		return nil, err
+	}
+	var all []ModelHead
+	err := v.tx.Select(&all, `SELECT
+			id,
+			name,
+			created_date,
+			max(updated_date, coalesce((SELECT max(updated_date) FROM model_version WHERE model_id = model.id), 0)) AS updated_date
+		FROM model WHERE project_id = ? AND deleted_date IS NULL ORDER BY name`, projectID)
+	if err != nil {
+		return nil, err
+	}
+	return access.ListLimited(v.tx, func() ([]ModelHead, error) {
+		passes, err := v.withProperties("model_id", `SELECT id FROM model WHERE project_id = ?`, projectID, properties)
+		if err != nil {
+			return nil, err
+		}
+		return keepMatching(v.tx.Context(), all, func(h ModelHead) bool { return match(h) && passes(h.ID) })
+	})
+}
+
+// VersionHead holds the fields that searches for versions of models compare and sort by.
+type VersionHead struct {
+	ID          string      `db:"id"`
+	ModelName   string      `db:"model_name"`
+	Version     int64       `db:"version"`
+	IterationID string      `db:"iteration_id"` // or the run that was named, or ""
+	Source      string      `db:"source"`
+	CreatedDate scalar.Time `db:"created_date"`
+	UpdatedDate scalar.Time `db:"updated_date"`
+}
+
+// FindVersions returns the versions of models of a project that match and have the
+// properties; only of the model with a name unless that is nil. Needs read.
+func (v *View) FindVersions(projectID string, name *string, properties []PropertyMatch, match func(VersionHead) bool) ([]VersionHead, error) {
+	if err := v.tx.AllowProject(v.tx.Actor, projectID, access.RightRead); err != nil {
+		return nil, err
+	}
+	var all []VersionHead
+	err := v.tx.Select(&all, `SELECT
+			model_version.id,
+			model.name AS model_name,
+			model_version.version,
+			coalesce(iteration.id, model_version.run_id) AS iteration_id,
+			model_version.source,
+			model_version.created_date,
+			model_version.updated_date
+		FROM model
+		JOIN model_version ON model_version.model_id = model.id
+		LEFT JOIN iteration ON iteration.num = model_version.iteration_num
+		WHERE model.project_id = ? AND (? IS NULL OR model.name = ?)
+		AND model.deleted_date IS NULL AND model_version.deleted_date IS NULL
+		ORDER BY model.name, model_version.version DESC`, projectID, name, name)
+	if err != nil {
+		return nil, err
+	}
+	return access.ListLimited(v.tx, func() ([]VersionHead, error) {
+		passes, err := v.withProperties("model_version_id",
+			`SELECT model_version.id FROM model_version JOIN model ON model.id = model_id WHERE project_id = ?`, projectID, properties)
+		if err != nil {
+			return nil, err
+		}
+		return keepMatching(v.tx.Context(), all, func(h VersionHead) bool { return match(h) && passes(h.ID) })
+	})
+}
+
+// keepMatching returns those of all that match, until the context ends.
+func keepMatching[T any](ctx context.Context, all []T, match func(T) bool) ([]T, error) {
+	all = slices.DeleteFunc(all, func(one T) bool { return ctx.Err() != nil || !match(one) })
+	return all, ctx.Err()
+}
+
+// withProperties returns a function that reports whether a record has the
+// properties. owners selects the records that column names, with the argument of.
+func (v *View) withProperties(column, owners, of string, conditions []PropertyMatch) (func(id string) bool, error) {
+	const maxConditions = 64
+	if len(conditions) > maxConditions {
+		return nil, access.Invalid("filter", "A filter can have up to %d conditions on tags.", maxConditions)
+	}
+	if len(conditions) == 0 {
+		return func(string) bool { return true }, nil
+	}
+	keys := make([]string, len(conditions))
+	var missing uint64
+	for i, c := range conditions {
+		keys[i] = c.Key
+		if c.Missing {
+			missing |= 1 << i
+		}
+	}
+	list, err := json.Marshal(keys)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := v.tx.Rows(`SELECT `+column+`, key, value FROM property
+		WHERE `+column+` IN (`+owners+`) AND key IN (SELECT value FROM json_each(?))`, of, string(list))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	met := map[string]uint64{}
+	for rows.Next() {
+		var id, key, value string
+		if err := rows.Scan(&id, &key, &value); err != nil {
+			return nil, err
+		}
+		bits, ok := met[id]
+		if !ok {
+			bits = missing
+		}
+		for i, c := range conditions {
+			if c.Key == key {
+				if err := v.tx.Context().Err(); err != nil {
+					return nil, err // a long text takes milliseconds
+				}
+				bits &^= 1 << i
+				if c.Match(value) {
+					bits |= 1 << i
+				}
+			}
+		}
+		met[id] = bits
+	}
+	return func(id string) bool {
+		bits, ok := met[id]
+		if !ok {
+			bits = missing
+		}
+		return bits == 1<<len(conditions)-1
+	}, rows.Err()
+}

@@ -1,0 +1,134 @@
+package runs
+
+import (
+	"context"
+
+	"tracker/store/access"
+	"tracker/store/json"
+	"tracker/store/points"
+)
+
+// curveCount counts the memory of the curves of one answer.
+func curveCount(ctx context.Context) *points.CurveCount {
+	return &points.CurveCount{Take: func(bytes int64) error { return access.Take(ctx, bytes) }}
+}
+
+const (
+	// summaryBytes is the memory of the summary of a metric without its key, and
+	// textBytes that of a text without its bytes.
+	summaryBytes = 400
+	textBytes    = 100
+	// iterationBytes is the memory of an iteration without its texts.
+	iterationBytes = 1000
+)
+
+// takeSummaries counts the memory of the summaries of iterations, before they are read. list has their numbers in JSON.
+func takeSummaries(tx *access.Tx, list string) error {
+	var size int64
+	err := tx.Row(`SELECT
+			(SELECT coalesce(sum(octet_length(key) + ?), 0) FROM series WHERE iteration_num IN (SELECT value FROM json_each(?))) +
+			(SELECT coalesce(sum(octet_length(key) + octet_length(value) + ?), 0) FROM parameter
+				WHERE iteration_num IN (SELECT value FROM json_each(?))) +
+			(SELECT coalesce(sum(octet_length(value) + ?), 0) FROM tag WHERE iteration_num IN (SELECT value FROM json_each(?)))`,
+		summaryBytes, list, textBytes, list, textBytes, list).Scan(&size)
+	if err != nil {
+		return err
+	}
+	if size > access.MaxAnswerBytes {
+		return access.Invalid("id", "The answer would be larger than %d MiB; ask for the parameters page by page.", access.MaxAnswerBytes>>20)
+	}
+	return access.Take(tx.Context(), size)
+}
+
+// takeIterations counts the memory of iterations with the requested parameters, before
+// they are read. It returns those that a page has: with cut only
+// those before the one that goes beyond MaxPageBytes, but at least one.
+func takeIterations(tx *access.Tx, nums []int64, params []string, cut bool) ([]int64, error) {
+	list, err := json.Marshal(nums)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := json.Marshal(append([]string{}, params...))
+	if err != nil {
+		return nil, err
+	}
+	sizes, err := sizes(tx, `SELECT
+			iteration.num,
+			octet_length(iteration.name) + octet_length(iteration.notes) + ? + coalesce((
+				SELECT sum(octet_length(parameter.key) + octet_length(parameter.value) + ?)
+				FROM json_each(?) AS wanted
+				JOIN parameter ON parameter.iteration_num = iteration.num AND parameter.key = wanted.value), 0) AS size
+		FROM iteration
+		WHERE iteration.num IN (SELECT value FROM json_each(?))`, iterationBytes, textBytes, string(keys), string(list))
+	if err != nil {
+		return nil, err
+	}
+	var sum int64
+	for i, num := range nums {
+		if cut && i > 0 && sum+sizes[num] > access.MaxPageBytes+int64(i+1)*iterationBytes {
+			nums = nums[:i]
+			break
+		}
+		sum += sizes[num]
+	}
+	if sum > access.MaxAnswerBytes {
+		return nil, access.Invalid("columns", "The answer would be larger than %d MiB; ask for fewer iterations or columns.", access.MaxAnswerBytes>>20)
+	}
+	return nums, access.Take(tx.Context(), sum)
+}
+
+// RecordSizes returns what iterations hold with all that was recorded in them, by number,
+// before they are read.
+func RecordSizes(tx *access.Tx, nums []int64) (map[int64]int64, error) {
+	list, err := json.Marshal(nums)
+	if err != nil {
+		return nil, err
+	}
+	return sizes(tx, `SELECT
+			iteration.num,
+			octet_length(iteration.notes) + ? +
+			coalesce((SELECT octet_length(config) + octet_length(summary) + 2 * octet_length(about) FROM wandb_run WHERE iteration_num = iteration.num), 0) +
+			coalesce((SELECT sum(2 * octet_length(key) + ?) FROM series WHERE iteration_num = iteration.num), 0) +
+			coalesce((SELECT sum(2 * (octet_length(key) + octet_length(value)) + ?) FROM parameter WHERE iteration_num = iteration.num), 0) +
+			coalesce((SELECT sum(octet_length(key) + octet_length(value) + ?) FROM property WHERE iteration_num = iteration.num), 0) +
+			coalesce((SELECT sum(octet_length(dataset.source) + octet_length(dataset.schema) + octet_length(dataset.profile))
+				FROM iteration_dataset JOIN dataset ON dataset.id = iteration_dataset.dataset_id
+				WHERE iteration_dataset.iteration_num = iteration.num), 0) AS size
+		FROM iteration
+		WHERE iteration.num IN (SELECT value FROM json_each(?))`, iterationBytes, summaryBytes, textBytes, textBytes, string(list))
+}
+
+// sizes runs a query for numbers of iterations and what each holds.
+func sizes(tx *access.Tx, query string, args ...any) (map[int64]int64, error) {
+	var found []struct {
+		Num  int64 `db:"num"`
+		Size int64 `db:"size"`
+	}
+	err := tx.Select(&found, query, args...)
+	sizes := make(map[int64]int64, len(found))
+	for _, f := range found {
+		sizes[f.Num] = f.Size
+	}
+	return sizes, err
+}
+
+// Fitting returns how many of nums, at least one of them, hold no more than limit, and
+// what these hold.
+func Fitting(nums []int64, sizes map[int64]int64, limit int64) (n int, sum int64) {
+	for n < len(nums) && (n == 0 || sum+sizes[nums[n]] <= limit) {
+		sum += sizes[nums[n]]
+		n++
+	}
+	return n, sum
+}
+
+// TakeRecords counts what iterations hold with all that was recorded in them, before they
+// are read. It returns those before the one that goes beyond limit, but at least one.
+func TakeRecords(tx *access.Tx, nums []int64, limit int64) ([]int64, error) {
+	sizes, err := RecordSizes(tx, nums)
+	if err != nil {
+		return nil, err
+	}
+	n, sum := Fitting(nums, sizes, limit)
+	return nums[:n], access.Take(tx.Context(), sum)
+}

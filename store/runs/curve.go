@@ -1,0 +1,143 @@
+package runs
+
+import (
+	"context"
+	"slices"
+
+	"tracker/store/access"
+	"tracker/store/points"
+)
+
+// partIterations is the number of iterations that a goroutine reads at a time.
+const partIterations = 4
+
+// Curve is a metric of one iteration in columns, in the order of the axis.
+type Curve struct {
+	IterationID string `json:"iteration_id"`
+	points.Curve
+}
+
+// Pairs are two metrics of one iteration, in the order of their steps.
+type Pairs struct {
+	IterationID string
+	points.Pairs
+}
+
+// Curves returns the metrics of iterations for charts, in the order of the
+// iterations and then of the keys. A metric that an iteration does not have is
+// left out. Needs read on each.
+func (db *DB) Curves(ctx context.Context, actor access.Actor, iterationIDs []string, q points.CurveQuery) ([]Curve, error) {
+	if err := q.Check(); err != nil {
+		return nil, err
+	}
+	count := curveCount(ctx)
+	parts := slices.Collect(slices.Chunk(Unique(iterationIDs), partIterations))
+	curves, err := access.ReadParallel(ctx, db.base, parts, func(tx *access.Tx, ids []string) ([]Curve, error) {
+		var all []Curve
+		for _, id := range ids {
+			it, err := tx.AllowIteration(actor, id, access.RightRead)
+			if err != nil {
+				return nil, err
+			}
+			found, err := tx.Points().Curves(it.Num, q, count)
+			if err != nil {
+				return nil, err
+			}
+			for _, c := range found {
+				all = append(all, Curve{id, c})
+			}
+		}
+		return all, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return append([]Curve{}, slices.Concat(curves...)...), nil
+}
+
+// Unique returns ids without repetitions, in the order of their first.
+func Unique(ids []string) []string {
+	seen := make(map[string]bool, len(ids))
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
+		again := seen[id]
+		seen[id] = true
+		return again
+	})
+}
+
+// PairedCurves returns metrics of iterations as pairs with another of their
+// metrics: the values that were logged at the same step or, when there are more
+// steps than the limit, the last value of each metric in the same bucket of
+// steps. Needs read on each.
+func (db *DB) PairedCurves(ctx context.Context, actor access.Actor, iterationIDs []string, q points.PairQuery) ([]Pairs, error) {
+	if err := q.Check(); err != nil {
+		return nil, err
+	}
+	return access.Read(ctx, db.base, func(tx *access.Tx) ([]Pairs, error) {
+		members, ids := []points.Member{}, map[int64]string{}
+		for _, id := range iterationIDs {
+			m, err := member(tx, actor, 0, id, q)
+			if err != nil {
+				return nil, err
+			}
+			members, ids[m.Iteration] = append(members, m), id
+		}
+		count := curveCount(ctx)
+		tracks, err := tx.Points().Tracks(members, q, count)
+		if err != nil {
+			return nil, err
+		}
+		found, err := tx.Points().Pairs(tracks, q, count)
+		all := make([]Pairs, len(found))
+		for i, p := range found {
+			all[i] = Pairs{ids[p.Iteration], p}
+		}
+		return all, err
+	})
+}
+
+// MeanCurves returns the means of metrics over groups of iterations, for each
+// group the metrics that at least one of its iterations has. The buckets are
+// the same for all groups. Needs read on each.
+func (db *DB) MeanCurves(ctx context.Context, actor access.Actor, groups [][]string, q points.PairQuery) ([][]points.MeanCurve, error) {
+	if err := q.Check(); err != nil {
+		return nil, err
+	}
+	type grouped struct {
+		group int
+		id    string
+	}
+	var all []grouped
+	for g, ids := range groups {
+		for _, id := range ids {
+			all = append(all, grouped{g, id})
+		}
+	}
+	count := curveCount(ctx)
+	parts := slices.Collect(slices.Chunk(all, partIterations))
+	tracks, err := access.ReadParallel(ctx, db.base, parts, func(tx *access.Tx, part []grouped) ([]points.Track, error) {
+		var members []points.Member
+		for _, i := range part {
+			m, err := member(tx, actor, i.group, i.id, q)
+			if err != nil {
+				return nil, err
+			}
+			members = append(members, m)
+		}
+		return tx.Points().Tracks(members, q, count)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return db.base.Points.MeanCurves(ctx, slices.Concat(tracks...), len(groups), q, count)
+}
+
+// member returns an iteration as a member of a group. Needs read.
+func member(tx *access.Tx, actor access.Actor, group int, id string, q points.PairQuery) (m points.Member, err error) {
+	it, err := tx.AllowIteration(actor, id, access.RightRead)
+	m.Group, m.Iteration = group, it.Num
+	if err == nil && q.X == points.SinceStart {
+		err = tx.Row(`SELECT created_date FROM iteration WHERE num = ?`, it.Num).Scan(&m.Start)
+	}
+	return m, err
+}

@@ -1,0 +1,139 @@
+package runs
+
+import (
+	"database/sql"
+	"errors"
+
+	"tracker/store/access"
+	"tracker/store/json"
+)
+
+// DatasetUse is data that a run has read.
+type DatasetUse struct {
+	Name       string            `json:"name"`
+	Digest     string            `json:"digest"` // of the data; unique in an experiment with the name
+	SourceType string            `json:"source_type"`
+	Source     string            `json:"source"`
+	Schema     string            `json:"schema"`
+	Profile    string            `json:"profile"`
+	Context    *string           `json:"context"` // its purpose, like training; nil when it is not known
+	Tags       []access.Property `json:"tags"`
+}
+
+const (
+	// MaxDatasets is the largest number of datasets that one call adds.
+	MaxDatasets = 1000
+	// MaxProfile is the length limit of the profile of a dataset, in bytes.
+	MaxProfile = 16 << 20
+)
+
+// CheckDatasets fails unless all fields of datasets are valid.
+func CheckDatasets(all []DatasetUse) error {
+	if len(all) > MaxDatasets {
+		return access.Invalid("datasets", "Add up to %d datasets at once.", MaxDatasets)
+	}
+	for _, d := range all {
+		if d.Name == "" || d.Digest == "" {
+			return access.Invalid("dataset", "A dataset must have a name and a digest.")
+		}
+		if len(d.Profile) > MaxProfile {
+			return access.Invalid("profile", "The profile of a dataset must have at most %d bytes, not %d.", MaxProfile, len(d.Profile))
+		}
+		err := access.FirstError(
+			access.CheckText("name", d.Name),
+			access.CheckText("digest", d.Digest),
+			access.CheckText("source_type", d.SourceType),
+			access.CheckText("source", d.Source),
+			access.CheckText("schema", d.Schema),
+			access.CheckProperties(d.Tags))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AddDatasets records that an iteration has read datasets. Fields of a dataset, and of
+// its use in a run, are those that were recorded first.
+func AddDatasets(tx *access.Tx, it access.IterationRef, all []DatasetUse) error {
+	for _, d := range all {
+		var id int64
+		err := tx.Row(`SELECT id FROM dataset WHERE experiment_id = ? AND name = ? AND digest = ?`,
+			it.ExperimentID, d.Name, d.Digest).Scan(&id)
+		if errors.Is(err, sql.ErrNoRows) {
+			err = tx.Row(`INSERT INTO dataset (experiment_id, name, digest, source_type, source, schema, profile)
+				VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id`,
+				it.ExperimentID, d.Name, d.Digest, d.SourceType, d.Source, d.Schema, d.Profile).Scan(&id)
+		}
+		if err != nil {
+			return err
+		}
+		tags, err := json.Marshal(d.Tags)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(`INSERT INTO iteration_dataset (iteration_num, dataset_id, context, tags) VALUES (?, ?, ?, ?)
+			ON CONFLICT DO NOTHING`, it.Num, id, d.Context, string(tags))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// datasetsOf calls fn with each dataset that iterations have read, by number of the
+// iteration, then in the order of their recording.
+func datasetsOf(tx *access.Tx, nums string, fn func(num int64, d DatasetUse)) error {
+	rows, err := tx.Rows(`SELECT
+			iteration_dataset.iteration_num,
+			dataset.name,
+			dataset.digest,
+			dataset.source_type,
+			dataset.source,
+			dataset.schema,
+			dataset.profile,
+			iteration_dataset.context,
+			iteration_dataset.tags
+		FROM iteration_dataset
+		JOIN dataset ON dataset.id = iteration_dataset.dataset_id
+		WHERE iteration_dataset.iteration_num IN (SELECT value FROM json_each(?))
+		ORDER BY iteration_dataset.iteration_num, dataset.id`, nums)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var num int64
+		var d DatasetUse
+		var tags string
+		err := rows.Scan(&num, &d.Name, &d.Digest, &d.SourceType, &d.Source, &d.Schema, &d.Profile, &d.Context, &tags)
+		if err == nil {
+			err = json.Unmarshal([]byte(tags), &d.Tags)
+		}
+		if err != nil {
+			return err
+		}
+		fn(num, d)
+	}
+	return rows.Err()
+}
+
+// DatasetName is a dataset that a run has read, without its description.
+type DatasetName struct {
+	Name       string  `db:"name"`
+	Digest     string  `db:"digest"`
+	SourceType string  `db:"source_type"`
+	Context    *string `db:"context"` // nil when it was not given
+}
+
+// Datasets lists the datasets that an iteration has read, in the order of their
+// recording. Needs read.
+func (v *View) Datasets(iterationID string, p access.Page) (access.List[DatasetName], error) {
+	it, err := v.tx.AllowIteration(v.tx.Actor, iterationID, access.RightRead)
+	if err != nil {
+		return access.List[DatasetName]{}, err
+	}
+	return access.PageOf[DatasetName](v.tx, p, `dataset.name, dataset.digest, dataset.source_type, iteration_dataset.context`,
+		`FROM iteration_dataset JOIN dataset ON dataset.id = iteration_dataset.dataset_id
+		WHERE iteration_dataset.iteration_num = ?`, `dataset.id`, it.Num)
+}

@@ -1,0 +1,34 @@
+// Package runs has the iterations of experiments and what is recorded in them: parameters,
+// metrics, tags, properties, datasets, lines of a console, the code and the environment.
+//
+// It writes them, with rights and states checked in the same transaction; lists, searches
+// and groups them; and reads their curves, summaries and changes. Points are kept by package
+// points and found by package search, both of which know no rights. What an answer holds in
+// memory is bounded and counted before it is read (budget.go).
+//
+// Methods of DB take transactions of their own; those of View read one snapshot. Package
+// store has them all, and describes the rules that hold for each.
+package runs
+
+import (
+	"context"
+
+	"tracker/store/access"
+)
+
+// DB has the methods that take transactions of their own.
+type DB struct{ base *access.DB }
+
+// New returns the runs of a database.
+func New(base *access.DB) *DB { return &DB{base} }
+
+// View has the methods that read one snapshot, for the actor of its transaction.
+type View struct{ tx *access.Tx }
+
+// In returns the runs that a transaction sees.
+func In(tx *access.Tx) *View { return &View{tx} }
+
+// view runs fn on a view of its own.
+func view[T any](ctx context.Context, db *DB, actor access.Actor, fn func(*View) (T, error)) (T, error) {
+	return access.ReadAs(ctx, db.base, actor, func(tx *access.Tx) (T, error) { return fn(In(tx)) })
+}

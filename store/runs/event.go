@@ -1,0 +1,89 @@
+package runs
+
+import (
+	"context"
+
+	"tracker/store/access"
+	"tracker/store/journal"
+	"tracker/store/scalar"
+)
+
+// Changes holds the changes of an experiment, or of one of its iterations, since a
+// cursor.
+type Changes struct {
+	Cursor     string      `json:"-"`          // for the next call
+	Reset      bool        `json:"-"`          // too much happened since: read everything again
+	Iterations []Iteration `json:"iterations"` // those that are new, or in which more than points changed
+	Deleted    []string    `json:"deleted"`    // ids of iterations
+	Series     []Growth    `json:"series"`
+	// Console has the consoles that grew, among the changes of one iteration only.
+	Console []ConsoleGrowth `json:"console,omitzero"`
+}
+
+// Growth is the new last step of a metric.
+type Growth struct {
+	IterationID string       `json:"iteration_id"`
+	Key         string       `json:"key"`
+	LastStep    *scalar.Step `json:"last_step"` // nil when its last point was deleted
+}
+
+// Empty reports whether nothing happened.
+func (c Changes) Empty() bool {
+	return !c.Reset && len(c.Iterations)+len(c.Deleted)+len(c.Series)+len(c.Console) == 0
+}
+
+// ExperimentChanges returns the changes of an experiment since cursor, which is
+// "" for now or the Cursor of an earlier answer. Needs read.
+func (db *DB) ExperimentChanges(ctx context.Context, actor access.Actor, experimentID, cursor string) (Changes, error) {
+	allow := func(tx *access.Tx) error {
+		_, err := tx.AllowExperiment(actor, experimentID, access.RightRead)
+		return err
+	}
+	return db.changes(ctx, cursor, allow, func(e journal.Entry) bool {
+		return e.Iteration.ExperimentID == experimentID && !e.Console
+	})
+}
+
+// IterationChanges is ExperimentChanges for one iteration.
+func (db *DB) IterationChanges(ctx context.Context, actor access.Actor, iterationID, cursor string) (Changes, error) {
+	allow := func(tx *access.Tx) error {
+		_, err := tx.AllowIteration(actor, iterationID, access.RightRead)
+		return err
+	}
+	return db.changes(ctx, cursor, allow, func(e journal.Entry) bool { return e.Iteration.ID == iterationID })
+}
+
+// changes reads the journal first and the database second: a change between the
+// two is returned again by the next call.
+func (db *DB) changes(ctx context.Context, cursor string, allow func(*access.Tx) error, want func(journal.Entry) bool) (Changes, error) {
+	found, next, ok := db.base.Journal.Since(cursor, want)
+	return access.Read(ctx, db.base, func(tx *access.Tx) (Changes, error) {
+		c := Changes{Cursor: next, Reset: !ok, Iterations: []Iteration{}, Deleted: []string{}, Series: []Growth{}}
+		if err := allow(tx); err != nil {
+			return c, err
+		}
+		for _, e := range found {
+			switch {
+			case e.Console:
+				c.Console = append(c.Console, ConsoleGrowth{e.Iteration.ID, int64(e.Step)})
+			case e.Metric != "":
+				g := Growth{IterationID: e.Iteration.ID, Key: e.Metric}
+				if !e.Deleted {
+					g.LastStep = &e.Step
+				}
+				c.Series = append(c.Series, g)
+			case e.Deleted:
+				c.Deleted = append(c.Deleted, e.Iteration.ID)
+			default:
+				var found []Iteration // none when it was deleted since
+				err := tx.Select(&found, `SELECT `+iterationColumns+` FROM iteration WHERE num = ? AND deleted_date IS NULL`, e.Iteration.Num)
+				if err != nil {
+					return c, err
+				}
+				freshen(tx, found)
+				c.Iterations = append(c.Iterations, found...)
+			}
+		}
+		return c, nil
+	})
+}

@@ -1,0 +1,62 @@
+package runs
+
+import (
+	"slices"
+
+	"tracker/store/access"
+	"tracker/store/filter"
+	"tracker/store/search"
+)
+
+// GroupQuery selects and sorts groups of iterations, in the language that
+// docs/search.md describes.
+type GroupQuery struct {
+	access.Page
+	By      string // parameters, and tag, with commas between them
+	Filter  string // which iterations count; "" for all
+	Sort    string // by a mean, a value or a date; "" for the order of the values
+	Columns string // the metrics to give the spread of; parameters are ignored
+}
+
+// Grouped names one group.
+type Grouped struct {
+	By     string
+	Values []*string // one for each name of By, nil for what the iterations don't have
+}
+
+// Groups lists the groups of the iterations that pass a filter. They are sorted
+// by the means of metrics, by duration (its mean), created or ended (the newest
+// first when descending, else the oldest), by what they are grouped by, or by
+// name, which stands for all of it; other keys don't count. INVALID_PAYLOAD when
+// a part of the query can't be read. Needs read.
+func (v *View) Groups(experimentID string, q GroupQuery) (access.List[search.Group], error) {
+	s, err := parseGroups(q)
+	if err != nil {
+		return access.List[search.Group]{}, err
+	}
+	if _, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, access.RightRead); err != nil {
+		return access.List[search.Group]{}, err
+	}
+	p := q.Clamp()
+	l := access.List[search.Group]{Data: []search.Group{}, Limit: p.Limit, Offset: p.Offset}
+	found, err := Limited(v.tx, s.Query, func(in *search.Snapshot) (search.Groups, error) {
+		return in.Groups(experimentID, s, p.Limit, p.Offset)
+	})
+	l.Data, l.Total = append(l.Data, found.Page...), found.Total
+	return l, err
+}
+
+func parseGroups(q GroupQuery) (search.GroupQuery, error) {
+	var p filter.Parser
+	by, err := p.Group(q.By)
+	if err != nil {
+		return search.GroupQuery{}, access.Refused(err)
+	}
+	s, err := parseListing(&p, q.Filter, q.Sort, q.Columns)
+	if err != nil {
+		return search.GroupQuery{}, err
+	}
+	s.By, s.Where, s.Metrics = by, access.NotTrashed("iteration"), MetricsOf(p.Keys())
+	columns := slices.DeleteFunc(s.columns, func(c filter.Column) bool { return c.Field != filter.Metric })
+	return search.GroupQuery{Query: s.Query, Columns: columns, Keys: len(p.Keys())}, nil
+}

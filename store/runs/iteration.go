@@ -1,0 +1,300 @@
+package runs
+
+import (
+	"context"
+
+	"tracker/store/access"
+	"tracker/store/json"
+	"tracker/store/scalar"
+)
+
+// Iteration is one run. Parameters and metrics are recorded in it.
+type Iteration struct {
+	Num               int64                  `json:"-" db:"num"` // the key of what is logged in it
+	ID                string                 `json:"id" db:"id"`
+	ExperimentID      string                 `json:"experiment_id" db:"experiment_id"`
+	ParentIterationID *string                `json:"parent_iteration_id" db:"parent_iteration_id"`
+	Name              string                 `json:"name" db:"name"`
+	Notes             string                 `json:"notes" db:"notes"`
+	Status            access.IterationStatus `json:"status" db:"status"`
+	ErrorMessage      string                 `json:"error_message" db:"error_message"`
+	CreatedDate       scalar.Time            `json:"created_date" db:"created_date"`
+	EndDate           *scalar.Time           `json:"end_date" db:"end_date"`
+	LastSeen          scalar.Time            `json:"last_seen" db:"last_seen"` // of the last write or heartbeat
+	Tags              access.Strings         `json:"tags" db:"tags"`
+
+	// Params and Metrics hold the columns of a listing; nil without columns. A
+	// column that the iteration does not have is not in them.
+	Params  map[string]string       `json:"params,omitzero" db:"-"`
+	Metrics map[string]scalar.Value `json:"metrics,omitzero" db:"-"`
+
+	// Deleted reports that the iteration, or what holds it, is in the trash.
+	Deleted bool `json:"-" db:"deleted"`
+
+	// Children is the number of hits that a folded listing has under this one.
+	Children int `json:"-" db:"-"`
+}
+
+func (i Iteration) TextBytes() int { return len(i.Notes) }
+
+// IterationPatch holds the fields that UpdateIteration sets; nil leaves a field as it is.
+type IterationPatch struct {
+	Name         *string                 `json:"name"`
+	Notes        *string                 `json:"notes"`
+	Status       *access.IterationStatus `json:"status"`
+	ErrorMessage *string                 `json:"error_message"`
+	EndDate      *scalar.Time            `json:"end_date"`
+	Before       access.Before           `json:"-"`
+
+	// Reopen changes an iteration that has ended as if it were opened before and
+	// ended afterwards.
+	Reopen bool `json:"-"`
+}
+
+// IterationQuery selects and sorts iterations, in the language that docs/search.md
+// describes.
+type IterationQuery struct {
+	access.Page
+	Filter  string // which iterations; "" for all
+	Sort    string // by what, then by age; "" for the oldest first
+	Columns string // the parameters and metrics to embed in each; "" for none
+	Trash   access.TrashFilter
+	Cut     bool // the page ends early rather than have more than MaxPageBytes
+
+	Group  *Grouped // only those of a group; nil for all
+	Fold   bool     // children are listed under their parents, if these pass the filter too
+	Parent *string  // with Fold: those under this one; nil for those at the top
+}
+
+// IterationStatuses are all statuses of an iteration.
+var IterationStatuses = []access.IterationStatus{access.Running, access.Succeeded, access.Failed, access.Killed}
+
+const (
+	iterationColumns = `
+	(SELECT parent.id FROM iteration AS parent
+		WHERE parent.num = iteration.parent_num AND parent.deleted_date IS NULL) AS parent_iteration_id,` + ownColumns
+
+	// recordColumns are those of a record, whose parent may be in the trash.
+	recordColumns = `
+	(SELECT parent.id FROM iteration AS parent WHERE parent.num = iteration.parent_num) AS parent_iteration_id,` + ownColumns
+
+	ownColumns = `
+	iteration.num,
+	iteration.id,
+	iteration.experiment_id,
+	iteration.name,
+	iteration.notes,
+	iteration.status,
+	iteration.error_message,
+	iteration.created_date,
+	iteration.end_date,
+	iteration.last_seen,
+	(SELECT json_group_array(value) FROM
+		(SELECT value FROM tag WHERE tag.iteration_num = iteration.num ORDER BY value)) AS tags,
+	iteration.deleted_date IS NOT NULL AS deleted`
+)
+
+// Iterations lists the iterations of an experiment. INVALID_PAYLOAD when a part
+// of the query can't be read; its message says at which character. Needs read.
+func (v *View) Iterations(experimentID string, q IterationQuery) (access.List[Iteration], error) {
+	s, err := parseSearch(q)
+	if err != nil {
+		return access.List[Iteration]{}, err
+	}
+	e, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, access.RightRead)
+	if err != nil {
+		return access.List[Iteration]{}, err
+	}
+	s.within(e)
+	l, err := iterations(v.tx, experimentID, s, q.Clamp())
+	for i := range l.Data {
+		l.Data[i].Deleted = l.Data[i].Deleted || e.Deleted
+	}
+	return l, err
+}
+
+// Iterations is View.Iterations.
+func (db *DB) Iterations(ctx context.Context, actor access.Actor, experimentID string, q IterationQuery) (access.List[Iteration], error) {
+	return view(ctx, db, actor, func(v *View) (access.List[Iteration], error) { return v.Iterations(experimentID, q) })
+}
+
+// IterationChildren lists the direct children of an iteration, the oldest
+// first. Needs read.
+func (v *View) IterationChildren(id string, p access.Page) (access.List[Iteration], error) {
+	it, err := v.tx.AllowIteration(v.tx.Actor, id, access.RightRead)
+	if err != nil {
+		return access.List[Iteration]{}, err
+	}
+	l, err := access.PageOf[Iteration](v.tx, p, iterationColumns,
+		`FROM iteration WHERE iteration.parent_num = ? AND iteration.deleted_date IS NULL`, `iteration.num`, it.Num)
+	freshen(v.tx, l.Data)
+	return l, err
+}
+
+// IterationChildren is View.IterationChildren.
+func (db *DB) IterationChildren(ctx context.Context, actor access.Actor, id string, p access.Page) (access.List[Iteration], error) {
+	return view(ctx, db, actor, func(v *View) (access.List[Iteration], error) { return v.IterationChildren(id, p) })
+}
+
+// Iteration returns one iteration. Needs read.
+func (v *View) Iteration(id string) (i Iteration, err error) {
+	it, err := v.tx.AllowIteration(v.tx.Actor, id, access.RightRead)
+	if err != nil {
+		return i, err
+	}
+	err = v.tx.Get(&i, `SELECT `+iterationColumns+` FROM iteration WHERE num = ?`, it.Num)
+	i.LastSeen = v.tx.DB.LastSeen.Latest(it.Num, i.LastSeen)
+	i.Deleted = it.Deleted
+	return i, err
+}
+
+// IterationsByID returns up to MaxLimit iterations in the order of ids, without
+// those that do not exist. Needs read for all of them.
+func (v *View) IterationsByID(ids []string) ([]Iteration, error) {
+	states, err := v.tx.AllowExisting(v.tx.Actor, ids, access.RightRead)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := iterationsOf(v.tx, access.NumsOf(states), nil)
+	if err != nil {
+		return nil, err
+	}
+	byNum := map[int64]Iteration{}
+	for _, i := range rows {
+		byNum[i.Num] = i
+	}
+	all := make([]Iteration, len(states))
+	for at, s := range states {
+		all[at] = byNum[s.Num]
+		all[at].Deleted = s.Deleted
+	}
+	return all, nil
+}
+
+// EndingLength is the number of characters at the end of an id that IterationsEndingIn takes:
+// 48 random bits of a UUID.
+const EndingLength = 12
+
+// IterationsEndingIn returns the ids of the iterations of an experiment that end in some
+// characters, in the order of these. Those that no iteration ends in are left out. Needs read.
+func (v *View) IterationsEndingIn(experimentID string, endings []string) ([]string, error) {
+	if len(endings) > access.MaxLimit {
+		return nil, access.Invalid("ids", "Ask for up to %d iterations at once.", access.MaxLimit)
+	}
+	if _, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, access.RightRead); err != nil {
+		return nil, err
+	}
+	list, err := json.Marshal(endings)
+	if err != nil {
+		return nil, err
+	}
+	ids := []string{}
+	err = v.tx.Select(&ids, `SELECT iteration.id
+		FROM iteration JOIN json_each(?) AS list ON list.value = substr(iteration.id, -?)
+		WHERE iteration.experiment_id = ? AND `+v.tx.Found("iteration")+`
+		ORDER BY list.key LIMIT ?`, string(list), EndingLength, experimentID, access.MaxLimit)
+	return ids, err
+}
+
+// Iteration is View.Iteration.
+func (db *DB) Iteration(ctx context.Context, actor access.Actor, id string) (Iteration, error) {
+	return view(ctx, db, actor, func(v *View) (Iteration, error) { return v.Iteration(id) })
+}
+
+// UpdateIteration changes an iteration. Needs update. A status that is an end
+// sets the end date when none is given; an end date alone ends it as
+// SUCCEEDED; RUNNING opens it again. ITERATION_ENDED when it has ended and
+// anything but its name and notes would change.
+func (db *DB) UpdateIteration(ctx context.Context, actor access.Actor, id string, p IterationPatch) error {
+	return db.UpdateIterations(ctx, actor, []string{id}, p)
+}
+
+// UpdateIterations is UpdateIteration for several: all are changed or, with an
+// error, none.
+func (db *DB) UpdateIterations(ctx context.Context, actor access.Actor, ids []string, p IterationPatch) error {
+	if err := p.check(); err != nil {
+		return err
+	}
+	return access.Change(ctx, db.base, actor, func(tx *access.Tx) error {
+		tx.Within()
+		for _, id := range ids {
+			if err := UpdateIteration(tx, actor, id, p); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (p IterationPatch) check() error {
+	if err := access.CheckNameAndText(p.Name, "notes", p.Notes); err != nil {
+		return err
+	}
+	if p.ErrorMessage != nil {
+		if err := access.CheckText("error_message", *p.ErrorMessage); err != nil {
+			return err
+		}
+	}
+	if p.Status != nil {
+		if err := access.OneOf("status", *p.Status, IterationStatuses...); err != nil {
+			return err
+		}
+		if *p.Status == access.Running && p.EndDate != nil {
+			return access.Invalid("end_date", "A RUNNING iteration has no end_date; leave it out.")
+		}
+	}
+	return nil
+}
+
+// UpdateIteration is DB.UpdateIteration in a transaction. The patch was checked.
+func UpdateIteration(tx *access.Tx, actor access.Actor, id string, p IterationPatch) error {
+	it, err := tx.AllowIteration(actor, id, access.RightUpdate)
+	if err != nil {
+		return err
+	}
+	if err := tx.RefuseIfOverwritten(p.Before, "iteration", id, map[string]*string{"name": p.Name, "notes": p.Notes}); err != nil {
+		return err
+	}
+	next := it
+	switch {
+	case p.Status != nil && *p.Status == access.Running:
+		next.Status, next.EndDate = access.Running, nil
+	case p.Status != nil && *p.Status != it.Status:
+		next.Status, next.EndDate = *p.Status, &tx.Now
+	case p.EndDate != nil && it.Status == access.Running:
+		next.Status = access.Succeeded
+	}
+	if p.EndDate != nil {
+		next.EndDate = p.EndDate
+	}
+	if p.ErrorMessage != nil {
+		next.ErrorMessage = *p.ErrorMessage
+	}
+	if it.Ended() && next.Status != access.Running && !next.Same(it) && !p.Reopen {
+		return access.ErrEnded
+	}
+	_, err = tx.Exec(`UPDATE iteration SET
+			name          = coalesce(?, name),
+			notes         = coalesce(?, notes),
+			status        = ?,
+			error_message = ?,
+			end_date      = ?
+		WHERE num = ?`, p.Name, p.Notes, next.Status, next.ErrorMessage, next.EndDate, it.Num)
+	if p.Status != nil || p.ErrorMessage != nil || p.EndDate != nil {
+		tx.Seen = append(tx.Seen, it.Num) // written by the run, and not notes of a person
+	}
+	if err != nil {
+		return err
+	}
+	tx.Touch(it.IterationRef)
+	tx.NoteIteration(it.IterationRef)
+	return tx.NoteParent(it.Num)
+}
+
+// Heartbeat sets the time when a run was last seen. Needs update.
+func (db *DB) Heartbeat(ctx context.Context, actor access.Actor, id string) error {
+	return access.Change(ctx, db.base, actor, func(tx *access.Tx) error {
+		_, err := tx.AllowOpenIteration(actor, id, access.RightUpdate)
+		return err
+	})
+}

@@ -1,0 +1,146 @@
+package runs
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+
+	"tracker/store/access"
+	"tracker/store/scalar"
+)
+
+// NewIteration holds the arguments of CreateIteration.
+type NewIteration struct {
+	ID                *string      `json:"id"`                  // a UUID; nil for one of the server's
+	Name              *string      `json:"name"`                // nil for a made-up one
+	Notes             string       `json:"notes"`               //
+	ParentIterationID *string      `json:"parent_iteration_id"` // of the same experiment, or nil
+	CreatedDate       *scalar.Time `json:"created_date"`        // when the run began; nil for now
+
+	// Further records of the run.
+	Properties []access.Property `json:"-"`
+	Snapshot   *SnapshotPatch    `json:"-"`
+}
+
+// maxAhead is the largest lead of the clock of a client over the server's.
+const maxAhead = 5 * time.Minute
+
+// CreateIteration starts a run in an experiment that is in progress. Needs
+// create. An ID that the experiment already has answers with that iteration,
+// so that a client may resume; one of another experiment or in the trash is a
+// CONFLICT.
+func (db *DB) CreateIteration(ctx context.Context, actor access.Actor, experimentID string, n NewIteration) (access.Created, error) {
+	if n.ID != nil {
+		id, err := uuid.Parse(*n.ID)
+		if err != nil || len(*n.ID) != 36 {
+			return access.Created{}, access.Invalid("id", "id must be a UUID like 0192d3f4-5b6c-7d8e-9fa0-b1c2d3e4f5a6.")
+		}
+		n.ID = new(id.String())
+	}
+	err := access.FirstError(access.CheckNameAndText(n.Name, "notes", &n.Notes), access.CheckProperties(n.Properties), n.Snapshot.check())
+	if err != nil {
+		return access.Created{}, err
+	}
+	if at := n.CreatedDate; at != nil && (*at < 0 || *at > scalar.TimeOf(db.base.Now().Add(maxAhead))) {
+		return access.Created{}, access.Invalid("created_date", "created_date must be between 1970 and now; leave it out for a run that begins now.")
+	}
+	return access.Write(ctx, db.base, actor, func(tx *access.Tx) (access.Created, error) {
+		e, err := tx.AllowExperiment(actor, experimentID, access.RightCreate)
+		if err != nil {
+			return access.Created{}, err
+		}
+		if n.ID != nil {
+			var owner string
+			var deleted bool
+			err := tx.Row(`SELECT experiment_id, deleted_date IS NOT NULL FROM iteration WHERE id = ?`, *n.ID).Scan(&owner, &deleted)
+			switch {
+			case err == nil && owner == experimentID && deleted:
+				return access.Created{}, &access.Error{Code: access.CodeConflict, Field: "id",
+					Message: "The iteration with this id is in the trash; restore it, or create a new UUID."}
+			case err == nil && owner == experimentID:
+				return access.Created{ID: *n.ID, Existing: true}, nil
+			case err == nil:
+				return access.Created{}, &access.Error{Code: access.CodeConflict, Field: "id",
+					Message: "An iteration of another experiment has this id; create a new UUID."}
+			case !errors.Is(err, sql.ErrNoRows):
+				return access.Created{}, err
+			}
+		}
+		if err := e.Open(); err != nil {
+			return access.Created{}, err
+		}
+		tx.Within()
+		return InsertIteration(tx, experimentID, n)
+	})
+}
+
+// InsertIteration inserts an iteration that was checked, into an experiment that actor may add to.
+func InsertIteration(tx *access.Tx, experimentID string, n NewIteration) (access.Created, error) {
+	var parent *int64
+	if n.ParentIterationID != nil {
+		var err error
+		if parent, err = parentOf(tx, experimentID, *n.ParentIterationID); err != nil {
+			return access.Created{}, err
+		}
+	}
+	began := tx.Now
+	if n.CreatedDate != nil {
+		began = *n.CreatedDate
+	}
+	id, err := access.NewID()
+	if err != nil {
+		return access.Created{}, err
+	}
+	if n.ID != nil {
+		id = *n.ID
+	}
+	if n.Name == nil {
+		name, err := freeName(tx, experimentID)
+		if err != nil {
+			return access.Created{}, err
+		}
+		n.Name = &name
+	}
+	ref := access.IterationRef{ID: id, ExperimentID: experimentID}
+	err = tx.Row(`INSERT INTO iteration
+		(id, experiment_id, parent_num, name, notes, status, created_date, last_seen)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING num`,
+		id, experimentID, parent, *n.Name, n.Notes, access.Running, began, tx.Now).Scan(&ref.Num)
+	if err != nil {
+		return access.Created{}, err
+	}
+	it := access.IterationState{IterationRef: ref}
+	if err := access.FirstError(tx.SetProperties(tx.Actor, it.Properties(), n.Properties), PatchSnapshot(tx, it, n.Snapshot)); err != nil {
+		return access.Created{}, err
+	}
+	tx.Touch(ref)
+	tx.NoteIteration(ref)
+	return access.Created{ID: id}, tx.NoteNumbered(parent)
+}
+
+// parentOf returns the number of an iteration of the experiment that is to be a parent.
+func parentOf(tx *access.Tx, experimentID, id string) (num *int64, err error) {
+	err = tx.Row(`SELECT num FROM iteration WHERE id = ? AND experiment_id = ? AND deleted_date IS NULL`, id, experimentID).Scan(&num)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, access.Invalid("parent_iteration_id", "parent_iteration_id must name an iteration of the same experiment.")
+	}
+	return num, err
+}
+
+// freeName makes up a name that no iteration of the experiment has.
+func freeName(tx *access.Tx, experimentID string) (string, error) {
+	for attempt := 0; ; attempt++ {
+		name := randomName(attempt)
+		var one int
+		err := tx.Row(`SELECT 1 FROM iteration WHERE experiment_id = ? AND name = ?`, experimentID, name).Scan(&one)
+		if errors.Is(err, sql.ErrNoRows) {
+			return name, nil
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+}

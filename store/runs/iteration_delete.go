@@ -1,0 +1,95 @@
+package runs
+
+import (
+	"context"
+
+	"tracker/store/access"
+	"tracker/store/journal"
+	"tracker/store/json"
+	"tracker/store/registry"
+)
+
+// Deletion describes what deleting some iterations does, and what prevents it.
+// The counts leave out iterations that can't be deleted.
+type Deletion struct {
+	Artifacts int                               // that go
+	Bytes     int64                             // of them
+	Children  int                               // that stay, without a parent
+	Versions  map[string][]registry.MadeVersion // of models, by the id of the iteration that can't go before them
+}
+
+// IterationsDeletion describes what deleting iterations would do, with up to
+// MaxLimit versions of models for each. Needs read.
+func (v *View) IterationsDeletion(ids []string) (d Deletion, err error) {
+	d.Versions = map[string][]registry.MadeVersion{}
+	var nums []int64 // of those that can go
+	states, err := v.tx.AllowIterations(v.tx.Actor, ids, access.RightRead)
+	if err != nil {
+		return d, err
+	}
+	for _, it := range states {
+		var made []registry.MadeVersion
+		err := v.tx.Select(&made, registry.MadeVersionSelect+`
+			WHERE model_version.iteration_num = ?
+				OR model_version.resource_num IN (SELECT num FROM resource WHERE iteration_num = ?)`+registry.MadeVersionOrder,
+			it.Num, it.Num, access.MaxLimit)
+		if err != nil {
+			return d, err
+		}
+		if len(made) > 0 {
+			d.Versions[it.ID] = made
+		} else {
+			nums = append(nums, it.Num)
+		}
+	}
+	list, err := json.Marshal(nums)
+	if err != nil {
+		return d, err
+	}
+	err = v.tx.Row(`SELECT count(*) FROM iteration
+		WHERE deleted_date IS NULL AND parent_num IN (SELECT value FROM json_each(?)) AND num NOT IN (SELECT value FROM json_each(?))`,
+		string(list), string(list)).Scan(&d.Children)
+	if err != nil {
+		return d, err
+	}
+	err = v.tx.Row(`SELECT count(*), coalesce(sum(blob.size_bytes), 0) `+access.ResourceFrom+`
+		WHERE resource.deleted_date IS NULL AND resource.iteration_num IN (SELECT value FROM json_each(?))`, string(list)).Scan(&d.Artifacts, &d.Bytes)
+	return d, err
+}
+
+// DeleteIteration moves an iteration with all that was recorded in it and with its
+// artifacts to the trash. Its children stay, without a parent until it is restored.
+// Needs delete. CONFLICT when a model version refers to it or to
+// an artifact of it.
+func (db *DB) DeleteIteration(ctx context.Context, actor access.Actor, id string) error {
+	return db.DeleteIterations(ctx, actor, []string{id})
+}
+
+// DeleteIterations is DeleteIteration for several: all are removed or, with an
+// error, none.
+func (db *DB) DeleteIterations(ctx context.Context, actor access.Actor, ids []string) error {
+	return db.base.Discard(ctx, actor, func(tx *access.Tx) error {
+		for _, id := range ids {
+			if err := deleteIteration(tx, actor, id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func deleteIteration(tx *access.Tx, actor access.Actor, id string) error {
+	it, err := tx.AllowIteration(actor, id, access.RightDelete)
+	if err != nil {
+		return err
+	}
+	if err := registry.RefuseIfIterationVersioned(tx, it.Num); err != nil {
+		return err
+	}
+	if err := tx.NoteParent(it.Num); err != nil {
+		return err
+	}
+	err = tx.Discard(access.TrashedIteration, id)
+	tx.DB.Journal.Note(journal.Entry{Key: journal.Key{Iteration: it.Noted()}, Deleted: true})
+	return err
+}

@@ -1,0 +1,238 @@
+package runs
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"tracker/store/access"
+	"tracker/store/points"
+	"tracker/store/registry"
+	"tracker/store/scalar"
+)
+
+// IterationLog holds the arguments of LogIteration.
+type IterationLog struct {
+	Metrics    []points.Sample
+	Params     []access.Property
+	Properties []access.Property
+	Datasets   []DatasetUse
+	Models     []registry.LoggedModelUse
+	// ModelMetrics are points that measure logged models. They are in Metrics, too.
+	ModelMetrics []registry.LoggedModelMetric
+	Name         *string // nil leaves it as it is, like the next three
+	Notes        *string
+	Parent       *string // id of an iteration of the same experiment; "" for none
+	Snapshot     *SnapshotPatch
+}
+
+// SnapshotPatch holds the fields of a snapshot that are set; nil leaves a field as it
+// is.
+type SnapshotPatch struct {
+	GitSHA     *string
+	GitRemote  *string
+	Entrypoint *string
+}
+
+// onlyMetrics reports whether l has nothing but points.
+func (l *IterationLog) onlyMetrics() bool {
+	return len(l.Params)+len(l.Properties)+len(l.Datasets)+len(l.Models)+len(l.ModelMetrics) == 0 &&
+		l.Name == nil && l.Notes == nil && l.Parent == nil && l.Snapshot == nil
+}
+
+func (l *IterationLog) check() error {
+	for i := range l.Metrics {
+		if err := access.CheckKey(l.Metrics[i].Key); err != nil {
+			return err
+		}
+	}
+	for _, p := range l.Params {
+		if err := access.FirstError(access.CheckKey(p.Key), access.CheckText("value", p.Value)); err != nil {
+			return err
+		}
+	}
+	if len(l.Models) > registry.MaxUses {
+		return access.Invalid("models", "Add up to %d models at once.", registry.MaxUses)
+	}
+	return access.FirstError(
+		access.CheckProperties(l.Properties),
+		CheckDatasets(l.Datasets),
+		registry.CheckModelMetrics(l.ModelMetrics),
+		access.CheckNameAndText(l.Name, "notes", l.Notes),
+		l.Snapshot.check())
+}
+
+func (p *SnapshotPatch) check() error {
+	if p == nil {
+		return nil
+	}
+	return access.FirstError(access.CheckOptional("git_sha", p.GitSHA), access.CheckOptional("git_remote", p.GitRemote), access.CheckOptional("entrypoint", p.Entrypoint))
+}
+
+// LogIteration writes all of l or, with an error, nothing. A point that the
+// iteration has already, with the same step, time and value, is not written again. A
+// parameter that it has already with another value is a CONFLICT. Needs create, and
+// update for the name, notes, parent and snapshot, and where a property is replaced.
+//
+// Unlike other writes, this one may go to an iteration that has ended, by an actor
+// with update: it is as if it were opened, written to, and ended again as it was.
+func (db *DB) LogIteration(ctx context.Context, actor access.Actor, id string, l IterationLog) error {
+	if err := l.check(); err != nil {
+		return err
+	}
+	if l.onlyMetrics() {
+		_, err := access.AppendPoints(ctx, db.base, actor, func(tx *access.Tx) (struct{}, error) {
+			return struct{}{}, logPoints(tx, id, l.Metrics)
+		})
+		return err
+	}
+	return access.Change(ctx, db.base, actor, func(tx *access.Tx) error { return logIteration(tx, id, l) })
+}
+
+// logPoints writes points to an iteration that may have ended.
+func logPoints(tx *access.Tx, id string, metrics []points.Sample) error {
+	ref, err := tx.AllowPoints(id)
+	if errors.Is(err, access.ErrEnded) {
+		var it access.IterationState
+		it, err = AllowReopened(tx, id)
+		ref = it.IterationRef
+	}
+	if err != nil {
+		return err
+	}
+	return tx.Points().AppendNew(ref.Num, metrics, tx.Now)
+}
+
+// AllowReopened is AllowIteration for the right to create, for writing to an iteration
+// that may have ended: then the right to update is needed as well. One that has not
+// is marked as seen.
+func AllowReopened(tx *access.Tx, id string) (access.IterationState, error) {
+	it, err := tx.AllowIteration(tx.Actor, id, access.RightCreate)
+	if err != nil {
+		return it, err
+	}
+	if it.Ended() {
+		return it, tx.Allow(tx.Actor, it.ProjectID, access.RightUpdate)
+	}
+	tx.Seen = append(tx.Seen, it.Num)
+	return it, nil
+}
+
+func logIteration(tx *access.Tx, id string, l IterationLog) error {
+	it, err := AllowReopened(tx, id)
+	if err != nil {
+		return err
+	}
+	tx.Within()
+	tx.Touch(it.IterationRef)
+	if l.Name != nil || l.Notes != nil || l.Parent != nil || l.Snapshot != nil {
+		if err := tx.Allow(tx.Actor, it.ProjectID, access.RightUpdate); err != nil {
+			return err
+		}
+	}
+	if len(l.Metrics) > 0 {
+		if err := tx.Points().AppendNew(it.Num, l.Metrics, tx.Now); err != nil {
+			return err
+		}
+	}
+	for _, p := range l.Params {
+		if err := addParameter(tx, it, p); err != nil {
+			return err
+		}
+	}
+	if err := tx.SetProperties(tx.Actor, it.Properties(), l.Properties); err != nil {
+		return err
+	}
+	if err := AddDatasets(tx, it.IterationRef, l.Datasets); err != nil {
+		return err
+	}
+	if err := access.FirstError(registry.AddModelUses(tx, it, l.Models), registry.AddModelMetrics(tx, it, l.ModelMetrics)); err != nil {
+		return err
+	}
+	if l.Name != nil || l.Notes != nil {
+		_, err := tx.Exec(`UPDATE iteration SET name = coalesce(?, name), notes = coalesce(?, notes) WHERE num = ?`,
+			l.Name, l.Notes, it.Num)
+		if err != nil {
+			return err
+		}
+	}
+	if l.Parent != nil {
+		if err := setParent(tx, it, *l.Parent); err != nil {
+			return err
+		}
+	}
+	if err := PatchSnapshot(tx, it, l.Snapshot); err != nil {
+		return err
+	}
+	tx.NoteIteration(it.IterationRef)
+	return tx.NoteParent(it.Num)
+}
+
+// addParameter records a parameter. The same value again is fine.
+func addParameter(tx *access.Tx, it access.IterationState, p access.Property) error {
+	var old string
+	err := tx.Row(`SELECT value FROM parameter WHERE iteration_num = ? AND key = ?`, it.Num, p.Key).Scan(&old)
+	switch {
+	case err == nil && old == p.Value:
+		return nil
+	case err == nil:
+		return &access.Error{Code: access.CodeConflict, Field: "key", Message: "The parameter " + scalar.Quote(p.Key) + " has the value " + scalar.Quote(old) +
+			" already and can't become " + scalar.Quote(p.Value) + "; start another run for it."}
+	case !errors.Is(err, sql.ErrNoRows):
+		return err
+	}
+	id, err := access.NewID()
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(`INSERT INTO parameter (iteration_num, key, id, value) VALUES (?, ?, ?, ?)`, it.Num, p.Key, id, p.Value)
+	return err
+}
+
+var errOwnParent = access.Invalid("parent_iteration_id", "A run can't be its own parent; choose another run, or none.")
+
+// setParent sets the parent of an iteration, one of its experiment; "" for none.
+func setParent(tx *access.Tx, it access.IterationState, parentID string) error {
+	if err := tx.NoteParent(it.Num); err != nil { // the former one
+		return err
+	}
+	if parentID == "" {
+		_, err := tx.Exec(`UPDATE iteration SET parent_num = NULL WHERE num = ?`, it.Num)
+		return err
+	}
+	parent, err := parentOf(tx, it.ExperimentID, parentID)
+	if err != nil {
+		return err
+	}
+	var above int
+	err = tx.Row(`WITH RECURSIVE above(num) AS (
+			SELECT ? UNION SELECT parent_num FROM iteration JOIN above ON iteration.num = above.num WHERE parent_num IS NOT NULL)
+		SELECT count(*) FROM above WHERE num = ?`, *parent, it.Num).Scan(&above)
+	if err != nil {
+		return err
+	}
+	if above > 0 {
+		return errOwnParent
+	}
+	_, err = tx.Exec(`UPDATE iteration SET parent_num = ? WHERE num = ?`, *parent, it.Num)
+	return err
+}
+
+// PatchSnapshot sets fields of the snapshot of an iteration.
+func PatchSnapshot(tx *access.Tx, it access.IterationState, p *SnapshotPatch) error {
+	if p == nil {
+		return nil
+	}
+	id, err := access.NewID()
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(`INSERT INTO snapshot (iteration_num, id, git_sha, git_remote, entrypoint, created_date)
+		VALUES (?, ?, coalesce(?, ''), coalesce(?, ''), coalesce(?, ''), ?)
+		ON CONFLICT (iteration_num) DO UPDATE SET
+			git_sha    = coalesce(?, git_sha),
+			git_remote = coalesce(?, git_remote),
+			entrypoint = coalesce(?, entrypoint)`,
+		it.Num, id, p.GitSHA, p.GitRemote, p.Entrypoint, tx.Now, p.GitSHA, p.GitRemote, p.Entrypoint)
+	return err
+}

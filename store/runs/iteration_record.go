@@ -1,0 +1,199 @@
+package runs
+
+import (
+	"context"
+	"slices"
+
+	"tracker/store/access"
+	"tracker/store/filter"
+	"tracker/store/json"
+	"tracker/store/points"
+	"tracker/store/registry"
+	"tracker/store/search"
+)
+
+// IterationRecord is an iteration with all its records. Of its points it has the last one
+// of each metric only. Its parent may be in the trash.
+type IterationRecord struct {
+	Iteration
+	Latest     []points.Latest   // by key
+	Parameters []access.Property // by key
+	Properties []access.Property // by key
+	Datasets   []DatasetUse
+	Models     []registry.LoggedModelUse
+	Snapshot   *Snapshot // nil when none was recorded
+}
+
+// RecordQuery selects and sorts iterations of several experiments.
+type RecordQuery struct {
+	access.Page                    // up to MaxRecords
+	Experiments []string           // ids; those that do not exist are ignored
+	Filter      filter.Expr        // nil for all
+	Sort        []filter.SortKey   // then by age
+	Trash       access.TrashFilter // the iterations of an experiment in the trash are there as well
+}
+
+const (
+	// MaxRecords is the size of the largest page of records.
+	MaxRecords = 50_000
+	// MaxRecordBytes is about the largest size of a page of records in memory: a page
+	// ends after the records that go beyond it, and its limit is then the number of its
+	// records.
+	MaxRecordBytes = 32 << 20
+	// RecordsAtOnce is the number of iterations whose records are read together.
+	RecordsAtOnce = 500
+)
+
+// IterationRecord returns one iteration with its records. Needs read.
+func (v *View) IterationRecord(id string) (IterationRecord, error) {
+	it, err := v.tx.AllowIteration(v.tx.Actor, id, access.RightRead)
+	if err != nil {
+		return IterationRecord{}, err
+	}
+	if _, err := TakeRecords(v.tx, []int64{it.Num}, 0); err != nil {
+		return IterationRecord{}, err
+	}
+	all, err := RecordsOf(v.tx, []int64{it.Num})
+	if err != nil {
+		return IterationRecord{}, err
+	}
+	all[0].Deleted = it.Deleted
+	return all[0], nil
+}
+
+// IterationRecord is View.IterationRecord.
+func (db *DB) IterationRecord(ctx context.Context, actor access.Actor, id string) (IterationRecord, error) {
+	return view(ctx, db, actor, func(v *View) (IterationRecord, error) { return v.IterationRecord(id) })
+}
+
+// IterationRecords lists iterations with their records. The total counts no
+// iterations beyond the one after the page. Needs read on all of the experiments that
+// exist.
+func (v *View) IterationRecords(q RecordQuery) (access.List[IterationRecord], error) {
+	p := access.Page{Limit: max(0, min(q.Limit, MaxRecords)), Offset: max(0, q.Offset)}
+	l := access.List[IterationRecord]{Data: []IterationRecord{}, Limit: p.Limit, Offset: p.Offset}
+	if len(q.Experiments) > access.MaxSearched {
+		return l, access.Invalid("experiment_ids", "Search up to %d experiments at once.", access.MaxSearched)
+	}
+	experiments, inTrash, err := v.tx.AllowExperiments(v.tx.Actor, q.Experiments, q.Trash != access.NotTrash)
+	if err != nil || len(experiments) == 0 {
+		return l, err
+	}
+	keys, err := filter.Keys(q.Filter, q.Sort)
+	if err != nil {
+		return l, access.Refused(err)
+	}
+	s := search.Query{Filter: q.Filter, Sort: q.Sort, Metrics: MetricsOf(keys), Uncounted: true, Where: q.Trash.Condition("iteration")}
+	if q.Trash == access.OnlyTrash {
+		s.Where = `(` + s.Where + ` OR iteration.experiment_id IN (SELECT id FROM experiment WHERE deleted_date IS NOT NULL))`
+	}
+	h, err := findIn(v.tx, experiments, s, p)
+	if err != nil {
+		return l, err
+	}
+	l.Total = h.Total
+	size := 0
+	for nums := range slices.Chunk(h.Nums, RecordsAtOnce) {
+		some, err := TakeRecords(v.tx, nums, MaxRecordBytes)
+		if err != nil {
+			return l, err
+		}
+		records, err := RecordsOf(v.tx, some)
+		if err != nil {
+			return l, err
+		}
+		for i := range records {
+			size += records[i].memory()
+			records[i].Deleted = records[i].Deleted || inTrash[records[i].ExperimentID]
+		}
+		l.Data = append(l.Data, records...)
+		if (len(some) < len(nums) || size > MaxRecordBytes) && len(l.Data) < len(h.Nums) {
+			l.Limit = len(l.Data)
+			break
+		}
+	}
+	return l, nil
+}
+
+// IterationRecords is View.IterationRecords.
+func (db *DB) IterationRecords(ctx context.Context, actor access.Actor, q RecordQuery) (access.List[IterationRecord], error) {
+	return view(ctx, db, actor, func(v *View) (access.List[IterationRecord], error) { return v.IterationRecords(q) })
+}
+
+// memory returns about how many bytes r takes.
+func (r *IterationRecord) memory() int {
+	n := 1000 + len(r.Notes) + 100*len(r.Latest) + 100*len(r.Models)
+	for _, all := range [][]access.Property{r.Parameters, r.Properties} {
+		for _, p := range all {
+			n += 50 + len(p.Key) + len(p.Value)
+		}
+	}
+	for _, d := range r.Datasets {
+		n += 300 + len(d.Source) + len(d.Schema) + len(d.Profile)
+	}
+	return n
+}
+
+// RecordsOf returns the records of the iterations with these numbers, in the order of
+// nums. The number of queries does not depend on that of the iterations.
+func RecordsOf(tx *access.Tx, nums []int64) ([]IterationRecord, error) {
+	list, err := json.Marshal(nums)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := selectIterations(tx, recordColumns, nums, nil)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]IterationRecord, len(rows))
+	byNum := make(map[int64]*IterationRecord, len(rows))
+	for i := range rows {
+		all[i].Iteration = rows[i]
+		byNum[rows[i].Num] = &all[i]
+	}
+	latest, err := tx.Points().Latest(nums)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range latest {
+		r := byNum[l.Iteration]
+		r.Latest = append(r.Latest, l)
+	}
+	err = EachText(tx, `SELECT iteration_num, key, value FROM parameter
+		WHERE iteration_num IN (SELECT value FROM json_each(?)) ORDER BY iteration_num, key`,
+		func(num int64, key, value string) {
+			byNum[num].Parameters = append(byNum[num].Parameters, access.Property{Key: key, Value: value})
+		}, string(list))
+	if err != nil {
+		return nil, err
+	}
+	err = access.PropertiesOf(tx, "iteration_num", nums, func(num int64, p access.Property) {
+		byNum[num].Properties = append(byNum[num].Properties, p)
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = datasetsOf(tx, string(list), func(num int64, d DatasetUse) {
+		byNum[num].Datasets = append(byNum[num].Datasets, d)
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = registry.ModelUsesOf(tx, string(list), func(num int64, u registry.LoggedModelUse) {
+		byNum[num].Models = append(byNum[num].Models, u)
+	})
+	if err != nil {
+		return nil, err
+	}
+	var snapshots []Snapshot
+	err = tx.Select(&snapshots, `SELECT `+snapshotColumns+`
+		WHERE snapshot.iteration_num IN (SELECT value FROM json_each(?))`, string(list))
+	byID := make(map[string]*Snapshot, len(snapshots))
+	for i := range snapshots {
+		byID[snapshots[i].IterationID] = &snapshots[i]
+	}
+	for i := range all {
+		all[i].Snapshot = byID[all[i].ID]
+	}
+	return all, err
+}

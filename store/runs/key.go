@@ -1,0 +1,170 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+
+	"tracker/store/access"
+	"tracker/store/filter"
+	"tracker/store/json"
+	"tracker/store/search"
+)
+
+// KeyQuery selects names.
+type KeyQuery struct {
+	access.Page
+	Part    string          // a part of the name, in any case; "" for all
+	Pattern bool            // Part is a regular expression of package regexp, in any case
+	Kind    *search.KeyKind // nil for both
+}
+
+// Keys lists the names of the metrics of an experiment, then those of its
+// parameters, each in alphabetical order. Needs read.
+func (v *View) Keys(experimentID string, q KeyQuery) (access.List[search.Key], error) {
+	if q.Kind != nil {
+		if err := access.OneOf("kind", *q.Kind, search.MetricKey, search.ParamKey); err != nil {
+			return access.List[search.Key]{}, err
+		}
+	}
+	if err := access.CheckShort("q", q.Part); err != nil {
+		return access.List[search.Key]{}, err
+	}
+	if _, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, access.RightRead); err != nil {
+		return access.List[search.Key]{}, err
+	}
+	if q.Part != "" && q.Pattern {
+		return v.keysLike(experimentID, q)
+	}
+	var from search.SQL
+	from.Add(`FROM experiment_key WHERE experiment_id = ?`, experimentID)
+	if q.Kind != nil {
+		from.Add(` AND kind = ?`, *q.Kind)
+	}
+	if q.Part != "" {
+		from.Add(` AND `+search.Contains(`key`), q.Part)
+	}
+	return access.PageOf[search.Key](v.tx, q.Page, `kind, key, iterations`, from.String(), `kind, key`, from.Args...)
+}
+
+// keysLike lists the names that match a regular expression.
+func (v *View) keysLike(experimentID string, q KeyQuery) (access.List[search.Key], error) {
+	p := q.Clamp()
+	l := access.List[search.Key]{Data: []search.Key{}, Limit: p.Limit, Offset: p.Offset}
+	pattern, err := regexp.Compile("(?i)" + q.Part)
+	if err != nil {
+		var wrong *syntax.Error
+		if errors.As(err, &wrong) {
+			return l, access.Invalid("q", "This is not a valid regular expression: %s.", wrong.Code)
+		}
+		return l, access.Invalid("q", "This is not a valid regular expression.")
+	}
+	return l, search.MatchingKeys(v.tx.Tx, experimentID, q.Kind, pattern, func(k search.Key) {
+		if l.Total >= p.Offset && len(l.Data) < p.Limit {
+			l.Data = append(l.Data, k)
+		}
+		l.Total++
+	})
+}
+
+// Keys is View.Keys.
+func (db *DB) Keys(ctx context.Context, actor access.Actor, experimentID string, q KeyQuery) (access.List[search.Key], error) {
+	return view(ctx, db, actor, func(v *View) (access.List[search.Key], error) { return v.Keys(experimentID, q) })
+}
+
+// maxFoundValues is the largest number of values that Values returns.
+const maxFoundValues = 50
+
+// FoundValue is a value of a parameter, or a tag.
+type FoundValue struct {
+	Value      string `json:"value" db:"value"`
+	Iterations int    `json:"iterations" db:"iterations"` // that have it
+}
+
+// ParamValues returns values of a parameter that have a part in them, in any case, those that
+// most iterations have first. Needs read.
+func (v *View) ParamValues(experimentID, key, part string) ([]FoundValue, error) {
+	return v.values(experimentID, `parameter.value`, `JOIN parameter ON parameter.iteration_num = iteration.num AND parameter.key = ?`, part, key)
+}
+
+// TagValues is ParamValues for the tags of iterations.
+func (v *View) TagValues(experimentID, part string) ([]FoundValue, error) {
+	return v.values(experimentID, `tag.value`, `JOIN tag ON tag.iteration_num = iteration.num`, part)
+}
+
+func (v *View) values(experimentID, column, join, part string, args ...any) ([]FoundValue, error) {
+	if err := access.CheckShort("q", part); err != nil {
+		return nil, err
+	}
+	if _, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, access.RightRead); err != nil {
+		return nil, err
+	}
+	all := []FoundValue{}
+	err := v.tx.Select(&all, `SELECT `+column+` AS value, count(*) AS iterations
+		FROM iteration `+join+`
+		WHERE iteration.experiment_id = ? AND iteration.deleted_date IS NULL AND length(`+column+`) <= 250
+		AND (? = '' OR `+search.Contains(column)+`)
+		GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ?`, append(args, experimentID, part, part, maxFoundValues)...)
+	return all, err
+}
+
+// VaryingParams returns the parameters that have more than one value in the
+// newest iterations of an experiment, those that most of them have first. With a
+// single iteration it returns all parameters. Needs read.
+func (v *View) VaryingParams(experimentID string, newest int) (keys []string, err error) {
+	if _, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, access.RightRead); err != nil {
+		return nil, err
+	}
+	err = v.tx.Select(&keys, `
+		WITH newest AS MATERIALIZED (
+			SELECT num FROM iteration WHERE experiment_id = ? AND deleted_date IS NULL ORDER BY num DESC LIMIT ?
+		)
+		SELECT key
+		FROM newest
+		JOIN parameter ON parameter.iteration_num = newest.num
+		GROUP BY key
+		HAVING min(value) <> max(value) OR (SELECT count(*) FROM newest) = 1
+		ORDER BY count(*) DESC, key`, experimentID, newest)
+	return keys, err
+}
+
+// UnknownNames returns the names in the filter where that no iteration of the experiment
+// has, in alphabetical order. INVALID_PAYLOAD when the filter can't be read. Needs
+// read.
+func (v *View) UnknownNames(experimentID, where string) ([]search.Unknown, error) {
+	var p filter.Parser
+	if _, err := p.Filter(where); err != nil {
+		return nil, access.Refused(err)
+	}
+	if _, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, access.RightRead); err != nil {
+		return nil, err
+	}
+	return search.UnknownKeys(v.tx.Tx, experimentID, p.Keys())
+}
+
+// SameParams returns those of keys that are the same parameter in all iterations
+// that pass the filter where, or that none of them has; in the order of keys. Needs read.
+func (db *DB) SameParams(ctx context.Context, actor access.Actor, experimentID, where string, keys []string) ([]string, error) {
+	s, err := parseSearch(IterationQuery{Filter: where})
+	if err != nil {
+		return nil, err
+	}
+	if len(keys) > filter.MaxColumns {
+		return nil, access.Invalid("columns", "Ask for up to %d names at once.", filter.MaxColumns)
+	}
+	return access.Read(ctx, db.base, func(tx *access.Tx) ([]string, error) {
+		if _, err := tx.AllowExperiment(actor, experimentID, access.RightRead); err != nil {
+			return nil, err
+		}
+		list, err := json.Marshal(keys)
+		if err != nil {
+			return nil, err
+		}
+		vary, err := Limited(tx, s.Query, func(in *search.Snapshot) (map[string]bool, error) {
+			return in.VaryingParams(experimentID, s.Query, string(list))
+		})
+		return slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return vary[k] }), err
+	})
+}

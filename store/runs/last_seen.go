@@ -1,0 +1,41 @@
+package runs
+
+import (
+	"context"
+
+	"tracker/store/access"
+	"tracker/store/scalar"
+)
+
+// freshen sets LastSeen of iterations that were just read.
+func freshen(tx *access.Tx, all []Iteration) {
+	for i := range all {
+		all[i].LastSeen = tx.DB.LastSeen.Latest(all[i].Num, all[i].LastSeen)
+	}
+}
+
+// SilentIterations returns the ids of the iterations of an experiment that have
+// not ended and were last seen before a time, in the order of their creation.
+// Needs read.
+func (db *DB) SilentIterations(ctx context.Context, actor access.Actor, experimentID string, before scalar.Time) ([]string, error) {
+	return access.Read(ctx, db.base, func(tx *access.Tx) ([]string, error) {
+		if _, err := tx.AllowExperiment(actor, experimentID, access.RightRead); err != nil {
+			return nil, err
+		}
+		var found []struct {
+			Num      int64       `db:"num"`
+			ID       string      `db:"id"`
+			LastSeen scalar.Time `db:"last_seen"`
+		}
+		err := tx.Select(&found, `SELECT num, id, last_seen FROM iteration
+			WHERE experiment_id = ? AND deleted_date IS NULL AND status = 'RUNNING' AND last_seen < ?
+			ORDER BY num`, experimentID, before)
+		var ids []string
+		for _, i := range found {
+			if db.base.LastSeen.Latest(i.Num, i.LastSeen) < before {
+				ids = append(ids, i.ID)
+			}
+		}
+		return ids, err
+	})
+}

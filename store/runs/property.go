@@ -1,0 +1,115 @@
+package runs
+
+import (
+	"context"
+
+	"tracker/store/access"
+	"tracker/store/json"
+	"tracker/store/registry"
+)
+
+// PropertyKind is a kind of record that has properties.
+type PropertyKind string
+
+// The kinds of record that have properties.
+const (
+	ExperimentProperty   PropertyKind = "experiment"
+	IterationProperty    PropertyKind = "iteration"
+	ModelProperty        PropertyKind = "model"
+	ModelVersionProperty PropertyKind = "modelversion"
+	LoggedModelProperty  PropertyKind = "loggedmodel"
+)
+
+// Properties lists the properties of a record by key. Needs read.
+func (v *View) Properties(kind PropertyKind, id string, p access.Page) (access.List[access.Property], error) {
+	owner, err := allowProperties(v.tx, v.tx.Actor, kind, id, access.RightRead)
+	if err != nil {
+		return access.List[access.Property]{}, err
+	}
+	return access.PageOf[access.Property](v.tx, p, `key, value`, `FROM property WHERE `+owner.Column+` = ?`, `key`, owner.Key)
+}
+
+// Properties is View.Properties.
+func (db *DB) Properties(ctx context.Context, actor access.Actor, kind PropertyKind, id string, p access.Page) (access.List[access.Property], error) {
+	return view(ctx, db, actor, func(v *View) (access.List[access.Property], error) { return v.Properties(kind, id, p) })
+}
+
+// SetProperties sets properties of a record, all of them or, with an error, none.
+// When a key is given twice, its last value is set. Needs create, and update where
+// another value is replaced.
+func (db *DB) SetProperties(ctx context.Context, actor access.Actor, kind PropertyKind, id string, all []access.Property) error {
+	if err := access.CheckProperties(all); err != nil {
+		return err
+	}
+	return access.Change(ctx, db.base, actor, func(tx *access.Tx) error {
+		owner, err := allowProperties(tx, actor, kind, id, access.RightCreate)
+		if err != nil {
+			return err
+		}
+		tx.Within()
+		return tx.SetProperties(actor, owner, all)
+	})
+}
+
+// DeleteProperty removes a property; NOT_FOUND when the record does not have it.
+// Needs delete.
+func (db *DB) DeleteProperty(ctx context.Context, actor access.Actor, kind PropertyKind, id, key string) error {
+	return access.Remove(ctx, db.base, actor, func(tx *access.Tx) error {
+		owner, err := allowProperties(tx, actor, kind, id, access.RightDelete)
+		if err != nil {
+			return err
+		}
+		n, err := tx.Exec(`DELETE FROM property WHERE `+owner.Column+` = ? AND key = ?`, owner.Key, key)
+		if err := access.ChangedOne(n, err, "property of this "+string(kind)); err != nil {
+			return err
+		}
+		return owner.Changed(tx)
+	})
+}
+
+// allowProperties fails unless the record exists and actor has the right in its
+// project.
+func allowProperties(tx *access.Tx, actor access.Actor, kind PropertyKind, id string, want access.Right) (access.PropertyOwner, error) {
+	switch kind {
+	case ExperimentProperty:
+		e, err := tx.AllowExperiment(actor, id, want)
+		return access.PropertyOwner{ProjectID: e.ProjectID, Column: "experiment_id", Key: id}, err
+	case IterationProperty:
+		it, err := tx.AllowIteration(actor, id, want)
+		return it.Properties(), err
+	case ModelProperty:
+		m, err := registry.AllowModel(tx, actor, id, want)
+		return access.PropertyOwner{ProjectID: m.ProjectID, Column: "model_id", Key: id}, err
+	case ModelVersionProperty:
+		_, projectID, err := registry.AllowModelVersion(tx, actor, id, want)
+		return access.PropertyOwner{ProjectID: projectID, Column: "model_version_id", Key: id}, err
+	case LoggedModelProperty:
+		m, projectID, err := registry.AllowLoggedModel(tx, actor, id, want)
+		return access.PropertyOwner{ProjectID: projectID, Column: "logged_model_num", Key: m.Num}, err
+	}
+	return access.PropertyOwner{}, access.Errorf(access.CodeNotFound, "Only an experiment, an iteration, a model, a model version or a logged model has properties.")
+}
+
+// PropertyOf returns the values of one property, by the ids of those of the
+// experiments that have it. Needs read for all of them that exist.
+func (v *View) PropertyOf(experimentIDs []string, key string) (map[string]string, error) {
+	experimentIDs, _, err := v.tx.AllowExperiments(v.tx.Actor, experimentIDs, true)
+	if err != nil {
+		return nil, err
+	}
+	list, err := json.Marshal(experimentIDs)
+	if err != nil {
+		return nil, err
+	}
+	var found []struct {
+		ID    string `db:"experiment_id"`
+		Value string `db:"value"`
+	}
+	err = v.tx.Select(&found, `SELECT experiment_id, value FROM property
+		WHERE experiment_id IN (SELECT value FROM json_each(?)) AND key = ?`, string(list), key)
+	values := make(map[string]string, len(found))
+	for _, f := range found {
+		values[f.ID] = f.Value
+	}
+	return values, err
+}

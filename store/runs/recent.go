@@ -1,0 +1,89 @@
+package runs
+
+import "tracker/store/access"
+
+// RecentIteration is an iteration with the names of its experiment and project.
+type RecentIteration struct {
+	Iteration
+	Experiment string // its name
+	Project    string // its name
+	ProjectID  string
+}
+
+// recentRead is the number of iterations among which those that the actor may read are
+// looked for.
+const recentRead = 5000
+
+// RunningIterations returns up to limit iterations that have not ended, of all that the actor may
+// read, the newest first.
+func (v *View) RunningIterations(limit int) ([]RecentIteration, error) {
+	return v.recent(`SELECT num FROM iteration WHERE status = 'RUNNING' AND deleted_date IS NULL ORDER BY num DESC LIMIT ?`, limit)
+}
+
+// EndedIterations is RunningIterations for those that have ended, the last ones first.
+func (v *View) EndedIterations(limit int) ([]RecentIteration, error) {
+	return v.recent(`SELECT num FROM iteration WHERE end_date IS NOT NULL AND deleted_date IS NULL ORDER BY end_date DESC LIMIT ?`, limit)
+}
+
+func (v *View) recent(from string, limit int) ([]RecentIteration, error) {
+	u, err := v.tx.User(v.tx.Actor)
+	if err != nil {
+		return nil, err
+	}
+	var rows []struct {
+		Num        int64  `db:"num"`
+		Experiment string `db:"experiment"`
+		Project    string `db:"project"`
+		ProjectID  string `db:"project_id"`
+	}
+	err = v.tx.Select(&rows, `SELECT
+			recent.num,
+			experiment.name AS experiment,
+			project.name AS project,
+			project.id AS project_id
+		FROM (`+from+`) AS recent
+		CROSS JOIN iteration ON iteration.num = recent.num
+		JOIN experiment ON experiment.id = iteration.experiment_id AND experiment.deleted_date IS NULL
+		JOIN project ON project.id = experiment.project_id AND project.deleted_date IS NULL
+		WHERE ? OR project.id IN (SELECT project_id FROM user_permission WHERE user_id = ? AND read_permission)
+		LIMIT ?`, recentRead, u.IsAdmin, u.ID, min(limit, access.MaxLimit))
+	if err != nil {
+		return nil, err
+	}
+	nums := make([]int64, len(rows))
+	for i, r := range rows {
+		nums[i] = r.Num
+	}
+	iterations, err := iterationsOf(v.tx, nums, nil)
+	all := make([]RecentIteration, len(iterations))
+	for i, it := range iterations { // in the order of nums, which all exist
+		all[i] = RecentIteration{it, rows[i].Experiment, rows[i].Project, rows[i].ProjectID}
+	}
+	return all, err
+}
+
+// ProjectIterations lists the iterations of all experiments of a project as
+// Iterations does those of one. Fold, Group and Trash are ignored. Needs read.
+func (v *View) ProjectIterations(projectID string, q IterationQuery) (access.List[Iteration], error) {
+	p := q.Clamp()
+	l := access.List[Iteration]{Data: []Iteration{}, Limit: p.Limit, Offset: p.Offset}
+	if err := v.tx.AllowProject(v.tx.Actor, projectID, access.RightRead); err != nil {
+		return l, err
+	}
+	s, err := parseSearch(IterationQuery{Filter: q.Filter, Sort: q.Sort, Columns: q.Columns})
+	if err != nil {
+		return l, err
+	}
+	var ids []string
+	err = v.tx.Select(&ids, `SELECT id FROM experiment WHERE project_id = ? AND deleted_date IS NULL ORDER BY created_date DESC, id LIMIT ?`, projectID, access.MaxSearched)
+	if err != nil || len(ids) == 0 {
+		return l, err
+	}
+	h, err := findIn(v.tx, ids, s.Query, p)
+	if err != nil {
+		return l, err
+	}
+	l.Total = h.Total
+	l.Data, err = iterationsOf(v.tx, h.Nums, s.columns)
+	return l, err
+}

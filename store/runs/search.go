@@ -1,0 +1,201 @@
+package runs
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"tracker/store/access"
+	"tracker/store/filter"
+	"tracker/store/json"
+	"tracker/store/scalar"
+	"tracker/store/search"
+)
+
+// listing is a search for iterations, parsed and checked.
+type listing struct {
+	search.Query
+	columns []filter.Column // nil when none were asked for
+	cut     bool            // the page may end early
+}
+
+// parseSearch reads and checks a query.
+func parseSearch(q IterationQuery) (listing, error) {
+	var p filter.Parser
+	s, err := parseListing(&p, q.Filter, q.Sort, q.Columns)
+	if err != nil {
+		return s, err
+	}
+	if q.Group != nil {
+		if s.By, err = p.Group(q.Group.By); err != nil {
+			return s, access.Refused(err)
+		}
+		if s.Values = q.Group.Values; len(s.Values) != len(s.By) {
+			return s, access.Invalid("group", "A group of %d names has %d values; give one value for each name.", len(s.By), len(s.Values))
+		}
+	}
+	s.Fold, s.Parent, s.cut = q.Fold, q.Parent, q.Cut
+	s.Where = q.Trash.Condition("iteration")
+	s.Metrics = MetricsOf(p.Keys())
+	return s, nil
+}
+
+// within adapts the search to an experiment in the trash, all of whose iterations are in
+// the trash.
+func (s *listing) within(e access.ExperimentState) {
+	switch {
+	case !e.Deleted:
+	case s.Where == access.NotTrashed("iteration"):
+		s.Where = `FALSE`
+	default:
+		s.Where = `TRUE`
+	}
+}
+
+// parseListing reads a filter, an order and columns.
+func parseListing(p *filter.Parser, where, sort, columns string) (s listing, err error) {
+	if s.Filter, err = p.Filter(where); err != nil {
+		return s, access.Refused(err)
+	}
+	if s.Sort, err = p.Sort(sort); err != nil {
+		return s, access.Refused(err)
+	}
+	s.columns, err = p.Columns(columns)
+	return s, access.Refused(err)
+}
+
+// MetricsOf returns the names of the metrics among keys.
+func MetricsOf(keys []filter.Key) []string {
+	var names []string
+	for _, k := range keys {
+		if k.Field == filter.Metric {
+			names = append(names, k.Name)
+		}
+	}
+	return names
+}
+
+// iterations returns one page of the iterations of an experiment that s selects,
+// in its order.
+func iterations(tx *access.Tx, experimentID string, s listing, p access.Page) (access.List[Iteration], error) {
+	l := access.List[Iteration]{Data: []Iteration{}, Limit: p.Limit, Offset: p.Offset}
+	h, err := find(tx, experimentID, s.Query, p)
+	if err != nil {
+		return l, err
+	}
+	l.Total = h.Total
+	if len(h.Nums) == 0 {
+		return l, nil
+	}
+	var params []string
+	for _, c := range s.columns {
+		if c.Field == filter.Param {
+			params = append(params, c.Name)
+		}
+	}
+	nums, err := takeIterations(tx, h.Nums, params, s.cut)
+	if err != nil {
+		return l, err
+	}
+	if len(nums) < len(h.Nums) {
+		l.Limit = len(nums)
+	}
+	l.Data, err = iterationsOf(tx, nums, s.columns)
+	for i := range l.Data {
+		l.Data[i].Children = h.Children[l.Data[i].Num]
+	}
+	return l, err
+}
+
+// iterationsOf returns the iterations with these numbers, in the order of nums.
+// Numbers without an iteration are left out.
+func iterationsOf(tx *access.Tx, nums []int64, columns []filter.Column) ([]Iteration, error) {
+	return selectIterations(tx, iterationColumns, nums, columns)
+}
+
+func selectIterations(tx *access.Tx, selected string, nums []int64, columns []filter.Column) ([]Iteration, error) {
+	list, err := json.Marshal(nums)
+	if err != nil {
+		return nil, err
+	}
+	var rows []Iteration
+	err = tx.Select(&rows, `SELECT `+selected+`
+		FROM iteration WHERE iteration.num IN (SELECT value FROM json_each(?))`, string(list))
+	if err != nil {
+		return nil, err
+	}
+	at := make(map[int64]int, len(nums))
+	for i, num := range nums {
+		at[num] = i
+	}
+	slices.SortFunc(rows, func(a, b Iteration) int { return cmp.Compare(at[a.Num], at[b.Num]) })
+	for i, r := range rows {
+		at[r.Num] = i
+	}
+	freshen(tx, rows)
+	return rows, embed(tx, rows, at, columns)
+}
+
+// find returns one page of the iterations of an experiment that s selects.
+func find(tx *access.Tx, experimentID string, s search.Query, p access.Page) (search.Hits, error) {
+	if s.Filter == nil && len(s.Sort) == 0 && s.By == nil && !s.Fold {
+		return SearchSnapshot(tx).All(experimentID, s.Where, p.Limit, p.Offset)
+	}
+	h, err := findIn(tx, []string{experimentID}, s, p)
+	return h, access.OrNotFound(err, "iteration")
+}
+
+// findIn returns one page of the iterations of several experiments that s selects.
+func findIn(tx *access.Tx, experimentIDs []string, s search.Query, p access.Page) (search.Hits, error) {
+	return Limited(tx, s, func(in *search.Snapshot) (search.Hits, error) { return in.Find(experimentIDs, s, p.Limit, p.Offset) })
+}
+
+// SearchSnapshot returns the transaction as a search reads it.
+func SearchSnapshot(tx *access.Tx) *search.Snapshot {
+	in := &search.Snapshot{
+		Tx:         tx.Points(),
+		Seen:       tx.DB.LastSeen.Since(tx.Flushes),
+		LostBefore: tx.Now - scalar.Time(access.LostAfter.Milliseconds()),
+		Copies:     tx.DB.Copies,
+		Commits:    tx.Commits,
+	}
+	if tx.DB.Options.Exclusive { // another process does not know what the server changes
+		in.Orders = &tx.DB.Orders
+	}
+	return in
+}
+
+// embed sets Params and Metrics of data. at has the index in data of each number of an
+// iteration.
+func embed(tx *access.Tx, data []Iteration, at map[int64]int, columns []filter.Column) error {
+	if columns == nil {
+		return nil
+	}
+	for i := range data {
+		data[i].Params, data[i].Metrics = map[string]string{}, map[string]scalar.Value{}
+	}
+	return search.Columns(tx.Points(), slices.Collect(maps.Keys(at)), columns,
+		func(num int64, key, value string) { data[at[num]].Params[key] = value },
+		func(num int64, label string, value scalar.Value) { data[at[num]].Metrics[label] = value })
+}
+
+// Limited runs a search, whose statements end when the limit for searches is reached.
+// The error is INVALID_PAYLOAD then and not UNAVAILABLE, because clients repeat
+// what is unavailable, and the same search would take as long again.
+func Limited[T any](tx *access.Tx, s search.Query, fn func(*search.Snapshot) (T, error)) (T, error) {
+	return access.WithinLimit(tx, func() error { return tooSlow(s, tx.DB.SearchLimit) }, func() (T, error) { return fn(SearchSnapshot(tx)) })
+}
+
+func tooSlow(s search.Query, limit time.Duration) error {
+	field := "filter"
+	switch {
+	case s.Filter != nil:
+	case len(s.Sort) > 0:
+		field = "sort"
+	default:
+		field = "group"
+	}
+	return access.Invalid(field, "The search took longer than %v and was stopped. Make it smaller: compare and sort by fewer names, "+
+		"look for texts with = or in rather than contains, or put the runs into several experiments.", limit)
+}

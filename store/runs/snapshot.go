@@ -1,0 +1,130 @@
+package runs
+
+import (
+	"context"
+
+	"tracker/store/access"
+	"tracker/store/json"
+	"tracker/store/scalar"
+)
+
+// Snapshot is the code and the environment of a run.
+type Snapshot struct {
+	ID          string `json:"id" db:"id"`
+	IterationID string `json:"iteration_id" db:"iteration_id"`
+	NewSnapshot
+	CreatedDate scalar.Time `json:"created_date" db:"created_date"`
+}
+
+// NewSnapshot holds the arguments of CreateSnapshot; all are optional.
+type NewSnapshot struct {
+	GitSHA       string `json:"git_sha" db:"git_sha"`
+	GitDirty     *bool  `json:"git_dirty" db:"git_dirty"`
+	GitRemote    string `json:"git_remote" db:"git_remote"`
+	GitDiff      string `json:"git_diff" db:"git_diff"`
+	Entrypoint   string `json:"entrypoint" db:"entrypoint"`
+	Command      string `json:"command" db:"command"`
+	Hostname     string `json:"hostname" db:"hostname"`
+	Runtime      string `json:"runtime" db:"runtime"`
+	Dependencies string `json:"dependencies" db:"dependencies"`
+}
+
+const snapshotColumns = `
+	snapshot.id,
+	iteration.id AS iteration_id,
+	snapshot.git_sha,
+	snapshot.git_dirty,
+	snapshot.git_remote,
+	snapshot.git_diff,
+	snapshot.entrypoint,
+	snapshot.command,
+	snapshot.hostname,
+	snapshot.runtime,
+	snapshot.dependencies,
+	snapshot.created_date
+	FROM snapshot JOIN iteration ON iteration.num = snapshot.iteration_num`
+
+// Snapshot returns the code and environment of a run; NOT_FOUND when none was
+// recorded. Needs read.
+func (v *View) Snapshot(iterationID string) (s Snapshot, err error) {
+	it, err := v.tx.AllowIteration(v.tx.Actor, iterationID, access.RightRead)
+	if err != nil {
+		return s, err
+	}
+	err = v.tx.Get(&s, `SELECT `+snapshotColumns+` WHERE snapshot.iteration_num = ?`, it.Num)
+	return s, access.OrNotFound(err, "snapshot of this iteration")
+}
+
+// Snapshots returns the code and environment of those of up to MaxLimit runs that
+// have recorded them, by the id of the iteration. NOT_FOUND when a run does not
+// exist. Needs read for all of them.
+func (v *View) Snapshots(iterationIDs []string) (map[string]Snapshot, error) {
+	states, err := v.tx.AllowIterations(v.tx.Actor, iterationIDs, access.RightRead)
+	if err != nil {
+		return nil, err
+	}
+	list, err := json.Marshal(access.NumsOf(states))
+	if err != nil {
+		return nil, err
+	}
+	var size int64
+	err = v.tx.Row(`SELECT coalesce(sum(octet_length(git_diff) + octet_length(dependencies) + octet_length(command) + octet_length(runtime) + ?), 0)
+		FROM snapshot
+		WHERE iteration_num IN (SELECT value FROM json_each(?))`, iterationBytes, string(list)).Scan(&size)
+	if err == nil && size > access.MaxAnswerBytes {
+		err = access.Invalid("id", "The environments of these runs have more than %d MiB; ask for fewer runs.", access.MaxAnswerBytes>>20)
+	}
+	if err == nil {
+		err = access.Take(v.tx.Context(), size)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var rows []Snapshot
+	err = v.tx.Select(&rows, `SELECT `+snapshotColumns+`
+		WHERE snapshot.iteration_num IN (SELECT value FROM json_each(?))`, string(list))
+	all := map[string]Snapshot{}
+	for _, s := range rows {
+		all[s.IterationID] = s
+	}
+	return all, err
+}
+
+// Snapshot is View.Snapshot.
+func (db *DB) Snapshot(ctx context.Context, actor access.Actor, iterationID string) (Snapshot, error) {
+	return view(ctx, db, actor, func(v *View) (Snapshot, error) { return v.Snapshot(iterationID) })
+}
+
+// CreateSnapshot records the code and environment of a run, in place of what
+// was recorded before. Needs update; the iteration must not have ended.
+func (db *DB) CreateSnapshot(ctx context.Context, actor access.Actor, iterationID string, n NewSnapshot) (access.Created, error) {
+	err := access.FirstError(
+		access.CheckText("git_sha", n.GitSHA),
+		access.CheckText("git_remote", n.GitRemote),
+		access.CheckText("git_diff", n.GitDiff),
+		access.CheckText("entrypoint", n.Entrypoint),
+		access.CheckText("command", n.Command),
+		access.CheckText("hostname", n.Hostname),
+		access.CheckText("runtime", n.Runtime),
+		access.CheckText("dependencies", n.Dependencies))
+	if err != nil {
+		return access.Created{}, err
+	}
+	return access.Write(ctx, db.base, actor, func(tx *access.Tx) (access.Created, error) {
+		it, err := tx.AllowOpenIteration(actor, iterationID, access.RightUpdate)
+		if err != nil {
+			return access.Created{}, err
+		}
+		id, err := access.NewID()
+		if err != nil {
+			return access.Created{}, err
+		}
+		_, err = tx.Exec(`INSERT OR REPLACE INTO snapshot
+			(iteration_num, id, git_sha, git_dirty, git_remote, git_diff, entrypoint, command, hostname, runtime, dependencies, created_date)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			it.Num, id, n.GitSHA, n.GitDirty, n.GitRemote, n.GitDiff, n.Entrypoint, n.Command, n.Hostname,
+			n.Runtime, n.Dependencies, tx.Now)
+		tx.NoteIteration(it.IterationRef)
+		return access.Created{ID: id}, err
+	})
+}

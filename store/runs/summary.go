@@ -1,0 +1,95 @@
+package runs
+
+import (
+	"context"
+	"database/sql/driver"
+
+	"tracker/store/access"
+	"tracker/store/json"
+	"tracker/store/points"
+)
+
+// Summary holds the statistics of the metrics of an iteration, its parameters
+// and its tags.
+type Summary struct {
+	IterationID string                    `json:"iteration_id"`
+	Metrics     map[string]points.Summary `json:"metrics"` // by key
+	Params      map[string]string         `json:"params"`  // by key
+	Tags        access.Strings            `json:"tags"`    // sorted
+}
+
+// Summary returns the statistics of every metric of an iteration, with its
+// parameters and tags. Needs read.
+func (v *View) Summary(iterationID string) (Summary, error) {
+	it, err := v.tx.AllowIteration(v.tx.Actor, iterationID, access.RightRead)
+	if err != nil {
+		return Summary{}, err
+	}
+	all, err := summaries(v.tx, []access.IterationState{it})
+	if err != nil {
+		return Summary{}, err
+	}
+	return all[0], nil
+}
+
+// Summary is View.Summary.
+func (db *DB) Summary(ctx context.Context, actor access.Actor, iterationID string) (Summary, error) {
+	return view(ctx, db, actor, func(v *View) (Summary, error) { return v.Summary(iterationID) })
+}
+
+// Summaries returns the summaries of up to MaxLimit iterations in the order of
+// ids. NOT_FOUND when one does not exist. Needs read for all of them.
+func (v *View) Summaries(ids []string) ([]Summary, error) {
+	states, err := v.tx.AllowIterations(v.tx.Actor, ids, access.RightRead)
+	if err != nil {
+		return nil, err
+	}
+	return summaries(v.tx, states)
+}
+
+func summaries(tx *access.Tx, of []access.IterationState) ([]Summary, error) {
+	list, err := json.Marshal(access.NumsOf(of))
+	if err != nil {
+		return nil, err
+	}
+	if err := takeSummaries(tx, string(list)); err != nil {
+		return nil, err
+	}
+	byNum := map[int64]*Summary{}
+	for _, it := range of {
+		byNum[it.Num] = &Summary{IterationID: it.ID, Metrics: map[string]points.Summary{}, Params: map[string]string{}, Tags: access.Strings{}}
+	}
+	series, err := tx.Points().Statistics(access.NumsOf(of)...)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range series {
+		byNum[s.Iteration].Metrics[s.Key] = s.Summary()
+	}
+	err = EachText(tx, `SELECT iteration_num, key, value FROM parameter
+		WHERE iteration_num IN (SELECT value FROM json_each(?))`,
+		func(num int64, key, value string) { byNum[num].Params[key] = value }, string(list))
+	if err != nil {
+		return nil, err
+	}
+	err = EachText(tx, `SELECT iteration_num, '', value FROM tag
+		WHERE iteration_num IN (SELECT value FROM json_each(?)) ORDER BY value`,
+		func(num int64, _, value string) { byNum[num].Tags = append(byNum[num].Tags, value) }, string(list))
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Summary, len(of))
+	for at, it := range of {
+		all[at] = *byNum[it.Num]
+	}
+	return all, nil
+}
+
+// EachText calls fn with each row of a query: the number of an iteration, a key
+// and a value.
+func EachText(tx *access.Tx, query string, fn func(num int64, key, value string), args ...driver.Value) error {
+	return tx.EachRow(query, func(row []driver.Value) error {
+		fn(row[0].(int64), row[1].(string), row[2].(string))
+		return nil
+	}, args...)
+}

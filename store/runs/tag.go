@@ -1,0 +1,151 @@
+package runs
+
+import (
+	"context"
+
+	"tracker/store/access"
+	"tracker/store/scalar"
+)
+
+// TagKind is a kind of record that tags are attached to.
+type TagKind string
+
+// The kinds of record that carry tags.
+const (
+	ProjectTag    TagKind = "project"
+	ExperimentTag TagKind = "experiment"
+	IterationTag  TagKind = "iteration"
+)
+
+// Tag is a word attached to a record.
+type Tag struct {
+	ID          string      `json:"id" db:"id"`
+	Value       string      `json:"value" db:"value"`
+	CreatedDate scalar.Time `json:"created_date" db:"created_date"`
+}
+
+// tagOwner is the record that tags are attached to: the column of table tag
+// that names it, and the key in it.
+type tagOwner struct {
+	column    string
+	key       any
+	iteration *access.IterationRef // nil when it is another kind of record
+}
+
+// note adds a change of the tags of an iteration to the journal.
+func (o tagOwner) note(tx *access.Tx) {
+	if o.iteration != nil {
+		tx.NoteIteration(*o.iteration)
+	}
+}
+
+// Tags lists the tags of a record by value. Needs read.
+func (db *DB) Tags(ctx context.Context, actor access.Actor, kind TagKind, id string, p access.Page) (access.List[Tag], error) {
+	return access.Read(ctx, db.base, func(tx *access.Tx) (access.List[Tag], error) {
+		owner, err := allowTags(tx, actor, kind, id, access.RightRead)
+		if err != nil {
+			return access.List[Tag]{}, err
+		}
+		return access.PageOf[Tag](tx, p, `id, value, created_date`,
+			`FROM tag WHERE `+owner.column+` = ?`, `value`, owner.key)
+	})
+}
+
+// CreateTag attaches a tag. Created.Existing reports whether it was attached
+// before. Needs create.
+func (db *DB) CreateTag(ctx context.Context, actor access.Actor, kind TagKind, id, value string) (access.Created, error) {
+	if err := access.CheckName("value", value); err != nil {
+		return access.Created{}, err
+	}
+	return access.Write(ctx, db.base, actor, func(tx *access.Tx) (access.Created, error) {
+		owner, err := allowTags(tx, actor, kind, id, access.RightCreate)
+		if err != nil {
+			return access.Created{}, err
+		}
+		tagID, err := access.NewID()
+		if err != nil {
+			return access.Created{}, err
+		}
+		n, err := tx.Exec(`INSERT INTO tag (id, `+owner.column+`, value, created_date) VALUES (?, ?, ?, ?)
+			ON CONFLICT (`+owner.column+`, value) DO NOTHING`, tagID, owner.key, value, tx.Now)
+		if err != nil || n == 1 {
+			owner.note(tx)
+			return access.Created{ID: tagID}, err
+		}
+		err = tx.Row(`SELECT id FROM tag WHERE `+owner.column+` = ? AND value = ?`, owner.key, value).Scan(&tagID)
+		return access.Created{ID: tagID, Existing: true}, err
+	})
+}
+
+// DeleteTag removes a tag. Needs delete.
+func (db *DB) DeleteTag(ctx context.Context, actor access.Actor, kind TagKind, id, value string) error {
+	return access.Remove(ctx, db.base, actor, func(tx *access.Tx) error {
+		owner, err := allowTags(tx, actor, kind, id, access.RightDelete)
+		if err != nil {
+			return err
+		}
+		n, err := tx.Exec(`DELETE FROM tag WHERE `+owner.column+` = ? AND value = ?`, owner.key, value)
+		owner.note(tx)
+		return access.ChangedOne(n, err, "tag on this "+string(kind))
+	})
+}
+
+// MaxTagged is the largest number of iterations that TagIterations takes.
+const MaxTagged = 1000
+
+// TagIterations attaches a tag to iterations, or removes it, and returns how many
+// were changed; with an error, none. Needs create to attach it and delete to remove
+// it, on each.
+func (db *DB) TagIterations(ctx context.Context, actor access.Actor, ids []string, value string, attach bool) (int, error) {
+	if err := access.CheckName("value", value); err != nil {
+		return 0, err
+	}
+	if len(ids) == 0 || len(ids) > MaxTagged {
+		return 0, access.Invalid("iterations", "Choose 1 to %d runs.", MaxTagged)
+	}
+	return access.Write(ctx, db.base, actor, func(tx *access.Tx) (changed int, err error) {
+		for _, id := range ids {
+			want := access.RightDelete
+			if attach {
+				want = access.RightCreate
+			}
+			it, err := tx.AllowIteration(actor, id, want)
+			if err != nil {
+				return 0, err
+			}
+			var n int64
+			if attach {
+				tagID, err := access.NewID()
+				if err != nil {
+					return 0, err
+				}
+				n, err = tx.Exec(`INSERT INTO tag (id, iteration_num, value, created_date) VALUES (?, ?, ?, ?)
+					ON CONFLICT (iteration_num, value) DO NOTHING`, tagID, it.Num, value, tx.Now)
+				if err != nil {
+					return 0, err
+				}
+			} else if n, err = tx.Exec(`DELETE FROM tag WHERE iteration_num = ? AND value = ?`, it.Num, value); err != nil {
+				return 0, err
+			}
+			if n > 0 {
+				changed++
+				tx.NoteIteration(it.IterationRef)
+			}
+		}
+		return changed, nil
+	})
+}
+
+func allowTags(tx *access.Tx, actor access.Actor, kind TagKind, id string, want access.Right) (tagOwner, error) {
+	switch kind {
+	case ProjectTag:
+		return tagOwner{column: "project_id", key: id}, tx.AllowProject(actor, id, want)
+	case ExperimentTag:
+		_, err := tx.AllowExperiment(actor, id, want)
+		return tagOwner{column: "experiment_id", key: id}, err
+	case IterationTag:
+		it, err := tx.AllowIteration(actor, id, want)
+		return tagOwner{"iteration_num", it.Num, &it.IterationRef}, err
+	}
+	return tagOwner{}, access.Errorf(access.CodeNotFound, "Only a project, an experiment or an iteration has tags.")
+}

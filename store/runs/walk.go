@@ -1,0 +1,107 @@
+package runs
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"tracker/store/access"
+	"tracker/store/filter"
+	"tracker/store/json"
+	"tracker/store/search"
+)
+
+// walkedAtOnce is the number of iterations that WalkIterations reads in one
+// transaction.
+const walkedAtOnce = 500
+
+// WalkIterations calls fn with all iterations that a search finds, in its order
+// and in parts. The search runs once, at the start; iterations that are deleted
+// afterwards are left out. No transaction is open while fn runs, so fn may be slow.
+// The page of q is ignored. INVALID_PAYLOAD when a part of q can't be read; an
+// error of fn ends the walk. Needs read.
+func (db *DB) WalkIterations(ctx context.Context, actor access.Actor, experimentID string, q IterationQuery, fn func([]Iteration) error) error {
+	s, err := parseSearch(q)
+	if err != nil {
+		return err
+	}
+	nums, err := view(ctx, db, actor, func(v *View) ([]int64, error) { return v.findIterations(experimentID, s) })
+	if err != nil {
+		return err
+	}
+	for part := range slices.Chunk(nums, walkedAtOnce) {
+		found, err := access.Read(ctx, db.base, func(tx *access.Tx) ([]Iteration, error) {
+			e, err := tx.AllowExperiment(actor, experimentID, access.RightRead)
+			if err != nil {
+				return nil, err
+			}
+			all, err := iterationsOf(tx, part, s.columns)
+			return slices.DeleteFunc(all, func(i Iteration) bool { return !q.Trash.Takes(i.Deleted || e.Deleted) }), err
+		})
+		if err != nil {
+			return err
+		}
+		if err := fn(found); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// IterationIDs returns the ids of all iterations that a search finds, in its
+// order. The page of q is ignored. INVALID_PAYLOAD when a part of q can't be
+// read. Needs read.
+func (v *View) IterationIDs(experimentID string, q IterationQuery) (ids []string, err error) {
+	s, err := parseSearch(q)
+	if err != nil {
+		return nil, err
+	}
+	nums, err := v.findIterations(experimentID, s)
+	if err != nil {
+		return nil, err
+	}
+	list, err := json.Marshal(nums)
+	if err != nil {
+		return nil, err
+	}
+	err = v.tx.Select(&ids, `SELECT iteration.id
+		FROM json_each(?) AS list
+		JOIN iteration ON iteration.num = list.value
+		ORDER BY list.key`, string(list))
+	return ids, err
+}
+
+// findIterations returns the numbers of all iterations that a search finds.
+func (v *View) findIterations(experimentID string, s listing) ([]int64, error) {
+	e, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, access.RightRead)
+	if err != nil {
+		return nil, err
+	}
+	s.within(e)
+	h, err := find(v.tx, experimentID, s.Query, access.Page{Limit: math.MaxInt32})
+	return h.Nums, err
+}
+
+// Column is a parameter or metric that a listing embeds in each iteration.
+type Column struct {
+	Kind search.KeyKind
+	Name string // under which Params or Metrics has it
+	Text string // in the language of searches
+}
+
+// Columns reads the columns of a query. INVALID_PAYLOAD when they can't be read.
+func Columns(text string) ([]Column, error) {
+	columns, err := new(filter.Parser).Columns(text)
+	if err != nil {
+		return nil, access.Refused(err)
+	}
+	var all []Column
+	for _, c := range columns {
+		column := Column{search.MetricKey, c.Label, filter.MetricName(c.Name) + "." + c.Stat}
+		if c.Field == filter.Param {
+			column.Kind, column.Text = search.ParamKey, filter.ParamName(c.Name)
+		}
+		all = append(all, column)
+	}
+	return all, nil
+}

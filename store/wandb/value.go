@@ -1,0 +1,65 @@
+package wandb
+
+import (
+	"errors"
+	"strings"
+
+	"tracker/store/json"
+	"tracker/store/wandb/format"
+)
+
+// maxValueRows bounds the rows that EachValue reads.
+const maxValueRows = 20_000
+
+// EachValue calls each with the values in the histories of runs that are not numbers, by number
+// of the run, then step. It reads the rows that contain one of texts, of some steps or, when
+// steps is nil, of all. It ends with the first error. more reports that there are rows that it
+// did not read.
+func (tx Tx) EachValue(nums []int64, steps []Step, texts []string, each func(num int64, step Step, m format.Member) error) (more bool, err error) {
+	of, err := json.Marshal(nums)
+	if err != nil {
+		return false, err
+	}
+	where, args := "", []any{string(of)}
+	if steps != nil {
+		list, err := json.Marshal(steps)
+		if err != nil {
+			return false, err
+		}
+		where, args = ` AND step IN (SELECT value FROM json_each(?))`, append(args, string(list))
+	}
+	for _, text := range texts {
+		args = append(args, text)
+	}
+	rows, err := tx.Rows(`SELECT iteration_num, step, content
+		FROM wandb_row
+		WHERE iteration_num IN (SELECT value FROM json_each(?))`+where+`
+			AND (`+strings.TrimSuffix(strings.Repeat(`instr(content, ?) > 0 OR `, len(texts)), ` OR `)+`)
+		ORDER BY iteration_num, step LIMIT ?`, append(args, maxValueRows+1)...)
+	if err != nil {
+		return false, err
+	}
+	defer rows.Close()
+	for n := 0; rows.Next(); n++ {
+		if n == maxValueRows {
+			more = true
+			break
+		}
+		var num int64
+		var content string
+		var step Step
+		if err := rows.Scan(&num, &step, &content); err != nil {
+			return false, err
+		}
+		members, err := format.Members(content)
+		if err != nil {
+			return false, err
+		}
+		for _, m := range members {
+			if err := each(num, step, m); err != nil {
+				return false, err
+			}
+		}
+	}
+	return more, errors.Join(rows.Err(), rows.Close())
+}

@@ -1,0 +1,228 @@
+package wandbruns
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+
+	"tracker/store/access"
+	"tracker/store/scalar"
+	"tracker/store/wandb"
+)
+
+// WandbCommand is what an agent is to do.
+type WandbCommand struct {
+	Type     string // run, stop or exit
+	Run      string // the name of the run
+	Settings string // JSON, an object
+	Program  string // that the agent starts, "" for its own function
+}
+
+// trial is a run that was given to an agent.
+type trial struct {
+	wandb.Trial
+	it       *access.IterationState // nil until the run begins after it was given
+	lastSeen scalar.Time
+}
+
+// agentSeparator is between the id of a sweep and the rest of the id of an agent.
+const agentSeparator = "-"
+
+// CreateWandbAgent returns the id of a new agent of a sweep, which ends in name. Needs
+// create.
+func (db *DB) CreateWandbAgent(ctx context.Context, actor access.Actor, sweepID, name string) (id string, err error) {
+	return access.Read(ctx, db.base, func(tx *access.Tx) (string, error) {
+		s, err := allowSweep(tx, actor, sweepID, access.RightCreate)
+		return s.ID + agentSeparator + name, err
+	})
+}
+
+// WandbHeartbeat takes note of the runs that an agent carries out, by their names, and
+// returns what it is to do. name is that of a run that may be given to it. Needs create.
+//
+// A run that was given to an agent and that did not begin is given again: to the same
+// agent when it asks again, so that a lost answer loses no run, and after LostAfter to
+// another one. A run that was preempted is given again at once, to the agent that asks
+// first, before runs with new settings.
+func (db *DB) WandbHeartbeat(ctx context.Context, actor access.Actor, agent, name string, running []string) ([]WandbCommand, error) {
+	return access.Write(ctx, db.base, actor, func(tx *access.Tx) ([]WandbCommand, error) {
+		sweepID, _, _ := strings.Cut(agent, agentSeparator)
+		s, err := allowSweep(tx, actor, sweepID, access.RightCreate)
+		if err != nil {
+			return nil, err
+		}
+		open, err := openTrials(tx, s)
+		if err != nil {
+			return nil, err
+		}
+		if open, err = updateTrials(tx, &s, open, agent, running); err != nil {
+			return nil, err
+		}
+		commands, err := stopRuns(tx, s, open, running)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case s.State == SweepCanceled, s.State == SweepFinished && len(running) == 0:
+			return append(commands, WandbCommand{Type: "exit"}), nil
+		case len(running) > 0, s.State == SweepPaused, s.State == SweepFinished:
+			return commands, nil
+		}
+		t, err := nextTrial(tx, s, open, agent, name)
+		if err != nil || t != nil {
+			if s.State == SweepPending && err == nil {
+				err = setSweepState(tx, s, SweepRunning)
+			}
+			if err != nil {
+				return nil, err
+			}
+			return append(commands, WandbCommand{Type: "run", Run: t.Name, Settings: t.Settings, Program: s.Config.Program}), nil
+		}
+		if len(open) == 0 {
+			err = setSweepState(tx, s, SweepFinished)
+		}
+		return append(commands, WandbCommand{Type: "exit"}), err
+	})
+}
+
+func setSweepState(tx *access.Tx, s WandbSweep, state SweepState) error {
+	_, err := tx.Exec(`UPDATE wandb_sweep SET state = ?, updated_date = ? WHERE num = ?`, state, tx.Now, s.Num)
+	return err
+}
+
+// openTrials returns the runs of a sweep that have not ended.
+func openTrials(tx *access.Tx, s WandbSweep) ([]trial, error) {
+	open, err := wandbTx(tx).OpenTrials(s.Sweep)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]trial, len(open))
+	for i, t := range open {
+		all[i].Trial = t
+		if all[i].it, all[i].lastSeen, err = runOfTrial(tx, s, t.Name); err != nil {
+			return nil, err
+		}
+		if all[i].lastSeen < t.Given {
+			all[i].it = nil // a former attempt, which does not count
+		}
+	}
+	return all, nil
+}
+
+// runOfTrial returns the iteration that the run with a name is, nil when there is none,
+// and when it was last seen.
+func runOfTrial(tx *access.Tx, s WandbSweep, name string) (_ *access.IterationState, lastSeen scalar.Time, err error) {
+	it := access.IterationState{IterationRef: access.IterationRef{ID: wandbID(s.projectID, name)}}
+	err = tx.Row(`SELECT iteration.last_seen, `+access.IterationStateColumns+`
+		FROM iteration
+		JOIN experiment ON experiment.id = iteration.experiment_id
+		JOIN project ON project.id = experiment.project_id
+		WHERE iteration.id = ?`, it.ID).Scan(append([]any{&lastSeen}, it.Into()...)...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, 0, nil
+	}
+	return &it, tx.DB.LastSeen.Latest(it.Num, lastSeen), err
+}
+
+// updateTrials takes note of which runs an agent carries out and which have ended, and
+// returns those that have not.
+func updateTrials(tx *access.Tx, s *WandbSweep, all []trial, agent string, running []string) (open []trial, err error) {
+	lost := tx.Now - scalar.Time(access.LostAfter.Milliseconds())
+	for _, t := range all {
+		mine := t.Agent == agent
+		runs := slices.Contains(running, t.Name)
+		if t.State == wandb.TrialGiven && (mine && runs || t.it != nil) {
+			t.State = wandb.TrialStarted
+		}
+		if t.it != nil {
+			if err := wandbTx(tx).Measure(s.Sweep, &t.Trial, t.it.Num); err != nil {
+				return nil, err
+			}
+		}
+		again := false
+		if t.it != nil && !t.it.Deleted && (t.it.Ended() || !runs && t.lastSeen < lost) {
+			if again, err = settlePreempted(tx, *t.it); err != nil {
+				return nil, err
+			}
+		}
+		switch {
+		case again:
+			if err := wandbTx(tx).Queue(s.Sweep, &t.Trial, t.lastSeen); err != nil {
+				return nil, err
+			}
+			t.it = nil
+		case t.it != nil && (t.it.Ended() || t.it.Deleted || !runs && t.lastSeen < lost):
+			t.State = wandb.TrialDone
+		case t.it == nil && t.State == wandb.TrialStarted && (mine && !runs || !mine && t.Given < lost):
+			t.State = wandb.TrialDone // it made no run, or made it without the server
+		}
+		best := math.NaN()
+		if t.State == wandb.TrialDone && t.it != nil {
+			if best, err = wandbTx(tx).Best(s.Sweep, t.it.Num); err != nil {
+				return nil, err
+			}
+		}
+		if err := wandbTx(tx).SaveTrial(s.Sweep, t.Trial, best); err != nil {
+			return nil, err
+		}
+		if t.State != wandb.TrialDone {
+			open = append(open, t)
+		}
+	}
+	return open, nil
+}
+
+// stopRuns ends those runs that are stopped early, and returns the commands to stop the
+// runs of an agent that were ended here.
+func stopRuns(tx *access.Tx, s WandbSweep, open []trial, running []string) (commands []WandbCommand, err error) {
+	var alive []wandb.Trial
+	its := map[int]access.IterationState{}
+	for _, t := range open {
+		if t.it != nil && !t.it.Ended() {
+			alive = append(alive, t.Trial)
+			its[t.Number] = *t.it
+		}
+	}
+	stopped, err := wandbTx(tx).Early(s.Sweep, alive)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range stopped {
+		if err := killWandb(tx, its[t.Number], "stopped early by the sweep"); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range running {
+		it, _, err := runOfTrial(tx, s, name)
+		if err != nil {
+			return nil, err
+		}
+		if it == nil || it.Status != access.Killed {
+			continue
+		}
+		w, err := wandbRun(tx, it.IterationRef)
+		if err != nil {
+			return nil, err
+		}
+		if !w.Complete {
+			commands = append(commands, WandbCommand{Type: "stop", Run: name})
+		}
+	}
+	return commands, nil
+}
+
+// nextTrial returns a run for an agent, nil when there are no more.
+func nextTrial(tx *access.Tx, s WandbSweep, open []trial, agent, name string) (*wandb.Trial, error) {
+	lost := tx.Now - scalar.Time(access.LostAfter.Milliseconds())
+	for i := range open {
+		t := &open[i].Trial
+		if t.State == wandb.TrialGiven && (t.Agent == agent || t.Agent == "" || t.Given < lost) {
+			return t, wandbTx(tx).GiveAgain(s.Sweep, t, agent)
+		}
+	}
+	t, err := wandbTx(tx).NextTrial(s.Sweep, agent, name)
+	return t, refusedConfig(err)
+}

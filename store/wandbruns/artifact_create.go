@@ -1,0 +1,165 @@
+package wandbruns
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"strings"
+
+	"tracker/store/access"
+	"tracker/store/files"
+	"tracker/store/json"
+	"tracker/store/scalar"
+)
+
+// NewWandbArtifact is what CreateWandbArtifact takes.
+type NewWandbArtifact struct {
+	IterationID string
+	Collection  string
+	Type        string
+	Digest      string
+	ClientID    string
+	Description string
+	Metadata    string
+	Aliases     []string
+}
+
+// CreateWandbArtifact begins a version of a collection. One that is committed with this
+// digest is returned instead, and gets the aliases; so is a pending one that the same
+// client has begun. Needs create.
+func (db *DB) CreateWandbArtifact(ctx context.Context, actor access.Actor, n NewWandbArtifact) (WandbArtifact, error) {
+	err := access.FirstError(
+		access.CheckName("name", n.Collection), access.CheckShort("type", n.Type), access.CheckShort("digest", n.Digest), access.CheckShort("clientID", n.ClientID),
+		access.CheckText("description", n.Description), access.CheckText("metadata", n.Metadata), checkWandbAliases(n.Aliases))
+	if err == nil && strings.ContainsAny(n.Collection, "/:") {
+		err = access.Invalid("name", "The name of an artifact must have neither a slash nor a colon.")
+	}
+	if err != nil {
+		return WandbArtifact{}, err
+	}
+	return access.Write(ctx, db.base, actor, func(tx *access.Tx) (a WandbArtifact, err error) {
+		it, err := tx.AllowIteration(actor, n.IterationID, access.RightCreate)
+		if err != nil {
+			return a, err
+		}
+		aliases, err := json.Marshal(slices.Concat(n.Aliases))
+		if err != nil {
+			return a, err
+		}
+		err = tx.Get(&a, `SELECT `+wandbArtifactColumns+`
+			WHERE wandb_artifact.experiment_id = ? AND wandb_artifact.collection = ? AND wandb_artifact.digest = ?
+			AND (wandb_artifact.state = 'COMMITTED' OR wandb_artifact.state = 'PENDING' AND wandb_artifact.client_id = ? AND wandb_artifact.iteration_num = ?)
+			ORDER BY wandb_artifact.state, wandb_artifact.version DESC LIMIT 1`,
+			it.ExperimentID, n.Collection, n.Digest, n.ClientID, it.Num)
+		if err == nil {
+			if a.State == WandbCommitted {
+				err = setWandbAliases(tx, &a, append(n.Aliases, WandbLatest))
+			}
+			return a, err
+		}
+		if !errors.Is(err, sql.ErrNoRows) {
+			return a, err
+		}
+		id, err := access.NewID()
+		if err != nil {
+			return a, err
+		}
+		_, err = tx.Exec(`INSERT INTO wandb_artifact
+			(id, experiment_id, iteration_num, collection, version, type, digest, client_id, aliases, description, metadata, state, created_date, updated_date)
+			VALUES (?, ?, ?, ?, (SELECT coalesce(max(version) + 1, 0) FROM wandb_artifact WHERE experiment_id = ? AND collection = ?),
+				?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			id, it.ExperimentID, it.Num, n.Collection, it.ExperimentID, n.Collection,
+			n.Type, n.Digest, n.ClientID, string(aliases), n.Description, n.Metadata, WandbPending, tx.Now, tx.Now)
+		if err != nil {
+			return a, err
+		}
+		return wandbArtifact(tx, id)
+	})
+}
+
+// WandbEntry is a file in the manifest of a version.
+type WandbEntry struct {
+	Name string
+	MD5  string // base64
+	Ref  string // the address of a file that is not kept here, "" for one that is
+	Size int64
+}
+
+// CommitWandbArtifact ends a version with the files of its manifest. Those that were not
+// sent are taken from other versions with the same MD5, so it needs read as well as
+// create. INVALID_PAYLOAD when one is found nowhere.
+func (db *DB) CommitWandbArtifact(ctx context.Context, actor access.Actor, id string, entries []WandbEntry) (WandbArtifact, error) {
+	return access.Write(ctx, db.base, actor, func(tx *access.Tx) (a WandbArtifact, err error) {
+		if a, err = allowWandbArtifact(tx, actor, id, access.RightCreate); err == nil {
+			err = tx.Allow(actor, a.ProjectID, access.RightRead)
+		}
+		if err != nil || a.State == WandbCommitted {
+			return a, err
+		}
+		if a.State == WandbDeleted {
+			return a, access.Errorf(access.CodeConflict, "The artifact was deleted; log it again.")
+		}
+		at, err := files.AllowTree(tx, actor, files.Tree{IterationID: a.IterationID}, access.RightCreate)
+		if err != nil {
+			return a, err
+		}
+		for _, e := range entries {
+			a.Size += e.Size
+			a.Files++
+			if e.Ref != "" {
+				continue
+			}
+			if err := adoptFile(tx, actor, &a, at, e); err != nil {
+				return a, err
+			}
+			if _, err := tx.Exec(`INSERT INTO wandb_file (artifact_num, name, md5) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, a.Num, e.Name, e.MD5); err != nil {
+				return a, err
+			}
+		}
+		var text string
+		if err := tx.Row(`SELECT aliases FROM wandb_artifact WHERE num = ?`, a.Num).Scan(&text); err != nil {
+			return a, err
+		}
+		var aliases []string
+		if err := json.Unmarshal([]byte(text), &aliases); err != nil {
+			return a, err
+		}
+		if err := setWandbAliases(tx, &a, append(aliases, WandbLatest)); err != nil {
+			return a, err
+		}
+		a.State, a.UpdatedDate = WandbCommitted, tx.Now
+		_, err = tx.Exec(`UPDATE wandb_artifact SET state = ?, size = ?, files = ?, updated_date = ? WHERE num = ?`,
+			a.State, a.Size, a.Files, tx.Now, a.Num)
+		return a, err
+	})
+}
+
+// adoptFile makes sure that a version has a file.
+func adoptFile(tx *access.Tx, actor access.Actor, a *WandbArtifact, at files.TreePlace, e WandbEntry) error {
+	name := a.File(e.Name)
+	_, err := files.FileNamed(tx, at, name)
+	if err == nil || !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	places, err := wandbPlaces(tx, a.ExperimentID, e.MD5)
+	if err != nil {
+		return err
+	}
+	for _, p := range places {
+		var blobID int64
+		var contentType string
+		err := tx.Row(`SELECT resource.blob_id, resource.content_type `+access.ResourceFrom+`
+			WHERE resource.iteration_num = ? AND resource.name = ? AND resource.deleted_date IS NULL
+			ORDER BY resource.num DESC LIMIT 1`, p.iteration.Num, p.name).Scan(&blobID, &contentType)
+		if errors.Is(err, sql.ErrNoRows) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		_, err = files.InsertArtifact(tx, actor, a.ExperimentID, files.NewArtifact{Name: name, IterationID: a.IterationID, ContentType: contentType}, blobID)
+		return err
+	}
+	return access.Invalid("manifest", "The file %s of the artifact has not arrived; log the artifact again.", scalar.Quote(e.Name))
+}

@@ -1,0 +1,30 @@
+package wandbruns
+
+import (
+	"tracker/store/access"
+	"tracker/store/scalar"
+	"tracker/store/wandb/format"
+)
+
+// EachWandbValue calls each with the values in the histories of iterations that are not numbers, by step.
+// It reads the rows that contain one of texts, of some steps or, when steps is nil, of all. It ends with
+// the first error. more reports that there are rows that it did not read. Needs read; iterations that do
+// not exist are left out. It has the time limit of a search.
+func (v *View) EachWandbValue(ids []string, steps []scalar.Step, texts []string, each func(id string, step scalar.Step, m format.Member) error) (more bool, err error) {
+	states, err := v.tx.AllowExisting(v.tx.Actor, ids, access.RightRead)
+	if err != nil {
+		return false, err
+	}
+	byNum := make(map[int64]string, len(states))
+	for _, it := range states {
+		byNum[it.Num] = it.ID
+	}
+	slow := func() error {
+		return access.Invalid("iterations", "The values took longer than %v to read; choose fewer runs.", v.tx.DB.SearchLimit)
+	}
+	return access.WithinLimit(v.tx, slow, func() (bool, error) {
+		return wandbTx(v.tx).EachValue(access.NumsOf(states), steps, texts, func(num int64, step scalar.Step, m format.Member) error {
+			return each(byNum[num], step, m)
+		})
+	})
+}

@@ -1,0 +1,27 @@
+package wandbruns
+
+import "tracker/store/access"
+
+const (
+	// preempted is the error message of a run whose machine was taken away.
+	preempted = "preempted"
+	// exitLost stands for the exit code of a run that gave none.
+	exitLost = -1
+)
+
+// settlePreempted reports whether a run that has ended or is lost was preempted. One that
+// is lost after it announced that ends as preempted.
+func settlePreempted(tx *access.Tx, it access.IterationState) (bool, error) {
+	if it.Ended() {
+		return it.Status == access.Killed && it.ErrorMessage == preempted, nil
+	}
+	w, err := wandbRun(tx, it.IterationRef)
+	if err != nil || !w.Preempting {
+		return false, err
+	}
+	if err := completeWandb(tx, it, &w, exitLost); err != nil {
+		return false, err
+	}
+	tx.NoteIteration(it.IterationRef)
+	return true, wandbTx(tx).Save(it.Num, w)
+}
