@@ -1,13 +1,14 @@
 package wandb
 
 import (
+	"bytes"
 	"io"
 	"maps"
+	"net/http"
 	"slices"
 
-	"tracker/server/web"
 	"tracker/store"
-	"tracker/store/json"
+	"tracker/store/wandb"
 )
 
 // Routes are the methods and paths of all routes.
@@ -16,6 +17,11 @@ func Routes() (all [][2]string) {
 		all = append(all, [2]string{rt.method, rt.path})
 	}
 	return all
+}
+
+// Linked returns the page of a dashboard on a port for a link of a client.
+func Linked(port string, r *http.Request) string {
+	return (&Server{dashboardPort: port, taken: map[string]bool{"project": true}}).linked(r)
 }
 
 // Mutations are the names of all mutations.
@@ -31,35 +37,19 @@ func DecodeManifest(r io.Reader, take func(int64) error) ([]store.WandbEntry, er
 
 // Pieces is what DecodeStream found.
 type Pieces struct {
-	Sent, Lines int // lines in the body, and in the pieces
-	Largest     int // values of a piece that has several lines
+	Rows    int // of the history and of the system metrics
+	Largest int // values of a piece that has several rows
 }
 
-// DecodeStream reads the body of a part of a stream and all of its pieces.
+// DecodeStream reads the body of a part of a stream.
 func DecodeStream(body []byte, most int) (p Pieces, err error) {
-	in := stream{body: body}
-	if len(body) == 0 {
-		return p, nil
-	}
-	if err := web.DecodeLenient(body, &in); err != nil {
-		return p, err
-	}
-	for _, f := range in.Files {
-		p.Sent += len(f.Content)
-	}
-	for _, piece := range in.pieces(most) {
-		for name, f := range piece.Files {
-			p.Lines += len(f.Content)
-			if name == "wandb-summary.json" || name == "output.log" || len(f.Content) < 2 {
-				continue
-			}
-			n := 0
-			for _, at := range f.Content {
-				n += json.Values([]byte(piece.line(at)))
-			}
-			p.Largest = max(p.Largest, n)
+	in := newStreamReader(bytes.NewReader(body), most, func(int64) error { return nil }, nil)
+	in.write = func(piece wandb.Stream) error {
+		n := len(piece.Rows) + len(piece.Events)
+		if p.Rows += n; n > 1 {
+			p.Largest = max(p.Largest, in.values)
 		}
-		piece.read()
+		return nil
 	}
-	return p, nil
+	return p, in.read()
 }

@@ -13,7 +13,9 @@ import (
 
 	"tracker/server/web"
 	"tracker/store"
+	"tracker/store/scalar"
 	"tracker/store/transfer"
+	"tracker/store/wandb"
 )
 
 const (
@@ -55,7 +57,8 @@ func (c *call) writeFile() error {
 	if err != nil {
 		return err
 	}
-	tree, name := store.Tree{IterationID: id}, transfer.FitPath(c.vars["name"])
+	sent := cleanName(c.vars["name"])
+	tree, name := store.Tree{IterationID: id}, transfer.FitPath(sent)
 	if err := c.db.AllowFile(c.ctx, c.actor, tree, name); err != nil {
 		return err
 	}
@@ -67,11 +70,22 @@ func (c *call) writeFile() error {
 	if name == metadataName {
 		return c.writeMetadata(id, name, body)
 	}
+	if name != sent {
+		if err := c.lose(id, "The name of a file, "+scalar.Quote(sent)+", was changed to \""+name+"\"."); err != nil {
+			return err
+		}
+	}
 	if err := c.put(id, name, typeOf(c.r.Header.Get("Content-Type"), name), body); err != nil {
 		return err
 	}
 	c.w.WriteHeader(http.StatusOK)
 	return nil
+}
+
+// lose records in a run that something was cut or left out.
+func (c *call) lose(id, what string) error {
+	_, err := c.db.AppendWandb(c.ctx, c.actor, id, wandb.Stream{Lost: []string{what}})
+	return err
 }
 
 // typeOf returns the content type that a client gives, or that of the name of the file.

@@ -17,11 +17,17 @@ func (s *Server) linked(r *http.Request) string {
 		return ""
 	}
 	parts := strings.Split(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/")
-	if len(parts) < 2 || s.taken[parts[0]] || parts[0] == "mlflow" || parts[0] == "api" {
-		return ""
-	}
-	page := "/wandb/" + parts[1]
+	page := ""
 	switch {
+	case len(parts) == 1 && parts[0] == "authorize": // where wandb login says that keys are found
+		page = "/account"
+	case len(parts) < 2 || s.taken[parts[0]] || parts[0] == "mlflow" || parts[0] == "api":
+		return ""
+	default:
+		page = "/wandb/" + parts[1]
+	}
+	switch {
+	case len(parts) == 1:
 	case len(parts) >= 4 && parts[2] == "runs":
 		page += "/" + parts[3]
 	case len(parts) >= 4 && parts[2] == "sweeps":

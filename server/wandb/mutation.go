@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"tracker/store"
+	"tracker/store/wandb/format"
 )
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
@@ -36,6 +37,9 @@ func (c *call) upsertBucket(a args) (any, error) {
 	}
 	if change.Project == "" {
 		change.Project = defaultProject
+	}
+	if change.Config != nil && format.MemberOf(format.MemberOf(format.MemberOf(*change.Config, "_wandb"), "value"), "branch_point") != "" {
+		return nil, store.Invalid("config", "This server does not fork runs; leave out fork_from. docs/wandb.md says what is served.")
 	}
 	if change.ID == "" && change.Name == "" {
 		name, err := newName()
@@ -155,6 +159,8 @@ func (c *call) alert(a args) (any, error) {
 	notes += text
 	if len(notes) <= store.MaxText {
 		err = c.db.UpdateIteration(c.ctx, c.actor, r.ID, store.IterationPatch{Notes: &notes})
+	} else {
+		err = c.lose(r.ID, "An alert was left out: there is no room for it in the notes.")
 	}
 	return object{"success": err == nil}, err
 }

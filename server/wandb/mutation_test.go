@@ -155,3 +155,15 @@ func expand(text string, w map[string]string) string {
 	}
 	return text
 }
+
+// A fork of a run is refused before the run is made.
+func TestForkIsRefused(t *testing.T) {
+	t.Parallel()
+	b := start(t, false)
+	a := b.query(`mutation ($c: JSONString) { upsertBucket(input: {modelName: "p", name: "r", config: $c}) { inserted } }`,
+		map[string]any{"c": `{"_wandb":{"value":{"branch_point":{"run_id":"first","step":3}}}}`})
+	if a.status != 400 || !strings.Contains(a.body, "fork_from") {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	b.query(`{ project(name: "p") { id } }`, nil).is(`{"data":{"project":null}}`)
+}

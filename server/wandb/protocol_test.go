@@ -145,6 +145,14 @@ func TestStates(t *testing.T) {
 		b.stream("p", "r", c.body).wants(200)
 		state(c.want)
 	}
+	b.run("p", "r")
+	b.stream("p", "r", `{"preempting":true}`).wants(200)
+	b.now.Add(6 * 60_000)
+	state("preempted") // it has fallen silent
+	b.run("p", "r")
+	state("running")
+	b.stream("p", "r", `{"complete":true,"exitcode":1}`).wants(200)
+	state("failed")
 }
 
 // What a route needs, and nothing less, is asked of every kind of caller.

@@ -44,6 +44,7 @@ func (c *call) viewer() object {
 		"teams":    connection([]object{{"__typename": "Entity", "name": u.Username}}),
 		"apiKeys":  connection(nil),
 		"accounts": connection(nil),
+		"projects": c.projects,
 	}
 }
 
@@ -68,8 +69,8 @@ func (c *call) entity(name string) object {
 	if name == "" {
 		name = c.user.Username
 	}
-	return object{"__typename": "Entity", "id": name, "name": name, "isTeam": false, "organization": nil,
-		"projects": c.projects}
+	return object{"__typename": "Entity", "id": name, "name": name, "isTeam": false, "organization": nil, "projects": c.projects,
+		"triggers": connection(nil), "integrations": connection(nil)}
 }
 
 // isoTime returns a time in the form that clients read.
@@ -109,7 +110,7 @@ func (c *call) projectObject(entity string, p store.Project) object {
 	o := object{
 		"__typename": "Project", "id": p.ID, "internalId": number(p.ID), "name": p.Name, "entityName": entity,
 		"description": p.Description, "createdAt": isoTime(p.CreatedDate), "isBenchmark": false, "readOnly": false,
-		"access": "PRIVATE", "entity": c.entity(entity),
+		"access": "PRIVATE", "entity": c.entity(entity), "triggers": []object{},
 		"runCount": func(a args) (any, error) { return c.runCount(p, a) },
 		"runs":     runs, "run": one, "bucket": one,
 	}

@@ -57,6 +57,9 @@ func stateOf(r *store.WandbRecord, now time.Time) string {
 		return "killed"
 	}
 	if now.Sub(r.LastSeen.Time()) > store.LostAfter {
+		if r.Preempting {
+			return "preempted"
+		}
 		return "crashed"
 	}
 	return "running"

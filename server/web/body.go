@@ -38,25 +38,17 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limits Limits) ([]byte, er
 	if err == nil && encoding != "" && limits.Packed {
 		body, err = unpackAll(encoding, body, limits)
 	}
-	var tooLarge *http.MaxBytesError
-	var known *store.Error
 	switch {
-	case errors.As(err, &known):
-		return nil, known
-	case errors.As(err, &tooLarge), errors.Is(err, errUnpackedSize), errors.Is(err, zstd.ErrDecoderSizeExceeded):
-		return nil, store.Errorf(store.CodePayloadTooLarge, "The body is larger than %d bytes; send less at once.", limits.Size)
 	case err != nil:
-		return nil, store.Errorf(CodeMalformedBody, "The body is damaged or ended before it was complete; send it again.")
+		return nil, readError(err, limits)
 	case len(body) == 0:
 		return nil, nil
-	case encoding != "" && !limits.Packed:
-		return nil, store.Errorf(CodeUnsupportedMediaType, "This route does not take Content-Encoding %q; send plain JSON.", Clip(encoding))
 	}
-	// A page of another origin can send a body without this header, or with that of
-	// a form, without the browser asking the server first. It can't send one that
-	// claims to be JSON.
-	if !isJSON(r.Header.Get("Content-Type")) {
-		return nil, store.Errorf(CodeUnsupportedMediaType, "The body must be JSON in UTF-8; send the header Content-Type: application/json.")
+	if limits.Packed {
+		encoding = ""
+	}
+	if err := checkHeader(r, encoding); err != nil {
+		return nil, err
 	}
 	size := int64(bytes.Count(body, []byte{','})) * elementBytes
 	if limits.Values > 0 {
@@ -70,6 +62,75 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limits Limits) ([]byte, er
 		err = limits.Share.Grow(size)
 	}
 	return body, err
+}
+
+// checkHeader fails unless the header of a request says that its body is JSON without a
+// Content-Encoding, which is given apart.
+func checkHeader(r *http.Request, encoding string) error {
+	if encoding != "" {
+		return store.Errorf(CodeUnsupportedMediaType, "This route does not take Content-Encoding %q; send plain JSON.", Clip(encoding))
+	}
+	// A page of another origin can send a body without this header, or with that of
+	// a form, without the browser asking the server first. It can't send one that
+	// claims to be JSON.
+	if !isJSON(r.Header.Get("Content-Type")) {
+		return store.Errorf(CodeUnsupportedMediaType, "The body must be JSON in UTF-8; send the header Content-Type: application/json.")
+	}
+	return nil
+}
+
+// readError returns the error for the client when its body can't be read.
+func readError(err error, limits Limits) error {
+	var tooLarge *http.MaxBytesError
+	var known *store.Error
+	switch {
+	case errors.As(err, &known):
+		return known
+	case errors.As(err, &tooLarge), errors.Is(err, errUnpackedSize), errors.Is(err, zstd.ErrDecoderSizeExceeded):
+		return store.Errorf(store.CodePayloadTooLarge, "The body is larger than %d bytes; send less at once.", limits.Size)
+	}
+	return store.Errorf(CodeMalformedBody, "The body is damaged or ended before it was complete; send it again.")
+}
+
+// Body is a body of JSON that is decoded while it arrives.
+type Body struct {
+	r      io.Reader
+	limits Limits
+	err    error // of the connection
+}
+
+// OpenBody returns the body of a request that must be JSON. It does not take packed
+// bodies, and does not count values.
+func OpenBody(w http.ResponseWriter, r *http.Request, limits Limits) (*Body, error) {
+	if limits.Share != nil {
+		limits.Share.HoldBody(r)
+	}
+	encoding := r.Header.Get("Content-Encoding")
+	if encoding == "identity" {
+		encoding = ""
+	}
+	b := &Body{r: http.MaxBytesReader(w, r.Body, limits.Size), limits: limits}
+	if r.ContentLength == 0 {
+		return b, nil
+	}
+	return b, checkHeader(r, encoding)
+}
+
+func (b *Body) Read(p []byte) (int, error) {
+	n, err := b.r.Read(p)
+	if err != nil && err != io.EOF {
+		b.err = err
+	}
+	return n, err
+}
+
+// Error returns the error for the client when a decoder of the body has failed with
+// err. It returns an error of another origin as it is.
+func (b *Body) Error(err error) error {
+	if b.err != nil {
+		return readError(b.err, b.limits)
+	}
+	return decodeError(err, new(struct{}))
 }
 
 // readAll is io.ReadAll for a body whose length the client has declared, -1 for none. Once

@@ -100,14 +100,24 @@ func decode(body []byte, dst any, options json.Options) error {
 	if err := wellFormed(body); err != nil {
 		return err // a syntax error takes precedence over wrong values before it
 	}
+	return decodeError(err, dst)
+}
+
+// decodeError returns the error for the client when its JSON can't be decoded into the
+// struct that dst points to. It returns an error of another origin as it is.
+func decodeError(err error, dst any) error {
 	var syntax *json.SyntacticError
 	var semantic *json.SemanticError
 	switch {
 	case errors.As(err, &syntax) && errors.Is(err, json.ErrDuplicateName):
 		field := fieldName(syntax.JSONPointer)
 		return store.Invalid(field, "%s is given twice; give it once.", field)
+	case errors.As(err, &syntax) && !errors.Is(err, io.ErrUnexpectedEOF):
+		return store.Errorf(CodeMalformedBody, "The body is not valid JSON at byte %d; check how it was written.", syntax.ByteOffset)
 	case errors.As(err, &semantic):
 		return semanticError(semantic, dst)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return store.Errorf(CodeMalformedBody, "The body is not valid JSON: it ends too early.")
 	}
 	return err
 }
@@ -122,11 +132,10 @@ func wellFormed(body []byte) error {
 			return nil
 		}
 	}
-	var syntax *json.SyntacticError
-	if errors.As(err, &syntax) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return store.Errorf(CodeMalformedBody, "The body is not valid JSON at byte %d; check how it was written.", syntax.ByteOffset)
+	if err == nil || err == io.EOF {
+		err = io.ErrUnexpectedEOF
 	}
-	return store.Errorf(CodeMalformedBody, "The body is not valid JSON: it ends too early.")
+	return decodeError(err, new(struct{}))
 }
 
 var errNotObject = store.Errorf(store.CodeInvalidPayload, "The body must be a JSON object.")

@@ -51,7 +51,7 @@ func (r *Run) Parameters() map[string]string {
 		}
 		format.Parameters(m.Key, value, func(key, value string) {
 			if len(all) < maxParameters {
-				all[transfer.FitName(key)] = transfer.FitText(value)
+				all[r.FitName("parameter", key)] = transfer.FitText(value)
 			}
 		})
 	}
@@ -95,13 +95,16 @@ func (tx Tx) SetParameters(num int64, before map[string]string, r *Run) (replace
 	return replaced, nil
 }
 
-// SetTags makes tags those of an iteration, the first maxTags of them. It reports whether
-// one was removed.
-func (tx Tx) SetTags(num int64, tags []string) (removed bool, err error) {
+// SetTags makes tags those of an iteration whose Run is r, the first maxTags of them. It
+// reports whether one was removed.
+func (tx Tx) SetTags(num int64, r *Run, tags []string) (removed bool, err error) {
+	if len(tags) > maxTags {
+		r.Lose("Of %d tags the first %d were kept.", len(tags), maxTags)
+	}
 	fits := []string{}
 	for _, t := range tags[:min(len(tags), maxTags)] {
 		if strings.TrimSpace(t) != "" {
-			fits = append(fits, transfer.FitName(t))
+			fits = append(fits, r.FitName("tag", t))
 		}
 	}
 	list, err := json.Marshal(fits)

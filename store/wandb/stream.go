@@ -9,7 +9,6 @@ import (
 
 	"tracker/store/json"
 	"tracker/store/points"
-	"tracker/store/scalar"
 	"tracker/store/transfer"
 	"tracker/store/wandb/format"
 )
@@ -72,11 +71,8 @@ func (tx Tx) samples(r *Run, s Stream) []points.Sample {
 	add := func(n *format.RowNumber, step *Step, at *Time) {
 		key, ok := names[n.Key]
 		if !ok {
-			key = transfer.FitName(n.Key)
+			key = r.FitName("metric", n.Key)
 			names[n.Key] = key
-			if key != n.Key {
-				r.Lose("The name %s was changed to %s.", scalar.Quote(n.Key), scalar.Quote(key))
-			}
 			if len(n.Path) > 1 && len(r.Paths) < maxPaths && len(n.Key) <= maxPath {
 				if r.Paths == nil {
 					r.Paths = map[string][]string{}

@@ -18,10 +18,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"tracker/store/json"
 	"tracker/store/points"
 	"tracker/store/scalar"
+	"tracker/store/transfer"
 )
 
 // The values that rows are made of.
@@ -94,9 +96,22 @@ const (
 // Lose records that something was cut or left out.
 func (a *About) Lose(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
-	if len(a.Lost) < maxLost && !slices.Contains(a.Lost, text) {
-		a.Lost = append(a.Lost, text)
+	if len(a.Lost) == maxLost || slices.Contains(a.Lost, text) {
+		return
 	}
+	if len(a.Lost) == maxLost-1 {
+		text = "More was cut or left out."
+	}
+	a.Lost = append(a.Lost, text)
+}
+
+// FitName returns a name as it can be stored. what is named by it; a change is recorded.
+func (a *About) FitName(what, name string) string {
+	fits := transfer.FitName(name)
+	if fits != name {
+		a.Lose("The name of a %s, %s, was changed to \"%s\".", what, scalar.Quote(name), fits)
+	}
+	return fits
 }
 
 // Run returns the Run of the iteration with a number and an id.
@@ -113,6 +128,10 @@ func (tx Tx) Run(num int64, id string) (r Run, err error) {
 	return r, err
 }
 
+// LostProperty is the name of the property of an iteration that has the sentences of
+// Run.Lost, one a line. So pages, searches and all APIs have them.
+const LostProperty = "wandb.left_out"
+
 // Save writes the Run of an iteration.
 func (tx Tx) Save(num int64, r Run) error {
 	about, err := json.Marshal(r.About, json.Deterministic(true), json.AllowInvalidUTF8(true))
@@ -124,5 +143,11 @@ func (tx Tx) Save(num int64, r Run) error {
 			config  = excluded.config,
 			summary = excluded.summary,
 			about   = excluded.about`, num, r.RunID, r.Config, r.Summary, string(about))
+	if err != nil || len(r.Lost) == 0 {
+		return err
+	}
+	_, err = tx.Exec(`INSERT INTO property (iteration_num, key, value) VALUES (?, ?, ?)
+		ON CONFLICT (iteration_num, key) WHERE iteration_num IS NOT NULL DO UPDATE SET value = excluded.value WHERE value <> excluded.value`,
+		num, LostProperty, transfer.FitText(strings.Join(r.Lost, "\n")))
 	return err
 }

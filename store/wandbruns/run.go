@@ -239,10 +239,12 @@ func changeWandbRun(tx *access.Tx, it access.IterationState, w *wandb.Run, c Wan
 	if c.DisplayName != nil && strings.TrimSpace(*c.DisplayName) != "" || c.Notes != nil {
 		var name, notes *string
 		if c.DisplayName != nil && strings.TrimSpace(*c.DisplayName) != "" {
-			name = new(transfer.FitName(*c.DisplayName))
+			name = new(w.FitName("run", *c.DisplayName))
 		}
 		if c.Notes != nil {
-			notes = new(transfer.FitText(*c.Notes))
+			if notes = new(transfer.FitText(*c.Notes)); len(*notes) < len(*c.Notes) {
+				w.Lose("The notes were cut: they may have %d bytes.", access.MaxText)
+			}
 		}
 		n, err := tx.Exec(`UPDATE iteration SET name = coalesce(?1, name), notes = coalesce(?2, notes)
 			WHERE num = ?3 AND (name IS NOT coalesce(?1, name) OR notes IS NOT coalesce(?2, notes))`, name, notes, it.Num)
@@ -252,7 +254,7 @@ func changeWandbRun(tx *access.Tx, it access.IterationState, w *wandb.Run, c Wan
 		replaces = replaces || n > 0
 	}
 	if c.Tags != nil {
-		changed, err := wandbTx(tx).SetTags(it.Num, c.Tags)
+		changed, err := wandbTx(tx).SetTags(it.Num, w, c.Tags)
 		if err != nil {
 			return err
 		}
@@ -294,7 +296,7 @@ func setState(tx *access.Tx, it access.IterationState, w *wandb.Run, c WandbChan
 		}
 		p.Status = &status
 		w.Complete = status != access.Running
-	case c.ID != "" || !it.Ended():
+	case c.ID != "":
 		if !it.Ended() {
 			tx.Seen = append(tx.Seen, it.Num)
 		}
@@ -305,7 +307,13 @@ func setState(tx *access.Tx, it access.IterationState, w *wandb.Run, c WandbChan
 			return false, err
 		}
 		lastSeen = tx.DB.LastSeen.Latest(it.Num, lastSeen)
-		if !w.Complete && tx.Now-lastSeen < scalar.Time(access.LostAfter.Milliseconds()) {
+		lost := tx.Now-lastSeen >= scalar.Time(access.LostAfter.Milliseconds())
+		if !it.Ended() {
+			w.Preempting = w.Preempting && !lost // it begins again
+			tx.Seen = append(tx.Seen, it.Num)
+			return false, nil
+		}
+		if !w.Complete && !lost {
 			return false, nil // it was ended here, and its client has not been told yet
 		}
 		p.Status = new(access.Running)

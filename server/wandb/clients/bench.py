@@ -22,6 +22,8 @@ from urllib.parse import urlsplit
 
 from conftest import Server, client_env
 
+MAX_BULK = 100_000  # points in one body of the bulk route
+
 SCRIPT = """
 import time
 begin = time.perf_counter()
@@ -136,7 +138,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--steps", type=int, default=100_000)
     parser.add_argument("--keys", type=int, default=10)
-    parser.add_argument("--rows", type=int, default=5000, help="rows of the history in one body")
+    parser.add_argument("--rows", type=int, default=28_000, help="rows of the history in one body of the stream; with 10 keys, 28,000 are the client's 10 MiB")
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--only", choices=["client", "rate"])
     args = parser.parse_args()
@@ -169,7 +171,8 @@ def measure(folder, server, args):
         print(f"the whole script with tracker takes {medians['tracker'] / medians['offline']:.2f} of the time offline")
     if args.only != "client":
         stream = [stream_body(args, i, args.rows) for i in range(0, args.steps, args.rows)]
-        bulk = [bulk_body(args, i, args.rows) for i in range(0, args.steps, args.rows)]
+        most = max(1, min(args.rows, MAX_BULK // args.keys))
+        bulk = [bulk_body(args, i, most) for i in range(0, args.steps, most)]
         rates = {"stream": [], "bulk": []}
         for turn in range(args.turns):
             memory.forget_peak()

@@ -1,4 +1,4 @@
-"""Libraries that import the client by themselves: Hugging Face's Trainer, Lightning, and TensorBoard's writer. Needs PyTorch."""
+"""Libraries that import the client by themselves: Hugging Face's Trainer, Lightning, accelerate, and TensorBoard's writer. Needs PyTorch."""
 
 import pytest
 
@@ -55,6 +55,20 @@ def test_lightning(server, script):
     points = server.points(run)
     assert run["status"] == "SUCCEEDED" and server.params(run)["rate"] == "0.1"
     assert len(points["loss"]) == 4 and [v for _, v in points["trainer/global_step"]] == [4, 9, 14, 19]
+
+
+def test_accelerate(server, script):
+    script(server.uri, """
+        from accelerate import Accelerator
+        accelerator = Accelerator(log_with="wandb", cpu=True)
+        accelerator.init_trackers("accelerate", config={"rate": 0.1}, init_kwargs={"wandb": {"id": "acc", "name": "acc"}})
+        for i in range(10):
+            accelerator.log({"loss": 1 / (i + 1)}, step=i)
+        accelerator.end_training()
+    """)
+    run = server.runs("accelerate")["acc"]
+    assert run["status"] == "SUCCEEDED" and server.params(run) == {"rate": "0.1"}
+    assert server.points(run)["loss"] == [(i, 1 / (i + 1)) for i in range(10)]
 
 
 def test_tensorboard(server, script):
