@@ -33,8 +33,14 @@ type List[T any] struct {
 }
 
 // list counts the rows that from selects, and scans one page of them. from begins
-// with FROM.
+// with FROM. It has the time limit of a search.
 func list[T any](tx *tx, p Page, columns, from, order string, args ...any) (List[T], error) {
+	return withinLimit(tx, func() error { return errSlowRead("offset", tx) }, func() (List[T], error) {
+		return readPage[T](tx, p, columns, from, order, args)
+	})
+}
+
+func readPage[T any](tx *tx, p Page, columns, from, order string, args []any) (List[T], error) {
 	p = p.clamp()
 	l := List[T]{Data: []T{}, Limit: p.Limit, Offset: p.Offset}
 	if err := tx.Row(`SELECT count(*) `+from, args...).Scan(&l.Total); err != nil {

@@ -100,14 +100,16 @@ func (tx *tx) iterations(experimentID string, s listing, p Page) (List[Iteration
 			params = append(params, c.Name)
 		}
 	}
-	nums, err := tx.takeIterations(h.Nums, params, s.cut)
-	if err != nil {
-		return l, err
-	}
-	if len(nums) < len(h.Nums) {
-		l.Limit = len(nums)
-	}
-	l.Data, err = tx.iterationsOf(nums, s.columns)
+	l.Data, err = withinLimit(tx, func() error { return errSlowRead("columns", tx) }, func() ([]Iteration, error) {
+		nums, err := tx.takeIterations(h.Nums, params, s.cut)
+		if err != nil {
+			return []Iteration{}, err
+		}
+		if len(nums) < len(h.Nums) {
+			l.Limit = len(nums)
+		}
+		return tx.iterationsOf(nums, s.columns)
+	})
 	for i := range l.Data {
 		l.Data[i].Children = h.Children[l.Data[i].Num]
 	}

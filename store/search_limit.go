@@ -44,6 +44,11 @@ func withinLimit[T any](tx *tx, slow func() error, fn func() (T, error)) (T, err
 	return out, err
 }
 
+// errSlowRead is the error of a read that takes too long and is not a search.
+func errSlowRead(field string, tx *tx) error {
+	return Invalid(field, "This took longer than %v to read and was stopped; ask for fewer records or columns at once.", tx.db.searchLimit)
+}
+
 func tooSlow(s search.Query, limit time.Duration) error {
 	field := "filter"
 	switch {

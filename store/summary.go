@@ -50,6 +50,10 @@ func (v *View) Summaries(ids []string) ([]Summary, error) {
 }
 
 func (tx *tx) summaries(of []iterationState) ([]Summary, error) {
+	return withinLimit(tx, func() error { return errSlowRead("id", tx) }, func() ([]Summary, error) { return tx.readSummaries(of) })
+}
+
+func (tx *tx) readSummaries(of []iterationState) ([]Summary, error) {
 	list, err := json.Marshal(numsOf(of))
 	if err != nil {
 		return nil, err

@@ -35,9 +35,7 @@ func (v *View) EachWandbValue(ids []string, steps []Step, texts []string, each f
 	for _, text := range texts {
 		args = append(args, text)
 	}
-	slow := func() error {
-		return Invalid("iterations", "The values took longer than %v to read; choose fewer runs.", v.tx.db.searchLimit)
-	}
+	slow := func() error { return errSlowRead("iterations", v.tx) }
 	return withinLimit(v.tx, slow, func() (more bool, err error) { return v.eachWandbValue(where, args, texts, each) })
 }
 
