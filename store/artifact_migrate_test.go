@@ -245,6 +245,11 @@ func TestMigrateUnderUse(t *testing.T) {
 			keep := b.keep(t, b.experiment, store.NewArtifact{Name: "kept"}, "content 0")
 			var users sync.WaitGroup
 			done := make(chan struct{})
+			stop := sync.OnceFunc(func() {
+				close(done)
+				users.Wait()
+			})
+			defer stop() // a failure ends the test before its end
 			for worker := range 4 {
 				users.Go(func() {
 					random := rand.New(rand.NewPCG(uint64(worker), 2))
@@ -273,8 +278,7 @@ func TestMigrateUnderUse(t *testing.T) {
 					wantOK(t, db.CollectOrphans(ctx, store.StagedAge, true, func(store.Orphan) {}))
 				}
 			}
-			close(done)
-			users.Wait()
+			stop()
 			t.Logf("%d contents were moved", moved)
 			if got := content(t, b.DB, keep); got != "content 0" {
 				t.Error(got)

@@ -206,3 +206,34 @@ func TestSearchForModelsEndsAtItsLimit(t *testing.T) {
 		}
 	}
 }
+
+// TestPagesOfLargeColumnsEnd reads of large parameters what fits on a page, and ends
+// reads that are not searches at the limit of one.
+func TestPagesOfLargeColumnsEnd(t *testing.T) {
+	db, ctx := openForTest(t), context.Background()
+	e, id := newExperiment(t, db), ""
+	for range 48 {
+		id = runWith(t, db, e, "a", map[string]string{"x": strings.Repeat("x", MaxText), "y": "1"}, nil)
+	}
+	q := IterationQuery{Page: FirstPage, Columns: "param.x", Cut: true}
+	for i := range 3 {
+		before := pageReads(t, db)
+		if l, err := db.Iterations(ctx, System, e, q); err != nil || l.Limit != 1 || l.Total != 48 {
+			t.Fatalf("%d of %d iterations, %v", l.Limit, l.Total, err)
+		}
+		// The statements are prepared after the first time.
+		if n := pageReads(t, db) - before; i > 0 && n > 90 {
+			t.Errorf("%d pages are looked at", n)
+		}
+	}
+	db.base.SearchLimit = 0
+	for field, read := range map[string]func(v *View) error{
+		"offset": func(v *View) error { _, err := db.Parameters(ctx, System, id, FirstPage); return err },
+		"id":     func(v *View) error { _, err := v.Summaries([]string{id}); return err },
+	} {
+		err := db.View(ctx, System, read)
+		if refused := AsError(err); refused == nil || refused.Code != CodeInvalidPayload || refused.Field != field || !strings.Contains(refused.Message, "was stopped") {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+}

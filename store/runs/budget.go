@@ -44,37 +44,53 @@ func takeSummaries(tx *access.Tx, list string) error {
 // they are read. It returns those that a page has: with cut only
 // those before the one that goes beyond MaxPageBytes, but at least one.
 func takeIterations(tx *access.Tx, nums []int64, params []string, cut bool) ([]int64, error) {
-	list, err := json.Marshal(nums)
-	if err != nil {
-		return nil, err
-	}
 	keys, err := json.Marshal(append([]string{}, params...))
 	if err != nil {
 		return nil, err
 	}
-	sizes, err := sizes(tx, `SELECT
+	atOnce := len(nums)
+	if len(params) > 0 {
+		atOnce = sizesAtOnce
+	}
+	var sum int64
+	for from := 0; from < len(nums) && sum <= access.MaxAnswerBytes; from += atOnce {
+		some := nums[from:min(len(nums), from+atOnce)]
+		sizes, err := iterationSizes(tx, some, string(keys))
+		if err != nil {
+			return nil, err
+		}
+		for i, num := range some {
+			if at := from + i; cut && at > 0 && sum+sizes[num] > access.MaxPageBytes+int64(at+1)*iterationBytes {
+				return nums[:at], access.Take(tx.Context(), sum)
+			}
+			sum += sizes[num]
+		}
+	}
+	if sum > access.MaxAnswerBytes {
+		return nil, access.Invalid("columns", "The answer would be larger than %d MiB; ask for fewer iterations or columns.", access.MaxAnswerBytes>>20)
+	}
+	return nums, access.Take(tx.Context(), sum)
+}
+
+// sizesAtOnce is how many iterations takeIterations looks at together when it counts
+// parameters. SQLite reads most of a large parameter to know its size.
+const sizesAtOnce = 16
+
+// iterationSizes returns what iterations hold with the parameters keys, a JSON list, by
+// number.
+func iterationSizes(tx *access.Tx, nums []int64, keys string) (map[int64]int64, error) {
+	list, err := json.Marshal(nums)
+	if err != nil {
+		return nil, err
+	}
+	return sizes(tx, `SELECT
 			iteration.num,
 			octet_length(iteration.name) + octet_length(iteration.notes) + ? + coalesce((
 				SELECT sum(octet_length(parameter.key) + octet_length(parameter.value) + ?)
 				FROM json_each(?) AS wanted
 				JOIN parameter ON parameter.iteration_num = iteration.num AND parameter.key = wanted.value), 0) AS size
 		FROM iteration
-		WHERE iteration.num IN (SELECT value FROM json_each(?))`, iterationBytes, textBytes, string(keys), string(list))
-	if err != nil {
-		return nil, err
-	}
-	var sum int64
-	for i, num := range nums {
-		if cut && i > 0 && sum+sizes[num] > access.MaxPageBytes+int64(i+1)*iterationBytes {
-			nums = nums[:i]
-			break
-		}
-		sum += sizes[num]
-	}
-	if sum > access.MaxAnswerBytes {
-		return nil, access.Invalid("columns", "The answer would be larger than %d MiB; ask for fewer iterations or columns.", access.MaxAnswerBytes>>20)
-	}
-	return nums, access.Take(tx.Context(), sum)
+		WHERE iteration.num IN (SELECT value FROM json_each(?))`, iterationBytes, textBytes, keys, string(list))
 }
 
 // RecordSizes returns what iterations hold with all that was recorded in them, by number,

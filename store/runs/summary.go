@@ -48,6 +48,10 @@ func (v *View) Summaries(ids []string) ([]Summary, error) {
 }
 
 func summaries(tx *access.Tx, of []access.IterationState) ([]Summary, error) {
+	return access.WithinLimit(tx, func() error { return access.SlowRead("id", tx) }, func() ([]Summary, error) { return readSummaries(tx, of) })
+}
+
+func readSummaries(tx *access.Tx, of []access.IterationState) ([]Summary, error) {
 	list, err := json.Marshal(access.NumsOf(of))
 	if err != nil {
 		return nil, err
