@@ -3,6 +3,7 @@ package ui_test
 import (
 	"encoding/json"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -119,5 +120,16 @@ func TestReportScales(t *testing.T) {
 		"The scale of y is linear or log, like y: log.")
 	if n := strings.Count(a.body, `class="line `); n != 2 {
 		t.Errorf("there are %d curves", n)
+	}
+}
+
+// The runs of a chart have colours of their own, though there are fewer colours than runs.
+func TestReportColors(t *testing.T) {
+	s := start(t, setup{})
+	w := s.sweep(13, 2) // the first and the last have the same colour elsewhere
+	page := "/report/" + s.report(w.project, "colours", "```chart\nexperiment: "+w.experiment+"\nmetrics: train/loss\nfilter: name in ('run 1', 'run 13')\n```\n")
+	found := regexp.MustCompile(`<span class="dot (c\d+)">`).FindAllStringSubmatch(s.get(page).body, -1)
+	if len(found) != 2 || found[0][1] == found[1][1] {
+		t.Errorf("the colours are %q", found)
 	}
 }
