@@ -101,7 +101,7 @@ export class Layout {
     this.prefix = by ? '' : common(rows.map((r) => r.name));
     const named = Math.min(420, Math.max(first.width, beforeName + padding + Math.max(0, ...rows.map((r) => wide(r.name.slice(0, 80)) + (r.id === best ? bestTag : 0)))));
     this.fixed = [{ ...first, label: by ? by.map((g) => g.label).join(' · ') : first.label,
-      width: widths.get('name') ?? Math.min(named + beside + (nests ? 56 : 0), Math.max(first.width, innerWidth / (innerWidth < 700 ? 2.4 : 4))) }, ...others];
+      width: widths.get('name') ?? Math.min(named + beside + (nests ? 56 : 0), innerWidth < 700 ? innerWidth / 2.4 : Math.max(first.width, innerWidth / 4)) }, ...others];
     this.lefts = this.shown.slice(0, this.pins).reduce((lefts, { width }) => [...lefts, lefts.at(-1) + width], [this.fixed[0].width]);
   }
 
