@@ -59,10 +59,10 @@ func TestSearchEndsAtItsLimit(t *testing.T) {
 			t.Errorf("%s, given up by the caller: %+v", name, err)
 		}
 	}
+	db.base.SearchLimit = access.SearchLimit
 	if got := namesOf(t, db, e, IterationQuery{}); got != "a" {
 		t.Errorf("the list of all is %q", got)
 	}
-	db.base.SearchLimit = access.SearchLimit
 	for range 2 * db.MaxReaders() { // all connections still serve
 		if got := namesOf(t, db, e, IterationQuery{Filter: "param.x = 1"}); got != "a" {
 			t.Errorf("the search finds %q", got)

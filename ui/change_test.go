@@ -126,7 +126,7 @@ func TestTableStays(t *testing.T) {
 	b.is(rows, "3")
 	b.is(chosen, "2 selected2")
 	b.at(at)
-	b.click(`[data-testid="do-end"]`)
+	b.click(`[data-testid="do-status"]`)
 	b.press(`button[value="status"]`)
 	b.is(rows, "3")
 	b.is(chosen, "2 selected2")

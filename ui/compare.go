@@ -187,6 +187,7 @@ func (s *site) comparison(w http.ResponseWriter, r *http.Request, user store.Use
 		for _, c := range all {
 			v.Runs = append(v.Runs, c.run)
 		}
+		distinctColors(v.Runs)
 		f, err := s.inside(db, "Compare", user, place{projectID: e.ProjectID, experimentID: e.ID})
 		if err != nil {
 			return nil, err

@@ -249,7 +249,7 @@ func (s *site) showProject(w http.ResponseWriter, r *http.Request, user store.Us
 			keep.Set("limit", strconv.Itoa(q.Limit))
 		}
 		v := projectView{Form: typed, ID: p.ID, Name: p.Name, Description: p.Description, Query: q.Name,
-			Found: humanize.Comma(int64(list.Total)), Pager: newPager(keep, q.Page, len(list.Data), list.Total)}
+			Found: counted(list.Total, "experiment", "experiments"), Pager: newPager(keep, q.Page, len(list.Data), list.Total)}
 		for _, e := range list.Data {
 			v.Rows = append(v.Rows, experimentRow{
 				Path:        "/experiment/" + e.ID,

@@ -26,6 +26,16 @@ func TestClicksToTheBestRun(t *testing.T) {
 	e := must(s.db.Experiment(t.Context(), store.System, experiment))(t)
 	runs := must(s.db.Iterations(t.Context(), store.System, experiment, store.IterationQuery{Sort: "metric.val/loss.min", Page: store.FirstPage}))(t)
 	best := runs.Data[0]
+	// Many metrics leave room for the parameters.
+	for i := range 12 {
+		key := "layer" + strconv.Itoa(i)
+		if err := s.db.CreateMetrics(t.Context(), store.System, best.ID, []store.NewMetric{{Key: "norm/" + key, Value: 1}}); err != nil {
+			t.Fatal(err)
+		}
+		if i < 6 {
+			must(s.db.CreateParameter(t.Context(), store.System, best.ID, key, "1"))(t)
+		}
+	}
 	b := s.openBrowser(t)
 	b.do(chromedp.EmulateViewport(1280, 800))
 	clicks := 0
@@ -46,7 +56,7 @@ func TestClicksToTheBestRun(t *testing.T) {
 	b.is(`document.querySelector('[data-testid="chart"]').closest('[data-key]').dataset.key`, "val/loss")
 	click(`[data-testid="best"]`)
 	b.at("/iteration/" + best.ID)
-	b.is(`document.querySelectorAll('#params tbody tr').length === 4 && `+visible("#params tbody tr"), "true")
+	b.is(`document.querySelectorAll('#params tbody tr').length === 10 && `+visible("#params tbody tr"), "true")
 	b.is(`document.querySelector('#metrics tbody th').textContent`, "val/loss")
 	b.is(visible("#metrics tbody tr:first-child"), "true")
 	if clicks != 2 {

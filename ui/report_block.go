@@ -106,7 +106,7 @@ func (s *site) reportParts(ctx context.Context, actor store.Actor, projectID, te
 			err = s.runsOf(ctx, actor, projectID, b, columns, &part)
 		}
 		if e := web.AsError(err); e != nil && (b.kind != "" && web.StatusOf(e.Code) < 500) {
-			part.Wrong, err = e.Message, nil
+			part.Wrong, err = web.AsError(worded(err)).Message, nil
 		}
 		if err != nil {
 			return nil, false, err
@@ -237,8 +237,11 @@ func (s *site) plotsOf(ctx context.Context, actor store.Actor, b block, list []s
 	var ids []string
 	runs := map[string]run{}
 	for _, i := range list {
-		r := s.run(i)
-		ids, runs[i.ID], part.Runs = append(ids, i.ID), r, append(part.Runs, r)
+		ids, part.Runs = append(ids, i.ID), append(part.Runs, s.run(i))
+	}
+	distinctColors(part.Runs)
+	for _, r := range part.Runs {
+		runs[r.ID] = r
 	}
 	curves, err := s.DB.Curves(ctx, actor, ids, store.CurveQuery{Keys: keys, Points: plotPoints, X: store.ByStep, Scale: scale})
 	if err != nil {

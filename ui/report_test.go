@@ -3,6 +3,7 @@ package ui_test
 import (
 	"encoding/json"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -136,5 +137,16 @@ func TestReportPicturesAreBounded(t *testing.T) {
 	a.wants(t, 200, "too large to be kept in a file")
 	if n := strings.Count(a.body, "data:image/png"); n != 7 {
 		t.Errorf("%d pictures are kept", n)
+	}
+}
+
+// The runs of a chart have colours of their own, though there are fewer colours than runs.
+func TestReportColors(t *testing.T) {
+	s := start(t, setup{})
+	w := s.sweep(13, 2) // the first and the last have the same colour elsewhere
+	page := "/report/" + s.report(w.project, "colours", "```chart\nexperiment: "+w.experiment+"\nmetrics: train/loss\nfilter: name in ('run 1', 'run 13')\n```\n")
+	found := regexp.MustCompile(`<span class="dot (c\d+)">`).FindAllStringSubmatch(s.get(page).body, -1)
+	if len(found) != 2 || found[0][1] == found[1][1] {
+		t.Errorf("the colours are %q", found)
 	}
 }

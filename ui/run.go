@@ -3,6 +3,7 @@ package ui
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -32,6 +33,21 @@ type run struct {
 
 // colorClass returns the class of elements in the colour of a run.
 func colorClass(r run) string { return "c" + strconv.Itoa(r.Color) }
+
+// distinctColors gives runs that are drawn together colours of which none is used twice before
+// all are in use. A run keeps its own colour if no earlier one has it. color.js does the same.
+func distinctColors(runs []run) {
+	var used [palette]int
+	for i := range runs {
+		least := slices.Min(used[:])
+		color := runs[i].Color
+		for used[color] > least {
+			color = (color + 1) % palette
+		}
+		used[color]++
+		runs[i].Color = color
+	}
+}
 
 // The names of the states of a run on pages.
 var statusWords = map[store.IterationStatus]string{

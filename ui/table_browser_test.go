@@ -324,6 +324,24 @@ func TestNumbersInLine(t *testing.T) {
 	b.quiet()
 }
 
+// TestSelectWhereScrolled selects runs further down: the table stays where it is.
+func TestSelectWhereScrolled(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{})
+	w := s.sweep(120, 2)
+	b := s.openBrowser(t)
+	b.do(chromedp.EmulateViewport(1280, 600), chromedp.Navigate(s.url+"/experiment/"+w.experiment))
+	const scrolled = `document.querySelector('#scroll').scrollTop`
+	b.is(rows+` > 10`, "true")
+	b.do(chromedp.Evaluate[chromedp.Void](scrolled + ` = 1500`))
+	for i, run := range []string{w.runs[62], w.runs[60]} {
+		b.press(`tr[data-id="` + run + `"] input`)
+		b.is(`document.querySelector('#selected .count')?.textContent`, fmt.Sprintf("%d selected", i+1))
+		b.is(scrolled, "1500")
+	}
+	b.quiet()
+}
+
 // TestBackToTable goes to a run and comes back: the table is scrolled to where it
 // was, and what was selected is selected.
 func TestBackToTable(t *testing.T) {

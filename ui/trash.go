@@ -145,6 +145,10 @@ func (s *site) changeTrash(w http.ResponseWriter, r *http.Request, user store.Us
 		if err != nil {
 			return err
 		}
+		// The table is as it was before the deletion.
+		if table, err := url.ParseQuery(fields.Get("table")); err == nil && len(table) > 0 && strings.HasPrefix(path, experimentPath) {
+			path += "?" + table.Encode()
+		}
 		s.redirect(w, r, path)
 		return nil
 	case "purge":
@@ -257,10 +261,14 @@ func (s *site) afterDeletion(path string, ids ...string) string {
 	return path + join + url.Values{deletedQuery: {strings.Join(ids, " ")}}.Encode()
 }
 
+// experimentPath is the beginning of the path of a table of runs.
+const experimentPath = "/experiment/"
+
 // undo is the offer to restore records that were just deleted.
 type undo struct {
-	IDs  []string
-	Text string
+	IDs   []string
+	Text  string
+	Table string // query of the table of runs that the page shows, "" for none
 }
 
 type undoContext struct{}
@@ -294,6 +302,11 @@ func (s *site) offerUndo(r *http.Request, db *store.View) (*http.Request, error)
 	}
 	if len(u.IDs) > 1 {
 		u.Text = "Deleted " + runsOf(len(u.IDs)) + "."
+	}
+	if strings.HasPrefix(r.URL.Path, experimentPath) {
+		query := r.URL.Query()
+		query.Del(deletedQuery)
+		u.Table = query.Encode()
 	}
 	return r.WithContext(context.WithValue(r.Context(), undoContext{}, &u)), nil
 }

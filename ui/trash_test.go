@@ -1,7 +1,9 @@
 package ui_test
 
 import (
+	"html"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -57,6 +59,22 @@ func TestUndo(t *testing.T) {
 		s.get(place).lacks(t, `data-testid="undo"`)
 		s.get("/trash").wants(t, 200, `data-testid="nothing"`)
 	}
+}
+
+// Undo leads back to the table as it was before the deletion.
+func TestUndoKeepsTheTable(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{})
+	w := s.sweep(3, 1)
+	page, runs := "/experiment/"+w.experiment, url.Values{"i": w.runs[:2]}
+	table := url.Values{"filter": {"param.lr < 1"}, "sort": {"name"}}.Encode()
+	runs.Set("table", table)
+	place := s.post("/delete", runs).Header.Get("Location")
+	found := regexp.MustCompile(`name="table" value="([^"]*)"`).FindStringSubmatch(s.get(place).body)
+	if found == nil || html.UnescapeString(found[1]) != table {
+		t.Fatalf("the offer at %s has the table %q", place, found)
+	}
+	s.post("/trash", url.Values{"do": {"restore"}, "id": w.runs[:2], "table": {table}}).redirects(t, page+"?"+table)
 }
 
 // The page of the trash restores and purges, and says why it can't.

@@ -7,28 +7,33 @@ import (
 	"tracker/server/web"
 )
 
-// iterationWord matches the API's word for a run. Text in quotes comes from users and is
+// apiWord matches the API's words for a run and an artifact. Text in quotes comes from users and is
 // matched as a whole.
-var iterationWord = regexp.MustCompile(`"[^"]*"|“[^”]*”|\b(?:([Aa])n )?([Ii])teration(s?)\b`)
+var apiWord = regexp.MustCompile(`"[^"]*"|“[^”]*”|\b(?:([Aa])n? )?([Ii]teration|[Rr]esource)(s?)\b`)
 
-// worded returns err with the words of the pages in its message: they call an iteration a run.
+// pageWords are the words of the pages for those of the API, with their articles.
+var pageWords = map[string][2]string{"iteration": {"run", ""}, "resource": {"artifact", "n"}}
+
+// worded returns err with the words of the pages in its message: they call an iteration a run, and a
+// resource an artifact.
 func worded(err error) error {
 	e := web.AsError(err)
-	if e == nil || !strings.Contains(strings.ToLower(e.Message), "iteration") {
+	if e == nil || !apiWord.MatchString(e.Message) {
 		return err
 	}
 	copied := *e
-	copied.Message = iterationWord.ReplaceAllStringFunc(e.Message, func(text string) string {
-		m := iterationWord.FindStringSubmatch(text)
+	copied.Message = apiWord.ReplaceAllStringFunc(e.Message, func(text string) string {
+		m := apiWord.FindStringSubmatch(text)
+		word := pageWords[strings.ToLower(m[2])]
 		switch {
 		case m[2] == "":
 			return text
 		case m[1] != "":
-			return m[1] + " run" + m[3]
-		case m[2] == "I":
-			return "Run" + m[3]
+			return m[1] + word[1] + " " + word[0] + m[3]
+		case m[2][0] < 'a':
+			return strings.ToUpper(word[0][:1]) + word[0][1:] + m[3]
 		}
-		return "run" + m[3]
+		return word[0] + m[3]
 	})
 	return &copied
 }

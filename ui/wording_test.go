@@ -122,6 +122,7 @@ func TestWordsOfMessages(t *testing.T) {
 	s := start(t, setup{})
 	w := s.sweep(1, 0)
 	s.get("/iteration/none").wants(t, 404, "There is no such run.")
+	s.get("/artifact/none").wants(t, 404, "There is no such artifact.")
 	s.get("/data/iteration/none/summary").wants(t, 404, "There is no such run.")
 	s.get("/data/experiment/"+w.experiment+"/iterations?filter=iteration+%3D+1").wants(t, 200, "iteration") // what was typed stays
 }

@@ -23,3 +23,17 @@ export function save(blob, name) {
   el('a', { href: url, download: name.replaceAll(/[^\w.-]+/g, '_') }).click();
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }
+
+// put makes the wanted elements the children of another one. A child that has the focus is removed last:
+// the browser lays the page out when the focus is lost, and with fewer children it would scroll.
+export function put(parent, wanted, focused) {
+  const gone = [...parent.children].filter((child) => !wanted.includes(child));
+  for (const child of gone) if (child !== focused) child.remove();
+  let at = parent.firstElementChild;
+  for (const child of wanted) {
+    if (at === focused && gone.includes(at)) at = at.nextElementSibling;
+    if (child === at) at = at.nextElementSibling;
+    else parent.insertBefore(child, at);
+  }
+  if (gone.includes(focused)) focused.remove();
+}

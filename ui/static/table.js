@@ -3,7 +3,7 @@
 import { ask, debounce } from './ask.js';
 import * as columns from './column.js';
 import { Differences } from './difference.js';
-import { el } from './dom.js';
+import { el, put } from './dom.js';
 import * as groups from './group.js';
 import { heads } from './head.js';
 import { Layout, readWidths, resized } from './layout.js';
@@ -289,18 +289,13 @@ export class Table extends EventTarget {
     const [above, below] = this.spaces;
     above.style.height = `${top * rowHeight}px`;
     below.style.height = `${(size - end) * rowHeight}px`;
-    this.put([above, ...[...rows.values()].map((r) => r.tr), below], focused);
+    put(this.body, [above, ...[...rows.values()].map((r) => r.tr), below], focused?.closest('tr'));
     if (part && document.activeElement !== focused) {
       this.rows.get(owner)?.tr.querySelector(`[data-part="${part}"]`)?.focus({ preventScroll: true });
     }
     this.table.setAttribute('aria-rowcount', size + 1);
     this.every.checked = this.picked.whole;
     this.every.indeterminate = this.picked.size > 0 && !this.picked.whole;
-  }
-
-  put(wanted, focused) {
-    const there = this.body.children;
-    if (focused || wanted.length !== there.length || wanted.some((tr, i) => tr !== there[i])) this.body.replaceChildren(...wanted);
   }
 
   // setBest marks the best run.
