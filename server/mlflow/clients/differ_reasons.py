@@ -111,6 +111,8 @@ def reason(call, theirs, ours, unknown):
         return "user_id and the tag mlflow.user are one value"
     if path == "runs/update" and "status" not in body and "end_time" in body:
         return "end_time alone ends a run"
+    if path == "runs/search" and any(t in body.get("filter", "") for t in ("mlflow.note.content", "mlflow.source.name", "mlflow.source.git.commit")):
+        return "an empty note or source is none"
     if path in ("runs/set-tag", "runs/delete-tag") and "mlflow.runName" in json.dumps(body):
         return "a run always has a name"
     if statuses == (400, 200) and path.endswith("/search") and (" IS N" in body["filter"] or " IN (" in body["filter"]):
