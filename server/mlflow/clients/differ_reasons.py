@@ -89,6 +89,8 @@ def reason(call, theirs, ours, unknown):
         return "a logged model that is named again is kept once"
     if path == "runs/outputs" and statuses == (200, 400):
         return "a deleted run takes no logged models"
+    if path == "logged-models/search" and "status " in body.get("filter", ""):
+        return "the status of a logged model is compared by its name"
     if path == "logged-models/search" and statuses == (200, 200) and not ours[1]:
         return "the logged models of a deleted experiment are in the trash"
     if path == "logged-models" and statuses == (200, 400) and body.get("source_run_id"):
