@@ -39,8 +39,8 @@ def cut(record):
 
 
 def described(record):
-    # The same dataset, sent without a source before, is known with an empty one to MLflow.
-    return {k: v for k, v in record.items() if k not in ("source", "source_type")} if "digest" in record else record
+    # The same dataset, sent without a field before, is known as it was then to MLflow.
+    return {k: v for k, v in record.items() if k not in ("source", "source_type", "schema", "profile")} if "digest" in record else record
 
 
 RECORDS = [
