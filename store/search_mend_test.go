@@ -1,9 +1,12 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"tracker/store/filter"
@@ -97,5 +100,57 @@ func TestRepeatedSearchAgreesWithTheModel(t *testing.T) {
 				t.Errorf("%d orders were mended", n)
 			}
 		})
+	}
+}
+
+// While runs change, each page is sorted by the values that it has itself.
+func TestPagesAreSortedWhileRunsChange(t *testing.T) {
+	ctx := context.Background()
+	f := newSearchFixture(t, 1)
+	var ids []string
+	log := func(n, step int) error {
+		point := NewMetric{Key: "loss", Value: Value((n*7919 + step*104729) % 1000), Step: new(Step(step))}
+		return f.db.LogIteration(ctx, System, ids[n], IterationLog{Metrics: []NewMetric{point}})
+	}
+	for n := range 60 {
+		c, err := f.db.CreateIteration(ctx, System, f.experimentID, NewIteration{})
+		f.must(err)
+		ids = append(ids, c.ID)
+		f.must(log(n, 0))
+	}
+	var p filter.Parser
+	sort, err := p.Sort("-metric.loss")
+	f.must(err)
+	var writers, readers sync.WaitGroup
+	var done atomic.Bool
+	for w := range 3 {
+		writers.Go(func() {
+			for step := 1; step < 60; step++ {
+				if err := log((w+3*step)%len(ids), step); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for range 3 {
+		readers.Go(func() {
+			for last := false; !last && !t.Failed(); {
+				last = done.Load()
+				l, err := f.db.IterationRecords(ctx, System, RecordQuery{Page: Page{Limit: 8}, Experiments: []string{f.experimentID}, Sort: sort})
+				var values []Value
+				for _, r := range l.Data {
+					values = append(values, r.Latest[0].Value)
+				}
+				if err != nil || len(values) != 8 || !slices.IsSortedFunc(values, func(a, b Value) int { return cmp.Compare(b, a) }) {
+					t.Errorf("a page has %v: %v", values, err)
+				}
+			}
+		})
+	}
+	writers.Wait()
+	done.Store(true)
+	readers.Wait()
+	if n := f.db.base.Orders.Mended(); n < 30 {
+		t.Errorf("%d orders were mended", n)
 	}
 }

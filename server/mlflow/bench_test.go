@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+
+	"tracker/server/mlflow"
 )
 
 // The time of 1000 points of 20 metrics with MLflow's log-batch, and with the native
@@ -51,6 +53,21 @@ func BenchmarkBatch(b *testing.B) {
 			}) + `]}`
 		}, 201)
 	})
+}
+
+// BenchmarkDecode is reading the body of such a batch.
+func BenchmarkDecode(b *testing.B) {
+	var all []string
+	for i := range 1000 {
+		all = append(all, fmt.Sprintf(`{"key": "m%d", "value": %g, "step": %d, "timestamp": %d}`, i%20, 1/float64(i+1), i/20, begin+i))
+	}
+	body := []byte(`{"run_id": "r", "metrics": [` + strings.Join(all, ", ") + `]}`)
+	b.ReportAllocs()
+	for b.Loop() {
+		if n, err := mlflow.DecodeBatch(body); n != 1000 || err != nil {
+			b.Fatal(n, err)
+		}
+	}
 }
 
 // BenchmarkSingle is log-metric from four clients at once, each with a run of its own.

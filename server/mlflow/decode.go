@@ -4,7 +4,6 @@ import (
 	"errors"
 	"math"
 	"net/url"
-	"reflect"
 	"strconv"
 
 	"tracker/server/web"
@@ -173,20 +172,6 @@ var (
 
 // null reports whether the next value is null.
 func null(dec *json.Decoder) bool { return dec.PeekKind() == 'n' }
-
-// readField reads a field of an object that is decoded without reflection. Its errors
-// name the field, as those of other objects do.
-func readField[T any, P interface {
-	*T
-	json.UnmarshalerFrom
-}](dec *json.Decoder, field P) error {
-	err := field.UnmarshalJSONFrom(dec)
-	var syntax *json.SyntacticError
-	if err == nil || errors.As(err, &syntax) {
-		return err
-	}
-	return &json.SemanticError{JSONPointer: dec.StackPointer(), GoType: reflect.TypeFor[T](), Err: err}
-}
 
 // decode reads the parameters of a request into the struct that dst points to: of
 // the query for GET, of the JSON body for all other methods.

@@ -1,10 +1,6 @@
 package mlflow
 
-import (
-	"fmt"
-
-	"tracker/server/web"
-)
+import "tracker/server/web"
 
 // The limits of requests.
 const (
@@ -33,28 +29,6 @@ func DecodeBatch(body []byte) (n int, err error) {
 		}
 	}
 	return n + len(in.Params) + len(in.Tags), in.check()
-}
-
-// DecodeMetrics reads the points of a batch twice, without reflection and with it, and
-// returns what it has read or the error.
-func DecodeMetrics(body []byte) (read, reflected string) {
-	var fast struct {
-		Metrics newMetrics `json:"metrics"`
-	}
-	var plain struct {
-		Metrics []newMetric `json:"metrics"`
-	}
-	if err := web.DecodeLenient(body, &fast); err != nil {
-		read = err.Error()
-	} else {
-		read = fmt.Sprintf("%+v", fast)
-	}
-	if err := web.DecodeLenient(body, &plain); err != nil {
-		reflected = err.Error()
-	} else {
-		reflected = fmt.Sprintf("%+v", plain)
-	}
-	return read, reflected
 }
 
 // ReadSearch reads a text as every kind of filter and of order, and returns how many

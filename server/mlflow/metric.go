@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"tracker/store"
-	"tracker/store/json"
 )
 
 // metric is a point in an answer.
@@ -25,67 +24,6 @@ type newMetric struct {
 	ModelID       text    `json:"model_id"`
 	DatasetName   text    `json:"dataset_name"`
 	DatasetDigest text    `json:"dataset_digest"`
-}
-
-// newMetrics are the points of a batch. They have a method for reading JSON because
-// they are most of the work of a batch, which is half as much without reflection.
-type newMetrics []newMetric
-
-// UnmarshalJSONFrom reads a list of points, or null.
-func (l *newMetrics) UnmarshalJSONFrom(dec *json.Decoder) error {
-	if *l = nil; dec.PeekKind() != '[' {
-		return json.UnmarshalDecode(dec, (*[]newMetric)(l))
-	}
-	if _, err := dec.ReadToken(); err != nil {
-		return err
-	}
-	for dec.PeekKind() != ']' {
-		*l = append(*l, newMetric{})
-		if err := (*l)[len(*l)-1].read(dec); err != nil {
-			return err
-		}
-	}
-	_, err := dec.ReadToken()
-	return err
-}
-
-// read reads one point.
-func (m *newMetric) read(dec *json.Decoder) error {
-	if dec.PeekKind() != '{' {
-		return json.UnmarshalDecode(dec, m)
-	}
-	if _, err := dec.ReadToken(); err != nil {
-		return err
-	}
-	for dec.PeekKind() != '}' {
-		name, err := dec.ReadToken()
-		if err != nil {
-			return err
-		}
-		switch name.String() {
-		case "key":
-			err = readField(dec, &m.Key)
-		case "value":
-			err = readField(dec, &m.Value)
-		case "timestamp":
-			err = readField(dec, &m.Timestamp)
-		case "step":
-			err = readField(dec, &m.Step)
-		case "model_id":
-			err = readField(dec, &m.ModelID)
-		case "dataset_name":
-			err = readField(dec, &m.DatasetName)
-		case "dataset_digest":
-			err = readField(dec, &m.DatasetDigest)
-		default:
-			err = dec.SkipValue()
-		}
-		if err != nil {
-			return err
-		}
-	}
-	_, err := dec.ReadToken()
-	return err
 }
 
 // sample checks a point.
@@ -137,9 +75,9 @@ func (c *call) logParameter(in runTag) error {
 // batch is the request of log-batch.
 type batch struct {
 	runRef
-	Metrics newMetrics `json:"metrics"`
-	Params  []tag      `json:"params"`
-	Tags    []tag      `json:"tags"`
+	Metrics []newMetric `json:"metrics"`
+	Params  []tag       `json:"params"`
+	Tags    []tag       `json:"tags"`
 }
 
 // check fails when a batch exceeds a limit.

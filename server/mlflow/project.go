@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 
+	"tracker/server/web"
 	"tracker/store"
 )
 
@@ -35,7 +36,11 @@ func (c *call) serverInfo(struct{}) (serverInfo, error) { return serverInfo{Work
 // readProject returns the id of the project of a call. NOT_FOUND when there is none
 // that the caller may read.
 func (c *call) readProject() (string, error) {
-	return c.db.ProjectNamed(c.ctx, c.actor, c.projectName())
+	project, err := c.db.ProjectNamed(c.ctx, c.actor, c.projectName())
+	if isNotFound(err) && c.project != "" {
+		return "", store.Errorf(store.CodeNotFound, "There is no project %q; make it first, or name another one in the address or in MLFLOW_WORKSPACE.", web.Clip(c.project))
+	}
+	return project, err
 }
 
 // searchedProject is readProject for a search. It returns "" when the default

@@ -123,6 +123,8 @@ func TestRunSearch(t *testing.T) {
 		{"end_time != 1700000009000", ""},
 		{"dataset.name = 'iris' AND datasets.context = 'train'", "y"},
 		{"dataset.digest IN ('d1', 'd2')", "y"},
+		{"dataset.name != 'wine'", "y"},
+		{"dataset.name != 'iris'", ""},
 		{"dataset.name LIKE 'x%'", ""},
 		{"metrics.loss < 1 AND params.lr = '0.1' And tags.team = 'Red'", "a"},
 		{"params.lr = 'it''s'", ""},

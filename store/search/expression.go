@@ -249,11 +249,16 @@ var datasetColumns = map[filter.Field]string{
 }
 
 // compareEach writes a comparison with a field of which an iteration can have
-// several values, in a column of another table: one of them must match, and for
-// != none may be equal.
+// several values, in a column of another table: one of them must match. For != no tag
+// may be equal, and one dataset must be another.
 func compareEach(q *SQL, c filter.Comparison, table, column, joined string) {
-	if c.Op == "!=" {
+	in := ` IN (`
+	switch {
+	case c.Op != "!=":
+	case c.Ref.Field == filter.Tag:
 		q.Add(`NOT `)
+	default:
+		in = ` NOT IN (`
 	}
 	q.Add(`EXISTS (SELECT 1 FROM ` + table + ` WHERE ` + joined + ` AND `)
 	switch c.Op {
@@ -268,7 +273,7 @@ func compareEach(q *SQL, c filter.Comparison, table, column, joined string) {
 		for _, v := range c.Values {
 			values = append(values, v.Text)
 		}
-		q.Add(column+` IN (`+marks(`?`, len(values))+`)`, values...)
+		q.Add(column+in+marks(`?`, len(values))+`)`, values...)
 	}
 	q.Add(`)`)
 }

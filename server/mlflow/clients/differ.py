@@ -138,6 +138,8 @@ def compare(servers, call, name, paged, home):
     answers = [(status, server.plain(answer)) for server, (status, answer) in zip(servers, raw)]
     about, named = records(call)
     named |= {home[n] for n in named if n in home}
+    if not path_of_search(call[1]):  # a record that was asked for by name
+        named |= {n for n in before if n in json.dumps(answers, ensure_ascii=False)}
     changes = call[0] != "GET" and not path_of_search(call[1])
     removed = call[0] == "DELETE" and call[1].startswith("logged-models/<") and call[1].endswith(">")
     alone = call[1] == "runs/update" and call[2].get("status") in (None, "RUNNING")

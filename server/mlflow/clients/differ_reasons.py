@@ -39,8 +39,8 @@ def cut(record):
 
 
 def described(record):
-    # The same dataset, sent without a source before, is known with an empty one to MLflow.
-    return {k: v for k, v in record.items() if k not in ("source", "source_type")} if "digest" in record else record
+    # The same dataset, sent without a field before, is known as it was then to MLflow.
+    return {k: v for k, v in record.items() if k not in ("source", "source_type", "schema", "profile")} if "digest" in record else record
 
 
 RECORDS = [
@@ -89,6 +89,8 @@ def reason(call, theirs, ours, unknown):
         return "a logged model that is named again is kept once"
     if path == "runs/outputs" and statuses == (200, 400):
         return "a deleted run takes no logged models"
+    if path == "logged-models/search" and "status " in body.get("filter", ""):
+        return "the status of a logged model is compared by its name"
     if path == "logged-models/search" and statuses == (200, 200) and not ours[1]:
         return "the logged models of a deleted experiment are in the trash"
     if path == "logged-models" and statuses == (200, 400) and body.get("source_run_id"):
@@ -111,6 +113,8 @@ def reason(call, theirs, ours, unknown):
         return "user_id and the tag mlflow.user are one value"
     if path == "runs/update" and "status" not in body and "end_time" in body:
         return "end_time alone ends a run"
+    if path == "runs/search" and any(t in body.get("filter", "") for t in ("mlflow.note.content", "mlflow.source.name", "mlflow.source.git.commit")):
+        return "an empty note or source is none"
     if path in ("runs/set-tag", "runs/delete-tag") and "mlflow.runName" in json.dumps(body):
         return "a run always has a name"
     if statuses == (400, 200) and path.endswith("/search") and (" IS N" in body["filter"] or " IN (" in body["filter"]):
