@@ -185,8 +185,24 @@ type allKeys struct {
 }
 
 func (c *call) fileCount(r *store.WandbRecord) (any, error) {
-	l, err := c.db.Artifacts(c.ctx, c.actor, r.ExperimentID, store.ArtifactQuery{IterationID: &r.ID, Page: store.Page{Limit: 1}})
+	q, err := c.ownFiles(r)
+	if err != nil {
+		return nil, err
+	}
+	q.Limit = 1
+	l, err := c.db.Artifacts(c.ctx, c.actor, r.ExperimentID, q)
 	return l.Total, err
+}
+
+// ownFiles returns the query for the files of a run without those of the versions of
+// artifacts that it has logged.
+func (c *call) ownFiles(r *store.WandbRecord) (store.ArtifactQuery, error) {
+	q := store.ArtifactQuery{IterationID: &r.ID}
+	logged, err := c.db.WandbArtifacts(c.ctx, c.actor, store.WandbArtifactQuery{IterationID: r.ID})
+	for _, a := range logged {
+		q.WithoutFolders = append(q.WithoutFolders, a.Folder())
+	}
+	return q, err
 }
 
 // files returns the files of a run, a page of them; with upload, the addresses that
@@ -227,9 +243,14 @@ func (c *call) files(entity, project string, r *store.WandbRecord, a args) (any,
 	if err != nil {
 		return nil, err
 	}
+	q, err := c.ownFiles(r)
+	if err != nil {
+		return nil, err
+	}
 	var edges []object
 	for {
-		l, err := c.db.Artifacts(c.ctx, c.actor, r.ExperimentID, store.ArtifactQuery{IterationID: &r.ID, Page: store.Page{Limit: limit, Offset: offset}})
+		q.Page = store.Page{Limit: limit, Offset: offset}
+		l, err := c.db.Artifacts(c.ctx, c.actor, r.ExperimentID, q)
 		if err != nil {
 			return nil, err
 		}

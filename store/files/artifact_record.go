@@ -42,6 +42,8 @@ type ArtifactQuery struct {
 	access.Page
 	Name        string  // a part of the name, in any case; "" for all
 	IterationID *string // nil for all
+	// WithoutFolders are folders whose files are left out.
+	WithoutFolders []string
 }
 
 // DefaultContentType is the content type of artifacts for which none is given.
@@ -70,6 +72,14 @@ func (v *View) Artifacts(experimentID string, q ArtifactQuery) (access.List[Arti
 	if q.IterationID != nil {
 		from += ` AND iteration.id = ?`
 		args = append(args, *q.IterationID)
+	}
+	if len(q.WithoutFolders) > 0 {
+		folders, err := json.Marshal(q.WithoutFolders)
+		if err != nil {
+			return access.List[Artifact]{}, err
+		}
+		from += ` AND NOT EXISTS (SELECT 1 FROM json_each(?) WHERE substr(resource.name, 1, length(value) + 1) = value || '/')`
+		args = append(args, string(folders))
 	}
 	l, err := access.PageOf[Artifact](v.tx, q.Page, resourceColumns, from, `resource.num`, args...)
 	for i := range l.Data {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/jmoiron/sqlx"
 )
@@ -22,14 +23,24 @@ var (
 	readerPragmas = []string{"query_only(1)"}
 )
 
+// How long a connection waits for the lock of the file. A command waits longer, for a server
+// that writes all the time: SQLite tries ten times a second, and at most of these moments
+// the server has the lock.
+const (
+	serverWait  = 10 * time.Second
+	commandWait = time.Minute
+)
+
 // DSN returns the data source name of the file at path, which must be absolute.
 // It carries every pragma, so that each connection of a pool has them.
-func DSN(path string, pragmas ...string) string {
+func DSN(path string, pragmas ...string) string { return dsn(path, serverWait, pragmas...) }
+
+func dsn(path string, wait time.Duration, pragmas ...string) string {
 	slashed := filepath.ToSlash(path)
 	if !strings.HasPrefix(slashed, "/") {
 		slashed = "/" + slashed // C:/…
 	}
-	all := append([]string{"busy_timeout(10000)", "foreign_keys(1)", "temp_store(memory)"}, pragmas...)
+	all := append([]string{fmt.Sprintf("busy_timeout(%d)", wait.Milliseconds()), "foreign_keys(1)", "temp_store(memory)"}, pragmas...)
 	u := url.URL{Scheme: "file", Path: slashed, RawQuery: url.Values{"_pragma": all}.Encode()}
 	return u.String()
 }

@@ -112,3 +112,15 @@ func TestMigration(t *testing.T) {
 	}
 	open(t, sqlite.Options{Path: path, Schema: later})
 }
+
+// A command waits longer for the lock than a server, which must answer somebody.
+func TestCommandsWaitLonger(t *testing.T) {
+	for exclusive, want := range map[bool]int{true: 10_000, false: 60_000} {
+		db := open(t, sqlite.Options{Exclusive: exclusive})
+		var got int
+		wantOK(t, db.Write(ctx, sqlite.Change, func(tx *sqlite.Tx) error { return tx.Row(`PRAGMA busy_timeout`).Scan(&got) }))
+		if got != want {
+			t.Errorf("exclusive %v: %d ms", exclusive, got)
+		}
+	}
+}

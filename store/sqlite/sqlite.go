@@ -209,7 +209,11 @@ func (db *DB) open(ctx context.Context) error {
 	if err := setPageSize(ctx, db.path); err != nil {
 		return err
 	}
-	if db.writeDB, err = sqlx.Open("sqlite", DSN(db.path, writerPragmas...)); err != nil {
+	wait := serverWait
+	if !db.opts.Exclusive {
+		wait = commandWait
+	}
+	if db.writeDB, err = sqlx.Open("sqlite", dsn(db.path, wait, writerPragmas...)); err != nil {
 		return err
 	}
 	db.writeDB.SetMaxOpenConns(1)

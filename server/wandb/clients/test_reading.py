@@ -99,6 +99,9 @@ def test_files(server, script, tmp_path):
         run = wandb.init(project="readfiles", name="f", id="f")
         open("note.txt", "w").write("some text")
         run.save("note.txt", policy="now")
+        data = wandb.Artifact("data", type="dataset")
+        data.add_file("note.txt")
+        run.log_artifact(data)
         run.finish()
     """)
     out = said(script, server, """
@@ -114,6 +117,7 @@ print(json.dumps([files, text, only, left]))
 """)
     files, text, only, left = out
     assert files["note.txt"] == 9 and text == "some text" and only == ["note.txt"] and "note.txt" not in left
+    assert not [name for name in files if name.startswith("data:")], "files of versions are not those of the run"
 
 
 def test_run_of_another_client(server, script):
