@@ -58,6 +58,7 @@ const (
 	LostAfter                     = access.LostAfter
 	MaxAnswerBytes                = access.MaxAnswerBytes
 	MaxLimit                      = access.MaxLimit
+	SearchLimit                   = access.SearchLimit
 	MaxName                       = access.MaxName
 	MaxPassword                   = access.MaxPassword
 	MaxProperties                 = access.MaxProperties

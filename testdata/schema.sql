@@ -1,5 +1,5 @@
 PRAGMA application_id = 1414679378;
-PRAGMA user_version = 22;
+PRAGMA user_version = 23;
 
 CREATE TABLE api_key (
     id           TEXT    NOT NULL PRIMARY KEY,
@@ -413,6 +413,8 @@ CREATE INDEX resource_by_blob ON resource (blob_id);
 CREATE INDEX resource_by_experiment ON resource (experiment_id, num);
 
 CREATE INDEX resource_by_iteration ON resource (iteration_num, num) WHERE iteration_num IS NOT NULL;
+
+CREATE INDEX resource_by_iteration_name ON resource (iteration_num, name) WHERE iteration_num IS NOT NULL;
 
 CREATE INDEX resource_by_name ON resource (experiment_id, name) WHERE iteration_num IS NULL;
 

@@ -1,6 +1,10 @@
 package wandb
 
-import "tracker/store"
+import (
+	"context"
+
+	"tracker/store"
+)
 
 // artifactMutations has the fields of a mutation that are about artifacts.
 func (c *call) artifactMutations() object {
@@ -117,7 +121,11 @@ func (c *call) commitArtifact(a args) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if found, err = c.db.CommitWandbArtifact(c.ctx, c.actor, found.ID, entries); err != nil {
+		// The files are written in pieces, which together may take longer than an operation.
+		ctx, cancel := context.WithCancel(context.WithoutCancel(c.ctx))
+		defer cancel()
+		defer context.AfterFunc(c.r.Context(), cancel)()
+		if found, err = c.db.CommitWandbArtifact(ctx, c.actor, found.ID, entries); err != nil {
 			return nil, err
 		}
 	}

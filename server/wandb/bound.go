@@ -3,7 +3,6 @@ package wandb
 import (
 	"context"
 	"errors"
-	"time"
 
 	"tracker/store"
 	"tracker/store/json"
@@ -18,8 +17,8 @@ const (
 	// checkWork is the amount of work after which an operation checks whether it
 	// must end.
 	checkWork = 1000
-	// maxTime is how long an operation may take.
-	maxTime = 30 * time.Second
+	// maxTime is how long an operation may take, as long as the searches of a read.
+	maxTime = store.SearchLimit
 
 	// A text of a request may be JSON itself, such as a filter. What is in it is not
 	// counted with the body.

@@ -179,6 +179,21 @@ func TestHistoryIsSampled(t *testing.T) {
 	}
 }
 
+// The error about a manifest that holds too much names what is to be done.
+func TestManifestIsBounded(t *testing.T) {
+	t.Parallel()
+	b := start(t, false)
+	b.run("p", "r")
+	made := b.query(`mutation { createArtifact(input: {projectName: "p", runName: "r", artifactTypeName: "t", artifactCollectionName: "c", digest: "d"}) { artifact { id } } }`, nil).wants(200)
+	_, id, _ := strings.Cut(made.body, `"id":"`)
+	id, _, _ = strings.Cut(id, `"`)
+	b.send("PUT", "/artifacts/"+id+"/wandb_manifest.json", `{"contents":{`+many(480_000, `"%040d":{},`)+`"last":{}}}`).wants(200)
+	a := b.query(`mutation { commitArtifact(input: {artifactID: "`+id+`"}) { artifact { id } } }`, nil)
+	if a.status != 400 || !strings.Contains(a.body, "log them as several artifacts") {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+}
+
 // FuzzManifest reads the manifests of artifacts. What their entries hold is counted before
 // it is made, and is in proportion to the text.
 func FuzzManifest(f *testing.F) {

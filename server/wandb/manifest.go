@@ -90,6 +90,8 @@ func decodeManifest(r io.Reader, take func(bytes int64) error) ([]store.WandbEnt
 	return slices.CompactFunc(all, func(a, b store.WandbEntry) bool { return a.Name == b.Name }), nil
 }
 
+var errManifest = store.Invalid("manifest", "The files of the artifact take more than %d MiB with their names; log them as several artifacts.", store.MaxAnswerBytes>>20)
+
 // readManifest returns the files of a version, by name.
 func (c *call) readManifest(a *store.WandbArtifact) ([]store.WandbEntry, error) {
 	r, content, err := c.db.OpenFile(c.ctx, c.actor, store.Tree{IterationID: a.IterationID}, a.File(manifestName))
@@ -100,7 +102,13 @@ func (c *call) readManifest(a *store.WandbArtifact) ([]store.WandbEntry, error) 
 	if r.SizeBytes > maxManifest {
 		return nil, store.Errorf(store.CodePayloadTooLarge, "The manifest of an artifact may have up to %d bytes; log its files as several artifacts.", maxManifest)
 	}
-	return decodeManifest(content, func(n int64) error { return store.Take(c.ctx, n) })
+	return decodeManifest(content, func(n int64) error {
+		err := store.Take(c.ctx, n)
+		if errors.Is(err, errTooLarge) {
+			err = errManifest
+		}
+		return err
+	})
 }
 
 // artifactFiles returns a page of the files of a version, or those of some names.

@@ -35,7 +35,7 @@ func pace(next http.Handler, grace time.Duration) http.Handler {
 		r2 := *r
 		r2.Body = b
 		next.ServeHTTP(w, &r2)
-		if !b.ended {
+		if !b.ended && !b.late {
 			b.deadline(time.Now().Add(grace)) // net/http reads a part of what is left
 		}
 	})
@@ -58,6 +58,7 @@ type pacedBody struct {
 	grace  time.Duration
 	n      int64 // bytes that have arrived
 	upload bool  // it has no deadline
+	late   bool  // it has not arrived in time; net/http does not wait for the rest
 	ended  bool
 }
 
@@ -70,7 +71,7 @@ func (b *pacedBody) Read(p []byte) (int, error) {
 	case b.upload:
 		b.ended = err != nil
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		err = errBodyTimeout
+		b.late, err = true, errBodyTimeout
 	case err != nil:
 		b.ended = true
 		// net/http goes on reading, to notice when the client disconnects.

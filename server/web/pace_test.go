@@ -59,6 +59,18 @@ func TestBodyThatDoesNotCome(t *testing.T) {
 			t.Errorf("the answer is %q", got)
 		}
 	})
+	t.Run("answered at once", func(t *testing.T) {
+		const grace = time.Second
+		at := paced(t, grace, func(w http.ResponseWriter, r *http.Request) {
+			_, err := ReadBody(w, r, Limits{Size: 1 << 20})
+			WriteError(w, r, err)
+		})
+		begun := time.Now()
+		exchange(t, at, halfBody)
+		if took := time.Since(begun); took >= 2*grace {
+			t.Errorf("it is answered after %v, want %v", took, grace)
+		}
+	})
 	t.Run("ignored", func(t *testing.T) {
 		at := paced(t, 50*time.Millisecond, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
 		if got := exchange(t, at, halfBody); !strings.HasPrefix(got, "HTTP/1.1 401 ") {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 
 	"tracker/store/access"
 	"tracker/store/files"
@@ -86,36 +87,41 @@ type WandbEntry struct {
 	Size int64
 }
 
+// maxCommitted is the number of files of a version that one transaction takes: others
+// write between two of them.
+const maxCommitted = 500
+
 // CommitWandbArtifact ends a version with the files of its manifest. Those that were not
 // sent are taken from other versions with the same MD5, so it needs read as well as
-// create. INVALID_PAYLOAD when one is found nowhere.
-func (db *DB) CommitWandbArtifact(ctx context.Context, actor access.Actor, id string, entries []WandbEntry) (WandbArtifact, error) {
-	return access.Write(ctx, db.base, actor, func(tx *access.Tx) (a WandbArtifact, err error) {
-		if a, err = allowWandbArtifact(tx, actor, id, access.RightCreate); err == nil {
-			err = tx.Allow(actor, a.ProjectID, access.RightRead)
+// create. INVALID_PAYLOAD when one is found nowhere. A call that is broken off leaves the
+// version as pending; another one continues. A call while the version is being committed
+// waits for the end of that.
+func (db *DB) CommitWandbArtifact(ctx context.Context, actor access.Actor, id string, entries []WandbEntry) (a WandbArtifact, err error) {
+	leave, err := db.commits.enter(ctx, id)
+	if err != nil {
+		return a, err
+	}
+	defer leave()
+	var size int64
+	piece := make([]WandbEntry, 0, maxCommitted)
+	for i, e := range entries {
+		size += e.Size
+		if e.Ref == "" {
+			piece = append(piece, e)
 		}
+		if len(piece) == 0 || len(piece) < maxCommitted && i < len(entries)-1 {
+			continue
+		}
+		a, err = access.Write(ctx, db.base, actor, func(tx *access.Tx) (WandbArtifact, error) { return commitFiles(tx, actor, id, piece) })
 		if err != nil || a.State == WandbCommitted {
 			return a, err
 		}
-		if a.State == WandbDeleted {
-			return a, access.Errorf(access.CodeConflict, "The artifact was deleted; log it again.")
-		}
-		at, err := files.AllowTree(tx, actor, files.Tree{IterationID: a.IterationID}, access.RightCreate)
-		if err != nil {
+		piece = piece[:0]
+	}
+	return access.Write(ctx, db.base, actor, func(tx *access.Tx) (a WandbArtifact, err error) {
+		a, _, err = allowCommit(tx, actor, id)
+		if err != nil || a.State == WandbCommitted {
 			return a, err
-		}
-		for _, e := range entries {
-			a.Size += e.Size
-			a.Files++
-			if e.Ref != "" {
-				continue
-			}
-			if err := adoptFile(tx, actor, &a, at, e); err != nil {
-				return a, err
-			}
-			if _, err := tx.Exec(`INSERT INTO wandb_file (artifact_num, name, md5) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, a.Num, e.Name, e.MD5); err != nil {
-				return a, err
-			}
 		}
 		var text string
 		if err := tx.Row(`SELECT aliases FROM wandb_artifact WHERE num = ?`, a.Num).Scan(&text); err != nil {
@@ -128,11 +134,75 @@ func (db *DB) CommitWandbArtifact(ctx context.Context, actor access.Actor, id st
 		if err := setWandbAliases(tx, &a, append(aliases, WandbLatest)); err != nil {
 			return a, err
 		}
-		a.State, a.UpdatedDate = WandbCommitted, tx.Now
+		a.State, a.Size, a.Files, a.UpdatedDate = WandbCommitted, size, int64(len(entries)), tx.Now
 		_, err = tx.Exec(`UPDATE wandb_artifact SET state = ?, size = ?, files = ?, updated_date = ? WHERE num = ?`,
 			a.State, a.Size, a.Files, tx.Now, a.Num)
 		return a, err
 	})
+}
+
+// commits are the versions that are being committed.
+type commits struct {
+	mu sync.Mutex
+	of map[string]chan struct{} // by id; closed at the end
+}
+
+// enter waits until a version is not being committed, and marks it as such until leave.
+func (c *commits) enter(ctx context.Context, id string) (leave func(), err error) {
+	for {
+		c.mu.Lock()
+		other := c.of[id]
+		if other == nil {
+			done := make(chan struct{})
+			c.of[id] = done
+			c.mu.Unlock()
+			return func() {
+				c.mu.Lock()
+				delete(c.of, id)
+				c.mu.Unlock()
+				close(done)
+			}, nil
+		}
+		c.mu.Unlock()
+		select {
+		case <-other:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// allowCommit returns a version that an actor may commit, and where its files are, unless it
+// is committed.
+func allowCommit(tx *access.Tx, actor access.Actor, id string) (a WandbArtifact, at files.TreePlace, err error) {
+	if a, err = allowWandbArtifact(tx, actor, id, access.RightCreate); err == nil {
+		err = tx.Allow(actor, a.ProjectID, access.RightRead)
+	}
+	if err != nil || a.State == WandbCommitted {
+		return a, at, err
+	}
+	if a.State == WandbDeleted {
+		return a, at, access.Errorf(access.CodeConflict, "The artifact was deleted; log it again.")
+	}
+	at, err = files.AllowTree(tx, actor, files.Tree{IterationID: a.IterationID}, access.RightCreate)
+	return a, at, err
+}
+
+// commitFiles makes sure that a version has some of the files of its manifest.
+func commitFiles(tx *access.Tx, actor access.Actor, id string, entries []WandbEntry) (WandbArtifact, error) {
+	a, at, err := allowCommit(tx, actor, id)
+	if err != nil || a.State == WandbCommitted {
+		return a, err
+	}
+	for _, e := range entries {
+		if err := adoptFile(tx, actor, &a, at, e); err != nil {
+			return a, err
+		}
+		if _, err := tx.Exec(`INSERT INTO wandb_file (artifact_num, name, md5) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, a.Num, e.Name, e.MD5); err != nil {
+			return a, err
+		}
+	}
+	return a, nil
 }
 
 // adoptFile makes sure that a version has a file.

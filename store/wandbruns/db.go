@@ -18,10 +18,13 @@ import (
 )
 
 // DB has the methods that take transactions of their own.
-type DB struct{ base *access.DB }
+type DB struct {
+	base    *access.DB
+	commits commits
+}
 
 // New returns the records of W&B's clients of a database.
-func New(base *access.DB) *DB { return &DB{base} }
+func New(base *access.DB) *DB { return &DB{base, commits{of: map[string]chan struct{}{}}} }
 
 // View has the methods that read one snapshot, for the actor of its transaction.
 type View struct{ tx *access.Tx }
