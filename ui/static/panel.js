@@ -354,7 +354,7 @@ export class Panel {
     // A place that stands for several points has their minimum and maximum, so nothing is lost.
     let text = left > 0 ? `${count(drawn - left)} of ${pointCount(all)}, ${count(left)} at or below 0` : pointCount(all);
     if (none && left === 0 && view.from != null) text = `no points between ${f.chart.place(view.from)} and ${f.chart.place(view.to)}`;
-    else if (none && left === 0) text = view.against ? `no steps with ${view.against}` : 'no points';
+    else if (none && left === 0) text = view.against ? `no steps with ${view.against}` : `no points${this.state.get('tree') ? ' in the runs drawn' : ''}`;
     f.points.title = left === 0 && drawn < all ? `Drawn as ${count(drawn)} points, with the minimum and maximum of those between them` : '';
     f.points.textContent = text;
     // There is nothing to draw axes for.

@@ -56,8 +56,10 @@ function workbench(root) {
   const control = () => {
     const top = state.number('top', drawnAtFirst);
     amount.replaceChildren(...[...new Set([...amounts, top])].sort((a, b) => a - b).map((n) => el('option', { value: n, selected: n === top }, `Draw ${n}`)));
-    const others = table.grouped ? ['group', 'groups'] : ['run', 'runs'];
-    drawnOf.textContent = `${count(current.length)} of ${count(table.total)} ${others[Number(table.total !== 1)]} drawn`;
+    const nested = state.has('tree') && !table.grouped; // the total does not count children, which may be drawn
+    const [one, many] = table.grouped ? ['group', 'groups'] : ['run', 'runs'];
+    const total = nested ? current.length : table.total;
+    drawnOf.textContent = `${count(current.length)}${nested ? '' : ` of ${count(total)}`} ${total === 1 ? one : many} drawn`;
   };
   // The first rows and names come with the page.
   const first = JSON.parse(document.getElementById('first').textContent);
