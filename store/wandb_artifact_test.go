@@ -13,7 +13,7 @@ import (
 // meanwhile. After a failure it is pending, and the next attempt continues.
 func TestCommitOfManyFiles(t *testing.T) {
 	t.Parallel()
-	const files, md5 = 2000, "XrY7u+Ae7tCTyyK7j1rNww=="
+	const files, md5 = 1000, "XrY7u+Ae7tCTyyK7j1rNww=="
 	var commits atomic.Int64
 	b := newBedWith(t, store.Options{Exclusive: true, OnCommit: func(store.CommitStats) { commits.Add(1) }})
 	begin := func(digest string) store.WandbArtifact {

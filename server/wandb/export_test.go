@@ -30,6 +30,12 @@ func Mutations() []string {
 	return slices.DeleteFunc(all, func(name string) bool { return name == "__typename" })
 }
 
+// Queries are the names of all fields of a query.
+func Queries() []string {
+	all := slices.Collect(maps.Keys(new(call).queries()))
+	return slices.DeleteFunc(all, func(name string) bool { return name == "__typename" })
+}
+
 // DecodeManifest is decodeManifest.
 func DecodeManifest(r io.Reader, take func(int64) error) ([]store.WandbEntry, error) {
 	return decodeManifest(r, take)

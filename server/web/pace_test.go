@@ -59,6 +59,16 @@ func TestBodyThatDoesNotCome(t *testing.T) {
 			t.Errorf("the answer is %q", got)
 		}
 	})
+	t.Run("nothing of it", func(t *testing.T) {
+		at := paced(t, 50*time.Millisecond, func(w http.ResponseWriter, r *http.Request) {
+			_, err := ReadBody(w, r, Limits{Size: 1 << 20})
+			WriteError(w, r, err)
+		})
+		head, _, _ := strings.Cut(halfBody, "{")
+		if got := exchange(t, at, head); !strings.HasPrefix(got, "HTTP/1.1 408 ") {
+			t.Errorf("the answer is %q", got)
+		}
+	})
 	t.Run("answered at once", func(t *testing.T) {
 		const grace = time.Second
 		at := paced(t, grace, func(w http.ResponseWriter, r *http.Request) {

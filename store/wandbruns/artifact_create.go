@@ -89,7 +89,7 @@ type WandbEntry struct {
 
 // maxCommitted is the number of files of a version that one transaction takes: others
 // write between two of them.
-const maxCommitted = 500
+const maxCommitted = 200
 
 // CommitWandbArtifact ends a version with the files of its manifest. Those that were not
 // sent are taken from other versions with the same MD5, so it needs read as well as

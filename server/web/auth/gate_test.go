@@ -3,8 +3,12 @@ package auth
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"slices"
 	"testing"
+	"time"
+
+	"tracker/store"
 )
 
 // queue has somebody wait at g, and returns once they do.
@@ -66,5 +70,33 @@ func TestGateForgetsWhoHasGone(t *testing.T) {
 	g.leave()
 	if g.free != 1 || len(g.waiting) != 0 || len(g.turns) != 0 {
 		t.Errorf("%d places are free, %d wait", g.free, len(g.waiting))
+	}
+}
+
+// A password is hashed only with a place at the gate, so that sign-ins leave processors to
+// other requests.
+func TestSignInWaitsForTheGate(t *testing.T) {
+	const password = "correct horse battery"
+	db, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "tracker.db"), BcryptCost: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Seed(t.Context(), password); err != nil {
+		t.Fatal(err)
+	}
+	a := New(db, Options{Enabled: true, Secret: "the secret of these tests, long enough"})
+	a.hashing = newGate(1)
+	if err := a.hashing.enter(t.Context(), "10.0.0.1"); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if _, err := a.SignIn(ctx, store.DefaultUsername, password, "10.0.0.2"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a sign-in without a place at the gate: %v", err)
+	}
+	a.hashing.leave()
+	if _, err := a.SignIn(t.Context(), store.DefaultUsername, password, "10.0.0.2"); err != nil {
+		t.Error(err)
 	}
 }
