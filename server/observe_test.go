@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"tracker/server"
+	"tracker/store/sqlite"
 )
 
 func TestServerMetricsHaveThePromisedFamilies(t *testing.T) {
@@ -146,7 +147,7 @@ func TestFailureIsLoggedAndNotSent(t *testing.T) {
 func TestServerErrorTellsNothing(t *testing.T) {
 	a := start(t)
 	project := a.project(a.root)
-	db, err := sql.Open("sqlite", a.file)
+	db, err := sql.Open("sqlite", sqlite.DSN(a.file))
 	a.must(err)
 	_, err = db.ExecContext(t.Context(), `DROP TABLE tag`)
 	a.must(errors.Join(err, db.Close()))
