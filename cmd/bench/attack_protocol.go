@@ -39,7 +39,7 @@ var protocolAttacks = []attack{
 		r, err := a.request("POST", a.api+path+"/runs/search")
 		return r, []byte(`{"experiment_ids":["` + found.Experiments[0].ID + `"],"max_results":1000}`), err
 	}},
-	{"packed streams of W&B of 64 MiB", func(a *attacked) (*http.Request, []byte, error) {
+	{"streams of W&B of 64 MiB", func(a *attacked) (*http.Request, []byte, error) {
 		if err := a.wandbRun("run", `{}`); err != nil {
 			return nil, nil, err
 		}
@@ -50,9 +50,7 @@ var protocolAttacks = []attack{
 		if err != nil {
 			return nil, nil, err
 		}
-		r.Header.Set("Content-Encoding", "gzip")
-		body, err := pack(`{"files":{"wandb-history.jsonl":{"offset":0,"content":[` + rows[:len(rows)-1] + `]}}}`)
-		return r, body, err
+		return r, []byte(`{"files":{"wandb-history.jsonl":{"offset":0,"content":[` + rows[:len(rows)-1] + `]}}}`), nil
 	}},
 	{"streams of W&B of 20,000,000 lines", func(a *attacked) (*http.Request, []byte, error) {
 		if err := a.wandbRun("run", `{}`); err != nil {
@@ -62,9 +60,7 @@ var protocolAttacks = []attack{
 		if err != nil {
 			return nil, nil, err
 		}
-		r.Header.Set("Content-Encoding", "gzip")
-		body, err := pack(`{"files":{"output.log":{"offset":0,"content":[""` + strings.Repeat(`,""`, (64<<20-200)/3) + `]}}}`)
-		return r, body, err
+		return r, []byte(`{"files":{"output.log":{"offset":0,"content":[""` + strings.Repeat(`,""`, (64<<20-200)/3) + `]}}}`), nil
 	}},
 	{"queries of W&B with 2,500,000 variables", func(a *attacked) (*http.Request, []byte, error) {
 		return a.query(`{ viewer { id } }`, `"x":[{"a":{}}`+strings.Repeat(`,{"a":{}}`, (32<<20-200)/9)+`]`)
