@@ -58,7 +58,6 @@ const (
 	LostAfter                     = access.LostAfter
 	MaxAnswerBytes                = access.MaxAnswerBytes
 	MaxLimit                      = access.MaxLimit
-	SearchLimit                   = access.SearchLimit
 	MaxName                       = access.MaxName
 	MaxPassword                   = access.MaxPassword
 	MaxProperties                 = access.MaxProperties
@@ -68,6 +67,7 @@ const (
 	NotTrash                      = access.NotTrash
 	OnlyTrash                     = access.OnlyTrash
 	Running                       = access.Running
+	SearchLimit                   = access.SearchLimit
 	Stopped                       = access.Stopped
 	Succeeded                     = access.Succeeded
 	TrashedArtifact               = access.TrashedArtifact

@@ -55,16 +55,12 @@ func newStreamReader(body io.Reader, most int, grow func(int64) error, write fun
 // read reads and writes all of the part.
 func (s *streamReader) read() error {
 	err := s.object(s.member)
-	if err == io.EOF { // an empty body
-		err = nil
-	} else if err == nil {
-		if _, err = s.d.ReadToken(); err == io.EOF {
-			err = nil
-		} else if err == nil {
-			err = errTrailing
+	if err == nil {
+		if _, err = s.d.ReadToken(); err == nil {
+			return errTrailing
 		}
 	}
-	if err != nil {
+	if err != io.EOF { // which the empty body has, too
 		return err
 	}
 	s.piece.Summary, s.piece.Preempting, s.piece.Complete = s.end.summary, s.end.preempting, s.end.complete

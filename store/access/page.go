@@ -36,7 +36,7 @@ type List[T any] struct {
 // PageOf counts the rows that from selects, and scans one page of them. from begins
 // with FROM. It has the time limit of a search.
 func PageOf[T any](tx *Tx, p Page, columns, from, order string, args ...any) (List[T], error) {
-	return WithinLimit(tx, func() error { return SlowRead("offset", tx) }, func() (List[T], error) {
+	return WithinLimit(tx, SlowRead(tx, "offset"), func() (List[T], error) {
 		return readPage[T](tx, p, columns, from, order, args)
 	})
 }

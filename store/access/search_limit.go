@@ -35,9 +35,11 @@ func WithinLimit[T any](tx *Tx, slow func() error, fn func() (T, error)) (T, err
 	return out, err
 }
 
-// SlowRead returns the error of a read that takes too long and is not a search.
-func SlowRead(field string, tx *Tx) error {
-	return Invalid(field, "This took longer than %v to read and was stopped; ask for fewer records or columns at once.", tx.DB.SearchLimit)
+// SlowRead returns what WithinLimit calls for the error of a read that is not a search.
+func SlowRead(tx *Tx, field string) func() error {
+	return func() error {
+		return Invalid(field, "This took longer than %v to read and was stopped; ask for fewer records or columns at once.", tx.DB.SearchLimit)
+	}
 }
 
 // ListLimited runs a search for records that are compared one by one.

@@ -94,7 +94,7 @@ func iterations(tx *access.Tx, experimentID string, s listing, p access.Page) (a
 			params = append(params, c.Name)
 		}
 	}
-	l.Data, err = access.WithinLimit(tx, func() error { return access.SlowRead("columns", tx) }, func() ([]Iteration, error) {
+	l.Data, err = access.WithinLimit(tx, access.SlowRead(tx, "columns"), func() ([]Iteration, error) {
 		nums, err := takeIterations(tx, h.Nums, params, s.cut)
 		if err != nil {
 			return []Iteration{}, err

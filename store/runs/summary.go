@@ -48,7 +48,7 @@ func (v *View) Summaries(ids []string) ([]Summary, error) {
 }
 
 func summaries(tx *access.Tx, of []access.IterationState) ([]Summary, error) {
-	return access.WithinLimit(tx, func() error { return access.SlowRead("id", tx) }, func() ([]Summary, error) { return readSummaries(tx, of) })
+	return access.WithinLimit(tx, access.SlowRead(tx, "id"), func() ([]Summary, error) { return readSummaries(tx, of) })
 }
 
 func readSummaries(tx *access.Tx, of []access.IterationState) ([]Summary, error) {

@@ -14,7 +14,8 @@ import (
 	"strings"
 )
 
-// maxFolderFiles bounds the files of a folder of artifacts.
+// maxFolderFiles bounds the files of a folder of artifacts, and of one that Walk goes
+// through.
 const maxFolderFiles = 1_000_000
 
 // Folder stores all files below a folder as artifacts of the run, named by their paths

@@ -109,14 +109,14 @@ func (db *DB) CommitWandbArtifact(ctx context.Context, actor access.Actor, id st
 		if e.Ref == "" {
 			piece = append(piece, e)
 		}
-		if len(piece) == 0 || len(piece) < maxCommitted && i < len(entries)-1 {
-			continue
+		isLast := i == len(entries)-1
+		if len(piece) == maxCommitted || isLast && len(piece) > 0 {
+			a, err = access.Write(ctx, db.base, actor, func(tx *access.Tx) (WandbArtifact, error) { return commitFiles(tx, actor, id, piece) })
+			if err != nil || a.State == WandbCommitted {
+				return a, err
+			}
+			piece = piece[:0]
 		}
-		a, err = access.Write(ctx, db.base, actor, func(tx *access.Tx) (WandbArtifact, error) { return commitFiles(tx, actor, id, piece) })
-		if err != nil || a.State == WandbCommitted {
-			return a, err
-		}
-		piece = piece[:0]
 	}
 	return access.Write(ctx, db.base, actor, func(tx *access.Tx) (a WandbArtifact, err error) {
 		a, _, err = allowCommit(tx, actor, id)

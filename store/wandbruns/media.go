@@ -19,8 +19,7 @@ func (v *View) EachWandbValue(ids []string, steps []scalar.Step, texts []string,
 	for _, it := range states {
 		byNum[it.Num] = it.ID
 	}
-	slow := func() error { return access.SlowRead("iterations", v.tx) }
-	return access.WithinLimit(v.tx, slow, func() (bool, error) {
+	return access.WithinLimit(v.tx, access.SlowRead(v.tx, "iterations"), func() (bool, error) {
 		return wandbTx(v.tx).EachValue(access.NumsOf(states), steps, texts, func(num int64, step scalar.Step, m format.Member) error {
 			return each(byNum[num], step, m)
 		})
