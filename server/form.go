@@ -180,8 +180,8 @@ func partName(part *multipart.Part, seen []string) (string, error) {
 	return name, nil
 }
 
-// field reads a part that is a text. What it says is checked at once: the data
-// may come after it.
+// field reads a part that is a text. The text is checked at once, before the data,
+// which may come after it.
 func (f *form) field(name string, part *multipart.Part) error {
 	text, err := io.ReadAll(io.LimitReader(part, store.MaxText+1))
 	if err != nil {

@@ -34,7 +34,7 @@ func (db *DB) Purge(ctx context.Context, actor Actor, id string) error {
 		return err
 	}
 	if t.Kind == TrashedArtifact {
-		return files.PurgeArtifact(ctx, db.filesDB, actor, func(tx *access.Tx) (r access.ResourceState, err error) {
+		return files.PurgeArtifact(ctx, db.filesDB, actor, func(tx *access.Tx) (r access.ArtifactState, err error) {
 			if _, err := purgeable(tx, actor, id); err != nil {
 				return r, err
 			}
@@ -122,7 +122,7 @@ func purgeable(tx *access.Tx, actor Actor, id string) (t Trashed, err error) {
 	default:
 		return t, nil
 	}
-	return t, registry.Refuse(tx, `(`+condition+`)`, "It is used by %s in the trash; delete those for good first.", args...)
+	return t, registry.RefuseIfAnyVersioned(tx, `(`+condition+`)`, "It is used by %s in the trash; delete those for good first.", args...)
 }
 
 // Purged is a record that EmptyTrash has handled.

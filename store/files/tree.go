@@ -76,7 +76,7 @@ func (db *DB) Files(ctx context.Context, actor access.Actor, t Tree, folder stri
 				slash > 0 AS folder,
 				iif(slash, 0, size_bytes) AS size
 			FROM (SELECT rest, instr(rest, '/') AS slash, size_bytes, max(num)
-				FROM (SELECT substr(resource.name, ?) AS rest, blob.size_bytes, resource.num `+access.ResourceFrom+`
+				FROM (SELECT substr(resource.name, ?) AS rest, blob.size_bytes, resource.num `+access.ArtifactFrom+`
 					WHERE `+at.condition+` AND resource.name >= ? AND (? = '' OR resource.name < ?)
 					AND resource.deleted_date IS NULL)
 				GROUP BY iif(instr(rest, '/'), substr(rest, 1, instr(rest, '/')), rest))
@@ -90,7 +90,7 @@ func (db *DB) Files(ctx context.Context, actor access.Actor, t Tree, folder stri
 
 // FileNamed returns the artifact that is a file in a tree.
 func FileNamed(tx *access.Tx, at TreePlace, name string) (id string, err error) {
-	err = tx.Row(`SELECT resource.id `+access.ResourceFrom+`WHERE `+at.condition+` AND resource.name = ? AND resource.deleted_date IS NULL
+	err = tx.Row(`SELECT resource.id `+access.ArtifactFrom+`WHERE `+at.condition+` AND resource.name = ? AND resource.deleted_date IS NULL
 		ORDER BY resource.num DESC LIMIT 1`, at.owner, at.prefix+name).Scan(&id)
 	return id, err
 }
@@ -122,16 +122,14 @@ func (db *DB) AllowFile(ctx context.Context, actor access.Actor, t Tree, name st
 		if err != nil {
 			return err
 		}
-		e, err := tx.AllowExperiment(actor, at.experimentID, access.RightCreate)
-		if err == nil {
-			err = e.Open()
-		}
+		_, err = tx.AllowOpenExperiment(actor, at.experimentID, access.RightCreate)
 		return err
 	})
 }
 
-// WriteFile writes received bytes to a file of a tree, in place of its former ones. The iteration may have ended; the experiment must be in progress. Needs create,
-// and update for a file that is there.
+// WriteFile writes received bytes to a file of a tree, in place of its former ones. The
+// iteration may have ended; the experiment must be in progress. Needs create, and update
+// for a file that is there.
 func (db *DB) WriteFile(ctx context.Context, actor access.Actor, t Tree, name, contentType string, b *artifact.Received) error {
 	if contentType == "" {
 		contentType = DefaultContentType
@@ -161,15 +159,13 @@ func (db *DB) WriteFile(ctx context.Context, actor access.Actor, t Tree, name, c
 	if err != nil || former == 0 {
 		return err
 	}
-	if _, err := db.base.Artifacts.DeleteUnused(context.WithoutCancel(ctx), former); err != nil {
-		db.base.Log.Warn("the former bytes of an artifact could not be removed; they are tried again later", "error", err)
-	}
+	db.removeFormer(ctx, former)
 	return nil
 }
 
-// DeleteFiles moves a file of a tree to the trash, or a folder with all that is in
-// it, "" for all; NOT_FOUND when there is neither. Needs
-// delete. CONFLICT when a model version refers to one of them.
+// DeleteFiles moves a file of a tree to the trash, or a folder with all that is in it, ""
+// for all; NOT_FOUND when there is neither. CONFLICT when a model version refers to one of
+// them. Needs delete.
 func (db *DB) DeleteFiles(ctx context.Context, actor access.Actor, t Tree, path string) error {
 	path = strings.Trim(path, "/")
 	return db.base.Discard(ctx, actor, func(tx *access.Tx) error {
