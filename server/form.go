@@ -110,8 +110,7 @@ func formReader(r *http.Request, body io.Reader) (*multipart.Reader, error) {
 	return multipart.NewReader(body, params["boundary"]), nil
 }
 
-// cutOff is a reader behind a body: whoever reads as far as this gets an error,
-// as the body should have ended.
+// cutOff is a reader after a body. Reading it fails, as the body should have ended.
 type cutOff struct{}
 
 func (cutOff) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }

@@ -141,6 +141,7 @@ func (c *Claim) keep() (end func()) {
 			case <-ended:
 				return
 			case <-tick.C:
+				// A failure is made up for by the next tick: a claim lasts for four.
 				_ = change(context.Background(), c.store, func(tx *sqlite.Tx) error {
 					_, err := tx.Exec(`UPDATE blob_pin SET expires_date = ? WHERE id = ?`, c.store.expiry(ClaimAge), c.id)
 					return err

@@ -117,7 +117,7 @@ class Api:
     def trash(self, kind: Optional[str] = None) -> List[Trashed]:
         """The records in the trash that the token may restore, the latest deletions first.
 
-        kind is project, experiment, iteration, model, model_version or resource, which is an artifact.
+        kind is project, experiment, iteration, model, model_version, report or resource, which is an artifact.
         """
         return [Trashed(self, r) for r in self.all("/trash", kind=kind)]
 
