@@ -34,7 +34,7 @@ func (db *DB) Purge(ctx context.Context, actor Actor, id string) error {
 		return err
 	}
 	if t.Kind == TrashedArtifact {
-		return files.PurgeArtifact(ctx, db.filesDB, actor, func(tx *access.Tx) (r access.ArtifactState, err error) {
+		return files.PurgeArtifact(ctx, db.filesDB, actor, func(tx *access.Tx) (r access.ResourceState, err error) {
 			if _, err := purgeable(tx, actor, id); err != nil {
 				return r, err
 			}

@@ -67,7 +67,7 @@ func (v *View) Artifacts(experimentID string, q ArtifactQuery) (access.List[Arti
 	if _, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, access.RightRead); err != nil {
 		return access.List[Artifact]{}, err
 	}
-	from := access.ArtifactFrom + `WHERE resource.experiment_id = ? AND ` + v.tx.Found("resource", "iteration") + ` AND ` + search.Contains(`resource.name`)
+	from := access.ResourceFrom + `WHERE resource.experiment_id = ? AND ` + v.tx.Found("resource", "iteration") + ` AND ` + search.Contains(`resource.name`)
 	args := []any{experimentID, q.Name}
 	if q.IterationID != nil {
 		from += ` AND iteration.id = ?`
@@ -108,7 +108,7 @@ func (v *View) MadeArtifacts(iterationIDs []string) (all []Artifact, more bool, 
 	if err != nil {
 		return nil, false, err
 	}
-	err = v.tx.Select(&all, `SELECT `+artifactColumns+` `+access.ArtifactFrom+`
+	err = v.tx.Select(&all, `SELECT `+artifactColumns+` `+access.ResourceFrom+`
 		WHERE resource.iteration_num IN (SELECT value FROM json_each(?)) AND `+v.tx.Found("resource")+`
 		ORDER BY resource.num DESC LIMIT ?`, string(nums), MaxMade+1)
 	if more = len(all) > MaxMade; more {
@@ -123,7 +123,7 @@ func (v *View) Artifact(id string) (r Artifact, err error) {
 	if _, err := v.tx.AllowArtifact(v.tx.Actor, id, access.RightRead); err != nil {
 		return r, err
 	}
-	err = v.tx.Get(&r, `SELECT `+artifactColumns+` `+access.ArtifactFrom+`WHERE resource.id = ?`, id)
+	err = v.tx.Get(&r, `SELECT `+artifactColumns+` `+access.ResourceFrom+`WHERE resource.id = ?`, id)
 	if err == nil {
 		r.URI = v.tx.DB.Artifacts.URI(r.Backend, r.ContentHash)
 	}
@@ -168,7 +168,7 @@ func (r artifactReader) Read(p []byte) (int, error) {
 // bytes first, unless another one has them, hidden meanwhile, then the record. When
 // the bytes can't be removed the artifact stays. Needs delete.
 func (db *DB) DeleteArtifact(ctx context.Context, actor access.Actor, id string) error {
-	check := func(tx *access.Tx) (access.ArtifactState, error) {
+	check := func(tx *access.Tx) (access.ResourceState, error) {
 		r, err := tx.AllowArtifact(actor, id, access.RightDelete)
 		if err != nil {
 			return r, err
@@ -188,7 +188,7 @@ func (db *DB) DeleteArtifact(ctx context.Context, actor access.Actor, id string)
 
 // PurgeArtifact deletes the artifact that check allows, with its bytes unless
 // another one has them.
-func PurgeArtifact(ctx context.Context, db *DB, actor access.Actor, check func(*access.Tx) (access.ArtifactState, error)) error {
+func PurgeArtifact(ctx context.Context, db *DB, actor access.Actor, check func(*access.Tx) (access.ResourceState, error)) error {
 	deletion, err := access.WriteKind(ctx, db.base, sqlite.Change|sqlite.Freeing, actor, func(tx *access.Tx) (*artifact.Deletion, error) {
 		r, err := check(tx)
 		if err != nil {

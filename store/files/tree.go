@@ -76,7 +76,7 @@ func (db *DB) Files(ctx context.Context, actor access.Actor, t Tree, folder stri
 				slash > 0 AS folder,
 				iif(slash, 0, size_bytes) AS size
 			FROM (SELECT rest, instr(rest, '/') AS slash, size_bytes, max(num)
-				FROM (SELECT substr(resource.name, ?) AS rest, blob.size_bytes, resource.num `+access.ArtifactFrom+`
+				FROM (SELECT substr(resource.name, ?) AS rest, blob.size_bytes, resource.num `+access.ResourceFrom+`
 					WHERE `+at.condition+` AND resource.name >= ? AND (? = '' OR resource.name < ?)
 					AND resource.deleted_date IS NULL)
 				GROUP BY iif(instr(rest, '/'), substr(rest, 1, instr(rest, '/')), rest))
@@ -90,7 +90,7 @@ func (db *DB) Files(ctx context.Context, actor access.Actor, t Tree, folder stri
 
 // FileNamed returns the artifact that is a file in a tree.
 func FileNamed(tx *access.Tx, at TreePlace, name string) (id string, err error) {
-	err = tx.Row(`SELECT resource.id `+access.ArtifactFrom+`WHERE `+at.condition+` AND resource.name = ? AND resource.deleted_date IS NULL
+	err = tx.Row(`SELECT resource.id `+access.ResourceFrom+`WHERE `+at.condition+` AND resource.name = ? AND resource.deleted_date IS NULL
 		ORDER BY resource.num DESC LIMIT 1`, at.owner, at.prefix+name).Scan(&id)
 	return id, err
 }
@@ -163,9 +163,9 @@ func (db *DB) WriteFile(ctx context.Context, actor access.Actor, t Tree, name, c
 	return nil
 }
 
-// DeleteFiles moves a file of a tree to the trash, or a folder with all that is in it, ""
-// for all; NOT_FOUND when there is neither. CONFLICT when a model version refers to one of
-// them. Needs delete.
+// DeleteFiles moves a file of a tree to the trash, or a folder with all that is in
+// it, "" for all; NOT_FOUND when there is neither. Needs
+// delete. CONFLICT when a model version refers to one of them.
 func (db *DB) DeleteFiles(ctx context.Context, actor access.Actor, t Tree, path string) error {
 	path = strings.Trim(path, "/")
 	return db.base.Discard(ctx, actor, func(tx *access.Tx) error {

@@ -52,7 +52,7 @@ func (v *View) IterationsDeletion(ids []string) (d Deletion, err error) {
 	if err != nil {
 		return d, err
 	}
-	err = v.tx.Row(`SELECT count(*), coalesce(sum(blob.size_bytes), 0) `+access.ArtifactFrom+`
+	err = v.tx.Row(`SELECT count(*), coalesce(sum(blob.size_bytes), 0) `+access.ResourceFrom+`
 		WHERE resource.deleted_date IS NULL AND resource.iteration_num IN (SELECT value FROM json_each(?))`, string(list)).Scan(&d.Artifacts, &d.Bytes)
 	return d, err
 }

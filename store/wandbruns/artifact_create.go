@@ -103,19 +103,19 @@ func (db *DB) CommitWandbArtifact(ctx context.Context, actor access.Actor, id st
 	}
 	defer leave()
 	var size int64
-	batch := make([]WandbEntry, 0, maxCommitted)
+	piece := make([]WandbEntry, 0, maxCommitted)
 	for i, e := range entries {
 		size += e.Size
 		if e.Ref == "" {
-			batch = append(batch, e)
+			piece = append(piece, e)
 		}
 		isLast := i == len(entries)-1
-		if len(batch) == maxCommitted || isLast && len(batch) > 0 {
-			a, err = access.Write(ctx, db.base, actor, func(tx *access.Tx) (WandbArtifact, error) { return commitFiles(tx, actor, id, batch) })
+		if len(piece) == maxCommitted || isLast && len(piece) > 0 {
+			a, err = access.Write(ctx, db.base, actor, func(tx *access.Tx) (WandbArtifact, error) { return commitFiles(tx, actor, id, piece) })
 			if err != nil || a.State == WandbCommitted {
 				return a, err
 			}
-			batch = batch[:0]
+			piece = piece[:0]
 		}
 	}
 	return access.Write(ctx, db.base, actor, func(tx *access.Tx) (a WandbArtifact, err error) {
@@ -219,7 +219,7 @@ func adoptFile(tx *access.Tx, actor access.Actor, a *WandbArtifact, at files.Tre
 	for _, p := range places {
 		var blobID int64
 		var contentType string
-		err := tx.Row(`SELECT resource.blob_id, resource.content_type `+access.ArtifactFrom+`
+		err := tx.Row(`SELECT resource.blob_id, resource.content_type `+access.ResourceFrom+`
 			WHERE resource.iteration_num = ? AND resource.name = ? AND resource.deleted_date IS NULL
 			ORDER BY resource.num DESC LIMIT 1`, p.iteration.Num, p.name).Scan(&blobID, &contentType)
 		if errors.Is(err, sql.ErrNoRows) {
