@@ -4,10 +4,9 @@ import json
 import subprocess
 import sys
 import textwrap
-import time
 import urllib.request
 
-from conftest import QUICK, client_env
+from conftest import QUICK, client_env, until_points
 
 
 def test_log(server, script):
@@ -221,15 +220,12 @@ def test_stopped(server, tmp_path):
     """))
     process = subprocess.Popen([sys.executable, "script.py"], cwd=tmp_path, env=client_env(tmp_path, server.uri, **QUICK), text=True,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    deadline = time.monotonic() + 100
-    while not (any(p["name"] == "stopped" for p in server.all("/project")) and "loss" in server.points(server.runs("stopped")["stopped"])):
-        assert process.poll() is None and time.monotonic() < deadline
-        time.sleep(0.2)
+    until_points(server, "stopped", "stopped", process)
     run = server.runs("stopped")["stopped"]
     change = urllib.request.Request(f"{server.uri}/iteration/{run['id']}", json.dumps({"status": "KILLED"}).encode(),
                                     {"Content-Type": "application/json"}, method="PATCH")
     urllib.request.urlopen(change).close()
-    said, _ = process.communicate(timeout=120)
+    said, _ = process.communicate(timeout=600)
     last = int(said.split("STOPPED ")[1].split()[0])
     run = server.runs("stopped")["stopped"]
     steps = [step for step, _ in server.points(run)["loss"]]
