@@ -225,6 +225,15 @@ type unusedRow struct {
 
 // unusedBlobs finds rows of blobs that no record has.
 func (c *collector) unusedBlobs(ctx context.Context) error {
+	if !c.DryRun {
+		var errs []error
+		for _, d := range c.store.unfinished.take() {
+			errs = append(errs, d.finish(ctx, true))
+		}
+		if err := errors.Join(errs...); err != nil {
+			return err
+		}
+	}
 	// If the owner of a claim is alive, its upload fails and loses nothing.
 	if err := c.deleteExpired(ctx, `FROM blob_pin WHERE expires_date <= ?`, c.expired(ClaimAge)); err != nil {
 		return err

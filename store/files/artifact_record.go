@@ -139,13 +139,13 @@ func (db *DB) Artifact(ctx context.Context, actor access.Actor, id string) (Arti
 // Read from the beginning to the end they are compared with their hash, and the
 // last ones come only when all are right. Needs read.
 func (db *DB) OpenArtifact(ctx context.Context, actor access.Actor, id string) (Artifact, io.ReadSeekCloser, error) {
-	for again := true; ; again = false {
+	for moves := 0; ; moves++ {
 		r, err := db.Artifact(ctx, actor, id)
 		if err != nil {
 			return r, nil, err
 		}
 		content, err := db.base.Artifacts.Open(ctx, r.Backend, blob.Blob{Hash: r.ContentHash, Size: r.SizeBytes})
-		if errors.Is(err, blob.ErrNotFound) && again {
+		if errors.Is(err, blob.ErrNotFound) && moves < artifact.MaxMoves {
 			continue // it was removed, or its bytes were changed or moved, after it was looked up
 		}
 		if err != nil {
