@@ -42,8 +42,9 @@ type ArtifactQuery struct {
 	access.Page
 	Name        string  // a part of the name, in any case; "" for all
 	IterationID *string // nil for all
-	// WithoutFolders are folders whose files are left out.
-	WithoutFolders []string
+	// WithoutVersions leaves out the files of the versions of artifacts that the iteration has
+	// logged with W&B's clients: those in a folder NAME:vN.
+	WithoutVersions bool
 }
 
 // DefaultContentType is the content type of artifacts for which none is given.
@@ -73,13 +74,12 @@ func (v *View) Artifacts(experimentID string, q ArtifactQuery) (access.List[Arti
 		from += ` AND iteration.id = ?`
 		args = append(args, *q.IterationID)
 	}
-	if len(q.WithoutFolders) > 0 {
-		folders, err := json.Marshal(q.WithoutFolders)
-		if err != nil {
-			return access.List[Artifact]{}, err
-		}
-		from += ` AND NOT EXISTS (SELECT 1 FROM json_each(?) WHERE substr(resource.name, 1, length(value) + 1) = value || '/')`
-		args = append(args, string(folders))
+	if q.WithoutVersions {
+		from += ` AND substr(resource.name, 1, instr(resource.name, '/') - 1) NOT IN (
+			SELECT wandb_artifact.collection || ':v' || wandb_artifact.version FROM wandb_artifact
+			JOIN iteration ON iteration.num = wandb_artifact.iteration_num
+			WHERE iteration.id = ? AND wandb_artifact.state = 'COMMITTED')`
+		args = append(args, q.IterationID)
 	}
 	l, err := access.PageOf[Artifact](v.tx, q.Page, artifactColumns, from, `resource.num`, args...)
 	for i := range l.Data {
