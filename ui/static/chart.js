@@ -17,10 +17,11 @@ const lengths = [1, 5, 10, 50, 100, 500, 1000, 5000, 10_000, 30_000, minute, 5 *
 // charts, so that they stand in line.
 const wide = (_, labels) => Math.max(40, 14 + 7 * Math.max(0, ...(labels || []).map((l) => l?.length || 0)));
 
-// Chart draws into a box. view is how it draws: {x, against, logx, logy, smooth, trim, from, to, low, high, highlight};
-// with x 'metric' the axis is that of the metric against. on has callbacks: hover(x), and zoom({x, y}) with the
+// Chart draws into a box. view is how it draws: {x, against, logx, logy, smooth, outliers, from, to, low, high,
+// highlight}; with x 'metric' the axis is that of the metric against. on has callbacks: hover(x), and zoom({x, y}) with the
 // ends of the range to show, null for all; an axis that is left out stays as it is. left is the number of places
-// that a logarithmic axis leaves out, and none is set when nothing is visible.
+// that a logarithmic axis leaves out, beyond the number of runs that go beyond the range that is shown, and none is set when
+// nothing is visible.
 export class Chart {
   constructor(box, key, height, on) {
     Object.assign(this, { box, key, height, on });
@@ -68,7 +69,7 @@ export class Chart {
   }
 
   range() {
-    const { x: axis, from, to, logx, logy, trim } = this.view;
+    const { x: axis, from, to, logx, logy, outliers } = this.view;
     let first = Infinity;
     let last = -Infinity;
     for (const c of this.curves) {
@@ -86,10 +87,12 @@ export class Chart {
     if (first === last) [first, last] = logx ? [first / 2, first * 2] : [first - aside, first + aside];
     this.x = from == null ? [first, last] : [logx ? Math.max(from, first) : from, to];
     if (!(this.x[0] < this.x[1])) this.x = [first, last];
-    const found = extent(this.curves, this.x[0], this.x[1], { trim, positive: logy });
-    this.y = roomy(found || (logy ? [1, 10] : [0, 1]), logy);
+    const found = extent(this.curves, this.x[0], this.x[1], { outliers, positive: logy });
+    this.y = roomy(found?.range || (logy ? [1, 10] : [0, 1]), logy);
     const { low, high } = this.view;
-    if (low != null && (!logy || high > 0)) this.y = [logy && low <= 0 ? Math.min(this.y[0], high / 10) : low, high];
+    const chosen = low != null && (!logy || high > 0);
+    this.beyond = chosen ? 0 : found?.beyond ?? 0;
+    if (chosen) this.y = [logy && low <= 0 ? Math.min(this.y[0], high / 10) : low, high];
     this.left = 0;
     this.none = true;
     for (const c of this.curves) {

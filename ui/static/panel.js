@@ -107,7 +107,7 @@ export class Panel {
     const o = this.options.get(key) ?? {};
     const log = (scale, all) => (scale ? scale === 'log' : state.has(all));
     return { x: against ? 'metric' : ['relative', 'time'].includes(x) ? x : 'step', against, logx: log(o.x, 'logx'), logy: log(o.y, 'logy'),
-      smooth: o.smooth ?? Math.min(state.number('smooth', 0), 0.999), trim: state.has('trim'),
+      smooth: o.smooth ?? Math.min(state.number('smooth', 0), 0.999), outliers: outliersOf(state.get('trim')),
       from: zoomed ? from : null, to: zoomed ? to : null, low: o.low ?? null, high: o.high ?? null, highlight: this.highlight };
   }
 
@@ -189,12 +189,13 @@ export class Panel {
     if (this.figures.has(key)) return this.figures.get(key);
     const f = { key, others: [], curves: new Map(), dirty: new Set(), inSight: false };
     f.points = el('span', { class: 'count', 'data-testid': 'points' });
+    f.beyond = el('span', { class: 'beyond', 'data-testid': 'beyond' });
     f.box = el('div', { class: 'plot' });
     const act = (label, fn) => el('button', { type: 'button', class: 'plain', 'aria-label': `${label}: ${key}`, click: fn }, label);
     f.with = el('span', { class: 'count', 'data-testid': 'with' });
     f.root = el('figure', { 'data-key': key, 'data-testid': 'chart' },
       el('figcaption', {}, isolated(key, 'name'), f.with, f.points, el('span', { class: 'acts' },
-        f.pinned = act('Pin', () => this.pin(key)), act('Options', () => this.choose(key)), act('Enlarge', () => this.enlarge(key)))), f.box);
+        f.pinned = act('Pin', () => this.pin(key)), act('Options', () => this.choose(key)), act('Enlarge', () => this.enlarge(key))), f.beyond), f.box);
     f.chart = new Chart(f.box, key, usual, this.on(key));
     this.figures.set(key, f);
     this.seen.observe(f.root);
@@ -349,7 +350,13 @@ export class Panel {
     }
     const view = this.view(f.key);
     f.chart.draw(curves, view);
-    const { left, none } = f.chart;
+    const { left, none, beyond } = f.chart;
+    if (f.outside !== beyond) {
+      f.outside = beyond;
+      const [one, many] = curves[0]?.n ? ['group goes', 'groups go'] : ['run goes', 'runs go'];
+      f.beyond.replaceChildren(...(beyond ? [`${count(beyond)} ${beyond === 1 ? one : many} beyond this range`,
+        el('button', { type: 'button', class: 'plain', click: () => this.state.set({ trim: 'no' }) }, 'Show all')] : []));
+    }
     f.root.dataset.drawn = curves.length;
     // A place that stands for several points has their minimum and maximum, so nothing is lost.
     let text = left > 0 ? `${count(drawn - left)} of ${pointCount(all)}, ${count(left)} at or below 0` : pointCount(all);
@@ -372,6 +379,9 @@ export class Panel {
     this.curves.want(this.big);
   }
 }
+
+// outliersOf returns what an address says about outliers: 'ignore', 'show', or '' for what is usual.
+const outliersOf = (trim) => (trim === 'no' ? 'show' : trim && 'ignore');
 
 // save saves a chart as a picture or as numbers.
 const save = async (as, chart, key) => (await import('./keep.js'))[as](chart, key);
