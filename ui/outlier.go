@@ -14,19 +14,22 @@ const far = 10
 type ends struct{ low, high float64 }
 
 // usualRange returns a range in which most curves of a metric can be read. Ends that are more than ten times as far
-// from 0 as most curves reach are left out, if the rest would else be drawn in less than a tenth of the height. At
-// the end where values are better, nothing is left out. usual in static/scale.js does the same. curves is not empty.
+// from 0 as three quarters of the curves reach are left out, if the rest would else be drawn in less than a tenth of
+// the height. At the end where values are better, nothing is left out. usual in static/scale.js does the same.
 func usualRange(curves []ends, better store.Goal) ends {
 	all := ends{math.Inf(1), math.Inf(-1)}
-	most := all
 	var reach []float64
 	for _, c := range curves {
-		reach = append(reach, max(-c.low, c.high))
-	}
-	slices.Sort(reach)
-	bound := far * reach[len(reach)/2]
-	for _, c := range curves {
 		all = ends{min(all.low, c.low), max(all.high, c.high)}
+		reach = append(reach, -max(-c.low, c.high))
+	}
+	if len(curves) < 3 {
+		return all
+	}
+	slices.Sort(reach) // the farthest first
+	bound := -far * reach[max(1, len(reach)/4)]
+	most := ends{math.Inf(1), math.Inf(-1)}
+	for _, c := range curves {
 		if better == store.Minimize || c.low >= -bound {
 			most.low = min(most.low, c.low)
 		}

@@ -81,12 +81,13 @@ const around = (values) => values.reduce(([a, b], v) => [v < a ? v : a, v > b ? 
 const far = 10; // times
 
 // usual returns a range in which most curves can be read. spans are those of the curves of one metric. Ends that are more
-// than ten times as far from 0 as most curves reach are left out, if the rest would else be drawn in less than a
-// tenth of the height. At the end where values are better, nothing is left out. outlier.go does the same.
+// than ten times as far from 0 as three quarters of the curves reach are left out, if the rest would else be drawn in less
+// than a tenth of the height. At the end where values are better, nothing is left out. outlier.go does the same.
 export function usual(spans, better) {
-  const reach = spans.map(([low, high]) => Math.max(-low, high)).sort((a, b) => a - b);
-  const bound = far * reach[reach.length >> 1];
   const all = around(spans.flat());
+  if (spans.length < 3) return all;
+  const reach = spans.map(([low, high]) => Math.max(-low, high)).sort((a, b) => b - a);
+  const bound = far * reach[Math.max(1, spans.length >> 2)];
   const most = around(spans.flatMap(([low, high]) => [...(better === 'smaller' || low >= -bound ? [low] : []), ...(better === 'larger' || high <= bound ? [high] : [])]));
   const height = most[1] - most[0];
   return height > 0 && height < (all[1] - all[0]) / far ? most : all;
