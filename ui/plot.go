@@ -113,7 +113,7 @@ func newPlot(title string, curves []store.Curve, runs map[string]run, scales plo
 		shown = usualRange(spans, goal.Of(title))
 	}
 	x := newAxis(scales.LogX, first, last, plotLeft, plotWidth-plotRight, 2)
-	y := newAxis(scales.LogY, shown.low, shown.high, plotHeight-plotFoot, plotTop, 1)
+	y := newAxis(scales.LogY, within(shown.low), within(shown.high), plotHeight-plotFoot, plotTop, 1)
 	p := &plot{Title: title, X: x.ticks(), Y: y.ticks(), Beyond: beyond(spans, shown)}
 	for _, c := range curves {
 		var path strings.Builder
@@ -176,14 +176,14 @@ func (a *axes) fit(p *plot) bool {
 	if !a.any {
 		return false
 	}
-	// The span of numbers that are this large would not be finite.
-	const most = math.MaxFloat64 / 4
-	within := func(v float64) float64 { return min(max(v, -most), most) }
 	a.x = newAxis(false, within(a.first), within(a.last), plotLeft, plotWidth-plotRight, 2)
 	a.y = newAxis(false, within(a.low), within(a.high), plotHeight-plotFoot, plotTop, 1)
 	p.X, p.Y = a.x.ticks(), a.y.ticks()
 	return true
 }
+
+// within bounds a value so that the span of two is finite.
+func within(v float64) float64 { return min(max(v, -math.MaxFloat64/4), math.MaxFloat64/4) }
 
 // path returns a curve through points.
 func (a *axes) path(points []dot) string {
@@ -212,9 +212,14 @@ func ticks(low, high float64) []float64 {
 	}
 	var all []float64
 	for i := math.Ceil(low / size); i*size <= high && len(all) < 10; i++ {
-		all = append(all, math.Round(i*size*1e12)/1e12)
+		// The product of a round number is one only after rounding.
+		v, err := strconv.ParseFloat(strconv.FormatFloat(i*size, 'g', 12, 64), 64)
+		if err != nil {
+			return []float64{low, high}
+		}
+		all = append(all, v)
 	}
-	if size < 1e-10 || size > 1e15 { // too fine or coarse to be rounded
+	if len(all) == 0 { // the size is too small to be a number
 		return []float64{low, high}
 	}
 	return all

@@ -20,10 +20,11 @@ const [usual, large] = [176, 360]; // heights of charts
 // groups() returns the runs that these are made of. first is the first page of the keys; early
 // are curves that the browser has asked for while it loaded the scripts: {path,
 // request}. lead are elements at the beginning of the bar. gone is called when a run is not
-// there any more; idle() may say why there are no runs.
+// there any more; idle() may say why there are no runs. drawn() names the runs for
+// a report, as reporting takes them.
 export class Panel {
-  constructor(root, state, { keys, runs, groups, first, early, lead = [], gone, idle }) {
-    Object.assign(this, { root, state, keys, runs, first, idle });
+  constructor(root, state, { keys, runs, groups, first, early, lead = [], gone, idle, drawn }) {
+    Object.assign(this, { root, state, keys, runs, first, idle, drawn });
     this.figures = new Map(); // by key
     this.companions = new Map(); // by key: metrics that are drawn in the figure of another one
     this.highlight = '';
@@ -219,7 +220,15 @@ export class Panel {
       shown: () => f.chart.y ?? [0, 1],
       png: () => save('png', f.chart, key),
       csv: () => save('csv', f.chart, key),
+      report: () => this.report(f),
     });
+  }
+
+  // report opens the dialog that adds a chart to a report.
+  async report(f) {
+    const { logx, logy, outliers } = this.view(f.key);
+    const log = (is) => (is ? 'log' : '');
+    (await import('./reporting.js')).reporting({ ...this.drawn(), metrics: [f.key, ...f.others.map((o) => o.key)], x: log(logx), y: log(logy), outliers: outliers === 'show' ? 'show' : '' });
   }
 
   // resize gives each chart the size that was chosen for it.

@@ -115,3 +115,25 @@ export function roomy([low, high], log) {
   const space = high === low ? Math.abs(low) * 0.1 || 1 : (high - low) * 0.05;
   return [low - space, high + space];
 }
+
+// round returns about n multiples of 1, 2 or 5 times a power of ten in a range.
+export function round(low, high, n) {
+  const rough = (high - low) / n;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].find((s) => s * power >= rough) * power;
+  const all = [];
+  for (let i = Math.ceil(low / step); i * step <= high && all.length < 2 * n; i += 1) all.push(Number((i * step).toPrecision(12)));
+  return all;
+}
+
+// extreme reports whether uPlot has no labels for an axis.
+export const extreme = ([low, high], log) => Math.max(Math.abs(low), Math.abs(high)) > 1e30 || (log ? low : high - low) < 1e-30;
+
+// marked returns about five places to label on such an axis.
+export function marked(low, high, log) {
+  if (!log) return round(low, high, 4);
+  const [first, last] = [Math.ceil(Math.log10(low)), Math.floor(Math.log10(high))];
+  if (last - first < 1) return round(low, high, 4);
+  const every = Math.ceil((last - first) / 5);
+  return Array.from({ length: Math.floor((last - first) / every) + 1 }, (_, i) => Number(`1e${first + i * every}`));
+}
