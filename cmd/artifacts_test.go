@@ -158,7 +158,8 @@ func TestCheckOfArtifacts(t *testing.T) {
 	}
 }
 
-// An interrupted migration says so, and goes on when it is run again.
+// An interrupted migration says so, and goes on when it is run again. One that ends
+// before the interrupt comes is made again, in the other direction.
 func TestInterruptedMigration(t *testing.T) {
 	t.Parallel()
 	env := []string{"SERVICE_LOG_LEVEL=warn"}
@@ -167,24 +168,31 @@ func TestInterruptedMigration(t *testing.T) {
 		contents[name] = strings.Repeat(name, 2_000_000)
 	}
 	p, dir, ids := served(t, env, contents)
-	c := command(t, dir, env, "artifacts", "migrate", "--to", "inline")
-	stdout, stderr := newGrowing(), newGrowing()
-	c.Stdout, c.Stderr = stdout, stderr
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if !stdout.waitFor("Moving 8 contents") {
-		t.Fatal(stderr)
-	}
-	if err := c.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	_ = c.Wait() // the state says it better
-	if text := stdout.String(); c.ProcessState.ExitCode() != 1 || !strings.Contains(text, "Run it again") || !strings.HasSuffix(stderr.String(), "tracker: interrupted\n") {
-		t.Errorf("%v: %s%s", c.ProcessState, text, stderr)
-	}
-	if text := runBinary(t, dir, env, "", "artifacts", "migrate", "--to", "inline").must(t); !strings.Contains(text, "Moving ") {
-		t.Error(text)
+	migrate := func(to string) []string { return []string{"artifacts", "migrate", "--to", to} }
+	interrupted := false
+	for i := 0; !interrupted; i++ {
+		if i == 50 {
+			t.Fatalf("%d migrations have ended before they could be interrupted", i)
+		}
+		to := []string{"inline", "filesystem"}[i%2]
+		c := command(t, dir, env, migrate(to)...)
+		stdout, stderr := newGrowing(), newGrowing()
+		c.Stdout, c.Stderr = stdout, stderr
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if !stdout.waitFor("Moving 8 contents") {
+			t.Fatal(stderr)
+		}
+		_ = c.Process.Signal(os.Interrupt) // fails when it has ended
+		_ = c.Wait()                       // the state says it better
+		text := stdout.String()
+		early := c.ProcessState.ExitCode() == 0
+		if !early && (c.ProcessState.ExitCode() != 1 || !strings.Contains(text, "Run it again") || !strings.HasSuffix(stderr.String(), "tracker: interrupted\n")) {
+			t.Fatalf("%v: %s%s", c.ProcessState, text, stderr)
+		}
+		again := runBinary(t, dir, env, "", migrate(to)...).must(t)
+		interrupted = !early && strings.Contains(again, "Moving ")
 	}
 	for name, id := range ids {
 		p.wantData(id, contents[name])

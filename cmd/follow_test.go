@@ -14,7 +14,7 @@ import (
 func waitForSQL(t *testing.T, db, query, want string) {
 	t.Helper()
 	got := ""
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		out, err := exec.CommandContext(t.Context(), "sqlite3", "-readonly", "-cmd", ".timeout 5000", db, query).CombinedOutput()
 		if got = strings.TrimSpace(string(out)); err == nil && got == want {
 			return

@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"tracker/store"
 )
@@ -126,9 +127,13 @@ func TestExperimentThatEndsDuringAnUpload(t *testing.T) {
 		a.must(err)
 		asForm(&request{Request: r})
 		as(a.root)(&request{Request: r})
+		// No byte is sent before the server reads the body, so it has let the upload begin.
+		r.Header.Set("Expect", "100-continue")
+		transport := &http.Transport{ExpectContinueTimeout: 10 * time.Minute}
+		defer transport.CloseIdleConnections()
 		status := make(chan int)
 		go func() {
-			res, err := a.server.Client().Do(r)
+			res, err := (&http.Client{Transport: transport}).Do(r)
 			if err != nil {
 				t.Error(err)
 				status <- 0

@@ -321,3 +321,68 @@ func TestDeleteWhileMoved(t *testing.T) {
 		t.Errorf("%+v", left)
 	}
 }
+
+// A reader of an artifact gets its bytes also when they were moved and have come back
+// meanwhile.
+func TestReadWhileMovedToAndFro(t *testing.T) {
+	for _, from := range []store.Backend{store.Inline, store.Filesystem, store.S3} {
+		t.Run(string(from), func(t *testing.T) {
+			to := store.Filesystem
+			if from == to {
+				to = store.Inline
+			}
+			o, _ := allBackends(t, from)
+			b := newBedWith(t, o)
+			want := strings.Repeat("0123456789", 100_000)
+			id := b.keep(t, b.experiment, store.NewArtifact{Name: "a"}, want)
+			_, r, err := b.OpenArtifact(ctx, store.System, id)
+			wantOK(t, err)
+			defer r.Close()
+			migrate(t, b.DB, to)
+			migrate(t, b.DB, from)
+			if got := string(must(io.ReadAll(r))(t)); got != want {
+				t.Errorf("%d bytes that are not the artifact's", len(got))
+			}
+		})
+	}
+}
+
+// An artifact is opened however often its bytes are moved between the look-up and that.
+func TestOpenWhileMoved(t *testing.T) {
+	o, _ := allBackends(t, store.Filesystem)
+	var b *bed
+	moves := 0
+	for at, to := range map[store.Backend]store.Backend{store.Filesystem: store.S3, store.S3: store.Filesystem} {
+		next := o.Backends.Open[at]
+		o.Backends.Open[at] = func() (blob.Store, error) {
+			s, err := next()
+			return leaving{s, func() {
+				if left := moves; left > 0 {
+					moves = 0 // a migration opens them, too
+					migrate(t, b.DB, to)
+					moves = left - 1
+				}
+			}}, err
+		}
+	}
+	b = newBedWith(t, o)
+	id := b.keep(t, b.experiment, store.NewArtifact{Name: "a"}, "bytes")
+	moves = 4
+	_, r, err := b.OpenArtifact(ctx, store.System, id)
+	wantOK(t, err)
+	defer r.Close()
+	if got := string(must(io.ReadAll(r))(t)); got != "bytes" {
+		t.Error(got)
+	}
+}
+
+// leaving is a backend whose bytes leave it just before they are opened.
+type leaving struct {
+	blob.Store
+	leave func()
+}
+
+func (l leaving) Open(c context.Context, b blob.Blob) (io.ReadSeekCloser, error) {
+	l.leave()
+	return l.Store.Open(c, b)
+}

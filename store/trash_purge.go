@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"time"
 
@@ -15,15 +16,18 @@ import (
 // purgePause is the time between two purges of expired records.
 const purgePause = time.Hour
 
-// Limits of one transaction of a purge, so that no other write waits long: so many iterations, or fewer
-// that have so many points and lines of a console. One iteration is always deleted as a whole.
+// Limits of one transaction of a purge, so that no other write waits long: so many artifacts, or fewer
+// when they take long; when none is left, so many iterations, or fewer that have so many points and lines
+// of a console. The points of one iteration are always deleted as a whole.
 const (
+	purgedArtifacts  = 1000
+	purgedStep       = 50 // artifacts that one statement deletes
 	purgedIterations = 100
 	purgedPoints     = 200_000
 )
 
 // purgedAtOnce is the number of records that EmptyTrash looks up at once.
-const purgedAtOnce = 100
+const purgedAtOnce = 1000
 
 // Purge deletes a record in the trash for good, with all that it holds. Needs
 // delete. The bytes of its artifacts are deleted in the background. CONFLICT
@@ -55,10 +59,84 @@ func (db *DB) Purge(ctx context.Context, actor Actor, id string) error {
 	return err
 }
 
-// purgePart deletes a record or, if it holds many iterations, some of these, and
-// reports whether there is more to delete. With the first part the record leaves the
+// purgePart deletes a record or, if it holds many artifacts or iterations, some of these,
+// and reports whether there is more to delete. With the first part the record leaves the
 // trash: its date becomes 0, and it can only be purged.
 func purgePart(tx *access.Tx, t Trashed) (more bool, err error) {
+	if t.DeletedDate > 0 {
+		if _, err := tx.Exec(`UPDATE `+string(t.Kind)+` SET deleted_date = 0 WHERE id = ?`, t.ID); err != nil {
+			return false, err
+		}
+		if t.Kind == TrashedProject { // its versions refer to its iterations and artifacts
+			if _, err := tx.Exec(`DELETE FROM model WHERE project_id = ?`, t.ID); err != nil {
+				return false, err
+			}
+		}
+	}
+	for _, part := range []func(*access.Tx, Trashed) (bool, error){purgeArtifacts, purgeFileNames, purgeIterations} {
+		if more, err := part(tx, t); err != nil || more {
+			return more, err
+		}
+	}
+	return false, tx.Purge(t.Kind, t.ID)
+}
+
+// purgeArtifacts deletes some artifacts of a record, and reports whether there may be more.
+func purgeArtifacts(tx *access.Tx, t Trashed) (more bool, err error) {
+	condition := map[TrashKind]string{
+		TrashedProject:    `experiment_id IN (SELECT id FROM experiment WHERE project_id = ?)`,
+		TrashedExperiment: `experiment_id = ?`,
+		TrashedIteration:  `iteration_num = (SELECT num FROM iteration WHERE id = ?)`,
+	}[t.Kind]
+	if condition == "" {
+		return false, nil
+	}
+	full := access.Part()
+	for n := 0; n < purgedArtifacts && (n == 0 || !full()); n += purgedStep {
+		deleted, err := tx.Exec(`DELETE FROM resource WHERE num IN (SELECT num FROM resource WHERE `+condition+` LIMIT ?)`, t.ID, purgedStep)
+		if err != nil || deleted < purgedStep {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// purgeFileNames deletes some rows of the files that versions of W&B's clients in a record
+// have, and reports whether there may be more.
+func purgeFileNames(tx *access.Tx, t Trashed) (more bool, err error) {
+	condition := map[TrashKind]string{
+		TrashedProject:    `wandb_artifact.experiment_id IN (SELECT id FROM experiment WHERE project_id = ?)`,
+		TrashedExperiment: `wandb_artifact.experiment_id = ?`,
+		TrashedIteration:  `wandb_artifact.iteration_num = (SELECT num FROM iteration WHERE id = ?)`,
+	}[t.Kind]
+	if condition == "" {
+		return false, nil
+	}
+	full := access.Part()
+	for n := 0; n < purgedArtifacts && (n == 0 || !full()); n += purgedStep {
+		var version int64
+		err := tx.Row(`SELECT wandb_artifact.num
+			FROM wandb_artifact
+			JOIN wandb_file ON wandb_file.artifact_num = wandb_artifact.num
+			WHERE `+condition+` LIMIT 1`, t.ID).Scan(&version)
+		if errors.Is(err, sql.ErrNoRows) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		_, err = tx.Exec(`DELETE FROM wandb_file WHERE artifact_num = ?1 AND name IN (
+			SELECT name FROM wandb_file WHERE artifact_num = ?1 LIMIT ?2)`, version, purgedStep)
+		if err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// purgeIterations deletes some iterations of an experiment or a project, and reports
+// whether there are more.
+func purgeIterations(tx *access.Tx, t Trashed) (more bool, err error) {
 	var held []struct {
 		Num    int64 `db:"num"`
 		Points int64 `db:"points"`
@@ -67,31 +145,27 @@ func purgePart(tx *access.Tx, t Trashed) (more bool, err error) {
 		TrashedProject:    `experiment.project_id = ?`,
 		TrashedExperiment: `experiment.id = ?`,
 	}[t.Kind]
-	if condition != "" {
-		err = tx.Select(&held, `SELECT
-				iteration.num,
-				(SELECT coalesce(sum(count), 0) FROM series WHERE iteration_num = iteration.num)
-					+ (SELECT count(*) FROM console_line WHERE iteration_num = iteration.num)
-					+ (SELECT count(*) FROM wandb_row WHERE iteration_num = iteration.num) AS points
-			FROM experiment
-			JOIN iteration ON iteration.experiment_id = experiment.id
-			WHERE `+condition+` LIMIT ?`, t.ID, purgedIterations+1)
+	if condition == "" {
+		return false, nil
+	}
+	err = tx.Select(&held, `SELECT
+			iteration.num,
+			(SELECT coalesce(sum(count), 0) FROM series WHERE iteration_num = iteration.num)
+				+ (SELECT count(*) FROM console_line WHERE iteration_num = iteration.num)
+				+ (SELECT count(*) FROM wandb_row WHERE iteration_num = iteration.num) AS points
+		FROM experiment
+		JOIN iteration ON iteration.experiment_id = experiment.id
+		WHERE `+condition+` LIMIT ?`, t.ID, purgedIterations+1)
+	if err != nil {
+		return false, err
 	}
 	n, points := 0, int64(0)
 	for n < min(len(held), purgedIterations) && (n == 0 || points+held[n].Points <= purgedPoints) {
 		points += held[n].Points
 		n++
 	}
-	if err != nil || n == len(held) {
-		return false, access.FirstError(err, tx.Purge(t.Kind, t.ID))
-	}
-	if _, err := tx.Exec(`UPDATE `+string(t.Kind)+` SET deleted_date = 0 WHERE id = ?`, t.ID); err != nil {
-		return false, err
-	}
-	if t.Kind == TrashedProject { // its versions refer to its iterations
-		if _, err := tx.Exec(`DELETE FROM model WHERE project_id = ?`, t.ID); err != nil {
-			return false, err
-		}
+	if n == len(held) {
+		return false, nil
 	}
 	for _, it := range held[:n] {
 		if _, err := tx.Exec(`DELETE FROM iteration WHERE num = ?`, it.Num); err != nil {

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
@@ -39,7 +38,7 @@ func TestBrowserArtifacts(t *testing.T) {
 
 func (b *browser) click(selector string) {
 	b.t.Helper()
-	b.do(chromedp.Click(chromedp.CSS(selector)))
+	b.press(selector)
 }
 
 // show opens an artifact of a list and returns the selector of it.
@@ -128,7 +127,7 @@ func browseScripts(b *browser, s *site, h shelf) {
 	b.is(`window.ran`, "undefined")
 	// By themselves they are saved, and the page stays.
 	for _, name := range []string{"logo.svg", "evil.html"} {
-		ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
+		ctx, cancel := context.WithTimeout(b.ctx, patience)
 		err := chromedp.Do(ctx, chromedp.Navigate(s.url+s.base+"/artifact/"+h.artifacts[name]+"/data"))
 		cancel()
 		if err == nil || !strings.Contains(err.Error(), "ERR_ABORTED") {
@@ -175,7 +174,7 @@ func browseUploads(b *browser, s *site, h shelf) {
 			b.t.Fatal(err)
 		}
 	}
-	slow(50_000)
+	slow(10_000)
 	b.do(chromedp.SetUploadFiles(chromedp.CSS(`#files`), []string{file("slow.bin", 3<<20)}))
 	b.is(`/^[0-9]+%$/.test(document.querySelector('[data-testid="upload"]:last-child [role="status"]').textContent)`, "true")
 	b.click(`[data-testid="upload"]:last-child button`)

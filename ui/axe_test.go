@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"context"
 
@@ -55,7 +54,7 @@ func (b *browser) accessible(state string, contrast bool) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(b.ctx, 2*time.Minute)
+	ctx, cancel := context.WithTimeout(b.ctx, 2*patience)
 	defer cancel()
 	found, err := chromedp.Run(ctx, chromedp.Evaluate[[]string](`(async () => {
 		if (!window.axe) { `+source+` }

@@ -57,13 +57,13 @@ func averages(values []float64, weight float64) (all []float64) {
 // first row, and the heads of those.
 func (b *browser) tip(key string, at float64) (cells, heads []string) {
 	b.t.Helper()
-	b.hover(chart(key)+" .u-over", at)
 	of := `document.querySelector('` + chart(key) + ` .tip')`
-	b.is(of+`.hidden`, "false")
-	read := func(part string) []string {
-		return strings.Split(b.text(`[...`+of+`.querySelectorAll('`+part+` tr:first-child td')].map((e) => e.textContent).join('|')`), "|")
-	}
-	return read("tbody"), read("thead")
+	// Both are read at once, since a chart that is drawn anew hides its tooltip.
+	both := `(() => { const tip = ` + of + `; window.tipped = tip.hidden ? '' : ['tbody', 'thead'].map((part) =>
+		[...tip.querySelectorAll(part + ' tr:first-child td')].map((e) => e.textContent).join('|')).join('\n'); return window.tipped !== '' })()`
+	b.pointAt(chart(key)+" .u-over", at, both, "true")
+	body, head, _ := strings.Cut(b.text(`window.tipped`), "\n")
+	return strings.Split(body, "|"), strings.Split(head, "|")
 }
 
 // TestSmoothing reads smoothed values in charts of several lengths and windows:
@@ -111,12 +111,11 @@ func TestSmoothing(t *testing.T) {
 	b.do(chromedp.Navigate(s.url + b.text(`location.pathname`) + "?zoom=62~160"))
 	b.is(said("val/acc"), "99 points")
 	b.is(`(() => { const r = document.querySelector('[data-testid="smooth"]'); r.value = 0.9; r.dispatchEvent(new Event('input')); return r.value })()`, "0.9")
-	b.hover(chart("val/acc")+" .u-over", 0.01)
 	ramp := make([]float64, 5000)
 	for i := range ramp {
 		ramp[i] = float64(i) / 2000
 	}
-	b.is(`(() => { const cells = document.querySelectorAll('`+chart("val/acc")+` .tip tbody td'); return cells[2].textContent + ' at ' + document.querySelector('`+chart("val/acc")+` .tip .where').textContent })()`,
+	b.pointAt(chart("val/acc")+" .u-over", 0.01, `(() => { const cells = document.querySelectorAll('`+chart("val/acc")+` .tip tbody td'); return cells[2].textContent + ' at ' + document.querySelector('`+chart("val/acc")+` .tip .where').textContent })()`,
 		ui.Number(store.Value(averages(ramp, 0.9)[63]))+" at step 63")
 	b.quiet()
 }
@@ -136,20 +135,17 @@ func TestTooltip(t *testing.T) {
 	b := s.openBrowser(t)
 	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(s.url+"/experiment/"+w.experiment))
 	b.is(`document.querySelector('`+chart("val/acc")+`').dataset.drawn`, "3")
+	over := chart("val/acc") + " .u-over"
 	const named = `[...document.querySelectorAll('.tip:not([hidden]) .who')].map((e) => e.textContent).sort()`
-	b.tip("val/acc", 0.05)
-	b.is(named, "long,short,sparse")
-	b.is(`document.querySelector('.tip:not([hidden]) p.where')`, "null")
-	b.is(`[...document.querySelectorAll('.tip:not([hidden]) td.where')].every((e) => e.textContent.startsWith('step ') && parseFloat(getComputedStyle(e).paddingLeft) >= 8)`, "true")
-	b.tip("val/acc", 0.6) // the short one has ended
-	b.is(named, "long,sparse")
-	b.tip("val/acc", 0.99)
-	b.is(named, "long,sparse") // which may go on
+	b.pointAt(over, 0.05, named, "long,short,sparse")
+	b.pointAt(over, 0.05, `document.querySelector('.tip:not([hidden])').querySelector('p.where')`, "null")
+	b.pointAt(over, 0.05, `((all) => all.length === 3 && all.every((e) => e.textContent.startsWith('step ') && parseFloat(getComputedStyle(e).paddingLeft) >= 8))([...document.querySelectorAll('.tip:not([hidden]) td.where')])`, "true")
+	b.pointAt(over, 0.6, named, "long,sparse")  // the short one has ended
+	b.pointAt(over, 0.99, named, "long,sparse") // which may go on
 	b.do(chromedp.Navigate(s.url + "/experiment/" + w.experiment + "?filter=name+!%3D+'sparse'"))
 	b.is(`document.querySelector('`+chart("val/acc")+`').dataset.drawn`, "2")
-	b.tip("val/acc", 0.6)
-	b.is(named, "long")
-	b.is(`document.querySelector('.tip:not([hidden]) p.where').textContent.startsWith('step ')`, "true")
+	b.pointAt(over, 0.6, named, "long")
+	b.pointAt(over, 0.6, `document.querySelector('.tip:not([hidden]) p.where').textContent.startsWith('step ')`, "true")
 	b.quiet()
 }
 

@@ -26,7 +26,7 @@ import (
 
 // patience is how long the browser may take for a thing; a loaded machine needs
 // much of it.
-const patience = time.Minute
+const patience = 3 * time.Minute
 
 // closeChromium ends the browser that the tests have shared.
 var closeChromium = func() {}
@@ -55,6 +55,7 @@ var startChromium = sync.OnceValues(func() (context.Context, error) {
 	ctx, cancelAllocator := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(path),
 		chromedp.CombinedOutput(io.Discard),
+		chromedp.WSURLReadTimeout(patience),
 		chromedp.NoFirstRun,
 		chromedp.NoSandbox,
 		chromedp.DisableGPU,
@@ -177,7 +178,7 @@ func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 	defer cancel()
 	for _, step := range steps {
 		err := chromedp.Do(ctx, step)
-		for err != nil && strings.Contains(err.Error(), drawnAnew) {
+		for err != nil && ctx.Err() == nil && slices.ContainsFunc(drawnAnew, func(part string) bool { return strings.Contains(err.Error(), part) }) {
 			time.Sleep(10 * time.Millisecond)
 			err = chromedp.Do(ctx, step)
 		}
@@ -188,15 +189,25 @@ func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// drawnAnew is the error of a step whose element the page has replaced while the step
+// drawnAnew are the errors of a step whose element the page has replaced while the step
 // looked where it is, before it did anything to it.
-const drawnAnew = "Could not find node with given id"
+var drawnAnew = []string{"Could not find node with given id", "Node is detached from document", "Node does not have a layout object",
+	"Could not compute content quads", "Could not compute box model"}
 
-// press clicks on an element of a page that has come to rest.
+// press clicks on an element of a page that has come to rest and has been painted: before
+// that the browser ignores clicks.
 func (b *browser) press(selector string) {
 	b.t.Helper()
-	b.is(`document.readyState === 'complete' && document.querySelector(`+strconv.Quote(selector)+`) !== null`, "true")
+	b.is(`document.readyState === 'complete' && performance.getEntriesByName('first-contentful-paint').length > 0
+		&& document.querySelector(`+strconv.Quote(selector)+`) !== null`, "true")
 	b.do(chromedp.Click(chromedp.CSS(selector)))
+}
+
+// logIn signs in on the page for that, once its first field has the focus.
+func (b *browser) logIn(username string) {
+	b.t.Helper()
+	b.is(`document.activeElement.id`, "username")
+	b.do(chromedp.KeyEvent(username + "\t" + password + "\r"))
 }
 
 // prefer sets the theme of the system.
@@ -209,24 +220,50 @@ func (b *browser) prefer(theme string) {
 	}
 }
 
+// evaluate returns what an expression of JavaScript gives, as text. It fails while another
+// page comes.
+func (b *browser) evaluate(expression string, options ...chromedp.EvaluateOption) (string, error) {
+	ctx, cancel := context.WithTimeout(b.ctx, patience/6)
+	defer cancel()
+	options = append(options, func(p *runtime.EvaluateParams) { p.UserGesture = new(true) })
+	return chromedp.Run(ctx, chromedp.Evaluate[string](expression, options...))
+}
+
 // is waits until an expression of JavaScript gives want, as text. It may take
-// several pages until it does.
+// several pages until it does. The page need not run scripts.
 func (b *browser) is(expression, want string) {
 	b.t.Helper()
 	text := "(() => { try { return String(" + expression + ") } catch (e) { return String(e) } })()"
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
-	defer cancel()
-	for {
-		_, err := chromedp.Run(ctx, chromedp.Poll[bool](fmt.Sprintf("%s === %q", text, want)))
-		if err == nil {
+	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		got, err := b.evaluate(text)
+		if err == nil && got == want {
 			return
 		}
-		if ctx.Err() == nil {
-			continue // another page came
+		if b.ctx.Err() != nil || time.Now().After(end) {
+			b.t.Errorf("%s is %q, want %q (%v)", expression, got, want, err)
+			return
 		}
-		got, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string](text))
-		b.t.Errorf("%s is %q, want %q (%v)", expression, got, want, err)
-		return
+	}
+}
+
+// text evaluates an expression of JavaScript to text.
+func (b *browser) text(expression string) string {
+	b.t.Helper()
+	return b.read("String(" + expression + ")")
+}
+
+// read returns what an expression of JavaScript gives, as soon as there is a page where it
+// gives something.
+func (b *browser) read(expression string, options ...chromedp.EvaluateOption) string {
+	b.t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		got, err := b.evaluate(expression, options...)
+		if err == nil {
+			return got
+		}
+		if b.ctx.Err() != nil || time.Now().After(end) {
+			b.t.Fatal(err)
+		}
 	}
 }
 
@@ -251,6 +288,13 @@ func (b *browser) fits() {
 		b.do(chromedp.EmulateViewport(width, 800))
 		b.is(tooWide, "")
 	}
+}
+
+// asked returns how many requests the browser has made.
+func (b *browser) asked() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.requests
 }
 
 // quiet checks that the browser had nothing to complain about.

@@ -59,8 +59,7 @@ func TestComparisonHeadsStay(t *testing.T) {
 	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(s.url+"/compare?"+url.Values{"i": ids}.Encode()))
 	const place = `(([head, row, box]) => Math.round(head.top - box.top) + ' ' + Math.round(row.left - box.left))(['.compare thead th:nth-child(2)', '.compare tbody tr:nth-child(9) th', '.runs-compared'].map((q) => document.querySelector(q).getBoundingClientRect()))`
 	b.is(place, "0 0")
-	b.do(chromedp.Evaluate[chromedp.Void](`document.querySelector('.runs-compared').scrollTo(300, 400)`))
-	b.is(`document.querySelector('.runs-compared').scrollTop`, "400")
+	b.is(`(document.querySelector('.runs-compared').scrollTo(300, 400), document.querySelector('.runs-compared').scrollTop)`, "400")
 	b.is(place, "0 0")
 	// The first thing in sight is who the runs are and what differs, and the first chart begins there too.
 	b.is(visible(`.compare thead th:nth-child(2)`), "true")
@@ -168,7 +167,7 @@ func TestShortAddressOfSelection(t *testing.T) {
 	b.is(rows, "30")
 	const boxes = `[...document.querySelectorAll('#table tbody input[type="checkbox"]')]`
 	b.is(`(`+boxes+`.slice(0, 25).forEach((box) => { if (!box.checked) box.click(); }), document.querySelector('#selected .count')?.textContent)`, "25 selected")
-	b.is(`([...document.querySelectorAll('#selected button')].find((e) => e.textContent === 'Compare').click(), true)`, "true")
+	b.press(`[data-testid="do-compare"]`)
 	b.is(`document.querySelector('h1').textContent`, "Compare 25 runs")
 	b.is(`location.search.length < 300 && new URLSearchParams(location.search).get('runs').split('.').length`, "25")
 	b.is(`document.querySelector('[data-testid="chart"]').dataset.drawn`, "25")

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tracker/store"
+	"tracker/store/goal"
 	"tracker/store/json"
 )
 
@@ -16,21 +17,26 @@ import (
 // run, or the value of another metric. For a group, Low and High are one
 // standard deviation below and above the mean.
 type curve struct {
-	ID    string         `json:"id"` // of the run, or the place of the group in the request
-	Key   string         `json:"key"`
-	Count int            `json:"count"` // points in the range
-	Total int            `json:"total"` // and in all of the curve; of a group, of its longest one
-	X     []store.Value  `json:"x"`
-	Y     []store.Value  `json:"y"`
-	Low   []*store.Value `json:"low,omitempty"`
-	High  []*store.Value `json:"high,omitempty"`
-	Step  []store.Step   `json:"step,omitempty"` // where X is another metric
+	ID  string `json:"id"` // of the run, or the place of the group in the request
+	Key string `json:"key"`
+	// Better is "larger" or "smaller" if the name of the metric says which values are.
+	Better string         `json:"better,omitempty"`
+	Count  int            `json:"count"` // points in the range
+	Total  int            `json:"total"` // and in all of the curve; of a group, of its longest one
+	X      []store.Value  `json:"x"`
+	Y      []store.Value  `json:"y"`
+	Low    []*store.Value `json:"low,omitempty"`
+	High   []*store.Value `json:"high,omitempty"`
+	Step   []store.Step   `json:"step,omitempty"` // where X is another metric
 	// Behind has the number of points that each place stands for; left out if all
 	// are 1.
 	Behind []int `json:"behind,omitempty"`
 	N      []int `json:"n,omitempty"`   // for a group: number of runs that count at each place
 	Runs   int   `json:"runs,omitzero"` // for a group: number of its runs
 }
+
+// better names which values of a metric are better, for scripts.
+var better = map[store.Goal]string{store.Minimize: "smaller", store.Maximize: "larger"}
 
 // The axes of a chart. Those of the store are steps and times.
 const (
@@ -254,7 +260,7 @@ func later(at *int64, start int64) *int64 {
 }
 
 func drawn(c store.Curve, axis store.Axis, start int64) curve {
-	d := curve{ID: c.IterationID, Key: c.Key, Count: c.Count, Total: c.Total, X: make([]store.Value, c.Shown), Y: c.Value,
+	d := curve{ID: c.IterationID, Key: c.Key, Better: better[goal.Of(c.Key)], Count: c.Count, Total: c.Total, X: make([]store.Value, c.Shown), Y: c.Value,
 		Low: c.Min, High: c.Max, Behind: c.Behind}
 	for i := range d.X {
 		if axis == store.ByTime {
@@ -270,7 +276,7 @@ func (s *site) pairedCurves(r *http.Request, actor store.Actor, ids []string, q 
 	answer := curveAnswer{[]curve{}}
 	all, err := s.DB.PairedCurves(r.Context(), actor, ids, q)
 	for _, p := range all {
-		answer.Curves = append(answer.Curves, curve{ID: p.IterationID, Key: p.Key, Count: p.Count, Total: p.Total, X: p.X, Y: p.Value, Step: p.Step})
+		answer.Curves = append(answer.Curves, curve{ID: p.IterationID, Key: p.Key, Better: better[goal.Of(p.Key)], Count: p.Count, Total: p.Total, X: p.X, Y: p.Value, Step: p.Step})
 	}
 	return answer, err
 }
@@ -320,7 +326,7 @@ func (s *site) groupCurves(r *http.Request, actor store.Actor, g groupCurves, q 
 }
 
 func meanCurve(group int, c store.MeanCurve) curve {
-	d := curve{ID: strconv.Itoa(group), Key: c.Key, Count: c.Count, Total: c.Total, X: c.X, Y: c.Mean, N: c.N, Runs: c.Iterations}
+	d := curve{ID: strconv.Itoa(group), Key: c.Key, Better: better[goal.Of(c.Key)], Count: c.Count, Total: c.Total, X: c.X, Y: c.Mean, N: c.N, Runs: c.Iterations}
 	for i, sd := range c.SD {
 		var low, high *store.Value
 		if sd != nil {

@@ -143,8 +143,7 @@ func (b *browser) workHostile(path string) {
 	b.do(chromedp.Evaluate[chromedp.Void](`document.querySelector('#table input').click()`))
 	b.is(`document.querySelector('#selected').hidden`, "false")
 	b.is(injected, "")
-	b.hover(`[data-testid="chart"][data-drawn="1"] .u-over`, 0.5)
-	b.is(`[...document.querySelectorAll('.tip')].some((e) => !e.hidden)`, "true")
+	b.pointAt(`[data-testid="chart"][data-drawn="1"] .u-over`, 0.5, `[...document.querySelectorAll('.tip')].some((e) => !e.hidden)`, "true")
 	b.is(injected, "")
 	for _, bad := range hostile[:6] {
 		b.do(chromedp.KeyEvent("k", chromedp.KeyModifiers(chromedp.ModifierCtrl)), chromedp.WaitVisible(chromedp.CSS(`[data-testid="find-name"]`)),

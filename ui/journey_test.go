@@ -80,7 +80,7 @@ func journey(t *testing.T, at setup) {
 		}
 		b.do(chromedp.Navigate(b.url + at.base + path))
 		if at.auth && b.text(`document.querySelector('#username') !== null`) == "true" {
-			b.do(chromedp.KeyEvent("alice\t" + password + "\r"))
+			b.logIn("alice")
 		}
 		b.is(`document.querySelector('h1').textContent`, map[bool]string{true: "digits", false: "Projects"}[len(path) > 1])
 	}
@@ -95,7 +95,8 @@ func journey(t *testing.T, at setup) {
 	s.log(id, "train/loss", 10)
 	b.is(points, "30 points")
 
-	b.do(chromedp.Click(chromedp.CSS("#scroll")), chromedp.KeyEvent("k", chromedp.KeyModifiers(chromedp.ModifierCtrl)),
+	b.press("#scroll")
+	b.do(chromedp.KeyEvent("k", chromedp.KeyModifiers(chromedp.ModifierCtrl)),
 		chromedp.WaitVisible(chromedp.CSS(`[data-testid="find-name"]`)), chromedp.KeyEvent("first"))
 	b.is(`document.querySelector('.find li bdi')?.textContent`, "first")
 	b.do(chromedp.KeyEvent("\r"))

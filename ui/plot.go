@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tracker/store"
+	"tracker/store/goal"
 )
 
 // The places of a drawn chart, in units of its view box.
@@ -22,6 +23,8 @@ type plot struct {
 	Texts []plotText
 	X, Y  []plotTick
 	Lines []plotLine
+	// Beyond is a note about runs whose curves go beyond the axes, "" if there are none.
+	Beyond string
 }
 
 // plotTick is a line of the grid, at a place of the view box.
@@ -40,8 +43,8 @@ type plotLine struct {
 	Path  string // the path of SVG
 }
 
-// plotScales are the scales of the axes of a plot: whether they are logarithmic.
-type plotScales struct{ LogX, LogY bool }
+// plotScales are the scales of the axes of a plot: whether they are logarithmic, and whether Y has room for outliers.
+type plotScales struct{ LogX, LogY, Outliers bool }
 
 // axis maps values to places from one end to the other. A logarithmic one has no place for
 // values that are not positive.
@@ -84,25 +87,34 @@ func (a axis) ticks() []plotTick {
 // newPlot draws curves over their steps. Values that are not finite, or not positive where the
 // scale is logarithmic, are gaps. It returns nil when there is nothing to draw.
 func newPlot(title string, curves []store.Curve, runs map[string]run, scales plotScales) *plot {
-	low, high := math.Inf(1), math.Inf(-1)
 	first, last := math.Inf(1), math.Inf(-1)
 	drawn := func(step, v float64) bool {
 		return finite(v) && (!scales.LogY || v > 0) && (!scales.LogX || step > 0)
 	}
+	var spans []ends
+	shown := ends{math.Inf(1), math.Inf(-1)}
 	for _, c := range curves {
+		of := ends{math.Inf(1), math.Inf(-1)}
 		for i, v := range c.Value {
 			if step := float64(c.Step[i]); drawn(step, float64(v)) {
-				low, high = math.Min(low, float64(v)), math.Max(high, float64(v))
+				of = ends{min(of.low, float64(v)), max(of.high, float64(v))}
 				first, last = math.Min(first, step), math.Max(last, step)
 			}
 		}
+		if of.low <= of.high {
+			spans = append(spans, of)
+			shown = ends{min(shown.low, of.low), max(shown.high, of.high)}
+		}
 	}
-	if low > high {
+	if len(spans) == 0 {
 		return nil
 	}
+	if !scales.LogY && !scales.Outliers {
+		shown = usualRange(spans, goal.Of(title))
+	}
 	x := newAxis(scales.LogX, first, last, plotLeft, plotWidth-plotRight, 2)
-	y := newAxis(scales.LogY, low, high, plotHeight-plotFoot, plotTop, 1)
-	p := &plot{Title: title, X: x.ticks(), Y: y.ticks()}
+	y := newAxis(scales.LogY, within(shown.low), within(shown.high), plotHeight-plotFoot, plotTop, 1)
+	p := &plot{Title: title, X: x.ticks(), Y: y.ticks(), Beyond: beyond(spans, shown)}
 	for _, c := range curves {
 		var path strings.Builder
 		pen := "M"
@@ -112,7 +124,7 @@ func newPlot(title string, curves []store.Curve, runs map[string]run, scales plo
 				pen = "M"
 				continue
 			}
-			path.WriteString(pen + place1(x.at(step)) + " " + place1(y.at(float64(v))))
+			path.WriteString(pen + place1(x.at(step)) + " " + place1(outside(y.at(float64(v)))))
 			pen = "L"
 		}
 		r := runs[c.IterationID]
@@ -120,6 +132,26 @@ func newPlot(title string, curves []store.Curve, runs map[string]run, scales plo
 	}
 	return p
 }
+
+// beyond returns the note about curves that are not wholly within the range that is shown.
+func beyond(spans []ends, shown ends) string {
+	n := 0
+	for _, of := range spans {
+		if of.low < shown.low || of.high > shown.high {
+			n++
+		}
+	}
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return "1 run goes beyond this range."
+	}
+	return strconv.Itoa(n) + " runs go beyond this range."
+}
+
+// outside bounds a place outside of a chart, which need not be exact.
+func outside(at float64) float64 { return min(max(at, -100*plotHeight), 100*plotHeight) }
 
 // axes are the axes of a chart, with bounds that follow from its points.
 type axes struct {
@@ -144,14 +176,14 @@ func (a *axes) fit(p *plot) bool {
 	if !a.any {
 		return false
 	}
-	// The span of numbers that are this large would not be finite.
-	const most = math.MaxFloat64 / 4
-	within := func(v float64) float64 { return min(max(v, -most), most) }
 	a.x = newAxis(false, within(a.first), within(a.last), plotLeft, plotWidth-plotRight, 2)
 	a.y = newAxis(false, within(a.low), within(a.high), plotHeight-plotFoot, plotTop, 1)
 	p.X, p.Y = a.x.ticks(), a.y.ticks()
 	return true
 }
+
+// within bounds a value so that the span of two is finite.
+func within(v float64) float64 { return min(max(v, -math.MaxFloat64/4), math.MaxFloat64/4) }
 
 // path returns a curve through points.
 func (a *axes) path(points []dot) string {
@@ -180,9 +212,14 @@ func ticks(low, high float64) []float64 {
 	}
 	var all []float64
 	for i := math.Ceil(low / size); i*size <= high && len(all) < 10; i++ {
-		all = append(all, math.Round(i*size*1e12)/1e12)
+		// The product of a round number is one only after rounding.
+		v, err := strconv.ParseFloat(strconv.FormatFloat(i*size, 'g', 12, 64), 64)
+		if err != nil {
+			return []float64{low, high}
+		}
+		all = append(all, v)
 	}
-	if size < 1e-10 || size > 1e15 { // too fine or coarse to be rounded
+	if len(all) == 0 { // the size is too small to be a number
 		return []float64{low, high}
 	}
 	return all

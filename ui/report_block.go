@@ -234,6 +234,13 @@ func (s *site) plotsOf(ctx context.Context, actor store.Actor, b block, list []s
 	if scales.LogX {
 		scale = store.Log
 	}
+	switch b.fields["outliers"] {
+	case "", "auto":
+	case "show":
+		scales.Outliers = true
+	default:
+		return store.Invalid("outliers", "The outliers are auto or show, like outliers: show.")
+	}
 	var ids []string
 	runs := map[string]run{}
 	for _, i := range list {

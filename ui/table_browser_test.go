@@ -254,7 +254,7 @@ func TestClickWhileRowsChange(t *testing.T) {
 	b.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMousePressed, x, y, chromedp.ButtonLeft, chromedp.ClickCount(1)))
 	s.log(w.runs[0], "train/loss", 40)
 	b.is(`performance.getEntriesByType('resource').filter((e) => e.name.includes('/iterations?')).length > 0`, "true")
-	b.is(`(window.frames_ = (window.frames_ ?? 0) + 1) > 10`, "true") // and is in the table
+	b.is(`(window.drawn ??= (() => { let n = 0; const next = () => { n++; requestAnimationFrame(next) }; next(); return () => n })())() > 10`, "true") // and is in the table
 	b.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseReleased, x, y, chromedp.ButtonLeft, chromedp.ClickCount(1)))
 	b.is(`document.querySelector('h1').textContent`, "run 1")
 	b.quiet()
@@ -268,8 +268,9 @@ func TestSelectWhereScrolled(t *testing.T) {
 	b := s.openBrowser(t)
 	b.do(chromedp.EmulateViewport(1280, 600), chromedp.Navigate(s.url+"/experiment/"+w.experiment))
 	const scrolled = `document.querySelector('#scroll').scrollTop`
+	b.is(scriptRuns, "true")
 	b.is(rows+` > 10`, "true")
-	b.do(chromedp.Evaluate[chromedp.Void](scrolled + ` = 1500`))
+	b.is(`(`+scrolled+` = 1500, `+scrolled+`)`, "1500")
 	for i, run := range []string{w.runs[62], w.runs[60]} {
 		b.press(`tr[data-id="` + run + `"] input`)
 		b.is(`document.querySelector('#selected .count')?.textContent`, fmt.Sprintf("%d selected", i+1))

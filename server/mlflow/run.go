@@ -148,6 +148,7 @@ func runOf(r *store.IterationRecord, location string) run {
 			out.Info.UserID = p.Value
 		}
 	}
+	out.Data.Metrics = slices.Grow(out.Data.Metrics, len(r.Latest))
 	for _, l := range r.Latest {
 		out.Data.Metrics = append(out.Data.Metrics, metric{l.Key, l.Value, int64(l.At), int64(l.Step)})
 	}

@@ -46,7 +46,7 @@ type pair struct {
 
 // pairsOf returns properties for an answer.
 func pairsOf(all []store.Property) []pair {
-	var pairs []pair
+	pairs := slices.Grow([]pair(nil), len(all))
 	for _, p := range all {
 		pairs = append(pairs, pair(p))
 	}

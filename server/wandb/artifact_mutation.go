@@ -108,6 +108,17 @@ func (c *call) createArtifactFiles(a args) (any, error) {
 	return object{"files": connection(nodes)}, nil
 }
 
+// untimed returns a context that ends with the request: the files of a version are written
+// and deleted in pieces, which together may take longer than an operation.
+func (c *call) untimed() (context.Context, func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(c.ctx))
+	stop := context.AfterFunc(c.r.Context(), cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+	}
+}
+
 func (c *call) commitArtifact(a args) (any, error) {
 	found, err := c.db.WandbArtifact(c.ctx, c.actor, a.str("artifactID"))
 	if err != nil {
@@ -121,10 +132,8 @@ func (c *call) commitArtifact(a args) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		// The files are written in pieces, which together may take longer than an operation.
-		ctx, cancel := context.WithCancel(context.WithoutCancel(c.ctx))
-		defer cancel()
-		defer context.AfterFunc(c.r.Context(), cancel)()
+		ctx, end := c.untimed()
+		defer end()
 		if found, err = c.db.CommitWandbArtifact(ctx, c.actor, found.ID, entries); err != nil {
 			return nil, err
 		}
@@ -155,7 +164,9 @@ func (c *call) deleteAliases(a args) (any, error) {
 }
 
 func (c *call) deleteArtifact(a args) (any, error) {
-	deleted, err := c.db.DeleteWandbArtifact(c.ctx, c.actor, a.str("artifactID"), a.truth("deleteAliases"))
+	ctx, end := c.untimed()
+	defer end()
+	deleted, err := c.db.DeleteWandbArtifact(ctx, c.actor, a.str("artifactID"), a.truth("deleteAliases"))
 	if err != nil {
 		return nil, err
 	}

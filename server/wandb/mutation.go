@@ -2,9 +2,11 @@ package wandb
 
 import (
 	"maps"
+	"slices"
 	"strconv"
 
 	"tracker/store"
+	"tracker/store/json"
 	"tracker/store/wandb/format"
 )
 
@@ -38,8 +40,14 @@ func (c *call) upsertBucket(a args) (any, error) {
 	if change.Project == "" {
 		change.Project = defaultProject
 	}
-	if change.Config != nil && format.MemberOf(format.MemberOf(format.MemberOf(*change.Config, "_wandb"), "value"), "branch_point") != "" {
-		return nil, store.Invalid("config", "This server does not fork runs; leave out fork_from. docs/wandb.md says what is served.")
+	if change.Config != nil {
+		own := format.MemberOf(format.MemberOf(*change.Config, "_wandb"), "value")
+		if format.MemberOf(own, "branch_point") != "" {
+			return nil, store.Invalid("config", "This server does not fork runs; leave out fork_from. docs/wandb.md says what is served.")
+		}
+		if change.ID == "" && sharedMode(own) {
+			return nil, store.Invalid("config", `This server does not take a run from several writers; leave out mode="shared", and give each process a run of its own in the same group. docs/wandb.md says what is served.`)
+		}
 	}
 	if change.ID == "" && change.Name == "" {
 		name, err := newName()
@@ -67,6 +75,19 @@ func (c *call) upsertBucket(a args) (any, error) {
 	}
 	return object{"bucket": c.runObject(a.str("entityName"), project, &r), "inserted": saved.Inserted,
 		"serverSettings": object{"serverMessages": []object{}}}, nil
+}
+
+// featureShared is the number of the shared mode among the features of a client that a
+// run uses, which it sends with the configuration (field 67 of Feature in
+// wandb_telemetry.proto).
+const featureShared = 67
+
+// sharedMode reports whether a run is written in shared mode, in which several processes
+// number its rows by themselves. own is the client's own part of the configuration.
+func sharedMode(own string) bool {
+	var features []int
+	err := json.Unmarshal([]byte(format.MemberOf(format.MemberOf(own, "t"), "3")), &features)
+	return err == nil && slices.Contains(features, featureShared)
 }
 
 // projectOf returns the name of the project of a run.

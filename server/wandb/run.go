@@ -185,10 +185,7 @@ type allKeys struct {
 }
 
 func (c *call) fileCount(r *store.WandbRecord) (any, error) {
-	q, err := c.ownFiles(r)
-	if err != nil {
-		return nil, err
-	}
+	q := ownFiles(r)
 	q.Limit = 1
 	l, err := c.db.Artifacts(c.ctx, c.actor, r.ExperimentID, q)
 	return l.Total, err
@@ -196,13 +193,8 @@ func (c *call) fileCount(r *store.WandbRecord) (any, error) {
 
 // ownFiles returns the query for the files of a run without those of the versions of
 // artifacts that it has logged.
-func (c *call) ownFiles(r *store.WandbRecord) (store.ArtifactQuery, error) {
-	q := store.ArtifactQuery{IterationID: &r.ID}
-	logged, err := c.db.WandbArtifacts(c.ctx, c.actor, store.WandbArtifactQuery{IterationID: r.ID})
-	for _, a := range logged {
-		q.WithoutFolders = append(q.WithoutFolders, a.Folder())
-	}
-	return q, err
+func ownFiles(r *store.WandbRecord) store.ArtifactQuery {
+	return store.ArtifactQuery{IterationID: &r.ID, WithoutVersions: true}
 }
 
 // files returns the files of a run, a page of them; with upload, the addresses that
@@ -243,10 +235,7 @@ func (c *call) files(entity, project string, r *store.WandbRecord, a args) (any,
 	if err != nil {
 		return nil, err
 	}
-	q, err := c.ownFiles(r)
-	if err != nil {
-		return nil, err
-	}
+	q := ownFiles(r)
 	var edges []object
 	for {
 		q.Page = store.Page{Limit: limit, Offset: offset}

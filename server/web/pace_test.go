@@ -9,31 +9,69 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"tracker/store"
 )
 
-// paced runs a server whose bodies have to come within grace, and returns its
-// address.
-func paced(t *testing.T, grace time.Duration, h http.HandlerFunc) string {
-	t.Helper()
-	log := slog.New(slog.DiscardHandler)
-	s := httptest.NewServer(Log(pace(h, grace), log, nil, func(http.ResponseWriter, *http.Request) {}))
-	t.Cleanup(s.Close)
-	return s.Listener.Addr().String()
+// pipes is a listener whose connections are in memory: their deadlines are those of the
+// clock of a test.
+type pipes struct {
+	conns chan net.Conn
+	done  chan struct{}
+	close func()
 }
 
-// exchange sends text and returns all that is answered.
-func exchange(t *testing.T, address, text string) string {
+func (l *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.done:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *pipes) Close() error   { l.close(); return nil }
+func (l *pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+// paced runs a server whose bodies have to come within grace, on the clock of the test,
+// and returns a connection to it.
+func paced(t *testing.T, grace time.Duration, h http.HandlerFunc) net.Conn {
+	t.Helper()
+	l := &pipes{conns: make(chan net.Conn), done: make(chan struct{})}
+	l.close = sync.OnceFunc(func() { close(l.done) })
+	s := &http.Server{Handler: Log(pace(h, grace), slog.New(slog.DiscardHandler), nil, func(http.ResponseWriter, *http.Request) {}),
+		ReadHeaderTimeout: time.Minute}
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(l) }()
+	t.Cleanup(func() {
+		if err := errors.Join(s.Close(), <-served); !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
+	})
+	client, server := net.Pipe()
+	l.conns <- server
+	return client
+}
+
+// dial returns a connection to an address.
+func dial(t *testing.T, address string) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return conn
+}
+
+// exchange sends text and returns all that is answered.
+func exchange(t *testing.T, conn net.Conn, text string) string {
+	t.Helper()
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(2 * time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := io.WriteString(conn, text); err != nil {
@@ -50,7 +88,10 @@ const halfBody = "POST / HTTP/1.1\r\nHost: box\r\nContent-Type: application/json
 
 // A body that does not come ends, whether the handler waits for it or not.
 func TestBodyThatDoesNotCome(t *testing.T) {
-	t.Run("read", func(t *testing.T) {
+	run := func(name string, test func(*testing.T)) {
+		t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
+	}
+	run("read", func(t *testing.T) {
 		at := paced(t, 50*time.Millisecond, func(w http.ResponseWriter, r *http.Request) {
 			_, err := ReadBody(w, r, Limits{Size: 1 << 20})
 			WriteError(w, r, err)
@@ -59,7 +100,7 @@ func TestBodyThatDoesNotCome(t *testing.T) {
 			t.Errorf("the answer is %q", got)
 		}
 	})
-	t.Run("nothing of it", func(t *testing.T) {
+	run("nothing of it", func(t *testing.T) {
 		at := paced(t, 50*time.Millisecond, func(w http.ResponseWriter, r *http.Request) {
 			_, err := ReadBody(w, r, Limits{Size: 1 << 20})
 			WriteError(w, r, err)
@@ -69,7 +110,7 @@ func TestBodyThatDoesNotCome(t *testing.T) {
 			t.Errorf("the answer is %q", got)
 		}
 	})
-	t.Run("answered at once", func(t *testing.T) {
+	run("answered at once", func(t *testing.T) {
 		const grace = time.Second
 		at := paced(t, grace, func(w http.ResponseWriter, r *http.Request) {
 			_, err := ReadBody(w, r, Limits{Size: 1 << 20})
@@ -81,13 +122,13 @@ func TestBodyThatDoesNotCome(t *testing.T) {
 			t.Errorf("it is answered after %v, want %v", took, grace)
 		}
 	})
-	t.Run("ignored", func(t *testing.T) {
+	run("ignored", func(t *testing.T) {
 		at := paced(t, 50*time.Millisecond, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
 		if got := exchange(t, at, halfBody); !strings.HasPrefix(got, "HTTP/1.1 401 ") {
 			t.Errorf("the answer is %q", got)
 		}
 	})
-	t.Run("upload that is refused in its middle", func(t *testing.T) {
+	run("upload that is refused in its middle", func(t *testing.T) {
 		at := paced(t, 50*time.Millisecond, func(w http.ResponseWriter, r *http.Request) {
 			AllowUpload(r)
 			if _, err := io.ReadFull(r.Body, make([]byte, 3)); err != nil {
@@ -104,24 +145,26 @@ func TestBodyThatDoesNotCome(t *testing.T) {
 // The deadline of a body does not reach what is done with it afterwards, nor the
 // next request of the connection.
 func TestDeadlineEndsWithTheBody(t *testing.T) {
-	const grace = 50 * time.Millisecond
-	at := paced(t, grace, func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			t.Error(err)
+	synctest.Test(t, func(t *testing.T) {
+		const grace = 50 * time.Millisecond
+		at := paced(t, grace, func(w http.ResponseWriter, r *http.Request) {
+			body, err := io.ReadAll(r.Body)
+			if err != nil {
+				t.Error(err)
+			}
+			select {
+			case <-r.Context().Done():
+				t.Error("the request was given up")
+			case <-time.After(3 * grace):
+			}
+			w.Write(body)
+		})
+		request := "POST / HTTP/1.1\r\nHost: box\r\nContent-Length: 2\r\n\r\nhi"
+		got := exchange(t, at, request+strings.Replace(request, "Host", "Connection: close\r\nHost", 1))
+		if strings.Count(got, "\r\n\r\nhi") != 2 {
+			t.Errorf("the answers are %q", got)
 		}
-		select {
-		case <-r.Context().Done():
-			t.Error("the request was given up")
-		case <-time.After(3 * grace):
-		}
-		w.Write(body)
 	})
-	request := "POST / HTTP/1.1\r\nHost: box\r\nContent-Length: 2\r\n\r\nhi"
-	got := exchange(t, at, request+strings.Replace(request, "Host", "Connection: close\r\nHost", 1))
-	if strings.Count(got, "\r\n\r\nhi") != 2 {
-		t.Errorf("the answers are %q", got)
-	}
 }
 
 // conn counts how far the deadline of a body is moved.
@@ -172,13 +215,9 @@ func TestLimitConnections(t *testing.T) {
 	const request = "GET / HTTP/1.1\r\nHost: box\r\nConnection: close\r\n\r\n"
 	var waiting []net.Conn
 	for range 2 {
-		c, err := net.Dial("tcp", at)
-		if err != nil {
-			t.Fatal(err)
-		}
-		waiting = append(waiting, c)
+		waiting = append(waiting, dial(t, at))
 	}
-	got := exchange(t, at, request)
+	got := exchange(t, dial(t, at), request)
 	if !strings.HasPrefix(got, "HTTP/1.1 503 ") || !strings.Contains(got, "Retry-After: 1\r\n") || !strings.Contains(got, string(store.CodeUnavailable)) {
 		t.Errorf("one too many is answered %q", got)
 	}
@@ -186,7 +225,7 @@ func TestLimitConnections(t *testing.T) {
 		c.Close()
 	}
 	for begin := time.Now(); ; {
-		if got := exchange(t, at, request); strings.HasSuffix(got, "in") {
+		if got := exchange(t, dial(t, at), request); strings.HasSuffix(got, "in") {
 			break
 		}
 		if time.Since(begin) > time.Minute {

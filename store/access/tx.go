@@ -122,6 +122,16 @@ func Remove(ctx context.Context, db *DB, actor Actor, fn func(*Tx) error) error 
 	return db.write(ctx, sqlite.Change|sqlite.Freeing, actor, fn)
 }
 
+// maxPart is how long a part of a large change takes.
+const maxPart = 20 * time.Millisecond
+
+// Part returns a function that reports whether a part of a large change has taken so long
+// that the rest belongs into another transaction, so that others can write meanwhile.
+func Part() (full func() bool) {
+	start := time.Now()
+	return func() bool { return time.Since(start) >= maxPart }
+}
+
 // Touch records that a write changes an iteration: its row, or what belongs to it alone.
 func (tx *Tx) Touch(i IterationRef) { tx.DB.Orders.Touch(i.ExperimentID, i.Num) }
 

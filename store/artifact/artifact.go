@@ -52,6 +52,7 @@ type Store struct {
 	collecting sync.Mutex    // held by a collection
 	wake       chan struct{} // asks the background collection to run
 	uploads    uploadLocks
+	unfinished unfinished
 }
 
 // New returns the store that o describes. A server calls Recover next.

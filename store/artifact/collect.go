@@ -195,6 +195,26 @@ func (c *collector) expiredDeletion() scalar.Time {
 	return max(c.store.now(), c.expired(deletionAge))
 }
 
+// deleteExpired deletes rows by what follows DELETE, unless it is a dry run. When there
+// are none it queues no write.
+func (c *collector) deleteExpired(ctx context.Context, from string, until scalar.Time) error {
+	if c.DryRun {
+		return nil
+	}
+	found, err := read(ctx, c.store, func(tx *sqlite.Tx) (found bool, err error) {
+		err = tx.Row(`SELECT EXISTS (SELECT 1 `+from+`)`, until).Scan(&found)
+		return found, err
+	})
+	if err != nil || !found {
+		return err
+	}
+	_, err = free(ctx, c.store, func(tx *sqlite.Tx) (struct{}, error) {
+		_, err := tx.Exec(`DELETE `+from, until)
+		return struct{}{}, err
+	})
+	return err
+}
+
 // unusedRow is a blob that no record has, or that is being deleted.
 type unusedRow struct {
 	blobRow
@@ -206,14 +226,17 @@ type unusedRow struct {
 // unusedBlobs finds rows of blobs that no record has.
 func (c *collector) unusedBlobs(ctx context.Context) error {
 	if !c.DryRun {
-		// If the owner of a claim is alive, its upload fails and loses nothing.
-		err := c.store.db.Write(ctx, sqlite.Upkeep|sqlite.Freeing, func(tx *sqlite.Tx) error {
-			_, err := tx.Exec(`DELETE FROM blob_pin WHERE expires_date <= ?`, c.expired(ClaimAge))
-			return err
-		})
-		if err != nil {
+		var errs []error
+		for _, d := range c.store.unfinished.take() {
+			errs = append(errs, d.finish(ctx, true))
+		}
+		if err := errors.Join(errs...); err != nil {
 			return err
 		}
+	}
+	// If the owner of a claim is alive, its upload fails and loses nothing.
+	if err := c.deleteExpired(ctx, `FROM blob_pin WHERE expires_date <= ?`, c.expired(ClaimAge)); err != nil {
+		return err
 	}
 	for after := int64(0); ctx.Err() == nil; {
 		page, err := read(ctx, c.store, func(tx *sqlite.Tx) (page []unusedRow, err error) {
@@ -331,14 +354,8 @@ func (c *collector) unknownBlobs(ctx context.Context, name Backend, b blob.Store
 // expiredUploads finds resumable uploads that have expired, and files without an
 // upload.
 func (c *collector) expiredUploads(ctx context.Context) error {
-	if !c.DryRun {
-		err := c.store.db.Write(ctx, sqlite.Upkeep|sqlite.Freeing, func(tx *sqlite.Tx) error {
-			_, err := tx.Exec(`DELETE FROM upload WHERE updated_date <= ?`, c.store.uploadExpiry())
-			return err
-		})
-		if err != nil {
-			return err
-		}
+	if err := c.deleteExpired(ctx, `FROM upload WHERE updated_date <= ?`, c.store.uploadExpiry()); err != nil {
+		return err
 	}
 	expired, err := c.store.expiredFiles(ctx)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"sync"
 
 	"tracker/blob"
 	"tracker/store/scalar"
@@ -58,6 +59,28 @@ func endDeletion(tx *sqlite.Tx, blobID int64) error {
 	return err
 }
 
+// unfinished has the deletions of this process whose rows could not be written. Until they
+// are, the same bytes can't be uploaded.
+type unfinished struct {
+	mu  sync.Mutex
+	all []*Deletion
+}
+
+func (u *unfinished) add(d *Deletion) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.all = append(u.all, d)
+}
+
+// take returns all of them, and forgets them.
+func (u *unfinished) take() []*Deletion {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	all := u.all
+	u.all = nil
+	return all
+}
+
 // Finish deletes the bytes, then the rows. If the bytes can't be deleted, the
 // records come back.
 func (d *Deletion) Finish(ctx context.Context) error { return d.finish(ctx, false) }
@@ -84,6 +107,9 @@ func (d *Deletion) finish(ctx context.Context, again bool) error {
 		}
 		return err
 	})
+	if err != nil {
+		d.store.unfinished.add(d) // a collection tries again
+	}
 	return errors.Join(failed, err)
 }
 

@@ -10,6 +10,9 @@ import (
 	"tracker/store/sqlite"
 )
 
+// MaxMoves bounds how often bytes are looked for that were moved meanwhile.
+const MaxMoves = 10
+
 // Open returns the bytes of a blob, which the caller closes: blob.ErrNotFound if
 // the backend does not have them. Read from the beginning to the end, they are
 // checked as blob.Verified describes. If they are moved to another backend
@@ -38,9 +41,12 @@ type followingReader struct {
 
 func (f *followingReader) Read(p []byte) (int, error) {
 	n, err := f.ReadSeekCloser.Read(p)
-	if n == 0 && (errors.Is(err, blob.ErrNotFound) || errors.Is(err, blob.ErrDamaged)) {
-		moved, failed := f.follow()
-		if failed != nil || !moved {
+	for range MaxMoves {
+		if n > 0 || !errors.Is(err, blob.ErrNotFound) && !errors.Is(err, blob.ErrDamaged) {
+			break
+		}
+		found, failed := f.follow()
+		if failed != nil || !found {
 			return 0, err
 		}
 		n, err = f.ReadSeekCloser.Read(p)
@@ -57,13 +63,15 @@ func (f *followingReader) Seek(offset int64, whence int) (int64, error) {
 	return at, err
 }
 
-// follow opens the blob in another backend, and reports whether that has it.
+// follow opens the blob again, in another backend if one has it, and reports whether there
+// is one.
 func (f *followingReader) follow() (bool, error) {
 	name, err := read(f.ctx, f.store, func(tx *sqlite.Tx) (name Backend, err error) {
 		err = tx.Row(`SELECT backend
 			FROM blob
-			WHERE hash = ? AND backend <> ? AND deleting = 0
-			AND EXISTS (SELECT 1 FROM resource WHERE resource.blob_id = blob.id)`, f.blob.Hash, f.backend).Scan(&name)
+			WHERE hash = ? AND deleting = 0
+			AND EXISTS (SELECT 1 FROM resource WHERE resource.blob_id = blob.id)
+			ORDER BY backend = ? LIMIT 1`, f.blob.Hash, f.backend).Scan(&name)
 		return name, err
 	})
 	if errors.Is(err, sql.ErrNoRows) {
@@ -77,6 +85,9 @@ func (f *followingReader) follow() (bool, error) {
 		return false, err
 	}
 	content, err := b.Open(f.ctx, f.blob)
+	if errors.Is(err, blob.ErrNotFound) {
+		return true, nil // it has been moved again
+	}
 	if err != nil {
 		return false, err
 	}

@@ -42,8 +42,9 @@ type ArtifactQuery struct {
 	access.Page
 	Name        string  // a part of the name, in any case; "" for all
 	IterationID *string // nil for all
-	// WithoutFolders are folders whose files are left out.
-	WithoutFolders []string
+	// WithoutVersions leaves out the files of the versions of artifacts that the iteration has
+	// logged with W&B's clients: those in a folder NAME:vN.
+	WithoutVersions bool
 }
 
 // DefaultContentType is the content type of artifacts for which none is given.
@@ -73,13 +74,12 @@ func (v *View) Artifacts(experimentID string, q ArtifactQuery) (access.List[Arti
 		from += ` AND iteration.id = ?`
 		args = append(args, *q.IterationID)
 	}
-	if len(q.WithoutFolders) > 0 {
-		folders, err := json.Marshal(q.WithoutFolders)
-		if err != nil {
-			return access.List[Artifact]{}, err
-		}
-		from += ` AND NOT EXISTS (SELECT 1 FROM json_each(?) WHERE substr(resource.name, 1, length(value) + 1) = value || '/')`
-		args = append(args, string(folders))
+	if q.WithoutVersions {
+		from += ` AND substr(resource.name, 1, instr(resource.name, '/') - 1) NOT IN (
+			SELECT wandb_artifact.collection || ':v' || wandb_artifact.version FROM wandb_artifact
+			JOIN iteration ON iteration.num = wandb_artifact.iteration_num
+			WHERE iteration.id = ? AND wandb_artifact.state = 'COMMITTED')`
+		args = append(args, q.IterationID)
 	}
 	l, err := access.PageOf[Artifact](v.tx, q.Page, artifactColumns, from, `resource.num`, args...)
 	for i := range l.Data {
@@ -139,13 +139,13 @@ func (db *DB) Artifact(ctx context.Context, actor access.Actor, id string) (Arti
 // Read from the beginning to the end they are compared with their hash, and the
 // last ones come only when all are right. Needs read.
 func (db *DB) OpenArtifact(ctx context.Context, actor access.Actor, id string) (Artifact, io.ReadSeekCloser, error) {
-	for again := true; ; again = false {
+	for moves := 0; ; moves++ {
 		r, err := db.Artifact(ctx, actor, id)
 		if err != nil {
 			return r, nil, err
 		}
 		content, err := db.base.Artifacts.Open(ctx, r.Backend, blob.Blob{Hash: r.ContentHash, Size: r.SizeBytes})
-		if errors.Is(err, blob.ErrNotFound) && again {
+		if errors.Is(err, blob.ErrNotFound) && moves < artifact.MaxMoves {
 			continue // it was removed, or its bytes were changed or moved, after it was looked up
 		}
 		if err != nil {

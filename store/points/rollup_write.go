@@ -6,6 +6,8 @@ import (
 	"maps"
 	"math"
 	"slices"
+
+	"tracker/store/sqlite"
 )
 
 // maxRollUp is the maximum number of points that one transaction reads for
@@ -121,6 +123,13 @@ func (e *Engine) rollUpNext(ctx context.Context, seriesID int64) error {
 // none.
 func (e *Engine) rollUpWithout(ctx context.Context, after int64) (last int64, err error) {
 	last = after
+	found := false
+	err = e.db.Read(ctx, func(tx *sqlite.Tx) error {
+		return tx.Row(`SELECT EXISTS (`+withoutRollups+`)`, after, maxRolledUpID).Scan(&found)
+	})
+	if err != nil || !found {
+		return after, err
+	}
 	var unfinished []int64
 	err = e.upkeep(ctx, func(tx *Tx) error {
 		var ids []int64

@@ -155,9 +155,12 @@ func RecordsOf(tx *access.Tx, nums []int64) ([]IterationRecord, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, l := range latest {
-		r := byNum[l.Iteration]
-		r.Latest = append(r.Latest, l)
+	for len(latest) > 0 { // they are sorted by iteration
+		num, n := latest[0].Iteration, 1
+		for n < len(latest) && latest[n].Iteration == num {
+			n++
+		}
+		byNum[num].Latest, latest = latest[:n:n], latest[n:]
 	}
 	err = EachText(tx, `SELECT iteration_num, key, value FROM parameter
 		WHERE iteration_num IN (SELECT value FROM json_each(?)) ORDER BY iteration_num, key`,

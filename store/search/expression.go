@@ -278,29 +278,38 @@ func compareEach(q *SQL, c filter.Comparison, table, column, joined string) {
 	q.Add(`)`)
 }
 
-// order returns the expressions to select in order to sort by r, the most
-// significant first, and the direction of each. Rows without the value come last
-// in both directions, and before them the NaNs of a metric or the texts of a
-// parameter.
-func (j *joins) order(r filter.Ref, descending bool) (expressions, directions []string) {
-	value, direction := j.value(r), ` ASC NULLS LAST`
-	if descending {
-		direction = ` DESC NULLS LAST`
+// term is an SQL expression to sort by. Rows without a value come last in both directions.
+type term struct {
+	expression string
+	descending bool
+}
+
+// direction returns the SQL that follows the name of t in ORDER BY.
+func (t term) direction() string {
+	if t.descending {
+		return ` DESC NULLS LAST`
 	}
+	return ` ASC NULLS LAST`
+}
+
+// order returns the terms to sort by r, the most significant first. Rows without the
+// value come last, and before them the NaNs of a metric or the texts of a parameter.
+func (j *joins) order(r filter.Ref, descending bool) []term {
+	value := j.value(r)
 	switch {
 	case r.Field == filter.Param && r.Stat == filter.AsText, r.Field == filter.Property:
-		return []string{`substr(` + value + `, 1, ` + sortedCharacters + `)`}, []string{direction}
+		return []term{{`substr(` + value + `, 1, ` + sortedCharacters + `)`, descending}}
 	case r.Field == filter.Param:
-		return []string{
-			`CASE WHEN ` + isNumber(value) + ` THEN 0 WHEN ` + value + ` IS NOT NULL THEN 1 ELSE 2 END`,
-			`iif(` + isNumber(value) + `, CAST(` + value + ` AS NUMERIC), substr(` + value + `, 1, ` + sortedCharacters + `))`,
-		}, []string{``, direction}
+		return []term{
+			{`CASE WHEN ` + isNumber(value) + ` THEN 0 WHEN ` + value + ` IS NOT NULL THEN 1 ELSE 2 END`, false},
+			{`iif(` + isNumber(value) + `, CAST(` + value + ` AS NUMERIC), substr(` + value + `, 1, ` + sortedCharacters + `))`, descending},
+		}
 	case r.Field == filter.CompactID: // the dashes are at the same places, so they do not change the order
-		return []string{j.value(filter.Ref{Key: filter.Key{Field: filter.ID}})}, []string{direction}
+		return []term{{j.value(filter.Ref{Key: filter.Key{Field: filter.ID}}), descending}}
 	case r.Field == filter.Metric && r.Stat == "last":
-		return []string{value, j.isThere(r.Key)}, []string{direction, ` DESC`}
+		return []term{{value, descending}, {j.isThere(r.Key), true}}
 	}
-	return []string{value}, []string{direction}
+	return []term{{value, descending}}
 }
 
 // sortedCharacters is the number of characters of a parameter that are kept for sorting.

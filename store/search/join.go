@@ -15,6 +15,7 @@ import (
 // series).
 type joins struct {
 	keys       []filter.Key
+	terms      []term // of the order
 	late       late
 	seen       bool                    // the times of table late are used
 	timed      bool                    // the times when iterations were last seen are used

@@ -1,40 +1,106 @@
 package search
 
-import "slices"
+import (
+	"cmp"
+	"database/sql/driver"
+	"math/big"
+	"slices"
+	"sort"
+	"strings"
+)
 
 // mendable reports whether an order of q can be mended: the place of a hit must depend on
-// its own iteration alone, and the number of all hits must not be asked for unless all are
-// remembered.
-func mendable(q Query, o order) bool { return !q.Fold && (q.Uncounted || o.complete) }
+// its own iteration alone, the number of all hits must not be asked for unless all are
+// remembered, and the values that they are sorted by must not be too large to keep.
+func mendable(q Query, o order) bool {
+	return !q.Fold && (q.Uncounted || o.complete) && len(o.rows) <= maxMended && o.valuesSize() <= maxValues
+}
 
 // mend returns a remembered order of q as the snapshot has it, after changes of some
-// iterations. It sorts these again with those of the order.
+// iterations. It reads only these, and puts the hits among them in their places.
 //
 // Iterations that have not changed keep their places to each other. So all that are neither
 // remembered nor changed come after the last remembered one that has not changed, and up
 // to that one the order is the whole one.
 func (s *Snapshot) mend(experimentIDs []string, q Query, known order, changed []int64) (order, error) {
-	only, last := slices.Clone(changed), uint32(0)
+	again, err := s.sorted(experimentIDs, q, changed, 0, len(changed))
+	if err != nil {
+		return order{}, err
+	}
 	different := make(map[uint32]bool, len(changed))
 	for _, num := range changed {
 		different[uint32(num)] = true
 	}
-	for _, r := range known.rows {
-		only = append(only, int64(r.num))
+	mended := order{terms: known.terms, complete: known.complete}
+	for i, r := range known.rows {
 		if !different[r.num] {
-			last = r.num
+			mended.rows, mended.values = append(mended.rows, r), append(mended.values, known.values[i])
 		}
 	}
-	mended, err := s.sorted(experimentIDs, q, only, 0, len(only))
-	if err != nil {
-		return order{}, err
+	for i, r := range again.rows {
+		at := sort.Search(len(mended.rows), func(n int) bool { return mended.compare(n, r.num, again.values[i]) > 0 })
+		if at < len(mended.rows) || mended.complete {
+			mended.rows = slices.Insert(mended.rows, at, r)
+			mended.values = slices.Insert(mended.values, at, again.values[i])
+		}
 	}
-	if mended.complete = known.complete; !mended.complete {
-		end := slices.IndexFunc(mended.rows, func(r ordered) bool { return r.num == last })
-		mended.rows = mended.rows[:end+1]
-	}
+	mended.total = len(mended.rows)
 	s.Orders.mu.Lock()
 	s.Orders.mended++
 	s.Orders.mu.Unlock()
 	return mended, nil
+}
+
+// compare compares row i with an iteration and its values as ORDER BY does.
+func (o order) compare(i int, num uint32, values []driver.Value) int {
+	for n, t := range o.terms {
+		if c := t.compare(o.values[i][n], values[n]); c != 0 {
+			return c
+		}
+	}
+	return cmp.Compare(o.rows[i].num, num)
+}
+
+// compare compares two values of the term as ORDER BY does.
+func (t term) compare(a, b driver.Value) int {
+	switch {
+	case a == nil && b == nil:
+		return 0
+	case a == nil:
+		return 1
+	case b == nil:
+		return -1
+	case t.descending:
+		a, b = b, a
+	}
+	return compareValues(a, b)
+}
+
+// compareValues compares two values as SQLite does: numbers exactly, texts by their bytes,
+// and a number is less than a text.
+func compareValues(a, b driver.Value) int {
+	text, isText := a.(string)
+	other, isOther := b.(string)
+	switch {
+	case isText && isOther:
+		return strings.Compare(text, other)
+	case isText:
+		return 1
+	case isOther:
+		return -1
+	}
+	x, isFloat := a.(float64)
+	if y, ok := b.(float64); ok && isFloat {
+		return cmp.Compare(x, y)
+	}
+	return number(a).Cmp(number(b))
+}
+
+// number returns the exact value of a number, which is no NaN.
+func number(v driver.Value) *big.Float {
+	if n, ok := v.(int64); ok {
+		return new(big.Float).SetInt64(n)
+	}
+	f, _ := v.(float64)
+	return big.NewFloat(f)
 }

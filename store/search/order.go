@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 
 	"tracker/store/filter"
@@ -17,25 +18,43 @@ const (
 	maxOrder = 10_000
 	// maxOrdered is the largest size of all remembered orders, in hits of 8 bytes.
 	maxOrdered = 500_000
-	// maxMended is the largest number of iterations that are looked at to mend an order.
+	// maxMended is the largest number of hits of an order that is mended, and of the
+	// iterations that are looked at for it.
 	maxMended = 3000
+	// maxValues is the largest size of the values by which one order is sorted, in hits.
+	maxValues = 100_000
 )
 
 // order holds hits of a search, in their order.
 type order struct {
 	rows     []ordered
-	total    int  // as the search counts it
-	complete bool // there are no further rows
+	values   [][]driver.Value // of the terms for each row; nil when they are not kept
+	terms    []term           // that rows are sorted by, and then by number
+	total    int              // as the search counts it
+	complete bool             // there are no further rows
 
 	// Of one that is remembered:
 	experiments []string // that were searched
 	mendable    bool     // it can be mended when iterations have changed
 	commits     uint64   // what it shows at least, as Snapshot.Commits
 	foreign     int64    // foreign commits that it shows
+	memory      int      // size
 }
 
 // size returns the memory of an order in hits, about.
-func (o order) size() int { return len(o.rows) + 8*len(o.experiments) + 32 }
+func (o order) size() int { return len(o.rows) + o.valuesSize() + 8*len(o.experiments) + 32 }
+
+func (o order) valuesSize() (n int) {
+	for _, values := range o.values {
+		n += 3 + 3*len(values)
+		for _, v := range values {
+			if text, ok := v.(string); ok {
+				n += len(text) / 8
+			}
+		}
+	}
+	return n
+}
 
 // ordered is one hit.
 type ordered struct {
@@ -46,8 +65,8 @@ type ordered struct {
 // Orders caches the orders that searches have found, so that further pages and
 // repeated searches need not filter and sort all iterations. An order belongs to one
 // query, and holds until something changes in the experiments that were searched. When
-// it is known which iterations have changed, only these and the remembered ones are
-// looked at again (mend.go). The right to read is checked before.
+// it is known which iterations have changed, only these are looked at again (mend.go).
+// The right to read is checked before.
 //
 // It is a participant of the commits of the process that has the lock of the file, and
 // so knows what they change (change.go).
@@ -110,10 +129,11 @@ func (o *Orders) remember(query [sha256.Size]byte, found order) {
 	if outdated(found) {
 		return
 	}
-	size := found.size()
+	found.memory = found.size()
+	size := found.memory
 	maps.DeleteFunc(o.known, func(_ [sha256.Size]byte, known order) bool { return outdated(known) })
 	for _, known := range o.known {
-		size += known.size()
+		size += known.memory
 	}
 	if o.known == nil || size > maxOrdered {
 		o.known = map[[sha256.Size]byte]order{}
@@ -139,7 +159,9 @@ func (s *Snapshot) order(experimentIDs []string, q Query, offset, limit int) (or
 	}
 	remember := func(o order) order {
 		o.experiments, o.commits, o.foreign = experimentIDs, s.Commits, foreign
-		o.mendable = mendable(q, o)
+		if o.mendable = mendable(q, o); !o.mendable {
+			o.values = nil
+		}
 		s.Orders.remember(query, o)
 		return o.page(offset, limit)
 	}
@@ -147,7 +169,7 @@ func (s *Snapshot) order(experimentIDs []string, q Query, offset, limit int) (or
 		if len(changed) == 0 && known.has(offset, limit) {
 			return known.page(offset, limit), nil
 		}
-		if len(changed) > 0 && len(known.rows)+len(changed) <= maxMended {
+		if len(changed) > 0 && len(changed) <= maxMended {
 			mended, err := s.mend(experimentIDs, q, known, changed)
 			if err != nil || mended.has(offset, limit) {
 				return remember(mended), err
@@ -181,13 +203,18 @@ func (o order) page(offset, limit int) order {
 // sorted runs the statement of q, for the iterations with the numbers only unless that is
 // nil.
 func (s *Snapshot) sorted(experimentIDs []string, q Query, only []int64, offset, limit int) (found order, err error) {
-	statement, err := s.statement(experimentIDs, q, only)
+	statement, terms, err := s.statement(experimentIDs, q, only)
 	if err != nil {
 		return found, err
 	}
+	found.terms = terms
 	err = s.EachRowOnce(statement.String()+` LIMIT ? OFFSET ?`, func(row []driver.Value) error {
-		r := ordered{num: uint32(row[0].(int64)), below: uint32(row[2].(int64))}
+		below := len(row) - 1
+		r := ordered{num: uint32(row[0].(int64)), below: uint32(row[below].(int64))}
 		found.rows, found.total = append(found.rows, r), int(row[1].(int64))
+		if len(found.rows) <= maxMended {
+			found.values = append(found.values, slices.Clone(row[2:below]))
+		}
 		return nil
 	}, append(statement.Args, limit, offset)...)
 	found.complete = offset == 0 && len(found.rows) < limit

@@ -28,9 +28,8 @@ func (t Table) Find(tx *sqlite.Tx, e filter.Expr, sort []filter.SortKey, limit, 
 	}
 	var order []string
 	for _, k := range sort {
-		expressions, directions := j.order(k.Ref, k.Descending)
-		for i := range expressions {
-			order = append(order, expressions[i]+directions[i])
+		for _, t := range j.order(k.Ref, k.Descending) {
+			order = append(order, t.expression+t.direction())
 		}
 	}
 	q.Add(`SELECT ` + t.Name + `.id, count(*) OVER () FROM ` + t.Name)

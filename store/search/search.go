@@ -118,19 +118,23 @@ func (s *Snapshot) All(experimentID, where string, limit, offset int) (h Hits, e
 }
 
 // Statement returns the statement that Find runs, without LIMIT and OFFSET. Its columns
-// are the number of an iteration, the total, and how many hits are listed under it.
+// are the number of an iteration, the total, the values of the terms of the order, and
+// how many hits are listed under it.
 func (s *Snapshot) Statement(experimentIDs []string, q Query) (*SQL, error) {
-	return s.statement(experimentIDs, q, nil)
+	statement, _, err := s.statement(experimentIDs, q, nil)
+	return statement, err
 }
 
-// statement is Statement, for the iterations with the numbers only unless that is nil.
-func (s *Snapshot) statement(experimentIDs []string, q Query, only []int64) (*SQL, error) {
+// statement returns Statement with the terms of its order. It is for the iterations with
+// the numbers only unless that is nil.
+func (s *Snapshot) statement(experimentIDs []string, q Query, only []int64) (*SQL, []term, error) {
 	j, err := s.joins(experimentIDs, q.Metrics)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	j.only = only
-	return s.write(experimentIDs, q, &j, func(keys []filter.Key) (map[filter.Key]known, error) { return s.known(experimentIDs, keys) })
+	statement, err := s.write(experimentIDs, q, &j, func(keys []filter.Key) (map[filter.Key]known, error) { return s.known(experimentIDs, keys) })
+	return statement, j.terms, err
 }
 
 // write writes the statement of q with its joins. names returns those of the keys that
@@ -139,13 +143,14 @@ func (s *Snapshot) write(experimentIDs []string, q Query, j *joins, names func([
 	where := j.conditions(q)
 	// The filter's names are joined first, so that those of the order are
 	// looked up only for what the filter lets through.
-	selected, order := []string{`iteration.num AS num`}, []string{}
+	selected, order, values := []string{`iteration.num AS num`}, []string{}, ``
 	for _, k := range q.Sort {
-		expressions, directions := j.order(k.Ref, k.Descending)
-		for i, e := range expressions {
-			term := `k` + strconv.Itoa(len(selected))
-			selected = append(selected, e+` AS `+term)
-			order = append(order, term+directions[i])
+		for _, t := range j.order(k.Ref, k.Descending) {
+			name := `k` + strconv.Itoa(len(j.terms))
+			selected = append(selected, t.expression+` AS `+name)
+			order = append(order, name+t.direction())
+			values += `, ` + name
+			j.terms = append(j.terms, t)
 		}
 	}
 	order = append(order, `num`)
@@ -174,7 +179,7 @@ func (s *Snapshot) write(experimentIDs []string, q Query, j *joins, names func([
 		return nil, err
 	}
 	statement.Add(` AND ` + q.Where)
-	statement.Add(where.String()+`) SELECT num, `+total+`, `+under, slices.Concat(where.Args, part.Args)...)
+	statement.Add(where.String()+`) SELECT num, `+total+values+`, `+under, slices.Concat(where.Args, part.Args)...)
 	statement.Add(part.String()+` ORDER BY `+strings.Join(order, `, `), part.Args...)
 	return statement, nil
 }

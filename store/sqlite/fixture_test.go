@@ -55,6 +55,7 @@ func open(t testing.TB, o sqlite.Options) *sqlite.DB {
 			t.Errorf("closing the file: %v", err)
 		}
 	})
+	db.SetMaxBatch(time.Hour) // what has queued up shares a transaction, however slow the machine is
 	return db
 }
 

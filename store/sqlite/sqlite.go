@@ -120,6 +120,7 @@ type DB struct {
 	stale        bool    // they must be loaded again
 	lossLogged   bool
 	batchSize    int // number of jobs at the end of the last transaction
+	maxBatch     time.Duration
 }
 
 // Open opens the file, brings its schema up to date and starts the writer. A
@@ -144,6 +145,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		reserved:     newPool(reservedReaders),
 		participants: o.Participants,
 		dataVersion:  -1,
+		maxBatch:     maxBatch,
 	}
 	db.closing, db.stop = context.WithCancel(context.Background())
 	db.close = sync.OnceValue(db.end)

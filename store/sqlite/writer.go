@@ -182,7 +182,7 @@ func (db *DB) transaction(first *job, more <-chan *job, stage Stage) (ran []*job
 	if err == nil {
 		err = db.runJob(tx, first)
 	}
-	for err == nil && len(ran) < MaxJobs && time.Since(start) < maxBatch {
+	for err == nil && len(ran) < MaxJobs && time.Since(start) < db.maxBatch {
 		j := db.next(more, len(ran), start)
 		if j == nil {
 			break

@@ -87,8 +87,8 @@ type WandbEntry struct {
 	Size int64
 }
 
-// maxCommitted is the number of files of a version that one transaction takes: others
-// write between two of them.
+// maxCommitted is the number of files of a version that one transaction takes at most:
+// others write between two of them.
 const maxCommitted = 200
 
 // CommitWandbArtifact ends a version with the files of its manifest. Those that were not
@@ -110,12 +110,16 @@ func (db *DB) CommitWandbArtifact(ctx context.Context, actor access.Actor, id st
 			piece = append(piece, e)
 		}
 		isLast := i == len(entries)-1
-		if len(piece) == maxCommitted || isLast && len(piece) > 0 {
-			a, err = access.Write(ctx, db.base, actor, func(tx *access.Tx) (WandbArtifact, error) { return commitFiles(tx, actor, id, piece) })
+		for len(piece) == maxCommitted || isLast && len(piece) > 0 {
+			n := 0
+			a, err = access.Write(ctx, db.base, actor, func(tx *access.Tx) (a WandbArtifact, err error) {
+				a, n, err = commitFiles(tx, actor, id, piece)
+				return a, err
+			})
 			if err != nil || a.State == WandbCommitted {
 				return a, err
 			}
-			piece = piece[:0]
+			piece = slices.Delete(piece, 0, n)
 		}
 	}
 	return access.Write(ctx, db.base, actor, func(tx *access.Tx) (a WandbArtifact, err error) {
@@ -188,21 +192,25 @@ func allowCommit(tx *access.Tx, actor access.Actor, id string) (a WandbArtifact,
 	return a, at, err
 }
 
-// commitFiles makes sure that a version has some of the files of its manifest.
-func commitFiles(tx *access.Tx, actor access.Actor, id string, entries []WandbEntry) (WandbArtifact, error) {
+// commitFiles makes sure that a version has the first of some files of its manifest, and
+// returns their number.
+func commitFiles(tx *access.Tx, actor access.Actor, id string, entries []WandbEntry) (a WandbArtifact, n int, err error) {
 	a, at, err := allowCommit(tx, actor, id)
 	if err != nil || a.State == WandbCommitted {
-		return a, err
+		return a, 0, err
 	}
-	for _, e := range entries {
+	full := access.Part()
+	for n < len(entries) && (n == 0 || !full()) {
+		e := entries[n]
 		if err := adoptFile(tx, actor, &a, at, e); err != nil {
-			return a, err
+			return a, n, err
 		}
 		if _, err := tx.Exec(`INSERT INTO wandb_file (artifact_num, name, md5) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, a.Num, e.Name, e.MD5); err != nil {
-			return a, err
+			return a, n, err
 		}
+		n++
 	}
-	return a, nil
+	return a, n, nil
 }
 
 // adoptFile makes sure that a version has a file.
@@ -212,24 +220,24 @@ func adoptFile(tx *access.Tx, actor access.Actor, a *WandbArtifact, at files.Tre
 	if err == nil || !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
-	places, err := wandbPlaces(tx, a.ExperimentID, e.MD5)
-	if err != nil {
-		return err
-	}
-	for _, p := range places {
+	adopted := false
+	err = eachPlace(tx, a.ExperimentID, e.MD5, func(p wandbPlace) (bool, error) {
 		var blobID int64
 		var contentType string
 		err := tx.Row(`SELECT resource.blob_id, resource.content_type `+access.ResourceFrom+`
 			WHERE resource.iteration_num = ? AND resource.name = ? AND resource.deleted_date IS NULL
 			ORDER BY resource.num DESC LIMIT 1`, p.iteration.Num, p.name).Scan(&blobID, &contentType)
 		if errors.Is(err, sql.ErrNoRows) {
-			continue
+			return false, nil
 		}
-		if err != nil {
-			return err
+		if err == nil {
+			adopted = true
+			_, err = files.InsertArtifact(tx, actor, a.ExperimentID, files.NewArtifact{Name: name, IterationID: a.IterationID, ContentType: contentType}, blobID)
 		}
-		_, err = files.InsertArtifact(tx, actor, a.ExperimentID, files.NewArtifact{Name: name, IterationID: a.IterationID, ContentType: contentType}, blobID)
-		return err
+		return true, err
+	})
+	if err == nil && !adopted {
+		err = access.Invalid("manifest", "The file %s of the artifact has not arrived; log the artifact again.", scalar.Quote(e.Name))
 	}
-	return access.Invalid("manifest", "The file %s of the artifact has not arrived; log the artifact again.", scalar.Quote(e.Name))
+	return err
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tracker/store/access"
+	"tracker/store/files"
 	"tracker/store/scalar"
 )
 
@@ -73,39 +74,39 @@ func (db *DB) UpdateWandbArtifact(ctx context.Context, actor access.Actor, id st
 	})
 }
 
-// DeleteWandbArtifact deletes a version: its files go to the trash. Its number is not
-// given again. CONFLICT when it has an alias other than latest and withAliases is not set.
-// Needs delete.
-func (db *DB) DeleteWandbArtifact(ctx context.Context, actor access.Actor, id string, withAliases bool) (WandbArtifact, error) {
-	var a WandbArtifact
-	err := db.base.Discard(ctx, actor, func(tx *access.Tx) (err error) {
-		if a, err = allowWandbArtifact(tx, actor, id, access.RightDelete); err != nil {
-			return err
-		}
-		for _, alias := range a.Aliases {
-			if alias != WandbLatest && !withAliases {
-				return access.Errorf(access.CodeConflict, "The artifact has the alias %s; remove it first, or delete the artifact with its aliases.", scalar.Quote(alias))
-			}
-		}
-		var ids []string
-		err = tx.Select(&ids, `SELECT resource.id FROM resource JOIN iteration ON iteration.num = resource.iteration_num
-			WHERE iteration.id = ? AND resource.name >= ? AND resource.name < ? AND resource.deleted_date IS NULL`,
-			a.IterationID, a.Folder()+"/", a.Folder()+"0")
-		if err != nil {
-			return err
-		}
-		for _, id := range ids {
-			if err := tx.Discard(access.TrashedArtifact, id); err != nil {
+// DeleteWandbArtifact deletes a version: its files go to the trash, in several transactions
+// after the version. Its number is not given again. A call that is broken off leaves files
+// of the run without a version; another one continues. CONFLICT when it has an alias other
+// than latest and withAliases is not set, or when a model version refers to one of its
+// files. Needs delete.
+func (db *DB) DeleteWandbArtifact(ctx context.Context, actor access.Actor, id string, withAliases bool) (a WandbArtifact, err error) {
+	var from, next files.FileMark
+	for more := true; more && err == nil; from = next {
+		err = db.base.Discard(ctx, actor, func(tx *access.Tx) (err error) {
+			if a, err = allowWandbArtifact(tx, actor, id, access.RightDelete); err != nil {
 				return err
 			}
-		}
-		if _, err := tx.Exec(`DELETE FROM wandb_alias WHERE artifact_num = ?`, a.Num); err != nil {
+			for _, alias := range a.Aliases {
+				if alias != WandbLatest && !withAliases {
+					return access.Errorf(access.CodeConflict, "The artifact has the alias %s; remove it first, or delete the artifact with its aliases.", scalar.Quote(alias))
+				}
+			}
+			at, err := files.AllowTree(tx, actor, files.Tree{IterationID: a.IterationID}, access.RightDelete)
+			if err != nil {
+				return err
+			}
+			next, more, err = files.DiscardFiles(tx, at, []files.Names{{From: a.Folder() + "/", To: a.Folder() + "0"}}, from)
+			if err != nil {
+				return err
+			}
+			if _, err := tx.Exec(`DELETE FROM wandb_alias WHERE artifact_num = ?`, a.Num); err != nil {
+				return err
+			}
+			a.State = WandbDeleted
+			_, err = tx.Exec(`UPDATE wandb_artifact SET state = 'DELETED', updated_date = ? WHERE num = ?`, tx.Now, a.Num)
 			return err
-		}
-		a.State = WandbDeleted
-		_, err = tx.Exec(`UPDATE wandb_artifact SET state = 'DELETED', updated_date = ? WHERE num = ?`, tx.Now, a.Num)
-		return err
-	})
+		})
+	}
 	return a, err
 }
 

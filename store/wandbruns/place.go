@@ -15,37 +15,39 @@ type wandbPlace struct {
 	name      string
 }
 
-// maxPlaces bounds the versions in which a file is looked for.
+// maxPlaces bounds the places at which a file is looked for.
 const maxPlaces = 100
 
-// wandbPlaces returns where the versions in an experiment have files with an MD5, in
-// base64. Those of a version that was deleted may be gone.
-func wandbPlaces(tx *access.Tx, experimentID, md5 string) ([]wandbPlace, error) {
+// eachPlace calls fn with the places at which versions in an experiment have files with an
+// MD5, in base64, until fn returns true or an error. Single files may be gone.
+func eachPlace(tx *access.Tx, experimentID, md5 string, fn func(wandbPlace) (bool, error)) error {
+	// CROSS JOIN keeps this order: files with the same MD5 in other experiments are not read.
 	rows, err := tx.Rows(`SELECT
 			wandb_artifact.collection,
 			wandb_artifact.version,
 			iteration.num,
 			iteration.id,
 			wandb_file.name
-		FROM wandb_file
-		JOIN wandb_artifact ON wandb_artifact.num = wandb_file.artifact_num
-		JOIN iteration ON iteration.num = wandb_artifact.iteration_num
-		WHERE wandb_file.md5 = ? AND wandb_artifact.experiment_id = ? LIMIT ?`, md5, experimentID, maxPlaces)
+		FROM wandb_artifact
+		CROSS JOIN wandb_file ON wandb_file.md5 = ? AND wandb_file.artifact_num = wandb_artifact.num
+		CROSS JOIN iteration ON iteration.num = wandb_artifact.iteration_num
+		WHERE wandb_artifact.experiment_id = ? AND wandb_artifact.state <> 'DELETED' LIMIT ?`, md5, experimentID, maxPlaces)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer rows.Close()
-	var places []wandbPlace
 	for rows.Next() {
 		var a WandbArtifact
 		var it access.IterationRef
 		var file string
 		if err := rows.Scan(&a.Collection, &a.Version, &it.Num, &it.ID, &file); err != nil {
-			return nil, err
+			return err
 		}
-		places = append(places, wandbPlace{it, a.File(file)})
+		if done, err := fn(wandbPlace{it, a.File(file)}); done || err != nil {
+			return err
+		}
 	}
-	return places, errors.Join(rows.Err(), rows.Close())
+	return errors.Join(rows.Err(), rows.Close())
 }
 
 // WandbFileWith returns the iteration and the name of a file with an MD5, in base64, that
@@ -57,24 +59,21 @@ func (db *DB) WandbFileWith(ctx context.Context, actor access.Actor, id, md5 str
 		if err != nil {
 			return err
 		}
-		places, err := wandbPlaces(tx, a.ExperimentID, md5)
-		if err != nil {
-			return err
-		}
-		for _, p := range places {
+		err = eachPlace(tx, a.ExperimentID, md5, func(p wandbPlace) (bool, error) {
 			at, err := files.AllowTree(tx, actor, files.Tree{IterationID: p.iteration.ID}, access.RightRead)
 			if err == nil {
 				_, err = files.FileNamed(tx, at, p.name)
 			}
-			switch {
-			case err == nil:
-				iterationID, name = p.iteration.ID, p.name
-				return nil
-			case !errors.Is(err, sql.ErrNoRows) && access.AsError(err).Code != access.CodeNotFound:
-				return err
+			if errors.Is(err, sql.ErrNoRows) || err != nil && access.AsError(err).Code == access.CodeNotFound {
+				return false, nil
 			}
+			iterationID, name = p.iteration.ID, p.name
+			return true, err
+		})
+		if err == nil && iterationID == "" {
+			err = access.Errorf(access.CodeNotFound, "No version of the artifact has a file with this MD5.")
 		}
-		return access.Errorf(access.CodeNotFound, "No version of the artifact has a file with this MD5.")
+		return err
 	})
 	return iterationID, name, err
 }

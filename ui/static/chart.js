@@ -3,7 +3,7 @@
 import { el } from './dom.js';
 import { count, double, duration, number } from './format.js';
 import { colors, strokes, themed } from './paint.js';
-import { extent, nearest, reaches, roomy, smooth } from './scale.js';
+import { extent, extreme, marked, nearest, reaches, roomy, smooth } from './scale.js';
 
 const most = 14; // runs named in a tooltip
 const manyCurves = 8; // bands of more curves than these are fainter
@@ -13,14 +13,17 @@ const hour = 60 * minute;
 const lengths = [1, 5, 10, 50, 100, 500, 1000, 5000, 10_000, 30_000, minute, 5 * minute, 10 * minute, 30 * minute,
   hour, 2 * hour, 6 * hour, 12 * hour, 24 * hour, 48 * hour, 168 * hour, 720 * hour];
 
+const largest = Number.MAX_VALUE / 4; // the span of larger values would not be finite
+
 // wide is the space for the labels of an axis at the side: the same beside most
 // charts, so that they stand in line.
 const wide = (_, labels) => Math.max(40, 14 + 7 * Math.max(0, ...(labels || []).map((l) => l?.length || 0)));
 
-// Chart draws into a box. view is how it draws: {x, against, logx, logy, smooth, trim, from, to, low, high, highlight};
-// with x 'metric' the axis is that of the metric against. on has callbacks: hover(x), and zoom({x, y}) with the
+// Chart draws into a box. view is how it draws: {x, against, logx, logy, smooth, outliers, from, to, low, high,
+// highlight}; with x 'metric' the axis is that of the metric against. on has callbacks: hover(x), and zoom({x, y}) with the
 // ends of the range to show, null for all; an axis that is left out stays as it is. left is the number of places
-// that a logarithmic axis leaves out, and none is set when nothing is visible.
+// that a logarithmic axis leaves out, beyond the number of runs that go beyond the range that is shown, and none is set when
+// nothing is visible.
 export class Chart {
   constructor(box, key, height, on) {
     Object.assign(this, { box, key, height, on });
@@ -51,14 +54,15 @@ export class Chart {
   // for the mean of a group with n and runs, over a metric with step.
   draw(curves, view) {
     this.layer = null;
-    const axes = (v) => v && `${v.x} ${v.against} ${v.logx} ${v.logy}`;
-    const same = this.plot && axes(this.view) === axes(view);
     this.view = view;
     this.curves = curves.map((c) => {
       const drawn = { ...c, y: c.y.map(double) };
       return { ...drawn, line: smooth(drawn, view.smooth) };
     });
     this.range();
+    const axes = [view.x, view.against, view.logx, view.logy, extreme(this.x, view.logx), extreme(this.y, view.logy)].join(' ');
+    const same = this.plot && this.axes === axes;
+    this.axes = axes;
     if (same) this.plot.setData(this.data());
     else this.rebuild();
     const runs = new Set(curves.map((c) => c.id)).size;
@@ -68,7 +72,7 @@ export class Chart {
   }
 
   range() {
-    const { x: axis, from, to, logx, logy, trim } = this.view;
+    const { x: axis, from, to, logx, logy, outliers } = this.view;
     let first = Infinity;
     let last = -Infinity;
     for (const c of this.curves) {
@@ -86,10 +90,12 @@ export class Chart {
     if (first === last) [first, last] = logx ? [first / 2, first * 2] : [first - aside, first + aside];
     this.x = from == null ? [first, last] : [logx ? Math.max(from, first) : from, to];
     if (!(this.x[0] < this.x[1])) this.x = [first, last];
-    const found = extent(this.curves, this.x[0], this.x[1], { trim, positive: logy });
-    this.y = roomy(found || (logy ? [1, 10] : [0, 1]), logy);
+    const found = extent(this.curves, this.x[0], this.x[1], { outliers, positive: logy });
+    this.y = roomy(found?.range.map((v) => Math.max(-largest, Math.min(largest, v))) || (logy ? [1, 10] : [0, 1]), logy);
     const { low, high } = this.view;
-    if (low != null && (!logy || high > 0)) this.y = [logy && low <= 0 ? Math.min(this.y[0], high / 10) : low, high];
+    const chosen = low != null && (!logy || high > 0);
+    this.beyond = chosen ? 0 : found?.beyond ?? 0;
+    if (chosen) this.y = [logy && low <= 0 ? Math.min(this.y[0], high / 10) : low, high];
     this.left = 0;
     this.none = true;
     for (const c of this.curves) {
@@ -118,12 +124,13 @@ export class Chart {
     this.plot?.destroy();
     const { text, line } = colors();
     const { x, logx, logy } = this.view;
-    const axis = (log, more) => {
+    const axis = (log, ends, more) => {
       const filter = log ? decades : (_, splits) => splits;
       return { stroke: text, font: '11px system-ui, sans-serif', grid: { stroke: line, width: 1, filter },
-        ticks: { stroke: line, width: 1, size: 4, filter }, ...more };
+        ticks: { stroke: line, width: 1, size: 4, filter }, ...more,
+        ...(extreme(ends, log) && { incrs: (_, i, min, max) => [Math.max(5, max - min)], splits: (_, i, min, max) => marked(min, max, log) }) };
     };
-    const horizontal = axis(logx, { size: 28, space: 48, values: (_, splits) => splits.map(number) });
+    const horizontal = axis(logx, this.x, { size: 28, space: 48, values: (_, splits) => splits.map(number) });
     if (x === 'time') delete horizontal.values;
     if (x === 'relative') {
       horizontal.values = (_, splits) => splits.map((v) => (v == null ? null : duration(v / 1000)));
@@ -142,7 +149,7 @@ export class Chart {
         y: { distr: logy ? 3 : 1, range: () => this.y },
       },
       series: [{}, { paths: () => null, points: { show: false } }],
-      axes: [horizontal, axis(logy, { size: wide, space: 28, values: (_, splits) => splits.map(number) })],
+      axes: [horizontal, axis(logy, this.y, { size: wide, space: 28, values: (_, splits) => splits.map(number) })],
       cursor: { y: false, points: { show: false }, drag: { x: true, y: true, uni: slanted, setScale: false },
         bind: { dblclick: () => () => this.on.zoom({ x: null, y: null }) } },
       hooks: {

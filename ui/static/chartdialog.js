@@ -4,8 +4,9 @@ import { pick } from './pick.js';
 
 // chartDialog opens it. options() returns the options of the chart, set(changes) changes them; find(q) returns
 // metrics that can be drawn there too, {names, total}, and pairs() those that differ from the chart's only by
-// train, val and the like; shown() returns the present range of its Y axis; png and csv save the chart.
-export function chartDialog(key, { options, set, find, pairs, shown, png, csv }) {
+// train, val and the like; shown() returns the present range of its Y axis; png and csv save the chart, and report adds it
+// to a report.
+export function chartDialog(key, { options, set, find, pairs, shown, png, csv, report }) {
   const select = (name, label, values) => {
     const field = el('select', { name, 'aria-label': label, change: () => set({ [name]: field.value || null }) }, ...values.map(([value, text]) => el('option', { value }, text)));
     return field;
@@ -55,7 +56,7 @@ export function chartDialog(key, { options, set, find, pairs, shown, png, csv })
   const dialog = el('dialog', { class: 'choose options', 'aria-labelledby': 'chart-options-title', 'data-testid': 'chart-options', close: () => dialog.remove() },
     el('h2', { id: 'chart-options-title' }, 'Chart of ', isolated(key)),
     row('Metrics', metrics, add, offered), row('Y axis', y, el('span', {}, 'from'), low, el('span', {}, 'to'), high, fit), wrong, row('X axis', x), row('Smoothing', smooth), row('Size', size),
-    row('Save as', act('PNG', png), act('CSV', csv)),
+    row('Save as', act('PNG', png), act('CSV', csv)), row('Report', act('Add to a report', report)),
     el('div', { class: 'row' }, el('button', { type: 'button', class: 'primary', click: () => dialog.close() }, 'Done'),
       act('Reset', () => set({ x: null, y: null, low: null, high: null, smooth: null, size: null, others: [] }))));
   document.body.append(dialog);

@@ -38,6 +38,7 @@ const selected = () => (brushes.ranges.size > 0 ? runs.filter((_, r) => brushes.
 
 const panel = new Panel(document.getElementById('charts'), state, {
   runs: selected,
+  drawn: () => ({ experiment, iterations: selected().map((run) => run.id) }),
   keys: async (q, offset, limit, pattern) => {
     const some = names.filter(await matching(experiment, q, pattern));
     return { data: some.slice(offset, offset + limit).map((key) => ({ key })), total: some.length };

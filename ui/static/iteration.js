@@ -15,6 +15,7 @@ const summary = (query = '') => ask(`iteration/${iteration}/summary${query}`);
 const state = new State();
 const panel = new Panel(document.getElementById('charts'), state, {
   runs: () => [run],
+  drawn: () => ({ experiment, iterations: [iteration] }),
   keys: async (q, offset, limit, pattern) => {
     const named = await matching(experiment, q, pattern);
     // The table has the metrics in the order of their interest, except for new ones.

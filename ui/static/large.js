@@ -8,15 +8,16 @@ import { csv, png } from './keep.js';
 export function large(key, on, closed) {
   const box = el('div', { class: 'plot' });
   const points = el('span', { class: 'count' });
+  const beyond = el('span', { class: 'beyond' });
   const act = (label, fn) => el('button', { type: 'button', class: 'plain', click: fn }, label);
   const dialog = el('dialog', { class: 'large', 'aria-label': key, close: () => {
     chart.remove();
     closed();
     dialog.remove();
-  } }, el('div', { class: 'caption' }, isolated(key, 'name'), points, el('span', { class: 'acts' },
+  } }, el('div', { class: 'caption' }, isolated(key, 'name'), points, beyond, el('span', { class: 'acts' },
     act('PNG', () => png(chart, key)), act('CSV', () => csv(chart, key)), act('Close', () => dialog.close()))), box);
   document.body.append(dialog);
   dialog.showModal();
   const chart = new Chart(box, key, Math.max(280, innerHeight - 200), on);
-  return { key, large: true, root: dialog, box, points, curves: new Map(), dirty: new Set(), inSight: true, others: [], chart };
+  return { key, large: true, root: dialog, box, points, beyond, curves: new Map(), dirty: new Set(), inSight: true, others: [], chart };
 }

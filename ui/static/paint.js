@@ -4,6 +4,8 @@ import { el } from './dom.js';
 
 const dashes = [[], [6, 4], [2, 3], [12, 4]]; // of the metrics of a chart, the first one solid
 
+const farthest = 1e6; // pixels
+
 // solid has the browser resolve colours of the theme, for a canvas knows no
 // light-dark().
 function solid(names) {
@@ -45,7 +47,8 @@ export function strokes(ctx, u, curves, view, faint) {
     const { min, max } = u.scales[name];
     const f = log ? Math.log10 : (v) => v;
     const scale = length / (f(max) - f(min));
-    return (v) => start + (f(v) - f(min)) * scale;
+    // A canvas draws nothing of a line to a place that is too far away.
+    return (v) => Math.max(-farthest, Math.min(farthest, start + (f(v) - f(min)) * scale));
   };
   const px = at('x', view.logx, left, width);
   const py = at('y', view.logy, top + height, -height);

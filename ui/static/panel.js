@@ -20,10 +20,11 @@ const [usual, large] = [176, 360]; // heights of charts
 // groups() returns the runs that these are made of. first is the first page of the keys; early
 // are curves that the browser has asked for while it loaded the scripts: {path,
 // request}. lead are elements at the beginning of the bar. gone is called when a run is not
-// there any more; idle() may say why there are no runs.
+// there any more; idle() may say why there are no runs. drawn() names the runs for
+// a report, as reporting takes them.
 export class Panel {
-  constructor(root, state, { keys, runs, groups, first, early, lead = [], gone, idle }) {
-    Object.assign(this, { root, state, keys, runs, first, idle });
+  constructor(root, state, { keys, runs, groups, first, early, lead = [], gone, idle, drawn }) {
+    Object.assign(this, { root, state, keys, runs, first, idle, drawn });
     this.figures = new Map(); // by key
     this.companions = new Map(); // by key: metrics that are drawn in the figure of another one
     this.highlight = '';
@@ -107,7 +108,7 @@ export class Panel {
     const o = this.options.get(key) ?? {};
     const log = (scale, all) => (scale ? scale === 'log' : state.has(all));
     return { x: against ? 'metric' : ['relative', 'time'].includes(x) ? x : 'step', against, logx: log(o.x, 'logx'), logy: log(o.y, 'logy'),
-      smooth: o.smooth ?? Math.min(state.number('smooth', 0), 0.999), trim: state.has('trim'),
+      smooth: o.smooth ?? Math.min(state.number('smooth', 0), 0.999), outliers: outliersOf(state.get('trim')),
       from: zoomed ? from : null, to: zoomed ? to : null, low: o.low ?? null, high: o.high ?? null, highlight: this.highlight };
   }
 
@@ -189,12 +190,13 @@ export class Panel {
     if (this.figures.has(key)) return this.figures.get(key);
     const f = { key, others: [], curves: new Map(), dirty: new Set(), inSight: false };
     f.points = el('span', { class: 'count', 'data-testid': 'points' });
+    f.beyond = el('span', { class: 'beyond', 'data-testid': 'beyond' });
     f.box = el('div', { class: 'plot' });
     const act = (label, fn) => el('button', { type: 'button', class: 'plain', 'aria-label': `${label}: ${key}`, click: fn }, label);
     f.with = el('span', { class: 'count', 'data-testid': 'with' });
     f.root = el('figure', { 'data-key': key, 'data-testid': 'chart' },
       el('figcaption', {}, isolated(key, 'name'), f.with, f.points, el('span', { class: 'acts' },
-        f.pinned = act('Pin', () => this.pin(key)), act('Options', () => this.choose(key)), act('Enlarge', () => this.enlarge(key)))), f.box);
+        f.pinned = act('Pin', () => this.pin(key)), act('Options', () => this.choose(key)), act('Enlarge', () => this.enlarge(key))), f.beyond), f.box);
     f.chart = new Chart(f.box, key, usual, this.on(key));
     this.figures.set(key, f);
     this.seen.observe(f.root);
@@ -218,7 +220,15 @@ export class Panel {
       shown: () => f.chart.y ?? [0, 1],
       png: () => save('png', f.chart, key),
       csv: () => save('csv', f.chart, key),
+      report: () => this.report(f),
     });
+  }
+
+  // report opens the dialog that adds a chart to a report.
+  async report(f) {
+    const { logx, logy, outliers } = this.view(f.key);
+    const log = (is) => (is ? 'log' : '');
+    (await import('./reporting.js')).reporting({ ...this.drawn(), metrics: [f.key, ...f.others.map((o) => o.key)], x: log(logx), y: log(logy), outliers: outliers === 'show' ? 'show' : '' });
   }
 
   // resize gives each chart the size that was chosen for it.
@@ -349,7 +359,13 @@ export class Panel {
     }
     const view = this.view(f.key);
     f.chart.draw(curves, view);
-    const { left, none } = f.chart;
+    const { left, none, beyond } = f.chart;
+    if (f.outside !== beyond) {
+      f.outside = beyond;
+      const [one, many] = curves[0]?.n ? ['group goes', 'groups go'] : ['run goes', 'runs go'];
+      f.beyond.replaceChildren(...(beyond ? [`${count(beyond)} ${beyond === 1 ? one : many} beyond this range`,
+        el('button', { type: 'button', class: 'plain', click: () => this.state.set({ trim: 'no' }) }, 'Show all')] : []));
+    }
     f.root.dataset.drawn = curves.length;
     // A place that stands for several points has their minimum and maximum, so nothing is lost.
     let text = left > 0 ? `${count(drawn - left)} of ${pointCount(all)}, ${count(left)} at or below 0` : pointCount(all);
@@ -372,6 +388,9 @@ export class Panel {
     this.curves.want(this.big);
   }
 }
+
+// outliersOf returns what an address says about outliers: 'ignore', 'show', or '' for what is usual.
+const outliersOf = (trim) => (trim === 'no' ? 'show' : trim && 'ignore');
 
 // save saves a chart as a picture or as numbers.
 const save = async (as, chart, key) => (await import('./keep.js'))[as](chart, key);

@@ -23,10 +23,12 @@ export class Bar {
       'aria-label': 'Smoothing', input: () => state.set({ smooth: Number(this.smoothing.value) || null }) });
     this.weight = el('input', { type: 'number', name: 'weight', min: 0, max: 0.999, step: 0.01, 'aria-label': 'Smoothing as a number', 'data-testid': 'weight',
       input: () => this.weight.valueAsNumber >= 0 && state.set({ smooth: Math.min(this.weight.valueAsNumber, 0.999) || null }) });
+    this.outliers = el('select', { name: 'trim', 'aria-label': 'Outliers', title: 'Runs that go far beyond the others', change: () => state.set({ trim: this.outliers.value || null }) },
+      ...[['', 'Outliers: auto'], ['1', 'Ignore outliers'], ['no', 'Show outliers']].map(([value, label]) => el('option', { value }, label)));
     this.reset = el('button', { type: 'button', class: 'plain', 'data-testid': 'reset-zoom', click: fit }, 'Reset zoom');
     this.pairing = option('together', 'Train and val together');
     this.root = el('div', { class: 'strip' }, ...lead, el('span', { class: 'finding' }, this.search, this.pattern), this.axis, el('span', { class: 'weight' }, el('label', {}, 'Smooth', this.smoothing), this.weight),
-      option('logx', 'log x'), option('logy', 'log y'), option('trim', 'Ignore outliers'), this.pairing, this.reset);
+      option('logx', 'log x'), option('logy', 'log y'), this.outliers, this.pairing, this.reset);
     this.show();
   }
 
@@ -37,6 +39,7 @@ export class Bar {
     if (document.activeElement !== this.search) this.search.value = state.get('m');
     this.pattern.setAttribute('aria-pressed', String(state.has('pattern')));
     for (const box of this.boxes) box.checked = state.has(box.name);
+    this.outliers.value = state.get('trim') && (state.get('trim') === 'no' ? 'no' : '1');
     this.smoothing.value = state.number('smooth', 0);
     if (document.activeElement !== this.weight) this.weight.value = state.number('smooth', 0);
     this.axis.replaceChildren(el('option', { value: 'step' }, 'Step'), el('option', { value: 'relative' }, 'Relative time'), el('option', { value: 'time' }, 'Wall time'),

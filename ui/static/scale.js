@@ -52,9 +52,9 @@ export function reaches(values, x, ascending = true) {
   return x >= values[0] - (values[1] - values[0]) && x <= values[last] + (values[last] - values[last - 1]);
 }
 
-// extent returns the smallest and largest value of curves in a range of x. With
-// trim, the outermost twentieth at either end does not count.
-export function extent(curves, from, to, { trim, positive }) {
+// span returns the smallest and largest value of curves in a range of x, null for none. With trim, the outermost
+// twentieth at either end does not count.
+export function span(curves, from, to, { trim, positive }) {
   const all = [];
   const take = (v) => {
     if (Number.isFinite(v) && (!positive || v > 0)) all.push(v);
@@ -70,10 +70,43 @@ export function extent(curves, from, to, { trim, positive }) {
     }
   }
   if (all.length === 0) return null;
-  if (!trim) return all.reduce(([a, b], v) => [v < a ? v : a, v > b ? v : b], [all[0], all[0]]);
+  if (!trim) return around(all);
   all.sort((a, b) => a - b);
   const cut = Math.floor(all.length / 20);
   return [all[cut], all[all.length - 1 - cut]];
+}
+
+const around = (values) => values.reduce(([a, b], v) => [v < a ? v : a, v > b ? v : b], [values[0], values[0]]);
+
+const far = 10; // times
+
+// usual returns a range in which most curves can be read. spans are those of the curves of one metric. Ends that are more
+// than ten times as far from 0 as three quarters of the curves reach are left out, if the rest would else be drawn in less
+// than a tenth of the height. At the end where values are better, nothing is left out. outlier.go does the same.
+export function usual(spans, better) {
+  const all = around(spans.flat());
+  if (spans.length < 3) return all;
+  const reach = spans.map(([low, high]) => Math.max(-low, high)).sort((a, b) => b - a);
+  const bound = far * reach[Math.max(1, spans.length >> 2)];
+  const most = around(spans.flatMap(([low, high]) => [...(better === 'smaller' || low >= -bound ? [low] : []), ...(better === 'larger' || high <= bound ? [high] : [])]));
+  const height = most[1] - most[0];
+  return height > 0 && height < (all[1] - all[0]) / far ? most : all;
+}
+
+// extent returns the range of values to show of curves between two places of x, and how many runs go beyond it; null if
+// there is nothing to show. outliers says what is done about runs that go far beyond the others: 'ignore' leaves
+// out the outermost twentieth of all points, 'show' nothing. A logarithmic scale has room for all.
+export function extent(curves, from, to, { outliers, positive }) {
+  if (outliers || positive) {
+    const range = span(curves, from, to, { trim: outliers === 'ignore', positive });
+    return range && { range, beyond: 0 };
+  }
+  const known = curves.map((c) => ({ id: c.id, key: c.key, better: c.better, ends: span([c], from, to, {}) })).filter((c) => c.ends);
+  if (known.length === 0) return null;
+  const metrics = Map.groupBy(known, (c) => c.key);
+  const range = around([...metrics.values()].flatMap((some) => usual(some.map((c) => c.ends), some[0].better)));
+  const out = known.filter(({ ends: [low, high] }) => low < range[0] || high > range[1]);
+  return { range, beyond: new Set(out.map((c) => c.id)).size };
 }
 
 // roomy returns a range with a little space around it.
@@ -81,4 +114,26 @@ export function roomy([low, high], log) {
   if (log) return low === high ? [low / 2, high * 2] : [low / 1.1, high * 1.1];
   const space = high === low ? Math.abs(low) * 0.1 || 1 : (high - low) * 0.05;
   return [low - space, high + space];
+}
+
+// round returns about n multiples of 1, 2 or 5 times a power of ten in a range.
+export function round(low, high, n) {
+  const rough = (high - low) / n;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].find((s) => s * power >= rough) * power;
+  const all = [];
+  for (let i = Math.ceil(low / step); i * step <= high && all.length < 2 * n; i += 1) all.push(Number((i * step).toPrecision(12)));
+  return all;
+}
+
+// extreme reports whether uPlot has no labels for an axis.
+export const extreme = ([low, high], log) => Math.max(Math.abs(low), Math.abs(high)) > 1e30 || (log ? low : high - low) < 1e-30;
+
+// marked returns about five places to label on such an axis.
+export function marked(low, high, log) {
+  if (!log) return round(low, high, 4);
+  const [first, last] = [Math.ceil(Math.log10(low)), Math.floor(Math.log10(high))];
+  if (last - first < 1) return round(low, high, 4);
+  const every = Math.ceil((last - first) / 5);
+  return Array.from({ length: Math.floor((last - first) / every) + 1 }, (_, i) => Number(`1e${first + i * every}`));
 }

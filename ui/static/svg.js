@@ -1,6 +1,7 @@
 // Making drawings.
 import { palette } from './color.js';
 import { number } from './format.js';
+import { round } from './scale.js';
 
 // svg makes an element of a drawing; attributes that are functions listen.
 export function svg(name, attributes = {}, ...children) {
@@ -50,16 +51,6 @@ function powers(low, high) {
   const all = [];
   for (let e = Math.floor(Math.log10(low)); e <= Math.log10(high); e += 1) all.push(...steps.map((s) => Number(`${s}e${e}`)));
   return all.filter((v) => v >= low && v <= high);
-}
-
-// round returns about n multiples of 1, 2 or 5 times a power of ten in a range.
-function round(low, high, n) {
-  const rough = (high - low) / n;
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].find((s) => s * power >= rough) * power;
-  const all = [];
-  for (let i = Math.ceil(low / step); i * step <= high && all.length < 2 * n; i += 1) all.push(Number((i * step).toPrecision(12)));
-  return all;
 }
 
 // shade goes from the colour of one end of a dimension to that of the other.

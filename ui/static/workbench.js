@@ -86,6 +86,12 @@ function workbench(root) {
   const makePanel = () => new Panel(document.getElementById('charts'), state, {
     keys: (q, offset, limit, pattern) => ask(`experiment/${experiment}/keys`, { query: { kind: 'metric', q, offset, limit, pattern: pattern ? '1' : '' } }),
     runs: () => current,
+    drawn: () => {
+      if (table.grouped) return { wrong: 'A report draws runs, not groups: stop grouping first.' };
+      if (current.length === 0) return { wrong: 'No runs are drawn.' };
+      if (['hide', 'show', 'tree'].some((name) => state.has(name))) return { experiment, iterations: current.map((r) => r.id) };
+      return { experiment, filter: table.asked.filter, sort: table.asked.sort, runs: current.length };
+    },
     groups: () => ({ experiment, by: table.grouped, filter: table.asked.filter, sort: table.asked.sort || table.order,
       hide: state.list('hide').filter((id) => !groups.isGroup(id)) }),
     first: first.keys,

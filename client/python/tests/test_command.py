@@ -19,7 +19,7 @@ from .conftest import Server, eventually
 
 
 def run(*arguments: str, **env: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run([sys.executable, "-m", "tracker", "run", *arguments], capture_output=True, text=True, timeout=120,
+    return subprocess.run([sys.executable, "-m", "tracker", "run", *arguments], capture_output=True, text=True, timeout=300,
                           env={**os.environ, **env})
 
 

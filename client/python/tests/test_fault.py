@@ -119,7 +119,7 @@ def test_points_that_are_not_allowed_now_are_sent_when_they_are(server: Server, 
 
 
 def test_a_server_that_hangs_stops_nobody(server: Server, proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRACKER_TIMEOUT", "0.3")
+    monkeypatch.setenv("TRACKER_TIMEOUT", "3")  # a busy machine answers later than it says
     proxy.fault = lambda method, path, body: 0
     run = tracker.init(url=proxy.url, capture=False)
     run.log({"a": 1})

@@ -20,7 +20,7 @@ def cell(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cell]:
     """Runs a cell in a kernel, and returns what it put out."""
     monkeypatch.setenv("JUPYTER_PREFER_ENV_PATH", "1")
     notebook = nbformat.v4.new_notebook()
-    client = nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3", allow_errors=True)
+    client = nbclient.NotebookClient(notebook, timeout=600, kernel_name="python3", allow_errors=True)
     with client.setup_kernel():
         def run(text: str) -> List[Dict[str, Any]]:
             notebook.cells.append(nbformat.v4.new_code_cell(text))

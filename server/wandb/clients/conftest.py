@@ -3,12 +3,17 @@
 TRACKER_BINARY names the program. The clients get WANDB_BASE_URL and a key, and nothing else.
 """
 
+import fcntl
+import itertools
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
+import tempfile
 import textwrap
+import time
 import urllib.request
 
 import pytest
@@ -20,6 +25,32 @@ KEY = "a" * 40  # without sign-in any key will do
 QUICK = {"WANDB__FILE_STREAM_TRANSMIT_INTERVAL": "0.2", "WANDB_X_FILE_STREAM_TRANSMIT_INTERVAL": "0.2",
          "WANDB_X_FILE_STREAM_RETRY_WAIT_MIN_SECONDS": "0.1", "WANDB_X_FILE_STREAM_RETRY_WAIT_MAX_SECONDS": "1",
          "WANDB_X_GRAPHQL_RETRY_WAIT_MIN_SECONDS": "0.1", "WANDB_X_GRAPHQL_RETRY_WAIT_MAX_SECONDS": "1"}
+
+
+PORTS = 500
+claimed = []  # the ports of this process, and the locked file that says whose they are
+
+
+def own_port():
+    """Return a port that can be given up for a while and taken again: it is below those that the system gives to whoever asks
+    for any, and no other process that runs tests takes it. The tests of tracker's own client share the files of claims."""
+    for first in range(12000, 32000, PORTS) if not claimed else []:
+        claim = open(os.path.join(tempfile.gettempdir(), f"tracker-test-ports-{first}"), "a")
+        try:
+            fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            claim.close()
+            continue  # another process has them
+        claimed.extend((itertools.cycle(range(first, first + PORTS)), claim))
+        break
+    for port in itertools.islice(claimed[0], PORTS):
+        with socket.socket() as free:
+            try:
+                free.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        return port
+    raise OSError("none of the ports for tests is free")
 
 
 class Server:
@@ -89,7 +120,21 @@ class Server:
 
     def close(self):
         self.process.terminate()
-        assert self.process.wait(60) == 0
+        assert self.process.wait(300) == 0
+
+
+def until_points(server, project, name, process, least=1):
+    """Wait until the server has so many points of loss of a run that a process logs, and return how many it has."""
+    deadline = time.monotonic() + 600
+    while True:
+        goes_on = process.poll() is None
+        if any(p["name"] == project for p in server.all("/project")):
+            run = server.runs(project).get(name)
+            found = len(server.points(run).get("loss", [])) if run else 0
+            if found >= least:
+                return found
+        assert goes_on and time.monotonic() < deadline
+        time.sleep(0.2)
 
 
 @pytest.fixture(scope="session")
@@ -125,7 +170,7 @@ def script(tmp_path):
         path = tmp_path / "script.py"
         path.write_text("import wandb\n" + textwrap.dedent(code))
         done = subprocess.run([sys.executable, path], cwd=tmp_path, env=client_env(tmp_path, uri, **env), text=True,
-                              capture_output=True, timeout=120)
+                              capture_output=True, timeout=600)
         assert done.returncode == code_of_exit, done.stdout + done.stderr
         return done.stdout + done.stderr
 
@@ -138,7 +183,7 @@ def wandb_command(tmp_path):
 
     def run(uri, *args, **env):
         done = subprocess.run([sys.executable, "-m", "wandb", *args], cwd=tmp_path, env=client_env(tmp_path, uri, **env),
-                              text=True, capture_output=True, timeout=120)
+                              text=True, capture_output=True, timeout=600)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout + done.stderr
 

@@ -1,5 +1,6 @@
 """What is sent is found, whatever happens to the server and to the answers on the way."""
 
+import contextlib
 import os
 import pathlib
 import signal
@@ -7,11 +8,10 @@ import subprocess
 import sys
 import textwrap
 import time
-from urllib.parse import urlsplit
 
 import pytest
 
-from conftest import QUICK, Server, client_env
+from conftest import QUICK, Server, client_env, own_port, until_points
 from proxy import Proxy
 
 SCRIPT = """
@@ -43,13 +43,13 @@ def begin(folder, uri, pause):
 
 
 def ended(process):
-    out, _ = process.communicate(timeout=240)
+    out, _ = process.communicate(timeout=600)
     assert process.returncode == 0, out
 
 
 def test_killed_server(tmp_path):
-    server = Server(tmp_path)
-    port = urlsplit(server.uri).port
+    port = own_port()
+    server = Server(tmp_path, port=port)
     process = begin(tmp_path, server.uri, 0.5)
     for _ in range(3):
         time.sleep(1.2)
@@ -76,9 +76,9 @@ def test_answers(tmp_path, fault):
 def test_outage(tmp_path, fault):
     """For a while nothing comes through: the script ends meanwhile, and its client waits until all is sent."""
     server = Server(tmp_path)
-    proxy = Proxy(server.uri)
+    proxy = Proxy(server.uri, port=own_port())
     process = begin(tmp_path, proxy.uri, 0.3)
-    until_points(server, process)
+    until_points(server, "faults", "run", process)
     if fault == "refused":
         proxy.close()
     else:
@@ -91,18 +91,6 @@ def test_outage(tmp_path, fault):
     complete(server)
     proxy.close()
     server.close()
-
-
-def until_points(server, process):
-    """Wait until the server has points of the script, and return how many steps it has."""
-    deadline = time.monotonic() + 100
-    while True:
-        if any(p["name"] == "faults" for p in server.all("/project")):
-            run = server.runs("faults").get("run")
-            if found := len(server.points(run).get("loss", [])) if run else 0:
-                return found
-        assert process.poll() is None and time.monotonic() < deadline
-        time.sleep(0.2)
 
 
 def children(parent):
@@ -120,11 +108,12 @@ def children(parent):
 def test_killed_client(tmp_path, wandb_command):
     """A script that is killed is synced from its folder."""
     server = Server(tmp_path)
-    process = begin(tmp_path, server.uri, 0.4)
-    sent = until_points(server, process)
+    process = begin(tmp_path, server.uri, 5)  # it takes most of a minute, and is killed early
+    sent = until_points(server, "faults", "run", process, 2)
     for pid in [process.pid, *children(process.pid)]:
-        os.kill(pid, signal.SIGKILL)
-    process.communicate(timeout=60)
+        with contextlib.suppress(ProcessLookupError):  # the service may end with the script
+            os.kill(pid, signal.SIGKILL)
+    process.communicate(timeout=600)
     folder = next((tmp_path / "wandb").glob("run-*"))
     for _ in range(2):
         wandb_command(server.uri, "sync", str(folder), "--include-synced")

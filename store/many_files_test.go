@@ -1,0 +1,200 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"tracker/store"
+)
+
+// sameMD5 is the MD5, in base64, that manyFiles gives to all files.
+const sameMD5 = "XrY7u+Ae7tCTyyK7j1rNww=="
+
+// interrupt cancels a context with one of the next commits.
+type interrupt struct {
+	left   atomic.Int64 // commits; 0 for never
+	cancel atomic.Pointer[context.CancelFunc]
+	count  atomic.Int64 // of all commits
+}
+
+func (i *interrupt) onCommit(store.CommitStats) {
+	i.count.Add(1)
+	if i.left.Load() > 0 && i.left.Add(-1) == 0 {
+		(*i.cancel.Load())()
+	}
+}
+
+// after returns a context that ends with the nth commit from now on.
+func (i *interrupt) after(t *testing.T, n int64) context.Context {
+	c, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	i.cancel.Store(&cancel)
+	i.left.Store(n)
+	return c
+}
+
+// beginVersion begins a version of data with a digest.
+func (b *bed) beginVersion(t testing.TB, digest string) store.WandbArtifact {
+	t.Helper()
+	return must(b.CreateWandbArtifact(ctx, store.System, store.NewWandbArtifact{
+		IterationID: b.iteration, Collection: "data", Type: "dataset", Digest: digest}))(t)
+}
+
+// manyFiles commits a version with one file and another one with n of the same bytes.
+func (b *bed) manyFiles(t testing.TB, n int) (first, second store.WandbArtifact) {
+	t.Helper()
+	first = b.beginVersion(t, "first")
+	b.keep(t, b.experiment, store.NewArtifact{Name: first.File("a"), IterationID: b.iteration}, "bytes")
+	must(b.CommitWandbArtifact(ctx, store.System, first.ID, []store.WandbEntry{{Name: "a", MD5: sameMD5, Size: 5}}))(t)
+	var entries []store.WandbEntry
+	for i := range n {
+		entries = append(entries, store.WandbEntry{Name: fmt.Sprintf("%d/%04d", i%3, i), MD5: sameMD5, Size: 5})
+	}
+	return first, must(b.CommitWandbArtifact(ctx, store.System, b.beginVersion(t, "second").ID, entries))(t)
+}
+
+// filesIn returns the number of files of the iteration whose names begin with prefix.
+func (b *bed) filesIn(t testing.TB, prefix string) (n int) {
+	t.Helper()
+	return ask[int](t, raw(t, b.Path()), `SELECT count(*) FROM resource WHERE deleted_date IS NULL AND substr(name, 1, ?) = ?`, len(prefix), prefix)
+}
+
+// A version with many files is deleted in several transactions. One that was broken off is
+// deleted; another call deletes the rest of its files, and nothing else.
+func TestDeleteOfManyFiles(t *testing.T) {
+	t.Parallel()
+	const files = 1200
+	for _, age := range []time.Duration{0, trashAge} {
+		var stop interrupt
+		b := newBedWith(t, store.Options{Exclusive: true, TrashAge: age, OnCommit: stop.onCommit})
+		_, second := b.manyFiles(t, files)
+		b.keep(t, b.experiment, store.NewArtifact{Name: second.Folder() + "0", IterationID: b.iteration}, "beside")
+
+		if _, err := b.DeleteWandbArtifact(stop.after(t, 1), store.System, second.ID, false); !errors.Is(err, context.Canceled) {
+			t.Fatalf("a deletion that is broken off: %v", err)
+		}
+		left := b.filesIn(t, second.Folder()+"/")
+		if left == 0 || left == files {
+			t.Errorf("after a deletion that was broken off %d files are left", left)
+		}
+		if a := must(b.WandbArtifact(ctx, store.System, second.ID))(t); a.State != "DELETED" {
+			t.Errorf("the version is %s", a.State)
+		}
+		_, err := b.CommitWandbArtifact(ctx, store.System, second.ID, nil)
+		wantCode(t, err, store.CodeConflict)
+		must(b.DeleteWandbArtifact(ctx, store.System, second.ID, false))(t)
+		if left := b.filesIn(t, second.Folder()+"/"); left != 0 {
+			t.Errorf("%d files are left", left)
+		}
+		if left := b.filesIn(t, "data:v"); left != 2 {
+			t.Errorf("%d other files are left, want 2", left)
+		}
+		wantClean(t, b.DB)
+	}
+}
+
+// A file of a version that a model version refers to is not deleted with it.
+func TestDeleteOfFileThatIsAModel(t *testing.T) {
+	b := newTrashBed(t)
+	first, _ := b.manyFiles(t, 3)
+	id := must(b.Artifacts(ctx, store.System, b.experiment, store.ArtifactQuery{Page: store.Page{Limit: 1}}))(t).Data[0].ID
+	must(b.CreateModelVersion(ctx, store.System, newModel(t, b, b.project, "net"), store.NewModelVersion{IterationID: b.iteration, ArtifactID: &id}))(t)
+	_, err := b.DeleteWandbArtifact(ctx, store.System, first.ID, true)
+	wantCode(t, err, store.CodeConflict)
+	if a := must(b.WandbArtifact(ctx, store.System, first.ID))(t); a.State != "COMMITTED" || b.filesIn(t, first.Folder()+"/") != 1 {
+		t.Errorf("after a refusal the version is %s with %d files", a.State, b.filesIn(t, first.Folder()+"/"))
+	}
+}
+
+// A folder with many files goes to the trash in several transactions, and what is named
+// like it stays.
+func TestDeleteOfManyFilesOfAFolder(t *testing.T) {
+	t.Parallel()
+	var stop interrupt
+	b := newBedWith(t, store.Options{Exclusive: true, TrashAge: trashAge, OnCommit: stop.onCommit})
+	_, second := b.manyFiles(t, 1200)
+	folder, tree := second.Folder(), store.Tree{IterationID: b.iteration}
+	for _, name := range []string{folder, folder + "-", folder + "0", folder + "/zz/z", "z"} {
+		b.keep(t, b.experiment, store.NewArtifact{Name: name, IterationID: b.iteration}, "more")
+	}
+	wantCode(t, b.DeleteFiles(ctx, store.System, tree, folder+"/none"), store.CodeNotFound)
+	if err := b.DeleteFiles(stop.after(t, 1), store.System, tree, folder); !errors.Is(err, context.Canceled) {
+		t.Fatalf("a deletion that is broken off: %v", err)
+	}
+	if b.filesIn(t, folder+"/") == 0 {
+		t.Error("all files were deleted in one transaction")
+	}
+	wantOK(t, b.DeleteFiles(ctx, store.System, tree, folder))
+	wantCode(t, b.DeleteFiles(ctx, store.System, tree, folder), store.CodeNotFound)
+	var names []string
+	for _, f := range must(b.Files(ctx, store.System, tree, ""))(t) {
+		names = append(names, f.Name)
+	}
+	if want := []string{"data:v0", folder + "-", folder + "0", "z"}; !slices.Equal(names, want) {
+		t.Errorf("left are %q, want %q", names, want)
+	}
+	wantOK(t, b.DeleteFiles(ctx, store.System, tree, ""))
+	if left := b.filesIn(t, ""); left != 0 {
+		t.Errorf("%d files are left of all", left)
+	}
+}
+
+// What many files belong to is purged in several transactions. When that is broken off, the
+// next purge goes on.
+func TestPurgeOfManyFiles(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []store.TrashKind{store.TrashedIteration, store.TrashedExperiment, store.TrashedProject} {
+		var stop interrupt
+		b := newBedWith(t, store.Options{Exclusive: true, TrashAge: trashAge, OnCommit: stop.onCommit})
+		b.manyFiles(t, 1200)
+		id := map[store.TrashKind]string{store.TrashedIteration: b.iteration, store.TrashedExperiment: b.experiment, store.TrashedProject: b.project}[kind]
+		remove := map[store.TrashKind]func(context.Context, store.Actor, string) error{
+			store.TrashedIteration: b.DeleteIteration, store.TrashedExperiment: b.DeleteExperiment, store.TrashedProject: b.DeleteProject}[kind]
+		wantOK(t, remove(ctx, store.System, id))
+		file := raw(t, b.Path())
+		left := func(table string) int { return ask[int](t, file, `SELECT count(*) FROM `+table) }
+		if err := b.Purge(stop.after(t, 1), store.System, id); !errors.Is(err, context.Canceled) {
+			t.Fatalf("%s: a purge that is broken off: %v", kind, err)
+		}
+		if n := left("resource"); n == 0 || n > 1200 {
+			t.Errorf("%s: %d artifacts are left", kind, n)
+		}
+		if ids := trash(t, b.DB); len(ids) > 0 {
+			t.Errorf("%s: in the trash are %v", kind, ids)
+		}
+		wantCode(t, b.Restore(ctx, store.System, id), store.CodeNotFound)
+		wantClean(t, b.DB)
+		before := stop.count.Load()
+		wantOK(t, b.EmptyTrash(ctx, store.System, trashAge, func(store.Purged) {}))
+		if n := stop.count.Load() - before; n < 2 {
+			t.Errorf("%s: the rest was purged in %d transactions", kind, n)
+		}
+		for _, table := range []string{"resource", "wandb_file", "wandb_artifact", string(kind)} {
+			if n := left(table); n != 0 {
+				t.Errorf("%s: %d rows of %s are left", kind, n, table)
+			}
+		}
+		wantClean(t, b.DB)
+	}
+}
+
+// Files that were not sent are found in any version that is left, after any number of
+// versions that were deleted.
+func TestCommitAfterManyDeletions(t *testing.T) {
+	b := newTrashBed(t)
+	b.manyFiles(t, 1)
+	for i := range 120 {
+		a := b.beginVersion(t, fmt.Sprint(i))
+		must(b.CommitWandbArtifact(ctx, store.System, a.ID, []store.WandbEntry{{Name: "a", MD5: sameMD5, Size: 5}}))(t)
+	}
+	for _, a := range must(b.WandbArtifacts(ctx, store.System, store.WandbArtifactQuery{ProjectID: b.project}))(t)[1:] {
+		must(b.DeleteWandbArtifact(ctx, store.System, a.ID, true))(t)
+	}
+	a := b.beginVersion(t, "last")
+	must(b.CommitWandbArtifact(ctx, store.System, a.ID, []store.WandbEntry{{Name: "b", MD5: sameMD5, Size: 5}}))(t)
+}

@@ -1,0 +1,44 @@
+package ui
+
+import (
+	"math"
+	"slices"
+
+	"tracker/store"
+)
+
+// far is how many times as far from 0 as most curves an outlier reaches.
+const far = 10
+
+// ends are the smallest and the largest value of a curve.
+type ends struct{ low, high float64 }
+
+// usualRange returns a range in which most curves of a metric can be read. Ends that are more than ten times as far
+// from 0 as three quarters of the curves reach are left out, if the rest would else be drawn in less than a tenth of
+// the height. At the end where values are better, nothing is left out. usual in static/scale.js does the same.
+func usualRange(curves []ends, better store.Goal) ends {
+	all := ends{math.Inf(1), math.Inf(-1)}
+	var reach []float64
+	for _, c := range curves {
+		all = ends{min(all.low, c.low), max(all.high, c.high)}
+		reach = append(reach, -max(-c.low, c.high))
+	}
+	if len(curves) < 3 {
+		return all
+	}
+	slices.Sort(reach) // the farthest first
+	bound := -far * reach[max(1, len(reach)/4)]
+	most := ends{math.Inf(1), math.Inf(-1)}
+	for _, c := range curves {
+		if better == store.Minimize || c.low >= -bound {
+			most.low = min(most.low, c.low)
+		}
+		if better == store.Maximize || c.high <= bound {
+			most.high = max(most.high, c.high)
+		}
+	}
+	if height := most.high - most.low; height > 0 && height < (all.high-all.low)/far {
+		return most
+	}
+	return all
+}
