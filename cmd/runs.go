@@ -14,7 +14,7 @@ import (
 // maxListed is the maximum number of projects or experiments that are read.
 const maxListed = 1000
 
-// listed is the runs of one experiment, as `tracker runs --json` prints them.
+// listed holds the runs of one experiment, as `tracker runs --json` prints them.
 type listed struct {
 	Project    string     `json:"project"`
 	Experiment string     `json:"experiment"`

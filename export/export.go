@@ -146,10 +146,7 @@ func (n names) unique(s string) string {
 	if s == "" {
 		s = "_"
 	}
-	for len(s) > 120 {
-		s = s[:len(s)-1]
-	}
-	s = strings.ToValidUTF8(s, "")
+	s = strings.ToValidUTF8(s[:min(len(s), 120)], "")
 	name := s
 	for i := 2; n[strings.ToLower(name)]; i++ {
 		name = fmt.Sprintf("%s-%d", s, i)

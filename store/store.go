@@ -129,7 +129,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// migrationFiles has the folder of migrations; tests replace it.
+// migrationFiles holds the folder of migrations; tests replace it.
 var migrationFiles fs.FS = migrations
 
 // schema returns the schema of a database file.

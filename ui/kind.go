@@ -23,7 +23,7 @@ const (
 	fileKind     kind = "file" // it can be downloaded
 )
 
-// typeByEnd has the types of artifacts without a type, by the end of their
+// typeByEnd holds the types of artifacts without a type, by the end of their
 // names. The table of the operating system is not used, because it differs
 // between systems.
 var typeByEnd = map[string]string{
@@ -39,7 +39,7 @@ var typeByEnd = map[string]string{
 	".rs": "text/plain", ".sql": "text/plain", ".tex": "text/plain", ".diff": "text/plain", ".patch": "text/plain",
 }
 
-// shown has the types that are served under their own name, since none of them can run a
+// shown holds the types that are served under their own name, since none of them can run a
 // script, and those that a page shows as text or in a frame.
 var shown = map[string]kind{
 	"image/png": imageKind, "image/jpeg": imageKind, "image/gif": imageKind, "image/webp": imageKind, "image/avif": imageKind,

@@ -38,7 +38,7 @@ type marked struct {
 	Labels int    `json:"labels"`          // index in the list of labels of the answer
 }
 
-// labels has the names of classes, by number.
+// labels holds the names of classes, by number.
 type labels map[string]string
 
 // mediaKey is a name that media were logged under.
@@ -178,7 +178,7 @@ type mediaRequest struct {
 // mediaRuns is the maximum number of runs whose media are shown at once.
 const mediaRuns = 50
 
-// mediaFound has the media that a request asks for.
+// mediaFound holds the media that a request asks for.
 type mediaFound struct {
 	all    []medium
 	labels []labels // of what is marked in them

@@ -109,7 +109,7 @@ func pageOf(query url.Values) store.Page {
 	return p
 }
 
-// pager has the links to other pages of a listing. Previous and Next are query
+// pager holds the links to other pages of a listing. Previous and Next are query
 // strings, "" if there is no such page.
 type pager struct {
 	Shown    string // "51–100 of 240"

@@ -55,7 +55,7 @@ type sweepSetting struct {
 
 type sweepButton struct{ State, Text, Title string }
 
-// sweepStates has the names of states, and sweepButtons what can be done in them.
+// sweepStates holds the names of states, and sweepButtons what can be done in them.
 var sweepStates = map[store.SweepState]string{
 	store.SweepPending: "Waiting for agents", store.SweepRunning: "Running", store.SweepPaused: "Paused",
 	store.SweepFinished: "Finished", store.SweepCanceled: "Canceled",

@@ -49,7 +49,7 @@ type loggedModelAnswer struct {
 	Model loggedModel `json:"model"`
 }
 
-// modelStatuses has the statuses of a logged model by the names and numbers of the
+// modelStatuses holds the statuses of a logged model by the names and numbers of the
 // protocol.
 var modelStatuses = map[string]store.LoggedModelStatus{
 	"LOGGED_MODEL_PENDING": store.LoggedModelPending, "1": store.LoggedModelPending,

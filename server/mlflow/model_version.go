@@ -22,7 +22,7 @@ type modelVersion struct {
 	Aliases     []string `json:"aliases,omitempty"`
 }
 
-// stageNames has the stages as the protocol names them.
+// stageNames holds the stages as the protocol names them.
 var stageNames = map[store.Stage]string{
 	store.NoStage:    "None",
 	store.Staging:    "Staging",

@@ -9,7 +9,7 @@ import (
 	"tracker/store/json"
 )
 
-// runStatuses has the statuses of a run by MLflow's names. A scheduled run is stored
+// runStatuses holds the statuses of a run by MLflow's names. A scheduled run is stored
 // as RUNNING.
 var runStatuses = map[string]store.IterationStatus{
 	"RUNNING":  store.Running,
@@ -18,7 +18,7 @@ var runStatuses = map[string]store.IterationStatus{
 	"KILLED":   store.Killed,
 }
 
-// statusNames has MLflow's names of the statuses.
+// statusNames holds MLflow's names of the statuses.
 var statusNames = map[store.IterationStatus]string{
 	store.Running:   "RUNNING",
 	store.Succeeded: "FINISHED",
@@ -96,7 +96,7 @@ func (v view) trash() store.TrashFilter {
 	return store.NotTrash
 }
 
-// runInfo has the fields of a run itself in an answer.
+// runInfo holds the fields of a run itself in an answer.
 type runInfo struct {
 	ID           string `json:"run_id"`
 	UUID         string `json:"run_uuid"`

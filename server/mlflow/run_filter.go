@@ -7,7 +7,7 @@ import (
 	"tracker/store/filter"
 )
 
-// runAttributes has the fields of a run that are named without an entity.
+// runAttributes holds the fields of a run that are named without an entity.
 var runAttributes = map[string]filter.Field{
 	"run_id":       filter.CompactID,
 	"run_name":     filter.Name,
@@ -23,14 +23,14 @@ var runAttributes = map[string]filter.Field{
 	"end_time":     filter.Ended,
 }
 
-// datasetFields has the fields of a dataset.
+// datasetFields holds the fields of a dataset.
 var datasetFields = map[string]filter.Field{
 	"name":    filter.DatasetName,
 	"digest":  filter.DatasetDigest,
 	"context": filter.DatasetContext,
 }
 
-// runTags has the tags of a run that are stored as other fields; see tag.go.
+// runTags holds the tags of a run that are stored as other fields; see tag.go.
 var runTags = map[string]filter.Field{
 	tagRunName:   filter.Name,
 	tagNote:      filter.Notes,

@@ -43,7 +43,7 @@ func (a args) number(name string, fallback int64) int64 {
 	return fallback
 }
 
-// truth returns whether an argument is true.
+// truth reports whether an argument is true.
 func (a args) truth(name string) bool {
 	b, _ := a[name].(bool)
 	return b
@@ -138,7 +138,7 @@ func (c *call) graphql() error {
 	return nil
 }
 
-// execution answers one operation.
+// execution is the carrying out of one operation.
 type execution struct {
 	fragments ast.FragmentDefinitionList
 	variables map[string]any

@@ -1,6 +1,6 @@
 package wandb
 
-// types has the names of fields that clients before 0.26 look for before they use
+// types holds the names of fields that clients before 0.26 look for before they use
 // them. A type that is not listed has none.
 var types = map[string][]string{
 	"Query": {"viewer", "serverInfo", "project", "model", "entity", "models", "artifact"},
@@ -14,7 +14,7 @@ var types = map[string][]string{
 	"Run":            {"id", "name", "historyKeys", "sampledHistory", "projectId", "wandbConfig"},
 }
 
-// inputs has the names of the arguments of mutations.
+// inputs holds the names of the arguments of mutations.
 var inputs = map[string][]string{
 	"DeleteFilesInput":            {"files"},
 	"CreateArtifactInput":         {"clientID", "sequenceClientID", "enableDigestDeduplication", "historyStep", "metadata", "description", "aliases"},

@@ -16,7 +16,7 @@ const (
 	maxMetadata  = 1 << 20 // bytes; of a larger one nothing is read
 )
 
-// metadata has the fields that are read of such a file.
+// metadata holds the fields that are read of such a file.
 type metadata struct {
 	Python  string   `json:"python"`
 	Program string   `json:"program"`

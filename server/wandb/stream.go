@@ -13,7 +13,7 @@ import (
 // lines, and a line that is longer by itself.
 const maxStream = 64 << 20
 
-// streamAnswer tells the client whether its script is to stop.
+// streamAnswer holds whether the script of the client is to stop.
 type streamAnswer struct {
 	ExitCode *int           `json:"exitcode"`
 	Limits   map[string]any `json:"limits"`

@@ -39,7 +39,7 @@ type streamReader struct {
 	end    end
 }
 
-// end has the fields of the last piece.
+// end holds the fields of the last piece.
 type end struct {
 	summary    *string
 	preempting bool

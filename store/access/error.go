@@ -113,7 +113,7 @@ func AsError(err error) *Error {
 		Message: "Something went wrong in the server; its log says more under the request id."}
 }
 
-// fileCodes has the problems of database files that are not failures of the
+// fileCodes holds the problems of database files that are not failures of the
 // server.
 var fileCodes = map[sqlite.Problem]Code{
 	sqlite.Served:     CodeUnavailable,

@@ -104,7 +104,7 @@ func (l *lexer) next() (token, *Error) {
 	return l.sign(t)
 }
 
-// replacements has what to write instead of the signs of other languages.
+// replacements holds what to write instead of the signs of other languages.
 var replacements = map[string]string{
 	"&": `write "and" for both, as in: name = 'a' and tag = 'b'`,
 	"|": `write "or" for one of the two, as in: name = 'a' or tag = 'b'`,

@@ -28,7 +28,7 @@ type head struct {
 	latest  time.Time                        // when the newest point came
 }
 
-// headSeries has the points of one series in the order of seq. The slice is only
+// headSeries holds the points of one series in the order of seq. The slice is only
 // appended to; a reader may keep a part of it.
 type headSeries struct {
 	iteration int64

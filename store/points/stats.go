@@ -113,7 +113,7 @@ func sameValue(a, b Value) bool {
 // finiteSQL is Value.Finite of column value in SQL.
 const finiteSQL = `(value IS NOT NULL AND abs(value) <= 1.7976931348623157e308)`
 
-// computed has the statistics of a series, computed from its points.
+// computed holds the statistics of a series, computed from its points.
 type computed struct {
 	Stats
 	scale   float64 // sum of the absolute values

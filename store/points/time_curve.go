@@ -77,7 +77,7 @@ func (w *timeWalk) recent() ([]point, error) {
 	return in, err
 }
 
-// timeEnds has the number of points in a range of times, the first and the last
+// timeEnds holds the number of points in a range of times, the first and the last
 // one, and the smallest and largest step of those in table metric.
 type timeEnds struct {
 	count       int

@@ -189,7 +189,7 @@ func addParameter(tx *access.Tx, it access.IterationState, p access.Property) er
 	return err
 }
 
-var errOwnParent = access.Invalid("parent_iteration_id", "A run can't be its own parent; choose another run, or none.")
+var errOwnParent = access.Invalid("parent_iteration_id", "The parent of a run must not be the run itself or one below it; choose another run, or none.")
 
 // setParent sets the parent of an iteration, one of its experiment; "" for none.
 func setParent(tx *access.Tx, it access.IterationState, parentID string) error {

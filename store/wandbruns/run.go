@@ -328,7 +328,7 @@ func setState(tx *access.Tx, it access.IterationState, w *wandb.Run, c WandbChan
 	return true, runs.UpdateIteration(tx, tx.Actor, it.ID, p)
 }
 
-// wandbStates has the statuses by W&B's names of states.
+// wandbStates holds the statuses by W&B's names of states.
 var wandbStates = map[string]access.IterationStatus{
 	"pending": access.Running, "running": access.Running, "finished": access.Succeeded, "failed": access.Failed, "crashed": access.Failed,
 	"killed": access.Killed, "preempted": access.Killed, "preempting": access.Running,

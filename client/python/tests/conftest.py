@@ -271,6 +271,17 @@ def proxy(server: Server) -> Iterator[Proxy]:
     made.close()
 
 
+LOGGER = """
+    import sys, time, tracker
+    run = tracker.init(project="p", capture=False, resume=sys.argv[1] if sys.argv[1:] else None)
+    run.log({"a": 1})
+    run.flush()
+    print(run.id, flush=True)
+    time.sleep(600)
+"""
+"""A script that logs a point, prints the id of its run, and waits to be killed."""
+
+
 class Script:
     """A Python program in a process of its own."""
 

@@ -187,7 +187,7 @@ func (r *run) importRun(ctx context.Context, im *transfer.Import, a about) error
 	return b.w.End(ctx)
 }
 
-// row has the values of a row by the names of their columns.
+// row holds the values of a row by the names of their columns.
 type row map[string]parquet.Value
 
 func (v row) text(column string) string { return string(v[column].Text) }

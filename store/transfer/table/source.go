@@ -52,7 +52,7 @@ const (
 	checkpoint = "checkpoint-"
 )
 
-// formats has the formats by the end of a file's name.
+// formats holds the formats by the end of a file's name.
 var formats = map[string]func(*reader) rows{
 	".csv": commaRows, ".tsv": tabRows, ".jsonl": lineRows, ".ndjson": lineRows, parquetName: parquetRows,
 }

@@ -70,7 +70,7 @@ func items(b []byte, number protowire.Number, fn func(item)) error {
 	})
 }
 
-// runRecord has the fields that are read of a RunRecord.
+// runRecord holds the fields that are read of a RunRecord.
 type runRecord struct {
 	id, entity, project, group, jobType, name, notes, host string
 	tags                                                   []string
@@ -141,7 +141,7 @@ func parseGit(b []byte) (remote, commit string, err error) {
 	return remote, commit, err
 }
 
-// environment has the fields that are read of an EnvironmentRecord.
+// environment holds the fields that are read of an EnvironmentRecord.
 type environment struct {
 	python, program, host, remote, commit string
 	args                                  []string
