@@ -1,6 +1,6 @@
 // Package export writes the records of a store.Extract in formats of other programs:
-// tables, a page for people, and the folders of MLflow and TensorBoard. What a format
-// can't carry is a transfer.Loss, which is counted and reported.
+// tables, a page for people, and the folders of MLflow and TensorBoard. A loss
+// of information that a format causes is a transfer.Loss, which is counted and reported.
 package export
 
 import (

@@ -110,8 +110,7 @@ func formReader(r *http.Request, body io.Reader) (*multipart.Reader, error) {
 	return multipart.NewReader(body, params["boundary"]), nil
 }
 
-// cutOff is a reader behind a body: whoever reads as far as this gets an error,
-// as the body should have ended.
+// cutOff is a reader after a body. Reading it fails, as the body should have ended.
 type cutOff struct{}
 
 func (cutOff) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
@@ -180,8 +179,8 @@ func partName(part *multipart.Part, seen []string) (string, error) {
 	return name, nil
 }
 
-// field reads a part that is a text. What it says is checked at once: the data
-// may come after it.
+// field reads a part that is a text. The text is checked at once, before the data,
+// which may come after it.
 func (f *form) field(name string, part *multipart.Part) error {
 	text, err := io.ReadAll(io.LimitReader(part, store.MaxText+1))
 	if err != nil {

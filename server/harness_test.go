@@ -1,13 +1,9 @@
 package server_test
 
 import (
-	"bufio"
 	"bytes"
-	"context"
 	"errors"
-	"io"
 	"log/slog"
-	"net/http"
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
@@ -317,98 +313,4 @@ func (a api) tag(kind store.TagKind, id, value string) string {
 	created, err := a.db.CreateTag(a.t.Context(), store.System, kind, id, value)
 	a.must(err)
 	return created.ID
-}
-
-// request is what is sent.
-type request struct {
-	*http.Request
-	loose bool // it may succeed although the document does not allow it
-}
-
-// opt changes a request before it is sent. Without any it is the default
-// user's, and a body is declared as JSON.
-type opt func(*request)
-
-// as sends a request with somebody's token.
-func as(p person) opt { return header("Authorization", "Bearer "+p.token) }
-
-// anonymous sends no token.
-func anonymous(r *request) { r.Header.Del("Authorization") }
-
-// loose is for a request that the server takes although the document does not
-// allow it.
-func loose(r *request) { r.loose = true }
-
-// header sets a header; an empty value takes it away.
-func header(name, value string) opt {
-	return func(r *request) {
-		if value == "" {
-			r.Header.Del(name)
-			return
-		}
-		r.Header.Set(name, value)
-	}
-}
-
-// key makes a request repeatable.
-func key(k string) opt { return header("Idempotency-Key", k) }
-
-// do sends a request, checks the exchange against the document, and returns
-// the answer. path has no base path; body is sent as it is.
-func (a api) do(method, path, body string, opts ...opt) answer {
-	a.t.Helper()
-	return a.send(method, a.setup.base+path, body, opts...)
-}
-
-// send is do for a path that goes out as it is.
-func (a api) send(method, path, body string, opts ...opt) answer {
-	a.t.Helper()
-	var reader io.Reader
-	if body != "" {
-		reader = strings.NewReader(body)
-	}
-	r, err := http.NewRequestWithContext(context.Background(), method, a.server.URL+path, reader)
-	a.must(err)
-	if body != "" {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	if !a.setup.open {
-		r.Header.Set("Authorization", "Bearer "+a.root.token)
-	}
-	req := &request{Request: r}
-	for _, o := range opts {
-		o(req)
-	}
-	res, err := a.server.Client().Transport.RoundTrip(r) // follows no redirect
-	a.must(err)
-	defer res.Body.Close()
-	got, err := readAnswer(res)
-	a.must(err)
-	ans := answer{t: a.t, what: method + " " + path, status: res.StatusCode, header: res.Header, body: string(got)}
-	if err := checkExchange(req, a.setup.base, body, ans); err != nil {
-		a.t.Errorf("%s: %d %.2000s\nis not what the document says: %v", ans.what, ans.status, ans.body, err)
-	}
-	return ans
-}
-
-// readAnswer reads a body to its end, and a stream of events, which has none,
-// to the end of the first.
-func readAnswer(res *http.Response) ([]byte, error) {
-	if res.Header.Get("Content-Type") != "text/event-stream" || res.Request.Method == http.MethodHead {
-		return io.ReadAll(res.Body)
-	}
-	var got []byte
-	for lines := bufio.NewReader(res.Body); ; {
-		line, err := lines.ReadBytes('\n')
-		got = append(got, line...)
-		if err != nil || len(line) == 1 {
-			return got, err
-		}
-	}
-}
-
-// get is do for the most frequent of all requests.
-func (a api) get(path string, opts ...opt) answer {
-	a.t.Helper()
-	return a.do(http.MethodGet, path, "", opts...)
 }

@@ -73,7 +73,7 @@ func (m *Metrics) Commit(c store.CommitStats) {
 // Stream counts an event stream that begins (1) or has ended (-1).
 func (m *Metrics) Stream(n int) { m.streams.Add(float64(n)) }
 
-// Observe counts an answered request; it is a middleware.Observer. Unknown
+// Observe counts an answered request; web.Log calls it. Unknown
 // methods and paths share one label, so that strangers can't make new ones.
 func (m *Metrics) Observe(method, route string, status int, took time.Duration) {
 	switch method {

@@ -41,7 +41,7 @@ func (db *DB) Collect(ctx context.Context) (deleted int, err error) {
 // CollectOrphans reports all orphans in the backends that are configured, after
 // it has deleted them if remove is set. Others may read and write meanwhile.
 // Staged bytes count when they have rested for age; so do the claims of commands
-// that were killed. What may still be in use is reported as kept.
+// that were killed. Bytes that may still be in use are reported as kept.
 func (db *DB) CollectOrphans(ctx context.Context, age time.Duration, remove bool, found func(Orphan)) error {
 	return db.base.Artifacts.Collect(ctx, artifact.Collection{Age: age, Scan: true, DryRun: !remove, Found: found})
 }

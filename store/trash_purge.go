@@ -122,7 +122,7 @@ func purgeable(tx *access.Tx, actor Actor, id string) (t Trashed, err error) {
 	default:
 		return t, nil
 	}
-	return t, registry.Refuse(tx, `(`+condition+`)`, "It is used by %s in the trash; delete those for good first.", args...)
+	return t, registry.RefuseIfAnyVersioned(tx, `(`+condition+`)`, "It is used by %s in the trash; delete those for good first.", args...)
 }
 
 // Purged is a record that EmptyTrash has handled.

@@ -49,7 +49,7 @@ const (
 // one that has become an artifact can still be asked for.
 const UploadAge = artifact.UploadAge
 
-// What a run has printed.
+// The lines that runs print.
 type (
 	ConsoleLine  = console.Line
 	Console      = console.Part
@@ -71,7 +71,7 @@ type (
 	MeanCurve  = points.MeanCurve
 )
 
-// The axes and scales of curves, and their limits.
+// The axes and scales of curves, and the number of points that is asked for by default.
 const (
 	ByStep     = points.ByStep
 	ByTime     = points.ByTime
@@ -79,10 +79,7 @@ const (
 	Linear     = points.Linear
 	Log        = points.Log
 
-	DefaultPoints   = points.DefaultPoints
-	MaxPoints       = points.MaxPoints
-	MaxCurves       = points.MaxCurves
-	MaxAnswerPoints = points.MaxAnswerPoints
+	DefaultPoints = points.DefaultPoints
 )
 
 // Group is a set of iterations with the same values. Grouped by tag, an
@@ -91,9 +88,6 @@ type Group = search.Group
 
 // Spread is the mean and the deviation of the values of a group.
 type Spread = points.Spread
-
-// LatestMetric is the last point of a metric.
-type LatestMetric = points.Latest
 
 // The names of parameters and metrics.
 type (

@@ -29,7 +29,7 @@ func (a answer) keeps(action, field, value string) bool {
 	return false
 }
 
-// refusedForms are all forms of the dashboard with something that is refused,
+// refusedForm is a form of the dashboard with something that is refused,
 // or would be on a disk that is full.
 type refusedForm struct {
 	name   string

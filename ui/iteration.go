@@ -63,8 +63,8 @@ type editForm struct {
 	Wrong  *store.Error
 }
 
-// wrong is what is wrong with a field, "" for nothing. What is about no field
-// of the form is told under the field "".
+// wrong returns the message about a field, "" for none. A message about no field of the
+// form is that of the field "".
 func (f editForm) wrong(field string) string {
 	return f.basis.wrong(field, wrongOf(f.Wrong, field, "name", "notes", "status", "error_message", "value"))
 }

@@ -1,8 +1,6 @@
 package mlflow
 
 import (
-	"errors"
-	"io"
 	"mime"
 	"net/http"
 	"net/url"
@@ -167,7 +165,7 @@ func (c *call) writeArtifact() error {
 		return err
 	}
 	web.AllowUpload(c.r)
-	data, err := c.db.Receive(c.ctx, sender{c.r.Body}, "")
+	data, err := c.db.Receive(c.ctx, web.FileBody(c.r, web.CodeMalformedBody), "")
 	if err != nil {
 		return err
 	}
@@ -186,18 +184,6 @@ func contentType(r *http.Request, name string) string {
 		return given
 	}
 	return mime.TypeByExtension(path.Ext(name))
-}
-
-// sender reads a body and reports its errors as errors of the client.
-type sender struct{ io.Reader }
-
-func (s sender) Read(p []byte) (int, error) {
-	n, err := s.Reader.Read(p)
-	var known *store.Error
-	if err != nil && err != io.EOF && !errors.As(err, &known) {
-		err = &store.Error{Code: web.CodeMalformedBody, Err: err, Message: "The body ended before it was complete; send it again."}
-	}
-	return n, err
 }
 
 func (c *call) deleteArtifact(struct{}) error {

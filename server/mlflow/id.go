@@ -7,7 +7,7 @@ import (
 )
 
 // The ids of the protocol are those of the records. The id of a run is written
-// without dashes, as in MLflow. DefaultExperimentID is the id that clients use when
+// without dashes, as in MLflow. defaultExperimentID is the id that clients use when
 // no experiment is named: it stands for the experiment "Default" of the project.
 const (
 	defaultExperimentID   = "0"

@@ -26,7 +26,7 @@ func workspace(r *http.Request) string {
 }
 
 // serverInfo describes the server to clients, which ask for it before they use a
-// workspace. What it leaves out is not served.
+// workspace. A feature that it leaves out is not served.
 type serverInfo struct {
 	Workspaces bool `json:"workspaces_enabled"`
 }

@@ -41,7 +41,7 @@ func (c *call) writeArtifactFile() error {
 		return err
 	}
 	web.AllowUpload(c.r)
-	if err := c.put(a.IterationID, name, typeOf(c.r.Header.Get("Content-Type"), name), sender{c.r.Body}); err != nil {
+	if err := c.put(a.IterationID, name, typeOf(c.r.Header.Get("Content-Type"), name), sentFile(c.r)); err != nil {
 		return err
 	}
 	c.w.WriteHeader(http.StatusOK)

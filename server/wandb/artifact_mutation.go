@@ -6,7 +6,7 @@ import (
 	"tracker/store"
 )
 
-// artifactMutations has the fields of a mutation that are about artifacts.
+// artifactMutations returns the fields of a mutation that are about artifacts.
 func (c *call) artifactMutations() object {
 	return object{
 		"createArtifact":         c.createArtifact,

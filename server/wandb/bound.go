@@ -20,7 +20,7 @@ const (
 	// maxTime is how long an operation may take, as long as the searches of a read.
 	maxTime = store.SearchLimit
 
-	// A text of a request may be JSON itself, such as a filter. What is in it is not
+	// A text of a request may be JSON itself, such as a filter. Its contents are not
 	// counted with the body.
 	maxInner       = 1 << 20 // bytes
 	maxInnerValues = 20_000

@@ -1,7 +1,6 @@
 package wandb
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -66,7 +65,7 @@ func (c *call) writeFile() error {
 		return err
 	}
 	web.AllowUpload(c.r)
-	body := io.Reader(sender{c.r.Body})
+	body := sentFile(c.r)
 	if name == metadataName {
 		return c.writeMetadata(id, name, body)
 	}
@@ -123,17 +122,9 @@ func (c *call) serveFile(id, name string) error {
 	return nil
 }
 
-// sender reads a body and reports its errors as errors of the client.
-type sender struct{ io.Reader }
-
-func (s sender) Read(p []byte) (int, error) {
-	n, err := s.Reader.Read(p)
-	var known *store.Error
-	if err != nil && err != io.EOF && !errors.As(err, &known) {
-		err = &store.Error{Code: store.CodeUnavailable, Err: err, Message: "The body ended before it was complete; send it again."}
-	}
-	return n, err
-}
+// sentFile returns the file that is the body of a request. A client sends again what was
+// refused as unavailable.
+func sentFile(r *http.Request) io.Reader { return web.FileBody(r, store.CodeUnavailable) }
 
 // put stores the bytes of r as a file of a run.
 func (c *call) put(id, name, contentType string, r io.Reader) error {

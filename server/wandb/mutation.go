@@ -10,7 +10,7 @@ import (
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
-// mutations has the fields of a mutation.
+// mutations returns the fields of a mutation.
 func (c *call) mutations() object {
 	all := object{
 		"__typename":               "Mutation",
@@ -58,7 +58,7 @@ func (c *call) upsertBucket(a args) (any, error) {
 	case err == nil && change.ID != "":
 		project, err = c.projectOf(&r)
 	case err != nil && store.AsError(err).Code == store.CodeProjectPermissionRequired:
-		// Who may add runs need not be allowed to read them.
+		// A user who may add runs need not be allowed to read them.
 		r, err = store.WandbRecord{Run: saved.Run}, nil
 		r.ID, r.Name = saved.ID, saved.RunID
 	}

@@ -7,7 +7,7 @@ import (
 	"tracker/store/scalar"
 )
 
-// queries has the fields of a query.
+// queries returns the fields of a query.
 func (c *call) queries() object {
 	return object{
 		"__typename": "Query",

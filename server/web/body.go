@@ -133,6 +133,24 @@ func (b *Body) Error(err error) error {
 	return decodeError(err, new(struct{}))
 }
 
+// FileBody returns the body of a request that is a file. Errors of reading it are errors of
+// the client, with a code.
+func FileBody(r *http.Request, code store.Code) io.Reader { return fileBody{r.Body, code} }
+
+type fileBody struct {
+	io.Reader
+	code store.Code
+}
+
+func (b fileBody) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	var known *store.Error
+	if err != nil && err != io.EOF && !errors.As(err, &known) {
+		err = &store.Error{Code: b.code, Err: err, Message: "The body ended before it was complete; send it again."}
+	}
+	return n, err
+}
+
 // readAll is io.ReadAll for a body whose length the client has declared, -1 for none. Once
 // half of it is there the rest has room, so that less is left behind; a length alone
 // takes nothing.

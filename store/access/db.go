@@ -1,5 +1,5 @@
-// Package access is what all parts of the store have in common: transactions with an acting
-// user and a time, the rights of that user, and the records on which rights depend.
+// Package access holds the common parts of the packages of the store: transactions with an
+// acting user and a time, the rights of that user, and the records on which rights depend.
 //
 // Read, Write and their variants run a function on a snapshot or in the writer. There
 // Tx.AllowProject, Tx.AllowExperiment, Tx.AllowIteration and Tx.AllowArtifact find a record,
@@ -8,8 +8,8 @@
 // announce a change to event streams and searches. A Write whose context has an idempotency
 // key is carried out once.
 //
-// The package knows which records there are and who may do what with them. What they hold,
-// and what can be done with them, is in the packages on top of it.
+// The package knows which records there are and which rights they need. The contents of
+// records, and the operations on them, are in the packages on top of it.
 package access
 
 import (
@@ -63,7 +63,8 @@ func New(o Options) *DB {
 	return db
 }
 
-// Participants returns what takes part in every commit, in that order.
+// Participants returns the parts of db that take part in every commit, in their order.
+// Package store adds its own.
 func (db *DB) Participants() []sqlite.Participant {
 	return []sqlite.Participant{db.Points.Participant(), &db.openIterations, db.Journal, db.LastSeen}
 }

@@ -68,8 +68,8 @@ func Invalid(field, format string, args ...any) *Error {
 	return &Error{Code: CodeInvalidPayload, Field: field, Message: fmt.Sprintf(format, args...)}
 }
 
-// AsError returns err as an *Error. What is not one becomes SERVER_ERROR with
-// err as its cause, except for SQLite's errors about a full disk (STORAGE_FULL)
+// AsError returns err as an *Error. Any other error becomes SERVER_ERROR
+// with err as its cause, except for SQLite's errors about a full disk (STORAGE_FULL)
 // or a lock (UNAVAILABLE) and for a caller that has gone (UNAVAILABLE). It
 // returns nil for nil.
 func AsError(err error) *Error {

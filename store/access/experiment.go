@@ -41,6 +41,16 @@ func (tx *Tx) AllowExperiment(actor Actor, id string, want Right) (e ExperimentS
 	return e, tx.Allow(actor, e.ProjectID, want)
 }
 
+// AllowOpenExperiment is AllowExperiment for adding to it: the experiment must be in
+// progress.
+func (tx *Tx) AllowOpenExperiment(actor Actor, id string, want Right) (ExperimentState, error) {
+	e, err := tx.AllowExperiment(actor, id, want)
+	if err == nil {
+		err = e.Open()
+	}
+	return e, err
+}
+
 // Open fails unless the experiment is in progress.
 func (e ExperimentState) Open() error {
 	if e.Status == InProgress {

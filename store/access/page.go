@@ -33,6 +33,12 @@ type List[T any] struct {
 	Offset int `json:"offset"`
 }
 
+// sized is a record whose texts count for MaxPageBytes.
+type sized interface {
+	// TextBytes returns the length of the texts in bytes.
+	TextBytes() int
+}
+
 // PageOf counts the rows that from selects, and scans one page of them. from begins
 // with FROM. It has the time limit of a search.
 func PageOf[T any](tx *Tx, p Page, columns, from, order string, args ...any) (List[T], error) {
@@ -59,7 +65,7 @@ func readPage[T any](tx *Tx, p Page, columns, from, order string, args []any) (L
 		if err := rows.StructScan(&row); err != nil {
 			return l, err
 		}
-		if r, ok := any(row).(interface{ TextBytes() int }); ok {
+		if r, ok := any(row).(sized); ok {
 			size += r.TextBytes()
 		}
 		if size > MaxPageBytes && len(l.Data) > 0 {

@@ -101,10 +101,7 @@ func CheckNameAndText(name *string, field string, text *string) error {
 			return err
 		}
 	}
-	if text != nil {
-		return CheckText(field, *text)
-	}
-	return nil
+	return CheckOptional(field, text)
 }
 
 // OneOf fails unless a value is in a list.

@@ -112,7 +112,7 @@ func (c *Claim) Use(tx *sqlite.Tx) (blobID int64, err error) {
 }
 
 // Release ends a claim that was not used, and deletes the blob if nothing else
-// uses it. What fails is left to a collection.
+// uses it. After a failure that is left to a collection.
 func (c *Claim) Release(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
 	err := c.store.db.Write(ctx, sqlite.Upkeep|sqlite.Freeing, func(tx *sqlite.Tx) error {
@@ -141,6 +141,7 @@ func (c *Claim) keep() (end func()) {
 			case <-ended:
 				return
 			case <-tick.C:
+				// A failure is made up for by the next tick: a claim lasts for four.
 				_ = change(context.Background(), c.store, func(tx *sqlite.Tx) error {
 					_, err := tx.Exec(`UPDATE blob_pin SET expires_date = ? WHERE id = ?`, c.store.expiry(ClaimAge), c.id)
 					return err

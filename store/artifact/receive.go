@@ -34,8 +34,8 @@ func (s *Store) Receive(ctx context.Context, r io.Reader) (*Received, error) {
 	return &Received{Blob: staged.Blob(), store: s, backend: s.DefaultBackend(), staged: staged}, nil
 }
 
-// Discard deletes the bytes unless they are in place. What can't be deleted is
-// left to a collection.
+// Discard deletes the bytes unless they are in place. If they can't be
+// deleted, they are left to a collection.
 func (r *Received) Discard() {
 	if err := r.staged.Discard(); err != nil {
 		r.store.log.Warn("the staged bytes of an upload could not be deleted", "backend", r.backend, "error", err)

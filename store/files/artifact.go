@@ -14,10 +14,7 @@ import (
 // that gigabytes are not sent for nothing.
 func (db *DB) AllowUpload(ctx context.Context, actor access.Actor, experimentID string) error {
 	return db.base.Ask(ctx, func(tx *access.Tx) error {
-		e, err := tx.AllowExperiment(actor, experimentID, access.RightCreate)
-		if err == nil {
-			err = e.Open()
-		}
+		_, err := tx.AllowOpenExperiment(actor, experimentID, access.RightCreate)
 		return err
 	})
 }

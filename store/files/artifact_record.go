@@ -49,7 +49,7 @@ type ArtifactQuery struct {
 // DefaultContentType is the content type of artifacts for which none is given.
 const DefaultContentType = "application/octet-stream"
 
-const resourceColumns = `
+const artifactColumns = `
 	resource.id,
 	resource.experiment_id,
 	iteration.id AS iteration_id,
@@ -81,7 +81,7 @@ func (v *View) Artifacts(experimentID string, q ArtifactQuery) (access.List[Arti
 		from += ` AND NOT EXISTS (SELECT 1 FROM json_each(?) WHERE substr(resource.name, 1, length(value) + 1) = value || '/')`
 		args = append(args, string(folders))
 	}
-	l, err := access.PageOf[Artifact](v.tx, q.Page, resourceColumns, from, `resource.num`, args...)
+	l, err := access.PageOf[Artifact](v.tx, q.Page, artifactColumns, from, `resource.num`, args...)
 	for i := range l.Data {
 		l.Data[i].URI = v.tx.DB.Artifacts.URI(l.Data[i].Backend, l.Data[i].ContentHash)
 	}
@@ -108,7 +108,7 @@ func (v *View) MadeArtifacts(iterationIDs []string) (all []Artifact, more bool, 
 	if err != nil {
 		return nil, false, err
 	}
-	err = v.tx.Select(&all, `SELECT `+resourceColumns+` `+access.ResourceFrom+`
+	err = v.tx.Select(&all, `SELECT `+artifactColumns+` `+access.ResourceFrom+`
 		WHERE resource.iteration_num IN (SELECT value FROM json_each(?)) AND `+v.tx.Found("resource")+`
 		ORDER BY resource.num DESC LIMIT ?`, string(nums), MaxMade+1)
 	if more = len(all) > MaxMade; more {
@@ -123,7 +123,7 @@ func (v *View) Artifact(id string) (r Artifact, err error) {
 	if _, err := v.tx.AllowArtifact(v.tx.Actor, id, access.RightRead); err != nil {
 		return r, err
 	}
-	err = v.tx.Get(&r, `SELECT `+resourceColumns+` `+access.ResourceFrom+`WHERE resource.id = ?`, id)
+	err = v.tx.Get(&r, `SELECT `+artifactColumns+` `+access.ResourceFrom+`WHERE resource.id = ?`, id)
 	if err == nil {
 		r.URI = v.tx.DB.Artifacts.URI(r.Backend, r.ContentHash)
 	}
@@ -151,15 +151,15 @@ func (db *DB) OpenArtifact(ctx context.Context, actor access.Actor, id string) (
 		if err != nil {
 			return r, nil, AsError(err)
 		}
-		return r, resourceReader{content}, nil
+		return r, artifactReader{content}, nil
 	}
 }
 
-// resourceReader reads the bytes of an artifact and returns errors as
+// artifactReader reads the bytes of an artifact and returns errors as
 // AsError does.
-type resourceReader struct{ io.ReadSeekCloser }
+type artifactReader struct{ io.ReadSeekCloser }
 
-func (r resourceReader) Read(p []byte) (int, error) {
+func (r artifactReader) Read(p []byte) (int, error) {
 	n, err := r.ReadSeekCloser.Read(p)
 	return n, AsError(err)
 }

@@ -36,7 +36,7 @@ func (db *DB) CreateArtifact(ctx context.Context, actor access.Actor, experiment
 	if n.ContentType == "" {
 		n.ContentType = DefaultContentType
 	}
-	err := checkArtifact(ArtifactPatch{Name: &n.Name, Description: &n.Description, ContentType: &n.ContentType})
+	err := CheckArtifact(ArtifactPatch{Name: &n.Name, Description: &n.Description, ContentType: &n.ContentType})
 	if err != nil {
 		return access.Created{}, err
 	}
@@ -48,11 +48,7 @@ func (db *DB) CreateArtifact(ctx context.Context, actor access.Actor, experiment
 // InsertArtifact inserts the record of an artifact that was checked. It needs create, and
 // the experiment in progress.
 func InsertArtifact(tx *access.Tx, actor access.Actor, experimentID string, n NewArtifact, blobID int64) (access.Created, error) {
-	e, err := tx.AllowExperiment(actor, experimentID, access.RightCreate)
-	if err == nil {
-		err = e.Open()
-	}
-	if err != nil {
+	if _, err := tx.AllowOpenExperiment(actor, experimentID, access.RightCreate); err != nil {
 		return access.Created{}, err
 	}
 	iteration, err := iterationOf(tx, experimentID, n.IterationID)
@@ -99,7 +95,7 @@ func iterationOf(tx *access.Tx, experimentID, id string) (*int64, error) {
 // UpdateArtifact changes an artifact, and gives it other bytes unless b is nil.
 // Needs update; for other bytes the experiment must be in progress.
 func (db *DB) UpdateArtifact(ctx context.Context, actor access.Actor, id string, p ArtifactPatch, b *artifact.Received) error {
-	if err := checkArtifact(p); err != nil {
+	if err := CheckArtifact(p); err != nil {
 		return err
 	}
 	if b == nil {
@@ -114,13 +110,19 @@ func (db *DB) UpdateArtifact(ctx context.Context, actor access.Actor, id string,
 	if err != nil {
 		return err
 	}
-	if _, err := db.base.Artifacts.DeleteUnused(context.WithoutCancel(ctx), former); err != nil {
-		db.base.Log.Warn("the former bytes of an artifact could not be removed; they are tried again later", "error", err)
-	}
+	db.removeFormer(ctx, former)
 	return nil
 }
 
-// updateArtifact returns which bytes it had.
+// removeFormer removes the bytes that an artifact had before, unless another one has them.
+func (db *DB) removeFormer(ctx context.Context, blobID int64) {
+	if _, err := db.base.Artifacts.DeleteUnused(context.WithoutCancel(ctx), blobID); err != nil {
+		db.base.Log.Warn("the former bytes of an artifact could not be removed; they are tried again later", "error", err)
+	}
+}
+
+// updateArtifact changes the record of an artifact, and returns the id of the blob that it
+// had before.
 func updateArtifact(tx *access.Tx, actor access.Actor, id string, p ArtifactPatch, blobID *int64) (former int64, err error) {
 	r, err := tx.AllowArtifact(actor, id, access.RightUpdate)
 	if err == nil && blobID != nil {
@@ -157,19 +159,16 @@ func updateArtifact(tx *access.Tx, actor access.Actor, id string, p ArtifactPatc
 	return r.BlobID, access.FirstError(err, tx.NoteNumbered(r.IterationNum), tx.NoteNumbered(iteration))
 }
 
-// CheckArtifact checks the fields of an artifact that need no look at the database.
-func CheckArtifact(p ArtifactPatch) error { return checkArtifact(p) }
-
-func checkArtifact(p ArtifactPatch) error {
+// CheckArtifact fails unless the fields of an artifact are valid, as far as that can be
+// known without the database.
+func CheckArtifact(p ArtifactPatch) error {
 	if p.Name != nil {
 		if err := CheckArtifactName(*p.Name); err != nil {
 			return err
 		}
 	}
-	if p.Description != nil {
-		if err := access.CheckText("description", *p.Description); err != nil {
-			return err
-		}
+	if err := access.CheckOptional("description", p.Description); err != nil {
+		return err
 	}
 	if p.ContentType != nil {
 		return CheckContentType(*p.ContentType)

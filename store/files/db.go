@@ -1,4 +1,4 @@
-// Package files has the records of artifacts: who may add, read, replace and delete files
+// Package files holds the records of artifacts: who may add, read, replace and delete files
 // of experiments, runs and logged models, in one request or in several.
 //
 // Package artifact keeps the bytes. Received bytes are put in place first; the record is

@@ -122,16 +122,14 @@ func (db *DB) AllowFile(ctx context.Context, actor access.Actor, t Tree, name st
 		if err != nil {
 			return err
 		}
-		e, err := tx.AllowExperiment(actor, at.experimentID, access.RightCreate)
-		if err == nil {
-			err = e.Open()
-		}
+		_, err = tx.AllowOpenExperiment(actor, at.experimentID, access.RightCreate)
 		return err
 	})
 }
 
-// WriteFile writes received bytes to a file of a tree, in place of its former ones. The iteration may have ended; the experiment must be in progress. Needs create,
-// and update for a file that is there.
+// WriteFile writes received bytes to a file of a tree, in place of its former ones. The
+// iteration may have ended; the experiment must be in progress. Needs create, and update
+// for a file that is there.
 func (db *DB) WriteFile(ctx context.Context, actor access.Actor, t Tree, name, contentType string, b *artifact.Received) error {
 	if contentType == "" {
 		contentType = DefaultContentType
@@ -161,9 +159,7 @@ func (db *DB) WriteFile(ctx context.Context, actor access.Actor, t Tree, name, c
 	if err != nil || former == 0 {
 		return err
 	}
-	if _, err := db.base.Artifacts.DeleteUnused(context.WithoutCancel(ctx), former); err != nil {
-		db.base.Log.Warn("the former bytes of an artifact could not be removed; they are tried again later", "error", err)
-	}
+	db.removeFormer(ctx, former)
 	return nil
 }
 

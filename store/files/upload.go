@@ -66,10 +66,7 @@ func (db *DB) CreateUpload(ctx context.Context, actor access.Actor, experimentID
 		return Upload{}, err
 	}
 	u, err := access.Write(ctx, db.base, actor, func(tx *access.Tx) (u Upload, err error) {
-		e, err := tx.AllowExperiment(actor, experimentID, access.RightCreate)
-		if err == nil {
-			err = e.Open()
-		}
+		_, err = tx.AllowOpenExperiment(actor, experimentID, access.RightCreate)
 		if err == nil {
 			_, err = iterationOf(tx, experimentID, n.IterationID)
 		}
@@ -105,7 +102,7 @@ func (db *DB) checkUpload(n NewUpload) error {
 	if raw, err := hex.DecodeString(n.Hash); n.Hash != "" && (err != nil || len(raw) != 32 || n.Hash != hex.EncodeToString(raw)) {
 		return access.Invalid("sha256", "sha256 must be the SHA-256 of the whole artifact in 64 lowercase hexadecimal digits.")
 	}
-	return checkArtifact(ArtifactPatch{Name: &n.Name, Description: &n.Description, ContentType: &n.ContentType})
+	return CheckArtifact(ArtifactPatch{Name: &n.Name, Description: &n.Description, ContentType: &n.ContentType})
 }
 
 // Upload returns the progress of an upload, after it has interrupted a request
@@ -163,20 +160,16 @@ func errUploadTooLong(size int64) error {
 }
 
 // WriteUpload adds a part to an upload. The bytes before an error of Body are kept, and
-// the error is returned unchanged. When all bytes are there the
-// upload becomes an artifact; only then they all count as received. CONFLICT
-// when the part does not begin where the upload ends. Needs create; the
-// experiment must be in progress.
+// the error is returned unchanged. When all bytes are there the upload becomes an
+// artifact; only then they all count as received. CONFLICT when the part does not begin
+// where the upload ends. Needs create; the experiment must be in progress.
 func (db *DB) WriteUpload(ctx context.Context, actor access.Actor, id string, p artifact.Part) (Upload, error) {
 	open := func(tx *access.Tx) (Upload, error) {
 		u, err := upload(tx, actor, id)
 		if err != nil || u.ArtifactID != nil {
 			return u, err
 		}
-		e, err := tx.AllowExperiment(actor, u.ExperimentID, access.RightCreate)
-		if err == nil {
-			err = e.Open()
-		}
+		_, err = tx.AllowOpenExperiment(actor, u.ExperimentID, access.RightCreate)
 		return u, err
 	}
 	if _, err := access.Read(ctx, db.base, open); err != nil {

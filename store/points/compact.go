@@ -29,7 +29,8 @@ const (
 // maintain compacts the head when it is due, and rolls up series in the
 // background, until ctx ends: those that ask for it, and, once after the start,
 // those that have no rollups. A failed compaction is logged and tried again: the
-// points are safe in table recent.
+// points are safe in table recent. Work under way is not ended by ctx but by
+// sqlite.ErrClosed, which is no failure.
 func (e *Engine) maintain(ctx context.Context) {
 	tick := time.NewTicker(maintainTick)
 	defer tick.Stop()

@@ -111,7 +111,7 @@ type Tx struct {
 // In returns the points as tx sees them.
 func (e *Engine) In(tx *sqlite.Tx) *Tx { return &Tx{Tx: tx, engine: e} }
 
-// upkeep runs fn in the writer. What the engine has cached must stay valid.
+// upkeep runs fn in the writer. fn must leave the caches of the engine valid.
 func (e *Engine) upkeep(ctx context.Context, fn func(*Tx) error) error {
 	return e.db.Write(ctx, sqlite.Upkeep, func(tx *sqlite.Tx) error { return fn(e.In(tx)) })
 }

@@ -19,8 +19,8 @@ type Artifact struct {
 	Size        int64       `db:"size_bytes"`
 }
 
-// EachArtifact calls fn with the artifacts of a record, the oldest first.
-func (tx Tx) EachArtifact(k *Kind, id string, fn func(Artifact) error) error {
+// eachArtifact calls fn with the artifacts of a record, the oldest first.
+func (tx Tx) eachArtifact(k *Kind, id string, fn func(Artifact) error) error {
 	if k.Artifacts == "" {
 		return nil
 	}
@@ -51,8 +51,8 @@ func (tx Tx) EachArtifact(k *Kind, id string, fn func(Artifact) error) error {
 	return errors.Join(rows.Err(), rows.Close())
 }
 
-// StoredArtifact is an artifact that has the id of one that is copied.
-type StoredArtifact struct {
+// storedArtifact is an artifact that has the id of one that is copied.
+type storedArtifact struct {
 	Artifact
 	Ours    bool `db:"ours"` // it belongs to the same record
 	Deleted bool `db:"deleted"`
@@ -60,7 +60,7 @@ type StoredArtifact struct {
 
 // Artifact returns the artifact with an id, or sql.ErrNoRows. ref is the record that is
 // copied.
-func (tx Tx) Artifact(ref Ref, id string) (a StoredArtifact, err error) {
+func (tx Tx) Artifact(ref Ref, id string) (a storedArtifact, err error) {
 	err = tx.Get(&a, `SELECT resource.id, name, description, content_type, created_date, updated_date, hash, size_bytes,
 			coalesce(`+ref.Kind.Artifacts+`, 0) AS ours, deleted_date IS NOT NULL AS deleted
 		FROM resource JOIN blob ON blob.id = blob_id WHERE resource.id = ?2`, ref.ID, id)
@@ -74,8 +74,8 @@ func (tx Tx) UpdateArtifact(a Artifact) error {
 	return err
 }
 
-// PutArtifact inserts or replaces an artifact of an experiment or iteration.
-func (tx Tx) PutArtifact(ref Ref, a Artifact, blobID int64) error {
+// putArtifact inserts or replaces an artifact of an experiment or iteration.
+func (tx Tx) putArtifact(ref Ref, a Artifact, blobID int64) error {
 	_, err := tx.Exec(`INSERT INTO resource
 			(id, experiment_id, iteration_num, blob_id, name, description, content_type, created_date, updated_date)
 		SELECT ?2, coalesce(iteration.experiment_id, ?1), iteration.num, ?3, ?4, ?5, ?6, ?7, ?8

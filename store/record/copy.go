@@ -154,7 +154,7 @@ func (c *Copier) count(ref Ref) error {
 			return err
 		}
 	}
-	return c.From.EachArtifact(ref.Kind, ref.ID, func(a Artifact) error {
+	return c.From.eachArtifact(ref.Kind, ref.ID, func(a Artifact) error {
 		c.Result.Artifacts++
 		c.Result.Bytes += a.Size
 		return nil
@@ -178,7 +178,7 @@ func (c *Copier) write(ctx context.Context, ref Ref, fingerprint string, v verdi
 	if err != nil {
 		return err
 	}
-	var drop map[string]Divergence
+	var drop map[string]divergence
 	if ref.Kind == iterationKind && v == replace {
 		if drop, err = c.differences(ctx, ref.ID); err != nil {
 			return err
@@ -192,7 +192,7 @@ func (c *Copier) write(ctx context.Context, ref Ref, fingerprint string, v verdi
 				return err
 			}
 		}
-		if dropped, err = to.DropPoints(ref.ID, drop); err != nil {
+		if dropped, err = to.dropPoints(ref.ID, drop); err != nil {
 			return err
 		}
 		for i := range ref.Kind.Parts {
@@ -205,7 +205,7 @@ func (c *Copier) write(ctx context.Context, ref Ref, fingerprint string, v verdi
 					return err
 				}
 			}
-			if err := to.WriteRows(p, ref.ID, rows[i]); err != nil {
+			if err := to.writeRows(p, ref.ID, rows[i]); err != nil {
 				return err
 			}
 		}
@@ -235,9 +235,9 @@ func (c *Copier) write(ctx context.Context, ref Ref, fingerprint string, v verdi
 }
 
 // differences returns where the metrics of a run in To differ from those in From.
-func (c *Copier) differences(ctx context.Context, id string) (all map[string]Divergence, err error) {
+func (c *Copier) differences(ctx context.Context, id string) (all map[string]divergence, err error) {
 	err = c.To.Read(ctx, func(tx TargetTx) (err error) {
-		all, err = tx.Records().Differences(c.From, id)
+		all, err = tx.Records().differences(c.From, id)
 		return err
 	})
 	if errors.Is(err, sql.ErrNoRows) {
@@ -277,7 +277,7 @@ func (c *Copier) late(ctx context.Context, written []writtenRecord) error {
 	}
 	return c.To.Write(ctx, func(tx TargetTx) error {
 		for _, l := range all {
-			err := tx.Records().WriteRows(l.part, l.id, l.rows)
+			err := tx.Records().writeRows(l.part, l.id, l.rows)
 			if sqlite.IsDuplicate(err) {
 				return &ConflictError{"Two records have the same " + l.part.Name + "; change one of them and try again."}
 			}

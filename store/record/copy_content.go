@@ -15,7 +15,7 @@ const copyPoints = 32768
 
 // points copies the points of a run: all points of a new run, and those from
 // the first difference on of a run that exists.
-func (c *Copier) points(ctx context.Context, ref Ref, drop map[string]Divergence) error {
+func (c *Copier) points(ctx context.Context, ref Ref, drop map[string]divergence) error {
 	num, err := c.From.Num(ref.ID)
 	if err != nil {
 		return err
@@ -65,7 +65,7 @@ func (c *Copier) artifacts(ctx context.Context, ref Ref, v verdict) error {
 		return nil
 	}
 	kept := map[string]bool{}
-	err := c.From.EachArtifact(ref.Kind, ref.ID, func(a Artifact) error {
+	err := c.From.eachArtifact(ref.Kind, ref.ID, func(a Artifact) error {
 		kept[a.ID] = true
 		return c.artifact(ctx, ref, a)
 	})
@@ -74,7 +74,7 @@ func (c *Copier) artifacts(ctx context.Context, ref Ref, v verdict) error {
 	}
 	var gone []string
 	err = c.To.Read(ctx, func(tx TargetTx) error {
-		return tx.Records().EachArtifact(ref.Kind, ref.ID, func(a Artifact) error {
+		return tx.Records().eachArtifact(ref.Kind, ref.ID, func(a Artifact) error {
 			if !kept[a.ID] {
 				gone = append(gone, a.ID)
 			}
@@ -98,7 +98,7 @@ func (c *Copier) artifacts(ctx context.Context, ref Ref, v verdict) error {
 
 // artifact copies one artifact.
 func (c *Copier) artifact(ctx context.Context, ref Ref, a Artifact) error {
-	var there StoredArtifact
+	var there storedArtifact
 	exists := false
 	if !c.Fresh {
 		err := c.To.Read(ctx, func(tx TargetTx) (err error) {
@@ -135,7 +135,7 @@ func (c *Copier) artifact(ctx context.Context, ref Ref, a Artifact) error {
 		if err != nil {
 			return err
 		}
-		return tx.Records().PutArtifact(ref, a, blobID)
+		return tx.Records().putArtifact(ref, a, blobID)
 	})
 	if err != nil {
 		release()

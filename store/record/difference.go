@@ -7,15 +7,15 @@ import (
 	"tracker/store/scalar"
 )
 
-// Divergence is the step from which the points of a metric differ in two databases.
-type Divergence struct {
+// divergence is the step from which the points of a metric differ in two databases.
+type divergence struct {
 	Same bool // the points do not differ; From is not set
 	From scalar.Step
 }
 
-// Differences compares the metrics of an iteration in tx with those that it has in
+// differences compares the metrics of an iteration in tx with those that it has in
 // another database. The result is by key.
-func (tx Tx) Differences(other Tx, id string) (map[string]Divergence, error) {
+func (tx Tx) differences(other Tx, id string) (map[string]divergence, error) {
 	from, err := other.Num(id)
 	if err != nil {
 		return nil, err
@@ -28,7 +28,7 @@ func (tx Tx) Differences(other Tx, id string) (map[string]Divergence, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := map[string]Divergence{}
+	all := map[string]divergence{}
 	for _, key := range keys {
 		if all[key], err = firstDifference(other, from, tx, to, key); err != nil {
 			return nil, err
@@ -38,7 +38,7 @@ func (tx Tx) Differences(other Tx, id string) (map[string]Divergence, error) {
 }
 
 // firstDifference compares a metric of two runs.
-func firstDifference(a Tx, aNum int64, b Tx, bNum int64, key string) (d Divergence, err error) {
+func firstDifference(a Tx, aNum int64, b Tx, bNum int64, key string) (d divergence, err error) {
 	ca, err := a.Cursor(aNum, key)
 	if err != nil {
 		return d, err
@@ -53,22 +53,22 @@ func firstDifference(a Tx, aNum int64, b Tx, bNum int64, key string) (d Divergen
 		moreA, moreB := ca.Next(), cb.Next()
 		switch {
 		case !moreA && !moreB:
-			return Divergence{Same: true}, nil
+			return divergence{Same: true}, nil
 		case !moreA:
-			return Divergence{From: cb.Step}, nil
+			return divergence{From: cb.Step}, nil
 		case !moreB:
-			return Divergence{From: ca.Step}, nil
+			return divergence{From: ca.Step}, nil
 		case ca.Step != cb.Step:
-			return Divergence{From: min(ca.Step, cb.Step)}, nil
+			return divergence{From: min(ca.Step, cb.Step)}, nil
 		case ca.At != cb.At || math.Float64bits(float64(ca.Value)) != math.Float64bits(float64(cb.Value)):
-			return Divergence{From: ca.Step}, nil
+			return divergence{From: ca.Step}, nil
 		}
 	}
 }
 
-// DropPoints deletes the points of an iteration from the first difference on, and returns
+// dropPoints deletes the points of an iteration from the first difference on, and returns
 // their number.
-func (tx Tx) DropPoints(id string, drop map[string]Divergence) (dropped int, err error) {
+func (tx Tx) dropPoints(id string, drop map[string]divergence) (dropped int, err error) {
 	if len(drop) == 0 {
 		return 0, nil
 	}

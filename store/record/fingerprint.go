@@ -37,7 +37,7 @@ func (tx Tx) Fingerprint(k *Kind, id string) (string, error) {
 		}
 	}
 	var lines []string
-	err := tx.EachArtifact(k, id, func(a Artifact) error {
+	err := tx.eachArtifact(k, id, func(a Artifact) error {
 		lines = append(lines, string(appendValues(nil, a.ID, a.Name, a.Description, a.ContentType, int64(a.CreatedDate), a.Hash)))
 		return nil
 	})

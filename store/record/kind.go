@@ -45,16 +45,6 @@ const (
 // come before them.
 var Kinds = []*Kind{projectKind, experimentKind, iterationKind, loggedModelKind, wandbArtifactKind, reportKind, modelKind, modelVersionKind}
 
-// KindOf returns the kind with a name, nil when there is none.
-func KindOf(name string) *Kind {
-	for _, k := range Kinds {
-		if k.Name == name {
-			return k
-		}
-	}
-	return nil
-}
-
 // ID returns the kind of the column with the ids of records.
 func (k *Kind) ID() Column {
 	if k == loggedModelKind {

@@ -123,8 +123,8 @@ func (tx Tx) Rows(p *Part, id string) ([][]any, error) {
 	return all, errors.Join(rows.Err(), rows.Close())
 }
 
-// WriteRows writes rows that Rows has read into the record with an id.
-func (tx Tx) WriteRows(p *Part, id string, rows [][]any) error {
+// writeRows writes rows that Rows has read into the record with an id.
+func (tx Tx) writeRows(p *Part, id string, rows [][]any) error {
 	for _, row := range rows {
 		if _, err := tx.Exec(p.Write, append([]any{id}, row...)...); err != nil {
 			return err

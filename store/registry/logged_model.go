@@ -21,8 +21,9 @@ const (
 	LoggedModelFailed  LoggedModelStatus = "FAILED"
 )
 
-// LoggedModel is the files of a trained model in an experiment, with their description. The files are artifacts of the experiment whose names begin with
-// LoggedModelFolder of its id. A version of a model can have it as its source.
+// LoggedModel is the files of a trained model in an experiment, with their description.
+// The files are artifacts of the experiment whose names begin with LoggedModelFolder of
+// its id. A version of a model can have it as its source.
 type LoggedModel struct {
 	ID           string            `json:"id" db:"id"` // m- and 32 hexadecimal digits
 	ExperimentID string            `json:"experiment_id" db:"experiment_id"`
@@ -106,10 +107,7 @@ func (db *DB) CreateLoggedModel(ctx context.Context, actor access.Actor, experim
 		return access.Created{}, err
 	}
 	return access.Write(ctx, db.base, actor, func(tx *access.Tx) (access.Created, error) {
-		e, err := tx.AllowExperiment(actor, experimentID, access.RightCreate)
-		if err == nil {
-			err = e.Open()
-		}
+		e, err := tx.AllowOpenExperiment(actor, experimentID, access.RightCreate)
 		if err != nil {
 			return access.Created{}, err
 		}

@@ -49,11 +49,11 @@ func RefuseIfProjectVersioned(tx *access.Tx, id string) error {
 // RefuseIfVersioned fails with CONFLICT when there are versions that are not in the
 // trash and for which condition holds. They are named in the place of %s in message.
 func RefuseIfVersioned(tx *access.Tx, condition, message string, args ...any) error {
-	return Refuse(tx, `model.deleted_date IS NULL AND model_version.deleted_date IS NULL AND (`+condition+`)`, message, args...)
+	return RefuseIfAnyVersioned(tx, `model.deleted_date IS NULL AND model_version.deleted_date IS NULL AND (`+condition+`)`, message, args...)
 }
 
-// Refuse is RefuseIfVersioned for all versions, also those in the trash.
-func Refuse(tx *access.Tx, condition, message string, args ...any) error {
+// RefuseIfAnyVersioned is RefuseIfVersioned for versions in the trash as well.
+func RefuseIfAnyVersioned(tx *access.Tx, condition, message string, args ...any) error {
 	var used []struct {
 		Name    string `db:"name"`
 		Version int64  `db:"version"`

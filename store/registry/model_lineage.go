@@ -26,8 +26,8 @@ const MadeVersionOrder = ` ORDER BY model.name, model.id, model_version.version 
 
 // ArtifactVersions returns up to MaxLimit versions of models that have an
 // artifact, by model and number. Needs read.
-func (v *View) ArtifactVersions(resourceID string) (made []MadeVersion, err error) {
-	r, err := v.tx.AllowArtifact(v.tx.Actor, resourceID, access.RightRead)
+func (v *View) ArtifactVersions(artifactID string) (made []MadeVersion, err error) {
+	r, err := v.tx.AllowArtifact(v.tx.Actor, artifactID, access.RightRead)
 	if err != nil {
 		return nil, err
 	}

@@ -38,8 +38,8 @@ type Origin struct {
 
 func (v ModelVersion) TextBytes() int { return len(v.Description) + len(v.Source) }
 
-// NewModelVersion holds the arguments of CreateModelVersion. Iteration and resource
-// must be of the model's project. A version needs an iteration or a source.
+// NewModelVersion holds the arguments of CreateModelVersion. The iteration and the
+// artifact must be of the model's project. A version needs an iteration or a source.
 type NewModelVersion struct {
 	IterationID string            `json:"iteration_id"`
 	ArtifactID  *string           `json:"resource_id"`
@@ -143,7 +143,7 @@ func (db *DB) CreateModelVersion(ctx context.Context, actor access.Actor, modelI
 		if err != nil {
 			return access.Created{}, err
 		}
-		resource, err := resourceOfProject(tx, m.ProjectID, n.ArtifactID)
+		artifact, err := artifactOfProject(tx, m.ProjectID, n.ArtifactID)
 		if err != nil {
 			return access.Created{}, err
 		}
@@ -161,7 +161,7 @@ func (db *DB) CreateModelVersion(ctx context.Context, actor access.Actor, modelI
 			(id, model_id, version, iteration_num, resource_num, source, location, run_id, run_link, stage,
 				description, created_date, updated_date)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			id, modelID, version, iteration, resource, n.Source, n.Origin.Location, n.Origin.RunID, n.Origin.RunLink, NoStage,
+			id, modelID, version, iteration, artifact, n.Source, n.Origin.Location, n.Origin.RunID, n.Origin.RunLink, NoStage,
 			n.Description, tx.Now, tx.Now)
 		if err != nil {
 			return access.Created{}, err
@@ -179,10 +179,8 @@ func (db *DB) UpdateModelVersion(ctx context.Context, actor access.Actor, id str
 			return err
 		}
 	}
-	if p.Description != nil {
-		if err := access.CheckText("description", *p.Description); err != nil {
-			return err
-		}
+	if err := access.CheckOptional("description", p.Description); err != nil {
+		return err
 	}
 	if p.Aliases != nil {
 		if err := CheckAliases(*p.Aliases); err != nil {
@@ -201,7 +199,7 @@ func updateModelVersion(tx *access.Tx, actor access.Actor, id string, p ModelVer
 		return done, err
 	}
 	done = Promotion{ModelID: v.ModelID, Version: v.Version}
-	resource, err := resourceOfProject(tx, projectID, p.ArtifactID)
+	artifact, err := artifactOfProject(tx, projectID, p.ArtifactID)
 	if err != nil {
 		return done, err
 	}
@@ -229,7 +227,7 @@ func updateModelVersion(tx *access.Tx, actor access.Actor, id string, p ModelVer
 			resource_num = coalesce(?, resource_num),
 			updated_date = ?
 		WHERE id = ?
-		RETURNING iteration_num`, p.Stage, p.Stage, p.Description, resource, tx.Now, id).Scan(&iteration)
+		RETURNING iteration_num`, p.Stage, p.Stage, p.Description, artifact, tx.Now, id).Scan(&iteration)
 	if err != nil {
 		return done, err
 	}
@@ -288,10 +286,10 @@ func IterationOfProject(tx *access.Tx, projectID, id string) (num *int64, err er
 	return num, err
 }
 
-// resourceOfProject returns the number of the artifact that a version of a
+// artifactOfProject returns the number of the artifact that a version of a
 // model in the project can have, nil for nil. An artifact whose bytes are being
 // removed counts as removed.
-func resourceOfProject(tx *access.Tx, projectID string, id *string) (num *int64, err error) {
+func artifactOfProject(tx *access.Tx, projectID string, id *string) (num *int64, err error) {
 	if id == nil {
 		return nil, nil
 	}

@@ -28,7 +28,7 @@ type ConsoleGrowth struct {
 
 // WriteConsole writes lines under the numbers from *from on, in place of those that have
 // these numbers, or after the last line when from is nil. Only the newest
-// MaxConsoleLines are kept. Needs create, and update for an iteration that has ended.
+// console.MaxLines are kept. Needs create, and update for an iteration that has ended.
 func (db *DB) WriteConsole(ctx context.Context, actor access.Actor, iterationID string, from *int64, lines []string) (ConsoleWritten, error) {
 	if len(lines) > MaxConsoleWrite {
 		return ConsoleWritten{}, access.Invalid("lines", "Send up to %d lines at once, not %d.", MaxConsoleWrite, len(lines))

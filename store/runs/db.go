@@ -1,10 +1,10 @@
-// Package runs has the iterations of experiments and what is recorded in them: parameters,
+// Package runs holds the iterations of experiments and the data recorded in them: parameters,
 // metrics, tags, properties, datasets, lines of a console, the code and the environment.
 //
 // It writes them, with rights and states checked in the same transaction; lists, searches
 // and groups them; and reads their curves, summaries and changes. Points are kept by package
-// points and found by package search, both of which know no rights. What an answer holds in
-// memory is bounded and counted before it is read (budget.go).
+// points and found by package search, both of which know no rights. The memory of an
+// answer is bounded, and counted before the answer is read (budget.go).
 //
 // Methods of DB take transactions of their own; those of View read one snapshot. Package
 // store has them all, and describes the rules that hold for each.

@@ -230,10 +230,8 @@ func (p IterationPatch) check() error {
 	if err := access.CheckNameAndText(p.Name, "notes", p.Notes); err != nil {
 		return err
 	}
-	if p.ErrorMessage != nil {
-		if err := access.CheckText("error_message", *p.ErrorMessage); err != nil {
-			return err
-		}
+	if err := access.CheckOptional("error_message", p.ErrorMessage); err != nil {
+		return err
 	}
 	if p.Status != nil {
 		if err := access.OneOf("status", *p.Status, IterationStatuses...); err != nil {
@@ -280,11 +278,11 @@ func UpdateIteration(tx *access.Tx, actor access.Actor, id string, p IterationPa
 			error_message = ?,
 			end_date      = ?
 		WHERE num = ?`, p.Name, p.Notes, next.Status, next.ErrorMessage, next.EndDate, it.Num)
-	if p.Status != nil || p.ErrorMessage != nil || p.EndDate != nil {
-		tx.Seen = append(tx.Seen, it.Num) // written by the run, and not notes of a person
-	}
 	if err != nil {
 		return err
+	}
+	if p.Status != nil || p.ErrorMessage != nil || p.EndDate != nil {
+		tx.Seen = append(tx.Seen, it.Num) // written by the run, and not notes of a person
 	}
 	tx.Touch(it.IterationRef)
 	tx.NoteIteration(it.IterationRef)

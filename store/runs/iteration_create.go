@@ -134,13 +134,9 @@ func parentOf(tx *access.Tx, experimentID, id string) (num *int64, err error) {
 func freeName(tx *access.Tx, experimentID string) (string, error) {
 	for attempt := 0; ; attempt++ {
 		name := randomName(attempt)
-		var one int
-		err := tx.Row(`SELECT 1 FROM iteration WHERE experiment_id = ? AND name = ?`, experimentID, name).Scan(&one)
-		if errors.Is(err, sql.ErrNoRows) {
-			return name, nil
-		}
-		if err != nil {
-			return "", err
+		taken, err := tx.Has(`SELECT 1 FROM iteration WHERE experiment_id = ? AND name = ?`, experimentID, name)
+		if err != nil || !taken {
+			return name, err
 		}
 	}
 }

@@ -74,7 +74,7 @@ func (db *DB) Keys(ctx context.Context, actor access.Actor, experimentID string,
 	return view(ctx, db, actor, func(v *View) (access.List[search.Key], error) { return v.Keys(experimentID, q) })
 }
 
-// maxFoundValues is the largest number of values that Values returns.
+// maxFoundValues is the largest number of values that ParamValues and TagValues return.
 const maxFoundValues = 50
 
 // FoundValue is a value of a parameter, or a tag.

@@ -30,8 +30,8 @@ func (t Time) Time() time.Time { return time.UnixMilli(int64(t)).UTC() }
 
 func (t Time) String() string { return t.Time().Format(timeLayout) }
 
-// ParseTime reads RFC 3339 with any offset; without an offset it is UTC. What is
-// finer than a millisecond is cut off.
+// ParseTime reads RFC 3339 with any offset; without an offset it is UTC. Digits
+// after the milliseconds are cut off.
 func ParseTime(s string) (Time, error) {
 	upper := strings.ToUpper(s)
 	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05"} {

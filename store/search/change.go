@@ -54,7 +54,7 @@ func (o *Orders) Changed() {
 	o.pending.within = false
 }
 
-// RolledBack forgets the job under way. What it has touched counts as changed.
+// RolledBack forgets the job under way. The iterations that it touched count as changed.
 func (o *Orders) RolledBack(int64) { o.pending.within = false }
 
 // Load counts a change of all experiments when another process has changed the file.

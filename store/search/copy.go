@@ -139,7 +139,8 @@ func (c *Copies) Run(ctx context.Context) {
 	}
 }
 
-// Copy copies the statistics of a metric in iterations that do not change.
+// Copy copies the statistics of a metric in iterations that do not change. It ends with
+// sqlite.ErrClosed when the database closes.
 func (c *Copies) Copy(m Metric) error {
 	for {
 		var nums []int64

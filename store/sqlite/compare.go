@@ -8,13 +8,13 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// MaxForeignText is the length limit of a text in a file that came from elsewhere, in
+// maxForeignText is the length limit of a text in a file that came from elsewhere, in
 // bytes.
-const MaxForeignText = 32 << 20
+const maxForeignText = 32 << 20
 
 // Unchanged checks that a file that came from elsewhere has exactly the tables,
 // indexes, triggers and views that the migrations make, and no text longer than
-// MaxForeignText. So using it runs no statements but the application's own, and its
+// maxForeignText. So using it runs no statements but the application's own, and its
 // texts fit into memory. Verify checks the rest.
 func (s Schema) Unchanged(ctx context.Context, path string) (err error) {
 	if err := checkTruncation(path); err != nil {
@@ -108,7 +108,7 @@ func (s Schema) expected(ctx context.Context, version int) (all map[string]strin
 	return (&Tx{conn: c, ctx: ctx}).objects()
 }
 
-// shortTexts fails when a value of the file is longer than MaxForeignText. SQLite
+// shortTexts fails when a value of the file is longer than maxForeignText. SQLite
 // finds the length of a value without reading it.
 func (s Schema) shortTexts(ctx context.Context, path string) (err error) {
 	pool, err := sqlx.Open("sqlite", DSN(path, "query_only(1)", "trusted_schema(0)"))
@@ -132,8 +132,8 @@ func (s Schema) shortTexts(ctx context.Context, path string) (err error) {
 		if err != nil {
 			return OpenError(path, err)
 		}
-		if longest > MaxForeignText {
-			return fileError(Foreign, nil, "the table %s of %s has a text of %d bytes, and at most %d are read", c.Table, path, longest, MaxForeignText)
+		if longest > maxForeignText {
+			return fileError(Foreign, nil, "the table %s of %s has a text of %d bytes, and at most %d are read", c.Table, path, longest, maxForeignText)
 		}
 	}
 	return nil

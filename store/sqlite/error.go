@@ -73,7 +73,7 @@ func OpenError(path string, err error) error {
 	switch {
 	case errors.As(err, &e):
 		return err
-	case errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrNotExist), IsReadOnly(err):
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrNotExist), isReadOnly(err):
 		return fileError(Unwritable, err,
 			"the database %s can't be written: give this user the right to write to its folder, or choose another place", path)
 	case IsDamaged(err):
@@ -122,8 +122,8 @@ func IsBusy(err error) bool {
 	return c == sqlite3.SQLITE_BUSY || c == sqlite3.SQLITE_LOCKED
 }
 
-// IsReadOnly reports whether the file or its folder can't be written to.
-func IsReadOnly(err error) bool {
+// isReadOnly reports whether the file or its folder can't be written to.
+func isReadOnly(err error) bool {
 	c := code(err) & 0xff
 	return c == sqlite3.SQLITE_READONLY || c == sqlite3.SQLITE_CANTOPEN || c == sqlite3.SQLITE_PERM
 }

@@ -1,7 +1,6 @@
 package transfer
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
@@ -87,6 +86,3 @@ type AmbiguousError struct {
 func (e *AmbiguousError) Error() string {
 	return fmt.Sprintf("%s can be read as %s; say which", e.Path, strings.Join(e.Kinds, " and as "))
 }
-
-// ErrHostile is wrapped by errors about a file whose sizes or counts can't be true.
-var ErrHostile = errors.New("the file is damaged or made to harm")

@@ -40,8 +40,8 @@ func (db *DB) CreateWandbAgent(ctx context.Context, actor access.Actor, sweepID,
 	})
 }
 
-// WandbHeartbeat takes note of the runs that an agent carries out, by their names, and
-// returns what it is to do. name is that of a run that may be given to it. Needs create.
+// WandbHeartbeat records which runs an agent carries out, by their names, and returns
+// what it is to do. name is that of a run that may be given to it. Needs create.
 //
 // A run that was given to an agent and that did not begin is given again: to the same
 // agent when it asks again, so that a lost answer loses no run, and after LostAfter to
@@ -127,7 +127,7 @@ func runOfTrial(tx *access.Tx, s WandbSweep, name string) (_ *access.IterationSt
 	return &it, tx.DB.LastSeen.Latest(it.Num, lastSeen), err
 }
 
-// updateTrials takes note of which runs an agent carries out and which have ended, and
+// updateTrials records which runs an agent carries out and which have ended, and
 // returns those that have not.
 func updateTrials(tx *access.Tx, s *WandbSweep, all []trial, agent string, running []string) (open []trial, err error) {
 	lost := tx.Now - scalar.Time(access.LostAfter.Milliseconds())
@@ -144,7 +144,7 @@ func updateTrials(tx *access.Tx, s *WandbSweep, all []trial, agent string, runni
 		}
 		again := false
 		if t.it != nil && !t.it.Deleted && (t.it.Ended() || !runs && t.lastSeen < lost) {
-			if again, err = settlePreempted(tx, *t.it); err != nil {
+			if again, err = endPreempted(tx, *t.it); err != nil {
 				return nil, err
 			}
 		}

@@ -9,9 +9,9 @@ const (
 	exitLost = -1
 )
 
-// settlePreempted reports whether a run that has ended or is lost was preempted. One that
+// endPreempted reports whether a run that has ended or is lost was preempted. One that
 // is lost after it announced that ends as preempted.
-func settlePreempted(tx *access.Tx, it access.IterationState) (bool, error) {
+func endPreempted(tx *access.Tx, it access.IterationState) (bool, error) {
 	if it.Ended() {
 		return it.Status == access.Killed && it.ErrorMessage == preempted, nil
 	}

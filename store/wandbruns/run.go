@@ -334,8 +334,8 @@ var wandbStates = map[string]access.IterationStatus{
 	"killed": access.Killed, "preempted": access.Killed, "preempting": access.Running,
 }
 
-// WandbSnapshot is what a client says about the machine and the code of a run. What is ""
-// is not known.
+// WandbSnapshot describes the machine and the code of a run, as a client sent it. A field
+// that is "" is not known.
 type WandbSnapshot struct{ GitSHA, GitRemote, Entrypoint, Command, Hostname, Runtime string }
 
 // SetWandbSnapshot sets the fields of the snapshot of an iteration that are known. Needs
@@ -350,7 +350,7 @@ func (db *DB) SetWandbSnapshot(ctx context.Context, actor access.Actor, id strin
 		if err != nil {
 			return err
 		}
-		fit := func(text string) string { return transfer.FitText(text) }
+		fit := transfer.FitText
 		_, err = tx.Exec(`INSERT INTO snapshot (iteration_num, id, git_sha, git_remote, entrypoint, command, hostname, runtime, created_date)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT (iteration_num) DO UPDATE SET

@@ -1,9 +1,10 @@
 // An image as large as the window allows.
 import { el, isolated } from './dom.js';
 
-// enlarge shows an image in a dialog, which a click or Escape closes. What fits
-// is enlarged by a whole number, so that its pixels stay alike. The dialog itself has
-// the focus: the key that opens it must not press its button. cover, if there is one, draws on a canvas over the image.
+// enlarge shows an image in a dialog, which a click or Escape closes. An image
+// that fits is enlarged by a whole number, so that its pixels stay alike. The dialog
+// itself has the focus: the key that opens it must not press its button. cover, if there
+// is one, draws on a canvas over the image.
 export function enlarge({ src, alt, naturalWidth: width, naturalHeight: height }, cover) {
   const over = cover && el('canvas', { class: 'over', 'aria-hidden': 'true' });
   const image = el('img', { src, alt, load: () => cover?.(image, over) });

@@ -1,4 +1,4 @@
-// How numbers and times are written.
+// Numbers and times as texts.
 
 const plain = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 

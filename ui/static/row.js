@@ -41,8 +41,8 @@ export function row(layout, run, { index, depth }, { shown, color, picked, open,
 
 const tail = 14; // characters at the end of a name that stay when it is cut
 
-// named is a name of which the middle is cut where there is no room for it. What most
-// names begin with is dimmed.
+// named returns a name of which the middle is cut where there is no room for it. The
+// beginning that most names share is dimmed.
 function named(name, usual) {
   const prefix = name.startsWith(usual) ? usual : '';
   if (!prefix && name.length <= 2 * tail) return isolated(name);

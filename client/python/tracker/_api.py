@@ -10,6 +10,7 @@ from urllib.parse import quote, urlencode
 
 from ._check import Status
 from ._config import SUMMARY, Summary
+from ._frame import frame
 from ._history import History, Points, history, points
 from ._http import Client, Refused, TrackerError, download
 
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
 PAGE = 1000
 """Records in one request of a listing."""
-COLUMNS = 100
-"""Names of parameters and metrics in one request of a listing."""
 
 
 class Record:
@@ -118,7 +117,7 @@ class Api:
     def trash(self, kind: Optional[str] = None) -> List[Trashed]:
         """The records in the trash that the token may restore, the latest deletions first.
 
-        kind is project, experiment, iteration, model, model_version or resource, which is an artifact.
+        kind is project, experiment, iteration, model, model_version, report or resource, which is an artifact.
         """
         return [Trashed(self, r) for r in self.all("/trash", kind=kind)]
 
@@ -177,37 +176,13 @@ class Experiment(Record):
         rows = self.api.all(f"/iteration/experiment/{self.id}", filter=filter, sort=sort, columns=columns)
         return [Iteration(self.api, r) for r in rows]
 
-
     def to_pandas(self, filter: Optional[str] = None, sort: Optional[str] = None) -> Any:
         """A pandas frame of its iterations: their fields, parameters under param/NAME, and last values under metric/NAME.
 
         Dates are times in UTC. A parameter that is a number or empty in all iterations is a number.
         """
-        import pandas
-
         keys = [(r["kind"], r["key"]) for r in self.api.all(f"/experiment/{self.id}/keys")]
-        rows: Dict[str, Dict[str, Any]] = {}
-        for start in range(0, max(1, len(keys)), COLUMNS):
-            part = [f"{kind}.`{key.replace('`', '``')}`" for kind, key in keys[start:start + COLUMNS]]
-            for record in self.iterations(filter, sort, ",".join(part) or None):
-                fields = dict(record.fields)
-                params, metrics = fields.pop("params", {}), fields.pop("metrics", {})
-                row = rows.setdefault(record.id, fields)
-                row.update({"param/" + name: value for name, value in params.items()})
-                row.update({"metric/" + _unquoted(name): float(value) for name, value in metrics.items() if value is not None})
-        frame = pandas.DataFrame(list(rows.values()))
-        for name in frame.columns:
-            if name in ("created_date", "end_date", "last_seen"):
-                frame[name] = pandas.to_datetime(frame[name], utc=True)
-            elif name.startswith("param/"):
-                numbers = pandas.to_numeric(frame[name], errors="coerce")
-                if numbers.notna().sum() == frame[name].notna().sum():
-                    frame[name] = numbers
-        return frame
-
-
-def _unquoted(name: str) -> str:
-    return name[1:-1].replace("``", "`") if len(name) > 1 and name[0] == name[-1] == "`" else name
+        return frame(keys, lambda columns: (one.fields for one in self.iterations(filter, sort, columns)))
 
 
 class Iteration(Record):

@@ -69,7 +69,7 @@ def host() -> str:
 
 
 def enabled() -> bool:
-    """Whether a server may be started; TRACKER_EMBED=0 says no."""
+    """Return whether a server may be started; TRACKER_EMBED=0 says no."""
     return os.environ.get("TRACKER_EMBED", "").lower() not in ("0", "false", "no")
 
 
@@ -148,7 +148,7 @@ def running() -> Optional[Server]:
 
 
 def alive(pid: int) -> bool:
-    """Whether a process of this user has the number and has not ended; always true on Windows, where it is not known."""
+    """Return whether a process of this user has the number and has not ended; always true on Windows, where it is not known."""
     if sys.platform == "win32":
         return True
     try:
@@ -173,7 +173,7 @@ def _listening(url: str) -> bool:
 
 
 def _health(url: str) -> bool:
-    """Whether a tracker server answers at url. A server that is too busy to answer counts as one."""
+    """Return whether a tracker server answers at url. A server that is too busy to answer counts as one."""
     import socket
 
     split = urlsplit(url)
@@ -194,12 +194,12 @@ def _health(url: str) -> bool:
 
 
 def at_default(signed_in: bool) -> bool:
-    """Whether a server that may be used is at the default address, see find."""
+    """Return whether a server that may be used is at the default address, see find."""
     return _listening(DEFAULT_URL) and (signed_in or not foreign(DEFAULT_URL, 0)) and _health(DEFAULT_URL)
 
 
 def foreign(url: str, *trusted: int) -> bool:
-    """Whether another user, except those in trusted, listens at the port of url on this machine. Only Linux can tell."""
+    """Return whether another user, except those in trusted, listens at the port of url on this machine. Only Linux can tell."""
     wanted = f":{urlsplit(url).port:04X}"
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         try:

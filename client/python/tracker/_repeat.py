@@ -27,7 +27,7 @@ Mark = Tuple[str, str, str]
 
 
 def is_old(key: str) -> bool:
-    """Whether a request of this key, a UUIDv7 without hyphens, may have been forgotten; also when clocks disagree."""
+    """Return whether a request of this key, a UUIDv7 without hyphens, may have been forgotten; also when clocks disagree."""
     return not 0 <= time.time() - int(key[:12], 16) / 1000 < REMEMBERED
 
 

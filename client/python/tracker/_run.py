@@ -160,13 +160,13 @@ class Run(Artifacts, Names):
 
     @property
     def resumed(self) -> bool:
-        """Whether it continues a run that the server had already; known once the server was asked."""
+        """Return whether it continues a run that the server had already; known once the server was asked."""
         sender = self.recorder.sender
         return sender is not None and sender.resumed
 
     @property
     def finished(self) -> bool:
-        """Whether it has ended here."""
+        """Return whether it has ended here."""
         return self.recorder.finished
 
     @property
@@ -176,7 +176,7 @@ class Run(Artifacts, Names):
 
     @property
     def ended(self) -> bool:
-        """Whether it was ended elsewhere, for example in the dashboard. A training can check this and stop."""
+        """Return whether it was ended elsewhere, for example in the dashboard. A training can check this and stop."""
         sender = self.recorder.sender
         return sender is not None and sender.ended is not None
 

@@ -378,7 +378,7 @@ class Sender:
         self._points(body, key)
 
     def _points(self, body: bytes, key: str) -> None:
-        """Send points. What is too large is cut in half; a point that is refused is found and left out.
+        """Send points. A body that is too large is cut in half; a point that is refused is found and left out.
 
         The key of a part is made of its content, so that the same parts are the same requests when it is tried again.
         """

@@ -99,7 +99,7 @@ def framed(found: View, height: int) -> str:
 
 
 def in_notebook() -> bool:
-    """Whether this is the kernel of a notebook, which shows HTML."""
+    """Return whether this is the kernel of a notebook, which shows HTML."""
     import sys
 
     core = sys.modules.get("IPython")

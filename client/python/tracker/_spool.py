@@ -325,7 +325,7 @@ class Spool:
 
     @property
     def empty(self) -> bool:
-        """Whether every request was answered."""
+        """Return whether every request was answered."""
         with self.changed:
             return self._peek() is None
 

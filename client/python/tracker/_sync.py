@@ -74,7 +74,7 @@ def sync_file(path: str, url: Optional[str] = None, token: Optional[str] = None,
 
 
 def _has_died(sender: Sender, alive: float) -> Optional[bool]:
-    """Whether no process has the run any more, on this machine or, as far as the server knows, on another; None without an
+    """Return whether no process has the run any more, on this machine or, as far as the server knows, on another; None without an
     answer."""
     folder, name = os.path.split(sender.spool.path)
     for path in spool_files(folder):

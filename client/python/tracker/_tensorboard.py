@@ -325,7 +325,7 @@ def find(folder: str, deep: bool) -> Iterator[str]:
 
 
 def _is_of_another(path: str) -> bool:
-    """Whether the process that writes an event file lives, and neither is this one nor descends from it.
+    """Return whether the process that writes an event file lives, and neither is this one nor descends from it.
 
     The names of event files have the host and the process in them, but for those of tensorboardX.
     """

@@ -35,7 +35,7 @@ def tell(text: str, once: Optional[str] = None, stream: Any = None) -> None:
 
 
 def is_quiet(quiet: Optional[bool]) -> bool:
-    """Whether the lines that say where a run is are left out: quiet, or TRACKER_QUIET when that is None."""
+    """Return whether the lines that say where a run is are left out: quiet, or TRACKER_QUIET when that is None."""
     return os.environ.get("TRACKER_QUIET", "").lower() not in ("", "0", "false", "no") if quiet is None else quiet
 
 

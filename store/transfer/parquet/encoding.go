@@ -214,7 +214,7 @@ func (h *hybrid) next() (uint32, error) {
 	return uint32(bits(h.packed, h.bit-h.width, h.width)), nil
 }
 
-// bits returns width bits from a place on, the lowest first. What lies beyond b is 0.
+// bits returns width bits from a place on, the lowest first. Bits beyond the end of b are 0.
 func bits(b []byte, at, width int) (x uint64) {
 	b = b[min(at/8, len(b)):]
 	shift := at % 8

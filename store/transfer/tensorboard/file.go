@@ -29,9 +29,9 @@ type file struct {
 	info  fs.FileInfo
 }
 
-// IsEventFile reports whether a file is one of events by its name, as TensorBoard
+// isEventFile reports whether a file is one of events by its name, as TensorBoard
 // does.
-func IsEventFile(name string) bool { return strings.Contains(name, "tfevents") }
+func isEventFile(name string) bool { return strings.Contains(name, "tfevents") }
 
 // identify sets the id of a file, which follows from its name and its first event:
 // that has the time to the microsecond. So a folder may be moved.

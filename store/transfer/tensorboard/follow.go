@@ -174,7 +174,7 @@ func (f *Follower) entry(folderPath string, e fs.DirEntry) string {
 			f.folders[path] = &folder{}
 			return path
 		}
-	case e.Type().IsRegular() && IsEventFile(e.Name()):
+	case e.Type().IsRegular() && isEventFile(e.Name()):
 		if f.files[path] == nil {
 			f.files[path] = &file{path: path, dir: filepath.ToSlash(rel)}
 		}

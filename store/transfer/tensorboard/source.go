@@ -61,7 +61,7 @@ func Find(path string) (*Source, error) {
 	}
 	if !info.IsDir() {
 		s := &Source{root: filepath.Dir(root)}
-		if info.Mode().IsRegular() && IsEventFile(info.Name()) {
+		if info.Mode().IsRegular() && isEventFile(info.Name()) {
 			s.files = []*file{{path: root, dir: ".", size: info.Size()}}
 		}
 		return s, nil
@@ -93,7 +93,7 @@ func Find(path string) (*Source, error) {
 			}
 		case d.Type()&fs.ModeSymlink != 0:
 			s.link(path)
-		case d.Type().IsRegular() && IsEventFile(d.Name()):
+		case d.Type().IsRegular() && isEventFile(d.Name()):
 			info, err := d.Info()
 			if errors.Is(err, fs.ErrNotExist) {
 				return nil
@@ -108,8 +108,8 @@ func Find(path string) (*Source, error) {
 	return s, err
 }
 
-// link notes a symbolic link that leads out of the folder. What lies in the folder
-// is found without it.
+// link records a symbolic link that leads out of the folder. A file in the folder is
+// found without a link.
 func (s *Source) link(path string) {
 	target, err := filepath.EvalSymlinks(path)
 	if err != nil {

@@ -3,8 +3,8 @@
 // rows of a history; settings; the charts and tables of wandb.plot.
 //
 // It has the rules by which values are converted to tracker's: which of them are
-// numbers, under which names, and which stay as they are. What it does not understand
-// is returned as a text, so nothing is lost. The package uses neither the database nor
+// numbers, under which names, and which stay as they are. A value that it does
+// not understand is returned as a text, so nothing is lost. The package uses neither the database nor
 // a protocol, and has no state.
 package format
 

@@ -1,0 +1,77 @@
+package store_test
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tracker/store"
+	"tracker/store/transfer/archive"
+)
+
+// TestHostileArchivedDatabase imports archives whose databases were changed: nothing
+// of them comes in, and the error says why.
+func TestHostileArchivedDatabase(t *testing.T) {
+	b := fullBed(t)
+	content := b.export(t, store.ArchiveQuery{ProjectID: b.project})
+	for name, c := range map[string]struct {
+		statements []string
+		want       string
+	}{
+		"a trigger": {[]string{`CREATE TRIGGER evil AFTER INSERT ON source BEGIN DELETE FROM project; END`}, "is not the one of tracker"},
+		"a view for a table": {[]string{`ALTER TABLE experiment_view RENAME TO saved`,
+			`CREATE VIEW experiment_view AS SELECT * FROM saved`}, "is not the one of tracker"},
+		"no index":            {[]string{`DROP INDEX resource_by_name`}, "parts are missing"},
+		"a newer schema":      {[]string{`PRAGMA user_version = 9999`}, "newer"},
+		"another file":        {[]string{`PRAGMA application_id = 1`}, "another program"},
+		"a long text":         {[]string{`UPDATE project SET description = printf('%.*c', 40000000, 'x')`}, "has a text of 40000000 bytes"},
+		"a long name":         {[]string{`UPDATE iteration SET name = printf('%.*c', 300, 'x')`}, "at most 250 characters"},
+		"a control character": {[]string{`UPDATE series SET key = 'a' || char(10) WHERE key = 'loss'`}, "printable"},
+		"an id":               {[]string{`PRAGMA foreign_keys = 0`, `UPDATE parameter SET id = '../x' WHERE key = 'lr'`}, "is not a UUID"},
+		"a path":              {[]string{`UPDATE resource SET name = '../../etc/passwd' WHERE name = 'data.csv'`}, "name must be like"},
+		"other hashes":        {[]string{`UPDATE blob SET hash = replace(hash, substr(hash, 1, 1), '0')`}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "tracker.db")
+			files := unzip(t, content)
+			wantOK(t, os.WriteFile(path, files["tracker.db"], 0o600))
+			db := raw(t, path)
+			for _, s := range c.statements {
+				execSQL(t, db, s)
+			}
+			wantOK(t, db.Close())
+			other := open(t, store.Options{Exclusive: true, Backends: folder(t)})
+			_, err := other.ImportArchive(ctx, store.System, file(t, repacked(t, files, path)), store.ArchiveImport{})
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("the error is %v, without %q", err, c.want)
+			}
+			if problems := must(other.Check(ctx, false))(t); len(problems) > 0 {
+				t.Errorf("after the import: %v", problems)
+			}
+			left := must(filepath.Glob(filepath.Join(filepath.Dir(other.Path()), "tracker-archive-*")))(t)
+			if len(left) > 0 {
+				t.Errorf("left behind: %v", left)
+			}
+		})
+	}
+}
+
+// repacked returns an archive with another database.
+func repacked(t *testing.T, files map[string][]byte, database string) []byte {
+	t.Helper()
+	c := archive.Content{Database: database}
+	for name, content := range files {
+		if strings.HasPrefix(name, "artifacts/") {
+			c.Blobs = append(c.Blobs, archive.Blob{Hash: filepath.Base(name), Size: int64(len(content))})
+		}
+	}
+	c.Open = func(b archive.Blob) (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(files["artifacts/"+b.Hash[:2]+"/"+b.Hash])), nil
+	}
+	var out bytes.Buffer
+	wantOK(t, archive.Write(&out, c))
+	return out.Bytes()
+}

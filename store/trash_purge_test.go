@@ -1,0 +1,125 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"tracker/store"
+)
+
+// A purge leaves nothing behind.
+func TestPurge(t *testing.T) {
+	f := newFilled(t)
+	file := raw(t, f.Path())
+	for kind, id := range f.ids {
+		wantCode(t, f.Purge(ctx, store.System, id), store.CodeNotFound)
+		wantOK(t, f.remove(kind, id))
+		wantOK(t, f.Purge(ctx, store.System, id))
+		wantCode(t, f.Restore(ctx, store.System, id), store.CodeNotFound)
+		if n := ask[int](t, file, `SELECT count(*) FROM `+string(kind)+` WHERE id = ?`, id); n > 0 {
+			t.Errorf("%s: it is still in its table", kind)
+		}
+		wantClean(t, f.DB)
+	}
+	must(f.Collect(ctx))(t)
+	if n := ask[int](t, file, `SELECT count(*) FROM blob WHERE NOT EXISTS (SELECT 1 FROM resource WHERE blob_id = blob.id)`); n > 0 {
+		t.Errorf("the bytes of %d artifacts are still there", n)
+	}
+}
+
+// Records that are old enough are purged, at the start of a server and by hand; the rest
+// stays.
+func TestExpiry(t *testing.T) {
+	b := newTrashBed(t)
+	old, young := b.newIteration(t), b.newIteration(t)
+	version := must(b.CreateModelVersion(ctx, store.System, newModel(t, b, b.project, "net"), store.NewModelVersion{IterationID: b.iteration}))(t).ID
+	wantOK(t, b.DeleteIteration(ctx, store.System, old))
+	b.clock.Add(time.Hour)
+	wantOK(t, b.DeleteModelVersion(ctx, store.System, version))
+	wantOK(t, b.DeleteIteration(ctx, store.System, young))
+	var purged, kept []string
+	empty := func(db *store.DB, age time.Duration) {
+		t.Helper()
+		purged, kept = nil, nil
+		wantOK(t, db.EmptyTrash(ctx, store.System, age, func(p store.Purged) {
+			if p.Kept {
+				kept = append(kept, p.ID)
+			} else {
+				purged = append(purged, p.ID)
+			}
+		}))
+	}
+	if empty(b.DB, trashAge); purged != nil || kept != nil {
+		t.Errorf("purged %v, kept %v", purged, kept)
+	}
+	if empty(b.DB, time.Hour); !slices.Equal(purged, []string{old}) || kept != nil {
+		t.Errorf("purged %v, kept %v", purged, kept)
+	}
+	// A run that is older than a version of it in the trash waits for that.
+	wantOK(t, b.DeleteIteration(ctx, store.System, b.iteration))
+	execSQL(t, raw(t, b.Path()), `UPDATE iteration SET deleted_date = deleted_date - 7200000 WHERE id = ?`, b.iteration)
+	if empty(b.DB, time.Hour); purged != nil || !slices.Equal(kept, []string{b.iteration}) {
+		t.Errorf("purged %v, kept %v", purged, kept)
+	}
+	b.clock.Add(trashAge)
+	path := b.Path()
+	wantOK(t, b.Close())
+	db := open(t, store.Options{Path: path, Exclusive: true, TrashAge: trashAge, Now: b.clock.Now})
+	for deadline := time.Now().Add(time.Minute); len(trash(t, db)) > 0; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("in the trash are %v", trash(t, db))
+		}
+	}
+	wantClean(t, db)
+}
+
+// A large record is purged in several transactions. When that is broken off it can't
+// be restored, and the next purge goes on.
+func TestPurgeInParts(t *testing.T) {
+	for _, kind := range []store.TrashKind{store.TrashedProject, store.TrashedExperiment} {
+		var cancel context.CancelFunc
+		var commits atomic.Int64 // until cancel is called; 0 for never
+		b := newBedWith(t, store.Options{Exclusive: true, TrashAge: trashAge, OnCommit: func(store.CommitStats) {
+			if commits.Load() > 0 && commits.Add(-1) == 0 {
+				cancel()
+			}
+		}})
+		for range 320 {
+			b.newIteration(t)
+		}
+		id := b.experiment
+		if kind == store.TrashedProject {
+			id = b.project
+			must(b.CreateModelVersion(t.Context(), store.System, newModel(t, b, b.project, "net"), store.NewModelVersion{IterationID: b.iteration}))(t)
+			wantOK(t, b.DeleteProject(t.Context(), store.System, id))
+		} else {
+			wantOK(t, b.DeleteExperiment(t.Context(), store.System, id))
+		}
+		file := raw(t, b.Path())
+		left := func() int { return ask[int](t, file, `SELECT count(*) FROM iteration`) }
+		var ctx context.Context
+		ctx, cancel = context.WithCancel(t.Context())
+		t.Cleanup(cancel)
+		commits.Store(2)
+		if err := b.Purge(ctx, store.System, id); !errors.Is(err, context.Canceled) {
+			t.Fatalf("%s: a purge that is broken off: %v", kind, err)
+		}
+		if n := left(); n != 121 {
+			t.Errorf("%s: %d iterations are left", kind, n)
+		}
+		if ids := trash(t, b.DB); len(ids) > 0 {
+			t.Errorf("%s: in the trash are %v", kind, ids)
+		}
+		wantCode(t, b.Restore(t.Context(), store.System, id), store.CodeNotFound)
+		wantClean(t, b.DB)
+		wantOK(t, b.EmptyTrash(t.Context(), store.System, trashAge, func(store.Purged) {}))
+		if n := left() + ask[int](t, file, `SELECT count(*) FROM `+string(kind)); n != 0 {
+			t.Errorf("%s: %d rows are left", kind, n)
+		}
+		wantClean(t, b.DB)
+	}
+}
