@@ -28,7 +28,7 @@ func TestEventsEndWithTheToken(t *testing.T) {
 			iteration := a.iteration(experiment)
 			ada := a.user("ada")
 			a.permit(ada, project, "read")
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 			defer cancel()
 			var streams []*bufio.Reader
 			for _, path := range []string{"/experiment/" + experiment, "/iteration/" + iteration} {

@@ -64,7 +64,7 @@ func TestKilledWhileCompacting(t *testing.T) {
 		wantOK(t, cmd.Start())
 		acknowledged := [3]int{}
 		lines := bufio.NewScanner(output)
-		kill := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
+		kill := time.AfterFunc(10*time.Minute, func() { cmd.Process.Kill() })
 		for n := 0; lines.Scan(); n++ {
 			var w, count int
 			must(fmt.Sscan(lines.Text(), &w, &count))(t)

@@ -141,7 +141,7 @@ func TestSearchFindsTheLost(t *testing.T) {
 		}
 	}
 	f.must(f.db.Heartbeat(context.Background(), System, silent))
-	for deadline := time.Now().Add(time.Minute); namesOf(t, f.db, f.experimentID, IterationQuery{Filter: "status = 'lost'"}) != ""; {
+	for deadline := time.Now().Add(5 * time.Minute); namesOf(t, f.db, f.experimentID, IterationQuery{Filter: "status = 'lost'"}) != ""; {
 		if time.Now().After(deadline) {
 			t.Fatal("a run that was heard of again is still lost")
 		}

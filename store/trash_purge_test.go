@@ -69,7 +69,7 @@ func TestExpiry(t *testing.T) {
 	path := b.Path()
 	wantOK(t, b.Close())
 	db := open(t, store.Options{Path: path, Exclusive: true, TrashAge: trashAge, Now: b.clock.Now})
-	for deadline := time.Now().Add(time.Minute); len(trash(t, db)) > 0; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); len(trash(t, db)) > 0; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("in the trash are %v", trash(t, db))
 		}

@@ -24,8 +24,8 @@ func arrange(t *testing.T, ctx context.Context, base string) {
 	defer cancel()
 	b := newBrowser(t, session, s.url)
 	page := s.url + base + "/experiment/" + a.experiment
-	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(page+"?columns=param.lr%2C+param.same%2C+metric.train%2Floss"),
-		chromedp.WaitVisible(chromedp.CSS("#username")), chromedp.KeyEvent("alice\t"+password+"\r"))
+	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(page+"?columns=param.lr%2C+param.same%2C+metric.train%2Floss"))
+	b.logIn("alice")
 	b.is(rows, "6")
 
 	// In groups.
@@ -190,8 +190,8 @@ func (b *browser) keepView(a arranged, ctx context.Context, page string) {
 func openView(t *testing.T, ctx context.Context, s *site, page string) {
 	t.Helper()
 	b := newBrowser(t, ctx, s.url)
-	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(page), chromedp.WaitVisible(chromedp.CSS("#username")),
-		chromedp.KeyEvent("alice\t"+password+"\r"))
+	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(page))
+	b.logIn("alice")
 	b.is(rows, "6")
 	b.do(chromedp.Click(chromedp.CSS(`[data-testid="views"]`)), chromedp.Click(chromedp.CSS(`[data-testid="view"] a`)))
 	b.is(`document.querySelectorAll('[data-testid="group"]').length`, "2")
@@ -204,7 +204,7 @@ func openView(t *testing.T, ctx context.Context, s *site, page string) {
 func (b *browser) tells(chart string, parts ...string) {
 	b.t.Helper()
 	var said string
-	for deadline, at := time.Now().Add(time.Minute), 0.99; time.Now().Before(deadline); at = 1.97 - at {
+	for deadline, at := time.Now().Add(patience), 0.99; time.Now().Before(deadline); at = 1.97 - at {
 		b.hover(chart+" .u-over", at)
 		said = b.text(`document.querySelector('` + chart + ` .tip').textContent`)
 		if !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(said, part) }) {

@@ -95,7 +95,7 @@ func eventBedOf(t *testing.T, s *subject, streams *Streams) (*Events, *httptest.
 // listen begins a stream and returns its lines, after the one that it begins with.
 func listen(t *testing.T, server *httptest.Server, viewer, cursor string) *bufio.Reader {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	t.Cleanup(cancel)
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"?viewer="+viewer, nil)
 	if err != nil {
