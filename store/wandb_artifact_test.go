@@ -51,3 +51,20 @@ func TestCommitOfManyFiles(t *testing.T) {
 	}
 	wantClean(t, b.DB)
 }
+
+// Nobody can take the place of a version by making up its id, or the id that its client has
+// made up, for another one.
+func TestArtifactWithTheIDOfAnother(t *testing.T) {
+	b := newBed(t)
+	create := func(iteration, digest, clientID string) store.WandbArtifact {
+		return must(b.CreateWandbArtifact(ctx, store.System, store.NewWandbArtifact{
+			IterationID: iteration, Collection: "data", Type: "dataset", Digest: digest, ClientID: clientID}))(t)
+	}
+	own := create(b.iteration, "own", "made up")
+	for _, id := range []string{own.ID, "made up"} {
+		create(b.newIteration(t), "other", id)
+		if found := must(b.WandbArtifact(ctx, store.System, id))(t); found.ID != own.ID {
+			t.Errorf("%s leads to the version with the digest %s", id, found.Digest)
+		}
+	}
+}

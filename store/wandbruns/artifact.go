@@ -92,12 +92,17 @@ func allowWandbArtifact(tx *access.Tx, actor access.Actor, id string, want acces
 }
 
 // WandbArtifact returns a version by its id; also by the id that a client has made up
-// for it. Needs read, or create for one that is pending.
+// for it, of several the first: others can make up the same one later. Needs read, or
+// create for one that is pending.
 func (db *DB) WandbArtifact(ctx context.Context, actor access.Actor, id string) (WandbArtifact, error) {
 	return access.Read(ctx, db.base, func(tx *access.Tx) (a WandbArtifact, err error) {
-		err = tx.Get(&a, `SELECT `+wandbArtifactColumns+`WHERE wandb_artifact.id = ?1 OR wandb_artifact.client_id = ?1 AND ?1 <> ''
-			ORDER BY wandb_artifact.num DESC LIMIT 1`, id)
-		if err := access.OrNotFound(err, "artifact"); err != nil {
+		a, err = wandbArtifact(tx, id)
+		if err != nil && access.AsError(err).Code == access.CodeNotFound && id != "" {
+			err = tx.Get(&a, `SELECT `+wandbArtifactColumns+`WHERE wandb_artifact.client_id = ?
+				ORDER BY wandb_artifact.state = 'DELETED', wandb_artifact.num LIMIT 1`, id)
+			err = access.OrNotFound(err, "artifact")
+		}
+		if err != nil {
 			return a, err
 		}
 		want := access.RightRead
