@@ -53,6 +53,15 @@ func (c *call) createArtifact(a args) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(a.objects("tags")) > 0 {
+		err = c.lose(run, "The tags of the artifact "+made.Collection+" were left out: artifacts have aliases only.")
+	}
+	if err == nil && a.number("ttlDurationSeconds", 0) > 0 {
+		err = c.lose(run, "The time to live of the artifact "+made.Collection+" was left out: artifacts are kept until they are deleted.")
+	}
+	if err != nil {
+		return nil, err
+	}
 	return object{"artifact": c.artifactObject(c.entityOr(a.str("entityName")), &made)}, nil
 }
 
@@ -142,6 +151,12 @@ func (c *call) commitArtifact(a args) (any, error) {
 }
 
 func (c *call) updateArtifact(a args) (any, error) {
+	if len(a.objects("tagsToAdd")) > 0 {
+		return nil, store.Invalid("tagsToAdd", "This server does not have tags of artifacts; use an alias instead.")
+	}
+	if a.number("ttlDurationSeconds", 0) > 0 {
+		return nil, store.Invalid("ttlDurationSeconds", "This server keeps artifacts until they are deleted; leave out ttl.")
+	}
 	p := store.WandbArtifactPatch{Description: a.text("description"), Metadata: a.text("metadata")}
 	if a["aliases"] != nil {
 		p.Aliases = append([]string{}, aliasNames(a)...)

@@ -31,3 +31,45 @@ func TestFilesOfRunLeaveOutVersions(t *testing.T) {
 		is(`{"data":{"project":{"run":{"fileCount":3,"files":{"edges":[
 			{"node":{"name":"c:v100/a.txt"}},{"node":{"name":"c:v9"}},{"node":{"name":"wc:v9/b.txt"}}]}}}}}`)
 }
+
+// Tags of an artifact and its time to live are not kept: logging goes on without them and
+// says so, and a change to them is refused.
+func TestTagsOfArtifactsAreNotLostSilently(t *testing.T) {
+	t.Parallel()
+	b := start(t, false)
+	b.run("p", "r")
+	const input = `projectName: "p", runName: "r", artifactTypeName: "t", artifactCollectionName: "c"`
+	lost := func() string {
+		t.Helper()
+		r, err := b.db.WandbRecord(t.Context(), store.System, "p", "r")
+		b.must(err)
+		return strings.Join(r.Lost, "\n")
+	}
+	create := func(more string) {
+		t.Helper()
+		b.query(`mutation { createArtifact(input: {`+input+more+`}) { artifact { state } } }`, nil).wants(200)
+	}
+	create(`, digest: "0", tags: [], ttlDurationSeconds: -1`)
+	if got := lost(); got != "" {
+		t.Errorf("lost %q", got)
+	}
+	for range 2 {
+		create(`, digest: "1", clientID: "1", tags: [{tagName: "a"}], ttlDurationSeconds: 60`)
+	}
+	if got := lost(); got != "The tags of the artifact c were left out: artifacts have aliases only.\n"+
+		"The time to live of the artifact c was left out: artifacts are kept until they are deleted." {
+		t.Errorf("lost %q", got)
+	}
+	a, err := b.db.CreateWandbArtifact(t.Context(), store.System, store.NewWandbArtifact{IterationID: b.id("p", "r"), Collection: "c", Type: "t", Digest: "2"})
+	b.must(err)
+	change := func(more string) answer {
+		t.Helper()
+		return b.query(`mutation { updateArtifact(input: {artifactID: "`+a.ID+`", description: "new", `+more+`}) { artifact { description } } }`, nil)
+	}
+	change(`tagsToAdd: [{tagName: "a"}]`).wants(400)
+	change(`ttlDurationSeconds: 60`).wants(400)
+	if same, err := b.db.WandbArtifact(t.Context(), store.System, a.ID); err != nil || same.Description != "" {
+		t.Errorf("%v %q", err, same.Description)
+	}
+	change(`tagsToAdd: [], tagsToDelete: [], ttlDurationSeconds: null`).wants(200)
+}

@@ -60,7 +60,8 @@ func fullName(u store.User) string {
 
 func (c *call) serverInfo() object {
 	return object{"__typename": "ServerInfo", "cliVersionInfo": map[string]any{"max_cli_version": "9.9.9"}, "latestLocalVersionInfo": nil,
-		"features": []object{}, "serverFeatures": []object{}, "exposesExplicitRunFinish": false}
+		// Without it list(artifact.files()) raises NotImplementedError.
+		"features": []object{{"__typename": "ServerFeature", "name": "TOTAL_COUNT_IN_FILE_CONNECTION", "isEnabled": true}}, "serverFeatures": []object{}, "exposesExplicitRunFinish": false}
 }
 
 // entity returns a person or a team. There are no teams: any name means the

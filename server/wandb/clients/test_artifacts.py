@@ -80,13 +80,13 @@ except ValueError:
 print(json.dumps([[[a.version, sorted(a.aliases), a.state, a.metadata] for a in arts], first.digest == best.digest, first.description,
                   sorted(f for f in os.listdir(folder)), open(folder + "/second.txt").read(), first.logged_by().name,
                   sorted(e.path for e in first.manifest.entries.values()), [t.name for t in api.artifact_types("default/versions")],
-                  [c.name for c in api.artifact_type("dataset", "default/versions").collections()]]))
+                  [c.name for c in api.artifact_type("dataset", "default/versions").collections()], sorted(f.name for f in list(first.files()))]))
 """)
     assert [a[0] for a in out[0]] == ["v1", "v0"] and out[0][0][1] == ["latest"] and out[0][1][1] == ["best"]
     assert out[1] and out[2] == "words" and out[4] == "version 1" and out[5] == "run 0"
     assert {"first.txt", "second.txt"} <= set(out[3])
     assert out[6] == ["far.bin", "first.txt", "second.txt"]
-    assert out[7] == ["dataset"] and out[8] == ["corpus"]
+    assert out[7] == ["dataset"] and out[8] == ["corpus"] and out[9] == ["far.bin", "first.txt", "second.txt"]
     runs = server.runs("versions")
     found = server.artifacts(runs["run 0"])
     assert server.read(found["corpus:v0/first.txt"]) == b"always the same"
