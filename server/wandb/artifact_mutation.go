@@ -1,10 +1,6 @@
 package wandb
 
-import (
-	"context"
-
-	"tracker/store"
-)
+import "tracker/store"
 
 // artifactMutations returns the fields of a mutation that are about artifacts.
 func (c *call) artifactMutations() object {
@@ -117,23 +113,13 @@ func (c *call) createArtifactFiles(a args) (any, error) {
 	return object{"files": connection(nodes)}, nil
 }
 
-// untimed returns a context that ends with the request: the files of a version are written
-// and deleted in pieces, which together may take longer than an operation.
-func (c *call) untimed() (context.Context, func()) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(c.ctx))
-	stop := context.AfterFunc(c.r.Context(), cancel)
-	return ctx, func() {
-		stop()
-		cancel()
-	}
-}
-
 func (c *call) commitArtifact(a args) (any, error) {
 	found, err := c.db.WandbArtifact(c.ctx, c.actor, a.str("artifactID"))
 	if err != nil {
 		return nil, err
 	}
 	if found.State == store.WandbPending {
+		defer c.untimed()()
 		entries, err := c.readManifest(&found)
 		if isNotFound(err) {
 			err = store.Invalid("manifest", "The manifest of the artifact has not arrived; log the artifact again.")
@@ -141,9 +127,7 @@ func (c *call) commitArtifact(a args) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		ctx, end := c.untimed()
-		defer end()
-		if found, err = c.db.CommitWandbArtifact(ctx, c.actor, found.ID, entries); err != nil {
+		if found, err = c.db.CommitWandbArtifact(c.ctx, c.actor, found.ID, entries); err != nil {
 			return nil, err
 		}
 	}
@@ -179,9 +163,8 @@ func (c *call) deleteAliases(a args) (any, error) {
 }
 
 func (c *call) deleteArtifact(a args) (any, error) {
-	ctx, end := c.untimed()
-	defer end()
-	deleted, err := c.db.DeleteWandbArtifact(ctx, c.actor, a.str("artifactID"), a.truth("deleteAliases"))
+	defer c.untimed()()
+	deleted, err := c.db.DeleteWandbArtifact(c.ctx, c.actor, a.str("artifactID"), a.truth("deleteAliases"))
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package wandb
 import (
 	"context"
 	"errors"
+	"time"
 
 	"tracker/store"
 	"tracker/store/json"
@@ -73,6 +74,13 @@ func inner(field, text string, into any, invalid error) error {
 	return nil
 }
 
+// untimed lets the operation take longer until end is called. It serves the files of a
+// version, which are written and deleted in pieces.
+func (c *call) untimed() (end func()) {
+	c.timer.Stop()
+	return func() { c.timer.Reset(maxTime) }
+}
+
 // takeNamed counts the memory of a file in an answer that a client has named.
 func (c *call) takeNamed(name string) error {
 	return store.Take(c.ctx, namedFile+4*int64(len(name)))
@@ -84,8 +92,10 @@ func (c *call) takeNamed(name string) error {
 func (c *call) bounded(reads bool, answer func(*bounds) error) error {
 	before := c.ctx
 	defer func() { c.ctx = before }()
-	ctx, cancel := context.WithTimeoutCause(before, maxTime, errTooLong)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(before)
+	defer cancel(nil)
+	c.timer = time.AfterFunc(maxTime, func() { cancel(errTooLong) })
+	defer c.timer.Stop()
 	run := func(ctx context.Context) error {
 		var taken int64
 		c.ctx = store.WithBudget(ctx, func(n int64) error {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/gorilla/mux"
 
@@ -23,6 +24,7 @@ type call struct {
 	actor store.Actor
 	vars  map[string]string // of the path, decoded
 	share *web.Share        // of the memory of all requests
+	timer *time.Timer       // ends the operation
 }
 
 // serve returns an http.Handler that finds the account and the variables of the path
