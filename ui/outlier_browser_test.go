@@ -117,3 +117,33 @@ func TestReportOutliers(t *testing.T) {
 	id := s.report(w.project, "offline", block+"```\n")
 	s.get("/report/"+id+"/export").wants(t, 200, note)
 }
+
+// Axes of values that are very small or very large have labels.
+func TestExtremeAxes(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{})
+	w := s.sweep(0, 0)
+	run := s.run(w.experiment, store.NewIteration{})
+	for key, unit := range map[string]float64{"tiny": 1e-300, "usual": 1, "huge": 1e300} {
+		s.record(run, key, upTo(100), func(step int) float64 { return unit * float64(step+1) })
+	}
+	b := s.openBrowser(t)
+	// The labels of the Y axis, as groups of rows with text at the left.
+	labels := func(key string) string {
+		return `(() => {
+			const canvas = document.querySelector('` + chart(key) + ` canvas');
+			const height = canvas.height - 32 * devicePixelRatio;
+			const { data, width } = canvas.getContext('2d').getImageData(0, 0, Math.round(34 * devicePixelRatio), height);
+			const rows = Array.from({ length: height }, (_, y) => data.subarray(4 * y * width, 4 * (y + 1) * width).some((v) => v > 0));
+			return rows.filter((on, y) => on && !rows[y - 1]).length >= 2;
+		})()`
+	}
+	for _, view := range []string{"", "?logy=1"} {
+		b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(s.url+"/iteration/"+run+view))
+		for _, key := range []string{"tiny", "usual", "huge"} {
+			b.is(`document.querySelector('`+chart(key)+`')?.dataset.drawn`, "1")
+			b.is(labels(key), "true")
+		}
+	}
+	b.quiet()
+}

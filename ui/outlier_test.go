@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"slices"
 	"testing"
 
 	"tracker/store"
@@ -32,6 +33,24 @@ func TestUsualRange(t *testing.T) {
 	} {
 		if got := usualRange(c.curves, c.better); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// Ticks are round numbers of any size.
+func TestTicks(t *testing.T) {
+	for _, c := range []struct {
+		low, high float64
+		want      []float64
+	}{
+		{0.35, 2.83, []float64{0.5, 1, 1.5, 2, 2.5}},
+		{-0.1, 0.3, []float64{-0.1, 0, 0.1, 0.2, 0.3}},
+		{1e-300, 6e-298, []float64{1e-298, 2e-298, 3e-298, 4e-298, 5e-298, 6e-298}},
+		{0, 5.1074e34, []float64{0, 1e34, 2e34, 3e34, 4e34, 5e34}},
+		{5e-324, 1e-322, []float64{5e-324, 1e-322}},
+	} {
+		if got := ticks(c.low, c.high); !slices.Equal(got, c.want) {
+			t.Errorf("%g to %g: %v, want %v", c.low, c.high, got, c.want)
 		}
 	}
 }

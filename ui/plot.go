@@ -124,7 +124,7 @@ func newPlot(title string, curves []store.Curve, runs map[string]run, scales plo
 				pen = "M"
 				continue
 			}
-			path.WriteString(pen + place1(x.at(step)) + " " + place1(outside(y.at(float64(v)))))
+			path.WriteString(pen + place1(x.at(step)) + " " + place1(outside(y.at(within(float64(v))))))
 			pen = "L"
 		}
 		r := runs[c.IterationID]
@@ -211,11 +211,11 @@ func ticks(low, high float64) []float64 {
 		}
 	}
 	var all []float64
-	for i := math.Ceil(low / size); i*size <= high && len(all) < 10; i++ {
+	for i := math.Ceil(low / size); len(all) < 10; i++ {
 		// The product of a round number is one only after rounding.
 		v, err := strconv.ParseFloat(strconv.FormatFloat(i*size, 'g', 12, 64), 64)
-		if err != nil {
-			return []float64{low, high}
+		if err != nil || !(v <= high) {
+			break
 		}
 		all = append(all, v)
 	}

@@ -128,7 +128,7 @@ export class Chart {
       const filter = log ? decades : (_, splits) => splits;
       return { stroke: text, font: '11px system-ui, sans-serif', grid: { stroke: line, width: 1, filter },
         ticks: { stroke: line, width: 1, size: 4, filter }, ...more,
-        ...(extreme(ends, log) && { incrs: (_, i, min, max) => [Math.max(5, max - min)], splits: (_, i, min, max) => marked(min, max, log) }) };
+        ...(extreme(ends, log) && { incrs: (_, i, min, max) => [Math.max(5, max - min)], splits: (_, i, min, max) => marked(min, max, log), filter: (_, splits) => splits }) };
     };
     const horizontal = axis(logx, this.x, { size: 28, space: 48, values: (_, splits) => splits.map(number) });
     if (x === 'time') delete horizontal.values;
