@@ -73,3 +73,26 @@ func TestTagsOfArtifactsAreNotLostSilently(t *testing.T) {
 	}
 	change(`tagsToAdd: [], tagsToDelete: [], ttlDurationSeconds: null`).wants(200)
 }
+
+// A file that is asked for by its name and does not exist has the hash 0, by which clients
+// know it; asking for all files or by a pattern does not show it.
+func TestFileThatDoesNotExist(t *testing.T) {
+	t.Parallel()
+	b := start(t, false)
+	b.run("p", "r")
+	for _, name := range []string{"a.txt", "b.txt"} {
+		b.send("PUT", "/files/me/p/r/"+name, "x").wants(200)
+	}
+	files := func(of, nodes string) {
+		t.Helper()
+		b.query(`{ project(name: "p") { run(name: "r") { files`+of+` { edges { node { md5 name sizeBytes } } } } } }`, nil).
+			is(`{"data":{"project":{"run":{"files":{"edges":[` + nodes + `]}}}}}`)
+	}
+	const there, none = `{"node":{"md5":null,"name":"b.txt","sizeBytes":"1"}}`, `{"node":{"md5":"0","name":"none","sizeBytes":"0"}}`
+	files(`(names: ["none", "./none", "b.txt"])`, there+","+none)
+	files(`(names: ["none"], first: 1)`, none)
+	files(`(names: ["b.txt", "none"], first: 1)`, there+","+none)
+	files(`(names: ["none"], after: "2")`, "")
+	files(`(pattern: "b%")`, there)
+	b.send("GET", "/files/me/p/r/none", "").wants(404)
+}

@@ -197,7 +197,8 @@ func ownFiles(r *store.WandbRecord) store.ArtifactQuery {
 	return store.ArtifactQuery{IterationID: &r.ID, WithoutVersions: true}
 }
 
-// files returns the files of a run, a page of them; with upload, the addresses that
+// files returns the files of a run, a page of them, and also those that are asked for by
+// their names and do not exist, if all fits into one page; with upload, the addresses that
 // files of these names are to be sent to.
 func (c *call) files(entity, project string, r *store.WandbRecord, a args) (any, error) {
 	names := a.texts("names")
@@ -236,6 +237,7 @@ func (c *call) files(entity, project string, r *store.WandbRecord, a args) (any,
 		return nil, err
 	}
 	q := ownFiles(r)
+	whole := offset == 0
 	var edges []object
 	for {
 		q.Page = store.Page{Limit: limit, Offset: offset}
@@ -245,7 +247,11 @@ func (c *call) files(entity, project string, r *store.WandbRecord, a args) (any,
 		}
 		for _, f := range l.Data {
 			offset++
-			if len(names) > 0 && !wanted[f.Name] || len(names) == 0 && pattern != "" && !like(f.Name, parts) {
+			_, named := wanted[f.Name]
+			if named {
+				wanted[f.Name] = false
+			}
+			if len(names) > 0 && !named || len(names) == 0 && pattern != "" && !like(f.Name, parts) {
 				continue
 			}
 			n := node(f.ID, f.Name)
@@ -256,6 +262,21 @@ func (c *call) files(entity, project string, r *store.WandbRecord, a args) (any,
 			}
 		}
 		if len(edges) == limit || offset >= l.Total || len(l.Data) == 0 {
+			if whole && offset >= l.Total {
+				for _, name := range names {
+					if !wanted[transfer.FitPath(name)] {
+						continue
+					}
+					wanted[transfer.FitPath(name)] = false
+					if err := c.takeNamed(name); err != nil {
+						return nil, err
+					}
+					// By this hash clients know that there is no such file.
+					n := node("", name)
+					n["sizeBytes"], n["mimetype"], n["updatedAt"], n["md5"] = "0", typeOf("", name), nil, "0"
+					edges = append(edges, object{"node": n, "cursor": itoa(int64(offset))})
+				}
+			}
 			page := pageOf(edges, itoa(int64(offset)), offset < l.Total)
 			page["uploadHeaders"] = []string{}
 			return page, nil

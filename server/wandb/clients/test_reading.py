@@ -139,3 +139,27 @@ run = api.run("default/native/{run}")
 print(json.dumps([run.name, run.state, run.config, [r["loss"] for r in run.scan_history()], run.summary["loss"]]))
 """)
     assert out == ["own", "running", {"lr": 0.5}, [0, 1, 2, 3, 4], 4]
+
+
+def test_restore(server, script):
+    script(server.uri, """
+        run = wandb.init(project="restore", name="one", id="one")
+        open("kept.txt", "w").write("what was kept")
+        run.save("kept.txt", policy="now")
+        run.finish()
+    """)
+    out = said(script, server, """
+found = [open(wandb.restore("kept.txt", run_path="default/restore/one", root="other").name).read()]
+try:
+    wandb.restore("none.txt", run_path="default/restore/one", root="other")
+except ValueError as error:
+    found.append(str(error))
+run = api.run("default/restore/one")
+try:
+    run.file("none.txt").download(root="other")
+except Exception as error:
+    found.append(str(error))
+print(json.dumps([*found, run.file("kept.txt").size, run.file("none.txt").size]))
+""")
+    assert out[0] == "what was kept" and "not found" in out[1] and "404" in out[2]
+    assert out[3:] == [13, 0]
