@@ -122,9 +122,8 @@ func endpoint(given string) (host string, secure bool, err error) {
 	}
 	u, err := url.Parse(given)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.Trim(u.Path, "/") != "" {
-		// Neither given nor err is quoted whole: they may have a password.
-		given = given[strings.LastIndex(given, "@")+1:]
-		return "", false, newError(ErrRefused, nil, "The endpoint %q is not the address of an object store; set SERVICE_S3_ENDPOINT to https://host:port.", given)
+		// Neither given nor err is quoted: they may have a password or a signature.
+		return "", false, newError(ErrRefused, nil, "The endpoint is not the address of an object store; set SERVICE_S3_ENDPOINT to https://host:port.")
 	}
 	return u.Host, u.Scheme == "https", nil
 }

@@ -235,3 +235,16 @@ func TestS3Settings(t *testing.T) {
 		wantKind(t, put(t, s, blobtest.Bytes(1, partSize+1)), c.kind, c.says)
 	}
 }
+
+// The error about an endpoint never quotes what may be a secret in it.
+func TestS3EndpointWithASecret(t *testing.T) {
+	for _, given := range []string{
+		"https://key:hidden@host:port/", "https://key:hid/hidden@host/path", "ftp://key:hidden@host",
+		"https://host/path?signature=hidden", "https://host/path#hidden", "key:hidden@host:port:port", "https://host:port?a@hidden",
+	} {
+		_, err := blob.NewS3(blob.S3Options{Bucket: "bucket", AccessKey: "key", SecretKey: "secret", Endpoint: given})
+		if err == nil || strings.Contains(err.Error(), "hidden") || !strings.Contains(err.Error(), "SERVICE_S3_ENDPOINT") {
+			t.Errorf("%s: %v", given, err)
+		}
+	}
+}

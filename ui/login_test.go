@@ -2,12 +2,14 @@ package ui_test
 
 import (
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
 
 	"tracker/store"
+	"tracker/ui"
 )
 
 func TestSignInAndOut(t *testing.T) {
@@ -62,6 +64,16 @@ func TestCookie(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Behind a proxy that is trusted, each client has an address of its own.
+func TestWrongPasswordsBehindAProxy(t *testing.T) {
+	s := start(t, setup{auth: true, edit: func(o *ui.Options) { o.Proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")} }})
+	for range 10 {
+		s.post("/login", credentials("alice", "my guess", "/"), header("X-Forwarded-For", "192.0.2.1")).wants(t, 401)
+	}
+	s.post("/login", credentials("alice", password, "/"), header("X-Forwarded-For", "192.0.2.1")).wants(t, 429)
+	s.post("/login", credentials("alice", password, "/"), header("X-Forwarded-For", "192.0.2.2")).redirects(t, "/")
 }
 
 func TestWrongCredentials(t *testing.T) {

@@ -60,8 +60,12 @@ func TestMovedFile(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "notes.db")
 			db := open(t, exclusive(path))
 			wantOK(t, db.Write(ctx, sqlite.Change, add("before")))
+			for range 1000 { // there are connections, which need not open the file
+				wantOK(t, db.Ping(ctx))
+			}
 			aside := path + ".aside"
 			wantOK(t, os.Rename(path+suffix, aside))
+			wantIs(t, "asking before a write", db.Ping(ctx), sqlite.ErrMoved)
 			wantIs(t, "a write", db.Write(ctx, sqlite.Change, add("lost")), sqlite.ErrMoved)
 			wantIs(t, "asking whether it is well", db.Ping(ctx), sqlite.ErrMoved)
 
