@@ -34,8 +34,8 @@ type Options struct {
 	Now         func() time.Time // nil means time.Now
 	// MLflowProject is the project of MLflow's clients; see mlflow.Options.
 	MLflowProject string
-	// DashboardPort is the port that links of W&B's clients lead to, "" when there is no
-	// dashboard.
+	// DashboardPort is the port that links of MLflow's and W&B's clients lead to, "" when there
+	// is no dashboard.
 	DashboardPort string
 }
 
@@ -208,7 +208,8 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	clients, err := mlflow.New(mlflow.Options{DB: o.DB, Auth: o.Auth, Memory: s.memory, Project: o.MLflowProject})
+	clients, err := mlflow.New(mlflow.Options{DB: o.DB, Auth: o.Auth, Memory: s.memory, Project: o.MLflowProject,
+		BasePath: o.BasePath, DashboardPort: o.DashboardPort})
 	if err != nil {
 		return nil, err
 	}

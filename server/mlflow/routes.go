@@ -32,6 +32,10 @@ type Options struct {
 	Auth    *auth.Auth
 	Memory  *web.Memory // of bodies and answers
 	Project string      // name of the project for clients whose address names none; "" for DefaultProject
+	// BasePath is the part of the path before all others. DashboardPort is the port of the
+	// dashboard, to which links that clients print lead; "" for none.
+	BasePath      string
+	DashboardPort string
 }
 
 // Server answers the routes of the protocol.
@@ -41,11 +45,14 @@ type Server struct {
 	memory  *web.Memory
 	project string
 	handler http.Handler
+
+	basePath      string
+	dashboardPort string
 }
 
 // New returns a server.
 func New(o Options) (*Server, error) {
-	s := &Server{db: o.DB, auth: o.Auth, memory: o.Memory, project: o.Project}
+	s := &Server{db: o.DB, auth: o.Auth, memory: o.Memory, project: o.Project, basePath: o.BasePath, dashboardPort: o.DashboardPort}
 	if s.project == "" {
 		s.project = DefaultProject
 	}
@@ -146,6 +153,10 @@ func (s *Server) Or(next http.Handler) http.Handler {
 				r = r.WithContext(context.WithValue(r.Context(), projectKey{}, project))
 				path = "/" + rest
 			}
+		}
+		if s.isLink(r, path) {
+			s.link(w, r)
+			return
 		}
 		if !strings.HasPrefix(path, "/api/") {
 			next.ServeHTTP(w, r)

@@ -1,7 +1,6 @@
 package wandb
 
 import (
-	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -73,13 +72,4 @@ func (c *call) telemetry() error {
 }
 
 // base returns the address of the service as the client knows it.
-func (c *call) base() string {
-	scheme := "http"
-	if c.r.TLS != nil {
-		scheme = "https"
-	}
-	if p := c.r.Header.Get("X-Forwarded-Proto"); p == "http" || p == "https" {
-		scheme = p
-	}
-	return scheme + "://" + cmp.Or(web.ForwardedHost(c.r), c.r.Host) + c.s.basePath
-}
+func (c *call) base() string { return web.Address(c.r, c.s.basePath) }

@@ -1,9 +1,7 @@
 package wandb
 
 import (
-	"net"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"tracker/server/web"
@@ -36,11 +34,9 @@ func (s *Server) linked(r *http.Request) string {
 	default:
 		return ""
 	}
-	c := call{r: r, s: s}
-	u, err := url.Parse(c.base())
-	if err != nil {
+	dashboard := web.DashboardAddress(r, s.basePath, s.dashboardPort)
+	if dashboard == "" {
 		return ""
 	}
-	u.Host = net.JoinHostPort(web.HostName(u.Host), s.dashboardPort)
-	return u.String() + page
+	return dashboard + page
 }
