@@ -162,7 +162,7 @@ func (b *benchmark) explain(ctx context.Context, err error) error {
 		return ctx.Err()
 	}
 	// The connection may break shortly before the process has ended.
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	for _, s := range b.servers {
 		if reason := s.unexpectedEnd(ctx); reason != "" {
