@@ -25,6 +25,7 @@ var served = map[string]bool{
 	"/data/experiment/{id}/same":       true,
 	"/data/experiment/{id}/values":     true,
 	"/data/experiment/{id}/views":      true,
+	"/data/experiment/{id}/reports":    true,
 	"/data/compare":                    true,
 	"/data/experiment/{id}/events":     true,
 	"/data/iteration/{id}/events":      true,
