@@ -75,7 +75,8 @@ type Orders struct {
 	pending changes // of the transaction under way; the writer's own
 
 	mu      sync.Mutex
-	known   map[[sha256.Size]byte]order
+	known   map[[sha256.Size]byte]*order
+	memory  int                           // size of all in known, in hits
 	commits uint64                        // how many there were
 	changed map[string]*experimentChanges // by experiment
 	size    int                           // number of iterations in changed
@@ -89,9 +90,13 @@ type Orders struct {
 func (o *Orders) find(query [sha256.Size]byte, commits uint64, foreign int64) (found order, changed []int64, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	found, ok = o.known[query]
+	known := o.known[query]
+	if known == nil {
+		return order{}, nil, false
+	}
+	found = *known
 	from := min(found.commits, commits)
-	if !ok || found.foreign != foreign || o.whole(found.experiments) > from {
+	if found.foreign != foreign || o.whole(found.experiments) > from {
 		return order{}, nil, false
 	}
 	changed = o.since(found.experiments, from)
@@ -117,28 +122,36 @@ func (o *Orders) Mended() int {
 	return o.mended
 }
 
-// remember keeps an order, which must not be changed afterwards, and drops those that do
-// not hold any more and can't be mended.
+// remember keeps an order, which must not be changed afterwards. When all together are too
+// large, it drops those that do not hold any more and can't be mended, or else all.
 func (o *Orders) remember(query [sha256.Size]byte, found order) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	outdated := func(known order) bool {
+	outdated := func(known *order) bool {
 		return o.whole(known.experiments) > known.commits || known.foreign != found.foreign ||
 			!known.mendable && o.last(known.experiments) > known.commits
 	}
-	if outdated(found) {
+	if outdated(&found) {
 		return
 	}
 	found.memory = found.size()
-	size := found.memory
-	maps.DeleteFunc(o.known, func(_ [sha256.Size]byte, known order) bool { return outdated(known) })
-	for _, known := range o.known {
-		size += known.memory
+	if known := o.known[query]; known != nil {
+		o.memory -= known.memory
+		delete(o.known, query)
 	}
-	if o.known == nil || size > maxOrdered {
-		o.known = map[[sha256.Size]byte]order{}
+	if o.memory += found.memory; o.memory > maxOrdered {
+		maps.DeleteFunc(o.known, func(_ [sha256.Size]byte, known *order) bool {
+			ended := outdated(known)
+			if ended {
+				o.memory -= known.memory
+			}
+			return ended
+		})
 	}
-	o.known[query] = found
+	if o.known == nil || o.memory > maxOrdered {
+		o.known, o.memory = map[[sha256.Size]byte]*order{}, found.memory
+	}
+	o.known[query] = &found
 }
 
 // order returns up to limit rows of the statement of q from offset on.
