@@ -196,8 +196,17 @@ type nopCloser struct{ *strings.Reader }
 
 func (nopCloser) Close() error { return nil }
 
-// A reader of an artifact gets its bytes to the end while it is moved.
-func TestReadWhileMoved(t *testing.T) {
+// movedArtifact is an artifact that is open for reading, and the backends between which a test
+// moves its bytes.
+type movedArtifact struct {
+	*bed
+	from, to store.Backend
+	id, want string
+	r        io.ReadSeekCloser
+}
+
+// eachMove runs a test on an artifact of ten times size bytes in each backend.
+func eachMove(t *testing.T, size int, test func(*testing.T, movedArtifact)) {
 	for _, from := range []store.Backend{store.Inline, store.Filesystem, store.S3} {
 		t.Run(string(from), func(t *testing.T) {
 			to := store.Filesystem
@@ -205,29 +214,36 @@ func TestReadWhileMoved(t *testing.T) {
 				to = store.Inline
 			}
 			o, _ := allBackends(t, from)
-			b := newBedWith(t, o)
-			want := strings.Repeat("0123456789", 1_000_000)
-			id := b.keep(t, b.experiment, store.NewArtifact{Name: "a"}, want)
-			_, r, err := b.OpenArtifact(ctx, store.System, id)
+			m := movedArtifact{bed: newBedWith(t, o), from: from, to: to, want: strings.Repeat("0123456789", size)}
+			m.id = m.keep(t, m.experiment, store.NewArtifact{Name: "a"}, m.want)
+			_, r, err := m.OpenArtifact(ctx, store.System, m.id)
 			wantOK(t, err)
 			defer r.Close()
-			begin := make([]byte, 1000)
-			must(io.ReadFull(r, begin))(t)
-			migrate(t, b.DB, to)
-			if rest := must(io.ReadAll(r))(t); string(begin)+string(rest) != want {
-				t.Errorf("%d bytes that are not the artifact's", len(begin)+len(rest))
-			}
-			// One that is deleted has no other place.
-			_, r, err = b.OpenArtifact(ctx, store.System, id)
-			wantOK(t, err)
-			defer r.Close()
-			must(io.ReadFull(r, begin))(t)
-			wantOK(t, b.DeleteArtifact(ctx, store.System, id))
-			if rest, err := io.ReadAll(r); err == nil && len(rest) != len(want)-1000 {
-				t.Errorf("%d bytes are taken for the whole", len(rest))
-			}
+			m.r = r
+			test(t, m)
 		})
 	}
+}
+
+// A reader of an artifact gets its bytes to the end while it is moved.
+func TestReadWhileMoved(t *testing.T) {
+	eachMove(t, 1_000_000, func(t *testing.T, m movedArtifact) {
+		begin := make([]byte, 1000)
+		must(io.ReadFull(m.r, begin))(t)
+		migrate(t, m.DB, m.to)
+		if rest := must(io.ReadAll(m.r))(t); string(begin)+string(rest) != m.want {
+			t.Errorf("%d bytes that are not the artifact's", len(begin)+len(rest))
+		}
+		// One that is deleted has no other place.
+		_, r, err := m.OpenArtifact(ctx, store.System, m.id)
+		wantOK(t, err)
+		defer r.Close()
+		must(io.ReadFull(r, begin))(t)
+		wantOK(t, m.DeleteArtifact(ctx, store.System, m.id))
+		if rest, err := io.ReadAll(r); err == nil && len(rest) != len(m.want)-1000 {
+			t.Errorf("%d bytes are taken for the whole", len(rest))
+		}
+	})
 }
 
 // Uploads, updates and deletes of the same few bytes go on while they are moved
@@ -325,26 +341,13 @@ func TestDeleteWhileMoved(t *testing.T) {
 // A reader of an artifact gets its bytes also when they were moved and have come back
 // meanwhile.
 func TestReadWhileMovedToAndFro(t *testing.T) {
-	for _, from := range []store.Backend{store.Inline, store.Filesystem, store.S3} {
-		t.Run(string(from), func(t *testing.T) {
-			to := store.Filesystem
-			if from == to {
-				to = store.Inline
-			}
-			o, _ := allBackends(t, from)
-			b := newBedWith(t, o)
-			want := strings.Repeat("0123456789", 100_000)
-			id := b.keep(t, b.experiment, store.NewArtifact{Name: "a"}, want)
-			_, r, err := b.OpenArtifact(ctx, store.System, id)
-			wantOK(t, err)
-			defer r.Close()
-			migrate(t, b.DB, to)
-			migrate(t, b.DB, from)
-			if got := string(must(io.ReadAll(r))(t)); got != want {
-				t.Errorf("%d bytes that are not the artifact's", len(got))
-			}
-		})
-	}
+	eachMove(t, 100_000, func(t *testing.T, m movedArtifact) {
+		migrate(t, m.DB, m.to)
+		migrate(t, m.DB, m.from)
+		if got := string(must(io.ReadAll(m.r))(t)); got != m.want {
+			t.Errorf("%d bytes that are not the artifact's", len(got))
+		}
+	})
 }
 
 // An artifact is opened however often its bytes are moved between the look-up and that.

@@ -14,8 +14,8 @@ const far = 10
 type ends struct{ low, high float64 }
 
 // usualRange returns a range in which most curves of a metric can be read. Ends that are more than ten times as far
-// from 0 as three quarters of the curves reach are left out, if the rest would else be drawn in less than a tenth of
-// the height. At the end where values are better, nothing is left out. usual in static/scale.js does the same.
+// from 0 as three quarters of the curves reach are left out, if the rest would otherwise be drawn in less than a tenth
+// of the height. At the end where values are better, nothing is left out. usual in static/scale.js does the same.
 func usualRange(curves []ends, better store.Goal) ends {
 	all := ends{math.Inf(1), math.Inf(-1)}
 	var reach []float64

@@ -3,7 +3,8 @@ package mlflow
 import (
 	"crypto/sha256"
 	"encoding/base64"
-	"html/template"
+	"fmt"
+	"html"
 	"net/http"
 	"strings"
 
@@ -18,14 +19,15 @@ const page = !found ? "" : found[2] ? "iteration/" + found.slice(2).join("-") : 
 location.replace(document.querySelector("a").href + page);
 `
 
-var linkPage = template.Must(template.New("link").Parse(`<!doctype html>
+// linkPage is the page, with the address of the dashboard in the place of %s.
+const linkPage = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <title>tracker</title>
-<p>This is the address of the API. <a href="{{.}}">Open the dashboard</a>.</p>
+<p>This is the address of the API. <a href="%s">Open the dashboard</a>.</p>
 <script>` + linkScript + `</script>
 </html>
-`))
+`
 
 // linkPolicy allows the page its script and nothing else.
 var linkPolicy = func() string {
@@ -47,5 +49,6 @@ func (s *Server) link(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", linkPolicy)
 	h.Set("X-Content-Type-Options", "nosniff")
-	_ = linkPage.Execute(w, web.DashboardAddress(r, s.basePath, s.dashboardPort)+"/") // fails when the connection is broken
+	address := web.DashboardAddress(r, s.basePath, s.dashboardPort) + "/"
+	_, _ = fmt.Fprintf(w, linkPage, html.EscapeString(address)) // fails when the connection is broken
 }

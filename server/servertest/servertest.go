@@ -1,5 +1,5 @@
-// Package servertest runs a server with a database of its own, for the tests of the
-// protocols of other clients.
+// Package servertest runs a server with a database of its own, and holds checks that the tests of several
+// ports and protocols share.
 package servertest
 
 import (

@@ -81,8 +81,8 @@ const around = (values) => values.reduce(([a, b], v) => [v < a ? v : a, v > b ? 
 const far = 10; // times
 
 // usual returns a range in which most curves can be read. spans are those of the curves of one metric. Ends that are more
-// than ten times as far from 0 as three quarters of the curves reach are left out, if the rest would else be drawn in less
-// than a tenth of the height. At the end where values are better, nothing is left out. outlier.go does the same.
+// than ten times as far from 0 as three quarters of the curves reach are left out, if the rest would otherwise be drawn in
+// less than a tenth of the height. At the end where values are better, nothing is left out. outlier.go does the same.
 export function usual(spans, better) {
   const all = around(spans.flat());
   if (spans.length < 3) return all;
