@@ -99,6 +99,9 @@ func AsError(err error) *Error {
 	case errors.Is(err, sqlite.ErrMoved):
 		return &Error{Code: CodeUnavailable, Err: err,
 			Message: "The database file was moved, deleted or replaced while the server ran; put it back, or restart the server. Nothing was changed."}
+	case errors.Is(err, sqlite.ErrOverwritten):
+		return &Error{Code: CodeUnavailable, Err: err,
+			Message: "Another program has written over the database file while the server ran, so the server takes no more writes; an administrator must stop it and restore a backup. Nothing was changed."}
 	case sqlite.IsFull(err):
 		return &Error{Code: CodeStorageFull, Err: err,
 			Message: "The disk is full or can't be written to; free some room, for example by emptying the trash, and try again. Nothing was changed."}
@@ -116,16 +119,17 @@ func AsError(err error) *Error {
 // fileCodes holds the problems of database files that are not failures of the
 // server.
 var fileCodes = map[sqlite.Problem]Code{
-	sqlite.Served:     CodeUnavailable,
-	sqlite.Foreign:    CodeConflict,
-	sqlite.BadVersion: CodeConflict,
-	sqlite.Newer:      CodeConflict,
-	sqlite.InUse:      CodeConflict,
-	sqlite.Exists:     CodeConflict,
-	sqlite.NotForced:  CodeConflict,
-	sqlite.Linked:     CodeConflict,
-	sqlite.Missing:    CodeNotFound,
-	sqlite.Empty:      CodeInvalidPayload,
+	sqlite.Served:      CodeUnavailable,
+	sqlite.Foreign:     CodeConflict,
+	sqlite.BadVersion:  CodeConflict,
+	sqlite.Newer:       CodeConflict,
+	sqlite.InUse:       CodeConflict,
+	sqlite.Exists:      CodeConflict,
+	sqlite.NotForced:   CodeConflict,
+	sqlite.Linked:      CodeConflict,
+	sqlite.Overwritten: CodeConflict,
+	sqlite.Missing:     CodeNotFound,
+	sqlite.Empty:       CodeInvalidPayload,
 }
 
 // NotFound returns NOT_FOUND for a kind of record.

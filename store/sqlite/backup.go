@@ -22,6 +22,9 @@ func (db *DB) Backup(ctx context.Context, path string) error {
 	if err := mustNotExist(path); err != nil {
 		return err
 	}
+	if err := db.writable(); err != nil {
+		return err
+	}
 	return copyError(path, db.opts.Schema.copy(ctx, db.path, path))
 }
 

@@ -18,6 +18,9 @@ const (
 // because it is never copied as a whole while a snapshot is open. Checkpoint
 // gives up after half a second of others' commits and snapshots.
 func (db *DB) Checkpoint(ctx context.Context) error {
+	if err := db.writable(); err != nil {
+		return err
+	}
 	c, from, err := db.reader(ctx, nil)
 	if err != nil {
 		return err

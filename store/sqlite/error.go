@@ -19,6 +19,8 @@ var (
 	ErrTaken = errors.New("another process serves the database now")
 	// ErrMoved means that the files were moved, deleted or replaced.
 	ErrMoved = errors.New("the database is not where it was opened")
+	// ErrOverwritten means that another program has written over the files, or cut them off.
+	ErrOverwritten = errors.New("the database was overwritten while it was open")
 )
 
 // Problem is the kind of a FileError.
@@ -26,22 +28,23 @@ type Problem int
 
 // The problems of files.
 const (
-	Unusable   Problem = iota // the cause says why
-	Unwritable                // this user can't write to the file or its folder
-	Damaged                   // or not a SQLite file at all
-	BadBackup                 // a copy that is damaged, or not a SQLite file at all
-	BadVersion                // the number of its schema is not valid
-	NoRoom                    // the disk is full
-	Busy                      // another process holds a lock of SQLite
-	Served                    // another process holds the lock file
-	Foreign                   // the database of another application
-	Newer                     // its schema is newer than the program
-	Empty                     // a backup without a schema
-	InUse                     // a backup with a write-ahead log
-	Missing                   // there is no such file
-	Exists                    // a file is there that must not be
-	NotForced                 // a database is there, which is replaced only by force
-	Linked                    // the file has several names
+	Unusable    Problem = iota // the cause says why
+	Unwritable                 // this user can't write to the file or its folder
+	Damaged                    // or not a SQLite file at all
+	BadBackup                  // a copy that is damaged, or not a SQLite file at all
+	BadVersion                 // the number of its schema is not valid
+	NoRoom                     // the disk is full
+	Busy                       // another process holds a lock of SQLite
+	Served                     // another process holds the lock file
+	Foreign                    // the database of another application
+	Newer                      // its schema is newer than the program
+	Empty                      // a backup without a schema
+	InUse                      // a backup with a write-ahead log
+	Missing                    // there is no such file
+	Exists                     // a file is there that must not be
+	NotForced                  // a database is there, which is replaced only by force
+	Linked                     // the file has several names
+	Overwritten                // the write-ahead log belongs to other contents
 )
 
 // FileError reports why a database file can't be used.

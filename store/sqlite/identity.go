@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync/atomic"
 )
 
 // claim writes the name of this process into table owner. A lock file can be
@@ -41,27 +42,58 @@ func (db *DB) checkOwner(tx *Tx) error {
 	return err
 }
 
-// opened identifies the files of an open database. Another process can move or
-// delete them meanwhile; the next start would not find what is written then.
-type opened struct{ db, wal os.FileInfo }
+// opened identifies the files of an open database. Another process can move, delete or
+// overwrite them; the next start would not find what is written after that.
+type opened struct {
+	// To close any descriptor of the file or of the index of the log gives up the locks that
+	// SQLite has on it. Then the next program that has read the file removes the log.
+	db, wal, shm *os.File
+	infos        []os.FileInfo // of these files, after remember
+	last         atomic.Pointer[contents]
+	buffer       []byte // for checkContents
+}
 
-// remember records which files are open. The write-ahead log must exist.
-func (o *opened) remember(path string) (err error) {
-	if o.db, err = os.Stat(path); err == nil {
-		o.wal, err = os.Stat(path + "-wal")
+// companions are the ends of the names of the files in opened.
+var companions = []string{"", "-wal", "-shm"}
+
+// remember records which files are open, and what they have. The write-ahead log must exist.
+// It reports whether overwritten files will be noticed.
+func (o *opened) remember(path string) (notices bool, err error) {
+	if o.wal, err = os.Open(path + "-wal"); err != nil {
+		return false, err
 	}
-	return err
+	if o.shm, err = os.Open(path + "-shm"); err != nil {
+		return false, err
+	}
+	for _, suffix := range companions {
+		info, err := os.Stat(path + suffix)
+		if err != nil {
+			return false, err
+		}
+		o.infos = append(o.infos, info)
+	}
+	return o.rememberContents()
 }
 
 // check returns ErrMoved unless path still leads to the files that are open.
 func (o *opened) check(path string) error {
-	if o.db == nil {
-		return nil
+	for i, info := range o.infos {
+		if err := checkFile(path+companions[i], info); err != nil {
+			return err
+		}
 	}
-	if err := checkFile(path, o.db); err != nil {
-		return err
+	return nil
+}
+
+// close closes the files.
+func (o *opened) close() error {
+	var errs []error
+	for _, f := range []*os.File{o.db, o.wal, o.shm} {
+		if f != nil {
+			errs = append(errs, f.Close())
+		}
 	}
-	return checkFile(path+"-wal", o.wal)
+	return errors.Join(errs...)
 }
 
 // checkFile returns ErrMoved unless name leads to the file was.

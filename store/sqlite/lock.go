@@ -69,7 +69,12 @@ func (db *DB) Served() (bool, error) {
 	if db.lock != nil {
 		return true, nil
 	}
-	f, err := os.Open(LockPath(db.path))
+	return lockFileHeld(db.path)
+}
+
+// lockFileHeld reports whether a process has the lock of the database at path.
+func lockFileHeld(path string) (bool, error) {
+	f, err := os.Open(LockPath(path))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

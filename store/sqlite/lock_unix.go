@@ -24,6 +24,10 @@ func tryLock(f *os.File, exclusive bool) error {
 	return err
 }
 
+// closeFirst is whether files that are also open in SQLite must be closed before its
+// connections. Here that would give up the locks of the connections.
+const closeFirst = false
+
 // SyncDir makes the names in a folder durable.
 func SyncDir(path string) error {
 	d, err := os.Open(path)

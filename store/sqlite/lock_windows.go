@@ -12,17 +12,38 @@ import (
 // process has one that excludes it. Windows forbids reading a locked range, so
 // the byte that is locked lies far after the process id that others want to read.
 func tryLock(f *os.File, exclusive bool) error {
+	return lockByte(f, exclusive, math.MaxUint32-1)
+}
+
+// lockRange is tryLock for byte rangeStart.
+func lockRange(f *os.File, exclusive bool) error { return lockByte(f, exclusive, rangeStart) }
+
+func lockByte(f *os.File, exclusive bool, at uint64) error {
 	flags := uint32(windows.LOCKFILE_FAIL_IMMEDIATELY)
 	if exclusive {
 		flags |= windows.LOCKFILE_EXCLUSIVE_LOCK
 	}
-	at := &windows.Overlapped{Offset: math.MaxUint32 - 1}
-	err := windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, at)
+	err := windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, overlapped(at))
 	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) {
 		return errLocked
 	}
 	return err
 }
+
+func unlockRange(f *os.File) error {
+	return windows.UnlockFileEx(windows.Handle(f.Fd()), 0, 1, 0, overlapped(rangeStart))
+}
+
+func overlapped(at uint64) *windows.Overlapped {
+	return &windows.Overlapped{Offset: uint32(at), OffsetHigh: uint32(at >> 32)}
+}
+
+// holder returns false: Windows does not report the owner of a lock.
+func holder(*os.File) (pid int, found bool) { return 0, false }
+
+// closeFirst is whether files that are also open in SQLite must be closed before its
+// connections: SQLite can't delete the log while another descriptor of it is open.
+const closeFirst = true
 
 // SyncDir does nothing: NTFS journals names by itself, and a folder can't be
 // flushed through this interface.

@@ -53,12 +53,15 @@ func (db *DB) read(ctx context.Context, reserved *pool, fn func(*Tx) error) erro
 
 // Ping checks that the file can be read and answers a query, that this process
 // may still write to it, and that the last write did not fail by an I/O error.
-// It returns ErrTaken or ErrMoved when this process must not write any more.
+// It returns ErrTaken, ErrMoved or ErrOverwritten when this process must not write any more.
 func (db *DB) Ping(ctx context.Context) error {
-	if err := db.files.check(db.path); err != nil {
+	if err := db.writable(); err != nil {
 		return err
 	}
-	if err := readStart(db.file); errors.Is(err, os.ErrClosed) {
+	if db.files.changed() {
+		db.wake() // the writer finds out whether it was a checkpoint
+	}
+	if err := readStart(db.files.db); errors.Is(err, os.ErrClosed) {
 		return ErrClosed
 	} else if err != nil {
 		return err
@@ -73,6 +76,14 @@ func (db *DB) Ping(ctx context.Context) error {
 		}
 		return db.checkOwner(tx)
 	})
+}
+
+// writable returns an error if this process must not write to the files any more.
+func (db *DB) writable() error {
+	if lost := db.lost.Load(); lost != nil {
+		return *lost
+	}
+	return db.files.check(db.path)
 }
 
 // readStart reads the first bytes of the file: SQLite can answer from memory
@@ -165,7 +176,7 @@ func (db *DB) reader(ctx context.Context, reserved *pool) (c *conn, from *pool, 
 	}
 	if c = from.take(); c == nil {
 		// A new connection must not open, or create, another file.
-		if err = db.files.check(db.path); err == nil {
+		if err = db.writable(); err == nil {
 			c, err = openConn(ctx, db.readDB)
 		}
 		if err != nil {

@@ -31,6 +31,9 @@ func (s Schema) Restore(ctx context.Context, src, dst string, force bool, now ti
 		return "", err
 	}
 	defer lock.release()
+	if err := refuseServed(dst); err != nil {
+		return "", err
+	}
 	if err := mustNotExist(dst); err != nil && !force {
 		return "", fileError(NotForced, nil, "%s is there already; it is replaced only by force, and then kept beside", dst)
 	}
@@ -42,7 +45,7 @@ func (s Schema) Restore(ctx context.Context, src, dst string, force bool, now ti
 	if err := copyFile(src, partial); err != nil {
 		return "", copyError(dst, err)
 	}
-	if aside, err = putAside(ctx, dst, dst+".before-restore-"+stamp(now)); err != nil {
+	if aside, err = putAside(ctx, dst, dst+".before-restore-"+stamp(now), lock.former != overwrittenNote); err != nil {
 		return "", err
 	}
 	if err := publish(partial.Name(), dst); err != nil {
@@ -52,14 +55,14 @@ func (s Schema) Restore(ctx context.Context, src, dst string, force bool, now ti
 }
 
 // putAside renames a database that nobody serves, with what its write-ahead
-// log holds. It returns "" when there is none.
-func putAside(ctx context.Context, path, aside string) (string, error) {
+// log holds, which is copied into the file if it belongs to it. It returns "" when there is none.
+func putAside(ctx context.Context, path, aside string, merge bool) (string, error) {
 	if err := mustNotExist(aside); err != nil {
 		return "", err
 	}
 	_, err := os.Lstat(path)
 	there := !errors.Is(err, fs.ErrNotExist)
-	if there {
+	if there && merge {
 		if pool, err := sqlx.Open("sqlite", DSN(path)); err == nil {
 			_, _ = pool.ExecContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`)
 			pool.Close()

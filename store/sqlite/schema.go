@@ -69,7 +69,7 @@ func (s Schema) version(tx *Tx, path string, known int) (int, error) {
 
 // migrate brings the schema up to date, each migration in a transaction of
 // its own. Before it changes a file that holds data it makes a copy.
-func (db *DB) migrate(ctx context.Context) error {
+func (db *DB) migrate(ctx context.Context) (err error) {
 	scripts, err := db.opts.Schema.Scripts()
 	if err != nil {
 		return err
@@ -86,6 +86,10 @@ func (db *DB) migrate(ctx context.Context) error {
 			return err
 		}
 		defer lock.release()
+		if err := lockDatabase(db.files.db); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, unlockRange(db.files.db)) }()
 		// Another process may have been faster.
 		if version, err = db.opts.Schema.version(tx, db.path, len(scripts)); err != nil || version == len(scripts) {
 			return err

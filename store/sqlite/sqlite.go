@@ -15,7 +15,7 @@
 // how the transaction ended, and has it load again what another process changed.
 //
 // The package knows no table but owner: the schema comes with the Options. Errors
-// are *FileError, ErrClosed, ErrTaken, ErrMoved or those of SQLite, which error.go
+// are *FileError, ErrClosed, ErrTaken, ErrMoved, ErrOverwritten or those of SQLite, which error.go
 // classifies.
 package sqlite
 
@@ -93,11 +93,6 @@ type DB struct {
 	queue   chan *job
 	done    chan struct{} // closed when the writer has ended
 
-	// file is for Ping to read. It is closed after all connections: to close any
-	// descriptor of the file gives up the locks that SQLite has on it, and then the
-	// next program that has read the file removes the write-ahead log.
-	file *os.File
-
 	readDB   *sqlx.DB
 	readers  *pool
 	reserved *pool // of ReadShort
@@ -106,6 +101,7 @@ type DB struct {
 
 	owner string // name of this process in table owner
 	files opened
+	lost  atomic.Pointer[error] // why nothing is written any more: ErrOverwritten; nil before
 
 	closing    context.Context // done when no more work is taken
 	stop       context.CancelFunc
@@ -195,15 +191,11 @@ func (db *DB) open(ctx context.Context) error {
 	if err := createFile(db.path); err != nil {
 		return err
 	}
-	if err := refuseHardLinks(db.path); err != nil {
+	if err := db.takeLocks(); err != nil {
 		return err
 	}
-	if db.opts.Exclusive {
-		lock, err := lockFile(db.path)
-		if err != nil {
-			return err
-		}
-		db.lock = lock
+	if err := refuseHardLinks(db.path); err != nil {
+		return err
 	}
 	if err := checkTruncation(db.path); err != nil {
 		return err
@@ -235,15 +227,49 @@ func (db *DB) open(ctx context.Context) error {
 		if err := db.claim(&Tx{conn: db.writer, ctx: ctx, writer: true}); err != nil {
 			return err
 		}
-		if err := db.files.remember(db.path); err != nil {
+		notices, err := db.files.remember(db.path)
+		if err != nil {
 			return err
 		}
-	}
-	if db.file, err = os.Open(db.path); err != nil {
-		return err
+		if !notices {
+			db.opts.Logger.Warn("the index of the write-ahead log can't be read here: the server will not notice when another program overwrites the database",
+				"file", db.path)
+		}
 	}
 	db.readers.open()
 	db.reserved.open()
+	return nil
+}
+
+// takeLocks opens the file and takes the locks of a process that serves it, or checks that
+// no other process serves the file under another path.
+func (db *DB) takeLocks() (err error) {
+	note := ""
+	if db.opts.Exclusive {
+		if db.lock, err = lockFile(db.path); err != nil {
+			return err
+		}
+		note = db.lock.former
+	} else {
+		note = db.Note()
+	}
+	if db.files.db, err = os.OpenFile(db.path, os.O_RDWR, 0); err != nil {
+		return err
+	}
+	if db.lock != nil {
+		err = lockDatabase(db.files.db)
+	} else {
+		err = refuseOtherPath(db.files.db, db.path)
+	}
+	if err != nil {
+		return err
+	}
+	if err := refuseOverwritten(db.path, note); err != nil {
+		return err
+	}
+	if db.lock != nil && note == overwrittenNote {
+		return db.SetNote("") // the log is gone
+	}
 	return nil
 }
 
@@ -264,7 +290,9 @@ func (db *DB) recognise(ctx context.Context) error {
 
 // Close refuses further work, waits for the jobs that were queued, the reads
 // that have begun and the functions of Go, checkpoints the write-ahead log into
-// the file, and closes it. Closing again does nothing.
+// the file, and closes it. Closing again does nothing. A file that was overwritten
+// is left alone, with its log: the connections stay open, since SQLite copies the log when
+// the last one is closed.
 func (db *DB) Close() error { return db.close() }
 
 func (db *DB) end() error {
@@ -273,6 +301,9 @@ func (db *DB) end() error {
 	db.background.Wait()
 	db.readers.close()
 	db.reserved.close()
+	if lost := db.lost.Load(); lost != nil {
+		return errors.Join(*lost, db.files.close(), db.lock.release())
+	}
 	_, err := db.writer.raw.ExecContext(context.Background(), `PRAGMA wal_checkpoint(TRUNCATE)`)
 	if IsFull(err) {
 		err = fmt.Errorf("there is no room on the disk to copy %s-wal into the database: nothing is lost; keep both, free some space, and the next start copies it (%w)",
@@ -283,6 +314,9 @@ func (db *DB) end() error {
 
 func (db *DB) closeFiles() error {
 	var errs []error
+	if closeFirst {
+		errs = append(errs, db.files.close())
+	}
 	if db.writer != nil {
 		errs = append(errs, db.writer.close())
 	}
@@ -292,8 +326,8 @@ func (db *DB) closeFiles() error {
 	if db.writeDB != nil {
 		errs = append(errs, db.writeDB.Close())
 	}
-	if db.file != nil {
-		errs = append(errs, db.file.Close())
+	if !closeFirst {
+		errs = append(errs, db.files.close())
 	}
 	if db.lock != nil {
 		errs = append(errs, db.lock.release())

@@ -18,9 +18,18 @@ import (
 // Another process may be checkpointing, which changes the header, the size and
 // the log one after the other, so a missing page counts only if it stays missing.
 func checkTruncation(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(checkPages(f, path), f.Close())
+}
+
+// checkPages is checkTruncation for the open file f at path.
+func checkPages(f *os.File, path string) error {
 	const attempts, pause = 5, 100 * time.Millisecond
 	for attempt := 1; ; attempt++ {
-		pages, have, size, err := pageCounts(path)
+		pages, have, size, err := pageCounts(f)
 		if err != nil || have >= pages {
 			return err
 		}
@@ -48,14 +57,9 @@ func checkTruncation(path string) error {
 // pageCounts returns how many pages the file should have, how many whole ones it
 // has, and its size in bytes. They are zero for an empty file and for what is not
 // a SQLite file.
-func pageCounts(path string) (pages, have uint32, size int64, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return 0, 0, 0, err
-	}
-	defer f.Close()
+func pageCounts(f *os.File) (pages, have uint32, size int64, err error) {
 	var h [100]byte
-	if _, err := io.ReadFull(f, h[:]); err == io.EOF || err == io.ErrUnexpectedEOF {
+	if _, err := f.ReadAt(h[:], 0); err == io.EOF {
 		return 0, 0, 0, nil
 	} else if err != nil {
 		return 0, 0, 0, err

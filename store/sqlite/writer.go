@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -117,8 +118,20 @@ func (db *DB) run() {
 // fails they still hold it.
 func (db *DB) writeOverdue() {
 	if db.overdue() {
-		nothing := func(*Tx) error { return nil }
-		db.serve(&job{ctx: context.Background(), kind: Upkeep, fn: nothing, done: make(chan struct{})}, BeforeOverdue)
+		db.serve(emptyJob(), BeforeOverdue)
+	}
+}
+
+func emptyJob() *job {
+	nothing := func(*Tx) error { return nil }
+	return &job{ctx: context.Background(), kind: Upkeep, fn: nothing, done: make(chan struct{})}
+}
+
+// wake has the writer make a transaction soon, which checks the files. It does not wait.
+func (db *DB) wake() {
+	select {
+	case db.queue <- emptyJob():
+	default: // there will be a transaction anyway
 	}
 }
 
@@ -163,17 +176,23 @@ func (db *DB) answer(j *job, stage Stage) {
 func (db *DB) transaction(first *job, more <-chan *job, stage Stage) (ran []*job, err error) {
 	start := time.Now()
 	ran = []*job{first}
+	tx := &Tx{conn: db.writer, ctx: context.Background(), writer: true}
 	defer func() {
+		if isIOError(err) || IsDamaged(err) { // overwritten pages are read
+			err = cmp.Or(db.checkFiles(tx), err)
+		}
 		if err != nil {
 			db.stale = true // what participants hold may not be on disk
-			db.logLoss(err)
+			db.noteLoss(err)
 		}
 		db.noteIOError(err)
 		if db.opts.OnCommit != nil {
 			db.opts.OnCommit(CommitStats{Jobs: len(ran), Duration: time.Since(start), Err: err})
 		}
 	}()
-	tx := &Tx{conn: db.writer, ctx: context.Background(), writer: true}
+	if lost := db.lost.Load(); lost != nil {
+		return ran, *lost
+	}
 	if _, err := tx.Exec(`BEGIN IMMEDIATE`); err != nil {
 		return ran, err
 	}
@@ -194,7 +213,7 @@ func (db *DB) transaction(first *job, more <-chan *job, stage Stage) (ran []*job
 		err = db.flush(tx, stage)
 	}
 	if err == nil {
-		err = db.files.check(db.path)
+		err = db.checkFiles(tx)
 	}
 	if err == nil {
 		_, err = tx.Exec(`COMMIT`)
@@ -210,6 +229,14 @@ func (db *DB) transaction(first *job, more <-chan *job, stage Stage) (ran []*job
 	return ran, err
 }
 
+// checkFiles returns an error if another program has moved or overwritten the files.
+func (db *DB) checkFiles(tx *Tx) error {
+	if err := db.files.check(db.path); err != nil {
+		return err
+	}
+	return db.files.checkContents(func() error { return db.checkOwner(tx) })
+}
+
 // noteIOError keeps the error of a transaction for Ping if the disk has failed,
 // until a transaction succeeds.
 func (db *DB) noteIOError(err error) {
@@ -221,11 +248,18 @@ func (db *DB) noteIOError(err error) {
 	}
 }
 
-// logLoss logs, once, that this process must not write any more.
-func (db *DB) logLoss(err error) {
-	if !db.lossLogged && (errors.Is(err, ErrTaken) || errors.Is(err, ErrMoved)) {
+// noteLoss logs, once, that this process must not write any more. Overwritten files stay
+// overwritten, so nothing is tried again, and the next start is told by the lock file.
+func (db *DB) noteLoss(err error) {
+	overwritten := errors.Is(err, ErrOverwritten)
+	if overwritten && db.lost.CompareAndSwap(nil, &err) {
+		if e := db.SetNote(overwrittenNote); e != nil {
+			db.opts.Logger.Warn("the lock file could not be written", "error", e)
+		}
+	}
+	if !db.lossLogged && (overwritten || errors.Is(err, ErrTaken) || errors.Is(err, ErrMoved)) {
 		db.lossLogged = true
-		db.opts.Logger.Error("no more writes are taken: the database belongs to another server, or is not where it was opened",
+		db.opts.Logger.Error("no more writes are taken: the database belongs to another server, is not where it was opened, or was overwritten",
 			"database", db.path, "error", err)
 	}
 }

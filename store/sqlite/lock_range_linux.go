@@ -1,0 +1,5 @@
+package sqlite
+
+import "golang.org/x/sys/unix"
+
+const setOpenFileLock = unix.F_OFD_SETLK
