@@ -23,7 +23,9 @@ problem, and then ends with exit code 1.
 While SQLite checks its own structure, a third of a second for a million points, the
 write-ahead log of a server that runs can't be reset, and grows with what is written.
 
---repair computes again what can be computed; for the rest there is ` + "`tracker restore`" + `.
+--repair computes again what can be computed, and makes an index that differs from its table
+again from the table; the check shows the values of both, because it can't know which of them
+is damaged. For the rest there is ` + "`tracker restore`" + `.
 Bytes that belong to no artifact are not a problem, they only take space: a hint on the
 standard error names ` + "`tracker artifacts gc`" + `. Give the command the settings of the server:
 the database does not hold the location of the artifacts.`,

@@ -103,12 +103,51 @@ func wrongSearchValues(t *access.Tx) ([]Problem, error) {
 
 // integrity asks SQLite whether the file is sound and every reference holds.
 func integrity(t *access.Tx) ([]Problem, error) {
-	var found []Problem
 	lines, err := t.Tx.Integrity()
-	for _, line := range lines {
-		found = append(found, Problem{Text: line})
+	if err != nil {
+		return textProblems(lines), err
 	}
-	return found, err
+	indexes, rest, err := t.Tx.Indexes(lines)
+	if err != nil {
+		return textProblems(lines), err
+	}
+	found := textProblems(rest)
+	for _, x := range indexes {
+		text := fmt.Sprintf("Index %s is not as table %s, so one of them is damaged (%s).", x.Index, x.Table, x.Finding)
+		if len(x.Rows)+len(x.Entries) > 0 {
+			text = fmt.Sprintf("%s The table has %s and the index %s. If the table is wrong, restore a backup or correct it after the repair.",
+				text, someOf(x.Rows), someOf(x.Entries))
+		}
+		found = append(found, Problem{
+			Text:       text,
+			Repairable: true,
+			repair:     func(tx *access.Tx) error { return tx.Tx.Reindex(x.Index) },
+		})
+	}
+	return found, nil
+}
+
+func textProblems(texts []string) []Problem {
+	found := make([]Problem, len(texts))
+	for i, text := range texts {
+		found[i].Text = text
+	}
+	return found
+}
+
+// someOf returns rows of an index as a text, each at most 200 bytes long.
+func someOf(rows []string) string {
+	if len(rows) == 0 {
+		return "nothing instead"
+	}
+	all := make([]string, len(rows))
+	for i, r := range rows {
+		if len(r) > 200 {
+			r = strings.ToValidUTF8(r[:200], "") + "…"
+		}
+		all[i] = "(" + r + ")"
+	}
+	return strings.Join(all, ", ")
 }
 
 // pointProblems returns a function that finds problems of package points, and names their
@@ -184,11 +223,7 @@ func wrongLoggedModels(t *access.Tx) ([]Problem, error) {
 			JOIN experiment AS own ON own.id = m.experiment_id
 			WHERE theirs.project_id <> own.project_id)
 		ORDER BY id`)
-	found := make([]Problem, len(texts))
-	for i, text := range texts {
-		found[i].Text = text
-	}
-	return found, err
+	return textProblems(texts), err
 }
 
 // wrongKeys compares the stored number of iterations of each name with the real

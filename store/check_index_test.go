@@ -1,0 +1,46 @@
+package store_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tracker/store"
+)
+
+// A flipped bit in an index, or in a column that is in one, is found; the check shows what both
+// have, and the repair makes the index again from the table.
+func TestCheckRepairsIndexes(t *testing.T) {
+	b := newBed(t)
+	for _, name := range []string{"alpha", "needle", "omega"} {
+		must(b.CreateIteration(ctx, store.System, b.experiment, store.NewIteration{Name: &name}))(t)
+	}
+	wantOK(t, b.Close())
+	data := must(os.ReadFile(b.Path()))(t)
+	places := 0
+	for at := range data {
+		if !bytes.HasPrefix(data[at:], []byte("needle")) {
+			continue
+		}
+		places++
+		flipped := bytes.Clone(data)
+		flipped[at+1] ^= 4 // naedle
+		path := filepath.Join(t.TempDir(), "flipped.db")
+		wantOK(t, os.WriteFile(path, flipped, 0o600))
+		db := open(t, store.Options{Path: path})
+		found := must(db.Check(ctx, false))(t)
+		if !hasProblem(found, "Index iteration_by_name is not as table iteration", true, false) ||
+			!strings.Contains(found[0].Text, "'needle'") || !strings.Contains(found[0].Text, "'naedle'") {
+			t.Errorf("at %d: %+v", at, found)
+		}
+		if mended := must(db.Check(ctx, true))(t); !hasProblem(mended, "Index iteration_by_name", true, true) {
+			t.Errorf("at %d: %+v", at, mended)
+		}
+		wantClean(t, db)
+	}
+	if places < 2 {
+		t.Errorf("the name is at %d places, want the table and the index", places)
+	}
+}
