@@ -168,10 +168,13 @@ func checkUnread(tx *access.Tx, f transfer.File) error {
 	return nil
 }
 
+// openAhead is the number of series that are read from the database at once.
+const openAhead = 256
+
 // importSeries writes the points of a batch, and the status and times of the run.
 func importSeries(tx *access.Tx, it imported, b *transfer.Batch, out *transfer.Outcome) error {
 	for _, s := range b.Series { // before all others are added: it reads the tables
-		if s.DropFrom == nil {
+		if s.DropFrom == nil || out.Created {
 			continue
 		}
 		n, err := tx.Points().DeleteFrom(it.Num, s.Key, *s.DropFrom)
@@ -181,7 +184,16 @@ func importSeries(tx *access.Tx, it imported, b *transfer.Batch, out *transfer.O
 		out.Dropped += int(n)
 	}
 	latest := it.created
-	for _, s := range b.Series {
+	for i, s := range b.Series {
+		if i%openAhead == 0 {
+			var keys []string
+			for _, next := range b.Series[i:min(i+openAhead, len(b.Series))] {
+				keys = append(keys, next.Key)
+			}
+			if err := tx.Points().OpenAhead(it.Num, keys); err != nil {
+				return err
+			}
+		}
 		samples := make([]NewMetric, len(s.Steps))
 		for i := range samples {
 			samples[i] = NewMetric{Key: s.Key, Value: s.Values[i], Step: &s.Steps[i], RecordedAt: &s.Times[i]}

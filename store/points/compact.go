@@ -153,11 +153,8 @@ func (tx *Tx) compact(ids []int64, last int64) (done int, err error) {
 			return 0, err
 		}
 		rows = rows[n:]
-		if err := tx.saveSeries(s); err != nil {
-			return 0, err
-		}
 	}
-	return done, nil
+	return done, tx.saveSeries(moved...)
 }
 
 // compactSeries moves all points of a series to table metric, where they can be

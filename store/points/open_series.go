@@ -2,8 +2,10 @@ package points
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
+	"tracker/store/json"
 	"tracker/store/sqlite"
 )
 
@@ -72,15 +74,52 @@ func (o *openSeries) RolledBack(mark int64) {
 // openSeries returns the series of a key for writing. One that has no row yet
 // gets it with its first points.
 func (tx *Tx) openSeries(iteration int64, key string) (*series, error) {
-	o := tx.engine.open
-	k := seriesKey{iteration, key}
-	if s, ok := o.byKey[k]; ok {
+	if s, ok := tx.engine.open.byKey[seriesKey{iteration, key}]; ok {
 		return s, nil
 	}
 	s, err := tx.findSeries(iteration, key)
 	if err != nil {
 		return nil, err
 	}
+	return tx.engine.open.put(iteration, key, s), nil
+}
+
+// OpenAhead reads the series of many keys at once, so that AppendAll need not read each
+// by itself. At most a few hundred keys should be given.
+func (tx *Tx) OpenAhead(iteration int64, keys []string) error {
+	o := tx.engine.open
+	unknown := make(map[string]bool, len(keys))
+	for _, key := range keys {
+		if _, ok := o.byKey[seriesKey{iteration, key}]; !ok {
+			unknown[key] = true
+		}
+	}
+	if len(unknown) < 2 {
+		return nil
+	}
+	list, err := json.Marshal(slices.Collect(maps.Keys(unknown)))
+	if err != nil {
+		return err
+	}
+	found, err := tx.seriesWhere(`series.iteration_num = ? AND series.key IN (SELECT value FROM json_each(?))`, iteration, string(list))
+	if err != nil {
+		return err
+	}
+	for _, s := range found {
+		delete(unknown, s.key)
+		o.put(iteration, s.key, s)
+	}
+	for _, key := range keys { // in their order: it is the one of the ids
+		if unknown[key] {
+			delete(unknown, key)
+			o.put(iteration, key, nil)
+		}
+	}
+	return nil
+}
+
+// put adds a series to the cache, a new one if s is nil, and returns it.
+func (o *openSeries) put(iteration int64, key string, s *series) *series {
 	if s == nil {
 		o.lastID++
 		s = &series{id: o.lastID, iteration: iteration, key: key}
@@ -89,8 +128,8 @@ func (tx *Tx) openSeries(iteration int64, key string) (*series, error) {
 		clear(o.byKey)
 		clear(o.byID)
 	}
-	o.byKey[k], o.byID[s.id] = s, s
-	return s, nil
+	o.byKey[seriesKey{iteration, key}], o.byID[s.id] = s, s
+	return s
 }
 
 // openByID returns a series for writing, nil when there is none.
@@ -143,10 +182,10 @@ func (o *openSeries) Flush(t *sqlite.Tx, _ sqlite.Stage) error {
 	if err := tx.insertIntoRecent(few); err != nil {
 		return err
 	}
+	if err := tx.flushSeries(o.dirty, all); err != nil {
+		return err
+	}
 	for _, s := range o.dirty {
-		if err := tx.flushSeries(s, all || len(s.pending) >= bulkPoints); err != nil {
-			return err
-		}
 		s.pending = s.pending[:0]
 	}
 	if len(few) > 0 {
@@ -159,20 +198,30 @@ func (o *openSeries) Flush(t *sqlite.Tx, _ sqlite.Stage) error {
 	return nil
 }
 
-// flushSeries updates the statistics and rollups of s for its pending points,
-// which were inserted: into table metric when bulk is set.
-func (tx *Tx) flushSeries(s *series, bulk bool) error {
-	if bulk {
-		if err := tx.rollUp(s, s.pending); err != nil {
+// flushSeries updates the statistics and rollups of series for their pending points,
+// which were inserted: into table metric for those with bulkPoints, or all.
+func (tx *Tx) flushSeries(flushed []*series, all bool) error {
+	var save []*series
+	for _, s := range flushed {
+		bulk := all || len(s.pending) >= bulkPoints
+		if bulk {
+			if err := tx.rollUp(s, s.pending); err != nil {
+				return err
+			}
+		}
+		if bulk || !s.stored {
+			save = append(save, s)
+		}
+	}
+	if err := tx.saveSeries(save...); err != nil {
+		return err
+	}
+	for _, s := range flushed {
+		if err := tx.changed(s); err != nil {
 			return err
 		}
 	}
-	if bulk || !s.stored {
-		if err := tx.saveSeries(s); err != nil {
-			return err
-		}
-	}
-	return tx.changed(s)
+	return nil
 }
 
 // saveSeq writes the counter of points. The largest seq in table recent is the

@@ -3,6 +3,7 @@ package points
 import (
 	"database/sql"
 	"errors"
+	"strings"
 
 	"tracker/store/sqlite"
 )
@@ -137,42 +138,90 @@ func (tx *Tx) addRecent(s *series) error {
 	return err
 }
 
-// saveSeries writes the row of s, a new one if it has none.
-func (tx *Tx) saveSeries(s *series) error {
+// saveSizes are the numbers of series that one statement saves: few, so that each
+// statement is prepared once.
+var saveSizes = []int{32, 8, 1}
+
+var insertSeries, updateSeries = saveStatements()
+
+// saveStatements returns the statements that insert and update rows of series, by number
+// of rows. Their arguments are those of seriesArgs, for each row.
+func saveStatements() (insert, update map[int]string) {
+	insert, update = map[int]string{}, map[int]string{}
+	row := `(?` + strings.Repeat(`, ?`, seriesArgCount-1) + `)`
+	for _, n := range saveSizes {
+		values := strings.Repeat(row+`, `, n-1) + row
+		insert[n] = `INSERT INTO series (id, iteration_num, key, ` + statsColumns + `, counted_seq, moved_seq, roll_shift, rolled_to) VALUES ` + values
+		update[n] = `UPDATE series SET
+				count       = new.column4,
+				finite      = new.column5,
+				last        = new.column6,
+				last_step   = new.column7,
+				last_at     = new.column8,
+				min         = new.column9,
+				min_step    = new.column10,
+				max         = new.column11,
+				max_step    = new.column12,
+				sum         = new.column13,
+				counted_seq = new.column14,
+				moved_seq   = new.column15,
+				roll_shift  = new.column16,
+				rolled_to   = new.column17
+			FROM (VALUES ` + values + `) AS new
+			WHERE series.id = new.column1`
+	}
+	return insert, update
+}
+
+const seriesArgCount = 17
+
+// seriesArgs appends the columns of s to args.
+func seriesArgs(args []any, s *series) []any {
 	var shift *int
 	if s.rollups.end != nil {
 		shift = &s.rollups.shift
 	}
-	var err error
-	if s.stored {
-		_, err = tx.Exec(`UPDATE series SET
-				count       = ?,
-				finite      = ?,
-				last        = ?,
-				last_step   = ?,
-				last_at     = ?,
-				min         = ?,
-				min_step    = ?,
-				max         = ?,
-				max_step    = ?,
-				sum         = ?,
-				counted_seq = ?,
-				moved_seq   = ?,
-				roll_shift  = ?,
-				rolled_to   = ?
-			WHERE id = ?`,
-			s.Count, s.Finite, s.Last, s.LastStep, s.LastAt, s.Min, s.MinStep, s.Max, s.MaxStep, s.Sum,
-			s.lastSeq, s.compactedSeq, shift, s.rollups.end, s.id)
-	} else {
-		_, err = tx.Exec(`INSERT INTO series (id, iteration_num, key, `+statsColumns+`, counted_seq, moved_seq, roll_shift, rolled_to)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, s.id, s.iteration, s.key,
-			s.Count, s.Finite, s.Last, s.LastStep, s.LastAt, s.Min, s.MinStep, s.Max, s.MaxStep, s.Sum,
-			s.lastSeq, s.compactedSeq, shift, s.rollups.end)
+	return append(args, s.id, s.iteration, s.key,
+		s.Count, s.Finite, s.Last, s.LastStep, s.LastAt, s.Min, s.MinStep, s.Max, s.MaxStep, s.Sum,
+		s.lastSeq, s.compactedSeq, shift, s.rollups.end)
+}
+
+// saveSeries writes the rows of series, new ones for those that have none. Series share
+// statements: the triggers of the table make each statement a savepoint, whose release
+// costs more the more pages the transaction has changed.
+func (tx *Tx) saveSeries(all ...*series) error {
+	var added, changed []*series
+	for _, s := range all {
+		if s.stored {
+			changed = append(changed, s)
+		} else {
+			added = append(added, s)
+		}
 	}
-	if err == nil {
-		s.stored, s.statsSeq = true, s.lastSeq
+	if err := tx.saveRows(insertSeries, added); err != nil {
+		return err
 	}
-	return err
+	return tx.saveRows(updateSeries, changed)
+}
+
+// saveRows runs the statements for the rows of series.
+func (tx *Tx) saveRows(statements map[int]string, rows []*series) error {
+	args := make([]any, 0, seriesArgCount*min(len(rows), saveSizes[0]))
+	for _, n := range saveSizes {
+		for ; len(rows) >= n; rows = rows[n:] {
+			args = args[:0]
+			for _, s := range rows[:n] {
+				args = seriesArgs(args, s)
+			}
+			if _, err := tx.Exec(statements[n], args...); err != nil {
+				return err
+			}
+			for _, s := range rows[:n] {
+				s.stored, s.statsSeq = true, s.lastSeq
+			}
+		}
+	}
+	return nil
 }
 
 // recompute sets the statistics of a series to those of its points, and removes

@@ -46,6 +46,7 @@ type Import struct {
 	queue  []*RunWriter
 	read   int64 // bytes that were not reported to Progress yet
 	points int   // in the queue
+	series int   // likewise
 	size   int   // bytes of texts in the queue
 }
 
@@ -63,6 +64,10 @@ const (
 	// batchPoints is the number of points in a transaction: a fraction of a
 	// second, so that a server with the same database does not wait long.
 	batchPoints = 32768
+	// A batch with many series is larger, since a series costs as much as some points in
+	// each batch that has it: up to seriesPoints for each, and maxBatchPoints in all.
+	seriesPoints   = 32
+	maxBatchPoints = 8 * batchPoints
 	// batchRuns bounds the runs in a transaction.
 	batchRuns = 128
 	// batchText bounds the bytes of parameters and texts in a transaction.
@@ -169,7 +174,7 @@ func (e *ReadError) Unwrap() error { return e.Err }
 // flush writes the queue.
 func (im *Import) flush(ctx context.Context) error {
 	queue := im.queue
-	im.queue, im.points, im.size = nil, 0, 0
+	im.queue, im.points, im.series, im.size = nil, 0, 0, 0
 	if len(queue) == 0 {
 		return ctx.Err()
 	}

@@ -163,6 +163,7 @@ func (w *RunWriter) seriesOf(key string) *Series {
 	if s == nil {
 		s = &Series{Key: w.key(key)}
 		w.series[strings.Clone(key)] = s
+		w.im.series++
 		w.add(0, len(key))
 		w.batch.Series = append(w.batch.Series, s)
 	}
@@ -209,7 +210,8 @@ func (w *RunWriter) Mark(f File) {
 // Full reports whether enough was added to be written. The reader then marks
 // its files and calls Flush.
 func (w *RunWriter) Full() bool {
-	return w.im.points >= batchPoints || w.im.size >= batchText
+	enough := min(max(batchPoints, seriesPoints*w.im.series), maxBatchPoints)
+	return w.im.points >= enough || w.im.size >= batchText
 }
 
 // add counts what was added to the batch, and queues the batch.

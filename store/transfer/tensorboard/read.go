@@ -31,8 +31,8 @@ type state struct {
 
 // maxTags and maxTagBytes bound the tags of a file, maxValues the values of an event.
 const (
-	maxTags     = 100_000
-	maxTagBytes = 16 << 20
+	maxTags     = 1_000_000
+	maxTagBytes = 64 << 20
 	maxValues   = 100_000
 )
 

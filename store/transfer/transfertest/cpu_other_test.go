@@ -1,0 +1,13 @@
+//go:build !unix
+
+package transfertest_test
+
+import (
+	"testing"
+	"time"
+)
+
+var begun = time.Now()
+
+// cpuTime returns the time since the start, where the processor time is not known.
+func cpuTime(testing.TB) time.Duration { return time.Since(begun) }
