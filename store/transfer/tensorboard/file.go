@@ -21,10 +21,17 @@ type file struct {
 	path  string
 	dir   string // relative to the root, with slashes; "." for the root
 	size  int64
-	id    uuid.UUID
-	first float64 // wall time of the first event
-	about *about  // what the first events have, nil when that was not looked at
-	// Of a Follower: whether it has not read all of the file, and what it found last.
+	base  uuid.UUID // follows from its name and first event
+	first float64   // wall time of the first event
+	about *about    // what the first events have, nil when that was not looked at
+
+	compared map[*file]comparison
+	copied   bool           // it was left out as a copy
+	id       uuid.UUID      // a variant of base
+	known    *transfer.File // nil when it was not imported before
+	changed  bool           // the known bytes are not in it any more
+
+	// For a Follower: whether it has not read all of the file, and what it found last.
 	grown bool
 	info  fs.FileInfo
 }
@@ -33,10 +40,10 @@ type file struct {
 // does.
 func isEventFile(name string) bool { return strings.Contains(name, "tfevents") }
 
-// identify sets the id of a file, which follows from its name and its first event:
+// identify sets the base of a file, which follows from its name and its first event:
 // that has the time to the microsecond. So a folder may be moved.
 func (f *file) identify() error {
-	if f.id != uuid.Nil {
+	if f.base != uuid.Nil {
 		return nil
 	}
 	in, err := os.Open(f.path)
@@ -55,7 +62,7 @@ func (f *file) identify() error {
 		return err
 	}
 	f.first = e.wallTime
-	f.id = transfer.ID("tensorboard", "file", filepath.Base(f.path), hex.EncodeToString(sum[:]))
+	f.base = transfer.ID("tensorboard", "file", filepath.Base(f.path), hex.EncodeToString(sum[:]))
 	return nil
 }
 

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
 	"tracker/store/transfer"
 )
 
@@ -92,13 +90,14 @@ func (f *Follower) Poll(ctx context.Context) (bool, error) {
 	if err != nil {
 		return true, err
 	}
+	runs := withoutCopies(f.im, f.src.wanted(f.im, runs(files)))
 	var grown []*run
-	for _, r := range runs(files) {
-		if slices.ContainsFunc(r.files, func(one *file) bool { return one.grown }) {
+	for _, r := range runs {
+		if slices.ContainsFunc(r.files, func(one *file) bool { return one.grown || one.copied }) {
 			grown = append(grown, r)
 		}
 	}
-	if err := f.im.Run(ctx, grownRuns{f.src, grown}); err != nil {
+	if err := f.im.Run(ctx, grownRuns{f.src, runs, grown}); err != nil {
 		return true, err
 	}
 	for _, one := range all {
@@ -110,11 +109,11 @@ func (f *Follower) Poll(ctx context.Context) (bool, error) {
 // grownRuns is a source with some of the runs of another one.
 type grownRuns struct {
 	*Source
-	runs []*run
+	all, grown []*run
 }
 
 func (g grownRuns) Import(ctx context.Context, im *transfer.Import) error {
-	return g.importRuns(ctx, im, g.runs)
+	return g.importRuns(ctx, im, g.all, g.grown)
 }
 
 // look lists the folders that have changed.
@@ -193,7 +192,8 @@ func (f *Follower) grow() bool {
 		}
 		if replaced := one.info != nil && !os.SameFile(one.info, info); replaced || info.Size() != one.size {
 			if replaced || info.Size() < one.size { // it may be another file now
-				one.id, one.about = uuid.Nil, nil
+				one = &file{path: one.path, dir: one.dir}
+				f.files[path] = one
 			}
 			if one.about != nil && (one.about.empty || len(one.about.tags) == 0) {
 				one.about = nil

@@ -47,6 +47,7 @@ type tag struct {
 // reader reads one event file into a run.
 type reader struct {
 	file  *file
+	in    io.ReaderAt
 	im    *transfer.Import
 	w     *transfer.RunWriter
 	above string // folder of the run
@@ -74,11 +75,19 @@ func timeOf(seconds float64) (transfer.Time, bool) {
 }
 
 // read adds what is new in a file to a run.
-func (f *file) read(ctx context.Context, im *transfer.Import, w *transfer.RunWriter, above string, known transfer.File) error {
+func (f *file) read(ctx context.Context, im *transfer.Import, w *transfer.RunWriter, above string) error {
 	r := &reader{file: f, im: im, w: w, above: above, tags: map[string]*tag{}, histograms: map[string]*histograms{}}
-	if f.size < known.Position {
+	var known transfer.File
+	if f.known != nil {
+		known = *f.known
+	}
+	if f.changed {
+		why := "changed"
+		if f.size < known.Position {
+			why = "become shorter"
+		}
 		known.Position, known.State = 0, ""
-		im.Lose(f.path, "It has become shorter since it was read, and was read again.")
+		im.Lose(f.path, "It has %s since it was read, and was read again.", why)
 	}
 	if known.State != "" {
 		if err := json.Unmarshal([]byte(known.State), &r.state); err != nil {
@@ -100,6 +109,7 @@ func (f *file) read(ctx context.Context, im *transfer.Import, w *transfer.RunWri
 		return nil
 	}
 	defer in.Close()
+	r.in = in
 	im.Read(known.Position)
 	return r.events(ctx, newRecords(in, known.Position, f.size))
 }
@@ -174,7 +184,11 @@ func (r *reader) mark(position int64, complete bool) {
 	if err != nil {
 		return // valid strings and a number can't fail
 	}
-	f := transfer.File{ID: r.file.id, Path: r.file.path, Size: -1, Fingerprint: r.file.id.String(), Position: position, State: string(text)}
+	sum, err := tail(r.in, position)
+	if err != nil {
+		return // the file was truncated: it is read again from where it was marked last
+	}
+	f := transfer.File{ID: r.file.id, Path: r.file.path, Size: -1, Fingerprint: sum, Position: position, State: string(text)}
 	if complete {
 		f.Size = r.file.size
 	}

@@ -144,13 +144,13 @@ func (s *Source) Import(ctx context.Context, im *transfer.Import) error {
 	if err != nil {
 		return err
 	}
-	return s.importRuns(ctx, im, runs(files))
+	all := withoutCopies(im, s.wanted(im, runs(files)))
+	return s.importRuns(ctx, im, all, all)
 }
 
-// identified returns the files that have events, with their ids. Files that are no
-// event files, and copies of others, are losses.
+// identified returns the files that have events, with their bases. Files that are not
+// event files are losses.
 func identified(ctx context.Context, im *transfer.Import, files []*file) ([]*file, error) {
-	first := map[uuid.UUID]string{}
 	kept := files[:0:0]
 	for _, f := range files {
 		if err := ctx.Err(); err != nil {
@@ -163,31 +163,34 @@ func identified(ctx context.Context, im *transfer.Import, files []*file) ([]*fil
 		case err != nil:
 			im.Read(f.size)
 			im.Lose(f.path, "It is not an event file: %v.", err)
-		case first[f.id] != "":
-			im.Read(f.size)
-			im.Lose(f.path, "It begins as %s does, and was taken for a copy of it.", first[f.id])
 		default:
-			first[f.id] = f.path
 			kept = append(kept, f)
 		}
 	}
 	return kept, nil
 }
 
-// importRuns imports what is new in the files of runs.
-func (s *Source) importRuns(ctx context.Context, im *transfer.Import, all []*run) error {
-	var ids []uuid.UUID
-	for _, r := range all {
-		for _, f := range r.files {
-			ids = append(ids, f.id)
+// wanted returns the runs that were chosen.
+func (s *Source) wanted(im *transfer.Import, all []*run) []*run {
+	return slices.DeleteFunc(all, func(r *run) bool {
+		if im.Wanted(s.name(r), filepath.Base(s.root)) {
+			return false
 		}
-	}
-	known, err := im.Files(ctx, ids)
-	if err != nil {
+		im.Read(r.size())
+		return true
+	})
+}
+
+// importRuns imports what is new in the files of the wanted ones of all runs.
+func (s *Source) importRuns(ctx context.Context, im *transfer.Import, all, wanted []*run) error {
+	if err := recognize(ctx, im, all, wanted); err != nil {
 		return err
 	}
-	for _, r := range all {
-		if err := s.importRun(ctx, im, r, known); err != nil {
+	for _, r := range wanted {
+		if len(r.files) == 0 {
+			continue
+		}
+		if err := s.importRun(ctx, im, r); err != nil {
 			return err
 		}
 	}
@@ -257,28 +260,25 @@ func (s *Source) name(r *run) string {
 }
 
 // importRun imports what is new in the files of a run.
-func (s *Source) importRun(ctx context.Context, im *transfer.Import, r *run, known map[uuid.UUID]transfer.File) error {
+func (s *Source) importRun(ctx context.Context, im *transfer.Import, r *run) error {
 	id, name := transfer.ID("tensorboard", "run", r.files[0].id.String()), s.name(r)
-	var size int64
-	isKnown, deleted, isNew := false, false, false
+	size := r.size()
+	isKnown, deleted := false, false
 	for _, f := range r.files {
-		size += f.size
-		k, ok := known[f.id]
 		switch {
-		case ok && k.RunID != uuid.Nil && !isKnown:
-			id, isKnown = k.RunID, true
-		case ok && k.RunID != uuid.Nil:
-		case ok:
+		case f.known == nil:
+		case f.known.RunID == uuid.Nil:
 			deleted = true
+		case !isKnown || f.dir == r.dir: // of runs that begin alike the last files differ
+			id, isKnown = f.known.RunID, true
 		}
-		isNew = isNew || !ok || k.Size != f.size
 	}
+	if isKnown && !im.KeepAll {
+		r.readAgain()
+	}
+	isNew := slices.ContainsFunc(r.files, func(f *file) bool { return f.isNew() })
 	path := filepath.Join(s.root, filepath.FromSlash(r.dir))
-	experiment := filepath.Base(s.root)
 	switch {
-	case !im.Wanted(name, experiment):
-		im.Read(size)
-		return nil
 	case deleted && !isKnown:
 		im.Read(size)
 		im.LeaveOut(id, path, "The run was imported before and then deleted here; it is not imported again.")
@@ -297,17 +297,36 @@ func (s *Source) importRun(ctx context.Context, im *transfer.Import, r *run, kno
 		created = 0
 		im.Lose(path, "The time of its first event is not a time; it is shown as started in 1970.")
 	}
-	w := im.Begin(transfer.Run{ID: id, Project: projectName, Experiment: experiment, Name: name, Created: created, Status: transfer.Running},
+	w := im.Begin(transfer.Run{ID: id, Project: projectName, Experiment: filepath.Base(s.root), Name: name, Created: created, Status: transfer.Running},
 		path, isKnown)
 	for _, f := range r.files {
-		k, ok := known[f.id]
-		if ok && k.Size == f.size {
+		if !f.isNew() {
 			im.Read(f.size)
 			continue
 		}
-		if err := f.read(ctx, im, w, r.dir, k); err != nil {
+		if err := f.read(ctx, im, w, r.dir); err != nil {
 			return err
 		}
 	}
 	return w.End(ctx)
+}
+
+// isNew reports whether a file has something that was not imported.
+func (f *file) isNew() bool { return f.known == nil || f.changed || f.known.Size != f.size }
+
+// readAgain has the files read again that come after one that is not known: its points would
+// replace theirs.
+func (r *run) readAgain() {
+	after := false
+	for _, f := range r.files {
+		switch {
+		case f.dir != r.dir:
+		case f.known == nil:
+			after = true
+		case after:
+			k := *f.known
+			k.Size, k.Position, k.State = -1, 0, ""
+			f.known = &k
+		}
+	}
 }

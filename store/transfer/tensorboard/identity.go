@@ -1,0 +1,279 @@
+package tensorboard
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"tracker/store/transfer"
+)
+
+// The id of a file follows from its name and first event, its base. When several files
+// have the same base and are not copies of each other, they have different variants of
+// it: the base itself, and then ids with numbers. A file is recognized as a variant by the bytes
+// before the position up to which that was read.
+
+const (
+	// tailSize is the number of bytes before a position that are compared.
+	tailSize = 4096
+	// maxVariants bounds the variants of a base.
+	maxVariants = 1000
+)
+
+// variantID returns the id of the nth variant of a base.
+func variantID(base uuid.UUID, n int) uuid.UUID {
+	if n == 0 {
+		return base
+	}
+	return transfer.ID("tensorboard", "variant", base.String(), strconv.Itoa(n))
+}
+
+// tail returns a checksum of the bytes before a position of a file.
+func tail(in io.ReaderAt, position int64) (string, error) {
+	b := make([]byte, min(position, tailSize))
+	if _, err := in.ReadAt(b, position-int64(len(b))); err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:16]), nil
+}
+
+// continues reports whether a file has the bytes that were read of it before.
+func (f *file) continues(known *transfer.File) bool {
+	if f.size < known.Position {
+		return false
+	}
+	if known.Fingerprint == known.ID.String() || known.Position <= 0 { // of an earlier version
+		return true
+	}
+	in, err := os.Open(f.path)
+	if err != nil {
+		return false
+	}
+	defer in.Close()
+	sum, err := tail(in, known.Position)
+	return err == nil && sum == known.Fingerprint
+}
+
+// recognize sets the ids of the files of the wanted ones of all runs, and what is known of
+// them. Files that are earlier copies of what was imported are losses.
+func recognize(ctx context.Context, im *transfer.Import, all, wanted []*run) error {
+	variants := map[uuid.UUID][]*transfer.File{}
+	for _, r := range wanted {
+		for _, f := range r.files {
+			variants[f.base] = nil
+		}
+	}
+	if err := readVariants(ctx, im, variants); err != nil {
+		return err
+	}
+	files := map[uuid.UUID][]*file{}
+	for _, r := range all {
+		for _, f := range r.files {
+			if _, ok := variants[f.base]; ok {
+				f.id, f.known, f.changed = uuid.Nil, nil, false
+				f.grown, f.copied = f.grown || f.copied, false
+				if len(files[f.base]) < maxVariants {
+					files[f.base] = append(files[f.base], f)
+				}
+			}
+		}
+	}
+	for base, some := range files {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		match(variants[base], some)
+	}
+	count := map[uuid.UUID]int{}
+	for _, r := range wanted { // these alone, in the order in which they are written: numbers have no gaps
+		r.settle(im, variants, files)
+		for _, f := range r.files {
+			if f.known == nil && !f.copied {
+				f.number(im, len(variants[f.base]), count)
+			}
+		}
+		r.files = slices.DeleteFunc(r.files, func(f *file) bool { return f.id == uuid.Nil })
+	}
+	return nil
+}
+
+// readVariants reads what is known of the variants of bases.
+func readVariants(ctx context.Context, im *transfer.Import, variants map[uuid.UUID][]*transfer.File) error {
+	next := make([]uuid.UUID, 0, len(variants))
+	for base := range variants {
+		next = append(next, base)
+	}
+	for n, more := 0, 1; len(next) > 0 && n < maxVariants; n, more = n+more, 2*more {
+		var ids []uuid.UUID
+		for _, base := range next {
+			for i := range more {
+				ids = append(ids, variantID(base, n+i))
+			}
+		}
+		known, err := im.Files(ctx, ids)
+		if err != nil {
+			return err
+		}
+		all := next
+		next = nil
+		for i, base := range all {
+			found := 0
+			for _, id := range ids[i*more : (i+1)*more] {
+				if k, ok := known[id]; ok {
+					variants[base] = append(variants[base], &k)
+					found++
+				}
+			}
+			if found == more {
+				next = append(next, base)
+			}
+		}
+	}
+	return nil
+}
+
+// match finds the files that variants were read from: first by their path, and then those that
+// have the most of the bytes.
+func match(variants []*transfer.File, files []*file) {
+	taken := map[*transfer.File]bool{}
+	take := func(f *file, v *transfer.File) {
+		if f.known == nil && !taken[v] && f.continues(v) {
+			f.id, f.known, taken[v] = v.ID, v, true
+		}
+	}
+	byPath := map[string]*file{}
+	for _, f := range files {
+		byPath[f.path] = f
+	}
+	for _, v := range slices.Backward(variants) { // the latest one, if several were read at a path
+		if f := byPath[v.Path]; f != nil {
+			take(f, v)
+		}
+	}
+	type pair struct {
+		f *file
+		v *transfer.File
+	}
+	var pairs []pair
+	for _, v := range variants {
+		for _, f := range files {
+			if f.known == nil && !taken[v] {
+				pairs = append(pairs, pair{f, v})
+			}
+		}
+	}
+	slices.SortStableFunc(pairs, func(a, b pair) int {
+		return cmp.Or(cmp.Compare(b.v.Position, a.v.Position), cmp.Compare(alike(b.f.path, b.v.Path), alike(a.f.path, a.v.Path)))
+	})
+	for _, p := range pairs {
+		take(p.f, p.v)
+	}
+	for _, v := range variants { // a file that was written again
+		if f := byPath[v.Path]; f != nil && f.known == nil && !taken[v] {
+			f.id, f.known, f.changed = v.ID, v, true
+		}
+	}
+}
+
+// alike returns the number of names at the end that two paths have in common.
+func alike(a, b string) (n int) {
+	for a != "" && b != "" && filepath.Base(a) == filepath.Base(b) && n < maxDepth {
+		a, b = strings.TrimSuffix(filepath.Dir(a), string(filepath.Separator)), strings.TrimSuffix(filepath.Dir(b), string(filepath.Separator))
+		n++
+	}
+	return n
+}
+
+// settle decides whether a run is one that was read elsewhere. It is if its files are copies of
+// those in a folder with files of the same names: then it continues that run, or it is
+// left out as an earlier copy. Otherwise what was read elsewhere is not known of it.
+func (r *run) settle(im *transfer.Import, variants map[uuid.UUID][]*transfer.File, files map[uuid.UUID][]*file) {
+	of := make([]string, len(r.files)) // the paths of which the files are copies
+	own, longer, shorter, there := false, false, false, ""
+	for i, f := range r.files {
+		switch {
+		case f.known == nil:
+			of[i] = f.earlierOf(variants[f.base], files[f.base])
+			longer, shorter = longer || of[i] == "", shorter || of[i] != ""
+		case f.known.Path == f.path || !exists(f.known.Path):
+			own = true
+		default:
+			of[i], longer = f.known.Path, longer || f.size > f.known.Size
+		}
+		there = cmp.Or(there, of[i])
+	}
+	isCopy := there != "" && !own && !(longer && shorter) && sameNames(filepath.Dir(there), filepath.Dir(r.files[0].path))
+	if isCopy && !shorter {
+		return
+	}
+	for i, f := range r.files {
+		if of[i] == "" {
+			continue
+		}
+		f.id, f.known = uuid.Nil, nil
+		if isCopy || own && !exists(of[i]) {
+			f.lose(im, of[i])
+		}
+	}
+}
+
+// sameNames reports whether two folders have event files of the same names. One that does not exist
+// may have had them.
+func sameNames(a, b string) bool {
+	return !exists(a) || slices.Equal(eventNames(a), eventNames(b))
+}
+
+// eventNames returns the names of the event files in a folder.
+func eventNames(folder string) (names []string) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries {
+		if isEventFile(e.Name()) {
+			names = append(names, e.Name())
+		}
+	}
+	return names
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// number gives a file the next variant of its base.
+func (f *file) number(im *transfer.Import, known int, count map[uuid.UUID]int) {
+	n := known + count[f.base]
+	if n >= maxVariants {
+		im.Lose(f.path, "More than %d files have its name and first event; it is left out.", maxVariants)
+		return
+	}
+	f.id = variantID(f.base, n)
+	count[f.base]++
+}
+
+// earlierOf returns the path of the variant of which a file is an earlier copy, "" for
+// none. If the file of the variant is gone, a shorter file counts as a copy of it.
+func (f *file) earlierOf(variants []*transfer.File, files []*file) string {
+	for _, v := range variants {
+		if f.size >= v.Position || slices.ContainsFunc(files, func(o *file) bool { return o.known == v }) {
+			continue
+		}
+		info, err := os.Stat(v.Path)
+		if err != nil || f.begins(&file{path: v.Path, size: info.Size()}) {
+			return v.Path
+		}
+	}
+	return ""
+}

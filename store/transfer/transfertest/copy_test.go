@@ -1,0 +1,265 @@
+package transfertest_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"tracker/store"
+	"tracker/store/transfer"
+	"tracker/store/transfer/tensorboard"
+	"tracker/store/transfer/transfertest"
+)
+
+const eventName = "events.out.tfevents.1"
+
+// seriesOf returns the name, the number of points and the last value of each run.
+func seriesOf(t testing.TB, path string) string {
+	t.Helper()
+	var all []string
+	for line := range strings.Lines(transfertest.Dump(t, path, "series")) {
+		f := strings.Split(line, "|")
+		all = append(all, f[1]+" "+f[3]+" "+f[4])
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}
+
+// A copy of a run is left out in favor of the longer one, whatever their order. What is
+// not the beginning of the other is a run of its own, with all of its files.
+func TestTensorBoardCopies(t *testing.T) {
+	all := events(t, t0, 0, 100, 1)
+	part := events(t, t0, 0, 40, 1)
+	fork := slices.Concat(part, events(t, t0+9, 40, 60, -1)[16+int(all[0]):])
+	second := events(t, t0+500, 100, 130, 1)
+	for name, test := range map[string]struct {
+		files  map[string][]byte
+		want   string
+		copies []string
+	}{
+		"a stale copy that comes first": {
+			map[string][]byte{"backup/r/1": part, "r/1": all}, "r 100 99", []string{"backup/r"}},
+		"a stale copy that comes last": {
+			map[string][]byte{"r/1": all, "z/1": part}, "r 100 99", []string{"z"}},
+		"equal files": {
+			map[string][]byte{"r/1": all, "s/1": all, "t/1": all}, "r 100 99", []string{"s", "t"}},
+		"trained on in another file": {
+			map[string][]byte{"a/1": all, "b/1": all, "b/2": second}, "a 100 99, b 130 129", nil},
+		"trained on in the same file, each in its own way": {
+			map[string][]byte{"a/1": fork, "b/1": all}, "a 60 -59, b 100 99", nil},
+		"a fork and its beginning": {
+			map[string][]byte{"a/1": part, "b/1": all, "c/1": fork}, "b 100 99, c 60 -59", []string{"a"}},
+		"copies of a run with two files": {
+			map[string][]byte{"a/1": all, "a/2": second[:len(second)-5], "b/1": all, "b/2": second}, "b 130 129", []string{"a"}},
+		"a longer first file and a longer second one": {
+			map[string][]byte{"a/1": all, "a/2": events(t, t0+500, 100, 117, 1), "b/1": part, "b/2": second}, "a 117 116, b 70 129", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			logs := t.TempDir()
+			for file, data := range test.files {
+				write(t, filepath.Join(logs, filepath.Dir(file), "events.out.tfevents."+filepath.Base(file)), data)
+			}
+			db, path := transfertest.Open(t)
+			r := transfertest.Import(t, db, tensorboard.Kind(), logs, transfer.Options{})
+			if got := seriesOf(t, path); got != test.want {
+				t.Errorf("%s, want %s", got, test.want)
+			}
+			var copies []string
+			for _, l := range r.Losses {
+				rel, err := filepath.Rel(logs, filepath.Dir(l.Path))
+				if err != nil || !strings.Contains(l.Reason, "copy") {
+					t.Errorf("%+v, %v", l, err)
+				}
+				if !slices.Contains(copies, rel) {
+					copies = append(copies, rel)
+				}
+			}
+			if !slices.Equal(copies, test.copies) {
+				t.Errorf("the copies are %q, want %q", copies, test.copies)
+			}
+			before := transfertest.Dump(t, path)
+			r = transfertest.Import(t, db, tensorboard.Kind(), logs, transfer.Options{})
+			if r.Points != 0 || r.Created != 0 || transfertest.Dump(t, path) != before {
+				t.Errorf("a second import: %+v", r)
+			}
+
+			// Each folder by itself, after all were moved.
+			moved := t.TempDir()
+			if err := os.Rename(logs, filepath.Join(moved, "x")); err != nil {
+				t.Fatal(err)
+			}
+			r = transfertest.Import(t, db, tensorboard.Kind(), filepath.Join(moved, "x"), transfer.Options{})
+			if r.Points != 0 || r.Created != 0 || transfertest.Dump(t, path) != before {
+				t.Errorf("after a move: %+v", r)
+			}
+			for file := range test.files {
+				r = transfertest.Import(t, db, tensorboard.Kind(), filepath.Join(moved, "x", filepath.Dir(file)), transfer.Options{})
+				if r.Points != 0 || r.Created != 0 {
+					t.Errorf("%s: %+v", file, r)
+				}
+			}
+			if got := seriesOf(t, path); got != test.want {
+				t.Errorf("in the end %s, want %s", got, test.want)
+			}
+			checked(t, db)
+		})
+	}
+}
+
+// A copy that is imported later, by itself, is the run that it is a copy of as long as it has
+// nothing else; then it is a run of its own.
+func TestTensorBoardCopyLater(t *testing.T) {
+	dir := t.TempDir()
+	all := events(t, t0, 0, 100, 1)
+	db, path := transfertest.Open(t)
+	imported := func(folder, want string) {
+		t.Helper()
+		r := transfertest.Import(t, db, tensorboard.Kind(), filepath.Join(dir, folder), transfer.Options{})
+		if got := seriesOf(t, path); got != want {
+			t.Errorf("%s: %s, want %s; %+v", folder, got, want, r)
+		}
+	}
+	write(t, filepath.Join(dir, "a", eventName), all[:len(all)/2])
+	imported("a", "a 49 48")
+	write(t, filepath.Join(dir, "b", eventName), all) // a copy that has grown
+	imported("b", "a 100 99")
+	imported("a", "a 100 99") // the copy is stale now
+	write(t, filepath.Join(dir, "c", eventName), all)
+	write(t, filepath.Join(dir, "c", "events.out.tfevents.2"), events(t, t0+500, 100, 130, 1))
+	imported("c", "a 100 99, c 130 129")
+	imported("c", "a 100 99, c 130 129")
+	write(t, filepath.Join(dir, "b", eventName), slices.Concat(all, events(t, t0+1, 100, 120, -1)))
+	imported("b", "a 120 -119, c 130 129")
+	write(t, filepath.Join(dir, "a", eventName), slices.Concat(all, events(t, t0+1, 100, 110, 2)))
+	imported(".", "a 110 218, a 120 -119, c 130 129")
+	imported(".", "a 110 218, a 120 -119, c 130 129")
+	checked(t, db)
+}
+
+// What an earlier version has imported of a copy stays the run, and gets what is missing.
+func TestTensorBoardCopyOfEarlierVersion(t *testing.T) {
+	dir := t.TempDir()
+	all := events(t, t0, 0, 100, 1)
+	db, path := transfertest.Open(t)
+	stale := filepath.Join(dir, "backup", "r", eventName)
+	write(t, stale, all[:len(all)/2])
+	if _, err := transfertest.Run(t, earlier{db.Importer(store.System)}, tensorboard.Kind(), dir, transfer.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	id := strings.Split(transfertest.Dump(t, path, "run"), "|")[4]
+	write(t, filepath.Join(dir, "r", eventName), all)
+	r := transfertest.Import(t, db, tensorboard.Kind(), dir, transfer.Options{})
+	if got := seriesOf(t, path); got != "backup/r 100 99" || r.Grown != 1 || r.Created != 0 || strings.Split(transfertest.Dump(t, path, "run"), "|")[4] != id {
+		t.Errorf("%s; %+v", got, r)
+	}
+}
+
+// earlier is a sink that records files as earlier versions did.
+type earlier struct{ transfer.Sink }
+
+func (e earlier) Write(ctx context.Context, batches []*transfer.Batch) ([]transfer.Outcome, error) {
+	for _, b := range batches {
+		for i := range b.Files {
+			b.Files[i].Fingerprint = b.Files[i].ID.String()
+		}
+	}
+	return e.Sink.Write(ctx, batches)
+}
+
+// A file that is found before the ones that were imported does not cost their points.
+func TestTensorBoardEarlierFileLater(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "events.out.tfevents.2"), events(t, t0+500, 50, 80, -1))
+	db, path := transfertest.Open(t)
+	transfertest.Import(t, db, tensorboard.Kind(), dir, transfer.Options{Name: "r"})
+	write(t, filepath.Join(dir, eventName), events(t, t0, 0, 60, 1))
+	for range 2 {
+		r := transfertest.Import(t, db, tensorboard.Kind(), dir, transfer.Options{})
+		if got := seriesOf(t, path); got != "r 80 -79" {
+			t.Errorf("%s; %+v", got, r)
+		}
+	}
+	checked(t, db)
+}
+
+// A copy is followed: it is none any more when it becomes different, and both are runs then.
+func TestFollowCopies(t *testing.T) {
+	logs := t.TempDir()
+	db, path := transfertest.Open(t)
+	f := follower(t, db.Importer(store.System), logs)
+	all := events(t, t0, 0, 100, 1)
+	a, b, c := filepath.Join(logs, "a", eventName), filepath.Join(logs, "b", eventName), filepath.Join(logs, "c", eventName)
+	step := func(want string, wantPoll bool) {
+		t.Helper()
+		poll(t, f, wantPoll)
+		if got := seriesOf(t, path); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	write(t, b, all[:len(all)/2])
+	step("b 49 48", true)
+	write(t, a, all[:len(all)/3])
+	step("b 49 48", true)
+	write(t, b, all)
+	step("b 100 99", true)
+	write(t, c, all)
+	step("b 100 99", true)
+	step("b 100 99", false)
+	write(t, a, slices.Concat(all, events(t, t0+1, 100, 120, -1))) // the longest now
+	step("b 120 -119", true)
+	write(t, b, slices.Concat(all, events(t, t0+1, 100, 110, 2)))
+	step("b 110 218, b 120 -119", true)
+	write(t, filepath.Join(logs, "c", "events.out.tfevents.2"), events(t, t0+900, 100, 101, 3))
+	step("b 110 218, b 120 -119, c 101 300", true)
+	step("b 110 218, b 120 -119, c 101 300", false)
+	// The same after a restart.
+	f = follower(t, db.Importer(store.System), logs)
+	step("b 110 218, b 120 -119, c 101 300", true)
+	checked(t, db)
+}
+
+// The runs that are chosen are compared with each other alone, and a later import of the others
+// doubles nothing.
+func TestTensorBoardCopiesOnly(t *testing.T) {
+	logs := t.TempDir()
+	all := events(t, t0, 0, 100, 1)
+	for i, folder := range []string{"a", "b", "c"} { // each is the beginning of the next
+		write(t, filepath.Join(logs, folder, eventName), slices.Concat(all, events(t, t0+1, 100, 110+i, -1)))
+	}
+	write(t, filepath.Join(logs, "a", "events.out.tfevents.2"), events(t, t0+2, 111, 112, 1))
+	write(t, filepath.Join(logs, "b", "events.out.tfevents.3"), events(t, t0+2, 111, 112, 1))
+	db, path := transfertest.Open(t)
+	for _, test := range []struct {
+		only []string
+		want string
+	}{{[]string{"b"}, "b 112 111"}, {[]string{"b"}, "b 112 111"}, {[]string{"a", "c"}, "a 111 111, b 112 111, c 112 -111"}, {nil, "a 111 111, b 112 111, c 112 -111"}} {
+		r := transfertest.Import(t, db, tensorboard.Kind(), logs, transfer.Options{Only: test.only})
+		if got := seriesOf(t, path); got != test.want || r.Lost != 0 {
+			t.Errorf("%q: %s, want %s; %+v", test.only, got, test.want, r)
+		}
+	}
+	checked(t, db)
+}
+
+// A mirror of the imported folder is the same runs, also with a file that is new in both.
+func TestTensorBoardMirror(t *testing.T) {
+	dir := t.TempDir()
+	db, path := transfertest.Open(t)
+	put := func(folder string, n int) {
+		write(t, filepath.Join(dir, folder, "r", eventName), events(t, t0, 0, 100, 1))
+		if n > 1 {
+			write(t, filepath.Join(dir, folder, "r", "events.out.tfevents.2"), events(t, t0+500, 100, 130, 1))
+		}
+		transfertest.Import(t, db, tensorboard.Kind(), filepath.Join(dir, folder), transfer.Options{})
+	}
+	put("a", 1)
+	write(t, filepath.Join(dir, "a", "r", "events.out.tfevents.2"), events(t, t0+500, 100, 130, 1))
+	put("b", 2)
+	put("a", 2)
+	if got := seriesOf(t, path); got != "r 130 129" {
+		t.Error(got)
+	}
+}
