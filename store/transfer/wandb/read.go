@@ -41,6 +41,7 @@ type state struct {
 	Time    transfer.Time     `json:"time"` // likewise
 	Keys    map[string]bool   `json:"keys,omitzero"`
 	Summary map[string]string `json:"summary,omitzero"` // values that are not those of a metric
+	Media   map[string]bool   `json:"media,omitzero"`   // keys whose values are W&B's own objects, in parts
 	// Files are those of the artifacts that were logged.
 	Files []artifactFile `json:"files,omitzero"`
 	// Versions counts the versions of each artifact that were logged.
@@ -139,14 +140,7 @@ func (r *reader) record(data []byte) error {
 		case recordHistory:
 			return r.history(data)
 		case recordSummary:
-			return items(data, 1, func(i item) {
-				switch _, isNumber := format.Number(i.json); {
-				case !isNumber:
-					delete(r.state.Summary, i.key) // what it was before is gone
-				case !format.Hidden(i.key) && len(i.key) <= maxKey && len(r.state.Summary) < maxKeys:
-					r.state.Summary[i.key] = i.json
-				}
-			})
+			return r.summaryItems(data)
 		case recordConfig:
 			return items(data, 1, r.parameter)
 		case recordRun:
@@ -160,6 +154,81 @@ func (r *reader) record(data []byte) error {
 		}
 		return nil
 	})
+}
+
+// summaryItems keeps the numbers of a summary.
+func (r *reader) summaryItems(data []byte) error {
+	err := items(data, 1, r.noteMedia)
+	if err != nil {
+		return err
+	}
+	return items(data, 1, func(i item) {
+		if format.Hidden(i.key) || r.ofMedia(i.key) {
+			return
+		}
+		delete(r.state.Summary, i.key) // what it was before is gone
+		format.Leaves(i.key, strings.TrimSpace(i.json), func(key string, _ []string, x transfer.Value) {
+			if len(key) <= maxKey && len(r.state.Summary) < maxKeys {
+				r.state.Summary[key] = formatted(x)
+			}
+		}, r.loseValue)
+	})
+}
+
+// formatted returns a number as Python writes it in JSON.
+func formatted(x transfer.Value) string {
+	switch f := float64(x); {
+	case math.IsNaN(f):
+		return "NaN"
+	case math.IsInf(f, 0):
+		return strings.TrimSuffix(strconv.FormatFloat(f, 'g', -1, 64)[:1], "+") + "Infinity"
+	default:
+		return strconv.FormatFloat(f, 'g', -1, 64)
+	}
+}
+
+// noteMedia records the key of a value that is one of W&B's own objects, when the item is its
+// kind: newer clients write the members of an object as items of their own.
+func (r *reader) noteMedia(i item) {
+	key, ok := strings.CutSuffix(i.key, "/_type")
+	if !ok || r.ofMedia(key) || format.Hidden(key) {
+		return
+	}
+	if len(r.state.Media) >= maxKeys || len(key) > maxKey {
+		r.im.Lose(r.log.path, "It has more than %d metrics, or one whose name has more than %d bytes; these are left out.", maxKeys, maxKey)
+		return
+	}
+	if r.state.Media == nil {
+		r.state.Media = map[string]bool{}
+	}
+	r.state.Media[key] = true
+	for known := range r.state.Summary {
+		if strings.HasPrefix(known, key+"/") {
+			delete(r.state.Summary, known)
+		}
+	}
+	r.loseMedia(key, strings.Trim(i.json, `"`))
+}
+
+// ofMedia reports whether a key, or one that it is below, is of a value that is one of W&B's own
+// objects.
+func (r *reader) ofMedia(key string) bool {
+	if len(r.state.Media) == 0 {
+		return false
+	}
+	for at := 0; ; at++ {
+		next := strings.IndexByte(key[at:], '/')
+		if next < 0 {
+			return r.state.Media[key]
+		}
+		if at += next; r.state.Media[key[:at]] {
+			return true
+		}
+	}
+}
+
+func (r *reader) loseMedia(key, kind string) {
+	r.im.Lose(r.log.path, "The values of %q are of W&B's kind %q; their files are imported, the values are not.", key, kind)
 }
 
 func (r *reader) run(data []byte) error {
@@ -248,7 +317,10 @@ func (r *reader) history(data []byte) error {
 	}
 	r.state.Step, r.state.Time = step, at
 	for _, i := range row {
-		if !format.Hidden(i.key) {
+		r.noteMedia(i)
+	}
+	for _, i := range row {
+		if !format.Hidden(i.key) && !r.ofMedia(i.key) {
 			r.point(i.key, i.json, step, at)
 		}
 	}
@@ -264,13 +336,16 @@ func (r *reader) point(key, text string, step int64, at transfer.Time) {
 		}
 		r.state.Keys[key] = true
 		r.w.Point(key, transfer.Step(step), x, at)
-	}, func(key, text string) {
-		if kind := format.TypeOf(text); kind != "" {
-			r.im.Lose(r.log.path, "The values of %q are of W&B's kind %q; their files are imported, the values are not.", key, kind)
-		} else if text != "null" {
-			r.im.Lose(r.log.path, "The values of %q are no numbers, and are not imported.", key)
-		}
-	})
+	}, r.loseValue)
+}
+
+// loseValue lists a value that is not a number.
+func (r *reader) loseValue(key, text string) {
+	if kind := format.TypeOf(text); kind != "" {
+		r.loseMedia(key, kind)
+	} else if text != "null" {
+		r.im.Lose(r.log.path, "The values of %q are no numbers, and are not imported.", key)
+	}
 }
 
 // exit sets the end of the run.

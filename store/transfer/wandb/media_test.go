@@ -1,0 +1,85 @@
+package wandb
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tracker/store/transfer"
+)
+
+// keys is a sink that records the names of metrics.
+type keys struct {
+	transfer.Nowhere
+	all []string
+}
+
+func (k *keys) Write(_ context.Context, batches []*transfer.Batch) ([]transfer.Outcome, error) {
+	for _, b := range batches {
+		for _, s := range b.Series {
+			k.all = append(k.all, s.Key)
+		}
+	}
+	return make([]transfer.Outcome, len(batches)), nil
+}
+
+// The members of an image or a table are not metrics, whether a client writes the object
+// as one value or each member as an item, in a history or a summary.
+func TestMedia(t *testing.T) {
+	items := func(number int, all ...string) []byte {
+		var record []byte
+		for i := 0; i < len(all); i += 2 {
+			var one []byte
+			for part := range strings.SplitSeq(all[i], "/") {
+				one = append(one, message(2, []byte(part))...)
+			}
+			record = append(record, message(1, append(one, message(16, []byte(all[i+1]))...))...)
+		}
+		switch number {
+		case recordHistory:
+			return message(recordHistory, record)
+		default:
+			return message(recordSummary, record)
+		}
+	}
+	data := newLog(runData(),
+		items(recordHistory, "loss", "0.5", "img/width", "5", "img/_type", `"image-file"`, "deep/img/_type", `"image-file"`, "deep/img/size", "9", "deep/acc", "1", "img2", "2"),
+		items(recordHistory, "img/width", "6", "old", `{"_type": "table-file", "nrows": 3}`),
+		items(recordSummary, "best/table/nrows", "3"),
+		items(recordSummary, "best/table/_type", `"table-file"`, "best/table/ncols", "1", "best/score", "7", "top", `{"x": -Infinity, "text": "a"}`, "img/width", "6", "loss", "0.5"),
+		items(recordSummary, "best/table/nrows", "4"),
+		message(recordExit, []byte{8, 0}))
+	path := filepath.Join(t.TempDir(), "run-id.wandb")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	at := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(path, at, at); err != nil {
+		t.Fatal(err)
+	}
+	src, err := find(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sink := &keys{}
+	im := transfer.New(sink, transfer.Options{})
+	if err := im.Run(t.Context(), src); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"loss", "deep/acc", "img2", "best/score", "top/x"}; !slices.Equal(sink.all, want) {
+		t.Errorf("the metrics are %q, want %q", sink.all, want)
+	}
+	var lost []string
+	for _, l := range im.Result.Losses {
+		lost = append(lost, l.Reason)
+	}
+	for _, part := range []string{`"img" are of W&B's kind "image-file"`, `"deep/img" are`, `"old" are of W&B's kind "table-file"`, `"best/table" are`, `"top/text" are no numbers`} {
+		if !slices.ContainsFunc(lost, func(reason string) bool { return strings.Contains(reason, part) }) || len(lost) != 5 {
+			t.Errorf("%q is not in %q", part, lost)
+		}
+	}
+}
