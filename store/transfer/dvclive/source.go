@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -57,7 +58,7 @@ func find(path string) (s source, err error) {
 	}
 	err = transfer.Walk(s.root, func(at string, d fs.DirEntry) error {
 		if d.IsDir() && strings.HasSuffix(at, string(filepath.Separator)+metricsFolder) {
-			tables, err := metricTables(at)
+			tables, _, err := metricTables(at)
 			if err == nil && len(tables) > 0 {
 				s.folders = append(s.folders, filepath.Dir(filepath.Dir(at)))
 			}
@@ -72,36 +73,60 @@ func find(path string) (s source, err error) {
 type metricTable struct {
 	key, path string
 	info      fs.FileInfo
+	columns   []string
 }
 
-// metricTables returns the files of metrics below a folder: those that begin with step.
-func metricTables(folder string) (all []metricTable, err error) {
+// metricTables returns the files of metrics below a folder: those with a column step. others are
+// the files that are not.
+func metricTables(folder string) (all []metricTable, others []string, err error) {
 	n := 0
 	err = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 		if n++; n > maxFiles {
 			return fmt.Errorf("%s has more than %d files", folder, maxFiles)
 		}
-		if err != nil || !d.Type().IsRegular() || filepath.Ext(path) != ".tsv" {
+		if err != nil || d.IsDir() {
 			return err
 		}
-		info, err := d.Info()
-		if err != nil {
-			return nil // it was removed meanwhile
+		t := metricTable{path: path}
+		if d.Type().IsRegular() && filepath.Ext(path) == ".tsv" {
+			if t.info, err = d.Info(); err != nil {
+				return nil // it was removed meanwhile
+			}
+			if t.columns, err = header(path); err != nil {
+				return err
+			}
 		}
-		f, err := os.Open(path)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		header := make([]byte, len("step\t"))
-		if _, err := io.ReadFull(f, header); err != nil || string(header) != "step\t" {
+		if len(t.columns) < 2 || !slices.Contains(t.columns[:len(t.columns)-1], stepColumn) {
+			others = append(others, path)
 			return nil
 		}
 		name, err := filepath.Rel(folder, strings.TrimSuffix(path, ".tsv"))
-		all = append(all, metricTable{filepath.ToSlash(name), path, info})
+		t.key = filepath.ToSlash(name)
+		all = append(all, t)
 		return err
 	})
-	return all, err
+	return all, others, err
+}
+
+// The columns of a table beside the one with the values, which is the last. The time, in
+// milliseconds, is only there when it was asked for.
+const (
+	stepColumn = "step"
+	timeColumn = "timestamp"
+)
+
+// header returns the names of the columns of a table; nil when there is no complete first line.
+func header(path string) ([]string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	line, err := bufio.NewReaderSize(f, maxLine).ReadSlice('\n')
+	if err != nil {
+		return nil, nil // half a line, or not a table
+	}
+	return strings.Split(strings.TrimRight(string(line), "\r\n"), "\t"), nil
 }
 
 // Size is not known.
@@ -129,10 +154,13 @@ func (s source) Import(ctx context.Context, im *transfer.Import) error {
 // importRun imports what is new in a folder. Its path is its identity, since it has no
 // other.
 func importRun(ctx context.Context, im *transfer.Import, folder, experiment, name string) error {
-	tables, err := metricTables(filepath.Join(folder, metricsFolder))
+	tables, others, err := metricTables(filepath.Join(folder, metricsFolder))
 	if err != nil {
 		im.Lose(folder, "It can't be read: %v.", err)
 		return nil
+	}
+	for _, path := range others {
+		im.Lose(path, "It is not a table of DVCLive with a column %s, and is left out.", stepColumn)
 	}
 	id := transfer.ID("dvclive", "run", folder)
 	ids := make([]uuid.UUID, len(tables), len(tables)+1)
@@ -260,26 +288,34 @@ func readTable(ctx context.Context, im *transfer.Import, w *transfer.RunWriter, 
 	return nil
 }
 
-// addRow adds a row: the step, a time where it has one, and the value.
+// addRow adds a row.
 func addRow(w *transfer.RunWriter, t metricTable, line string) bool {
 	cells := strings.Split(strings.TrimRight(line, "\r\n"), "\t")
-	if len(cells) < 2 {
-		return false
-	}
-	step, err := strconv.ParseInt(cells[0], 10, 64)
-	if err != nil {
-		return false
-	}
-	x, err := strconv.ParseFloat(cells[len(cells)-1], 64)
-	if err != nil && !errors.Is(err, strconv.ErrRange) {
+	if len(cells) != len(t.columns) {
 		return false
 	}
 	at := timeOf(t)
-	if len(cells) == 3 { // milliseconds
-		if ms, err := strconv.ParseInt(cells[1], 10, 64); err == nil && ms > 0 && ms < 253402300800000 {
-			at = transfer.Time(ms)
+	var step int64
+	var value transfer.Value
+	for i, text := range cells {
+		var err error
+		switch {
+		case i == len(cells)-1:
+			x, err := strconv.ParseFloat(text, 64)
+			if err != nil && !errors.Is(err, strconv.ErrRange) {
+				return false
+			}
+			value = transfer.Value(x)
+		case t.columns[i] == stepColumn:
+			if step, err = strconv.ParseInt(text, 10, 64); err != nil {
+				return false
+			}
+		case t.columns[i] == timeColumn:
+			if ms, err := strconv.ParseInt(text, 10, 64); err == nil && ms > 0 && ms < 253402300800000 {
+				at = transfer.Time(ms)
+			}
 		}
 	}
-	w.Point(t.key, transfer.Step(step), transfer.Value(x), at)
+	w.Point(t.key, transfer.Step(step), value, at)
 	return true
 }

@@ -88,7 +88,7 @@ def dvclive():
                 if step in (7, 8, 9):
                     values["odd"] = [math.nan, math.inf, -math.inf][step - 7]
                 for key, value in values.items():
-                    live.log_metric(key, value)
+                    live.log_metric(key, value, timestamp=key == "acc")
                     points.append([name, key, step, number(value)])
                 live.next_step()
             live.log_image("img.png", np.zeros((4, 5, 3), dtype=np.uint8))
