@@ -16,11 +16,9 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
-	"go.yaml.in/yaml/v3"
 
-	"tracker/store/json"
 	"tracker/store/transfer"
-	"tracker/store/wandb/format"
+	"tracker/store/transfer/params"
 )
 
 // projectName is the name of the project of all runs.
@@ -43,8 +41,6 @@ type source struct {
 const (
 	// maxFiles bounds the metrics of a run.
 	maxFiles = 1_000_000
-	// maxParams bounds params.yaml in bytes.
-	maxParams = 2 << 20
 	// maxLine bounds a row in bytes.
 	maxLine = 64 << 10
 )
@@ -171,7 +167,7 @@ func importRun(ctx context.Context, im *transfer.Import, folder, experiment, nam
 			to.Created = at
 		}
 	}
-	params, isThere := paramsOf(im, folder)
+	settings, isThere := params.Read(im, filepath.Join(folder, "params.yaml"))
 	about := transfer.ID("dvclive", "params", folder)
 	known, err := im.Files(ctx, append(ids, about))
 	if err != nil {
@@ -194,12 +190,10 @@ func importRun(ctx context.Context, im *transfer.Import, folder, experiment, nam
 			}
 		}
 	}
-	if k := known[about]; isThere && k.Fingerprint != params.fingerprint {
+	if k := known[about]; isThere && k.Fingerprint != settings.Fingerprint {
 		isNew = true
-		for _, m := range params.members {
-			format.Parameters(m.Key, m.Value, w.Parameter)
-		}
-		w.Mark(transfer.File{ID: about, Path: folder, Fingerprint: params.fingerprint})
+		settings.Add(w)
+		w.Mark(transfer.File{ID: about, Path: folder, Fingerprint: settings.Fingerprint})
 	}
 	if isNew {
 		if err := w.End(ctx); err != nil {
@@ -210,37 +204,6 @@ func importRun(ctx context.Context, im *transfer.Import, folder, experiment, nam
 }
 
 func timeOf(t metricTable) transfer.Time { return transfer.Time(t.info.ModTime().UnixMilli()) }
-
-// params is what params.yaml has.
-type params struct {
-	members     []format.Member
-	fingerprint string
-}
-
-func paramsOf(im *transfer.Import, folder string) (p params, ok bool) {
-	path := filepath.Join(folder, "params.yaml")
-	info, err := os.Stat(path)
-	if err != nil {
-		return p, false
-	}
-	p.fingerprint = fmt.Sprintf("%d-%x", info.Size(), info.ModTime().UnixNano())
-	text, err := transfer.ReadFile(path, maxParams)
-	var values map[string]any
-	if err == nil {
-		err = yaml.Unmarshal([]byte(text), &values)
-	}
-	var object []byte
-	if err == nil {
-		object, err = json.Marshal(values, json.Deterministic(true), json.AllowInvalidUTF8(true))
-	}
-	if err == nil {
-		p.members, err = format.Members(string(object))
-	}
-	if err != nil {
-		im.Lose(path, "It can't be read: %v.", err)
-	}
-	return p, err == nil
-}
 
 // readTable adds the rows that come after the position of a file. The last one is left
 // for the next time while it has no end.

@@ -3,7 +3,6 @@ package table
 import (
 	"bufio"
 	"bytes"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -16,59 +15,6 @@ import (
 	"tracker/store/transfer"
 	"tracker/store/wandb/format"
 )
-
-// separated reads CSV and TSV.
-type separated struct {
-	bounded
-	in     *csv.Reader
-	header []string
-	err    error
-	cells  []cell
-}
-
-func commaRows(r *reader) rows { return newSeparated(r, ',') }
-func tabRows(r *reader) rows   { return newSeparated(r, '\t') }
-
-func newSeparated(r *reader, comma rune) rows {
-	s := &separated{bounded: bounded{r: r.in}}
-	s.in = csv.NewReader(&s.bounded)
-	s.in.Comma, s.in.FieldsPerRecord, s.in.LazyQuotes, s.in.ReuseRecord = comma, -1, true, true
-	header, err := s.in.Read()
-	if err == nil && len(header) > maxColumns {
-		err = fmt.Errorf("it has more than %d columns", maxColumns)
-	}
-	for i, name := range header {
-		if i == 0 {
-			name = strings.TrimPrefix(name, "\uFEFF")
-		}
-		s.header = append(s.header, strings.TrimSpace(name))
-	}
-	s.err = err
-	return s
-}
-
-func (s *separated) next() ([]cell, error) {
-	if s.err != nil {
-		return nil, s.err
-	}
-	s.row = 0
-	record, err := s.in.Read()
-	if err != nil {
-		return nil, err
-	}
-	if len(record) > len(s.header) {
-		return nil, &rowError{fmt.Errorf("it has %d columns, and the table has %d", len(record), len(s.header))}
-	}
-	s.cells = s.cells[:0]
-	for i, text := range record {
-		if s.header[i] != "" && strings.TrimSpace(text) != "" {
-			s.cells = append(s.cells, cell{s.header[i], text})
-		}
-	}
-	return s.cells, nil
-}
-
-func (s *separated) parameters() []cell { return nil }
 
 var errLong = fmt.Errorf("a row has more than %d bytes", maxLine)
 
@@ -94,7 +40,7 @@ type lines struct {
 }
 
 func lineRows(r *reader) rows {
-	in := bufio.NewScanner(r.in)
+	in := bufio.NewScanner(utf8(r.in))
 	in.Buffer(make([]byte, 64<<10), maxLine)
 	return &lines{in: in}
 }
@@ -119,6 +65,7 @@ func (l *lines) next() ([]cell, error) {
 	return nil, io.EOF
 }
 
+func (l *lines) columns() []string  { return nil } // each row may have others
 func (l *lines) parameters() []cell { return nil }
 
 var errObject = errors.New("it is not a JSON object")
@@ -149,21 +96,25 @@ func flatten(cells []cell, prefix string, o map[string]any, depth int) ([]cell, 
 		key := prefix + name
 		switch v := o[name].(type) {
 		case float64:
-			cells = append(cells, cell{key, strconv.FormatFloat(v, 'g', -1, 64)})
+			cells = append(cells, cell{key: key, text: strconv.FormatFloat(v, 'g', -1, 64)})
 		case bool:
 			text := "0"
 			if v {
 				text = "1"
 			}
-			cells = append(cells, cell{key, text})
+			cells = append(cells, cell{key: key, text: text})
 		case string:
-			cells = append(cells, cell{key, v})
+			cells = append(cells, cell{key: key, text: v})
 		case map[string]any:
+			if kind, ok := v["_type"].(string); ok {
+				cells = append(cells, cell{key: key, media: kind})
+				continue
+			}
 			if cells, err = flatten(cells, key+"/", v, depth+1); err != nil {
 				return nil, err
 			}
 		case []any:
-			cells = append(cells, cell{key, "a list"})
+			cells = append(cells, cell{key: key, text: "a list"})
 		}
 	}
 	return cells, nil
@@ -239,7 +190,7 @@ func stateRows(r *reader) rows {
 		case "num_train_epochs", "max_steps", "train_batch_size", "best_model_checkpoint":
 			format.Parameters(m.Key, m.Value, func(key, value string) {
 				if value != "null" {
-					s.params = append(s.params, cell{key, value})
+					s.params = append(s.params, cell{key: key, text: value})
 				}
 			})
 		}
@@ -261,4 +212,5 @@ func (s *state) next() (cells []cell, err error) {
 	return s.cells, nil
 }
 
+func (s *state) columns() []string  { return nil }
 func (s *state) parameters() []cell { return s.params }

@@ -157,16 +157,17 @@ func (t *parquetTable) next() ([]cell, error) {
 		switch v.Kind {
 		case parquet.Null:
 		case parquet.Bool:
-			t.cells = append(t.cells, cell{t.names[i], strconv.FormatInt(v.Int, 10)})
+			t.cells = append(t.cells, cell{key: t.names[i], text: strconv.FormatInt(v.Int, 10)})
 		case parquet.Text:
-			t.cells = append(t.cells, cell{t.names[i], string(v.Text[:min(len(v.Text), maxText)])})
+			t.cells = append(t.cells, cell{key: t.names[i], text: string(v.Text[:min(len(v.Text), maxText)])})
 		default:
-			t.cells = append(t.cells, cell{t.names[i], v.String()})
+			t.cells = append(t.cells, cell{key: t.names[i], text: v.String()})
 		}
 	}
 	return t.cells, nil
 }
 
+func (t *parquetTable) columns() []string  { return t.names }
 func (t *parquetTable) parameters() []cell { return nil }
 
 // maxText bounds the bytes of a text that are looked at: no number is longer.

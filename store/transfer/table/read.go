@@ -1,7 +1,7 @@
 package table
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,13 +20,18 @@ import (
 )
 
 // cell is a value of a row.
-type cell struct{ key, text string }
+type cell struct {
+	key, text string
+	media     string // kind of one of W&B's own objects, "" for any other value
+}
 
 // rows reads the rows of a table.
 type rows interface {
 	// next returns the cells of the next row. io.EOF is the end of the table; a
 	// *rowError is a row that is skipped.
 	next() ([]cell, error)
+	// columns returns the names of the columns, nil if only the rows have them.
+	columns() []string
 	// parameters returns what the table has besides rows. It is called after the
 	// last row.
 	parameters() []cell
@@ -40,19 +45,22 @@ func (e *rowError) Unwrap() error { return e.err }
 
 // reader reads a table into a run.
 type reader struct {
-	file    file
-	im      *transfer.Import
-	source  uuid.UUID
-	known   transfer.File
-	isKnown bool
-	in      io.Reader
-	opened  io.ReaderAt // the same file
+	file     file
+	im       *transfer.Import
+	source   uuid.UUID
+	known    transfer.File
+	isKnown  bool
+	in       io.Reader
+	opened   io.ReaderAt // the same file
+	settings settings
 
 	w         *transfer.RunWriter
 	done      int64           // rows that were imported before
 	row       int64           // number of the row
 	step      string          // column; "" when it is not known yet
 	time      string          // likewise
+	named     bool            // the columns are known before the rows
+	media     map[string]bool // columns of objects of W&B, which are not metrics
 	started   map[string]bool // metrics whose former points are dropped
 	again     bool            // all rows are imported again
 	half      bool            // the last row is left for the next time
@@ -93,6 +101,11 @@ func (r *reader) read(ctx context.Context, run transfer.Run) (err error) {
 	r.done = r.known.Position
 	r.w = r.im.Begin(run, r.file.path, r.isKnown)
 	table := r.file.rows(r)
+	if names := table.columns(); names != nil {
+		r.named = true
+		r.step, r.time = column(r.im.Step, stepNames, names), column(r.im.Time, timeNames, names)
+		r.media = r.loseMedia(names)
+	}
 	for {
 		cells, err := table.next()
 		if errors.Is(err, io.EOF) {
@@ -107,7 +120,7 @@ func (r *reader) read(ctx context.Context, run transfer.Run) (err error) {
 		}
 		r.row++
 		if r.row == 1 {
-			r.first = fmt.Sprintf("%08x", crc32.ChecksumIEEE(fmt.Append(nil, cells)))
+			r.first = checksum(cells)
 			if r.isKnown && !r.again && r.known.State != r.first {
 				return r.readAgain(ctx, run, "Its first row has changed since it was read")
 			}
@@ -130,9 +143,20 @@ func (r *reader) read(ctx context.Context, run transfer.Run) (err error) {
 	for _, p := range table.parameters() {
 		r.w.Parameter(p.key, p.text)
 	}
+	r.settings.add(r.w)
 	r.mark(true)
 	r.im.Read(r.file.info.Size())
 	return r.w.End(ctx)
+}
+
+// checksum returns a checksum of a row.
+func checksum(cells []cell) string {
+	type text struct{ key, text string } // as it was always written
+	all := make([]text, len(cells))
+	for i, c := range cells {
+		all[i] = text{c.key, c.text}
+	}
+	return fmt.Sprintf("%08x", crc32.ChecksumIEEE(fmt.Append(nil, all)))
 }
 
 // resting is the time after the last write to a file from which a last row without
@@ -147,22 +171,26 @@ func (r *reader) wholeRows(in *os.File) (whole io.Reader, half bool, err error) 
 	if !r.file.hasLines() || time.Since(r.file.info.ModTime()) > resting {
 		return whole, false, nil
 	}
-	tail := make([]byte, min(size, 1<<20))
-	if _, err := in.ReadAt(tail, size-int64(len(tail))); err != nil {
+	from := max(size-1<<20, 0) &^ 1
+	tail, mark := make([]byte, size-from), make([]byte, min(size, 2))
+	if _, err := in.ReadAt(tail, from); err != nil {
 		return nil, false, err
 	}
-	end := bytes.LastIndexByte(tail, '\n')
-	if end < 0 || end == len(tail)-1 {
+	if _, err := in.ReadAt(mark, 0); err != nil {
+		return nil, false, err
+	}
+	end := lastLine(tail, mark)
+	if end < 0 || end == len(tail) {
 		return whole, false, nil
 	}
-	return io.LimitReader(in, size-int64(len(tail)-1-end)), true, nil
+	return io.LimitReader(in, from+int64(end)), true, nil
 }
 
 // readAgain imports all rows of a table that was written again. They replace the
 // points of the former rows.
 func (r *reader) readAgain(ctx context.Context, run transfer.Run, why string) error {
 	r.im.Lose(r.file.path, "%s, so all of it was read again.", why)
-	next := &reader{file: r.file, im: r.im, source: r.source, isKnown: r.isKnown, again: true}
+	next := &reader{file: r.file, im: r.im, source: r.source, isKnown: r.isKnown, settings: r.settings, again: true}
 	return next.read(ctx, run)
 }
 
@@ -179,13 +207,11 @@ func (r *reader) mark(complete bool) {
 
 // add adds the points of a row.
 func (r *reader) add(cells []cell) {
-	if r.step == "" {
-		r.step = column(r.im.Step, stepNames, cells)
+	if !r.named && (r.step == "" || r.time == "") {
+		names := keys(cells)
+		r.step, r.time = cmp.Or(r.step, column(r.im.Step, stepNames, names)), cmp.Or(r.time, column(r.im.Time, timeNames, names))
 	}
-	if r.time == "" {
-		r.time = column(r.im.Time, timeNames, cells)
-	}
-	step, at, hasTime := transfer.Step(r.row-1), transfer.Time(r.file.info.ModTime().UnixMilli()), false
+	step, at, hasStep, hasTime := transfer.Step(r.row-1), transfer.Time(r.file.info.ModTime().UnixMilli()), false, false
 	for _, c := range cells {
 		switch c.key {
 		case r.step:
@@ -194,7 +220,7 @@ func (r *reader) add(cells []cell) {
 				r.im.Lose(r.file.path, "The row %d has no whole number in the column %q, which has the steps; it was skipped.", r.row, r.step)
 				return
 			}
-			step = transfer.Step(x)
+			step, hasStep = transfer.Step(x), true
 			if n, err := strconv.ParseInt(strings.TrimSpace(c.text), 10, 64); err == nil {
 				step = transfer.Step(n)
 			}
@@ -205,13 +231,21 @@ func (r *reader) add(cells []cell) {
 			}
 		}
 	}
+	if r.step != "" && !hasStep && len(cells) > 0 {
+		r.im.Lose(r.file.path, "The row %d has nothing in the column %q, which has the steps; it was skipped.", r.row, r.step)
+		return
+	}
 	if hasTime && (r.firstTime == 0 || at < r.firstTime) && !r.isKnown {
 		r.firstTime = at
 		r.w.Run().Created = at
 	}
 	for _, c := range cells {
-		if c.key == r.step || c.key == r.time && hasTime || r.step == "_step" && strings.HasPrefix(c.key, "_") {
+		if c.key == r.step || c.key == r.time && hasTime || r.step == "_step" && strings.HasPrefix(c.key, "_") || r.media[c.key] {
 			continue // also other columns of W&B's own
+		}
+		if c.media != "" {
+			r.im.Lose(r.file.path, "The column %q has values of W&B's kind %q, which are not imported.", c.key, c.media)
+			continue
 		}
 		value, ok := valueOf(c.text)
 		if !ok {
@@ -229,18 +263,60 @@ func (r *reader) add(cells []cell) {
 }
 
 // column returns the name of the column for steps or times: the one that was chosen,
-// or the first of names that the row has, in any case; "" for none.
-func column(chosen string, names []string, cells []cell) string {
+// or the first of names that the table has, in any case; "" for none.
+func column(chosen string, names, columns []string) string {
 	if chosen != "" {
 		return chosen
 	}
 	for _, name := range names {
-		i := slices.IndexFunc(cells, func(c cell) bool { return strings.EqualFold(strings.TrimSpace(c.key), name) })
+		i := slices.IndexFunc(columns, func(c string) bool { return strings.EqualFold(strings.TrimSpace(c), name) })
 		if i >= 0 {
-			return cells[i].key
+			return columns[i]
 		}
 	}
 	return ""
+}
+
+func keys(cells []cell) []string {
+	all := make([]string, len(cells))
+	for i, c := range cells {
+		all[i] = c.key
+	}
+	return all
+}
+
+// loseMedia lists the columns that have objects of W&B in parts, like img/_type and img/width, and
+// returns the names of all their parts.
+func (r *reader) loseMedia(columns []string) map[string]bool {
+	parts := mediaColumns(columns)
+	for name := range parts {
+		if object, ok := strings.CutSuffix(name, "_type"); ok {
+			r.im.Lose(r.file.path, "The columns %q have an object of W&B, an image for example; they are not imported.", object+"…")
+		}
+	}
+	return parts
+}
+
+// mediaColumns returns the columns of objects of W&B.
+func mediaColumns(columns []string) map[string]bool {
+	objects := map[string]bool{}
+	for _, name := range columns {
+		if object, ok := strings.CutSuffix(name, "_type"); ok && len(object) > 1 && strings.ContainsAny(object[len(object)-1:], "/.") {
+			objects[object] = true
+		}
+	}
+	if len(objects) == 0 {
+		return nil
+	}
+	parts := map[string]bool{}
+	for _, name := range columns {
+		for i := range len(name) {
+			if (name[i] == '/' || name[i] == '.') && objects[name[:i+1]] {
+				parts[name] = true
+			}
+		}
+	}
+	return parts
 }
 
 // missing reports whether a text stands for a missing value.
@@ -265,6 +341,13 @@ func valueOf(text string) (transfer.Value, bool) {
 	return transfer.Value(x), true
 }
 
+// timeLayouts are the forms of dates. One without a zone is in UTC.
+var timeLayouts = []string{
+	time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02T15:04:05.999999999Z0700",
+	"2006-01-02 15:04:05.999999999", "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999Z0700",
+	"2006-01-02 15:04:05.999999999 Z07:00", "2006-01-02 15:04:05.999999999 Z0700", "2006-01-02 15:04:05.999999999 UTC",
+}
+
 // timeOf reads a time: a date, or seconds or milliseconds since 1970. Smaller numbers
 // are durations, which are metrics.
 func timeOf(text string) (transfer.Time, bool) {
@@ -278,7 +361,7 @@ func timeOf(text string) (transfer.Time, bool) {
 		}
 		return 0, false
 	}
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999"} {
+	for _, layout := range timeLayouts {
 		if t, err := time.Parse(layout, text); err == nil && t.Year() >= 1970 && t.Year() < 10000 {
 			return transfer.Time(t.UnixMilli()), true
 		}

@@ -3,8 +3,6 @@ package table
 import (
 	"context"
 	"errors"
-	"fmt"
-	"hash/crc32"
 	"io"
 	"math"
 	"os"
@@ -59,6 +57,7 @@ func (s source) importRuns(ctx context.Context, im *transfer.Import, f file) err
 	}
 	defer in.Close()
 	rows := newSeparated(&reader{in: io.LimitReader(in, f.info.Size())}, ',').(*separated)
+	media := (&reader{file: f, im: im}).loseMedia(rows.header)
 	seen := map[uuid.UUID]bool{}
 	for n := 1; ; {
 		var runs []tableRun
@@ -73,7 +72,7 @@ func (s source) importRuns(ctx context.Context, im *transfer.Import, f file) err
 				im.Lose(f.path, "The row %d was skipped: %v.", n, own.err)
 				continue
 			}
-			r := newTableRun(cells)
+			r := newTableRun(cells, media)
 			if seen[r.id] {
 				im.Lose(f.path, "The row %d has the name and the time of another row; it was skipped.", n)
 				continue
@@ -96,12 +95,12 @@ func (s source) importRuns(ctx context.Context, im *transfer.Import, f file) err
 	}
 }
 
-func newTableRun(cells []cell) tableRun {
-	r := tableRun{own: map[string]string{}, sum: fmt.Sprintf("%08x", crc32.ChecksumIEEE(fmt.Append(nil, cells)))}
+func newTableRun(cells []cell, media map[string]bool) tableRun {
+	r := tableRun{own: map[string]string{}, sum: checksum(cells)}
 	for _, c := range cells {
 		if slices.Contains(runColumns, c.key) {
 			r.own[c.key] = c.text
-		} else {
+		} else if !media[c.key] {
 			r.cells = append(r.cells, c)
 		}
 	}

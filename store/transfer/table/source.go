@@ -19,6 +19,7 @@ import (
 
 	"tracker/store/transfer"
 	"tracker/store/transfer/neptune"
+	"tracker/store/transfer/params"
 )
 
 // projectName is the name of the project of all runs.
@@ -34,8 +35,10 @@ func Kind() transfer.Kind {
 
 // source is the tables at a path.
 type source struct {
-	root  string
-	files []file
+	root   string
+	folder bool // root is what was named, and not the folder of a file
+	files  []file
+	others []string // files of the same formats that are not read
 }
 
 // file is a table.
@@ -57,7 +60,30 @@ var formats = map[string]func(*reader) rows{
 	".csv": commaRows, ".tsv": tabRows, ".jsonl": lineRows, ".ndjson": lineRows, parquetName: parquetRows,
 }
 
-const parquetName = ".parquet"
+const (
+	parquetName = ".parquet"
+	// kerasName is the name that Keras' documentation gives to the file of a CSVLogger. Other programs
+	// write texts to files with it, so its header counts.
+	kerasName = "training.log"
+	// hparamsName is the name of the file in which Lightning writes the settings of a run.
+	hparamsName = "hparams.yaml"
+)
+
+// rowsOf returns the format of a file, nil when it has none of those that are read.
+func rowsOf(path string) func(*reader) rows {
+	name := filepath.Base(path)
+	if name == stateName {
+		return stateRows
+	}
+	extension := strings.ToLower(filepath.Ext(name))
+	if extension == ".log" && isKeras(header(path)) {
+		return commaRows
+	}
+	return formats[extension]
+}
+
+// isKeras reports whether a header is one that Keras writes: the epoch, and then its metrics.
+func isKeras(header []string) bool { return len(header) > 1 && header[0] == "epoch" }
 
 // hasLines reports whether the rows of a file are lines, so that it can grow by one.
 func (f file) hasLines() bool {
@@ -78,12 +104,7 @@ func find(path string) (s source, err error) {
 		return s, err
 	}
 	if info.Mode().IsRegular() {
-		name := filepath.Base(s.root)
-		rows := formats[strings.ToLower(filepath.Ext(name))]
-		if name == stateName {
-			rows = stateRows
-		}
-		if rows != nil && !neptune.IsPart(name) {
+		if rows := rowsOf(s.root); rows != nil && !neptune.IsPart(filepath.Base(s.root)) {
 			s.files = []file{{path: s.root, name: s.runName(s.root), info: info, rows: rows}}
 			s.root = filepath.Dir(s.root)
 		}
@@ -92,23 +113,32 @@ func find(path string) (s source, err error) {
 	if !info.IsDir() {
 		return s, nil
 	}
+	s.folder = true
 	err = transfer.Walk(s.root, func(path string, d fs.DirEntry) error {
 		if d.IsDir() && d.Name() == "metrics" && filepath.Base(filepath.Dir(path)) == "plots" {
 			return fs.SkipDir // of DVCLive
 		}
-		if !d.Type().IsRegular() || d.Name() != stateName && !metricsName.MatchString(d.Name()) && historyOf(path) == "" {
+		if !d.Type().IsRegular() {
+			return nil
+		}
+		rows := rowsOf(path)
+		isNamed := d.Name() == stateName || d.Name() == kerasName || metricsName.MatchString(d.Name()) || historyOf(path) != ""
+		switch {
+		case rows == nil:
+			return nil
+		case !isNamed:
+			s.others = append(s.others, path)
 			return nil
 		}
 		info, err := d.Info()
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
-		rows := formats[filepath.Ext(path)]
-		if d.Name() == stateName {
-			rows = stateRows
+		if err != nil {
+			return err
 		}
 		s.files = append(s.files, file{path: path, name: s.runName(path), info: info, rows: rows})
-		return err
+		return nil
 	})
 	s.files = joined(withoutEarlier(s.files))
 	return s, err
@@ -124,7 +154,7 @@ func (s source) runName(path string) string {
 	if name == stateName && strings.HasPrefix(filepath.Base(dir), checkpoint) {
 		dir = filepath.Dir(dir)
 	}
-	if name != stateName && !metricsName.MatchString(name) {
+	if name != stateName && name != kerasName && !metricsName.MatchString(name) {
 		return strings.TrimSuffix(name, filepath.Ext(name))
 	}
 	if rel, err := filepath.Rel(s.root, dir); err == nil && filepath.IsLocal(rel) && rel != "." {
@@ -152,6 +182,9 @@ func withoutEarlier(files []file) []file {
 	return slices.DeleteFunc(files, func(f file) bool { return filepath.Base(f.path) == stateName && step(f) < last[f.name] })
 }
 
+// experiment returns the name of the experiment.
+func (s source) experiment() string { return filepath.Base(s.root) }
+
 // Size returns the bytes of all files.
 func (s source) Size() (n int64) {
 	for _, f := range s.files {
@@ -162,6 +195,12 @@ func (s source) Size() (n int64) {
 
 // Import imports all runs.
 func (s source) Import(ctx context.Context, im *transfer.Import) error {
+	if err := s.checkColumns(ctx, im); err != nil {
+		return err
+	}
+	for _, path := range s.others {
+		im.Lose(path, "In a folder, only tables with the names that frameworks give them are read; import it by itself if it is a run.")
+	}
 	for _, f := range s.files {
 		if err := s.importFile(ctx, im, f); err != nil {
 			return err
@@ -173,7 +212,7 @@ func (s source) Import(ctx context.Context, im *transfer.Import) error {
 // importFile imports what is new in a table. Its path is its identity, since a table
 // has no other.
 func (s source) importFile(ctx context.Context, im *transfer.Import, f file) error {
-	experiment := filepath.Base(s.root)
+	experiment := s.experiment()
 	if strings.ToLower(filepath.Ext(f.path)) == ".csv" {
 		top := header(f.path)
 		if columns := chartColumns(top); columns != nil {
@@ -192,11 +231,14 @@ func (s source) importFile(ctx context.Context, im *transfer.Import, f file) err
 		identity = filepath.Join(filepath.Dir(s.root), experiment, filepath.FromSlash(f.name), stateName) // of any checkpoint
 	}
 	id, source := transfer.ID("table", "run", identity), transfer.ID("table", "file", identity)
-	known, err := im.Files(ctx, []uuid.UUID{source})
+	set := settingsOf(im, f, identity)
+	known, err := im.Files(ctx, []uuid.UUID{source, set.id})
 	if err != nil {
 		return err
 	}
 	k, isKnown := known[source]
+	set.isNew = set.isNew && known[set.id].Fingerprint != set.Fingerprint
+	run := transfer.Run{ID: id, Project: projectName, Experiment: experiment, Name: f.name, Created: timeOfFile(f), Status: transfer.Running}
 	switch {
 	case isKnown && k.RunID == uuid.Nil:
 		im.Read(f.info.Size())
@@ -205,10 +247,39 @@ func (s source) importFile(ctx context.Context, im *transfer.Import, f file) err
 	case isKnown && k.Size == f.info.Size() && k.Fingerprint == fingerprint(f):
 		im.Read(f.info.Size())
 		im.Unchanged(id)
-		return nil
+		if !set.isNew {
+			return nil
+		}
+		w := im.Begin(run, f.path, true)
+		set.add(w)
+		return w.End(ctx)
 	}
-	r := &reader{file: f, im: im, source: source, known: k, isKnown: isKnown}
-	return r.read(ctx, transfer.Run{ID: id, Project: projectName, Experiment: experiment, Name: f.name, Status: transfer.Running})
+	r := &reader{file: f, im: im, source: source, known: k, isKnown: isKnown, settings: set}
+	return r.read(ctx, run)
+}
+
+// settings are what Lightning writes beside a table.
+type settings struct {
+	params.File
+	id    uuid.UUID // of the source file
+	path  string
+	isNew bool // they are there, and not imported
+}
+
+func settingsOf(im *transfer.Import, f file, identity string) settings {
+	set := settings{id: transfer.ID("table", hparamsName, identity), path: filepath.Join(filepath.Dir(f.path), hparamsName)}
+	if metricsName.MatchString(filepath.Base(f.path)) {
+		set.File, set.isNew = params.Read(im, set.path)
+	}
+	return set
+}
+
+// add adds new settings to the run.
+func (s settings) add(w *transfer.RunWriter) {
+	if s.isNew {
+		s.File.Add(w)
+		w.Mark(transfer.File{ID: s.id, Path: s.path, Fingerprint: s.Fingerprint})
+	}
 }
 
 // fingerprint returns a text that changes when a file, or another part of it, is

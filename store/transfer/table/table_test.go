@@ -1,7 +1,6 @@
 package table
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +13,8 @@ func TestTimeOf(t *testing.T) {
 	for text, want := range map[string]int64{
 		"1700000000": 1_700_000_000_000, "1700000000.25": 1_700_000_000_250, "1700000000250": 1_700_000_000_250,
 		"2023-11-14T22:13:20Z": 1_700_000_000_000, "2023-11-14 22:13:20.5": 1_700_000_000_500, "2023-11-14T23:13:20+01:00": 1_700_000_000_000,
+		"2023-11-14 22:13:20Z": 1_700_000_000_000, "2023-11-14 23:13:20+01:00": 1_700_000_000_000, "2023-11-14 22:13:20.25 UTC": 1_700_000_000_250,
+		"2023-11-14 23:13:20 +0100": 1_700_000_000_000, "2023-11-14T23:13:20+0100": 1_700_000_000_000,
 		"12.5": -1, "": -1, "soon": -1, "NaN": -1, "-1700000000": -1,
 	} {
 		got, ok := timeOf(text)
@@ -25,16 +26,21 @@ func TestTimeOf(t *testing.T) {
 
 func TestObject(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"a": 1, "b": {"c": 0.5, "d": {"e": true}}}`:            "[{a 1} {b/c 0.5} {b/d/e 1}]",
-		`{"a": NaN, "b": -Infinity, "c": "NaN \" Infinity NaN"}`: `[{a NaN} {b -Infinity} {c NaN " Infinity NaN}]`,
-		`{"a": null, "b": [1, 2]}`:                               "[{b a list}]",
-		`[1]`:                                                    "error",
-		`{"a": `:                                                 "error",
-		``:                                                       "error",
+		`{"a": 1, "b": {"c": 0.5, "d": {"e": true}}}`:                   "[a 1, b/c 0.5, b/d/e 1]",
+		`{"a": NaN, "b": -Infinity, "c": "NaN \" Infinity NaN"}`:        `[a NaN, b -Infinity, c NaN " Infinity NaN]`,
+		`{"a": null, "b": [1, 2]}`:                                      "[b a list]",
+		`{"a": {"_type": "image-file", "width": 3}, "b": {"_type": 1}}`: "[a image-file, b/_type 1]",
+		`[1]`:    "error",
+		`{"a": `: "error",
+		``:       "error",
 		strings.Repeat(`{"a":`, 40) + `1` + strings.Repeat(`}`, 40): "error",
 	} {
 		cells, err := object([]byte(text), nil)
-		got := fmt.Sprint(cells)
+		var all []string
+		for _, c := range cells {
+			all = append(all, strings.TrimSpace(c.key+" "+c.text+c.media))
+		}
+		got := "[" + strings.Join(all, ", ") + "]"
 		if err != nil {
 			got = "error"
 		}

@@ -1,6 +1,7 @@
 package transfertest_test
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -9,7 +10,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf16"
 
+	"tracker/store"
 	"tracker/store/transfer"
 	"tracker/store/transfer/table"
 	"tracker/store/transfer/transfertest"
@@ -46,6 +49,19 @@ func TestTables(t *testing.T) {
 		"Hugging Face": {"trainer_state.json", `{"best_metric": NaN, "global_step": 20, "max_steps": 20, "num_train_epochs": 2,
 			"log_history": [{"epoch": 1.0, "loss": 0.5, "step": 10}, {"epoch": 2.0, "eval_loss": 0.25, "step": 20}]}`, transfer.Options{},
 			"epoch 10 1 t0, epoch 20 2 t0, eval_loss 20 0.25 t0, loss 10 0.5 t0", 0},
+		"a quoted header with a mark": {"x.csv", "\uFEFF\"step\",\"loss\"\n1,0.5\n", transfer.Options{}, "loss 1 0.5 t0", 0},
+		"semicolons":                  {"x.csv", "step;loss;a,b\n1;0,5;1e-3\n2;-,25;3\n", transfer.Options{}, "a,b 1 0.001 t0, a,b 2 3 t0, loss 1 0.5 t0, loss 2 -0.25 t0", 0},
+		"tabs":                        {"x.csv", "\"step\"\t\"a;b\"\n1\t0.5\n", transfer.Options{}, "a;b 1 0.5 t0", 0},
+		"UTF-16":                      {"x.csv", utf16Of("step,größe\n1,0.5\n2,NaN\n", true), transfer.Options{}, "größe 1 0.5 t0, größe 2 NaN t0", 0},
+		"UTF-16, big endian":          {"x.jsonl", utf16Of("{\"step\": 1, \"a\": 2}\n", false), transfer.Options{}, "a 1 2 t0", 0},
+		"UTF-16 without a mark":       {"x.csv", utf16Of("step,a\n1,2\n", true)[2:], transfer.Options{}, "", 1},
+		"empty steps":                 {"x.csv", "epoch,step,a\n0,,1\n0,5,2\n0,,\n\n", transfer.Options{}, "a 5 2 t0, epoch 5 0 t0", 2},
+		"empty steps of lines":        {"x.jsonl", "{\"step\": 1, \"a\": 2}\n{\"a\": 3}\n", transfer.Options{}, "a 1 2 t0", 1},
+		"Keras' log":                  {"training.log", "epoch,accuracy,loss\n0,0.5,1\n1,NA,0.5\n", transfer.Options{}, "accuracy 0 0.5 t0, loss 0 1 t0, loss 1 0.5 t0", 0},
+		"times of pandas":             {"x.csv", "time,step,a\n2023-11-14 22:13:21Z,0,1\n2023-11-14 22:13:22.5+00:00,1,2\n", transfer.Options{}, "a 0 1 1700000001000, a 1 2 1700000002500", 0},
+		"W&B's images":                {"x.csv", "step,img.path,img._type,img.width,imgs,a_type\n0,x.png,image-file,5,1,2\n", transfer.Options{}, "a_type 0 2 t0, imgs 0 1 t0", 1},
+		"W&B's images in lines": {"x.jsonl", `{"_step": 0, "a": {"img": {"_type": "image-file", "width": 5}, "b": 1}, "t": {"_type": "table-file", "nrows": 2}}` + "\n", transfer.Options{},
+			"a/b 0 1 t0", 2},
 		"large steps": {"x.csv", "step,a\n9007199254740993,1\n", transfer.Options{}, "a 9007199254740993 1 t0", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -68,6 +84,92 @@ func TestTables(t *testing.T) {
 				t.Errorf("again: %+v", again)
 			}
 		})
+	}
+}
+
+// utf16Of returns a text in UTF-16 with a byte-order mark.
+func utf16Of(text string, little bool) string {
+	var out []byte
+	for _, unit := range utf16.Encode([]rune("\uFEFF" + text)) {
+		if little {
+			out = binary.LittleEndian.AppendUint16(out, unit)
+		} else {
+			out = binary.BigEndian.AppendUint16(out, unit)
+		}
+	}
+	return string(out)
+}
+
+// A chosen column that a table does not have is an error that lists its columns, and nothing
+// is imported.
+func TestNoSuchColumn(t *testing.T) {
+	for name, text := range map[string]string{"metrics.csv": "step,loss\n1,2\n", "metrics.jsonl": "{\"step\": 1}\n{\"loss\": 2}\n"} {
+		dir := t.TempDir()
+		write(t, filepath.Join(dir, "a", "metrics.csv"), []byte("iter,loss\n1,2\n"))
+		write(t, filepath.Join(dir, "b", name), []byte(text))
+		db, file := transfertest.Open(t)
+		for _, o := range []transfer.Options{{Step: "iter"}, {Time: "iter"}} {
+			_, err := transfertest.Run(t, db.Importer(store.System), table.Kind(), dir, o)
+			if err == nil || !strings.Contains(err.Error(), `no column "iter"`) || !strings.Contains(err.Error(), "columns are step, loss") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if got := transfertest.Dump(t, file); got != "" {
+			t.Errorf("%s was imported", got)
+		}
+		if r := transfertest.Import(t, db, table.Kind(), dir, transfer.Options{Step: "iter", Only: []string{"a"}}); r.Points != 1 {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+// Lightning's hparams.yaml has the parameters of the run of the table beside it, also when
+// it is found later.
+func TestHparams(t *testing.T) {
+	dir := t.TempDir()
+	db, file := transfertest.Open(t)
+	for _, version := range []string{"version_0", "version_1"} {
+		write(t, filepath.Join(dir, version, "metrics.csv"), []byte("step,loss\n1,2\n"))
+		old(t, filepath.Join(dir, version, "metrics.csv"))
+	}
+	hparams := filepath.Join(dir, "version_1", "hparams.yaml")
+	write(t, filepath.Join(dir, "version_0", "hparams.yaml"), []byte("lr: 0.1\nbetas: !!python/tuple\n- 0.9\nnet:\n  depth: 3\n"))
+	r := transfertest.Import(t, db, table.Kind(), dir, transfer.Options{})
+	if r.Created != 2 || r.Parameters != 3 || r.Lost != 0 {
+		t.Errorf("%+v", r)
+	}
+	write(t, hparams, []byte("lr: 0.2\n"))
+	r = transfertest.Import(t, db, table.Kind(), dir, transfer.Options{})
+	if r.Found != 2 || r.Grown != 1 || r.Unchanged != 1 || r.Parameters != 1 || r.Points != 0 {
+		t.Errorf("%+v", r)
+	}
+	want := "param|version_0|betas|[0.9]\nparam|version_0|lr|0.1\nparam|version_0|net/depth|3\nparam|version_1|lr|0.2\n"
+	got := strings.Split(strings.TrimSpace(transfertest.Dump(t, file, "param")), "\n")
+	slices.Sort(got)
+	if strings.Join(got, "\n")+"\n" != want {
+		t.Errorf("got %q", got)
+	}
+	if r = transfertest.Import(t, db, table.Kind(), dir, transfer.Options{}); r.Unchanged != 2 || r.Parameters != 0 {
+		t.Errorf("%+v", r)
+	}
+	write(t, hparams, []byte("lr: [\n"))
+	if r = transfertest.Import(t, db, table.Kind(), dir, transfer.Options{}); r.Lost != 1 || r.Losses[0].Path != hparams {
+		t.Errorf("%+v", r)
+	}
+	checked(t, db)
+}
+
+// Half a row of UTF-16 waits for the rest of it.
+func TestHalfRowUTF16(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "metrics.csv")
+	db, file := transfertest.Open(t)
+	all := utf16Of("step,loss\n1,2\n\u0a01,3\n2,25\n", true)
+	for _, size := range []int{len(all) - 4, len(all) - 2, len(all) - 1, len(all)} {
+		write(t, path, []byte(all[:size]))
+		transfertest.Import(t, db, table.Kind(), path, transfer.Options{})
+	}
+	if got := transfertest.Dump(t, file, "point"); !strings.HasSuffix(got, "|loss|2|25|"+got[strings.LastIndexByte(got, '|')+1:]) || strings.Count(got, "\n") != 2 {
+		t.Errorf("got\n%s", got)
 	}
 }
 
