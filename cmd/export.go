@@ -234,15 +234,19 @@ func (a *app) printExport(r *transfer.Result, asJSON bool) error {
 	return nil
 }
 
+// maxPrinted bounds the losses that are printed. With --json up to 1,000 are.
+const maxPrinted = 100
+
 // printLosses lists what was left out.
 func printLosses(w io.Writer, r *transfer.Result, title string) {
 	if r.Lost > 0 {
 		fmt.Fprintln(w, title)
 	}
-	for _, l := range r.Losses {
+	shown := r.Losses[:min(len(r.Losses), maxPrinted)]
+	for _, l := range shown {
 		fmt.Fprintf(w, "  %s: %s\n", l.Path, l.Reason)
 	}
-	if more := r.Lost - len(r.Losses); more > 0 {
+	if more := r.Lost - len(shown); more > 0 {
 		fmt.Fprintf(w, "  and %s more\n", count(more))
 	}
 }

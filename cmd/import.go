@@ -142,6 +142,9 @@ func (i *importing) find(kinds []transfer.Kind, kind string, paths []string) err
 		if err != nil {
 			return err
 		}
+		if k.Name != table.Kind().Name && (i.options.Step != "" || i.options.Time != "") {
+			return misuse(fmt.Sprintf("--step and --time name columns of tables, and %s has %s", path, k.Title))
+		}
 		i.sources = append(i.sources, foundSource{s, k, path})
 	}
 	return nil
@@ -184,7 +187,11 @@ func (i *importing) source(ctx context.Context, s foundSource, sink transfer.Sin
 	}
 	im := transfer.New(sink, o)
 	im.Result.Kind, im.Result.Path = s.kind.Name, s.path
-	return im.Result, im.Run(ctx, s.Source)
+	err := im.Run(ctx, s.Source)
+	if err == nil {
+		err = im.CountUnread(ctx, s.Source)
+	}
+	return im.Result, err
 }
 
 // each calls fn for each source, and prints what was imported.
@@ -300,5 +307,8 @@ func (a *app) printImport(r *transfer.Result, dry, asJSON bool) error {
 			things(r.Dropped, "point was replaced by later ones", "points were replaced by later ones"))
 	}
 	printLosses(w, r, "Left out or changed:")
+	if r.Unread != nil {
+		fmt.Fprintf(w, "Not read: %s of other kinds (%s).\n", things(r.Unread.Files, "file", "files"), r.Unread)
+	}
 	return nil
 }

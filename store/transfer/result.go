@@ -32,6 +32,8 @@ type Result struct {
 
 	Losses []Loss `json:"losses"` // the first maxLosses
 	Lost   int    `json:"lost"`   // all of them
+	// Unread counts files that are not of the kind of the source; nil if there are none. They are not losses.
+	Unread *Unread `json:"unread,omitzero"`
 
 	known map[Loss]bool
 }

@@ -125,6 +125,14 @@ func header(path string) ([]string, error) {
 	return strings.Split(strings.TrimRight(string(line), "\r\n"), "\t"), nil
 }
 
+// Folder returns the folder that is imported.
+func (s source) Folder() string { return s.root }
+
+// Reads reports whether a file is in the folder of a run. All of these are read.
+func (s source) Reads(path string) bool {
+	return slices.ContainsFunc(s.folders, func(folder string) bool { return strings.HasPrefix(path, folder+string(filepath.Separator)) })
+}
+
 // Size is not known.
 func (s source) Size() int64 { return 0 }
 

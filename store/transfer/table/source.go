@@ -39,6 +39,7 @@ type source struct {
 	folder bool // root is what was named, and not the folder of a file
 	files  []file
 	others []string // files of the same formats that are not read
+	known  map[string]bool
 }
 
 // file is a table.
@@ -140,6 +141,16 @@ func find(path string) (s source, err error) {
 		s.files = append(s.files, file{path: path, name: s.runName(path), info: info, rows: rows})
 		return nil
 	})
+	s.known = map[string]bool{}
+	for _, f := range s.files {
+		s.known[f.path] = true
+		if metricsName.MatchString(filepath.Base(f.path)) {
+			s.known[filepath.Join(filepath.Dir(f.path), hparamsName)] = true
+		}
+	}
+	for _, path := range s.others {
+		s.known[path] = true
+	}
 	s.files = joined(withoutEarlier(s.files))
 	return s, err
 }
@@ -181,6 +192,17 @@ func withoutEarlier(files []file) []file {
 	}
 	return slices.DeleteFunc(files, func(f file) bool { return filepath.Base(f.path) == stateName && step(f) < last[f.name] })
 }
+
+// Folder returns the folder that is imported, "" if it is a file.
+func (s source) Folder() string {
+	if s.folder {
+		return s.root
+	}
+	return ""
+}
+
+// Reads reports whether a file is a table, or belongs to one.
+func (s source) Reads(path string) bool { return s.known[path] }
 
 // experiment returns the name of the experiment.
 func (s source) experiment() string { return filepath.Base(s.root) }

@@ -34,6 +34,7 @@ func Kind() transfer.Kind {
 // Source is a folder of event files.
 type Source struct {
 	root  string
+	named string // the folder that was named, "" for a file
 	files []*file
 	links []string // symbolic links that were not followed
 }
@@ -69,7 +70,7 @@ func Find(path string) (*Source, error) {
 	if root, err = filepath.EvalSymlinks(root); err != nil {
 		return nil, err
 	}
-	s := &Source{root: root}
+	s := &Source{root: root, named: root}
 	seen := 0
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if seen++; seen > maxFiles {
@@ -120,6 +121,12 @@ func (s *Source) link(path string) {
 	}
 	s.links = append(s.links, path)
 }
+
+// Folder returns the folder that is imported, "" if it is a file.
+func (s *Source) Folder() string { return s.named }
+
+// Reads reports whether a file is one of events.
+func (s *Source) Reads(path string) bool { return isEventFile(filepath.Base(path)) }
 
 // Size returns the bytes of all files.
 func (s *Source) Size() (n int64) {

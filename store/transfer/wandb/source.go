@@ -10,6 +10,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -31,7 +33,11 @@ func Kind() transfer.Kind {
 }
 
 // source is the logs at a path.
-type source struct{ logs []logFile }
+type source struct {
+	folder string // "" when the path is a file
+	logs   []logFile
+	others []transfer.Loss // files named like logs that are not
+}
 
 type logFile struct {
 	path string
@@ -44,6 +50,9 @@ func find(at string) (s source, err error) {
 		return s, err
 	}
 	err = transfer.Walk(at, func(path string, d fs.DirEntry) error {
+		if path == at && d.IsDir() {
+			s.folder = at
+		}
 		if !d.Type().IsRegular() || filepath.Ext(path) != ".wandb" {
 			return nil
 		}
@@ -56,16 +65,30 @@ func find(at string) (s source, err error) {
 		}
 		in, err := os.Open(path)
 		if err != nil {
-			return nil // it is not readable for anybody
+			s.others = append(s.others, transfer.Loss{Path: path, Reason: fmt.Sprintf("It can't be read: %v.", err)})
+			return nil
 		}
 		defer in.Close()
 		header := make([]byte, fragmentHeader)
 		if _, err := io.ReadFull(in, header); err == nil && isLog(header) {
 			s.logs = append(s.logs, logFile{path, info})
+		} else {
+			s.others = append(s.others, transfer.Loss{Path: path, Reason: "It does not begin as a log of W&B's, and is left out."})
 		}
 		return nil
 	})
 	return s, err
+}
+
+// Folder returns the folder that is imported, "" if it is a file.
+func (s source) Folder() string { return s.folder }
+
+// Reads reports whether a file is in the folder of a run. Beside the log and files only W&B's own
+// logs are there.
+func (s source) Reads(path string) bool {
+	return filepath.Ext(path) == ".wandb" || slices.ContainsFunc(s.logs, func(l logFile) bool {
+		return strings.HasPrefix(path, filepath.Dir(l.path)+string(filepath.Separator))
+	})
 }
 
 // Size returns the bytes of all logs.
@@ -80,6 +103,9 @@ func (s source) Size() (n int64) {
 // times, so the parts of a resumed run come in their order. The last of them has the
 // status of the run.
 func (s source) Import(ctx context.Context, im *transfer.Import) error {
+	for _, l := range s.others {
+		im.Lose(l.Path, "%s", l.Reason)
+	}
 	abouts := make([]runRecord, len(s.logs))
 	last := map[uuid.UUID]int{}
 	for i, l := range s.logs {
