@@ -31,7 +31,8 @@ made. The parts, for --only:
 and these, only when they are named:
 
   import   event files, in turns with TensorBoard's own loading, and a database of MLflow:
-           time and memory, twice --points; 1,000 idle folders that are followed
+           time and memory, twice --points; tables with 5 and 5,000 columns, half of --points;
+           200,000 tags; 1,000 idle folders that are followed
   streams  memory and processor time of 10,000 idle event streams
   attack   memory of the server, and the latency of /health, while 64 connections send
            the worst request of each kind

@@ -43,20 +43,23 @@ func (b *benchmark) measureImport(ctx context.Context) error {
 	points := 2 * b.Points
 	for _, runs := range []int{1, importRuns} {
 		logs := filepath.Join(dir, fmt.Sprintf("runs-%d", runs))
-		if err := b.eventFiles(ctx, logs, runs, points/runs/importTags); err != nil {
+		if err := b.eventFiles(ctx, logs, runs, importTags, points/runs/importTags); err != nil {
 			return err
 		}
 		what := fmt.Sprintf("%s points of %d event files", comma(points), runs)
 		if runs == 1 {
 			what = comma(points) + " points of one event file"
 		}
-		seconds, err := b.importOf(ctx, what, logs)
+		took, err := b.importOf(ctx, what, logs)
 		if err != nil {
 			return err
 		}
-		if err := b.besideTensorBoard(ctx, logs, runs, points/runs/importTags, seconds); err != nil {
+		if err := b.besideTensorBoard(ctx, logs, runs, points/runs/importTags, took.wall.Seconds()); err != nil {
 			return err
 		}
+	}
+	if err := b.measureWide(ctx, dir, b.Points/2); err != nil {
+		return err
 	}
 	if err := b.measureFollow(ctx, filepath.Join(dir, "idle")); err != nil {
 		return err
@@ -69,8 +72,8 @@ func (b *benchmark) measureImport(ctx context.Context) error {
 	return err
 }
 
-// eventFiles writes runs with importTags metrics of so many steps.
-func (b *benchmark) eventFiles(ctx context.Context, dir string, runs, steps int) error {
+// eventFiles writes runs with so many metrics of so many steps.
+func (b *benchmark) eventFiles(ctx context.Context, dir string, runs, tags, steps int) error {
 	b.progress("writing event files", runs)
 	for run := range runs {
 		folder := filepath.Join(dir, fmt.Sprintf("run-%04d", run))
@@ -84,7 +87,7 @@ func (b *benchmark) eventFiles(ctx context.Context, dir string, runs, steps int)
 		out := bufio.NewWriterSize(f, 1<<20)
 		w, err := tensorboard.NewWriter(out, transfer.Time(firstEvent+run))
 		for step := 0; step < steps && err == nil; step++ {
-			for tag := 0; tag < importTags && err == nil; tag++ {
+			for tag := 0; tag < tags && err == nil; tag++ {
 				err = w.Scalar(fmt.Sprintf("metric/%d", tag), transfer.Step(step), 1/float64(step+tag+1), transfer.Time(firstEvent+step*100))
 			}
 		}
@@ -98,17 +101,17 @@ func (b *benchmark) eventFiles(ctx context.Context, dir string, runs, steps int)
 
 // importOf imports a source into a new database, and adds rows with the time that it
 // took, when the first points were there, and the memory.
-func (b *benchmark) importOf(ctx context.Context, what, source string) (seconds float64, err error) {
+func (b *benchmark) importOf(ctx context.Context, what, source string) (took cost, err error) {
 	b.progress("importing "+what, 1)
 	dir, err := os.MkdirTemp(b.extra, "imported-")
 	if err != nil {
-		return 0, err
+		return took, err
 	}
 	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, "tracker.db")
 	c, begun, err := b.start(ctx, dir, "import", source, "--db-file", file, "--json")
 	if err != nil {
-		return 0, err
+		return took, err
 	}
 	first, peak := time.Duration(0), int64(0)
 	process := &server{cmd: c.Cmd}
@@ -123,15 +126,18 @@ func (b *benchmark) importOf(ctx context.Context, what, source string) (seconds 
 			first = time.Since(begun)
 		}
 	}
-	took := c.took
 	if c.err != nil {
-		return 0, fmt.Errorf("%w: %s", c.err, c.log)
+		return took, fmt.Errorf("%w: %s", c.err, c.log)
 	}
-	b.addValue(what+", imported", "s", took.Seconds())
+	took = cost{c.took, c.ProcessState.UserTime() + c.ProcessState.SystemTime()}
+	b.addValue(what+", imported", "s", took.wall.Seconds())
 	b.addValue("the first of them", "s", first.Seconds())
 	b.addSystemValue("most memory meanwhile", "MB", float64(peak)/1e6, peak > 0)
-	return took.Seconds(), nil
+	return took, nil
 }
+
+// cost is the time and the processor time of an import.
+type cost struct{ wall, processor time.Duration }
 
 // hasPoints reports whether a database has points.
 func hasPoints(ctx context.Context, file string) bool {
@@ -176,7 +182,7 @@ func (b *benchmark) start(ctx context.Context, dir string, args ...string) (*chi
 
 // measureFollow measures the processor time of following folders that do not change.
 func (b *benchmark) measureFollow(ctx context.Context, logs string) error {
-	if err := b.eventFiles(ctx, logs, idleFolders, 5); err != nil {
+	if err := b.eventFiles(ctx, logs, idleFolders, importTags, 5); err != nil {
 		return err
 	}
 	b.progress("following idle folders", 1)

@@ -65,9 +65,11 @@ const (
 	// second, so that a server with the same database does not wait long.
 	batchPoints = 32768
 	// A batch with many series is larger, since a series costs as much as some points in
-	// each batch that has it: up to seriesPoints for each, and maxBatchPoints in all.
+	// each batch that has it: up to seriesPoints for each, and maxBatchPoints in all. A batch with
+	// maxBatchSeries is written anyway.
 	seriesPoints   = 32
 	maxBatchPoints = 8 * batchPoints
+	maxBatchSeries = 2 * batchPoints
 	// batchRuns bounds the runs in a transaction.
 	batchRuns = 128
 	// batchText bounds the bytes of parameters and texts in a transaction.

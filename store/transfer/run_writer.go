@@ -211,7 +211,7 @@ func (w *RunWriter) Mark(f File) {
 // its files and calls Flush.
 func (w *RunWriter) Full() bool {
 	enough := min(max(batchPoints, seriesPoints*w.im.series), maxBatchPoints)
-	return w.im.points >= enough || w.im.size >= batchText
+	return w.im.points >= enough || w.im.series >= maxBatchSeries && w.im.points >= batchPoints || w.im.size >= batchText
 }
 
 // add counts what was added to the batch, and queues the batch.

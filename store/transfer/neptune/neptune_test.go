@@ -58,3 +58,21 @@ func FuzzRun(f *testing.F) {
 		}
 	})
 }
+
+// A run without its first part is listed.
+func TestIncompleteRun(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"R-1_part_0.parquet", "R-2_part_1.parquet"} {
+		if err := os.WriteFile(filepath.Join(dir, name), exported(t, "float", "a/b", 1), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	src, err := find(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	im := transfer.New(transfer.Nowhere{}, transfer.Options{DryRun: true})
+	if err := im.Run(t.Context(), src); err != nil || im.Result.Found != 1 || im.Result.Lost != 2 || im.Result.Losses[0].Path != filepath.Join(dir, "R-2_part_1.parquet") {
+		t.Errorf("%v, %+v", err, im.Result)
+	}
+}

@@ -38,7 +38,10 @@ var partName = regexp.MustCompile(`^(.+)_part_(\d{1,9})\.parquet$`)
 func IsPart(name string) bool { return partName.MatchString(name) }
 
 // source is the runs at a path.
-type source struct{ runs []*run }
+type source struct {
+	runs       []*run
+	incomplete []*run // without their first part
+}
 
 // run is the files of a run.
 type run struct {
@@ -98,8 +101,11 @@ func find(at string) (s source, err error) {
 		slices.SortFunc(r.parts, func(a, b part) int { return a.number - b.number })
 		if r.parts[0].number == 0 {
 			s.runs = append(s.runs, r)
+		} else {
+			s.incomplete = append(s.incomplete, r)
 		}
 	}
+	slices.SortFunc(s.incomplete, func(a, b *run) int { return strings.Compare(a.parts[0].path, b.parts[0].path) })
 	slices.SortFunc(s.runs, func(a, b *run) int { return strings.Compare(a.parts[0].path, b.parts[0].path) })
 	return s, nil
 }
@@ -116,6 +122,9 @@ func (s source) Size() (n int64) {
 
 // Import imports all runs.
 func (s source) Import(ctx context.Context, im *transfer.Import) error {
+	for _, r := range s.incomplete {
+		im.Lose(r.parts[0].path, "The part 0 of the run is not there: it was not exported to its end, and is left out.")
+	}
 	for _, r := range s.runs {
 		about, err := r.about(ctx)
 		switch {

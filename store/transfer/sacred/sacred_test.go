@@ -27,7 +27,7 @@ func FuzzRun(f *testing.F) {
 			t.Fatal(err)
 		}
 		im := transfer.New(transfer.Nowhere{}, transfer.Options{DryRun: true})
-		if err := im.Run(t.Context(), source{[]string{folder}}); err != nil {
+		if err := im.Run(t.Context(), source{folders: []string{folder}}); err != nil {
 			t.Fatalf("%v: %+v", err, im.Result)
 		}
 	})
@@ -64,9 +64,36 @@ func TestHostile(t *testing.T) {
 				t.Fatal(err)
 			}
 			im := transfer.New(transfer.Nowhere{}, transfer.Options{DryRun: true, NoArtifacts: true})
-			if err := im.Run(t.Context(), source{[]string{folder}}); err != nil || im.Result.Lost != 1 || im.Result.Parameters != 0 || im.Result.Found != 1 {
+			if err := im.Run(t.Context(), source{folders: []string{folder}}); err != nil || im.Result.Lost != 1 || im.Result.Parameters != 0 || im.Result.Found != 1 {
 				t.Errorf("%s is a %s: %v, %+v", file, name, err, im.Result)
 			}
 		}
+	}
+}
+
+// A run whose description can't be read is listed.
+func TestOtherRun(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"1": `{"experiment": {"name": "e"}, "status": "COMPLETED"}`, "2": `{"experiment": {"na`, "3": `{}`} {
+		err := os.MkdirAll(filepath.Join(dir, name), 0o755)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name, "run.json"), []byte(text), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	src, err := find(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	im := transfer.New(transfer.Nowhere{}, transfer.Options{DryRun: true})
+	err = im.Run(t.Context(), src)
+	lost := map[string]bool{}
+	for _, l := range im.Result.Losses {
+		lost[l.Path] = true
+	}
+	if err != nil || im.Result.Found != 1 || !lost[filepath.Join(dir, "2", "run.json")] || !lost[filepath.Join(dir, "3", "run.json")] {
+		t.Errorf("%v, %+v", err, im.Result)
 	}
 }

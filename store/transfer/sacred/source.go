@@ -4,6 +4,7 @@ package sacred
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"strings"
@@ -28,7 +29,10 @@ func Kind() transfer.Kind {
 }
 
 // source is the folders of runs at a path.
-type source struct{ folders []string }
+type source struct {
+	folders []string
+	others  []transfer.Loss // files named run.json that are not read
+}
 
 const (
 	// maxAbout bounds run.json and config.json in bytes, and maxMetrics metrics.json.
@@ -71,7 +75,12 @@ func find(path string) (s source, err error) {
 	}
 	err = transfer.Walk(path, func(at string, d fs.DirEntry) error {
 		if !d.IsDir() && d.Name() == "run.json" && d.Type().IsRegular() {
-			if a, err := readAbout(filepath.Dir(at)); err == nil && a.Experiment != nil && a.Status != "" {
+			switch a, err := readAbout(filepath.Dir(at)); {
+			case err != nil:
+				s.others = append(s.others, transfer.Loss{Path: at, Reason: fmt.Sprintf("It can't be read: %v.", err)})
+			case a.Experiment == nil || a.Status == "":
+				s.others = append(s.others, transfer.Loss{Path: at, Reason: "It has no experiment or no status, as a run of Sacred has; it is left out."})
+			default:
 				s.folders = append(s.folders, filepath.Dir(at))
 			}
 		}
@@ -98,6 +107,9 @@ func (s source) Size() int64 { return 0 }
 
 // Import imports all runs.
 func (s source) Import(ctx context.Context, im *transfer.Import) error {
+	for _, l := range s.others {
+		im.Lose(l.Path, "%s", l.Reason)
+	}
 	for _, folder := range s.folders {
 		a, err := readAbout(folder)
 		if err != nil || a.Experiment == nil {
