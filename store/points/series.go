@@ -140,7 +140,7 @@ func (tx *Tx) addRecent(s *series) error {
 
 // saveSizes are the numbers of series that one statement saves: few, so that each
 // statement is prepared once.
-var saveSizes = []int{32, 8, 1}
+var saveSizes = []int{128, 16, 1}
 
 var insertSeries, updateSeries = saveStatements()
 
