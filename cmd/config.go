@@ -32,7 +32,7 @@ type Config struct {
 	DBFile          string     `env:"SERVICE_DB_FILE" envDefault:"tracker.db" flag:"db-file" kind:"file" usage:"database file"`
 	EnableAuth      bool       `env:"SERVICE_ENABLE_AUTH" envDefault:"false" flag:"enable-auth" kind:"bool" usage:"require sign-in; without it everybody is the admin"`
 	JWTSecret       string     `env:"SERVICE_JWT_SECRET" flag:"jwt-secret" kind:"secret" usage:"key that signs the tokens; safer in the environment than on a command line"`
-	AdminPassword   string     `env:"SERVICE_ADMIN_PASSWORD" flag:"admin-password" kind:"secret" usage:"password of the user default when the database is new (default: a random one, shown once)"`
+	AdminPassword   string     `env:"SERVICE_ADMIN_PASSWORD" flag:"admin-password" kind:"secret" usage:"password of the user default while it has none (default: a random one, shown at the first start with sign-in)"`
 	CORSOrigins     origins    `env:"SERVICE_CORS_ORIGINS" flag:"cors-origins" kind:"list" usage:"origins of other web pages that may use the API, like https://lab.example.com, separated by commas"`
 	TrustedHosts    hostNames  `env:"SERVICE_TRUSTED_HOSTS" flag:"trusted-hosts" kind:"list" usage:"names under which a proxy shows this server when sign-in is off, like hub.example.com or .example.com, with commas between"`
 	TrustedProxies  networks   `env:"SERVICE_TRUSTED_PROXIES" flag:"trusted-proxies" kind:"list" usage:"addresses of proxies whose X-Forwarded-For, Forwarded and X-Forwarded-Host are believed, like 127.0.0.1 or 10.0.0.0/8, with commas between"`
@@ -265,7 +265,7 @@ func (c Config) mistakes() (wrong mistakes) {
 		add("SERVICE_UI_PORT", "must not be %d like SERVICE_PORT: the dashboard needs a port of its own", c.UIPort)
 	}
 	if c.EnableAuth && weakSecret(c.JWTSecret) {
-		add("SERVICE_JWT_SECRET", "must be your own secret, of %d characters or more, when SERVICE_ENABLE_AUTH is true: create one with `openssl rand -hex 32`", auth.MinSecret)
+		add("SERVICE_JWT_SECRET", "must be your own secret, of %d characters or more, when SERVICE_ENABLE_AUTH is true; keep one in the file .env, which each start and `tracker token` read: %s", auth.MinSecret, keepSecret)
 	}
 	if n := len(c.AdminPassword); n > 0 && (n < store.MinPassword || n > store.MaxPassword) {
 		add("SERVICE_ADMIN_PASSWORD", "must have %d to %d bytes, not %d", store.MinPassword, store.MaxPassword, n)
@@ -284,6 +284,10 @@ func (c Config) mistakes() (wrong mistakes) {
 	}
 	return wrong
 }
+
+// keepSecret is the shell command that writes a new secret to .env, which only its
+// owner can read.
+const keepSecret = `touch .env && chmod 600 .env && printf '\nSERVICE_JWT_SECRET=%s\n' "$(openssl rand -hex 32)" >> .env`
 
 // weakSecret reports whether a secret is missing, published or easily guessed.
 func weakSecret(secret string) bool {

@@ -277,7 +277,7 @@ func (a *app) openOrCreate(ctx context.Context, cfg Config, backends store.Backe
 	}
 	db, err := store.Open(ctx, store.Options{Path: cfg.DBFile, Logger: a.logger(cfg), Backends: backends, UploadDir: cfg.uploadDir()})
 	if err == nil && missing {
-		if err := a.seed(ctx, db, cfg); err != nil {
+		if err := a.seed(ctx, db, cfg, cfg.EnableAuth); err != nil {
 			return nil, errors.Join(err, db.Close())
 		}
 	}

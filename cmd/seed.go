@@ -17,9 +17,9 @@ func (a *app) seedCommand() *cobra.Command {
 		Use:     "seed",
 		GroupID: groupDatabase,
 		Short:   "Create the database and its admin, and a demo if wanted",
-		Long: `Create the database if it does not exist, and the admin "default" if there is none. The
-password is SERVICE_ADMIN_PASSWORD, or a random one that is shown once. Running it again
-changes nothing.
+		Long: `Create the database if it does not exist, and the admin "default" if there is none. If the
+admin has no password, it gets SERVICE_ADMIN_PASSWORD, or a random one that is shown once.
+Running it again changes nothing.
 
 With --demo it also creates three projects with experiments, sweeps, curves and a model to
 look at. A demo project that exists is left as it is; delete it to have it created again.`,
@@ -38,7 +38,7 @@ look at. A demo project that exists is left as it is; delete it to have it creat
 				return err
 			}
 			defer func() { err = errors.Join(err, db.Close()) }()
-			if err := a.seed(cmd.Context(), db, cfg); err != nil {
+			if err := a.seed(cmd.Context(), db, cfg, true); err != nil {
 				return err
 			}
 			if withDemo {

@@ -40,18 +40,21 @@ func (a *app) serveCommand() *cobra.Command {
 		Long: `Start the API that trainings log to, and the dashboard. The first lines of the output are
 their addresses.
 
-The database is created if it does not exist, with the admin "default", whose password is
-SERVICE_ADMIN_PASSWORD or a random one that is shown once. Without SERVICE_ENABLE_AUTH
-there is no sign-in: everybody who can reach the two ports is the admin. By default they
-listen on this machine only.
+The database is created if it does not exist, with the admin "default". Without
+SERVICE_ENABLE_AUTH there is no sign-in: everybody who can reach the two ports is the admin.
+By default they listen on this machine only. The first start with sign-in gives the admin
+the password SERVICE_ADMIN_PASSWORD, or a random one that is shown once, unless
+"tracker reset-password" has set one. Sign-in needs a secret that signs the tokens,
+SERVICE_JWT_SECRET. Keep it in the file .env: with another one, everybody must sign in again.
 
 Ctrl-C or SIGTERM stops the server gracefully: requests finish, for up to 30 seconds, and
 the write-ahead log is merged into the database file. A second one ends it immediately.
 Nothing that was acknowledged is lost in either case.`,
 		Example: `  tracker serve
   tracker serve --port 8000 --ui-port 8001 --db-file /srv/tracker/tracker.db
-  SERVICE_JWT_SECRET=$(openssl rand -hex 32) tracker serve --enable-auth --host 0.0.0.0 --ui-host 0.0.0.0
-  tracker serve --base-path /tracker   # behind a proxy, at https://lab.example.com/tracker`,
+  tracker serve --base-path /tracker   # behind a proxy, at https://lab.example.com/tracker
+  ` + keepSecret + `
+  tracker serve --enable-auth --host 0.0.0.0 --ui-host 0.0.0.0`,
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: run(func(cmd *cobra.Command, _ []string) error {
@@ -112,7 +115,7 @@ func (a *app) serve(ctx context.Context, cfg Config) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	if err := a.seed(ctx, db, cfg); err != nil {
+	if err := a.seed(ctx, db, cfg, cfg.EnableAuth); err != nil {
 		return err
 	}
 	backups := cfg.backups(db, log)
@@ -181,14 +184,17 @@ func (a *app) prepareArtifacts(ctx context.Context, db *store.DB, log *slog.Logg
 	}
 }
 
-// seed creates the default admin if there is none, and prints its password if it
-// is a random one.
-func (a *app) seed(ctx context.Context, db *store.DB, cfg Config) error {
+// seed creates the default admin if there is none. It gives the admin a password if
+// it has none and one is set or, with needed, a random one, which it prints.
+func (a *app) seed(ctx context.Context, db *store.DB, cfg Config, needed bool) error {
+	if cfg.AdminPassword == "" && !needed {
+		return db.SeedWithoutPassword(ctx)
+	}
 	password, err := db.Seed(ctx, cfg.AdminPassword)
 	if err != nil || password == "" {
 		return err
 	}
-	fmt.Fprintf(a.stderr, `tracker: created the admin "%s" with this password, which is not shown again:
+	fmt.Fprintf(a.stderr, `tracker: the admin "%s" has this password, which is not shown again:
 
     %s
 

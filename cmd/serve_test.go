@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -54,6 +55,18 @@ func TestServeWithoutDashboard(t *testing.T) {
 func TestFirstStartMakesTheAdmin(t *testing.T) {
 	dir := t.TempDir()
 	p := startServer(t, dir, nil)
+	for _, guess := range []string{"", "default", adminPassword} {
+		if status, _ := p.signIn("default", guess); status == 200 {
+			t.Errorf("the password %q of an account without a password is taken", guess)
+		}
+	}
+	p.stop()
+	if strings.Contains(p.log.String(), "password") {
+		t.Errorf("a start without sign-in mentions a password:\n%s", p.log)
+	}
+
+	env := []string{"SERVICE_JWT_SECRET=" + strings.Repeat("k", 32)}
+	p = startServer(t, dir, env, "--enable-auth")
 	p.waitFor("password")
 	_, after, _ := strings.Cut(p.log.String(), "\n\n    ")
 	password, _, _ := strings.Cut(after, "\n")
@@ -65,13 +78,16 @@ func TestFirstStartMakesTheAdmin(t *testing.T) {
 		t.Errorf("the password is not printed once:\n%s", p.log)
 	}
 
-	p = startServer(t, dir, nil)
+	p = startServer(t, dir, append(env, "SERVICE_ADMIN_PASSWORD="+adminPassword), "--enable-auth")
 	if status, _ := p.signIn("default", password); status != 200 {
 		t.Errorf("after a restart the password answers %d", status)
 	}
+	if status, _ := p.signIn("default", adminPassword); status == 200 {
+		t.Error("SERVICE_ADMIN_PASSWORD replaces a password")
+	}
 	p.stop()
 	if strings.Contains(p.log.String(), "password") {
-		t.Errorf("the second start speaks of a password:\n%s", p.log)
+		t.Errorf("the second start with sign-in mentions a password:\n%s", p.log)
 	}
 
 	p = startServer(t, t.TempDir(), []string{"SERVICE_ADMIN_PASSWORD=" + adminPassword})
@@ -81,6 +97,21 @@ func TestFirstStartMakesTheAdmin(t *testing.T) {
 	p.stop()
 	if strings.Contains(p.log.String(), adminPassword) {
 		t.Errorf("the chosen password is printed:\n%s", p.log)
+	}
+}
+
+// A password that was set before sign-in was turned on is kept, and none is printed.
+func TestPasswordBeforeSignIn(t *testing.T) {
+	dir := t.TempDir()
+	startServer(t, dir, nil).stop()
+	runBinary(t, dir, nil, adminPassword+"\n", "reset-password").must(t)
+	p := startServer(t, dir, []string{"SERVICE_JWT_SECRET=" + strings.Repeat("k", 32)}, "--enable-auth")
+	if status, _ := p.signIn("default", adminPassword); status != 200 {
+		t.Errorf("signing in with the password that was set answers %d", status)
+	}
+	p.stop()
+	if strings.Contains(p.log.String(), "password") {
+		t.Errorf("the start mentions a password:\n%s", p.log)
 	}
 }
 
@@ -344,4 +375,45 @@ func TestOpenServiceIsWarnedOf(t *testing.T) {
 	if strings.Contains(p.log.String(), "warning") {
 		t.Errorf("a warning without a reason:\n%s", p.log)
 	}
+}
+
+// The lines of README.md that turn sign-in on keep the secret, for each start and for
+// the token command, in a file that only its owner can read.
+func TestSecretOfTheReadme(t *testing.T) {
+	readme, err := os.ReadFile(filepath.Join(sourceDir, "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(readme), "## Sign-in and permissions")
+	_, block, _ := strings.Cut(section, "```\n")
+	block, _, _ = strings.Cut(block, "\ntracker serve")
+	if !strings.HasPrefix(block, keepSecret+"\n") {
+		t.Fatalf("README.md and the error message give different lines: %s", block)
+	}
+	dir := t.TempDir()
+	writeFile(t, filepath.Join(dir, ".env"), "SERVICE_LOG_LEVEL=warn") // without a newline at its end
+	for range 2 {                                                      // again is harmless
+		shell := exec.Command("sh", "-e", "-c", block)
+		shell.Dir = dir
+		if out, err := shell.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	if info, err := os.Stat(filepath.Join(dir, ".env")); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the mode of .env is %v (%v)", info.Mode(), err)
+	}
+	p := startServer(t, dir, nil)
+	token := strings.TrimSpace(runBinary(t, dir, nil, "", "token", "--user", "default").must(t))
+	if status, _ := p.call("GET", "/user", token, ""); status != 200 {
+		t.Errorf("the token gets %d", status)
+	}
+	if status, _ := p.call("GET", "/user", "", ""); status != 401 {
+		t.Errorf("without a token, the answer is %d", status)
+	}
+	p.stop()
+	p = startServer(t, dir, nil)
+	if status, _ := p.call("GET", "/user", token, ""); status != 200 {
+		t.Errorf("after a restart the token gets %d", status)
+	}
+	p.stop()
 }

@@ -53,7 +53,7 @@ secret, does not expire, and can be revoked on the page of the account.`,
 				})
 			}
 			if weakSecret(cfg.JWTSecret) {
-				return fmt.Errorf("a token must be signed with the server's secret: give it, of %d characters or more, as SERVICE_JWT_SECRET", auth.MinSecret)
+				return fmt.Errorf("a token must be signed with the server's secret: give it, of %d characters or more, as SERVICE_JWT_SECRET, or run this in the folder whose .env has it", auth.MinSecret)
 			}
 			for _, w := range shortSecret(cfg.JWTSecret) {
 				a.warn("%s", w)

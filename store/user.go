@@ -49,10 +49,11 @@ func (db *DB) SignIn(ctx context.Context, username, password string) (User, erro
 		return a, err
 	})
 	known := err == nil
-	if errors.Is(err, sql.ErrNoRows) {
-		a.PasswordHash = dummyHash(db.base.Options.BcryptCost)
-	} else if err != nil {
+	if !known && !errors.Is(err, sql.ErrNoRows) {
 		return User{}, err
+	}
+	if a.PasswordHash == "" { // no such account, or one without a password
+		a.PasswordHash = dummyHash(db.base.Options.BcryptCost)
 	}
 	// bcrypt reads MaxPassword bytes only; a longer password is never right.
 	matches := bcrypt.CompareHashAndPassword([]byte(a.PasswordHash), []byte(password)) == nil
@@ -80,10 +81,17 @@ func (db *DB) DefaultUser(ctx context.Context) (User, error) {
 	return db.UserByName(ctx, System, DefaultUsername)
 }
 
-// Seed creates the default admin unless there is one, with the password or, when
-// that is "", with a random one that it returns.
+// Seed creates the default admin if there is none. If it has no password, Seed sets
+// the given one, or, when that is "", a random one, which it returns.
 func (db *DB) Seed(ctx context.Context, password string) (generated string, err error) {
-	if _, err := db.DefaultUser(ctx); err == nil || access.AsError(err).Code != CodeNotFound {
+	if err := db.SeedWithoutPassword(ctx); err != nil {
+		return "", err
+	}
+	missing, err := access.ReadShort(ctx, db.base, func(tx *access.Tx) (missing bool, err error) {
+		err = tx.Get(&missing, `SELECT password_hash = '' FROM user WHERE username = ?`, DefaultUsername)
+		return missing, err
+	})
+	if err != nil || !missing {
 		return "", err
 	}
 	if password == "" {
@@ -92,11 +100,38 @@ func (db *DB) Seed(ctx context.Context, password string) (generated string, err 
 		}
 		password = generated
 	}
-	_, err = db.CreateUser(ctx, System, NewUser{Username: DefaultUsername, Password: password, IsAdmin: true})
-	if err != nil && access.AsError(err).Code == CodeConflict {
-		return "", nil // another process has made it meanwhile
+	if err := checkPassword(password); err != nil {
+		return "", err
 	}
-	return generated, err
+	hash, err := db.hashPassword(ctx, password)
+	if err != nil {
+		return "", err
+	}
+	err = access.Change(ctx, db.base, System, func(tx *access.Tx) error {
+		n, err := tx.Exec(`UPDATE user SET password_hash = ?, password_changed = ? WHERE username = ? AND password_hash = ''`,
+			hash, tx.Now, DefaultUsername)
+		if n == 0 {
+			generated = "" // another process has set one
+		}
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	return generated, nil
+}
+
+// SeedWithoutPassword creates the default admin if there is none. Nobody can sign in as
+// it until Seed or UpdateUser sets a password.
+func (db *DB) SeedWithoutPassword(ctx context.Context) error {
+	if _, err := db.DefaultUser(ctx); err == nil || access.AsError(err).Code != CodeNotFound {
+		return err
+	}
+	_, err := db.insertUser(ctx, System, NewUser{Username: DefaultUsername, IsAdmin: true}, "")
+	if err != nil && access.AsError(err).Code == CodeConflict {
+		return nil // another process has created it
+	}
+	return err
 }
 
 // Users lists the accounts by name. For admins.
@@ -155,6 +190,10 @@ func (db *DB) CreateUser(ctx context.Context, actor Actor, n NewUser) (Created, 
 	if err != nil {
 		return Created{}, err
 	}
+	return db.insertUser(ctx, actor, n, hash)
+}
+
+func (db *DB) insertUser(ctx context.Context, actor Actor, n NewUser, hash string) (Created, error) {
 	return access.Write(ctx, db.base, actor, func(tx *access.Tx) (Created, error) {
 		if err := tx.Admin(actor); err != nil {
 			return Created{}, err
