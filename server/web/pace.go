@@ -16,11 +16,16 @@ const (
 	// bodyRate is the minimum rate in bytes a second at which a body must arrive
 	// after that.
 	bodyRate = 8 << 10
+	// restTime and restSize bound how much of a body is read and dropped after the
+	// answer, in time and bytes.
+	restTime = 10 * time.Second
+	restSize = 1 << 30
 )
 
 // Pace ends the reading of a body that arrives too slowly: a body has 20
 // seconds, and one more for each 8 KiB that have arrived. A handler that calls
-// AllowUpload removes this limit.
+// AllowUpload removes this limit. When a handler has answered before the end of a
+// body, Pace reads the rest, within bounds.
 func Pace(next http.Handler) http.Handler { return pace(next, bodyGrace) }
 
 func pace(next http.Handler, grace time.Duration) http.Handler {
@@ -36,7 +41,7 @@ func pace(next http.Handler, grace time.Duration) http.Handler {
 		r2.Body = b
 		next.ServeHTTP(w, &r2)
 		if !b.ended && !b.late {
-			b.deadline(time.Now().Add(grace)) // net/http reads a part of what is left
+			b.drop(min(grace, restTime), r.Header.Get("Expect") != "")
 		}
 	})
 }
@@ -48,6 +53,18 @@ func AllowUpload(r *http.Request) {
 		b.upload = true
 		b.deadline(time.Time{})
 	}
+}
+
+// drop sends the answer and reads what is left of the body, for at most limit: many
+// clients read an answer only when they have sent everything, and lose it when the
+// connection is closed before. A client that expects a reply of 100 sends nothing
+// unless the handler has begun to read.
+func (b *pacedBody) drop(limit time.Duration, expects bool) {
+	b.deadline(time.Now().Add(limit))
+	if expects && b.n == 0 || b.conn.Flush() != nil {
+		return
+	}
+	_, _ = io.Copy(io.Discard, io.LimitReader(b.ReadCloser, restSize)) // the client may have gone
 }
 
 // pacedBody is a body with a deadline that is extended as bytes arrive.

@@ -233,3 +233,59 @@ func TestLimitConnections(t *testing.T) {
 		}
 	}
 }
+
+// A client that reads the answer only when it has sent its whole body gets the answer to
+// a request that is refused before that.
+func TestAnswerBeforeTheEndOfTheBody(t *testing.T) {
+	full := store.Errorf(store.CodeStorageFull, "There is no room.")
+	for name, refuse := range map[string]http.HandlerFunc{
+		"unread": func(w http.ResponseWriter, r *http.Request) { WriteError(w, r, full) },
+		"begun": func(w http.ResponseWriter, r *http.Request) {
+			AllowUpload(r)
+			_, _ = io.ReadFull(r.Body, make([]byte, 1000)) // the refusal does not depend on it
+			WriteError(w, r, full)
+		},
+		"too large": func(w http.ResponseWriter, r *http.Request) {
+			_, err := ReadBody(w, r, Limits{Size: 1000})
+			if err == nil {
+				t.Error("it is taken")
+			}
+			WriteError(w, r, full)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := httptest.NewServer(Log(Pace(refuse), slog.New(slog.DiscardHandler), nil, func(http.ResponseWriter, *http.Request) {}))
+			defer s.Close()
+			conn := dial(t, s.Listener.Addr().String())
+			body := strings.Repeat("x", 64<<20)
+			got := exchange(t, conn, fmt.Sprintf("POST / HTTP/1.1\r\nHost: box\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body))
+			if !strings.HasPrefix(got, "HTTP/1.1 507 ") || !strings.Contains(got, "STORAGE_FULL") {
+				t.Errorf("the answer is %q", got)
+			}
+		})
+	}
+}
+
+// Of the rest of a refused body only so much is read.
+func TestEndlessBodyAfterRefusal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		conn := paced(t, bodyGrace, func(w http.ResponseWriter, r *http.Request) {
+			WriteError(w, r, store.Errorf(store.CodeStorageFull, "There is no room."))
+		})
+		defer conn.Close()
+		go io.Copy(io.Discard, conn)
+		head := "POST / HTTP/1.1\r\nHost: box\r\nContent-Length: 1152921504606846976\r\n\r\n"
+		if _, err := io.WriteString(conn, head); err != nil {
+			t.Fatal(err)
+		}
+		piece := make([]byte, 1<<20)
+		for n := int64(0); ; n += int64(len(piece)) {
+			if n > 2*restSize {
+				t.Fatal("it is read on")
+			}
+			if _, err := conn.Write(piece); err != nil {
+				return
+			}
+		}
+	})
+}
