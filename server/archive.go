@@ -80,10 +80,10 @@ func (s *Server) importArchive(c *call) error {
 	if kind := c.r.Header.Get("Content-Type"); kind != "application/zip" {
 		return store.Errorf(web.CodeUnsupportedMediaType, "Send the archive with the Content-Type application/zip.")
 	}
+	web.AllowUpload(c.r)
 	if err := s.db.CheckSize(c.r.ContentLength); err != nil {
 		return err
 	}
-	web.AllowUpload(c.r)
 	r, err := s.db.ReceiveArchive(c.ctx, c.actor, &formBody{r: c.r.Body}, store.ArchiveImport{})
 	return reply(c, r, err)
 }

@@ -161,10 +161,10 @@ func (c *call) writeArtifact() error {
 	if err := c.db.AllowFile(c.ctx, c.actor, at.tree, at.path); err != nil {
 		return c.activeRun(at.tree.IterationID, err)
 	}
+	web.AllowUpload(c.r)
 	if err := c.db.CheckSize(c.r.ContentLength); err != nil {
 		return err
 	}
-	web.AllowUpload(c.r)
 	data, err := c.db.Receive(c.ctx, web.FileBody(c.r, web.CodeMalformedBody), "")
 	if err != nil {
 		return err

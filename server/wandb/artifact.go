@@ -37,10 +37,10 @@ func (c *call) writeArtifactFile() error {
 	if err := c.db.AllowFile(c.ctx, c.actor, store.Tree{IterationID: a.IterationID}, name); err != nil {
 		return err
 	}
+	web.AllowUpload(c.r)
 	if err := c.db.CheckSize(c.r.ContentLength); err != nil {
 		return err
 	}
-	web.AllowUpload(c.r)
 	if err := c.put(a.IterationID, name, typeOf(c.r.Header.Get("Content-Type"), name), sentFile(c.r)); err != nil {
 		return err
 	}

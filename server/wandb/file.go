@@ -61,10 +61,10 @@ func (c *call) writeFile() error {
 	if err := c.db.AllowFile(c.ctx, c.actor, tree, name); err != nil {
 		return err
 	}
+	web.AllowUpload(c.r)
 	if err := c.db.CheckSize(c.r.ContentLength); err != nil {
 		return err
 	}
-	web.AllowUpload(c.r)
 	body := sentFile(c.r)
 	if name == metadataName {
 		return c.writeMetadata(id, name, body)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"reflect"
+	"strconv"
 	"strings"
 	"time"
 
@@ -33,6 +34,9 @@ func WriteJSON(w http.ResponseWriter, r *http.Request, status int, v any) {
 	switch {
 	case out.err != nil: // the connection is broken
 	case err == nil:
+		if !out.begun {
+			h.Set("Content-Length", strconv.Itoa(len(out.held))) // it ends there, also while Pace reads on
+		}
 		out.send()
 	case !out.begun:
 		InfoOf(r).Err = err

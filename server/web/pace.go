@@ -16,10 +16,12 @@ const (
 	// bodyRate is the minimum rate in bytes a second at which a body must arrive
 	// after that.
 	bodyRate = 8 << 10
-	// restTime and restSize bound how much of a body is read and dropped after the
-	// answer, in time and bytes.
+	// restTime bounds how long a body is read and dropped after the answer.
 	restTime = 10 * time.Second
-	restSize = 1 << 30
+	// RestSize bounds how much of it is read, in bytes, and restUpload how much after
+	// AllowUpload.
+	RestSize   = 16 << 20
+	restUpload = 1 << 30
 )
 
 // Pace ends the reading of a body that arrives too slowly: a body has 20
@@ -64,7 +66,11 @@ func (b *pacedBody) drop(limit time.Duration, expects bool) {
 	if expects && b.n == 0 || b.conn.Flush() != nil {
 		return
 	}
-	_, _ = io.Copy(io.Discard, io.LimitReader(b.ReadCloser, restSize)) // the client may have gone
+	size := int64(RestSize)
+	if b.upload {
+		size = restUpload
+	}
+	_, _ = io.Copy(io.Discard, io.LimitReader(b.ReadCloser, size)) // the client may have gone
 }
 
 // pacedBody is a body with a deadline that is extended as bytes arrive.

@@ -240,6 +240,10 @@ func TestAnswerBeforeTheEndOfTheBody(t *testing.T) {
 	full := store.Errorf(store.CodeStorageFull, "There is no room.")
 	for name, refuse := range map[string]http.HandlerFunc{
 		"unread": func(w http.ResponseWriter, r *http.Request) { WriteError(w, r, full) },
+		"upload": func(w http.ResponseWriter, r *http.Request) {
+			AllowUpload(r)
+			WriteError(w, r, full)
+		},
 		"begun": func(w http.ResponseWriter, r *http.Request) {
 			AllowUpload(r)
 			_, _ = io.ReadFull(r.Body, make([]byte, 1000)) // the refusal does not depend on it
@@ -257,7 +261,11 @@ func TestAnswerBeforeTheEndOfTheBody(t *testing.T) {
 			s := httptest.NewServer(Log(Pace(refuse), slog.New(slog.DiscardHandler), nil, func(http.ResponseWriter, *http.Request) {}))
 			defer s.Close()
 			conn := dial(t, s.Listener.Addr().String())
-			body := strings.Repeat("x", 64<<20)
+			size := RestSize
+			if name == "upload" || name == "begun" {
+				size = 100 << 20
+			}
+			body := strings.Repeat("x", size)
 			got := exchange(t, conn, fmt.Sprintf("POST / HTTP/1.1\r\nHost: box\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body))
 			if !strings.HasPrefix(got, "HTTP/1.1 507 ") || !strings.Contains(got, "STORAGE_FULL") {
 				t.Errorf("the answer is %q", got)
@@ -280,7 +288,7 @@ func TestEndlessBodyAfterRefusal(t *testing.T) {
 		}
 		piece := make([]byte, 1<<20)
 		for n := int64(0); ; n += int64(len(piece)) {
-			if n > 2*restSize {
+			if n > 2*RestSize {
 				t.Fatal("it is read on")
 			}
 			if _, err := conn.Write(piece); err != nil {
