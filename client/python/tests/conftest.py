@@ -353,7 +353,7 @@ def home(binary: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -
     port, _ = free_ports()
     (tmp_path / "sitecustomize.py").write_text(
         f"import tracker._embed, tracker._http\ntracker._embed.DEFAULT_URL = 'http://127.0.0.1:{port}'\n"
-        "tracker._http.DEFAULT_URL = tracker._embed.DEFAULT_URL\n")
+        "tracker._http.DEFAULT_URL = tracker._embed.DEFAULT_URL\ntracker._embed.PATIENCE = 60.0\n")  # the machine may be busy
     monkeypatch.setenv("PYTHONPATH", str(tmp_path) + os.pathsep + os.environ["PYTHONPATH"])
     monkeypatch.delenv("TRACKER_URL", raising=False)
     monkeypatch.delenv("TRACKER_EMBED")

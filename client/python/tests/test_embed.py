@@ -179,6 +179,80 @@ def test_a_home_that_cannot_be_written(home: pathlib.Path, script: Callable[...,
     assert list((tmp_path / "spool").glob("*.spool")), "what was logged is kept"
 
 
+def test_the_folder_is_private(home: pathlib.Path, script: Callable[..., Script]) -> None:
+    home.mkdir(mode=0o755)
+    home.chmod(0o755)
+    log = home / "server.log"
+    log.write_text("with a password\n")
+    log.chmod(0o644)
+    one = script(LOG)
+    one.line()
+    one.end()
+    assert stat.S_IMODE(home.stat().st_mode) == 0o700 and stat.S_IMODE(log.stat().st_mode) == 0o600
+    assert "password" not in log.read_text()
+    for path in home.rglob("*"):
+        assert not stat.S_IMODE(path.stat().st_mode) & 0o077, path
+    log.chmod(0o644)
+    home.chmod(0o755)
+    one = script(LOG)  # the server runs already
+    one.line()
+    one.end()
+    assert stat.S_IMODE(home.stat().st_mode) == 0o700 and stat.S_IMODE(log.stat().st_mode) == 0o600
+
+
+OFFLINE = """
+    import tracker, tracker._embed
+    tracker._embed.PATIENCE = 3.0
+    {}
+    run = tracker.init("p", "e", capture=False)
+    print(run.mode, run.recorder.spool.path)
+    run.log({{"loss": 1.0}})
+    run.finish()
+"""
+
+
+def test_what_never_answers_at_the_default_address(home: pathlib.Path, script: Callable[..., Script]) -> None:
+    with socket.socket() as hanging:
+        hanging.bind(("127.0.0.1", 0))
+        hanging.listen()
+        url = f"http://127.0.0.1:{hanging.getsockname()[1]}"
+        one = script(OFFLINE.format(f"tracker._embed.DEFAULT_URL = tracker._http.DEFAULT_URL = {url!r}"))
+        mode, path = one.line().split()
+        told = one.end()
+    assert mode == "offline" and os.path.exists(path) and not (home / "server.json").exists()
+    assert told.count(f"a program listens at {url} and has not answered") == 1 and told.count("tracker:") == 3, told
+    assert "/iteration/" not in told, "an address that is not there"
+
+
+def test_a_server_that_never_listens_is_ended(home: pathlib.Path, tmp_path: pathlib.Path, script: Callable[..., Script]) -> None:
+    stub, number = tmp_path / "stub", tmp_path / "number"
+    stub.write_text(f"#!/bin/sh\necho $$ > {number}\nexec sleep 600\n")
+    stub.chmod(0o755)
+    one = script(OFFLINE.format(""), TRACKER_PROGRAM=str(stub))
+    mode, path = one.line().split()
+    told = one.end()
+    assert mode == "offline" and os.path.exists(path)
+    assert told.count("does not listen; see") == 1 and "/iteration/" not in told, told
+    assert not number.exists() or not _embed.alive(int(number.read_text()))
+    assert not (home / "server.json").exists()
+
+
+def test_no_loopback(home: pathlib.Path, script: Callable[..., Script]) -> None:
+    one = script(OFFLINE.format("import socket\n    def connect(*_): raise OSError(101, 'Network is unreachable')\n"
+                                "    socket.socket.connect = connect"))
+    mode, path = one.line().split()
+    told = one.end()
+    assert mode == "offline" and os.path.exists(path)
+    assert told.count("can't connect to 127.0.0.1 (Network is unreachable)") == 1 and "/iteration/" not in told, told
+    assert not (home / "server.log").exists(), "no server was started"
+
+
+def test_a_strict_run_without_an_answer(home: pathlib.Path, script: Callable[..., Script]) -> None:
+    raising = "def check(end): raise tracker._embed.Hangs('it hangs')\n    tracker._embed._check_loopback = check"
+    one = script(OFFLINE.format(raising).replace("capture=False", "capture=False, strict=True"))
+    assert one.line() == "" and "TrackerError: it hangs" in one.end()
+
+
 def test_a_server_of_another_user_is_not_used(home: pathlib.Path, script: Callable[..., Script],
                                               monkeypatch: pytest.MonkeyPatch) -> None:
     one = script(LOG)

@@ -9,8 +9,8 @@ import sys
 import time
 from typing import List, Optional, Tuple
 
+from ._folder import spool_folders
 from ._http import Client, TrackerError, claims, credentials_path, service_url, write_credentials
-from ._init import spool_folder
 from ._output import beside
 from ._show import dashboard
 from ._spool import Busy, Spool
@@ -21,10 +21,11 @@ from ._value import tell
 def sync(arguments: argparse.Namespace) -> int:
     """Send what is in the spool. Return 1 when something is left after that."""
     paths: List[str] = []
-    for path in arguments.path or [spool_folder()]:
+    given = arguments.path or spool_folders()
+    for path in given:
         paths += spool_files(path) if os.path.isdir(path) or not arguments.path else [path]
     if not paths:
-        print(f"nothing is left in {', '.join(arguments.path) or spool_folder()}")
+        print(f"nothing is left in {', '.join(given)}")
     left = 0
     for path in paths:
         try:
@@ -65,7 +66,7 @@ def login(arguments: argparse.Namespace) -> int:
 
 def status(arguments: argparse.Namespace) -> int:
     """Print where the server is, who is signed in there, and what is in the spool. Return 1 when the server refuses."""
-    client, folder = Client(arguments.url), spool_folder()
+    client = Client(arguments.url)
     failed = 0
     print(f"server     {client.url}")
     try:
@@ -79,12 +80,13 @@ def status(arguments: argparse.Namespace) -> int:
         failed = 1
         print(f"           {error}")
     print(f"dashboard  {dashboard(client.url)}")
-    files = spool_files(folder)
-    files += [path for path in spool_files(folder, ".out") if os.path.splitext(path)[0] + ".spool" not in files]
-    print(f"spool      {folder}" + ("" if files else ", empty"))
-    for path in files:
-        what, size = _spooled(path)
-        print(f"           {os.path.basename(path)}: {what}, {size / 1e6:.1f} MB")
+    for folder in spool_folders():
+        files = spool_files(folder)
+        files += [path for path in spool_files(folder, ".out") if os.path.splitext(path)[0] + ".spool" not in files]
+        print(f"spool      {folder}" + ("" if files else ", empty"))
+        for path in files:
+            what, size = _spooled(path)
+            print(f"           {os.path.basename(path)}: {what}, {size / 1e6:.1f} MB")
     return failed
 
 

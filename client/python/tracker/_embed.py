@@ -14,12 +14,12 @@ import os
 import sys
 import time
 import zlib
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, NamedTuple, Optional
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
 from urllib.parse import urlsplit
 
 from ._program import program
 from ._spool import lock
-from ._trust import open_own
+from ._trust import close_to_others, open_own
 from ._value import is_quiet, tell
 
 if TYPE_CHECKING:
@@ -29,9 +29,9 @@ DEFAULT_URL = "http://127.0.0.1:9000"
 """The default address of the API of `tracker serve`."""
 IDLE_EXIT = "30m"
 START_TIMEOUT = 60.0
-"""Seconds that a server may take until it answers, and that another process may take to start it."""
-PROBE_TIMEOUT = 5.0
-"""Seconds that a server may take to answer /health."""
+"""Seconds that a server may take until it listens, and that another process may take to start it."""
+PATIENCE = 5.0
+"""Seconds in which init finds a server or starts one; also those that a server may take to answer /health."""
 PORTS = range(9100, 10000, 2)
 """Ports of the API of a server that is started here, away from the default ones. The dashboard has the next port."""
 
@@ -73,25 +73,37 @@ def enabled() -> bool:
     return os.environ.get("TRACKER_EMBED", "").lower() not in ("0", "false", "no")
 
 
-def find(signed_in: bool, start: Optional[bool] = None, quiet: Optional[bool] = None) -> str:
+class Hangs(OSError):
+    """Something that a server needs does not answer, and waiting longer does not help."""
+
+
+def find(signed_in: bool, start: Optional[bool] = None, quiet: Optional[bool] = None) -> Tuple[str, str]:
     """The address of the API when none is given: the default one if a server is there that may be used, else that of the
-    server that was started here.
+    server that was started here. It takes PATIENCE seconds at most. The second text says what hangs; it is "" if nothing does.
 
     start: start that one when it does not run; without it, only where it was started before. signed_in: whether this user
     has a token for the server at the default address; without one, it must be a server of this user or of the administrator.
     quiet: do not report a start.
     """
-    if not enabled() or at_default(signed_in):
-        return DEFAULT_URL
-    if start is None:
-        start = remembered() is not None
-    found = (ensure(quiet=quiet) if start else None) or remembered()
+    end = time.monotonic() + PATIENCE
+    found = None
+    try:
+        if not enabled() or at_default(signed_in, end):
+            return DEFAULT_URL, ""
+        if start is None:
+            start = remembered() is not None
+        found = (_ensure(None, quiet, end) if start else None) or remembered()
+    except Hangs as error:
+        return DEFAULT_URL, str(error)
+    except OSError as error:
+        _report(error)
+        found = remembered()
     if found is not None and not foreign(found.url):
-        return found.url
+        return found.url, ""
     if program() is None or not foreign(DEFAULT_URL, 0):
-        return DEFAULT_URL
+        return DEFAULT_URL, ""
     # Data must not go to another user's server: it waits for a server at a port that is free.
-    return next((f"http://127.0.0.1:{port}" for port in _ports() if _free(port)), "http://127.0.0.1:1")
+    return next((f"http://127.0.0.1:{port}" for port in _ports() if _free(port)), "http://127.0.0.1:1"), ""
 
 
 def ensure(base: Optional[str] = None, quiet: Optional[bool] = None) -> Optional[Server]:
@@ -99,29 +111,61 @@ def ensure(base: Optional[str] = None, quiet: Optional[bool] = None) -> Optional
 
     base is the base path that it must have; one that has another is started anew.
     """
-    found = running()
+    try:
+        return _ensure(base, quiet, time.monotonic() + START_TIMEOUT)
+    except OSError as error:
+        _report(error)
+        return None
+
+
+def _report(error: OSError) -> None:
+    where = f" ({error.filename})" if error.filename else ""
+    tell(f"there is no server, and none could be started: {error.strerror or error}{where}; set TRACKER_URL to the address "
+         "of one, or TRACKER_HOME to a folder for one", once="embed")
+
+
+def _ensure(base: Optional[str], quiet: Optional[bool], end: float) -> Optional[Server]:
+    """Like ensure, but raises OSError. Hangs is raised at the time end."""
+    close_to_others(home())
+    close_to_others(os.path.join(home(), "server.log"))
+    found = running(end)
     if found is not None and base in (None, found.base):
         return found
     path = program()
     if path is None:
         return None  # only the client is installed
+    with _locked(end):
+        found = running(end)
+        if found is not None and base not in (None, found.base):
+            _stop(found)
+            found = None
+        if found is None:
+            _check_loopback(end)
+            found = _start(path, base, end)
+            if not is_quiet(quiet):
+                tell(f"started a server, its dashboard is at {found.dashboard} (data in {home()}; it ends when it has not "
+                     "been used for 30 minutes; TRACKER_EMBED=0 turns this off)")
+        return found
+
+
+def _check_loopback(end: float) -> None:
+    """Raise Hangs if this process can't listen on 127.0.0.1 and connect to that, as in some sandboxes."""
+    import socket
+
     try:
-        with _locked():
-            found = running()
-            if found is not None and base not in (None, found.base):
-                _stop(found)
-                found = None
-            if found is None:
-                found = _start(path, base)
-                if not is_quiet(quiet):
-                    tell(f"started a server, its dashboard is at {found.dashboard} (data in {home()}; it ends when it has not "
-                         "been used for 30 minutes; TRACKER_EMBED=0 turns this off)")
-            return found
+        with socket.socket() as listener, socket.socket() as connection:
+            listener.bind(("127.0.0.1", 0))
+            listener.listen(1)
+            connection.settimeout(_left(end))
+            connection.connect(listener.getsockname())
     except OSError as error:
-        where = f" ({error.filename})" if error.filename else ""
-        tell(f"there is no server, and none could be started: {error.strerror or error}{where}; set TRACKER_URL to the address "
-             "of one, or TRACKER_HOME to a folder for one", once="embed")
-        return None
+        why = error.strerror or error
+        raise Hangs(f"no server can be started, because programs here can't connect to 127.0.0.1 ({why})") from None
+
+
+def _left(end: float) -> float:
+    """The seconds until end, for a socket."""
+    return max(0.01, end - time.monotonic())
 
 
 def remembered() -> Optional[Server]:
@@ -137,12 +181,16 @@ def remembered() -> Optional[Server]:
         return None
 
 
-def running() -> Optional[Server]:
-    """The server that was started here, if it answers. Never one of another user, who may have its port by now."""
+def running(end: Optional[float] = None) -> Optional[Server]:
+    """The server that was started here, if it answers or is too busy to do so until end. Never one of another user, who may have
+    its port by now."""
+    end = time.monotonic() + PATIENCE if end is None else end
     if _process is not None:
         _process.poll()  # reaps it if it has ended
     found = remembered()
-    if found is None or not alive(found.pid) or not _listening(found.url) or foreign(found.url) or not _health(found.url):
+    if found is None or not alive(found.pid) or not _listening(found.url, end) or foreign(found.url):
+        return None
+    if _health(found.url, end) is False:
         return None
     return found
 
@@ -161,41 +209,49 @@ def alive(pid: int) -> bool:
         return False
 
 
-def _listening(url: str) -> bool:
+def _listening(url: str, end: float) -> bool:
     import socket
 
     split = urlsplit(url)
     try:
-        socket.create_connection((split.hostname or "", split.port or 80), PROBE_TIMEOUT).close()
+        socket.create_connection((split.hostname or "", split.port or 80), _left(end)).close()
     except OSError:
         return False
     return True
 
 
-def _health(url: str) -> bool:
-    """Return whether a tracker server answers at url. A server that is too busy to answer counts as one."""
+def _health(url: str, end: float) -> Optional[bool]:
+    """Return whether a tracker server answers at url; None when nothing answers until end."""
     import socket
 
     split = urlsplit(url)
     answer = b""
     try:
-        with socket.create_connection((split.hostname or "", split.port or 80), PROBE_TIMEOUT) as connection:
+        with socket.create_connection((split.hostname or "", split.port or 80), _left(end)) as connection:
             connection.sendall(f"GET /health HTTP/1.0\r\nHost: {split.netloc}\r\n\r\n".encode())
             while len(answer) < 10_000:
+                connection.settimeout(_left(end))
                 piece = connection.recv(4096)
                 if not piece:
                     break
                 answer += piece
     except socket.timeout:
-        return True
+        return None
     except OSError:
         return False
     return b'"app_name"' in answer
 
 
-def at_default(signed_in: bool) -> bool:
-    """Return whether a server that may be used is at the default address, see find."""
-    return _listening(DEFAULT_URL) and (signed_in or not foreign(DEFAULT_URL, 0)) and _health(DEFAULT_URL)
+def at_default(signed_in: bool, end: Optional[float] = None) -> bool:
+    """Return whether a server that may be used is at the default address, see find. Raises Hangs when what listens there does not
+    answer until end."""
+    end = time.monotonic() + PATIENCE if end is None else end
+    if not _listening(DEFAULT_URL, end) or not (signed_in or not foreign(DEFAULT_URL, 0)):
+        return False
+    answers = _health(DEFAULT_URL, end)
+    if answers is None:
+        raise Hangs(f"a program listens at {DEFAULT_URL} and has not answered for {PATIENCE:.0f} seconds")
+    return answers
 
 
 def foreign(url: str, *trusted: int) -> bool:
@@ -214,15 +270,15 @@ def foreign(url: str, *trusted: int) -> bool:
 
 
 @contextlib.contextmanager
-def _locked() -> Iterator[None]:
-    """Hold the lock of the folder, which is created. OSError when that can't be done."""
+def _locked(end: float) -> Iterator[None]:
+    """Hold the lock of the folder, which is created. Raises OSError when that can't be done, Hangs when another process has the
+    lock until end."""
     os.makedirs(home(), mode=0o700, exist_ok=True)
     fd = os.open(os.path.join(home(), "server.lock"), os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        end = time.monotonic() + START_TIMEOUT
         while not lock(fd):
             if time.monotonic() > end:
-                raise OSError(f"another process has been starting it for {START_TIMEOUT:.0f} s")
+                raise Hangs("another process is starting a server, which does not answer yet")
             time.sleep(0.02)
         yield
     finally:
@@ -235,14 +291,18 @@ def _stop(server: Server) -> None:
 
     os.kill(server.pid, signal.SIGTERM)
     end = time.monotonic() + START_TIMEOUT
-    while _listening(server.url):
+    while _listening(server.url, end):
         if time.monotonic() > end:
             raise OSError("the one that is running does not end")
         time.sleep(0.02)
 
 
-def _start(path: str, base: Optional[str]) -> Server:
-    """Start the program, detached, and return when it answers. OSError when it does not."""
+def _start(path: str, base: Optional[str], end: float) -> Server:
+    """Start the program, detached, and return when it answers. OSError when it ends, Hangs when it does not listen until end.
+
+    A server listens before it opens its data. One that listens and does not answer until end may be upgrading that, so it is
+    left alone and returned.
+    """
     former = remembered()
     if base is None:
         base = former.base if former is not None else ""
@@ -252,16 +312,15 @@ def _start(path: str, base: Optional[str]) -> Server:
             continue
         url = f"http://127.0.0.1:{port}"
         process = _spawn(path, port, base)
-        end = time.monotonic() + START_TIMEOUT
         while process.poll() is None:
-            if _listening(url) and _health(url):
+            if _listening(url, end) and _health(url, end) is not False:
                 found = Server(url, process.pid, base)
                 _remember(found)
                 return found
             if time.monotonic() > end:
                 process.kill()
                 process.wait()
-                raise OSError(f"it does not answer; see {os.path.join(home(), 'server.log')}")
+                raise Hangs(f"the server that was started ({path}) does not listen; see {os.path.join(home(), 'server.log')}")
             time.sleep(0.02)
         with open(os.path.join(home(), "server.log"), encoding="utf-8", errors="replace") as log:
             failure = (log.read(4096).strip().splitlines() or ["it ended at once"])[-1].replace("tracker: ", "", 1)
@@ -280,7 +339,7 @@ def _spawn(path: str, port: int, base: str) -> "subprocess.Popen[bytes]":
     flags: Dict[str, Any] = {"start_new_session": True}
     if sys.platform == "win32":
         flags = {"creationflags": subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP}
-    with open(os.path.join(folder, "server.log"), "wb") as log:
+    with os.fdopen(open_own(os.path.join(folder, "server.log"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as log:
         _process = subprocess.Popen(
             [path, "serve", "--host", "127.0.0.1", "--port", str(port), "--ui-host", "127.0.0.1", "--ui-port", str(port + 1),
              "--base-path", base, "--db-file", os.path.join(folder, "tracker.db"),

@@ -85,14 +85,19 @@ def claims(token: str) -> Dict[str, Any]:
 
 
 def service_url(url: Optional[str] = None, start: Optional[bool] = None, quiet: Optional[bool] = None) -> str:
+    """The address of find_service."""
+    return find_service(url, start, quiet)[0]
+
+
+def find_service(url: Optional[str] = None, start: Optional[bool] = None, quiet: Optional[bool] = None) -> Tuple[str, str]:
     """The address of the API: url, else TRACKER_URL, else that of a server on this machine, which is started if start says so,
-    see find.
+    see find; and why nothing answers there, "" if that is not known.
 
     Raises ValueError for an address that is not valid.
     """
-    given = url or os.environ.get("TRACKER_URL") or ""
+    given, fault = url or os.environ.get("TRACKER_URL") or "", ""
     if not given:
-        given = find(bool(os.environ.get("TRACKER_TOKEN")) or DEFAULT_URL in read_credentials(), start, quiet)
+        given, fault = find(bool(os.environ.get("TRACKER_TOKEN")) or DEFAULT_URL in read_credentials(), start, quiet)
     url = given.strip()
     url = url if "://" in url else "http://" + url
     try:
@@ -102,7 +107,7 @@ def service_url(url: Optional[str] = None, start: Optional[bool] = None, quiet: 
         good = False
     if not good:
         raise ValueError(f"{given!r} is not the address of a server; write it like {DEFAULT_URL}")
-    return url.rstrip("/")
+    return url.rstrip("/"), fault
 
 
 class Client:

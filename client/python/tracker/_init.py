@@ -9,8 +9,8 @@ from typing import Any, Dict, Iterable, Optional, Union, cast
 
 from . import _check
 from ._config import as_mapping
-from ._embed import home
-from ._http import TrackerError, service_url
+from ._folder import Folder, spool_folder, writable_folder
+from ._http import TrackerError, find_service
 from ._process import install
 from ._recorder import Recorder
 from ._run import Run, attach, idle, live
@@ -25,20 +25,6 @@ JOINED = "TRACKER_RUN_ID"
 REINIT = (None, True, False, "default", "finish_previous", "return_previous", "create_new")
 ALIASES = "5a1a4f53-7d4b-5e0a-9d58-6ad0d9c1c7a1"
 """The namespace of the UUIDs that are made from free-form ids."""
-
-
-def spool_folder(folder: Optional[str] = None) -> str:
-    """The folder of spools: folder, else TRACKER_SPOOL, else spool in TRACKER_HOME, which is made private."""
-    chosen = folder or os.environ.get("TRACKER_SPOOL")
-    if chosen:
-        return os.path.abspath(chosen)
-    own = os.path.join(home(), "spool")
-    try:
-        if os.stat(own).st_mode & 0o077:
-            os.chmod(own, 0o700)
-    except OSError:
-        pass  # it is not there yet, or it belongs to another account
-    return own
 
 
 @_check.known_arguments
@@ -80,10 +66,11 @@ def init(project: Optional[str] = None, experiment: Optional[str] = None, config
     quiet: True leaves out the lines on stderr that say where the run is, at its beginning and its end; without it,
         TRACKER_QUIET. Problems are reported in any case.
 
-    Does not wait for the server unless the run is strict. The other arguments are W&B's: group is the experiment, job_type a
+    Does not wait for the server unless the run is strict, except for five seconds to find or start one of yours; when that does
+    not answer, the run is offline. The other arguments are W&B's: group is the experiment, job_type a
     parameter; the rest change nothing, which is reported where it matters. W&B's environment variables are read where ours
     are not set: WANDB_PROJECT, _RUN_GROUP, _NAME, _NOTES, _TAGS, _MODE, _RUN_ID, _RESUME, _JOB_TYPE. Raises TypeError and
-    ValueError for arguments that are wrong, and TrackerError only when strict.
+    ValueError for arguments that are wrong, and TrackerError only when strict, or offline without a folder to write to.
     """
     if isinstance(parent, Run):
         mode = mode or cast(_check.Mode, parent.mode)
@@ -110,7 +97,18 @@ def init(project: Optional[str] = None, experiment: Optional[str] = None, config
         tags = tags or [tag for tag in (environment("", "WANDB_TAGS") or "").split(",") if tag]
         job_type = job_type or environment("", "WANDB_JOB_TYPE")
     stream = sys.stderr  # before what is printed is kept as the run's
-    folder, address = spool_folder(dir), service_url(url, start=mode == "online", quiet=quiet)
+    where = Folder(spool_folder(dir)) if mode == "disabled" else writable_folder(dir)
+    address, fault = find_service(url, start=mode == "online", quiet=quiet)
+    if fault and mode == "online":
+        if strict:
+            raise TrackerError(fault)
+        mode = "offline"
+        tell(f"{fault}, so the run is offline; set TRACKER_URL to the address of another server, or TRACKER_EMBED=0 to go on "
+             f"trying {address}", once="fault " + fault)
+    folder = where.path
+    if where.failure is not None and mode == "offline":
+        raise TrackerError(f"a run that is offline needs a folder to write to, and {folder} is not one: "
+                           f"{where.failure.strerror or where.failure}; set TRACKER_SPOOL to another one")
     project = project or environment("TRACKER_PROJECT", "WANDB_PROJECT") or os.path.basename(os.getcwd()) or "default"
     experiment = experiment or group or environment("TRACKER_EXPERIMENT", "WANDB_RUN_GROUP") or "default"
     _check.name("project", project)
@@ -171,8 +169,8 @@ def init(project: Optional[str] = None, experiment: Optional[str] = None, config
     if fresh and mode != "disabled":
         run.quiet = is_quiet(quiet)
         if not run.quiet:
-            where = run.url if mode == "online" else "offline, see python -m tracker sync"
-            tell(f"run {name + ' ' if name else ''}of {project}/{experiment}: {where}", stream=stream)
+            page = run.url if mode == "online" else "offline, see python -m tracker sync"
+            tell(f"run {name + ' ' if name else ''}of {project}/{experiment}: {page}", stream=stream)
     return run
 
 

@@ -42,7 +42,11 @@ class Relay:
 
     def find(self) -> int:
         """The port of the dashboard, whose server is started when there is none. Raises TrackerError without one."""
-        if at_default(False):
+        try:
+            there = at_default(False)
+        except OSError as error:
+            raise TrackerError(str(error)) from None
+        if there:
             address = dashboard(DEFAULT_URL)
             base, _ = probe(address)
             if base != self.base:

@@ -83,7 +83,9 @@ class Recorder:
         spool = self.spool = Spool(path, {"version": 1, "id": id, "url": self.url, "project": self.begin["project"],
                                           "experiment": self.begin["experiment"], "worker": self.worker})
         if spool.failure is not None:
-            tell(f"nothing can be kept in {self.folder} ({spool.failure}); until it is sent, it is in memory only")
+            why = spool.failure.strerror or spool.failure
+            tell(f"nothing can be kept in {self.folder} ({why}); until it is sent, it is in memory only; set TRACKER_SPOOL to another "
+                 "folder", once="memory " + self.folder)
         if not self.worker:
             spool.reserve()
         self.writer = Writer(spool, WORKER_PERIOD if self.worker else PERIOD)
@@ -342,12 +344,16 @@ class Recorder:
                 self.status = sender.ended["status"]
         if not complete:
             spool.rescue()
-        if spool.lost:
+        kept = os.path.exists(spool.path)
+        if not complete and not kept:
+            tell(f"{self.label} has ended, and what was not sent is lost: it was in memory only, because nothing could be kept "
+                 f"in {self.folder}")
+        elif spool.lost:
             tell(f"{spool.lost} requests of {self.label} were lost: neither the disk nor the memory had room for them")
         spool.close(remove=complete)
         if complete:
             remove_folder(spool)
-        elif not quiet:
+        elif kept and not quiet:
             what = "what it has logged" if self.mode == "offline" else "the rest"
             tell(f"{self.label} has ended; {what} is kept in {spool.path}. Send it with: python -m tracker sync")
 

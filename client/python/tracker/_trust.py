@@ -47,6 +47,20 @@ def make_own_folder(path: str) -> None:
         check_own_folder(path)
 
 
+def close_to_others(path: str) -> None:
+    """Take the rights of other accounts from a folder or a file of this account. A folder that many use, such as /tmp, and the
+    account's home folder stay as they are."""
+    try:
+        found = os.lstat(path)
+        if sys.platform == "win32" or not found.st_mode & 0o077 or found.st_uid != os.geteuid():
+            return
+        shared = bool(found.st_mode & stat.S_ISVTX) or os.path.realpath(path) == os.path.realpath(os.path.expanduser("~"))
+        if stat.S_ISREG(found.st_mode) or (stat.S_ISDIR(found.st_mode) and not shared):
+            os.chmod(path, stat.S_IMODE(found.st_mode) & 0o700)
+    except OSError:
+        pass  # it is not there yet, or the file system has no modes
+
+
 def check_own_folder(path: str) -> None:
     """Raise PermissionError unless path is a folder of this account alone, so that nobody else can put a file into it."""
     found = os.lstat(path)

@@ -1,0 +1,81 @@
+"""Finds the folder for the spools of runs."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from typing import List, NamedTuple, Optional
+
+from ._embed import home
+from ._trust import close_to_others, make_own_folder, open_own
+from ._value import tell
+
+PROBE = 4096
+"""Bytes that are written to find out whether a folder can be used."""
+
+
+class Folder(NamedTuple):
+    """A folder for spools, and why nothing can be written to it, if that is so."""
+
+    path: str
+    failure: Optional[OSError] = None
+
+
+def spool_folder(folder: Optional[str] = None) -> str:
+    """The folder of spools: folder, else TRACKER_SPOOL, else spool in TRACKER_HOME, which is made private."""
+    chosen = folder or os.environ.get("TRACKER_SPOOL")
+    if chosen:
+        return os.path.abspath(chosen)
+    own = os.path.join(home(), "spool")
+    close_to_others(own)
+    return own
+
+
+def spool_folders() -> List[str]:
+    """The folder of spools, and the one in the temporary folder if it is there."""
+    own, other = spool_folder(), temporary_folder()
+    return [own, *([other] if other is not None and other != own and os.path.isdir(other) else [])]
+
+
+def temporary_folder() -> Optional[str]:
+    """The folder of this account's spools in the system's temporary folder, where it may not exist yet; None without one."""
+    try:
+        account = f"tracker-{os.geteuid()}" if hasattr(os, "geteuid") else "tracker"
+        return os.path.join(tempfile.gettempdir(), account, "spool")
+    except OSError:
+        return None
+
+
+def writable_folder(folder: Optional[str] = None) -> Folder:
+    """The folder of spools; when it can't be written to, that in the temporary folder, which is reported once."""
+    wanted = spool_folder(folder)
+    try:
+        os.makedirs(wanted, mode=0o700, exist_ok=True)
+        _probe(wanted)
+        return Folder(wanted)
+    except OSError as error:
+        failure = error
+    other = temporary_folder()
+    try:
+        if other is None:
+            return Folder(wanted, failure)
+        for path in (os.path.dirname(other), other):
+            make_own_folder(path)
+            close_to_others(path)
+        _probe(other)
+    except OSError:
+        return Folder(wanted, failure)
+    tell(f"{wanted} can't be written to ({failure.strerror or failure}); what is logged is kept in {other} until it is sent, and "
+         "a restart of the machine may remove it; set TRACKER_HOME or TRACKER_SPOOL to another folder", once="folder " + wanted)
+    return Folder(other)
+
+
+def _probe(folder: str) -> None:
+    """Write a file to folder and remove it. Raises OSError when that is not possible."""
+    path = os.path.join(folder, f".probe-{os.getpid()}-{os.urandom(4).hex()}")
+    fd = open_own(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    try:
+        os.write(fd, os.urandom(PROBE))  # zeros might take no room
+    finally:
+        os.close(fd)
+        os.unlink(path)
