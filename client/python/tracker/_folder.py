@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from typing import List, NamedTuple, Optional
 
 from ._embed import home
@@ -39,6 +38,8 @@ def spool_folders() -> List[str]:
 
 def temporary_folder() -> Optional[str]:
     """The folder of this account's spools in the system's temporary folder, where it may not exist yet; None without one."""
+    import tempfile
+
     try:
         account = f"tracker-{os.geteuid()}" if hasattr(os, "geteuid") else "tracker"
         return os.path.join(tempfile.gettempdir(), account, "spool")

@@ -9,7 +9,6 @@ from typing import Any, Dict, Iterable, Optional, Union, cast
 
 from . import _check
 from ._config import as_mapping
-from ._folder import Folder, spool_folder, writable_folder
 from ._http import TrackerError, find_service
 from ._process import install
 from ._recorder import Recorder
@@ -72,6 +71,8 @@ def init(project: Optional[str] = None, experiment: Optional[str] = None, config
     are not set: WANDB_PROJECT, _RUN_GROUP, _NAME, _NOTES, _TAGS, _MODE, _RUN_ID, _RESUME, _JOB_TYPE. Raises TypeError and
     ValueError for arguments that are wrong, and TrackerError only when strict, or offline without a folder to write to.
     """
+    from ._folder import Folder, spool_folder, writable_folder
+
     if isinstance(parent, Run):
         mode = mode or cast(_check.Mode, parent.mode)
         url, token = url or parent.server, token or parent.recorder.token

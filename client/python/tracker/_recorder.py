@@ -84,8 +84,8 @@ class Recorder:
                                           "experiment": self.begin["experiment"], "worker": self.worker})
         if spool.failure is not None:
             why = spool.failure.strerror or spool.failure
-            tell(f"nothing can be kept in {self.folder} ({why}); until it is sent, it is in memory only; set TRACKER_SPOOL to another "
-                 "folder", once="memory " + self.folder)
+            tell(f"nothing can be kept in {self.folder} ({why}); until it is sent, it is in memory only; set TRACKER_SPOOL to "
+                 "another folder", once="memory " + self.folder)
         if not self.worker:
             spool.reserve()
         self.writer = Writer(spool, WORKER_PERIOD if self.worker else PERIOD)
