@@ -179,9 +179,10 @@ class Table(Media):
 
     def with_names(self, name: Callable[[int, str, Media], str]) -> Drawing:
         """A copy of the present rows. name returns the text for a Media in a cell, from its row, its column and itself."""
-        rows = [[name(number, str(column), value) if isinstance(value, Media) else value
-                 for column, value in zip(self.columns, row)] for number, row in enumerate(self.data)]
-        columns = list(self.columns)
+        width = max([len(self.columns), *map(len, self.data)])
+        columns = self.columns + [f"column {number + 1}" for number in range(len(self.columns), width)]
+        rows = [[name(number, str(column), value) if isinstance(value, Media) else value for column, value in zip(columns, row)]
+                + [None] * (width - len(row)) for number, row in enumerate(self.data)]
         return Drawing(lambda: csv_file(columns, rows), 64 * sum(map(len, rows)))
 
 

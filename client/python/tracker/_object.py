@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from ._media import Drawing, Media, Table, drawing
-from ._value import flatten, scalar, tell
+from ._value import flatten, metric, tell, text_name
 
 
 def split(data: Mapping[str, Any]) -> Tuple[Dict[str, float], List[Tuple[str, Any]]]:
-    """The numbers in data by their flat names, and the names and values of everything else but None."""
+    """The numbers in data by their flat names, and the names and values of everything else."""
     numbers: Dict[str, float] = {}
     objects: List[Tuple[str, Any]] = []
-    for name, value in flatten(data):
-        number = scalar(value)
+    for name, value in flatten({text_name(key): value for key, value in data.items()}):
+        number = metric(name, value)
         if number is not None:
             numbers[name] = number
-        elif value is not None:
+        else:
             objects.append((name, value))
     return numbers, objects
 
@@ -31,18 +31,27 @@ def drawings(name: str, value: Any, step: Optional[int]) -> List[Tuple[str, Draw
     for number, one in enumerate(values):
         label = name + (f"_{step}" if step is not None else "") + (f"_{number}" if len(values) > 1 else "")
         try:
-            made = _table(label, one, found) if isinstance(one, Table) else drawing(one)
+            made = _table(name, label, one, found) if isinstance(one, Table) else drawing(one)
         except Exception as error:  # of the library that draws it
             tell(f"{name} could not be kept: {type(error).__name__}: {error}", once="object " + name)
             return found
         if made is None:
-            tell(f"{name} is not logged: {described(value)} is not a number{advice(value)}", once="value " + name)
+            why = f"{described(value)} is not a number{advice(value)}"
+            if isinstance(value, Mapping):
+                why = "an empty dict has no numbers"
+            tell(f"{name} is not logged: {why}", once="value " + name)
             return found
         found.append((label, made))
     return found
 
 
-def _table(label: str, table: Table, found: List[Tuple[str, Drawing]]) -> Drawing:
+def _table(of: str, label: str, table: Table, found: List[Tuple[str, Drawing]]) -> Drawing:
+    lengths, width = {len(row) for row in table.data}, len(table.columns)
+    if width and lengths - {width}:
+        cells = f"{min(lengths)} to {max(lengths)}" if len(lengths) > 1 else str(*lengths)
+        tell(f"{of} has rows with {cells} cells for {width} columns; missing cells are empty, and the others are kept in "
+             "further columns", once="table " + of)
+
     def name(row: int, column: str, media: Media) -> str:
         inner = f"{label}/{column.strip('/') or 'cell'}_{row}"
         found.append((inner, media.drawing()))
@@ -53,6 +62,8 @@ def _table(label: str, table: Table, found: List[Tuple[str, Drawing]]) -> Drawin
 
 def described(value: Any) -> str:
     """A description of value, as part of a sentence."""
+    if value is None:
+        return "None"
     shape = getattr(value, "shape", None)
     kind = type(value).__name__
     article = "an" if kind[:1].lower() in "aeiou" else "a"

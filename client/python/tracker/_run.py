@@ -12,7 +12,7 @@ from ._end import ending
 from ._http import TrackerError
 from ._recorder import Recorder
 from ._run_artifact import Artifacts
-from ._value import PLAIN, flatten, parameter_text, scalar, tell
+from ._value import PLAIN, flatten, metric, parameter_text, scalar, tell
 from ._wandb import Names
 
 if TYPE_CHECKING:
@@ -341,7 +341,7 @@ class Run(Artifacts, Names):
         self.keep_dir()
         numbers = {}
         for name, value in flatten(self.summary):
-            number = None if isinstance(value, bool) else scalar(value)
+            number = None if isinstance(value, bool) else metric(SUMMARY + name, value)
             if number is None:
                 self.recorder.parameter(SUMMARY + name, parameter_text(value))
             else:

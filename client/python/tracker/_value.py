@@ -9,6 +9,8 @@ import threading
 import time
 from typing import Any, Dict, Iterator, Mapping, Optional, Tuple
 
+EXACT = 1 << 53
+"""Whole numbers below this one are exact as a float."""
 PLAIN = frozenset((float, int))
 """Types whose values are stored as they are: they can't change later."""
 
@@ -49,10 +51,10 @@ def uuid7() -> str:
 
 
 def flatten(data: Mapping[Any, Any], prefix: str = "") -> Iterator[Tuple[str, Any]]:
-    """The leaves of nested mappings, with names joined by a slash."""
+    """The leaves of nested mappings, with names joined by a slash. An empty mapping in another is a leaf."""
     for key, value in data.items():
         name = f"{prefix}{key}"
-        if isinstance(value, Mapping):
+        if isinstance(value, Mapping) and value:
             yield from flatten(value, name + "/")
         else:
             yield name, value
@@ -77,6 +79,33 @@ def scalar(value: Any) -> Optional[float]:
         if isinstance(value, (str, bytes)):
             return None
     return _float(value)
+
+
+def metric(name: str, value: Any) -> Optional[float]:
+    """The number that value stands for, None when it is not one; that it is another number is reported once."""
+    number = scalar(value)
+    if number is not None and abs(number) >= EXACT:
+        item = getattr(value, "item", None)
+        exact = item() if callable(item) else value
+        if exact != number:
+            inexact(name, number)
+    return number
+
+
+def inexact(name: Any, number: float) -> None:
+    """Report once that a metric has another number than the one that was logged."""
+    tell(f"{name} is logged as {number!r}: a metric is a 64-bit float, which has no such number as the given one",
+         once=f"inexact {name}")
+
+
+def text_name(key: Any) -> str:
+    """The name of a metric; that it is not text is reported once."""
+    name = str(key)
+    if not isinstance(key, str):
+        kind = type(key).__name__
+        what = "None" if key is None else f"{'an' if kind[:1].lower() in 'aeiou' else 'a'} {kind}"
+        tell(f"{name} is the name of a metric, but {what}, not text; it is logged as {name!r}", once="name " + name)
+    return name
 
 
 def _float(value: Any) -> Optional[float]:
@@ -115,7 +144,10 @@ def parameter_text(value: Any) -> str:
         except Exception:  # of the framework, see scalar
             return str(value)
         return parameter_text(value)
-    return str(value)
+    try:
+        return str(value)
+    except ValueError:  # of a whole number with thousands of digits
+        return hex(value)
 
 
 def timestamp(milliseconds: int) -> str:

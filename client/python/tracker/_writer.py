@@ -12,7 +12,7 @@ from typing import Any, Callable, Deque, Dict, Iterable, List, Optional, Tuple
 
 from . import _signal
 from ._spool import Spool
-from ._value import number_text, tell, timestamp, uuid7
+from ._value import inexact, number_text, tell, text_name, timestamp, uuid7
 
 PERIOD = 0.25
 """Seconds between two times that the queue is emptied."""
@@ -162,13 +162,16 @@ class Writer:
                 name = names.get(key)
                 if name is None:
                     # Half of a surrogate pair is no text, and would make the whole request unreadable.
-                    name = json.dumps(str(key).encode("utf-8", "replace").decode())
+                    name = json.dumps(text_name(key).encode("utf-8", "replace").decode())
                     if len(names) < MOST_NAMES:
                         names[key] = name
                 try:
                     number = float(value)
                 except OverflowError:  # of a whole number with hundreds of digits
-                    value = number = math.inf if value > 0 else -math.inf
+                    number = math.inf if value > 0 else -math.inf
+                if number != value and number == number:
+                    inexact(key, number)
+                    value = number
                 if key in names:
                     last[key] = value
                 parts.append(f'{{"key":{name},"value":{number_text(number)}{tail}')
