@@ -68,7 +68,7 @@ class Run(Artifacts, Names):
         commit: False keeps the step for the next call.
 
         Returns at once, and raises nothing because of the server unless the run is strict. A value that is neither a number
-        nor something that can be drawn is reported on stderr and left out.
+        nor something that can be drawn is reported on stderr and left out; a number that a 64-bit float can't hold is reported.
         """
         recorder = self.recorder
         if (recorder.finished or not recorder.started) and not recorder.revive():
