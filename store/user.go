@@ -108,8 +108,8 @@ func (db *DB) Seed(ctx context.Context, password string) (generated string, err 
 		return "", err
 	}
 	err = access.Change(ctx, db.base, System, func(tx *access.Tx) error {
-		n, err := tx.Exec(`UPDATE user SET password_hash = ?, password_changed = ? WHERE username = ? AND password_hash = ''`,
-			hash, tx.Now, DefaultUsername)
+		// Tokens from before stay refreshable: this is the first password.
+		n, err := tx.Exec(`UPDATE user SET password_hash = ? WHERE username = ? AND password_hash = ''`, hash, DefaultUsername)
 		if n == 0 {
 			generated = "" // another process has set one
 		}
