@@ -166,6 +166,7 @@ const (
 	MaxTagged            = runs.MaxTagged
 	ModelProperty        = runs.ModelProperty
 	ModelVersionProperty = runs.ModelVersionProperty
+	NotSentProperty      = runs.NotSentProperty
 	ProjectTag           = runs.ProjectTag
 )
 

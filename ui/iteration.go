@@ -35,6 +35,7 @@ type iterationView struct {
 	Params       []store.Parameter
 	AllParams    int // number of parameters, also those that are not shown
 	Properties   []store.Property
+	NotSent      []string // sentences about what the run has logged and its client could not send
 	Datasets     []store.DatasetName
 	AllDatasets  int
 	Metrics      []metricRow
@@ -182,6 +183,12 @@ func (s *site) fillIteration(db *store.View, e store.Experiment, i store.Iterati
 		return err
 	}
 	for _, p := range properties.Data {
+		if strings.HasPrefix(p.Key, store.NotSentProperty) {
+			if p.Value != "" {
+				v.NotSent = append(v.NotSent, cell(p.Value))
+			}
+			continue
+		}
 		p.Value = cell(p.Value)
 		v.Properties = append(v.Properties, p)
 	}

@@ -25,6 +25,20 @@ func TestIterationPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.get(page).wants(t, 200, `data-testid="properties"`, "<bdi>team</bdi>", "<bdi>red</bdi>")
+
+	// What a client could not send is missing until it says that it is there.
+	missing := "1 file was not sent: model.bin (3.0 MB)."
+	for _, value := range []string{missing, ""} {
+		if err := s.db.SetProperties(ctx, actor, store.IterationProperty, id, []store.Property{
+			{Key: store.NotSentProperty + "-12-abcdef", Value: value}}); err != nil {
+			t.Fatal(err)
+		}
+		if a := s.get(page); value != "" {
+			a.wants(t, 200, `data-testid="not-sent"><bdi>`+missing+"</bdi>")
+		} else {
+			a.lacks(t, "not-sent", "not_sent")
+		}
+	}
 	s.get(page).wants(t, 200, "<bdi>run 1</bdi>", `href="/iteration/`+child+`"`, "abc123", "changed since the commit",
 		"-old\n+new", "python train.py", `data-metric="train/loss"`, `title="step 2">2<`, "<bdi>0.1</bdi>")
 	s.get("/iteration/"+child).wants(t, 200, `href="`+page+`"`)

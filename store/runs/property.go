@@ -20,6 +20,10 @@ const (
 	LoggedModelProperty  PropertyKind = "loggedmodel"
 )
 
+// NotSentProperty is the property of an iteration in which a client says what it could not send, and removes once it is sent. A
+// process of the run other than the first one appends the end of its spool's name. An empty value says that nothing is missing.
+const NotSentProperty = "tracker.not_sent"
+
 // Properties lists the properties of a record by key. Needs read.
 func (v *View) Properties(kind PropertyKind, id string, p access.Page) (access.List[access.Property], error) {
 	owner, err := allowProperties(v.tx, v.tx.Actor, kind, id, access.RightRead)
