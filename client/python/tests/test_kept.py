@@ -150,15 +150,15 @@ def test_an_upload_that_shrinks_is_told_and_nothing_is_kept(server: Server, tmp_
     (tmp_path / "big.bin").write_bytes(os.urandom(3 << 20))
     with tracker.init(capture=False) as run:
         run.log({"a": 1})
-        body = _artifact._body
+        pieces = _artifact.Transfer._pieces
 
-        def shrinking(first: bytes, file: Any, path: str, before: Any, last: bytes) -> Any:
-            for number, part in enumerate(body(first, file, path, before, last)):
+        def shrinking(transfer: Any, file: Any, path: str, offset: int, length: int) -> Any:
+            for part in pieces(transfer, file, path, offset, length):
                 yield part
-                if number == 1:
+                if offset >= 1 << 20:
                     os.truncate(path, 1 << 20)
 
-        monkeypatch.setattr(_artifact, "_body", shrinking)
+        monkeypatch.setattr(_artifact.Transfer, "_pieces", shrinking)
         run.log_artifact("big.bin")
         run.log({"a": 2})
     assert contents(server, run.id) == {} and server.points(run.id, "a") == [(0, 1), (1, 2)]

@@ -7,7 +7,7 @@ import getpass
 import os
 import sys
 import time
-from typing import List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 from ._folder import spool_folders
 from ._http import Client, TrackerError, claims, credentials_path, service_url, write_credentials
@@ -15,21 +15,24 @@ from ._output import beside
 from ._show import dashboard
 from ._spool import Busy, Spool
 from ._sync import spool_files, sync_file
+from ._unsent import REJECTED, describe, rejected, sentence, try_again
 from ._value import tell
 
 
 def sync(arguments: argparse.Namespace) -> int:
-    """Send what is in the spool. Return 1 when something is left after that."""
+    """Send what is in the spool, and try again what was refused before. Return 1 when something is left after that."""
     paths: List[str] = []
     given = arguments.path or spool_folders()
     for path in given:
-        paths += spool_files(path) if os.path.isdir(path) or not arguments.path else [path]
+        paths += _spools(path) if os.path.isdir(path) or not arguments.path else [path.partition(REJECTED)[0]]
     if not paths:
         print(f"nothing is left in {', '.join(given)}")
     left = 0
     for path in paths:
         try:
+            try_again(path)
             failure = sync_file(path, arguments.url)
+            refused = rejected(path)
         except Busy:
             print(f"{path}: left to the process that has it")
             continue
@@ -37,12 +40,22 @@ def sync(arguments: argparse.Namespace) -> int:
             tell(f"{path}: {getattr(error, 'strerror', None) or error}")
             left += 1
             continue
-        if failure is None:
+        if failure is None and refused:
+            tell(f"{path}: {sentence(os.path.dirname(path), refused)} It is kept in {path}{REJECTED}; delete that to give it up")
+            left += 1
+        elif failure is None:
             print(f"{path}: sent")
         else:
             tell(f"{path}: {failure}")
             left += 1
     return 1 if left else 0
+
+
+def _spools(folder: str) -> List[str]:
+    """The spool files in folder, also those of which only refused requests are left."""
+    found = spool_files(folder)
+    found += [path for path in (name[:-len(REJECTED)] for name in spool_files(folder, REJECTED)) if path not in found]
+    return found
 
 
 def login(arguments: argparse.Namespace) -> int:
@@ -81,31 +94,48 @@ def status(arguments: argparse.Namespace) -> int:
         print(f"           {error}")
     print(f"dashboard  {dashboard(client.url)}")
     for folder in spool_folders():
-        files = spool_files(folder)
+        files = _spools(folder)
         files += [path for path in spool_files(folder, ".out") if os.path.splitext(path)[0] + ".spool" not in files]
         print(f"spool      {folder}" + ("" if files else ", empty"))
         for path in files:
-            what, size = _spooled(path)
+            what, size, left = _spooled(path)
             print(f"           {os.path.basename(path)}: {what}, {size / 1e6:.1f} MB")
+            if left:
+                print(f"             not sent yet: {describe(folder, left)}")
+            for one in _refused(path):
+                print(f"             {one}")
     return failed
 
 
-def _spooled(path: str) -> Tuple[str, int]:
+def _refused(path: str) -> List[str]:
+    """A line for each of the first requests that were refused, with the reason."""
     try:
+        found = rejected(path)
+    except OSError as error:
+        return [f"{os.path.basename(path)}{REJECTED}: {error.strerror or error}"]
+    lines = [f"refused: {describe(os.path.dirname(path), [one]).partition(': ')[2]}: {one.get('error')}" for one in found[:20]]
+    return lines + ([f"and {len(found) - 20} more"] if len(found) > 20 else [])
+
+
+def _spooled(path: str) -> Tuple[str, int, List[Dict[str, Any]]]:
+    try:
+        if not os.path.exists(path):
+            return "requests that were refused; sync tries them again", os.path.getsize(path + REJECTED), []
         size = os.path.getsize(path)
         if path.endswith(".out"):
-            return "what a run printed, without its spool", size
+            return "what a run printed, without its spool", size, []
         printed = os.path.getsize(beside(path)) if os.path.exists(beside(path)) else 0
         size += printed
         spool = Spool(path)
     except Busy:
-        return "a run that goes on", size
+        return "a run that goes on", size, []
     except (OSError, ValueError) as error:
-        return str(error), 0
+        return str(error), 0, []
+    left = spool.heads()
     spool.close()
     head = spool.head
     what = f"left of a run of {head.get('project')}/{head.get('experiment')} for {head.get('url')}"
-    return what + (" and what it printed" if printed else ""), size
+    return what + (" and what it printed" if printed else ""), size, left
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -6,91 +6,269 @@ import base64
 import hashlib
 import mimetypes
 import os
-from typing import IO, Any, Dict, Iterator, Tuple
+import threading
+import time
+from typing import IO, Any, Dict, Iterator, Optional, Tuple
 from urllib.parse import quote
 
-from ._http import Client, Refused
+from ._check import identity
+from ._http import Client, Refused, TrackerError, Unreachable
+from ._part import SMALLEST, Parts, Progress, parts_for
 from ._trust import open_own
 
 CHUNK = 1 << 20
-"""Bytes that are read at a time."""
+"""Bytes that are read at a time for the hash."""
+PIECE = 64 << 10
+"""Bytes that are handed to the connection at a time."""
+WHOLE = 1 << 20
+"""Maximum bytes of a request with a whole file. A larger file is sent in parts."""
+COMPLETING = 20e6
+"""Bytes per second at which a slow server completes an upload whose parts have all arrived."""
+LONG = 1000
+"""Characters of a description from which it does not fit into a header for certain."""
+BROKEN = frozenset((0, 504))
+"""The status of a failure after which a smaller part may arrive: no answer, or a proxy that did not wait for one."""
+TUS = {"Tus-Resumable": "1.0.0"}
 
 # Python's own table: that of the system differs from one to the next, and takes a .pt for a page table.
 TYPES = mimetypes.MimeTypes()
 
 
-def upload(client: Client, experiment: str, iteration: str, head: Dict[str, Any], path: str, own: bool = True) -> None:
-    """Send the file at path as head describes it, unless the iteration has an artifact of that name with the same bytes.
+class Transfer:
+    """Sends one file of a run.
 
-    Looking first makes it safe to repeat: an upload whose answer was lost is found. own: the file must belong to this account
-    alone, as those in the spool do. Raises Refused for a file that can't be read or that changes meanwhile.
+    A file that fits into a part is sent whole. A larger one is sent in parts, by the server's resumable uploads. A later attempt
+    goes on where the one before has stopped. So does another process, if the file is one that the spool keeps.
     """
-    try:
-        fd = open_own(path) if own else os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0))
-        with os.fdopen(fd, "rb") as file:
-            before, digest = _state(file), _digest(file)
-            if head.get("size") not in (None, before[0]) or head.get("changed") not in (None, before[1]):
-                raise _changed(path)
-            _send(client, experiment, iteration, head, file, path, before, digest)
-    except OSError as error:
-        raise Refused(0, "", f"{path} can't be read: {error.strerror or error}") from error
-    if head.get("temporary"):
+
+    def __init__(self, client: Client, iteration: str, head: Dict[str, Any], progress: Progress, stop: threading.Event) -> None:
+        self.head = head
+        self._client, self._iteration, self._progress, self._stop = client, iteration, progress, stop
+        self._parts: Parts = parts_for(client.url)
+        self._before = (-1, -1)  # size and time of the last change, when the file was hashed
+        self._digest = b""
+        self._upload = ""  # id of the resumable upload
+        self._reached = 0  # bytes that were handed to a connection, or that the server has
+        self._handed = 0  # bytes of the present request that were handed to the connection
+
+    def send(self, experiment: str, path: str, own: bool) -> None:
+        """Send the file at path, unless the run has an artifact of that name with the same bytes.
+
+        Looking first makes it safe to repeat: an upload whose answer was lost is found. own: the file must belong to this account
+        alone, as those in the spool do. Raises Refused for a file that can't be read or that changes while it is sent.
+        """
         try:
-            os.unlink(path)
-        except OSError:
-            pass
+            fd = open_own(path) if own else os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0))
+            with os.fdopen(fd, "rb") as file:
+                if _state(file) != self._before:
+                    self._before, self._digest = _state(file), self._hash(file)
+                if (self.head.get("size") not in (None, self._before[0])
+                        or self.head.get("changed") not in (None, self._before[1])):
+                    raise _changed(path)
+                self._send(experiment, file, path, own)
+        except OSError as error:
+            raise Refused(0, "", f"{path} can't be read: {error.strerror or error}") from error
+        finally:
+            self._progress.grace = 0.0
+
+    def _send(self, experiment: str, file: IO[bytes], path: str, own: bool) -> None:
+        name, description, listing = self.head["name"], self.head.get("description") or "", f"/resource/experiment/{experiment}"
+        fields = {"name": name, "iteration_id": self._iteration, "description": description,
+                  "content_type": self.head.get("content_type") or TYPES.guess_type(name)[0] or "application/octet-stream"}
+        query = f"{listing}?limit=1000&iteration_id={self._iteration}&name={quote(name, safe='')}"
+        found = self._find(query)
+        try:
+            if found is None and not self._send_whole(listing, fields, file, path):
+                long = len(description) > LONG
+                self._send_parts(listing, {**fields, "description": ""} if long else fields, file, path, own)
+                found = self._find(query) if long else None
+        except Unreachable as failure:
+            if not 400 <= failure.status < 500:
+                raise
+            raise Refused(0, "", str(failure)) from None
+        except Refused as refused:
+            if refused.status in (409, 422) and _state(file) != self._before:
+                raise _changed(path) from None
+            if refused.status == 403 and not refused.code:
+                raise Refused(0, "", f"a proxy of {self._client.url} answered 403") from None
+            raise
+        if found is not None and len(description) > LONG and found["description"] != description:
+            boundary, form = _form({"description": description})
+            self._client.send("PATCH", f"/resource/{found['id']}", f"{form}--{boundary}--\r\n".encode(),
+                              {"Content-Type": f"multipart/form-data; boundary={boundary}"})
+
+    def _find(self, query: str) -> Optional[Dict[str, Any]]:
+        """The artifact that has the bytes of the file, if it is there already."""
+        for one in self._client.call("GET", query)["data"]:
+            if one["name"] == self.head["name"] and one["content_hash"] == self._digest.hex():
+                return dict(one)
+        return None
+
+    def _send_whole(self, listing: str, fields: Dict[str, str], file: IO[bytes], path: str) -> bool:
+        """Send the file in one request. Reports whether it was small enough."""
+        boundary, start = _form(fields)
+        start += f'--{boundary}\r\nContent-Disposition: form-data; name="data"; filename="data"\r\n'
+        start += f"Content-Digest: sha-256=:{base64.b64encode(self._digest).decode()}:\r\n\r\n"
+        first, last = start.encode(), f"\r\n--{boundary}--\r\n".encode()
+        length = len(first) + self._before[0] + len(last)
+        if self._upload or length > min(self._parts.size, WHOLE):
+            return False
+
+        def body() -> Iterator[bytes]:
+            yield first
+            yield from self._pieces(file, path, 0, self._before[0])
+            yield last
+
+        begun, self._handed = time.monotonic(), 0
+        try:
+            self._client.send("POST", listing, body(), {
+                "Content-Type": f"multipart/form-data; boundary={boundary}", "Content-Length": str(length)})
+        except Unreachable as failure:
+            if self._handed and failure.status in BROKEN:
+                self._parts.broke(length)
+            raise
+        except Refused as refused:
+            if refused.status != 413 or refused.code:
+                raise
+            self._parts.refused(length)
+            return False
+        self._parts.arrived(length, time.monotonic() - begun)
+        return True
+
+    def _send_parts(self, listing: str, fields: Dict[str, str], file: IO[bytes], path: str, own: bool) -> None:
+        size, note = self._before[0], path + ".upload" if own else ""
+        offset = self._resume(listing, fields, note)
+        while offset < size:
+            if self._stop.is_set():
+                raise Unreachable(f"{fields['name']} is not sent to its end")
+            length = min(self._parts.size, size - offset)
+            self._progress.grace = size / COMPLETING if offset + length == size else 0.0
+            begun, self._handed = time.monotonic(), 0
+            try:
+                self._client.send("PATCH", f"/upload/{self._upload}", self._pieces(file, path, offset, length), {
+                    **TUS, "Upload-Offset": str(offset), "Content-Length": str(length),
+                    "Content-Type": "application/offset+octet-stream"})
+            except Unreachable as failure:
+                if self._handed and self._ask() <= offset and failure.status in BROKEN:
+                    self._parts.broke(length)
+                raise
+            except Refused as refused:
+                if refused.status == 413 and not refused.code:
+                    if not self._parts.refused(length):
+                        raise Refused(0, "", f"a proxy of {self._client.url} refuses even {SMALLEST >> 10} KiB") from None
+                elif refused.status == 409 and refused.field == "Upload-Offset":
+                    before, offset = offset, self._ask()
+                    if offset != before:
+                        continue
+                    raise Unreachable(refused.message) from None
+                elif refused.status == 404:
+                    self._give_up(note)
+                    raise Unreachable(refused.message) from None  # the next attempt begins anew
+                else:
+                    if refused.status not in (401, 403):
+                        self._give_up(note)
+                    raise
+            else:
+                self._parts.arrived(length, time.monotonic() - begun)
+                offset += length
+                self._reach(offset)
+
+    def _resume(self, listing: str, fields: Dict[str, str], note: str) -> int:
+        """Begin the upload, unless that was done before. Returns the number of bytes that the server has."""
+        self._upload = self._upload or _read_note(note)
+        if self._upload:
+            try:
+                found = self._client.call("GET", f"/upload/{self._upload}")
+                if (found["content_hash"], found["size_bytes"], found["name"], found["iteration_id"]) == (
+                        self._digest.hex(), self._before[0], fields["name"], self._iteration):
+                    self._reach(int(found["offset"]))
+                    return int(found["offset"])
+            except Refused as refused:
+                if refused.status != 404:
+                    raise
+        metadata = ",".join(f"{field} {base64.b64encode(value.encode()).decode()}"
+                            for field, value in {**fields, "sha256": self._digest.hex()}.items() if value)
+        self._upload = self._client.send("POST", listing + "/upload", None, {
+            **TUS, "Upload-Length": str(self._before[0]), "Upload-Metadata": metadata})[1]["id"]
+        if note:
+            try:
+                with os.fdopen(open_own(note, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "w") as out:
+                    out.write(self._upload)
+            except OSError:
+                pass  # another process would begin anew
+        return 0
+
+    def _ask(self) -> int:
+        """The number of bytes that the server has."""
+        offset = int(self._client.call("GET", f"/upload/{self._upload}")["offset"])
+        self._reach(offset)
+        return offset
+
+    def _give_up(self, note: str) -> None:
+        """Forget an upload that was refused."""
+        upload, self._upload = self._upload, ""
+        remove_note(note)
+        try:
+            self._client.send("DELETE", f"/upload/{upload}", None, TUS)
+        except TrackerError:
+            pass  # it expires
+
+    def _pieces(self, file: IO[bytes], path: str, offset: int, length: int) -> Iterator[bytes]:
+        """The bytes of the file from offset on. The last ones come only if the file is still the same."""
+        self._handed = 0
+        file.seek(offset)
+        while self._handed < length:
+            piece = file.read(min(PIECE, length - self._handed))
+            if not piece or (self._handed + len(piece) == length and _state(file) != self._before):
+                raise _changed(path)
+            yield piece
+            self._handed += len(piece)
+            self._reach(offset + self._handed)
+
+    def _reach(self, position: int) -> None:
+        if position > self._reached:
+            self._reached = position
+            self._progress.move()
+
+    def _hash(self, file: IO[bytes]) -> bytes:
+        digest = hashlib.sha256()
+        for part in iter(lambda: file.read(CHUNK), b""):
+            digest.update(part)
+            self._progress.move()
+        return digest.digest()
 
 
-def _send(client: Client, experiment: str, iteration: str, head: Dict[str, Any], file: IO[bytes], path: str,
-          before: Tuple[int, int], digest: bytes) -> None:
-    name, listing = head["name"], f"/resource/experiment/{experiment}"
-    found = client.call("GET", f"{listing}?limit=1000&iteration_id={iteration}&name={quote(name, safe='')}")["data"]
-    if any(r["name"] == name and r["content_hash"] == digest.hex() for r in found):
-        return
-    fields = {"name": name, "iteration_id": iteration, "description": head.get("description") or "",
-              "content_type": head.get("content_type") or TYPES.guess_type(name)[0] or "application/octet-stream"}
+def _form(fields: Dict[str, str]) -> Tuple[str, str]:
+    """A boundary, and the fields that have a value as the beginning of a form."""
     boundary = "tracker-" + os.urandom(16).hex()
-    start = "".join(f'--{boundary}\r\nContent-Disposition: form-data; name="{field}"\r\n\r\n{value}\r\n'
-                    for field, value in fields.items() if value)
-    start += f'--{boundary}\r\nContent-Disposition: form-data; name="data"; filename="data"\r\n'
-    start += f"Content-Digest: sha-256=:{base64.b64encode(digest).decode()}:\r\n\r\n"
-    first, last = start.encode(), f"\r\n--{boundary}--\r\n".encode()
-    file.seek(0)
+    return boundary, "".join(f'--{boundary}\r\nContent-Disposition: form-data; name="{field}"\r\n\r\n{value}\r\n'
+                             for field, value in fields.items() if value)
+
+
+def remove_note(note: str) -> None:
+    """Remove the file that names an unfinished upload."""
     try:
-        client.send("POST", listing, _body(first, file, path, before, last), {
-            "Content-Type": f"multipart/form-data; boundary={boundary}",
-            "Content-Length": str(len(first) + before[0] + len(last))})
-    except Refused as refused:
-        if refused.status == 422 and _state(file) != before:
-            raise _changed(path) from None
-        raise
+        if note:
+            os.unlink(note)
+    except OSError:
+        pass  # there is none
 
 
-def _body(first: bytes, file: IO[bytes], path: str, before: Tuple[int, int], last: bytes) -> Iterator[bytes]:
-    yield first
-    left = before[0]
-    while left > 0:
-        part = file.read(min(left, CHUNK))
-        if not part:
-            raise _changed(path)
-        left -= len(part)
-        yield part
-    if _state(file) != before:
-        raise _changed(path)  # before the last byte, so that the server keeps nothing
-    yield last
+def _read_note(note: str) -> str:
+    """The id of the upload that an earlier process has begun; empty when there is none."""
+    try:
+        if note:
+            with os.fdopen(open_own(note), "r", encoding="utf-8") as file:
+                return identity("the id of an upload", file.read(100))
+    except (OSError, ValueError):
+        pass
+    return ""
 
 
 def _state(file: IO[bytes]) -> Tuple[int, int]:
     """Size and time of the last change, in nanoseconds."""
     found = os.fstat(file.fileno())
     return found.st_size, found.st_mtime_ns
-
-
-def _digest(file: IO[bytes]) -> bytes:
-    digest = hashlib.sha256()
-    for part in iter(lambda: file.read(CHUNK), b""):
-        digest.update(part)
-    return digest.digest()
 
 
 def _changed(path: str) -> Refused:

@@ -29,6 +29,8 @@ class Unreachable(TrackerError):
     """No answer, or one that asks to try again later."""
 
     after = 0.0  # seconds that the server asked to wait
+    status = 0  # of HTTP; 0 when there was no answer
+    begun = False  # the connection broke after the body was begun
 
 
 class Refused(TrackerError):
@@ -198,7 +200,7 @@ class Client:
         headers = dict(headers)
         if self.token:
             headers["Authorization"] = "Bearer " + self.token
-        fresh = self._connection is None
+        fresh, begun = self._connection is None, False
         if self._connection is None:
             kind = HTTPSConnection if self._https else HTTPConnection
             self._connection = kind(self._host, self._port, timeout=self.timeout)
@@ -209,6 +211,7 @@ class Client:
                 if self._connection.sock is None:
                     raise
                 # A server that refuses an upload need not read it to its end: the answer is there.
+            begun = True
             response = self._connection.getresponse()
         except TrackerError:
             self.close()  # in the middle of a body that could not be read to its end
@@ -217,7 +220,9 @@ class Client:
             self.close()
             if not fresh and isinstance(data, (bytes, type(None))) and not isinstance(error, TimeoutError):
                 return self._request(method, path, data, headers)  # an idle connection had been closed
-            raise Unreachable(f"{self.url} does not answer: {_reason(error)}") from error
+            unreachable = Unreachable(f"{self.url} does not answer: {_reason(error)}")
+            unreachable.begun = begun and not isinstance(error, TimeoutError)
+            raise unreachable from error
         if response.status >= 300:
             self._fail(response)
         return response
@@ -241,6 +246,7 @@ class Client:
                 raise self._stranger(response) from None
         if status >= 500 or status in (408, 425, 429) or status < 400:
             unreachable = Unreachable(message)
+            unreachable.status = status
             try:
                 unreachable.after = float(response.headers.get("Retry-After") or 0)
             except ValueError:
@@ -257,8 +263,10 @@ class Client:
         """The error for an answer that is not the API's, but that of a proxy, the dashboard or another service."""
         to = response.headers.get("Location") if 300 <= response.status < 400 else None
         what = f"a redirect to {to}" if to else (response.headers.get("Content-Type") or "nothing").partition(";")[0]
-        return Unreachable(f"{self.url} is not the address of the API: it answered {response.status} with {what}. The dashboard "
-                           "has a port of its own; a proxy may require a path or a sign-in.")
+        stranger = Unreachable(f"{self.url} is not the address of the API: it answered {response.status} with {what}. The "
+                               "dashboard has a port of its own; a proxy may require a path or a sign-in.")
+        stranger.status = response.status
+        return stranger
 
     def _refresh(self) -> None:
         """Ask for a new token shortly before the end of the one in use."""

@@ -16,6 +16,7 @@ from ._output import Output, beside, request
 from ._sender import ENDED, Sender
 from ._spool import Spool
 from ._sync import remove_folder, send_all, send_former, send_leftovers, spool_files
+from ._unsent import REJECTED, announce, describe, rejected, sentence
 from ._value import tell, timestamp, uuid7
 from ._writer import PERIOD, WORKER_PERIOD, Items, Writer
 
@@ -26,6 +27,8 @@ PATIENCE = 10.0
 """Seconds without progress after which finish leaves the rest to the spool."""
 WRITE_TIMEOUT = 30.0
 """Seconds for which a worker that ends waits for its queue to be written to the disk."""
+SHORT = 2.0
+"""Seconds without a byte for which the end of a run waits while it tells the server what is missing."""
 FULL = 250_000
 """Maximum number of values in the queue, some 30 MB; faster logging waits for the disk."""
 MOST_DRAWN = 32 << 20
@@ -301,15 +304,15 @@ class Recorder:
             return False
         sender.hurry.set()
         begun = moved = time.monotonic()
-        seen, shown = sender.progress, False
+        seen, shown = sender.moved.moves, False
         while not spool.empty:
             now = time.monotonic()
-            if sender.progress != seen:
-                seen, moved = sender.progress, now
+            if sender.moved.moves != seen:
+                seen, moved = sender.moved.moves, now
             refused = isinstance(sender.failure, Refused) and sender.failure.code != ENDED
             if self.hasty and sender.failure is not None:
                 break
-            patience = 2.0 if refused or self.hasty else PATIENCE
+            patience = 2.0 if refused or self.hasty else PATIENCE + sender.moved.grace
             if now - moved > patience or (timeout is not None and now - begun > timeout):
                 break
             if now - begun > 2 and not shown:
@@ -350,12 +353,35 @@ class Recorder:
                  f"in {self.folder}")
         elif spool.lost:
             tell(f"{spool.lost} requests of {self.label} were lost: neither the disk nor the memory had room for them")
+        left = spool.heads()
         spool.close(remove=complete)
         if complete:
             remove_folder(spool)
         elif kept and not quiet:
             what = "what it has logged" if self.mode == "offline" else "the rest"
-            tell(f"{self.label} has ended; {what} is kept in {spool.path}. Send it with: python -m tracker sync")
+            tell(f"{self.label} has ended; {what} is kept in {spool.path}: {describe(self.folder, left)}. "
+                 "Send it with: python -m tracker sync")
+        if sender is not None:
+            self._say_missing(sender, spool.path, left, quiet)
+
+    def _say_missing(self, sender: Sender, path: str, left: List[Dict[str, Any]], quiet: bool) -> None:
+        """Print what the server or a proxy has refused, and let the run's page say what is missing, if that is possible now."""
+        try:
+            refused = rejected(path)
+        except OSError as error:
+            tell(f"{error.filename}: {error.strerror}")
+            refused = []
+        if refused and not quiet:
+            tell(f"{self.label}: {sentence(self.folder, refused)} It is kept in {path + REJECTED}. "
+                 "Try again with: python -m tracker sync")
+        if left and sender.progress and self.interrupts == 0 and not self.hasty:
+            try:
+                client = Client(self.url, self.token)
+                client.timeout = min(client.timeout, SHORT)
+                announce(client, self.begin["id"], path, refused + left)
+                client.close()
+            except TrackerError:
+                pass  # it can't be reached; the page shows when the run was last seen
 
     def drain(self, timeout: float = 5.0) -> bool:
         """In a worker: write what is queued to the spool, and wait at most timeout seconds until it is sent.

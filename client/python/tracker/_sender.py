@@ -6,14 +6,19 @@ import json
 import os
 import threading
 import time
-from typing import Any, Callable, Dict, List, Optional
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Tuple
 
 from ._config import SUMMARY
 from ._http import Client, Refused, TrackerError, Unreachable
+from ._part import SMALLEST, Progress
 from ._repeat import is_old, missing
 from ._spool import Item, Spool
-from ._trust import check_own_folder, open_own
+from ._trust import check_own_folder
+from ._unsent import REJECTED, announce, keep, rejected
 from ._value import digest, tell, timestamp
+
+if TYPE_CHECKING:
+    from ._artifact import Transfer
 
 HEARTBEAT = 30.0
 """Seconds without a request after which a heartbeat is sent."""
@@ -38,8 +43,10 @@ class Sender:
     before the iteration is opened, so that a later process restores it if this one is killed.
     """
 
-    def __init__(self, spool: Spool, client: Client, adopted: bool = False, worker: bool = False) -> None:
-        """adopted: another process wrote this spool. worker: another process ends the run."""
+    def __init__(self, spool: Spool, client: Client, adopted: bool = False, worker: bool = False,
+                 moved: Optional[Progress] = None) -> None:
+        """adopted: another process wrote this spool. worker: another process ends the run. moved: that of a sender which waits
+        for this one."""
         from ._name import Names
 
         self.spool, self.client = spool, client
@@ -49,6 +56,7 @@ class Sender:
         self.failure: Optional[TrackerError] = None  # of the last try; None when it went well
         self.refused: List[Refused] = []  # errors of refused requests, for strict runs
         self.progress = 0  # items that were answered
+        self.moved = moved or Progress()
         self.name = ""  # of the iteration, once it is known
         self.resumed = False  # whether the server had the iteration when the run began
         self.answers: Dict[int, Optional[Refused]] = {}  # of uploads by their number: None when the server has the file
@@ -63,13 +71,18 @@ class Sender:
         self._mute = False  # the server takes no lines of the console
         self._opened = False  # for what came late; the end that it had is in the spool
         self._closed = False  # by an end in the spool
+        self._refused = False  # the present item
+        self._transfer: Optional[Transfer] = None  # of the file that is being sent
+        self._broken: Tuple[str, int] = ("", 0)  # key of a request in which the connection broke, and how often
+        self._unsaid = not adopted and os.path.exists(spool.path + REJECTED)  # the run's page does not say yet what was refused
 
     def run(self) -> None:
         """Send until stopped. While there is nothing to send, send heartbeats."""
         wait, spoken = 0.0, time.monotonic()
         while not self.stop.is_set():
-            item = self.spool.next(timeout=0.5)
+            item, before = self.spool.next(timeout=0.5), self.moved.moves
             if item is None:
+                self._say_refused()
                 if self.progress and time.monotonic() - spoken >= HEARTBEAT:
                     spoken = time.monotonic()
                     self._heartbeat()
@@ -77,15 +90,18 @@ class Sender:
             if self.step(item):
                 wait, spoken = 0.0, time.monotonic()
                 continue
+            wait = 0.0 if self.moved.moves != before else wait  # a part of a file has arrived
             wait = min(LONGEST_WAIT, max(0.25, wait * 2, getattr(self.failure, "after", 0.0)))
             if self.hurry.is_set():
                 self.stop.wait(min(wait, 0.25))
             else:
                 self.hurry.wait(wait)
+        self._say_refused()
         self.client.close()
 
     def step(self, item: Item) -> bool:
         """Try to send item. Reports whether it was answered."""
+        self._refused = False
         try:
             self._carry_out(item)
         except Unreachable as failure:
@@ -113,7 +129,10 @@ class Sender:
         if item.head["op"] == "artifact":
             self.answers.setdefault(item.head.get("number", 0))
         self.spool.done(item)
+        if item.head["op"] == "artifact" and not self._refused:
+            self._remove_file(item.head)
         self.progress += 1
+        self.moved.move()
         return True
 
     def report(self, failure: TrackerError) -> None:
@@ -126,7 +145,7 @@ class Sender:
 
     def _reject(self, item: Item, refused: Refused) -> None:
         """Print what the server refused, and keep it in a file beside the spool."""
-        head = {k: v for k, v in item.head.items() if k != "key"}
+        head, self._refused = item.head, True
         if head.get("op") == "artifact":
             self.answers[head.get("number", 0)] = refused
         what = head.get("path") or head.get("name") or head.get("op")
@@ -136,13 +155,41 @@ class Sender:
     def _keep(self, head: Dict[str, Any], body: bytes, refused: Refused) -> None:
         self.refused.append(refused)
         del self.refused[100:]
+        self._unsaid = True
         try:
-            line = json.dumps({**head, "error": refused.message, "body": body.decode("utf-8", "replace")})
-            fd = open_own(self.spool.path + ".rejected", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-            with os.fdopen(fd, "a", encoding="utf-8") as file:
-                file.write(line + "\n")
+            keep(self.spool.path, self.spool.head, head, body, refused.message)
+        except OSError as error:
+            tell(f"it could not be kept either: {error.strerror or error}")
+
+    def _say_refused(self) -> None:
+        """Let the run's page say what was refused, if it does not say so yet."""
+        if self._unsaid and self.progress:
+            try:
+                self.announce()
+            except TrackerError:
+                pass  # the next time, and at the end
+
+    def announce(self) -> None:
+        """Let the run's page say what was refused, or that nothing is missing any more. Raises Unreachable."""
+        try:
+            heads = rejected(self.spool.path)
         except OSError:
-            pass  # it was printed
+            return  # somebody else's file is there; status and sync say so
+        announce(self.client, self.id, self.spool.path, heads)
+        self._unsaid = False
+
+    def _remove_file(self, head: Dict[str, Any]) -> None:
+        """Remove the copy of a file that the server has; not once the spool is closed, since it may still name the file."""
+        if not head.get("temporary") or (self.stop.is_set() and self.spool.closed):
+            return
+        from ._artifact import remove_note
+
+        try:
+            path = self._file(head["file"])
+            remove_note(path + ".upload")
+            os.unlink(path)
+        except (OSError, Refused):
+            pass  # it was removed before
 
     def _heartbeat(self) -> None:
         try:
@@ -170,10 +217,13 @@ class Sender:
         elif op == "rewind":
             self._reopen_for(lambda: self._rewind(str(head["name"]), int(head["from"]), head["key"]))
         elif op == "artifact":
-            from ._artifact import upload
+            from ._artifact import Transfer
 
             path = self._file(head["file"])
-            upload(self.client, self.experiment(), self.id, head, path, own=path != head["file"])
+            if self._transfer is None or self._transfer.head != head:
+                self._transfer = Transfer(self.client, self.id, head, self.moved, self.stop)
+            self._transfer.send(self.experiment(), path, own=path != head["file"])
+            self._transfer = None
         elif op == "console":
             self._print(head, json.loads(body))
         elif op == "request" and (head["method"], head["path"]) in REQUESTS:
@@ -276,6 +326,12 @@ class Sender:
                 self.spool.keep_line(self.client.call("GET", f"{path}?from={1 << 40}")["next"])
             self.client.call("POST", path, {**body, "from": body["from"] + (self.spool.line or 0)})
         except Refused as refused:
+            lines = body["lines"]
+            if refused.status == 413 and len(lines) > 1:
+                half = len(lines) // 2
+                self._print(head, {**body, "lines": lines[:half]})
+                self._print(head, {**body, "from": body["from"] + half, "lines": lines[half:]})
+                return
             if refused.status not in (404, 405):
                 raise
             self._mute = True  # the server is older than this; output.log has the lines
@@ -295,6 +351,8 @@ class Sender:
         """End the iteration, unless that was done elsewhere; or again, after it was opened for what came late."""
         if self.before_end is not None and not again:
             self.before_end()
+        if self._unsaid:
+            self.announce()
         if self._opened and not again:
             return  # the end that it had follows
         path = f"/iteration/{self.id}"
@@ -364,24 +422,38 @@ class Sender:
                 return
 
     def _new_points(self, body: bytes, key: str) -> None:
-        """Send points; of a request that the server may have written and forgotten, only what it does not have."""
-        if self._doubt and is_old(key):
-            points = json.loads(body)["metrics"]
-            left = missing(self.client, self.id, points)
-            if len(left) == len(points):
-                self._doubt = False  # requests go out in order: what follows was not sent either
-            elif not left:
-                return
-            else:
-                body = json.dumps({"metrics": left}).encode()
-                key = key[:32] + "-" + digest(body)
-        self._points(body, key)
+        """Send points; of a request that the server may have written and forgotten, only what it does not have.
+
+        A proxy that refuses a large body may close the connection before its answer is read. So a request in which the connection
+        broke is sent in parts, and in smaller ones each time, without the points that have arrived.
+        """
+        broke = self._broken[1] if self._broken[0] == key else 0
+        try:
+            if self._doubt and is_old(key) or broke:
+                points = json.loads(body)["metrics"]
+                left = missing(self.client, self.id, points)
+                if not left:
+                    return
+                if len(left) == len(points):
+                    self._doubt = False  # requests go out in order: what follows was not sent either
+                if len(left) < len(points) or broke:
+                    size = max(1, len(left) >> broke)
+                    self._split(key, *(left[start:start + size] for start in range(0, len(left), size)))
+                    return
+            self._points(body, key)
+        except Unreachable as failure:
+            if failure.begun and len(body) > SMALLEST:
+                self._broken = key, broke + 1
+            raise
+
+    def _split(self, key: str, *parts: List[Any]) -> None:
+        """Send points in parts, each under a key that is made of its content: the same parts are the same requests."""
+        for part in parts:
+            text = json.dumps({"metrics": part}).encode()
+            self._points(text, key[:32] + "-" + digest(text))
 
     def _points(self, body: bytes, key: str) -> None:
-        """Send points. A body that is too large is cut in half; a point that is refused is found and left out.
-
-        The key of a part is made of its content, so that the same parts are the same requests when it is tried again.
-        """
+        """Send points. A body that is too large is cut in half; a point that is refused is found and left out."""
         try:
             self._reopen_for(lambda: self.client.call("POST", f"/metric/iteration/{self.id}/bulk", body, key))
             return
@@ -392,8 +464,6 @@ class Sender:
             if len(points) == 1:
                 point = points[0]
                 tell(f"the server does not take the point {point['key'][:80]!r} at step {point.get('step')}: {refused.message}")
-                self._keep({"op": "points"}, body, refused)
+                self._keep({"op": "points", "key": key}, body, refused)
                 return
-        for part in (points[:len(points) // 2], points[len(points) // 2:]):
-            text = json.dumps({"metrics": part}).encode()
-            self._points(text, key[:32] + "-" + digest(text))
+        self._split(key, points[:len(points) // 2], points[len(points) // 2:])

@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 import zlib
-from typing import Any, Deque, Dict, NamedTuple, Optional
+from typing import Any, Deque, Dict, List, NamedTuple, Optional
 
 from ._trust import open_own
 
@@ -228,6 +228,19 @@ class Spool:
             self._read = end
         return self._memory[0] if self._memory else None
 
+    def heads(self) -> List[Dict[str, Any]]:
+        """The heads of the requests that have no answer yet."""
+        with self.changed:
+            found, at = [], self._read
+            while self._fd >= 0 and at < self._end:
+                record = self._record(at, self._end)
+                if record is None:
+                    break
+                kind, payload, at = record
+                if kind == ITEM:
+                    found.append(json.loads(payload.partition(b"\n")[0]))
+            return found + [item.head for item in self._memory]
+
     def done(self, item: Item) -> None:
         """Record that item was answered. It must be the item that next returned."""
         with self.changed:
@@ -322,6 +335,11 @@ class Spool:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
+
+    @property
+    def closed(self) -> bool:
+        """Return whether the file is closed, so that nothing more can be recorded in it."""
+        return self._fd < 0
 
     @property
     def empty(self) -> bool:

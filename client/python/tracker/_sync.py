@@ -11,6 +11,7 @@ from typing import Any, Callable, Dict, List, Optional
 from ._check import identity, text
 from ._http import Client, Refused, TrackerError, Unreachable
 from ._output import beside, request
+from ._part import Progress
 from ._sender import Sender
 from ._spool import Busy, Spool
 from ._value import timestamp
@@ -21,12 +22,13 @@ DEAD = "The process ended without ending the run."
 _WORKER = re.compile(r"-\d+-[0-9a-f]{6}\.spool$")
 
 
-def sync_file(path: str, url: Optional[str] = None, token: Optional[str] = None,
-              stop: Optional[threading.Event] = None) -> Optional[TrackerError]:
+def sync_file(path: str, url: Optional[str] = None, token: Optional[str] = None, stop: Optional[threading.Event] = None,
+              moved: Optional[Progress] = None) -> Optional[TrackerError]:
     """Send what is left in a spool file, and what its process has printed, and remove both.
 
     Returns the error that kept something from being sent; None when all was sent. A run whose process has died without
-    ending it ends at the time of its last sign of life, as KILLED, or as it had failed before.
+    ending it ends at the time of its last sign of life, as KILLED, or as it had failed before. moved: where another sender, which
+    waits for this spool, sees that something moves.
 
     Raises Busy when another process has the file, ValueError when it is no spool, and PermissionError when it is not this
     account's alone.
@@ -40,7 +42,8 @@ def sync_file(path: str, url: Optional[str] = None, token: Optional[str] = None,
             return None
         identity("the id in the spool", spool.head.get("id"))
         client = Client(url or text("the address in the spool", spool.head.get("url")), token, url_of_file=url is None)
-        sender = Sender(spool, client, adopted=True)
+        sender = Sender(spool, client, adopted=True, moved=moved)
+        sender.stop = stop or sender.stop
         died: Optional[bool] = False if spool.ended or spool.head.get("worker") or _WORKER.search(path) else None
         tries, printed = 0, None
         while not (stop is not None and stop.is_set()):
@@ -56,14 +59,20 @@ def sync_file(path: str, url: Optional[str] = None, token: Optional[str] = None,
                     end = _end_of_dead(spool)
                     spool.append({"op": "end", "at": timestamp(int(alive * 1000))}, json.dumps(end).encode())
                 else:
+                    try:
+                        sender.announce()
+                    except Unreachable as failure:
+                        return failure
                     sent = True
                     break
-            elif item is not None and sender.step(item):
+                continue
+            before = sender.moved.moves
+            if item is not None and sender.step(item):
                 tries = 0
             elif isinstance(sender.failure, Refused) or tries == 3:
                 return sender.failure
             else:
-                tries += 1
+                tries = 0 if sender.moved.moves != before else tries + 1
                 (stop or threading.Event()).wait(0.25 * 2 ** tries)
         sender.client.close()
         return None
@@ -124,7 +133,7 @@ def send_former(sender: Sender, paths: List[str]) -> None:
     for path in paths:
         while not sender.stop.is_set():
             try:
-                failure = sync_file(path, sender.client.url, sender.client.given, sender.stop)
+                failure = sync_file(path, sender.client.url, sender.client.given, sender.stop, sender.moved)
             except (Busy, ValueError, TypeError, OSError):
                 break  # another process is sending it, or it is not one of ours
             if failure is None:
@@ -139,7 +148,7 @@ def send_all(sender: Sender, paths: List[str]) -> None:
         if sender.stop.is_set():
             return
         try:
-            sync_file(path, sender.client.url, sender.client.given, sender.stop)
+            sync_file(path, sender.client.url, sender.client.given, sender.stop, sender.moved)
         except (Busy, ValueError, TypeError, OSError):
             continue  # a worker that still runs, or it is not one of ours
         sender.progress += 1

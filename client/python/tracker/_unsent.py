@@ -1,0 +1,147 @@
+"""Lists what a run has logged and the server does not have: requests that were refused, and requests that were not sent yet.
+
+The requests that were refused are kept in a file beside the spool, one on each line. The run's page says what they are.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+from typing import Any, Dict, Iterator, List
+
+from ._http import Client, Refused
+from ._spool import Spool
+from ._trust import open_own
+
+REJECTED = ".rejected"
+"""The end of the name of the file with refused requests."""
+PROPERTY = "tracker.not_sent"
+"""The property of an iteration that says what is missing. That of a worker has the end of the name of its spool after it."""
+MOST = 10_000
+"""Maximum number of refused requests that are counted."""
+SHOWN = 5
+"""Names of files in one sentence."""
+WORDS = {"points": "points", "console": "lines of the console", "begin": "the beginning", "end": "the end", "rewind": "a rewind"}
+
+
+def keep(path: str, head: Dict[str, Any], item: Dict[str, Any], body: bytes, error: str) -> None:
+    """Add a refused request to the file of the spool at path, whose head is head. Raises OSError."""
+    spool = {name: head.get(name) for name in ("id", "url", "project", "experiment")}
+    line = json.dumps({**item, "error": error, "body": body.decode("utf-8", "replace"), "spool": spool})
+    with os.fdopen(open_own(path + REJECTED, os.O_WRONLY | os.O_APPEND | os.O_CREAT), "a", encoding="utf-8") as file:
+        file.write(line + "\n")
+
+
+def rejected(path: str) -> List[Dict[str, Any]]:
+    """The refused requests of the spool at path, at most MOST, without their bodies. Raises OSError."""
+    return [{name: value for name, value in one.items() if name != "body"} for one in itertools.islice(_lines(path), MOST)]
+
+
+def _lines(path: str) -> Iterator[Dict[str, Any]]:
+    try:
+        fd = open_own(path + REJECTED)
+    except FileNotFoundError:
+        return
+    with os.fdopen(fd, encoding="utf-8") as file:
+        for line in file:
+            try:
+                one = json.loads(line)
+            except ValueError:
+                continue  # the process was killed while it wrote the line; the request is in the spool, too
+            if isinstance(one, dict) and isinstance(one.get("op"), str):
+                yield one
+
+
+def try_again(path: str) -> None:
+    """Move the refused requests of the spool at path into that spool, or into a new one of its name, to be sent again.
+
+    Raises Busy when another process has the spool, and OSError without room for it.
+    """
+    first = next(_lines(path), None)
+    if first is None:
+        return
+    if os.path.exists(path):
+        spool = Spool(path)
+    else:
+        head = {"id": os.path.basename(path)[:36], "url": "", "project": "", "experiment": "", **(first.get("spool") or {})}
+        spool = Spool(path, {"version": 1, **head, "worker": True})  # as a worker's, it does not end the run
+    try:
+        for line in _lines(path):
+            body = str(line.get("body", "")).encode()
+            spool.append({name: value for name, value in line.items() if name not in ("error", "spool", "body")}, body)
+            if spool.failure is not None:
+                raise spool.failure
+        os.unlink(path + REJECTED)
+    finally:
+        spool.close()
+
+
+def describe(folder: str, heads: List[Dict[str, Any]], were: str = "") -> str:
+    """The requests that heads describe, such as "2 files and 1 other request: a.bin (1 kB), b.bin (2 kB), points".
+
+    folder is that of the spool; were stands before the colon.
+    """
+    files = [head for head in heads if head.get("op") == "artifact"]
+    names = [f"{head.get('name')} ({size_text(_size(folder, head))})" for head in files[:SHOWN]]
+    if len(files) > SHOWN:
+        names.append(f"and {len(files) - SHOWN} more")
+    others = [head for head in heads if head.get("op") != "artifact"]
+    words: Dict[str, None] = {}
+    for head in others:
+        op = str(head.get("op"))
+        word = f"parameter {head.get('name')}" if op == "parameter" else str(head.get("path", op)).rpartition("/")[2]
+        words[WORDS.get(op, word)] = None
+    names += list(words)[:SHOWN]
+    counts = (_count(len(files), "file"), _count(len(others), "other request" if files else "request"))
+    return f"{' and '.join(filter(None, counts))}{were}: {', '.join(names)}"
+
+
+def sentence(folder: str, heads: List[Dict[str, Any]]) -> str:
+    """What is missing on the server, in words; empty when nothing is."""
+    if not heads:
+        return ""
+    return describe(folder, heads, f" {'was' if len(heads) == 1 else 'were'} not sent") + "."
+
+
+def announce(client: Client, id: str, path: str, heads: List[Dict[str, Any]]) -> None:
+    """Let the run's page say that what heads describe is missing; without any, that nothing is. path is that of the spool.
+
+    A server that does not take it is left alone. Raises Unreachable.
+    """
+    name = PROPERTY + os.path.basename(path)[len(id):].rpartition(".spool")[0]
+    said = sentence(os.path.dirname(path), heads)
+    try:
+        if said:
+            said += " Run `tracker sync` where the run was: it sends this, or says why it can't."
+            client.call("PATCH", f"/property/iteration/{id}", {"properties": {name: said}})
+            return
+        there = client.call("GET", f"/property/iteration/{id}?limit=1000")["data"]
+        if not any(one["key"] == name and one["value"] for one in there):
+            return
+        try:
+            client.call("DELETE", f"/property/iteration/{id}/{name}")
+        except Refused:  # it may write, and not delete
+            client.call("PATCH", f"/property/iteration/{id}", {"properties": {name: ""}})
+    except Refused:
+        pass  # the run was deleted, or the server is older than this
+
+
+def size_text(size: float) -> str:
+    """A number of bytes in words."""
+    for unit in ("bytes", "kB", "MB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} GB"
+
+
+def _size(folder: str, head: Dict[str, Any]) -> int:
+    try:
+        return os.path.getsize(os.path.join(folder, *str(head.get("file", "")).split("/")))
+    except (OSError, ValueError):
+        return 0
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}" if number else ""
