@@ -105,15 +105,15 @@ def test_a_file_goes_through_nginx_as_it_is_installed(server: Server, nginx: Ngi
 
 
 def test_metrics_go_through_a_proxy_that_takes_little(server: Server, tmp_path: pathlib.Path) -> None:
-    nginx = Nginx(tmp_path / "nginx", server.port, "client_max_body_size 16k;")
+    nginx = Nginx(tmp_path / "nginx", server.port, "client_max_body_size 64k;")
     with tracker.init(url=nginx.url, capture=["output"]) as run:
         for step in range(40):
             run.log({f"{os.urandom(40).hex()}/{n}": 1 / (n + 1) for n in range(100)}, step=step)
-        print("\n".join(os.urandom(60).hex() for _ in range(400)))
+        print("\n".join(os.urandom(60).hex() for _ in range(900)))
     assert nginx.refusals
     nginx.close()
     assert points(server, run.id) == 4000
-    assert server.get(f"/iteration/{run.id}/console")["next"] >= 400
+    assert server.get(f"/iteration/{run.id}/console")["next"] >= 900
     assert nothing_left(tmp_path)
 
 

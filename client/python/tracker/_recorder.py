@@ -13,7 +13,8 @@ from ._end import before_exit_of_worker, end_body
 from ._http import Client, Refused, TrackerError
 from ._keep import Files, Kept
 from ._output import Output, beside, request
-from ._sender import ENDED, Sender
+from ._points import ENDED
+from ._sender import Sender
 from ._spool import Spool
 from ._sync import remove_folder, send_all, send_former, send_leftovers, spool_files
 from ._unsent import REJECTED, announce, describe, rejected, sentence

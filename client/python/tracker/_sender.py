@@ -6,16 +6,16 @@ import json
 import os
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional
 
 from ._config import SUMMARY
 from ._http import Client, Refused, TrackerError, Unreachable
-from ._part import SMALLEST, Progress
-from ._repeat import is_old, missing
+from ._part import Progress
+from ._points import ENDED, Points
 from ._spool import Item, Spool
 from ._trust import check_own_folder
 from ._unsent import REJECTED, announce, keep, rejected
-from ._value import digest, tell, timestamp
+from ._value import tell, timestamp
 
 if TYPE_CHECKING:
     from ._artifact import Transfer
@@ -31,8 +31,6 @@ ORPHANED = 5
 SIGN_IN_AGAIN = frozenset((401, 403))
 REQUESTS = frozenset((("PATCH", "/iteration/{id}"), ("POST", "/iteration/{id}/snapshot"), ("POST", "/tag/iteration/{id}")))
 """The only requests that a spool may ask for by method and path; {id} is the run's id."""
-ENDED = "ITERATION_ENDED"
-"""The code of the API for a write to an iteration that has ended."""
 
 
 class Sender:
@@ -64,7 +62,7 @@ class Sender:
         self.created = ""  # when the iteration was created, once it is known
         self.ended: Optional[Dict[str, Any]] = None  # the iteration, when somebody else has ended it
         self._adopted, self._worker = adopted, worker
-        self._doubt = adopted  # the server may have the next points already, see _repeat.py
+        self._points = Points(client, self.id, adopted, self._reopen_for, self._keep)
         self._orphaned = 0
         self._experiment = ""
         self._names = Names(client)
@@ -73,7 +71,6 @@ class Sender:
         self._closed = False  # by an end in the spool
         self._refused = False  # the present item
         self._transfer: Optional[Transfer] = None  # of the file that is being sent
-        self._broken: Tuple[str, int] = ("", 0)  # key of a request in which the connection broke, and how often
         self._unsaid = not adopted and os.path.exists(spool.path + REJECTED)  # the run's page does not say yet what was refused
 
     def run(self) -> None:
@@ -105,7 +102,7 @@ class Sender:
         try:
             self._carry_out(item)
         except Unreachable as failure:
-            self._doubt = True
+            self._points.doubt = True
             self.report(failure)
             return False
         except Refused as refused:
@@ -207,7 +204,7 @@ class Sender:
         head, body = item.head, item.body
         op = head["op"]
         if op == "points":
-            self._new_points(self._absolute(body) if head.get("relative") else body, head["key"])
+            self._points.send(self._absolute(body) if head.get("relative") else body, head["key"])
         elif op == "begin":
             self._begin(head)
         elif op == "parameter":
@@ -398,7 +395,7 @@ class Sender:
                 raise
             del body["created_date"]  # the server is older than this field, or its clock is behind
             self.client.call("POST", path, body)
-        self._doubt = False
+        self._points.doubt = False
         self._look()
 
     def _parameter(self, head: Dict[str, Any], body: bytes) -> None:
@@ -420,50 +417,3 @@ class Sender:
             offset += len(page["data"])
             if not page["data"]:
                 return
-
-    def _new_points(self, body: bytes, key: str) -> None:
-        """Send points; of a request that the server may have written and forgotten, only what it does not have.
-
-        A proxy that refuses a large body may close the connection before its answer is read. So a request in which the connection
-        broke is sent in parts, and in smaller ones each time, without the points that have arrived.
-        """
-        broke = self._broken[1] if self._broken[0] == key else 0
-        try:
-            if self._doubt and is_old(key) or broke:
-                points = json.loads(body)["metrics"]
-                left = missing(self.client, self.id, points)
-                if not left:
-                    return
-                if len(left) == len(points):
-                    self._doubt = False  # requests go out in order: what follows was not sent either
-                if len(left) < len(points) or broke:
-                    size = max(1, len(left) >> broke)
-                    self._split(key, *(left[start:start + size] for start in range(0, len(left), size)))
-                    return
-            self._points(body, key)
-        except Unreachable as failure:
-            if failure.begun and len(body) > SMALLEST:
-                self._broken = key, broke + 1
-            raise
-
-    def _split(self, key: str, *parts: List[Any]) -> None:
-        """Send points in parts, each under a key that is made of its content: the same parts are the same requests."""
-        for part in parts:
-            text = json.dumps({"metrics": part}).encode()
-            self._points(text, key[:32] + "-" + digest(text))
-
-    def _points(self, body: bytes, key: str) -> None:
-        """Send points. A body that is too large is cut in half; a point that is refused is found and left out."""
-        try:
-            self._reopen_for(lambda: self.client.call("POST", f"/metric/iteration/{self.id}/bulk", body, key))
-            return
-        except Refused as refused:
-            if refused.code == ENDED or refused.status not in (400, 413, 422):
-                raise
-            points = json.loads(body)["metrics"]
-            if len(points) == 1:
-                point = points[0]
-                tell(f"the server does not take the point {point['key'][:80]!r} at step {point.get('step')}: {refused.message}")
-                self._keep({"op": "points", "key": key}, body, refused)
-                return
-        self._split(key, points[:len(points) // 2], points[len(points) // 2:])

@@ -1,0 +1,71 @@
+"""Sends points: each once, also when an answer was lost, and in parts where a proxy takes small bodies only."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Callable, Dict, List, Tuple
+
+from ._http import Client, Refused, Unreachable
+from ._part import SMALLEST
+from ._repeat import is_old, missing
+from ._value import digest, tell
+
+ENDED = "ITERATION_ENDED"
+"""The code of the API for a write to an iteration that has ended."""
+
+
+class Points:
+    """Sends the points of one iteration. doubt: the server may have the next ones already, see _repeat.py."""
+
+    def __init__(self, client: Client, id: str, doubt: bool, reopen_for: Callable[[Callable[[], Any]], None],
+                 keep: Callable[[Dict[str, Any], bytes, Refused], None]) -> None:
+        """reopen_for makes a request, after the iteration was opened if it has to be. keep keeps what is refused."""
+        self.doubt = doubt
+        self._client, self._id, self._reopen_for, self._keep = client, id, reopen_for, keep
+        self._broken: Tuple[str, int] = ("", 0)  # key of a request in which the connection broke, and how often
+
+    def send(self, body: bytes, key: str) -> None:
+        """Send points; of a request that the server may have written and forgotten, only what it does not have.
+
+        A proxy that refuses a large body may close the connection before its answer is read. So a request in which the connection
+        breaks again is sent in parts, each of which is tried twice before smaller ones are.
+        """
+        broke = self._broken[1] if self._broken[0] == key else 0
+        try:
+            if self.doubt and is_old(key) or broke > 1:
+                points = json.loads(body)["metrics"]
+                left = missing(self._client, self._id, points)
+                if len(left) == len(points):
+                    self.doubt = False  # requests go out in order: what follows was not sent either
+                if len(left) < len(points) or broke > 1:
+                    size, new = max(1, len(points) >> broke // 2), {id(point) for point in left}
+                    parts = (points[start:start + size] for start in range(0, len(points), size))
+                    self._split(key, *([point for point in part if id(point) in new] for part in parts))
+                    return
+            self._post(body, key)
+        except Unreachable as failure:
+            if failure.begun and len(body) > SMALLEST:
+                self._broken = key, broke + 1
+            raise
+
+    def _split(self, key: str, *parts: List[Any]) -> None:
+        """Send points in parts, each under a key that is made of its content: the same parts are the same requests."""
+        for part in filter(None, parts):
+            text = json.dumps({"metrics": part}).encode()
+            self._post(text, key[:32] + "-" + digest(text))
+
+    def _post(self, body: bytes, key: str) -> None:
+        """Send points. A body that is too large is cut in half; a point that is refused is found and left out."""
+        try:
+            self._reopen_for(lambda: self._client.call("POST", f"/metric/iteration/{self._id}/bulk", body, key))
+            return
+        except Refused as refused:
+            if refused.code == ENDED or refused.status not in (400, 413, 422):
+                raise
+            points = json.loads(body)["metrics"]
+            if len(points) == 1:
+                point = points[0]
+                tell(f"the server does not take the point {point['key'][:80]!r} at step {point.get('step')}: {refused.message}")
+                self._keep({"op": "points", "key": key}, body, refused)
+                return
+        self._split(key, points[:len(points) // 2], points[len(points) // 2:])
