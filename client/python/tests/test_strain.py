@@ -10,7 +10,7 @@ from typing import Any, Callable, List
 import pytest
 
 import tracker
-from tracker._points import ENDED
+from tracker._http import ENDED
 
 from .conftest import Proxy, Script, Server, eventually, sync
 

@@ -19,6 +19,8 @@ TIMEOUT = 30.0
 """Seconds without a byte from the server after which a request has failed; TRACKER_TIMEOUT sets another number."""
 REFRESH_BEFORE = 3600.0
 """Seconds before the end of a token, or a quarter of its life if that is less, at which a new one is asked for."""
+ENDED = "ITERATION_ENDED"
+"""The code of the API for a write to an iteration that has ended."""
 
 
 class TrackerError(Exception):

@@ -5,13 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any, Callable, Dict, List, Tuple
 
-from ._http import Client, Refused, Unreachable
+from ._http import ENDED, Client, Refused, Unreachable
 from ._part import SMALLEST
 from ._repeat import is_old, missing
 from ._value import digest, tell
-
-ENDED = "ITERATION_ENDED"
-"""The code of the API for a write to an iteration that has ended."""
 
 
 class Points:

@@ -17,7 +17,7 @@ from ._http import TrackerError
 from ._run import Run, live
 from ._value import printing, tell
 
-LATE = ("encodings.idna", "gzip", "http.client", "uuid", "tracker._artifact")
+LATE = ("encodings.idna", "gzip", "http.client", "uuid", "tracker._artifact", "tracker._unsent")
 """Modules that the sending threads import only when they need them."""
 
 _ended: Dict[str, Any] = {}  # how the process ends, if not normally

@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional,
 
 from ._console import Console
 from ._end import before_exit_of_worker, end_body
-from ._http import Client, Refused, TrackerError
+from ._http import ENDED, Client, Refused, TrackerError
 from ._keep import Files, Kept
 from ._output import Output, beside, request
-from ._points import ENDED
 from ._sender import Sender
 from ._spool import Spool
 from ._sync import remove_folder, send_all, send_former, send_leftovers, spool_files
-from ._unsent import REJECTED, announce, describe, rejected, sentence
 from ._value import tell, timestamp, uuid7
 from ._writer import PERIOD, WORKER_PERIOD, Items, Writer
 
@@ -359,6 +357,8 @@ class Recorder:
         if complete:
             remove_folder(spool)
         elif kept and not quiet:
+            from ._unsent import describe
+
             what = "what it has logged" if self.mode == "offline" else "the rest"
             tell(f"{self.label} has ended; {what} is kept in {spool.path}: {describe(self.folder, left)}. "
                  "Send it with: python -m tracker sync")
@@ -367,6 +367,8 @@ class Recorder:
 
     def _say_missing(self, sender: Sender, path: str, left: List[Dict[str, Any]], quiet: bool) -> None:
         """Print what the server or a proxy has refused, and let the run's page say what is missing, if that is possible now."""
+        from ._unsent import REJECTED, announce, rejected, sentence
+
         try:
             refused = rejected(path)
         except OSError as error:

@@ -9,16 +9,14 @@ import time
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional
 
 from ._config import SUMMARY
-from ._http import Client, Refused, TrackerError, Unreachable
-from ._part import Progress
-from ._points import ENDED, Points
+from ._http import ENDED, Client, Refused, TrackerError, Unreachable
 from ._spool import Item, Spool
 from ._trust import check_own_folder
-from ._unsent import REJECTED, announce, keep, rejected
 from ._value import tell, timestamp
 
 if TYPE_CHECKING:
     from ._artifact import Transfer
+    from ._part import Progress
 
 HEARTBEAT = 30.0
 """Seconds without a request after which a heartbeat is sent."""
@@ -46,6 +44,9 @@ class Sender:
         """adopted: another process wrote this spool. worker: another process ends the run. moved: that of a sender which waits
         for this one."""
         from ._name import Names
+        from ._part import Progress
+        from ._points import Points
+        from ._unsent import REJECTED
 
         self.spool, self.client = spool, client
         self.id: str = spool.head["id"]
@@ -153,6 +154,8 @@ class Sender:
         self.refused.append(refused)
         del self.refused[100:]
         self._unsaid = True
+        from ._unsent import keep
+
         try:
             keep(self.spool.path, self.spool.head, head, body, refused.message)
         except OSError as error:
@@ -168,6 +171,8 @@ class Sender:
 
     def announce(self) -> None:
         """Let the run's page say what was refused, or that nothing is missing any more. Raises Unreachable."""
+        from ._unsent import announce, rejected
+
         try:
             heads = rejected(self.spool.path)
         except OSError:

@@ -6,15 +6,17 @@ import json
 import os
 import re
 import threading
-from typing import Any, Callable, Dict, List, Optional
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional
 
 from ._check import identity, text
 from ._http import Client, Refused, TrackerError, Unreachable
 from ._output import beside, request
-from ._part import Progress
 from ._sender import Sender
 from ._spool import Busy, Spool
 from ._value import timestamp
+
+if TYPE_CHECKING:
+    from ._part import Progress
 
 ELSEWHERE = 120.0
 """Seconds after the last sign of life of a run in its spool from which a later one on the server comes from another process."""
