@@ -76,6 +76,17 @@ def test_finish_waits_while_bytes_move(server: Server, line: Line, tmp_path: pat
     assert server.get(f"/iteration/{run.id}")["status"] == "SUCCEEDED"
 
 
+def test_a_run_is_alive_while_it_sends_a_file(server: Server, proxy: Proxy, tmp_path: pathlib.Path,
+                                              monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tracker._sender.HEARTBEAT", 0.0)
+    data_file(tmp_path / "model.bin", 2_000_000)
+    with tracker.init(url=proxy.url, capture=False) as run:
+        run.log_artifact("model.bin")
+    begun = next(number for number, seen in enumerate(proxy.seen) if seen.startswith("PATCH /upload/"))
+    ended = max(number for number, seen in enumerate(proxy.seen) if seen.startswith("PATCH /upload/"))
+    assert f"POST /iteration/{run.id}/heartbeat" in proxy.seen[begun:ended]
+
+
 def test_finish_gives_up_when_nothing_moves_and_names_what_is_missing(server: Server, proxy: Proxy, tmp_path: pathlib.Path,
                                                                       monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:
     monkeypatch.setattr("tracker._recorder.PATIENCE", 3.0)

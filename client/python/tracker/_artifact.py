@@ -8,7 +8,7 @@ import mimetypes
 import os
 import threading
 import time
-from typing import IO, Any, Dict, Iterator, Optional, Tuple
+from typing import IO, Any, Callable, Dict, Iterator, Optional, Tuple
 from urllib.parse import quote
 
 from ._check import identity
@@ -41,8 +41,10 @@ class Transfer:
     goes on where the one before has stopped. So does another process, if the file is one that the spool keeps.
     """
 
-    def __init__(self, client: Client, iteration: str, head: Dict[str, Any], progress: Progress, stop: threading.Event) -> None:
-        self.head = head
+    def __init__(self, client: Client, iteration: str, head: Dict[str, Any], progress: Progress, stop: threading.Event,
+                 arrived: Callable[[], None]) -> None:
+        """arrived is called after each part."""
+        self.head, self._arrived = head, arrived
         self._client, self._iteration, self._progress, self._stop = client, iteration, progress, stop
         self._parts: Parts = parts_for(client.url)
         self._before = (-1, -1)  # size and time of the last change, when the file was hashed
@@ -172,6 +174,7 @@ class Transfer:
                 self._parts.arrived(length, time.monotonic() - begun)
                 offset += length
                 self._reach(offset)
+                self._arrived()
 
     def _resume(self, listing: str, fields: Dict[str, str], note: str) -> int:
         """Begin the upload, unless that was done before. Returns the number of bytes that the server has."""

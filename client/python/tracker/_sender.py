@@ -71,22 +71,22 @@ class Sender:
         self._opened = False  # for what came late; the end that it had is in the spool
         self._closed = False  # by an end in the spool
         self._refused = False  # the present item
+        self._spoken = time.monotonic()  # when a request about the run was answered, or a heartbeat sent
         self._transfer: Optional[Transfer] = None  # of the file that is being sent
         self._unsaid = not adopted and os.path.exists(spool.path + REJECTED)  # the run's page does not say yet what was refused
 
     def run(self) -> None:
         """Send until stopped. While there is nothing to send, send heartbeats."""
-        wait, spoken = 0.0, time.monotonic()
+        wait = 0.0
         while not self.stop.is_set():
             item, before = self.spool.next(timeout=0.5), self.moved.moves
             if item is None:
                 self._say_refused()
-                if self.progress and time.monotonic() - spoken >= HEARTBEAT:
-                    spoken = time.monotonic()
+                if self.progress:
                     self._heartbeat()
                 continue
             if self.step(item):
-                wait, spoken = 0.0, time.monotonic()
+                wait, self._spoken = 0.0, time.monotonic()
                 continue
             wait = 0.0 if self.moved.moves != before else wait  # a part of a file has arrived
             wait = min(LONGEST_WAIT, max(0.25, wait * 2, getattr(self.failure, "after", 0.0)))
@@ -194,6 +194,10 @@ class Sender:
             pass  # it was removed before
 
     def _heartbeat(self) -> None:
+        """Tell the server that the run is alive, if nothing was sent for a while. Parts of a file do not tell it."""
+        if self._adopted or time.monotonic() - self._spoken < HEARTBEAT:
+            return
+        self._spoken = time.monotonic()
         try:
             try:
                 self.client.call("POST", f"/iteration/{self.id}/heartbeat")
@@ -223,7 +227,7 @@ class Sender:
 
             path = self._file(head["file"])
             if self._transfer is None or self._transfer.head != head:
-                self._transfer = Transfer(self.client, self.id, head, self.moved, self.stop)
+                self._transfer = Transfer(self.client, self.id, head, self.moved, self.stop, self._heartbeat)
             self._transfer.send(self.experiment(), path, own=path != head["file"])
             self._transfer = None
         elif op == "console":
