@@ -94,7 +94,10 @@ def test_output_that_no_server_takes_stays_and_is_counted(server: Server, script
     tracker.Api().client.call("PATCH", f"/experiment/{experiment}", {"status": "FINISHED"})
     assert "does not take output.log" in sync().stderr
     assert (tmp_path / "spool" / f"{id}.out").exists()
-    assert f"{id}.out: what a run printed, without its spool, 3.0 MB" in status()
+    assert "refused: output.log (3.0 MB): The experiment is FINISHED" in status()
+    assert sync().returncode == 1 and status().count("refused: output.log") == 1, "it is tried once each time"
+    tracker.Api().client.call("PATCH", f"/experiment/{experiment}", {"status": "IN_PROGRESS"})
+    assert sync().returncode == 0 and len(printed(server, id)) == 1
 
 
 @pytest.mark.parametrize("name", ["first", None])

@@ -41,7 +41,7 @@ def sync(arguments: argparse.Namespace) -> int:
             left += 1
             continue
         if failure is None and refused:
-            tell(f"{path}: {sentence(os.path.dirname(path), refused)} It is kept in {path}{REJECTED}; delete that to give it up")
+            tell(f"{path}: {sentence(os.path.dirname(path), refused)} It is in {path}{REJECTED}; delete that to give it up")
             left += 1
         elif failure is None:
             print(f"{path}: sent")

@@ -375,7 +375,7 @@ class Recorder:
             tell(f"{error.filename}: {error.strerror}")
             refused = []
         if refused and not quiet:
-            tell(f"{self.label}: {sentence(self.folder, refused)} It is kept in {path + REJECTED}. "
+            tell(f"{self.label}: {sentence(self.folder, refused)} What is missing is in {path + REJECTED}. "
                  "Try again with: python -m tracker sync")
         if left and sender.progress and self.interrupts == 0 and not self.hasty:
             try:

@@ -47,13 +47,14 @@ def sync_file(path: str, url: Optional[str] = None, token: Optional[str] = None,
         sender = Sender(spool, client, adopted=True, moved=moved)
         sender.stop = stop or sender.stop
         died: Optional[bool] = False if spool.ended or spool.head.get("worker") or _WORKER.search(path) else None
-        tries, printed = 0, None
+        tries = 0
+        printing = not spool.head.get("refused")  # of refused items, what was printed is one already
         while not (stop is not None and stop.is_set()):
             if died is None:
                 died = _has_died(sender, alive)
             item = spool.next() if died is not None else None
             if died is not None and item is None:
-                printed = request(beside(path)) if printed is None else None
+                printed, printing = request(beside(path)) if printing else None, False
                 if printed is not None:
                     spool.append(printed)
                 elif died and _is_running(sender):

@@ -65,7 +65,7 @@ def try_again(path: str) -> None:
         spool = Spool(path)
     else:
         head = {"id": os.path.basename(path)[:36], "url": "", "project": "", "experiment": "", **(first.get("spool") or {})}
-        spool = Spool(path, {"version": 1, **head, "worker": True})  # as a worker's, it does not end the run
+        spool = Spool(path, {"version": 1, **head, "worker": True, "refused": True})  # as a worker's, it does not end the run
     try:
         for line in _lines(path):
             body = str(line.get("body", "")).encode()
