@@ -1,4 +1,4 @@
-"""How large the parts are in which files are sent to a server, and how far requests have come."""
+"""Sizes of the parts in which files are sent to a server, and the progress of requests."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def parts_for(url: str) -> Parts:
 
 
 class Progress:
-    """How far the requests of a run have come, for the thread that waits for them."""
+    """Progress of the requests of a run, for the thread that waits for them."""
 
     def __init__(self) -> None:
         self.moves = 0  # changes with each piece of a body that is sent for the first time, and with each answer

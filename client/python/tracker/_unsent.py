@@ -1,4 +1,4 @@
-"""Lists what a run has logged and the server does not have: requests that were refused, and requests that were not sent yet.
+"""Lists the requests of a run that the server does not have: refused ones, and those that were not sent yet.
 
 The requests that were refused are kept in a file beside the spool, one on each line. The run's page says what they are.
 """
@@ -98,14 +98,14 @@ def describe(folder: str, heads: List[Dict[str, Any]], were: str = "") -> str:
 
 
 def sentence(folder: str, heads: List[Dict[str, Any]]) -> str:
-    """What is missing on the server, in words; empty when nothing is."""
+    """A sentence about requests that the server does not have; empty without any."""
     if not heads:
         return ""
     return describe(folder, heads, f" {'was' if len(heads) == 1 else 'were'} not sent") + "."
 
 
 def announce(client: Client, id: str, path: str, heads: List[Dict[str, Any]]) -> None:
-    """Let the run's page say that what heads describe is missing; without any, that nothing is. path is that of the spool.
+    """Let the run's page name the requests that are missing, or nothing if there are none. path is that of the spool.
 
     A server that does not take it is left alone. Raises Unreachable.
     """
