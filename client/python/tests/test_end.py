@@ -48,7 +48,14 @@ def test_nothing_follows_the_end_in_the_spool(monkeypatch: pytest.MonkeyPatch) -
         run.summary["best"] = 1.0
         writer = run.recorder.writer
         assert writer is not None
-    writer.queue.append(({"late": 1.0}, None, 0, 0.0))  # of a thread that was in the middle of log
+        append = writer.spool.append
+
+        def late(head: Any, body: bytes = b"") -> None:
+            append(head, body)
+            if head["op"] == "end":
+                run.recorder.log({"late": 1.0}, 0, 0.0)  # of a thread that was in the middle of log
+
+        monkeypatch.setattr(writer.spool, "append", late)
     writer.flush()
     spool = Spool(str(pathlib.Path(run.folder) / f"{run.id}.spool"))
     operations = [item.head["op"] for item in drained(spool)]

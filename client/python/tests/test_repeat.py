@@ -14,10 +14,10 @@ from tracker import _repeat
 from tracker._http import Client
 from tracker._sync import sync_file
 
-from .conftest import Proxy, Script, Server, eventually
+from .conftest import Proxy, Script, Server, drained, eventually
 
 LOGGER = """
-    import time, tracker
+    import sys, time, tracker
     run = tracker.init(capture=False)
     print(run.id, flush=True)
     run.log({"nan": float("nan"), "zero": -0.0, "a/b": 1e-300, "é": 3}, step=-5)
@@ -25,8 +25,8 @@ LOGGER = """
         run.log({"a": step / 7}, step=step)
         run.log({"a": step / 7}, step=step)
     run.flush()
+    sys.stdin.readline()
     run.log({"a": 7.0, "late": 1}, step=200)
-    run.flush()
     print("logged", flush=True)
     time.sleep(600)
 """
@@ -50,8 +50,9 @@ def test_what_was_written_a_day_ago_is_not_written_again(server: Server, proxy: 
     proxy.fault = fault
     one = script(LOGGER, TRACKER_URL=proxy.url)
     id = one.line()
-    assert one.line() == "logged"
     eventually(lambda: server.iterations() and len(server.points(id, "a")) == 400)
+    one.say("go on")
+    assert one.line() == "logged"
     one.process.kill()
     one.end()
     forget(server)
@@ -109,14 +110,11 @@ def test_what_is_missing_is_exact(server: Server, monkeypatch: pytest.MonkeyPatc
 def test_requests_of_a_run_differ_in_their_times(tmp_path: pathlib.Path) -> None:
     with tracker.init(mode="offline", capture=False) as run:
         bodies: List[bytes] = []
-        keep = run.recorder.spool.append  # type: ignore[union-attr]
-        def append(head: Dict[str, Any], body: bytes = b"") -> None:
-            if head["op"] == "points":
-                bodies.append(body)
-            keep(head, body)
-        run.recorder.spool.append = append  # type: ignore[union-attr,method-assign]
+        spool = run.recorder.spool
+        assert spool is not None
         for _ in range(100):
             run.log({"a": 1}, step=0)
             run.flush()
+            bodies += [item.body for item in drained(spool) if item.head["op"] == "points"]
     times = [{p["recorded_at"] for p in json.loads(body)["metrics"]} for body in bodies]
     assert len(times) >= 100 and len(set().union(*times)) == sum(len(t) for t in times)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Dict, Iterator, List, NamedTuple, Optiona
 from urllib.parse import urlsplit
 
 from ._program import program
-from ._spool import lock
+from ._record import lock
 from ._trust import close_to_others, open_own
 from ._value import is_quiet, tell
 

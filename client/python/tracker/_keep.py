@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import stat
 import sys
-import threading
 from typing import Any, Dict, NamedTuple, Tuple
 
 from ._trust import make_own_folder, open_own
@@ -33,8 +33,7 @@ class Files:
 
     def __init__(self, folder: str, id: str) -> None:
         self._folder, self._id = folder, id
-        self._last = 0
-        self._lock = threading.Lock()
+        self._numbers = itertools.count(1)
 
     def keep(self, path: str) -> Kept:
         """Keep the bytes that the file at path has now.
@@ -42,7 +41,7 @@ class Files:
         If there is no room for a copy, the file itself is named, and sent if it is still the same then. Raises OSError for a file
         that can't be read, or that is changed while it is copied.
         """
-        number = self._next()
+        number = next(self._numbers)
         found = os.stat(path)
         try:
             name = take(path, self._folder, self._id, number)
@@ -59,16 +58,11 @@ class Files:
 
     def write(self, data: bytes, suffix: str) -> Tuple[int, str]:
         """Write a new file; return its number and its path below the spool folder. Raises OSError."""
-        number = self._next()
+        number = next(self._numbers)
         fd, name = new_file(self._folder, self._id, number, suffix)
         with os.fdopen(fd, "wb") as out:
             out.write(data)
         return number, name
-
-    def _next(self) -> int:
-        with self._lock:
-            self._last += 1
-            return self._last
 
 
 def new_file(folder: str, id: str, number: int, suffix: str) -> Tuple[int, str]:

@@ -29,11 +29,15 @@ from ._encode import (
 
 
 class Drawing(NamedTuple):
-    """The data of an artifact: draw makes its file, at any time; size is the approximate number of bytes it holds until then."""
+    """The data of an artifact: draw makes its file, at any time; size is the approximate number of bytes it holds until then.
+
+    ready reports whether there is nothing to draw, so that it is kept at once.
+    """
 
     draw: Callable[[], File]
     size: int
     caption: str = ""
+    ready: bool = False
 
 
 class Media:
@@ -77,7 +81,8 @@ class Text(Media):
 
     def drawing(self) -> Drawing:
         text = self._text
-        return Drawing(lambda: File(text.encode("utf-8", "replace"), ".txt", "text/plain; charset=utf-8"), len(text))
+        return Drawing(lambda: File(text.encode("utf-8", "replace"), ".txt", "text/plain; charset=utf-8"), len(text),
+                       ready=True)
 
 
 class Html(Media):
@@ -94,7 +99,7 @@ class Html(Media):
 
     def drawing(self) -> Drawing:
         page = self._page
-        return Drawing(lambda: File(page, ".html", "text/html; charset=utf-8"), len(page))
+        return Drawing(lambda: File(page, ".html", "text/html; charset=utf-8"), len(page), ready=True)
 
 
 class Audio(Media):
@@ -271,7 +276,7 @@ def _signature(data: bytes) -> Optional[Tuple[str, str]]:
 
 
 def _drawn(file: File) -> Drawing:
-    return Drawing(lambda: file, len(file.data))
+    return Drawing(lambda: file, len(file.data), ready=True)
 
 
 def _as_it_is(path: Any, kind: str) -> Drawing:

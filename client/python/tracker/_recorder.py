@@ -1,23 +1,27 @@
-"""The queue, the spool and the sender of one run in one process."""
+"""The spool, the writer and the sender of one run in one process."""
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
+from ._call import MOST_POINTS, Encoder, Step
 from ._console import Console
 from ._end import before_exit_of_worker, end_body
 from ._http import ENDED, Client, Refused, TrackerError
 from ._keep import Files, Kept
 from ._output import Output, beside, request
+from ._record import CALL, ITEM
 from ._sender import Sender
 from ._spool import Spool
 from ._sync import remove_folder, send_all, send_former, send_leftovers, spool_files
-from ._value import tell, timestamp, uuid7
-from ._writer import PERIOD, WORKER_PERIOD, Items, Writer
+from ._value import floats, tell, timestamp, uuid7
+from ._worker import importing
+from ._writer import PERIOD, WORKER_PERIOD, Entry, Writer
 
 if TYPE_CHECKING:
     from ._media import Drawing
@@ -28,14 +32,16 @@ WRITE_TIMEOUT = 30.0
 """Seconds for which a worker that ends waits for its queue to be written to the disk."""
 SHORT = 2.0
 """Seconds without a byte for which the end of a run waits while it tells the server what is missing."""
-FULL = 250_000
-"""Maximum number of values in the queue, some 30 MB; faster logging waits for the disk."""
+WAKE, FULL = 1000, 10_000
+"""Calls that the disk did not take, from which the writer is woken before its time, and from which log waits for it."""
+MOST_NAMES = 100_000
+"""Metrics whose last value is known."""
 MOST_DRAWN = 32 << 20
 """Bytes of pictures and the like that wait to be drawn; further ones wait for the writer."""
 
 
 class Recorder:
-    """Records one run: what is added is queued, written to the spool and sent from there.
+    """Records one run: what is added is written to the spool at once, and sent from there.
 
     A worker records to a run that another process began and will end. finished reports whether the run has ended in this
     process, status how.
@@ -52,7 +58,9 @@ class Recorder:
         self.interrupts = 0
         self.hasty = False  # its end does not wait for a server that can't be reached: another run sends the rest
         self.output: Optional[Output] = None
-        self.queue: Any = []
+        self.calls = 0  # to log so far; of several at once it may count one
+        self._last: Dict[Any, float] = {}
+        self._encode = Encoder().encode
         self.writer: Optional[Writer] = None
         self.spool: Optional[Spool] = None
         self.sender: Optional[Sender] = None
@@ -91,9 +99,8 @@ class Recorder:
         if not self.worker:
             spool.reserve()
         self.writer = Writer(spool, WORKER_PERIOD if self.worker else PERIOD)
-        self.queue = self.writer.queue
+        self._record({**self.begin, "op": "begin", "at": timestamp(time.time_ns() // 1_000_000)})
         self.started = True
-        self.add({**self.begin, "op": "begin", "at": timestamp(time.time_ns() // 1_000_000)})
         if self.worker:
             before_exit_of_worker(self.drain)
         self.writer.start()
@@ -138,14 +145,24 @@ class Recorder:
 
     def sample(self, source: Callable[[], Dict[str, float]]) -> None:
         """Let the writer call source from time to time for metrics of the machine."""
+        def sample() -> Dict[str, float]:
+            values = source()
+            self._note(values)
+            return values
+
         if self.writer is not None:
-            self.writer.sample = source
+            self.writer.sample = sample
 
     def revive(self) -> bool:
-        """Start again in a forked worker when it first logs. Return whether the run still records anything."""
+        """Start in a worker when it first logs. Return whether the run records anything.
+
+        It does not while a spawned worker imports the program again: what that logs was logged by the parent.
+        """
         if self.finished:
             if self.mode != "disabled":
                 tell(f"{self.label} has finished; what is logged to it now is not recorded", once="finished " + self.begin["id"])
+            return False
+        if importing():
             return False
         with self._starting:
             if not self.started:
@@ -162,7 +179,7 @@ class Recorder:
             self.output.close()
             self.output = None
         self.started, self.worker, self.sender, self.writer = False, True, None, None
-        self._threads, self.queue, self._starting = [], [], threading.Lock()
+        self._threads, self._starting, self._last = [], threading.Lock(), {}
         self._files = Files(self.folder, self.begin["id"])
         self.begin = {**self.begin, "resume": False}
 
@@ -173,22 +190,63 @@ class Recorder:
 
     # -- what is recorded
 
+    def log(self, data: Mapping[Any, Any], step: Step, at: float) -> None:
+        """Record numbers, which are floats or ints, at a step and a time in Unix seconds."""
+        spool, writer = self.spool, self.writer
+        if spool is None or writer is None:
+            return  # it has not begun, or ends
+        self.calls += 1
+        if len(data) > MOST_POINTS:
+            names = list(data)
+            for start in range(0, len(names), MOST_POINTS):
+                self.log({name: data[name] for name in names[start:start + MOST_POINTS]}, step, at)
+            return
+        if not data:
+            return
+        if int in map(type, data.values()):
+            data = floats(data)
+        self._note(data)
+        payload = self._encode(data, step, at)
+        if writer.queue or not spool.put(CALL, payload):
+            self._leave_to_writer(writer, payload)
+
+    def _note(self, data: Mapping[Any, Any]) -> None:
+        if len(self._last) < MOST_NAMES:
+            self._last.update(data)
+        else:
+            self._last.update({name: value for name, value in data.items() if name in self._last})
+
+    def _leave_to_writer(self, writer: Writer, entry: Entry) -> None:
+        writer.queue.append(entry)
+        if len(writer.queue) > WAKE:
+            if len(writer.queue) > FULL:
+                writer.flush()
+            else:
+                writer.wake()
+
     def add(self, head: Dict[str, Any], body: bytes = b"") -> None:
-        """Queue an item of the spool."""
+        """Record an item of the spool."""
         if (self.finished or not self.started) and not self.revive():
             return
-        self.queue.append((head, body, None, 0.0))
+        self._record(head, body)
+
+    def _record(self, head: Dict[str, Any], body: bytes = b"") -> None:
+        spool, writer = self.spool, self.writer
+        if spool is None or writer is None:
+            return
+        if writer.queue or not spool.put(ITEM, json.dumps(head).encode() + b"\n" + body):
+            self._leave_to_writer(writer, (head, body))
 
     def request(self, method: str, path: str, body: Dict[str, Any]) -> None:
-        """Queue a request about the run; {id} in path stands for its id."""
+        """Record a request about the run; {id} in path stands for its id."""
         self.add({"op": "request", "method": method, "path": path}, json.dumps(body).encode())
 
     def parameter(self, name: str, text: str) -> None:
-        """Queue a parameter."""
+        """Record a parameter."""
         self.add({"op": "parameter", "name": name}, json.dumps({"key": name, "value": text}).encode())
 
     def rewind(self, name: str, step: int) -> None:
-        """Queue the removal of the points of a metric from a step on, which later ones replace."""
+        """Record the removal of the points of a metric from a step on, which later ones replace."""
         self.add({"op": "rewind", "name": name, "from": step, "key": uuid7().replace("-", "")})
 
     def keep(self, path: str) -> Kept:
@@ -201,59 +259,67 @@ class Recorder:
             return Kept(0, path, {})
         return self._files.keep(path)
 
-    def artifact(self, kept: Kept, name: str, description: str = "", content_type: Optional[str] = None) -> int:
-        """Queue a file that was kept as an artifact; return the number of the upload."""
+    def artifact(self, kept: Kept, name: str, description: str = "", content_type: Optional[str] = None,
+                 late: bool = False) -> int:
+        """Record a file that was kept as an artifact; return the number of the upload. With late, after what is drawn before."""
         if kept.head:
-            self.add({"op": "artifact", "name": name, "description": description, "content_type": content_type,
-                      "number": kept.number, **kept.head})
+            head = {"op": "artifact", "name": name, "description": description, "content_type": content_type,
+                    "number": kept.number, **kept.head}
+            if late and self.writer is not None:
+                self.writer.drawings.append(lambda: [(head, b"")])
+            else:
+                self.add(head)
         return kept.number
 
     def draw(self, name: str, drawings: Sequence[Tuple[str, Drawing]]) -> None:
-        """Let the writer draw what was logged under name, and keep each as an artifact."""
-        size = sum(drawing.size for _, drawing in drawings)
+        """Keep what was logged under name, each as an artifact. The writer draws it, unless it is ready."""
+        if not drawings or ((self.finished or not self.started) and not self.revive()):
+            return
+        for head in self._files_of(name, [one for one in drawings if one[1].ready]):
+            self.add(head)
+        late = [one for one in drawings if not one[1].ready]
+        size = sum(drawing.size for _, drawing in late)
 
         def items() -> Iterator[Tuple[Dict[str, Any], bytes]]:
             self._drawn -= size
-            for label, drawing in drawings:
-                try:
-                    file = drawing.draw()
-                    number, path = self._files.write(file.data, file.suffix)
-                except Exception as error:  # of the library that draws it, or of the disk
-                    tell(f"{name} could not be kept: {type(error).__name__}: {error}", once="object " + name)
-                    continue
-                yield {"op": "artifact", "name": label + file.suffix, "description": drawing.caption, "number": number,
-                       "content_type": file.content_type, "file": path, "temporary": True}, b""
+            for head in self._files_of(name, late):
+                yield head, b""
 
-        if not drawings or ((self.finished or not self.started) and not self.revive()):
+        if not late:
             return
         if self._drawn + size > MOST_DRAWN:
             self.flush()
         self._drawn += size
-        making: Items = items
-        self.queue.append(({}, making, None, 0.0))
+        if self.writer is not None:
+            self.writer.drawings.append(items)
+
+    def _files_of(self, name: str, drawings: Sequence[Tuple[str, Drawing]]) -> Iterator[Dict[str, Any]]:
+        """Write the files of drawings. The heads of their items."""
+        for label, drawing in drawings:
+            try:
+                file = drawing.draw()
+                number, path = self._files.write(file.data, file.suffix)
+            except Exception as error:  # of the library that draws it, or of the disk
+                tell(f"{name} could not be kept: {type(error).__name__}: {error}", once="object " + name)
+                continue
+            yield {"op": "artifact", "name": label + file.suffix, "description": drawing.caption, "number": number,
+                   "content_type": file.content_type, "file": path, "temporary": True}
 
     def flush(self) -> None:
-        """Write what is queued to the spool."""
+        """Write to the spool what is still to be drawn, and hand what is there to the sender."""
         if self.writer is not None and self.started and not self.finished:
             self.writer.flush()
 
     def last(self) -> Dict[str, float]:
         """The last value of each metric that this process has logged."""
-        self.flush()
-        return {} if self.writer is None else {str(name): value for name, value in self.writer.last.copy().items()}
-
-    def calls(self) -> int:
-        """The number of calls to log so far."""
-        self.flush()
-        return 0 if self.writer is None else self.writer.calls
-
-    def relieve(self, waiting: int) -> None:
-        """Empty the queue, in which about so many values wait; return at once unless they are too many."""
-        if self.writer is not None:
-            if waiting > FULL:
-                self.writer.flush()
-            else:
-                self.writer.wake()
+        found = {}
+        for name, value in self._last.copy().items():
+            try:
+                float(value)
+            except OverflowError:  # of a whole number with hundreds of digits
+                value = math.inf if value > 0 else -math.inf
+            found[str(name)] = value
+        return found
 
     # -- end
 
@@ -262,7 +328,7 @@ class Recorder:
 
         Returns the number of calls to log so far.
         """
-        calls = self.calls()
+        calls = self.calls
         if self.spool is not None and self.started and not self.finished and not self.worker:
             self.spool.keep_fate(end_body(status, message))
         return calls

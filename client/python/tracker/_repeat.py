@@ -2,7 +2,7 @@
 
 The server remembers idempotency keys for a day. A request whose answer was lost, and that is repeated later than that,
 is compared with what is there. That is exact, because a request is written whole or not at all, and no two requests of
-one writer have points of the same time, see _writer.py.
+one writer have points of the same time, see _call.py.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union, cast
 
-from . import _check
+from . import _check, _worker
 from ._config import SUMMARY, Config, Summary
 from ._end import ending
 from ._http import TrackerError
@@ -17,9 +17,6 @@ from ._wandb import Names
 
 if TYPE_CHECKING:
     from ._card import Cards, State
-
-WAKE = 20_000
-"""Values that wait in the queue until the writer is woken before its time."""
 
 idle: List[Run] = []
 """The disabled run of this process, which is the current one when no other is."""
@@ -67,8 +64,10 @@ class Run(Artifacts, Names):
         step: a whole number. Without it, those of one call share the next one.
         commit: False keeps the step for the next call.
 
-        Returns at once, and raises nothing because of the server unless the run is strict. A value that is neither a number
-        nor something that can be drawn is reported on stderr and left out; a number that a 64-bit float can't hold is reported.
+        Returns at once, and raises nothing because of the server unless the run is strict. Then the numbers are kept whatever
+        ends the process; images, figures, tables, histograms and texts are drawn a moment later. A value that is neither a
+        number nor something that can be drawn is reported on stderr and left out; a number that a 64-bit float can't hold is
+        reported.
         """
         recorder = self.recorder
         if (recorder.finished or not recorder.started) and not recorder.revive():
@@ -90,7 +89,7 @@ class Run(Artifacts, Names):
                 if commit is not False:
                     self._step = mark + 1
                 if self._resumed:
-                    mark = f'"+{mark}"'
+                    mark = f"+{mark}"
         else:
             if type(step) is not int:
                 mark = step = _check.step(step)
@@ -98,11 +97,7 @@ class Run(Artifacts, Names):
                 self._step, self._resumed = step if commit is False else step + 1, False
             elif self._step is not None and step >= self._step:
                 self._step = step if commit is False else step + 1
-        queue = recorder.queue
-        waiting = len(queue) * len(data)
-        queue.append((dict(data), None, mark, time.time()))
-        if waiting > WAKE:
-            recorder.relieve(waiting)
+        recorder.log(data, mark, time.time())
         if self.strict:
             self.check()
 
@@ -192,7 +187,7 @@ class Run(Artifacts, Names):
         return self.recorder.last()
 
     def flush(self) -> None:
-        """Write what was logged so far to the spool, which survives the process."""
+        """Write to the spool what was logged so far and is still to be drawn; the spool survives the process."""
         self.recorder.flush()
 
     def show(self, height: int = 600) -> None:
@@ -292,7 +287,7 @@ class Run(Artifacts, Names):
 
     def likely_end(self) -> Tuple[_check.End, str]:
         """The status and message of a run that is not ended by its program."""
-        if self._failed is not None and self._failed[0] == self.recorder.calls():
+        if self._failed is not None and self._failed[0] == self.recorder.calls:
             return cast(_check.End, self._failed[1]), self._failed[2]
         return "SUCCEEDED", ""
 
@@ -317,6 +312,7 @@ class Run(Artifacts, Names):
     def _forget(self) -> None:
         if self in live:
             live.remove(self)
+            _worker.share(live)
 
     def _log_objects(self, data: Mapping[str, Any], step: Optional[int]) -> Dict[str, float]:
         """Keep values that are not numbers as artifacts, and return the numbers."""
@@ -347,7 +343,7 @@ class Run(Artifacts, Names):
             else:
                 numbers[SUMMARY + name] = number
         if numbers:
-            self.recorder.queue.append((numbers, None, None, time.time()))
+            self.recorder.log(numbers, None, time.time())
 
 
 def attach(begin: Dict[str, Any], folder: str, url: str, token: Optional[str], mode: str) -> Run:

@@ -80,10 +80,11 @@ class Artifacts:
         from ._version import MANIFEST, manifest
 
         files = {inner: self.recorder.keep(path) for inner, path in artifact.files.items()}
-        self.recorder.draw(artifact.name, [(f"{artifact.name}/{MANIFEST}", manifest(
-            artifact.name, artifact.type, artifact.metadata, aliases, {inner: kept.path for inner, kept in files.items()}))])
+        made = manifest(artifact.name, artifact.type, artifact.metadata, aliases, {n: kept.path for n, kept in files.items()})
+        self.recorder.draw(artifact.name, [(f"{artifact.name}/{MANIFEST}", made)])
         return Upload(self.recorder, artifact.name, [
-            self.recorder.artifact(kept, f"{artifact.name}/{inner}", description or artifact.description or "")
+            self.recorder.artifact(kept, f"{artifact.name}/{inner}", description or artifact.description or "",
+                                   late=not made.ready)
             for inner, kept in files.items()])
 
     def keep_dir(self) -> None:

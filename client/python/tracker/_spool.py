@@ -1,59 +1,39 @@
-"""The spool: an append-only file of the requests that are still to be sent.
+"""The spool: an append-only file of the requests that are still to be sent, see _record.py.
 
-A file begins with MAGIC. Records follow, each with its length, a CRC-32 of the rest, a kind and a payload. A record that
-a crash cut off fails its checksum and is the end of the file. HEAD names the run; ITEM is one request; DONE holds the
-offset up to which every request is answered; BASE the step from which a resumed run counts; LINE the number of its first
-line in the console; FATE how the run ends unless something is logged after that, for a process that dies before it says so. A
-process that has the file open holds its lock, so that no two processes send the same requests.
+A record that a crash cut off fails its checksum and is left out. HEAD names the run; ITEM is one request; CALL is one call to
+log, see _call.py; DONE holds the offset up to which every request is answered; BASE the step from which a resumed run counts;
+LINE the number of its first line in the console; FATE how the run ends unless something is logged after that, for a process
+that dies before it says so. A process that has the file open holds its lock, so that no two processes send the same requests.
+
+Threads of the program append what they log themselves, each record with one write, which the kernel keeps whatever ends the
+process. Consecutive calls become one request when they are to be sent. CUT records which calls these are before they are
+sent, so that the next process sends the same request under the same idempotency key.
 """
 
 from __future__ import annotations
 
 import collections
+import errno
 import json
 import os
-import struct
 import sys
 import threading
 import time
-import zlib
-from typing import Any, Deque, Dict, List, NamedTuple, Optional
+from typing import Any, Deque, Dict, List, NamedTuple, Optional, Tuple
 
+from ._call import MOST_POINTS, count, points
+from ._record import BASE, CALL, CUT, DONE, FATE, HEAD, ITEM, LINE, MAGIC, OLD_MAGIC, frame, lock, pread, records
 from ._trust import open_own
+from ._value import digest
 
-MAGIC = b"TRACKER1"
-HEAD, ITEM, DONE, BASE, LINE, FATE = b"H", b"I", b"D", b"B", b"L", b"F"
-_FRAME = struct.Struct("<IIc")
 SHRINK = 4 << 20
-"""Bytes from which a file without anything left to send is cut back to its head."""
+"""Bytes that are sent from which they are removed from the file."""
+MOST_REST = 1 << 20
+"""Bytes that are copied to a new file when those before them are removed."""
 MEMORY = 32 << 20
 """Bytes that are held in memory when the disk is full."""
 RESERVE = 16 << 10
 """Bytes of a file beside the spool that is removed to make room for the end of the run when the disk is full."""
-LONGEST = 256 << 20
-"""No record is longer, in bytes; a larger length is damage."""
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def lock(fd: int) -> bool:
-        """Lock an open file, unless another process has; whether it was done."""
-        os.lseek(fd, 1 << 40, os.SEEK_SET)
-        try:
-            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-else:
-    import fcntl
-
-    def lock(fd: int) -> bool:
-        """Lock an open file, unless another process has; whether it was done."""
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return False
-        return True
 
 
 class Item(NamedTuple):
@@ -88,7 +68,16 @@ class Spool:
         self.line: Optional[int] = None  # number of the first line in the console, once the server was asked
         self.base: Optional[int] = None  # step from which a resumed run counts, once the server was asked
         self._fd = -1
-        self._end = self._start = self._read = self._done = 0
+        self._start = 0  # the offset after HEAD
+        self._end = 0  # the offset up to which records are read
+        self._read = self._done = 0
+        self._made: Optional[Item] = None  # the request at _read, when it is made of calls
+        self._cut: Dict[str, int] = {"from": 0, "to": 0, "after": 0, "latest": 0}  # offsets, and times for points
+        self._met: Optional[Dict[str, Any]] = None  # the fate at _read
+        self._writing = threading.RLock()  # held while a record is appended, and while the file shrinks
+        self._depth = 0  # of puts: one that is interrupted by a signal, and what its handler puts
+        self._sealed = False
+        self._torn = False  # a record was written in part
         self.failure: Optional[OSError] = None
         flags = os.O_RDWR | os.O_APPEND
         if head is None:
@@ -99,36 +88,40 @@ class Spool:
             self._fd = open_own(path, flags | os.O_CREAT | os.O_EXCL)
             while not lock(self._fd):
                 time.sleep(0.001)  # another process is checking whether it is a leftover
-            self._write(MAGIC + _frame(HEAD, json.dumps(head).encode()))
+            self._write(MAGIC + frame(HEAD, json.dumps(head).encode()))
+            self._end = os.fstat(self._fd).st_size
         except OSError as error:
             self.failure = error
+            if self._fd >= 0:
+                self.close(remove=True)  # without HEAD nobody could send it
         self._start = self._read = self._done = self._end
 
     def _adopt(self, fd: int) -> None:
         self._fd = fd
-        if not lock(fd) or not os.path.exists(self.path):
+        if not lock(fd) or not self._is_there():
             self.abandon()
             raise Busy(self.path)
         size = os.fstat(fd).st_size
-        if _pread(fd, len(MAGIC), 0) != MAGIC:
+        if pread(fd, len(MAGIC), 0) not in (MAGIC, OLD_MAGIC):
             self.close()
             if size < len(MAGIC):
                 raise Busy(self.path)  # just made
             raise ValueError(f"{self.path} is not a spool file")
-        self._end = len(MAGIC)
-        while True:
-            record = self._record(self._end, size)
-            if record is None:
-                break
-            kind, payload, self._end = record
+        self._torn, self._end = True, len(MAGIC)
+        for kind, payload, end in records(fd, self._end, size):
+            self._end = end
             if kind == HEAD:
                 self.head = json.loads(payload)
-                self._start = self._done = max(self._done, self._end)
+                self._start = self._done = max(self._done, end)
             elif kind == DONE:
                 self._done = int(payload)
             elif kind == ITEM:
                 self.ended = self.ended or payload.startswith(b'{"op": "end"')
                 self._look_for_points(json.loads(payload.partition(b"\n")[0]))
+            elif kind == CALL:
+                self.fate = None
+            elif kind == CUT:
+                self._cut = json.loads(payload)
             elif kind == BASE:
                 self.base = int(payload)
             elif kind == LINE:
@@ -139,35 +132,70 @@ class Spool:
         if self._end < size:
             os.ftruncate(fd, self._end)  # a record that was cut off
 
-    def _record(self, at: int, size: int) -> Optional[Any]:
-        raw = _pread(self._fd, _FRAME.size, at)
-        if len(raw) < _FRAME.size:
-            return None
-        length, checksum, kind = _FRAME.unpack(raw)
-        end = at + _FRAME.size + length
-        if length > LONGEST or end > size:
-            return None
-        payload = _pread(self._fd, length, at + _FRAME.size)
-        if len(payload) < length or zlib.crc32(kind + payload) != checksum:
-            return None
-        return kind, payload, end
+    def _is_there(self) -> bool:
+        """Return whether the open file is still the one at the path: another process may have sent or replaced it."""
+        try:
+            return os.path.samestat(os.fstat(self._fd), os.stat(self.path))
+        except OSError:
+            return False
 
     def _write(self, data: bytes) -> None:
-        """Append all of data, or nothing and raise OSError."""
-        if self._fd < 0:
-            raise self.failure or OSError("the spool is closed")
-        written = 0
+        """Append all of data, or raise OSError. Then the part that was written is left out when the file is read.
+
+        A signal may have interrupted the main thread while it holds the lock, and its handler may wait for this thread: then
+        the file is written to without it.
+        """
+        locked = self._writing.acquire(timeout=1)
         try:
+            if self._fd < 0:
+                raise self.failure or OSError("the spool is closed")
+            written = os.write(self._fd, data)
             while written < len(data):
+                self._torn = True
                 written += os.write(self._fd, data[written:])
-        except OSError:
-            if written:
-                os.ftruncate(self._fd, self._end)
-            raise
-        self._end += len(data)
+        finally:
+            if locked:
+                self._writing.release()
+
+    def put(self, kind: bytes, payload: bytes) -> bool:
+        """Append a record with one write. Reports whether that was done; otherwise it has to go through append, in order.
+
+        For the threads of the program, and for handlers of signals that interrupt it. It is not sent before publish.
+        """
+        data = frame(kind, payload)
+        try:
+            with self._writing:
+                if self._fd < 0 or self._sealed or self._memory or self.failure is not None:
+                    return False
+                self._depth += 1
+                try:
+                    written = os.write(self._fd, data)
+                finally:
+                    self._depth -= 1
+        except OSError as error:
+            self.failure = error
+            return False
+        if written < len(data):
+            self._torn, self.failure = True, OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            return False
+        return True
+
+    def publish(self) -> None:
+        """Let what was put so far be sent."""
+        with self.changed:
+            if self._fd >= 0:
+                size = os.fstat(self._fd).st_size
+                if size != self._end:
+                    self._end = size
+                    self.changed.notify_all()
+
+    def seal(self) -> None:
+        """Let put write nothing from now on."""
+        with self._writing:
+            self._sealed = True
 
     def _look_for_points(self, head: Any) -> None:
-        if isinstance(head, dict) and head.get("op") == "points" and not head.get("system"):
+        if _is_logged(head):
             self.fate = None
 
     def append(self, head: Dict[str, Any], body: bytes = b"") -> None:
@@ -179,7 +207,7 @@ class Spool:
             try:
                 if self._memory:
                     raise self.failure or OSError("the spool is full")
-                self._write(_frame(ITEM, payload))
+                self._write(frame(ITEM, payload))
                 self.failure = None
             except OSError as error:
                 self.failure = error
@@ -188,6 +216,7 @@ class Spool:
                 else:
                     self._memory.append(Item(head, body, 0))
                     self._memory_size += len(payload)
+            self.publish()
             self.changed.notify_all()
 
     def _move_to_disk(self) -> None:
@@ -195,7 +224,7 @@ class Spool:
         while self._memory and self._fd >= 0:
             item = self._memory[0]
             try:
-                self._write(_frame(ITEM, json.dumps(item.head).encode() + b"\n" + item.body))
+                self._write(frame(ITEM, json.dumps(item.head).encode() + b"\n" + item.body))
             except OSError:
                 return
             self._drop_first()
@@ -214,31 +243,80 @@ class Spool:
             return item
 
     def _peek(self) -> Optional[Item]:
-        while self._fd >= 0 and self._read < self._end:
+        while self._made is None and self._fd >= 0 and self._read < self._end:
             try:
-                record = self._record(self._read, self._end)
+                if not self._advance():
+                    break
             except OSError as error:
-                self.failure, record = error, None
-            if record is None:
+                self.failure = error
                 break
-            kind, payload, end = record
-            if kind == ITEM:
+        return self._made or (self._memory[0] if self._memory else None)
+
+    def _advance(self) -> bool:
+        """Read the next request, or go past other records. Reports whether there were any."""
+        calls: List[bytes] = []
+        number, to, stop, start = 0, 0, 0, self._read
+        at = start  # of the record
+        for kind, payload, end in records(self._fd, start, self._end, self._torn):
+            if kind == CALL:
+                number += count(payload)
+                if not calls:
+                    to = self._cut["to"] if self._cut["from"] == at else 0  # as it was cut before
+                    self._read = at
+                elif end > to if to else number > MOST_POINTS:
+                    break
+                calls.append(payload)
+                stop = end
+            elif calls:
+                if kind == ITEM:
+                    break
+            elif kind == ITEM:
                 head, _, body = payload.partition(b"\n")
-                return Item(json.loads(head), body, end)
-            self._read = end
-        return self._memory[0] if self._memory else None
+                self._made = Item(json.loads(head), body, end)
+                if _is_logged(self._made.head):
+                    self._met = None
+                return True
+            elif kind == FATE:
+                self._met = json.loads(payload)
+            at = end
+        if calls:
+            self._made = self._request(calls, self._read, stop)
+        else:
+            self._read = at
+        return at > start
+
+    def _request(self, calls: List[bytes], begin: int, end: int) -> Item:
+        """Make one request of calls. Its key is made of the place and the time of the calls."""
+        known = self._cut["from"] == begin
+        after = self._cut["after" if known else "latest"]
+        body, relative, latest = points(calls, after)
+        if not known:
+            self._cut = {"from": begin, "to": end, "after": after, "latest": latest}
+            try:
+                self._write(frame(CUT, json.dumps(self._cut).encode()))
+            except OSError as error:
+                self.failure = error  # the next process most likely finds the same calls there
+        self._met = None
+        place = digest(f"{os.path.basename(self.path)} {begin} {end} {latest}".encode() + calls[0])
+        head: Dict[str, Any] = {"op": "points", "key": f"{latest & (1 << 48) - 1:012x}{place[:20]}"}
+        if relative:
+            head["relative"] = True
+        return Item(head, body, end)
 
     def heads(self) -> List[Dict[str, Any]]:
-        """The heads of the requests that have no answer yet."""
+        """The heads of the requests that have no answer yet, about as many as there will be."""
         with self.changed:
-            found, at = [], self._read
-            while self._fd >= 0 and at < self._end:
-                record = self._record(at, self._end)
-                if record is None:
-                    break
-                kind, payload, at = record
-                if kind == ITEM:
+            found: List[Dict[str, Any]] = []
+            logged = 0  # values since the last head
+            for kind, payload, _ in records(self._fd, self._read, self._end, self._torn) if self._fd >= 0 else ():
+                if kind == CALL:
+                    if not logged or logged + count(payload) > MOST_POINTS:
+                        found.append({"op": "points"})
+                        logged = 0
+                    logged += count(payload)
+                elif kind == ITEM:
                     found.append(json.loads(payload.partition(b"\n")[0]))
+                    logged = 0
             return found + [item.head for item in self._memory]
 
     def done(self, item: Item) -> None:
@@ -254,28 +332,69 @@ class Spool:
                     return
                 item = moved
             self._read = self._done = item.end
+            self._made = None
             try:
-                if self._read == self._end and self._end > SHRINK:
-                    os.ftruncate(self._fd, self._start)
-                    self._end = self._read = self._done = self._start
-                    if self.base is not None:
-                        self._write(_frame(BASE, str(self.base).encode()))
-                    if self.line is not None:
-                        self._write(_frame(LINE, str(self.line).encode()))
-                    if self.fate is not None:
-                        self._write(_frame(FATE, json.dumps(self.fate).encode()))
-                else:
-                    self._write(_frame(DONE, str(self._done).encode()))
+                if self._done - self._start <= SHRINK or not self._shrink():
+                    self._write(frame(DONE, str(self._done).encode()))
             except OSError as error:
                 self.failure = error  # sent again by the next process, under the same idempotency key
             self.changed.notify_all()
+
+    def _shrink(self) -> bool:
+        """Remove from the file what is sent. Reports whether that was done; it is not while somebody writes all the time."""
+        if os.fstat(self._fd).st_size - self._done > MOST_REST:
+            return False
+        state = [(BASE, self.base), (LINE, self.line), (FATE, self._met), (CUT, {**self._cut, "from": 0, "to": 0})]
+        begin = b"".join(frame(kind, json.dumps(value).encode()) for kind, value in state if value is not None)
+        rest, at = self._rest(self._done)
+        if not self._writing.acquire(timeout=0.1):
+            return False
+        try:
+            self._replace(begin + rest + self._rest(at)[0])
+        except OSError:  # there is no room for another file, or Windows has this one open
+            if os.fstat(self._fd).st_size != self._done:
+                return False
+            os.ftruncate(self._fd, self._start)
+            self._write(begin)
+        finally:
+            self._writing.release()
+        self._end = os.fstat(self._fd).st_size
+        self._read = self._done = self._start
+        self._cut.update({"from": 0, "to": 0})
+        return True
+
+    def _rest(self, at: int) -> Tuple[bytes, int]:
+        """Return what is still to be sent from an offset on, and the offset where that ends."""
+        kept = []
+        for kind, payload, end in records(self._fd, at, os.fstat(self._fd).st_size, self._torn):
+            if kind in (ITEM, CALL, FATE):
+                kept.append(frame(kind, payload))
+            at = end
+        return b"".join(kept), at
+
+    def _replace(self, rest: bytes) -> None:
+        """Put a file with the same HEAD and rest in the place of this one."""
+        path = self.path + ".new"
+        fd = open_own(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_TRUNC)
+        try:
+            lock(fd)
+            head = MAGIC + frame(HEAD, json.dumps(self.head).encode())
+            if os.write(fd, head + rest) < len(head) + len(rest):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            os.replace(path, self.path)
+        except OSError:
+            os.close(fd)
+            _remove(path)
+            raise
+        former, self._fd, self._start = self._fd, fd, len(head)
+        os.close(former)
 
     def keep_base(self, step: int) -> None:
         """Record the step from which a resumed run counts, so that a later process counts from the same."""
         with self.changed:
             self.base = step
             try:
-                self._write(_frame(BASE, str(step).encode()))
+                self._write(frame(BASE, str(step).encode()))
             except OSError as error:
                 self.failure = error
 
@@ -284,7 +403,7 @@ class Spool:
         with self.changed:
             self.line = line
             try:
-                self._write(_frame(LINE, str(line).encode()))
+                self._write(frame(LINE, str(line).encode()))
             except OSError as error:
                 self.failure = error
 
@@ -293,7 +412,7 @@ class Spool:
         with self.changed:
             self.fate = fate
             try:
-                self._write(_frame(FATE, json.dumps(fate).encode()))
+                self._write(frame(FATE, json.dumps(fate).encode()))
             except OSError as error:
                 self.failure = error
 
@@ -321,7 +440,7 @@ class Spool:
             last = self._memory[-1]
             if last.head["op"] == "end":
                 try:
-                    self._write(_frame(ITEM, json.dumps(last.head).encode() + b"\n" + last.body))
+                    self._write(frame(ITEM, json.dumps(last.head).encode() + b"\n" + last.body))
                 except OSError as error:
                     self.failure = error
                 else:
@@ -349,19 +468,24 @@ class Spool:
 
     def close(self, remove: bool = False) -> None:
         """Release the lock. With remove, delete the file."""
-        with self.changed:
+        with self.changed, self._writing:
             fd, self._fd = self._fd, -1
             if fd >= 0:
                 _remove(self.path + ".reserve")
+                _remove(self.path + ".new")  # of a process that was killed
                 if remove:
                     _remove(self.path)  # before the lock is released, so that no other process opens it
-                os.close(fd)
+                if self._depth:  # a put of this thread goes on after a signal, and must not meet another file
+                    os.dup2(os.open(os.devnull, os.O_WRONLY), fd)
+                else:
+                    os.close(fd)
         if remove and sys.platform == "win32":
             _remove(self.path)
 
 
-def _frame(kind: bytes, payload: bytes) -> bytes:
-    return _FRAME.pack(len(payload), zlib.crc32(kind + payload), kind) + payload
+def _is_logged(head: Any) -> bool:
+    """Return whether an item holds points that the program has logged."""
+    return isinstance(head, dict) and head.get("op") == "points" and not head.get("system")
 
 
 def _remove(path: str) -> None:
@@ -369,10 +493,3 @@ def _remove(path: str) -> None:
         os.unlink(path)
     except OSError:
         pass  # it is not there
-
-
-def _pread(fd: int, length: int, at: int) -> bytes:
-    if sys.platform == "win32":
-        os.lseek(fd, at, os.SEEK_SET)
-        return os.read(fd, length)
-    return os.pread(fd, length, at)

@@ -234,10 +234,7 @@ class Follower:
         if numbers:
             if folder not in self._upwards:
                 self._rewind(path, numbers, found.step)
-            queue = self._recorder.queue
-            queue.append((numbers, None, found.step, found.wall_time if 0 < found.wall_time < 1 << 33 else time.time()))
-            if len(queue) % 1000 == 0:
-                self._recorder.relieve(len(queue))
+            self._recorder.log(numbers, found.step, found.wall_time if 0 < found.wall_time < 1 << 33 else time.time())
 
     def _rewind(self, path: str, names: Iterable[str], step: int) -> None:
         """If a file begins a metric at a step that was logged before, drop the points from there on: the program was started

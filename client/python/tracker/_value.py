@@ -98,6 +98,18 @@ def inexact(name: Any, number: float) -> None:
          once=f"inexact {name}")
 
 
+def floats(data: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    """Return data with the nearest float for each whole number that is not one; each is reported once."""
+    changed: Dict[Any, Any] = {}
+    for name, value in data.items():
+        if type(value) is int and not -EXACT < value < EXACT:
+            number = _float(value)
+            if number is not None and number != value:
+                inexact(name, number)
+                changed[name] = number
+    return {**data, **changed} if changed else data
+
+
 def text_name(key: Any) -> str:
     """The name of a metric; that it is not text is reported once."""
     name = str(key)

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import re
 import tempfile
-from typing import Any, Dict, List, Optional, Sequence
+from typing import Any, Dict, Iterable, List, Optional, Sequence
 
 from ._encode import File
 from ._http import Client, TrackerError, download
 from ._media import Drawing
 
 MANIFEST = "artifact.json"
+SMALL = 32 << 20
+"""Bytes of files that are hashed in the thread that logs; the writer hashes more."""
 LATEST = "latest"
 
 
@@ -28,7 +31,15 @@ def manifest(name: str, type: str, metadata: Any, aliases: Sequence[str], files:
                  "files": {inner: _digest(path) for inner, path in files.items()}}
         return File(json.dumps(found, default=str).encode(), "", "application/json")
 
-    return Drawing(draw, 200 * len(files))
+    return Drawing(draw, 200 * len(files), ready=_size(files.values()) <= SMALL)
+
+
+def _size(paths: Iterable[str]) -> float:
+    """Return the bytes of files; infinity if that is not known."""
+    try:
+        return sum(map(os.path.getsize, paths))
+    except OSError:
+        return math.inf
 
 
 def _digest(path: str) -> str:

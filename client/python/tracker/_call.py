@@ -1,0 +1,132 @@
+"""The form in which calls to log are kept in a spool, and the requests that are made of them.
+
+A call is kept as its numbers and their names: that takes the thread that logs a few microseconds. The thread that sends makes
+JSON of many calls at once.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Tuple, TypeVar, Union
+
+from ._value import number_text, text_name, timestamp
+
+MOST_POINTS = 5000
+"""Points in one request."""
+MOST_NAMES = 100_000
+"""Names that are cached; a program may make up a new one at each step."""
+_HEAD = struct.Struct("<HBqd")
+"""Number of values; kind of the step; the step; Unix seconds. The values follow as doubles, then a JSON list of their names,
+which begins with the step if that is longer than 64 bits."""
+_NONE, _STEP, _RELATIVE, _LONG = range(4)
+
+Step = Union[None, int, str]
+"""A step, or the text "+2" for the third step of a resumed run."""
+
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+
+class _Cache(Dict[Key, Value]):
+    """A cache that is emptied when it is full."""
+
+    _size = 0
+
+    def keep(self, key: Key, value: Value, size: int) -> None:
+        """Set the value of key, which has so many names."""
+        if self._size + size > MOST_NAMES:
+            self.clear()
+            self._size = 0
+        self._size += size
+        self[key] = value
+
+
+class Encoder:
+    """Makes the payloads of calls. It may be used by several threads."""
+
+    def __init__(self) -> None:
+        self._shapes: _Cache[Tuple[Any, ...], Tuple[Callable[..., bytes], bytes]] = _Cache()
+
+    def encode(self, data: Mapping[Any, Any], step: Step, at: float) -> bytes:
+        """Return the payload of a call with at most MOST_POINTS values, which are floats and ints."""
+        try:
+            pack, names = self._shapes[tuple(data)]
+            if type(step) is int:
+                return pack(len(data), _STEP, step, at, *data.values()) + names
+            if step is None:
+                return pack(len(data), _NONE, 0, at, *data.values()) + names
+        except (KeyError, OverflowError, struct.error):
+            pass
+        return self._slowly(data, step, at)
+
+    def _slowly(self, data: Mapping[Any, Any], step: Step, at: float) -> bytes:
+        keys, found = tuple(data), [text_name(key).encode("utf-8", "replace").decode() for key in data]
+        pack = struct.Struct(f"{_HEAD.format}{len(keys)}d").pack
+        names = json.dumps(found).encode()
+        if all(type(key) is str for key in keys):
+            self._shapes.keep(keys, (pack, names), len(keys))
+        kind = _NONE if step is None else _RELATIVE if isinstance(step, str) else _STEP
+        number = int(step or 0)
+        if not -1 << 63 <= number < 1 << 63:
+            kind, number, names = _LONG, 0, json.dumps([number, *found]).encode()
+        return pack(len(keys), kind, number, at, *map(_double, data.values())) + names
+
+
+def count(payload: bytes) -> int:
+    """Return the number of values of a call."""
+    return int.from_bytes(payload[:2], "little")
+
+
+def _double(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # of a whole number with hundreds of digits
+        return math.inf if value > 0 else -math.inf
+
+
+class Points(NamedTuple):
+    """The body of a request made of calls."""
+
+    body: bytes
+    relative: bool  # whether it has steps such as "+2"
+    latest: int  # time of a point, in milliseconds; the after of the next request
+
+
+_prefixes: _Cache[bytes, List[str]] = _Cache()
+
+
+def points(calls: Iterable[bytes], after: int) -> Points:
+    """Return one request with the points of these calls.
+
+    Their times are later than after, by a millisecond at least: so no two requests of one spool have points of the same time,
+    on which _repeat.py relies. A clock that was set back by a second or more stays so.
+    """
+    parts: List[str] = []
+    latest, relative = after, False
+    for payload in calls:
+        number, kind, step, at = _HEAD.unpack_from(payload)
+        end = _HEAD.size + 8 * number
+        names = payload[end:]
+        prefixes = _prefixes.get(names)
+        if prefixes is None:
+            found = json.loads(names)
+            if kind == _LONG:
+                step = found.pop(0)
+            prefixes = [f'{{"key":{json.dumps(name)},"value":' for name in found]
+            if kind != _LONG:
+                _prefixes.keep(names, prefixes, number)
+        moment = int(at * 1000)
+        if after - 1000 < moment <= after:  # not when the clock was set back by more
+            moment = after + 1
+        latest = moment if moment <= after - 1000 else max(latest, moment)
+        tail = f',"recorded_at":"{timestamp(moment)}"}}'
+        if kind == _RELATIVE:
+            tail, relative = f',"step":"+{step}"{tail}', True
+        elif kind != _NONE:
+            tail = f',"step":{step}{tail}'
+        for prefix, value in zip(prefixes, struct.unpack_from(f"<{number}d", payload, _HEAD.size)):
+            parts.append(prefix + number_text(value) + tail)
+    return Points(b'{"metrics":[' + ",".join(parts).encode() + b"]}", relative, latest)

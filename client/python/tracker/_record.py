@@ -1,0 +1,101 @@
+"""The records of a spool file, and its lock.
+
+A file begins with MAGIC. Records follow, each with its length, a CRC-32 of the rest, a kind and a payload.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import struct
+import sys
+import zlib
+from typing import Iterator, Tuple
+
+MAGIC, OLD_MAGIC = b"TRACKER2", b"TRACKER1"
+"""The beginning of a file. A client that does not know the records of calls leaves a file with a MAGIC that it does not know."""
+HEAD, ITEM, CALL, CUT, DONE, BASE, LINE, FATE = b"H", b"I", b"C", b"R", b"D", b"B", b"L", b"F"
+LONGEST = 256 << 20
+"""No record is longer, in bytes; a larger length is damage."""
+_FRAME = struct.Struct("<IIc")
+_KINDS = re.compile(rb"[HICRDBLF]")
+_CHUNK = 64 << 10
+_START = {kind: zlib.crc32(kind) for kind in (HEAD, ITEM, CALL, CUT, DONE, BASE, LINE, FATE)}
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def lock(fd: int) -> bool:
+        """Lock an open file, unless another process has; whether it was done."""
+        os.lseek(fd, 1 << 40, os.SEEK_SET)
+        try:
+            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+else:
+    import fcntl
+
+    def lock(fd: int) -> bool:
+        """Lock an open file, unless another process has; whether it was done."""
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        return True
+
+
+def frame(kind: bytes, payload: bytes) -> bytes:
+    """Return a record."""
+    return _FRAME.pack(len(payload), zlib.crc32(payload, _START[kind]), kind) + payload
+
+
+def pread(fd: int, length: int, at: int) -> bytes:
+    """Return length bytes of a file from an offset on, or fewer at its end."""
+    if sys.platform == "win32":
+        os.lseek(fd, at, os.SEEK_SET)
+        return os.read(fd, length)
+    return os.pread(fd, length, at)
+
+
+def records(fd: int, at: int, end: int, torn: bool = True) -> Iterator[Tuple[bytes, bytes, int]]:
+    """The kind and payload of each record between two offsets, and the offset after it.
+
+    With torn, a record that was written in part, because the disk was full, is left out. Otherwise it is the end.
+    """
+    data, start = b"", at  # what was read, and its offset
+    while at + _FRAME.size <= end:
+        if at + _FRAME.size > start + len(data):
+            start, data = at, pread(fd, min(_CHUNK, end - at), at)
+            if len(data) < _FRAME.size:
+                return
+        length, checksum, kind = _FRAME.unpack_from(data, at - start)
+        after = at + _FRAME.size + length
+        payload = None
+        if length <= LONGEST and after <= end and kind in _START:
+            if after > start + len(data):
+                start, data = at, pread(fd, max(min(_CHUNK, end - at), after - at), at)
+            payload = data[at - start + _FRAME.size:after - start]
+            if len(payload) < length or zlib.crc32(payload, _START[kind]) != checksum:
+                payload = None
+        if payload is not None:
+            yield kind, payload, after
+            at = after
+        elif torn:
+            at = _next_record(fd, at + 1, end)
+        else:
+            return
+
+
+def _next_record(fd: int, at: int, end: int) -> int:
+    """Return the offset of the first whole record from an offset on, or end."""
+    while at + _FRAME.size <= end:
+        data = pread(fd, min(_CHUNK, end - at), at)
+        for found in _KINDS.finditer(data, _FRAME.size - 1):
+            place = found.start() - _FRAME.size + 1
+            length, checksum, kind = _FRAME.unpack_from(data, place)
+            first = at + place + _FRAME.size
+            if length <= LONGEST and first + length <= end and zlib.crc32(pread(fd, length, first), _START[kind]) == checksum:
+                return at + place
+        at += max(1, len(data) - _FRAME.size + 1)
+    return end
