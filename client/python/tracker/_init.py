@@ -7,7 +7,7 @@ import os
 import sys
 from typing import Any, Dict, Iterable, Optional, Union, cast
 
-from . import _check
+from . import _check, _worker
 from ._config import as_mapping
 from ._http import TrackerError, find_service
 from ._process import install
@@ -86,10 +86,12 @@ def init(project: Optional[str] = None, experiment: Optional[str] = None, config
         raise ValueError(f"capture takes {', '.join(sorted(CAPTURED))}, not {', '.join(sorted(wanted - CAPTURED))}")
     if reinit not in REINIT:
         raise ValueError(f"reinit must be finish_previous, return_previous or create_new, not {reinit!r}")
-    workers = sys.modules.get("multiprocessing.process")
-    if workers is not None and getattr(workers.current_process(), "_inheriting", False):
-        tell("init does nothing while a worker process imports the program again; "
-             "put it under: if __name__ == '__main__'", once="inheriting")
+    if _worker.importing():
+        found = _worker.of_parent() if mode != "disabled" else None
+        if found is not None:
+            return attach(token=token, **found)
+        tell("init does nothing while a worker process imports the program again, and what the worker logs is not recorded; "
+             "put init under: if __name__ == '__main__', and pass the run to the worker", once="inheriting")
         mode = "disabled"
     _check.unused("init", {"monitor_gym": monitor_gym, "magic": magic, "settings": settings})
     if parent is None:  # children have their own
@@ -233,6 +235,7 @@ def _start(begin: Dict[str, Any], last: str, mode: str, wanted: Any, strict: boo
     if mode != "disabled":
         install()
         live.append(run)
+        _worker.share(live)
         _write(last, run.id)
         run.on_success = lambda: _remove(last, run.id)
         _capture(run, wanted)

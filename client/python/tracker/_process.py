@@ -11,7 +11,7 @@ import sys
 import threading
 from typing import Any, Dict, NoReturn, Tuple, cast
 
-from . import _check, _signal
+from . import _check, _signal, _worker
 from ._end import ending
 from ._http import TrackerError
 from ._run import Run, live
@@ -105,6 +105,8 @@ def _forked() -> None:
     printing.release()
     for run in live:
         run.forked()
+    if live:
+        _worker.share(live)
 
 
 def _at_exit() -> None:
