@@ -165,3 +165,83 @@ func TestPreempted(t *testing.T) {
 		})
 	}
 }
+
+const early = `{"method":"grid","metric":{"name":"loss","goal":"minimize"},"parameters":{"x":{"values":[1,2]}},
+	"early_terminate":{"type":"hyperband","min_iter":1,"eta":2}}`
+
+// losing starts the second run of a sweep, which is worse than the first one, and lets a
+// heartbeat of its agent compare it. It returns the agent, the run and how to log more.
+func (b bed) losing(sweep string) (agent, name string, log func()) {
+	b.Helper()
+	agent = b.agent(sweep)
+	first := b.given(b.beat(agent), 1)
+	b.begin(first, sweep)
+	b.history("p", first, 0, `{"_step":0,"loss":1}`).wants(200)
+	b.says(b.beat(agent, first), "")
+	b.stream("p", first, `{"complete":true,"exitcode":0}`).wants(200)
+	name = b.given(b.beat(agent), 2)
+	b.begin(name, sweep)
+	step := 0
+	log = func() {
+		b.Helper()
+		b.history("p", name, step, fmt.Sprintf(`{"_step":%d,"loss":2}`, step)).wants(200)
+		step++
+	}
+	log()
+	b.says(b.beat(agent, name), "")
+	b.stream("p", name, `{}`).has(`"stopped":true`)
+	return agent, name, log
+}
+
+// An agent is told to stop a run that logs on after it was ended, and not one that is
+// finishing: client 0.17 waits for ever when it is stopped then.
+func TestStopWhatLogsOn(t *testing.T) {
+	t.Parallel()
+	b := start(t, false)
+	agent, name, log := b.losing(b.sweep(early))
+	for range 3 { // it uploads files, say
+		b.says(b.beat(agent, name), "")
+	}
+	log() // perhaps before it was ended, and sent now
+	for range 3 {
+		b.says(b.beat(agent, name), "")
+	}
+	log()
+	b.says(b.beat(agent, name), "stop "+name)
+	b.says(b.beat(agent, name), "") // it may be finishing by now
+	b.stream("p", name, `{"files":{"wandb-events.jsonl":{"offset":0,"content":["{\"_runtime\":3,\"system.cpu\":1}"]}}}`).wants(200)
+	b.says(b.beat(agent, name), "stop "+name) // which metrics of the system disprove
+	log()
+	b.stream("p", name, `{"complete":true,"exitcode":1}`).wants(200)
+	b.says(b.beat(agent, name), "")
+	b.says(b.beat(agent), "exit ")
+}
+
+// An agent of a canceled sweep is told to exit after its run was stopped or has finished.
+func TestCancelWhileFinishing(t *testing.T) {
+	t.Parallel()
+	for _, finishing := range []bool{true, false} {
+		t.Run(fmt.Sprintf("finishing %v", finishing), func(t *testing.T) {
+			t.Parallel()
+			b := start(t, false)
+			sweep := b.sweep(grid)
+			agent := b.agent(sweep)
+			name := b.given(b.beat(agent), 1)
+			b.begin(name, sweep)
+			b.query(`mutation { upsertSweep(input: {id: "`+sweep+`", state: "CANCELED"}) { sweep { name } } }`, nil).wants(200)
+			b.stream("p", name, `{}`).has(`"stopped":true`)
+			b.says(b.beat(agent, name), "")
+			if finishing {
+				b.stream("p", name, `{"complete":true,"exitcode":0}`).wants(200)
+				b.says(b.beat(agent, name), "") // the agent still waits for its script
+				b.says(b.beat(agent), "exit ")
+				return
+			}
+			for step, want := range []string{"", "stop " + name} {
+				b.history("p", name, step, fmt.Sprintf(`{"_step":%d,"loss":2}`, step)).wants(200)
+				b.says(b.beat(agent, name), want)
+			}
+			b.says(b.beat(agent), "exit ")
+		})
+	}
+}

@@ -69,6 +69,31 @@ type About struct {
 	Preempting   bool                `json:"preempting,omitzero"` // the client has said that it is about to be preempted
 	Captions     map[string]string   `json:"captions,omitzero"`   // of files that have not been sent yet, by name
 	Lost         []string            `json:"lost,omitzero"`       // what was cut or left out, as sentences
+	Ended        Ended               `json:"ended,omitzero"`
+}
+
+// Ended holds how a client logs on after its run was ended here.
+type Ended struct {
+	At    Time  `json:"at"`    // when the run was ended
+	Lines int64 `json:"lines"` // of history and system metrics, at the last call of LogsOn
+	More  int   `json:"more"`  // calls that found more lines than the one before
+}
+
+// LogsOn reports whether the client of a run that was ended here has logged since the last
+// call, for the second time or more. The first time may be lines from before the end that
+// were sent after it. What a client prints does not count: it sends the last of that when
+// it finishes.
+func (a *About) LogsOn(ended Time) bool {
+	lines := a.HistoryLines + a.EventLines
+	if a.Ended.At != ended {
+		a.Ended = Ended{At: ended, Lines: lines}
+	}
+	if lines <= a.Ended.Lines {
+		return false
+	}
+	a.Ended.Lines = lines
+	a.Ended.More++
+	return a.Ended.More > 1
 }
 
 const (

@@ -47,6 +47,9 @@ func (db *DB) CreateWandbAgent(ctx context.Context, actor access.Actor, sweepID,
 // agent when it asks again, so that a lost answer loses no run, and after LostAfter to
 // another one. A run that was preempted is given again at once, to the agent that asks
 // first, before runs with new settings.
+//
+// An agent of a canceled sweep exits after its runs have ended. The command to exit ends
+// only a run that has not begun.
 func (db *DB) WandbHeartbeat(ctx context.Context, actor access.Actor, agent, name string, running []string) ([]WandbCommand, error) {
 	return access.Write(ctx, db.base, actor, func(tx *access.Tx) ([]WandbCommand, error) {
 		sweepID, _, _ := strings.Cut(agent, agentSeparator)
@@ -61,12 +64,15 @@ func (db *DB) WandbHeartbeat(ctx context.Context, actor access.Actor, agent, nam
 		if open, err = updateTrials(tx, &s, open, agent, running); err != nil {
 			return nil, err
 		}
-		commands, err := stopRuns(tx, s, open, running)
+		if err := endRuns(tx, s, open); err != nil {
+			return nil, err
+		}
+		commands, begun, err := stopRuns(tx, s, running)
 		if err != nil {
 			return nil, err
 		}
 		switch {
-		case s.State == SweepCanceled, s.State == SweepFinished && len(running) == 0:
+		case s.State == SweepCanceled && !begun, (s.State == SweepCanceled || s.State == SweepFinished) && len(running) == 0:
 			return append(commands, WandbCommand{Type: "exit"}), nil
 		case len(running) > 0, s.State == SweepPaused, s.State == SweepFinished:
 			return commands, nil
@@ -175,43 +181,69 @@ func updateTrials(tx *access.Tx, s *WandbSweep, all []trial, agent string, runni
 	return open, nil
 }
 
-// stopRuns ends those runs that are stopped early, and returns the commands to stop the
-// runs of an agent that were ended here.
-func stopRuns(tx *access.Tx, s WandbSweep, open []trial, running []string) (commands []WandbCommand, err error) {
+// endRuns ends the runs of a sweep that are stopped early, or all when it was canceled.
+func endRuns(tx *access.Tx, s WandbSweep, open []trial) error {
 	var alive []wandb.Trial
-	its := map[int]access.IterationState{}
+	its := map[int]*access.IterationState{}
 	for _, t := range open {
 		if t.it != nil && !t.it.Ended() {
 			alive = append(alive, t.Trial)
-			its[t.Number] = *t.it
+			its[t.Number] = t.it
 		}
 	}
-	stopped, err := wandbTx(tx).Early(s.Sweep, alive)
-	if err != nil {
-		return nil, err
+	message := canceled
+	if s.State != SweepCanceled {
+		var err error
+		if alive, err = wandbTx(tx).Early(s.Sweep, alive); err != nil {
+			return err
+		}
+		message = "stopped early by the sweep"
 	}
-	for _, t := range stopped {
-		if err := killWandb(tx, its[t.Number], "stopped early by the sweep"); err != nil {
-			return nil, err
+	for _, t := range alive {
+		if err := killWandb(tx, *its[t.Number], message); err != nil {
+			return err
 		}
 	}
+	return nil
+}
+
+// stopRuns returns the commands to stop the runs of an agent that were ended here and
+// whose clients log on. begun reports that each of running has begun.
+//
+// A run that was ended here may be finishing, and is left to end by itself: a client that
+// is stopped then may wait for ever.
+func stopRuns(tx *access.Tx, s WandbSweep, running []string) (commands []WandbCommand, begun bool, err error) {
+	begun = true
 	for _, name := range running {
 		it, _, err := runOfTrial(tx, s, name)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
-		if it == nil || it.Status != access.Killed {
+		if it == nil {
+			begun = false
+			continue
+		}
+		if it.Status != access.Killed || it.EndDate == nil {
 			continue
 		}
 		w, err := wandbRun(tx, it.IterationRef)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
-		if !w.Complete {
+		if w.Complete {
+			continue
+		}
+		before := w.Ended
+		if w.LogsOn(*it.EndDate) {
 			commands = append(commands, WandbCommand{Type: "stop", Run: name})
 		}
+		if w.Ended != before {
+			if err := wandbTx(tx).Save(it.Num, w); err != nil {
+				return nil, false, err
+			}
+		}
 	}
-	return commands, nil
+	return commands, begun, nil
 }
 
 // nextTrial returns a run for an agent, nil when there are no more.

@@ -330,11 +330,14 @@ func updateSweep(tx *access.Tx, c WandbSweepChange) error {
 	trials, err := openTrials(tx, s)
 	for i := range trials {
 		if it := trials[i].it; err == nil && it != nil {
-			err = killWandb(tx, *it, "the sweep was canceled")
+			err = killWandb(tx, *it, canceled)
 		}
 	}
 	return err
 }
+
+// canceled is the error message of the runs that a canceled sweep ends.
+const canceled = "the sweep was canceled"
 
 // killWandb ends a run, which its client is told when it sends something.
 func killWandb(tx *access.Tx, it access.IterationState, message string) error {
