@@ -209,8 +209,10 @@ func TestStopWhatLogsOn(t *testing.T) {
 	log()
 	b.says(b.beat(agent, name), "stop "+name)
 	b.says(b.beat(agent, name), "") // it may be finishing by now
-	b.stream("p", name, `{"files":{"wandb-events.jsonl":{"offset":0,"content":["{\"_runtime\":3,\"system.cpu\":1}"]}}}`).wants(200)
-	b.says(b.beat(agent, name), "stop "+name) // which metrics of the system disprove
+	for i := range 5 {              // metrics of the system disprove that
+		b.stream("p", name, fmt.Sprintf(`{"files":{"wandb-events.jsonl":{"offset":%d,"content":["{\"_runtime\":3,\"system.cpu\":1}"]}}}`, i)).wants(200)
+		b.says(b.beat(agent, name), map[bool]string{true: "stop " + name}[i >= 3])
+	}
 	log()
 	b.stream("p", name, `{"complete":true,"exitcode":1}`).wants(200)
 	b.says(b.beat(agent, name), "")

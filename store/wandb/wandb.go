@@ -74,26 +74,39 @@ type About struct {
 
 // Ended holds how a client logs on after its run was ended here.
 type Ended struct {
-	At    Time  `json:"at"`    // when the run was ended
-	Lines int64 `json:"lines"` // of history and system metrics, at the last call of LogsOn
-	More  int   `json:"more"`  // calls that found more lines than the one before
+	At      Time `json:"at"` // when the run was ended
+	History More `json:"history"`
+	Events  More `json:"events"`
 }
 
-// LogsOn reports whether the client of a run that was ended here has logged since the last
-// call, for the second time or more. The first time may be lines from before the end that
-// were sent after it. What a client prints does not count: it sends the last of that when
-// it finishes.
-func (a *About) LogsOn(ended Time) bool {
-	lines := a.HistoryLines + a.EventLines
-	if a.Ended.At != ended {
-		a.Ended = Ended{At: ended, Lines: lines}
-	}
-	if lines <= a.Ended.Lines {
+// More counts the calls of LogsOn that found more lines than the call before.
+type More struct {
+	Lines int64 `json:"lines"` // at the last call
+	Times int   `json:"times"`
+}
+
+// grew records the lines that there are now, and reports whether they are more than
+// before, for the nth time or a later one.
+func (m *More) grew(lines int64, n int) bool {
+	if lines <= m.Lines {
 		return false
 	}
-	a.Ended.Lines = lines
-	a.Ended.More++
-	return a.Ended.More > 1
+	m.Lines = lines
+	m.Times++
+	return m.Times >= n
+}
+
+// LogsOn reports whether the client of a run that was ended here goes on with it. It does
+// when more of its history has come since the last call, for the second time or a later
+// one, or more metrics of the system, for the fourth. The first rows may be from before
+// the end, and a client that finishes sends a last round of metrics of the system in
+// several parts.
+func (a *About) LogsOn(ended Time) bool {
+	if a.Ended.At != ended {
+		a.Ended = Ended{At: ended, History: More{Lines: a.HistoryLines}, Events: More{Lines: a.EventLines}}
+	}
+	history, events := a.Ended.History.grew(a.HistoryLines, 2), a.Ended.Events.grew(a.EventLines, 4)
+	return history || events
 }
 
 const (

@@ -12,11 +12,13 @@ class Proxy(socketserver.ThreadingMixIn, HTTPServer):
 
     fault is what happens to every nth request but telemetry: a number is the status that is answered instead of asking the
     server, "lost" closes the connection after the server has answered, and None is no fault. Both may be changed at any time.
+    before is called with the path and the body of each request before it is passed on, and may wait.
     """
 
     daemon_threads = True
 
-    def __init__(self, uri, fault=None, every=3, port=0):
+    def __init__(self, uri, fault=None, every=3, port=0, before=None):
+        self.before = before
         self.target, self.fault, self.every, self.count, self.lock = urlsplit(uri).netloc, fault, every, 0, threading.Lock()
         self.closed = False
         super().__init__(("127.0.0.1", port), Handler)
@@ -41,6 +43,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def pass_on(self):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        if self.server.before is not None:
+            self.server.before(self.path, body)
         fault = self.server.fault
         with self.server.lock:
             if fault is not None and "otel" not in self.path:

@@ -1,7 +1,10 @@
 """Sweeps: the server chooses the settings, agents carry out the runs."""
 
-import pytest
+import re
 import textwrap
+import threading
+
+import pytest
 
 from conftest import QUICK
 from proxy import Proxy
@@ -109,6 +112,45 @@ def test_stopped_early(server, script):
     assert runs["0"]["status"] == "SUCCEEDED"
     assert (runs["2"]["status"], runs["2"]["error_message"]) == ("KILLED", "stopped early by the sweep")
     assert len(server.points(runs["2"])["loss"]) < 600
+
+
+def test_stopped_early_while_finishing(server, script):
+    """A run that is found to be worse while it finishes is left to end, and its agent is not told to stop it."""
+    changed, beats = threading.Condition(), {}  # how many heartbeats name a run, from when it finishes
+
+    def before(path, body):
+        with changed:
+            running = re.search(rb'\\"(\w+)\\": ?true', body) if b"agentHeartbeat" in body else None
+            if running:
+                run = running[1].decode()
+                assert changed.wait_for(lambda: run in beats, 300)  # no run is compared before
+                beats[run] += 1
+                changed.notify_all()
+            elif path.endswith("file_stream") and b'"exitcode":' in body:
+                run = path.split("/")[-2]
+                beats.setdefault(run, 0)
+                changed.notify_all()
+                assert changed.wait_for(lambda: beats[run] >= 3, 300)  # the second comes after the answer to the first, and so on
+
+    proxy = Proxy(server.uri, before=before)
+    script(proxy.uri, FAST + textwrap.dedent("""
+        import os, time
+        sweep = wandb.sweep({"method": "grid", "metric": {"name": "loss", "goal": "minimize"}, "parameters": {"bad": {"values": [0, 1]}},
+                             "early_terminate": {"type": "hyperband", "min_iter": 2, "eta": 2}}, project="sweep-finishing")
+        pyagent._terminate_thread = lambda thread: thread.is_alive() and os._exit(3)  # the client may wait for ever then
+        def train():
+            with wandb.init() as run:
+                for i in range(2):
+                    run.log({"loss": run.config.bad + 1 / (i + 1)})
+                while wandb.Api().run(f"sweep-finishing/{run.id}").lastHistoryStep < 1:
+                    time.sleep(0.1)
+        wandb.agent(sweep, function=train, project="sweep-finishing")
+    """), WANDB_AGENT_DISABLE_FLAPPING="false", **QUICK)
+    proxy.close()
+    runs = {p["bad"]: r for r, p in sweep_runs(server, "sweep-finishing").values()}
+    assert {bad: (r["status"], r["error_message"]) for bad, r in runs.items()} == {
+        "0": ("SUCCEEDED", ""), "1": ("KILLED", "stopped early by the sweep")}
+    assert all(len(server.points(r)["loss"]) == 2 for r in runs.values())
 
 
 def test_refused(server, script):
