@@ -54,7 +54,14 @@ func TestConsole(t *testing.T) {
 
 	// Only the newest lines stay.
 	b.print(t, store.MaxConsoleLines+1, "last")
-	wantText(t, b.console(t, store.ConsoleQuery{Limit: 2, From: new(int64(0))})[:6], "2-5000")
+	dropped := "2-50002: 2=… earlier lines, up to number 2, were dropped"
+	wantText(t, b.console(t, store.ConsoleQuery{Limit: 1, From: new(int64(0))}), dropped)
+	b.print(t, 0, "too late", "too late", "too late") // a request that comes again
+	wantText(t, b.console(t, store.ConsoleQuery{Limit: 1, From: new(int64(0))}), dropped)
+	b.print(t, 2, "too late")
+	wantText(t, b.console(t, store.ConsoleQuery{Limit: 1, From: new(int64(0))}), dropped)
+	b.print(t, store.MaxConsoleLines+2, "one more")
+	wantText(t, b.console(t, store.ConsoleQuery{Limit: 9, Search: "dropped"}), "3-50003: 3=… earlier lines, up to number 3, were dropped")
 
 	for _, bad := range []struct {
 		from  int64

@@ -1,6 +1,8 @@
 package wandb_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -67,5 +69,79 @@ func TestQueriesByIdentity(t *testing.T) {
 		if !asked[name] {
 			t.Errorf("no line for the field %s of a query: say what it shows", name)
 		}
+	}
+}
+
+// The console is read in pages from its first line, or from its end.
+func TestLogLines(t *testing.T) {
+	t.Parallel()
+	b := start(t, false)
+	b.run("p", "r")
+	const lines = 12_000
+	content := make([]string, lines)
+	for i := range content {
+		content[i] = fmt.Sprintf("line %d", i)
+	}
+	body, err := json.Marshal(map[string]any{"files": map[string]any{"output.log": map[string]any{"offset": 0, "content": content}}})
+	b.must(err)
+	b.stream("p", "r", string(body)).wants(200)
+	type page struct {
+		Edges []struct {
+			Node struct {
+				Line   string `json:"line"`
+				Number int    `json:"number"`
+			} `json:"node"`
+		} `json:"edges"`
+		PageInfo struct {
+			EndCursor   string `json:"endCursor"`
+			HasNextPage bool   `json:"hasNextPage"`
+		} `json:"pageInfo"`
+	}
+	read := func(arguments string) page {
+		t.Helper()
+		var out struct {
+			Data struct {
+				Project struct {
+					Run struct {
+						LogLines page `json:"logLines"`
+					} `json:"run"`
+				} `json:"project"`
+			} `json:"data"`
+		}
+		a := b.query(`{ project(name: "p") { run(name: "r") { logLines`+arguments+` { edges { node { line number } } pageInfo { endCursor hasNextPage } } } } }`, nil).wants(200)
+		b.must(json.Unmarshal([]byte(a.body), &out))
+		return out.Data.Project.Run.LogLines
+	}
+	next, after := 0, ""
+	for more := true; more; {
+		p := read(`(first: 5000` + after + `)`)
+		for _, e := range p.Edges {
+			if e.Node.Number != next || e.Node.Line != content[next] {
+				t.Fatalf("line %d is number %d, %q", next, e.Node.Number, e.Node.Line)
+			}
+			next++
+		}
+		after, more = `, after: "`+p.PageInfo.EndCursor+`"`, p.PageInfo.HasNextPage
+	}
+	if next != lines {
+		t.Errorf("there are %d lines, want %d", next, lines)
+	}
+	if p := read(`(last: 2)`); len(p.Edges) != 2 || p.Edges[0].Node.Number != lines-2 || p.PageInfo.HasNextPage {
+		t.Errorf("the last two lines are %+v", p)
+	}
+	b.query(`{ project(name: "p") { run(name: "r") { logLines(first: 5, after: "x") { edges { node { line } } } } } }`, nil).wants(400)
+}
+
+// A console that is too long for one request begins with a line that says so.
+func TestLogLinesDropped(t *testing.T) {
+	t.Parallel()
+	for _, lines := range []int{store.MaxConsoleLines + 1, 2 * store.MaxConsoleLines, 2*store.MaxConsoleLines + 1} {
+		b := start(t, false)
+		b.run("p", "r")
+		body, err := json.Marshal(map[string]any{"files": map[string]any{"output.log": map[string]any{"offset": 0, "content": make([]string, lines)}}})
+		b.must(err)
+		b.stream("p", "r", string(body)).wants(200)
+		b.query(`{ project(name: "p") { run(name: "r") { logLines(first: 1) { edges { node { line } } } } } }`, nil).
+			has(fmt.Sprintf("… earlier lines, up to number %d, were dropped", lines-store.MaxConsoleLines))
 	}
 }

@@ -304,32 +304,55 @@ func like(s string, parts []string) bool {
 	return strings.HasSuffix(s, parts[len(parts)-1])
 }
 
-// maxLogLines bounds the lines that are returned at once.
+// maxLogLines bounds the lines that are returned at once. They have up to maxPage bytes.
 const maxLogLines = 10_000
 
-// logLines returns the last lines that a run has printed.
+// logLines returns lines that a run has printed: the last ones, or a page from a cursor on,
+// which is the number of the line before.
 func (c *call) logLines(r *store.WandbRecord, a args) (any, error) {
+	isLast := a["last"] != nil
 	n := int(max(1, min(a.number("last", maxLogLines), a.number("first", maxLogLines), maxLogLines)))
 	edges := []object{}
+	var sizes []int // of the lines, in bytes
+	more := false
 	err := c.db.View(c.ctx, c.actor, func(v *store.View) error {
-		last, err := v.Console(r.ID, store.ConsoleQuery{Limit: 1})
+		end, err := v.Console(r.ID, store.ConsoleQuery{Limit: 1})
 		if err != nil {
 			return err
 		}
-		for from := max(last.First, last.Next-int64(n)); from < last.Next; {
+		from := end.First
+		if isLast {
+			from = max(from, end.Next-int64(n))
+		} else if after := a.str("after"); after != "" {
+			last, err := offsetOf(after)
+			if err != nil {
+				return err
+			}
+			from = max(from, int64(last)+1)
+		}
+		for size := 0; from < end.Next; {
 			part, err := v.Console(r.ID, store.ConsoleQuery{From: &from, Limit: store.MaxLimit})
 			if err != nil || len(part.Lines) == 0 {
 				return err
 			}
 			for _, line := range part.Lines {
+				if !isLast && (len(edges) == n || size > maxPage) {
+					more = true
+					return nil
+				}
 				edges = append(edges, object{"cursor": itoa(line.Number), "node": object{"__typename": "LogLine", "id": itoa(line.Number),
 					"line": line.Text, "number": line.Number, "level": "info", "label": nil, "timestamp": isoTime(line.WrittenDate)}})
+				sizes = append(sizes, len(line.Text))
+				for size += len(line.Text); isLast && size > maxPage; {
+					size -= sizes[0]
+					edges, sizes = edges[1:], sizes[1:]
+				}
 				from = line.Number + 1
 			}
 		}
 		return nil
 	})
-	return pageOf(edges, "", false), err
+	return pageOf(edges, "", more), err
 }
 
 // loose returns a value for JSON. NaN and infinities in it, which JSON does not have,

@@ -107,8 +107,8 @@ func (s *streamReader) file(name string) error {
 					last = line
 				case "output.log":
 					printed = append(printed, withoutStamp(line))
-					if len(printed) == 2*store.MaxConsoleLines { // no more than the half is kept
-						printed = append(printed[:0], printed[store.MaxConsoleLines:]...)
+					if len(printed) == 2*store.MaxConsoleLines { // AppendWandb takes no more than the half and one
+						printed = append(printed[:0], printed[store.MaxConsoleLines-1:]...)
 					}
 				}
 				return nil

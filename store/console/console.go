@@ -1,13 +1,14 @@
 // Package console stores the lines that runs print, under numbers that count from 0.
 // Lines that are sent again with the same numbers replace the former ones, so a client
 // can repeat a request whose answer it has not received. Only the newest lines of a run
-// are kept, and a long line is cut.
+// are kept, the first of which says then that there were others. A long line is cut.
 //
 // The package identifies runs by the numbers of iterations. It does not deal with
 // users or rights.
 package console
 
 import (
+	"fmt"
 	"slices"
 	"unicode/utf8"
 
@@ -18,7 +19,8 @@ import (
 
 // Limits of the console of a run.
 const (
-	// MaxLines is the number of lines that are kept: those of the largest numbers.
+	// MaxLines is the number of lines that are kept: the ones with the largest numbers.
+	// The first is replaced by a notice when lines before it were dropped.
 	MaxLines = 50_000
 	// MaxLine is the length of a line in bytes. A longer one is cut.
 	MaxLine = 8 << 10
@@ -52,8 +54,15 @@ type Query struct {
 // numbers, or after the last line when from is nil. It returns the number after that of
 // the newest line.
 func Write(tx *sqlite.Tx, iteration int64, from *int64, lines []string, now scalar.Time) (next int64, err error) {
-	if _, next, err = bounds(tx, iteration); err != nil || len(lines) == 0 {
+	first, next, err := bounds(tx, iteration)
+	if err != nil || len(lines) == 0 {
 		return next, err
+	}
+	var cropped bool
+	err = tx.Row(`SELECT EXISTS (SELECT 1 FROM console_line WHERE iteration_num = ? AND number = ? AND text = ?)`,
+		iteration, first, notice(first)).Scan(&cropped)
+	if err != nil {
+		return 0, err
 	}
 	at := next
 	if from != nil {
@@ -68,8 +77,22 @@ func Write(tx *sqlite.Tx, iteration int64, from *int64, lines []string, now scal
 		}
 	}
 	next = max(next, at+int64(len(lines)))
-	_, err = tx.Exec(`DELETE FROM console_line WHERE iteration_num = ? AND number < ?`, iteration, next-MaxLines)
+	first = max(first, next-MaxLines)
+	n, err := tx.Exec(`DELETE FROM console_line WHERE iteration_num = ? AND number < ?`, iteration, next-MaxLines)
+	if err == nil && (n > 0 || cropped) {
+		_, err = tx.Exec(`DELETE FROM console_line WHERE iteration_num = ? AND number <= ?`, iteration, first)
+		if err == nil {
+			_, err = tx.Exec(`INSERT INTO console_line (iteration_num, number, text, written_date) VALUES (?, ?, ?, ?)`,
+				iteration, first, notice(first), now)
+		}
+	}
 	return next, err
+}
+
+// notice returns the text of the line with a number when it and all lines before it were
+// dropped.
+func notice(number int64) string {
+	return fmt.Sprintf("… earlier lines, up to number %d, were dropped", number)
 }
 
 // cut returns at most MaxLine bytes of a line, with a mark if it was longer.

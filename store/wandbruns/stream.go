@@ -39,8 +39,8 @@ func (db *DB) AppendWandb(ctx context.Context, actor access.Actor, id string, s 
 			}
 		}
 		if n := len(s.Output); n > 0 {
-			// No more is kept.
-			lines := s.Output[max(0, n-console.MaxLines):]
+			// No more is kept; one more leads to a notice that lines were dropped.
+			lines := s.Output[max(0, n-console.MaxLines-1):]
 			from := max(0, min(s.LogLines, console.MaxNumber)-int64(len(lines)))
 			if _, err := runs.WriteConsole(tx, it.IterationRef, &from, lines); err != nil {
 				return false, err

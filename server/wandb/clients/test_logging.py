@@ -131,6 +131,25 @@ def test_console(server, script):
     assert [line for line in lines if line.startswith("line")] == [f"line {i}" for i in range(20)]
 
 
+def test_console_logs(server, script):
+    """The public API reads all lines, page by page, and the last ones."""
+    script(server.uri, """
+        run = wandb.init(project="console-logs", id="long")
+        for i in range(2500):
+            print("line", i)
+        run.finish()
+        run = wandb.Api().run("console-logs/long")
+        if hasattr(run, "console_logs"):  # since 0.28
+            lines = list(run.console_logs(per_page=1000))
+            assert [n for n, line in enumerate(lines) if line.number != n] == []
+            found = [line.content.rstrip() for line in lines if line.content.startswith("line ")]
+            assert found == [f"line {i}" for i in range(2500)], (len(found), found[:3])
+            assert [line.number for line in run.console_logs(last=3)] == [line.number for line in lines[-3:]]
+    """, WANDB_CONSOLE="wrap", **QUICK)
+    run = server.runs("console-logs")["long"]
+    assert server.get(f"/iteration/{run['id']}/console")["next"] >= 2500
+
+
 def test_offline_synced_twice(server, script, wandb_command, tmp_path):
     script(server.uri, """
         run = wandb.init(project="offline", name="late", id="late", config={"lr": 0.5})
