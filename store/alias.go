@@ -279,5 +279,6 @@ const (
 	SweepPending  = wandbruns.SweepPending
 	SweepRunning  = wandbruns.SweepRunning
 	WandbLatest   = wandbruns.WandbLatest
+	WandbParts    = wandbruns.WandbParts
 	WandbPending  = wandbruns.WandbPending
 )

@@ -1,6 +1,10 @@
 package wandb
 
-import "tracker/store"
+import (
+	"strings"
+
+	"tracker/store"
+)
 
 // artifactMutations returns the fields of a mutation that are about artifacts.
 func (c *call) artifactMutations() object {
@@ -44,7 +48,7 @@ func (c *call) createArtifact(a args) (any, error) {
 		collection = names[0]
 	}
 	made, err := c.db.CreateWandbArtifact(c.ctx, c.actor, store.NewWandbArtifact{
-		IterationID: run, Collection: collection, Type: a.str("artifactTypeName"), Digest: a.str("digest"), ClientID: a.str("clientID"),
+		IterationID: run, Collection: collection, Type: a.str("artifactTypeName"), Digest: a.str("digest"), ClientID: a.str("clientID"), SharedID: a.str("distributedID"),
 		Description: a.str("description"), Metadata: metadataText(a), Aliases: aliasNames(a)})
 	if err != nil {
 		return nil, err
@@ -68,22 +72,45 @@ func orDefault(project string) string {
 	return project
 }
 
-// manifestOf returns the manifest of a version, with the address that it is to be sent
-// to. Its id is that of the version.
-func (c *call) manifestOf(id string) (any, error) {
+// manifestObject returns a manifest of a version, with the address that it is to be sent to.
+// Its id is the id of the version, and after a slash the name of a part.
+func (c *call) manifestObject(a store.WandbArtifact, name string) object {
+	id := a.ID
+	if name != manifestName {
+		id += "/" + name
+	}
+	address := func(args) (any, error) { return c.artifactURL(&a, name) }
+	return object{"artifactManifest": object{"__typename": "ArtifactManifest", "id": id, "file": object{"__typename": "File", "id": id,
+		"name": manifestName, "displayName": manifestName, "uploadHeaders": []string{}, "uploadUrl": address, "directUrl": address}}}
+}
+
+// createManifest returns the manifest of a version, or a new part of it for one of several
+// writers and for files that are added to the newest version.
+func (c *call) createManifest(in args) (any, error) {
+	a, err := c.db.WandbArtifact(c.ctx, c.actor, in.str("artifactID"))
+	if err != nil {
+		return nil, err
+	}
+	name := manifestName
+	if kind := in.str("type"); kind == "PATCH" || kind == "INCREMENTAL" {
+		if name, err = c.newPart(&a, kind); err != nil {
+			return nil, err
+		}
+	}
+	return c.manifestObject(a, name), nil
+}
+
+func (c *call) updateManifest(in args) (any, error) {
+	id, name, _ := strings.Cut(in.str("artifactManifestID"), "/")
 	a, err := c.db.WandbArtifact(c.ctx, c.actor, id)
 	if err != nil {
 		return nil, err
 	}
-	return object{"artifactManifest": object{"__typename": "ArtifactManifest", "id": a.ID, "file": object{"__typename": "File", "id": a.ID,
-		"name": manifestName, "displayName": manifestName, "uploadHeaders": []string{},
-		"uploadUrl": func(args) (any, error) { return c.artifactURL(&a, manifestName) },
-		"directUrl": func(args) (any, error) { return c.artifactURL(&a, manifestName) }}}}, nil
+	if !strings.HasPrefix(name, partsName+"/") {
+		name = manifestName
+	}
+	return c.manifestObject(a, name), nil
 }
-
-func (c *call) createManifest(a args) (any, error) { return c.manifestOf(a.str("artifactID")) }
-
-func (c *call) updateManifest(a args) (any, error) { return c.manifestOf(a.str("artifactManifestID")) }
 
 // createArtifactFiles returns the addresses that files are to be sent to, in the order in
 // which they are asked for.
@@ -120,6 +147,9 @@ func (c *call) commitArtifact(a args) (any, error) {
 	}
 	if found.State == store.WandbPending {
 		defer c.untimed()()
+		if err := c.joinManifest(&found); err != nil {
+			return nil, err
+		}
 		entries, err := c.readManifest(&found)
 		if isNotFound(err) {
 			err = store.Invalid("manifest", "The manifest of the artifact has not arrived; log the artifact again.")

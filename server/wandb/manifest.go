@@ -1,9 +1,11 @@
 package wandb
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -75,20 +77,30 @@ func (e *entries) UnmarshalJSONFrom(dec *json.Decoder) error {
 func decodeManifest(r io.Reader, take func(bytes int64) error) ([]store.WandbEntry, error) {
 	m := manifest{entries{take: take}}
 	err := json.UnmarshalRead(r, &m, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true))
-	var known *store.Error
-	switch {
-	case errors.As(err, &known):
-		return nil, known
-	case errors.Is(err, errEntries):
-		return nil, store.Invalid("manifest", "An artifact may have up to %d files; log them as several artifacts.", maxEntries)
-	case err != nil:
-		return nil, store.Invalid("manifest", "The manifest of the artifact can't be read; log the artifact again.")
+	if err := manifestError(err); err != nil {
+		return nil, err
 	}
 	all := m.Contents.list
 	slices.Reverse(all)
 	slices.SortStableFunc(all, func(a, b store.WandbEntry) int { return strings.Compare(a.Name, b.Name) })
 	return slices.CompactFunc(all, func(a, b store.WandbEntry) bool { return a.Name == b.Name }), nil
 }
+
+// manifestError returns what a client is told of an error in reading a manifest.
+func manifestError(err error) error {
+	var known *store.Error
+	switch {
+	case errors.As(err, &known):
+		return known
+	case errors.Is(err, errEntries):
+		return store.Invalid("manifest", "An artifact may have up to %d files; log them as several artifacts.", maxEntries)
+	case err != nil:
+		return store.Invalid("manifest", "The manifest of the artifact can't be read; log the artifact again.")
+	}
+	return nil
+}
+
+var errLongManifest = store.Errorf(store.CodePayloadTooLarge, "The manifest of an artifact may have up to %d bytes; log its files as several artifacts.", maxManifest)
 
 var errManifest = store.Invalid("manifest", "The files of the artifact take more than %d MiB with their names; log them as several artifacts.", store.MaxAnswerBytes>>20)
 
@@ -100,7 +112,7 @@ func (c *call) readManifest(a *store.WandbArtifact) ([]store.WandbEntry, error) 
 	}
 	defer content.Close()
 	if r.SizeBytes > maxManifest {
-		return nil, store.Errorf(store.CodePayloadTooLarge, "The manifest of an artifact may have up to %d bytes; log its files as several artifacts.", maxManifest)
+		return nil, errLongManifest
 	}
 	return decodeManifest(content, func(n int64) error {
 		err := store.Take(c.ctx, n)
@@ -109,6 +121,130 @@ func (c *call) readManifest(a *store.WandbArtifact) ([]store.WandbEntry, error) 
 		}
 		return err
 	})
+}
+
+const (
+	partsName = store.WandbParts
+	maxParts  = 1000 // of a version
+	// incremental is the end of the name of a part that adds to the newest version.
+	incremental = "-incremental.json"
+)
+
+// newPart returns the name of a new part of the manifest of a version. Parts sort in the
+// order in which they were begun.
+func (c *call) newPart(a *store.WandbArtifact, kind string) (string, error) {
+	parts, err := c.db.Files(c.ctx, c.actor, store.Tree{IterationID: a.IterationID}, a.File(partsName))
+	if err != nil {
+		return "", err
+	}
+	if len(parts) >= maxParts {
+		return "", store.Invalid("artifactID", "An artifact of several writers may have up to %d parts; finish it, and log the rest as another version.", maxParts)
+	}
+	name, err := newName()
+	end := ".json"
+	if kind == "INCREMENTAL" {
+		end = incremental
+	}
+	return fmt.Sprintf("%s/%015d-%s%s", partsName, c.s.auth.Now().UnixMilli(), name, end), err
+}
+
+// wholeManifest is a manifest with entries as they were sent.
+type wholeManifest[C contents | map[string]json.Value] struct {
+	Version  json.Value `json:"version,omitzero"`
+	Policy   json.Value `json:"storagePolicy,omitzero"`
+	Config   json.Value `json:"storagePolicyConfig,omitzero"`
+	Contents C          `json:"contents"`
+}
+
+// contents holds the entries of a manifest by their names. Reading adds to them, and fails
+// when there are too many.
+type contents struct {
+	of   map[string]json.Value
+	take func(bytes int64) error // counts what they hold
+}
+
+// UnmarshalJSONFrom reads an object of entries by their names.
+func (c *contents) UnmarshalJSONFrom(dec *json.Decoder) error {
+	if dec.PeekKind() != '{' {
+		return dec.SkipValue()
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return err
+	}
+	for dec.PeekKind() != '}' {
+		name, err := dec.ReadToken()
+		if err != nil {
+			return err
+		}
+		path := name.String()
+		entry, err := dec.ReadValue()
+		if err != nil {
+			return err
+		}
+		if err := c.take(int64(len(path)+len(entry)) + entryBytes); err != nil {
+			return err
+		}
+		if c.of[path] = entry.Clone(); len(c.of) > maxEntries {
+			return errEntries
+		}
+	}
+	_, err := dec.ReadToken()
+	return err
+}
+
+// joinManifest writes the manifest of a version that has parts: the files of all parts, of
+// several with the same name the last one. A version that adds to others begins with the
+// files of the newest one.
+func (c *call) joinManifest(a *store.WandbArtifact) error {
+	tree := store.Tree{IterationID: a.IterationID}
+	parts, err := c.db.Files(c.ctx, c.actor, tree, a.File(partsName))
+	if err != nil || len(parts) == 0 {
+		return err
+	}
+	all := wholeManifest[contents]{Contents: contents{of: map[string]json.Value{}, take: func(n int64) error {
+		err := store.Take(c.ctx, n)
+		if errors.Is(err, errTooLarge) {
+			err = errManifest
+		}
+		return err
+	}}}
+	add := func(of *store.WandbArtifact, name string) error {
+		r, content, err := c.db.OpenFile(c.ctx, c.actor, store.Tree{IterationID: of.IterationID}, of.File(name))
+		if err != nil {
+			return err
+		}
+		defer content.Close()
+		return manifestError(json.UnmarshalRead(io.LimitReader(content, r.SizeBytes), &all, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true)))
+	}
+	adds := false
+	for _, part := range parts {
+		adds = adds || strings.HasSuffix(part.Name, incremental)
+	}
+	if adds {
+		former, err := c.db.WandbArtifacts(c.ctx, c.actor, store.WandbArtifactQuery{ProjectID: a.ProjectID, Collection: a.Collection})
+		if err != nil {
+			return err
+		}
+		if len(former) > 0 {
+			if err := add(&former[0], manifestName); err != nil {
+				return err
+			}
+		}
+	}
+	for _, part := range parts {
+		if err := add(a, partsName+"/"+part.Name); err != nil {
+			return err
+		}
+	}
+	text, err := json.Marshal(wholeManifest[map[string]json.Value]{all.Version, all.Policy, all.Config, all.Contents.of},
+		json.Deterministic(true), json.AllowInvalidUTF8(true))
+	if err != nil {
+		return err
+	}
+	if len(text) > maxManifest {
+		return errLongManifest
+	}
+	return c.put(a.IterationID, a.File(manifestName), "application/json", bytes.NewReader(text))
 }
 
 // artifactFiles returns a page of the files of a version, or those of some names.

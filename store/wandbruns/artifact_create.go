@@ -2,8 +2,12 @@ package wandbruns
 
 import (
 	"context"
+	"crypto/md5"
 	"database/sql"
+	"encoding/hex"
 	"errors"
+	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -21,17 +25,19 @@ type NewWandbArtifact struct {
 	Type        string
 	Digest      string
 	ClientID    string
+	SharedID    string // of a version that several runs write, "" for one that a run writes by itself
 	Description string
 	Metadata    string
 	Aliases     []string
 }
 
-// CreateWandbArtifact begins a version of a collection. One that is committed with this
-// digest is returned instead, and gets the aliases; so is a pending one that the same
-// client has begun. Needs create.
+// CreateWandbArtifact begins a version of a collection. A committed version with this
+// digest, or with this client's id, is returned instead, and gets the aliases; so is a
+// pending one that the same client has begun. Of a version that several runs write, only a
+// pending one is. Needs create.
 func (db *DB) CreateWandbArtifact(ctx context.Context, actor access.Actor, n NewWandbArtifact) (WandbArtifact, error) {
 	err := access.FirstError(
-		access.CheckName("name", n.Collection), access.CheckShort("type", n.Type), access.CheckShort("digest", n.Digest), access.CheckShort("clientID", n.ClientID),
+		access.CheckName("name", n.Collection), access.CheckShort("type", n.Type), access.CheckShort("digest", n.Digest), access.CheckShort("clientID", n.ClientID), access.CheckShort("distributedID", n.SharedID),
 		access.CheckText("description", n.Description), access.CheckText("metadata", n.Metadata), checkWandbAliases(n.Aliases))
 	if err == nil && strings.ContainsAny(n.Collection, "/:") {
 		err = access.Invalid("name", "The name of an artifact must have neither a slash nor a colon.")
@@ -48,11 +54,24 @@ func (db *DB) CreateWandbArtifact(ctx context.Context, actor access.Actor, n New
 		if err != nil {
 			return a, err
 		}
-		err = tx.Get(&a, `SELECT `+wandbArtifactColumns+`
-			WHERE wandb_artifact.experiment_id = ? AND wandb_artifact.collection = ? AND wandb_artifact.digest = ?
-			AND (wandb_artifact.state = 'COMMITTED' OR wandb_artifact.state = 'PENDING' AND wandb_artifact.client_id = ? AND wandb_artifact.iteration_num = ?)
-			ORDER BY wandb_artifact.state, wandb_artifact.version DESC LIMIT 1`,
-			it.ExperimentID, n.Collection, n.Digest, n.ClientID, it.Num)
+		if n.SharedID != "" {
+			n.ClientID = sharedPrefix + n.SharedID
+			err = tx.Get(&a, `SELECT `+wandbArtifactColumns+`
+				WHERE wandb_artifact.experiment_id = ? AND wandb_artifact.collection = ?
+				AND wandb_artifact.state = 'PENDING' AND wandb_artifact.client_id = ?
+				ORDER BY wandb_artifact.version DESC LIMIT 1`,
+				it.ExperimentID, n.Collection, n.ClientID)
+			if err == nil {
+				return a, addToShared(tx, &a, n)
+			}
+		} else {
+			err = tx.Get(&a, `SELECT `+wandbArtifactColumns+`
+				WHERE wandb_artifact.experiment_id = ? AND wandb_artifact.collection = ?
+				AND (wandb_artifact.state = 'COMMITTED' AND (wandb_artifact.digest = ? OR wandb_artifact.client_id = ? AND ? <> '')
+					OR wandb_artifact.state = 'PENDING' AND wandb_artifact.digest = ? AND wandb_artifact.client_id = ? AND wandb_artifact.iteration_num = ?)
+				ORDER BY wandb_artifact.state, wandb_artifact.version DESC LIMIT 1`,
+				it.ExperimentID, n.Collection, n.Digest, n.ClientID, n.ClientID, n.Digest, n.ClientID, it.Num)
+		}
 		if err == nil {
 			if a.State == WandbCommitted {
 				err = setWandbAliases(tx, &a, append(n.Aliases, WandbLatest))
@@ -79,6 +98,46 @@ func (db *DB) CreateWandbArtifact(ctx context.Context, actor access.Actor, n New
 	})
 }
 
+// sharedPrefix begins the client_id of a version that several runs write.
+const sharedPrefix = "shared/"
+
+// addToShared adds what another run says of a version that several runs write.
+func addToShared(tx *access.Tx, a *WandbArtifact, n NewWandbArtifact) error {
+	aliases, err := pendingAliases(tx, a.Num)
+	if err != nil {
+		return err
+	}
+	for _, alias := range n.Aliases {
+		if !slices.Contains(aliases, alias) {
+			aliases = append(aliases, alias)
+		}
+	}
+	if err := checkWandbAliases(aliases); err != nil {
+		return err
+	}
+	text, err := json.Marshal(slices.Concat(aliases))
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(`UPDATE wandb_artifact SET
+			aliases      = ?1,
+			description  = coalesce(nullif(?2, ''), description),
+			metadata     = coalesce(nullif(?3, ''), metadata),
+			updated_date = ?4
+		WHERE num = ?5`, string(text), n.Description, n.Metadata, tx.Now, a.Num)
+	return err
+}
+
+// pendingAliases returns the aliases that a version gets when it is committed.
+func pendingAliases(tx *access.Tx, num int64) (aliases []string, err error) {
+	var text string
+	if err := tx.Row(`SELECT aliases FROM wandb_artifact WHERE num = ?`, num).Scan(&text); err != nil {
+		return nil, err
+	}
+	err = json.Unmarshal([]byte(text), &aliases)
+	return aliases, err
+}
+
 // WandbEntry is a file in the manifest of a version.
 type WandbEntry struct {
 	Name string
@@ -91,11 +150,17 @@ type WandbEntry struct {
 // others write between two of them.
 const maxCommitted = 200
 
+// WandbParts is the folder in a pending version with the manifests of its writers.
+const WandbParts = "wandb_manifest.parts"
+
 // CommitWandbArtifact ends a version with the files of its manifest. Those that were not
 // sent are taken from other versions with the same MD5, so it needs read as well as
 // create. INVALID_PAYLOAD when one is found nowhere. A call that is broken off leaves the
 // version as pending; another one continues. A call while the version is being committed
 // waits for the end of that.
+//
+// The manifests in the folder WandbParts, which the manifest was joined from, are deleted,
+// and the digest becomes the one of the joined manifest.
 func (db *DB) CommitWandbArtifact(ctx context.Context, actor access.Actor, id string, entries []WandbEntry) (a WandbArtifact, err error) {
 	leave, err := db.commits.enter(ctx, id)
 	if err != nil {
@@ -123,26 +188,49 @@ func (db *DB) CommitWandbArtifact(ctx context.Context, actor access.Actor, id st
 		}
 	}
 	return access.Write(ctx, db.base, actor, func(tx *access.Tx) (a WandbArtifact, err error) {
-		a, _, err = allowCommit(tx, actor, id)
+		a, at, err := allowCommit(tx, actor, id)
 		if err != nil || a.State == WandbCommitted {
 			return a, err
 		}
-		var text string
-		if err := tx.Row(`SELECT aliases FROM wandb_artifact WHERE num = ?`, a.Num).Scan(&text); err != nil {
+		parts := files.Names{From: a.Folder() + "/" + WandbParts + "/", To: a.Folder() + "/" + WandbParts + "0"}
+		isJoined, err := tx.Has(`SELECT 1 `+access.ResourceFrom+`WHERE resource.iteration_num =
+				(SELECT iteration_num FROM wandb_artifact WHERE num = ?)
+			AND resource.name >= ? AND resource.name < ? AND resource.deleted_date IS NULL`, a.Num, parts.From, parts.To)
+		if err != nil {
 			return a, err
 		}
-		var aliases []string
-		if err := json.Unmarshal([]byte(text), &aliases); err != nil {
+		if isJoined {
+			var from files.FileMark
+			for more := true; more; {
+				if from, more, err = files.DiscardFiles(tx, at, []files.Names{parts}, from); err != nil {
+					return a, err
+				}
+			}
+			a.Digest = digestOf(entries)
+		}
+		aliases, err := pendingAliases(tx, a.Num)
+		if err != nil {
 			return a, err
 		}
 		if err := setWandbAliases(tx, &a, append(aliases, WandbLatest)); err != nil {
 			return a, err
 		}
 		a.State, a.Size, a.Files, a.UpdatedDate = WandbCommitted, size, int64(len(entries)), tx.Now
-		_, err = tx.Exec(`UPDATE wandb_artifact SET state = ?, size = ?, files = ?, updated_date = ? WHERE num = ?`,
-			a.State, a.Size, a.Files, tx.Now, a.Num)
+		_, err = tx.Exec(`UPDATE wandb_artifact SET state = ?, digest = ?, size = ?, files = ?, updated_date = ? WHERE num = ?`,
+			a.State, a.Digest, a.Size, a.Files, tx.Now, a.Num)
 		return a, err
 	})
+}
+
+// digestOf returns the digest of a manifest with files, which are sorted by name, as W&B's
+// clients compute it.
+func digestOf(entries []WandbEntry) string {
+	h := md5.New()
+	io.WriteString(h, "wandb-artifact-manifest-v1\n") // never fails
+	for _, e := range entries {
+		fmt.Fprintf(h, "%s:%s\n", e.Name, e.MD5)
+	}
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // commits are the versions that are being committed.

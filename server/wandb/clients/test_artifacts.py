@@ -170,3 +170,54 @@ def read(version):
     want = [[[1, "x"], [2, "y"]], "the first.txt"]
     assert said(script, server, read + 'print(json.dumps([read("v0"), read("v1")]))\napi.artifact("default/entries/mixed:v0").delete(delete_aliases=True)') == [want, want]
     assert said(script, server, read + 'print(json.dumps(read("v1")))') == want  # the version that has brought them is gone
+
+
+def test_several_writers(server, script):
+    """An artifact that several runs write has the files of all of them, and can be checked against its digest."""
+    out = said(script, server, """
+for name, text in ("a.txt", "one"), ("b.txt", "two"), ("a.txt", "three"), (None, None):
+    with wandb.init(project="writers", group="all of them") as run:
+        art = wandb.Artifact("shared", "dataset")
+        if name:
+            with art.new_file(name) as f:
+                f.write(text)
+            run.upsert_artifact(art, distributed_id="first")
+        else:
+            run.finish_artifact(art, distributed_id="first", aliases=["done"]).wait()
+found = api.artifact("default/writers/shared:done")
+folder = found.download()
+found.verify(folder)
+read = {n: open(folder + "/" + n).read() for n in found.manifest.entries}
+with wandb.init(project="writers") as run:
+    art = wandb.Artifact("shared", "dataset")
+    with art.new_file("c.txt") as f:
+        f.write("four")
+    run.finish_artifact(art, distributed_id="first").wait()  # the next version
+print(json.dumps([found.version, read, sorted(wandb.Api().artifact("default/writers/shared:latest").manifest.entries)]))
+""")
+    assert out == ["v0", {"a.txt": "three", "b.txt": "two"}, ["c.txt"]]
+    names = {name for run in server.runs("writers").values() for name in server.artifacts(run)}
+    assert {n for n in names if n.startswith("shared:v0/")} == {"shared:v0/a.txt", "shared:v0/b.txt", "shared:v0/wandb_manifest.json"}
+
+
+def test_incremental_table(server, script):
+    """The newest version of a table that grows has the rows of all versions, also when the run goes on later."""
+    out = said(script, server, """
+import inspect
+if "log_mode" not in inspect.signature(wandb.Table.__init__).parameters:
+    print([])  # clients before 0.20
+    raise SystemExit
+for first in 0, 3:
+    with wandb.init(project="grows", id="grows", resume="allow") as run:
+        table = wandb.Table(columns=["a"], log_mode="INCREMENTAL")
+        for i in range(first, first + 3):
+            table.add_data(i)
+            run.log({"tab": table})
+found = api.artifact("default/grows/run-grows-incr-tab:latest")
+found.verify(found.download())
+entry = next(iter(found.manifest.entries))
+print(json.dumps([found.version, len(found.manifest.entries), found.get(entry.removesuffix(".table.json")).data]))
+""")
+    if out:
+        version, files, data = out
+        assert (version, files) == ("v5", 6) and sorted(data) == [[i] for i in range(6)], out
