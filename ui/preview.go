@@ -65,7 +65,9 @@ func (s *site) preview(ctx context.Context, actor store.Actor, r store.Artifact)
 	case v.Kind == tableKind:
 		err = v.fillTable(ctx, data, r)
 	case v.Kind == jsonKind && r.SizeBytes <= jsonBytes:
-		err = v.fillJSON(data)
+		if err = v.fillJSON(data); err == nil && v.Kind == tableKind {
+			err = s.fillIncrements(ctx, actor, r, &v)
+		}
 	case v.Kind == markdownKind && r.SizeBytes <= markdown.MaxBytes:
 		var body []byte
 		if body, err = io.ReadAll(data); err != nil {

@@ -83,16 +83,27 @@ func (v *preview) fillTable(ctx context.Context, data io.ReadSeeker, r store.Art
 // tableEnd is the end of the names of tables that W&B's client writes, as JSON.
 const tableEnd = ".table.json"
 
-// readTable reads a table that W&B's client has written, and reports whether body is one.
+// tableFile is a table that W&B's client has written.
+type tableFile struct {
+	Columns []json.Value   `json:"columns"`
+	Data    [][]json.Value `json:"data"`
+}
+
+// parseTable reads a table that W&B's client has written, and reports whether body is one.
+func parseTable(body []byte) (t tableFile, ok bool) {
+	err := json.Unmarshal(body, &t)
+	return t, err == nil && len(t.Columns) > 0 && t.Data != nil
+}
+
+// readTable shows a table that W&B's client has written, and reports whether body is one.
 func (v *preview) readTable(body []byte) bool {
-	var in struct {
-		Columns []json.Value   `json:"columns"`
-		Data    [][]json.Value `json:"data"`
-	}
-	if json.Unmarshal(body, &in) != nil || len(in.Columns) == 0 || in.Data == nil {
-		return false
-	}
-	v.Kind = tableKind
+	t, ok := parseTable(body)
+	return ok && v.showTable(t)
+}
+
+// showTable shows the first rows of a table, and reports whether it can be shown.
+func (v *preview) showTable(in tableFile) bool {
+	v.Kind, v.Columns, v.Rows = tableKind, nil, nil
 	for i, row := range append([][]json.Value{in.Columns}, in.Data[:min(len(in.Data), tableRows)]...) {
 		record := make([]string, min(len(row), tableColumns))
 		for at := range record {

@@ -1,0 +1,99 @@
+package ui
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"tracker/store"
+	"tracker/store/json"
+	"tracker/store/transfer"
+	"tracker/store/wandb/format"
+)
+
+// maxIncrements bounds the increments of a table that are read; W&B's client logs 100.
+const maxIncrements = 200
+
+// increment is a part of a table that W&B's client logs with log_mode="INCREMENTAL".
+type increment struct {
+	key    string
+	number int64
+	name   string // of the artifact
+}
+
+// fillIncrements adds to a table that is an increment the rows of the increments before
+// it.
+func (s *site) fillIncrements(ctx context.Context, actor store.Actor, r store.Artifact, v *preview) error {
+	if r.IterationID == nil || !strings.HasPrefix(r.Name, "media/table/") {
+		return nil
+	}
+	all, err := s.increments(ctx, actor, *r.IterationID, r.Name)
+	if err != nil || len(all) < 2 {
+		return err
+	}
+	var joined tableFile
+	missing, left := 0, int64(tableBytes)
+	for i, part := range all {
+		body, err := s.readFile(ctx, actor, *r.IterationID, part.name, left)
+		if err != nil && store.AsError(err).Code != store.CodeNotFound {
+			return err
+		}
+		if int64(len(body)) > left || i == maxIncrements {
+			missing += len(all) - i
+			break
+		}
+		t, ok := parseTable(body)
+		if !ok {
+			missing++ // it has not been sent yet, or was deleted
+			continue
+		}
+		left -= int64(len(body))
+		joined.Columns, joined.Data = t.Columns, append(joined.Data, t.Data...)
+	}
+	if joined.Columns == nil || !v.showTable(joined) {
+		return nil
+	}
+	if v.Note += fmt.Sprintf(" of %d increments", len(all)-missing); missing > 0 {
+		v.Note += fmt.Sprintf("; %d more are not shown", missing)
+	}
+	return nil
+}
+
+// increments returns the increments of a table up to the one that is an artifact of a run,
+// in their order; none when it is not an increment.
+func (s *site) increments(ctx context.Context, actor store.Actor, run, name string) (all []increment, err error) {
+	err = s.DB.View(ctx, actor, func(db *store.View) error {
+		_, err := db.EachWandbValue([]string{run}, nil, []string{`"incremental-table-file"`}, func(_ string, _ store.Step, m format.Member) error {
+			var of struct {
+				Path   string `json:"path"`
+				Number int64  `json:"increment_num"`
+			}
+			if json.Unmarshal([]byte(m.Value), &of, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true)) == nil && of.Path != "" {
+				all = append(all, increment{m.Key, of.Number, transfer.FitPath(of.Path)})
+			}
+			return store.Take(ctx, int64(len(m.Key)+len(of.Path)))
+		})
+		return err
+	})
+	at := slices.IndexFunc(all, func(i increment) bool { return i.name == name })
+	if err != nil || at < 0 {
+		return nil, err
+	}
+	last := all[at]
+	all = slices.DeleteFunc(all, func(i increment) bool { return i.key != last.key || i.number > last.number })
+	slices.SortStableFunc(all, func(a, b increment) int { return cmp.Compare(a.number, b.number) })
+	return all, nil
+}
+
+// readFile returns up to most bytes of a file of a run, and one more if it is longer.
+func (s *site) readFile(ctx context.Context, actor store.Actor, run, name string, most int64) ([]byte, error) {
+	_, data, err := s.DB.OpenFile(ctx, actor, store.Tree{IterationID: run}, name)
+	if err != nil {
+		return nil, err
+	}
+	defer data.Close()
+	return io.ReadAll(io.LimitReader(data, most+1))
+}
