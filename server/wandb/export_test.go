@@ -11,6 +11,9 @@ import (
 	"tracker/store/wandb"
 )
 
+// MaxParts is maxParts.
+const MaxParts = maxParts
+
 // Routes are the methods and paths of all routes.
 func Routes() (all [][2]string) {
 	for _, rt := range new(Server).routes() {
