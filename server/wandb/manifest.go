@@ -130,8 +130,8 @@ const (
 	incremental = "-incremental.json"
 )
 
-// newPart returns the name of a new part of the manifest of a version. Parts sort in the
-// order in which they were begun.
+// newPart returns the name of a new part of the manifest of a version. It sorts after the
+// names of the parts that have been sent.
 func (c *call) newPart(a *store.WandbArtifact, kind string) (string, error) {
 	parts, err := c.db.Files(c.ctx, c.actor, store.Tree{IterationID: a.IterationID}, a.File(partsName))
 	if err != nil {
@@ -145,7 +145,7 @@ func (c *call) newPart(a *store.WandbArtifact, kind string) (string, error) {
 	if kind == "INCREMENTAL" {
 		end = incremental
 	}
-	return fmt.Sprintf("%s/%015d-%s%s", partsName, c.s.auth.Now().UnixMilli(), name, end), err
+	return fmt.Sprintf("%s/%04d-%s%s", partsName, len(parts), name, end), err
 }
 
 // wholeManifest is a manifest with entries as they were sent.
