@@ -39,7 +39,7 @@ for step in range(3000):
     log(r, "ends", {"loss": 1 / (step + 1), "nested": {"acc": step * 0.5}, "a/b": step}, step)
 for step, value in enumerate([math.nan, math.inf, -math.inf]):
     log(r, "ends", {"odd": value, "k" * 300: 1.0}, 5000 + step)
-r.log({"table": wandb.Table(columns=["a"], data=[[1], [2]]), "histogram": wandb.Histogram([1, 2, 3])}, step=6000)  # their parts are no metrics
+r.log({"table": wandb.Table(columns=["a"], data=[[1], [2]]), "histogram": wandb.Histogram([1, 2, 3])}, step=6000)  # their parts do not become metrics
 with open(os.path.join(r.dir, "notes.txt"), "w") as f:
     f.write("kept")
 for weights in (b"first", b"second"):
