@@ -33,7 +33,8 @@ func (im importer) Files(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]tr
 		}
 		rows, err := tx.Rows(`SELECT source.id, source.path, source.size, source.fingerprint, source.position, source.state,
 				iif(iteration.deleted_date IS NULL AND experiment.deleted_date IS NULL AND project.deleted_date IS NULL,
-					coalesce(iteration.id, ?1), ?1)
+					coalesce(iteration.id, ?1), ?1),
+				coalesce(project.id, ''), coalesce(project.name, '')
 			FROM source
 			LEFT JOIN iteration ON iteration.num = source.iteration_num
 			LEFT JOIN experiment ON experiment.id = iteration.experiment_id
@@ -46,7 +47,7 @@ func (im importer) Files(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]tr
 		found := map[uuid.UUID]transfer.File{}
 		for rows.Next() {
 			var f transfer.File
-			if err := rows.Scan(&f.ID, &f.Path, &f.Size, &f.Fingerprint, &f.Position, &f.State, &f.RunID); err != nil {
+			if err := rows.Scan(&f.ID, &f.Path, &f.Size, &f.Fingerprint, &f.Position, &f.State, &f.RunID, &f.ProjectID, &f.Project); err != nil {
 				return nil, err
 			}
 			found[f.ID] = f

@@ -2,9 +2,8 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"errors"
-	"strconv"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -23,7 +22,7 @@ func (im importer) LoggedModel(ctx context.Context, m transfer.LoggedModel) (mad
 		return false, access.Invalid("id", "%q is not the id of a logged model.", truncate(m.ID))
 	}
 	properties := importedProperties(m.Properties)
-	if err := access.FirstError(access.CheckName("name", m.Name), access.CheckShort("model_type", m.Type), access.CheckProperties(properties)); err != nil {
+	if err := access.FirstError(access.CheckName("name", m.Name), access.CheckShort("model_type", m.Type), checkImported(properties)); err != nil {
 		return false, err
 	}
 	return access.Write(ctx, im.db.base, im.actor, func(tx *access.Tx) (bool, error) {
@@ -31,7 +30,7 @@ func (im importer) LoggedModel(ctx context.Context, m transfer.LoggedModel) (mad
 		if err != nil || there {
 			return false, err
 		}
-		if err := importOnce(tx, "logged model", m.ID); err != nil {
+		if err := importOnce(tx, "logged model", m.ID, ""); err != nil {
 			return false, err
 		}
 		experimentID, err := importedExperiment(tx, &transfer.Run{Project: m.Project, Experiment: m.Experiment})
@@ -79,8 +78,9 @@ func (im importer) LoggedModel(ctx context.Context, m transfer.LoggedModel) (mad
 }
 
 // importOnce notes that a record with an id of its source is imported, as a source file
-// without a run. The error is transfer.ErrDeleted when that was done before.
-func importOnce(tx *access.Tx, kind, id string) error {
+// without a run, with a text that tells it from others. The error is transfer.ErrDeleted
+// when that was done before.
+func importOnce(tx *access.Tx, kind, id, stamp string) error {
 	source := transfer.ID("imported", kind, id)
 	done, err := tx.Has(`SELECT 1 FROM source WHERE id = ?`, source)
 	if err == nil && done {
@@ -89,115 +89,9 @@ func importOnce(tx *access.Tx, kind, id string) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec(`INSERT INTO source (id, path, size, fingerprint, position, state, updated_date) VALUES (?, ?, 0, '', 0, '', ?)`,
-		source, kind, tx.Now)
+	_, err = tx.Exec(`INSERT INTO source (id, path, size, fingerprint, position, state, updated_date) VALUES (?, ?, 0, ?, 0, '', ?)`,
+		source, kind, stamp, tx.Now)
 	return err
-}
-
-// RegisteredModel makes a registered model that does not exist, and the versions that it
-// does not have. It returns how many those are, and the numbers that other versions have.
-// A version that was imported before and deleted is left out; for a model that was, the
-// error is transfer.ErrDeleted.
-func (im importer) RegisteredModel(ctx context.Context, m transfer.RegisteredModel) (made int, taken []int64, err error) {
-	properties := importedProperties(m.Properties)
-	if err := access.FirstError(access.CheckName("name", m.Name), access.CheckText("description", m.Description), access.CheckProperties(properties)); err != nil {
-		return 0, nil, err
-	}
-	err = access.Change(ctx, im.db.base, im.actor, func(tx *access.Tx) error {
-		projectID, err := importedProject(tx, m.Project)
-		if err != nil {
-			return err
-		}
-		isNew := false
-		id, err := tx.FirstOr("model", transfer.ID("model", projectID, m.Name).String(), func(id string) error {
-			isNew = true
-			if err := importOnce(tx, "model", transfer.ID("model", projectID, m.Name).String()); err != nil {
-				return err
-			}
-			_, err := tx.Exec(`INSERT INTO model (id, project_id, name, description, created_date, updated_date) VALUES (?, ?, ?, ?, ?, ?)`,
-				id, projectID, m.Name, m.Description, m.Created, m.Created)
-			return err
-		}, `SELECT id FROM model WHERE deleted_date IS NULL AND project_id = ?3 AND (id = ?1 OR name = ?2) ORDER BY id <> ?1, created_date, id LIMIT 1`,
-			m.Name, projectID)
-		if err == nil && isNew {
-			err = tx.SetProperties(im.actor, access.PropertyOwner{ProjectID: projectID, Column: "model_id", Key: id}, properties)
-		}
-		if err != nil {
-			return err
-		}
-		for _, v := range m.Versions {
-			isOther, isMade, err := importVersion(tx, projectID, id, v)
-			if err != nil {
-				return err
-			}
-			if isMade {
-				made++
-			}
-			if isOther {
-				taken = append(taken, v.Number)
-			}
-		}
-		return nil
-	})
-	return made, taken, err
-}
-
-// importVersion makes a version that a model does not have. other is set when one that
-// was not imported has its number.
-func importVersion(tx *access.Tx, projectID, modelID string, v transfer.ModelVersion) (other, made bool, err error) {
-	properties := importedProperties(v.Properties)
-	err = access.FirstError(access.CheckText("description", v.Description), access.CheckText("source", v.Source), access.CheckProperties(properties), registry.CheckStage(Stage(v.Stage)),
-		registry.CheckAliases(v.Aliases))
-	if err != nil {
-		return false, false, err
-	}
-	id := transfer.ID("version", modelID, strconv.FormatInt(v.Number, 10)).String()
-	var found string
-	err = tx.Row(`SELECT id FROM model_version WHERE id = ?1 OR model_id = ?2 AND version = ?3`, id, modelID, v.Number).Scan(&found)
-	if !errors.Is(err, sql.ErrNoRows) {
-		return found != id, false, err
-	}
-	if err := importOnce(tx, "version", id); err != nil {
-		if errors.Is(err, transfer.ErrDeleted) {
-			err = nil
-		}
-		return false, false, err
-	}
-	iteration, err := importedIteration(tx, projectID, v.RunID)
-	if err != nil {
-		return false, false, err
-	}
-	runID := ""
-	if iteration == nil && v.RunID != nil {
-		runID = strings.ReplaceAll(v.RunID.String(), "-", "")
-	}
-	_, err = tx.Exec(`INSERT INTO model_version
-		(id, model_id, version, iteration_num, source, location, run_id, run_link, stage, description, created_date, updated_date)
-		VALUES (?, ?, ?, ?, ?, '', ?, '', ?, ?, ?, ?)`,
-		id, modelID, v.Number, iteration, v.Source, runID, NoStage, v.Description, v.Created, v.Created)
-	if err != nil {
-		return false, false, err
-	}
-	if _, err := tx.Exec(`UPDATE model SET last_version = max(last_version, ?) WHERE id = ?`, v.Number, modelID); err != nil {
-		return false, false, err
-	}
-	// In PRODUCTION all stay that were there at the same time.
-	stage := Stage(v.Stage)
-	if stage != NoStage {
-		if _, err := registry.LeaveStage(tx, ModelVersion{ID: id, ModelID: modelID}, stage, OthersKept); err != nil {
-			return false, false, err
-		}
-		if _, err := tx.Exec(`UPDATE model_version SET stage = ? WHERE id = ?`, stage, id); err != nil {
-			return false, false, err
-		}
-	}
-	for _, alias := range v.Aliases {
-		if err := registry.SetAlias(tx, ModelVersion{ID: id, ModelID: modelID}, alias); err != nil {
-			return false, false, err
-		}
-	}
-	owner := access.PropertyOwner{ProjectID: projectID, Column: "model_version_id", Key: id}
-	return false, true, access.FirstError(tx.SetProperties(tx.Actor, owner, properties), tx.NoteNumbered(iteration))
 }
 
 // importedIteration returns the number of a run of the project, nil when there is none.
@@ -219,4 +113,14 @@ func importedProperties(all []transfer.Parameter) []Property {
 		properties[i] = Property{Key: p.Key, Value: p.Value}
 	}
 	return properties
+}
+
+// checkImported checks properties, of which a source may have more than one call sets.
+func checkImported(all []Property) error {
+	for some := range slices.Chunk(all, access.MaxProperties) {
+		if err := access.CheckProperties(some); err != nil {
+			return err
+		}
+	}
+	return nil
 }

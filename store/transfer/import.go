@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"context"
+	"fmt"
 	"path"
 
 	"github.com/google/uuid"
@@ -43,12 +44,17 @@ type Import struct {
 	named  uuid.UUID // the run that has Options.Name
 	done   map[uuid.UUID]fate
 	stamps map[uuid.UUID]uint64 // of the files that are known
+	homes  map[uuid.UUID]home   // the projects of the runs that are known
+	away   map[home]map[uuid.UUID]bool
 	queue  []*RunWriter
 	read   int64 // bytes that were not reported to Progress yet
 	points int   // in the queue
 	series int   // likewise
 	size   int   // bytes of texts in the queue
 }
+
+// home is the project of a run that was imported before.
+type home struct{ id, name string }
 
 // fate is the result for one run. Each run counts in one number of Result.
 type fate int
@@ -82,7 +88,8 @@ const (
 
 // New returns an import that writes to sink.
 func New(sink Sink, o Options) *Import {
-	return &Import{Options: o, Result: &Result{Losses: []Loss{}}, sink: sink, done: map[uuid.UUID]fate{}, stamps: map[uuid.UUID]uint64{}}
+	return &Import{Options: o, Result: &Result{Losses: []Loss{}}, sink: sink, done: map[uuid.UUID]fate{}, stamps: map[uuid.UUID]uint64{},
+		homes: map[uuid.UUID]home{}, away: map[home]map[uuid.UUID]bool{}}
 }
 
 // Run reads all of src and returns when it is written.
@@ -90,6 +97,9 @@ func (im *Import) Run(ctx context.Context, src Source) error {
 	err := src.Import(ctx, im)
 	if err == nil {
 		err = im.flush(ctx)
+	}
+	for h, runs := range im.away {
+		im.Lose(im.Result.Path, "%s imported before, into the project %q; what is new in them goes there.", runsWere(len(runs)), short(h.name))
 	}
 	im.Result.Found, im.Result.Created, im.Result.Grown, im.Result.Unchanged, im.Result.LeftOut = len(im.done), 0, 0, 0, 0
 	for _, f := range im.done {
@@ -105,6 +115,26 @@ func (im *Import) Run(ctx context.Context, src Source) error {
 		}
 	}
 	return err
+}
+
+// runsWere returns the beginning of a sentence about n runs.
+func runsWere(n int) string {
+	if n == 1 {
+		return "1 run was"
+	}
+	return fmt.Sprintf("%d runs were", n)
+}
+
+// seekHome notes a run that another project than the one that was asked for has.
+func (im *Import) seekHome(r *Run) {
+	h, known := im.homes[r.ID]
+	if !known || h.name == r.Project || h.id == ID("project", r.Project).String() {
+		return
+	}
+	if im.away[h] == nil {
+		im.away[h] = map[uuid.UUID]bool{}
+	}
+	im.away[h][r.ID] = true
 }
 
 // Read records that n more bytes of the source were read.
@@ -133,6 +163,9 @@ func (im *Import) Files(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]Fil
 		}
 		for id, f := range found {
 			known[id], im.stamps[id] = f, f.Stamp()
+			if f.RunID != uuid.Nil {
+				im.homes[f.RunID] = home{f.ProjectID, f.Project}
+			}
 		}
 		ids = ids[n:]
 	}

@@ -27,6 +27,14 @@ type RegisteredModel struct {
 	Properties                 []Parameter
 	Created                    Time
 	Versions                   []ModelVersion // in the order of their numbers
+	Origin                     string         // where it was found
+}
+
+// ModelOutcome is the result of importing a registered model.
+type ModelOutcome struct {
+	Made    int      // new versions
+	Project string   // name of the project that has the model since an earlier import, if it is not the one that was asked for
+	Changes []string // sentences about what was left out or changed
 }
 
 // ModelVersion is a version of a registered model.
@@ -98,6 +106,7 @@ func (im *Import) RegisteredModel(ctx context.Context, m RegisteredModel, path s
 	if im.Options.Project != "" {
 		m.Project = im.Options.Project
 	}
+	m.Origin = path
 	m.Project, m.Name, m.Description = FitName(m.Project), FitName(m.Name), FitText(m.Description)
 	im.fitEntries(path, m.Properties)
 	for i := range m.Versions {
@@ -112,16 +121,22 @@ func (im *Import) RegisteredModel(ctx context.Context, m RegisteredModel, path s
 		im.Result.Models += len(m.Versions)
 		return nil
 	}
-	made, taken, err := im.sink.RegisteredModel(ctx, m)
+	out, err := im.sink.RegisteredModel(ctx, m)
 	if errors.Is(err, ErrDeleted) {
 		im.Lose(path, "The registered model %q was imported before and then deleted here; it is not imported again.", short(m.Name))
 		return nil
 	}
-	for _, number := range taken {
-		im.Lose(path, "The registered model %q already has a different version %d here; that of the source is left out.", short(m.Name), number)
+	if err != nil {
+		return err
 	}
-	im.Result.Models += made
-	return err
+	if out.Project != "" {
+		im.Lose(path, "The registered model %q was imported before, into the project %q; it stays there.", short(m.Name), short(out.Project))
+	}
+	for _, sentence := range out.Changes {
+		im.Lose(path, "%s", sentence)
+	}
+	im.Result.Models += out.Made
+	return nil
 }
 
 // fitEntries changes names and values that the store does not allow.

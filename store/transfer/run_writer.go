@@ -56,6 +56,7 @@ func (im *Import) Begin(r Run, path string, known bool) *RunWriter {
 		r.Notes = fits
 	}
 	r.Error = FitText(r.Error)
+	im.seekHome(&r)
 	w.reset(r)
 	return w
 }

@@ -99,6 +99,9 @@ type File struct {
 	// RunID is the run that it belongs to; uuid.Nil when that was deleted. Write
 	// takes it from the batch.
 	RunID uuid.UUID
+	// ProjectID and Project are the id and the name of the project of the run. Only Files
+	// sets them.
+	ProjectID, Project string
 }
 
 // Stamp returns a checksum, which changes when the file is read further.
@@ -160,9 +163,8 @@ type Sink interface {
 	// LoggedModel makes a logged model, and returns false when it exists already.
 	LoggedModel(ctx context.Context, m LoggedModel) (made bool, err error)
 	// RegisteredModel makes a registered model, or the versions that an existing one
-	// lacks. It returns how many versions it made, and the numbers that other versions
-	// have taken.
-	RegisteredModel(ctx context.Context, m RegisteredModel) (made int, taken []int64, err error)
+	// lacks.
+	RegisteredModel(ctx context.Context, m RegisteredModel) (ModelOutcome, error)
 }
 
 // namespace is the UUID namespace of ID.
@@ -197,6 +199,6 @@ func (Nowhere) LoggedModel(context.Context, LoggedModel) (bool, error) {
 }
 
 // RegisteredModel fails.
-func (Nowhere) RegisteredModel(context.Context, RegisteredModel) (int, []int64, error) {
-	return 0, nil, errors.ErrUnsupported
+func (Nowhere) RegisteredModel(context.Context, RegisteredModel) (ModelOutcome, error) {
+	return ModelOutcome{}, errors.ErrUnsupported
 }

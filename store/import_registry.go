@@ -1,0 +1,326 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tracker/store/access"
+	"tracker/store/json"
+	"tracker/store/registry"
+	"tracker/store/transfer"
+)
+
+// RegisteredModel makes a registered model that does not exist, and the versions that it
+// does not have. A model that was imported into another project before gets them there. A
+// version that was imported before and deleted is left out; for a model that was, the
+// error is transfer.ErrDeleted.
+func (im importer) RegisteredModel(ctx context.Context, m transfer.RegisteredModel) (out transfer.ModelOutcome, err error) {
+	properties := importedProperties(m.Properties)
+	if err := access.FirstError(access.CheckName("name", m.Name), access.CheckText("description", m.Description), checkImported(properties)); err != nil {
+		return out, err
+	}
+	err = access.Change(ctx, im.db.base, im.actor, func(tx *access.Tx) error {
+		out = transfer.ModelOutcome{} // of an attempt that was rolled back
+		to := importingModel{tx: tx, from: &m, out: &out}
+		if err := to.find(); err != nil {
+			return err
+		}
+		if err := to.describe(properties); err != nil {
+			return err
+		}
+		for _, v := range m.Versions {
+			if err := to.version(v); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
+// importingModel is a registered model that is being imported.
+type importingModel struct {
+	tx            *access.Tx
+	from          *transfer.RegisteredModel
+	out           *transfer.ModelOutcome
+	projectID, id string
+	isNew         bool
+	own           []string // ids of the versions that came from this source
+}
+
+// say adds a sentence to the outcome.
+func (m *importingModel) say(format string, args ...any) {
+	m.out.Changes = append(m.out.Changes, fmt.Sprintf(format, args...))
+}
+
+// find sets the project and the id of the model. It makes them if they do not exist.
+func (m *importingModel) find() error {
+	home, err := m.home()
+	if err != nil {
+		return err
+	}
+	if home != "" {
+		m.projectID, err = home, m.tx.AllowProject(m.tx.Actor, home, access.RightCreate)
+	} else {
+		m.projectID, err = importedProject(m.tx, m.from.Project)
+	}
+	if err != nil {
+		return err
+	}
+	first := transfer.ID("model", m.projectID, m.from.Name).String()
+	m.id, err = m.tx.FirstOr("model", first, func(id string) error {
+		m.isNew = true
+		if err := importOnce(m.tx, "model", first, ""); err != nil {
+			return err
+		}
+		_, err := m.tx.Exec(`INSERT INTO model (id, project_id, name, description, created_date, updated_date) VALUES (?, ?, ?, ?, ?, ?)`,
+			id, m.projectID, m.from.Name, m.from.Description, m.from.Created, m.from.Created)
+		return err
+	}, `SELECT id FROM model WHERE deleted_date IS NULL AND project_id = ?3 AND (id = ?1 OR name = ?2) ORDER BY id <> ?1, created_date, id LIMIT 1`,
+		m.from.Name, m.projectID)
+	return err
+}
+
+// home returns the id of another project into which the model, or a version of it, was
+// imported before, "" for none, and notes the name of that project.
+func (m *importingModel) home() (string, error) {
+	var times []int64
+	byTime := map[Time][]transfer.ModelVersion{}
+	for _, v := range m.from.Versions {
+		times = append(times, int64(v.Created))
+		byTime[v.Created] = append(byTime[v.Created], v)
+	}
+	list, err := json.Marshal(times)
+	if err != nil {
+		return "", err
+	}
+	type candidate struct {
+		ModelID   string `db:"model_id"`
+		VersionID string `db:"version_id"` // "" for a model
+		Source    string `db:"source"`
+		Created   Time   `db:"created_date"`
+		ProjectID string `db:"project_id"`
+		Project   string `db:"project"`
+	}
+	var all []candidate
+	err = m.tx.Select(&all, `SELECT found.*, project.name AS project FROM (
+			SELECT id AS model_id, '' AS version_id, '' AS source, created_date, project_id FROM model
+			WHERE deleted_date IS NULL AND created_date = ?1
+			UNION ALL
+			SELECT model.id, model_version.id, model_version.source, model_version.created_date, project_id
+			FROM model_version JOIN model ON model.id = model_id
+			WHERE model.deleted_date IS NULL AND model_version.created_date IN (SELECT value FROM json_each(?2))
+		) AS found JOIN project ON project.id = found.project_id
+		WHERE project.deleted_date IS NULL
+		ORDER BY project.id <> ?3 AND project.name <> ?4, model_id LIMIT ?5`,
+		m.from.Created, string(list), transfer.ID("project", m.from.Project), m.from.Project, access.MaxLimit)
+	if err != nil {
+		return "", err
+	}
+	for _, c := range all {
+		mine := c.VersionID == "" && c.ModelID == transfer.ID("model", c.ProjectID, m.from.Name).String()
+		for _, v := range byTime[c.Created] {
+			ids := versionIDs(c.ModelID, v)
+			mine = mine || c.VersionID == ids[0] && c.Source == v.Source || c.VersionID == ids[1]
+		}
+		if !mine {
+			continue
+		}
+		if c.ProjectID == transfer.ID("project", m.from.Project).String() || c.Project == m.from.Project {
+			return "", nil
+		}
+		m.out.Project = c.Project
+		return c.ProjectID, nil
+	}
+	return "", nil
+}
+
+// describe sets the properties of a new model. Of one that exists it adds the properties
+// that it does not have, once for each source.
+func (m *importingModel) describe(properties []Property) error {
+	owner := access.PropertyOwner{ProjectID: m.projectID, Column: "model_id", Key: m.id}
+	if m.isNew {
+		return m.tx.SetProperties(m.tx.Actor, owner, properties)
+	}
+	var created Time
+	var description string
+	if err := m.tx.Row(`SELECT created_date, description FROM model WHERE id = ?`, m.id).Scan(&created, &description); err != nil {
+		return err
+	}
+	if created == m.from.Created {
+		return nil // that is its own source
+	}
+	err := importOnce(m.tx, "model of a store", transfer.ID(m.id, strconv.FormatInt(int64(m.from.Created), 10)).String(), "")
+	if errors.Is(err, transfer.ErrDeleted) {
+		return nil // it was imported before
+	}
+	if err != nil {
+		return err
+	}
+	if m.from.Description != "" && description != m.from.Description {
+		m.say("The description of the registered model %q is not imported: the model exists here with another one.", truncate(m.from.Name))
+	}
+	for _, p := range properties {
+		n, err := m.tx.Exec(`INSERT INTO property (model_id, key, value) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, m.id, p.Key, p.Value)
+		if err != nil {
+			return err
+		}
+		same, err := m.tx.Has(`SELECT 1 FROM property WHERE model_id = ? AND key = ? AND value = ?`, m.id, p.Key, p.Value)
+		if err != nil {
+			return err
+		}
+		if n == 0 && !same {
+			m.say("The tag %q of the registered model %q is not imported: the model exists here with another value of it.", truncate(p.Key), truncate(m.from.Name))
+		}
+	}
+	return nil
+}
+
+// version makes a version that the model does not have.
+func (m *importingModel) version(v transfer.ModelVersion) error {
+	properties := importedProperties(v.Properties)
+	err := access.FirstError(access.CheckText("description", v.Description), access.CheckText("source", v.Source), checkImported(properties),
+		registry.CheckStage(Stage(v.Stage)))
+	if err != nil {
+		return err
+	}
+	id, deleted, err := m.versionID(v)
+	if err != nil || deleted {
+		return err
+	}
+	m.own = append(m.own, id)
+	there, err := m.tx.Has(`SELECT 1 FROM model_version WHERE id = ?`, id)
+	if err != nil || there {
+		return err
+	}
+	if err := importOnce(m.tx, "version", id, versionStamp(v)); err != nil {
+		return err
+	}
+	number, err := m.freeNumber(v.Number)
+	if err != nil {
+		return err
+	}
+	if number != v.Number {
+		properties = append(properties, Property{Key: "imported.from", Value: transfer.FitText(m.from.Origin)},
+			Property{Key: "imported.version", Value: strconv.FormatInt(v.Number, 10)})
+		m.say("Version %d of the registered model %q has the number %d here, since another version has %d.", v.Number, truncate(m.from.Name), number, v.Number)
+	}
+	iteration, err := importedIteration(m.tx, m.projectID, v.RunID)
+	if err != nil {
+		return err
+	}
+	runID := ""
+	if iteration == nil && v.RunID != nil {
+		runID = strings.ReplaceAll(v.RunID.String(), "-", "")
+	}
+	_, err = m.tx.Exec(`INSERT INTO model_version
+		(id, model_id, version, iteration_num, source, location, run_id, run_link, stage, description, created_date, updated_date)
+		VALUES (?, ?, ?, ?, ?, '', ?, '', ?, ?, ?, ?)`,
+		id, m.id, number, iteration, v.Source, runID, NoStage, v.Description, v.Created, v.Created)
+	if err != nil {
+		return err
+	}
+	m.out.Made++
+	if _, err := m.tx.Exec(`UPDATE model SET last_version = max(last_version, ?) WHERE id = ?`, number, m.id); err != nil {
+		return err
+	}
+	// In PRODUCTION all stay that were there at the same time.
+	made := ModelVersion{ID: id, ModelID: m.id}
+	if stage := Stage(v.Stage); stage != NoStage {
+		if _, err := registry.LeaveStage(m.tx, made, stage, OthersKept); err != nil {
+			return err
+		}
+		if _, err := m.tx.Exec(`UPDATE model_version SET stage = ? WHERE id = ?`, stage, id); err != nil {
+			return err
+		}
+	}
+	owner := access.PropertyOwner{ProjectID: m.projectID, Column: "model_version_id", Key: id}
+	return access.FirstError(m.aliases(made, v), m.tx.SetProperties(m.tx.Actor, owner, properties), m.tx.NoteNumbered(iteration))
+}
+
+// versionStamp returns a text that tells a version from versions of other stores with the
+// same number.
+func versionStamp(v transfer.ModelVersion) string {
+	return transfer.ID(strconv.FormatInt(int64(v.Created), 10), v.Source).String()
+}
+
+// versionIDs returns the ids that a version may have. The first store with a number has
+// the first one, which follows from the model and the number alone. Earlier programs noted
+// no stamp for it, and imported no other store's version.
+func versionIDs(modelID string, v transfer.ModelVersion) [2]string {
+	number := strconv.FormatInt(v.Number, 10)
+	return [2]string{transfer.ID("version", modelID, number).String(), transfer.ID("version", modelID, number, versionStamp(v)).String()}
+}
+
+// versionID returns the id of a version. deleted reports that it was imported before and
+// then deleted.
+func (m *importingModel) versionID(v transfer.ModelVersion) (id string, deleted bool, err error) {
+	for _, id := range versionIDs(m.id, v) {
+		var same, trashed bool
+		err := m.tx.Row(`SELECT created_date = ? AND source = ?, deleted_date IS NOT NULL FROM model_version WHERE id = ?`,
+			v.Created, v.Source, id).Scan(&same, &trashed)
+		if errors.Is(err, sql.ErrNoRows) {
+			var noted string
+			err = m.tx.Row(`SELECT fingerprint FROM source WHERE id = ?`, transfer.ID("imported", "version", id)).Scan(&noted)
+			if errors.Is(err, sql.ErrNoRows) {
+				return id, false, nil
+			}
+			same, trashed = noted == "" || noted == versionStamp(v), true
+		}
+		if err != nil {
+			return "", false, err
+		}
+		if !same {
+			continue
+		}
+		if trashed {
+			m.say("Version %d of the registered model %q was imported before and then deleted here; it is not imported again.", v.Number, truncate(m.from.Name))
+		}
+		return id, trashed, nil
+	}
+	return "", false, fmt.Errorf("the version %d of %q has the id of another one", v.Number, m.from.Name)
+}
+
+// freeNumber returns the number for a version: its own, or the next one of the model if
+// another version has that.
+func (m *importingModel) freeNumber(number int64) (int64, error) {
+	taken, err := m.tx.Has(`SELECT 1 FROM model_version WHERE model_id = ? AND version = ?`, m.id, number)
+	if err == nil && taken {
+		err = m.tx.Row(`SELECT max(last_version, (SELECT coalesce(max(version), 0) FROM model_version WHERE model_id = model.id)) + 1
+			FROM model WHERE id = ?`, m.id).Scan(&number)
+	}
+	return number, err
+}
+
+// aliases gives a version its aliases. A version of another source keeps an alias that it
+// has.
+func (m *importingModel) aliases(made ModelVersion, v transfer.ModelVersion) error {
+	for i, alias := range v.Aliases {
+		if err := registry.CheckAliases([]string{alias}); err != nil || i >= registry.MaxAliases {
+			m.say("The alias %q of version %d of the registered model %q is not allowed here, or is one too many; it is left out.",
+				truncate(alias), v.Number, truncate(m.from.Name))
+			continue
+		}
+		var holder string
+		var number int64
+		err := m.tx.Row(`SELECT id, version FROM model_alias JOIN model_version ON id = version_id WHERE model_alias.model_id = ? AND alias = ?`,
+			m.id, alias).Scan(&holder, &number)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		if err == nil && !slices.Contains(m.own, holder) {
+			m.say("The alias %q of version %d of the registered model %q stays with version %d, which has it here.",
+				truncate(alias), v.Number, truncate(m.from.Name), number)
+			continue
+		}
+		if err := registry.SetAlias(m.tx, made, alias); err != nil {
+			return err
+		}
+	}
+	return nil
+}
