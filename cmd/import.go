@@ -73,6 +73,12 @@ lists, 1 when the import failed.`,
 				return err
 			}
 			o.KeepAll = steps == "all"
+			if o.Deleted && p.url != "" {
+				return misuse("--deleted is for a database here: what the source has deleted goes to the trash, of which nothing is sent to a server")
+			}
+			if err := checkArtifactFolder(o.ArtifactFolder); err != nil {
+				return err
+			}
 			kind := ""
 			if _, err := os.Stat(args[0]); errors.Is(err, fs.ErrNotExist) && slices.Contains(names, args[0]) || len(args) > 1 && slices.Contains(names, args[0]) {
 				kind, args = args[0], args[1:]
@@ -97,14 +103,15 @@ lists, 1 when the import failed.`,
 			return i.elsewhere(cmd.Context())
 		}),
 	}
-	addSettings(cmd, append([]string{"SERVICE_DB_FILE"}, artifactSettings...)...)
+	addSettings(cmd, append([]string{"SERVICE_DB_FILE", "SERVICE_TRASH_DAYS"}, artifactSettings...)...)
 	f := cmd.Flags()
 	f.StringVar(&o.Project, "project", "", "`name` of the project (default what the source has, or the name of its kind)")
 	f.StringVar(&o.Experiment, "experiment", "", "`name` of the experiment (default what the source has, or the name of its folder)")
 	f.StringVar(&o.Name, "name", "", "`name` of the run, if there is one")
 	f.StringArrayVar(&o.Only, "only", nil, "only runs, experiments and models with names like `pattern`, as resnet*; can be repeated")
-	f.BoolVar(&o.Deleted, "deleted", false, "also what the source has deleted and not removed")
+	f.BoolVar(&o.Deleted, "deleted", false, "also what the source has deleted and not removed, into the trash")
 	f.BoolVar(&o.NoArtifacts, "no-artifacts", false, "leave artifacts out")
+	f.StringVar(&o.ArtifactFolder, "mlflow-artifacts", "", "`folder` in which MLflow's server keeps artifacts, its --artifacts-destination (default: mlartifacts beside the store)")
 	f.BoolVar(&o.DryRun, "dry-run", false, "show what would be imported, and change nothing")
 	f.StringVar(&steps, "steps", "rewind", "`which` points of a restarted run are kept: rewind for those of the last start, all for all")
 	f.StringVar(&o.Step, "step", "", "`column` of a table that has the steps (default step, global_step, epoch, or the number of the row)")
@@ -112,6 +119,21 @@ lists, 1 when the import failed.`,
 	f.BoolVar(&p.asJSON, "json", false, "print the summary as JSON, one line for each path")
 	f.StringVar(&p.url, "url", "", "`address` of the API of a server elsewhere that gets the runs (default: the database here)")
 	return cmd
+}
+
+// checkArtifactFolder returns an error for a path that is not a folder; "" is none.
+func checkArtifactFolder(path string) error {
+	if path == "" {
+		return nil
+	}
+	info, err := os.Stat(path)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is a file", path)
+	}
+	if err != nil {
+		return fmt.Errorf("--mlflow-artifacts must name the folder in which MLflow's server keeps artifacts: %w", err)
+	}
+	return nil
 }
 
 // importing is one call of the command.
@@ -275,7 +297,8 @@ func (a *app) openOrCreate(ctx context.Context, cfg Config, backends store.Backe
 	if missing && dry {
 		return nil, nil
 	}
-	db, err := store.Open(ctx, store.Options{Path: cfg.DBFile, Logger: a.logger(cfg), Backends: backends, UploadDir: cfg.uploadDir()})
+	db, err := store.Open(ctx, store.Options{Path: cfg.DBFile, Logger: a.logger(cfg), Backends: backends, UploadDir: cfg.uploadDir(),
+		TrashAge: cfg.TrashDays.duration()})
 	if err == nil && missing {
 		if err := a.seed(ctx, db, cfg, cfg.EnableAuth); err != nil {
 			return nil, errors.Join(err, db.Close())

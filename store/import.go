@@ -250,11 +250,19 @@ func importedRun(tx *access.Tx, b *transfer.Batch, out *transfer.Outcome) (it im
 	if err != nil {
 		return it, err
 	}
+	if (r.Deleted || r.ExperimentDeleted) && tx.DB.Options.TrashAge <= 0 {
+		out.Refused = "The run is deleted in its source, and there is no trash here that could take it; it is left out."
+		return it, nil
+	}
 	if deleted {
 		out.Refused = "The run was imported before and then deleted here; it is not imported again."
 		return it, nil
 	}
 	experimentID, err := importedExperiment(tx, r)
+	if errors.Is(err, transfer.ErrDeleted) {
+		out.Refused = "The experiment of the run was imported before and is in the trash here, or was deleted; the run is left out."
+		return it, nil
+	}
 	if err != nil {
 		return it, err
 	}
@@ -283,6 +291,11 @@ func importedRun(tx *access.Tx, b *transfer.Batch, out *transfer.Outcome) (it im
 	if _, err := tx.Exec(`UPDATE iteration SET created_date = ?, last_seen = ? WHERE id = ?`, r.Created, min(r.Created, tx.Now), id); err != nil {
 		return it, err
 	}
+	if r.Deleted && !r.ExperimentDeleted {
+		if err := trashLater(tx, id); err != nil {
+			return it, err
+		}
+	}
 	out.Created = true
 	it.created = r.Created
 	it.IterationState, err = tx.AllowIteration(tx.Actor, id, access.RightCreate)
@@ -291,7 +304,8 @@ func importedRun(tx *access.Tx, b *transfer.Batch, out *transfer.Outcome) (it im
 
 // importedExperiment returns the id of the experiment of a run. That is the one
 // that an import made for the name, whatever it is called now, else one that has
-// the name, else a new one.
+// the name, else a new one. One that the source has deleted is apart from these. The error
+// is transfer.ErrDeleted if it is in the trash here, or was purged.
 func importedExperiment(tx *access.Tx, r *transfer.Run) (string, error) {
 	if err := access.CheckName("experiment", r.Experiment); err != nil {
 		return "", err
@@ -300,11 +314,20 @@ func importedExperiment(tx *access.Tx, r *transfer.Run) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return tx.FirstOr("experiment", transfer.ID("experiment", projectID, r.Experiment).String(), func(id string) error {
+	insert := func(id string) error {
 		_, err := tx.Exec(`INSERT INTO experiment (id, project_id, name, description, status, created_date) VALUES (?, ?, ?, '', ?, ?)`,
 			id, projectID, r.Experiment, InProgress, tx.Now)
 		return err
-	}, `SELECT id FROM experiment WHERE deleted_date IS NULL AND project_id = ?3 AND (id = ?1 OR name = ?2) ORDER BY id <> ?1, created_date, id LIMIT 1`,
+	}
+	if r.ExperimentDeleted {
+		id := transfer.ID("deleted experiment", projectID, r.Experiment).String()
+		live, err := tx.Has(`SELECT 1 FROM experiment WHERE id = ? AND deleted_date IS NULL`, id)
+		if err != nil || live {
+			return id, err
+		}
+		return id, access.FirstError(trashLater(tx, id), insert(id))
+	}
+	return tx.FirstOr("experiment", transfer.ID("experiment", projectID, r.Experiment).String(), insert, `SELECT id FROM experiment WHERE deleted_date IS NULL AND project_id = ?3 AND (id = ?1 OR name = ?2) ORDER BY id <> ?1, created_date, id LIMIT 1`,
 		r.Experiment, projectID)
 }
 

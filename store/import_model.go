@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"slices"
 	"strings"
@@ -26,14 +27,19 @@ func (im importer) LoggedModel(ctx context.Context, m transfer.LoggedModel) (mad
 		return false, err
 	}
 	return access.Write(ctx, im.db.base, im.actor, func(tx *access.Tx) (bool, error) {
-		there, err := tx.Has(`SELECT 1 FROM logged_model WHERE id = ?`, m.ID)
-		if err != nil || there {
+		var trashed bool
+		err := tx.Row(`SELECT experiment.deleted_date IS NOT NULL OR project.deleted_date IS NOT NULL FROM logged_model
+			JOIN experiment ON experiment.id = experiment_id JOIN project ON project.id = project_id WHERE logged_model.id = ?`, m.ID).Scan(&trashed)
+		if err == nil && trashed {
+			err = transfer.ErrDeleted
+		}
+		if !errors.Is(err, sql.ErrNoRows) {
 			return false, err
 		}
 		if err := importOnce(tx, "logged model", m.ID, ""); err != nil {
 			return false, err
 		}
-		experimentID, err := importedExperiment(tx, &transfer.Run{Project: m.Project, Experiment: m.Experiment})
+		experimentID, err := importedExperiment(tx, &transfer.Run{Project: m.Project, Experiment: m.Experiment, ExperimentDeleted: m.Trashed})
 		if err != nil {
 			return false, err
 		}

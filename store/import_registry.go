@@ -165,20 +165,9 @@ func (m *importingModel) describe(properties []Property) error {
 	if m.from.Description != "" && description != m.from.Description {
 		m.say("The description of the registered model %q is not imported: the model exists here with another one.", truncate(m.from.Name))
 	}
-	for _, p := range properties {
-		n, err := m.tx.Exec(`INSERT INTO property (model_id, key, value) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, m.id, p.Key, p.Value)
-		if err != nil {
-			return err
-		}
-		same, err := m.tx.Has(`SELECT 1 FROM property WHERE model_id = ? AND key = ? AND value = ?`, m.id, p.Key, p.Value)
-		if err != nil {
-			return err
-		}
-		if n == 0 && !same {
-			m.say("The tag %q of the registered model %q is not imported: the model exists here with another value of it.", truncate(p.Key), truncate(m.from.Name))
-		}
-	}
-	return nil
+	return addProperties(m.tx, "model_id", m.id, properties, func(key string) {
+		m.say("The tag %q of the registered model %q is not imported: the model exists here with another value of it.", truncate(key), truncate(m.from.Name))
+	})
 }
 
 // version makes a version that the model does not have.

@@ -16,9 +16,12 @@ type Options struct {
 	// Only has patterns as of path.Match for the names of runs and of their
 	// experiments; a run is imported when one of them matches. Empty for all.
 	Only        []string
-	Deleted     bool // also those that the source has deleted
+	Deleted     bool // also those that the source has deleted, into the trash
 	NoArtifacts bool
-	DryRun      bool // change nothing
+	// ArtifactFolder is the folder in which MLflow's server keeps artifacts; "" to look
+	// beside its store.
+	ArtifactFolder string
+	DryRun         bool // change nothing
 	// KeepAll keeps points that a restarted run repeats. Otherwise the later ones
 	// replace the earlier ones.
 	KeepAll bool

@@ -12,6 +12,7 @@ type LoggedModel struct {
 	ID         string // m- and 32 hexadecimal digits; the same at each import
 	Project    string // name
 	Experiment string // name
+	Trashed    bool   // the source has deleted the experiment
 	RunID      *uuid.UUID
 	Name, Type string
 	Ready      bool // all of its files were written
@@ -59,7 +60,7 @@ func (im *Import) LoggedModel(ctx context.Context, m LoggedModel, path, folder s
 		m.Project = im.Options.Project
 	}
 	if im.Options.Experiment != "" {
-		m.Experiment = im.Options.Experiment
+		m.Experiment, m.Trashed = im.Options.Experiment, false
 	}
 	for _, name := range []*string{&m.Project, &m.Experiment, &m.Name, &m.Type} {
 		if *name != "" {
@@ -76,6 +77,9 @@ func (im *Import) LoggedModel(ctx context.Context, m LoggedModel, path, folder s
 		return nil
 	}
 	made, err := im.sink.LoggedModel(ctx, m)
+	if errors.Is(err, ErrDeleted) && m.Trashed {
+		return nil // it is in the trash, where it was imported to
+	}
 	if errors.Is(err, ErrDeleted) {
 		im.Lose(path, "The logged model was imported before and then deleted here; it is not imported again.")
 		return nil

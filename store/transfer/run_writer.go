@@ -33,6 +33,7 @@ func (im *Import) Begin(r Run, path string, known bool) *RunWriter {
 	}
 	if im.Options.Experiment != "" {
 		r.Experiment = im.Options.Experiment
+		r.Deleted, r.ExperimentDeleted = r.Deleted || r.ExperimentDeleted, false // the chosen one is not
 	}
 	if im.Options.Name != "" {
 		if im.named != uuid.Nil && im.named != r.ID {

@@ -57,6 +57,9 @@ type Run struct {
 	Status     Status     //
 	Error      string     // error message
 	Ended      *Time      // nil while it is RUNNING
+	// Deleted and ExperimentDeleted report that the source has deleted the run, or its
+	// experiment. Such a run is imported as others are, and moved to the trash at the end.
+	Deleted, ExperimentDeleted bool
 }
 
 // Parameter is a setting of a run.
@@ -160,6 +163,14 @@ type Sink interface {
 	// Put stores an artifact of a run that was written before. It returns false
 	// when the run has it already with the same bytes.
 	Put(ctx context.Context, a Artifact) (stored bool, err error)
+	// Trash moves a run to the trash that was made by an import as a deleted one. A second
+	// call does nothing. refused is a sentence that says why it can't be done, "" when it
+	// was done.
+	Trash(ctx context.Context, runID uuid.UUID) (refused string, err error)
+	// Experiment makes an experiment that does not exist, and adds the texts that it does
+	// not have. One that the source has deleted is then moved to the trash if an import
+	// made it. It returns sentences about what was left out.
+	Experiment(ctx context.Context, e Experiment) (changes []string, err error)
 	// LoggedModel makes a logged model, and returns false when it exists already.
 	LoggedModel(ctx context.Context, m LoggedModel) (made bool, err error)
 	// RegisteredModel makes a registered model, or the versions that an existing one
@@ -192,6 +203,14 @@ func (Nowhere) Write(context.Context, []*Batch) ([]Outcome, error) { return nil,
 
 // Put fails.
 func (Nowhere) Put(context.Context, Artifact) (bool, error) { return false, errors.ErrUnsupported }
+
+// Trash fails.
+func (Nowhere) Trash(context.Context, uuid.UUID) (string, error) { return "", errors.ErrUnsupported }
+
+// Experiment fails.
+func (Nowhere) Experiment(context.Context, Experiment) ([]string, error) {
+	return nil, errors.ErrUnsupported
+}
 
 // LoggedModel fails.
 func (Nowhere) LoggedModel(context.Context, LoggedModel) (bool, error) {

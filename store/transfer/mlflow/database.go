@@ -33,7 +33,12 @@ func importDatabase(ctx context.Context, im *transfer.Import, path string) (err 
 		return err
 	}
 	defer func() { err = errors.Join(err, end()) }()
-	runs, err := databaseRuns(ctx, db, im, path)
+	experiments, err := databaseExperiments(ctx, db, im, path)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	var left leftOut
+	runs, err := databaseRuns(ctx, db, im, path, experiments, &left)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
@@ -50,65 +55,123 @@ func importDatabase(ctx context.Context, im *transfer.Import, path string) (err 
 	if err != nil {
 		return err
 	}
+	places := newPlaces(im, filepath.Dir(path), "")
+	var deleted trash
 	for _, r := range parentsFirst(runs) {
 		if r.params, err = entries(ctx, db, im, "params", r); err == nil {
 			r.tags, err = entries(ctx, db, im, "tags", r)
 		}
 		if err == nil && hasDatasets {
-			r.datasets, err = datasets(ctx, db, r.id)
+			r.datasets, err = datasets(ctx, db, im, r)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
-		if err := importDatabaseRun(ctx, im, db, path, r, known); err != nil {
+		if err := importDatabaseRun(ctx, im, db, path, r, known, places); err != nil {
 			return err
 		}
+		deleted.add(r)
 		r.params, r.tags, r.datasets = nil, nil, nil // there may be many runs
 		im.Read(info.Size() / int64(len(runs)))
 	}
-	for table, what := range map[string]string{"trace_info": "traces"} {
-		var n int
-		if err := db.QueryRowContext(ctx, `SELECT count(*) FROM `+table).Scan(&n); err == nil && n > 0 {
-			im.Lose(path, "It has %d %s, which are not imported.", n, what)
-		}
+	if err := im.Trash(ctx, deleted.ids, deleted.paths); err != nil {
+		return err
 	}
-	if err := databaseModels(ctx, db, im, path); err != nil {
+	var traces int
+	if err := db.QueryRowContext(ctx, `SELECT count(*) FROM trace_info`).Scan(&traces); err == nil && traces > 0 {
+		im.Lose(path, "It has %d traces, which are not imported.", traces)
+	}
+	if err := databaseModels(ctx, db, im, path, experiments, places, &left); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
+	for _, e := range experiments {
+		if e.deleted && !e.held && !im.Deleted && im.Wanted(e.name) {
+			left.experiments++
+		}
+		if err := e.importExperiment(ctx, im); err != nil {
+			return err
+		}
+	}
+	left.lose(im, path)
+	places.lose(im, path)
 	return nil
+}
+
+// databaseExperiments returns the experiments of a database with their tags.
+func databaseExperiments(ctx context.Context, db *sql.DB, im *transfer.Import, path string) (all []*experiment, err error) {
+	created, hasTags := `NULL`, false
+	if there, err := hasColumn(ctx, db, "experiments", "creation_time"); err != nil {
+		return nil, err
+	} else if there {
+		created = cell("creation_time")
+	}
+	byID := map[string]*experiment{}
+	err = each(ctx, db, im, path, `SELECT `+short("experiment_id")+`, `+short("name")+`, `+created+`, lifecycle_stage IS 'deleted'
+		FROM experiments ORDER BY experiment_id`, func(rows *sql.Rows) error {
+		e := &experiment{tags: map[string]string{}}
+		err := rows.Scan(&e.id, &e.name, &e.created, &e.deleted)
+		e.path = path + " experiment " + e.id
+		if e.name == "" {
+			e.name = "experiment " + e.id
+			im.Lose(e.path, "The experiment has no name; it is named %q here.", e.name)
+		}
+		all, byID[e.id] = append(all, e), e
+		return err
+	})
+	if err == nil {
+		hasTags, err = hasTable(ctx, db, "experiment_tags")
+	}
+	if err != nil || !hasTags {
+		return all, err
+	}
+	return all, each(ctx, db, im, path, `SELECT `+short("experiment_id")+`, `+short("key")+`, `+long("value")+` FROM experiment_tags`, func(rows *sql.Rows) error {
+		var id, key, value string
+		err := rows.Scan(&id, &key, &value)
+		if e := byID[id]; e != nil && err == nil {
+			e.tags[key] = value
+		}
+		return err
+	})
 }
 
 // databaseRuns returns the runs of a database, the oldest first, without their
 // parameters, tags and datasets.
-func databaseRuns(ctx context.Context, db *sql.DB, im *transfer.Import, path string) ([]*run, error) {
-	text := func(column string) string { return `coalesce(` + fmt.Sprintf(shortText, column) + `, '')` }
-	rows, err := db.QueryContext(ctx, `SELECT `+text("runs.run_uuid")+`, `+text("experiments.name")+`, `+text("runs.name")+`, `+text("runs.status")+`,
-			CAST(runs.start_time AS INTEGER), CAST(runs.end_time AS INTEGER),
-			runs.lifecycle_stage IS 'deleted' OR experiments.lifecycle_stage IS 'deleted',
-			`+text("runs.artifact_uri")+`, `+text("runs.source_name")+`, `+text("runs.source_version")+`,
-			coalesce((SELECT substr(CAST(value AS TEXT), 1, 100) FROM tags WHERE tags.run_uuid = runs.run_uuid AND tags.key = 'mlflow.parentRunId'), '')
-		FROM runs LEFT JOIN experiments ON experiments.experiment_id = runs.experiment_id
-		ORDER BY runs.start_time, runs.rowid`)
-	if err != nil {
-		return nil, err
+func databaseRuns(ctx context.Context, db *sql.DB, im *transfer.Import, path string, experiments []*experiment, left *leftOut) (runs []*run, err error) {
+	byID := map[string]*experiment{}
+	for _, e := range experiments {
+		byID[e.id] = e
 	}
-	defer rows.Close()
-	var runs []*run
-	for rows.Next() {
+	return runs, each(ctx, db, im, path, `SELECT `+short("run_uuid")+`, `+short("experiment_id")+`, `+short("name")+`, `+short("status")+`,
+			`+cell("start_time")+`, `+cell("end_time")+`, lifecycle_stage IS 'deleted',
+			`+short("artifact_uri")+`, `+short("source_name")+`, `+short("source_version")+`,
+			coalesce((SELECT substr(CAST(value AS TEXT), 1, 100) FROM tags WHERE tags.run_uuid = runs.run_uuid AND tags.key = 'mlflow.parentRunId'), '')
+		FROM runs ORDER BY start_time, rowid`, func(rows *sql.Rows) error {
 		r := &run{}
-		if err := rows.Scan(&r.id, &r.experiment, &r.name, &r.status, &r.start, &r.end, &r.deleted, &r.artifacts, &r.source, &r.commit, &r.parent); err != nil {
-			return nil, err
+		var id string
+		if err := rows.Scan(&r.id, &id, &r.name, &r.status, &r.start, &r.end, &r.deleted, &r.artifacts, &r.source, &r.commit, &r.parent); err != nil {
+			return err
 		}
 		r.path = path + " run " + r.id
-		if r.experiment == "" {
-			r.experiment = "without an experiment"
+		e := byID[id]
+		if e == nil {
+			e = &experiment{name: "without an experiment"}
 			im.Lose(r.path, "The experiment of the run does not exist; the run is imported into an experiment with this name.")
 		}
-		if (!r.deleted || im.Deleted) && im.Wanted(r.name, r.experiment) {
-			runs = append(runs, r)
+		r.experiment, r.experimentDeleted, r.deleted = e.name, e.deleted, r.deleted || e.deleted
+		e.held = true
+		if !im.Wanted(r.name, r.experiment) {
+			return nil
 		}
-	}
-	return runs, errors.Join(rows.Err(), rows.Close())
+		if r.deleted && !im.Deleted {
+			left.runs++
+			return nil
+		}
+		if e.run == nil {
+			e.run = new(r.uuid())
+		}
+		runs = append(runs, r)
+		return nil
+	})
 }
 
 // entries returns the parameters or the tags of a run.
@@ -156,8 +219,8 @@ func hasColumns(ctx context.Context, db *sql.DB) bool {
 }
 
 // datasets returns the datasets that a run has read.
-func datasets(ctx context.Context, db *sql.DB, id string) (all []transfer.Dataset, err error) {
-	rows, err := db.QueryContext(ctx, datasetQuery, id, maxDatasets)
+func datasets(ctx context.Context, db *sql.DB, im *transfer.Import, r *run) (all []transfer.Dataset, err error) {
+	rows, err := db.QueryContext(ctx, datasetQuery, r.id, maxDatasets+1)
 	if err != nil {
 		return nil, err
 	}
@@ -166,6 +229,10 @@ func datasets(ctx context.Context, db *sql.DB, id string) (all []transfer.Datase
 		var d transfer.Dataset
 		if err := rows.Scan(&d.Name, &d.Digest, &d.SourceType, &d.Source, &d.Schema, &d.Profile, &d.Context); err != nil {
 			return nil, err
+		}
+		if len(all) == maxDatasets {
+			im.Lose(r.path, "It has more than %d datasets; the others are left out.", maxDatasets)
+			break
 		}
 		all = append(all, d)
 	}
@@ -176,11 +243,11 @@ func datasets(ctx context.Context, db *sql.DB, id string) (all []transfer.Datase
 const maxDatasets = 1000
 
 // importDatabaseRun imports what is new in a run.
-func importDatabaseRun(ctx context.Context, im *transfer.Import, db *sql.DB, path string, r *run, known map[uuid.UUID]transfer.File) error {
+func importDatabaseRun(ctx context.Context, im *transfer.Import, db *sql.DB, path string, r *run, known map[uuid.UUID]transfer.File, p *places) error {
 	about := transfer.ID("mlflow", "run", r.id)
 	former, isKnown := known[about]
 	if isKnown && former.RunID == uuid.Nil {
-		im.LeaveOut(r.uuid(), r.path, "The run was imported before and then deleted here; it is not imported again.")
+		r.leaveOut(im)
 		return nil
 	}
 	fingerprint, err := r.fingerprint()
@@ -202,7 +269,7 @@ func importDatabaseRun(ctx context.Context, im *transfer.Import, db *sql.DB, pat
 			return err
 		}
 	}
-	return r.importArtifacts(ctx, im, w, filepath.Dir(path))
+	return r.importArtifacts(ctx, im, w, p)
 }
 
 // readMetrics adds the points of a run whose rows come after position, up to last: others
@@ -213,8 +280,8 @@ func (r *run) readMetrics(ctx context.Context, im *transfer.Import, w *transfer.
 		position = 0
 		im.Lose(r.path, "Its metrics have other row numbers than at the last import, and were read again.")
 	}
-	rows, err := db.QueryContext(ctx, `SELECT rowid, coalesce(`+fmt.Sprintf(shortText, "key")+`, ''), CAST(value AS REAL), CAST(timestamp AS INTEGER),
-			CAST(step AS INTEGER), coalesce(is_nan, 0) <> 0
+	rows, err := db.QueryContext(ctx, `SELECT rowid, coalesce(`+fmt.Sprintf(shortText, "key")+`, ''), `+cell("value")+`, `+cell("timestamp")+`,
+			`+cell("step")+`, `+cell("is_nan")+`
 		FROM metrics WHERE run_uuid = ? AND rowid > ? AND rowid <= ? ORDER BY rowid`, r.id, position, last)
 	if err != nil {
 		return err
@@ -223,22 +290,23 @@ func (r *run) readMetrics(ctx context.Context, im *transfer.Import, w *transfer.
 	started := map[string]bool{}
 	for rows.Next() {
 		var key string
-		var value sql.NullFloat64
-		var at, step sql.NullInt64
-		var isNaN bool
-		if err := rows.Scan(&position, &key, &value, &at, &step, &isNaN); err != nil {
+		var p databasePoint
+		if err := rows.Scan(&position, &key, &p.value, &p.at, &p.step, &p.isNaN); err != nil {
 			return err
 		}
-		when, ok := timeOf(at.Int64)
-		if !ok || key == "" {
-			im.Lose(r.path, "The row %d of its metrics has no name, or no time; it was skipped.", position)
+		value, step, when, err := p.read()
+		if key == "" {
+			err = errors.New("it has no name")
+		}
+		if err != nil {
+			im.Lose(r.path, "The row %d of its metrics was skipped: %v.", position, err)
 			continue
 		}
 		if again && !started[key] {
 			started[key] = true
 			w.Rewind(key, transfer.Step(-1<<63))
 		}
-		w.Point(key, transfer.Step(step.Int64), valueOf(value.Float64, isNaN), when)
+		w.Point(key, step, value, when)
 		if w.Full() {
 			w.Mark(transfer.File{ID: transfer.ID("mlflow", "run", r.id), Path: r.path, Fingerprint: "", Position: position})
 			if err := w.Flush(ctx); err != nil {
@@ -247,4 +315,25 @@ func (r *run) readMetrics(ctx context.Context, im *transfer.Import, w *transfer.
 		}
 	}
 	return errors.Join(rows.Err(), rows.Close())
+}
+
+// databasePoint is a row of the table of metrics, as the database has it.
+type databasePoint struct{ value, at, step, isNaN any }
+
+func (p databasePoint) read() (value transfer.Value, step transfer.Step, at transfer.Time, err error) {
+	isNaN, known := wholeOf(p.isNaN)
+	x, isNumber := realOf(p.value)
+	n, isStep := wholeOf(p.step)
+	at, isTime := timeAt(p.at)
+	switch {
+	case p.isNaN != nil && !known:
+		return 0, 0, 0, fmt.Errorf("its is_nan, %s, is not a number", shown(p.isNaN))
+	case isNaN == 0 && !isNumber:
+		return 0, 0, 0, fmt.Errorf("its value, %s, is not a number", shown(p.value))
+	case p.step != nil && !isStep: // older versions have none
+		return 0, 0, 0, fmt.Errorf("its step, %s, is not a whole number", shown(p.step))
+	case !isTime:
+		return 0, 0, 0, fmt.Errorf("its timestamp, %s, is not a time", shown(p.at))
+	}
+	return valueOf(x, isNaN != 0), transfer.Step(n), at, nil
 }

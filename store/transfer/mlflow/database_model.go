@@ -5,27 +5,28 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"path/filepath"
+	"strings"
 
 	"tracker/store/transfer"
 )
 
-// maxModels bounds the logged models of a database, and the rows of its registry.
+// maxModels bounds the experiments, runs and logged models of a database, and the rows of
+// its registry.
 const maxModels = 1_000_000
 
 // databaseModels imports the logged models and the registry of a database. Versions of
 // MLflow before 3 and before 1.4 have no tables for them.
-func databaseModels(ctx context.Context, db *sql.DB, im *transfer.Import, path string) error {
-	models, err := loggedModels(ctx, db, path)
+func databaseModels(ctx context.Context, db *sql.DB, im *transfer.Import, path string, experiments []*experiment, p *places, left *leftOut) error {
+	models, err := loggedModels(ctx, db, im, path, experiments)
 	if err != nil {
 		return err
 	}
 	for _, m := range models {
-		if err := m.importModel(ctx, im, filepath.Dir(path)); err != nil {
+		if err := m.importModel(ctx, im, p, left); err != nil {
 			return err
 		}
 	}
-	all, err := registeredModels(ctx, db, path)
+	all, err := registeredModels(ctx, db, im, path)
 	if err != nil {
 		return err
 	}
@@ -43,18 +44,28 @@ func hasTable(ctx context.Context, db *sql.DB, name string) (bool, error) {
 	return n > 0, err
 }
 
+func hasColumn(ctx context.Context, db *sql.DB, table, name string) (bool, error) {
+	var n int
+	err := db.QueryRowContext(ctx, `SELECT count(*) FROM pragma_table_info(?) WHERE name = ?`, table, name).Scan(&n)
+	return n > 0, err
+}
+
 // short and long return expressions for the text in a column.
 func short(column string) string { return `coalesce(` + fmt.Sprintf(shortText, column) + `, '')` }
 func long(column string) string  { return `coalesce(` + fmt.Sprintf(longText, column) + `, '')` }
 
-// each calls scan for the rows of a query.
-func each(ctx context.Context, db *sql.DB, query string, scan func(*sql.Rows) error, args ...any) error {
-	rows, err := db.QueryContext(ctx, query, args...)
+// each calls scan for the rows of a query, of which there may be maxModels; more are a loss.
+func each(ctx context.Context, db *sql.DB, im *transfer.Import, path, query string, scan func(*sql.Rows) error) error {
+	rows, err := db.QueryContext(ctx, query+` LIMIT ?`, maxModels+1)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
-	for rows.Next() {
+	for n := 0; rows.Next(); n++ {
+		if n == maxModels {
+			im.Lose(path, "It has more than %d rows for %s; the others are left out.", maxModels, query[max(strings.Index(query, "FROM "), 0):])
+			break
+		}
 		if err := scan(rows); err != nil {
 			return err
 		}
@@ -63,23 +74,32 @@ func each(ctx context.Context, db *sql.DB, query string, scan func(*sql.Rows) er
 }
 
 // loggedModels returns the logged models of a database.
-func loggedModels(ctx context.Context, db *sql.DB, path string) (all []*loggedModel, err error) {
+func loggedModels(ctx context.Context, db *sql.DB, im *transfer.Import, path string, experiments []*experiment) (all []*loggedModel, err error) {
 	if there, err := hasTable(ctx, db, "logged_models"); err != nil || !there {
 		return nil, err
 	}
+	byExperiment := map[string]*experiment{}
+	for _, e := range experiments {
+		byExperiment[e.id] = e
+	}
 	byID := map[string]*loggedModel{}
-	err = each(ctx, db, `SELECT `+short("model_id")+`, `+short("experiments.name")+`, `+short("logged_models.name")+`, `+short("model_type")+`,
-			`+short("source_run_id")+`, `+short("logged_models.artifact_location")+`, coalesce(CAST(status AS INTEGER), 0),
-			coalesce(CAST(creation_timestamp_ms AS INTEGER), 0),
-			logged_models.lifecycle_stage IS 'deleted' OR experiments.lifecycle_stage IS 'deleted'
-		FROM logged_models JOIN experiments ON experiments.experiment_id = logged_models.experiment_id
-		ORDER BY creation_timestamp_ms, model_id LIMIT ?`, func(rows *sql.Rows) error {
+	err = each(ctx, db, im, path, `SELECT `+short("model_id")+`, `+short("experiment_id")+`, `+short("name")+`, `+short("model_type")+`,
+			`+short("source_run_id")+`, `+short("artifact_location")+`, `+cell("status")+`, `+cell("creation_timestamp_ms")+`, lifecycle_stage IS 'deleted'
+		FROM logged_models ORDER BY creation_timestamp_ms, model_id`, func(rows *sql.Rows) error {
 		m := &loggedModel{params: map[string]string{}, tags: map[string]string{}}
-		err := rows.Scan(&m.id, &m.experiment, &m.name, &m.kind, &m.run, &m.artifacts, &m.status, &m.created, &m.deleted)
+		var experiment string
+		err := rows.Scan(&m.id, &experiment, &m.name, &m.kind, &m.run, &m.artifacts, &m.status, &m.created, &m.deleted)
 		m.path = path + " logged model " + m.id
+		e := byExperiment[experiment]
+		if err != nil || e == nil {
+			im.Lose(m.path, "The experiment of the logged model does not exist; the model is left out.")
+			return err
+		}
+		e.held = true
+		m.experiment, m.experimentDeleted = e.name, e.deleted
 		all, byID[m.id] = append(all, m), m
-		return err
-	}, maxModels)
+		return nil
+	})
 	for _, t := range []struct {
 		table, key, value string
 		of                func(*loggedModel) map[string]string
@@ -91,55 +111,88 @@ func loggedModels(ctx context.Context, db *sql.DB, path string) (all []*loggedMo
 		if err = errors.Join(err, e); err != nil || !there {
 			return all, err
 		}
-		err = each(ctx, db, `SELECT `+short("model_id")+`, `+short(t.key)+`, `+long(t.value)+` FROM `+t.table+` LIMIT ?`, func(rows *sql.Rows) error {
+		err = each(ctx, db, im, path, `SELECT `+short("model_id")+`, `+short(t.key)+`, `+long(t.value)+` FROM `+t.table, func(rows *sql.Rows) error {
 			var id, key, value string
 			err := rows.Scan(&id, &key, &value)
 			if m := byID[id]; m != nil {
 				t.of(m)[key] = value
 			}
 			return err
-		}, maxModels)
+		})
 	}
 	return all, err
 }
 
+// registryKey is the name of a registered model. MLflow 3 has workspaces, in each of which
+// a name may be used.
+type registryKey struct{ workspace, name string }
+
 // registeredModels returns the registry of a database.
-func registeredModels(ctx context.Context, db *sql.DB, path string) (all []*registered, err error) {
+func registeredModels(ctx context.Context, db *sql.DB, im *transfer.Import, path string) (all []*registered, err error) {
 	for _, table := range []string{"registered_models", "model_versions"} {
 		if there, err := hasTable(ctx, db, table); err != nil || !there {
 			return nil, err
 		}
 	}
-	byName := map[string]*registered{}
-	err = each(ctx, db, `SELECT `+short("name")+`, `+long("description")+`, coalesce(CAST(creation_time AS INTEGER), 0) FROM registered_models ORDER BY name LIMIT ?`,
-		func(rows *sql.Rows) error {
-			m := &registered{tags: map[string]string{}, aliases: map[string]int64{}}
-			err := rows.Scan(&m.name, &m.description, &m.created)
-			m.path = path + " registered model " + m.name
-			all, byName[m.name] = append(all, m), m
+	rows := func(table, columns, order string, scan func(key *registryKey, rows *sql.Rows) error) error {
+		if there, err := hasTable(ctx, db, table); err != nil || !there {
 			return err
-		}, maxModels)
+		}
+		workspace := `''`
+		if there, err := hasColumn(ctx, db, table, "workspace"); err != nil {
+			return err
+		} else if there {
+			workspace = short("workspace")
+		}
+		return each(ctx, db, im, path, `SELECT `+workspace+`, `+short("name")+`, `+columns+` FROM `+table+order, func(rows *sql.Rows) error {
+			return scan(new(registryKey), rows)
+		})
+	}
+	byName := map[registryKey]*registered{}
+	err = rows("registered_models", long("description")+`, `+cell("creation_time"), ` ORDER BY name`, func(key *registryKey, rows *sql.Rows) error {
+		m := &registered{tags: map[string]string{}, aliases: map[string]int64{}}
+		err := rows.Scan(&key.workspace, &key.name, &m.description, &m.created)
+		m.name, m.path = key.name, path+" registered model "+key.name
+		if key.workspace != "" && key.workspace != "default" {
+			m.path += " of the workspace " + key.workspace
+		}
+		all, byName[*key] = append(all, m), m
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	err = each(ctx, db, `SELECT `+short("name")+`, CAST(version AS INTEGER), coalesce(CAST(creation_time AS INTEGER), 0), `+long("description")+`,
-			`+short("current_stage")+`, `+short("source")+`, `+short("run_id")+` FROM model_versions ORDER BY name, version LIMIT ?`,
-		func(rows *sql.Rows) error {
-			var name string
-			v := version{tags: map[string]string{}}
-			err := rows.Scan(&name, &v.number, &v.created, &v.description, &v.stage, &v.source, &v.run)
-			if m := byName[name]; m != nil {
-				m.versions = append(m.versions, v)
-			}
+	lost := func(key *registryKey, what string) error {
+		im.Lose(path+" registered model "+key.name, "The registered model of %s does not exist; it is left out.", what)
+		return nil
+	}
+	err = rows("model_versions", cell("version")+`, `+cell("creation_time")+`, `+long("description")+`, `+short("current_stage")+`, `+short("source")+`, `+
+		short("run_id"), ` ORDER BY name, version`, func(key *registryKey, rows *sql.Rows) error {
+		v := version{tags: map[string]string{}}
+		var number any
+		if err := rows.Scan(&key.workspace, &key.name, &number, &v.created, &v.description, &v.stage, &v.source, &v.run); err != nil {
 			return err
-		}, maxModels)
+		}
+		m := byName[*key]
+		if m == nil {
+			return lost(key, "the version "+shown(number))
+		}
+		n, ok := wholeOf(number)
+		if !ok {
+			im.Lose(m.path, "The version %s does not have a number; it is left out.", shown(number))
+			return nil
+		}
+		v.number = n
+		m.versions = append(m.versions, v)
+		return nil
+	})
 	for _, t := range []struct {
 		table, columns string
 		add            func(m *registered, number int64, key, value string)
 	}{
 		{"registered_model_tags", `0, ` + short("key") + `, ` + long("value"), func(m *registered, _ int64, key, value string) { m.tags[key] = value }},
-		{"registered_model_aliases", `CAST(version AS INTEGER), ` + short("alias") + `, ''`, func(m *registered, n int64, key, _ string) { m.aliases[key] = n }},
-		{"model_version_tags", `CAST(version AS INTEGER), ` + short("key") + `, ` + long("value"), func(m *registered, n int64, key, value string) {
+		{"registered_model_aliases", cell("version") + `, ` + short("alias") + `, ''`, func(m *registered, n int64, key, _ string) { m.aliases[key] = n }},
+		{"model_version_tags", cell("version") + `, ` + short("key") + `, ` + long("value"), func(m *registered, n int64, key, value string) {
 			for i := range m.versions {
 				if m.versions[i].number == n {
 					m.versions[i].tags[key] = value
@@ -147,22 +200,27 @@ func registeredModels(ctx context.Context, db *sql.DB, path string) (all []*regi
 			}
 		}},
 	} {
-		there, e := hasTable(ctx, db, t.table)
-		if err = errors.Join(err, e); err != nil {
+		if err != nil {
 			return nil, err
 		}
-		if !there {
-			continue
-		}
-		err = each(ctx, db, `SELECT `+short("name")+`, `+t.columns+` FROM `+t.table+` LIMIT ?`, func(rows *sql.Rows) error {
-			var name, key, value string
-			var number int64
-			err := rows.Scan(&name, &number, &key, &value)
-			if m := byName[name]; m != nil {
-				t.add(m, number, key, value)
+		err = rows(t.table, t.columns, ``, func(at *registryKey, rows *sql.Rows) error {
+			var key, value string
+			var number any
+			if err := rows.Scan(&at.workspace, &at.name, &number, &key, &value); err != nil {
+				return err
 			}
-			return err
-		}, maxModels)
+			m := byName[*at]
+			if m == nil {
+				return lost(at, fmt.Sprintf("the tag or alias %q", key))
+			}
+			n, ok := wholeOf(number)
+			if !ok {
+				im.Lose(m.path, "The tag or alias %q is of the version %s, which is not a number; it is left out.", key, shown(number))
+				return nil
+			}
+			t.add(m, n, key, value)
+			return nil
+		})
 	}
 	return all, err
 }

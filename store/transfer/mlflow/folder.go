@@ -27,8 +27,9 @@ type meta struct {
 	RunUUID      string `yaml:"run_uuid"` // in older ones
 	RunName      string `yaml:"run_name"`
 	Status       any    `yaml:"status"`
-	Start        *int64 `yaml:"start_time"`
-	End          *int64 `yaml:"end_time"`
+	Start        any    `yaml:"start_time"`
+	End          any    `yaml:"end_time"`
+	Created      any    `yaml:"creation_time"` // of an experiment
 	Stage        string `yaml:"lifecycle_stage"`
 	Artifacts    string `yaml:"artifact_uri"`
 	SourceName   string `yaml:"source_name"`
@@ -66,78 +67,50 @@ var numberedStatuses = map[string]string{"1": "RUNNING", "2": "SCHEDULED", "3": 
 
 // importFolder imports the runs of a file store.
 func importFolder(ctx context.Context, im *transfer.Import, folder string) error {
-	runs, err := folderRuns(im, folder)
+	var left leftOut
+	experiments, err := folderExperiments(folder)
 	if err != nil {
 		return err
 	}
+	runs, err := folderRuns(im, experiments, &left)
+	if err != nil {
+		return err
+	}
+	places := newPlaces(im, filepath.Dir(folder), folder)
+	var deleted trash
 	for _, r := range parentsFirst(runs) {
 		r.tags, r.params, r.datasets = texts(im, filepath.Join(r.path, "tags")), texts(im, filepath.Join(r.path, "params")), folderDatasets(im, r.path)
-		if err := importFolderRun(ctx, im, folder, r); err != nil {
+		if err := importFolderRun(ctx, im, places, r); err != nil {
 			return err
 		}
+		deleted.add(r)
 		r.params, r.tags, r.datasets = nil, nil, nil // there may be many runs
 	}
-	return folderModels(ctx, im, folder)
-}
-
-// folderRuns returns the runs of a file store, with those in its trash if the
-// options ask for them, without their parameters, tags and datasets.
-func folderRuns(im *transfer.Import, folder string) (runs []*run, err error) {
-	experiments, err := subfolders(folder)
-	if err != nil {
-		return nil, err
+	if err := im.Trash(ctx, deleted.ids, deleted.paths); err != nil {
+		return err
 	}
-	if im.Deleted {
-		trash, err := subfolders(filepath.Join(folder, ".trash"))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
-		experiments = append(experiments, trash...)
+	if err := folderModels(ctx, im, folder, experiments, places, &left); err != nil {
+		return err
 	}
-	for _, at := range experiments {
-		e, err := readMeta(at)
-		if err != nil || e.ExperimentID == "" {
-			continue // another folder, such as that of the registry
-		}
-		folders, err := subfolders(at)
-		if err != nil {
-			return nil, err
-		}
-		for _, path := range folders {
-			m, err := readMeta(path)
-			switch {
-			case errors.Is(err, fs.ErrNotExist):
-				if isFolder(filepath.Join(path, "metrics")) || isFolder(filepath.Join(path, "params")) {
-					im.Lose(path, "The run has no meta.yaml, so nothing is known of it; it is left out.")
-				}
-				continue
-			case err != nil:
-				im.Lose(path, "Its meta.yaml can't be read: %v.", err)
-				continue
-			case m.runID() == "":
-				continue // of models, or traces
+	for _, e := range experiments {
+		if e.name == "" {
+			if e.problem != nil && !errors.Is(e.problem, errNone) {
+				im.Lose(e.path, "Its meta.yaml can't be read: %v.", e.problem)
 			}
-			deleted := m.Stage == "deleted" || e.Stage == "deleted"
-			if deleted && !im.Deleted || !im.Wanted(m.RunName, e.Name) {
-				continue
-			}
-			runs = append(runs, m.run(path, e.Name, deleted))
+			continue // another folder, such as the registry
 		}
+		e.tags = texts(im, filepath.Join(e.path, "tags"))
+		if e.deleted && e.run == nil && !im.Deleted && im.Wanted(e.name) && !e.held {
+			left.experiments++
+		}
+		if err := e.importExperiment(ctx, im); err != nil {
+			return err
+		}
+		e.tags = nil
 	}
-	return runs, nil
-}
-
-func (m meta) run(path, experiment string, deleted bool) *run {
-	status := fmt.Sprint(m.Status)
-	if s, ok := numberedStatuses[status]; ok {
-		status = s
-	}
-	parent, err := readText(filepath.Join(path, "tags", "mlflow.parentRunId"), 100)
-	if err != nil {
-		parent = "" // it has none
-	}
-	return &run{id: m.runID(), experiment: experiment, name: m.RunName, status: status, start: m.Start, end: m.End, deleted: deleted,
-		artifacts: m.Artifacts, source: m.SourceName, commit: m.Version, path: path, parent: parent}
+	left.lose(im, folder)
+	places.lose(im, folder)
+	return nil
 }
 
 // subfolders returns the paths of the folders in a folder; hidden ones are left out.
@@ -160,7 +133,7 @@ func eachFile(im *transfer.Import, folder string, fn func(name, path string, siz
 		}
 		if err != nil {
 			if !errors.Is(err, fs.ErrNotExist) {
-				im.Lose(path, "It can't be read: %v.", err)
+				im.Lose(path, "It can't be read: %v.", pathless(err))
 			}
 			return nil
 		}
@@ -209,8 +182,7 @@ type metricFile struct {
 }
 
 // importFolderRun imports what is new in a run.
-func importFolderRun(ctx context.Context, im *transfer.Import, folder string, r *run) error {
-	id := r.uuid()
+func importFolderRun(ctx context.Context, im *transfer.Import, p *places, r *run) error {
 	about := transfer.ID("mlflow", "run", r.id)
 	ids := []uuid.UUID{about}
 	var metrics []metricFile
@@ -232,7 +204,7 @@ func importFolderRun(ctx context.Context, im *transfer.Import, folder string, r 
 	}
 	former, isKnown := known[about]
 	if isKnown && former.RunID == uuid.Nil {
-		im.LeaveOut(id, r.path, "The run was imported before and then deleted here; it is not imported again.")
+		r.leaveOut(im)
 		return nil
 	}
 	w := r.begin(im, isKnown)
@@ -254,7 +226,7 @@ func importFolderRun(ctx context.Context, im *transfer.Import, folder string, r 
 			return err
 		}
 	}
-	return r.importArtifacts(ctx, im, w, filepath.Dir(folder))
+	return r.importArtifacts(ctx, im, w, p)
 }
 
 // readMetric adds the lines of a file from where it was read last. A half line at
@@ -290,6 +262,9 @@ func (r *run) readMetric(ctx context.Context, im *transfer.Import, w *transfer.R
 			break
 		}
 		if errors.Is(err, io.EOF) {
+			if len(line) > 0 && w.Run().Status != transfer.Running {
+				im.Lose(m.path, "The line at byte %d has no end, and the run has ended; the line is left out.", position)
+			}
 			break
 		}
 		if err != nil {

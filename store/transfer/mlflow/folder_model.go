@@ -1,6 +1,7 @@
 package mlflow
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,7 +24,7 @@ type modelMeta struct {
 	Type        string `yaml:"model_type"`
 	Run         string `yaml:"source_run_id"`
 	Artifacts   string `yaml:"artifact_location"`
-	Created     int64  `yaml:"creation_timestamp"`
+	Created     any    `yaml:"creation_timestamp"`
 	Status      any    `yaml:"status"`
 	Stage       string `yaml:"lifecycle_stage"`
 	Description string `yaml:"description"`
@@ -42,31 +43,29 @@ func readModelMeta(folder string) (m modelMeta, err error) {
 }
 
 // folderModels imports the logged models of the experiments of a store, and its registry.
-func folderModels(ctx context.Context, im *transfer.Import, folder string) error {
-	experiments, err := subfolders(folder)
-	if err != nil {
-		return err
-	}
-	for _, at := range experiments {
-		e, err := readMeta(at)
-		if err != nil || e.ExperimentID == "" {
+func folderModels(ctx context.Context, im *transfer.Import, folder string, experiments []*experiment, p *places, left *leftOut) error {
+	for _, e := range experiments {
+		if e.name == "" {
 			continue
 		}
-		models, err := subfolders(filepath.Join(at, "models"))
+		models, err := subfolders(filepath.Join(e.path, "models"))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		for _, path := range models {
 			m, err := readModelMeta(path)
-			if err != nil || m.ModelID == "" {
-				im.Lose(path, "The logged model has no meta.yaml that can be read; it is left out.")
+			if err == nil && m.ModelID == "" {
+				err = errors.New("it has no model_id")
+			}
+			if err != nil {
+				im.Lose(path, "The meta.yaml of the logged model can't be read: %v. The model is left out.", pathless(err))
 				continue
 			}
-			status, _ := m.Status.(int)
-			logged := loggedModel{id: m.ModelID, experiment: e.Name, name: m.Name, kind: m.Type, run: m.Run, artifacts: m.Artifacts, status: status,
-				created: m.Created, deleted: m.Stage == "deleted" || e.Stage == "deleted", path: path,
+			e.held = true
+			logged := loggedModel{id: m.ModelID, experiment: e.name, name: m.Name, kind: m.Type, run: m.Run, artifacts: m.Artifacts, status: m.Status,
+				created: m.Created, deleted: m.Stage == "deleted", experimentDeleted: e.deleted, path: path,
 				params: texts(im, filepath.Join(path, "params")), tags: texts(im, filepath.Join(path, "tags"))}
-			if err := logged.importModel(ctx, im, filepath.Dir(folder)); err != nil {
+			if err := logged.importModel(ctx, im, p, left); err != nil {
 				return err
 			}
 		}
@@ -82,16 +81,22 @@ func folderRegistry(ctx context.Context, im *transfer.Import, folder string) err
 	}
 	for _, path := range models {
 		m, err := readModelMeta(path)
-		if err != nil || m.Name == "" {
-			im.Lose(path, "The registered model has no meta.yaml that can be read; it is left out.")
+		if err == nil && m.Name == "" {
+			err = errors.New("it has no name")
+		}
+		if err != nil {
+			im.Lose(path, "The meta.yaml of the registered model can't be read: %v. The model is left out.", pathless(err))
 			continue
 		}
 		r := registered{name: m.Name, description: m.Description, created: m.Created, tags: texts(im, filepath.Join(path, "tags")), path: path,
 			aliases: map[string]int64{}}
 		for alias, number := range texts(im, filepath.Join(path, "aliases")) {
-			if n, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64); err == nil {
-				r.aliases[alias] = n
+			n, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64)
+			if err != nil {
+				im.Lose(path, "The alias %q names the version %s, which is not a number; it is left out.", alias, shown(number))
+				continue
 			}
+			r.aliases[alias] = n
 		}
 		versions, err := subfolders(path)
 		if err != nil {
@@ -102,15 +107,18 @@ func folderRegistry(ctx context.Context, im *transfer.Import, folder string) err
 				continue
 			}
 			v, err := readModelMeta(at)
-			number, e := strconv.ParseInt(fmt.Sprint(v.Version), 10, 64)
-			if err := errors.Join(err, e); err != nil {
-				im.Lose(at, "The version has no meta.yaml that can be read; it is left out.")
+			number, ok := wholeOf(v.Version)
+			if err == nil && !ok {
+				err = fmt.Errorf("its version, %s, is not a number", shown(v.Version))
+			}
+			if err != nil {
+				im.Lose(at, "The meta.yaml of the version can't be read: %v. The version is left out.", pathless(err))
 				continue
 			}
 			r.versions = append(r.versions, version{number: number, created: v.Created, description: v.Description, stage: v.Current, source: v.Source,
 				run: v.RunID, tags: texts(im, filepath.Join(at, "tags"))})
 		}
-		slices.SortFunc(r.versions, func(a, b version) int { return int(a.number - b.number) })
+		slices.SortFunc(r.versions, func(a, b version) int { return cmp.Compare(a.number, b.number) })
 		if err := r.importModel(ctx, im); err != nil {
 			return err
 		}
@@ -127,6 +135,9 @@ func folderDatasets(im *transfer.Import, run string) (all []transfer.Dataset) {
 			im.Lose(run, "Its datasets can't be read: %v.", err)
 		}
 		return nil
+	}
+	if len(inputs) > maxDatasets {
+		im.Lose(run, "It has %d datasets; the first %d are imported.", len(inputs), maxDatasets)
 	}
 	for _, at := range inputs[:min(len(inputs), maxDatasets)] {
 		var input struct {

@@ -34,8 +34,7 @@ func TestArtifactFolder(t *testing.T) {
 		{"secret", filepath.Join(base, "secret"), "", true},
 		{id, "../../" + id, "", false},
 	} {
-		r := &run{id: test.id, artifacts: test.uri}
-		got, problem := r.artifactFolder(base)
+		got, problem := (&places{folders: []string{base}}).folder(test.uri, test.id, test.id)
 		if got != test.want || (problem != "") != test.problem {
 			t.Errorf("%q of %s: %q, %q", test.uri, test.id, got, problem)
 		}

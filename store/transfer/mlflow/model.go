@@ -2,7 +2,9 @@ package mlflow
 
 import (
 	"context"
+	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -14,9 +16,10 @@ import (
 // loggedModel is a logged model of either store.
 type loggedModel struct {
 	id, experiment, name, kind, run, artifacts string
-	status                                     int // 1 pending, 2 ready, 3 failed
-	created                                    int64
+	status                                     any // 1 pending, 2 ready, 3 failed
+	created                                    any // Unix milliseconds
 	deleted                                    bool
+	experimentDeleted                          bool
 	params, tags                               map[string]string
 	path                                       string // for losses
 }
@@ -24,7 +27,7 @@ type loggedModel struct {
 // registered is a registered model of either store.
 type registered struct {
 	name, description string
-	created           int64
+	created           any // Unix milliseconds
 	tags              map[string]string
 	aliases           map[string]int64 // versions, by alias
 	versions          []version
@@ -34,14 +37,19 @@ type registered struct {
 // version is a version of a registered model.
 type version struct {
 	number                          int64
-	created                         int64
+	created                         any // Unix milliseconds
 	description, stage, source, run string
 	tags                            map[string]string
 }
 
-// importModel imports a logged model with its files.
-func (m loggedModel) importModel(ctx context.Context, im *transfer.Import, base string) error {
-	if m.deleted && !im.Deleted || !im.Wanted(m.name, m.experiment) {
+// importModel imports a logged model with its files. One that MLflow has deleted alone is
+// left out, since the trash takes it only with its experiment.
+func (m loggedModel) importModel(ctx context.Context, im *transfer.Import, p *places, left *leftOut) error {
+	if !im.Wanted(m.name, m.experiment) {
+		return nil
+	}
+	if m.deleted && !m.experimentDeleted || m.experimentDeleted && !im.Deleted {
+		left.models++
 		return nil
 	}
 	hex := strings.TrimPrefix(m.id, "m-")
@@ -49,15 +57,19 @@ func (m loggedModel) importModel(ctx context.Context, im *transfer.Import, base 
 		im.Lose(m.path, "The id of the logged model is not one of MLflow's; it is left out.")
 		return nil
 	}
-	to := transfer.LoggedModel{ID: m.id, Project: projectName, Experiment: m.experiment, Name: m.name, Type: m.kind, Ready: m.status == 2,
-		Failed: m.status == 3, RunID: runOf(m.run), Params: entriesOf(m.params), Properties: entriesOf(m.tags)}
+	status, ok := wholeOf(m.status)
+	if !ok || status < 1 || status > 3 {
+		im.Lose(m.path, "The status of the logged model, %s, is none of MLflow's; it is PENDING here.", shown(m.status))
+	}
+	to := transfer.LoggedModel{ID: m.id, Project: projectName, Experiment: m.experiment, Name: m.name, Type: m.kind, Ready: status == 2,
+		Failed: status == 3, Trashed: m.experimentDeleted, RunID: runOf(m.run), Params: entriesOf(m.params), Properties: entriesOf(m.tags)}
 	if to.Name == "" {
 		to.Name = m.id
 	}
-	to.Created, _ = timeOf(m.created)
+	to.Created = madeAt(im, m.path, "logged model", m.created)
 	folder, problem := "", ""
 	if !im.NoArtifacts {
-		folder, problem = artifactFolder(base, m.artifacts, m.id, hex)
+		folder, problem = p.folder(m.artifacts, m.id, hex)
 	}
 	if problem != "" {
 		im.Lose(m.path, "%s", problem)
@@ -73,7 +85,7 @@ func (m registered) importModel(ctx context.Context, im *transfer.Import) error 
 		return nil
 	}
 	to := transfer.RegisteredModel{Project: projectName, Name: m.name, Description: m.description, Properties: entriesOf(m.tags)}
-	to.Created, _ = timeOf(m.created)
+	to.Created = madeAt(im, m.path, "registered model", m.created)
 	for _, v := range m.versions {
 		stage, ok := stages[v.stage]
 		if v.stage == "Deleted_Internal" {
@@ -84,11 +96,11 @@ func (m registered) importModel(ctx context.Context, im *transfer.Import) error 
 			im.Lose(m.path, "The stage of the version %d, %q, is none of MLflow's; it is NONE here.", v.number, v.stage)
 		}
 		nv := transfer.ModelVersion{Number: v.number, RunID: runOf(v.run), Source: v.source, Description: v.description, Stage: stage, Properties: entriesOf(v.tags)}
-		if v.number < 1 || v.source == "" && v.run == "" {
-			im.Lose(m.path, "The version %d has no number, or no source; it is left out.", v.number)
+		if v.number < 1 || v.number > math.MaxInt32 || v.source == "" && v.run == "" {
+			im.Lose(m.path, "The version %d has no number that MLflow gives, or no source; it is left out.", v.number)
 			continue
 		}
-		nv.Created, _ = timeOf(v.created)
+		nv.Created = madeAt(im, m.path, fmt.Sprintf("version %d", v.number), v.created)
 		for _, alias := range slices.Sorted(maps.Keys(m.aliases)) {
 			if m.aliases[alias] == v.number {
 				nv.Aliases = append(nv.Aliases, alias)

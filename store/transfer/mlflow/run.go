@@ -18,16 +18,18 @@ type run struct {
 	experiment string // name
 	name       string
 	status     string
-	start, end *int64 // Unix milliseconds
+	start, end any    // Unix milliseconds, as the store has them; nil for none
 	deleted    bool   // it or its experiment
 	artifacts  string // URI
-	source     string // the program that was run
-	commit     string
-	parent     string // id of the run above it
-	tags       map[string]string
-	params     map[string]string
-	datasets   []transfer.Dataset
-	path       string // for losses
+	// experimentDeleted reports that MLflow has deleted the experiment.
+	experimentDeleted bool
+	source            string // the program that was run
+	commit            string
+	parent            string // id of the run above it
+	tags              map[string]string
+	params            map[string]string
+	datasets          []transfer.Dataset
+	path              string // for losses
 }
 
 // uuid returns the id of a run here: MLflow's own, which is a UUID without dashes.
@@ -43,7 +45,11 @@ func runUUID(id string) uuid.UUID {
 // fingerprint returns a hash of all fields of a run except metrics and
 // artifacts.
 func (r *run) fingerprint() (string, error) {
-	text, err := json.Marshal([]any{r.name, r.status, r.end, r.deleted, r.tags, r.params, r.datasets}, json.Deterministic(true), json.AllowInvalidUTF8(true))
+	var end any
+	if ms, ok := wholeOf(r.end); ok {
+		end = ms
+	}
+	text, err := json.Marshal([]any{r.name, r.status, end, r.deleted, r.tags, r.params, r.datasets}, json.Deterministic(true), json.AllowInvalidUTF8(true))
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:16]), err
 }
@@ -64,19 +70,24 @@ func (r *run) begin(im *transfer.Import, known bool) *transfer.RunWriter {
 		status = transfer.Running
 		im.Lose(r.path, "The status of the run, %q, is none of MLflow's; it is RUNNING here.", r.status)
 	}
-	to := transfer.Run{ID: r.uuid(), Project: projectName, Experiment: r.experiment, Name: r.name, Notes: r.tags["mlflow.note.content"], Status: status}
+	to := transfer.Run{ID: r.uuid(), Project: projectName, Experiment: r.experiment, Name: r.name, Notes: r.tags["mlflow.note.content"], Status: status,
+		Deleted: r.deleted, ExperimentDeleted: r.experimentDeleted}
 	if to.Name == "" {
 		to.Name = r.tags["mlflow.runName"]
 	}
-	if r.start != nil {
-		to.Created, ok = timeOf(*r.start)
-	}
-	if r.start == nil || !ok {
+	switch at, ok := timeAt(r.start); {
+	case r.start == nil:
 		im.Lose(r.path, "The run has no start time; it is shown as started in 1970.")
-		to.Created = 0
+	case !ok:
+		im.Lose(r.path, "The start of the run, %s, is not a time; it is shown as started in 1970.", shown(r.start))
+	default:
+		to.Created = at
 	}
-	if r.end != nil && status != transfer.Running {
-		if ended, ok := timeOf(*r.end); ok {
+	if r.end != nil {
+		ended, ok := timeAt(r.end)
+		if !ok {
+			im.Lose(r.path, "The end of the run, %s, is not a time; a run that has ended gets the time of its last point.", shown(r.end))
+		} else if status != transfer.Running {
 			to.Ended = &ended
 		}
 	}
@@ -168,4 +179,14 @@ func parentsFirst(runs []*run) []*run {
 		ordered = append(ordered, chain...)
 	}
 	return ordered
+}
+
+// leaveOut records that a run was imported before and is in the trash here, or was purged.
+// One that MLflow has deleted too is as it should be.
+func (r *run) leaveOut(im *transfer.Import) {
+	if r.deleted {
+		im.Unchanged(r.uuid())
+		return
+	}
+	im.LeaveOut(r.uuid(), r.path, "The run was imported before and then deleted here; it is not imported again.")
 }

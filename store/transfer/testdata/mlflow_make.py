@@ -20,6 +20,9 @@ from mlflow.tracking import MlflowClient
 
 def fill(client, root):
     default = client.create_experiment("größe/实验", artifact_location=os.path.join(root, "artifacts"))
+    client.set_experiment_tag(default, "owner", "ada")
+    client.set_experiment_tag(default, "mlflow.note.content", "What it is about")
+    client.create_experiment("plans", artifact_location=os.path.join(root, "artifacts3"), tags={"when": "soon"})
     parent = client.create_run(default, run_name="parent", start_time=1_700_000_000_000, tags={
         "mlflow.user": "ada", "mlflow.source.name": "train.py", "mlflow.source.git.commit": "0123abcd", "mlflow.note.content": "# Notes\nsecond line",
         "team": "vision", "long": "x" * 400, "mlflow.source.type": "LOCAL"})

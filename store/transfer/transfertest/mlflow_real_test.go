@@ -13,7 +13,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"tracker/store"
 	"tracker/store/transfer"
 	"tracker/store/transfer/mlflow"
 	"tracker/store/transfer/transfertest"
@@ -43,11 +45,12 @@ func TestRealMLflow(t *testing.T) {
 			if err := os.Rename(filepath.Join(dir, kind), moved); err != nil {
 				t.Fatal(err)
 			}
-			db, path := transfertest.Open(t)
+			db, path := transfertest.OpenWith(t, store.Options{TrashAge: time.Hour})
 			r := transfertest.Import(t, db, mlflow.Kind(), moved, transfer.Options{Deleted: true})
 			if r.Created != len(runs) || len(runs) != 6 || r.Lost != 0 {
 				t.Errorf("%d runs: %+v", len(runs), r)
 			}
+			restoreAll(t, db, "experiment deleted experiment, iteration gone")
 			compareMLflow(t, path, runs)
 			const models = "logged|net|größe/实验|parent|agent|READY|{\"depth\":\"3\"}|team=vision|sub/w.bin " +
 				"9a129038d9a00aed0cf6a7ea059ca50a813449061ab87848cf1a13eafdf33b2c\n" +
@@ -60,6 +63,10 @@ func TestRealMLflow(t *testing.T) {
 			if got := transfertest.Dump(t, path, "dataset"); got != "dataset|parent|größe|0123|local|src|train\n" {
 				t.Errorf("the datasets are %s", got)
 			}
+			const experiments = "experiment|deleted experiment||new|-|\nexperiment|größe/实验|What it is about|new|owner=ada|\nexperiment|plans||new|when=soon|\n"
+			if got := transfertest.Dump(t, path, "experiment"); got != experiments {
+				t.Errorf("the experiments are\n%s", got)
+			}
 			checked(t, db)
 			before := transfertest.Dump(t, path)
 			again := transfertest.Import(t, db, mlflow.Kind(), moved, transfer.Options{Deleted: true})
@@ -69,7 +76,7 @@ func TestRealMLflow(t *testing.T) {
 
 			db, _ = transfertest.Open(t)
 			r = transfertest.Import(t, db, mlflow.Kind(), moved, transfer.Options{})
-			if r.Created != 4 {
+			if r.Created != 4 || r.Lost != 1 || !lists(r, "MLflow has deleted 2 runs, which are left out") {
 				t.Errorf("without those that were deleted: %+v", r)
 			}
 		})

@@ -92,6 +92,9 @@ var queries = []string{
 		coalesce((SELECT group_concat(alias) FROM model_alias WHERE version_id = model_version.id), '-'),
 		(SELECT group_concat(key || '=' || value) FROM property WHERE model_version_id = model_version.id)
 		FROM model_version LEFT JOIN iteration ON iteration.num = iteration_num ORDER BY model_id, version`,
+	`SELECT 'experiment', name, description, iif(created_date < 1700000000000, created_date, 'new'), coalesce((SELECT group_concat(key || '=' || value) FROM
+			(SELECT * FROM property WHERE experiment_id = experiment.id ORDER BY key)), '-'), iif(deleted_date IS NULL, '', 'deleted')
+		FROM experiment ORDER BY name, id`,
 	`SELECT 'source', coalesce(iteration.name, '-'), path, size, fingerprint, position, state
 		FROM source LEFT JOIN iteration ON iteration.num = iteration_num ORDER BY source.id`,
 }

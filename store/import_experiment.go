@@ -1,0 +1,164 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/google/uuid"
+
+	"tracker/store/access"
+	"tracker/store/registry"
+	"tracker/store/transfer"
+)
+
+// The state of a record that a source has deleted: it goes to the trash when all of it is
+// imported, and only then, so that one that was restored here stays.
+const (
+	trashKind    = "trash"
+	trashPending = "pending"
+)
+
+// trashLater notes that an import makes a record which it will move to the trash. The
+// error is transfer.ErrDeleted when that was done before.
+func trashLater(tx *access.Tx, id string) error { return importOnce(tx, trashKind, id, trashPending) }
+
+// trashNow moves a record to the trash if that is pending.
+func trashNow(tx *access.Tx, kind TrashKind, id string) error {
+	n, err := tx.Exec(`UPDATE source SET fingerprint = '' WHERE id = ? AND fingerprint = ?`, transfer.ID("imported", trashKind, id), trashPending)
+	if err != nil || n == 0 {
+		return err
+	}
+	return tx.Discard(kind, id)
+}
+
+// Trash moves a run that was imported as a deleted one to the trash, once.
+func (im importer) Trash(ctx context.Context, runID uuid.UUID) (refused string, err error) {
+	err = im.db.base.Discard(ctx, im.actor, func(tx *access.Tx) error {
+		it, err := tx.AllowIteration(im.actor, runID.String(), access.RightCreate)
+		if err != nil && access.AsError(err).Code == CodeNotFound {
+			return nil // it is there, or was left out
+		}
+		if err != nil {
+			return err
+		}
+		err = registry.RefuseIfIterationVersioned(tx, it.Num)
+		if e := access.AsError(err); err != nil && e.Code == CodeConflict {
+			refused = "The run is deleted in its source and not moved to the trash here: " + e.Message
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return access.FirstError(tx.NoteParent(it.Num), trashNow(tx, TrashedIteration, it.ID))
+	})
+	return refused, err
+}
+
+// Experiment makes an experiment that does not exist, and adds the description and the
+// properties that it does not have.
+func (im importer) Experiment(ctx context.Context, e transfer.Experiment) (changes []string, err error) {
+	properties := importedProperties(e.Properties)
+	if err := access.FirstError(access.CheckName("name", e.Name), access.CheckText("description", e.Description), checkImported(properties)); err != nil {
+		return nil, err
+	}
+	if e.Deleted && im.db.base.Options.TrashAge <= 0 {
+		return []string{"The experiment is deleted in its source, and there is no trash here that could take it; it is left out."}, nil
+	}
+	err = im.db.base.Discard(ctx, im.actor, func(tx *access.Tx) error {
+		changes = nil
+		id, err := describeExperiment(tx, e, properties, &changes)
+		if err == nil && id != "" && e.Deleted {
+			err = trashNow(tx, TrashedExperiment, id)
+		}
+		return err
+	})
+	return changes, err
+}
+
+// describeExperiment returns the id of an experiment after it has added what is new in
+// its source, "" when it was deleted here.
+func describeExperiment(tx *access.Tx, e transfer.Experiment, properties []Property, changes *[]string) (id string, err error) {
+	parts := []string{e.Description}
+	for _, p := range properties {
+		parts = append(parts, p.Key, p.Value)
+	}
+	source, now := transfer.ID("imported", "experiment", e.ID, e.Name, strconv.FormatInt(int64(e.Created), 10)), transfer.ID(parts...).String()
+	var before string
+	err = tx.Row(`SELECT fingerprint, state FROM source WHERE id = ?`, source).Scan(&before, &id)
+	isNew := errors.Is(err, sql.ErrNoRows)
+	if isNew {
+		id, err = experimentOf(tx, e)
+	}
+	if err != nil || id == "" || before == now {
+		return id, err
+	}
+	var description, projectID string
+	err = tx.Row(`SELECT experiment.description, project_id FROM experiment JOIN project ON project.id = project_id
+		WHERE experiment.id = ? AND experiment.deleted_date IS NULL AND project.deleted_date IS NULL`, id).Scan(&description, &projectID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	_, err = tx.Exec(`INSERT INTO source (id, path, size, fingerprint, position, state, updated_date) VALUES (?, 'experiment', 0, ?, 0, ?, ?)
+		ON CONFLICT (id) DO UPDATE SET fingerprint = excluded.fingerprint, updated_date = excluded.updated_date`, source, now, id, tx.Now)
+	if made := transfer.ID("experiment", projectID, e.Name).String(); err == nil && isNew && e.Created > 0 && (id == made || e.Deleted) {
+		_, err = tx.Exec(`UPDATE experiment SET created_date = min(created_date, ?) WHERE id = ?`, e.Created, id)
+	}
+	if err != nil {
+		return "", err
+	}
+	switch e.Description {
+	case "", description:
+	default:
+		if description != "" {
+			*changes = append(*changes, fmt.Sprintf("The description of the experiment %q is not imported: it has another one here.", truncate(e.Name)))
+			break
+		}
+		if _, err := tx.Exec(`UPDATE experiment SET description = ?, updated_date = ? WHERE id = ?`, e.Description, tx.Now, id); err != nil {
+			return "", err
+		}
+	}
+	return id, addProperties(tx, "experiment_id", id, properties, func(key string) {
+		*changes = append(*changes, fmt.Sprintf("The tag %q of the experiment %q is not imported: it has another value here.", truncate(key), truncate(e.Name)))
+	})
+}
+
+// addProperties adds the properties that a record does not have, and calls differs for
+// each one that has another value there.
+func addProperties(tx *access.Tx, column, id string, all []Property, differs func(key string)) error {
+	for _, p := range all {
+		if _, err := tx.Exec(`INSERT INTO property (`+column+`, key, value) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, id, p.Key, p.Value); err != nil {
+			return err
+		}
+		same, err := tx.Has(`SELECT 1 FROM property WHERE `+column+` = ? AND key = ? AND value = ?`, id, p.Key, p.Value)
+		if err != nil {
+			return err
+		}
+		if !same {
+			differs(p.Key)
+		}
+	}
+	return nil
+}
+
+// experimentOf returns the id of an experiment: the one that its run is in, or the one
+// with its name. It returns "" when its runs were deleted here.
+func experimentOf(tx *access.Tx, e transfer.Experiment) (id string, err error) {
+	if e.RunID != nil {
+		err = tx.Row(`SELECT experiment_id FROM iteration WHERE id = ?`, *e.RunID).Scan(&id)
+		if errors.Is(err, sql.ErrNoRows) {
+			err = nil
+		}
+		return id, err
+	}
+	id, err = importedExperiment(tx, &transfer.Run{Project: e.Project, Experiment: e.Name, ExperimentDeleted: e.Deleted})
+	if errors.Is(err, transfer.ErrDeleted) {
+		return "", nil
+	}
+	return id, err
+}

@@ -1,0 +1,68 @@
+package transfer
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+)
+
+// Experiment is an experiment as its source describes it.
+type Experiment struct {
+	ID            string // the source's own
+	Project, Name string
+	Description   string
+	Properties    []Parameter
+	Created       Time       // 0 when it is not known
+	Deleted       bool       // by the source
+	RunID         *uuid.UUID // a run in it; nil when it has none
+}
+
+// Experiment imports an experiment after its runs. path is where it was found.
+func (im *Import) Experiment(ctx context.Context, e Experiment, path string) error {
+	if im.Options.Project != "" {
+		e.Project = im.Options.Project
+	}
+	if im.Options.Experiment != "" {
+		if e.RunID == nil && e.Description == "" && len(e.Properties) == 0 {
+			return nil // its name is not wanted, and it has nothing else
+		}
+		e.Name, e.Deleted = im.Options.Experiment, false
+	}
+	for _, name := range []*string{&e.Project, &e.Name} {
+		if fits := FitName(*name); fits != *name {
+			im.Lose(path, "The name %q was changed to %q.", short(*name), short(fits))
+			*name = fits
+		}
+	}
+	if fits := FitText(e.Description); fits != e.Description {
+		im.Lose(path, "The description was cut to 1 MiB of UTF-8.")
+		e.Description = fits
+	}
+	im.fitEntries(path, e.Properties)
+	if err := im.flush(ctx); err != nil || im.DryRun { // its runs must be there
+		return err
+	}
+	changes, err := im.sink.Experiment(ctx, e)
+	for _, sentence := range changes {
+		im.Lose(path, "%s", sentence)
+	}
+	return err
+}
+
+// Trash moves runs to the trash that were imported as deleted ones. paths are where they
+// were found.
+func (im *Import) Trash(ctx context.Context, ids []uuid.UUID, paths []string) error {
+	if err := im.flush(ctx); err != nil || im.DryRun {
+		return err
+	}
+	for i, id := range ids {
+		refused, err := im.sink.Trash(ctx, id)
+		if err != nil {
+			return err
+		}
+		if refused != "" {
+			im.Lose(paths[i], "%s", refused)
+		}
+	}
+	return nil
+}
