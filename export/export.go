@@ -61,17 +61,8 @@ func eachRun(ctx context.Context, e *store.Extract, fn func(*store.View, run) er
 					return eachPage(func(p store.Page) (store.List[store.Iteration], error) {
 						return v.Iterations(experiment.ID, store.IterationQuery{Page: p})
 					}, func(it store.Iteration) error {
-						record, err := v.IterationRecord(it.ID)
-						if err != nil {
-							return err
-						}
-						r := run{IterationRecord: record, project: project, experiment: experiment}
-						err = eachPage(func(p store.Page) (store.List[store.Artifact], error) {
-							return v.Artifacts(experiment.ID, store.ArtifactQuery{Page: p, IterationID: &it.ID})
-						}, func(a store.Artifact) error {
-							r.artifacts = append(r.artifacts, a)
-							return nil
-						})
+						r, err := readRun(v, experiment.ID, it.ID)
+						r.project, r.experiment = project, experiment
 						if err == nil {
 							err = ctx.Err()
 						}
@@ -82,6 +73,19 @@ func eachRun(ctx context.Context, e *store.Extract, fn func(*store.View, run) er
 					})
 				})
 			})
+	})
+}
+
+// readRun returns a run of an experiment, without its project and experiment.
+func readRun(v *store.View, experimentID, id string) (r run, err error) {
+	if r.IterationRecord, err = v.IterationRecord(id); err != nil {
+		return r, err
+	}
+	return r, eachPage(func(p store.Page) (store.List[store.Artifact], error) {
+		return v.Artifacts(experimentID, store.ArtifactQuery{Page: p, IterationID: &id})
+	}, func(a store.Artifact) error {
+		r.artifacts = append(r.artifacts, a)
+		return nil
 	})
 }
 

@@ -3,50 +3,137 @@ package export
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"maps"
+	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+
+	"go.yaml.in/yaml/v3"
 
 	"tracker/store"
-	"tracker/store/json"
 	"tracker/store/transfer"
 )
 
 // mlflowStatuses are the numbers that a file store has for statuses.
 var mlflowStatuses = map[store.IterationStatus]int{store.Running: 1, store.Succeeded: 3, store.Failed: 4, store.Killed: 5}
 
+// mlflowStore is a file store of MLflow that is being written.
+type mlflowStore struct {
+	ctx  context.Context
+	e    *store.Extract
+	r    *transfer.Result
+	path string // where it is written
+	uri  string // of the folder in which it will be
+	// artifacts has the URIs of the artifacts of runs and logged models, by the ids that
+	// MLflow gives them.
+	artifacts map[string]string
+	names     map[string]bool // of experiments
+}
+
 // writeMLflow writes the file store of MLflow: a folder that `mlflow ui
-// --backend-store-uri` opens.
+// --backend-store-uri` opens. Its addresses of artifacts are those of the place that
+// r.Path names, since MLflow knows no address relative to its store.
 func writeMLflow(ctx context.Context, e *store.Extract, path string, r *transfer.Result) error {
-	path = filepath.Join(path, "mlruns")
-	experiments := map[string]string{} // folders by id
-	err := eachRun(ctx, e, func(v *store.View, run run) error {
-		folder, there := experiments[run.ExperimentID]
-		if !there {
-			folder = mlflowExperimentID(run.ExperimentID)
-			experiments[run.ExperimentID] = folder
-			name := run.experiment.Name
-			if run.project.Name != "MLflow" {
-				name = run.project.Name + "/" + name
-			}
-			err := create(filepath.Join(path, folder, "meta.yaml"), func(w io.Writer) error {
-				return yaml(w, "artifact_location", "mlflow-artifacts:/"+folder, "creation_time", int64(run.experiment.CreatedDate),
-					"experiment_id", folder, "last_update_time", int64(run.experiment.CreatedDate), "lifecycle_stage", "active", "name", name)
-			})
-			if err != nil {
-				return err
-			}
-		}
-		r.Found++
-		return writeMLflowRun(e, v, run, filepath.Join(path, folder), folder, r)
-	})
-	if n := e.Counts["model"]; err == nil && n > 0 {
-		r.Lose(r.Path, "The models of the registry (%d) are not written.", n)
+	final := r.Path
+	if final == "" {
+		final = path
 	}
-	return err
+	final, err := filepath.Abs(filepath.Join(final, "mlruns"))
+	if err != nil {
+		return err
+	}
+	m := &mlflowStore{ctx: ctx, e: e, r: r, path: filepath.Join(path, "mlruns"), uri: fileURI(final), artifacts: map[string]string{}, names: map[string]bool{}}
+	if err := os.MkdirAll(m.path, 0o755); err != nil {
+		return err
+	}
+	return e.DB.View(ctx, store.System, func(v *store.View) error {
+		return eachPage(func(p store.Page) (store.List[store.Project], error) { return v.Projects(store.ProjectQuery{Page: p}) },
+			func(project store.Project) error { return m.project(v, project) })
+	})
+}
+
+// fileURI returns the URI of an absolute path.
+func fileURI(path string) string {
+	path = filepath.ToSlash(path)
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path // C:/
+	}
+	return (&url.URL{Scheme: "file", Path: path}).String()
+}
+
+func (m *mlflowStore) project(v *store.View, project store.Project) error {
+	err := eachPage(func(p store.Page) (store.List[store.Experiment], error) {
+		return v.Experiments(project.ID, store.ExperimentQuery{Page: p})
+	}, func(experiment store.Experiment) error { return m.experiment(v, project, experiment.ID) })
+	if err != nil {
+		return err
+	}
+	return m.registry(v, project)
+}
+
+// experiment writes an experiment with its runs and logged models.
+func (m *mlflowStore) experiment(v *store.View, project store.Project, id string) error {
+	e, err := v.ExperimentRecord(id)
+	if err != nil {
+		return err
+	}
+	folder := mlflowExperimentID(e.ID)
+	name := e.Name
+	if project.Name != "MLflow" {
+		name = project.Name + "/" + name
+	}
+	for n, first := 2, name; m.names[name]; n++ { // MLflow's names are unique
+		name = fmt.Sprintf("%s (%d)", first, n)
+	}
+	if m.names[name] = true; name != e.Name && name != project.Name+"/"+e.Name {
+		m.r.Lose(e.Name, "The experiment is named %q: another one has its name.", name)
+	}
+	location := m.uri + "/" + folder
+	tags := map[string]string{}
+	for _, p := range e.Properties {
+		if p.Key == "mlflow.artifactLocation" {
+			m.r.Lose(e.Name, "Its clients keep artifacts at %s themselves, which is not written; new runs keep them in the folder.", p.Value)
+			continue
+		}
+		tags[p.Key] = p.Value
+	}
+	if e.Description != "" {
+		tags["mlflow.note.content"] = e.Description
+	}
+	at := filepath.Join(m.path, folder)
+	err = writeYAML(filepath.Join(at, "meta.yaml"), map[string]any{"artifact_location": location, "creation_time": int64(e.CreatedDate), "experiment_id": folder,
+		"last_update_time": int64(e.Updated()), "lifecycle_stage": "active", "name": name})
+	if err == nil {
+		err = m.keys(at, "tags", e.Name, tags)
+	}
+	if err != nil {
+		return err
+	}
+	err = eachPage(func(p store.Page) (store.List[store.Iteration], error) {
+		return v.Iterations(e.ID, store.IterationQuery{Page: p})
+	}, func(it store.Iteration) error {
+		run, err := readRun(v, e.ID, it.ID)
+		if err != nil {
+			return err
+		}
+		m.r.Found++
+		if err := m.run(v, run, at, folder); err != nil {
+			return err
+		}
+		return m.ctx.Err()
+	})
+	if err != nil {
+		return err
+	}
+	return m.loggedModels(v, e.ID, at, folder)
 }
 
 // mlflowExperimentID returns a number as MLflow gives experiments.
@@ -55,26 +142,13 @@ func mlflowExperimentID(id string) string {
 	return strconv.FormatUint(n>>1, 10)
 }
 
-func writeMLflowRun(e *store.Extract, v *store.View, run run, folder, experiment string, r *transfer.Result) error {
+func (m *mlflowStore) run(v *store.View, run run, folder, experiment string) error {
 	id := strings.ReplaceAll(run.ID, "-", "")
 	at := filepath.Join(folder, id)
+	m.artifacts[id] = m.uri + "/" + experiment + "/" + id + "/artifacts"
 	var ended any
 	if run.EndDate != nil {
 		ended = int64(*run.EndDate)
-	}
-	err := create(filepath.Join(at, "meta.yaml"), func(w io.Writer) error {
-		return yaml(w, "artifact_uri", "mlflow-artifacts:/"+experiment+"/"+id+"/artifacts", "end_time", ended, "entry_point_name", "",
-			"experiment_id", experiment, "lifecycle_stage", "active", "run_id", id, "run_name", run.Name, "run_uuid", id,
-			"source_name", "", "source_type", 4, "source_version", "", "start_time", int64(run.CreatedDate),
-			"status", mlflowStatuses[run.Status], "tags", "[]", "user_id", "")
-	})
-	if err != nil {
-		return err
-	}
-	for _, part := range []string{"metrics", "params", "tags", "artifacts"} { // MLflow wants all of them
-		if err := os.MkdirAll(filepath.Join(at, part), 0o755); err != nil {
-			return err
-		}
 	}
 	tags := map[string]string{"mlflow.runName": run.Name}
 	if run.Notes != "" {
@@ -90,7 +164,7 @@ func writeMLflowRun(e *store.Extract, v *store.View, run run, folder, experiment
 			}
 		}
 		if c.GitDiff != "" || c.Dependencies != "" || c.Command != "" || c.Runtime != "" || c.Hostname != "" {
-			r.Lose(run.Name, "Of its code, only commit, repository and entry point are written.")
+			m.r.Lose(run.Name, "Of its code, only commit, repository and entry point are written.")
 		}
 	}
 	for _, tag := range run.Tags {
@@ -100,28 +174,107 @@ func writeMLflowRun(e *store.Extract, v *store.View, run run, folder, experiment
 	for _, p := range run.Properties {
 		tags[p.Key] = p.Value
 	}
-	if run.ErrorMessage != "" {
-		r.Lose(run.Name, "Its error message is not written.")
+	user := tags["mlflow.user"]
+	if user == "" {
+		user = "unknown" // as MLflow names nobody
 	}
-	for key, value := range tags {
-		if err := writeKey(at, "tags", key, value, run, r); err != nil {
-			return err
-		}
-	}
+	params := map[string]string{}
 	for _, p := range run.Parameters {
-		if err := writeKey(at, "params", p.Key, p.Value, run, r); err != nil {
-			return err
+		params[p.Key] = p.Value
+	}
+	if run.ErrorMessage != "" {
+		m.r.Lose(run.Name, "Its error message is not written.")
+	}
+	err := writeYAML(filepath.Join(at, "meta.yaml"), map[string]any{"artifact_uri": m.artifacts[id], "end_time": ended, "entry_point_name": "",
+		"experiment_id": experiment, "lifecycle_stage": "active", "run_id": id, "run_name": run.Name, "run_uuid": id,
+		"source_name": "", "source_type": 4, "source_version": "", "start_time": int64(run.CreatedDate),
+		"status": mlflowStatuses[run.Status], "tags": []string{}, "user_id": user})
+	for _, part := range []string{"metrics", "params", "tags", "artifacts"} { // MLflow wants all of them
+		if err == nil {
+			err = os.MkdirAll(filepath.Join(at, part), 0o755)
 		}
 	}
-	if err := writeMLflowPoints(v, run, at, r); err != nil {
-		return err
+	if err == nil {
+		err = m.keys(at, "tags", run.Name, tags)
+	}
+	if err == nil {
+		err = m.keys(at, "params", run.Name, params)
+	}
+	if err == nil {
+		err = m.datasets(folder, at, id, run)
+	}
+	if err == nil {
+		err = m.outputs(at, run)
+	}
+	if err == nil {
+		err = writeMLflowPoints(v, run, at, m.r)
 	}
 	for _, a := range run.artifacts {
-		if err := copyArtifact(e, a, filepath.Join(at, "artifacts", filepath.FromSlash(a.Name))); err != nil {
+		if err == nil {
+			err = m.artifact(a, filepath.Join(at, "artifacts", filepath.FromSlash(a.Name)))
+		}
+	}
+	return err
+}
+
+// artifact writes the bytes of an artifact.
+func (m *mlflowStore) artifact(a store.Artifact, to string) error {
+	if err := copyArtifact(m.e, a, to); err != nil {
+		return err
+	}
+	m.r.Artifacts++
+	m.r.Bytes += a.SizeBytes
+	return nil
+}
+
+// datasets writes the datasets of a run: into the folder of the experiment, and as inputs
+// of the run.
+func (m *mlflowStore) datasets(folder, at, id string, run run) error {
+	for _, d := range run.Datasets {
+		dataset := plainID("dataset", d.Name, d.Digest)
+		meta := filepath.Join(folder, "datasets", dataset, "meta.yaml")
+		if _, err := os.Stat(meta); errors.Is(err, fs.ErrNotExist) {
+			err := writeYAML(meta, map[string]any{"name": d.Name, "digest": d.Digest, "source_type": d.SourceType, "source": d.Source,
+				"schema": d.Schema, "profile": d.Profile})
+			if err != nil {
+				return err
+			}
+		}
+		tags := map[string]string{}
+		for _, t := range d.Tags {
+			tags[t.Key] = t.Value
+		}
+		if d.Context != nil {
+			tags["mlflow.data.context"] = *d.Context
+		}
+		err := writeYAML(filepath.Join(at, "inputs", plainID("input", dataset, id), "meta.yaml"), map[string]any{"source_type": "DATASET", "source_id": dataset,
+			"destination_type": "RUN", "destination_id": id, "tags": tags})
+		if err != nil {
 			return err
 		}
-		r.Artifacts++
-		r.Bytes += a.SizeBytes
+	}
+	return nil
+}
+
+// plainID returns an id that follows from texts, without dashes.
+func plainID(parts ...string) string {
+	return strings.ReplaceAll(transfer.ID(parts...).String(), "-", "")
+}
+
+// keys writes texts with names: a file for each.
+func (m *mlflowStore) keys(at, kind, of string, all map[string]string) error {
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		name := mlflowKey(key)
+		if name != key {
+			m.r.Lose(of, "%q in %s is named %q.", key, kind, name)
+		}
+		err := create(filepath.Join(at, kind, filepath.FromSlash(name)), func(w io.Writer) error {
+			_, err := io.WriteString(w, all[key])
+			return err
+		})
+		if err != nil {
+			m.r.Lose(of, "%q in %s can't be a file: %v.", key, kind, err)
+		}
 	}
 	return nil
 }
@@ -158,29 +311,13 @@ func writeMLflowPoints(v *store.View, run run, at string, r *transfer.Result) er
 	return nil
 }
 
-// writeKey writes a tag or parameter, which is a file.
-func writeKey(at, kind, key, value string, run run, r *transfer.Result) error {
-	name := mlflowKey(key)
-	if name != key {
-		r.Lose(run.Name, "%q in %s is named %q.", key, kind, name)
-	}
-	err := create(filepath.Join(at, kind, filepath.FromSlash(name)), func(w io.Writer) error {
-		_, err := io.WriteString(w, value)
-		return err
-	})
-	if err != nil {
-		r.Lose(run.Name, "%q in %s can't be a file: %v.", key, kind, err)
-	}
-	return nil
-}
-
-// mlflowKey returns a key with only the characters that MLflow allows. It is also a
+// mlflowKey returns a key with only the characters that all versions of MLflow allow. It is also a
 // relative path.
 func mlflowKey(key string) string {
 	parts := strings.Split(key, "/")
 	for i, p := range parts {
 		p = strings.Map(func(c rune) rune {
-			if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("_-. ", c) {
+			if unicode.IsLetter(c) || unicode.IsNumber(c) || strings.ContainsRune("_-. ", c) {
 				return c
 			}
 			return '_'
@@ -193,25 +330,14 @@ func mlflowKey(key string) string {
 	return strings.Join(parts, "/")
 }
 
-// yaml writes pairs of names and values. Texts are in JSON's form, which YAML has.
-func yaml(w io.Writer, pairs ...any) error {
-	for i := 0; i < len(pairs); i += 2 {
-		text := fmt.Sprint(pairs[i+1])
-		switch v := pairs[i+1].(type) {
-		case nil:
-			text = "null"
-		case string:
-			if v != "[]" {
-				quoted, err := json.Marshal(v)
-				if err != nil {
-					return err
-				}
-				text = string(quoted)
-			}
-		}
-		if _, err := fmt.Fprintf(w, "%s: %s\n", pairs[i], text); err != nil {
-			return err
-		}
+// writeYAML writes a file meta.yaml.
+func writeYAML(path string, fields map[string]any) error {
+	text, err := yaml.Marshal(fields)
+	if err != nil {
+		return err
 	}
-	return nil
+	return create(path, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
 }

@@ -141,14 +141,20 @@ func databaseRuns(ctx context.Context, db *sql.DB, im *transfer.Import, path str
 	for _, e := range experiments {
 		byID[e.id] = e
 	}
+	user := `''`
+	if there, err := hasColumn(ctx, db, "runs", "user_id"); err != nil {
+		return nil, err
+	} else if there {
+		user = short("user_id")
+	}
 	return runs, each(ctx, db, im, path, `SELECT `+short("run_uuid")+`, `+short("experiment_id")+`, `+short("name")+`, `+short("status")+`,
 			`+cell("start_time")+`, `+cell("end_time")+`, lifecycle_stage IS 'deleted',
-			`+short("artifact_uri")+`, `+short("source_name")+`, `+short("source_version")+`,
+			`+short("artifact_uri")+`, `+user+`, `+short("source_name")+`, `+short("source_version")+`,
 			coalesce((SELECT substr(CAST(value AS TEXT), 1, 100) FROM tags WHERE tags.run_uuid = runs.run_uuid AND tags.key = 'mlflow.parentRunId'), '')
 		FROM runs ORDER BY start_time, rowid`, func(rows *sql.Rows) error {
 		r := &run{}
 		var id string
-		if err := rows.Scan(&r.id, &id, &r.name, &r.status, &r.start, &r.end, &r.deleted, &r.artifacts, &r.source, &r.commit, &r.parent); err != nil {
+		if err := rows.Scan(&r.id, &id, &r.name, &r.status, &r.start, &r.end, &r.deleted, &r.artifacts, &r.user, &r.source, &r.commit, &r.parent); err != nil {
 			return err
 		}
 		r.path = path + " run " + r.id

@@ -32,6 +32,7 @@ type meta struct {
 	Created      any    `yaml:"creation_time"` // of an experiment
 	Stage        string `yaml:"lifecycle_stage"`
 	Artifacts    string `yaml:"artifact_uri"`
+	User         string `yaml:"user_id"`
 	SourceName   string `yaml:"source_name"`
 	Version      string `yaml:"source_version"`
 }

@@ -119,5 +119,5 @@ func (m meta) run(path string, e *experiment) *run {
 		parent = "" // it has none, or texts reports why it can't be read
 	}
 	return &run{id: m.runID(), experiment: e.name, name: m.RunName, status: status, start: m.Start, end: m.End, deleted: e.deleted || m.Stage == "deleted",
-		experimentDeleted: e.deleted, artifacts: m.Artifacts, source: m.SourceName, commit: m.Version, path: path, parent: parent}
+		experimentDeleted: e.deleted, artifacts: m.Artifacts, user: m.User, source: m.SourceName, commit: m.Version, path: path, parent: parent}
 }

@@ -23,6 +23,7 @@ type run struct {
 	artifacts  string // URI
 	// experimentDeleted reports that MLflow has deleted the experiment.
 	experimentDeleted bool
+	user              string // by name; "unknown" for nobody
 	source            string // the program that was run
 	commit            string
 	parent            string // id of the run above it
@@ -106,6 +107,9 @@ func (r *run) describe(w *transfer.RunWriter) {
 		if !fieldTags[key] {
 			w.Property(key, r.tags[key])
 		}
+	}
+	if _, tagged := r.tags["mlflow.user"]; !tagged && r.user != "" && r.user != "unknown" {
+		w.Property("mlflow.user", r.user)
 	}
 	for _, d := range r.datasets {
 		w.Dataset(d)

@@ -14,7 +14,7 @@ import logging
 
 logging.disable(logging.WARNING)
 import mlflow
-from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param
+from mlflow.entities import Dataset, DatasetInput, InputTag, LoggedModelOutput, Metric, Param
 from mlflow.tracking import MlflowClient
 
 
@@ -46,6 +46,7 @@ def fill(client, root):
         f.write(b"weights")
     client.log_model_artifacts(model.model_id, os.path.join(root, "weights"))
     client.finalize_logged_model(model.model_id, "READY")
+    client.log_outputs(parent.info.run_id, [LoggedModelOutput(model.model_id, 0)])
     client.create_registered_model("größe net", tags={"owner": "ada"}, description="the\nmodel")
     for number in (1, 2, 3):
         client.create_model_version("größe net", "models:/" + model.model_id if number > 1 else "runs:/x/model", parent.info.run_id, tags={"n": str(number)},

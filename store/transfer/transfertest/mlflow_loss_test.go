@@ -165,13 +165,13 @@ func TestMLflowDeleted(t *testing.T) {
 		write(t, filepath.Join(files, "mlruns", filepath.FromSlash(name)), []byte(text))
 	}
 	for _, dir := range []string{base, files} {
-		db, path := transfertest.OpenWith(t, store.Options{TrashAge: time.Hour})
+		db, _ := transfertest.OpenWith(t, store.Options{TrashAge: time.Hour})
 		r := transfertest.Import(t, db, mlflow.Kind(), dir, transfer.Options{})
 		if r.Created != 1 || !lists(r, "MLflow has deleted 2 runs and 1 empty experiment, which are left out; --deleted imports them into the trash.") {
 			t.Errorf("without them: %+v", r)
 		}
 
-		db, path = transfertest.OpenWith(t, store.Options{TrashAge: time.Hour})
+		db, path := transfertest.OpenWith(t, store.Options{TrashAge: time.Hour})
 		r = transfertest.Import(t, db, mlflow.Kind(), dir, transfer.Options{Deleted: true})
 		if r.Created != 3 || r.Lost != 0 {
 			t.Errorf("%+v", r)

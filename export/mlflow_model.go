@@ -1,0 +1,244 @@
+package export
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tracker/store"
+)
+
+// outputs writes which logged models a run has made. MLflow reads a folder for each.
+func (m *mlflowStore) outputs(at string, run run) error {
+	written := map[string]bool{}
+	for _, use := range run.Models {
+		if use.Role != store.OutputModel {
+			m.r.Lose(run.Name, "That it has used the logged model %s is not written.", use.ModelID)
+			continue
+		}
+		if written[use.ModelID] {
+			m.r.Lose(run.Name, "It has made the logged model %s at more than one step; one is written.", use.ModelID)
+			continue
+		}
+		written[use.ModelID] = true
+		err := writeYAML(filepath.Join(at, "outputs", use.ModelID, "meta.yaml"), map[string]any{"source_type": "RUN_OUTPUT", "source_id": use.ModelID,
+			"destination_type": "MODEL_OUTPUT", "destination_id": use.ModelID, "tags": map[string]string{}, "step": int64(use.Step)})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loggedModelStatuses are the numbers that a file store has for statuses of logged models.
+var loggedModelStatuses = map[store.LoggedModelStatus]int{store.LoggedModelPending: 1, store.LoggedModelReady: 2, store.LoggedModelFailed: 3}
+
+// loggedModels writes the logged models of an experiment with their files.
+func (m *mlflowStore) loggedModels(v *store.View, experimentID, folder, experiment string) error {
+	found, err := v.FindLoggedModels([]string{experimentID}, store.LoggedModelQuery{Match: func(store.LoggedModel) bool { return true }})
+	if err != nil {
+		return err
+	}
+	for some := range slices.Chunk(found, pageSize) {
+		var ids []string
+		for _, l := range some {
+			ids = append(ids, l.ID)
+		}
+		all, err := v.LoggedModels(ids)
+		if err != nil {
+			return err
+		}
+		for _, l := range all {
+			if err := m.loggedModel(v, l, filepath.Join(folder, "models", l.ID), experiment); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (m *mlflowStore) loggedModel(v *store.View, l store.DescribedModel, at, experiment string) error {
+	m.artifacts[l.ID] = m.uri + "/" + experiment + "/models/" + l.ID + "/artifacts"
+	var run any
+	if l.IterationID != nil {
+		run = strings.ReplaceAll(*l.IterationID, "-", "")
+	}
+	err := writeYAML(filepath.Join(at, "meta.yaml"), map[string]any{"artifact_location": m.artifacts[l.ID], "creation_timestamp": int64(l.CreatedDate),
+		"experiment_id": experiment, "last_updated_timestamp": int64(l.UpdatedDate), "model_id": l.ID, "model_type": l.Type, "name": l.Name,
+		"source_run_id": run, "status": loggedModelStatuses[l.Status], "status_message": nil, "lifecycle_stage": "active"})
+	for _, part := range []string{"metrics", "params", "tags"} {
+		if err == nil {
+			err = os.MkdirAll(filepath.Join(at, part), 0o755)
+		}
+	}
+	if err == nil {
+		err = m.keys(at, "params", l.Name, l.Params)
+	}
+	if err == nil {
+		err = m.keys(at, "tags", l.Name, textsOf(l.Properties))
+	}
+	if err == nil {
+		err = m.modelMetrics(at, l)
+	}
+	if err != nil {
+		return err
+	}
+	within := store.LoggedModelFolder(l.ID)
+	return eachPage(func(p store.Page) (store.List[store.Artifact], error) {
+		return v.Artifacts(l.ExperimentID, store.ArtifactQuery{Page: p, Name: within})
+	}, func(a store.Artifact) error {
+		name, isFile := strings.CutPrefix(a.Name, within)
+		if !isFile || a.IterationID != nil {
+			return nil
+		}
+		return m.artifact(a, filepath.Join(at, "artifacts", filepath.FromSlash(name)))
+	})
+}
+
+// modelMetrics writes the points that measure a logged model: a file for each metric.
+func (m *mlflowStore) modelMetrics(at string, l store.DescribedModel) error {
+	lines := map[string][]string{}
+	for _, p := range l.Metrics {
+		line := fmt.Sprintf("%d %s %d %s", p.RecordedAt, number(p.Value), p.Step, strings.ReplaceAll(p.IterationID, "-", ""))
+		if p.DatasetName != "" && p.DatasetDigest != "" {
+			if strings.ContainsAny(p.DatasetName+p.DatasetDigest, " \t\r\n") {
+				m.r.Lose(l.Name, "The dataset %q of the metric %q has a space in its name, and is not written with it.", p.DatasetName, p.Key)
+			} else {
+				line += " " + p.DatasetName + " " + p.DatasetDigest
+			}
+		}
+		lines[p.Key] = append(lines[p.Key], line)
+	}
+	texts := map[string]string{}
+	for key, all := range lines {
+		texts[key] = strings.Join(all, "\n") + "\n"
+	}
+	return m.keys(at, "metrics", l.Name, texts)
+}
+
+// textsOf returns properties by key.
+func textsOf(all []store.Property) map[string]string {
+	texts := map[string]string{}
+	for _, p := range all {
+		texts[p.Key] = p.Value
+	}
+	return texts
+}
+
+// mlflowStages are MLflow's names of stages.
+var mlflowStages = map[store.Stage]string{store.NoStage: "None", store.Staging: "Staging", store.Production: "Production", store.Archived: "Archived"}
+
+// registry writes the registered models of a project. MLflow's names are unique, and have
+// no slash and no colon.
+func (m *mlflowStore) registry(v *store.View, project store.Project) error {
+	return eachPage(func(p store.Page) (store.List[store.Model], error) {
+		return v.Models(project.ID, store.ModelQuery{Page: p})
+	},
+		func(head store.Model) error {
+			models, err := v.RegisteredModels(project.ID, []string{head.ID})
+			if err != nil || len(models) == 0 {
+				return err
+			}
+			return m.registered(v, project, models[0])
+		})
+}
+
+func (m *mlflowStore) registered(v *store.View, project store.Project, model store.RegisteredModel) error {
+	name := strings.NewReplacer("/", "_", ":", "_", `\`, "_").Replace(model.Name)
+	if strings.Trim(name, ".") == "" {
+		name = "_"
+	}
+	at := filepath.Join(m.path, "models", name)
+	for n, first := 2, name; ; n++ {
+		if _, err := os.Lstat(at); err != nil {
+			break
+		}
+		name = fmt.Sprintf("%s (%d)", first, n)
+		at = filepath.Join(m.path, "models", name)
+	}
+	if name != model.Name {
+		m.r.Lose(model.Name, "The registered model is named %q.", name)
+	}
+	aliases := map[string]string{}
+	for _, a := range model.Aliases {
+		aliases[a.Alias] = fmt.Sprint(a.Version)
+	}
+	err := writeYAML(filepath.Join(at, "meta.yaml"), map[string]any{"name": name, "description": model.Description, "aliases": aliases,
+		"creation_timestamp": int64(model.CreatedDate), "last_updated_timestamp": int64(model.UpdatedDate)})
+	for _, part := range []string{"tags", "aliases"} {
+		if err == nil {
+			err = os.MkdirAll(filepath.Join(at, part), 0o755)
+		}
+	}
+	if err == nil {
+		err = m.keys(at, "tags", model.Name, textsOf(model.Properties))
+	}
+	if err == nil {
+		err = m.keys(at, "aliases", model.Name, aliases)
+	}
+	if err != nil {
+		return err
+	}
+	return eachPage(func(p store.Page) (store.List[store.ModelVersion], error) {
+		return v.ModelVersions(model.ID, store.ModelVersionQuery{Page: p})
+	}, func(head store.ModelVersion) error {
+		versions, err := v.RegisteredVersions(project.ID, []string{head.ID})
+		if err != nil || len(versions) == 0 {
+			return err
+		}
+		return m.version(at, name, versions[0])
+	})
+}
+
+func (m *mlflowStore) version(at, model string, version store.RegisteredVersion) error {
+	at = filepath.Join(at, fmt.Sprintf("version-%d", version.Version))
+	var run, link any
+	if version.IterationID != nil {
+		run = strings.ReplaceAll(*version.IterationID, "-", "")
+	} else if version.RunID != "" {
+		run = version.RunID
+	}
+	if version.RunLink != "" {
+		link = version.RunLink
+	}
+	source := version.Source
+	if source == "" && run != nil {
+		source = strings.TrimSuffix(m.artifacts[run.(string)]+"/"+(&url.URL{Path: version.ArtifactName}).EscapedPath(), "/")
+	}
+	location := m.located(version.Location)
+	if location == version.Location {
+		location = m.located(source)
+	}
+	err := writeYAML(filepath.Join(at, "meta.yaml"), map[string]any{"name": model, "version": version.Version, "creation_timestamp": int64(version.CreatedDate),
+		"last_updated_timestamp": int64(version.UpdatedDate), "current_stage": mlflowStages[version.Stage], "description": version.Description, "source": source,
+		"storage_location": location, "run_id": run, "run_link": link, "status": "READY", "status_message": nil, "user_id": nil})
+	if err == nil {
+		err = os.MkdirAll(filepath.Join(at, "tags"), 0o755)
+	}
+	if err == nil {
+		err = m.keys(at, "tags", fmt.Sprintf("%s %d", model, version.Version), textsOf(version.Properties))
+	}
+	return err
+}
+
+// located returns the URI at which the files of a version are in the folder. One that
+// names neither a run nor a logged model of it stays as it is.
+func (m *mlflowStore) located(uri string) string {
+	parts := strings.Split(uri, "/")
+	for i, part := range parts {
+		root, known := m.artifacts[part]
+		if !known {
+			continue
+		}
+		if parts[0] == "models:" || parts[0] == "runs:" {
+			return strings.TrimSuffix(root+"/"+strings.Join(parts[i+1:], "/"), "/")
+		}
+		if i+1 < len(parts) && parts[i+1] == "artifacts" {
+			return strings.TrimSuffix(root+"/"+strings.Join(parts[i+2:], "/"), "/")
+		}
+	}
+	return uri
+}
