@@ -94,10 +94,21 @@ func (s *syncing) fetchProject(ctx context.Context, name string) error {
 	return s.fetchRecord(ctx)
 }
 
-// fetchRecord copies the record of the project.
+// fetchRecord copies the record of the project, and its models with their versions: those
+// of the source get numbers that are free.
 func (s *syncing) fetchRecord(ctx context.Context) error {
+	records := []string{"project/" + s.project}
+	there, _, err := s.client.Records(ctx, s.project)
+	if err != nil {
+		return err
+	}
+	for _, record := range there {
+		if strings.HasPrefix(record, "model/") || strings.HasPrefix(record, "model_version/") {
+			records = append(records, record)
+		}
+	}
 	return s.archive(func(f *os.File) error {
-		if err := s.client.Archive(ctx, s.project, []string{"project/" + s.project}, f); err != nil {
+		if err := s.client.Archive(ctx, s.project, records, f); err != nil {
 			return err
 		}
 		_, err := s.db.ImportArchive(ctx, store.System, f.Name(), store.ArchiveImport{NoArtifacts: true})
