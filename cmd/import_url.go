@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"tracker/client/rest"
@@ -107,13 +108,19 @@ func (s *syncing) fetchRecord(ctx context.Context) error {
 			records = append(records, record)
 		}
 	}
-	return s.archive(func(f *os.File) error {
-		if err := s.client.Archive(ctx, s.project, records, f); err != nil {
+	for some := range slices.Chunk(records, sentRecords) {
+		err := s.archive(func(f *os.File) error {
+			if err := s.client.Archive(ctx, s.project, some, f); err != nil {
+				return err
+			}
+			_, err := s.db.ImportArchive(ctx, store.System, f.Name(), store.ArchiveImport{NoArtifacts: true})
+			return err
+		})
+		if err != nil {
 			return err
 		}
-		_, err := s.db.ImportArchive(ctx, store.System, f.Name(), store.ArchiveImport{NoArtifacts: true})
-		return err
-	})
+	}
+	return nil
 }
 
 // addTo adds what was sent of a project, or would be sent, to the result of an
