@@ -28,10 +28,14 @@ func (im importer) LoggedModel(ctx context.Context, m transfer.LoggedModel) (mad
 	}
 	return access.Write(ctx, im.db.base, im.actor, func(tx *access.Tx) (bool, error) {
 		var trashed bool
-		err := tx.Row(`SELECT experiment.deleted_date IS NOT NULL OR project.deleted_date IS NOT NULL FROM logged_model
-			JOIN experiment ON experiment.id = experiment_id JOIN project ON project.id = project_id WHERE logged_model.id = ?`, m.ID).Scan(&trashed)
+		var num int64
+		err := tx.Row(`SELECT num, experiment.deleted_date IS NOT NULL OR project.deleted_date IS NOT NULL FROM logged_model
+			JOIN experiment ON experiment.id = experiment_id JOIN project ON project.id = project_id WHERE logged_model.id = ?`, m.ID).Scan(&num, &trashed)
 		if err == nil && trashed {
 			err = transfer.ErrDeleted
+		}
+		if err == nil {
+			err = importModelUses(tx, num, m)
 		}
 		if !errors.Is(err, sql.ErrNoRows) {
 			return false, err
@@ -62,7 +66,6 @@ func (im importer) LoggedModel(ctx context.Context, m transfer.LoggedModel) (mad
 		case m.Ready:
 			status = LoggedModelReady
 		}
-		var num int64
 		err = tx.Row(`INSERT INTO logged_model
 			(id, experiment_id, iteration_num, name, type, status, params, created_date, updated_date)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -79,8 +82,35 @@ func (im importer) LoggedModel(ctx context.Context, m transfer.LoggedModel) (mad
 			}
 		}
 		owner := access.PropertyOwner{ProjectID: e.ProjectID, Column: "logged_model_num", Key: num}
-		return true, access.FirstError(tx.SetProperties(im.actor, owner, properties), tx.NoteNumbered(iteration))
+		return true, access.FirstError(importModelUses(tx, num, m), tx.SetProperties(im.actor, owner, properties), tx.NoteNumbered(iteration))
 	})
+}
+
+// importModelUses records the runs that have made, used and measured a logged model, if
+// they are in its experiment.
+func importModelUses(tx *access.Tx, num int64, m transfer.LoggedModel) error {
+	const iteration = `FROM iteration WHERE id = ?1 AND experiment_id = (SELECT experiment_id FROM logged_model WHERE num = ?2) ON CONFLICT DO NOTHING`
+	for _, u := range m.Uses {
+		role := InputModel
+		if u.Made {
+			role = OutputModel
+		}
+		if _, err := tx.Exec(`INSERT INTO logged_model_use (iteration_num, role, logged_model_num, step) SELECT num, ?3, ?2, ?4 `+iteration,
+			u.RunID, num, role, u.Step); err != nil {
+			return err
+		}
+	}
+	for _, p := range m.Metrics {
+		if err := access.FirstError(access.CheckKey(p.Key), access.CheckText("dataset_name", p.DatasetName), access.CheckText("dataset_digest", p.DatasetDigest)); err != nil {
+			return err
+		}
+		_, err := tx.Exec(`INSERT INTO logged_model_metric (logged_model_num, key, recorded_at, step, iteration_num, dataset_name, dataset_digest, value)
+			SELECT ?2, ?3, ?4, ?5, num, ?6, ?7, ?8 `+iteration, p.RunID, num, p.Key, p.At, p.Step, p.DatasetName, p.DatasetDigest, p.Value)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // importOnce notes that a record with an id of its source is imported, as a source file

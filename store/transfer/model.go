@@ -20,6 +20,26 @@ type LoggedModel struct {
 	Params     []Parameter
 	Properties []Parameter
 	Created    Time
+	Uses       []ModelUse
+	Metrics    []ModelMetric
+}
+
+// ModelUse is a run that has made or used a logged model. One in another experiment is
+// not kept.
+type ModelUse struct {
+	RunID uuid.UUID
+	Made  bool
+	Step  Step // at which it was made
+}
+
+// ModelMetric is a point that measures a logged model, which a run of its experiment has
+// recorded.
+type ModelMetric struct {
+	RunID                           uuid.UUID
+	Key, DatasetName, DatasetDigest string
+	Step                            Step
+	Value                           Value
+	At                              Time
 }
 
 // RegisteredModel is a model of a registry with its versions.
@@ -69,6 +89,10 @@ func (im *Import) LoggedModel(ctx context.Context, m LoggedModel, path, folder s
 	}
 	im.fitEntries(path, m.Params)
 	im.fitEntries(path, m.Properties)
+	for i := range m.Metrics {
+		p := &m.Metrics[i]
+		p.Key, p.DatasetName, p.DatasetDigest = FitName(p.Key), FitText(p.DatasetName), FitText(p.DatasetDigest)
+	}
 	if err := im.flush(ctx); err != nil { // its run must be there
 		return err
 	}

@@ -120,7 +120,64 @@ func loggedModels(ctx context.Context, db *sql.DB, im *transfer.Import, path str
 			return err
 		})
 	}
-	return all, err
+	if err != nil {
+		return nil, err
+	}
+	return all, errors.Join(databaseUses(ctx, db, im, path, byID), databaseModelMetrics(ctx, db, im, path, byID))
+}
+
+// databaseUses adds the runs that have made or used logged models.
+func databaseUses(ctx context.Context, db *sql.DB, im *transfer.Import, path string, byID map[string]*loggedModel) error {
+	step := `0`
+	if there, err := hasTable(ctx, db, "inputs"); err != nil || !there {
+		return err
+	}
+	if there, err := hasColumn(ctx, db, "inputs", "step"); err != nil {
+		return err
+	} else if there {
+		step = cell("step")
+	}
+	return each(ctx, db, im, path, `SELECT `+short("source_id")+`, destination_type IS 'MODEL_OUTPUT', `+short("destination_id")+`, `+step+`
+		FROM inputs WHERE destination_type IN ('MODEL_INPUT', 'MODEL_OUTPUT')`, func(rows *sql.Rows) error {
+		var run, model string
+		var made bool
+		var step any
+		err := rows.Scan(&run, &made, &model, &step)
+		if m := byID[model]; m != nil && err == nil {
+			n, _ := wholeOf(step) // 0 in older versions
+			m.uses = append(m.uses, transfer.ModelUse{RunID: runUUID(run), Made: made, Step: transfer.Step(n)})
+		}
+		return err
+	})
+}
+
+// databaseModelMetrics adds the points that measure logged models.
+func databaseModelMetrics(ctx context.Context, db *sql.DB, im *transfer.Import, path string, byID map[string]*loggedModel) error {
+	if there, err := hasTable(ctx, db, "logged_model_metrics"); err != nil || !there {
+		return err
+	}
+	return each(ctx, db, im, path, `SELECT `+short("model_id")+`, `+short("metric_name")+`, `+cell("metric_timestamp_ms")+`, `+cell("metric_step")+`,
+			`+cell("metric_value")+`, `+short("run_id")+`, `+short("dataset_name")+`, `+short("dataset_digest")+`
+		FROM logged_model_metrics`, func(rows *sql.Rows) error {
+		var model, run string
+		var p databasePoint
+		var q transfer.ModelMetric
+		err := rows.Scan(&model, &q.Key, &p.at, &p.step, &p.value, &run, &q.DatasetName, &q.DatasetDigest)
+		m := byID[model]
+		if err != nil || m == nil {
+			return err
+		}
+		if p.value == nil {
+			p.isNaN = int64(1) // as MLflow writes it here
+		}
+		if q.Value, q.Step, q.At, err = p.read(); err != nil || q.Key == "" {
+			im.Lose(m.path, "A value of its metric %q was skipped: %v.", q.Key, errors.Join(err))
+			return nil
+		}
+		q.RunID = runUUID(run)
+		m.metrics = append(m.metrics, q)
+		return nil
+	})
 }
 
 // registryKey is the name of a registered model. MLflow 3 has workspaces, in each of which

@@ -79,18 +79,20 @@ func importFolder(ctx context.Context, im *transfer.Import, folder string) error
 	}
 	places := newPlaces(im, filepath.Dir(folder), folder)
 	var deleted trash
+	uses := map[string][]transfer.ModelUse{}
 	for _, r := range parentsFirst(runs) {
 		r.tags, r.params, r.datasets = texts(im, filepath.Join(r.path, "tags")), texts(im, filepath.Join(r.path, "params")), folderDatasets(im, r.path)
 		if err := importFolderRun(ctx, im, places, r); err != nil {
 			return err
 		}
 		deleted.add(r)
+		folderUses(im, r, uses)
 		r.params, r.tags, r.datasets = nil, nil, nil // there may be many runs
 	}
 	if err := im.Trash(ctx, deleted.ids, deleted.paths); err != nil {
 		return err
 	}
-	if err := folderModels(ctx, im, folder, experiments, places, &left); err != nil {
+	if err := folderModels(ctx, im, folder, experiments, uses, places, &left); err != nil {
 		return err
 	}
 	for _, e := range experiments {

@@ -43,7 +43,7 @@ func readModelMeta(folder string) (m modelMeta, err error) {
 }
 
 // folderModels imports the logged models of the experiments of a store, and its registry.
-func folderModels(ctx context.Context, im *transfer.Import, folder string, experiments []*experiment, p *places, left *leftOut) error {
+func folderModels(ctx context.Context, im *transfer.Import, folder string, experiments []*experiment, uses map[string][]transfer.ModelUse, p *places, left *leftOut) error {
 	for _, e := range experiments {
 		if e.name == "" {
 			continue
@@ -64,13 +64,74 @@ func folderModels(ctx context.Context, im *transfer.Import, folder string, exper
 			e.held = true
 			logged := loggedModel{id: m.ModelID, experiment: e.name, name: m.Name, kind: m.Type, run: m.Run, artifacts: m.Artifacts, status: m.Status,
 				created: m.Created, deleted: m.Stage == "deleted", experimentDeleted: e.deleted, path: path,
-				params: texts(im, filepath.Join(path, "params")), tags: texts(im, filepath.Join(path, "tags"))}
+				params: texts(im, filepath.Join(path, "params")), tags: texts(im, filepath.Join(path, "tags")),
+				uses: uses[m.ModelID], metrics: folderModelMetrics(im, filepath.Join(path, "metrics"))}
 			if err := logged.importModel(ctx, im, p, left); err != nil {
 				return err
 			}
 		}
 	}
 	return folderRegistry(ctx, im, filepath.Join(folder, "models"))
+}
+
+// folderUses returns the logged models that a run has made or used, by id.
+func folderUses(im *transfer.Import, r *run, all map[string][]transfer.ModelUse) {
+	for _, part := range []string{"inputs", "outputs"} {
+		folders, err := subfolders(filepath.Join(r.path, part))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			im.Lose(r.path, "Its %s can't be read: %v.", part, pathless(err))
+		}
+		for _, at := range folders {
+			var use struct {
+				Kind        string `yaml:"source_type"`
+				Source      string `yaml:"source_id"`
+				Destination string `yaml:"destination_id"`
+				Step        any    `yaml:"step"`
+			}
+			text, err := readText(filepath.Join(at, "meta.yaml"), maxMeta)
+			if err == nil {
+				err = yaml.Unmarshal([]byte(text), &use)
+			}
+			if err != nil {
+				if part == "outputs" { // inputs are also read as datasets
+					im.Lose(at, "The logged model that the run has made can't be read: %v.", pathless(err))
+				}
+				continue
+			}
+			step, _ := wholeOf(use.Step) // 0 for one that was used
+			switch {
+			case part == "outputs":
+				all[use.Destination] = append(all[use.Destination], transfer.ModelUse{RunID: r.uuid(), Made: true, Step: transfer.Step(step)})
+			case strings.HasPrefix(use.Kind, "MODEL"):
+				all[use.Source] = append(all[use.Source], transfer.ModelUse{RunID: r.uuid()})
+			}
+		}
+	}
+}
+
+// folderModelMetrics returns the points that measure a logged model: lines
+// "milliseconds value step run", and the name and digest of a dataset.
+func folderModelMetrics(im *transfer.Import, folder string) (all []transfer.ModelMetric) {
+	for key, text := range texts(im, folder) {
+		for line := range strings.Lines(text) {
+			f := strings.Fields(line)
+			if len(f) != 4 && len(f) != 6 {
+				im.Lose(filepath.Join(folder, key), "The line %s was skipped: it is not a time, a value, a step and a run.", shown(line))
+				continue
+			}
+			value, step, at, err := databasePoint{at: f[0], value: f[1], step: f[2]}.read()
+			if err != nil {
+				im.Lose(filepath.Join(folder, key), "The line %s was skipped: %v.", shown(line), err)
+				continue
+			}
+			p := transfer.ModelMetric{RunID: runUUID(f[3]), Key: key, Step: step, Value: value, At: at}
+			if len(f) == 6 {
+				p.DatasetName, p.DatasetDigest = f[4], f[5]
+			}
+			all = append(all, p)
+		}
+	}
+	return all
 }
 
 // folderRegistry imports the registered models below a folder.

@@ -21,6 +21,8 @@ type loggedModel struct {
 	deleted                                    bool
 	experimentDeleted                          bool
 	params, tags                               map[string]string
+	uses                                       []transfer.ModelUse
+	metrics                                    []transfer.ModelMetric
 	path                                       string // for losses
 }
 
@@ -62,7 +64,8 @@ func (m loggedModel) importModel(ctx context.Context, im *transfer.Import, p *pl
 		im.Lose(m.path, "The status of the logged model, %s, is none of MLflow's; it is PENDING here.", shown(m.status))
 	}
 	to := transfer.LoggedModel{ID: m.id, Project: projectName, Experiment: m.experiment, Name: m.name, Type: m.kind, Ready: status == 2,
-		Failed: status == 3, Trashed: m.experimentDeleted, RunID: runOf(m.run), Params: entriesOf(m.params), Properties: entriesOf(m.tags)}
+		Failed: status == 3, Trashed: m.experimentDeleted, RunID: runOf(m.run), Params: entriesOf(m.params), Properties: entriesOf(m.tags),
+		Uses: m.uses, Metrics: m.metrics}
 	if to.Name == "" {
 		to.Name = m.id
 	}

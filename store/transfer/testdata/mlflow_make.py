@@ -47,6 +47,7 @@ def fill(client, root):
     client.log_model_artifacts(model.model_id, os.path.join(root, "weights"))
     client.finalize_logged_model(model.model_id, "READY")
     client.log_outputs(parent.info.run_id, [LoggedModelOutput(model.model_id, 0)])
+    client.log_metric(parent.info.run_id, "f1", 0.75, timestamp=1_700_000_050_000, step=3, model_id=model.model_id)
     client.create_registered_model("größe net", tags={"owner": "ada"}, description="the\nmodel")
     for number in (1, 2, 3):
         client.create_model_version("größe net", "models:/" + model.model_id if number > 1 else "runs:/x/model", parent.info.run_id, tags={"n": str(number)},

@@ -270,3 +270,34 @@ func restoreAll(t *testing.T, db *store.DB, want string) {
 		t.Error(err)
 	}
 }
+
+// An import of deleted runs that was stopped anywhere ends with them in the trash when it
+// is repeated.
+func TestMLflowDeletedStopped(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"1/meta.yaml":                            "experiment_id: '1'\nname: e\n",
+		".trash/2/meta.yaml":                     "experiment_id: '2'\nname: gone\nlifecycle_stage: deleted\n",
+		"1/" + mlflowID(2) + "/artifacts/a.txt":  "a",
+		"1/" + mlflowID(2) + "/artifacts/b.txt":  "b",
+		".trash/2/" + mlflowID(3) + "/meta.yaml": "run_id: '" + mlflowID(3) + "'\nrun_name: within\nstatus: 3\nstart_time: 1\nend_time: 2\n",
+	} {
+		write(t, filepath.Join(dir, "mlruns", filepath.FromSlash(name)), []byte(text))
+	}
+	write(t, filepath.Join(dir, "mlruns", "1", mlflowID(2), "meta.yaml"), []byte("run_id: '"+mlflowID(2)+"'\nrun_name: deleted\nstatus: 3\nstart_time: 1\nend_time: 2\n"+
+		"lifecycle_stage: deleted\nartifact_uri: file:///gone/1/"+mlflowID(2)+"/artifacts\n"))
+	nth := 1
+	for stopped := true; stopped; nth++ {
+		db, path := transfertest.OpenWith(t, store.Options{TrashAge: time.Hour})
+		_, err := transfertest.Run(t, transfertest.Stop(db.Importer(store.System), nth, true), mlflow.Kind(), dir, transfer.Options{Deleted: true})
+		stopped = err != nil
+		r := transfertest.Import(t, db, mlflow.Kind(), dir, transfer.Options{Deleted: true})
+		if r.Lost != 0 || strings.Count(transfertest.Dump(t, path, "artifact"), "\n") != 2 {
+			t.Errorf("stopped after write %d: %+v", nth, r)
+		}
+		restoreAll(t, db, "experiment gone, iteration deleted")
+	}
+	if nth < 4 {
+		t.Errorf("there were only %d writes", nth)
+	}
+}

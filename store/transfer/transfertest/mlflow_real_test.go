@@ -53,7 +53,7 @@ func TestRealMLflow(t *testing.T) {
 			restoreAll(t, db, "experiment deleted experiment, iteration gone")
 			compareMLflow(t, path, runs)
 			const models = "logged|net|größe/实验|parent|agent|READY|{\"depth\":\"3\"}|team=vision|sub/w.bin " +
-				"9a129038d9a00aed0cf6a7ea059ca50a813449061ab87848cf1a13eafdf33b2c\n" +
+				"9a129038d9a00aed0cf6a7ea059ca50a813449061ab87848cf1a13eafdf33b2c|f1 0.75 3|output 0\n" +
 				"registered|größe net|the\nmodel|3|owner=ada\n" +
 				"version|1|parent|runs:/x/model|ARCHIVED|version 1|-|n=1\n" +
 				"version|3|parent|models:/m-…|PRODUCTION|version 3|champion|n=3\n"

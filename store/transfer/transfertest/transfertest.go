@@ -85,7 +85,9 @@ var queries = []string{
 		JOIN blob ON blob.id = blob_id JOIN iteration ON iteration.num = iteration_num ORDER BY iteration.id, resource.name`,
 	`SELECT 'logged', logged_model.name, experiment.name, coalesce(iteration.name, '-'), type, logged_model.status, params,
 		(SELECT group_concat(key || '=' || value) FROM property WHERE logged_model_num = logged_model.num),
-		(SELECT group_concat(substr(resource.name, 43) || ' ' || hash) FROM resource JOIN blob ON blob.id = blob_id WHERE resource.name LIKE 'models/' || logged_model.id || '/%')
+		(SELECT group_concat(substr(resource.name, 43) || ' ' || hash) FROM resource JOIN blob ON blob.id = blob_id WHERE resource.name LIKE 'models/' || logged_model.id || '/%'),
+		(SELECT group_concat(key || ' ' || value || ' ' || step) FROM logged_model_metric WHERE logged_model_num = logged_model.num),
+		(SELECT group_concat(role || ' ' || step) FROM logged_model_use WHERE logged_model_num = logged_model.num)
 		FROM logged_model JOIN experiment ON experiment.id = logged_model.experiment_id LEFT JOIN iteration ON iteration.num = iteration_num ORDER BY logged_model.id`,
 	`SELECT 'registered', name, description, last_version, (SELECT group_concat(key || '=' || value) FROM property WHERE model_id = model.id) FROM model ORDER BY name`,
 	`SELECT 'version', version, coalesce(iteration.name, '-'), iif(source LIKE 'models:/m-%', 'models:/m-…', source), stage, description,
