@@ -1,54 +1,136 @@
 package points
 
-import "errors"
+import (
+	"cmp"
+	"database/sql/driver"
+	"errors"
+	"math"
+	"slices"
+)
 
 // maxSorted is the largest number of points that Walk sorts.
 const maxSorted = 1 << 19
 
 // Walk calls fn with the points of an iteration. Up to maxSorted of them are in the
 // order of writing; more are metric by metric, each by step, then in the order of
-// writing.
+// writing. fn must not use the transaction.
 func (tx *Tx) Walk(iteration int64, fn func(key string, step Step, value Value, at Time) error) error {
-	const query = `SELECT series.key AS key, metric.seq AS seq, metric.step AS step, metric.value AS value, metric.recorded_at AS at
+	const query = `SELECT metric.series_id AS series, metric.seq AS seq, metric.step AS step, metric.value AS value, metric.recorded_at AS at
 		FROM series JOIN metric ON metric.series_id = series.id
 		WHERE series.iteration_num = ?1
 		UNION ALL
-		SELECT series.key, recent.seq, recent.step, recent.value, recent.recorded_at
+		SELECT recent.series_id, recent.seq, recent.step, recent.value, recent.recorded_at
 		FROM series JOIN recent ON recent.series_id = series.id AND series.moved_seq < recent.seq
 		WHERE series.iteration_num = ?1
 		ORDER BY seq`
 	var total int64
-	keys, err := tx.Keys(iteration)
-	if err == nil {
-		err = tx.Row(`SELECT coalesce(sum(count), 0) FROM series WHERE iteration_num = ?`, iteration).Scan(&total)
-	}
+	err := tx.Row(`SELECT coalesce(sum(count), 0) FROM series WHERE iteration_num = ?`, iteration).Scan(&total)
 	if err != nil {
 		return err
 	}
 	if total > maxSorted {
-		for _, key := range keys {
-			if err := tx.Each(iteration, key, fn); err != nil {
+		return tx.WalkByKey(iteration, fn)
+	}
+	all, err := tx.keyed(iteration)
+	if err != nil {
+		return err
+	}
+	keys := make(map[int64]string, len(all))
+	for _, s := range all {
+		keys[s.id] = s.key
+	}
+	return tx.EachRow(query, func(row []driver.Value) error {
+		return fn(keys[row[0].(int64)], Step(row[2].(int64)), valueOf(row[3]), Time(row[4].(int64)))
+	}, iteration)
+}
+
+// valueOf returns the value in a column.
+func valueOf(v driver.Value) Value {
+	if f, ok := v.(float64); ok {
+		return Value(f)
+	}
+	return Value(math.NaN())
+}
+
+// keyedSeries is a series as WalkByKey needs it.
+type keyedSeries struct {
+	id, moved int64
+	key       string
+	late      []point // which are in table recent, in the order of table metric
+}
+
+// keyed returns the series of an iteration in the order of their keys, without late.
+func (tx *Tx) keyed(iteration int64) (all []keyedSeries, err error) {
+	err = tx.EachRow(`SELECT id, moved_seq, key FROM series WHERE iteration_num = ? ORDER BY key`, func(row []driver.Value) error {
+		all = append(all, keyedSeries{id: row[0].(int64), moved: row[1].(int64), key: row[2].(string)})
+		return nil
+	}, iteration)
+	return all, err
+}
+
+// WalkByKey calls fn with the points of an iteration metric by metric, in the order of their
+// names, each by step, then in the order of writing. fn must not use the transaction.
+func (tx *Tx) WalkByKey(iteration int64, fn func(key string, step Step, value Value, at Time) error) error {
+	all, err := tx.keyed(iteration)
+	if err != nil {
+		return err
+	}
+	if err := tx.readAhead(); err != nil {
+		return err
+	}
+	for i := range all {
+		if all[i].late, err = tx.late(all[i].id, all[i].moved); err != nil {
+			return err
+		}
+	}
+	// before calls fn with the late points that come before a point of the first series.
+	before := func(p point) error {
+		s := &all[0]
+		for len(s.late) > 0 && inSeries(s.late[0], p) < 0 {
+			l := s.late[0]
+			s.late = s.late[1:]
+			if err := fn(s.key, l.step, l.value, l.at); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	rows, err := tx.Rows(query, iteration)
-	if err != nil {
+	next := func() error {
+		err := before(point{step: math.MaxInt64, seq: math.MaxInt64})
+		all = all[1:]
 		return err
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var key string
-		var p point
-		if err := rows.Scan(&key, &p.seq, &p.step, &p.value, &p.at); err != nil {
+	err = tx.EachRow(`SELECT metric.series_id, metric.step, metric.seq, metric.value, metric.recorded_at
+		FROM series CROSS JOIN metric ON metric.series_id = series.id
+		WHERE series.iteration_num = ? ORDER BY series.key, metric.step, metric.seq`, func(row []driver.Value) error {
+		for all[0].id != row[0].(int64) {
+			if err := next(); err != nil {
+				return err
+			}
+		}
+		p := point{Step(row[1].(int64)), row[2].(int64), valueOf(row[3]), Time(row[4].(int64))}
+		if err := before(p); err != nil {
 			return err
 		}
-		if err := fn(key, p.step, p.value, p.at); err != nil {
-			return err
-		}
+		return fn(all[0].key, p.step, p.value, p.at)
+	}, iteration)
+	for err == nil && len(all) > 0 {
+		err = next()
 	}
-	return errors.Join(rows.Err(), rows.Close())
+	return err
+}
+
+// inSeries compares two points of a series as table metric orders them.
+func inSeries(a, b point) int { return cmp.Or(cmp.Compare(a.step, b.step), cmp.Compare(a.seq, b.seq)) }
+
+// late returns the points of a series that are in table recent, in the order of table
+// metric.
+func (tx *Tx) late(seriesID, moved int64) ([]point, error) {
+	late, err := tx.recent(seriesID, moved)
+	if !slices.IsSortedFunc(late, inSeries) {
+		late = slices.SortedFunc(slices.Values(late), inSeries)
+	}
+	return late, err
 }
 
 // Each calls fn with the points of a metric by step, then in the order of writing.
@@ -82,34 +164,55 @@ type Cursor struct {
 		Err() error
 		Close() error
 	}
-	err error
+	late    []point // which are in table recent
+	next    point   // of rows
+	hasNext bool
+	err     error
 }
 
 // Cursor returns a cursor before the first point of a metric. It must be closed.
 func (tx *Tx) Cursor(iteration int64, key string) (*Cursor, error) {
-	rows, err := tx.Rows(`SELECT metric.step AS step, metric.seq AS seq, metric.value AS value, metric.recorded_at AS at
-		FROM metric
-		WHERE metric.series_id = (SELECT id FROM series WHERE iteration_num = ?1 AND key = ?2)
-		UNION ALL
-		SELECT recent.step, recent.seq, recent.value, recent.recorded_at
-		FROM series JOIN recent ON recent.series_id = series.id AND series.moved_seq < recent.seq
-		WHERE series.iteration_num = ?1 AND series.key = ?2
-		ORDER BY step, seq`, iteration, key)
+	var id, moved int64
+	err := tx.Row(`SELECT coalesce(max(id), 0), coalesce(max(moved_seq), 0) FROM series WHERE iteration_num = ? AND key = ?`, iteration, key).
+		Scan(&id, &moved)
 	if err != nil {
 		return nil, err
 	}
-	return &Cursor{rows: rows}, nil
+	c := &Cursor{}
+	if c.late, err = tx.late(id, moved); err != nil {
+		return nil, err
+	}
+	c.rows, err = tx.Rows(`SELECT step, seq, value, recorded_at FROM metric WHERE series_id = ? ORDER BY step, seq`, id)
+	if err != nil {
+		return nil, err
+	}
+	c.read()
+	return c, nil
+}
+
+// read reads the next row.
+func (c *Cursor) read() {
+	c.hasNext = c.err == nil && c.rows.Next()
+	if c.hasNext {
+		c.err = c.rows.Scan((*int64)(&c.next.step), &c.next.seq, &c.next.value, (*int64)(&c.next.at))
+	}
 }
 
 // Next goes to the next point. It returns false after the last one and after an
 // error, which Close returns.
 func (c *Cursor) Next() bool {
-	if c.err != nil || !c.rows.Next() {
+	var p point
+	switch {
+	case c.err != nil || !c.hasNext && len(c.late) == 0:
 		return false
+	case len(c.late) > 0 && (!c.hasNext || inSeries(c.late[0], c.next) < 0):
+		p, c.late = c.late[0], c.late[1:]
+	default:
+		p = c.next
+		c.read()
 	}
-	var seq int64
-	c.err = c.rows.Scan(&c.Step, &seq, &c.Value, &c.At)
-	return c.err == nil
+	c.Step, c.Value, c.At = p.step, p.value, p.at
+	return true
 }
 
 // Close ends the cursor and returns the error that stopped it, if there was one.
