@@ -59,7 +59,7 @@ func New(o Options) *DB {
 	if db.Log == nil {
 		db.Log = slog.New(slog.DiscardHandler)
 	}
-	db.Points = points.New(points.Options{Logger: db.Log, OnChange: db.noteSeries})
+	db.Points = points.New(points.Options{Logger: db.Log, NoRollups: o.NoRollups, OnChange: db.noteSeries})
 	return db
 }
 
@@ -81,6 +81,11 @@ type Options struct {
 	Reserve int64
 	// MustExist makes Open fail when the file is missing or empty.
 	MustExist bool
+	// Scratch is set for a file that is of no use after a crash: commits do not wait for the
+	// disk.
+	Scratch bool
+	// NoRollups is set for a file from which no curves are drawn.
+	NoRollups bool
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// Logger gets failures that can't be returned to a caller; nil discards them.

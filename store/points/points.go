@@ -56,6 +56,8 @@ func invalid(field, format string, args ...any) error {
 type Options struct {
 	// Logger gets failures that no caller can be given.
 	Logger *slog.Logger
+	// NoRollups is set for a file from which no curves are drawn.
+	NoRollups bool
 	// OnChange is called in the writer's transaction when the points of a series
 	// have changed. last is its largest step, nil when it has no point any more.
 	OnChange func(tx *sqlite.Tx, iteration int64, key string, last *Step) error

@@ -28,7 +28,7 @@ type openRow struct {
 // were inserted into table metric. Rows that are too many for one transaction
 // are left to the next, or to rollUpLater.
 func (tx *Tx) rollUp(s *series, rows []row) error {
-	if s.rollups.end == nil && s.Count < minRolledUp || s.id >= maxRolledUpID {
+	if tx.engine.opts.NoRollups || s.rollups.end == nil && s.Count < minRolledUp || s.id >= maxRolledUpID {
 		return nil
 	}
 	if s.first != nil {

@@ -18,10 +18,16 @@ import (
 // large and gains nothing here.
 const PageSize = 1024
 
-var (
-	writerPragmas = []string{"journal_mode(wal)", "synchronous(full)", "cache_size(-16000)", "wal_autocheckpoint(4000)"}
-	readerPragmas = []string{"query_only(1)"}
-)
+var readerPragmas = []string{"query_only(1)"}
+
+// writerPragmas returns the settings of the connection that writes.
+func (o Options) writerPragmas() []string {
+	synchronous := "synchronous(full)"
+	if o.Scratch {
+		synchronous = "synchronous(off)"
+	}
+	return []string{"journal_mode(wal)", synchronous, "cache_size(-16000)", "wal_autocheckpoint(4000)"}
+}
 
 // How long a connection waits for the lock of the file. A command waits longer, for a server
 // that writes all the time: SQLite tries ten times a second, and at most of these moments

@@ -55,6 +55,9 @@ type Options struct {
 	Exclusive bool
 	// MustExist makes Open fail when the file is missing or empty.
 	MustExist bool
+	// Scratch is set for a file that is of no use after a crash: commits do not wait for the
+	// disk.
+	Scratch bool
 	// Now is the clock that copies are named by; nil means time.Now.
 	Now func() time.Time
 	// Logger gets failures that no caller can be given; nil discards them.
@@ -207,7 +210,7 @@ func (db *DB) open(ctx context.Context) error {
 	if !db.opts.Exclusive {
 		wait = commandWait
 	}
-	if db.writeDB, err = sqlx.Open("sqlite", dsn(db.path, wait, writerPragmas...)); err != nil {
+	if db.writeDB, err = sqlx.Open("sqlite", dsn(db.path, wait, db.opts.writerPragmas()...)); err != nil {
 		return err
 	}
 	db.writeDB.SetMaxOpenConns(1)
