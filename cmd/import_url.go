@@ -126,21 +126,17 @@ func (s *syncing) fetchRecord(ctx context.Context) error {
 // addTo adds what was sent of a project, or would be sent, to the result of an
 // import.
 func (s *syncing) addTo(ctx context.Context, r *transfer.Result) error {
-	order, states, err := s.local(ctx)
-	if err != nil {
-		return err
-	}
-	for _, record := range order {
+	for _, record := range s.order {
 		id, isRun := strings.CutPrefix(record, "iteration/")
 		switch {
 		case !isRun:
 			continue
-		case s.there[record] == states[record]:
+		case s.same[record]:
 			r.Unchanged++
 			continue
 		case !s.dry:
 			continue // the answers count it
-		case s.there[record] == "":
+		case s.to[record].Record == "":
 			r.Created++
 		default:
 			r.Grown++

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"strings"
 	"time"
@@ -12,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"tracker/client/rest"
-	"tracker/export"
 	"tracker/store"
 	"tracker/store/transfer"
 )
@@ -46,10 +44,14 @@ type syncing struct {
 	dry     bool
 	result  *syncResult
 	bar     func(done, all int)
-	// there has the fingerprints of the records that get the copies.
-	there map[string]string
+	// order has the records of the side that is copied from, and same those that need no
+	// copying.
+	order []string
+	same  map[string]bool
 	// answers is the sum of the answers of the server to archives.
 	answers rest.Imported
+	// from and to have the records of both sides; to gets the copies.
+	from, to map[string]store.RecordState
 	// deliver copies records and returns those that were left alone.
 	deliver func(ctx context.Context, records []string, base map[string]string) (conflicts []string, err error)
 }
@@ -176,113 +178,6 @@ func (a *app) recordProgress(title string) func(done, all int) {
 	}
 }
 
-// run compares both sides and copies what is new from one to the other.
-func (s *syncing) run(ctx context.Context, verb string) error {
-	s.result.Project = s.project
-	here, local, err := s.local(ctx)
-	if err != nil {
-		return err
-	}
-	there, remote, err := s.client.Records(ctx, s.project)
-	if err != nil {
-		return err
-	}
-	order, from, to := here, local, remote
-	if verb == "pull" {
-		order, from, to = there, remote, local
-	}
-	if len(order) == 0 {
-		return errors.New("there is no such project")
-	}
-	base, err := s.db.Synced(ctx, s.client.URL(), order)
-	if err != nil {
-		return err
-	}
-	same := map[string]string{}
-	var wanted []string
-	for _, record := range order {
-		switch {
-		case from[record] == to[record]:
-			same[record] = from[record]
-		case to[record] != "" && base[record] == from[record]:
-			s.result.Newer++
-		default:
-			wanted = append(wanted, record)
-		}
-	}
-	s.result.Same, s.there = len(same), to
-	maps.DeleteFunc(same, func(record, state string) bool { return base[record] == state })
-	if s.dry {
-		s.result.Sent, s.result.Runs = len(wanted), runsAmong(wanted)
-		return nil
-	}
-	if err := s.db.SetSynced(ctx, s.client.URL(), same); err != nil {
-		return err
-	}
-	all := len(wanted)
-	for len(wanted) > 0 {
-		n := chunk(wanted)
-		if err := s.copy(ctx, wanted[:n], base, from); err != nil {
-			return err
-		}
-		wanted = wanted[n:]
-		s.bar(all-len(wanted), all)
-	}
-	return nil
-}
-
-// local returns the records of the project in the database; none when it is not there.
-func (s *syncing) local(ctx context.Context) (order []string, states map[string]string, err error) {
-	order, states, err = s.db.AllRecords(ctx, store.System, s.project)
-	if err != nil && store.AsError(err).Code == store.CodeNotFound {
-		return nil, map[string]string{}, nil
-	}
-	return order, states, err
-}
-
-// chunk returns how many of the records go into one archive.
-func chunk(records []string) int {
-	runs := 0
-	for i, record := range records {
-		if strings.HasPrefix(record, "iteration/") {
-			runs++
-		}
-		if runs > sentRuns || i == sentRecords {
-			return i
-		}
-	}
-	return len(records)
-}
-
-func runsAmong(records []string) (n int) {
-	for _, record := range records {
-		if strings.HasPrefix(record, "iteration/") {
-			n++
-		}
-	}
-	return n
-}
-
-// copy copies some records, and records that both sides are the same now.
-func (s *syncing) copy(ctx context.Context, records []string, base, from map[string]string) error {
-	conflicts, err := s.deliver(ctx, records, base)
-	if err != nil {
-		return err
-	}
-	same := map[string]string{}
-	for _, record := range records {
-		same[record] = from[record]
-	}
-	for _, record := range conflicts {
-		delete(same, record)
-	}
-	s.result.Sent += len(same)
-	for record := range same {
-		s.result.Runs += runsAmong([]string{record})
-	}
-	return s.db.SetSynced(ctx, s.client.URL(), same)
-}
-
 // archive calls fn with a new file for an archive, which is removed afterwards.
 func (s *syncing) archive(fn func(f *os.File) error) error {
 	f, err := s.db.ScratchFile()
@@ -310,7 +205,10 @@ func (s *syncing) push(ctx context.Context, records []string, base map[string]st
 func (s *syncing) send(ctx context.Context, records []string, base map[string]string) (conflicts []string, err error) {
 	err = s.archive(func(f *os.File) error {
 		q := store.ArchiveQuery{ProjectID: s.project, Records: records}
-		if err := s.db.Export(ctx, store.System, q, store.ArchiveOptions{Base: base, Report: export.Report}, f); err != nil {
+		for _, record := range records {
+			q.Context = append(q.Context, s.to[record].Targets()...)
+		}
+		if err := s.db.Export(ctx, store.System, q, store.ArchiveOptions{Base: base}, f); err != nil {
 			return err
 		}
 		size, err := f.Seek(0, 1)
@@ -341,7 +239,10 @@ func (s *syncing) pull(ctx context.Context, records []string, base map[string]st
 		if err := s.client.Archive(ctx, s.project, records, f); err != nil {
 			return err
 		}
-		r, err := s.db.ImportArchive(ctx, store.System, f.Name(), store.ArchiveImport{Base: base})
+		r, err := s.db.ImportArchive(ctx, store.System, f.Name(), store.ArchiveImport{Base: base, Peer: func(record string) bool {
+			_, there := s.from[record]
+			return there
+		}})
 		if err != nil {
 			return err
 		}

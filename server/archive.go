@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"os"
@@ -25,7 +26,7 @@ func (s *Server) exportProject(c *call) error {
 	if _, err := s.db.Project(c.ctx, c.actor, c.vars["id"]); err != nil {
 		return err // before it waits for other archives
 	}
-	return s.exportArchive(c, store.ArchiveQuery{ProjectID: c.vars["id"]})
+	return s.exportArchive(c, store.ArchiveQuery{ProjectID: c.vars["id"]}, export.Report)
 }
 
 // exportRecords answers with an archive of some records of a project.
@@ -42,18 +43,18 @@ func (s *Server) exportRecords(c *call) error {
 	if len(body.Records) == 0 {
 		return store.Invalid("records", "records must name at least one record, like iteration/ID.")
 	}
-	return s.exportArchive(c, store.ArchiveQuery{ProjectID: c.vars["id"], Records: body.Records})
+	return s.exportArchive(c, store.ArchiveQuery{ProjectID: c.vars["id"], Records: body.Records}, nil)
 }
 
 // exportArchive writes the archive to a file before it sends it, so that a failure
 // can still be answered with an error.
-func (s *Server) exportArchive(c *call, q store.ArchiveQuery) error {
+func (s *Server) exportArchive(c *call, q store.ArchiveQuery, report func(context.Context, *store.Extract) ([]byte, error)) error {
 	f, err := s.db.ScratchFile()
 	if err != nil {
 		return err
 	}
 	defer discard(f)
-	if err := s.db.Export(c.ctx, c.actor, q, store.ArchiveOptions{Report: export.Report}, f); err != nil {
+	if err := s.db.Export(c.ctx, c.actor, q, store.ArchiveOptions{Report: report}, f); err != nil {
 		return err
 	}
 	h := c.w.Header()

@@ -260,8 +260,12 @@ func (a api) world() world {
 // archive returns an archive in which an iteration has other notes than here.
 func (a api) archive(project, iteration string) string {
 	a.t.Helper()
-	_, base, err := a.db.AllRecords(a.t.Context(), store.System, project)
+	_, states, err := a.db.AllRecords(a.t.Context(), store.System, project)
 	a.must(err)
+	base := map[string]string{}
+	for record, state := range states {
+		base[record] = state.Fingerprint
+	}
 	notes, before := "notes of the archive", ""
 	a.must(a.db.UpdateIteration(a.t.Context(), store.System, iteration, store.IterationPatch{Notes: &notes}))
 	var out strings.Builder

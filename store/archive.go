@@ -30,6 +30,9 @@ type ArchiveQuery struct {
 	IterationIDs []string
 	// Records narrows a project to some of its records, as kind/id; nil for all.
 	Records []string
+	// Context are records, as kind/id, that go with Records so that the other side sees
+	// that they exist. Those that Records refer to go with them in any case.
+	Context []string
 }
 
 // ArchiveOptions are the options of Export.
@@ -97,7 +100,7 @@ var notCarried = []string{
 // reads.
 func (db *DB) Export(ctx context.Context, actor Actor, q ArchiveQuery, o ArchiveOptions, w io.Writer) error {
 	return db.Extract(ctx, actor, q, func(e *Extract) (err error) {
-		c := archive.Content{Readme: []byte(archiveReadme), Progress: o.Progress, Blobs: e.Blobs, Open: e.Open}
+		c := archive.Content{Readme: []byte(archiveReadme), Progress: o.Progress, Blobs: e.Blobs, Open: e.Open, Fast: q.Records != nil}
 		c.Manifest = archive.Manifest{Scope: e.Scope, Context: e.Context, Base: o.Base, Counts: e.Counts, NotCarried: notCarried}
 		if o.Report != nil {
 			if c.Report, err = o.Report(ctx, e); err != nil {
@@ -108,22 +111,39 @@ func (db *DB) Export(ctx context.Context, actor Actor, q ArchiveQuery, o Archive
 		if err := e.DB.Backup(ctx, c.Database); err != nil {
 			return err
 		}
-		return archive.Write(w, c)
+		return archive.Write(untilDone{ctx, w}, c)
 	})
+}
+
+// untilDone writes until a context ends.
+type untilDone struct {
+	ctx context.Context
+	w   io.Writer
+}
+
+func (u untilDone) Write(p []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.w.Write(p)
 }
 
 // archiveWait is how long an export waits for the archives of others.
 const archiveWait = 10 * time.Second
 
 var errArchiving = &Error{Code: CodeUnavailable, RetryAfter: archiveWait,
-	Message: "Another archive is being made or read, and only one is at a time; try again in a moment."}
+	Message: "Other archives are being made, and only a few are at a time; try again in a moment."}
 
-// archive waits until no other archive is made or read: each takes a database of its own,
-// and the list of its files in memory. done must be called.
-func (db *DB) archive(ctx context.Context) (done func(), err error) {
+// maxExports is the number of archives that are made at a time: each takes a database of its
+// own with its caches, some 50 MB of memory.
+const maxExports = 3
+
+// place waits for a place in places, which bounds how many archives are made or read. done
+// must be called.
+func place(ctx context.Context, places chan struct{}) (done func(), err error) {
 	select {
-	case db.archiving <- struct{}{}:
-		return func() { <-db.archiving }, nil
+	case places <- struct{}{}:
+		return func() { <-places }, nil
 	case <-ctx.Done():
 		if errors.Is(context.Cause(ctx), errArchiving) {
 			return nil, errArchiving
@@ -137,7 +157,7 @@ func (db *DB) archive(ctx context.Context) (done func(), err error) {
 // other archives.
 func (db *DB) Extract(ctx context.Context, actor Actor, q ArchiveQuery, fn func(*Extract) error) error {
 	waiting, cancel := context.WithTimeoutCause(ctx, db.archiveWait, errArchiving)
-	done, err := db.archive(waiting)
+	done, err := place(waiting, db.exporting)
 	cancel()
 	if err != nil {
 		return err
@@ -148,7 +168,7 @@ func (db *DB) Extract(ctx context.Context, actor Actor, q ArchiveQuery, fn func(
 		return exportError(err)
 	}
 	defer os.RemoveAll(dir)
-	to, err := Open(ctx, Options{Path: filepath.Join(dir, "work.db"), Now: func() time.Time { return time.UnixMilli(0) }, Logger: db.base.Log})
+	to, err := Open(ctx, Options{Path: filepath.Join(dir, "work.db"), Scratch: true, NoRollups: q.Records != nil, Now: func() time.Time { return time.UnixMilli(0) }, Logger: db.base.Log})
 	if err != nil {
 		return exportError(err)
 	}
@@ -171,12 +191,12 @@ func exportError(err error) error {
 // fill copies what q selects.
 func (e *Extract) fill(ctx context.Context, from *access.Tx, actor Actor, q ArchiveQuery) error {
 	from.Actor = actor
-	refs, scope, err := archived(from, actor, q)
+	chosen, err := archived(from, actor, q)
 	if err != nil {
 		return err
 	}
-	e.Scope = scope
-	for _, ref := range refs {
+	e.Scope = chosen.scope
+	for _, ref := range chosen.refs {
 		e.Counts[ref.Kind.Name]++
 		if ref.Context {
 			e.Context = append(e.Context, ref.String())
@@ -193,19 +213,22 @@ func (e *Extract) fill(ctx context.Context, from *access.Tx, actor Actor, q Arch
 			e.backends[hash] = backend
 			e.Blobs = append(e.Blobs, archive.Blob{Hash: hash, Size: size})
 		}
-		return func(tx record.Tx) (id int64, err error) {
-			err = tx.Row(`INSERT INTO blob (backend, hash, size_bytes) VALUES (?, ?, ?)
-				ON CONFLICT (backend, hash) DO UPDATE SET size_bytes = excluded.size_bytes RETURNING id`, Filesystem, hash, size).Scan(&id)
-			return id, err
-		}, func() {}, nil
+		return func(tx record.Tx) (id int64, err error) { return blobRow(tx, hash, size) }, func() {}, nil
 	}
-	c := record.Copier{From: records(from), To: to, Fresh: true, Result: &transfer.Result{}}
-	err = c.Copy(ctx, refs)
+	c := record.Copier{From: records(from), To: to, Fresh: true, Bare: blobRow, Needed: chosen.needed, Result: &transfer.Result{}}
+	err = c.Copy(ctx, chosen.refs)
 	e.Counts["metric"] = int64(c.Result.Points)
 	e.Counts["parameter"] = int64(c.Result.Parameters)
 	e.Counts["resource"] = int64(c.Result.Artifacts)
 	slices.SortFunc(e.Blobs, func(a, b archive.Blob) int { return cmp.Compare(a.Hash, b.Hash) })
 	return err
+}
+
+// blobRow inserts the row of a blob into the database of an archive.
+func blobRow(tx record.Tx, hash string, size int64) (id int64, err error) {
+	err = tx.Row(`INSERT INTO blob (backend, hash, size_bytes) VALUES (?, ?, ?)
+		ON CONFLICT (backend, hash) DO UPDATE SET size_bytes = excluded.size_bytes RETURNING id`, Filesystem, hash, size).Scan(&id)
+	return id, err
 }
 
 // scratchPrefix begins the names of temporary files and folders of archives. They are

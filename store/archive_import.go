@@ -21,6 +21,9 @@ type ArchiveImport struct {
 	// Base has the fingerprints, by kind/id, that records had when they were last the
 	// same here and where the archive comes from. nil takes those of the archive.
 	Base map[string]string
+	// Peer reports whether a record, as kind/id, is where the archive comes from, though
+	// perhaps not in it. nil is fine.
+	Peer func(record string) bool
 	// Progress is called with the number of records that were read, and of all; nil
 	// is fine.
 	Progress func(done, all int)
@@ -40,7 +43,7 @@ type ArchiveResult struct {
 // stopped continues with the same call. Needs create in projects that exist, and
 // update for records that are changed.
 func (db *DB) ImportArchive(ctx context.Context, actor Actor, path string, o ArchiveImport) (r *ArchiveResult, err error) {
-	done, err := db.archive(ctx)
+	done, err := place(ctx, db.importing)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +79,7 @@ func (db *DB) ImportArchive(ctx context.Context, actor Actor, path string, o Arc
 			defer content.Close()
 			return db.received(ctx, content, hash)
 		}
-		c := record.Copier{From: archived, To: to, DryRun: o.DryRun, NoArtifacts: o.NoArtifacts, Result: &r.Result}
+		c := record.Copier{From: archived, To: to, DryRun: o.DryRun, NoArtifacts: o.NoArtifacts, Peer: o.Peer, Result: &r.Result}
 		defer func() { r.Conflicts = append(r.Conflicts, c.Conflicts...) }()
 		base := o.Base
 		if base == nil {
@@ -122,7 +125,7 @@ func openArchived(ctx context.Context, a *archive.Archive, dir string) (*DB, err
 	if err := schema().Verify(ctx, path); err != nil {
 		return nil, err
 	}
-	return Open(ctx, Options{Path: path, MustExist: true})
+	return Open(ctx, Options{Path: path, MustExist: true, Scratch: true})
 }
 
 // blobRoom fails when there is no room for the database.

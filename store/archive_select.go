@@ -13,21 +13,55 @@ import (
 	"tracker/store/runs"
 )
 
-// archived returns the records that q selects in the order in which they are copied,
-// and the scope of the archive: project, experiment or runs.
-func archived(tx *access.Tx, actor Actor, q ArchiveQuery) (refs []record.Ref, scope string, err error) {
+// selection is what goes into an archive.
+type selection struct {
+	refs   []record.Ref // in the order in which they are copied
+	scope  string       // of the archive: project, experiment or runs
+	needed map[string]bool
+}
+
+// archived returns what q selects.
+func archived(tx *access.Tx, actor Actor, q ArchiveQuery) (s selection, err error) {
+	s.refs, s.scope, err = selected(tx, actor, q)
+	if err != nil || q.Records == nil {
+		return s, err
+	}
+	wanted := map[string]bool{}
+	for _, w := range q.Records {
+		wanted[w] = true
+	}
+	s.needed = map[string]bool{}
+	for _, name := range q.Context {
+		s.needed[name] = true
+	}
+	for _, ref := range s.refs {
+		if !wanted[ref.String()] {
+			continue
+		}
+		needs, err := records(tx).Needs(ref)
+		if err != nil {
+			return s, err
+		}
+		for _, name := range needs {
+			s.needed[name] = true
+		}
+	}
+	var missing string
+	if s.refs, missing = record.Only(s.refs, q.Records, s.needed); missing != "" {
+		err = access.Invalid("records", "The project has no record %q.", truncate(missing))
+	}
+	return s, err
+}
+
+// selected returns the records that q selects, but for q.Records, and the scope of the
+// archive.
+func selected(tx *access.Tx, actor Actor, q ArchiveQuery) (refs []record.Ref, scope string, err error) {
 	switch {
 	case q.ProjectID != "":
 		if err := tx.AllowProject(actor, q.ProjectID, access.RightRead); err != nil {
 			return nil, "", err
 		}
 		refs, err = records(tx).OfProject(q.ProjectID)
-		if err == nil && q.Records != nil {
-			var missing string
-			if refs, missing = record.Only(refs, q.Records); missing != "" {
-				err = access.Invalid("records", "The project has no record %q.", truncate(missing))
-			}
-		}
 		return refs, "project", err
 	case q.ExperimentID != "" && q.Filter == "":
 		e, err := tx.AllowExperiment(actor, q.ExperimentID, access.RightRead)

@@ -8,20 +8,31 @@ import (
 
 	"tracker/store/access"
 	"tracker/store/files"
+	"tracker/store/record"
 )
 
-// RecordState is a record of a project with its fingerprint.
+// RecordState is a record of a project with its state.
 type RecordState struct {
-	Record      string `json:"record"`      // kind/id
-	Fingerprint string `json:"fingerprint"` // the same in two databases that have the same record
+	Record string `json:"record"` // kind/id
+	record.State
 }
 
-// maxStates is the size of the largest page of states: each of them reads its record,
-// with its points.
-const maxStates = 100
+// State is a record as it is compared with the same one in another database.
+type State = record.State
 
-// Records lists the records of a project with their fingerprints: containers come before
-// their contents. A page has at most 100. Needs read.
+// RecordChanges is record.Changes.
+func RecordChanges(from, to RecordState, base string, shared func(record string) bool) (fromChanged, toChanged bool) {
+	return record.Changes(from.State, to.State, base, shared)
+}
+
+// Bounds of a page of states: each of them reads its record, with its points.
+const (
+	maxStates     = 100
+	maxReferences = 50_000
+)
+
+// Records lists the records of a project with their states: containers come before their
+// contents. A page has at most 100, and fewer when they have many references. Needs read.
 func (db *DB) Records(ctx context.Context, actor Actor, projectID string, p Page) (List[RecordState], error) {
 	return access.Read(ctx, db.base, func(tx *access.Tx) (l List[RecordState], err error) {
 		if err := tx.AllowProject(actor, projectID, access.RightRead); err != nil {
@@ -35,21 +46,25 @@ func (db *DB) Records(ctx context.Context, actor Actor, projectID string, p Page
 		p.Limit = min(p.Limit, maxStates)
 		l = List[RecordState]{Data: []RecordState{}, Total: len(refs), Limit: p.Limit, Offset: p.Offset}
 		from := min(p.Offset, len(refs))
+		references := 0
 		for _, ref := range refs[from:min(from+p.Limit, len(refs))] {
-			fingerprint, err := records(tx).Fingerprint(ref.Kind, ref.ID)
+			state, err := records(tx).State(ref.Kind, ref.ID)
 			if err != nil {
 				return l, err
 			}
-			l.Data = append(l.Data, RecordState{ref.String(), fingerprint})
+			l.Data = append(l.Data, RecordState{ref.String(), state})
+			if references += len(state.References); references > maxReferences {
+				break
+			}
 		}
 		return l, nil
 	})
 }
 
-// AllRecords returns the fingerprints of all records of a project, and the records in
-// their order.
-func (db *DB) AllRecords(ctx context.Context, actor Actor, projectID string) (order []string, states map[string]string, err error) {
-	states = map[string]string{}
+// AllRecords returns the states of all records of a project, and the records in their
+// order.
+func (db *DB) AllRecords(ctx context.Context, actor Actor, projectID string) (order []string, states map[string]RecordState, err error) {
+	states = map[string]RecordState{}
 	for {
 		l, err := db.Records(ctx, actor, projectID, Page{Limit: maxStates, Offset: len(order)})
 		if err != nil {
@@ -57,7 +72,7 @@ func (db *DB) AllRecords(ctx context.Context, actor Actor, projectID string) (or
 		}
 		for _, s := range l.Data {
 			order = append(order, s.Record)
-			states[s.Record] = s.Fingerprint
+			states[s.Record] = s
 		}
 		if len(l.Data) == 0 || len(order) >= l.Total {
 			return order, states, nil
@@ -65,8 +80,8 @@ func (db *DB) AllRecords(ctx context.Context, actor Actor, projectID string) (or
 	}
 }
 
-// Synced returns the fingerprints that records had when they were last the same here
-// and in the database of a peer. Records without a known one are left out.
+// Synced returns the notes about records when they were last the same here and in the
+// database of a peer. Records without one are left out.
 func (db *DB) Synced(ctx context.Context, peer string, names []string) (map[string]string, error) {
 	return access.Read(ctx, db.base, func(tx *access.Tx) (map[string]string, error) {
 		base := map[string]string{}
@@ -83,11 +98,11 @@ func (db *DB) Synced(ctx context.Context, peer string, names []string) (map[stri
 	})
 }
 
-// SetSynced records that records are the same here and in the database of a peer.
-func (db *DB) SetSynced(ctx context.Context, peer string, states map[string]string) error {
+// SetSynced notes that records are the same here and in the database of a peer.
+func (db *DB) SetSynced(ctx context.Context, peer string, notes map[string]string) error {
 	return access.Change(ctx, db.base, System, func(tx *access.Tx) error {
-		for record, fingerprint := range states {
-			if err := records(tx).SetSynced(peer, record, fingerprint, tx.Now); err != nil {
+		for record, note := range notes {
+			if err := records(tx).SetSynced(peer, record, note, tx.Now); err != nil {
 				return err
 			}
 		}

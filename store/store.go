@@ -42,7 +42,8 @@ type DB struct {
 	*wandbDB
 
 	estimating  chan struct{} // holds one element while an importance is estimated
-	archiving   chan struct{} // holds one element while an archive is made or read
+	exporting   chan struct{} // holds one element for each archive that is made
+	importing   chan struct{} // holds one element while an archive is read
 	archiveWait time.Duration // tests change it
 }
 
@@ -69,7 +70,8 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		runsDB:      runs.New(base),
 		wandbDB:     wandbruns.New(base),
 		estimating:  make(chan struct{}, 1),
-		archiving:   make(chan struct{}, 1),
+		exporting:   make(chan struct{}, maxExports),
+		importing:   make(chan struct{}, 1),
 		archiveWait: archiveWait,
 	}
 	participants := base.Participants()
@@ -84,6 +86,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		Schema:       schema(),
 		Exclusive:    o.Exclusive,
 		MustExist:    o.MustExist,
+		Scratch:      o.Scratch,
 		Reserve:      o.Reserve,
 		FreeSpace:    blob.FreeSpace,
 		Now:          base.Now,

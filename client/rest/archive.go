@@ -11,10 +11,13 @@ import (
 	"strconv"
 )
 
-// RecordState is a record of a project, as kind/id, with its fingerprint.
+// RecordState is a record of a project, as kind/id, with its state. Servers of earlier
+// versions send only the fingerprint.
 type RecordState struct {
-	Record      string `json:"record"`
-	Fingerprint string `json:"fingerprint"`
+	Record      string   `json:"record"`
+	Fingerprint string   `json:"fingerprint"`
+	Content     string   `json:"content"`
+	References  []string `json:"references"`
 }
 
 // Imported is the answer to an import of an archive.
@@ -43,28 +46,25 @@ func (i *Imported) Add(more Imported) {
 	i.Bytes += more.Bytes
 }
 
-// Records returns the records of a project, in their order, and their fingerprints. A
-// project that does not exist has none.
-func (c *Client) Records(ctx context.Context, project string) (order []string, states map[string]string, err error) {
-	states = map[string]string{}
+// Records returns the records of a project in their order. A project that does not exist
+// has none.
+func (c *Client) Records(ctx context.Context, project string) (all []RecordState, err error) {
 	for {
 		var l struct {
 			Data  []RecordState `json:"data"`
 			Total int           `json:"total"`
 		}
-		query := url.Values{"limit": {"100"}, "offset": {strconv.Itoa(len(order))}}
+		query := url.Values{"limit": {"100"}, "offset": {strconv.Itoa(len(all))}}
 		err := c.withoutTimeout().do(ctx, http.MethodGet, "/project/"+url.PathEscape(project)+"/records", query, nil, &l)
-		if Is(err, "NOT_FOUND") && len(order) == 0 {
-			return nil, states, nil
+		if Is(err, "NOT_FOUND") && len(all) == 0 {
+			return nil, nil
 		}
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		for _, s := range l.Data {
-			order, states[s.Record] = append(order, s.Record), s.Fingerprint
-		}
-		if len(l.Data) == 0 || len(order) >= l.Total {
-			return order, states, nil
+		all = append(all, l.Data...)
+		if len(l.Data) == 0 || len(all) >= l.Total {
+			return all, nil
 		}
 	}
 }

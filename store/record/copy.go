@@ -59,18 +59,26 @@ type Copier struct {
 	NoArtifacts bool
 	// Base returns the fingerprint that a record had in To when From was last the same;
 	// "" when that is not known. nil takes what was noted in To.
-	Base   func(ref Ref) string
+	Base func(ref Ref) string
+	// Peer reports whether a record, as kind/id, is where From comes from, though not in
+	// From. It may be nil.
+	Peer func(record string) bool
+	// Bare returns the id of a blob without bytes. It is set when From is complete and To
+	// gets a part of it, and used for the artifacts in Needed of records with Context.
+	Bare   func(tx Tx, hash string, size int64) (int64, error)
+	Needed map[string]bool // as resource/id
 	Result *transfer.Result
 	// Progress is called after each record; it may be nil.
 	Progress func()
 
 	Conflicts []string        // records that were left alone, as kind/id
+	copied    map[string]Ref  // all records that are copied, as kind/id
 	written   []writtenRecord // whose late parts are to be written
 }
 
 type writtenRecord struct {
 	Ref
-	fingerprint string
+	state State
 }
 
 // lateRecords is the number of records whose late parts are written in one
@@ -79,6 +87,12 @@ const lateRecords = 200
 
 // Copy copies records; those that contain others come first.
 func (c *Copier) Copy(ctx context.Context, refs []Ref) error {
+	c.copied = map[string]Ref{}
+	for _, ref := range refs {
+		if !ref.Context {
+			c.copied[ref.String()] = ref
+		}
+	}
 	for _, ref := range refs {
 		if err := c.record(ctx, ref); err != nil {
 			return err
@@ -101,7 +115,10 @@ func (c *Copier) record(ctx context.Context, ref Ref) error {
 	if err := c.From.Check(ref.Kind.ID(), ref.ID); err != nil {
 		return err
 	}
-	v, fingerprint, err := c.judge(ctx, ref)
+	if ref.Context && ref.Kind == iterationKind {
+		return c.stub(ctx, ref)
+	}
+	v, state, err := c.judge(ctx, ref)
 	if err != nil {
 		return err
 	}
@@ -120,12 +137,12 @@ func (c *Copier) record(ctx context.Context, ref Ref) error {
 	if c.DryRun {
 		return c.count(ref)
 	}
-	err = c.write(ctx, ref, fingerprint, v)
+	err = c.write(ctx, ref, state, v)
 	if sqlite.IsDuplicate(err) {
 		return c.leaveOut(ref, "Another record has the name, number or id of a part of it; nothing was changed.")
 	}
 	if err == nil {
-		c.written = append(c.written, writtenRecord{ref, fingerprint})
+		c.written = append(c.written, writtenRecord{ref, state})
 	}
 	return err
 }
@@ -162,7 +179,7 @@ func (c *Copier) count(ref Ref) error {
 }
 
 // write writes a record with its points and artifacts, but for its late parts.
-func (c *Copier) write(ctx context.Context, ref Ref, fingerprint string, v verdict) error {
+func (c *Copier) write(ctx context.Context, ref Ref, state State, v verdict) error {
 	rows := make([][][]any, len(ref.Kind.Parts))
 	for i := range ref.Kind.Parts {
 		p := &ref.Kind.Parts[i]
@@ -200,8 +217,8 @@ func (c *Copier) write(ctx context.Context, ref Ref, fingerprint string, v verdi
 			if p.Late && v == insert {
 				continue
 			}
-			if p.Clear != "" && v == replace {
-				if _, err := to.Exec(p.Clear, ref.ID); err != nil {
+			if v == replace {
+				if err := c.clear(to, p, ref.ID); err != nil {
 					return err
 				}
 			}
@@ -209,7 +226,7 @@ func (c *Copier) write(ctx context.Context, ref Ref, fingerprint string, v verdi
 				return err
 			}
 		}
-		if err := c.note(tx, ref, Note{Fingerprint: fingerprint, Unfinished: true}); err != nil {
+		if err := c.note(tx, ref, Note{Fingerprint: state.Content, Unfinished: true}); err != nil {
 			return err
 		}
 		return tx.Copied(ref)
@@ -232,6 +249,69 @@ func (c *Copier) write(ctx context.Context, ref Ref, fingerprint string, v verdi
 		}
 	}
 	return c.artifacts(ctx, ref, v)
+}
+
+// clear deletes the rows of a part of a record that is replaced. A reference goes only if
+// From has the record that it names: otherwise From can't have it.
+func (c *Copier) clear(to Tx, p *Part, id string) error {
+	statement := p.Clear
+	if p.Unlink != "" {
+		rows, err := to.Rows(p, id)
+		if err != nil {
+			return err
+		}
+		for _, reference := range p.references(rows) {
+			has, err := c.fromHas(target(reference))
+			if err != nil {
+				return err
+			}
+			if has {
+				statement = p.Unlink
+			}
+		}
+	}
+	if statement == "" {
+		return nil
+	}
+	_, err := to.Exec(statement, id)
+	return err
+}
+
+// stub writes the row of a run that another record refers to, with the rows of the needed
+// artifacts, into a new database. A run that To does not have yet is not made from it.
+func (c *Copier) stub(ctx context.Context, ref Ref) error {
+	if !c.Fresh {
+		return nil
+	}
+	row := &ref.Kind.Parts[0]
+	rows, err := c.From.Rows(row, ref.ID)
+	if err != nil {
+		return err
+	}
+	err = c.To.Write(ctx, func(tx TargetTx) error { return tx.Records().writeRows(row, ref.ID, rows) })
+	if err != nil {
+		return err
+	}
+	return c.bareArtifacts(ctx, ref)
+}
+
+// bareArtifacts writes the rows of the needed artifacts of a record.
+func (c *Copier) bareArtifacts(ctx context.Context, ref Ref) error {
+	if c.Bare == nil || len(c.Needed) == 0 {
+		return nil
+	}
+	return c.From.eachArtifact(ref.Kind, ref.ID, func(a Artifact) error {
+		if !c.Needed["resource/"+a.ID] {
+			return nil
+		}
+		return c.To.Write(ctx, func(tx TargetTx) error {
+			id, err := c.Bare(tx.Records(), a.Hash, a.Size)
+			if err != nil {
+				return err
+			}
+			return tx.Records().putArtifact(ref, a, id)
+		})
+	})
 }
 
 // differences returns where the metrics of a run in To differ from those in From.
@@ -285,11 +365,17 @@ func (c *Copier) late(ctx context.Context, written []writtenRecord) error {
 				return err
 			}
 		}
+		var failed error
+		has := func(record string) bool {
+			has, err := tx.Records().Has(record)
+			failed = errors.Join(failed, err)
+			return has
+		}
 		for _, w := range written {
-			if err := c.note(tx, w.Ref, Note{Fingerprint: w.fingerprint}); err != nil {
+			if err := c.note(tx, w.Ref, Note{Fingerprint: w.state.Noted(has)}); err != nil {
 				return err
 			}
 		}
-		return nil
+		return failed
 	})
 }

@@ -10,8 +10,12 @@ import (
 	"tracker/store/scalar"
 )
 
-// copyPoints is the number of points in a transaction.
-const copyPoints = 32768
+// The numbers of points in a transaction. One of a new database may take more, since nobody
+// waits for it: a series is written once for each transaction with points of it.
+const (
+	copyPoints      = 32768
+	copyPointsFresh = 131072
+)
 
 // points copies the points of a run: all points of a new run, and those from
 // the first difference on of a run that exists.
@@ -19,6 +23,10 @@ func (c *Copier) points(ctx context.Context, ref Ref, drop map[string]divergence
 	num, err := c.From.Num(ref.ID)
 	if err != nil {
 		return err
+	}
+	most := copyPoints
+	if c.Fresh {
+		most = copyPointsFresh
 	}
 	var samples []points.Sample
 	flush := func() error {
@@ -47,7 +55,7 @@ func (c *Copier) points(ctx context.Context, ref Ref, drop map[string]divergence
 			return err
 		}
 		samples = append(samples, points.Sample{Key: key, Value: value, Step: &step, RecordedAt: &at})
-		if len(samples) < copyPoints {
+		if len(samples) < most {
 			return nil
 		}
 		return flush()
@@ -61,8 +69,11 @@ func (c *Copier) points(ctx context.Context, ref Ref, drop map[string]divergence
 // artifacts copies the artifacts of a record. Those that only the other database has
 // go to the trash.
 func (c *Copier) artifacts(ctx context.Context, ref Ref, v verdict) error {
-	if c.NoArtifacts || ref.Context {
+	if c.NoArtifacts {
 		return nil
+	}
+	if ref.Context {
+		return c.bareArtifacts(ctx, ref)
 	}
 	kept := map[string]bool{}
 	err := c.From.eachArtifact(ref.Kind, ref.ID, func(a Artifact) error {

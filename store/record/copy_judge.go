@@ -17,24 +17,25 @@ const (
 )
 
 // judge decides what is to be done with a record, and checks that it may be done.
-func (c *Copier) judge(ctx context.Context, ref Ref) (v verdict, fingerprint string, err error) {
+func (c *Copier) judge(ctx context.Context, ref Ref) (v verdict, state State, err error) {
 	if c.Fresh {
-		return insert, "", nil
+		return insert, state, nil
 	}
 	from, err := c.From.Home(ref)
 	if err != nil {
-		return 0, "", err
+		return 0, state, err
 	}
-	if fingerprint, err = c.From.Fingerprint(ref.Kind, ref.ID); err != nil {
-		return 0, "", err
+	if state, err = c.From.State(ref.Kind, ref.ID); err != nil {
+		return 0, state, err
 	}
 	var (
 		here      Home
 		exists    bool
-		homeless  bool   // its container is not there
-		now       string // its fingerprint
+		homeless  bool // its container is not there
 		note      Note
 		mayUpdate error
+
+		changedHere, changedThere bool
 	)
 	err = c.To.Read(ctx, func(tx TargetTx) error {
 		to := tx.Records()
@@ -61,38 +62,78 @@ func (c *Copier) judge(ctx context.Context, ref Ref) (v verdict, fingerprint str
 		if note, err = to.Note(ref); err != nil {
 			return err
 		}
-		now, err = to.Fingerprint(ref.Kind, ref.ID)
-		return err
+		now, err := to.State(ref.Kind, ref.ID)
+		if err != nil {
+			return err
+		}
+		var failed error
+		changedThere, changedHere = Changes(state, now, c.base(ref, note), func(record string) bool {
+			has, err := c.fromHas(record)
+			if err == nil && has {
+				has, err = c.toHas(to, record)
+			}
+			failed = errors.Join(failed, err)
+			return has
+		})
+		return failed
 	})
 	if err != nil {
-		return 0, "", err
-	}
-	base := note.Fingerprint
-	if c.Base != nil {
-		base = c.Base(ref)
+		return 0, state, err
 	}
 	switch {
-	case !exists && base != "" && c.Base != nil:
-		return keep, "", c.leaveOut(ref, "It was copied before and has been deleted since; it is not copied again.")
+	case !exists && c.Base != nil && c.Base(ref) != "":
+		return keep, state, c.leaveOut(ref, "It was copied before and has been deleted since; it is not copied again.")
 	case homeless:
-		return keep, "", c.leaveOut(ref, "Its container is missing or in the trash; restore it, or copy it as well.")
+		return keep, state, c.leaveOut(ref, "Its container is missing or in the trash; restore it, or copy it as well.")
 	case !exists:
-		return insert, fingerprint, nil
+		return insert, state, nil
 	case here.Deleted:
-		return keep, "", c.leaveOut(ref, "It is in the trash; restore it first.")
+		return keep, state, c.leaveOut(ref, "It is in the trash; restore it first.")
 	case here.Parent != from.Parent:
-		return keep, "", c.leaveOut(ref, "A record in another place has its id; it is not copied.")
+		return keep, state, c.leaveOut(ref, "A record in another place has its id; it is not copied.")
 	case ref.Context:
-		return keep, "", nil
-	case note.Unfinished && note.Fingerprint == fingerprint, now == base && now != fingerprint:
-		return replace, fingerprint, mayUpdate
-	case now == fingerprint, fingerprint == base:
+		return keep, state, nil
+	case note.Unfinished && (note.Fingerprint == state.Content || note.Fingerprint == state.Fingerprint), changedThere && !changedHere:
+		return replace, state, mayUpdate
+	case !changedThere:
 		if ref.Kind == iterationKind {
 			c.Result.Unchanged++
 		}
-		return keep, "", nil
+		return keep, state, nil
 	}
-	return keep, "", c.leaveOut(ref, "It was changed on both sides; nothing was overwritten.")
+	return keep, state, c.leaveOut(ref, "It was changed on both sides; nothing was overwritten.")
+}
+
+// base returns what was noted of a record when both databases were last the same.
+func (c *Copier) base(ref Ref, n Note) string {
+	if c.Base != nil {
+		return c.Base(ref)
+	}
+	return n.Fingerprint
+}
+
+// toHas reports whether To has a record or an artifact, as kind/id, or will have it after the
+// copy.
+func (c *Copier) toHas(to Tx, record string) (bool, error) {
+	has, err := to.Has(record)
+	ref, copied := c.copied[record]
+	if err != nil || has || !copied || c.Base != nil && c.Base(ref) != "" {
+		return has, err
+	}
+	_, err = to.Home(ref)
+	if errors.Is(err, sql.ErrNoRows) {
+		return true, nil
+	}
+	return false, err // it is in the trash
+}
+
+// fromHas reports whether the database that is copied from has a record or an artifact, as
+// kind/id.
+func (c *Copier) fromHas(record string) (bool, error) {
+	if c.Peer != nil && c.Peer(record) {
+		return true, nil
+	}
+	return c.From.Has(record)
 }
 
 // mayInsert fails unless the record may be added. there is false when its project or its
@@ -113,7 +154,33 @@ func (c *Copier) mayInsert(tx TargetTx, ref Ref, from Home) (there bool, err err
 	if there, err = mayAdd(tx, from.ProjectID); err != nil || !there || c.DryRun {
 		return there, err
 	}
-	return tx.Records().hasContainer(from)
+	if there, err = tx.Records().hasContainer(from); err != nil || !there {
+		return there, err
+	}
+	return c.hasOwners(tx.Records(), ref)
+}
+
+// hasOwners reports whether the records are in to that a record does not exist without.
+func (c *Copier) hasOwners(to Tx, ref Ref) (there bool, err error) {
+	for i := range ref.Kind.Parts {
+		p := &ref.Kind.Parts[i]
+		for _, r := range p.References {
+			if !r.Owner {
+				continue
+			}
+			rows, err := c.From.Rows(p, ref.ID)
+			if err != nil {
+				return false, err
+			}
+			for _, row := range rows {
+				id, _ := row[r.Column].(string)
+				if there, err := to.Has(r.Kind + "/" + id); err != nil || !there {
+					return there, err
+				}
+			}
+		}
+	}
+	return true, nil
 }
 
 // mayAdd fails unless records may be added to a project. there is false when it does not

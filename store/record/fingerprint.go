@@ -5,56 +5,94 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"hash"
 	"math"
 	"slices"
+
+	"tracker/store/scalar"
 )
 
-// Fingerprint returns a hash of the content of a record. It is the same in two databases
-// that have the same record.
-func (tx Tx) Fingerprint(k *Kind, id string) (string, error) {
-	sum := sha256.New()
-	put := func(line []byte) {
-		_, _ = sum.Write(binary.AppendUvarint(nil, uint64(len(line))))
-		_, _ = sum.Write(line)
-	}
+// State is a record as it is compared with the same record in another database.
+type State struct {
+	// Fingerprint is a hash of the whole content of a record, with its references. Two
+	// databases that have the same record have the same one.
+	Fingerprint string `json:"fingerprint"`
+	// Content is the fingerprint without references. It is "" in a state that an earlier
+	// version has sent.
+	Content string `json:"content"`
+	// References are the records, as kind/id, that the record refers to and that can be
+	// missing in another database, each after the name of its part and before a hash of
+	// what the record says about it.
+	References []string `json:"references,omitzero"`
+}
+
+// State returns the state of a record.
+func (tx Tx) State(k *Kind, id string) (s State, err error) {
+	whole, content := sha256.New(), sha256.New()
 	for i := range k.Parts {
 		p := &k.Parts[i]
 		rows, err := tx.Rows(p, id)
 		if err != nil {
-			return "", err
+			return s, err
 		}
-		var lines []string
-		for _, row := range rows {
-			line := appendValues(nil, row[:p.Content]...)
-			if len(line) > 0 {
-				lines = append(lines, string(line))
-			}
-		}
-		slices.Sort(lines) // two databases may list them in another order
-		put([]byte(p.Name))
-		for _, line := range lines {
-			put([]byte(line))
-		}
+		s.References = append(s.References, p.references(rows)...)
+		putSorted(whole, p.Name, rows, func(row []any) []any { return row[:p.Content] })
+		putSorted(content, p.Name, rows, p.withoutReferences)
 	}
-	var lines []string
-	err := tx.eachArtifact(k, id, func(a Artifact) error {
-		lines = append(lines, string(appendValues(nil, a.ID, a.Name, a.Description, a.ContentType, int64(a.CreatedDate), a.Hash)))
+	var artifacts [][]any
+	err = tx.eachArtifact(k, id, func(a Artifact) error {
+		artifacts = append(artifacts, []any{a.ID, a.Name, a.Description, a.ContentType, int64(a.CreatedDate), a.Hash})
 		return nil
 	})
 	if err != nil {
-		return "", err
+		return s, err
 	}
-	slices.Sort(lines)
-	put([]byte("resource"))
-	for _, line := range lines {
-		put([]byte(line))
+	sums := []hash.Hash{whole}
+	if len(s.References) > 0 {
+		sums = append(sums, content)
 	}
-	if k.Name == "iteration" {
-		if err := tx.pointsInto(id, put); err != nil {
-			return "", err
+	for _, sum := range sums {
+		putSorted(sum, "resource", artifacts, func(row []any) []any { return row })
+	}
+	if k == iterationKind {
+		err := tx.pointsInto(id, func(line []byte) {
+			for _, sum := range sums {
+				putLine(sum, line)
+			}
+		})
+		if err != nil {
+			return s, err
 		}
 	}
-	return hex.EncodeToString(sum.Sum(nil)[:16]), nil
+	s.Fingerprint = hex.EncodeToString(whole.Sum(nil)[:16])
+	s.Content = s.Fingerprint
+	if len(s.References) > 0 {
+		s.Content = hex.EncodeToString(content.Sum(nil)[:16])
+	}
+	return s, nil
+}
+
+// putLine adds a line to a hash.
+func putLine(sum hash.Hash, line []byte) {
+	var size [binary.MaxVarintLen64]byte
+	_, _ = sum.Write(size[:binary.PutUvarint(size[:], uint64(len(line)))])
+	_, _ = sum.Write(line)
+}
+
+// putSorted adds the rows of a part to a hash, in an order that does not depend on the
+// database.
+func putSorted(sum hash.Hash, name string, rows [][]any, content func([]any) []any) {
+	var lines []string
+	for _, row := range rows {
+		if line := appendValues(nil, content(row)...); len(line) > 0 {
+			lines = append(lines, string(line))
+		}
+	}
+	slices.Sort(lines)
+	putLine(sum, []byte(name))
+	for _, line := range lines {
+		putLine(sum, []byte(line))
+	}
 }
 
 // pointsInto calls put with the name of each metric of an iteration and with each point.
@@ -68,26 +106,25 @@ func (tx Tx) pointsInto(id string, put func([]byte)) error {
 		return err
 	}
 	var line []byte
-	for _, key := range keys {
-		put([]byte(key))
-		c, err := tx.Cursor(num, key)
-		if err != nil {
-			return err
+	begun := 0 // how many of the keys
+	err = tx.WalkByKey(num, func(key string, step scalar.Step, value scalar.Value, at scalar.Time) error {
+		for begun == 0 || keys[begun-1] != key {
+			put([]byte(keys[begun]))
+			begun++
 		}
-		for c.Next() {
-			line = binary.BigEndian.AppendUint64(line[:0], uint64(c.Step))
-			line = binary.BigEndian.AppendUint64(line, uint64(c.At))
-			bits := math.Float64bits(float64(c.Value))
-			if math.IsNaN(float64(c.Value)) {
-				bits = math.Float64bits(math.NaN())
-			}
-			put(binary.BigEndian.AppendUint64(line, bits))
+		line = binary.BigEndian.AppendUint64(line[:0], uint64(step))
+		line = binary.BigEndian.AppendUint64(line, uint64(at))
+		bits := math.Float64bits(float64(value))
+		if math.IsNaN(float64(value)) {
+			bits = math.Float64bits(math.NaN())
 		}
-		if err := c.Close(); err != nil {
-			return err
-		}
+		put(binary.BigEndian.AppendUint64(line, bits))
+		return nil
+	})
+	for ; err == nil && begun < len(keys); begun++ {
+		put([]byte(keys[begun]))
 	}
-	return nil
+	return err
 }
 
 // appendValues appends values so that different ones give different bytes.

@@ -21,6 +21,24 @@ type Part struct {
 	Clear   string   // deletes what Write writes; ?1 is the id of the record
 	Write   string   // ?1 is the id of the record, ?2 and so on are the columns
 	Late    bool     // Write needs records that are copied later
+	// References are the columns with the ids of records that may travel apart from
+	// this one.
+	References []Reference
+	// Link is set when each row is a reference as a whole. A row is not removed because
+	// another database does not have it.
+	Link bool
+	// Unlink removes the reference of a Link that can be removed; ?1 is the id of the
+	// record.
+	Unlink string
+}
+
+// Reference is a column with the id of another record.
+type Reference struct {
+	Column int
+	Kind   string // iteration, or resource for an artifact
+	// Owner is set when the record does not exist without the other one. Its id counts as
+	// content.
+	Owner bool
 }
 
 // Column is the kind of the texts in a column. The schema has rules for other types.

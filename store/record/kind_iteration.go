@@ -98,16 +98,22 @@ var iterationKind = &Kind{
 				updated_date = excluded.updated_date
 			WHERE iteration_num IS NULL OR iteration_num = excluded.iteration_num`,
 	}, {
-		Name: "parent",
+		Name: parentPart,
 		Read: `SELECT parent.id FROM iteration JOIN iteration AS parent ON parent.num = iteration.parent_num
 			WHERE iteration.id = ?1 AND parent.deleted_date IS NULL`,
 		Columns: []Column{ID},
 		Content: 1,
-		Clear:   `UPDATE iteration SET parent_num = NULL WHERE id = ?1`,
-		Write: `UPDATE iteration
-			SET parent_num = (SELECT num FROM iteration AS parent WHERE parent.id = ?2 AND parent.experiment_id = iteration.experiment_id)
-			WHERE id = ?1`,
-		Late: true,
+		Write: `UPDATE iteration SET parent_num = parent.num
+			FROM iteration AS parent
+			WHERE iteration.id = ?1 AND parent.id = ?2 AND parent.experiment_id = iteration.experiment_id
+			AND iteration.num NOT IN (
+				WITH RECURSIVE above(num) AS (
+					SELECT parent.num UNION SELECT parent_num FROM iteration JOIN above USING (num) WHERE parent_num IS NOT NULL)
+				SELECT num FROM above)`,
+		Late:       true,
+		References: []Reference{{Kind: "iteration"}},
+		Link:       true,
+		Unlink:     `UPDATE iteration SET parent_num = NULL WHERE id = ?1`,
 	}},
 	Artifacts: `resource.iteration_num = ` + iterationNum,
 }
@@ -125,8 +131,9 @@ var wandbArtifactKind = &Kind{
 				metadata, state, size, files, wandb_artifact.created_date, updated_date
 			FROM wandb_artifact JOIN iteration ON iteration.num = iteration_num
 			WHERE wandb_artifact.id = ?1`,
-		Columns: []Column{ID, ID, Text, Any, Text, Text, Text, Long, Text, Long, Any, Any, Any, Any, Any},
-		Content: 14,
+		Columns:    []Column{ID, ID, Text, Any, Text, Text, Text, Long, Text, Long, Any, Any, Any, Any, Any},
+		Content:    14,
+		References: []Reference{{Column: 1, Kind: "iteration", Owner: true}},
 		Write: `INSERT INTO wandb_artifact (id, experiment_id, iteration_num, collection, version, type, digest, client_id, aliases,
 				description, metadata, state, size, files, created_date, updated_date)
 			VALUES (?1, ?2, (SELECT num FROM iteration WHERE id = ?3 AND experiment_id = ?2), ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,
@@ -150,19 +157,22 @@ var wandbArtifactKind = &Kind{
 		Content: 1,
 		Clear:   `DELETE FROM wandb_alias WHERE artifact_num = ` + wandbArtifactNum,
 		Write: `INSERT INTO wandb_alias (experiment_id, collection, alias, artifact_num)
-			SELECT experiment_id, collection, ?2, num FROM wandb_artifact WHERE id = ?1`,
+			SELECT experiment_id, collection, ?2, num FROM wandb_artifact WHERE id = ?1
+			ON CONFLICT (experiment_id, collection, alias) DO UPDATE SET artifact_num = excluded.artifact_num`,
 		Late: true,
 	}, {
 		Name: "wandb_artifact_use",
 		Read: `SELECT iteration.id FROM wandb_artifact_use JOIN iteration ON iteration.num = iteration_num
 			WHERE artifact_num = ` + wandbArtifactNum + ` AND iteration.deleted_date IS NULL ORDER BY iteration.num`,
-		Columns: []Column{ID},
-		Content: 1,
-		Clear:   `DELETE FROM wandb_artifact_use WHERE artifact_num = ` + wandbArtifactNum,
+		Columns:    []Column{ID},
+		Content:    1,
+		References: []Reference{{Kind: "iteration"}},
+		Link:       true,
 		Write: `INSERT INTO wandb_artifact_use (artifact_num, iteration_num)
 			SELECT ` + wandbArtifactNum + `, iteration.num FROM iteration JOIN experiment ON experiment.id = experiment_id
 			WHERE iteration.id = ?2 AND project_id = (SELECT project_id FROM experiment JOIN wandb_artifact
-				ON wandb_artifact.experiment_id = experiment.id WHERE wandb_artifact.id = ?1)`,
+				ON wandb_artifact.experiment_id = experiment.id WHERE wandb_artifact.id = ?1)
+			ON CONFLICT DO NOTHING`,
 	}, {
 		Name:    "wandb_file",
 		Read:    `SELECT name, md5 FROM wandb_file WHERE artifact_num = ` + wandbArtifactNum + ` ORDER BY name`,

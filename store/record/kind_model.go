@@ -11,13 +11,14 @@ var loggedModelKind = &Kind{
 				logged_model.created_date, logged_model.updated_date
 			FROM logged_model LEFT JOIN iteration ON iteration.num = iteration_num AND iteration.deleted_date IS NULL
 			WHERE logged_model.id = ?1`,
-		Columns: []Column{ID, ID, Name, Short, Any, JSON, Any, Any},
-		Content: 7,
+		Columns:    []Column{ID, ID, Name, Short, Any, JSON, Any, Any},
+		Content:    7,
+		References: []Reference{{Column: 1, Kind: "iteration"}},
 		Write: `INSERT INTO logged_model (id, experiment_id, iteration_num, name, type, status, params, created_date, updated_date)
 			VALUES (?1, ?2, (SELECT iteration.num FROM iteration JOIN experiment ON experiment.id = iteration.experiment_id
 				WHERE iteration.id = ?3 AND project_id = (SELECT project_id FROM experiment WHERE id = ?2)), ?4, ?5, ?6, ?7, ?8, ?9)
 			ON CONFLICT (id) DO UPDATE SET
-				iteration_num = excluded.iteration_num,
+				iteration_num = coalesce(excluded.iteration_num, iteration_num),
 				name          = excluded.name,
 				type          = excluded.type,
 				status        = excluded.status,
@@ -29,25 +30,29 @@ var loggedModelKind = &Kind{
 		Read: `SELECT iteration.id, role, step FROM logged_model_use JOIN iteration ON iteration.num = iteration_num
 			WHERE logged_model_num = ` + loggedModelNum + ` AND iteration.deleted_date IS NULL
 			ORDER BY iteration.num, role, step`,
-		Columns: []Column{ID, Any, Any},
-		Content: 3,
-		Clear:   `DELETE FROM logged_model_use WHERE logged_model_num = ` + loggedModelNum,
+		Columns:    []Column{ID, Any, Any},
+		Content:    3,
+		References: []Reference{{Kind: "iteration"}},
+		Link:       true,
 		Write: `INSERT INTO logged_model_use (logged_model_num, iteration_num, role, step)
 			SELECT ` + loggedModelNum + `, num, ?3, ?4 FROM iteration
-			WHERE id = ?2 AND experiment_id = (SELECT experiment_id FROM logged_model WHERE id = ?1)`,
+			WHERE id = ?2 AND experiment_id = (SELECT experiment_id FROM logged_model WHERE id = ?1)
+			ON CONFLICT DO NOTHING`,
 	}, {
 		Name: "logged_model_metric",
 		Read: `SELECT iteration.id, key, recorded_at, step, dataset_name, dataset_digest, value
 			FROM logged_model_metric JOIN iteration ON iteration.num = iteration_num
 			WHERE logged_model_num = ` + loggedModelNum + ` AND iteration.deleted_date IS NULL
 			ORDER BY key, recorded_at, step, iteration.num, dataset_name, dataset_digest`,
-		Columns: []Column{ID, Key, Any, Any, Text, Text, Any},
-		Content: 7,
-		Clear:   `DELETE FROM logged_model_metric WHERE logged_model_num = ` + loggedModelNum,
+		Columns:    []Column{ID, Key, Any, Any, Text, Text, Any},
+		Content:    7,
+		References: []Reference{{Kind: "iteration"}},
+		Link:       true,
 		Write: `INSERT INTO logged_model_metric
 				(logged_model_num, iteration_num, key, recorded_at, step, dataset_name, dataset_digest, value)
 			SELECT ` + loggedModelNum + `, num, ?3, ?4, ?5, ?6, ?7, ?8 FROM iteration
-			WHERE id = ?2 AND experiment_id = (SELECT experiment_id FROM logged_model WHERE id = ?1)`,
+			WHERE id = ?2 AND experiment_id = (SELECT experiment_id FROM logged_model WHERE id = ?1)
+			ON CONFLICT DO UPDATE SET value = excluded.value`,
 	}},
 }
 
@@ -85,8 +90,9 @@ var modelVersionKind = &Kind{
 			LEFT JOIN iteration ON iteration.num = model_version.iteration_num
 			LEFT JOIN resource ON resource.num = resource_num
 			WHERE model_version.id = ?1`,
-		Columns: []Column{ID, Any, ID, ID, Text, Any, Text, Text, Text, Text, Any},
-		Content: 10,
+		Columns:    []Column{ID, Any, ID, ID, Text, Any, Text, Text, Text, Text, Any},
+		Content:    10,
+		References: []Reference{{Column: 2, Kind: "iteration"}, {Column: 3, Kind: "resource"}},
 		Write: `INSERT INTO model_version (id, model_id, version, iteration_num, resource_num, stage, description, created_date,
 				source, location, run_id, run_link, updated_date)
 			VALUES (?1, ?2, ?3,
@@ -96,8 +102,8 @@ var modelVersionKind = &Kind{
 					WHERE resource.id = ?5 AND project_id = (SELECT project_id FROM model WHERE id = ?2)),
 				'NONE', ?6, ?7, ?8, ?9, ?10, ?11, ?12)
 			ON CONFLICT (id) DO UPDATE SET
-				iteration_num = excluded.iteration_num,
-				resource_num  = excluded.resource_num,
+				iteration_num = coalesce(excluded.iteration_num, iteration_num),
+				resource_num  = coalesce(excluded.resource_num, resource_num),
 				description   = excluded.description,
 				created_date  = excluded.created_date,
 				source        = excluded.source,
@@ -119,7 +125,8 @@ var modelVersionKind = &Kind{
 		Columns: []Column{Name},
 		Content: 1,
 		Clear:   `DELETE FROM model_alias WHERE version_id = ?1`,
-		Write:   `INSERT INTO model_alias (model_id, alias, version_id) SELECT model_id, ?2, id FROM model_version WHERE id = ?1`,
-		Late:    true,
+		Write: `INSERT INTO model_alias (model_id, alias, version_id) SELECT model_id, ?2, id FROM model_version WHERE id = ?1
+			ON CONFLICT (model_id, alias) DO UPDATE SET version_id = excluded.version_id`,
+		Late: true,
 	}},
 }

@@ -17,7 +17,7 @@ const (
 
 // Note is the state of a record when it was copied here.
 type Note struct {
-	Fingerprint string // when it was copied; "" for one that never was
+	Fingerprint string // its state when it was copied, as State.Noted returns it; "" for one that never was
 	Unfinished  bool   // its copying was begun and not finished
 }
 
@@ -57,8 +57,8 @@ const synced = "sync"
 
 func syncID(peer, record string) string { return transfer.ID("sync", peer, record).String() }
 
-// Synced returns the fingerprint that a record, as kind/id, had when it was last the
-// same here and in the database of a peer, "" when it is not known.
+// Synced returns the text that was noted of a record, as kind/id, when it was last the same
+// here and in the database of a peer, "" when there is none.
 func (tx Tx) Synced(peer, record string) (fingerprint string, err error) {
 	err = tx.Row(`SELECT fingerprint FROM source WHERE id = ?`, syncID(peer, record)).Scan(&fingerprint)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -67,8 +67,8 @@ func (tx Tx) Synced(peer, record string) (fingerprint string, err error) {
 	return fingerprint, err
 }
 
-// SetSynced notes that a record with a fingerprint is the same here and in the database
-// of a peer.
+// SetSynced notes that a record is the same here and in the database of a peer.
+// fingerprint is the text of State.Noted.
 func (tx Tx) SetSynced(peer, record, fingerprint string, now scalar.Time) error {
 	_, err := tx.Exec(`INSERT INTO source (id, path, size, fingerprint, position, state, updated_date)
 		VALUES (?, ?, 0, ?, 0, ?, ?)

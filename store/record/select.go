@@ -18,10 +18,10 @@ func (tx Tx) OfProject(id string) (refs []Ref, err error) {
 	return refs, nil
 }
 
-// Only narrows the records of a project to the wanted ones, as kind/id, and to those that
-// contain others: these are kept because others need them. missing is the first wanted
-// record that refs does not have.
-func Only(refs []Ref, wanted []string) (some []Ref, missing string) {
+// Only narrows the records of a project to the wanted ones, as kind/id, the records that
+// contain others, and the needed ones. The latter two are kept because others need them.
+// missing is the first wanted record that refs does not have.
+func Only(refs []Ref, wanted []string, needed map[string]bool) (some []Ref, missing string) {
 	isWanted, there := map[string]bool{}, map[string]bool{}
 	for _, w := range wanted {
 		isWanted[w] = true
@@ -29,7 +29,7 @@ func Only(refs []Ref, wanted []string) (some []Ref, missing string) {
 	for _, ref := range refs {
 		ref.Context = !isWanted[ref.String()]
 		there[ref.String()] = true
-		if !ref.Context || ref.Kind == projectKind || ref.Kind == experimentKind || ref.Kind == modelKind {
+		if !ref.Context || ref.Kind == projectKind || ref.Kind == experimentKind || ref.Kind == modelKind || needed[ref.String()] {
 			some = append(some, ref)
 		}
 	}

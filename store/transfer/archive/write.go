@@ -22,6 +22,8 @@ type Content struct {
 	Database string // path of the database file
 	Blobs    []Blob // sorted by their hashes
 	Open     func(Blob) (io.ReadCloser, error)
+	// Fast compresses less, for an archive that is read soon and removed.
+	Fast bool
 	// Progress is called with the number of bytes that were written. It may be
 	// nil.
 	Progress func(n int64)
@@ -55,7 +57,11 @@ func Write(w io.Writer, c Content) error {
 		return err
 	}
 	z := zip.NewWriter(w)
-	z.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.DefaultCompression) })
+	level := flate.DefaultCompression
+	if c.Fast {
+		level = flate.BestSpeed
+	}
+	z.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, level) })
 	for _, f := range []struct {
 		name string
 		from io.Reader

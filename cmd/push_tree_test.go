@@ -1,0 +1,386 @@
+//go:build unix
+
+package cmd
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tracker/store"
+)
+
+// forest is a project with records that refer to each other, in the database of a folder.
+type forest struct {
+	t       *testing.T
+	dir     string
+	project string
+	runs    []string
+	parents map[string]string // of runs
+}
+
+// newForest fills a database with n runs in random trees, and with records that refer to
+// them.
+func newForest(t *testing.T, random *rand.Rand, n int) *forest {
+	t.Helper()
+	f := &forest{t: t, dir: t.TempDir(), parents: map[string]string{}}
+	db, err := store.Open(t.Context(), store.Options{Path: filepath.Join(f.dir, "tracker.db")})
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(err)
+	ctx := t.Context()
+	project, err := db.CreateProject(ctx, store.System, store.NewProject{Name: "forest"})
+	must(err)
+	f.project = project.ID
+	experiment, err := db.CreateExperiment(ctx, store.System, f.project, store.NewExperiment{Name: "trees"})
+	must(err)
+	for i := range n {
+		name := fmt.Sprintf("run %d", i)
+		fields := store.NewIteration{Name: &name}
+		if i > 0 && random.IntN(4) > 0 {
+			fields.ParentIterationID = &f.runs[random.IntN(i)]
+		}
+		run, err := db.CreateIteration(ctx, store.System, experiment.ID, fields)
+		must(err)
+		f.runs = append(f.runs, run.ID)
+		var samples []store.NewMetric
+		for step := range int64(random.IntN(40)) {
+			samples = append(samples, store.NewMetric{Key: "loss", Value: store.Value(random.Float64()), Step: (*store.Step)(&step)})
+		}
+		if len(samples) > 0 {
+			must(db.CreateMetrics(ctx, store.System, run.ID, samples))
+		}
+	}
+	any := func() string { return f.runs[random.IntN(n)] }
+	for range n / 10 { // some get a parent that came later
+		parent := f.runs[n-1-random.IntN(n/4)]
+		// Below a run that it is itself below of would be refused.
+		_ = db.LogIteration(ctx, store.System, any(), store.IterationLog{Parent: &parent})
+	}
+	for _, run := range f.runs {
+		it, err := db.Iteration(ctx, store.System, run)
+		must(err)
+		if it.ParentIterationID != nil {
+			f.parents[run] = *it.ParentIterationID
+		}
+	}
+	for i := range 8 {
+		m, err := db.CreateLoggedModel(ctx, store.System, experiment.ID, store.NewLoggedModel{Name: fmt.Sprint("net ", i), IterationID: any()})
+		must(err)
+		for range 3 {
+			must(db.LogIteration(ctx, store.System, any(), store.IterationLog{
+				Datasets:     []store.DatasetUse{{Name: "mnist", Digest: "d1"}},
+				Models:       []store.LoggedModelUse{{ModelID: m.ID, Role: "input"}},
+				ModelMetrics: []store.LoggedModelMetric{{ModelID: m.ID, Key: "loss", Value: 0.5, Step: 3, RecordedAt: 7}},
+			}))
+		}
+	}
+	for i := range 30 {
+		a, err := db.CreateWandbArtifact(ctx, store.System, store.NewWandbArtifact{IterationID: any(), Collection: "data", Type: "dataset",
+			Digest: fmt.Sprint("digest ", i), ClientID: fmt.Sprint("client ", i), Metadata: "{}"})
+		must(err)
+		a, err = db.CommitWandbArtifact(ctx, store.System, a.ID, nil)
+		must(err)
+		for range 4 {
+			_, err := db.UseWandbArtifact(ctx, store.System, a.ID, any())
+			must(err)
+		}
+	}
+	model, err := db.CreateModel(ctx, store.System, f.project, store.NewModel{Name: "resnet"})
+	must(err)
+	for i := range 240 { // more records than an archive has otherwise
+		fields := store.NewModelVersion{IterationID: any()}
+		if i%40 == 0 {
+			got, err := db.Receive(ctx, strings.NewReader(fmt.Sprint("weights ", i)), "")
+			must(err)
+			a, err := db.CreateArtifact(ctx, store.System, experiment.ID, store.NewArtifact{Name: fmt.Sprint("weights ", i), IterationID: fields.IterationID}, got)
+			must(err)
+			got.Discard()
+			fields.ArtifactID = &a.ID
+		}
+		v, err := db.CreateModelVersion(ctx, store.System, model.ID, fields)
+		must(err)
+		if i == 3 || i == 230 {
+			_, err := db.SetStage(ctx, store.System, v.ID, store.Production)
+			must(err)
+			must(db.AddAlias(ctx, store.System, v.ID, "champion"))
+		}
+	}
+	must(db.Close())
+	return f
+}
+
+// sync runs push or pull and returns its result. Its exit code must be code.
+func (f *forest) sync(code int, verb, url string) syncResult {
+	f.t.Helper()
+	flag := map[string]string{"push": "--to", "pull": "--from"}[verb]
+	r := runBinary(f.t, f.dir, []string{"HOME=" + f.dir}, "", verb, "forest", flag, url, "--json")
+	var result syncResult
+	if err := json.Unmarshal([]byte(r.stdout), &result); err != nil || r.code != code {
+		f.t.Fatalf("%s: %v, %+v", verb, err, r)
+	}
+	return result
+}
+
+// execIn changes the database of the folder.
+func execIn(t *testing.T, dir, statement string, args ...any) {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "tracker.db")+"?_pragma=busy_timeout(10000)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	r, err := db.Exec(statement, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := r.RowsAffected(); err != nil || n == 0 {
+		t.Fatalf("%s changes %d rows (%v)", statement, n, err)
+	}
+}
+
+// told is what a server says of a project over the API, as lines.
+func (f *forest) told(p *process) []string {
+	f.t.Helper()
+	var lines []string
+	all := func(path string) (data []any) {
+		for {
+			status, answer := p.call("GET", fmt.Sprintf("%s?limit=100&offset=%d", path, len(data)), "", "")
+			page, _ := answer["data"].([]any)
+			if status != 200 {
+				f.t.Fatalf("GET %s answers %d %v", path, status, answer)
+			}
+			data = append(data, page...)
+			if len(page) == 0 || len(data) >= int(answer["total"].(float64)) {
+				break
+			}
+		}
+		for _, d := range data {
+			delete(d.(map[string]any), "last_seen")
+			text, err := json.Marshal(d)
+			if err != nil {
+				f.t.Fatal(err)
+			}
+			lines = append(lines, path+" "+string(text))
+		}
+		return data
+	}
+	all("/project/" + f.project + "/records")
+	for _, e := range all("/experiment/project/" + f.project) {
+		all("/iteration/experiment/" + e.(map[string]any)["id"].(string))
+	}
+	for _, m := range all("/model/project/" + f.project) {
+		all("/modelversion/model/" + m.(map[string]any)["id"].(string))
+	}
+	return lines
+}
+
+// sameLines fails the test when two lists differ.
+func sameLines(t *testing.T, what string, a, b []string) {
+	t.Helper()
+	if slices.Equal(a, b) {
+		return
+	}
+	n := 0
+	for i := range max(len(a), len(b)) {
+		x, y := "", ""
+		if i < len(a) {
+			x = a[i]
+		}
+		if i < len(b) {
+			y = b[i]
+		}
+		if x != y && n < 5 {
+			n++
+			t.Errorf("%s: line %d differs:\n%.400s\n%.400s", what, i, x, y)
+		}
+	}
+}
+
+// A project whose records refer to others in other archives is the same everywhere after it
+// was pushed, also when the command and the server were killed in between, and a pull and
+// another push change nothing.
+func TestPushTrees(t *testing.T) {
+	seed := *killSeed
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	t.Logf("-kill-seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 18))
+	f := newForest(t, random, 110)
+	here := startServer(t, f.dir, nil)
+	begin := f.told(here)
+	if text := strings.Join(begin, "\n"); strings.Count(text, "parent_iteration_id\":\"") < 50 {
+		t.Fatalf("the fixture has few parents: %.2000s", text)
+	}
+	dir := t.TempDir()
+	lab := startServer(t, dir, nil)
+	for range 6 {
+		push := command(t, f.dir, []string{"HOME=" + f.dir}, "push", "forest", "--to", lab.API)
+		if err := push.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(random.Int64N(int64(2 * time.Second)))) // the random moment itself
+		if random.IntN(2) == 0 {
+			lab.kill()
+			_ = push.Wait() // fails if the server was killed before its end
+			lab = startServer(t, dir, nil)
+		} else {
+			_ = push.Process.Kill() // fails when it has ended
+			_ = push.Wait()
+		}
+	}
+	f.sync(0, "push", lab.API)
+	sameLines(t, "the server", begin, f.told(lab))
+	for _, verb := range []string{"push", "pull", "push"} {
+		if r := f.sync(0, verb, lab.API); r.Sent+r.Newer != 0 {
+			t.Errorf("%s again: %+v", verb, r)
+		}
+	}
+	sameLines(t, "the source", begin, f.told(here))
+	sameLines(t, "the server", begin, f.told(lab))
+
+	other := t.TempDir() // a pull into a new database, killed in between
+	second := &forest{t: t, dir: other, project: f.project}
+	for range 3 {
+		pull := command(t, other, []string{"HOME=" + other, "SERVICE_ADMIN_PASSWORD=" + adminPassword}, "pull", "forest", "--from", lab.API)
+		killAtAnyMoment(t, pull, random, 2*time.Second)
+	}
+	second.sync(0, "pull", lab.API)
+	sameLines(t, "the pulled one", begin, f.told(startServer(t, other, nil)))
+}
+
+// A record that refers to one that the other side lacks is changed by neither side.
+func TestPushToServerThatLacksARecord(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 19))
+	f := newForest(t, random, 30)
+	here := startServer(t, f.dir, nil)
+	dir := t.TempDir()
+	lab := startServer(t, dir, nil)
+	f.sync(0, "push", lab.API)
+
+	// A parent is in the trash there, and a child of it has changed here, another one there.
+	var parent string
+	var children []string
+	for _, parent = range slices.Sorted(maps.Values(f.parents)) {
+		children = nil
+		for _, run := range f.runs {
+			if f.parents[run] == parent {
+				children = append(children, run)
+			}
+		}
+		status, _ := lab.call("GET", "/iteration/"+parent, "", "")
+		if status == 200 && len(children) > 1 {
+			break
+		}
+	}
+	execIn(t, dir, `UPDATE model_version SET iteration_num = NULL, resource_num = NULL`) // they keep a run from the trash
+	execIn(t, f.dir, `UPDATE model_version SET iteration_num = NULL, resource_num = NULL`)
+	begin := f.told(here)
+	if status, answer := lab.call("DELETE", "/iteration/"+parent, "", ""); status != 204 {
+		t.Fatal(status, answer)
+	}
+	patch := func(p *process, run, body string) {
+		t.Helper()
+		if status, answer := p.call("PATCH", "/iteration/"+run, "", body); status != 204 {
+			t.Fatal(status, answer)
+		}
+	}
+	patch(here, children[0], `{"notes": "from here"}`)
+	patch(lab, children[1], `{"notes": "from the lab"}`)
+	for range 2 {
+		if r := f.sync(3, "push", lab.API); len(r.Losses) == 0 || r.Newer != 1 || !strings.Contains(fmt.Sprint(r.Losses), "trash") {
+			t.Errorf("push: %+v", r)
+		}
+	}
+	if _, it := lab.call("GET", "/iteration/"+children[0], "", ""); it["notes"] != "from here" {
+		t.Errorf("the notes did not arrive: %v", it)
+	}
+	if r := f.sync(0, "pull", lab.API); r.Newer != 0 || r.Runs != 1 {
+		t.Errorf("pull: %+v", r)
+	}
+	for _, child := range children {
+		if _, it := here.call("GET", "/iteration/"+child, "", ""); it["parent_iteration_id"] != parent {
+			t.Errorf("the pull has taken the parent away: %v", it)
+		}
+	}
+	patch(here, children[0], `{"notes": ""}`)
+	patch(here, children[1], `{"notes": ""}`)
+	f.sync(3, "push", lab.API)
+
+	// The trash is emptied there. What it deleted is not missed here.
+	if status, answer := lab.call("DELETE", "/trash", "", ""); status != 200 {
+		t.Fatal(status, answer)
+	}
+	patch(here, children[0], `{"notes": "again"}`)
+	f.sync(3, "push", lab.API)
+	if _, it := lab.call("GET", "/iteration/"+children[0], "", ""); it["notes"] != "again" {
+		t.Errorf("the notes did not arrive: %v", it)
+	}
+	patch(here, children[0], `{"notes": ""}`)
+	f.sync(3, "push", lab.API)
+	if r := f.sync(0, "pull", lab.API); r.Sent+r.Newer != 0 {
+		t.Errorf("pull: %+v", r)
+	}
+	sameLines(t, "the source", begin, f.told(here))
+}
+
+// References that an earlier version has lost on the way, and noted as copied, are sent.
+func TestPushMendsLostReferences(t *testing.T) {
+	random := rand.New(rand.NewPCG(2, 20))
+	f := newForest(t, random, 30)
+	here := startServer(t, f.dir, nil)
+	begin := f.told(here)
+	dir := t.TempDir()
+	lab := startServer(t, dir, nil)
+	f.sync(0, "push", lab.API)
+	for _, line := range begin {
+		_, text, isRecord := strings.Cut(line, "/records ")
+		var s struct{ Record, Fingerprint string }
+		if !isRecord {
+			continue
+		}
+		if err := json.Unmarshal([]byte(text), &s); err != nil {
+			t.Fatal(err)
+		}
+		execIn(t, f.dir, `UPDATE source SET fingerprint = ? WHERE path = ? AND state = 'sync'`, s.Fingerprint, lab.API+" "+s.Record)
+	}
+	execIn(t, dir, `UPDATE iteration SET parent_num = NULL`)
+	execIn(t, dir, `DELETE FROM wandb_artifact_use`)
+	execIn(t, dir, `DELETE FROM logged_model_use`)
+	execIn(t, dir, `UPDATE logged_model SET iteration_num = NULL`)
+	execIn(t, dir, `UPDATE model_version SET iteration_num = NULL, resource_num = NULL`)
+	if r := f.sync(0, "push", lab.API); r.Sent == 0 || r.Newer != 0 {
+		t.Errorf("push: %+v", r)
+	}
+	sameLines(t, "the server", begin, f.told(lab))
+	for _, verb := range []string{"pull", "push"} {
+		if r := f.sync(0, verb, lab.API); r.Sent+r.Newer != 0 {
+			t.Errorf("%s: %+v", verb, r)
+		}
+	}
+
+	// A parent that somebody has removed there is removed here.
+	child := slices.Sorted(maps.Keys(f.parents))[0]
+	execIn(t, dir, `UPDATE iteration SET parent_num = NULL WHERE id = ?`, child)
+	if r := f.sync(0, "push", lab.API); r.Sent != 0 || r.Newer != 1 {
+		t.Errorf("push after a parent was removed there: %+v", r)
+	}
+	if r := f.sync(0, "pull", lab.API); r.Sent != 1 || r.Newer != 0 {
+		t.Errorf("pull after a parent was removed there: %+v", r)
+	}
+	if _, it := here.call("GET", "/iteration/"+child, "", ""); it["parent_iteration_id"] != nil {
+		t.Errorf("it still has the parent: %v", it)
+	}
+}

@@ -1,0 +1,197 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"tracker/store"
+)
+
+// run compares both sides and copies what is new from one to the other.
+func (s *syncing) run(ctx context.Context, verb string) error {
+	s.result.Project = s.project
+	here, local, err := s.local(ctx)
+	if err != nil {
+		return err
+	}
+	there, remote, err := s.remote(ctx)
+	if err != nil {
+		return err
+	}
+	s.order, s.from, s.to = here, local, remote
+	if verb == "pull" {
+		s.order, s.from, s.to = there, remote, local
+	}
+	if len(s.order) == 0 {
+		return errors.New("there is no such project")
+	}
+	base, err := s.db.Synced(ctx, s.client.URL(), s.order)
+	if err != nil {
+		return err
+	}
+	wanted, notes := s.compare(base)
+	s.result.Same = len(s.same)
+	if s.dry {
+		s.result.Sent, s.result.Runs = len(wanted), runsAmong(wanted)
+		return nil
+	}
+	if err := s.db.SetSynced(ctx, s.client.URL(), notes); err != nil {
+		return err
+	}
+	all := len(wanted)
+	var late []string
+	for len(wanted) > 0 {
+		n := chunk(wanted)
+		copied, err := s.copy(ctx, wanted[:n], base)
+		if err != nil {
+			return err
+		}
+		for _, record := range copied {
+			if s.lacks(record) {
+				late = append(late, record)
+			}
+		}
+		s.result.Sent += len(copied)
+		s.result.Runs += runsAmong(copied)
+		wanted = wanted[n:]
+		s.bar(all-len(wanted), all)
+	}
+	for len(late) > 0 { // the records that they refer to are there now
+		n := chunk(late)
+		if _, err := s.copy(ctx, late[:n], base); err != nil {
+			return err
+		}
+		late = late[n:]
+	}
+	return nil
+}
+
+// compare returns the records that are to be copied, and what is to be noted of those that
+// are the same.
+func (s *syncing) compare(base map[string]string) (wanted []string, notes map[string]string) {
+	s.same, notes = map[string]bool{}, map[string]string{}
+	shared := func(record string) bool {
+		if isArtifact(record) {
+			return true
+		}
+		_, inFrom := s.from[record]
+		_, inTo := s.to[record]
+		return inFrom && (inTo || base[record] == "") // which is copied now
+	}
+	for _, record := range s.order {
+		from := s.from[record]
+		to, exists := s.to[record]
+		if !exists {
+			wanted = append(wanted, record)
+			continue
+		}
+		changed, newer := store.RecordChanges(from, to, base[record], shared)
+		switch {
+		case changed:
+			wanted = append(wanted, record)
+		case newer:
+			s.result.Newer++
+		default:
+			s.same[record] = true
+			if note := s.noted(from); note != base[record] {
+				notes[record] = note
+			}
+		}
+	}
+	return wanted, notes
+}
+
+// isArtifact reports whether a record that others refer to is an artifact. Artifacts are
+// part of their runs and not compared by themselves.
+func isArtifact(record string) bool { return strings.HasPrefix(record, "resource/") }
+
+// noted returns what is noted of a record of the one side that is the same on the other.
+func (s *syncing) noted(r store.RecordState) string {
+	if r.Content == "" {
+		return r.Fingerprint
+	}
+	return r.Noted(func(record string) bool {
+		_, there := s.to[record]
+		return there || isArtifact(record)
+	})
+}
+
+// lacks reports whether a record was copied before a record that it refers to and that will
+// be copied too.
+func (s *syncing) lacks(record string) bool {
+	return slices.ContainsFunc(s.from[record].Targets(), func(record string) bool {
+		_, inFrom := s.from[record]
+		_, inTo := s.to[record]
+		return inFrom && !inTo
+	})
+}
+
+// local returns the records of the project in the database; none when it is not there.
+func (s *syncing) local(ctx context.Context) (order []string, states map[string]store.RecordState, err error) {
+	order, states, err = s.db.AllRecords(ctx, store.System, s.project)
+	if err != nil && store.AsError(err).Code == store.CodeNotFound {
+		return nil, map[string]store.RecordState{}, nil
+	}
+	return order, states, err
+}
+
+// remote returns the records of the project on the server; none when it is not there.
+func (s *syncing) remote(ctx context.Context) (order []string, states map[string]store.RecordState, err error) {
+	all, err := s.client.Records(ctx, s.project)
+	states = make(map[string]store.RecordState, len(all))
+	for _, r := range all {
+		order = append(order, r.Record)
+		states[r.Record] = store.RecordState{Record: r.Record,
+			State: store.State{Fingerprint: r.Fingerprint, Content: r.Content, References: r.References}}
+	}
+	return order, states, err
+}
+
+// chunk returns how many of the records go into one archive. The versions of models go
+// together, since stages and aliases go from one to another.
+func chunk(records []string) int {
+	runs := 0
+	for i, record := range records {
+		if strings.HasPrefix(record, "iteration/") {
+			runs++
+		}
+		if runs > sentRuns || i >= sentRecords && !(isVersion(record) && isVersion(records[i-1])) {
+			return i
+		}
+	}
+	return len(records)
+}
+
+func isVersion(record string) bool { return strings.HasPrefix(record, "model_version/") }
+
+func runsAmong(records []string) (n int) {
+	for _, record := range records {
+		if strings.HasPrefix(record, "iteration/") {
+			n++
+		}
+	}
+	return n
+}
+
+// copy copies some records, and notes that both sides are the same now. It returns those
+// that were not left alone.
+func (s *syncing) copy(ctx context.Context, records []string, base map[string]string) (copied []string, err error) {
+	conflicts, err := s.deliver(ctx, records, base)
+	if err != nil {
+		return nil, err
+	}
+	for _, record := range records {
+		if !slices.Contains(conflicts, record) {
+			copied = append(copied, record)
+			s.to[record] = s.from[record]
+		}
+	}
+	notes := map[string]string{}
+	for _, record := range copied {
+		notes[record] = s.noted(s.from[record])
+		base[record] = notes[record]
+	}
+	return copied, s.db.SetSynced(ctx, s.client.URL(), notes)
+}

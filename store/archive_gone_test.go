@@ -1,0 +1,34 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+
+	"tracker/store"
+)
+
+// TestExportEndsWithItsCaller exports for callers that go away: while points are copied,
+// and while the archive is written.
+func TestExportEndsWithItsCaller(t *testing.T) {
+	b := fullBed(t)
+	q := store.ArchiveQuery{ProjectID: b.project}
+	whole := int64(len(b.export(t, q)))
+	for _, after := range []int64{0, whole / 2} {
+		gone, cancel := context.WithCancel(ctx)
+		if after == 0 {
+			cancel()
+		}
+		var written int64
+		err := b.Export(gone, store.System, q, store.ArchiveOptions{Progress: func(n int64) {
+			if written += n; written >= after {
+				cancel()
+			}
+		}}, io.Discard)
+		cancel()
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("an export whose caller goes away after %d bytes ends with %v", after, err)
+		}
+	}
+}

@@ -1,0 +1,210 @@
+package record
+
+import (
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"slices"
+	"strings"
+)
+
+// A reference in a State is the name of its part, the record that it names as kind/id, and,
+// where the part says more about that record, a hash of this.
+
+// parentPart is the name of the part with the parent of a run, the only reference that
+// can be removed while both of its records stay.
+const parentPart = "parent"
+
+// target returns the record that a reference names.
+func target(reference string) string {
+	_, rest, _ := strings.Cut(reference, " ")
+	record, _, _ := strings.Cut(rest, " ")
+	return record
+}
+
+// slot returns what a reference is about: two different references with the same slot
+// exclude each other.
+func slot(reference string) string {
+	part, _, _ := strings.Cut(reference, " ")
+	if part == parentPart {
+		return part
+	}
+	return part + " " + target(reference)
+}
+
+// references returns the references in the rows of a part, sorted.
+func (p *Part) references(rows [][]any) []string {
+	about := map[string][][]any{}
+	for _, row := range rows {
+		for _, r := range p.References {
+			if id, ok := row[r.Column].(string); ok && !r.Owner {
+				record := r.Kind + "/" + id
+				about[record] = append(about[record], row)
+			}
+		}
+	}
+	var all []string
+	for record, rows := range about {
+		reference := p.Name + " " + record
+		if p.Link && len(p.Columns) > 1 {
+			sum := sha256.New()
+			putSorted(sum, p.Name, rows, func(row []any) []any { return row })
+			reference += " " + hex.EncodeToString(sum.Sum(nil)[:6])
+		}
+		all = append(all, reference)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// withoutReferences returns the content of a row of a part without its references.
+func (p *Part) withoutReferences(row []any) []any {
+	if p.Link {
+		return nil
+	}
+	row = slices.Clone(row[:p.Content])
+	for _, r := range p.References {
+		if !r.Owner {
+			row[r.Column] = nil
+		}
+	}
+	return row
+}
+
+// Targets returns the records and artifacts, as kind/id, that a record refers to.
+func (s State) Targets() []string {
+	all := make([]string, len(s.References))
+	for i, r := range s.References {
+		all[i] = target(r)
+	}
+	return all
+}
+
+// Noted returns the text that is noted of a state that two databases share. It has the
+// references to records for which has returns true: only these can be missed later.
+func (s State) Noted(has func(record string) bool) string {
+	var hashes []string
+	for _, r := range s.References {
+		if has(target(r)) {
+			hashes = append(hashes, hashOf(r))
+		}
+	}
+	if hashes == nil {
+		return s.Content
+	}
+	return s.Content + " " + strings.Join(hashes, ",")
+}
+
+func hashOf(reference string) string {
+	sum := sha256.Sum256([]byte(reference))
+	return hex.EncodeToString(sum[:6])
+}
+
+// Changes reports which of two states of a record have changed since both were noted as
+// base: a text of State.Noted, the fingerprint that an earlier version has noted, or ""
+// when nothing is known. A reference that only one of them has counts if shared returns
+// true, that is if both databases have the record that it names. So a record that one of
+// them lacks is a change of neither. When neither has changed, they are the same.
+func Changes(from, to State, base string, shared func(record string) bool) (fromChanged, toChanged bool) {
+	if from.Fingerprint == to.Fingerprint {
+		return false, false
+	}
+	content, hashes, _ := strings.Cut(base, " ")
+	unchanged := func(s State) bool { return base != "" && (s.Fingerprint == base || s.Content == content) }
+	if from.Content == "" || to.Content == "" { // one is of an earlier version
+		return !unchanged(from), !unchanged(to)
+	}
+	if from.Content != to.Content {
+		fromChanged, toChanged = !unchanged(from), !unchanged(to)
+	}
+	known := map[string]bool{}
+	for _, h := range strings.Split(hashes, ",") {
+		known[h] = true
+	}
+	inFrom, inTo, slots := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for _, r := range from.References {
+		inFrom[r] = true
+	}
+	for _, r := range to.References {
+		inTo[r], slots[slot(r)] = true, true
+		if base == to.Fingerprint {
+			known[hashOf(r)] = true
+		}
+	}
+	for _, r := range from.References {
+		// Earlier versions noted references that they had lost on the way.
+		if base == from.Fingerprint && slots[slot(r)] {
+			known[hashOf(r)] = true
+		}
+	}
+	compare := func(a []string, inB map[string]bool, aChanged, bChanged *bool) {
+		for _, r := range a {
+			switch {
+			case inB[r] || !shared(target(r)):
+			case !known[hashOf(r)]:
+				*aChanged = true
+			case slot(r) == parentPart:
+				*bChanged = true
+			}
+		}
+	}
+	compare(from.References, inTo, &fromChanged, &toChanged)
+	compare(to.References, inFrom, &toChanged, &fromChanged)
+	return fromChanged, toChanged
+}
+
+// Has reports whether a record or an artifact, as kind/id, is there and not in the trash.
+func (tx Tx) Has(record string) (bool, error) {
+	kind, id, _ := strings.Cut(record, "/")
+	if kind == "resource" {
+		var there bool
+		err := tx.Row(`SELECT EXISTS (SELECT 1 FROM resource WHERE id = ? AND deleted_date IS NULL)`, id).Scan(&there)
+		return there, err
+	}
+	at := slices.IndexFunc(Kinds, func(k *Kind) bool { return k.Name == kind })
+	if at < 0 {
+		return false, nil
+	}
+	h, err := tx.Home(Ref{Kind: Kinds[at], ID: id})
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil && !h.Deleted, err
+}
+
+// Needs returns the records and artifacts, as kind/id, that a record refers to. The run
+// of an artifact is among them.
+func (tx Tx) Needs(ref Ref) (all []string, err error) {
+	for i := range ref.Kind.Parts {
+		p := &ref.Kind.Parts[i]
+		if len(p.References) == 0 {
+			continue
+		}
+		rows, err := tx.Rows(p, ref.ID)
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range rows {
+			for _, r := range p.References {
+				id, ok := row[r.Column].(string)
+				if !ok {
+					continue
+				}
+				all = append(all, r.Kind+"/"+id)
+				if r.Kind != "resource" {
+					continue
+				}
+				var runs []string
+				err := tx.Select(&runs, `SELECT iteration.id FROM resource JOIN iteration ON iteration.num = iteration_num WHERE resource.id = ?`, id)
+				if err != nil {
+					return nil, err
+				}
+				for _, run := range runs {
+					all = append(all, "iteration/"+run)
+				}
+			}
+		}
+	}
+	return all, nil
+}
