@@ -14,7 +14,7 @@ import (
 // waits for it: a series is written once for each transaction with points of it.
 const (
 	copyPoints      = 32768
-	copyPointsFresh = 131072
+	copyPointsFresh = 65536
 )
 
 // points copies the points of a run: all points of a new run, and those from
