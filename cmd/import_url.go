@@ -99,13 +99,13 @@ func (s *syncing) fetchProject(ctx context.Context, name string) error {
 // of the source get numbers that are free.
 func (s *syncing) fetchRecord(ctx context.Context) error {
 	records := []string{"project/" + s.project}
-	there, _, err := s.client.Records(ctx, s.project)
+	there, err := s.client.Records(ctx, s.project)
 	if err != nil {
 		return err
 	}
-	for _, record := range there {
-		if strings.HasPrefix(record, "model/") || strings.HasPrefix(record, "model_version/") {
-			records = append(records, record)
+	for _, r := range there {
+		if strings.HasPrefix(r.Record, "model/") || strings.HasPrefix(r.Record, "model_version/") {
+			records = append(records, r.Record)
 		}
 	}
 	for some := range slices.Chunk(records, sentRecords) {
