@@ -39,6 +39,9 @@ func TestMain(m *testing.M) {
 
 // chromium is the browser of all tests, started for the first that needs it.
 func chromium(t testing.TB) context.Context {
+	if testing.Short() {
+		t.Skip("needs a browser")
+	}
 	t.Helper()
 	ctx, err := startChromium()
 	if err != nil {
