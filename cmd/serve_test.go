@@ -377,18 +377,17 @@ func TestOpenServiceIsWarnedOf(t *testing.T) {
 	}
 }
 
-// The lines of README.md that turn sign-in on keep the secret, for each start and for
-// the token command, in a file that only its owner can read.
-func TestSecretOfTheReadme(t *testing.T) {
-	readme, err := os.ReadFile(filepath.Join(sourceDir, "..", "README.md"))
+// The lines of docs/sign-in.md that turn sign-in on keep the secret, for each start and
+// for the token command, in a file that only its owner can read.
+func TestSecretOfTheDocs(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(sourceDir, "..", "docs", "sign-in.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, _ := strings.Cut(string(readme), "## Sign-in and permissions")
-	_, block, _ := strings.Cut(section, "```\n")
+	_, block, _ := strings.Cut(string(page), "```\n")
 	block, _, _ = strings.Cut(block, "\ntracker serve")
 	if !strings.HasPrefix(block, keepSecret+"\n") {
-		t.Fatalf("README.md and the error message give different lines: %s", block)
+		t.Fatalf("docs/sign-in.md and the error message give different lines: %s", block)
 	}
 	dir := t.TempDir()
 	writeFile(t, filepath.Join(dir, ".env"), "SERVICE_LOG_LEVEL=warn") // without a newline at its end

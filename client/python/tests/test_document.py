@@ -21,10 +21,10 @@ def test_the_first_examples_run(server: Server) -> None:
         assert done.returncode == 0, done.stderr
         assert "/iteration/" in said[0] and "SUCCEEDED" in said[-1]
         assert not [line for line in said[1:-1] if "sending what is left" not in line], "on a slow machine it says that it waits"
-    square, iris = sorted(server.iterations(), key=lambda it: it["created_date"])
-    assert server.points(square["id"], "square") == [(s, s * s) for s in range(10)]
+    hello, iris = sorted(server.iterations(), key=lambda it: it["created_date"])
+    assert server.points(hello["id"], "loss") == [(s, 1 / (s + 1)) for s in range(100)]
     assert len(server.points(iris["id"], "train/loss")) == 1000
-    assert {square["status"], iris["status"]} == {"SUCCEEDED"}
+    assert {hello["status"], iris["status"]} == {"SUCCEEDED"}
 
 
 def test_all_examples_run_in_their_order(server: Server) -> None:
