@@ -7,17 +7,17 @@ import (
 	"path/filepath"
 
 	"tracker/blob"
-	"tracker/store"
+	"tracker/store/artifact"
 )
 
 // backends returns the artifact backends that the settings describe. Those that
 // are not the default serve the artifacts that were stored in them before.
-func (c Config) backends() store.Backends {
-	return store.Backends{
-		Default: store.Backend(c.ArtifactBackend),
-		Open: map[store.Backend]func() (blob.Store, error){
-			store.Filesystem: func() (blob.Store, error) { return blob.NewFilesystem(c.ArtifactRoot) },
-			store.S3: func() (blob.Store, error) {
+func (c Config) backends() artifact.Backends {
+	return artifact.Backends{
+		Default: artifact.Backend(c.ArtifactBackend),
+		Open: map[artifact.Backend]func() (blob.Store, error){
+			artifact.Filesystem: func() (blob.Store, error) { return blob.NewFilesystem(c.ArtifactRoot) },
+			artifact.S3: func() (blob.Store, error) {
 				return blob.NewS3(blob.S3Options{
 					Bucket:    c.S3Bucket,
 					Prefix:    c.S3Prefix,
@@ -34,10 +34,10 @@ func (c Config) backends() store.Backends {
 // existing returns the backends for a command that only reads them. It does not
 // create the artifacts folder: a command in the wrong working directory would
 // create one there and find it empty.
-func (c Config) existing() store.Backends {
+func (c Config) existing() artifact.Backends {
 	b := c.backends()
-	open := b.Open[store.Filesystem]
-	b.Open[store.Filesystem] = func() (blob.Store, error) {
+	open := b.Open[artifact.Filesystem]
+	b.Open[artifact.Filesystem] = func() (blob.Store, error) {
 		if _, err := os.Stat(c.ArtifactRoot); errors.Is(err, fs.ErrNotExist) {
 			path := c.ArtifactRoot
 			if abs, err := filepath.Abs(path); err == nil {

@@ -10,11 +10,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"tracker/store"
+	"tracker/store/artifact"
 )
 
 func (a *app) artifactsGCCommand() *cobra.Command {
 	var remove bool
-	age := span(store.StagedAge)
+	age := span(artifact.StagedAge)
 	cmd := &cobra.Command{
 		Use:   "gc",
 		Short: "Find bytes that belong to no artifact, and remove them",
@@ -50,13 +51,13 @@ that only while no other command runs.`,
 }
 
 // orphanKinds describe each kind of orphan.
-var orphanKinds = map[store.OrphanKind]string{
-	store.OrphanBlob:   "blob of no artifact",
-	store.OrphanStaged: "left by an interrupted upload",
-	store.OrphanUpload: "expired upload",
+var orphanKinds = map[artifact.OrphanKind]string{
+	artifact.OrphanBlob:   "blob of no artifact",
+	artifact.OrphanStaged: "left by an interrupted upload",
+	artifact.OrphanUpload: "expired upload",
 }
 
-func printOrphan(w io.Writer, s store.Orphan, note string) {
+func printOrphan(w io.Writer, s artifact.Orphan, note string) {
 	backend := s.Backend
 	if backend == "" {
 		backend = "upload"
@@ -72,10 +73,10 @@ type keptOrphans struct {
 	lines      strings.Builder
 }
 
-func (all *keptOrphans) add(s store.Orphan) {
+func (all *keptOrphans) add(s artifact.Orphan) {
 	all.n, all.bytes = all.n+1, all.bytes+s.Size
 	note := "upload in progress or interrupted"
-	if s.Kind == store.OrphanBlob {
+	if s.Kind == artifact.OrphanBlob {
 		note = "claimed by a command that is running or was killed"
 	}
 	if s.Until.IsZero() {
@@ -97,7 +98,7 @@ func (a *app) collectOrphans(ctx context.Context, db *store.DB, age time.Duratio
 	var n, failed int
 	var bytes int64
 	var spared keptOrphans
-	err := db.CollectOrphans(ctx, age, remove, func(s store.Orphan) {
+	err := db.CollectOrphans(ctx, age, remove, func(s artifact.Orphan) {
 		if s.Kept {
 			spared.add(s)
 			return
@@ -121,7 +122,7 @@ func (a *app) collectOrphans(ctx context.Context, db *store.DB, age time.Duratio
 	if spared.n > 0 {
 		fmt.Fprintf(a.stdout, "Kept %s (%s) for now:\n%s", things(spared.n, "orphan", "orphans"), size(spared.bytes), &spared.lines)
 	}
-	if u, e := db.ArtifactUsage(ctx); e == nil {
+	if u, e := db.Files.ArtifactUsage(ctx); e == nil {
 		printTrashUsage(a.stdout, u.Trash)
 	} else if err == nil {
 		err = e

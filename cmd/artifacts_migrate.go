@@ -10,9 +10,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"tracker/store"
+	"tracker/store/artifact"
 )
 
-var backendNames = []string{string(store.Inline), string(store.Filesystem), string(store.S3)}
+var backendNames = []string{string(artifact.Inline), string(artifact.Filesystem), string(artifact.S3)}
 
 func (a *app) artifactsMigrateCommand() *cobra.Command {
 	var to string
@@ -44,7 +45,7 @@ are listed, and the exit code is 1.`,
 				return err
 			}
 			backends := cfg.existing()
-			if store.Backend(to) == store.Filesystem {
+			if artifact.Backend(to) == artifact.Filesystem {
 				backends = cfg.backends() // creates the folder
 			}
 			db, err := store.Open(cmd.Context(), store.Options{Path: cfg.DBFile, MustExist: true, Logger: a.logger(cfg), Backends: backends})
@@ -52,7 +53,7 @@ are listed, and the exit code is 1.`,
 				return err
 			}
 			defer func() { err = errors.Join(err, db.Close()) }()
-			return a.migrateArtifacts(cmd.Context(), db, store.Backend(to))
+			return a.migrateArtifacts(cmd.Context(), db, artifact.Backend(to))
 		}),
 	}
 	addSettings(cmd, artifactSettings...)
@@ -63,7 +64,7 @@ are listed, and the exit code is 1.`,
 	return cmd
 }
 
-func (a *app) migrateArtifacts(ctx context.Context, db *store.DB, to store.Backend) error {
+func (a *app) migrateArtifacts(ctx context.Context, db *store.DB, to artifact.Backend) error {
 	m, err := db.PlanMigration(ctx, to)
 	if err != nil {
 		return err
@@ -82,7 +83,7 @@ func (a *app) migrateArtifacts(ctx context.Context, db *store.DB, to store.Backe
 			current += n
 			bar.set(finished + current)
 		},
-		func(c store.Moved) {
+		func(c artifact.Moved) {
 			finished, current = finished+c.Size, 0
 			switch {
 			case c.Err != nil:

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tracker/store"
+	"tracker/store/files"
 )
 
 func (a *app) artifactsUsageCommand() *cobra.Command {
@@ -25,7 +26,7 @@ are still stored.`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: run(func(cmd *cobra.Command, _ []string) error {
 			return a.withDB(cmd, func(db *store.DB) error {
-				u, err := db.ArtifactUsage(cmd.Context())
+				u, err := db.Files.ArtifactUsage(cmd.Context())
 				if err != nil {
 					return err
 				}
@@ -42,7 +43,7 @@ are still stored.`,
 }
 
 // printTrashUsage prints what is in the trash, if anything is.
-func printTrashUsage(out io.Writer, t store.TrashUsage) {
+func printTrashUsage(out io.Writer, t files.TrashUsage) {
 	if t.Artifacts > 0 {
 		fmt.Fprintf(out, "%s of %s in the trash; `tracker trash empty` frees %s.\n",
 			things(t.Artifacts, "artifact", "artifacts"), size(t.Bytes), size(t.FreedBytes))
@@ -52,7 +53,7 @@ func printTrashUsage(out io.Writer, t store.TrashUsage) {
 // maxSharedRows is the number of shared contents in the table.
 const maxSharedRows = 10
 
-func (a *app) printUsage(u store.ArtifactUsage) error {
+func (a *app) printUsage(u files.ArtifactUsage) error {
 	fmt.Fprintf(a.stdout, "%s of %s, stored in %s.\n", things(u.Artifacts, "artifact", "artifacts"), size(u.Bytes), size(u.StoredBytes))
 	if u.Uploads > 0 {
 		fmt.Fprintf(a.stdout, "%s not complete, with %s so far.\n", things(u.Uploads, "upload is", "uploads are"), size(u.UploadsBytes))

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tracker/store"
+	"tracker/store/artifact"
 )
 
 func (a *app) checkCommand() *cobra.Command {
@@ -85,7 +86,7 @@ func (a *app) reportOrphans(ctx context.Context, db *store.DB) {
 	var n int
 	var bytes int64
 	var spared keptOrphans
-	err := db.CollectOrphans(ctx, store.StagedAge, false, func(s store.Orphan) {
+	err := db.CollectOrphans(ctx, artifact.StagedAge, false, func(s artifact.Orphan) {
 		if s.Kept {
 			spared.add(s)
 			return

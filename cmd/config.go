@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tracker/server/web/auth"
-	"tracker/store"
+	"tracker/store/domain"
 )
 
 // Config holds every setting. The tags of a field give the name of the setting
@@ -267,8 +267,8 @@ func (c Config) mistakes() (wrong mistakes) {
 	if c.EnableAuth && weakSecret(c.JWTSecret) {
 		add("SERVICE_JWT_SECRET", "must be your own secret, of %d characters or more, when SERVICE_ENABLE_AUTH is true; keep one in the file .env, which each start and `tracker token` read: %s", auth.MinSecret, keepSecret)
 	}
-	if n := len(c.AdminPassword); n > 0 && (n < store.MinPassword || n > store.MaxPassword) {
-		add("SERVICE_ADMIN_PASSWORD", "must have %d to %d bytes, not %d", store.MinPassword, store.MaxPassword, n)
+	if n := len(c.AdminPassword); n > 0 && (n < domain.MinPassword || n > domain.MaxPassword) {
+		add("SERVICE_ADMIN_PASSWORD", "must have %d to %d bytes, not %d", domain.MinPassword, domain.MaxPassword, n)
 	}
 	if c.ArtifactBackend == "s3" {
 		for _, s := range []struct{ name, text string }{

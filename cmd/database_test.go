@@ -8,6 +8,10 @@ import (
 	"testing"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/points"
+	"tracker/store/projects"
+	"tracker/store/runs"
 )
 
 // execSQL changes a database file behind the program's back.
@@ -45,20 +49,20 @@ func addPoints(t *testing.T, projectName string) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	project, err := db.CreateProject(t.Context(), store.System, store.NewProject{Name: projectName})
+	project, err := db.Projects.CreateProject(t.Context(), domain.System, domain.NewProject{Name: projectName})
 	if err != nil {
 		t.Fatal(err)
 	}
-	experiment, err := db.CreateExperiment(t.Context(), store.System, project.ID, store.NewExperiment{Name: "e"})
+	experiment, err := db.Projects.CreateExperiment(t.Context(), domain.System, project.ID, projects.NewExperiment{Name: "e"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	iteration, err := db.CreateIteration(t.Context(), store.System, experiment.ID, store.NewIteration{})
+	iteration, err := db.Runs.CreateIteration(t.Context(), domain.System, experiment.ID, runs.NewIteration{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	points := []store.NewMetric{{Key: "loss", Value: 3}, {Key: "loss", Value: 2}, {Key: "loss", Value: 1}}
-	if err := db.CreateMetrics(t.Context(), store.System, iteration.ID, points); err != nil {
+	points := []points.Sample{{Key: "loss", Value: 3}, {Key: "loss", Value: 2}, {Key: "loss", Value: 1}}
+	if err := db.Runs.CreateMetrics(t.Context(), domain.System, iteration.ID, points); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -80,7 +84,7 @@ func TestSeed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if u, err := db.SignIn(t.Context(), "default", password); err != nil || !u.IsAdmin {
+	if u, err := db.Users.SignIn(t.Context(), "default", password); err != nil || !u.IsAdmin {
 		t.Errorf("signing in with the printed password gives %+v, %v", u, err)
 	}
 
@@ -89,7 +93,7 @@ func TestSeed(t *testing.T) {
 	if again.stderr != "" {
 		t.Errorf("the second time says %q", again.stderr)
 	}
-	if _, err := db.SignIn(t.Context(), "default", password); err != nil {
+	if _, err := db.Users.SignIn(t.Context(), "default", password); err != nil {
 		t.Error("the second time has changed the password")
 	}
 }

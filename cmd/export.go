@@ -14,6 +14,8 @@ import (
 
 	"tracker/export"
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/projects"
 	"tracker/store/transfer"
 )
 
@@ -127,9 +129,9 @@ func (s selection) query(ctx context.Context, db *store.DB) (q store.ArchiveQuer
 
 func (s selection) projectID(ctx context.Context, db *store.DB) (string, error) {
 	if s.project != "" {
-		return db.ProjectNamed(ctx, store.System, s.project)
+		return db.Projects.ProjectNamed(ctx, domain.System, s.project)
 	}
-	l, err := db.Projects(ctx, store.System, store.ProjectQuery{Page: store.Page{Limit: 20}})
+	l, err := db.Projects.Projects(ctx, domain.System, projects.ProjectQuery{Page: domain.Page{Limit: 20}})
 	switch {
 	case err != nil:
 		return "", err
@@ -148,8 +150,8 @@ func (s selection) projectID(ctx context.Context, db *store.DB) (string, error) 
 // experimentNamed returns the id of the newest experiment of a project with a name or
 // id.
 func experimentNamed(ctx context.Context, db *store.DB, project, name string) (string, error) {
-	for offset := 0; ; offset += store.MaxLimit {
-		l, err := db.Experiments(ctx, store.System, project, store.ExperimentQuery{Page: store.Page{Limit: store.MaxLimit, Offset: offset}})
+	for offset := 0; ; offset += domain.MaxLimit {
+		l, err := db.Projects.Experiments(ctx, domain.System, project, projects.ExperimentQuery{Page: domain.Page{Limit: domain.MaxLimit, Offset: offset}})
 		if err != nil {
 			return "", err
 		}
@@ -201,7 +203,7 @@ func (a *app) exportArchive(ctx context.Context, db *store.DB, q store.ArchiveQu
 	if err != nil {
 		return err
 	}
-	err = db.Export(ctx, store.System, q, store.ArchiveOptions{Report: export.Report}, f)
+	err = db.Export(ctx, domain.System, q, store.ArchiveOptions{Report: export.Report}, f)
 	if err == nil {
 		err = f.Sync()
 	}
@@ -211,7 +213,7 @@ func (a *app) exportArchive(ctx context.Context, db *store.DB, q store.ArchiveQu
 func exportAs(ctx context.Context, db *store.DB, q store.ArchiveQuery, format, path string, r *transfer.Result) error {
 	for _, f := range export.Formats() {
 		if f.Name == format {
-			return db.Extract(ctx, store.System, q, func(e *store.Extract) error {
+			return db.Extract(ctx, domain.System, q, func(e *store.Extract) error {
 				if f.Folder {
 					if err := os.MkdirAll(path, 0o755); err != nil {
 						return err

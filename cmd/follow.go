@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tracker/store"
+	"tracker/store/domain"
 	"tracker/store/transfer"
 	"tracker/store/transfer/tensorboard"
 )
@@ -50,7 +51,7 @@ again is safe, as with ` + "`tracker import`" + `.`,
 				return err
 			}
 			defer func() { err = errors.Join(err, db.Close()) }()
-			im := transfer.New(db.Importer(store.System), o)
+			im := transfer.New(db.Importer(domain.System), o)
 			f, err := tensorboard.NewFollower(im, args[0])
 			if err != nil {
 				return err
@@ -123,7 +124,7 @@ func followInBackground(ctx context.Context, db *store.DB, dir string, log *slog
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	running.Go(func() {
-		im := transfer.New(db.Importer(store.System), transfer.Options{})
+		im := transfer.New(db.Importer(domain.System), transfer.Options{})
 		f, err := tensorboard.NewFollower(im, dir)
 		if err != nil {
 			log.Warn("the folder of event files can't be read; it is looked for again", "folder", dir, "error", err)

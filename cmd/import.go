@@ -13,6 +13,8 @@ import (
 
 	"tracker/client/rest"
 	"tracker/store"
+	"tracker/store/artifact"
+	"tracker/store/domain"
 	"tracker/store/transfer"
 	"tracker/store/transfer/archive"
 	"tracker/store/transfer/dvclive"
@@ -191,7 +193,7 @@ func (i *importing) here(ctx context.Context) (err error) {
 		}
 		var sink transfer.Sink = transfer.Nowhere{}
 		if db != nil {
-			sink = db.Importer(store.System)
+			sink = db.Importer(domain.System)
 		}
 		return i.source(ctx, s, sink)
 	})
@@ -268,7 +270,7 @@ func importArchive(ctx context.Context, db *store.DB, path string, o transfer.Op
 	if db == nil {
 		return nil, errors.New("there is no database yet; leave out --dry-run to make it")
 	}
-	r, err := db.ImportArchive(ctx, store.System, path, store.ArchiveImport{DryRun: o.DryRun, NoArtifacts: o.NoArtifacts})
+	r, err := db.ImportArchive(ctx, domain.System, path, store.ArchiveImport{DryRun: o.DryRun, NoArtifacts: o.NoArtifacts})
 	if r == nil {
 		return nil, err
 	}
@@ -291,7 +293,7 @@ func wasWere(n int) string {
 }
 
 // openOrCreate opens the database. For a dry run it returns nil when there is none.
-func (a *app) openOrCreate(ctx context.Context, cfg Config, backends store.Backends, dry bool) (*store.DB, error) {
+func (a *app) openOrCreate(ctx context.Context, cfg Config, backends artifact.Backends, dry bool) (*store.DB, error) {
 	_, err := os.Stat(cfg.DBFile)
 	missing := errors.Is(err, fs.ErrNotExist)
 	if missing && dry {

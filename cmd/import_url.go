@@ -10,6 +10,9 @@ import (
 
 	"tracker/client/rest"
 	"tracker/store"
+	"tracker/store/artifact"
+	"tracker/store/domain"
+	"tracker/store/projects"
 	"tracker/store/transfer"
 )
 
@@ -33,7 +36,7 @@ func (i *importing) elsewhere(ctx context.Context) error {
 // through imports a source into a database in dir, and sends what is new.
 func (i *importing) through(ctx context.Context, s foundSource, dir string) (r *transfer.Result, err error) {
 	cfg := i.cfg
-	cfg.DBFile, cfg.ArtifactRoot, cfg.ArtifactBackend = filepath.Join(dir, "tracker.db"), filepath.Join(dir, "artifacts"), string(store.Filesystem)
+	cfg.DBFile, cfg.ArtifactRoot, cfg.ArtifactBackend = filepath.Join(dir, "tracker.db"), filepath.Join(dir, "artifacts"), string(artifact.Filesystem)
 	db, err := store.Open(ctx, store.Options{Path: cfg.DBFile, Logger: i.app.logger(cfg), Backends: cfg.backends(), UploadDir: cfg.uploadDir()})
 	if err != nil {
 		return nil, err
@@ -49,7 +52,7 @@ func (i *importing) through(ctx context.Context, s foundSource, dir string) (r *
 	}
 	whole := *i
 	whole.options.DryRun = false // the database is a temporary one
-	read, err := whole.source(ctx, s, db.Importer(store.System))
+	read, err := whole.source(ctx, s, db.Importer(domain.System))
 	r = &transfer.Result{Kind: read.Kind, Path: read.Path, Found: read.Found, Dropped: read.Dropped, Losses: []transfer.Loss{}}
 	for _, l := range read.Losses {
 		r.Lose(l.Path, "%s", l.Reason)
@@ -58,7 +61,7 @@ func (i *importing) through(ctx context.Context, s foundSource, dir string) (r *
 	if err != nil {
 		return r, err
 	}
-	projects, err := db.Projects(ctx, store.System, store.ProjectQuery{Page: store.Page{Limit: store.MaxLimit}})
+	projects, err := db.Projects.Projects(ctx, domain.System, projects.ProjectQuery{Page: domain.Page{Limit: domain.MaxLimit}})
 	if err != nil {
 		return r, err
 	}
@@ -81,7 +84,7 @@ func (i *importing) through(ctx context.Context, s foundSource, dir string) (r *
 func (s *syncing) fetchProject(ctx context.Context, name string) error {
 	s.project = transfer.ID("project", name).String() // the id that an import would give it
 	err := s.fetchRecord(ctx)
-	if !rest.Is(err, string(store.CodeNotFound)) {
+	if !rest.Is(err, string(domain.CodeNotFound)) {
 		return err
 	}
 	p, err := s.client.Project(ctx, name)
@@ -113,7 +116,7 @@ func (s *syncing) fetchRecord(ctx context.Context) error {
 			if err := s.client.Archive(ctx, s.project, some, f); err != nil {
 				return err
 			}
-			_, err := s.db.ImportArchive(ctx, store.System, f.Name(), store.ArchiveImport{NoArtifacts: true})
+			_, err := s.db.ImportArchive(ctx, domain.System, f.Name(), store.ArchiveImport{NoArtifacts: true})
 			return err
 		})
 		if err != nil {
@@ -141,7 +144,7 @@ func (s *syncing) addTo(ctx context.Context, r *transfer.Result) error {
 		default:
 			r.Grown++
 		}
-		summary, err := s.db.Summary(ctx, store.System, id)
+		summary, err := s.db.Runs.Summary(ctx, domain.System, id)
 		if err != nil {
 			return err
 		}

@@ -193,7 +193,7 @@ func killContent(n int) []byte {
 
 // verify takes what the keeper knows of out of what the server shows, and what
 // its last request may have made.
-func (k *keeper) verify(t *testing.T, shown map[string]artifact) {
+func (k *keeper) verify(t *testing.T, shown map[string]artifactLine) {
 	t.Helper()
 	for id, hash := range k.known {
 		got, want := shown[id].hash, hash
@@ -224,11 +224,11 @@ func (k *keeper) verify(t *testing.T, shown map[string]artifact) {
 }
 
 // artifact is what the server shows of one.
-type artifact struct{ name, hash string }
+type artifactLine struct{ name, hash string }
 
 // readArtifacts returns all artifacts, each of which must have
 // exactly the bytes that its record speaks of.
-func readArtifacts(t *testing.T, api, experiment string) map[string]artifact {
+func readArtifacts(t *testing.T, api, experiment string) map[string]artifactLine {
 	t.Helper()
 	var list struct {
 		Data []struct {
@@ -253,13 +253,13 @@ func readArtifacts(t *testing.T, api, experiment string) map[string]artifact {
 	if err := json.Unmarshal(get("/resource/experiment/"+experiment+"?limit=1000"), &list); err != nil {
 		t.Fatal(err)
 	}
-	shown := map[string]artifact{}
+	shown := map[string]artifactLine{}
 	for _, r := range list.Data {
 		body := get("/resource/" + r.ID + "/data")
 		if got := fmt.Sprintf("%x", sha256.Sum256(body)); got != r.Hash || int64(len(body)) != r.Size {
 			t.Errorf("%s has %d bytes with the hash %s, want %d with %s", r.ID, len(body), got, r.Size, r.Hash)
 		}
-		shown[r.ID] = artifact{r.Name, r.Hash}
+		shown[r.ID] = artifactLine{r.Name, r.Hash}
 	}
 	return shown
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"tracker/store"
+	"tracker/store/users"
 )
 
 // result is how a run of the command line ended.
@@ -200,9 +201,9 @@ func TestCompletion(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"user", "delete", ""}, store.DefaultUsername},
-		{[]string{"user", "delete", "--db-file", filepath.Join(dir, "tracker.db"), ""}, store.DefaultUsername},
-		{[]string{"token", "--user", ""}, store.DefaultUsername},
+		{[]string{"user", "delete", ""}, users.DefaultUsername},
+		{[]string{"user", "delete", "--db-file", filepath.Join(dir, "tracker.db"), ""}, users.DefaultUsername},
+		{[]string{"token", "--user", ""}, users.DefaultUsername},
 		{[]string{"serve", "--log-level", ""}, "debug"},
 		{[]string{"serve", "--enable-auth="}, "true"},
 	} {

@@ -12,6 +12,7 @@ import (
 
 	"tracker/client/rest"
 	"tracker/store"
+	"tracker/store/domain"
 	"tracker/store/transfer"
 )
 
@@ -61,7 +62,7 @@ func (a *app) pushCommand() *cobra.Command {
 		`Copy a project of the database to the server at --to: what the server does not have, and what
 was changed here since. The server is asked with the token of `+"`tracker login`"+` or TRACKER_TOKEN
 who may; a new project belongs to that user.`, func(ctx context.Context, s *syncing, name string) (err error) {
-			s.project, err = s.db.ProjectNamed(ctx, store.System, name)
+			s.project, err = s.db.Projects.ProjectNamed(ctx, domain.System, name)
 			s.deliver = s.push
 			return err
 		})
@@ -208,7 +209,7 @@ func (s *syncing) send(ctx context.Context, records []string, base map[string]st
 		for _, record := range records {
 			q.Context = append(q.Context, s.to[record].Targets()...)
 		}
-		if err := s.db.Export(ctx, store.System, q, store.ArchiveOptions{Base: base}, f); err != nil {
+		if err := s.db.Export(ctx, domain.System, q, store.ArchiveOptions{Base: base}, f); err != nil {
 			return err
 		}
 		size, err := f.Seek(0, 1)
@@ -239,7 +240,7 @@ func (s *syncing) pull(ctx context.Context, records []string, base map[string]st
 		if err := s.client.Archive(ctx, s.project, records, f); err != nil {
 			return err
 		}
-		r, err := s.db.ImportArchive(ctx, store.System, f.Name(), store.ArchiveImport{Base: base, Peer: func(record string) bool {
+		r, err := s.db.ImportArchive(ctx, domain.System, f.Name(), store.ArchiveImport{Base: base, Peer: func(record string) bool {
 			_, there := s.from[record]
 			return there
 		}})

@@ -15,6 +15,14 @@ import (
 	"time"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/files"
+	"tracker/store/points"
+	"tracker/store/projects"
+	"tracker/store/registry"
+	"tracker/store/runs"
+	"tracker/store/scalar"
+	"tracker/store/wandb"
 )
 
 // forest is a project with records that refer to each other, in the database of a folder.
@@ -40,81 +48,81 @@ func newForest(t *testing.T, random *rand.Rand, n int) *forest {
 	}
 	must(err)
 	ctx := t.Context()
-	project, err := db.CreateProject(ctx, store.System, store.NewProject{Name: "forest"})
+	project, err := db.Projects.CreateProject(ctx, domain.System, domain.NewProject{Name: "forest"})
 	must(err)
 	f.project = project.ID
-	experiment, err := db.CreateExperiment(ctx, store.System, f.project, store.NewExperiment{Name: "trees"})
+	experiment, err := db.Projects.CreateExperiment(ctx, domain.System, f.project, projects.NewExperiment{Name: "trees"})
 	must(err)
 	for i := range n {
 		name := fmt.Sprintf("run %d", i)
-		fields := store.NewIteration{Name: &name}
+		fields := runs.NewIteration{Name: &name}
 		if i > 0 && random.IntN(4) > 0 {
 			fields.ParentIterationID = &f.runs[random.IntN(i)]
 		}
-		run, err := db.CreateIteration(ctx, store.System, experiment.ID, fields)
+		run, err := db.Runs.CreateIteration(ctx, domain.System, experiment.ID, fields)
 		must(err)
 		f.runs = append(f.runs, run.ID)
-		var samples []store.NewMetric
+		var samples []points.Sample
 		for step := range int64(random.IntN(40)) {
-			samples = append(samples, store.NewMetric{Key: "loss", Value: store.Value(random.Float64()), Step: (*store.Step)(&step)})
+			samples = append(samples, points.Sample{Key: "loss", Value: scalar.Value(random.Float64()), Step: (*scalar.Step)(&step)})
 		}
 		if len(samples) > 0 {
-			must(db.CreateMetrics(ctx, store.System, run.ID, samples))
+			must(db.Runs.CreateMetrics(ctx, domain.System, run.ID, samples))
 		}
 	}
 	any := func() string { return f.runs[random.IntN(n)] }
 	for range n / 10 { // some get a parent that came later
 		parent := f.runs[n-1-random.IntN(n/4)]
 		// Below a run that it is itself below of would be refused.
-		_ = db.LogIteration(ctx, store.System, any(), store.IterationLog{Parent: &parent})
+		_ = db.Runs.LogIteration(ctx, domain.System, any(), runs.IterationLog{Parent: &parent})
 	}
 	for _, run := range f.runs {
-		it, err := db.Iteration(ctx, store.System, run)
+		it, err := db.Runs.Iteration(ctx, domain.System, run)
 		must(err)
 		if it.ParentIterationID != nil {
 			f.parents[run] = *it.ParentIterationID
 		}
 	}
 	for i := range 8 {
-		m, err := db.CreateLoggedModel(ctx, store.System, experiment.ID, store.NewLoggedModel{Name: fmt.Sprint("net ", i), IterationID: any()})
+		m, err := db.Models.CreateLoggedModel(ctx, domain.System, experiment.ID, registry.NewLoggedModel{Name: fmt.Sprint("net ", i), IterationID: any()})
 		must(err)
 		for range 3 {
-			must(db.LogIteration(ctx, store.System, any(), store.IterationLog{
-				Datasets:     []store.DatasetUse{{Name: "mnist", Digest: "d1"}},
-				Models:       []store.LoggedModelUse{{ModelID: m.ID, Role: "input"}},
-				ModelMetrics: []store.LoggedModelMetric{{ModelID: m.ID, Key: "loss", Value: 0.5, Step: 3, RecordedAt: 7}},
+			must(db.Runs.LogIteration(ctx, domain.System, any(), runs.IterationLog{
+				Datasets:     []runs.DatasetUse{{Name: "mnist", Digest: "d1"}},
+				Models:       []registry.LoggedModelUse{{ModelID: m.ID, Role: "input"}},
+				ModelMetrics: []registry.LoggedModelMetric{{ModelID: m.ID, Key: "loss", Value: 0.5, Step: 3, RecordedAt: 7}},
 			}))
 		}
 	}
 	for i := range 30 {
-		a, err := db.CreateWandbArtifact(ctx, store.System, store.NewWandbArtifact{IterationID: any(), Collection: "data", Type: "dataset",
+		a, err := db.Wandb.CreateArtifact(ctx, domain.System, wandb.NewArtifact{IterationID: any(), Collection: "data", Type: "dataset",
 			Digest: fmt.Sprint("digest ", i), ClientID: fmt.Sprint("client ", i), Metadata: "{}"})
 		must(err)
-		a, err = db.CommitWandbArtifact(ctx, store.System, a.ID, nil)
+		a, err = db.Wandb.CommitArtifact(ctx, domain.System, a.ID, nil)
 		must(err)
 		for range 4 {
-			_, err := db.UseWandbArtifact(ctx, store.System, a.ID, any())
+			_, err := db.Wandb.UseArtifact(ctx, domain.System, a.ID, any())
 			must(err)
 		}
 	}
-	model, err := db.CreateModel(ctx, store.System, f.project, store.NewModel{Name: "resnet"})
+	model, err := db.Models.CreateModel(ctx, domain.System, f.project, registry.NewModel{Name: "resnet"})
 	must(err)
 	for i := range 240 { // more records than an archive has otherwise
-		fields := store.NewModelVersion{IterationID: any()}
+		fields := registry.NewModelVersion{IterationID: any()}
 		if i%40 == 0 {
-			got, err := db.Receive(ctx, strings.NewReader(fmt.Sprint("weights ", i)), "")
+			got, err := db.Files.Receive(ctx, strings.NewReader(fmt.Sprint("weights ", i)), "")
 			must(err)
-			a, err := db.CreateArtifact(ctx, store.System, experiment.ID, store.NewArtifact{Name: fmt.Sprint("weights ", i), IterationID: fields.IterationID}, got)
+			a, err := db.Files.CreateArtifact(ctx, domain.System, experiment.ID, files.NewArtifact{Name: fmt.Sprint("weights ", i), IterationID: fields.IterationID}, got)
 			must(err)
 			got.Discard()
 			fields.ArtifactID = &a.ID
 		}
-		v, err := db.CreateModelVersion(ctx, store.System, model.ID, fields)
+		v, err := db.Models.CreateModelVersion(ctx, domain.System, model.ID, fields)
 		must(err)
 		if i == 3 || i == 230 {
-			_, err := db.SetStage(ctx, store.System, v.ID, store.Production)
+			_, err := db.Models.SetStage(ctx, domain.System, v.ID, registry.Production)
 			must(err)
-			must(db.AddAlias(ctx, store.System, v.ID, "champion"))
+			must(db.Models.AddAlias(ctx, domain.System, v.ID, "champion"))
 		}
 	}
 	must(db.Close())

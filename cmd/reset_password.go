@@ -6,6 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/users"
 )
 
 func (a *app) resetPasswordCommand() *cobra.Command {
@@ -23,16 +25,16 @@ they expire.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.completeUser,
 		RunE: run(func(cmd *cobra.Command, args []string) error {
-			name := store.DefaultUsername
+			name := users.DefaultUsername
 			if len(args) == 1 {
 				name = args[0]
 			}
-			return a.withUser(cmd, name, func(db *store.DB, u store.User) error {
+			return a.withUser(cmd, name, func(db *store.DB, u domain.User) error {
 				password, err := a.newPassword(cmd.Context(), name, false)
 				if err != nil {
 					return err
 				}
-				if err := db.UpdateUser(cmd.Context(), store.System, u.ID, store.UserPatch{Password: &password}); err != nil {
+				if err := db.Users.UpdateUser(cmd.Context(), domain.System, u.ID, users.UserPatch{Password: &password}); err != nil {
 					return err
 				}
 				_, err = fmt.Fprintf(a.stdout, "The password of %s is changed.\n", name)

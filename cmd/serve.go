@@ -18,7 +18,9 @@ import (
 	"tracker/server/web"
 	"tracker/server/web/auth"
 	"tracker/store"
+	"tracker/store/artifact"
 	"tracker/store/backup"
+	"tracker/store/users"
 	"tracker/ui"
 )
 
@@ -169,7 +171,7 @@ func (a *app) prepareArtifacts(ctx context.Context, db *store.DB, log *slog.Logg
 				}
 				continue
 			}
-			n, size, err := db.CollectStaged(ctx, name, store.StagedAge)
+			n, size, err := db.CollectStaged(ctx, name, artifact.StagedAge)
 			if n > 0 {
 				log.Info("removed the remains of interrupted uploads", "backend", name, "count", n, "bytes", size)
 			}
@@ -188,9 +190,9 @@ func (a *app) prepareArtifacts(ctx context.Context, db *store.DB, log *slog.Logg
 // it has none and one is set or, with needed, a random one, which it prints.
 func (a *app) seed(ctx context.Context, db *store.DB, cfg Config, needed bool) error {
 	if cfg.AdminPassword == "" && !needed {
-		return db.SeedWithoutPassword(ctx)
+		return db.Users.SeedWithoutPassword(ctx)
 	}
-	password, err := db.Seed(ctx, cfg.AdminPassword)
+	password, err := db.Users.Seed(ctx, cfg.AdminPassword)
 	if err != nil || password == "" {
 		return err
 	}
@@ -198,7 +200,7 @@ func (a *app) seed(ctx context.Context, db *store.DB, cfg Config, needed bool) e
 
     %s
 
-`, store.DefaultUsername, password)
+`, users.DefaultUsername, password)
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tracker/store"
+	"tracker/store/domain"
 )
 
 // run compares both sides and copies what is new from one to the other.
@@ -130,8 +131,8 @@ func (s *syncing) lacks(record string) bool {
 
 // local returns the records of the project in the database; none when it is not there.
 func (s *syncing) local(ctx context.Context) (order []string, states map[string]store.RecordState, err error) {
-	order, states, err = s.db.AllRecords(ctx, store.System, s.project)
-	if err != nil && store.AsError(err).Code == store.CodeNotFound {
+	order, states, err = s.db.AllRecords(ctx, domain.System, s.project)
+	if err != nil && domain.AsError(err).Code == domain.CodeNotFound {
 		return nil, map[string]store.RecordState{}, nil
 	}
 	return order, states, err

@@ -8,6 +8,7 @@ import (
 
 	"tracker/server/web/auth"
 	"tracker/store"
+	"tracker/store/domain"
 )
 
 func (a *app) tokenCommand() *cobra.Command {
@@ -43,8 +44,8 @@ secret, does not expire, and can be revoked on the page of the account.`,
 				return err
 			}
 			if key {
-				return a.withUser(cmd, username, func(db *store.DB, u store.User) error {
-					made, err := db.CreateAPIKey(cmd.Context(), store.System, u.ID, name)
+				return a.withUser(cmd, username, func(db *store.DB, u domain.User) error {
+					made, err := db.Users.CreateAPIKey(cmd.Context(), domain.System, u.ID, name)
 					if err != nil {
 						return err
 					}
@@ -58,7 +59,7 @@ secret, does not expire, and can be revoked on the page of the account.`,
 			for _, w := range shortSecret(cfg.JWTSecret) {
 				a.warn("%s", w)
 			}
-			return a.withUser(cmd, username, func(db *store.DB, u store.User) error {
+			return a.withUser(cmd, username, func(db *store.DB, u domain.User) error {
 				grant, err := auth.New(db, auth.Options{Enabled: true, Secret: cfg.JWTSecret}).Grant(u, time.Duration(lifetime))
 				if err != nil {
 					return err

@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"tracker/server/web/auth"
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/users"
 )
 
 func TestToken(t *testing.T) {
@@ -28,7 +29,7 @@ func TestToken(t *testing.T) {
 		a := auth.New(db, auth.Options{Enabled: true, Secret: secret, Now: func() time.Time { return now }})
 		u, err := a.User(request)
 		if err != nil {
-			return string(store.AsError(err).Code)
+			return string(domain.AsError(err).Code)
 		}
 		return u.Username
 	}
@@ -65,10 +66,10 @@ func TestTokenRefuses(t *testing.T) {
 func TestTokenForWandb(t *testing.T) {
 	seeded(t)
 	key := strings.TrimSuffix(runMain(t, nil, "", "token", "--user", "default", "--wandb", "--name", "cluster").must(t), "\n")
-	if !store.IsAPIKey(key) {
+	if !users.IsAPIKey(key) {
 		t.Fatalf("not a key: %q", key)
 	}
-	if u, err := openDB(t).UserOfAPIKey(t.Context(), key); err != nil || u.Username != "default" {
+	if u, err := openDB(t).Users.UserOfAPIKey(t.Context(), key); err != nil || u.Username != "default" {
 		t.Errorf("the key is of %v, %v", u.Username, err)
 	}
 	runMain(t, nil, "", "token", "--user", "default", "--wandb", "--expires", "1h").refused(t, 2, "--expires")

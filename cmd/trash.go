@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/trash"
 )
 
 // trashSettings are the settings that the commands of the trash need.
@@ -50,7 +52,7 @@ error, none. An ID is the first column of "tracker trash".`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: run(func(cmd *cobra.Command, ids []string) error {
 			return a.withDB(cmd, func(db *store.DB) error {
-				if err := db.Restore(cmd.Context(), store.System, ids...); err != nil {
+				if err := db.Trash.Restore(cmd.Context(), domain.System, ids...); err != nil {
 					return err
 				}
 				fmt.Fprintf(a.stdout, "Restored %s.\n", things(len(ids), "record", "records"))
@@ -87,10 +89,10 @@ back but a backup.`,
 }
 
 // maxTrashRows is the number of records in the table.
-const maxTrashRows = store.MaxLimit
+const maxTrashRows = domain.MaxLimit
 
 func (a *app) listTrash(ctx context.Context, db *store.DB, asJSON bool) error {
-	l, err := db.Trash(ctx, store.System, store.TrashQuery{Page: store.Page{Limit: maxTrashRows}})
+	l, err := db.Trash.List(ctx, domain.System, trash.Query{Page: domain.Page{Limit: maxTrashRows}})
 	switch {
 	case err != nil:
 		return err
@@ -109,7 +111,7 @@ func (a *app) listTrash(ctx context.Context, db *store.DB, asJSON bool) error {
 	return nil
 }
 
-func printTrash(out io.Writer, all []store.Trashed) error {
+func printTrash(out io.Writer, all []trash.Trashed) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tKIND\tNAME\tPROJECT\tDELETED\tBY\tPURGED AFTER\tRUNS\tARTIFACTS\tBYTES")
 	for _, t := range all {
@@ -125,7 +127,7 @@ func printTrash(out io.Writer, all []store.Trashed) error {
 
 func (a *app) emptyTrash(ctx context.Context, db *store.DB, age time.Duration) error {
 	var n, kept int
-	err := db.EmptyTrash(ctx, store.System, age, func(p store.Purged) {
+	err := db.Trash.Empty(ctx, domain.System, age, func(p trash.Purged) {
 		if p.Kept {
 			kept++
 			fmt.Fprintf(a.stdout, "Kept the %s: a version of a model in the trash refers to it.\n", p.Trashed)

@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/users"
 )
 
 func (a *app) userCommand() *cobra.Command {
@@ -34,7 +36,7 @@ while a server runs.`,
 }
 
 func (a *app) userAddCommand() *cobra.Command {
-	var u store.NewUser
+	var u users.NewUser
 	var asLine bool
 	cmd := &cobra.Command{
 		Use:   "add NAME",
@@ -53,7 +55,7 @@ of the standard input. It has 8 to 72 bytes.`,
 				if u.Password, err = a.newPassword(cmd.Context(), u.Username, asLine); err != nil {
 					return err
 				}
-				if _, err := db.CreateUser(cmd.Context(), store.System, u); err != nil {
+				if _, err := db.Users.CreateUser(cmd.Context(), domain.System, u); err != nil {
 					return err
 				}
 				_, err = fmt.Fprintf(a.stdout, "Created the account %s.\n", u.Username)
@@ -96,10 +98,10 @@ func (a *app) userListCommand() *cobra.Command {
 	return cmd
 }
 
-func allUsers(ctx context.Context, db *store.DB) ([]store.User, error) {
-	all := []store.User{}
+func allUsers(ctx context.Context, db *store.DB) ([]domain.User, error) {
+	all := []domain.User{}
 	for {
-		l, err := db.Users(ctx, store.System, store.Page{Limit: store.MaxLimit, Offset: len(all)})
+		l, err := db.Users.Users(ctx, domain.System, domain.Page{Limit: domain.MaxLimit, Offset: len(all)})
 		if err != nil {
 			return nil, err
 		}
@@ -110,7 +112,7 @@ func allUsers(ctx context.Context, db *store.DB) ([]store.User, error) {
 	}
 }
 
-func (a *app) printUsers(users []store.User) error {
+func (a *app) printUsers(users []domain.User) error {
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tADMIN\tFIRST NAME\tLAST NAME\tCREATED")
 	for _, u := range users {
@@ -137,7 +139,7 @@ func (a *app) userSetCommand() *cobra.Command {
 		Args:              one("NAME"),
 		ValidArgsFunction: a.completeUser,
 		RunE: run(func(cmd *cobra.Command, args []string) error {
-			var p store.UserPatch
+			var p users.UserPatch
 			if cmd.Flags().Changed("first-name") {
 				p.FirstName = &first
 			}
@@ -150,8 +152,8 @@ func (a *app) userSetCommand() *cobra.Command {
 			if p.FirstName == nil && p.LastName == nil && p.IsAdmin == nil {
 				return misuse("there is nothing to change: give --admin, --first-name or --last-name")
 			}
-			return a.withUser(cmd, args[0], func(db *store.DB, u store.User) error {
-				if err := db.UpdateUser(cmd.Context(), store.System, u.ID, p); err != nil {
+			return a.withUser(cmd, args[0], func(db *store.DB, u domain.User) error {
+				if err := db.Users.UpdateUser(cmd.Context(), domain.System, u.ID, p); err != nil {
 					return err
 				}
 				_, err := fmt.Fprintf(a.stdout, "The account %s is changed.\n", u.Username)
@@ -182,7 +184,7 @@ command asks for confirmation; elsewhere it needs --yes.`,
 			if !yes && !asks {
 				return misuse("there is no terminal to ask for confirmation: give --yes to delete the account")
 			}
-			return a.withUser(cmd, args[0], func(db *store.DB, u store.User) error {
+			return a.withUser(cmd, args[0], func(db *store.DB, u domain.User) error {
 				if !yes {
 					sure, err := a.confirm(cmd.Context(), fmt.Sprintf("Delete the account %s and its permissions?", u.Username))
 					if err != nil {
@@ -192,7 +194,7 @@ command asks for confirmation; elsewhere it needs --yes.`,
 						return errors.New("nothing was deleted")
 					}
 				}
-				if err := db.DeleteUser(cmd.Context(), store.System, u.ID); err != nil {
+				if err := db.Users.DeleteUser(cmd.Context(), domain.System, u.ID); err != nil {
 					return err
 				}
 				_, err := fmt.Fprintf(a.stdout, "The account %s is deleted.\n", u.Username)
@@ -206,11 +208,11 @@ command asks for confirmation; elsewhere it needs --yes.`,
 }
 
 // withUser calls fn with the database and the account of that name.
-func (a *app) withUser(cmd *cobra.Command, username string, fn func(*store.DB, store.User) error) error {
+func (a *app) withUser(cmd *cobra.Command, username string, fn func(*store.DB, domain.User) error) error {
 	return a.withDB(cmd, func(db *store.DB) error {
-		u, err := db.UserByName(cmd.Context(), store.System, username)
+		u, err := db.Users.UserByName(cmd.Context(), domain.System, username)
 		if err != nil {
-			if store.AsError(err).Code == store.CodeNotFound {
+			if domain.AsError(err).Code == domain.CodeNotFound {
 				err = fmt.Errorf("there is no user %q in %s; `tracker user list` lists them", username, db.Path())
 			}
 			return err

@@ -6,14 +6,14 @@ import (
 	"strings"
 	"testing"
 
-	"tracker/store"
+	"tracker/store/domain"
 )
 
 // signsIn reports whether a name and a password fit.
 func signsIn(t *testing.T, username, password string) bool {
 	t.Helper()
-	_, err := openDB(t).SignIn(t.Context(), username, password)
-	if err != nil && store.AsError(err).Code != store.CodeInvalidCredentials {
+	_, err := openDB(t).Users.SignIn(t.Context(), username, password)
+	if err != nil && domain.AsError(err).Code != domain.CodeInvalidCredentials {
 		t.Fatal(err)
 	}
 	return err == nil
@@ -102,9 +102,9 @@ func TestUserListAsTable(t *testing.T) {
 func TestUserListIsWhole(t *testing.T) {
 	seeded(t)
 	execSQL(t, "tracker.db", fmt.Sprintf(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i <= %d)
-		INSERT INTO user (id, username, password_hash, created_date) SELECT 'id' || i, 'user' || i, '', 0 FROM n`, store.MaxLimit))
-	if n := len(listedUsers(t)); n != store.MaxLimit+2 {
-		t.Errorf("%d accounts are listed, want %d", n, store.MaxLimit+2)
+		INSERT INTO user (id, username, password_hash, created_date) SELECT 'id' || i, 'user' || i, '', 0 FROM n`, domain.MaxLimit))
+	if n := len(listedUsers(t)); n != domain.MaxLimit+2 {
+		t.Errorf("%d accounts are listed, want %d", n, domain.MaxLimit+2)
 	}
 }
 

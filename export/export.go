@@ -13,6 +13,10 @@ import (
 	"strings"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/files"
+	"tracker/store/projects"
+	"tracker/store/runs"
 	"tracker/store/transfer"
 	"tracker/store/transfer/archive"
 )
@@ -40,10 +44,10 @@ func Formats() []Format {
 
 // run is a run with what was recorded in it, but for its points.
 type run struct {
-	store.IterationRecord
-	project    store.Project
-	experiment store.Experiment
-	artifacts  []store.Artifact
+	runs.IterationRecord
+	project    projects.Project
+	experiment projects.Experiment
+	artifacts  []files.Artifact
 }
 
 // pageSize is the number of records that are read at once.
@@ -52,15 +56,17 @@ const pageSize = 200
 // eachRun calls fn with each run of an extract, by project and experiment, the oldest
 // first.
 func eachRun(ctx context.Context, e *store.Extract, fn func(*store.View, run) error) error {
-	return e.DB.View(ctx, store.System, func(v *store.View) error {
-		return eachPage(func(p store.Page) (store.List[store.Project], error) { return v.Projects(store.ProjectQuery{Page: p}) },
-			func(project store.Project) error {
-				return eachPage(func(p store.Page) (store.List[store.Experiment], error) {
-					return v.Experiments(project.ID, store.ExperimentQuery{Page: p})
-				}, func(experiment store.Experiment) error {
-					return eachPage(func(p store.Page) (store.List[store.Iteration], error) {
-						return v.Iterations(experiment.ID, store.IterationQuery{Page: p})
-					}, func(it store.Iteration) error {
+	return e.DB.View(ctx, domain.System, func(v *store.View) error {
+		return eachPage(func(p domain.Page) (domain.List[projects.Project], error) {
+			return v.Projects.Projects(projects.ProjectQuery{Page: p})
+		},
+			func(project projects.Project) error {
+				return eachPage(func(p domain.Page) (domain.List[projects.Experiment], error) {
+					return v.Projects.Experiments(project.ID, projects.ExperimentQuery{Page: p})
+				}, func(experiment projects.Experiment) error {
+					return eachPage(func(p domain.Page) (domain.List[runs.Iteration], error) {
+						return v.Runs.Iterations(experiment.ID, runs.IterationQuery{Page: p})
+					}, func(it runs.Iteration) error {
 						r, err := readRun(v, experiment.ID, it.ID)
 						r.project, r.experiment = project, experiment
 						if err == nil {
@@ -78,21 +84,21 @@ func eachRun(ctx context.Context, e *store.Extract, fn func(*store.View, run) er
 
 // readRun returns a run of an experiment, without its project and experiment.
 func readRun(v *store.View, experimentID, id string) (r run, err error) {
-	if r.IterationRecord, err = v.IterationRecord(id); err != nil {
+	if r.IterationRecord, err = v.Runs.IterationRecord(id); err != nil {
 		return r, err
 	}
-	return r, eachPage(func(p store.Page) (store.List[store.Artifact], error) {
-		return v.Artifacts(experimentID, store.ArtifactQuery{Page: p, IterationID: &id})
-	}, func(a store.Artifact) error {
+	return r, eachPage(func(p domain.Page) (domain.List[files.Artifact], error) {
+		return v.Files.Artifacts(experimentID, files.ArtifactQuery{Page: p, IterationID: &id})
+	}, func(a files.Artifact) error {
 		r.artifacts = append(r.artifacts, a)
 		return nil
 	})
 }
 
 // eachPage calls fn with each record of a listing.
-func eachPage[T any](page func(store.Page) (store.List[T], error), fn func(T) error) error {
+func eachPage[T any](page func(domain.Page) (domain.List[T], error), fn func(T) error) error {
 	for offset := 0; ; {
-		l, err := page(store.Page{Limit: pageSize, Offset: offset})
+		l, err := page(domain.Page{Limit: pageSize, Offset: offset})
 		if err != nil {
 			return err
 		}
@@ -121,7 +127,7 @@ func create(path string, fn func(io.Writer) error) error {
 }
 
 // copyArtifact writes the bytes of an artifact to a file.
-func copyArtifact(e *store.Extract, a store.Artifact, path string) error {
+func copyArtifact(e *store.Extract, a files.Artifact, path string) error {
 	from, err := e.Open(archive.Blob{Hash: a.ContentHash, Size: a.SizeBytes})
 	if err != nil {
 		return fmt.Errorf("the artifact %q: %w", a.Name, err)

@@ -13,6 +13,10 @@ import (
 	"strings"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/files"
+	"tracker/store/points"
+	"tracker/store/runs"
 	"tracker/store/transfer"
 	"tracker/store/transfer/archive"
 )
@@ -158,7 +162,7 @@ func isImage(contentType string) bool {
 	return slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, contentType)
 }
 
-func embed(e *store.Extract, run run, a store.Artifact) (image, error) {
+func embed(e *store.Extract, run run, a files.Artifact) (image, error) {
 	from, err := e.Open(archive.Blob{Hash: a.ContentHash, Size: a.SizeBytes})
 	if err != nil {
 		return image{}, fmt.Errorf("the artifact %q: %w", a.Name, err)
@@ -270,7 +274,7 @@ func (s *section) charts(ctx context.Context, db *store.DB) error {
 	}
 	keys := sortedKeys(metrics)
 	for _, key := range keys[:min(len(keys), maxCharts)] {
-		curves, err := db.Curves(ctx, store.System, ids, store.CurveQuery{Keys: []string{key}, Points: curvePoints, X: store.ByStep, Scale: store.Linear})
+		curves, err := db.Runs.Curves(ctx, domain.System, ids, points.CurveQuery{Keys: []string{key}, Points: curvePoints, X: points.ByStep, Scale: points.Linear})
 		if err != nil {
 			return err
 		}
@@ -280,7 +284,7 @@ func (s *section) charts(ctx context.Context, db *store.DB) error {
 }
 
 // draw returns the picture of curves.
-func draw(key string, ids []string, curves []store.Curve) chart {
+func draw(key string, ids []string, curves []runs.Curve) chart {
 	c := chart{Key: key}
 	left, right := math.Inf(1), math.Inf(-1)
 	bottom, top := math.Inf(1), math.Inf(-1)

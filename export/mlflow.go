@@ -19,11 +19,16 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/files"
+	"tracker/store/projects"
+	"tracker/store/runs"
+	"tracker/store/scalar"
 	"tracker/store/transfer"
 )
 
 // mlflowStatuses are the numbers that a file store has for statuses.
-var mlflowStatuses = map[store.IterationStatus]int{store.Running: 1, store.Succeeded: 3, store.Failed: 4, store.Killed: 5}
+var mlflowStatuses = map[domain.IterationStatus]int{domain.Running: 1, domain.Succeeded: 3, domain.Failed: 4, domain.Killed: 5}
 
 // mlflowStore is a file store of MLflow that is being written.
 type mlflowStore struct {
@@ -54,9 +59,11 @@ func writeMLflow(ctx context.Context, e *store.Extract, path string, r *transfer
 	if err := os.MkdirAll(m.path, 0o755); err != nil {
 		return err
 	}
-	return e.DB.View(ctx, store.System, func(v *store.View) error {
-		return eachPage(func(p store.Page) (store.List[store.Project], error) { return v.Projects(store.ProjectQuery{Page: p}) },
-			func(project store.Project) error { return m.project(v, project) })
+	return e.DB.View(ctx, domain.System, func(v *store.View) error {
+		return eachPage(func(p domain.Page) (domain.List[projects.Project], error) {
+			return v.Projects.Projects(projects.ProjectQuery{Page: p})
+		},
+			func(project projects.Project) error { return m.project(v, project) })
 	})
 }
 
@@ -69,10 +76,10 @@ func fileURI(path string) string {
 	return (&url.URL{Scheme: "file", Path: path}).String()
 }
 
-func (m *mlflowStore) project(v *store.View, project store.Project) error {
-	err := eachPage(func(p store.Page) (store.List[store.Experiment], error) {
-		return v.Experiments(project.ID, store.ExperimentQuery{Page: p})
-	}, func(experiment store.Experiment) error { return m.experiment(v, project, experiment.ID) })
+func (m *mlflowStore) project(v *store.View, project projects.Project) error {
+	err := eachPage(func(p domain.Page) (domain.List[projects.Experiment], error) {
+		return v.Projects.Experiments(project.ID, projects.ExperimentQuery{Page: p})
+	}, func(experiment projects.Experiment) error { return m.experiment(v, project, experiment.ID) })
 	if err != nil {
 		return err
 	}
@@ -80,8 +87,8 @@ func (m *mlflowStore) project(v *store.View, project store.Project) error {
 }
 
 // experiment writes an experiment with its runs and logged models.
-func (m *mlflowStore) experiment(v *store.View, project store.Project, id string) error {
-	e, err := v.ExperimentRecord(id)
+func (m *mlflowStore) experiment(v *store.View, project projects.Project, id string) error {
+	e, err := v.Projects.ExperimentRecord(id)
 	if err != nil {
 		return err
 	}
@@ -117,9 +124,9 @@ func (m *mlflowStore) experiment(v *store.View, project store.Project, id string
 	if err != nil {
 		return err
 	}
-	err = eachPage(func(p store.Page) (store.List[store.Iteration], error) {
-		return v.Iterations(e.ID, store.IterationQuery{Page: p})
-	}, func(it store.Iteration) error {
+	err = eachPage(func(p domain.Page) (domain.List[runs.Iteration], error) {
+		return v.Runs.Iterations(e.ID, runs.IterationQuery{Page: p})
+	}, func(it runs.Iteration) error {
 		run, err := readRun(v, e.ID, it.ID)
 		if err != nil {
 			return err
@@ -218,7 +225,7 @@ func (m *mlflowStore) run(v *store.View, run run, folder, experiment string) err
 }
 
 // artifact writes the bytes of an artifact.
-func (m *mlflowStore) artifact(a store.Artifact, to string) error {
+func (m *mlflowStore) artifact(a files.Artifact, to string) error {
 	if err := copyArtifact(m.e, a, to); err != nil {
 		return err
 	}
@@ -294,7 +301,7 @@ func writeMLflowPoints(v *store.View, run run, at string, r *transfer.Result) er
 		taken[name] = true
 		err := create(filepath.Join(at, "metrics", filepath.FromSlash(name)), func(w io.Writer) error {
 			lines := bufio.NewWriter(w)
-			err := v.EachMetricOf(run.ID, latest.Key, func(_ string, step store.Step, value store.Value, at store.Time) error {
+			err := v.Runs.EachMetricOf(run.ID, latest.Key, func(_ string, step scalar.Step, value scalar.Value, at scalar.Time) error {
 				r.Points++
 				_, err := fmt.Fprintf(lines, "%d %s %d\n", at, number(value), step)
 				return err

@@ -9,13 +9,17 @@ import (
 	"strings"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/files"
+	"tracker/store/projects"
+	"tracker/store/registry"
 )
 
 // outputs writes which logged models a run has made. MLflow reads a folder for each.
 func (m *mlflowStore) outputs(at string, run run) error {
 	written := map[string]bool{}
 	for _, use := range run.Models {
-		if use.Role != store.OutputModel {
+		if use.Role != registry.OutputModel {
 			m.r.Lose(run.Name, "That it has used the logged model %s is not written.", use.ModelID)
 			continue
 		}
@@ -34,11 +38,11 @@ func (m *mlflowStore) outputs(at string, run run) error {
 }
 
 // loggedModelStatuses are the numbers that a file store has for statuses of logged models.
-var loggedModelStatuses = map[store.LoggedModelStatus]int{store.LoggedModelPending: 1, store.LoggedModelReady: 2, store.LoggedModelFailed: 3}
+var loggedModelStatuses = map[registry.LoggedModelStatus]int{registry.LoggedModelPending: 1, registry.LoggedModelReady: 2, registry.LoggedModelFailed: 3}
 
 // loggedModels writes the logged models of an experiment with their files.
 func (m *mlflowStore) loggedModels(v *store.View, experimentID, folder, experiment string) error {
-	found, err := v.FindLoggedModels([]string{experimentID}, store.LoggedModelQuery{Match: func(store.LoggedModel) bool { return true }})
+	found, err := v.Models.FindLoggedModels([]string{experimentID}, registry.LoggedModelQuery{Match: func(registry.LoggedModel) bool { return true }})
 	if err != nil {
 		return err
 	}
@@ -47,7 +51,7 @@ func (m *mlflowStore) loggedModels(v *store.View, experimentID, folder, experime
 		for _, l := range some {
 			ids = append(ids, l.ID)
 		}
-		all, err := v.LoggedModels(ids)
+		all, err := v.Models.LoggedModels(ids)
 		if err != nil {
 			return err
 		}
@@ -60,7 +64,7 @@ func (m *mlflowStore) loggedModels(v *store.View, experimentID, folder, experime
 	return nil
 }
 
-func (m *mlflowStore) loggedModel(v *store.View, l store.DescribedModel, at, experiment string) error {
+func (m *mlflowStore) loggedModel(v *store.View, l registry.DescribedModel, at, experiment string) error {
 	m.artifacts[l.ID] = m.uri + "/" + experiment + "/models/" + l.ID + "/artifacts"
 	var run any
 	if l.IterationID != nil {
@@ -86,10 +90,10 @@ func (m *mlflowStore) loggedModel(v *store.View, l store.DescribedModel, at, exp
 	if err != nil {
 		return err
 	}
-	within := store.LoggedModelFolder(l.ID)
-	return eachPage(func(p store.Page) (store.List[store.Artifact], error) {
-		return v.Artifacts(l.ExperimentID, store.ArtifactQuery{Page: p, Name: within})
-	}, func(a store.Artifact) error {
+	within := registry.LoggedModelFolder(l.ID)
+	return eachPage(func(p domain.Page) (domain.List[files.Artifact], error) {
+		return v.Files.Artifacts(l.ExperimentID, files.ArtifactQuery{Page: p, Name: within})
+	}, func(a files.Artifact) error {
 		name, isFile := strings.CutPrefix(a.Name, within)
 		if !isFile || a.IterationID != nil {
 			return nil
@@ -99,7 +103,7 @@ func (m *mlflowStore) loggedModel(v *store.View, l store.DescribedModel, at, exp
 }
 
 // modelMetrics writes the points that measure a logged model: a file for each metric.
-func (m *mlflowStore) modelMetrics(at string, l store.DescribedModel) error {
+func (m *mlflowStore) modelMetrics(at string, l registry.DescribedModel) error {
 	lines := map[string][]string{}
 	for _, p := range l.Metrics {
 		line := fmt.Sprintf("%d %s %d %s", p.RecordedAt, number(p.Value), p.Step, strings.ReplaceAll(p.IterationID, "-", ""))
@@ -120,7 +124,7 @@ func (m *mlflowStore) modelMetrics(at string, l store.DescribedModel) error {
 }
 
 // textsOf returns properties by key.
-func textsOf(all []store.Property) map[string]string {
+func textsOf(all []domain.Property) map[string]string {
 	texts := map[string]string{}
 	for _, p := range all {
 		texts[p.Key] = p.Value
@@ -129,16 +133,16 @@ func textsOf(all []store.Property) map[string]string {
 }
 
 // mlflowStages are MLflow's names of stages.
-var mlflowStages = map[store.Stage]string{store.NoStage: "None", store.Staging: "Staging", store.Production: "Production", store.Archived: "Archived"}
+var mlflowStages = map[registry.Stage]string{registry.NoStage: "None", registry.Staging: "Staging", registry.Production: "Production", registry.Archived: "Archived"}
 
 // registry writes the registered models of a project. MLflow's names are unique, and have
 // no slash and no colon.
-func (m *mlflowStore) registry(v *store.View, project store.Project) error {
-	return eachPage(func(p store.Page) (store.List[store.Model], error) {
-		return v.Models(project.ID, store.ModelQuery{Page: p})
+func (m *mlflowStore) registry(v *store.View, project projects.Project) error {
+	return eachPage(func(p domain.Page) (domain.List[registry.Model], error) {
+		return v.Models.Models(project.ID, registry.ModelQuery{Page: p})
 	},
-		func(head store.Model) error {
-			models, err := v.RegisteredModels(project.ID, []string{head.ID})
+		func(head registry.Model) error {
+			models, err := v.Models.RegisteredModels(project.ID, []string{head.ID})
 			if err != nil || len(models) == 0 {
 				return err
 			}
@@ -146,7 +150,7 @@ func (m *mlflowStore) registry(v *store.View, project store.Project) error {
 		})
 }
 
-func (m *mlflowStore) registered(v *store.View, project store.Project, model store.RegisteredModel) error {
+func (m *mlflowStore) registered(v *store.View, project projects.Project, model registry.RegisteredModel) error {
 	name := strings.NewReplacer("/", "_", ":", "_", `\`, "_").Replace(model.Name)
 	if strings.Trim(name, ".") == "" {
 		name = "_"
@@ -182,10 +186,10 @@ func (m *mlflowStore) registered(v *store.View, project store.Project, model sto
 	if err != nil {
 		return err
 	}
-	return eachPage(func(p store.Page) (store.List[store.ModelVersion], error) {
-		return v.ModelVersions(model.ID, store.ModelVersionQuery{Page: p})
-	}, func(head store.ModelVersion) error {
-		versions, err := v.RegisteredVersions(project.ID, []string{head.ID})
+	return eachPage(func(p domain.Page) (domain.List[registry.ModelVersion], error) {
+		return v.Models.ModelVersions(model.ID, registry.ModelVersionQuery{Page: p})
+	}, func(head registry.ModelVersion) error {
+		versions, err := v.Models.RegisteredVersions(project.ID, []string{head.ID})
 		if err != nil || len(versions) == 0 {
 			return err
 		}
@@ -193,7 +197,7 @@ func (m *mlflowStore) registered(v *store.View, project store.Project, model sto
 	})
 }
 
-func (m *mlflowStore) version(at, model string, version store.RegisteredVersion) error {
+func (m *mlflowStore) version(at, model string, version registry.RegisteredVersion) error {
 	at = filepath.Join(at, fmt.Sprintf("version-%d", version.Version))
 	var run, link any
 	if version.IterationID != nil {

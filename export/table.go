@@ -8,6 +8,8 @@ import (
 	"strconv"
 
 	"tracker/store"
+	"tracker/store/runs"
+	"tracker/store/scalar"
 	"tracker/store/transfer"
 	"tracker/store/transfer/parquet"
 )
@@ -46,7 +48,7 @@ func optional(name string, kind parquet.Kind) parquet.Field {
 
 func textCell(s string) parquet.Value { return parquet.Value{Kind: parquet.Text, Text: []byte(s)} }
 
-func timeCell(at store.Time) parquet.Value { return parquet.Value{Kind: parquet.Time, Int: int64(at)} }
+func timeCell(at scalar.Time) parquet.Value { return parquet.Value{Kind: parquet.Time, Int: int64(at)} }
 
 func intCell(n int64) parquet.Value { return parquet.Value{Kind: parquet.Int, Int: n} }
 
@@ -58,7 +60,7 @@ func runRow(_ *store.View, run run, add func(...parquet.Value) error) error {
 	if run.EndDate != nil {
 		ended = timeCell(*run.EndDate)
 	}
-	var code store.NewSnapshot
+	var code runs.NewSnapshot
 	if run.Snapshot != nil {
 		code = run.Snapshot.NewSnapshot
 	}
@@ -94,7 +96,7 @@ func tagRows(_ *store.View, run run, add func(...parquet.Value) error) error {
 func pointRows(r *transfer.Result) func(*store.View, run, func(...parquet.Value) error) error {
 	return func(v *store.View, run run, add func(...parquet.Value) error) error {
 		id, metric, name := textCell(run.ID), "", parquet.Value{}
-		return v.EachMetric(run.ID, func(key string, step store.Step, value store.Value, at store.Time) error {
+		return v.Runs.EachMetric(run.ID, func(key string, step scalar.Step, value scalar.Value, at scalar.Time) error {
 			if r.Points++; key != metric || name.Kind == parquet.Null {
 				metric, name = key, textCell(key)
 			}
@@ -174,7 +176,7 @@ type csvWriter struct {
 func (t csvWriter) Write(row ...parquet.Value) error {
 	for i, v := range row {
 		if t.cells[i] = v.String(); v.Kind == parquet.Float {
-			t.cells[i] = number(store.Value(v.Float))
+			t.cells[i] = number(scalar.Value(v.Float))
 		}
 	}
 	return t.out.Write(t.cells)
@@ -187,7 +189,7 @@ func (t csvWriter) Close() error {
 
 // number returns a value with all of its digits, and NaN, inf and -inf as pandas
 // reads them.
-func number(v store.Value) string {
+func number(v scalar.Value) string {
 	switch text := strconv.FormatFloat(float64(v), 'g', -1, 64); text {
 	case "+Inf":
 		return "inf"
@@ -199,4 +201,4 @@ func number(v store.Value) string {
 }
 
 // moment returns a time in UTC with milliseconds.
-func moment(at store.Time) string { return timeCell(at).String() }
+func moment(at scalar.Time) string { return timeCell(at).String() }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"tracker/store"
+	"tracker/store/scalar"
 	"tracker/store/transfer"
 	"tracker/store/transfer/tensorboard"
 )
@@ -32,7 +33,7 @@ func writeTensorBoard(ctx context.Context, e *store.Extract, path string, r *tra
 			if err != nil {
 				return err
 			}
-			err = v.EachMetric(run.ID, func(key string, step store.Step, value store.Value, at store.Time) error {
+			err = v.Runs.EachMetric(run.ID, func(key string, step scalar.Step, value scalar.Value, at scalar.Time) error {
 				if x := float64(value); !math.IsNaN(x) && float64(float32(x)) != x {
 					rounded++
 				}

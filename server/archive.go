@@ -10,6 +10,7 @@ import (
 	"tracker/export"
 	"tracker/server/web"
 	"tracker/store"
+	"tracker/store/domain"
 )
 
 func (s *Server) projectRecords(c *call) error {
@@ -23,7 +24,7 @@ func (s *Server) projectRecords(c *call) error {
 
 // exportProject answers with an archive of a project.
 func (s *Server) exportProject(c *call) error {
-	if _, err := s.db.Project(c.ctx, c.actor, c.vars["id"]); err != nil {
+	if _, err := s.db.Projects.Project(c.ctx, c.actor, c.vars["id"]); err != nil {
 		return err // before it waits for other archives
 	}
 	return s.exportArchive(c, store.ArchiveQuery{ProjectID: c.vars["id"]}, export.Report)
@@ -34,14 +35,14 @@ func (s *Server) exportRecords(c *call) error {
 	var body struct {
 		Records []string `json:"records"`
 	}
-	if _, err := s.db.Project(c.ctx, c.actor, c.vars["id"]); err != nil {
+	if _, err := s.db.Projects.Project(c.ctx, c.actor, c.vars["id"]); err != nil {
 		return err
 	}
 	if err := c.decode(&body); err != nil {
 		return err
 	}
 	if len(body.Records) == 0 {
-		return store.Invalid("records", "records must name at least one record, like iteration/ID.")
+		return domain.Invalid("records", "records must name at least one record, like iteration/ID.")
 	}
 	return s.exportArchive(c, store.ArchiveQuery{ProjectID: c.vars["id"], Records: body.Records}, nil)
 }
@@ -79,10 +80,10 @@ func (s *Server) exportArchive(c *call, q store.ArchiveQuery, report func(contex
 // importArchive imports the archive in the body.
 func (s *Server) importArchive(c *call) error {
 	if kind := c.r.Header.Get("Content-Type"); kind != "application/zip" {
-		return store.Errorf(web.CodeUnsupportedMediaType, "Send the archive with the Content-Type application/zip.")
+		return domain.Errorf(web.CodeUnsupportedMediaType, "Send the archive with the Content-Type application/zip.")
 	}
 	web.AllowUpload(c.r)
-	if err := s.db.CheckSize(c.r.ContentLength); err != nil {
+	if err := s.db.Files.CheckSize(c.r.ContentLength); err != nil {
 		return err
 	}
 	r, err := s.db.ReceiveArchive(c.ctx, c.actor, &formBody{r: c.r.Body}, store.ArchiveImport{})

@@ -2,7 +2,8 @@ package server
 
 import (
 	"tracker/server/web"
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/scalar"
 )
 
 // maxSignIn is the size limit in bytes of the body of a sign-in, which anybody
@@ -19,7 +20,7 @@ func (s *Server) signIn(c *call) error {
 	}
 	for _, f := range []struct{ name, value string }{{"username", b.Username}, {"password", b.Password}} {
 		if f.value == "" {
-			return store.Invalid(f.name, "%s must be given.", f.name)
+			return domain.Invalid(f.name, "%s must be given.", f.name)
 		}
 	}
 	g, err := s.auth.SignIn(c.r.Context(), b.Username, b.Password, web.ClientAddress(c.r))
@@ -34,24 +35,24 @@ func (s *Server) refresh(c *call) error {
 }
 
 func (s *Server) me(c *call) error {
-	u, err := s.db.Authenticate(c.ctx, c.actor)
+	u, err := s.db.Users.Authenticate(c.ctx, c.actor)
 	return reply(c, u, err)
 }
 
 type healthBody struct {
-	Status     string     `json:"status"`
-	AppName    string     `json:"app_name"`
-	Version    string     `json:"version"`
-	ServerTime store.Time `json:"server_time"`
+	Status     string      `json:"status"`
+	AppName    string      `json:"app_name"`
+	Version    string      `json:"version"`
+	ServerTime scalar.Time `json:"server_time"`
 }
 
 func (s *Server) health(c *call) error {
 	if err := s.db.Ping(c.ctx); err != nil {
-		if e := store.AsError(err); e.Code == store.CodeUnavailable {
+		if e := domain.AsError(err); e.Code == domain.CodeUnavailable {
 			return e
 		}
-		return &store.Error{Code: store.CodeUnavailable, Err: err,
+		return &domain.Error{Code: domain.CodeUnavailable, Err: err,
 			Message: "The database does not answer; see the server's log."}
 	}
-	return c.ok(healthBody{"ok", "tracker", s.version, store.Time(s.now().UnixMilli())})
+	return c.ok(healthBody{"ok", "tracker", s.version, scalar.Time(s.now().UnixMilli())})
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"tracker/store"
+	"tracker/store/domain"
 )
 
 // notStrings are JSON values of other types.
@@ -57,7 +57,7 @@ func (k kind) bad() []string {
 		short = append(short, c, "a"+c, c+"b", "a"+c+"b")
 	}
 	for _, c := range []string{"x", "é", "語", `\ud83d\ude00`} {
-		short = append(short, strings.Repeat(c, store.MaxName+1))
+		short = append(short, strings.Repeat(c, domain.MaxName+1))
 	}
 	switch k {
 	case aName:
@@ -67,10 +67,10 @@ func (k kind) bad() []string {
 	case aShort:
 		return append(notStrings, text(short...)...)
 	case aText:
-		return append(notStrings, text(strings.Repeat("x", store.MaxText+1), strings.Repeat("é", store.MaxText/2)+"x")...)
+		return append(notStrings, text(strings.Repeat("x", domain.MaxText+1), strings.Repeat("é", domain.MaxText/2)+"x")...)
 	case aParam:
-		return append([]string{`[]`, `{}`, `["x"]`, `{"a":"b"}`, strings.Repeat("1", store.MaxText+1)},
-			text(strings.Repeat("x", store.MaxText+1), strings.Repeat("é", store.MaxText/2)+"x")...)
+		return append([]string{`[]`, `{}`, `["x"]`, `{"a":"b"}`, strings.Repeat("1", domain.MaxText+1)},
+			text(strings.Repeat("x", domain.MaxText+1), strings.Repeat("é", domain.MaxText/2)+"x")...)
 	case aPassword:
 		return append(notStrings, text("", "1234567", "ééé", strings.Repeat("x", 73), strings.Repeat("é", 37))...)
 	case aSecret:

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"tracker/store"
+	"tracker/store/domain"
 )
 
 const (
@@ -180,7 +180,7 @@ func TestLimitsOfTexts(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	for _, c := range []string{"x", "é", "語", "😀"} {
-		name := strings.Repeat(c, store.MaxName)
+		name := strings.Repeat(c, domain.MaxName)
 		id := s.do("POST", "/project", `{"name":"`+name+`"}`).id()
 		s.get("/project/" + id).has(`{"name":"` + name + `"}`)
 		id = s.do("POST", "/metric/iteration/"+s.iteration, `{"key":"`+name+`","value":1}`).id()
@@ -188,15 +188,15 @@ func TestLimitsOfTexts(t *testing.T) {
 		id = s.do("POST", "/parameter/iteration/"+s.iteration, `{"key":"`+name+`","value":1}`).id()
 		s.get("/parameter/" + id).has(`{"key":"` + name + `"}`)
 	}
-	for i, text := range []string{strings.Repeat("x", store.MaxText), strings.Repeat("é", store.MaxText/2),
-		strings.Repeat("😀", store.MaxText/4)} {
+	for i, text := range []string{strings.Repeat("x", domain.MaxText), strings.Repeat("é", domain.MaxText/2),
+		strings.Repeat("😀", domain.MaxText/4)} {
 		id := s.do("POST", "/parameter/iteration/"+s.iteration, fmt.Sprintf(`{"key":"p%d","value":"%s"}`, i, text)).id()
 		s.get("/parameter/" + id).has(`{"value":"` + text + `"}`)
 		s.do("PATCH", "/iteration/"+s.iteration, `{"notes":"`+text+`"}`).wants(204)
 		s.get("/iteration/" + s.iteration).has(`{"notes":"` + text + `"}`)
 	}
 	// However it is escaped, it is the text that counts.
-	id := s.do("POST", "/parameter/iteration/"+s.iteration, `{"key":"escaped","value":"`+strings.Repeat(`\u0001`, store.MaxText)+`"}`).id()
+	id := s.do("POST", "/parameter/iteration/"+s.iteration, `{"key":"escaped","value":"`+strings.Repeat(`\u0001`, domain.MaxText)+`"}`).id()
 	s.get("/parameter/" + id).wants(200)
 	s.do("POST", "/parameter/iteration/"+s.iteration, `{"key":" ","value":"a key of one space is printable"}`).wants(201)
 	s.do("POST", "/user", `{"username":"zoé","password":"éééé"}`).wants(201)

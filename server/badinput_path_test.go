@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"tracker/server"
-	"tracker/store"
+	"tracker/store/domain"
 )
 
 // place is a route with the records of the site in its path.
@@ -123,7 +123,7 @@ func TestMetricIDsThatNobodyHas(t *testing.T) {
 	parts := strings.Split(s.metric, ".")
 	moved := strings.Split(s.moved, ".")
 	later := s.api.metric(s.iteration, "loss", 1)
-	s.must(s.db.DeleteMetric(t.Context(), store.System, later))
+	s.must(s.db.Runs.DeleteMetric(t.Context(), domain.System, later))
 	ids := []string{
 		later, // was deleted, and is never given out again
 		moved[0] + ".7." + moved[2],

@@ -12,7 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"tracker/store"
+	"tracker/store/artifact"
+	"tracker/store/domain"
 )
 
 // badArtifactNames are refused wherever a name is given.
@@ -24,7 +25,7 @@ func TestBadArtifactFields(t *testing.T) {
 	create, update := "/resource/experiment/"+s.experiment, "/resource/"+s.resource
 	bad := map[string][]string{
 		"name":         badArtifactNames,
-		"description":  {"\xff", strings.Repeat("x", store.MaxText+1)},
+		"description":  {"\xff", strings.Repeat("x", domain.MaxText+1)},
 		"content_type": {"", "banana", "image", "/", "image/", "/png", "image/png/x", "image /png", "a/b;", "text/plain; charset", "a/b\r\nX: y", "é/b", "a/" + strings.Repeat("b", 300)},
 		"iteration_id": {nobody, "x", s.api.iteration(s.api.experiment(s.project)), strings.ToUpper(s.iteration)},
 	}
@@ -247,7 +248,7 @@ func TestUploadThatIsTooLarge(t *testing.T) {
 
 // A folder that can't be written to is told, and nothing is left.
 func TestUploadToAFolderThatIsGone(t *testing.T) {
-	a := startWith(t, setup{backend: store.Filesystem})
+	a := startWith(t, setup{backend: artifact.Filesystem})
 	e := a.experiment(a.project(a.root))
 	a.put(e, "a", "bytes")
 	if err := os.RemoveAll(a.artifactRoot() + "/staging"); err != nil {

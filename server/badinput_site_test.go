@@ -8,7 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/points"
+	"tracker/store/projects"
+	"tracker/store/registry"
+	"tracker/store/runs"
+	"tracker/store/scalar"
 )
 
 // site is a server with a record of each kind.
@@ -39,27 +44,27 @@ func newSite(t testing.TB) *site {
 	s.parameter = s.api.parameter(s.iteration, "learning rate", "0.10")
 	s.metric = s.api.metric(s.iteration, "loss", 0.5)
 	s.moved = s.api.metric(s.iteration, "moved", 0.5)
-	s.must(s.db.UpdateMetric(t.Context(), store.System, s.moved, store.MetricPatch{Step: new(store.Step(7))}))
-	for kind, id := range map[store.TagKind]string{
-		store.ProjectTag: s.project, store.ExperimentTag: s.experiment, store.IterationTag: s.iteration} {
+	s.must(s.db.Runs.UpdateMetric(t.Context(), domain.System, s.moved, points.Patch{Step: new(scalar.Step(7))}))
+	for kind, id := range map[runs.TagKind]string{
+		runs.ProjectTag: s.project, runs.ExperimentTag: s.experiment, runs.IterationTag: s.iteration} {
 		s.tag(kind, id, "baseline")
 	}
-	s.must(s.db.SetProperties(t.Context(), store.System, store.IterationProperty, s.iteration, []store.Property{{Key: "old", Value: "value"}}))
+	s.must(s.db.Runs.SetProperties(t.Context(), domain.System, runs.IterationProperty, s.iteration, []domain.Property{{Key: "old", Value: "value"}}))
 	s.resource = s.artifact(s.experiment, "model.bin", "the weights")
 	s.upload = s.unfinished(s.experiment, "large.bin", 7)
 	s.trashed = s.api.iteration(s.experiment)
-	s.must(s.db.DeleteIteration(t.Context(), store.System, s.trashed))
+	s.must(s.db.Runs.DeleteIteration(t.Context(), domain.System, s.trashed))
 	s.ended = s.api.iteration(s.experiment)
 	s.endedParameter = s.api.parameter(s.ended, "seed", "1")
 	s.endedMetric = s.api.metric(s.ended, "loss", 0.25)
 	s.end(s.ended)
 	s.stopped = s.api.experiment(s.project)
-	s.must(s.db.UpdateExperiment(t.Context(), store.System, s.stopped,
-		store.ExperimentPatch{Status: new(store.Stopped)}))
+	s.must(s.db.Projects.UpdateExperiment(t.Context(), domain.System, s.stopped,
+		projects.ExperimentPatch{Status: new(domain.Stopped)}))
 	s.model = s.api.model(s.project, "fraud")
 	s.version = s.api.version(s.model, s.ended)
-	s.promote(s.version, store.Production)
-	report, err := s.db.CreateReport(t.Context(), store.System, s.project, store.NewReport{Name: "findings"})
+	s.promote(s.version, registry.Production)
+	report, err := s.db.Projects.CreateReport(t.Context(), domain.System, s.project, projects.NewReport{Name: "findings"})
 	s.must(err)
 	s.report = report.ID
 	return s

@@ -5,7 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/points"
+	"tracker/store/projects"
+	"tracker/store/scalar"
 )
 
 // A page has at most 2 MiB of text, says how many records that are, and the next
@@ -22,7 +25,7 @@ func TestPageOfLargeTextsIsCut(t *testing.T) {
 		got := a.get(fmt.Sprint(path, "?offset=", len(ids)))
 		limit := want
 		if len(ids) == 4 {
-			limit = store.DefaultLimit
+			limit = domain.DefaultLimit
 		}
 		got.has(fmt.Sprintf(`{"total":5,"limit":%d,"offset":%d}`, limit, len(ids)))
 		if page := got.ids(); len(page) != want {
@@ -32,7 +35,7 @@ func TestPageOfLargeTextsIsCut(t *testing.T) {
 	}
 	project := a.project(a.root)
 	for range 3 {
-		_, err := a.db.CreateExperiment(t.Context(), store.System, project, store.NewExperiment{Name: "n", Description: strings.Repeat("x", 1<<20)})
+		_, err := a.db.Projects.CreateExperiment(t.Context(), domain.System, project, projects.NewExperiment{Name: "n", Description: strings.Repeat("x", 1<<20)})
 		a.must(err)
 	}
 	a.get("/experiment/project/" + project).has(`{"total":3,"limit":2}`)
@@ -56,11 +59,11 @@ func TestAnswerWithTooManyPoints(t *testing.T) {
 	a := start(t)
 	iteration := a.running()
 	for k := range 6 {
-		points := make([]store.NewMetric, 100_000)
-		for i := range points {
-			points[i] = store.NewMetric{Key: fmt.Sprint("key ", k), Value: store.Value(i)}
+		values := make([]points.Sample, 100_000)
+		for i := range values {
+			values[i] = points.Sample{Key: fmt.Sprint("key ", k), Value: scalar.Value(i)}
 		}
-		a.must(a.db.CreateMetrics(t.Context(), store.System, iteration, points))
+		a.must(a.db.Runs.CreateMetrics(t.Context(), domain.System, iteration, values))
 	}
 	path := "/metric/iteration/" + iteration + "/series"
 	a.get(path+"?points=100000").fails(422, "INVALID_PAYLOAD", "points")

@@ -7,8 +7,10 @@ import (
 	"strconv"
 
 	"tracker/server/web"
-	"tracker/store"
+	"tracker/store/domain"
 	"tracker/store/json"
+	"tracker/store/points"
+	"tracker/store/scalar"
 )
 
 const (
@@ -20,23 +22,23 @@ const (
 
 func (s *Server) createMetricBulk(c *call) error {
 	var b struct {
-		Metrics *points `json:"metrics"`
+		Metrics *bulkPoints `json:"metrics"`
 	}
 	// Before anything is unpacked.
 	key, err := idempotencyKey(c.r, nil)
 	if err != nil {
 		return err
 	}
-	if err := s.db.AllowPoints(store.WithIdempotencyKey(c.ctx, key), c.actor, c.vars["iteration_id"]); err != nil {
+	if err := s.db.Runs.AllowPoints(domain.WithIdempotencyKey(c.ctx, key), c.actor, c.vars["iteration_id"]); err != nil {
 		return err
 	}
 	if err := c.decodeFrom(&b, web.Limits{Size: maxBulkBody, Packed: true}); err != nil {
 		return err
 	}
 	if b.Metrics == nil {
-		return store.Invalid("metrics", "metrics must be given: a list of {\"key\", \"value\", \"step\", \"recorded_at\"}.")
+		return domain.Invalid("metrics", "metrics must be given: a list of {\"key\", \"value\", \"step\", \"recorded_at\"}.")
 	}
-	if err := s.db.CreateMetrics(c.ctx, c.actor, c.vars["iteration_id"], *b.Metrics); err != nil {
+	if err := s.db.Runs.CreateMetrics(c.ctx, c.actor, c.vars["iteration_id"], *b.Metrics); err != nil {
 		return err
 	}
 	web.WriteJSON(c.w, c.r, http.StatusCreated, countBody{len(*b.Metrics)})
@@ -50,12 +52,12 @@ type countBody struct {
 // points are the points of a bulk request. They have a method for reading JSON
 // because a request has up to maxBulk of them with few names: each name is made
 // a string once, and no value or step becomes one.
-type points []store.NewMetric
+type bulkPoints []points.Sample
 
 var errTooMany = errors.New("must have at most " + strconv.Itoa(maxBulk) + " entries; send several requests")
 
 // UnmarshalJSONFrom reads a list of objects.
-func (p *points) UnmarshalJSONFrom(dec *json.Decoder) error {
+func (p *bulkPoints) UnmarshalJSONFrom(dec *json.Decoder) error {
 	if dec.PeekKind() != '[' {
 		if err := dec.SkipValue(); err != nil {
 			return err
@@ -65,7 +67,7 @@ func (p *points) UnmarshalJSONFrom(dec *json.Decoder) error {
 	if _, err := dec.ReadToken(); err != nil {
 		return err
 	}
-	*p = points{}
+	*p = bulkPoints{}
 	names := map[string]string{}
 	for dec.PeekKind() != ']' {
 		if len(*p) == maxBulk {
@@ -82,7 +84,7 @@ func (p *points) UnmarshalJSONFrom(dec *json.Decoder) error {
 }
 
 // readPoint reads one object. names has the strings of the keys seen so far.
-func readPoint(dec *json.Decoder, names map[string]string) (m store.NewMetric, err error) {
+func readPoint(dec *json.Decoder, names map[string]string) (m points.Sample, err error) {
 	if dec.PeekKind() != '{' {
 		if err := dec.SkipValue(); err != nil {
 			return m, err
@@ -116,10 +118,10 @@ func readPoint(dec *json.Decoder, names map[string]string) (m store.NewMetric, e
 			hasValue = true
 			err = json.UnmarshalDecode(dec, &m.Value)
 		case "step":
-			m.Step = new(store.Step)
+			m.Step = new(scalar.Step)
 			err = json.UnmarshalDecode(dec, m.Step)
 		case "recorded_at":
-			m.RecordedAt = new(store.Time)
+			m.RecordedAt = new(scalar.Time)
 			err = json.UnmarshalDecode(dec, m.RecordedAt)
 		default:
 			err = unknownPointField(field)

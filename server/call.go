@@ -12,7 +12,7 @@ import (
 	"github.com/gorilla/mux"
 
 	"tracker/server/web"
-	"tracker/store"
+	"tracker/store/domain"
 )
 
 // maxBody is the size limit of a JSON body, in bytes: a parameter's value of
@@ -25,7 +25,7 @@ type call struct {
 	r     *http.Request
 	s     *Server
 	ctx   context.Context // carries the idempotency key once the body is read
-	actor store.Actor
+	actor domain.Actor
 	vars  map[string]string // of the path, decoded
 	query url.Values        // every name is one that the route takes
 	share *web.Share        // of the memory of all requests
@@ -56,7 +56,7 @@ func (c *call) prepare(rt route) error {
 		if err != nil {
 			return err
 		}
-		c.actor = store.Actor{UserID: u.ID}
+		c.actor = domain.Actor{UserID: u.ID}
 		web.InfoOf(c.r).User = u.Username
 	}
 	var err error
@@ -70,16 +70,16 @@ func (c *call) prepare(rt route) error {
 		return nil
 	}
 	if c.query, err = url.ParseQuery(c.r.URL.RawQuery); err != nil {
-		return store.Invalid("query", "The query string can't be read; escape its special characters.")
+		return domain.Invalid("query", "The query string can't be read; escape its special characters.")
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.query)) {
 		many := slices.Contains(rt.query, name+"*")
 		if !many && !slices.Contains(rt.query, name) {
 			name = web.Clip(name)
-			return store.Invalid(name, "%q is not a query parameter of this route; see /openapi.yaml for those it takes.", name)
+			return domain.Invalid(name, "%q is not a query parameter of this route; see /openapi.yaml for those it takes.", name)
 		}
 		if len(c.query[name]) > 1 && !many {
-			return store.Invalid(name, "%s is given twice; give it once.", name)
+			return domain.Invalid(name, "%s is given twice; give it once.", name)
 		}
 	}
 	return nil
@@ -107,7 +107,7 @@ func (c *call) decodeBody(dst any, limits web.Limits, optional bool) error {
 		return err
 	}
 	if body == nil && !optional {
-		return store.Errorf(web.CodeMalformedBody, "The body is empty; send a JSON object.")
+		return domain.Errorf(web.CodeMalformedBody, "The body is empty; send a JSON object.")
 	}
 	if body != nil {
 		if err := web.Decode(body, dst); err != nil {
@@ -118,7 +118,7 @@ func (c *call) decodeBody(dst any, limits web.Limits, optional bool) error {
 		return nil
 	}
 	key, err := idempotencyKey(c.r, body)
-	c.ctx = store.WithIdempotencyKey(c.ctx, key)
+	c.ctx = domain.WithIdempotencyKey(c.ctx, key)
 	return err
 }
 
@@ -132,8 +132,8 @@ func (c *call) text(name string) *string {
 }
 
 // page reads limit and offset.
-func (c *call) page() (store.Page, error) {
-	p := store.FirstPage
+func (c *call) page() (domain.Page, error) {
+	p := domain.FirstPage
 	for _, q := range []struct {
 		name string
 		to   *int
@@ -147,7 +147,7 @@ func (c *call) page() (store.Page, error) {
 			err = nil // n is the number nearest to it, and will be cut again
 		}
 		if err != nil || n < 0 {
-			return p, store.Invalid(q.name, "%s must be a whole number that is not negative.", q.name)
+			return p, domain.Invalid(q.name, "%s must be a whole number that is not negative.", q.name)
 		}
 		*q.to = n
 	}
@@ -194,7 +194,7 @@ type idBody struct {
 
 // created answers 201 with the id and the place of a new record, or 200 when
 // it was there before.
-func (c *call) created(created store.Created, err error, location ...string) error {
+func (c *call) created(created domain.Created, err error, location ...string) error {
 	if err != nil {
 		return err
 	}

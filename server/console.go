@@ -5,19 +5,20 @@ import (
 	"strconv"
 
 	"tracker/server/web"
-	"tracker/store"
+	"tracker/store/console"
+	"tracker/store/domain"
 )
 
 func (s *Server) console(c *call) error {
-	q := store.ConsoleQuery{Limit: store.MaxLimit, Search: c.query.Get("q")}
+	q := console.Query{Limit: domain.MaxLimit, Search: c.query.Get("q")}
 	if text := c.text("from"); text != nil {
 		from, err := strconv.ParseInt(*text, 10, 64)
 		if err != nil || from < 0 {
-			return store.Invalid("from", "from must be the number of a line: a whole number that is not negative.")
+			return domain.Invalid("from", "from must be the number of a line: a whole number that is not negative.")
 		}
 		q.From = &from
 	}
-	l, err := s.db.Console(c.ctx, c.actor, c.vars["id"], q)
+	l, err := s.db.Runs.Console(c.ctx, c.actor, c.vars["id"], q)
 	return reply(c, l, err)
 }
 
@@ -30,9 +31,9 @@ func (s *Server) writeConsole(c *call) error {
 		return err
 	}
 	if b.Lines == nil {
-		return store.Invalid("lines", "lines must be given: a list of texts.")
+		return domain.Invalid("lines", "lines must be given: a list of texts.")
 	}
-	written, err := s.db.WriteConsole(c.ctx, c.actor, c.vars["id"], b.From, *b.Lines)
+	written, err := s.db.Runs.WriteConsole(c.ctx, c.actor, c.vars["id"], b.From, *b.Lines)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"tracker/store"
+	"tracker/store/artifact"
 )
 
 // Each backend answers a range, and what is asked for by a condition, as
@@ -198,9 +198,9 @@ func TestDamagedDownload(t *testing.T) {
 func (a api) damage(hash string, damaged []byte) {
 	a.t.Helper()
 	switch a.setup.backend {
-	case store.Filesystem:
+	case artifact.Filesystem:
 		a.must(os.WriteFile(filepath.Join(a.artifactRoot(), hash[:2], hash), damaged, 0o600))
-	case store.S3:
+	case artifact.S3:
 		_, err := a.bucket.memory.PutObject("artifacts", "tracker/"+hash[:2]+"/"+hash, map[string]string{}, bytes.NewReader(damaged), int64(len(damaged)), nil)
 		a.must(err)
 	default:

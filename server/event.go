@@ -4,26 +4,27 @@ import (
 	"context"
 
 	"tracker/server/web"
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/runs"
 )
 
 func (s *Server) experimentEvents(c *call) error {
 	id := c.vars["id"]
-	return c.stream("experiment "+id, func(ctx context.Context, actor store.Actor, cursor string) (store.Changes, error) {
-		return s.db.ExperimentChanges(ctx, actor, id, cursor)
+	return c.stream("experiment "+id, func(ctx context.Context, actor domain.Actor, cursor string) (runs.Changes, error) {
+		return s.db.Runs.ExperimentChanges(ctx, actor, id, cursor)
 	})
 }
 
 func (s *Server) iterationEvents(c *call) error {
 	id := c.vars["id"]
-	return c.stream("iteration "+id, func(ctx context.Context, actor store.Actor, cursor string) (store.Changes, error) {
-		return s.db.IterationChanges(ctx, actor, id, cursor)
+	return c.stream("iteration "+id, func(ctx context.Context, actor domain.Actor, cursor string) (runs.Changes, error) {
+		return s.db.Runs.IterationChanges(ctx, actor, id, cursor)
 	})
 }
 
 // stream answers with server-sent events from Last-Event-ID on, as long as the
 // token is good.
-func (c *call) stream(subject string, changes func(context.Context, store.Actor, string) (store.Changes, error)) error {
+func (c *call) stream(subject string, changes func(context.Context, domain.Actor, string) (runs.Changes, error)) error {
 	s, r := c.s, c.r
 	return s.events.Serve(c.w, r, web.EventStream{
 		Subject: subject,
@@ -32,12 +33,12 @@ func (c *call) stream(subject string, changes func(context.Context, store.Actor,
 		Allow: func(ctx context.Context) error {
 			u, err := s.auth.User(r.WithContext(ctx))
 			if err == nil {
-				_, err = changes(ctx, store.Actor{UserID: u.ID}, "")
+				_, err = changes(ctx, domain.Actor{UserID: u.ID}, "")
 			}
 			return err
 		},
-		Changes: func(ctx context.Context, cursor string) (store.Changes, error) {
-			return changes(ctx, store.System, cursor)
+		Changes: func(ctx context.Context, cursor string) (runs.Changes, error) {
+			return changes(ctx, domain.System, cursor)
 		},
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"tracker/store"
+	"tracker/store/domain"
 )
 
 // TestEventsEndWithTheToken has an answer that goes on for ever end when who
@@ -17,7 +17,7 @@ func TestEventsEndWithTheToken(t *testing.T) {
 	for name, end := range map[string]func(a api, p person, project string){
 		"expired": func(a api, _ person, _ string) { a.clock.move(25 * time.Hour) },
 		"deleted": func(a api, p person, _ string) {
-			a.must(a.db.DeleteUser(a.t.Context(), store.System, p.id))
+			a.must(a.db.Users.DeleteUser(a.t.Context(), domain.System, p.id))
 		},
 		"not permitted": func(a api, p person, project string) { a.permit(p, project, "create") },
 	} {

@@ -17,7 +17,7 @@ func Routes() [][2]string {
 // DecodeBulk reads the body of a bulk request and returns how many points it has.
 func DecodeBulk(body []byte) (int, error) {
 	var b struct {
-		Metrics *points `json:"metrics"`
+		Metrics *bulkPoints `json:"metrics"`
 	}
 	err := web.Decode(body, &b)
 	if b.Metrics == nil {

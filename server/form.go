@@ -15,7 +15,9 @@ import (
 	"strings"
 
 	"tracker/server/web"
-	"tracker/store"
+	"tracker/store/artifact"
+	"tracker/store/domain"
+	"tracker/store/files"
 )
 
 // maxFields is what a form may have beside the bytes of the artifact: texts,
@@ -24,10 +26,10 @@ const maxFields = 2 << 20
 
 // form holds an artifact that was sent as a multipart body.
 type form struct {
-	patch    store.ArtifactPatch
-	data     *store.Received // nil when there was none
-	fileName string          // of the part with the data, "" when it has none
-	fileType string          // of the part with the data
+	patch    files.ArtifactPatch
+	data     *artifact.Received // nil when there was none
+	fileName string             // of the part with the data, "" when it has none
+	fileType string             // of the part with the data
 }
 
 var formParts = []string{"data", "name", "description", "iteration_id", "content_type"}
@@ -80,9 +82,9 @@ func (c *call) readForm(allow func() error) (f *form, err error) {
 // formBody checks what the head of the request says of its body.
 func (c *call) formBody() (*formBody, error) {
 	if e := c.r.Header.Get("Content-Encoding"); e != "" && e != "identity" {
-		return nil, store.Errorf(web.CodeUnsupportedMediaType, "This route does not take Content-Encoding %q; send the parts as they are.", web.Clip(e))
+		return nil, domain.Errorf(web.CodeUnsupportedMediaType, "This route does not take Content-Encoding %q; send the parts as they are.", web.Clip(e))
 	}
-	if err := c.s.db.CheckSize(c.r.ContentLength - maxFields); err != nil {
+	if err := c.s.db.Files.CheckSize(c.r.ContentLength - maxFields); err != nil {
 		return nil, err
 	}
 	want, err := digest(c.r.Header.Values("Content-Digest"))
@@ -99,10 +101,10 @@ func (c *call) formBody() (*formBody, error) {
 func formReader(r *http.Request, body io.Reader) (*multipart.Reader, error) {
 	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || media != "multipart/form-data" {
-		return nil, store.Errorf(web.CodeUnsupportedMediaType, "The body must be multipart/form-data with the parts %s.", strings.Join(formParts, ", "))
+		return nil, domain.Errorf(web.CodeUnsupportedMediaType, "The body must be multipart/form-data with the parts %s.", strings.Join(formParts, ", "))
 	}
 	if params["boundary"] == "" {
-		return nil, store.Errorf(web.CodeMalformedBody, "The Content-Type multipart/form-data must have a boundary.")
+		return nil, domain.Errorf(web.CodeMalformedBody, "The Content-Type multipart/form-data must have a boundary.")
 	}
 	// A body that ends within the head of a part would look like one without
 	// it, so the end is made an error; the last line may lack its newline.
@@ -145,18 +147,18 @@ func (b *formBody) verify() error {
 		return nil
 	}
 	if got := hex.EncodeToString(b.hash.Sum(nil)); got != b.want {
-		return store.Invalid("Content-Digest", "The body that arrived has the SHA-256 %s and not the one in Content-Digest; send it again.", got)
+		return domain.Invalid("Content-Digest", "The body that arrived has the SHA-256 %s and not the one in Content-Digest; send it again.", got)
 	}
 	return nil
 }
 
 // malformed is the error of a body that can't be read to its end.
 func malformed(err error) error {
-	var e *store.Error
+	var e *domain.Error
 	if errors.As(err, &e) {
 		return e
 	}
-	return &store.Error{Code: web.CodeMalformedBody, Err: err,
+	return &domain.Error{Code: web.CodeMalformedBody, Err: err,
 		Message: "The body ended before it was complete, or is not what its Content-Type says; send it again."}
 }
 
@@ -166,15 +168,15 @@ func partName(part *multipart.Part, seen []string) (string, error) {
 	name := part.FormName()
 	switch {
 	case name == "":
-		return "", store.Invalid("Content-Disposition", "A part has no name; it must be one of %s.", strings.Join(formParts, ", "))
+		return "", domain.Invalid("Content-Disposition", "A part has no name; it must be one of %s.", strings.Join(formParts, ", "))
 	case !slices.Contains(formParts, name):
 		name = web.Clip(name)
-		return "", store.Invalid(name, "%q is not a part of this request; the parts are %s.", name, strings.Join(formParts, ", "))
+		return "", domain.Invalid(name, "%q is not a part of this request; the parts are %s.", name, strings.Join(formParts, ", "))
 	case slices.Contains(seen, name):
-		return "", store.Invalid(name, "%s is given twice; give it once.", name)
+		return "", domain.Invalid(name, "%s is given twice; give it once.", name)
 	}
 	if e := part.Header.Get("Content-Transfer-Encoding"); e != "" && !slices.Contains([]string{"binary", "8bit", "7bit"}, strings.ToLower(e)) {
-		return "", store.Invalid(name, "The part %s has the Content-Transfer-Encoding %q; send its bytes as they are.", name, web.Clip(e))
+		return "", domain.Invalid(name, "The part %s has the Content-Transfer-Encoding %q; send its bytes as they are.", name, web.Clip(e))
 	}
 	return name, nil
 }
@@ -182,7 +184,7 @@ func partName(part *multipart.Part, seen []string) (string, error) {
 // field reads a part that is a text. The text is checked at once, before the data,
 // which may come after it.
 func (f *form) field(name string, part *multipart.Part) error {
-	text, err := io.ReadAll(io.LimitReader(part, store.MaxText+1))
+	text, err := io.ReadAll(io.LimitReader(part, domain.MaxText+1))
 	if err != nil {
 		return malformed(err)
 	}
@@ -197,7 +199,7 @@ func (f *form) field(name string, part *multipart.Part) error {
 	case "iteration_id":
 		f.patch.IterationID = &value
 	}
-	return store.CheckArtifact(f.patch)
+	return files.CheckArtifact(f.patch)
 }
 
 // receive reads the bytes of the artifact.
@@ -213,20 +215,20 @@ func (f *form) receive(c *call, part *multipart.Part, allow func() error) error 
 	f.fileName = params["filename"]
 	f.fileName = f.fileName[strings.LastIndexAny(f.fileName, `/\`)+1:]
 	f.fileType = part.Header.Get("Content-Type")
-	f.data, err = c.s.db.Receive(c.ctx, &formBody{r: part}, want)
+	f.data, err = c.s.db.Files.Receive(c.ctx, &formBody{r: part}, want)
 	return err
 }
 
 // create returns the form as a new artifact.
-func (f *form) create() (n store.NewArtifact, err error) {
+func (f *form) create() (n files.NewArtifact, err error) {
 	p := f.patch
 	switch {
 	case f.data == nil:
-		return n, store.Invalid("data", "data must be given: a part with the bytes of the artifact.")
+		return n, domain.Invalid("data", "data must be given: a part with the bytes of the artifact.")
 	case p.Name == nil && f.fileName == "":
-		return n, store.Invalid("name", "name must be given, as a part or as the file name of the part data.")
+		return n, domain.Invalid("name", "name must be given, as a part or as the file name of the part data.")
 	}
-	n = store.NewArtifact{Name: f.fileName, ContentType: f.fileType}
+	n = files.NewArtifact{Name: f.fileName, ContentType: f.fileType}
 	for dst, src := range map[*string]*string{
 		&n.Name: p.Name, &n.Description: p.Description, &n.IterationID: p.IterationID, &n.ContentType: p.ContentType} {
 		if src != nil {
@@ -266,4 +268,4 @@ func digest(values []string) (string, error) {
 	return found, nil
 }
 
-var errDigest = store.Invalid("Content-Digest", "Content-Digest must be like sha-256=:RK/0qy18MlBSVnWgjwz6lZEWjP/lF5HF9bvEF8FabDg=:, the SHA-256 in base64 between colons.")
+var errDigest = domain.Invalid("Content-Digest", "Content-Digest must be like sha-256=:RK/0qy18MlBSVnWgjwz6lZEWjP/lF5HF9bvEF8FabDg=:, the SHA-256 in base64 between colons.")

@@ -11,7 +11,8 @@ import (
 	"time"
 
 	"tracker/server"
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/scalar"
 )
 
 // sound fails unless an answer is one that bad or good input may get: never
@@ -94,7 +95,7 @@ func FuzzQuery(f *testing.F) {
 		if err := json.Unmarshal(w.Body.Bytes(), &page); err != nil || page.Total == nil {
 			return // a single record
 		}
-		if *page.Limit < 0 || *page.Limit > store.MaxLimit || *page.Offset < 0 || len(page.Data) > *page.Limit || len(page.Data) > *page.Total {
+		if *page.Limit < 0 || *page.Limit > domain.MaxLimit || *page.Offset < 0 || len(page.Data) > *page.Limit || len(page.Data) > *page.Total {
 			t.Errorf("%s?%s: %s", path, query, w.Body)
 		}
 	})
@@ -157,11 +158,11 @@ func FuzzParseTime(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		at, err := store.ParseTime(text)
+		at, err := scalar.ParseTime(text)
 		if err != nil {
 			return
 		}
-		again, err := store.ParseTime(at.String())
+		again, err := scalar.ParseTime(at.String())
 		if err != nil || again != at {
 			t.Errorf("%q is %v, and that is %v, %v", text, at, again, err)
 		}

@@ -14,6 +14,15 @@ import (
 	"tracker/server"
 	"tracker/server/web/auth"
 	"tracker/store"
+	"tracker/store/artifact"
+	"tracker/store/domain"
+	"tracker/store/points"
+	"tracker/store/projects"
+	"tracker/store/registry"
+	"tracker/store/runs"
+	"tracker/store/scalar"
+	"tracker/store/trash"
+	"tracker/store/users"
 )
 
 const (
@@ -72,7 +81,7 @@ type setup struct {
 	base    string   // path prefix
 	origins []string // that may call it
 
-	backend   store.Backend // where artifacts go; "" for the database
+	backend   artifact.Backend // where artifacts go; "" for the database
 	maxUpload int64
 	noTrash   bool // what is deleted is deleted for good
 }
@@ -99,7 +108,7 @@ type instance struct {
 // person is an account and a token that stands for it.
 type person struct{ id, name, token string }
 
-func (p person) actor() store.Actor { return store.Actor{UserID: p.id} }
+func (p person) actor() domain.Actor { return domain.Actor{UserID: p.id} }
 
 // start runs a server that asks for tokens.
 func start(t testing.TB) api {
@@ -118,7 +127,7 @@ func startWith(t testing.TB, s setup) api {
 		bucket: &bucket{t: t}, file: filepath.Join(t.TempDir(), "tracker.db")}}
 	a.open()
 	t.Cleanup(a.close)
-	u, err := a.db.DefaultUser(t.Context())
+	u, err := a.db.Users.DefaultUser(t.Context())
 	a.must(err)
 	a.root = a.person(u, 1000*time.Hour)
 	return a
@@ -136,7 +145,7 @@ func (a api) open() {
 		Path: a.file, Exclusive: true, Now: a.clock.now, BcryptCost: 4, OnCommit: metrics.Commit,
 		Backends: a.backends(), MaxUpload: a.setup.maxUpload, TrashAge: age})
 	a.must(err)
-	_, err = a.db.Seed(a.t.Context(), password)
+	_, err = a.db.Users.Seed(a.t.Context(), password)
 	a.must(err)
 	a.watcher, err = newWatcher(a.file)
 	a.must(err)
@@ -158,7 +167,7 @@ func (a api) open() {
 // emptyTrash deletes for good what was deleted, and the bytes of it.
 func (a api) emptyTrash() {
 	a.t.Helper()
-	a.must(a.db.EmptyTrash(a.t.Context(), store.System, 0, func(p store.Purged) {
+	a.must(a.db.Trash.Empty(a.t.Context(), domain.System, 0, func(p trash.Purged) {
 		if p.Kept {
 			a.t.Errorf("%s is kept", p.Trashed)
 		}
@@ -192,7 +201,7 @@ func (a api) must(err error) {
 	}
 }
 
-func (a api) person(u store.User, lifetime time.Duration) person {
+func (a api) person(u domain.User, lifetime time.Duration) person {
 	a.t.Helper()
 	g, err := a.auth.Grant(u, lifetime)
 	a.must(err)
@@ -207,10 +216,10 @@ func (a api) admin(name string) person { a.t.Helper(); return a.account(name, tr
 
 func (a api) account(name string, admin bool) person {
 	a.t.Helper()
-	created, err := a.db.CreateUser(a.t.Context(), store.System,
-		store.NewUser{Username: name, Password: password, IsAdmin: admin})
+	created, err := a.db.Users.CreateUser(a.t.Context(), domain.System,
+		users.NewUser{Username: name, Password: password, IsAdmin: admin})
 	a.must(err)
-	u, err := a.db.User(a.t.Context(), store.System, created.ID)
+	u, err := a.db.Users.User(a.t.Context(), domain.System, created.ID)
 	a.must(err)
 	return a.person(u, auth.Lifetime)
 }
@@ -218,7 +227,7 @@ func (a api) account(name string, admin bool) person {
 // project makes a project in which owner has all permissions.
 func (a api) project(owner person) string {
 	a.t.Helper()
-	created, err := a.db.CreateProject(a.t.Context(), owner.actor(), store.NewProject{Name: "iris"})
+	created, err := a.db.Projects.CreateProject(a.t.Context(), owner.actor(), domain.NewProject{Name: "iris"})
 	a.must(err)
 	return created.ID
 }
@@ -228,13 +237,13 @@ func (a api) project(owner person) string {
 func (a api) permit(p person, project, rights string) string {
 	a.t.Helper()
 	has := func(name string) *bool { return new(strings.Contains(rights, name)) }
-	patch := store.PermissionPatch{Create: has("create"), Read: has("read"), Update: has("update"), Delete: has("delete")}
-	old, err := a.db.UserPermission(a.t.Context(), store.System, p.id, project)
+	patch := users.PermissionPatch{Create: has("create"), Read: has("read"), Update: has("update"), Delete: has("delete")}
+	old, err := a.db.Users.UserPermission(a.t.Context(), domain.System, p.id, project)
 	if err == nil {
-		a.must(a.db.UpdateUserPermission(a.t.Context(), store.System, old.ID, patch))
+		a.must(a.db.Users.UpdateUserPermission(a.t.Context(), domain.System, old.ID, patch))
 		return old.ID
 	}
-	created, err := a.db.CreateUserPermission(a.t.Context(), store.System, p.id, project, patch)
+	created, err := a.db.Users.CreateUserPermission(a.t.Context(), domain.System, p.id, project, patch)
 	a.must(err)
 	return created.ID
 }
@@ -242,7 +251,7 @@ func (a api) permit(p person, project, rights string) string {
 // experiment makes an experiment that is in progress.
 func (a api) experiment(project string) string {
 	a.t.Helper()
-	created, err := a.db.CreateExperiment(a.t.Context(), store.System, project, store.NewExperiment{Name: "sweep"})
+	created, err := a.db.Projects.CreateExperiment(a.t.Context(), domain.System, project, projects.NewExperiment{Name: "sweep"})
 	a.must(err)
 	return created.ID
 }
@@ -250,7 +259,7 @@ func (a api) experiment(project string) string {
 // iteration makes an iteration that is running.
 func (a api) iteration(experiment string) string {
 	a.t.Helper()
-	created, err := a.db.CreateIteration(a.t.Context(), store.System, experiment, store.NewIteration{Name: new("run")})
+	created, err := a.db.Runs.CreateIteration(a.t.Context(), domain.System, experiment, runs.NewIteration{Name: new("run")})
 	a.must(err)
 	return created.ID
 }
@@ -264,14 +273,14 @@ func (a api) running() string {
 // end ends an iteration.
 func (a api) end(iteration string) {
 	a.t.Helper()
-	a.must(a.db.UpdateIteration(a.t.Context(), store.System, iteration,
-		store.IterationPatch{Status: new(store.Succeeded)}))
+	a.must(a.db.Runs.UpdateIteration(a.t.Context(), domain.System, iteration,
+		runs.IterationPatch{Status: new(domain.Succeeded)}))
 }
 
 // parameter sets a parameter of an iteration.
 func (a api) parameter(iteration, key, value string) string {
 	a.t.Helper()
-	created, err := a.db.CreateParameter(a.t.Context(), store.System, iteration, key, store.Text(value))
+	created, err := a.db.Runs.CreateParameter(a.t.Context(), domain.System, iteration, key, scalar.Text(value))
 	a.must(err)
 	return created.ID
 }
@@ -279,8 +288,8 @@ func (a api) parameter(iteration, key, value string) string {
 // metric records a point at the next step of a series.
 func (a api) metric(iteration, key string, value float64) string {
 	a.t.Helper()
-	created, err := a.db.CreateMetric(a.t.Context(), store.System, iteration,
-		store.NewMetric{Key: key, Value: store.Value(value)})
+	created, err := a.db.Runs.CreateMetric(a.t.Context(), domain.System, iteration,
+		points.Sample{Key: key, Value: scalar.Value(value)})
 	a.must(err)
 	return created.ID
 }
@@ -288,7 +297,7 @@ func (a api) metric(iteration, key string, value float64) string {
 // model makes a model without versions.
 func (a api) model(project, name string) string {
 	a.t.Helper()
-	created, err := a.db.CreateModel(a.t.Context(), store.System, project, store.NewModel{Name: name})
+	created, err := a.db.Models.CreateModel(a.t.Context(), domain.System, project, registry.NewModel{Name: name})
 	a.must(err)
 	return created.ID
 }
@@ -296,21 +305,21 @@ func (a api) model(project, name string) string {
 // version adds a version that an iteration has trained.
 func (a api) version(model, iteration string) string {
 	a.t.Helper()
-	created, err := a.db.CreateModelVersion(a.t.Context(), store.System, model, store.NewModelVersion{IterationID: iteration})
+	created, err := a.db.Models.CreateModelVersion(a.t.Context(), domain.System, model, registry.NewModelVersion{IterationID: iteration})
 	a.must(err)
 	return created.ID
 }
 
 // promote puts a version into a stage.
-func (a api) promote(version string, to store.Stage) {
+func (a api) promote(version string, to registry.Stage) {
 	a.t.Helper()
-	a.must(a.db.UpdateModelVersion(a.t.Context(), store.System, version, store.ModelVersionPatch{Stage: &to}))
+	a.must(a.db.Models.UpdateModelVersion(a.t.Context(), domain.System, version, registry.ModelVersionPatch{Stage: &to}))
 }
 
 // tag puts a tag on a record.
-func (a api) tag(kind store.TagKind, id, value string) string {
+func (a api) tag(kind runs.TagKind, id, value string) string {
 	a.t.Helper()
-	created, err := a.db.CreateTag(a.t.Context(), store.System, kind, id, value)
+	created, err := a.db.Runs.CreateTag(a.t.Context(), domain.System, kind, id, value)
 	a.must(err)
 	return created.ID
 }

@@ -4,15 +4,15 @@ import (
 	"crypto/sha256"
 	"net/http"
 
-	"tracker/store"
+	"tracker/store/domain"
 )
 
 // idempotencyKey returns the key that a request carries, bound to its path,
 // query and body; one without Key when there is none.
-func idempotencyKey(r *http.Request, body []byte) (store.IdempotencyKey, error) {
+func idempotencyKey(r *http.Request, body []byte) (domain.IdempotencyKey, error) {
 	values := r.Header.Values("Idempotency-Key")
 	if len(values) == 0 {
-		return store.IdempotencyKey{}, nil
+		return domain.IdempotencyKey{}, nil
 	}
 	key := values[0]
 	ok := len(values) == 1 && len(key) >= 1 && len(key) <= 128
@@ -20,12 +20,12 @@ func idempotencyKey(r *http.Request, body []byte) (store.IdempotencyKey, error) 
 		ok = ok && c >= ' ' && c <= '~'
 	}
 	if !ok {
-		return store.IdempotencyKey{}, store.Invalid("Idempotency-Key",
+		return domain.IdempotencyKey{}, domain.Invalid("Idempotency-Key",
 			"Idempotency-Key must be one header of 1 to 128 visible ASCII characters; a UUID is a good one.")
 	}
 	h := sha256.New()
 	h.Write([]byte(r.URL.RawQuery))
 	h.Write([]byte{0})
 	h.Write(body)
-	return store.IdempotencyKey{Path: r.URL.EscapedPath(), Key: key, BodyHash: h.Sum(nil)}, nil
+	return domain.IdempotencyKey{Path: r.URL.EscapedPath(), Key: key, BodyHash: h.Sum(nil)}, nil
 }

@@ -3,7 +3,8 @@ package server
 import (
 	"context"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/runs"
 )
 
 func (s *Server) iterations(c *call) error {
@@ -11,35 +12,35 @@ func (s *Server) iterations(c *call) error {
 	if err != nil {
 		return err
 	}
-	q := store.IterationQuery{
+	q := runs.IterationQuery{
 		Page:    p,
 		Filter:  c.query.Get("filter"),
 		Sort:    c.query.Get("sort"),
 		Columns: c.query.Get("columns"),
 		Cut:     true,
 	}
-	return held(c, func(ctx context.Context) (store.List[store.Iteration], error) {
-		return s.db.Iterations(ctx, c.actor, c.vars["experiment_id"], q)
+	return held(c, func(ctx context.Context) (domain.List[runs.Iteration], error) {
+		return s.db.Runs.Iterations(ctx, c.actor, c.vars["experiment_id"], q)
 	})
 }
 
 func (s *Server) createIteration(c *call) error {
-	var b store.NewIteration
+	var b runs.NewIteration
 	if err := c.decodeOptional(&b); err != nil {
 		return err
 	}
 	if parent := c.text("parent_iteration_id"); parent != nil {
 		if b.ParentIterationID != nil && *b.ParentIterationID != *parent {
-			return store.Invalid("parent_iteration_id", "parent_iteration_id differs between the query and the body; give it once.")
+			return domain.Invalid("parent_iteration_id", "parent_iteration_id differs between the query and the body; give it once.")
 		}
 		b.ParentIterationID = parent
 	}
-	created, err := s.db.CreateIteration(c.ctx, c.actor, c.vars["experiment_id"], b)
+	created, err := s.db.Runs.CreateIteration(c.ctx, c.actor, c.vars["experiment_id"], b)
 	return c.created(created, err, "iteration", created.ID)
 }
 
 func (s *Server) iteration(c *call) error {
-	i, err := s.db.Iteration(c.ctx, c.actor, c.vars["id"])
+	i, err := s.db.Runs.Iteration(c.ctx, c.actor, c.vars["id"])
 	return reply(c, i, err)
 }
 
@@ -48,43 +49,43 @@ func (s *Server) iterationChildren(c *call) error {
 	if err != nil {
 		return err
 	}
-	l, err := s.db.IterationChildren(c.ctx, c.actor, c.vars["id"], p)
+	l, err := s.db.Runs.IterationChildren(c.ctx, c.actor, c.vars["id"], p)
 	return reply(c, l, err)
 }
 
 func (s *Server) updateIteration(c *call) error {
-	var b store.IterationPatch
+	var b runs.IterationPatch
 	if err := c.decode(&b); err != nil {
 		return err
 	}
-	return c.none(s.db.UpdateIteration(c.ctx, c.actor, c.vars["id"], b))
+	return c.none(s.db.Runs.UpdateIteration(c.ctx, c.actor, c.vars["id"], b))
 }
 
 func (s *Server) deleteIteration(c *call) error {
-	return c.none(s.db.DeleteIteration(c.ctx, c.actor, c.vars["id"]))
+	return c.none(s.db.Runs.DeleteIteration(c.ctx, c.actor, c.vars["id"]))
 }
 
 func (s *Server) summary(c *call) error {
-	return held(c, func(ctx context.Context) (store.Summary, error) {
-		return s.db.Summary(ctx, c.actor, c.vars["id"])
+	return held(c, func(ctx context.Context) (runs.Summary, error) {
+		return s.db.Runs.Summary(ctx, c.actor, c.vars["id"])
 	})
 }
 
 func (s *Server) heartbeat(c *call) error {
-	return c.none(s.db.Heartbeat(c.ctx, c.actor, c.vars["id"]))
+	return c.none(s.db.Runs.Heartbeat(c.ctx, c.actor, c.vars["id"]))
 }
 
 func (s *Server) snapshot(c *call) error {
-	snap, err := s.db.Snapshot(c.ctx, c.actor, c.vars["id"])
+	snap, err := s.db.Runs.Snapshot(c.ctx, c.actor, c.vars["id"])
 	return reply(c, snap, err)
 }
 
 func (s *Server) createSnapshot(c *call) error {
-	var b store.NewSnapshot
+	var b runs.NewSnapshot
 	if err := c.decode(&b); err != nil {
 		return err
 	}
 	id := c.vars["id"]
-	created, err := s.db.CreateSnapshot(c.ctx, c.actor, id, b)
+	created, err := s.db.Runs.CreateSnapshot(c.ctx, c.actor, id, b)
 	return c.created(created, err, "iteration", id, "snapshot")
 }

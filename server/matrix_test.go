@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"tracker/store"
+	"tracker/store/domain"
 )
 
 // identity is somebody who sends a request: with rights in the project of the
@@ -24,10 +24,10 @@ type identity struct {
 // identities are all kinds of callers.
 func identities(a api) []identity {
 	gone := a.user("gone")
-	a.must(a.db.DeleteUser(a.t.Context(), store.System, gone.id))
+	a.must(a.db.Users.DeleteUser(a.t.Context(), domain.System, gone.id))
 	foreign := a.user("foreign")
 	foreign.token = foreign.token[:len(foreign.token)-4] + "AAAA"
-	u, err := a.db.User(a.t.Context(), store.System, a.user("late").id)
+	u, err := a.db.Users.User(a.t.Context(), domain.System, a.user("late").id)
 	a.must(err)
 	expired := a.person(u, -time.Minute)
 	return []identity{
@@ -96,7 +96,7 @@ func TestRoutesByIdentity(t *testing.T) {
 				case i.admin:
 					caller = a.root
 				case i.self:
-					u, err := a.db.User(t.Context(), store.System, w["user"])
+					u, err := a.db.Users.User(t.Context(), domain.System, w["user"])
 					if err != nil {
 						t.Fatal(err)
 					}

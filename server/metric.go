@@ -6,8 +6,11 @@ import (
 	"net/http"
 
 	"tracker/server/web"
-	"tracker/store"
+	"tracker/store/domain"
 	"tracker/store/json"
+	"tracker/store/points"
+	"tracker/store/runs"
+	"tracker/store/scalar"
 )
 
 // maxBatch is how many entries a batch may have, so that it does not hold up
@@ -19,16 +22,16 @@ func (s *Server) listMetrics(c *call) error {
 	if err != nil {
 		return err
 	}
-	l, err := s.db.Metrics(c.ctx, c.actor, c.vars["iteration_id"], store.MetricQuery{Page: p, Key: c.text("key")})
+	l, err := s.db.Runs.Metrics(c.ctx, c.actor, c.vars["iteration_id"], runs.MetricQuery{Page: p, Key: c.text("key")})
 	return reply(c, l, err)
 }
 
 func (s *Server) createMetric(c *call) error {
 	var b struct {
-		Key        *string      `json:"key"`
-		Value      *store.Value `json:"value"`
-		Step       *store.Step  `json:"step"`
-		RecordedAt *store.Time  `json:"recorded_at"`
+		Key        *string       `json:"key"`
+		Value      *scalar.Value `json:"value"`
+		Step       *scalar.Step  `json:"step"`
+		RecordedAt *scalar.Time  `json:"recorded_at"`
 	}
 	if err := c.decode(&b); err != nil {
 		return err
@@ -39,31 +42,31 @@ func (s *Server) createMetric(c *call) error {
 	if b.Value == nil {
 		return errValueMissing
 	}
-	created, err := s.db.CreateMetric(c.ctx, c.actor, c.vars["iteration_id"],
-		store.NewMetric{Key: *b.Key, Value: *b.Value, Step: b.Step, RecordedAt: b.RecordedAt})
+	created, err := s.db.Runs.CreateMetric(c.ctx, c.actor, c.vars["iteration_id"],
+		points.Sample{Key: *b.Key, Value: *b.Value, Step: b.Step, RecordedAt: b.RecordedAt})
 	return c.created(created, err, "metric", created.ID)
 }
 
 func (s *Server) createMetricBatch(c *call) error {
 	var b struct {
-		Metrics    *entries    `json:"metrics"`
-		Step       *store.Step `json:"step"`
-		RecordedAt *store.Time `json:"recorded_at"`
+		Metrics    *entries     `json:"metrics"`
+		Step       *scalar.Step `json:"step"`
+		RecordedAt *scalar.Time `json:"recorded_at"`
 	}
 	if err := c.decode(&b); err != nil {
 		return err
 	}
 	if b.Metrics == nil {
-		return store.Invalid("metrics", "metrics must be given: an object of name and value, or a list of {\"key\", \"value\"}.")
+		return domain.Invalid("metrics", "metrics must be given: an object of name and value, or a list of {\"key\", \"value\"}.")
 	}
 	if len(*b.Metrics) > maxBatch {
-		return store.Invalid("metrics", "A batch has at most %d entries, not %d; send several.", maxBatch, len(*b.Metrics))
+		return domain.Invalid("metrics", "A batch has at most %d entries, not %d; send several.", maxBatch, len(*b.Metrics))
 	}
-	metrics := make([]store.NewMetric, len(*b.Metrics))
+	metrics := make([]points.Sample, len(*b.Metrics))
 	for i, e := range *b.Metrics {
-		metrics[i] = store.NewMetric{Key: e.key, Value: e.value, Step: b.Step, RecordedAt: b.RecordedAt}
+		metrics[i] = points.Sample{Key: e.key, Value: e.value, Step: b.Step, RecordedAt: b.RecordedAt}
 	}
-	batch, err := s.db.CreateMetricBatch(c.ctx, c.actor, c.vars["iteration_id"], metrics)
+	batch, err := s.db.Runs.CreateMetricBatch(c.ctx, c.actor, c.vars["iteration_id"], metrics)
 	if err != nil {
 		return err
 	}
@@ -80,7 +83,7 @@ type idsBody struct {
 
 type entry struct {
 	key   string
-	value store.Value
+	value scalar.Value
 }
 
 // entries are the points of a batch in the order of the document.
@@ -123,8 +126,8 @@ func (e *entries) readObject(dec *json.Decoder) error {
 
 func (e *entries) readList(dec *json.Decoder) error {
 	var list []struct {
-		Key   *string      `json:"key"`
-		Value *store.Value `json:"value"`
+		Key   *string       `json:"key"`
+		Value *scalar.Value `json:"value"`
 	}
 	if err := json.UnmarshalDecode(dec, &list); err != nil {
 		return err
@@ -139,26 +142,26 @@ func (e *entries) readList(dec *json.Decoder) error {
 }
 
 func (s *Server) metric(c *call) error {
-	m, err := s.db.Metric(c.ctx, c.actor, c.vars["id"])
+	m, err := s.db.Runs.Metric(c.ctx, c.actor, c.vars["id"])
 	return reply(c, m, err)
 }
 
 func (s *Server) updateMetric(c *call) error {
-	var b store.MetricPatch
+	var b points.Patch
 	if err := c.decode(&b); err != nil {
 		return err
 	}
-	return c.none(s.db.UpdateMetric(c.ctx, c.actor, c.vars["id"], b))
+	return c.none(s.db.Runs.UpdateMetric(c.ctx, c.actor, c.vars["id"], b))
 }
 
 func (s *Server) deleteMetric(c *call) error {
-	return c.none(s.db.DeleteMetric(c.ctx, c.actor, c.vars["id"]))
+	return c.none(s.db.Runs.DeleteMetric(c.ctx, c.actor, c.vars["id"]))
 }
 
 func (s *Server) rewindMetric(c *call) error {
 	var b struct {
-		Key  *string     `json:"key"`
-		From *store.Step `json:"from"`
+		Key  *string      `json:"key"`
+		From *scalar.Step `json:"from"`
 	}
 	if err := c.decode(&b); err != nil {
 		return err
@@ -167,7 +170,7 @@ func (s *Server) rewindMetric(c *call) error {
 		return errKeyMissing
 	}
 	if b.From == nil {
-		return store.Invalid("from", "from must be given: the first step that is deleted.")
+		return domain.Invalid("from", "from must be given: the first step that is deleted.")
 	}
-	return c.none(s.db.RewindMetric(c.ctx, c.actor, c.vars["iteration_id"], *b.Key, *b.From))
+	return c.none(s.db.Runs.RewindMetric(c.ctx, c.actor, c.vars["iteration_id"], *b.Key, *b.From))
 }

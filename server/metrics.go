@@ -11,6 +11,7 @@ import (
 
 	"tracker/store"
 	"tracker/store/backup"
+	"tracker/store/sqlite"
 )
 
 // Metrics are the server's figures about itself, in a registry of their own.
@@ -62,7 +63,7 @@ func NewMetrics() *Metrics {
 }
 
 // Commit counts a transaction of the writer; it is store.Options.OnCommit.
-func (m *Metrics) Commit(c store.CommitStats) {
+func (m *Metrics) Commit(c sqlite.CommitStats) {
 	m.pieces.Observe(float64(c.Jobs))
 	m.commits.Observe(c.Duration.Seconds())
 	if c.Err != nil {

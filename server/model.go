@@ -1,52 +1,54 @@
 package server
 
-import "tracker/store"
+import (
+	"tracker/store/registry"
+)
 
 // models lists the models of a project that have a text in their names.
 func (s *Server) models(c *call) error {
-	return s.listModels(c, c.vars["project_id"], store.ModelQuery{Part: c.query.Get("name"), Name: c.text("exact_name")})
+	return s.listModels(c, c.vars["project_id"], registry.ModelQuery{Part: c.query.Get("name"), Name: c.text("exact_name")})
 }
 
 // projectModels answers the deprecated route on which name is the whole name.
 func (s *Server) projectModels(c *call) error {
-	return s.listModels(c, c.vars["id"], store.ModelQuery{Name: c.text("name")})
+	return s.listModels(c, c.vars["id"], registry.ModelQuery{Name: c.text("name")})
 }
 
-func (s *Server) listModels(c *call, projectID string, q store.ModelQuery) (err error) {
+func (s *Server) listModels(c *call, projectID string, q registry.ModelQuery) (err error) {
 	if q.Page, err = c.page(); err != nil {
 		return err
 	}
-	l, err := s.db.Models(c.ctx, c.actor, projectID, q)
+	l, err := s.db.Models.Models(c.ctx, c.actor, projectID, q)
 	return reply(c, l, err)
 }
 
 func (s *Server) createModel(c *call) error {
-	var b store.NewModel
+	var b registry.NewModel
 	if err := c.decode(&b); err != nil {
 		return err
 	}
-	created, err := s.db.CreateModel(c.ctx, c.actor, c.vars["project_id"], b)
+	created, err := s.db.Models.CreateModel(c.ctx, c.actor, c.vars["project_id"], b)
 	return c.created(created, err, "model", created.ID)
 }
 
 func (s *Server) model(c *call) error {
-	m, err := s.db.Model(c.ctx, c.actor, c.vars["id"])
+	m, err := s.db.Models.Model(c.ctx, c.actor, c.vars["id"])
 	return reply(c, m, err)
 }
 
 func (s *Server) updateModel(c *call) error {
-	var b store.ModelPatch
+	var b registry.ModelPatch
 	if err := c.decode(&b); err != nil {
 		return err
 	}
-	return c.none(s.db.UpdateModel(c.ctx, c.actor, c.vars["id"], b))
+	return c.none(s.db.Models.UpdateModel(c.ctx, c.actor, c.vars["id"], b))
 }
 
 func (s *Server) deleteModel(c *call) error {
-	return c.none(s.db.DeleteModel(c.ctx, c.actor, c.vars["id"]))
+	return c.none(s.db.Models.DeleteModel(c.ctx, c.actor, c.vars["id"]))
 }
 
 func (s *Server) productionVersion(c *call) error {
-	v, err := s.db.ProductionVersion(c.ctx, c.actor, c.vars["id"])
+	v, err := s.db.Models.ProductionVersion(c.ctx, c.actor, c.vars["id"])
 	return reply(c, v, err)
 }

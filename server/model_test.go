@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"tracker/store"
+	"tracker/store/registry"
 )
 
 func modelJSON(id, project, name, description, updated string) string {
@@ -121,7 +121,7 @@ func TestModelVersionsAreListedNewestFirst(t *testing.T) {
 	var json []string
 	for n, stage := range []string{"PRODUCTION", "NONE", "ARCHIVED", "NONE"} {
 		id := a.version(model, w["iteration"])
-		a.promote(id, store.Stage(stage))
+		a.promote(id, registry.Stage(stage))
 		json = append([]string{versionJSON(id, model, n+1, w["iteration"], "null", stage, "", nowText)}, json...)
 	}
 	path := "/modelversion/model/" + model

@@ -2,7 +2,8 @@ package server
 
 import (
 	"tracker/server/web"
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/files"
 )
 
 func (s *Server) resources(c *call) error {
@@ -10,14 +11,14 @@ func (s *Server) resources(c *call) error {
 	if err != nil {
 		return err
 	}
-	q := store.ArtifactQuery{Page: p, Name: c.query.Get("name"), IterationID: c.text("iteration_id")}
-	l, err := s.db.Artifacts(c.ctx, c.actor, c.vars["experiment_id"], q)
+	q := files.ArtifactQuery{Page: p, Name: c.query.Get("name"), IterationID: c.text("iteration_id")}
+	l, err := s.db.Files.Artifacts(c.ctx, c.actor, c.vars["experiment_id"], q)
 	return reply(c, l, err)
 }
 
 func (s *Server) createArtifact(c *call) error {
 	experiment := c.vars["experiment_id"]
-	allow := func() error { return s.db.AllowUpload(c.ctx, c.actor, experiment) }
+	allow := func() error { return s.db.Files.AllowUpload(c.ctx, c.actor, experiment) }
 	if err := allow(); err != nil {
 		return err
 	}
@@ -31,42 +32,42 @@ func (s *Server) createArtifact(c *call) error {
 	if err != nil {
 		return err
 	}
-	created, err := s.db.CreateArtifact(c.ctx, c.actor, experiment, n, f.data)
+	created, err := s.db.Files.CreateArtifact(c.ctx, c.actor, experiment, n, f.data)
 	return c.created(created, err, "resource", created.ID)
 }
 
 func (s *Server) resource(c *call) error {
-	r, err := s.db.Artifact(c.ctx, c.actor, c.vars["id"])
+	r, err := s.db.Files.Artifact(c.ctx, c.actor, c.vars["id"])
 	return reply(c, r, err)
 }
 
 func (s *Server) updateArtifact(c *call) error {
 	id := c.vars["id"]
-	if err := s.db.AllowUpdate(c.ctx, c.actor, id); err != nil {
+	if err := s.db.Files.AllowUpdate(c.ctx, c.actor, id); err != nil {
 		return err
 	}
 	web.AllowUpload(c.r)
-	f, err := c.readForm(func() error { return s.db.AllowReplace(c.ctx, c.actor, id) })
+	f, err := c.readForm(func() error { return s.db.Files.AllowReplace(c.ctx, c.actor, id) })
 	if err != nil {
 		return err
 	}
 	defer f.discard()
-	return c.none(s.db.UpdateArtifact(c.ctx, c.actor, id, f.patch, f.data))
+	return c.none(s.db.Files.UpdateArtifact(c.ctx, c.actor, id, f.patch, f.data))
 }
 
 func (s *Server) deleteArtifact(c *call) error {
-	return c.none(s.db.DeleteArtifact(c.ctx, c.actor, c.vars["id"]))
+	return c.none(s.db.Files.DeleteArtifact(c.ctx, c.actor, c.vars["id"]))
 }
 
 // resourceData answers with the bytes of an artifact.
 func (s *Server) resourceData(c *call) error {
-	r, data, err := s.db.OpenArtifact(c.ctx, c.actor, c.vars["id"])
+	r, data, err := s.db.Files.OpenArtifact(c.ctx, c.actor, c.vars["id"])
 	if err != nil {
 		return err
 	}
 	defer data.Close()
 	c.w.Header().Set("Content-Type", r.ContentType)
 	c.w.Header().Set("Content-Disposition", web.Attachment(r.Name))
-	web.ServeContent(c.w, c.r, r, data, func(e *store.Error) { web.WriteError(c.w, c.r, e) })
+	web.ServeContent(c.w, c.r, r, data, func(e *domain.Error) { web.WriteError(c.w, c.r, e) })
 	return nil
 }

@@ -12,14 +12,16 @@ import (
 	"testing"
 
 	"tracker/blob"
-	"tracker/store"
+	"tracker/store/artifact"
+	"tracker/store/domain"
+	"tracker/store/files"
 )
 
 // backends are all places for bytes, of which the tests use one.
-func (a api) backends() store.Backends {
-	return store.Backends{Default: a.setup.backend, Open: map[store.Backend]func() (blob.Store, error){
-		store.Filesystem: func() (blob.Store, error) { return blob.NewFilesystem(a.artifactRoot()) },
-		store.S3:         a.bucket.open,
+func (a api) backends() artifact.Backends {
+	return artifact.Backends{Default: a.setup.backend, Open: map[artifact.Backend]func() (blob.Store, error){
+		artifact.Filesystem: func() (blob.Store, error) { return blob.NewFilesystem(a.artifactRoot()) },
+		artifact.S3:         a.bucket.open,
 	}}
 }
 
@@ -28,7 +30,7 @@ func (a api) artifactRoot() string { return filepath.Join(filepath.Dir(a.file), 
 
 // everyBackend runs a test on a server of each backend.
 func everyBackend(t *testing.T, test func(t *testing.T, a api)) {
-	for _, b := range []store.Backend{store.Inline, store.Filesystem, store.S3} {
+	for _, b := range []artifact.Backend{artifact.Inline, artifact.Filesystem, artifact.S3} {
 		t.Run(string(b), func(t *testing.T) {
 			t.Parallel()
 			test(t, startWith(t, setup{backend: b}))
@@ -130,10 +132,10 @@ func (a api) wantData(id, content string) {
 // artifact makes an artifact behind the API's back.
 func (a api) artifact(experiment, name, content string) string {
 	a.t.Helper()
-	b, err := a.db.Receive(a.t.Context(), strings.NewReader(content), "")
+	b, err := a.db.Files.Receive(a.t.Context(), strings.NewReader(content), "")
 	a.must(err)
 	defer b.Discard()
-	created, err := a.db.CreateArtifact(a.t.Context(), store.System, experiment, store.NewArtifact{Name: name}, b)
+	created, err := a.db.Files.CreateArtifact(a.t.Context(), domain.System, experiment, files.NewArtifact{Name: name}, b)
 	a.must(err)
 	return created.ID
 }
@@ -141,8 +143,8 @@ func (a api) artifact(experiment, name, content string) string {
 // unfinished begins an upload behind the API's back.
 func (a api) unfinished(experiment, name string, size int64) string {
 	a.t.Helper()
-	u, err := a.db.CreateUpload(a.t.Context(), store.System, experiment,
-		store.NewUpload{NewArtifact: store.NewArtifact{Name: name}, Size: size})
+	u, err := a.db.Files.CreateUpload(a.t.Context(), domain.System, experiment,
+		files.NewUpload{NewArtifact: files.NewArtifact{Name: name}, Size: size})
 	a.must(err)
 	return u.ID
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"tracker/store"
+	"tracker/store/artifact"
 )
 
 func TestArtifactRoundTrip(t *testing.T) {
@@ -20,8 +20,8 @@ func TestArtifactRoundTrip(t *testing.T) {
 			id := a.put(w["experiment"], "checkpoints/epoch.pt", content, part("description", "d"), part("iteration_id", w["iteration"]),
 				part("content_type", "application/x-torch"))
 			hash := hashOf(content)
-			uri := map[store.Backend]string{store.Filesystem: hash[:2] + "/" + hash,
-				store.S3: "s3://artifacts/tracker/" + hash[:2] + "/" + hash}[a.setup.backend]
+			uri := map[artifact.Backend]string{artifact.Filesystem: hash[:2] + "/" + hash,
+				artifact.S3: "s3://artifacts/tracker/" + hash[:2] + "/" + hash}[a.setup.backend]
 			a.get("/resource/" + id).is(fmt.Sprintf(`{"id":%q,"experiment_id":%q,"iteration_id":%q,"name":"checkpoints/epoch.pt","description":"d",
 				"backend":%q,"uri":%q,"size_bytes":%d,"content_hash":%q,"content_type":"application/x-torch","created_date":%q,"updated_date":%q}`,
 				id, w["experiment"], w["iteration"], a.setup.backend, uri, n, hash, nowText, nowText))
@@ -156,7 +156,7 @@ func TestBackendsOfRowsAreRemembered(t *testing.T) {
 	a := start(t)
 	e := a.experiment(a.project(a.root))
 	var ids []string
-	for i, b := range []store.Backend{store.Inline, store.Filesystem, store.S3} {
+	for i, b := range []artifact.Backend{artifact.Inline, artifact.Filesystem, artifact.S3} {
 		a.instance.setup.backend = b
 		a.reopen()
 		ids = append(ids, a.put(e, string(b), "the same bytes"), a.put(e, string(b), fmt.Sprint(i)))
@@ -183,7 +183,7 @@ func TestObjectStoreThatFails(t *testing.T) {
 }
 
 func testObjectStoreThatFails(t *testing.T, noTrash bool) {
-	a := startWith(t, setup{backend: store.S3, noTrash: noTrash})
+	a := startWith(t, setup{backend: artifact.S3, noTrash: noTrash})
 	e := a.experiment(a.project(a.root))
 	id := a.put(e, "a", "bytes")
 	removed := "/resource/" + id
@@ -250,7 +250,7 @@ func TestDownloadThatBreaksOff(t *testing.T) {
 				a.collect()
 			}
 		}
-		says := map[store.Backend]string{store.Inline: "piece 58", store.Filesystem: "15000000 bytes instead of 16000000", store.S3: "object store"}
+		says := map[artifact.Backend]string{artifact.Inline: "piece 58", artifact.Filesystem: "15000000 bytes instead of 16000000", artifact.S3: "object store"}
 		if !strings.Contains(a.log.String(), says[a.setup.backend]) {
 			t.Errorf("the log does not say what is wrong:\n%s", a.log)
 		}
@@ -276,13 +276,13 @@ func (a api) download(id, bytes string, before func()) *http.Response {
 func (a api) cutShort() {
 	a.t.Helper()
 	switch a.setup.backend {
-	case store.Filesystem:
+	case artifact.Filesystem:
 		files, err := filepath.Glob(filepath.Join(a.artifactRoot(), "??", "*"))
 		a.must(err)
 		for _, f := range files {
 			a.must(os.Truncate(f, 15_000_000))
 		}
-	case store.S3:
+	case artifact.S3:
 		a.bucket.cut(15_000_000)
 	default:
 		file, err := openForWriting(a.file)

@@ -17,6 +17,7 @@ import (
 	"tracker/server/web"
 	"tracker/server/web/auth"
 	"tracker/store"
+	"tracker/store/domain"
 )
 
 // Options configure the API.
@@ -252,9 +253,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.S
 func (s *Server) EndStreams() { s.events.Close() }
 
 var (
-	errCrossOrigin = store.Errorf(web.CodeCrossOrigin,
+	errCrossOrigin = domain.Errorf(web.CodeCrossOrigin,
 		"A page of another origin may not write here; name its origin in SERVICE_CORS_ORIGINS to allow it.")
-	errNoRoute = store.Errorf(store.CodeNotFound, "There is no such path; /openapi.yaml lists those there are.")
+	errNoRoute = domain.Errorf(domain.CodeNotFound, "There is no such path; /openapi.yaml lists those there are.")
 )
 
 func (s *Server) router() (http.Handler, error) {

@@ -11,6 +11,11 @@ import (
 
 	"tracker/server"
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/projects"
+	"tracker/store/registry"
+	"tracker/store/runs"
+	"tracker/store/users"
 )
 
 // sample is a request that succeeds on each world when the caller has what it
@@ -224,8 +229,8 @@ func (w world) expand(s string) string {
 // permission but to read the first project.
 func (a api) world() world {
 	a.t.Helper()
-	u, err := a.db.CreateUser(a.t.Context(), store.System,
-		store.NewUser{Username: "user " + rand.Text(), Password: password})
+	u, err := a.db.Users.CreateUser(a.t.Context(), domain.System,
+		users.NewUser{Username: "user " + rand.Text(), Password: password})
 	a.must(err)
 	w := world{"user": u.ID, "project": a.project(a.root), "other": a.project(a.root)}
 	w["permission"] = a.permit(person{id: u.ID}, w["project"], "read")
@@ -233,26 +238,26 @@ func (a api) world() world {
 	w["iteration"] = a.iteration(w["experiment"])
 	w["parameter"] = a.parameter(w["iteration"], "lr", "0.10")
 	w["metric"] = a.metric(w["iteration"], "loss", 1)
-	_, err = a.db.CreateSnapshot(a.t.Context(), store.System, w["iteration"], store.NewSnapshot{})
+	_, err = a.db.Runs.CreateSnapshot(a.t.Context(), domain.System, w["iteration"], runs.NewSnapshot{})
 	a.must(err)
 	w["resource"] = a.artifact(w["experiment"], "model.bin", "the weights")
 	w["upload"] = a.unfinished(w["experiment"], "large.bin", 7)
-	a.tag(store.ProjectTag, w["project"], "old")
-	a.tag(store.ExperimentTag, w["experiment"], "old")
-	a.tag(store.IterationTag, w["iteration"], "old")
+	a.tag(runs.ProjectTag, w["project"], "old")
+	a.tag(runs.ExperimentTag, w["experiment"], "old")
+	a.tag(runs.IterationTag, w["iteration"], "old")
 	w["model"] = a.model(w["project"], "fraud")
 	w["version"] = a.version(w["model"], a.iteration(a.experiment(w["project"])))
-	a.promote(w["version"], store.Production)
-	report, err := a.db.CreateReport(a.t.Context(), store.System, w["project"], store.NewReport{Name: "findings", Text: "# Found"})
+	a.promote(w["version"], registry.Production)
+	report, err := a.db.Projects.CreateReport(a.t.Context(), domain.System, w["project"], projects.NewReport{Name: "findings", Text: "# Found"})
 	a.must(err)
 	w["report"] = report.ID
 	w["trashed"] = a.iteration(w["experiment"])
-	a.must(a.db.DeleteIteration(a.t.Context(), store.System, w["trashed"]))
-	for kind, id := range map[store.PropertyKind]string{
-		store.ExperimentProperty: w["experiment"], store.IterationProperty: w["iteration"],
-		store.ModelProperty: w["model"], store.ModelVersionProperty: w["version"],
+	a.must(a.db.Runs.DeleteIteration(a.t.Context(), domain.System, w["trashed"]))
+	for kind, id := range map[runs.PropertyKind]string{
+		runs.ExperimentProperty: w["experiment"], runs.IterationProperty: w["iteration"],
+		runs.ModelProperty: w["model"], runs.ModelVersionProperty: w["version"],
 	} {
-		a.must(a.db.SetProperties(a.t.Context(), store.System, kind, id, []store.Property{{Key: "old", Value: "value"}}))
+		a.must(a.db.Runs.SetProperties(a.t.Context(), domain.System, kind, id, []domain.Property{{Key: "old", Value: "value"}}))
 	}
 	return w
 }
@@ -260,18 +265,18 @@ func (a api) world() world {
 // archive returns an archive in which an iteration has other notes than here.
 func (a api) archive(project, iteration string) string {
 	a.t.Helper()
-	_, states, err := a.db.AllRecords(a.t.Context(), store.System, project)
+	_, states, err := a.db.AllRecords(a.t.Context(), domain.System, project)
 	a.must(err)
 	base := map[string]string{}
 	for record, state := range states {
 		base[record] = state.Fingerprint
 	}
 	notes, before := "notes of the archive", ""
-	a.must(a.db.UpdateIteration(a.t.Context(), store.System, iteration, store.IterationPatch{Notes: &notes}))
+	a.must(a.db.Runs.UpdateIteration(a.t.Context(), domain.System, iteration, runs.IterationPatch{Notes: &notes}))
 	var out strings.Builder
-	a.must(a.db.Export(a.t.Context(), store.System, store.ArchiveQuery{ProjectID: project, Records: []string{"iteration/" + iteration}},
+	a.must(a.db.Export(a.t.Context(), domain.System, store.ArchiveQuery{ProjectID: project, Records: []string{"iteration/" + iteration}},
 		store.ArchiveOptions{Base: base}, &out))
-	a.must(a.db.UpdateIteration(a.t.Context(), store.System, iteration, store.IterationPatch{Notes: &before}))
+	a.must(a.db.Runs.UpdateIteration(a.t.Context(), domain.System, iteration, runs.IterationPatch{Notes: &before}))
 	return out.String()
 }
 

@@ -6,7 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/runs"
 )
 
 // search is the path of a listing; the pairs are names and values of the
@@ -20,24 +21,24 @@ func search(experiment string, pairs ...string) string {
 }
 
 // sweep makes an experiment with three runs: "one", "two" and "three".
-func (a api) sweep() (experiment string, runs []string) {
+func (a api) sweep() (experiment string, found []string) {
 	a.t.Helper()
 	experiment = a.experiment(a.project(a.root))
 	for _, name := range []string{"one", "two", "three"} {
-		c, err := a.db.CreateIteration(a.t.Context(), store.System, experiment, store.NewIteration{Name: &name})
+		c, err := a.db.Runs.CreateIteration(a.t.Context(), domain.System, experiment, runs.NewIteration{Name: &name})
 		a.must(err)
-		runs = append(runs, c.ID)
+		found = append(found, c.ID)
 	}
-	a.parameter(runs[0], "lr", "0.10")
-	a.parameter(runs[1], "lr", "1e-3")
-	a.parameter(runs[1], "optimizer", "adam")
-	a.metric(runs[0], "val/loss", 0.5)
-	a.metric(runs[0], "val/loss", 0.75)
-	a.metric(runs[1], "val/loss", 0.25)
-	a.metric(runs[1], "val/loss", math.NaN())
-	a.tag(store.IterationTag, runs[2], "best of all")
-	a.end(runs[0])
-	return experiment, runs
+	a.parameter(found[0], "lr", "0.10")
+	a.parameter(found[1], "lr", "1e-3")
+	a.parameter(found[1], "optimizer", "adam")
+	a.metric(found[0], "val/loss", 0.5)
+	a.metric(found[0], "val/loss", 0.75)
+	a.metric(found[1], "val/loss", 0.25)
+	a.metric(found[1], "val/loss", math.NaN())
+	a.tag(runs.IterationTag, found[2], "best of all")
+	a.end(found[0])
+	return experiment, found
 }
 
 func TestSearchOnTheListing(t *testing.T) {

@@ -4,24 +4,27 @@ import (
 	"context"
 	"strconv"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/points"
+	"tracker/store/runs"
+	"tracker/store/scalar"
 )
 
 // maxIterations is how many iterations one request may ask the curves of.
 const maxIterations = 1000
 
 type curvesBody struct {
-	Series []store.Curve `json:"series"`
+	Series []runs.Curve `json:"series"`
 }
 
 // iterationCurves answers the curves of one iteration.
 func (s *Server) iterationCurves(c *call) error {
-	q := store.CurveQuery{Keys: c.query["key"], Points: store.DefaultPoints, X: store.ByStep, Scale: store.Linear}
+	q := points.CurveQuery{Keys: c.query["key"], Points: points.DefaultPoints, X: points.ByStep, Scale: points.Linear}
 	if x := c.text("x"); x != nil {
-		q.X = store.Axis(*x)
+		q.X = points.Axis(*x)
 	}
 	if scale := c.text("scale"); scale != nil {
-		q.Scale = store.Scale(*scale)
+		q.Scale = points.Scale(*scale)
 	}
 	if points := c.text("points"); points != nil {
 		n, err := strconv.Atoi(*points)
@@ -36,10 +39,10 @@ func (s *Server) iterationCurves(c *call) error {
 	return c.curves([]string{c.vars["iteration_id"]}, q)
 }
 
-var errPoints = store.Invalid("points", "points must be a whole number.")
+var errPoints = domain.Invalid("points", "points must be a whole number.")
 
 // bounds sets From and To of q, which are nil when they are not given.
-func bounds(q *store.CurveQuery, from, to *string) error {
+func bounds(q *points.CurveQuery, from, to *string) error {
 	for _, p := range []struct {
 		name string
 		text *string
@@ -58,17 +61,17 @@ func bounds(q *store.CurveQuery, from, to *string) error {
 }
 
 // parsePosition reads a place on the axis: a step, or a datetime.
-func parsePosition(name, text string, x store.Axis) (int64, error) {
-	if x == store.ByTime {
-		t, err := store.ParseTime(text)
+func parsePosition(name, text string, x points.Axis) (int64, error) {
+	if x == points.ByTime {
+		t, err := scalar.ParseTime(text)
 		if err != nil {
-			return 0, store.Invalid(name, "%s %s.", name, err)
+			return 0, domain.Invalid(name, "%s %s.", name, err)
 		}
 		return int64(t), nil
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		return 0, store.Invalid(name, "%s must be a step, a whole number.", name)
+		return 0, domain.Invalid(name, "%s must be a step, a whole number.", name)
 	}
 	return n, nil
 }
@@ -76,21 +79,21 @@ func parsePosition(name, text string, x store.Axis) (int64, error) {
 // curves answers the curves of many iterations.
 func (s *Server) curves(c *call) error {
 	var b struct {
-		Iterations []string     `json:"iterations"`
-		Keys       []string     `json:"keys"`
-		Points     *store.Step  `json:"points"`
-		X          *store.Axis  `json:"x"`
-		Scale      *store.Scale `json:"scale"`
-		From       *store.Text  `json:"from"`
-		To         *store.Text  `json:"to"`
+		Iterations []string      `json:"iterations"`
+		Keys       []string      `json:"keys"`
+		Points     *scalar.Step  `json:"points"`
+		X          *points.Axis  `json:"x"`
+		Scale      *points.Scale `json:"scale"`
+		From       *scalar.Text  `json:"from"`
+		To         *scalar.Text  `json:"to"`
 	}
 	if err := c.decode(&b); err != nil {
 		return err
 	}
 	if len(b.Iterations) == 0 || len(b.Iterations) > maxIterations {
-		return store.Invalid("iterations", "iterations must name 1 to %d iterations.", maxIterations)
+		return domain.Invalid("iterations", "iterations must name 1 to %d iterations.", maxIterations)
 	}
-	q := store.CurveQuery{Keys: b.Keys, Points: store.DefaultPoints, X: store.ByStep, Scale: store.Linear}
+	q := points.CurveQuery{Keys: b.Keys, Points: points.DefaultPoints, X: points.ByStep, Scale: points.Linear}
 	if b.Points != nil {
 		q.Points = int(*b.Points)
 	}
@@ -107,9 +110,9 @@ func (s *Server) curves(c *call) error {
 }
 
 // curves answers with the curves of iterations.
-func (c *call) curves(iterations []string, q store.CurveQuery) error {
+func (c *call) curves(iterations []string, q points.CurveQuery) error {
 	return held(c, func(ctx context.Context) (curvesBody, error) {
-		curves, err := c.s.db.Curves(ctx, c.actor, iterations, q)
+		curves, err := c.s.db.Runs.Curves(ctx, c.actor, iterations, q)
 		return curvesBody{curves}, err
 	})
 }

@@ -1,13 +1,15 @@
 package server
 
-import "tracker/store"
+import (
+	"tracker/store/runs"
+)
 
 func (s *Server) tags(c *call) error {
 	p, err := c.page()
 	if err != nil {
 		return err
 	}
-	l, err := s.db.Tags(c.ctx, c.actor, store.TagKind(c.vars["kind"]), c.vars["id"], p)
+	l, err := s.db.Runs.Tags(c.ctx, c.actor, runs.TagKind(c.vars["kind"]), c.vars["id"], p)
 	return reply(c, l, err)
 }
 
@@ -19,10 +21,10 @@ func (s *Server) createTag(c *call) error {
 		return err
 	}
 	kind, id := c.vars["kind"], c.vars["id"]
-	created, err := s.db.CreateTag(c.ctx, c.actor, store.TagKind(kind), id, b.Value)
+	created, err := s.db.Runs.CreateTag(c.ctx, c.actor, runs.TagKind(kind), id, b.Value)
 	return c.created(created, err, "tag", kind, id, b.Value)
 }
 
 func (s *Server) deleteTag(c *call) error {
-	return c.none(s.db.DeleteTag(c.ctx, c.actor, store.TagKind(c.vars["kind"]), c.vars["id"], c.vars["value"]))
+	return c.none(s.db.Runs.DeleteTag(c.ctx, c.actor, runs.TagKind(c.vars["kind"]), c.vars["id"], c.vars["value"]))
 }

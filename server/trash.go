@@ -3,26 +3,28 @@ package server
 import (
 	"time"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/scalar"
+	"tracker/store/trash"
 )
 
 // trash lists the records in the trash that the caller may restore.
 func (s *Server) trash(c *call) error {
-	q := store.TrashQuery{ProjectID: c.text("project_id"), Kind: (*store.TrashKind)(c.text("kind"))}
+	q := trash.Query{ProjectID: c.text("project_id"), Kind: (*domain.TrashKind)(c.text("kind"))}
 	var err error
 	if q.Page, err = c.page(); err != nil {
 		return err
 	}
-	l, err := s.db.Trash(c.ctx, c.actor, q)
+	l, err := s.db.Trash.List(c.ctx, c.actor, q)
 	return reply(c, l, err)
 }
 
 func (s *Server) restore(c *call) error {
-	return c.none(s.db.Restore(c.ctx, c.actor, c.vars["id"]))
+	return c.none(s.db.Trash.Restore(c.ctx, c.actor, c.vars["id"]))
 }
 
 func (s *Server) purge(c *call) error {
-	return c.none(s.db.Purge(c.ctx, c.actor, c.vars["id"]))
+	return c.none(s.db.Trash.Purge(c.ctx, c.actor, c.vars["id"]))
 }
 
 // emptied is the answer to emptying the trash, in records of the trash.
@@ -35,14 +37,14 @@ type emptied struct {
 func (s *Server) emptyTrash(c *call) error {
 	var age time.Duration
 	if text := c.text("until"); text != nil {
-		until, err := store.ParseTime(*text)
+		until, err := scalar.ParseTime(*text)
 		if err != nil {
-			return store.Invalid("until", "until must be a time in RFC 3339, like 2026-01-31T12:00:00Z.")
+			return domain.Invalid("until", "until must be a time in RFC 3339, like 2026-01-31T12:00:00Z.")
 		}
 		age = max(0, s.now().Sub(until.Time()))
 	}
 	var out emptied
-	err := s.db.EmptyTrash(c.ctx, c.actor, age, func(p store.Purged) {
+	err := s.db.Trash.Empty(c.ctx, c.actor, age, func(p trash.Purged) {
 		if p.Kept {
 			out.Kept++
 		} else {

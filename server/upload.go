@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"tracker/server/web"
-	"tracker/store"
+	"tracker/store/artifact"
+	"tracker/store/domain"
+	"tracker/store/files"
 )
 
 // Artifacts that come in several requests follow the tus protocol 1.0, for
@@ -34,7 +36,7 @@ func resumable(h handler) handler {
 		looks := c.r.Method == http.MethodGet || c.r.Method == http.MethodHead || c.r.Method == http.MethodOptions
 		if asked != tusVersion && !(looks && asked == "") {
 			head.Set("Tus-Version", tusVersion)
-			return &store.Error{Code: web.CodeUnsupportedVersion, Field: "Tus-Resumable",
+			return &domain.Error{Code: web.CodeUnsupportedVersion, Field: "Tus-Resumable",
 				Message: "This route speaks version " + tusVersion + " of the tus protocol; send the header Tus-Resumable: " + tusVersion + "."}
 		}
 		return h(c)
@@ -42,14 +44,14 @@ func resumable(h handler) handler {
 }
 
 func (s *Server) uploadOptions(c *call) error {
-	if err := s.db.AllowUpload(c.ctx, c.actor, c.vars["experiment_id"]); err != nil {
+	if err := s.db.Files.AllowUpload(c.ctx, c.actor, c.vars["experiment_id"]); err != nil {
 		return err
 	}
 	h := c.w.Header()
 	h.Set("Tus-Version", tusVersion)
 	h.Set("Tus-Extension", tusExtensions)
 	h.Set("Tus-Checksum-Algorithm", tusChecksums)
-	if limit := s.db.MaxUpload(); limit > 0 {
+	if limit := s.db.Files.MaxUpload(); limit > 0 {
 		h.Set("Tus-Max-Size", strconv.FormatInt(limit, 10))
 	}
 	return c.none(nil)
@@ -60,16 +62,16 @@ func (s *Server) createUpload(c *call) error {
 	if err != nil {
 		return err
 	}
-	u, err := s.db.CreateUpload(c.ctx, c.actor, c.vars["experiment_id"], n)
+	u, err := s.db.Files.CreateUpload(c.ctx, c.actor, c.vars["experiment_id"], n)
 	if err != nil {
 		return err
 	}
 	c.describe(u)
-	return c.created(store.Created{ID: u.ID}, nil, "upload", u.ID)
+	return c.created(domain.Created{ID: u.ID}, nil, "upload", u.ID)
 }
 
 func (s *Server) upload(c *call) error {
-	u, err := s.db.Upload(c.ctx, c.actor, c.vars["id"])
+	u, err := s.db.Files.Upload(c.ctx, c.actor, c.vars["id"])
 	if err != nil {
 		return err
 	}
@@ -82,7 +84,7 @@ func (s *Server) upload(c *call) error {
 
 func (s *Server) writeUpload(c *call) error {
 	if ct := c.r.Header.Get("Content-Type"); ct != "application/offset+octet-stream" {
-		return store.Errorf(web.CodeUnsupportedMediaType, "The part must be sent with Content-Type: application/offset+octet-stream.")
+		return domain.Errorf(web.CodeUnsupportedMediaType, "The part must be sent with Content-Type: application/offset+octet-stream.")
 	}
 	offset, err := length(c.r.Header, "Upload-Offset")
 	if err != nil {
@@ -93,15 +95,15 @@ func (s *Server) writeUpload(c *call) error {
 		return err
 	}
 	web.AllowUpload(c.r)
-	u, err := s.db.WriteUpload(c.ctx, c.actor, c.vars["id"], store.UploadPart{
+	u, err := s.db.Files.WriteUpload(c.ctx, c.actor, c.vars["id"], artifact.Part{
 		Offset: offset, Body: &formBody{r: c.r.Body}, Hash: h, Sum: sum,
 		Interrupt: func() {
 			// A connection that can't do this will end by itself.
 			_ = http.NewResponseController(c.w).SetReadDeadline(time.Now())
 		},
 	})
-	if errors.Is(err, store.ErrChecksum) {
-		err = &store.Error{Code: web.CodeChecksumMismatch, Field: "Upload-Checksum", Message: store.ErrChecksum.Message}
+	if errors.Is(err, files.ErrChecksum) {
+		err = &domain.Error{Code: web.CodeChecksumMismatch, Field: "Upload-Checksum", Message: files.ErrChecksum.Message}
 	}
 	if err != nil {
 		return err
@@ -114,11 +116,11 @@ func (s *Server) writeUpload(c *call) error {
 }
 
 func (s *Server) deleteUpload(c *call) error {
-	return c.none(s.db.DeleteUpload(c.ctx, c.actor, c.vars["id"]))
+	return c.none(s.db.Files.DeleteUpload(c.ctx, c.actor, c.vars["id"]))
 }
 
 // describe sets the headers with the progress of an upload.
-func (c *call) describe(u store.Upload) {
+func (c *call) describe(u files.Upload) {
 	h := c.w.Header()
 	h.Set("Upload-Offset", strconv.FormatInt(u.Offset, 10))
 	h.Set("Upload-Expires", u.Expires().Format(http.TimeFormat))
@@ -128,7 +130,7 @@ func (c *call) describe(u store.Upload) {
 }
 
 // newUpload reads what the headers say of an artifact that will come.
-func newUpload(h http.Header) (n store.NewUpload, err error) {
+func newUpload(h http.Header) (n files.NewUpload, err error) {
 	if n.Size, err = length(h, "Upload-Length"); err != nil {
 		return n, err
 	}
@@ -145,15 +147,15 @@ func newUpload(h http.Header) (n store.NewUpload, err error) {
 		dst := fields[key]
 		if dst == nil {
 			key = web.Clip(key)
-			return n, store.Invalid("Upload-Metadata", "%q is not known in Upload-Metadata; it takes name, description, iteration_id, content_type and sha256.", key)
+			return n, domain.Invalid("Upload-Metadata", "%q is not known in Upload-Metadata; it takes name, description, iteration_id, content_type and sha256.", key)
 		}
 		if seen[dst] {
-			return n, store.Invalid("Upload-Metadata", "%s is given twice in Upload-Metadata; give it once.", key)
+			return n, domain.Invalid("Upload-Metadata", "%s is given twice in Upload-Metadata; give it once.", key)
 		}
 		seen[dst] = true
 		value, err := base64.StdEncoding.DecodeString(encoded)
 		if err != nil {
-			return n, store.Invalid("Upload-Metadata", "%s in Upload-Metadata must be written in base64.", key)
+			return n, domain.Invalid("Upload-Metadata", "%s in Upload-Metadata must be written in base64.", key)
 		}
 		*dst = string(value)
 	}
@@ -164,7 +166,7 @@ func newUpload(h http.Header) (n store.NewUpload, err error) {
 func length(h http.Header, name string) (int64, error) {
 	n, err := strconv.ParseInt(h.Get(name), 10, 64)
 	if err != nil || n < 0 || h.Get(name)[0] == '+' || len(h.Values(name)) > 1 {
-		return 0, store.Invalid(name, "%s must be one header with a number of bytes.", name)
+		return 0, domain.Invalid(name, "%s must be one header with a number of bytes.", name)
 	}
 	return n, nil
 }
@@ -185,7 +187,7 @@ func uploadChecksum(h http.Header) (hash.Hash, []byte, error) {
 		of = sha256.New()
 	}
 	if of == nil || err != nil || len(sum) != of.Size() {
-		return nil, nil, &store.Error{Code: web.CodeMalformedBody, Field: "Upload-Checksum",
+		return nil, nil, &domain.Error{Code: web.CodeMalformedBody, Field: "Upload-Checksum",
 			Message: "Upload-Checksum must be sha1 or sha256, a space, and the checksum of the part in base64."}
 	}
 	return of, sum, nil

@@ -11,7 +11,8 @@ import (
 	"time"
 
 	"tracker/blob"
-	"tracker/store/access"
+	"tracker/store/artifact"
+	"tracker/store/domain"
 	"tracker/store/files"
 	"tracker/store/record"
 	"tracker/store/sqlite"
@@ -58,7 +59,7 @@ type Extract struct {
 
 	from     *DB
 	ctx      context.Context
-	backends map[string]Backend // of the blobs in from
+	backends map[string]artifact.Backend // of the blobs in from
 }
 
 // Open returns the bytes of an artifact. Reading fails at the end if they are not
@@ -98,7 +99,7 @@ var notCarried = []string{
 // Export writes an archive of what q selects to w. The same records give the same
 // bytes. Needs read. When it fails, w has a part of an archive that no program
 // reads.
-func (db *DB) Export(ctx context.Context, actor Actor, q ArchiveQuery, o ArchiveOptions, w io.Writer) error {
+func (db *DB) Export(ctx context.Context, actor domain.Actor, q ArchiveQuery, o ArchiveOptions, w io.Writer) error {
 	return db.Extract(ctx, actor, q, func(e *Extract) (err error) {
 		c := archive.Content{Readme: []byte(archiveReadme), Progress: o.Progress, Blobs: e.Blobs, Open: e.Open, Fast: q.Records != nil}
 		c.Manifest = archive.Manifest{Scope: e.Scope, Context: e.Context, Base: o.Base, Counts: e.Counts, NotCarried: notCarried}
@@ -131,7 +132,7 @@ func (u untilDone) Write(p []byte) (int, error) {
 // archiveWait is how long an export waits for the archives of others.
 const archiveWait = 10 * time.Second
 
-var errArchiving = &Error{Code: CodeUnavailable, RetryAfter: archiveWait,
+var errArchiving = &domain.Error{Code: domain.CodeUnavailable, RetryAfter: archiveWait,
 	Message: "Other archives are being made, and only two are at a time; try again in a moment."}
 
 // maxExports is the number of archives that are made at a time: each takes a database of its
@@ -155,7 +156,7 @@ func place(ctx context.Context, places chan struct{}) (done func(), err error) {
 // Extract calls fn with a copy of what q selects, in a folder beside the database
 // that is removed afterwards. Needs read. UNAVAILABLE when it has waited some seconds for
 // other archives.
-func (db *DB) Extract(ctx context.Context, actor Actor, q ArchiveQuery, fn func(*Extract) error) error {
+func (db *DB) Extract(ctx context.Context, actor domain.Actor, q ArchiveQuery, fn func(*Extract) error) error {
 	waiting, cancel := context.WithTimeoutCause(ctx, db.archiveWait, errArchiving)
 	done, err := place(waiting, db.exporting)
 	cancel()
@@ -172,7 +173,7 @@ func (db *DB) Extract(ctx context.Context, actor Actor, q ArchiveQuery, fn func(
 	if err != nil {
 		return exportError(err)
 	}
-	e := &Extract{DB: to, Context: []string{}, Counts: map[string]int64{}, from: db, ctx: ctx, backends: map[string]Backend{}}
+	e := &Extract{DB: to, Context: []string{}, Counts: map[string]int64{}, from: db, ctx: ctx, backends: map[string]artifact.Backend{}}
 	err = db.base.Kernel.Read(ctx, func(snapshot *sqlite.Tx) error { return e.fill(ctx, db.base.Reading(snapshot), actor, q) })
 	if err == nil {
 		err = fn(e)
@@ -183,13 +184,13 @@ func (db *DB) Extract(ctx context.Context, actor Actor, q ArchiveQuery, fn func(
 // exportError turns the error of a full disk into STORAGE_FULL.
 func exportError(err error) error {
 	if err != nil && sqlite.IsFull(err) {
-		return &Error{Code: CodeStorageFull, Err: err, Message: "There is no room on the disk for the archive; free some and try again."}
+		return &domain.Error{Code: domain.CodeStorageFull, Err: err, Message: "There is no room on the disk for the archive; free some and try again."}
 	}
 	return err
 }
 
 // fill copies what q selects.
-func (e *Extract) fill(ctx context.Context, from *access.Tx, actor Actor, q ArchiveQuery) error {
+func (e *Extract) fill(ctx context.Context, from *domain.Tx, actor domain.Actor, q ArchiveQuery) error {
 	from.Actor = actor
 	chosen, err := archived(from, actor, q)
 	if err != nil {
@@ -202,10 +203,10 @@ func (e *Extract) fill(ctx context.Context, from *access.Tx, actor Actor, q Arch
 			e.Context = append(e.Context, ref.String())
 		}
 	}
-	to := archiveTarget{db: e.DB, actor: System}
+	to := archiveTarget{db: e.DB, actor: domain.System}
 	to.claim = func(_ context.Context, hash string, size int64) (func(record.Tx) (int64, error), func(), error) {
 		if _, there := e.backends[hash]; !there {
-			var backend Backend
+			var backend artifact.Backend
 			err := from.Row(`SELECT backend FROM blob WHERE hash = ? AND deleting = 0 ORDER BY id LIMIT 1`, hash).Scan(&backend)
 			if err != nil {
 				return nil, nil, err
@@ -227,7 +228,7 @@ func (e *Extract) fill(ctx context.Context, from *access.Tx, actor Actor, q Arch
 // blobRow inserts the row of a blob into the database of an archive.
 func blobRow(tx record.Tx, hash string, size int64) (id int64, err error) {
 	err = tx.Row(`INSERT INTO blob (backend, hash, size_bytes) VALUES (?, ?, ?)
-		ON CONFLICT (backend, hash) DO UPDATE SET size_bytes = excluded.size_bytes RETURNING id`, Filesystem, hash, size).Scan(&id)
+		ON CONFLICT (backend, hash) DO UPDATE SET size_bytes = excluded.size_bytes RETURNING id`, artifact.Filesystem, hash, size).Scan(&id)
 	return id, err
 }
 

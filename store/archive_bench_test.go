@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/points"
 )
 
 // stopwatch measures wall clock time and the processor time of this process.
@@ -42,13 +44,13 @@ func processorTime(b *testing.B) time.Duration {
 }
 
 // logPoints logs points in bulk: steps of names to each of runs, size points at a time.
-func logPoints(b *testing.B, bed *bed, runs []string, names, steps, size int) (points int) {
+func logPoints(b *testing.B, bed *bed, runs []string, names, steps, size int) (samples int) {
 	b.Helper()
 	for _, run := range runs {
-		var batch []store.NewMetric
+		var batch []points.Sample
 		send := func() {
-			wantOK(b, bed.CreateMetrics(ctx, store.System, run, batch))
-			points += len(batch)
+			wantOK(b, bed.Runs.CreateMetrics(ctx, domain.System, run, batch))
+			samples += len(batch)
 			batch = batch[:0]
 		}
 		for step := range int64(steps) {
@@ -62,7 +64,7 @@ func logPoints(b *testing.B, bed *bed, runs []string, names, steps, size int) (p
 			send()
 		}
 	}
-	return points
+	return samples
 }
 
 // BenchmarkPush copies 1,000,000 points from one database to another, as `tracker push`
@@ -80,7 +82,7 @@ func BenchmarkPush(b *testing.B) {
 
 		other := open(b, store.Options{Exclusive: true})
 		w = startWatch(b)
-		order, _, err := bed.AllRecords(ctx, store.System, bed.project)
+		order, _, err := bed.AllRecords(ctx, domain.System, bed.project)
 		wantOK(b, err)
 		for len(order) > 0 {
 			some := order[:min(len(order), 20)]
@@ -88,9 +90,9 @@ func BenchmarkPush(b *testing.B) {
 			path := filepath.Join(b.TempDir(), "archive.zip")
 			f, err := os.Create(path)
 			wantOK(b, err)
-			wantOK(b, bed.Export(ctx, store.System, store.ArchiveQuery{ProjectID: bed.project, Records: some}, store.ArchiveOptions{}, f))
+			wantOK(b, bed.Export(ctx, domain.System, store.ArchiveQuery{ProjectID: bed.project, Records: some}, store.ArchiveOptions{}, f))
 			wantOK(b, f.Close())
-			_, err = other.ImportArchive(ctx, store.System, path, store.ArchiveImport{Base: map[string]string{}})
+			_, err = other.ImportArchive(ctx, domain.System, path, store.ArchiveImport{Base: map[string]string{}})
 			wantOK(b, err)
 		}
 		pushed, pushedCPU := w.stop(b)
@@ -113,7 +115,7 @@ func BenchmarkExportOfManyNames(b *testing.B) {
 		logged, loggedCPU := w.stop(b)
 		w = startWatch(b)
 		var out bytes.Buffer
-		wantOK(b, bed.Export(ctx, store.System, store.ArchiveQuery{ProjectID: bed.project}, store.ArchiveOptions{}, io.Writer(&out)))
+		wantOK(b, bed.Export(ctx, domain.System, store.ArchiveQuery{ProjectID: bed.project}, store.ArchiveOptions{}, io.Writer(&out)))
 		exported, exportedCPU := w.stop(b)
 		b.ReportMetric(float64(n), "points")
 		b.ReportMetric(logged, "s-logging")

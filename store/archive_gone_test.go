@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tracker/store"
+	"tracker/store/domain"
 )
 
 // TestExportEndsWithItsCaller exports for callers that go away: while points are copied,
@@ -21,7 +22,7 @@ func TestExportEndsWithItsCaller(t *testing.T) {
 			cancel()
 		}
 		var written int64
-		err := b.Export(gone, store.System, q, store.ArchiveOptions{Progress: func(n int64) {
+		err := b.Export(gone, domain.System, q, store.ArchiveOptions{Progress: func(n int64) {
 			if written += n; written >= after {
 				cancel()
 			}

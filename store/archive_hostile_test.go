@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"tracker/store"
+	"tracker/store/domain"
 	"tracker/store/transfer/archive"
 )
 
@@ -44,7 +45,7 @@ func TestHostileArchivedDatabase(t *testing.T) {
 			}
 			wantOK(t, db.Close())
 			other := open(t, store.Options{Exclusive: true, Backends: folder(t)})
-			_, err := other.ImportArchive(ctx, store.System, file(t, repacked(t, files, path)), store.ArchiveImport{})
+			_, err := other.ImportArchive(ctx, domain.System, file(t, repacked(t, files, path)), store.ArchiveImport{})
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("the error is %v, without %q", err, c.want)
 			}

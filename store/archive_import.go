@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 
 	"tracker/blob"
-	"tracker/store/access"
+	"tracker/store/domain"
 	"tracker/store/record"
 	"tracker/store/sqlite"
 	"tracker/store/transfer"
@@ -42,7 +42,7 @@ type ArchiveResult struct {
 // archive since the last import is left alone and reported. An import that was
 // stopped continues with the same call. Needs create in projects that exist, and
 // update for records that are changed.
-func (db *DB) ImportArchive(ctx context.Context, actor Actor, path string, o ArchiveImport) (r *ArchiveResult, err error) {
+func (db *DB) ImportArchive(ctx context.Context, actor domain.Actor, path string, o ArchiveImport) (r *ArchiveResult, err error) {
 	done, err := place(ctx, db.importing)
 	if err != nil {
 		return nil, err
@@ -103,9 +103,9 @@ func archiveError(err error) error {
 	var file *sqlite.FileError
 	switch {
 	case errors.As(err, &bad):
-		return access.Invalid("archive", "The archive can't be imported: %s.", bad.Message)
+		return domain.Invalid("archive", "The archive can't be imported: %s.", bad.Message)
 	case errors.As(err, &file) && file.Problem != sqlite.NoRoom:
-		return access.Invalid("archive", "The database in the archive can't be imported: %s.", file.Error())
+		return domain.Invalid("archive", "The database in the archive can't be imported: %s.", file.Error())
 	}
 	return err
 }
@@ -136,7 +136,7 @@ func blobRoom(dir string, files []archive.File) error {
 	}
 	for _, f := range files {
 		if f.Name == archive.DatabaseName && f.Size > free {
-			return access.Errorf(CodeStorageFull, "The database in the archive has %d bytes, and there is room for %d; free some.", f.Size, free)
+			return domain.Errorf(domain.CodeStorageFull, "The database in the archive has %d bytes, and there is room for %d; free some.", f.Size, free)
 		}
 	}
 	return nil

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"tracker/store/access"
+	"tracker/store/domain"
 	"tracker/store/files"
 	"tracker/store/json"
 	"tracker/store/record"
@@ -21,7 +21,7 @@ type selection struct {
 }
 
 // archived returns what q selects.
-func archived(tx *access.Tx, actor Actor, q ArchiveQuery) (s selection, err error) {
+func archived(tx *domain.Tx, actor domain.Actor, q ArchiveQuery) (s selection, err error) {
 	s.refs, s.scope, err = selected(tx, actor, q)
 	if err != nil || q.Records == nil {
 		return s, err
@@ -48,23 +48,23 @@ func archived(tx *access.Tx, actor Actor, q ArchiveQuery) (s selection, err erro
 	}
 	var missing string
 	if s.refs, missing = record.Only(s.refs, q.Records, s.needed); missing != "" {
-		err = access.Invalid("records", "The project has no record %q.", truncate(missing))
+		err = domain.Invalid("records", "The project has no record %q.", truncate(missing))
 	}
 	return s, err
 }
 
 // selected returns the records that q selects, but for q.Records, and the scope of the
 // archive.
-func selected(tx *access.Tx, actor Actor, q ArchiveQuery) (refs []record.Ref, scope string, err error) {
+func selected(tx *domain.Tx, actor domain.Actor, q ArchiveQuery) (refs []record.Ref, scope string, err error) {
 	switch {
 	case q.ProjectID != "":
-		if err := tx.AllowProject(actor, q.ProjectID, access.RightRead); err != nil {
+		if err := tx.AllowProject(actor, q.ProjectID, domain.RightRead); err != nil {
 			return nil, "", err
 		}
 		refs, err = records(tx).OfProject(q.ProjectID)
 		return refs, "project", err
 	case q.ExperimentID != "" && q.Filter == "":
-		e, err := tx.AllowExperiment(actor, q.ExperimentID, access.RightRead)
+		e, err := tx.AllowExperiment(actor, q.ExperimentID, domain.RightRead)
 		if err != nil {
 			return nil, "", err
 		}
@@ -72,7 +72,7 @@ func selected(tx *access.Tx, actor Actor, q ArchiveQuery) (refs []record.Ref, sc
 		return refs, "experiment", err
 	case q.ExperimentID != "":
 		for {
-			l, err := runs.In(tx).Iterations(q.ExperimentID, IterationQuery{Filter: q.Filter, Sort: "created", Page: Page{Limit: MaxLimit, Offset: len(q.IterationIDs)}})
+			l, err := runs.In(tx).Iterations(q.ExperimentID, runs.IterationQuery{Filter: q.Filter, Sort: "created", Page: domain.Page{Limit: domain.MaxLimit, Offset: len(q.IterationIDs)}})
 			if err != nil {
 				return nil, "", err
 			}
@@ -89,50 +89,50 @@ func selected(tx *access.Tx, actor Actor, q ArchiveQuery) (refs []record.Ref, sc
 }
 
 // recordsOfRuns returns runs, in the order of their numbers, with what holds them.
-func recordsOfRuns(tx *access.Tx, actor Actor, ids []string) (refs []record.Ref, err error) {
-	for chunk := range slices.Chunk(ids, MaxLimit) {
-		if _, err := tx.AllowIterations(actor, chunk, access.RightRead); err != nil {
+func recordsOfRuns(tx *domain.Tx, actor domain.Actor, ids []string) (refs []record.Ref, err error) {
+	for chunk := range slices.Chunk(ids, domain.MaxLimit) {
+		if _, err := tx.AllowIterations(actor, chunk, domain.RightRead); err != nil {
 			return nil, err
 		}
 	}
 	refs, err = records(tx).OfRuns(ids)
 	if err == nil && len(refs) == 0 {
-		err = access.Invalid("iteration_ids", "No run is selected; name at least one, or a filter that finds one.")
+		err = domain.Invalid("iteration_ids", "No run is selected; name at least one, or a filter that finds one.")
 	}
 	return refs, err
 }
 
 // records returns the transaction as package record uses it. Texts are checked as those
 // of the API are.
-func records(tx *access.Tx) record.Tx { return record.Tx{Tx: tx.Points(), Check: checkColumn} }
+func records(tx *domain.Tx) record.Tx { return record.Tx{Tx: tx.Points(), Check: checkColumn} }
 
 // checkColumn fails unless a column may have a text.
 func checkColumn(c record.Column, s string) error {
 	switch c {
 	case record.Name:
-		return access.CheckName("name", s)
+		return domain.CheckName("name", s)
 	case record.Key:
-		return access.CheckKey(s)
+		return domain.CheckKey(s)
 	case record.Short:
-		return access.CheckShort("type", s)
+		return domain.CheckShort("type", s)
 	case record.Text:
-		return access.CheckText("text", s)
+		return domain.CheckText("text", s)
 	case record.Long:
 		if len(s) > runs.MaxProfile {
-			return access.Invalid("text", "text must have at most %d bytes, not %d.", runs.MaxProfile, len(s))
+			return domain.Invalid("text", "text must have at most %d bytes, not %d.", runs.MaxProfile, len(s))
 		}
 	case record.ID:
 		if id, err := uuid.Parse(s); err != nil || id.String() != s {
-			return access.Invalid("id", "%q is not a UUID.", truncate(s))
+			return domain.Invalid("id", "%q is not a UUID.", truncate(s))
 		}
 	case record.ModelID:
 		if hexed, err := hex.DecodeString(s[min(len(s), 2):]); len(s) != 34 || s[:2] != "m-" || err != nil || len(hexed) != 16 {
-			return access.Invalid("id", "%q is not the id of a logged model.", truncate(s))
+			return domain.Invalid("id", "%q is not the id of a logged model.", truncate(s))
 		}
 	case record.JSON:
 		var any any
 		if len(s) > runs.MaxProfile || json.Unmarshal([]byte(s), &any) != nil {
-			return access.Invalid("json", "json must be JSON.")
+			return domain.Invalid("json", "json must be JSON.")
 		}
 	case record.ContentType:
 		return files.CheckContentType(s)

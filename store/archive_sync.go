@@ -6,7 +6,7 @@ import (
 	"io"
 	"os"
 
-	"tracker/store/access"
+	"tracker/store/domain"
 	"tracker/store/files"
 	"tracker/store/record"
 )
@@ -33,9 +33,9 @@ const (
 
 // Records lists the records of a project with their states: containers come before their
 // contents. A page has at most 100, and fewer when they have many references. Needs read.
-func (db *DB) Records(ctx context.Context, actor Actor, projectID string, p Page) (List[RecordState], error) {
-	return access.Read(ctx, db.base, func(tx *access.Tx) (l List[RecordState], err error) {
-		if err := tx.AllowProject(actor, projectID, access.RightRead); err != nil {
+func (db *DB) Records(ctx context.Context, actor domain.Actor, projectID string, p domain.Page) (domain.List[RecordState], error) {
+	return domain.Read(ctx, db.base, func(tx *domain.Tx) (l domain.List[RecordState], err error) {
+		if err := tx.AllowProject(actor, projectID, domain.RightRead); err != nil {
 			return l, err
 		}
 		refs, err := records(tx).OfProject(projectID)
@@ -44,7 +44,7 @@ func (db *DB) Records(ctx context.Context, actor Actor, projectID string, p Page
 		}
 		p = p.Clamp()
 		p.Limit = min(p.Limit, maxStates)
-		l = List[RecordState]{Data: []RecordState{}, Total: len(refs), Limit: p.Limit, Offset: p.Offset}
+		l = domain.List[RecordState]{Data: []RecordState{}, Total: len(refs), Limit: p.Limit, Offset: p.Offset}
 		from := min(p.Offset, len(refs))
 		references := 0
 		for _, ref := range refs[from:min(from+p.Limit, len(refs))] {
@@ -63,10 +63,10 @@ func (db *DB) Records(ctx context.Context, actor Actor, projectID string, p Page
 
 // AllRecords returns the states of all records of a project, and the records in their
 // order.
-func (db *DB) AllRecords(ctx context.Context, actor Actor, projectID string) (order []string, states map[string]RecordState, err error) {
+func (db *DB) AllRecords(ctx context.Context, actor domain.Actor, projectID string) (order []string, states map[string]RecordState, err error) {
 	states = map[string]RecordState{}
 	for {
-		l, err := db.Records(ctx, actor, projectID, Page{Limit: maxStates, Offset: len(order)})
+		l, err := db.Records(ctx, actor, projectID, domain.Page{Limit: maxStates, Offset: len(order)})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -83,7 +83,7 @@ func (db *DB) AllRecords(ctx context.Context, actor Actor, projectID string) (or
 // Synced returns the notes about records when they were last the same here and in the
 // database of a peer. Records without one are left out.
 func (db *DB) Synced(ctx context.Context, peer string, names []string) (map[string]string, error) {
-	return access.Read(ctx, db.base, func(tx *access.Tx) (map[string]string, error) {
+	return domain.Read(ctx, db.base, func(tx *domain.Tx) (map[string]string, error) {
 		base := map[string]string{}
 		for _, record := range names {
 			fingerprint, err := records(tx).Synced(peer, record)
@@ -100,7 +100,7 @@ func (db *DB) Synced(ctx context.Context, peer string, names []string) (map[stri
 
 // SetSynced notes that records are the same here and in the database of a peer.
 func (db *DB) SetSynced(ctx context.Context, peer string, notes map[string]string) error {
-	return access.Change(ctx, db.base, System, func(tx *access.Tx) error {
+	return domain.Change(ctx, db.base, domain.System, func(tx *domain.Tx) error {
 		for record, note := range notes {
 			if err := records(tx).SetSynced(peer, record, note, tx.Now); err != nil {
 				return err
@@ -112,7 +112,7 @@ func (db *DB) SetSynced(ctx context.Context, peer string, notes map[string]strin
 
 // ReceiveArchive is ImportArchive for an archive that body gives. An error of body is
 // returned unchanged.
-func (db *DB) ReceiveArchive(ctx context.Context, actor Actor, body io.Reader, o ArchiveImport) (*ArchiveResult, error) {
+func (db *DB) ReceiveArchive(ctx context.Context, actor domain.Actor, body io.Reader, o ArchiveImport) (*ArchiveResult, error) {
 	if limit := db.base.Options.MaxUpload; limit > 0 {
 		body = files.LimitReader(body, limit)
 	}

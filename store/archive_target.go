@@ -4,22 +4,23 @@ import (
 	"context"
 	"io"
 
-	"tracker/store/access"
+	"tracker/store/domain"
 	"tracker/store/files"
 	"tracker/store/record"
+	"tracker/store/scalar"
 )
 
 // archiveTarget is a database as records are copied to it, with the rights of an actor.
 type archiveTarget struct {
 	db    *DB
-	actor Actor
+	actor domain.Actor
 	// claim stores the bytes of an artifact, as record.Target does.
 	claim func(ctx context.Context, hash string, size int64) (use func(record.Tx) (int64, error), release func(), err error)
 }
 
 // Read runs fn on a snapshot.
 func (t archiveTarget) Read(ctx context.Context, fn func(record.TargetTx) error) error {
-	return t.db.base.Ask(ctx, func(tx *access.Tx) error {
+	return t.db.base.Ask(ctx, func(tx *domain.Tx) error {
 		tx.Actor = t.actor
 		return fn(archiveTx{tx})
 	})
@@ -27,7 +28,7 @@ func (t archiveTarget) Read(ctx context.Context, fn func(record.TargetTx) error)
 
 // Write runs fn in the writer.
 func (t archiveTarget) Write(ctx context.Context, fn func(record.TargetTx) error) error {
-	return access.Change(ctx, t.db.base, t.actor, func(tx *access.Tx) error { return fn(archiveTx{tx}) })
+	return domain.Change(ctx, t.db.base, t.actor, func(tx *domain.Tx) error { return fn(archiveTx{tx}) })
 }
 
 // Claim stores the bytes of an artifact.
@@ -37,21 +38,21 @@ func (t archiveTarget) Claim(ctx context.Context, hash string, size int64) (func
 
 // Discard puts an artifact into the trash, unless a version of a model holds it.
 func (t archiveTarget) Discard(ctx context.Context, id string) (refused string, err error) {
-	err = t.db.DeleteArtifact(ctx, t.actor, id)
-	if err != nil && access.AsError(err).Code == CodeConflict {
-		return access.AsError(err).Message, nil
+	err = t.db.Files.DeleteArtifact(ctx, t.actor, id)
+	if err != nil && domain.AsError(err).Code == domain.CodeConflict {
+		return domain.AsError(err).Message, nil
 	}
 	return "", err
 }
 
 // archiveTx is a transaction in which records are copied.
-type archiveTx struct{ *access.Tx }
+type archiveTx struct{ *domain.Tx }
 
 // Records returns the transaction as package record uses it.
 func (t archiveTx) Records() record.Tx { return records(t.Tx) }
 
 // Now returns the time of the transaction.
-func (t archiveTx) Now() Time { return t.Tx.Now }
+func (t archiveTx) Now() scalar.Time { return t.Tx.Now }
 
 // AllowCreate fails unless the actor may add records to a project. Every user may make
 // a project.
@@ -60,12 +61,12 @@ func (t archiveTx) AllowCreate(projectID string) error {
 		_, err := t.User(t.Actor)
 		return err
 	}
-	return t.Allow(t.Actor, projectID, access.RightCreate)
+	return t.Allow(t.Actor, projectID, domain.RightCreate)
 }
 
 // AllowUpdate fails unless the actor may replace records of a project.
 func (t archiveTx) AllowUpdate(projectID string) error {
-	return t.Allow(t.Actor, projectID, access.RightUpdate)
+	return t.Allow(t.Actor, projectID, domain.RightUpdate)
 }
 
 // Copied adds a copied run to the journal, and gives the actor all rights in a copied
@@ -83,7 +84,7 @@ func (t archiveTx) Copied(ref record.Ref) error {
 		if admin, err := t.User(t.Actor); err != nil || admin.IsAdmin {
 			return err
 		}
-		_, err = t.InsertPermission(Permission{UserID: t.Actor.UserID, ProjectID: ref.ID, Create: true, Read: true, Update: true, Delete: true})
+		_, err = t.InsertPermission(domain.Permission{UserID: t.Actor.UserID, ProjectID: ref.ID, Create: true, Read: true, Update: true, Delete: true})
 		return err
 	case "iteration":
 		num, err := t.Records().Num(ref.ID)
@@ -97,7 +98,7 @@ func (t archiveTx) Copied(ref record.Ref) error {
 
 // received stores the bytes of a reader. Its results are those of archiveTarget.claim.
 func (db *DB) received(ctx context.Context, r io.Reader, hash string) (use func(record.Tx) (int64, error), release func(), err error) {
-	got, err := db.Receive(ctx, r, hash)
+	got, err := db.Files.Receive(ctx, r, hash)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -16,6 +16,15 @@ import (
 
 	"tracker/blob"
 	"tracker/store"
+	"tracker/store/artifact"
+	"tracker/store/domain"
+	"tracker/store/files"
+	"tracker/store/points"
+	"tracker/store/projects"
+	"tracker/store/registry"
+	"tracker/store/runs"
+	"tracker/store/scalar"
+	"tracker/store/users"
 )
 
 // fullBed is a bed whose project has rows in all tables that an archive carries.
@@ -27,46 +36,46 @@ func fullBed(t *testing.T) *bed {
 }
 
 // folder returns backends with a new folder for artifacts.
-func folder(t *testing.T) store.Backends {
+func folder(t *testing.T) artifact.Backends {
 	t.Helper()
 	fs := must(blob.NewFilesystem(t.TempDir()))(t)
-	return store.Backends{Default: store.Filesystem, Open: map[store.Backend]func() (blob.Store, error){
-		store.Filesystem: func() (blob.Store, error) { return fs, nil }}}
+	return artifact.Backends{Default: artifact.Filesystem, Open: map[artifact.Backend]func() (blob.Store, error){
+		artifact.Filesystem: func() (blob.Store, error) { return fs, nil }}}
 }
 
 func (b *bed) fill(t *testing.T) {
 	t.Helper()
 	b.clock.Add(1000)
-	for kind, id := range map[store.TagKind]string{
-		store.ProjectTag: b.project, store.ExperimentTag: b.experiment, store.IterationTag: b.iteration} {
-		must(b.CreateTag(ctx, store.System, kind, id, "täg 🙂"))(t)
+	for kind, id := range map[runs.TagKind]string{
+		runs.ProjectTag: b.project, runs.ExperimentTag: b.experiment, runs.IterationTag: b.iteration} {
+		must(b.Runs.CreateTag(ctx, domain.System, kind, id, "täg 🙂"))(t)
 	}
 	b.log(t, "loss", 5, 1)
 	b.log(t, "loss", 3, math.NaN())
 	b.log(t, "acc", 3, math.Inf(-1))
 	b.log(t, "loss", 3, 0.25)
-	var many []store.NewMetric
+	var many []points.Sample
 	for step := range int64(3000) {
 		many = append(many, point("many/points", step*7, float64(step)/3))
 	}
-	wantOK(t, b.CreateMetrics(ctx, store.System, b.iteration, many))
-	must(b.CreateParameter(ctx, store.System, b.iteration, "lr", "0.1"))(t)
-	must(b.CreateParameter(ctx, store.System, b.iteration, "text", store.Text(strings.Repeat("é", 10_000))))(t)
-	must(b.CreateSnapshot(ctx, store.System, b.iteration, store.NewSnapshot{GitSHA: "abc", GitDirty: new(true), GitDiff: "+ a\n- b"}))(t)
-	child := must(b.CreateIteration(ctx, store.System, b.experiment, store.NewIteration{
+	wantOK(t, b.Runs.CreateMetrics(ctx, domain.System, b.iteration, many))
+	must(b.Runs.CreateParameter(ctx, domain.System, b.iteration, "lr", "0.1"))(t)
+	must(b.Runs.CreateParameter(ctx, domain.System, b.iteration, "text", scalar.Text(strings.Repeat("é", 10_000))))(t)
+	must(b.Runs.CreateSnapshot(ctx, domain.System, b.iteration, runs.NewSnapshot{GitSHA: "abc", GitDirty: new(true), GitDiff: "+ a\n- b"}))(t)
+	child := must(b.Runs.CreateIteration(ctx, domain.System, b.experiment, runs.NewIteration{
 		Name: new("child"), ParentIterationID: &b.iteration, Notes: "# notes"}))(t).ID
-	status, text := store.Failed, "out of memory"
-	wantOK(t, b.UpdateIteration(ctx, store.System, child, store.IterationPatch{Status: &status, ErrorMessage: &text}))
-	weights := b.keep(t, b.experiment, store.NewArtifact{Name: "model/weights.bin", IterationID: b.iteration}, "weights")
-	b.keep(t, b.experiment, store.NewArtifact{Name: "again.bin", IterationID: child, ContentType: "text/plain"}, "weights")
-	b.keep(t, b.experiment, store.NewArtifact{Name: "data.csv", Description: "all data"}, "a,b\n1,2\n")
-	must(b.CreateSavedView(ctx, store.System, b.experiment, store.NewSavedView{Name: "best", Query: "sort=loss"}))(t)
-	m := must(b.CreateModel(ctx, store.System, b.project, store.NewModel{Name: "resnet"}))(t).ID
-	v1 := must(b.CreateModelVersion(ctx, store.System, m, store.NewModelVersion{IterationID: b.iteration, ArtifactID: &weights}))(t).ID
-	v2 := must(b.CreateModelVersion(ctx, store.System, m, store.NewModelVersion{IterationID: child}))(t).ID
-	must(b.SetStage(ctx, store.System, v1, store.Production))(t)
-	must(b.SetStage(ctx, store.System, v2, store.Production))(t)
-	wantOK(t, b.AddAlias(ctx, store.System, v2, "champion"))
+	status, text := domain.Failed, "out of memory"
+	wantOK(t, b.Runs.UpdateIteration(ctx, domain.System, child, runs.IterationPatch{Status: &status, ErrorMessage: &text}))
+	weights := b.keep(t, b.experiment, files.NewArtifact{Name: "model/weights.bin", IterationID: b.iteration}, "weights")
+	b.keep(t, b.experiment, files.NewArtifact{Name: "again.bin", IterationID: child, ContentType: "text/plain"}, "weights")
+	b.keep(t, b.experiment, files.NewArtifact{Name: "data.csv", Description: "all data"}, "a,b\n1,2\n")
+	must(b.Projects.CreateSavedView(ctx, domain.System, b.experiment, projects.NewSavedView{Name: "best", Query: "sort=loss"}))(t)
+	m := must(b.Models.CreateModel(ctx, domain.System, b.project, registry.NewModel{Name: "resnet"}))(t).ID
+	v1 := must(b.Models.CreateModelVersion(ctx, domain.System, m, registry.NewModelVersion{IterationID: b.iteration, ArtifactID: &weights}))(t).ID
+	v2 := must(b.Models.CreateModelVersion(ctx, domain.System, m, registry.NewModelVersion{IterationID: child}))(t).ID
+	must(b.Models.SetStage(ctx, domain.System, v1, registry.Production))(t)
+	must(b.Models.SetStage(ctx, domain.System, v2, registry.Production))(t)
+	wantOK(t, b.Models.AddAlias(ctx, domain.System, v2, "champion"))
 	db := raw(t, b.Path())
 	for _, query := range []string{
 		`INSERT INTO console_line SELECT num, 7, 'epoch 1', 5 FROM iteration WHERE id = ?`,
@@ -90,17 +99,17 @@ func (b *bed) fill(t *testing.T) {
 	} {
 		execSQL(t, db, query, b.iteration)
 	}
-	logged := must(b.CreateLoggedModel(ctx, store.System, b.experiment, store.NewLoggedModel{
-		Name: "net", Type: "LLM", IterationID: b.iteration, Params: []store.Property{{Key: "k", Value: "v"}},
-		Properties: []store.Property{{Key: "p", Value: "q"}}}))(t).ID
-	for kind, id := range map[store.PropertyKind]string{store.ExperimentProperty: b.experiment, store.IterationProperty: child,
-		store.ModelProperty: m, store.ModelVersionProperty: v1, store.LoggedModelProperty: logged} {
-		wantOK(t, b.SetProperties(ctx, store.System, kind, id, []store.Property{{Key: "some key", Value: "some\nvalue"}}))
+	logged := must(b.Models.CreateLoggedModel(ctx, domain.System, b.experiment, registry.NewLoggedModel{
+		Name: "net", Type: "LLM", IterationID: b.iteration, Params: []domain.Property{{Key: "k", Value: "v"}},
+		Properties: []domain.Property{{Key: "p", Value: "q"}}}))(t).ID
+	for kind, id := range map[runs.PropertyKind]string{runs.ExperimentProperty: b.experiment, runs.IterationProperty: child,
+		runs.ModelProperty: m, runs.ModelVersionProperty: v1, runs.LoggedModelProperty: logged} {
+		wantOK(t, b.Runs.SetProperties(ctx, domain.System, kind, id, []domain.Property{{Key: "some key", Value: "some\nvalue"}}))
 	}
-	wantOK(t, b.LogIteration(ctx, store.System, b.iteration, store.IterationLog{
-		Datasets:     []store.DatasetUse{{Name: "mnist", Digest: "d1", Context: new("training")}, {Name: "a", Digest: "d2"}},
-		Models:       []store.LoggedModelUse{{ModelID: logged, Role: "output", Step: 3}},
-		ModelMetrics: []store.LoggedModelMetric{{ModelID: logged, Key: "loss", Value: 0.5, Step: 3, RecordedAt: 7, DatasetName: "mnist"}},
+	wantOK(t, b.Runs.LogIteration(ctx, domain.System, b.iteration, runs.IterationLog{
+		Datasets:     []runs.DatasetUse{{Name: "mnist", Digest: "d1", Context: new("training")}, {Name: "a", Digest: "d2"}},
+		Models:       []registry.LoggedModelUse{{ModelID: logged, Role: "output", Step: 3}},
+		ModelMetrics: []registry.LoggedModelMetric{{ModelID: logged, Key: "loss", Value: 0.5, Step: 3, RecordedAt: 7, DatasetName: "mnist"}},
 	}))
 }
 
@@ -113,7 +122,7 @@ func (b *bed) export(t *testing.T, q store.ArchiveQuery) []byte {
 func exported(t *testing.T, db *store.DB, q store.ArchiveQuery) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	wantOK(t, db.Export(ctx, store.System, q, store.ArchiveOptions{}, &out))
+	wantOK(t, db.Export(ctx, domain.System, q, store.ArchiveOptions{}, &out))
 	return out.Bytes()
 }
 
@@ -177,7 +186,7 @@ func TestArchiveRoundTrip(t *testing.T) {
 		t.Error("two exports differ")
 	}
 	other := open(t, store.Options{Exclusive: true, Backends: folder(t)})
-	r := must(other.ImportArchive(ctx, store.System, file(t, first), store.ArchiveImport{}))(t)
+	r := must(other.ImportArchive(ctx, domain.System, file(t, first), store.ArchiveImport{}))(t)
 	if r.Found != 2 || r.Created != 2 || r.Points != 3004 || r.Artifacts != 3 || r.Lost != 0 {
 		t.Errorf("imported: %+v", r)
 	}
@@ -187,13 +196,13 @@ func TestArchiveRoundTrip(t *testing.T) {
 	if again := exported(t, other, store.ArchiveQuery{ProjectID: b.project}); !bytes.Equal(first, again) {
 		t.Error("the export of the import differs:\n", differences(t, first, again))
 	}
-	samePoints(t, "points", points(t, b.DB, b.iteration, nil), points(t, other, b.iteration, nil))
+	samePoints(t, "points", pointsOf(t, b.DB, b.iteration, nil), pointsOf(t, other, b.iteration, nil))
 	if problems := must(other.Check(ctx, false))(t); len(problems) > 0 {
 		t.Errorf("after the import: %v", problems)
 	}
 
 	// Again changes nothing.
-	r = must(other.ImportArchive(ctx, store.System, file(t, first), store.ArchiveImport{}))(t)
+	r = must(other.ImportArchive(ctx, domain.System, file(t, first), store.ArchiveImport{}))(t)
 	if r.Unchanged != 2 || r.Created+r.Grown+r.LeftOut+r.Lost+r.Points+r.Artifacts != 0 {
 		t.Errorf("again: %+v", r)
 	}
@@ -203,7 +212,7 @@ func TestArchiveRoundTrip(t *testing.T) {
 		{ExperimentID: b.experiment, Filter: `param.lr = 0.1`}} {
 		part := b.export(t, q)
 		other := open(t, store.Options{Exclusive: true, Backends: folder(t)})
-		must(other.ImportArchive(ctx, store.System, file(t, part), store.ArchiveImport{}))(t)
+		must(other.ImportArchive(ctx, domain.System, file(t, part), store.ArchiveImport{}))(t)
 		if again := exported(t, other, q); !bytes.Equal(part, again) {
 			t.Errorf("%+v: the export of the import differs:\n%s", q, differences(t, part, again))
 		}
@@ -211,9 +220,9 @@ func TestArchiveRoundTrip(t *testing.T) {
 }
 
 // samePoints compares two lists but for the ids of points.
-func samePoints(t *testing.T, what string, a, b []store.Metric) {
+func samePoints(t *testing.T, what string, a, b []runs.Metric) {
 	t.Helper()
-	for _, all := range [][]store.Metric{a, b} {
+	for _, all := range [][]runs.Metric{a, b} {
 		for i := range all {
 			all[i].ID = ""
 		}
@@ -283,37 +292,37 @@ func TestArchiveGrown(t *testing.T) {
 	b := fullBed(t)
 	q := store.ArchiveQuery{ProjectID: b.project}
 	other := open(t, store.Options{Exclusive: true, Backends: folder(t)})
-	must(other.ImportArchive(ctx, store.System, file(t, b.export(t, q)), store.ArchiveImport{}))(t)
+	must(other.ImportArchive(ctx, domain.System, file(t, b.export(t, q)), store.ArchiveImport{}))(t)
 
 	b.log(t, "loss", 6, 0.125)
 	b.log(t, "loss", 4, 0.5) // a late one
-	status := store.Succeeded
-	wantOK(t, b.UpdateIteration(ctx, store.System, b.iteration, store.IterationPatch{Status: &status}))
+	status := domain.Succeeded
+	wantOK(t, b.Runs.UpdateIteration(ctx, domain.System, b.iteration, runs.IterationPatch{Status: &status}))
 	grown := b.export(t, q)
-	r := must(other.ImportArchive(ctx, store.System, file(t, grown), store.ArchiveImport{DryRun: true}))(t)
+	r := must(other.ImportArchive(ctx, domain.System, file(t, grown), store.ArchiveImport{DryRun: true}))(t)
 	if r.Grown != 1 {
 		t.Errorf("dry run: %+v", r)
 	}
-	r = must(other.ImportArchive(ctx, store.System, file(t, grown), store.ArchiveImport{}))(t)
+	r = must(other.ImportArchive(ctx, domain.System, file(t, grown), store.ArchiveImport{}))(t)
 	if r.Grown != 1 || r.Unchanged != 1 || r.Lost != 0 || r.Points != 3 || r.Dropped != 1 {
 		t.Errorf("grown: %+v", r)
 	}
 	for _, key := range []string{"loss", "acc", "many/points"} {
-		samePoints(t, "points of "+key, points(t, b.DB, b.iteration, &key), points(t, other, b.iteration, &key))
+		samePoints(t, "points of "+key, pointsOf(t, b.DB, b.iteration, &key), pointsOf(t, other, b.iteration, &key))
 	}
-	r = must(b.ImportArchive(ctx, store.System, file(t, exported(t, other, q)), store.ArchiveImport{}))(t)
+	r = must(b.ImportArchive(ctx, domain.System, file(t, exported(t, other, q)), store.ArchiveImport{}))(t)
 	if r.Unchanged != 2 || r.Lost != 0 {
 		t.Errorf("back where it came from: %+v", r)
 	}
 
 	mine, theirs := "mine", "theirs"
-	wantOK(t, b.UpdateIteration(ctx, store.System, b.iteration, store.IterationPatch{Notes: &mine}))
-	wantOK(t, other.UpdateIteration(ctx, store.System, b.iteration, store.IterationPatch{Notes: &theirs}))
-	r = must(other.ImportArchive(ctx, store.System, file(t, b.export(t, q)), store.ArchiveImport{}))(t)
+	wantOK(t, b.Runs.UpdateIteration(ctx, domain.System, b.iteration, runs.IterationPatch{Notes: &mine}))
+	wantOK(t, other.Runs.UpdateIteration(ctx, domain.System, b.iteration, runs.IterationPatch{Notes: &theirs}))
+	r = must(other.ImportArchive(ctx, domain.System, file(t, b.export(t, q)), store.ArchiveImport{}))(t)
 	if r.LeftOut != 1 || r.Lost != 1 || !strings.Contains(r.Losses[0].Reason, "changed on both sides") {
 		t.Errorf("changed on both sides: %+v", r)
 	}
-	if it := must(other.Iteration(ctx, store.System, b.iteration))(t); it.Notes != "theirs" {
+	if it := must(other.Runs.Iteration(ctx, domain.System, b.iteration))(t); it.Notes != "theirs" {
 		t.Errorf("the notes are %q", it.Notes)
 	}
 }
@@ -327,7 +336,7 @@ func TestArchiveStopped(t *testing.T) {
 	other := open(t, store.Options{Exclusive: true, Backends: folder(t)})
 	for stop := 1; ; stop++ {
 		ctx, cancel := context.WithCancel(ctx)
-		_, err := other.ImportArchive(ctx, store.System, path, store.ArchiveImport{Progress: func(done, all int) {
+		_, err := other.ImportArchive(ctx, domain.System, path, store.ArchiveImport{Progress: func(done, all int) {
 			if done == stop {
 				cancel()
 			}
@@ -348,22 +357,22 @@ func TestArchiveStopped(t *testing.T) {
 // TestArchiveRights imports as users with and without rights.
 func TestArchiveRights(t *testing.T) {
 	b := fullBed(t)
-	ada := must(b.CreateUser(ctx, store.System, store.NewUser{Username: "ada", Password: "secret123"}))(t).ID
-	actor := store.Actor{UserID: ada}
+	ada := must(b.Users.CreateUser(ctx, domain.System, users.NewUser{Username: "ada", Password: "secret123"}))(t).ID
+	actor := domain.Actor{UserID: ada}
 	q := store.ArchiveQuery{ProjectID: b.project}
-	wantCode(t, b.Export(ctx, actor, q, store.ArchiveOptions{}, io.Discard), store.CodeProjectPermissionRequired)
+	wantCode(t, b.Export(ctx, actor, q, store.ArchiveOptions{}, io.Discard), domain.CodeProjectPermissionRequired)
 	path := file(t, b.export(t, q))
 	_, err := b.ImportArchive(ctx, actor, path, store.ArchiveImport{})
-	wantCode(t, err, store.CodeProjectPermissionRequired)
+	wantCode(t, err, domain.CodeProjectPermissionRequired)
 
 	other := open(t, store.Options{Exclusive: true, Backends: folder(t)})
-	eve := store.Actor{UserID: must(other.CreateUser(ctx, store.System, store.NewUser{Username: "eve", Password: "secret123"}))(t).ID}
+	eve := domain.Actor{UserID: must(other.Users.CreateUser(ctx, domain.System, users.NewUser{Username: "eve", Password: "secret123"}))(t).ID}
 	r := must(other.ImportArchive(ctx, eve, path, store.ArchiveImport{}))(t)
 	if r.Created != 2 {
 		t.Errorf("imported: %+v", r)
 	}
-	must(other.Iteration(ctx, eve, b.iteration))(t) // the project is hers
-	adam := store.Actor{UserID: must(other.CreateUser(ctx, store.System, store.NewUser{Username: "adam", Password: "secret123"}))(t).ID}
+	must(other.Runs.Iteration(ctx, eve, b.iteration))(t) // the project is hers
+	adam := domain.Actor{UserID: must(other.Users.CreateUser(ctx, domain.System, users.NewUser{Username: "adam", Password: "secret123"}))(t).ID}
 	_, err = other.ImportArchive(ctx, adam, path, store.ArchiveImport{})
-	wantCode(t, err, store.CodeProjectPermissionRequired)
+	wantCode(t, err, domain.CodeProjectPermissionRequired)
 }

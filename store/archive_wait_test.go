@@ -6,13 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"tracker/store/access"
+	"tracker/store/domain"
 )
 
 // TestExportDoesNotWaitForEver exports while as many archives are made as there may be.
 func TestExportDoesNotWaitForEver(t *testing.T) {
 	db, ctx := openForTest(t), context.Background()
-	e, err := db.Experiment(ctx, System, newExperiment(t, db))
+	e, err := db.Projects.Experiment(ctx, domain.System, newExperiment(t, db))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,17 +26,17 @@ func TestExportDoesNotWaitForEver(t *testing.T) {
 	}
 	db.archiveWait = time.Millisecond
 	q := ArchiveQuery{ProjectID: e.ProjectID}
-	if refused := access.AsError(db.Export(ctx, System, q, ArchiveOptions{}, io.Discard)); refused == nil || refused.Code != CodeUnavailable || refused.RetryAfter == 0 {
+	if refused := domain.AsError(db.Export(ctx, domain.System, q, ArchiveOptions{}, io.Discard)); refused == nil || refused.Code != domain.CodeUnavailable || refused.RetryAfter == 0 {
 		t.Errorf("%+v", refused)
 	}
 	db.archiveWait = time.Hour
 	gone, cancel := context.WithCancel(ctx)
 	cancel()
-	if db.Export(gone, System, q, ArchiveOptions{}, io.Discard) == nil {
+	if db.Export(gone, domain.System, q, ArchiveOptions{}, io.Discard) == nil {
 		t.Error("an export that was given up succeeds")
 	}
 	done[0]()
-	if err := db.Export(ctx, System, q, ArchiveOptions{}, io.Discard); err != nil {
+	if err := db.Export(ctx, domain.System, q, ArchiveOptions{}, io.Discard); err != nil {
 		t.Error(err)
 	}
 }

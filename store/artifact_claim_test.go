@@ -8,6 +8,9 @@ import (
 
 	"tracker/blob"
 	"tracker/store"
+	"tracker/store/artifact"
+	"tracker/store/domain"
+	"tracker/store/files"
 )
 
 // wantKept fails unless a collection reports exactly these contents as spared,
@@ -15,7 +18,7 @@ import (
 func wantKept(t testing.TB, db *store.DB, age time.Duration, want map[string]time.Time) {
 	t.Helper()
 	got := map[string]time.Time{}
-	wantOK(t, db.CollectOrphans(ctx, age, false, func(s store.Orphan) {
+	wantOK(t, db.CollectOrphans(ctx, age, false, func(s artifact.Orphan) {
 		if s.Kept {
 			got[s.Name] = s.Until
 		}
@@ -33,12 +36,12 @@ func wantKept(t testing.TB, db *store.DB, age time.Duration, want map[string]tim
 // A blob that a killed command has claimed is collected once the claim is older than the
 // limit; a blob that a server has claimed never is.
 func TestCollectClaims(t *testing.T) {
-	o, _ := allBackends(t, store.Filesystem)
+	o, _ := allBackends(t, artifact.Filesystem)
 	b := newBedWith(t, o)
 	file := raw(t, b.Path())
 	claim := func(content, change string, args ...any) {
 		t.Helper()
-		id := b.keep(t, b.experiment, store.NewArtifact{Name: "a"}, content)
+		id := b.keep(t, b.experiment, files.NewArtifact{Name: "a"}, content)
 		execSQL(t, file, `DELETE FROM resource WHERE id = ?`, id)
 		execSQL(t, file, strings.ReplaceAll(change, "BLOB", `(SELECT id FROM blob WHERE hash = '`+hashOf(content)+`')`), args...)
 	}
@@ -48,17 +51,17 @@ func TestCollectClaims(t *testing.T) {
 	claim("pinned by the server", pin, nil)
 	claim("marked", mark, now+5*time.Minute.Milliseconds())
 	claim("marked by the server", mark, nil)
-	collect(t, b.DB, store.StagedAge)
+	collect(t, b.DB, artifact.StagedAge)
 	noon := b.clock.Now()
-	wantKept(t, b.DB, store.StagedAge, map[string]time.Time{"pinned": noon.Add(time.Hour), "marked": noon.Add(5 * time.Minute),
+	wantKept(t, b.DB, artifact.StagedAge, map[string]time.Time{"pinned": noon.Add(time.Hour), "marked": noon.Add(5 * time.Minute),
 		"pinned by the server": {}, "marked by the server": {}})
 	wantKept(t, b.DB, time.Minute, map[string]time.Time{"pinned": noon.Add(time.Minute), "marked": noon.Add(time.Minute),
 		"pinned by the server": {}, "marked by the server": {}})
 	wantKept(t, b.DB, 24*time.Hour, map[string]time.Time{"pinned": noon.Add(24 * time.Hour), "marked": noon.Add(5 * time.Minute),
 		"pinned by the server": {}, "marked by the server": {}})
 	b.clock.Add(10 * time.Minute)
-	collect(t, b.DB, store.StagedAge, hashOf("marked"))
-	wantKept(t, b.DB, store.StagedAge, map[string]time.Time{"pinned": noon.Add(time.Hour),
+	collect(t, b.DB, artifact.StagedAge, hashOf("marked"))
+	wantKept(t, b.DB, artifact.StagedAge, map[string]time.Time{"pinned": noon.Add(time.Hour),
 		"pinned by the server": {}, "marked by the server": {}})
 	collect(t, b.DB, 10*time.Minute, hashOf("pinned"))
 	claim("pinned again", pin, int64(b.clock.Time())+time.Hour.Milliseconds())
@@ -76,7 +79,7 @@ func TestCollectClaims(t *testing.T) {
 func TestUnknownBytesThatAreTaken(t *testing.T) {
 	onEachBackend(t, func(t *testing.T, o store.Options) {
 		b := newBedWith(t, o)
-		id := b.keep(t, b.experiment, store.NewArtifact{Name: "a"}, "taken")
+		id := b.keep(t, b.experiment, files.NewArtifact{Name: "a"}, "taken")
 		removed, err := b.RemoveUnknown(ctx, o.Backends.Default, blob.Blob{Hash: hashOf("taken"), Size: 5})
 		if removed || err != nil {
 			t.Errorf("removed is %v, %v", removed, err)
@@ -91,17 +94,17 @@ func TestUnknownBytesThatAreTaken(t *testing.T) {
 // on it, although one lasts an hour and somebody collects what has expired.
 func TestClaimOfALongMove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o, _ := allBackends(t, store.Inline)
+		o, _ := allBackends(t, artifact.Inline)
 		o.Now = time.Now
-		delete(o.Backends.Open, store.S3) // who waits for a network keeps the clock from going on
+		delete(o.Backends.Open, artifact.S3) // who waits for a network keeps the clock from going on
 		var b *bed
-		open := o.Backends.Open[store.Filesystem]
-		o.Backends.Open[store.Filesystem] = func() (blob.Store, error) {
+		open := o.Backends.Open[artifact.Filesystem]
+		o.Backends.Open[artifact.Filesystem] = func() (blob.Store, error) {
 			s, err := open()
 			return committing{s, func() {
 				for range 3 {
 					time.Sleep(time.Hour)
-					wantOK(t, b.CollectOrphans(ctx, store.StagedAge, true, func(s store.Orphan) {
+					wantOK(t, b.CollectOrphans(ctx, artifact.StagedAge, true, func(s artifact.Orphan) {
 						if !s.Kept {
 							t.Errorf("%+v", s)
 						}
@@ -110,12 +113,12 @@ func TestClaimOfALongMove(t *testing.T) {
 			}}, err
 		}
 		b = newBedWith(t, o)
-		id := b.keep(t, b.experiment, store.NewArtifact{Name: "a"}, "bytes")
-		moved := migrate(t, b.DB, store.Filesystem)
+		id := b.keep(t, b.experiment, files.NewArtifact{Name: "a"}, "bytes")
+		moved := migrate(t, b.DB, artifact.Filesystem)
 		if len(moved) != 1 || moved[0].Err != nil || moved[0].Gone {
 			t.Errorf("%+v", moved)
 		}
-		if r := must(b.Artifact(ctx, store.System, id))(t); r.Backend != store.Filesystem {
+		if r := must(b.Files.Artifact(ctx, domain.System, id))(t); r.Backend != artifact.Filesystem {
 			t.Errorf("%+v", r)
 		}
 		if n := ask[int](t, raw(t, b.Path()), `SELECT count(*) FROM blob_pin`); n != 0 {
@@ -127,13 +130,13 @@ func TestClaimOfALongMove(t *testing.T) {
 // An upload whose claim was taken away by a collection that spares nothing fails
 // with the reason, and leaves nothing.
 func TestUploadThatLosesItsClaim(t *testing.T) {
-	o, _ := allBackends(t, store.Filesystem)
+	o, _ := allBackends(t, artifact.Filesystem)
 	var b *bed
-	open := o.Backends.Open[store.Filesystem]
-	o.Backends.Open[store.Filesystem] = func() (blob.Store, error) {
+	open := o.Backends.Open[artifact.Filesystem]
+	o.Backends.Open[artifact.Filesystem] = func() (blob.Store, error) {
 		s, err := open()
 		return committing{s, func() {
-			wantOK(t, b.CollectOrphans(ctx, -time.Minute, true, func(s store.Orphan) {
+			wantOK(t, b.CollectOrphans(ctx, -time.Minute, true, func(s artifact.Orphan) {
 				if s.Name != hashOf("bytes") || s.Err != nil {
 					t.Errorf("%+v", s)
 				}
@@ -141,11 +144,11 @@ func TestUploadThatLosesItsClaim(t *testing.T) {
 		}}, err
 	}
 	b = newBedWith(t, o)
-	r := must(b.Receive(ctx, strings.NewReader("bytes"), ""))(t)
+	r := must(b.Files.Receive(ctx, strings.NewReader("bytes"), ""))(t)
 	defer r.Discard()
-	_, err := b.CreateArtifact(ctx, store.System, b.experiment, store.NewArtifact{Name: "a"}, r)
-	wantCode(t, err, store.CodeUnavailable)
-	if n := must(b.Artifacts(ctx, store.System, b.experiment, store.ArtifactQuery{Page: store.FirstPage}))(t).Total; n != 0 {
+	_, err := b.Files.CreateArtifact(ctx, domain.System, b.experiment, files.NewArtifact{Name: "a"}, r)
+	wantCode(t, err, domain.CodeUnavailable)
+	if n := must(b.Files.Artifacts(ctx, domain.System, b.experiment, files.ArtifactQuery{Page: domain.FirstPage}))(t).Total; n != 0 {
 		t.Errorf("%d artifacts", n)
 	}
 	wantContents(t, b)

@@ -6,20 +6,22 @@ import (
 	"testing"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/files"
 )
 
 // keep makes an artifact of these bytes and returns its id.
-func (b *bed) keep(t testing.TB, experiment string, n store.NewArtifact, content string) string {
+func (b *bed) keep(t testing.TB, experiment string, n files.NewArtifact, content string) string {
 	t.Helper()
-	r := must(b.Receive(ctx, strings.NewReader(content), ""))(t)
+	r := must(b.Files.Receive(ctx, strings.NewReader(content), ""))(t)
 	defer r.Discard()
-	return must(b.CreateArtifact(ctx, store.System, experiment, n, r))(t).ID
+	return must(b.Files.CreateArtifact(ctx, domain.System, experiment, n, r))(t).ID
 }
 
 // content reads the bytes of an artifact to their end.
 func content(t testing.TB, db *store.DB, id string) string {
 	t.Helper()
-	_, r, err := db.OpenArtifact(ctx, store.System, id)
+	_, r, err := db.Files.OpenArtifact(ctx, domain.System, id)
 	wantOK(t, err)
 	defer r.Close()
 	return string(must(io.ReadAll(r))(t))

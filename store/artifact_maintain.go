@@ -6,28 +6,28 @@ import (
 	"time"
 
 	"tracker/blob"
-	"tracker/store/access"
 	"tracker/store/artifact"
+	"tracker/store/domain"
 	"tracker/store/files"
 )
 
 // BlobStore returns the backend of that name; UNAVAILABLE when it is not
 // configured or can't be opened.
-func (db *DB) BlobStore(name Backend) (blob.Store, error) {
+func (db *DB) BlobStore(name artifact.Backend) (blob.Store, error) {
 	s, err := db.base.Artifacts.Backend(name)
 	return s, files.AsError(err)
 }
 
 // DefaultBackend returns the backend of new bytes.
-func (db *DB) DefaultBackend() Backend { return db.base.Artifacts.DefaultBackend() }
+func (db *DB) DefaultBackend() artifact.Backend { return db.base.Artifacts.DefaultBackend() }
 
 // UsedBackends returns the default backend and those that have blobs.
-func (db *DB) UsedBackends(ctx context.Context) ([]Backend, error) {
+func (db *DB) UsedBackends(ctx context.Context) ([]artifact.Backend, error) {
 	return db.base.Artifacts.UsedBackends(ctx)
 }
 
 // Probe checks that a backend can be used. It returns the error of the backend.
-func (db *DB) Probe(ctx context.Context, name Backend) error {
+func (db *DB) Probe(ctx context.Context, name artifact.Backend) error {
 	return db.base.Artifacts.Probe(ctx, name)
 }
 
@@ -42,24 +42,24 @@ func (db *DB) Collect(ctx context.Context) (deleted int, err error) {
 // it has deleted them if remove is set. Others may read and write meanwhile.
 // Staged bytes count when they have rested for age; so do the claims of commands
 // that were killed. Bytes that may still be in use are reported as kept.
-func (db *DB) CollectOrphans(ctx context.Context, age time.Duration, remove bool, found func(Orphan)) error {
+func (db *DB) CollectOrphans(ctx context.Context, age time.Duration, remove bool, found func(artifact.Orphan)) error {
 	return db.base.Artifacts.Collect(ctx, artifact.Collection{Age: age, Scan: true, DryRun: !remove, Found: found})
 }
 
 // CollectStaged deletes what uploads that were interrupted have left in a
 // backend at least age ago. It returns how many there were and their bytes.
-func (db *DB) CollectStaged(ctx context.Context, name Backend, age time.Duration) (n int, size int64, err error) {
+func (db *DB) CollectStaged(ctx context.Context, name artifact.Backend, age time.Duration) (n int, size int64, err error) {
 	return db.base.Artifacts.CollectStaged(ctx, name, age)
 }
 
 // PlanMigration returns the blobs to be moved to a backend, after it has made
 // sure that the backend works.
-func (db *DB) PlanMigration(ctx context.Context, to Backend) (Migration, error) {
+func (db *DB) PlanMigration(ctx context.Context, to artifact.Backend) (artifact.Migration, error) {
 	return db.base.Artifacts.PlanMigration(ctx, to)
 }
 
 // MigrateArtifacts moves blobs to a backend, as artifact.Store.Migrate describes.
-func (db *DB) MigrateArtifacts(ctx context.Context, m Migration, copied func(n int64), done func(Moved)) error {
+func (db *DB) MigrateArtifacts(ctx context.Context, m artifact.Migration, copied func(n int64), done func(artifact.Moved)) error {
 	return db.base.Artifacts.Migrate(ctx, m, copied, done)
 }
 
@@ -81,7 +81,7 @@ func (db *DB) CheckArtifacts(ctx context.Context, deep bool, progress func(done,
 	for _, text := range broken {
 		found = append(found, Problem{Text: text})
 	}
-	return found, access.FirstError(err, failed)
+	return found, domain.FirstError(err, failed)
 }
 
 // describeDamage returns a sentence that names an artifact with damaged bytes.
@@ -92,7 +92,7 @@ func (db *DB) describeDamage(ctx context.Context, d artifact.Damage) (string, er
 		Uses int    `db:"uses"`
 		Num  int64  `db:"num"` // of the oldest, which is the one named
 	}
-	a, err := access.Read(ctx, db.base, func(tx *access.Tx) (a named, err error) {
+	a, err := domain.Read(ctx, db.base, func(tx *domain.Tx) (a named, err error) {
 		err = tx.Get(&a, `SELECT
 				id,
 				name,
@@ -112,7 +112,7 @@ func (db *DB) describeDamage(ctx context.Context, d artifact.Damage) (string, er
 }
 
 // wrongPieces looks for inline blobs whose pieces do not add up.
-func wrongPieces(t *access.Tx) ([]Problem, error) {
+func wrongPieces(t *domain.Tx) ([]Problem, error) {
 	texts, err := artifact.CheckInline(t.Tx)
 	var found []Problem
 	for _, text := range texts {

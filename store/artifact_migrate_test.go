@@ -16,32 +16,35 @@ import (
 
 	"tracker/blob"
 	"tracker/store"
+	"tracker/store/artifact"
+	"tracker/store/domain"
+	"tracker/store/files"
 )
 
 // allBackends are options for a new database with every backend, of which b is
 // where new bytes go.
-func allBackends(t *testing.T, b store.Backend) (o store.Options, root string) {
+func allBackends(t *testing.T, b artifact.Backend) (o store.Options, root string) {
 	dir := t.TempDir()
 	root = filepath.Join(dir, "artifacts")
 	bucket := newBucket(t)
-	return store.Options{Path: filepath.Join(dir, "tracker.db"), Backends: store.Backends{Default: b,
-		Open: map[store.Backend]func() (blob.Store, error){
-			store.Filesystem: func() (blob.Store, error) { return blob.NewFilesystem(root) },
-			store.S3:         bucket.open,
+	return store.Options{Path: filepath.Join(dir, "tracker.db"), Backends: artifact.Backends{Default: b,
+		Open: map[artifact.Backend]func() (blob.Store, error){
+			artifact.Filesystem: func() (blob.Store, error) { return blob.NewFilesystem(root) },
+			artifact.S3:         bucket.open,
 		}}}, root
 }
 
-func migrate(t testing.TB, db *store.DB, to store.Backend) (moved []store.Moved) {
+func migrate(t testing.TB, db *store.DB, to artifact.Backend) (moved []artifact.Moved) {
 	t.Helper()
 	m := must(db.PlanMigration(ctx, to))(t)
-	wantOK(t, db.MigrateArtifacts(ctx, m, nil, func(c store.Moved) { moved = append(moved, c) }))
+	wantOK(t, db.MigrateArtifacts(ctx, m, nil, func(c artifact.Moved) { moved = append(moved, c) }))
 	return moved
 }
 
 // orphans lists what a collection would remove.
-func orphans(t testing.TB, db *store.DB, age time.Duration) (all []store.Orphan) {
+func orphans(t testing.TB, db *store.DB, age time.Duration) (all []artifact.Orphan) {
 	t.Helper()
-	wantOK(t, db.CollectOrphans(ctx, age, false, func(s store.Orphan) {
+	wantOK(t, db.CollectOrphans(ctx, age, false, func(s artifact.Orphan) {
 		if !s.Kept {
 			all = append(all, s)
 		}
@@ -63,7 +66,7 @@ func wantNoProblem(t testing.TB, db *store.DB) {
 // From each backend to each other one: every artifact keeps its bytes and
 // fields, shared bytes are moved once, and nothing is left behind.
 func TestMigrateArtifacts(t *testing.T) {
-	all := []store.Backend{store.Inline, store.Filesystem, store.S3}
+	all := []artifact.Backend{artifact.Inline, artifact.Filesystem, artifact.S3}
 	for _, from := range all {
 		for _, to := range all {
 			if from == to {
@@ -74,10 +77,10 @@ func TestMigrateArtifacts(t *testing.T) {
 				b := newBedWith(t, o)
 				contents := []string{"", "one", "one", strings.Repeat("large", 200_000)}
 				var ids []string
-				var before []store.Artifact
+				var before []files.Artifact
 				for i, c := range contents {
-					ids = append(ids, b.keep(t, b.experiment, store.NewArtifact{Name: fmt.Sprint(i)}, c))
-					before = append(before, must(b.Artifact(ctx, store.System, ids[i]))(t))
+					ids = append(ids, b.keep(t, b.experiment, files.NewArtifact{Name: fmt.Sprint(i)}, c))
+					before = append(before, must(b.Files.Artifact(ctx, domain.System, ids[i]))(t))
 				}
 				b.clock.Add(time.Hour)
 				m := must(b.PlanMigration(ctx, to))(t)
@@ -85,13 +88,13 @@ func TestMigrateArtifacts(t *testing.T) {
 					t.Errorf("%+v", m)
 				}
 				var copied int64
-				var moved []store.Moved
-				wantOK(t, b.MigrateArtifacts(ctx, m, func(n int64) { copied += n }, func(c store.Moved) { moved = append(moved, c) }))
-				if len(moved) != 3 || copied != m.Bytes || slices.ContainsFunc(moved, func(c store.Moved) bool { return c.Err != nil || c.Gone || c.From != from }) {
+				var moved []artifact.Moved
+				wantOK(t, b.MigrateArtifacts(ctx, m, func(n int64) { copied += n }, func(c artifact.Moved) { moved = append(moved, c) }))
+				if len(moved) != 3 || copied != m.Bytes || slices.ContainsFunc(moved, func(c artifact.Moved) bool { return c.Err != nil || c.Gone || c.From != from }) {
 					t.Errorf("%d bytes copied, %+v", copied, moved)
 				}
 				for i, c := range contents {
-					r := must(b.Artifact(ctx, store.System, ids[i]))(t)
+					r := must(b.Files.Artifact(ctx, domain.System, ids[i]))(t)
 					if before[i].Backend, before[i].URI = to, r.URI; r != before[i] {
 						t.Errorf("%+v, want %+v", r, before[i])
 					}
@@ -113,17 +116,17 @@ func TestMigrateArtifacts(t *testing.T) {
 
 // A blob that can't be moved stays, with a reason, and the others are moved.
 func TestMigrateDamagedArtifacts(t *testing.T) {
-	o, root := allBackends(t, store.Filesystem)
+	o, root := allBackends(t, artifact.Filesystem)
 	b := newBedWith(t, o)
 	path := func(c string) string { return filepath.Join(root, hashOf(c)[:2], hashOf(c)) }
 	var ids []string
 	for _, c := range []string{"missing", "changed", "short", "sound"} {
-		ids = append(ids, b.keep(t, b.experiment, store.NewArtifact{Name: c}, c))
+		ids = append(ids, b.keep(t, b.experiment, files.NewArtifact{Name: c}, c))
 	}
 	wantOK(t, os.Remove(path("missing")))
 	wantOK(t, os.WriteFile(path("changed"), []byte("CHANGED"), 0o600))
 	wantOK(t, os.WriteFile(path("short"), []byte("sh"), 0o600))
-	moved := migrate(t, b.DB, store.Inline)
+	moved := migrate(t, b.DB, artifact.Inline)
 	for i, want := range []string{"no bytes", "have the hash", "2 bytes instead of 5", ""} {
 		if err := moved[i].Err; (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%d: %v, want %q", i, err, want)
@@ -150,16 +153,16 @@ func TestMigrateDamagedArtifacts(t *testing.T) {
 
 // A backend that fails ends a migration, with nothing lost and nothing left.
 func TestMigrateToABackendThatFails(t *testing.T) {
-	o, _ := allBackends(t, store.Inline)
+	o, _ := allBackends(t, artifact.Inline)
 	root := filepath.Join(t.TempDir(), "other")
 	lie := false
-	o.Backends.Open[store.Filesystem] = func() (blob.Store, error) {
+	o.Backends.Open[artifact.Filesystem] = func() (blob.Store, error) {
 		s, err := blob.NewFilesystem(root)
 		return spoiling{s, &lie}, err
 	}
 	b := newBedWith(t, o)
-	id := b.keep(t, b.experiment, store.NewArtifact{Name: "a"}, "bytes")
-	m := must(b.PlanMigration(ctx, store.Filesystem))(t)
+	id := b.keep(t, b.experiment, files.NewArtifact{Name: "a"}, "bytes")
+	m := must(b.PlanMigration(ctx, artifact.Filesystem))(t)
 	lie = true
 	if err := b.MigrateArtifacts(ctx, m, nil, nil); !errors.Is(err, blob.ErrDamaged) {
 		t.Errorf("what was read back is taken for what was written: %v", err)
@@ -200,23 +203,23 @@ func (nopCloser) Close() error { return nil }
 // moves its bytes.
 type movedArtifact struct {
 	*bed
-	from, to store.Backend
+	from, to artifact.Backend
 	id, want string
 	r        io.ReadSeekCloser
 }
 
 // eachMove runs a test on an artifact of ten times size bytes in each backend.
 func eachMove(t *testing.T, size int, test func(*testing.T, movedArtifact)) {
-	for _, from := range []store.Backend{store.Inline, store.Filesystem, store.S3} {
+	for _, from := range []artifact.Backend{artifact.Inline, artifact.Filesystem, artifact.S3} {
 		t.Run(string(from), func(t *testing.T) {
-			to := store.Filesystem
+			to := artifact.Filesystem
 			if from == to {
-				to = store.Inline
+				to = artifact.Inline
 			}
 			o, _ := allBackends(t, from)
 			m := movedArtifact{bed: newBedWith(t, o), from: from, to: to, want: strings.Repeat("0123456789", size)}
-			m.id = m.keep(t, m.experiment, store.NewArtifact{Name: "a"}, m.want)
-			_, r, err := m.OpenArtifact(ctx, store.System, m.id)
+			m.id = m.keep(t, m.experiment, files.NewArtifact{Name: "a"}, m.want)
+			_, r, err := m.Files.OpenArtifact(ctx, domain.System, m.id)
 			wantOK(t, err)
 			defer r.Close()
 			m.r = r
@@ -235,11 +238,11 @@ func TestReadWhileMoved(t *testing.T) {
 			t.Errorf("%d bytes that are not the artifact's", len(begin)+len(rest))
 		}
 		// One that is deleted has no other place.
-		_, r, err := m.OpenArtifact(ctx, store.System, m.id)
+		_, r, err := m.Files.OpenArtifact(ctx, domain.System, m.id)
 		wantOK(t, err)
 		defer r.Close()
 		must(io.ReadFull(r, begin))(t)
-		wantOK(t, m.DeleteArtifact(ctx, store.System, m.id))
+		wantOK(t, m.Files.DeleteArtifact(ctx, domain.System, m.id))
 		if rest, err := io.ReadAll(r); err == nil && len(rest) != len(m.want)-1000 {
 			t.Errorf("%d bytes are taken for the whole", len(rest))
 		}
@@ -250,7 +253,7 @@ func TestReadWhileMoved(t *testing.T) {
 // to and fro, by the server and by another process, and orphans are collected:
 // what is visible has its bytes at every moment.
 func TestMigrateUnderUse(t *testing.T) {
-	for _, pair := range [][2]store.Backend{{store.Inline, store.Filesystem}, {store.Filesystem, store.S3}} {
+	for _, pair := range [][2]artifact.Backend{{artifact.Inline, artifact.Filesystem}, {artifact.Filesystem, artifact.S3}} {
 		t.Run(string(pair[0]+" and "+pair[1]), func(t *testing.T) {
 			o, _ := allBackends(t, pair[0])
 			server := o
@@ -258,7 +261,7 @@ func TestMigrateUnderUse(t *testing.T) {
 			o.Now = time.Now
 			b := newBedWith(t, server)
 			other := open(t, o)
-			keep := b.keep(t, b.experiment, store.NewArtifact{Name: "kept"}, "content 0")
+			keep := b.keep(t, b.experiment, files.NewArtifact{Name: "kept"}, "content 0")
 			var users sync.WaitGroup
 			done := make(chan struct{})
 			stop := sync.OnceFunc(func() {
@@ -285,13 +288,13 @@ func TestMigrateUnderUse(t *testing.T) {
 			for round := range 8 {
 				db := []*store.DB{b.DB, b.DB, other}[round%3]
 				m := must(db.PlanMigration(ctx, pair[(round+1)%2]))(t)
-				wantOK(t, db.MigrateArtifacts(ctx, m, nil, func(c store.Moved) {
+				wantOK(t, db.MigrateArtifacts(ctx, m, nil, func(c artifact.Moved) {
 					if c.Err == nil && !c.Gone {
 						moved++
 					}
 				}))
 				if round%3 == 1 {
-					wantOK(t, db.CollectOrphans(ctx, store.StagedAge, true, func(store.Orphan) {}))
+					wantOK(t, db.CollectOrphans(ctx, artifact.StagedAge, true, func(artifact.Orphan) {}))
 				}
 			}
 			stop()
@@ -315,24 +318,24 @@ func TestDeleteWhileMoved(t *testing.T) {
 		<-end
 		return next()
 	})
-	id := b.keep(t, b.experiment, store.NewArtifact{Name: "a"}, "bytes")
+	id := b.keep(t, b.experiment, files.NewArtifact{Name: "a"}, "bytes")
 	deleted := make(chan error, 1)
 	var once sync.Once
-	var moved []store.Moved
-	m := must(b.PlanMigration(ctx, store.Inline))(t)
+	var moved []artifact.Moved
+	m := must(b.PlanMigration(ctx, artifact.Inline))(t)
 	wantOK(t, b.MigrateArtifacts(ctx, m, func(int64) {
 		once.Do(func() {
-			go func() { deleted <- b.DeleteArtifact(ctx, store.System, id) }()
+			go func() { deleted <- b.Files.DeleteArtifact(ctx, domain.System, id) }()
 			<-began
 		})
-	}, func(c store.Moved) { moved = append(moved, c) }))
+	}, func(c artifact.Moved) { moved = append(moved, c) }))
 	if len(moved) != 1 || !moved[0].Gone {
 		t.Errorf("%+v", moved)
 	}
 	end <- true
 	wantOK(t, <-deleted)
-	_, err := b.Artifact(ctx, store.System, id)
-	wantCode(t, err, store.CodeNotFound)
+	_, err := b.Files.Artifact(ctx, domain.System, id)
+	wantCode(t, err, domain.CodeNotFound)
 	if left := orphans(t, b.DB, 0); len(left) > 0 {
 		t.Errorf("%+v", left)
 	}
@@ -352,10 +355,10 @@ func TestReadWhileMovedToAndFro(t *testing.T) {
 
 // An artifact is opened however often its bytes are moved between the look-up and that.
 func TestOpenWhileMoved(t *testing.T) {
-	o, _ := allBackends(t, store.Filesystem)
+	o, _ := allBackends(t, artifact.Filesystem)
 	var b *bed
 	moves := 0
-	for at, to := range map[store.Backend]store.Backend{store.Filesystem: store.S3, store.S3: store.Filesystem} {
+	for at, to := range map[artifact.Backend]artifact.Backend{artifact.Filesystem: artifact.S3, artifact.S3: artifact.Filesystem} {
 		next := o.Backends.Open[at]
 		o.Backends.Open[at] = func() (blob.Store, error) {
 			s, err := next()
@@ -369,9 +372,9 @@ func TestOpenWhileMoved(t *testing.T) {
 		}
 	}
 	b = newBedWith(t, o)
-	id := b.keep(t, b.experiment, store.NewArtifact{Name: "a"}, "bytes")
+	id := b.keep(t, b.experiment, files.NewArtifact{Name: "a"}, "bytes")
 	moves = 4
-	_, r, err := b.OpenArtifact(ctx, store.System, id)
+	_, r, err := b.Files.OpenArtifact(ctx, domain.System, id)
 	wantOK(t, err)
 	defer r.Close()
 	if got := string(must(io.ReadAll(r))(t)); got != "bytes" {

@@ -12,6 +12,10 @@ import (
 
 	"tracker/blob"
 	"tracker/store"
+	"tracker/store/artifact"
+	"tracker/store/domain"
+	"tracker/store/files"
+	"tracker/store/projects"
 )
 
 // plant puts bytes under their name without a row, as a crash can.
@@ -26,7 +30,7 @@ func collect(t testing.TB, db *store.DB, age time.Duration, want ...string) {
 	t.Helper()
 	for _, remove := range []bool{false, true} {
 		var got []string
-		wantOK(t, db.CollectOrphans(ctx, age, remove, func(s store.Orphan) {
+		wantOK(t, db.CollectOrphans(ctx, age, remove, func(s artifact.Orphan) {
 			if s.Err != nil {
 				t.Errorf("%+v", s)
 			}
@@ -51,19 +55,19 @@ func TestCollectOrphans(t *testing.T) {
 		o.Now = time.Now
 		b := newBedWith(t, o)
 		s := must(b.BlobStore(o.Backends.Default))(t)
-		kept := b.keep(t, b.experiment, store.NewArtifact{Name: "kept"}, "kept")
+		kept := b.keep(t, b.experiment, files.NewArtifact{Name: "kept"}, "kept")
 		collect(t, b.DB, 0)
 		plant(t, s, "no row")
-		lost := b.keep(t, b.experiment, store.NewArtifact{Name: "lost"}, "no artifact")
+		lost := b.keep(t, b.experiment, files.NewArtifact{Name: "lost"}, "no artifact")
 		execSQL(t, raw(t, b.Path()), `DELETE FROM resource WHERE id = ?`, lost)
-		other := must(b.BlobStore(store.Inline))(t)
+		other := must(b.BlobStore(artifact.Inline))(t)
 		plant(t, other, "elsewhere")
 		want := []string{hashOf("no row"), hashOf("no artifact"), hashOf("elsewhere")}
-		if o.Backends.Default == store.Inline {
-			plant(t, must(b.BlobStore(store.S3))(t), "elsewhere") // the same bytes in two places
+		if o.Backends.Default == artifact.Inline {
+			plant(t, must(b.BlobStore(artifact.S3))(t), "elsewhere") // the same bytes in two places
 			want = append(want, hashOf("elsewhere"))
 		}
-		collect(t, b.DB, store.StagedAge, want...)
+		collect(t, b.DB, artifact.StagedAge, want...)
 		if got := content(t, b.DB, kept); got != "kept" {
 			t.Error(got)
 		}
@@ -79,17 +83,17 @@ func TestCollectStagedBytes(t *testing.T) {
 		b := newBedWith(t, o)
 		s := must(b.BlobStore(o.Backends.Default))(t)
 		large := strings.Repeat("12345678", 1<<20) // which the object store stages too
-		r := must(b.Receive(ctx, strings.NewReader(large), ""))(t)
+		r := must(b.Files.Receive(ctx, strings.NewReader(large), ""))(t)
 		defer r.Discard()
-		collect(t, b.DB, store.StagedAge)
-		if left := orphans(t, b.DB, -time.Minute); len(left) != 1 || left[0].Kind != store.OrphanStaged || left[0].Size != int64(len(large)) {
+		collect(t, b.DB, artifact.StagedAge)
+		if left := orphans(t, b.DB, -time.Minute); len(left) != 1 || left[0].Kind != artifact.OrphanStaged || left[0].Size != int64(len(large)) {
 			t.Fatalf("%+v", left)
 		}
 		n, size, err := b.CollectStaged(ctx, o.Backends.Default, -time.Minute)
 		if n != 1 || size != int64(len(large)) || err != nil {
 			t.Errorf("%d, %d, %v", n, size, err)
 		}
-		if _, err := b.CreateArtifact(ctx, store.System, b.experiment, store.NewArtifact{Name: "a"}, r); err == nil {
+		if _, err := b.Files.CreateArtifact(ctx, domain.System, b.experiment, files.NewArtifact{Name: "a"}, r); err == nil {
 			t.Error("bytes that were removed became an artifact")
 		}
 		wantOK(t, s.Walk(ctx, func(f blob.Info) error { t.Errorf("%s is there", f.Hash); return nil }))
@@ -103,18 +107,18 @@ func TestCollectUploads(t *testing.T) {
 	dir := b.Path() + ".uploads"
 	begin := func() string {
 		t.Helper()
-		u := must(b.CreateUpload(ctx, store.System, b.experiment, store.NewUpload{NewArtifact: store.NewArtifact{Name: "a"}, Size: 10}))(t)
-		must(b.WriteUpload(ctx, store.System, u.ID, store.UploadPart{Body: bytes.NewReader([]byte("12345"))}))(t)
+		u := must(b.Files.CreateUpload(ctx, domain.System, b.experiment, files.NewUpload{NewArtifact: files.NewArtifact{Name: "a"}, Size: 10}))(t)
+		must(b.Files.WriteUpload(ctx, domain.System, u.ID, artifact.Part{Body: bytes.NewReader([]byte("12345"))}))(t)
 		wantOK(t, os.Chtimes(filepath.Join(dir, u.ID), time.Time{}, b.clock.Now()))
 		return u.ID
 	}
 	old := begin()
 	b.clock.Add(23 * time.Hour)
 	young := begin()
-	collect(t, b.DB, store.StagedAge)
+	collect(t, b.DB, artifact.StagedAge)
 	b.clock.Add(time.Hour)
-	collect(t, b.DB, store.StagedAge, old)
-	u := must(b.WriteUpload(ctx, store.System, young, store.UploadPart{Offset: 5, Body: bytes.NewReader([]byte("67890"))}))(t)
+	collect(t, b.DB, artifact.StagedAge, old)
+	u := must(b.Files.WriteUpload(ctx, domain.System, young, artifact.Part{Offset: 5, Body: bytes.NewReader([]byte("67890"))}))(t)
 	if got := content(t, b.DB, *u.ArtifactID); got != "1234567890" {
 		t.Error(got)
 	}
@@ -123,10 +127,10 @@ func TestCollectUploads(t *testing.T) {
 // A blob that can't be removed is reported, and so is a backend that can't be listed; all
 // others are removed.
 func TestCollectOrphansThatFail(t *testing.T) {
-	o, _ := allBackends(t, store.Filesystem)
+	o, _ := allBackends(t, artifact.Filesystem)
 	fails := true
-	open := o.Backends.Open[store.Filesystem]
-	o.Backends.Open[store.Filesystem] = func() (blob.Store, error) {
+	open := o.Backends.Open[artifact.Filesystem]
+	o.Backends.Open[artifact.Filesystem] = func() (blob.Store, error) {
 		s, err := open()
 		return slow{s, func(next func() error) error {
 			if fails {
@@ -135,12 +139,12 @@ func TestCollectOrphansThatFail(t *testing.T) {
 			return next()
 		}}, err
 	}
-	o.Backends.Open[store.S3] = func() (blob.Store, error) { return nil, errTest }
+	o.Backends.Open[artifact.S3] = func() (blob.Store, error) { return nil, errTest }
 	b := newBedWith(t, o)
-	plant(t, must(b.BlobStore(store.Filesystem))(t), "no row")
-	plant(t, must(b.BlobStore(store.Inline))(t), "inline")
+	plant(t, must(b.BlobStore(artifact.Filesystem))(t), "no row")
+	plant(t, must(b.BlobStore(artifact.Inline))(t), "inline")
 	var failed, removed int
-	wantOK(t, b.CollectOrphans(ctx, store.StagedAge, true, func(s store.Orphan) { // nothing speaks of S3
+	wantOK(t, b.CollectOrphans(ctx, artifact.StagedAge, true, func(s artifact.Orphan) { // nothing speaks of S3
 		if errors.Is(s.Err, errTest) {
 			failed++
 		} else {
@@ -153,7 +157,7 @@ func TestCollectOrphansThatFail(t *testing.T) {
 	fails = false
 	execSQL(t, raw(t, b.Path()), `INSERT INTO blob (backend, hash, size_bytes) VALUES ('s3', 'x', 1)`)
 	removed = 0
-	err := b.CollectOrphans(ctx, store.StagedAge, true, func(s store.Orphan) {
+	err := b.CollectOrphans(ctx, artifact.StagedAge, true, func(s artifact.Orphan) {
 		if s.Err == nil {
 			removed++
 		}
@@ -166,33 +170,33 @@ func TestCollectOrphansThatFail(t *testing.T) {
 // The bytes of all artifacts are counted by what holds them, and those that
 // several share.
 func TestArtifactUsage(t *testing.T) {
-	o, _ := allBackends(t, store.Inline)
+	o, _ := allBackends(t, artifact.Inline)
 	b := newBedWith(t, o)
-	u := must(b.ArtifactUsage(ctx))(t)
+	u := must(b.Files.ArtifactUsage(ctx))(t)
 	if u.Artifacts != 0 || len(u.Projects)+len(u.Backends)+len(u.Shared) != 0 {
 		t.Errorf("%+v", u)
 	}
-	project := must(b.CreateProject(ctx, store.System, store.NewProject{Name: "other"}))(t).ID
-	other := must(b.CreateExperiment(ctx, store.System, project, store.NewExperiment{Name: "large"}))(t).ID
+	project := must(b.Projects.CreateProject(ctx, domain.System, domain.NewProject{Name: "other"}))(t).ID
+	other := must(b.Projects.CreateExperiment(ctx, domain.System, project, projects.NewExperiment{Name: "large"}))(t).ID
 	for range 3 {
-		b.keep(t, b.experiment, store.NewArtifact{Name: "small"}, "1234")
+		b.keep(t, b.experiment, files.NewArtifact{Name: "small"}, "1234")
 	}
-	b.keep(t, other, store.NewArtifact{Name: "first"}, strings.Repeat("x", 100))
-	b.keep(t, b.experiment, store.NewArtifact{Name: "second"}, strings.Repeat("x", 100))
-	b.keep(t, other, store.NewArtifact{Name: "once"}, "12345")
-	must(b.CreateUpload(ctx, store.System, other, store.NewUpload{NewArtifact: store.NewArtifact{Name: "a"}, Size: 10}))(t)
-	u = must(b.ArtifactUsage(ctx))(t)
+	b.keep(t, other, files.NewArtifact{Name: "first"}, strings.Repeat("x", 100))
+	b.keep(t, b.experiment, files.NewArtifact{Name: "second"}, strings.Repeat("x", 100))
+	b.keep(t, other, files.NewArtifact{Name: "once"}, "12345")
+	must(b.Files.CreateUpload(ctx, domain.System, other, files.NewUpload{NewArtifact: files.NewArtifact{Name: "a"}, Size: 10}))(t)
+	u = must(b.Files.ArtifactUsage(ctx))(t)
 	if u.Artifacts != 6 || u.Bytes != 217 || u.Contents != 3 || u.StoredBytes != 109 || u.Uploads != 1 {
 		t.Errorf("%+v", u)
 	}
 	if len(u.Projects) != 2 || u.Projects[0].Name != "project" || u.Projects[0].Bytes != 112 || u.Projects[1].Bytes != 105 ||
-		u.Projects[1].Experiments[0] != (store.ExperimentUsage{ID: other, ProjectID: project, Name: "large", Artifacts: 2, Bytes: 105}) {
+		u.Projects[1].Experiments[0] != (files.ExperimentUsage{ID: other, ProjectID: project, Name: "large", Artifacts: 2, Bytes: 105}) {
 		t.Errorf("%+v", u.Projects)
 	}
 	if len(u.Shared) != 2 || u.Shared[0].Name != "first" || u.Shared[0].Artifacts != 2 || u.Shared[1].Artifacts != 3 || u.Shared[1].Size != 4 {
 		t.Errorf("%+v", u.Shared)
 	}
-	if len(u.Backends) != 1 || u.Backends[0] != (store.BackendUsage{Backend: store.Inline, Contents: 3, StoredBytes: 109}) {
+	if len(u.Backends) != 1 || u.Backends[0] != (files.BackendUsage{Backend: artifact.Inline, Contents: 3, StoredBytes: 109}) {
 		t.Errorf("%+v", u.Backends)
 	}
 }

@@ -15,11 +15,15 @@ import (
 
 	"tracker/blob"
 	"tracker/store"
+	"tracker/store/artifact"
+	"tracker/store/domain"
+	"tracker/store/files"
+	"tracker/store/projects"
 )
 
 // onEachBackend runs a test on a database of each backend.
 func onEachBackend(t *testing.T, test func(t *testing.T, o store.Options)) {
-	for _, b := range []store.Backend{store.Inline, store.Filesystem, store.S3} {
+	for _, b := range []artifact.Backend{artifact.Inline, artifact.Filesystem, artifact.S3} {
 		t.Run(string(b), func(t *testing.T) {
 			o, _ := allBackends(t, b)
 			test(t, o)
@@ -34,7 +38,7 @@ func wantContents(t testing.TB, b *bed) {
 	must(b.Collect(ctx))(t)
 	s := must(b.BlobStore(b.DefaultBackend()))(t)
 	want := map[string]bool{}
-	for _, r := range must(b.Artifacts(ctx, store.System, b.experiment, store.ArtifactQuery{Page: store.Page{Limit: store.MaxLimit}}))(t).Data {
+	for _, r := range must(b.Files.Artifacts(ctx, domain.System, b.experiment, files.ArtifactQuery{Page: domain.Page{Limit: domain.MaxLimit}}))(t).Data {
 		want[r.ContentHash] = true
 		if err := blob.Verify(ctx, s, blob.Blob{Hash: r.ContentHash, Size: r.SizeBytes}); err != nil {
 			t.Errorf("%s: %v", r.Name, err)
@@ -87,7 +91,7 @@ func TestSameBytesUploadedAndDeletedAtOnce(t *testing.T) {
 // removed, which takes long when a busy server and a command wait for each other.
 func useSameBytes(db *store.DB, experiment string, random *rand.Rand) (err error) {
 	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); {
-		if err = tryBytes(db, experiment, random); codeOf(err) != store.CodeUnavailable {
+		if err = tryBytes(db, experiment, random); codeOf(err) != domain.CodeUnavailable {
 			return err
 		}
 	}
@@ -97,14 +101,14 @@ func useSameBytes(db *store.DB, experiment string, random *rand.Rand) (err error
 // tryBytes uploads one of three contents, reads it, and perhaps changes and deletes it.
 func tryBytes(db *store.DB, experiment string, random *rand.Rand) error {
 	content := func() string { return fmt.Sprintf("content %d", random.IntN(3)) }
-	receive := func(s string) (*store.Received, error) { return db.Receive(ctx, strings.NewReader(s), "") }
+	receive := func(s string) (*artifact.Received, error) { return db.Files.Receive(ctx, strings.NewReader(s), "") }
 	want := content()
 	r, err := receive(want)
 	if err != nil {
 		return err
 	}
 	defer r.Discard()
-	created, err := db.CreateArtifact(ctx, store.System, experiment, store.NewArtifact{Name: "a"}, r)
+	created, err := db.Files.CreateArtifact(ctx, domain.System, experiment, files.NewArtifact{Name: "a"}, r)
 	if err != nil {
 		return err
 	}
@@ -115,11 +119,11 @@ func tryBytes(db *store.DB, experiment string, random *rand.Rand) error {
 			return err
 		}
 		defer other.Discard()
-		if err := db.UpdateArtifact(ctx, store.System, created.ID, store.ArtifactPatch{}, other); err != nil {
+		if err := db.Files.UpdateArtifact(ctx, domain.System, created.ID, files.ArtifactPatch{}, other); err != nil {
 			return err
 		}
 	}
-	_, got, err := db.OpenArtifact(ctx, store.System, created.ID)
+	_, got, err := db.Files.OpenArtifact(ctx, domain.System, created.ID)
 	if err != nil {
 		return err
 	}
@@ -128,7 +132,7 @@ func tryBytes(db *store.DB, experiment string, random *rand.Rand) error {
 		return fmt.Errorf("%q is read as %q, %v", want, text, err)
 	}
 	if random.IntN(4) > 0 {
-		return db.DeleteArtifact(ctx, store.System, created.ID)
+		return db.Files.DeleteArtifact(ctx, domain.System, created.ID)
 	}
 	return nil
 }
@@ -139,10 +143,10 @@ func TestDeletionThatCantBeWritten(t *testing.T) {
 	onEachBackend(t, func(t *testing.T, o store.Options) {
 		o.Exclusive = true
 		b := newBedWith(t, o)
-		id := b.keep(t, b.experiment, store.NewArtifact{Name: "a"}, "bytes")
+		id := b.keep(t, b.experiment, files.NewArtifact{Name: "a"}, "bytes")
 		file := raw(t, b.Path())
 		execSQL(t, file, `CREATE TRIGGER failing BEFORE DELETE ON blob BEGIN SELECT RAISE(ABORT, 'a failure of the test'); END`)
-		if err := b.DeleteArtifact(ctx, store.System, id); err == nil {
+		if err := b.Files.DeleteArtifact(ctx, domain.System, id); err == nil {
 			t.Fatal("the deletion did not fail")
 		}
 		if _, err := b.Collect(ctx); err == nil {
@@ -150,9 +154,9 @@ func TestDeletionThatCantBeWritten(t *testing.T) {
 		}
 		execSQL(t, file, `DROP TRIGGER failing`)
 		must(b.Collect(ctx))(t)
-		_, err := b.Artifact(ctx, store.System, id)
-		wantCode(t, err, store.CodeNotFound)
-		b.keep(t, b.experiment, store.NewArtifact{Name: "a"}, "bytes")
+		_, err := b.Files.Artifact(ctx, domain.System, id)
+		wantCode(t, err, domain.CodeNotFound)
+		b.keep(t, b.experiment, files.NewArtifact{Name: "a"}, "bytes")
 		wantContents(t, b)
 	})
 }
@@ -171,8 +175,8 @@ func (s slow) Delete(c context.Context, hash string) error {
 func slowly(t *testing.T, o store.Options, remove func(next func() error) error) *bed {
 	t.Helper()
 	root := filepath.Join(t.TempDir(), "artifacts")
-	o.Backends = store.Backends{Default: store.Filesystem, Open: map[store.Backend]func() (blob.Store, error){
-		store.Filesystem: func() (blob.Store, error) {
+	o.Backends = artifact.Backends{Default: artifact.Filesystem, Open: map[artifact.Backend]func() (blob.Store, error){
+		artifact.Filesystem: func() (blob.Store, error) {
 			s, err := blob.NewFilesystem(root)
 			return slow{s, remove}, err
 		},
@@ -189,24 +193,24 @@ func TestUploadWaitsForTheRemovalOfItsBytes(t *testing.T) {
 		<-end
 		return next()
 	})
-	id := b.keep(t, b.experiment, store.NewArtifact{Name: "a"}, "same")
+	id := b.keep(t, b.experiment, files.NewArtifact{Name: "a"}, "same")
 	deleted := make(chan error, 1)
-	go func() { deleted <- b.DeleteArtifact(ctx, store.System, id) }()
+	go func() { deleted <- b.Files.DeleteArtifact(ctx, domain.System, id) }()
 	<-began
-	_, err := b.Artifact(ctx, store.System, id)
-	wantCode(t, err, store.CodeNotFound)
-	if n := must(b.Artifacts(ctx, store.System, b.experiment, store.ArtifactQuery{Page: store.FirstPage}))(t).Total; n != 0 {
+	_, err := b.Files.Artifact(ctx, domain.System, id)
+	wantCode(t, err, domain.CodeNotFound)
+	if n := must(b.Files.Artifacts(ctx, domain.System, b.experiment, files.ArtifactQuery{Page: domain.FirstPage}))(t).Total; n != 0 {
 		t.Errorf("%d artifacts are listed", n)
 	}
-	wantCode(t, b.DeleteArtifact(ctx, store.System, id), store.CodeNotFound)
-	r := must(b.Receive(ctx, strings.NewReader("same"), ""))(t)
+	wantCode(t, b.Files.DeleteArtifact(ctx, domain.System, id), domain.CodeNotFound)
+	r := must(b.Files.Receive(ctx, strings.NewReader("same"), ""))(t)
 	defer r.Discard()
 	soon, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
 	defer cancel()
-	_, err = b.CreateArtifact(soon, store.System, b.experiment, store.NewArtifact{Name: "impatient"}, r)
-	wantCode(t, err, store.CodeUnavailable)
+	_, err = b.Files.CreateArtifact(soon, domain.System, b.experiment, files.NewArtifact{Name: "impatient"}, r)
+	wantCode(t, err, domain.CodeUnavailable)
 	uploaded := make(chan string)
-	go func() { uploaded <- b.keep(t, b.experiment, store.NewArtifact{Name: "b"}, "same") }()
+	go func() { uploaded <- b.keep(t, b.experiment, files.NewArtifact{Name: "b"}, "same") }()
 	select {
 	case <-uploaded:
 		t.Error("the upload did not wait")
@@ -244,16 +248,16 @@ func (s committingStaged) Commit(ctx context.Context) error {
 func TestUploadThatLosesItsPin(t *testing.T) {
 	var b *bed
 	root := filepath.Join(t.TempDir(), "artifacts")
-	b = newBedWith(t, store.Options{Backends: store.Backends{Default: store.Filesystem, Open: map[store.Backend]func() (blob.Store, error){
-		store.Filesystem: func() (blob.Store, error) {
+	b = newBedWith(t, store.Options{Backends: artifact.Backends{Default: artifact.Filesystem, Open: map[artifact.Backend]func() (blob.Store, error){
+		artifact.Filesystem: func() (blob.Store, error) {
 			s, err := blob.NewFilesystem(root)
 			return committing{s, func() { execSQL(t, raw(t, b.Path()), `DELETE FROM blob_pin`) }}, err
 		},
 	}}})
-	r := must(b.Receive(ctx, strings.NewReader("bytes"), ""))(t)
+	r := must(b.Files.Receive(ctx, strings.NewReader("bytes"), ""))(t)
 	defer r.Discard()
-	_, err := b.CreateArtifact(ctx, store.System, b.experiment, store.NewArtifact{Name: "a"}, r)
-	wantCode(t, err, store.CodeUnavailable)
+	_, err := b.Files.CreateArtifact(ctx, domain.System, b.experiment, files.NewArtifact{Name: "a"}, r)
+	wantCode(t, err, domain.CodeUnavailable)
 	wantContents(t, b)
 }
 
@@ -266,9 +270,9 @@ func TestRemovalThatFails(t *testing.T) {
 		}
 		return next()
 	})
-	id := b.keep(t, b.experiment, store.NewArtifact{Name: "a"}, "bytes")
-	err := b.DeleteArtifact(ctx, store.System, id)
-	wantCode(t, err, store.CodeUnavailable)
+	id := b.keep(t, b.experiment, files.NewArtifact{Name: "a"}, "bytes")
+	err := b.Files.DeleteArtifact(ctx, domain.System, id)
+	wantCode(t, err, domain.CodeUnavailable)
 	if !errors.Is(err, errTest) {
 		t.Errorf("the cause is lost: %v", err)
 	}
@@ -276,9 +280,9 @@ func TestRemovalThatFails(t *testing.T) {
 		t.Errorf("it came back with %q", got)
 	}
 	// With what holds it, it goes at once; its bytes are tried again.
-	other := b.keep(t, must(b.CreateExperiment(ctx, store.System, b.project, store.NewExperiment{Name: "e"}))(t).ID, store.NewArtifact{Name: "b"}, "more")
-	r := must(b.Artifact(ctx, store.System, other))(t)
-	wantOK(t, b.DeleteExperiment(ctx, store.System, r.ExperimentID))
+	other := b.keep(t, must(b.Projects.CreateExperiment(ctx, domain.System, b.project, projects.NewExperiment{Name: "e"}))(t).ID, files.NewArtifact{Name: "b"}, "more")
+	r := must(b.Files.Artifact(ctx, domain.System, other))(t)
+	wantOK(t, b.Projects.DeleteExperiment(ctx, domain.System, r.ExperimentID))
 	if _, err := b.Collect(ctx); !errors.Is(err, errTest) {
 		t.Errorf("Collect says %v", err)
 	}
@@ -286,7 +290,7 @@ func TestRemovalThatFails(t *testing.T) {
 	if n := must(b.Collect(ctx))(t); n != 1 {
 		t.Errorf("%d contents are collected", n)
 	}
-	wantOK(t, b.DeleteArtifact(ctx, store.System, id))
+	wantOK(t, b.Files.DeleteArtifact(ctx, domain.System, id))
 	wantContents(t, b)
 }
 
@@ -297,11 +301,11 @@ func TestStartAfterAKill(t *testing.T) {
 		clock := newClock()
 		o.Now = clock.Now
 		b := newBedWith(t, o)
-		marked, pinned, others, mine := b.keep(t, b.experiment, store.NewArtifact{Name: "marked"}, "1"), "2", "3", "4"
-		half := b.keep(t, b.experiment, store.NewArtifact{Name: "half"}, "5")
+		marked, pinned, others, mine := b.keep(t, b.experiment, files.NewArtifact{Name: "marked"}, "1"), "2", "3", "4"
+		half := b.keep(t, b.experiment, files.NewArtifact{Name: "half"}, "5")
 		file := raw(t, b.Path())
 		for _, c := range []string{pinned, others, mine} {
-			id := b.keep(t, b.experiment, store.NewArtifact{Name: "n"}, c)
+			id := b.keep(t, b.experiment, files.NewArtifact{Name: "n"}, c)
 			execSQL(t, file, `DELETE FROM resource WHERE id = ?`, id)
 		}
 		at := func(hash string) string { return `(SELECT id FROM blob WHERE hash = '` + hash + `')` }

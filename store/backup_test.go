@@ -10,11 +10,13 @@ import (
 	"testing"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/points"
 	"tracker/store/sqlite"
 )
 
 // files lists the names in a folder.
-func files(t testing.TB, folder string) (all []string) {
+func filesIn(t testing.TB, folder string) (all []string) {
 	t.Helper()
 	for _, e := range must(os.ReadDir(folder))(t) {
 		all = append(all, e.Name())
@@ -33,14 +35,14 @@ func TestBackupWhileOthersWrite(t *testing.T) {
 	for w := range 4 {
 		wg.Go(func() {
 			defer enter()
-			batch := []store.NewMetric{{Key: fmt.Sprint("a", w)}, {Key: fmt.Sprint("b", w)}, {Key: fmt.Sprint("c", w)}}
+			batch := []points.Sample{{Key: fmt.Sprint("a", w)}, {Key: fmt.Sprint("b", w)}, {Key: fmt.Sprint("c", w)}}
 			for i := 0; ; i++ {
 				select {
 				case <-stop:
 					return
 				default:
 				}
-				if _, err := b.CreateMetricBatch(ctx, store.System, b.iteration, batch); err != nil {
+				if _, err := b.Runs.CreateMetricBatch(ctx, domain.System, b.iteration, batch); err != nil {
 					t.Error(err)
 					return
 				}
@@ -63,7 +65,7 @@ func TestBackupWhileOthersWrite(t *testing.T) {
 		wantPrivate(t, path)
 		copied := open(t, store.Options{Path: path})
 		wantClean(t, copied)
-		if m := must(copied.Metric(ctx, store.System, before))(t); m.Value != 7 {
+		if m := must(copied.Runs.Metric(ctx, domain.System, before))(t); m.Value != 7 {
 			t.Errorf("the copy has %+v", m)
 		}
 		file := raw(t, path)
@@ -78,7 +80,7 @@ func TestBackupWhileOthersWrite(t *testing.T) {
 		wantOK(t, copied.Close())
 	}
 	wg.Wait()
-	for _, name := range files(t, folder) {
+	for _, name := range filesIn(t, folder) {
 		if !strings.HasPrefix(name, "copy ") || strings.Contains(name, "partial") || strings.Contains(name, "wal") {
 			t.Errorf("there is a file %q", name)
 		}
@@ -101,18 +103,18 @@ func TestBackupDoesNotOverwrite(t *testing.T) {
 			wantOK(t, os.Symlink(filepath.Join(folder, "nowhere"), path))
 		}
 		err := b.Backup(ctx, path)
-		wantCode(t, err, store.CodeConflict)
+		wantCode(t, err, domain.CodeConflict)
 		if !strings.Contains(err.Error(), path) {
 			t.Errorf("%q does not name %s", err, path)
 		}
-		if all := files(t, folder); len(all) != 1 {
+		if all := filesIn(t, folder); len(all) != 1 {
 			t.Errorf("%s: there are %q", name, all)
 		}
 		if data, err := os.ReadFile(path); name == "file" && (err != nil || string(data) != "precious") {
 			t.Errorf("the file has %q (%v)", data, err)
 		}
 	}
-	wantCode(t, b.Backup(ctx, b.Path()), store.CodeConflict)
+	wantCode(t, b.Backup(ctx, b.Path()), domain.CodeConflict)
 }
 
 func TestFailedBackupLeavesNothing(t *testing.T) {
@@ -137,7 +139,7 @@ func TestFailedBackupLeavesNothing(t *testing.T) {
 	if err := damaged.Backup(ctx, filepath.Join(folder, "copy.db")); err == nil {
 		t.Error("a copy of a damaged database")
 	}
-	if all := files(t, folder); len(all) != 0 {
+	if all := filesIn(t, folder); len(all) != 0 {
 		t.Errorf("there are %q", all)
 	}
 	wantOK(t, b.Backup(ctx, filepath.Join(folder, "copy.db")))
@@ -154,7 +156,7 @@ func TestVerifyOnlyReads(t *testing.T) {
 	wantOK(t, closed.Close())
 	killed := filepath.Join(t.TempDir(), "killed.db")
 	copyFiles(t, b.Path(), killed)
-	for path, code := range map[string]store.Code{path: "", closed.Path(): "", killed: store.CodeConflict, b.Path(): store.CodeConflict} {
+	for path, code := range map[string]domain.Code{path: "", closed.Path(): "", killed: domain.CodeConflict, b.Path(): domain.CodeConflict} {
 		before := contents(t, filepath.Dir(path))
 		if err := store.Verify(ctx, path); codeOf(err) != code {
 			t.Errorf("%s: %v, want %q", path, err, code)
@@ -168,14 +170,14 @@ func TestVerifyOnlyReads(t *testing.T) {
 	}
 	empty := filepath.Join(t.TempDir(), "empty.db")
 	wantOK(t, os.WriteFile(empty, nil, 0o600))
-	wantCode(t, store.Verify(ctx, empty), store.CodeInvalidPayload)
+	wantCode(t, store.Verify(ctx, empty), domain.CodeInvalidPayload)
 }
 
 // contents reads every file in a folder.
 func contents(t testing.TB, folder string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
-	for _, name := range files(t, folder) {
+	for _, name := range filesIn(t, folder) {
 		all[name] = string(must(os.ReadFile(filepath.Join(folder, name)))(t))
 	}
 	return all

@@ -3,7 +3,11 @@ package store_test
 import (
 	"testing"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/projects"
+	"tracker/store/registry"
+	"tracker/store/runs"
+	"tracker/store/users"
 )
 
 // A field that somebody else has changed since is not overwritten, and nothing
@@ -12,55 +16,55 @@ import (
 func TestBefore(t *testing.T) {
 	r := newRegistry(t)
 	version := r.version(t, r.model, r.iteration, nil)
-	user := must(r.CreateUser(ctx, store.System, store.NewUser{Username: "eve", Password: "long enough"}))(t).ID
+	user := must(r.Users.CreateUser(ctx, domain.System, users.NewUser{Username: "eve", Password: "long enough"}))(t).ID
 	for name, record := range map[string]struct {
 		field  string
-		update func(value *string, b store.Before, other *string) error
+		update func(value *string, b domain.Before, other *string) error
 		read   func() (value, other string)
 	}{
-		"project": {"description", func(v *string, b store.Before, other *string) error {
-			return r.UpdateProject(ctx, store.System, r.project, store.ProjectPatch{Name: other, Description: v, Before: b})
+		"project": {"description", func(v *string, b domain.Before, other *string) error {
+			return r.Projects.UpdateProject(ctx, domain.System, r.project, projects.ProjectPatch{Name: other, Description: v, Before: b})
 		}, func() (string, string) {
-			p := must(r.Project(ctx, store.System, r.project))(t)
+			p := must(r.Projects.Project(ctx, domain.System, r.project))(t)
 			return p.Description, p.Name
 		}},
-		"experiment": {"name", func(v *string, b store.Before, other *string) error {
-			return r.UpdateExperiment(ctx, store.System, r.experiment, store.ExperimentPatch{Name: v, Description: other, Before: b})
+		"experiment": {"name", func(v *string, b domain.Before, other *string) error {
+			return r.Projects.UpdateExperiment(ctx, domain.System, r.experiment, projects.ExperimentPatch{Name: v, Description: other, Before: b})
 		}, func() (string, string) {
-			e := must(r.Experiment(ctx, store.System, r.experiment))(t)
+			e := must(r.Projects.Experiment(ctx, domain.System, r.experiment))(t)
 			return e.Name, e.Description
 		}},
-		"iteration": {"notes", func(v *string, b store.Before, other *string) error {
-			return r.UpdateIteration(ctx, store.System, r.iteration, store.IterationPatch{Name: other, Notes: v, Before: b})
+		"iteration": {"notes", func(v *string, b domain.Before, other *string) error {
+			return r.Runs.UpdateIteration(ctx, domain.System, r.iteration, runs.IterationPatch{Name: other, Notes: v, Before: b})
 		}, func() (string, string) {
-			i := must(r.Iteration(ctx, store.System, r.iteration))(t)
+			i := must(r.Runs.Iteration(ctx, domain.System, r.iteration))(t)
 			return i.Notes, i.Name
 		}},
-		"model": {"name", func(v *string, b store.Before, other *string) error {
-			return r.UpdateModel(ctx, store.System, r.model, store.ModelPatch{Name: v, Description: other, Before: b})
+		"model": {"name", func(v *string, b domain.Before, other *string) error {
+			return r.Models.UpdateModel(ctx, domain.System, r.model, registry.ModelPatch{Name: v, Description: other, Before: b})
 		}, func() (string, string) {
-			m := must(r.Model(ctx, store.System, r.model))(t)
+			m := must(r.Models.Model(ctx, domain.System, r.model))(t)
 			return m.Name, m.Description
 		}},
-		"version": {"description", func(v *string, b store.Before, other *string) error {
-			return r.UpdateModelVersion(ctx, store.System, version, store.ModelVersionPatch{Description: v, Before: b})
+		"version": {"description", func(v *string, b domain.Before, other *string) error {
+			return r.Models.UpdateModelVersion(ctx, domain.System, version, registry.ModelVersionPatch{Description: v, Before: b})
 		}, func() (string, string) {
-			return must(r.ModelVersion(ctx, store.System, version))(t).Description, "after"
+			return must(r.Models.ModelVersion(ctx, domain.System, version))(t).Description, "after"
 		}},
-		"user": {"last_name", func(v *string, b store.Before, other *string) error {
-			return r.UpdateUser(ctx, store.System, user, store.UserPatch{FirstName: other, LastName: v, Before: b})
+		"user": {"last_name", func(v *string, b domain.Before, other *string) error {
+			return r.Users.UpdateUser(ctx, domain.System, user, users.UserPatch{FirstName: other, LastName: v, Before: b})
 		}, func() (string, string) {
-			u := must(r.User(ctx, store.System, user))(t)
+			u := must(r.Users.User(ctx, domain.System, user))(t)
 			return u.LastName, u.FirstName
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before, _ := record.read()
-			seen := store.Before{record.field: store.Fingerprint(before)}
+			seen := domain.Before{record.field: domain.Fingerprint(before)}
 			wantOK(t, record.update(new("theirs"), nil, new("before")))
 			err := record.update(new("mine"), seen, new("after"))
-			wantCode(t, err, store.CodeConflict)
-			if field := store.AsError(err).Field; field != record.field {
+			wantCode(t, err, domain.CodeConflict)
+			if field := domain.AsError(err).Field; field != record.field {
 				t.Errorf("it is about %q", field)
 			}
 			if value, other := record.read(); value != "theirs" || other == "after" && name != "version" {
@@ -68,23 +72,23 @@ func TestBefore(t *testing.T) {
 			}
 			wantOK(t, record.update(new("theirs"), seen, nil))
 			wantOK(t, record.update(nil, seen, new("after")))
-			wantOK(t, record.update(new("mine"), store.Before{record.field: store.Fingerprint("theirs")}, nil))
+			wantOK(t, record.update(new("mine"), domain.Before{record.field: domain.Fingerprint("theirs")}, nil))
 			if value, other := record.read(); value != "mine" || other != "after" {
 				t.Errorf("%q and %q are stored", value, other)
 			}
 		})
 	}
-	wantOK(t, r.UpdateExperiment(ctx, store.System, r.experiment, store.ExperimentPatch{Status: new(store.Finished)}))
-	wantCode(t, r.UpdateExperiment(ctx, store.System, r.experiment, store.ExperimentPatch{Status: new(store.Stopped),
-		Before: store.Before{"status": store.Fingerprint(string(store.InProgress))}}), store.CodeConflict)
+	wantOK(t, r.Projects.UpdateExperiment(ctx, domain.System, r.experiment, projects.ExperimentPatch{Status: new(domain.Finished)}))
+	wantCode(t, r.Projects.UpdateExperiment(ctx, domain.System, r.experiment, projects.ExperimentPatch{Status: new(domain.Stopped),
+		Before: domain.Before{"status": domain.Fingerprint(string(domain.InProgress))}}), domain.CodeConflict)
 }
 
 // A text is equal to the form in which a browser sends it back.
 func TestFingerprint(t *testing.T) {
-	if store.Fingerprint("a\r\nb\rc\x00") != store.Fingerprint("a\nb\nc\uFFFD") {
+	if domain.Fingerprint("a\r\nb\rc\x00") != domain.Fingerprint("a\nb\nc\uFFFD") {
 		t.Error("line ends count")
 	}
-	if store.Fingerprint("a\nb") == store.Fingerprint("a\n\nb") {
+	if domain.Fingerprint("a\nb") == domain.Fingerprint("a\n\nb") {
 		t.Error("an empty line does not count")
 	}
 }

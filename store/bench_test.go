@@ -8,6 +8,11 @@ import (
 	"testing"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/points"
+	"tracker/store/runs"
+	"tracker/store/scalar"
+	"tracker/store/sqlite"
 )
 
 // benchClients is how many callers wait for answers at once.
@@ -16,7 +21,7 @@ const benchClients = 8
 // benchBed counts the commits, and reports how many requests shared one.
 func benchBed(b *testing.B) *bed {
 	var commits, jobs atomic.Int64
-	bed := newBedWith(b, store.Options{OnCommit: func(s store.CommitStats) {
+	bed := newBedWith(b, store.Options{OnCommit: func(s sqlite.CommitStats) {
 		commits.Add(1)
 		jobs.Add(int64(s.Jobs))
 	}})
@@ -51,8 +56,8 @@ func BenchmarkCreateMetric(b *testing.B) {
 		iterations = append(iterations, bed.newIteration(b))
 	}
 	parallel(b, func(client, i int) error {
-		_, err := bed.CreateMetric(ctx, store.System, iterations[client%len(iterations)],
-			store.NewMetric{Key: "loss", Value: store.Value(i)})
+		_, err := bed.Runs.CreateMetric(ctx, domain.System, iterations[client%len(iterations)],
+			points.Sample{Key: "loss", Value: scalar.Value(i)})
 		return err
 	})
 }
@@ -64,12 +69,12 @@ func BenchmarkCreateMetricBatch20(b *testing.B) {
 	for range benchClients + runtime.GOMAXPROCS(0) {
 		iterations = append(iterations, bed.newIteration(b))
 	}
-	batch := make([]store.NewMetric, 20)
+	batch := make([]points.Sample, 20)
 	for k := range batch {
-		batch[k] = store.NewMetric{Key: fmt.Sprint("metric/", k), Value: store.Value(k)}
+		batch[k] = points.Sample{Key: fmt.Sprint("metric/", k), Value: scalar.Value(k)}
 	}
 	parallel(b, func(client, i int) error {
-		_, err := bed.CreateMetricBatch(ctx, store.System, iterations[client%len(iterations)], batch)
+		_, err := bed.Runs.CreateMetricBatch(ctx, domain.System, iterations[client%len(iterations)], batch)
 		return err
 	})
 	b.ReportMetric(float64(len(batch)*b.N)/b.Elapsed().Seconds(), "points/s")
@@ -78,11 +83,11 @@ func BenchmarkCreateMetricBatch20(b *testing.B) {
 // BenchmarkMetricsPage reads pages out of the middle of a long series.
 func BenchmarkMetricsPage(b *testing.B) {
 	bed := newBed(b)
-	all := make([]store.NewMetric, 100_000)
+	all := make([]points.Sample, 100_000)
 	for i := range all {
 		all[i] = point("loss", int64(i), float64(i))
 	}
-	wantOK(b, bed.CreateMetrics(ctx, store.System, bed.iteration, all))
+	wantOK(b, bed.Runs.CreateMetrics(ctx, domain.System, bed.iteration, all))
 	for _, offset := range []int{0, 10_000, 90_000} {
 		for _, key := range []*string{nil, new("loss")} {
 			name := fmt.Sprintf("all keys, offset %d", offset)
@@ -91,9 +96,9 @@ func BenchmarkMetricsPage(b *testing.B) {
 			}
 			b.Run(name, func(b *testing.B) {
 				for b.Loop() {
-					l, err := bed.Metrics(ctx, store.System, bed.iteration,
-						store.MetricQuery{Page: store.Page{Limit: store.DefaultLimit, Offset: offset}, Key: key})
-					if err != nil || len(l.Data) != store.DefaultLimit {
+					l, err := bed.Runs.Metrics(ctx, domain.System, bed.iteration,
+						runs.MetricQuery{Page: domain.Page{Limit: domain.DefaultLimit, Offset: offset}, Key: key})
+					if err != nil || len(l.Data) != domain.DefaultLimit {
 						b.Fatalf("%d points (%v)", len(l.Data), err)
 					}
 				}

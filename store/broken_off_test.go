@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"tracker/store"
+	"tracker/store/domain"
 )
 
 // TestReadsThatAreBrokenOff ends many reads at any moment, as browsers do that
@@ -20,10 +20,10 @@ func TestReadsThatAreBrokenOff(t *testing.T) {
 			for range 3000 {
 				c, cancel := context.WithCancel(ctx)
 				timer := time.AfterFunc(time.Duration(rand.IntN(100_000)), cancel)
-				_, _ = b.Iteration(c, store.System, b.iteration) // it may have been broken off
+				_, _ = b.Runs.Iteration(c, domain.System, b.iteration) // it may have been broken off
 				timer.Stop()
 				cancel()
-				if _, err := b.Iteration(ctx, store.System, b.iteration); err != nil {
+				if _, err := b.Runs.Iteration(ctx, domain.System, b.iteration); err != nil {
 					t.Error(err)
 					return
 				}

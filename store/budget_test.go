@@ -7,13 +7,16 @@ import (
 	"strings"
 	"testing"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/points"
+	"tracker/store/runs"
+	"tracker/store/scalar"
 )
 
 // counted returns a context whose budget is counted, and fails beyond limit.
 func counted(limit int64) (context.Context, *int64) {
 	var sum int64
-	return store.WithBudget(ctx, func(n int64) error {
+	return domain.WithBudget(ctx, func(n int64) error {
 		if sum += n; sum > limit {
 			return errors.New("the budget is used up")
 		}
@@ -29,50 +32,50 @@ func TestBudgets(t *testing.T) {
 	for i := range texts {
 		key := fmt.Sprint("p", i)
 		columns = append(columns, "param."+key)
-		must(b.CreateParameter(ctx, store.System, b.iteration, key, store.Text(strings.Repeat("x", size))))(t)
+		must(b.Runs.CreateParameter(ctx, domain.System, b.iteration, key, scalar.Text(strings.Repeat("x", size))))(t)
 	}
 	for range texts {
-		must(b.CreateIteration(ctx, store.System, b.experiment, store.NewIteration{Notes: strings.Repeat("n", size)}))(t)
+		must(b.Runs.CreateIteration(ctx, domain.System, b.experiment, runs.NewIteration{Notes: strings.Repeat("n", size)}))(t)
 	}
-	var all []store.NewMetric
+	var all []points.Sample
 	for step := range 30_000 {
 		all = append(all, point("loss", int64(step), 1))
 	}
-	wantOK(t, b.CreateMetrics(ctx, store.System, b.iteration, all))
-	query := store.IterationQuery{Page: store.Page{Limit: store.MaxLimit}, Columns: strings.Join(columns, ",")}
+	wantOK(t, b.Runs.CreateMetrics(ctx, domain.System, b.iteration, all))
+	query := runs.IterationQuery{Page: domain.Page{Limit: domain.MaxLimit}, Columns: strings.Join(columns, ",")}
 	for name, read := range map[string]func(context.Context) error{
 		"records": func(ctx context.Context) error {
-			_, err := b.IterationRecords(ctx, store.System, store.RecordQuery{Experiments: []string{b.experiment}, Page: store.Page{Limit: store.MaxRecords}})
+			_, err := b.Runs.IterationRecords(ctx, domain.System, runs.RecordQuery{Experiments: []string{b.experiment}, Page: domain.Page{Limit: runs.MaxRecords}})
 			return err
 		},
 		"record": func(ctx context.Context) error {
-			_, err := b.IterationRecord(ctx, store.System, b.iteration)
+			_, err := b.Runs.IterationRecord(ctx, domain.System, b.iteration)
 			return err
 		},
 		"run of W&B": func(ctx context.Context) error {
-			_, err := b.WandbRecordOf(ctx, store.System, b.iteration)
+			_, err := b.Wandb.RecordOf(ctx, domain.System, b.iteration)
 			return err
 		},
 		"summary": func(ctx context.Context) error {
-			_, err := b.Summary(ctx, store.System, b.iteration)
+			_, err := b.Runs.Summary(ctx, domain.System, b.iteration)
 			return err
 		},
 		"columns and notes": func(ctx context.Context) error {
-			_, err := b.Iterations(ctx, store.System, b.experiment, query)
+			_, err := b.Runs.Iterations(ctx, domain.System, b.experiment, query)
 			return err
 		},
 		"notes that are filtered": func(ctx context.Context) error {
-			_, err := b.Iterations(ctx, store.System, b.experiment, store.IterationQuery{Page: query.Page, Filter: "status = 'running'"})
+			_, err := b.Runs.Iterations(ctx, domain.System, b.experiment, runs.IterationQuery{Page: query.Page, Filter: "status = 'running'"})
 			return err
 		},
 		"curves": func(ctx context.Context) error {
-			_, err := b.Curves(ctx, store.System, []string{b.iteration},
-				store.CurveQuery{Points: 30_000, X: store.ByStep, Scale: store.Linear})
+			_, err := b.Runs.Curves(ctx, domain.System, []string{b.iteration},
+				points.CurveQuery{Points: 30_000, X: points.ByStep, Scale: points.Linear})
 			return err
 		},
 		"paired curves": func(ctx context.Context) error {
-			_, err := b.PairedCurves(ctx, store.System, []string{b.iteration}, store.PairQuery{Against: "loss",
-				CurveQuery: store.CurveQuery{Keys: []string{"loss"}, Points: 30_000, X: store.ByStep, Scale: store.Linear}})
+			_, err := b.Runs.PairedCurves(ctx, domain.System, []string{b.iteration}, points.PairQuery{Against: "loss",
+				CurveQuery: points.CurveQuery{Keys: []string{"loss"}, Points: 30_000, X: points.ByStep, Scale: points.Linear}})
 			return err
 		},
 	} {
@@ -93,13 +96,13 @@ func TestIterationsAreCut(t *testing.T) {
 	b := newBed(t)
 	const size = 900_000
 	for range 5 {
-		must(b.CreateIteration(ctx, store.System, b.experiment, store.NewIteration{Notes: strings.Repeat("n", size)}))(t)
+		must(b.Runs.CreateIteration(ctx, domain.System, b.experiment, runs.NewIteration{Notes: strings.Repeat("n", size)}))(t)
 	}
-	must(b.CreateParameter(ctx, store.System, b.iteration, "p", store.Text(strings.Repeat("x", size))))(t)
-	query := store.IterationQuery{Page: store.Page{Limit: 4, Offset: 1}, Sort: "created"}
+	must(b.Runs.CreateParameter(ctx, domain.System, b.iteration, "p", scalar.Text(strings.Repeat("x", size))))(t)
+	query := runs.IterationQuery{Page: domain.Page{Limit: 4, Offset: 1}, Sort: "created"}
 	for _, cut := range []bool{false, true} {
 		query.Cut = cut
-		l := must(b.Iterations(ctx, store.System, b.experiment, query))(t)
+		l := must(b.Runs.Iterations(ctx, domain.System, b.experiment, query))(t)
 		want := 4
 		if cut {
 			want = 2
@@ -114,15 +117,15 @@ func TestIterationsAreCut(t *testing.T) {
 func TestAnswersAreBounded(t *testing.T) {
 	b := newBed(t)
 	var columns []string
-	for i := range store.MaxAnswerBytes/store.MaxText + 1 {
+	for i := range domain.MaxAnswerBytes/domain.MaxText + 1 {
 		key := fmt.Sprint("p", i)
 		columns = append(columns, "param."+key)
-		must(b.CreateParameter(ctx, store.System, b.iteration, key, store.Text(strings.Repeat("x", store.MaxText))))(t)
+		must(b.Runs.CreateParameter(ctx, domain.System, b.iteration, key, scalar.Text(strings.Repeat("x", domain.MaxText))))(t)
 	}
-	_, err := b.Summary(ctx, store.System, b.iteration)
-	wantCode(t, err, store.CodeInvalidPayload)
-	_, err = b.Iterations(ctx, store.System, b.experiment, store.IterationQuery{Page: store.FirstPage, Columns: strings.Join(columns, ","), Cut: true})
-	wantCode(t, err, store.CodeInvalidPayload)
+	_, err := b.Runs.Summary(ctx, domain.System, b.iteration)
+	wantCode(t, err, domain.CodeInvalidPayload)
+	_, err = b.Runs.Iterations(ctx, domain.System, b.experiment, runs.IterationQuery{Page: domain.FirstPage, Columns: strings.Join(columns, ","), Cut: true})
+	wantCode(t, err, domain.CodeInvalidPayload)
 }
 
 // A page of records ends before the iteration that goes beyond MaxRecordBytes, which is
@@ -130,14 +133,14 @@ func TestAnswersAreBounded(t *testing.T) {
 func TestRecordsAreCut(t *testing.T) {
 	b := newBed(t)
 	for range 3 {
-		id := must(b.CreateIteration(ctx, store.System, b.experiment, store.NewIteration{}))(t).ID
+		id := must(b.Runs.CreateIteration(ctx, domain.System, b.experiment, runs.NewIteration{}))(t).ID
 		for n := range 12 {
-			must(b.CreateParameter(ctx, store.System, id, fmt.Sprint("p", n), store.Text(strings.Repeat("x", store.MaxText))))(t)
+			must(b.Runs.CreateParameter(ctx, domain.System, id, fmt.Sprint("p", n), scalar.Text(strings.Repeat("x", domain.MaxText))))(t)
 		}
 	}
 	budget, sum := counted(1 << 40)
-	l := must(b.IterationRecords(budget, store.System, store.RecordQuery{Experiments: []string{b.experiment}, Page: store.Page{Limit: 100}}))(t)
-	if len(l.Data) != 2 || l.Limit != 2 || *sum > store.MaxRecordBytes {
+	l := must(b.Runs.IterationRecords(budget, domain.System, runs.RecordQuery{Experiments: []string{b.experiment}, Page: domain.Page{Limit: 100}}))(t)
+	if len(l.Data) != 2 || l.Limit != 2 || *sum > runs.MaxRecordBytes {
 		t.Errorf("%d records, limit %d, %d bytes were counted", len(l.Data), l.Limit, *sum)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"tracker/store/access"
+	"tracker/store/domain"
 	"tracker/store/points"
 	"tracker/store/search"
 	"tracker/store/sqlite"
@@ -19,7 +19,7 @@ type Problem struct {
 	Repairable bool   // it can be computed again
 	Repaired   bool
 
-	repair func(*access.Tx) error
+	repair func(*domain.Tx) error
 }
 
 // checkedPoints is the number of points after which Check begins another
@@ -43,7 +43,7 @@ func (db *DB) Check(ctx context.Context, repair bool) ([]Problem, error) {
 		if !p.Repairable {
 			continue
 		}
-		if err := access.Change(ctx, db.base, System, p.repair); err != nil {
+		if err := domain.Change(ctx, db.base, domain.System, p.repair); err != nil {
 			return problems, err
 		}
 		problems[i].Repaired = true
@@ -53,8 +53,8 @@ func (db *DB) Check(ctx context.Context, repair bool) ([]Problem, error) {
 
 // problems returns the findings of Check.
 func (db *DB) problems(ctx context.Context) (all []Problem, err error) {
-	add := func(find func(*access.Tx) ([]Problem, error)) error {
-		found, err := access.Read(ctx, db.base, find)
+	add := func(find func(*domain.Tx) ([]Problem, error)) error {
+		found, err := domain.Read(ctx, db.base, find)
 		all = append(all, found...)
 		if err != nil {
 			return err
@@ -65,7 +65,7 @@ func (db *DB) problems(ctx context.Context) (all []Problem, err error) {
 		return nil // a full disk can be checked
 	}
 	note := db.base.Kernel.Note() // before the snapshots, which then have what it counts
-	if err := add(func(tx *access.Tx) ([]Problem, error) { return lostWrites(tx, note) }); err != nil {
+	if err := add(func(tx *domain.Tx) ([]Problem, error) { return lostWrites(tx, note) }); err != nil {
 		return all, err
 	}
 	if err := add(integrity); err != nil {
@@ -78,7 +78,7 @@ func (db *DB) problems(ctx context.Context) (all []Problem, err error) {
 			return all, err
 		}
 	}
-	for _, find := range []func(*access.Tx) ([]Problem, error){
+	for _, find := range []func(*domain.Tx) ([]Problem, error){
 		pointProblems(check.Rest), wrongKeys, wrongSearchValues, wrongVersions, wrongLoggedModels, wrongPieces} {
 		if err := add(find); err != nil {
 			return all, err
@@ -89,7 +89,7 @@ func (db *DB) problems(ctx context.Context) (all []Problem, err error) {
 
 // wrongSearchValues compares the copies for searches with their originals. The repair
 // deletes those that differ.
-func wrongSearchValues(t *access.Tx) ([]Problem, error) {
+func wrongSearchValues(t *domain.Tx) ([]Problem, error) {
 	n, err := search.WrongCopies(t.Tx)
 	if err != nil || n == 0 {
 		return nil, err
@@ -97,12 +97,12 @@ func wrongSearchValues(t *access.Tx) ([]Problem, error) {
 	return []Problem{{
 		Text:       fmt.Sprintf("%d statistics that were copied for searches differ from their originals.", n),
 		Repairable: true,
-		repair:     func(tx *access.Tx) error { return search.DeleteWrongCopies(tx.Tx) },
+		repair:     func(tx *domain.Tx) error { return search.DeleteWrongCopies(tx.Tx) },
 	}}, nil
 }
 
 // integrity asks SQLite whether the file is sound and every reference holds.
-func integrity(t *access.Tx) ([]Problem, error) {
+func integrity(t *domain.Tx) ([]Problem, error) {
 	lines, err := t.Tx.Integrity()
 	if err != nil {
 		return textProblems(lines), err
@@ -121,7 +121,7 @@ func integrity(t *access.Tx) ([]Problem, error) {
 		found = append(found, Problem{
 			Text:       text,
 			Repairable: true,
-			repair:     func(tx *access.Tx) error { return tx.Tx.Reindex(x.Index) },
+			repair:     func(tx *domain.Tx) error { return tx.Tx.Reindex(x.Index) },
 		})
 	}
 	return found, nil
@@ -152,15 +152,15 @@ func someOf(rows []string) string {
 
 // pointProblems returns a function that finds problems of package points, and names their
 // iterations.
-func pointProblems(find func(*points.Tx) ([]points.Problem, error)) func(*access.Tx) ([]Problem, error) {
-	return func(t *access.Tx) ([]Problem, error) {
+func pointProblems(find func(*points.Tx) ([]points.Problem, error)) func(*domain.Tx) ([]Problem, error) {
+	return func(t *domain.Tx) ([]Problem, error) {
 		found, err := find(t.Points())
 		if err != nil {
 			return nil, err
 		}
 		all := make([]Problem, len(found))
 		for i, p := range found {
-			all[i] = Problem{Text: p.Text, Repairable: true, repair: func(tx *access.Tx) error { return p.Repair(tx.Points()) }}
+			all[i] = Problem{Text: p.Text, Repairable: true, repair: func(tx *domain.Tx) error { return p.Repair(tx.Points()) }}
 			var id string
 			switch err := t.Row(`SELECT id FROM iteration WHERE num = ?`, p.Iteration).Scan(&id); {
 			case err == nil:
@@ -175,7 +175,7 @@ func pointProblems(find func(*points.Tx) ([]points.Problem, error)) func(*access
 
 // wrongVersions looks for models that would give a new version the number of an
 // old one.
-func wrongVersions(t *access.Tx) ([]Problem, error) {
+func wrongVersions(t *domain.Tx) ([]Problem, error) {
 	var all []struct {
 		ID    string `db:"id"`
 		Name  string `db:"name"`
@@ -193,7 +193,7 @@ func wrongVersions(t *access.Tx) ([]Problem, error) {
 		found = append(found, Problem{
 			Text:       fmt.Sprintf("The version counter of model %q is %d, but version %d exists.", m.Name, m.Last, m.Given),
 			Repairable: true,
-			repair: func(tx *access.Tx) error {
+			repair: func(tx *domain.Tx) error {
 				_, err := tx.Exec(`UPDATE model SET last_version = max(last_version, ?) WHERE id = ?`, m.Given, m.ID)
 				return err
 			},
@@ -204,7 +204,7 @@ func wrongVersions(t *access.Tx) ([]Problem, error) {
 
 // wrongLoggedModels looks for logged models that can't be read, and for those whose
 // runs are of another project.
-func wrongLoggedModels(t *access.Tx) ([]Problem, error) {
+func wrongLoggedModels(t *domain.Tx) ([]Problem, error) {
 	var texts []string
 	err := t.Select(&texts, `SELECT CASE
 			WHEN NOT json_valid(params) OR json_type(params) <> 'object'
@@ -228,7 +228,7 @@ func wrongLoggedModels(t *access.Tx) ([]Problem, error) {
 
 // wrongKeys compares the stored number of iterations of each name with the real
 // one.
-func wrongKeys(t *access.Tx) ([]Problem, error) {
+func wrongKeys(t *domain.Tx) ([]Problem, error) {
 	n, err := search.WrongKeys(t.Tx)
 	if err != nil || n == 0 {
 		return nil, err
@@ -236,6 +236,6 @@ func wrongKeys(t *access.Tx) ([]Problem, error) {
 	return []Problem{{
 		Text:       "The counts of parameter and metric names do not match the iterations that have them.",
 		Repairable: true,
-		repair:     func(tx *access.Tx) error { return search.CountKeys(tx.Tx) },
+		repair:     func(tx *domain.Tx) error { return search.CountKeys(tx.Tx) },
 	}}, nil
 }

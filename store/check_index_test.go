@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/runs"
 )
 
 // A flipped bit in an index, or in a column that is in one, is found; the check shows what both
@@ -15,7 +17,7 @@ import (
 func TestCheckRepairsIndexes(t *testing.T) {
 	b := newBed(t)
 	for _, name := range []string{"alpha", "needle", "omega"} {
-		must(b.CreateIteration(ctx, store.System, b.experiment, store.NewIteration{Name: &name}))(t)
+		must(b.Runs.CreateIteration(ctx, domain.System, b.experiment, runs.NewIteration{Name: &name}))(t)
 	}
 	wantOK(t, b.Close())
 	data := must(os.ReadFile(b.Path()))(t)

@@ -10,6 +10,11 @@ import (
 	"testing"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/points"
+	"tracker/store/registry"
+	"tracker/store/runs"
+	"tracker/store/scalar"
 	"tracker/store/sqlite"
 )
 
@@ -21,10 +26,10 @@ func newSeries(t testing.TB) *bed {
 		b.log(t, "loss", int64(i), v)
 	}
 	moved := b.log(t, "acc", 0, 1)
-	wantOK(t, b.UpdateMetric(ctx, store.System, moved, store.MetricPatch{Step: new(store.Step(5))}))
+	wantOK(t, b.Runs.UpdateMetric(ctx, domain.System, moved, points.Patch{Step: new(scalar.Step(5))}))
 	model := newModel(t, b, b.project, "fraud")
 	for range 2 {
-		must(b.CreateModelVersion(ctx, store.System, model, store.NewModelVersion{IterationID: b.iteration}))(t)
+		must(b.Models.CreateModelVersion(ctx, domain.System, model, registry.NewModelVersion{IterationID: b.iteration}))(t)
 	}
 	fillLoggedModel(t, b, b.experiment, b.iteration)
 	wantClean(t, b.DB)
@@ -135,8 +140,8 @@ func TestRepairedStatistics(t *testing.T) {
 		}
 	}
 	// The writer goes on from the mended statistics.
-	next := must(b.CreateMetric(ctx, store.System, b.iteration, store.NewMetric{Key: "loss", Value: -1}))(t).ID
-	if m := must(b.Metric(ctx, store.System, next))(t); m.Step != 7 {
+	next := must(b.Runs.CreateMetric(ctx, domain.System, b.iteration, points.Sample{Key: "loss", Value: -1}))(t).ID
+	if m := must(b.Runs.Metric(ctx, domain.System, next))(t); m.Step != 7 {
 		t.Errorf("the next step is %d, want 7", m.Step)
 	}
 	wantClean(t, b.DB)
@@ -150,7 +155,7 @@ func TestRepairedCounter(t *testing.T) {
 		t.Errorf("%+v", problems)
 	}
 	for range 5 {
-		must(b.CreateMetric(ctx, store.System, b.iteration, store.NewMetric{Key: "loss"}))(t)
+		must(b.Runs.CreateMetric(ctx, domain.System, b.iteration, points.Sample{Key: "loss"}))(t)
 	}
 	wantNoSeqTwice(t, b.DB)
 	wantClean(t, b.DB)
@@ -210,7 +215,7 @@ func TestCheckWhileOthersWrite(t *testing.T) {
 func churn(b *bed, w, i int) error {
 	iteration := b.iteration
 	if i%5 == 4 {
-		c, err := b.CreateIteration(ctx, store.System, b.experiment, store.NewIteration{})
+		c, err := b.Runs.CreateIteration(ctx, domain.System, b.experiment, runs.NewIteration{})
 		if err != nil {
 			return err
 		}
@@ -220,17 +225,17 @@ func churn(b *bed, w, i int) error {
 	if err != nil {
 		return err
 	}
-	patch := store.MetricPatch{Key: new(fmt.Sprint("moved ", i%3)), Value: new(store.Value(i))}
-	if err := b.UpdateMetric(ctx, store.System, ids[0], patch); err != nil {
+	patch := points.Patch{Key: new(fmt.Sprint("moved ", i%3)), Value: new(scalar.Value(i))}
+	if err := b.Runs.UpdateMetric(ctx, domain.System, ids[0], patch); err != nil {
 		return err
 	}
 	if i%3 == 0 {
-		if err := b.DeleteMetric(ctx, store.System, ids[len(ids)-1]); err != nil {
+		if err := b.Runs.DeleteMetric(ctx, domain.System, ids[len(ids)-1]); err != nil {
 			return err
 		}
 	}
 	if iteration != b.iteration {
-		return b.DeleteIteration(ctx, store.System, iteration)
+		return b.Runs.DeleteIteration(ctx, domain.System, iteration)
 	}
 	return nil
 }
@@ -238,11 +243,11 @@ func churn(b *bed, w, i int) error {
 // Points of many series in more than one of the slices that Check takes.
 func TestCheckOfManySeries(t *testing.T) {
 	b := newBed(t)
-	var all []store.NewMetric
+	var all []points.Sample
 	for i := range 1100 {
 		all = append(all, point(fmt.Sprint("key ", i), 0, 1))
 	}
-	wantOK(t, b.CreateMetrics(ctx, store.System, b.iteration, all))
+	wantOK(t, b.Runs.CreateMetrics(ctx, domain.System, b.iteration, all))
 	wantClean(t, b.DB)
 	execSQL(t, raw(t, b.Path()), `UPDATE series SET sum = 2 WHERE key IN ('key 0', 'key 999', 'key 1000', 'key 1099')`)
 	if n := len(must(b.Check(ctx, true))(t)); n != 4 {
@@ -255,11 +260,11 @@ func TestCheckOfManySeries(t *testing.T) {
 func TestCheckResetsTheLog(t *testing.T) {
 	b := newBed(t)
 	write := func() (size int64) {
-		all := make([]store.NewMetric, 0, 5000)
+		all := make([]points.Sample, 0, 5000)
 		for i := range cap(all) {
 			all = append(all, point("loss", int64(i), 1))
 		}
-		wantOK(t, b.CreateMetrics(ctx, store.System, b.iteration, all))
+		wantOK(t, b.Runs.CreateMetrics(ctx, domain.System, b.iteration, all))
 		info := must(os.Stat(b.Path() + "-wal"))(t)
 		return info.Size()
 	}

@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/points"
+	"tracker/store/scalar"
 )
 
 // closeLater begins to close db and returns when nothing more is taken.
@@ -26,26 +29,26 @@ func TestCloseAnswersWhatIsQueued(t *testing.T) {
 	var waits []func() error
 	for i := range 300 {
 		waits = append(waits, queue(b.DB, func() error {
-			_, err := b.CreateMetric(ctx, store.System, b.iteration, point("loss", int64(i), 1))
+			_, err := b.Runs.CreateMetric(ctx, domain.System, b.iteration, point("loss", int64(i), 1))
 			return err
 		}))
 	}
 	closed := closeLater(b.DB)
-	wantCode(t, b.Heartbeat(ctx, store.System, b.iteration), store.CodeUnavailable)
+	wantCode(t, b.Runs.Heartbeat(ctx, domain.System, b.iteration), domain.CodeUnavailable)
 	release()
-	done := map[store.Step]bool{}
+	done := map[scalar.Step]bool{}
 	for i, wait := range waits {
 		switch err := wait(); codeOf(err) {
 		case "":
-			done[store.Step(i)] = true
-		case store.CodeUnavailable:
+			done[scalar.Step(i)] = true
+		case domain.CodeUnavailable:
 		default:
 			t.Errorf("write %d: %v", i, err)
 		}
 	}
 	wantOK(t, closed())
 	again := open(t, store.Options{Path: b.Path()})
-	stored := points(t, again, b.iteration, nil)
+	stored := pointsOf(t, again, b.iteration, nil)
 	for _, m := range stored {
 		if !done[m.Step] {
 			t.Errorf("step %d was refused and is stored", m.Step)
@@ -67,9 +70,9 @@ func TestCloseWhileOthersWrite(t *testing.T) {
 		for range 16 {
 			wg.Go(func() {
 				for {
-					c, err := b.CreateMetric(ctx, store.System, b.iteration, store.NewMetric{Key: "loss"})
+					c, err := b.Runs.CreateMetric(ctx, domain.System, b.iteration, points.Sample{Key: "loss"})
 					if err != nil {
-						if codeOf(err) != store.CodeUnavailable {
+						if codeOf(err) != domain.CodeUnavailable {
 							t.Errorf("a write while closing: %v", err)
 						}
 						return
@@ -87,7 +90,7 @@ func TestCloseWhileOthersWrite(t *testing.T) {
 		wantOK(t, b.Close())
 		wg.Wait()
 		again := open(t, store.Options{Path: b.Path()})
-		stored := points(t, again, b.iteration, nil)
+		stored := pointsOf(t, again, b.iteration, nil)
 		for _, m := range stored {
 			if !done[m.ID] {
 				t.Errorf("point %s is stored without an answer", m.ID)
@@ -104,10 +107,10 @@ func TestClosed(t *testing.T) {
 	b.log(t, "loss", 0, 1)
 	wantOK(t, b.Close())
 	wantOK(t, b.Close())
-	wantCode(t, b.Heartbeat(ctx, store.System, b.iteration), store.CodeUnavailable)
-	wantCode(t, b.Ping(ctx), store.CodeUnavailable)
-	_, err := b.Iteration(ctx, store.System, b.iteration)
-	wantCode(t, err, store.CodeUnavailable)
+	wantCode(t, b.Runs.Heartbeat(ctx, domain.System, b.iteration), domain.CodeUnavailable)
+	wantCode(t, b.Ping(ctx), domain.CodeUnavailable)
+	_, err := b.Runs.Iteration(ctx, domain.System, b.iteration)
+	wantCode(t, err, domain.CodeUnavailable)
 	for _, companion := range []string{"-wal", "-shm"} {
 		if _, err := os.Stat(b.Path() + companion); err == nil {
 			t.Errorf("%s is left behind", companion)

@@ -6,12 +6,16 @@ import (
 	"testing"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/points"
+	"tracker/store/runs"
+	"tracker/store/scalar"
 )
 
 // A read sees each point once, whatever becomes of it while the read goes on.
 func TestReadDuringACompaction(t *testing.T) {
 	add := func(b *bed) error {
-		_, err := b.CreateMetric(ctx, store.System, b.iteration, store.NewMetric{Key: "loss"})
+		_, err := b.Runs.CreateMetric(ctx, domain.System, b.iteration, points.Sample{Key: "loss"})
 		return err
 	}
 	for name, meanwhile := range map[string]func(*bed) error{
@@ -30,7 +34,7 @@ func TestReadDuringACompaction(t *testing.T) {
 			return add(b)
 		},
 		"a deleted iteration": func(b *bed) error {
-			if err := b.DeleteIteration(ctx, store.System, b.iteration); err != nil {
+			if err := b.Runs.DeleteIteration(ctx, domain.System, b.iteration); err != nil {
 				return err
 			}
 			return b.Compact()
@@ -76,12 +80,12 @@ func TestReadsWhileOthersWriteAndCompact(t *testing.T) {
 		wg.Go(func() {
 			key := fmt.Sprint("key ", w)
 			for i := range 400 {
-				if _, err := b.CreateMetric(ctx, store.System, b.iteration, store.NewMetric{Key: key, Value: store.Value(i)}); err != nil {
+				if _, err := b.Runs.CreateMetric(ctx, domain.System, b.iteration, points.Sample{Key: key, Value: scalar.Value(i)}); err != nil {
 					t.Error(err)
 					return
 				}
-				l, err := b.Metrics(ctx, store.System, b.iteration, store.MetricQuery{Page: store.Page{Limit: 1, Offset: i}, Key: &key})
-				if err != nil || l.Total != i+1 || len(l.Data) != 1 || l.Data[0].Value != store.Value(i) {
+				l, err := b.Runs.Metrics(ctx, domain.System, b.iteration, runs.MetricQuery{Page: domain.Page{Limit: 1, Offset: i}, Key: &key})
+				if err != nil || l.Total != i+1 || len(l.Data) != 1 || l.Data[0].Value != scalar.Value(i) {
 					t.Errorf("%+v (%v) after point %d", l, err, i)
 					return
 				}
@@ -102,20 +106,20 @@ func TestRecentAfterAStart(t *testing.T) {
 		b.log(t, "loss", int64(i%7), float64(i))
 	}
 	id := b.log(t, "acc", 3, 1)
-	wantOK(t, b.DeleteMetric(ctx, store.System, b.log(t, "acc", 4, 1)))
-	before := points(t, b.DB, b.iteration, nil)
+	wantOK(t, b.Runs.DeleteMetric(ctx, domain.System, b.log(t, "acc", 4, 1)))
+	before := pointsOf(t, b.DB, b.iteration, nil)
 	known := knownStatistics(t, b.DB, b.iteration)
 	wantOK(t, b.Close())
 	again := open(t, store.Options{Path: b.Path(), Now: b.clock.Now, Exclusive: true})
-	if after := points(t, again, b.iteration, nil); jsonOf(t, after) != jsonOf(t, before) {
+	if after := pointsOf(t, again, b.iteration, nil); jsonOf(t, after) != jsonOf(t, before) {
 		t.Errorf("%+v, before %+v", after, before)
 	}
 	if after := knownStatistics(t, again, b.iteration); fmt.Sprint(after) != fmt.Sprint(known) {
 		t.Errorf("%+v, before %+v", after, known)
 	}
-	must(again.Metric(ctx, store.System, id))(t)
-	next := must(again.CreateMetric(ctx, store.System, b.iteration, store.NewMetric{Key: "loss"}))(t)
-	if m := must(again.Metric(ctx, store.System, next.ID))(t); m.Step != 7 {
+	must(again.Runs.Metric(ctx, domain.System, id))(t)
+	next := must(again.Runs.CreateMetric(ctx, domain.System, b.iteration, points.Sample{Key: "loss"}))(t)
+	if m := must(again.Runs.Metric(ctx, domain.System, next.ID))(t); m.Step != 7 {
 		t.Errorf("the next step is %d, want 7", m.Step)
 	}
 	wantNoSeqTwice(t, again)

@@ -9,6 +9,11 @@ import (
 	"testing"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/points"
+	"tracker/store/runs"
+	"tracker/store/scalar"
+	"tracker/store/users"
 )
 
 // answers collects the ids of acknowledged writes.
@@ -37,7 +42,7 @@ func (a *answers) check(t testing.TB, db *store.DB, iteration string) {
 	t.Helper()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	stored := points(t, db, iteration, nil)
+	stored := pointsOf(t, db, iteration, nil)
 	for i, m := range stored {
 		if !a.ids[m.ID] {
 			t.Errorf("%s at step %d was not acknowledged and is stored", m.ID, m.Step)
@@ -45,7 +50,7 @@ func (a *answers) check(t testing.TB, db *store.DB, iteration string) {
 		if i%17 != 0 {
 			continue
 		}
-		if found := must(db.Metric(ctx, store.System, m.ID))(t); found != m {
+		if found := must(db.Runs.Metric(ctx, domain.System, m.ID))(t); found != m {
 			t.Errorf("by its id %+v, in the listing %+v", found, m)
 		}
 	}
@@ -61,16 +66,16 @@ func TestWritersOnOneSeriesGetConsecutiveSteps(t *testing.T) {
 	var wg sync.WaitGroup
 	for w := range writers {
 		wg.Go(func() {
-			last := store.Step(-1)
+			last := scalar.Step(-1)
 			for range each {
-				c, err := b.CreateMetric(ctx, store.System, b.iteration, store.NewMetric{Key: "loss", Value: store.Value(w)})
+				c, err := b.Runs.CreateMetric(ctx, domain.System, b.iteration, points.Sample{Key: "loss", Value: scalar.Value(w)})
 				if err != nil {
 					t.Error(err)
 					return
 				}
 				acknowledged.add(t, c.ID)
-				m, err := b.Metric(ctx, store.System, c.ID)
-				if err != nil || m.Step <= last || m.Value != store.Value(w) {
+				m, err := b.Runs.Metric(ctx, domain.System, c.ID)
+				if err != nil || m.Step <= last || m.Value != scalar.Value(w) {
 					t.Errorf("writer %d reads %+v after step %d (%v)", w, m, last, err)
 					return
 				}
@@ -79,8 +84,8 @@ func TestWritersOnOneSeriesGetConsecutiveSteps(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	for i, m := range points(t, b.DB, b.iteration, nil) {
-		if m.Step != store.Step(i) {
+	for i, m := range pointsOf(t, b.DB, b.iteration, nil) {
+		if m.Step != scalar.Step(i) {
 			t.Fatalf("point %d is at step %d", i, m.Step)
 		}
 	}
@@ -107,7 +112,7 @@ func TestEndingAnIterationWhileOthersWrite(t *testing.T) {
 					before := ended.Load()
 					ids, err := writeSome(b, iteration, w)
 					if err != nil {
-						if codeOf(err) != store.CodeIterationEnded {
+						if codeOf(err) != domain.CodeIterationEnded {
 							t.Errorf("a write to an iteration that ends: %v", err)
 						}
 						return
@@ -124,11 +129,11 @@ func TestEndingAnIterationWhileOthersWrite(t *testing.T) {
 			})
 		}
 		<-enough
-		wantOK(t, b.UpdateIteration(ctx, store.System, iteration, store.IterationPatch{Status: new(store.Succeeded)}))
+		wantOK(t, b.Runs.UpdateIteration(ctx, domain.System, iteration, runs.IterationPatch{Status: new(domain.Succeeded)}))
 		ended.Store(true)
-		acknowledgedAtEnd := points(t, b.DB, iteration, nil)
+		acknowledgedAtEnd := pointsOf(t, b.DB, iteration, nil)
 		wg.Wait()
-		if now := points(t, b.DB, iteration, nil); !slices.Equal(now, acknowledgedAtEnd) {
+		if now := pointsOf(t, b.DB, iteration, nil); !slices.Equal(now, acknowledgedAtEnd) {
 			t.Errorf("%d points at the end of the iteration, %d later", len(acknowledgedAtEnd), len(now))
 		}
 		acknowledged.check(t, b.DB, iteration)
@@ -139,10 +144,10 @@ func TestEndingAnIterationWhileOthersWrite(t *testing.T) {
 // writeSome writes in one of the ways there are and returns the new ids.
 func writeSome(b *bed, iteration string, how int) ([]string, error) {
 	if how%2 == 0 {
-		c, err := b.CreateMetric(ctx, store.System, iteration, store.NewMetric{Key: "loss"})
+		c, err := b.Runs.CreateMetric(ctx, domain.System, iteration, points.Sample{Key: "loss"})
 		return []string{c.ID}, err
 	}
-	batch, err := b.CreateMetricBatch(ctx, store.System, iteration, []store.NewMetric{
+	batch, err := b.Runs.CreateMetricBatch(ctx, domain.System, iteration, []points.Sample{
 		{Key: "loss"}, {Key: fmt.Sprint("acc ", how)}, {Key: "loss"}})
 	return batch.IDs, err
 }
@@ -159,7 +164,7 @@ func TestDeletingAnIterationWhileOthersWrite(t *testing.T) {
 				defer enter()
 				for {
 					if _, err := writeSome(b, iteration, w); err != nil {
-						if codeOf(err) != store.CodeNotFound {
+						if codeOf(err) != domain.CodeNotFound {
 							t.Errorf("a write to an iteration that goes: %v", err)
 						}
 						return
@@ -169,7 +174,7 @@ func TestDeletingAnIterationWhileOthersWrite(t *testing.T) {
 			})
 		}
 		<-enough
-		wantOK(t, b.DeleteIteration(ctx, store.System, iteration))
+		wantOK(t, b.Runs.DeleteIteration(ctx, domain.System, iteration))
 		wg.Wait()
 	}
 	db := raw(t, b.Path())
@@ -184,40 +189,40 @@ func TestDeletingAnIterationWhileOthersWrite(t *testing.T) {
 // A permission that is taken away counts for the very next write.
 func TestTakingAPermissionWhileItIsUsed(t *testing.T) {
 	b := newBed(t)
-	user := must(b.CreateUser(ctx, store.System, store.NewUser{Username: "ada", Password: "correct horse"}))(t).ID
-	ada := store.Actor{UserID: user}
+	user := must(b.Users.CreateUser(ctx, domain.System, users.NewUser{Username: "ada", Password: "correct horse"}))(t).ID
+	ada := domain.Actor{UserID: user}
 	for range 5 {
-		grant := must(b.CreateUserPermission(ctx, store.System, user, b.project, store.PermissionPatch{Create: new(true)}))(t).ID
-		must(b.CreateMetric(ctx, ada, b.iteration, store.NewMetric{Key: "loss"}))(t)
+		grant := must(b.Users.CreateUserPermission(ctx, domain.System, user, b.project, users.PermissionPatch{Create: new(true)}))(t).ID
+		must(b.Runs.CreateMetric(ctx, ada, b.iteration, points.Sample{Key: "loss"}))(t)
 		release := hold(t, b.DB)
 		log := func() error {
-			_, err := b.CreateMetric(ctx, ada, b.iteration, store.NewMetric{Key: "loss"})
+			_, err := b.Runs.CreateMetric(ctx, ada, b.iteration, points.Sample{Key: "loss"})
 			return err
 		}
 		before := queue(b.DB, log)
 		take := queue(b.DB, func() error {
-			return b.UpdateUserPermission(ctx, store.System, grant, store.PermissionPatch{Create: new(false)})
+			return b.Users.UpdateUserPermission(ctx, domain.System, grant, users.PermissionPatch{Create: new(false)})
 		})
 		between := queue(b.DB, log)
 		give := queue(b.DB, func() error {
-			return b.UpdateUserPermission(ctx, store.System, grant, store.PermissionPatch{Create: new(true)})
+			return b.Users.UpdateUserPermission(ctx, domain.System, grant, users.PermissionPatch{Create: new(true)})
 		})
 		after := queue(b.DB, log)
-		revoke := queue(b.DB, func() error { return b.DeleteUserPermission(ctx, store.System, grant) })
+		revoke := queue(b.DB, func() error { return b.Users.DeleteUserPermission(ctx, domain.System, grant) })
 		last := queue(b.DB, log)
 		release()
 		wantOK(t, before())
 		wantOK(t, take())
-		wantCode(t, between(), store.CodeProjectPermissionRequired)
+		wantCode(t, between(), domain.CodeProjectPermissionRequired)
 		wantOK(t, give())
 		wantOK(t, after())
 		wantOK(t, revoke())
-		wantCode(t, last(), store.CodeProjectPermissionRequired)
+		wantCode(t, last(), domain.CodeProjectPermissionRequired)
 	}
-	wantOK(t, b.DeleteUser(ctx, store.System, user))
-	_, err := b.CreateMetric(ctx, ada, b.iteration, store.NewMetric{Key: "loss"})
-	wantCode(t, err, store.CodeActorGone)
-	if n := len(points(t, b.DB, b.iteration, nil)); n != 15 {
+	wantOK(t, b.Users.DeleteUser(ctx, domain.System, user))
+	_, err := b.Runs.CreateMetric(ctx, ada, b.iteration, points.Sample{Key: "loss"})
+	wantCode(t, err, domain.CodeActorGone)
+	if n := len(pointsOf(t, b.DB, b.iteration, nil)); n != 15 {
 		t.Errorf("%d points, want 15", n)
 	}
 	wantClean(t, b.DB)
@@ -227,7 +232,7 @@ func TestSameIdempotencyKeyAtOnce(t *testing.T) {
 	b := newBed(t)
 	other := open(t, store.Options{Path: b.Path(), Now: b.clock.Now})
 	for round := range 20 {
-		key := store.IdempotencyKey{Path: "/metric", Key: fmt.Sprint("key ", round), BodyHash: hash("body")}
+		key := domain.IdempotencyKey{Path: "/metric", Key: fmt.Sprint("key ", round), BodyHash: hash("body")}
 		ids := make([]string, 8)
 		var wg sync.WaitGroup
 		for i := range ids {
@@ -236,7 +241,7 @@ func TestSameIdempotencyKeyAtOnce(t *testing.T) {
 				db = other // as another process would
 			}
 			wg.Go(func() {
-				c, err := db.CreateMetric(store.WithIdempotencyKey(ctx, key), store.System, b.iteration, store.NewMetric{Key: "loss"})
+				c, err := db.Runs.CreateMetric(domain.WithIdempotencyKey(ctx, key), domain.System, b.iteration, points.Sample{Key: "loss"})
 				if err != nil {
 					t.Error(err)
 				}
@@ -247,7 +252,7 @@ func TestSameIdempotencyKeyAtOnce(t *testing.T) {
 		if all := slices.Compact(ids); len(all) != 1 {
 			t.Fatalf("one key got the answers %q", all)
 		}
-		if n := len(points(t, b.DB, b.iteration, nil)); n != round+1 {
+		if n := len(pointsOf(t, b.DB, b.iteration, nil)); n != round+1 {
 			t.Fatalf("%d points after %d keys", n, round+1)
 		}
 	}

@@ -5,17 +5,20 @@ import (
 	"strings"
 	"testing"
 
-	"tracker/store"
+	"tracker/store/console"
+	"tracker/store/domain"
+	"tracker/store/runs"
+	"tracker/store/users"
 )
 
 func (b *bed) print(t testing.TB, from int64, lines ...string) int64 {
 	t.Helper()
-	return must(b.WriteConsole(ctx, store.System, b.iteration, &from, lines))(t).Next
+	return must(b.Runs.WriteConsole(ctx, domain.System, b.iteration, &from, lines))(t).Next
 }
 
-func (b *bed) console(t testing.TB, q store.ConsoleQuery) string {
+func (b *bed) console(t testing.TB, q console.Query) string {
 	t.Helper()
-	c := must(b.Console(ctx, store.System, b.iteration, q))(t)
+	c := must(b.Runs.Console(ctx, domain.System, b.iteration, q))(t)
 	text := fmt.Sprintf("%d-%d:", c.First, c.Next)
 	for _, l := range c.Lines {
 		text += fmt.Sprintf(" %d=%s", l.Number, l.Text)
@@ -32,68 +35,68 @@ func wantText(t testing.TB, got, want string) {
 
 func TestConsole(t *testing.T) {
 	b := newBed(t)
-	wantText(t, b.console(t, store.ConsoleQuery{Limit: 10}), "0-0:")
+	wantText(t, b.console(t, console.Query{Limit: 10}), "0-0:")
 	b.print(t, 0, "epoch 1", " 10%|#  |")
 	b.print(t, 1, " 20%|## |")
 	if next := b.print(t, 1, "100%|###|", "Epoch 2"); next != 3 {
 		t.Errorf("the next line is %d", next)
 	}
-	if next := must(b.WriteConsole(ctx, store.System, b.iteration, nil, []string{"done"}))(t).Next; next != 4 {
+	if next := must(b.Runs.WriteConsole(ctx, domain.System, b.iteration, nil, []string{"done"}))(t).Next; next != 4 {
 		t.Errorf("the line after the appended one is %d", next)
 	}
-	wantText(t, b.console(t, store.ConsoleQuery{Limit: 2}), "0-4: 2=Epoch 2 3=done")
-	wantText(t, b.console(t, store.ConsoleQuery{Limit: 2, From: new(int64(1))}), "0-4: 1=100%|###| 2=Epoch 2")
-	wantText(t, b.console(t, store.ConsoleQuery{Limit: 9, Search: "EPOCH"}), "0-4: 0=epoch 1 2=Epoch 2")
+	wantText(t, b.console(t, console.Query{Limit: 2}), "0-4: 2=Epoch 2 3=done")
+	wantText(t, b.console(t, console.Query{Limit: 2, From: new(int64(1))}), "0-4: 1=100%|###| 2=Epoch 2")
+	wantText(t, b.console(t, console.Query{Limit: 9, Search: "EPOCH"}), "0-4: 0=epoch 1 2=Epoch 2")
 
 	// A line is cut where a character ends.
-	b.print(t, 4, strings.Repeat("ä", store.MaxConsoleLine))
-	c := must(b.Console(ctx, store.System, b.iteration, store.ConsoleQuery{Limit: 1}))(t)
-	if text := c.Lines[0].Text; len(text) > store.MaxConsoleLine || !strings.HasSuffix(text, "ä…") {
+	b.print(t, 4, strings.Repeat("ä", console.MaxLine))
+	c := must(b.Runs.Console(ctx, domain.System, b.iteration, console.Query{Limit: 1}))(t)
+	if text := c.Lines[0].Text; len(text) > console.MaxLine || !strings.HasSuffix(text, "ä…") {
 		t.Errorf("the long line has %d bytes and ends with %q", len(text), text[len(text)-5:])
 	}
 
 	// Only the newest lines stay.
-	b.print(t, store.MaxConsoleLines+1, "last")
+	b.print(t, console.MaxLines+1, "last")
 	dropped := "2-50002: 2=… earlier lines, up to number 2, were dropped"
-	wantText(t, b.console(t, store.ConsoleQuery{Limit: 1, From: new(int64(0))}), dropped)
+	wantText(t, b.console(t, console.Query{Limit: 1, From: new(int64(0))}), dropped)
 	b.print(t, 0, "too late", "too late", "too late") // a request that comes again
-	wantText(t, b.console(t, store.ConsoleQuery{Limit: 1, From: new(int64(0))}), dropped)
+	wantText(t, b.console(t, console.Query{Limit: 1, From: new(int64(0))}), dropped)
 	b.print(t, 2, "too late")
-	wantText(t, b.console(t, store.ConsoleQuery{Limit: 1, From: new(int64(0))}), dropped)
-	b.print(t, store.MaxConsoleLines+2, "one more")
-	wantText(t, b.console(t, store.ConsoleQuery{Limit: 9, Search: "dropped"}), "3-50003: 3=… earlier lines, up to number 3, were dropped")
+	wantText(t, b.console(t, console.Query{Limit: 1, From: new(int64(0))}), dropped)
+	b.print(t, console.MaxLines+2, "one more")
+	wantText(t, b.console(t, console.Query{Limit: 9, Search: "dropped"}), "3-50003: 3=… earlier lines, up to number 3, were dropped")
 
 	for _, bad := range []struct {
 		from  int64
 		lines []string
-	}{{-1, nil}, {1 << 50, nil}, {0, []string{"a\nb"}}, {0, []string{"\xff"}}, {0, make([]string, store.MaxConsoleWrite+1)}} {
-		_, err := b.WriteConsole(ctx, store.System, b.iteration, &bad.from, bad.lines)
-		wantCode(t, err, store.CodeInvalidPayload)
+	}{{-1, nil}, {1 << 50, nil}, {0, []string{"a\nb"}}, {0, []string{"\xff"}}, {0, make([]string, runs.MaxConsoleWrite+1)}} {
+		_, err := b.Runs.WriteConsole(ctx, domain.System, b.iteration, &bad.from, bad.lines)
+		wantCode(t, err, domain.CodeInvalidPayload)
 	}
-	_, err := b.WriteConsole(ctx, store.System, "none", nil, nil)
-	wantCode(t, err, store.CodeNotFound)
-	_, err = b.Console(ctx, store.System, "none", store.ConsoleQuery{})
-	wantCode(t, err, store.CodeNotFound)
+	_, err := b.Runs.WriteConsole(ctx, domain.System, "none", nil, nil)
+	wantCode(t, err, domain.CodeNotFound)
+	_, err = b.Runs.Console(ctx, domain.System, "none", console.Query{})
+	wantCode(t, err, domain.CodeNotFound)
 }
 
 func TestConsoleRights(t *testing.T) {
 	b := newBed(t)
-	user := func(name string, p store.PermissionPatch) store.Actor {
-		id := must(b.CreateUser(ctx, store.System, store.NewUser{Username: name, Password: "12345678"}))(t).ID
-		must(b.CreateUserPermission(ctx, store.System, id, b.project, p))(t)
-		return store.Actor{UserID: id}
+	user := func(name string, p users.PermissionPatch) domain.Actor {
+		id := must(b.Users.CreateUser(ctx, domain.System, users.NewUser{Username: name, Password: "12345678"}))(t).ID
+		must(b.Users.CreateUserPermission(ctx, domain.System, id, b.project, p))(t)
+		return domain.Actor{UserID: id}
 	}
-	reader, creator := user("reader", store.PermissionPatch{}), user("creator", store.PermissionPatch{Create: new(true)})
-	both := user("both", store.PermissionPatch{Create: new(true), Update: new(true)})
+	reader, creator := user("reader", users.PermissionPatch{}), user("creator", users.PermissionPatch{Create: new(true)})
+	both := user("both", users.PermissionPatch{Create: new(true), Update: new(true)})
 	line := []string{"x"}
-	_, err := b.WriteConsole(ctx, reader, b.iteration, nil, line)
-	wantCode(t, err, store.CodeProjectPermissionRequired)
-	must(b.WriteConsole(ctx, creator, b.iteration, nil, line))(t)
-	must(b.Console(ctx, reader, b.iteration, store.ConsoleQuery{}))(t)
-	wantOK(t, b.UpdateIteration(ctx, store.System, b.iteration, store.IterationPatch{Status: new(store.Succeeded)}))
-	_, err = b.WriteConsole(ctx, creator, b.iteration, nil, line)
-	wantCode(t, err, store.CodeProjectPermissionRequired)
-	if next := must(b.WriteConsole(ctx, both, b.iteration, nil, line))(t).Next; next != 2 {
+	_, err := b.Runs.WriteConsole(ctx, reader, b.iteration, nil, line)
+	wantCode(t, err, domain.CodeProjectPermissionRequired)
+	must(b.Runs.WriteConsole(ctx, creator, b.iteration, nil, line))(t)
+	must(b.Runs.Console(ctx, reader, b.iteration, console.Query{}))(t)
+	wantOK(t, b.Runs.UpdateIteration(ctx, domain.System, b.iteration, runs.IterationPatch{Status: new(domain.Succeeded)}))
+	_, err = b.Runs.WriteConsole(ctx, creator, b.iteration, nil, line)
+	wantCode(t, err, domain.CodeProjectPermissionRequired)
+	if next := must(b.Runs.WriteConsole(ctx, both, b.iteration, nil, line))(t).Next; next != 2 {
 		t.Errorf("the next line is %d", next)
 	}
 }
@@ -101,14 +104,14 @@ func TestConsoleRights(t *testing.T) {
 // TestConsoleChanges has the events of a run, and no others, report its console.
 func TestConsoleChanges(t *testing.T) {
 	b := newBed(t)
-	start := must(b.IterationChanges(ctx, store.System, b.iteration, ""))(t).Cursor
+	start := must(b.Runs.IterationChanges(ctx, domain.System, b.iteration, ""))(t).Cursor
 	b.print(t, 0, "a")
 	b.print(t, 1, "b")
-	c := must(b.IterationChanges(ctx, store.System, b.iteration, start))(t)
-	if len(c.Console) != 1 || c.Console[0] != (store.ConsoleGrowth{IterationID: b.iteration, Next: 2}) || len(c.Iterations) > 0 {
+	c := must(b.Runs.IterationChanges(ctx, domain.System, b.iteration, start))(t)
+	if len(c.Console) != 1 || c.Console[0] != (runs.ConsoleGrowth{IterationID: b.iteration, Next: 2}) || len(c.Iterations) > 0 {
 		t.Errorf("the changes are %+v", c)
 	}
-	if c := must(b.ExperimentChanges(ctx, store.System, b.experiment, start))(t); !c.Empty() {
+	if c := must(b.Runs.ExperimentChanges(ctx, domain.System, b.experiment, start))(t); !c.Empty() {
 		t.Errorf("the changes of the experiment are %+v", c)
 	}
 }

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"testing"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/points"
+	"tracker/store/scalar"
 )
 
 // BenchmarkCurves reads 20 curves of 100,000 points each, thinned out to 300,
@@ -15,22 +17,22 @@ func BenchmarkCurves(b *testing.B) {
 	var ids []string
 	for range 20 {
 		id := bed.newIteration(b)
-		all := make([]store.NewMetric, n)
+		all := make([]points.Sample, n)
 		for i := range all {
 			all[i] = point("loss", int64(i), float64(i*7919%1000))
-			all[i].RecordedAt = new(store.Time(1_700_000_000_000 + 97*i))
+			all[i].RecordedAt = new(scalar.Time(1_700_000_000_000 + 97*i))
 		}
-		wantOK(b, bed.CreateMetrics(ctx, store.System, id, all))
+		wantOK(b, bed.Runs.CreateMetrics(ctx, domain.System, id, all))
 		ids = append(ids, id)
 	}
 	for _, c := range []struct {
 		name   string
 		points int
-		x      store.Axis
-	}{{"step", 300, store.ByStep}, {"time", 300, store.ByTime}, {"all", n, store.ByStep}} {
+		x      points.Axis
+	}{{"step", 300, points.ByStep}, {"time", 300, points.ByTime}, {"all", n, points.ByStep}} {
 		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {
-				curves := must(bed.Curves(ctx, store.System, ids, store.CurveQuery{Points: c.points, X: c.x, Scale: store.Linear}))(b)
+				curves := must(bed.Runs.Curves(ctx, domain.System, ids, points.CurveQuery{Points: c.points, X: c.x, Scale: points.Linear}))(b)
 				if curves[19].Count != n {
 					b.Fatalf("%d points", curves[19].Count)
 				}
@@ -47,17 +49,17 @@ func BenchmarkManyCurves(b *testing.B) {
 		var ids []string
 		for range 100 {
 			id := bed.newIteration(b)
-			all := make([]store.NewMetric, n)
+			all := make([]points.Sample, n)
 			for i := range all {
 				all[i] = point("loss", int64(i), float64(i*7919%1000))
 			}
-			wantOK(b, bed.CreateMetrics(ctx, store.System, id, all))
+			wantOK(b, bed.Runs.CreateMetrics(ctx, domain.System, id, all))
 			ids = append(ids, id)
 		}
-		for _, points := range []int{120, 250, 300, 500} {
-			b.Run(fmt.Sprintf("%d-in-%d", n, points), func(b *testing.B) {
+		for _, samples := range []int{120, 250, 300, 500} {
+			b.Run(fmt.Sprintf("%d-in-%d", n, samples), func(b *testing.B) {
 				for b.Loop() {
-					curves := must(bed.Curves(ctx, store.System, ids, store.CurveQuery{Points: points, X: store.ByStep, Scale: store.Linear}))(b)
+					curves := must(bed.Runs.Curves(ctx, domain.System, ids, points.CurveQuery{Points: samples, X: points.ByStep, Scale: points.Linear}))(b)
 					if curves[99].Count != n {
 						b.Fatalf("%d points", curves[99].Count)
 					}
@@ -76,17 +78,17 @@ func BenchmarkMeanCurves(b *testing.B) {
 		var ids []string
 		for range c.runs {
 			id := bed.newIteration(b)
-			all := make([]store.NewMetric, c.points)
+			all := make([]points.Sample, c.points)
 			for i := range all {
 				all[i] = point("loss", int64(i), float64(i*7919%1000))
 			}
-			wantOK(b, bed.CreateMetrics(ctx, store.System, id, all))
+			wantOK(b, bed.Runs.CreateMetrics(ctx, domain.System, id, all))
 			ids = append(ids, id)
 		}
 		b.Run(fmt.Sprintf("%d-runs-of-%d", c.runs, c.points), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				all := must(bed.MeanCurves(ctx, store.System, [][]string{ids}, pairQuery("loss", 250)))(b)
+				all := must(bed.Runs.MeanCurves(ctx, domain.System, [][]string{ids}, pairQuery("loss", 250)))(b)
 				if n := all[0][0].N[0]; n != c.runs {
 					b.Fatalf("%d runs count", n)
 				}

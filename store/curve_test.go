@@ -7,20 +7,23 @@ import (
 	"slices"
 	"testing"
 
-	"tracker/store"
+	"tracker/store/domain"
 	"tracker/store/json"
+	"tracker/store/points"
+	"tracker/store/runs"
+	"tracker/store/scalar"
 )
 
 // curve returns the one curve of an iteration.
-func (b *bed) curve(t *testing.T, q store.CurveQuery) store.Curve {
+func (b *bed) curve(t *testing.T, q points.CurveQuery) runs.Curve {
 	t.Helper()
 	if q.X == "" {
-		q.X = store.ByStep
+		q.X = points.ByStep
 	}
 	if q.Scale == "" {
-		q.Scale = store.Linear
+		q.Scale = points.Linear
 	}
-	curves := must(b.Curves(ctx, store.System, []string{b.iteration}, q))(t)
+	curves := must(b.Runs.Curves(ctx, domain.System, []string{b.iteration}, q))(t)
 	if len(curves) != 1 {
 		t.Fatalf("%d curves, want 1", len(curves))
 	}
@@ -31,7 +34,7 @@ func (b *bed) curve(t *testing.T, q store.CurveQuery) store.Curve {
 func TestCurveKeepsEveryPeak(t *testing.T) {
 	b := newBed(t)
 	rng := rand.New(rand.NewPCG(1, 2))
-	var points []store.NewMetric
+	var samples []points.Sample
 	for i := range 5000 {
 		v := rng.NormFloat64()
 		switch rng.IntN(40) {
@@ -40,51 +43,51 @@ func TestCurveKeepsEveryPeak(t *testing.T) {
 		case 1:
 			v = math.Inf(1)
 		}
-		step := store.Step(rng.IntN(20_000) - 7000)
-		at := store.Time(1_700_000_000_000 + int64(rng.IntN(1_000_000)))
-		points = append(points, store.NewMetric{Key: "k", Value: store.Value(v), Step: &step, RecordedAt: &at})
+		step := scalar.Step(rng.IntN(20_000) - 7000)
+		at := scalar.Time(1_700_000_000_000 + int64(rng.IntN(1_000_000)))
+		samples = append(samples, points.Sample{Key: "k", Value: scalar.Value(v), Step: &step, RecordedAt: &at})
 		if i%7 == 0 {
-			points = append(points, points[rng.IntN(len(points))]) // a step that repeats
+			samples = append(samples, samples[rng.IntN(len(samples))]) // a step that repeats
 		}
 	}
-	wantOK(t, b.CreateMetrics(ctx, store.System, b.iteration, points))
+	wantOK(t, b.Runs.CreateMetrics(ctx, domain.System, b.iteration, samples))
 	for range 100 {
-		q := store.CurveQuery{
+		q := points.CurveQuery{
 			Points: 2 + rng.IntN(300),
-			X:      []store.Axis{store.ByStep, store.ByTime}[rng.IntN(2)],
-			Scale:  []store.Scale{store.Linear, store.Log}[rng.IntN(2)],
+			X:      []points.Axis{points.ByStep, points.ByTime}[rng.IntN(2)],
+			Scale:  []points.Scale{points.Linear, points.Log}[rng.IntN(2)],
 		}
-		at := func(p store.NewMetric) int64 { return int64(*p.Step) }
+		at := func(p points.Sample) int64 { return int64(*p.Step) }
 		lo, span := int64(-7000), 20_000
-		if q.X == store.ByTime {
-			at = func(p store.NewMetric) int64 { return int64(*p.RecordedAt) }
+		if q.X == points.ByTime {
+			at = func(p points.Sample) int64 { return int64(*p.RecordedAt) }
 			lo, span = 1_700_000_000_000, 1_000_000
 		}
 		from := lo + int64(rng.IntN(span))
 		to := from + int64(rng.IntN(span))
 		q.From, q.To = &from, &to
 		name := fmt.Sprintf("%+v from %d to %d", q, from, to)
-		var in []store.NewMetric
-		for _, p := range points {
+		var in []points.Sample
+		for _, p := range samples {
 			if at(p) >= from && at(p) <= to {
 				in = append(in, p)
 			}
 		}
-		slices.SortStableFunc(in, func(a, b store.NewMetric) int {
-			if q.X == store.ByTime && at(a) == at(b) {
+		slices.SortStableFunc(in, func(a, b points.Sample) int {
+			if q.X == points.ByTime && at(a) == at(b) {
 				return int(*a.Step - *b.Step)
 			}
 			return int(at(a) - at(b))
 		})
 		c := b.curve(t, q)
-		checkCurve(t, name, c, len(points), in, q, at)
+		checkCurve(t, name, c, len(samples), in, q, at)
 		if again := b.curve(t, q); jsonOf(t, c) != jsonOf(t, again) {
 			t.Fatalf("%s: another answer on the second call", name)
 		}
 	}
 }
 
-func checkCurve(t *testing.T, name string, c store.Curve, all int, in []store.NewMetric, q store.CurveQuery, at func(store.NewMetric) int64) {
+func checkCurve(t *testing.T, name string, c runs.Curve, all int, in []points.Sample, q points.CurveQuery, at func(points.Sample) int64) {
 	t.Helper()
 	if c.Total != all {
 		t.Fatalf("%s: a total of %d points, want %d", name, c.Total, all)
@@ -118,10 +121,10 @@ func checkCurve(t *testing.T, name string, c store.Curve, all int, in []store.Ne
 	// to its own. The second one has the first bucket, with the first point in
 	// it unless that was alone there.
 	place := func(i int) int64 {
-		return at(store.NewMetric{Step: &c.Step[i], RecordedAt: &c.RecordedAt[i]})
+		return at(points.Sample{Step: &c.Step[i], RecordedAt: &c.RecordedAt[i]})
 	}
 	for i := 1; i < c.Shown; i++ {
-		var group []store.NewMetric
+		var group []points.Sample
 		for _, p := range in {
 			if at(p) > place(i-1) && at(p) <= place(i) {
 				group = append(group, p)
@@ -147,7 +150,7 @@ func checkCurve(t *testing.T, name string, c store.Curve, all int, in []store.Ne
 
 // hasRange reports whether the minimum and maximum of an entry are those of the
 // finite values of points.
-func hasRange(c store.Curve, i int, points []store.NewMetric) bool {
+func hasRange(c runs.Curve, i int, points []points.Sample) bool {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, p := range points {
 		if p.Value.Finite() {
@@ -168,16 +171,16 @@ func jsonOf(t *testing.T, v any) string {
 // TestCurveAtTheLimits asks for the whole range of steps there is.
 func TestCurveAtTheLimits(t *testing.T) {
 	b := newBed(t)
-	var points []store.NewMetric
-	for _, step := range []store.Step{math.MinInt64, math.MinInt64 + 1, -1, 0, 1, math.MaxInt64 - 1, math.MaxInt64} {
-		points = append(points, store.NewMetric{Key: "k", Value: store.Value(step), Step: &step})
+	var samples []points.Sample
+	for _, step := range []scalar.Step{math.MinInt64, math.MinInt64 + 1, -1, 0, 1, math.MaxInt64 - 1, math.MaxInt64} {
+		samples = append(samples, points.Sample{Key: "k", Value: scalar.Value(step), Step: &step})
 	}
-	wantOK(t, b.CreateMetrics(ctx, store.System, b.iteration, points))
-	for points := 2; points < 9; points++ {
-		for _, scale := range []store.Scale{store.Linear, store.Log} {
-			c := b.curve(t, store.CurveQuery{Points: points, Scale: scale})
-			if c.Count != 7 || c.Shown > points || c.Step[0] != math.MinInt64 || c.Step[c.Shown-1] != math.MaxInt64 {
-				t.Errorf("%d %s: %d of %d, from %d to %d", points, scale, c.Shown, c.Count, c.Step[0], c.Step[c.Shown-1])
+	wantOK(t, b.Runs.CreateMetrics(ctx, domain.System, b.iteration, samples))
+	for samples := 2; samples < 9; samples++ {
+		for _, scale := range []points.Scale{points.Linear, points.Log} {
+			c := b.curve(t, points.CurveQuery{Points: samples, Scale: scale})
+			if c.Count != 7 || c.Shown > samples || c.Step[0] != math.MinInt64 || c.Step[c.Shown-1] != math.MaxInt64 {
+				t.Errorf("%d %s: %d of %d, from %d to %d", samples, scale, c.Shown, c.Count, c.Step[0], c.Step[c.Shown-1])
 			}
 		}
 	}
@@ -186,16 +189,16 @@ func TestCurveAtTheLimits(t *testing.T) {
 // TestSummary compares the statistics of an iteration with its points.
 func TestSummary(t *testing.T) {
 	b := newBed(t)
-	must(b.CreateParameter(ctx, store.System, b.iteration, "lr", "0.10"))(t)
-	must(b.CreateTag(ctx, store.System, store.IterationTag, b.iteration, "best"))(t)
-	steps := []store.Step{5, 1, 3}
-	wantOK(t, b.CreateMetrics(ctx, store.System, b.iteration, []store.NewMetric{
+	must(b.Runs.CreateParameter(ctx, domain.System, b.iteration, "lr", "0.10"))(t)
+	must(b.Runs.CreateTag(ctx, domain.System, runs.IterationTag, b.iteration, "best"))(t)
+	steps := []scalar.Step{5, 1, 3}
+	wantOK(t, b.Runs.CreateMetrics(ctx, domain.System, b.iteration, []points.Sample{
 		{Key: "loss", Value: 2, Step: &steps[0]},
 		{Key: "loss", Value: -1, Step: &steps[1]},
-		{Key: "loss", Value: store.Value(math.NaN()), Step: &steps[2]},
-		{Key: "dead", Value: store.Value(math.Inf(-1))},
+		{Key: "loss", Value: scalar.Value(math.NaN()), Step: &steps[2]},
+		{Key: "dead", Value: scalar.Value(math.Inf(-1))},
 	}))
-	got := jsonOf(t, must(b.Summary(ctx, store.System, b.iteration))(t))
+	got := jsonOf(t, must(b.Runs.Summary(ctx, domain.System, b.iteration))(t))
 	want := `{"iteration_id":"` + b.iteration + `","metrics":{` +
 		`"dead":{"count":1,"last":"-Infinity","last_step":0,"min":null,"min_step":null,"max":null,"max_step":null,"mean":null},` +
 		`"loss":{"count":3,"last":2,"last_step":5,"min":-1,"min_step":1,"max":2,"max_step":5,"mean":0.5}},` +
@@ -208,20 +211,20 @@ func TestSummary(t *testing.T) {
 // TestBulkIsAllOrNothing refuses a list whose last point can't have a step.
 func TestBulkIsAllOrNothing(t *testing.T) {
 	b := newBed(t)
-	largest := store.Step(math.MaxInt64)
-	err := b.CreateMetrics(ctx, store.System, b.iteration, []store.NewMetric{
+	largest := scalar.Step(math.MaxInt64)
+	err := b.Runs.CreateMetrics(ctx, domain.System, b.iteration, []points.Sample{
 		{Key: "a", Value: 1}, {Key: "b", Value: 1, Step: &largest}, {Key: "a", Value: 2}, {Key: "b", Value: 2},
 	})
-	if err == nil || store.AsError(err).Field != "step" {
+	if err == nil || domain.AsError(err).Field != "step" {
 		t.Fatalf("got %v, want a refused step", err)
 	}
-	if all := points(t, b.DB, b.iteration, nil); len(all) != 0 {
+	if all := pointsOf(t, b.DB, b.iteration, nil); len(all) != 0 {
 		t.Errorf("%d points were written", len(all))
 	}
-	wantOK(t, b.CreateMetrics(ctx, store.System, b.iteration, []store.NewMetric{
+	wantOK(t, b.Runs.CreateMetrics(ctx, domain.System, b.iteration, []points.Sample{
 		{Key: "a", Value: 1}, {Key: "b", Value: 3}, {Key: "a", Value: 2},
 	}))
-	all := points(t, b.DB, b.iteration, nil)
+	all := pointsOf(t, b.DB, b.iteration, nil)
 	if len(all) != 3 || all[0].Step != 0 || all[2].Step != 1 || all[2].Value != 2 {
 		t.Errorf("got %+v", all)
 	}
@@ -237,22 +240,22 @@ func TestCurvesOfManyIterations(t *testing.T) {
 		ids = append(ids, id)
 		for _, key := range []string{"b", "a"} {
 			if i%7 != 3 {
-				wantOK(t, b.CreateMetrics(ctx, store.System, id, []store.NewMetric{point(key, int64(i), 1)}))
+				wantOK(t, b.Runs.CreateMetrics(ctx, domain.System, id, []points.Sample{point(key, int64(i), 1)}))
 				want = append(want, id+key)
 			}
 		}
 	}
 	slices.Reverse(ids)
 	slices.Reverse(want)
-	q := store.CurveQuery{Points: 10, X: store.ByStep, Scale: store.Linear, Keys: []string{"a", "b"}}
+	q := points.CurveQuery{Points: 10, X: points.ByStep, Scale: points.Linear, Keys: []string{"a", "b"}}
 	var got []string
-	for _, c := range must(b.Curves(ctx, store.System, ids, q))(t) {
+	for _, c := range must(b.Runs.Curves(ctx, domain.System, ids, q))(t) {
 		got = append(got, c.IterationID+c.Key)
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %v\nwant %v", got, want)
 	}
 	ids[59] = "01900000-0000-7000-8000-000000000000"
-	_, err := b.Curves(ctx, store.System, ids, q)
-	wantCode(t, err, store.CodeNotFound)
+	_, err := b.Runs.Curves(ctx, domain.System, ids, q)
+	wantCode(t, err, domain.CodeNotFound)
 }

@@ -10,6 +10,11 @@ import (
 	"testing"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/points"
+	"tracker/store/projects"
+	"tracker/store/runs"
+	"tracker/store/scalar"
 	"tracker/store/sqlite"
 )
 
@@ -18,13 +23,13 @@ import (
 func closedDatabase(t testing.TB) (path, iteration string) {
 	t.Helper()
 	b := newBed(t)
-	var batch []store.NewMetric
+	var batch []points.Sample
 	for i := range 400 {
 		batch = append(batch, point(fmt.Sprint("key ", i%7), int64(i), float64(i)))
 	}
-	must(b.CreateMetricBatch(ctx, store.System, b.iteration, batch))(t)
-	must(b.CreateParameter(ctx, store.System, b.iteration, "long", store.Text(strings.Repeat("text ", 1000))))(t)
-	must(b.CreateTag(ctx, store.System, store.ProjectTag, b.project, "tag"))(t)
+	must(b.Runs.CreateMetricBatch(ctx, domain.System, b.iteration, batch))(t)
+	must(b.Runs.CreateParameter(ctx, domain.System, b.iteration, "long", scalar.Text(strings.Repeat("text ", 1000))))(t)
+	must(b.Runs.CreateTag(ctx, domain.System, runs.ProjectTag, b.project, "tag"))(t)
 	wantOK(t, b.Close())
 	return b.Path(), b.iteration
 }
@@ -38,9 +43,9 @@ func openDamaged(t testing.TB, path, iteration string) string {
 	}
 	defer db.Close() // may fail: the file is damaged
 	// None of these may do worse than to fail.
-	_, _ = db.Metrics(ctx, store.System, iteration, store.MetricQuery{Page: store.Page{Limit: 1000}})
-	_, _ = db.Parameters(ctx, store.System, iteration, store.FirstPage)
-	_, _ = db.Projects(ctx, store.System, store.ProjectQuery{Page: store.FirstPage})
+	_, _ = db.Runs.Metrics(ctx, domain.System, iteration, runs.MetricQuery{Page: domain.Page{Limit: 1000}})
+	_, _ = db.Runs.Parameters(ctx, domain.System, iteration, domain.FirstPage)
+	_, _ = db.Projects.Projects(ctx, domain.System, projects.ProjectQuery{Page: domain.FirstPage})
 	problems, err := db.Check(ctx, false)
 	if err != nil {
 		return err.Error()
@@ -49,7 +54,7 @@ func openDamaged(t testing.TB, path, iteration string) string {
 	for _, p := range problems {
 		b.WriteString(p.Text + "\n")
 	}
-	_, _ = db.CreateMetric(ctx, store.System, iteration, store.NewMetric{Key: "key 1"})
+	_, _ = db.Runs.CreateMetric(ctx, domain.System, iteration, points.Sample{Key: "key 1"})
 	if b.Len() > 0 {
 		_, _ = db.Check(ctx, true)
 	}

@@ -5,7 +5,8 @@ import (
 	"io/fs"
 
 	"tracker/blob"
-	"tracker/store/access"
+	"tracker/store/artifact"
+	"tracker/store/domain"
 	"tracker/store/points"
 	"tracker/store/runs"
 	"tracker/store/search"
@@ -13,12 +14,12 @@ import (
 
 // Job queues fn for the writer, as every write does.
 func (db *DB) Job(ctx context.Context, fn func() error) error {
-	return access.Change(ctx, db.base, System, func(*access.Tx) error { return fn() })
+	return domain.Change(ctx, db.base, domain.System, func(*domain.Tx) error { return fn() })
 }
 
 // WriterPragma runs a pragma on the writer's connection and returns its answer.
 func (db *DB) WriterPragma(pragma string) (n int64, err error) {
-	err = access.Change(context.Background(), db.base, System, func(tx *access.Tx) error {
+	err = domain.Change(context.Background(), db.base, domain.System, func(tx *domain.Tx) error {
 		return tx.Row(`PRAGMA ` + pragma).Scan(&n)
 	})
 	return n, err
@@ -26,7 +27,7 @@ func (db *DB) WriterPragma(pragma string) (n int64, err error) {
 
 // Read runs fn on one snapshot, as every read does.
 func (db *DB) Read(ctx context.Context, fn func() error) error {
-	return db.base.Ask(ctx, func(*access.Tx) error { return fn() })
+	return db.base.Ask(ctx, func(*domain.Tx) error { return fn() })
 }
 
 // SetMigrations puts other migrations in the place of the program's own until
@@ -41,7 +42,7 @@ func SetMigrations(files fs.FS) (restore func()) {
 func ReadMigrations() ([]string, error) { return schema().Scripts() }
 
 // RemoveUnknown removes bytes that a collection has found to have no row.
-func (db *DB) RemoveUnknown(ctx context.Context, name Backend, b blob.Blob) (bool, error) {
+func (db *DB) RemoveUnknown(ctx context.Context, name artifact.Backend, b blob.Blob) (bool, error) {
 	return db.base.Artifacts.DeleteUnknown(ctx, name, b)
 }
 
@@ -57,24 +58,24 @@ func (db *DB) Compact() error { return db.base.Points.Compact(context.Background
 
 // MetricsWhile lists the points of an iteration on a snapshot that is older than
 // what fn does.
-func (db *DB) MetricsWhile(iterationID string, fn func() error) (l List[Metric], err error) {
-	return l, db.base.Ask(context.Background(), func(tx *access.Tx) error {
-		it, err := tx.AllowIteration(System, iterationID, access.RightRead)
+func (db *DB) MetricsWhile(iterationID string, fn func() error) (l domain.List[runs.Metric], err error) {
+	return l, db.base.Ask(context.Background(), func(tx *domain.Tx) error {
+		it, err := tx.AllowIteration(domain.System, iterationID, domain.RightRead)
 		if err != nil {
 			return err
 		}
 		if err := fn(); err != nil {
 			return err
 		}
-		l, err = runs.Metrics(tx, it.IterationRef, MetricQuery{Page: Page{Limit: MaxLimit}})
+		l, err = runs.Metrics(tx, it.IterationRef, runs.MetricQuery{Page: domain.Page{Limit: domain.MaxLimit}})
 		return err
 	})
 }
 
 // StatisticsOf returns those of every metric of an iteration.
 func (db *DB) StatisticsOf(iterationID string) (all []points.Statistics, err error) {
-	return all, db.base.Ask(context.Background(), func(tx *access.Tx) error {
-		it, err := tx.AllowIteration(System, iterationID, access.RightRead)
+	return all, db.base.Ask(context.Background(), func(tx *domain.Tx) error {
+		it, err := tx.AllowIteration(domain.System, iterationID, domain.RightRead)
 		if err == nil {
 			all, err = tx.Points().Statistics(it.Num)
 		}
@@ -91,7 +92,7 @@ func (db *DB) MaxReaders() int { return db.base.Kernel.MaxReaders() }
 // CopyForSearch copies the statistics of a metric in every iteration, as
 // searches have it done.
 func (db *DB) CopyForSearch(key string) error {
-	return access.Change(context.Background(), db.base, System, func(tx *access.Tx) error {
+	return domain.Change(context.Background(), db.base, domain.System, func(tx *domain.Tx) error {
 		var nums []int64
 		if err := tx.Select(&nums, `SELECT num FROM iteration`); err != nil {
 			return err

@@ -4,28 +4,31 @@ import (
 	"strings"
 	"testing"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/registry"
+	"tracker/store/runs"
+	"tracker/store/users"
 )
 
 func TestFind(t *testing.T) {
 	b := newBed(t)
-	user := must(b.CreateUser(ctx, store.System, store.NewUser{Username: "bob", Password: "long enough"}))(t).ID
-	bob := store.Actor{UserID: user}
-	must(b.CreateIteration(ctx, store.System, b.experiment, store.NewIteration{Name: new("an EXPERIMENT of one")}))(t)
-	must(b.CreateModel(ctx, store.System, b.project, store.NewModel{Name: "an experimental one"}))(t)
-	names := func(actor store.Actor, part string, limit int) string {
+	user := must(b.Users.CreateUser(ctx, domain.System, users.NewUser{Username: "bob", Password: "long enough"}))(t).ID
+	bob := domain.Actor{UserID: user}
+	must(b.Runs.CreateIteration(ctx, domain.System, b.experiment, runs.NewIteration{Name: new("an EXPERIMENT of one")}))(t)
+	must(b.Models.CreateModel(ctx, domain.System, b.project, registry.NewModel{Name: "an experimental one"}))(t)
+	names := func(actor domain.Actor, part string, limit int) string {
 		t.Helper()
 		var all []string
-		for _, f := range must(b.Find(ctx, actor, part, limit))(t) {
+		for _, f := range must(b.Projects.Find(ctx, actor, part, limit))(t) {
 			all = append(all, f.Kind+" "+f.Name+" in "+f.In)
 		}
 		return strings.Join(all, "; ")
 	}
 	const want = "experiment experiment in project; model an experimental one in project; iteration an EXPERIMENT of one in experiment"
-	if got := names(store.System, "Experiment", 10); got != want {
+	if got := names(domain.System, "Experiment", 10); got != want {
 		t.Errorf("found %q, want %q", got, want)
 	}
-	if got := names(store.System, "", 1); got != "project project in " {
+	if got := names(domain.System, "", 1); got != "project project in " {
 		t.Errorf("the first is %q", got)
 	}
 	for text, want := range map[string]string{
@@ -37,14 +40,14 @@ func TestFind(t *testing.T) {
 		"project":             "project project in ",
 		"one experimental %_": "",
 	} {
-		if got := names(store.System, text, 10); got != want {
+		if got := names(domain.System, text, 10); got != want {
 			t.Errorf("%q found %q, want %q", text, got, want)
 		}
 	}
 	if got := names(bob, "", 10); got != "" {
 		t.Errorf("bob found %q", got)
 	}
-	must(b.CreateUserPermission(ctx, store.System, user, b.project, store.PermissionPatch{}))(t)
+	must(b.Users.CreateUserPermission(ctx, domain.System, user, b.project, users.PermissionPatch{}))(t)
 	if got := names(bob, "Experiment", 10); got != want {
 		t.Errorf("bob found %q, want %q", got, want)
 	}
@@ -52,21 +55,21 @@ func TestFind(t *testing.T) {
 
 func TestRights(t *testing.T) {
 	b := newBed(t)
-	user := must(b.CreateUser(ctx, store.System, store.NewUser{Username: "bob", Password: "long enough"}))(t).ID
-	bob := store.Actor{UserID: user}
-	if _, err := b.Rights(ctx, bob, b.project); store.AsError(err).Code != store.CodeProjectPermissionRequired {
+	user := must(b.Users.CreateUser(ctx, domain.System, users.NewUser{Username: "bob", Password: "long enough"}))(t).ID
+	bob := domain.Actor{UserID: user}
+	if _, err := b.Rights(ctx, bob, b.project); domain.AsError(err).Code != domain.CodeProjectPermissionRequired {
 		t.Errorf("without reading: %v", err)
 	}
-	must(b.CreateUserPermission(ctx, store.System, user, b.project, store.PermissionPatch{Update: new(true)}))(t)
+	must(b.Users.CreateUserPermission(ctx, domain.System, user, b.project, users.PermissionPatch{Update: new(true)}))(t)
 	r := must(b.Rights(ctx, bob, b.project))(t)
 	if !r.Read || !r.Update || r.Create || r.Delete {
 		t.Errorf("bob has %+v", r)
 	}
-	r = must(b.Rights(ctx, store.System, b.project))(t)
+	r = must(b.Rights(ctx, domain.System, b.project))(t)
 	if !r.Read || !r.Update || !r.Create || !r.Delete {
 		t.Errorf("the system has %+v", r)
 	}
-	if _, err := b.Rights(ctx, bob, "none"); store.AsError(err).Code != store.CodeNotFound {
+	if _, err := b.Rights(ctx, bob, "none"); domain.AsError(err).Code != domain.CodeNotFound {
 		t.Errorf("no project: %v", err)
 	}
 }

@@ -11,6 +11,11 @@ import (
 	"time"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/points"
+	"tracker/store/projects"
+	"tracker/store/runs"
+	"tracker/store/scalar"
 	"tracker/store/sqlite"
 )
 
@@ -27,7 +32,7 @@ func newClock() *clock {
 
 func (c *clock) Now() time.Time      { return time.UnixMilli(c.ms.Load()) }
 func (c *clock) Add(d time.Duration) { c.ms.Add(d.Milliseconds()) }
-func (c *clock) Time() store.Time    { return store.Time(c.ms.Load()) }
+func (c *clock) Time() scalar.Time   { return scalar.Time(c.ms.Load()) }
 
 // bed is an open database with a project, an experiment and an iteration.
 type bed struct {
@@ -59,34 +64,34 @@ func newBedWith(t testing.TB, o store.Options) *bed {
 		o.Now = b.clock.Now
 	}
 	b.DB = open(t, o)
-	b.project = must(b.CreateProject(ctx, store.System, store.NewProject{Name: "project"}))(t).ID
-	b.experiment = must(b.CreateExperiment(ctx, store.System, b.project, store.NewExperiment{Name: "experiment"}))(t).ID
+	b.project = must(b.Projects.CreateProject(ctx, domain.System, domain.NewProject{Name: "project"}))(t).ID
+	b.experiment = must(b.Projects.CreateExperiment(ctx, domain.System, b.project, projects.NewExperiment{Name: "experiment"}))(t).ID
 	b.iteration = b.newIteration(t)
 	return b
 }
 
 func (b *bed) newIteration(t testing.TB) string {
 	t.Helper()
-	return must(b.CreateIteration(ctx, store.System, b.experiment, store.NewIteration{}))(t).ID
+	return must(b.Runs.CreateIteration(ctx, domain.System, b.experiment, runs.NewIteration{}))(t).ID
 }
 
 // log writes a point and returns its id.
 func (b *bed) log(t testing.TB, key string, step int64, value float64) string {
 	t.Helper()
-	return must(b.CreateMetric(ctx, store.System, b.iteration, point(key, step, value)))(t).ID
+	return must(b.Runs.CreateMetric(ctx, domain.System, b.iteration, point(key, step, value)))(t).ID
 }
 
-func point(key string, step int64, value float64) store.NewMetric {
-	return store.NewMetric{Key: key, Step: new(store.Step(step)), Value: store.Value(value)}
+func point(key string, step int64, value float64) points.Sample {
+	return points.Sample{Key: key, Step: new(scalar.Step(step)), Value: scalar.Value(value)}
 }
 
 // points returns all points of an iteration in the order of its listing.
-func points(t testing.TB, db *store.DB, iteration string, key *string) []store.Metric {
+func pointsOf(t testing.TB, db *store.DB, iteration string, key *string) []runs.Metric {
 	t.Helper()
-	var all []store.Metric
+	var all []runs.Metric
 	for {
-		l := must(db.Metrics(ctx, store.System, iteration, store.MetricQuery{
-			Page: store.Page{Limit: store.MaxLimit, Offset: len(all)}, Key: key}))(t)
+		l := must(db.Runs.Metrics(ctx, domain.System, iteration, runs.MetricQuery{
+			Page: domain.Page{Limit: domain.MaxLimit, Offset: len(all)}, Key: key}))(t)
 		all = append(all, l.Data...)
 		if len(l.Data) == 0 || len(all) >= l.Total {
 			if len(all) != l.Total {
@@ -165,12 +170,12 @@ func wantOK(t testing.TB, err error) {
 	}
 }
 
-func wantCode(t testing.TB, err error, code store.Code) {
+func wantCode(t testing.TB, err error, code domain.Code) {
 	t.Helper()
 	if err == nil {
 		t.Fatalf("no error, want %s", code)
 	}
-	if e := store.AsError(err); e.Code != code {
+	if e := domain.AsError(err); e.Code != code {
 		t.Fatalf("%s (%v), want %s", e.Code, err, code)
 	}
 }
@@ -183,11 +188,11 @@ func wantClean(t testing.TB, db *store.DB) {
 	}
 }
 
-func codeOf(err error) store.Code {
+func codeOf(err error) domain.Code {
 	if err == nil {
 		return ""
 	}
-	return store.AsError(err).Code
+	return domain.AsError(err).Code
 }
 
 // sameFloat compares two doubles; NaN equals NaN, and the zeros are one.

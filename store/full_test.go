@@ -6,6 +6,10 @@ import (
 	"testing"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/points"
+	"tracker/store/runs"
+	"tracker/store/scalar"
 )
 
 // leaveRoom lets the database grow by this many pages and no more.
@@ -24,13 +28,13 @@ func TestFullDisk(t *testing.T) {
 	leaveRoom(t, b.DB, 0)
 
 	// Sooner or later each kind of write needs a new page.
-	value := store.Text(strings.Repeat("x", 10_000))
+	value := scalar.Text(strings.Repeat("x", 10_000))
 	acknowledged := map[string]bool{first: true}
 	full := 0
 	for i := range 2000 {
-		c, err := b.CreateMetric(ctx, store.System, b.iteration, point("loss", int64(i), 1))
+		c, err := b.Runs.CreateMetric(ctx, domain.System, b.iteration, point("loss", int64(i), 1))
 		if err != nil {
-			wantCode(t, err, store.CodeStorageFull)
+			wantCode(t, err, domain.CodeStorageFull)
 			if full++; full == 3 {
 				break
 			}
@@ -41,21 +45,21 @@ func TestFullDisk(t *testing.T) {
 	if full == 0 {
 		t.Fatal("the disk never was full")
 	}
-	_, err := b.CreateParameter(ctx, store.System, b.iteration, "long", value)
-	wantCode(t, err, store.CodeStorageFull)
-	_, err = b.CreateProject(ctx, store.System, store.NewProject{Name: "other", Description: string(value)})
-	wantCode(t, err, store.CodeStorageFull)
+	_, err := b.Runs.CreateParameter(ctx, domain.System, b.iteration, "long", value)
+	wantCode(t, err, domain.CodeStorageFull)
+	_, err = b.Projects.CreateProject(ctx, domain.System, domain.NewProject{Name: "other", Description: string(value)})
+	wantCode(t, err, domain.CodeStorageFull)
 
 	wantOK(t, b.Ping(ctx))
-	if stored := points(t, b.DB, b.iteration, nil); len(stored) != len(acknowledged) {
+	if stored := pointsOf(t, b.DB, b.iteration, nil); len(stored) != len(acknowledged) {
 		t.Errorf("%d points acknowledged, %d stored", len(acknowledged), len(stored))
 	}
 	wantClean(t, b.DB)
 
 	leaveRoom(t, b.DB, 100)
-	must(b.CreateParameter(ctx, store.System, b.iteration, "long", value))(t)
+	must(b.Runs.CreateParameter(ctx, domain.System, b.iteration, "long", value))(t)
 	acknowledged[b.log(t, "loss", 5000, 1)] = true
-	stored := points(t, b.DB, b.iteration, nil)
+	stored := pointsOf(t, b.DB, b.iteration, nil)
 	for _, m := range stored {
 		if !acknowledged[m.ID] {
 			t.Errorf("point %s at step %d was refused and is stored", m.ID, m.Step)
@@ -80,18 +84,18 @@ func TestFullDiskForOneOfMany(t *testing.T) {
 	for i := range 30 {
 		if i%10 == 5 {
 			big = append(big, queue(b.DB, func() error {
-				return b.UpdateIteration(ctx, store.System, b.iteration, store.IterationPatch{Notes: new(strings.Repeat("x", 100_000))})
+				return b.Runs.UpdateIteration(ctx, domain.System, b.iteration, runs.IterationPatch{Notes: new(strings.Repeat("x", 100_000))})
 			}))
 			continue
 		}
 		small = append(small, queue(b.DB, func() error {
-			_, err := b.CreateMetric(ctx, store.System, b.iteration, store.NewMetric{Key: "loss"})
+			_, err := b.Runs.CreateMetric(ctx, domain.System, b.iteration, points.Sample{Key: "loss"})
 			return err
 		}))
 	}
 	release()
 	for _, wait := range big {
-		wantCode(t, wait(), store.CodeStorageFull)
+		wantCode(t, wait(), domain.CodeStorageFull)
 	}
 	for _, wait := range small {
 		wantOK(t, wait())
@@ -109,19 +113,19 @@ func TestFullDiskForOneOfMany(t *testing.T) {
 	if together == 0 || alone < len(big) {
 		t.Errorf("%d transactions failed as a whole, %d with one write in them", together, alone)
 	}
-	for i, m := range points(t, b.DB, b.iteration, nil) {
+	for i, m := range pointsOf(t, b.DB, b.iteration, nil) {
 		if int(m.Step) != i {
 			t.Errorf("point %d is at step %d", i, m.Step)
 		}
 	}
-	l := must(b.Parameters(ctx, store.System, b.iteration, store.FirstPage))(t)
+	l := must(b.Runs.Parameters(ctx, domain.System, b.iteration, domain.FirstPage))(t)
 	if l.Total != 0 {
 		t.Errorf("%d parameters that were refused are stored", l.Total)
 	}
 	wantClean(t, b.DB)
 
 	leaveRoom(t, b.DB, 200)
-	must(b.CreateParameter(ctx, store.System, b.iteration, "5", store.Text(strings.Repeat("x", 100_000))))(t)
+	must(b.Runs.CreateParameter(ctx, domain.System, b.iteration, "5", scalar.Text(strings.Repeat("x", 100_000))))(t)
 	b.log(t, "loss", 100, 0)
 	wantClean(t, b.DB)
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"tracker/store/domain"
+	"tracker/store/runs"
 	"tracker/store/search"
 )
 
@@ -20,18 +22,18 @@ func BenchmarkGroups(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	for name, q := range map[string]GroupQuery{
+	for name, q := range map[string]runs.GroupQuery{
 		"many":   {By: "param.param_00", Columns: columns},
 		"one":    {By: "param.none", Columns: columns},
 		"sorted": {By: "param.param_00", Columns: columns, Sort: "-metric.train/metric_0012.max"},
 		"plain":  {By: "tag"},
 	} {
-		q.Page = FirstPage
+		q.Page = domain.FirstPage
 		b.Run(name, func(b *testing.B) {
 			var took []time.Duration
 			for b.Loop() {
 				start := time.Now()
-				l, err := db.Groups(context.Background(), System, experimentID, q)
+				l, err := db.Groups(context.Background(), domain.System, experimentID, q)
 				if err != nil || len(l.Data) == 0 {
 					b.Fatal(len(l.Data), err)
 				}

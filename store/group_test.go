@@ -9,7 +9,12 @@ import (
 	"strings"
 	"testing"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/points"
+	"tracker/store/runs"
+	"tracker/store/scalar"
+	"tracker/store/search"
+	"tracker/store/users"
 )
 
 // groupRun is what a test knows of a run that it has made.
@@ -24,18 +29,18 @@ type groupRun struct {
 // number among the losses.
 func groupRuns(t *testing.T, b *bed, n int) []groupRun {
 	t.Helper()
-	wantOK(t, b.DeleteIteration(ctx, store.System, b.iteration))
+	wantOK(t, b.Runs.DeleteIteration(ctx, domain.System, b.iteration))
 	rng := rand.New(rand.NewPCG(5, 5))
 	var all []groupRun
 	for i := range n {
 		r := groupRun{id: b.newIteration(t), lr: []string{"0.1", "0.10", "adam", "20", ""}[rng.IntN(5)], old: i%2 == 0}
 		if r.lr != "" {
-			must(b.CreateParameter(ctx, store.System, r.id, "lr", store.Text(r.lr)))(t)
+			must(b.Runs.CreateParameter(ctx, domain.System, r.id, "lr", scalar.Text(r.lr)))(t)
 		}
-		must(b.CreateParameter(ctx, store.System, r.id, "old", store.Text(fmt.Sprint(r.old))))(t)
+		must(b.Runs.CreateParameter(ctx, domain.System, r.id, "old", scalar.Text(fmt.Sprint(r.old))))(t)
 		for _, tag := range []string{"a", "b"} {
 			if rng.IntN(3) == 0 {
-				must(b.CreateTag(ctx, store.System, store.IterationTag, r.id, tag))(t)
+				must(b.Runs.CreateTag(ctx, domain.System, runs.IterationTag, r.id, tag))(t)
 				r.tags = append(r.tags, tag)
 			}
 		}
@@ -49,7 +54,7 @@ func groupRuns(t *testing.T, b *bed, n int) []groupRun {
 			}
 			r.last = []float64{v}
 			for _, v := range []float64{7, v} {
-				must(b.CreateMetric(ctx, store.System, r.id, store.NewMetric{Key: "loss", Value: store.Value(v)}))(t)
+				must(b.Runs.CreateMetric(ctx, domain.System, r.id, points.Sample{Key: "loss", Value: scalar.Value(v)}))(t)
 			}
 		}
 		all = append(all, r)
@@ -76,7 +81,7 @@ func spreadOf(runs []groupRun) (n int, mean, sd float64) {
 	return n, mean, math.Sqrt(sd / float64(n-1))
 }
 
-func keyOf(g store.Group) string {
+func keyOf(g search.Group) string {
 	var key []string
 	for _, v := range g.Values {
 		if v == nil {
@@ -88,7 +93,7 @@ func keyOf(g store.Group) string {
 	return strings.Join(key, " ")
 }
 
-func checkGroups(t *testing.T, got []store.Group, want map[string][]groupRun) {
+func checkGroups(t *testing.T, got []search.Group, want map[string][]groupRun) {
 	t.Helper()
 	if len(got) != len(want) {
 		t.Errorf("%d groups, want %d", len(got), len(want))
@@ -116,7 +121,7 @@ func checkGroups(t *testing.T, got []store.Group, want map[string][]groupRun) {
 // members with the listing.
 func TestGroups(t *testing.T) {
 	b := newBed(t)
-	runs := groupRuns(t, b, 150)
+	found := groupRuns(t, b, 150)
 	lr := func(r groupRun) []string { return []string{cmp.Or(r.lr, "none")} }
 	tags := func(r groupRun) []string {
 		if len(r.tags) == 0 {
@@ -140,15 +145,15 @@ func TestGroups(t *testing.T) {
 		{"param.lr, tag", "param.old = 'true'", both, func(r groupRun) bool { return r.old }},
 	} {
 		want := map[string][]groupRun{}
-		for _, r := range runs {
+		for _, r := range found {
 			if c.keep(r) {
 				for _, key := range c.of(r) {
 					want[key] = append(want[key], r)
 				}
 			}
 		}
-		q := store.GroupQuery{Page: store.Page{Limit: 100}, By: c.by, Filter: c.filter, Columns: "metric.loss, metric.loss.min"}
-		l := must(b.Groups(ctx, store.System, b.experiment, q))(t)
+		q := runs.GroupQuery{Page: domain.Page{Limit: 100}, By: c.by, Filter: c.filter, Columns: "metric.loss, metric.loss.min"}
+		l := must(b.Groups(ctx, domain.System, b.experiment, q))(t)
 		if l.Total != len(want) {
 			t.Errorf("%s: %d groups in all, want %d", c.by, l.Total, len(want))
 		}
@@ -157,8 +162,8 @@ func TestGroups(t *testing.T) {
 			if g.Rank != i {
 				t.Errorf("%s: group %d has rank %d", c.by, i, g.Rank)
 			}
-			members := must(b.Iterations(ctx, store.System, b.experiment, store.IterationQuery{Page: store.Page{Limit: 1000},
-				Filter: c.filter, Sort: "-created", Group: &store.Grouped{By: c.by, Values: g.Values}}))(t)
+			members := must(b.Runs.Iterations(ctx, domain.System, b.experiment, runs.IterationQuery{Page: domain.Page{Limit: 1000},
+				Filter: c.filter, Sort: "-created", Group: &runs.Grouped{By: c.by, Values: g.Values}}))(t)
 			var got, ids []string
 			for _, i := range members.Data {
 				got = append(got, i.ID)
@@ -173,12 +178,12 @@ func TestGroups(t *testing.T) {
 			}
 		}
 		// In pages of two it is the same.
-		var paged []store.Group
+		var paged []search.Group
 		for q.Limit = 2; q.Offset < l.Total; q.Offset += 2 {
-			paged = append(paged, must(b.Groups(ctx, store.System, b.experiment, q))(t).Data...)
+			paged = append(paged, must(b.Groups(ctx, domain.System, b.experiment, q))(t).Data...)
 		}
 		checkGroups(t, paged, want)
-		if behind := must(b.Groups(ctx, store.System, b.experiment, q))(t); behind.Total != l.Total || len(behind.Data) != 0 {
+		if behind := must(b.Groups(ctx, domain.System, b.experiment, q))(t); behind.Total != l.Total || len(behind.Data) != 0 {
 			t.Errorf("behind the end there are %+v", behind)
 		}
 	}
@@ -187,7 +192,7 @@ func TestGroups(t *testing.T) {
 // groupsInOrder are the keys of the groups.
 func (b *bed) groupsInOrder(t *testing.T, by, sort string) string {
 	t.Helper()
-	l := must(b.Groups(ctx, store.System, b.experiment, store.GroupQuery{Page: store.FirstPage, By: by, Sort: sort}))(t)
+	l := must(b.Groups(ctx, domain.System, b.experiment, runs.GroupQuery{Page: domain.FirstPage, By: by, Sort: sort}))(t)
 	var all []string
 	for _, g := range l.Data {
 		all = append(all, keyOf(g))
@@ -197,16 +202,16 @@ func (b *bed) groupsInOrder(t *testing.T, by, sort string) string {
 
 func TestGroupOrder(t *testing.T) {
 	b := newBed(t)
-	wantOK(t, b.DeleteIteration(ctx, store.System, b.iteration))
+	wantOK(t, b.Runs.DeleteIteration(ctx, domain.System, b.iteration))
 	for _, r := range []struct {
 		lr   string
 		loss float64
 	}{{"10", 1}, {"9", 2}, {"adam", 3}, {"9", 6}, {"", 5}} {
 		id := b.newIteration(t)
 		if r.lr != "" {
-			must(b.CreateParameter(ctx, store.System, id, "lr", store.Text(r.lr)))(t)
+			must(b.Runs.CreateParameter(ctx, domain.System, id, "lr", scalar.Text(r.lr)))(t)
 		}
-		must(b.CreateMetric(ctx, store.System, id, store.NewMetric{Key: "loss", Value: store.Value(r.loss)}))(t)
+		must(b.Runs.CreateMetric(ctx, domain.System, id, points.Sample{Key: "loss", Value: scalar.Value(r.loss)}))(t)
 		b.clock.Add(1e9)
 	}
 	for sort, want := range map[string]string{
@@ -224,18 +229,18 @@ func TestGroupOrder(t *testing.T) {
 			t.Errorf("by %q the groups are %s, want %s", sort, got, want)
 		}
 	}
-	for _, q := range []store.GroupQuery{{By: ""}, {By: "metric.loss"}, {By: "param.a, param.a"}, {By: "tag, tag"},
+	for _, q := range []runs.GroupQuery{{By: ""}, {By: "metric.loss"}, {By: "param.a, param.a"}, {By: "tag, tag"},
 		{By: "param.a, param.b, param.c, param.d"}, {By: "tag", Filter: "x ="}, {By: "tag", Sort: "x"}, {By: "tag", Columns: "x"}} {
-		_, err := b.Groups(ctx, store.System, b.experiment, q)
-		wantCode(t, err, store.CodeInvalidPayload)
+		_, err := b.Groups(ctx, domain.System, b.experiment, q)
+		wantCode(t, err, domain.CodeInvalidPayload)
 	}
-	_, err := b.Iterations(ctx, store.System, b.experiment, store.IterationQuery{Group: &store.Grouped{By: "tag"}})
-	wantCode(t, err, store.CodeInvalidPayload)
-	nobody := must(b.CreateUser(ctx, store.System, store.NewUser{Username: "nobody", Password: "12345678"}))(t)
-	_, err = b.Groups(ctx, store.Actor{UserID: nobody.ID}, b.experiment, store.GroupQuery{By: "tag"})
-	wantCode(t, err, store.CodeProjectPermissionRequired)
-	_, err = b.SameParams(ctx, store.Actor{UserID: nobody.ID}, b.experiment, "", nil)
-	wantCode(t, err, store.CodeProjectPermissionRequired)
+	_, err := b.Runs.Iterations(ctx, domain.System, b.experiment, runs.IterationQuery{Group: &runs.Grouped{By: "tag"}})
+	wantCode(t, err, domain.CodeInvalidPayload)
+	nobody := must(b.Users.CreateUser(ctx, domain.System, users.NewUser{Username: "nobody", Password: "12345678"}))(t)
+	_, err = b.Groups(ctx, domain.Actor{UserID: nobody.ID}, b.experiment, runs.GroupQuery{By: "tag"})
+	wantCode(t, err, domain.CodeProjectPermissionRequired)
+	_, err = b.Runs.SameParams(ctx, domain.Actor{UserID: nobody.ID}, b.experiment, "", nil)
+	wantCode(t, err, domain.CodeProjectPermissionRequired)
 }
 
 // More metrics than one statement can join are read in parts.
@@ -244,10 +249,10 @@ func TestGroupsOfManyMetrics(t *testing.T) {
 	var columns []string
 	for i := range 70 {
 		key := fmt.Sprintf("m%02d", i)
-		must(b.CreateMetric(ctx, store.System, b.iteration, store.NewMetric{Key: key, Value: store.Value(i)}))(t)
+		must(b.Runs.CreateMetric(ctx, domain.System, b.iteration, points.Sample{Key: key, Value: scalar.Value(i)}))(t)
 		columns = append(columns, "metric."+key)
 	}
-	l := must(b.Groups(ctx, store.System, b.experiment, store.GroupQuery{Page: store.FirstPage, By: "tag",
+	l := must(b.Groups(ctx, domain.System, b.experiment, runs.GroupQuery{Page: domain.FirstPage, By: "tag",
 		Filter: "metric.m01 >= 0", Sort: "-metric.m02", Columns: strings.Join(columns, ",")}))(t)
 	if len(l.Data) != 1 || len(l.Data[0].Metrics) != 70 || *l.Data[0].Metrics["m69"].Mean != 69 {
 		t.Errorf("the groups are %+v", l)
@@ -259,9 +264,9 @@ func TestFoldedIterations(t *testing.T) {
 	b := newBed(t)
 	child := func(name, parent string) string {
 		t.Helper()
-		return must(b.CreateIteration(ctx, store.System, b.experiment, store.NewIteration{Name: &name, ParentIterationID: &parent}))(t).ID
+		return must(b.Runs.CreateIteration(ctx, domain.System, b.experiment, runs.NewIteration{Name: &name, ParentIterationID: &parent}))(t).ID
 	}
-	wantOK(t, b.UpdateIteration(ctx, store.System, b.iteration, store.IterationPatch{Name: new("root")}))
+	wantOK(t, b.Runs.UpdateIteration(ctx, domain.System, b.iteration, runs.IterationPatch{Name: new("root")}))
 	one := child("one", b.iteration)
 	child("two", b.iteration)
 	child("one-a", one)
@@ -279,8 +284,8 @@ func TestFoldedIterations(t *testing.T) {
 		{"not name contains '-a'", &one, "one-b:0"},
 		{"name = 'root' or name contains '-'", nil, "one-a:0 one-b:0 root:0"},
 	} {
-		q := store.IterationQuery{Page: store.FirstPage, Filter: c.filter, Sort: "name", Fold: true, Parent: c.parent}
-		l := must(b.Iterations(ctx, store.System, b.experiment, q))(t)
+		q := runs.IterationQuery{Page: domain.FirstPage, Filter: c.filter, Sort: "name", Fold: true, Parent: c.parent}
+		l := must(b.Runs.Iterations(ctx, domain.System, b.experiment, q))(t)
 		var got []string
 		for _, i := range l.Data {
 			got = append(got, fmt.Sprintf("%s:%d", i.Name, i.Children))
@@ -289,8 +294,8 @@ func TestFoldedIterations(t *testing.T) {
 			t.Errorf("%q: %s of %d, want %s", c.filter, text, l.Total, c.want)
 		}
 	}
-	_, err := b.Iterations(ctx, store.System, b.experiment, store.IterationQuery{Fold: true, Parent: new("none")})
-	wantCode(t, err, store.CodeNotFound)
+	_, err := b.Runs.Iterations(ctx, domain.System, b.experiment, runs.IterationQuery{Fold: true, Parent: new("none")})
+	wantCode(t, err, domain.CodeNotFound)
 }
 
 func TestSameParams(t *testing.T) {
@@ -298,14 +303,14 @@ func TestSameParams(t *testing.T) {
 	other := b.newIteration(t)
 	for _, p := range [][3]string{{b.iteration, "same", "1"}, {other, "same", "1"}, {b.iteration, "digits", "0.1"},
 		{other, "digits", "0.10"}, {b.iteration, "lacking", "1"}} {
-		must(b.CreateParameter(ctx, store.System, p[0], p[1], store.Text(p[2])))(t)
+		must(b.Runs.CreateParameter(ctx, domain.System, p[0], p[1], scalar.Text(p[2])))(t)
 	}
 	keys := []string{"lacking", "none", "digits", "same"}
 	for filter, want := range map[string][]string{"": {"none", "same"}, "param.lacking = 1": keys, "name = 'x'": keys} {
-		if got := must(b.SameParams(ctx, store.System, b.experiment, filter, keys))(t); !slices.Equal(got, want) {
+		if got := must(b.Runs.SameParams(ctx, domain.System, b.experiment, filter, keys))(t); !slices.Equal(got, want) {
 			t.Errorf("%q: the same are %v, want %v", filter, got, want)
 		}
 	}
-	_, err := b.SameParams(ctx, store.System, b.experiment, "oops =", keys)
-	wantCode(t, err, store.CodeInvalidPayload)
+	_, err := b.Runs.SameParams(ctx, domain.System, b.experiment, "oops =", keys)
+	wantCode(t, err, domain.CodeInvalidPayload)
 }

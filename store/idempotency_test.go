@@ -9,48 +9,53 @@ import (
 	"testing"
 	"time"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/points"
+	"tracker/store/projects"
+	"tracker/store/runs"
+	"tracker/store/scalar"
+	"tracker/store/users"
 )
 
 func withKey(key, body string) context.Context {
-	return store.WithIdempotencyKey(ctx, store.IdempotencyKey{Path: "/path", Key: key, BodyHash: hash(body)})
+	return domain.WithIdempotencyKey(ctx, domain.IdempotencyKey{Path: "/path", Key: key, BodyHash: hash(body)})
 }
 
 // Every create gives its first answer again, and does nothing twice.
 func TestRepeatedCreates(t *testing.T) {
 	b := newPlainBed(t)
-	user := must(b.CreateUser(ctx, store.System, store.NewUser{Username: "ada", Password: "correct horse"}))(t).ID
+	user := must(b.Users.CreateUser(ctx, domain.System, users.NewUser{Username: "ada", Password: "correct horse"}))(t).ID
 	file := raw(t, b.Path())
 	for name, create := range map[string]func(context.Context) (any, error){
 		"user": func(ctx context.Context) (any, error) {
-			return b.CreateUser(ctx, store.System, store.NewUser{Username: "bob", Password: "correct horse"})
+			return b.Users.CreateUser(ctx, domain.System, users.NewUser{Username: "bob", Password: "correct horse"})
 		},
 		"project": func(ctx context.Context) (any, error) {
-			return b.CreateProject(ctx, store.System, store.NewProject{Name: "again"})
+			return b.Projects.CreateProject(ctx, domain.System, domain.NewProject{Name: "again"})
 		},
 		"user_permission": func(ctx context.Context) (any, error) {
-			return b.CreateUserPermission(ctx, store.System, user, b.project, store.PermissionPatch{})
+			return b.Users.CreateUserPermission(ctx, domain.System, user, b.project, users.PermissionPatch{})
 		},
 		"experiment": func(ctx context.Context) (any, error) {
-			return b.CreateExperiment(ctx, store.System, b.project, store.NewExperiment{Name: "again"})
+			return b.Projects.CreateExperiment(ctx, domain.System, b.project, projects.NewExperiment{Name: "again"})
 		},
 		"iteration": func(ctx context.Context) (any, error) {
-			return b.CreateIteration(ctx, store.System, b.experiment, store.NewIteration{})
+			return b.Runs.CreateIteration(ctx, domain.System, b.experiment, runs.NewIteration{})
 		},
 		"tag": func(ctx context.Context) (any, error) {
-			return b.CreateTag(ctx, store.System, store.ProjectTag, b.project, "tag")
+			return b.Runs.CreateTag(ctx, domain.System, runs.ProjectTag, b.project, "tag")
 		},
 		"parameter": func(ctx context.Context) (any, error) {
-			return b.CreateParameter(ctx, store.System, b.iteration, "lr", "1")
+			return b.Runs.CreateParameter(ctx, domain.System, b.iteration, "lr", "1")
 		},
 		"snapshot": func(ctx context.Context) (any, error) {
-			return b.CreateSnapshot(ctx, store.System, b.iteration, store.NewSnapshot{GitSHA: "abc"})
+			return b.Runs.CreateSnapshot(ctx, domain.System, b.iteration, runs.NewSnapshot{GitSHA: "abc"})
 		},
 		"metric": func(ctx context.Context) (any, error) {
-			return b.CreateMetric(ctx, store.System, b.iteration, store.NewMetric{Key: "loss"})
+			return b.Runs.CreateMetric(ctx, domain.System, b.iteration, points.Sample{Key: "loss"})
 		},
 		"metric ": func(ctx context.Context) (any, error) { // a batch that stops
-			return b.CreateMetricBatch(ctx, store.System, b.iteration, []store.NewMetric{{Key: "a"}, {Key: "b"}, {Key: ""}, {Key: "c"}})
+			return b.Runs.CreateMetricBatch(ctx, domain.System, b.iteration, []points.Sample{{Key: "a"}, {Key: "b"}, {Key: ""}, {Key: "c"}})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -63,7 +68,7 @@ func TestRepeatedCreates(t *testing.T) {
 				}
 			}
 			_, err := create(withKey("key of "+name, "another body"))
-			wantCode(t, err, store.CodeInvalidPayload)
+			wantCode(t, err, domain.CodeInvalidPayload)
 			if n := count(); n != before || n == 0 {
 				t.Errorf("%d rows, before %d", n, before)
 			}
@@ -75,17 +80,17 @@ func TestRepeatedCreates(t *testing.T) {
 // A key belongs to a user and a path.
 func TestKeysOfOthers(t *testing.T) {
 	b := newBed(t)
-	log := func(actor store.Actor, path string) string {
-		k := store.IdempotencyKey{Path: path, Key: "key", BodyHash: hash(path)}
-		return must(b.CreateProject(store.WithIdempotencyKey(ctx, k), actor, store.NewProject{Name: "p"}))(t).ID
+	log := func(actor domain.Actor, path string) string {
+		k := domain.IdempotencyKey{Path: path, Key: "key", BodyHash: hash(path)}
+		return must(b.Projects.CreateProject(domain.WithIdempotencyKey(ctx, k), actor, domain.NewProject{Name: "p"}))(t).ID
 	}
-	var actors []store.Actor
+	var actors []domain.Actor
 	for _, name := range []string{"ada", "bob"} {
-		id := must(b.CreateUser(ctx, store.System, store.NewUser{Username: name, Password: "correct horse"}))(t).ID
-		actors = append(actors, store.Actor{UserID: id})
+		id := must(b.Users.CreateUser(ctx, domain.System, users.NewUser{Username: name, Password: "correct horse"}))(t).ID
+		actors = append(actors, domain.Actor{UserID: id})
 	}
 	all := map[string]bool{}
-	for _, actor := range append(actors, store.System) {
+	for _, actor := range append(actors, domain.System) {
 		for _, path := range []string{"/a", "/b"} {
 			id := log(actor, path)
 			if all[id] {
@@ -102,7 +107,7 @@ func TestKeysOfOthers(t *testing.T) {
 func TestKeysAreForgottenAfterADay(t *testing.T) {
 	b := newBed(t)
 	log := func(key string) string {
-		return must(b.CreateMetric(withKey(key, "body"), store.System, b.iteration, store.NewMetric{Key: "loss"}))(t).ID
+		return must(b.Runs.CreateMetric(withKey(key, "body"), domain.System, b.iteration, points.Sample{Key: "loss"}))(t).ID
 	}
 	file := raw(t, b.Path())
 	keys := func() string {
@@ -144,10 +149,10 @@ func TestAnswerAndWriteAreOne(t *testing.T) {
 			key = fmt.Sprint("fail ", i)
 		}
 		waits = append(waits, queue(b.DB, func() error {
-			_, err := b.CreateMetric(withKey(key, "body"), store.System, b.iteration, store.NewMetric{Key: "loss", Value: store.Value(i)})
+			_, err := b.Runs.CreateMetric(withKey(key, "body"), domain.System, b.iteration, points.Sample{Key: "loss", Value: scalar.Value(i)})
 			return err
 		}), queue(b.DB, func() error {
-			_, err := b.CreateTag(withKey(key+" tag", "body"), store.System, store.ProjectTag, b.project, key)
+			_, err := b.Runs.CreateTag(withKey(key+" tag", "body"), domain.System, runs.ProjectTag, b.project, key)
 			return err
 		}))
 	}
@@ -161,17 +166,17 @@ func TestAnswerAndWriteAreOne(t *testing.T) {
 	if failed != 10 {
 		t.Errorf("%d writes failed, want 10", failed)
 	}
-	stored := points(t, b.DB, b.iteration, nil)
+	stored := pointsOf(t, b.DB, b.iteration, nil)
 	for i, m := range stored {
 		if int(m.Value)%4 == 1 || int(m.Step) != i {
 			t.Errorf("point %d is %+v", i, m)
 		}
 	}
-	tags := must(b.Tags(ctx, store.System, store.ProjectTag, b.project, store.FirstPage))(t)
+	tags := must(b.Runs.Tags(ctx, domain.System, runs.ProjectTag, b.project, domain.FirstPage))(t)
 	if len(stored) != 15 || tags.Total != 15 {
 		t.Errorf("%d points and %d tags, want 15", len(stored), tags.Total)
 	}
-	if slices.ContainsFunc(tags.Data, func(tag store.Tag) bool { return strings.HasPrefix(tag.Value, "fail") }) {
+	if slices.ContainsFunc(tags.Data, func(tag runs.Tag) bool { return strings.HasPrefix(tag.Value, "fail") }) {
 		t.Errorf("tags %+v", tags.Data)
 	}
 	if n := ask[int](t, file, `SELECT count(*) FROM idempotency`); n != 30 {
@@ -179,7 +184,7 @@ func TestAnswerAndWriteAreOne(t *testing.T) {
 	}
 	// Without the cause of the failure the same key is carried out.
 	execSQL(t, file, `DROP TRIGGER no`)
-	must(b.CreateMetric(withKey("fail 1", "body"), store.System, b.iteration, store.NewMetric{Key: "loss"}))(t)
+	must(b.Runs.CreateMetric(withKey("fail 1", "body"), domain.System, b.iteration, points.Sample{Key: "loss"}))(t)
 	wantClean(t, b.DB)
 }
 
@@ -187,23 +192,23 @@ func TestAnswerAndWriteAreOne(t *testing.T) {
 // was wrong is right.
 func TestRefusedRequestsAreNotKept(t *testing.T) {
 	b := newBed(t)
-	end := func(s store.IterationStatus) {
-		wantOK(t, b.UpdateIteration(ctx, store.System, b.iteration, store.IterationPatch{Status: &s}))
+	end := func(s domain.IterationStatus) {
+		wantOK(t, b.Runs.UpdateIteration(ctx, domain.System, b.iteration, runs.IterationPatch{Status: &s}))
 	}
 	log := func() error {
-		_, err := b.CreateMetric(withKey("key", "body"), store.System, b.iteration, store.NewMetric{Key: "loss"})
+		_, err := b.Runs.CreateMetric(withKey("key", "body"), domain.System, b.iteration, points.Sample{Key: "loss"})
 		return err
 	}
-	end(store.Failed)
-	wantCode(t, log(), store.CodeIterationEnded)
-	end(store.Running)
+	end(domain.Failed)
+	wantCode(t, log(), domain.CodeIterationEnded)
+	end(domain.Running)
 	wantOK(t, log())
-	end(store.Failed)
+	end(domain.Failed)
 	wantOK(t, log()) // the first answer, although now it would be refused
-	if n := len(points(t, b.DB, b.iteration, nil)); n != 1 {
+	if n := len(pointsOf(t, b.DB, b.iteration, nil)); n != 1 {
 		t.Errorf("%d points, want 1", n)
 	}
-	wantOK(t, b.DeleteIteration(ctx, store.System, b.iteration))
+	wantOK(t, b.Runs.DeleteIteration(ctx, domain.System, b.iteration))
 	wantOK(t, log())
 	wantClean(t, b.DB)
 }

@@ -8,25 +8,27 @@ import (
 
 	"github.com/google/uuid"
 
-	"tracker/store/access"
+	"tracker/store/domain"
 	"tracker/store/json"
+	"tracker/store/points"
 	"tracker/store/runs"
+	"tracker/store/scalar"
 	"tracker/store/transfer"
 )
 
 // Importer returns the sink through which actor imports runs. It needs create in
 // the projects. A project or experiment that does not exist is made.
-func (db *DB) Importer(actor Actor) transfer.Sink { return importer{db, actor} }
+func (db *DB) Importer(actor domain.Actor) transfer.Sink { return importer{db, actor} }
 
 type importer struct {
 	db    *DB
-	actor Actor
+	actor domain.Actor
 }
 
 // Files returns the states of source files, by id. A run in the trash counts as
 // deleted.
 func (im importer) Files(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]transfer.File, error) {
-	return access.Read(ctx, im.db.base, func(tx *access.Tx) (map[uuid.UUID]transfer.File, error) {
+	return domain.Read(ctx, im.db.base, func(tx *domain.Tx) (map[uuid.UUID]transfer.File, error) {
 		list, err := json.Marshal(ids)
 		if err != nil {
 			return nil, err
@@ -59,7 +61,7 @@ func (im importer) Files(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]tr
 // Write writes the batches in one transaction. A batch that the rules refuse is
 // left out, and its outcome says why.
 func (im importer) Write(ctx context.Context, batches []*transfer.Batch) ([]transfer.Outcome, error) {
-	return access.Write(ctx, im.db.base, im.actor, func(tx *access.Tx) ([]transfer.Outcome, error) {
+	return domain.Write(ctx, im.db.base, im.actor, func(tx *domain.Tx) ([]transfer.Outcome, error) {
 		outcomes := make([]transfer.Outcome, len(batches))
 		for i, b := range batches {
 			var err error
@@ -73,11 +75,11 @@ func (im importer) Write(ctx context.Context, batches []*transfer.Batch) ([]tran
 
 // imported is a run that a batch is written to.
 type imported struct {
-	access.IterationState
-	created Time
+	domain.IterationState
+	created scalar.Time
 }
 
-func importBatch(tx *access.Tx, b *transfer.Batch) (out transfer.Outcome, err error) {
+func importBatch(tx *domain.Tx, b *transfer.Batch) (out transfer.Outcome, err error) {
 	it, err := importedRun(tx, b, &out)
 	if err != nil || out.Refused != "" {
 		return out, err
@@ -111,12 +113,12 @@ func importBatch(tx *access.Tx, b *transfer.Batch) (out transfer.Outcome, err er
 		}
 		out.Tags += int(n)
 	}
-	uses := make([]DatasetUse, len(b.Datasets))
+	uses := make([]runs.DatasetUse, len(b.Datasets))
 	for i, d := range b.Datasets {
-		uses[i] = DatasetUse{Name: d.Name, Digest: d.Digest, SourceType: d.SourceType, Source: d.Source, Schema: d.Schema,
-			Profile: d.Profile, Context: d.Context, Tags: []Property{}}
+		uses[i] = runs.DatasetUse{Name: d.Name, Digest: d.Digest, SourceType: d.SourceType, Source: d.Source, Schema: d.Schema,
+			Profile: d.Profile, Context: d.Context, Tags: []domain.Property{}}
 	}
-	if err := access.FirstError(runs.CheckDatasets(uses), runs.AddDatasets(tx, it.IterationRef, uses)); err != nil {
+	if err := domain.FirstError(runs.CheckDatasets(uses), runs.AddDatasets(tx, it.IterationRef, uses)); err != nil {
 		return out, err
 	}
 	if c := b.Code; c != nil {
@@ -154,7 +156,7 @@ func importBatch(tx *access.Tx, b *transfer.Batch) (out transfer.Outcome, err er
 
 // checkUnread fails when another import has read a source file further since this
 // one looked.
-func checkUnread(tx *access.Tx, f transfer.File) error {
+func checkUnread(tx *domain.Tx, f transfer.File) error {
 	var now transfer.File
 	var stamp uint64
 	err := tx.Row(`SELECT size, position, fingerprint, state FROM source WHERE id = ?`, f.ID).Scan(&now.Size, &now.Position, &now.Fingerprint, &now.State)
@@ -164,7 +166,7 @@ func checkUnread(tx *access.Tx, f transfer.File) error {
 		return err
 	}
 	if stamp != f.Before {
-		return access.Errorf(CodeConflict, "Another import of the same files is running; wait until it has ended, and import again.")
+		return domain.Errorf(domain.CodeConflict, "Another import of the same files is running; wait until it has ended, and import again.")
 	}
 	return nil
 }
@@ -173,7 +175,7 @@ func checkUnread(tx *access.Tx, f transfer.File) error {
 const openAhead = 256
 
 // importSeries writes the points of a batch, and the status and times of the run.
-func importSeries(tx *access.Tx, it imported, b *transfer.Batch, out *transfer.Outcome) error {
+func importSeries(tx *domain.Tx, it imported, b *transfer.Batch, out *transfer.Outcome) error {
 	for _, s := range b.Series { // before all others are added: it reads the tables
 		if s.DropFrom == nil || out.Created {
 			continue
@@ -195,12 +197,12 @@ func importSeries(tx *access.Tx, it imported, b *transfer.Batch, out *transfer.O
 				return err
 			}
 		}
-		samples := make([]NewMetric, len(s.Steps))
+		samples := make([]points.Sample, len(s.Steps))
 		for i := range samples {
-			samples[i] = NewMetric{Key: s.Key, Value: s.Values[i], Step: &s.Steps[i], RecordedAt: &s.Times[i]}
+			samples[i] = points.Sample{Key: s.Key, Value: s.Values[i], Step: &s.Steps[i], RecordedAt: &s.Times[i]}
 			latest = max(latest, s.Times[i])
 		}
-		if err := access.CheckKey(s.Key); err != nil {
+		if err := domain.CheckKey(s.Key); err != nil {
 			return err
 		}
 		if err := tx.Points().AppendAll(it.Num, samples, tx.Now); err != nil {
@@ -208,14 +210,14 @@ func importSeries(tx *access.Tx, it imported, b *transfer.Batch, out *transfer.O
 		}
 		out.Points += len(samples)
 	}
-	var ended *Time
+	var ended *scalar.Time
 	status := it.Status
-	if b.End && it.Status == Running {
-		status, ended = IterationStatus(b.Run.Status), b.Run.Ended
+	if b.End && it.Status == domain.Running {
+		status, ended = domain.IterationStatus(b.Run.Status), b.Run.Ended
 		if ended == nil {
 			ended = &latest
 		}
-		if err := access.OneOf("status", status, runs.IterationStatuses...); err != nil {
+		if err := domain.OneOf("status", status, runs.IterationStatuses...); err != nil {
 			return err
 		}
 		latest = max(latest, *ended)
@@ -231,14 +233,14 @@ func importSeries(tx *access.Tx, it imported, b *transfer.Batch, out *transfer.O
 
 // importedRun returns the run of a batch. It makes one that does not exist, with
 // its experiment and project.
-func importedRun(tx *access.Tx, b *transfer.Batch, out *transfer.Outcome) (it imported, err error) {
+func importedRun(tx *domain.Tx, b *transfer.Batch, out *transfer.Outcome) (it imported, err error) {
 	r := &b.Run
-	it.IterationState, err = tx.AllowIteration(tx.Actor, r.ID.String(), access.RightCreate)
+	it.IterationState, err = tx.AllowIteration(tx.Actor, r.ID.String(), domain.RightCreate)
 	if err == nil {
 		err = tx.Row(`SELECT created_date FROM iteration WHERE num = ?`, it.Num).Scan(&it.created)
 		return it, err
 	}
-	if access.AsError(err).Code != CodeNotFound {
+	if domain.AsError(err).Code != domain.CodeNotFound {
 		return it, err
 	}
 	deleted, err := tx.Has(`SELECT 1 FROM iteration WHERE id = ?`, r.ID) // in the trash
@@ -267,11 +269,11 @@ func importedRun(tx *access.Tx, b *transfer.Batch, out *transfer.Outcome) (it im
 		return it, err
 	}
 	id := r.ID.String()
-	n := NewIteration{ID: &id, Notes: r.Notes}
+	n := runs.NewIteration{ID: &id, Notes: r.Notes}
 	if r.Name != "" {
 		n.Name = &r.Name
 	}
-	if err := access.CheckNameAndText(n.Name, "notes", &n.Notes); err != nil {
+	if err := domain.CheckNameAndText(n.Name, "notes", &n.Notes); err != nil {
 		return it, err
 	}
 	if r.Parent != nil {
@@ -298,7 +300,7 @@ func importedRun(tx *access.Tx, b *transfer.Batch, out *transfer.Outcome) (it im
 	}
 	out.Created = true
 	it.created = r.Created
-	it.IterationState, err = tx.AllowIteration(tx.Actor, id, access.RightCreate)
+	it.IterationState, err = tx.AllowIteration(tx.Actor, id, domain.RightCreate)
 	return it, err
 }
 
@@ -306,8 +308,8 @@ func importedRun(tx *access.Tx, b *transfer.Batch, out *transfer.Outcome) (it im
 // that an import made for the name, whatever it is called now, else one that has
 // the name, else a new one. One that the source has deleted is apart from these. The error
 // is transfer.ErrDeleted if it is in the trash here, or was purged.
-func importedExperiment(tx *access.Tx, r *transfer.Run) (string, error) {
-	if err := access.CheckName("experiment", r.Experiment); err != nil {
+func importedExperiment(tx *domain.Tx, r *transfer.Run) (string, error) {
+	if err := domain.CheckName("experiment", r.Experiment); err != nil {
 		return "", err
 	}
 	projectID, err := importedProject(tx, r.Project)
@@ -316,7 +318,7 @@ func importedExperiment(tx *access.Tx, r *transfer.Run) (string, error) {
 	}
 	insert := func(id string) error {
 		_, err := tx.Exec(`INSERT INTO experiment (id, project_id, name, description, status, created_date) VALUES (?, ?, ?, '', ?, ?)`,
-			id, projectID, r.Experiment, InProgress, tx.Now)
+			id, projectID, r.Experiment, domain.InProgress, tx.Now)
 		return err
 	}
 	if r.ExperimentDeleted {
@@ -325,7 +327,7 @@ func importedExperiment(tx *access.Tx, r *transfer.Run) (string, error) {
 		if err != nil || live {
 			return id, err
 		}
-		return id, access.FirstError(trashLater(tx, id), insert(id))
+		return id, domain.FirstError(trashLater(tx, id), insert(id))
 	}
 	return tx.FirstOr("experiment", transfer.ID("experiment", projectID, r.Experiment).String(), insert, `SELECT id FROM experiment WHERE deleted_date IS NULL AND project_id = ?3 AND (id = ?1 OR name = ?2) ORDER BY id <> ?1, created_date, id LIMIT 1`,
 		r.Experiment, projectID)
@@ -333,19 +335,19 @@ func importedExperiment(tx *access.Tx, r *transfer.Run) (string, error) {
 
 // importedProject returns the id of the project with a name, as importedExperiment
 // does.
-func importedProject(tx *access.Tx, name string) (string, error) {
-	if err := access.CheckName("project", name); err != nil {
+func importedProject(tx *domain.Tx, name string) (string, error) {
+	if err := domain.CheckName("project", name); err != nil {
 		return "", err
 	}
 	projectID, err := tx.FirstOr("project", transfer.ID("project", name).String(), func(id string) error {
 		_, err := tx.Exec(`INSERT INTO project (id, name, description, created_date) VALUES (?, ?, '', ?)`, id, name, tx.Now)
 		if err == nil && !tx.Actor.IsSystem() {
-			_, err = tx.InsertPermission(Permission{UserID: tx.Actor.UserID, ProjectID: id, Create: true, Read: true, Update: true, Delete: true})
+			_, err = tx.InsertPermission(domain.Permission{UserID: tx.Actor.UserID, ProjectID: id, Create: true, Read: true, Update: true, Delete: true})
 		}
 		return err
 	}, `SELECT id FROM project WHERE deleted_date IS NULL AND (id = ?1 OR name = ?2) ORDER BY id <> ?1, created_date, id LIMIT 1`, name)
 	if err != nil {
 		return "", err
 	}
-	return projectID, tx.AllowProject(tx.Actor, projectID, access.RightCreate)
+	return projectID, tx.AllowProject(tx.Actor, projectID, domain.RightCreate)
 }

@@ -4,7 +4,8 @@ import (
 	"context"
 	"io"
 
-	"tracker/store/access"
+	"tracker/store/domain"
+	"tracker/store/files"
 	"tracker/store/registry"
 	"tracker/store/transfer"
 )
@@ -13,33 +14,33 @@ import (
 // in the trash is left there.
 func (im importer) Put(ctx context.Context, a transfer.Artifact) (stored bool, err error) {
 	id := a.ID.String()
-	former, err := im.db.Artifact(ctx, im.actor, id)
+	former, err := im.db.Files.Artifact(ctx, im.actor, id)
 	exists := err == nil
-	if err != nil && access.AsError(err).Code != CodeNotFound {
+	if err != nil && domain.AsError(err).Code != domain.CodeNotFound {
 		return false, err
 	}
 	if !exists {
-		_, err := im.db.Artifact(access.WithTrash(ctx), im.actor, id)
+		_, err := im.db.Files.Artifact(domain.WithTrash(ctx), im.actor, id)
 		if err == nil {
 			return false, nil // it was deleted here
 		}
-		if access.AsError(err).Code != CodeNotFound {
+		if domain.AsError(err).Code != domain.CodeNotFound {
 			return false, err
 		}
 	}
 	if exists && former.SizeBytes == a.Size && former.CreatedDate == a.Modified {
 		return false, nil
 	}
-	to := NewArtifact{ID: id, Name: a.Name, ContentType: a.ContentType, CreatedDate: &a.Modified}
+	to := files.NewArtifact{ID: id, Name: a.Name, ContentType: a.ContentType, CreatedDate: &a.Modified}
 	var experimentID string
 	if a.LoggedModel != "" {
-		m, err := im.db.LoggedModel(ctx, im.actor, a.LoggedModel)
+		m, err := im.db.Models.LoggedModel(ctx, im.actor, a.LoggedModel)
 		if err != nil {
 			return false, err
 		}
 		experimentID, to.Name = m.ExperimentID, registry.LoggedModelFolder(m.ID)+a.Name
 	} else {
-		it, err := im.db.Iteration(ctx, im.actor, a.RunID.String())
+		it, err := im.db.Runs.Iteration(ctx, im.actor, a.RunID.String())
 		if err != nil {
 			return false, err
 		}
@@ -50,7 +51,7 @@ func (im importer) Put(ctx context.Context, a transfer.Artifact) (stored bool, e
 		return false, &transfer.ReadError{Err: err}
 	}
 	defer content.Close()
-	got, err := im.db.Receive(ctx, sourceReader{content}, "")
+	got, err := im.db.Files.Receive(ctx, sourceReader{content}, "")
 	if err != nil {
 		return false, err
 	}
@@ -59,9 +60,9 @@ func (im importer) Put(ctx context.Context, a transfer.Artifact) (stored bool, e
 		return false, nil
 	}
 	if exists {
-		return true, im.db.UpdateArtifact(ctx, im.actor, id, ArtifactPatch{}, got)
+		return true, im.db.Files.UpdateArtifact(ctx, im.actor, id, files.ArtifactPatch{}, got)
 	}
-	_, err = im.db.CreateArtifact(ctx, im.actor, experimentID, to, got)
+	_, err = im.db.Files.CreateArtifact(ctx, im.actor, experimentID, to, got)
 	return err == nil, err
 }
 

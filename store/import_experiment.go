@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"tracker/store/access"
+	"tracker/store/domain"
 	"tracker/store/registry"
 	"tracker/store/transfer"
 )
@@ -23,10 +23,10 @@ const (
 
 // trashLater notes that an import makes a record which it will move to the trash. The
 // error is transfer.ErrDeleted when that was done before.
-func trashLater(tx *access.Tx, id string) error { return importOnce(tx, trashKind, id, trashPending) }
+func trashLater(tx *domain.Tx, id string) error { return importOnce(tx, trashKind, id, trashPending) }
 
 // trashNow moves a record to the trash if that is pending.
-func trashNow(tx *access.Tx, kind TrashKind, id string) error {
+func trashNow(tx *domain.Tx, kind domain.TrashKind, id string) error {
 	n, err := tx.Exec(`UPDATE source SET fingerprint = '' WHERE id = ? AND fingerprint = ?`, transfer.ID("imported", trashKind, id), trashPending)
 	if err != nil || n == 0 {
 		return err
@@ -36,23 +36,23 @@ func trashNow(tx *access.Tx, kind TrashKind, id string) error {
 
 // Trash moves a run that was imported as a deleted one to the trash, once.
 func (im importer) Trash(ctx context.Context, runID uuid.UUID) (refused string, err error) {
-	err = im.db.base.Discard(ctx, im.actor, func(tx *access.Tx) error {
-		it, err := tx.AllowIteration(im.actor, runID.String(), access.RightCreate)
-		if err != nil && access.AsError(err).Code == CodeNotFound {
+	err = im.db.base.Discard(ctx, im.actor, func(tx *domain.Tx) error {
+		it, err := tx.AllowIteration(im.actor, runID.String(), domain.RightCreate)
+		if err != nil && domain.AsError(err).Code == domain.CodeNotFound {
 			return nil // it is there, or was left out
 		}
 		if err != nil {
 			return err
 		}
 		err = registry.RefuseIfIterationVersioned(tx, it.Num)
-		if e := access.AsError(err); err != nil && e.Code == CodeConflict {
+		if e := domain.AsError(err); err != nil && e.Code == domain.CodeConflict {
 			refused = "The run is deleted in its source and not moved to the trash here: " + e.Message
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		return access.FirstError(tx.NoteParent(it.Num), trashNow(tx, TrashedIteration, it.ID))
+		return domain.FirstError(tx.NoteParent(it.Num), trashNow(tx, domain.TrashedIteration, it.ID))
 	})
 	return refused, err
 }
@@ -61,17 +61,17 @@ func (im importer) Trash(ctx context.Context, runID uuid.UUID) (refused string, 
 // properties that it does not have.
 func (im importer) Experiment(ctx context.Context, e transfer.Experiment) (changes []string, err error) {
 	properties := importedProperties(e.Properties)
-	if err := access.FirstError(access.CheckName("name", e.Name), access.CheckText("description", e.Description), checkImported(properties)); err != nil {
+	if err := domain.FirstError(domain.CheckName("name", e.Name), domain.CheckText("description", e.Description), checkImported(properties)); err != nil {
 		return nil, err
 	}
 	if e.Deleted && im.db.base.Options.TrashAge <= 0 {
 		return []string{"The experiment is deleted in its source, and there is no trash here that could take it; it is left out."}, nil
 	}
-	err = im.db.base.Discard(ctx, im.actor, func(tx *access.Tx) error {
+	err = im.db.base.Discard(ctx, im.actor, func(tx *domain.Tx) error {
 		changes = nil
 		id, err := describeExperiment(tx, e, properties, &changes)
 		if err == nil && id != "" && e.Deleted {
-			err = trashNow(tx, TrashedExperiment, id)
+			err = trashNow(tx, domain.TrashedExperiment, id)
 		}
 		return err
 	})
@@ -80,7 +80,7 @@ func (im importer) Experiment(ctx context.Context, e transfer.Experiment) (chang
 
 // describeExperiment returns the id of an experiment after it has added what is new in
 // its source, "" when it was deleted here.
-func describeExperiment(tx *access.Tx, e transfer.Experiment, properties []Property, changes *[]string) (id string, err error) {
+func describeExperiment(tx *domain.Tx, e transfer.Experiment, properties []domain.Property, changes *[]string) (id string, err error) {
 	parts := []string{e.Description}
 	for _, p := range properties {
 		parts = append(parts, p.Key, p.Value)
@@ -130,7 +130,7 @@ func describeExperiment(tx *access.Tx, e transfer.Experiment, properties []Prope
 
 // addProperties adds the properties that a record does not have, and calls differs for
 // each one that has another value there.
-func addProperties(tx *access.Tx, column, id string, all []Property, differs func(key string)) error {
+func addProperties(tx *domain.Tx, column, id string, all []domain.Property, differs func(key string)) error {
 	for _, p := range all {
 		if _, err := tx.Exec(`INSERT INTO property (`+column+`, key, value) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, id, p.Key, p.Value); err != nil {
 			return err
@@ -148,7 +148,7 @@ func addProperties(tx *access.Tx, column, id string, all []Property, differs fun
 
 // experimentOf returns the id of an experiment: the one that its run is in, or the one
 // with its name. It returns "" when its runs were deleted here.
-func experimentOf(tx *access.Tx, e transfer.Experiment) (id string, err error) {
+func experimentOf(tx *domain.Tx, e transfer.Experiment) (id string, err error) {
 	if e.RunID != nil {
 		err = tx.Row(`SELECT experiment_id FROM iteration WHERE id = ?`, *e.RunID).Scan(&id)
 		if errors.Is(err, sql.ErrNoRows) {

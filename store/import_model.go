@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"tracker/store/access"
+	"tracker/store/domain"
 	"tracker/store/registry"
 	"tracker/store/transfer"
 )
@@ -20,13 +20,13 @@ import (
 func (im importer) LoggedModel(ctx context.Context, m transfer.LoggedModel) (made bool, err error) {
 	hex, isModel := strings.CutPrefix(m.ID, "m-")
 	if u, err := uuid.Parse(hex); err != nil || !isModel || strings.ReplaceAll(u.String(), "-", "") != hex {
-		return false, access.Invalid("id", "%q is not the id of a logged model.", truncate(m.ID))
+		return false, domain.Invalid("id", "%q is not the id of a logged model.", truncate(m.ID))
 	}
 	properties := importedProperties(m.Properties)
-	if err := access.FirstError(access.CheckName("name", m.Name), access.CheckShort("model_type", m.Type), checkImported(properties)); err != nil {
+	if err := domain.FirstError(domain.CheckName("name", m.Name), domain.CheckShort("model_type", m.Type), checkImported(properties)); err != nil {
 		return false, err
 	}
-	return access.Write(ctx, im.db.base, im.actor, func(tx *access.Tx) (bool, error) {
+	return domain.Write(ctx, im.db.base, im.actor, func(tx *domain.Tx) (bool, error) {
 		var trashed bool
 		var num int64
 		err := tx.Row(`SELECT num, experiment.deleted_date IS NOT NULL OR project.deleted_date IS NOT NULL FROM logged_model
@@ -47,7 +47,7 @@ func (im importer) LoggedModel(ctx context.Context, m transfer.LoggedModel) (mad
 		if err != nil {
 			return false, err
 		}
-		e, err := tx.AllowExperiment(im.actor, experimentID, access.RightCreate)
+		e, err := tx.AllowExperiment(im.actor, experimentID, domain.RightCreate)
 		if err != nil {
 			return false, err
 		}
@@ -59,12 +59,12 @@ func (im importer) LoggedModel(ctx context.Context, m transfer.LoggedModel) (mad
 		if err != nil {
 			return false, err
 		}
-		status := LoggedModelPending
+		status := registry.LoggedModelPending
 		switch {
 		case m.Failed:
-			status = LoggedModelFailed
+			status = registry.LoggedModelFailed
 		case m.Ready:
-			status = LoggedModelReady
+			status = registry.LoggedModelReady
 		}
 		err = tx.Row(`INSERT INTO logged_model
 			(id, experiment_id, iteration_num, name, type, status, params, created_date, updated_date)
@@ -76,24 +76,24 @@ func (im importer) LoggedModel(ctx context.Context, m transfer.LoggedModel) (mad
 		}
 		if iteration != nil {
 			_, err := tx.Exec(`INSERT INTO logged_model_use (iteration_num, role, logged_model_num, step) VALUES (?, ?, ?, 0)
-				ON CONFLICT DO NOTHING`, *iteration, OutputModel, num)
+				ON CONFLICT DO NOTHING`, *iteration, registry.OutputModel, num)
 			if err != nil {
 				return false, err
 			}
 		}
-		owner := access.PropertyOwner{ProjectID: e.ProjectID, Column: "logged_model_num", Key: num}
-		return true, access.FirstError(importModelUses(tx, num, m), tx.SetProperties(im.actor, owner, properties), tx.NoteNumbered(iteration))
+		owner := domain.PropertyOwner{ProjectID: e.ProjectID, Column: "logged_model_num", Key: num}
+		return true, domain.FirstError(importModelUses(tx, num, m), tx.SetProperties(im.actor, owner, properties), tx.NoteNumbered(iteration))
 	})
 }
 
 // importModelUses records the runs that have made, used and measured a logged model, if
 // they are in its experiment.
-func importModelUses(tx *access.Tx, num int64, m transfer.LoggedModel) error {
+func importModelUses(tx *domain.Tx, num int64, m transfer.LoggedModel) error {
 	const iteration = `FROM iteration WHERE id = ?1 AND experiment_id = (SELECT experiment_id FROM logged_model WHERE num = ?2) ON CONFLICT DO NOTHING`
 	for _, u := range m.Uses {
-		role := InputModel
+		role := registry.InputModel
 		if u.Made {
-			role = OutputModel
+			role = registry.OutputModel
 		}
 		if _, err := tx.Exec(`INSERT INTO logged_model_use (iteration_num, role, logged_model_num, step) SELECT num, ?3, ?2, ?4 `+iteration,
 			u.RunID, num, role, u.Step); err != nil {
@@ -101,7 +101,7 @@ func importModelUses(tx *access.Tx, num int64, m transfer.LoggedModel) error {
 		}
 	}
 	for _, p := range m.Metrics {
-		if err := access.FirstError(access.CheckKey(p.Key), access.CheckText("dataset_name", p.DatasetName), access.CheckText("dataset_digest", p.DatasetDigest)); err != nil {
+		if err := domain.FirstError(domain.CheckKey(p.Key), domain.CheckText("dataset_name", p.DatasetName), domain.CheckText("dataset_digest", p.DatasetDigest)); err != nil {
 			return err
 		}
 		_, err := tx.Exec(`INSERT INTO logged_model_metric (logged_model_num, key, recorded_at, step, iteration_num, dataset_name, dataset_digest, value)
@@ -116,7 +116,7 @@ func importModelUses(tx *access.Tx, num int64, m transfer.LoggedModel) error {
 // importOnce notes that a record with an id of its source is imported, as a source file
 // without a run, with a text that tells it from others. The error is transfer.ErrDeleted
 // when that was done before.
-func importOnce(tx *access.Tx, kind, id, stamp string) error {
+func importOnce(tx *domain.Tx, kind, id, stamp string) error {
 	source := transfer.ID("imported", kind, id)
 	done, err := tx.Has(`SELECT 1 FROM source WHERE id = ?`, source)
 	if err == nil && done {
@@ -131,30 +131,30 @@ func importOnce(tx *access.Tx, kind, id, stamp string) error {
 }
 
 // importedIteration returns the number of a run of the project, nil when there is none.
-func importedIteration(tx *access.Tx, projectID string, id *uuid.UUID) (*int64, error) {
+func importedIteration(tx *domain.Tx, projectID string, id *uuid.UUID) (*int64, error) {
 	if id == nil {
 		return nil, nil
 	}
 	num, err := registry.IterationOfProject(tx, projectID, id.String())
-	var refused *Error
+	var refused *domain.Error
 	if errors.As(err, &refused) {
 		return nil, nil
 	}
 	return num, err
 }
 
-func importedProperties(all []transfer.Parameter) []Property {
-	properties := make([]Property, len(all))
+func importedProperties(all []transfer.Parameter) []domain.Property {
+	properties := make([]domain.Property, len(all))
 	for i, p := range all {
-		properties[i] = Property{Key: p.Key, Value: p.Value}
+		properties[i] = domain.Property{Key: p.Key, Value: p.Value}
 	}
 	return properties
 }
 
 // checkImported checks properties, of which a source may have more than one call sets.
-func checkImported(all []Property) error {
-	for some := range slices.Chunk(all, access.MaxProperties) {
-		if err := access.CheckProperties(some); err != nil {
+func checkImported(all []domain.Property) error {
+	for some := range slices.Chunk(all, domain.MaxProperties) {
+		if err := domain.CheckProperties(some); err != nil {
 			return err
 		}
 	}

@@ -9,9 +9,10 @@ import (
 	"strconv"
 	"strings"
 
-	"tracker/store/access"
+	"tracker/store/domain"
 	"tracker/store/json"
 	"tracker/store/registry"
+	"tracker/store/scalar"
 	"tracker/store/transfer"
 )
 
@@ -21,10 +22,10 @@ import (
 // error is transfer.ErrDeleted.
 func (im importer) RegisteredModel(ctx context.Context, m transfer.RegisteredModel) (out transfer.ModelOutcome, err error) {
 	properties := importedProperties(m.Properties)
-	if err := access.FirstError(access.CheckName("name", m.Name), access.CheckText("description", m.Description), checkImported(properties)); err != nil {
+	if err := domain.FirstError(domain.CheckName("name", m.Name), domain.CheckText("description", m.Description), checkImported(properties)); err != nil {
 		return out, err
 	}
-	err = access.Change(ctx, im.db.base, im.actor, func(tx *access.Tx) error {
+	err = domain.Change(ctx, im.db.base, im.actor, func(tx *domain.Tx) error {
 		out = transfer.ModelOutcome{} // of an attempt that was rolled back
 		to := importingModel{tx: tx, from: &m, out: &out}
 		if err := to.find(); err != nil {
@@ -45,7 +46,7 @@ func (im importer) RegisteredModel(ctx context.Context, m transfer.RegisteredMod
 
 // importingModel is a registered model that is being imported.
 type importingModel struct {
-	tx            *access.Tx
+	tx            *domain.Tx
 	from          *transfer.RegisteredModel
 	out           *transfer.ModelOutcome
 	projectID, id string
@@ -65,7 +66,7 @@ func (m *importingModel) find() error {
 		return err
 	}
 	if home != "" {
-		m.projectID, err = home, m.tx.AllowProject(m.tx.Actor, home, access.RightCreate)
+		m.projectID, err = home, m.tx.AllowProject(m.tx.Actor, home, domain.RightCreate)
 	} else {
 		m.projectID, err = importedProject(m.tx, m.from.Project)
 	}
@@ -90,7 +91,7 @@ func (m *importingModel) find() error {
 // imported before, "" for none, and notes the name of that project.
 func (m *importingModel) home() (string, error) {
 	var times []int64
-	byTime := map[Time][]transfer.ModelVersion{}
+	byTime := map[scalar.Time][]transfer.ModelVersion{}
 	for _, v := range m.from.Versions {
 		times = append(times, int64(v.Created))
 		byTime[v.Created] = append(byTime[v.Created], v)
@@ -100,12 +101,12 @@ func (m *importingModel) home() (string, error) {
 		return "", err
 	}
 	type candidate struct {
-		ModelID   string `db:"model_id"`
-		VersionID string `db:"version_id"` // "" for a model
-		Source    string `db:"source"`
-		Created   Time   `db:"created_date"`
-		ProjectID string `db:"project_id"`
-		Project   string `db:"project"`
+		ModelID   string      `db:"model_id"`
+		VersionID string      `db:"version_id"` // "" for a model
+		Source    string      `db:"source"`
+		Created   scalar.Time `db:"created_date"`
+		ProjectID string      `db:"project_id"`
+		Project   string      `db:"project"`
 	}
 	var all []candidate
 	err = m.tx.Select(&all, `SELECT found.*, project.name AS project FROM (
@@ -118,7 +119,7 @@ func (m *importingModel) home() (string, error) {
 		) AS found JOIN project ON project.id = found.project_id
 		WHERE project.deleted_date IS NULL
 		ORDER BY project.id <> ?3 AND project.name <> ?4, model_id LIMIT ?5`,
-		m.from.Created, string(list), transfer.ID("project", m.from.Project), m.from.Project, access.MaxLimit)
+		m.from.Created, string(list), transfer.ID("project", m.from.Project), m.from.Project, domain.MaxLimit)
 	if err != nil {
 		return "", err
 	}
@@ -142,12 +143,12 @@ func (m *importingModel) home() (string, error) {
 
 // describe sets the properties of a new model. Of one that exists it adds the properties
 // that it does not have, once for each source.
-func (m *importingModel) describe(properties []Property) error {
-	owner := access.PropertyOwner{ProjectID: m.projectID, Column: "model_id", Key: m.id}
+func (m *importingModel) describe(properties []domain.Property) error {
+	owner := domain.PropertyOwner{ProjectID: m.projectID, Column: "model_id", Key: m.id}
 	if m.isNew {
 		return m.tx.SetProperties(m.tx.Actor, owner, properties)
 	}
-	var created Time
+	var created scalar.Time
 	var description string
 	if err := m.tx.Row(`SELECT created_date, description FROM model WHERE id = ?`, m.id).Scan(&created, &description); err != nil {
 		return err
@@ -173,8 +174,8 @@ func (m *importingModel) describe(properties []Property) error {
 // version makes a version that the model does not have.
 func (m *importingModel) version(v transfer.ModelVersion) error {
 	properties := importedProperties(v.Properties)
-	err := access.FirstError(access.CheckText("description", v.Description), access.CheckText("source", v.Source), checkImported(properties),
-		registry.CheckStage(Stage(v.Stage)))
+	err := domain.FirstError(domain.CheckText("description", v.Description), domain.CheckText("source", v.Source), checkImported(properties),
+		registry.CheckStage(registry.Stage(v.Stage)))
 	if err != nil {
 		return err
 	}
@@ -195,8 +196,8 @@ func (m *importingModel) version(v transfer.ModelVersion) error {
 		return err
 	}
 	if number != v.Number {
-		properties = append(properties, Property{Key: "imported.from", Value: transfer.FitText(m.from.Origin)},
-			Property{Key: "imported.version", Value: strconv.FormatInt(v.Number, 10)})
+		properties = append(properties, domain.Property{Key: "imported.from", Value: transfer.FitText(m.from.Origin)},
+			domain.Property{Key: "imported.version", Value: strconv.FormatInt(v.Number, 10)})
 		m.say("Version %d of the registered model %q has the number %d here, since another version has %d.", v.Number, truncate(m.from.Name), number, v.Number)
 	}
 	iteration, err := importedIteration(m.tx, m.projectID, v.RunID)
@@ -210,7 +211,7 @@ func (m *importingModel) version(v transfer.ModelVersion) error {
 	_, err = m.tx.Exec(`INSERT INTO model_version
 		(id, model_id, version, iteration_num, source, location, run_id, run_link, stage, description, created_date, updated_date)
 		VALUES (?, ?, ?, ?, ?, '', ?, '', ?, ?, ?, ?)`,
-		id, m.id, number, iteration, v.Source, runID, NoStage, v.Description, v.Created, v.Created)
+		id, m.id, number, iteration, v.Source, runID, registry.NoStage, v.Description, v.Created, v.Created)
 	if err != nil {
 		return err
 	}
@@ -219,17 +220,17 @@ func (m *importingModel) version(v transfer.ModelVersion) error {
 		return err
 	}
 	// In PRODUCTION all stay that were there at the same time.
-	made := ModelVersion{ID: id, ModelID: m.id}
-	if stage := Stage(v.Stage); stage != NoStage {
-		if _, err := registry.LeaveStage(m.tx, made, stage, OthersKept); err != nil {
+	made := registry.ModelVersion{ID: id, ModelID: m.id}
+	if stage := registry.Stage(v.Stage); stage != registry.NoStage {
+		if _, err := registry.LeaveStage(m.tx, made, stage, registry.OthersKept); err != nil {
 			return err
 		}
 		if _, err := m.tx.Exec(`UPDATE model_version SET stage = ? WHERE id = ?`, stage, id); err != nil {
 			return err
 		}
 	}
-	owner := access.PropertyOwner{ProjectID: m.projectID, Column: "model_version_id", Key: id}
-	return access.FirstError(m.aliases(made, v), m.tx.SetProperties(m.tx.Actor, owner, properties), m.tx.NoteNumbered(iteration))
+	owner := domain.PropertyOwner{ProjectID: m.projectID, Column: "model_version_id", Key: id}
+	return domain.FirstError(m.aliases(made, v), m.tx.SetProperties(m.tx.Actor, owner, properties), m.tx.NoteNumbered(iteration))
 }
 
 // versionStamp returns a text that tells a version from versions of other stores with the
@@ -288,7 +289,7 @@ func (m *importingModel) freeNumber(number int64) (int64, error) {
 
 // aliases gives a version its aliases. A version of another source keeps an alias that it
 // has.
-func (m *importingModel) aliases(made ModelVersion, v transfer.ModelVersion) error {
+func (m *importingModel) aliases(made registry.ModelVersion, v transfer.ModelVersion) error {
 	for i, alias := range v.Aliases {
 		if err := registry.CheckAliases([]string{alias}); err != nil || i >= registry.MaxAliases {
 			m.say("The alias %q of version %d of the registered model %q is not allowed here, or is one too many; it is left out.",

@@ -4,8 +4,9 @@ import (
 	"context"
 	"math"
 
-	"tracker/store/access"
+	"tracker/store/domain"
 	"tracker/store/filter"
+	"tracker/store/goal"
 	"tracker/store/importance"
 	"tracker/store/json"
 	"tracker/store/runs"
@@ -23,9 +24,9 @@ const importanceCharacters = `60`
 type ImportanceQuery struct {
 	ExperimentID string
 
-	Filter string // which iterations count; "" for all
-	Target string // a metric in the language of searches, such as metric.loss.min
-	Goal   Goal   // "" when it is not known
+	Filter string    // which iterations count; "" for all
+	Target string    // a metric in the language of searches, such as metric.loss.min
+	Goal   goal.Goal // "" when it is not known
 }
 
 // Importance holds the share of each parameter in the differences of a metric.
@@ -44,7 +45,7 @@ type Importance struct {
 // the runs are read from; without a target in what it returns, the result is empty. The estimate
 // is made after the snapshot is closed. INVALID_PAYLOAD when a part of the query
 // can't be read. Needs read.
-func (db *DB) Importance(ctx context.Context, actor Actor, query func(*View) (ImportanceQuery, error)) (out Importance, err error) {
+func (db *DB) Importance(ctx context.Context, actor domain.Actor, query func(*View) (ImportanceQuery, error)) (out Importance, err error) {
 	select { // one at a time: each takes all cores
 	case db.estimating <- struct{}{}:
 		defer func() { <-db.estimating }()
@@ -62,7 +63,7 @@ func (db *DB) Importance(ctx context.Context, actor Actor, query func(*View) (Im
 		if err != nil {
 			return err
 		}
-		if _, err := v.tx.AllowExperiment(actor, q.ExperimentID, access.RightRead); err != nil {
+		if _, err := v.tx.AllowExperiment(actor, q.ExperimentID, domain.RightRead); err != nil {
 			return err
 		}
 		columns, err = runs.Limited(v.tx, s, func(in *search.Snapshot) ([]importance.Column, error) {
@@ -83,22 +84,22 @@ func (db *DB) Importance(ctx context.Context, actor Actor, query func(*View) (Im
 
 func parseImportance(q ImportanceQuery) (s search.Query, target filter.Ref, err error) {
 	if q.Goal != "" {
-		if err := access.OneOf("goal", q.Goal, Minimize, Maximize); err != nil {
+		if err := domain.OneOf("goal", q.Goal, goal.Minimize, goal.Maximize); err != nil {
 			return s, target, err
 		}
 	}
 	var p filter.Parser
 	if s.Filter, err = p.Filter(q.Filter); err != nil {
-		return s, target, access.Refused(err)
+		return s, target, domain.Refused(err)
 	}
 	keys, err := p.Sort(q.Target)
 	if err != nil {
-		return s, target, access.Refused(err)
+		return s, target, domain.Refused(err)
 	}
 	if len(keys) != 1 || keys[0].Field != filter.Metric {
-		return s, target, access.Invalid("target", "Name one metric as the target, such as metric.loss.min.")
+		return s, target, domain.Invalid("target", "Name one metric as the target, such as metric.loss.min.")
 	}
-	s.Metrics, s.Where = runs.MetricsOf(p.Keys()), access.NotTrashed("iteration")
+	s.Metrics, s.Where = runs.MetricsOf(p.Keys()), domain.NotTrashed("iteration")
 	return s, keys[0].Ref, nil
 }
 
@@ -115,7 +116,7 @@ func (out *Importance) results(in *search.Snapshot, s search.Query, target filte
 				return
 			}
 			r.Value = new(math.Inf(1))
-			if q.Goal == Maximize {
+			if q.Goal == goal.Maximize {
 				r.Value = new(math.Inf(-1))
 			}
 		}
@@ -126,7 +127,7 @@ func (out *Importance) results(in *search.Snapshot, s search.Query, target filte
 
 // varyingParams returns the parameters that are not the same in all iterations, those
 // that most have first, importance.MaxColumns at most. Texts are cut.
-func varyingParams(tx *access.Tx, nums []int64) ([]importance.Column, error) {
+func varyingParams(tx *domain.Tx, nums []int64) ([]importance.Column, error) {
 	list, err := json.Marshal(nums)
 	if err != nil {
 		return nil, err

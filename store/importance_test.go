@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/goal"
+	"tracker/store/scalar"
 )
 
 // run makes an iteration with parameters and metrics.
@@ -13,17 +16,17 @@ func (b *bed) run(t testing.TB, params map[string]string, metrics map[string]flo
 	t.Helper()
 	id := b.newIteration(t)
 	for key, value := range params {
-		must(b.CreateParameter(ctx, store.System, id, key, store.Text(value)))(t)
+		must(b.Runs.CreateParameter(ctx, domain.System, id, key, scalar.Text(value)))(t)
 	}
 	for key, value := range metrics {
-		must(b.CreateMetric(ctx, store.System, id, point(key, 0, value)))(t)
+		must(b.Runs.CreateMetric(ctx, domain.System, id, point(key, 0, value)))(t)
 	}
 	return id
 }
 
 func (b *bed) importance(q store.ImportanceQuery) (store.Importance, error) {
 	q.ExperimentID = b.experiment
-	return b.Importance(ctx, store.System, func(*store.View) (store.ImportanceQuery, error) { return q, nil })
+	return b.Importance(ctx, domain.System, func(*store.View) (store.ImportanceQuery, error) { return q, nil })
 }
 
 func TestImportance(t *testing.T) {
@@ -35,7 +38,7 @@ func TestImportance(t *testing.T) {
 	for range 3 {
 		b.run(t, map[string]string{"lr": "1"}, map[string]float64{"loss": math.NaN()})
 	}
-	got := must(b.importance(store.ImportanceQuery{Target: "metric.loss.min", Goal: store.Minimize}))(t)
+	got := must(b.importance(store.ImportanceQuery{Target: "metric.loss.min", Goal: goal.Minimize}))(t)
 	// The iteration of the fixture has no metric.
 	if got.Total != 64 || got.Missing != 1 || got.NaN != 3 || got.Runs != 63 {
 		t.Errorf("total %d, missing %d, NaN %d, runs %d", got.Total, got.Missing, got.NaN, got.Runs)
@@ -64,14 +67,14 @@ func TestImportance(t *testing.T) {
 		t.Errorf("without a target: %+v", got)
 	}
 	// Runs in the trash do not count.
-	wantOK(t, b.DeleteIteration(ctx, store.System, b.iteration))
+	wantOK(t, b.Runs.DeleteIteration(ctx, domain.System, b.iteration))
 	if got = must(b.importance(store.ImportanceQuery{Target: "metric.loss"}))(t); got.Total != 63 || got.Missing != 0 {
 		t.Errorf("after a deletion: %+v", got)
 	}
 	for _, q := range []store.ImportanceQuery{{Target: "param.lr"}, {Target: "metric.a, metric.b"}, {Target: "metric."},
 		{Target: "metric.loss", Filter: "("}, {Target: "metric.loss", Goal: "best"}} {
 		_, err := b.importance(q)
-		wantCode(t, err, store.CodeInvalidPayload)
+		wantCode(t, err, domain.CodeInvalidPayload)
 	}
 }
 

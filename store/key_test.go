@@ -9,15 +9,18 @@ import (
 	"strings"
 	"testing"
 
-	"tracker/store/access"
+	"tracker/store/domain"
+	"tracker/store/points"
+	"tracker/store/runs"
+	"tracker/store/search"
 )
 
-func keysOf(t testing.TB, db *DB, experimentID string, q KeyQuery) string {
+func keysOf(t testing.TB, db *DB, experimentID string, q runs.KeyQuery) string {
 	t.Helper()
-	if q.Page == (Page{}) {
-		q.Page = Page{Limit: MaxLimit}
+	if q.Page == (domain.Page{}) {
+		q.Page = domain.Page{Limit: domain.MaxLimit}
 	}
-	l, err := db.Keys(context.Background(), System, experimentID, q)
+	l, err := db.Runs.Keys(context.Background(), domain.System, experimentID, q)
 	if err != nil {
 		t.Fatalf("%+v: %v", q, err)
 	}
@@ -35,36 +38,36 @@ func TestKeysAreSearchedAndPaged(t *testing.T) {
 	runWith(t, db, e, "b", map[string]string{"lr": "2"}, map[string][]float64{"loss": {1}, "a_b": {1}, "lr": {1}})
 	runWith(t, db, newExperiment(t, db), "c", map[string]string{"lr": "2"}, map[string][]float64{"elsewhere": {1}})
 	for _, c := range []struct {
-		q    KeyQuery
+		q    runs.KeyQuery
 		want string
 	}{
-		{KeyQuery{}, "metric.a_b:1 metric.loss:2 metric.lr:1 metric.val/loss:1 param.100%:1 param.Größe:1 param.lr:2"},
-		{KeyQuery{Kind: new(ParamKey)}, "param.100%:1 param.Größe:1 param.lr:2"},
-		{KeyQuery{Kind: new(MetricKey)}, "metric.a_b:1 metric.loss:2 metric.lr:1 metric.val/loss:1"},
-		{KeyQuery{Part: "LOSS"}, "metric.loss:2 metric.val/loss:1"},
-		{KeyQuery{Part: "lr"}, "metric.lr:1 param.lr:2"},
-		{KeyQuery{Part: "lr", Kind: new(MetricKey)}, "metric.lr:1"},
-		{KeyQuery{Part: "ÖSSE"}, ""},
-		{KeyQuery{Part: "gRÖSS"}, ""},
-		{KeyQuery{Part: "GRÖß"}, "param.Größe:1"},
-		{KeyQuery{Part: "%"}, "param.100%:1"},
-		{KeyQuery{Part: "_"}, "metric.a_b:1"},
-		{KeyQuery{Part: "*"}, ""},
-		{KeyQuery{Page: Page{Limit: 2}}, "metric.a_b:1 metric.loss:2"},
-		{KeyQuery{Page: Page{Limit: 2, Offset: 3}}, "metric.val/loss:1 param.100%:1"},
-		{KeyQuery{Page: Page{Limit: 2, Offset: 9}}, ""},
+		{runs.KeyQuery{}, "metric.a_b:1 metric.loss:2 metric.lr:1 metric.val/loss:1 param.100%:1 param.Größe:1 param.lr:2"},
+		{runs.KeyQuery{Kind: new(search.ParamKey)}, "param.100%:1 param.Größe:1 param.lr:2"},
+		{runs.KeyQuery{Kind: new(search.MetricKey)}, "metric.a_b:1 metric.loss:2 metric.lr:1 metric.val/loss:1"},
+		{runs.KeyQuery{Part: "LOSS"}, "metric.loss:2 metric.val/loss:1"},
+		{runs.KeyQuery{Part: "lr"}, "metric.lr:1 param.lr:2"},
+		{runs.KeyQuery{Part: "lr", Kind: new(search.MetricKey)}, "metric.lr:1"},
+		{runs.KeyQuery{Part: "ÖSSE"}, ""},
+		{runs.KeyQuery{Part: "gRÖSS"}, ""},
+		{runs.KeyQuery{Part: "GRÖß"}, "param.Größe:1"},
+		{runs.KeyQuery{Part: "%"}, "param.100%:1"},
+		{runs.KeyQuery{Part: "_"}, "metric.a_b:1"},
+		{runs.KeyQuery{Part: "*"}, ""},
+		{runs.KeyQuery{Page: domain.Page{Limit: 2}}, "metric.a_b:1 metric.loss:2"},
+		{runs.KeyQuery{Page: domain.Page{Limit: 2, Offset: 3}}, "metric.val/loss:1 param.100%:1"},
+		{runs.KeyQuery{Page: domain.Page{Limit: 2, Offset: 9}}, ""},
 	} {
 		if got := keysOf(t, db, e, c.q); got != c.want {
 			t.Errorf("%+v: %s, want %s", c.q, got, c.want)
 		}
 	}
-	l, err := db.Keys(context.Background(), System, e, KeyQuery{Page: Page{Limit: 2, Offset: 6}, Part: "l"})
+	l, err := db.Runs.Keys(context.Background(), domain.System, e, runs.KeyQuery{Page: domain.Page{Limit: 2, Offset: 6}, Part: "l"})
 	if err != nil || l.Total != 4 || l.Limit != 2 || l.Offset != 6 || l.Data == nil {
 		t.Errorf("behind the end: %+v (%v)", l, err)
 	}
-	for _, q := range []KeyQuery{{Kind: new(KeyKind("tag"))}, {Part: strings.Repeat("a", MaxName+1)}, {Part: "a\xff"}} {
-		if _, err := db.Keys(context.Background(), System, e, q); access.AsError(err) == nil || access.AsError(err).Code != CodeInvalidPayload {
-			t.Errorf("%.40v: %v, want %s", q, err, CodeInvalidPayload)
+	for _, q := range []runs.KeyQuery{{Kind: new(search.KeyKind("tag"))}, {Part: strings.Repeat("a", domain.MaxName+1)}, {Part: "a\xff"}} {
+		if _, err := db.Runs.Keys(context.Background(), domain.System, e, q); domain.AsError(err) == nil || domain.AsError(err).Code != domain.CodeInvalidPayload {
+			t.Errorf("%.40v: %v, want %s", q, err, domain.CodeInvalidPayload)
 		}
 	}
 }
@@ -81,7 +84,7 @@ func TestKeysAreCountedThroughEveryChange(t *testing.T) {
 		metrics map[string][]string
 	}
 	experiments := []string{newExperiment(t, db), newExperiment(t, db)}
-	runs := map[string][]*run{}
+	found := map[string][]*run{}
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -91,59 +94,59 @@ func TestKeysAreCountedThroughEveryChange(t *testing.T) {
 	for step := range 400 {
 		e := pick(rng, experiments)
 		key := fmt.Sprintf("k%d", rng.IntN(6))
-		if len(runs[e]) == 0 || rng.IntN(12) == 0 {
-			runs[e] = append(runs[e], &run{runWith(t, db, e, "r", nil, nil), map[string]string{}, map[string][]string{}})
+		if len(found[e]) == 0 || rng.IntN(12) == 0 {
+			found[e] = append(found[e], &run{runWith(t, db, e, "r", nil, nil), map[string]string{}, map[string][]string{}})
 		}
-		i := rng.IntN(len(runs[e]))
-		r := runs[e][i]
+		i := rng.IntN(len(found[e]))
+		r := found[e][i]
 		switch rng.IntN(8) {
 		case 0, 1:
 			if r.params[key] == "" {
-				c, err := db.CreateParameter(ctx, System, r.id, key, "v")
+				c, err := db.Runs.CreateParameter(ctx, domain.System, r.id, key, "v")
 				must(err)
 				r.params[key] = c.ID
 			}
 		case 2:
 			if other := fmt.Sprintf("k%d", rng.IntN(6)); r.params[key] != "" && (r.params[other] == "" || other == key) {
-				must(db.UpdateParameter(ctx, System, r.params[key], ParameterPatch{Key: &other}))
+				must(db.Runs.UpdateParameter(ctx, domain.System, r.params[key], runs.ParameterPatch{Key: &other}))
 				r.params[key], r.params[other] = "", r.params[key]
 			}
 		case 3:
 			if r.params[key] != "" {
-				must(db.DeleteParameter(ctx, System, r.params[key]))
+				must(db.Runs.DeleteParameter(ctx, domain.System, r.params[key]))
 				r.params[key] = ""
 			}
 		case 4, 5:
-			c, err := db.CreateMetric(ctx, System, r.id, NewMetric{Key: key, Value: 1})
+			c, err := db.Runs.CreateMetric(ctx, domain.System, r.id, points.Sample{Key: key, Value: 1})
 			must(err)
 			r.metrics[key] = append(r.metrics[key], c.ID)
 		case 6:
 			if ids := r.metrics[key]; len(ids) > 0 && rng.IntN(2) == 0 {
-				must(db.DeleteMetric(ctx, System, ids[0]))
+				must(db.Runs.DeleteMetric(ctx, domain.System, ids[0]))
 				r.metrics[key] = ids[1:]
 			} else if len(ids) > 0 {
 				other := fmt.Sprintf("k%d", rng.IntN(6))
-				must(db.UpdateMetric(ctx, System, ids[0], MetricPatch{Key: &other}))
+				must(db.Runs.UpdateMetric(ctx, domain.System, ids[0], points.Patch{Key: &other}))
 				r.metrics[key] = ids[1:]
 				r.metrics[other] = append(r.metrics[other], ids[0])
 			}
 		case 7:
 			if rng.IntN(6) == 0 {
-				must(db.DeleteIteration(ctx, System, r.id))
-				runs[e] = append(runs[e][:i], runs[e][i+1:]...)
+				must(db.Runs.DeleteIteration(ctx, domain.System, r.id))
+				found[e] = append(found[e][:i], found[e][i+1:]...)
 			}
 		}
 		if step%100 == 99 && rng.IntN(2) == 0 {
-			must(db.DeleteExperiment(ctx, System, experiments[0]))
+			must(db.Projects.DeleteExperiment(ctx, domain.System, experiments[0]))
 			experiments[0] = newExperiment(t, db)
 		}
 		for _, e := range experiments {
 			var want []string
-			for _, kind := range []KeyKind{MetricKey, ParamKey} {
+			for _, kind := range []search.KeyKind{search.MetricKey, search.ParamKey} {
 				for k := range 6 {
 					key, n := fmt.Sprintf("k%d", k), 0
-					for _, r := range runs[e] {
-						if kind == ParamKey && r.params[key] != "" || kind == MetricKey && len(r.metrics[key]) > 0 {
+					for _, r := range found[e] {
+						if kind == search.ParamKey && r.params[key] != "" || kind == search.MetricKey && len(r.metrics[key]) > 0 {
 							n++
 						}
 					}
@@ -152,7 +155,7 @@ func TestKeysAreCountedThroughEveryChange(t *testing.T) {
 					}
 				}
 			}
-			if got := keysOf(t, db, e, KeyQuery{}); got != strings.Join(want, " ") {
+			if got := keysOf(t, db, e, runs.KeyQuery{}); got != strings.Join(want, " ") {
 				t.Fatalf("step %d: %s, want %s", step, got, want)
 			}
 		}
@@ -195,10 +198,10 @@ func TestKeysOfAnOlderFileAreCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if got, want := keysOf(t, db, "e", KeyQuery{}), "metric.loss:1 param.lr:2"; got != want {
+	if got, want := keysOf(t, db, "e", runs.KeyQuery{}), "metric.loss:1 param.lr:2"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if got, want := namesOf(t, db, "f", IterationQuery{Filter: "metric.loss = NaN and param.lr = 1.0"}), "c"; got != want {
+	if got, want := namesOf(t, db, "f", runs.IterationQuery{Filter: "metric.loss = NaN and param.lr = 1.0"}), "c"; got != want {
 		t.Errorf("finds %q, want %q", got, want)
 	}
 	wantSound(t, db)
@@ -209,7 +212,7 @@ func TestVaryingParams(t *testing.T) {
 	e := newExperiment(t, db)
 	varying := func(newest int) string {
 		t.Helper()
-		keys, err := db.VaryingParams(context.Background(), System, e, newest)
+		keys, err := db.VaryingParams(context.Background(), domain.System, e, newest)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -230,7 +233,7 @@ func TestVaryingParams(t *testing.T) {
 	if got := varying(2); got != "few lr" {
 		t.Errorf("of the newest two: %s", got)
 	}
-	if _, err := db.VaryingParams(context.Background(), Actor{UserID: "nobody"}, e, 9); err == nil {
+	if _, err := db.VaryingParams(context.Background(), domain.Actor{UserID: "nobody"}, e, 9); err == nil {
 		t.Error("a stranger may read them")
 	}
 }

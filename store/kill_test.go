@@ -11,6 +11,10 @@ import (
 	"time"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/points"
+	"tracker/store/runs"
+	"tracker/store/scalar"
 )
 
 // childCompacts writes points in every way until it is killed, while another
@@ -29,14 +33,14 @@ func childCompacts(db *store.DB, iteration string) error {
 	for w := range 3 {
 		go func() {
 			key := fmt.Sprint("key ", w)
-			l, err := db.Metrics(ctx, store.System, iteration, store.MetricQuery{Key: &key})
+			l, err := db.Runs.Metrics(ctx, domain.System, iteration, runs.MetricQuery{Key: &key})
 			for n := l.Total; err == nil; {
 				size := []int{1, 1, 1, 10, 100}[rand.IntN(5)]
-				all := make([]store.NewMetric, size)
+				all := make([]points.Sample, size)
 				for i := range all {
-					all[i] = store.NewMetric{Key: key, Value: store.Value(n + i)}
+					all[i] = points.Sample{Key: key, Value: scalar.Value(n + i)}
 				}
-				if err = db.CreateMetrics(ctx, store.System, iteration, all); err == nil {
+				if err = db.Runs.CreateMetrics(ctx, domain.System, iteration, all); err == nil {
 					n += size
 					fmt.Printf("%d %d\n", w, n)
 				}
@@ -80,12 +84,12 @@ func TestKilledWhileCompacting(t *testing.T) {
 		db := open(t, store.Options{Path: b.Path(), Exclusive: round%2 == 0})
 		for w, want := range acknowledged {
 			key := fmt.Sprint("key ", w)
-			all := points(t, db, b.iteration, &key)
+			all := pointsOf(t, db, b.iteration, &key)
 			if len(all) < want || len(all) > want+100 && want > 0 {
 				t.Errorf("round %d: %d points of %s, of which %d were acknowledged", round, len(all), key, want)
 			}
 			for i, m := range all {
-				if m.Step != store.Step(i) || m.Value != store.Value(i) {
+				if m.Step != scalar.Step(i) || m.Value != scalar.Value(i) {
 					t.Fatalf("round %d: point %d of %s is %v at %d", round, i, key, m.Value, m.Step)
 				}
 			}

@@ -10,6 +10,12 @@ import (
 	"time"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/files"
+	"tracker/store/registry"
+	"tracker/store/sqlite"
+	"tracker/store/trash"
+	"tracker/store/wandb"
 )
 
 // sameMD5 is the MD5, in base64, that manyFiles gives to all files.
@@ -22,7 +28,7 @@ type interrupt struct {
 	count  atomic.Int64 // of all commits
 }
 
-func (i *interrupt) onCommit(store.CommitStats) {
+func (i *interrupt) onCommit(sqlite.CommitStats) {
 	i.count.Add(1)
 	if i.left.Load() > 0 && i.left.Add(-1) == 0 {
 		(*i.cancel.Load())()
@@ -39,23 +45,23 @@ func (i *interrupt) after(t *testing.T, n int64) context.Context {
 }
 
 // beginVersion begins a version of data with a digest.
-func (b *bed) beginVersion(t testing.TB, digest string) store.WandbArtifact {
+func (b *bed) beginVersion(t testing.TB, digest string) wandb.Artifact {
 	t.Helper()
-	return must(b.CreateWandbArtifact(ctx, store.System, store.NewWandbArtifact{
+	return must(b.Wandb.CreateArtifact(ctx, domain.System, wandb.NewArtifact{
 		IterationID: b.iteration, Collection: "data", Type: "dataset", Digest: digest}))(t)
 }
 
 // manyFiles commits a version with one file and another one with n of the same bytes.
-func (b *bed) manyFiles(t testing.TB, n int) (first, second store.WandbArtifact) {
+func (b *bed) manyFiles(t testing.TB, n int) (first, second wandb.Artifact) {
 	t.Helper()
 	first = b.beginVersion(t, "first")
-	b.keep(t, b.experiment, store.NewArtifact{Name: first.File("a"), IterationID: b.iteration}, "bytes")
-	must(b.CommitWandbArtifact(ctx, store.System, first.ID, []store.WandbEntry{{Name: "a", MD5: sameMD5, Size: 5}}))(t)
-	var entries []store.WandbEntry
+	b.keep(t, b.experiment, files.NewArtifact{Name: first.File("a"), IterationID: b.iteration}, "bytes")
+	must(b.Wandb.CommitArtifact(ctx, domain.System, first.ID, []wandb.Entry{{Name: "a", MD5: sameMD5, Size: 5}}))(t)
+	var entries []wandb.Entry
 	for i := range n {
-		entries = append(entries, store.WandbEntry{Name: fmt.Sprintf("%d/%04d", i%3, i), MD5: sameMD5, Size: 5})
+		entries = append(entries, wandb.Entry{Name: fmt.Sprintf("%d/%04d", i%3, i), MD5: sameMD5, Size: 5})
 	}
-	return first, must(b.CommitWandbArtifact(ctx, store.System, b.beginVersion(t, "second").ID, entries))(t)
+	return first, must(b.Wandb.CommitArtifact(ctx, domain.System, b.beginVersion(t, "second").ID, entries))(t)
 }
 
 // filesIn returns the number of files of the iteration whose names begin with prefix.
@@ -68,26 +74,26 @@ func (b *bed) filesIn(t testing.TB, prefix string) (n int) {
 // deleted; another call deletes the rest of its files, and nothing else.
 func TestDeleteOfManyFiles(t *testing.T) {
 	t.Parallel()
-	const files = 1200
+	const list = 1200
 	for _, age := range []time.Duration{0, trashAge} {
 		var stop interrupt
 		b := newBedWith(t, store.Options{Exclusive: true, TrashAge: age, OnCommit: stop.onCommit})
-		_, second := b.manyFiles(t, files)
-		b.keep(t, b.experiment, store.NewArtifact{Name: second.Folder() + "0", IterationID: b.iteration}, "beside")
+		_, second := b.manyFiles(t, list)
+		b.keep(t, b.experiment, files.NewArtifact{Name: second.Folder() + "0", IterationID: b.iteration}, "beside")
 
-		if _, err := b.DeleteWandbArtifact(stop.after(t, 1), store.System, second.ID, false); !errors.Is(err, context.Canceled) {
+		if _, err := b.Wandb.DeleteArtifact(stop.after(t, 1), domain.System, second.ID, false); !errors.Is(err, context.Canceled) {
 			t.Fatalf("a deletion that is broken off: %v", err)
 		}
 		left := b.filesIn(t, second.Folder()+"/")
-		if left == 0 || left == files {
+		if left == 0 || left == list {
 			t.Errorf("after a deletion that was broken off %d files are left", left)
 		}
-		if a := must(b.WandbArtifact(ctx, store.System, second.ID))(t); a.State != "DELETED" {
+		if a := must(b.Wandb.Artifact(ctx, domain.System, second.ID))(t); a.State != "DELETED" {
 			t.Errorf("the version is %s", a.State)
 		}
-		_, err := b.CommitWandbArtifact(ctx, store.System, second.ID, nil)
-		wantCode(t, err, store.CodeConflict)
-		must(b.DeleteWandbArtifact(ctx, store.System, second.ID, false))(t)
+		_, err := b.Wandb.CommitArtifact(ctx, domain.System, second.ID, nil)
+		wantCode(t, err, domain.CodeConflict)
+		must(b.Wandb.DeleteArtifact(ctx, domain.System, second.ID, false))(t)
 		if left := b.filesIn(t, second.Folder()+"/"); left != 0 {
 			t.Errorf("%d files are left", left)
 		}
@@ -102,11 +108,11 @@ func TestDeleteOfManyFiles(t *testing.T) {
 func TestDeleteOfFileThatIsAModel(t *testing.T) {
 	b := newTrashBed(t)
 	first, _ := b.manyFiles(t, 3)
-	id := must(b.Artifacts(ctx, store.System, b.experiment, store.ArtifactQuery{Page: store.Page{Limit: 1}}))(t).Data[0].ID
-	must(b.CreateModelVersion(ctx, store.System, newModel(t, b, b.project, "net"), store.NewModelVersion{IterationID: b.iteration, ArtifactID: &id}))(t)
-	_, err := b.DeleteWandbArtifact(ctx, store.System, first.ID, true)
-	wantCode(t, err, store.CodeConflict)
-	if a := must(b.WandbArtifact(ctx, store.System, first.ID))(t); a.State != "COMMITTED" || b.filesIn(t, first.Folder()+"/") != 1 {
+	id := must(b.Files.Artifacts(ctx, domain.System, b.experiment, files.ArtifactQuery{Page: domain.Page{Limit: 1}}))(t).Data[0].ID
+	must(b.Models.CreateModelVersion(ctx, domain.System, newModel(t, b, b.project, "net"), registry.NewModelVersion{IterationID: b.iteration, ArtifactID: &id}))(t)
+	_, err := b.Wandb.DeleteArtifact(ctx, domain.System, first.ID, true)
+	wantCode(t, err, domain.CodeConflict)
+	if a := must(b.Wandb.Artifact(ctx, domain.System, first.ID))(t); a.State != "COMMITTED" || b.filesIn(t, first.Folder()+"/") != 1 {
 		t.Errorf("after a refusal the version is %s with %d files", a.State, b.filesIn(t, first.Folder()+"/"))
 	}
 }
@@ -118,27 +124,27 @@ func TestDeleteOfManyFilesOfAFolder(t *testing.T) {
 	var stop interrupt
 	b := newBedWith(t, store.Options{Exclusive: true, TrashAge: trashAge, OnCommit: stop.onCommit})
 	_, second := b.manyFiles(t, 1200)
-	folder, tree := second.Folder(), store.Tree{IterationID: b.iteration}
+	folder, tree := second.Folder(), files.Tree{IterationID: b.iteration}
 	for _, name := range []string{folder, folder + "-", folder + "0", folder + "/zz/z", "z"} {
-		b.keep(t, b.experiment, store.NewArtifact{Name: name, IterationID: b.iteration}, "more")
+		b.keep(t, b.experiment, files.NewArtifact{Name: name, IterationID: b.iteration}, "more")
 	}
-	wantCode(t, b.DeleteFiles(ctx, store.System, tree, folder+"/none"), store.CodeNotFound)
-	if err := b.DeleteFiles(stop.after(t, 1), store.System, tree, folder); !errors.Is(err, context.Canceled) {
+	wantCode(t, b.Files.DeleteFiles(ctx, domain.System, tree, folder+"/none"), domain.CodeNotFound)
+	if err := b.Files.DeleteFiles(stop.after(t, 1), domain.System, tree, folder); !errors.Is(err, context.Canceled) {
 		t.Fatalf("a deletion that is broken off: %v", err)
 	}
 	if b.filesIn(t, folder+"/") == 0 {
 		t.Error("all files were deleted in one transaction")
 	}
-	wantOK(t, b.DeleteFiles(ctx, store.System, tree, folder))
-	wantCode(t, b.DeleteFiles(ctx, store.System, tree, folder), store.CodeNotFound)
+	wantOK(t, b.Files.DeleteFiles(ctx, domain.System, tree, folder))
+	wantCode(t, b.Files.DeleteFiles(ctx, domain.System, tree, folder), domain.CodeNotFound)
 	var names []string
-	for _, f := range must(b.Files(ctx, store.System, tree, ""))(t) {
+	for _, f := range must(b.Files.Files(ctx, domain.System, tree, ""))(t) {
 		names = append(names, f.Name)
 	}
 	if want := []string{"data:v0", folder + "-", folder + "0", "z"}; !slices.Equal(names, want) {
 		t.Errorf("left are %q, want %q", names, want)
 	}
-	wantOK(t, b.DeleteFiles(ctx, store.System, tree, ""))
+	wantOK(t, b.Files.DeleteFiles(ctx, domain.System, tree, ""))
 	if left := b.filesIn(t, ""); left != 0 {
 		t.Errorf("%d files are left of all", left)
 	}
@@ -148,29 +154,29 @@ func TestDeleteOfManyFilesOfAFolder(t *testing.T) {
 // next purge goes on.
 func TestPurgeOfManyFiles(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []store.TrashKind{store.TrashedIteration, store.TrashedExperiment, store.TrashedProject} {
+	for _, kind := range []domain.TrashKind{domain.TrashedIteration, domain.TrashedExperiment, domain.TrashedProject} {
 		var stop interrupt
 		b := newBedWith(t, store.Options{Exclusive: true, TrashAge: trashAge, OnCommit: stop.onCommit})
 		b.manyFiles(t, 1200)
-		id := map[store.TrashKind]string{store.TrashedIteration: b.iteration, store.TrashedExperiment: b.experiment, store.TrashedProject: b.project}[kind]
-		remove := map[store.TrashKind]func(context.Context, store.Actor, string) error{
-			store.TrashedIteration: b.DeleteIteration, store.TrashedExperiment: b.DeleteExperiment, store.TrashedProject: b.DeleteProject}[kind]
-		wantOK(t, remove(ctx, store.System, id))
+		id := map[domain.TrashKind]string{domain.TrashedIteration: b.iteration, domain.TrashedExperiment: b.experiment, domain.TrashedProject: b.project}[kind]
+		remove := map[domain.TrashKind]func(context.Context, domain.Actor, string) error{
+			domain.TrashedIteration: b.Runs.DeleteIteration, domain.TrashedExperiment: b.Projects.DeleteExperiment, domain.TrashedProject: b.Projects.DeleteProject}[kind]
+		wantOK(t, remove(ctx, domain.System, id))
 		file := raw(t, b.Path())
 		left := func(table string) int { return ask[int](t, file, `SELECT count(*) FROM `+table) }
-		if err := b.Purge(stop.after(t, 1), store.System, id); !errors.Is(err, context.Canceled) {
+		if err := b.Trash.Purge(stop.after(t, 1), domain.System, id); !errors.Is(err, context.Canceled) {
 			t.Fatalf("%s: a purge that is broken off: %v", kind, err)
 		}
 		if n := left("resource"); n == 0 || n > 1200 {
 			t.Errorf("%s: %d artifacts are left", kind, n)
 		}
-		if ids := trash(t, b.DB); len(ids) > 0 {
+		if ids := trashed(t, b.DB); len(ids) > 0 {
 			t.Errorf("%s: in the trash are %v", kind, ids)
 		}
-		wantCode(t, b.Restore(ctx, store.System, id), store.CodeNotFound)
+		wantCode(t, b.Trash.Restore(ctx, domain.System, id), domain.CodeNotFound)
 		wantClean(t, b.DB)
 		before := stop.count.Load()
-		wantOK(t, b.EmptyTrash(ctx, store.System, trashAge, func(store.Purged) {}))
+		wantOK(t, b.Trash.Empty(ctx, domain.System, trashAge, func(trash.Purged) {}))
 		if n := stop.count.Load() - before; n < 2 {
 			t.Errorf("%s: the rest was purged in %d transactions", kind, n)
 		}
@@ -190,11 +196,11 @@ func TestCommitAfterManyDeletions(t *testing.T) {
 	b.manyFiles(t, 1)
 	for i := range 120 {
 		a := b.beginVersion(t, fmt.Sprint(i))
-		must(b.CommitWandbArtifact(ctx, store.System, a.ID, []store.WandbEntry{{Name: "a", MD5: sameMD5, Size: 5}}))(t)
+		must(b.Wandb.CommitArtifact(ctx, domain.System, a.ID, []wandb.Entry{{Name: "a", MD5: sameMD5, Size: 5}}))(t)
 	}
-	for _, a := range must(b.WandbArtifacts(ctx, store.System, store.WandbArtifactQuery{ProjectID: b.project}))(t)[1:] {
-		must(b.DeleteWandbArtifact(ctx, store.System, a.ID, true))(t)
+	for _, a := range must(b.Wandb.Artifacts(ctx, domain.System, wandb.ArtifactQuery{ProjectID: b.project}))(t)[1:] {
+		must(b.Wandb.DeleteArtifact(ctx, domain.System, a.ID, true))(t)
 	}
 	a := b.beginVersion(t, "last")
-	must(b.CommitWandbArtifact(ctx, store.System, a.ID, []store.WandbEntry{{Name: "b", MD5: sameMD5, Size: 5}}))(t)
+	must(b.Wandb.CommitArtifact(ctx, domain.System, a.ID, []wandb.Entry{{Name: "b", MD5: sameMD5, Size: 5}}))(t)
 }

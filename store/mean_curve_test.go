@@ -6,27 +6,29 @@ import (
 	"testing"
 	"time"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/points"
+	"tracker/store/scalar"
 )
 
-func pairQuery(key string, points int) store.PairQuery {
-	return store.PairQuery{CurveQuery: store.CurveQuery{Keys: []string{key}, Points: points, X: store.ByStep, Scale: store.Linear}}
+func pairQuery(key string, samples int) points.PairQuery {
+	return points.PairQuery{CurveQuery: points.CurveQuery{Keys: []string{key}, Points: samples, X: points.ByStep, Scale: points.Linear}}
 }
 
 // walk logs a value at each step, NaN at every hundredth, and returns them.
 func (b *bed) walk(t *testing.T, rng *rand.Rand, id, key string, steps int) []float64 {
 	t.Helper()
-	var points []store.NewMetric
+	var samples []points.Sample
 	var values []float64
 	for i := range steps {
 		v := rng.NormFloat64()
 		if i%100 == 0 {
 			v = math.NaN()
 		}
-		points = append(points, store.NewMetric{Key: key, Value: store.Value(v), Step: new(store.Step(i))})
+		samples = append(samples, points.Sample{Key: key, Value: scalar.Value(v), Step: new(scalar.Step(i))})
 		values = append(values, v)
 	}
-	wantOK(t, b.CreateMetrics(ctx, store.System, id, points))
+	wantOK(t, b.Runs.CreateMetrics(ctx, domain.System, id, samples))
 	return values
 }
 
@@ -43,7 +45,7 @@ func TestMeanCurves(t *testing.T) {
 		for i, steps := range []int{3000, 2000, 1000} {
 			values = append(values, b.walk(t, rng, ids[i], "loss", steps))
 		}
-		all := must(b.MeanCurves(ctx, store.System, [][]string{ids[:2], ids[2:], {ids[3]}}, pairQuery("loss", points)))(t)
+		all := must(b.Runs.MeanCurves(ctx, domain.System, [][]string{ids[:2], ids[2:], {ids[3]}}, pairQuery("loss", points)))(t)
 		if len(all[2]) != 0 || len(all[1]) != 1 || all[1][0].Iterations != 1 {
 			t.Fatalf("the groups are %+v", all[1:])
 		}
@@ -79,7 +81,7 @@ func TestMeanCurves(t *testing.T) {
 		}
 		part := pairQuery("loss", points)
 		part.From, part.To = new(int64(10)), new(int64(19))
-		c = must(b.MeanCurves(ctx, store.System, [][]string{ids[:3]}, part))(t)[0][0]
+		c = must(b.Runs.MeanCurves(ctx, domain.System, [][]string{ids[:3]}, part))(t)[0][0]
 		if c.Count != 30 || len(c.X) != 10 || c.X[0] != 10 || c.N[0] != 3 {
 			t.Errorf("a part is %+v", c)
 		}
@@ -94,26 +96,26 @@ func TestMeanCurveSinceStart(t *testing.T) {
 	b.clock.Add(time.Hour)
 	ids = append(ids, b.newIteration(t))
 	for i, id := range ids {
-		at := start + store.Time(i)*3_600_000
+		at := start + scalar.Time(i)*3_600_000
 		for n := range 5 {
-			must(b.CreateMetric(ctx, store.System, id, store.NewMetric{Key: "loss", Value: store.Value(n + 10*i),
-				RecordedAt: new(at + store.Time(n*1000))}))(t)
+			must(b.Runs.CreateMetric(ctx, domain.System, id, points.Sample{Key: "loss", Value: scalar.Value(n + 10*i),
+				RecordedAt: new(at + scalar.Time(n*1000))}))(t)
 		}
 	}
 	q := pairQuery("loss", 100)
-	q.X = store.SinceStart
-	c := must(b.MeanCurves(ctx, store.System, [][]string{ids}, q))(t)[0][0]
+	q.X = points.SinceStart
+	c := must(b.Runs.MeanCurves(ctx, domain.System, [][]string{ids}, q))(t)[0][0]
 	if len(c.X) != 5 || c.X[4] != 4000 || c.Mean[4] != 9 || c.N[4] != 2 {
 		t.Errorf("since the start it is %+v", c)
 	}
 	q.From, q.To = new(int64(1000)), new(int64(2000))
-	c = must(b.MeanCurves(ctx, store.System, [][]string{ids}, q))(t)[0][0]
+	c = must(b.Runs.MeanCurves(ctx, domain.System, [][]string{ids}, q))(t)[0][0]
 	if len(c.X) != 2 || c.Count != 4 {
 		t.Errorf("a part since the start is %+v", c)
 	}
-	q.X, q.From, q.To = store.ByTime, nil, nil
-	c = must(b.MeanCurves(ctx, store.System, [][]string{ids}, q))(t)[0][0]
-	if len(c.X) != 2 || c.N[0] != 1 || c.X[0] != store.Value(start+4000) {
+	q.X, q.From, q.To = points.ByTime, nil, nil
+	c = must(b.Runs.MeanCurves(ctx, domain.System, [][]string{ids}, q))(t)[0][0]
+	if len(c.X) != 2 || c.N[0] != 1 || c.X[0] != scalar.Value(start+4000) {
 		t.Errorf("by the clock it is %+v", c)
 	}
 }
@@ -124,7 +126,7 @@ func TestPairedCurves(t *testing.T) {
 	b := newBed(t)
 	other := b.newIteration(t)
 	for step := range int64(2000) {
-		must(b.CreateMetricBatch(ctx, store.System, b.iteration, []store.NewMetric{point("x", step, float64(step)/10)}))(t)
+		must(b.Runs.CreateMetricBatch(ctx, domain.System, b.iteration, []points.Sample{point("x", step, float64(step)/10)}))(t)
 		if step%3 == 0 {
 			b.log(t, "y", step, float64(-step))
 		}
@@ -132,10 +134,10 @@ func TestPairedCurves(t *testing.T) {
 	b.log(t, "y", 5000, 1) // no x there
 	b.log(t, "x", 2001, math.Inf(1))
 	b.log(t, "y", 2001, 2)
-	must(b.CreateMetric(ctx, store.System, other, point("y", 1, 1)))(t)
+	must(b.Runs.CreateMetric(ctx, domain.System, other, point("y", 1, 1)))(t)
 	q := pairQuery("y", 1000)
 	q.Against = "x"
-	all := must(b.PairedCurves(ctx, store.System, []string{b.iteration, other}, q))(t)
+	all := must(b.Runs.PairedCurves(ctx, domain.System, []string{b.iteration, other}, q))(t)
 	if len(all) != 1 || all[0].IterationID != b.iteration || len(all[0].X) != 667 || all[0].Count != 669 {
 		t.Fatalf("there are %d curves: %+v", len(all), all)
 	}
@@ -145,21 +147,21 @@ func TestPairedCurves(t *testing.T) {
 		}
 	}
 	q.Points = 50
-	few := must(b.PairedCurves(ctx, store.System, []string{b.iteration}, q))(t)[0]
+	few := must(b.Runs.PairedCurves(ctx, domain.System, []string{b.iteration}, q))(t)[0]
 	if len(few.X) < 10 || len(few.X) > 50 || few.Count != 669 {
 		t.Errorf("in buckets there are %d of %d", len(few.X), few.Count)
 	}
-	means := must(b.MeanCurves(ctx, store.System, [][]string{{b.iteration, other}}, q))(t)[0][0]
+	means := must(b.Runs.MeanCurves(ctx, domain.System, [][]string{{b.iteration, other}}, q))(t)[0][0]
 	if means.Iterations != 1 || len(means.X) != len(few.X) || means.X[3] != few.X[3] || means.Mean[3] != few.Value[3] {
 		t.Errorf("the mean over one is %+v", means)
 	}
-	_, err := b.PairedCurves(ctx, store.System, []string{"none"}, q)
-	wantCode(t, err, store.CodeNotFound)
+	_, err := b.Runs.PairedCurves(ctx, domain.System, []string{"none"}, q)
+	wantCode(t, err, domain.CodeNotFound)
 	q.Points = 1
-	_, err = b.PairedCurves(ctx, store.System, nil, q)
-	wantCode(t, err, store.CodeInvalidPayload)
-	_, err = b.MeanCurves(ctx, store.System, nil, q)
-	wantCode(t, err, store.CodeInvalidPayload)
+	_, err = b.Runs.PairedCurves(ctx, domain.System, nil, q)
+	wantCode(t, err, domain.CodeInvalidPayload)
+	_, err = b.Runs.MeanCurves(ctx, domain.System, nil, q)
+	wantCode(t, err, domain.CodeInvalidPayload)
 }
 
 // A mean of many runs is put together from parts of them, while they log on.
@@ -174,7 +176,7 @@ func TestMeanCurveOfMany(t *testing.T) {
 		values = append(values, b.walk(t, rng, ids[len(ids)-1], "loss", steps))
 	}
 	// Buckets of eight steps, whose last one is of all runs.
-	c := must(b.MeanCurves(ctx, store.System, [][]string{ids}, pairQuery("loss", 40)))(t)[0][0]
+	c := must(b.Runs.MeanCurves(ctx, domain.System, [][]string{ids}, pairQuery("loss", 40)))(t)[0][0]
 	if c.Iterations != runs || c.Count != runs*steps || len(c.X) != 38 {
 		t.Fatalf("%d points of %d runs in %d buckets", c.Count, c.Iterations, len(c.X))
 	}
@@ -202,7 +204,7 @@ func TestMeanCurveOfMany(t *testing.T) {
 		for step := range int64(20) {
 			for _, id := range ids[:3] {
 				if err == nil {
-					_, err = b.CreateMetric(ctx, store.System, id, point("loss", steps+10*step, 1))
+					_, err = b.Runs.CreateMetric(ctx, domain.System, id, point("loss", steps+10*step, 1))
 				}
 			}
 		}
@@ -215,7 +217,7 @@ func TestMeanCurveOfMany(t *testing.T) {
 			writing = false
 		default:
 		}
-		c := must(b.MeanCurves(ctx, store.System, [][]string{ids[50:], ids[:50]}, pairQuery("loss", 40)))(t)
+		c := must(b.Runs.MeanCurves(ctx, domain.System, [][]string{ids[50:], ids[:50]}, pairQuery("loss", 40)))(t)
 		if c[0][0].Iterations != runs-50 || c[1][0].Iterations != 50 || c[1][0].Count < 50*steps {
 			t.Fatalf("while runs log there are %d and %d, with %d points", c[0][0].Iterations, c[1][0].Iterations, c[1][0].Count)
 		}

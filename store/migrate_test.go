@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tracker/store"
+	"tracker/store/domain"
 )
 
 // futureMigrations adds migrations to those of the program until the end of
@@ -44,7 +45,7 @@ func TestMigrationKeepsDataAndACopy(t *testing.T) {
 	b.log(t, "loss", 1, 0.5)
 	path := filepath.Join(t.TempDir(), "killed.db")
 	copyFiles(t, b.Path(), path) // with the log of a process that was killed
-	before := points(t, b.DB, b.iteration, nil)
+	before := pointsOf(t, b.DB, b.iteration, nil)
 
 	var log bytes.Buffer
 	db := func() *store.DB {
@@ -55,7 +56,7 @@ func TestMigrationKeepsDataAndACopy(t *testing.T) {
 	if v := version(t, path); v != known {
 		t.Errorf("schema %d, want %d", v, known)
 	}
-	if after := points(t, db, b.iteration, nil); len(after) != 1 || after[0] != before[0] {
+	if after := pointsOf(t, db, b.iteration, nil); len(after) != 1 || after[0] != before[0] {
 		t.Errorf("points %+v after the migration, %+v before", after, before)
 	}
 	if c := ask[string](t, raw(t, path), `SELECT colour FROM project`); c != "grey" {
@@ -113,7 +114,7 @@ func TestFailingMigrationChangesNothing(t *testing.T) {
 		t.Errorf("the schema is now %s", after)
 	}
 	db := open(t, store.Options{Path: b.Path()})
-	if n := len(points(t, db, b.iteration, nil)); n != 1 {
+	if n := len(pointsOf(t, db, b.iteration, nil)); n != 1 {
 		t.Errorf("%d points", n)
 	}
 	wantClean(t, db)
@@ -141,11 +142,11 @@ func TestForeignDatabasesAreRefused(t *testing.T) {
 			wantOK(t, db.Close())
 			before := must(os.ReadFile(path))(t)
 			_, err := store.Open(ctx, store.Options{Path: path})
-			wantCode(t, err, store.CodeConflict)
+			wantCode(t, err, domain.CodeConflict)
 			if !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), path) {
 				t.Errorf("%q does not say %q", err, c.says)
 			}
-			wantCode(t, store.Verify(ctx, path), store.CodeConflict)
+			wantCode(t, store.Verify(ctx, path), domain.CodeConflict)
 			if !bytes.Equal(before, must(os.ReadFile(path))(t)) {
 				t.Error("the file was changed")
 			}
@@ -185,7 +186,7 @@ func TestMigratingAtOnce(t *testing.T) {
 			wg.Go(func() {
 				db, err := store.Open(ctx, store.Options{Path: path, Now: now, Exclusive: i%4 == 3})
 				if err != nil {
-					if codeOf(err) != store.CodeUnavailable {
+					if codeOf(err) != domain.CodeUnavailable {
 						t.Errorf("opened by one of many: %v", err)
 					}
 					return
@@ -236,7 +237,7 @@ func TestNoMigrationUnderARunningServer(t *testing.T) {
 	known := version(t, server.Path())
 	futureMigrations(t, addColour)
 	_, err := store.Open(ctx, store.Options{Path: server.Path()})
-	wantCode(t, err, store.CodeUnavailable)
+	wantCode(t, err, domain.CodeUnavailable)
 	if v := version(t, server.Path()); v != known {
 		t.Errorf("the schema went from %d to %d", known, v)
 	}

@@ -5,16 +5,19 @@ import (
 	"sync"
 	"testing"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/projects"
+	"tracker/store/registry"
+	"tracker/store/runs"
 )
 
 // The origin of a version can't be deleted: neither its iteration nor its artifact, nor
 // the experiment of either.
 func TestWhatAVersionPointsAtIsNotDeleted(t *testing.T) {
 	r := newRegistry(t)
-	second := must(r.CreateExperiment(ctx, store.System, r.project, store.NewExperiment{Name: "second"}))(t).ID
-	elsewhere := must(r.CreateIteration(ctx, store.System, second, store.NewIteration{}))(t).ID
-	third := must(r.CreateExperiment(ctx, store.System, r.project, store.NewExperiment{Name: "third"}))(t).ID
+	second := must(r.Projects.CreateExperiment(ctx, domain.System, r.project, projects.NewExperiment{Name: "second"}))(t).ID
+	elsewhere := must(r.Runs.CreateIteration(ctx, domain.System, second, runs.NewIteration{}))(t).ID
+	third := must(r.Projects.CreateExperiment(ctx, domain.System, r.project, projects.NewExperiment{Name: "third"}))(t).ID
 	artifact := r.resource(t, second, elsewhere)
 	loose := r.resource(t, third, "")
 	unused := r.resource(t, r.experiment, r.iteration)
@@ -40,8 +43,8 @@ func TestWhatAVersionPointsAtIsNotDeleted(t *testing.T) {
 	for _, d := range deletes {
 		t.Run(d.what, func(t *testing.T) {
 			err := d.remove(d.id)
-			wantCode(t, err, store.CodeConflict)
-			if message := store.AsError(err).Message; !strings.Contains(message, " used by "+d.names) {
+			wantCode(t, err, domain.CodeConflict)
+			if message := domain.AsError(err).Message; !strings.Contains(message, " used by "+d.names) {
 				t.Errorf("%q does not name %q", message, d.names)
 			}
 		})
@@ -54,8 +57,8 @@ func TestWhatAVersionPointsAtIsNotDeleted(t *testing.T) {
 	wantOK(t, r.deleteArtifact(unused))
 
 	// Without the versions all of it can go.
-	wantOK(t, r.DeleteModel(ctx, store.System, r.model))
-	wantOK(t, r.DeleteModelVersion(ctx, store.System, last))
+	wantOK(t, r.Models.DeleteModel(ctx, domain.System, r.model))
+	wantOK(t, r.Models.DeleteModelVersion(ctx, domain.System, last))
 	for _, d := range deletes {
 		if strings.HasPrefix(d.what, "artifact") {
 			wantOK(t, d.remove(d.id))
@@ -69,13 +72,17 @@ func TestWhatAVersionPointsAtIsNotDeleted(t *testing.T) {
 	wantOK(t, r.deleteExperiment(r.experiment))
 }
 
-func (r *registry) deleteIteration(id string) error { return r.DeleteIteration(ctx, store.System, id) }
-
-func (r *registry) deleteExperiment(id string) error {
-	return r.DeleteExperiment(ctx, store.System, id)
+func (r *registryBed) deleteIteration(id string) error {
+	return r.Runs.DeleteIteration(ctx, domain.System, id)
 }
 
-func (r *registry) deleteArtifact(id string) error { return r.DeleteArtifact(ctx, store.System, id) }
+func (r *registryBed) deleteExperiment(id string) error {
+	return r.Projects.DeleteExperiment(ctx, domain.System, id)
+}
+
+func (r *registryBed) deleteArtifact(id string) error {
+	return r.Files.DeleteArtifact(ctx, domain.System, id)
+}
 
 func TestRefusalNamesAHandfulOfVersions(t *testing.T) {
 	for _, c := range []struct {
@@ -100,8 +107,8 @@ func TestRefusalNamesAHandfulOfVersions(t *testing.T) {
 				}
 			}
 			err := r.deleteIteration(r.iteration)
-			wantCode(t, err, store.CodeConflict)
-			if message := store.AsError(err).Message; !strings.Contains(message, c.want) {
+			wantCode(t, err, domain.CodeConflict)
+			if message := domain.AsError(err).Message; !strings.Contains(message, c.want) {
 				t.Errorf("%q, want %q", message, c.want)
 			}
 		})
@@ -116,7 +123,7 @@ func TestDeletingAModelKeepsWhatItPointsAt(t *testing.T) {
 	for range 3 {
 		r.version(t, model, r.iteration, &artifact)
 	}
-	wantOK(t, r.DeleteModel(ctx, store.System, model))
+	wantOK(t, r.Models.DeleteModel(ctx, domain.System, model))
 	for table, n := range countRows(t, r.file) {
 		if n != before[table] {
 			t.Errorf("%d rows in %s, before %d", n, table, before[table])
@@ -128,8 +135,8 @@ func TestDeletingAModelKeepsWhatItPointsAt(t *testing.T) {
 func TestDeletingAProjectTakesItsModelsAlong(t *testing.T) {
 	r := newRegistry(t)
 	artifact := r.resource(t, r.experiment, r.iteration)
-	r.promote(t, r.version(t, r.model, r.iteration, &artifact), store.Production)
-	wantOK(t, r.DeleteProject(ctx, store.System, r.project))
+	r.promote(t, r.version(t, r.model, r.iteration, &artifact), registry.Production)
+	wantOK(t, r.Projects.DeleteProject(ctx, domain.System, r.project))
 	for _, table := range []string{"model", "model_version", "iteration", "resource"} {
 		if n := countRows(t, r.file)[table]; n != 0 {
 			t.Errorf("%d rows in %s", n, table)
@@ -142,22 +149,22 @@ func TestProjectThatAnotherModelPointsIntoIsNotDeleted(t *testing.T) {
 	for _, into := range []string{"iteration", "artifact"} {
 		t.Run(into, func(t *testing.T) {
 			r := newRegistry(t)
-			other := must(r.CreateProject(ctx, store.System, store.NewProject{Name: "other"}))(t).ID
-			experiment := must(r.CreateExperiment(ctx, store.System, other, store.NewExperiment{Name: "e"}))(t).ID
-			iteration := must(r.CreateIteration(ctx, store.System, experiment, store.NewIteration{}))(t).ID
+			other := must(r.Projects.CreateProject(ctx, domain.System, domain.NewProject{Name: "other"}))(t).ID
+			experiment := must(r.Projects.CreateExperiment(ctx, domain.System, other, projects.NewExperiment{Name: "e"}))(t).ID
+			iteration := must(r.Runs.CreateIteration(ctx, domain.System, experiment, runs.NewIteration{}))(t).ID
 			r.version(t, r.model, r.iteration, nil)
 			if into == "iteration" {
 				execSQL(t, r.file, `UPDATE model_version SET iteration_num = (SELECT num FROM iteration WHERE id = ?)`, iteration)
 			} else {
 				execSQL(t, r.file, `UPDATE model_version SET resource_num = (SELECT num FROM resource WHERE id = ?)`, r.resource(t, experiment, ""))
 			}
-			err := r.DeleteProject(ctx, store.System, other)
-			wantCode(t, err, store.CodeConflict)
-			if message := store.AsError(err).Message; !strings.Contains(message, "model fraud, version 1") {
+			err := r.Projects.DeleteProject(ctx, domain.System, other)
+			wantCode(t, err, domain.CodeConflict)
+			if message := domain.AsError(err).Message; !strings.Contains(message, "model fraud, version 1") {
 				t.Errorf("the message is %q", message)
 			}
-			wantOK(t, r.DeleteProject(ctx, store.System, r.project))
-			wantOK(t, r.DeleteProject(ctx, store.System, other))
+			wantOK(t, r.Projects.DeleteProject(ctx, domain.System, r.project))
+			wantOK(t, r.Projects.DeleteProject(ctx, domain.System, other))
 		})
 	}
 }
@@ -170,13 +177,13 @@ func TestVersionAndDeleteOfItsIterationAtOnce(t *testing.T) {
 		var made, removed error
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			_, made = r.CreateModelVersion(ctx, store.System, r.model, store.NewModelVersion{IterationID: iteration})
+			_, made = r.Models.CreateModelVersion(ctx, domain.System, r.model, registry.NewModelVersion{IterationID: iteration})
 		})
 		wg.Go(func() { removed = r.deleteIteration(iteration) })
 		wg.Wait()
 		switch {
-		case made == nil && codeOf(removed) == store.CodeConflict:
-		case removed == nil && codeOf(made) == store.CodeInvalidPayload:
+		case made == nil && codeOf(removed) == domain.CodeConflict:
+		case removed == nil && codeOf(made) == domain.CodeInvalidPayload:
 		default:
 			t.Errorf("the version: %v; the delete: %v", made, removed)
 		}

@@ -9,6 +9,10 @@ import (
 	"unicode/utf8"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/points"
+	"tracker/store/runs"
+	"tracker/store/scalar"
 )
 
 // model is what the metrics of a database must be, in the simplest form.
@@ -24,38 +28,38 @@ type modelIteration struct {
 }
 
 type modelPoint struct {
-	store.Metric // the ID is "" as long as nobody has told it
-	firstKey     string
-	firstStep    store.Step
+	runs.Metric // the ID is "" as long as nobody has told it
+	firstKey    string
+	firstStep   scalar.Step
 }
 
 // refusal is why a write to the iteration is refused, "" when it is not.
-func (i *modelIteration) refusal() store.Code {
+func (i *modelIteration) refusal() domain.Code {
 	switch {
 	case i.deleted:
-		return store.CodeNotFound
+		return domain.CodeNotFound
 	case i.ended:
-		return store.CodeIterationEnded
+		return domain.CodeIterationEnded
 	}
 	return ""
 }
 
 func validKey(key string) bool {
-	return key != "" && utf8.RuneCountInString(key) <= store.MaxName && key != "line\nbreak"
+	return key != "" && utf8.RuneCountInString(key) <= domain.MaxName && key != "line\nbreak"
 }
 
 // add writes points as CreateMetricBatch does, and returns those that it
 // wrote and why it stopped.
-func (i *modelIteration) add(metrics []store.NewMetric, now store.Time) (added []*modelPoint, stopped store.Code) {
+func (i *modelIteration) add(metrics []points.Sample, now scalar.Time) (added []*modelPoint, stopped domain.Code) {
 	for _, m := range metrics {
 		step, ok := i.nextStep(m.Key)
 		if m.Step != nil {
 			step, ok = *m.Step, true
 		}
 		if !ok || !validKey(m.Key) {
-			return added, store.CodeInvalidPayload
+			return added, domain.CodeInvalidPayload
 		}
-		p := &modelPoint{firstKey: m.Key, firstStep: step, Metric: store.Metric{
+		p := &modelPoint{firstKey: m.Key, firstStep: step, Metric: runs.Metric{
 			IterationID: i.id, Key: m.Key, Value: m.Value, Step: step, RecordedAt: now}}
 		if m.RecordedAt != nil {
 			p.RecordedAt = *m.RecordedAt
@@ -66,7 +70,7 @@ func (i *modelIteration) add(metrics []store.NewMetric, now store.Time) (added [
 	return added, ""
 }
 
-func (i *modelIteration) nextStep(key string) (step store.Step, ok bool) {
+func (i *modelIteration) nextStep(key string) (step scalar.Step, ok bool) {
 	for _, p := range i.points {
 		if p.Key == key {
 			if p.Step == math.MaxInt64 {
@@ -133,7 +137,7 @@ func (m *model) removeIteration(i *modelIteration) {
 	i.points = nil
 }
 
-func samePoint(a, b store.Metric) bool {
+func samePoint(a, b runs.Metric) bool {
 	return a.ID == b.ID && a.IterationID == b.IterationID && a.Key == b.Key && a.Step == b.Step &&
 		a.RecordedAt == b.RecordedAt && sameFloat(float64(a.Value), float64(b.Value))
 }
@@ -192,7 +196,7 @@ func (s statistics) same(want statistics, tolerance float64) bool {
 func knownStatistics(t testing.TB, db *store.DB, iteration string) map[string]statistics {
 	t.Helper()
 	found, err := db.StatisticsOf(iteration)
-	if codeOf(err) == store.CodeNotFound {
+	if codeOf(err) == domain.CodeNotFound {
 		return nil
 	}
 	wantOK(t, err)

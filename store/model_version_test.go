@@ -11,55 +11,59 @@ import (
 
 	"github.com/google/uuid"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/files"
+	"tracker/store/projects"
+	"tracker/store/registry"
+	"tracker/store/runs"
 )
 
 // registry is a bed with a model, and the file of it.
-type registry struct {
+type registryBed struct {
 	*bed
 	file  *sql.DB
 	model string
 }
 
-func newRegistry(t testing.TB) *registry {
+func newRegistry(t testing.TB) *registryBed {
 	t.Helper()
 	b := newBed(t)
-	return &registry{b, raw(t, b.Path()), newModel(t, b, b.project, "fraud")}
+	return &registryBed{b, raw(t, b.Path()), newModel(t, b, b.project, "fraud")}
 }
 
 func newModel(t testing.TB, b *bed, project, name string) string {
 	t.Helper()
-	return must(b.CreateModel(ctx, store.System, project, store.NewModel{Name: name}))(t).ID
+	return must(b.Models.CreateModel(ctx, domain.System, project, registry.NewModel{Name: name}))(t).ID
 }
 
 // version adds a version to a model.
-func (r *registry) version(t testing.TB, model, iteration string, resource *string) string {
+func (r *registryBed) version(t testing.TB, model, iteration string, resource *string) string {
 	t.Helper()
-	return must(r.CreateModelVersion(ctx, store.System, model, store.NewModelVersion{IterationID: iteration, ArtifactID: resource}))(t).ID
+	return must(r.Models.CreateModelVersion(ctx, domain.System, model, registry.NewModelVersion{IterationID: iteration, ArtifactID: resource}))(t).ID
 }
 
 // promote puts a version into a stage.
-func (r *registry) promote(t testing.TB, version string, to store.Stage) {
+func (r *registryBed) promote(t testing.TB, version string, to registry.Stage) {
 	t.Helper()
-	wantOK(t, r.UpdateModelVersion(ctx, store.System, version, store.ModelVersionPatch{Stage: &to}))
+	wantOK(t, r.Models.UpdateModelVersion(ctx, domain.System, version, registry.ModelVersionPatch{Stage: &to}))
 }
 
 // resource makes an artifact of an experiment, and of an iteration unless that
 // is "".
-func (r *registry) resource(t testing.TB, experiment, iteration string) string {
+func (r *registryBed) resource(t testing.TB, experiment, iteration string) string {
 	t.Helper()
-	bytes := must(r.Receive(ctx, strings.NewReader(uuid.NewString()), ""))(t)
+	bytes := must(r.Files.Receive(ctx, strings.NewReader(uuid.NewString()), ""))(t)
 	defer bytes.Discard()
-	return must(r.CreateArtifact(ctx, store.System, experiment, store.NewArtifact{Name: "a", IterationID: iteration}, bytes))(t).ID
+	return must(r.Files.CreateArtifact(ctx, domain.System, experiment, files.NewArtifact{Name: "a", IterationID: iteration}, bytes))(t).ID
 }
 
 // versions are all of a model, the newest first.
-func (r *registry) versions(t testing.TB, model string) []store.ModelVersion {
+func (r *registryBed) versions(t testing.TB, model string) []registry.ModelVersion {
 	t.Helper()
-	return must(r.ModelVersions(ctx, store.System, model, store.ModelVersionQuery{Page: store.Page{Limit: store.MaxLimit}}))(t).Data
+	return must(r.Models.ModelVersions(ctx, domain.System, model, registry.ModelVersionQuery{Page: domain.Page{Limit: domain.MaxLimit}}))(t).Data
 }
 
-func (r *registry) numbers(t testing.TB, model string) (all []int64) {
+func (r *registryBed) numbers(t testing.TB, model string) (all []int64) {
 	t.Helper()
 	for _, v := range r.versions(t, model) {
 		all = append(all, v.Version)
@@ -67,7 +71,7 @@ func (r *registry) numbers(t testing.TB, model string) (all []int64) {
 	return all
 }
 
-func (r *registry) stages(t testing.TB, model string) (all []store.Stage) {
+func (r *registryBed) stages(t testing.TB, model string) (all []registry.Stage) {
 	t.Helper()
 	for _, v := range r.versions(t, model) {
 		all = append(all, v.Stage)
@@ -80,8 +84,8 @@ func TestVersionsCountWithoutGaps(t *testing.T) {
 	other := newModel(t, r.bed, r.project, "spam")
 	r.version(t, r.model, r.iteration, nil)
 	r.version(t, other, r.iteration, nil)
-	_, err := r.CreateModelVersion(ctx, store.System, r.model, store.NewModelVersion{IterationID: "gone"})
-	wantCode(t, err, store.CodeInvalidPayload)
+	_, err := r.Models.CreateModelVersion(ctx, domain.System, r.model, registry.NewModelVersion{IterationID: "gone"})
+	wantCode(t, err, domain.CodeInvalidPayload)
 	r.version(t, r.model, r.iteration, nil)
 	if got := r.numbers(t, r.model); !slices.Equal(got, []int64{2, 1}) {
 		t.Errorf("after a refused one the versions are %v", got)
@@ -97,7 +101,7 @@ func TestVersionNumbersAreNotGivenAgain(t *testing.T) {
 	middle := r.version(t, r.model, r.iteration, nil)
 	last := r.version(t, r.model, r.iteration, nil)
 	for _, id := range []string{middle, last} {
-		wantOK(t, r.DeleteModelVersion(ctx, store.System, id))
+		wantOK(t, r.Models.DeleteModelVersion(ctx, domain.System, id))
 	}
 	r.version(t, r.model, r.iteration, nil)
 	if got := r.numbers(t, r.model); !slices.Equal(got, []int64{4, 1}) {
@@ -113,12 +117,12 @@ func TestConcurrentVersionsCountWithoutGaps(t *testing.T) {
 		wg.Go(func() {
 			for range each {
 				if w%4 == 0 { // what is refused takes no number
-					_, err := r.CreateModelVersion(ctx, store.System, r.model, store.NewModelVersion{IterationID: "gone"})
-					if codeOf(err) != store.CodeInvalidPayload {
+					_, err := r.Models.CreateModelVersion(ctx, domain.System, r.model, registry.NewModelVersion{IterationID: "gone"})
+					if codeOf(err) != domain.CodeInvalidPayload {
 						t.Error(err)
 					}
 				}
-				if _, err := r.CreateModelVersion(ctx, store.System, r.model, store.NewModelVersion{IterationID: r.iteration}); err != nil {
+				if _, err := r.Models.CreateModelVersion(ctx, domain.System, r.model, registry.NewModelVersion{IterationID: r.iteration}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -141,31 +145,31 @@ func TestPromotionArchivesTheOneBefore(t *testing.T) {
 	r := newRegistry(t)
 	first, second := r.version(t, r.model, r.iteration, nil), r.version(t, r.model, r.iteration, nil)
 	other := newModel(t, r.bed, r.project, "spam")
-	r.promote(t, r.version(t, other, r.iteration, nil), store.Production)
-	r.promote(t, first, store.Production)
+	r.promote(t, r.version(t, other, r.iteration, nil), registry.Production)
+	r.promote(t, first, registry.Production)
 	r.clock.Add(time.Second)
-	r.promote(t, second, store.Production)
-	if got := r.stages(t, r.model); !slices.Equal(got, []store.Stage{store.Production, store.Archived}) {
+	r.promote(t, second, registry.Production)
+	if got := r.stages(t, r.model); !slices.Equal(got, []registry.Stage{registry.Production, registry.Archived}) {
 		t.Errorf("the stages are %v", got)
 	}
-	if v := must(r.ModelVersion(ctx, store.System, first))(t); v.UpdatedDate != r.clock.Time() {
+	if v := must(r.Models.ModelVersion(ctx, domain.System, first))(t); v.UpdatedDate != r.clock.Time() {
 		t.Errorf("the one before was changed at %v, want %v", v.UpdatedDate, r.clock.Time())
 	}
-	if v := must(r.ProductionVersion(ctx, store.System, r.model))(t); v.ID != second {
+	if v := must(r.Models.ProductionVersion(ctx, domain.System, r.model))(t); v.ID != second {
 		t.Errorf("in production is %+v", v)
 	}
-	if got := r.stages(t, other); !slices.Equal(got, []store.Stage{store.Production}) {
+	if got := r.stages(t, other); !slices.Equal(got, []registry.Stage{registry.Production}) {
 		t.Errorf("the other model has %v", got)
 	}
 	// A promotion that is refused archives nothing.
-	wantCode(t, r.UpdateModelVersion(ctx, store.System, first,
-		store.ModelVersionPatch{Stage: new(store.Production), ArtifactID: new("gone")}), store.CodeInvalidPayload)
-	if v := must(r.ProductionVersion(ctx, store.System, r.model))(t); v.ID != second {
+	wantCode(t, r.Models.UpdateModelVersion(ctx, domain.System, first,
+		registry.ModelVersionPatch{Stage: new(registry.Production), ArtifactID: new("gone")}), domain.CodeInvalidPayload)
+	if v := must(r.Models.ProductionVersion(ctx, domain.System, r.model))(t); v.ID != second {
 		t.Errorf("after a refusal %+v is in production", v)
 	}
-	r.promote(t, second, store.NoStage)
-	_, err := r.ProductionVersion(ctx, store.System, r.model)
-	wantCode(t, err, store.CodeNotFound)
+	r.promote(t, second, registry.NoStage)
+	_, err := r.Models.ProductionVersion(ctx, domain.System, r.model)
+	wantCode(t, err, domain.CodeNotFound)
 }
 
 // A reader sees one version in production while others are promoted, never two and never
@@ -177,14 +181,14 @@ func TestConcurrentPromotionsLeaveOneInProduction(t *testing.T) {
 	for range writers {
 		ids = append(ids, r.version(t, r.model, r.iteration, nil))
 	}
-	r.promote(t, ids[0], store.Production)
+	r.promote(t, ids[0], registry.Production)
 	var wg, reads sync.WaitGroup
 	done := make(chan struct{})
 	reads.Go(func() {
 		for {
 			n := 0
 			for _, s := range r.stages(t, r.model) {
-				if s == store.Production {
+				if s == registry.Production {
 					n++
 				}
 			}
@@ -203,7 +207,7 @@ func TestConcurrentPromotionsLeaveOneInProduction(t *testing.T) {
 	for _, id := range ids {
 		wg.Go(func() {
 			for range each {
-				done, err := r.SetStage(ctx, store.System, id, store.Production)
+				done, err := r.Models.SetStage(ctx, domain.System, id, registry.Production)
 				if err != nil {
 					t.Error(err)
 				}
@@ -219,7 +223,7 @@ func TestConcurrentPromotionsLeaveOneInProduction(t *testing.T) {
 	wg.Wait()
 	// Each that came into production went out of it, but the last; the first
 	// came in place of none.
-	owed[must(r.ProductionVersion(ctx, store.System, r.model))(t).Version]++
+	owed[must(r.Models.ProductionVersion(ctx, domain.System, r.model))(t).Version]++
 	first := 0
 	for version, n := range owed {
 		if first += n; n < 0 || n > 1 {
@@ -233,7 +237,7 @@ func TestConcurrentPromotionsLeaveOneInProduction(t *testing.T) {
 	reads.Wait()
 	got := r.stages(t, r.model)
 	slices.Sort(got)
-	want := append(slices.Repeat([]store.Stage{store.Archived}, writers-1), store.Production)
+	want := append(slices.Repeat([]registry.Stage{registry.Archived}, writers-1), registry.Production)
 	if !slices.Equal(got, want) {
 		t.Errorf("the stages are %v", got)
 	}
@@ -251,9 +255,9 @@ func TestFileHasOneVersionInProduction(t *testing.T) {
 
 func TestVersionsAreOfTheModelsProject(t *testing.T) {
 	r := newRegistry(t)
-	elsewhere := must(r.CreateProject(ctx, store.System, store.NewProject{Name: "elsewhere"}))(t).ID
-	foreign := must(r.CreateExperiment(ctx, store.System, elsewhere, store.NewExperiment{Name: "e"}))(t).ID
-	stranger := must(r.CreateIteration(ctx, store.System, foreign, store.NewIteration{}))(t).ID
+	elsewhere := must(r.Projects.CreateProject(ctx, domain.System, domain.NewProject{Name: "elsewhere"}))(t).ID
+	foreign := must(r.Projects.CreateExperiment(ctx, domain.System, elsewhere, projects.NewExperiment{Name: "e"}))(t).ID
+	stranger := must(r.Runs.CreateIteration(ctx, domain.System, foreign, runs.NewIteration{}))(t).ID
 	own, strange := r.resource(t, r.experiment, ""), r.resource(t, foreign, "")
 	removing := r.resource(t, r.experiment, "")
 	execSQL(t, r.file, `UPDATE blob SET deleting = 1 WHERE id = (SELECT blob_id FROM resource WHERE id = ?)`, removing)
@@ -272,11 +276,11 @@ func TestVersionsAreOfTheModelsProject(t *testing.T) {
 		{"an iteration as artifact", r.iteration, r.iteration, "resource_id"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := r.CreateModelVersion(ctx, store.System, r.model,
-				store.NewModelVersion{IterationID: c.iteration, ArtifactID: &c.resource})
+			_, err := r.Models.CreateModelVersion(ctx, domain.System, r.model,
+				registry.NewModelVersion{IterationID: c.iteration, ArtifactID: &c.resource})
 			wantField(t, err, c.field)
 			if c.field == "resource_id" {
-				wantField(t, r.UpdateModelVersion(ctx, store.System, version, store.ModelVersionPatch{ArtifactID: &c.resource}), c.field)
+				wantField(t, r.Models.UpdateModelVersion(ctx, domain.System, version, registry.ModelVersionPatch{ArtifactID: &c.resource}), c.field)
 			}
 		})
 	}
@@ -288,8 +292,8 @@ func TestVersionsAreOfTheModelsProject(t *testing.T) {
 // wantField demands an INVALID_PAYLOAD about a field.
 func wantField(t testing.TB, err error, field string) {
 	t.Helper()
-	wantCode(t, err, store.CodeInvalidPayload)
-	if e := store.AsError(err); e.Field != field {
+	wantCode(t, err, domain.CodeInvalidPayload)
+	if e := domain.AsError(err); e.Field != field {
 		t.Errorf("the field is %q, want %q: %v", e.Field, field, err)
 	}
 }
@@ -300,19 +304,19 @@ func TestUpdatedDateIsThatOfAChange(t *testing.T) {
 	artifact := r.resource(t, r.experiment, "")
 	version := r.version(t, r.model, r.iteration, &artifact)
 	r.clock.Add(time.Second)
-	for _, same := range []store.ModelVersionPatch{{}, {Stage: new(store.NoStage), Description: new(""), ArtifactID: &artifact}} {
-		wantOK(t, r.UpdateModelVersion(ctx, store.System, version, same))
+	for _, same := range []registry.ModelVersionPatch{{}, {Stage: new(registry.NoStage), Description: new(""), ArtifactID: &artifact}} {
+		wantOK(t, r.Models.UpdateModelVersion(ctx, domain.System, version, same))
 	}
-	for _, same := range []store.ModelPatch{{}, {Name: new("fraud"), Description: new("")}} {
-		wantOK(t, r.UpdateModel(ctx, store.System, r.model, same))
+	for _, same := range []registry.ModelPatch{{}, {Name: new("fraud"), Description: new("")}} {
+		wantOK(t, r.Models.UpdateModel(ctx, domain.System, r.model, same))
 	}
-	m, v := must(r.Model(ctx, store.System, r.model))(t), must(r.ModelVersion(ctx, store.System, version))(t)
+	m, v := must(r.Models.Model(ctx, domain.System, r.model))(t), must(r.Models.ModelVersion(ctx, domain.System, version))(t)
 	if m.UpdatedDate != made || v.UpdatedDate != made {
 		t.Errorf("nothing has changed, and model and version are of %v and %v", m.UpdatedDate, v.UpdatedDate)
 	}
-	wantOK(t, r.UpdateModel(ctx, store.System, r.model, store.ModelPatch{Description: new("new")}))
-	wantOK(t, r.UpdateModelVersion(ctx, store.System, version, store.ModelVersionPatch{Description: new("new")}))
-	m, v = must(r.Model(ctx, store.System, r.model))(t), must(r.ModelVersion(ctx, store.System, version))(t)
+	wantOK(t, r.Models.UpdateModel(ctx, domain.System, r.model, registry.ModelPatch{Description: new("new")}))
+	wantOK(t, r.Models.UpdateModelVersion(ctx, domain.System, version, registry.ModelVersionPatch{Description: new("new")}))
+	m, v = must(r.Models.Model(ctx, domain.System, r.model))(t), must(r.Models.ModelVersion(ctx, domain.System, version))(t)
 	if now := r.clock.Time(); m.UpdatedDate != now || v.UpdatedDate != now || m.CreatedDate != made || v.CreatedDate != made {
 		t.Errorf("changed at %v, made at %v: %+v, %+v", now, made, m, v)
 	}
@@ -323,7 +327,7 @@ func TestModelsAreFoundByName(t *testing.T) {
 	for _, name := range []string{"Fraud", "card fraud", "spam", "100%", "_"} {
 		newModel(t, r.bed, r.project, name)
 	}
-	newModel(t, r.bed, must(r.CreateProject(ctx, store.System, store.NewProject{Name: "elsewhere"}))(t).ID, "fraud")
+	newModel(t, r.bed, must(r.Projects.CreateProject(ctx, domain.System, domain.NewProject{Name: "elsewhere"}))(t).ID, "fraud")
 	for _, c := range []struct {
 		part string
 		name *string
@@ -337,7 +341,7 @@ func TestModelsAreFoundByName(t *testing.T) {
 		{"", new("%"), nil},
 		{"", new(""), nil},
 	} {
-		l := must(r.Models(ctx, store.System, r.project, store.ModelQuery{Page: store.FirstPage, Part: c.part, Name: c.name}))(t)
+		l := must(r.Models.Models(ctx, domain.System, r.project, registry.ModelQuery{Page: domain.FirstPage, Part: c.part, Name: c.name}))(t)
 		var got []string
 		for _, m := range l.Data {
 			got = append(got, m.Name)

@@ -8,7 +8,10 @@ import (
 	"testing"
 
 	"tracker/store"
+	"tracker/store/domain"
 	"tracker/store/json"
+	"tracker/store/projects"
+	"tracker/store/runs"
 )
 
 func TestWordsOfNames(t *testing.T) {
@@ -30,7 +33,7 @@ func TestMadeUpNamesAreUnique(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			for range 60 {
-				if _, err := b.CreateIteration(ctx, store.System, b.experiment, store.NewIteration{}); err != nil {
+				if _, err := b.Runs.CreateIteration(ctx, domain.System, b.experiment, runs.NewIteration{}); err != nil {
 					t.Error(err)
 					return
 				}
@@ -60,16 +63,16 @@ func TestNamesWhenThousandsAreTaken(t *testing.T) {
 	pattern := regexp.MustCompile(`^[a-z]+-[a-z]+-[0-9]+$`)
 	for range 100 {
 		id := b.newIteration(t)
-		i := must(b.Iteration(ctx, store.System, id))(t)
+		i := must(b.Runs.Iteration(ctx, domain.System, id))(t)
 		if taken[i.Name] || !pattern.MatchString(i.Name) {
 			t.Errorf("the name %q", i.Name)
 		}
 		taken[i.Name] = true
 	}
 	// In another experiment they are free.
-	other := must(b.CreateExperiment(ctx, store.System, b.project, store.NewExperiment{Name: "other"}))(t).ID
-	id := must(b.CreateIteration(ctx, store.System, other, store.NewIteration{}))(t).ID
-	if i := must(b.Iteration(ctx, store.System, id))(t); pattern.MatchString(i.Name) {
+	other := must(b.Projects.CreateExperiment(ctx, domain.System, b.project, projects.NewExperiment{Name: "other"}))(t).ID
+	id := must(b.Runs.CreateIteration(ctx, domain.System, other, runs.NewIteration{}))(t).ID
+	if i := must(b.Runs.Iteration(ctx, domain.System, id))(t); pattern.MatchString(i.Name) {
 		t.Errorf("the first name of an experiment is %q", i.Name)
 	}
 }
@@ -78,8 +81,8 @@ func TestNamesWhenThousandsAreTaken(t *testing.T) {
 func TestGivenNames(t *testing.T) {
 	b := newBed(t)
 	for i, name := range []string{"mine", "mine", "с именем 🙂", "amber-acorn"} {
-		id := must(b.CreateIteration(ctx, store.System, b.experiment, store.NewIteration{Name: &name}))(t).ID
-		if got := must(b.Iteration(ctx, store.System, id))(t).Name; got != name {
+		id := must(b.Runs.CreateIteration(ctx, domain.System, b.experiment, runs.NewIteration{Name: &name}))(t).ID
+		if got := must(b.Runs.Iteration(ctx, domain.System, id))(t).Name; got != name {
 			t.Errorf("name %d is %q, want %q", i, got, name)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"tracker/store"
+	"tracker/store/domain"
 )
 
 // copyFiles copies a database and its companions as they lie there, which is
@@ -56,7 +57,7 @@ func TestOddPaths(t *testing.T) {
 			wantOK(t, b.Close())
 			wantOK(t, store.Verify(ctx, path))
 			aside := must(store.Restore(ctx, copied, path, true, b.clock.Now()))(t)
-			if len(points(t, open(t, store.Options{Path: path}), b.iteration, nil)) != 1 {
+			if len(pointsOf(t, open(t, store.Options{Path: path}), b.iteration, nil)) != 1 {
 				t.Error("the restored database has not the point")
 			}
 			want := map[string]bool{name: true, name + "-wal": true, name + "-shm": true, name + ".lock": true,
@@ -114,7 +115,7 @@ func TestFilesArePrivate(t *testing.T) {
 func TestLock(t *testing.T) {
 	server := newBedWith(t, store.Options{Exclusive: true})
 	_, err := store.Open(ctx, store.Options{Path: server.Path(), Exclusive: true})
-	wantCode(t, err, store.CodeUnavailable)
+	wantCode(t, err, domain.CodeUnavailable)
 	for _, part := range []string{server.Path(), fmt.Sprintf("process %d;", os.Getpid())} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("%q does not name %s", err, part)
@@ -125,7 +126,7 @@ func TestLock(t *testing.T) {
 	}
 	// The command line works beside the server.
 	admin := open(t, store.Options{Path: server.Path()})
-	must(admin.CreateProject(ctx, store.System, store.NewProject{Name: "beside"}))(t)
+	must(admin.Projects.CreateProject(ctx, domain.System, domain.NewProject{Name: "beside"}))(t)
 	wantOK(t, admin.Close())
 	server.log(t, "loss", 0, 1)
 

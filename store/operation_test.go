@@ -7,6 +7,10 @@ import (
 	"strings"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/points"
+	"tracker/store/runs"
+	"tracker/store/scalar"
 )
 
 // operation is a write to the store, and the same to the model. The model
@@ -14,7 +18,7 @@ import (
 type operation struct {
 	name  string
 	store func(*store.DB) (ids []string, err error)
-	model func(ids []string) (want int, code store.Code)
+	model func(ids []string) (want int, code domain.Code)
 }
 
 // pick returns an iteration, seldom one that is deleted.
@@ -44,16 +48,16 @@ func (p *property) operation() operation {
 	case n < 97: // ends the transaction of all who are in it
 		return operation{"break the transaction",
 			func(db *store.DB) ([]string, error) {
-				_, err := db.CreateTag(ctx, store.System, store.ExperimentTag, p.experiment, "breaks")
+				_, err := db.Runs.CreateTag(ctx, domain.System, runs.ExperimentTag, p.experiment, "breaks")
 				return nil, err
 			},
-			func([]string) (int, store.Code) { return 0, store.CodeServerError }}
+			func([]string) (int, domain.Code) { return 0, domain.CodeServerError }}
 	case n < 98:
 		return operation{"delete iteration " + i.id,
-			func(db *store.DB) ([]string, error) { return nil, db.DeleteIteration(ctx, store.System, i.id) },
-			func([]string) (int, store.Code) {
+			func(db *store.DB) ([]string, error) { return nil, db.Runs.DeleteIteration(ctx, domain.System, i.id) },
+			func([]string) (int, domain.Code) {
 				if i.deleted {
-					return 0, store.CodeNotFound
+					return 0, domain.CodeNotFound
 				}
 				p.removeIteration(i)
 				return 0, ""
@@ -61,10 +65,10 @@ func (p *property) operation() operation {
 	}
 	return operation{"create iteration",
 		func(db *store.DB) ([]string, error) {
-			c, err := db.CreateIteration(ctx, store.System, p.experiment, store.NewIteration{})
+			c, err := db.Runs.CreateIteration(ctx, domain.System, p.experiment, runs.NewIteration{})
 			return []string{c.ID}, err
 		},
-		func(ids []string) (int, store.Code) {
+		func(ids []string) (int, domain.Code) {
 			p.iterations = append(p.iterations, &modelIteration{id: ids[0]})
 			return 1, ""
 		}}
@@ -74,17 +78,17 @@ func (p *property) create(i *modelIteration) operation {
 	m := p.metric()
 	return operation{fmt.Sprintf("create in %s: %s", i.id, show(m)),
 		func(db *store.DB) ([]string, error) {
-			c, err := db.CreateMetric(ctx, store.System, i.id, m)
+			c, err := db.Runs.CreateMetric(ctx, domain.System, i.id, m)
 			if err != nil {
 				return nil, err
 			}
 			return []string{c.ID}, nil
 		},
-		func(ids []string) (int, store.Code) {
+		func(ids []string) (int, domain.Code) {
 			if !validKey(m.Key) {
-				return 0, store.CodeInvalidPayload
+				return 0, domain.CodeInvalidPayload
 			}
-			return p.apply(i, []store.NewMetric{m}, ids)
+			return p.apply(i, []points.Sample{m}, ids)
 		}}
 }
 
@@ -92,17 +96,17 @@ func (p *property) batch(i *modelIteration) operation {
 	batch := p.metrics()
 	return operation{fmt.Sprintf("batch in %s: %s", i.id, show(batch...)),
 		func(db *store.DB) ([]string, error) {
-			b, err := db.CreateMetricBatch(ctx, store.System, i.id, batch)
+			b, err := db.Runs.CreateMetricBatch(ctx, domain.System, i.id, batch)
 			if err == nil && b.Failed != nil {
 				err = b.Failed
 			}
 			return b.IDs, err
 		},
-		func(ids []string) (int, store.Code) { return p.apply(i, batch, ids) }}
+		func(ids []string) (int, domain.Code) { return p.apply(i, batch, ids) }}
 }
 
 // apply writes to the model, which takes over the ids.
-func (p *property) apply(i *modelIteration, metrics []store.NewMetric, ids []string) (int, store.Code) {
+func (p *property) apply(i *modelIteration, metrics []points.Sample, ids []string) (int, domain.Code) {
 	if code := i.refusal(); code != "" {
 		return 0, code
 	}
@@ -121,10 +125,12 @@ func (p *property) apply(i *modelIteration, metrics []store.NewMetric, ids []str
 func (p *property) bulk(i *modelIteration) operation {
 	bulk := p.metrics()
 	return operation{fmt.Sprintf("bulk in %s: %s", i.id, show(bulk...)),
-		func(db *store.DB) ([]string, error) { return nil, db.CreateMetrics(ctx, store.System, i.id, bulk) },
-		func([]string) (int, store.Code) {
-			if slices.ContainsFunc(bulk, func(m store.NewMetric) bool { return !validKey(m.Key) }) {
-				return 0, store.CodeInvalidPayload
+		func(db *store.DB) ([]string, error) {
+			return nil, db.Runs.CreateMetrics(ctx, domain.System, i.id, bulk)
+		},
+		func([]string) (int, domain.Code) {
+			if slices.ContainsFunc(bulk, func(m points.Sample) bool { return !validKey(m.Key) }) {
+				return 0, domain.CodeInvalidPayload
 			}
 			before := slices.Clone(i.points)
 			_, code := p.apply(i, bulk, nil)
@@ -151,7 +157,7 @@ func (p *property) someID(i *modelIteration) string {
 func (p *property) update(i *modelIteration) operation {
 	id := p.someID(i)
 	m := p.metric()
-	patch := store.MetricPatch{}
+	patch := points.Patch{}
 	for _, set := range []func(){
 		func() { patch.Key = &m.Key },
 		func() { patch.Value = &m.Value },
@@ -166,14 +172,14 @@ func (p *property) update(i *modelIteration) operation {
 		patch.Key, patch.Step = &point.firstKey, &point.firstStep
 	}
 	return operation{fmt.Sprintf("update %s: %s", id, showPatch(patch)),
-		func(db *store.DB) ([]string, error) { return nil, db.UpdateMetric(ctx, store.System, id, patch) },
-		func([]string) (int, store.Code) {
+		func(db *store.DB) ([]string, error) { return nil, db.Runs.UpdateMetric(ctx, domain.System, id, patch) },
+		func([]string) (int, domain.Code) {
 			if patch.Key != nil && !validKey(*patch.Key) {
-				return 0, store.CodeInvalidPayload
+				return 0, domain.CodeInvalidPayload
 			}
 			i, point := p.find(id)
 			if point == nil {
-				return 0, store.CodeNotFound
+				return 0, domain.CodeNotFound
 			}
 			if code := i.refusal(); code != "" {
 				return 0, code
@@ -195,11 +201,11 @@ func assign[T any](to, from *T) {
 func (p *property) delete(i *modelIteration) operation {
 	id := p.someID(i)
 	return operation{"delete " + id,
-		func(db *store.DB) ([]string, error) { return nil, db.DeleteMetric(ctx, store.System, id) },
-		func([]string) (int, store.Code) {
+		func(db *store.DB) ([]string, error) { return nil, db.Runs.DeleteMetric(ctx, domain.System, id) },
+		func([]string) (int, domain.Code) {
 			i, point := p.find(id)
 			if point == nil {
-				return 0, store.CodeNotFound
+				return 0, domain.CodeNotFound
 			}
 			if code := i.refusal(); code != "" {
 				return 0, code
@@ -211,48 +217,48 @@ func (p *property) delete(i *modelIteration) operation {
 
 // end ends an iteration, or opens it again.
 func (p *property) end(i *modelIteration) operation {
-	status := store.Running
+	status := domain.Running
 	if p.IntN(3) == 0 {
-		status = store.Killed
+		status = domain.Killed
 	}
 	return operation{fmt.Sprintf("set %s to %s", i.id, status),
 		func(db *store.DB) ([]string, error) {
-			return nil, db.UpdateIteration(ctx, store.System, i.id, store.IterationPatch{Status: &status})
+			return nil, db.Runs.UpdateIteration(ctx, domain.System, i.id, runs.IterationPatch{Status: &status})
 		},
-		func([]string) (int, store.Code) {
+		func([]string) (int, domain.Code) {
 			if i.deleted {
-				return 0, store.CodeNotFound
+				return 0, domain.CodeNotFound
 			}
-			i.ended = status != store.Running
+			i.ended = status != domain.Running
 			return 0, ""
 		}}
 }
 
-func (p *property) metrics() []store.NewMetric {
-	all := make([]store.NewMetric, p.IntN(20))
+func (p *property) metrics() []points.Sample {
+	all := make([]points.Sample, p.IntN(20))
 	for i := range all {
 		all[i] = p.metric()
 	}
 	return all
 }
 
-func (p *property) metric() store.NewMetric {
-	m := store.NewMetric{Key: pick(p, "loss", "loss", "acc", "val/loss, ŭnıcode 🙂", "'; DROP TABLE metric", " ")}
+func (p *property) metric() points.Sample {
+	m := points.Sample{Key: pick(p, "loss", "loss", "acc", "val/loss, ŭnıcode 🙂", "'; DROP TABLE metric", " ")}
 	if p.IntN(60) == 0 {
-		m.Key = pick(p, "", "line\nbreak", strings.Repeat("k", store.MaxName+1))
+		m.Key = pick(p, "", "line\nbreak", strings.Repeat("k", domain.MaxName+1))
 	}
 	if p.IntN(2) == 0 {
-		m.Step = new(store.Step(p.IntN(30) - 5))
+		m.Step = new(scalar.Step(p.IntN(30) - 5))
 		if p.IntN(30) == 0 {
-			m.Step = new(pick[store.Step](p, math.MinInt64, math.MaxInt64, math.MaxInt64-1, 1<<53+1))
+			m.Step = new(pick[scalar.Step](p, math.MinInt64, math.MaxInt64, math.MaxInt64-1, 1<<53+1))
 		}
 	}
 	if p.IntN(3) == 0 {
-		m.RecordedAt = new(store.Time(p.IntN(1000) - 500))
+		m.RecordedAt = new(scalar.Time(p.IntN(1000) - 500))
 	}
-	m.Value = store.Value(p.NormFloat64())
+	m.Value = scalar.Value(p.NormFloat64())
 	if p.IntN(3) == 0 {
-		m.Value = store.Value(pick(p, 0, math.Copysign(0, -1), 1, -1, math.NaN(), math.Inf(1), math.Inf(-1),
+		m.Value = scalar.Value(pick(p, 0, math.Copysign(0, -1), 1, -1, math.NaN(), math.Inf(1), math.Inf(-1),
 			math.MaxFloat64, -math.MaxFloat64, 1e308, -1e308, math.SmallestNonzeroFloat64, 1<<53, 1e15, -1e300))
 	}
 	return m
@@ -260,7 +266,7 @@ func (p *property) metric() store.NewMetric {
 
 func pick[T any](p *property, from ...T) T { return from[p.IntN(len(from))] }
 
-func show(metrics ...store.NewMetric) string {
+func show(metrics ...points.Sample) string {
 	var b strings.Builder
 	for _, m := range metrics {
 		fmt.Fprintf(&b, "[%.30q %v", m.Key, m.Value)
@@ -272,7 +278,7 @@ func show(metrics ...store.NewMetric) string {
 	return b.String()
 }
 
-func showPatch(p store.MetricPatch) string {
+func showPatch(p points.Patch) string {
 	var b strings.Builder
 	if p.Key != nil {
 		fmt.Fprintf(&b, "key %.30q ", *p.Key)

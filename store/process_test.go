@@ -10,6 +10,10 @@ import (
 	"testing"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/points"
+	"tracker/store/runs"
+	"tracker/store/scalar"
 )
 
 // childPath names the database that a second process writes to.
@@ -46,7 +50,7 @@ func child(path, iteration string) error {
 			return db.Close()
 		default:
 		}
-		c, err := db.CreateMetric(ctx, store.System, iteration, store.NewMetric{Key: "loss"})
+		c, err := db.Runs.CreateMetric(ctx, domain.System, iteration, points.Sample{Key: "loss"})
 		if err != nil {
 			return err
 		}
@@ -97,8 +101,8 @@ func TestTwoProcessesWrite(t *testing.T) {
 	acknowledged.check(t, b.DB, b.iteration)
 	wantNoSeqTwice(t, b.DB)
 	loss := "loss"
-	for i, m := range points(t, b.DB, b.iteration, &loss) {
-		if m.Step != store.Step(i) {
+	for i, m := range pointsOf(t, b.DB, b.iteration, &loss) {
+		if m.Step != scalar.Step(i) {
 			t.Fatalf("point %d is at step %d", i, m.Step)
 		}
 	}
@@ -123,7 +127,7 @@ func TestTwoHandlesWrite(t *testing.T) {
 				acknowledged.add(t, ids...)
 				// A record that the other handle has written can be changed here.
 				if i%3 == 0 {
-					err := db.UpdateMetric(ctx, store.System, ids[0], store.MetricPatch{Key: new("moved"), Step: new(store.Step(i))})
+					err := db.Runs.UpdateMetric(ctx, domain.System, ids[0], points.Patch{Key: new("moved"), Step: new(scalar.Step(i))})
 					if err != nil {
 						t.Error(err)
 					}
@@ -143,35 +147,35 @@ func TestTwoHandlesWrite(t *testing.T) {
 func TestHandlesSeeEachOther(t *testing.T) {
 	b := newBed(t)
 	other := open(t, store.Options{Path: b.Path(), Now: b.clock.Now})
-	next := func(db *store.DB) (store.Step, error) {
-		c, err := db.CreateMetric(ctx, store.System, b.iteration, store.NewMetric{Key: "loss"})
+	next := func(db *store.DB) (scalar.Step, error) {
+		c, err := db.Runs.CreateMetric(ctx, domain.System, b.iteration, points.Sample{Key: "loss"})
 		if err != nil {
 			return 0, err
 		}
-		m, err := db.Metric(ctx, store.System, c.ID)
+		m, err := db.Runs.Metric(ctx, domain.System, c.ID)
 		return m.Step, err
 	}
-	for want := range store.Step(10) {
+	for want := range scalar.Step(10) {
 		if got := must(next([]*store.DB{b.DB, other}[want%2]))(t); got != want {
 			t.Fatalf("step %d, want %d", got, want)
 		}
 	}
-	for _, m := range points(t, other, b.iteration, nil) {
-		wantOK(t, other.DeleteMetric(ctx, store.System, m.ID))
+	for _, m := range pointsOf(t, other, b.iteration, nil) {
+		wantOK(t, other.Runs.DeleteMetric(ctx, domain.System, m.ID))
 	}
 	if got := must(next(b.DB))(t); got != 0 {
 		t.Errorf("step %d in a series that the other handle has emptied", got)
 	}
-	wantOK(t, other.UpdateIteration(ctx, store.System, b.iteration, store.IterationPatch{Status: new(store.Failed)}))
+	wantOK(t, other.Runs.UpdateIteration(ctx, domain.System, b.iteration, runs.IterationPatch{Status: new(domain.Failed)}))
 	_, err := next(b.DB)
-	wantCode(t, err, store.CodeIterationEnded)
-	wantOK(t, b.UpdateIteration(ctx, store.System, b.iteration, store.IterationPatch{Status: new(store.Running)}))
+	wantCode(t, err, domain.CodeIterationEnded)
+	wantOK(t, b.Runs.UpdateIteration(ctx, domain.System, b.iteration, runs.IterationPatch{Status: new(domain.Running)}))
 	if got := must(next(other))(t); got != 1 {
 		t.Errorf("step %d after it was opened again, want 1", got)
 	}
-	wantOK(t, b.DeleteIteration(ctx, store.System, b.iteration))
+	wantOK(t, b.Runs.DeleteIteration(ctx, domain.System, b.iteration))
 	_, err = next(other)
-	wantCode(t, err, store.CodeNotFound)
+	wantCode(t, err, domain.CodeNotFound)
 	wantClean(t, b.DB)
 }
 
@@ -202,7 +206,7 @@ func TestLockOfAnotherProcess(t *testing.T) {
 	wantOK(t, cmd.Start())
 	must(bufio.NewReader(output).ReadString('\n'))(t)
 	_, err := store.Open(ctx, store.Options{Path: path, Exclusive: true})
-	wantCode(t, err, store.CodeUnavailable)
+	wantCode(t, err, domain.CodeUnavailable)
 	if pid := fmt.Sprintf("process %d;", cmd.Process.Pid); !strings.Contains(err.Error(), pid) {
 		t.Errorf("%q does not name %s", err, pid)
 	}

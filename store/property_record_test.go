@@ -7,20 +7,26 @@ import (
 	"testing"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/files"
+	"tracker/store/points"
+	"tracker/store/runs"
+	"tracker/store/scalar"
+	"tracker/store/wandb"
 )
 
 // Properties go with what they belong to.
 func TestPropertiesGoWithTheirRecord(t *testing.T) {
 	b := newBed(t)
-	set := func(kind store.PropertyKind, id string) {
+	set := func(kind runs.PropertyKind, id string) {
 		t.Helper()
-		if err := b.SetProperties(ctx, store.System, kind, id, []store.Property{{Key: "k", Value: "v"}}); err != nil {
+		if err := b.Runs.SetProperties(ctx, domain.System, kind, id, []domain.Property{{Key: "k", Value: "v"}}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	set(store.ExperimentProperty, b.experiment)
-	set(store.IterationProperty, b.iteration)
-	if err := b.DeleteExperiment(ctx, store.System, b.experiment); err != nil {
+	set(runs.ExperimentProperty, b.experiment)
+	set(runs.IterationProperty, b.iteration)
+	if err := b.Projects.DeleteExperiment(ctx, domain.System, b.experiment); err != nil {
 		t.Fatal(err)
 	}
 	problems := must(b.Check(ctx, false))(t)
@@ -39,7 +45,7 @@ func TestLatestPoints(t *testing.T) {
 				b.log(t, "down", int64(-i), float64(i))
 			}
 			b.log(t, "up", 39, 100) // of the same step the one written last
-			r := must(b.IterationRecord(ctx, store.System, b.iteration))(t)
+			r := must(b.Runs.IterationRecord(ctx, domain.System, b.iteration))(t)
 			got := ""
 			for _, l := range r.Latest {
 				got += fmt.Sprint(l.Key, " ", l.Step, " ", l.Value, "; ")
@@ -55,36 +61,36 @@ func TestLatestPoints(t *testing.T) {
 // the server was restarted between.
 func TestLogIterationOnce(t *testing.T) {
 	b := newBed(t)
-	var few, many []store.NewMetric
+	var few, many []points.Sample
 	for i := range 5 {
 		p := point("few", int64(i%3), float64(i))
-		p.RecordedAt = new(store.Time(1000 + i))
+		p.RecordedAt = new(scalar.Time(1000 + i))
 		few = append(few, p)
 	}
 	for i := range 100 {
 		p := point("many", int64(i%10), float64(i))
-		p.RecordedAt = new(store.Time(1000 + i))
+		p.RecordedAt = new(scalar.Time(1000 + i))
 		many = append(many, p)
 	}
 	for range 3 {
-		for _, metrics := range [][]store.NewMetric{few, many} {
-			if err := b.LogIteration(ctx, store.System, b.iteration, store.IterationLog{Metrics: metrics}); err != nil {
+		for _, metrics := range [][]points.Sample{few, many} {
+			if err := b.Runs.LogIteration(ctx, domain.System, b.iteration, runs.IterationLog{Metrics: metrics}); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	if n := len(points(t, b.DB, b.iteration, nil)); n != 105 {
+	if n := len(pointsOf(t, b.DB, b.iteration, nil)); n != 105 {
 		t.Errorf("there are %d points, want 105", n)
 	}
 }
 
 func TestFilesOfARun(t *testing.T) {
 	b := newBed(t)
-	if err := b.DeleteFiles(ctx, store.System, store.Tree{IterationID: b.iteration}, "nothing"); err == nil || store.AsError(err).Code != store.CodeNotFound {
+	if err := b.Files.DeleteFiles(ctx, domain.System, files.Tree{IterationID: b.iteration}, "nothing"); err == nil || domain.AsError(err).Code != domain.CodeNotFound {
 		t.Errorf("deleting nothing: %v", err)
 	}
 	for _, name := range []string{"../x", "a//b", "/a", "a/", ""} {
-		if err := b.AllowFile(ctx, store.System, store.Tree{IterationID: b.iteration}, name); err == nil || store.AsError(err).Code != store.CodeInvalidPayload {
+		if err := b.Files.AllowFile(ctx, domain.System, files.Tree{IterationID: b.iteration}, name); err == nil || domain.AsError(err).Code != domain.CodeInvalidPayload {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
@@ -94,8 +100,8 @@ func TestFilesOfARun(t *testing.T) {
 func TestSearchByProperty(t *testing.T) {
 	b := newBed(t)
 	for _, value := range []string{"red", "blue", "10"} {
-		id := must(b.CreateIteration(ctx, store.System, b.experiment, store.NewIteration{Name: &value}))(t).ID
-		err := b.SetProperties(ctx, store.System, store.IterationProperty, id, []store.Property{{Key: "team", Value: value}})
+		id := must(b.Runs.CreateIteration(ctx, domain.System, b.experiment, runs.NewIteration{Name: &value}))(t).ID
+		err := b.Runs.SetProperties(ctx, domain.System, runs.IterationProperty, id, []domain.Property{{Key: "team", Value: value}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -109,7 +115,7 @@ func TestSearchByProperty(t *testing.T) {
 		"property.nothing = 'red'":                "",
 		"not property.team = 'red' and name = ''": "",
 	} {
-		l := must(b.Iterations(ctx, store.System, b.experiment, store.IterationQuery{Page: store.FirstPage, Filter: filter, Sort: "property.team"}))(t)
+		l := must(b.Runs.Iterations(ctx, domain.System, b.experiment, runs.IterationQuery{Page: domain.FirstPage, Filter: filter, Sort: "property.team"}))(t)
 		got := ""
 		for _, i := range l.Data {
 			got += i.Name + " "
@@ -118,8 +124,8 @@ func TestSearchByProperty(t *testing.T) {
 			t.Errorf("%s: %q, want %q", filter, got, want)
 		}
 	}
-	_, err := b.Iterations(ctx, store.System, b.experiment, store.IterationQuery{Page: store.FirstPage, Filter: "property.team = 1"})
-	if err == nil || store.AsError(err).Code != store.CodeInvalidPayload {
+	_, err := b.Runs.Iterations(ctx, domain.System, b.experiment, runs.IterationQuery{Page: domain.FirstPage, Filter: "property.team = 1"})
+	if err == nil || domain.AsError(err).Code != domain.CodeInvalidPayload {
 		t.Errorf("a number: %v", err)
 	}
 }
@@ -129,18 +135,18 @@ func TestFirstWrongField(t *testing.T) {
 	b := newBed(t)
 	wrong := "\xff"
 	for range 20 {
-		err := b.LogIteration(ctx, store.System, b.iteration, store.IterationLog{
-			Snapshot: &store.SnapshotPatch{GitSHA: &wrong, GitRemote: &wrong, Entrypoint: &wrong}})
-		if e := store.AsError(err); e == nil || e.Field != "git_sha" {
+		err := b.Runs.LogIteration(ctx, domain.System, b.iteration, runs.IterationLog{
+			Snapshot: &runs.SnapshotPatch{GitSHA: &wrong, GitRemote: &wrong, Entrypoint: &wrong}})
+		if e := domain.AsError(err); e == nil || e.Field != "git_sha" {
 			t.Fatalf("snapshot: %v", err)
 		}
-		_, err = b.UpdateWandbArtifact(ctx, store.System, "x", store.WandbArtifactPatch{Description: &wrong, Metadata: &wrong})
-		if e := store.AsError(err); e == nil || e.Field != "description" {
+		_, err = b.Wandb.UpdateArtifact(ctx, domain.System, "x", wandb.ArtifactPatch{Description: &wrong, Metadata: &wrong})
+		if e := domain.AsError(err); e == nil || e.Field != "description" {
 			t.Fatalf("artifact: %v", err)
 		}
-		err = b.Export(ctx, store.System, store.ArchiveQuery{ProjectID: b.project, Records: []string{"report/b", "report/a", "report/c"}},
+		err = b.Export(ctx, domain.System, store.ArchiveQuery{ProjectID: b.project, Records: []string{"report/b", "report/a", "report/c"}},
 			store.ArchiveOptions{}, io.Discard)
-		if e := store.AsError(err); e == nil || !strings.Contains(e.Message, "report/b") {
+		if e := domain.AsError(err); e == nil || !strings.Contains(e.Message, "report/b") {
 			t.Fatalf("archive: %v", err)
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/runs"
 )
 
 // Random writes agree with the model, one by one from two handles, and many
@@ -111,8 +113,8 @@ func (p *property) checkAll() {
 	}
 	wantClean(p, p.handles[0])
 	for _, id := range p.gone[max(0, len(p.gone)-50):] {
-		_, err := p.handles[0].Metric(ctx, store.System, id)
-		wantCode(p, err, store.CodeNotFound)
+		_, err := p.handles[0].Runs.Metric(ctx, domain.System, id)
+		wantCode(p, err, domain.CodeNotFound)
 	}
 	if p.Failed() {
 		p.fail("check")
@@ -123,8 +125,8 @@ func (p *property) checkAll() {
 func (p *property) checkIteration(i *modelIteration) {
 	db := p.handles[p.IntN(len(p.handles))]
 	if i.deleted {
-		_, err := db.Metrics(ctx, store.System, i.id, store.MetricQuery{Page: store.FirstPage})
-		wantCode(p, err, store.CodeNotFound)
+		_, err := db.Runs.Metrics(ctx, domain.System, i.id, runs.MetricQuery{Page: domain.FirstPage})
+		wantCode(p, err, domain.CodeNotFound)
 		return
 	}
 	p.checkListing(db, i, nil)
@@ -159,8 +161,8 @@ func (p *property) checkListing(db *store.DB, i *modelIteration, key *string) {
 	want := i.listed(key)
 	limit := 1 + p.IntN(200)
 	for offset := 0; offset <= len(want); offset += limit {
-		l := must(db.Metrics(ctx, store.System, i.id,
-			store.MetricQuery{Page: store.Page{Limit: limit, Offset: offset}, Key: key}))(p)
+		l := must(db.Runs.Metrics(ctx, domain.System, i.id,
+			runs.MetricQuery{Page: domain.Page{Limit: limit, Offset: offset}, Key: key}))(p)
 		if l.Total != len(want) || len(l.Data) != min(limit, len(want)-offset) {
 			p.fail("%d points of %d at offset %d, want %d", len(l.Data), l.Total, offset, len(want))
 		}
@@ -173,7 +175,7 @@ func (p *property) checkListing(db *store.DB, i *modelIteration, key *string) {
 				p.fail("point %d is %+v, want %+v", offset+n, got, point.Metric)
 			}
 			if n%7 == 0 {
-				if found, err := db.Metric(ctx, store.System, got.ID); err != nil || !samePoint(found, got) {
+				if found, err := db.Runs.Metric(ctx, domain.System, got.ID); err != nil || !samePoint(found, got) {
 					p.fail("point %s is found as %+v (%v), want %+v", got.ID, found, err, got)
 				}
 			}

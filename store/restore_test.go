@@ -10,14 +10,16 @@ import (
 	"time"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/runs"
 )
 
 // backedUp is a closed database, and a backup that it has moved on from.
 type backedUp struct {
 	*bed
 	copy  string
-	saved []store.Metric // in the backup
-	now   []store.Metric // in the database
+	saved []runs.Metric // in the backup
+	now   []runs.Metric // in the database
 }
 
 func newBackedUp(t testing.TB, o store.Options) *backedUp {
@@ -25,19 +27,19 @@ func newBackedUp(t testing.TB, o store.Options) *backedUp {
 	b := &backedUp{bed: newBedWith(t, o), copy: filepath.Join(t.TempDir(), "copy.db")}
 	b.log(t, "loss", 0, 1)
 	wantOK(t, b.Backup(ctx, b.copy))
-	b.saved = points(t, b.DB, b.iteration, nil)
+	b.saved = pointsOf(t, b.DB, b.iteration, nil)
 	b.log(t, "loss", 1, 2)
-	b.now = points(t, b.DB, b.iteration, nil)
+	b.now = pointsOf(t, b.DB, b.iteration, nil)
 	return b
 }
 
 // wantPoints fails unless the database at path is clean and has these points.
-func (b *backedUp) wantPoints(t testing.TB, path string, want []store.Metric) {
+func (b *backedUp) wantPoints(t testing.TB, path string, want []runs.Metric) {
 	t.Helper()
 	db, err := store.Open(ctx, store.Options{Path: path, BcryptCost: 4})
 	wantOK(t, err)
 	defer db.Close()
-	if got := points(t, db, b.iteration, nil); !slices.Equal(got, want) {
+	if got := pointsOf(t, db, b.iteration, nil); !slices.Equal(got, want) {
 		t.Errorf("%s has %+v, want %+v", path, got, want)
 	}
 	wantClean(t, db)
@@ -56,7 +58,7 @@ func TestRestore(t *testing.T) {
 
 	before := contents(t, filepath.Dir(b.Path()))
 	_, err := store.Restore(ctx, b.copy, b.Path(), false, b.clock.Now())
-	wantCode(t, err, store.CodeConflict)
+	wantCode(t, err, domain.CodeConflict)
 	if !strings.Contains(err.Error(), "force") || !strings.Contains(err.Error(), b.Path()) {
 		t.Errorf("%q does not say what to do", err)
 	}
@@ -74,7 +76,7 @@ func TestRestore(t *testing.T) {
 	second := must(store.Restore(ctx, aside, b.Path(), true, b.clock.Now().Add(time.Second)))(t)
 	b.wantPoints(t, b.Path(), b.now)
 	b.wantPoints(t, second, b.saved)
-	for _, name := range files(t, filepath.Dir(b.Path())) {
+	for _, name := range filesIn(t, filepath.Dir(b.Path())) {
 		if strings.Contains(name, "partial") || strings.Contains(name, "-wal") {
 			t.Errorf("there is a file %q", name)
 		}
@@ -88,15 +90,15 @@ func TestRestoreWhileServing(t *testing.T) {
 	b := newBackedUp(t, store.Options{Exclusive: true})
 	for _, force := range []bool{false, true} {
 		_, err := store.Restore(ctx, b.copy, b.Path(), force, b.clock.Now())
-		wantCode(t, err, store.CodeUnavailable)
+		wantCode(t, err, domain.CodeUnavailable)
 		if pid := fmt.Sprintf("process %d;", os.Getpid()); !strings.Contains(err.Error(), pid) {
 			t.Errorf("%q does not name %s", err, pid)
 		}
 	}
-	if now := points(t, b.DB, b.iteration, nil); !slices.Equal(now, b.now) {
+	if now := pointsOf(t, b.DB, b.iteration, nil); !slices.Equal(now, b.now) {
 		t.Errorf("points %+v, want %+v", now, b.now)
 	}
-	for _, name := range files(t, filepath.Dir(b.Path())) {
+	for _, name := range filesIn(t, filepath.Dir(b.Path())) {
 		if strings.Contains(name, "partial") || strings.Contains(name, "before") {
 			t.Errorf("there is a file %q", name)
 		}
@@ -104,7 +106,7 @@ func TestRestoreWhileServing(t *testing.T) {
 	wantOK(t, b.Close())
 	must(store.Restore(ctx, b.copy, b.Path(), true, b.clock.Now()))(t)
 	server := open(t, store.Options{Path: b.Path(), Exclusive: true}) // the lock was given back
-	if now := points(t, server, b.iteration, nil); !slices.Equal(now, b.saved) {
+	if now := pointsOf(t, server, b.iteration, nil); !slices.Equal(now, b.saved) {
 		t.Errorf("points %+v, want %+v", now, b.saved)
 	}
 }
@@ -208,6 +210,6 @@ func TestRestoreTwiceInASecond(t *testing.T) {
 	must(store.Restore(ctx, b.copy, b.Path(), true, b.clock.Now()))(t)
 	before := contents(t, filepath.Dir(b.Path()))
 	_, err := store.Restore(ctx, b.copy, b.Path(), true, b.clock.Now())
-	wantCode(t, err, store.CodeConflict)
+	wantCode(t, err, domain.CodeConflict)
 	wantSame(t, "second restore", contents(t, filepath.Dir(b.Path())), before)
 }

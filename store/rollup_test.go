@@ -11,6 +11,9 @@ import (
 	"testing"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/points"
+	"tracker/store/scalar"
 )
 
 // TestRollupsAgreeWithPoints writes, patches and deletes points of long series
@@ -46,30 +49,30 @@ type rollups struct {
 	*rand.Rand
 	*bed
 	direct *store.DB // another handle, whose points go to table metric at once, or DB
-	points []store.NewMetric
+	points []points.Sample
 	ids    []string // of the points that were written one by one
 	next   int64    // the step that a run in order has reached
 	stride int64
 }
 
-func (r *rollups) value() store.Value {
+func (r *rollups) value() scalar.Value {
 	switch r.IntN(30) {
 	case 0:
-		return store.Value(math.NaN())
+		return scalar.Value(math.NaN())
 	case 1:
-		return store.Value(math.Inf(1 - 2*r.IntN(2)))
+		return scalar.Value(math.Inf(1 - 2*r.IntN(2)))
 	}
-	return store.Value(math.Round(r.NormFloat64() * 8))
+	return scalar.Value(math.Round(r.NormFloat64() * 8))
 }
 
 // metric is a new point at a step. Most are recorded in the order of their
 // steps, some at the same time.
-func (r *rollups) metric(step int64) store.NewMetric {
-	at := store.Time(1_700_000_000_000 + step%1_000_000/3)
+func (r *rollups) metric(step int64) points.Sample {
+	at := scalar.Time(1_700_000_000_000 + step%1_000_000/3)
 	if r.IntN(200) == 0 {
-		at += store.Time(r.Int64N(1000))
+		at += scalar.Time(r.Int64N(1000))
 	}
-	return store.NewMetric{Key: "k", Value: r.value(), Step: new(store.Step(step)), RecordedAt: &at}
+	return points.Sample{Key: "k", Value: r.value(), Step: new(scalar.Step(step)), RecordedAt: &at}
 }
 
 // anyStep is one that a point has, or near it.
@@ -81,13 +84,13 @@ func (r *rollups) anyStep() int64 {
 }
 
 // near is close to where a point lies on an axis.
-func (r *rollups) near(at func(store.NewMetric) int64) int64 {
+func (r *rollups) near(at func(points.Sample) int64) int64 {
 	return at(r.points[r.IntN(len(r.points))]) + r.Int64N(7) - 3
 }
 
-func stepOf(p store.NewMetric) int64 { return int64(*p.Step) }
+func stepOf(p points.Sample) int64 { return int64(*p.Step) }
 
-func timeOf(p store.NewMetric) int64 { return int64(*p.RecordedAt) }
+func timeOf(p points.Sample) int64 { return int64(*p.RecordedAt) }
 
 func (r *rollups) change() {
 	if r.stride == 0 || r.IntN(20) == 0 {
@@ -97,7 +100,7 @@ func (r *rollups) change() {
 	if r.IntN(4) == 0 {
 		db = r.direct
 	}
-	var all []store.NewMetric
+	var all []points.Sample
 	switch r.IntN(9) {
 	case 0, 1, 2: // a run goes on
 		for range 1 + r.IntN(1000) {
@@ -117,7 +120,7 @@ func (r *rollups) change() {
 		for range 30 {
 			m := r.metric(r.next)
 			r.next += r.stride
-			r.ids = append(r.ids, must(db.CreateMetric(ctx, store.System, r.iteration, m))(r.T).ID)
+			r.ids = append(r.ids, must(db.Runs.CreateMetric(ctx, domain.System, r.iteration, m))(r.T).ID)
 			r.points = append(r.points, m)
 		}
 		return
@@ -134,20 +137,20 @@ func (r *rollups) change() {
 		all = append(all, r.metric(r.next+300*r.stride))
 		r.next += 301 * r.stride
 	}
-	wantOK(r.T, db.CreateMetrics(ctx, store.System, r.iteration, all))
+	wantOK(r.T, db.Runs.CreateMetrics(ctx, domain.System, r.iteration, all))
 	r.points = append(r.points, all...)
 	if r.IntN(15) == 0 {
 		edge := r.metric([]int64{math.MinInt64, math.MaxInt64 - 1}[r.IntN(2)])
-		id := must(db.CreateMetric(ctx, store.System, r.iteration, edge))(r.T).ID
-		wantOK(r.T, db.DeleteMetric(ctx, store.System, id))
+		id := must(db.Runs.CreateMetric(ctx, domain.System, r.iteration, edge))(r.T).ID
+		wantOK(r.T, db.Runs.DeleteMetric(ctx, domain.System, id))
 	}
 }
 
 // index is where in points the one with an id lies: those that were written one
 // by one have steps that tell them apart.
 func (r *rollups) index(id string) int {
-	m := must(r.Metric(ctx, store.System, id))(r.T)
-	return slices.IndexFunc(r.points, func(p store.NewMetric) bool {
+	m := must(r.Runs.Metric(ctx, domain.System, id))(r.T)
+	return slices.IndexFunc(r.points, func(p points.Sample) bool {
 		return *p.Step == m.Step && *p.RecordedAt == m.RecordedAt && sameFloat(float64(p.Value), float64(m.Value))
 	})
 }
@@ -159,7 +162,7 @@ func (r *rollups) patch(db *store.DB) {
 		if r.IntN(2) == 0 {
 			to.Step = r.points[i].Step
 		}
-		wantOK(r.T, db.UpdateMetric(ctx, store.System, id, store.MetricPatch{Value: &to.Value, Step: to.Step, RecordedAt: to.RecordedAt}))
+		wantOK(r.T, db.Runs.UpdateMetric(ctx, domain.System, id, points.Patch{Value: &to.Value, Step: to.Step, RecordedAt: to.RecordedAt}))
 		r.points[i] = to
 	}
 }
@@ -168,7 +171,7 @@ func (r *rollups) remove(db *store.DB) {
 	for range min(5, len(r.ids)) {
 		n := r.IntN(len(r.ids))
 		i := r.index(r.ids[n])
-		wantOK(r.T, db.DeleteMetric(ctx, store.System, r.ids[n]))
+		wantOK(r.T, db.Runs.DeleteMetric(ctx, domain.System, r.ids[n]))
 		r.ids, r.points = slices.Delete(r.ids, n, n+1), slices.Delete(r.points, i, i+1)
 	}
 }
@@ -178,11 +181,11 @@ func (r *rollups) compare() {
 	if len(r.points) == 0 {
 		return
 	}
-	q := store.CurveQuery{Points: 2 + r.IntN(200), X: store.ByStep, Scale: []store.Scale{store.Linear, store.Log}[r.IntN(2)]}
-	at, order := stepOf, func(a, b store.NewMetric) int { return cmp.Compare(stepOf(a), stepOf(b)) }
+	q := points.CurveQuery{Points: 2 + r.IntN(200), X: points.ByStep, Scale: []points.Scale{points.Linear, points.Log}[r.IntN(2)]}
+	at, order := stepOf, func(a, b points.Sample) int { return cmp.Compare(stepOf(a), stepOf(b)) }
 	if r.IntN(2) == 0 {
-		q.X, at = store.ByTime, timeOf
-		order = func(a, b store.NewMetric) int {
+		q.X, at = points.ByTime, timeOf
+		order = func(a, b points.Sample) int {
 			return cmp.Or(cmp.Compare(timeOf(a), timeOf(b)), cmp.Compare(stepOf(a), stepOf(b)))
 		}
 	}
@@ -190,7 +193,7 @@ func (r *rollups) compare() {
 		from, to := r.near(at), r.near(at)
 		q.From, q.To = new(min(from, to)), new(max(from, to))
 	}
-	var in []store.NewMetric
+	var in []points.Sample
 	for _, p := range r.points {
 		if q.From == nil || at(p) >= *q.From && at(p) <= *q.To {
 			in = append(in, p)
@@ -207,7 +210,7 @@ func (r *rollups) compare() {
 		return
 	}
 	for i := 1; i < c.Shown; i++ {
-		shown := store.NewMetric{Value: c.Value[i], Step: &c.Step[i], RecordedAt: &c.RecordedAt[i]}
+		shown := points.Sample{Value: c.Value[i], Step: &c.Step[i], RecordedAt: &c.RecordedAt[i]}
 		last := in[0]
 		for _, p := range in {
 			if at(p) <= at(shown) {
@@ -225,13 +228,13 @@ func (r *rollups) compare() {
 func TestLatePointsInTheOpenRow(t *testing.T) {
 	b := newBed(t)
 	for _, steps := range [][2]int64{{0, 900}, {940, 950}, {900, 940}, {950, 2000}} {
-		var all []store.NewMetric
+		var all []points.Sample
 		for step := steps[0]; step < steps[1]; step++ {
 			m := point("k", step, float64(step))
-			m.RecordedAt = new(store.Time(1_700_000_000_000 + step))
+			m.RecordedAt = new(scalar.Time(1_700_000_000_000 + step))
 			all = append(all, m)
 		}
-		wantOK(t, b.CreateMetrics(ctx, store.System, b.iteration, all))
+		wantOK(t, b.Runs.CreateMetrics(ctx, domain.System, b.iteration, all))
 		wantOK(t, b.Compact())
 	}
 	if n := ask[int](t, raw(t, b.Path()), `SELECT count(*) FROM rollup`); n < 7 {
@@ -243,13 +246,13 @@ func TestLatePointsInTheOpenRow(t *testing.T) {
 // Rollups that do not fit the points are found, and made again.
 func TestRollupsAreCheckedAndRepaired(t *testing.T) {
 	sound := newPlainBed(t)
-	all := make([]store.NewMetric, 6000)
+	all := make([]points.Sample, 6000)
 	for i := range all {
 		all[i] = point("k", int64(i), math.Sin(float64(i)))
 	}
-	wantOK(t, sound.CreateMetrics(ctx, store.System, sound.iteration, all))
+	wantOK(t, sound.Runs.CreateMetrics(ctx, domain.System, sound.iteration, all))
 	wantClean(t, sound.DB)
-	q := store.CurveQuery{Points: 50}
+	q := points.CurveQuery{Points: 50}
 	want := jsonOf(t, sound.curve(t, q))
 	for damage, refuses := range map[string]bool{
 		`DELETE FROM rollup WHERE id = (SELECT max(id) FROM rollup)`:                                                false,
@@ -274,7 +277,7 @@ func TestRollupsAreCheckedAndRepaired(t *testing.T) {
 				t.Error("the damage is not found")
 			}
 			if refuses {
-				_, err := b.Curves(ctx, store.System, []string{b.iteration}, store.CurveQuery{Points: 50, X: store.ByStep, Scale: store.Linear})
+				_, err := b.Runs.Curves(ctx, domain.System, []string{b.iteration}, points.CurveQuery{Points: 50, X: points.ByStep, Scale: points.Linear})
 				if err == nil {
 					t.Error("a curve is drawn from a damaged rollup")
 				}

@@ -14,7 +14,14 @@ import (
 	"github.com/google/uuid"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/files"
+	"tracker/store/points"
+	"tracker/store/projects"
+	"tracker/store/registry"
+	"tracker/store/runs"
 	"tracker/store/transfer"
+	"tracker/store/users"
 	"tracker/store/wandb"
 	"tracker/store/wandb/format"
 )
@@ -89,42 +96,42 @@ func TestEveryTableIsStrict(t *testing.T) {
 // fill puts something of every kind into a project and returns its id.
 func fill(t testing.TB, b *bed, user string) (project string) {
 	t.Helper()
-	project = must(b.CreateProject(ctx, store.System, store.NewProject{Name: "full"}))(t).ID
-	must(b.CreateUserPermission(ctx, store.System, user, project, store.PermissionPatch{}))(t)
-	must(b.CreateTag(ctx, store.System, store.ProjectTag, project, "p"))(t)
-	must(b.CreateReport(ctx, store.System, project, store.NewReport{Name: "r"}))(t)
+	project = must(b.Projects.CreateProject(ctx, domain.System, domain.NewProject{Name: "full"}))(t).ID
+	must(b.Users.CreateUserPermission(ctx, domain.System, user, project, users.PermissionPatch{}))(t)
+	must(b.Runs.CreateTag(ctx, domain.System, runs.ProjectTag, project, "p"))(t)
+	must(b.Projects.CreateReport(ctx, domain.System, project, projects.NewReport{Name: "r"}))(t)
 	for range 2 {
-		experiment := must(b.CreateExperiment(ctx, store.System, project, store.NewExperiment{Name: "e"}))(t).ID
-		must(b.CreateTag(ctx, store.System, store.ExperimentTag, experiment, "e"))(t)
-		must(b.CreateSavedView(ctx, store.System, experiment, store.NewSavedView{Name: "v", Query: "sort=name"}))(t)
-		must(b.CreateUpload(ctx, store.System, experiment, store.NewUpload{NewArtifact: store.NewArtifact{Name: "large.bin"}, Size: 1}))(t)
+		experiment := must(b.Projects.CreateExperiment(ctx, domain.System, project, projects.NewExperiment{Name: "e"}))(t).ID
+		must(b.Runs.CreateTag(ctx, domain.System, runs.ExperimentTag, experiment, "e"))(t)
+		must(b.Projects.CreateSavedView(ctx, domain.System, experiment, projects.NewSavedView{Name: "v", Query: "sort=name"}))(t)
+		must(b.Files.CreateUpload(ctx, domain.System, experiment, files.NewUpload{NewArtifact: files.NewArtifact{Name: "large.bin"}, Size: 1}))(t)
 		var parent *string
 		for range 3 {
-			id := must(b.CreateIteration(ctx, store.System, experiment, store.NewIteration{ParentIterationID: parent}))(t).ID
+			id := must(b.Runs.CreateIteration(ctx, domain.System, experiment, runs.NewIteration{ParentIterationID: parent}))(t).ID
 			parent = &id
-			must(b.CreateTag(ctx, store.System, store.IterationTag, id, "i"))(t)
-			must(b.CreateParameter(ctx, store.System, id, "lr", "0.1"))(t)
-			must(b.CreateSnapshot(ctx, store.System, id, store.NewSnapshot{GitSHA: "abc"}))(t)
-			must(b.WriteConsole(ctx, store.System, id, nil, []string{"epoch 1"}))(t)
-			b.keep(t, experiment, store.NewArtifact{Name: "model.bin", IterationID: id}, "weights of "+id)
-			batch := must(b.CreateMetricBatch(ctx, store.System, id, []store.NewMetric{{Key: "loss"}, {Key: "acc"}, {Key: "loss"}}))(t)
+			must(b.Runs.CreateTag(ctx, domain.System, runs.IterationTag, id, "i"))(t)
+			must(b.Runs.CreateParameter(ctx, domain.System, id, "lr", "0.1"))(t)
+			must(b.Runs.CreateSnapshot(ctx, domain.System, id, runs.NewSnapshot{GitSHA: "abc"}))(t)
+			must(b.Runs.WriteConsole(ctx, domain.System, id, nil, []string{"epoch 1"}))(t)
+			b.keep(t, experiment, files.NewArtifact{Name: "model.bin", IterationID: id}, "weights of "+id)
+			batch := must(b.Runs.CreateMetricBatch(ctx, domain.System, id, []points.Sample{{Key: "loss"}, {Key: "acc"}, {Key: "loss"}}))(t)
 			for _, moved := range batch.IDs[:2] {
-				wantOK(t, b.UpdateMetric(ctx, store.System, moved, store.MetricPatch{Key: new("moved")}))
+				wantOK(t, b.Runs.UpdateMetric(ctx, domain.System, moved, points.Patch{Key: new("moved")}))
 			}
 		}
 		model := newModel(t, b, project, "of "+experiment)
-		version := must(b.CreateModelVersion(ctx, store.System, model, store.NewModelVersion{IterationID: *parent}))(t).ID
-		wantOK(t, b.AddAlias(ctx, store.System, version, "champion"))
+		version := must(b.Models.CreateModelVersion(ctx, domain.System, model, registry.NewModelVersion{IterationID: *parent}))(t).ID
+		wantOK(t, b.Models.AddAlias(ctx, domain.System, version, "champion"))
 		fillLoggedModel(t, b, experiment, *parent)
 		fillWandb(t, b, experiment, *parent)
 	}
-	long := make([]store.NewMetric, 2000)
+	long := make([]points.Sample, 2000)
 	for i := range long {
 		long[i].Key = "long"
 	}
-	e := must(b.CreateExperiment(ctx, store.System, project, store.NewExperiment{Name: "long"}))(t).ID
-	id := must(b.CreateIteration(ctx, store.System, e, store.NewIteration{}))(t).ID
-	wantOK(t, b.CreateMetrics(ctx, store.System, id, long))
+	e := must(b.Projects.CreateExperiment(ctx, domain.System, project, projects.NewExperiment{Name: "long"}))(t).ID
+	id := must(b.Runs.CreateIteration(ctx, domain.System, e, runs.NewIteration{}))(t).ID
+	wantOK(t, b.Runs.CreateMetrics(ctx, domain.System, id, long))
 	wantOK(t, b.CopyForSearch("loss"))
 	return project
 }
@@ -134,8 +141,8 @@ func fillAll(t testing.TB, b *bed, user string) (project string) {
 	t.Helper()
 	project = fill(t, b, user)
 	name := "full " + uuid.NewString()
-	wantOK(t, b.UpdateProject(ctx, store.System, project, store.ProjectPatch{Name: &name}))
-	must(b.Importer(store.System).Write(ctx, []*transfer.Batch{{
+	wantOK(t, b.Projects.UpdateProject(ctx, domain.System, project, projects.ProjectPatch{Name: &name}))
+	must(b.Importer(domain.System).Write(ctx, []*transfer.Batch{{
 		Run:   transfer.Run{ID: uuid.New(), Project: name, Experiment: "imported", Created: b.clock.Time(), Status: transfer.Running},
 		Files: []transfer.File{{ID: uuid.New(), Path: "events", Fingerprint: "f"}},
 	}}))(t)
@@ -148,37 +155,37 @@ func fillAll(t testing.TB, b *bed, user string) (project string) {
 func fillSweep(t testing.TB, b *bed, project string) {
 	t.Helper()
 	id := uuid.NewString()[:8]
-	must(b.SaveWandbSweep(ctx, store.System, store.WandbSweepChange{NewID: id, Project: project,
+	must(b.Wandb.SaveSweep(ctx, domain.System, wandb.SweepChange{NewID: id, Project: project,
 		Config: new(`{"method": "grid", "parameters": {"lr": {"values": [0.1, 0.2]}}}`)}))(t)
-	agent := must(b.CreateWandbAgent(ctx, store.System, id, "a"))(t)
-	if given := must(b.WandbHeartbeat(ctx, store.System, agent, "first", nil))(t); len(given) != 1 {
+	agent := must(b.Wandb.CreateAgent(ctx, domain.System, id, "a"))(t)
+	if given := must(b.Wandb.Heartbeat(ctx, domain.System, agent, "first", nil))(t); len(given) != 1 {
 		t.Fatalf("the agent is given %v", given)
 	}
 }
 
 func fillLoggedModel(t testing.TB, b *bed, experiment, iteration string) {
 	t.Helper()
-	id := must(b.CreateLoggedModel(ctx, store.System, experiment, store.NewLoggedModel{
-		Name: "m", IterationID: iteration, Properties: []store.Property{{Key: "k", Value: "v"}}}))(t).ID
-	wantOK(t, b.LogIteration(ctx, store.System, iteration, store.IterationLog{
-		Models:       []store.LoggedModelUse{{Role: store.OutputModel, ModelID: id}},
-		ModelMetrics: []store.LoggedModelMetric{{ModelID: id, Key: "acc", Value: 1}},
-		Datasets:     []store.DatasetUse{{Name: "iris", Digest: "d", SourceType: "local", Source: "{}"}},
+	id := must(b.Models.CreateLoggedModel(ctx, domain.System, experiment, registry.NewLoggedModel{
+		Name: "m", IterationID: iteration, Properties: []domain.Property{{Key: "k", Value: "v"}}}))(t).ID
+	wantOK(t, b.Runs.LogIteration(ctx, domain.System, iteration, runs.IterationLog{
+		Models:       []registry.LoggedModelUse{{Role: registry.OutputModel, ModelID: id}},
+		ModelMetrics: []registry.LoggedModelMetric{{ModelID: id, Key: "acc", Value: 1}},
+		Datasets:     []runs.DatasetUse{{Name: "iris", Digest: "d", SourceType: "local", Source: "{}"}},
 	}))
-	b.keep(t, experiment, store.NewArtifact{Name: store.LoggedModelFolder(id) + "MLmodel"}, "flavors of "+id)
+	b.keep(t, experiment, files.NewArtifact{Name: registry.LoggedModelFolder(id) + "MLmodel"}, "flavors of "+id)
 }
 
 // fillWandb puts what W&B's client says of a run into one, and an artifact that it uses.
 func fillWandb(t testing.TB, b *bed, experiment, iteration string) {
 	t.Helper()
-	must(b.SaveWandbRun(ctx, store.System, store.WandbChange{ID: iteration, Config: new(`{"lr": {"value": 0.1}}`)}))(t)
-	must(b.AppendWandb(ctx, store.System, iteration, wandb.Stream{
+	must(b.Wandb.SaveRun(ctx, domain.System, wandb.Change{ID: iteration, Config: new(`{"lr": {"value": 0.1}}`)}))(t)
+	must(b.Wandb.Append(ctx, domain.System, iteration, wandb.Stream{
 		HistoryLines: 1, Rows: []format.Row{{Rest: []format.Member{{Key: "note", Value: `"text"`}}}}}))(t)
-	made := must(b.CreateWandbArtifact(ctx, store.System, store.NewWandbArtifact{
+	made := must(b.Wandb.CreateArtifact(ctx, domain.System, wandb.NewArtifact{
 		IterationID: iteration, Collection: "data", Type: "dataset", Digest: "d", ClientID: "c", Aliases: []string{"best"}}))(t)
-	b.keep(t, experiment, store.NewArtifact{Name: made.File("a.txt"), IterationID: iteration}, "bytes of "+iteration)
-	must(b.CommitWandbArtifact(ctx, store.System, made.ID, []store.WandbEntry{{Name: "a.txt", MD5: "XrY7u+Ae7tCTyyK7j1rNww==", Size: 8}}))(t)
-	must(b.UseWandbArtifact(ctx, store.System, made.ID, iteration))(t)
+	b.keep(t, experiment, files.NewArtifact{Name: made.File("a.txt"), IterationID: iteration}, "bytes of "+iteration)
+	must(b.Wandb.CommitArtifact(ctx, domain.System, made.ID, []wandb.Entry{{Name: "a.txt", MD5: "XrY7u+Ae7tCTyyK7j1rNww==", Size: 8}}))(t)
+	must(b.Wandb.UseArtifact(ctx, domain.System, made.ID, iteration))(t)
 }
 
 func countRows(t testing.TB, file *sql.DB) map[string]int {
@@ -196,8 +203,8 @@ func countRows(t testing.TB, file *sql.DB) map[string]int {
 func TestDeletingLeavesNoOrphans(t *testing.T) {
 	b := newPlainBed(t)
 	file := raw(t, b.Path())
-	user := must(b.CreateUser(ctx, store.System, store.NewUser{Username: "ada", Password: "correct horse"}))(t).ID
-	must(b.CreateAPIKey(ctx, store.System, user, "key"))(t)
+	user := must(b.Users.CreateUser(ctx, domain.System, users.NewUser{Username: "ada", Password: "correct horse"}))(t).ID
+	must(b.Users.CreateAPIKey(ctx, domain.System, user, "key"))(t)
 	kept := fillAll(t, b, user)
 	before := countRows(t, file)
 	for table, n := range before {
@@ -206,24 +213,24 @@ func TestDeletingLeavesNoOrphans(t *testing.T) {
 		}
 	}
 	removeModels := func(project string) { // or their versions would be in the way
-		for _, m := range must(b.Models(ctx, store.System, project, store.ModelQuery{Page: store.FirstPage}))(t).Data {
-			wantOK(t, b.DeleteModel(ctx, store.System, m.ID))
+		for _, m := range must(b.Models.Models(ctx, domain.System, project, registry.ModelQuery{Page: domain.FirstPage}))(t).Data {
+			wantOK(t, b.Models.DeleteModel(ctx, domain.System, m.ID))
 		}
 	}
 	remove := map[string]func(project string){
-		"project": func(project string) { wantOK(t, b.DeleteProject(ctx, store.System, project)) },
+		"project": func(project string) { wantOK(t, b.Projects.DeleteProject(ctx, domain.System, project)) },
 		"experiments": func(project string) {
 			removeModels(project)
-			for _, e := range must(b.Experiments(ctx, store.System, project, store.ExperimentQuery{Page: store.FirstPage}))(t).Data {
-				wantOK(t, b.DeleteExperiment(ctx, store.System, e.ID))
+			for _, e := range must(b.Projects.Experiments(ctx, domain.System, project, projects.ExperimentQuery{Page: domain.FirstPage}))(t).Data {
+				wantOK(t, b.Projects.DeleteExperiment(ctx, domain.System, e.ID))
 			}
-			wantOK(t, b.DeleteProject(ctx, store.System, project))
+			wantOK(t, b.Projects.DeleteProject(ctx, domain.System, project))
 		},
 		"iterations": func(project string) {
 			removeModels(project)
-			for _, e := range must(b.Experiments(ctx, store.System, project, store.ExperimentQuery{Page: store.FirstPage}))(t).Data {
-				for _, i := range must(b.Iterations(ctx, store.System, e.ID, store.IterationQuery{Page: store.FirstPage}))(t).Data {
-					wantOK(t, b.DeleteIteration(ctx, store.System, i.ID))
+			for _, e := range must(b.Projects.Experiments(ctx, domain.System, project, projects.ExperimentQuery{Page: domain.FirstPage}))(t).Data {
+				for _, i := range must(b.Runs.Iterations(ctx, domain.System, e.ID, runs.IterationQuery{Page: domain.FirstPage}))(t).Data {
+					wantOK(t, b.Runs.DeleteIteration(ctx, domain.System, i.ID))
 				}
 			}
 			for table, want := range before {
@@ -232,7 +239,7 @@ func TestDeletingLeavesNoOrphans(t *testing.T) {
 					t.Errorf("%d rows in %s after the iterations are gone, want %d", n, table, want)
 				}
 			}
-			wantOK(t, b.DeleteProject(ctx, store.System, project))
+			wantOK(t, b.Projects.DeleteProject(ctx, domain.System, project))
 		},
 	}
 	for name, remove := range remove {
@@ -247,12 +254,12 @@ func TestDeletingLeavesNoOrphans(t *testing.T) {
 			wantClean(t, b.DB)
 		})
 	}
-	wantOK(t, b.DeleteUser(ctx, store.System, user))
+	wantOK(t, b.Users.DeleteUser(ctx, domain.System, user))
 	if n := ask[int](t, file, `SELECT count(*) FROM user_permission`); n != 0 {
 		t.Errorf("%d permissions of a user who is gone", n)
 	}
-	wantOK(t, b.DeleteProject(ctx, store.System, kept))
-	wantOK(t, b.DeleteProject(ctx, store.System, b.project))
+	wantOK(t, b.Projects.DeleteProject(ctx, domain.System, kept))
+	wantOK(t, b.Projects.DeleteProject(ctx, domain.System, b.project))
 	must(b.Collect(ctx))(t)
 	for table, n := range countRows(t, file) {
 		if n != 0 && table != "counter" && table != "search_key" {
@@ -267,17 +274,17 @@ func TestDeletingLeavesNoOrphans(t *testing.T) {
 
 func TestDeletingAParentKeepsItsChildren(t *testing.T) {
 	b := newBed(t)
-	child := must(b.CreateIteration(ctx, store.System, b.experiment, store.NewIteration{ParentIterationID: &b.iteration}))(t).ID
-	grandchild := must(b.CreateIteration(ctx, store.System, b.experiment, store.NewIteration{ParentIterationID: &child}))(t).ID
-	must(b.CreateMetric(ctx, store.System, child, store.NewMetric{Key: "loss", Value: 1}))(t)
-	wantOK(t, b.DeleteIteration(ctx, store.System, b.iteration))
-	if i := must(b.Iteration(ctx, store.System, child))(t); i.ParentIterationID != nil {
+	child := must(b.Runs.CreateIteration(ctx, domain.System, b.experiment, runs.NewIteration{ParentIterationID: &b.iteration}))(t).ID
+	grandchild := must(b.Runs.CreateIteration(ctx, domain.System, b.experiment, runs.NewIteration{ParentIterationID: &child}))(t).ID
+	must(b.Runs.CreateMetric(ctx, domain.System, child, points.Sample{Key: "loss", Value: 1}))(t)
+	wantOK(t, b.Runs.DeleteIteration(ctx, domain.System, b.iteration))
+	if i := must(b.Runs.Iteration(ctx, domain.System, child))(t); i.ParentIterationID != nil {
 		t.Errorf("the parent of the child is %s, which is gone", *i.ParentIterationID)
 	}
-	if n := len(points(t, b.DB, child, nil)); n != 1 {
+	if n := len(pointsOf(t, b.DB, child, nil)); n != 1 {
 		t.Errorf("%d points of the child", n)
 	}
-	if i := must(b.Iteration(ctx, store.System, grandchild))(t); i.ParentIterationID == nil || *i.ParentIterationID != child {
+	if i := must(b.Runs.Iteration(ctx, domain.System, grandchild))(t); i.ParentIterationID == nil || *i.ParentIterationID != child {
 		t.Errorf("the grandchild has the parent %v", i.ParentIterationID)
 	}
 	wantClean(t, b.DB)
@@ -291,7 +298,7 @@ func TestNumbersOfIterationsAreNotUsedAgain(t *testing.T) {
 		return ask[int](t, file, `SELECT num FROM iteration WHERE id = ?`, id)
 	}
 	last := number(b.iteration)
-	wantOK(t, b.DeleteIteration(ctx, store.System, b.iteration))
+	wantOK(t, b.Runs.DeleteIteration(ctx, domain.System, b.iteration))
 	if n := number(b.newIteration(t)); n <= last {
 		t.Errorf("number %d again after %d", n, last)
 	}

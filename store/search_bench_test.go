@@ -9,7 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"tracker/store/access"
+	"tracker/store/domain"
+	"tracker/store/projects"
+	"tracker/store/runs"
 	"tracker/store/search"
 )
 
@@ -32,11 +34,11 @@ func openForTest(t testing.TB) *DB {
 // experiment's id.
 func newExperiment(t testing.TB, db *DB) string {
 	t.Helper()
-	p, err := db.CreateProject(context.Background(), System, NewProject{Name: "p"})
+	p, err := db.Projects.CreateProject(context.Background(), domain.System, domain.NewProject{Name: "p"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := db.CreateExperiment(context.Background(), System, p.ID, NewExperiment{Name: "e"})
+	e, err := db.Projects.CreateExperiment(context.Background(), domain.System, p.ID, projects.NewExperiment{Name: "e"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,13 +51,13 @@ func fill(t testing.TB, db *DB, iterations, params, metrics int) string {
 	t.Helper()
 	experimentID := newExperiment(t, db)
 	rng := rand.New(rand.NewPCG(1, 1))
-	one := func(tx *access.Tx) error {
-		id, err := access.NewID()
+	one := func(tx *domain.Tx) error {
+		id, err := domain.NewID()
 		if err != nil {
 			return err
 		}
 		if _, err := tx.Exec(`INSERT INTO iteration (id, experiment_id, name, status, created_date, last_seen)
-			VALUES (?, ?, ?, ?, ?, ?)`, id, experimentID, "run "+id[30:], Running, 1000, 2000); err != nil {
+			VALUES (?, ?, ?, ?, ?, ?)`, id, experimentID, "run "+id[30:], domain.Running, 1000, 2000); err != nil {
 			return err
 		}
 		var num int64
@@ -63,7 +65,7 @@ func fill(t testing.TB, db *DB, iterations, params, metrics int) string {
 			return err
 		}
 		for k := range params {
-			id, err := access.NewID()
+			id, err := domain.NewID()
 			if err != nil {
 				return err
 			}
@@ -83,7 +85,7 @@ func fill(t testing.TB, db *DB, iterations, params, metrics int) string {
 		return nil
 	}
 	for done := 0; done < iterations; done += 100 {
-		err := access.Change(context.Background(), db.base, System, func(tx *access.Tx) error {
+		err := domain.Change(context.Background(), db.base, domain.System, func(tx *domain.Tx) error {
 			for range min(100, iterations-done) {
 				if err := one(tx); err != nil {
 					return err
@@ -134,7 +136,7 @@ func BenchmarkSearch(b *testing.B) {
 						b.Fatal(err)
 					}
 				}
-				q := IterationQuery{Page: FirstPage, Filter: c.filter, Sort: c.sort, Columns: columnsOf(size.params, 20)}
+				q := runs.IterationQuery{Page: domain.FirstPage, Filter: c.filter, Sort: c.sort, Columns: columnsOf(size.params, 20)}
 				b.Run(c.name, func(b *testing.B) {
 					var took []time.Duration
 					for b.Loop() {
@@ -144,7 +146,7 @@ func BenchmarkSearch(b *testing.B) {
 							b.StartTimer()
 						}
 						start := time.Now()
-						l, err := db.Iterations(context.Background(), System, experimentID, q)
+						l, err := db.Runs.Iterations(context.Background(), domain.System, experimentID, q)
 						if err != nil || len(l.Data) != 50 || len(l.Data[0].Metrics) != 10 {
 							b.Fatal(len(l.Data), err)
 						}
@@ -166,7 +168,7 @@ func reportMedian(b *testing.B, took []time.Duration) {
 
 func dropCopies(t testing.TB, db *DB) {
 	t.Helper()
-	if err := access.Change(context.Background(), db.base, System, func(tx *access.Tx) error {
+	if err := domain.Change(context.Background(), db.base, domain.System, func(tx *domain.Tx) error {
 		_, err := tx.Exec(`DELETE FROM search_value`)
 		return err
 	}); err != nil {
@@ -185,7 +187,7 @@ func BenchmarkKeys(b *testing.B) {
 					var took []time.Duration
 					for b.Loop() {
 						start := time.Now()
-						if _, err := db.Keys(context.Background(), System, experimentID, KeyQuery{Page: FirstPage, Part: part}); err != nil {
+						if _, err := db.Runs.Keys(context.Background(), domain.System, experimentID, runs.KeyQuery{Page: domain.FirstPage, Part: part}); err != nil {
 							b.Fatal(err)
 						}
 						took = append(took, time.Since(start))

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"tracker/store/domain"
+	"tracker/store/runs"
 	"tracker/store/sqlite"
 )
 
@@ -27,9 +29,9 @@ func FuzzSearch(f *testing.F) {
 				t.Errorf("filter %q, sort %q, columns %q: %d pages are read, want at most %d", where, sort, columns, n, most)
 			}
 		}()
-		_, err := db.Iterations(context.Background(), System, e, IterationQuery{Page: FirstPage, Filter: where, Sort: sort, Columns: columns})
-		var refused *Error
-		if err != nil && (!errors.As(err, &refused) || refused.Code != CodeInvalidPayload || !strings.Contains(refused.Message, "at character ")) {
+		_, err := db.Runs.Iterations(context.Background(), domain.System, e, runs.IterationQuery{Page: domain.FirstPage, Filter: where, Sort: sort, Columns: columns})
+		var refused *domain.Error
+		if err != nil && (!errors.As(err, &refused) || refused.Code != domain.CodeInvalidPayload || !strings.Contains(refused.Message, "at character ")) {
 			t.Errorf("filter %q, sort %q, columns %q: %v", where, sort, columns, err)
 		}
 	})

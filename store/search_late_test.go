@@ -11,14 +11,19 @@ import (
 	"time"
 
 	"tracker/store"
+	"tracker/store/domain"
 	"tracker/store/filter"
+	"tracker/store/points"
+	"tracker/store/runs"
+	"tracker/store/scalar"
+	"tracker/store/users"
 )
 
 // searches returns every read that takes a filter, each with the names of the
 // runs that it finds.
-func (b *bed) searches(actor store.Actor, where string) map[string]func() ([]string, error) {
-	q := store.IterationQuery{Page: store.FirstPage, Filter: where, Sort: "-metric.loss, last_seen", Columns: "metric.loss, metric.loss.mean"}
-	names := func(all []store.Iteration) (found []string) {
+func (b *bed) searches(actor domain.Actor, where string) map[string]func() ([]string, error) {
+	q := runs.IterationQuery{Page: domain.FirstPage, Filter: where, Sort: "-metric.loss, last_seen", Columns: "metric.loss, metric.loss.mean"}
+	names := func(all []runs.Iteration) (found []string) {
 		for _, i := range all {
 			found = append(found, i.Name)
 		}
@@ -26,11 +31,11 @@ func (b *bed) searches(actor store.Actor, where string) map[string]func() ([]str
 	}
 	return map[string]func() ([]string, error){
 		"listing": func() ([]string, error) {
-			l, err := b.Iterations(ctx, actor, b.experiment, q)
+			l, err := b.Runs.Iterations(ctx, actor, b.experiment, q)
 			return names(l.Data), err
 		},
 		"walk": func() (found []string, err error) {
-			err = b.WalkIterations(ctx, actor, b.experiment, q, func(all []store.Iteration) error {
+			err = b.Runs.WalkIterations(ctx, actor, b.experiment, q, func(all []runs.Iteration) error {
 				found = append(found, names(all)...)
 				return nil
 			})
@@ -40,7 +45,7 @@ func (b *bed) searches(actor store.Actor, where string) map[string]func() ([]str
 			ids, err := b.IterationIDs(ctx, actor, b.experiment, q)
 			var found []string
 			for _, id := range ids {
-				i, err := b.Iteration(ctx, actor, id)
+				i, err := b.Runs.Iteration(ctx, actor, id)
 				if err != nil {
 					return nil, err
 				}
@@ -49,7 +54,7 @@ func (b *bed) searches(actor store.Actor, where string) map[string]func() ([]str
 			return found, err
 		},
 		"groups": func() (found []string, err error) {
-			l, err := b.Groups(ctx, actor, b.experiment, store.GroupQuery{Page: store.FirstPage, By: "param.name", Filter: where,
+			l, err := b.Groups(ctx, actor, b.experiment, runs.GroupQuery{Page: domain.FirstPage, By: "param.name", Filter: where,
 				Sort: "-metric.loss", Columns: "metric.loss"})
 			for _, g := range l.Data {
 				found = append(found, *g.Values[0])
@@ -62,9 +67,9 @@ func (b *bed) searches(actor store.Actor, where string) map[string]func() ([]str
 // named adds a run with a name, which also is a parameter, and a value of loss.
 func (b *bed) named(t testing.TB, name string, loss float64) string {
 	t.Helper()
-	id := must(b.CreateIteration(ctx, store.System, b.experiment, store.NewIteration{Name: &name}))(t).ID
-	must(b.CreateParameter(ctx, store.System, id, "name", store.Text(name)))(t)
-	must(b.CreateMetric(ctx, store.System, id, store.NewMetric{Key: "loss", Value: store.Value(loss)}))(t)
+	id := must(b.Runs.CreateIteration(ctx, domain.System, b.experiment, runs.NewIteration{Name: &name}))(t).ID
+	must(b.Runs.CreateParameter(ctx, domain.System, id, "name", scalar.Text(name)))(t)
+	must(b.Runs.CreateMetric(ctx, domain.System, id, points.Sample{Key: "loss", Value: scalar.Value(loss)}))(t)
 	return id
 }
 
@@ -77,21 +82,21 @@ func TestSearchQueuesNoWrite(t *testing.T) {
 	b.named(t, "b", 2)
 	b.named(t, "c", 9)
 	b.clock.Add(time.Hour)
-	must(b.CreateMetric(ctx, store.System, a, store.NewMetric{Key: "loss", Value: 3}))(t)
+	must(b.Runs.CreateMetric(ctx, domain.System, a, points.Sample{Key: "loss", Value: 3}))(t)
 	release := hold(t, b.DB)
 	c.take()
 	where := fmt.Sprintf(`metric.loss < 4 and metric.loss.count >= 1 and (name = "b" or last_seen >= "%s")`, b.clock.Time())
-	for name, search := range b.searches(store.System, where) {
+	for name, search := range b.searches(domain.System, where) {
 		if got := must(search())(t); !slices.Equal(got, []string{"a", "b"}) {
 			t.Errorf("%s finds %q", name, got)
 		}
 	}
-	l := must(b.Iterations(ctx, store.System, b.experiment, store.IterationQuery{Page: store.FirstPage,
+	l := must(b.Runs.Iterations(ctx, domain.System, b.experiment, runs.IterationQuery{Page: domain.FirstPage,
 		Filter: "name = 'a'", Columns: "metric.loss, metric.loss.mean, metric.loss.count"}))(t)
-	if got := fmt.Sprint(l.Data[0].Metrics); got != fmt.Sprint(map[string]store.Value{"loss": 3, "loss.mean": 2, "loss.count": 2}) {
+	if got := fmt.Sprint(l.Data[0].Metrics); got != fmt.Sprint(map[string]scalar.Value{"loss": 3, "loss.mean": 2, "loss.count": 2}) {
 		t.Errorf("the columns are %s", got)
 	}
-	if same := must(b.SameParams(ctx, store.System, b.experiment, "metric.loss = 3", []string{"name"}))(t); len(same) != 1 {
+	if same := must(b.Runs.SameParams(ctx, domain.System, b.experiment, "metric.loss = 3", []string{"name"}))(t); len(same) != 1 {
 		t.Errorf("the one run with this loss has a parameter of several values: %q", same)
 	}
 	if n := b.QueueLength(); n != 0 {
@@ -107,16 +112,16 @@ func TestSearchQueuesNoWrite(t *testing.T) {
 func TestSearchChecksThePermissionFirst(t *testing.T) {
 	b := newBed(t)
 	b.named(t, "a", 1)
-	user := must(b.CreateUser(ctx, store.System, store.NewUser{Username: "nobody", Password: "12345678"}))(t)
+	user := must(b.Users.CreateUser(ctx, domain.System, users.NewUser{Username: "nobody", Password: "12345678"}))(t)
 	hold(t, b.DB)
-	for name, search := range b.searches(store.Actor{UserID: user.ID}, "metric.loss > 0") {
+	for name, search := range b.searches(domain.Actor{UserID: user.ID}, "metric.loss > 0") {
 		found, err := search()
-		if code := codeOf(err); code != store.CodeProjectPermissionRequired || len(found) > 0 {
+		if code := codeOf(err); code != domain.CodeProjectPermissionRequired || len(found) > 0 {
 			t.Errorf("%s: %q (%v)", name, found, err)
 		}
 	}
-	_, err := b.SameParams(ctx, store.Actor{UserID: user.ID}, b.experiment, "metric.loss > 0", []string{"name"})
-	wantCode(t, err, store.CodeProjectPermissionRequired)
+	_, err := b.Runs.SameParams(ctx, domain.Actor{UserID: user.ID}, b.experiment, "metric.loss > 0", []string{"name"})
+	wantCode(t, err, domain.CodeProjectPermissionRequired)
 	if n := b.QueueLength(); n != 0 {
 		t.Errorf("%d writes wait", n)
 	}
@@ -128,21 +133,21 @@ func TestSearchInASnapshot(t *testing.T) {
 	for name, meanwhile := range map[string]func(*testing.T, *bed, string){
 		"nothing": func(*testing.T, *bed, string) {},
 		"a point": func(t *testing.T, b *bed, id string) {
-			must(b.CreateMetric(ctx, store.System, id, store.NewMetric{Key: "loss", Value: 50}))(t)
+			must(b.Runs.CreateMetric(ctx, domain.System, id, points.Sample{Key: "loss", Value: 50}))(t)
 		},
 		"a compaction": func(t *testing.T, b *bed, _ string) { wantOK(t, b.Compact()) },
 		"a point and a compaction": func(t *testing.T, b *bed, id string) {
-			must(b.CreateMetric(ctx, store.System, id, store.NewMetric{Key: "loss", Value: 50}))(t)
+			must(b.Runs.CreateMetric(ctx, domain.System, id, points.Sample{Key: "loss", Value: 50}))(t)
 			wantOK(t, b.Compact())
-			must(b.CreateMetric(ctx, store.System, id, store.NewMetric{Key: "loss", Value: 60}))(t)
+			must(b.Runs.CreateMetric(ctx, domain.System, id, points.Sample{Key: "loss", Value: 60}))(t)
 		},
 		"another time": func(t *testing.T, b *bed, id string) {
 			for range 2 { // which writes the rows, and then once more
-				wantOK(t, b.Heartbeat(ctx, store.System, id))
+				wantOK(t, b.Runs.Heartbeat(ctx, domain.System, id))
 			}
 		},
 		"a deletion": func(t *testing.T, b *bed, id string) {
-			wantOK(t, b.DeleteIteration(ctx, store.System, id))
+			wantOK(t, b.Runs.DeleteIteration(ctx, domain.System, id))
 			wantOK(t, b.Compact())
 		},
 	} {
@@ -152,20 +157,20 @@ func TestSearchInASnapshot(t *testing.T) {
 			wantOK(t, b.Compact())
 			b.named(t, "b", 2)
 			b.clock.Add(time.Minute)
-			must(b.CreateMetric(ctx, store.System, id, store.NewMetric{Key: "loss", Value: 3}))(t)
+			must(b.Runs.CreateMetric(ctx, domain.System, id, points.Sample{Key: "loss", Value: 3}))(t)
 			reader := b.DB
 			if !exclusive { // as a command beside the server
 				reader = open(t, store.Options{Path: b.Path(), Now: b.clock.Now})
 			}
-			q := store.IterationQuery{Page: store.FirstPage, Filter: "metric.loss.count < 3 and metric.loss < 10", Sort: "metric.loss",
+			q := runs.IterationQuery{Page: domain.FirstPage, Filter: "metric.loss.count < 3 and metric.loss < 10", Sort: "metric.loss",
 				Columns: "metric.loss, metric.loss.mean, metric.loss.min"}
 			if exclusive { // what only the server knows yet
 				q.Filter += fmt.Sprintf(` and (name = "b" or last_seen >= "%s")`, b.clock.Time())
 			}
-			wantOK(t, reader.View(ctx, store.System, func(v *store.View) error {
+			wantOK(t, reader.View(ctx, domain.System, func(v *store.View) error {
 				seen := func() string {
 					var all []string
-					for _, i := range must(v.Iterations(b.experiment, q))(t).Data {
+					for _, i := range must(v.Runs.Iterations(b.experiment, q))(t).Data {
 						all = append(all, fmt.Sprint(i.Name, i.Metrics))
 					}
 					return fmt.Sprint(all)
@@ -204,7 +209,7 @@ func TestLateValuesAreExact(t *testing.T) {
 		for _, v := range part {
 			terms = append(terms, fmt.Sprintf("metric.k%d = %s", slices.Index(values, v), literal(v)))
 		}
-		l := must(b.Iterations(ctx, store.System, b.experiment, store.IterationQuery{Page: store.FirstPage, Filter: strings.Join(terms, " and ")}))(t)
+		l := must(b.Runs.Iterations(ctx, domain.System, b.experiment, runs.IterationQuery{Page: domain.FirstPage, Filter: strings.Join(terms, " and ")}))(t)
 		if l.Total != 1 {
 			t.Errorf("%q does not find the run", terms)
 		}
@@ -222,7 +227,7 @@ func literal(v float64) string {
 // it names is in memory only.
 func TestLargestSearchOfLateMetrics(t *testing.T) {
 	b := newBed(t)
-	must(b.CreateTag(ctx, store.System, store.IterationTag, b.iteration, "tag"))(t)
+	must(b.Runs.CreateTag(ctx, domain.System, runs.IterationTag, b.iteration, "tag"))(t)
 	var terms, columns []string
 	for i := range filter.MaxKeys + 3 {
 		key := fmt.Sprint("k", i)
@@ -234,11 +239,11 @@ func TestLargestSearchOfLateMetrics(t *testing.T) {
 		columns = append(columns, "metric."+key)
 	}
 	where := strings.Join(terms, " and ") + ` and (name != "" or last_seen > "2000-01-01")`
-	l := must(b.Iterations(ctx, store.System, b.experiment, store.IterationQuery{Page: store.FirstPage, Filter: where, Sort: "last_seen"}))(t)
+	l := must(b.Runs.Iterations(ctx, domain.System, b.experiment, runs.IterationQuery{Page: domain.FirstPage, Filter: where, Sort: "last_seen"}))(t)
 	if l.Total != 1 {
 		t.Errorf("%d runs", l.Total)
 	}
-	g := must(b.Groups(ctx, store.System, b.experiment, store.GroupQuery{Page: store.FirstPage, By: "tag", Filter: where,
+	g := must(b.Groups(ctx, domain.System, b.experiment, runs.GroupQuery{Page: domain.FirstPage, By: "tag", Filter: where,
 		Columns: strings.Join(columns, ", ")}))(t)
 	if g.Total != 1 || len(g.Data[0].Metrics) != len(columns) {
 		t.Errorf("the groups are %+v", g)

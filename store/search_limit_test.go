@@ -6,8 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"tracker/store/access"
+	"tracker/store/domain"
 	"tracker/store/filter"
+	"tracker/store/registry"
+	"tracker/store/runs"
+	"tracker/store/users"
 )
 
 // TestSearchEndsAtItsLimit sets the limit so low that every search passes it.
@@ -22,49 +25,49 @@ func TestSearchEndsAtItsLimit(t *testing.T) {
 		search func(context.Context) error
 	}{
 		"filter": {"filter", func(ctx context.Context) error {
-			_, err := db.Iterations(ctx, System, e, IterationQuery{Filter: "param.x = 1", Sort: "name"})
+			_, err := db.Runs.Iterations(ctx, domain.System, e, runs.IterationQuery{Filter: "param.x = 1", Sort: "name"})
 			return err
 		}},
 		"sort": {"sort", func(ctx context.Context) error {
-			_, err := db.Iterations(ctx, System, e, IterationQuery{Sort: "name"})
+			_, err := db.Runs.Iterations(ctx, domain.System, e, runs.IterationQuery{Sort: "name"})
 			return err
 		}},
 		"one group": {"group", func(ctx context.Context) error {
-			_, err := db.Iterations(ctx, System, e, IterationQuery{Group: &Grouped{By: tag, Values: []*string{nil}}})
+			_, err := db.Runs.Iterations(ctx, domain.System, e, runs.IterationQuery{Group: &runs.Grouped{By: tag, Values: []*string{nil}}})
 			return err
 		}},
 		"groups": {"group", func(ctx context.Context) error {
-			_, err := db.Groups(ctx, System, e, GroupQuery{By: tag})
+			_, err := db.Groups(ctx, domain.System, e, runs.GroupQuery{By: tag})
 			return err
 		}},
 		"ids": {"filter", func(ctx context.Context) error {
-			_, err := db.IterationIDs(ctx, System, e, IterationQuery{Filter: "name = 'a'"})
+			_, err := db.IterationIDs(ctx, domain.System, e, runs.IterationQuery{Filter: "name = 'a'"})
 			return err
 		}},
 		"walk": {"filter", func(ctx context.Context) error {
-			return db.WalkIterations(ctx, System, e, IterationQuery{Filter: "name = 'a'"}, func([]Iteration) error { return nil })
+			return db.Runs.WalkIterations(ctx, domain.System, e, runs.IterationQuery{Filter: "name = 'a'"}, func([]runs.Iteration) error { return nil })
 		}},
 		"same parameters": {"filter", func(ctx context.Context) error {
-			_, err := db.SameParams(ctx, System, e, "name = 'a'", []string{"x"})
+			_, err := db.Runs.SameParams(ctx, domain.System, e, "name = 'a'", []string{"x"})
 			return err
 		}},
 	} {
-		err := access.AsError(c.search(ctx))
-		if err == nil || err.Code != CodeInvalidPayload || err.Field != c.field || !strings.Contains(err.Message, "took longer than 1ns and was stopped") {
+		err := domain.AsError(c.search(ctx))
+		if err == nil || err.Code != domain.CodeInvalidPayload || err.Field != c.field || !strings.Contains(err.Message, "took longer than 1ns and was stopped") {
 			t.Errorf("%s: %+v", name, err)
 		}
 		gone, cancel := context.WithCancel(ctx)
 		cancel()
-		if err := access.AsError(c.search(gone)); err == nil || err.Code != CodeUnavailable {
+		if err := domain.AsError(c.search(gone)); err == nil || err.Code != domain.CodeUnavailable {
 			t.Errorf("%s, given up by the caller: %+v", name, err)
 		}
 	}
-	db.base.SearchLimit = access.SearchLimit
-	if got := namesOf(t, db, e, IterationQuery{}); got != "a" {
+	db.base.SearchLimit = domain.SearchLimit
+	if got := namesOf(t, db, e, runs.IterationQuery{}); got != "a" {
 		t.Errorf("the list of all is %q", got)
 	}
 	for range 2 * db.MaxReaders() { // all connections still serve
-		if got := namesOf(t, db, e, IterationQuery{Filter: "param.x = 1"}); got != "a" {
+		if got := namesOf(t, db, e, runs.IterationQuery{Filter: "param.x = 1"}); got != "a" {
 			t.Errorf("the search finds %q", got)
 		}
 	}
@@ -75,7 +78,7 @@ func largeValues(t *testing.T, runs int) (*DB, string) {
 	db := openForTest(t)
 	e := newExperiment(t, db)
 	for range runs {
-		runWith(t, db, e, "a", map[string]string{"x": strings.Repeat("é", MaxText/2)}, nil)
+		runWith(t, db, e, "a", map[string]string{"x": strings.Repeat("é", domain.MaxText/2)}, nil)
 	}
 	return db, e
 }
@@ -85,9 +88,9 @@ func largeValues(t *testing.T, runs int) (*DB, string) {
 func TestSearchIsStopped(t *testing.T) {
 	db, e := largeValues(t, 8)
 	db.base.SearchLimit = 100 * time.Millisecond
-	_, err := db.Iterations(context.Background(), System, e,
-		IterationQuery{Filter: repeat("param.x contains 'éx'", " or ", filter.MaxComparisons)})
-	if refused := access.AsError(err); refused == nil || refused.Code != CodeInvalidPayload || refused.Field != "filter" {
+	_, err := db.Runs.Iterations(context.Background(), domain.System, e,
+		runs.IterationQuery{Filter: repeat("param.x contains 'éx'", " or ", filter.MaxComparisons)})
+	if refused := domain.AsError(err); refused == nil || refused.Code != domain.CodeInvalidPayload || refused.Field != "filter" {
 		t.Errorf("%v", err)
 	}
 }
@@ -101,7 +104,7 @@ func TestContainsIsLinear(t *testing.T) {
 		{strings.Repeat("é", filter.MaxContains/2-1) + "x", ""},
 		{strings.Repeat("É", filter.MaxContains/2), "a a a a a a a a"},
 	} {
-		if got := namesOf(t, db, e, IterationQuery{Filter: "param.x contains '" + c.part + "'"}); got != c.want {
+		if got := namesOf(t, db, e, runs.IterationQuery{Filter: "param.x contains '" + c.part + "'"}); got != c.want {
 			t.Errorf("finds %q", got)
 		}
 	}
@@ -111,7 +114,7 @@ func TestContainsIsLinear(t *testing.T) {
 // searches do.
 func TestSignInDoesNotWaitForSearches(t *testing.T) {
 	db, ctx := openForTest(t), context.Background()
-	if _, err := db.Seed(ctx, "long enough"); err != nil {
+	if _, err := db.Users.Seed(ctx, "long enough"); err != nil {
 		t.Fatal(err)
 	}
 	held, release := make(chan struct{}), make(chan struct{})
@@ -131,14 +134,14 @@ func TestSignInDoesNotWaitForSearches(t *testing.T) {
 	if err := db.Ping(limited); err != nil {
 		t.Errorf("ping: %v", err)
 	}
-	u, err := db.SignIn(limited, DefaultUsername, "long enough")
+	u, err := db.Users.SignIn(limited, users.DefaultUsername, "long enough")
 	if err != nil {
 		t.Errorf("sign-in: %v", err)
 	}
-	if _, err := db.Authenticate(limited, Actor{UserID: u.ID}); err != nil {
+	if _, err := db.Users.Authenticate(limited, domain.Actor{UserID: u.ID}); err != nil {
 		t.Errorf("authentication: %v", err)
 	}
-	if _, err := db.DefaultUser(limited); err != nil {
+	if _, err := db.Users.DefaultUser(limited); err != nil {
 		t.Errorf("authentication without sign-in: %v", err)
 	}
 	close(release)
@@ -160,48 +163,48 @@ func TestSearchForModelsEndsAtItsLimit(t *testing.T) {
 		}
 	}
 	e := newExperiment(t, db)
-	found, err := db.Experiment(ctx, System, e)
+	found, err := db.Projects.Experiment(ctx, domain.System, e)
 	ok(err)
-	long := Property{Key: "k", Value: strings.Repeat("é", MaxText/2)}
+	long := domain.Property{Key: "k", Value: strings.Repeat("é", domain.MaxText/2)}
 	for _, name := range []string{"a", "b", "c"} {
-		model, err := db.CreateModel(ctx, System, found.ProjectID, NewModel{Name: name})
+		model, err := db.Models.CreateModel(ctx, domain.System, found.ProjectID, registry.NewModel{Name: name})
 		ok(err)
-		_, err = db.CreateModelVersion(ctx, System, model.ID, NewModelVersion{Source: "s3://b", Properties: []Property{long}})
+		_, err = db.Models.CreateModelVersion(ctx, domain.System, model.ID, registry.NewModelVersion{Source: "s3://b", Properties: []domain.Property{long}})
 		ok(err)
-		ok(db.SetProperties(ctx, System, ModelProperty, model.ID, []Property{long}))
-		_, err = db.CreateLoggedModel(ctx, System, e, NewLoggedModel{Name: name, Properties: []Property{long}})
+		ok(db.Runs.SetProperties(ctx, domain.System, runs.ModelProperty, model.ID, []domain.Property{long}))
+		_, err = db.Models.CreateLoggedModel(ctx, domain.System, e, registry.NewLoggedModel{Name: name, Properties: []domain.Property{long}})
 		ok(err)
 	}
 	compared := 0
-	matches := make([]PropertyMatch, 60)
+	matches := make([]registry.PropertyMatch, 60)
 	for i := range matches {
-		matches[i] = PropertyMatch{Key: "k", Match: func(value string) bool {
+		matches[i] = registry.PropertyMatch{Key: "k", Match: func(value string) bool {
 			compared++
 			return filter.Like(value, "%é_x%", true)
 		}}
 	}
 	searches := map[string]func(v *View) error{
 		"models": func(v *View) error {
-			_, err := v.FindModels(found.ProjectID, matches, func(ModelHead) bool { return true })
+			_, err := v.Models.FindModels(found.ProjectID, matches, func(registry.ModelHead) bool { return true })
 			return err
 		},
 		"versions": func(v *View) error {
-			_, err := v.FindVersions(found.ProjectID, nil, matches, func(VersionHead) bool { return true })
+			_, err := v.Models.FindVersions(found.ProjectID, nil, matches, func(registry.VersionHead) bool { return true })
 			return err
 		},
 		"logged models": func(v *View) error {
-			_, err := v.FindLoggedModels([]string{e}, LoggedModelQuery{Properties: matches, Match: func(LoggedModel) bool { return true }})
+			_, err := v.Models.FindLoggedModels([]string{e}, registry.LoggedModelQuery{Properties: matches, Match: func(registry.LoggedModel) bool { return true }})
 			return err
 		},
 	}
 	for name, search := range searches {
 		db.base.SearchLimit, compared = 20*time.Millisecond, 0
-		refused := access.AsError(db.View(ctx, System, search))
-		if refused == nil || refused.Code != CodeInvalidPayload || refused.Field != "filter" || compared == 3*len(matches) {
+		refused := domain.AsError(db.View(ctx, domain.System, search))
+		if refused == nil || refused.Code != domain.CodeInvalidPayload || refused.Field != "filter" || compared == 3*len(matches) {
 			t.Errorf("%s: %+v after %d comparisons", name, refused, compared)
 		}
 		db.base.SearchLimit, compared = time.Hour, 0
-		if err := db.View(ctx, System, search); err != nil || compared != 3*len(matches) {
+		if err := db.View(ctx, domain.System, search); err != nil || compared != 3*len(matches) {
 			t.Errorf("%s without a limit: %v after %d comparisons", name, err, compared)
 		}
 	}
@@ -213,12 +216,12 @@ func TestPagesOfLargeColumnsEnd(t *testing.T) {
 	db, ctx := openForTest(t), context.Background()
 	e, id := newExperiment(t, db), ""
 	for range 48 {
-		id = runWith(t, db, e, "a", map[string]string{"x": strings.Repeat("x", MaxText), "y": "1"}, nil)
+		id = runWith(t, db, e, "a", map[string]string{"x": strings.Repeat("x", domain.MaxText), "y": "1"}, nil)
 	}
-	q := IterationQuery{Page: FirstPage, Columns: "param.x", Cut: true}
+	q := runs.IterationQuery{Page: domain.FirstPage, Columns: "param.x", Cut: true}
 	for i := range 3 {
 		before := pageReads(t, db)
-		if l, err := db.Iterations(ctx, System, e, q); err != nil || l.Limit != 1 || l.Total != 48 {
+		if l, err := db.Runs.Iterations(ctx, domain.System, e, q); err != nil || l.Limit != 1 || l.Total != 48 {
 			t.Fatalf("%d of %d iterations, %v", l.Limit, l.Total, err)
 		}
 		// The statements are prepared after the first time.
@@ -228,11 +231,14 @@ func TestPagesOfLargeColumnsEnd(t *testing.T) {
 	}
 	db.base.SearchLimit = 0
 	for field, read := range map[string]func(v *View) error{
-		"offset": func(v *View) error { _, err := db.Parameters(ctx, System, id, FirstPage); return err },
-		"id":     func(v *View) error { _, err := v.Summaries([]string{id}); return err },
+		"offset": func(v *View) error {
+			_, err := db.Runs.Parameters(ctx, domain.System, id, domain.FirstPage)
+			return err
+		},
+		"id": func(v *View) error { _, err := v.Runs.Summaries([]string{id}); return err },
 	} {
-		err := db.View(ctx, System, read)
-		if refused := AsError(err); refused == nil || refused.Code != CodeInvalidPayload || refused.Field != field || !strings.Contains(refused.Message, "was stopped") {
+		err := db.View(ctx, domain.System, read)
+		if refused := domain.AsError(err); refused == nil || refused.Code != domain.CodeInvalidPayload || refused.Field != field || !strings.Contains(refused.Message, "was stopped") {
 			t.Errorf("%s: %v", field, err)
 		}
 	}

@@ -10,8 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"tracker/store/domain"
 	"tracker/store/filter"
+	"tracker/store/points"
 	"tracker/store/runs"
+	"tracker/store/scalar"
 )
 
 // repeatedSearch is a search that is asked again and again.
@@ -45,14 +48,14 @@ func (f *searchFixture) change() {
 		}
 	case n < 11:
 		run.name = fmt.Sprint("run ", f.rng.IntN(9))
-		f.must(f.db.UpdateIteration(ctx, System, run.id, IterationPatch{Name: &run.name}))
+		f.must(f.db.Runs.UpdateIteration(ctx, domain.System, run.id, runs.IterationPatch{Name: &run.name}))
 	case n < 14:
-		f.must(f.db.UpdateIteration(ctx, System, run.id, IterationPatch{Status: new(pick(f.rng, runs.IterationStatuses)), Reopen: true}))
+		f.must(f.db.Runs.UpdateIteration(ctx, domain.System, run.id, runs.IterationPatch{Status: new(pick(f.rng, runs.IterationStatuses)), Reopen: true}))
 	case n < 16:
 		f.add()
 	case n < 17:
 		i := slices.Index(f.runs, run)
-		f.must(f.db.DeleteIteration(ctx, System, run.id))
+		f.must(f.db.Runs.DeleteIteration(ctx, domain.System, run.id))
 		f.runs = slices.Delete(f.runs, i, i+1)
 		return
 	case n < 18:
@@ -60,7 +63,7 @@ func (f *searchFixture) change() {
 	case n < 19:
 		f.must(f.db.Compact())
 	default:
-		f.must(f.db.LogIteration(ctx, System, run.id, IterationLog{Properties: []Property{{Key: "k", Value: fmt.Sprint(n)}}}))
+		f.must(f.db.Runs.LogIteration(ctx, domain.System, run.id, runs.IterationLog{Properties: []domain.Property{{Key: "k", Value: fmt.Sprint(n)}}}))
 	}
 	f.refresh(run)
 }
@@ -88,11 +91,11 @@ func TestRepeatedSearchAgreesWithTheModel(t *testing.T) {
 				if f.rng.IntN(10) == 0 {
 					offset = f.rng.IntN(30)
 				}
-				l, err := f.db.IterationRecords(context.Background(), System, RecordQuery{Page: Page{Limit: limit, Offset: offset},
+				l, err := f.db.Runs.IterationRecords(context.Background(), domain.System, runs.RecordQuery{Page: domain.Page{Limit: limit, Offset: offset},
 					Experiments: []string{f.experimentID}, Filter: s.e, Sort: s.sort})
 				f.must(err)
 				first, end := min(offset, len(want)), min(offset+limit, len(want))
-				same := slices.EqualFunc(want[first:end], l.Data, func(run *modelRun, r IterationRecord) bool { return run.id == r.ID })
+				same := slices.EqualFunc(want[first:end], l.Data, func(run *modelRun, r runs.IterationRecord) bool { return run.id == r.ID })
 				if total := min(offset+limit+1, len(want)); !same || l.Total != max(total, offset) {
 					t.Fatalf("%s, %d from %d: %d, want %d of %s", s.text, limit, offset, l.Total, total, f.modelPositions(want))
 				}
@@ -111,11 +114,11 @@ func TestPagesAreSortedWhileRunsChange(t *testing.T) {
 	f := newSearchFixture(t, 1)
 	var ids []string
 	log := func(n, step int) error {
-		point := NewMetric{Key: "loss", Value: Value((n*7919 + step*104729) % 1000), Step: new(Step(step))}
-		return f.db.LogIteration(ctx, System, ids[n], IterationLog{Metrics: []NewMetric{point}})
+		point := points.Sample{Key: "loss", Value: scalar.Value((n*7919 + step*104729) % 1000), Step: new(scalar.Step(step))}
+		return f.db.Runs.LogIteration(ctx, domain.System, ids[n], runs.IterationLog{Metrics: []points.Sample{point}})
 	}
 	for n := range 60 {
-		c, err := f.db.CreateIteration(ctx, System, f.experimentID, NewIteration{})
+		c, err := f.db.Runs.CreateIteration(ctx, domain.System, f.experimentID, runs.NewIteration{})
 		f.must(err)
 		ids = append(ids, c.ID)
 		f.must(log(n, 0))
@@ -139,12 +142,12 @@ func TestPagesAreSortedWhileRunsChange(t *testing.T) {
 		readers.Go(func() {
 			for last := false; !last && !t.Failed(); {
 				last = done.Load()
-				l, err := f.db.IterationRecords(ctx, System, RecordQuery{Page: Page{Limit: 8}, Experiments: []string{f.experimentID}, Sort: sort})
-				var values []Value
+				l, err := f.db.Runs.IterationRecords(ctx, domain.System, runs.RecordQuery{Page: domain.Page{Limit: 8}, Experiments: []string{f.experimentID}, Sort: sort})
+				var values []scalar.Value
 				for _, r := range l.Data {
 					values = append(values, r.Latest[0].Value)
 				}
-				if err != nil || len(values) != 8 || !slices.IsSortedFunc(values, func(a, b Value) int { return cmp.Compare(b, a) }) {
+				if err != nil || len(values) != 8 || !slices.IsSortedFunc(values, func(a, b scalar.Value) int { return cmp.Compare(b, a) }) {
 					t.Errorf("a page has %v: %v", values, err)
 				}
 			}

@@ -11,13 +11,14 @@ import (
 	"unicode"
 
 	"tracker/store/filter"
+	"tracker/store/scalar"
 )
 
 // modelRun is an iteration as a search sees it, in plain Go.
 type modelRun struct {
 	id, name, status string
-	created, seen    Time
-	ended            *Time
+	created, seen    scalar.Time
+	ended            *scalar.Time
 	tags             []string
 	params           map[string]string
 	metrics          map[string]*modelStats
@@ -120,11 +121,11 @@ func (r *modelRun) duration() float64 {
 // modelStats are the statistics of a metric of a run.
 type modelStats struct {
 	Count, Finite       int
-	lastStep            Step
-	Last, Min, Max, Sum Value
+	lastStep            scalar.Step
+	Last, Min, Max, Sum scalar.Value
 }
 
-func (s *modelStats) add(step Step, v Value) {
+func (s *modelStats) add(step scalar.Step, v scalar.Value) {
 	if s.Count++; s.Count == 1 || step >= s.lastStep {
 		s.Last, s.lastStep = v, step
 	}

@@ -7,12 +7,18 @@ import (
 	"slices"
 	"testing"
 	"time"
+	"tracker/store/domain"
+	"tracker/store/points"
+	"tracker/store/projects"
+	"tracker/store/runs"
+	"tracker/store/scalar"
+	"tracker/store/users"
 )
 
 // names returns the names of the runs on a page of a search, and how many it has in all.
-func names(t *testing.T, db *DB, actor Actor, experiment string, q IterationQuery) (names []string, total int) {
+func names(t *testing.T, db *DB, actor domain.Actor, experiment string, q runs.IterationQuery) (names []string, total int) {
 	t.Helper()
-	l, err := db.Iterations(context.Background(), actor, experiment, q)
+	l, err := db.Runs.Iterations(context.Background(), actor, experiment, q)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,13 +49,13 @@ func TestOrderIsRememberedUntilAWrite(t *testing.T) {
 		loss := func(name string) (n int) { fmt.Sscanf(name, "r%d", &n); return n * 7 % 30 }
 		return loss(b) - loss(a)
 	})
-	search := IterationQuery{Filter: "metric.loss >= 0", Sort: "-metric.loss"}
+	search := runs.IterationQuery{Filter: "metric.loss >= 0", Sort: "-metric.loss"}
 	check := func(want []string) {
 		t.Helper()
 		for _, limit := range []int{1, 7, 30, 50} {
 			for offset := 0; offset < 40; offset += limit {
-				search.Page = Page{Limit: limit, Offset: offset}
-				got, total := names(t, db, System, e, search)
+				search.Page = domain.Page{Limit: limit, Offset: offset}
+				got, total := names(t, db, domain.System, e, search)
 				if !slices.Equal(got, want[min(offset, len(want)):min(offset+limit, len(want))]) || total != len(want) {
 					t.Fatalf("%d from %d are %v of %d, want those of %v", limit, offset, got, total, want)
 				}
@@ -83,27 +89,27 @@ func TestOrderHoldsUntilItsExperimentChanges(t *testing.T) {
 	}
 	defer db.Close()
 	e := newExperiment(t, db)
-	project, err := db.Experiment(ctx, System, e)
+	project, err := db.Projects.Experiment(ctx, domain.System, e)
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := db.CreateExperiment(ctx, System, project.ProjectID, NewExperiment{Name: "other"})
+	other, err := db.Projects.CreateExperiment(ctx, domain.System, project.ProjectID, projects.NewExperiment{Name: "other"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	id := func(experiment, name string) string {
 		t.Helper()
-		c, err := db.CreateIteration(ctx, System, experiment, NewIteration{Name: &name})
+		c, err := db.Runs.CreateIteration(ctx, domain.System, experiment, runs.NewIteration{Name: &name})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return c.ID
 	}
-	log := func(id string, l IterationLog) func() error {
-		return func() error { return db.LogIteration(ctx, System, id, l) }
+	log := func(id string, l runs.IterationLog) func() error {
+		return func() error { return db.Runs.LogIteration(ctx, domain.System, id, l) }
 	}
-	loss := func(v float64) IterationLog {
-		return IterationLog{Metrics: []NewMetric{{Key: "loss", Value: Value(v), Step: new(Step)}}}
+	loss := func(v float64) runs.IterationLog {
+		return runs.IterationLog{Metrics: []points.Sample{{Key: "loss", Value: scalar.Value(v), Step: new(scalar.Step)}}}
 	}
 	a, b, c := id(e, "a"), id(e, "b"), id(other.ID, "c")
 	for n, run := range []string{a, b, c} {
@@ -114,7 +120,7 @@ func TestOrderHoldsUntilItsExperimentChanges(t *testing.T) {
 	if err := db.Compact(); err != nil {
 		t.Fatal(err)
 	}
-	tag := []Property{{Key: "k", Value: "v"}}
+	tag := []domain.Property{{Key: "k", Value: "v"}}
 	for _, w := range []struct {
 		name  string
 		write func() error
@@ -123,33 +129,37 @@ func TestOrderHoldsUntilItsExperimentChanges(t *testing.T) {
 	}{
 		{"nothing", func() error { return nil }, true, "[b a]"},
 		{"points elsewhere", log(c, loss(9)), true, "[b a]"},
-		{"a tag elsewhere", log(c, IterationLog{Properties: tag}), true, "[b a]"},
+		{"a tag elsewhere", log(c, runs.IterationLog{Properties: tag}), true, "[b a]"},
 		{"a new run elsewhere", func() error { id(other.ID, "d"); return nil }, true, "[b a]"},
-		{"the end of a run elsewhere", func() error { return db.UpdateIteration(ctx, System, c, IterationPatch{Status: new(Succeeded)}) }, true, "[b a]"},
-		{"a tag of an experiment", func() error { return db.SetProperties(ctx, System, ExperimentProperty, other.ID, tag) }, true, "[b a]"},
+		{"the end of a run elsewhere", func() error {
+			return db.Runs.UpdateIteration(ctx, domain.System, c, runs.IterationPatch{Status: new(domain.Succeeded)})
+		}, true, "[b a]"},
+		{"a tag of an experiment", func() error { return db.Runs.SetProperties(ctx, domain.System, runs.ExperimentProperty, other.ID, tag) }, true, "[b a]"},
 		{"a new experiment", func() error {
-			_, err := db.CreateExperiment(ctx, System, project.ProjectID, NewExperiment{Name: "third"})
+			_, err := db.Projects.CreateExperiment(ctx, domain.System, project.ProjectID, projects.NewExperiment{Name: "third"})
 			return err
 		}, true, "[b a]"},
 		{"a point", func() error {
-			_, err := db.CreateMetric(ctx, System, a, NewMetric{Key: "loss", Value: 5, Step: new(Step)})
+			_, err := db.Runs.CreateMetric(ctx, domain.System, a, points.Sample{Key: "loss", Value: 5, Step: new(scalar.Step)})
 			return err
 		}, false, "[a b]"},
 		{"compaction", db.Compact, true, "[a b]"},
-		{"a tag", log(a, IterationLog{Properties: tag}), false, "[a b]"},
+		{"a tag", log(a, runs.IterationLog{Properties: tag}), false, "[a b]"},
 		{"a new run", func() error { return log(id(e, "x"), loss(2))() }, false, "[a x b]"},
-		{"a deletion", func() error { return db.DeleteIteration(ctx, System, a) }, false, "[x b]"},
-		{"a restoration", func() error { return db.Restore(ctx, System, a) }, false, "[a x b]"},
-		{"the end of a run", func() error { return db.UpdateIteration(ctx, System, a, IterationPatch{Status: new(Succeeded)}) }, false, "[a x b]"},
-		{"a parameter", func() error { _, err := db.CreateParameter(ctx, System, b, "p", "1"); return err }, false, "[a x b]"},
+		{"a deletion", func() error { return db.Runs.DeleteIteration(ctx, domain.System, a) }, false, "[x b]"},
+		{"a restoration", func() error { return db.Trash.Restore(ctx, domain.System, a) }, false, "[a x b]"},
+		{"the end of a run", func() error {
+			return db.Runs.UpdateIteration(ctx, domain.System, a, runs.IterationPatch{Status: new(domain.Succeeded)})
+		}, false, "[a x b]"},
+		{"a parameter", func() error { _, err := db.Runs.CreateParameter(ctx, domain.System, b, "p", "1"); return err }, false, "[a x b]"},
 		{"a new user", func() error {
-			_, err := db.CreateUser(ctx, System, NewUser{Username: "ada", Password: "correct horse battery"})
+			_, err := db.Users.CreateUser(ctx, domain.System, users.NewUser{Username: "ada", Password: "correct horse battery"})
 			return err
 		}, false, "[a x b]"},
 	} {
 		search := func() string {
 			t.Helper()
-			found, _ := names(t, db, System, e, IterationQuery{Filter: "metric.loss >= 0", Sort: "-metric.loss", Page: FirstPage})
+			found, _ := names(t, db, domain.System, e, runs.IterationQuery{Filter: "metric.loss >= 0", Sort: "-metric.loss", Page: domain.FirstPage})
 			return fmt.Sprint(found)
 		}
 		search()
@@ -175,9 +185,9 @@ func TestRememberedOrderNeedsRead(t *testing.T) {
 	defer db.Close()
 	e := newExperiment(t, db)
 	runWith(t, db, e, "a", nil, map[string][]float64{"loss": {1}})
-	search := IterationQuery{Sort: "metric.loss", Page: FirstPage}
-	names(t, db, System, e, search)
-	if _, err := db.Iterations(ctx, Actor{UserID: "nobody"}, e, search); err == nil {
+	search := runs.IterationQuery{Sort: "metric.loss", Page: domain.FirstPage}
+	names(t, db, domain.System, e, search)
+	if _, err := db.Runs.Iterations(ctx, domain.Actor{UserID: "nobody"}, e, search); err == nil {
 		t.Error("a stranger gets the remembered order")
 	}
 }

@@ -6,8 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"tracker/store/access"
+	"tracker/store/domain"
 	"tracker/store/filter"
+	"tracker/store/points"
 	"tracker/store/runs"
 	"tracker/store/search"
 )
@@ -23,17 +24,17 @@ func TestLateIsJoinedByAnIndex(t *testing.T) {
 	defer db.Close()
 	e := newExperiment(t, db)
 	runWith(t, db, e, "a", nil, map[string][]float64{"loss": {1}})
-	found, err := db.Iterations(ctx, System, e, IterationQuery{Page: FirstPage})
+	found, err := db.Runs.Iterations(ctx, domain.System, e, runs.IterationQuery{Page: domain.FirstPage})
 	if err != nil {
 		t.Fatal(err)
 	}
 	// The row of the new series has the first point, but not the second.
-	if _, err := db.CreateMetric(ctx, System, found.Data[0].ID, NewMetric{Key: "loss"}); err != nil {
+	if _, err := db.Runs.CreateMetric(ctx, domain.System, found.Data[0].ID, points.Sample{Key: "loss"}); err != nil {
 		t.Fatal(err)
 	}
-	plan, err := access.Read(ctx, db.base, func(tx *access.Tx) (plan []string, err error) {
+	plan, err := domain.Read(ctx, db.base, func(tx *domain.Tx) (plan []string, err error) {
 		q := search.Query{Sort: []filter.SortKey{{Ref: filter.Ref{Key: filter.Key{Field: filter.Metric, Name: "loss"}, Stat: "last"}}},
-			Metrics: []string{"loss"}, Where: access.NotTrashed("iteration")}
+			Metrics: []string{"loss"}, Where: domain.NotTrashed("iteration")}
 		statement, err := runs.SearchSnapshot(tx).Statement([]string{e}, q)
 		if err != nil {
 			return nil, err

@@ -10,9 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"tracker/store/access"
+	"tracker/store/domain"
 	"tracker/store/filter"
+	"tracker/store/points"
 	"tracker/store/runs"
+	"tracker/store/scalar"
 	"tracker/store/search"
 )
 
@@ -52,14 +54,14 @@ func (f *searchFixture) add() {
 	ctx, rng := context.Background(), f.rng
 	f.clock.Add(rng.Int64N(3))
 	name := pick(rng, []string{"run", "Run", "lauf É", "x' OR 1=1", "100%"}) + pick(rng, []string{"", " 1", " 2"})
-	c, err := f.db.CreateIteration(ctx, System, f.experimentID, NewIteration{Name: &name})
+	c, err := f.db.Runs.CreateIteration(ctx, domain.System, f.experimentID, runs.NewIteration{Name: &name})
 	f.must(err)
 	run := &modelRun{id: c.ID, name: name, params: map[string]string{}, metrics: map[string]*modelStats{}}
 	f.runs = append(f.runs, run)
 	for _, key := range modelKeys {
 		if rng.IntN(3) > 0 {
 			run.params[key] = pick(rng, modelText)
-			_, err := f.db.CreateParameter(ctx, System, c.ID, key, Text(run.params[key]))
+			_, err := f.db.Runs.CreateParameter(ctx, domain.System, c.ID, key, scalar.Text(run.params[key]))
 			f.must(err)
 		}
 	}
@@ -67,17 +69,17 @@ func (f *searchFixture) add() {
 	for _, tag := range modelTags {
 		if rng.IntN(5) == 0 {
 			run.tags = append(run.tags, tag)
-			_, err := f.db.CreateTag(ctx, System, IterationTag, c.ID, tag)
+			_, err := f.db.Runs.CreateTag(ctx, domain.System, runs.IterationTag, c.ID, tag)
 			f.must(err)
 		}
 	}
 	if f.clock.Add(rng.Int64N(4) * 900); rng.IntN(3) > 0 {
 		status := pick(rng, runs.IterationStatuses[1:])
-		patch := IterationPatch{Status: &status}
+		patch := runs.IterationPatch{Status: &status}
 		if rng.IntN(3) == 0 {
-			patch.EndDate = new(Time(f.clock.Load() + rng.Int64N(2000) - 1000))
+			patch.EndDate = new(scalar.Time(f.clock.Load() + rng.Int64N(2000) - 1000))
 		}
-		f.must(f.db.UpdateIteration(ctx, System, c.ID, patch))
+		f.must(f.db.Runs.UpdateIteration(ctx, domain.System, c.ID, patch))
 	}
 	f.refresh(run)
 }
@@ -85,14 +87,14 @@ func (f *searchFixture) add() {
 // log writes random points to a run.
 func (f *searchFixture) log(run *modelRun) {
 	f.t.Helper()
-	var points []NewMetric
+	var samples []points.Sample
 	for _, key := range modelKeys {
 		for range f.rng.IntN(4) * f.rng.IntN(2) {
-			points = append(points, NewMetric{Key: key, Value: Value(pick(f.rng, modelNumbers)), Step: new(Step(f.rng.IntN(5)))})
+			samples = append(samples, points.Sample{Key: key, Value: scalar.Value(pick(f.rng, modelNumbers)), Step: new(scalar.Step(f.rng.IntN(5)))})
 		}
 	}
-	f.must(f.db.CreateMetrics(context.Background(), System, run.id, points))
-	for _, p := range points {
+	f.must(f.db.Runs.CreateMetrics(context.Background(), domain.System, run.id, samples))
+	for _, p := range samples {
 		if run.metrics[p.Key] == nil {
 			run.metrics[p.Key] = &modelStats{}
 		}
@@ -103,7 +105,7 @@ func (f *searchFixture) log(run *modelRun) {
 // refresh takes over what the store decides by itself.
 func (f *searchFixture) refresh(run *modelRun) {
 	f.t.Helper()
-	i, err := f.db.Iteration(context.Background(), System, run.id)
+	i, err := f.db.Runs.Iteration(context.Background(), domain.System, run.id)
 	f.must(err)
 	run.status, run.created, run.seen, run.ended = string(i.Status), i.CreatedDate, i.LastSeen, i.EndDate
 }
@@ -111,7 +113,7 @@ func (f *searchFixture) refresh(run *modelRun) {
 // copySome makes copies for searches of a random metric in random runs.
 func (f *searchFixture) copySome() {
 	f.t.Helper()
-	f.must(access.Change(context.Background(), f.db.base, System, func(tx *access.Tx) error {
+	f.must(domain.Change(context.Background(), f.db.base, domain.System, func(tx *domain.Tx) error {
 		var nums []int64
 		for _, run := range f.runs {
 			var num int64
@@ -134,12 +136,12 @@ func (f *searchFixture) wants(where, sort string) (hits int) {
 	keys, err := new(filter.Parser).Sort(sort)
 	f.must(err)
 	want := f.hits(e, keys)
-	l, err := f.db.Iterations(context.Background(), System, f.experimentID,
-		IterationQuery{Page: Page{Limit: MaxLimit}, Filter: where, Sort: sort})
+	l, err := f.db.Runs.Iterations(context.Background(), domain.System, f.experimentID,
+		runs.IterationQuery{Page: domain.Page{Limit: domain.MaxLimit}, Filter: where, Sort: sort})
 	if err != nil {
 		f.t.Fatalf("filter %s, sort %s: %v", where, sort, err)
 	}
-	same := slices.EqualFunc(want, l.Data, func(run *modelRun, i Iteration) bool { return run.id == i.ID })
+	same := slices.EqualFunc(want, l.Data, func(run *modelRun, i runs.Iteration) bool { return run.id == i.ID })
 	if !same || l.Total != len(want) {
 		f.t.Fatalf("filter %s\nsort %s\ngot  %d: %s\nwant %d: %s", where, sort, l.Total, f.positions(l.Data), len(want), f.modelPositions(want))
 	}
@@ -164,7 +166,7 @@ func (f *searchFixture) hits(e filter.Expr, sort []filter.SortKey) (hits []*mode
 	return hits
 }
 
-func (f *searchFixture) positions(data []Iteration) string {
+func (f *searchFixture) positions(data []runs.Iteration) string {
 	var all []int
 	for _, i := range data {
 		all = append(all, slices.IndexFunc(f.runs, func(run *modelRun) bool { return run.id == i.ID }))
@@ -203,7 +205,7 @@ func TestSearchAgreesWithTheModel(t *testing.T) {
 					f.must(f.db.Compact())
 				case 2:
 					if i := f.rng.IntN(len(f.runs)); len(f.runs) > 15 && f.rng.IntN(10) == 0 {
-						f.must(f.db.DeleteIteration(context.Background(), System, f.runs[i].id))
+						f.must(f.db.Runs.DeleteIteration(context.Background(), domain.System, f.runs[i].id))
 						f.runs = slices.Delete(f.runs, i, i+1)
 						f.add()
 					}
@@ -246,9 +248,9 @@ func randomSort(rng *rand.Rand) string {
 func TestEveryComparisonAgreesWithTheModel(t *testing.T) {
 	f := newSearchFixture(t, 99)
 	for _, text := range modelText {
-		c, err := f.db.CreateIteration(context.Background(), System, f.experimentID, NewIteration{Name: new("r")})
+		c, err := f.db.Runs.CreateIteration(context.Background(), domain.System, f.experimentID, runs.NewIteration{Name: new("r")})
 		f.must(err)
-		_, err = f.db.CreateParameter(context.Background(), System, c.ID, "x", Text(text))
+		_, err = f.db.Runs.CreateParameter(context.Background(), domain.System, c.ID, "x", scalar.Text(text))
 		f.must(err)
 		f.runs = append(f.runs, &modelRun{id: c.ID, name: "r", params: map[string]string{"x": text}})
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tracker/store/runs"
+	"tracker/store/scalar"
 )
 
 // The words that random data and random filters are made of, so that they
@@ -101,7 +102,9 @@ func randomComparison(rng *rand.Rand, all []*modelRun) string {
 		value = func() string { return quoted(rng, string(pick(rng, runs.IterationStatuses))) }
 	case "created", "ended":
 		ops = orders
-		value = func() string { return quoted(rng, pick(rng, []Time{run.created, run.seen, run.created + 1}).String()) }
+		value = func() string {
+			return quoted(rng, pick(rng, []scalar.Time{run.created, run.seen, run.created + 1}).String())
+		}
 	case "duration":
 		ops = orders
 		value = func() string {

@@ -9,28 +9,31 @@ import (
 	"testing"
 	"time"
 
-	"tracker/store/access"
+	"tracker/store/domain"
 	"tracker/store/filter"
 	"tracker/store/json"
+	"tracker/store/points"
 	"tracker/store/runs"
+	"tracker/store/scalar"
+	"tracker/store/users"
 )
 
 // runWith makes a run with these parameters and the points of metrics, at
 // steps 0, 1, …
 func runWith(t testing.TB, db *DB, experimentID, name string, params map[string]string, metrics map[string][]float64) string {
 	t.Helper()
-	c, err := db.CreateIteration(context.Background(), System, experimentID, NewIteration{Name: &name})
+	c, err := db.Runs.CreateIteration(context.Background(), domain.System, experimentID, runs.NewIteration{Name: &name})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for key, value := range params {
-		if _, err := db.CreateParameter(context.Background(), System, c.ID, key, Text(value)); err != nil {
+		if _, err := db.Runs.CreateParameter(context.Background(), domain.System, c.ID, key, scalar.Text(value)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for key, values := range metrics {
 		for _, v := range values {
-			if _, err := db.CreateMetric(context.Background(), System, c.ID, NewMetric{Key: key, Value: Value(v)}); err != nil {
+			if _, err := db.Runs.CreateMetric(context.Background(), domain.System, c.ID, points.Sample{Key: key, Value: scalar.Value(v)}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -39,12 +42,12 @@ func runWith(t testing.TB, db *DB, experimentID, name string, params map[string]
 }
 
 // namesOf are the names of the runs that a search finds, with spaces between.
-func namesOf(t testing.TB, db *DB, experimentID string, q IterationQuery) string {
+func namesOf(t testing.TB, db *DB, experimentID string, q runs.IterationQuery) string {
 	t.Helper()
-	if q.Page == (Page{}) {
-		q.Page = FirstPage
+	if q.Page == (domain.Page{}) {
+		q.Page = domain.FirstPage
 	}
-	l, err := db.Iterations(context.Background(), System, experimentID, q)
+	l, err := db.Runs.Iterations(context.Background(), domain.System, experimentID, q)
 	if err != nil {
 		t.Fatalf("%+v: %v", q, err)
 	}
@@ -107,7 +110,7 @@ func TestSearchBySortTable(t *testing.T) {
 		{"ended > '2000-01-01'", "", ""},
 		{"created > '2000-01-01' and duration < '1h'", "", "a b c d e f g"},
 	} {
-		if got := namesOf(t, db, e, IterationQuery{Filter: c.filter, Sort: c.sort}); got != c.want {
+		if got := namesOf(t, db, e, runs.IterationQuery{Filter: c.filter, Sort: c.sort}); got != c.want {
 			t.Errorf("filter %q sort %q: %s, want %s", c.filter, c.sort, got, c.want)
 		}
 	}
@@ -119,7 +122,7 @@ func TestSearchFindsTheLost(t *testing.T) {
 	minute := time.Minute.Milliseconds()
 	silent := runWith(t, f.db, f.experimentID, "silent", nil, nil)
 	ended := runWith(t, f.db, f.experimentID, "ended", nil, nil)
-	f.must(f.db.UpdateIteration(context.Background(), System, ended, IterationPatch{Status: new(Succeeded)}))
+	f.must(f.db.Runs.UpdateIteration(context.Background(), domain.System, ended, runs.IterationPatch{Status: new(domain.Succeeded)}))
 	f.clock.Add(1)
 	runWith(t, f.db, f.experimentID, "alive", nil, nil)
 	f.clock.Add(5 * minute)
@@ -136,12 +139,12 @@ func TestSearchFindsTheLost(t *testing.T) {
 		{"status = 'running'", "-last_seen", "alive silent"},
 		{"status = 'running'", "last_seen", "silent alive"},
 	} {
-		if got := namesOf(t, f.db, f.experimentID, IterationQuery{Filter: c.filter, Sort: c.sort}); got != c.want {
+		if got := namesOf(t, f.db, f.experimentID, runs.IterationQuery{Filter: c.filter, Sort: c.sort}); got != c.want {
 			t.Errorf("filter %q sort %q: %s, want %s", c.filter, c.sort, got, c.want)
 		}
 	}
-	f.must(f.db.Heartbeat(context.Background(), System, silent))
-	for deadline := time.Now().Add(5 * time.Minute); namesOf(t, f.db, f.experimentID, IterationQuery{Filter: "status = 'lost'"}) != ""; {
+	f.must(f.db.Runs.Heartbeat(context.Background(), domain.System, silent))
+	for deadline := time.Now().Add(5 * time.Minute); namesOf(t, f.db, f.experimentID, runs.IterationQuery{Filter: "status = 'lost'"}) != ""; {
 		if time.Now().After(deadline) {
 			t.Fatal("a run that was heard of again is still lost")
 		}
@@ -155,14 +158,14 @@ func TestSearchPagesFitTogether(t *testing.T) {
 	for i := range 23 {
 		runWith(t, db, e, fmt.Sprint(i), map[string]string{"k": fmt.Sprint(i % 3)}, nil)
 	}
-	for _, q := range []IterationQuery{{}, {Sort: "param.k"}, {Sort: "-param.k"}, {Filter: "param.k > 0"}, {Filter: "param.k = 7"}, {Sort: "tag"}} {
-		q.Page = Page{Limit: MaxLimit}
+	for _, q := range []runs.IterationQuery{{}, {Sort: "param.k"}, {Sort: "-param.k"}, {Filter: "param.k > 0"}, {Filter: "param.k = 7"}, {Sort: "tag"}} {
+		q.Page = domain.Page{Limit: domain.MaxLimit}
 		whole := namesOf(t, db, e, q)
 		total := len(strings.Fields(whole))
 		var parts []string
 		for offset := 0; offset < 30; offset += 4 {
-			q.Page = Page{Limit: 4, Offset: offset}
-			l, err := db.Iterations(context.Background(), System, e, q)
+			q.Page = domain.Page{Limit: 4, Offset: offset}
+			l, err := db.Runs.Iterations(context.Background(), domain.System, e, q)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -176,8 +179,8 @@ func TestSearchPagesFitTogether(t *testing.T) {
 		if got := strings.Join(parts, " "); got != whole {
 			t.Errorf("%+v: the pages have %s, the whole %s", q, got, whole)
 		}
-		q.Page = Page{Limit: 0}
-		if l, err := db.Iterations(context.Background(), System, e, q); err != nil || l.Total != total || len(l.Data) != 0 {
+		q.Page = domain.Page{Limit: 0}
+		if l, err := db.Runs.Iterations(context.Background(), domain.System, e, q); err != nil || l.Total != total || len(l.Data) != 0 {
 			t.Errorf("%+v: %d of %d, want 0 of %d (%v)", q, len(l.Data), l.Total, total, err)
 		}
 	}
@@ -203,9 +206,9 @@ func TestSearchEmbedsColumns(t *testing.T) {
 		{"metric.val/acc, metric.val/acc.max, metric.big.mean, metric.big.max, metric.none.count",
 			`{"params":{},"metrics":{"big.max":1.7976931348623157e+308,"val/acc":"NaN","val/acc.max":0.5}}`},
 	} {
-		for _, q := range []IterationQuery{{Columns: c.columns}, {Columns: c.columns, Sort: "-name"}} {
-			q.Page = FirstPage
-			l, err := db.Iterations(context.Background(), System, e, q)
+		for _, q := range []runs.IterationQuery{{Columns: c.columns}, {Columns: c.columns, Sort: "-name"}} {
+			q.Page = domain.FirstPage
+			l, err := db.Runs.Iterations(context.Background(), domain.System, e, q)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -220,16 +223,16 @@ func TestSearchEmbedsColumns(t *testing.T) {
 			}
 		}
 	}
-	l, err := db.Iterations(context.Background(), System, e, IterationQuery{Page: FirstPage})
+	l, err := db.Runs.Iterations(context.Background(), domain.System, e, runs.IterationQuery{Page: domain.FirstPage})
 	if err != nil || embeddedIn(t, l.Data[0]) != `{}` {
 		t.Errorf("without columns there is %s (%v)", embeddedIn(t, l.Data[0]), err)
 	}
 }
 
 // embeddedIn is the JSON of what a listing has embedded in a run.
-func embeddedIn(t *testing.T, i Iteration) string {
+func embeddedIn(t *testing.T, i runs.Iteration) string {
 	t.Helper()
-	part := Iteration{Params: i.Params, Metrics: i.Metrics, Tags: Strings{}}
+	part := runs.Iteration{Params: i.Params, Metrics: i.Metrics, Tags: domain.Strings{}}
 	whole, err := json.Marshal(part, json.Deterministic(true))
 	if err != nil {
 		t.Fatal(err)
@@ -247,7 +250,7 @@ func TestSearchOnlyLooksIntoItsExperiment(t *testing.T) {
 	for _, e := range []string{other, mine, other} {
 		runWith(t, db, e, "run-"+e, map[string]string{"lr": "1"}, map[string][]float64{"loss": {1}})
 	}
-	for _, q := range []IterationQuery{
+	for _, q := range []runs.IterationQuery{
 		{},
 		{Filter: "param.lr = 1 or metric.loss = 1"},
 		{Filter: "not param.lr = 2", Sort: "metric.loss"},
@@ -262,24 +265,24 @@ func TestSearchOnlyLooksIntoItsExperiment(t *testing.T) {
 func TestSearchNeedsReadPermission(t *testing.T) {
 	db := openForTest(t)
 	e := newExperiment(t, db)
-	u, err := db.CreateUser(context.Background(), System, NewUser{Username: "u", Password: "a password"})
+	u, err := db.Users.CreateUser(context.Background(), domain.System, users.NewUser{Username: "u", Password: "a password"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		actor        Actor
+		actor        domain.Actor
 		experimentID string
-		want         Code
+		want         domain.Code
 	}{
-		{Actor{UserID: u.ID}, e, CodeProjectPermissionRequired},
-		{System, "no such", CodeNotFound},
+		{domain.Actor{UserID: u.ID}, e, domain.CodeProjectPermissionRequired},
+		{domain.System, "no such", domain.CodeNotFound},
 	} {
-		_, err := db.Iterations(context.Background(), c.actor, c.experimentID, IterationQuery{Page: FirstPage, Filter: "name = 'x'", Sort: "name"})
-		if access.AsError(err) == nil || access.AsError(err).Code != c.want {
+		_, err := db.Runs.Iterations(context.Background(), c.actor, c.experimentID, runs.IterationQuery{Page: domain.FirstPage, Filter: "name = 'x'", Sort: "name"})
+		if domain.AsError(err) == nil || domain.AsError(err).Code != c.want {
 			t.Errorf("a search: %v, want %s", err, c.want)
 		}
-		_, err = db.Keys(context.Background(), c.actor, c.experimentID, KeyQuery{Page: FirstPage})
-		if access.AsError(err) == nil || access.AsError(err).Code != c.want {
+		_, err = db.Runs.Keys(context.Background(), c.actor, c.experimentID, runs.KeyQuery{Page: domain.FirstPage})
+		if domain.AsError(err) == nil || domain.AsError(err).Code != c.want {
 			t.Errorf("the names: %v, want %s", err, c.want)
 		}
 	}
@@ -304,13 +307,13 @@ func TestSearchBindsWhatItIsGiven(t *testing.T) {
 			fmt.Sprintf("metric.%s = %d", name, i),
 			"metric." + name + " >= 0 and not name = " + text,
 		} {
-			q := IterationQuery{Filter: filter, Sort: "-param." + name + ", metric." + name + ".min", Columns: "param." + name + ",metric." + name}
+			q := runs.IterationQuery{Filter: filter, Sort: "-param." + name + ", metric." + name + ".min", Columns: "param." + name + ",metric." + name}
 			if got := namesOf(t, db, e, q); got != fmt.Sprint(i) {
 				t.Errorf("%s: finds %q, want %d", filter, got, i)
 			}
 		}
 		for _, filter := range []string{"name = " + text, "tag = " + text, "tag contains " + text, "id in (" + text + ")"} {
-			if got := namesOf(t, db, e, IterationQuery{Filter: filter}); got != "" {
+			if got := namesOf(t, db, e, runs.IterationQuery{Filter: filter}); got != "" {
 				t.Errorf("%s: finds %q", filter, got)
 			}
 		}
@@ -331,7 +334,7 @@ func TestSearchTakesTheLargestExpressions(t *testing.T) {
 			sort = append(sort, key+".mean")
 		}
 	}
-	for name, q := range map[string]IterationQuery{
+	for name, q := range map[string]runs.IterationQuery{
 		"names":       {Filter: strings.Join(names, " or ") + " or name = 'a'", Sort: strings.Join(sort, ",")},
 		"comparisons": {Filter: repeat("param.x > 0", " and ", filter.MaxComparisons)},
 		"nots":        {Filter: strings.Repeat("not ", filter.MaxNesting) + "name = 'a'"},
@@ -356,19 +359,19 @@ func TestSearchRefusesMistakes(t *testing.T) {
 	db := openForTest(t)
 	e := newExperiment(t, db)
 	for _, c := range []struct {
-		q     IterationQuery
+		q     runs.IterationQuery
 		field string
 		text  string
 	}{
-		{IterationQuery{Filter: "param.lr = "}, "filter", "filter is wrong at character 12: write a number, or a text in quotes, here."},
-		{IterationQuery{Sort: "created,"}, "sort", "sort is wrong at character 9: write param.NAME"},
-		{IterationQuery{Columns: "param.lr, name"}, "columns", "columns is wrong at character 11: a column is param.NAME or metric.NAME"},
-		{IterationQuery{Group: &Grouped{By: "name"}}, "group", "group is wrong at character 1: runs are grouped by"},
-		{IterationQuery{Group: &Grouped{By: "tag, param.x", Values: []*string{nil}}}, "group", "A group of 2 names has 1 values; give one value for each name."},
+		{runs.IterationQuery{Filter: "param.lr = "}, "filter", "filter is wrong at character 12: write a number, or a text in quotes, here."},
+		{runs.IterationQuery{Sort: "created,"}, "sort", "sort is wrong at character 9: write param.NAME"},
+		{runs.IterationQuery{Columns: "param.lr, name"}, "columns", "columns is wrong at character 11: a column is param.NAME or metric.NAME"},
+		{runs.IterationQuery{Group: &runs.Grouped{By: "name"}}, "group", "group is wrong at character 1: runs are grouped by"},
+		{runs.IterationQuery{Group: &runs.Grouped{By: "tag, param.x", Values: []*string{nil}}}, "group", "A group of 2 names has 1 values; give one value for each name."},
 	} {
-		_, err := db.Iterations(context.Background(), System, e, c.q)
-		refused := access.AsError(err)
-		if refused == nil || refused.Code != CodeInvalidPayload || refused.Field != c.field || !strings.HasPrefix(refused.Message, c.text) {
+		_, err := db.Runs.Iterations(context.Background(), domain.System, e, c.q)
+		refused := domain.AsError(err)
+		if refused == nil || refused.Code != domain.CodeInvalidPayload || refused.Field != c.field || !strings.HasPrefix(refused.Message, c.text) {
 			t.Errorf("%.80v: %+v, want %s", c.q, refused, c.text)
 		}
 	}

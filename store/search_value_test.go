@@ -7,14 +7,17 @@ import (
 	"strings"
 	"testing"
 
-	"tracker/store/access"
+	"tracker/store/domain"
+	"tracker/store/points"
+	"tracker/store/runs"
 	"tracker/store/search"
+	"tracker/store/sqlite"
 )
 
 // copiesOf returns the number of copies of each metric that has some.
 func copiesOf(t testing.TB, db *DB) map[string]int {
 	t.Helper()
-	all, err := access.Read(context.Background(), db.base, func(tx *access.Tx) (map[string]int, error) {
+	all, err := domain.Read(context.Background(), db.base, func(tx *domain.Tx) (map[string]int, error) {
 		var rows []struct {
 			Key string `db:"key"`
 			N   int    `db:"n"`
@@ -42,7 +45,7 @@ func wantCopies(t testing.TB, db *DB, want map[string]int) {
 
 func execute(t testing.TB, db *DB, sql string, args ...any) {
 	t.Helper()
-	if err := access.Change(context.Background(), db.base, System, func(tx *access.Tx) error {
+	if err := domain.Change(context.Background(), db.base, domain.System, func(tx *domain.Tx) error {
 		_, err := tx.Exec(sql, args...)
 		return err
 	}); err != nil {
@@ -52,8 +55,8 @@ func execute(t testing.TB, db *DB, sql string, args ...any) {
 
 func wantSound(t testing.TB, db *DB) {
 	t.Helper()
-	for _, find := range []func(*access.Tx) ([]Problem, error){wrongSearchValues, wrongKeys} {
-		problems, err := access.Read(context.Background(), db.base, find)
+	for _, find := range []func(*domain.Tx) ([]Problem, error){wrongSearchValues, wrongKeys} {
+		problems, err := domain.Read(context.Background(), db.base, find)
 		if err != nil || len(problems) > 0 {
 			t.Errorf("found %v (%v)", problems, err)
 		}
@@ -62,9 +65,9 @@ func wantSound(t testing.TB, db *DB) {
 
 // TestSearchAsksForCopies waits for the commit that a search leads to.
 func TestSearchAsksForCopies(t *testing.T) {
-	commits := make(chan CommitStats, 1000)
+	commits := make(chan sqlite.CommitStats, 1000)
 	db, err := Open(context.Background(), Options{Path: filepath.Join(t.TempDir(), "t.db"), BcryptCost: 4,
-		OnCommit: func(s CommitStats) { commits <- s }})
+		OnCommit: func(s sqlite.CommitStats) { commits <- s }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,10 +76,10 @@ func TestSearchAsksForCopies(t *testing.T) {
 	for len(commits) > 0 {
 		<-commits
 	}
-	before := namesOf(t, db, e, IterationQuery{Filter: "metric.train/metric_0001 < 0.5 or metric.none = 1", Sort: "-metric.train/metric_0001.max"})
+	before := namesOf(t, db, e, runs.IterationQuery{Filter: "metric.train/metric_0001 < 0.5 or metric.none = 1", Sort: "-metric.train/metric_0001.max"})
 	<-commits
 	wantCopies(t, db, map[string]int{"train/metric_0001": search.MinCopies})
-	after := namesOf(t, db, e, IterationQuery{Filter: "metric.train/metric_0001 < 0.5 or metric.none = 1", Sort: "-metric.train/metric_0001.max"})
+	after := namesOf(t, db, e, runs.IterationQuery{Filter: "metric.train/metric_0001 < 0.5 or metric.none = 1", Sort: "-metric.train/metric_0001.max"})
 	if before != after || before == "" {
 		t.Errorf("without copies it finds %s, with them %s", before, after)
 	}
@@ -88,10 +91,10 @@ func TestCopiesAreOfWhatRests(t *testing.T) {
 	metric := search.Metric{ExperimentID: e, Key: "train/metric_0000"}
 
 	// Two runs were heard of a moment ago, and one of them has ended.
-	l, err := f.db.Iterations(context.Background(), System, e, IterationQuery{Page: FirstPage})
+	l, err := f.db.Runs.Iterations(context.Background(), domain.System, e, runs.IterationQuery{Page: domain.FirstPage})
 	f.must(err)
-	f.must(f.db.Heartbeat(context.Background(), System, l.Data[0].ID))
-	f.must(f.db.UpdateIteration(context.Background(), System, l.Data[1].ID, IterationPatch{Status: new(Failed)}))
+	f.must(f.db.Runs.Heartbeat(context.Background(), domain.System, l.Data[0].ID))
+	f.must(f.db.Runs.UpdateIteration(context.Background(), domain.System, l.Data[1].ID, runs.IterationPatch{Status: new(domain.Failed)}))
 	f.must(f.db.base.Copies.Copy(metric))
 	wantCopies(t, f.db, map[string]int{"train/metric_0000": search.MinCopies + 1})
 
@@ -112,17 +115,17 @@ func TestCopiesGoWithTheirOriginals(t *testing.T) {
 	if err := db.base.Copies.Copy(search.Metric{ExperimentID: e, Key: "train/metric_0000"}); err != nil {
 		t.Fatal(err)
 	}
-	l, err := db.Iterations(context.Background(), System, e, IterationQuery{Page: FirstPage})
+	l, err := db.Runs.Iterations(context.Background(), domain.System, e, runs.IterationQuery{Page: domain.FirstPage})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := search.MinCopies
 	for name, do := range map[string]func(id string) error{
 		"a point": func(id string) error {
-			_, err := db.CreateMetric(context.Background(), System, id, NewMetric{Key: "train/metric_0000", Value: 5})
+			_, err := db.Runs.CreateMetric(context.Background(), domain.System, id, points.Sample{Key: "train/metric_0000", Value: 5})
 			return err
 		},
-		"the iteration": func(id string) error { return db.DeleteIteration(context.Background(), System, id) },
+		"the iteration": func(id string) error { return db.Runs.DeleteIteration(context.Background(), domain.System, id) },
 		"the series": func(id string) error {
 			execute(t, db, `DELETE FROM series WHERE iteration_num = (SELECT num FROM iteration WHERE id = ?)`, id)
 			return nil
@@ -154,7 +157,7 @@ func TestCopiesGoWithTheirOriginals(t *testing.T) {
 	execute(t, db, `DELETE FROM series WHERE iteration_num = (SELECT num FROM iteration WHERE id = ?)`, late)
 	copyOne(t, db, late)
 	wantCopies(t, db, map[string]int{"train/metric_0000": want})
-	if _, err := db.CreateMetric(context.Background(), System, late, NewMetric{Key: "train/metric_0000", Value: 5}); err != nil {
+	if _, err := db.Runs.CreateMetric(context.Background(), domain.System, late, points.Sample{Key: "train/metric_0000", Value: 5}); err != nil {
 		t.Fatal(err)
 	}
 	wantCopies(t, db, map[string]int{"train/metric_0000": want - 1})
@@ -164,7 +167,7 @@ func TestCopiesGoWithTheirOriginals(t *testing.T) {
 	execute(t, db, `DELETE FROM series WHERE iteration_num = (SELECT num FROM iteration WHERE id = ?)`, late)
 	copyOne(t, db, late)
 	wantCopies(t, db, map[string]int{"train/metric_0000": want})
-	if err := db.DeleteIteration(context.Background(), System, late); err != nil {
+	if err := db.Runs.DeleteIteration(context.Background(), domain.System, late); err != nil {
 		t.Fatal(err)
 	}
 	wantCopies(t, db, map[string]int{"train/metric_0000": want - 1})
@@ -173,7 +176,7 @@ func TestCopiesGoWithTheirOriginals(t *testing.T) {
 // copyOne copies the metric of one run.
 func copyOne(t testing.TB, db *DB, id string) {
 	t.Helper()
-	if err := access.Change(context.Background(), db.base, System, func(tx *access.Tx) error {
+	if err := domain.Change(context.Background(), db.base, domain.System, func(tx *domain.Tx) error {
 		var num int64
 		if err := tx.Row(`SELECT num FROM iteration WHERE id = ?`, id).Scan(&num); err != nil {
 			return err
@@ -187,9 +190,9 @@ func copyOne(t testing.TB, db *DB, id string) {
 func TestCopiesAreOfABoundedNumberOfMetrics(t *testing.T) {
 	db := openForTest(t)
 	e := fill(t, db, 1, 0, 1)
-	runs := namesOf(t, db, e, IterationQuery{})
+	found := namesOf(t, db, e, runs.IterationQuery{})
 	for i := range search.MaxSearchKeys + 2 {
-		if err := access.Change(context.Background(), db.base, System, func(tx *access.Tx) error {
+		if err := domain.Change(context.Background(), db.base, domain.System, func(tx *domain.Tx) error {
 			return search.CopyStats(tx.Tx, fmt.Sprint("k", i), []int64{1})
 		}); err != nil {
 			t.Fatal(err)
@@ -202,8 +205,8 @@ func TestCopiesAreOfABoundedNumberOfMetrics(t *testing.T) {
 		}
 	}
 	wantSound(t, db)
-	if got := namesOf(t, db, e, IterationQuery{Filter: "not metric.k0 = 1 and not metric.k9 = 1"}); got != runs {
-		t.Errorf("finds %q, want %q", got, runs)
+	if got := namesOf(t, db, e, runs.IterationQuery{Filter: "not metric.k0 = 1 and not metric.k9 = 1"}); got != found {
+		t.Errorf("finds %q, want %q", got, found)
 	}
 }
 
@@ -254,13 +257,13 @@ func repairs(t *testing.T, db *DB, want string) {
 	if got := find(false); len(got) != 1 || !strings.HasPrefix(got[0], want) {
 		t.Errorf("found %q, want %s", got, want)
 	}
-	for _, find := range []func(*access.Tx) ([]Problem, error){wrongSearchValues, wrongKeys} {
-		problems, err := access.Read(context.Background(), db.base, find)
+	for _, find := range []func(*domain.Tx) ([]Problem, error){wrongSearchValues, wrongKeys} {
+		problems, err := domain.Read(context.Background(), db.base, find)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, p := range problems {
-			if err := access.Change(context.Background(), db.base, System, p.repair); err != nil {
+			if err := domain.Change(context.Background(), db.base, domain.System, p.repair); err != nil {
 				t.Fatal(err)
 			}
 		}

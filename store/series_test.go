@@ -7,7 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/points"
+	"tracker/store/scalar"
 )
 
 func TestStatistics(t *testing.T) {
@@ -66,20 +68,20 @@ func TestStatistics(t *testing.T) {
 			for _, p := range c.points {
 				b.log(t, "one by one", p.step, p.value)
 			}
-			var batch []store.NewMetric
+			var batch []points.Sample
 			for _, p := range c.points {
 				batch = append(batch, point("batch", p.step, p.value))
 			}
-			must(b.CreateMetricBatch(ctx, store.System, b.iteration, batch))(t)
+			must(b.Runs.CreateMetricBatch(ctx, domain.System, b.iteration, batch))(t)
 			for _, m := range batch {
 				m.Key = "bulk"
-				wantOK(t, b.CreateMetrics(ctx, store.System, b.iteration, []store.NewMetric{m}))
+				wantOK(t, b.Runs.CreateMetrics(ctx, domain.System, b.iteration, []points.Sample{m}))
 			}
 			// The same again, worked out from the points by a change of one.
 			for _, p := range c.points {
 				b.log(t, "computed", p.step, p.value)
 			}
-			wantOK(t, b.DeleteMetric(ctx, store.System, b.log(t, "computed", c.points[0].step, c.points[0].value)))
+			wantOK(t, b.Runs.DeleteMetric(ctx, domain.System, b.log(t, "computed", c.points[0].step, c.points[0].value)))
 
 			want := statistics{Count: c.want.count, Finite: c.want.finite, Last: float(c.want.last), LastStep: c.want.lastStep,
 				LastAt: int64(b.clock.Time()), Min: float(c.want.min), MinStep: integer(c.want.minStep),
@@ -123,10 +125,10 @@ func TestLastAt(t *testing.T) {
 		t.Errorf("last_at %d, want %d", at, b.clock.Time())
 	}
 	b.clock.Add(time.Second)
-	given := store.Time(1000)
+	given := scalar.Time(1000)
 	m := point("loss", 6, 1)
 	m.RecordedAt = &given
-	must(b.CreateMetric(ctx, store.System, b.iteration, m))(t)
+	must(b.Runs.CreateMetric(ctx, domain.System, b.iteration, m))(t)
 	if at := lastAt(); at != int64(given) {
 		t.Errorf("last_at %d, want the given %d", at, given)
 	}
@@ -137,9 +139,9 @@ func TestMovedPointKeepsItsTimeOfWriting(t *testing.T) {
 	b := newPlainBed(t)
 	first := b.log(t, "loss", 9, 1)
 	second := b.log(t, "loss", 5, 2)
-	wantOK(t, b.UpdateMetric(ctx, store.System, first, store.MetricPatch{Step: new(store.Step(5))}))
+	wantOK(t, b.Runs.UpdateMetric(ctx, domain.System, first, points.Patch{Step: new(scalar.Step(5))}))
 	var ids []string
-	for _, m := range points(t, b.DB, b.iteration, nil) {
+	for _, m := range pointsOf(t, b.DB, b.iteration, nil) {
 		ids = append(ids, m.ID)
 	}
 	if got, want := fmt.Sprint(ids), fmt.Sprint([]string{first, second}); got != want {
@@ -148,8 +150,8 @@ func TestMovedPointKeepsItsTimeOfWriting(t *testing.T) {
 	if last := ask[float64](t, raw(t, b.Path()), `SELECT last FROM series`); last != 2 {
 		t.Errorf("last is %v, want 2, which was written last at the largest step", last)
 	}
-	next := must(b.CreateMetric(ctx, store.System, b.iteration, store.NewMetric{Key: "loss"}))(t).ID
-	if m := must(b.Metric(ctx, store.System, next))(t); m.Step != 6 {
+	next := must(b.Runs.CreateMetric(ctx, domain.System, b.iteration, points.Sample{Key: "loss"}))(t).ID
+	if m := must(b.Runs.Metric(ctx, domain.System, next))(t); m.Step != 6 {
 		t.Errorf("the next step is %d, want 6", m.Step)
 	}
 	wantClean(t, b.DB)
@@ -160,20 +162,20 @@ func TestEmptiedSeries(t *testing.T) {
 	b := newPlainBed(t)
 	file := raw(t, b.Path())
 	old := b.log(t, "loss", 41, 1)
-	wantOK(t, b.UpdateMetric(ctx, store.System, old, store.MetricPatch{Key: new("acc")}))
+	wantOK(t, b.Runs.UpdateMetric(ctx, domain.System, old, points.Patch{Key: new("acc")}))
 	if keys := ask[string](t, file, `SELECT group_concat(key) FROM series`); keys != "acc" {
 		t.Errorf("series %s, want acc alone", keys)
 	}
-	fresh := must(b.CreateMetric(ctx, store.System, b.iteration, store.NewMetric{Key: "loss"}))(t).ID
-	if m := must(b.Metric(ctx, store.System, fresh))(t); m.Step != 0 {
+	fresh := must(b.Runs.CreateMetric(ctx, domain.System, b.iteration, points.Sample{Key: "loss"}))(t).ID
+	if m := must(b.Runs.Metric(ctx, domain.System, fresh))(t); m.Step != 0 {
 		t.Errorf("step %d in a new series", m.Step)
 	}
-	wantOK(t, b.UpdateMetric(ctx, store.System, old, store.MetricPatch{Key: new("loss")}))
-	if m := must(b.Metric(ctx, store.System, old))(t); m.Key != "loss" || m.Step != 41 {
+	wantOK(t, b.Runs.UpdateMetric(ctx, domain.System, old, points.Patch{Key: new("loss")}))
+	if m := must(b.Runs.Metric(ctx, domain.System, old))(t); m.Key != "loss" || m.Step != 41 {
 		t.Errorf("moved back it is %+v", m)
 	}
 	for _, id := range []string{old, fresh} {
-		wantOK(t, b.DeleteMetric(ctx, store.System, id))
+		wantOK(t, b.Runs.DeleteMetric(ctx, domain.System, id))
 	}
 	for _, table := range []string{"series", "metric", "metric_moved"} {
 		if n := ask[int](t, file, `SELECT count(*) FROM `+table); n != 0 {
@@ -188,18 +190,18 @@ func TestIDsOfMovedPoints(t *testing.T) {
 	b := newPlainBed(t)
 	id := b.log(t, "loss", 1, 1)
 	other := b.log(t, "loss", 2, 1)
-	wantOK(t, b.UpdateMetric(ctx, store.System, id, store.MetricPatch{Step: new(store.Step(3))}))
+	wantOK(t, b.Runs.UpdateMetric(ctx, domain.System, id, points.Patch{Step: new(scalar.Step(3))}))
 	for _, wrong := range []string{"1.3.1", "1.2.1", "1.1.2", "1.1.01", "+1.1.1", "1.1.1.", "1.1", "", "1.1.1 ", "A.1.1",
 		"1.1.9223372036854775808", "01.1.1", "1.-0.1", "1.1.1\n"} {
 		if wrong == id || wrong == other {
 			t.Fatalf("%q is the id of a point", wrong)
 		}
-		_, err := b.Metric(ctx, store.System, wrong)
-		wantCode(t, err, store.CodeNotFound)
-		wantCode(t, b.DeleteMetric(ctx, store.System, wrong), store.CodeNotFound)
-		wantCode(t, b.UpdateMetric(ctx, store.System, wrong, store.MetricPatch{}), store.CodeNotFound)
+		_, err := b.Runs.Metric(ctx, domain.System, wrong)
+		wantCode(t, err, domain.CodeNotFound)
+		wantCode(t, b.Runs.DeleteMetric(ctx, domain.System, wrong), domain.CodeNotFound)
+		wantCode(t, b.Runs.UpdateMetric(ctx, domain.System, wrong, points.Patch{}), domain.CodeNotFound)
 	}
-	if m := must(b.Metric(ctx, store.System, id))(t); m.Step != 3 || m.ID != id {
+	if m := must(b.Runs.Metric(ctx, domain.System, id))(t); m.Step != 3 || m.ID != id {
 		t.Errorf("%+v", m)
 	}
 }

@@ -9,6 +9,9 @@ import (
 	"testing"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/points"
+	"tracker/store/scalar"
 )
 
 // shell runs a query in SQLite's own shell, as a person would, and returns the
@@ -34,8 +37,8 @@ func TestFileIsReadByOtherPrograms(t *testing.T) {
 	b.log(t, "loss", -4, 1e-300)
 	b.log(t, "verlust/ŭ 🙂 '\"|", math.MaxInt64, 3)
 	moved := b.log(t, "wrong", 7, 7)
-	wantOK(t, b.UpdateMetric(ctx, store.System, moved, store.MetricPatch{Key: new("right"), Step: new(store.Step(8))}))
-	must(b.CreateParameter(ctx, store.System, b.iteration, "lr", "0.10"))(t)
+	wantOK(t, b.Runs.UpdateMetric(ctx, domain.System, moved, points.Patch{Key: new("right"), Step: new(scalar.Step(8))}))
+	must(b.Runs.CreateParameter(ctx, domain.System, b.iteration, "lr", "0.10"))(t)
 
 	at := int64(b.clock.Time())
 	rows := func(rows ...string) (all []string) {
@@ -82,12 +85,12 @@ func TestFileIsWrittenByOtherPrograms(t *testing.T) {
 	if out, err := write.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	next := must(b.CreateMetric(ctx, store.System, b.iteration, store.NewMetric{Key: "verlust"}))(t).ID
-	if m := must(b.Metric(ctx, store.System, next))(t); m.Step != 1 {
+	next := must(b.Runs.CreateMetric(ctx, domain.System, b.iteration, points.Sample{Key: "verlust"}))(t).ID
+	if m := must(b.Runs.Metric(ctx, domain.System, next))(t); m.Step != 1 {
 		t.Errorf("step %d in the renamed series, want 1", m.Step)
 	}
-	fresh := must(b.CreateMetric(ctx, store.System, b.iteration, store.NewMetric{Key: "loss"}))(t).ID
-	if m := must(b.Metric(ctx, store.System, fresh))(t); m.Step != 0 {
+	fresh := must(b.Runs.CreateMetric(ctx, domain.System, b.iteration, points.Sample{Key: "loss"}))(t).ID
+	if m := must(b.Runs.Metric(ctx, domain.System, fresh))(t); m.Step != 0 {
 		t.Errorf("step %d in a new series, want 0", m.Step)
 	}
 	wantClean(t, b.DB)

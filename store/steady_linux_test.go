@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/points"
+	"tracker/store/scalar"
 )
 
 // BenchmarkSteady is 25 runs that log 20 metrics each, one point a second,
@@ -23,12 +25,12 @@ func BenchmarkSteady(b *testing.B) {
 		before := written(b)
 		for second := range seconds {
 			for _, id := range iterations {
-				all := make([]store.NewMetric, keys)
+				all := make([]points.Sample, keys)
 				for k := range all {
 					at := bed.clock.Time()
-					all[k] = store.NewMetric{Key: fmt.Sprint("layer/", k), Value: store.Value(second) / 7, Step: new(store.Step(second)), RecordedAt: &at}
+					all[k] = points.Sample{Key: fmt.Sprint("layer/", k), Value: scalar.Value(second) / 7, Step: new(scalar.Step(second)), RecordedAt: &at}
 				}
-				wantOK(b, bed.CreateMetrics(ctx, store.System, id, all))
+				wantOK(b, bed.Runs.CreateMetrics(ctx, domain.System, id, all))
 			}
 			bed.clock.Add(1e9)
 			if second%movedEach == movedEach-1 {

@@ -1,10 +1,9 @@
 // Package store is the domain: the records, their rules, who may do what, and
 // the SQL that keeps them in one SQLite file.
 //
-// Callers use DB and View alone. Both embed those of packages runs, files, registry
-// and wandbruns; users, permissions, projects, experiments, reports, the trash,
-// imports and archives are here. All are written on top of package access, which
-// has transactions and rights.
+// DB and View have a field for each package of records, such as Runs and Projects. They
+// are written on top of package domain, which has transactions and rights. Imports and
+// archives, which concern all records, are here.
 //
 // Every method that a person can reach takes the acting user first and checks
 // permission, existence and state in the transaction that does the work.
@@ -22,24 +21,31 @@ import (
 	"golang.org/x/crypto/bcrypt"
 
 	"tracker/blob"
-	"tracker/store/access"
 	"tracker/store/artifact"
+	"tracker/store/domain"
 	"tracker/store/files"
+	"tracker/store/projects"
 	"tracker/store/registry"
 	"tracker/store/runs"
 	"tracker/store/search"
 	"tracker/store/sqlite"
-	"tracker/store/wandbruns"
+	"tracker/store/trash"
+	"tracker/store/users"
+	"tracker/store/wandb"
 )
 
-// DB is an open database. Most of its methods are those of the parts of the store.
+// DB is an open database.
 type DB struct {
-	base *access.DB
+	Runs   *runs.DB
+	Files  *files.DB
+	Models *registry.DB
+	Wandb  *wandb.DB
 
-	*registryDB
-	*filesDB
-	*runsDB
-	*wandbDB
+	Users    *users.DB
+	Projects *projects.DB
+	Trash    *trash.DB
+
+	base *domain.DB
 
 	estimating  chan struct{} // holds one element while an importance is estimated
 	exporting   chan struct{} // holds one element for each archive that is made
@@ -47,13 +53,8 @@ type DB struct {
 	archiveWait time.Duration // tests change it
 }
 
-// The parts of the store, whose methods DB has.
-type (
-	registryDB = registry.DB
-	filesDB    = files.DB
-	runsDB     = runs.DB
-	wandbDB    = wandbruns.DB
-)
+// Options are the options of Open.
+type Options = domain.Options
 
 // Open opens the database at o.Path, brings its schema up to date, and starts
 // the writer. A file that is newer than this program, damaged, not a database
@@ -62,18 +63,21 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if o.BcryptCost == 0 {
 		o.BcryptCost = bcrypt.DefaultCost
 	}
-	base := access.New(o)
+	base := domain.New(o)
 	db := &DB{
+		Runs:        runs.New(base),
+		Files:       files.New(base),
+		Models:      registry.New(base),
+		Wandb:       wandb.New(base),
+		Users:       users.New(base),
+		Projects:    projects.New(base),
 		base:        base,
-		registryDB:  registry.New(base),
-		filesDB:     files.New(base),
-		runsDB:      runs.New(base),
-		wandbDB:     wandbruns.New(base),
 		estimating:  make(chan struct{}, 1),
 		exporting:   make(chan struct{}, maxExports),
 		importing:   make(chan struct{}, 1),
 		archiveWait: archiveWait,
 	}
+	db.Trash = trash.New(base, db.Files)
 	participants := base.Participants()
 	if o.Exclusive {
 		participants = append(participants, &writeCount{db: db}, &base.Orders)
@@ -124,7 +128,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	base.Kernel.Go(base.Copies.Run)
 	base.Kernel.Go(base.Artifacts.Run)
 	if o.Exclusive {
-		base.Kernel.Go(db.purgeExpired)
+		base.Kernel.Go(db.Trash.PurgeExpired)
 	}
 	return db, nil
 }

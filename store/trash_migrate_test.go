@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/registry"
 	"tracker/store/sqlite"
 )
 
@@ -36,18 +38,18 @@ func TestTrashMigrationKeepsModels(t *testing.T) {
 			VALUES ('v', 'm', 2, 7, 'PRODUCTION', 'good', 1, 2)`)
 	wantOK(t, old.Close())
 	db := open(t, store.Options{Path: path, TrashAge: trashAge})
-	if m := must(db.Model(ctx, store.System, "m"))(t); m != (store.Model{ID: "m", ProjectID: "p", Name: "net", CreatedDate: 1, UpdatedDate: 2}) {
+	if m := must(db.Models.Model(ctx, domain.System, "m"))(t); m != (registry.Model{ID: "m", ProjectID: "p", Name: "net", CreatedDate: 1, UpdatedDate: 2}) {
 		t.Errorf("the model is %+v", m)
 	}
-	v := must(db.ProductionVersion(ctx, store.System, "m"))(t)
+	v := must(db.Models.ProductionVersion(ctx, domain.System, "m"))(t)
 	if v.ID != "v" || v.Version != 2 || v.IterationID == nil || *v.IterationID != "i" || v.Description != "good" || v.CreatedDate != 1 || v.UpdatedDate != 2 {
 		t.Errorf("the version is %+v", v)
 	}
-	wantCode(t, db.DeleteIteration(ctx, store.System, "i"), store.CodeConflict)
-	if next := must(db.CreateModelVersion(ctx, store.System, "m", store.NewModelVersion{IterationID: "i"}))(t); must(db.ModelVersion(ctx, store.System, next.ID))(t).Version != 4 {
+	wantCode(t, db.Runs.DeleteIteration(ctx, domain.System, "i"), domain.CodeConflict)
+	if next := must(db.Models.CreateModelVersion(ctx, domain.System, "m", registry.NewModelVersion{IterationID: "i"}))(t); must(db.Models.ModelVersion(ctx, domain.System, next.ID))(t).Version != 4 {
 		t.Error("the next version is not 4")
 	}
-	_, err := db.CreateModel(ctx, store.System, "p", store.NewModel{Name: "net"})
-	wantCode(t, err, store.CodeConflict)
+	_, err := db.Models.CreateModel(ctx, domain.System, "p", registry.NewModel{Name: "net"})
+	wantCode(t, err, domain.CodeConflict)
 	wantClean(t, db)
 }

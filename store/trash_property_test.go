@@ -6,12 +6,15 @@ import (
 	"testing"
 	"time"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/files"
+	"tracker/store/projects"
+	"tracker/store/runs"
 )
 
 // node is a record of a tree.
 type node struct {
-	kind    store.TrashKind
+	kind    domain.TrashKind
 	id      string
 	parent  *node
 	deleted bool // by itself
@@ -31,59 +34,59 @@ func TestTrashProperty(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		f := filled{bed: newTrashBed(t)}
 		var all []*node
-		add := func(kind store.TrashKind, parent *node, id string) *node {
+		add := func(kind domain.TrashKind, parent *node, id string) *node {
 			n := &node{kind: kind, id: id, parent: parent}
 			all = append(all, n)
 			return n
 		}
 		for range 2 {
-			p := add(store.TrashedProject, nil, must(f.CreateProject(ctx, store.System, store.NewProject{Name: "p"}))(t).ID)
+			p := add(domain.TrashedProject, nil, must(f.Projects.CreateProject(ctx, domain.System, domain.NewProject{Name: "p"}))(t).ID)
 			for range 2 {
-				e := add(store.TrashedExperiment, p, must(f.CreateExperiment(ctx, store.System, p.id, store.NewExperiment{Name: "e"}))(t).ID)
-				add(store.TrashedArtifact, e, f.keep(t, e.id, store.NewArtifact{Name: "r"}, "bytes"))
+				e := add(domain.TrashedExperiment, p, must(f.Projects.CreateExperiment(ctx, domain.System, p.id, projects.NewExperiment{Name: "e"}))(t).ID)
+				add(domain.TrashedArtifact, e, f.keep(t, e.id, files.NewArtifact{Name: "r"}, "bytes"))
 				for range 2 {
-					i := add(store.TrashedIteration, e, must(f.CreateIteration(ctx, store.System, e.id, store.NewIteration{}))(t).ID)
-					must(f.CreateParameter(ctx, store.System, i.id, "lr", "0.1"))(t)
-					must(f.CreateMetric(ctx, store.System, i.id, point("loss", 1, 2)))(t)
-					add(store.TrashedArtifact, i, f.keep(t, e.id, store.NewArtifact{Name: "r", IterationID: i.id}, "bytes"))
+					i := add(domain.TrashedIteration, e, must(f.Runs.CreateIteration(ctx, domain.System, e.id, runs.NewIteration{}))(t).ID)
+					must(f.Runs.CreateParameter(ctx, domain.System, i.id, "lr", "0.1"))(t)
+					must(f.Runs.CreateMetric(ctx, domain.System, i.id, point("loss", 1, 2)))(t)
+					add(domain.TrashedArtifact, i, f.keep(t, e.id, files.NewArtifact{Name: "r", IterationID: i.id}, "bytes"))
 				}
 			}
-			add(store.TrashedModel, p, newModel(t, f.bed, p.id, "m"))
+			add(domain.TrashedModel, p, newModel(t, f.bed, p.id, "m"))
 		}
 		f.clock.Add(time.Hour)
 		for range 60 {
 			n := all[random.IntN(len(all))]
 			switch random.IntN(5) {
 			case 0, 1:
-				want := store.Code("")
+				want := domain.Code("")
 				if !n.shown() {
-					want = store.CodeNotFound
+					want = domain.CodeNotFound
 				}
 				if got := codeOf(f.remove(n.kind, n.id)); got != want {
 					t.Fatalf("seed %d: deleting the %s: %q, want %q", seed, n.kind, got, want)
 				}
 				n.deleted = n.deleted || want == ""
 			case 2, 3:
-				want := store.Code("")
+				want := domain.Code("")
 				switch {
 				case !n.there() || !n.deleted:
-					want = store.CodeNotFound
+					want = domain.CodeNotFound
 				case !n.parent.shown():
-					want = store.CodeConflict
+					want = domain.CodeConflict
 				}
-				if got := codeOf(f.Restore(ctx, store.System, n.id)); got != want {
+				if got := codeOf(f.Trash.Restore(ctx, domain.System, n.id)); got != want {
 					t.Fatalf("seed %d: restoring the %s: %q, want %q", seed, n.kind, got, want)
 				}
 				n.deleted = n.deleted && want != ""
 			default:
-				want := store.Code("")
+				want := domain.Code("")
 				if !n.there() || !n.deleted {
-					want = store.CodeNotFound
+					want = domain.CodeNotFound
 				}
 				if random.IntN(4) > 0 && want == "" {
 					continue // or soon nothing would be left
 				}
-				if got := codeOf(f.Purge(ctx, store.System, n.id)); got != want {
+				if got := codeOf(f.Trash.Purge(ctx, domain.System, n.id)); got != want {
 					t.Fatalf("seed %d: purging the %s: %q, want %q", seed, n.kind, got, want)
 				}
 				n.purged = n.purged || want == ""
@@ -103,21 +106,21 @@ func (f filled) compare(t *testing.T, all []*node) {
 	for _, n := range all {
 		var err error
 		switch n.kind {
-		case store.TrashedProject:
-			_, err = f.Project(ctx, store.System, n.id)
-		case store.TrashedExperiment:
-			_, err = f.Experiment(ctx, store.System, n.id)
-		case store.TrashedIteration:
-			_, err = f.Iteration(ctx, store.System, n.id)
+		case domain.TrashedProject:
+			_, err = f.Projects.Project(ctx, domain.System, n.id)
+		case domain.TrashedExperiment:
+			_, err = f.Projects.Experiment(ctx, domain.System, n.id)
+		case domain.TrashedIteration:
+			_, err = f.Runs.Iteration(ctx, domain.System, n.id)
 			if n.shown() {
 				experiments[n.parent.id]++
 			}
-		case store.TrashedModel:
-			_, err = f.Model(ctx, store.System, n.id)
-		case store.TrashedArtifact:
-			_, err = f.Artifact(ctx, store.System, n.id)
+		case domain.TrashedModel:
+			_, err = f.Models.Model(ctx, domain.System, n.id)
+		case domain.TrashedArtifact:
+			_, err = f.Files.Artifact(ctx, domain.System, n.id)
 		}
-		if (err == nil) != n.shown() || err != nil && codeOf(err) != store.CodeNotFound {
+		if (err == nil) != n.shown() || err != nil && codeOf(err) != domain.CodeNotFound {
 			t.Fatalf("the %s is shown: %v; %v", n.kind, n.shown(), err)
 		}
 		if n.deleted && n.there() {
@@ -125,17 +128,17 @@ func (f filled) compare(t *testing.T, all []*node) {
 		}
 	}
 	for _, n := range all {
-		if n.kind != store.TrashedExperiment || !n.shown() {
+		if n.kind != domain.TrashedExperiment || !n.shown() {
 			continue
 		}
-		runs := experiments[n.id]
-		e := must(f.Experiment(ctx, store.System, n.id))(t)
-		keys := must(f.Keys(ctx, store.System, n.id, store.KeyQuery{Page: store.FirstPage}))(t).Data
-		if e.IterationCount != runs || runs == 0 && len(keys) > 0 || runs > 0 && (len(keys) != 2 || keys[0].Iterations != runs || keys[1].Iterations != runs) {
-			t.Fatalf("%d runs are shown, the experiment says %d, and the names are %+v", runs, e.IterationCount, keys)
+		found := experiments[n.id]
+		e := must(f.Projects.Experiment(ctx, domain.System, n.id))(t)
+		keys := must(f.Runs.Keys(ctx, domain.System, n.id, runs.KeyQuery{Page: domain.FirstPage}))(t).Data
+		if e.IterationCount != found || found == 0 && len(keys) > 0 || found > 0 && (len(keys) != 2 || keys[0].Iterations != found || keys[1].Iterations != found) {
+			t.Fatalf("%d runs are shown, the experiment says %d, and the names are %+v", found, e.IterationCount, keys)
 		}
 	}
-	got := trash(t, f.DB)
+	got := trashed(t, f.DB)
 	slices.Sort(got)
 	slices.Sort(want)
 	if !slices.Equal(got, want) {

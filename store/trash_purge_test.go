@@ -9,6 +9,10 @@ import (
 	"time"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/registry"
+	"tracker/store/sqlite"
+	"tracker/store/trash"
 )
 
 // A purge leaves nothing behind.
@@ -16,10 +20,10 @@ func TestPurge(t *testing.T) {
 	f := newFilled(t)
 	file := raw(t, f.Path())
 	for kind, id := range f.ids {
-		wantCode(t, f.Purge(ctx, store.System, id), store.CodeNotFound)
+		wantCode(t, f.Trash.Purge(ctx, domain.System, id), domain.CodeNotFound)
 		wantOK(t, f.remove(kind, id))
-		wantOK(t, f.Purge(ctx, store.System, id))
-		wantCode(t, f.Restore(ctx, store.System, id), store.CodeNotFound)
+		wantOK(t, f.Trash.Purge(ctx, domain.System, id))
+		wantCode(t, f.Trash.Restore(ctx, domain.System, id), domain.CodeNotFound)
 		if n := ask[int](t, file, `SELECT count(*) FROM `+string(kind)+` WHERE id = ?`, id); n > 0 {
 			t.Errorf("%s: it is still in its table", kind)
 		}
@@ -36,16 +40,16 @@ func TestPurge(t *testing.T) {
 func TestExpiry(t *testing.T) {
 	b := newTrashBed(t)
 	old, young := b.newIteration(t), b.newIteration(t)
-	version := must(b.CreateModelVersion(ctx, store.System, newModel(t, b, b.project, "net"), store.NewModelVersion{IterationID: b.iteration}))(t).ID
-	wantOK(t, b.DeleteIteration(ctx, store.System, old))
+	version := must(b.Models.CreateModelVersion(ctx, domain.System, newModel(t, b, b.project, "net"), registry.NewModelVersion{IterationID: b.iteration}))(t).ID
+	wantOK(t, b.Runs.DeleteIteration(ctx, domain.System, old))
 	b.clock.Add(time.Hour)
-	wantOK(t, b.DeleteModelVersion(ctx, store.System, version))
-	wantOK(t, b.DeleteIteration(ctx, store.System, young))
+	wantOK(t, b.Models.DeleteModelVersion(ctx, domain.System, version))
+	wantOK(t, b.Runs.DeleteIteration(ctx, domain.System, young))
 	var purged, kept []string
 	empty := func(db *store.DB, age time.Duration) {
 		t.Helper()
 		purged, kept = nil, nil
-		wantOK(t, db.EmptyTrash(ctx, store.System, age, func(p store.Purged) {
+		wantOK(t, db.Trash.Empty(ctx, domain.System, age, func(p trash.Purged) {
 			if p.Kept {
 				kept = append(kept, p.ID)
 			} else {
@@ -60,7 +64,7 @@ func TestExpiry(t *testing.T) {
 		t.Errorf("purged %v, kept %v", purged, kept)
 	}
 	// A run that is older than a version of it in the trash waits for that.
-	wantOK(t, b.DeleteIteration(ctx, store.System, b.iteration))
+	wantOK(t, b.Runs.DeleteIteration(ctx, domain.System, b.iteration))
 	execSQL(t, raw(t, b.Path()), `UPDATE iteration SET deleted_date = deleted_date - 7200000 WHERE id = ?`, b.iteration)
 	if empty(b.DB, time.Hour); purged != nil || !slices.Equal(kept, []string{b.iteration}) {
 		t.Errorf("purged %v, kept %v", purged, kept)
@@ -69,9 +73,9 @@ func TestExpiry(t *testing.T) {
 	path := b.Path()
 	wantOK(t, b.Close())
 	db := open(t, store.Options{Path: path, Exclusive: true, TrashAge: trashAge, Now: b.clock.Now})
-	for deadline := time.Now().Add(5 * time.Minute); len(trash(t, db)) > 0; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); len(trashed(t, db)) > 0; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("in the trash are %v", trash(t, db))
+			t.Fatalf("in the trash are %v", trashed(t, db))
 		}
 	}
 	wantClean(t, db)
@@ -80,10 +84,10 @@ func TestExpiry(t *testing.T) {
 // A large record is purged in several transactions. When that is broken off it can't
 // be restored, and the next purge goes on.
 func TestPurgeInParts(t *testing.T) {
-	for _, kind := range []store.TrashKind{store.TrashedProject, store.TrashedExperiment} {
+	for _, kind := range []domain.TrashKind{domain.TrashedProject, domain.TrashedExperiment} {
 		var cancel context.CancelFunc
 		var commits atomic.Int64 // until cancel is called; 0 for never
-		b := newBedWith(t, store.Options{Exclusive: true, TrashAge: trashAge, OnCommit: func(store.CommitStats) {
+		b := newBedWith(t, store.Options{Exclusive: true, TrashAge: trashAge, OnCommit: func(sqlite.CommitStats) {
 			if commits.Load() > 0 && commits.Add(-1) == 0 {
 				cancel()
 			}
@@ -92,12 +96,12 @@ func TestPurgeInParts(t *testing.T) {
 			b.newIteration(t)
 		}
 		id := b.experiment
-		if kind == store.TrashedProject {
+		if kind == domain.TrashedProject {
 			id = b.project
-			must(b.CreateModelVersion(t.Context(), store.System, newModel(t, b, b.project, "net"), store.NewModelVersion{IterationID: b.iteration}))(t)
-			wantOK(t, b.DeleteProject(t.Context(), store.System, id))
+			must(b.Models.CreateModelVersion(t.Context(), domain.System, newModel(t, b, b.project, "net"), registry.NewModelVersion{IterationID: b.iteration}))(t)
+			wantOK(t, b.Projects.DeleteProject(t.Context(), domain.System, id))
 		} else {
-			wantOK(t, b.DeleteExperiment(t.Context(), store.System, id))
+			wantOK(t, b.Projects.DeleteExperiment(t.Context(), domain.System, id))
 		}
 		file := raw(t, b.Path())
 		left := func() int { return ask[int](t, file, `SELECT count(*) FROM iteration`) }
@@ -105,18 +109,18 @@ func TestPurgeInParts(t *testing.T) {
 		ctx, cancel = context.WithCancel(t.Context())
 		t.Cleanup(cancel)
 		commits.Store(2)
-		if err := b.Purge(ctx, store.System, id); !errors.Is(err, context.Canceled) {
+		if err := b.Trash.Purge(ctx, domain.System, id); !errors.Is(err, context.Canceled) {
 			t.Fatalf("%s: a purge that is broken off: %v", kind, err)
 		}
 		if n := left(); n != 121 {
 			t.Errorf("%s: %d iterations are left", kind, n)
 		}
-		if ids := trash(t, b.DB); len(ids) > 0 {
+		if ids := trashed(t, b.DB); len(ids) > 0 {
 			t.Errorf("%s: in the trash are %v", kind, ids)
 		}
-		wantCode(t, b.Restore(t.Context(), store.System, id), store.CodeNotFound)
+		wantCode(t, b.Trash.Restore(t.Context(), domain.System, id), domain.CodeNotFound)
 		wantClean(t, b.DB)
-		wantOK(t, b.EmptyTrash(t.Context(), store.System, trashAge, func(store.Purged) {}))
+		wantOK(t, b.Trash.Empty(t.Context(), domain.System, trashAge, func(trash.Purged) {}))
 		if n := left() + ask[int](t, file, `SELECT count(*) FROM `+string(kind)); n != 0 {
 			t.Errorf("%s: %d rows are left", kind, n)
 		}

@@ -5,7 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/registry"
+	"tracker/store/trash"
 )
 
 // A record that was deleted alone stays deleted when its container is restored, and
@@ -13,64 +15,64 @@ import (
 func TestRestoreInside(t *testing.T) {
 	b := newTrashBed(t)
 	first, second := b.newIteration(t), b.newIteration(t)
-	wantOK(t, b.DeleteIteration(ctx, store.System, first))
+	wantOK(t, b.Runs.DeleteIteration(ctx, domain.System, first))
 	b.clock.Add(time.Hour)
-	wantOK(t, b.DeleteExperiment(ctx, store.System, b.experiment))
+	wantOK(t, b.Projects.DeleteExperiment(ctx, domain.System, b.experiment))
 	b.clock.Add(time.Hour)
-	wantOK(t, b.DeleteProject(ctx, store.System, b.project))
-	if got, want := trash(t, b.DB), []string{b.project, b.experiment, first}; !slices.Equal(got, want) {
+	wantOK(t, b.Projects.DeleteProject(ctx, domain.System, b.project))
+	if got, want := trashed(t, b.DB), []string{b.project, b.experiment, first}; !slices.Equal(got, want) {
 		t.Errorf("the trash has %v, want %v", got, want)
 	}
-	l := must(b.Trash(ctx, store.System, store.TrashQuery{Page: store.FirstPage}))(t)
-	if p, e, i := l.Data[0], l.Data[1], l.Data[2]; p.Experiments != 0 || e.Iterations != 2 || p.HeldBy != "" || e.HeldBy != store.TrashedProject || i.HeldBy != store.TrashedProject {
+	l := must(b.Trash.List(ctx, domain.System, trash.Query{Page: domain.FirstPage}))(t)
+	if p, e, i := l.Data[0], l.Data[1], l.Data[2]; p.Experiments != 0 || e.Iterations != 2 || p.HeldBy != "" || e.HeldBy != domain.TrashedProject || i.HeldBy != domain.TrashedProject {
 		t.Errorf("the trash has %+v", l.Data)
 	}
 	for _, id := range []string{first, b.experiment} {
-		wantCode(t, b.Restore(ctx, store.System, id), store.CodeConflict)
+		wantCode(t, b.Trash.Restore(ctx, domain.System, id), domain.CodeConflict)
 	}
-	wantOK(t, b.Restore(ctx, store.System, b.project))
-	wantCode(t, b.Restore(ctx, store.System, first), store.CodeConflict)
-	if p := must(b.Project(ctx, store.System, b.project))(t); p.ExperimentCount != 0 || p.IterationCount != 0 {
+	wantOK(t, b.Trash.Restore(ctx, domain.System, b.project))
+	wantCode(t, b.Trash.Restore(ctx, domain.System, first), domain.CodeConflict)
+	if p := must(b.Projects.Project(ctx, domain.System, b.project))(t); p.ExperimentCount != 0 || p.IterationCount != 0 {
 		t.Errorf("the project has %d experiments and %d iterations", p.ExperimentCount, p.IterationCount)
 	}
-	wantOK(t, b.Restore(ctx, store.System, b.experiment))
-	if e := must(b.Experiment(ctx, store.System, b.experiment))(t); e.IterationCount != 2 {
+	wantOK(t, b.Trash.Restore(ctx, domain.System, b.experiment))
+	if e := must(b.Projects.Experiment(ctx, domain.System, b.experiment))(t); e.IterationCount != 2 {
 		t.Errorf("the experiment has %d iterations", e.IterationCount)
 	}
-	must(b.Iteration(ctx, store.System, second))(t)
-	_, err := b.Iteration(ctx, store.System, first)
-	wantCode(t, err, store.CodeNotFound)
-	wantOK(t, b.Restore(ctx, store.System, first))
-	must(b.Iteration(ctx, store.System, first))(t)
+	must(b.Runs.Iteration(ctx, domain.System, second))(t)
+	_, err := b.Runs.Iteration(ctx, domain.System, first)
+	wantCode(t, err, domain.CodeNotFound)
+	wantOK(t, b.Trash.Restore(ctx, domain.System, first))
+	must(b.Runs.Iteration(ctx, domain.System, first))(t)
 }
 
 // Several are restored together or not at all.
 func TestRestoreSeveral(t *testing.T) {
 	b := newTrashBed(t)
 	ids := []string{b.newIteration(t), b.newIteration(t)}
-	wantOK(t, b.DeleteIterations(ctx, store.System, ids))
-	wantCode(t, b.Restore(ctx, store.System, ids[0], b.iteration), store.CodeNotFound)
-	if got := trash(t, b.DB); len(got) != 2 {
+	wantOK(t, b.Runs.DeleteIterations(ctx, domain.System, ids))
+	wantCode(t, b.Trash.Restore(ctx, domain.System, ids[0], b.iteration), domain.CodeNotFound)
+	if got := trashed(t, b.DB); len(got) != 2 {
 		t.Errorf("the trash has %v", got)
 	}
-	wantOK(t, b.Restore(ctx, store.System, ids...))
-	if got := trash(t, b.DB); len(got) != 0 {
+	wantOK(t, b.Trash.Restore(ctx, domain.System, ids...))
+	if got := trashed(t, b.DB); len(got) != 0 {
 		t.Errorf("the trash has %v", got)
 	}
-	wantCode(t, b.Restore(ctx, store.System, make([]string, store.MaxLimit+1)...), store.CodeInvalidPayload)
+	wantCode(t, b.Trash.Restore(ctx, domain.System, make([]string, domain.MaxLimit+1)...), domain.CodeInvalidPayload)
 }
 
 // The name of a model in the trash is free. If it is taken the model stays there.
 func TestRestoreNameTaken(t *testing.T) {
 	b := newTrashBed(t)
 	m := newModel(t, b, b.project, "net")
-	wantOK(t, b.DeleteModel(ctx, store.System, m))
+	wantOK(t, b.Models.DeleteModel(ctx, domain.System, m))
 	other := newModel(t, b, b.project, "net")
-	wantCode(t, b.Restore(ctx, store.System, m), store.CodeConflict)
-	if got := trash(t, b.DB); len(got) != 1 {
+	wantCode(t, b.Trash.Restore(ctx, domain.System, m), domain.CodeConflict)
+	if got := trashed(t, b.DB); len(got) != 1 {
 		t.Errorf("the trash has %v", got)
 	}
-	wantOK(t, b.UpdateModel(ctx, store.System, other, store.ModelPatch{Name: new("net 2")}))
-	wantOK(t, b.Restore(ctx, store.System, m))
-	wantCode(t, b.UpdateModel(ctx, store.System, other, store.ModelPatch{Name: new("net")}), store.CodeConflict)
+	wantOK(t, b.Models.UpdateModel(ctx, domain.System, other, registry.ModelPatch{Name: new("net 2")}))
+	wantOK(t, b.Trash.Restore(ctx, domain.System, m))
+	wantCode(t, b.Models.UpdateModel(ctx, domain.System, other, registry.ModelPatch{Name: new("net")}), domain.CodeConflict)
 }

@@ -5,7 +5,14 @@ import (
 	"strings"
 	"testing"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/files"
+	"tracker/store/points"
+	"tracker/store/projects"
+	"tracker/store/registry"
+	"tracker/store/runs"
+	"tracker/store/trash"
+	"tracker/store/users"
 )
 
 // A deleted record of each kind is not found, is in the trash with the counts of what it
@@ -13,19 +20,19 @@ import (
 func TestTrash(t *testing.T) {
 	f := newFilled(t)
 	before := shown(t, f.DB)
-	takes := map[store.TrashKind]store.Trashed{
-		store.TrashedProject:    {Name: "full", ProjectName: "full", Experiments: 3, Iterations: 7, Models: 2, Versions: 2, Artifacts: 10},
-		store.TrashedExperiment: {Name: "alone", ProjectName: "full", In: "full", Iterations: 1, Artifacts: 1, SizeBytes: 5},
-		store.TrashedIteration:  {ProjectName: "project", In: "experiment", Artifacts: 1, SizeBytes: 9},
-		store.TrashedModel:      {Name: "net", ProjectName: "project", In: "project", Versions: 1},
-		store.TrashedReport:     {Name: "findings", ProjectName: "project", In: "project"},
-		store.TrashedVersion:    {Name: "other 1", ProjectName: "project", In: "other"},
-		store.TrashedArtifact:   {Name: "image", ProjectName: "project", In: "experiment", Artifacts: 1, SizeBytes: 3},
+	takes := map[domain.TrashKind]trash.Trashed{
+		domain.TrashedProject:    {Name: "full", ProjectName: "full", Experiments: 3, Iterations: 7, Models: 2, Versions: 2, Artifacts: 10},
+		domain.TrashedExperiment: {Name: "alone", ProjectName: "full", In: "full", Iterations: 1, Artifacts: 1, SizeBytes: 5},
+		domain.TrashedIteration:  {ProjectName: "project", In: "experiment", Artifacts: 1, SizeBytes: 9},
+		domain.TrashedModel:      {Name: "net", ProjectName: "project", In: "project", Versions: 1},
+		domain.TrashedReport:     {Name: "findings", ProjectName: "project", In: "project"},
+		domain.TrashedVersion:    {Name: "other 1", ProjectName: "project", In: "other"},
+		domain.TrashedArtifact:   {Name: "image", ProjectName: "project", In: "experiment", Artifacts: 1, SizeBytes: 3},
 	}
 	for kind, want := range takes {
 		id := f.ids[kind]
 		wantOK(t, f.remove(kind, id))
-		if err := f.remove(kind, id); store.AsError(err).Code != store.CodeNotFound {
+		if err := f.remove(kind, id); domain.AsError(err).Code != domain.CodeNotFound {
 			t.Errorf("%s: deleting it again: %v", kind, err)
 		}
 		without := shown(t, f.DB)
@@ -33,7 +40,7 @@ func TestTrash(t *testing.T) {
 			t.Errorf("%s: it is still found", kind)
 		}
 		wantClean(t, f.DB)
-		l := must(f.Trash(ctx, store.System, store.TrashQuery{Page: store.FirstPage, Kind: &kind}))(t)
+		l := must(f.Trash.List(ctx, domain.System, trash.Query{Page: domain.FirstPage, Kind: &kind}))(t)
 		if l.Total != 1 || len(l.Data) != 1 {
 			t.Fatalf("%s: the trash has %+v", kind, l)
 		}
@@ -43,7 +50,7 @@ func TestTrash(t *testing.T) {
 		}
 		want.ID, want.Kind, want.ProjectID = id, kind, got.ProjectID
 		want.DeletedDate, want.PurgeDate, want.Rank = got.DeletedDate, got.PurgeDate, got.Rank
-		if kind == store.TrashedProject {
+		if kind == domain.TrashedProject {
 			want.SizeBytes = got.SizeBytes
 		}
 		if want.Name == "" {
@@ -52,14 +59,14 @@ func TestTrash(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: the trash has\n%+v, want\n%+v", kind, got, want)
 		}
-		wantOK(t, f.Restore(ctx, store.System, id))
+		wantOK(t, f.Trash.Restore(ctx, domain.System, id))
 		if after := shown(t, f.DB); !slices.Equal(after, before) {
 			t.Errorf("%s: restored it is not as before:\n%s\nwant\n%s", kind, strings.Join(after, "\n"), strings.Join(before, "\n"))
 		}
-		wantCode(t, f.Restore(ctx, store.System, id), store.CodeNotFound)
+		wantCode(t, f.Trash.Restore(ctx, domain.System, id), domain.CodeNotFound)
 		wantClean(t, f.DB)
 	}
-	if ids := trash(t, f.DB); len(ids) > 0 {
+	if ids := trashed(t, f.DB); len(ids) > 0 {
 		t.Errorf("the trash has %v", ids)
 	}
 }
@@ -69,11 +76,11 @@ func TestPointsWithoutTrash(t *testing.T) {
 	b := newTrashBed(t)
 	b.log(t, "loss", 1, 2)
 	other := b.newIteration(t)
-	many := make([]store.NewMetric, 100) // these go to table metric at once, the others to recent
+	many := make([]points.Sample, 100) // these go to table metric at once, the others to recent
 	for i := range many {
 		many[i].Key = "acc"
 	}
-	wantOK(t, b.CreateMetrics(ctx, store.System, other, many))
+	wantOK(t, b.Runs.CreateMetrics(ctx, domain.System, other, many))
 	file := raw(t, b.Path())
 	wantPoints := func(want int) {
 		t.Helper()
@@ -87,14 +94,14 @@ func TestPointsWithoutTrash(t *testing.T) {
 		remove func(string) error
 		left   int
 	}{
-		{b.iteration, func(id string) error { return b.DeleteIteration(ctx, store.System, id) }, 100},
-		{other, func(id string) error { return b.DeleteIteration(ctx, store.System, id) }, 1},
-		{b.experiment, func(id string) error { return b.DeleteExperiment(ctx, store.System, id) }, 0},
-		{b.project, func(id string) error { return b.DeleteProject(ctx, store.System, id) }, 0},
+		{b.iteration, func(id string) error { return b.Runs.DeleteIteration(ctx, domain.System, id) }, 100},
+		{other, func(id string) error { return b.Runs.DeleteIteration(ctx, domain.System, id) }, 1},
+		{b.experiment, func(id string) error { return b.Projects.DeleteExperiment(ctx, domain.System, id) }, 0},
+		{b.project, func(id string) error { return b.Projects.DeleteProject(ctx, domain.System, id) }, 0},
 	} {
 		wantOK(t, c.remove(c.id))
 		wantPoints(c.left)
-		wantOK(t, b.Restore(ctx, store.System, c.id))
+		wantOK(t, b.Trash.Restore(ctx, domain.System, c.id))
 		wantPoints(101)
 	}
 }
@@ -104,31 +111,31 @@ func TestPointsWithoutTrash(t *testing.T) {
 func TestTrashOfVersions(t *testing.T) {
 	b := newTrashBed(t)
 	m := newModel(t, b, b.project, "net")
-	artifact := b.keep(t, b.experiment, store.NewArtifact{Name: "weights"}, "123")
-	version := must(b.CreateModelVersion(ctx, store.System, m, store.NewModelVersion{IterationID: b.iteration, ArtifactID: &artifact}))(t).ID
-	wantCode(t, b.DeleteIteration(ctx, store.System, b.iteration), store.CodeConflict)
-	wantCode(t, b.DeleteArtifact(ctx, store.System, artifact), store.CodeConflict)
+	artifact := b.keep(t, b.experiment, files.NewArtifact{Name: "weights"}, "123")
+	version := must(b.Models.CreateModelVersion(ctx, domain.System, m, registry.NewModelVersion{IterationID: b.iteration, ArtifactID: &artifact}))(t).ID
+	wantCode(t, b.Runs.DeleteIteration(ctx, domain.System, b.iteration), domain.CodeConflict)
+	wantCode(t, b.Files.DeleteArtifact(ctx, domain.System, artifact), domain.CodeConflict)
 
-	wantOK(t, b.DeleteModelVersion(ctx, store.System, version))
-	wantOK(t, b.DeleteIteration(ctx, store.System, b.iteration))
-	wantOK(t, b.DeleteArtifact(ctx, store.System, artifact))
-	wantOK(t, b.DeleteExperiment(ctx, store.System, b.experiment))
+	wantOK(t, b.Models.DeleteModelVersion(ctx, domain.System, version))
+	wantOK(t, b.Runs.DeleteIteration(ctx, domain.System, b.iteration))
+	wantOK(t, b.Files.DeleteArtifact(ctx, domain.System, artifact))
+	wantOK(t, b.Projects.DeleteExperiment(ctx, domain.System, b.experiment))
 	for _, id := range []string{b.iteration, artifact, b.experiment} {
-		wantCode(t, b.Purge(ctx, store.System, id), store.CodeConflict)
+		wantCode(t, b.Trash.Purge(ctx, domain.System, id), domain.CodeConflict)
 	}
 	for _, next := range []string{b.experiment, b.iteration, artifact} {
-		wantCode(t, b.Restore(ctx, store.System, version), store.CodeConflict)
-		wantOK(t, b.Restore(ctx, store.System, next))
+		wantCode(t, b.Trash.Restore(ctx, domain.System, version), domain.CodeConflict)
+		wantOK(t, b.Trash.Restore(ctx, domain.System, next))
 	}
-	wantOK(t, b.Restore(ctx, store.System, version))
+	wantOK(t, b.Trash.Restore(ctx, domain.System, version))
 
 	// The same with the model, whose version is not in the trash by itself.
-	wantOK(t, b.DeleteModel(ctx, store.System, m))
-	wantOK(t, b.DeleteIteration(ctx, store.System, b.iteration))
-	wantCode(t, b.Restore(ctx, store.System, m), store.CodeConflict)
-	wantCode(t, b.Purge(ctx, store.System, b.iteration), store.CodeConflict)
-	wantOK(t, b.Purge(ctx, store.System, m))
-	wantOK(t, b.Purge(ctx, store.System, b.iteration))
+	wantOK(t, b.Models.DeleteModel(ctx, domain.System, m))
+	wantOK(t, b.Runs.DeleteIteration(ctx, domain.System, b.iteration))
+	wantCode(t, b.Trash.Restore(ctx, domain.System, m), domain.CodeConflict)
+	wantCode(t, b.Trash.Purge(ctx, domain.System, b.iteration), domain.CodeConflict)
+	wantOK(t, b.Trash.Purge(ctx, domain.System, m))
+	wantOK(t, b.Trash.Purge(ctx, domain.System, b.iteration))
 	wantClean(t, b.DB)
 }
 
@@ -139,22 +146,22 @@ func TestTrashOfProduction(t *testing.T) {
 	m := newModel(t, b, b.project, "net")
 	var ids []string
 	for range 2 {
-		ids = append(ids, must(b.CreateModelVersion(ctx, store.System, m, store.NewModelVersion{IterationID: b.iteration}))(t).ID)
+		ids = append(ids, must(b.Models.CreateModelVersion(ctx, domain.System, m, registry.NewModelVersion{IterationID: b.iteration}))(t).ID)
 	}
-	must(b.SetStage(ctx, store.System, ids[0], store.Production))(t)
-	wantOK(t, b.DeleteModelVersion(ctx, store.System, ids[0]))
-	_, err := b.ProductionVersion(ctx, store.System, m)
-	wantCode(t, err, store.CodeNotFound)
-	wantOK(t, b.Restore(ctx, store.System, ids[0]))
-	if v := must(b.ProductionVersion(ctx, store.System, m))(t); v.ID != ids[0] {
+	must(b.Models.SetStage(ctx, domain.System, ids[0], registry.Production))(t)
+	wantOK(t, b.Models.DeleteModelVersion(ctx, domain.System, ids[0]))
+	_, err := b.Models.ProductionVersion(ctx, domain.System, m)
+	wantCode(t, err, domain.CodeNotFound)
+	wantOK(t, b.Trash.Restore(ctx, domain.System, ids[0]))
+	if v := must(b.Models.ProductionVersion(ctx, domain.System, m))(t); v.ID != ids[0] {
 		t.Errorf("version %d is in production", v.Version)
 	}
-	wantOK(t, b.DeleteModelVersion(ctx, store.System, ids[0]))
-	if done := must(b.SetStage(ctx, store.System, ids[1], store.Production))(t); done.Former != nil {
+	wantOK(t, b.Models.DeleteModelVersion(ctx, domain.System, ids[0]))
+	if done := must(b.Models.SetStage(ctx, domain.System, ids[1], registry.Production))(t); done.Former != nil {
 		t.Errorf("version %d in the trash was in production", *done.Former)
 	}
-	wantOK(t, b.Restore(ctx, store.System, ids[0]))
-	if v := must(b.ModelVersion(ctx, store.System, ids[0]))(t); v.Stage != store.Archived {
+	wantOK(t, b.Trash.Restore(ctx, domain.System, ids[0]))
+	if v := must(b.Models.ModelVersion(ctx, domain.System, ids[0]))(t); v.Stage != registry.Archived {
 		t.Errorf("it is %s", v.Stage)
 	}
 }
@@ -162,30 +169,30 @@ func TestTrashOfProduction(t *testing.T) {
 // Those who may delete in a project see its trash, restore and purge it.
 func TestTrashPermissions(t *testing.T) {
 	b := newTrashBed(t)
-	user := func(name string, p store.PermissionPatch) store.Actor {
-		id := must(b.CreateUser(ctx, store.System, store.NewUser{Username: name, Password: "long enough"}))(t).ID
-		must(b.CreateUserPermission(ctx, store.System, id, b.project, p))(t)
-		return store.Actor{UserID: id}
+	user := func(name string, p users.PermissionPatch) domain.Actor {
+		id := must(b.Users.CreateUser(ctx, domain.System, users.NewUser{Username: name, Password: "long enough"}))(t).ID
+		must(b.Users.CreateUserPermission(ctx, domain.System, id, b.project, p))(t)
+		return domain.Actor{UserID: id}
 	}
-	may := user("may", store.PermissionPatch{Delete: new(true)})
-	reads := user("reads", store.PermissionPatch{Create: new(true), Update: new(true)})
-	wantOK(t, b.DeleteIteration(ctx, may, b.iteration))
-	l := must(b.Trash(ctx, may, store.TrashQuery{Page: store.FirstPage}))(t)
+	may := user("may", users.PermissionPatch{Delete: new(true)})
+	reads := user("reads", users.PermissionPatch{Create: new(true), Update: new(true)})
+	wantOK(t, b.Runs.DeleteIteration(ctx, may, b.iteration))
+	l := must(b.Trash.List(ctx, may, trash.Query{Page: domain.FirstPage}))(t)
 	if len(l.Data) != 1 || l.Data[0].DeletedBy == nil || *l.Data[0].DeletedBy != "may" {
 		t.Errorf("the trash has %+v", l.Data)
 	}
-	if l := must(b.Trash(ctx, reads, store.TrashQuery{Page: store.FirstPage}))(t); l.Total != 0 || len(l.Data) != 0 {
+	if l := must(b.Trash.List(ctx, reads, trash.Query{Page: domain.FirstPage}))(t); l.Total != 0 || len(l.Data) != 0 {
 		t.Errorf("somebody who may not delete sees %+v", l.Data)
 	}
-	wantCode(t, b.Restore(ctx, reads, b.iteration), store.CodeProjectPermissionRequired)
-	wantCode(t, b.Purge(ctx, reads, b.iteration), store.CodeProjectPermissionRequired)
-	wantCode(t, b.EmptyTrash(ctx, may, 0, nil), store.CodeAdminRequired)
-	wantOK(t, b.Restore(ctx, may, b.iteration))
-	wantOK(t, b.DeleteProject(ctx, may, b.project))
-	if l := must(b.UserPermissions(ctx, store.System, may.UserID, store.FirstPage))(t); l.Total != 0 {
+	wantCode(t, b.Trash.Restore(ctx, reads, b.iteration), domain.CodeProjectPermissionRequired)
+	wantCode(t, b.Trash.Purge(ctx, reads, b.iteration), domain.CodeProjectPermissionRequired)
+	wantCode(t, b.Trash.Empty(ctx, may, 0, nil), domain.CodeAdminRequired)
+	wantOK(t, b.Trash.Restore(ctx, may, b.iteration))
+	wantOK(t, b.Projects.DeleteProject(ctx, may, b.project))
+	if l := must(b.Users.UserPermissions(ctx, domain.System, may.UserID, domain.FirstPage))(t); l.Total != 0 {
 		t.Errorf("a project in the trash is among the permissions: %+v", l.Data)
 	}
-	wantOK(t, b.Purge(ctx, may, b.project))
+	wantOK(t, b.Trash.Purge(ctx, may, b.project))
 }
 
 // Readers who ask for it find what is in the trash; no write does.
@@ -193,44 +200,44 @@ func TestReadTrash(t *testing.T) {
 	b := newTrashBed(t)
 	other := b.newIteration(t)
 	b.log(t, "loss", 1, 2)
-	artifact := b.keep(t, b.experiment, store.NewArtifact{Name: "weights", IterationID: b.iteration}, "123")
-	wantOK(t, b.DeleteIteration(ctx, store.System, b.iteration))
-	also := store.WithTrash(ctx)
-	_, err := b.Iteration(ctx, store.System, b.iteration)
-	wantCode(t, err, store.CodeNotFound)
-	if i := must(b.Iteration(also, store.System, b.iteration))(t); !i.Deleted {
+	artifact := b.keep(t, b.experiment, files.NewArtifact{Name: "weights", IterationID: b.iteration}, "123")
+	wantOK(t, b.Runs.DeleteIteration(ctx, domain.System, b.iteration))
+	also := domain.WithTrash(ctx)
+	_, err := b.Runs.Iteration(ctx, domain.System, b.iteration)
+	wantCode(t, err, domain.CodeNotFound)
+	if i := must(b.Runs.Iteration(also, domain.System, b.iteration))(t); !i.Deleted {
 		t.Error("it is not deleted")
 	}
-	if i := must(b.Iteration(also, store.System, other))(t); i.Deleted {
+	if i := must(b.Runs.Iteration(also, domain.System, other))(t); i.Deleted {
 		t.Error("the other one is deleted")
 	}
-	if s := must(b.Summary(also, store.System, b.iteration))(t); len(s.Metrics) != 1 {
+	if s := must(b.Runs.Summary(also, domain.System, b.iteration))(t); len(s.Metrics) != 1 {
 		t.Errorf("it has %d metrics", len(s.Metrics))
 	}
-	if l := must(b.Artifacts(also, store.System, b.experiment, store.ArtifactQuery{Page: store.FirstPage, IterationID: &b.iteration}))(t); l.Total != 1 {
+	if l := must(b.Files.Artifacts(also, domain.System, b.experiment, files.ArtifactQuery{Page: domain.FirstPage, IterationID: &b.iteration}))(t); l.Total != 1 {
 		t.Errorf("it has %d artifacts", l.Total)
 	}
-	must(b.Artifact(also, store.System, artifact))(t)
-	if points, _, err := b.MetricHistory(also, store.System, b.iteration, "loss", store.FirstPage); err != nil || len(points) != 1 {
+	must(b.Files.Artifact(also, domain.System, artifact))(t)
+	if points, _, err := b.Runs.MetricHistory(also, domain.System, b.iteration, "loss", domain.FirstPage); err != nil || len(points) != 1 {
 		t.Errorf("its history has %v, %v", points, err)
 	}
 	for what, err := range map[string]error{
-		"update":    b.UpdateIteration(also, store.System, b.iteration, store.IterationPatch{Name: new("x")}),
-		"heartbeat": b.Heartbeat(also, store.System, b.iteration),
-		"points":    b.CreateMetrics(also, store.System, b.iteration, []store.NewMetric{{Key: "loss"}}),
-		"artifact":  b.UpdateArtifact(also, store.System, artifact, store.ArtifactPatch{Name: new("x")}, nil),
+		"update":    b.Runs.UpdateIteration(also, domain.System, b.iteration, runs.IterationPatch{Name: new("x")}),
+		"heartbeat": b.Runs.Heartbeat(also, domain.System, b.iteration),
+		"points":    b.Runs.CreateMetrics(also, domain.System, b.iteration, []points.Sample{{Key: "loss"}}),
+		"artifact":  b.Files.UpdateArtifact(also, domain.System, artifact, files.ArtifactPatch{Name: new("x")}, nil),
 	} {
-		if codeOf(err) != store.CodeNotFound {
+		if codeOf(err) != domain.CodeNotFound {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	ids := func(f store.TrashFilter) (all []string) {
+	ids := func(f domain.TrashFilter) (all []string) {
 		for _, sort := range []string{"", "name"} { // with and without a search
 			all = nil
-			l := must(b.Iterations(also, store.System, b.experiment, store.IterationQuery{Page: store.FirstPage, Sort: sort, Trash: f}))(t)
+			l := must(b.Runs.Iterations(also, domain.System, b.experiment, runs.IterationQuery{Page: domain.FirstPage, Sort: sort, Trash: f}))(t)
 			for _, i := range l.Data {
 				all = append(all, i.ID)
-				if i.Deleted == (f == store.NotTrash) || !i.Deleted && f == store.OnlyTrash {
+				if i.Deleted == (f == domain.NotTrash) || !i.Deleted && f == domain.OnlyTrash {
 					t.Errorf("%q: %s is deleted: %v", f, i.ID, i.Deleted)
 				}
 			}
@@ -241,27 +248,27 @@ func TestReadTrash(t *testing.T) {
 		slices.Sort(all)
 		return all
 	}
-	if got := ids(store.OnlyTrash); !slices.Equal(got, []string{b.iteration}) {
+	if got := ids(domain.OnlyTrash); !slices.Equal(got, []string{b.iteration}) {
 		t.Errorf("in the trash are %v", got)
 	}
-	if l := must(b.Iterations(ctx, store.System, b.experiment, store.IterationQuery{Page: store.FirstPage, Trash: store.AlsoTrash}))(t); l.Total != 2 {
+	if l := must(b.Runs.Iterations(ctx, domain.System, b.experiment, runs.IterationQuery{Page: domain.FirstPage, Trash: domain.AlsoTrash}))(t); l.Total != 2 {
 		t.Errorf("with the trash there are %d", l.Total)
 	}
 
-	wantOK(t, b.DeleteExperiment(ctx, store.System, b.experiment))
-	if got := ids(store.OnlyTrash); len(got) != 2 {
+	wantOK(t, b.Projects.DeleteExperiment(ctx, domain.System, b.experiment))
+	if got := ids(domain.OnlyTrash); len(got) != 2 {
 		t.Errorf("in an experiment in the trash are %v", got)
 	}
-	if got := ids(store.NotTrash); len(got) != 0 {
+	if got := ids(domain.NotTrash); len(got) != 0 {
 		t.Errorf("not in the trash are %v", got)
 	}
-	for f, want := range map[store.TrashFilter]int{store.NotTrash: 0, store.OnlyTrash: 1, store.AlsoTrash: 1} {
-		l := must(b.Experiments(ctx, store.System, b.project, store.ExperimentQuery{Page: store.FirstPage, Trash: f}))(t)
+	for f, want := range map[domain.TrashFilter]int{domain.NotTrash: 0, domain.OnlyTrash: 1, domain.AlsoTrash: 1} {
+		l := must(b.Projects.Experiments(ctx, domain.System, b.project, projects.ExperimentQuery{Page: domain.FirstPage, Trash: f}))(t)
 		if l.Total != want || want == 1 && !l.Data[0].Deleted {
 			t.Errorf("%q: %+v", f, l)
 		}
 	}
-	if e := must(b.Experiment(also, store.System, b.experiment))(t); !e.Deleted {
+	if e := must(b.Projects.Experiment(also, domain.System, b.experiment))(t); !e.Deleted {
 		t.Error("the experiment is not deleted")
 	}
 }
@@ -269,27 +276,27 @@ func TestReadTrash(t *testing.T) {
 // The id of an iteration in the trash is not given again.
 func TestCreateIterationOfTrash(t *testing.T) {
 	b := newTrashBed(t)
-	wantOK(t, b.DeleteIteration(ctx, store.System, b.iteration))
-	_, err := b.CreateIteration(ctx, store.System, b.experiment, store.NewIteration{ID: &b.iteration})
-	wantCode(t, err, store.CodeConflict)
-	_, err = b.CreateIteration(ctx, store.System, b.experiment, store.NewIteration{ParentIterationID: &b.iteration})
-	wantCode(t, err, store.CodeInvalidPayload)
+	wantOK(t, b.Runs.DeleteIteration(ctx, domain.System, b.iteration))
+	_, err := b.Runs.CreateIteration(ctx, domain.System, b.experiment, runs.NewIteration{ID: &b.iteration})
+	wantCode(t, err, domain.CodeConflict)
+	_, err = b.Runs.CreateIteration(ctx, domain.System, b.experiment, runs.NewIteration{ParentIterationID: &b.iteration})
+	wantCode(t, err, domain.CodeInvalidPayload)
 }
 
 // The disk use tells what is in the trash from what is not.
 func TestTrashUsage(t *testing.T) {
 	b := newTrashBed(t)
-	shared := b.keep(t, b.experiment, store.NewArtifact{Name: "a"}, "same")
-	b.keep(t, b.experiment, store.NewArtifact{Name: "b"}, "same")
-	b.keep(t, b.experiment, store.NewArtifact{Name: "c", IterationID: b.iteration}, "123456")
-	wantOK(t, b.DeleteArtifact(ctx, store.System, shared))
-	wantOK(t, b.DeleteIteration(ctx, store.System, b.iteration))
-	u := must(b.ArtifactUsage(ctx))(t)
-	if u.Artifacts != 1 || u.Bytes != 4 || u.StoredBytes != 10 || len(u.Shared) != 0 || u.Trash != (store.TrashUsage{Artifacts: 2, Bytes: 10, FreedBytes: 6}) {
+	shared := b.keep(t, b.experiment, files.NewArtifact{Name: "a"}, "same")
+	b.keep(t, b.experiment, files.NewArtifact{Name: "b"}, "same")
+	b.keep(t, b.experiment, files.NewArtifact{Name: "c", IterationID: b.iteration}, "123456")
+	wantOK(t, b.Files.DeleteArtifact(ctx, domain.System, shared))
+	wantOK(t, b.Runs.DeleteIteration(ctx, domain.System, b.iteration))
+	u := must(b.Files.ArtifactUsage(ctx))(t)
+	if u.Artifacts != 1 || u.Bytes != 4 || u.StoredBytes != 10 || len(u.Shared) != 0 || u.Trash != (files.TrashUsage{Artifacts: 2, Bytes: 10, FreedBytes: 6}) {
 		t.Errorf("%+v", u)
 	}
-	wantOK(t, b.DeleteProject(ctx, store.System, b.project))
-	if u := must(b.ArtifactUsage(ctx))(t); u.Artifacts != 0 || len(u.Projects) != 0 || u.Trash != (store.TrashUsage{Artifacts: 3, Bytes: 14, FreedBytes: 10}) {
+	wantOK(t, b.Projects.DeleteProject(ctx, domain.System, b.project))
+	if u := must(b.Files.ArtifactUsage(ctx))(t); u.Artifacts != 0 || len(u.Projects) != 0 || u.Trash != (files.TrashUsage{Artifacts: 3, Bytes: 14, FreedBytes: 10}) {
 		t.Errorf("%+v", u)
 	}
 	if n := must(b.Collect(ctx))(t); n != 0 {

@@ -4,8 +4,9 @@ import (
 	"math"
 	"testing"
 
-	"tracker/store"
+	"tracker/store/domain"
 	"tracker/store/json"
+	"tracker/store/runs"
 )
 
 // Every double comes back from the file and from JSON as it went in, but for
@@ -17,18 +18,18 @@ func TestValuesAreStoredAsTheyAre(t *testing.T) {
 		math.NaN(), math.Float64frombits(0xfff8000000000001), math.Inf(1), math.Inf(-1), math.MaxInt64, math.MinInt64}
 	for i, v := range values {
 		id := b.log(t, "loss", int64(i), v)
-		m := must(b.Metric(ctx, store.System, id))(t)
+		m := must(b.Runs.Metric(ctx, domain.System, id))(t)
 		if !sameFloat(float64(m.Value), v) {
 			t.Errorf("%v is read as %v", v, m.Value)
 		}
 		text := must(json.Marshal(m))(t)
-		var again store.Metric
+		var again runs.Metric
 		wantOK(t, json.Unmarshal(text, &again))
 		if !samePoint(m, again) {
 			t.Errorf("%s is read as %+v", text, again)
 		}
 	}
-	for i, m := range points(t, b.DB, b.iteration, nil) {
+	for i, m := range pointsOf(t, b.DB, b.iteration, nil) {
 		if !sameFloat(float64(m.Value), values[i]) {
 			t.Errorf("%v is listed as %v", values[i], m.Value)
 		}

@@ -8,7 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"tracker/store/access"
+	"tracker/store/domain"
+	"tracker/store/runs"
 )
 
 func TestWalkReadsAllInOrder(t *testing.T) {
@@ -18,14 +19,14 @@ func TestWalkReadsAllInOrder(t *testing.T) {
 	for i := range n {
 		runWith(t, db, e, fmt.Sprint(i), map[string]string{"k": fmt.Sprint((i * 37) % n)}, nil)
 	}
-	for _, q := range []IterationQuery{{}, {Sort: "-param.k", Columns: "param.k"}, {Filter: "param.k < 300", Sort: "param.k"}, {Filter: "param.none = 1"}} {
+	for _, q := range []runs.IterationQuery{{}, {Sort: "-param.k", Columns: "param.k"}, {Filter: "param.k < 300", Sort: "param.k"}, {Filter: "param.none = 1"}} {
 		var want, got []string
 		for offset := 0; offset < n; offset += 50 {
 			page := q
-			page.Page = Page{Limit: 50, Offset: offset}
+			page.Page = domain.Page{Limit: 50, Offset: offset}
 			want = append(want, strings.Fields(namesOf(t, db, e, page))...)
 		}
-		err := db.WalkIterations(context.Background(), System, e, q, func(part []Iteration) error {
+		err := db.Runs.WalkIterations(context.Background(), domain.System, e, q, func(part []runs.Iteration) error {
 			for _, i := range part {
 				got = append(got, i.Name)
 				if q.Columns != "" && i.Params["k"] != fmt.Sprint(n-len(got)) {
@@ -37,13 +38,13 @@ func TestWalkReadsAllInOrder(t *testing.T) {
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("%+v: %v, %v, want %v", q, err, got, want)
 		}
-		ids, err := db.IterationIDs(context.Background(), System, e, q)
+		ids, err := db.IterationIDs(context.Background(), domain.System, e, q)
 		if err != nil || len(ids) != len(want) {
 			t.Errorf("%+v: %d ids, %v, want %d", q, len(ids), err, len(want))
 		}
 	}
 	stop := errors.New("enough")
-	if err := db.WalkIterations(context.Background(), System, e, IterationQuery{}, func([]Iteration) error { return stop }); err != stop {
+	if err := db.Runs.WalkIterations(context.Background(), domain.System, e, runs.IterationQuery{}, func([]runs.Iteration) error { return stop }); err != stop {
 		t.Error(err)
 	}
 }
@@ -56,14 +57,14 @@ func TestWalkLeavesOutWhatWasDeletedMeanwhile(t *testing.T) {
 		ids = append(ids, runWith(t, db, e, fmt.Sprint(i), map[string]string{"k": fmt.Sprint(i)}, nil))
 	}
 	var got []string
-	err := db.WalkIterations(context.Background(), System, e, IterationQuery{Columns: "param.k"}, func(part []Iteration) error {
+	err := db.Runs.WalkIterations(context.Background(), domain.System, e, runs.IterationQuery{Columns: "param.k"}, func(part []runs.Iteration) error {
 		for _, i := range part {
 			if i.Params["k"] != i.Name {
 				t.Errorf("%s has the parameters %v", i.Name, i.Params)
 			}
 			got = append(got, i.ID)
 		}
-		return db.DeleteIteration(context.Background(), System, ids[500+1])
+		return db.Runs.DeleteIteration(context.Background(), domain.System, ids[500+1])
 	})
 	if want := slices.Delete(slices.Clone(ids), 500+1, 500+2); len(got) != len(want) || !slices.Equal(got, want) {
 		t.Errorf("%d iterations, %v", len(got), err)
@@ -85,7 +86,7 @@ func TestUnknownNames(t *testing.T) {
 		{"param.LR = 1", "param LR: param lr, metric LR"},
 		{"param.batch_size = 1 or metric.zzz = 1", "metric zzz: param batch_size: param batch size"},
 	} {
-		all, err := db.UnknownNames(context.Background(), System, e, c.filter)
+		all, err := db.UnknownNames(context.Background(), domain.System, e, c.filter)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +102,7 @@ func TestUnknownNames(t *testing.T) {
 			t.Errorf("%s: %s, want %s", c.filter, got, c.want)
 		}
 	}
-	if _, err := db.UnknownNames(context.Background(), System, e, "lr = "); access.AsError(err).Field != "filter" {
+	if _, err := db.UnknownNames(context.Background(), domain.System, e, "lr = "); domain.AsError(err).Field != "filter" {
 		t.Error(err)
 	}
 }

@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/runs"
+	"tracker/store/scalar"
 )
 
 // TestWords has a filter that is no expression look for words in the texts of runs.
@@ -14,9 +17,9 @@ func TestWords(t *testing.T) {
 	b := newBed(t)
 	run := func(name, notes, tag, optimizer string) {
 		t.Helper()
-		id := must(b.CreateIteration(ctx, store.System, b.experiment, store.NewIteration{Name: &name, Notes: notes}))(t).ID
-		must(b.CreateTag(ctx, store.System, store.IterationTag, id, tag))(t)
-		must(b.CreateParameter(ctx, store.System, id, "optimizer", store.Text(optimizer)))(t)
+		id := must(b.Runs.CreateIteration(ctx, domain.System, b.experiment, runs.NewIteration{Name: &name, Notes: notes}))(t).ID
+		must(b.Runs.CreateTag(ctx, domain.System, runs.IterationTag, id, tag))(t)
+		must(b.Runs.CreateParameter(ctx, domain.System, id, "optimizer", scalar.Text(optimizer)))(t)
 	}
 	run("restarts", "Diverged at step 240.", "baseline", "adamw")
 	run("cosine", "", "paper", "AdamW")
@@ -32,7 +35,7 @@ func TestWords(t *testing.T) {
 		"param":          "",
 		" sgd  paper ":   "linear",
 	} {
-		list, err := b.Iterations(ctx, store.System, b.experiment, store.IterationQuery{Page: store.FirstPage, Filter: text})
+		list, err := b.Runs.Iterations(ctx, domain.System, b.experiment, runs.IterationQuery{Page: domain.FirstPage, Filter: text})
 		if err != nil {
 			t.Errorf("%q: %v", text, err)
 			continue
@@ -45,8 +48,8 @@ func TestWords(t *testing.T) {
 		wantText(t, strings.Join(names, " "), want)
 	}
 	for _, wrong := range []string{"lr < 0.1", "adamw and", "not adamw", "name", "param.lr", "'adamw'", "status run", strings.Repeat("x ", 21)} {
-		_, err := b.Iterations(ctx, store.System, b.experiment, store.IterationQuery{Page: store.FirstPage, Filter: wrong})
-		wantCode(t, err, store.CodeInvalidPayload)
+		_, err := b.Runs.Iterations(ctx, domain.System, b.experiment, runs.IterationQuery{Page: domain.FirstPage, Filter: wrong})
+		wantCode(t, err, domain.CodeInvalidPayload)
 	}
 }
 
@@ -54,14 +57,14 @@ func TestValues(t *testing.T) {
 	b := newBed(t)
 	for _, lr := range []string{"0.1", "0.1", "0.2", strings.Repeat("9", 300)} {
 		id := b.newIteration(t)
-		must(b.CreateParameter(ctx, store.System, id, "lr", store.Text(lr)))(t)
-		must(b.CreateTag(ctx, store.System, store.IterationTag, id, "Tag "+lr[:3]))(t)
+		must(b.Runs.CreateParameter(ctx, domain.System, id, "lr", scalar.Text(lr)))(t)
+		must(b.Runs.CreateTag(ctx, domain.System, runs.IterationTag, id, "Tag "+lr[:3]))(t)
 	}
-	wantOK(t, b.View(ctx, store.System, func(v *store.View) error {
-		wantText(t, fmt.Sprint(must(v.ParamValues(b.experiment, "lr", ""))(t)), "[{0.1 2} {0.2 1}]")
-		wantText(t, fmt.Sprint(must(v.ParamValues(b.experiment, "lr", "2"))(t)), "[{0.2 1}]")
-		wantText(t, fmt.Sprint(must(v.ParamValues(b.experiment, "decay", ""))(t)), "[]")
-		wantText(t, fmt.Sprint(must(v.TagValues(b.experiment, "tag 0.1"))(t)), "[{Tag 0.1 2}]")
+	wantOK(t, b.View(ctx, domain.System, func(v *store.View) error {
+		wantText(t, fmt.Sprint(must(v.Runs.ParamValues(b.experiment, "lr", ""))(t)), "[{0.1 2} {0.2 1}]")
+		wantText(t, fmt.Sprint(must(v.Runs.ParamValues(b.experiment, "lr", "2"))(t)), "[{0.2 1}]")
+		wantText(t, fmt.Sprint(must(v.Runs.ParamValues(b.experiment, "decay", ""))(t)), "[]")
+		wantText(t, fmt.Sprint(must(v.Runs.TagValues(b.experiment, "tag 0.1"))(t)), "[{Tag 0.1 2}]")
 		return nil
 	}))
 }

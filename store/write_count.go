@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"tracker/store/access"
+	"tracker/store/domain"
 	"tracker/store/sqlite"
 )
 
@@ -75,14 +75,14 @@ func countOf(tx *sqlite.Tx) (n int64, err error) {
 
 // hasLostWrites reports whether the lock file has a higher count than the
 // database. note must have been read before the snapshot was taken.
-func hasLostWrites(tx *access.Tx, note string) (bool, error) {
+func hasLostWrites(tx *domain.Tx, note string) (bool, error) {
 	n, err := countOf(tx.Tx)
 	want, failed := strconv.ParseInt(note, 10, 64)
 	return failed == nil && want > n, err
 }
 
 // lostWrites is hasLostWrites as a problem.
-func lostWrites(tx *access.Tx, note string) ([]Problem, error) {
+func lostWrites(tx *domain.Tx, note string) ([]Problem, error) {
 	lost, err := hasLostWrites(tx, note)
 	if err != nil || !lost {
 		return nil, err
@@ -91,7 +91,7 @@ func lostWrites(tx *access.Tx, note string) ([]Problem, error) {
 }
 
 // logLostWrites logs, at the start of a server, that commits were lost.
-func (db *DB) logLostWrites(tx *access.Tx) error {
+func (db *DB) logLostWrites(tx *domain.Tx) error {
 	lost, err := hasLostWrites(tx, db.base.Kernel.FormerNote())
 	if err == nil && lost {
 		db.base.Log.Warn(fmt.Sprintf(countLossMessage, db.Path()))

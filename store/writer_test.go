@@ -10,23 +10,27 @@ import (
 	"testing"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/points"
+	"tracker/store/runs"
+	"tracker/store/scalar"
 	"tracker/store/sqlite"
 )
 
 // commits keeps what the writer says about its transactions.
 type commits struct {
 	mu  sync.Mutex
-	all []store.CommitStats
+	all []sqlite.CommitStats
 }
 
-func (c *commits) add(s store.CommitStats) {
+func (c *commits) add(s sqlite.CommitStats) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.all = append(c.all, s)
 }
 
 // take returns what came since the last call.
-func (c *commits) take() []store.CommitStats {
+func (c *commits) take() []sqlite.CommitStats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	all := c.all
@@ -91,7 +95,7 @@ func TestQueuedWritesShareCommits(t *testing.T) {
 	var waits []func() error
 	for i := range n {
 		waits = append(waits, queue(b.DB, func() error {
-			_, err := b.CreateMetric(ctx, store.System, b.iteration, point("loss", int64(i), 1))
+			_, err := b.Runs.CreateMetric(ctx, domain.System, b.iteration, point("loss", int64(i), 1))
 			return err
 		}))
 	}
@@ -110,7 +114,7 @@ func TestQueuedWritesShareCommits(t *testing.T) {
 	if jobs != n+1 || len(all) > n/2 {
 		t.Errorf("%d commits of %d jobs in all, want few of %d", len(all), jobs, n+1)
 	}
-	for i, m := range points(t, b.DB, b.iteration, nil) {
+	for i, m := range pointsOf(t, b.DB, b.iteration, nil) {
 		if int(m.Step) != i {
 			t.Fatalf("point %d is at step %d", i, m.Step)
 		}
@@ -120,29 +124,29 @@ func TestQueuedWritesShareCommits(t *testing.T) {
 
 func TestFailingJobTakesNoOtherDown(t *testing.T) {
 	b := newBed(t)
-	must(b.CreateParameter(ctx, store.System, b.iteration, "lr", "0.1"))(t)
+	must(b.Runs.CreateParameter(ctx, domain.System, b.iteration, "lr", "0.1"))(t)
 	// Writes of a job before it fails are undone, too.
 	execSQL(t, raw(t, b.Path()), `CREATE TRIGGER half AFTER INSERT ON tag WHEN NEW.value = 'half'
 		BEGIN SELECT RAISE(FAIL, 'half done'); END`)
 	tag := func(value string) error {
-		_, err := b.CreateTag(ctx, store.System, store.IterationTag, b.iteration, value)
+		_, err := b.Runs.CreateTag(ctx, domain.System, runs.IterationTag, b.iteration, value)
 		return err
 	}
 	release := hold(t, b.DB)
 	steps := []struct {
 		write func() error
-		code  store.Code
+		code  domain.Code
 	}{
 		{func() error { return tag("first") }, ""},
-		{func() error { return b.Job(ctx, func() error { return errTest }) }, store.CodeServerError},
-		{func() error { return tag("half") }, store.CodeServerError},
+		{func() error { return b.Job(ctx, func() error { return errTest }) }, domain.CodeServerError},
+		{func() error { return tag("half") }, domain.CodeServerError},
 		{func() error { return tag("second") }, ""},
 		{func() error {
-			_, err := b.CreateParameter(ctx, store.System, b.iteration, "lr", "0.2")
+			_, err := b.Runs.CreateParameter(ctx, domain.System, b.iteration, "lr", "0.2")
 			return err
-		}, store.CodeConflict},
-		{func() error { return b.Job(ctx, func() error { panic("no such luck") }) }, store.CodeServerError},
-		{func() error { return b.Heartbeat(ctx, store.System, b.project) }, store.CodeNotFound},
+		}, domain.CodeConflict},
+		{func() error { return b.Job(ctx, func() error { panic("no such luck") }) }, domain.CodeServerError},
+		{func() error { return b.Runs.Heartbeat(ctx, domain.System, b.project) }, domain.CodeNotFound},
 		{func() error { return tag("third") }, ""},
 	}
 	var waits []func() error
@@ -156,7 +160,7 @@ func TestFailingJobTakesNoOtherDown(t *testing.T) {
 		}
 	}
 	var got []string
-	for _, tag := range must(b.Tags(ctx, store.System, store.IterationTag, b.iteration, store.FirstPage))(t).Data {
+	for _, tag := range must(b.Runs.Tags(ctx, domain.System, runs.IterationTag, b.iteration, domain.FirstPage))(t).Data {
 		got = append(got, tag.Value)
 	}
 	if want := []string{"first", "second", "third"}; !slices.Equal(got, want) {
@@ -179,12 +183,12 @@ func TestTransactionThatFailsIsRepeatedJobByJob(t *testing.T) {
 			value = "bad"
 		}
 		waits = append(waits, queue(b.DB, func() error {
-			if _, err := b.CreateTag(ctx, store.System, store.IterationTag, b.iteration, value); err != nil {
+			if _, err := b.Runs.CreateTag(ctx, domain.System, runs.IterationTag, b.iteration, value); err != nil {
 				return err
 			}
 			return nil
 		}), queue(b.DB, func() error {
-			_, err := b.CreateMetric(ctx, store.System, b.iteration, store.NewMetric{Key: "loss", Value: store.Value(i)})
+			_, err := b.Runs.CreateMetric(ctx, domain.System, b.iteration, points.Sample{Key: "loss", Value: scalar.Value(i)})
 			return err
 		}))
 	}
@@ -203,12 +207,12 @@ func TestTransactionThatFailsIsRepeatedJobByJob(t *testing.T) {
 	if failed == 0 {
 		t.Error("no transaction failed, so none was repeated")
 	}
-	tags := must(b.Tags(ctx, store.System, store.IterationTag, b.iteration, store.FirstPage))(t)
+	tags := must(b.Runs.Tags(ctx, domain.System, runs.IterationTag, b.iteration, domain.FirstPage))(t)
 	if tags.Total != 19 {
 		t.Errorf("%d tags, want 19", tags.Total)
 	}
-	for i, m := range points(t, b.DB, b.iteration, nil) {
-		if int(m.Step) != i || m.Value != store.Value(i) {
+	for i, m := range pointsOf(t, b.DB, b.iteration, nil) {
+		if int(m.Step) != i || m.Value != scalar.Value(i) {
 			t.Errorf("point %d is %v at step %d", i, m.Value, m.Step)
 		}
 	}
@@ -218,13 +222,13 @@ func TestTransactionThatFailsIsRepeatedJobByJob(t *testing.T) {
 func TestCancelledWrite(t *testing.T) {
 	b := newBed(t)
 	tag := func(ctx context.Context, value string) error {
-		_, err := b.CreateTag(ctx, store.System, store.ProjectTag, b.project, value)
+		_, err := b.Runs.CreateTag(ctx, domain.System, runs.ProjectTag, b.project, value)
 		return err
 	}
 	for i := range 20 { // which way it goes when both are ready is chance
 		early, cancel := context.WithCancel(ctx)
 		cancel()
-		wantCode(t, tag(early, "early"), store.CodeUnavailable)
+		wantCode(t, tag(early, "early"), domain.CodeUnavailable)
 
 		late, cancel := context.WithCancel(ctx)
 		release := hold(t, b.DB)
@@ -234,10 +238,10 @@ func TestCancelledWrite(t *testing.T) {
 		cancel()
 		release()
 		wantOK(t, before())
-		wantCode(t, cancelled(), store.CodeUnavailable)
+		wantCode(t, cancelled(), domain.CodeUnavailable)
 		wantOK(t, after())
 	}
-	l := must(b.Tags(ctx, store.System, store.ProjectTag, b.project, store.FirstPage))(t)
+	l := must(b.Runs.Tags(ctx, domain.System, runs.ProjectTag, b.project, domain.FirstPage))(t)
 	if l.Total != 40 {
 		t.Errorf("%d tags, want 40: those that were not cancelled", l.Total)
 	}
@@ -258,8 +262,8 @@ func TestCancelledReadsGiveTheirConnectionBack(t *testing.T) {
 	gone, cancel := context.WithCancel(ctx)
 	cancel()
 	for range 8 * runtime.NumCPU() {
-		_, err := b.Metrics(gone, store.System, b.iteration, store.MetricQuery{Page: store.FirstPage})
-		wantCode(t, err, store.CodeUnavailable)
+		_, err := b.Runs.Metrics(gone, domain.System, b.iteration, runs.MetricQuery{Page: domain.FirstPage})
+		wantCode(t, err, domain.CodeUnavailable)
 		late, cancel := context.WithCancel(ctx)
 		if err := b.Read(late, func() error { cancel(); return late.Err() }); !errors.Is(err, context.Canceled) {
 			t.Errorf("cancelled while it reads: %v", err)

@@ -13,6 +13,7 @@ import (
 	"tracker/export"
 	"tracker/server/web"
 	"tracker/store"
+	"tracker/store/domain"
 )
 
 // importView is the page on which archives are imported.
@@ -24,8 +25,8 @@ type importView struct {
 }
 
 // exportProject answers with an archive of a project.
-func (s *site) exportProject(w http.ResponseWriter, r *http.Request, user store.User) error {
-	p, err := s.DB.Project(r.Context(), store.Actor{UserID: user.ID}, idOf(r))
+func (s *site) exportProject(w http.ResponseWriter, r *http.Request, user domain.User) error {
+	p, err := s.DB.Projects.Project(r.Context(), domain.Actor{UserID: user.ID}, idOf(r))
 	if err != nil {
 		return err
 	}
@@ -34,8 +35,8 @@ func (s *site) exportProject(w http.ResponseWriter, r *http.Request, user store.
 
 // exportExperiment answers with an archive of an experiment, or of those of its runs that
 // pass the filter of the address.
-func (s *site) exportExperiment(w http.ResponseWriter, r *http.Request, user store.User) error {
-	e, err := s.DB.Experiment(r.Context(), store.Actor{UserID: user.ID}, idOf(r))
+func (s *site) exportExperiment(w http.ResponseWriter, r *http.Request, user domain.User) error {
+	e, err := s.DB.Projects.Experiment(r.Context(), domain.Actor{UserID: user.ID}, idOf(r))
 	if err != nil {
 		return err
 	}
@@ -43,7 +44,7 @@ func (s *site) exportExperiment(w http.ResponseWriter, r *http.Request, user sto
 }
 
 // exportRuns answers with an archive of the runs that the address names.
-func (s *site) exportRuns(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) exportRuns(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	ids := r.URL.Query()["i"]
 	if len(ids) == 0 {
 		return errBrokenForm
@@ -53,7 +54,7 @@ func (s *site) exportRuns(w http.ResponseWriter, r *http.Request, user store.Use
 
 // sendArchive sends an archive after all of it was made, so that a failure is
 // answered like any other, and browsers know the size.
-func (s *site) sendArchive(w http.ResponseWriter, r *http.Request, user store.User, name string, q store.ArchiveQuery) error {
+func (s *site) sendArchive(w http.ResponseWriter, r *http.Request, user domain.User, name string, q store.ArchiveQuery) error {
 	f, err := s.DB.ScratchFile()
 	if err != nil {
 		return err
@@ -62,7 +63,7 @@ func (s *site) sendArchive(w http.ResponseWriter, r *http.Request, user store.Us
 		f.Close()
 		os.Remove(f.Name())
 	}()
-	if err := s.DB.Export(r.Context(), store.Actor{UserID: user.ID}, q, store.ArchiveOptions{Report: export.Report}, f); err != nil {
+	if err := s.DB.Export(r.Context(), domain.Actor{UserID: user.ID}, q, store.ArchiveOptions{Report: export.Report}, f); err != nil {
 		return err
 	}
 	size, err := f.Seek(0, io.SeekCurrent)
@@ -84,17 +85,17 @@ func (s *site) sendArchive(w http.ResponseWriter, r *http.Request, user store.Us
 }
 
 // imports shows the page on which archives are imported.
-func (s *site) imports(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) imports(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.showImport(w, r, user, http.StatusOK, importView{})
 }
 
-func (s *site) showImport(w http.ResponseWriter, r *http.Request, user store.User, status int, v importView) error {
+func (s *site) showImport(w http.ResponseWriter, r *http.Request, user domain.User, status int, v importView) error {
 	return s.show(w, r, user, status, func(db *store.View) (templ.Component, error) {
 		f, err := s.inside(db, "Import an archive", user, place{})
 		if err != nil {
 			return nil, err
 		}
-		v.Most = s.DB.MaxUpload()
+		v.Most = s.DB.Files.MaxUpload()
 		f.Module = "import.js"
 		f.Crumbs = []crumb{{"Projects", "/"}, {Name: "Import"}}
 		return importPage(f, v), nil
@@ -102,7 +103,7 @@ func (s *site) showImport(w http.ResponseWriter, r *http.Request, user store.Use
 }
 
 // importArchive imports the archive of a form.
-func (s *site) importArchive(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) importArchive(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	v, err := s.receiveArchive(r, user)
 	if err == nil {
 		return s.showImport(w, r, user, http.StatusOK, v)
@@ -119,7 +120,7 @@ func (s *site) importArchive(w http.ResponseWriter, r *http.Request, user store.
 	return s.showImport(w, r, user, web.StatusOf(e.Code), v)
 }
 
-func (s *site) receiveArchive(r *http.Request, user store.User) (v importView, err error) {
+func (s *site) receiveArchive(r *http.Request, user domain.User) (v importView, err error) {
 	web.AllowUpload(r)
 	parts, err := r.MultipartReader()
 	if err != nil {
@@ -128,7 +129,7 @@ func (s *site) receiveArchive(r *http.Request, user store.User) (v importView, e
 	for {
 		part, err := parts.NextPart()
 		if errors.Is(err, io.EOF) {
-			return v, store.Invalid("archive", "Choose a file first.")
+			return v, domain.Invalid("archive", "Choose a file first.")
 		}
 		if err != nil {
 			return v, errBrokenUpload
@@ -138,7 +139,7 @@ func (s *site) receiveArchive(r *http.Request, user store.User) (v importView, e
 		}
 		v.Name = readable(part.FileName())
 		body := &watched{r: part}
-		v.Result, err = s.DB.ReceiveArchive(r.Context(), store.Actor{UserID: user.ID}, body, store.ArchiveImport{})
+		v.Result, err = s.DB.ReceiveArchive(r.Context(), domain.Actor{UserID: user.ID}, body, store.ArchiveImport{})
 		if body.failed {
 			err = errBrokenUpload
 		}

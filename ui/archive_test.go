@@ -12,6 +12,9 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/projects"
+	"tracker/store/runs"
 )
 
 // newArchive returns an archive of a project that no other database has.
@@ -22,19 +25,19 @@ func newArchive(t testing.TB) []byte {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	project, err := db.CreateProject(t.Context(), store.System, store.NewProject{Name: "from elsewhere"})
+	project, err := db.Projects.CreateProject(t.Context(), domain.System, domain.NewProject{Name: "from elsewhere"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	experiment, err := db.CreateExperiment(t.Context(), store.System, project.ID, store.NewExperiment{Name: "sweep"})
+	experiment, err := db.Projects.CreateExperiment(t.Context(), domain.System, project.ID, projects.NewExperiment{Name: "sweep"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.CreateIteration(t.Context(), store.System, experiment.ID, store.NewIteration{Name: new("imported")}); err != nil {
+	if _, err := db.Runs.CreateIteration(t.Context(), domain.System, experiment.ID, runs.NewIteration{Name: new("imported")}); err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if err := db.Export(t.Context(), store.System, store.ArchiveQuery{ProjectID: project.ID}, store.ArchiveOptions{}, &out); err != nil {
+	if err := db.Export(t.Context(), domain.System, store.ArchiveQuery{ProjectID: project.ID}, store.ArchiveOptions{}, &out); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()
@@ -117,7 +120,7 @@ func TestBrowserImport(t *testing.T) {
 	b.is(text(`[data-testid="imported"] li`), "1 run in the archive: 0 new, 0 changed, 1 unchanged, 0 left alone")
 	b.accessible("after an import", false)
 	b.fits()
-	projects, err := s.db.Projects(context.Background(), store.System, store.ProjectQuery{Page: store.Page{Limit: 10}, Name: "from elsewhere"})
+	projects, err := s.db.Projects.Projects(context.Background(), domain.System, projects.ProjectQuery{Page: domain.Page{Limit: 10}, Name: "from elsewhere"})
 	if err != nil || projects.Total != 1 {
 		t.Errorf("%+v, %v", projects, err)
 	}

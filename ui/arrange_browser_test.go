@@ -11,7 +11,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"tracker/store"
+	"tracker/store/domain"
 )
 
 // arrange groups and folds runs in the browser, sets a metric over another,
@@ -40,7 +40,7 @@ func arrange(t *testing.T, ctx context.Context, base string) {
 		fmt.Sprintf("%.4g,%.4g", mean, sd))
 	b.is(groupRows+`[0].children[1].title.endsWith('of 3 of 3 runs')`, "true")
 	b.is(`document.querySelector('`+lossChart+`').dataset.drawn`, "2")
-	b.is(points, fmt.Sprintf("%d points", 6*arrangedSteps))
+	b.is(pointsText, fmt.Sprintf("%d points", 6*arrangedSteps))
 	b.tells(lossChart, "n=3", " ± ")
 
 	// A group is unfolded and folded by keyboard; a run that is left out counts no more.
@@ -49,11 +49,11 @@ func arrange(t *testing.T, ctx context.Context, base string) {
 	b.is(rows, "3")
 	b.is(fold+`.getAttribute('aria-expanded') + (document.activeElement === `+fold+`)`, "truetrue")
 	b.do(chromedp.Click(chromedp.CSS(`tr[data-id="` + a.runs[5] + `"] .swatch`)))
-	b.is(points, fmt.Sprintf("%d points", 5*arrangedSteps))
+	b.is(pointsText, fmt.Sprintf("%d points", 5*arrangedSteps))
 	link := b.text(`location.href`)
 	b.do(chromedp.Navigate(link))
 	b.is(rows, "3")
-	b.is(points, fmt.Sprintf("%d points", 5*arrangedSteps))
+	b.is(pointsText, fmt.Sprintf("%d points", 5*arrangedSteps))
 	b.do(chromedp.Evaluate[chromedp.Void](fold+`.focus()`), chromedp.KeyEvent(kb.ArrowLeft))
 	b.is(rows, "0")
 	b.fits()
@@ -95,7 +95,7 @@ func arrange(t *testing.T, ctx context.Context, base string) {
 	b.is(`document.querySelectorAll('[data-testid="pick"] li').length`, "1")
 	b.do(chromedp.KeyEvent("\r"))
 	b.is(`document.querySelector('[name="x"]').selectedOptions[0].textContent`, "val/acc")
-	b.is(points, fmt.Sprintf("%d points", 6*arrangedSteps))
+	b.is(pointsText, fmt.Sprintf("%d points", 6*arrangedSteps))
 	b.tells(lossChart, "0.19 at step 19")
 	b.drag(lossChart+" .u-over", 0.5, 0.75)
 	b.is(`(([from, to]) => from > 0.05 && to < 0.16 && from < to)(new URLSearchParams(location.search).get('zoom').split('~').map(Number))`, "true")
@@ -123,7 +123,7 @@ func (b *browser) tagAll(s *site, a arranged) {
 	b.is(`document.querySelector('[data-testid="tagged"]').textContent`, "Added to 2 runs")
 	b.is(`[...document.querySelectorAll('#table .tag')].filter((e) => e.textContent === 'both').length`, "2")
 	for _, id := range a.runs[:2] {
-		i, err := s.db.Iteration(b.ctx, store.System, id)
+		i, err := s.db.Runs.Iteration(b.ctx, domain.System, id)
 		if err != nil || len(i.Tags) != 1 || i.Tags[0] != "both" {
 			b.t.Errorf("%s has the tags %v (%v)", i.Name, i.Tags, err)
 		}

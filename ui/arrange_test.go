@@ -9,7 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/points"
+	"tracker/store/runs"
+	"tracker/store/scalar"
+	"tracker/store/users"
 )
 
 // arranged is an experiment for groups, children and views: each run logs the
@@ -29,26 +33,26 @@ func (s *site) arrangement() arranged {
 	a := arranged{experiment: s.sweep(0, 0).experiment}
 	ctx, actor := s.t.Context(), s.actor("alice")
 	for i := range 6 {
-		n := store.NewIteration{Name: new(fmt.Sprint("run ", i+1))}
+		n := runs.NewIteration{Name: new(fmt.Sprint("run ", i+1))}
 		if i >= 4 {
 			n.ParentIterationID = &a.runs[0]
 		}
 		id := s.run(a.experiment, n)
 		for key, value := range map[string]string{"lr": []string{"0.1", "0.01"}[i%2], "opt": []string{"adam", "sgd"}[i/3], "same": "1"} {
-			if _, err := s.db.CreateParameter(ctx, actor, id, key, store.Text(value)); err != nil {
+			if _, err := s.db.Runs.CreateParameter(ctx, actor, id, key, scalar.Text(value)); err != nil {
 				s.t.Fatal(err)
 			}
 		}
-		var all []store.NewMetric
+		var all []points.Sample
 		for step := range arrangedSteps {
 			loss := float64(i*i) + 10/float64(step+1)
-			all = append(all, store.NewMetric{Key: "train/loss", Value: store.Value(loss), Step: new(store.Step(step))},
-				store.NewMetric{Key: "val/acc", Value: store.Value(float64(step) / 100), Step: new(store.Step(step))})
+			all = append(all, points.Sample{Key: "train/loss", Value: scalar.Value(loss), Step: new(scalar.Step(step))},
+				points.Sample{Key: "val/acc", Value: scalar.Value(float64(step) / 100), Step: new(scalar.Step(step))})
 			if step == arrangedSteps-1 {
 				a.last = append(a.last, loss)
 			}
 		}
-		if err := s.db.CreateMetrics(ctx, actor, id, all); err != nil {
+		if err := s.db.Runs.CreateMetrics(ctx, actor, id, all); err != nil {
 			s.t.Fatal(err)
 		}
 		a.runs = append(a.runs, id)
@@ -197,8 +201,8 @@ func TestViewsAndTagsOfOthers(t *testing.T) {
 	s.get(views, bob).wants(t, 403)
 	s.get("/data/experiment/"+a.experiment+"/groups?group=tag", bob).wants(t, 403)
 	refused()
-	if _, err := s.db.CreateUserPermission(t.Context(), store.System, s.actor("bob").UserID,
-		s.project("alice", "other", "", 0, 0), store.PermissionPatch{}); err != nil {
+	if _, err := s.db.Users.CreateUserPermission(t.Context(), domain.System, s.actor("bob").UserID,
+		s.project("alice", "other", "", 0, 0), users.PermissionPatch{}); err != nil {
 		t.Fatal(err)
 	}
 	refused()

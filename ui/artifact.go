@@ -12,6 +12,12 @@ import (
 
 	"tracker/server/web"
 	"tracker/store"
+	"tracker/store/artifact"
+	"tracker/store/domain"
+	"tracker/store/files"
+	"tracker/store/projects"
+	"tracker/store/registry"
+	"tracker/store/runs"
 )
 
 // artifactRow is a line of a list of artifacts.
@@ -38,14 +44,14 @@ func (a artifactRow) Short() string { return a.Hash[:min(len(a.Hash), 8)] }
 func (a artifactRow) Part() string { return "artifact-" + a.ID }
 
 // typeOf returns the type that pages show.
-func typeOf(r store.Artifact) string {
+func typeOf(r files.Artifact) string {
 	if media := mediaOf(r); media != "" || r.ContentType == pageTable {
-		return cmp.Or(media, store.DefaultContentType)
+		return cmp.Or(media, files.DefaultContentType)
 	}
 	return r.ContentType
 }
 
-func (s *site) artifactRow(db *store.View, r store.Artifact, runs map[string]*link) (artifactRow, error) {
+func (s *site) artifactRow(db *store.View, r files.Artifact, runs map[string]*link) (artifactRow, error) {
 	row := artifactRow{ID: r.ID, Name: r.Name, Description: r.Description, Type: typeOf(r), Hash: r.ContentHash,
 		Size: size(r.SizeBytes), Bytes: humanize.Comma(r.SizeBytes) + " bytes", Created: s.moment(r.CreatedDate)}
 	if kindOf(r) == imageKind && r.SizeBytes <= maxThumbnail {
@@ -56,7 +62,7 @@ func (s *site) artifactRow(db *store.View, r store.Artifact, runs map[string]*li
 	}
 	id := *r.IterationID
 	if runs[id] == nil {
-		i, err := db.Iteration(id)
+		i, err := db.Runs.Iteration(id)
 		if err != nil {
 			return row, err
 		}
@@ -80,7 +86,7 @@ type artifactsView struct {
 	Total        int
 	Query        string
 	Pager        pager
-	Rights       store.Permission
+	Rights       domain.Permission
 	Open         bool  // the experiment takes artifacts
 	Most         int64 // size of the largest artifact, 0 for no limit
 	Wrong        string
@@ -92,12 +98,12 @@ type artifactsView struct {
 func (v *artifactsView) run() string { return cmp.Or(v.IterationID, v.Only) }
 
 // fillArtifacts reads a list of artifacts.
-func (s *site) fillArtifacts(db *store.View, user store.User, v *artifactsView, page store.Page) error {
-	q := store.ArtifactQuery{Page: page, Name: v.Query}
+func (s *site) fillArtifacts(db *store.View, user domain.User, v *artifactsView, page domain.Page) error {
+	q := files.ArtifactQuery{Page: page, Name: v.Query}
 	if run := v.run(); run != "" {
 		q.IterationID = &run
 	}
-	list, err := db.Artifacts(v.ExperimentID, q)
+	list, err := db.Files.Artifacts(v.ExperimentID, q)
 	if err != nil {
 		return err
 	}
@@ -109,7 +115,7 @@ func (s *site) fillArtifacts(db *store.View, user store.User, v *artifactsView, 
 		}
 		v.Rows = append(v.Rows, row)
 	}
-	v.Total, v.Most = list.Total, s.DB.MaxUpload()
+	v.Total, v.Most = list.Total, s.DB.Files.MaxUpload()
 	if list.Total == 0 && v.Query == "" && v.Only == "" {
 		e, p, err := s.experimentOf(db, v.ExperimentID)
 		if err != nil {
@@ -136,11 +142,11 @@ func (s *site) fillArtifacts(db *store.View, user store.User, v *artifactsView, 
 }
 
 // artifacts lists the artifacts of an experiment.
-func (s *site) artifacts(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) artifacts(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.showArtifacts(w, r, user, http.StatusOK, artifactsView{Only: readable(r.URL.Query().Get("iteration"))})
 }
 
-func (s *site) showArtifacts(w http.ResponseWriter, r *http.Request, user store.User, status int, v artifactsView) error {
+func (s *site) showArtifacts(w http.ResponseWriter, r *http.Request, user domain.User, status int, v artifactsView) error {
 	return s.show(w, r, user, status, func(db *store.View) (templ.Component, error) {
 		v := v
 		e, p, err := s.experimentOf(db, idOf(r))
@@ -148,8 +154,8 @@ func (s *site) showArtifacts(w http.ResponseWriter, r *http.Request, user store.
 			return nil, err
 		}
 		query := r.URL.Query()
-		v.ExperimentID, v.Path, v.Query, v.Open = e.ID, "/experiment/"+e.ID+"/artifacts", search(query), e.Status == store.InProgress
-		if v.Rights, err = db.Rights(p.ID); err != nil {
+		v.ExperimentID, v.Path, v.Query, v.Open = e.ID, "/experiment/"+e.ID+"/artifacts", nameQuery(query), e.Status == domain.InProgress
+		if v.Rights, err = db.Users.Rights(p.ID); err != nil {
 			return nil, err
 		}
 		if err := s.fillArtifacts(db, user, &v, pageOf(query)); err != nil {
@@ -166,12 +172,12 @@ func (s *site) showArtifacts(w http.ResponseWriter, r *http.Request, user store.
 }
 
 // experimentOf returns an experiment and its project.
-func (s *site) experimentOf(db *store.View, id string) (store.Experiment, store.Project, error) {
-	e, err := db.Experiment(id)
+func (s *site) experimentOf(db *store.View, id string) (projects.Experiment, projects.Project, error) {
+	e, err := db.Projects.Experiment(id)
 	if err != nil {
-		return e, store.Project{}, err
+		return e, projects.Project{}, err
 	}
-	p, err := db.Project(e.ProjectID)
+	p, err := db.Projects.Project(e.ProjectID)
 	return e, p, err
 }
 
@@ -180,10 +186,10 @@ type artifactView struct {
 	artifactRow
 	Listed       bool // it is shown within a list
 	ExperimentID string
-	Backend      store.Backend
+	Backend      artifact.Backend
 	Preview      preview
-	Versions     []store.MadeVersion
-	Rights       store.Permission
+	Versions     []registry.MadeVersion
+	Rights       domain.Permission
 	Models       []link // of the project, with their ids
 	Runs         []link // that a version may have come from, when no run made it
 	Form         registerForm
@@ -196,7 +202,7 @@ type registerForm struct {
 	Name        string
 	Description string
 	IterationID string
-	Wrong       *store.Error
+	Wrong       *domain.Error
 }
 
 // wrong returns what is wrong with a field, "" for nothing. A mistake about no
@@ -207,7 +213,7 @@ func (f registerForm) wrong(field string) string {
 
 // wrongOf returns the message of e if it is about field. For the field "" it
 // returns a message that is about none of the known fields.
-func wrongOf(e *store.Error, field string, known ...string) string {
+func wrongOf(e *domain.Error, field string, known ...string) string {
 	if e == nil {
 		return ""
 	}
@@ -224,7 +230,7 @@ func wrongOf(e *store.Error, field string, known ...string) string {
 }
 
 // artifact shows one artifact.
-func (s *site) artifact(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) artifact(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.showArtifact(w, r, user, http.StatusOK, registerForm{}, "")
 }
 
@@ -232,13 +238,13 @@ func (s *site) artifact(w http.ResponseWriter, r *http.Request, user store.User)
 // belongs to no run.
 const runsOffered = 100
 
-func (s *site) showArtifact(w http.ResponseWriter, r *http.Request, user store.User, status int, form registerForm, wrongDelete string) error {
+func (s *site) showArtifact(w http.ResponseWriter, r *http.Request, user domain.User, status int, form registerForm, wrongDelete string) error {
 	var v artifactView
-	var a store.Artifact
+	var a files.Artifact
 	var f frame
 	err := s.view(r, user, func(db *store.View) (err error) {
 		v = artifactView{Form: form, WrongDelete: wrongDelete}
-		if a, err = db.Artifact(idOf(r)); err != nil {
+		if a, err = db.Files.Artifact(idOf(r)); err != nil {
 			return err
 		}
 		e, p, err := s.experimentOf(db, a.ExperimentID)
@@ -249,10 +255,10 @@ func (s *site) showArtifact(w http.ResponseWriter, r *http.Request, user store.U
 		if v.artifactRow, err = s.artifactRow(db, a, map[string]*link{}); err != nil {
 			return err
 		}
-		if v.Rights, err = db.Rights(p.ID); err != nil {
+		if v.Rights, err = db.Users.Rights(p.ID); err != nil {
 			return err
 		}
-		if v.Versions, err = db.ArtifactVersions(a.ID); err != nil {
+		if v.Versions, err = db.Models.ArtifactVersions(a.ID); err != nil {
 			return err
 		}
 		if v.Rights.Create {
@@ -270,7 +276,7 @@ func (s *site) showArtifact(w http.ResponseWriter, r *http.Request, user store.U
 		return err
 	}
 	// The bytes may come from an object store: no snapshot is held meanwhile.
-	if v.Preview, err = s.preview(r.Context(), store.Actor{UserID: user.ID}, a); err != nil {
+	if v.Preview, err = s.preview(r.Context(), domain.Actor{UserID: user.ID}, a); err != nil {
 		// The rest of the page, and deleting the artifact, still work.
 		web.InfoOf(r).Err = err
 		v.Preview = preview{Kind: textKind, Note: "It can't be shown. " + web.AsError(err).Message}
@@ -280,7 +286,7 @@ func (s *site) showArtifact(w http.ResponseWriter, r *http.Request, user store.U
 
 // fillRegister reads the choices of the form that makes a version of a model.
 func (s *site) fillRegister(db *store.View, projectID string, v *artifactView) error {
-	models, err := db.Models(projectID, store.ModelQuery{Page: store.Page{Limit: store.MaxLimit}})
+	models, err := db.Models.Models(projectID, registry.ModelQuery{Page: domain.Page{Limit: domain.MaxLimit}})
 	if err != nil {
 		return err
 	}
@@ -290,7 +296,7 @@ func (s *site) fillRegister(db *store.View, projectID string, v *artifactView) e
 	if v.Run != nil {
 		return nil
 	}
-	runs, err := db.Iterations(v.ExperimentID, store.IterationQuery{Page: store.Page{Limit: runsOffered}, Sort: "-created"})
+	runs, err := db.Runs.Iterations(v.ExperimentID, runs.IterationQuery{Page: domain.Page{Limit: runsOffered}, Sort: "-created"})
 	for _, i := range runs.Data {
 		v.Runs = append(v.Runs, link{i.Name, i.ID, s.status(i)})
 	}
@@ -299,8 +305,8 @@ func (s *site) fillRegister(db *store.View, projectID string, v *artifactView) e
 
 // artifactData answers with the bytes of an artifact, under a type that can't
 // run anything.
-func (s *site) artifactData(w http.ResponseWriter, r *http.Request, user store.User) error {
-	a, data, err := s.DB.OpenArtifact(r.Context(), store.Actor{UserID: user.ID}, idOf(r))
+func (s *site) artifactData(w http.ResponseWriter, r *http.Request, user domain.User) error {
+	a, data, err := s.DB.Files.OpenArtifact(r.Context(), domain.Actor{UserID: user.ID}, idOf(r))
 	if err != nil {
 		return err
 	}
@@ -310,16 +316,16 @@ func (s *site) artifactData(w http.ResponseWriter, r *http.Request, user store.U
 	if !inline || r.URL.Query().Has("download") {
 		w.Header().Set("Content-Disposition", web.Attachment(a.Name))
 	}
-	web.ServeContent(w, r, a, data, func(e *store.Error) { s.fail(w, r, e) })
+	web.ServeContent(w, r, a, data, func(e *domain.Error) { s.fail(w, r, e) })
 	return nil
 }
 
 // deleteArtifact removes an artifact, unless a version of a model has it.
-func (s *site) deleteArtifact(w http.ResponseWriter, r *http.Request, user store.User) error {
-	ctx, actor, id := r.Context(), store.Actor{UserID: user.ID}, idOf(r)
-	a, err := s.DB.Artifact(ctx, actor, id)
+func (s *site) deleteArtifact(w http.ResponseWriter, r *http.Request, user domain.User) error {
+	ctx, actor, id := r.Context(), domain.Actor{UserID: user.ID}, idOf(r)
+	a, err := s.DB.Files.Artifact(ctx, actor, id)
 	if err == nil {
-		err = s.DB.DeleteArtifact(ctx, actor, id)
+		err = s.DB.Files.DeleteArtifact(ctx, actor, id)
 	}
 	if e := formError(err); e != nil {
 		return s.showArtifact(w, r, user, web.StatusOf(e.Code), registerForm{}, e.Message)
@@ -337,30 +343,30 @@ func (s *site) deleteArtifact(w http.ResponseWriter, r *http.Request, user store
 
 // register makes a version of a model from an artifact. It creates a model if
 // none was chosen.
-func (s *site) register(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) register(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {
 		return err
 	}
-	ctx, actor := r.Context(), store.Actor{UserID: user.ID}
-	a, err := s.DB.Artifact(ctx, actor, idOf(r))
+	ctx, actor := r.Context(), domain.Actor{UserID: user.ID}
+	a, err := s.DB.Files.Artifact(ctx, actor, idOf(r))
 	if err != nil {
 		return err
 	}
 	typed := registerForm{ModelID: fields.Get("model_id"), Name: readable(fields.Get("name")), Description: text(fields, "description"),
 		IterationID: fields.Get("iteration_id")}
-	n := store.NewModelVersion{IterationID: typed.IterationID, ArtifactID: &a.ID, Description: typed.Description}
+	n := registry.NewModelVersion{IterationID: typed.IterationID, ArtifactID: &a.ID, Description: typed.Description}
 	if a.IterationID != nil {
 		n.IterationID = *a.IterationID
 	}
 	model := typed.ModelID
 	if n.IterationID == "" {
-		err = store.Invalid("iteration_id", "Choose the run that the version came from.")
+		err = domain.Invalid("iteration_id", "Choose the run that the version came from.")
 	} else if model == "" {
 		model, err = s.newModel(ctx, actor, a.ExperimentID, typed.Name)
 	}
 	if err == nil {
-		_, err = s.DB.CreateModelVersion(ctx, actor, model, n)
+		_, err = s.DB.Models.CreateModelVersion(ctx, actor, model, n)
 	}
 	if typed.Wrong = formError(err); typed.Wrong != nil {
 		return s.showArtifact(w, r, user, web.StatusOf(typed.Wrong.Code), typed, "")
@@ -372,11 +378,11 @@ func (s *site) register(w http.ResponseWriter, r *http.Request, user store.User)
 }
 
 // newModel makes a model in the project of an experiment.
-func (s *site) newModel(ctx context.Context, actor store.Actor, experimentID, name string) (string, error) {
-	e, err := s.DB.Experiment(ctx, actor, experimentID)
+func (s *site) newModel(ctx context.Context, actor domain.Actor, experimentID, name string) (string, error) {
+	e, err := s.DB.Projects.Experiment(ctx, actor, experimentID)
 	if err != nil {
 		return "", err
 	}
-	m, err := s.DB.CreateModel(ctx, actor, e.ProjectID, store.NewModel{Name: name})
+	m, err := s.DB.Models.CreateModel(ctx, actor, e.ProjectID, registry.NewModel{Name: name})
 	return m.ID, err
 }

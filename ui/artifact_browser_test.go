@@ -14,7 +14,9 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/files"
+	"tracker/store/runs"
 )
 
 // TestBrowserArtifacts drives the pages of artifacts and models in Chromium.
@@ -181,7 +183,7 @@ func browseUploads(b *browser, s *site, h shelf) {
 	b.is(`document.querySelector('[data-testid="upload"]:last-child').className`, "cancelled")
 	slow(-1)
 	b.fits()
-	list, err := s.db.Artifacts(b.t.Context(), s.actor("alice"), h.experiment, store.ArtifactQuery{Page: store.Page{Limit: 50}, IterationID: &h.run})
+	list, err := s.db.Files.Artifacts(b.t.Context(), s.actor("alice"), h.experiment, files.ArtifactQuery{Page: domain.Page{Limit: 50}, IterationID: &h.run})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -276,13 +278,13 @@ func browseRun(b *browser, s *site, h shelf) {
 
 // browseGone saves a run that somebody else has deleted meanwhile.
 func browseGone(b *browser, s *site, h shelf) {
-	id := s.run(h.experiment, store.NewIteration{})
+	id := s.run(h.experiment, runs.NewIteration{})
 	b.do(chromedp.Navigate(s.url + s.base + "/iteration/" + id))
 	b.is(`document.documentElement.dataset.live`, "yes")
 	b.click(`[data-testid="edit"]`)
 	b.do(chromedp.SendKeys(chromedp.CSS(`#notes`), "long thoughts"))
 	b.expect("status of 404")
-	if err := s.db.DeleteIteration(b.t.Context(), s.actor("alice"), id); err != nil {
+	if err := s.db.Runs.DeleteIteration(b.t.Context(), s.actor("alice"), id); err != nil {
 		b.t.Fatal(err)
 	}
 	b.click(`.edit[open] button.primary`)

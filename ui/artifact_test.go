@@ -13,18 +13,23 @@ import (
 	"strings"
 	"testing"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/files"
+	"tracker/store/projects"
+	"tracker/store/registry"
+	"tracker/store/runs"
+	"tracker/store/users"
 )
 
 // keep makes an artifact of alice's and returns its id.
-func (s *site) keep(experiment string, n store.NewArtifact, content string) string {
+func (s *site) keep(experiment string, n files.NewArtifact, content string) string {
 	s.t.Helper()
-	data, err := s.db.Receive(s.t.Context(), strings.NewReader(content), "")
+	data, err := s.db.Files.Receive(s.t.Context(), strings.NewReader(content), "")
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	defer data.Discard()
-	made, err := s.db.CreateArtifact(s.t.Context(), s.actor("alice"), experiment, n, data)
+	made, err := s.db.Files.CreateArtifact(s.t.Context(), s.actor("alice"), experiment, n, data)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -37,24 +42,24 @@ func (s *site) register(project, run, artifact string) (model, version string) {
 	s.t.Helper()
 	ctx, actor := s.t.Context(), s.actor("alice")
 	name := "classifier"
-	list, err := s.db.Models(ctx, actor, project, store.ModelQuery{Page: store.FirstPage, Name: &name})
+	list, err := s.db.Models.Models(ctx, actor, project, registry.ModelQuery{Page: domain.FirstPage, Name: &name})
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	if len(list.Data) > 0 {
 		model = list.Data[0].ID
 	} else {
-		made, err := s.db.CreateModel(ctx, actor, project, store.NewModel{Name: name, Description: "Tells digits apart"})
+		made, err := s.db.Models.CreateModel(ctx, actor, project, registry.NewModel{Name: name, Description: "Tells digits apart"})
 		if err != nil {
 			s.t.Fatal(err)
 		}
 		model = made.ID
 	}
-	n := store.NewModelVersion{IterationID: run}
+	n := registry.NewModelVersion{IterationID: run}
 	if artifact != "" {
 		n.ArtifactID = &artifact
 	}
-	made, err := s.db.CreateModelVersion(ctx, actor, model, n)
+	made, err := s.db.Models.CreateModelVersion(ctx, actor, model, n)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -78,7 +83,7 @@ func (s *site) shelf() shelf {
 	h := shelf{sweep: s.sweep(1, 2), artifacts: map[string]string{}}
 	h.run = h.runs[0]
 	add := func(name, contentType, content string) {
-		h.artifacts[name] = s.keep(h.experiment, store.NewArtifact{Name: name, ContentType: contentType, IterationID: h.run}, content)
+		h.artifacts[name] = s.keep(h.experiment, files.NewArtifact{Name: name, ContentType: contentType, IterationID: h.run}, content)
 	}
 	for i, step := range []int{200, 1, 50} {
 		add(fmt.Sprintf("sample_%04d.png", step), "image/png", picture(uint8(40*i)))
@@ -97,13 +102,13 @@ func (s *site) shelf() shelf {
 		model, version := s.register(h.project, h.run, h.artifacts["model.pt"])
 		h.model, h.versions = model, append(h.versions, version)
 	}
-	s.stage(h.versions[1], store.Production)
+	s.stage(h.versions[1], registry.Production)
 	return h
 }
 
-func (s *site) stage(version string, to store.Stage) {
+func (s *site) stage(version string, to registry.Stage) {
 	s.t.Helper()
-	if err := s.db.UpdateModelVersion(s.t.Context(), s.actor("alice"), version, store.ModelVersionPatch{Stage: &to}); err != nil {
+	if err := s.db.Models.UpdateModelVersion(s.t.Context(), s.actor("alice"), version, registry.ModelVersionPatch{Stage: &to}); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -147,7 +152,7 @@ func TestArtifactList(t *testing.T) {
 	s.get(page+"?q=zebra").wants(t, 200, `data-testid="nothing"`)
 	s.get(page+"?limit=2").wants(t, 200, "1–2 of 13")
 	s.get(page+"?limit=2&offset=20").wants(t, 200, "This page is past the end of the list.")
-	idle := s.run(h.experiment, store.NewIteration{})
+	idle := s.run(h.experiment, runs.NewIteration{})
 	s.get(page+"?iteration="+idle).wants(t, 200, "This run has no artifacts.", `href="`+page+`"`)
 	s.get(page+"?iteration="+h.run+"&q=sample").wants(t, 200, "sample_0050.png", `hx-get="`+page+"?iteration="+h.run+"&amp;q=sample")
 	s.get("/lab/iteration/"+h.run).wants(t, 200, "sample_0001.png", "classifier</bdi>, version 2", `name="iteration_id" value="`+h.run)
@@ -158,8 +163,8 @@ func TestArtifactList(t *testing.T) {
 	s.get("/lab/experiment/"+w.experiment+"/artifacts").wants(t, 200, `data-testid="lesson"`, "/resource/experiment/"+w.experiment,
 		"-F data=@model.bin", "tracker.init(&#34;digits&#34;, &#34;sweep&#34;, url=&#34;http://127.0.0.1:9000/lab&#34;)")
 	s.get("/lab/iteration/"+w.runs[0]).wants(t, 200, "-F iteration_id="+w.runs[0], "resume=&#34;"+w.runs[0]+"&#34;")
-	stopped := store.Finished
-	if err := s.db.UpdateExperiment(t.Context(), s.actor("alice"), h.experiment, store.ExperimentPatch{Status: &stopped}); err != nil {
+	stopped := domain.Finished
+	if err := s.db.Projects.UpdateExperiment(t.Context(), s.actor("alice"), h.experiment, projects.ExperimentPatch{Status: &stopped}); err != nil {
 		t.Fatal(err)
 	}
 	a = s.get(page)
@@ -208,7 +213,7 @@ func TestArtifactData(t *testing.T) {
 	// A type is not believed when it could run something, whatever the name.
 	for _, contentType := range []string{"application/pdf", "application/xhtml+xml", "text/xml", "image/svg+xml; charset=utf-8", "text/javascript",
 		"application/x-shockwave-flash", "multipart/x-mixed-replace; boundary=x"} {
-		id := s.keep(h.experiment, store.NewArtifact{Name: "a.png", ContentType: contentType}, "x")
+		id := s.keep(h.experiment, files.NewArtifact{Name: "a.png", ContentType: contentType}, "x")
 		a := s.get("/artifact/"+id+"/data", alice)
 		a.wants(t, 200)
 		if got := a.Header.Get("Content-Disposition"); got == "" {
@@ -273,7 +278,7 @@ func TestRegister(t *testing.T) {
 	s.post(versions, url.Values{"model_id": {""}}).wants(t, 422, "name must not be empty")
 	s.post(versions, url.Values{"model_id": {"none"}}).wants(t, 404)
 
-	loose := "/artifact/" + s.keep(h.experiment, store.NewArtifact{Name: "loose.bin"}, "x")
+	loose := "/artifact/" + s.keep(h.experiment, files.NewArtifact{Name: "loose.bin"}, "x")
 	s.get(loose).wants(t, 200, "Source run", "run 1 (running)")
 	s.post(loose+"/versions", url.Values{"model_id": {h.model}, "description": {"thoughts"}}).wants(t, 422, "Choose the run", "thoughts")
 	s.post(loose+"/versions", url.Values{"model_id": {h.model}, "iteration_id": {h.run}}).redirects(t, loose)
@@ -304,7 +309,7 @@ func TestRecordLinks(t *testing.T) {
 func TestArtifactRights(t *testing.T) {
 	s := start(t, setup{auth: true})
 	h := s.shelf()
-	if _, err := s.db.CreateUserPermission(t.Context(), store.System, s.actor("bob").UserID, h.project, store.PermissionPatch{}); err != nil {
+	if _, err := s.db.Users.CreateUserPermission(t.Context(), domain.System, s.actor("bob").UserID, h.project, users.PermissionPatch{}); err != nil {
 		t.Fatal(err)
 	}
 	bob := with(s.signIn("bob"))
@@ -328,7 +333,7 @@ func TestImageSeries(t *testing.T) {
 	for _, step := range []int{300, 100, 200} {
 		for place := range 2 {
 			name := fmt.Sprintf("grid_%d_%d.png", step, place)
-			ids[name] = s.keep(w.experiment, store.NewArtifact{Name: name, ContentType: "image/png", IterationID: w.runs[0]}, picture(uint8(step+place)))
+			ids[name] = s.keep(w.experiment, files.NewArtifact{Name: name, ContentType: "image/png", IterationID: w.runs[0]}, picture(uint8(step+place)))
 		}
 	}
 	a := s.get("/artifact/" + ids["grid_200_1.png"])
@@ -339,7 +344,7 @@ func TestImageSeries(t *testing.T) {
 	// One step of two pictures.
 	for place := range 2 {
 		name := fmt.Sprintf("mask_7_%d.png", place)
-		ids[name] = s.keep(w.experiment, store.NewArtifact{Name: name, ContentType: "image/png", IterationID: w.runs[0]}, picture(uint8(place)))
+		ids[name] = s.keep(w.experiment, files.NewArtifact{Name: name, ContentType: "image/png", IterationID: w.runs[0]}, picture(uint8(place)))
 	}
 	s.get("/artifact/"+ids["mask_7_0.png"]).wants(t, 200, `<span class="place">1</span> of 2`, ids["mask_7_1.png"])
 }
@@ -349,7 +354,7 @@ func TestImageSeries(t *testing.T) {
 func TestWeightsAreNoPageTable(t *testing.T) {
 	s := start(t, setup{})
 	w := s.sweep(1, 1)
-	id := s.keep(w.experiment, store.NewArtifact{Name: "model.pt", ContentType: "application/vnd.snesdev-page-table", IterationID: w.runs[0]}, "weights")
+	id := s.keep(w.experiment, files.NewArtifact{Name: "model.pt", ContentType: "application/vnd.snesdev-page-table", IterationID: w.runs[0]}, "weights")
 	a := s.get("/artifact/" + id)
 	a.wants(t, 200, "application/octet-stream")
 	a.lacks(t, "snesdev")

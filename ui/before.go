@@ -4,7 +4,7 @@ import (
 	"net/url"
 	"strings"
 
-	"tracker/store"
+	"tracker/store/domain"
 )
 
 // wasPrefix begins the names of the hidden fields with the values that a form
@@ -14,13 +14,13 @@ const wasPrefix = "was-"
 // basis holds the values that a form was made with. Because of it a form changes
 // only the fields in which somebody has typed.
 type basis struct {
-	Before store.Before
+	Before domain.Before
 	Theirs map[string]string // values of fields that somebody else has changed meanwhile, and this form too
 }
 
 // basisOf reads the values that a form was made with.
 func basisOf(fields url.Values) basis {
-	b := basis{Before: store.Before{}}
+	b := basis{Before: domain.Before{}}
 	for name := range fields {
 		if field, ok := strings.CutPrefix(name, wasPrefix); ok {
 			b.Before[field] = fields.Get(name)
@@ -31,7 +31,7 @@ func basisOf(fields url.Values) basis {
 
 // changed returns what somebody has typed in a field, nil for nothing.
 func changed[T ~string](fields url.Values, field string, typed T) *T {
-	if !fields.Has(field) || fields.Get(wasPrefix+field) == store.Fingerprint(string(typed)) {
+	if !fields.Has(field) || fields.Get(wasPrefix+field) == domain.Fingerprint(string(typed)) {
 		return nil
 	}
 	return &typed
@@ -40,7 +40,7 @@ func changed[T ~string](fields url.Values, field string, typed T) *T {
 // checked returns the new state of a check box, nil if it was not changed.
 func checked(fields url.Values, field string) *bool {
 	has := fields.Get(field) != ""
-	if fields.Get(wasPrefix+field) == store.Fingerprint(box(has)) {
+	if fields.Get(wasPrefix+field) == domain.Fingerprint(box(has)) {
 		return nil
 	}
 	return &has
@@ -59,8 +59,8 @@ func box(checked bool) string {
 // it is shown, so that saving again overwrites it knowingly.
 func (b *basis) renew(field string, typed *string, now string) {
 	was, sent := b.Before[field]
-	at := store.Fingerprint(now)
-	if sent && store.Fingerprint(*typed) == was {
+	at := domain.Fingerprint(now)
+	if sent && domain.Fingerprint(*typed) == was {
 		*typed = now
 	} else if sent && was != at && *typed != now {
 		if b.Theirs == nil {
@@ -69,7 +69,7 @@ func (b *basis) renew(field string, typed *string, now string) {
 		b.Theirs[field] = now
 	}
 	if b.Before == nil {
-		b.Before = store.Before{}
+		b.Before = domain.Before{}
 	}
 	b.Before[field] = at
 }

@@ -7,7 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/projects"
+	"tracker/store/registry"
+	"tracker/store/runs"
+	"tracker/store/users"
 )
 
 var hiddenInput = regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)">`)
@@ -54,13 +58,13 @@ func TestFormsChangeWhatWasTyped(t *testing.T) {
 	page := "/lab/iteration/" + id
 	notes := func(text string) {
 		t.Helper()
-		if err := s.db.UpdateIteration(ctx, actor, id, store.IterationPatch{Notes: &text}); err != nil {
+		if err := s.db.Runs.UpdateIteration(ctx, actor, id, runs.IterationPatch{Notes: &text}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	stored := func(name, notes string) {
 		t.Helper()
-		i, err := s.db.Iteration(ctx, actor, id)
+		i, err := s.db.Runs.Iteration(ctx, actor, id)
 		if err != nil || i.Name != name || i.Notes != notes {
 			t.Errorf("%q with the notes %q is stored, want %q with %q (%v)", i.Name, i.Notes, name, notes, err)
 		}
@@ -124,40 +128,42 @@ func TestEachFormChangesWhatWasTyped(t *testing.T) {
 	}{
 		"project": {"", "/project/" + h.project + "/settings", "description", "theirs", "mine", "name",
 			func(theirs string) error {
-				return s.db.UpdateProject(ctx, actor, h.project, store.ProjectPatch{Description: &theirs})
+				return s.db.Projects.UpdateProject(ctx, actor, h.project, projects.ProjectPatch{Description: &theirs})
 			},
 			func() (string, string, error) {
-				p, err := s.db.Project(ctx, actor, h.project)
+				p, err := s.db.Projects.Project(ctx, actor, h.project)
 				return p.Description, p.Name, err
 			}},
 		"experiment": {"", "/experiment/" + h.experiment + "/settings", "status", "FINISHED", "STOPPED", "name",
 			func(theirs string) error {
-				return s.db.UpdateExperiment(ctx, actor, h.experiment, store.ExperimentPatch{Status: new(store.ExperimentStatus(theirs))})
+				return s.db.Projects.UpdateExperiment(ctx, actor, h.experiment, projects.ExperimentPatch{Status: new(domain.ExperimentStatus(theirs))})
 			},
 			func() (string, string, error) {
-				e, err := s.db.Experiment(ctx, actor, h.experiment)
+				e, err := s.db.Projects.Experiment(ctx, actor, h.experiment)
 				return string(e.Status), e.Name, err
 			}},
 		"model": {"", "/model/" + h.model, "name", "theirs", "mine", "description",
 			func(theirs string) error {
-				return s.db.UpdateModel(ctx, actor, h.model, store.ModelPatch{Name: &theirs})
+				return s.db.Models.UpdateModel(ctx, actor, h.model, registry.ModelPatch{Name: &theirs})
 			},
 			func() (string, string, error) {
-				m, err := s.db.Model(ctx, actor, h.model)
+				m, err := s.db.Models.Model(ctx, actor, h.model)
 				return m.Name, m.Description, err
 			}},
 		"version": {"/model/" + h.model, "/modelversion/" + h.versions[0], "description", "theirs", "mine", "",
 			func(theirs string) error {
-				return s.db.UpdateModelVersion(ctx, actor, h.versions[0], store.ModelVersionPatch{Description: &theirs})
+				return s.db.Models.UpdateModelVersion(ctx, actor, h.versions[0], registry.ModelVersionPatch{Description: &theirs})
 			},
 			func() (string, string, error) {
-				v, err := s.db.ModelVersion(ctx, actor, h.versions[0])
+				v, err := s.db.Models.ModelVersion(ctx, actor, h.versions[0])
 				return v.Description, "", err
 			}},
 		"user": {"", "/user/" + bob, "last_name", "theirs", "mine", "first_name",
-			func(theirs string) error { return s.db.UpdateUser(ctx, actor, bob, store.UserPatch{LastName: &theirs}) },
+			func(theirs string) error {
+				return s.db.Users.UpdateUser(ctx, actor, bob, users.UserPatch{LastName: &theirs})
+			},
 			func() (string, string, error) {
-				u, err := s.db.User(ctx, actor, bob)
+				u, err := s.db.Users.User(ctx, actor, bob)
 				return u.LastName, u.FirstName, err
 			}},
 	} {
@@ -185,7 +191,7 @@ func TestEachFormChangesWhatWasTyped(t *testing.T) {
 					t.Errorf("saving answers %s: %s", a.Status, a.body)
 				}
 				is(form.theirs, other)
-				hidden.Set("was-"+form.other, store.Fingerprint(other))
+				hidden.Set("was-"+form.other, domain.Fingerprint(other))
 			}
 			a := s.post(form.path, typed(hidden, form.field, form.mine, form.other, other), alice)
 			a.wants(t, 409, `data-testid="theirs-`+form.field+`">`)
@@ -209,17 +215,17 @@ func TestBoxesChangeWhenClicked(t *testing.T) {
 	s := start(t, setup{auth: true})
 	h := s.shelf()
 	ctx, bob, alice := t.Context(), s.actor("bob").UserID, with(s.signIn("alice"))
-	made, err := s.db.CreateUserPermission(ctx, store.System, bob, h.project, store.PermissionPatch{})
+	made, err := s.db.Users.CreateUserPermission(ctx, domain.System, bob, h.project, users.PermissionPatch{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	page := "/project/" + h.project + "/members"
 	hidden := s.get(page, alice).hidden(t, page, made.ID)
-	if err := s.db.UpdateUserPermission(ctx, store.System, made.ID, store.PermissionPatch{Update: new(true), Read: new(false)}); err != nil {
+	if err := s.db.Users.UpdateUserPermission(ctx, domain.System, made.ID, users.PermissionPatch{Update: new(true), Read: new(false)}); err != nil {
 		t.Fatal(err)
 	}
 	s.post(page, typed(hidden, "do", "save", "read", "yes", "create", "yes"), alice).redirects(t, page)
-	got, err := s.db.ProjectMembers(ctx, store.System, h.project, store.FirstPage)
+	got, err := s.db.Users.ProjectMembers(ctx, domain.System, h.project, domain.FirstPage)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,11 +237,11 @@ func TestBoxesChangeWhenClicked(t *testing.T) {
 
 	account := "/user/" + bob
 	hidden = s.get(account, alice).hidden(t, account, "first_name")
-	if err := s.db.UpdateUser(ctx, store.System, bob, store.UserPatch{IsAdmin: new(true)}); err != nil {
+	if err := s.db.Users.UpdateUser(ctx, domain.System, bob, users.UserPatch{IsAdmin: new(true)}); err != nil {
 		t.Fatal(err)
 	}
 	s.post(account, typed(hidden, "do", "names", "first_name", "Robert", "last_name", ""), alice).redirects(t, account+"?saved=names")
-	if u, err := s.db.User(ctx, store.System, bob); err != nil || !u.IsAdmin || u.FirstName != "Robert" {
+	if u, err := s.db.Users.User(ctx, domain.System, bob); err != nil || !u.IsAdmin || u.FirstName != "Robert" {
 		t.Errorf("the account is %+v (%v)", u, err)
 	}
 	// A refused password leaves the names in their form.

@@ -15,7 +15,10 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
-	"tracker/store"
+	"tracker/store/points"
+	"tracker/store/projects"
+	"tracker/store/runs"
+	"tracker/store/scalar"
 )
 
 // TestPageWeight bounds what a browser loads for a page that it sees for the
@@ -49,22 +52,22 @@ func TestPageWeight(t *testing.T) {
 
 // fill makes an experiment of alice with runs that have some metrics, each of so
 // many points.
-func (s *site) fill(b *testing.B, runs, metrics, points int) (project, experiment string) {
+func (s *site) fill(b *testing.B, found, metrics, samples int) (project, experiment string) {
 	b.Helper()
 	ctx, alice := b.Context(), s.actor("alice")
 	project = s.project("alice", "large", "", 0, 0)
-	e := must(s.db.CreateExperiment(ctx, alice, project, store.NewExperiment{Name: "sweep"}))(b)
-	for i := range runs {
-		id := s.run(e.ID, store.NewIteration{Name: new(fmt.Sprint("run ", i))})
-		must(s.db.CreateParameter(ctx, alice, id, "lr", store.Text(fmt.Sprint(float64(i)/1000))))(b)
-		all := make([]store.NewMetric, 0, metrics*points)
+	e := must(s.db.Projects.CreateExperiment(ctx, alice, project, projects.NewExperiment{Name: "sweep"}))(b)
+	for i := range found {
+		id := s.run(e.ID, runs.NewIteration{Name: new(fmt.Sprint("run ", i))})
+		must(s.db.Runs.CreateParameter(ctx, alice, id, "lr", scalar.Text(fmt.Sprint(float64(i)/1000))))(b)
+		all := make([]points.Sample, 0, metrics*samples)
 		for m := range metrics {
 			key := fmt.Sprintf("group%d/metric%d", m%10, m)
-			for p := range points {
-				all = append(all, store.NewMetric{Key: key, Value: store.Value(i+p%97) / 7})
+			for p := range samples {
+				all = append(all, points.Sample{Key: key, Value: scalar.Value(i+p%97) / 7})
 			}
 		}
-		if err := s.db.CreateMetrics(ctx, alice, id, all); err != nil {
+		if err := s.db.Runs.CreateMetrics(ctx, alice, id, all); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -208,11 +211,11 @@ func BenchmarkLiveTab(b *testing.B) {
 			s := start(b, setup{})
 			s.clock.move(time.Since(s.clock.now()))
 			_, experiment := s.fill(b, 20, keys, 1000)
-			id := s.run(experiment, store.NewIteration{Name: new("live")})
+			id := s.run(experiment, runs.NewIteration{Name: new("live")})
 			log := func(step int) {
 				for k := range keys {
-					at := store.NewMetric{Key: fmt.Sprintf("group%d/metric%d", k, k), Step: new(store.Step(step)), Value: store.Value(step%97) / 7}
-					must(s.db.CreateMetric(b.Context(), s.actor("alice"), id, at))(b)
+					at := points.Sample{Key: fmt.Sprintf("group%d/metric%d", k, k), Step: new(scalar.Step(step)), Value: scalar.Value(step%97) / 7}
+					must(s.db.Runs.CreateMetric(b.Context(), s.actor("alice"), id, at))(b)
 				}
 				s.print(id, int64(step), fmt.Sprintf("step %d: loss %.4f", step, 1/float64(step+1)))
 			}

@@ -5,7 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/points"
+	"tracker/store/scalar"
 )
 
 // Pages of very large records show a part of them, and say so.
@@ -14,15 +16,15 @@ func TestPagesOfLargeRecords(t *testing.T) {
 	s := start(t, setup{base: "/lab"})
 	w := s.sweep(2, 1)
 	actor := s.actor("alice")
-	var all []store.NewMetric
+	var all []points.Sample
 	for n := range 6000 {
-		all = append(all, store.NewMetric{Key: fmt.Sprintf("m%04d", n), Value: 1})
+		all = append(all, points.Sample{Key: fmt.Sprintf("m%04d", n), Value: 1})
 	}
-	if err := s.db.CreateMetrics(t.Context(), actor, w.runs[0], all); err != nil {
+	if err := s.db.Runs.CreateMetrics(t.Context(), actor, w.runs[0], all); err != nil {
 		t.Fatal(err)
 	}
 	for n := range 40 {
-		if _, err := s.db.CreateParameter(t.Context(), actor, w.runs[0], fmt.Sprintf("big%02d", n), store.Text(strings.Repeat("<", store.MaxText))); err != nil {
+		if _, err := s.db.Runs.CreateParameter(t.Context(), actor, w.runs[0], fmt.Sprintf("big%02d", n), scalar.Text(strings.Repeat("<", domain.MaxText))); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -11,6 +11,9 @@ import (
 
 	"tracker/server/web"
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/projects"
+	"tracker/store/runs"
 )
 
 // bulkAtOnce is the number of runs that are changed concurrently, so that the
@@ -19,11 +22,11 @@ const bulkAtOnce = 32
 
 // bulkView is a form about all runs that pass a filter.
 type bulkView struct {
-	Experiment store.Experiment
+	Experiment projects.Experiment
 	Filter     string
 	N          int // how many pass it
 	Runs       string
-	Rights     store.Permission
+	Rights     domain.Permission
 	Tag        string // as typed
 	Status     string
 	Wrong      string
@@ -36,20 +39,20 @@ type bulkView struct {
 
 // allChanges is the form for tags, the status and the end of all runs that pass
 // a filter.
-func (s *site) allChanges(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) allChanges(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.showBulk(w, r, user, http.StatusOK, readable(r.URL.Query().Get("filter")), func(*bulkView) {})
 }
 
 // passing reads which runs of an experiment pass a filter.
 func (s *site) passing(db *store.View, experimentID, filter string) (v bulkView, ids []string, err error) {
-	if v.Experiment, err = db.Experiment(experimentID); err != nil {
+	if v.Experiment, err = db.Projects.Experiment(experimentID); err != nil {
 		return v, nil, err
 	}
-	if v.Rights, err = db.Rights(v.Experiment.ProjectID); err != nil {
+	if v.Rights, err = db.Users.Rights(v.Experiment.ProjectID); err != nil {
 		return v, nil, err
 	}
 	v.Filter, v.Back = strings.TrimSpace(filter), "/experiment/"+v.Experiment.ID+filterQuery(filter)
-	if ids, err = db.IterationIDs(v.Experiment.ID, store.IterationQuery{Filter: v.Filter}); err != nil {
+	if ids, err = db.Runs.IterationIDs(v.Experiment.ID, runs.IterationQuery{Filter: v.Filter}); err != nil {
 		return v, nil, err
 	}
 	v.N, v.Runs = len(ids), runsOf(len(ids))
@@ -58,7 +61,7 @@ func (s *site) passing(db *store.View, experimentID, filter string) (v bulkView,
 
 // showBulk shows the form; fill adds what was typed, what is wrong and what was
 // done.
-func (s *site) showBulk(w http.ResponseWriter, r *http.Request, user store.User, status int, filter string, fill func(*bulkView)) error {
+func (s *site) showBulk(w http.ResponseWriter, r *http.Request, user domain.User, status int, filter string, fill func(*bulkView)) error {
 	return s.show(w, r, user, status, func(db *store.View) (templ.Component, error) {
 		v, _, err := s.passing(db, idOf(r), filter)
 		if err != nil {
@@ -77,7 +80,7 @@ func (s *site) showBulk(w http.ResponseWriter, r *http.Request, user store.User,
 // changeAll carries out the form for all runs that pass a filter, if their number
 // is still the one that the form showed. Runs that can't be changed are left
 // alone, and the page says how many and why.
-func (s *site) changeAll(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) changeAll(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {
 		return err
@@ -107,7 +110,7 @@ func (s *site) changeAll(w http.ResponseWriter, r *http.Request, user store.User
 			v.Wrong, v.Field = "Nothing was deleted: type the number of runs to delete, "+strconv.Itoa(v.N)+".", "sure"
 		})
 	}
-	done, left, err := s.doAll(r.Context(), store.Actor{UserID: user.ID}, ids, do, tag, status)
+	done, left, err := s.doAll(r.Context(), domain.Actor{UserID: user.ID}, ids, do, tag, status)
 	if e := formError(err); e != nil && done == 0 {
 		return again(http.StatusUnprocessableEntity, func(v *bulkView) {
 			v.Wrong, v.Field = e.Message, map[string]string{"delete": "sure", "status": "status"}[do]
@@ -129,12 +132,12 @@ func (s *site) changeAll(w http.ResponseWriter, r *http.Request, user store.User
 
 // doAll changes the runs with these ids. It returns the number of runs that were
 // changed, and of those that were left alone because they can't be changed so.
-func (s *site) doAll(ctx context.Context, actor store.Actor, ids []string, do, tag, status string) (done, left int, err error) {
+func (s *site) doAll(ctx context.Context, actor domain.Actor, ids []string, do, tag, status string) (done, left int, err error) {
 	switch do {
 	case "add", "remove":
 		for len(ids) > 0 {
-			n := min(len(ids), store.MaxTagged)
-			changed, err := s.DB.TagIterations(ctx, actor, ids[:n], tag, do == "add")
+			n := min(len(ids), runs.MaxTagged)
+			changed, err := s.DB.Runs.TagIterations(ctx, actor, ids[:n], tag, do == "add")
 			if err != nil {
 				return done, left, err
 			}
@@ -142,10 +145,10 @@ func (s *site) doAll(ctx context.Context, actor store.Actor, ids []string, do, t
 		}
 		return done, left, nil
 	case "status":
-		patch := store.IterationPatch{Status: new(store.IterationStatus(status))}
-		return each(ids, store.CodeIterationEnded, func(id string) error { return s.DB.UpdateIteration(ctx, actor, id, patch) })
+		patch := runs.IterationPatch{Status: new(domain.IterationStatus(status))}
+		return each(ids, domain.CodeIterationEnded, func(id string) error { return s.DB.Runs.UpdateIteration(ctx, actor, id, patch) })
 	case "delete":
-		return each(ids, store.CodeConflict, func(id string) error { return s.DB.DeleteIteration(ctx, actor, id) })
+		return each(ids, domain.CodeConflict, func(id string) error { return s.DB.Runs.DeleteIteration(ctx, actor, id) })
 	}
 	return 0, 0, errBrokenForm
 }
@@ -153,7 +156,7 @@ func (s *site) doAll(ctx context.Context, actor store.Actor, ids []string, do, t
 // each calls fn for all ids, some at a time. It returns the number of successes,
 // and of failures with the code leave; records that are gone count as neither. It
 // ends with the first other error.
-func each(ids []string, leave store.Code, fn func(string) error) (done, left int, failed error) {
+func each(ids []string, leave domain.Code, fn func(string) error) (done, left int, failed error) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	next := make(chan string)
@@ -167,7 +170,7 @@ func each(ids []string, leave store.Code, fn func(string) error) (done, left int
 					done++
 				case web.AsError(err).Code == leave:
 					left++
-				case web.AsError(err).Code != store.CodeNotFound && failed == nil:
+				case web.AsError(err).Code != domain.CodeNotFound && failed == nil:
 					failed = err
 				}
 				mu.Unlock()

@@ -11,7 +11,7 @@ import templruntime "github.com/a-h/templ/runtime"
 import (
 	"strconv"
 
-	"tracker/store"
+	"tracker/store/domain"
 )
 
 func bulkPage(f frame, v bulkView) templ.Component {
@@ -260,7 +260,7 @@ func bulkPage(f frame, v bulkView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					for _, status := range []store.IterationStatus{store.Succeeded, store.Failed, store.Killed, store.Running} {
+					for _, status := range []domain.IterationStatus{domain.Succeeded, domain.Failed, domain.Killed, domain.Running} {
 						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 26, "<option value=\"")
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err

@@ -11,6 +11,10 @@ import (
 
 	"tracker/server/web"
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/projects"
+	"tracker/store/registry"
+	"tracker/store/runs"
 )
 
 // maxAtOnce is the maximum number of runs that a form changes.
@@ -18,12 +22,12 @@ const maxAtOnce = 200
 
 // changeView is a form about some runs of one experiment.
 type changeView struct {
-	Experiment store.Experiment
+	Experiment projects.Experiment
 	Runs       []changeRow
 	Table      *string // query of the table of runs that they were chosen in, nil when they were not
-	Deletion   store.Deletion
+	Deletion   runs.Deletion
 	Undoing    string // whether and how it can be undone
-	Rights     store.Permission
+	Rights     domain.Permission
 	Tag        string // as typed
 	Status     string
 	Wrong      string
@@ -35,16 +39,16 @@ type changeRow struct {
 	Params   string
 	Metrics  string
 	Points   int64
-	Versions []store.MadeVersion // of models, that it can't be deleted before
+	Versions []registry.MadeVersion // of models, that it can't be deleted before
 }
 
-var errRunsGone = store.Errorf(store.CodeNotFound, "A run that was chosen here was deleted meanwhile; choose again in the table.")
+var errRunsGone = domain.Errorf(domain.CodeNotFound, "A run that was chosen here was deleted meanwhile; choose again in the table.")
 
 // chosen reads the runs that a form is about.
 func (s *site) chosen(db *store.View, fields url.Values) (v changeView, err error) {
 	ids := fields["i"]
 	if len(ids) == 0 || len(ids) > maxAtOnce {
-		return v, store.Invalid("i", "Choose 1 to %d runs in the table first.", maxAtOnce)
+		return v, domain.Invalid("i", "Choose 1 to %d runs in the table first.", maxAtOnce)
 	}
 	if fields.Has("table") {
 		v.Table = new("")
@@ -52,14 +56,14 @@ func (s *site) chosen(db *store.View, fields url.Values) (v changeView, err erro
 			v.Table = &u.RawQuery
 		}
 	}
-	runs, err := db.IterationsByID(ids)
+	runs, err := db.Runs.IterationsByID(ids)
 	if err == nil && len(runs) < len(ids) {
 		err = errRunsGone
 	}
 	if err != nil {
 		return v, err
 	}
-	summaries, err := db.Summaries(ids)
+	summaries, err := db.Runs.Summaries(ids)
 	if err != nil {
 		return v, err
 	}
@@ -71,10 +75,10 @@ func (s *site) chosen(db *store.View, fields url.Values) (v changeView, err erro
 		}
 		v.Runs = append(v.Runs, row)
 	}
-	if v.Experiment, err = db.Experiment(runs[len(runs)-1].ExperimentID); err != nil {
+	if v.Experiment, err = db.Projects.Experiment(runs[len(runs)-1].ExperimentID); err != nil {
 		return v, err
 	}
-	v.Rights, err = db.Rights(v.Experiment.ProjectID)
+	v.Rights, err = db.Users.Rights(v.Experiment.ProjectID)
 	return v, err
 }
 
@@ -187,11 +191,11 @@ func (v *changeView) gone() string {
 }
 
 // deletion asks before runs are deleted, and says what goes with them.
-func (s *site) deletion(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) deletion(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.showDeletion(w, r, user, http.StatusOK, r.URL.Query(), "")
 }
 
-func (s *site) showDeletion(w http.ResponseWriter, r *http.Request, user store.User, status int, fields url.Values, wrong string) error {
+func (s *site) showDeletion(w http.ResponseWriter, r *http.Request, user domain.User, status int, fields url.Values, wrong string) error {
 	return s.show(w, r, user, status, func(db *store.View) (templ.Component, error) {
 		v, err := s.chosen(db, fields)
 		if err != nil {
@@ -201,7 +205,7 @@ func (s *site) showDeletion(w http.ResponseWriter, r *http.Request, user store.U
 		if v.Undoing = s.undoing(); len(v.Runs) > 1 {
 			v.Undoing = s.undoingAll()
 		}
-		if v.Deletion, err = db.IterationsDeletion(v.ids()); err != nil {
+		if v.Deletion, err = db.Runs.IterationsDeletion(v.ids()); err != nil {
 			return nil, err
 		}
 		for i := range v.Runs {
@@ -215,23 +219,23 @@ func (s *site) showDeletion(w http.ResponseWriter, r *http.Request, user store.U
 	})
 }
 
-func (s *site) changeFrame(db *store.View, user store.User, title string, v changeView) (frame, error) {
+func (s *site) changeFrame(db *store.View, user domain.User, title string, v changeView) (frame, error) {
 	f, err := s.inside(db, title, user, place{projectID: v.Experiment.ProjectID, experimentID: v.Experiment.ID})
 	if err != nil {
 		return f, err
 	}
-	p, err := db.Project(v.Experiment.ProjectID)
+	p, err := db.Projects.Project(v.Experiment.ProjectID)
 	f.Crumbs = []crumb{{"Projects", "/"}, {p.Name, "/project/" + p.ID}, {v.Experiment.Name, v.back(false)}, {Name: title}}
 	return f, err
 }
 
 // delete removes all of some runs, or none and says why.
-func (s *site) delete(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) delete(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, v, err := s.sent(r, user)
 	if err != nil {
 		return err
 	}
-	err = s.DB.DeleteIterations(r.Context(), store.Actor{UserID: user.ID}, v.ids())
+	err = s.DB.Runs.DeleteIterations(r.Context(), domain.Actor{UserID: user.ID}, v.ids())
 	if e := formError(err); e != nil {
 		return s.showDeletion(w, r, user, web.StatusOf(e.Code), fields, "Nothing was deleted. "+e.Message)
 	}
@@ -242,7 +246,7 @@ func (s *site) delete(w http.ResponseWriter, r *http.Request, user store.User) e
 }
 
 // sent reads a form and the runs that it is about.
-func (s *site) sent(r *http.Request, user store.User) (fields url.Values, v changeView, err error) {
+func (s *site) sent(r *http.Request, user domain.User) (fields url.Values, v changeView, err error) {
 	if fields, err = form(r); err != nil {
 		return nil, v, err
 	}
@@ -254,12 +258,12 @@ func (s *site) sent(r *http.Request, user store.User) (fields url.Values, v chan
 }
 
 // changes is the form for tags and the status of runs.
-func (s *site) changes(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) changes(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.showChanges(w, r, user, http.StatusOK, r.URL.Query(), func(*changeView) {})
 }
 
 // showChanges shows the form; fill adds what was typed and what is wrong.
-func (s *site) showChanges(w http.ResponseWriter, r *http.Request, user store.User, status int, fields url.Values, fill func(*changeView)) error {
+func (s *site) showChanges(w http.ResponseWriter, r *http.Request, user domain.User, status int, fields url.Values, fill func(*changeView)) error {
 	return s.show(w, r, user, status, func(db *store.View) (templ.Component, error) {
 		v, err := s.chosen(db, fields)
 		if err != nil {
@@ -276,20 +280,20 @@ func (s *site) showChanges(w http.ResponseWriter, r *http.Request, user store.Us
 
 // change adds a tag to runs, removes one, or sets their status: for all runs
 // or, when something is wrong, for none.
-func (s *site) change(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) change(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, v, err := s.sent(r, user)
 	if err != nil {
 		return err
 	}
-	actor, ctx := store.Actor{UserID: user.ID}, r.Context()
+	actor, ctx := domain.Actor{UserID: user.ID}, r.Context()
 	tag, status := strings.TrimSpace(readable(fields.Get("tag"))), fields.Get("status")
 	switch fields.Get("do") {
 	case "add":
-		_, err = s.DB.TagIterations(ctx, actor, v.ids(), tag, true)
+		_, err = s.DB.Runs.TagIterations(ctx, actor, v.ids(), tag, true)
 	case "remove":
-		_, err = s.DB.TagIterations(ctx, actor, v.ids(), tag, false)
+		_, err = s.DB.Runs.TagIterations(ctx, actor, v.ids(), tag, false)
 	case "status":
-		err = s.DB.UpdateIterations(ctx, actor, v.ids(), store.IterationPatch{Status: new(store.IterationStatus(status))})
+		err = s.DB.Runs.UpdateIterations(ctx, actor, v.ids(), runs.IterationPatch{Status: new(domain.IterationStatus(status))})
 	}
 	if e := formError(tagError(err)); e != nil {
 		return s.showChanges(w, r, user, web.StatusOf(e.Code), fields, func(v *changeView) {
@@ -297,7 +301,7 @@ func (s *site) change(w http.ResponseWriter, r *http.Request, user store.User) e
 			if fields.Get("do") == "status" {
 				v.Field = "status"
 			}
-			if e.Code == store.CodeIterationEnded {
+			if e.Code == domain.CodeIterationEnded {
 				v.Wrong = v.ended()
 			}
 		})
@@ -312,7 +316,7 @@ func (s *site) change(w http.ResponseWriter, r *http.Request, user store.User) e
 func (v *changeView) ended() string {
 	var names []string
 	for _, r := range v.Runs {
-		if !r.running() && r.Status != statusWords[store.IterationStatus(v.Status)] {
+		if !r.running() && r.Status != statusWords[domain.IterationStatus(v.Status)] {
 			names = append(names, r.Name)
 		}
 	}
@@ -324,8 +328,8 @@ func (v *changeView) ended() string {
 
 // tagError returns what is wrong with a tag, in the words of the pages.
 func tagError(err error) error {
-	if e := web.AsError(err); e != nil && e.Code == store.CodeInvalidPayload && e.Field == "value" {
-		return store.Invalid(e.Field, "The tag %s", strings.TrimPrefix(e.Message, "value "))
+	if e := web.AsError(err); e != nil && e.Code == domain.CodeInvalidPayload && e.Field == "value" {
+		return domain.Invalid(e.Field, "The tag %s", strings.TrimPrefix(e.Message, "value "))
 	}
 	return err
 }

@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import (
 	"github.com/dustin/go-humanize"
-	"tracker/store"
+	"tracker/store/domain"
 )
 
 func deletePage(f frame, v *changeView) templ.Component {
@@ -389,7 +389,7 @@ func changePage(f frame, v *changeView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				for _, status := range []store.IterationStatus{store.Succeeded, store.Failed, store.Killed, store.Running} {
+				for _, status := range []domain.IterationStatus{domain.Succeeded, domain.Failed, domain.Killed, domain.Running} {
 					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 34, "<option value=\"")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err

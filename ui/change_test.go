@@ -7,19 +7,20 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"tracker/store"
+	"tracker/store/files"
+	"tracker/store/runs"
 )
 
 // The page says all that goes, and what doesn't, before anything does.
 func TestDeletionSaysWhatGoes(t *testing.T) {
 	s := start(t, setup{base: "/lab"})
 	w := s.sweep(4, 2)
-	s.run(w.experiment, store.NewIteration{ParentIterationID: &w.runs[0]})
-	s.run(w.experiment, store.NewIteration{ParentIterationID: &w.runs[3]})
+	s.run(w.experiment, runs.NewIteration{ParentIterationID: &w.runs[0]})
+	s.run(w.experiment, runs.NewIteration{ParentIterationID: &w.runs[3]})
 	for _, content := range []string{"one", strings.Repeat("x", 2045)} {
-		s.keep(w.experiment, store.NewArtifact{Name: "a", IterationID: w.runs[1]}, content)
+		s.keep(w.experiment, files.NewArtifact{Name: "a", IterationID: w.runs[1]}, content)
 	}
-	weights := s.keep(w.experiment, store.NewArtifact{Name: "weights", IterationID: w.runs[3]}, "weights")
+	weights := s.keep(w.experiment, files.NewArtifact{Name: "weights", IterationID: w.runs[3]}, "weights")
 	model, _ := s.register(w.project, w.runs[2], weights)
 
 	page := "/lab/delete?i=" + strings.Join(w.runs[:2], "&i=")

@@ -10,19 +10,21 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"tracker/store"
+	"tracker/store/points"
+	"tracker/store/runs"
+	"tracker/store/scalar"
 	"tracker/ui"
 )
 
 // record logs a metric of a run: value(step) at each step.
 func (s *site) record(run, key string, steps []int, value func(int) float64) {
 	s.t.Helper()
-	var all []store.NewMetric
+	var all []points.Sample
 	for _, step := range steps {
-		all = append(all, store.NewMetric{Key: key, Value: store.Value(value(step)), Step: new(store.Step(step)),
-			RecordedAt: new(store.Time(s.clock.now().Add(time.Duration(step) * time.Second).UnixMilli()))})
+		all = append(all, points.Sample{Key: key, Value: scalar.Value(value(step)), Step: new(scalar.Step(step)),
+			RecordedAt: new(scalar.Time(s.clock.now().Add(time.Duration(step) * time.Second).UnixMilli()))})
 	}
-	if err := s.db.CreateMetrics(s.t.Context(), s.actor("alice"), run, all); err != nil {
+	if err := s.db.Runs.CreateMetrics(s.t.Context(), s.actor("alice"), run, all); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -76,7 +78,7 @@ func TestSmoothing(t *testing.T) {
 	b.do(chromedp.EmulateViewport(1280, 800))
 	const weight = 0.99
 	for _, points := range []int{363, 2000, 5000} {
-		run := s.run(w.experiment, store.NewIteration{Name: new(fmt.Sprint(points))})
+		run := s.run(w.experiment, runs.NewIteration{Name: new(fmt.Sprint(points))})
 		ramp := func(i int) float64 { return float64(i) / 2000 }
 		s.record(run, "val/acc", upTo(points), ramp)
 		var values []float64
@@ -101,7 +103,7 @@ func TestSmoothing(t *testing.T) {
 					t.Fatal(err)
 				}
 				step := int(math.Round(raw * 2000))
-				if got, want := cells[2], smoothed[step]; got != ui.Number(store.Value(want)) {
+				if got, want := cells[2], smoothed[step]; got != ui.Number(scalar.Value(want)) {
 					t.Errorf("%d points%s: %s at step %d, want %v", points, view, got, step, want)
 				}
 			}
@@ -116,7 +118,7 @@ func TestSmoothing(t *testing.T) {
 		ramp[i] = float64(i) / 2000
 	}
 	b.pointAt(chart("val/acc")+" .u-over", 0.01, `(() => { const cells = document.querySelectorAll('`+chart("val/acc")+` .tip tbody td'); return cells[2].textContent + ' at ' + document.querySelector('`+chart("val/acc")+` .tip .where').textContent })()`,
-		ui.Number(store.Value(averages(ramp, 0.9)[63]))+" at step 63")
+		ui.Number(scalar.Value(averages(ramp, 0.9)[63]))+" at step 63")
 	b.quiet()
 }
 
@@ -128,9 +130,9 @@ func TestTooltip(t *testing.T) {
 	w := s.sweep(0, 0)
 	rise := func(i int) float64 { return float64(i) }
 	for name, points := range map[string]int{"long": 101, "short": 11} {
-		s.record(s.run(w.experiment, store.NewIteration{Name: &name}), "val/acc", upTo(points), rise)
+		s.record(s.run(w.experiment, runs.NewIteration{Name: &name}), "val/acc", upTo(points), rise)
 	}
-	sparse := s.run(w.experiment, store.NewIteration{Name: new("sparse")})
+	sparse := s.run(w.experiment, runs.NewIteration{Name: new("sparse")})
 	s.record(sparse, "val/acc", []int{0, 70}, rise)
 	b := s.openBrowser(t)
 	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(s.url+"/experiment/"+w.experiment))
@@ -169,7 +171,7 @@ func TestSmoothedGroups(t *testing.T) {
 		if err != nil || len(cells) != 5 {
 			t.Fatalf("%q: the tooltip has %q", view, cells)
 		}
-		if want := ui.Number(store.Value(averages(values, 0.9)[step])); cells[2] != want || cells[4] != "n=3" {
+		if want := ui.Number(scalar.Value(averages(values, 0.9)[step])); cells[2] != want || cells[4] != "n=3" {
 			t.Errorf("%q: %s of %s at step %d, want %s", view, cells[2], cells[4], step, want)
 		}
 	}
@@ -182,7 +184,7 @@ func TestZoom(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})
 	w := s.sweep(0, 0)
-	run := s.run(w.experiment, store.NewIteration{})
+	run := s.run(w.experiment, runs.NewIteration{})
 	s.record(run, "val/acc", upTo(363), func(i int) float64 { return float64(i-5) / 100 })
 	s.record(run, "system/cpu_percent", upTo(8), func(i int) float64 { return float64(i) })
 	b := s.openBrowser(t)
@@ -308,9 +310,9 @@ func TestBrokenLines(t *testing.T) {
 	for i, params := range []map[string]string{
 		{"a": "1", "b": "2", "c": "3"}, {"a": "2", "c": "4"}, {"a": "1", "b": "3"}, {"b": "4", "c": "5"}, {},
 	} {
-		run := s.run(w.experiment, store.NewIteration{Name: new(fmt.Sprint("run ", i))})
+		run := s.run(w.experiment, runs.NewIteration{Name: new(fmt.Sprint("run ", i))})
 		for key, value := range params {
-			if _, err := s.db.CreateParameter(t.Context(), s.actor("alice"), run, key, store.Text(value)); err != nil {
+			if _, err := s.db.Runs.CreateParameter(t.Context(), s.actor("alice"), run, key, scalar.Text(value)); err != nil {
 				t.Fatal(err)
 			}
 		}

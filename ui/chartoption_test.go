@@ -6,7 +6,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"tracker/store"
+	"tracker/store/runs"
 )
 
 // dragXY drags over a part of an element, given as shares of its width and height.
@@ -122,7 +122,7 @@ func TestZoomOfY(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})
 	w := s.sweep(0, 0)
-	run := s.run(w.experiment, store.NewIteration{})
+	run := s.run(w.experiment, runs.NewIteration{})
 	s.record(run, "val/acc", upTo(101), func(i int) float64 { return float64(i) })
 	s.record(run, "val/loss", upTo(101), func(i int) float64 { return float64(100 - i) })
 	b := s.openBrowser(t)

@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/goal"
+	"tracker/store/search"
 )
 
 const (
@@ -16,24 +19,24 @@ const (
 // defaultColumns returns the default columns of a table: the best value of the
 // objective, then parameters that differ among the newest runs, and metrics of what
 // was learned.
-func (s *site) defaultColumns(db *store.View, experimentID string, o *store.Objective) (string, error) {
-	params, err := db.VaryingParams(experimentID, telling)
+func (s *site) defaultColumns(db *store.View, experimentID string, o *goal.Objective) (string, error) {
+	params, err := db.Runs.VaryingParams(experimentID, telling)
 	if err != nil {
 		return "", err
 	}
-	found, err := metricKeys(db, experimentID, nil, "", false, store.Page{Limit: store.MaxLimit})
+	found, err := metricKeys(db, experimentID, nil, "", false, domain.Page{Limit: domain.MaxLimit})
 	if err != nil {
 		return "", err
 	}
 	metrics := found.Data
-	slices.SortStableFunc(metrics, func(a, b store.Key) int { return cmp.Compare(interest(a.Key), interest(b.Key)) })
+	slices.SortStableFunc(metrics, func(a, b search.Key) int { return cmp.Compare(interest(a.Key), interest(b.Key)) })
 	var names []string
 	if o != nil {
 		names = append(names, o.Value())
-		putFirst(metrics, o, func(k store.Key) string { return k.Key })
+		putFirst(metrics, o, func(k search.Key) string { return k.Key })
 	}
 	for _, key := range params[:min(defaultColumns, len(params))] {
-		names = append(names, store.Key{Kind: store.ParamKey, Key: key}.Column())
+		names = append(names, search.Key{Kind: search.ParamKey, Key: key}.Column())
 	}
 	if o != nil {
 		metrics = metrics[:min(defaultColumns-1, len(metrics))]

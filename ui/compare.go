@@ -12,6 +12,9 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/runs"
+	"tracker/store/scalar"
 )
 
 // maxCompared is the maximum number of runs that are compared at once.
@@ -47,21 +50,21 @@ type compareRow struct {
 // compared is a run with all that it is compared by.
 type compared struct {
 	run
-	summary  store.Summary
-	snapshot store.Snapshot
+	summary  runs.Summary
+	snapshot runs.Snapshot
 }
 
 // comparedIDs returns the ids of the runs that an address compares: those that it names in
 // full or, as runs of one experiment, in short, or the first of an experiment that pass a
 // filter. note says what is left out.
 func (s *site) comparedIDs(db *store.View, query url.Values) (ids []string, note string, err error) {
-	ids = store.Unique(query["i"])
+	ids = runs.Unique(query["i"])
 	if short := query.Get("runs"); short != "" {
 		endings, err := runEndings(short)
 		if err != nil {
 			return nil, "", err
 		}
-		if ids, err = db.IterationsEndingIn(query.Get("of"), endings); err != nil {
+		if ids, err = db.Runs.IterationsEndingIn(query.Get("of"), endings); err != nil {
 			return nil, "", err
 		}
 		if len(ids) == 0 {
@@ -77,8 +80,8 @@ func (s *site) comparedIDs(db *store.View, query url.Values) (ids []string, note
 		if err != nil {
 			return nil, "", err
 		}
-		q.Page = store.Page{Limit: maxCompared}
-		list, err := db.Iterations(experiment, q)
+		q.Page = domain.Page{Limit: maxCompared}
+		list, err := db.Runs.Iterations(experiment, q)
 		if err != nil {
 			return nil, "", err
 		}
@@ -90,7 +93,7 @@ func (s *site) comparedIDs(db *store.View, query url.Values) (ids []string, note
 		}
 	}
 	if len(ids) < 2 || len(ids) > maxCompared {
-		return nil, "", store.Invalid("i", "Choose 2 to %d runs in the table first.", maxCompared)
+		return nil, "", domain.Invalid("i", "Choose 2 to %d runs in the table first.", maxCompared)
 	}
 	return ids, note, nil
 }
@@ -110,15 +113,15 @@ func runEndings(short string) ([]string, error) {
 	var endings []string
 	for part := range strings.SplitSeq(short, ".") {
 		b, err := base64.RawURLEncoding.DecodeString(part)
-		if err != nil || len(b) != store.EndingLength/2 {
-			return nil, store.Invalid("runs", "The address does not name runs; choose them in the table again.")
+		if err != nil || len(b) != runs.EndingLength/2 {
+			return nil, domain.Invalid("runs", "The address does not name runs; choose them in the table again.")
 		}
 		endings = append(endings, hex.EncodeToString(b))
 	}
 	if len(endings) > maxCompared {
-		return nil, store.Invalid("runs", "Choose 2 to %d runs in the table first.", maxCompared)
+		return nil, domain.Invalid("runs", "Choose 2 to %d runs in the table first.", maxCompared)
 	}
-	return store.Unique(endings), nil
+	return runs.Unique(endings), nil
 }
 
 // compared returns the runs that an address compares, without those that were
@@ -129,7 +132,7 @@ func (s *site) compared(db *store.View, query url.Values) (all []compared, exper
 	if err != nil {
 		return nil, "", "", err
 	}
-	runs, err := db.IterationsByID(ids)
+	runs, err := db.Runs.IterationsByID(ids)
 	if err == nil && len(runs) == 0 {
 		err = errRunsGone
 	}
@@ -143,17 +146,17 @@ func (s *site) compared(db *store.View, query url.Values) (all []compared, exper
 	for _, i := range runs {
 		ids = append(ids, i.ID)
 	}
-	summaries, err := db.Summaries(ids)
+	summaries, err := db.Runs.Summaries(ids)
 	if err != nil {
 		return nil, "", "", err
 	}
-	snapshots, err := db.Snapshots(ids)
+	snapshots, err := db.Runs.Snapshots(ids)
 	if err != nil {
 		return nil, "", "", err
 	}
 	for at, i := range runs {
 		c := compared{run: s.run(i), summary: summaries[at], snapshot: snapshots[i.ID]}
-		c.Params, c.Metrics = short(c.summary.Params), map[string]store.Value{}
+		c.Params, c.Metrics = short(c.summary.Params), map[string]scalar.Value{}
 		for key, m := range c.summary.Metrics {
 			c.Metrics[key] = m.Last
 		}
@@ -163,7 +166,7 @@ func (s *site) compared(db *store.View, query url.Values) (all []compared, exper
 }
 
 // comparison shows runs side by side.
-func (s *site) comparison(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) comparison(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.show(w, r, user, http.StatusOK, func(db *store.View) (templ.Component, error) {
 		all, experimentID, note, err := s.compared(db, r.URL.Query())
 		if err != nil {
@@ -173,7 +176,7 @@ func (s *site) comparison(w http.ResponseWriter, r *http.Request, user store.Use
 		if err != nil {
 			return nil, err
 		}
-		o, err := db.Objective(e)
+		o, err := db.Projects.Objective(e)
 		if err != nil {
 			return nil, err
 		}
@@ -207,14 +210,14 @@ func (s *site) comparedData(r *http.Request, db *store.View) (any, error) {
 	answer := struct {
 		Runs      []run               `json:"runs"`
 		Objective string              `json:"objective,omitempty"` // name of the best values
-		Best      []*store.Value      `json:"best,omitempty"`      // by run, nil for none
+		Best      []*scalar.Value     `json:"best,omitempty"`      // by run, nil for none
 		Extremes  map[string]extremes `json:"extremes,omitempty"`  // by metric
 	}{Extremes: extremesOf(all)}
-	e, err := db.Experiment(experimentID)
+	e, err := db.Projects.Experiment(experimentID)
 	if err != nil {
 		return nil, err
 	}
-	o, err := db.Objective(e)
+	o, err := db.Projects.Objective(e)
 	if err != nil {
 		return nil, err
 	}

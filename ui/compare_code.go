@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"tracker/store"
+	"tracker/store/scalar"
 )
 
 const (
@@ -121,8 +121,8 @@ func packageSection(all []compared) compareSection {
 
 // extremes are the smallest and largest values of a metric, by run; nil for none.
 type extremes struct {
-	Min []*store.Value `json:"min"`
-	Max []*store.Value `json:"max"`
+	Min []*scalar.Value `json:"min"`
+	Max []*scalar.Value `json:"max"`
 }
 
 // extremesOf returns the extremes of the metrics of most interest, up to maxExtremes values.

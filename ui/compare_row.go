@@ -6,20 +6,21 @@ import (
 	"slices"
 	"strings"
 
-	"tracker/store"
 	"tracker/store/goal"
+	"tracker/store/runs"
+	"tracker/store/scalar"
 )
 
-func compareSections(all []compared, o *store.Objective) []compareSection {
+func compareSections(all []compared, o *goal.Objective) []compareSection {
 	environment := []struct {
 		name string
-		of   func(store.Snapshot) string
+		of   func(runs.Snapshot) string
 	}{
-		{"Command", func(s store.Snapshot) string { return cell(s.Command) }},
-		{"Entry point", func(s store.Snapshot) string { return s.Entrypoint }},
-		{"Host", func(s store.Snapshot) string { return s.Hostname }},
-		{"Runtime", func(s store.Snapshot) string { return s.Runtime }},
-		{"Commit", func(s store.Snapshot) string { return strings.TrimSuffix(clipText(s.GitSHA, 12), "…") }},
+		{"Command", func(s runs.Snapshot) string { return cell(s.Command) }},
+		{"Entry point", func(s runs.Snapshot) string { return s.Entrypoint }},
+		{"Host", func(s runs.Snapshot) string { return s.Hostname }},
+		{"Runtime", func(s runs.Snapshot) string { return s.Runtime }},
+		{"Commit", func(s runs.Snapshot) string { return strings.TrimSuffix(clipText(s.GitSHA, 12), "…") }},
 		{"Working tree", workingTree},
 	}
 	var env []compareRow
@@ -42,13 +43,13 @@ func compareSections(all []compared, o *store.Objective) []compareSection {
 		params = append(params, newCompareRow(all, key, func(c compared) string { return cell(c.summary.Params[key]) }))
 	}
 	names := keysOf(all, func(c compared) []string { return keys(c.Metrics) })
-	var summaries []store.Summary
+	var summaries []runs.Summary
 	for _, c := range all {
 		summaries = append(summaries, c.summary)
 	}
 	byInterest(names, func(name string) string { return name }, spreads(summaries))
 	putFirst(names, o, func(name string) string { return name })
-	values := func(key, metric string, goal store.Goal, of func(compared) (store.Value, bool)) {
+	values := func(key, metric string, goal goal.Goal, of func(compared) (scalar.Value, bool)) {
 		row := newCompareRow(all, key, func(c compared) string {
 			if v, ok := of(c); ok {
 				return number(v)
@@ -65,12 +66,12 @@ func compareSections(all []compared, o *store.Objective) []compareSection {
 		metrics = append(metrics, row)
 	}
 	for _, key := range names[:min(len(names), most)] {
-		goal := goal.Of(key)
+		aim := goal.Of(key)
 		if o != nil && key == o.Metric {
-			goal = o.Goal
-			values(key+" "+map[store.Goal]string{store.Minimize: "min", store.Maximize: "max"}[goal], "", goal, bestValue(*o))
+			aim = o.Goal
+			values(key+" "+map[goal.Goal]string{goal.Minimize: "min", goal.Maximize: "max"}[aim], "", aim, bestValue(*o))
 		}
-		values(key, key, goal, func(c compared) (store.Value, bool) {
+		values(key, key, aim, func(c compared) (scalar.Value, bool) {
 			v, ok := c.Metrics[key]
 			return v, ok
 		})
@@ -93,11 +94,11 @@ func differingFirst(rows []compareRow) {
 }
 
 // bestValue returns a function that returns the best value of a run.
-func bestValue(o store.Objective) func(compared) (store.Value, bool) {
-	return func(c compared) (store.Value, bool) {
+func bestValue(o goal.Objective) func(compared) (scalar.Value, bool) {
+	return func(c compared) (scalar.Value, bool) {
 		m := c.summary.Metrics[o.Metric]
 		v := m.Min
-		if o.Goal == store.Maximize {
+		if o.Goal == goal.Maximize {
 			v = m.Max
 		}
 		if v == nil {
@@ -108,16 +109,16 @@ func bestValue(o store.Objective) func(compared) (store.Value, bool) {
 }
 
 // bestOf returns the places of the runs that have the best value; none without a goal.
-func bestOf(all []compared, goal store.Goal, of func(compared) (store.Value, bool)) (places []int) {
-	if goal == "" {
+func bestOf(all []compared, aim goal.Goal, of func(compared) (scalar.Value, bool)) (places []int) {
+	if aim == "" {
 		return nil
 	}
-	var best store.Value
+	var best scalar.Value
 	for at, c := range all {
 		v, ok := of(c)
 		switch {
 		case !ok || math.IsNaN(float64(v)):
-		case len(places) == 0 || v < best && goal == store.Minimize || v > best && goal == store.Maximize:
+		case len(places) == 0 || v < best && aim == goal.Minimize || v > best && aim == goal.Maximize:
 			best, places = v, []int{at}
 		case v == best:
 			places = append(places, at)
@@ -128,7 +129,7 @@ func bestOf(all []compared, goal store.Goal, of func(compared) (store.Value, boo
 
 // workingTree returns whether the files were those of the commit, as text; "" if no
 // commit was recorded.
-func workingTree(s store.Snapshot) string {
+func workingTree(s runs.Snapshot) string {
 	if s.GitDirty == nil || s.GitSHA == "" {
 		return ""
 	}

@@ -11,7 +11,9 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/runs"
+	"tracker/store/scalar"
 )
 
 // TestComparedCode sets the code and packages of runs side by side.
@@ -19,12 +21,12 @@ func TestComparedCode(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})
 	_, ids := s.tuning(t, 4)
-	for i, n := range []store.NewSnapshot{
+	for i, n := range []runs.NewSnapshot{
 		{GitSHA: strings.Repeat("ab", 20), GitDirty: new(true), GitDiff: "-old\n+new", Dependencies: "numpy==2.0.1\ntorch==2.6.0\n# a comment\nlocal @ file:///x\nplain"},
 		{GitSHA: strings.Repeat("ab", 20), GitDirty: new(true), GitDiff: "-old\n+new", Dependencies: "numpy==2.1.0\ntorch==2.6.0\nlocal @ file:///x\nplain\n"},
 		{GitSHA: strings.Repeat("cd", 20), GitDirty: new(true), GitDiff: "-old\n+newer", Dependencies: "torch==2.6.0\nplain\nlocal @ file:///x"},
 	} {
-		must(s.db.CreateSnapshot(t.Context(), store.System, ids[i], n))(t)
+		must(s.db.Runs.CreateSnapshot(t.Context(), domain.System, ids[i], n))(t)
 	}
 	a := s.get("/compare?" + url.Values{"i": ids}.Encode())
 	a.wants(t, 200, `<bdi>2.0.1</bdi>`, `<bdi>2.1.0</bdi>`, "3 packages have the same versions in all runs.", "<bdi>abababababab</bdi>",
@@ -53,7 +55,7 @@ func TestComparisonHeadsStay(t *testing.T) {
 	s := start(t, setup{})
 	_, ids := s.tuning(t, 30)
 	for i := range 40 {
-		must(s.db.CreateParameter(t.Context(), store.System, ids[0], fmt.Sprintf("p%02d", i), "1"))(t)
+		must(s.db.Runs.CreateParameter(t.Context(), domain.System, ids[0], fmt.Sprintf("p%02d", i), "1"))(t)
 	}
 	b := s.openBrowser(t)
 	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(s.url+"/compare?"+url.Values{"i": ids}.Encode()))
@@ -75,9 +77,9 @@ func TestBrushing(t *testing.T) {
 	w := s.sweep(0, 0)
 	var ids []string
 	for i := range 10 {
-		id := s.run(w.experiment, store.NewIteration{Name: new(fmt.Sprint("run ", i))})
-		must(s.db.CreateParameter(t.Context(), store.System, id, "width", store.Text(fmt.Sprint(i))))(t)
-		must(s.db.CreateParameter(t.Context(), store.System, id, "kind", store.Text([]string{"a", "b"}[i%2])))(t)
+		id := s.run(w.experiment, runs.NewIteration{Name: new(fmt.Sprint("run ", i))})
+		must(s.db.Runs.CreateParameter(t.Context(), domain.System, id, "width", scalar.Text(fmt.Sprint(i))))(t)
+		must(s.db.Runs.CreateParameter(t.Context(), domain.System, id, "kind", scalar.Text([]string{"a", "b"}[i%2])))(t)
 		s.record(id, "val/loss", upTo(3), func(step int) float64 { return float64(i) + float64(step) })
 		ids = append(ids, id)
 	}
@@ -125,7 +127,7 @@ func shortAddress(t *testing.T, experiment string, ids []string) string {
 	t.Helper()
 	var all []string
 	for _, id := range ids {
-		b, err := hex.DecodeString(id[len(id)-store.EndingLength:])
+		b, err := hex.DecodeString(id[len(id)-runs.EndingLength:])
 		if err != nil {
 			t.Fatal(err)
 		}

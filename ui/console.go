@@ -6,7 +6,8 @@ import (
 	"net/url"
 	"strconv"
 
-	"tracker/store"
+	"tracker/store/console"
+	"tracker/store/domain"
 	"tracker/ui/terminal"
 )
 
@@ -47,8 +48,8 @@ func (v consoleView) end() bool {
 }
 
 // consoleQuery reads the query of an address, and the line that it names.
-func consoleQuery(query url.Values) (store.ConsoleQuery, *int64) {
-	q := store.ConsoleQuery{Limit: consoleLines, Search: readable(query.Get("console"))}
+func consoleQuery(query url.Values) (console.Query, *int64) {
+	q := console.Query{Limit: consoleLines, Search: readable(query.Get("console"))}
 	line, err := strconv.ParseInt(query.Get("line"), 10, 64)
 	if err != nil || line < 0 || q.Search != "" {
 		return q, nil
@@ -57,7 +58,7 @@ func consoleQuery(query url.Values) (store.ConsoleQuery, *int64) {
 	return q, &line
 }
 
-func linesOf(lines []store.ConsoleLine) []consoleLine {
+func linesOf(lines []console.Line) []consoleLine {
 	all := make([]consoleLine, len(lines))
 	for i, l := range lines {
 		all[i] = consoleLine{l.Number, terminal.Line(l.Text)}
@@ -66,15 +67,15 @@ func linesOf(lines []store.ConsoleLine) []consoleLine {
 }
 
 // consoleData returns lines that a run has printed: from a number on, or the last ones.
-func (s *site) consoleData(r *http.Request, actor store.Actor) (any, error) {
+func (s *site) consoleData(r *http.Request, actor domain.Actor) (any, error) {
 	query := r.URL.Query()
-	q := store.ConsoleQuery{Limit: store.MaxLimit, Search: readable(query.Get("q"))}
+	q := console.Query{Limit: domain.MaxLimit, Search: readable(query.Get("q"))}
 	if from, err := strconv.ParseInt(query.Get("from"), 10, 64); err == nil && from >= 0 {
 		q.From = &from
 	} else {
 		q.Limit = consoleLines
 	}
-	c, err := s.DB.Console(r.Context(), actor, idOf(r), q)
+	c, err := s.DB.Runs.Console(r.Context(), actor, idOf(r), q)
 	return struct {
 		Lines []consoleLine `json:"lines"`
 		First int64         `json:"first"`
@@ -83,11 +84,11 @@ func (s *site) consoleData(r *http.Request, actor store.Actor) (any, error) {
 }
 
 // consoleText answers with all output of a run, as plain text.
-func (s *site) consoleText(w http.ResponseWriter, r *http.Request, user store.User) error {
-	ctx, actor, from := r.Context(), store.Actor{UserID: user.ID}, int64(0)
+func (s *site) consoleText(w http.ResponseWriter, r *http.Request, user domain.User) error {
+	ctx, actor, from := r.Context(), domain.Actor{UserID: user.ID}, int64(0)
 	out := bufio.NewWriterSize(w, 64<<10)
 	for {
-		c, err := s.DB.Console(ctx, actor, idOf(r), store.ConsoleQuery{From: &from, Limit: store.MaxLimit})
+		c, err := s.DB.Runs.Console(ctx, actor, idOf(r), console.Query{From: &from, Limit: domain.MaxLimit})
 		if err != nil && from == 0 {
 			return err
 		}

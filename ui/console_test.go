@@ -9,13 +9,13 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"tracker/store"
+	"tracker/store/runs"
 )
 
 // print has a run print lines from a number on.
 func (s *site) print(run string, from int64, lines ...string) {
 	s.t.Helper()
-	must(s.db.WriteConsole(s.t.Context(), s.actor("alice"), run, &from, lines))(s.t)
+	must(s.db.Runs.WriteConsole(s.t.Context(), s.actor("alice"), run, &from, lines))(s.t)
 }
 
 func TestConsolePage(t *testing.T) {
@@ -107,7 +107,7 @@ func TestRunPageHasSections(t *testing.T) {
 	w := s.sweep(1, 30)
 	s.log(w.runs[0], "system/cpu", 5)
 	s.print(w.runs[0], 0, "hello")
-	must(s.db.CreateSnapshot(t.Context(), s.actor("alice"), w.runs[0], store.NewSnapshot{GitSHA: "abc123"}))(t)
+	must(s.db.Runs.CreateSnapshot(t.Context(), s.actor("alice"), w.runs[0], runs.NewSnapshot{GitSHA: "abc123"}))(t)
 	b := s.openBrowser(t)
 	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(b.url+"/iteration/"+w.runs[0]))
 	b.is(chartsDrawn, "true")

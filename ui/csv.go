@@ -8,21 +8,23 @@ import (
 	"strings"
 
 	"tracker/server/web"
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/runs"
+	"tracker/store/search"
 )
 
 // runsCSV answers with all runs that pass the filter, in the order and with the
 // columns of the table: numbers as they are, times in RFC 3339, durations in
 // seconds.
-func (s *site) runsCSV(w http.ResponseWriter, r *http.Request, user store.User) error {
-	ctx, actor := r.Context(), store.Actor{UserID: user.ID}
-	e, err := s.DB.Experiment(ctx, actor, idOf(r))
+func (s *site) runsCSV(w http.ResponseWriter, r *http.Request, user domain.User) error {
+	ctx, actor := r.Context(), domain.Actor{UserID: user.ID}
+	e, err := s.DB.Projects.Experiment(ctx, actor, idOf(r))
 	if err != nil {
 		return err
 	}
 	q := searchOf(r.URL.Query())
 	q.Fold, q.Parent = false, nil
-	columns, err := store.Columns(q.Columns)
+	columns, err := runs.Columns(q.Columns)
 	if err != nil {
 		return err
 	}
@@ -41,7 +43,7 @@ func (s *site) runsCSV(w http.ResponseWriter, r *http.Request, user store.User) 
 		}
 		return out.Write(append(head, "created", "duration", "tags", "id"))
 	}
-	err = s.DB.WalkIterations(ctx, actor, e.ID, q, func(part []store.Iteration) error {
+	err = s.DB.Runs.WalkIterations(ctx, actor, e.ID, q, func(part []runs.Iteration) error {
 		if !begun {
 			if err := begin(); err != nil {
 				return err
@@ -73,11 +75,11 @@ func (s *site) runsCSV(w http.ResponseWriter, r *http.Request, user store.User) 
 	return nil
 }
 
-func (s *site) csvRow(i store.Iteration, columns []store.Column) []string {
+func (s *site) csvRow(i runs.Iteration, columns []runs.Column) []string {
 	row := []string{harmless(i.Name), s.status(i)}
 	for _, c := range columns {
 		var text string
-		if c.Kind == store.ParamKey {
+		if c.Kind == search.ParamKey {
 			text = harmless(i.Params[c.Name])
 		} else if v, ok := i.Metrics[c.Name]; ok {
 			text = v.String()

@@ -8,8 +8,13 @@ import (
 	"strings"
 
 	"tracker/store"
+	"tracker/store/domain"
 	"tracker/store/goal"
 	"tracker/store/json"
+	"tracker/store/points"
+	"tracker/store/runs"
+	"tracker/store/scalar"
+	"tracker/store/search"
 )
 
 // curve is a metric of a run, or the mean of a group, for a chart. X is the
@@ -20,14 +25,14 @@ type curve struct {
 	ID  string `json:"id"` // of the run, or the place of the group in the request
 	Key string `json:"key"`
 	// Better is "larger" or "smaller" if the name of the metric says which values are.
-	Better string         `json:"better,omitempty"`
-	Count  int            `json:"count"` // points in the range
-	Total  int            `json:"total"` // and in all of the curve; of a group, of its longest one
-	X      []store.Value  `json:"x"`
-	Y      []store.Value  `json:"y"`
-	Low    []*store.Value `json:"low,omitempty"`
-	High   []*store.Value `json:"high,omitempty"`
-	Step   []store.Step   `json:"step,omitempty"` // where X is another metric
+	Better string          `json:"better,omitempty"`
+	Count  int             `json:"count"` // points in the range
+	Total  int             `json:"total"` // and in all of the curve; of a group, of its longest one
+	X      []scalar.Value  `json:"x"`
+	Y      []scalar.Value  `json:"y"`
+	Low    []*scalar.Value `json:"low,omitempty"`
+	High   []*scalar.Value `json:"high,omitempty"`
+	Step   []scalar.Step   `json:"step,omitempty"` // where X is another metric
 	// Behind has the number of points that each place stands for; left out if all
 	// are 1.
 	Behind []int `json:"behind,omitempty"`
@@ -36,7 +41,7 @@ type curve struct {
 }
 
 // better names which values of a metric are better, for scripts.
-var better = map[store.Goal]string{store.Minimize: "smaller", store.Maximize: "larger"}
+var better = map[goal.Goal]string{goal.Minimize: "smaller", goal.Maximize: "larger"}
 
 // The axes of a chart. Those of the store are steps and times.
 const (
@@ -64,7 +69,7 @@ type curveRequest struct {
 	Points     int          `json:"points"`
 	X          string       `json:"x"`
 	Against    string       `json:"against"` // a metric, instead of x
-	Scale      store.Scale  `json:"scale"`
+	Scale      points.Scale `json:"scale"`
 	Groups     *groupCurves `json:"groups,omitzero"`
 	Iterations []string     `json:"iterations,omitzero"`
 	From       *int64       `json:"from,omitzero"`
@@ -117,7 +122,7 @@ func drawnRuns(query url.Values) int {
 // The scripts read the request from the address and ask for the rest themselves.
 // It is "" if it is not known what is shown, or if the request is too long for
 // an address.
-func earlyCurves(query url.Values, runs []run, keys []store.Key) string {
+func earlyCurves(query url.Values, runs []run, keys []search.Key) string {
 	for _, name := range []string{"x", "logx", "zoom", "hide", "show", "tree", "group", "fold", "media"} {
 		if query.Has(name) {
 			return ""
@@ -125,11 +130,11 @@ func earlyCurves(query url.Values, runs []run, keys []store.Key) string {
 	}
 	runs = runs[:min(len(runs), drawnRuns(query))]
 	// The group of the machine's metrics is folded.
-	keys = slices.DeleteFunc(slices.Clone(keys), func(k store.Key) bool { return strings.HasPrefix(k.Key, "system/") })
+	keys = slices.DeleteFunc(slices.Clone(keys), func(k search.Key) bool { return strings.HasPrefix(k.Key, "system/") })
 	if len(runs) == 0 || len(keys) == 0 {
 		return ""
 	}
-	b := curveRequest{Points: 120, X: stepAxis, Scale: store.Linear}
+	b := curveRequest{Points: 120, X: stepAxis, Scale: points.Linear}
 	for _, step := range []struct{ runs, points int }{{60, 250}, {5, 500}, {1, 1000}} {
 		if len(runs) <= step.runs {
 			b.Points = step.points
@@ -149,7 +154,7 @@ func earlyCurves(query url.Values, runs []run, keys []store.Key) string {
 	return address
 }
 
-func (s *site) curvesData(r *http.Request, actor store.Actor) (any, error) {
+func (s *site) curvesData(r *http.Request, actor domain.Actor) (any, error) {
 	var b curveRequest
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		if err := decode([]byte(r.URL.Query().Get("q")), &b); err != nil {
@@ -162,28 +167,28 @@ func (s *site) curvesData(r *http.Request, actor store.Actor) (any, error) {
 		return s.tailCurves(r, actor, b)
 	}
 	if len(b.Iterations) > maxCurveRuns || len(b.Keys) > maxCurveKeys || len(b.Keys) == 0 {
-		return nil, store.Invalid("keys", "A request for curves may name 1 to %d metrics of up to %d runs.",
+		return nil, domain.Invalid("keys", "A request for curves may name 1 to %d metrics of up to %d runs.",
 			maxCurveKeys, maxCurveRuns)
 	}
-	q := store.PairQuery{Against: b.Against, CurveQuery: store.CurveQuery{
-		Keys: b.Keys, Points: b.Points, X: store.ByStep, Scale: b.Scale, From: b.From, To: b.To}}
+	q := points.PairQuery{Against: b.Against, CurveQuery: points.CurveQuery{
+		Keys: b.Keys, Points: b.Points, X: points.ByStep, Scale: b.Scale, From: b.From, To: b.To}}
 	switch {
 	case b.Against != "": // paired by step
 	case b.X == timeAxis:
-		q.X = store.ByTime
+		q.X = points.ByTime
 	case b.X == relativeAxis:
-		q.X = store.SinceStart
+		q.X = points.SinceStart
 	}
 	switch {
 	case b.Groups != nil:
 		return s.groupCurves(r, actor, *b.Groups, q)
 	case b.Against != "":
 		return s.pairedCurves(r, actor, b.Iterations, q)
-	case q.X == store.SinceStart:
+	case q.X == points.SinceStart:
 		return s.relativeCurves(r, actor, b.Iterations, q.CurveQuery)
 	}
 	answer := curveAnswer{[]curve{}}
-	all, err := s.DB.Curves(r.Context(), actor, b.Iterations, q.CurveQuery)
+	all, err := s.DB.Runs.Curves(r.Context(), actor, b.Iterations, q.CurveQuery)
 	for _, c := range all {
 		answer.Curves = append(answer.Curves, drawn(c, q.X, 0))
 	}
@@ -191,9 +196,9 @@ func (s *site) curvesData(r *http.Request, actor store.Actor) (any, error) {
 }
 
 // tailCurves returns the new points of curves.
-func (s *site) tailCurves(r *http.Request, actor store.Actor, b curveRequest) (any, error) {
+func (s *site) tailCurves(r *http.Request, actor domain.Actor, b curveRequest) (any, error) {
 	if len(b.Tails) > maxTails {
-		return nil, store.Invalid("tails", "A request may name up to %d curves.", maxTails)
+		return nil, domain.Invalid("tails", "A request may name up to %d curves.", maxTails)
 	}
 	type place struct {
 		id    string
@@ -210,13 +215,13 @@ func (s *site) tailCurves(r *http.Request, actor store.Actor, b curveRequest) (a
 	}
 	answer := curveAnswer{[]curve{}}
 	for _, p := range places {
-		all, err := s.DB.Curves(r.Context(), actor, []string{p.id}, store.CurveQuery{
-			Keys: keys[p], Points: b.Points, X: store.ByStep, Scale: b.Scale, From: new(p.after + 1)})
+		all, err := s.DB.Runs.Curves(r.Context(), actor, []string{p.id}, points.CurveQuery{
+			Keys: keys[p], Points: b.Points, X: points.ByStep, Scale: b.Scale, From: new(p.after + 1)})
 		if err != nil {
 			return nil, err
 		}
 		for _, c := range all {
-			answer.Curves = append(answer.Curves, drawn(c, store.ByStep, 0))
+			answer.Curves = append(answer.Curves, drawn(c, points.ByStep, 0))
 		}
 	}
 	return answer, nil
@@ -224,13 +229,13 @@ func (s *site) tailCurves(r *http.Request, actor store.Actor, b curveRequest) (a
 
 // relativeCurves reads a range of relative times, which is another range of
 // absolute times for each run.
-func (s *site) relativeCurves(r *http.Request, actor store.Actor, ids []string, q store.CurveQuery) (any, error) {
+func (s *site) relativeCurves(r *http.Request, actor domain.Actor, ids []string, q points.CurveQuery) (any, error) {
 	answer := curveAnswer{[]curve{}}
 	from, to := q.From, q.To
-	q.X = store.ByTime
-	var runs []store.Iteration
+	q.X = points.ByTime
+	var runs []runs.Iteration
 	err := s.DB.View(r.Context(), actor, func(db *store.View) (err error) {
-		if runs, err = db.IterationsByID(ids); err == nil && len(runs) < len(ids) {
+		if runs, err = db.Runs.IterationsByID(ids); err == nil && len(runs) < len(ids) {
 			err = errRunsGone
 		}
 		return err
@@ -241,7 +246,7 @@ func (s *site) relativeCurves(r *http.Request, actor store.Actor, ids []string, 
 	for _, i := range runs {
 		start := int64(i.CreatedDate)
 		q.From, q.To = later(from, start), later(to, start)
-		all, err := s.DB.Curves(r.Context(), actor, []string{i.ID}, q)
+		all, err := s.DB.Runs.Curves(r.Context(), actor, []string{i.ID}, q)
 		if err != nil {
 			return nil, err
 		}
@@ -259,22 +264,22 @@ func later(at *int64, start int64) *int64 {
 	return new(*at + start)
 }
 
-func drawn(c store.Curve, axis store.Axis, start int64) curve {
-	d := curve{ID: c.IterationID, Key: c.Key, Better: better[goal.Of(c.Key)], Count: c.Count, Total: c.Total, X: make([]store.Value, c.Shown), Y: c.Value,
+func drawn(c runs.Curve, axis points.Axis, start int64) curve {
+	d := curve{ID: c.IterationID, Key: c.Key, Better: better[goal.Of(c.Key)], Count: c.Count, Total: c.Total, X: make([]scalar.Value, c.Shown), Y: c.Value,
 		Low: c.Min, High: c.Max, Behind: c.Behind}
 	for i := range d.X {
-		if axis == store.ByTime {
-			d.X[i] = store.Value(int64(c.RecordedAt[i]) - start)
+		if axis == points.ByTime {
+			d.X[i] = scalar.Value(int64(c.RecordedAt[i]) - start)
 		} else {
-			d.X[i] = store.Value(c.Step[i])
+			d.X[i] = scalar.Value(c.Step[i])
 		}
 	}
 	return d
 }
 
-func (s *site) pairedCurves(r *http.Request, actor store.Actor, ids []string, q store.PairQuery) (any, error) {
+func (s *site) pairedCurves(r *http.Request, actor domain.Actor, ids []string, q points.PairQuery) (any, error) {
 	answer := curveAnswer{[]curve{}}
-	all, err := s.DB.PairedCurves(r.Context(), actor, ids, q)
+	all, err := s.DB.Runs.PairedCurves(r.Context(), actor, ids, q)
 	for _, p := range all {
 		answer.Curves = append(answer.Curves, curve{ID: p.IterationID, Key: p.Key, Better: better[goal.Of(p.Key)], Count: p.Count, Total: p.Total, X: p.X, Y: p.Value, Step: p.Step})
 	}
@@ -283,9 +288,9 @@ func (s *site) pairedCurves(r *http.Request, actor store.Actor, ids []string, q 
 
 // groupCurves returns the means of groups over their runs at the top of the
 // table.
-func (s *site) groupCurves(r *http.Request, actor store.Actor, g groupCurves, q store.PairQuery) (any, error) {
+func (s *site) groupCurves(r *http.Request, actor domain.Actor, g groupCurves, q points.PairQuery) (any, error) {
 	if len(g.Values) > maxCurveRuns {
-		return nil, store.Invalid("groups", "This asks for the means of too many groups at once.")
+		return nil, domain.Invalid("groups", "This asks for the means of too many groups at once.")
 	}
 	most := maxMembers
 	if g.Most > 0 {
@@ -295,9 +300,9 @@ func (s *site) groupCurves(r *http.Request, actor store.Actor, g groupCurves, q 
 	members := make([][]string, len(g.Values))
 	err := s.DB.View(r.Context(), actor, func(db *store.View) error {
 		for i, values := range g.Values {
-			list, err := db.Iterations(g.Experiment, store.IterationQuery{
-				Page: store.Page{Limit: min(store.MaxLimit, most+len(g.Hide))}, Filter: g.Filter, Sort: g.Sort,
-				Group: &store.Grouped{By: g.By, Values: values}})
+			list, err := db.Runs.Iterations(g.Experiment, runs.IterationQuery{
+				Page: domain.Page{Limit: min(domain.MaxLimit, most+len(g.Hide))}, Filter: g.Filter, Sort: g.Sort,
+				Group: &runs.Grouped{By: g.By, Values: values}})
 			if err != nil {
 				return err
 			}
@@ -312,7 +317,7 @@ func (s *site) groupCurves(r *http.Request, actor store.Actor, g groupCurves, q 
 	if err != nil {
 		return nil, err
 	}
-	all, err := s.DB.MeanCurves(r.Context(), actor, members, q)
+	all, err := s.DB.Runs.MeanCurves(r.Context(), actor, members, q)
 	if err != nil {
 		return nil, err
 	}
@@ -325,10 +330,10 @@ func (s *site) groupCurves(r *http.Request, actor store.Actor, g groupCurves, q 
 	return answer, nil
 }
 
-func meanCurve(group int, c store.MeanCurve) curve {
+func meanCurve(group int, c points.MeanCurve) curve {
 	d := curve{ID: strconv.Itoa(group), Key: c.Key, Better: better[goal.Of(c.Key)], Count: c.Count, Total: c.Total, X: c.X, Y: c.Mean, N: c.N, Runs: c.Iterations}
 	for i, sd := range c.SD {
-		var low, high *store.Value
+		var low, high *scalar.Value
 		if sd != nil {
 			low, high = new(c.Mean[i]-*sd), new(c.Mean[i]+*sd)
 		}

@@ -12,13 +12,18 @@ import (
 
 	"tracker/server/web"
 	"tracker/store"
+	"tracker/store/domain"
 	"tracker/store/json"
+	"tracker/store/points"
+	"tracker/store/projects"
+	"tracker/store/runs"
+	"tracker/store/search"
 )
 
 // data returns a handler for the scripts of the pages: it answers with JSON,
 // and with errors in the form of the API. The memory of the answer counts until
 // it is sent.
-func (s *site) data(next func(*http.Request, store.Actor) (any, error)) handler {
+func (s *site) data(next func(*http.Request, domain.Actor) (any, error)) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		user, err := s.Auth.CookieUser(r)
 		if err != nil {
@@ -34,7 +39,7 @@ func (s *site) data(next func(*http.Request, store.Actor) (any, error)) handler 
 		err = share.Hold(r.Context(), func(ctx context.Context) (err error) {
 			try := r.WithContext(ctx)
 			try.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body.Bytes()), rest))
-			v, err = next(try, store.Actor{UserID: user.ID})
+			v, err = next(try, domain.Actor{UserID: user.ID})
 			return err
 		})
 		if err != nil {
@@ -48,7 +53,7 @@ func (s *site) data(next func(*http.Request, store.Actor) (any, error)) handler 
 
 // viewed is data for answers that take several reads, all from one snapshot.
 func (s *site) viewed(next func(*http.Request, *store.View) (any, error)) handler {
-	return s.data(func(r *http.Request, actor store.Actor) (answer any, err error) {
+	return s.data(func(r *http.Request, actor domain.Actor) (answer any, err error) {
 		err = s.DB.View(r.Context(), actor, func(db *store.View) (err error) {
 			answer, err = next(r, db)
 			return err
@@ -81,10 +86,10 @@ func (s *site) iterationsData(r *http.Request, db *store.View) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		q.Group = &store.Grouped{By: by, Values: values}
+		q.Group = &runs.Grouped{By: by, Values: values}
 	}
-	list, err := db.Iterations(idOf(r), q)
-	if e := web.AsError(err); e != nil && e.Code == store.CodeInvalidPayload {
+	list, err := db.Runs.Iterations(idOf(r), q)
+	if e := web.AsError(err); e != nil && e.Code == domain.CodeInvalidPayload {
 		return mistake{Wrong: e}, nil
 	}
 	if err != nil {
@@ -94,8 +99,8 @@ func (s *site) iterationsData(r *http.Request, db *store.View) (any, error) {
 }
 
 // runs returns a page of runs in the form for scripts.
-func (s *site) runs(list store.List[store.Iteration]) store.List[run] {
-	rows := store.List[run]{Data: []run{}, Total: list.Total, Limit: list.Limit, Offset: list.Offset}
+func (s *site) runs(list domain.List[runs.Iteration]) domain.List[run] {
+	rows := domain.List[run]{Data: []run{}, Total: list.Total, Limit: list.Limit, Offset: list.Offset}
 	for _, i := range list.Data {
 		rows.Data = append(rows.Data, s.run(i))
 	}
@@ -106,7 +111,7 @@ func (s *site) runs(list store.List[store.Iteration]) store.List[run] {
 // for a missing value.
 func readValues(text string) (values []*string, err error) {
 	if err := json.Unmarshal([]byte(text), &values); err != nil {
-		return nil, store.Invalid("values", "The values of a group are a list of texts.")
+		return nil, domain.Invalid("values", "The values of a group are a list of texts.")
 	}
 	return values, nil
 }
@@ -114,8 +119,8 @@ func readValues(text string) (values []*string, err error) {
 func (s *site) groupsData(r *http.Request, db *store.View) (any, error) {
 	query := r.URL.Query()
 	q := groupsOf(query)
-	list, err := db.Groups(idOf(r), q)
-	if e := web.AsError(err); e != nil && e.Code == store.CodeInvalidPayload {
+	list, err := db.Runs.Groups(idOf(r), q)
+	if e := web.AsError(err); e != nil && e.Code == domain.CodeInvalidPayload {
 		return mistake{Wrong: e}, nil
 	}
 	if err != nil {
@@ -125,10 +130,10 @@ func (s *site) groupsData(r *http.Request, db *store.View) (any, error) {
 }
 
 // sameData returns the parameters that are the same in all runs.
-func (s *site) sameData(r *http.Request, actor store.Actor) (any, error) {
+func (s *site) sameData(r *http.Request, actor domain.Actor) (any, error) {
 	query := r.URL.Query()
-	same, err := s.DB.SameParams(r.Context(), actor, idOf(r), readable(query.Get("filter")), query["key"])
-	if e := web.AsError(err); e != nil && e.Code == store.CodeInvalidPayload {
+	same, err := s.DB.Runs.SameParams(r.Context(), actor, idOf(r), readable(query.Get("filter")), query["key"])
+	if e := web.AsError(err); e != nil && e.Code == domain.CodeInvalidPayload {
 		return mistake{Wrong: e}, nil
 	}
 	return struct {
@@ -137,7 +142,7 @@ func (s *site) sameData(r *http.Request, actor store.Actor) (any, error) {
 }
 
 // tagData adds a tag to runs, or removes it.
-func (s *site) tagData(r *http.Request, actor store.Actor) (any, error) {
+func (s *site) tagData(r *http.Request, actor domain.Actor) (any, error) {
 	var b struct {
 		Iterations []string `json:"iterations"`
 		Value      string   `json:"value"`
@@ -146,13 +151,13 @@ func (s *site) tagData(r *http.Request, actor store.Actor) (any, error) {
 	if err := readBody(r, &b); err != nil {
 		return nil, err
 	}
-	n, err := s.DB.TagIterations(r.Context(), actor, b.Iterations, strings.TrimSpace(b.Value), b.Attach)
+	n, err := s.DB.Runs.TagIterations(r.Context(), actor, b.Iterations, strings.TrimSpace(b.Value), b.Attach)
 	return struct {
 		Changed int `json:"changed"`
 	}{n}, tagError(err)
 }
 
-var errRequest = store.Errorf(web.CodeMalformedBody, "The request can't be read; reload the page.")
+var errRequest = domain.Errorf(web.CodeMalformedBody, "The request can't be read; reload the page.")
 
 // readBody reads the JSON body that a script has sent.
 func readBody(r *http.Request, into any) error {
@@ -173,20 +178,20 @@ func decode(body []byte, into any) error {
 // mistake is the answer to a search that can't be read. This happens all the
 // time while somebody types, so it is not a failure of the request.
 type mistake struct {
-	Wrong *store.Error `json:"wrong"`
+	Wrong *domain.Error `json:"wrong"`
 }
 
-func (s *site) keysData(r *http.Request, actor store.Actor) (any, error) {
+func (s *site) keysData(r *http.Request, actor domain.Actor) (any, error) {
 	query := r.URL.Query()
-	q := store.KeyQuery{Page: pageOf(query), Part: query.Get("q")}
-	if kind := store.KeyKind(query.Get("kind")); kind == store.MetricKey {
-		var list store.List[store.Key]
+	q := runs.KeyQuery{Page: pageOf(query), Part: query.Get("q")}
+	if kind := search.KeyKind(query.Get("kind")); kind == search.MetricKey {
+		var list domain.List[search.Key]
 		err := s.DB.View(r.Context(), actor, func(db *store.View) (err error) {
-			e, err := db.Experiment(idOf(r))
+			e, err := db.Projects.Experiment(idOf(r))
 			if err != nil {
 				return err
 			}
-			o, err := db.Objective(e)
+			o, err := db.Projects.Objective(e)
 			if err != nil {
 				return err
 			}
@@ -197,37 +202,37 @@ func (s *site) keysData(r *http.Request, actor store.Actor) (any, error) {
 	} else if kind != "" {
 		q.Kind = &kind
 	}
-	return s.DB.Keys(r.Context(), actor, idOf(r), q)
+	return s.DB.Runs.Keys(r.Context(), actor, idOf(r), q)
 }
 
 // valuesData returns the values of a parameter, or the tags, of the runs of an experiment.
 func (s *site) valuesData(r *http.Request, db *store.View) (any, error) {
 	query := r.URL.Query()
 	var answer struct {
-		Values []store.FoundValue `json:"values"`
+		Values []runs.FoundValue `json:"values"`
 	}
 	var err error
 	if key := query.Get("param"); key != "" {
-		answer.Values, err = db.ParamValues(idOf(r), key, query.Get("q"))
+		answer.Values, err = db.Runs.ParamValues(idOf(r), key, query.Get("q"))
 	} else {
-		answer.Values, err = db.TagValues(idOf(r), query.Get("q"))
+		answer.Values, err = db.Runs.TagValues(idOf(r), query.Get("q"))
 	}
 	return answer, err
 }
 
-func (s *site) findData(r *http.Request, actor store.Actor) (any, error) {
-	found, err := s.DB.Find(r.Context(), actor, search(r.URL.Query()), foundAtOnce)
+func (s *site) findData(r *http.Request, actor domain.Actor) (any, error) {
+	found, err := s.DB.Projects.Find(r.Context(), actor, nameQuery(r.URL.Query()), foundAtOnce)
 	return struct {
-		Found []store.Found `json:"found"`
+		Found []projects.Found `json:"found"`
 	}{found}, err
 }
 
 // summaryData returns the statistics of the metrics of a run: of all, or of those
 // that the request names.
-func (s *site) summaryData(r *http.Request, actor store.Actor) (any, error) {
-	summary, err := s.DB.Summary(r.Context(), actor, idOf(r))
+func (s *site) summaryData(r *http.Request, actor domain.Actor) (any, error) {
+	summary, err := s.DB.Runs.Summary(r.Context(), actor, idOf(r))
 	if named := r.URL.Query()["key"]; err == nil && named != nil {
-		some := map[string]store.MetricSummary{}
+		some := map[string]points.Summary{}
 		for _, key := range named {
 			if m, ok := summary.Metrics[key]; ok {
 				some[key] = m

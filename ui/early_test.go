@@ -6,7 +6,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"tracker/store"
+	"tracker/store/projects"
+	"tracker/store/runs"
 )
 
 // TestEarlyCurves opens experiments whose first curves the browser is told to
@@ -43,9 +44,9 @@ func TestEarlyCurves(t *testing.T) {
 		{"without one of them", 3, []string{"loss"}, "?hide=none", 3, 0, 1},
 		{"over time", 3, []string{"loss"}, "?x=time", 3, 0, 1},
 	} {
-		e := must(s.db.CreateExperiment(t.Context(), s.actor("alice"), project, store.NewExperiment{Name: c.name}))(t)
+		e := must(s.db.Projects.CreateExperiment(t.Context(), s.actor("alice"), project, projects.NewExperiment{Name: c.name}))(t)
 		for i := range c.runs {
-			id := s.run(e.ID, store.NewIteration{Name: new(fmt.Sprint("run ", i))})
+			id := s.run(e.ID, runs.NewIteration{Name: new(fmt.Sprint("run ", i))})
 			for _, key := range c.keys {
 				s.log(id, key, 2)
 			}

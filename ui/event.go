@@ -8,6 +8,8 @@ import (
 
 	"tracker/server/web"
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/runs"
 )
 
 const (
@@ -20,14 +22,14 @@ const (
 )
 
 func (s *site) experimentEvents(w http.ResponseWriter, r *http.Request) error {
-	return s.follow(w, r, "experiment", s.DB.ExperimentChanges, func(ctx context.Context, id string) ([]string, error) {
-		return s.DB.SilentIterations(ctx, store.System, id, s.lostBefore())
+	return s.follow(w, r, "experiment", s.DB.Runs.ExperimentChanges, func(ctx context.Context, id string) ([]string, error) {
+		return s.DB.Runs.SilentIterations(ctx, domain.System, id, s.lostBefore())
 	})
 }
 
 func (s *site) iterationEvents(w http.ResponseWriter, r *http.Request) error {
-	return s.follow(w, r, "iteration", s.DB.IterationChanges, func(ctx context.Context, id string) ([]string, error) {
-		i, err := s.DB.Iteration(ctx, store.System, id)
+	return s.follow(w, r, "iteration", s.DB.Runs.IterationChanges, func(ctx context.Context, id string) ([]string, error) {
+		i, err := s.DB.Runs.Iteration(ctx, domain.System, id)
 		if err != nil || s.status(i) != lost {
 			return nil, err
 		}
@@ -39,7 +41,7 @@ func (s *site) iterationEvents(w http.ResponseWriter, r *http.Request) error {
 // set a header, from ?cursor=. Runs that have become lost, or are not lost any
 // more, count as changed too, although nothing was written.
 func (s *site) follow(w http.ResponseWriter, r *http.Request, kind string,
-	changes func(context.Context, store.Actor, string, string) (store.Changes, error),
+	changes func(context.Context, domain.Actor, string, string) (runs.Changes, error),
 	silent func(context.Context, string) ([]string, error)) error {
 	cursor := r.Header.Get("Last-Event-ID")
 	if cursor == "" {
@@ -59,17 +61,17 @@ func (s *site) follow(w http.ResponseWriter, r *http.Request, kind string,
 		Allow: func(ctx context.Context) error {
 			user, err := s.Auth.CookieUser(r.WithContext(ctx)) // the user may have signed out
 			if err == nil {
-				_, err = changes(ctx, store.Actor{UserID: user.ID}, id, "")
+				_, err = changes(ctx, domain.Actor{UserID: user.ID}, id, "")
 			}
 			return err
 		},
-		Changes: func(ctx context.Context, cursor string) (store.Changes, error) {
-			return changes(ctx, store.System, id, cursor)
+		Changes: func(ctx context.Context, cursor string) (runs.Changes, error) {
+			return changes(ctx, domain.System, id, cursor)
 		},
-		Watch: func(ctx context.Context) (func(context.Context, *store.Changes) error, error) {
+		Watch: func(ctx context.Context) (func(context.Context, *runs.Changes) error, error) {
 			told, err := silent(ctx, id) // the lost runs that the client knows of
 			looked := s.Now()
-			return func(ctx context.Context, c *store.Changes) error {
+			return func(ctx context.Context, c *runs.Changes) error {
 				if s.Now().Sub(looked) < silencePause {
 					return nil
 				}
@@ -90,16 +92,16 @@ func (s *site) follow(w http.ResponseWriter, r *http.Request, kind string,
 }
 
 // addChanged adds the runs that are in one of two lists to what has changed.
-func (s *site) addChanged(ctx context.Context, c *store.Changes, before, now []string) error {
+func (s *site) addChanged(ctx context.Context, c *runs.Changes, before, now []string) error {
 	changed := slices.DeleteFunc(slices.Concat(before, now), func(id string) bool {
 		return slices.Contains(before, id) && slices.Contains(now, id)
 	})
 	if len(changed) == 0 {
 		return nil
 	}
-	return s.DB.View(ctx, store.System, func(db *store.View) error {
-		for ids := range slices.Chunk(changed, store.MaxLimit) {
-			runs, err := db.IterationsByID(ids)
+	return s.DB.View(ctx, domain.System, func(db *store.View) error {
+		for ids := range slices.Chunk(changed, domain.MaxLimit) {
+			runs, err := db.Runs.IterationsByID(ids)
 			if err != nil {
 				return err
 			}

@@ -13,7 +13,12 @@ import (
 
 	"tracker/server/web"
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/goal"
 	"tracker/store/json"
+	"tracker/store/projects"
+	"tracker/store/runs"
+	"tracker/store/search"
 )
 
 // experimentView is what the page of an experiment shows.
@@ -28,16 +33,16 @@ type experimentView struct {
 	Filter      string
 	Wrong       string // what is wrong with the search, "" for nothing
 	Sort        string
-	Objective   *store.Objective // nil for none
-	Sweeps      bool             // there are any
-	Guessed     bool             // the objective was guessed, not chosen
-	Best        string           // path of the best run that passes the filter, "" for none
-	Columns     string           // to show, in the language of searches
+	Objective   *goal.Objective // nil for none
+	Sweeps      bool            // there are any
+	Guessed     bool            // the objective was guessed, not chosen
+	Best        string          // path of the best run that passes the filter, "" for none
+	Columns     string          // to show, in the language of searches
 	Params      []string
 	Metrics     []string
 	Rows        []run
 	Pager       pager
-	Rights      store.Permission
+	Rights      domain.Permission
 	First       string   // JSON: what the scripts would ask for first
 	Lesson      *lesson  // nil unless there is no iteration
 	Nothing     *nothing // nil unless no iteration passes the filter
@@ -46,25 +51,25 @@ type experimentView struct {
 
 // experiment shows the runs of an experiment: a table that works without
 // scripts, which the scripts extend.
-func (s *site) experiment(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) experiment(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.show(w, r, user, http.StatusOK, func(db *store.View) (templ.Component, error) {
-		e, err := db.Experiment(idOf(r))
+		e, err := db.Projects.Experiment(idOf(r))
 		if err != nil {
 			return nil, err
 		}
-		project, err := db.Project(e.ProjectID)
+		project, err := db.Projects.Project(e.ProjectID)
 		if err != nil {
 			return nil, err
 		}
 		v := experimentView{ID: e.ID, Cursor: db.Cursor(), Name: e.Name, Description: e.Description, Status: experimentWords[e.Status]}
-		if e.Status != store.InProgress {
+		if e.Status != domain.InProgress {
 			v.Ended = "Experiment " + v.Status
 		}
-		if v.Rights, err = db.Rights(e.ProjectID); err != nil {
+		if v.Rights, err = db.Users.Rights(e.ProjectID); err != nil {
 			return nil, err
 		}
 		query := r.URL.Query()
-		o, err := db.Objective(e)
+		o, err := db.Projects.Objective(e)
 		if err != nil {
 			return nil, err
 		}
@@ -85,11 +90,11 @@ func (s *site) experiment(w http.ResponseWriter, r *http.Request, user store.Use
 			v.Lesson = s.lesson(r, user, lessonFrom{experimentID: e.ID, project: project.Name, experiment: e.Name})
 		}
 		asked := q
-		if q.Page == store.FirstPage { // the runs that are drawn are needed, even if they are further down
+		if q.Page == domain.FirstPage { // the runs that are drawn are needed, even if they are further down
 			asked.Limit = max(q.Limit, drawnRuns(query))
 		}
-		list, err := db.Iterations(e.ID, asked)
-		if bad := web.AsError(err); bad != nil && bad.Code == store.CodeInvalidPayload {
+		list, err := db.Runs.Iterations(e.ID, asked)
+		if bad := web.AsError(err); bad != nil && bad.Code == domain.CodeInvalidPayload {
 			v.Wrong = bad.Message
 		} else if err != nil {
 			return nil, err
@@ -111,7 +116,7 @@ func (s *site) experiment(w http.ResponseWriter, r *http.Request, user store.Use
 				v.Best = "/iteration/" + best.ID
 			}
 		}
-		if v.Sweeps, err = db.HasWandbSweep(e.ID); err != nil {
+		if v.Sweeps, err = db.Wandb.HasSweep(e.ID); err != nil {
 			return nil, err
 		}
 		v.CSV = "/experiment/" + e.ID + "/runs.csv?" + url.Values{"filter": {q.Filter}, "sort": {q.Sort}, "columns": {q.Columns}}.Encode()
@@ -138,20 +143,20 @@ const firstKeys = 60
 // first returns what the scripts of the page would ask for first: the rows at the top
 // of the table, null if the page has others, and the names of metrics. none explains
 // why there are no runs. early is the address of the curves that come next.
-func (s *site) first(db *store.View, experimentID string, o *store.Objective, query url.Values,
-	q store.IterationQuery, list store.List[store.Iteration], none *nothing) (text, early string, err error) {
+func (s *site) first(db *store.View, experimentID string, o *goal.Objective, query url.Values,
+	q runs.IterationQuery, list domain.List[runs.Iteration], none *nothing) (text, early string, err error) {
 	var first struct {
-		Rows any                    `json:"rows"`
-		Keys *store.List[store.Key] `json:"keys"` // null when they can't be searched for
+		Rows any                      `json:"rows"`
+		Keys *domain.List[search.Key] `json:"keys"` // null when they can't be searched for
 	}
-	var runs store.List[run]
+	var runs domain.List[run]
 	switch {
-	case q.Page != store.FirstPage:
+	case q.Page != domain.FirstPage:
 	case query.Get("group") != "":
 		g := groupsOf(query)
 		g.Columns = q.Columns
-		groups, err := db.Groups(experimentID, g)
-		if bad := web.AsError(err); bad != nil && bad.Code == store.CodeInvalidPayload {
+		groups, err := db.Runs.Groups(experimentID, g)
+		if bad := web.AsError(err); bad != nil && bad.Code == domain.CodeInvalidPayload {
 			first.Rows = mistake{Wrong: bad}
 		} else if err != nil {
 			return "", "", err
@@ -164,8 +169,8 @@ func (s *site) first(db *store.View, experimentID string, o *store.Objective, qu
 		runs = s.runs(list)
 		first.Rows = found[run]{runs, none}
 	}
-	keys, err := metricKeys(db, experimentID, o, readable(query.Get("m")), query.Has("pattern"), store.Page{Limit: firstKeys})
-	if bad := web.AsError(err); bad != nil && bad.Code == store.CodeInvalidPayload {
+	keys, err := metricKeys(db, experimentID, o, readable(query.Get("m")), query.Has("pattern"), domain.Page{Limit: firstKeys})
+	if bad := web.AsError(err); bad != nil && bad.Code == domain.CodeInvalidPayload {
 		err = nil // the scripts ask, and show what is wrong
 	} else {
 		first.Keys = &keys
@@ -177,12 +182,12 @@ func (s *site) first(db *store.View, experimentID string, o *store.Objective, qu
 	return string(body), earlyCurves(query, runs.Data, keys.Data), err
 }
 
-var experimentWords = map[store.ExperimentStatus]string{
-	store.InProgress: "in progress", store.Stopped: "stopped", store.Finished: "finished",
+var experimentWords = map[domain.ExperimentStatus]string{
+	domain.InProgress: "in progress", domain.Stopped: "stopped", domain.Finished: "finished",
 }
 
 // fillRuns puts a page of runs into the table.
-func (s *site) fillRuns(v *experimentView, list store.List[store.Iteration], query url.Values, page store.Page) {
+func (s *site) fillRuns(v *experimentView, list domain.List[runs.Iteration], query url.Values, page domain.Page) {
 	params, metrics := map[string]bool{}, map[string]bool{}
 	for _, i := range list.Data {
 		one := s.run(i)
@@ -204,7 +209,7 @@ func (s *site) fillRuns(v *experimentView, list store.List[store.Iteration], que
 // projectView is what the page of a project shows.
 type projectView struct {
 	Form        recordForm // of a new experiment
-	Rights      store.Permission
+	Rights      domain.Permission
 	ID          string
 	Name        string
 	Description string
@@ -225,19 +230,19 @@ type experimentRow struct {
 }
 
 // project shows the experiments of a project.
-func (s *site) project(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) project(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.showProject(w, r, user, http.StatusOK, recordForm{})
 }
 
-func (s *site) showProject(w http.ResponseWriter, r *http.Request, user store.User, status int, typed recordForm) error {
+func (s *site) showProject(w http.ResponseWriter, r *http.Request, user domain.User, status int, typed recordForm) error {
 	return s.show(w, r, user, status, func(db *store.View) (templ.Component, error) {
-		p, err := db.Project(idOf(r))
+		p, err := db.Projects.Project(idOf(r))
 		if err != nil {
 			return nil, err
 		}
 		query := r.URL.Query()
-		q := store.ExperimentQuery{Page: pageOf(query), Name: search(query)}
-		list, err := db.Experiments(p.ID, q)
+		q := projects.ExperimentQuery{Page: pageOf(query), Name: nameQuery(query)}
+		list, err := db.Projects.Experiments(p.ID, q)
 		if err != nil {
 			return nil, err
 		}
@@ -245,7 +250,7 @@ func (s *site) showProject(w http.ResponseWriter, r *http.Request, user store.Us
 		if q.Name != "" {
 			keep.Set("q", q.Name)
 		}
-		if q.Limit != store.DefaultLimit {
+		if q.Limit != domain.DefaultLimit {
 			keep.Set("limit", strconv.Itoa(q.Limit))
 		}
 		v := projectView{Form: typed, ID: p.ID, Name: p.Name, Description: p.Description, Query: q.Name,
@@ -263,7 +268,7 @@ func (s *site) showProject(w http.ResponseWriter, r *http.Request, user store.Us
 		if list.Total == 0 && q.Name == "" {
 			v.Lesson = s.lesson(r, user, lessonFrom{projectID: p.ID, project: p.Name})
 		}
-		if v.Rights, err = db.Rights(p.ID); err != nil {
+		if v.Rights, err = db.Users.Rights(p.ID); err != nil {
 			return nil, err
 		}
 		f, err := s.inside(db, p.Name, user, place{projectID: p.ID})

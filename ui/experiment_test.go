@@ -10,7 +10,13 @@ import (
 	"testing"
 	"time"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/goal"
+	"tracker/store/points"
+	"tracker/store/projects"
+	"tracker/store/runs"
+	"tracker/store/scalar"
+	"tracker/store/users"
 )
 
 // sweep is an experiment with runs in it.
@@ -21,22 +27,22 @@ type sweep struct {
 
 // sweep makes runs named "run 1" and so on, with the parameter lr and points
 // of train/loss, in a project of alice.
-func (s *site) sweep(runs, points int) sweep {
+func (s *site) sweep(found, points int) sweep {
 	s.t.Helper()
 	w := sweep{project: s.project("alice", "digits", "", 0, 0)}
 	ctx, actor := s.t.Context(), s.actor("alice")
-	e, err := s.db.CreateExperiment(ctx, actor, w.project, store.NewExperiment{Name: "sweep"})
+	e, err := s.db.Projects.CreateExperiment(ctx, actor, w.project, projects.NewExperiment{Name: "sweep"})
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	w.experiment = e.ID
 	// The runs are not judged, so the newest are the first.
-	if err := s.db.UpdateExperiment(ctx, actor, e.ID, store.ExperimentPatch{Objective: new(store.NoObjective)}); err != nil {
+	if err := s.db.Projects.UpdateExperiment(ctx, actor, e.ID, projects.ExperimentPatch{Objective: new(goal.None)}); err != nil {
 		s.t.Fatal(err)
 	}
-	for i := range runs {
-		id := s.run(w.experiment, store.NewIteration{Name: new(fmt.Sprint("run ", i+1))})
-		if _, err := s.db.CreateParameter(ctx, actor, id, "lr", store.Text(fmt.Sprintf("0.%d", i+1))); err != nil {
+	for i := range found {
+		id := s.run(w.experiment, runs.NewIteration{Name: new(fmt.Sprint("run ", i+1))})
+		if _, err := s.db.Runs.CreateParameter(ctx, actor, id, "lr", scalar.Text(fmt.Sprintf("0.%d", i+1))); err != nil {
 			s.t.Fatal(err)
 		}
 		s.log(id, "train/loss", points)
@@ -46,9 +52,9 @@ func (s *site) sweep(runs, points int) sweep {
 	return w
 }
 
-func (s *site) run(experiment string, n store.NewIteration) string {
+func (s *site) run(experiment string, n runs.NewIteration) string {
 	s.t.Helper()
-	i, err := s.db.CreateIteration(s.t.Context(), s.actor("alice"), experiment, n)
+	i, err := s.db.Runs.CreateIteration(s.t.Context(), s.actor("alice"), experiment, n)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -57,13 +63,13 @@ func (s *site) run(experiment string, n store.NewIteration) string {
 
 // log adds points to a metric, at the steps after those it has. The value is
 // the step.
-func (s *site) log(iteration, key string, points int) {
+func (s *site) log(iteration, key string, samples int) {
 	s.t.Helper()
-	var all []store.NewMetric
-	for i := range points {
-		all = append(all, store.NewMetric{Key: key, Value: store.Value(i)})
+	var all []points.Sample
+	for i := range samples {
+		all = append(all, points.Sample{Key: key, Value: scalar.Value(i)})
 	}
-	if err := s.db.CreateMetrics(s.t.Context(), s.actor("alice"), iteration, all); err != nil {
+	if err := s.db.Runs.CreateMetrics(s.t.Context(), s.actor("alice"), iteration, all); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -126,7 +132,7 @@ func TestDefaultColumns(t *testing.T) {
 	w := s.sweep(2, 1)
 	for i, run := range w.runs {
 		for key, value := range map[string]string{"batch": "64", "a seed": fmt.Sprint(i), "opt": "adam"} {
-			if _, err := s.db.CreateParameter(t.Context(), store.System, run, key, store.Text(value)); err != nil {
+			if _, err := s.db.Runs.CreateParameter(t.Context(), domain.System, run, key, scalar.Text(value)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -138,7 +144,7 @@ func TestDefaultColumns(t *testing.T) {
 	s.get(page).wants(t, 200, `data-columns="param.`+"`a seed`"+`, param.lr, metric.val/acc, metric.train/loss, metric.a_rate"`)
 	s.get(page+"?columns=param.opt").wants(t, 200, `data-columns="param.opt"`)
 	// The best value of the objective comes first, and the last one beside it.
-	if err := s.db.UpdateExperiment(t.Context(), store.System, w.experiment, store.ExperimentPatch{Objective: new("")}); err != nil {
+	if err := s.db.Projects.UpdateExperiment(t.Context(), domain.System, w.experiment, projects.ExperimentPatch{Objective: new("")}); err != nil {
 		t.Fatal(err)
 	}
 	s.get(page).wants(t, 200, `data-columns="metric.val/acc.max, param.`+"`a seed`"+`, param.lr, metric.val/acc, metric.train/loss"`)
@@ -188,7 +194,7 @@ func TestPagesOfOthers(t *testing.T) {
 	s.curves(body).wants(t, 401)
 
 	// Who may only read is offered nothing else, and refused it.
-	_, err := s.db.CreateUserPermission(t.Context(), store.System, s.actor("bob").UserID, w.project, store.PermissionPatch{})
+	_, err := s.db.Users.CreateUserPermission(t.Context(), domain.System, s.actor("bob").UserID, w.project, users.PermissionPatch{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -294,18 +300,18 @@ func TestMarkupEverywhere(t *testing.T) {
 	s := start(t, setup{auth: true})
 	ctx, actor := t.Context(), s.actor("alice")
 	project := s.project("alice", bad, bad, 0, 0)
-	e, err := s.db.CreateExperiment(ctx, actor, project, store.NewExperiment{Name: bad, Description: bad})
+	e, err := s.db.Projects.CreateExperiment(ctx, actor, project, projects.NewExperiment{Name: bad, Description: bad})
 	if err != nil {
 		t.Fatal(err)
 	}
-	parent := s.run(e.ID, store.NewIteration{Name: new(bad), Notes: bad + "\n\n[x](javascript:alert(1)) <b onclick=x>b</b>"})
-	child := s.run(e.ID, store.NewIteration{Name: new(bad), ParentIterationID: &parent})
+	parent := s.run(e.ID, runs.NewIteration{Name: new(bad), Notes: bad + "\n\n[x](javascript:alert(1)) <b onclick=x>b</b>"})
+	child := s.run(e.ID, runs.NewIteration{Name: new(bad), ParentIterationID: &parent})
 	s.log(parent, bad, 2)
-	_, tagged := s.db.CreateTag(ctx, actor, store.IterationTag, parent, bad)
-	_, set := s.db.CreateParameter(ctx, actor, parent, bad, bad)
-	_, snapped := s.db.CreateSnapshot(ctx, actor, parent, store.NewSnapshot{GitSHA: bad, GitRemote: bad, GitDiff: bad,
+	_, tagged := s.db.Runs.CreateTag(ctx, actor, runs.IterationTag, parent, bad)
+	_, set := s.db.Runs.CreateParameter(ctx, actor, parent, bad, bad)
+	_, snapped := s.db.Runs.CreateSnapshot(ctx, actor, parent, runs.NewSnapshot{GitSHA: bad, GitRemote: bad, GitDiff: bad,
 		Entrypoint: bad, Command: bad, Hostname: bad, Runtime: bad, Dependencies: bad})
-	failed := s.db.UpdateIteration(ctx, actor, parent, store.IterationPatch{Status: new(store.Failed), ErrorMessage: new(bad)})
+	failed := s.db.Runs.UpdateIteration(ctx, actor, parent, runs.IterationPatch{Status: new(domain.Failed), ErrorMessage: new(bad)})
 	for _, err := range []error{tagged, set, snapped, failed} {
 		if err != nil {
 			t.Fatal(err)

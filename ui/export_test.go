@@ -1,6 +1,8 @@
 package ui
 
-import "tracker/store"
+import (
+	"tracker/store/scalar"
+)
 
 // Pages lists the paths of the route table that people open: those that answer
 // GET, without the ones that scripts and programs ask.
@@ -48,8 +50,8 @@ var served = map[string]bool{
 }
 
 // Number and Duration are how pages write a value, and so many seconds.
-func Number(v store.Value) string         { return number(v) }
-func Duration(seconds store.Value) string { return duration(seconds) }
+func Number(v scalar.Value) string         { return number(v) }
+func Duration(seconds scalar.Value) string { return duration(seconds) }
 
 // Static returns the path of the file that browsers load for a source.
 func Static(source string) string {

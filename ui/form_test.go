@@ -8,7 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/files"
+	"tracker/store/users"
 )
 
 // keeps reports whether a form of a page shows a value in a field, as it would be
@@ -45,10 +47,10 @@ func (s *site) forms(t *testing.T) []refusedForm {
 	t.Helper()
 	h := s.shelf()
 	ctx, alice := t.Context(), s.actor("alice")
-	loose := s.keep(h.experiment, store.NewArtifact{Name: "loose.pt"}, "weights")
+	loose := s.keep(h.experiment, files.NewArtifact{Name: "loose.pt"}, "weights")
 	model, version := s.register(h.project, h.run, loose)
-	permission := must(s.db.CreateUserPermission(ctx, alice, s.actor("bob").UserID, h.project, store.PermissionPatch{Read: new(true)}))(t).ID
-	user := must(s.db.CreateUser(ctx, alice, store.NewUser{Username: "carol", Password: password}))(t).ID
+	permission := must(s.db.Users.CreateUserPermission(ctx, alice, s.actor("bob").UserID, h.project, users.PermissionPatch{Read: new(true)}))(t).ID
+	user := must(s.db.Users.CreateUser(ctx, alice, users.NewUser{Username: "carol", Password: password}))(t).ID
 	long, record := strings.Repeat("x", 251), url.Values{"name": {"a <name>"}, "description": {"first line\n<second> & more"}}
 	with := func(fields url.Values, more ...string) url.Values {
 		all := url.Values{}
@@ -77,7 +79,7 @@ func (s *site) forms(t *testing.T) []refusedForm {
 		{"member", "/project/" + h.project + "/members", with(rights, "permission", permission, "do", "save"), "", "", 0, nil},
 		{"new model", "/project/" + h.project + "/models", record, "name", long, 422, nil},
 		{"model", "/model/" + model, with(record, "name", "another <name>"), "name", long, 422, nil},
-		{"version", "/modelversion/" + version, url.Values{"description": {"better\n<than>"}}, "description", strings.Repeat("x", store.MaxText+1), 422, nil},
+		{"version", "/modelversion/" + version, url.Values{"description": {"better\n<than>"}}, "description", strings.Repeat("x", domain.MaxText+1), 422, nil},
 		{"registration", "/artifact/" + loose + "/versions", url.Values{"model_id": {""}, "name": {"a <new> one"}, "iteration_id": {h.run}, "description": {"bett<er"}},
 			"name", long, 422, nil},
 		{"registration without a run", "/artifact/" + loose + "/versions", url.Values{"model_id": {model}, "iteration_id": {h.run}, "description": {"bett<er"}},
@@ -151,7 +153,7 @@ func TestRefusedUploadKeepsItsRun(t *testing.T) {
 	s := start(t, setup{maxUpload: 3})
 	w := s.sweep(1, 1)
 	page := "/experiment/" + w.experiment + "/artifacts"
-	body, kind := files(t, map[string]string{"iteration_id": w.runs[0]}, "a.txt")
+	body, kind := fileForm(t, map[string]string{"iteration_id": w.runs[0]}, "a.txt")
 	a := s.do("POST", page, body, kind)
 	a.wants(t, 413)
 	refusedForm{name: "upload", page: page}.kept(t, a, "", url.Values{"iteration_id": {w.runs[0]}})

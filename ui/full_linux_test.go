@@ -9,7 +9,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tracker/store"
+	"tracker/store/projects"
+	"tracker/store/runs"
+	"tracker/store/users"
 )
 
 // alone is set in the environment of a process that runs one test.
@@ -48,11 +50,11 @@ func TestFullDisk(t *testing.T) {
 	ctx, admin := t.Context(), s.actor("alice")
 	h := s.shelf()
 	model, version := s.register(h.project, h.run, h.artifacts["model.pt"])
-	other := s.run(h.experiment, store.NewIteration{})
+	other := s.run(h.experiment, runs.NewIteration{})
 	// No version of a model is in the way of this one.
-	empty := must(s.db.CreateExperiment(ctx, admin, h.project, store.NewExperiment{Name: "empty"}))(t).ID
-	must(s.db.CreateTag(ctx, admin, store.IterationTag, h.run, "best"))(t)
-	member := must(s.db.CreateUserPermission(ctx, admin, s.actor("bob").UserID, h.project, store.PermissionPatch{Read: new(true)}))(t).ID
+	empty := must(s.db.Projects.CreateExperiment(ctx, admin, h.project, projects.NewExperiment{Name: "empty"}))(t).ID
+	must(s.db.Runs.CreateTag(ctx, admin, runs.IterationTag, h.run, "best"))(t)
+	member := must(s.db.Users.CreateUserPermission(ctx, admin, s.actor("bob").UserID, h.project, users.PermissionPatch{Read: new(true)}))(t).ID
 	carol := s.actor("carol").UserID
 	alice := with(s.signIn("alice"))
 	pages := []string{"/", "/project/" + h.project, "/project/" + h.project + "/settings", "/project/" + h.project + "/members", "/project/" + h.project + "/models",
@@ -90,9 +92,9 @@ func TestFullDisk(t *testing.T) {
 			t.Errorf("%s: %s %.3000s", c.name, a.Status, a.body)
 		}
 	}
-	body, kind := files(t, map[string]string{"iteration_id": h.run}, "a.txt")
+	body, kind := fileForm(t, map[string]string{"iteration_id": h.run}, "a.txt")
 	s.do("POST", "/lab"+experiment+"/artifacts", body, kind, alice).wants(t, 507, "There is no room for the bytes", `data-testid="wrong-upload"`)
-	body, kind = files(t, nil, "a.txt")
+	body, kind = fileForm(t, nil, "a.txt")
 	s.do("POST", "/lab/data"+experiment+"/artifacts", body, kind, alice).wants(t, 507, "There is no room for the bytes", "STORAGE_FULL")
 	script := header("Content-Type", "application/json")
 	s.do("POST", "/lab/data/tags", strings.NewReader(`{"iterations":["`+h.run+`"],"value":"worst","attach":true}`), script, alice).wants(t, 507, full)

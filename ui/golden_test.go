@@ -11,7 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/registry"
+	"tracker/store/runs"
+	"tracker/store/users"
 	"tracker/ui"
 )
 
@@ -39,21 +42,21 @@ func TestGolden(t *testing.T) {
 	full.project("alice", "mnist", "First line\nsecond line", 1, 40)
 	full.clock.move(5 * time.Second)
 
-	runs := start(t, setup{auth: true, base: "/lab"})
-	digits := runs.sweep(3, 4)
-	blank := runs.sweep(0, 0)
-	alice, bob := with(runs.signIn("alice")), with(runs.signIn("bob"))
+	found := start(t, setup{auth: true, base: "/lab"})
+	digits := found.sweep(3, 4)
+	blank := found.sweep(0, 0)
+	alice, bob := with(found.signIn("alice")), with(found.signIn("bob"))
 	first := "/lab/iteration/" + digits.runs[0]
-	must(runs.db.CreateUserPermission(t.Context(), store.System, runs.actor("bob").UserID, blank.project, store.PermissionPatch{}))(t)
+	must(found.db.Users.CreateUserPermission(t.Context(), domain.System, found.actor("bob").UserID, blank.project, users.PermissionPatch{}))(t)
 	long := strings.Repeat("x", 251)
 
 	// What follows changes what the pages above show.
 	late := start(t, setup{auth: true, base: "/lab"})
 	silent := late.sweep(1, 2)
-	model := must(late.db.CreateModel(t.Context(), late.actor("alice"), silent.project, store.NewModel{Name: "fraud"}))(t)
-	must(late.db.CreateModelVersion(t.Context(), late.actor("alice"), model.ID, store.NewModelVersion{IterationID: silent.runs[0]}))(t)
-	ended := late.run(silent.experiment, store.NewIteration{Name: new("done")})
-	if err := late.db.UpdateIteration(t.Context(), late.actor("alice"), ended, store.IterationPatch{Status: new(store.Succeeded)}); err != nil {
+	model := must(late.db.Models.CreateModel(t.Context(), late.actor("alice"), silent.project, registry.NewModel{Name: "fraud"}))(t)
+	must(late.db.Models.CreateModelVersion(t.Context(), late.actor("alice"), model.ID, registry.NewModelVersion{IterationID: silent.runs[0]}))(t)
+	ended := late.run(silent.experiment, runs.NewIteration{Name: new("done")})
+	if err := late.db.Runs.UpdateIteration(t.Context(), late.actor("alice"), ended, runs.IterationPatch{Status: new(domain.Succeeded)}); err != nil {
 		t.Fatal(err)
 	}
 	late.clock.move(6 * time.Minute)
@@ -77,18 +80,18 @@ func TestGolden(t *testing.T) {
 		"projects":      full.get("/lab/", with(full.signIn("alice"))),
 		"projects-page": full.get("/lab/?limit=1&offset=1", with(full.signIn("alice"))),
 		"projects-none": full.get("/lab/?q=zebra", with(full.signIn("alice"))),
-		"project":       runs.get("/lab/project/"+digits.project, alice),
-		"experiment":    runs.get("/lab/experiment/"+digits.experiment+"?filter=param.lr+>+0.1", alice),
-		"first-run":     runs.get("/lab/experiment/"+blank.experiment, alice),
-		"iteration":     runs.get("/lab/iteration/"+digits.runs[1], alice),
-		"delete":        runs.get("/lab/delete?i="+digits.runs[0]+"&i="+digits.runs[1], alice),
-		"change-all":    runs.get("/lab/experiment/"+digits.experiment+"/change?filter="+url.QueryEscape("param.lr < 0.2"), alice),
-		"change":        runs.get("/lab/change?i="+digits.runs[0], alice),
+		"project":       found.get("/lab/project/"+digits.project, alice),
+		"experiment":    found.get("/lab/experiment/"+digits.experiment+"?filter=param.lr+>+0.1", alice),
+		"first-run":     found.get("/lab/experiment/"+blank.experiment, alice),
+		"iteration":     found.get("/lab/iteration/"+digits.runs[1], alice),
+		"delete":        found.get("/lab/delete?i="+digits.runs[0]+"&i="+digits.runs[1], alice),
+		"change-all":    found.get("/lab/experiment/"+digits.experiment+"/change?filter="+url.QueryEscape("param.lr < 0.2"), alice),
+		"change":        found.get("/lab/change?i="+digits.runs[0], alice),
 		"artifacts":     shelf.get("/lab/experiment/"+sorted.experiment+"/artifacts", reader),
 		"artifact":      shelf.get("/lab/artifact/"+sorted.artifacts["sample_0050.png"], reader),
 		"artifact-part": shelf.get("/lab/artifact/"+sorted.artifacts["evil.html"], htmx("div#artifact-"+sorted.artifacts["evil.html"])...),
 		"models":        shelf.get("/lab/project/"+sorted.project+"/models", reader),
-		"first-model":   runs.get("/lab/project/"+digits.project+"/models", alice),
+		"first-model":   found.get("/lab/project/"+digits.project+"/models", alice),
 		"model":         shelf.get("/lab/model/"+sorted.model, reader),
 		"settings":      shelf.get("/lab/experiment/"+sorted.experiment+"/settings", reader),
 		"first-steps":   empty.get("/lab/", with(empty.signIn("bob"))),
@@ -97,36 +100,36 @@ func TestGolden(t *testing.T) {
 		"cross-origin":  full.post("/lab/login", nil, header("Sec-Fetch-Site", "cross-site")),
 		"broken":        full.get("/lab/openapi.json", id),
 
-		"forbidden":       runs.get(first, bob),
-		"no-such-run":     runs.get("/lab/iteration/none", alice),
-		"method":          runs.get("/lab/logout", alice),
-		"too-large":       runs.post("/lab/login", credentials("alice", strings.Repeat("x", 9<<20), "/")),
-		"too-few":         runs.get("/lab/compare?i="+digits.runs[0], alice),
+		"forbidden":       found.get(first, bob),
+		"no-such-run":     found.get("/lab/iteration/none", alice),
+		"method":          found.get("/lab/logout", alice),
+		"too-large":       found.post("/lab/login", credentials("alice", strings.Repeat("x", 9<<20), "/")),
+		"too-few":         found.get("/lab/compare?i="+digits.runs[0], alice),
 		"unavailable":     down.get("/", id),
-		"filter-wrong":    runs.get("/lab/experiment/"+digits.experiment+"?filter=param.lr+<<+1", alice),
-		"iteration-wrong": runs.post(first, url.Values{"name": {long}, "notes": {"kept"}}, alice),
-		"end-wrong":       runs.post(first+"/status", url.Values{"status": {"ASLEEP"}, "error_message": {"kept"}}, alice),
+		"filter-wrong":    found.get("/lab/experiment/"+digits.experiment+"?filter=param.lr+<<+1", alice),
+		"iteration-wrong": found.post(first, url.Values{"name": {long}, "notes": {"kept"}}, alice),
+		"end-wrong":       found.post(first+"/status", url.Values{"status": {"ASLEEP"}, "error_message": {"kept"}}, alice),
 		"iteration-lost":  late.get("/lab/iteration/"+silent.runs[0], later),
 		"experiment-lost": late.get("/lab/experiment/"+silent.experiment, later),
 		"ended-twice":     late.post("/lab/iteration/"+ended+"/status", url.Values{"status": {"KILLED"}}, later),
 		"delete-refused":  late.post("/lab/delete", url.Values{"i": silent.runs}, later),
-		"change-wrong":    runs.post("/lab/change", url.Values{"i": digits.runs, "do": {"add"}, "tag": {long}}, alice),
-		"compare":         runs.get("/lab/compare?i="+digits.runs[0]+"&i="+digits.runs[2], alice),
-		"members":         runs.get("/lab/project/"+blank.project+"/members", alice),
-		"members-reader":  runs.get("/lab/project/"+blank.project+"/members", bob),
-		"members-wrong": runs.post("/lab/project/"+blank.project+"/members",
+		"change-wrong":    found.post("/lab/change", url.Values{"i": digits.runs, "do": {"add"}, "tag": {long}}, alice),
+		"compare":         found.get("/lab/compare?i="+digits.runs[0]+"&i="+digits.runs[2], alice),
+		"members":         found.get("/lab/project/"+blank.project+"/members", alice),
+		"members-reader":  found.get("/lab/project/"+blank.project+"/members", bob),
+		"members-wrong": found.post("/lab/project/"+blank.project+"/members",
 			url.Values{"do": {"add"}, "username": {"nobody"}}, alice),
-		"member-removed": runs.post("/lab/project/"+blank.project+"/members", url.Values{"do": {"save"}, "permission": {"none"}}, alice),
-		"users":          runs.get("/lab/users", alice),
-		"users-wrong":    runs.post("/lab/users", url.Values{"username": {"alice"}, "password": {"long enough"}, "first_name": {"kept"}}, alice),
-		"user":           runs.get("/lab/user/"+runs.actor("bob").UserID, alice),
-		"user-wrong":     runs.post("/lab/user/"+runs.actor("bob").UserID, url.Values{"do": {"password"}, "password": {"short"}}, alice),
-		"account":        runs.get("/lab/account?saved=names", bob),
-		"account-wrong": runs.post("/lab/account/password",
+		"member-removed": found.post("/lab/project/"+blank.project+"/members", url.Values{"do": {"save"}, "permission": {"none"}}, alice),
+		"users":          found.get("/lab/users", alice),
+		"users-wrong":    found.post("/lab/users", url.Values{"username": {"alice"}, "password": {"long enough"}, "first_name": {"kept"}}, alice),
+		"user":           found.get("/lab/user/"+found.actor("bob").UserID, alice),
+		"user-wrong":     found.post("/lab/user/"+found.actor("bob").UserID, url.Values{"do": {"password"}, "password": {"short"}}, alice),
+		"account":        found.get("/lab/account?saved=names", bob),
+		"account-wrong": found.post("/lab/account/password",
 			url.Values{"current": {password}, "password": {"battery staple"}, "again": {"battery stable"}}, bob),
-		"sign-in-ended": runs.post(first, url.Values{"name": {"better <b>"}, "notes": {""}}),
+		"sign-in-ended": found.post(first, url.Values{"name": {"better <b>"}, "notes": {""}}),
 		"sent-again":    late.post("/lab/login", again),
-		"arrival":       runs.get(first, header("Sec-Fetch-Site", "cross-site"), header("Sec-Fetch-Mode", "navigate")),
+		"arrival":       found.get(first, header("Sec-Fetch-Site", "cross-site"), header("Sec-Fetch-Mode", "navigate")),
 	} {
 		t.Run(name, func(t *testing.T) {
 			// A tag to a line, so that a change can be read.

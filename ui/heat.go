@@ -10,8 +10,9 @@ import (
 	"strconv"
 
 	"tracker/server/web"
-	"tracker/store"
+	"tracker/store/domain"
 	"tracker/store/json"
+	"tracker/store/scalar"
 )
 
 const (
@@ -22,22 +23,22 @@ const (
 // heat is a histogram over steps: the counts of values in bins of equal width between low
 // and high, at each step.
 type heat struct {
-	Run    string      `json:"run"`
-	Low    store.Value `json:"low"`
-	High   store.Value `json:"high"`
-	Steps  []int64     `json:"steps"`
-	Counts [][]float64 `json:"counts"` // by step
-	All    int         `json:"all"`    // steps, with those that are left out
+	Run    string       `json:"run"`
+	Low    scalar.Value `json:"low"`
+	High   scalar.Value `json:"high"`
+	Steps  []int64      `json:"steps"`
+	Counts [][]float64  `json:"counts"` // by step
+	All    int          `json:"all"`    // steps, with those that are left out
 }
 
 // heatData answers with the histograms of one run under a name.
-func (s *site) heatData(r *http.Request, actor store.Actor) (any, error) {
+func (s *site) heatData(r *http.Request, actor domain.Actor) (any, error) {
 	q, found, err := s.media(r, actor)
 	if err != nil {
 		return nil, err
 	}
 	if len(q.Iterations) != 1 {
-		return nil, store.Invalid("iterations", "Ask for the histograms of one run at a time.")
+		return nil, domain.Invalid("iterations", "Ask for the histograms of one run at a time.")
 	}
 	byStep := map[int64]medium{}
 	steps := []int64{}
@@ -68,7 +69,7 @@ func (s *site) heatData(r *http.Request, actor store.Actor) (any, error) {
 		if id := byStep[step].ID; id != "" {
 			c, err = s.countsOf(r.Context(), actor, id)
 		}
-		if web.AsError(err) != nil && web.AsError(err).Code == store.CodeNotFound || err == nil && c == nil {
+		if web.AsError(err) != nil && web.AsError(err).Code == domain.CodeNotFound || err == nil && c == nil {
 			continue // deleted, or no histogram
 		}
 		if err != nil {
@@ -80,7 +81,7 @@ func (s *site) heatData(r *http.Request, actor store.Actor) (any, error) {
 	if len(read) == 0 {
 		return h, nil
 	}
-	h.Low, h.High = store.Value(low), store.Value(high)
+	h.Low, h.High = scalar.Value(low), scalar.Value(high)
 	for _, c := range read {
 		h.Counts = append(h.Counts, c.spread(low, high))
 	}
@@ -100,8 +101,8 @@ func spread(all []int64, most int) []int64 {
 }
 
 // countsOf reads a histogram. It returns nil for an artifact that is not one.
-func (s *site) countsOf(ctx context.Context, actor store.Actor, id string) (*binCounts, error) {
-	_, data, err := s.DB.OpenArtifact(ctx, actor, id)
+func (s *site) countsOf(ctx context.Context, actor domain.Actor, id string) (*binCounts, error) {
+	_, data, err := s.DB.Files.OpenArtifact(ctx, actor, id)
 	if err != nil {
 		return nil, err
 	}

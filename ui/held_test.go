@@ -9,7 +9,7 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
-	"tracker/store"
+	"tracker/store/projects"
 )
 
 // hold keeps the first answer from an address that fits a pattern from the page,
@@ -166,21 +166,21 @@ func TestAnswersOutOfOrder(t *testing.T) {
 	t.Run("curves", func(t *testing.T) {
 		b := s.openBrowser(t)
 		b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(at))
-		b.is(points, "2,000 points")
+		b.is(pointsText, "2,000 points")
 		held, release := b.hold("*/data/curves")
 		b.drag(lossChart+" .u-over", 0.25, 0.5)
 		held()
 		b.do(chromedp.Click(chromedp.CSS(`[data-testid="reset-zoom"]`)))
 		b.is(`location.search`, "")
-		b.is(points, "2,000 points")
+		b.is(pointsText, "2,000 points")
 		release()
 		b.settle("/lab")
-		b.is(points, "2,000 points")
+		b.is(pointsText, "2,000 points")
 		b.quiet()
 	})
 	t.Run("best run", func(t *testing.T) {
-		patch := store.ExperimentPatch{Objective: new("minimize train/loss")}
-		if err := s.db.UpdateExperiment(t.Context(), s.actor("alice"), w.experiment, patch); err != nil {
+		patch := projects.ExperimentPatch{Objective: new("minimize train/loss")}
+		if err := s.db.Projects.UpdateExperiment(t.Context(), s.actor("alice"), w.experiment, patch); err != nil {
 			t.Fatal(err)
 		}
 		best := `document.querySelector('#best').href.split('/').at(-1)`

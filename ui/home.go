@@ -5,6 +5,9 @@ import (
 	"strings"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/goal"
+	"tracker/store/runs"
 )
 
 const (
@@ -39,30 +42,30 @@ type homeRun struct {
 // home reads what is running, what has ended lately, and the best runs of these
 // experiments.
 func (s *site) home(db *store.View) (v homeView, err error) {
-	running, err := db.RunningIterations(homeRuns)
+	running, err := db.Runs.RunningIterations(homeRuns)
 	if err != nil {
 		return v, err
 	}
-	ended, err := db.EndedIterations(homeRuns)
+	ended, err := db.Runs.EndedIterations(homeRuns)
 	if err != nil {
 		return v, err
 	}
 	all := slices.Concat(running, ended)
 	ids := map[string][]string{} // of the runs, by experiment
-	var experiments []store.RecentIteration
+	var experiments []runs.RecentIteration
 	for _, r := range all {
 		if ids[r.ExperimentID] == nil {
 			experiments = append(experiments, r)
 		}
 		ids[r.ExperimentID] = append(ids[r.ExperimentID], r.ID)
 	}
-	objectives, values := map[string]*store.Objective{}, map[string]string{}
+	objectives, values := map[string]*goal.Objective{}, map[string]string{}
 	for _, r := range experiments[:min(len(experiments), homeExperiments)] {
-		e, err := db.Experiment(r.ExperimentID)
+		e, err := db.Projects.Experiment(r.ExperimentID)
 		if err != nil {
 			return v, err
 		}
-		o, err := db.Objective(e)
+		o, err := db.Projects.Objective(e)
 		if err != nil {
 			return v, err
 		}
@@ -70,7 +73,7 @@ func (s *site) home(db *store.View) (v homeView, err error) {
 			continue
 		}
 		objectives[e.ID] = o
-		list, err := db.Iterations(e.ID, store.IterationQuery{Page: store.FirstPage, Columns: o.Value(),
+		list, err := db.Runs.Iterations(e.ID, runs.IterationQuery{Page: domain.FirstPage, Columns: o.Value(),
 			Filter: "id in ('" + strings.Join(ids[e.ID], "', '") + "')"})
 		if err != nil {
 			return v, err
@@ -78,14 +81,14 @@ func (s *site) home(db *store.View) (v homeView, err error) {
 		for _, i := range list.Data {
 			values[i.ID] = onlyValue(i)
 		}
-		best, err := db.Iterations(e.ID, store.IterationQuery{Page: store.Page{Limit: 1}, Sort: bestFirst(*o), Columns: o.Value()})
+		best, err := db.Runs.Iterations(e.ID, runs.IterationQuery{Page: domain.Page{Limit: 1}, Sort: bestFirst(*o), Columns: o.Value()})
 		if err != nil {
 			return v, err
 		}
 		if len(best.Data) == 1 && onlyValue(best.Data[0]) != "" && e.IterationCount > 1 {
 			i := best.Data[0]
 			values[i.ID] = onlyValue(i)
-			v.Best = append(v.Best, s.homeRun(store.RecentIteration{Iteration: i, Experiment: r.Experiment, Project: r.Project, ProjectID: r.ProjectID}, o, values))
+			v.Best = append(v.Best, s.homeRun(runs.RecentIteration{Iteration: i, Experiment: r.Experiment, Project: r.Project, ProjectID: r.ProjectID}, o, values))
 		}
 	}
 	for _, r := range running {
@@ -98,14 +101,14 @@ func (s *site) home(db *store.View) (v homeView, err error) {
 }
 
 // onlyValue returns the value of the one metric that an iteration was read with.
-func onlyValue(i store.Iteration) string {
+func onlyValue(i runs.Iteration) string {
 	for _, value := range i.Metrics {
 		return number(value)
 	}
 	return ""
 }
 
-func (s *site) homeRun(r store.RecentIteration, o *store.Objective, values map[string]string) homeRun {
+func (s *site) homeRun(r runs.RecentIteration, o *goal.Objective, values map[string]string) homeRun {
 	h := homeRun{Path: "/iteration/" + r.ID, Name: r.Name, Status: s.status(r.Iteration), Project: r.Project,
 		Experiment: link{Name: r.Experiment, Path: "/experiment/" + r.ExperimentID}, Value: values[r.ID], When: s.moment(r.CreatedDate)}
 	if o != nil {

@@ -5,7 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/projects"
+	"tracker/store/runs"
 )
 
 // TestHome shows what is running, what has ended last, and the best runs, of what
@@ -14,7 +16,7 @@ func TestHome(t *testing.T) {
 	s := start(t, setup{auth: true})
 	w := s.sweep(3, 2)
 	ctx, actor := t.Context(), s.actor("alice")
-	if err := s.db.UpdateExperiment(ctx, actor, w.experiment, store.ExperimentPatch{Objective: new("minimize val/loss")}); err != nil {
+	if err := s.db.Projects.UpdateExperiment(ctx, actor, w.experiment, projects.ExperimentPatch{Objective: new("minimize val/loss")}); err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range w.runs[1:] {
@@ -22,7 +24,7 @@ func TestHome(t *testing.T) {
 	}
 	s.log(w.runs[1], "val/loss", -1)
 	for _, id := range w.runs[:2] {
-		if err := s.db.UpdateIteration(ctx, actor, id, store.IterationPatch{Status: new(store.Failed)}); err != nil {
+		if err := s.db.Runs.UpdateIteration(ctx, actor, id, runs.IterationPatch{Status: new(domain.Failed)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -44,7 +46,7 @@ func TestHome(t *testing.T) {
 	}
 	s.get("/?q=sweep", alice).lacks(t, `data-testid="activity"`)
 	s.get("/", bob).lacks(t, "run 3", `data-testid="activity"`)
-	if err := s.db.DeleteExperiment(ctx, actor, w.experiment); err != nil {
+	if err := s.db.Projects.DeleteExperiment(ctx, actor, w.experiment); err != nil {
 		t.Fatal(err)
 	}
 	s.get("/", alice).lacks(t, "run 3", `data-testid="activity"`)
@@ -54,12 +56,12 @@ func TestProjectRuns(t *testing.T) {
 	s := start(t, setup{base: "/lab"})
 	w := s.sweep(3, 2)
 	ctx, actor := t.Context(), s.actor("alice")
-	if err := s.db.UpdateExperiment(ctx, actor, w.experiment, store.ExperimentPatch{Objective: new("minimize train/loss")}); err != nil {
+	if err := s.db.Projects.UpdateExperiment(ctx, actor, w.experiment, projects.ExperimentPatch{Objective: new("minimize train/loss")}); err != nil {
 		t.Fatal(err)
 	}
-	other := must(s.db.CreateExperiment(ctx, actor, w.project, store.NewExperiment{Name: "other"}))(t).ID
-	id := s.run(other, store.NewIteration{Name: new("elsewhere")})
-	must(s.db.CreateParameter(ctx, actor, id, "lr", "0.05"))(t)
+	other := must(s.db.Projects.CreateExperiment(ctx, actor, w.project, projects.NewExperiment{Name: "other"}))(t).ID
+	id := s.run(other, runs.NewIteration{Name: new("elsewhere")})
+	must(s.db.Runs.CreateParameter(ctx, actor, id, "lr", "0.05"))(t)
 	page := "/lab/project/" + w.project + "/runs"
 	a := s.get(page)
 	a.wants(t, 200, `data-testid="found">4<`, "<bdi>run 1</bdi>", "<bdi>elsewhere</bdi>", "<bdi>other</bdi>", `href="/lab/experiment/`+other+`"`,

@@ -9,7 +9,13 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/files"
+	"tracker/store/projects"
+	"tracker/store/registry"
+	"tracker/store/runs"
+	"tracker/store/scalar"
+	"tracker/store/users"
 )
 
 // hostile is what somebody writes who wants a page to do what it should not.
@@ -53,36 +59,36 @@ func TestHostileText(t *testing.T) {
 	b.signIn(s, "alice")
 	b.do(chromedp.EmulateViewport(1280, 6000)) // charts are drawn when they come into sight
 
-	first := must(s.db.CreateProject(ctx, alice, store.NewProject{Name: hostile[0], Description: hostile[1]}))(t)
-	experiment := must(s.db.CreateExperiment(ctx, alice, first.ID, store.NewExperiment{Name: hostile[2], Description: hostile[3]}))(t)
+	first := must(s.db.Projects.CreateProject(ctx, alice, domain.NewProject{Name: hostile[0], Description: hostile[1]}))(t)
+	experiment := must(s.db.Projects.CreateExperiment(ctx, alice, first.ID, projects.NewExperiment{Name: hostile[2], Description: hostile[3]}))(t)
 	paths := []string{"/", "/users", "/project/" + first.ID + "/models", "/experiment/" + experiment.ID + "/artifacts", "/project/" + first.ID + "/members", "/change?", "/delete?", "/compare?"}
-	var runs []string
+	var found []string
 	for i, bad := range hostile {
-		p := must(s.db.CreateProject(ctx, alice, store.NewProject{Name: bad, Description: bad + bidi}))(t)
-		e := must(s.db.CreateExperiment(ctx, alice, p.ID, store.NewExperiment{Name: bad, Description: bad + bidi}))(t)
-		u := must(s.db.CreateUser(ctx, alice, store.NewUser{Username: bad, Password: password, FirstName: bad, LastName: bad}))(t)
-		must(s.db.CreateUserPermission(ctx, alice, u.ID, first.ID, store.PermissionPatch{}))(t)
-		n := store.NewIteration{Name: new(bad), Notes: bad + bidi + "\n\n<b onclick=window.hacked=1>b</b>\n\n```" + bad + "\n" + bad + "\n```\n"}
+		p := must(s.db.Projects.CreateProject(ctx, alice, domain.NewProject{Name: bad, Description: bad + bidi}))(t)
+		e := must(s.db.Projects.CreateExperiment(ctx, alice, p.ID, projects.NewExperiment{Name: bad, Description: bad + bidi}))(t)
+		u := must(s.db.Users.CreateUser(ctx, alice, users.NewUser{Username: bad, Password: password, FirstName: bad, LastName: bad}))(t)
+		must(s.db.Users.CreateUserPermission(ctx, alice, u.ID, first.ID, users.PermissionPatch{}))(t)
+		n := runs.NewIteration{Name: new(bad), Notes: bad + bidi + "\n\n<b onclick=window.hacked=1>b</b>\n\n```" + bad + "\n" + bad + "\n```\n"}
 		if i > 0 {
-			n.ParentIterationID = &runs[i-1]
+			n.ParentIterationID = &found[i-1]
 		}
 		id := s.run(experiment.ID, n)
-		runs = append(runs, id)
-		must(s.db.CreateTag(ctx, alice, store.IterationTag, id, bad))(t)
-		must(s.db.CreateTag(ctx, alice, store.ProjectTag, p.ID, bad))(t)
-		must(s.db.CreateTag(ctx, alice, store.ExperimentTag, e.ID, bad))(t)
-		must(s.db.CreateParameter(ctx, alice, id, bad, store.Text(bad+bidi)))(t)
-		must(s.db.CreateParameter(ctx, alice, id, "lr", store.Text(fmt.Sprint(i))))(t)
-		must(s.db.CreateSnapshot(ctx, alice, id, store.NewSnapshot{GitSHA: bad, GitRemote: bad, GitDiff: bad + bidi, Entrypoint: bad,
+		found = append(found, id)
+		must(s.db.Runs.CreateTag(ctx, alice, runs.IterationTag, id, bad))(t)
+		must(s.db.Runs.CreateTag(ctx, alice, runs.ProjectTag, p.ID, bad))(t)
+		must(s.db.Runs.CreateTag(ctx, alice, runs.ExperimentTag, e.ID, bad))(t)
+		must(s.db.Runs.CreateParameter(ctx, alice, id, bad, scalar.Text(bad+bidi)))(t)
+		must(s.db.Runs.CreateParameter(ctx, alice, id, "lr", scalar.Text(fmt.Sprint(i))))(t)
+		must(s.db.Runs.CreateSnapshot(ctx, alice, id, runs.NewSnapshot{GitSHA: bad, GitRemote: bad, GitDiff: bad + bidi, Entrypoint: bad,
 			Command: bad, Hostname: bad, Runtime: bad, Dependencies: bad}))(t)
-		m := must(s.db.CreateModel(ctx, alice, first.ID, store.NewModel{Name: bad, Description: bad}))(t)
-		must(s.db.CreateModelVersion(ctx, alice, m.ID, store.NewModelVersion{IterationID: id, Description: bad}))(t)
-		content := must(s.db.Receive(ctx, strings.NewReader(bad), ""))(t)
-		a := must(s.db.CreateArtifact(ctx, alice, experiment.ID, store.NewArtifact{Name: "a " + fileName.Replace(bad), Description: bad, IterationID: id, ContentType: "text/html"}, content))(t)
+		m := must(s.db.Models.CreateModel(ctx, alice, first.ID, registry.NewModel{Name: bad, Description: bad}))(t)
+		must(s.db.Models.CreateModelVersion(ctx, alice, m.ID, registry.NewModelVersion{IterationID: id, Description: bad}))(t)
+		content := must(s.db.Files.Receive(ctx, strings.NewReader(bad), ""))(t)
+		a := must(s.db.Files.CreateArtifact(ctx, alice, experiment.ID, files.NewArtifact{Name: "a " + fileName.Replace(bad), Description: bad, IterationID: id, ContentType: "text/html"}, content))(t)
 		s.log(id, bad, 3+i)
 		if i%2 == 1 {
-			patch := store.IterationPatch{Status: new(store.Failed), ErrorMessage: new(bad + bidi)}
-			if err := s.db.UpdateIteration(ctx, alice, id, patch); err != nil {
+			patch := runs.IterationPatch{Status: new(domain.Failed), ErrorMessage: new(bad + bidi)}
+			if err := s.db.Runs.UpdateIteration(ctx, alice, id, patch); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -95,7 +101,7 @@ func TestHostileText(t *testing.T) {
 			"/experiment/"+experiment.ID+"?"+url.Values{"filter": {bad}, "sort": {bad}, "columns": {bad}, "base": {bad}, "hide": {bad},
 				"show": {bad}, "zoom": {bad}, "smooth": {bad}, "x": {bad}, "split": {bad}, "axes": {bad}, "sx": {bad}}.Encode()+"#"+q)
 	}
-	query := "i=" + strings.Join(runs, "&i=")
+	query := "i=" + strings.Join(found, "&i=")
 	for _, path := range paths {
 		if strings.HasSuffix(path, "?") {
 			path += query

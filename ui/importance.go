@@ -12,8 +12,10 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"tracker/store"
+	"tracker/store/domain"
 	"tracker/store/goal"
 	"tracker/store/importance"
+	"tracker/store/scalar"
 )
 
 // importanceView is the page of the importance of parameters.
@@ -21,7 +23,7 @@ type importanceView struct {
 	ExperimentID string
 	Filter       string
 	Metrics      []string // to choose from
-	Objective    store.Objective
+	Objective    goal.Objective
 	Rows         []importanceRow
 	Summary      string   // what the estimate is based on, or why there is none
 	Notes        []string // about runs that count in a special way
@@ -47,17 +49,17 @@ func (r importanceRow) interval() string {
 
 // objectiveOf returns the metric and goal that an address names, or else those of the
 // experiment; an empty metric for none.
-func objectiveOf(query url.Values, known *store.Objective) store.Objective {
-	var o store.Objective
+func objectiveOf(query url.Values, known *goal.Objective) goal.Objective {
+	var o goal.Objective
 	if known != nil {
 		o = *known
 	}
 	if named := readable(query.Get("metric")); named != "" && named != o.Metric {
-		o = store.Objective{Metric: named, Goal: goal.Of(named)}
+		o = goal.Objective{Metric: named, Goal: goal.Of(named)}
 	}
-	switch goal := store.Goal(query.Get("goal")); goal {
-	case store.Minimize, store.Maximize:
-		o.Goal = goal
+	switch aim := goal.Goal(query.Get("goal")); aim {
+	case goal.Minimize, goal.Maximize:
+		o.Goal = aim
 	case "none":
 		o.Goal = ""
 	}
@@ -65,20 +67,20 @@ func objectiveOf(query url.Values, known *store.Objective) store.Objective {
 }
 
 // importance shows which parameters of an experiment matter for a metric.
-func (s *site) importance(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) importance(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	query := r.URL.Query()
 	v := importanceView{ExperimentID: idOf(r), Filter: readable(query.Get("filter"))}
 	var f frame
-	found, err := s.DB.Importance(r.Context(), store.Actor{UserID: user.ID}, func(db *store.View) (q store.ImportanceQuery, err error) {
+	found, err := s.DB.Importance(r.Context(), domain.Actor{UserID: user.ID}, func(db *store.View) (q store.ImportanceQuery, err error) {
 		e, p, err := s.experimentOf(db, v.ExperimentID)
 		if err != nil {
 			return q, err
 		}
-		known, err := db.Objective(e)
+		known, err := db.Projects.Objective(e)
 		if err != nil {
 			return q, err
 		}
-		keys, err := metricKeys(db, e.ID, known, "", false, store.Page{Limit: store.MaxLimit})
+		keys, err := metricKeys(db, e.ID, known, "", false, domain.Page{Limit: domain.MaxLimit})
 		if err != nil {
 			return q, err
 		}
@@ -156,26 +158,26 @@ func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 // direction says how a result depends on a parameter, for a goal or, without one, for
 // the value of the metric.
-func direction(e importance.Estimate, goal store.Goal) string {
+func direction(e importance.Estimate, aim goal.Goal) string {
 	at := e.At
 	if f, err := strconv.ParseFloat(at, 64); err == nil && e.Shape != importance.Between {
-		at = number(store.Value(f))
+		at = number(scalar.Value(f))
 	}
 	low, high := "lowest", "highest"
-	switch goal {
-	case store.Minimize:
+	switch aim {
+	case goal.Minimize:
 		low, high = "best", "worst"
-	case store.Maximize:
+	case goal.Maximize:
 		low, high = "worst", "best"
 	}
 	switch e.Shape {
 	case importance.Rising, importance.Falling:
 		switch {
-		case goal == "" && e.Shape == importance.Rising:
+		case aim == "" && e.Shape == importance.Rising:
 			return "rises with it"
-		case goal == "":
+		case aim == "":
 			return "falls as it rises"
-		case (goal == store.Minimize) == (e.Shape == importance.Rising):
+		case (aim == goal.Minimize) == (e.Shape == importance.Rising):
 			return "lower is better"
 		}
 		return "higher is better"

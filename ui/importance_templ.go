@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import (
 	"fmt"
-	"tracker/store"
+	"tracker/store/goal"
 )
 
 func importancePage(f frame, v importanceView) templ.Component {
@@ -127,7 +127,7 @@ func importancePage(f frame, v importanceView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				if v.Objective.Goal == store.Minimize {
+				if v.Objective.Goal == goal.Minimize {
 					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, " selected")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
@@ -137,7 +137,7 @@ func importancePage(f frame, v importanceView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				if v.Objective.Goal == store.Maximize {
+				if v.Objective.Goal == goal.Maximize {
 					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, " selected")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err

@@ -13,12 +13,16 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/points"
+	"tracker/store/projects"
+	"tracker/store/runs"
+	"tracker/store/scalar"
 )
 
 // tuning makes runs whose loss is lowest in the middle of the learning rates and with
 // adamw, and that log the learning rate as a metric too. It returns the experiment and the runs.
-func (s *site) tuning(t testing.TB, runs int) (experiment string, ids []string) {
+func (s *site) tuning(t testing.TB, found int) (experiment string, ids []string) {
 	t.Helper()
 	check := func(err error) {
 		t.Helper()
@@ -26,13 +30,13 @@ func (s *site) tuning(t testing.TB, runs int) (experiment string, ids []string) 
 			t.Fatal(err)
 		}
 	}
-	p, err := s.db.CreateProject(t.Context(), store.System, store.NewProject{Name: "vision"})
+	p, err := s.db.Projects.CreateProject(t.Context(), domain.System, domain.NewProject{Name: "vision"})
 	check(err)
-	e, err := s.db.CreateExperiment(t.Context(), store.System, p.ID, store.NewExperiment{Name: "sweep"})
+	e, err := s.db.Projects.CreateExperiment(t.Context(), domain.System, p.ID, projects.NewExperiment{Name: "sweep"})
 	check(err)
 	random := rand.New(rand.NewPCG(1, 1))
-	for i := range runs {
-		r, err := s.db.CreateIteration(t.Context(), store.System, e.ID, store.NewIteration{Name: new(fmt.Sprintf("sweep-%03d", i))})
+	for i := range found {
+		r, err := s.db.Runs.CreateIteration(t.Context(), domain.System, e.ID, runs.NewIteration{Name: new(fmt.Sprintf("sweep-%03d", i))})
 		check(err)
 		rate, optimizer, size := -5+4*random.Float64(), []string{"adamw", "sgd", "lion"}[random.IntN(3)], fmt.Sprint(16<<random.IntN(4))
 		if i%20 == 19 {
@@ -40,7 +44,7 @@ func (s *site) tuning(t testing.TB, runs int) (experiment string, ids []string) 
 		}
 		loss := math.Pow(rate+3, 2) + map[string]float64{"adamw": 0, "sgd": 2, "lion": 1}[optimizer]
 		for key, value := range map[string]string{"lr": fmt.Sprintf("%.3g", math.Pow(10, rate)), "optimizer": optimizer, "batch_size": size, "seed": fmt.Sprint(random.IntN(1000))} {
-			_, err = s.db.CreateParameter(t.Context(), store.System, r.ID, key, store.Text(value))
+			_, err = s.db.Runs.CreateParameter(t.Context(), domain.System, r.ID, key, scalar.Text(value))
 			check(err)
 		}
 		for _, key := range []string{"amp/scale", "lr", "train/loss", "val/loss", "val/accuracy"} {
@@ -49,7 +53,7 @@ func (s *site) tuning(t testing.TB, runs int) (experiment string, ids []string) 
 				if key == "val/accuracy" {
 					factor = 1 / factor
 				}
-				_, err = s.db.CreateMetric(t.Context(), store.System, r.ID, store.NewMetric{Key: key, Step: new(store.Step(step)), Value: store.Value(value * factor)})
+				_, err = s.db.Runs.CreateMetric(t.Context(), domain.System, r.ID, points.Sample{Key: key, Step: new(scalar.Step(step)), Value: scalar.Value(value * factor)})
 				check(err)
 			}
 		}
@@ -115,7 +119,7 @@ func TestImportanceInComparison(t *testing.T) {
 	b.is(`document.querySelector('#importance').dataset.metric`, "train/loss")
 	b.is(first, "lr")
 	b.do(chromedp.Navigate(s.url + "/compare?" + url.Values{"experiment": {experiment}, "filter": {"param.optimizer = 'adamw'"}}.Encode()))
-	adamw := must(s.db.Iterations(t.Context(), store.System, experiment, store.IterationQuery{Filter: "param.optimizer = 'adamw'"}))(t).Total
+	adamw := must(s.db.Runs.Iterations(t.Context(), domain.System, experiment, runs.IterationQuery{Filter: "param.optimizer = 'adamw'"}))(t).Total
 	b.is(`document.querySelector('#importance').textContent.includes('`+strconv.Itoa(adamw)+` runs')`, "true")
 	b.quiet()
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"tracker/store"
+	"tracker/store/domain"
 )
 
 // asks are the headers that htmx sends from a page.
@@ -68,7 +68,7 @@ func TestInPlaceFailures(t *testing.T) {
 		"not signed in": s.post(page, url.Values{"name": {"x"}}, s.asks(page, "div#run")...),
 		"not allowed":   s.post(page, url.Values{"name": {"x"}}, append(s.asks(page, "div#run"), with(s.signIn("bob")))...),
 		"gone":          s.post("/iteration/none", url.Values{"name": {"x"}}, append(s.asks(page, "div#run"), with(s.signIn("alice")))...),
-		"too large": s.post(page, url.Values{"notes": {strings.Repeat("x", 33*store.MaxText)}},
+		"too large": s.post(page, url.Values{"notes": {strings.Repeat("x", 33*domain.MaxText)}},
 			append(s.asks(page, "div#run"), with(s.signIn("alice")))...),
 	} {
 		if a.StatusCode < 400 || a.Header.Get("HX-Retarget") != "#problem" || a.Header.Get("HX-Reswap") != "innerHTML" ||
@@ -84,14 +84,14 @@ func TestLongNotes(t *testing.T) {
 	w := s.sweep(1, 0)
 	page := "/iteration/" + w.runs[0]
 	// Each line end is six bytes of the form, and each of these letters too.
-	for _, longest := range []string{strings.Repeat("\r\n", store.MaxText), strings.Repeat("ж", store.MaxText/2)} {
+	for _, longest := range []string{strings.Repeat("\r\n", domain.MaxText), strings.Repeat("ж", domain.MaxText/2)} {
 		s.post(page, url.Values{"name": {"run"}, "notes": {longest}}).redirects(t, page)
-		i, err := s.db.Iteration(t.Context(), s.actor("alice"), w.runs[0])
+		i, err := s.db.Runs.Iteration(t.Context(), s.actor("alice"), w.runs[0])
 		if want := strings.ReplaceAll(longest, "\r\n", "\n"); err != nil || i.Notes != want {
 			t.Errorf("%d bytes were stored, not %d (%v)", len(i.Notes), len(want), err)
 		}
 	}
-	for _, over := range []int{store.MaxText + 1, 12 * store.MaxText} {
+	for _, over := range []int{domain.MaxText + 1, 12 * domain.MaxText} {
 		long := strings.Repeat("x", over)
 		a := s.post(page, url.Values{"name": {"run"}, "notes": {long}})
 		if a.StatusCode != 422 || !strings.Contains(a.body, fmt.Sprintf("notes must have at most 1048576 bytes, not %d.", over)) ||
@@ -99,6 +99,6 @@ func TestLongNotes(t *testing.T) {
 			t.Errorf("notes of %d bytes: %s", over, a.Status)
 		}
 	}
-	s.post(page, url.Values{"name": {"run"}, "notes": {strings.Repeat("x", 32*store.MaxText)}}).
+	s.post(page, url.Values{"name": {"run"}, "notes": {strings.Repeat("x", 32*domain.MaxText)}}).
 		wants(t, 413, "up to 32 MiB", "What you typed is still in it")
 }

@@ -7,7 +7,10 @@ import (
 	"strings"
 
 	"tracker/store"
+	"tracker/store/domain"
 	"tracker/store/goal"
+	"tracker/store/runs"
+	"tracker/store/search"
 )
 
 // The interest of a metric, the greatest first: what was learned, measured on held-out
@@ -122,7 +125,7 @@ func byInterest[T any](all []T, key func(T) string, spread map[string]int) {
 // spreads returns how much runs differ in each metric: the standard deviation of their means as a share of the range of
 // all values, 0 to 5 in tenths; of a metric that one run has alone, 1 if it changes. It is coarse, so that the order of charts
 // does not change with every point.
-func spreads(runs []store.Summary) map[string]int {
+func spreads(runs []runs.Summary) map[string]int {
 	type moments struct{ n, sum, squares, low, high float64 }
 	all := map[string]moments{}
 	for _, run := range runs {
@@ -168,7 +171,7 @@ func spreadsOf(db *store.View, experimentID string, metrics int) (map[string]int
 	if limit < 2 {
 		return nil, nil
 	}
-	runs, err := db.Iterations(experimentID, store.IterationQuery{Sort: "created", Page: store.Page{Limit: limit}})
+	runs, err := db.Runs.Iterations(experimentID, runs.IterationQuery{Sort: "created", Page: domain.Page{Limit: limit}})
 	if err != nil {
 		return nil, err
 	}
@@ -176,13 +179,13 @@ func spreadsOf(db *store.View, experimentID string, metrics int) (map[string]int
 	for _, run := range runs.Data {
 		ids = append(ids, run.ID)
 	}
-	summaries, err := db.Summaries(ids)
+	summaries, err := db.Runs.Summaries(ids)
 	return spreads(summaries), err
 }
 
 // putFirst moves the metric of an objective and its group to the beginning, in front of those
 // of more interest by their names.
-func putFirst[T any](all []T, o *store.Objective, key func(T) string) {
+func putFirst[T any](all []T, o *goal.Objective, key func(T) string) {
 	if o == nil {
 		return
 	}
@@ -203,18 +206,18 @@ func putFirst[T any](all []T, o *store.Objective, key func(T) string) {
 // metricKeys returns a page of the metrics of an experiment whose names have a part in
 // them. The first of the alphabet, up to store.MaxLimit, are sorted by interest and spread, after the metric
 // of the objective if there is one.
-func metricKeys(db *store.View, experimentID string, o *store.Objective, part string, pattern bool, page store.Page) (store.List[store.Key], error) {
-	kind := store.MetricKey
-	q := store.KeyQuery{Page: page, Kind: &kind, Part: part, Pattern: pattern}
-	if page.Offset+page.Limit > store.MaxLimit {
-		return db.Keys(experimentID, q)
+func metricKeys(db *store.View, experimentID string, o *goal.Objective, part string, pattern bool, page domain.Page) (domain.List[search.Key], error) {
+	kind := search.MetricKey
+	q := runs.KeyQuery{Page: page, Kind: &kind, Part: part, Pattern: pattern}
+	if page.Offset+page.Limit > domain.MaxLimit {
+		return db.Runs.Keys(experimentID, q)
 	}
-	q.Page = store.Page{Limit: store.MaxLimit}
-	list, err := db.Keys(experimentID, q)
+	q.Page = domain.Page{Limit: domain.MaxLimit}
+	list, err := db.Runs.Keys(experimentID, q)
 	if err != nil {
 		return list, err
 	}
-	name := func(k store.Key) string { return k.Key }
+	name := func(k search.Key) string { return k.Key }
 	spread, err := spreadsOf(db, experimentID, list.Total)
 	if err != nil {
 		return list, err

@@ -8,7 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"tracker/store"
+	"tracker/store/points"
+	"tracker/store/runs"
+	"tracker/store/scalar"
 )
 
 func TestByInterest(t *testing.T) {
@@ -45,12 +47,12 @@ func BenchmarkByInterest(b *testing.B) {
 
 // TestSpread sorts metrics of the same interest by how much runs differ in them.
 func TestSpread(t *testing.T) {
-	var runs []store.Summary
-	of := func(low, mean, high float64) store.MetricSummary {
-		return store.MetricSummary{Min: new(store.Value(low)), Mean: new(store.Value(mean)), Max: new(store.Value(high))}
+	var iterations []runs.Summary
+	of := func(low, mean, high float64) points.Summary {
+		return points.Summary{Min: new(scalar.Value(low)), Mean: new(scalar.Value(mean)), Max: new(scalar.Value(high))}
 	}
 	for i := range 4 {
-		runs = append(runs, store.Summary{Metrics: map[string]store.MetricSummary{
+		iterations = append(iterations, runs.Summary{Metrics: map[string]points.Summary{
 			"constant": of(65536, 65536, 65536),
 			"near":     of(0, 5+float64(i)/10, 10),
 			"far":      of(float64(i), float64(i), float64(i)),
@@ -58,8 +60,8 @@ func TestSpread(t *testing.T) {
 			"huge":     of(-math.MaxFloat64, 0, math.MaxFloat64),
 		}})
 	}
-	runs[0].Metrics["once"], runs[0].Metrics["alone"] = of(1, 1, 1), of(1, 1, 2)
-	got := spreads(runs)
+	iterations[0].Metrics["once"], iterations[0].Metrics["alone"] = of(1, 1, 1), of(1, 1, 2)
+	got := spreads(iterations)
 	if want := (map[string]int{"near": 1, "far": 4, "huge": 0, "alone": 1}); !maps.Equal(got, want) {
 		t.Errorf("the spreads are %v, want %v", got, want)
 	}

@@ -12,6 +12,12 @@ import (
 
 	"tracker/server/web"
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/points"
+	"tracker/store/projects"
+	"tracker/store/registry"
+	"tracker/store/runs"
+	"tracker/store/scalar"
 	"tracker/store/wandb/format"
 )
 
@@ -32,23 +38,23 @@ type iterationView struct {
 	Notes        string
 	NotesHTML    templ.Component
 	ErrorText    string
-	Params       []store.Parameter
+	Params       []runs.Parameter
 	AllParams    int // number of parameters, also those that are not shown
-	Properties   []store.Property
+	Properties   []domain.Property
 	NotSent      []string // sentences about what the run has logged and its client could not send
-	Datasets     []store.DatasetName
+	Datasets     []runs.DatasetName
 	AllDatasets  int
 	Metrics      []metricRow
 	AllMetrics   int
-	Snapshot     *store.Snapshot // nil when none was recorded
-	Known        bool            // the browser has the snapshot, which is large, already
-	System       bool            // the run has metrics of the machine
+	Snapshot     *runs.Snapshot // nil when none was recorded
+	Known        bool           // the browser has the snapshot, which is large, already
+	System       bool           // the run has metrics of the machine
 	Console      consoleView
 	Plots        tablePlots
 	Artifacts    artifactsView
-	Versions     []store.MadeVersion // of models, that came from it
+	Versions     []registry.MadeVersion // of models, that came from it
 	LoggedModels []loggedModelLink
-	Rights       store.Permission
+	Rights       domain.Permission
 	Form         editForm
 }
 
@@ -61,7 +67,7 @@ type editForm struct {
 	Status string
 	Error  string // the reason of an end
 	Tag    string
-	Wrong  *store.Error
+	Wrong  *domain.Error
 }
 
 // wrong returns the message about a field, "" for none. A message about no field of the
@@ -84,7 +90,7 @@ type loggedModelLink struct {
 
 // loggedModelPath returns the address of the files of a logged model.
 func loggedModelPath(experimentID, id string) string {
-	return "/experiment/" + experimentID + "/artifacts?" + url.Values{"q": {store.LoggedModelFolder(id)}}.Encode()
+	return "/experiment/" + experimentID + "/artifacts?" + url.Values{"q": {registry.LoggedModelFolder(id)}}.Encode()
 }
 
 type metricRow struct {
@@ -99,37 +105,37 @@ type metricRow struct {
 const runArtifacts = 20
 
 // iteration shows one run.
-func (s *site) iteration(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) iteration(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.showIteration(w, r, user, http.StatusOK, editForm{})
 }
 
-func (s *site) showIteration(w http.ResponseWriter, r *http.Request, user store.User, status int, form editForm) error {
+func (s *site) showIteration(w http.ResponseWriter, r *http.Request, user domain.User, status int, form editForm) error {
 	var v iterationView
 	var f frame
 	var plots []format.Plot
 	err := s.view(r, user, func(db *store.View) error {
-		i, err := db.Iteration(idOf(r))
+		i, err := db.Runs.Iteration(idOf(r))
 		if err != nil {
 			return err
 		}
-		e, err := db.Experiment(i.ExperimentID)
+		e, err := db.Projects.Experiment(i.ExperimentID)
 		if err != nil {
 			return err
 		}
-		p, err := db.Project(e.ProjectID)
+		p, err := db.Projects.Project(e.ProjectID)
 		if err != nil {
 			return err
 		}
-		v = iterationView{Run: s.run(i), Cursor: db.Cursor(), ExperimentID: e.ID, Running: i.Status == store.Running, Seen: s.moment(i.LastSeen),
+		v = iterationView{Run: s.run(i), Cursor: db.Cursor(), ExperimentID: e.ID, Running: i.Status == domain.Running, Seen: s.moment(i.LastSeen),
 			Notes: i.Notes, ErrorText: i.ErrorMessage, Form: form, Known: inPlace(r) && r.URL.Query().Has("known")}
 		if i.EndDate != nil {
 			v.Ended = new(s.moment(*i.EndDate))
 		}
-		if v.Rights, err = db.Rights(p.ID); err != nil {
+		if v.Rights, err = db.Users.Rights(p.ID); err != nil {
 			return err
 		}
 		if form.Wrong == nil {
-			v.Form = editForm{Name: i.Name, Notes: i.Notes, Status: string(store.Succeeded)}
+			v.Form = editForm{Name: i.Name, Notes: i.Notes, Status: string(domain.Succeeded)}
 		}
 		v.Form.renew("name", &v.Form.Name, i.Name)
 		v.Form.renew("notes", &v.Form.Notes, i.Notes)
@@ -140,14 +146,14 @@ func (s *site) showIteration(w http.ResponseWriter, r *http.Request, user store.
 			return err
 		}
 		q, line := consoleQuery(r.URL.Query())
-		printed, err := db.Console(i.ID, q)
+		printed, err := db.Runs.Console(i.ID, q)
 		if err != nil {
 			return err
 		}
 		v.Console = consoleView{Lines: linesOf(printed.Lines), First: printed.First, Next: printed.Next, Search: q.Search, Line: line}
-		v.Artifacts = artifactsView{ExperimentID: e.ID, IterationID: i.ID, Path: "/iteration/" + i.ID, Rights: v.Rights, Open: e.Status == store.InProgress,
+		v.Artifacts = artifactsView{ExperimentID: e.ID, IterationID: i.ID, Path: "/iteration/" + i.ID, Rights: v.Rights, Open: e.Status == domain.InProgress,
 			All: "/experiment/" + e.ID + "/artifacts?iteration=" + i.ID}
-		if err := s.fillArtifacts(db, user, &v.Artifacts, store.Page{Limit: runArtifacts}); err != nil {
+		if err := s.fillArtifacts(db, user, &v.Artifacts, domain.Page{Limit: runArtifacts}); err != nil {
 			return err
 		}
 		f, err = s.inside(db, i.Name, user, place{projectID: p.ID, experimentID: e.ID})
@@ -158,7 +164,7 @@ func (s *site) showIteration(w http.ResponseWriter, r *http.Request, user store.
 	if err != nil {
 		return err
 	}
-	if v.Plots, err = s.tablePlots(r.Context(), store.Actor{UserID: user.ID}, idOf(r), plots); err != nil {
+	if v.Plots, err = s.tablePlots(r.Context(), domain.Actor{UserID: user.ID}, idOf(r), plots); err != nil {
 		return err
 	}
 	if v.NotesHTML, err = prose(r.Context(), v.Notes); err != nil {
@@ -168,22 +174,22 @@ func (s *site) showIteration(w http.ResponseWriter, r *http.Request, user store.
 }
 
 // fillIteration adds the records of a run.
-func (s *site) fillIteration(db *store.View, e store.Experiment, i store.Iteration, v *iterationView) error {
-	summary, err := db.Summary(i.ID)
+func (s *site) fillIteration(db *store.View, e projects.Experiment, i runs.Iteration, v *iterationView) error {
+	summary, err := db.Runs.Summary(i.ID)
 	if err != nil {
 		return err
 	}
 	params := slices.Sorted(maps.Keys(summary.Params))
 	v.AllParams = len(params)
 	for _, key := range fit(params, maxRows, func(key string) int { return len(key) + len(summary.Params[key]) }) {
-		v.Params = append(v.Params, store.Parameter{Key: key, Value: cell(summary.Params[key])})
+		v.Params = append(v.Params, runs.Parameter{Key: key, Value: cell(summary.Params[key])})
 	}
-	properties, err := db.Properties(store.IterationProperty, i.ID, store.Page{Limit: store.MaxLimit})
+	properties, err := db.Runs.Properties(runs.IterationProperty, i.ID, domain.Page{Limit: domain.MaxLimit})
 	if err != nil {
 		return err
 	}
 	for _, p := range properties.Data {
-		if strings.HasPrefix(p.Key, store.NotSentProperty) {
+		if strings.HasPrefix(p.Key, runs.NotSentProperty) {
 			if p.Value != "" {
 				v.NotSent = append(v.NotSent, cell(p.Value))
 			}
@@ -192,44 +198,44 @@ func (s *site) fillIteration(db *store.View, e store.Experiment, i store.Iterati
 		p.Value = cell(p.Value)
 		v.Properties = append(v.Properties, p)
 	}
-	datasets, err := db.Datasets(i.ID, store.FirstPage)
+	datasets, err := db.Runs.Datasets(i.ID, domain.FirstPage)
 	if err != nil {
 		return err
 	}
 	v.Datasets, v.AllDatasets = datasets.Data, datasets.Total
 	names := slices.Collect(maps.Keys(summary.Metrics))
-	o, err := db.Objective(e)
+	o, err := db.Projects.Objective(e)
 	if err != nil {
 		return err
 	}
 	own := func(name string) string { return name }
-	byInterest(names, own, spreads([]store.Summary{summary}))
+	byInterest(names, own, spreads([]runs.Summary{summary}))
 	putFirst(names, o, own)
 	v.AllMetrics = len(names)
 	v.System = slices.ContainsFunc(names, func(key string) bool { return strings.HasPrefix(key, "system/") })
 	for _, key := range names[:min(len(names), maxRows)] {
 		v.Metrics = append(v.Metrics, newMetricRow(key, summary.Metrics[key]))
 	}
-	snapshot, err := db.Snapshot(i.ID)
+	snapshot, err := db.Runs.Snapshot(i.ID)
 	if err == nil && v.Known {
-		v.Snapshot = new(store.Snapshot)
+		v.Snapshot = new(runs.Snapshot)
 	} else if err == nil {
 		v.Snapshot = &snapshot
-	} else if web.AsError(err).Code != store.CodeNotFound {
+	} else if web.AsError(err).Code != domain.CodeNotFound {
 		return err
 	}
-	if v.Versions, err = db.IterationVersions(i.ID); err != nil {
+	if v.Versions, err = db.Models.IterationVersions(i.ID); err != nil {
 		return err
 	}
-	uses, err := db.LoggedModelUses(i.ID)
+	uses, err := db.Models.LoggedModelUses(i.ID)
 	if err != nil {
 		return err
 	}
 	for _, u := range uses {
 		v.LoggedModels = append(v.LoggedModels, loggedModelLink{
-			link: link{Name: u.ModelName, Path: loggedModelPath(u.ExperimentID, u.ModelID)}, Input: u.Role == store.InputModel})
+			link: link{Name: u.ModelName, Path: loggedModelPath(u.ExperimentID, u.ModelID)}, Input: u.Role == registry.InputModel})
 	}
-	children, err := db.IterationChildren(i.ID, store.Page{Limit: iterationChildren})
+	children, err := db.Runs.IterationChildren(i.ID, domain.Page{Limit: iterationChildren})
 	if err != nil {
 		return err
 	}
@@ -240,7 +246,7 @@ func (s *site) fillIteration(db *store.View, e store.Experiment, i store.Iterati
 	if i.ParentIterationID == nil {
 		return nil
 	}
-	parent, err := db.Iteration(*i.ParentIterationID)
+	parent, err := db.Runs.Iteration(*i.ParentIterationID)
 	if err != nil {
 		return err
 	}
@@ -248,10 +254,10 @@ func (s *site) fillIteration(db *store.View, e store.Experiment, i store.Iterati
 	return nil
 }
 
-func newMetricRow(key string, m store.MetricSummary) metricRow {
+func newMetricRow(key string, m points.Summary) metricRow {
 	r := metricRow{Key: key, Last: number(m.Last), LastStep: step(&m.LastStep), Count: humanize.Comma(m.Count),
 		MinStep: step(m.MinStep), MaxStep: step(m.MaxStep)}
-	for dst, v := range map[*string]*store.Value{&r.Min: m.Min, &r.Max: m.Max, &r.Mean: m.Mean} {
+	for dst, v := range map[*string]*scalar.Value{&r.Min: m.Min, &r.Max: m.Max, &r.Mean: m.Mean} {
 		if v != nil {
 			*dst = number(*v)
 		}
@@ -259,7 +265,7 @@ func newMetricRow(key string, m store.MetricSummary) metricRow {
 	return r
 }
 
-func step(s *store.Step) string {
+func step(s *scalar.Step) string {
 	if s == nil {
 		return ""
 	}
@@ -268,14 +274,14 @@ func step(s *store.Step) string {
 
 // editIteration changes name and notes if somebody has typed there: the run
 // itself may write them too.
-func (s *site) editIteration(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) editIteration(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {
 		return err
 	}
 	typed := editForm{basis: basisOf(fields), Part: "edit", Name: readable(fields.Get("name")), Notes: text(fields, "notes"),
-		Status: string(store.Succeeded)}
-	err = s.DB.UpdateIteration(r.Context(), store.Actor{UserID: user.ID}, idOf(r), store.IterationPatch{
+		Status: string(domain.Succeeded)}
+	err = s.DB.Runs.UpdateIteration(r.Context(), domain.Actor{UserID: user.ID}, idOf(r), runs.IterationPatch{
 		Name: changed(fields, "name", typed.Name), Notes: changed(fields, "notes", typed.Notes), Before: typed.Before})
 	return s.answerForm(w, r, user, err, typed)
 }
@@ -286,23 +292,23 @@ func text(fields url.Values, name string) string {
 }
 
 // endIteration sets the status: an end, or RUNNING to reopen.
-func (s *site) endIteration(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) endIteration(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {
 		return err
 	}
 	typed := editForm{Part: "end", Status: fields.Get("status"), Error: text(fields, "error_message")}
-	patch := store.IterationPatch{Status: new(store.IterationStatus(typed.Status))}
+	patch := runs.IterationPatch{Status: new(domain.IterationStatus(typed.Status))}
 	if typed.Error != "" {
 		patch.ErrorMessage = &typed.Error
 	}
-	err = s.DB.UpdateIteration(r.Context(), store.Actor{UserID: user.ID}, idOf(r), patch)
+	err = s.DB.Runs.UpdateIteration(r.Context(), domain.Actor{UserID: user.ID}, idOf(r), patch)
 	return s.answerForm(w, r, user, err, typed)
 }
 
 // answerForm redirects to the page of the run, or shows the form again with the
 // mistake beside the field.
-func (s *site) answerForm(w http.ResponseWriter, r *http.Request, user store.User, err error, typed editForm) error {
+func (s *site) answerForm(w http.ResponseWriter, r *http.Request, user domain.User, err error, typed editForm) error {
 	if err == nil {
 		s.redirect(w, r, "/iteration/"+idOf(r))
 		return nil
@@ -313,7 +319,7 @@ func (s *site) answerForm(w http.ResponseWriter, r *http.Request, user store.Use
 	}
 	typed.Wrong = e
 	if typed.Part != "edit" { // the other form keeps what is stored
-		i, err := s.DB.Iteration(r.Context(), store.Actor{UserID: user.ID}, idOf(r))
+		i, err := s.DB.Runs.Iteration(r.Context(), domain.Actor{UserID: user.ID}, idOf(r))
 		if err != nil {
 			return err
 		}
@@ -323,17 +329,17 @@ func (s *site) answerForm(w http.ResponseWriter, r *http.Request, user store.Use
 }
 
 // tagIteration adds a tag to a run, or removes one.
-func (s *site) tagIteration(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) tagIteration(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {
 		return err
 	}
-	ctx, actor, typed := r.Context(), store.Actor{UserID: user.ID}, editForm{Part: "tag", Status: string(store.Succeeded)}
+	ctx, actor, typed := r.Context(), domain.Actor{UserID: user.ID}, editForm{Part: "tag", Status: string(domain.Succeeded)}
 	if fields.Has("remove") {
-		err = s.DB.DeleteTag(ctx, actor, store.IterationTag, idOf(r), fields.Get("remove"))
+		err = s.DB.Runs.DeleteTag(ctx, actor, runs.IterationTag, idOf(r), fields.Get("remove"))
 	} else {
 		typed.Tag = strings.TrimSpace(readable(fields.Get("tag")))
-		_, err = s.DB.CreateTag(ctx, actor, store.IterationTag, idOf(r), typed.Tag)
+		_, err = s.DB.Runs.CreateTag(ctx, actor, runs.IterationTag, idOf(r), typed.Tag)
 	}
 	return s.answerForm(w, r, user, tagError(err), typed)
 }

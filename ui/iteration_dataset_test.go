@@ -3,7 +3,8 @@ package ui_test
 import (
 	"testing"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/runs"
 )
 
 func TestIterationPageShowsDatasets(t *testing.T) {
@@ -11,7 +12,7 @@ func TestIterationPageShowsDatasets(t *testing.T) {
 	w := s.sweep(1, 1)
 	page := "/iteration/" + w.runs[0]
 	s.get(page).lacks(t, `data-testid="datasets"`)
-	err := s.db.LogIteration(t.Context(), store.System, w.runs[0], store.IterationLog{Datasets: []store.DatasetUse{
+	err := s.db.Runs.LogIteration(t.Context(), domain.System, w.runs[0], runs.IterationLog{Datasets: []runs.DatasetUse{
 		{Name: "digits <b>", Digest: "ff856c68", SourceType: "code", Source: "train.py", Context: new("training")},
 		{Name: "held out", Digest: "0a1b", SourceType: "local", Source: "x.csv"},
 	}})

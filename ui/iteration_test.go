@@ -6,22 +6,24 @@ import (
 	"testing"
 	"time"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/registry"
+	"tracker/store/runs"
 )
 
 func TestIterationPage(t *testing.T) {
 	s := start(t, setup{})
 	w := s.sweep(1, 3)
 	ctx, actor, id := t.Context(), s.actor("alice"), w.runs[0]
-	child := s.run(w.experiment, store.NewIteration{Name: new("fold 1"), ParentIterationID: &id})
-	_, err := s.db.CreateSnapshot(ctx, actor, id, store.NewSnapshot{GitSHA: "abc123", GitDirty: new(true), GitDiff: "-old\n+new",
+	child := s.run(w.experiment, runs.NewIteration{Name: new("fold 1"), ParentIterationID: &id})
+	_, err := s.db.Runs.CreateSnapshot(ctx, actor, id, runs.NewSnapshot{GitSHA: "abc123", GitDirty: new(true), GitDiff: "-old\n+new",
 		Command: "python train.py"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	page := "/iteration/" + id
 	s.get(page).lacks(t, `data-testid="properties"`)
-	if err := s.db.SetProperties(ctx, actor, store.IterationProperty, id, []store.Property{{Key: "team", Value: "red"}}); err != nil {
+	if err := s.db.Runs.SetProperties(ctx, actor, runs.IterationProperty, id, []domain.Property{{Key: "team", Value: "red"}}); err != nil {
 		t.Fatal(err)
 	}
 	s.get(page).wants(t, 200, `data-testid="properties"`, "<bdi>team</bdi>", "<bdi>red</bdi>")
@@ -29,8 +31,8 @@ func TestIterationPage(t *testing.T) {
 	// What a client could not send is missing until it says that it is there.
 	missing := "1 file was not sent: model.bin (3.0 MB)."
 	for _, value := range []string{missing, ""} {
-		if err := s.db.SetProperties(ctx, actor, store.IterationProperty, id, []store.Property{
-			{Key: store.NotSentProperty + "-12-abcdef", Value: value}}); err != nil {
+		if err := s.db.Runs.SetProperties(ctx, actor, runs.IterationProperty, id, []domain.Property{
+			{Key: runs.NotSentProperty + "-12-abcdef", Value: value}}); err != nil {
 			t.Fatal(err)
 		}
 		if a := s.get(page); value != "" {
@@ -85,7 +87,7 @@ func TestChangeRuns(t *testing.T) {
 func TestDeleteRuns(t *testing.T) {
 	s := start(t, setup{})
 	w := s.sweep(3, 2)
-	s.run(w.experiment, store.NewIteration{ParentIterationID: &w.runs[0]})
+	s.run(w.experiment, runs.NewIteration{ParentIterationID: &w.runs[0]})
 	ask := "/delete?i=" + w.runs[0] + "&i=" + w.runs[1]
 	s.get(ask).wants(t, 200, "Delete 2 runs?", "(4 points)", "One child run is kept", "<bdi>run 2</bdi>")
 	s.post("/delete", url.Values{"i": w.runs[:2]}).deletes(t, "/experiment/"+w.experiment, w.runs[:2]...)
@@ -93,11 +95,11 @@ func TestDeleteRuns(t *testing.T) {
 	s.get("/experiment/"+w.experiment).wants(t, 200, `data-testid="total">2<`)
 
 	ctx, actor := t.Context(), s.actor("alice")
-	m, err := s.db.CreateModel(ctx, actor, w.project, store.NewModel{Name: "fraud"})
+	m, err := s.db.Models.CreateModel(ctx, actor, w.project, registry.NewModel{Name: "fraud"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.db.CreateModelVersion(ctx, actor, m.ID, store.NewModelVersion{IterationID: w.runs[2]}); err != nil {
+	if _, err := s.db.Models.CreateModelVersion(ctx, actor, m.ID, registry.NewModelVersion{IterationID: w.runs[2]}); err != nil {
 		t.Fatal(err)
 	}
 	s.post("/delete", url.Values{"i": w.runs[2:]}).wants(t, 409, "fraud", `role="alert"`, "<bdi>run 3</bdi>")
@@ -109,14 +111,14 @@ func TestWorkingTree(t *testing.T) {
 	s := start(t, setup{})
 	w := s.sweep(2, 2)
 	ctx, actor := t.Context(), s.actor("alice")
-	must(s.db.CreateSnapshot(ctx, actor, w.runs[0], store.NewSnapshot{Hostname: "gpu-01", GitDirty: new(false)}))(t)
+	must(s.db.Runs.CreateSnapshot(ctx, actor, w.runs[0], runs.NewSnapshot{Hostname: "gpu-01", GitDirty: new(false)}))(t)
 	page := s.get("/iteration/" + w.runs[0])
 	page.wants(t, 200, "gpu-01")
 	page.lacks(t, "Working tree")
 	both := s.get("/compare?i=" + w.runs[0] + "&i=" + w.runs[1])
 	both.wants(t, 200, "gpu-01")
 	both.lacks(t, "Working tree")
-	must(s.db.CreateSnapshot(ctx, actor, w.runs[0], store.NewSnapshot{GitSHA: "abc123", GitDirty: new(false)}))(t)
+	must(s.db.Runs.CreateSnapshot(ctx, actor, w.runs[0], runs.NewSnapshot{GitSHA: "abc123", GitDirty: new(false)}))(t)
 	s.get("/iteration/"+w.runs[0]).wants(t, 200, "Working tree", "as committed")
 }
 
@@ -125,11 +127,11 @@ func TestCompare(t *testing.T) {
 	w := s.sweep(3, 2)
 	ctx, actor := t.Context(), s.actor("alice")
 	for _, id := range w.runs {
-		if _, err := s.db.CreateParameter(ctx, actor, id, "rounds", "300"); err != nil {
+		if _, err := s.db.Runs.CreateParameter(ctx, actor, id, "rounds", "300"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.db.CreateSnapshot(ctx, actor, w.runs[0], store.NewSnapshot{Hostname: "gpu-01"}); err != nil {
+	if _, err := s.db.Runs.CreateSnapshot(ctx, actor, w.runs[0], runs.NewSnapshot{Hostname: "gpu-01"}); err != nil {
 		t.Fatal(err)
 	}
 	query := "?i=" + w.runs[0] + "&i=" + w.runs[2]

@@ -12,7 +12,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"tracker/store"
+	"tracker/store/projects"
+	"tracker/store/runs"
 )
 
 // What a proxy does with the base path.
@@ -69,7 +70,7 @@ func journey(t *testing.T, at setup) {
 	s := start(t, at)
 	s.clock.move(time.Since(s.clock.now()))
 	project := s.project("alice", "digits", "", 0, 0)
-	e := must(s.db.CreateExperiment(t.Context(), s.actor("alice"), project, store.NewExperiment{Name: "sweep"}))(t)
+	e := must(s.db.Projects.CreateExperiment(t.Context(), s.actor("alice"), project, projects.NewExperiment{Name: "sweep"}))(t)
 	b := s.openBrowser(t)
 	b.do(chromedp.EmulateViewport(1280, 800))
 
@@ -88,12 +89,12 @@ func journey(t *testing.T, at setup) {
 	b.is(`document.querySelector('[data-testid="lesson"]') !== null`, "true")
 
 	// The first run appears by itself, and its curve grows.
-	id := s.run(e.ID, store.NewIteration{Name: new("first")})
+	id := s.run(e.ID, runs.NewIteration{Name: new("first")})
 	s.log(id, "train/loss", 20)
-	b.is(points, "20 points")
+	b.is(pointsText, "20 points")
 	b.is(`document.documentElement.dataset.live`, "yes")
 	s.log(id, "train/loss", 10)
-	b.is(points, "30 points")
+	b.is(pointsText, "30 points")
 
 	b.press("#scroll")
 	b.do(chromedp.KeyEvent("k", chromedp.KeyModifiers(chromedp.ModifierCtrl)),
@@ -101,7 +102,7 @@ func journey(t *testing.T, at setup) {
 	b.is(`document.querySelector('.find li bdi')?.textContent`, "first")
 	b.do(chromedp.KeyEvent("\r"))
 	b.is(`document.querySelector('h1').textContent`, "first")
-	b.is(points, "30 points")
+	b.is(pointsText, "30 points")
 	b.at(at.base + "/iteration/" + id)
 	b.press(`[data-testid="edit"]`)
 	b.do(chromedp.SendKeys(chromedp.CSS("#notes"), "**it**"))
@@ -148,9 +149,9 @@ func TestRunPageBeginsWithTheRun(t *testing.T) {
 	s := start(t, setup{})
 	w := s.sweep(0, 0)
 	ctx, actor := t.Context(), s.actor("alice")
-	id := s.run(w.experiment, store.NewIteration{Name: new("the run")})
+	id := s.run(w.experiment, runs.NewIteration{Name: new("the run")})
 	for i := range 30 {
-		must(s.db.CreateParameter(ctx, actor, id, fmt.Sprintf("p%02d", i), "1"))(t)
+		must(s.db.Runs.CreateParameter(ctx, actor, id, fmt.Sprintf("p%02d", i), "1"))(t)
 		s.record(id, fmt.Sprintf("layer%02d/norm", i), upTo(3), func(i int) float64 { return float64(i) })
 	}
 	s.record(id, "train/loss", upTo(3), func(i int) float64 { return float64(i) })

@@ -5,7 +5,9 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/runs"
+	"tracker/store/users"
 )
 
 // TestTypingStays types in one form of a page and sends another.
@@ -66,7 +68,7 @@ func keepOnRun(b *browser, s *site, h shelf) {
 	b.is(`document.querySelector('#notes').value`, "longer thoughts")
 
 	// The form that stayed can be sent, and is compared with what it was made with.
-	if err := s.db.UpdateIteration(b.t.Context(), s.actor("alice"), h.run, store.IterationPatch{Name: new("named by the training")}); err != nil {
+	if err := s.db.Runs.UpdateIteration(b.t.Context(), s.actor("alice"), h.run, runs.IterationPatch{Name: new("named by the training")}); err != nil {
 		b.t.Fatal(err)
 	}
 	b.click(`.edit:has(#notes) button.primary`)
@@ -123,7 +125,7 @@ func keepInList(b *browser, s *site, h shelf) {
 }
 
 func keepMembers(b *browser, s *site, h shelf) {
-	if _, err := s.db.CreateUserPermission(b.t.Context(), store.System, s.actor("bob").UserID, h.project, store.PermissionPatch{}); err != nil {
+	if _, err := s.db.Users.CreateUserPermission(b.t.Context(), domain.System, s.actor("bob").UserID, h.project, users.PermissionPatch{}); err != nil {
 		b.t.Fatal(err)
 	}
 	row := func(name string) string { return `.member:has([aria-label="Save ` + name + `"]) ` }

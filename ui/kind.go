@@ -5,7 +5,7 @@ import (
 	"path"
 	"strings"
 
-	"tracker/store"
+	"tracker/store/files"
 )
 
 // kind is the way in which an artifact is shown.
@@ -62,9 +62,9 @@ const (
 const pageTable = "application/vnd.snesdev-page-table"
 
 // mediaOf returns the type of an artifact without its parameters.
-func mediaOf(r store.Artifact) string {
+func mediaOf(r files.Artifact) string {
 	media, _, err := mime.ParseMediaType(r.ContentType)
-	if err != nil || media == store.DefaultContentType || media == pageTable {
+	if err != nil || media == files.DefaultContentType || media == pageTable {
 		media = typeByEnd[strings.ToLower(path.Ext(r.Name))]
 	}
 	return media
@@ -72,7 +72,7 @@ func mediaOf(r store.Artifact) string {
 
 // kindOf returns the kind of an artifact, by its type or, if that says nothing,
 // by its name.
-func kindOf(r store.Artifact) kind {
+func kindOf(r files.Artifact) kind {
 	media := mediaOf(r)
 	if k, ok := shown[media]; ok {
 		return k
@@ -92,7 +92,7 @@ func kindOf(r store.Artifact) kind {
 
 // servedAs returns the type under which the bytes of an artifact are served,
 // and whether a browser may show them instead of saving them.
-func servedAs(r store.Artifact) (contentType string, inline bool) {
+func servedAs(r files.Artifact) (contentType string, inline bool) {
 	media := mediaOf(r)
 	switch k := kindOf(r); {
 	case media == svgType:
@@ -102,5 +102,5 @@ func servedAs(r store.Artifact) (contentType string, inline bool) {
 	case k == tableKind, k == jsonKind, k == markdownKind, media == "text/plain":
 		return plainType, true
 	}
-	return store.DefaultContentType, false
+	return files.DefaultContentType, false
 }

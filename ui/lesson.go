@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"strings"
 
-	"tracker/store"
+	"tracker/store/domain"
 )
 
 // lesson holds the commands that an empty page shows: those that would fill it.
@@ -27,7 +27,7 @@ type lessonFrom struct {
 	experiment   string
 }
 
-func (s *site) lesson(r *http.Request, user store.User, from lessonFrom) *lesson {
+func (s *site) lesson(r *http.Request, user domain.User, from lessonFrom) *lesson {
 	l := &lesson{Install: "pip install --index-url " + s.origin(r) + "/client/python/ runtracker", Shell: s.shellLesson(user, from)}
 	if s.Auth.Enabled() {
 		l.Install += "\npython3 -m tracker login --url " + shellQuoted(s.APIURL) + " --username " + shellQuoted(user.Username)
@@ -45,7 +45,7 @@ func (s *site) lesson(r *http.Request, user store.User, from lessonFrom) *lesson
 
 // mlflowLesson returns the commands that make a script log to a project with
 // MLflow.
-func (s *site) mlflowLesson(user store.User, from lessonFrom) string {
+func (s *site) mlflowLesson(user domain.User, from lessonFrom) string {
 	address := s.APIURL
 	if from.project != "" {
 		address += "/mlflow/" + url.PathEscape(from.project)
@@ -85,7 +85,7 @@ func (b *shell) line(parts ...string) {
 const jsonBody = ` -H 'Content-Type: application/json'`
 
 // shellStart names the address of the API and signs in.
-func (s *site) shellStart(user store.User) *shell {
+func (s *site) shellStart(user domain.User) *shell {
 	b := new(shell)
 	b.line("API='", strings.ReplaceAll(s.APIURL, "'", `%27`), "'")
 	b.line(`field() { sed -n "s/.*\"$1\": *\"\([^\"]*\)\".*/\1/p"; }`)
@@ -100,12 +100,12 @@ func (s *site) shellStart(user store.User) *shell {
 	return b
 }
 
-func (s *site) shellLesson(user store.User, from lessonFrom) string {
+func (s *site) shellLesson(user domain.User, from lessonFrom) string {
 	return strings.TrimRight(s.shellRun(user, from).String(), "\n")
 }
 
 // shellRun makes a run and logs to it.
-func (s *site) shellRun(user store.User, from lessonFrom) *shell {
+func (s *site) shellRun(user domain.User, from lessonFrom) *shell {
 	b := s.shellStart(user)
 	line, bearer := b.line, b.bearer
 	create := func(comment, name, path, body string) {
@@ -134,7 +134,7 @@ func (s *site) shellRun(user store.User, from lessonFrom) *shell {
 
 // pythonStart names the address of the API and signs in, with nothing but what
 // comes with Python.
-func (s *site) pythonStart(user store.User) *shell {
+func (s *site) pythonStart(user domain.User) *shell {
 	b := new(shell)
 	line := b.line
 	line("import json, urllib.request\n")
@@ -152,7 +152,7 @@ func (s *site) pythonStart(user store.User) *shell {
 }
 
 // pythonRun makes a run in a project and logs to it.
-func (s *site) pythonRun(user store.User, projectID string) *shell {
+func (s *site) pythonRun(user domain.User, projectID string) *shell {
 	b := s.pythonStart(user)
 	line := b.line
 	line("project = " + quoted(projectID))
@@ -164,7 +164,7 @@ func (s *site) pythonRun(user store.User, projectID string) *shell {
 }
 
 // artifactLesson adds an artifact to an experiment, or to a run of it.
-func (s *site) artifactLesson(user store.User, project, experiment string, v *artifactsView) *lesson {
+func (s *site) artifactLesson(user domain.User, project, experiment string, v *artifactsView) *lesson {
 	b := s.shellStart(user)
 	b.line("# Any file; its name and type go along")
 	b.line(`curl -fsS "$API/resource/experiment/`, v.ExperimentID, `"`, b.bearer, ` \`)
@@ -192,7 +192,7 @@ func (s *site) artifactLesson(user store.User, project, experiment string, v *ar
 // modelLesson makes a model of a project, with a version that goes into
 // production.
 // iterationID is a run of the project that it may have come from; "" makes one.
-func (s *site) modelLesson(user store.User, projectID, iterationID string) *lesson {
+func (s *site) modelLesson(user domain.User, projectID, iterationID string) *lesson {
 	var b, p *shell
 	if iterationID == "" {
 		b, p = s.shellRun(user, lessonFrom{projectID: projectID}), s.pythonRun(user, projectID)

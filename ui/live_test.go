@@ -6,7 +6,9 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/files"
+	"tracker/store/runs"
 )
 
 // TestRunPageFollowsItsRun has a page show what is recorded while somebody
@@ -18,13 +20,13 @@ func TestRunPageFollowsItsRun(t *testing.T) {
 	w := s.sweep(1, 3)
 	id, ctx, actor := w.runs[0], t.Context(), s.actor("alice")
 	for i := range 19 {
-		s.keep(w.experiment, store.NewArtifact{Name: "early-" + string(rune('a'+i%26)) + ".txt", IterationID: id}, "early")
+		s.keep(w.experiment, files.NewArtifact{Name: "early-" + string(rune('a'+i%26)) + ".txt", IterationID: id}, "early")
 	}
 	b := s.openBrowser(t)
 	b.signIn(s, "alice")
 	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(b.url+"/lab/iteration/"+id))
 	b.is(`document.documentElement.dataset.live`, "yes")
-	b.is(points, "3 points")
+	b.is(pointsText, "3 points")
 	// Somebody has filtered the parameters, opened a preview and reads it.
 	b.do(chromedp.SendKeys(chromedp.CSS(`[data-filters="params"]`), "lr"))
 	b.press(`.artifacts > li:nth-child(10) summary`)
@@ -37,21 +39,21 @@ func TestRunPageFollowsItsRun(t *testing.T) {
 		window.at = body.getBoundingClientRect().top;
 		return document.activeElement.dataset.testid })()`, "download")
 
-	must(s.db.CreateTag(ctx, actor, store.IterationTag, id, "best"))(t)
+	must(s.db.Runs.CreateTag(ctx, actor, runs.IterationTag, id, "best"))(t)
 	b.is(`document.querySelector('#run .head .tag')?.textContent`, "best")
-	must(s.db.CreateParameter(ctx, actor, id, "late", "0.5"))(t)
+	must(s.db.Runs.CreateParameter(ctx, actor, id, "late", "0.5"))(t)
 	b.is(`[...document.querySelectorAll('#params tr')].map((r) => r.innerText.trim() + r.hidden)`, "late0.5true,lr\t0.1false")
-	s.keep(w.experiment, store.NewArtifact{Name: "late.txt", IterationID: id}, "late bytes")
+	s.keep(w.experiment, files.NewArtifact{Name: "late.txt", IterationID: id}, "late bytes")
 	b.is(`document.querySelector('.artifacts > li:last-child .name').textContent`, "late.txt")
-	must(s.db.CreateSnapshot(ctx, actor, id, store.NewSnapshot{Hostname: "gpu-01"}))(t)
+	must(s.db.Runs.CreateSnapshot(ctx, actor, id, runs.NewSnapshot{Hostname: "gpu-01"}))(t)
 	b.is(`document.querySelector('#environment code')?.textContent`, "gpu-01")
-	child := s.run(w.experiment, store.NewIteration{Name: new("fold 1"), ParentIterationID: &id})
+	child := s.run(w.experiment, runs.NewIteration{Name: new("fold 1"), ParentIterationID: &id})
 	b.is(`document.querySelector('.facts a[href="/lab/iteration/`+child+`"]')?.textContent`, "fold 1")
 	s.log(id, "late/metric", 2)
 	b.is(`document.querySelector('[data-metric="late/metric"] td:last-child')?.textContent`, "2")
 	b.is(`document.querySelectorAll('#charts figure').length`, "2")
-	patch := store.IterationPatch{Name: new("renamed"), Notes: new("**found**"), Status: new(store.Failed), ErrorMessage: new("no memory")}
-	if err := s.db.UpdateIteration(ctx, actor, id, patch); err != nil {
+	patch := runs.IterationPatch{Name: new("renamed"), Notes: new("**found**"), Status: new(domain.Failed), ErrorMessage: new("no memory")}
+	if err := s.db.Runs.UpdateIteration(ctx, actor, id, patch); err != nil {
 		t.Fatal(err)
 	}
 	b.is(`document.querySelector('[data-testid="status"]').textContent`, "failed")
@@ -82,8 +84,8 @@ func TestRunPageKeepsTyping(t *testing.T) {
 	b.is(`document.documentElement.dataset.live`, "yes")
 	b.press(`[data-testid="end"]`)
 	b.do(chromedp.SendKeys(chromedp.CSS("#error-message"), "so tir"))
-	patch := store.IterationPatch{Name: new("renamed"), Status: new(store.Succeeded)}
-	if err := s.db.UpdateIteration(t.Context(), s.actor("alice"), w.runs[0], patch); err != nil {
+	patch := runs.IterationPatch{Name: new("renamed"), Status: new(domain.Succeeded)}
+	if err := s.db.Runs.UpdateIteration(t.Context(), s.actor("alice"), w.runs[0], patch); err != nil {
 		t.Fatal(err)
 	}
 	b.is(`document.querySelector('[data-testid="status"]').textContent`, "succeeded")
@@ -131,7 +133,7 @@ func TestRunIsLost(t *testing.T) {
 	wait(6 * time.Minute)
 	see("lost", "lost")
 	// A heartbeat writes nothing that would be told.
-	if err := s.db.Heartbeat(t.Context(), s.actor("alice"), w.runs[0]); err != nil {
+	if err := s.db.Runs.Heartbeat(t.Context(), s.actor("alice"), w.runs[0]); err != nil {
 		t.Fatal(err)
 	}
 	wait(time.Minute)
@@ -148,7 +150,7 @@ func TestLivePageAsksForNewPoints(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})
 	w := s.sweep(0, 0)
-	id := s.run(w.experiment, store.NewIteration{Name: new("live")})
+	id := s.run(w.experiment, runs.NewIteration{Name: new("live")})
 	rise := func(i int) float64 { return float64(i) }
 	s.record(id, "loss", upTo(3000), rise)
 	b := s.openBrowser(t)

@@ -11,7 +11,7 @@ import (
 
 	"tracker/server/web"
 	"tracker/server/web/auth"
-	"tracker/store"
+	"tracker/store/domain"
 )
 
 // loginView is what the form to sign in shows.
@@ -47,12 +47,12 @@ func (s *site) askWho(w http.ResponseWriter, r *http.Request) error {
 				}
 			}
 		}
-		return s.render(w, r, http.StatusUnauthorized, loginPage(s.frame("Sign in", store.User{}), v))
+		return s.render(w, r, http.StatusUnauthorized, loginPage(s.frame("Sign in", domain.User{}), v))
 	}
 	// Browsers do not send the cookie when a page of another site links here. A
 	// request for the same address from our own page has it.
 	if r.Header.Get("Sec-Fetch-Site") == "cross-site" && r.Header.Get("Sec-Fetch-Mode") == "navigate" {
-		return s.render(w, r, http.StatusOK, arrivalPage(s.frame("Opening", store.User{}), localPath(returnPath(r))))
+		return s.render(w, r, http.StatusOK, arrivalPage(s.frame("Opening", domain.User{}), localPath(returnPath(r))))
 	}
 	s.redirect(w, r, "/login?next="+url.QueryEscape(returnPath(r)))
 	return nil
@@ -90,7 +90,7 @@ func (s *site) login(w http.ResponseWriter, r *http.Request) error {
 	if e.Code != web.CodeTokenMissing {
 		v.Message = "Your session has expired. Sign in again."
 	}
-	return s.render(w, r, http.StatusOK, loginPage(s.frame("Sign in", store.User{}), v))
+	return s.render(w, r, http.StatusOK, loginPage(s.frame("Sign in", domain.User{}), v))
 }
 
 // signIn checks the form and keeps the token in the browser.
@@ -113,7 +113,7 @@ func (s *site) signIn(w http.ResponseWriter, r *http.Request) error {
 		}
 		web.RetryAfter(w, e)
 		v := loginView{Username: readable(username), Next: next, Message: e.Message, Kept: keptFields(fields)}
-		return s.render(w, r, status, loginPage(s.frame("Sign in", store.User{}), v))
+		return s.render(w, r, status, loginPage(s.frame("Sign in", domain.User{}), v))
 	}
 	web.InfoOf(r).User = grant.User.Username
 	auth.SetCookie(w, r, s.BasePath, grant)

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"tracker/store"
+	"tracker/store/domain"
 	"tracker/ui"
 )
 
@@ -167,7 +167,7 @@ func TestEndedSignIn(t *testing.T) {
 	alice, bob := s.signIn("alice"), s.signIn("bob")
 	const ended = "Your session has expired. Sign in again."
 
-	if err := s.db.DeleteUser(t.Context(), store.System, s.actor("bob").UserID); err != nil {
+	if err := s.db.Users.DeleteUser(t.Context(), domain.System, s.actor("bob").UserID); err != nil {
 		t.Fatal(err)
 	}
 	s.get("/", with(bob)).redirects(t, "/login?next=%2F")

@@ -6,7 +6,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"tracker/store"
+	"tracker/store/points"
+	"tracker/store/scalar"
 )
 
 // TestRunOfManyMetrics bounds the page of a run with 1,000 metrics: its height, and how much the
@@ -15,13 +16,13 @@ func TestRunOfManyMetrics(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})
 	w := s.sweep(1, 3)
-	var all []store.NewMetric
+	var all []points.Sample
 	for m := range 1000 {
 		for step := range 2 {
-			all = append(all, store.NewMetric{Key: fmt.Sprintf("block%d/unit%03d/norm", m/20, m), Step: new(store.Step(step)), Value: store.Value(m + step)})
+			all = append(all, points.Sample{Key: fmt.Sprintf("block%d/unit%03d/norm", m/20, m), Step: new(scalar.Step(step)), Value: scalar.Value(m + step)})
 		}
 	}
-	if err := s.db.CreateMetrics(t.Context(), s.actor("alice"), w.runs[0], all); err != nil {
+	if err := s.db.Runs.CreateMetrics(t.Context(), s.actor("alice"), w.runs[0], all); err != nil {
 		t.Fatal(err)
 	}
 	b := s.openBrowser(t)

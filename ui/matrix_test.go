@@ -8,7 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/files"
+	"tracker/store/projects"
+	"tracker/store/runs"
+	"tracker/store/users"
 	"tracker/ui"
 )
 
@@ -187,7 +191,7 @@ func (i identity) may(c cell) bool {
 func TestRoutesByIdentity(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{auth: true, edit: func(o *ui.Options) { o.Document = document }})
-	made, err := s.db.CreateUser(t.Context(), store.System, store.NewUser{Username: "carol", Password: password})
+	made, err := s.db.Users.CreateUser(t.Context(), domain.System, users.NewUser{Username: "carol", Password: password})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,28 +242,28 @@ func (s *site) world() map[string]string {
 	s.t.Helper()
 	p := s.sweep(2, 1)
 	w := map[string]string{"project": p.project, "experiment": p.experiment, "run": p.runs[0], "second": p.runs[1]}
-	w["artifact"] = s.keep(w["experiment"], store.NewArtifact{Name: "used.bin", IterationID: w["run"]}, "used")
-	w["loose"] = s.keep(w["experiment"], store.NewArtifact{Name: "loose.bin"}, "loose")
-	w["html"] = s.keep(w["experiment"], store.NewArtifact{Name: "page.html"}, "<p>")
+	w["artifact"] = s.keep(w["experiment"], files.NewArtifact{Name: "used.bin", IterationID: w["run"]}, "used")
+	w["loose"] = s.keep(w["experiment"], files.NewArtifact{Name: "loose.bin"}, "loose")
+	w["html"] = s.keep(w["experiment"], files.NewArtifact{Name: "page.html"}, "<p>")
 	w["model"], w["version"] = s.register(w["project"], w["run"], w["artifact"])
 	w["report"] = s.report(w["project"], "findings", "# Found")
 	w["sweep"] = s.search(w["project"], "grid")
-	other, err := s.db.CreateExperiment(s.t.Context(), s.actor("alice"), w["project"], store.NewExperiment{Name: "other"})
+	other, err := s.db.Projects.CreateExperiment(s.t.Context(), s.actor("alice"), w["project"], projects.NewExperiment{Name: "other"})
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	w["archive"] = archiveForm(s.t)
-	w["free"] = s.run(other.ID, store.NewIteration{})
-	if _, err := s.db.CreateTag(s.t.Context(), s.actor("alice"), store.IterationTag, w["run"], "old"); err != nil {
+	w["free"] = s.run(other.ID, runs.NewIteration{})
+	if _, err := s.db.Runs.CreateTag(s.t.Context(), s.actor("alice"), runs.IterationTag, w["run"], "old"); err != nil {
 		s.t.Fatal(err)
 	}
-	view, err := s.db.CreateSavedView(s.t.Context(), s.actor("alice"), w["experiment"], store.NewSavedView{Name: "old", Query: "q=1"})
+	view, err := s.db.Projects.CreateSavedView(s.t.Context(), s.actor("alice"), w["experiment"], projects.NewSavedView{Name: "old", Query: "q=1"})
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	w["view"] = view.ID
-	w["trashed"] = s.run(other.ID, store.NewIteration{})
-	if err := s.db.DeleteIteration(s.t.Context(), s.actor("alice"), w["trashed"]); err != nil {
+	w["trashed"] = s.run(other.ID, runs.NewIteration{})
+	if err := s.db.Runs.DeleteIteration(s.t.Context(), s.actor("alice"), w["trashed"]); err != nil {
 		s.t.Fatal(err)
 	}
 	return w
@@ -269,13 +273,13 @@ func (s *site) world() map[string]string {
 func (s *site) permit(project, rights string) {
 	s.t.Helper()
 	has := func(name string) *bool { return new(strings.Contains(rights, name)) }
-	patch := store.PermissionPatch{Create: has("create"), Read: has("read"), Update: has("update"), Delete: has("delete")}
+	patch := users.PermissionPatch{Create: has("create"), Read: has("read"), Update: has("update"), Delete: has("delete")}
 	bob := s.actor("bob").UserID
-	old, err := s.db.UserPermission(s.t.Context(), store.System, bob, project)
+	old, err := s.db.Users.UserPermission(s.t.Context(), domain.System, bob, project)
 	if err == nil {
-		err = s.db.UpdateUserPermission(s.t.Context(), store.System, old.ID, patch)
+		err = s.db.Users.UpdateUserPermission(s.t.Context(), domain.System, old.ID, patch)
 	} else {
-		_, err = s.db.CreateUserPermission(s.t.Context(), store.System, bob, project, patch)
+		_, err = s.db.Users.CreateUserPermission(s.t.Context(), domain.System, bob, project, patch)
 	}
 	if err != nil {
 		s.t.Fatal(err)

@@ -10,6 +10,8 @@ import (
 
 	"tracker/server/web"
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/files"
 )
 
 // histogramKind is a histogram of the Python client. A preview shows it as JSON.
@@ -61,7 +63,7 @@ var (
 )
 
 // mediaKindOf returns the kind of a medium, "" for an artifact that is not one.
-func mediaKindOf(r store.Artifact) kind {
+func mediaKindOf(r files.Artifact) kind {
 	if strings.HasSuffix(r.Name, ".histogram.json") {
 		return histogramKind
 	}
@@ -94,7 +96,7 @@ func stem(name string) string {
 //
 // KEY_A_B may be place B of a list at step A, or step B of KEY_A. It is a list if, in the same
 // run, the places of each step go from 0 without a gap, and one step has several.
-func mediaOfRuns(artifacts []store.Artifact) []medium {
+func mediaOfRuns(artifacts []files.Artifact) []medium {
 	type series struct {
 		key  string
 		kind kind
@@ -186,15 +188,15 @@ type mediaFound struct {
 }
 
 // media reads a request for media and the media that it asks for.
-func (s *site) media(r *http.Request, actor store.Actor) (q mediaRequest, found mediaFound, err error) {
+func (s *site) media(r *http.Request, actor domain.Actor) (q mediaRequest, found mediaFound, err error) {
 	if err := readBody(r, &q); err != nil {
 		return q, found, err
 	}
 	if len(q.Iterations) > mediaRuns {
-		return q, found, store.Invalid("iterations", "Ask for the media of up to %d runs at once.", mediaRuns)
+		return q, found, domain.Invalid("iterations", "Ask for the media of up to %d runs at once.", mediaRuns)
 	}
 	err = s.DB.View(r.Context(), actor, func(db *store.View) error {
-		artifacts, cut, err := db.MadeArtifacts(q.Iterations)
+		artifacts, cut, err := db.Files.MadeArtifacts(q.Iterations)
 		if err != nil {
 			return err
 		}
@@ -213,7 +215,7 @@ func (s *site) media(r *http.Request, actor store.Actor) (q mediaRequest, found 
 }
 
 // mediaData answers with the names that media were logged under, or with the media under one.
-func (s *site) mediaData(r *http.Request, actor store.Actor) (any, error) {
+func (s *site) mediaData(r *http.Request, actor domain.Actor) (any, error) {
 	q, found, err := s.media(r, actor)
 	if err != nil {
 		return nil, err
@@ -259,8 +261,8 @@ const framePolicy = "sandbox allow-scripts; default-src 'none'; script-src 'unsa
 	"img-src data: blob:; media-src data: blob:; font-src data:; form-action 'none'; base-uri 'none'; "
 
 // artifactFrame answers with an HTML page that somebody has logged, to be shown in a frame.
-func (s *site) artifactFrame(w http.ResponseWriter, r *http.Request, user store.User) error {
-	a, data, err := s.DB.OpenArtifact(r.Context(), store.Actor{UserID: user.ID}, idOf(r))
+func (s *site) artifactFrame(w http.ResponseWriter, r *http.Request, user domain.User) error {
+	a, data, err := s.DB.Files.OpenArtifact(r.Context(), domain.Actor{UserID: user.ID}, idOf(r))
 	if err != nil {
 		return err
 	}
@@ -270,6 +272,6 @@ func (s *site) artifactFrame(w http.ResponseWriter, r *http.Request, user store.
 	}
 	_, ancestors, _ := strings.Cut(s.policy(), "frame-ancestors")
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	web.ServeContentUnder(w, r, a, data, framePolicy+"frame-ancestors"+ancestors, func(e *store.Error) { s.fail(w, r, e) })
+	web.ServeContentUnder(w, r, a, data, framePolicy+"frame-ancestors"+ancestors, func(e *domain.Error) { s.fail(w, r, e) })
 	return nil
 }

@@ -7,13 +7,16 @@ import (
 	"slices"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/files"
+	"tracker/store/scalar"
 	"tracker/store/transfer"
 	"tracker/store/wandb/format"
 )
 
 // historyHistograms returns the histograms in the histories of W&B's runs. They have no artifacts.
 func historyHistograms(db *store.View, runs []string) (all []medium, more bool, err error) {
-	more, err = db.EachWandbValue(runs, nil, []string{"histogram"}, func(run string, step store.Step, m format.Member) error {
+	more, err = db.Wandb.EachValue(runs, nil, []string{"histogram"}, func(run string, step scalar.Step, m format.Member) error {
 		if _, ok := format.ParseHistogram(m.Value); ok {
 			all = append(all, medium{Run: run, Step: new(int64(step)), key: m.Key, kind: histogramKind})
 		}
@@ -23,14 +26,14 @@ func historyHistograms(db *store.View, runs []string) (all []medium, more bool, 
 }
 
 // historyCounts returns the histograms in the history of a run under a name, at some steps.
-func (s *site) historyCounts(r *http.Request, actor store.Actor, q mediaRequest, at []int64) (map[int64]*binCounts, error) {
-	steps := make([]store.Step, 0, len(at))
+func (s *site) historyCounts(r *http.Request, actor domain.Actor, q mediaRequest, at []int64) (map[int64]*binCounts, error) {
+	steps := make([]scalar.Step, 0, len(at))
 	for _, step := range at {
-		steps = append(steps, store.Step(step))
+		steps = append(steps, scalar.Step(step))
 	}
 	counts := map[int64]*binCounts{}
 	err := s.DB.View(r.Context(), actor, func(db *store.View) error {
-		_, err := db.EachWandbValue(q.Iterations, steps, []string{"histogram"}, func(_ string, step store.Step, m format.Member) error {
+		_, err := db.Wandb.EachValue(q.Iterations, steps, []string{"histogram"}, func(_ string, step scalar.Step, m format.Member) error {
 			if m.Key != q.Key {
 				return nil
 			}
@@ -52,11 +55,11 @@ const (
 	markBytes = 200
 )
 
-var errMarks = store.Invalid("iterations", "The marks of the images have more than %d MiB; choose fewer runs.", store.MaxAnswerBytes>>20)
+var errMarks = domain.Invalid("iterations", "The marks of the images have more than %d MiB; choose fewer runs.", domain.MaxAnswerBytes>>20)
 
 // addMarks adds to images the boxes and masks that the histories of W&B's runs have for
 // them.
-func (f *mediaFound) addMarks(ctx context.Context, db *store.View, q mediaRequest, artifacts []store.Artifact) error {
+func (f *mediaFound) addMarks(ctx context.Context, db *store.View, q mediaRequest, artifacts []files.Artifact) error {
 	type file struct{ run, name string }
 	ids := map[file]string{}
 	for _, a := range artifacts {
@@ -66,10 +69,10 @@ func (f *mediaFound) addMarks(ctx context.Context, db *store.View, q mediaReques
 	}
 	var size int64
 	hold := func(n int) error {
-		if size += int64(n); size > store.MaxAnswerBytes {
+		if size += int64(n); size > domain.MaxAnswerBytes {
 			return errMarks
 		}
-		return store.Take(ctx, int64(n))
+		return domain.Take(ctx, int64(n))
 	}
 	type named struct {
 		run, name string
@@ -83,7 +86,7 @@ func (f *mediaFound) addMarks(ctx context.Context, db *store.View, q mediaReques
 		}
 		in := named{run: of.run, mask: of.mask}
 		if classes[in] == nil {
-			w, err := db.WandbRunOf(of.run)
+			w, err := db.Wandb.RunOf(of.run)
 			if err == nil {
 				err = hold(len(w.Config))
 			}
@@ -97,7 +100,7 @@ func (f *mediaFound) addMarks(ctx context.Context, db *store.View, q mediaReques
 		return index[of], nil
 	}
 	marks := map[file][]marked{}
-	_, err := db.EachWandbValue(q.Iterations, nil, []string{`"boxes`, `"masks`, `"all_`}, func(run string, _ store.Step, m format.Member) error {
+	_, err := db.Wandb.EachValue(q.Iterations, nil, []string{`"boxes`, `"masks`, `"all_`}, func(run string, _ scalar.Step, m format.Member) error {
 		if m.Key != q.Key {
 			return nil
 		}

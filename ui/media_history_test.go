@@ -11,7 +11,9 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/files"
+	"tracker/store/scalar"
 	"tracker/store/wandb"
 	"tracker/store/wandb/format"
 )
@@ -23,11 +25,11 @@ func (s *site) wandbMedia() (run string) {
 	ctx := s.t.Context()
 	config := `{"_wandb":{"value":{"mask/class_labels":{"seen_wandb_delimeter_truth":{"type":"mask/class_labels","key":"truth","value":{"0":"road","2":"car"}}},
 		"bounding_box/class_labels":{"seen_wandb_delimeter_guess":{"value":{"3":"<b>sign</b>"}}}}}}`
-	saved := must(s.db.SaveWandbRun(ctx, store.System, store.WandbChange{Project: "drive", Name: "drive", Config: &config}))(s.t)
+	saved := must(s.db.Wandb.SaveRun(ctx, domain.System, wandb.Change{Project: "drive", Name: "drive", Config: &config}))(s.t)
 	file := func(name, contentType, content string) {
-		data := must(s.db.Receive(ctx, strings.NewReader(content), ""))(s.t)
+		data := must(s.db.Files.Receive(ctx, strings.NewReader(content), ""))(s.t)
 		defer data.Discard()
-		if err := s.db.WriteFile(ctx, store.System, store.Tree{IterationID: saved.ID}, name, contentType, data); err != nil {
+		if err := s.db.Files.WriteFile(ctx, domain.System, files.Tree{IterationID: saved.ID}, name, contentType, data); err != nil {
 			s.t.Fatal(err)
 		}
 	}
@@ -50,7 +52,7 @@ func (s *site) wandbMedia() (run string) {
 		file(name("images/mask/seen", "mask.png"), "image/png", drawn.String())
 		file(name("metadata/boxes2D/seen", "boxes2D.json"), "application/json",
 			`{"box_data":[{"position":{"minX":0.25,"maxX":0.75,"minY":0.5,"maxY":1},"class_id":3,"scores":{"p":0.875}},{"position":{"middle":[8,8],"width":4,"height":4},"domain":"pixel","class_id":3,"box_caption":"small"},{"position":null}]}`)
-		rows = append(rows, format.Row{Step: store.Step(step), HasStep: true, Rest: []format.Member{
+		rows = append(rows, format.Row{Step: scalar.Step(step), HasStep: true, Rest: []format.Member{
 			{Key: "weights", Value: fmt.Sprintf(`{"_type":"histogram","values":[1,%d],"bins":[-1,0,1]}`, step)},
 			{Key: "packed", Value: `{"_type":"histogram","values":[3,4],"packedBins":{"min":2,"size":0.5,"count":2}}`},
 			{Key: "broken", Value: `{"_type":"histogram","values":[3,4],"bins":[1]}`},
@@ -58,7 +60,7 @@ func (s *site) wandbMedia() (run string) {
 			{Key: "seen", Value: fmt.Sprintf(`{"_type":"image-file","path":%q,"masks":{"truth":{"_type":"mask","path":%q}},"boxes":{"guess":{"_type":"boxes2D","path":%q},"lost":{"path":"none.json"}}}`,
 				name("images/seen", "png"), name("images/mask/seen", "mask.png"), name("metadata/boxes2D/seen", "boxes2D.json"))}}})
 	}
-	must(s.db.AppendWandb(ctx, store.System, saved.ID, wandb.Stream{Rows: rows, HistoryLines: int64(len(rows))}))(s.t)
+	must(s.db.Wandb.Append(ctx, domain.System, saved.ID, wandb.Stream{Rows: rows, HistoryLines: int64(len(rows))}))(s.t)
 	return saved.ID
 }
 

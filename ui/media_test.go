@@ -10,7 +10,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"tracker/store"
+	"tracker/store/files"
 )
 
 func (s *site) media(body string) answer {
@@ -32,7 +32,7 @@ func TestMediaNames(t *testing.T) {
 	s := start(t, setup{})
 	w := s.sweep(2, 0)
 	add := func(run, name string) {
-		s.keep(w.experiment, store.NewArtifact{Name: name, IterationID: run}, "x")
+		s.keep(w.experiment, files.NewArtifact{Name: name, IterationID: run}, "x")
 	}
 	for _, step := range []int{100, 200} {
 		for place := range 3 {
@@ -48,7 +48,7 @@ func TestMediaNames(t *testing.T) {
 	for _, name := range []string{"confusion.png", "model.pt", "notes.txt", "said_7.txt", "data:v0/a_1.png", "media/table/t_5_0123456789abcdef0123.table.json", "big_123456789012345678901234.png"} {
 		add(w.runs[0], name)
 	}
-	s.keep(w.experiment, store.NewArtifact{Name: "nobodys_1.png"}, "x")
+	s.keep(w.experiment, files.NewArtifact{Name: "nobodys_1.png"}, "x")
 	var found mediaKeys
 	s.media(fmt.Sprintf(`{"iterations":["%s","%s"]}`, w.runs[0], w.runs[1])).json(t, 200, &found)
 	var got []string
@@ -84,7 +84,7 @@ func TestHistogramsOverSteps(t *testing.T) {
 	s := start(t, setup{})
 	w := s.sweep(1, 0)
 	for step, body := range map[int]string{10: `{"edges":[0,1,2],"counts":[4,4]}`, 20: `{"edges":[-2,2],"counts":[8]}`, 30: `no JSON`, 40: `{"edges":[1,1],"counts":[5]}`} {
-		s.keep(w.experiment, store.NewArtifact{Name: fmt.Sprintf("w_%d.histogram.json", step), IterationID: w.runs[0]}, body)
+		s.keep(w.experiment, files.NewArtifact{Name: fmt.Sprintf("w_%d.histogram.json", step), IterationID: w.runs[0]}, body)
 	}
 	ask := func(key string) (h struct {
 		Low, High float64
@@ -146,7 +146,7 @@ func (s *site) gallery() sweep {
 	for i, run := range w.runs {
 		for step := 10; step <= 30-10*i; step += 10 {
 			add := func(name, contentType, content string) {
-				s.keep(w.experiment, store.NewArtifact{Name: fmt.Sprintf(name, step), ContentType: contentType, IterationID: run}, content)
+				s.keep(w.experiment, files.NewArtifact{Name: fmt.Sprintf(name, step), ContentType: contentType, IterationID: run}, content)
 			}
 			for place := range 2 {
 				add("val/samples_%d_"+fmt.Sprint(place)+".png", "image/png", picture(uint8(100*i+step+place)))
@@ -156,7 +156,7 @@ func (s *site) gallery() sweep {
 			add("page_%d.html", "text/html", `<!doctype html><p id="said"></p><script>document.getElementById('said').textContent = 'at `+fmt.Sprint(step)+`';
 				try { parent.document.title = 'changed'; } catch { document.getElementById('said').textContent += ' alone'; }</script>`)
 		}
-		s.keep(w.experiment, store.NewArtifact{Name: "horn.wav", ContentType: "audio/wav", IterationID: run}, silence(1))
+		s.keep(w.experiment, files.NewArtifact{Name: "horn.wav", ContentType: "audio/wav", IterationID: run}, silence(1))
 	}
 	return w
 }
@@ -227,7 +227,7 @@ func TestMediaOverSteps(t *testing.T) {
 func TestThumbnails(t *testing.T) {
 	s := start(t, setup{base: "/lab"})
 	h := s.shelf()
-	large := s.keep(h.experiment, store.NewArtifact{Name: "large.png", ContentType: "image/png"}, strings.Repeat("x", 1<<20+1))
+	large := s.keep(h.experiment, files.NewArtifact{Name: "large.png", ContentType: "image/png"}, strings.Repeat("x", 1<<20+1))
 	a := s.get("/lab/experiment/" + h.experiment + "/artifacts")
 	a.wants(t, 200, `src="/lab/artifact/`+h.artifacts["sample_0001.png"]+`/data" alt="" loading="lazy"`)
 	a.lacks(t, large+`/data"`, h.artifacts["model.pt"]+`/data"`)
@@ -237,9 +237,9 @@ func TestThumbnails(t *testing.T) {
 func TestPreviewOfTableOfWandb(t *testing.T) {
 	s := start(t, setup{})
 	w := s.sweep(1, 0)
-	id := s.keep(w.experiment, store.NewArtifact{Name: "media/table/t_5_0123456789abcdef0123.table.json", ContentType: "application/json"},
+	id := s.keep(w.experiment, files.NewArtifact{Name: "media/table/t_5_0123456789abcdef0123.table.json", ContentType: "application/json"},
 		`{"columns": ["photo", 2], "data": [["<b>a</b>", 0.10], [null]]}`)
 	s.get("/artifact/"+id).wants(t, 200, `data-kind="table"`, "<bdi>photo</bdi>", "&lt;b&gt;a", "<bdi>0.10</bdi>", "2 of 2 rows")
-	id = s.keep(w.experiment, store.NewArtifact{Name: "other.json", ContentType: "application/json"}, `{"columns": [], "data": []}`)
+	id = s.keep(w.experiment, files.NewArtifact{Name: "other.json", ContentType: "application/json"}, `{"columns": [], "data": []}`)
 	s.get("/artifact/"+id).wants(t, 200, `data-kind="json"`)
 }

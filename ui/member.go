@@ -8,12 +8,15 @@ import (
 
 	"tracker/server/web"
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/projects"
+	"tracker/store/users"
 )
 
 // membersView is the page of the members of a project and their permissions.
 type membersView struct {
-	Project store.Project
-	Rows    []store.Permission
+	Project projects.Project
+	Rows    []domain.Permission
 	Pager   pager
 	Admin   bool
 	Form    memberForm
@@ -24,8 +27,8 @@ type membersView struct {
 type memberForm struct {
 	ID       string // of the permission, "" to add one
 	Username string
-	Rights   store.PermissionPatch
-	Wrong    *store.Error
+	Rights   users.PermissionPatch
+	Wrong    *domain.Error
 }
 
 // wrong returns what is wrong with the form about a permission, "" for nothing.
@@ -37,7 +40,7 @@ func (f memberForm) wrong(id string) string {
 }
 
 // rights returns a permission with the boxes as they were ticked.
-func (f memberForm) rights(p store.Permission) store.Permission {
+func (f memberForm) rights(p domain.Permission) domain.Permission {
 	if f.wrong(p.ID) == "" {
 		return p
 	}
@@ -59,19 +62,19 @@ func (v membersView) newName() string {
 
 // members lists the members of a project and their permissions. Admins may
 // change them.
-func (s *site) members(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) members(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.showMembers(w, r, user, http.StatusOK, membersView{})
 }
 
-func (s *site) showMembers(w http.ResponseWriter, r *http.Request, user store.User, status int, v membersView) error {
+func (s *site) showMembers(w http.ResponseWriter, r *http.Request, user domain.User, status int, v membersView) error {
 	return s.show(w, r, user, status, func(db *store.View) (templ.Component, error) {
 		v := v
-		p, err := db.Project(idOf(r))
+		p, err := db.Projects.Project(idOf(r))
 		if err != nil {
 			return nil, err
 		}
 		page := pageOf(r.URL.Query())
-		list, err := db.ProjectMembers(p.ID, page)
+		list, err := db.Users.ProjectMembers(p.ID, page)
 		if err != nil {
 			return nil, err
 		}
@@ -88,29 +91,29 @@ func (s *site) showMembers(w http.ResponseWriter, r *http.Request, user store.Us
 }
 
 // changeMember grants permissions to a user, changes them, or removes them.
-func (s *site) changeMember(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) changeMember(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {
 		return err
 	}
-	ctx, actor := r.Context(), store.Actor{UserID: user.ID}
+	ctx, actor := r.Context(), domain.Actor{UserID: user.ID}
 	typed := memberForm{ID: fields.Get("permission"), Username: readable(fields.Get("username")),
-		Rights: store.PermissionPatch{Create: checked(fields, "create"), Read: checked(fields, "read"),
+		Rights: users.PermissionPatch{Create: checked(fields, "create"), Read: checked(fields, "read"),
 			Update: checked(fields, "update"), Delete: checked(fields, "delete")}}
 	switch fields.Get("do") {
 	case "save":
-		err = s.DB.UpdateUserPermission(ctx, actor, typed.ID, typed.Rights)
+		err = s.DB.Users.UpdateUserPermission(ctx, actor, typed.ID, typed.Rights)
 	case "remove":
-		err = s.DB.DeleteUserPermission(ctx, actor, typed.ID)
+		err = s.DB.Users.DeleteUserPermission(ctx, actor, typed.ID)
 	default:
 		typed.ID = ""
-		var member store.User
-		member, err = s.DB.UserByName(ctx, actor, typed.Username)
-		if err != nil && web.AsError(err).Code == store.CodeNotFound {
-			err = store.Invalid("username", "There is no user of this name.")
+		var member domain.User
+		member, err = s.DB.Users.UserByName(ctx, actor, typed.Username)
+		if err != nil && web.AsError(err).Code == domain.CodeNotFound {
+			err = domain.Invalid("username", "There is no user of this name.")
 		}
 		if err == nil {
-			_, err = s.DB.CreateUserPermission(ctx, actor, member.ID, idOf(r), typed.Rights)
+			_, err = s.DB.Users.CreateUserPermission(ctx, actor, member.ID, idOf(r), typed.Rights)
 		}
 	}
 	if typed.Wrong = formError(err); typed.Wrong != nil {

@@ -11,19 +11,23 @@ import (
 
 	"tracker/server/web"
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/projects"
+	"tracker/store/registry"
+	"tracker/store/runs"
 	"tracker/ui/markdown"
 )
 
 // The stages of a version as they are shown, in the order of their buttons.
 var (
-	stages     = []store.Stage{store.NoStage, store.Staging, store.Production, store.Archived}
-	stageWords = map[store.Stage]string{
-		store.NoStage: "none", store.Staging: "staging", store.Production: "production", store.Archived: "archived",
+	stages     = []registry.Stage{registry.NoStage, registry.Staging, registry.Production, registry.Archived}
+	stageWords = map[registry.Stage]string{
+		registry.NoStage: "none", registry.Staging: "staging", registry.Production: "production", registry.Archived: "archived",
 	}
 )
 
 // stageClass returns the class of a stage in the style sheet.
-func stageClass(s store.Stage) string { return "stage-" + stageWords[s] }
+func stageClass(s registry.Stage) string { return "stage-" + stageWords[s] }
 
 // modelsView is the page of the models of a project.
 type modelsView struct {
@@ -33,7 +37,7 @@ type modelsView struct {
 	Found     string
 	Query     string
 	Pager     pager
-	Rights    store.Permission
+	Rights    domain.Permission
 	Form      recordForm
 	Lesson    *lesson // nil unless there are none
 }
@@ -48,23 +52,23 @@ type modelRow struct {
 }
 
 // models lists the models of a project.
-func (s *site) models(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) models(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.showModels(w, r, user, http.StatusOK, recordForm{})
 }
 
-func (s *site) showModels(w http.ResponseWriter, r *http.Request, user store.User, status int, typed recordForm) error {
+func (s *site) showModels(w http.ResponseWriter, r *http.Request, user domain.User, status int, typed recordForm) error {
 	return s.show(w, r, user, status, func(db *store.View) (templ.Component, error) {
 		query := r.URL.Query()
-		p, err := db.Project(idOf(r))
+		p, err := db.Projects.Project(idOf(r))
 		if err != nil {
 			return nil, err
 		}
-		q := store.ModelQuery{Page: pageOf(query), Part: search(query)}
-		list, err := db.Models(p.ID, q)
+		q := registry.ModelQuery{Page: pageOf(query), Part: nameQuery(query)}
+		list, err := db.Models.Models(p.ID, q)
 		if err != nil {
 			return nil, err
 		}
-		states, err := db.ModelStates(p.ID)
+		states, err := db.Models.ModelStates(p.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -74,7 +78,7 @@ func (s *site) showModels(w http.ResponseWriter, r *http.Request, user store.Use
 		}
 		v := modelsView{ProjectID: p.ID, Project: p.Name, Found: humanize.Comma(int64(list.Total)), Query: q.Part,
 			Pager: newPager(keep, q.Page, len(list.Data), list.Total), Form: typed}
-		if v.Rights, err = db.Rights(p.ID); err != nil {
+		if v.Rights, err = db.Users.Rights(p.ID); err != nil {
 			return nil, err
 		}
 		for _, m := range list.Data {
@@ -105,12 +109,12 @@ func (s *site) showModels(w http.ResponseWriter, r *http.Request, user store.Use
 // lastRun returns the id of the newest run of the newest experiment of a
 // project, "" if there is none.
 func (s *site) lastRun(db *store.View, projectID string) (string, error) {
-	one := store.Page{Limit: 1}
-	experiments, err := db.Experiments(projectID, store.ExperimentQuery{Page: one})
+	one := domain.Page{Limit: 1}
+	experiments, err := db.Projects.Experiments(projectID, projects.ExperimentQuery{Page: one})
 	if err != nil || len(experiments.Data) == 0 {
 		return "", err
 	}
-	runs, err := db.Iterations(experiments.Data[0].ID, store.IterationQuery{Page: one, Sort: "-created"})
+	runs, err := db.Runs.Iterations(experiments.Data[0].ID, runs.IterationQuery{Page: one, Sort: "-created"})
 	if err != nil || len(runs.Data) == 0 {
 		return "", err
 	}
@@ -118,13 +122,13 @@ func (s *site) lastRun(db *store.View, projectID string) (string, error) {
 }
 
 // createModel makes a model of a project.
-func (s *site) createModel(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) createModel(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {
 		return err
 	}
 	typed := typedRecord(fields)
-	made, err := s.DB.CreateModel(r.Context(), store.Actor{UserID: user.ID}, idOf(r), store.NewModel{Name: typed.Name, Description: typed.Description})
+	made, err := s.DB.Models.CreateModel(r.Context(), domain.Actor{UserID: user.ID}, idOf(r), registry.NewModel{Name: typed.Name, Description: typed.Description})
 	if typed.Wrong = formError(err); typed.Wrong != nil {
 		return s.showModels(w, r, user, web.StatusOf(typed.Wrong.Code), typed)
 	}
@@ -145,7 +149,7 @@ type modelView struct {
 	Pager       pager
 	Production  string // the number of the version that is there, "" for none
 	Done        string // what a change of stage has done
-	Rights      store.Permission
+	Rights      domain.Permission
 	Form        recordForm
 	Of          versionForm
 }
@@ -155,7 +159,7 @@ type versionForm struct {
 	basis
 	ID          string
 	Description string
-	Wrong       *store.Error
+	Wrong       *domain.Error
 }
 
 // wrong returns what is wrong with the form, "" for nothing.
@@ -169,7 +173,7 @@ func (f versionForm) wrong() string {
 type versionRow struct {
 	ID          string
 	Number      string
-	Stage       store.Stage
+	Stage       registry.Stage
 	Description string
 	Prose       templ.Component
 	Run         *link
@@ -189,29 +193,29 @@ func (v modelView) promotes(r versionRow) string {
 }
 
 // model shows a model with its versions.
-func (s *site) model(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) model(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.showModel(w, r, user, http.StatusOK, idOf(r), modelView{})
 }
 
-func (s *site) showModel(w http.ResponseWriter, r *http.Request, user store.User, status int, id string, v modelView) error {
+func (s *site) showModel(w http.ResponseWriter, r *http.Request, user domain.User, status int, id string, v modelView) error {
 	var f frame
 	typed := v
 	err := s.view(r, user, func(db *store.View) error {
 		v = typed
-		m, err := db.Model(id)
+		m, err := db.Models.Model(id)
 		if err != nil {
 			return err
 		}
-		p, err := db.Project(m.ProjectID)
+		p, err := db.Projects.Project(m.ProjectID)
 		if err != nil {
 			return err
 		}
 		v.ID, v.Name, v.Description, v.Created = m.ID, m.Name, m.Description, s.moment(m.CreatedDate)
 		v.Form.renewRecord(m.Name, m.Description)
-		if v.Rights, err = db.Rights(p.ID); err != nil {
+		if v.Rights, err = db.Users.Rights(p.ID); err != nil {
 			return err
 		}
-		states, err := db.ModelStates(p.ID)
+		states, err := db.Models.ModelStates(p.ID)
 		if err != nil {
 			return err
 		}
@@ -220,7 +224,7 @@ func (s *site) showModel(w http.ResponseWriter, r *http.Request, user store.User
 		}
 		v.Done = stageDone(r.URL.Query())
 		page := pageOf(r.URL.Query())
-		list, err := db.ModelVersions(m.ID, store.ModelVersionQuery{Page: page})
+		list, err := db.Models.ModelVersions(m.ID, registry.ModelVersionQuery{Page: page})
 		if err != nil {
 			return err
 		}
@@ -256,21 +260,21 @@ func (s *site) showModel(w http.ResponseWriter, r *http.Request, user store.User
 	return s.render(w, r, status, modelPage(f, v))
 }
 
-func (s *site) versionRow(db *store.View, v store.ModelVersion) (versionRow, error) {
+func (s *site) versionRow(db *store.View, v registry.ModelVersion) (versionRow, error) {
 	row := versionRow{ID: v.ID, Number: strconv.FormatInt(v.Version, 10), Stage: v.Stage, Description: v.Description, Created: s.moment(v.CreatedDate), Form: versionForm{Description: v.Description}}
 	row.Aliases, row.Source.Name = v.Aliases, v.Source
 	if id, ok := strings.CutPrefix(v.Source, "models:/"); ok {
-		m, err := db.LoggedModel(id)
+		m, err := db.Models.LoggedModel(id)
 		switch {
 		case err == nil:
 			row.Source.Path = loggedModelPath(m.ExperimentID, m.ID)
-		case web.AsError(err).Code == store.CodeNotFound, web.AsError(err).Code == store.CodeProjectPermissionRequired:
+		case web.AsError(err).Code == domain.CodeNotFound, web.AsError(err).Code == domain.CodeProjectPermissionRequired:
 		default:
 			return row, err
 		}
 	}
 	if v.IterationID != nil {
-		i, err := db.Iteration(*v.IterationID)
+		i, err := db.Runs.Iteration(*v.IterationID)
 		if err != nil {
 			return row, err
 		}
@@ -279,19 +283,19 @@ func (s *site) versionRow(db *store.View, v store.ModelVersion) (versionRow, err
 	if v.ArtifactID == nil {
 		return row, nil
 	}
-	a, err := db.Artifact(*v.ArtifactID)
+	a, err := db.Files.Artifact(*v.ArtifactID)
 	row.Artifact = &link{Name: a.Name, Path: "/artifact/" + a.ID}
 	return row, err
 }
 
 // saveModel changes name and description of a model.
-func (s *site) saveModel(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) saveModel(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {
 		return err
 	}
 	id, typed := idOf(r), typedRecord(fields)
-	err = s.DB.UpdateModel(r.Context(), store.Actor{UserID: user.ID}, id, store.ModelPatch{
+	err = s.DB.Models.UpdateModel(r.Context(), domain.Actor{UserID: user.ID}, id, registry.ModelPatch{
 		Name: changed(fields, "name", typed.Name), Description: changed(fields, "description", typed.Description), Before: typed.Before})
 	if typed.Wrong = formError(err); typed.Wrong != nil {
 		return s.showModel(w, r, user, web.StatusOf(typed.Wrong.Code), id, modelView{Form: typed})
@@ -303,11 +307,11 @@ func (s *site) saveModel(w http.ResponseWriter, r *http.Request, user store.User
 }
 
 // deleteModel removes a model with its versions.
-func (s *site) deleteModel(w http.ResponseWriter, r *http.Request, user store.User) error {
-	ctx, actor := r.Context(), store.Actor{UserID: user.ID}
-	m, err := s.DB.Model(ctx, actor, idOf(r))
+func (s *site) deleteModel(w http.ResponseWriter, r *http.Request, user domain.User) error {
+	ctx, actor := r.Context(), domain.Actor{UserID: user.ID}
+	m, err := s.DB.Models.Model(ctx, actor, idOf(r))
 	if err == nil {
-		err = s.DB.DeleteModel(ctx, actor, m.ID)
+		err = s.DB.Models.DeleteModel(ctx, actor, m.ID)
 	}
 	if err == nil {
 		s.redirect(w, r, s.afterDeletion("/project/"+m.ProjectID+"/models", m.ID))
@@ -317,14 +321,14 @@ func (s *site) deleteModel(w http.ResponseWriter, r *http.Request, user store.Us
 
 // setStage moves a version to another stage, and says which version it has
 // replaced there.
-func (s *site) setStage(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) setStage(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {
 		return err
 	}
-	ctx, actor, id := r.Context(), store.Actor{UserID: user.ID}, idOf(r)
-	stage := store.Stage(fields.Get("stage"))
-	promotion, err := s.DB.SetStage(ctx, actor, id, stage)
+	ctx, actor, id := r.Context(), domain.Actor{UserID: user.ID}, idOf(r)
+	stage := registry.Stage(fields.Get("stage"))
+	promotion, err := s.DB.Models.SetStage(ctx, actor, id, stage)
 	if err != nil {
 		return err
 	}
@@ -342,15 +346,15 @@ func (s *site) setStage(w http.ResponseWriter, r *http.Request, user store.User)
 // stageDone returns the message about a change of stage, after the redirect.
 func stageDone(query url.Values) string {
 	version, err := strconv.ParseUint(query.Get("version"), 10, 63)
-	word := stageWords[store.Stage(query.Get("stage"))]
+	word := stageWords[registry.Stage(query.Get("stage"))]
 	if err != nil || word == "" {
 		return ""
 	}
 	text := "Version " + strconv.FormatUint(version, 10)
-	switch store.Stage(query.Get("stage")) {
-	case store.NoStage:
+	switch registry.Stage(query.Get("stage")) {
+	case registry.NoStage:
 		return text + " is in no stage now."
-	case store.Archived:
+	case registry.Archived:
 		return text + " is archived now."
 	}
 	text += " is in " + word + " now"
@@ -361,21 +365,21 @@ func stageDone(query url.Values) string {
 }
 
 // saveVersion changes the description of a version, or deletes it.
-func (s *site) saveVersion(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) saveVersion(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {
 		return err
 	}
-	ctx, actor := r.Context(), store.Actor{UserID: user.ID}
-	v, err := s.DB.ModelVersion(ctx, actor, idOf(r))
+	ctx, actor := r.Context(), domain.Actor{UserID: user.ID}
+	v, err := s.DB.Models.ModelVersion(ctx, actor, idOf(r))
 	if err != nil {
 		return err
 	}
 	typed := versionForm{basis: basisOf(fields), ID: v.ID, Description: text(fields, "description")}
 	if fields.Get("do") == "delete" {
-		err = s.DB.DeleteModelVersion(ctx, actor, v.ID)
+		err = s.DB.Models.DeleteModelVersion(ctx, actor, v.ID)
 	} else {
-		err = s.DB.UpdateModelVersion(ctx, actor, v.ID, store.ModelVersionPatch{
+		err = s.DB.Models.UpdateModelVersion(ctx, actor, v.ID, registry.ModelVersionPatch{
 			Description: changed(fields, "description", typed.Description), Before: typed.Before})
 	}
 	if typed.Wrong = formError(err); typed.Wrong != nil {

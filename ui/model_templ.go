@@ -11,7 +11,7 @@ import templruntime "github.com/a-h/templ/runtime"
 import (
 	"strings"
 
-	"tracker/store"
+	"tracker/store/registry"
 )
 
 func modelsPage(f frame, v modelsView) templ.Component {
@@ -1158,7 +1158,7 @@ func versionItem(f frame, v modelView, r versionRow) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				if r.Stage == store.Production {
+				if r.Stage == registry.Production {
 					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 106, "It is in production, and no other version takes its place. ")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
@@ -1204,7 +1204,7 @@ func versionItem(f frame, v modelView, r versionRow) templ.Component {
 	})
 }
 
-func stageButton(r versionRow, stage store.Stage, promotes string) templ.Component {
+func stageButton(r versionRow, stage registry.Stage, promotes string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1284,7 +1284,7 @@ func stageButton(r versionRow, stage store.Stage, promotes string) templ.Compone
 				return templ_7745c5c3_Err
 			}
 		}
-		if stage == store.Production && promotes != "" {
+		if stage == registry.Production && promotes != "" {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 117, " title=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

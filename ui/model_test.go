@@ -5,7 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/registry"
+	"tracker/store/runs"
+	"tracker/store/users"
 )
 
 func TestModels(t *testing.T) {
@@ -57,7 +60,7 @@ func TestModelPage(t *testing.T) {
 	a = s.get(page)
 	a.wants(t, 200, "<strong>bold</strong>")
 	a.lacks(t, "<script>window", "<img src=x")
-	long := strings.Repeat("x", store.MaxText+1)
+	long := strings.Repeat("x", domain.MaxText+1)
 	s.post("/modelversion/"+h.versions[0], url.Values{"description": {long}}).wants(t, 422, `data-testid="wrong-version"`, long)
 	s.post("/modelversion/"+h.versions[0], url.Values{"do": {"delete"}}).deletes(t, page, h.versions[0])
 	s.get(page).lacks(t, `data-version="1"`)
@@ -75,20 +78,20 @@ func TestLoggedModelsAndAliasesAreShown(t *testing.T) {
 	s := start(t, setup{})
 	h := s.shelf()
 	ctx := t.Context()
-	logged, err := s.db.CreateLoggedModel(ctx, store.System, h.experiment, store.NewLoggedModel{Name: "digits", IterationID: h.run})
+	logged, err := s.db.Models.CreateLoggedModel(ctx, domain.System, h.experiment, registry.NewLoggedModel{Name: "digits", IterationID: h.run})
 	if err != nil {
 		t.Fatal(err)
 	}
-	uses := []store.LoggedModelUse{{Role: store.OutputModel, ModelID: logged.ID}}
-	if err := s.db.LogIteration(ctx, store.System, h.run, store.IterationLog{Models: uses}); err != nil {
+	uses := []registry.LoggedModelUse{{Role: registry.OutputModel, ModelID: logged.ID}}
+	if err := s.db.Runs.LogIteration(ctx, domain.System, h.run, runs.IterationLog{Models: uses}); err != nil {
 		t.Fatal(err)
 	}
 	for _, source := range []string{"models:/" + logged.ID, "s3://bucket/model"} {
-		made, err := s.db.CreateModelVersion(ctx, store.System, h.model, store.NewModelVersion{Source: source})
+		made, err := s.db.Models.CreateModelVersion(ctx, domain.System, h.model, registry.NewModelVersion{Source: source})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.db.AddAlias(ctx, store.System, made.ID, "champion"); err != nil {
+		if err := s.db.Models.AddAlias(ctx, domain.System, made.ID, "champion"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -106,7 +109,7 @@ func TestModelRights(t *testing.T) {
 	h := s.shelf()
 	bob := with(s.signIn("bob"))
 	s.get("/model/"+h.model, bob).wants(t, 403)
-	if _, err := s.db.CreateUserPermission(t.Context(), store.System, s.actor("bob").UserID, h.project, store.PermissionPatch{}); err != nil {
+	if _, err := s.db.Users.CreateUserPermission(t.Context(), domain.System, s.actor("bob").UserID, h.project, users.PermissionPatch{}); err != nil {
 		t.Fatal(err)
 	}
 	a := s.get("/model/"+h.model, bob)

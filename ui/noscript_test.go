@@ -11,7 +11,8 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/files"
 )
 
 // TestWithoutScripts signs in, reads and changes things in a browser that runs
@@ -122,7 +123,7 @@ func TestLargeWithoutScripts(t *testing.T) {
 	run := "/iteration/" + w.runs[0]
 	b.do(chromedp.Navigate(b.url+run), chromedp.SetUploadFiles(chromedp.CSS("#files"), []string{file}),
 		chromedp.Click(chromedp.CSS(`.upload button`)), chromedp.WaitVisible(chromedp.CSS(`details.artifact`)))
-	list, err := s.db.Artifacts(t.Context(), s.actor("alice"), w.experiment, store.ArtifactQuery{Page: store.FirstPage})
+	list, err := s.db.Files.Artifacts(t.Context(), s.actor("alice"), w.experiment, files.ArtifactQuery{Page: domain.FirstPage})
 	if err != nil || list.Total != 1 || list.Data[0].SizeBytes != size || *list.Data[0].IterationID != w.runs[0] {
 		t.Errorf("kept were %+v (%v)", list, err)
 	}

@@ -8,6 +8,8 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/search"
 )
 
 // nothing shows why a table is empty.
@@ -18,7 +20,7 @@ type nothing struct {
 
 // nothing explains why no run passes a filter.
 func (s *site) nothing(db *store.View, experimentID, filter string) (*nothing, error) {
-	e, err := db.Experiment(experimentID)
+	e, err := db.Projects.Experiment(experimentID)
 	if err != nil {
 		return nil, err
 	}
@@ -26,11 +28,11 @@ func (s *site) nothing(db *store.View, experimentID, filter string) (*nothing, e
 	if e.IterationCount == 1 {
 		n.Text = "The only run does not match."
 	}
-	unknown, err := db.UnknownNames(experimentID, filter)
+	unknown, err := db.Runs.UnknownNames(experimentID, filter)
 	if err != nil {
 		return nil, err
 	}
-	words := map[store.KeyKind]string{store.MetricKey: "metric", store.ParamKey: "parameter"}
+	words := map[search.KeyKind]string{search.MetricKey: "metric", search.ParamKey: "parameter"}
 	for _, u := range unknown {
 		hint := fmt.Sprintf("No run here has a %s named %s.", words[u.Kind], clip(u.Key, 60))
 		var near []string
@@ -56,12 +58,12 @@ func filterQuery(filter string) string {
 
 // found is a page of runs or groups, and why there are none.
 type found[T any] struct {
-	store.List[T]
+	domain.List[T]
 	Nothing *nothing `json:"nothing,omitzero"`
 }
 
 // explained is a listing with the reason why it is empty, if it is.
-func explained[T any](s *site, db *store.View, experimentID, filter string, list store.List[T]) (f found[T], err error) {
+func explained[T any](s *site, db *store.View, experimentID, filter string, list domain.List[T]) (f found[T], err error) {
 	f.List = list
 	if list.Total == 0 && strings.TrimSpace(filter) != "" {
 		f.Nothing, err = s.nothing(db, experimentID, filter)

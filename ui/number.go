@@ -5,14 +5,14 @@ import (
 	"strconv"
 	"strings"
 
-	"tracker/store"
+	"tracker/store/scalar"
 )
 
 // Numbers are written here as format.js writes them in the browser.
 
 // number writes a value to five significant digits, or in full where it is
 // whole and below ten million.
-func number(v store.Value) string {
+func number(v scalar.Value) string {
 	f := float64(v)
 	size := math.Abs(f)
 	switch {
@@ -47,7 +47,7 @@ func rounded(f float64, digits int) string {
 
 // duration writes seconds in the two largest units, or to two digits where they
 // are fewer than ten.
-func duration(seconds store.Value) string {
+func duration(seconds scalar.Value) string {
 	size := math.Abs(float64(seconds))
 	if size < 10 {
 		return significant(float64(seconds), 2) + "s"

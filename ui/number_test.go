@@ -11,7 +11,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/evanw/esbuild/pkg/api"
 
-	"tracker/store"
+	"tracker/store/scalar"
 	"tracker/ui"
 )
 
@@ -61,7 +61,7 @@ func TestNumbers(t *testing.T) {
 	}
 	var values, numbers, times, spans []string
 	add := func(v float64) {
-		values, numbers = append(values, jsNumber(v)), append(numbers, ui.Number(store.Value(v)))
+		values, numbers = append(values, jsNumber(v)), append(numbers, ui.Number(scalar.Value(v)))
 	}
 	for _, w := range writtenNumbers {
 		if add(w.v); numbers[len(numbers)-1] != w.want {
@@ -76,7 +76,7 @@ func TestNumbers(t *testing.T) {
 	}
 	same("number", values, numbers)
 	for _, w := range writtenTimes {
-		got := ui.Duration(store.Value(w.seconds))
+		got := ui.Duration(scalar.Value(w.seconds))
 		if got != w.want {
 			t.Errorf("%v seconds are written %q, want %q", w.seconds, got, w.want)
 		}
@@ -84,7 +84,7 @@ func TestNumbers(t *testing.T) {
 	}
 	for range 2000 {
 		ms := float64(rng.IntN(1<<rng.IntN(40)+1)) / 1000
-		times, spans = append(times, jsNumber(ms)), append(spans, ui.Duration(store.Value(ms)))
+		times, spans = append(times, jsNumber(ms)), append(spans, ui.Duration(scalar.Value(ms)))
 	}
 	same("duration", times, spans)
 	b.quiet()
@@ -93,7 +93,7 @@ func TestNumbers(t *testing.T) {
 // jsNumber writes a number as JavaScript reads it.
 func jsNumber(v float64) string {
 	if math.IsInf(v, 0) || math.IsNaN(v) {
-		return fmt.Sprint(store.Value(v))
+		return fmt.Sprint(scalar.Value(v))
 	}
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }

@@ -8,7 +8,9 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/points"
+	"tracker/store/runs"
 )
 
 // visible is whether an element lies in the window as a whole.
@@ -23,17 +25,17 @@ func TestClicksToTheBestRun(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})
 	experiment, _ := s.tuning(t, 300)
-	e := must(s.db.Experiment(t.Context(), store.System, experiment))(t)
-	runs := must(s.db.Iterations(t.Context(), store.System, experiment, store.IterationQuery{Sort: "metric.val/loss.min", Page: store.FirstPage}))(t)
+	e := must(s.db.Projects.Experiment(t.Context(), domain.System, experiment))(t)
+	runs := must(s.db.Runs.Iterations(t.Context(), domain.System, experiment, runs.IterationQuery{Sort: "metric.val/loss.min", Page: domain.FirstPage}))(t)
 	best := runs.Data[0]
 	// Many metrics leave room for the parameters.
 	for i := range 12 {
 		key := "layer" + strconv.Itoa(i)
-		if err := s.db.CreateMetrics(t.Context(), store.System, best.ID, []store.NewMetric{{Key: "norm/" + key, Value: 1}}); err != nil {
+		if err := s.db.Runs.CreateMetrics(t.Context(), domain.System, best.ID, []points.Sample{{Key: "norm/" + key, Value: 1}}); err != nil {
 			t.Fatal(err)
 		}
 		if i < 6 {
-			must(s.db.CreateParameter(t.Context(), store.System, best.ID, key, "1"))(t)
+			must(s.db.Runs.CreateParameter(t.Context(), domain.System, best.ID, key, "1"))(t)
 		}
 	}
 	b := s.openBrowser(t)
@@ -84,7 +86,7 @@ func TestBestRunFollowsFilter(t *testing.T) {
 	s := start(t, setup{})
 	experiment, ids := s.tuning(t, 20)
 	bestOf := func(filter string) string {
-		return must(s.db.Iterations(t.Context(), store.System, experiment, store.IterationQuery{Sort: "metric.val/loss.min", Filter: filter, Page: store.FirstPage}))(t).Data[0].ID
+		return must(s.db.Runs.Iterations(t.Context(), domain.System, experiment, runs.IterationQuery{Sort: "metric.val/loss.min", Filter: filter, Page: domain.FirstPage}))(t).Data[0].ID
 	}
 	b := s.openBrowser(t)
 	b.do(chromedp.Navigate(s.url + "/experiment/" + experiment))
@@ -100,7 +102,7 @@ func TestBestRunFollowsFilter(t *testing.T) {
 	if worse == bestOf("") {
 		worse = ids[1]
 	}
-	if err := s.db.CreateMetrics(t.Context(), store.System, worse, []store.NewMetric{{Key: "val/loss", Value: -1}}); err != nil {
+	if err := s.db.Runs.CreateMetrics(t.Context(), domain.System, worse, []points.Sample{{Key: "val/loss", Value: -1}}); err != nil {
 		t.Fatal(err)
 	}
 	b.is(link, "/iteration/"+worse)
@@ -126,7 +128,7 @@ func TestObjective(t *testing.T) {
 	a.wants(t, 200, "maximize val/accuracy", `data-order="-metric.val/accuracy.max"`, `data-columns="metric.val/accuracy.max, param.`)
 	a.lacks(t, "Guessed")
 	// The first rows and the comparison are in its order too.
-	best := must(s.db.Iterations(t.Context(), store.System, experiment, store.IterationQuery{Sort: "-metric.val/accuracy.max", Page: store.FirstPage}))(t).Data[0].ID
+	best := must(s.db.Runs.Iterations(t.Context(), domain.System, experiment, runs.IterationQuery{Sort: "-metric.val/accuracy.max", Page: domain.FirstPage}))(t).Data[0].ID
 	if !strings.Contains(a.body, `{"rows":{"data":[{"id":"`+best) || !strings.Contains(a.body, `href="/iteration/`+best+`"`) {
 		t.Error("the best run is not the first")
 	}

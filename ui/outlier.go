@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"tracker/store"
+	"tracker/store/goal"
 )
 
 // far is how many times as far from 0 as most curves an outlier reaches.
@@ -16,7 +16,7 @@ type ends struct{ low, high float64 }
 // usualRange returns a range in which most curves of a metric can be read. Ends that are more than ten times as far
 // from 0 as three quarters of the curves reach are left out, if the rest would otherwise be drawn in less than a tenth
 // of the height. At the end where values are better, nothing is left out. usual in static/scale.js does the same.
-func usualRange(curves []ends, better store.Goal) ends {
+func usualRange(curves []ends, better goal.Goal) ends {
 	all := ends{math.Inf(1), math.Inf(-1)}
 	var reach []float64
 	for _, c := range curves {
@@ -30,10 +30,10 @@ func usualRange(curves []ends, better store.Goal) ends {
 	bound := -far * reach[max(1, len(reach)/4)]
 	most := ends{math.Inf(1), math.Inf(-1)}
 	for _, c := range curves {
-		if better == store.Minimize || c.low >= -bound {
+		if better == goal.Minimize || c.low >= -bound {
 			most.low = min(most.low, c.low)
 		}
-		if better == store.Maximize || c.high <= bound {
+		if better == goal.Maximize || c.high <= bound {
 			most.high = max(most.high, c.high)
 		}
 	}

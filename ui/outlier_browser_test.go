@@ -8,7 +8,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"tracker/store"
+	"tracker/store/runs"
 )
 
 // diverging makes an experiment of five runs, of which the last one's loss grows beyond all measure, the first one
@@ -16,9 +16,9 @@ import (
 func (s *site) diverging() (sweep, []string) {
 	s.t.Helper()
 	w := s.sweep(0, 0)
-	var runs []string
+	var found []string
 	for i := range 5 {
-		id := s.run(w.experiment, store.NewIteration{Name: new(fmt.Sprint("run ", i))})
+		id := s.run(w.experiment, runs.NewIteration{Name: new(fmt.Sprint("run ", i))})
 		loss := func(step int) float64 { return 2 - float64(step+i)/20 }
 		if i == 4 {
 			loss = func(step int) float64 { return 2 * math.Pow(10, 40*float64(step)/19) }
@@ -30,9 +30,9 @@ func (s *site) diverging() (sweep, []string) {
 		s.record(id, "val/loss", upTo(20), loss)
 		s.record(id, "val/accuracy", upTo(20), func(step int) float64 { return score * float64(step) / 19 })
 		s.record(id, "lr", upTo(20), func(int) float64 { return math.Pow(10, float64(i-5)) })
-		runs = append(runs, id)
+		found = append(found, id)
 	}
-	return w, runs
+	return w, found
 }
 
 // One run that diverges does not flatten the others: the chart leaves it out of its range and says so, and one click shows all.
@@ -123,7 +123,7 @@ func TestExtremeAxes(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})
 	w := s.sweep(0, 0)
-	run := s.run(w.experiment, store.NewIteration{})
+	run := s.run(w.experiment, runs.NewIteration{})
 	for key, unit := range map[string]float64{"tiny": 1e-300, "usual": 1, "huge": 1e300} {
 		s.record(run, key, upTo(100), func(step int) float64 { return unit * float64(step+1) })
 	}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"tracker/store"
+	"tracker/store/goal"
 )
 
 // Runs that go far beyond the others do not flatten them; where most runs differ as much, or a run is better, all is shown.
@@ -13,16 +13,16 @@ func TestUsualRange(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		curves []ends
-		better store.Goal
+		better goal.Goal
 		want   ends
 	}{
 		{"one run", []ends{curve(0, 1e9)}, "", ends{0, 1e9}},
 		{"two runs", []ends{curve(0, 1), curve(0, 1e9)}, "", ends{0, 1e9}},
-		{"one of three", []ends{curve(0.5, 2), curve(0.1, 1e9), curve(0.3, 3)}, store.Minimize, ends{0.1, 3}},
+		{"one of three", []ends{curve(0.5, 2), curve(0.1, 1e9), curve(0.3, 3)}, goal.Minimize, ends{0.1, 3}},
 		{"below", []ends{curve(0.5, 2), curve(-1e9, 1), curve(0.3, 3)}, "", ends{0.3, 3}},
 		{"both ends of one", []ends{curve(0.5, 2), curve(-1e300, 1e300), curve(0.3, 3)}, "", ends{0.3, 3}},
-		{"a better loss", []ends{curve(0.5, 2), curve(-50, 2), curve(0.3, 3)}, store.Minimize, ends{-50, 3}},
-		{"a better score", []ends{curve(0, 0.001), curve(0, 0.001), curve(0, 0.001), curve(0, 0.75)}, store.Maximize, ends{0, 0.75}},
+		{"a better loss", []ends{curve(0.5, 2), curve(-50, 2), curve(0.3, 3)}, goal.Minimize, ends{-50, 3}},
+		{"a better score", []ends{curve(0, 0.001), curve(0, 0.001), curve(0, 0.001), curve(0, 0.75)}, goal.Maximize, ends{0, 0.75}},
 		{"two of eight", []ends{curve(0, 1), curve(0, 1), curve(0, 2), curve(0, 1), curve(0, 1), curve(0, 1), curve(0, 1e3), curve(0, 1e30)}, "", ends{0, 2}},
 		{"three of eight", []ends{curve(0, 1), curve(0, 1), curve(0, 1), curve(0, 1), curve(0, 1), curve(0, 1e2), curve(0, 1e2), curve(0, 1e2)}, "", ends{0, 1e2}},
 		{"a learning rate in powers of ten", []ends{curve(0, 1e-5), curve(0, 1e-4), curve(0, 1e-3), curve(0, 1e-2), curve(0, 1e-1)}, "", ends{0, 1e-1}},

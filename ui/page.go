@@ -16,6 +16,8 @@ import (
 
 	"tracker/server/web"
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/scalar"
 )
 
 const (
@@ -24,12 +26,12 @@ const (
 	// maxKept is the largest form from somebody whose sign-in has ended, and the
 	// largest sign-in, which includes such a form. Every text that the store
 	// accepts must fit, and a form escapes a byte as three, a line end as six.
-	maxKept = 8 * store.MaxText
+	maxKept = 8 * domain.MaxText
 	// maxStrangers bounds the memory of all requests that are not signed in.
 	maxStrangers = 16 << 20
 	// maxPage is the largest form from a user who is signed in. If a field is too
 	// long, the store says so, and the form comes back with what was typed.
-	maxPage = 32 * store.MaxText
+	maxPage = 32 * domain.MaxText
 )
 
 // handler answers a request, or returns an error; then it must not have written
@@ -38,8 +40,8 @@ type handler func(http.ResponseWriter, *http.Request) error
 
 // page returns a handler for users who are signed in. Others are sent to the
 // sign-in, and come back afterwards with the form that they have sent.
-func (s *site) page(next func(http.ResponseWriter, *http.Request, store.User) error) handler {
-	return s.signedIn(func(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) page(next func(http.ResponseWriter, *http.Request, domain.User) error) handler {
+	return s.signedIn(func(w http.ResponseWriter, r *http.Request, user domain.User) error {
 		err := s.holding(s.memory, bounded(maxPage, func(w http.ResponseWriter, r *http.Request) error { return next(w, r, user) }))(w, r)
 		if r.ContentLength > maxPage {
 			_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, drained)) // fails when the sender has disconnected
@@ -83,7 +85,7 @@ func (s *site) fromStranger(next handler) handler {
 	return s.holding(s.strangers, bounded(maxKept, next))
 }
 
-func (s *site) signedIn(next func(http.ResponseWriter, *http.Request, store.User) error) handler {
+func (s *site) signedIn(next func(http.ResponseWriter, *http.Request, domain.User) error) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		user, err := s.Auth.CookieUser(r)
 		if err == nil {
@@ -104,8 +106,8 @@ func (s *site) redirect(w http.ResponseWriter, r *http.Request, path string) {
 
 // view runs fn on one snapshot of what the user may read. If too little memory is
 // left, fn is stopped and called again later, so each call must begin anew.
-func (s *site) view(r *http.Request, user store.User, fn func(*store.View) error) error {
-	actor := store.Actor{UserID: user.ID}
+func (s *site) view(r *http.Request, user domain.User, fn func(*store.View) error) error {
+	actor := domain.Actor{UserID: user.ID}
 	return withBudget(r.Context(), func(ctx context.Context) error { return s.DB.View(ctx, actor, fn) })
 }
 
@@ -117,13 +119,13 @@ func withBudget(ctx context.Context, read func(context.Context) error) error {
 		return read(ctx)
 	}
 	return share.Hold(ctx, func(ctx context.Context) error {
-		return read(store.WithBudget(ctx, func(n int64) error { return store.Take(ctx, pageBytes*n) }))
+		return read(domain.WithBudget(ctx, func(n int64) error { return domain.Take(ctx, pageBytes*n) }))
 	})
 }
 
 // show answers with the page that build makes of one snapshot, so that all parts
 // of it agree.
-func (s *site) show(w http.ResponseWriter, r *http.Request, user store.User, status int,
+func (s *site) show(w http.ResponseWriter, r *http.Request, user domain.User, status int,
 	build func(*store.View) (templ.Component, error)) error {
 	var page templ.Component
 	err := s.view(r, user, func(db *store.View) (err error) {
@@ -168,16 +170,16 @@ func (s *site) render(w http.ResponseWriter, r *http.Request, status int, c temp
 }
 
 var (
-	errNoPage = store.Errorf(store.CodeNotFound,
+	errNoPage = domain.Errorf(domain.CodeNotFound,
 		"There is no page at this address. It may have been deleted, or the link may be incomplete.")
-	errCrossOrigin = store.Errorf(web.CodeCrossOrigin,
+	errCrossOrigin = domain.Errorf(web.CodeCrossOrigin,
 		"A page of another site tried to change something here. If that was you, do it on the dashboard itself.")
-	errNotForm    = store.Errorf(web.CodeUnsupportedMediaType, "This address takes the forms of the dashboard only.")
-	errBrokenForm = store.Errorf(web.CodeMalformedBody, "The form did not arrive whole; go back and send it again.")
+	errNotForm    = domain.Errorf(web.CodeUnsupportedMediaType, "This address takes the forms of the dashboard only.")
+	errBrokenForm = domain.Errorf(web.CodeMalformedBody, "The form did not arrive whole; go back and send it again.")
 )
 
 func errTooLarge(limit int64) error {
-	return store.Errorf(store.CodePayloadTooLarge, "The form is too large; it may have up to %s. What you typed is still in it: shorten that and send it again.", humanize.IBytes(uint64(limit)))
+	return domain.Errorf(domain.CodePayloadTooLarge, "The form is too large; it may have up to %s. What you typed is still in it: shorten that and send it again.", humanize.IBytes(uint64(limit)))
 }
 
 var headlines = map[int]string{
@@ -260,7 +262,7 @@ func form(r *http.Request) (url.Values, error) {
 		return nil, errNotForm
 	}
 	if err := r.ParseForm(); err != nil {
-		var known *store.Error
+		var known *domain.Error
 		if errors.As(err, &known) {
 			return nil, known
 		}
@@ -300,7 +302,7 @@ type crumb struct {
 	Path string
 }
 
-func (s *site) frame(title string, user store.User) frame {
+func (s *site) frame(title string, user domain.User) frame {
 	f := frame{Title: title, Open: !s.Auth.Enabled(), Version: s.Version, Document: s.Document != nil, Undoing: s.undoing(),
 		base: s.BasePath, assets: s.assets}
 	if !f.Open {
@@ -310,7 +312,7 @@ func (s *site) frame(title string, user store.User) frame {
 }
 
 // inside returns the frame of a page that has the sidebar.
-func (s *site) inside(db *store.View, title string, user store.User, at place) (frame, error) {
+func (s *site) inside(db *store.View, title string, user domain.User, at place) (frame, error) {
 	f := s.frame(title, user)
 	side, err := s.side(db, at)
 	f.Side, f.Admin, f.Trash = side, user.IsAdmin, at.trash
@@ -353,7 +355,7 @@ type moment struct {
 	Machine string `json:"machine"` // RFC 3339
 }
 
-func (s *site) moment(t store.Time) moment {
+func (s *site) moment(t scalar.Time) moment {
 	return moment{
 		Text:    humanize.RelTime(t.Time(), s.Now(), "ago", "from now"),
 		Exact:   t.Time().Format("2 Jan 2006, 15:04:05 UTC"),

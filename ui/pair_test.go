@@ -5,7 +5,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/points"
 )
 
 // TestTrainWithVal draws metrics that differ only by train and val in one chart.
@@ -18,21 +19,21 @@ func TestTrainWithVal(t *testing.T) {
 	const charts = `[...document.querySelectorAll('[data-testid="chart"]')].map((c) => c.dataset.key).sort().join(' ')`
 	const loss = `document.querySelector('[data-key="val/loss"]')`
 	const drawn = loss + `.dataset.drawn`
-	const points = loss + `.querySelector('[data-testid="points"]').textContent`
+	const samples = loss + `.querySelector('[data-testid="points"]').textContent`
 	b.is(charts, "amp/scale lr train/loss val/accuracy val/loss")
 	b.is(drawn, "4")
 	b.press(`[name="together"]`)
 	b.is(charts, "amp/scale lr val/accuracy val/loss")
 	b.is(drawn, "8")
-	b.is(points, "32 points")
+	b.is(samples, "32 points")
 	b.is(loss+`.querySelector('[data-testid="with"]').textContent`, " and train/loss (dashed)")
 	b.is(loss+`.querySelector('.plot').getAttribute('aria-label')`, "val/loss of 4 runs")
 	b.is(`new URL(location.href).searchParams.get('together')`, "1")
 	// Both grow while runs log.
-	if err := s.db.CreateMetrics(t.Context(), store.System, ids[0], []store.NewMetric{{Key: "train/loss", Value: 1}, {Key: "val/loss", Value: 2}}); err != nil {
+	if err := s.db.Runs.CreateMetrics(t.Context(), domain.System, ids[0], []points.Sample{{Key: "train/loss", Value: 1}, {Key: "val/loss", Value: 2}}); err != nil {
 		t.Fatal(err)
 	}
-	b.is(points, "34 points")
+	b.is(samples, "34 points")
 	// The enlarged chart has both, and the address keeps it.
 	b.press(`[data-key="val/loss"] button[aria-label="Enlarge: val/loss"]`)
 	b.is(`document.querySelector('dialog[open] .plot canvas') !== null && document.querySelector('dialog[open] .caption .count').textContent`, "34 points")

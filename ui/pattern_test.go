@@ -7,7 +7,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/search"
 )
 
 func TestKeysByPattern(t *testing.T) {
@@ -17,7 +18,7 @@ func TestKeysByPattern(t *testing.T) {
 		s.log(w.runs[0], key, 1)
 	}
 	keys := func(q string) string {
-		var list store.List[store.Key]
+		var list domain.List[search.Key]
 		s.get("/data/experiment/"+w.experiment+"/keys?kind=metric&pattern=1&q="+url.QueryEscape(q)).json(t, 200, &list)
 		var all []string
 		for _, k := range list.Data {

@@ -5,8 +5,9 @@ import (
 	"strconv"
 	"strings"
 
-	"tracker/store"
 	"tracker/store/goal"
+	"tracker/store/runs"
+	"tracker/store/scalar"
 )
 
 // The places of a drawn chart, in units of its view box.
@@ -79,14 +80,14 @@ func (a axis) ticks() []plotTick {
 		values = logTicks(a.low, a.high)
 	}
 	for _, v := range values {
-		all = append(all, plotTick{number(store.Value(v)), place1(a.at(v))})
+		all = append(all, plotTick{number(scalar.Value(v)), place1(a.at(v))})
 	}
 	return all
 }
 
 // newPlot draws curves over their steps. Values that are not finite, or not positive where the
 // scale is logarithmic, are gaps. It returns nil when there is nothing to draw.
-func newPlot(title string, curves []store.Curve, runs map[string]run, scales plotScales) *plot {
+func newPlot(title string, curves []runs.Curve, runs map[string]run, scales plotScales) *plot {
 	first, last := math.Inf(1), math.Inf(-1)
 	drawn := func(step, v float64) bool {
 		return finite(v) && (!scales.LogY || v > 0) && (!scales.LogX || step > 0)

@@ -13,7 +13,8 @@ import (
 	"github.com/a-h/templ"
 	"github.com/dustin/go-humanize"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/files"
 	"tracker/ui/markdown"
 )
 
@@ -21,9 +22,9 @@ import (
 const (
 	headBytes    = 128 << 10 // of a long text
 	tailBytes    = 64 << 10
-	tableBytes   = 4 << 20        // in which the rows of a table are counted
-	jsonBytes    = 1 << 20        // of JSON that is shown as a tree
-	imageNumbers = store.MaxLimit // images that a slider goes through
+	tableBytes   = 4 << 20         // in which the rows of a table are counted
+	jsonBytes    = 1 << 20         // of JSON that is shown as a tree
+	imageNumbers = domain.MaxLimit // images that a slider goes through
 )
 
 // preview is the part of an artifact that is shown without downloading it.
@@ -44,7 +45,7 @@ type preview struct {
 }
 
 // preview reads the part of an artifact that its page shows.
-func (s *site) preview(ctx context.Context, actor store.Actor, r store.Artifact) (preview, error) {
+func (s *site) preview(ctx context.Context, actor domain.Actor, r files.Artifact) (preview, error) {
 	v := preview{Kind: kindOf(r), Source: "/artifact/" + r.ID + "/data"}
 	switch v.Kind {
 	case fileKind, audioKind, videoKind:
@@ -53,7 +54,7 @@ func (s *site) preview(ctx context.Context, actor store.Actor, r store.Artifact)
 		err := s.fillImages(ctx, actor, r, &v)
 		return v, err
 	}
-	_, data, err := s.DB.OpenArtifact(ctx, actor, r.ID)
+	_, data, err := s.DB.Files.OpenArtifact(ctx, actor, r.ID)
 	if err != nil {
 		return v, err
 	}
@@ -154,14 +155,14 @@ var digits = regexp.MustCompile(`[0-9]+`)
 // one number only: if there are several such numbers, in the one that gives the
 // most images. So for the images of a list, NAME_STEP_PLACE, a slider goes through
 // the steps of one place.
-func (s *site) fillImages(ctx context.Context, actor store.Actor, r store.Artifact, v *preview) error {
+func (s *site) fillImages(ctx context.Context, actor domain.Actor, r files.Artifact, v *preview) error {
 	shape := digits.ReplaceAllString(r.Name, "#")
 	if shape == r.Name {
 		return nil
 	}
 	part, _, _ := strings.Cut(shape, "#")
-	q := store.ArtifactQuery{Page: store.Page{Limit: imageNumbers}, Name: part, IterationID: r.IterationID}
-	list, err := s.DB.Artifacts(ctx, actor, r.ExperimentID, q)
+	q := files.ArtifactQuery{Page: domain.Page{Limit: imageNumbers}, Name: part, IterationID: r.IterationID}
+	list, err := s.DB.Files.Artifacts(ctx, actor, r.ExperimentID, q)
 	if err != nil {
 		return err
 	}
@@ -196,7 +197,7 @@ func (s *site) fillImages(ctx context.Context, actor store.Actor, r store.Artifa
 	return nil
 }
 
-func (s *site) imageStep(r store.Artifact) imageStep {
+func (s *site) imageStep(r files.Artifact) imageStep {
 	found := digits.FindAllString(r.Name, -1)
 	i := imageStep{ID: r.ID, Name: r.Name,
 		Size: size(r.SizeBytes), Bytes: humanize.Comma(r.SizeBytes) + " bytes", Hash: r.ContentHash, Created: s.moment(r.CreatedDate)}

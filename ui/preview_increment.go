@@ -9,7 +9,10 @@ import (
 	"strings"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/files"
 	"tracker/store/json"
+	"tracker/store/scalar"
 	"tracker/store/transfer"
 	"tracker/store/wandb/format"
 )
@@ -26,7 +29,7 @@ type increment struct {
 
 // fillIncrements adds to a table that is an increment the rows of the increments before
 // it.
-func (s *site) fillIncrements(ctx context.Context, actor store.Actor, r store.Artifact, v *preview) error {
+func (s *site) fillIncrements(ctx context.Context, actor domain.Actor, r files.Artifact, v *preview) error {
 	if r.IterationID == nil || !strings.HasPrefix(r.Name, "media/table/") {
 		return nil
 	}
@@ -38,7 +41,7 @@ func (s *site) fillIncrements(ctx context.Context, actor store.Actor, r store.Ar
 	missing, left := 0, int64(tableBytes)
 	for i, part := range all {
 		body, err := s.readFile(ctx, actor, *r.IterationID, part.name, left)
-		if err != nil && store.AsError(err).Code != store.CodeNotFound {
+		if err != nil && domain.AsError(err).Code != domain.CodeNotFound {
 			return err
 		}
 		if int64(len(body)) > left || i == maxIncrements {
@@ -64,9 +67,9 @@ func (s *site) fillIncrements(ctx context.Context, actor store.Actor, r store.Ar
 
 // increments returns the increments of a table up to the one that is an artifact of a run,
 // in their order; none when it is not an increment.
-func (s *site) increments(ctx context.Context, actor store.Actor, run, name string) (all []increment, err error) {
+func (s *site) increments(ctx context.Context, actor domain.Actor, run, name string) (all []increment, err error) {
 	err = s.DB.View(ctx, actor, func(db *store.View) error {
-		_, err := db.EachWandbValue([]string{run}, nil, []string{`"incremental-table-file"`}, func(_ string, _ store.Step, m format.Member) error {
+		_, err := db.Wandb.EachValue([]string{run}, nil, []string{`"incremental-table-file"`}, func(_ string, _ scalar.Step, m format.Member) error {
 			var of struct {
 				Path   string `json:"path"`
 				Number int64  `json:"increment_num"`
@@ -74,7 +77,7 @@ func (s *site) increments(ctx context.Context, actor store.Actor, run, name stri
 			if json.Unmarshal([]byte(m.Value), &of, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true)) == nil && of.Path != "" {
 				all = append(all, increment{m.Key, of.Number, transfer.FitPath(of.Path)})
 			}
-			return store.Take(ctx, int64(len(m.Key)+len(of.Path)))
+			return domain.Take(ctx, int64(len(m.Key)+len(of.Path)))
 		})
 		return err
 	})
@@ -89,8 +92,8 @@ func (s *site) increments(ctx context.Context, actor store.Actor, run, name stri
 }
 
 // readFile returns up to most bytes of a file of a run, and one more if it is longer.
-func (s *site) readFile(ctx context.Context, actor store.Actor, run, name string, most int64) ([]byte, error) {
-	_, data, err := s.DB.OpenFile(ctx, actor, store.Tree{IterationID: run}, name)
+func (s *site) readFile(ctx context.Context, actor domain.Actor, run, name string, most int64) ([]byte, error) {
+	_, data, err := s.DB.Files.OpenFile(ctx, actor, files.Tree{IterationID: run}, name)
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/files"
+	"tracker/store/scalar"
 	"tracker/store/wandb"
 	"tracker/store/wandb/format"
 )
@@ -16,33 +18,33 @@ func TestIncrementalTable(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})
 	ctx := t.Context()
-	run := must(s.db.SaveWandbRun(ctx, store.System, store.WandbChange{Project: "tables", Name: "grows"}))(t)
+	run := must(s.db.Wandb.SaveRun(ctx, domain.System, wandb.Change{Project: "tables", Name: "grows"}))(t)
 	var rows []format.Row
 	write := func(key string, number int) string {
 		name := fmt.Sprintf("media/table/%s_%d_0123456789abcdef0123.table.json", key, number)
-		data := must(s.db.Receive(ctx, strings.NewReader(fmt.Sprintf(`{"columns":["n"],"data":[["%s row %d"]]}`, key, number)), ""))(t)
+		data := must(s.db.Files.Receive(ctx, strings.NewReader(fmt.Sprintf(`{"columns":["n"],"data":[["%s row %d"]]}`, key, number)), ""))(t)
 		defer data.Discard()
-		if err := s.db.WriteFile(ctx, store.System, store.Tree{IterationID: run.ID}, name, "application/json", data); err != nil {
+		if err := s.db.Files.WriteFile(ctx, domain.System, files.Tree{IterationID: run.ID}, name, "application/json", data); err != nil {
 			t.Fatal(err)
 		}
 		return name
 	}
 	for number := range 3 {
 		for _, key := range []string{"tab", "other"} {
-			rows = append(rows, format.Row{Step: store.Step(number), HasStep: true, Rest: []format.Member{{Key: key, Value: fmt.Sprintf(
+			rows = append(rows, format.Row{Step: scalar.Step(number), HasStep: true, Rest: []format.Member{{Key: key, Value: fmt.Sprintf(
 				`{"_type":"incremental-table-file","log_mode":"INCREMENTAL","increment_num":%d,"path":%q}`, number, write(key, number))}}})
 		}
 	}
-	if _, err := s.db.AppendWandb(ctx, store.System, run.ID, wandb.Stream{Rows: rows}); err != nil {
+	if _, err := s.db.Wandb.Append(ctx, domain.System, run.ID, wandb.Stream{Rows: rows}); err != nil {
 		t.Fatal(err)
 	}
 	names := make([]string, 3)
 	for number := range names {
 		names[number] = write("tab", number)
 	}
-	it := must(s.db.Iteration(ctx, store.System, run.ID))(t)
+	it := must(s.db.Runs.Iteration(ctx, domain.System, run.ID))(t)
 	pages := map[string]string{}
-	for _, a := range must(s.db.Artifacts(ctx, store.System, it.ExperimentID, store.ArtifactQuery{Page: store.Page{Limit: 100}}))(t).Data {
+	for _, a := range must(s.db.Files.Artifacts(ctx, domain.System, it.ExperimentID, files.ArtifactQuery{Page: domain.Page{Limit: 100}}))(t).Data {
 		pages[a.Name] = "/artifact/" + a.ID
 	}
 	for number, name := range names {

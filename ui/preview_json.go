@@ -7,8 +7,8 @@ import (
 
 	"github.com/dustin/go-humanize"
 
-	"tracker/store"
 	"tracker/store/json"
+	"tracker/store/scalar"
 )
 
 // treeNodes is the maximum number of values that a tree shows.
@@ -177,6 +177,6 @@ func readHistogram(body []byte) *histogram {
 	return h
 }
 
-func plain(v float64) string { return number(store.Value(v)) }
+func plain(v float64) string { return number(scalar.Value(v)) }
 
 func units(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"tracker/store"
+	"tracker/store/files"
 )
 
 // maxTableAllocation is a bound for the bytes that the preview of a table
@@ -25,7 +25,7 @@ func fillBounded(t testing.TB, name string, content []byte) preview {
 	data := &countingReader{ReadSeeker: bytes.NewReader(content), then: func() {}}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	err := v.fillTable(t.Context(), data, store.Artifact{Name: name, SizeBytes: int64(len(content))})
+	err := v.fillTable(t.Context(), data, files.Artifact{Name: name, SizeBytes: int64(len(content))})
 	runtime.ReadMemStats(&after)
 	if err != nil {
 		t.Errorf("%v", err)
@@ -84,7 +84,7 @@ func TestTableEndsWithContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	content := &countingReader{ReadSeeker: bytes.NewReader(bytes.Repeat([]byte("a,b\n"), 1<<20)), then: cancel}
 	var v preview
-	err := v.fillTable(ctx, content, store.Artifact{Name: "table.csv", SizeBytes: 4 << 20})
+	err := v.fillTable(ctx, content, files.Artifact{Name: "table.csv", SizeBytes: 4 << 20})
 	if !errors.Is(err, context.Canceled) || content.read > 128<<10 {
 		t.Errorf("%v after %d bytes", err, content.read)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
-	"tracker/store"
+	"tracker/store/files"
 	"tracker/store/json"
 )
 
@@ -41,7 +41,7 @@ func (r *recordReader) Read(p []byte) (int, error) {
 }
 
 // fillTable reads the first rows of CSV or TSV, and counts the others.
-func (v *preview) fillTable(ctx context.Context, data io.ReadSeeker, r store.Artifact) error {
+func (v *preview) fillTable(ctx context.Context, data io.ReadSeeker, r files.Artifact) error {
 	limited := &recordReader{Reader: io.LimitReader(data, tableBytes)}
 	in := csv.NewReader(bufio.NewReaderSize(limited, 64<<10))
 	in.FieldsPerRecord, in.LazyQuotes, in.ReuseRecord = -1, true, true

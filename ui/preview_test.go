@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"tracker/store"
+	"tracker/store/files"
 )
 
 func TestPreviews(t *testing.T) {
@@ -45,7 +45,7 @@ func TestPreviews(t *testing.T) {
 		"no-hist.json":  {"application/json", `{"edges": [1, 2], "counts": [1, 2]}`, `class="tree"`},
 		"big-edge.json": {"application/json", `{"edges": [-1e308, 1e308], "counts": [1]}`, `class="tree"`},
 	} {
-		id := s.keep(h.experiment, store.NewArtifact{Name: name, ContentType: want.contentType}, want.content)
+		id := s.keep(h.experiment, files.NewArtifact{Name: name, ContentType: want.contentType}, want.content)
 		s.get("/artifact/"+id).wants(t, 200, want.shown)
 	}
 	s.get("/artifact/none").wants(t, 404)
@@ -56,7 +56,7 @@ func TestLostArtifact(t *testing.T) {
 	root := t.TempDir()
 	s := start(t, setup{blobs: root})
 	w := s.sweep(1, 0)
-	id := s.keep(w.experiment, store.NewArtifact{Name: "notes.txt"}, "gone soon")
+	id := s.keep(w.experiment, files.NewArtifact{Name: "notes.txt"}, "gone soon")
 	s.get("/artifact/"+id).wants(t, 200, "gone soon", "filesystem")
 	folders, err := filepath.Glob(filepath.Join(root, "??"))
 	if err != nil || len(folders) != 1 {

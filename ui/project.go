@@ -10,6 +10,8 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/projects"
 )
 
 // projectsView is what the page of all projects shows.
@@ -34,22 +36,22 @@ type projectRow struct {
 }
 
 // projects lists the projects that the user may read.
-func (s *site) projects(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) projects(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.showProjects(w, r, user, http.StatusOK, recordForm{})
 }
 
-func (s *site) showProjects(w http.ResponseWriter, r *http.Request, user store.User, status int, typed recordForm) error {
+func (s *site) showProjects(w http.ResponseWriter, r *http.Request, user domain.User, status int, typed recordForm) error {
 	return s.show(w, r, user, status, func(db *store.View) (templ.Component, error) {
 		query := r.URL.Query()
-		q := store.ProjectQuery{Page: pageOf(query), Name: search(query)}
+		q := projects.ProjectQuery{Page: pageOf(query), Name: nameQuery(query)}
 		keep := url.Values{}
 		if q.Name != "" {
 			keep.Set("q", q.Name)
 		}
-		if q.Limit != store.DefaultLimit {
+		if q.Limit != domain.DefaultLimit {
 			keep.Set("limit", strconv.Itoa(q.Limit))
 		}
-		list, err := db.Projects(q)
+		list, err := db.Projects.Projects(q)
 		if err != nil {
 			return nil, err
 		}
@@ -91,17 +93,17 @@ func (s *site) showProjects(w http.ResponseWriter, r *http.Request, user store.U
 
 // search returns the text of ?q=, at most MaxName characters, since no name is
 // longer.
-func search(query url.Values) string {
+func nameQuery(query url.Values) string {
 	q := []rune(readable(query.Get("q")))
-	return string(q[:min(len(q), store.MaxName)])
+	return string(q[:min(len(q), domain.MaxName)])
 }
 
 // pageOf reads ?limit= and ?offset=. Invalid numbers, as in an address that was
 // edited by hand, mean the usual page.
-func pageOf(query url.Values) store.Page {
-	p := store.FirstPage
+func pageOf(query url.Values) domain.Page {
+	p := domain.FirstPage
 	if n, err := strconv.Atoi(query.Get("limit")); err == nil && n > 0 {
-		p.Limit = min(n, store.MaxLimit)
+		p.Limit = min(n, domain.MaxLimit)
 	}
 	if n, err := strconv.Atoi(query.Get("offset")); err == nil && n > 0 {
 		p.Offset = n
@@ -121,7 +123,7 @@ type pager struct {
 
 // newPager makes the links around a page of a listing. keep has the other
 // parameters of the address.
-func newPager(keep url.Values, page store.Page, shown, total int) pager {
+func newPager(keep url.Values, page domain.Page, shown, total int) pager {
 	at := func(offset int) string {
 		v := maps.Clone(keep)
 		if offset > 0 {

@@ -12,6 +12,10 @@ import (
 
 	"tracker/server/web"
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/projects"
+	"tracker/store/runs"
+	"tracker/store/search"
 )
 
 const (
@@ -58,13 +62,13 @@ type projectCell struct {
 }
 
 // projectRuns shows the runs of all experiments of a project.
-func (s *site) projectRuns(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) projectRuns(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.show(w, r, user, http.StatusOK, func(db *store.View) (templ.Component, error) {
-		p, err := db.Project(idOf(r))
+		p, err := db.Projects.Project(idOf(r))
 		if err != nil {
 			return nil, err
 		}
-		experiments, err := db.Experiments(p.ID, store.ExperimentQuery{Page: store.Page{Limit: store.MaxLimit}})
+		experiments, err := db.Projects.Experiments(p.ID, projects.ExperimentQuery{Page: domain.Page{Limit: domain.MaxLimit}})
 		if err != nil {
 			return nil, err
 		}
@@ -76,8 +80,8 @@ func (s *site) projectRuns(w http.ResponseWriter, r *http.Request, user store.Us
 				return nil, err
 			}
 		}
-		list, err := db.ProjectIterations(p.ID, q)
-		if bad := web.AsError(err); bad != nil && bad.Code == store.CodeInvalidPayload {
+		list, err := db.Runs.ProjectIterations(p.ID, q)
+		if bad := web.AsError(err); bad != nil && bad.Code == domain.CodeInvalidPayload {
 			v.Wrong = bad.Message
 		} else if err != nil {
 			return nil, err
@@ -100,9 +104,9 @@ func (s *site) projectRuns(w http.ResponseWriter, r *http.Request, user store.Us
 	})
 }
 
-func (s *site) fillProjectRuns(db *store.View, v *projectRunsView, q store.IterationQuery, query url.Values,
-	list store.List[store.Iteration], names map[string]string) error {
-	columns, err := store.Columns(q.Columns)
+func (s *site) fillProjectRuns(db *store.View, v *projectRunsView, q runs.IterationQuery, query url.Values,
+	list domain.List[runs.Iteration], names map[string]string) error {
+	columns, err := runs.Columns(q.Columns)
 	if err != nil {
 		return err
 	}
@@ -125,14 +129,14 @@ func (s *site) fillProjectRuns(db *store.View, v *projectRunsView, q store.Itera
 	head("Name", "name", false)
 	head("Status", "status", false)
 	for _, c := range columns {
-		head(c.Name, c.Text, c.Kind == store.MetricKey)
+		head(c.Name, c.Text, c.Kind == search.MetricKey)
 	}
 	head("Started", "created", false)
 	head("Duration", "duration", true)
 	for _, i := range list.Data {
 		row := projectRun{run: s.run(i), Experiment: link{Name: names[i.ExperimentID], Path: "/experiment/" + i.ExperimentID}}
 		if row.Experiment.Name == "" {
-			e, err := db.Experiment(i.ExperimentID)
+			e, err := db.Projects.Experiment(i.ExperimentID)
 			if err != nil {
 				return err
 			}
@@ -148,10 +152,10 @@ func (s *site) fillProjectRuns(db *store.View, v *projectRunsView, q store.Itera
 }
 
 // cellsOf returns the cells of a run.
-func cellsOf(i store.Iteration, columns []store.Column) (cells []projectCell) {
+func cellsOf(i runs.Iteration, columns []runs.Column) (cells []projectCell) {
 	for _, c := range columns {
 		cell := projectCell{Text: clip(i.Params[c.Name], 60)}
-		if c.Kind == store.MetricKey {
+		if c.Kind == search.MetricKey {
 			cell = projectCell{Number: true}
 			if value, ok := i.Metrics[c.Name]; ok {
 				cell.Text = number(value)
@@ -164,23 +168,23 @@ func cellsOf(i store.Iteration, columns []store.Column) (cells []projectCell) {
 
 // projectDefault returns the default columns of the table: the objectives of the newest
 // experiments, and the parameters that most of these experiments have.
-func (s *site) projectDefault(db *store.View, experiments []store.Experiment) (string, error) {
+func (s *site) projectDefault(db *store.View, experiments []projects.Experiment) (string, error) {
 	var metrics, params []string
 	seen := map[string]int{}
 	for _, e := range experiments[:min(len(experiments), projectExperiments)] {
-		o, err := db.Objective(e)
+		o, err := db.Projects.Objective(e)
 		if err != nil {
 			return "", err
 		}
 		if o != nil && len(metrics) < projectColumns && !slices.Contains(metrics, o.Value()) {
 			metrics = append(metrics, o.Value())
 		}
-		varying, err := db.VaryingParams(e.ID, telling)
+		varying, err := db.Runs.VaryingParams(e.ID, telling)
 		if err != nil {
 			return "", err
 		}
 		for _, key := range varying {
-			name := store.Key{Kind: store.ParamKey, Key: key}.Column()
+			name := search.Key{Kind: search.ParamKey, Key: key}.Column()
 			if seen[name]++; seen[name] == 1 {
 				params = append(params, name)
 			}

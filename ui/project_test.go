@@ -10,7 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/users"
 )
 
 func TestProjects(t *testing.T) {
@@ -115,8 +116,8 @@ func TestProjectsOfOthers(t *testing.T) {
 	writable := s.project("alice", "unreadable project", "", 1, 1)
 	s.project("alice", "secret project", "", 1, 1)
 	no := false
-	for id, p := range map[string]store.PermissionPatch{shared: {}, writable: {Read: &no}} {
-		if _, err := s.db.CreateUserPermission(t.Context(), store.System, s.actor("bob").UserID, id, p); err != nil {
+	for id, p := range map[string]users.PermissionPatch{shared: {}, writable: {Read: &no}} {
+		if _, err := s.db.Users.CreateUserPermission(t.Context(), domain.System, s.actor("bob").UserID, id, p); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -167,7 +168,7 @@ func TestFirstSteps(t *testing.T) {
 func TestFirstStepsQuoteTheName(t *testing.T) {
 	const name = `o'brien "$(id)" \ <b>`
 	s := start(t, setup{auth: true})
-	_, err := s.db.CreateUser(t.Context(), store.System, store.NewUser{Username: name, Password: password})
+	_, err := s.db.Users.CreateUser(t.Context(), domain.System, users.NewUser{Username: name, Password: password})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"tracker/store"
+	"tracker/store/files"
+	"tracker/store/registry"
+	"tracker/store/runs"
 )
 
 // wideTable is a note of 35 KB that would be a table of 24 million cells.
@@ -24,7 +26,7 @@ func TestProseLimits(t *testing.T) {
 		strings.Repeat("a\n", 100_000):    "because it has more than 10,000 lines.",
 		strings.Repeat("> ", 100) + "end": "end</p>",
 	} {
-		if err := s.db.UpdateIteration(ctx, alice, w.runs[0], store.IterationPatch{Notes: &text}); err != nil {
+		if err := s.db.Runs.UpdateIteration(ctx, alice, w.runs[0], runs.IterationPatch{Notes: &text}); err != nil {
 			t.Fatal(err)
 		}
 		a := s.get("/iteration/" + w.runs[0])
@@ -34,7 +36,7 @@ func TestProseLimits(t *testing.T) {
 			t.Errorf("%d bytes of notes make a page of %d", len(text), n)
 		}
 		if len(text) <= 256<<10 { // a larger file is shown in part
-			id := s.keep(w.experiment, store.NewArtifact{Name: "notes.md"}, text)
+			id := s.keep(w.experiment, files.NewArtifact{Name: "notes.md"}, text)
 			s.get("/artifact/"+id).wants(t, 200, reason)
 		}
 	}
@@ -46,10 +48,10 @@ func TestProseLimitOfAPage(t *testing.T) {
 	h := s.shelf()
 	w := s.sweep(1, 0)
 	ctx, alice := t.Context(), s.actor("alice")
-	m := must(s.db.CreateModel(ctx, alice, w.project, store.NewModel{Name: "wordy"}))(t)
+	m := must(s.db.Models.CreateModel(ctx, alice, w.project, registry.NewModel{Name: "wordy"}))(t)
 	for i := range 4 {
 		text := fmt.Sprintf("**version %d**\n\n", i+1) + strings.Repeat("many words ", 8000) + "\n"
-		must(s.db.CreateModelVersion(ctx, alice, m.ID, store.NewModelVersion{IterationID: w.runs[0], Description: text}))(t)
+		must(s.db.Models.CreateModelVersion(ctx, alice, m.ID, registry.NewModelVersion{IterationID: w.runs[0], Description: text}))(t)
 	}
 	a := s.get("/model/" + m.ID)
 	a.wants(t, 200, "<strong>version 4</strong>", "<strong>version 3</strong>", "Only the beginning is shown, because the texts of this page are too long.")

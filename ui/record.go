@@ -4,7 +4,7 @@ import (
 	"net/url"
 	"strings"
 
-	"tracker/store"
+	"tracker/store/domain"
 )
 
 // recordForm is the form for the name and description of a record, as somebody
@@ -15,7 +15,7 @@ type recordForm struct {
 	Description string
 	Status      string // of an experiment
 	Objective   string // of an experiment
-	Wrong       *store.Error
+	Wrong       *domain.Error
 }
 
 func typedRecord(fields url.Values) recordForm {

@@ -12,6 +12,8 @@ import (
 
 	"tracker/server/web"
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/projects"
 )
 
 // reportsView is the page of the reports of a project.
@@ -20,7 +22,7 @@ type reportsView struct {
 	Found     string
 	Rows      []reportRow
 	Pager     pager
-	Rights    store.Permission
+	Rights    domain.Permission
 	Form      reportForm
 }
 
@@ -36,7 +38,7 @@ type reportForm struct {
 	basis
 	Name  string
 	Text  string
-	Wrong *store.Error
+	Wrong *domain.Error
 }
 
 // wrong returns what is wrong with a field, "" for nothing.
@@ -48,24 +50,24 @@ func (f reportForm) wrong(field string) string {
 const firstReport = "# What we tried\n\n```chart\nexperiment: NAME\nmetrics: val/loss\nruns: 5\n```\n\n```table\nexperiment: NAME\nruns: 10\n```\n"
 
 // reports lists the reports of a project.
-func (s *site) reports(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) reports(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.showReports(w, r, user, http.StatusOK, reportForm{Text: firstReport})
 }
 
-func (s *site) showReports(w http.ResponseWriter, r *http.Request, user store.User, status int, typed reportForm) error {
+func (s *site) showReports(w http.ResponseWriter, r *http.Request, user domain.User, status int, typed reportForm) error {
 	return s.show(w, r, user, status, func(db *store.View) (templ.Component, error) {
-		p, err := db.Project(idOf(r))
+		p, err := db.Projects.Project(idOf(r))
 		if err != nil {
 			return nil, err
 		}
 		page := pageOf(r.URL.Query())
-		list, err := db.Reports(p.ID, page)
+		list, err := db.Projects.Reports(p.ID, page)
 		if err != nil {
 			return nil, err
 		}
 		v := reportsView{ProjectID: p.ID, Found: humanize.Comma(int64(list.Total)), Form: typed,
 			Pager: newPager(url.Values{}, page, len(list.Data), list.Total)}
-		if v.Rights, err = db.Rights(p.ID); err != nil {
+		if v.Rights, err = db.Users.Rights(p.ID); err != nil {
 			return nil, err
 		}
 		for _, one := range list.Data {
@@ -89,13 +91,13 @@ func typedReport(fields url.Values) reportForm {
 	return reportForm{basis: basisOf(fields), Name: readable(fields.Get("name")), Text: text(fields, "text")}
 }
 
-func (s *site) createReport(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) createReport(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {
 		return err
 	}
 	typed := typedReport(fields)
-	made, err := s.DB.CreateReport(r.Context(), store.Actor{UserID: user.ID}, idOf(r), store.NewReport{Name: typed.Name, Text: typed.Text})
+	made, err := s.DB.Projects.CreateReport(r.Context(), domain.Actor{UserID: user.ID}, idOf(r), projects.NewReport{Name: typed.Name, Text: typed.Text})
 	if typed.Wrong = formError(err); typed.Wrong != nil {
 		return s.showReports(w, r, user, web.StatusOf(typed.Wrong.Code), typed)
 	}
@@ -114,28 +116,28 @@ type reportView struct {
 	Parts   []reportPart
 	Running bool // it shows runs that are running
 	Offline bool // it is read without the server
-	Rights  store.Permission
+	Rights  domain.Permission
 	Form    reportForm
 }
 
 // report shows a report.
-func (s *site) report(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) report(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.showReport(w, r, user, http.StatusOK, reportForm{})
 }
 
-func (s *site) showReport(w http.ResponseWriter, r *http.Request, user store.User, status int, typed reportForm) error {
+func (s *site) showReport(w http.ResponseWriter, r *http.Request, user domain.User, status int, typed reportForm) error {
 	var f frame
 	v := reportView{Form: typed}
-	var of store.Report
+	var of projects.Report
 	err := s.view(r, user, func(db *store.View) (err error) {
-		if of, err = db.Report(idOf(r)); err != nil {
+		if of, err = db.Projects.Report(idOf(r)); err != nil {
 			return err
 		}
-		p, err := db.Project(of.ProjectID)
+		p, err := db.Projects.Project(of.ProjectID)
 		if err != nil {
 			return err
 		}
-		if v.Rights, err = db.Rights(p.ID); err != nil {
+		if v.Rights, err = db.Users.Rights(p.ID); err != nil {
 			return err
 		}
 		f, err = s.inside(db, of.Name, user, place{projectID: p.ID})
@@ -161,7 +163,7 @@ func (s *site) showReport(w http.ResponseWriter, r *http.Request, user store.Use
 // the first are answered first, however many are asked for at once.
 var building = make(chan struct{}, runtime.GOMAXPROCS(0))
 
-func (s *site) fillReport(ctx context.Context, user store.User, of store.Report, v *reportView) (err error) {
+func (s *site) fillReport(ctx context.Context, user domain.User, of projects.Report, v *reportView) (err error) {
 	select {
 	case building <- struct{}{}:
 		defer func() { <-building }()
@@ -173,18 +175,18 @@ func (s *site) fillReport(ctx context.Context, user store.User, of store.Report,
 		v.By = *of.CreatedBy
 	}
 	return withBudget(ctx, func(ctx context.Context) (err error) {
-		v.Parts, v.Running, err = s.reportParts(ctx, store.Actor{UserID: user.ID}, of.ProjectID, of.Text, v.Offline)
+		v.Parts, v.Running, err = s.reportParts(ctx, domain.Actor{UserID: user.ID}, of.ProjectID, of.Text, v.Offline)
 		return err
 	})
 }
 
-func (s *site) saveReport(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) saveReport(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {
 		return err
 	}
 	typed := typedReport(fields)
-	err = s.DB.UpdateReport(r.Context(), store.Actor{UserID: user.ID}, idOf(r), store.ReportPatch{
+	err = s.DB.Projects.UpdateReport(r.Context(), domain.Actor{UserID: user.ID}, idOf(r), projects.ReportPatch{
 		Name: changed(fields, "name", typed.Name), Text: changed(fields, "text", typed.Text), Before: typed.Before})
 	if typed.Wrong = formError(err); typed.Wrong != nil {
 		return s.showReport(w, r, user, web.StatusOf(typed.Wrong.Code), typed)
@@ -195,11 +197,11 @@ func (s *site) saveReport(w http.ResponseWriter, r *http.Request, user store.Use
 	return err
 }
 
-func (s *site) deleteReport(w http.ResponseWriter, r *http.Request, user store.User) error {
-	ctx, actor := r.Context(), store.Actor{UserID: user.ID}
-	of, err := s.DB.Report(ctx, actor, idOf(r))
+func (s *site) deleteReport(w http.ResponseWriter, r *http.Request, user domain.User) error {
+	ctx, actor := r.Context(), domain.Actor{UserID: user.ID}
+	of, err := s.DB.Projects.Report(ctx, actor, idOf(r))
 	if err == nil {
-		err = s.DB.DeleteReport(ctx, actor, of.ID)
+		err = s.DB.Projects.DeleteReport(ctx, actor, of.ID)
 	}
 	if err == nil {
 		s.redirect(w, r, s.afterDeletion("/project/"+of.ProjectID+"/reports", of.ID))
@@ -208,8 +210,8 @@ func (s *site) deleteReport(w http.ResponseWriter, r *http.Request, user store.U
 }
 
 // exportReport answers with a report as one file of HTML.
-func (s *site) exportReport(w http.ResponseWriter, r *http.Request, user store.User) error {
-	of, err := s.DB.Report(r.Context(), store.Actor{UserID: user.ID}, idOf(r))
+func (s *site) exportReport(w http.ResponseWriter, r *http.Request, user domain.User) error {
+	of, err := s.DB.Projects.Report(r.Context(), domain.Actor{UserID: user.ID}, idOf(r))
 	if err != nil {
 		return err
 	}

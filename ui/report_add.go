@@ -7,6 +7,8 @@ import (
 
 	"tracker/server/web"
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/projects"
 )
 
 // addedChart is a chart of the dashboard, to be added to a report: the first runs of an experiment that pass a
@@ -28,13 +30,13 @@ const fence = "```"
 
 // visible fails unless the chart's runs are of its experiment, and the actor may read them. Errors: NOT_FOUND.
 func (c addedChart) visible(db *store.View) error {
-	if _, err := db.Experiment(c.Experiment); err != nil {
+	if _, err := db.Projects.Experiment(c.Experiment); err != nil {
 		return err
 	}
-	runs, err := db.IterationsByID(c.Iterations[:min(len(c.Iterations), maxBlockRuns)])
+	runs, err := db.Runs.IterationsByID(c.Iterations[:min(len(c.Iterations), maxBlockRuns)])
 	for _, r := range runs {
 		if r.ExperimentID != c.Experiment {
-			return store.Invalid("iterations", "These runs are of several experiments; a chart in a report shows those of one.")
+			return domain.Invalid("iterations", "These runs are of several experiments; a chart in a report shows those of one.")
 		}
 	}
 	return err
@@ -52,11 +54,11 @@ func (c addedChart) block() (string, error) {
 		{"runs", strconv.Itoa(min(max(c.Runs, 1), maxBlockRuns))}, {"x", c.X}, {"y", c.Y}, {"outliers", c.Outliers}}
 	for _, key := range c.Metrics {
 		if strings.Contains(key, ",") {
-			return "", store.Invalid("metrics", "The name of %q has a comma, which stands between the metrics of a chart in a report.", cell(key))
+			return "", domain.Invalid("metrics", "The name of %q has a comma, which stands between the metrics of a chart in a report.", cell(key))
 		}
 	}
 	if len(c.Metrics) == 0 || len(c.Metrics) > maxBlockPlots {
-		return "", store.Invalid("metrics", "A chart in a report has 1 to %d metrics.", maxBlockPlots)
+		return "", domain.Invalid("metrics", "A chart in a report has 1 to %d metrics.", maxBlockPlots)
 	}
 	var text strings.Builder
 	text.WriteString(fence + "chart\n")
@@ -65,7 +67,7 @@ func (c addedChart) block() (string, error) {
 			continue
 		}
 		if f[1] != strings.TrimSpace(f[1]) || strings.ContainsAny(f[1], "\r\n") {
-			return "", store.Invalid(f[0], "The %s of a chart in a report is one line without spaces around it.", f[0])
+			return "", domain.Invalid(f[0], "The %s of a chart in a report is one line without spaces around it.", f[0])
 		}
 		text.WriteString(f[0] + ": " + f[1] + "\n")
 	}
@@ -106,15 +108,15 @@ type reportName struct {
 
 // reportsData returns the reports of the project of an experiment, the newest first.
 func (s *site) reportsData(r *http.Request, db *store.View) (any, error) {
-	e, err := db.Experiment(idOf(r))
+	e, err := db.Projects.Experiment(idOf(r))
 	if err != nil {
 		return nil, err
 	}
-	list, err := db.Reports(e.ProjectID, store.Page{Limit: store.MaxLimit})
+	list, err := db.Projects.Reports(e.ProjectID, domain.Page{Limit: domain.MaxLimit})
 	if err != nil {
 		return nil, err
 	}
-	rights, err := db.Rights(e.ProjectID)
+	rights, err := db.Users.Rights(e.ProjectID)
 	answer := reportChoice{Data: []reportName{}, Total: list.Total, Most: maxBlockRuns, Create: rights.Create, Update: rights.Update}
 	for _, one := range list.Data {
 		answer.Data = append(answer.Data, reportName{one.ID, one.Name})
@@ -123,7 +125,7 @@ func (s *site) reportsData(r *http.Request, db *store.View) (any, error) {
 }
 
 // createReportData makes a report of one chart.
-func (s *site) createReportData(r *http.Request, actor store.Actor) (any, error) {
+func (s *site) createReportData(r *http.Request, actor domain.Actor) (any, error) {
 	var b struct {
 		Name  string     `json:"name"`
 		Chart addedChart `json:"chart"`
@@ -131,7 +133,7 @@ func (s *site) createReportData(r *http.Request, actor store.Actor) (any, error)
 	if err := readBody(r, &b); err != nil {
 		return nil, err
 	}
-	e, err := s.DB.Experiment(r.Context(), actor, idOf(r))
+	e, err := s.DB.Projects.Experiment(r.Context(), actor, idOf(r))
 	if err != nil {
 		return nil, err
 	}
@@ -141,12 +143,12 @@ func (s *site) createReportData(r *http.Request, actor store.Actor) (any, error)
 		return nil, err
 	}
 	name := strings.TrimSpace(b.Name)
-	made, err := s.DB.CreateReport(r.Context(), actor, e.ProjectID, store.NewReport{Name: name, Text: text})
+	made, err := s.DB.Projects.CreateReport(r.Context(), actor, e.ProjectID, projects.NewReport{Name: name, Text: text})
 	return reportName{made.ID, name}, err
 }
 
 // blockOf returns the text of a chart whose runs the actor may read.
-func (s *site) blockOf(r *http.Request, actor store.Actor, chart addedChart) (string, error) {
+func (s *site) blockOf(r *http.Request, actor domain.Actor, chart addedChart) (string, error) {
 	if err := s.DB.View(r.Context(), actor, chart.visible); err != nil {
 		return "", err
 	}
@@ -157,7 +159,7 @@ func (s *site) blockOf(r *http.Request, actor store.Actor, chart addedChart) (st
 const attempts = 5
 
 // addChartData adds a chart to the end of a report. What others add meanwhile is kept.
-func (s *site) addChartData(r *http.Request, actor store.Actor) (any, error) {
+func (s *site) addChartData(r *http.Request, actor domain.Actor) (any, error) {
 	var chart addedChart
 	if err := readBody(r, &chart); err != nil {
 		return nil, err
@@ -167,13 +169,13 @@ func (s *site) addChartData(r *http.Request, actor store.Actor) (any, error) {
 		return nil, err
 	}
 	for range attempts {
-		var of store.Report
-		if of, err = s.DB.Report(r.Context(), actor, idOf(r)); err != nil {
+		var of projects.Report
+		if of, err = s.DB.Projects.Report(r.Context(), actor, idOf(r)); err != nil {
 			return nil, err
 		}
 		next := appended(of.Text, block)
-		err = s.DB.UpdateReport(r.Context(), actor, of.ID, store.ReportPatch{Text: &next, Before: store.Before{"text": store.Fingerprint(of.Text)}})
-		if e := web.AsError(err); e == nil || e.Code != store.CodeConflict {
+		err = s.DB.Projects.UpdateReport(r.Context(), actor, of.ID, projects.ReportPatch{Text: &next, Before: domain.Before{"text": domain.Fingerprint(of.Text)}})
+		if e := web.AsError(err); e == nil || e.Code != domain.CodeConflict {
 			return reportName{of.ID, of.Name}, err
 		}
 	}

@@ -12,6 +12,10 @@ import (
 
 	"tracker/server/web"
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/points"
+	"tracker/store/projects"
+	"tracker/store/runs"
 )
 
 // The limits of a report.
@@ -87,10 +91,10 @@ type reportPart struct {
 }
 
 // reportParts makes the parts of a report. With offline, pictures are data URLs.
-func (s *site) reportParts(ctx context.Context, actor store.Actor, projectID, text string, offline bool) (parts []reportPart, running bool, err error) {
+func (s *site) reportParts(ctx context.Context, actor domain.Actor, projectID, text string, offline bool) (parts []reportPart, running bool, err error) {
 	left, blocks := maxBlocks, 0
 	columns := map[string]string{}
-	room, pictures := store.MaxText, int64(maxPictures)
+	room, pictures := domain.MaxText, int64(maxPictures)
 	for _, b := range blocksOf(text) {
 		part := reportPart{Caption: b.fields["caption"]}
 		switch {
@@ -120,21 +124,21 @@ func (s *site) reportParts(ctx context.Context, actor store.Actor, projectID, te
 }
 
 var (
-	errNoExperiment = store.Invalid("experiment", "Name the experiment, by its name or id: experiment: sweep.")
-	errNoMetric     = store.Invalid("metrics", "Name the metrics, with commas between them: metrics: val/loss, train/loss.")
+	errNoExperiment = domain.Invalid("experiment", "Name the experiment, by its name or id: experiment: sweep.")
+	errNoMetric     = domain.Invalid("metrics", "Name the metrics, with commas between them: metrics: val/loss, train/loss.")
 )
 
 // blockExperiment returns the experiment that a block names by its id, or by its name in the
 // project.
-func blockExperiment(db *store.View, projectID, named string) (store.Experiment, error) {
+func blockExperiment(db *store.View, projectID, named string) (projects.Experiment, error) {
 	if named == "" {
-		return store.Experiment{}, errNoExperiment
+		return projects.Experiment{}, errNoExperiment
 	}
-	e, err := db.Experiment(named)
-	if bad := web.AsError(err); err == nil || bad == nil || bad.Code != store.CodeNotFound {
+	e, err := db.Projects.Experiment(named)
+	if bad := web.AsError(err); err == nil || bad == nil || bad.Code != domain.CodeNotFound {
 		return e, err
 	}
-	list, err := db.Experiments(projectID, store.ExperimentQuery{Page: store.Page{Limit: store.MaxLimit}, Name: named})
+	list, err := db.Projects.Experiments(projectID, projects.ExperimentQuery{Page: domain.Page{Limit: domain.MaxLimit}, Name: named})
 	if err != nil {
 		return e, err
 	}
@@ -143,26 +147,26 @@ func blockExperiment(db *store.View, projectID, named string) (store.Experiment,
 			return e, nil
 		}
 	}
-	return e, store.Errorf(store.CodeNotFound, "There is no experiment %q in this project.", named)
+	return e, domain.Errorf(domain.CodeNotFound, "There is no experiment %q in this project.", named)
 }
 
 // runsOf fills a chart or a table. defaults keeps the default columns of experiments, by
 // their ids, for further tables.
-func (s *site) runsOf(ctx context.Context, actor store.Actor, projectID string, b block, defaults map[string]string, part *reportPart) error {
-	var list []store.Iteration
-	var columns []store.Column
+func (s *site) runsOf(ctx context.Context, actor domain.Actor, projectID string, b block, defaults map[string]string, part *reportPart) error {
+	var list []runs.Iteration
+	var columns []runs.Column
 	var name string
 	err := s.DB.View(ctx, actor, func(db *store.View) error {
 		e, err := blockExperiment(db, projectID, b.fields["experiment"])
 		if err != nil {
 			return err
 		}
-		o, err := db.Objective(e)
+		o, err := db.Projects.Objective(e)
 		if err != nil {
 			return err
 		}
 		name = e.Name
-		q := store.IterationQuery{Page: store.Page{Limit: blockRuns}, Filter: b.fields["filter"], Sort: b.fields["sort"], Columns: b.fields["columns"]}
+		q := runs.IterationQuery{Page: domain.Page{Limit: blockRuns}, Filter: b.fields["filter"], Sort: b.fields["sort"], Columns: b.fields["columns"]}
 		if n, err := strconv.Atoi(b.fields["runs"]); err == nil && n > 0 {
 			q.Limit = min(n, maxBlockRuns)
 		}
@@ -182,10 +186,10 @@ func (s *site) runsOf(ctx context.Context, actor store.Actor, projectID string, 
 				defaults[e.ID] = q.Columns
 			}
 		}
-		if columns, err = store.Columns(q.Columns); err != nil {
+		if columns, err = runs.Columns(q.Columns); err != nil {
 			return err
 		}
-		found, err := db.Iterations(e.ID, q)
+		found, err := db.Runs.Iterations(e.ID, q)
 		list = found.Data
 		return err
 	})
@@ -208,7 +212,7 @@ func (s *site) runsOf(ctx context.Context, actor store.Actor, projectID string, 
 }
 
 // plotsOf draws the metrics that a block names.
-func (s *site) plotsOf(ctx context.Context, actor store.Actor, b block, list []store.Iteration, part *reportPart) error {
+func (s *site) plotsOf(ctx context.Context, actor domain.Actor, b block, list []runs.Iteration, part *reportPart) error {
 	var keys []string
 	for key := range strings.SplitSeq(b.fields["metrics"], ",") {
 		if key = strings.TrimSpace(key); key != "" && len(keys) < maxBlockPlots {
@@ -218,7 +222,7 @@ func (s *site) plotsOf(ctx context.Context, actor store.Actor, b block, list []s
 	if len(keys) == 0 {
 		return errNoMetric
 	}
-	scales, scale := plotScales{}, store.Linear
+	scales, scale := plotScales{}, points.Linear
 	for _, axis := range []struct {
 		name string
 		log  *bool
@@ -228,40 +232,40 @@ func (s *site) plotsOf(ctx context.Context, actor store.Actor, b block, list []s
 		case "log":
 			*axis.log = true
 		default:
-			return store.Invalid(axis.name, "The scale of %s is linear or log, like %s: log.", axis.name, axis.name)
+			return domain.Invalid(axis.name, "The scale of %s is linear or log, like %s: log.", axis.name, axis.name)
 		}
 	}
 	if scales.LogX {
-		scale = store.Log
+		scale = points.Log
 	}
 	switch b.fields["outliers"] {
 	case "", "auto":
 	case "show":
 		scales.Outliers = true
 	default:
-		return store.Invalid("outliers", "The outliers are auto or show, like outliers: show.")
+		return domain.Invalid("outliers", "The outliers are auto or show, like outliers: show.")
 	}
 	var ids []string
-	runs := map[string]run{}
+	iterations := map[string]run{}
 	for _, i := range list {
 		ids, part.Runs = append(ids, i.ID), append(part.Runs, s.run(i))
 	}
 	distinctColors(part.Runs)
 	for _, r := range part.Runs {
-		runs[r.ID] = r
+		iterations[r.ID] = r
 	}
-	curves, err := s.DB.Curves(ctx, actor, ids, store.CurveQuery{Keys: keys, Points: plotPoints, X: store.ByStep, Scale: scale})
+	curves, err := s.DB.Runs.Curves(ctx, actor, ids, points.CurveQuery{Keys: keys, Points: plotPoints, X: points.ByStep, Scale: scale})
 	if err != nil {
 		return err
 	}
 	for _, key := range keys {
-		var of []store.Curve
+		var of []runs.Curve
 		for _, c := range curves {
 			if c.Key == key {
 				of = append(of, c)
 			}
 		}
-		if p := newPlot(key, of, runs, scales); p != nil {
+		if p := newPlot(key, of, iterations, scales); p != nil {
 			part.Plots = append(part.Plots, p)
 		}
 	}
@@ -273,15 +277,15 @@ func (s *site) plotsOf(ctx context.Context, actor store.Actor, b block, list []s
 
 // pictureOf fills a picture. With offline its bytes are kept in the page, as long as there
 // is room for them.
-func (s *site) pictureOf(ctx context.Context, actor store.Actor, b block, part *reportPart, offline bool, room *int64) error {
-	a, err := s.DB.Artifact(ctx, actor, b.fields["artifact"])
+func (s *site) pictureOf(ctx context.Context, actor domain.Actor, b block, part *reportPart, offline bool, room *int64) error {
+	a, err := s.DB.Files.Artifact(ctx, actor, b.fields["artifact"])
 	if err != nil {
 		return err
 	}
 	part.Name = a.Name
 	media := mediaOf(a)
 	if shown[media] != imageKind {
-		return store.Invalid("artifact", "The artifact %q is not a picture.", a.Name)
+		return domain.Invalid("artifact", "The artifact %q is not a picture.", a.Name)
 	}
 	part.Image = s.BasePath + "/artifact/" + a.ID + "/data"
 	if !offline {
@@ -289,13 +293,13 @@ func (s *site) pictureOf(ctx context.Context, actor store.Actor, b block, part *
 	}
 	if a.SizeBytes > min(maxPicture, *room) {
 		part.Image = ""
-		return store.Invalid("artifact", "The picture %q is too large to be kept in a file: one may have %d MiB, and all of them %d.", a.Name, maxPicture>>20, maxPictures>>20)
+		return domain.Invalid("artifact", "The picture %q is too large to be kept in a file: one may have %d MiB, and all of them %d.", a.Name, maxPicture>>20, maxPictures>>20)
 	}
 	*room -= a.SizeBytes
-	if err := store.Take(ctx, a.SizeBytes); err != nil {
+	if err := domain.Take(ctx, a.SizeBytes); err != nil {
 		return err
 	}
-	_, content, err := s.DB.OpenArtifact(ctx, actor, a.ID)
+	_, content, err := s.DB.Files.OpenArtifact(ctx, actor, a.ID)
 	if err != nil {
 		return err
 	}

@@ -9,20 +9,23 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"tracker/store"
+	"tracker/store/files"
+	"tracker/store/points"
+	"tracker/store/projects"
+	"tracker/store/scalar"
 )
 
 // report makes a report in the project of a sweep.
 func (s *site) report(project, name, text string) string {
 	s.t.Helper()
-	return must(s.db.CreateReport(s.t.Context(), s.actor("alice"), project, store.NewReport{Name: name, Text: text}))(s.t).ID
+	return must(s.db.Projects.CreateReport(s.t.Context(), s.actor("alice"), project, projects.NewReport{Name: name, Text: text}))(s.t).ID
 }
 
 func TestReport(t *testing.T) {
 	s := start(t, setup{base: "/lab"})
 	w := s.sweep(3, 20)
-	e := must(s.db.Experiment(t.Context(), s.actor("alice"), w.experiment))(t)
-	picture := s.keep(w.experiment, store.NewArtifact{Name: "dot.png", ContentType: "image/png"}, "\x89PNG")
+	e := must(s.db.Projects.Experiment(t.Context(), s.actor("alice"), w.experiment))(t)
+	picture := s.keep(w.experiment, files.NewArtifact{Name: "dot.png", ContentType: "image/png"}, "\x89PNG")
 	list := "/lab/project/" + w.project + "/reports"
 	s.get(list).wants(t, 200, `data-testid="nothing"`, "metrics: val/loss")
 	s.post(list, url.Values{"name": {" "}, "text": {"typed"}}).wants(t, 422, `data-testid="wrong-report-name"`, "typed")
@@ -105,11 +108,11 @@ func TestReportOffline(t *testing.T) {
 func TestReportScales(t *testing.T) {
 	s := start(t, setup{})
 	w := s.sweep(1, 0)
-	var points []store.NewMetric
-	for step, v := range []store.Value{0, 0.001, 1, 1000} {
-		points = append(points, store.NewMetric{Key: "loss", Value: v, Step: new(store.Step(step))})
+	var samples []points.Sample
+	for step, v := range []scalar.Value{0, 0.001, 1, 1000} {
+		samples = append(samples, points.Sample{Key: "loss", Value: v, Step: new(scalar.Step(step))})
 	}
-	if err := s.db.CreateMetrics(t.Context(), s.actor("alice"), w.runs[0], points); err != nil {
+	if err := s.db.Runs.CreateMetrics(t.Context(), s.actor("alice"), w.runs[0], samples); err != nil {
 		t.Fatal(err)
 	}
 	chart := "```chart\nexperiment: sweep\nmetrics: loss\n"
@@ -130,7 +133,7 @@ func TestReportPicturesAreBounded(t *testing.T) {
 	w := s.sweep(1, 1)
 	text := ""
 	for i := range 8 {
-		picture := s.keep(w.experiment, store.NewArtifact{Name: "large.png", ContentType: "image/png"}, string(rune('a'+i))+strings.Repeat("\x89", 4<<20))
+		picture := s.keep(w.experiment, files.NewArtifact{Name: "large.png", ContentType: "image/png"}, string(rune('a'+i))+strings.Repeat("\x89", 4<<20))
 		text += "```image\nartifact: " + picture + "\n```\n"
 	}
 	a := s.get("/report/" + s.report(w.project, "pictures", text) + "/export")

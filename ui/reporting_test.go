@@ -6,7 +6,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/projects"
 )
 
 // A chart is added to a new report and to one that is there, with the runs that it draws.
@@ -25,11 +26,11 @@ func TestAddToReport(t *testing.T) {
 		b.is(`Boolean(document.querySelector('[data-testid="reports"]')?.open)`, "true")
 	}
 	const said = `document.querySelector('[data-testid="report-said"]').textContent`
-	report := func() store.Report {
+	report := func() projects.Report {
 		t.Helper()
 		b.is(`document.querySelector('[data-testid="to-report"]') !== null`, "true")
 		href := b.text(`document.querySelector('[data-testid="to-report"]').getAttribute('href')`)
-		return must(s.db.Report(t.Context(), store.System, href[strings.LastIndex(href, "/")+1:]))(t)
+		return must(s.db.Projects.Report(t.Context(), domain.System, href[strings.LastIndex(href, "/")+1:]))(t)
 	}
 	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(page+"?filter=param.lr+%3C+1&sort=name&top=5&logy=1"))
 	add("val/loss")

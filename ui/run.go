@@ -9,6 +9,10 @@ import (
 	"time"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/goal"
+	"tracker/store/runs"
+	"tracker/store/scalar"
 )
 
 // palette is the number of colours for curves; style.css has them.
@@ -16,17 +20,17 @@ const palette = 12
 
 // run is an iteration for a table. Times are Unix milliseconds.
 type run struct {
-	ID      string                 `json:"id"`
-	Name    string                 `json:"name"`
-	Status  string                 `json:"status"`
-	Color   int                    `json:"color"` // of the curves; the same on every page
-	Created store.Value            `json:"created"`
-	Seconds store.Value            `json:"seconds"` // until its end, or until it was last seen
-	Tags    []string               `json:"tags"`
-	Parent  *string                `json:"parent"`
-	Below   int                    `json:"below"` // runs that lie under it in a folded table
-	Params  map[string]string      `json:"params"`
-	Metrics map[string]store.Value `json:"metrics"`
+	ID      string                  `json:"id"`
+	Name    string                  `json:"name"`
+	Status  string                  `json:"status"`
+	Color   int                     `json:"color"` // of the curves; the same on every page
+	Created scalar.Value            `json:"created"`
+	Seconds scalar.Value            `json:"seconds"` // until its end, or until it was last seen
+	Tags    []string                `json:"tags"`
+	Parent  *string                 `json:"parent"`
+	Below   int                     `json:"below"` // runs that lie under it in a folded table
+	Params  map[string]string       `json:"params"`
+	Metrics map[string]scalar.Value `json:"metrics"`
 
 	started moment
 }
@@ -50,20 +54,20 @@ func distinctColors(runs []run) {
 }
 
 // The names of the states of a run on pages.
-var statusWords = map[store.IterationStatus]string{
-	store.Running: "running", store.Succeeded: "succeeded", store.Failed: "failed", store.Killed: "killed",
+var statusWords = map[domain.IterationStatus]string{
+	domain.Running: "running", domain.Succeeded: "succeeded", domain.Failed: "failed", domain.Killed: "killed",
 }
 
 const lost = "lost"
 
-func (s *site) run(i store.Iteration) run {
+func (s *site) run(i runs.Iteration) run {
 	return run{
 		ID:      i.ID,
 		Name:    i.Name,
 		Status:  s.status(i),
 		Color:   int(i.Num % palette),
-		Created: store.Value(i.CreatedDate),
-		Seconds: store.Value(lasted(i).Seconds()),
+		Created: scalar.Value(i.CreatedDate),
+		Seconds: scalar.Value(lasted(i).Seconds()),
 		Tags:    i.Tags,
 		Parent:  i.ParentIterationID,
 		Below:   i.Children,
@@ -74,19 +78,21 @@ func (s *site) run(i store.Iteration) run {
 }
 
 // running reports whether it has not ended.
-func (r run) running() bool { return r.Status == statusWords[store.Running] || r.Status == lost }
+func (r run) running() bool { return r.Status == statusWords[domain.Running] || r.Status == lost }
 
-func (s *site) status(i store.Iteration) string {
-	if i.Status == store.Running && i.LastSeen < s.lostBefore() {
+func (s *site) status(i runs.Iteration) string {
+	if i.Status == domain.Running && i.LastSeen < s.lostBefore() {
 		return lost
 	}
 	return statusWords[i.Status]
 }
 
 // lostBefore is the time before which a running run that was last seen counts as lost.
-func (s *site) lostBefore() store.Time { return store.Time(s.Now().Add(-store.LostAfter).UnixMilli()) }
+func (s *site) lostBefore() scalar.Time {
+	return scalar.Time(s.Now().Add(-domain.LostAfter).UnixMilli())
+}
 
-func lasted(i store.Iteration) time.Duration {
+func lasted(i runs.Iteration) time.Duration {
 	end := i.LastSeen
 	if i.EndDate != nil {
 		end = *i.EndDate
@@ -96,16 +102,16 @@ func lasted(i store.Iteration) time.Duration {
 
 // searchIn is searchOf for the runs of an experiment, where the best are the first if it
 // has an objective.
-func searchIn(db *store.View, experimentID string, query url.Values) (store.IterationQuery, error) {
+func searchIn(db *store.View, experimentID string, query url.Values) (runs.IterationQuery, error) {
 	q := searchOf(query)
 	if strings.TrimSpace(query.Get("sort")) != "" {
 		return q, nil
 	}
-	e, err := db.Experiment(experimentID)
+	e, err := db.Projects.Experiment(experimentID)
 	if err != nil {
 		return q, err
 	}
-	o, err := db.Objective(e)
+	o, err := db.Projects.Objective(e)
 	if o != nil {
 		q.Sort = bestFirst(*o)
 	}
@@ -114,12 +120,12 @@ func searchIn(db *store.View, experimentID string, query url.Values) (store.Iter
 
 // bestFirst is the order of runs by an objective: the best first, and those without a value, the
 // newest of them first, last.
-func bestFirst(o store.Objective) string { return o.Order() + ", -created" }
+func bestFirst(o goal.Objective) string { return o.Order() + ", -created" }
 
 // searchOf reads the search of a listing of runs from an address. By default
 // the newest come first.
-func searchOf(query url.Values) store.IterationQuery {
-	q := store.IterationQuery{Page: pageOf(query), Filter: readable(query.Get("filter")),
+func searchOf(query url.Values) runs.IterationQuery {
+	q := runs.IterationQuery{Page: pageOf(query), Filter: readable(query.Get("filter")),
 		Sort: readable(query.Get("sort")), Columns: readable(query.Get("columns"))}
 	if strings.TrimSpace(q.Sort) == "" {
 		q.Sort = "-created"
@@ -131,14 +137,14 @@ func searchOf(query url.Values) store.IterationQuery {
 }
 
 // groupsOf reads the search of a listing of groups from an address.
-func groupsOf(query url.Values) store.GroupQuery {
+func groupsOf(query url.Values) runs.GroupQuery {
 	q := searchOf(query)
-	return store.GroupQuery{Page: q.Page, By: query.Get("group"), Filter: q.Filter, Sort: readable(query.Get("sort")), Columns: q.Columns}
+	return runs.GroupQuery{Page: q.Page, By: query.Get("group"), Filter: q.Filter, Sort: readable(query.Get("sort")), Columns: q.Columns}
 }
 
 // best returns the best run that passes a filter, nil when none has a value.
-func (s *site) best(db *store.View, experimentID string, o store.Objective, filter string) (*run, error) {
-	list, err := db.Iterations(experimentID, store.IterationQuery{Page: store.Page{Limit: 1}, Filter: filter, Sort: bestFirst(o), Columns: o.Value()})
+func (s *site) best(db *store.View, experimentID string, o goal.Objective, filter string) (*run, error) {
+	list, err := db.Runs.Iterations(experimentID, runs.IterationQuery{Page: domain.Page{Limit: 1}, Filter: filter, Sort: bestFirst(o), Columns: o.Value()})
 	if err != nil || len(list.Data) == 0 || len(list.Data[0].Metrics) == 0 {
 		return nil, err
 	}
@@ -147,14 +153,14 @@ func (s *site) best(db *store.View, experimentID string, o store.Objective, filt
 
 // bestData returns the best run of an experiment, null for none.
 func (s *site) bestData(r *http.Request, db *store.View) (any, error) {
-	e, err := db.Experiment(idOf(r))
+	e, err := db.Projects.Experiment(idOf(r))
 	if err != nil {
 		return nil, err
 	}
 	var answer struct {
 		Best *run `json:"best"`
 	}
-	o, err := db.Objective(e)
+	o, err := db.Projects.Objective(e)
 	if err == nil && o != nil {
 		answer.Best, err = s.best(db, e.ID, *o, readable(r.URL.Query().Get("filter")))
 	}

@@ -4,30 +4,31 @@ import (
 	"net/http"
 	"strings"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/projects"
 )
 
-func (s *site) viewsData(r *http.Request, actor store.Actor) (any, error) {
-	return s.DB.SavedViews(r.Context(), actor, idOf(r), store.Page{Limit: store.MaxLimit})
+func (s *site) viewsData(r *http.Request, actor domain.Actor) (any, error) {
+	return s.DB.Projects.SavedViews(r.Context(), actor, idOf(r), domain.Page{Limit: domain.MaxLimit})
 }
 
-func (s *site) createViewData(r *http.Request, actor store.Actor) (any, error) {
-	var n store.NewSavedView
+func (s *site) createViewData(r *http.Request, actor domain.Actor) (any, error) {
+	var n projects.NewSavedView
 	if err := readBody(r, &n); err != nil {
 		return nil, err
 	}
 	n.Name = strings.TrimSpace(n.Name)
-	return s.DB.CreateSavedView(r.Context(), actor, idOf(r), n)
+	return s.DB.Projects.CreateSavedView(r.Context(), actor, idOf(r), n)
 }
 
-func (s *site) updateViewData(r *http.Request, actor store.Actor) (any, error) {
-	var p store.SavedViewPatch
+func (s *site) updateViewData(r *http.Request, actor domain.Actor) (any, error) {
+	var p projects.SavedViewPatch
 	if err := readBody(r, &p); err != nil {
 		return nil, err
 	}
-	return struct{}{}, s.DB.UpdateSavedView(r.Context(), actor, idOf(r), p)
+	return struct{}{}, s.DB.Projects.UpdateSavedView(r.Context(), actor, idOf(r), p)
 }
 
-func (s *site) deleteViewData(r *http.Request, actor store.Actor) (any, error) {
-	return struct{}{}, s.DB.DeleteSavedView(r.Context(), actor, idOf(r))
+func (s *site) deleteViewData(r *http.Request, actor domain.Actor) (any, error) {
+	return struct{}{}, s.DB.Projects.DeleteSavedView(r.Context(), actor, idOf(r))
 }

@@ -9,6 +9,8 @@ import (
 
 	"tracker/store"
 	"tracker/store/backup"
+	"tracker/store/domain"
+	"tracker/store/scalar"
 )
 
 // serverView is the page about the server itself.
@@ -38,7 +40,7 @@ type backupRow struct {
 }
 
 // server shows the database and its backups to an admin.
-func (s *site) server(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) server(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.show(w, r, user, http.StatusOK, func(db *store.View) (templ.Component, error) {
 		storage, err := db.Storage()
 		if err != nil {
@@ -58,8 +60,8 @@ func (s *site) server(w http.ResponseWriter, r *http.Request, user store.User) e
 }
 
 func (s *site) newBackupView(st backup.Status) *backupView {
-	at := func(t time.Time) moment { return s.moment(store.Time(t.UnixMilli())) }
-	v := &backupView{Dir: st.Dir, Interval: duration(store.Value(st.Interval.Seconds())), Keep: humanize.Comma(int64(st.Keep)), Running: st.Running, Next: at(st.Next)}
+	at := func(t time.Time) moment { return s.moment(scalar.Time(t.UnixMilli())) }
+	v := &backupView{Dir: st.Dir, Interval: duration(scalar.Value(st.Interval.Seconds())), Keep: humanize.Comma(int64(st.Keep)), Running: st.Running, Next: at(st.Next)}
 	if st.Err != nil {
 		v.Wrong, v.WrongAt = st.Err.Error(), at(st.ErrTime)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"tracker/store"
+	"tracker/store/domain"
 )
 
 // A form that is sent after the sign-in has ended comes back after the next
@@ -71,7 +71,7 @@ func TestTypingWhileSignInEnds(t *testing.T) {
 	b.signIn(s, "alice")
 	page := "/iteration/" + w.runs[0]
 	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(b.url+page))
-	b.is(points, "3 points")
+	b.is(pointsText, "3 points")
 	b.is(`document.documentElement.dataset.live`, "yes")
 	b.press(`[data-testid="edit"]`)
 	b.do(chromedp.SendKeys(chromedp.CSS("#notes"), "first line\nsecond <b>line</b>"))
@@ -117,7 +117,7 @@ func TestStreamEndsWithSignIn(t *testing.T) {
 			s.clock.move(2 * time.Minute)
 		},
 		"deleted": func(s *site, _ ...*browser) {
-			if err := s.db.DeleteUser(t.Context(), store.System, s.actor("alice").UserID); err != nil {
+			if err := s.db.Users.DeleteUser(t.Context(), domain.System, s.actor("alice").UserID); err != nil {
 				t.Error(err)
 			}
 		},

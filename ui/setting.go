@@ -9,7 +9,11 @@ import (
 
 	"tracker/server/web"
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/files"
 	"tracker/store/goal"
+	"tracker/store/projects"
+	"tracker/store/registry"
 )
 
 // settingsView is the page that changes or deletes a project or an experiment.
@@ -17,7 +21,7 @@ type settingsView struct {
 	What     string // "project" or "experiment"
 	Name     string
 	Path     string // of the record
-	Rights   store.Permission
+	Rights   domain.Permission
 	Form     recordForm
 	Gone     []string // what goes with it
 	Conflict string   // why it can't be deleted
@@ -28,27 +32,27 @@ type settingsView struct {
 }
 
 // projectSettings shows the settings of a project.
-func (s *site) projectSettings(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) projectSettings(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.showProjectSettings(w, r, user, http.StatusOK, settingsView{})
 }
 
-func (s *site) showProjectSettings(w http.ResponseWriter, r *http.Request, user store.User, status int, v settingsView) error {
+func (s *site) showProjectSettings(w http.ResponseWriter, r *http.Request, user domain.User, status int, v settingsView) error {
 	return s.show(w, r, user, status, func(db *store.View) (templ.Component, error) {
 		v := v
-		p, err := db.Project(idOf(r))
+		p, err := db.Projects.Project(idOf(r))
 		if err != nil {
 			return nil, err
 		}
 		v.What, v.Name, v.Path = "project", p.Name, "/project/"+p.ID
-		if v.Rights, err = db.Rights(p.ID); err != nil {
+		if v.Rights, err = db.Users.Rights(p.ID); err != nil {
 			return nil, err
 		}
 		v.Form.renewRecord(p.Name, p.Description)
-		states, err := db.ModelStates(p.ID)
+		states, err := db.Models.ModelStates(p.ID)
 		if err != nil {
 			return nil, err
 		}
-		models, err := db.Models(p.ID, store.ModelQuery{})
+		models, err := db.Models.Models(p.ID, registry.ModelQuery{})
 		if err != nil {
 			return nil, err
 		}
@@ -69,14 +73,14 @@ func (s *site) showProjectSettings(w http.ResponseWriter, r *http.Request, user 
 }
 
 // saveProject changes a project, or deletes it.
-func (s *site) saveProject(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) saveProject(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {
 		return err
 	}
-	ctx, actor, id := r.Context(), store.Actor{UserID: user.ID}, idOf(r)
+	ctx, actor, id := r.Context(), domain.Actor{UserID: user.ID}, idOf(r)
 	if fields.Get("do") == "delete" {
-		err = s.DB.DeleteProject(ctx, actor, id)
+		err = s.DB.Projects.DeleteProject(ctx, actor, id)
 		if e := formError(err); e != nil {
 			return s.showProjectSettings(w, r, user, web.StatusOf(e.Code), settingsView{Conflict: e.Message})
 		}
@@ -86,7 +90,7 @@ func (s *site) saveProject(w http.ResponseWriter, r *http.Request, user store.Us
 		return err
 	}
 	typed := typedRecord(fields)
-	err = s.DB.UpdateProject(ctx, actor, id, store.ProjectPatch{
+	err = s.DB.Projects.UpdateProject(ctx, actor, id, projects.ProjectPatch{
 		Name: changed(fields, "name", typed.Name), Description: changed(fields, "description", typed.Description), Before: typed.Before})
 	if typed.Wrong = formError(err); typed.Wrong != nil {
 		return s.showProjectSettings(w, r, user, web.StatusOf(typed.Wrong.Code), settingsView{Form: typed})
@@ -98,11 +102,11 @@ func (s *site) saveProject(w http.ResponseWriter, r *http.Request, user store.Us
 }
 
 // experimentSettings shows the settings of an experiment.
-func (s *site) experimentSettings(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) experimentSettings(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.showExperimentSettings(w, r, user, http.StatusOK, settingsView{})
 }
 
-func (s *site) showExperimentSettings(w http.ResponseWriter, r *http.Request, user store.User, status int, v settingsView) error {
+func (s *site) showExperimentSettings(w http.ResponseWriter, r *http.Request, user domain.User, status int, v settingsView) error {
 	return s.show(w, r, user, status, func(db *store.View) (templ.Component, error) {
 		v := v
 		e, p, err := s.experimentOf(db, idOf(r))
@@ -110,7 +114,7 @@ func (s *site) showExperimentSettings(w http.ResponseWriter, r *http.Request, us
 			return nil, err
 		}
 		v.What, v.Name, v.Path, v.Status = "experiment", e.Name, "/experiment/"+e.ID, true
-		if v.Rights, err = db.Rights(p.ID); err != nil {
+		if v.Rights, err = db.Users.Rights(p.ID); err != nil {
 			return nil, err
 		}
 		if v.Form.Wrong == nil {
@@ -123,9 +127,9 @@ func (s *site) showExperimentSettings(w http.ResponseWriter, r *http.Request, us
 		v.Form.renewRecord(e.Name, e.Description)
 		v.Form.renew("status", &v.Form.Status, string(e.Status))
 		if theirs, ok := v.Form.Theirs["status"]; ok {
-			v.Form.Theirs["status"] = experimentWords[store.ExperimentStatus(theirs)]
+			v.Form.Theirs["status"] = experimentWords[domain.ExperimentStatus(theirs)]
 		}
-		artifacts, err := db.Artifacts(e.ID, store.ArtifactQuery{})
+		artifacts, err := db.Files.Artifacts(e.ID, files.ArtifactQuery{})
 		if err != nil {
 			return nil, err
 		}
@@ -145,39 +149,39 @@ func (s *site) showExperimentSettings(w http.ResponseWriter, r *http.Request, us
 const objectivesOffered = 50
 
 // fillObjectives sets the objectives to choose from.
-func (v *settingsView) fillObjectives(db *store.View, e store.Experiment) error {
-	keys, err := metricKeys(db, e.ID, nil, "", false, store.Page{Limit: objectivesOffered})
+func (v *settingsView) fillObjectives(db *store.View, e projects.Experiment) error {
+	keys, err := metricKeys(db, e.ID, nil, "", false, domain.Page{Limit: objectivesOffered})
 	if err != nil {
 		return err
 	}
 	e.Objective = ""
-	guess, err := db.Objective(e)
+	guess, err := db.Projects.Objective(e)
 	if guess != nil {
 		v.Guess = guess.String()
 	}
 	for _, k := range keys.Data {
-		goals := []store.Goal{store.Minimize, store.Maximize}
-		if goal.Of(k.Key) == store.Maximize {
+		goals := []goal.Goal{goal.Minimize, goal.Maximize}
+		if goal.Of(k.Key) == goal.Maximize {
 			slices.Reverse(goals)
 		}
-		for _, goal := range goals {
-			v.Objectives = append(v.Objectives, store.Objective{Metric: k.Key, Goal: goal}.String())
+		for _, aim := range goals {
+			v.Objectives = append(v.Objectives, goal.Objective{Metric: k.Key, Goal: aim}.String())
 		}
 	}
 	return err
 }
 
 // saveExperiment changes an experiment, or deletes it.
-func (s *site) saveExperiment(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) saveExperiment(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {
 		return err
 	}
-	ctx, actor, id := r.Context(), store.Actor{UserID: user.ID}, idOf(r)
+	ctx, actor, id := r.Context(), domain.Actor{UserID: user.ID}, idOf(r)
 	if fields.Get("do") == "delete" {
-		e, err := s.DB.Experiment(ctx, actor, id)
+		e, err := s.DB.Projects.Experiment(ctx, actor, id)
 		if err == nil {
-			err = s.DB.DeleteExperiment(ctx, actor, id)
+			err = s.DB.Projects.DeleteExperiment(ctx, actor, id)
 		}
 		if e := formError(err); e != nil {
 			return s.showExperimentSettings(w, r, user, web.StatusOf(e.Code), settingsView{Conflict: e.Message})
@@ -188,9 +192,9 @@ func (s *site) saveExperiment(w http.ResponseWriter, r *http.Request, user store
 		return err
 	}
 	typed := typedRecord(fields)
-	err = s.DB.UpdateExperiment(ctx, actor, id, store.ExperimentPatch{
+	err = s.DB.Projects.UpdateExperiment(ctx, actor, id, projects.ExperimentPatch{
 		Name: changed(fields, "name", typed.Name), Description: changed(fields, "description", typed.Description),
-		Status: changed(fields, "status", store.ExperimentStatus(typed.Status)), Objective: changed(fields, "objective", typed.Objective), Before: typed.Before})
+		Status: changed(fields, "status", domain.ExperimentStatus(typed.Status)), Objective: changed(fields, "objective", typed.Objective), Before: typed.Before})
 	if typed.Wrong = formError(err); typed.Wrong != nil {
 		return s.showExperimentSettings(w, r, user, web.StatusOf(typed.Wrong.Code), settingsView{Form: typed})
 	}
@@ -201,13 +205,13 @@ func (s *site) saveExperiment(w http.ResponseWriter, r *http.Request, user store
 }
 
 // createProject makes a project, from the page that lists them.
-func (s *site) createProject(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) createProject(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {
 		return err
 	}
 	typed := typedRecord(fields)
-	made, err := s.DB.CreateProject(r.Context(), store.Actor{UserID: user.ID}, store.NewProject{Name: typed.Name, Description: typed.Description})
+	made, err := s.DB.Projects.CreateProject(r.Context(), domain.Actor{UserID: user.ID}, domain.NewProject{Name: typed.Name, Description: typed.Description})
 	if typed.Wrong = formError(err); typed.Wrong != nil {
 		return s.showProjects(w, r, user, web.StatusOf(typed.Wrong.Code), typed)
 	}
@@ -218,14 +222,14 @@ func (s *site) createProject(w http.ResponseWriter, r *http.Request, user store.
 }
 
 // createExperiment makes an experiment, from the page of its project.
-func (s *site) createExperiment(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) createExperiment(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {
 		return err
 	}
 	typed := typedRecord(fields)
-	made, err := s.DB.CreateExperiment(r.Context(), store.Actor{UserID: user.ID}, idOf(r),
-		store.NewExperiment{Name: typed.Name, Description: typed.Description})
+	made, err := s.DB.Projects.CreateExperiment(r.Context(), domain.Actor{UserID: user.ID}, idOf(r),
+		projects.NewExperiment{Name: typed.Name, Description: typed.Description})
 	if typed.Wrong = formError(err); typed.Wrong != nil {
 		return s.showProject(w, r, user, web.StatusOf(typed.Wrong.Code), typed)
 	}

@@ -6,7 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/users"
 )
 
 func TestCreateProjectsAndExperiments(t *testing.T) {
@@ -53,7 +54,7 @@ func TestSettings(t *testing.T) {
 
 	remove := url.Values{"do": {"delete"}}
 	s.post(experiment+"/settings", remove).wants(t, 409, "model classifier, versions 1, 2 and 3", `data-testid="wrong-delete"`)
-	if err := s.db.DeleteModel(t.Context(), s.actor("alice"), h.model); err != nil {
+	if err := s.db.Models.DeleteModel(t.Context(), s.actor("alice"), h.model); err != nil {
 		t.Fatal(err)
 	}
 	s.post(experiment+"/settings", remove).deletes(t, project, h.experiment)
@@ -66,7 +67,7 @@ func TestSettings(t *testing.T) {
 func TestSettingsRights(t *testing.T) {
 	s := start(t, setup{auth: true})
 	h := s.shelf()
-	if _, err := s.db.CreateUserPermission(t.Context(), store.System, s.actor("bob").UserID, h.project, store.PermissionPatch{}); err != nil {
+	if _, err := s.db.Users.CreateUserPermission(t.Context(), domain.System, s.actor("bob").UserID, h.project, users.PermissionPatch{}); err != nil {
 		t.Fatal(err)
 	}
 	bob := with(s.signIn("bob"))

@@ -7,7 +7,13 @@ import (
 	"testing"
 	"time"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/files"
+	"tracker/store/points"
+	"tracker/store/projects"
+	"tracker/store/runs"
+	"tracker/store/scalar"
+	"tracker/store/users"
 )
 
 // showcase is a site with something of everything that pages show.
@@ -35,14 +41,14 @@ func newShowcase(t *testing.T, s setup) showcase {
 	c.clock.move(time.Since(c.clock.now()) - time.Hour)
 	c.w = c.sweep(12, 40)
 	c.empty = c.project("alice", "empty "+strings.Repeat("long", 50), strings.Repeat("wide", 100), 0, 0)
-	blank := must(c.db.CreateExperiment(ctx, alice, c.w.project, store.NewExperiment{Name: "blank"}))(t)
+	blank := must(c.db.Projects.CreateExperiment(ctx, alice, c.w.project, projects.NewExperiment{Name: "blank"}))(t)
 	c.blank = blank.ID
-	c.child = c.run(c.w.experiment, store.NewIteration{Name: new("fold 1"), ParentIterationID: &c.w.runs[1]})
+	c.child = c.run(c.w.experiment, runs.NewIteration{Name: new("fold 1"), ParentIterationID: &c.w.runs[1]})
 	c.failed = c.w.runs[1]
 	c.bobID = c.actor("bob").UserID
-	must(c.db.CreateUser(ctx, store.System, store.NewUser{Username: "carol", Password: password, FirstName: "Carol"}))(t)
-	must(c.db.CreateUserPermission(ctx, store.System, c.bobID, c.w.project, store.PermissionPatch{Update: new(true)}))(t)
-	must(c.db.CreateSnapshot(ctx, alice, c.failed, store.NewSnapshot{GitSHA: "4f2c1d0", GitDirty: new(true), Runtime: "Python 3.13",
+	must(c.db.Users.CreateUser(ctx, domain.System, users.NewUser{Username: "carol", Password: password, FirstName: "Carol"}))(t)
+	must(c.db.Users.CreateUserPermission(ctx, domain.System, c.bobID, c.w.project, users.PermissionPatch{Update: new(true)}))(t)
+	must(c.db.Runs.CreateSnapshot(ctx, alice, c.failed, runs.NewSnapshot{GitSHA: "4f2c1d0", GitDirty: new(true), Runtime: "Python 3.13",
 		GitRemote: "https://git.example/" + strings.Repeat("long", 40), GitDiff: "-" + strings.Repeat("old ", 80) + "\n+new", Command: "python train.py",
 		Hostname: "gpu-01", Dependencies: "numpy==2.4.0\n" + strings.Repeat("x", 300)}))(t)
 	c.search = c.site.search("searches", "bayes")
@@ -52,36 +58,36 @@ func newShowcase(t *testing.T, s setup) showcase {
 	c.print(c.failed, 0, "\x1b[1;31mError\x1b[0m \x1b[32mgreen\x1b[33m yellow\x1b[34m blue\x1b[35m magenta\x1b[36m cyan\x1b[2m dim\x1b[0m \x1b[7minverse",
 		strings.Repeat("wide", 100), "10%\r20%")
 	for _, tag := range []string{"best", "paper", strings.Repeat("tag", 20)} {
-		must(c.db.CreateTag(ctx, alice, store.IterationTag, c.failed, tag))(t)
+		must(c.db.Runs.CreateTag(ctx, alice, runs.IterationTag, c.failed, tag))(t)
 	}
-	for key, value := range map[string]store.Text{"optimizer": "adamw", "note": store.Text(strings.Repeat("words ", 100)), "layers": "[64,64]"} {
-		must(c.db.CreateParameter(ctx, alice, c.failed, key, value))(t)
+	for key, value := range map[string]scalar.Text{"optimizer": "adamw", "note": scalar.Text(strings.Repeat("words ", 100)), "layers": "[64,64]"} {
+		must(c.db.Runs.CreateParameter(ctx, alice, c.failed, key, value))(t)
 	}
 	notes := "# Why\n\nThe [paper](https://paper.example) says `lr`.\n\n| a | b |\n|---|---|\n| 1 | " + strings.Repeat("2", 90) + " |\n\n" +
 		"- [x] done\n- [ ] open\n\n```\n" + strings.Repeat("code ", 60) + "\n```\n\n> said\n\n## Deep"
-	points := []store.NewMetric{{Key: "valid/accuracy", Value: 0.5}, {Key: "valid/accuracy", Value: store.Value(math.NaN())}}
+	samples := []points.Sample{{Key: "valid/accuracy", Value: 0.5}, {Key: "valid/accuracy", Value: scalar.Value(math.NaN())}}
 	for i, id := range c.w.runs {
 		for range 3 {
-			if err := c.db.CreateMetrics(ctx, alice, id, append(points, store.NewMetric{Key: "gpu", Value: store.Value(71 + i)})); err != nil {
+			if err := c.db.Runs.CreateMetrics(ctx, alice, id, append(samples, points.Sample{Key: "gpu", Value: scalar.Value(71 + i)})); err != nil {
 				t.Fatal(err)
 			}
 		}
-		patch := store.IterationPatch{Status: new([]store.IterationStatus{store.Succeeded, store.Failed, store.Killed, store.Running}[i%4])}
+		patch := runs.IterationPatch{Status: new([]domain.IterationStatus{domain.Succeeded, domain.Failed, domain.Killed, domain.Running}[i%4])}
 		if id == c.failed {
 			patch.ErrorMessage, patch.Notes = new("RuntimeError: CUDA out of memory\n"+strings.Repeat("at line ", 60)), &notes
 		}
-		if err := c.db.UpdateIteration(ctx, alice, id, patch); err != nil {
+		if err := c.db.Runs.UpdateIteration(ctx, alice, id, patch); err != nil {
 			t.Fatal(err)
 		}
 	}
 	c.shelf = c.site.shelf()
 	c.clock.move(time.Hour) // those that run are lost by now
 	c.log(c.w.runs[11], "train/loss", 5)
-	c.gone = must(c.db.CreateExperiment(ctx, alice, c.empty, store.NewExperiment{Name: "gone " + strings.Repeat("wide", 50)}))(t).ID
-	run := c.run(c.gone, store.NewIteration{})
-	c.run(c.gone, store.NewIteration{})
-	c.keep(c.gone, store.NewArtifact{Name: "weights"}, "123")
-	if err := errors.Join(c.db.DeleteIteration(ctx, alice, run), c.db.DeleteExperiment(ctx, alice, c.gone)); err != nil {
+	c.gone = must(c.db.Projects.CreateExperiment(ctx, alice, c.empty, projects.NewExperiment{Name: "gone " + strings.Repeat("wide", 50)}))(t).ID
+	run := c.run(c.gone, runs.NewIteration{})
+	c.run(c.gone, runs.NewIteration{})
+	c.keep(c.gone, files.NewArtifact{Name: "weights"}, "123")
+	if err := errors.Join(c.db.Runs.DeleteIteration(ctx, alice, run), c.db.Projects.DeleteExperiment(ctx, alice, c.gone)); err != nil {
 		t.Fatal(err)
 	}
 	return c

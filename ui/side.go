@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/projects"
 )
 
 const (
@@ -43,17 +45,17 @@ type place struct {
 
 // side makes the sidebar of a page at a place.
 func (s *site) side(db *store.View, at place) ([]sideLink, error) {
-	list, err := db.Projects(store.ProjectQuery{Page: store.Page{Limit: sideProjects}})
+	list, err := db.Projects.Projects(projects.ProjectQuery{Page: domain.Page{Limit: sideProjects}})
 	if err != nil {
 		return nil, err
 	}
-	current := func(p store.Project) bool { return p.ID == at.projectID }
+	current := func(p projects.Project) bool { return p.ID == at.projectID }
 	if at.projectID != "" && !slices.ContainsFunc(list.Data, current) {
-		p, err := db.Project(at.projectID)
+		p, err := db.Projects.Project(at.projectID)
 		if err != nil {
 			return nil, err
 		}
-		list.Data = append([]store.Project{p}, list.Data...)
+		list.Data = append([]projects.Project{p}, list.Data...)
 	}
 	var links []sideLink
 	for _, p := range list.Data {
@@ -70,7 +72,7 @@ func (s *site) side(db *store.View, at place) ([]sideLink, error) {
 }
 
 func (s *site) sideBelow(db *store.View, at place) (links []sideLink, more bool, err error) {
-	list, err := db.Experiments(at.projectID, store.ExperimentQuery{Page: store.Page{Limit: sideExperiments}})
+	list, err := db.Projects.Experiments(at.projectID, projects.ExperimentQuery{Page: domain.Page{Limit: sideExperiments}})
 	links = append(links, sideLink{Name: "Models", Path: "/project/" + at.projectID + "/models", Current: at.models, Here: at.models})
 	for _, e := range list.Data {
 		here := e.ID == at.experimentID

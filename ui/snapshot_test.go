@@ -4,7 +4,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"tracker/store"
+	"tracker/store/registry"
+	"tracker/store/runs"
 )
 
 // TestEachPageTakesOneSnapshot counts the snapshots that the store takes for a
@@ -14,9 +15,9 @@ func TestEachPageTakesOneSnapshot(t *testing.T) {
 	s := start(t, setup{auth: true, reads: reads})
 	w := s.sweep(3, 4)
 	ctx, actor := t.Context(), s.actor("alice")
-	must(s.db.CreateModel(ctx, actor, w.project, store.NewModel{Name: "fraud"}))(t)
-	must(s.db.CreateSnapshot(ctx, actor, w.runs[0], store.NewSnapshot{Hostname: "gpu-01"}))(t)
-	child := s.run(w.experiment, store.NewIteration{ParentIterationID: &w.runs[0]})
+	must(s.db.Models.CreateModel(ctx, actor, w.project, registry.NewModel{Name: "fraud"}))(t)
+	must(s.db.Runs.CreateSnapshot(ctx, actor, w.runs[0], runs.NewSnapshot{Hostname: "gpu-01"}))(t)
+	child := s.run(w.experiment, runs.NewIteration{ParentIterationID: &w.runs[0]})
 	h := s.shelf()
 	model, _ := s.register(h.project, h.run, h.artifacts["model.pt"])
 	runs := "i=" + w.runs[0] + "&i=" + w.runs[1] + "&i=" + w.runs[2]

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"tracker/store"
+	"tracker/store/files"
 )
 
 func TestStaticFiles(t *testing.T) {
@@ -84,7 +84,7 @@ func TestVendored(t *testing.T) {
 func TestWeight(t *testing.T) {
 	s := start(t, setup{})
 	w := s.sweep(20, 2)
-	artifact := s.keep(w.experiment, store.NewArtifact{Name: "notes.md", IterationID: w.runs[0]}, "# Notes")
+	artifact := s.keep(w.experiment, files.NewArtifact{Name: "notes.md", IterationID: w.runs[0]}, "# Notes")
 	model, _ := s.register(w.project, w.runs[0], artifact)
 	named := regexp.MustCompile(`/static/([a-z]+-[0-9A-Z]{8}\.[a-z]+)`)
 	imported := regexp.MustCompile(`(?:from|import)"\./([a-z]+-[0-9A-Z]{8}\.js)"`)

@@ -10,6 +10,8 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/wandb"
 )
 
 // sweepsView is the page of the sweeps of an experiment.
@@ -35,7 +37,7 @@ type sweepView struct {
 	Best      *sweepBest
 	Space     []sweepSetting
 	All       string // the path of its runs
-	Rights    store.Permission
+	Rights    domain.Permission
 	States    []sweepButton
 }
 
@@ -56,26 +58,26 @@ type sweepSetting struct {
 type sweepButton struct{ State, Text, Title string }
 
 // sweepStates holds the names of states, and sweepButtons what can be done in them.
-var sweepStates = map[store.SweepState]string{
-	store.SweepPending: "Waiting for agents", store.SweepRunning: "Running", store.SweepPaused: "Paused",
-	store.SweepFinished: "Finished", store.SweepCanceled: "Canceled",
+var sweepStates = map[wandb.SweepState]string{
+	wandb.SweepPending: "Waiting for agents", wandb.SweepRunning: "Running", wandb.SweepPaused: "Paused",
+	wandb.SweepFinished: "Finished", wandb.SweepCanceled: "Canceled",
 }
 
-func sweepButtons(state store.SweepState) []sweepButton {
-	resume := sweepButton{string(store.SweepRunning), "Resume", "Agents are given runs again"}
-	pause := sweepButton{string(store.SweepPaused), "Pause", "Agents wait, and the runs that go on are not ended"}
-	stop := sweepButton{string(store.SweepFinished), "Stop", "Agents end once their run has ended"}
-	cancel := sweepButton{string(store.SweepCanceled), "Cancel", "Agents end, and so do their runs"}
+func sweepButtons(state wandb.SweepState) []sweepButton {
+	resume := sweepButton{string(wandb.SweepRunning), "Resume", "Agents are given runs again"}
+	pause := sweepButton{string(wandb.SweepPaused), "Pause", "Agents wait, and the runs that go on are not ended"}
+	stop := sweepButton{string(wandb.SweepFinished), "Stop", "Agents end once their run has ended"}
+	cancel := sweepButton{string(wandb.SweepCanceled), "Cancel", "Agents end, and so do their runs"}
 	switch state {
-	case store.SweepPending, store.SweepRunning:
+	case wandb.SweepPending, wandb.SweepRunning:
 		return []sweepButton{pause, stop, cancel}
-	case store.SweepPaused:
+	case wandb.SweepPaused:
 		return []sweepButton{resume, stop, cancel}
 	}
 	return []sweepButton{resume}
 }
 
-func (s *site) sweepRow(one store.WandbSweep) sweepRow {
+func (s *site) sweepRow(one wandb.Sweep) sweepRow {
 	row := sweepRow{Path: "/sweep/" + one.ID, Name: one.Title(), Method: string(one.Config.Method), State: sweepStates[one.State],
 		Runs: humanize.Comma(int64(one.Given)), Created: s.moment(one.CreatedDate)}
 	if one.Config.Bounded() {
@@ -85,13 +87,13 @@ func (s *site) sweepRow(one store.WandbSweep) sweepRow {
 }
 
 // sweeps lists the sweeps of an experiment.
-func (s *site) sweeps(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) sweeps(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.show(w, r, user, http.StatusOK, func(db *store.View) (templ.Component, error) {
 		e, p, err := s.experimentOf(db, idOf(r))
 		if err != nil {
 			return nil, err
 		}
-		list, err := db.WandbSweeps(p.ID, e.ID)
+		list, err := db.Wandb.Sweeps(p.ID, e.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -106,9 +108,9 @@ func (s *site) sweeps(w http.ResponseWriter, r *http.Request, user store.User) e
 }
 
 // sweep shows a sweep: its search space, its progress, and its best run.
-func (s *site) sweep(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) sweep(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.show(w, r, user, http.StatusOK, func(db *store.View) (templ.Component, error) {
-		one, err := db.WandbSweep(idOf(r))
+		one, err := db.Wandb.Sweep(idOf(r))
 		if err != nil {
 			return nil, err
 		}
@@ -117,21 +119,21 @@ func (s *site) sweep(w http.ResponseWriter, r *http.Request, user store.User) er
 			return nil, err
 		}
 		v := sweepView{sweepRow: s.sweepRow(one), ID: one.ID}
-		if v.Rights, err = db.Rights(p.ID); err != nil {
+		if v.Rights, err = db.Users.Rights(p.ID); err != nil {
 			return nil, err
 		}
 		if v.Rights.Update {
 			v.States = sweepButtons(one.State)
 		}
 		query := url.Values{"filter": {one.Filter()}}
-		best, err := db.WandbSweepBest(one)
+		best, err := db.Wandb.SweepBest(one)
 		if err != nil {
 			return nil, err
 		}
 		params := map[string]string{}
 		if best != nil {
 			v.Best = &sweepBest{"/iteration/" + best.ID, best.Name, best.Metric, number(best.Value)}
-			of, err := db.IterationRecord(best.ID)
+			of, err := db.Runs.IterationRecord(best.ID)
 			if err != nil {
 				return nil, err
 			}
@@ -174,13 +176,13 @@ func numbers(all []int) string {
 }
 
 // changeSweep sets the state of a sweep.
-func (s *site) changeSweep(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) changeSweep(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {
 		return err
 	}
 	state := fields.Get("state")
-	_, err = s.DB.SaveWandbSweep(r.Context(), store.Actor{UserID: user.ID}, store.WandbSweepChange{ID: idOf(r), State: &state})
+	_, err = s.DB.Wandb.SaveSweep(r.Context(), domain.Actor{UserID: user.ID}, wandb.SweepChange{ID: idOf(r), State: &state})
 	if err == nil {
 		s.redirect(w, r, "/sweep/"+idOf(r))
 	}

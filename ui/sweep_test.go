@@ -7,7 +7,11 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/points"
+	"tracker/store/runs"
+	"tracker/store/scalar"
+	"tracker/store/wandb"
 )
 
 var sweepNumber atomic.Int64
@@ -15,7 +19,7 @@ var sweepNumber atomic.Int64
 // experimentOf returns the path of the experiment of a sweep.
 func (s *site) experimentOf(id string) string {
 	s.t.Helper()
-	return "/experiment/" + must(s.db.WandbSweep(s.t.Context(), store.System, id))(s.t).ExperimentID
+	return "/experiment/" + must(s.db.Wandb.Sweep(s.t.Context(), domain.System, id))(s.t).ExperimentID
 }
 
 // search makes a sweep in a project and returns its id.
@@ -30,7 +34,7 @@ parameters:
   net: {parameters: {depth: {min: 1, max: 3}}}
 `
 	id := fmt.Sprintf("s%07d", sweepNumber.Add(1))
-	_, err := s.db.SaveWandbSweep(s.t.Context(), store.System, store.WandbSweepChange{NewID: id, Project: project, Config: &config})
+	_, err := s.db.Wandb.SaveSweep(s.t.Context(), domain.System, wandb.SweepChange{NewID: id, Project: project, Config: &config})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -44,26 +48,26 @@ func TestSweep(t *testing.T) {
 	id := s.search(w.project, "grid")
 	path := s.experimentOf(id)
 	ctx := t.Context()
-	agent, err := s.db.CreateWandbAgent(ctx, store.System, id, "agent")
+	agent, err := s.db.Wandb.CreateAgent(ctx, domain.System, id, "agent")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, loss := range []float64{0.5, 0.25, 0.75} {
 		name := fmt.Sprintf("run-%d", i)
-		commands, err := s.db.WandbHeartbeat(ctx, store.System, agent, name, nil)
+		commands, err := s.db.Wandb.Heartbeat(ctx, domain.System, agent, name, nil)
 		if err != nil || len(commands) != 1 || commands[0].Type != "run" {
 			t.Fatal(commands, err)
 		}
 		config := `{"lr":{"value":0.1},"net":{"value":{"depth":` + fmt.Sprint(i+1) + `}}}`
-		run, err := s.db.SaveWandbRun(ctx, store.System, store.WandbChange{Project: w.project, Name: commands[0].Run, Config: &config, Sweep: &id})
+		run, err := s.db.Wandb.SaveRun(ctx, domain.System, wandb.Change{Project: w.project, Name: commands[0].Run, Config: &config, Sweep: &id})
 		if err != nil {
 			t.Fatal(err)
 		}
-		at := store.Step(0)
-		if _, err := s.db.CreateMetric(ctx, store.System, run.ID, store.NewMetric{Key: "loss", Value: store.Value(loss), Step: &at}); err != nil {
+		at := scalar.Step(0)
+		if _, err := s.db.Runs.CreateMetric(ctx, domain.System, run.ID, points.Sample{Key: "loss", Value: scalar.Value(loss), Step: &at}); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.db.UpdateIteration(ctx, store.System, run.ID, store.IterationPatch{Status: new(store.Succeeded)}); err != nil {
+		if err := s.db.Runs.UpdateIteration(ctx, domain.System, run.ID, runs.IterationPatch{Status: new(domain.Succeeded)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -83,7 +87,7 @@ func TestSweepWithoutName(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})
 	config := "method: random\nparameters: {lr: {min: 0.1, max: 0.2}}\n"
-	_, err := s.db.SaveWandbSweep(t.Context(), store.System, store.WandbSweepChange{NewID: "nameless", Project: "p", Config: &config})
+	_, err := s.db.Wandb.SaveSweep(t.Context(), domain.System, wandb.SweepChange{NewID: "nameless", Project: "p", Config: &config})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,9 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/runs"
+	"tracker/store/scalar"
 )
 
 const (
@@ -61,15 +63,15 @@ func TestFilterThatFindsNothing(t *testing.T) {
 	// What can't be read leaves what is there: rows, count, charts.
 	b.filter(t, "param.lr < 0.25")
 	b.is(rows, "5")
-	b.is(points, "100 points")
+	b.is(pointsText, "100 points")
 	b.filter(t, "param.lr < 0,25")
 	b.is(wrong+`.textContent.includes('a number has a decimal point')`, "true")
 	b.is(rows+` + ' ' + `+total, "5 5")
-	b.is(points, "100 points")
+	b.is(pointsText, "100 points")
 	b.is(`document.querySelector('#table').classList.contains('old')`, "true")
 	// Also while runs log: it is still the old question that is asked.
 	s.log(w.runs[0], "train/loss", 7)
-	b.is(points, "107 points")
+	b.is(pointsText, "107 points")
 	b.is(rows, "5")
 	b.is(wrong+`.childElementCount > 0`, "true")
 	// The address has what can't be read: who opens it sees that, and nothing of another question.
@@ -90,9 +92,9 @@ func TestCompletion(t *testing.T) {
 	s.clock.move(time.Since(s.clock.now()))
 	w := s.sweep(3, 2)
 	ctx, actor := t.Context(), s.actor("alice")
-	must(s.db.CreateParameter(ctx, actor, w.runs[0], "batch size", "32"))(t)
+	must(s.db.Runs.CreateParameter(ctx, actor, w.runs[0], "batch size", "32"))(t)
 	for i := range 150 {
-		must(s.db.CreateParameter(ctx, actor, w.runs[0], fmt.Sprintf("grid/%03d", i), "1"))(t)
+		must(s.db.Runs.CreateParameter(ctx, actor, w.runs[0], fmt.Sprintf("grid/%03d", i), "1"))(t)
 	}
 	b := s.openTable(t, w.experiment, "")
 	b.is(rows, "3")
@@ -143,7 +145,7 @@ func TestSelectAll(t *testing.T) {
 	w := s.sweep(0, 0)
 	const n = 230
 	for i := range n {
-		id := s.run(w.experiment, store.NewIteration{Name: new(fmt.Sprintf("run %03d", i))})
+		id := s.run(w.experiment, runs.NewIteration{Name: new(fmt.Sprintf("run %03d", i))})
 		w.runs = append(w.runs, id)
 	}
 	selected := `document.querySelector('#selected .count')?.textContent`
@@ -221,7 +223,7 @@ func TestReopenStandsInItsRow(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{auth: true})
 	w := s.sweep(1, 1)
-	if err := s.db.UpdateIteration(t.Context(), s.actor("alice"), w.runs[0], store.IterationPatch{Status: new(store.Succeeded)}); err != nil {
+	if err := s.db.Runs.UpdateIteration(t.Context(), s.actor("alice"), w.runs[0], runs.IterationPatch{Status: new(domain.Succeeded)}); err != nil {
 		t.Fatal(err)
 	}
 	b := s.openBrowser(t)
@@ -317,9 +319,9 @@ func TestCompleteValues(t *testing.T) {
 	w := s.sweep(3, 2)
 	ctx, actor := t.Context(), s.actor("alice")
 	for i, optimizer := range []string{"adamw", "adamw", "it's sgd"} {
-		must(s.db.CreateParameter(ctx, actor, w.runs[i], "optimizer", store.Text(optimizer)))(t)
+		must(s.db.Runs.CreateParameter(ctx, actor, w.runs[i], "optimizer", scalar.Text(optimizer)))(t)
 	}
-	must(s.db.CreateTag(ctx, actor, store.IterationTag, w.runs[0], "paper"))(t)
+	must(s.db.Runs.CreateTag(ctx, actor, runs.IterationTag, w.runs[0], "paper"))(t)
 	b := s.openTable(t, w.experiment, "")
 	b.is(rows, "3")
 	b.do(chromedp.Focus(chromedp.CSS("#filter")), chromedp.KeyEvent("opti"))

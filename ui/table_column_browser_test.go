@@ -7,7 +7,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"tracker/store"
+	"tracker/store/runs"
+	"tracker/store/scalar"
 )
 
 // TestColumnsFit reads numbers and names whole in columns that nobody has sized, and
@@ -17,10 +18,10 @@ func TestColumnsFit(t *testing.T) {
 	s := start(t, setup{})
 	w := s.sweep(0, 0)
 	ctx, actor := t.Context(), s.actor("alice")
-	s.run(w.experiment, store.NewIteration{Name: new("baseline")}) // which does not begin like the others
+	s.run(w.experiment, runs.NewIteration{Name: new("baseline")}) // which does not begin like the others
 	for i := range 4 {
-		id := s.run(w.experiment, store.NewIteration{Name: new(fmt.Sprintf("resnet50-imagenet-augmented-sweep-lr-%d-seed-%d", i, 40+i))})
-		must(s.db.CreateParameter(ctx, actor, id, "lr", store.Text(fmt.Sprint(float64(i+1)/30000))))(t)
+		id := s.run(w.experiment, runs.NewIteration{Name: new(fmt.Sprintf("resnet50-imagenet-augmented-sweep-lr-%d-seed-%d", i, 40+i))})
+		must(s.db.Runs.CreateParameter(ctx, actor, id, "lr", scalar.Text(fmt.Sprint(float64(i+1)/30000))))(t)
 		s.record(id, "a", upTo(2), func(int) float64 { return float64(i+1) * 2.6123e-5 })
 	}
 	b := s.openBrowser(t)
@@ -54,7 +55,7 @@ func TestNumbersInLine(t *testing.T) {
 	s := start(t, setup{})
 	w := s.sweep(0, 0)
 	for i, v := range []float64{0.4073, 0.42624, 1.25} {
-		id := s.run(w.experiment, store.NewIteration{Name: new(fmt.Sprintf("a-long-name-of-a-sweep-over-learning-rates-%d-of-model-%d", i, i))})
+		id := s.run(w.experiment, runs.NewIteration{Name: new(fmt.Sprintf("a-long-name-of-a-sweep-over-learning-rates-%d-of-model-%d", i, i))})
 		s.record(id, "acc", upTo(1), func(int) float64 { return v })
 		s.record(id, "far", upTo(1), func(int) float64 { return math.Pow(10, float64(4*i-4)) * 1.5 })
 		s.record(id, "whole", upTo(1), func(int) float64 { return float64(i) })

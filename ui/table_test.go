@@ -11,6 +11,12 @@ import (
 	"time"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/files"
+	"tracker/store/points"
+	"tracker/store/runs"
+	"tracker/store/scalar"
+	"tracker/store/users"
 )
 
 // TestEmptyTableSaysWhy asks for what no run has.
@@ -59,15 +65,15 @@ func TestRunsAsCSV(t *testing.T) {
 	w := s.sweep(3, 2)
 	ctx, actor := t.Context(), s.actor("alice")
 	alice := with(s.signIn("alice"))
-	odd := s.run(w.experiment, store.NewIteration{Name: new(`=HYPERLINK("x"), 2`)})
-	must(s.db.CreateParameter(ctx, actor, odd, "lr", "-0.50"))(t)
-	must(s.db.CreateParameter(ctx, actor, odd, "@note", "-1+1"))(t)
-	must(s.db.CreateTag(ctx, actor, store.IterationTag, odd, "+a"))(t)
-	must(s.db.CreateTag(ctx, actor, store.IterationTag, odd, "b"))(t)
-	must(s.db.CreateMetric(ctx, actor, odd, store.NewMetric{Key: "train/loss", Value: store.Value(math.NaN())}))(t)
-	must(s.db.CreateMetric(ctx, actor, w.runs[0], store.NewMetric{Key: "train/loss", Value: -1.0 / 3}))(t)
+	odd := s.run(w.experiment, runs.NewIteration{Name: new(`=HYPERLINK("x"), 2`)})
+	must(s.db.Runs.CreateParameter(ctx, actor, odd, "lr", "-0.50"))(t)
+	must(s.db.Runs.CreateParameter(ctx, actor, odd, "@note", "-1+1"))(t)
+	must(s.db.Runs.CreateTag(ctx, actor, runs.IterationTag, odd, "+a"))(t)
+	must(s.db.Runs.CreateTag(ctx, actor, runs.IterationTag, odd, "b"))(t)
+	must(s.db.Runs.CreateMetric(ctx, actor, odd, points.Sample{Key: "train/loss", Value: scalar.Value(math.NaN())}))(t)
+	must(s.db.Runs.CreateMetric(ctx, actor, w.runs[0], points.Sample{Key: "train/loss", Value: -1.0 / 3}))(t)
 	s.clock.move(1500 * time.Millisecond)
-	if err := s.db.UpdateIteration(ctx, actor, odd, store.IterationPatch{Status: new(store.Failed)}); err != nil {
+	if err := s.db.Runs.UpdateIteration(ctx, actor, odd, runs.IterationPatch{Status: new(domain.Failed)}); err != nil {
 		t.Fatal(err)
 	}
 	get := func(filter, sort, columns string) [][]string {
@@ -115,7 +121,7 @@ func TestLargeCSV(t *testing.T) {
 	w := s.sweep(0, 0)
 	const n = 1203
 	for i := range n {
-		s.run(w.experiment, store.NewIteration{Name: new(strconv.Itoa(i))})
+		s.run(w.experiment, runs.NewIteration{Name: new(strconv.Itoa(i))})
 	}
 	a := s.get("/experiment/" + w.experiment + "/runs.csv?sort=created")
 	rows, err := csv.NewReader(strings.NewReader(a.body)).ReadAll()
@@ -141,7 +147,7 @@ func TestChangeAll(t *testing.T) {
 		t.Helper()
 		var ids []string
 		if err := s.db.View(ctx, actor, func(v *store.View) (err error) {
-			ids, err = v.IterationIDs(w.experiment, store.IterationQuery{Filter: filter})
+			ids, err = v.Runs.IterationIDs(w.experiment, runs.IterationQuery{Filter: filter})
 			return err
 		}); err != nil {
 			t.Fatal(err)
@@ -169,7 +175,7 @@ func TestChangeAll(t *testing.T) {
 	send(259, "do", "add", "tag", "").wants(t, 422, `role="alert"`)
 	send(259, "do", "remove", "tag", "late").wants(t, 200, "Removed the tag from 259 runs.")
 
-	if err := s.db.UpdateIteration(ctx, actor, w.runs[5], store.IterationPatch{Status: new(store.Failed)}); err != nil {
+	if err := s.db.Runs.UpdateIteration(ctx, actor, w.runs[5], runs.IterationPatch{Status: new(domain.Failed)}); err != nil {
 		t.Fatal(err)
 	}
 	send(259, "do", "status", "status", "KILLED").wants(t, 200, "Set the status of 258 runs. 1 run had ended already")
@@ -185,14 +191,14 @@ func TestChangeAll(t *testing.T) {
 	if n := count(""); n != 260 {
 		t.Errorf("%d runs are left of 260", n)
 	}
-	artifact := s.keep(w.experiment, store.NewArtifact{Name: "weights", IterationID: w.runs[7]}, "bytes")
+	artifact := s.keep(w.experiment, files.NewArtifact{Name: "weights", IterationID: w.runs[7]}, "bytes")
 	s.register(w.project, w.runs[7], artifact)
 	send(259, "do", "delete", "sure", "259").wants(t, 200, "Deleted 258 runs. 1 run could not be deleted: a model version came from", "Change 1 run")
 	if n := count(""); n != 2 {
 		t.Errorf("%d runs are left", n)
 	}
 
-	must(s.db.CreateUserPermission(ctx, store.System, s.actor("bob").UserID, w.project, store.PermissionPatch{Read: new(true)}))(t)
+	must(s.db.Users.CreateUserPermission(ctx, domain.System, s.actor("bob").UserID, w.project, users.PermissionPatch{Read: new(true)}))(t)
 	bob := with(s.signIn("bob"))
 	s.get(page, bob).lacks(t, `name="do"`)
 	s.post(page, url.Values{"n": {"2"}, "sure": {"2"}, "do": {"delete"}}, bob).wants(t, 403)

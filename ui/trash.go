@@ -12,6 +12,8 @@ import (
 
 	"tracker/server/web"
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/trash"
 )
 
 // trashView is the page of what was deleted.
@@ -27,7 +29,7 @@ type trashView struct {
 }
 
 type trashRow struct {
-	store.Trashed
+	trash.Trashed
 	Takes   string // what is restored and purged with it, "" for nothing
 	Deleted moment
 	Purged  moment
@@ -35,16 +37,16 @@ type trashRow struct {
 }
 
 // trash lists what the user may restore.
-func (s *site) trash(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) trash(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.showTrash(w, r, user, http.StatusOK, "")
 }
 
-func (s *site) showTrash(w http.ResponseWriter, r *http.Request, user store.User, status int, wrong string) error {
+func (s *site) showTrash(w http.ResponseWriter, r *http.Request, user domain.User, status int, wrong string) error {
 	return s.show(w, r, user, status, func(db *store.View) (templ.Component, error) {
 		query := r.URL.Query()
-		q := store.TrashQuery{Page: pageOf(query)}
+		q := trash.Query{Page: pageOf(query)}
 		keep := url.Values{}
-		if q.Limit != store.DefaultLimit {
+		if q.Limit != domain.DefaultLimit {
 			keep.Set("limit", strconv.Itoa(q.Limit))
 		}
 		v := trashView{ProjectID: query.Get("project"), Days: s.trashDays(), Wrong: wrong}
@@ -54,7 +56,7 @@ func (s *site) showTrash(w http.ResponseWriter, r *http.Request, user store.User
 		} else if user.IsAdmin {
 			v.Until = strconv.FormatInt(s.Now().UnixMilli(), 10)
 		}
-		list, err := db.Trash(q)
+		list, err := db.Trash.List(q)
 		if err != nil {
 			return nil, err
 		}
@@ -75,7 +77,7 @@ func (s *site) showTrash(w http.ResponseWriter, r *http.Request, user store.User
 	})
 }
 
-func (s *site) trashRow(t store.Trashed) trashRow {
+func (s *site) trashRow(t trash.Trashed) trashRow {
 	row := trashRow{Trashed: t, Deleted: s.moment(t.DeletedDate), Purged: s.moment(t.PurgeDate)}
 	if t.DeletedBy != nil {
 		row.By = *t.DeletedBy
@@ -88,7 +90,7 @@ func (s *site) trashRow(t store.Trashed) trashRow {
 		{t.Experiments, "experiment", "experiments"}, {t.Iterations, "run", "runs"}, {t.Models, "model", "models"},
 		{t.Versions, "version", "versions"}, {t.Artifacts, "artifact", "artifacts"},
 	} {
-		if n.n > 0 && t.Kind != store.TrashedArtifact {
+		if n.n > 0 && t.Kind != domain.TrashedArtifact {
 			takes = append(takes, counted(n.n, n.one, n.many))
 		}
 	}
@@ -101,7 +103,7 @@ func (s *site) trashRow(t store.Trashed) trashRow {
 
 // word returns the name of the kind on pages.
 func (r trashRow) word() string {
-	if r.Kind == store.TrashedIteration {
+	if r.Kind == domain.TrashedIteration {
 		return "run"
 	}
 	return r.Kind.Word()
@@ -113,19 +115,19 @@ func (r trashRow) held() string {
 		return ""
 	}
 	held := r.HeldBy.Word()
-	if r.HeldBy == store.TrashedIteration {
+	if r.HeldBy == domain.TrashedIteration {
 		held = "run"
 	}
 	return "Its " + held + " is in the trash, too: restore that first."
 }
 
 // changeTrash restores records, or deletes one or all for good.
-func (s *site) changeTrash(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) changeTrash(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {
 		return err
 	}
-	ctx, actor, ids := r.Context(), store.Actor{UserID: user.ID}, fields["id"]
+	ctx, actor, ids := r.Context(), domain.Actor{UserID: user.ID}, fields["id"]
 	if fields.Get("do") == "empty" {
 		return s.emptyTrash(w, r, user, fields.Get("until"))
 	}
@@ -152,7 +154,7 @@ func (s *site) changeTrash(w http.ResponseWriter, r *http.Request, user store.Us
 		s.redirect(w, r, path)
 		return nil
 	case "purge":
-		err := s.DB.Purge(ctx, actor, ids[0])
+		err := s.DB.Trash.Purge(ctx, actor, ids[0])
 		if e := formError(err); e != nil {
 			return s.showTrash(w, r, user, web.StatusOf(e.Code), "Nothing was deleted. "+e.Message)
 		}
@@ -167,13 +169,13 @@ func (s *site) changeTrash(w http.ResponseWriter, r *http.Request, user store.Us
 
 // emptyTrash purges what was deleted up to a time, which is that of the page that the
 // user has seen.
-func (s *site) emptyTrash(w http.ResponseWriter, r *http.Request, user store.User, until string) error {
+func (s *site) emptyTrash(w http.ResponseWriter, r *http.Request, user domain.User, until string) error {
 	ms, err := strconv.ParseInt(until, 10, 64)
 	if err != nil {
 		return errBrokenForm
 	}
 	age := max(0, s.Now().Sub(time.UnixMilli(ms)))
-	err = s.DB.EmptyTrash(r.Context(), store.Actor{UserID: user.ID}, age, func(store.Purged) {})
+	err = s.DB.Trash.Empty(r.Context(), domain.Actor{UserID: user.ID}, age, func(trash.Purged) {})
 	if e := formError(err); e != nil {
 		return s.showTrash(w, r, user, web.StatusOf(e.Code), "Not all was deleted. "+e.Message)
 	}
@@ -185,25 +187,25 @@ func (s *site) emptyTrash(w http.ResponseWriter, r *http.Request, user store.Use
 }
 
 // restore restores records, and returns the path of the page that has them.
-func (s *site) restore(ctx context.Context, actor store.Actor, ids []string) (path string, err error) {
-	var first store.Trashed
+func (s *site) restore(ctx context.Context, actor domain.Actor, ids []string) (path string, err error) {
+	var first trash.Trashed
 	err = s.DB.View(ctx, actor, func(db *store.View) (err error) {
-		first, err = db.Trashed(ids[0])
+		first, err = db.Trash.Trashed(ids[0])
 		return err
 	})
 	if err != nil {
 		return "", err
 	}
-	if err := s.DB.Restore(ctx, actor, ids...); err != nil {
+	if err := s.DB.Trash.Restore(ctx, actor, ids...); err != nil {
 		return "", err
 	}
 	switch first.Kind {
-	case store.TrashedProject, store.TrashedExperiment, store.TrashedModel, store.TrashedReport:
+	case domain.TrashedProject, domain.TrashedExperiment, domain.TrashedModel, domain.TrashedReport:
 		return "/" + string(first.Kind) + "/" + first.ID, nil
-	case store.TrashedArtifact:
+	case domain.TrashedArtifact:
 		return "/artifact/" + first.ID, nil
-	case store.TrashedVersion:
-		v, err := s.DB.ModelVersion(ctx, actor, first.ID)
+	case domain.TrashedVersion:
+		v, err := s.DB.Models.ModelVersion(ctx, actor, first.ID)
 		if err != nil { // who may delete may not be allowed to read
 			return "/trash", nil
 		}
@@ -212,7 +214,7 @@ func (s *site) restore(ctx context.Context, actor store.Actor, ids []string) (pa
 	if len(ids) == 1 {
 		return "/iteration/" + first.ID, nil
 	}
-	i, err := s.DB.Iteration(ctx, actor, first.ID)
+	i, err := s.DB.Runs.Iteration(ctx, actor, first.ID)
 	if err != nil {
 		return "/trash", nil
 	}
@@ -220,7 +222,7 @@ func (s *site) restore(ctx context.Context, actor store.Actor, ids []string) (pa
 }
 
 // trashDays returns the number of days for which records stay in the trash.
-func (s *site) trashDays() int { return int(s.DB.TrashAge().Hours() / 24) }
+func (s *site) trashDays() int { return int(s.DB.Trash.Age().Hours() / 24) }
 
 // undoing returns whether and how a deletion can be undone.
 func (s *site) undoing() string {
@@ -288,12 +290,12 @@ func (s *site) offerUndo(r *http.Request, db *store.View) (*http.Request, error)
 	}
 	u := undo{}
 	for _, id := range ids {
-		t, err := db.Trashed(id)
+		t, err := db.Trash.Trashed(id)
 		switch e := web.AsError(err); {
 		case err == nil:
 			u.IDs = append(u.IDs, id)
 			u.Text = "Deleted the " + trashRow{Trashed: t}.word() + " " + t.Name + "."
-		case e.Code != store.CodeNotFound && e.Code != store.CodeProjectPermissionRequired:
+		case e.Code != domain.CodeNotFound && e.Code != domain.CodeProjectPermissionRequired:
 			return r, err
 		}
 	}

@@ -8,7 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"tracker/store"
+	"tracker/store/projects"
+	"tracker/store/runs"
 )
 
 // Whatever is deleted on a page can be restored with the button that the next page
@@ -16,11 +17,11 @@ import (
 func TestUndo(t *testing.T) {
 	s := start(t, setup{})
 	h := s.shelf()
-	alone, err := s.db.CreateExperiment(t.Context(), s.actor("alice"), h.project, store.NewExperiment{Name: bad})
+	alone, err := s.db.Projects.CreateExperiment(t.Context(), s.actor("alice"), h.project, projects.NewExperiment{Name: bad})
 	if err != nil {
 		t.Fatal(err)
 	}
-	runs := []string{s.run(alone.ID, store.NewIteration{}), s.run(alone.ID, store.NewIteration{})}
+	runs := []string{s.run(alone.ID, runs.NewIteration{}), s.run(alone.ID, runs.NewIteration{})}
 	remove := url.Values{"do": {"delete"}}
 	table := "/experiment/" + alone.ID
 	for _, d := range []struct {

@@ -17,6 +17,11 @@ import (
 	"tracker/blob"
 	"tracker/server/web/auth"
 	"tracker/store"
+	"tracker/store/artifact"
+	"tracker/store/domain"
+	"tracker/store/projects"
+	"tracker/store/runs"
+	"tracker/store/users"
 	"tracker/ui"
 )
 
@@ -71,12 +76,12 @@ func (s setup) onRead() func(context.Context) {
 	}
 }
 
-func (s setup) backends() store.Backends {
+func (s setup) backends() artifact.Backends {
 	if s.blobs == "" {
-		return store.Backends{Default: store.Inline}
+		return artifact.Backends{Default: artifact.Inline}
 	}
-	return store.Backends{Default: store.Filesystem, Open: map[store.Backend]func() (blob.Store, error){
-		store.Filesystem: func() (blob.Store, error) { return blob.NewFilesystem(s.blobs) }}}
+	return artifact.Backends{Default: artifact.Filesystem, Open: map[artifact.Backend]func() (blob.Store, error){
+		artifact.Filesystem: func() (blob.Store, error) { return blob.NewFilesystem(s.blobs) }}}
 }
 
 // start runs a dashboard with the accounts default and alice (admins) and bob.
@@ -95,12 +100,12 @@ func start(t testing.TB, s setup) *site {
 		}
 	})
 	t.Cleanup(closeDB)
-	if _, err := db.Seed(t.Context(), password); err != nil {
+	if _, err := db.Users.Seed(t.Context(), password); err != nil {
 		t.Fatal(err)
 	}
 	for name, admin := range map[string]bool{"alice": true, "bob": false} {
-		n := store.NewUser{Username: name, Password: password, IsAdmin: admin}
-		if _, err := db.CreateUser(t.Context(), store.System, n); err != nil {
+		n := users.NewUser{Username: name, Password: password, IsAdmin: admin}
+		if _, err := db.Users.CreateUser(t.Context(), domain.System, n); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -129,30 +134,30 @@ func start(t testing.TB, s setup) *site {
 	return &site{t: t, db: db, url: srv.URL, base: s.base, clock: c, close: closeDB}
 }
 
-func (s *site) actor(username string) store.Actor {
+func (s *site) actor(username string) domain.Actor {
 	s.t.Helper()
-	u, err := s.db.UserByName(s.t.Context(), store.System, username)
+	u, err := s.db.Users.UserByName(s.t.Context(), domain.System, username)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return store.Actor{UserID: u.ID}
+	return domain.Actor{UserID: u.ID}
 }
 
 // project makes a project with some experiments, and iterations in each.
 func (s *site) project(username, name, description string, experiments, iterations int) string {
 	s.t.Helper()
 	ctx, actor := s.t.Context(), s.actor(username)
-	p, err := s.db.CreateProject(ctx, actor, store.NewProject{Name: name, Description: description})
+	p, err := s.db.Projects.CreateProject(ctx, actor, domain.NewProject{Name: name, Description: description})
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	for range experiments {
-		e, err := s.db.CreateExperiment(ctx, actor, p.ID, store.NewExperiment{Name: "sweep"})
+		e, err := s.db.Projects.CreateExperiment(ctx, actor, p.ID, projects.NewExperiment{Name: "sweep"})
 		if err != nil {
 			s.t.Fatal(err)
 		}
 		for i := range iterations {
-			if _, err := s.db.CreateIteration(ctx, actor, e.ID, store.NewIteration{Name: new(fmt.Sprint("run ", i+1))}); err != nil {
+			if _, err := s.db.Runs.CreateIteration(ctx, actor, e.ID, runs.NewIteration{Name: new(fmt.Sprint("run ", i+1))}); err != nil {
 				s.t.Fatal(err)
 			}
 		}

@@ -9,7 +9,8 @@ import (
 	"strings"
 
 	"tracker/server/web"
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/files"
 )
 
 const (
@@ -20,7 +21,7 @@ const (
 	maxID = 100
 )
 
-var errBrokenUpload = store.Errorf(web.CodeMalformedBody, "The file did not arrive whole; send it again.")
+var errBrokenUpload = domain.Errorf(web.CodeMalformedBody, "The file did not arrive whole; send it again.")
 
 // uploadData takes the files that a script sends, and answers with their ids.
 func (s *site) uploadData(w http.ResponseWriter, r *http.Request) error {
@@ -41,7 +42,7 @@ func (s *site) uploadData(w http.ResponseWriter, r *http.Request) error {
 }
 
 // upload takes the files of a form, where no script sends them.
-func (s *site) upload(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) upload(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	_, iteration, err := s.receive(r, user)
 	if err == nil {
 		s.redirect(w, r, "/experiment/"+idOf(r)+"/artifacts")
@@ -56,22 +57,22 @@ func (s *site) upload(w http.ResponseWriter, r *http.Request, user store.User) e
 
 // uploadAsked reports whether a file of this size would be accepted, so that
 // nobody sends gigabytes in vain.
-func (s *site) uploadAsked(r *http.Request, actor store.Actor) (any, error) {
+func (s *site) uploadAsked(r *http.Request, actor domain.Actor) (any, error) {
 	bytes, err := strconv.ParseInt(r.URL.Query().Get("size"), 10, 64)
 	if err == nil {
-		err = s.DB.CheckSize(bytes)
+		err = s.DB.Files.CheckSize(bytes)
 	}
 	if err == nil {
-		err = s.DB.AllowUpload(r.Context(), actor, idOf(r))
+		err = s.DB.Files.AllowUpload(r.Context(), actor, idOf(r))
 	}
 	return struct{}{}, err
 }
 
 // receive makes artifacts of the files of a form. Their run, if there is one,
 // is named before them.
-func (s *site) receive(r *http.Request, user store.User) (made []string, iteration string, err error) {
-	actor, experiment := store.Actor{UserID: user.ID}, idOf(r)
-	if err := s.DB.AllowUpload(r.Context(), actor, experiment); err != nil {
+func (s *site) receive(r *http.Request, user domain.User) (made []string, iteration string, err error) {
+	actor, experiment := domain.Actor{UserID: user.ID}, idOf(r)
+	if err := s.DB.Files.AllowUpload(r.Context(), actor, experiment); err != nil {
 		return nil, "", err
 	}
 	web.AllowUpload(r)
@@ -105,26 +106,26 @@ func (s *site) receive(r *http.Request, user store.User) (made []string, iterati
 		made = append(made, id)
 	}
 	if len(made) == 0 {
-		return nil, iteration, store.Invalid("data", "Choose a file first.")
+		return nil, iteration, domain.Invalid("data", "Choose a file first.")
 	}
 	return made, iteration, nil
 }
 
-func (s *site) receiveFile(r *http.Request, actor store.Actor, experiment, iteration string, part *multipart.Part) (string, error) {
-	n := store.NewArtifact{Name: part.FileName(), IterationID: iteration, ContentType: part.Header.Get("Content-Type")}
+func (s *site) receiveFile(r *http.Request, actor domain.Actor, experiment, iteration string, part *multipart.Part) (string, error) {
+	n := files.NewArtifact{Name: part.FileName(), IterationID: iteration, ContentType: part.Header.Get("Content-Type")}
 	n.Name = n.Name[strings.LastIndexAny(n.Name, `/\`)+1:]
-	if err := store.CheckArtifact(store.ArtifactPatch{Name: &n.Name}); err != nil {
+	if err := files.CheckArtifact(files.ArtifactPatch{Name: &n.Name}); err != nil {
 		return "", err
 	}
-	data, err := s.DB.Receive(r.Context(), part, "")
+	data, err := s.DB.Files.Receive(r.Context(), part, "")
 	if err != nil {
-		var e *store.Error
+		var e *domain.Error
 		if !errors.As(err, &e) {
 			return "", errBrokenUpload
 		}
 		return "", err
 	}
 	defer data.Discard()
-	made, err := s.DB.CreateArtifact(r.Context(), actor, experiment, n, data)
+	made, err := s.DB.Files.CreateArtifact(r.Context(), actor, experiment, n, data)
 	return made.ID, err
 }

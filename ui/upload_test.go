@@ -6,11 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/projects"
 )
 
 // files is the body of a form with files in it.
-func files(t *testing.T, fields map[string]string, names ...string) (*bytes.Buffer, edit) {
+func fileForm(t *testing.T, fields map[string]string, names ...string) (*bytes.Buffer, edit) {
 	t.Helper()
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)
@@ -40,7 +41,7 @@ func TestUpload(t *testing.T) {
 	alice, bob := with(s.signIn("alice")), with(s.signIn("bob"))
 	page, data := "/lab/experiment/"+w.experiment+"/artifacts", "/lab/data/experiment/"+w.experiment+"/artifacts"
 	send := func(path string, fields map[string]string, who edit, names ...string) answer {
-		body, kind := files(t, fields, names...)
+		body, kind := fileForm(t, fields, names...)
 		return s.do("POST", path, body, kind, who)
 	}
 	of := map[string]string{"iteration_id": w.runs[0]}
@@ -50,7 +51,7 @@ func TestUpload(t *testing.T) {
 	a.lacks(t, "<img")
 	var made struct{ IDs []string }
 	send(data, nil, alice, "b.txt").json(t, 201, &made)
-	if r, err := s.db.Artifact(t.Context(), s.actor("alice"), made.IDs[0]); err != nil || r.Name != "b.txt" || r.IterationID != nil {
+	if r, err := s.db.Files.Artifact(t.Context(), s.actor("alice"), made.IDs[0]); err != nil || r.Name != "b.txt" || r.IterationID != nil {
 		t.Errorf("kept %+v (%v)", r, err)
 	}
 
@@ -76,8 +77,8 @@ func TestUpload(t *testing.T) {
 	s.get(data+"?size=1000", alice).wants(t, 200)
 	s.get(data+"?size=1001", alice).wants(t, 413, "at most 1000 bytes")
 	s.get(data+"?size=1", bob).wants(t, 403)
-	ended := store.Stopped
-	if err := s.db.UpdateExperiment(t.Context(), s.actor("alice"), w.experiment, store.ExperimentPatch{Status: &ended}); err != nil {
+	ended := domain.Stopped
+	if err := s.db.Projects.UpdateExperiment(t.Context(), s.actor("alice"), w.experiment, projects.ExperimentPatch{Status: &ended}); err != nil {
 		t.Fatal(err)
 	}
 	s.get(data+"?size=1", alice).wants(t, 422, "EXPERIMENT_NOT_IN_PROGRESS")

@@ -9,18 +9,20 @@ import (
 
 	"tracker/server/web"
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/users"
 )
 
 // accountView is the page of an account: one's own, or another one for an
 // admin.
 type accountView struct {
 	basis   // of the names
-	User    store.User
+	User    domain.User
 	Own     bool
 	Admin   bool // the viewer is an admin
-	Typed   store.NewUser
+	Typed   users.NewUser
 	Form    string // that was refused: "names", "password", "key" or "delete"
-	Wrong   *store.Error
+	Wrong   *domain.Error
 	Saved   string // what was done, "" for nothing
 	Keys    []keyRow
 	Key     string // that was made just now, "" for none
@@ -38,7 +40,7 @@ func (v accountView) wrong(form, field string) string {
 
 // keyRow is an API key of the account.
 type keyRow struct {
-	store.APIKey
+	users.APIKey
 	Created moment
 }
 
@@ -54,12 +56,12 @@ func (v accountView) path() string {
 type usersView struct {
 	Rows  []userRow
 	Pager pager
-	Typed store.NewUser
-	Wrong *store.Error
+	Typed users.NewUser
+	Wrong *domain.Error
 }
 
 type userRow struct {
-	store.User
+	domain.User
 	Name    string
 	Created moment
 }
@@ -69,25 +71,25 @@ func (v usersView) wrong(field string) string {
 }
 
 // account shows one's own account.
-func (s *site) account(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) account(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.showAccount(w, r, user, http.StatusOK, accountView{User: user, Own: true})
 }
 
 // user shows an account to an admin.
-func (s *site) user(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) user(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.showAccount(w, r, user, http.StatusOK, accountView{})
 }
 
-func (s *site) showAccount(w http.ResponseWriter, r *http.Request, user store.User, status int, v accountView) error {
+func (s *site) showAccount(w http.ResponseWriter, r *http.Request, user domain.User, status int, v accountView) error {
 	return s.show(w, r, user, status, func(db *store.View) (_ templ.Component, err error) {
 		v := v
 		if !v.Own {
-			if v.User, err = db.User(idOf(r)); err != nil {
+			if v.User, err = db.Users.User(idOf(r)); err != nil {
 				return nil, err
 			}
 		}
 		if v.Own {
-			keys, err := db.APIKeys(user.ID)
+			keys, err := db.Users.APIKeys(user.ID)
 			if err != nil {
 				return nil, err
 			}
@@ -97,7 +99,7 @@ func (s *site) showAccount(w http.ResponseWriter, r *http.Request, user store.Us
 		}
 		v.Admin, v.Created, v.Saved = user.IsAdmin, s.moment(v.User.CreatedDate), saved[r.URL.Query().Get("saved")]
 		if v.Wrong == nil || v.Form != "names" {
-			v.Typed = store.NewUser{FirstName: v.User.FirstName, LastName: v.User.LastName, IsAdmin: v.User.IsAdmin}
+			v.Typed = users.NewUser{FirstName: v.User.FirstName, LastName: v.User.LastName, IsAdmin: v.User.IsAdmin}
 		}
 		admin := box(v.Typed.IsAdmin)
 		v.renew("first_name", &v.Typed.FirstName, v.User.FirstName)
@@ -123,28 +125,28 @@ var saved = map[string]string{"names": "The account was saved.", "password": "Th
 
 // formError is a refusal that is shown beside a form, with what was typed; nil
 // for other errors.
-func formError(err error) *store.Error {
+func formError(err error) *domain.Error {
 	e := web.AsError(worded(err))
 	if e == nil {
 		return nil
 	}
 	switch e.Code {
-	case store.CodeInvalidPayload, store.CodeConflict, store.CodeDefaultUserProtected, store.CodeInvalidCredentials,
-		web.CodeRateLimited, store.CodeExperimentNotInProgress, store.CodeIterationEnded, store.CodePayloadTooLarge,
-		web.CodeMalformedBody, store.CodeStorageFull:
+	case domain.CodeInvalidPayload, domain.CodeConflict, domain.CodeDefaultUserProtected, domain.CodeInvalidCredentials,
+		web.CodeRateLimited, domain.CodeExperimentNotInProgress, domain.CodeIterationEnded, domain.CodePayloadTooLarge,
+		web.CodeMalformedBody, domain.CodeStorageFull:
 		return e
 	}
 	return nil
 }
 
 // saveAccount changes the names on one's own account.
-func (s *site) saveAccount(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) saveAccount(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {
 		return err
 	}
 	v := accountView{basis: basisOf(fields), User: user, Own: true, Form: "names", Typed: typedUser(fields)}
-	err = s.DB.UpdateUser(r.Context(), store.Actor{UserID: user.ID}, user.ID, v.patch(fields))
+	err = s.DB.Users.UpdateUser(r.Context(), domain.Actor{UserID: user.ID}, user.ID, v.patch(fields))
 	if v.Wrong = formError(err); v.Wrong != nil {
 		return s.showAccount(w, r, user, web.StatusOf(v.Wrong.Code), v)
 	}
@@ -155,33 +157,33 @@ func (s *site) saveAccount(w http.ResponseWriter, r *http.Request, user store.Us
 }
 
 // patch returns the changes of the names that somebody has typed.
-func (v accountView) patch(fields url.Values) store.UserPatch {
-	return store.UserPatch{FirstName: changed(fields, "first_name", v.Typed.FirstName),
+func (v accountView) patch(fields url.Values) users.UserPatch {
+	return users.UserPatch{FirstName: changed(fields, "first_name", v.Typed.FirstName),
 		LastName: changed(fields, "last_name", v.Typed.LastName), Before: v.Before}
 }
 
 // savePassword changes one's own password. It requires the present password, so
 // that an open browser is not enough.
-func (s *site) savePassword(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) savePassword(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {
 		return err
 	}
 	ctx := r.Context()
 	_, err = s.Auth.SignIn(ctx, user.Username, fields.Get("current"), web.ClientAddress(r))
-	if err != nil && web.AsError(err).Code == store.CodeInvalidCredentials {
-		err = store.Invalid("current", "This is not your password.")
+	if err != nil && web.AsError(err).Code == domain.CodeInvalidCredentials {
+		err = domain.Invalid("current", "This is not your password.")
 	}
 	if err == nil && fields.Get("password") != fields.Get("again") {
-		err = store.Invalid("again", "The two new passwords differ; type the same twice.")
+		err = domain.Invalid("again", "The two new passwords differ; type the same twice.")
 	}
 	if err == nil {
-		err = s.DB.UpdateUser(ctx, store.Actor{UserID: user.ID}, user.ID, store.UserPatch{Password: new(fields.Get("password"))})
+		err = s.DB.Users.UpdateUser(ctx, domain.Actor{UserID: user.ID}, user.ID, users.UserPatch{Password: new(fields.Get("password"))})
 	}
 	if e := formError(err); e != nil {
 		web.RetryAfter(w, e)
 		v := accountView{User: user, Own: true, Form: "password", Wrong: e,
-			Typed: store.NewUser{FirstName: user.FirstName, LastName: user.LastName}}
+			Typed: users.NewUser{FirstName: user.FirstName, LastName: user.LastName}}
 		return s.showAccount(w, r, user, web.StatusOf(e.Code), v)
 	}
 	if err == nil {
@@ -191,14 +193,14 @@ func (s *site) savePassword(w http.ResponseWriter, r *http.Request, user store.U
 }
 
 // saveKey makes an API key of one's own account and shows it, or revokes one.
-func (s *site) saveKey(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) saveKey(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {
 		return err
 	}
-	ctx, actor := r.Context(), store.Actor{UserID: user.ID}
+	ctx, actor := r.Context(), domain.Actor{UserID: user.ID}
 	if fields.Get("do") == "revoke" {
-		if err := s.DB.DeleteAPIKey(ctx, actor, user.ID, fields.Get("id")); err != nil {
+		if err := s.DB.Users.DeleteAPIKey(ctx, actor, user.ID, fields.Get("id")); err != nil {
 			return err
 		}
 		s.redirect(w, r, "/account?saved=key")
@@ -206,19 +208,19 @@ func (s *site) saveKey(w http.ResponseWriter, r *http.Request, user store.User) 
 	}
 	v := accountView{User: user, Own: true, Form: "key"}
 	name := readable(fields.Get("name"))
-	v.Key, err = s.DB.CreateAPIKey(ctx, actor, user.ID, name)
+	v.Key, err = s.DB.Users.CreateAPIKey(ctx, actor, user.ID, name)
 	if err == nil {
 		return s.showAccount(w, r, user, http.StatusOK, v)
 	}
 	if v.Wrong = formError(err); v.Wrong == nil {
 		return err
 	}
-	v.Key, v.KeyName, v.Typed = "", name, store.NewUser{FirstName: user.FirstName, LastName: user.LastName}
+	v.Key, v.KeyName, v.Typed = "", name, users.NewUser{FirstName: user.FirstName, LastName: user.LastName}
 	return s.showAccount(w, r, user, web.StatusOf(v.Wrong.Code), v)
 }
 
-func typedUser(fields url.Values) store.NewUser {
-	return store.NewUser{
+func typedUser(fields url.Values) users.NewUser {
+	return users.NewUser{
 		Username:  readable(fields.Get("username")),
 		FirstName: readable(fields.Get("first_name")),
 		LastName:  readable(fields.Get("last_name")),
@@ -228,25 +230,25 @@ func typedUser(fields url.Values) store.NewUser {
 
 // saveUser changes the names and rights of an account, or its password, or
 // deletes it, for an admin.
-func (s *site) saveUser(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) saveUser(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {
 		return err
 	}
-	id, ctx, actor := idOf(r), r.Context(), store.Actor{UserID: user.ID}
+	id, ctx, actor := idOf(r), r.Context(), domain.Actor{UserID: user.ID}
 	v := accountView{basis: basisOf(fields), Form: "names", Typed: typedUser(fields)}
 	next := "/user/" + id + "?saved=names"
 	switch fields.Get("do") {
 	case "password":
 		v.Form, next = "password", "/user/"+id+"?saved=password"
-		err = s.DB.UpdateUser(ctx, actor, id, store.UserPatch{Password: new(fields.Get("password"))})
+		err = s.DB.Users.UpdateUser(ctx, actor, id, users.UserPatch{Password: new(fields.Get("password"))})
 	case "delete":
 		v.Form, next = "delete", "/users"
-		err = s.DB.DeleteUser(ctx, actor, id)
+		err = s.DB.Users.DeleteUser(ctx, actor, id)
 	default:
 		patch := v.patch(fields)
 		patch.IsAdmin = checked(fields, "is_admin")
-		err = s.DB.UpdateUser(ctx, actor, id, patch)
+		err = s.DB.Users.UpdateUser(ctx, actor, id, patch)
 	}
 	if v.Wrong = formError(err); v.Wrong != nil {
 		return s.showAccount(w, r, user, web.StatusOf(v.Wrong.Code), v)
@@ -258,15 +260,15 @@ func (s *site) saveUser(w http.ResponseWriter, r *http.Request, user store.User)
 }
 
 // users lists the accounts, for admins.
-func (s *site) users(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) users(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	return s.showUsers(w, r, user, http.StatusOK, usersView{})
 }
 
-func (s *site) showUsers(w http.ResponseWriter, r *http.Request, user store.User, status int, v usersView) error {
+func (s *site) showUsers(w http.ResponseWriter, r *http.Request, user domain.User, status int, v usersView) error {
 	return s.show(w, r, user, status, func(db *store.View) (templ.Component, error) {
 		v := v
 		page := pageOf(r.URL.Query())
-		list, err := db.Users(page)
+		list, err := db.Users.Users(page)
 		if err != nil {
 			return nil, err
 		}
@@ -284,14 +286,14 @@ func (s *site) showUsers(w http.ResponseWriter, r *http.Request, user store.User
 }
 
 // createUser adds an account.
-func (s *site) createUser(w http.ResponseWriter, r *http.Request, user store.User) error {
+func (s *site) createUser(w http.ResponseWriter, r *http.Request, user domain.User) error {
 	fields, err := form(r)
 	if err != nil {
 		return err
 	}
 	n := typedUser(fields)
 	n.Password = fields.Get("password")
-	created, err := s.DB.CreateUser(r.Context(), store.Actor{UserID: user.ID}, n)
+	created, err := s.DB.Users.CreateUser(r.Context(), domain.Actor{UserID: user.ID}, n)
 	if e := formError(err); e != nil {
 		n.Password = ""
 		return s.showUsers(w, r, user, web.StatusOf(e.Code), usersView{Typed: n, Wrong: e})

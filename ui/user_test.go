@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"tracker/store"
+	"tracker/store/domain"
 )
 
 func TestOwnAccount(t *testing.T) {
@@ -70,7 +70,7 @@ func TestMembers(t *testing.T) {
 	a.wants(t, 200, `class="name">bob</bdi>`, "disabled")
 	a.lacks(t, `value="save"`, `data-testid="add-member"`)
 
-	list, err := s.db.UserPermissions(t.Context(), store.System, s.actor("bob").UserID, store.FirstPage)
+	list, err := s.db.Users.UserPermissions(t.Context(), domain.System, s.actor("bob").UserID, domain.FirstPage)
 	if err != nil || len(list.Data) != 1 || list.Data[0].Update || !list.Data[0].Read {
 		t.Fatalf("bob has %+v (%v)", list.Data, err)
 	}
@@ -108,7 +108,7 @@ func TestKeys(t *testing.T) {
 	if key == nil {
 		t.Fatal("no key is shown")
 	}
-	if u, err := s.db.UserOfAPIKey(t.Context(), key[1]); err != nil || u.Username != "bob" {
+	if u, err := s.db.Users.UserOfAPIKey(t.Context(), key[1]); err != nil || u.Username != "bob" {
 		t.Fatalf("the key is of %v, %v", u.Username, err)
 	}
 	page := s.get("/account", bob)
@@ -120,7 +120,7 @@ func TestKeys(t *testing.T) {
 	s.post("/account/keys", url.Values{"do": {"create"}, "name": {""}}, bob).wants(t, 422, `data-testid="wrong-name"`)
 	s.post("/account/keys", url.Values{"do": {"revoke"}, "id": {id[1]}}, with(s.signIn("alice"))).wants(t, 404)
 	s.post("/account/keys", url.Values{"do": {"revoke"}, "id": {id[1]}}, bob).redirects(t, "/account?saved=key")
-	if _, err := s.db.UserOfAPIKey(t.Context(), key[1]); err == nil {
+	if _, err := s.db.Users.UserOfAPIKey(t.Context(), key[1]); err == nil {
 		t.Error("the key is still good")
 	}
 }

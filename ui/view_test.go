@@ -11,6 +11,11 @@ import (
 
 	"tracker/server/web"
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/points"
+	"tracker/store/projects"
+	"tracker/store/runs"
+	"tracker/store/users"
 )
 
 // What a page reads counts with the memory of all requests, three times, and the
@@ -22,29 +27,29 @@ func TestPagesCountWithTheMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	if _, err := db.Seed(ctx, "secret-enough"); err != nil {
+	if _, err := db.Users.Seed(ctx, "secret-enough"); err != nil {
 		t.Fatal(err)
 	}
-	p, err := db.CreateProject(ctx, store.System, store.NewProject{Name: "p"})
+	p, err := db.Projects.CreateProject(ctx, domain.System, domain.NewProject{Name: "p"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := db.CreateExperiment(ctx, store.System, p.ID, store.NewExperiment{Name: "e"})
+	e, err := db.Projects.CreateExperiment(ctx, domain.System, p.ID, projects.NewExperiment{Name: "e"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	i, err := db.CreateIteration(ctx, store.System, e.ID, store.NewIteration{})
+	i, err := db.Runs.CreateIteration(ctx, domain.System, e.ID, runs.NewIteration{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all []store.NewMetric
+	var all []points.Sample
 	for n := range 500 {
-		all = append(all, store.NewMetric{Key: fmt.Sprint("metric ", n), Value: 1})
+		all = append(all, points.Sample{Key: fmt.Sprint("metric ", n), Value: 1})
 	}
-	if err := db.CreateMetrics(ctx, store.System, i.ID, all); err != nil {
+	if err := db.Runs.CreateMetrics(ctx, domain.System, i.ID, all); err != nil {
 		t.Fatal(err)
 	}
-	admin, err := db.UserByName(ctx, store.System, store.DefaultUsername)
+	admin, err := db.Users.UserByName(ctx, domain.System, users.DefaultUsername)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +60,7 @@ func TestPagesCountWithTheMemory(t *testing.T) {
 	page := s.holding(s.memory, func(_ http.ResponseWriter, r *http.Request) error {
 		return s.view(r, admin, func(db *store.View) error {
 			tries++
-			_, err := db.Summary(i.ID) // some 200 KB
+			_, err := db.Runs.Summary(i.ID) // some 200 KB
 			if err == nil {
 				read++
 			}
@@ -74,7 +79,7 @@ func TestPagesCountWithTheMemory(t *testing.T) {
 	}
 	short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
 	defer cancel()
-	if err := ask(short); err == nil || web.AsError(err).Code != store.CodeUnavailable || read != 1 {
+	if err := ask(short); err == nil || web.AsError(err).Code != domain.CodeUnavailable || read != 1 {
 		t.Errorf("with a quarter of it: %v after %d reads", err, read)
 	}
 	others.Release()

@@ -13,6 +13,9 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/files"
+	"tracker/store/scalar"
 	"tracker/store/transfer"
 	"tracker/store/wandb/format"
 )
@@ -39,7 +42,7 @@ type tablePlot struct {
 }
 
 // tablePlots draws the charts of a run.
-func (s *site) tablePlots(ctx context.Context, actor store.Actor, id string, specs []format.Plot) (v tablePlots, err error) {
+func (s *site) tablePlots(ctx context.Context, actor domain.Actor, id string, specs []format.Plot) (v tablePlots, err error) {
 	v.More = max(0, len(specs)-maxTablePlots)
 	for _, p := range specs[:len(specs)-v.More] {
 		title := p.Key
@@ -65,13 +68,13 @@ func (s *site) tablePlots(ctx context.Context, actor store.Actor, id string, spe
 
 // plotTable reads the table of a chart. why is a sentence that says why it
 // can't be read.
-func (s *site) plotTable(ctx context.Context, actor store.Actor, id string, p format.Plot) (t format.Table, why string, err error) {
+func (s *site) plotTable(ctx context.Context, actor domain.Actor, id string, p format.Plot) (t format.Table, why string, err error) {
 	if p.File == "" {
 		return t, "Its table has not been sent yet.", nil
 	}
-	_, data, err := s.DB.OpenFile(ctx, actor, store.Tree{IterationID: id}, transfer.FitPath(p.File))
+	_, data, err := s.DB.Files.OpenFile(ctx, actor, files.Tree{IterationID: id}, transfer.FitPath(p.File))
 	if err != nil {
-		if store.AsError(err).Code == store.CodeNotFound {
+		if domain.AsError(err).Code == domain.CodeNotFound {
 			return t, "Its table has not been sent yet.", nil
 		}
 		return t, "", err
@@ -118,7 +121,7 @@ func numberOf(v any) float64 {
 
 func nameOf(v any) string {
 	if x, ok := v.(float64); ok {
-		return number(store.Value(x))
+		return number(scalar.Value(x))
 	}
 	if v == nil {
 		return ""
@@ -269,7 +272,7 @@ func drawBars(p format.Plot, t format.Table) *plot {
 	if len(values) == 0 {
 		return out
 	}
-	out.bars(values, func(i int) string { return names[i] + ": " + number(store.Value(values[i])) })
+	out.bars(values, func(i int) string { return names[i] + ": " + number(scalar.Value(values[i])) })
 	every := (len(values) + maxPlotNames/2 - 1) / (maxPlotNames / 2)
 	for i := 0; i < len(values); i += every {
 		out.X = append(out.X, plotTick{clip(names[i], 10), barPlace(i, len(values))})
@@ -301,9 +304,9 @@ func drawHistogram(p format.Plot, t format.Table) *plot {
 		counts[min(plotBins-1, max(0, int((v/2-low/2)/(high/2-low/2)*plotBins)))]++
 	}
 	edge := func(i int) string {
-		return number(store.Value(low + (high/plotBins-low/plotBins)*float64(i)))
+		return number(scalar.Value(low + (high/plotBins-low/plotBins)*float64(i)))
 	}
-	out.bars(counts, func(i int) string { return edge(i) + " to " + edge(i+1) + ": " + number(store.Value(counts[i])) })
+	out.bars(counts, func(i int) string { return edge(i) + " to " + edge(i+1) + ": " + number(scalar.Value(counts[i])) })
 	for _, i := range []int{0, 5, 10, 15, 20} {
 		out.X = append(out.X, plotTick{edge(i), place1(plotLeft + float64(i)/plotBins*(plotWidth-plotLeft-plotRight))})
 	}
@@ -347,10 +350,10 @@ func drawMatrix(p format.Plot, t format.Table) *plot {
 				share = int(math.Round(9 * min(1, max(0, c/sums[a]))))
 			}
 			left, top := plotLeft+float64(j)*wide, plotTop+float64(i)*tall
-			out.Lines = append(out.Lines, plotLine{Class: "cell share" + strconv.Itoa(share), Name: a + ", predicted " + b + ": " + number(store.Value(c)),
+			out.Lines = append(out.Lines, plotLine{Class: "cell share" + strconv.Itoa(share), Name: a + ", predicted " + b + ": " + number(scalar.Value(c)),
 				Path: "M" + place1(left) + " " + place1(top) + "h" + place1(wide-1) + "v" + place1(tall-1) + "h" + place1(1-wide) + "z"})
 			if n <= maxPlotNames/2 {
-				out.Texts = append(out.Texts, plotText{place1(left + wide/2), place1(middle), number(store.Value(c))})
+				out.Texts = append(out.Texts, plotText{place1(left + wide/2), place1(middle), number(scalar.Value(c))})
 			}
 		}
 	}
@@ -367,6 +370,6 @@ func (p *plot) names() []plotLine {
 
 // plotsOf returns the charts of a run that W&B's client has made.
 func plotsOf(db *store.View, id string) ([]format.Plot, error) {
-	w, err := db.WandbRunOf(id)
+	w, err := db.Wandb.RunOf(id)
 	return format.Plots(w.Config, w.Summary), err
 }

@@ -5,7 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/files"
+	"tracker/store/wandb"
 )
 
 // chartOf returns what a client keeps of a chart in the configuration.
@@ -47,11 +49,11 @@ func TestTablePlots(t *testing.T) {
 		}
 		config := `{"_wandb":{"value":{"visualize":{` + strings.Join(charts, ",") + `}}}}`
 		all := "{" + strings.Join(summary, ",") + "}"
-		run := must(s.db.SaveWandbRun(t.Context(), store.System, store.WandbChange{Project: "plots", Name: name, Config: &config, Summary: &all}))(t)
+		run := must(s.db.Wandb.SaveRun(t.Context(), domain.System, wandb.Change{Project: "plots", Name: name, Config: &config, Summary: &all}))(t)
 		page := "/iteration/" + run.ID
 		s.get(page).wants(t, 200, "Its table has not been sent yet.")
-		data := must(s.db.Receive(t.Context(), strings.NewReader(table), ""))(t)
-		if err := s.db.WriteFile(t.Context(), store.System, store.Tree{IterationID: run.ID}, "media/table/t.table.json", "application/json", data); err != nil {
+		data := must(s.db.Files.Receive(t.Context(), strings.NewReader(table), ""))(t)
+		if err := s.db.Files.WriteFile(t.Context(), domain.System, files.Tree{IterationID: run.ID}, "media/table/t.table.json", "application/json", data); err != nil {
 			t.Fatal(err)
 		}
 		data.Discard()

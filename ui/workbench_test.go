@@ -10,14 +10,14 @@ import (
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 
-	"tracker/store"
+	"tracker/store/runs"
 )
 
 const (
-	rows      = `document.querySelectorAll('[data-testid="run"]').length`
-	lossChart = `[data-key="train/loss"]`
-	points    = `document.querySelector('[data-key="train/loss"] [data-testid="points"]').textContent`
-	wrong     = `document.querySelector('#filter-wrong')`
+	rows       = `document.querySelectorAll('[data-testid="run"]').length`
+	lossChart  = `[data-key="train/loss"]`
+	pointsText = `document.querySelector('[data-key="train/loss"] [data-testid="points"]').textContent`
+	wrong      = `document.querySelector('#filter-wrong')`
 )
 
 // work reads an experiment while its runs log: table, charts, filter, and the
@@ -36,16 +36,16 @@ func work(t *testing.T, ctx context.Context, at setup) {
 	// The newest ten are drawn.
 	b.is(rows, "12")
 	b.is(`document.querySelector('`+lossChart+`').dataset.drawn`, "10")
-	b.is(points, "2,000 points")
+	b.is(pointsText, "2,000 points")
 	b.is(`document.documentElement.dataset.live`, "yes")
 	b.fits()
 	b.do(chromedp.EmulateViewport(1280, 800))
 
 	b.drag(lossChart+" .u-over", 0.25, 0.5)
 	b.is(`/[?&]zoom=\d+%7E\d+/.test(location.search)`, "true")
-	b.is(points+` !== "2,000 points"`, "true")
+	b.is(pointsText+` !== "2,000 points"`, "true")
 	zoomed := b.text(`location.search`)
-	shown := b.text(points)
+	shown := b.text(pointsText)
 
 	// What runs log arrives, and moves nothing.
 	cell := `document.querySelector('tr[data-id="` + w.runs[11] + `"] td[data-metric]').textContent`
@@ -53,15 +53,15 @@ func work(t *testing.T, ctx context.Context, at setup) {
 	b.do(chromedp.Focus(chromedp.CSS(`tr[data-id="` + w.runs[10] + `"] input`)))
 	s.log(w.runs[11], "train/loss", 40)
 	b.is(cell, "39")
-	s.run(w.experiment, store.NewIteration{Name: new("late <b>comer</b>")})
+	s.run(w.experiment, runs.NewIteration{Name: new("late <b>comer</b>")})
 	b.is(rows, "13")
 	b.is(`document.querySelector('[data-testid="total"]').textContent`, "13")
 	b.is(`document.activeElement.closest('tr').dataset.id`, w.runs[10])
 	b.is(`location.search`, zoomed)
 	// The newcomer is among the ten, and has logged nothing.
-	b.is(points+` === "`+shown+`"`, "false")
+	b.is(pointsText+` === "`+shown+`"`, "false")
 	b.do(chromedp.Click(chromedp.CSS(`[data-testid="reset-zoom"]`)))
-	b.is(points, "1,840 points")
+	b.is(pointsText, "1,840 points")
 	b.is(`location.search`, "")
 
 	// Smoothing and the axes are in the address.
@@ -75,7 +75,7 @@ func work(t *testing.T, ctx context.Context, at setup) {
 	b.filter(t, "param.lr < 0.25")
 	b.is(rows, "5") // 0.1, 0.10, 0.11, 0.12 and 0.2
 	b.is(wrong+`.childElementCount`, "0")
-	b.is(points, "1,040 points")
+	b.is(pointsText, "1,040 points")
 
 	// The link shows another session the same.
 	link := b.text(`location.href`)
@@ -114,7 +114,7 @@ func (b *browser) compare(w sweep) {
 	b.press(`[data-testid="do-compare"]`)
 	b.is(`document.querySelectorAll('.plots .path').length`, "3")
 	b.is(`document.querySelectorAll('.plots .spot').length`, "3")
-	b.is(points, "640 points")
+	b.is(pointsText, "640 points")
 	b.fits()
 	b.do(chromedp.EmulateViewport(1280, 800), chromedp.NavigateBack())
 	b.is(rows, "5")
@@ -137,13 +137,13 @@ func (b *browser) run(t *testing.T, s *site, w sweep, page string) {
 	last := w.runs[11]
 	b.press(`tr[data-id="` + last + `"] a`)
 	b.is(`document.querySelector('h1').textContent`, "run 12")
-	b.is(points, "240 points")
+	b.is(pointsText, "240 points")
 	b.do(chromedp.NavigateBack())
 	b.is(rows, "5")
 	b.is(`document.querySelectorAll('tr[data-id]').length`, "5") // the rows of the page without scripts are gone
 	b.press(`tr[data-id="` + last + `"] a`)
 	b.is(`document.querySelector('h1').textContent`, "run 12")
-	b.is(points, "240 points")
+	b.is(pointsText, "240 points")
 	b.fits()
 	b.do(chromedp.EmulateViewport(1280, 800), chromedp.Click(chromedp.CSS(`[data-testid="edit"]`)),
 		chromedp.SendKeys(chromedp.CSS("#notes"), "# Found\n<script>alert(1)</script>\n\n**it**"),
@@ -151,7 +151,7 @@ func (b *browser) run(t *testing.T, s *site, w sweep, page string) {
 	b.is(`document.querySelector('[data-testid="notes"] strong')?.textContent`, "it")
 	s.log(last, "train/loss", 23)
 	b.is(`document.querySelector('[data-metric="train/loss"]').lastElementChild.textContent`, "263")
-	b.is(points, "263 points")
+	b.is(pointsText, "263 points")
 
 	b.press(`.crumbs a[href="` + page + `"]`)
 	b.is(rows, "13")

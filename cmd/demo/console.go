@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/projects"
 )
 
 // consoleEvery is the number of steps from one line of a console to the next.
@@ -29,9 +30,9 @@ func (r run) printed() []string {
 		}
 	}
 	switch r.status {
-	case store.Running:
+	case domain.Running:
 		lines = append(lines, "\x1b[36mepoch 2\x1b[0m:  60%|######    | 312/520 [04:18<02:51, 1.21it/s]")
-	case store.Failed:
+	case domain.Failed:
 		lines = append(lines, "\x1b[1;31m"+r.message+"\x1b[0m")
 	default:
 		lines = append(lines, "\x1b[32mFinished.\x1b[0m Weights are in checkpoints/last.pt")
@@ -45,7 +46,7 @@ func (w *writer) print(ctx context.Context, id string, r run) error {
 		return nil
 	}
 	from := int64(0)
-	_, err := w.db.WriteConsole(ctx, w.actor, id, &from, r.printed())
+	_, err := w.db.Runs.WriteConsole(ctx, w.actor, id, &from, r.printed())
 	return err
 }
 
@@ -56,7 +57,7 @@ type report struct{ name, text string }
 func (w *writer) createReports(ctx context.Context, projectID string, reports []report) error {
 	w.clock.set(w.now.Add(-time.Hour))
 	for _, r := range reports {
-		if _, err := w.db.CreateReport(ctx, w.actor, projectID, store.NewReport{Name: r.name, Text: r.text}); err != nil {
+		if _, err := w.db.Projects.CreateReport(ctx, w.actor, projectID, projects.NewReport{Name: r.name, Text: r.text}); err != nil {
 			return err
 		}
 	}

@@ -10,6 +10,12 @@ import (
 	"time"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/points"
+	"tracker/store/projects"
+	"tracker/store/registry"
+	"tracker/store/runs"
+	"tracker/store/scalar"
 )
 
 // marker is the tag of the projects that Seed has created.
@@ -27,11 +33,11 @@ type Result struct {
 // default admin. A project that can't be written completely is deleted again.
 // db must use clock. Seed calls report after each project.
 func Seed(ctx context.Context, db *store.DB, clock *Clock, report func(Result)) error {
-	admin, err := db.DefaultUser(ctx)
+	admin, err := db.Users.DefaultUser(ctx)
 	if err != nil {
 		return err
 	}
-	w := &writer{db: db, clock: clock, now: clock.Now(), actor: store.Actor{UserID: admin.ID}}
+	w := &writer{db: db, clock: clock, now: clock.Now(), actor: domain.Actor{UserID: admin.ID}}
 	defer clock.set(w.now)
 	for _, p := range plan() {
 		exists, err := w.hasProject(ctx, p.name)
@@ -62,7 +68,7 @@ type writer struct {
 	db      *store.DB
 	clock   *Clock
 	now     time.Time
-	actor   store.Actor
+	actor   domain.Actor
 	points  int
 	runs    int
 	created map[string]createdRun // by name
@@ -70,14 +76,14 @@ type writer struct {
 
 // hasProject reports whether the demo project with this name exists.
 func (w *writer) hasProject(ctx context.Context, name string) (bool, error) {
-	q := store.ProjectQuery{Name: name, Page: store.Page{Limit: store.MaxLimit}}
+	q := projects.ProjectQuery{Name: name, Page: domain.Page{Limit: domain.MaxLimit}}
 	for {
-		l, err := w.db.Projects(ctx, w.actor, q)
+		l, err := w.db.Projects.Projects(ctx, w.actor, q)
 		if err != nil {
 			return false, err
 		}
 		for _, p := range l.Data {
-			tags, err := w.db.Tags(ctx, w.actor, store.ProjectTag, p.ID, store.Page{Limit: store.MaxLimit})
+			tags, err := w.db.Runs.Tags(ctx, w.actor, runs.ProjectTag, p.ID, domain.Page{Limit: domain.MaxLimit})
 			if err != nil {
 				return false, err
 			}
@@ -97,11 +103,11 @@ func (w *writer) hasProject(ctx context.Context, name string) (bool, error) {
 // createProject creates a project with all its records, or nothing of it.
 func (w *writer) createProject(ctx context.Context, p project) error {
 	w.clock.set(w.start(p.experiments[0].runs[0]).Add(-time.Hour))
-	created, err := w.db.CreateProject(ctx, w.actor, store.NewProject{Name: p.name, Description: p.description})
+	created, err := w.db.Projects.CreateProject(ctx, w.actor, domain.NewProject{Name: p.name, Description: p.description})
 	if err != nil {
 		return err
 	}
-	err = w.createTags(ctx, store.ProjectTag, created.ID, append(p.tags, marker))
+	err = w.createTags(ctx, runs.ProjectTag, created.ID, append(p.tags, marker))
 	for _, e := range p.experiments {
 		if err == nil {
 			err = w.createExperiment(ctx, created.ID, e)
@@ -116,18 +122,18 @@ func (w *writer) createProject(ctx context.Context, p project) error {
 		err = w.createReports(ctx, created.ID, p.reports)
 	}
 	if err != nil {
-		err = errors.Join(err, w.db.DeleteProject(context.WithoutCancel(ctx), w.actor, created.ID))
+		err = errors.Join(err, w.db.Projects.DeleteProject(context.WithoutCancel(ctx), w.actor, created.ID))
 	}
 	return err
 }
 
 func (w *writer) createExperiment(ctx context.Context, projectID string, e experiment) error {
 	w.clock.set(w.start(e.runs[0]).Add(-time.Minute))
-	created, err := w.db.CreateExperiment(ctx, w.actor, projectID, store.NewExperiment{Name: e.name, Description: e.description})
+	created, err := w.db.Projects.CreateExperiment(ctx, w.actor, projectID, projects.NewExperiment{Name: e.name, Description: e.description})
 	if err != nil {
 		return err
 	}
-	if err := w.createTags(ctx, store.ExperimentTag, created.ID, e.tags); err != nil {
+	if err := w.createTags(ctx, runs.ExperimentTag, created.ID, e.tags); err != nil {
 		return err
 	}
 	for _, r := range e.runs {
@@ -135,38 +141,38 @@ func (w *writer) createExperiment(ctx context.Context, projectID string, e exper
 			return err
 		}
 	}
-	if e.status == store.InProgress {
+	if e.status == domain.InProgress {
 		return nil
 	}
-	return w.db.UpdateExperiment(ctx, w.actor, created.ID, store.ExperimentPatch{Status: &e.status})
+	return w.db.Projects.UpdateExperiment(ctx, w.actor, created.ID, projects.ExperimentPatch{Status: &e.status})
 }
 
 // createModel creates a model, and each version an hour after the end of its
 // run.
 func (w *writer) createModel(ctx context.Context, projectID string, m model) error {
 	w.clock.set(w.created[m.versions[0].run].end)
-	created, err := w.db.CreateModel(ctx, w.actor, projectID, store.NewModel{Name: m.name, Description: m.description})
+	created, err := w.db.Models.CreateModel(ctx, w.actor, projectID, registry.NewModel{Name: m.name, Description: m.description})
 	if err != nil {
 		return err
 	}
 	for _, v := range m.versions {
 		source := w.created[v.run]
 		w.clock.set(source.end.Add(time.Hour))
-		version, err := w.db.CreateModelVersion(ctx, w.actor, created.ID,
-			store.NewModelVersion{IterationID: source.id, Description: v.description})
+		version, err := w.db.Models.CreateModelVersion(ctx, w.actor, created.ID,
+			registry.NewModelVersion{IterationID: source.id, Description: v.description})
 		if err != nil {
 			return err
 		}
-		if err := w.db.UpdateModelVersion(ctx, w.actor, version.ID, store.ModelVersionPatch{Stage: &v.stage}); err != nil {
+		if err := w.db.Models.UpdateModelVersion(ctx, w.actor, version.ID, registry.ModelVersionPatch{Stage: &v.stage}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (w *writer) createTags(ctx context.Context, kind store.TagKind, id string, tags []string) error {
+func (w *writer) createTags(ctx context.Context, kind runs.TagKind, id string, tags []string) error {
 	for _, t := range tags {
-		if _, err := w.db.CreateTag(ctx, w.actor, kind, id, t); err != nil {
+		if _, err := w.db.Runs.CreateTag(ctx, w.actor, kind, id, t); err != nil {
 			return err
 		}
 	}
@@ -178,8 +184,8 @@ func (w *writer) createRun(ctx context.Context, experimentID string, parentID *s
 	start := w.start(r)
 	end := start.Add(time.Duration(r.steps) * r.pace)
 	w.clock.set(start)
-	created, err := w.db.CreateIteration(ctx, w.actor, experimentID,
-		store.NewIteration{Name: &r.name, Notes: r.notes, ParentIterationID: parentID})
+	created, err := w.db.Runs.CreateIteration(ctx, w.actor, experimentID,
+		runs.NewIteration{Name: &r.name, Notes: r.notes, ParentIterationID: parentID})
 	if err != nil {
 		return err
 	}
@@ -199,7 +205,7 @@ func (w *writer) createRun(ctx context.Context, experimentID string, parentID *s
 	}
 	w.clock.set(end)
 	points := r.points(start)
-	if err := w.db.CreateMetrics(ctx, w.actor, created.ID, points); err != nil {
+	if err := w.db.Runs.CreateMetrics(ctx, w.actor, created.ID, points); err != nil {
 		return err
 	}
 	if err := w.print(ctx, created.ID, r); err != nil {
@@ -208,10 +214,10 @@ func (w *writer) createRun(ctx context.Context, experimentID string, parentID *s
 	w.runs++
 	w.points += len(points)
 	w.created[r.name] = createdRun{created.ID, end}
-	if r.status == store.Running {
+	if r.status == domain.Running {
 		return nil
 	}
-	return w.db.UpdateIteration(ctx, w.actor, created.ID, store.IterationPatch{Status: &r.status, ErrorMessage: &r.message})
+	return w.db.Runs.UpdateIteration(ctx, w.actor, created.ID, runs.IterationPatch{Status: &r.status, ErrorMessage: &r.message})
 }
 
 // start returns the start of a run.
@@ -230,28 +236,28 @@ func (w *writer) setUp(ctx context.Context, id string, r run) error {
 	errs := make([]error, len(r.params)+2)
 	for i, p := range r.params {
 		all.Go(func() {
-			_, errs[i] = w.db.CreateParameter(ctx, w.actor, id, p.key, store.Text(p.value))
+			_, errs[i] = w.db.Runs.CreateParameter(ctx, w.actor, id, p.key, scalar.Text(p.value))
 		})
 	}
-	all.Go(func() { errs[len(r.params)] = w.createTags(ctx, store.IterationTag, id, r.tags) })
+	all.Go(func() { errs[len(r.params)] = w.createTags(ctx, runs.IterationTag, id, r.tags) })
 	if r.command != "" {
-		all.Go(func() { _, errs[len(r.params)+1] = w.db.CreateSnapshot(ctx, w.actor, id, snapshot(r.command)) })
+		all.Go(func() { _, errs[len(r.params)+1] = w.db.Runs.CreateSnapshot(ctx, w.actor, id, snapshot(r.command)) })
 	}
 	all.Wait()
 	return errors.Join(errs...)
 }
 
 // points returns the points of a run in order of time.
-func (r run) points(start time.Time) []store.NewMetric {
-	var all []store.NewMetric
+func (r run) points(start time.Time) []points.Sample {
+	var all []points.Sample
 	for step := range r.steps {
-		at := store.Time(start.Add(time.Duration(step+1) * r.pace).UnixMilli())
+		at := scalar.Time(start.Add(time.Duration(step+1) * r.pace).UnixMilli())
 		for _, c := range r.curves {
 			if step%c.every != c.every-1 {
 				continue
 			}
-			s := store.Step(step)
-			all = append(all, store.NewMetric{Key: c.key, Value: store.Value(c.at(float64(step))), Step: &s, RecordedAt: &at})
+			s := scalar.Step(step)
+			all = append(all, points.Sample{Key: c.key, Value: scalar.Value(c.at(float64(step))), Step: &s, RecordedAt: &at})
 		}
 	}
 	return all

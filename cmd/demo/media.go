@@ -17,7 +17,7 @@ import (
 	"strings"
 	"time"
 
-	"tracker/store"
+	"tracker/store/files"
 )
 
 // mediaEvery is the number of steps from one picture of a run to the next.
@@ -64,11 +64,11 @@ func (w *writer) keep(ctx context.Context, experimentID, id string, r run, start
 	}
 	for _, m := range append(r.media(), r.streets()...) {
 		w.clock.set(start.Add(time.Duration(m.step+1) * r.pace))
-		got, err := w.db.Receive(ctx, bytes.NewReader(m.data), "")
+		got, err := w.db.Files.Receive(ctx, bytes.NewReader(m.data), "")
 		if err != nil {
 			return err
 		}
-		_, err = w.db.CreateArtifact(ctx, w.actor, experimentID, store.NewArtifact{Name: m.name, ContentType: m.contentType, IterationID: id}, got)
+		_, err = w.db.Files.CreateArtifact(ctx, w.actor, experimentID, files.NewArtifact{Name: m.name, ContentType: m.contentType, IterationID: id}, got)
 		if err != nil {
 			return err
 		}

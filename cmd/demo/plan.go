@@ -7,7 +7,9 @@ import (
 	"strconv"
 	"time"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/registry"
+	"tracker/store/runs"
 )
 
 // plan returns the projects of the demo. Every call returns the same.
@@ -29,7 +31,7 @@ type project struct {
 type experiment struct {
 	name, description string
 	tags              []string
-	status            store.ExperimentStatus
+	status            domain.ExperimentStatus
 	runs              []run
 }
 
@@ -44,7 +46,7 @@ type run struct {
 	steps       int
 	curves      []curve
 	pictures    bool // it logs images, histograms and more
-	status      store.IterationStatus
+	status      domain.IterationStatus
 	message     string // reason of a failure
 	children    []run
 }
@@ -60,13 +62,13 @@ type model struct {
 // one in production archives the one before.
 type version struct {
 	run, description string
-	stage            store.Stage
+	stage            registry.Stage
 }
 
 func vision(r *rand.Rand) project {
 	sweep := run{
 		name: "lr x weight decay", notes: "Grid of nine. The middle of it wins, as last year.",
-		tags: []string{"sweep", "grid"}, started: 20 * day, pace: 40 * time.Minute, status: store.Succeeded,
+		tags: []string{"sweep", "grid"}, started: 20 * day, pace: 40 * time.Minute, status: domain.Succeeded,
 		params: []param{{"method", "grid"}, {"goal", "val/accuracy"}},
 		curves: []curve{{"best/val_accuracy", 1, share(noisy(falling(0.71, 0.9, 2), 0.004, r))}}, steps: 9,
 	}
@@ -89,27 +91,27 @@ func vision(r *rand.Rand) project {
 		ablation[i].pictures = true
 		ablation[i].started = 3*day - time.Duration(i)*2*time.Hour
 	}
-	ablation[3].status, ablation[3].message = store.Killed, "Stopped by hand: the labels were not mixed."
-	ablation[4].status, ablation[4].started = store.Running, 0
+	ablation[3].status, ablation[3].message = domain.Killed, "Stopped by hand: the labels were not mixed."
+	ablation[4].status, ablation[4].started = domain.Running, 0
 	return project{
 		name: "Traffic signs", description: "Recognise 43 kinds of traffic signs from 32 x 32 photographs.",
 		tags: []string{"vision"},
 		experiments: []experiment{
 			{name: "Learning rate sweep", description: "Which learning rate and weight decay for the small ResNet?",
-				tags: []string{"resnet", "baseline"}, status: store.Finished, runs: []run{sweep}},
+				tags: []string{"resnet", "baseline"}, status: domain.Finished, runs: []run{sweep}},
 			{name: "Augmentation", description: "What each kind of augmentation is worth on its own.",
-				tags: []string{"resnet"}, status: store.InProgress, runs: ablation},
+				tags: []string{"resnet"}, status: domain.InProgress, runs: ablation},
 			{name: "Optimizer search", description: "Sixty random draws: which optimizer, and how fast?",
-				tags: []string{"sweep"}, status: store.Finished, runs: draws(r, 60)},
+				tags: []string{"sweep"}, status: domain.Finished, runs: draws(r, 60)},
 		},
 		models: []model{{
 			name: "sign-classifier", description: "What the cars ask. Must answer within 20 ms.",
 			versions: []version{
-				{"lr=0.01 wd=0.0001", "First that was good enough to drive with.", store.Production},
-				{"lr=0.1 wd=0.0001", "Best of the sweep.", store.Production},
-				{"augment none", "Only to compare with: it overfits.", store.NoStage},
-				{"augment flip", "Mistakes left for right less often than the one before.", store.Production},
-				{"augment flip+crop", "On two test cars until Friday.", store.Staging},
+				{"lr=0.01 wd=0.0001", "First that was good enough to drive with.", registry.Production},
+				{"lr=0.1 wd=0.0001", "Best of the sweep.", registry.Production},
+				{"augment none", "Only to compare with: it overfits.", registry.NoStage},
+				{"augment flip", "Mistakes left for right less often than the one before.", registry.Production},
+				{"augment flip+crop", "On two test cars until Friday.", registry.Staging},
 			},
 		}},
 	}
@@ -133,7 +135,7 @@ func draws(r *rand.Rand, n int) (all []run) {
 			explodes = 30 + 40*r.Float64()
 		}
 		one := run{
-			name: fmt.Sprintf("optimizer-search-%02d", i+1), status: store.Succeeded, pace: 5 * time.Second, steps: 100,
+			name: fmt.Sprintf("optimizer-search-%02d", i+1), status: domain.Succeeded, pace: 5 * time.Second, steps: 100,
 			started: 2*day - time.Duration(i)*9*time.Minute, command: "python train.py --optimizer " + optimizer,
 			params: []param{{"optimizer", optimizer}, {"lr", number(math.Round(lr*1e7) / 1e7)}, {"batch_size", batch},
 				{"dropout", number(float64(r.IntN(5)) / 10)}, {"seed", strconv.Itoa(r.IntN(1000))}},
@@ -145,7 +147,7 @@ func draws(r *rand.Rand, n int) (all []run) {
 			},
 		}
 		if explodes != never {
-			one.status, one.message = store.Failed, "FloatingPointError: the loss is nan"
+			one.status, one.message = domain.Failed, "FloatingPointError: the loss is nan"
 		}
 		all = append(all, one)
 	}
@@ -163,7 +165,7 @@ func classifier(r *rand.Rand, lr, decay float64, augment string, steps int) run 
 		held = overfit(held, 180, 0.4)
 	}
 	return run{
-		status: store.Succeeded, pace: 6 * time.Second, steps: steps, command: "python train.py --augment " + augment,
+		status: domain.Succeeded, pace: 6 * time.Second, steps: steps, command: "python train.py --augment " + augment,
 		params: []param{{"model", "resnet18-small"}, {"lr", number(lr)}, {"weight_decay", number(decay)},
 			{"augment", augment}, {"batch_size", "128"}, {"optimizer", "sgd"}, {"momentum", "0.9"}, {"seed", "17"}},
 		curves: []curve{
@@ -189,21 +191,21 @@ func language(r *rand.Rand) project {
 	pretraining[3].tags = []string{"best", "release-candidate"}
 	pretraining[3].notes = "Longer warm-up than the others. Goes to the fine-tuning."
 	exploded := &pretraining[4]
-	exploded.status, exploded.message = store.Failed, "FloatingPointError: the loss is nan since step 704"
+	exploded.status, exploded.message = domain.Failed, "FloatingPointError: the loss is nan since step 704"
 	exploded.tags = []string{"diverged"}
 	lost := &pretraining[5]
-	lost.status, lost.notes = store.Running, "The machine went down overnight and has not reported since."
+	lost.status, lost.notes = domain.Running, "The machine went down overnight and has not reported since."
 	live := &pretraining[6]
-	live.status, live.started = store.Running, 0
+	live.status, live.started = domain.Running, 0
 
 	search := run{
 		name: "adapter search", notes: "Two ranks, four learning rates each.", tags: []string{"sweep"},
-		started: 4 * day, status: store.Succeeded, params: []param{{"base", "lm-20m lr=0.001"}},
+		started: 4 * day, status: domain.Succeeded, params: []param{{"base", "lm-20m lr=0.001"}},
 	}
 	for i, rank := range []int{8, 32} {
 		group := run{
 			name: fmt.Sprintf("rank %d", rank), started: search.started - time.Duration(i)*9*time.Hour,
-			tags: []string{"sweep"}, status: store.Succeeded, params: []param{{"rank", strconv.Itoa(rank)}},
+			tags: []string{"sweep"}, status: domain.Succeeded, params: []param{{"rank", strconv.Itoa(rank)}},
 		}
 		for j, lr := range []float64{1e-5, 1e-4, 1e-3, 3e-3} {
 			child := fineTuning(r, rank, lr)
@@ -217,9 +219,9 @@ func language(r *rand.Rand) project {
 		tags: []string{"language"}, reports: []report{{"Which learning rate", learningRates}},
 		experiments: []experiment{
 			{name: "Pre-training", description: "One pass over 1.2 billion tokens for each learning rate.",
-				tags: []string{"lm-20m"}, status: store.InProgress, runs: pretraining},
+				tags: []string{"lm-20m"}, status: domain.InProgress, runs: pretraining},
 			{name: "Fine-tuning on reviews", description: "Adapters for telling good reviews from bad ones.",
-				tags: []string{"adapter"}, status: store.Stopped, runs: []run{search}},
+				tags: []string{"adapter"}, status: domain.Stopped, runs: []run{search}},
 		},
 	}
 }
@@ -229,7 +231,7 @@ func languageModel(r *rand.Rand, lr float64, steps int, explodes float64) run {
 	best := 3.05 + 0.5*off(lr, 1e-3)
 	held := again(diverge(noisy(falling(10.8, best+0.12, 60), 0.004, r), explodes))
 	return run{
-		name: "lr=" + number(lr), status: store.Succeeded, pace: 9 * time.Second, steps: steps,
+		name: "lr=" + number(lr), status: domain.Succeeded, pace: 9 * time.Second, steps: steps,
 		command: "torchrun --nproc-per-node 2 pretrain.py --lr " + number(lr),
 		params: []param{{"lr", number(lr)}, {"warmup_steps", "125"}, {"layers", "8"}, {"width", "384"},
 			{"context", "512"}, {"tokens_per_step", "480000"}, {"optimizer", "adamw"}, {"betas", "[0.9, 0.95]"}},
@@ -247,7 +249,7 @@ func languageModel(r *rand.Rand, lr float64, steps int, explodes float64) run {
 func fineTuning(r *rand.Rand, rank int, lr float64) run {
 	miss := 0.09*off(lr, 1e-3) + 0.3/float64(rank)
 	return run{
-		name: fmt.Sprintf("rank=%d lr=%s", rank, number(lr)), status: store.Succeeded, pace: 11 * time.Second, steps: 300,
+		name: fmt.Sprintf("rank=%d lr=%s", rank, number(lr)), status: domain.Succeeded, pace: 11 * time.Second, steps: 300,
 		command: fmt.Sprintf("python finetune.py --rank %d --lr %s", rank, number(lr)),
 		params: []param{{"rank", strconv.Itoa(rank)}, {"lr", number(lr)}, {"dropout", "0.05"}, {"epochs", "3"},
 			{"target", "q_proj,v_proj"}},
@@ -264,7 +266,7 @@ func fineTuning(r *rand.Rand, rank int, lr float64) run {
 func tabular(r *rand.Rand) project {
 	search := run{
 		name: "random search", notes: "Twenty draws. Deep trees fit the noise after a hundred rounds.",
-		tags: []string{"sweep", "random"}, started: 12 * day, status: store.Succeeded,
+		tags: []string{"sweep", "random"}, started: 12 * day, status: domain.Succeeded,
 		params: []param{{"method", "random"}, {"draws", "20"}, {"goal", "valid/rmse"}},
 	}
 	for i := range 20 {
@@ -277,7 +279,7 @@ func tabular(r *rand.Rand) project {
 		child.started = search.started - time.Duration(i)*12*time.Minute
 		search.children = append(search.children, child)
 	}
-	search.children[17].status, search.children[17].message = store.Failed, "MemoryError: unable to allocate 5.82 GiB"
+	search.children[17].status, search.children[17].message = domain.Failed, "MemoryError: unable to allocate 5.82 GiB"
 	search.children[17].steps = 41
 
 	var networks []run
@@ -291,9 +293,9 @@ func tabular(r *rand.Rand) project {
 		tags: []string{"tabular"},
 		experiments: []experiment{
 			{name: "Gradient boosting", description: "Depth and learning rate by random search.",
-				tags: []string{"trees"}, status: store.Finished, runs: []run{search}},
+				tags: []string{"trees"}, status: domain.Finished, runs: []run{search}},
 			{name: "Neural baseline", description: "Is a plain network as good? No.",
-				tags: []string{"mlp", "baseline"}, status: store.Stopped, runs: networks},
+				tags: []string{"mlp", "baseline"}, status: domain.Stopped, runs: networks},
 		},
 	}
 }
@@ -303,7 +305,7 @@ func boosting(r *rand.Rand, depth int, lr float64) run {
 	half := 2.5 / lr
 	deep := float64(depth)
 	return run{
-		status: store.Succeeded, pace: 2 * time.Second, steps: 300, command: "python boost.py",
+		status: domain.Succeeded, pace: 2 * time.Second, steps: 300, command: "python boost.py",
 		params: []param{{"depth", strconv.Itoa(depth)}, {"lr", number(lr)}, {"subsample", number(math.Round(50+50*r.Float64()) / 100)},
 			{"rounds", "300"}, {"l2", "1.0"}},
 		curves: []curve{
@@ -316,7 +318,7 @@ func boosting(r *rand.Rand, depth int, lr float64) run {
 func perceptron(r *rand.Rand, width int) run {
 	wide := float64(width)
 	return run{
-		name: fmt.Sprintf("width %d", width), status: store.Succeeded, pace: 3 * time.Second, steps: 500,
+		name: fmt.Sprintf("width %d", width), status: domain.Succeeded, pace: 3 * time.Second, steps: 500,
 		command: fmt.Sprintf("python mlp.py --width %d", width),
 		params:  []param{{"width", strconv.Itoa(width)}, {"layers", "3"}, {"dropout", "0.1"}, {"scaler", "quantile"}},
 		curves: []curve{
@@ -343,9 +345,9 @@ const changes = `diff --git a/train.py b/train.py
 +    return peak * 0.5 * (1 + math.cos(math.pi * (step - warm_up) / (STEPS - warm_up)))
 `
 
-func snapshot(command string) store.NewSnapshot {
+func snapshot(command string) runs.NewSnapshot {
 	dirty := true
-	return store.NewSnapshot{
+	return runs.NewSnapshot{
 		GitSHA:       "5f3c1e0b7d9a42c68e1f0a3b5d7c9e2f4a6b8c0d",
 		GitDirty:     &dirty,
 		GitDiff:      changes,

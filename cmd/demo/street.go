@@ -9,7 +9,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"tracker/store"
+	"tracker/store/scalar"
 	"tracker/store/wandb"
 	"tracker/store/wandb/format"
 )
@@ -62,12 +62,12 @@ func (w *writer) logStreets(ctx context.Context, id string, r run) error {
 	for step := streetEvery - 1; step < r.steps; step += streetEvery {
 		value := fmt.Sprintf(`{"_type":"image-file","path":%q,"masks":{"segmentation":{"_type":"mask","path":%q}},"boxes":{"detections":{"_type":"boxes2D","path":%q}}}`,
 			streetFile("images", step, "png"), streetFile("images/mask", step, "mask.png"), streetFile("metadata/boxes2D", step, "boxes2D.json"))
-		rows = append(rows, format.Row{Step: store.Step(step), HasStep: true, Rest: []format.Member{{Key: streetKey, Value: value}}})
+		rows = append(rows, format.Row{Step: scalar.Step(step), HasStep: true, Rest: []format.Member{{Key: streetKey, Value: value}}})
 	}
-	if _, err := w.db.SaveWandbRun(ctx, w.actor, store.WandbChange{ID: id, Config: new(streetLabels)}); err != nil {
+	if _, err := w.db.Wandb.SaveRun(ctx, w.actor, wandb.Change{ID: id, Config: new(streetLabels)}); err != nil {
 		return err
 	}
-	_, err := w.db.AppendWandb(ctx, w.actor, id, wandb.Stream{Rows: rows, HistoryLines: int64(len(rows))})
+	_, err := w.db.Wandb.Append(ctx, w.actor, id, wandb.Stream{Rows: rows, HistoryLines: int64(len(rows))})
 	return err
 }
 

@@ -8,7 +8,8 @@ import (
 	"strings"
 
 	"tracker/server/web"
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/files"
 )
 
 // artifactAPI is the prefix of the routes for artifacts.
@@ -30,7 +31,7 @@ func (s *Server) artifactRoutes() []route {
 
 // place is a file or a folder in the artifacts of a run or a logged model.
 type place struct {
-	tree store.Tree
+	tree files.Tree
 	path string // "" for the folder with all artifacts
 }
 
@@ -48,7 +49,7 @@ func placeOf(p string) (at place, err error) {
 	case len(parts) >= 3 && parts[2] == "artifacts":
 		at.tree.IterationID, parts = expand(parts[1]), parts[3:]
 	default:
-		return at, store.Errorf(store.CodeNotFound, "There are no artifacts at %q; those of a run are at its artifact_uri.", web.Clip(p))
+		return at, domain.Errorf(domain.CodeNotFound, "There are no artifacts at %q; those of a run are at its artifact_uri.", web.Clip(p))
 	}
 	at.path = strings.Join(parts, "/")
 	return at, nil
@@ -60,7 +61,7 @@ func checkPath(p string) error {
 	for range 4 {
 		for part := range strings.FieldsFuncSeq(p, func(r rune) bool { return r == '/' || r == '\\' }) {
 			if part == ".." || part == "." {
-				return store.Invalid("path", "Invalid path: it must not have a part that is \".\" or \"..\".")
+				return domain.Invalid("path", "Invalid path: it must not have a part that is \".\" or \"..\".")
 			}
 		}
 		unescaped, err := url.PathUnescape(p)
@@ -69,7 +70,7 @@ func checkPath(p string) error {
 		}
 		p = unescaped
 	}
-	return store.Invalid("path", "Invalid path: it is escaped several times.")
+	return domain.Invalid("path", "Invalid path: it is escaped several times.")
 }
 
 type fileInfo struct {
@@ -85,7 +86,7 @@ type fileList struct {
 
 // files lists a folder, with a prefix before each name.
 func (c *call) files(at place, prefix string) ([]fileInfo, error) {
-	found, err := c.db.Files(store.WithTrash(c.ctx), c.actor, at.tree, at.path)
+	found, err := c.db.Files.Files(domain.WithTrash(c.ctx), c.actor, at.tree, at.path)
 	var files []fileInfo
 	for _, f := range found {
 		info := fileInfo{Path: prefix + f.Name, Folder: f.Folder}
@@ -124,7 +125,7 @@ func (c *call) listRunArtifacts(in runFolderQuery) (out fileList, err error) {
 	if err := checkPath(folder); err != nil {
 		return out, err
 	}
-	r, err := c.db.Iteration(store.WithTrash(c.ctx), c.actor, id)
+	r, err := c.db.Runs.Iteration(domain.WithTrash(c.ctx), c.actor, id)
 	if err != nil {
 		return out, err
 	}
@@ -133,7 +134,7 @@ func (c *call) listRunArtifacts(in runFolderQuery) (out fileList, err error) {
 	if folder != "" {
 		prefix = folder + "/"
 	}
-	out.Files, err = c.files(place{store.Tree{IterationID: id}, folder}, prefix)
+	out.Files, err = c.files(place{files.Tree{IterationID: id}, folder}, prefix)
 	return out, err
 }
 
@@ -142,14 +143,14 @@ func (c *call) readArtifact() error {
 	if err != nil {
 		return err
 	}
-	r, data, err := c.db.OpenFile(store.WithTrash(c.ctx), c.actor, at.tree, at.path)
+	r, data, err := c.db.Files.OpenFile(domain.WithTrash(c.ctx), c.actor, at.tree, at.path)
 	if err != nil {
 		return err
 	}
 	defer data.Close()
 	c.w.Header().Set("Content-Type", r.ContentType)
 	c.w.Header().Set("Content-Disposition", web.Attachment(r.Name))
-	web.ServeContent(c.w, c.r, r, data, func(e *store.Error) { writeError(c.w, c.r, e) })
+	web.ServeContent(c.w, c.r, r, data, func(e *domain.Error) { writeError(c.w, c.r, e) })
 	return nil
 }
 
@@ -158,19 +159,19 @@ func (c *call) writeArtifact() error {
 	if err != nil {
 		return err
 	}
-	if err := c.db.AllowFile(c.ctx, c.actor, at.tree, at.path); err != nil {
+	if err := c.db.Files.AllowFile(c.ctx, c.actor, at.tree, at.path); err != nil {
 		return c.activeRun(at.tree.IterationID, err)
 	}
 	web.AllowUpload(c.r)
-	if err := c.db.CheckSize(c.r.ContentLength); err != nil {
+	if err := c.db.Files.CheckSize(c.r.ContentLength); err != nil {
 		return err
 	}
-	data, err := c.db.Receive(c.ctx, web.FileBody(c.r, web.CodeMalformedBody), "")
+	data, err := c.db.Files.Receive(c.ctx, web.FileBody(c.r, web.CodeMalformedBody), "")
 	if err != nil {
 		return err
 	}
 	defer data.Discard()
-	if err := c.db.WriteFile(c.ctx, c.actor, at.tree, at.path, contentType(c.r, at.path), data); err != nil {
+	if err := c.db.Files.WriteFile(c.ctx, c.actor, at.tree, at.path, contentType(c.r, at.path), data); err != nil {
 		return err
 	}
 	web.WriteJSON(c.w, c.r, http.StatusOK, empty{})
@@ -180,7 +181,7 @@ func (c *call) writeArtifact() error {
 // contentType returns the type that the client gives, or that of the name of the file.
 func contentType(r *http.Request, name string) string {
 	given := r.Header.Get("Content-Type")
-	if _, _, err := mime.ParseMediaType(given); err == nil && given != store.DefaultContentType {
+	if _, _, err := mime.ParseMediaType(given); err == nil && given != files.DefaultContentType {
 		return given
 	}
 	return mime.TypeByExtension(path.Ext(name))
@@ -191,7 +192,7 @@ func (c *call) deleteArtifact(struct{}) error {
 	if err != nil {
 		return err
 	}
-	return c.db.DeleteFiles(c.ctx, c.actor, at.tree, at.path)
+	return c.db.Files.DeleteFiles(c.ctx, c.actor, at.tree, at.path)
 }
 
 // noMultipart refuses an upload in parts. Clients recognize the beginning of the

@@ -9,6 +9,7 @@ import (
 
 	"tracker/server/web"
 	"tracker/store"
+	"tracker/store/domain"
 )
 
 // maxBody is the size limit of a JSON body, in bytes: the description of a dataset
@@ -26,7 +27,7 @@ type call struct {
 	s       *Server
 	ctx     context.Context
 	db      *store.DB
-	actor   store.Actor
+	actor   domain.Actor
 	vars    map[string]string // of the path, decoded
 	share   *web.Share        // of the memory of all requests
 	project string            // name or id of the project that is asked for, "" for the default one
@@ -81,7 +82,7 @@ func (c *call) prepare() error {
 	if err != nil {
 		return err
 	}
-	c.actor = store.Actor{UserID: u.ID}
+	c.actor = domain.Actor{UserID: u.ID}
 	web.InfoOf(c.r).User = u.Username
 	c.project, _ = c.ctx.Value(projectKey{}).(string)
 	if c.project == "" {
@@ -90,7 +91,7 @@ func (c *call) prepare() error {
 	c.vars = mux.Vars(c.r)
 	for name, raw := range c.vars {
 		if c.vars[name], err = url.PathUnescape(raw); err != nil {
-			return store.Invalid("path", "The path can't be read; escape its special characters.")
+			return domain.Invalid("path", "The path can't be read; escape its special characters.")
 		}
 	}
 	return nil
@@ -105,7 +106,7 @@ func (c *call) held(ctx context.Context, fn func(*store.View) error) error {
 // need returns an error when a required field is empty.
 func need(name, value string) error {
 	if value == "" {
-		return store.Invalid(name, "Missing value for required parameter %q.", name)
+		return domain.Invalid(name, "Missing value for required parameter %q.", name)
 	}
 	return nil
 }

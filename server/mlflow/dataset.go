@@ -1,6 +1,10 @@
 package mlflow
 
-import "tracker/store"
+import (
+	"tracker/store/domain"
+	"tracker/store/registry"
+	"tracker/store/runs"
+)
 
 // dataset is a dataset in requests and answers.
 type dataset struct {
@@ -22,7 +26,7 @@ type runInputs struct {
 	Models   []modelInput   `json:"model_inputs,omitzero"`
 }
 
-func inputsOf(all []store.DatasetUse) (in runInputs) {
+func inputsOf(all []runs.DatasetUse) (in runInputs) {
 	for _, d := range all {
 		input := datasetInput{Dataset: dataset{text(d.Name), text(d.Digest), text(d.SourceType), text(d.Source), text(d.Schema), text(d.Profile)}}
 		if d.Context != nil {
@@ -47,8 +51,8 @@ func (c *call) logInputs(in inputLog) error {
 	if err != nil {
 		return err
 	}
-	var l store.IterationLog
-	if l.Models, err = modelUses(store.InputModel, in.Models); err != nil {
+	var l runs.IterationLog
+	if l.Models, err = modelUses(registry.InputModel, in.Models); err != nil {
 		return err
 	}
 	for _, input := range in.Datasets {
@@ -61,8 +65,8 @@ func (c *call) logInputs(in inputLog) error {
 				return err
 			}
 		}
-		use := store.DatasetUse{Name: string(d.Name), Digest: string(d.Digest), SourceType: string(d.SourceType),
-			Source: string(d.Source), Schema: string(d.Schema), Profile: string(d.Profile), Tags: []store.Property{}}
+		use := runs.DatasetUse{Name: string(d.Name), Digest: string(d.Digest), SourceType: string(d.SourceType),
+			Source: string(d.Source), Schema: string(d.Schema), Profile: string(d.Profile), Tags: []domain.Property{}}
 		for _, t := range input.Tags {
 			if t.Key == tagContext {
 				use.Context = (*string)(&t.Value)
@@ -72,5 +76,5 @@ func (c *call) logInputs(in inputLog) error {
 		}
 		l.Datasets = append(l.Datasets, use)
 	}
-	return c.activeRun(id, c.db.LogIteration(c.ctx, c.actor, id, l))
+	return c.activeRun(id, c.db.Runs.LogIteration(c.ctx, c.actor, id, l))
 }

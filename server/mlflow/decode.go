@@ -7,8 +7,9 @@ import (
 	"strconv"
 
 	"tracker/server/web"
-	"tracker/store"
+	"tracker/store/domain"
 	"tracker/store/json"
+	"tracker/store/scalar"
 )
 
 // The fields of requests are read leniently, as clients of many versions and
@@ -24,7 +25,7 @@ func (t *text) UnmarshalJSONFrom(dec *json.Decoder) error {
 		*t = ""
 		return dec.SkipValue()
 	}
-	return (*store.Text)(t).UnmarshalJSONFrom(dec)
+	return (*scalar.Text)(t).UnmarshalJSONFrom(dec)
 }
 
 // integer is an int64 field; set reports whether it was given.
@@ -195,7 +196,7 @@ func (c *call) decode(dst any) error {
 func queryObject(raw string) ([]byte, error) {
 	query, err := url.ParseQuery(raw)
 	if err != nil {
-		return nil, store.Invalid("query", "The query string can't be read; escape its special characters.")
+		return nil, domain.Invalid("query", "The query string can't be read; escape its special characters.")
 	}
 	fields := map[string]any{}
 	for name, values := range query {
@@ -207,7 +208,7 @@ func queryObject(raw string) ([]byte, error) {
 	}
 	body, err := json.Marshal(fields)
 	if err != nil {
-		return nil, store.Invalid("query", "The query string must be UTF-8.")
+		return nil, domain.Invalid("query", "The query string must be UTF-8.")
 	}
 	return body, nil
 }

@@ -4,7 +4,7 @@ import (
 	"net/http"
 
 	"tracker/server/web"
-	"tracker/store"
+	"tracker/store/domain"
 )
 
 // code is an error code of MLflow's protocol.
@@ -43,31 +43,31 @@ func exists(message string) error {
 // answers maps error codes of the service to statuses and codes of the protocol.
 // Clients repeat 408, 429 and all of 500 and above for minutes, so no mistake of a
 // caller has one of these, except where waiting helps.
-var answers = map[store.Code]struct {
+var answers = map[domain.Code]struct {
 	status int
 	code   code
 }{
-	web.CodeMalformedBody:               {http.StatusBadRequest, codeBadRequest},
-	web.CodeUnsupportedMediaType:        {http.StatusBadRequest, codeBadRequest},
-	web.CodeRangeNotSatisfiable:         {http.StatusRequestedRangeNotSatisfiable, codeBadRequest},
-	web.CodeTokenMissing:                {http.StatusUnauthorized, codeUnauthorized},
-	web.CodeTokenInvalid:                {http.StatusUnauthorized, codeUnauthorized},
-	web.CodeTokenExpired:                {http.StatusUnauthorized, codeUnauthorized},
-	store.CodeInvalidCredentials:        {http.StatusUnauthorized, codeUnauthorized},
-	store.CodeAdminRequired:             {http.StatusForbidden, codeDenied},
-	store.CodeSameUserRequired:          {http.StatusForbidden, codeDenied},
-	store.CodeProjectPermissionRequired: {http.StatusForbidden, codeDenied},
-	store.CodeNotFound:                  {http.StatusNotFound, codeNotFound},
-	web.CodeMethodNotAllowed:            {http.StatusMethodNotAllowed, codeNoEndpoint},
-	store.CodeConflict:                  {http.StatusConflict, codeConflict},
-	store.CodePayloadTooLarge:           {http.StatusRequestEntityTooLarge, codeInvalid},
-	store.CodeInvalidPayload:            {http.StatusBadRequest, codeInvalid},
-	store.CodeIterationEnded:            {http.StatusBadRequest, codeInvalid},
-	store.CodeExperimentNotInProgress:   {http.StatusBadRequest, codeInvalid},
-	web.CodeRateLimited:                 {http.StatusTooManyRequests, codeTooManyCalls},
-	web.CodeRequestTimeout:              {http.StatusRequestTimeout, codeUnavailable},
-	store.CodeUnavailable:               {http.StatusServiceUnavailable, codeUnavailable},
-	store.CodeStorageFull:               {http.StatusInsufficientStorage, codeExhausted},
+	web.CodeMalformedBody:                {http.StatusBadRequest, codeBadRequest},
+	web.CodeUnsupportedMediaType:         {http.StatusBadRequest, codeBadRequest},
+	web.CodeRangeNotSatisfiable:          {http.StatusRequestedRangeNotSatisfiable, codeBadRequest},
+	web.CodeTokenMissing:                 {http.StatusUnauthorized, codeUnauthorized},
+	web.CodeTokenInvalid:                 {http.StatusUnauthorized, codeUnauthorized},
+	web.CodeTokenExpired:                 {http.StatusUnauthorized, codeUnauthorized},
+	domain.CodeInvalidCredentials:        {http.StatusUnauthorized, codeUnauthorized},
+	domain.CodeAdminRequired:             {http.StatusForbidden, codeDenied},
+	domain.CodeSameUserRequired:          {http.StatusForbidden, codeDenied},
+	domain.CodeProjectPermissionRequired: {http.StatusForbidden, codeDenied},
+	domain.CodeNotFound:                  {http.StatusNotFound, codeNotFound},
+	web.CodeMethodNotAllowed:             {http.StatusMethodNotAllowed, codeNoEndpoint},
+	domain.CodeConflict:                  {http.StatusConflict, codeConflict},
+	domain.CodePayloadTooLarge:           {http.StatusRequestEntityTooLarge, codeInvalid},
+	domain.CodeInvalidPayload:            {http.StatusBadRequest, codeInvalid},
+	domain.CodeIterationEnded:            {http.StatusBadRequest, codeInvalid},
+	domain.CodeExperimentNotInProgress:   {http.StatusBadRequest, codeInvalid},
+	web.CodeRateLimited:                  {http.StatusTooManyRequests, codeTooManyCalls},
+	web.CodeRequestTimeout:               {http.StatusRequestTimeout, codeUnavailable},
+	domain.CodeUnavailable:               {http.StatusServiceUnavailable, codeUnavailable},
+	domain.CodeStorageFull:               {http.StatusInsufficientStorage, codeExhausted},
 }
 
 type errorBody struct {
@@ -99,5 +99,5 @@ func writeError(w http.ResponseWriter, r *http.Request, err error) {
 
 // isNotFound reports whether err is about a record that does not exist.
 func isNotFound(err error) bool {
-	return err != nil && store.AsError(err).Code == store.CodeNotFound
+	return err != nil && domain.AsError(err).Code == domain.CodeNotFound
 }

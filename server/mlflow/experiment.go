@@ -5,8 +5,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"tracker/store"
+	"tracker/store/domain"
 	"tracker/store/filter"
+	"tracker/store/projects"
+	"tracker/store/runs"
 )
 
 // experiment is an experiment in an answer.
@@ -30,7 +32,7 @@ const (
 	deleted = "deleted"
 )
 
-func experimentOf(e store.ExperimentRecord) experiment {
+func experimentOf(e projects.ExperimentRecord) experiment {
 	out := experiment{ID: e.ID, Name: e.Name, Artifacts: artifactScheme + e.ID, Lifecycle: active,
 		Created: int64(e.CreatedDate), Updated: int64(e.Updated())}
 	if e.Deleted {
@@ -63,7 +65,7 @@ func (c *call) createExperiment(in newExperiment) (out experimentID, err error) 
 	if err := need("name", string(in.Name)); err != nil {
 		return out, err
 	}
-	n := store.NewExperiment{Name: string(in.Name), Unique: true}
+	n := projects.NewExperiment{Name: string(in.Name), Unique: true}
 	for _, t := range in.Tags {
 		if err := checkExperimentTag(t); err != nil {
 			return out, err
@@ -76,7 +78,7 @@ func (c *call) createExperiment(in newExperiment) (out experimentID, err error) 
 	}
 	if at := strings.TrimRight(string(in.Artifacts), "/"); at != "" {
 		if strings.HasPrefix(at, "mlflow-artifacts:") {
-			return out, store.Invalid("artifact_location", "The server chooses the place of artifacts that it stores; leave artifact_location out.")
+			return out, domain.Invalid("artifact_location", "The server chooses the place of artifacts that it stores; leave artifact_location out.")
 		}
 		n.Properties = setProperty(n.Properties, tagLocation, at)
 	}
@@ -84,7 +86,7 @@ func (c *call) createExperiment(in newExperiment) (out experimentID, err error) 
 	if err != nil {
 		return out, err
 	}
-	created, err := c.db.CreateExperiment(c.ctx, c.actor, project, n)
+	created, err := c.db.Projects.CreateExperiment(c.ctx, c.actor, project, n)
 	out.ID = text(created.ID)
 	return out, taken(err)
 }
@@ -95,7 +97,7 @@ func taken(err error) error {
 	if err == nil {
 		return nil
 	}
-	if e := store.AsError(err); e.Code == store.CodeConflict && e.Field == "name" {
+	if e := domain.AsError(err); e.Code == domain.CodeConflict && e.Field == "name" {
 		return exists(e.Message)
 	}
 	return err
@@ -106,7 +108,7 @@ func checkExperimentTag(t tag) error {
 		return err
 	}
 	if utf8.RuneCountInString(string(t.Value)) > maxExpTag {
-		return store.Invalid("value", "The value of the tag %q has more than %d characters.", t.Key, maxExpTag)
+		return domain.Invalid("value", "The value of the tag %q has more than %d characters.", t.Key, maxExpTag)
 	}
 	return nil
 }
@@ -128,7 +130,7 @@ func (c *call) experimentByID(id string, make bool) (string, error) {
 	if !isNotFound(err) || !make {
 		return e.ID, err
 	}
-	created, err := c.db.CreateExperiment(c.ctx, c.actor, project, store.NewExperiment{Name: defaultExperimentName, Unique: true})
+	created, err := c.db.Projects.CreateExperiment(c.ctx, c.actor, project, projects.NewExperiment{Name: defaultExperimentName, Unique: true})
 	if taken(err) != err { // another client was faster
 		e, err := c.reading().experimentNamed(project, defaultExperimentName)
 		return e.ID, err
@@ -136,8 +138,8 @@ func (c *call) experimentByID(id string, make bool) (string, error) {
 	return created.ID, err
 }
 
-func (c *call) experimentNamed(project, name string) (store.ExperimentRecord, error) {
-	return c.db.ExperimentNamed(c.ctx, c.actor, project, name)
+func (c *call) experimentNamed(project, name string) (projects.ExperimentRecord, error) {
+	return c.db.Projects.ExperimentNamed(c.ctx, c.actor, project, name)
 }
 
 func (c *call) experiment(in experimentID) (out experimentAnswer, err error) {
@@ -148,7 +150,7 @@ func (c *call) experiment(in experimentID) (out experimentAnswer, err error) {
 	if err != nil {
 		return out, err
 	}
-	e, err := c.db.ExperimentRecord(store.WithTrash(c.ctx), c.actor, id)
+	e, err := c.db.Projects.ExperimentRecord(domain.WithTrash(c.ctx), c.actor, id)
 	out.Experiment = experimentOf(e)
 	return out, err
 }
@@ -186,7 +188,7 @@ func (c *call) updateExperiment(in experimentUpdate) error {
 	if err != nil {
 		return err
 	}
-	err = taken(c.db.UpdateExperiment(c.ctx, c.actor, id, store.ExperimentPatch{Name: (*string)(&in.Name), Unique: true}))
+	err = taken(c.db.Projects.UpdateExperiment(c.ctx, c.actor, id, projects.ExperimentPatch{Name: (*string)(&in.Name), Unique: true}))
 	return c.activeExperiment(id, err)
 }
 
@@ -207,10 +209,10 @@ func (c *call) setExperimentTag(in experimentTag) error {
 		return err
 	}
 	if in.Key == tagNote {
-		return c.activeExperiment(id, c.db.UpdateExperiment(c.ctx, c.actor, id, store.ExperimentPatch{Description: (*string)(&in.Value)}))
+		return c.activeExperiment(id, c.db.Projects.UpdateExperiment(c.ctx, c.actor, id, projects.ExperimentPatch{Description: (*string)(&in.Value)}))
 	}
-	return c.activeExperiment(id, c.db.SetProperties(c.ctx, c.actor, store.ExperimentProperty, id,
-		[]store.Property{{Key: string(in.Key), Value: string(in.Value)}}))
+	return c.activeExperiment(id, c.db.Runs.SetProperties(c.ctx, c.actor, runs.ExperimentProperty, id,
+		[]domain.Property{{Key: string(in.Key), Value: string(in.Value)}}))
 }
 
 func (c *call) deleteExperimentTag(in experimentTag) error {
@@ -230,16 +232,16 @@ func (c *call) deleteExperimentTag(in experimentTag) error {
 // removeExperimentTag removes a tag of an experiment, or empties its description.
 func (c *call) removeExperimentTag(id, key string) error {
 	if key != tagNote {
-		return c.db.DeleteProperty(c.ctx, c.actor, store.ExperimentProperty, id, key)
+		return c.db.Runs.DeleteProperty(c.ctx, c.actor, runs.ExperimentProperty, id, key)
 	}
-	e, err := c.db.Experiment(c.ctx, c.actor, id)
+	e, err := c.db.Projects.Experiment(c.ctx, c.actor, id)
 	if err != nil {
 		return err
 	}
 	if e.Description == "" {
 		return noTag(key)
 	}
-	return c.db.UpdateExperiment(c.ctx, c.actor, id, store.ExperimentPatch{Description: new(string)})
+	return c.db.Projects.UpdateExperiment(c.ctx, c.actor, id, projects.ExperimentPatch{Description: new(string)})
 }
 
 type experimentSearch struct {
@@ -260,11 +262,11 @@ type experimentPage struct {
 const maxExperiments = 50_000
 
 func (c *call) searchExperiments(in experimentSearch) (out experimentPage, err error) {
-	n, err := maxResults(in.MaxResults, store.MaxLimit, maxExperiments)
+	n, err := maxResults(in.MaxResults, domain.MaxLimit, maxExperiments)
 	if err != nil {
 		return out, err
 	}
-	q := store.ExperimentRecordQuery{Page: store.Page{Limit: n}}
+	q := projects.ExperimentRecordQuery{Page: domain.Page{Limit: n}}
 	if q.Offset, err = pageOffset(string(in.PageToken)); err != nil {
 		return out, err
 	}
@@ -279,7 +281,7 @@ func (c *call) searchExperiments(in experimentSearch) (out experimentPage, err e
 		return out, err
 	}
 	q.Trash = in.ViewType.trash()
-	l, err := c.db.ExperimentRecords(c.ctx, c.actor, project, q)
+	l, err := c.db.Projects.ExperimentRecords(c.ctx, c.actor, project, q)
 	for _, e := range l.Data {
 		out.Experiments = append(out.Experiments, experimentOf(e))
 	}

@@ -7,8 +7,9 @@ import (
 	"strings"
 	"unicode"
 
-	"tracker/store"
+	"tracker/store/domain"
 	"tracker/store/filter"
+	"tracker/store/scalar"
 )
 
 // term is one comparison of a filter: all terms of a filter must hold.
@@ -40,7 +41,7 @@ var entities = map[string]string{
 
 // badFilter returns the refusal of a filter or an order.
 func badFilter(field, format string, args ...any) error {
-	return store.Invalid(field, field+" can't be read: "+format, args...)
+	return domain.Invalid(field, field+" can't be read: "+format, args...)
 }
 
 // parseFilter reads a filter: comparisons with AND between them.
@@ -376,7 +377,7 @@ func timeExpr(t term, field filter.Field) (filter.Expr, error) {
 	if f != math.Trunc(f) || math.Abs(f) >= 1<<62 {
 		return nil, badFilter("filter", "%q is compared with whole milliseconds, unlike %s.", t.key, t.values[0].text)
 	}
-	return filter.Comparison{Ref: ref(field, ""), Op: t.op, Values: []filter.Literal{{Time: store.Time(f)}}}, nil
+	return filter.Comparison{Ref: ref(field, ""), Op: t.op, Values: []filter.Literal{{Time: scalar.Time(f)}}}, nil
 }
 
 // ref returns a field of the search language.

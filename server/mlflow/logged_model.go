@@ -9,6 +9,10 @@ import (
 	"unicode/utf8"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/registry"
+	"tracker/store/runs"
+	"tracker/store/scalar"
 )
 
 type loggedModelInfo struct {
@@ -35,14 +39,14 @@ type loggedModel struct {
 }
 
 type loggedModelMetric struct {
-	Key           string      `json:"key"`
-	Value         store.Value `json:"value"`
-	Timestamp     int64       `json:"timestamp"`
-	Step          int64       `json:"step"`
-	DatasetName   string      `json:"dataset_name,omitzero"`
-	DatasetDigest string      `json:"dataset_digest,omitzero"`
-	ModelID       string      `json:"model_id"`
-	RunID         string      `json:"run_id"`
+	Key           string       `json:"key"`
+	Value         scalar.Value `json:"value"`
+	Timestamp     int64        `json:"timestamp"`
+	Step          int64        `json:"step"`
+	DatasetName   string       `json:"dataset_name,omitzero"`
+	DatasetDigest string       `json:"dataset_digest,omitzero"`
+	ModelID       string       `json:"model_id"`
+	RunID         string       `json:"run_id"`
 }
 
 type loggedModelAnswer struct {
@@ -51,28 +55,28 @@ type loggedModelAnswer struct {
 
 // modelStatuses holds the statuses of a logged model by the names and numbers of the
 // protocol.
-var modelStatuses = map[string]store.LoggedModelStatus{
-	"LOGGED_MODEL_PENDING": store.LoggedModelPending, "1": store.LoggedModelPending,
-	"LOGGED_MODEL_READY": store.LoggedModelReady, "2": store.LoggedModelReady,
-	"LOGGED_MODEL_UPLOAD_FAILED": store.LoggedModelFailed, "3": store.LoggedModelFailed,
+var modelStatuses = map[string]registry.LoggedModelStatus{
+	"LOGGED_MODEL_PENDING": registry.LoggedModelPending, "1": registry.LoggedModelPending,
+	"LOGGED_MODEL_READY": registry.LoggedModelReady, "2": registry.LoggedModelReady,
+	"LOGGED_MODEL_UPLOAD_FAILED": registry.LoggedModelFailed, "3": registry.LoggedModelFailed,
 }
 
-var modelStatusNames = map[store.LoggedModelStatus]string{
-	store.LoggedModelPending: "LOGGED_MODEL_PENDING",
-	store.LoggedModelReady:   "LOGGED_MODEL_READY",
-	store.LoggedModelFailed:  "LOGGED_MODEL_UPLOAD_FAILED",
+var modelStatusNames = map[registry.LoggedModelStatus]string{
+	registry.LoggedModelPending: "LOGGED_MODEL_PENDING",
+	registry.LoggedModelReady:   "LOGGED_MODEL_READY",
+	registry.LoggedModelFailed:  "LOGGED_MODEL_UPLOAD_FAILED",
 }
 
 // loggedModelOf returns a logged model for an answer. location is the place for
 // artifacts of its experiment, "" for the server's own.
-func loggedModelOf(m store.DescribedModel, location string) loggedModel {
+func loggedModelOf(m registry.DescribedModel, location string) loggedModel {
 	info := loggedModelInfo{
 		ID:           m.ID,
 		ExperimentID: m.ExperimentID,
 		Name:         m.Name,
 		Created:      int64(m.CreatedDate),
 		Updated:      int64(m.UpdatedDate),
-		Artifacts:    artifactFolder(m.ExperimentID, location, strings.TrimSuffix(store.LoggedModelFolder(m.ID), "/")),
+		Artifacts:    artifactFolder(m.ExperimentID, location, strings.TrimSuffix(registry.LoggedModelFolder(m.ID), "/")),
 		Status:       modelStatusNames[m.Status],
 		Type:         m.Type,
 		Tags:         pairsOf(m.Properties),
@@ -104,7 +108,7 @@ func (c *call) describeModel(id string) (out loggedModel, err error) {
 	err = c.db.View(c.ctx, c.actor, func(v *store.View) error {
 		all, err := c.describeModels(v, []string{id})
 		if err == nil && len(all) == 0 {
-			err = store.Errorf(store.CodeNotFound, "Logged model with ID '%s' not found.", id)
+			err = domain.Errorf(domain.CodeNotFound, "Logged model with ID '%s' not found.", id)
 		}
 		if err == nil {
 			out = all[0]
@@ -116,7 +120,7 @@ func (c *call) describeModel(id string) (out loggedModel, err error) {
 
 // describeModels returns logged models for an answer.
 func (c *call) describeModels(v *store.View, ids []string) ([]loggedModel, error) {
-	all, err := v.LoggedModels(ids)
+	all, err := v.Models.LoggedModels(ids)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +128,7 @@ func (c *call) describeModels(v *store.View, ids []string) ([]loggedModel, error
 	for _, m := range all {
 		experiments[m.ExperimentID] = true
 	}
-	locations, err := v.PropertyOf(slices.Collect(maps.Keys(experiments)), tagLocation)
+	locations, err := v.Runs.PropertyOf(slices.Collect(maps.Keys(experiments)), tagLocation)
 	if err != nil {
 		return nil, err
 	}
@@ -149,9 +153,9 @@ func (c *call) createLoggedModel(in newLoggedModel) (out loggedModelAnswer, err 
 		return out, err
 	}
 	if strings.ContainsAny(string(in.Name), `/:.%"'`) {
-		return out, store.Invalid("name", "Invalid model name (%q) provided: it must not have / : . %% \" or '.", in.Name)
+		return out, domain.Invalid("name", "Invalid model name (%q) provided: it must not have / : . %% \" or '.", in.Name)
 	}
-	n := store.NewLoggedModel{Name: string(in.Name), Type: string(in.Type)}
+	n := registry.NewLoggedModel{Name: string(in.Name), Type: string(in.Type)}
 	if n.Name == "" {
 		n.Name = "model-" + strconv.Itoa(100+rand.IntN(900))
 	}
@@ -168,10 +172,10 @@ func (c *call) createLoggedModel(in newLoggedModel) (out loggedModelAnswer, err 
 	if err != nil {
 		return out, err
 	}
-	created, err := c.db.CreateLoggedModel(c.ctx, c.actor, experiment, n)
+	created, err := c.db.Models.CreateLoggedModel(c.ctx, c.actor, experiment, n)
 	if err != nil {
-		if store.AsError(err).Field == "iteration_id" {
-			err = store.Invalid("source_run_id", "There is no run %s in the project of the experiment, or it is deleted.", in.RunID)
+		if domain.AsError(err).Field == "iteration_id" {
+			err = domain.Invalid("source_run_id", "There is no run %s in the project of the experiment, or it is deleted.", in.RunID)
 		}
 		return out, c.activeExperiment(experiment, err)
 	}
@@ -179,25 +183,25 @@ func (c *call) createLoggedModel(in newLoggedModel) (out loggedModelAnswer, err 
 	return out, err
 }
 
-func modelParams(params []tag) (all []store.Property, err error) {
+func modelParams(params []tag) (all []domain.Property, err error) {
 	for _, p := range params {
 		if err := checkKey(string(p.Key)); err != nil {
 			return nil, err
 		}
-		all = append(all, store.Property{Key: string(p.Key), Value: cut(string(p.Value), maxParam)})
+		all = append(all, domain.Property{Key: string(p.Key), Value: cut(string(p.Value), maxParam)})
 	}
 	return all, nil
 }
 
 // modelTags returns the tags of a logged model, with the last value of those that are
 // given twice.
-func modelTags(tags []tag) (all []store.Property, err error) {
+func modelTags(tags []tag) (all []domain.Property, err error) {
 	for _, t := range tags {
 		if err := checkKey(string(t.Key)); err != nil {
 			return nil, err
 		}
 		if n := utf8.RuneCountInString(string(t.Value)); n > maxRegistryTag {
-			return nil, store.Invalid("value", "The value of the tag %q has %d characters; there may be up to %d.", t.Key, n, maxRegistryTag)
+			return nil, domain.Invalid("value", "The value of the tag %q has %d characters; there may be up to %d.", t.Key, n, maxRegistryTag)
 		}
 		all = setProperty(all, string(t.Key), string(t.Value))
 	}
@@ -219,10 +223,10 @@ func (c *call) finishLoggedModel(in loggedModelStatus) (out loggedModelAnswer, e
 	}
 	status, ok := modelStatuses[string(in.Status)]
 	if !ok {
-		return out, store.Invalid("status", "Unknown model status: %s; there are LOGGED_MODEL_PENDING, LOGGED_MODEL_READY and LOGGED_MODEL_UPLOAD_FAILED.", in.Status)
+		return out, domain.Invalid("status", "Unknown model status: %s; there are LOGGED_MODEL_PENDING, LOGGED_MODEL_READY and LOGGED_MODEL_UPLOAD_FAILED.", in.Status)
 	}
 	id := c.vars["model_id"]
-	if err := c.db.SetLoggedModelStatus(c.ctx, c.actor, id, status); err != nil {
+	if err := c.db.Models.SetLoggedModelStatus(c.ctx, c.actor, id, status); err != nil {
 		return out, err
 	}
 	out.Model, err = c.describeModel(id)
@@ -230,7 +234,7 @@ func (c *call) finishLoggedModel(in loggedModelStatus) (out loggedModelAnswer, e
 }
 
 func (c *call) deleteLoggedModel(empty) error {
-	return c.db.DeleteLoggedModel(c.ctx, c.actor, c.vars["model_id"])
+	return c.db.Models.DeleteLoggedModel(c.ctx, c.actor, c.vars["model_id"])
 }
 
 type tagList struct {
@@ -242,11 +246,11 @@ func (c *call) setLoggedModelTags(in tagList) error {
 	if err != nil {
 		return err
 	}
-	return c.db.SetProperties(c.ctx, c.actor, store.LoggedModelProperty, c.vars["model_id"], all)
+	return c.db.Runs.SetProperties(c.ctx, c.actor, runs.LoggedModelProperty, c.vars["model_id"], all)
 }
 
 func (c *call) deleteLoggedModelTag(empty) error {
-	return c.db.DeleteProperty(c.ctx, c.actor, store.LoggedModelProperty, c.vars["model_id"], c.vars["key"])
+	return c.db.Runs.DeleteProperty(c.ctx, c.actor, runs.LoggedModelProperty, c.vars["model_id"], c.vars["key"])
 }
 
 type paramList struct {
@@ -258,7 +262,7 @@ func (c *call) addLoggedModelParams(in paramList) error {
 	if err != nil {
 		return err
 	}
-	return c.db.AddLoggedModelParams(c.ctx, c.actor, c.vars["model_id"], all)
+	return c.db.Models.AddLoggedModelParams(c.ctx, c.actor, c.vars["model_id"], all)
 }
 
 // modelUse is a logged model that a run read or made.
@@ -268,13 +272,13 @@ type modelUse struct {
 }
 
 // modelUses returns the logged models of a request.
-func modelUses(role store.LoggedModelRole, models []modelUse) ([]store.LoggedModelUse, error) {
-	var uses []store.LoggedModelUse
+func modelUses(role registry.LoggedModelRole, models []modelUse) ([]registry.LoggedModelUse, error) {
+	var uses []registry.LoggedModelUse
 	for _, m := range models {
 		if err := need("model_id", string(m.ModelID)); err != nil {
 			return nil, err
 		}
-		uses = append(uses, store.LoggedModelUse{Role: role, ModelID: string(m.ModelID), Step: store.Step(m.Step.n)})
+		uses = append(uses, registry.LoggedModelUse{Role: role, ModelID: string(m.ModelID), Step: scalar.Step(m.Step.n)})
 	}
 	return uses, nil
 }
@@ -289,11 +293,11 @@ func (c *call) logOutputs(in outputLog) error {
 	if err != nil {
 		return err
 	}
-	uses, err := modelUses(store.OutputModel, in.Models)
+	uses, err := modelUses(registry.OutputModel, in.Models)
 	if err != nil {
 		return err
 	}
-	return c.activeRun(id, c.db.LogIteration(c.ctx, c.actor, id, store.IterationLog{Models: uses}))
+	return c.activeRun(id, c.db.Runs.LogIteration(c.ctx, c.actor, id, runs.IterationLog{Models: uses}))
 }
 
 // modelInput and modelOutput are logged models that a run read or made, in answers.
@@ -310,9 +314,9 @@ type runOutputs struct {
 	Models []modelOutput `json:"model_outputs,omitzero"`
 }
 
-func modelsOf(uses []store.LoggedModelUse) (inputs []modelInput, out runOutputs) {
+func modelsOf(uses []registry.LoggedModelUse) (inputs []modelInput, out runOutputs) {
 	for _, u := range uses {
-		if u.Role == store.InputModel {
+		if u.Role == registry.InputModel {
 			inputs = append(inputs, modelInput{u.ModelID})
 		} else {
 			out.Models = append(out.Models, modelOutput{u.ModelID, int64(u.Step)})

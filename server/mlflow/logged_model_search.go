@@ -6,7 +6,10 @@ import (
 	"strings"
 
 	"tracker/store"
+	"tracker/store/domain"
 	"tracker/store/filter"
+	"tracker/store/registry"
+	"tracker/store/scalar"
 )
 
 type loggedModelSearch struct {
@@ -66,12 +69,12 @@ func (c *call) searchLoggedModels(in loggedModelSearch) (out loggedModelPage, er
 		experiments = append(experiments, id)
 	}
 	err = c.db.View(c.ctx, c.actor, func(v *store.View) error {
-		all, err := v.FindLoggedModels(experiments, s.query)
+		all, err := v.Models.FindLoggedModels(experiments, s.query)
 		if err != nil {
 			return err
 		}
 		slices.SortFunc(all, s.order.compare)
-		ids := idsOf(pageOf(all, offset, n), func(m store.LoggedModel) string { return m.ID })
+		ids := idsOf(pageOf(all, offset, n), func(m registry.LoggedModel) string { return m.ID })
 		for some := range slices.Chunk(ids, recordsAtOnce) {
 			described, err := c.describeModels(v, some)
 			if err != nil {
@@ -87,8 +90,8 @@ func (c *call) searchLoggedModels(in loggedModelSearch) (out loggedModelPage, er
 
 // modelSearch is a search for logged models.
 type modelSearch struct {
-	query store.LoggedModelQuery
-	order ordering[store.LoggedModel]
+	query registry.LoggedModelQuery
+	order ordering[registry.LoggedModel]
 	// metrics are the questions of the conditions and the order about points of the
 	// models.
 	metrics []*metricQuestion
@@ -97,14 +100,14 @@ type modelSearch struct {
 // metricQuestion is a question about the points of logged models.
 type metricQuestion struct {
 	key    string // "" for all metrics
-	counts func(store.LoggedModelMetric) bool
+	counts func(registry.LoggedModelMetric) bool
 	// found has the last point that counts, by the id of the model.
-	found map[string]store.LoggedModelMetric
+	found map[string]registry.LoggedModelMetric
 }
 
 // ask adds a question about points.
-func (s *modelSearch) ask(key string, counts func(store.LoggedModelMetric) bool) *metricQuestion {
-	q := &metricQuestion{key, counts, map[string]store.LoggedModelMetric{}}
+func (s *modelSearch) ask(key string, counts func(registry.LoggedModelMetric) bool) *metricQuestion {
+	q := &metricQuestion{key, counts, map[string]registry.LoggedModelMetric{}}
 	s.metrics = append(s.metrics, q)
 	if key == "" {
 		s.query.AllMetrics = true
@@ -114,7 +117,7 @@ func (s *modelSearch) ask(key string, counts func(store.LoggedModelMetric) bool)
 	return q
 }
 
-func (q *metricQuestion) take(m store.LoggedModelMetric) {
+func (q *metricQuestion) take(m registry.LoggedModelMetric) {
 	if q.key != "" && q.key != m.Key || !q.counts(m) {
 		return
 	}
@@ -125,12 +128,12 @@ func (q *metricQuestion) take(m store.LoggedModelMetric) {
 }
 
 // value returns the value of the last point of a model that counts.
-func (q *metricQuestion) value(m store.LoggedModel) (float64, bool) {
+func (q *metricQuestion) value(m registry.LoggedModel) (float64, bool) {
 	last, ok := q.found[m.ID]
 	return float64(last.Value), ok
 }
 
-func (q *metricQuestion) answered(m store.LoggedModel) bool {
+func (q *metricQuestion) answered(m registry.LoggedModel) bool {
 	_, ok := q.found[m.ID]
 	return ok
 }
@@ -138,7 +141,7 @@ func (q *metricQuestion) answered(m store.LoggedModel) bool {
 func newModelSearch(in loggedModelSearch) (*modelSearch, error) {
 	switch {
 	case len(in.Datasets) > filter.MaxValues:
-		return nil, store.Invalid("datasets", "A search names at most %d datasets.", filter.MaxValues)
+		return nil, domain.Invalid("datasets", "A search names at most %d datasets.", filter.MaxValues)
 	case len(in.OrderBy) > filter.MaxSortKeys:
 		return nil, badFilter("order_by", "it has more than %d fields.", filter.MaxSortKeys)
 	}
@@ -147,14 +150,14 @@ func newModelSearch(in loggedModelSearch) (*modelSearch, error) {
 		return nil, err
 	}
 	s := &modelSearch{}
-	ofDataset := func(m store.LoggedModelMetric) bool { return true }
+	ofDataset := func(m registry.LoggedModelMetric) bool { return true }
 	if len(in.Datasets) > 0 {
 		for _, d := range in.Datasets {
 			if d.Name == "" {
-				return nil, store.Invalid("datasets", "`dataset_name` in the `datasets` clause must be specified.")
+				return nil, domain.Invalid("datasets", "`dataset_name` in the `datasets` clause must be specified.")
 			}
 		}
-		ofDataset = func(m store.LoggedModelMetric) bool {
+		ofDataset = func(m registry.LoggedModelMetric) bool {
 			for _, d := range in.Datasets {
 				if m.DatasetName == string(d.Name) && (d.Digest == "" || m.DatasetDigest == string(d.Digest)) {
 					return true
@@ -163,7 +166,7 @@ func newModelSearch(in loggedModelSearch) (*modelSearch, error) {
 			return false
 		}
 	}
-	var matches []func(store.LoggedModel) bool
+	var matches []func(registry.LoggedModel) bool
 	for _, t := range terms {
 		match, err := s.term(t, ofDataset)
 		if err != nil {
@@ -177,7 +180,7 @@ func newModelSearch(in loggedModelSearch) (*modelSearch, error) {
 		matches = append(matches, s.ask("", ofDataset).answered)
 	}
 	s.query.Match = allMatch(matches)
-	s.query.Metric = func(m store.LoggedModelMetric) {
+	s.query.Metric = func(m registry.LoggedModelMetric) {
 		for _, q := range s.metrics {
 			q.take(m)
 		}
@@ -186,7 +189,7 @@ func newModelSearch(in loggedModelSearch) (*modelSearch, error) {
 }
 
 // term returns the condition for one comparison, nil when it is on a property.
-func (s *modelSearch) term(t term, ofDataset func(store.LoggedModelMetric) bool) (func(store.LoggedModel) bool, error) {
+func (s *modelSearch) term(t term, ofDataset func(registry.LoggedModelMetric) bool) (func(registry.LoggedModel) bool, error) {
 	switch t.entity {
 	case "tag":
 		p, err := t.propertyMatch()
@@ -194,48 +197,48 @@ func (s *modelSearch) term(t term, ofDataset func(store.LoggedModelMetric) bool)
 		return nil, err
 	case "param":
 		match, err := t.textMatch()
-		return func(m store.LoggedModel) bool {
+		return func(m registry.LoggedModel) bool {
 			value, ok := m.Params[t.key]
 			return ok && match(value)
 		}, err
 	case "metric":
 		match, err := t.numberMatch()
-		return s.ask(t.key, func(m store.LoggedModelMetric) bool { return ofDataset(m) && match(float64(m.Value)) }).answered, err
+		return s.ask(t.key, func(m registry.LoggedModelMetric) bool { return ofDataset(m) && match(float64(m.Value)) }).answered, err
 	case "dataset":
 		return nil, badFilter("filter", "a logged model has no datasets; name them in datasets.")
 	}
 	if number, ok := loggedModelTimes[t.key]; ok {
 		match, err := t.numberMatch()
-		return func(m store.LoggedModel) bool { return match(float64(number(m))) }, err
+		return func(m registry.LoggedModel) bool { return match(float64(number(m))) }, err
 	}
 	field, ok := loggedModelTexts[t.key]
 	if !ok {
 		return nil, badFilter("filter", "a logged model has no attribute %q; there are name, model_id, model_type, status, source_run_id, creation_timestamp and last_updated_timestamp, and params, tags and metrics.", t.key)
 	}
 	match, err := t.textMatch()
-	return func(m store.LoggedModel) bool {
+	return func(m registry.LoggedModel) bool {
 		value := field(m)
 		return value != "" && match(value)
 	}, err
 }
 
-func created(m store.LoggedModel) store.Time { return m.CreatedDate }
-func updated(m store.LoggedModel) store.Time { return m.UpdatedDate }
+func created(m registry.LoggedModel) scalar.Time { return m.CreatedDate }
+func updated(m registry.LoggedModel) scalar.Time { return m.UpdatedDate }
 
-var loggedModelTimes = map[string]func(store.LoggedModel) store.Time{
+var loggedModelTimes = map[string]func(registry.LoggedModel) scalar.Time{
 	"creation_timestamp": created, "creation_timestamp_ms": created, "creation_time": created,
 	"last_updated_timestamp": updated, "last_updated_timestamp_ms": updated,
 }
 
-var loggedModelTexts = map[string]func(store.LoggedModel) string{
-	"name":          func(m store.LoggedModel) string { return m.Name },
-	"model_id":      func(m store.LoggedModel) string { return m.ID },
-	"model_type":    func(m store.LoggedModel) string { return m.Type },
-	"experiment_id": func(m store.LoggedModel) string { return m.ExperimentID },
-	"status": func(m store.LoggedModel) string {
+var loggedModelTexts = map[string]func(registry.LoggedModel) string{
+	"name":          func(m registry.LoggedModel) string { return m.Name },
+	"model_id":      func(m registry.LoggedModel) string { return m.ID },
+	"model_type":    func(m registry.LoggedModel) string { return m.Type },
+	"experiment_id": func(m registry.LoggedModel) string { return m.ExperimentID },
+	"status": func(m registry.LoggedModel) string {
 		return strings.TrimPrefix(modelStatusNames[m.Status], "LOGGED_MODEL_")
 	},
-	"source_run_id": func(m store.LoggedModel) string {
+	"source_run_id": func(m registry.LoggedModel) string {
 		if m.IterationID == nil {
 			return ""
 		}
@@ -256,7 +259,7 @@ func (s *modelSearch) sort(orderBy []loggedModelOrder) error {
 		field, isText := loggedModelTexts[key]
 		switch {
 		case entity == "metric":
-			q := s.ask(key, func(m store.LoggedModelMetric) bool {
+			q := s.ask(key, func(m registry.LoggedModelMetric) bool {
 				return (o.DatasetName == "" || m.DatasetName == string(o.DatasetName)) &&
 					(o.DatasetDigest == "" || m.DatasetDigest == string(o.DatasetDigest))
 			})
@@ -266,10 +269,10 @@ func (s *modelSearch) sort(orderBy []loggedModelOrder) error {
 		case isTime:
 			s.order = append(s.order, by(time, descending))
 		default:
-			missing := func(m store.LoggedModel) int { return min(1, len(field(m))) }
+			missing := func(m registry.LoggedModel) int { return min(1, len(field(m))) }
 			s.order = append(s.order, by(missing, true), by(field, descending))
 		}
 	}
-	s.order = append(s.order, by(created, true), by(func(m store.LoggedModel) string { return m.ID }, false))
+	s.order = append(s.order, by(created, true), by(func(m registry.LoggedModel) string { return m.ID }, false))
 	return nil
 }

@@ -8,10 +8,11 @@ import (
 	"testing"
 	"unicode"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/users"
 )
 
-func (r registry) loggedModel(in fields) string {
+func (r registryClient) loggedModel(in fields) string {
 	r.t.Helper()
 	return at(r.must("POST", "logged-models", in), "model.info.model_id").(string)
 }
@@ -185,7 +186,7 @@ func TestSearchLoggedModels(t *testing.T) {
 func TestRightsToModels(t *testing.T) {
 	r := newRegistry(t, true)
 	admin, id := r.as("admin")
-	if err := r.db.UpdateUser(t.Context(), store.System, id, store.UserPatch{IsAdmin: new(true)}); err != nil {
+	if err := r.db.Users.UpdateUser(t.Context(), domain.System, id, users.UserPatch{IsAdmin: new(true)}); err != nil {
 		t.Fatal(err)
 	}
 	experiment, run := admin.run("training")
@@ -194,12 +195,12 @@ func TestRightsToModels(t *testing.T) {
 	model := admin.loggedModel(fields{"experiment_id": experiment, "name": "m"})
 	reader, readerID := r.as("reader")
 	stranger, _ := r.as("stranger")
-	project, err := r.db.ProjectNamed(t.Context(), store.System, "MLflow")
+	project, err := r.db.Projects.ProjectNamed(t.Context(), domain.System, "MLflow")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = r.db.CreateUserPermission(t.Context(), store.System, readerID, project,
-		store.PermissionPatch{Read: new(true), Create: new(false), Update: new(false), Delete: new(false)})
+	_, err = r.db.Users.CreateUserPermission(t.Context(), domain.System, readerID, project,
+		users.PermissionPatch{Read: new(true), Create: new(false), Update: new(false), Delete: new(false)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strconv"
 
-	"tracker/store"
 	"tracker/store/filter"
+	"tracker/store/registry"
 )
 
 // Registered models, their versions and logged models are few, so a search
@@ -70,9 +70,9 @@ func (t term) versionMatch() (func(float64) bool, error) {
 
 // propertyMatch returns the condition for a tag that is a property. A record without
 // the tag does not pass.
-func (t term) propertyMatch() (store.PropertyMatch, error) {
+func (t term) propertyMatch() (registry.PropertyMatch, error) {
 	match, err := t.textMatch()
-	return store.PropertyMatch{Key: t.key, Match: match}, err
+	return registry.PropertyMatch{Key: t.key, Match: match}, err
 }
 
 // allMatch returns the condition that all of several hold.
@@ -95,7 +95,7 @@ func on[T, F any](field func(T) F, match func(F) bool) func(T) bool {
 // promptTag removes the terms on the tag that marks a prompt, and returns the
 // condition that replaces them: only prompts if they are asked for, otherwise no
 // prompts.
-func promptTag(terms []term) (others []term, match store.PropertyMatch, err error) {
+func promptTag(terms []term) (others []term, match registry.PropertyMatch, err error) {
 	wanted, asked := false, false
 	for _, t := range terms {
 		if t.entity != "tag" || t.key != tagIsPrompt {
@@ -111,7 +111,7 @@ func promptTag(terms []term) (others []term, match store.PropertyMatch, err erro
 		}
 		asked = true
 	}
-	return others, store.PropertyMatch{
+	return others, registry.PropertyMatch{
 		Key:     tagIsPrompt,
 		Match:   func(value string) bool { return filter.Like(value, "true", true) == wanted },
 		Missing: !wanted,

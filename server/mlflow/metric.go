@@ -3,15 +3,19 @@ package mlflow
 import (
 	"slices"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/points"
+	"tracker/store/registry"
+	"tracker/store/runs"
+	"tracker/store/scalar"
 )
 
 // metric is a point in an answer.
 type metric struct {
-	Key       string      `json:"key"`
-	Value     store.Value `json:"value"`
-	Timestamp int64       `json:"timestamp"`
-	Step      int64       `json:"step"`
+	Key       string       `json:"key"`
+	Value     scalar.Value `json:"value"`
+	Timestamp int64        `json:"timestamp"`
+	Step      int64        `json:"step"`
 }
 
 // newMetric is a point in a request. The dataset is used only when the point
@@ -27,7 +31,7 @@ type newMetric struct {
 }
 
 // sample checks a point.
-func (m newMetric) sample() (s store.NewMetric, err error) {
+func (m newMetric) sample() (s points.Sample, err error) {
 	if err := checkKey(string(m.Key)); err != nil {
 		return s, err
 	}
@@ -37,23 +41,23 @@ func (m newMetric) sample() (s store.NewMetric, err error) {
 	case !m.Timestamp.set:
 		return s, need("timestamp", "")
 	case m.Timestamp.n < 0:
-		return s, store.Invalid("timestamp", "Invalid value %d for parameter 'timestamp' of the metric %q: it must not be negative.", m.Timestamp.n, m.Key)
+		return s, domain.Invalid("timestamp", "Invalid value %d for parameter 'timestamp' of the metric %q: it must not be negative.", m.Timestamp.n, m.Key)
 	}
 	place := struct {
-		step store.Step
-		at   store.Time
-	}{store.Step(m.Step.n), store.Time(m.Timestamp.n)}
-	return store.NewMetric{Key: string(m.Key), Value: store.Value(m.Value.f), Step: &place.step, RecordedAt: &place.at}, nil
+		step scalar.Step
+		at   scalar.Time
+	}{scalar.Step(m.Step.n), scalar.Time(m.Timestamp.n)}
+	return points.Sample{Key: string(m.Key), Value: scalar.Value(m.Value.f), Step: &place.step, RecordedAt: &place.at}, nil
 }
 
 // ofModel returns a checked point as a point that measures a logged model.
-func (m newMetric) ofModel() store.LoggedModelMetric {
-	return store.LoggedModelMetric{
+func (m newMetric) ofModel() registry.LoggedModelMetric {
+	return registry.LoggedModelMetric{
 		ModelID:       string(m.ModelID),
 		Key:           string(m.Key),
-		Value:         store.Value(m.Value.f),
-		Step:          store.Step(m.Step.n),
-		RecordedAt:    store.Time(m.Timestamp.n),
+		Value:         scalar.Value(m.Value.f),
+		Step:          scalar.Step(m.Step.n),
+		RecordedAt:    scalar.Time(m.Timestamp.n),
 		DatasetName:   string(m.DatasetName),
 		DatasetDigest: string(m.DatasetDigest),
 	}
@@ -92,7 +96,7 @@ func (b *batch) check() error {
 		{"metrics, params and tags", len(b.Metrics) + len(b.Params) + len(b.Tags), maxBatch},
 	} {
 		if part.n > part.most {
-			return store.Invalid(part.name, "A batch logging request can contain at most %d %s. Got %d. Please split up the request.", part.most, part.name, part.n)
+			return domain.Invalid(part.name, "A batch logging request can contain at most %d %s. Got %d. Please split up the request.", part.most, part.name, part.n)
 		}
 	}
 	return nil
@@ -106,7 +110,7 @@ func (c *call) logBatch(in batch) error {
 	if err := in.check(); err != nil {
 		return err
 	}
-	l := store.IterationLog{Metrics: make([]store.NewMetric, len(in.Metrics))}
+	l := runs.IterationLog{Metrics: make([]points.Sample, len(in.Metrics))}
 	for i, m := range in.Metrics {
 		if l.Metrics[i], err = m.sample(); err != nil {
 			return err
@@ -121,16 +125,16 @@ func (c *call) logBatch(in batch) error {
 			return err
 		}
 		if seen[p.Key] {
-			return store.Invalid("params", "Duplicate parameter keys have been submitted: %q is given twice.", p.Key)
+			return domain.Invalid("params", "Duplicate parameter keys have been submitted: %q is given twice.", p.Key)
 		}
 		seen[p.Key] = true
-		l.Params = append(l.Params, store.Property{Key: string(p.Key), Value: cut(string(p.Value), maxParam)})
+		l.Params = append(l.Params, domain.Property{Key: string(p.Key), Value: cut(string(p.Value), maxParam)})
 	}
 	if len(in.Tags) > 0 {
 		experiment := ""
 		for _, t := range in.Tags {
 			if t.Key == tagParent && experiment == "" {
-				r, err := c.db.Iteration(c.ctx, c.actor, id)
+				r, err := c.db.Runs.Iteration(c.ctx, c.actor, id)
 				if err != nil {
 					return c.activeRun(id, err)
 				}
@@ -143,15 +147,15 @@ func (c *call) logBatch(in batch) error {
 		}
 		l.Name, l.Notes, l.Parent, l.Snapshot, l.Properties = f.name, f.notes, f.parent, f.snapshot, f.properties
 	}
-	return c.activeRun(id, changed(c.db.LogIteration(c.ctx, c.actor, id, l)))
+	return c.activeRun(id, changed(c.db.Runs.LogIteration(c.ctx, c.actor, id, l)))
 }
 
 // changed returns the CONFLICT of a parameter that has another value as an error of
 // the protocol; other errors unchanged.
 func changed(err error) error {
 	if err != nil {
-		if e := store.AsError(err); e.Code == store.CodeConflict {
-			return store.Invalid(e.Field, "%s", e.Message)
+		if e := domain.AsError(err); e.Code == domain.CodeConflict {
+			return domain.Invalid(e.Field, "%s", e.Message)
 		}
 	}
 	return err
@@ -177,7 +181,7 @@ func (c *call) metricHistory(in historyQuery) (out history, err error) {
 	if err := need("metric_key", string(in.Key)); err != nil {
 		return out, err
 	}
-	n, err := maxResults(in.MaxResults, store.MaxHistory, store.MaxHistory)
+	n, err := maxResults(in.MaxResults, runs.MaxHistory, runs.MaxHistory)
 	if err != nil {
 		return out, err
 	}
@@ -185,7 +189,7 @@ func (c *call) metricHistory(in historyQuery) (out history, err error) {
 	if err != nil {
 		return out, err
 	}
-	points, more, err := c.db.MetricHistory(store.WithTrash(c.ctx), c.actor, id, string(in.Key), store.Page{Limit: n, Offset: offset})
+	points, more, err := c.db.Runs.MetricHistory(domain.WithTrash(c.ctx), c.actor, id, string(in.Key), domain.Page{Limit: n, Offset: offset})
 	out.Metrics = slices.Grow(out.Metrics, len(points))
 	for _, p := range points {
 		out.Metrics = append(out.Metrics, metric{string(in.Key), p.Value, int64(p.RecordedAt), int64(p.Step)})

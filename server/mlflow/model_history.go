@@ -6,7 +6,9 @@ import (
 	"unicode/utf8"
 
 	"tracker/store"
+	"tracker/store/domain"
 	"tracker/store/json"
+	"tracker/store/runs"
 )
 
 // notedModel is an entry for a model in the history of models of a run.
@@ -36,11 +38,11 @@ func (c *call) logModel(in modelLog) error {
 	}
 	var model *notedModel
 	if err := json.Unmarshal([]byte(in.Model), &model); err != nil || model == nil {
-		return store.Invalid("model_json", "model_json must be a JSON object.")
+		return domain.Invalid("model_json", "model_json must be a JSON object.")
 	}
-	var r store.IterationRecord
+	var r runs.IterationRecord
 	err = c.db.View(c.ctx, c.actor, func(v *store.View) (err error) {
-		r, err = v.IterationRecord(id)
+		r, err = v.Runs.IterationRecord(id)
 		return err
 	})
 	if err != nil {
@@ -49,7 +51,7 @@ func (c *call) logModel(in modelLog) error {
 	var all []any
 	for _, p := range r.Properties {
 		if p.Key == tagHistory && json.Unmarshal([]byte(p.Value), &all) != nil {
-			return store.Invalid("run_id", "The tag %s of the run is not a list; remove it first.", tagHistory)
+			return domain.Invalid("run_id", "The tag %s of the run is not a list; remove it first.", tagHistory)
 		}
 	}
 	noted, err := json.Marshal(model, json.Deterministic(true))
@@ -68,7 +70,7 @@ func (c *call) logModel(in modelLog) error {
 		return err
 	}
 	if utf8.RuneCount(value) > maxTag {
-		return store.Invalid("model_json", "The history of models of the run would be longer than %d characters.", maxTag)
+		return domain.Invalid("model_json", "The history of models of the run would be longer than %d characters.", maxTag)
 	}
 	return c.setTag(runTag{in.runRef, tag{tagHistory, text(value)}})
 }

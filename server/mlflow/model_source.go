@@ -6,7 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/registry"
 )
 
 // artifactFolder returns the URI of the artifacts of a record of an experiment:
@@ -21,7 +22,7 @@ func artifactFolder(experimentID, location, below string) string {
 // sourceOf returns the URI of the files of a version. For a version that was not
 // registered by this protocol it is the artifact that holds it, or all artifacts of
 // its run.
-func sourceOf(v store.RegisteredVersion) string {
+func sourceOf(v registry.RegisteredVersion) string {
 	switch {
 	case v.Source != "":
 		return v.Source
@@ -36,7 +37,7 @@ func sourceOf(v store.RegisteredVersion) string {
 }
 
 // locationOf returns where the files of a version are.
-func locationOf(v store.RegisteredVersion) string {
+func locationOf(v registry.RegisteredVersion) string {
 	if v.Location != "" {
 		return v.Location
 	}
@@ -56,12 +57,12 @@ func (c *call) downloadURI(in versionKey) (out downloadAnswer, err error) {
 }
 
 func badSource(format string, args ...any) error {
-	return store.Invalid("source", "Invalid model version source: "+format, args...)
+	return domain.Invalid("source", "Invalid model version source: "+format, args...)
 }
 
 // resolve checks the source of a new version, and sets the place of its files and
 // its run. modelID is the logged model that the client named, or "".
-func (c *call) resolve(n *store.NewModelVersion, modelID string) error {
+func (c *call) resolve(n *registry.NewModelVersion, modelID string) error {
 	source, err := url.Parse(n.Source)
 	if err != nil {
 		return badSource("'%s' can't be read as a URI.", n.Source)
@@ -106,7 +107,7 @@ var loggedModelID = regexp.MustCompile(`^m-[0-9a-f]{32}$`)
 
 // resolveModel resolves models:/m-…, models:/name/1, models:/name/Stage and
 // models:/name@alias.
-func (c *call) resolveModel(n *store.NewModelVersion, source *url.URL, modelID string) error {
+func (c *call) resolveModel(n *registry.NewModelVersion, source *url.URL, modelID string) error {
 	path := strings.Trim(source.Path, "/")
 	if source.Host != "" || path == "" {
 		return badSource("'%s'. Registered model sources must be of this server, like models:/name/1.", n.Source)
@@ -121,7 +122,7 @@ func (c *call) resolveModel(n *store.NewModelVersion, source *url.URL, modelID s
 	}
 	v, err := c.sourceVersion(path)
 	if isNotFound(err) {
-		return badSource("'%s'. %s", n.Source, store.AsError(err).Message)
+		return badSource("'%s'. %s", n.Source, domain.AsError(err).Message)
 	}
 	if err != nil {
 		return err
@@ -136,13 +137,13 @@ func (c *call) resolveModel(n *store.NewModelVersion, source *url.URL, modelID s
 }
 
 // sourceVersion returns the version that the path of a models:/ URI refers to.
-func (c *call) sourceVersion(path string) (store.RegisteredVersion, error) {
+func (c *call) sourceVersion(path string) (registry.RegisteredVersion, error) {
 	if name, alias, ok := strings.Cut(path, "@"); ok {
 		return c.aliased(name, alias)
 	}
 	name, which, ok := strings.Cut(path, "/")
 	if !ok {
-		return store.RegisteredVersion{}, store.Errorf(store.CodeNotFound, "A version must be named, like models:/%s/1.", path)
+		return registry.RegisteredVersion{}, domain.Errorf(domain.CodeNotFound, "A version must be named, like models:/%s/1.", path)
 	}
 	if which == "latest" {
 		return c.aliased(name, which)
@@ -153,17 +154,17 @@ func (c *call) sourceVersion(path string) (store.RegisteredVersion, error) {
 	}
 	latest, err := c.latestVersions(latestQuery{Name: text(name), Stages: texts{stageNames[stage]}})
 	if err != nil {
-		return store.RegisteredVersion{}, err
+		return registry.RegisteredVersion{}, err
 	}
 	if len(latest.Versions) == 0 {
-		return store.RegisteredVersion{}, store.Errorf(store.CodeNotFound, "No version of model %s is in stage %s.", name, which)
+		return registry.RegisteredVersion{}, domain.Errorf(domain.CodeNotFound, "No version of model %s is in stage %s.", name, which)
 	}
 	return c.version(name, latest.Versions[0].Version)
 }
 
 // resolveArtifact resolves a path in the server's artifacts, which must be in the
 // run or the logged model that was named.
-func (c *call) resolveArtifact(n *store.NewModelVersion, source *url.URL, modelID string) error {
+func (c *call) resolveArtifact(n *registry.NewModelVersion, source *url.URL, modelID string) error {
 	path := strings.Trim(source.Path, "/") + "/"
 	within := func(root string) bool { return strings.HasPrefix(path, strings.TrimPrefix(root, artifactScheme)+"/") }
 	if modelID != "" {
@@ -177,7 +178,7 @@ func (c *call) resolveArtifact(n *store.NewModelVersion, source *url.URL, modelI
 		return badSource("'%s'. The model_id request parameter must identify the model that contains the source.", n.Source)
 	}
 	if source.Host == "" && n.Origin.RunID != "" {
-		run, err := c.db.Iteration(store.WithTrash(c.ctx), c.actor, expand(n.Origin.RunID))
+		run, err := c.db.Runs.Iteration(domain.WithTrash(c.ctx), c.actor, expand(n.Origin.RunID))
 		if err != nil && !isNotFound(err) {
 			return err
 		}
@@ -190,7 +191,7 @@ func (c *call) resolveArtifact(n *store.NewModelVersion, source *url.URL, modelI
 
 // sourceModel returns where the files of a logged model are, and takes the run of
 // the version from it when the client has named none.
-func (c *call) sourceModel(n *store.NewModelVersion, id string) (location string, err error) {
+func (c *call) sourceModel(n *registry.NewModelVersion, id string) (location string, err error) {
 	m, err := c.describeModel(id)
 	if isNotFound(err) {
 		return "", badSource("'%s'. There is no logged model %s.", n.Source, id)
@@ -206,15 +207,15 @@ func (c *call) sourceModel(n *store.NewModelVersion, id string) (location string
 
 // takeRun links a new version with the iteration of its run. The id of a run that
 // is not in the project is stored as it was given.
-func (c *call) takeRun(projectID string, n *store.NewModelVersion) error {
+func (c *call) takeRun(projectID string, n *registry.NewModelVersion) error {
 	if n.Origin.RunID == "" {
 		return nil
 	}
-	run, err := c.db.Iteration(c.ctx, c.actor, expand(n.Origin.RunID))
+	run, err := c.db.Runs.Iteration(c.ctx, c.actor, expand(n.Origin.RunID))
 	if err != nil {
 		return hiddenIsFine(err)
 	}
-	e, err := c.db.Experiment(c.ctx, c.actor, run.ExperimentID)
+	e, err := c.db.Projects.Experiment(c.ctx, c.actor, run.ExperimentID)
 	if err != nil {
 		return hiddenIsFine(err)
 	}
@@ -226,7 +227,7 @@ func (c *call) takeRun(projectID string, n *store.NewModelVersion) error {
 
 // hiddenIsFine returns err unless it is about a record that the actor can't see.
 func hiddenIsFine(err error) error {
-	if store.AsError(err).Code == store.CodeProjectPermissionRequired {
+	if domain.AsError(err).Code == domain.CodeProjectPermissionRequired {
 		return nil
 	}
 	return notFoundIsFine(err)

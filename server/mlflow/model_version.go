@@ -5,6 +5,9 @@ import (
 	"strings"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/registry"
+	"tracker/store/runs"
 )
 
 type modelVersion struct {
@@ -23,24 +26,24 @@ type modelVersion struct {
 }
 
 // stageNames holds the stages as the protocol names them.
-var stageNames = map[store.Stage]string{
-	store.NoStage:    "None",
-	store.Staging:    "Staging",
-	store.Production: "Production",
-	store.Archived:   "Archived",
+var stageNames = map[registry.Stage]string{
+	registry.NoStage:    "None",
+	registry.Staging:    "Staging",
+	registry.Production: "Production",
+	registry.Archived:   "Archived",
 }
 
 // stageOf reads the name of a stage, in any case.
-func stageOf(name string) (store.Stage, error) {
+func stageOf(name string) (registry.Stage, error) {
 	for stage, known := range stageNames {
 		if strings.EqualFold(name, known) {
 			return stage, nil
 		}
 	}
-	return "", store.Invalid("stage", "Invalid Model Version stage: %s. Value must be one of None, Staging, Production, Archived.", name)
+	return "", domain.Invalid("stage", "Invalid Model Version stage: %s. Value must be one of None, Staging, Production, Archived.", name)
 }
 
-func versionOf(v store.RegisteredVersion) modelVersion {
+func versionOf(v registry.RegisteredVersion) modelVersion {
 	return modelVersion{
 		Name:        v.ModelName,
 		Version:     strconv.FormatInt(v.Version, 10),
@@ -58,7 +61,7 @@ func versionOf(v store.RegisteredVersion) modelVersion {
 }
 
 // versionRun returns the id of the run that a version came from, "" for none.
-func versionRun(v store.RegisteredVersion) string {
+func versionRun(v registry.RegisteredVersion) string {
 	if v.IterationID != nil {
 		return compact(*v.IterationID)
 	}
@@ -75,34 +78,34 @@ type versionsAnswer struct {
 }
 
 // version returns a version of a model by name and number.
-func (c *call) version(name, number string) (store.RegisteredVersion, error) {
+func (c *call) version(name, number string) (registry.RegisteredVersion, error) {
 	if err := need("version", number); err != nil {
-		return store.RegisteredVersion{}, err
+		return registry.RegisteredVersion{}, err
 	}
 	n, err := strconv.ParseInt(number, 10, 64)
 	if err != nil {
-		return store.RegisteredVersion{}, store.Invalid("version", "Invalid value %q for parameter 'version': it must be a whole number.", number)
+		return registry.RegisteredVersion{}, domain.Invalid("version", "Invalid value %q for parameter 'version': it must be a whole number.", number)
 	}
 	m, err := c.modelNamed(name)
 	if err != nil {
-		return store.RegisteredVersion{}, err
+		return registry.RegisteredVersion{}, err
 	}
-	var found *store.RegisteredVersion
+	var found *registry.RegisteredVersion
 	err = c.db.View(c.ctx, c.actor, func(v *store.View) error {
 		found, err = numbered(v, m, n)
 		return err
 	})
 	if err == nil && found == nil {
-		err = store.Errorf(store.CodeNotFound, "Model Version (name=%s, version=%d) not found", name, n)
+		err = domain.Errorf(domain.CodeNotFound, "Model Version (name=%s, version=%d) not found", name, n)
 	}
 	if err != nil {
-		return store.RegisteredVersion{}, err
+		return registry.RegisteredVersion{}, err
 	}
 	return *found, nil
 }
 
 // answerVersion returns a version as it is now.
-func (c *call) answerVersion(v store.RegisteredVersion) (out versionAnswer, err error) {
+func (c *call) answerVersion(v registry.RegisteredVersion) (out versionAnswer, err error) {
 	now, err := c.version(v.ModelName, strconv.FormatInt(v.Version, 10))
 	if err == nil {
 		out.Version = versionOf(now)
@@ -132,7 +135,7 @@ func (c *call) createVersion(in newVersion) (out versionAnswer, err error) {
 	if err != nil {
 		return out, err
 	}
-	n := store.NewModelVersion{Source: string(in.Source), Description: string(in.Description), Properties: properties}
+	n := registry.NewModelVersion{Source: string(in.Source), Description: string(in.Description), Properties: properties}
 	n.Origin.RunID, n.Origin.RunLink = string(in.RunID), string(in.RunLink)
 	if !isPrompt(properties) {
 		if err := c.resolve(&n, string(in.ModelID)); err != nil {
@@ -142,14 +145,14 @@ func (c *call) createVersion(in newVersion) (out versionAnswer, err error) {
 	if err := c.takeRun(m.ProjectID, &n); err != nil {
 		return out, err
 	}
-	created, err := c.db.CreateModelVersion(c.ctx, c.actor, m.ID, n)
+	created, err := c.db.Models.CreateModelVersion(c.ctx, c.actor, m.ID, n)
 	if err != nil {
 		return out, err
 	}
 	err = c.db.View(c.ctx, c.actor, func(v *store.View) error {
-		all, err := v.RegisteredVersions(m.ProjectID, []string{created.ID})
+		all, err := v.Models.RegisteredVersions(m.ProjectID, []string{created.ID})
 		if err == nil && len(all) == 0 {
-			err = store.Errorf(store.CodeNotFound, "The version was deleted.")
+			err = domain.Errorf(domain.CodeNotFound, "The version was deleted.")
 		}
 		if err == nil {
 			out.Version = versionOf(all[0])
@@ -160,7 +163,7 @@ func (c *call) createVersion(in newVersion) (out versionAnswer, err error) {
 }
 
 // isPrompt reports whether these are the tags of a prompt.
-func isPrompt(properties []store.Property) bool {
+func isPrompt(properties []domain.Property) bool {
 	for _, p := range properties {
 		if p.Key == tagIsPrompt && strings.EqualFold(p.Value, "true") {
 			return true
@@ -190,7 +193,7 @@ func (c *call) updateVersion(in struct {
 	if err != nil {
 		return out, err
 	}
-	err = c.db.UpdateModelVersion(c.ctx, c.actor, v.ID, store.ModelVersionPatch{Description: (*string)(&in.Description)})
+	err = c.db.Models.UpdateModelVersion(c.ctx, c.actor, v.ID, registry.ModelVersionPatch{Description: (*string)(&in.Description)})
 	if err != nil {
 		return out, err
 	}
@@ -202,7 +205,7 @@ func (c *call) deleteVersion(in versionKey) error {
 	if err != nil {
 		return err
 	}
-	return c.db.DeleteModelVersion(c.ctx, c.actor, v.ID)
+	return c.db.Models.DeleteModelVersion(c.ctx, c.actor, v.ID)
 }
 
 func (c *call) transitionStage(in struct {
@@ -217,18 +220,18 @@ func (c *call) transitionStage(in struct {
 	if err != nil {
 		return out, err
 	}
-	others := store.OthersKept
+	others := registry.OthersKept
 	if in.Archive {
-		if stage != store.Staging && stage != store.Production {
-			return out, store.Invalid("archive_existing_versions", "Only the versions in Staging or Production can be archived by a transition, not those in %s.", stageNames[stage])
+		if stage != registry.Staging && stage != registry.Production {
+			return out, domain.Invalid("archive_existing_versions", "Only the versions in Staging or Production can be archived by a transition, not those in %s.", stageNames[stage])
 		}
-		others = store.OthersArchived
+		others = registry.OthersArchived
 	}
 	v, err := c.version(string(in.Name), string(in.Version))
 	if err != nil {
 		return out, err
 	}
-	err = c.db.UpdateModelVersion(c.ctx, c.actor, v.ID, store.ModelVersionPatch{Stage: &stage, Others: others})
+	err = c.db.Models.UpdateModelVersion(c.ctx, c.actor, v.ID, registry.ModelVersionPatch{Stage: &stage, Others: others})
 	if err != nil {
 		return out, err
 	}
@@ -246,7 +249,7 @@ func (c *call) setVersionTag(in struct {
 	if err != nil {
 		return err
 	}
-	return c.db.SetProperties(c.ctx, c.actor, store.ModelVersionProperty, v.ID, []store.Property{{Key: string(in.Key), Value: string(in.Value)}})
+	return c.db.Runs.SetProperties(c.ctx, c.actor, runs.ModelVersionProperty, v.ID, []domain.Property{{Key: string(in.Key), Value: string(in.Value)}})
 }
 
 func (c *call) deleteVersionTag(in struct {
@@ -260,5 +263,5 @@ func (c *call) deleteVersionTag(in struct {
 	if err != nil {
 		return err
 	}
-	return notFoundIsFine(c.db.DeleteProperty(c.ctx, c.actor, store.ModelVersionProperty, v.ID, string(in.Key)))
+	return notFoundIsFine(c.db.Runs.DeleteProperty(c.ctx, c.actor, runs.ModelVersionProperty, v.ID, string(in.Key)))
 }

@@ -4,17 +4,17 @@ import (
 	"encoding/base64"
 	"strconv"
 
-	"tracker/store"
+	"tracker/store/domain"
 )
 
 // maxResults returns the size of a page that a request asks for, within 1 and most.
 func maxResults(asked integer, fallback, most int64) (int, error) {
 	n := asked.or(fallback)
 	if n < 0 || n == 0 && asked.set {
-		return 0, store.Invalid("max_results", "Invalid value %d for parameter 'max_results': it must be between 1 and %d.", n, most)
+		return 0, domain.Invalid("max_results", "Invalid value %d for parameter 'max_results': it must be between 1 and %d.", n, most)
 	}
 	if n > most {
-		return 0, store.Invalid("max_results", "Invalid value %d for parameter 'max_results': it must be at most %d.", n, most)
+		return 0, domain.Invalid("max_results", "Invalid value %d for parameter 'max_results': it must be at most %d.", n, most)
 	}
 	return int(n), nil
 }
@@ -31,7 +31,7 @@ func pageOffset(token string) (int, error) {
 			return n, nil
 		}
 	}
-	return 0, store.Invalid("page_token", "Invalid page token; begin with the first page again.")
+	return 0, domain.Invalid("page_token", "Invalid page token; begin with the first page again.")
 }
 
 // pageToken returns the token of the page after n records that begin at offset, ""

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"tracker/server/web"
-	"tracker/store"
+	"tracker/store/domain"
 )
 
 // A workspace of MLflow is a project. Clients that have set one name it in this header;
@@ -36,9 +36,9 @@ func (c *call) serverInfo(struct{}) (serverInfo, error) { return serverInfo{Work
 // readProject returns the id of the project of a call. NOT_FOUND when there is none
 // that the caller may read.
 func (c *call) readProject() (string, error) {
-	project, err := c.db.ProjectNamed(c.ctx, c.actor, c.projectName())
+	project, err := c.db.Projects.ProjectNamed(c.ctx, c.actor, c.projectName())
 	if isNotFound(err) && c.project != "" {
-		return "", store.Errorf(store.CodeNotFound, "There is no project %q; make it first, or name another one in the address or in MLFLOW_WORKSPACE.", web.Clip(c.project))
+		return "", domain.Errorf(domain.CodeNotFound, "There is no project %q; make it first, or name another one in the address or in MLFLOW_WORKSPACE.", web.Clip(c.project))
 	}
 	return project, err
 }
@@ -59,7 +59,7 @@ func (c *call) makeProject() (string, error) {
 	if c.project != "" {
 		return c.readProject()
 	}
-	return c.db.EnsureProject(c.ctx, c.actor, store.NewProject{Name: c.s.project,
+	return c.db.Projects.EnsureProject(c.ctx, c.actor, domain.NewProject{Name: c.s.project,
 		Description: "Made by the first MLflow client that used this server."})
 }
 

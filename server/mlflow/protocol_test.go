@@ -6,7 +6,9 @@ import (
 	"testing"
 
 	"tracker/server/mlflow"
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/files"
+	"tracker/store/users"
 )
 
 // Fields are read as clients of many versions and languages write them.
@@ -66,56 +68,56 @@ func TestSignIn(t *testing.T) {
 		b.send(rt[0], path, "").fails(401, "UNAUTHENTICATED")
 	}
 	create := func(name string, o opt) answer { return b.post("experiments/create", `{"name":"`+name+`"}`, o) }
-	root := basic(store.DefaultUsername, password)
+	root := basic(users.DefaultUsername, password)
 	create("a", root).wants(200)
 	create("b", root).wants(200)
-	create("c", basic(store.DefaultUsername, "wrong")).fails(401, "UNAUTHENTICATED")
+	create("c", basic(users.DefaultUsername, "wrong")).fails(401, "UNAUTHENTICATED")
 	create("c", basic("nobody", password)).fails(401, "UNAUTHENTICATED")
 	create("c", func(r *http.Request) { r.Header.Set("Authorization", "Bearer nonsense") }).fails(401, "UNAUTHENTICATED")
 	token := b.send("POST", "/auth", `{"username":"default","password":"`+password+`"}`).text("access_token")
 	create("c", func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+token) }).wants(200)
 
 	// The old password ends at once when it is changed.
-	u, err := b.db.UserByName(t.Context(), store.System, store.DefaultUsername)
+	u, err := b.db.Users.UserByName(t.Context(), domain.System, users.DefaultUsername)
 	b.must(err)
 	b.now.Add(1)
-	b.must(b.db.UpdateUser(t.Context(), store.System, u.ID, store.UserPatch{Password: new("another battery")}))
+	b.must(b.db.Users.UpdateUser(t.Context(), domain.System, u.ID, users.UserPatch{Password: new("another battery")}))
 	create("d", root).fails(401, "UNAUTHENTICATED")
-	create("d", basic(store.DefaultUsername, "another battery")).wants(200)
+	create("d", basic(users.DefaultUsername, "another battery")).wants(200)
 }
 
 func TestArtifacts(t *testing.T) {
 	b := start(t)
 	e := b.experiment("e")
 	id := b.run(e, ``)
-	const files = "/api/2.0/mlflow-artifacts/artifacts"
+	const all = "/api/2.0/mlflow-artifacts/artifacts"
 	root := e + "/" + id + "/artifacts"
-	put := func(path, content string) answer { return b.send("PUT", files+"/"+root+"/"+path, content) }
+	put := func(path, content string) answer { return b.send("PUT", all+"/"+root+"/"+path, content) }
 	put("a.txt", "first").is(`{}`)
 	put("a.txt", "second").is(`{}`)
 	put("dir/b%20%C3%BC.json", `{"x":1}`).is(`{}`)
 	put("dir/sub/c", "").is(`{}`)
-	b.send("GET", files+"?path="+root, "").is(`{"files":[{"path":"a.txt","is_dir":false,"file_size":6},{"path":"dir","is_dir":true}]}`)
-	b.send("GET", files+"?path="+root+"/dir/", "").is(`{"files":[{"path":"b ü.json","is_dir":false,"file_size":7},{"path":"sub","is_dir":true}]}`)
-	b.send("GET", files+"?path="+root+"/nothing", "").is(`{}`)
+	b.send("GET", all+"?path="+root, "").is(`{"files":[{"path":"a.txt","is_dir":false,"file_size":6},{"path":"dir","is_dir":true}]}`)
+	b.send("GET", all+"?path="+root+"/dir/", "").is(`{"files":[{"path":"b ü.json","is_dir":false,"file_size":7},{"path":"sub","is_dir":true}]}`)
+	b.send("GET", all+"?path="+root+"/nothing", "").is(`{}`)
 	b.get("artifacts/list", "run_id", id, "path", "dir").is(`{"root_uri":"mlflow-artifacts:/` + root + `","files":[
 		{"path":"dir/b ü.json","is_dir":false,"file_size":7},{"path":"dir/sub","is_dir":true}]}`)
-	if got := b.send("GET", files+"/"+root+"/a.txt", "").wants(200); got.body != "second" || !strings.HasPrefix(got.header.Get("Content-Type"), "text/plain") {
+	if got := b.send("GET", all+"/"+root+"/a.txt", "").wants(200); got.body != "second" || !strings.HasPrefix(got.header.Get("Content-Type"), "text/plain") {
 		t.Errorf("the file is %q, %v", got.body, got.header)
 	}
-	b.send("GET", files+"/"+root+"/dir", "").fails(404, "RESOURCE_DOES_NOT_EXIST")
-	b.send("GET", files+"/"+root+"/nothing", "").fails(404, "RESOURCE_DOES_NOT_EXIST")
+	b.send("GET", all+"/"+root+"/dir", "").fails(404, "RESOURCE_DOES_NOT_EXIST")
+	b.send("GET", all+"/"+root+"/nothing", "").fails(404, "RESOURCE_DOES_NOT_EXIST")
 	for _, path := range []string{"../x", "%2e%2e/x", "%252e%252e/x", "a/./b", `..%5Cx`, "a//b"} {
 		if got := put(path, "x"); got.status != 400 && got.status != 404 {
 			t.Errorf("%s: %d %s", path, got.status, got.body)
 		}
 	}
-	b.send("PUT", files+"/elsewhere/x", "x").fails(404, "RESOURCE_DOES_NOT_EXIST")
+	b.send("PUT", all+"/elsewhere/x", "x").fails(404, "RESOURCE_DOES_NOT_EXIST")
 	b.send("POST", "/api/2.0/mlflow-artifacts/mpu/create/"+root+"/x", `{}`).fails(501, "NOT_IMPLEMENTED")
-	b.send("DELETE", files+"/"+root+"/dir", "").is(`{}`)
-	b.send("DELETE", files+"/"+root+"/dir", "").fails(404, "RESOURCE_DOES_NOT_EXIST")
-	b.send("GET", files+"?path="+root, "").is(`{"files":[{"path":"a.txt","is_dir":false,"file_size":6}]}`)
-	l, err := b.db.Artifacts(t.Context(), store.System, e, store.ArtifactQuery{Page: store.FirstPage})
+	b.send("DELETE", all+"/"+root+"/dir", "").is(`{}`)
+	b.send("DELETE", all+"/"+root+"/dir", "").fails(404, "RESOURCE_DOES_NOT_EXIST")
+	b.send("GET", all+"?path="+root, "").is(`{"files":[{"path":"a.txt","is_dir":false,"file_size":6}]}`)
+	l, err := b.db.Files.Artifacts(t.Context(), domain.System, e, files.ArtifactQuery{Page: domain.FirstPage})
 	b.must(err)
 	if l.Total != 1 || l.Data[0].Name != "a.txt" || strings.ReplaceAll(*l.Data[0].IterationID, "-", "") != id {
 		t.Errorf("the artifacts are %+v", l.Data)

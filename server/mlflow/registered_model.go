@@ -7,6 +7,9 @@ import (
 	"unicode/utf8"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/registry"
+	"tracker/store/runs"
 )
 
 const (
@@ -16,7 +19,7 @@ const (
 	modelsPage      = 100
 	recordsAtOnce   = 100      // records that are read together
 	maxAnswerBytes  = 32 << 20 // of the text of the records in an answer: a page ends after the record that goes beyond it
-	maxRegistryTags = store.MaxProperties
+	maxRegistryTags = domain.MaxProperties
 )
 
 type registeredModel struct {
@@ -34,7 +37,7 @@ type modelAlias struct {
 	Version string `json:"version"`
 }
 
-func registeredModelOf(m store.RegisteredModel) registeredModel {
+func registeredModelOf(m registry.RegisteredModel) registeredModel {
 	out := registeredModel{
 		Name:        m.Name,
 		Created:     int64(m.CreatedDate),
@@ -58,18 +61,18 @@ func checkModelName(field, name string) error {
 		return need(field, "")
 	}
 	if strings.ContainsAny(name, "/:") || name == "." || name == ".." {
-		return store.Invalid(field, "Invalid model name %q: it must not have a slash or a colon, nor be \".\" or \"..\".", name)
+		return domain.Invalid(field, "Invalid model name %q: it must not have a slash or a colon, nor be \".\" or \"..\".", name)
 	}
 	return nil
 }
 
 // registryProperties returns tags of a model or version as properties. The last
 // value of a tag that is given twice counts.
-func registryProperties(tags []tag) ([]store.Property, error) {
+func registryProperties(tags []tag) ([]domain.Property, error) {
 	if len(tags) > maxRegistryTags {
-		return nil, store.Invalid("tags", "Set up to %d tags at once.", maxRegistryTags)
+		return nil, domain.Invalid("tags", "Set up to %d tags at once.", maxRegistryTags)
 	}
-	var all []store.Property
+	var all []domain.Property
 	for _, t := range tags {
 		if err := checkRegistryTag(t); err != nil {
 			return nil, err
@@ -84,35 +87,35 @@ func checkRegistryTag(t tag) error {
 		return err
 	}
 	if n := utf8.RuneCountInString(string(t.Value)); n > maxRegistryTag {
-		return store.Invalid("value", "The value of the tag %q has %d characters; there may be up to %d.", t.Key, n, maxRegistryTag)
+		return domain.Invalid("value", "The value of the tag %q has %d characters; there may be up to %d.", t.Key, n, maxRegistryTag)
 	}
 	return nil
 }
 
 // modelNamed returns the model with a name in the project of the call.
-func (c *call) modelNamed(name string) (store.Model, error) {
+func (c *call) modelNamed(name string) (registry.Model, error) {
 	if err := need("name", strings.TrimSpace(name)); err != nil {
-		return store.Model{}, err
+		return registry.Model{}, err
 	}
 	project, err := c.readProject()
 	if err != nil && !isNotFound(err) {
-		return store.Model{}, err
+		return registry.Model{}, err
 	}
 	if err == nil {
-		l, err := c.db.Models(c.ctx, c.actor, project, store.ModelQuery{Page: store.FirstPage, Name: &name})
+		l, err := c.db.Models.Models(c.ctx, c.actor, project, registry.ModelQuery{Page: domain.FirstPage, Name: &name})
 		if err != nil || len(l.Data) > 0 {
-			return append(l.Data, store.Model{})[0], err
+			return append(l.Data, registry.Model{})[0], err
 		}
 	}
-	return store.Model{}, store.Errorf(store.CodeNotFound, "Registered Model with name=%s not found", name)
+	return registry.Model{}, domain.Errorf(domain.CodeNotFound, "Registered Model with name=%s not found", name)
 }
 
 // registered returns a model for an answer.
 func (c *call) registered(projectID, id string) (out registeredModel, err error) {
 	err = c.db.View(c.ctx, c.actor, func(v *store.View) error {
-		all, err := v.RegisteredModels(projectID, []string{id})
+		all, err := v.Models.RegisteredModels(projectID, []string{id})
 		if err == nil && len(all) == 0 {
-			err = store.Errorf(store.CodeNotFound, "The registered model was deleted.")
+			err = domain.Errorf(domain.CodeNotFound, "The registered model was deleted.")
 		}
 		if err != nil {
 			return err
@@ -127,7 +130,7 @@ type registeredModelAnswer struct {
 	Model registeredModel `json:"registered_model"`
 }
 
-func (c *call) answerModel(m store.Model) (registeredModelAnswer, error) {
+func (c *call) answerModel(m registry.Model) (registeredModelAnswer, error) {
 	out, err := c.registered(m.ProjectID, m.ID)
 	return registeredModelAnswer{out}, err
 }
@@ -148,8 +151,8 @@ func (c *call) createRegisteredModel(in struct {
 	if err != nil {
 		return out, err
 	}
-	created, err := c.db.CreateModel(c.ctx, c.actor, project,
-		store.NewModel{Name: string(in.Name), Description: string(in.Description), Properties: properties})
+	created, err := c.db.Models.CreateModel(c.ctx, c.actor, project,
+		registry.NewModel{Name: string(in.Name), Description: string(in.Description), Properties: properties})
 	if isConflict(err) {
 		return out, exists("Registered Model (name=" + string(in.Name) + ") already exists.")
 	}
@@ -171,7 +174,7 @@ func (c *call) renameRegisteredModel(in struct {
 	if err != nil {
 		return out, err
 	}
-	err = c.db.UpdateModel(c.ctx, c.actor, m.ID, store.ModelPatch{Name: (*string)(&in.NewName)})
+	err = c.db.Models.UpdateModel(c.ctx, c.actor, m.ID, registry.ModelPatch{Name: (*string)(&in.NewName)})
 	if isConflict(err) {
 		return out, exists("Registered Model (name=" + string(in.NewName) + ") already exists.")
 	}
@@ -189,7 +192,7 @@ func (c *call) updateRegisteredModel(in struct {
 	if err != nil {
 		return out, err
 	}
-	if err := c.db.UpdateModel(c.ctx, c.actor, m.ID, store.ModelPatch{Description: (*string)(&in.Description)}); err != nil {
+	if err := c.db.Models.UpdateModel(c.ctx, c.actor, m.ID, registry.ModelPatch{Description: (*string)(&in.Description)}); err != nil {
 		return out, err
 	}
 	return c.answerModel(m)
@@ -204,7 +207,7 @@ func (c *call) deleteRegisteredModel(in modelName) error {
 	if err != nil {
 		return err
 	}
-	return c.db.DeleteModel(c.ctx, c.actor, m.ID)
+	return c.db.Models.DeleteModel(c.ctx, c.actor, m.ID)
 }
 
 func (c *call) registeredModel(in modelName) (out registeredModelAnswer, err error) {
@@ -253,7 +256,7 @@ func (c *call) setModelTag(in struct {
 	if err != nil {
 		return err
 	}
-	return c.db.SetProperties(c.ctx, c.actor, store.ModelProperty, m.ID, []store.Property{{Key: string(in.Key), Value: string(in.Value)}})
+	return c.db.Runs.SetProperties(c.ctx, c.actor, runs.ModelProperty, m.ID, []domain.Property{{Key: string(in.Key), Value: string(in.Value)}})
 }
 
 func (c *call) deleteModelTag(in struct {
@@ -267,12 +270,12 @@ func (c *call) deleteModelTag(in struct {
 	if err != nil {
 		return err
 	}
-	return notFoundIsFine(c.db.DeleteProperty(c.ctx, c.actor, store.ModelProperty, m.ID, string(in.Key)))
+	return notFoundIsFine(c.db.Runs.DeleteProperty(c.ctx, c.actor, runs.ModelProperty, m.ID, string(in.Key)))
 }
 
 // isConflict reports whether err is about a name that is taken.
 func isConflict(err error) bool {
-	return err != nil && store.AsError(err).Code == store.CodeConflict
+	return err != nil && domain.AsError(err).Code == domain.CodeConflict
 }
 
 // notFoundIsFine returns err unless it is about a record that does not exist.
@@ -297,7 +300,7 @@ func (c *call) setAlias(in aliasOf) error {
 	if err != nil {
 		return err
 	}
-	return c.db.AddAlias(c.ctx, c.actor, v.ID, string(in.Alias))
+	return c.db.Models.AddAlias(c.ctx, c.actor, v.ID, string(in.Alias))
 }
 
 func (c *call) deleteAlias(in aliasOf) error {
@@ -308,7 +311,7 @@ func (c *call) deleteAlias(in aliasOf) error {
 	if err != nil {
 		return err
 	}
-	return c.db.RemoveAlias(c.ctx, c.actor, m.ID, string(in.Alias))
+	return c.db.Models.RemoveAlias(c.ctx, c.actor, m.ID, string(in.Alias))
 }
 
 func (c *call) versionByAlias(in aliasOf) (out versionAnswer, err error) {
@@ -324,14 +327,14 @@ func (c *call) versionByAlias(in aliasOf) (out versionAnswer, err error) {
 
 // aliased returns the version of a model that has an alias, or for "latest" the
 // newest one.
-func (c *call) aliased(name, alias string) (store.RegisteredVersion, error) {
+func (c *call) aliased(name, alias string) (registry.RegisteredVersion, error) {
 	m, err := c.modelNamed(name)
 	if err != nil {
-		return store.RegisteredVersion{}, err
+		return registry.RegisteredVersion{}, err
 	}
-	var found *store.RegisteredVersion
+	var found *registry.RegisteredVersion
 	err = c.db.View(c.ctx, c.actor, func(v *store.View) error {
-		all, err := v.RegisteredModels(m.ProjectID, []string{m.ID})
+		all, err := v.Models.RegisteredModels(m.ProjectID, []string{m.ID})
 		if err != nil || len(all) == 0 {
 			return errors.Join(err)
 		}
@@ -352,22 +355,22 @@ func (c *call) aliased(name, alias string) (store.RegisteredVersion, error) {
 	switch {
 	case err != nil:
 	case found == nil && strings.EqualFold(alias, "latest"):
-		err = store.Errorf(store.CodeNotFound, "Latest version not found for model %s.", name)
+		err = domain.Errorf(domain.CodeNotFound, "Latest version not found for model %s.", name)
 	case found == nil:
-		err = store.Invalid("alias", "Registered model alias %s not found.", alias)
+		err = domain.Invalid("alias", "Registered model alias %s not found.", alias)
 	default:
 		return *found, nil
 	}
-	return store.RegisteredVersion{}, err
+	return registry.RegisteredVersion{}, err
 }
 
 // numbered returns the version of a model with a number, nil when there is none.
-func numbered(v *store.View, m store.Model, number int64) (*store.RegisteredVersion, error) {
-	heads, err := v.FindVersions(m.ProjectID, &m.Name, nil, func(h store.VersionHead) bool { return h.Version == number })
+func numbered(v *store.View, m registry.Model, number int64) (*registry.RegisteredVersion, error) {
+	heads, err := v.Models.FindVersions(m.ProjectID, &m.Name, nil, func(h registry.VersionHead) bool { return h.Version == number })
 	if err != nil || len(heads) == 0 {
 		return nil, err
 	}
-	all, err := v.RegisteredVersions(m.ProjectID, []string{heads[0].ID})
+	all, err := v.Models.RegisteredVersions(m.ProjectID, []string{heads[0].ID})
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}

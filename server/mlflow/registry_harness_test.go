@@ -15,10 +15,12 @@ import (
 	"tracker/server"
 	"tracker/server/web/auth"
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/users"
 )
 
 // registry is a server with a client of the model registry.
-type registry struct {
+type registryClient struct {
 	t     testing.TB
 	db    *store.DB
 	auth  *auth.Auth
@@ -29,7 +31,7 @@ type registry struct {
 // fields are the fields of a request or an answer.
 type fields = map[string]any
 
-func newRegistry(t testing.TB, enableAuth bool) registry {
+func newRegistry(t testing.TB, enableAuth bool) registryClient {
 	t.Helper()
 	db, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "tracker.db"), Exclusive: true, BcryptCost: 4})
 	if err != nil {
@@ -40,10 +42,10 @@ func newRegistry(t testing.TB, enableAuth bool) registry {
 			t.Error(err)
 		}
 	})
-	if _, err := db.Seed(t.Context(), "correct horse battery"); err != nil {
+	if _, err := db.Users.Seed(t.Context(), "correct horse battery"); err != nil {
 		t.Fatal(err)
 	}
-	r := registry{t: t, db: db, auth: auth.New(db, auth.Options{Enabled: enableAuth, Secret: "the secret of these tests, long enough"})}
+	r := registryClient{t: t, db: db, auth: auth.New(db, auth.Options{Enabled: enableAuth, Secret: "the secret of these tests, long enough"})}
 	h, err := server.New(server.Options{DB: db, Auth: r.auth, Logger: slog.New(slog.DiscardHandler), Metrics: server.NewMetrics()})
 	if err != nil {
 		t.Fatal(err)
@@ -55,13 +57,13 @@ func newRegistry(t testing.TB, enableAuth bool) registry {
 }
 
 // as is the same server for a user, who is made when there is none.
-func (r registry) as(name string) (registry, string) {
+func (r registryClient) as(name string) (registryClient, string) {
 	r.t.Helper()
-	created, err := r.db.CreateUser(r.t.Context(), store.System, store.NewUser{Username: name, Password: "correct horse battery"})
+	created, err := r.db.Users.CreateUser(r.t.Context(), domain.System, users.NewUser{Username: name, Password: "correct horse battery"})
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	u, err := r.db.User(r.t.Context(), store.System, created.ID)
+	u, err := r.db.Users.User(r.t.Context(), domain.System, created.ID)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -74,7 +76,7 @@ func (r registry) as(name string) (registry, string) {
 }
 
 // send returns the status and the body of an answer.
-func (r registry) send(method, path string, body []byte) (int, []byte) {
+func (r registryClient) send(method, path string, body []byte) (int, []byte) {
 	r.t.Helper()
 	req, err := http.NewRequestWithContext(r.t.Context(), method, r.url+path, bytes.NewReader(body))
 	if err != nil {
@@ -100,7 +102,7 @@ func (r registry) send(method, path string, body []byte) (int, []byte) {
 
 // call sends a request to a path of the protocol: for GET with a query in the path,
 // else with in as the body.
-func (r registry) call(method, path string, in any) (int, fields) {
+func (r registryClient) call(method, path string, in any) (int, fields) {
 	r.t.Helper()
 	var body []byte
 	if in != nil {
@@ -118,7 +120,7 @@ func (r registry) call(method, path string, in any) (int, fields) {
 }
 
 // must is call that demands success.
-func (r registry) must(method, path string, in any) fields {
+func (r registryClient) must(method, path string, in any) fields {
 	r.t.Helper()
 	status, out := r.call(method, path, in)
 	if status != http.StatusOK {
@@ -128,7 +130,7 @@ func (r registry) must(method, path string, in any) fields {
 }
 
 // fails is call that demands an error.
-func (r registry) fails(method, path string, in any, status int, code string) string {
+func (r registryClient) fails(method, path string, in any, status int, code string) string {
 	r.t.Helper()
 	got, out := r.call(method, path, in)
 	if got != status || out["error_code"] != code || out["message"] == "" {
@@ -159,7 +161,7 @@ func at(v any, path string) any {
 }
 
 // wants compares values of an answer, given as paths and values.
-func (r registry) wants(answer fields, pairs ...any) {
+func (r registryClient) wants(answer fields, pairs ...any) {
 	r.t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
 		got, err := json.Marshal(at(answer, pairs[i].(string)))

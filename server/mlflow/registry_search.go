@@ -4,6 +4,9 @@ import (
 	"slices"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/registry"
+	"tracker/store/scalar"
 )
 
 type registrySearch struct {
@@ -40,15 +43,15 @@ func (c *call) searchRegisteredModels(in registrySearch) (out modelPage, err err
 		return out, err
 	}
 	err = c.db.View(c.ctx, c.actor, func(v *store.View) error {
-		heads, err := v.FindModels(project, properties, match)
+		heads, err := v.Models.FindModels(project, properties, match)
 		if err != nil {
 			return err
 		}
 		slices.SortFunc(heads, order.compare)
-		ids := idsOf(pageOf(heads, offset, n), func(h store.ModelHead) string { return h.ID })
+		ids := idsOf(pageOf(heads, offset, n), func(h registry.ModelHead) string { return h.ID })
 		size := 0
 		for some := range slices.Chunk(ids, recordsAtOnce) {
-			all, err := v.RegisteredModels(project, some)
+			all, err := v.Models.RegisteredModels(project, some)
 			if err != nil {
 				return err
 			}
@@ -86,31 +89,31 @@ func idsOf[T any](all []T, id func(T) string) []string {
 	return ids
 }
 
-func propertyBytes(all []store.Property) (n int) {
+func propertyBytes(all []domain.Property) (n int) {
 	for _, p := range all {
 		n += len(p.Key) + len(p.Value)
 	}
 	return n
 }
 
-func versionBytes(v store.RegisteredVersion) int {
+func versionBytes(v registry.RegisteredVersion) int {
 	return 500 + len(v.Description) + len(v.Source) + propertyBytes(v.Properties)
 }
 
 // modelFilter reads a filter of registered models.
-func modelFilter(text string) (func(store.ModelHead) bool, []store.PropertyMatch, error) {
-	return registryFilter("a registered model", text, func(t term) (func(store.ModelHead) bool, error) {
+func modelFilter(text string) (func(registry.ModelHead) bool, []registry.PropertyMatch, error) {
+	return registryFilter("a registered model", text, func(t term) (func(registry.ModelHead) bool, error) {
 		if t.key != "name" {
 			return nil, badFilter("filter", "a registered model has no attribute %q that can be searched for; there is name, and tags.", t.key)
 		}
 		match, err := t.textMatch()
-		return on(func(h store.ModelHead) string { return h.Name }, match), err
+		return on(func(h registry.ModelHead) string { return h.Name }, match), err
 	})
 }
 
 // registryFilter reads a filter of models or versions; attribute returns the condition
 // for one of their attributes.
-func registryFilter[T any](what, text string, attribute func(term) (func(T) bool, error)) (func(T) bool, []store.PropertyMatch, error) {
+func registryFilter[T any](what, text string, attribute func(term) (func(T) bool, error)) (func(T) bool, []registry.PropertyMatch, error) {
 	terms, err := parseFilter(text)
 	if err != nil {
 		return nil, nil, err
@@ -119,7 +122,7 @@ func registryFilter[T any](what, text string, attribute func(term) (func(T) bool
 	if err != nil {
 		return nil, nil, err
 	}
-	properties, matches := []store.PropertyMatch{prompt}, []func(T) bool{}
+	properties, matches := []registry.PropertyMatch{prompt}, []func(T) bool{}
 	for _, t := range terms {
 		switch t.entity {
 		case "tag":
@@ -141,22 +144,22 @@ func registryFilter[T any](what, text string, attribute func(term) (func(T) bool
 	return allMatch(matches), properties, nil
 }
 
-func modelOrder(orderBy []string) (ordering[store.ModelHead], error) {
-	var order ordering[store.ModelHead]
+func modelOrder(orderBy []string) (ordering[registry.ModelHead], error) {
+	var order ordering[registry.ModelHead]
 	err := eachOrder(orderBy, func(key string, descending bool) error {
 		switch key {
 		case "name":
-			order = append(order, by(func(h store.ModelHead) string { return h.Name }, descending))
+			order = append(order, by(func(h registry.ModelHead) string { return h.Name }, descending))
 		case "creation_timestamp":
-			order = append(order, by(func(h store.ModelHead) store.Time { return h.CreatedDate }, descending))
+			order = append(order, by(func(h registry.ModelHead) scalar.Time { return h.CreatedDate }, descending))
 		case "last_updated_timestamp", "timestamp":
-			order = append(order, by(func(h store.ModelHead) store.Time { return h.UpdatedDate }, descending))
+			order = append(order, by(func(h registry.ModelHead) scalar.Time { return h.UpdatedDate }, descending))
 		default:
 			return badFilter("order_by", "registered models can't be sorted by %q; there are name, creation_timestamp and last_updated_timestamp.", key)
 		}
 		return nil
 	})
-	return append(order, by(func(h store.ModelHead) string { return h.Name }, false)), err
+	return append(order, by(func(h registry.ModelHead) string { return h.Name }, false)), err
 }
 
 // eachOrder calls fn with each attribute of an order. One that is named twice is
@@ -197,7 +200,7 @@ func (c *call) searchVersions(in registrySearch) (out versionsAnswer, err error)
 		return out, err
 	}
 	var name *string // when the filter asks for the versions of one model
-	match, properties, err := registryFilter("a model version", string(in.Filter), func(t term) (func(store.VersionHead) bool, error) {
+	match, properties, err := registryFilter("a model version", string(in.Filter), func(t term) (func(registry.VersionHead) bool, error) {
 		if t.key == "name" && t.op == "=" {
 			name = &t.values[0].text
 		}
@@ -215,18 +218,18 @@ func (c *call) searchVersions(in registrySearch) (out versionsAnswer, err error)
 		return out, err
 	}
 	err = c.db.View(c.ctx, c.actor, func(v *store.View) error {
-		heads, err := v.FindVersions(project, name, properties, match)
+		heads, err := v.Models.FindVersions(project, name, properties, match)
 		if err != nil {
 			return err
 		}
 		slices.SortFunc(heads, order.compare)
-		ids := idsOf(pageOf(heads, offset, n), func(h store.VersionHead) string { return h.ID })
+		ids := idsOf(pageOf(heads, offset, n), func(h registry.VersionHead) string { return h.ID })
 		size := 0
 		for some := range slices.Chunk(ids, recordsAtOnce) {
 			if size > maxAnswerBytes {
 				break
 			}
-			all, err := v.RegisteredVersions(project, some)
+			all, err := v.Models.RegisteredVersions(project, some)
 			if err != nil {
 				return err
 			}
@@ -242,29 +245,29 @@ func (c *call) searchVersions(in registrySearch) (out versionsAnswer, err error)
 }
 
 // versionTerm returns the condition for an attribute of a version.
-func versionTerm(t term) (func(store.VersionHead) bool, error) {
+func versionTerm(t term) (func(registry.VersionHead) bool, error) {
 	switch t.key {
 	case "name":
 		match, err := t.textMatch()
-		return on(func(h store.VersionHead) string { return h.ModelName }, match), err
+		return on(func(h registry.VersionHead) string { return h.ModelName }, match), err
 	case "run_id":
 		match, err := t.textMatch()
-		return func(h store.VersionHead) bool { return h.IterationID != "" && match(compact(h.IterationID)) }, err
+		return func(h registry.VersionHead) bool { return h.IterationID != "" && match(compact(h.IterationID)) }, err
 	case "source_path":
 		match, err := t.textMatch()
-		return on(func(h store.VersionHead) string { return h.Source }, match), err
+		return on(func(h registry.VersionHead) string { return h.Source }, match), err
 	case "version_number":
 		match, err := t.versionMatch()
-		return on(func(h store.VersionHead) float64 { return float64(h.Version) }, match), err
+		return on(func(h registry.VersionHead) float64 { return float64(h.Version) }, match), err
 	}
 	return nil, badFilter("filter", "a model version has no attribute %q that can be searched for; there are name, run_id, source_path and version_number, and tags.", t.key)
 }
 
-func versionOrder(orderBy []string) (ordering[store.VersionHead], error) {
-	name := func(h store.VersionHead) string { return h.ModelName }
-	number := func(h store.VersionHead) int64 { return h.Version }
-	updated := func(h store.VersionHead) store.Time { return h.UpdatedDate }
-	var order ordering[store.VersionHead]
+func versionOrder(orderBy []string) (ordering[registry.VersionHead], error) {
+	name := func(h registry.VersionHead) string { return h.ModelName }
+	number := func(h registry.VersionHead) int64 { return h.Version }
+	updated := func(h registry.VersionHead) scalar.Time { return h.UpdatedDate }
+	var order ordering[registry.VersionHead]
 	if len(orderBy) == 0 {
 		order = append(order, by(updated, true))
 	}
@@ -275,7 +278,7 @@ func versionOrder(orderBy []string) (ordering[store.VersionHead], error) {
 		case "version_number":
 			order = append(order, by(number, descending))
 		case "creation_timestamp":
-			order = append(order, by(func(h store.VersionHead) store.Time { return h.CreatedDate }, descending))
+			order = append(order, by(func(h registry.VersionHead) scalar.Time { return h.CreatedDate }, descending))
 		case "last_updated_timestamp":
 			order = append(order, by(updated, descending))
 		default:

@@ -6,16 +6,18 @@ import (
 	"strings"
 	"testing"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/registry"
+	"tracker/store/runs"
 )
 
-func (r registry) model(name string, tags ...any) {
+func (r registryClient) model(name string, tags ...any) {
 	r.t.Helper()
 	r.must("POST", "registered-models/create", fields{"name": name, "tags": tags})
 }
 
 // version registers a version and returns its number.
-func (r registry) version(name string, in fields) string {
+func (r registryClient) version(name string, in fields) string {
 	r.t.Helper()
 	body := fields{"name": name, "source": "s3://bucket/" + name}
 	for key, value := range in {
@@ -25,7 +27,7 @@ func (r registry) version(name string, in fields) string {
 }
 
 // run makes an experiment with a run, and returns the ids of both.
-func (r registry) run(experiment string) (experimentID, runID string) {
+func (r registryClient) run(experiment string) (experimentID, runID string) {
 	r.t.Helper()
 	experimentID = r.must("POST", "experiments/create", fields{"name": experiment})["experiment_id"].(string)
 	return experimentID, at(r.must("POST", "runs/create", fields{"experiment_id": experimentID, "start_time": 1}), "run.info.run_id").(string)
@@ -323,32 +325,32 @@ func TestBothSidesShowTheSameModel(t *testing.T) {
 	experiment, run := r.run("training")
 	r.model("fraud")
 	r.version("fraud", fields{"run_id": run})
-	project, err := r.db.ProjectNamed(t.Context(), store.System, "MLflow")
+	project, err := r.db.Projects.ProjectNamed(t.Context(), domain.System, "MLflow")
 	if err != nil {
 		t.Fatal(err)
 	}
-	models, err := r.db.Models(t.Context(), store.System, project, store.ModelQuery{Page: store.FirstPage})
+	models, err := r.db.Models.Models(t.Context(), domain.System, project, registry.ModelQuery{Page: domain.FirstPage})
 	if err != nil || len(models.Data) != 1 {
 		t.Fatal(models, err)
 	}
 	model := models.Data[0].ID
-	iteration, err := r.db.Iterations(t.Context(), store.System, experiment, store.IterationQuery{Page: store.FirstPage})
+	iteration, err := r.db.Runs.Iterations(t.Context(), domain.System, experiment, runs.IterationQuery{Page: domain.FirstPage})
 	if err != nil || len(iteration.Data) != 1 {
 		t.Fatal(iteration, err)
 	}
-	made, err := r.db.CreateModelVersion(t.Context(), store.System, model, store.NewModelVersion{IterationID: iteration.Data[0].ID})
+	made, err := r.db.Models.CreateModelVersion(t.Context(), domain.System, model, registry.NewModelVersion{IterationID: iteration.Data[0].ID})
 	if err != nil {
 		t.Fatal(err)
 	}
-	stage := store.Production
-	err = r.db.UpdateModelVersion(t.Context(), store.System, made.ID, store.ModelVersionPatch{Stage: &stage, Aliases: &[]string{"champion"}})
+	stage := registry.Production
+	err = r.db.Models.UpdateModelVersion(t.Context(), domain.System, made.ID, registry.ModelVersionPatch{Stage: &stage, Aliases: &[]string{"champion"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.wants(r.must("GET", "registered-models/alias?name=fraud&alias=champion", nil), "model_version.version", "2",
 		"model_version.current_stage", "Production", "model_version.run_id", run,
 		"model_version.source", "mlflow-artifacts:/"+experiment+"/"+run+"/artifacts")
-	versions, err := r.db.ModelVersions(t.Context(), store.System, model, store.ModelVersionQuery{Page: store.FirstPage})
+	versions, err := r.db.Models.ModelVersions(t.Context(), domain.System, model, registry.ModelVersionQuery{Page: domain.FirstPage})
 	if err != nil || len(versions.Data) != 2 || *versions.Data[1].IterationID != iteration.Data[0].ID || versions.Data[1].Source != "s3://bucket/fraud" {
 		t.Errorf("%+v %v", versions.Data, err)
 	}

@@ -22,7 +22,7 @@ var again = map[string]string{
 	"DELETE model-versions/delete":               "RESOURCE_DOES_NOT_EXIST",
 	"DELETE logged-models/{model_id}":            "RESOURCE_DOES_NOT_EXIST",
 	"DELETE logged-models/{model_id}/tags/{key}": "RESOURCE_DOES_NOT_EXIST",
-	"DELETE " + files + "{path:.+}":              "RESOURCE_DOES_NOT_EXIST",
+	"DELETE " + protoFiles + "{path:.+}":         "RESOURCE_DOES_NOT_EXIST",
 }
 
 // makesAnew are the requests that make one more record when they are sent again, since

@@ -9,10 +9,11 @@ import (
 	"testing"
 
 	"tracker/server/mlflow"
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/users"
 )
 
-const files = "/api/2.0/mlflow-artifacts/artifacts/"
+const protoFiles = "/api/2.0/mlflow-artifacts/artifacts/"
 
 // sample is a request to a route that succeeds for somebody with the rights that it
 // needs, after those before it.
@@ -29,7 +30,7 @@ func (b bed) samples(o opt) (all []sample) {
 	}
 	id, ended := newRun(), newRun()
 	b.post("runs/update", `{"run_id":"`+ended+`","status":"FINISHED"}`, o).wants(200)
-	file := files + e + "/" + id + "/artifacts/"
+	file := protoFiles + e + "/" + id + "/artifacts/"
 	b.send("PUT", file+"there", "x", o).wants(200)
 	newModel := func() string {
 		return b.post("logged-models", `{"experiment_id":"`+e+`","name":"net","tags":[{"key":"k","value":"v"}]}`, o).text("model", "info", "model_id")
@@ -78,11 +79,11 @@ func (b bed) samples(o opt) (all []sample) {
 	add("read", "GET", "metrics/get-history?run_id="+id+"&metric_key=m&max_results=5", "")
 	add("read", "GET", "artifacts/list?run_id="+id, "")
 	all = append(all, []sample{
-		{"read", "GET", files[:len(files)-1], files[:len(files)-1] + "?path=" + e + "/" + id + "/artifacts", ""},
-		{"read", "GET", files + "{path:.+}", file + "there", ""},
-		{"create", "PUT", files + "{path:.+}", file + "new", "x"},
-		{"create update", "PUT", files + "{path:.+}", file + "there", "y"},
-		{"delete", "DELETE", files + "{path:.+}", file + "there", ""},
+		{"read", "GET", protoFiles[:len(protoFiles)-1], protoFiles[:len(protoFiles)-1] + "?path=" + e + "/" + id + "/artifacts", ""},
+		{"read", "GET", protoFiles + "{path:.+}", file + "there", ""},
+		{"create", "PUT", protoFiles + "{path:.+}", file + "new", "x"},
+		{"create update", "PUT", protoFiles + "{path:.+}", file + "there", "y"},
+		{"delete", "DELETE", protoFiles + "{path:.+}", file + "there", ""},
 	}...)
 	add("read", "GET", "registered-models/get?name=fraud", "")
 	add("read", "GET", "registered-models/search?filter=name+LIKE+'f%25'&order_by=name&max_results=5", "")
@@ -129,19 +130,19 @@ var withoutRights = []string{"/api/2.0/mlflow-artifacts/mpu/create/{path:.+}", "
 // with each set of permissions, of one who has none, and of an admin.
 func TestRoutesByIdentity(t *testing.T) {
 	b := startWith(t, true)
-	root := basic(store.DefaultUsername, password)
+	root := basic(users.DefaultUsername, password)
 	all := b.samples(root)
-	project, err := b.db.ProjectNamed(t.Context(), store.System, "MLflow")
+	project, err := b.db.Projects.ProjectNamed(t.Context(), domain.System, "MLflow")
 	b.must(err)
 	user := func(name string) opt {
-		_, err := b.db.CreateUser(t.Context(), store.System, store.NewUser{Username: name, Password: password})
+		_, err := b.db.Users.CreateUser(t.Context(), domain.System, users.NewUser{Username: name, Password: password})
 		b.must(err)
 		return basic(name, password)
 	}
 	ada, stranger := user("ada"), user("stranger")
-	u, err := b.db.UserByName(t.Context(), store.System, "ada")
+	u, err := b.db.Users.UserByName(t.Context(), domain.System, "ada")
 	b.must(err)
-	granted, err := b.db.CreateUserPermission(t.Context(), store.System, u.ID, project, store.PermissionPatch{})
+	granted, err := b.db.Users.CreateUserPermission(t.Context(), domain.System, u.ID, project, users.PermissionPatch{})
 	b.must(err)
 	rights := []string{"create", "read", "update", "delete"}
 	grant := func(set int) (has []string) {
@@ -151,8 +152,8 @@ func TestRoutesByIdentity(t *testing.T) {
 			}
 			return new(set&(1<<n) != 0)
 		}
-		b.must(b.db.UpdateUserPermission(t.Context(), store.System, granted.ID,
-			store.PermissionPatch{Create: is(0), Read: is(1), Update: is(2), Delete: is(3)}))
+		b.must(b.db.Users.UpdateUserPermission(t.Context(), domain.System, granted.ID,
+			users.PermissionPatch{Create: is(0), Read: is(1), Update: is(2), Delete: is(3)}))
 		return has
 	}
 	nonsense := func(r *http.Request) { r.Header.Set("Authorization", "Bearer nonsense") }

@@ -20,6 +20,7 @@ import (
 	"tracker/server/web"
 	"tracker/server/web/auth"
 	"tracker/store"
+	"tracker/store/domain"
 )
 
 // DefaultProject is the name of the project that clients use when no other one is
@@ -68,7 +69,7 @@ func New(o Options) (*Server, error) {
 		}
 		all = append(all, web.Route{Method: rt.method, Path: rt.path, Handler: h})
 	}
-	router := web.Router(all, store.Errorf(store.CodeNotFound, ""), s.noRoute)
+	router := web.Router(all, domain.Errorf(domain.CodeNotFound, ""), s.noRoute)
 	s.handler = router
 	return s, nil
 }
@@ -130,7 +131,7 @@ func remove(path string, h handler) route {
 
 // noRoute answers for a path, or a method, that is not served.
 func (s *Server) noRoute(w http.ResponseWriter, r *http.Request, err error) {
-	if store.AsError(err).Code != store.CodeNotFound {
+	if domain.AsError(err).Code != domain.CodeNotFound {
 		writeError(w, r, err)
 		return
 	}

@@ -6,29 +6,32 @@ import (
 	"strings"
 
 	"tracker/store"
+	"tracker/store/domain"
 	"tracker/store/json"
+	"tracker/store/runs"
+	"tracker/store/scalar"
 )
 
 // runStatuses holds the statuses of a run by MLflow's names. A scheduled run is stored
 // as RUNNING.
-var runStatuses = map[string]store.IterationStatus{
-	"RUNNING":  store.Running,
-	"FINISHED": store.Succeeded,
-	"FAILED":   store.Failed,
-	"KILLED":   store.Killed,
+var runStatuses = map[string]domain.IterationStatus{
+	"RUNNING":  domain.Running,
+	"FINISHED": domain.Succeeded,
+	"FAILED":   domain.Failed,
+	"KILLED":   domain.Killed,
 }
 
 // statusNames holds MLflow's names of the statuses.
-var statusNames = map[store.IterationStatus]string{
-	store.Running:   "RUNNING",
-	store.Succeeded: "FINISHED",
-	store.Failed:    "FAILED",
-	store.Killed:    "KILLED",
+var statusNames = map[domain.IterationStatus]string{
+	domain.Running:   "RUNNING",
+	domain.Succeeded: "FINISHED",
+	domain.Failed:    "FAILED",
+	domain.Killed:    "KILLED",
 }
 
 // status is the status of a run in a request, by name or number; nil when it was not
 // given.
-type status struct{ *store.IterationStatus }
+type status struct{ *domain.IterationStatus }
 
 // UnmarshalJSONFrom reads the name or number of a status, or null.
 func (s *status) UnmarshalJSONFrom(dec *json.Decoder) error {
@@ -86,14 +89,14 @@ func (v *view) UnmarshalJSONFrom(dec *json.Decoder) error {
 }
 
 // trash returns the filter of the store for the view.
-func (v view) trash() store.TrashFilter {
+func (v view) trash() domain.TrashFilter {
 	switch v {
 	case viewDeleted:
-		return store.OnlyTrash
+		return domain.OnlyTrash
 	case viewAll:
-		return store.AlsoTrash
+		return domain.AlsoTrash
 	}
-	return store.NotTrash
+	return domain.NotTrash
 }
 
 // runInfo holds the fields of a run itself in an answer.
@@ -129,7 +132,7 @@ type runAnswer struct {
 
 // runOf returns a run for an answer. location is the place for artifacts of its
 // experiment, "" for the server's own.
-func runOf(r *store.IterationRecord, location string) run {
+func runOf(r *runs.IterationRecord, location string) run {
 	id := compact(r.ID)
 	out := run{Info: runInfo{ID: id, UUID: id, ExperimentID: r.ExperimentID, Name: r.Name, Status: statusNames[r.Status],
 		Start: int64(r.CreatedDate), End: (*int64)(r.EndDate), Artifacts: runArtifacts(r.ExperimentID, r.ID), Lifecycle: active}}
@@ -194,7 +197,7 @@ func (c *call) createRun(in newRun) (out runAnswer, err error) {
 	if err != nil {
 		return out, err
 	}
-	n := store.NewIteration{ParentIterationID: f.parent, Properties: f.properties, Snapshot: f.snapshot}
+	n := runs.NewIteration{ParentIterationID: f.parent, Properties: f.properties, Snapshot: f.snapshot}
 	if n.Name, err = newName(string(in.Name), f.name); err != nil {
 		return out, err
 	}
@@ -202,16 +205,16 @@ func (c *call) createRun(in newRun) (out runAnswer, err error) {
 		n.Notes = *f.notes
 	}
 	if in.Start.n > 0 {
-		n.CreatedDate = new(store.Time(in.Start.n))
+		n.CreatedDate = new(scalar.Time(in.Start.n))
 	}
 	if in.UserID != "" && !hasProperty(n.Properties, tagUser) {
-		n.Properties = append(n.Properties, store.Property{Key: tagUser, Value: cut(string(in.UserID), maxTag)})
+		n.Properties = append(n.Properties, domain.Property{Key: tagUser, Value: cut(string(in.UserID), maxTag)})
 	}
-	created, err := c.db.CreateIteration(c.ctx, c.actor, experiment, n)
-	if err != nil && store.AsError(err).Field == "created_date" {
+	created, err := c.db.Runs.CreateIteration(c.ctx, c.actor, experiment, n)
+	if err != nil && domain.AsError(err).Field == "created_date" {
 		// A clock that is wrong must not stop a training.
 		n.CreatedDate = nil
-		created, err = c.db.CreateIteration(c.ctx, c.actor, experiment, n)
+		created, err = c.db.Runs.CreateIteration(c.ctx, c.actor, experiment, n)
 	}
 	if err != nil {
 		return out, c.activeExperiment(experiment, err)
@@ -229,12 +232,12 @@ func newName(name string, inTag *string) (*string, error) {
 		}
 		return &name, nil
 	case name != "" && name != *inTag:
-		return nil, store.Invalid("run_name", "Both 'run_name' argument and 'mlflow.runName' tag are specified, but with different values (run_name='%s', mlflow.runName='%s').", name, *inTag)
+		return nil, domain.Invalid("run_name", "Both 'run_name' argument and 'mlflow.runName' tag are specified, but with different values (run_name='%s', mlflow.runName='%s').", name, *inTag)
 	}
 	return inTag, nil
 }
 
-func hasProperty(all []store.Property, key string) bool {
+func hasProperty(all []domain.Property, key string) bool {
 	for _, p := range all {
 		if p.Key == key {
 			return true
@@ -253,12 +256,12 @@ func (c *call) run(in runRef) (out runAnswer, err error) {
 
 // readRun returns a run as it is now.
 func (c *call) readRun(id string) (out runAnswer, err error) {
-	err = c.held(store.WithTrash(c.ctx), func(v *store.View) error {
-		r, err := v.IterationRecord(id)
+	err = c.held(domain.WithTrash(c.ctx), func(v *store.View) error {
+		r, err := v.Runs.IterationRecord(id)
 		if err != nil {
 			return err
 		}
-		locations, err := v.PropertyOf([]string{r.ExperimentID}, tagLocation)
+		locations, err := v.Runs.PropertyOf([]string{r.ExperimentID}, tagLocation)
 		out.Run = runOf(&r, locations[r.ExperimentID])
 		return err
 	})
@@ -281,15 +284,15 @@ func (c *call) updateRun(in runUpdate) (out runInfoAnswer, err error) {
 	if err != nil {
 		return out, err
 	}
-	p := store.IterationPatch{Status: in.Status.IterationStatus, Reopen: true}
+	p := runs.IterationPatch{Status: in.Status.IterationStatus, Reopen: true}
 	// A client that resumes a run also sends its former end.
-	if in.End.n > 0 && (p.Status == nil || *p.Status != store.Running) {
-		p.EndDate = new(store.Time(in.End.n))
+	if in.End.n > 0 && (p.Status == nil || *p.Status != domain.Running) {
+		p.EndDate = new(scalar.Time(in.End.n))
 	}
 	if strings.TrimSpace(string(in.Name)) != "" {
 		p.Name = (*string)(&in.Name)
 	}
-	if err := c.db.UpdateIteration(c.ctx, c.actor, id, p); err != nil {
+	if err := c.db.Runs.UpdateIteration(c.ctx, c.actor, id, p); err != nil {
 		return out, c.activeRun(id, err)
 	}
 	r, err := c.readRun(id)
@@ -312,11 +315,11 @@ type runPage struct {
 }
 
 func (c *call) searchRuns(in runSearch) (out runPage, err error) {
-	n, err := maxResults(in.MaxResults, store.MaxLimit, store.MaxRecords)
+	n, err := maxResults(in.MaxResults, domain.MaxLimit, runs.MaxRecords)
 	if err != nil {
 		return out, err
 	}
-	q := store.RecordQuery{Page: store.Page{Limit: n}}
+	q := runs.RecordQuery{Page: domain.Page{Limit: n}}
 	if q.Offset, err = pageOffset(string(in.PageToken)); err != nil {
 		return out, err
 	}
@@ -335,15 +338,15 @@ func (c *call) searchRuns(in runSearch) (out runPage, err error) {
 	}
 	q.Trash = in.ViewType.trash()
 	err = c.held(c.ctx, func(v *store.View) error {
-		l, err := v.IterationRecords(q)
+		l, err := v.Runs.IterationRecords(q)
 		if err != nil {
 			return err
 		}
-		locations, err := v.PropertyOf(q.Experiments, tagLocation)
+		locations, err := v.Runs.PropertyOf(q.Experiments, tagLocation)
 		out.Runs = slices.Grow([]run(nil), len(l.Data))
 		for i := range l.Data {
 			out.Runs = append(out.Runs, runOf(&l.Data[i], locations[l.Data[i].ExperimentID]))
-			l.Data[i] = store.IterationRecord{} // the answer has what it needs of it
+			l.Data[i] = runs.IterationRecord{} // the answer has what it needs of it
 		}
 		out.NextToken = pageToken(l.Offset, len(l.Data), l.Total)
 		return err

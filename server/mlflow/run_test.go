@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"tracker/store"
+	"tracker/store/domain"
 )
 
 // Everything that a client logs is read back, through MLflow's protocol and through the
@@ -45,13 +45,13 @@ func TestRunIsReadBack(t *testing.T) {
 	b.send("GET", "/iteration/"+canonical+"/summary", "").is(`{"iteration_id":"` + canonical + `","params":{"lr":"0.10","empty":""},"tags":[],
 		"metrics":{"loss":{"count":2,"last":0.25,"last_step":2,"min":0.25,"min_step":2,"max":0.5,"max_step":1,"mean":0.375},
 			"val/acc":{"count":1,"last":"NaN","last_step":0,"min":null,"min_step":null,"max":null,"max_step":null,"mean":null}}}`)
-	i, err := b.db.Iteration(t.Context(), store.System, canonical)
+	i, err := b.db.Runs.Iteration(t.Context(), domain.System, canonical)
 	b.must(err)
-	if i.Name != "first" || i.Notes != "a note" || i.Status != store.Succeeded || i.CreatedDate != 1700000000123 || *i.EndDate != 1700000009000 ||
+	if i.Name != "first" || i.Notes != "a note" || i.Status != domain.Succeeded || i.CreatedDate != 1700000000123 || *i.EndDate != 1700000009000 ||
 		strings.ReplaceAll(*i.ParentIterationID, "-", "") != parent {
 		t.Errorf("the iteration is %+v", i)
 	}
-	s, err := b.db.Snapshot(t.Context(), store.System, canonical)
+	s, err := b.db.Runs.Snapshot(t.Context(), domain.System, canonical)
 	b.must(err)
 	if s.Entrypoint != "train.py" || s.GitSHA != "9fceb02" {
 		t.Errorf("the snapshot is %+v", s)
@@ -254,13 +254,13 @@ func TestRunOfTheFuture(t *testing.T) {
 // The path of an address chooses the project.
 func TestProjectInThePath(t *testing.T) {
 	b := start(t)
-	p, err := b.db.CreateProject(t.Context(), store.System, store.NewProject{Name: "the team's"})
+	p, err := b.db.Projects.CreateProject(t.Context(), domain.System, domain.NewProject{Name: "the team's"})
 	b.must(err)
 	body := `{"name":"e"}`
 	e := b.send("POST", "/mlflow/the%20team%27s"+api+"experiments/create", body).text("experiment_id")
 	b.send("POST", "/mlflow/"+p.ID+api+"experiments/create", body).fails(400, "RESOURCE_ALREADY_EXISTS")
 	b.post("experiments/create", body).wants(200)
-	got, err := b.db.Experiment(t.Context(), store.System, e)
+	got, err := b.db.Projects.Experiment(t.Context(), domain.System, e)
 	b.must(err)
 	if got.ProjectID != p.ID {
 		t.Errorf("the experiment is in %s", got.ProjectID)
@@ -272,14 +272,14 @@ func TestProjectInThePath(t *testing.T) {
 func TestWorkspace(t *testing.T) {
 	b := start(t)
 	b.send("GET", "/api/3.0/mlflow/server-info", "").is(`{"workspaces_enabled":true}`)
-	p, err := b.db.CreateProject(t.Context(), store.System, store.NewProject{Name: "team-a"})
+	p, err := b.db.Projects.CreateProject(t.Context(), domain.System, domain.NewProject{Name: "team-a"})
 	b.must(err)
 	in := func(name string) opt { return func(r *http.Request) { r.Header.Set("X-MLFLOW-WORKSPACE", name) } }
 	body := `{"name":"e"}`
 	e := b.post("experiments/create", body, in(" team-a ")).text("experiment_id")
 	b.post("experiments/create", body, in(p.ID)).fails(400, "RESOURCE_ALREADY_EXISTS")
 	b.send("POST", "/mlflow/team-a"+api+"experiments/create", body, in("nothing")).fails(400, "RESOURCE_ALREADY_EXISTS")
-	got, err := b.db.Experiment(t.Context(), store.System, e)
+	got, err := b.db.Projects.Experiment(t.Context(), domain.System, e)
 	b.must(err)
 	if got.ProjectID != p.ID {
 		t.Errorf("the experiment is in %s", got.ProjectID)

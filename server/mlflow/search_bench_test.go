@@ -8,7 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/points"
+	"tracker/store/runs"
+	"tracker/store/scalar"
 )
 
 // The runs of BenchmarkRunSearch, and how many write at once while they are made.
@@ -24,26 +27,26 @@ func (b bed) fillSearched() string {
 	b.Helper()
 	experiment := b.experiment("searched")
 	one := func(n int) error {
-		r, err := b.db.CreateIteration(b.Context(), store.System, experiment, store.NewIteration{})
+		r, err := b.db.Runs.CreateIteration(b.Context(), domain.System, experiment, runs.NewIteration{})
 		if err != nil {
 			return err
 		}
-		var l store.IterationLog
+		var l runs.IterationLog
 		for k := range 20 {
-			step, at := store.Step(10), store.Time(begin)
-			l.Metrics = append(l.Metrics, store.NewMetric{Key: fmt.Sprintf("m%d", k), Value: store.Value((n*(k+7919))%searchedRuns) / searchedRuns,
+			step, at := scalar.Step(10), scalar.Time(begin)
+			l.Metrics = append(l.Metrics, points.Sample{Key: fmt.Sprintf("m%d", k), Value: scalar.Value((n*(k+7919))%searchedRuns) / searchedRuns,
 				Step: &step, RecordedAt: &at})
 		}
 		for k := range 5 {
-			l.Params = append(l.Params, store.Property{Key: fmt.Sprintf("p%d", k), Value: fmt.Sprint(n % (k + 2))})
+			l.Params = append(l.Params, domain.Property{Key: fmt.Sprintf("p%d", k), Value: fmt.Sprint(n % (k + 2))})
 		}
 		for k := range 3 {
-			l.Properties = append(l.Properties, store.Property{Key: fmt.Sprintf("tag%d", k), Value: fmt.Sprint("value ", n%(k+5))})
+			l.Properties = append(l.Properties, domain.Property{Key: fmt.Sprintf("tag%d", k), Value: fmt.Sprint("value ", n%(k+5))})
 		}
-		if err := b.db.LogIteration(b.Context(), store.System, r.ID, l); err != nil {
+		if err := b.db.Runs.LogIteration(b.Context(), domain.System, r.ID, l); err != nil {
 			return err
 		}
-		return b.db.UpdateIteration(b.Context(), store.System, r.ID, store.IterationPatch{Status: new(store.Succeeded)})
+		return b.db.Runs.UpdateIteration(b.Context(), domain.System, r.ID, runs.IterationPatch{Status: new(domain.Succeeded)})
 	}
 	var all sync.WaitGroup
 	for w := range searchedWriters {
@@ -68,15 +71,15 @@ func (b bed) fillSearched() string {
 func BenchmarkRunSearch(b *testing.B) {
 	bed := start(b)
 	experiment := bed.fillSearched()
-	changed, err := bed.db.Iterations(b.Context(), store.System, experiment, store.IterationQuery{Page: store.Page{Limit: 1}})
+	changed, err := bed.db.Runs.Iterations(b.Context(), domain.System, experiment, runs.IterationQuery{Page: domain.Page{Limit: 1}})
 	if err != nil {
 		b.Fatal(err)
 	}
 	h := bed.server.Config.Handler
 	number := 0
 	write := func(b *testing.B) {
-		tag := []store.Property{{Key: "written", Value: fmt.Sprint(number)}}
-		if err := bed.db.LogIteration(b.Context(), store.System, changed.Data[0].ID, store.IterationLog{Properties: tag}); err != nil {
+		tag := []domain.Property{{Key: "written", Value: fmt.Sprint(number)}}
+		if err := bed.db.Runs.LogIteration(b.Context(), domain.System, changed.Data[0].ID, runs.IterationLog{Properties: tag}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/runs"
 )
 
 // The tags whose values are other fields of a run here: they are written to these
@@ -45,7 +47,7 @@ type pair struct {
 }
 
 // pairsOf returns properties for an answer.
-func pairsOf(all []store.Property) []pair {
+func pairsOf(all []domain.Property) []pair {
 	pairs := slices.Grow([]pair(nil), len(all))
 	for _, p := range all {
 		pairs = append(pairs, pair(p))
@@ -68,16 +70,16 @@ func checkKey(key string) error {
 		return need("key", "")
 	}
 	if utf8.RuneCountInString(key) > maxKey {
-		return store.Invalid("key", "The key %q has more than %d characters.", cut(key, 40)+"…", maxKey)
+		return domain.Invalid("key", "The key %q has more than %d characters.", cut(key, 40)+"…", maxKey)
 	}
 	for _, r := range key {
 		if !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) && !strings.ContainsRune("_.-:/ ", r) {
-			return store.Invalid("key", "Invalid key %q: there may be letters, digits, underscores, dashes, periods, spaces, colons and slashes.", key)
+			return domain.Invalid("key", "Invalid key %q: there may be letters, digits, underscores, dashes, periods, spaces, colons and slashes.", key)
 		}
 	}
 	for part := range strings.SplitSeq(key, "/") {
 		if part == "" || part == "." || part == ".." {
-			return store.Invalid("key", "Invalid key %q: as a path it must not begin or end with a slash, nor have a part that is empty, \".\" or \"..\".", key)
+			return domain.Invalid("key", "Invalid key %q: as a path it must not begin or end with a slash, nor have a part that is empty, \".\" or \"..\".", key)
 		}
 	}
 	return nil
@@ -85,23 +87,23 @@ func checkKey(key string) error {
 
 // noTag returns the error of removing a tag that is not there.
 func noTag(key string) error {
-	return store.Errorf(store.CodeNotFound, "There is no tag %q.", key)
+	return domain.Errorf(domain.CodeNotFound, "There is no tag %q.", key)
 }
 
 // runFields holds the tags of a run by the fields in which they are stored.
 type runFields struct {
 	name, notes, parent *string
-	snapshot            *store.SnapshotPatch
-	properties          []store.Property
+	snapshot            *runs.SnapshotPatch
+	properties          []domain.Property
 }
 
 // sortTags returns the fields in which the tags of a run are stored. The last
 // value of a tag that is given twice counts. experimentID is "" when it is not
 // known yet.
 func (c *call) sortTags(experimentID string, tags []tag) (f runFields, err error) {
-	snapshot := func() *store.SnapshotPatch {
+	snapshot := func() *runs.SnapshotPatch {
 		if f.snapshot == nil {
-			f.snapshot = new(store.SnapshotPatch)
+			f.snapshot = new(runs.SnapshotPatch)
 		}
 		return f.snapshot
 	}
@@ -122,7 +124,7 @@ func (c *call) sortTags(experimentID string, tags []tag) (f runFields, err error
 		case tagGitRemote:
 			snapshot().GitRemote = &value
 		case tagParent:
-			parent, err := c.db.Iteration(c.ctx, c.actor, expand(value))
+			parent, err := c.db.Runs.Iteration(c.ctx, c.actor, expand(value))
 			if err != nil || experimentID != parent.ExperimentID {
 				f.properties = setProperty(f.properties, string(t.Key), value)
 				continue
@@ -136,17 +138,17 @@ func (c *call) sortTags(experimentID string, tags []tag) (f runFields, err error
 }
 
 // setProperty sets the value of a key in a list.
-func setProperty(all []store.Property, key, value string) []store.Property {
-	i := slices.IndexFunc(all, func(p store.Property) bool { return p.Key == key })
+func setProperty(all []domain.Property, key, value string) []domain.Property {
+	i := slices.IndexFunc(all, func(p domain.Property) bool { return p.Key == key })
 	if i < 0 {
-		return append(all, store.Property{Key: key, Value: value})
+		return append(all, domain.Property{Key: key, Value: value})
 	}
 	all[i].Value = value
 	return all
 }
 
 // tagsOf returns the tags of a run, by key.
-func tagsOf(r *store.IterationRecord, parent string) []pair {
+func tagsOf(r *runs.IterationRecord, parent string) []pair {
 	tags := make([]pair, 0, len(r.Properties)+6)
 	add := func(key, value string) {
 		if value != "" {
@@ -193,31 +195,31 @@ func (c *call) deleteTag(in runTag) error {
 // removeTag removes a tag of a run, or empties the field in which it is stored.
 func (c *call) removeTag(id, key string) error {
 	if key == tagRunName {
-		return store.Invalid("key", "A run always has a name: give it another one.")
+		return domain.Invalid("key", "A run always has a name: give it another one.")
 	}
 	none := new(string)
-	field, ok := map[string]store.IterationLog{
+	field, ok := map[string]runs.IterationLog{
 		tagNote:      {Notes: none},
-		tagSource:    {Snapshot: &store.SnapshotPatch{Entrypoint: none}},
-		tagCommit:    {Snapshot: &store.SnapshotPatch{GitSHA: none}},
-		tagGitRemote: {Snapshot: &store.SnapshotPatch{GitRemote: none}},
+		tagSource:    {Snapshot: &runs.SnapshotPatch{Entrypoint: none}},
+		tagCommit:    {Snapshot: &runs.SnapshotPatch{GitSHA: none}},
+		tagGitRemote: {Snapshot: &runs.SnapshotPatch{GitRemote: none}},
 		tagParent:    {Parent: none},
 	}[key]
 	if !ok {
-		return c.db.DeleteProperty(c.ctx, c.actor, store.IterationProperty, id, key)
+		return c.db.Runs.DeleteProperty(c.ctx, c.actor, runs.IterationProperty, id, key)
 	}
-	var r store.IterationRecord
+	var r runs.IterationRecord
 	err := c.db.View(c.ctx, c.actor, func(v *store.View) (err error) {
-		r, err = v.IterationRecord(id)
+		r, err = v.Runs.IterationRecord(id)
 		return err
 	})
 	switch {
 	case err != nil:
 		return err
 	case key == tagParent && r.ParentIterationID == nil:
-		return c.db.DeleteProperty(c.ctx, c.actor, store.IterationProperty, id, key)
+		return c.db.Runs.DeleteProperty(c.ctx, c.actor, runs.IterationProperty, id, key)
 	case key != tagParent && !slices.ContainsFunc(tagsOf(&r, ""), func(p pair) bool { return p.Key == key }):
 		return noTag(key)
 	}
-	return c.db.LogIteration(c.ctx, c.actor, id, field)
+	return c.db.Runs.LogIteration(c.ctx, c.actor, id, field)
 }

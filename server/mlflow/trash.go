@@ -1,6 +1,8 @@
 package mlflow
 
-import "tracker/store"
+import (
+	"tracker/store/domain"
+)
 
 // The protocol's deleted records are those in the trash. They can be read, and take no
 // writes.
@@ -8,7 +10,7 @@ import "tracker/store"
 // reading returns c with a context in which reads find records in the trash.
 func (c *call) reading() *call {
 	r := *c
-	r.ctx = store.WithTrash(c.ctx)
+	r.ctx = domain.WithTrash(c.ctx)
 	return &r
 }
 
@@ -18,8 +20,8 @@ func (c *call) activeRun(id string, err error) error {
 	if !isNotFound(err) {
 		return err
 	}
-	if r, e := c.db.Iteration(store.WithTrash(c.ctx), c.actor, id); e == nil && r.Deleted {
-		return store.Invalid("run_id", "The run %s must be in the 'active' state. Current state is deleted; restore it first.", compact(id))
+	if r, e := c.db.Runs.Iteration(domain.WithTrash(c.ctx), c.actor, id); e == nil && r.Deleted {
+		return domain.Invalid("run_id", "The run %s must be in the 'active' state. Current state is deleted; restore it first.", compact(id))
 	}
 	return err
 }
@@ -29,8 +31,8 @@ func (c *call) activeExperiment(id string, err error) error {
 	if !isNotFound(err) {
 		return err
 	}
-	if e, failed := c.db.Experiment(store.WithTrash(c.ctx), c.actor, id); failed == nil && e.Deleted {
-		return store.Invalid("experiment_id", "The experiment %s must be in the 'active' state. Current state is deleted; restore it first.", id)
+	if e, failed := c.db.Projects.Experiment(domain.WithTrash(c.ctx), c.actor, id); failed == nil && e.Deleted {
+		return domain.Invalid("experiment_id", "The experiment %s must be in the 'active' state. Current state is deleted; restore it first.", id)
 	}
 	return err
 }
@@ -41,7 +43,7 @@ func (c *call) deleteRun(in runRef) error {
 	if err != nil {
 		return err
 	}
-	err = c.db.DeleteIteration(c.ctx, c.actor, id)
+	err = c.db.Runs.DeleteIteration(c.ctx, c.actor, id)
 	if c.activeRun(id, err) != err {
 		return nil
 	}
@@ -54,15 +56,15 @@ func (c *call) restoreRun(in runRef) error {
 	if err != nil {
 		return err
 	}
-	err = c.db.Restore(c.ctx, c.actor, id)
+	err = c.db.Trash.Restore(c.ctx, c.actor, id)
 	if !isNotFound(err) && !isConflict(err) {
 		return err
 	}
-	r, failed := c.db.Iteration(store.WithTrash(c.ctx), c.actor, id)
+	r, failed := c.db.Runs.Iteration(domain.WithTrash(c.ctx), c.actor, id)
 	if failed != nil || !r.Deleted {
 		return failed
 	}
-	return store.Invalid("run_id", "The experiment %s of the run must be in the 'active' state. Current state is deleted; restore it first.", r.ExperimentID)
+	return domain.Invalid("run_id", "The experiment %s of the run must be in the 'active' state. Current state is deleted; restore it first.", r.ExperimentID)
 }
 
 func (c *call) deleteExperiment(in experimentID) error {
@@ -73,7 +75,7 @@ func (c *call) deleteExperiment(in experimentID) error {
 	if err != nil {
 		return err
 	}
-	return c.db.DeleteExperiment(c.ctx, c.actor, id)
+	return c.db.Projects.DeleteExperiment(c.ctx, c.actor, id)
 }
 
 func (c *call) restoreExperiment(in experimentID) error {
@@ -84,5 +86,5 @@ func (c *call) restoreExperiment(in experimentID) error {
 	if err != nil {
 		return err
 	}
-	return c.db.Restore(c.ctx, c.actor, id)
+	return c.db.Trash.Restore(c.ctx, c.actor, id)
 }

@@ -56,7 +56,7 @@ func Start(t testing.TB, o Options) Server {
 		TrashAge: 30 * 24 * time.Hour})
 	must(err)
 	t.Cleanup(func() { must(s.DB.Close()) })
-	_, err = s.DB.Seed(t.Context(), Password)
+	_, err = s.DB.Users.Seed(t.Context(), Password)
 	must(err)
 	s.Auth = auth.New(s.DB, auth.Options{Enabled: o.SignIn, Secret: "the secret of these tests", Now: clock})
 	h, err := server.New(server.Options{DB: s.DB, Logger: slog.New(slog.DiscardHandler), Metrics: server.NewMetrics(), Now: clock,

@@ -10,11 +10,13 @@ import (
 	"strings"
 
 	"tracker/server/web"
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/files"
+	"tracker/store/wandb"
 )
 
 // artifactURL returns the address of a file of a version, with credentials for a while.
-func (c *call) artifactURL(a *store.WandbArtifact, name string) (string, error) {
+func (c *call) artifactURL(a *wandb.Artifact, name string) (string, error) {
 	link, err := c.s.auth.Link(c.user, artifactSubject(a.ID, name), linkAge)
 	parts := strings.Split(name, "/")
 	for i, p := range parts {
@@ -26,19 +28,19 @@ func (c *call) artifactURL(a *store.WandbArtifact, name string) (string, error) 
 func artifactSubject(id, name string) string { return "artifact/" + id + "/" + name }
 
 func (c *call) writeArtifactFile() error {
-	a, err := c.db.WandbArtifact(c.ctx, c.actor, c.vars["artifact"])
+	a, err := c.db.Wandb.Artifact(c.ctx, c.actor, c.vars["artifact"])
 	if err != nil {
 		return err
 	}
-	if a.State != store.WandbPending {
-		return store.Errorf(store.CodeConflict, "The artifact is complete; log another version.")
+	if a.State != wandb.Pending {
+		return domain.Errorf(domain.CodeConflict, "The artifact is complete; log another version.")
 	}
 	name := a.File(c.vars["name"])
-	if err := c.db.AllowFile(c.ctx, c.actor, store.Tree{IterationID: a.IterationID}, name); err != nil {
+	if err := c.db.Files.AllowFile(c.ctx, c.actor, files.Tree{IterationID: a.IterationID}, name); err != nil {
 		return err
 	}
 	web.AllowUpload(c.r)
-	if err := c.db.CheckSize(c.r.ContentLength); err != nil {
+	if err := c.db.Files.CheckSize(c.r.ContentLength); err != nil {
 		return err
 	}
 	if err := c.put(a.IterationID, name, typeOf(c.r.Header.Get("Content-Type"), name), sentFile(c.r)); err != nil {
@@ -49,7 +51,7 @@ func (c *call) writeArtifactFile() error {
 }
 
 func (c *call) readArtifactFile() error {
-	a, err := c.db.WandbArtifact(c.ctx, c.actor, c.vars["artifact"])
+	a, err := c.db.Wandb.Artifact(c.ctx, c.actor, c.vars["artifact"])
 	if err != nil {
 		return err
 	}
@@ -61,9 +63,9 @@ func (c *call) readArtifactFile() error {
 func (c *call) readArtifactFileByMD5() error {
 	sum, err := hex.DecodeString(c.vars["md5"])
 	if err != nil {
-		return store.Invalid("md5", "The MD5 of a file must be 32 hexadecimal digits.")
+		return domain.Invalid("md5", "The MD5 of a file must be 32 hexadecimal digits.")
 	}
-	run, name, err := c.db.WandbFileWith(c.ctx, c.actor, c.vars["artifact"], base64.StdEncoding.EncodeToString(sum))
+	run, name, err := c.db.Wandb.FileWith(c.ctx, c.actor, c.vars["artifact"], base64.StdEncoding.EncodeToString(sum))
 	if err != nil {
 		return err
 	}
@@ -71,7 +73,7 @@ func (c *call) readArtifactFileByMD5() error {
 }
 
 // artifactObject returns a version with all fields that clients ask for.
-func (c *call) artifactObject(entity string, a *store.WandbArtifact) object {
+func (c *call) artifactObject(entity string, a *wandb.Artifact) object {
 	project := func() object {
 		return object{"__typename": "Project", "id": a.ProjectID, "internalId": number(a.ProjectID), "name": a.Project, "entityName": entity, "entity": c.entity(entity)}
 	}
@@ -94,7 +96,7 @@ func (c *call) artifactObject(entity string, a *store.WandbArtifact) object {
 		"files": files, "filesByManifestEntries": files,
 		"createdBy": func(args) (any, error) { return c.runByID(entity, a.IterationID) },
 		"usedBy": func(args) (any, error) {
-			ids, err := c.db.WandbArtifactUsers(c.ctx, c.actor, a.ID)
+			ids, err := c.db.Wandb.ArtifactUsers(c.ctx, c.actor, a.ID)
 			if err != nil {
 				return nil, err
 			}
@@ -114,7 +116,7 @@ func (c *call) artifactObject(entity string, a *store.WandbArtifact) object {
 
 // runByID returns the run that an iteration is.
 func (c *call) runByID(entity, id string) (object, error) {
-	r, err := c.db.WandbRecordOf(c.ctx, c.actor, id)
+	r, err := c.db.Wandb.RecordOf(c.ctx, c.actor, id)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +125,7 @@ func (c *call) runByID(entity, id string) (object, error) {
 }
 
 // collection returns the versions of a name.
-func (c *call) collection(entity string, a *store.WandbArtifact) object {
+func (c *call) collection(entity string, a *wandb.Artifact) object {
 	return object{
 		"__typename": "ArtifactSequence", "id": a.ProjectID + "/" + a.Collection, "name": a.Collection, "description": nil, "state": "READY",
 		"createdAt": isoTime(a.CreatedDate), "updatedAt": isoTime(a.UpdatedDate), "tags": connection(nil),
@@ -131,21 +133,21 @@ func (c *call) collection(entity string, a *store.WandbArtifact) object {
 			"entity": object{"__typename": "Entity", "id": entity, "name": entity}},
 		"defaultArtifactType": object{"__typename": "ArtifactType", "id": a.Type, "name": a.Type},
 		"latestArtifact": func(args) (any, error) {
-			found, err := c.version(a.ProjectID, a.Collection+":"+store.WandbLatest)
+			found, err := c.version(a.ProjectID, a.Collection+":"+wandb.Latest)
 			if err != nil || found == nil {
 				return nil, err
 			}
 			return c.artifactObject(entity, found), nil
 		},
 		"artifacts": func(in args) (any, error) {
-			all, err := c.db.WandbArtifacts(c.ctx, c.actor, store.WandbArtifactQuery{ProjectID: a.ProjectID, Collection: a.Collection})
+			all, err := c.db.Wandb.Artifacts(c.ctx, c.actor, wandb.ArtifactQuery{ProjectID: a.ProjectID, Collection: a.Collection})
 			if err != nil {
 				return nil, err
 			}
 			return c.artifactPage(entity, all, in)
 		},
 		"aliases": func(args) (any, error) {
-			all, err := c.db.WandbArtifacts(c.ctx, c.actor, store.WandbArtifactQuery{ProjectID: a.ProjectID, Collection: a.Collection})
+			all, err := c.db.Wandb.Artifacts(c.ctx, c.actor, wandb.ArtifactQuery{ProjectID: a.ProjectID, Collection: a.Collection})
 			var nodes []object
 			for _, v := range all {
 				for _, alias := range append(slices.Clone(v.Aliases), "v"+itoa(v.Version)) {
@@ -165,20 +167,20 @@ func (c *call) collection(entity string, a *store.WandbArtifact) object {
 }
 
 // membership returns a version as a part of its collection.
-func (c *call) membership(entity string, a *store.WandbArtifact) object {
+func (c *call) membership(entity string, a *wandb.Artifact) object {
 	o := c.artifactObject(entity, a)
 	return object{"__typename": "ArtifactCollectionMembership", "id": a.ID, "versionIndex": a.Version, "createdAt": isoTime(a.CreatedDate),
 		"aliases": o["aliases"], "artifactCollection": o["artifactSequence"], "artifact": o, "files": o["files"]}
 }
 
 // artifactPage returns a page of versions.
-func (c *call) artifactPage(entity string, all []store.WandbArtifact, in args) (any, error) {
+func (c *call) artifactPage(entity string, all []wandb.Artifact, in args) (any, error) {
 	offset, err := offsetOf(in.str("after"))
 	if err != nil {
 		return nil, err
 	}
 	offset = min(offset, len(all))
-	end := min(len(all), offset+int(max(1, min(in.number("first", 50), store.MaxLimit))))
+	end := min(len(all), offset+int(max(1, min(in.number("first", 50), domain.MaxLimit))))
 	edges := []object{}
 	for i := offset; i < end; i++ {
 		edges = append(edges, object{"node": c.artifactObject(entity, &all[i]), "version": "v" + itoa(all[i].Version), "cursor": itoa(int64(i + 1))})
@@ -190,13 +192,13 @@ func (c *call) artifactPage(entity string, all []store.WandbArtifact, in args) (
 
 // version returns the committed version that a name like model:v3 or model:latest
 // means, nil when there is none.
-func (c *call) version(projectID, name string) (*store.WandbArtifact, error) {
+func (c *call) version(projectID, name string) (*wandb.Artifact, error) {
 	name = name[strings.LastIndexByte(name, '/')+1:]
 	collection, alias, ok := strings.Cut(name, ":")
 	if !ok || alias == "" {
-		alias = store.WandbLatest
+		alias = wandb.Latest
 	}
-	all, err := c.db.WandbArtifacts(c.ctx, c.actor, store.WandbArtifactQuery{ProjectID: projectID, Collection: collection})
+	all, err := c.db.Wandb.Artifacts(c.ctx, c.actor, wandb.ArtifactQuery{ProjectID: projectID, Collection: collection})
 	if err != nil {
 		return nil, err
 	}
@@ -210,8 +212,8 @@ func (c *call) version(projectID, name string) (*store.WandbArtifact, error) {
 
 // projectArtifacts adds the fields about artifacts to a project.
 func (c *call) projectArtifacts(o object, entity, projectID string) {
-	find := func(kind, collection string) ([]store.WandbArtifact, error) {
-		return c.db.WandbArtifacts(c.ctx, c.actor, store.WandbArtifactQuery{ProjectID: projectID, Type: kind, Collection: collection})
+	find := func(kind, collection string) ([]wandb.Artifact, error) {
+		return c.db.Wandb.Artifacts(c.ctx, c.actor, wandb.ArtifactQuery{ProjectID: projectID, Type: kind, Collection: collection})
 	}
 	one := func(in args) (any, error) {
 		a, err := c.version(projectID, in.str("name"))

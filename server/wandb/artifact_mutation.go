@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/wandb"
 )
 
 // artifactMutations returns the fields of a mutation that are about artifacts.
@@ -32,11 +34,11 @@ func (c *call) entityOr(name string) string {
 
 func (c *call) createArtifact(a args) (any, error) {
 	if a.str("runName") == "" {
-		return nil, store.Invalid("runName", "An artifact is logged by a run here; log it with run.log_artifact.")
+		return nil, domain.Invalid("runName", "An artifact is logged by a run here; log it with run.log_artifact.")
 	}
 	var run string
 	err := c.db.View(c.ctx, c.actor, func(v *store.View) (err error) {
-		run, err = v.WandbIteration(orDefault(a.str("projectName")), a.str("runName"))
+		run, err = v.Wandb.Iteration(orDefault(a.str("projectName")), a.str("runName"))
 		return err
 	})
 	if err != nil {
@@ -47,7 +49,7 @@ func (c *call) createArtifact(a args) (any, error) {
 	if collection == "" && len(names) > 0 {
 		collection = names[0]
 	}
-	made, err := c.db.CreateWandbArtifact(c.ctx, c.actor, store.NewWandbArtifact{
+	made, err := c.db.Wandb.CreateArtifact(c.ctx, c.actor, wandb.NewArtifact{
 		IterationID: run, Collection: collection, Type: a.str("artifactTypeName"), Digest: a.str("digest"), ClientID: a.str("clientID"), SharedID: a.str("distributedID"),
 		Description: a.str("description"), Metadata: metadataText(a), Aliases: aliasNames(a)})
 	if err != nil {
@@ -74,7 +76,7 @@ func orDefault(project string) string {
 
 // manifestObject returns a manifest of a version, with the address that it is to be sent to.
 // Its id is the id of the version, and after a slash the name of a part.
-func (c *call) manifestObject(a store.WandbArtifact, name string) object {
+func (c *call) manifestObject(a wandb.Artifact, name string) object {
 	id := a.ID
 	if name != manifestName {
 		id += "/" + name
@@ -87,7 +89,7 @@ func (c *call) manifestObject(a store.WandbArtifact, name string) object {
 // createManifest returns the manifest of a version, or a new part of it for one of several
 // writers and for files that are added to the newest version.
 func (c *call) createManifest(in args) (any, error) {
-	a, err := c.db.WandbArtifact(c.ctx, c.actor, in.str("artifactID"))
+	a, err := c.db.Wandb.Artifact(c.ctx, c.actor, in.str("artifactID"))
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +104,7 @@ func (c *call) createManifest(in args) (any, error) {
 
 func (c *call) updateManifest(in args) (any, error) {
 	id, name, _ := strings.Cut(in.str("artifactManifestID"), "/")
-	a, err := c.db.WandbArtifact(c.ctx, c.actor, id)
+	a, err := c.db.Wandb.Artifact(c.ctx, c.actor, id)
 	if err != nil {
 		return nil, err
 	}
@@ -115,12 +117,12 @@ func (c *call) updateManifest(in args) (any, error) {
 // createArtifactFiles returns the addresses that files are to be sent to, in the order in
 // which they are asked for.
 func (c *call) createArtifactFiles(a args) (any, error) {
-	known := map[string]*store.WandbArtifact{}
+	known := map[string]*wandb.Artifact{}
 	var nodes []object
 	for _, f := range a.objects("artifactFiles") {
 		id, name := f.str("artifactID"), f.str("name")
 		if known[id] == nil {
-			found, err := c.db.WandbArtifact(c.ctx, c.actor, id)
+			found, err := c.db.Wandb.Artifact(c.ctx, c.actor, id)
 			if err != nil {
 				return nil, err
 			}
@@ -141,23 +143,23 @@ func (c *call) createArtifactFiles(a args) (any, error) {
 }
 
 func (c *call) commitArtifact(a args) (any, error) {
-	found, err := c.db.WandbArtifact(c.ctx, c.actor, a.str("artifactID"))
+	found, err := c.db.Wandb.Artifact(c.ctx, c.actor, a.str("artifactID"))
 	if err != nil {
 		return nil, err
 	}
-	if found.State == store.WandbPending {
+	if found.State == wandb.Pending {
 		defer c.untimed()()
 		if err := c.joinManifest(&found); err != nil {
 			return nil, err
 		}
 		entries, err := c.readManifest(&found)
 		if isNotFound(err) {
-			err = store.Invalid("manifest", "The manifest of the artifact has not arrived; log the artifact again.")
+			err = domain.Invalid("manifest", "The manifest of the artifact has not arrived; log the artifact again.")
 		}
 		if err != nil {
 			return nil, err
 		}
-		if found, err = c.db.CommitWandbArtifact(c.ctx, c.actor, found.ID, entries); err != nil {
+		if found, err = c.db.Wandb.CommitArtifact(c.ctx, c.actor, found.ID, entries); err != nil {
 			return nil, err
 		}
 	}
@@ -166,16 +168,16 @@ func (c *call) commitArtifact(a args) (any, error) {
 
 func (c *call) updateArtifact(a args) (any, error) {
 	if len(a.objects("tagsToAdd")) > 0 {
-		return nil, store.Invalid("tagsToAdd", "This server does not have tags of artifacts; use an alias instead.")
+		return nil, domain.Invalid("tagsToAdd", "This server does not have tags of artifacts; use an alias instead.")
 	}
 	if a.number("ttlDurationSeconds", 0) > 0 {
-		return nil, store.Invalid("ttlDurationSeconds", "This server keeps artifacts until they are deleted; leave out ttl.")
+		return nil, domain.Invalid("ttlDurationSeconds", "This server keeps artifacts until they are deleted; leave out ttl.")
 	}
-	p := store.WandbArtifactPatch{Description: a.text("description"), Metadata: a.text("metadata")}
+	p := wandb.ArtifactPatch{Description: a.text("description"), Metadata: a.text("metadata")}
 	if a["aliases"] != nil {
 		p.Aliases = append([]string{}, aliasNames(a)...)
 	}
-	changed, err := c.db.UpdateWandbArtifact(c.ctx, c.actor, a.str("artifactID"), p)
+	changed, err := c.db.Wandb.UpdateArtifact(c.ctx, c.actor, a.str("artifactID"), p)
 	if err != nil {
 		return nil, err
 	}
@@ -183,18 +185,18 @@ func (c *call) updateArtifact(a args) (any, error) {
 }
 
 func (c *call) addAliases(a args) (any, error) {
-	_, err := c.db.UpdateWandbArtifact(c.ctx, c.actor, a.str("artifactID"), store.WandbArtifactPatch{Add: aliasNames(a)})
+	_, err := c.db.Wandb.UpdateArtifact(c.ctx, c.actor, a.str("artifactID"), wandb.ArtifactPatch{Add: aliasNames(a)})
 	return object{"success": err == nil}, err
 }
 
 func (c *call) deleteAliases(a args) (any, error) {
-	_, err := c.db.UpdateWandbArtifact(c.ctx, c.actor, a.str("artifactID"), store.WandbArtifactPatch{Remove: aliasNames(a)})
+	_, err := c.db.Wandb.UpdateArtifact(c.ctx, c.actor, a.str("artifactID"), wandb.ArtifactPatch{Remove: aliasNames(a)})
 	return object{"success": err == nil}, err
 }
 
 func (c *call) deleteArtifact(a args) (any, error) {
 	defer c.untimed()()
-	deleted, err := c.db.DeleteWandbArtifact(c.ctx, c.actor, a.str("artifactID"), a.truth("deleteAliases"))
+	deleted, err := c.db.Wandb.DeleteArtifact(c.ctx, c.actor, a.str("artifactID"), a.truth("deleteAliases"))
 	if err != nil {
 		return nil, err
 	}
@@ -204,13 +206,13 @@ func (c *call) deleteArtifact(a args) (any, error) {
 func (c *call) useArtifact(a args) (any, error) {
 	var run string
 	err := c.db.View(c.ctx, c.actor, func(v *store.View) (err error) {
-		run, err = v.WandbIteration(orDefault(a.str("projectName")), a.str("runName"))
+		run, err = v.Wandb.Iteration(orDefault(a.str("projectName")), a.str("runName"))
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	used, err := c.db.UseWandbArtifact(c.ctx, c.actor, a.str("artifactID"), run)
+	used, err := c.db.Wandb.UseArtifact(c.ctx, c.actor, a.str("artifactID"), run)
 	if err != nil {
 		return nil, err
 	}

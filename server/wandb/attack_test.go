@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/scalar"
+	"tracker/store/wandb"
 	kept "tracker/store/wandb"
 )
 
@@ -67,15 +69,15 @@ func TestSettingsAreBounded(t *testing.T) {
 	t.Parallel()
 	b := start(t, false)
 	numbers := func(n int) string { return `{"a":{"value":{"x":0` + many(n, `,"k%d":1`) + `}}}` }
-	save := func(name string, input map[string]any) store.WandbRecord {
+	save := func(name string, input map[string]any) wandb.Record {
 		t.Helper()
 		input["modelName"], input["name"] = "p", name
 		b.query(`mutation ($i: UpsertBucketInput!) { upsertBucket(input: $i) { inserted } }`, map[string]any{"i": input}).wants(200)
-		r, err := b.db.WandbRecord(t.Context(), store.System, "p", name)
+		r, err := b.db.Wandb.Record(t.Context(), domain.System, "p", name)
 		b.must(err)
 		return r
 	}
-	lost := func(r store.WandbRecord, part string) {
+	lost := func(r wandb.Record, part string) {
 		t.Helper()
 		if !strings.Contains(strings.Join(r.Lost, " "), part) {
 			t.Errorf("what was lost is %q, and not %q", r.Lost, part)
@@ -83,7 +85,7 @@ func TestSettingsAreBounded(t *testing.T) {
 	}
 	r := save("many", map[string]any{"config": numbers(25_000)})
 	lost(r, "20000 values are parameters")
-	if l, err := b.db.Parameters(t.Context(), store.System, r.ID, store.FirstPage); err != nil || l.Total != 20_000 {
+	if l, err := b.db.Runs.Parameters(t.Context(), domain.System, r.ID, domain.FirstPage); err != nil || l.Total != 20_000 {
 		t.Errorf("%d parameters, %v", l.Total, err)
 	}
 	r = save("too many", map[string]any{"config": numbers(250_000), "summaryMetrics": numbers(250_000)})
@@ -101,7 +103,7 @@ func TestSettingsAreBounded(t *testing.T) {
 	}
 	r = save("long", map[string]any{"groupName": long, "jobType": long, "host": long, "jobProgram": long, "sweep": long, "tags": tags})
 	for _, text := range []string{r.Group, r.JobType, r.Host, r.Program, r.Sweep} {
-		if n := len(text); n == 0 || n > store.MaxName {
+		if n := len(text); n == 0 || n > domain.MaxName {
 			t.Errorf("a text has %d bytes", n)
 		}
 	}
@@ -125,7 +127,7 @@ func TestRestIsBounded(t *testing.T) {
 		b.history("p", "r", 4+i, fmt.Sprintf(`{"_step":%d,"i":{"_type":"image-file","path":"media/%d.png","caption":"%s"}}`, 2+i, i, caption),
 			fmt.Sprintf(`{"_step":%d,"o":{"%d%s":1}}`, 2+i, i, caption)).wants(200)
 	}
-	r, err := b.db.WandbRecord(t.Context(), store.System, "p", "r")
+	r, err := b.db.Wandb.Record(t.Context(), domain.System, "p", "r")
 	b.must(err)
 	about, err := json.Marshal(r.About)
 	b.must(err)
@@ -135,7 +137,7 @@ func TestRestIsBounded(t *testing.T) {
 	if !strings.Contains(strings.Join(r.Lost, " "), "Values of a step") {
 		t.Errorf("what was lost is %q", r.Lost)
 	}
-	rows, err := b.db.WandbHistory(t.Context(), store.System, r.ID, historyAt(1))
+	rows, err := b.db.Wandb.History(t.Context(), domain.System, r.ID, historyAt(1))
 	b.must(err)
 	if len(rows) != 1 || len(rows[0].Members) != 2 {
 		t.Errorf("%d rows", len(rows))
@@ -163,6 +165,6 @@ func TestHeartbeatIsBounded(t *testing.T) {
 }
 
 // historyAt selects one step of a history.
-func historyAt(step store.Step) kept.HistoryQuery {
+func historyAt(step scalar.Step) kept.HistoryQuery {
 	return kept.HistoryQuery{From: step, To: step + 1, Limit: 10}
 }

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"tracker/store"
+	"tracker/store/domain"
 	"tracker/store/json"
 )
 
@@ -19,7 +19,7 @@ const (
 	// must end.
 	checkWork = 1000
 	// maxTime is how long an operation may take, as long as the searches of a read.
-	maxTime = store.SearchLimit
+	maxTime = domain.SearchLimit
 
 	// A text of a request may be JSON itself, such as a filter. Its contents are not
 	// counted with the body.
@@ -31,8 +31,8 @@ const (
 )
 
 var (
-	errTooLarge = store.Invalid("query", "The query asks for more than %d MiB; ask for less at once.", store.MaxAnswerBytes>>20)
-	errTooLong  = store.Invalid("query", "The query took more than %d seconds and was stopped; ask for less at once.", int(maxTime.Seconds()))
+	errTooLarge = domain.Invalid("query", "The query asks for more than %d MiB; ask for less at once.", domain.MaxAnswerBytes>>20)
+	errTooLong  = domain.Invalid("query", "The query took more than %d seconds and was stopped; ask for less at once.", int(maxTime.Seconds()))
 )
 
 // bounds count the work and the memory of one operation.
@@ -46,7 +46,7 @@ type bounds struct {
 func (b *bounds) step(n int) error {
 	before := b.work
 	if b.work += n; b.work > maxWork {
-		return store.Invalid("query", "The query asks for more than %d values; ask for less at once.", maxWork)
+		return domain.Invalid("query", "The query asks for more than %d values; ask for less at once.", maxWork)
 	}
 	if before/checkWork == b.work/checkWork {
 		return nil
@@ -56,7 +56,7 @@ func (b *bounds) step(n int) error {
 
 // text counts a text that is answered.
 func (b *bounds) text(s string) error {
-	if b.answered += int64(len(s)); b.answered > store.MaxAnswerBytes {
+	if b.answered += int64(len(s)); b.answered > domain.MaxAnswerBytes {
 		return errTooLarge
 	}
 	return nil
@@ -66,7 +66,7 @@ func (b *bounds) text(s string) error {
 // when it is not such JSON.
 func inner(field, text string, into any, invalid error) error {
 	if len(text) > maxInner || json.Values([]byte(text)) > maxInnerValues {
-		return store.Invalid(field, "%s may have up to %d bytes and %d values; send less at once.", field, maxInner, maxInnerValues)
+		return domain.Invalid(field, "%s may have up to %d bytes and %d values; send less at once.", field, maxInner, maxInnerValues)
 	}
 	if json.Unmarshal([]byte(text), into, json.AllowDuplicateNames(true)) != nil {
 		return invalid
@@ -83,7 +83,7 @@ func (c *call) untimed() (end func()) {
 
 // takeNamed counts the memory of a file in an answer that a client has named.
 func (c *call) takeNamed(name string) error {
-	return store.Take(c.ctx, namedFile+4*int64(len(name)))
+	return domain.Take(c.ctx, namedFile+4*int64(len(name)))
 }
 
 // bounded runs answer, which answers an operation, with bounds on its time and on the
@@ -98,11 +98,11 @@ func (c *call) bounded(reads bool, answer func(*bounds) error) error {
 	defer c.timer.Stop()
 	run := func(ctx context.Context) error {
 		var taken int64
-		c.ctx = store.WithBudget(ctx, func(n int64) error {
-			if taken += n; taken > store.MaxAnswerBytes {
+		c.ctx = domain.WithBudget(ctx, func(n int64) error {
+			if taken += n; taken > domain.MaxAnswerBytes {
 				return errTooLarge
 			}
-			return store.Take(ctx, n)
+			return domain.Take(ctx, n)
 		})
 		return answer(&bounds{ctx: ctx})
 	}
@@ -110,7 +110,7 @@ func (c *call) bounded(reads bool, answer func(*bounds) error) error {
 	if reads {
 		err = c.share.Hold(ctx, run)
 	} else {
-		err = run(store.WithBudget(ctx, c.share.Take))
+		err = run(domain.WithBudget(ctx, c.share.Take))
 	}
 	if err != nil && errors.Is(context.Cause(ctx), errTooLong) {
 		return errTooLong

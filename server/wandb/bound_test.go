@@ -9,8 +9,11 @@ import (
 	"testing"
 
 	"tracker/server/wandb"
-	"tracker/store"
+	"tracker/store/domain"
 	"tracker/store/json"
+	"tracker/store/runs"
+	"tracker/store/scalar"
+	"tracker/store/users"
 	kept "tracker/store/wandb"
 	"tracker/store/wandb/format"
 )
@@ -71,16 +74,16 @@ func TestStreamsAreBounded(t *testing.T) {
 		rows[i] = fmt.Sprintf(`{"_step":%d,"x":%d%s}`, i, i, strings.Repeat(`,"y":1`, 100))
 	}
 	b.history("p", "r", 0, rows...).wants(200)
-	w, err := b.db.WandbRecord(t.Context(), store.System, "p", "r")
-	if b.must(err); w.HistoryLines != int64(len(rows)) || w.LastStep != store.Step(len(rows)-1) {
+	w, err := b.db.Wandb.Record(t.Context(), domain.System, "p", "r")
+	if b.must(err); w.HistoryLines != int64(len(rows)) || w.LastStep != scalar.Step(len(rows)-1) {
 		t.Errorf("the history has %d lines up to step %d", w.HistoryLines, w.LastStep)
 	}
-	points, err := b.db.Metrics(t.Context(), store.System, b.id("p", "r"), store.MetricQuery{Page: store.Page{Limit: 1}})
+	points, err := b.db.Runs.Metrics(t.Context(), domain.System, b.id("p", "r"), runs.MetricQuery{Page: domain.Page{Limit: 1}})
 	if b.must(err); points.Total != 2*len(rows) {
 		t.Errorf("there are %d points, want %d", points.Total, 2*len(rows))
 	}
 	b.history("p", "r", 3000, `{"_step":3000,"x":1}`, `{"_step":3001,"l":[`+strings.Repeat("1,", 100_000)+`1]}`, `{"_step":3002,"x":1}`).wants(200)
-	w, err = b.db.WandbRecord(t.Context(), store.System, "p", "r")
+	w, err = b.db.Wandb.Record(t.Context(), domain.System, "p", "r")
 	if b.must(err); len(w.Lost) != 1 || w.LastStep != 3002 {
 		t.Errorf("after a long line: %q, step %d", w.Lost, w.LastStep)
 	}
@@ -104,8 +107,8 @@ func TestStreamIsReadAsItArrives(t *testing.T) {
 	b.run("p", "r")
 	b.stream("p", "r", `{"exitcode":3,"complete":true,"dropped":[{"x":1}],"files":{"output.log":{"content":["b",null,"d"],"offset":1,"more":{}},`+
 		`"unknown":{"content":["x"]},"wandb-summary.json":null,"wandb-history.jsonl":{"content":["{\"_step\":4,\"x\":1}"],"offset":7}}}`).wants(200)
-	w, err := b.db.WandbRecord(t.Context(), store.System, "p", "r")
-	if b.must(err); w.LogLines != 4 || w.HistoryLines != 8 || w.LastStep != 4 || w.Status != store.Failed || w.ErrorMessage != "exit code 3" {
+	w, err := b.db.Wandb.Record(t.Context(), domain.System, "p", "r")
+	if b.must(err); w.LogLines != 4 || w.HistoryLines != 8 || w.LastStep != 4 || w.Status != domain.Failed || w.ErrorMessage != "exit code 3" {
 		t.Errorf("%+v", w)
 	}
 	if got := b.points("p", "r"); got != "x 4 1" {
@@ -138,15 +141,15 @@ func TestStreamIsReadAsItArrives(t *testing.T) {
 func TestStreamAsksForTheRightFirst(t *testing.T) {
 	t.Parallel()
 	b := start(t, true)
-	_, err := b.db.CreateUser(t.Context(), store.System, store.NewUser{Username: "ada", Password: password})
+	_, err := b.db.Users.CreateUser(t.Context(), domain.System, users.NewUser{Username: "ada", Password: password})
 	b.must(err)
-	ada, err := b.db.UserByName(t.Context(), store.System, "ada")
+	ada, err := b.db.Users.UserByName(t.Context(), domain.System, "ada")
 	b.must(err)
-	adas, err := b.db.CreateAPIKey(t.Context(), store.System, ada.ID, "k")
+	adas, err := b.db.Users.CreateAPIKey(t.Context(), domain.System, ada.ID, "k")
 	b.must(err)
-	admin, err := b.db.DefaultUser(t.Context())
+	admin, err := b.db.Users.DefaultUser(t.Context())
 	b.must(err)
-	roots, err := b.db.CreateAPIKey(t.Context(), store.System, admin.ID, "k")
+	roots, err := b.db.Users.CreateAPIKey(t.Context(), domain.System, admin.ID, "k")
 	b.must(err)
 	b.run("p", "r", key(roots))
 	b.stream("p", "r", "nothing that could be read", key(roots)).wants(400)
@@ -164,10 +167,10 @@ func TestHistoryIsSampled(t *testing.T) {
 	}
 	b.history("p", "r", 0, rows...).wants(200)
 	for _, n := range []int{1, 10, 700, 1500, 2000, 5000} {
-		found, err := b.db.WandbHistory(t.Context(), store.System, b.id("p", "r"),
+		found, err := b.db.Wandb.History(t.Context(), domain.System, b.id("p", "r"),
 			kept.HistoryQuery{To: 10_000, Limit: kept.MaxRows, Samples: n})
 		b.must(err)
-		if len(found) < min(n, len(rows)) || len(found) > 2*n || found[0].Step != 0 || found[len(found)-1].Step < store.Step(len(rows)/2) {
+		if len(found) < min(n, len(rows)) || len(found) > 2*n || found[0].Step != 0 || found[len(found)-1].Step < scalar.Step(len(rows)/2) {
 			t.Errorf("of %d rows, %d for %d samples", len(rows), len(found), n)
 		}
 		even := found[min(1, len(found)-1)].Step - found[0].Step

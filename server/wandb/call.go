@@ -10,6 +10,7 @@ import (
 
 	"tracker/server/web"
 	"tracker/store"
+	"tracker/store/domain"
 )
 
 // call is one request on its way through a handler.
@@ -19,8 +20,8 @@ type call struct {
 	s     *Server
 	ctx   context.Context
 	db    *store.DB
-	user  store.User
-	actor store.Actor
+	user  domain.User
+	actor domain.Actor
 	vars  map[string]string // of the path, decoded
 	share *web.Share        // of the memory of all requests
 	timer *time.Timer       // ends the operation
@@ -46,7 +47,7 @@ func (c *call) prepare(rt route) (err error) {
 	c.vars = mux.Vars(c.r)
 	for name, raw := range c.vars {
 		if c.vars[name], err = url.PathUnescape(raw); err != nil {
-			return store.Invalid("path", "The path can't be read; escape its special characters.")
+			return domain.Invalid("path", "The path can't be read; escape its special characters.")
 		}
 	}
 	if rt.open {
@@ -60,7 +61,7 @@ func (c *call) prepare(rt route) (err error) {
 	if err != nil {
 		return err
 	}
-	c.actor = store.Actor{UserID: c.user.ID}
+	c.actor = domain.Actor{UserID: c.user.ID}
 	web.InfoOf(c.r).User = c.user.Username
 	return nil
 }
@@ -68,7 +69,7 @@ func (c *call) prepare(rt route) (err error) {
 // telemetry refuses the telemetry of clients, with a status after which they do
 // not try again.
 func (c *call) telemetry() error {
-	return store.Errorf(store.CodeNotFound, "This server takes no telemetry.")
+	return domain.Errorf(domain.CodeNotFound, "This server takes no telemetry.")
 }
 
 // base returns the address of the service as the client knows it.

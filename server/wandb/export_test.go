@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"slices"
 
-	"tracker/store"
 	"tracker/store/wandb"
 )
 
@@ -40,7 +39,7 @@ func Queries() []string {
 }
 
 // DecodeManifest is decodeManifest.
-func DecodeManifest(r io.Reader, take func(int64) error) ([]store.WandbEntry, error) {
+func DecodeManifest(r io.Reader, take func(int64) error) ([]wandb.Entry, error) {
 	return decodeManifest(r, take)
 }
 

@@ -11,7 +11,8 @@ import (
 	"time"
 
 	"tracker/server/web"
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/files"
 	"tracker/store/scalar"
 	"tracker/store/transfer"
 	"tracker/store/wandb"
@@ -57,12 +58,12 @@ func (c *call) writeFile() error {
 		return err
 	}
 	sent := cleanName(c.vars["name"])
-	tree, name := store.Tree{IterationID: id}, transfer.FitPath(sent)
-	if err := c.db.AllowFile(c.ctx, c.actor, tree, name); err != nil {
+	tree, name := files.Tree{IterationID: id}, transfer.FitPath(sent)
+	if err := c.db.Files.AllowFile(c.ctx, c.actor, tree, name); err != nil {
 		return err
 	}
 	web.AllowUpload(c.r)
-	if err := c.db.CheckSize(c.r.ContentLength); err != nil {
+	if err := c.db.Files.CheckSize(c.r.ContentLength); err != nil {
 		return err
 	}
 	body := sentFile(c.r)
@@ -83,7 +84,7 @@ func (c *call) writeFile() error {
 
 // lose records in a run that something was cut or left out.
 func (c *call) lose(id, what string) error {
-	_, err := c.db.AppendWandb(c.ctx, c.actor, id, wandb.Stream{Lost: []string{what}})
+	_, err := c.db.Wandb.Append(c.ctx, c.actor, id, wandb.Stream{Lost: []string{what}})
 	return err
 }
 
@@ -111,32 +112,32 @@ func (c *call) readFile() error {
 
 // serveFile answers with the bytes of a file of a run.
 func (c *call) serveFile(id, name string) error {
-	r, content, err := c.db.OpenFile(c.ctx, c.actor, store.Tree{IterationID: id}, name)
+	r, content, err := c.db.Files.OpenFile(c.ctx, c.actor, files.Tree{IterationID: id}, name)
 	if err != nil {
 		return err
 	}
 	defer content.Close()
 	c.w.Header().Set("Content-Type", r.ContentType)
 	c.w.Header().Set("Content-Disposition", web.Attachment(r.Name))
-	web.ServeContent(c.w, c.r, r, content, func(e *store.Error) { writeError(c.w, c.r, e) })
+	web.ServeContent(c.w, c.r, r, content, func(e *domain.Error) { writeError(c.w, c.r, e) })
 	return nil
 }
 
 // sentFile returns the file that is the body of a request. A client sends again what was
 // refused as unavailable.
-func sentFile(r *http.Request) io.Reader { return web.FileBody(r, store.CodeUnavailable) }
+func sentFile(r *http.Request) io.Reader { return web.FileBody(r, domain.CodeUnavailable) }
 
 // put stores the bytes of r as a file of a run.
 func (c *call) put(id, name, contentType string, r io.Reader) error {
-	data, err := c.db.Receive(c.ctx, r, "")
+	data, err := c.db.Files.Receive(c.ctx, r, "")
 	if err != nil {
 		return err
 	}
 	defer data.Discard()
-	return c.db.WriteFile(c.ctx, c.actor, store.Tree{IterationID: id}, name, contentType, data)
+	return c.db.Files.WriteFile(c.ctx, c.actor, files.Tree{IterationID: id}, name, contentType, data)
 }
 
 // isNotFound reports whether err is about a record that does not exist.
 func isNotFound(err error) bool {
-	return err != nil && store.AsError(err).Code == store.CodeNotFound
+	return err != nil && domain.AsError(err).Code == domain.CodeNotFound
 }

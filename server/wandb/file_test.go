@@ -5,7 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/wandb"
 )
 
 // The files of a run are listed without those of the versions that it has logged, however
@@ -14,13 +15,13 @@ func TestFilesOfRunLeaveOutVersions(t *testing.T) {
 	t.Parallel()
 	b := start(t, false)
 	b.run("p", "r")
-	long := strings.Repeat("x", store.MaxText)
+	long := strings.Repeat("x", domain.MaxText)
 	for i := range 35 {
-		a, err := b.db.CreateWandbArtifact(t.Context(), store.System, store.NewWandbArtifact{IterationID: b.id("p", "r"),
+		a, err := b.db.Wandb.CreateArtifact(t.Context(), domain.System, wandb.NewArtifact{IterationID: b.id("p", "r"),
 			Collection: "c", Type: "t", Digest: fmt.Sprint(i), Description: long, Metadata: `"` + long[2:] + `"`})
 		b.must(err)
 		b.send("PUT", "/artifacts/"+a.ID+"/wandb_manifest.json", `{"contents":{}}`).wants(200)
-		_, err = b.db.CommitWandbArtifact(t.Context(), store.System, a.ID, nil)
+		_, err = b.db.Wandb.CommitArtifact(t.Context(), domain.System, a.ID, nil)
 		b.must(err)
 	}
 	// The last three are no versions.
@@ -41,7 +42,7 @@ func TestTagsOfArtifactsAreNotLostSilently(t *testing.T) {
 	const input = `projectName: "p", runName: "r", artifactTypeName: "t", artifactCollectionName: "c"`
 	lost := func() string {
 		t.Helper()
-		r, err := b.db.WandbRecord(t.Context(), store.System, "p", "r")
+		r, err := b.db.Wandb.Record(t.Context(), domain.System, "p", "r")
 		b.must(err)
 		return strings.Join(r.Lost, "\n")
 	}
@@ -60,7 +61,7 @@ func TestTagsOfArtifactsAreNotLostSilently(t *testing.T) {
 		"The time to live of the artifact c was left out: artifacts are kept until they are deleted." {
 		t.Errorf("lost %q", got)
 	}
-	a, err := b.db.CreateWandbArtifact(t.Context(), store.System, store.NewWandbArtifact{IterationID: b.id("p", "r"), Collection: "c", Type: "t", Digest: "2"})
+	a, err := b.db.Wandb.CreateArtifact(t.Context(), domain.System, wandb.NewArtifact{IterationID: b.id("p", "r"), Collection: "c", Type: "t", Digest: "2"})
 	b.must(err)
 	change := func(more string) answer {
 		t.Helper()
@@ -68,7 +69,7 @@ func TestTagsOfArtifactsAreNotLostSilently(t *testing.T) {
 	}
 	change(`tagsToAdd: [{tagName: "a"}]`).wants(400)
 	change(`ttlDurationSeconds: 60`).wants(400)
-	if same, err := b.db.WandbArtifact(t.Context(), store.System, a.ID); err != nil || same.Description != "" {
+	if same, err := b.db.Wandb.Artifact(t.Context(), domain.System, a.ID); err != nil || same.Description != "" {
 		t.Errorf("%v %q", err, same.Description)
 	}
 	change(`tagsToAdd: [], tagsToDelete: [], ttlDurationSeconds: null`).wants(200)

@@ -9,8 +9,9 @@ import (
 	"time"
 
 	"tracker/server/web"
-	"tracker/store"
+	"tracker/store/domain"
 	"tracker/store/json"
+	"tracker/store/wandb"
 )
 
 // test reports whether a run passes a filter.
@@ -34,7 +35,7 @@ type filterParser struct {
 // subject is a run that is tested, with its JSON as far as it was read.
 type subject struct {
 	ctx             context.Context
-	r               *store.WandbRecord
+	r               *wandb.Record
 	now             time.Time
 	config, summary map[string]any
 }
@@ -43,7 +44,7 @@ type subject struct {
 func (p *filterParser) filter(f any, depth int) (test, error) {
 	fields, ok := f.(map[string]any)
 	if !ok || depth > maxDepth {
-		return nil, store.Invalid("filters", "A filter must be an object of names and conditions, nested up to %d deep.", maxDepth)
+		return nil, domain.Invalid("filters", "A filter must be an object of names and conditions, nested up to %d deep.", maxDepth)
 	}
 	var all []test
 	for name, condition := range fields {
@@ -72,7 +73,7 @@ func (p *filterParser) condition(name string, condition any, depth int) (test, e
 	case "$and", "$or", "$nor":
 		list, ok := condition.([]any)
 		if !ok {
-			return nil, store.Invalid("filters", "%s takes a list of filters.", name)
+			return nil, domain.Invalid("filters", "%s takes a list of filters.", name)
 		}
 		var all []test
 		for _, f := range list {
@@ -98,10 +99,10 @@ func (p *filterParser) condition(name string, condition any, depth int) (test, e
 		return func(s *subject) bool { return !t(s) }, err
 	}
 	if strings.HasPrefix(name, "$") {
-		return nil, store.Invalid("filters", "The operator %s is not known.", web.Clip(name))
+		return nil, domain.Invalid("filters", "The operator %s is not known.", web.Clip(name))
 	}
 	if len(name) > maxField || strings.Count(name, ".") > maxNested {
-		return nil, store.Invalid("filters", "The name of a field has up to %d bytes and %d dots.", maxField, maxNested)
+		return nil, domain.Invalid("filters", "The name of a field has up to %d bytes and %d dots.", maxField, maxNested)
 	}
 	operators, ok := condition.(map[string]any)
 	if !ok {
@@ -141,7 +142,7 @@ func (p *filterParser) operator(name, op string, want any, depth int) (test, err
 	case "$in", "$nin":
 		list, ok := want.([]any)
 		if !ok {
-			return nil, store.Invalid("filters", "%s takes a list of values.", op)
+			return nil, domain.Invalid("filters", "%s takes a list of values.", op)
 		}
 		return func(s *subject) bool {
 			v := s.value(name)
@@ -184,23 +185,23 @@ func (p *filterParser) operator(name, op string, want any, depth int) (test, err
 		t, err := p.condition(name, want, depth+1)
 		return func(s *subject) bool { return !t(s) }, err
 	}
-	return nil, store.Invalid("filters", "The operator %s is not known.", web.Clip(op))
+	return nil, domain.Invalid("filters", "The operator %s is not known.", web.Clip(op))
 }
 
 // regexp returns a regular expression, unless it is too large.
 func (p *filterParser) regexp(text string) (*regexp.Regexp, error) {
 	if len(text) > maxRegexp {
-		return nil, store.Invalid("filters", "A regular expression has up to %d bytes.", maxRegexp)
+		return nil, domain.Invalid("filters", "A regular expression has up to %d bytes.", maxRegexp)
 	}
 	parsed, err := syntax.Parse(text, syntax.Perl)
 	if err == nil {
 		if p.program += sizeOf(parsed); p.program > maxProgram {
-			return nil, store.Invalid("filters", "The regular expressions of the filter are too large; repeat less in them.")
+			return nil, domain.Invalid("filters", "The regular expressions of the filter are too large; repeat less in them.")
 		}
 	}
 	re, err := regexp.Compile(text)
 	if err != nil {
-		return nil, store.Invalid("filters", "The regular expression %q can't be read.", web.Clip(text))
+		return nil, domain.Invalid("filters", "The regular expression %q can't be read.", web.Clip(text))
 	}
 	return re, nil
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/vektah/gqlparser/v2/parser"
 
 	"tracker/server/web"
-	"tracker/store"
+	"tracker/store/domain"
 )
 
 // object is a value with fields. A field is a value, or a func(args) (any, error) that
@@ -93,7 +93,7 @@ func (c *call) graphql() error {
 		return err
 	}
 	if body == nil {
-		return store.Invalid("query", "The body must be a JSON object with a query.")
+		return domain.Invalid("query", "The body must be a JSON object with a query.")
 	}
 	var in request
 	if err := web.DecodeLenient(body, &in); err != nil {
@@ -101,14 +101,14 @@ func (c *call) graphql() error {
 	}
 	doc, parseErr := parser.ParseQueryWithTokenLimit(&ast.Source{Input: in.Query}, maxTokens)
 	if parseErr != nil {
-		return store.Invalid("query", "The query can't be read: %s.", web.Clip(parseErr.Error()))
+		return domain.Invalid("query", "The query can't be read: %s.", web.Clip(parseErr.Error()))
 	}
 	op := doc.Operations.ForName("")
 	if in.Operation != nil && *in.Operation != "" {
 		op = doc.Operations.ForName(*in.Operation)
 	}
 	if op == nil {
-		return store.Invalid("query", "The query has no operation of this name.")
+		return domain.Invalid("query", "The query has no operation of this name.")
 	}
 	x := &execution{fragments: doc.Fragments, variables: in.Variables}
 	if x.variables == nil {
@@ -117,7 +117,7 @@ func (c *call) graphql() error {
 	for _, d := range op.VariableDefinitions {
 		if _, given := x.variables[d.Variable]; !given && d.DefaultValue != nil {
 			if x.variables[d.Variable], err = d.DefaultValue.Value(nil); err != nil {
-				return store.Invalid("query", "The default of the variable %s can't be read.", web.Clip(d.Variable))
+				return domain.Invalid("query", "The default of the variable %s can't be read.", web.Clip(d.Variable))
 			}
 		}
 	}
@@ -155,7 +155,7 @@ type wanted struct {
 // selection returns the fields of an object that are asked for.
 func (x *execution) selection(set ast.SelectionSet, o object, depth int) (map[string]any, error) {
 	if depth > maxDepth {
-		return nil, store.Invalid("query", "The query is nested more than %d deep.", maxDepth)
+		return nil, domain.Invalid("query", "The query is nested more than %d deep.", maxDepth)
 	}
 	all := map[string]*wanted{}
 	var order []string
@@ -170,7 +170,7 @@ func (x *execution) selection(set ast.SelectionSet, o object, depth int) (map[st
 		f := all[name]
 		v, known := o[f.field.Name]
 		if !known && depth == 0 && x.mutation {
-			return nil, store.Invalid("query", "This server does not have the mutation %s; docs/wandb.md says what is served.", web.Clip(f.field.Name))
+			return nil, domain.Invalid("query", "This server does not have the mutation %s; docs/wandb.md says what is served.", web.Clip(f.field.Name))
 		}
 		if resolve, ok := v.(func(args) (any, error)); ok {
 			in, err := x.arguments(f.field)
@@ -229,7 +229,7 @@ const (
 // collect adds the fields of a selection to all, with those of its fragments.
 func (x *execution) collect(set ast.SelectionSet, o object, all map[string]*wanted, order *[]string, seen map[string]visit, nested int) error {
 	if nested > maxDepth {
-		return store.Invalid("query", "The fragments of the query are nested more than %d deep.", maxDepth)
+		return domain.Invalid("query", "The fragments of the query are nested more than %d deep.", maxDepth)
 	}
 	for _, s := range set {
 		if err := x.step(1); err != nil {
@@ -259,13 +259,13 @@ func (x *execution) collect(set ast.SelectionSet, o object, all map[string]*want
 		case *ast.FragmentSpread:
 			f := x.fragments.ForName(s.Name)
 			if f == nil {
-				return store.Invalid("query", "The query has no fragment %s.", web.Clip(s.Name))
+				return domain.Invalid("query", "The query has no fragment %s.", web.Clip(s.Name))
 			}
 			if !x.included(s.Directives) || !applies(f.TypeCondition, o) || seen[s.Name] == visited {
 				continue
 			}
 			if seen[s.Name] == visiting {
-				return store.Invalid("query", "The fragment %s of the query is nested in itself.", web.Clip(s.Name))
+				return domain.Invalid("query", "The fragment %s of the query is nested in itself.", web.Clip(s.Name))
 			}
 			seen[s.Name] = visiting
 			if err := x.collect(f.SelectionSet, o, all, order, seen, nested+1); err != nil {
@@ -311,7 +311,7 @@ func (x *execution) arguments(f *ast.Field) (args, error) {
 	for _, a := range f.Arguments {
 		v, err := a.Value.Value(x.variables)
 		if err != nil {
-			return nil, store.Invalid(a.Name, "The argument %s of %s can't be read.", web.Clip(a.Name), web.Clip(f.Name))
+			return nil, domain.Invalid(a.Name, "The argument %s of %s can't be read.", web.Clip(a.Name), web.Clip(f.Name))
 		}
 		in[a.Name] = v
 	}

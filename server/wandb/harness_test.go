@@ -15,6 +15,8 @@ import (
 	"tracker/server/servertest"
 	"tracker/server/web/auth"
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/runs"
 )
 
 const password = servertest.Password
@@ -106,8 +108,8 @@ func (b bed) history(project, name string, offset int, rows ...string) answer {
 // id returns the id of the iteration that a run is.
 func (b bed) id(project, name string) (id string) {
 	b.Helper()
-	b.must(b.db.View(b.Context(), store.System, func(v *store.View) (err error) {
-		id, err = v.WandbIteration(project, name)
+	b.must(b.db.View(b.Context(), domain.System, func(v *store.View) (err error) {
+		id, err = v.Wandb.Iteration(project, name)
 		return err
 	}))
 	return id
@@ -116,7 +118,7 @@ func (b bed) id(project, name string) (id string) {
 // points returns the points of a run as sorted texts of key, step and value.
 func (b bed) points(project, name string) string {
 	b.Helper()
-	l, err := b.db.Metrics(b.Context(), store.System, b.id(project, name), store.MetricQuery{Page: store.Page{Limit: store.MaxLimit}})
+	l, err := b.db.Runs.Metrics(b.Context(), domain.System, b.id(project, name), runs.MetricQuery{Page: domain.Page{Limit: domain.MaxLimit}})
 	b.must(err)
 	var out []string
 	for _, p := range l.Data {

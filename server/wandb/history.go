@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"tracker/store"
+	"tracker/store/domain"
 	"tracker/store/json"
 	"tracker/store/scalar"
 	"tracker/store/wandb"
@@ -14,7 +14,7 @@ import (
 )
 
 // historyKeys returns the names of the values in the history of a run.
-func historyKeys(r *store.WandbRecord) any {
+func historyKeys(r *wandb.Record) any {
 	out := allKeys{Last: lastStep(r), Sets: []any{}, Keys: map[string]keyInfo{}}
 	count := max(1, r.HistoryLines)
 	for _, m := range r.Metrics {
@@ -36,7 +36,7 @@ func historyKeys(r *store.WandbRecord) any {
 }
 
 // lastStep returns the last step of the history of a run, -1 when it has none.
-func lastStep(r *store.WandbRecord) int64 {
+func lastStep(r *wandb.Record) int64 {
 	last := int64(-1)
 	if r.HistoryLines > 0 {
 		last = int64(r.LastStep)
@@ -50,12 +50,12 @@ func lastStep(r *store.WandbRecord) int64 {
 }
 
 // historyTail returns the last row of the history, as a list of one.
-func (c *call) historyTail(r *store.WandbRecord) (any, error) {
+func (c *call) historyTail(r *wandb.Record) (any, error) {
 	last := lastStep(r)
 	if last < 0 {
 		return "[]", nil
 	}
-	rows, err := c.db.WandbHistory(c.ctx, c.actor, r.ID, wandb.HistoryQuery{From: scalar.Step(last), To: scalar.Step(last + 1), Limit: 1})
+	rows, err := c.db.Wandb.History(c.ctx, c.actor, r.ID, wandb.HistoryQuery{From: scalar.Step(last), To: scalar.Step(last + 1), Limit: 1})
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (c *call) historyTail(r *store.WandbRecord) (any, error) {
 	return textList([]string{rows[0].Text(startOf(r))}), nil
 }
 
-func startOf(r *store.WandbRecord) scalar.Time {
+func startOf(r *wandb.Record) scalar.Time {
 	if r.Start > 0 {
 		return r.Start
 	}
@@ -73,10 +73,10 @@ func startOf(r *store.WandbRecord) scalar.Time {
 }
 
 // history returns rows of the history, or of the metrics of the system, as texts.
-func (c *call) history(r *store.WandbRecord, a args, system bool) (any, error) {
+func (c *call) history(r *wandb.Record, a args, system bool) (any, error) {
 	q := wandb.HistoryQuery{From: scalar.Step(a.number("minStep", math.MinInt64)), To: scalar.Step(a.number("maxStep", math.MaxInt64)),
 		System: system, Limit: wandb.MaxRows, Samples: int(max(0, min(a.number("samples", 0), wandb.MaxRows)))}
-	rows, err := c.db.WandbHistory(c.ctx, c.actor, r.ID, q)
+	rows, err := c.db.Wandb.History(c.ctx, c.actor, r.ID, q)
 	if err != nil {
 		return nil, err
 	}
@@ -121,10 +121,10 @@ type sampleSpec struct {
 	Max     *int64   `json:"maxStep"`
 }
 
-var errSpec = store.Invalid("specs", "A question for rows of the history must be a JSON object with keys and samples.")
+var errSpec = domain.Invalid("specs", "A question for rows of the history must be a JSON object with keys and samples.")
 
 // sampledHistory returns for each query the rows that have all of its keys.
-func (c *call) sampledHistory(r *store.WandbRecord, a args) (any, error) {
+func (c *call) sampledHistory(r *wandb.Record, a args) (any, error) {
 	var out []any
 	for _, text := range a.texts("specs") {
 		var spec sampleSpec
@@ -150,7 +150,7 @@ func (c *call) sampledHistory(r *store.WandbRecord, a args) (any, error) {
 				q.To++
 			}
 		}
-		rows, err := c.db.WandbHistory(c.ctx, c.actor, r.ID, q)
+		rows, err := c.db.Wandb.History(c.ctx, c.actor, r.ID, q)
 		if err != nil {
 			return nil, err
 		}

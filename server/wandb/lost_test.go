@@ -4,7 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/runs"
 	"tracker/store/wandb"
 )
 
@@ -15,7 +16,7 @@ func TestLostIsTold(t *testing.T) {
 	b.run("p", "r")
 	lost := func() string {
 		t.Helper()
-		all, err := b.db.Properties(t.Context(), store.System, store.IterationProperty, b.id("p", "r"), store.FirstPage)
+		all, err := b.db.Runs.Properties(t.Context(), domain.System, runs.IterationProperty, b.id("p", "r"), domain.FirstPage)
 		b.must(err)
 		if len(all.Data) == 0 {
 			return ""
@@ -35,7 +36,7 @@ func TestLostIsTold(t *testing.T) {
 		b.history("p", "r", 1, `nonsense`, `{"_step":1,"`+long("m")+`":1}`).wants(200)
 		b.stream("p", "r", `{"files":{"wandb-events.jsonl":{"offset":0,"content":["nonsense"]},"wandb-summary.json":{"offset":0,"content":["nonsense"]}}}`).wants(200)
 		b.query(`mutation ($n: String) { upsertBucket(input: {modelName: "p", name: "r", tags: ["`+long("t")+`"], notes: $n, displayName: "`+long("d")+
-			`", config: "{\"`+long("c")+`\":{\"value\":1}}"}) { inserted } }`, map[string]any{"n": strings.Repeat("n", store.MaxText+1)}).wants(200)
+			`", config: "{\"`+long("c")+`\":{\"value\":1}}"}) { inserted } }`, map[string]any{"n": strings.Repeat("n", domain.MaxText+1)}).wants(200)
 		b.query(`mutation { notifyScriptableRunAlert(input: {projectName: "p", runName: "r", title: "t"}) { success } }`, nil).wants(200)
 		b.send("PUT", "/files/me/p/r/"+long("f"), "x").wants(200)
 		b.send("PUT", "/files/me/p/r/plain/./name", "x").wants(200)

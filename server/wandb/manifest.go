@@ -10,8 +10,10 @@ import (
 	"slices"
 	"strings"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/files"
 	"tracker/store/json"
+	"tracker/store/wandb"
 )
 
 const (
@@ -36,7 +38,7 @@ type manifestEntry struct {
 
 // entries holds the files of a manifest. Reading fails when there are too many.
 type entries struct {
-	list []store.WandbEntry
+	list []wandb.Entry
 	take func(bytes int64) error // counts what they hold
 }
 
@@ -66,7 +68,7 @@ func (e *entries) UnmarshalJSONFrom(dec *json.Decoder) error {
 		if err := e.take(int64(len(path)+len(one.Digest)+len(one.Ref)) + entryBytes); err != nil {
 			return err
 		}
-		e.list = append(e.list, store.WandbEntry{Name: path, MD5: one.Digest, Ref: one.Ref, Size: one.Size})
+		e.list = append(e.list, wandb.Entry{Name: path, MD5: one.Digest, Ref: one.Ref, Size: one.Size})
 	}
 	_, err := dec.ReadToken()
 	return err
@@ -74,7 +76,7 @@ func (e *entries) UnmarshalJSONFrom(dec *json.Decoder) error {
 
 // decodeManifest reads a manifest without holding its text. take counts the memory of
 // the entries. When several entries have the same name, the last is returned.
-func decodeManifest(r io.Reader, take func(bytes int64) error) ([]store.WandbEntry, error) {
+func decodeManifest(r io.Reader, take func(bytes int64) error) ([]wandb.Entry, error) {
 	m := manifest{entries{take: take}}
 	err := json.UnmarshalRead(r, &m, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true))
 	if err := manifestError(err); err != nil {
@@ -82,31 +84,31 @@ func decodeManifest(r io.Reader, take func(bytes int64) error) ([]store.WandbEnt
 	}
 	all := m.Contents.list
 	slices.Reverse(all)
-	slices.SortStableFunc(all, func(a, b store.WandbEntry) int { return strings.Compare(a.Name, b.Name) })
-	return slices.CompactFunc(all, func(a, b store.WandbEntry) bool { return a.Name == b.Name }), nil
+	slices.SortStableFunc(all, func(a, b wandb.Entry) int { return strings.Compare(a.Name, b.Name) })
+	return slices.CompactFunc(all, func(a, b wandb.Entry) bool { return a.Name == b.Name }), nil
 }
 
 // manifestError returns what a client is told of an error in reading a manifest.
 func manifestError(err error) error {
-	var known *store.Error
+	var known *domain.Error
 	switch {
 	case errors.As(err, &known):
 		return known
 	case errors.Is(err, errEntries):
-		return store.Invalid("manifest", "An artifact may have up to %d files; log them as several artifacts.", maxEntries)
+		return domain.Invalid("manifest", "An artifact may have up to %d files; log them as several artifacts.", maxEntries)
 	case err != nil:
-		return store.Invalid("manifest", "The manifest of the artifact can't be read; log the artifact again.")
+		return domain.Invalid("manifest", "The manifest of the artifact can't be read; log the artifact again.")
 	}
 	return nil
 }
 
-var errLongManifest = store.Errorf(store.CodePayloadTooLarge, "The manifest of an artifact may have up to %d bytes; log its files as several artifacts.", maxManifest)
+var errLongManifest = domain.Errorf(domain.CodePayloadTooLarge, "The manifest of an artifact may have up to %d bytes; log its files as several artifacts.", maxManifest)
 
-var errManifest = store.Invalid("manifest", "The files of the artifact take more than %d MiB with their names; log them as several artifacts.", store.MaxAnswerBytes>>20)
+var errManifest = domain.Invalid("manifest", "The files of the artifact take more than %d MiB with their names; log them as several artifacts.", domain.MaxAnswerBytes>>20)
 
 // readManifest returns the files of a version, by name.
-func (c *call) readManifest(a *store.WandbArtifact) ([]store.WandbEntry, error) {
-	r, content, err := c.db.OpenFile(c.ctx, c.actor, store.Tree{IterationID: a.IterationID}, a.File(manifestName))
+func (c *call) readManifest(a *wandb.Artifact) ([]wandb.Entry, error) {
+	r, content, err := c.db.Files.OpenFile(c.ctx, c.actor, files.Tree{IterationID: a.IterationID}, a.File(manifestName))
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +117,7 @@ func (c *call) readManifest(a *store.WandbArtifact) ([]store.WandbEntry, error) 
 		return nil, errLongManifest
 	}
 	return decodeManifest(content, func(n int64) error {
-		err := store.Take(c.ctx, n)
+		err := domain.Take(c.ctx, n)
 		if errors.Is(err, errTooLarge) {
 			err = errManifest
 		}
@@ -124,7 +126,7 @@ func (c *call) readManifest(a *store.WandbArtifact) ([]store.WandbEntry, error) 
 }
 
 const (
-	partsName = store.WandbParts
+	partsName = wandb.Parts
 	maxParts  = 1000 // of a version
 	// incremental is the end of the name of a part that adds to the newest version.
 	incremental = "-incremental.json"
@@ -132,13 +134,13 @@ const (
 
 // newPart returns the name of a new part of the manifest of a version. It sorts after the
 // names of the parts that have been sent.
-func (c *call) newPart(a *store.WandbArtifact, kind string) (string, error) {
-	parts, err := c.db.Files(c.ctx, c.actor, store.Tree{IterationID: a.IterationID}, a.File(partsName))
+func (c *call) newPart(a *wandb.Artifact, kind string) (string, error) {
+	parts, err := c.db.Files.Files(c.ctx, c.actor, files.Tree{IterationID: a.IterationID}, a.File(partsName))
 	if err != nil {
 		return "", err
 	}
 	if len(parts) >= maxParts {
-		return "", store.Invalid("artifactID", "An artifact of several writers may have up to %d parts; finish it, and log the rest as another version.", maxParts)
+		return "", domain.Invalid("artifactID", "An artifact of several writers may have up to %d parts; finish it, and log the rest as another version.", maxParts)
 	}
 	name, err := newName()
 	end := ".json"
@@ -195,21 +197,21 @@ func (c *contents) UnmarshalJSONFrom(dec *json.Decoder) error {
 // joinManifest writes the manifest of a version that has parts: the files of all parts, of
 // several with the same name the last one. A version that adds to others begins with the
 // files of the newest one.
-func (c *call) joinManifest(a *store.WandbArtifact) error {
-	tree := store.Tree{IterationID: a.IterationID}
-	parts, err := c.db.Files(c.ctx, c.actor, tree, a.File(partsName))
+func (c *call) joinManifest(a *wandb.Artifact) error {
+	tree := files.Tree{IterationID: a.IterationID}
+	parts, err := c.db.Files.Files(c.ctx, c.actor, tree, a.File(partsName))
 	if err != nil || len(parts) == 0 {
 		return err
 	}
 	all := wholeManifest[contents]{Contents: contents{of: map[string]json.Value{}, take: func(n int64) error {
-		err := store.Take(c.ctx, n)
+		err := domain.Take(c.ctx, n)
 		if errors.Is(err, errTooLarge) {
 			err = errManifest
 		}
 		return err
 	}}}
-	add := func(of *store.WandbArtifact, name string) error {
-		r, content, err := c.db.OpenFile(c.ctx, c.actor, store.Tree{IterationID: of.IterationID}, of.File(name))
+	add := func(of *wandb.Artifact, name string) error {
+		r, content, err := c.db.Files.OpenFile(c.ctx, c.actor, files.Tree{IterationID: of.IterationID}, of.File(name))
 		if err != nil {
 			return err
 		}
@@ -221,7 +223,7 @@ func (c *call) joinManifest(a *store.WandbArtifact) error {
 		adds = adds || strings.HasSuffix(part.Name, incremental)
 	}
 	if adds {
-		former, err := c.db.WandbArtifacts(c.ctx, c.actor, store.WandbArtifactQuery{ProjectID: a.ProjectID, Collection: a.Collection})
+		former, err := c.db.Wandb.Artifacts(c.ctx, c.actor, wandb.ArtifactQuery{ProjectID: a.ProjectID, Collection: a.Collection})
 		if err != nil {
 			return err
 		}
@@ -248,7 +250,7 @@ func (c *call) joinManifest(a *store.WandbArtifact) error {
 }
 
 // artifactFiles returns a page of the files of a version, or those of some names.
-func (c *call) artifactFiles(a *store.WandbArtifact, in args) (any, error) {
+func (c *call) artifactFiles(a *wandb.Artifact, in args) (any, error) {
 	entries, err := c.readManifest(a)
 	if err != nil {
 		return nil, err
@@ -258,14 +260,14 @@ func (c *call) artifactFiles(a *store.WandbArtifact, in args) (any, error) {
 		for _, name := range names {
 			wanted[name] = true
 		}
-		entries = slices.DeleteFunc(entries, func(e store.WandbEntry) bool { return !wanted[e.Name] })
+		entries = slices.DeleteFunc(entries, func(e wandb.Entry) bool { return !wanted[e.Name] })
 	}
 	offset, err := offsetOf(in.str("after"))
 	if err != nil {
 		return nil, err
 	}
 	offset = min(offset, len(entries))
-	end := min(len(entries), offset+int(max(1, min(in.number("first", store.MaxLimit), 10*store.MaxLimit))))
+	end := min(len(entries), offset+int(max(1, min(in.number("first", domain.MaxLimit), 10*domain.MaxLimit))))
 	edges := []object{}
 	for i := offset; i < end; i++ {
 		e := &entries[i]

@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"strings"
 
-	"tracker/store"
 	"tracker/store/json"
+	"tracker/store/wandb"
 )
 
 const (
@@ -39,7 +39,7 @@ func (c *call) writeMetadata(id, name string, body io.Reader) error {
 	}
 	var m metadata
 	if json.Unmarshal(text, &m, json.AllowDuplicateNames(true), json.AllowInvalidUTF8(true)) == nil {
-		err = c.db.SetWandbSnapshot(c.ctx, c.actor, id, store.WandbSnapshot{GitSHA: m.Git.Commit, GitRemote: m.Git.Remote,
+		err = c.db.Wandb.SetSnapshot(c.ctx, c.actor, id, wandb.Snapshot{GitSHA: m.Git.Commit, GitRemote: m.Git.Remote,
 			Entrypoint: m.Program, Command: strings.TrimSpace(m.Program + " " + strings.Join(m.Args, " ")), Hostname: m.Host, Runtime: m.Python})
 	}
 	if err == nil {

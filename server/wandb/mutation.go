@@ -6,7 +6,11 @@ import (
 	"strconv"
 
 	"tracker/store"
+	"tracker/store/domain"
 	"tracker/store/json"
+	"tracker/store/projects"
+	"tracker/store/runs"
+	"tracker/store/wandb"
 	"tracker/store/wandb/format"
 )
 
@@ -31,7 +35,7 @@ func (c *call) mutations() object {
 
 // upsertBucket makes a run, or changes it.
 func (c *call) upsertBucket(a args) (any, error) {
-	change := store.WandbChange{
+	change := wandb.Change{
 		ID: a.str("id"), Project: a.str("modelName"), Name: a.str("name"),
 		DisplayName: a.text("displayName"), Notes: a.text("notes"), Group: a.text("groupName"), JobType: a.text("jobType"),
 		Config: a.text("config"), Summary: a.text("summaryMetrics"), Host: a.text("host"), Program: a.text("jobProgram"),
@@ -43,10 +47,10 @@ func (c *call) upsertBucket(a args) (any, error) {
 	if change.Config != nil {
 		own := format.MemberOf(format.MemberOf(*change.Config, "_wandb"), "value")
 		if format.MemberOf(own, "branch_point") != "" {
-			return nil, store.Invalid("config", "This server does not fork runs; leave out fork_from. docs/wandb.md says what is served.")
+			return nil, domain.Invalid("config", "This server does not fork runs; leave out fork_from. docs/wandb.md says what is served.")
 		}
 		if change.ID == "" && sharedMode(own) {
-			return nil, store.Invalid("config", `This server does not take a run from several writers; leave out mode="shared", and give each process a run of its own in the same group. docs/wandb.md says what is served.`)
+			return nil, domain.Invalid("config", `This server does not take a run from several writers; leave out mode="shared", and give each process a run of its own in the same group. docs/wandb.md says what is served.`)
 		}
 	}
 	if change.ID == "" && change.Name == "" {
@@ -56,18 +60,18 @@ func (c *call) upsertBucket(a args) (any, error) {
 		}
 		change.Name = name
 	}
-	saved, err := c.db.SaveWandbRun(c.ctx, c.actor, change)
+	saved, err := c.db.Wandb.SaveRun(c.ctx, c.actor, change)
 	if err != nil {
 		return nil, err
 	}
 	project := change.Project
-	r, err := c.db.WandbRecordOf(c.ctx, c.actor, saved.ID)
+	r, err := c.db.Wandb.RecordOf(c.ctx, c.actor, saved.ID)
 	switch {
 	case err == nil && change.ID != "":
 		project, err = c.projectOf(&r)
-	case err != nil && store.AsError(err).Code == store.CodeProjectPermissionRequired:
+	case err != nil && domain.AsError(err).Code == domain.CodeProjectPermissionRequired:
 		// A user who may add runs need not be allowed to read them.
-		r, err = store.WandbRecord{Run: saved.Run}, nil
+		r, err = wandb.Record{Run: saved.Run}, nil
 		r.ID, r.Name = saved.ID, saved.RunID
 	}
 	if err != nil {
@@ -91,13 +95,13 @@ func sharedMode(own string) bool {
 }
 
 // projectOf returns the name of the project of a run.
-func (c *call) projectOf(r *store.WandbRecord) (name string, err error) {
+func (c *call) projectOf(r *wandb.Record) (name string, err error) {
 	err = c.db.View(c.ctx, c.actor, func(v *store.View) error {
-		e, err := v.Experiment(r.ExperimentID)
+		e, err := v.Projects.Experiment(r.ExperimentID)
 		if err != nil {
 			return err
 		}
-		p, err := v.Project(e.ProjectID)
+		p, err := v.Projects.Project(e.ProjectID)
 		name = p.Name
 		return err
 	})
@@ -109,12 +113,12 @@ func (c *call) upsertModel(a args) (any, error) {
 	if name == "" {
 		name = defaultProject
 	}
-	id, err := c.db.EnsureProject(c.ctx, c.actor, store.NewProject{Name: name})
+	id, err := c.db.Projects.EnsureProject(c.ctx, c.actor, domain.NewProject{Name: name})
 	if err != nil {
 		return nil, err
 	}
 	if text := a.text("description"); text != nil {
-		if err := c.db.UpdateProject(c.ctx, c.actor, id, store.ProjectPatch{Description: text}); err != nil {
+		if err := c.db.Projects.UpdateProject(c.ctx, c.actor, id, projects.ProjectPatch{Description: text}); err != nil {
 			return nil, err
 		}
 	}
@@ -147,13 +151,13 @@ func (c *call) createRunFiles(a args) (any, error) {
 }
 
 func (c *call) deleteRun(a args) (any, error) {
-	err := c.db.DeleteIteration(c.ctx, c.actor, a.str("id"))
+	err := c.db.Runs.DeleteIteration(c.ctx, c.actor, a.str("id"))
 	return object{"success": err == nil, "clientMutationId": nil}, err
 }
 
 func (c *call) deleteFiles(a args) (any, error) {
 	for _, id := range a.texts("files") {
-		if err := c.db.DeleteArtifact(c.ctx, c.actor, id); err != nil {
+		if err := c.db.Files.DeleteArtifact(c.ctx, c.actor, id); err != nil {
 			return nil, err
 		}
 	}
@@ -162,7 +166,7 @@ func (c *call) deleteFiles(a args) (any, error) {
 
 // alert adds a message of a script to the notes of the run.
 func (c *call) alert(a args) (any, error) {
-	r, err := c.db.WandbRecord(c.ctx, c.actor, a.str("projectName"), a.str("runName"))
+	r, err := c.db.Wandb.Record(c.ctx, c.actor, a.str("projectName"), a.str("runName"))
 	if err != nil {
 		return nil, err
 	}
@@ -178,8 +182,8 @@ func (c *call) alert(a args) (any, error) {
 		notes += "\n"
 	}
 	notes += text
-	if len(notes) <= store.MaxText {
-		err = c.db.UpdateIteration(c.ctx, c.actor, r.ID, store.IterationPatch{Notes: &notes})
+	if len(notes) <= domain.MaxText {
+		err = c.db.Runs.UpdateIteration(c.ctx, c.actor, r.ID, runs.IterationPatch{Notes: &notes})
 	} else {
 		err = c.lose(r.ID, "An alert was left out: there is no room for it in the notes.")
 	}

@@ -6,8 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"tracker/server/wandb"
-	"tracker/store"
+	protocol "tracker/server/wandb"
+	"tracker/store/domain"
+	"tracker/store/files"
+	"tracker/store/users"
+	"tracker/store/wandb"
 )
 
 // mutationLine is a mutation that succeeds for somebody with the rights that it needs. The
@@ -47,23 +50,23 @@ var mutationLines = []mutationLine{
 func TestMutationsByIdentity(t *testing.T) {
 	t.Parallel()
 	b := start(t, true)
-	admin, err := b.db.DefaultUser(t.Context())
+	admin, err := b.db.Users.DefaultUser(t.Context())
 	b.must(err)
 	user := func(name string) (string, opt) {
 		t.Helper()
-		made, err := b.db.CreateUser(t.Context(), store.System, store.NewUser{Username: name, Password: password})
+		made, err := b.db.Users.CreateUser(t.Context(), domain.System, users.NewUser{Username: name, Password: password})
 		b.must(err)
-		k, err := b.db.CreateAPIKey(t.Context(), store.System, made.ID, "k")
+		k, err := b.db.Users.CreateAPIKey(t.Context(), domain.System, made.ID, "k")
 		b.must(err)
 		return made.ID, key(k)
 	}
-	roots, err := b.db.CreateAPIKey(t.Context(), store.System, admin.ID, "k")
+	roots, err := b.db.Users.CreateAPIKey(t.Context(), domain.System, admin.ID, "k")
 	b.must(err)
 	root := key(roots)
 	ada, asAda := user("ada")
 	_, stranger := user("stranger")
 	w := b.mutationWorld(root)
-	granted, err := b.db.CreateUserPermission(t.Context(), store.System, ada, w["project"], store.PermissionPatch{})
+	granted, err := b.db.Users.CreateUserPermission(t.Context(), domain.System, ada, w["project"], users.PermissionPatch{})
 	b.must(err)
 
 	asked := map[string]bool{}
@@ -81,8 +84,8 @@ func TestMutationsByIdentity(t *testing.T) {
 		rights := []string{"create", "read", "update", "delete"}
 		grant := func(set int) {
 			has := func(i int) *bool { return new(set&(1<<i) != 0) }
-			b.must(b.db.UpdateUserPermission(t.Context(), store.System, granted.ID,
-				store.PermissionPatch{Create: has(0), Read: has(1), Update: has(2), Delete: has(3)}))
+			b.must(b.db.Users.UpdateUserPermission(t.Context(), domain.System, granted.ID,
+				users.PermissionPatch{Create: has(0), Read: has(1), Update: has(2), Delete: has(3)}))
 		}
 		for set := range 1 << len(rights) {
 			var has []string
@@ -103,7 +106,7 @@ func TestMutationsByIdentity(t *testing.T) {
 		grant(exact)
 		b.query(document, nil, asAda).wants(200)
 	}
-	for _, name := range wandb.Mutations() {
+	for _, name := range protocol.Mutations() {
 		if !asked[name] {
 			t.Errorf("no line for the mutation %s: say what it needs", name)
 		}
@@ -116,17 +119,17 @@ func (b bed) mutationWorld(root opt) map[string]string {
 	b.run("p", "run", root)
 	b.run("p", "other", root)
 	w := map[string]string{"run": b.id("p", "run"), "other": b.id("p", "other")}
-	it, err := b.db.Iteration(b.Context(), store.System, w["run"])
+	it, err := b.db.Runs.Iteration(b.Context(), domain.System, w["run"])
 	b.must(err)
-	e, err := b.db.Experiment(b.Context(), store.System, it.ExperimentID)
+	e, err := b.db.Projects.Experiment(b.Context(), domain.System, it.ExperimentID)
 	b.must(err)
 	w["project"] = e.ProjectID
 	searched := "method: random\nparameters: {x: {value: 1}}"
-	_, err = b.db.SaveWandbSweep(b.Context(), store.System, store.WandbSweepChange{NewID: "abcdefgh", Project: e.ProjectID, Config: &searched})
+	_, err = b.db.Wandb.SaveSweep(b.Context(), domain.System, wandb.SweepChange{NewID: "abcdefgh", Project: e.ProjectID, Config: &searched})
 	b.must(err)
 	w["sweep"], w["agent"] = "abcdefgh", "abcdefgh-agent"
 	b.send("PUT", "/files/me/p/run/there.txt", "x", root).wants(200)
-	files, err := b.db.Artifacts(b.Context(), store.System, e.ID, store.ArtifactQuery{Page: store.FirstPage})
+	files, err := b.db.Files.Artifacts(b.Context(), domain.System, e.ID, files.ArtifactQuery{Page: domain.FirstPage})
 	b.must(err)
 	w["file"] = files.Data[0].ID
 	for _, name := range []string{"pending", "artifact"} {

@@ -11,7 +11,10 @@ import (
 	"testing"
 
 	"tracker/server/wandb"
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/projects"
+	"tracker/store/runs"
+	"tracker/store/users"
 )
 
 func TestGraphQL(t *testing.T) {
@@ -93,27 +96,27 @@ func TestStreamIsAccepted(t *testing.T) {
 	if got := b.points("p", "r"); !strings.Contains(got, "ok 1 1") || !strings.Contains(got, "big 2 +Inf") || !strings.Contains(got, "no 3 1") {
 		t.Errorf("the points are %s", got)
 	}
-	w, err := b.db.WandbRecord(t.Context(), store.System, "p", "r")
+	w, err := b.db.Wandb.Record(t.Context(), domain.System, "p", "r")
 	if b.must(err); len(w.Lost) != 2 {
 		t.Errorf("what was lost is %q", w.Lost)
 	}
 	// It is ended here: its script is stopped, and what it sends is kept.
 	id := b.id("p", "r")
-	b.must(b.db.UpdateIteration(t.Context(), store.System, id, store.IterationPatch{Status: new(store.Killed)}))
+	b.must(b.db.Runs.UpdateIteration(t.Context(), domain.System, id, runs.IterationPatch{Status: new(domain.Killed)}))
 	b.history("p", "r", 4, `{"_step":9,"ok":9}`).is(stopped)
 	b.query(`mutation { upsertBucket(input: {modelName: "p", name: "r", config: "{\"a\":{\"value\":1}}"}) { inserted } }`, nil).wants(200)
 	b.stream("p", "r", `{"complete":true,"exitcode":255}`).is(stopped)
-	if it, err := b.db.Iteration(t.Context(), store.System, id); err != nil || it.Status != store.Killed || !strings.Contains(b.points("p", "r"), "ok 9 9") {
+	if it, err := b.db.Runs.Iteration(t.Context(), domain.System, id); err != nil || it.Status != domain.Killed || !strings.Contains(b.points("p", "r"), "ok 9 9") {
 		t.Errorf("%v %v, %s", it.Status, err, b.points("p", "r"))
 	}
 	// A stopped experiment takes no new run, so it is opened again.
-	e, err := b.db.Iteration(t.Context(), store.System, id)
+	e, err := b.db.Runs.Iteration(t.Context(), domain.System, id)
 	b.must(err)
-	b.must(b.db.UpdateExperiment(t.Context(), store.System, e.ExperimentID, store.ExperimentPatch{Status: new(store.Stopped)}))
+	b.must(b.db.Projects.UpdateExperiment(t.Context(), domain.System, e.ExperimentID, projects.ExperimentPatch{Status: new(domain.Stopped)}))
 	b.history("p", "r", 5, `{"_step":10,"ok":1}`).wants(200)
 	b.run("p", "second")
 	// It is in the trash.
-	b.must(b.db.DeleteIteration(t.Context(), store.System, id))
+	b.must(b.db.Runs.DeleteIteration(t.Context(), domain.System, id))
 	b.history("p", "r", 6, `{"_step":11,"ok":1}`).is(stopped)
 	b.query(`mutation { upsertBucket(input: {modelName: "p", name: "r"}) { inserted } }`, nil).wants(409)
 	b.history("p", "never", 0, `{"_step":11,"ok":1}`).wants(404)
@@ -159,13 +162,13 @@ func TestStates(t *testing.T) {
 func TestIdentities(t *testing.T) {
 	t.Parallel()
 	b := start(t, true)
-	ada, err := b.db.CreateUser(t.Context(), store.System, store.NewUser{Username: "ada", Password: password})
+	ada, err := b.db.Users.CreateUser(t.Context(), domain.System, users.NewUser{Username: "ada", Password: password})
 	b.must(err)
-	adas, err := b.db.CreateAPIKey(t.Context(), store.System, ada.ID, "k")
+	adas, err := b.db.Users.CreateAPIKey(t.Context(), domain.System, ada.ID, "k")
 	b.must(err)
-	admin, err := b.db.DefaultUser(t.Context())
+	admin, err := b.db.Users.DefaultUser(t.Context())
 	b.must(err)
-	roots, err := b.db.CreateAPIKey(t.Context(), store.System, admin.ID, "k")
+	roots, err := b.db.Users.CreateAPIKey(t.Context(), domain.System, admin.ID, "k")
 	b.must(err)
 	root, asAda := key(roots), key(adas)
 
@@ -218,11 +221,11 @@ func TestIdentities(t *testing.T) {
 	link := upload("there.txt", root)
 	b.send("PUT", strings.Replace(link, "there.txt", "other.txt", 1), "x").wants(401)
 
-	e, err := b.db.Iteration(t.Context(), store.System, id)
+	e, err := b.db.Runs.Iteration(t.Context(), domain.System, id)
 	b.must(err)
-	experiment, err := b.db.Experiment(t.Context(), store.System, e.ExperimentID)
+	experiment, err := b.db.Projects.Experiment(t.Context(), domain.System, e.ExperimentID)
 	b.must(err)
-	granted, err := b.db.CreateUserPermission(t.Context(), store.System, ada.ID, experiment.ProjectID, store.PermissionPatch{})
+	granted, err := b.db.Users.CreateUserPermission(t.Context(), domain.System, ada.ID, experiment.ProjectID, users.PermissionPatch{})
 	b.must(err)
 	row := func(step, value string) string {
 		return `{"files":{"wandb-history.jsonl":{"offset":0,"content":["{\"_step\":` + step + `,\"x\":` + value + `,\"_timestamp\":1}"]}}}`
@@ -257,7 +260,7 @@ func TestIdentities(t *testing.T) {
 		all := []string{"create", "read", "update", "delete"}
 		grant := func(rights []string) {
 			has := func(name string) *bool { return new(slices.Contains(rights, name)) }
-			b.must(b.db.UpdateUserPermission(t.Context(), store.System, granted.ID, store.PermissionPatch{
+			b.must(b.db.Users.UpdateUserPermission(t.Context(), domain.System, granted.ID, users.PermissionPatch{
 				Create: has("create"), Read: has("read"), Update: has("update"), Delete: has("delete")}))
 		}
 		needs := strings.Fields(c.needs)
@@ -277,8 +280,8 @@ func TestIdentities(t *testing.T) {
 		}
 	}
 	// Who may not read sees nothing.
-	grantNone := store.PermissionPatch{Create: new(false), Read: new(false), Update: new(false), Delete: new(false)}
-	b.must(b.db.UpdateUserPermission(t.Context(), store.System, granted.ID, grantNone))
+	grantNone := users.PermissionPatch{Create: new(false), Read: new(false), Update: new(false), Delete: new(false)}
+	b.must(b.db.Users.UpdateUserPermission(t.Context(), domain.System, granted.ID, grantNone))
 	b.query(`{ project(name: "`+experiment.ProjectID+`") { runs { edges { node { name } } } } }`, nil, asAda).is(`{"data":{"project":null}}`)
 	b.query(`{ artifact(id: "`+artifact+`") { id } }`, nil, asAda).wants(403)
 }

@@ -4,6 +4,8 @@ import (
 	"hash/fnv"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/projects"
 	"tracker/store/scalar"
 )
 
@@ -18,14 +20,14 @@ func (c *call) queries() object {
 		"model":      func(a args) (any, error) { return c.project(a.str("entityName"), a.str("name")) },
 		"project":    func(a args) (any, error) { return c.project(a.str("entityName"), a.str("name")) },
 		"artifact": func(a args) (any, error) {
-			found, err := c.db.WandbArtifact(c.ctx, c.actor, a.str("id"))
+			found, err := c.db.Wandb.Artifact(c.ctx, c.actor, a.str("id"))
 			if isNotFound(err) {
 				return nil, nil
 			}
 			return c.artifactObject(c.user.Username, &found), err
 		},
 		"clientIDMapping": func(a args) (any, error) {
-			found, err := c.db.WandbArtifact(c.ctx, c.actor, a.str("clientID"))
+			found, err := c.db.Wandb.Artifact(c.ctx, c.actor, a.str("clientID"))
 			if isNotFound(err) {
 				return nil, nil
 			}
@@ -48,7 +50,7 @@ func (c *call) viewer() object {
 	}
 }
 
-func fullName(u store.User) string {
+func fullName(u domain.User) string {
 	switch {
 	case u.FirstName != "" && u.LastName != "":
 		return u.FirstName + " " + u.LastName
@@ -85,15 +87,15 @@ func (c *call) project(entity, name string) (any, error) {
 	if name == "" {
 		name = defaultProject
 	}
-	var p store.Project
+	var p projects.Project
 	err := c.db.View(c.ctx, c.actor, func(v *store.View) error {
-		id, err := v.WandbProject(name)
+		id, err := v.Wandb.Project(name)
 		if err == nil {
-			p, err = v.Project(id)
+			p, err = v.Projects.Project(id)
 		}
 		return err
 	})
-	if isNotFound(err) || err != nil && store.AsError(err).Code == store.CodeProjectPermissionRequired {
+	if isNotFound(err) || err != nil && domain.AsError(err).Code == domain.CodeProjectPermissionRequired {
 		return nil, nil
 	}
 	if err != nil {
@@ -102,7 +104,7 @@ func (c *call) project(entity, name string) (any, error) {
 	return c.projectObject(entity, p), nil
 }
 
-func (c *call) projectObject(entity string, p store.Project) object {
+func (c *call) projectObject(entity string, p projects.Project) object {
 	if entity == "" {
 		entity = c.user.Username
 	}
@@ -128,7 +130,7 @@ func number(id string) string {
 }
 
 func (c *call) projects(a args) (any, error) {
-	l, err := c.db.Projects(c.ctx, c.actor, store.ProjectQuery{Page: store.Page{Limit: store.MaxLimit}})
+	l, err := c.db.Projects.Projects(c.ctx, c.actor, projects.ProjectQuery{Page: domain.Page{Limit: domain.MaxLimit}})
 	if err != nil {
 		return nil, err
 	}

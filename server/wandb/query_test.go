@@ -7,7 +7,9 @@ import (
 	"testing"
 
 	"tracker/server/wandb"
-	"tracker/store"
+	"tracker/store/console"
+	"tracker/store/domain"
+	"tracker/store/users"
 )
 
 // queryLines has every field of a query, with what it returns of the world to those who may
@@ -31,14 +33,14 @@ func TestQueriesByIdentity(t *testing.T) {
 	t.Parallel()
 	b := start(t, true)
 	apiKey := func(id string) opt {
-		k, err := b.db.CreateAPIKey(t.Context(), store.System, id, "k")
+		k, err := b.db.Users.CreateAPIKey(t.Context(), domain.System, id, "k")
 		b.must(err)
 		return key(k)
 	}
-	admin, err := b.db.DefaultUser(t.Context())
+	admin, err := b.db.Users.DefaultUser(t.Context())
 	b.must(err)
 	w := b.mutationWorld(apiKey(admin.ID))
-	ada, err := b.db.CreateUser(t.Context(), store.System, store.NewUser{Username: "ada", Password: password})
+	ada, err := b.db.Users.CreateUser(t.Context(), domain.System, users.NewUser{Username: "ada", Password: password})
 	b.must(err)
 	asAda := apiKey(ada.ID)
 	asked := map[string]bool{}
@@ -58,12 +60,12 @@ func TestQueriesByIdentity(t *testing.T) {
 		}
 	}
 	each(false)
-	granted, err := b.db.CreateUserPermission(t.Context(), store.System, ada.ID, w["project"],
-		store.PermissionPatch{Create: new(true), Read: new(false), Update: new(true), Delete: new(true)})
+	granted, err := b.db.Users.CreateUserPermission(t.Context(), domain.System, ada.ID, w["project"],
+		users.PermissionPatch{Create: new(true), Read: new(false), Update: new(true), Delete: new(true)})
 	b.must(err)
 	each(false)
-	b.must(b.db.UpdateUserPermission(t.Context(), store.System, granted.ID,
-		store.PermissionPatch{Create: new(false), Read: new(true), Update: new(false), Delete: new(false)}))
+	b.must(b.db.Users.UpdateUserPermission(t.Context(), domain.System, granted.ID,
+		users.PermissionPatch{Create: new(false), Read: new(true), Update: new(false), Delete: new(false)}))
 	each(true)
 	for _, name := range wandb.Queries() {
 		if !asked[name] {
@@ -135,13 +137,13 @@ func TestLogLines(t *testing.T) {
 // A console that is too long for one request begins with a line that says so.
 func TestLogLinesDropped(t *testing.T) {
 	t.Parallel()
-	for _, lines := range []int{store.MaxConsoleLines + 1, 2 * store.MaxConsoleLines, 2*store.MaxConsoleLines + 1} {
+	for _, lines := range []int{console.MaxLines + 1, 2 * console.MaxLines, 2*console.MaxLines + 1} {
 		b := start(t, false)
 		b.run("p", "r")
 		body, err := json.Marshal(map[string]any{"files": map[string]any{"output.log": map[string]any{"offset": 0, "content": make([]string, lines)}}})
 		b.must(err)
 		b.stream("p", "r", string(body)).wants(200)
 		b.query(`{ project(name: "p") { run(name: "r") { logLines(first: 1) { edges { node { line } } } } } }`, nil).
-			has(fmt.Sprintf("… earlier lines, up to number %d, were dropped", lines-store.MaxConsoleLines))
+			has(fmt.Sprintf("… earlier lines, up to number %d, were dropped", lines-console.MaxLines))
 	}
 }

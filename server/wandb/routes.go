@@ -19,6 +19,7 @@ import (
 	"tracker/server/web"
 	"tracker/server/web/auth"
 	"tracker/store"
+	"tracker/store/domain"
 )
 
 // Options configure a Server.
@@ -89,7 +90,7 @@ func New(o Options) (*Server, error) {
 		}
 		all = append(all, web.Route{Method: rt.method, Path: rt.path, Handler: h})
 	}
-	s.handler = web.Router(all, store.Errorf(store.CodeNotFound, "This server does not have this path; docs/wandb.md lists those it has."), writeError)
+	s.handler = web.Router(all, domain.Errorf(domain.CodeNotFound, "This server does not have this path; docs/wandb.md lists those it has."), writeError)
 	return s, nil
 }
 

@@ -7,9 +7,13 @@ import (
 	"time"
 
 	"tracker/store"
+	"tracker/store/console"
+	"tracker/store/domain"
+	"tracker/store/files"
 	"tracker/store/json"
 	"tracker/store/scalar"
 	"tracker/store/transfer"
+	"tracker/store/wandb"
 	"tracker/store/wandb/format"
 )
 
@@ -33,7 +37,7 @@ func cleanName(name string) string {
 
 // run returns a run of a project, nil when there is none.
 func (c *call) run(entity, project, name string) (any, error) {
-	r, err := c.db.WandbRecord(c.ctx, c.actor, project, name)
+	r, err := c.db.Wandb.Record(c.ctx, c.actor, project, name)
 	if isNotFound(err) {
 		return nil, nil
 	}
@@ -44,19 +48,19 @@ func (c *call) run(entity, project, name string) (any, error) {
 }
 
 // stateOf returns the state of a run by W&B's name.
-func stateOf(r *store.WandbRecord, now time.Time) string {
+func stateOf(r *wandb.Record, now time.Time) string {
 	switch r.Status {
-	case store.Succeeded:
+	case domain.Succeeded:
 		return "finished"
-	case store.Failed:
+	case domain.Failed:
 		return "failed"
-	case store.Killed:
+	case domain.Killed:
 		if r.ErrorMessage == "preempted" {
 			return "preempted"
 		}
 		return "killed"
 	}
-	if now.Sub(r.LastSeen.Time()) > store.LostAfter {
+	if now.Sub(r.LastSeen.Time()) > domain.LostAfter {
 		if r.Preempting {
 			return "preempted"
 		}
@@ -66,7 +70,7 @@ func stateOf(r *store.WandbRecord, now time.Time) string {
 }
 
 // runObject returns a run with all fields that clients ask for.
-func (c *call) runObject(entity, project string, r *store.WandbRecord) object {
+func (c *call) runObject(entity, project string, r *wandb.Record) object {
 	if entity == "" {
 		entity = c.user.Username
 	}
@@ -75,7 +79,7 @@ func (c *call) runObject(entity, project string, r *store.WandbRecord) object {
 		"state": stateOf(r, c.s.auth.Now()), "config": r.Config, "summaryMetrics": r.Summary, "systemMetrics": orEmpty(r.Events),
 		"group": orNull(r.Group), "groupName": orNull(r.Group), "jobType": orNull(r.JobType), "tags": tagsOf(r), "sweepName": orNull(r.Sweep),
 		"createdAt": isoTime(r.CreatedDate), "heartbeatAt": isoTime(r.LastSeen), "updatedAt": isoTime(r.LastSeen),
-		"host": orNull(r.Host), "jobProgram": orNull(r.Program), "commit": nil, "readOnly": false, "stopped": r.Status != store.Running && !r.Complete,
+		"host": orNull(r.Host), "jobProgram": orNull(r.Program), "commit": nil, "readOnly": false, "stopped": r.Status != domain.Running && !r.Complete,
 		"user":      object{"__typename": "User", "name": fullName(c.user), "username": c.user.Username},
 		"projectId": number(project), "historyLineCount": r.HistoryLines, "eventsLineCount": r.EventLines, "logLineCount": r.LogLines,
 		"project":        object{"__typename": "Project", "id": project, "internalId": number(project), "name": project, "entityName": entity, "entity": object{"__typename": "Entity", "id": entity, "name": entity}},
@@ -92,14 +96,14 @@ func (c *call) runObject(entity, project string, r *store.WandbRecord) object {
 		"files":          func(a args) (any, error) { return c.files(entity, project, r, a) },
 		"logLines":       func(a args) (any, error) { return c.logLines(r, a) },
 		"outputArtifacts": func(a args) (any, error) {
-			all, err := c.db.WandbArtifacts(c.ctx, c.actor, store.WandbArtifactQuery{IterationID: r.ID})
+			all, err := c.db.Wandb.Artifacts(c.ctx, c.actor, wandb.ArtifactQuery{IterationID: r.ID})
 			if err != nil {
 				return nil, err
 			}
 			return c.artifactPage(entity, all, a)
 		},
 		"inputArtifacts": func(a args) (any, error) {
-			all, err := c.db.WandbArtifacts(c.ctx, c.actor, store.WandbArtifactQuery{UsedBy: r.ID})
+			all, err := c.db.Wandb.Artifacts(c.ctx, c.actor, wandb.ArtifactQuery{UsedBy: r.ID})
 			if err != nil {
 				return nil, err
 			}
@@ -112,7 +116,7 @@ func (c *call) runObject(entity, project string, r *store.WandbRecord) object {
 	return o
 }
 
-func tagsOf(r *store.WandbRecord) []string {
+func tagsOf(r *wandb.Record) []string {
 	if r.Tags == nil {
 		return []string{}
 	}
@@ -184,23 +188,23 @@ type allKeys struct {
 	Keys map[string]keyInfo `json:"keys"`
 }
 
-func (c *call) fileCount(r *store.WandbRecord) (any, error) {
+func (c *call) fileCount(r *wandb.Record) (any, error) {
 	q := ownFiles(r)
 	q.Limit = 1
-	l, err := c.db.Artifacts(c.ctx, c.actor, r.ExperimentID, q)
+	l, err := c.db.Files.Artifacts(c.ctx, c.actor, r.ExperimentID, q)
 	return l.Total, err
 }
 
 // ownFiles returns the query for the files of a run without those of the versions of
 // artifacts that it has logged.
-func ownFiles(r *store.WandbRecord) store.ArtifactQuery {
-	return store.ArtifactQuery{IterationID: &r.ID, WithoutVersions: true}
+func ownFiles(r *wandb.Record) files.ArtifactQuery {
+	return files.ArtifactQuery{IterationID: &r.ID, WithoutVersions: true}
 }
 
 // files returns the files of a run, a page of them, and also those that are asked for by
 // their names and do not exist, if all fits into one page; with upload, the addresses that
 // files of these names are to be sent to.
-func (c *call) files(entity, project string, r *store.WandbRecord, a args) (any, error) {
+func (c *call) files(entity, project string, r *wandb.Record, a args) (any, error) {
 	names := a.texts("names")
 	wanted := map[string]bool{}
 	for i := range names {
@@ -209,7 +213,7 @@ func (c *call) files(entity, project string, r *store.WandbRecord, a args) (any,
 	}
 	pattern := a.str("pattern")
 	if len(pattern) > maxField {
-		return nil, store.Invalid("pattern", "A pattern has up to %d bytes.", maxField)
+		return nil, domain.Invalid("pattern", "A pattern has up to %d bytes.", maxField)
 	}
 	parts := strings.Split(pattern, "%")
 	node := func(id, name string) object {
@@ -231,7 +235,7 @@ func (c *call) files(entity, project string, r *store.WandbRecord, a args) (any,
 		page["uploadHeaders"] = []string{}
 		return page, nil
 	}
-	limit := int(max(1, min(a.number("first", 1000), store.MaxLimit)))
+	limit := int(max(1, min(a.number("first", 1000), domain.MaxLimit)))
 	offset, err := offsetOf(a.str("after"))
 	if err != nil {
 		return nil, err
@@ -240,8 +244,8 @@ func (c *call) files(entity, project string, r *store.WandbRecord, a args) (any,
 	whole := offset == 0
 	var edges []object
 	for {
-		q.Page = store.Page{Limit: limit, Offset: offset}
-		l, err := c.db.Artifacts(c.ctx, c.actor, r.ExperimentID, q)
+		q.Page = domain.Page{Limit: limit, Offset: offset}
+		l, err := c.db.Files.Artifacts(c.ctx, c.actor, r.ExperimentID, q)
 		if err != nil {
 			return nil, err
 		}
@@ -309,14 +313,14 @@ const maxLogLines = 10_000
 
 // logLines returns lines that a run has printed: the last ones, or a page from a cursor on,
 // which is the number of the line before.
-func (c *call) logLines(r *store.WandbRecord, a args) (any, error) {
+func (c *call) logLines(r *wandb.Record, a args) (any, error) {
 	isLast := a["last"] != nil
 	n := int(max(1, min(a.number("last", maxLogLines), a.number("first", maxLogLines), maxLogLines)))
 	edges := []object{}
 	var sizes []int // of the lines, in bytes
 	more := false
 	err := c.db.View(c.ctx, c.actor, func(v *store.View) error {
-		end, err := v.Console(r.ID, store.ConsoleQuery{Limit: 1})
+		end, err := v.Runs.Console(r.ID, console.Query{Limit: 1})
 		if err != nil {
 			return err
 		}
@@ -331,7 +335,7 @@ func (c *call) logLines(r *store.WandbRecord, a args) (any, error) {
 			from = max(from, int64(last)+1)
 		}
 		for size := 0; from < end.Next; {
-			part, err := v.Console(r.ID, store.ConsoleQuery{From: &from, Limit: store.MaxLimit})
+			part, err := v.Runs.Console(r.ID, console.Query{From: &from, Limit: domain.MaxLimit})
 			if err != nil || len(part.Lines) == 0 {
 				return err
 			}

@@ -7,7 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/projects"
+	"tracker/store/wandb"
 )
 
 // offsetOf reads a cursor, which is the number of records before it.
@@ -17,15 +19,15 @@ func offsetOf(cursor string) (int, error) {
 	}
 	n, err := strconv.Atoi(cursor)
 	if err != nil || n < 0 {
-		return 0, store.Invalid("after", "The cursor can't be read; begin again without one.")
+		return 0, domain.Invalid("after", "The cursor can't be read; begin again without one.")
 	}
 	return n, nil
 }
 
 // found returns the numbers of the runs of a project that pass a filter, a JSON text, in an
 // order such as "-created_at".
-func (c *call) found(p store.Project, filters, order string) ([]int64, error) {
-	nums, err := c.db.WandbRunNums(c.ctx, c.actor, p.ID)
+func (c *call) found(p projects.Project, filters, order string) ([]int64, error) {
+	nums, err := c.db.Wandb.RunNums(c.ctx, c.actor, p.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +52,7 @@ func (c *call) found(p store.Project, filters, order string) ([]int64, error) {
 	name, down := strings.CutPrefix(key, "-")
 	name = strings.TrimPrefix(name, "+")
 	if len(name) > maxField || strings.Count(name, ".") > maxNested {
-		return nil, store.Invalid("order", "The name of a field has up to %d bytes and %d dots.", maxField, maxNested)
+		return nil, domain.Invalid("order", "The name of a field has up to %d bytes and %d dots.", maxField, maxNested)
 	}
 	if created := name == "created_at" || name == "createdAt"; created || name == "" {
 		if created && down {
@@ -66,7 +68,7 @@ func (c *call) found(p store.Project, filters, order string) ([]int64, error) {
 	}
 	var rows []row
 	now := c.s.auth.Now()
-	err = c.db.EachWandbRecord(c.ctx, c.actor, p.ID, nums, func(r *store.WandbRecord) error {
+	err = c.db.Wandb.EachRecord(c.ctx, c.actor, p.ID, nums, func(r *wandb.Record) error {
 		s := &subject{ctx: c.ctx, r: r, now: now}
 		passed := pass(s)
 		if err := c.ctx.Err(); err != nil || !passed {
@@ -106,7 +108,7 @@ func (c *call) found(p store.Project, filters, order string) ([]int64, error) {
 	return nums, nil
 }
 
-var errFilters = store.Invalid("filters", "The filters must be a JSON object.")
+var errFilters = domain.Invalid("filters", "The filters must be a JSON object.")
 
 // maxSortKey is how many bytes of a text runs are sorted by.
 const maxSortKey = 200
@@ -152,7 +154,7 @@ func rank(v any) int {
 	return 4
 }
 
-func (c *call) runCount(p store.Project, a args) (any, error) {
+func (c *call) runCount(p projects.Project, a args) (any, error) {
 	all, err := c.found(p, a.str("filters"), "")
 	return len(all), err
 }
@@ -168,12 +170,12 @@ const (
 var errPageFull = errors.New("the page is full")
 
 // bytesOf returns the number of bytes that a run takes of a page.
-func bytesOf(r *store.WandbRecord) int {
+func bytesOf(r *wandb.Record) int {
 	return len(r.Config) + len(r.Summary) + len(r.Notes) + len(r.Events) + runBytes
 }
 
 // runs returns a page of the runs of a project.
-func (c *call) runs(entity string, p store.Project, a args) (any, error) {
+func (c *call) runs(entity string, p projects.Project, a args) (any, error) {
 	all, err := c.found(p, a.str("filters"), a.str("order"))
 	if err != nil {
 		return nil, err
@@ -182,17 +184,17 @@ func (c *call) runs(entity string, p store.Project, a args) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	limit := int(max(1, min(a.number("first", 50), store.MaxLimit)))
+	limit := int(max(1, min(a.number("first", 50), domain.MaxLimit)))
 	offset = min(offset, len(all))
 	edges := []object{}
 	size := 0
-	err = c.db.EachWandbRecord(c.ctx, c.actor, p.ID, all[offset:min(len(all), offset+limit)], func(r *store.WandbRecord) error {
+	err = c.db.Wandb.EachRecord(c.ctx, c.actor, p.ID, all[offset:min(len(all), offset+limit)], func(r *wandb.Record) error {
 		n := bytesOf(r)
 		if size += n; size > maxPage && len(edges) > 0 {
 			return errPageFull
 		}
 		edges = append(edges, object{"node": c.runObject(entity, p.Name, r), "cursor": itoa(int64(offset + len(edges) + 1))})
-		return store.Take(c.ctx, int64(n))
+		return domain.Take(c.ctx, int64(n))
 	})
 	if err != nil && !errors.Is(err, errPageFull) {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 
 	"tracker/server/web"
 	"tracker/store"
+	"tracker/store/domain"
 	"tracker/store/wandb"
 )
 
@@ -36,7 +37,7 @@ func (c *call) fileStream() error {
 		return nil
 	}
 	if err == nil {
-		err = c.db.AllowPoints(c.ctx, c.actor, id) // before anything is read
+		err = c.db.Runs.AllowPoints(c.ctx, c.actor, id) // before anything is read
 	}
 	if err != nil {
 		return err
@@ -46,7 +47,7 @@ func (c *call) fileStream() error {
 		return err
 	}
 	in := newStreamReader(body, pieceValues, c.share.Grow, func(piece wandb.Stream) (err error) {
-		answer.Stopped, err = c.db.AppendWandb(c.ctx, c.actor, id, piece)
+		answer.Stopped, err = c.db.Wandb.Append(c.ctx, c.actor, id, piece)
 		c.share.Release()
 		return err
 	})
@@ -62,7 +63,7 @@ func (c *call) fileStream() error {
 // iteration returns the id of the iteration that the path names.
 func (c *call) iteration() (id string, err error) {
 	err = c.db.View(c.ctx, c.actor, func(v *store.View) error {
-		id, err = v.WandbIteration(c.vars["project"], c.vars["run"])
+		id, err = v.Wandb.Iteration(c.vars["project"], c.vars["run"])
 		return err
 	})
 	return id, err
@@ -70,10 +71,10 @@ func (c *call) iteration() (id string, err error) {
 
 // inTrash reports whether the run that the path names is in the trash.
 func (c *call) inTrash() bool {
-	ctx := store.WithTrash(c.ctx)
+	ctx := domain.WithTrash(c.ctx)
 	found := false
 	_ = c.db.View(ctx, c.actor, func(v *store.View) (err error) { // then there is no such run
-		found, err = v.WandbDeleted(c.vars["project"], c.vars["run"])
+		found, err = v.Wandb.Deleted(c.vars["project"], c.vars["run"])
 		return err
 	})
 	return found

@@ -7,7 +7,8 @@ import (
 	"strings"
 
 	"tracker/server/web"
-	"tracker/store"
+	"tracker/store/console"
+	"tracker/store/domain"
 	"tracker/store/json"
 	"tracker/store/wandb"
 	"tracker/store/wandb/format"
@@ -70,7 +71,7 @@ func (s *streamReader) read() error {
 	return s.write(s.piece)
 }
 
-var errTrailing = store.Errorf(web.CodeMalformedBody, "The body must be one JSON object, and has something after it.")
+var errTrailing = domain.Errorf(web.CodeMalformedBody, "The body must be one JSON object, and has something after it.")
 
 func (s *streamReader) member(name string) error {
 	switch name {
@@ -107,8 +108,8 @@ func (s *streamReader) file(name string) error {
 					last = line
 				case "output.log":
 					printed = append(printed, withoutStamp(line))
-					if len(printed) == 2*store.MaxConsoleLines { // AppendWandb takes no more than the half and one
-						printed = append(printed[:0], printed[store.MaxConsoleLines-1:]...)
+					if len(printed) == 2*console.MaxLines { // AppendWandb takes no more than the half and one
+						printed = append(printed[:0], printed[console.MaxLines-1:]...)
 					}
 				}
 				return nil
@@ -187,7 +188,7 @@ func (s *streamReader) content(line func(text string) error) error {
 	return err
 }
 
-var errLines = store.Errorf(store.CodePayloadTooLarge, "The body has more than %d lines; send less at once.", maxLines)
+var errLines = domain.Errorf(domain.CodePayloadTooLarge, "The body has more than %d lines; send less at once.", maxLines)
 
 // history adds a line of the history to the piece.
 func (s *streamReader) history(line string) error {

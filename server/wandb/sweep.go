@@ -7,6 +7,9 @@ import (
 	"strings"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/projects"
+	"tracker/store/wandb"
 	"tracker/store/wandb/format"
 )
 
@@ -16,8 +19,8 @@ const (
 )
 
 var (
-	errPriorRuns = store.Invalid("priorRunsFilters", "The runs that a sweep begins with must be up to %d names.", maxPriorRuns)
-	errStates    = store.Invalid("runState", "The states of runs must be a JSON object.")
+	errPriorRuns = domain.Invalid("priorRunsFilters", "The runs that a sweep begins with must be up to %d names.", maxPriorRuns)
+	errStates    = domain.Invalid("runState", "The states of runs must be a JSON object.")
 )
 
 func (c *call) sweepMutations() object {
@@ -27,9 +30,9 @@ func (c *call) sweepMutations() object {
 // upsertSweep makes a sweep, or changes it.
 func (c *call) upsertSweep(a args) (any, error) {
 	if scheduler := a.str("launchScheduler") + a.str("scheduler"); strings.Trim(scheduler, "{}nul ") != "" {
-		return nil, store.Invalid("scheduler", "Sweeps of W&B Launch are not served; leave out the scheduler, and start agents with wandb agent.")
+		return nil, domain.Invalid("scheduler", "Sweeps of W&B Launch are not served; leave out the scheduler, and start agents with wandb agent.")
 	}
-	change := store.WandbSweepChange{ID: a.str("id"), Project: a.str("projectName"), Config: a.text("config"), Name: a.text("displayName"), State: a.text("state")}
+	change := wandb.SweepChange{ID: a.str("id"), Project: a.str("projectName"), Config: a.text("config"), Name: a.text("displayName"), State: a.text("state")}
 	if change.Project == "" {
 		change.Project = defaultProject
 	}
@@ -42,7 +45,7 @@ func (c *call) upsertSweep(a args) (any, error) {
 			return nil, err
 		}
 	}
-	s, err := c.db.SaveWandbSweep(c.ctx, c.actor, change)
+	s, err := c.db.Wandb.SaveSweep(c.ctx, c.actor, change)
 	if err != nil {
 		return nil, err
 	}
@@ -76,12 +79,12 @@ func (c *call) createAgent(a args) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	id, err := c.db.CreateWandbAgent(c.ctx, c.actor, a.str("sweep"), name)
+	id, err := c.db.Wandb.CreateAgent(c.ctx, c.actor, a.str("sweep"), name)
 	return object{"agent": object{"__typename": "Agent", "id": id, "name": id, "host": orNull(a.str("host")), "state": "RUNNING"}}, err
 }
 
 // commandText returns a command for an agent in the form that clients read.
-func commandText(cmd store.WandbCommand) (string, error) {
+func commandText(cmd wandb.Command) (string, error) {
 	out := []format.Member{{Key: "type", Value: format.Quote(cmd.Type)}, {Key: "run_id", Value: format.Quote(cmd.Run)}}
 	if cmd.Type != "run" {
 		return format.Object(out), nil
@@ -108,14 +111,14 @@ func (c *call) agentHeartbeat(a args) (any, error) {
 			return nil, err
 		}
 		if len(states) > maxRunning {
-			return nil, store.Invalid("runState", "An agent carries out up to %d runs at once.", maxRunning)
+			return nil, domain.Invalid("runState", "An agent carries out up to %d runs at once.", maxRunning)
 		}
 	}
 	name, err := newName()
 	if err != nil {
 		return nil, err
 	}
-	all, err := c.db.WandbHeartbeat(c.ctx, c.actor, a.str("id"), name, slices.Sorted(maps.Keys(states)))
+	all, err := c.db.Wandb.Heartbeat(c.ctx, c.actor, a.str("id"), name, slices.Sorted(maps.Keys(states)))
 	if err != nil {
 		return nil, err
 	}
@@ -129,10 +132,10 @@ func (c *call) agentHeartbeat(a args) (any, error) {
 }
 
 // projectSweeps adds the fields about sweeps to a project.
-func (c *call) projectSweeps(o object, entity string, p store.Project) {
-	all := func() (list []store.WandbSweep, err error) {
+func (c *call) projectSweeps(o object, entity string, p projects.Project) {
+	all := func() (list []wandb.Sweep, err error) {
 		err = c.db.View(c.ctx, c.actor, func(v *store.View) error {
-			list, err = v.WandbSweeps(p.ID, "")
+			list, err = v.Wandb.Sweeps(p.ID, "")
 			return err
 		})
 		return list, err
@@ -150,14 +153,14 @@ func (c *call) projectSweeps(o object, entity string, p store.Project) {
 		return connection(nodes), err
 	}
 	o["sweep"] = func(a args) (any, error) {
-		s, err := c.db.WandbSweep(c.ctx, c.actor, a.str("sweepName"))
+		s, err := c.db.Wandb.Sweep(c.ctx, c.actor, a.str("sweepName"))
 		if isNotFound(err) {
 			return nil, nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		e, err := c.db.Experiment(c.ctx, c.actor, s.ExperimentID)
+		e, err := c.db.Projects.Experiment(c.ctx, c.actor, s.ExperimentID)
 		if err != nil || e.ProjectID != p.ID {
 			return nil, err
 		}
@@ -165,7 +168,7 @@ func (c *call) projectSweeps(o object, entity string, p store.Project) {
 	}
 }
 
-func (c *call) sweepObject(entity, project string, s store.WandbSweep) object {
+func (c *call) sweepObject(entity, project string, s wandb.Sweep) object {
 	if entity == "" {
 		entity = c.user.Username
 	}
@@ -176,7 +179,7 @@ func (c *call) sweepObject(entity, project string, s store.WandbSweep) object {
 		"priorRuns": connection(nil),
 		"project":   object{"__typename": "Project", "id": project, "name": project, "entityName": entity, "entity": object{"__typename": "Entity", "id": entity, "name": entity}},
 		"agents": func(args) (any, error) {
-			all, err := c.db.WandbAgents(c.ctx, c.actor, s.ID)
+			all, err := c.db.Wandb.Agents(c.ctx, c.actor, s.ID)
 			nodes := make([]object, len(all))
 			for i, agent := range all {
 				nodes[i] = c.agentObject(entity, project, s, agent)
@@ -184,7 +187,7 @@ func (c *call) sweepObject(entity, project string, s store.WandbSweep) object {
 			return connection(nodes), err
 		},
 		"agent": func(a args) (any, error) {
-			all, err := c.db.WandbAgents(c.ctx, c.actor, s.ID)
+			all, err := c.db.Wandb.Agents(c.ctx, c.actor, s.ID)
 			for _, agent := range all {
 				if agent.ID == a.str("agentName") {
 					return c.agentObject(entity, project, s, agent), nil
@@ -193,7 +196,7 @@ func (c *call) sweepObject(entity, project string, s store.WandbSweep) object {
 			return nil, err
 		},
 		"bestLoss": func(args) (any, error) {
-			best, err := c.db.WandbSweepBest(c.ctx, c.actor, s)
+			best, err := c.db.Wandb.SweepBest(c.ctx, c.actor, s)
 			if err != nil || best == nil {
 				return nil, err
 			}
@@ -214,7 +217,7 @@ func (c *call) sweepObject(entity, project string, s store.WandbSweep) object {
 }
 
 // agentObject returns an agent with all fields that clients ask for.
-func (c *call) agentObject(entity, project string, s store.WandbSweep, a store.WandbAgent) object {
+func (c *call) agentObject(entity, project string, s wandb.Sweep, a wandb.Agent) object {
 	state := "FINISHED"
 	if a.Active {
 		state = "RUNNING"
@@ -231,13 +234,13 @@ func (c *call) agentObject(entity, project string, s store.WandbSweep, a store.W
 
 // runsOfSweep returns the runs of a sweep, or those of one of its agents unless agent is
 // "", the oldest first, as far as they fit on a page.
-func (c *call) runsOfSweep(entity, project string, s store.WandbSweep, agent string) (nodes []object, err error) {
-	projectID, nums, err := c.db.WandbSweepRunNums(c.ctx, c.actor, s.ID, agent)
+func (c *call) runsOfSweep(entity, project string, s wandb.Sweep, agent string) (nodes []object, err error) {
+	projectID, nums, err := c.db.Wandb.SweepRunNums(c.ctx, c.actor, s.ID, agent)
 	if err != nil {
 		return nil, err
 	}
 	size := 0
-	err = c.db.EachWandbRecord(c.ctx, c.actor, projectID, nums, func(r *store.WandbRecord) error {
+	err = c.db.Wandb.EachRecord(c.ctx, c.actor, projectID, nums, func(r *wandb.Record) error {
 		n := bytesOf(r)
 		if size += n; size > maxPage && len(nodes) > 0 {
 			return errPageFull
@@ -247,7 +250,7 @@ func (c *call) runsOfSweep(entity, project string, s store.WandbSweep, agent str
 		node["running"], node["failed"] = state == "running", state == "failed" || state == "crashed"
 		node["shouldStop"] = node["stopped"]
 		nodes = append(nodes, node)
-		return store.Take(c.ctx, int64(n))
+		return domain.Take(c.ctx, int64(n))
 	})
 	if errors.Is(err, errPageFull) {
 		err = nil

@@ -7,8 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"tracker/server/wandb"
-	"tracker/store"
+	protocol "tracker/server/wandb"
+	"tracker/store/domain"
+	"tracker/store/files"
+	"tracker/store/wandb"
 )
 
 // Two runs write a version. A part of its manifest that comes again changes nothing, and
@@ -79,10 +81,10 @@ func TestManyWriters(t *testing.T) {
 		distributedID: "d"}) { artifact { id } } }`, nil).wants(200)
 	b.must(json.Unmarshal([]byte(a.body), &out))
 	id := out.Data.CreateArtifact.Artifact.ID
-	for i := range wandb.MaxParts {
-		data, err := b.db.Receive(t.Context(), strings.NewReader("{}"), "")
+	for i := range protocol.MaxParts {
+		data, err := b.db.Files.Receive(t.Context(), strings.NewReader("{}"), "")
 		b.must(err)
-		b.must(b.db.WriteFile(t.Context(), store.System, store.Tree{IterationID: b.id("p", "r")}, fmt.Sprintf("c:v0/%s/%d.json", store.WandbParts, i), "", data))
+		b.must(b.db.Files.WriteFile(t.Context(), domain.System, files.Tree{IterationID: b.id("p", "r")}, fmt.Sprintf("c:v0/%s/%d.json", wandb.Parts, i), "", data))
 		data.Discard()
 	}
 	got := b.query(`mutation { createArtifactManifest(input: {artifactID: "`+id+`", type: PATCH}) { artifactManifest { id } } }`, nil)

@@ -10,19 +10,20 @@ import (
 	"strings"
 	"time"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/files"
 )
 
 // ServeContent answers with the bytes of r, or the range of them that is asked for.
 // They are untrusted, so a browser must neither guess their type nor run them. The
 // caller has set Content-Type and Content-Disposition; fail answers for a range
 // outside of the bytes.
-func ServeContent(w http.ResponseWriter, req *http.Request, r store.Artifact, content io.ReadSeeker, fail func(*store.Error)) {
+func ServeContent(w http.ResponseWriter, req *http.Request, r files.Artifact, content io.ReadSeeker, fail func(*domain.Error)) {
 	ServeContentUnder(w, req, r, content, "sandbox; default-src 'none'", fail)
 }
 
 // ServeContentUnder is ServeContent with the content security policy policy.
-func ServeContentUnder(w http.ResponseWriter, req *http.Request, r store.Artifact, content io.ReadSeeker, policy string, fail func(*store.Error)) {
+func ServeContentUnder(w http.ResponseWriter, req *http.Request, r files.Artifact, content io.ReadSeeker, policy string, fail func(*domain.Error)) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", policy)
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -39,7 +40,7 @@ func ServeContentUnder(w http.ResponseWriter, req *http.Request, r store.Artifac
 	case source.err == nil:
 		answer.begin()
 	case !answer.begun:
-		answer.refuse(store.AsError(source.err))
+		answer.refuse(domain.AsError(source.err))
 	default:
 		// The answer must not end as if it were whole.
 		InfoOf(req).Err = source.err
@@ -65,7 +66,7 @@ func (f *failingReader) Read(p []byte) (int, error) {
 // and a range outside of them, become an error like any other.
 type lateWriter struct {
 	http.ResponseWriter
-	fail   func(*store.Error)
+	fail   func(*domain.Error)
 	status int
 	begun  bool // the status has been sent
 }
@@ -73,7 +74,7 @@ type lateWriter struct {
 func (w *lateWriter) WriteHeader(status int) {
 	w.status = status
 	if status == http.StatusRequestedRangeNotSatisfiable {
-		w.refuse(&store.Error{Code: CodeRangeNotSatisfiable, Field: "Range",
+		w.refuse(&domain.Error{Code: CodeRangeNotSatisfiable, Field: "Range",
 			Message: "The range lies outside of the artifact; Content-Range says how many bytes it has."})
 	}
 }
@@ -86,7 +87,7 @@ func (w *lateWriter) begin() {
 }
 
 // refuse answers with an error in the place of the bytes.
-func (w *lateWriter) refuse(e *store.Error) {
+func (w *lateWriter) refuse(e *domain.Error) {
 	w.begun = true
 	h := w.Header()
 	for _, name := range []string{"Accept-Ranges", "Cache-Control", "Content-Disposition", "Content-Length", "Content-Security-Policy", "ETag", "Repr-Digest"} {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"tracker/store"
+	"tracker/store/domain"
 	"tracker/store/json"
 )
 
@@ -54,7 +54,7 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limits Limits) ([]byte, er
 	if limits.Values > 0 {
 		n := json.Values(body)
 		if n > limits.Values {
-			return nil, store.Errorf(store.CodePayloadTooLarge, "The body has more than %d values; send less at once.", limits.Values)
+			return nil, domain.Errorf(domain.CodePayloadTooLarge, "The body has more than %d values; send less at once.", limits.Values)
 		}
 		size = int64(n) * valueBytes
 	}
@@ -68,13 +68,13 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limits Limits) ([]byte, er
 // Content-Encoding, which is given apart.
 func checkHeader(r *http.Request, encoding string) error {
 	if encoding != "" {
-		return store.Errorf(CodeUnsupportedMediaType, "This route does not take Content-Encoding %q; send plain JSON.", Clip(encoding))
+		return domain.Errorf(CodeUnsupportedMediaType, "This route does not take Content-Encoding %q; send plain JSON.", Clip(encoding))
 	}
 	// A page of another origin can send a body without this header, or with that of
 	// a form, without the browser asking the server first. It can't send one that
 	// claims to be JSON.
 	if !isJSON(r.Header.Get("Content-Type")) {
-		return store.Errorf(CodeUnsupportedMediaType, "The body must be JSON in UTF-8; send the header Content-Type: application/json.")
+		return domain.Errorf(CodeUnsupportedMediaType, "The body must be JSON in UTF-8; send the header Content-Type: application/json.")
 	}
 	return nil
 }
@@ -82,14 +82,14 @@ func checkHeader(r *http.Request, encoding string) error {
 // readError returns the error for the client when its body can't be read.
 func readError(err error, limits Limits) error {
 	var tooLarge *http.MaxBytesError
-	var known *store.Error
+	var known *domain.Error
 	switch {
 	case errors.As(err, &known):
 		return known
 	case errors.As(err, &tooLarge), errors.Is(err, errUnpackedSize), errors.Is(err, zstd.ErrDecoderSizeExceeded):
-		return store.Errorf(store.CodePayloadTooLarge, "The body is larger than %d bytes; send less at once.", limits.Size)
+		return domain.Errorf(domain.CodePayloadTooLarge, "The body is larger than %d bytes; send less at once.", limits.Size)
 	}
-	return store.Errorf(CodeMalformedBody, "The body is damaged or ended before it was complete; send it again.")
+	return domain.Errorf(CodeMalformedBody, "The body is damaged or ended before it was complete; send it again.")
 }
 
 // Body is a body of JSON that is decoded while it arrives.
@@ -135,18 +135,18 @@ func (b *Body) Error(err error) error {
 
 // FileBody returns the body of a request that is a file. Errors of reading it are errors of
 // the client, with a code.
-func FileBody(r *http.Request, code store.Code) io.Reader { return fileBody{r.Body, code} }
+func FileBody(r *http.Request, code domain.Code) io.Reader { return fileBody{r.Body, code} }
 
 type fileBody struct {
 	io.Reader
-	code store.Code
+	code domain.Code
 }
 
 func (b fileBody) Read(p []byte) (int, error) {
 	n, err := b.Reader.Read(p)
-	var known *store.Error
+	var known *domain.Error
 	if err != nil && err != io.EOF && !errors.As(err, &known) {
-		err = &store.Error{Code: b.code, Err: err, Message: "The body ended before it was complete; send it again."}
+		err = &domain.Error{Code: b.code, Err: err, Message: "The body ended before it was complete; send it again."}
 	}
 	return n, err
 }
@@ -255,7 +255,7 @@ func unpack(encoding string, body io.Reader, size int64) (io.Reader, func(), err
 	case "gzip":
 		r, err := gzip.NewReader(body)
 		if err != nil {
-			return nil, nil, store.Errorf(CodeMalformedBody, "The body is not gzip, as its Content-Encoding says.")
+			return nil, nil, domain.Errorf(CodeMalformedBody, "The body is not gzip, as its Content-Encoding says.")
 		}
 		return r, func() { r.Close() }, nil
 	case "zstd":
@@ -265,5 +265,5 @@ func unpack(encoding string, body io.Reader, size int64) (io.Reader, func(), err
 		}
 		return r, r.Close, nil
 	}
-	return nil, nil, store.Errorf(CodeUnsupportedMediaType, "This route takes Content-Encoding gzip or zstd, not %q.", Clip(encoding))
+	return nil, nil, domain.Errorf(CodeUnsupportedMediaType, "This route takes Content-Encoding gzip or zstd, not %q.", Clip(encoding))
 }

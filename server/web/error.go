@@ -7,74 +7,74 @@ import (
 	"strconv"
 	"time"
 
-	"tracker/store"
+	"tracker/store/domain"
 )
 
 // The codes of what belongs to HTTP, tokens and the tus protocol. Those of the
 // domain are the store's.
 const (
-	CodeMalformedBody        store.Code = "MALFORMED_BODY"
-	CodeTokenMissing         store.Code = "TOKEN_MISSING"
-	CodeTokenInvalid         store.Code = "TOKEN_INVALID"
-	CodeTokenExpired         store.Code = "TOKEN_EXPIRED"
-	CodeCrossOrigin          store.Code = "CROSS_ORIGIN"
-	CodeHostNotAllowed       store.Code = "HOST_NOT_ALLOWED"
-	CodeMethodNotAllowed     store.Code = "METHOD_NOT_ALLOWED"
-	CodeUnsupportedMediaType store.Code = "UNSUPPORTED_MEDIA_TYPE"
-	CodeRequestTimeout       store.Code = "REQUEST_TIMEOUT"
-	CodeRateLimited          store.Code = "RATE_LIMITED"
-	CodeUnsupportedVersion   store.Code = "UNSUPPORTED_VERSION"
-	CodeRangeNotSatisfiable  store.Code = "RANGE_NOT_SATISFIABLE"
-	CodeChecksumMismatch     store.Code = "CHECKSUM_MISMATCH"
+	CodeMalformedBody        domain.Code = "MALFORMED_BODY"
+	CodeTokenMissing         domain.Code = "TOKEN_MISSING"
+	CodeTokenInvalid         domain.Code = "TOKEN_INVALID"
+	CodeTokenExpired         domain.Code = "TOKEN_EXPIRED"
+	CodeCrossOrigin          domain.Code = "CROSS_ORIGIN"
+	CodeHostNotAllowed       domain.Code = "HOST_NOT_ALLOWED"
+	CodeMethodNotAllowed     domain.Code = "METHOD_NOT_ALLOWED"
+	CodeUnsupportedMediaType domain.Code = "UNSUPPORTED_MEDIA_TYPE"
+	CodeRequestTimeout       domain.Code = "REQUEST_TIMEOUT"
+	CodeRateLimited          domain.Code = "RATE_LIMITED"
+	CodeUnsupportedVersion   domain.Code = "UNSUPPORTED_VERSION"
+	CodeRangeNotSatisfiable  domain.Code = "RANGE_NOT_SATISFIABLE"
+	CodeChecksumMismatch     domain.Code = "CHECKSUM_MISMATCH"
 )
 
 // statuses maps error codes to statuses. No other table does.
-var statuses = map[store.Code]int{
-	CodeMalformedBody:                   http.StatusBadRequest,
-	CodeTokenMissing:                    http.StatusUnauthorized,
-	CodeTokenInvalid:                    http.StatusUnauthorized,
-	CodeTokenExpired:                    http.StatusUnauthorized,
-	store.CodeInvalidCredentials:        http.StatusUnauthorized,
-	store.CodeAdminRequired:             http.StatusForbidden,
-	store.CodeSameUserRequired:          http.StatusForbidden,
-	store.CodeProjectPermissionRequired: http.StatusForbidden,
-	store.CodeDefaultUserProtected:      http.StatusForbidden,
-	CodeRequestTimeout:                  http.StatusRequestTimeout,
-	CodeCrossOrigin:                     http.StatusForbidden,
-	CodeHostNotAllowed:                  http.StatusForbidden,
-	store.CodeNotFound:                  http.StatusNotFound,
-	CodeMethodNotAllowed:                http.StatusMethodNotAllowed,
-	store.CodeConflict:                  http.StatusConflict,
-	CodeUnsupportedVersion:              http.StatusPreconditionFailed,
-	store.CodePayloadTooLarge:           http.StatusRequestEntityTooLarge,
-	CodeUnsupportedMediaType:            http.StatusUnsupportedMediaType,
-	CodeRangeNotSatisfiable:             http.StatusRequestedRangeNotSatisfiable,
-	store.CodeInvalidPayload:            http.StatusUnprocessableEntity,
-	store.CodeIterationEnded:            http.StatusUnprocessableEntity,
-	store.CodeExperimentNotInProgress:   http.StatusUnprocessableEntity,
-	CodeRateLimited:                     http.StatusTooManyRequests,
-	CodeChecksumMismatch:                460, // of the tus protocol
-	store.CodeServerError:               http.StatusInternalServerError,
-	store.CodeUnavailable:               http.StatusServiceUnavailable,
-	store.CodeStorageFull:               http.StatusInsufficientStorage,
+var statuses = map[domain.Code]int{
+	CodeMalformedBody:                    http.StatusBadRequest,
+	CodeTokenMissing:                     http.StatusUnauthorized,
+	CodeTokenInvalid:                     http.StatusUnauthorized,
+	CodeTokenExpired:                     http.StatusUnauthorized,
+	domain.CodeInvalidCredentials:        http.StatusUnauthorized,
+	domain.CodeAdminRequired:             http.StatusForbidden,
+	domain.CodeSameUserRequired:          http.StatusForbidden,
+	domain.CodeProjectPermissionRequired: http.StatusForbidden,
+	domain.CodeDefaultUserProtected:      http.StatusForbidden,
+	CodeRequestTimeout:                   http.StatusRequestTimeout,
+	CodeCrossOrigin:                      http.StatusForbidden,
+	CodeHostNotAllowed:                   http.StatusForbidden,
+	domain.CodeNotFound:                  http.StatusNotFound,
+	CodeMethodNotAllowed:                 http.StatusMethodNotAllowed,
+	domain.CodeConflict:                  http.StatusConflict,
+	CodeUnsupportedVersion:               http.StatusPreconditionFailed,
+	domain.CodePayloadTooLarge:           http.StatusRequestEntityTooLarge,
+	CodeUnsupportedMediaType:             http.StatusUnsupportedMediaType,
+	CodeRangeNotSatisfiable:              http.StatusRequestedRangeNotSatisfiable,
+	domain.CodeInvalidPayload:            http.StatusUnprocessableEntity,
+	domain.CodeIterationEnded:            http.StatusUnprocessableEntity,
+	domain.CodeExperimentNotInProgress:   http.StatusUnprocessableEntity,
+	CodeRateLimited:                      http.StatusTooManyRequests,
+	CodeChecksumMismatch:                 460, // of the tus protocol
+	domain.CodeServerError:               http.StatusInternalServerError,
+	domain.CodeUnavailable:               http.StatusServiceUnavailable,
+	domain.CodeStorageFull:               http.StatusInsufficientStorage,
 }
 
 // errAccountGone answers a request with the token of an account that was
 // deleted.
-var errAccountGone = store.Errorf(CodeTokenInvalid, "The account behind this token does not exist any more; sign in again.")
+var errAccountGone = domain.Errorf(CodeTokenInvalid, "The account behind this token does not exist any more; sign in again.")
 
 // AsError returns err as the error that a request is answered with; nil for
 // nil. It is store.AsError with the codes of this package.
-func AsError(err error) *store.Error {
-	e := store.AsError(err)
-	if e != nil && e.Code == store.CodeActorGone {
+func AsError(err error) *domain.Error {
+	e := domain.AsError(err)
+	if e != nil && e.Code == domain.CodeActorGone {
 		return errAccountGone
 	}
 	return e
 }
 
 // StatusOf returns the HTTP status of a code.
-func StatusOf(c store.Code) int {
+func StatusOf(c domain.Code) int {
 	if status, ok := statuses[c]; ok {
 		return status
 	}
@@ -86,9 +86,9 @@ func StatusOf(c store.Code) int {
 const retryUnavailable = time.Second
 
 // RetryAfter sets the header Retry-After where waiting helps.
-func RetryAfter(w http.ResponseWriter, e *store.Error) {
+func RetryAfter(w http.ResponseWriter, e *domain.Error) {
 	wait := e.RetryAfter
-	if e.Code == store.CodeUnavailable {
+	if e.Code == domain.CodeUnavailable {
 		wait = max(wait, retryUnavailable)
 	}
 	if wait > 0 {
@@ -99,7 +99,7 @@ func RetryAfter(w http.ResponseWriter, e *store.Error) {
 // PartialError is the error of a batch that stopped after a part of it was
 // written.
 type PartialError struct {
-	Err *store.Error
+	Err *domain.Error
 	IDs []string // of the records that were written
 }
 
@@ -110,7 +110,7 @@ func (e *PartialError) Unwrap() error { return e.Err }
 
 // errorBody is the body of every error.
 type errorBody struct {
-	*store.Error
+	*domain.Error
 	IDs []string `json:"ids,omitzero"` // nil unless a batch has stopped
 }
 

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"tracker/store"
 	"tracker/store/json"
+	"tracker/store/runs"
 )
 
 const (
@@ -55,11 +55,11 @@ type EventStream struct {
 	// more. It may be called after the request has ended.
 	Allow func(context.Context) error
 	// Changes returns what happened to the subject since a cursor, whoever asks.
-	Changes func(ctx context.Context, cursor string) (store.Changes, error)
+	Changes func(ctx context.Context, cursor string) (runs.Changes, error)
 	// Watch returns a function that adds changes that nothing writes, such as a
 	// run that becomes lost. It may be nil. It is called for the first stream of a
 	// subject; the function that it returns is called by one goroutine.
-	Watch func(context.Context) (add func(context.Context, *store.Changes) error, err error)
+	Watch func(context.Context) (add func(context.Context, *runs.Changes) error, err error)
 	// Ended reports whether the stream should end by itself; nil for never. It must
 	// not wait.
 	Ended func() bool
@@ -69,8 +69,8 @@ type EventStream struct {
 type feed struct {
 	start   sync.Once
 	failed  error // of start
-	changes func(context.Context, string) (store.Changes, error)
-	add     func(context.Context, *store.Changes) error
+	changes func(context.Context, string) (runs.Changes, error)
+	add     func(context.Context, *runs.Changes) error
 	stop    context.CancelFunc
 
 	mu      sync.Mutex
@@ -311,7 +311,7 @@ func (f *feed) close() {
 }
 
 // encodeChanges returns the event for what has happened, "" for nothing.
-func encodeChanges(found store.Changes) (string, error) {
+func encodeChanges(found runs.Changes) (string, error) {
 	if found.Empty() {
 		return "", nil
 	}

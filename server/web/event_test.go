@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"tracker/store"
+	"tracker/store/runs"
 )
 
 // subject counts what is asked of it. Its cursor is the number of its changes.
@@ -29,7 +29,7 @@ type subject struct {
 	watching int
 }
 
-func (s *subject) changes(_ context.Context, cursor string) (c store.Changes, err error) {
+func (s *subject) changes(_ context.Context, cursor string) (c runs.Changes, err error) {
 	s.looks.Add(1)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,9 +79,9 @@ func eventBedOf(t *testing.T, s *subject, streams *Streams) (*Events, *httptest.
 			Cursor:  r.Header.Get("Last-Event-ID"),
 			Allow:   func(context.Context) error { return s.allow(viewer) },
 			Changes: s.changes,
-			Watch: func(context.Context) (func(context.Context, *store.Changes) error, error) {
+			Watch: func(context.Context) (func(context.Context, *runs.Changes) error, error) {
 				s.do(func() { s.watching++ })
-				return func(context.Context, *store.Changes) error { return nil }, nil
+				return func(context.Context, *runs.Changes) error { return nil }, nil
 			},
 		}); err != nil {
 			http.Error(w, err.Error(), http.StatusForbidden)

@@ -6,7 +6,7 @@ import (
 	"net/netip"
 	"strings"
 
-	"tracker/store"
+	"tracker/store/domain"
 )
 
 // Hosts are the names in the header Host that a port without sign-in answers to.
@@ -83,7 +83,7 @@ func CheckHost(next http.Handler, known Hosts, fail func(http.ResponseWriter, *h
 			next.ServeHTTP(w, r)
 			return
 		}
-		fail(w, r, store.Errorf(CodeHostNotAllowed, "Sign-in is off, so this server answers only to names that it knows, and %q is none: "+
+		fail(w, r, domain.Errorf(CodeHostNotAllowed, "Sign-in is off, so this server answers only to names that it knows, and %q is none: "+
 			"add it to SERVICE_TRUSTED_HOSTS, or turn sign-in on with SERVICE_ENABLE_AUTH.", Clip(HostName(r.Host))))
 	})
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"tracker/server/web"
-	"tracker/store"
+	"tracker/store/domain"
 )
 
 func TestKnownHosts(t *testing.T) {
@@ -53,7 +53,7 @@ func TestCheckHost(t *testing.T) {
 		func(_ http.ResponseWriter, _ *http.Request, err error) { failed = err })
 	for _, method := range []string{"GET", "POST", "OPTIONS"} {
 		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), method, "http://evil.example:9000/project", nil))
-		e := store.AsError(failed)
+		e := domain.AsError(failed)
 		if passed != 0 || e == nil || e.Code != web.CodeHostNotAllowed || web.StatusOf(e.Code) != http.StatusForbidden {
 			t.Errorf("%s: %d passed, %v", method, passed, failed)
 		}

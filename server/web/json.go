@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"tracker/store"
+	"tracker/store/domain"
 	"tracker/store/json"
 )
 
@@ -115,13 +115,13 @@ func decodeError(err error, dst any) error {
 	switch {
 	case errors.As(err, &syntax) && errors.Is(err, json.ErrDuplicateName):
 		field := fieldName(syntax.JSONPointer)
-		return store.Invalid(field, "%s is given twice; give it once.", field)
+		return domain.Invalid(field, "%s is given twice; give it once.", field)
 	case errors.As(err, &syntax) && !errors.Is(err, io.ErrUnexpectedEOF):
-		return store.Errorf(CodeMalformedBody, "The body is not valid JSON at byte %d; check how it was written.", syntax.ByteOffset)
+		return domain.Errorf(CodeMalformedBody, "The body is not valid JSON at byte %d; check how it was written.", syntax.ByteOffset)
 	case errors.As(err, &semantic):
 		return semanticError(semantic, dst)
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return store.Errorf(CodeMalformedBody, "The body is not valid JSON: it ends too early.")
+		return domain.Errorf(CodeMalformedBody, "The body is not valid JSON: it ends too early.")
 	}
 	return err
 }
@@ -142,20 +142,20 @@ func wellFormed(body []byte) error {
 	return decodeError(err, new(struct{}))
 }
 
-var errNotObject = store.Errorf(store.CodeInvalidPayload, "The body must be a JSON object.")
+var errNotObject = domain.Errorf(domain.CodeInvalidPayload, "The body must be a JSON object.")
 
 // semanticError returns what is wrong with JSON that is well-formed.
 func semanticError(e *json.SemanticError, dst any) error {
 	field := fieldName(e.JSONPointer)
 	switch {
 	case errors.Is(e.Err, json.ErrUnknownName):
-		return store.Invalid(field, "%q is not a field of this request; the fields are %s.", field, strings.Join(fieldsOf(dst), ", "))
+		return domain.Invalid(field, "%q is not a field of this request; the fields are %s.", field, strings.Join(fieldsOf(dst), ", "))
 	case e.JSONPointer == "":
 		return errNotObject
 	case isOurs(e.GoType) && e.Err != nil:
-		return store.Invalid(field, "%s %s.", field, e.Err)
+		return domain.Invalid(field, "%s %s.", field, e.Err)
 	}
-	return store.Invalid(field, "%s must be %s.", field, kindName(e.GoType))
+	return domain.Invalid(field, "%s must be %s.", field, kindName(e.GoType))
 }
 
 // isOurs reports whether a type decodes itself and returns errors that are

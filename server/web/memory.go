@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"tracker/store"
+	"tracker/store/domain"
 )
 
 const (
@@ -54,7 +54,7 @@ type Share struct {
 // Share returns the share of a request, which must be released.
 func (m *Memory) Share(ctx context.Context) *Share { return &Share{of: m, ctx: ctx, used: -quantum} }
 
-var errNoMemory = &store.Error{Code: store.CodeUnavailable, RetryAfter: time.Second,
+var errNoMemory = &domain.Error{Code: domain.CodeUnavailable, RetryAfter: time.Second,
 	Message: "Other requests hold all the memory that there is for large ones; try again in a moment, or ask for less at once."}
 
 // Grow takes n more bytes. Nothing is taken when it fails.
@@ -91,7 +91,7 @@ func (s *Share) Hold(ctx context.Context, read func(context.Context) error) erro
 		var mu sync.Mutex
 		var asked int64
 		short := false
-		err := read(store.WithBudget(ctx, func(n int64) error {
+		err := read(domain.WithBudget(ctx, func(n int64) error {
 			mu.Lock()
 			defer mu.Unlock()
 			if asked += n; asked > paid && !short {

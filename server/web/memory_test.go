@@ -14,7 +14,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"tracker/store"
+	"tracker/store/domain"
 )
 
 func TestSharesOfMemory(t *testing.T) {
@@ -89,7 +89,7 @@ func TestUnpackedSizeIsHeld(t *testing.T) {
 		if err := other.Grow(size + 2*quantum + zstdWindow); err != nil {
 			t.Fatal(err)
 		}
-		if n, err := read(m); n != 0 || store.AsError(err).Code != store.CodeUnavailable {
+		if n, err := read(m); n != 0 || domain.AsError(err).Code != domain.CodeUnavailable {
 			t.Errorf("%s: %d bytes, %v", encoding, n, err)
 		}
 		other.Release()
@@ -115,7 +115,7 @@ func TestHoldRunsAgain(t *testing.T) {
 		done <- second.Hold(t.Context(), func(ctx context.Context) error {
 			runs++
 			for range 6 {
-				if err := store.Take(ctx, quantum); err != nil {
+				if err := domain.Take(ctx, quantum); err != nil {
 					close(broken)
 					return err
 				}
@@ -143,7 +143,7 @@ func TestHoldRunsAgain(t *testing.T) {
 	if err := first.Grow(11 * quantum); err != nil {
 		t.Fatal(err)
 	}
-	if err := second.Hold(t.Context(), func(ctx context.Context) error { return store.Take(ctx, 3*quantum) }); !errors.Is(err, errNoMemory) {
+	if err := second.Hold(t.Context(), func(ctx context.Context) error { return domain.Take(ctx, 3*quantum) }); !errors.Is(err, errNoMemory) {
 		t.Errorf("what nobody has is given: %v", err)
 	}
 }

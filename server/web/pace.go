@@ -7,7 +7,7 @@ import (
 	"os"
 	"time"
 
-	"tracker/store"
+	"tracker/store/domain"
 )
 
 const (
@@ -85,7 +85,7 @@ type pacedBody struct {
 	ended  bool
 }
 
-var errBodyTimeout = store.Errorf(CodeRequestTimeout, "The body did not arrive in time; send it again, over a faster connection or in smaller parts.")
+var errBodyTimeout = domain.Errorf(CodeRequestTimeout, "The body did not arrive in time; send it again, over a faster connection or in smaller parts.")
 
 func (b *pacedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)

@@ -14,7 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"tracker/store"
+	"tracker/store/domain"
 )
 
 // pipes is a listener whose connections are in memory: their deadlines are those of the
@@ -218,7 +218,7 @@ func TestLimitConnections(t *testing.T) {
 		waiting = append(waiting, dial(t, at))
 	}
 	got := exchange(t, dial(t, at), request)
-	if !strings.HasPrefix(got, "HTTP/1.1 503 ") || !strings.Contains(got, "Retry-After: 1\r\n") || !strings.Contains(got, string(store.CodeUnavailable)) {
+	if !strings.HasPrefix(got, "HTTP/1.1 503 ") || !strings.Contains(got, "Retry-After: 1\r\n") || !strings.Contains(got, string(domain.CodeUnavailable)) {
 		t.Errorf("one too many is answered %q", got)
 	}
 	for _, c := range waiting {
@@ -237,7 +237,7 @@ func TestLimitConnections(t *testing.T) {
 // A client that reads the answer only when it has sent its whole body gets the answer to
 // a request that is refused before that.
 func TestAnswerBeforeTheEndOfTheBody(t *testing.T) {
-	full := store.Errorf(store.CodeStorageFull, "There is no room.")
+	full := domain.Errorf(domain.CodeStorageFull, "There is no room.")
 	for name, refuse := range map[string]http.HandlerFunc{
 		"unread": func(w http.ResponseWriter, r *http.Request) { WriteError(w, r, full) },
 		"upload": func(w http.ResponseWriter, r *http.Request) {
@@ -278,7 +278,7 @@ func TestAnswerBeforeTheEndOfTheBody(t *testing.T) {
 func TestEndlessBodyAfterRefusal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conn := paced(t, bodyGrace, func(w http.ResponseWriter, r *http.Request) {
-			WriteError(w, r, store.Errorf(store.CodeStorageFull, "There is no room."))
+			WriteError(w, r, domain.Errorf(domain.CodeStorageFull, "There is no room."))
 		})
 		defer conn.Close()
 		go io.Copy(io.Discard, conn)

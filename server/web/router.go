@@ -13,7 +13,7 @@ import (
 
 	"github.com/gorilla/mux"
 
-	"tracker/store"
+	"tracker/store/domain"
 )
 
 // Route is a method on the template of a path. GET stands for HEAD as well.
@@ -29,7 +29,7 @@ type Route struct {
 // noPath. Variables of the path are as they were sent, escaped. The first
 // segment of a path can't be one: it selects the routes that are compared with
 // the path.
-func Router(routes []Route, noPath *store.Error, fail func(http.ResponseWriter, *http.Request, error)) http.Handler {
+func Router(routes []Route, noPath *domain.Error, fail func(http.ResponseWriter, *http.Request, error)) http.Handler {
 	notFound := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fail(w, r, noPath) })
 	routers := map[string]*mux.Router{} // by the first segment of the path
 	handlers := map[string]map[string]http.Handler{}
@@ -59,7 +59,7 @@ func Router(routes []Route, noPath *store.Error, fail func(http.ResponseWriter, 
 				return
 			}
 			w.Header().Set("Allow", allow)
-			fail(w, r, store.Errorf(CodeMethodNotAllowed, "This path takes %s only.", allow))
+			fail(w, r, domain.Errorf(CodeMethodNotAllowed, "This path takes %s only.", allow))
 		})
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

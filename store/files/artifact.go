@@ -6,23 +6,23 @@ import (
 	"io"
 
 	"tracker/blob"
-	"tracker/store/access"
 	"tracker/store/artifact"
+	"tracker/store/domain"
 )
 
 // AllowUpload fails unless actor may add an artifact to the experiment now, so
 // that gigabytes are not sent for nothing.
-func (db *DB) AllowUpload(ctx context.Context, actor access.Actor, experimentID string) error {
-	return db.base.Ask(ctx, func(tx *access.Tx) error {
-		_, err := tx.AllowOpenExperiment(actor, experimentID, access.RightCreate)
+func (db *DB) AllowUpload(ctx context.Context, actor domain.Actor, experimentID string) error {
+	return db.base.Ask(ctx, func(tx *domain.Tx) error {
+		_, err := tx.AllowOpenExperiment(actor, experimentID, domain.RightCreate)
 		return err
 	})
 }
 
 // AllowReplace fails unless actor may give the artifact other bytes now.
-func (db *DB) AllowReplace(ctx context.Context, actor access.Actor, id string) error {
-	return db.base.Ask(ctx, func(tx *access.Tx) error {
-		r, err := tx.AllowArtifact(actor, id, access.RightUpdate)
+func (db *DB) AllowReplace(ctx context.Context, actor domain.Actor, id string) error {
+	return db.base.Ask(ctx, func(tx *domain.Tx) error {
+		r, err := tx.AllowArtifact(actor, id, domain.RightUpdate)
 		if err == nil {
 			err = r.Experiment.Open()
 		}
@@ -31,9 +31,9 @@ func (db *DB) AllowReplace(ctx context.Context, actor access.Actor, id string) e
 }
 
 // AllowUpdate fails unless actor may change the artifact.
-func (db *DB) AllowUpdate(ctx context.Context, actor access.Actor, id string) error {
-	return db.base.Ask(ctx, func(tx *access.Tx) error {
-		_, err := tx.AllowArtifact(actor, id, access.RightUpdate)
+func (db *DB) AllowUpdate(ctx context.Context, actor domain.Actor, id string) error {
+	return db.base.Ask(ctx, func(tx *domain.Tx) error {
+		_, err := tx.AllowArtifact(actor, id, domain.RightUpdate)
 		return err
 	})
 }
@@ -59,7 +59,7 @@ func (db *DB) Receive(ctx context.Context, r io.Reader, want string) (*artifact.
 }
 
 func errHash(got string) error {
-	return access.Invalid("data", "The bytes that arrived have the SHA-256 %s and not the one that was announced; send them again.", got)
+	return domain.Invalid("data", "The bytes that arrived have the SHA-256 %s and not the one that was announced; send them again.", got)
 }
 
 // CheckSize fails when an artifact of size bytes is larger than the limit, or
@@ -73,7 +73,7 @@ func (db *DB) CheckSize(size int64) error {
 	}
 	free, known, err := db.base.Artifacts.FreeSpace()
 	if err == nil && known && size > free {
-		return access.Errorf(access.CodeStorageFull, "There is room for %d more bytes where artifacts are kept, and this needs %d; free some and send it again. Nothing was stored.", free, size)
+		return domain.Errorf(domain.CodeStorageFull, "There is room for %d more bytes where artifacts are kept, and this needs %d; free some and send it again. Nothing was stored.", free, size)
 	}
 	return AsError(err)
 }
@@ -82,7 +82,7 @@ func (db *DB) CheckSize(size int64) error {
 func (db *DB) MaxUpload() int64 { return db.base.Options.MaxUpload }
 
 func errTooLarge(limit int64) error {
-	return access.Errorf(access.CodePayloadTooLarge, "An artifact may have at most %d bytes here; send a smaller one, or have the limit of the server raised.", limit)
+	return domain.Errorf(domain.CodePayloadTooLarge, "An artifact may have at most %d bytes here; send a smaller one, or have the limit of the server raised.", limit)
 }
 
 // LimitReader returns a reader that fails with PAYLOAD_TOO_LARGE when there are more bytes
@@ -104,13 +104,13 @@ func (l *limitedReader) Read(p []byte) (int, error) {
 
 // put calls fn to write the record of an artifact, with the id of the blob of received
 // bytes. The bytes are removed when it fails.
-func put[T any](ctx context.Context, db *DB, actor access.Actor, r *artifact.Received, fn func(tx *access.Tx, blobID int64) (T, error)) (T, error) {
+func put[T any](ctx context.Context, db *DB, actor domain.Actor, r *artifact.Received, fn func(tx *domain.Tx, blobID int64) (T, error)) (T, error) {
 	var out T
 	claim, err := r.Commit(ctx)
 	if err != nil {
 		return out, AsError(err)
 	}
-	out, err = access.Write(ctx, db.base, actor, func(tx *access.Tx) (T, error) {
+	out, err = domain.Write(ctx, db.base, actor, func(tx *domain.Tx) (T, error) {
 		blobID, err := claim.Use(tx.Tx)
 		if err != nil {
 			return out, err
@@ -126,33 +126,33 @@ func put[T any](ctx context.Context, db *DB, actor access.Actor, r *artifact.Rec
 // AsError returns an error of package artifact or of a backend as an
 // *Error. The message of the backend becomes the cause, which is only logged.
 func AsError(err error) error {
-	var e *access.Error
+	var e *domain.Error
 	var missing *artifact.BackendError
 	switch {
 	case err == nil || errors.As(err, &e):
 		return err
 	case errors.Is(err, artifact.ErrDeleting):
-		return &access.Error{Code: access.CodeUnavailable, Err: err,
+		return &domain.Error{Code: domain.CodeUnavailable, Err: err,
 			Message: "The same bytes are being removed just now; send them again in a moment."}
 	case errors.Is(err, artifact.ErrClaimLost):
-		return &access.Error{Code: access.CodeUnavailable, Err: err,
+		return &domain.Error{Code: domain.CodeUnavailable, Err: err,
 			Message: "The bytes were removed before they became an artifact, as unfinished uploads are; send them again."}
 	case errors.As(err, &missing):
-		return access.Errorf(access.CodeUnavailable, "The backend %s is not set up here; an administrator must give its settings to the server.", missing.Name)
+		return domain.Errorf(domain.CodeUnavailable, "The backend %s is not set up here; an administrator must give its settings to the server.", missing.Name)
 	case errors.Is(err, blob.ErrFull):
-		return &access.Error{Code: access.CodeStorageFull, Err: err,
+		return &domain.Error{Code: domain.CodeStorageFull, Err: err,
 			Message: "There is no room for the bytes where artifacts are kept; free some and send them again. Nothing was stored."}
 	case errors.Is(err, blob.ErrRefused):
-		return &access.Error{Code: access.CodeUnavailable, Err: err,
+		return &domain.Error{Code: domain.CodeUnavailable, Err: err,
 			Message: "The place where artifacts are kept refuses the server; an administrator must look at its bucket or folder and at the credentials. The log says more."}
 	case errors.Is(err, blob.ErrUnavailable):
-		return &access.Error{Code: access.CodeUnavailable, Err: err,
+		return &domain.Error{Code: domain.CodeUnavailable, Err: err,
 			Message: "The place where artifacts are kept does not answer; try again in a moment."}
 	case errors.Is(err, blob.ErrDamaged):
-		return &access.Error{Code: access.CodeServerError, Err: err,
+		return &domain.Error{Code: domain.CodeServerError, Err: err,
 			Message: "The bytes of this artifact are damaged; upload them again, or have an administrator restore them from a backup."}
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return &access.Error{Code: access.CodeUnavailable, Err: err,
+		return &domain.Error{Code: domain.CodeUnavailable, Err: err,
 			Message: "The place where artifacts are kept took too long, or the request was given up."}
 	}
 	return err

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"tracker/blob"
-	"tracker/store/access"
 	"tracker/store/artifact"
+	"tracker/store/domain"
 	"tracker/store/json"
 	"tracker/store/registry"
 	"tracker/store/scalar"
@@ -39,7 +39,7 @@ func (r Artifact) TextBytes() int { return len(r.Description) }
 
 // ArtifactQuery narrows a listing.
 type ArtifactQuery struct {
-	access.Page
+	domain.Page
 	Name        string  // a part of the name, in any case; "" for all
 	IterationID *string // nil for all
 	// WithoutVersions leaves out the files of the versions of artifacts that the iteration has
@@ -64,11 +64,11 @@ const artifactColumns = `
 	resource.updated_date`
 
 // Artifacts lists the artifacts of an experiment, the oldest first. Needs read.
-func (v *View) Artifacts(experimentID string, q ArtifactQuery) (access.List[Artifact], error) {
-	if _, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, access.RightRead); err != nil {
-		return access.List[Artifact]{}, err
+func (v *View) Artifacts(experimentID string, q ArtifactQuery) (domain.List[Artifact], error) {
+	if _, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, domain.RightRead); err != nil {
+		return domain.List[Artifact]{}, err
 	}
-	from := access.ResourceFrom + `WHERE resource.experiment_id = ? AND ` + v.tx.Found("resource", "iteration") + ` AND ` + search.Contains(`resource.name`)
+	from := domain.ResourceFrom + `WHERE resource.experiment_id = ? AND ` + v.tx.Found("resource", "iteration") + ` AND ` + search.Contains(`resource.name`)
 	args := []any{experimentID, q.Name}
 	if q.IterationID != nil {
 		from += ` AND iteration.id = ?`
@@ -81,7 +81,7 @@ func (v *View) Artifacts(experimentID string, q ArtifactQuery) (access.List[Arti
 			WHERE iteration.id = ? AND wandb_artifact.state = 'COMMITTED')`
 		args = append(args, q.IterationID)
 	}
-	l, err := access.PageOf[Artifact](v.tx, q.Page, artifactColumns, from, `resource.num`, args...)
+	l, err := domain.PageOf[Artifact](v.tx, q.Page, artifactColumns, from, `resource.num`, args...)
 	for i := range l.Data {
 		l.Data[i].URI = v.tx.DB.Artifacts.URI(l.Data[i].Backend, l.Data[i].ContentHash)
 	}
@@ -89,8 +89,8 @@ func (v *View) Artifacts(experimentID string, q ArtifactQuery) (access.List[Arti
 }
 
 // Artifacts is View.Artifacts.
-func (db *DB) Artifacts(ctx context.Context, actor access.Actor, experimentID string, q ArtifactQuery) (access.List[Artifact], error) {
-	return view(ctx, db, actor, func(v *View) (access.List[Artifact], error) { return v.Artifacts(experimentID, q) })
+func (db *DB) Artifacts(ctx context.Context, actor domain.Actor, experimentID string, q ArtifactQuery) (domain.List[Artifact], error) {
+	return view(ctx, db, actor, func(v *View) (domain.List[Artifact], error) { return v.Artifacts(experimentID, q) })
 }
 
 // MaxMade bounds the artifacts that MadeArtifacts returns.
@@ -100,15 +100,15 @@ const MaxMade = 20_000
 // than MaxMade it returns the newest, and more is set. Iterations that do not exist are left
 // out. Needs read.
 func (v *View) MadeArtifacts(iterationIDs []string) (all []Artifact, more bool, err error) {
-	states, err := v.tx.AllowExisting(v.tx.Actor, iterationIDs, access.RightRead)
+	states, err := v.tx.AllowExisting(v.tx.Actor, iterationIDs, domain.RightRead)
 	if err != nil {
 		return nil, false, err
 	}
-	nums, err := json.Marshal(access.NumsOf(states))
+	nums, err := json.Marshal(domain.NumsOf(states))
 	if err != nil {
 		return nil, false, err
 	}
-	err = v.tx.Select(&all, `SELECT `+artifactColumns+` `+access.ResourceFrom+`
+	err = v.tx.Select(&all, `SELECT `+artifactColumns+` `+domain.ResourceFrom+`
 		WHERE resource.iteration_num IN (SELECT value FROM json_each(?)) AND `+v.tx.Found("resource")+`
 		ORDER BY resource.num DESC LIMIT ?`, string(nums), MaxMade+1)
 	if more = len(all) > MaxMade; more {
@@ -120,10 +120,10 @@ func (v *View) MadeArtifacts(iterationIDs []string) (all []Artifact, more bool, 
 
 // Artifact returns one artifact without its bytes. Needs read.
 func (v *View) Artifact(id string) (r Artifact, err error) {
-	if _, err := v.tx.AllowArtifact(v.tx.Actor, id, access.RightRead); err != nil {
+	if _, err := v.tx.AllowArtifact(v.tx.Actor, id, domain.RightRead); err != nil {
 		return r, err
 	}
-	err = v.tx.Get(&r, `SELECT `+artifactColumns+` `+access.ResourceFrom+`WHERE resource.id = ?`, id)
+	err = v.tx.Get(&r, `SELECT `+artifactColumns+` `+domain.ResourceFrom+`WHERE resource.id = ?`, id)
 	if err == nil {
 		r.URI = v.tx.DB.Artifacts.URI(r.Backend, r.ContentHash)
 	}
@@ -131,14 +131,14 @@ func (v *View) Artifact(id string) (r Artifact, err error) {
 }
 
 // Artifact is View.Artifact.
-func (db *DB) Artifact(ctx context.Context, actor access.Actor, id string) (Artifact, error) {
+func (db *DB) Artifact(ctx context.Context, actor domain.Actor, id string) (Artifact, error) {
 	return view(ctx, db, actor, func(v *View) (Artifact, error) { return v.Artifact(id) })
 }
 
 // OpenArtifact returns an artifact and its bytes, which the caller closes.
 // Read from the beginning to the end they are compared with their hash, and the
 // last ones come only when all are right. Needs read.
-func (db *DB) OpenArtifact(ctx context.Context, actor access.Actor, id string) (Artifact, io.ReadSeekCloser, error) {
+func (db *DB) OpenArtifact(ctx context.Context, actor domain.Actor, id string) (Artifact, io.ReadSeekCloser, error) {
 	for moves := 0; ; moves++ {
 		r, err := db.Artifact(ctx, actor, id)
 		if err != nil {
@@ -167,29 +167,29 @@ func (r artifactReader) Read(p []byte) (int, error) {
 // DeleteArtifact moves an artifact to the trash or, without one, removes it: the
 // bytes first, unless another one has them, hidden meanwhile, then the record. When
 // the bytes can't be removed the artifact stays. Needs delete.
-func (db *DB) DeleteArtifact(ctx context.Context, actor access.Actor, id string) error {
-	check := func(tx *access.Tx) (access.ResourceState, error) {
-		r, err := tx.AllowArtifact(actor, id, access.RightDelete)
+func (db *DB) DeleteArtifact(ctx context.Context, actor domain.Actor, id string) error {
+	check := func(tx *domain.Tx) (domain.ResourceState, error) {
+		r, err := tx.AllowArtifact(actor, id, domain.RightDelete)
 		if err != nil {
 			return r, err
 		}
-		return r, access.FirstError(registry.RefuseIfArtifactVersioned(tx, r.Num), tx.NoteNumbered(r.IterationNum))
+		return r, domain.FirstError(registry.RefuseIfArtifactVersioned(tx, r.Num), tx.NoteNumbered(r.IterationNum))
 	}
 	if db.base.Options.TrashAge == 0 {
 		return PurgeArtifact(ctx, db, actor, check)
 	}
-	return db.base.Discard(ctx, actor, func(tx *access.Tx) error {
+	return db.base.Discard(ctx, actor, func(tx *domain.Tx) error {
 		if _, err := check(tx); err != nil {
 			return err
 		}
-		return tx.Discard(access.TrashedArtifact, id)
+		return tx.Discard(domain.TrashedArtifact, id)
 	})
 }
 
 // PurgeArtifact deletes the artifact that check allows, with its bytes unless
 // another one has them.
-func PurgeArtifact(ctx context.Context, db *DB, actor access.Actor, check func(*access.Tx) (access.ResourceState, error)) error {
-	deletion, err := access.WriteKind(ctx, db.base, sqlite.Change|sqlite.Freeing, actor, func(tx *access.Tx) (*artifact.Deletion, error) {
+func PurgeArtifact(ctx context.Context, db *DB, actor domain.Actor, check func(*domain.Tx) (domain.ResourceState, error)) error {
+	deletion, err := domain.WriteKind(ctx, db.base, sqlite.Change|sqlite.Freeing, actor, func(tx *domain.Tx) (*artifact.Deletion, error) {
 		r, err := check(tx)
 		if err != nil {
 			return nil, err
@@ -209,15 +209,15 @@ func PurgeArtifact(ctx context.Context, db *DB, actor access.Actor, check func(*
 // CheckArtifactName accepts a name like that of a file, or a path like
 // images/sample_10.png that can be put below a folder without leaving it.
 func CheckArtifactName(s string) error {
-	if err := access.CheckName("name", s); err != nil {
+	if err := domain.CheckName("name", s); err != nil {
 		return err
 	}
 	if strings.Contains(s, `\`) {
-		return access.Invalid("name", `name must not have a backslash; separate folders with a slash.`)
+		return domain.Invalid("name", `name must not have a backslash; separate folders with a slash.`)
 	}
 	for segment := range strings.SplitSeq(s, "/") {
 		if segment == "" || segment == "." || segment == ".." {
-			return access.Invalid("name", `name must be like model.bin or images/1.png: no slash at an end, none twice, and no part that is "." or "..".`)
+			return domain.Invalid("name", `name must be like model.bin or images/1.png: no slash at an end, none twice, and no part that is "." or "..".`)
 		}
 	}
 	return nil
@@ -226,12 +226,12 @@ func CheckArtifactName(s string) error {
 // CheckContentType fails unless s is a media type.
 func CheckContentType(s string) error {
 	media, _, err := mime.ParseMediaType(s)
-	plain := len(s) <= access.MaxName
+	plain := len(s) <= domain.MaxName
 	for _, c := range []byte(s) {
 		plain = plain && c >= ' ' && c <= '~'
 	}
 	if kind, name, ok := strings.Cut(media, "/"); err != nil || !plain || !ok || kind == "" || name == "" {
-		return access.Invalid("content_type", "content_type must be a media type like image/png or text/csv; charset=utf-8.")
+		return domain.Invalid("content_type", "content_type must be a media type like image/png or text/csv; charset=utf-8.")
 	}
 	return nil
 }

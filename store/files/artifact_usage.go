@@ -3,8 +3,8 @@ package files
 import (
 	"context"
 
-	"tracker/store/access"
 	"tracker/store/artifact"
+	"tracker/store/domain"
 )
 
 // ArtifactUsage holds the space that artifacts take.
@@ -82,9 +82,9 @@ const (
 // ArtifactUsage counts the artifacts and their bytes. Projects and experiments
 // without one are not listed.
 func (db *DB) ArtifactUsage(ctx context.Context) (ArtifactUsage, error) {
-	return access.Read(ctx, db.base, func(t *access.Tx) (ArtifactUsage, error) {
+	return domain.Read(ctx, db.base, func(t *domain.Tx) (ArtifactUsage, error) {
 		u := ArtifactUsage{Backends: []BackendUsage{}, Projects: []ProjectUsage{}, Shared: []SharedContent{}}
-		for _, count := range []func(*access.Tx, *ArtifactUsage) error{usageOfBackends, usageOfProjects, usageShared, usageOfTrash} {
+		for _, count := range []func(*domain.Tx, *ArtifactUsage) error{usageOfBackends, usageOfProjects, usageShared, usageOfTrash} {
 			if err := count(t, &u); err != nil {
 				return u, err
 			}
@@ -95,7 +95,7 @@ func (db *DB) ArtifactUsage(ctx context.Context) (ArtifactUsage, error) {
 	})
 }
 
-func usageOfBackends(tx *access.Tx, u *ArtifactUsage) error {
+func usageOfBackends(tx *domain.Tx, u *ArtifactUsage) error {
 	err := tx.Select(&u.Backends, `SELECT
 			backend,
 			count(*) AS contents,
@@ -110,7 +110,7 @@ func usageOfBackends(tx *access.Tx, u *ArtifactUsage) error {
 	return err
 }
 
-func usageOfProjects(tx *access.Tx, u *ArtifactUsage) error {
+func usageOfProjects(tx *domain.Tx, u *ArtifactUsage) error {
 	var experiments []ExperimentUsage
 	err := tx.Select(&experiments, `SELECT
 			experiment.id,
@@ -143,7 +143,7 @@ func usageOfProjects(tx *access.Tx, u *ArtifactUsage) error {
 	return err
 }
 
-func usageShared(tx *access.Tx, u *ArtifactUsage) error {
+func usageShared(tx *domain.Tx, u *ArtifactUsage) error {
 	return tx.Select(&u.Shared, `SELECT hash, backend, size_bytes, artifacts, name FROM (SELECT
 			blob.hash,
 			blob.backend,
@@ -157,7 +157,7 @@ func usageShared(tx *access.Tx, u *ArtifactUsage) error {
 		ORDER BY (artifacts - 1) * size_bytes DESC, hash LIMIT ?`, MaxShared)
 }
 
-func usageOfTrash(tx *access.Tx, u *ArtifactUsage) error {
+func usageOfTrash(tx *domain.Tx, u *ArtifactUsage) error {
 	return tx.Get(&u.Trash, `SELECT
 			coalesce(sum(trashed), 0) AS artifacts,
 			coalesce(sum(trashed * size_bytes), 0) AS bytes,

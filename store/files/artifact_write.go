@@ -5,8 +5,8 @@ import (
 	"database/sql"
 	"errors"
 
-	"tracker/store/access"
 	"tracker/store/artifact"
+	"tracker/store/domain"
 	"tracker/store/scalar"
 )
 
@@ -32,33 +32,33 @@ type ArtifactPatch struct {
 
 // CreateArtifact makes an artifact of bytes that have been received. Needs
 // create; the experiment must be in progress.
-func (db *DB) CreateArtifact(ctx context.Context, actor access.Actor, experimentID string, n NewArtifact, b *artifact.Received) (access.Created, error) {
+func (db *DB) CreateArtifact(ctx context.Context, actor domain.Actor, experimentID string, n NewArtifact, b *artifact.Received) (domain.Created, error) {
 	if n.ContentType == "" {
 		n.ContentType = DefaultContentType
 	}
 	err := CheckArtifact(ArtifactPatch{Name: &n.Name, Description: &n.Description, ContentType: &n.ContentType})
 	if err != nil {
-		return access.Created{}, err
+		return domain.Created{}, err
 	}
-	return put(ctx, db, actor, b, func(tx *access.Tx, blobID int64) (access.Created, error) {
+	return put(ctx, db, actor, b, func(tx *domain.Tx, blobID int64) (domain.Created, error) {
 		return InsertArtifact(tx, actor, experimentID, n, blobID)
 	})
 }
 
 // InsertArtifact inserts the record of an artifact that was checked. It needs create, and
 // the experiment in progress.
-func InsertArtifact(tx *access.Tx, actor access.Actor, experimentID string, n NewArtifact, blobID int64) (access.Created, error) {
-	if _, err := tx.AllowOpenExperiment(actor, experimentID, access.RightCreate); err != nil {
-		return access.Created{}, err
+func InsertArtifact(tx *domain.Tx, actor domain.Actor, experimentID string, n NewArtifact, blobID int64) (domain.Created, error) {
+	if _, err := tx.AllowOpenExperiment(actor, experimentID, domain.RightCreate); err != nil {
+		return domain.Created{}, err
 	}
 	iteration, err := iterationOf(tx, experimentID, n.IterationID)
 	if err != nil {
-		return access.Created{}, err
+		return domain.Created{}, err
 	}
 	id, created := n.ID, tx.Now
 	if id == "" {
-		if id, err = access.NewID(); err != nil {
-			return access.Created{}, err
+		if id, err = domain.NewID(); err != nil {
+			return domain.Created{}, err
 		}
 	}
 	if n.CreatedDate != nil {
@@ -69,24 +69,24 @@ func InsertArtifact(tx *access.Tx, actor access.Actor, experimentID string, n Ne
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		id, experimentID, iteration, blobID, n.Name, n.Description, n.ContentType, created, tx.Now)
 	if err != nil {
-		return access.Created{}, err
+		return domain.Created{}, err
 	}
-	return access.Created{ID: id}, tx.NoteNumbered(iteration)
+	return domain.Created{ID: id}, tx.NoteNumbered(iteration)
 }
 
 // iterationOf returns the number of an iteration of the experiment, nil for the
 // id "". An iteration that has not ended is marked as seen.
-func iterationOf(tx *access.Tx, experimentID, id string) (*int64, error) {
+func iterationOf(tx *domain.Tx, experimentID, id string) (*int64, error) {
 	if id == "" {
 		return nil, nil
 	}
 	var num int64
-	var status access.IterationStatus
+	var status domain.IterationStatus
 	err := tx.Row(`SELECT num, status FROM iteration WHERE id = ? AND experiment_id = ? AND deleted_date IS NULL`, id, experimentID).Scan(&num, &status)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, access.Invalid("iteration_id", "iteration_id must name an iteration of the same experiment.")
+		return nil, domain.Invalid("iteration_id", "iteration_id must name an iteration of the same experiment.")
 	}
-	if err == nil && status == access.Running {
+	if err == nil && status == domain.Running {
 		tx.Seen = append(tx.Seen, num)
 	}
 	return &num, err
@@ -94,17 +94,17 @@ func iterationOf(tx *access.Tx, experimentID, id string) (*int64, error) {
 
 // UpdateArtifact changes an artifact, and gives it other bytes unless b is nil.
 // Needs update; for other bytes the experiment must be in progress.
-func (db *DB) UpdateArtifact(ctx context.Context, actor access.Actor, id string, p ArtifactPatch, b *artifact.Received) error {
+func (db *DB) UpdateArtifact(ctx context.Context, actor domain.Actor, id string, p ArtifactPatch, b *artifact.Received) error {
 	if err := CheckArtifact(p); err != nil {
 		return err
 	}
 	if b == nil {
-		return access.Change(ctx, db.base, actor, func(tx *access.Tx) error {
+		return domain.Change(ctx, db.base, actor, func(tx *domain.Tx) error {
 			_, err := updateArtifact(tx, actor, id, p, nil)
 			return err
 		})
 	}
-	former, err := put(ctx, db, actor, b, func(tx *access.Tx, blobID int64) (int64, error) {
+	former, err := put(ctx, db, actor, b, func(tx *domain.Tx, blobID int64) (int64, error) {
 		return updateArtifact(tx, actor, id, p, &blobID)
 	})
 	if err != nil {
@@ -123,8 +123,8 @@ func (db *DB) removeFormer(ctx context.Context, blobID int64) {
 
 // updateArtifact changes the record of an artifact, and returns the id of the blob that it
 // had before.
-func updateArtifact(tx *access.Tx, actor access.Actor, id string, p ArtifactPatch, blobID *int64) (former int64, err error) {
-	r, err := tx.AllowArtifact(actor, id, access.RightUpdate)
+func updateArtifact(tx *domain.Tx, actor domain.Actor, id string, p ArtifactPatch, blobID *int64) (former int64, err error) {
+	r, err := tx.AllowArtifact(actor, id, domain.RightUpdate)
 	if err == nil && blobID != nil {
 		err = r.Experiment.Open()
 	}
@@ -156,7 +156,7 @@ func updateArtifact(tx *access.Tx, actor access.Actor, id string, p ArtifactPatc
 		AND (resource.name, resource.description, resource.content_type, resource.iteration_num, resource.blob_id)
 			IS NOT (new.name, new.description, new.content_type, new.iteration_num, new.blob_id)`,
 		tx.Now, p.Name, p.Description, p.ContentType, iteration, blobID, r.Num)
-	return r.BlobID, access.FirstError(err, tx.NoteNumbered(r.IterationNum), tx.NoteNumbered(iteration))
+	return r.BlobID, domain.FirstError(err, tx.NoteNumbered(r.IterationNum), tx.NoteNumbered(iteration))
 }
 
 // CheckArtifact fails unless the fields of an artifact are valid, as far as that can be
@@ -167,7 +167,7 @@ func CheckArtifact(p ArtifactPatch) error {
 			return err
 		}
 	}
-	if err := access.CheckOptional("description", p.Description); err != nil {
+	if err := domain.CheckOptional("description", p.Description); err != nil {
 		return err
 	}
 	if p.ContentType != nil {

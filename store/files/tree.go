@@ -7,8 +7,8 @@ import (
 	"io"
 	"strings"
 
-	"tracker/store/access"
 	"tracker/store/artifact"
+	"tracker/store/domain"
 	"tracker/store/registry"
 )
 
@@ -27,11 +27,11 @@ type TreePlace struct {
 	condition    string
 	owner        any // argument of condition
 	prefix       string
-	iteration    *access.IterationState // nil for a logged model
+	iteration    *domain.IterationState // nil for a logged model
 }
 
 // AllowTree fails unless the record exists and actor has the right in its project.
-func AllowTree(tx *access.Tx, actor access.Actor, t Tree, want access.Right) (TreePlace, error) {
+func AllowTree(tx *domain.Tx, actor domain.Actor, t Tree, want domain.Right) (TreePlace, error) {
 	if t.IterationID == "" {
 		m, _, err := registry.AllowLoggedModel(tx, actor, t.LoggedModelID, want)
 		return TreePlace{experimentID: m.ExperimentID, condition: `resource.experiment_id = ? AND resource.iteration_num IS NULL`,
@@ -63,9 +63,9 @@ const MaxFiles = 100_000
 
 // Files lists what is directly in a folder of a tree, "" for the top, by name;
 // nothing for a folder that does not exist. Needs read.
-func (db *DB) Files(ctx context.Context, actor access.Actor, t Tree, folder string) ([]File, error) {
-	return access.Read(ctx, db.base, func(tx *access.Tx) ([]File, error) {
-		at, err := AllowTree(tx, actor, t, access.RightRead)
+func (db *DB) Files(ctx context.Context, actor domain.Actor, t Tree, folder string) ([]File, error) {
+	return domain.Read(ctx, db.base, func(tx *domain.Tx) ([]File, error) {
+		at, err := AllowTree(tx, actor, t, domain.RightRead)
 		if err != nil {
 			return nil, err
 		}
@@ -76,34 +76,34 @@ func (db *DB) Files(ctx context.Context, actor access.Actor, t Tree, folder stri
 				slash > 0 AS folder,
 				iif(slash, 0, size_bytes) AS size
 			FROM (SELECT rest, instr(rest, '/') AS slash, size_bytes, max(num)
-				FROM (SELECT substr(resource.name, ?) AS rest, blob.size_bytes, resource.num `+access.ResourceFrom+`
+				FROM (SELECT substr(resource.name, ?) AS rest, blob.size_bytes, resource.num `+domain.ResourceFrom+`
 					WHERE `+at.condition+` AND resource.name >= ? AND (? = '' OR resource.name < ?)
 					AND resource.deleted_date IS NULL)
 				GROUP BY iif(instr(rest, '/'), substr(rest, 1, instr(rest, '/')), rest))
 			ORDER BY name, folder LIMIT ?`, len([]rune(from))+1, at.owner, from, to, to, MaxFiles+1)
 		if err == nil && len(all) > MaxFiles {
-			err = access.Invalid("path", "The folder has more than %d entries; ask for one of its folders.", MaxFiles)
+			err = domain.Invalid("path", "The folder has more than %d entries; ask for one of its folders.", MaxFiles)
 		}
 		return all, err
 	})
 }
 
 // FileNamed returns the artifact that is a file in a tree.
-func FileNamed(tx *access.Tx, at TreePlace, name string) (id string, err error) {
-	err = tx.Row(`SELECT resource.id `+access.ResourceFrom+`WHERE `+at.condition+` AND resource.name = ? AND resource.deleted_date IS NULL
+func FileNamed(tx *domain.Tx, at TreePlace, name string) (id string, err error) {
+	err = tx.Row(`SELECT resource.id `+domain.ResourceFrom+`WHERE `+at.condition+` AND resource.name = ? AND resource.deleted_date IS NULL
 		ORDER BY resource.num DESC LIMIT 1`, at.owner, at.prefix+name).Scan(&id)
 	return id, err
 }
 
 // OpenFile is OpenArtifact for a file of a tree.
-func (db *DB) OpenFile(ctx context.Context, actor access.Actor, t Tree, name string) (Artifact, io.ReadSeekCloser, error) {
-	id, err := access.Read(ctx, db.base, func(tx *access.Tx) (string, error) {
-		at, err := AllowTree(tx, actor, t, access.RightRead)
+func (db *DB) OpenFile(ctx context.Context, actor domain.Actor, t Tree, name string) (Artifact, io.ReadSeekCloser, error) {
+	id, err := domain.Read(ctx, db.base, func(tx *domain.Tx) (string, error) {
+		at, err := AllowTree(tx, actor, t, domain.RightRead)
 		if err != nil {
 			return "", err
 		}
 		id, err := FileNamed(tx, at, name)
-		return id, access.OrNotFound(err, "file")
+		return id, domain.OrNotFound(err, "file")
 	})
 	if err != nil {
 		return Artifact{}, nil, err
@@ -113,16 +113,16 @@ func (db *DB) OpenFile(ctx context.Context, actor access.Actor, t Tree, name str
 
 // AllowFile fails unless actor may write the file now, so that gigabytes are not sent
 // for nothing.
-func (db *DB) AllowFile(ctx context.Context, actor access.Actor, t Tree, name string) error {
-	return db.base.Ask(ctx, func(tx *access.Tx) error {
-		at, err := AllowTree(tx, actor, t, access.RightCreate)
+func (db *DB) AllowFile(ctx context.Context, actor domain.Actor, t Tree, name string) error {
+	return db.base.Ask(ctx, func(tx *domain.Tx) error {
+		at, err := AllowTree(tx, actor, t, domain.RightCreate)
 		if err == nil {
 			err = CheckArtifactName(at.prefix + name)
 		}
 		if err != nil {
 			return err
 		}
-		_, err = tx.AllowOpenExperiment(actor, at.experimentID, access.RightCreate)
+		_, err = tx.AllowOpenExperiment(actor, at.experimentID, domain.RightCreate)
 		return err
 	})
 }
@@ -130,15 +130,15 @@ func (db *DB) AllowFile(ctx context.Context, actor access.Actor, t Tree, name st
 // WriteFile writes received bytes to a file of a tree, in place of its former ones. The
 // iteration may have ended; the experiment must be in progress. Needs create, and update
 // for a file that is there.
-func (db *DB) WriteFile(ctx context.Context, actor access.Actor, t Tree, name, contentType string, b *artifact.Received) error {
+func (db *DB) WriteFile(ctx context.Context, actor domain.Actor, t Tree, name, contentType string, b *artifact.Received) error {
 	if contentType == "" {
 		contentType = DefaultContentType
 	}
 	if err := CheckContentType(contentType); err != nil {
 		return err
 	}
-	former, err := put(ctx, db, actor, b, func(tx *access.Tx, blobID int64) (int64, error) {
-		at, err := AllowTree(tx, actor, t, access.RightCreate)
+	former, err := put(ctx, db, actor, b, func(tx *domain.Tx, blobID int64) (int64, error) {
+		at, err := AllowTree(tx, actor, t, domain.RightCreate)
 		if err != nil {
 			return 0, err
 		}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"tracker/store/access"
+	"tracker/store/domain"
 	"tracker/store/registry"
 )
 
@@ -29,7 +29,7 @@ const lastName = "\U0010FFFF"
 // DiscardFiles deletes artifacts of a tree by their names, from a mark on and up to
 // maxDiscarded. It returns the next mark, and whether there may be more. CONFLICT when a
 // model version refers to one of all these artifacts.
-func DiscardFiles(tx *access.Tx, at TreePlace, all []Names, from FileMark) (next FileMark, more bool, err error) {
+func DiscardFiles(tx *domain.Tx, at TreePlace, all []Names, from FileMark) (next FileMark, more bool, err error) {
 	for _, n := range all {
 		err := registry.RefuseIfVersioned(tx, `EXISTS (SELECT 1 FROM resource
 				WHERE resource.num = model_version.resource_num AND resource.deleted_date IS NULL
@@ -39,7 +39,7 @@ func DiscardFiles(tx *access.Tx, at TreePlace, all []Names, from FileMark) (next
 			return from, false, err
 		}
 	}
-	discarded, full := false, access.Part()
+	discarded, full := false, domain.Part()
 	for left := maxDiscarded; from.part < len(all); from = (FileMark{part: from.part + 1}) {
 		n := all[from.part]
 		var page []struct {
@@ -64,7 +64,7 @@ func DiscardFiles(tx *access.Tx, at TreePlace, all []Names, from FileMark) (next
 			if f.Trashed {
 				continue
 			}
-			if err := tx.Discard(access.TrashedArtifact, f.ID); err != nil {
+			if err := tx.Discard(domain.TrashedArtifact, f.ID); err != nil {
 				return from, false, err
 			}
 			discarded = true
@@ -91,12 +91,12 @@ func (n Names) end() string {
 // for all; NOT_FOUND when there is neither. Many files go in several transactions: a call
 // that is broken off leaves some of them, and another one continues. CONFLICT when a model
 // version refers to one of them. Needs delete.
-func (db *DB) DeleteFiles(ctx context.Context, actor access.Actor, t Tree, path string) (err error) {
+func (db *DB) DeleteFiles(ctx context.Context, actor domain.Actor, t Tree, path string) (err error) {
 	path = strings.Trim(path, "/")
 	var from, next FileMark
 	for more := true; more && err == nil; from = next {
-		err = db.base.Discard(ctx, actor, func(tx *access.Tx) error {
-			at, err := AllowTree(tx, actor, t, access.RightDelete)
+		err = db.base.Discard(ctx, actor, func(tx *domain.Tx) error {
+			at, err := AllowTree(tx, actor, t, domain.RightDelete)
 			if err != nil {
 				return err
 			}
@@ -108,7 +108,7 @@ func (db *DB) DeleteFiles(ctx context.Context, actor access.Actor, t Tree, path 
 						OR EXISTS (SELECT 1 FROM resource WHERE `+at.condition+` AND name >= ? AND name < ? AND deleted_date IS NULL)`,
 					at.owner, file, at.owner, folder.From, folder.end()).Scan(&found)
 				if err == nil && !found {
-					err = access.NotFound("file or folder")
+					err = domain.NotFound("file or folder")
 				}
 				if err != nil {
 					return err

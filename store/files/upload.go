@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"time"
 
-	"tracker/store/access"
 	"tracker/store/artifact"
+	"tracker/store/domain"
 	"tracker/store/scalar"
 )
 
@@ -58,22 +58,22 @@ const uploadColumns = `
 
 // CreateUpload begins an artifact that comes in several requests; one without
 // bytes is complete at once. Needs create; the experiment must be in progress.
-func (db *DB) CreateUpload(ctx context.Context, actor access.Actor, experimentID string, n NewUpload) (Upload, error) {
+func (db *DB) CreateUpload(ctx context.Context, actor domain.Actor, experimentID string, n NewUpload) (Upload, error) {
 	if n.ContentType == "" {
 		n.ContentType = DefaultContentType
 	}
 	if err := db.checkUpload(n); err != nil {
 		return Upload{}, err
 	}
-	u, err := access.Write(ctx, db.base, actor, func(tx *access.Tx) (u Upload, err error) {
-		_, err = tx.AllowOpenExperiment(actor, experimentID, access.RightCreate)
+	u, err := domain.Write(ctx, db.base, actor, func(tx *domain.Tx) (u Upload, err error) {
+		_, err = tx.AllowOpenExperiment(actor, experimentID, domain.RightCreate)
 		if err == nil {
 			_, err = iterationOf(tx, experimentID, n.IterationID)
 		}
 		if err != nil {
 			return u, err
 		}
-		id, err := access.NewID()
+		id, err := domain.NewID()
 		if err != nil {
 			return u, err
 		}
@@ -94,21 +94,21 @@ func (db *DB) CreateUpload(ctx context.Context, actor access.Actor, experimentID
 
 func (db *DB) checkUpload(n NewUpload) error {
 	if n.Size < 0 {
-		return access.Invalid("Upload-Length", "Upload-Length must be the number of bytes of the artifact.")
+		return domain.Invalid("Upload-Length", "Upload-Length must be the number of bytes of the artifact.")
 	}
 	if err := db.CheckSize(n.Size); err != nil {
 		return err
 	}
 	if raw, err := hex.DecodeString(n.Hash); n.Hash != "" && (err != nil || len(raw) != 32 || n.Hash != hex.EncodeToString(raw)) {
-		return access.Invalid("sha256", "sha256 must be the SHA-256 of the whole artifact in 64 lowercase hexadecimal digits.")
+		return domain.Invalid("sha256", "sha256 must be the SHA-256 of the whole artifact in 64 lowercase hexadecimal digits.")
 	}
 	return CheckArtifact(ArtifactPatch{Name: &n.Name, Description: &n.Description, ContentType: &n.ContentType})
 }
 
 // Upload returns the progress of an upload, after it has interrupted a request
 // that is writing to it. Needs create.
-func (db *DB) Upload(ctx context.Context, actor access.Actor, id string) (Upload, error) {
-	if err := db.base.Ask(ctx, func(tx *access.Tx) error { _, err := upload(tx, actor, id); return err }); err != nil {
+func (db *DB) Upload(ctx context.Context, actor domain.Actor, id string) (Upload, error) {
+	if err := db.base.Ask(ctx, func(tx *domain.Tx) error { _, err := upload(tx, actor, id); return err }); err != nil {
 		return Upload{}, err
 	}
 	release, err := db.base.Artifacts.LockUpload(ctx, id, func() {})
@@ -116,24 +116,24 @@ func (db *DB) Upload(ctx context.Context, actor access.Actor, id string) (Upload
 		return Upload{}, uploadError(err)
 	}
 	defer release()
-	return access.Read(ctx, db.base, func(tx *access.Tx) (Upload, error) { return upload(tx, actor, id) })
+	return domain.Read(ctx, db.base, func(tx *domain.Tx) (Upload, error) { return upload(tx, actor, id) })
 }
 
 // upload returns an upload that has not expired, when actor may add to its
 // experiment.
-func upload(tx *access.Tx, actor access.Actor, id string) (u Upload, err error) {
+func upload(tx *domain.Tx, actor domain.Actor, id string) (u Upload, err error) {
 	err = tx.Get(&u, `SELECT `+uploadColumns+` FROM upload WHERE id = ? AND updated_date > ?`,
 		id, tx.Now-scalar.Time(artifact.UploadAge.Milliseconds()))
 	if err != nil {
-		return u, access.OrNotFound(err, "upload")
+		return u, domain.OrNotFound(err, "upload")
 	}
-	_, err = tx.AllowExperiment(actor, u.ExperimentID, access.RightCreate)
+	_, err = tx.AllowExperiment(actor, u.ExperimentID, domain.RightCreate)
 	return u, err
 }
 
 // DeleteUpload removes an upload that is not complete. Needs create.
-func (db *DB) DeleteUpload(ctx context.Context, actor access.Actor, id string) error {
-	if err := db.base.Ask(ctx, func(tx *access.Tx) error { _, err := upload(tx, actor, id); return err }); err != nil {
+func (db *DB) DeleteUpload(ctx context.Context, actor domain.Actor, id string) error {
+	if err := db.base.Ask(ctx, func(tx *domain.Tx) error { _, err := upload(tx, actor, id); return err }); err != nil {
 		return err
 	}
 	release, err := db.base.Artifacts.LockUpload(ctx, id, func() {})
@@ -141,7 +141,7 @@ func (db *DB) DeleteUpload(ctx context.Context, actor access.Actor, id string) e
 		return uploadError(err)
 	}
 	defer release()
-	err = access.Remove(ctx, db.base, actor, func(tx *access.Tx) error {
+	err = domain.Remove(ctx, db.base, actor, func(tx *domain.Tx) error {
 		if _, err := upload(tx, actor, id); err != nil {
 			return err
 		}
@@ -156,23 +156,23 @@ func (db *DB) DeleteUpload(ctx context.Context, actor access.Actor, id string) e
 
 // errUploadTooLong is the refusal of bytes beyond the announced size.
 func errUploadTooLong(size int64) error {
-	return access.Invalid("Upload-Length", "The part goes beyond the %d bytes of the upload; send what is left of them.", size)
+	return domain.Invalid("Upload-Length", "The part goes beyond the %d bytes of the upload; send what is left of them.", size)
 }
 
 // WriteUpload adds a part to an upload. The bytes before an error of Body are kept, and
 // the error is returned unchanged. When all bytes are there the upload becomes an
 // artifact; only then they all count as received. CONFLICT when the part does not begin
 // where the upload ends. Needs create; the experiment must be in progress.
-func (db *DB) WriteUpload(ctx context.Context, actor access.Actor, id string, p artifact.Part) (Upload, error) {
-	open := func(tx *access.Tx) (Upload, error) {
+func (db *DB) WriteUpload(ctx context.Context, actor domain.Actor, id string, p artifact.Part) (Upload, error) {
+	open := func(tx *domain.Tx) (Upload, error) {
 		u, err := upload(tx, actor, id)
 		if err != nil || u.ArtifactID != nil {
 			return u, err
 		}
-		_, err = tx.AllowOpenExperiment(actor, u.ExperimentID, access.RightCreate)
+		_, err = tx.AllowOpenExperiment(actor, u.ExperimentID, domain.RightCreate)
 		return u, err
 	}
-	if _, err := access.Read(ctx, db.base, open); err != nil {
+	if _, err := domain.Read(ctx, db.base, open); err != nil {
 		return Upload{}, err
 	}
 	release, err := db.base.Artifacts.LockUpload(ctx, id, p.Interrupt)
@@ -180,12 +180,12 @@ func (db *DB) WriteUpload(ctx context.Context, actor access.Actor, id string, p 
 		return Upload{}, uploadError(err)
 	}
 	defer release()
-	u, err := access.Read(ctx, db.base, open)
+	u, err := domain.Read(ctx, db.base, open)
 	if err != nil {
 		return u, err
 	}
 	if p.Offset != u.Offset {
-		return u, &access.Error{Code: access.CodeConflict, Field: "Upload-Offset",
+		return u, &domain.Error{Code: domain.CodeConflict, Field: "Upload-Offset",
 			Message: fmt.Sprintf("The upload has %d bytes; go on from there.", u.Offset)}
 	}
 	if u.ArtifactID != nil {
@@ -203,11 +203,11 @@ func (db *DB) WriteUpload(ctx context.Context, actor access.Actor, id string, p 
 	case received == u.SizeBytes:
 		return db.finishUpload(ctx, actor, u)
 	}
-	return access.Read(context.WithoutCancel(ctx), db.base, func(tx *access.Tx) (Upload, error) { return upload(tx, actor, id) })
+	return domain.Read(context.WithoutCancel(ctx), db.base, func(tx *domain.Tx) (Upload, error) { return upload(tx, actor, id) })
 }
 
 // ErrChecksum is returned for a part that does not have its checksum.
-var ErrChecksum = &access.Error{Code: access.CodeInvalidPayload, Field: "checksum",
+var ErrChecksum = &domain.Error{Code: domain.CodeInvalidPayload, Field: "checksum",
 	Message: "The part does not have the checksum that was sent with it; send it again from the same offset."}
 
 // uploadError returns an error of a resumable upload as an *Error, if it is one
@@ -215,9 +215,9 @@ var ErrChecksum = &access.Error{Code: access.CodeInvalidPayload, Field: "checksu
 func uploadError(err error) error {
 	switch {
 	case errors.Is(err, artifact.ErrUploadBusy):
-		return &access.Error{Code: access.CodeUnavailable, Err: err, Message: "Another request is completing this upload; ask again in a moment."}
+		return &domain.Error{Code: domain.CodeUnavailable, Err: err, Message: "Another request is completing this upload; ask again in a moment."}
 	case errors.Is(err, artifact.ErrUploadGone):
-		return &access.Error{Code: access.CodeNotFound, Err: err, Message: "The bytes of this upload are gone; begin it again."}
+		return &domain.Error{Code: domain.CodeNotFound, Err: err, Message: "The bytes of this upload are gone; begin it again."}
 	case errors.Is(err, artifact.ErrChecksum):
 		return ErrChecksum
 	}
@@ -226,7 +226,7 @@ func uploadError(err error) error {
 
 // finishUpload makes the artifact of an upload whose bytes have all arrived. The
 // caller holds its lock. It goes on when the caller's client is gone.
-func (db *DB) finishUpload(ctx context.Context, actor access.Actor, u Upload) (Upload, error) {
+func (db *DB) finishUpload(ctx context.Context, actor domain.Actor, u Upload) (Upload, error) {
 	ctx = context.WithoutCancel(ctx)
 	b, err := db.base.Artifacts.ReceiveUpload(ctx, u.ID, u.SizeBytes)
 	if err != nil {
@@ -241,7 +241,7 @@ func (db *DB) finishUpload(ctx context.Context, actor access.Actor, u Upload) (U
 	if u.IterationID != nil {
 		n.IterationID = *u.IterationID
 	}
-	u, err = put(ctx, db, actor, b, func(tx *access.Tx, blobID int64) (Upload, error) {
+	u, err = put(ctx, db, actor, b, func(tx *domain.Tx, blobID int64) (Upload, error) {
 		created, err := InsertArtifact(tx, actor, u.ExperimentID, n, blobID)
 		if err != nil {
 			return u, err
@@ -260,7 +260,7 @@ func (db *DB) finishUpload(ctx context.Context, actor access.Actor, u Upload) (U
 
 // dropUpload removes an upload that can't be completed.
 func (db *DB) dropUpload(ctx context.Context, id string) {
-	err := access.Change(ctx, db.base, access.System, func(tx *access.Tx) error {
+	err := domain.Change(ctx, db.base, domain.System, func(tx *domain.Tx) error {
 		_, err := tx.Exec(`DELETE FROM upload WHERE id = ?`, id)
 		return err
 	})

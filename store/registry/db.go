@@ -7,29 +7,28 @@
 // one version of a model has an alias, and a move to a stage says what becomes of the
 // version that was there.
 //
-// Methods of DB take transactions of their own; those of View read one snapshot. Package
-// store has them all, and describes the rules that hold for each.
+// Methods of DB take transactions of their own. Methods of View read one snapshot.
 package registry
 
 import (
 	"context"
 
-	"tracker/store/access"
+	"tracker/store/domain"
 )
 
 // DB has the methods that take transactions of their own.
-type DB struct{ base *access.DB }
+type DB struct{ base *domain.DB }
 
 // New returns the models of a database.
-func New(base *access.DB) *DB { return &DB{base} }
+func New(base *domain.DB) *DB { return &DB{base} }
 
 // View has the methods that read one snapshot, for the actor of its transaction.
-type View struct{ tx *access.Tx }
+type View struct{ tx *domain.Tx }
 
 // In returns the models that a transaction sees.
-func In(tx *access.Tx) *View { return &View{tx} }
+func In(tx *domain.Tx) *View { return &View{tx} }
 
 // view runs fn on a view of its own.
-func view[T any](ctx context.Context, db *DB, actor access.Actor, fn func(*View) (T, error)) (T, error) {
-	return access.ReadAs(ctx, db.base, actor, func(tx *access.Tx) (T, error) { return fn(In(tx)) })
+func view[T any](ctx context.Context, db *DB, actor domain.Actor, fn func(*View) (T, error)) (T, error) {
+	return domain.ReadAs(ctx, db.base, actor, func(tx *domain.Tx) (T, error) { return fn(In(tx)) })
 }

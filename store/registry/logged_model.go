@@ -6,7 +6,7 @@ import (
 	"maps"
 	"strings"
 
-	"tracker/store/access"
+	"tracker/store/domain"
 	"tracker/store/json"
 	"tracker/store/scalar"
 )
@@ -65,8 +65,8 @@ type NewLoggedModel struct {
 	Name        string
 	Type        string
 	IterationID string // of the same experiment or another of the project, or ""
-	Params      []access.Property
-	Properties  []access.Property
+	Params      []domain.Property
+	Properties  []domain.Property
 }
 
 // LoggedModelFolder returns the folder in the experiment's artifacts that a logged
@@ -91,37 +91,37 @@ const (
 
 // LoggedModel returns one logged model. Needs read.
 func (v *View) LoggedModel(id string) (LoggedModel, error) {
-	m, _, err := AllowLoggedModel(v.tx, v.tx.Actor, id, access.RightRead)
+	m, _, err := AllowLoggedModel(v.tx, v.tx.Actor, id, domain.RightRead)
 	return m, err
 }
 
 // LoggedModel is View.LoggedModel.
-func (db *DB) LoggedModel(ctx context.Context, actor access.Actor, id string) (LoggedModel, error) {
+func (db *DB) LoggedModel(ctx context.Context, actor domain.Actor, id string) (LoggedModel, error) {
 	return view(ctx, db, actor, func(v *View) (LoggedModel, error) { return v.LoggedModel(id) })
 }
 
 // CreateLoggedModel makes a logged model without files, in the status PENDING. Needs
 // create; the experiment must be in progress.
-func (db *DB) CreateLoggedModel(ctx context.Context, actor access.Actor, experimentID string, n NewLoggedModel) (access.Created, error) {
-	if err := access.FirstError(access.CheckName("name", n.Name), access.CheckShort("model_type", n.Type), access.CheckProperties(n.Properties)); err != nil {
-		return access.Created{}, err
+func (db *DB) CreateLoggedModel(ctx context.Context, actor domain.Actor, experimentID string, n NewLoggedModel) (domain.Created, error) {
+	if err := domain.FirstError(domain.CheckName("name", n.Name), domain.CheckShort("model_type", n.Type), domain.CheckProperties(n.Properties)); err != nil {
+		return domain.Created{}, err
 	}
-	return access.Write(ctx, db.base, actor, func(tx *access.Tx) (access.Created, error) {
-		e, err := tx.AllowOpenExperiment(actor, experimentID, access.RightCreate)
+	return domain.Write(ctx, db.base, actor, func(tx *domain.Tx) (domain.Created, error) {
+		e, err := tx.AllowOpenExperiment(actor, experimentID, domain.RightCreate)
 		if err != nil {
-			return access.Created{}, err
+			return domain.Created{}, err
 		}
 		iteration, err := IterationOfProject(tx, e.ProjectID, n.IterationID)
 		if err != nil {
-			return access.Created{}, err
+			return domain.Created{}, err
 		}
 		params, err := AddParams(nil, n.Params)
 		if err != nil {
-			return access.Created{}, err
+			return domain.Created{}, err
 		}
-		id, err := access.NewID()
+		id, err := domain.NewID()
 		if err != nil {
-			return access.Created{}, err
+			return domain.Created{}, err
 		}
 		id = "m-" + strings.ReplaceAll(id, "-", "")
 		var num int64
@@ -131,41 +131,41 @@ func (db *DB) CreateLoggedModel(ctx context.Context, actor access.Actor, experim
 			RETURNING num`,
 			id, experimentID, iteration, n.Name, n.Type, LoggedModelPending, params, tx.Now, tx.Now).Scan(&num)
 		if err != nil {
-			return access.Created{}, err
+			return domain.Created{}, err
 		}
-		owner := access.PropertyOwner{ProjectID: e.ProjectID, Column: "logged_model_num", Key: num}
-		return access.Created{ID: id}, access.FirstError(tx.SetProperties(actor, owner, n.Properties), tx.NoteNumbered(iteration))
+		owner := domain.PropertyOwner{ProjectID: e.ProjectID, Column: "logged_model_num", Key: num}
+		return domain.Created{ID: id}, domain.FirstError(tx.SetProperties(actor, owner, n.Properties), tx.NoteNumbered(iteration))
 	})
 }
 
 // AddParams returns the JSON of old with more. A parameter that is there with
 // another value is refused.
-func AddParams(old Params, more []access.Property) (string, error) {
+func AddParams(old Params, more []domain.Property) (string, error) {
 	all := map[string]string{}
 	maps.Copy(all, old)
 	for _, p := range more {
-		if err := access.FirstError(access.CheckKey(p.Key), access.CheckText("value", p.Value)); err != nil {
+		if err := domain.FirstError(domain.CheckKey(p.Key), domain.CheckText("value", p.Value)); err != nil {
 			return "", err
 		}
 		if had, ok := all[p.Key]; ok && had != p.Value {
-			return "", access.Invalid("params", "The model has the parameter %q with another value; parameters of a logged model can't be changed.", p.Key)
+			return "", domain.Invalid("params", "The model has the parameter %q with another value; parameters of a logged model can't be changed.", p.Key)
 		}
 		all[p.Key] = p.Value
 	}
 	if len(all) > MaxLoggedModelParams {
-		return "", access.Invalid("params", "A logged model can have up to %d parameters.", MaxLoggedModelParams)
+		return "", domain.Invalid("params", "A logged model can have up to %d parameters.", MaxLoggedModelParams)
 	}
 	text, err := json.Marshal(all)
-	if err == nil && len(text) > access.MaxText {
-		err = access.Invalid("params", "The parameters of a logged model can have up to %d bytes together.", access.MaxText)
+	if err == nil && len(text) > domain.MaxText {
+		err = domain.Invalid("params", "The parameters of a logged model can have up to %d bytes together.", domain.MaxText)
 	}
 	return string(text), err
 }
 
 // AddLoggedModelParams adds parameters to a logged model. Needs create.
-func (db *DB) AddLoggedModelParams(ctx context.Context, actor access.Actor, id string, more []access.Property) error {
-	return access.Change(ctx, db.base, actor, func(tx *access.Tx) error {
-		m, _, err := AllowLoggedModel(tx, actor, id, access.RightCreate)
+func (db *DB) AddLoggedModelParams(ctx context.Context, actor domain.Actor, id string, more []domain.Property) error {
+	return domain.Change(ctx, db.base, actor, func(tx *domain.Tx) error {
+		m, _, err := AllowLoggedModel(tx, actor, id, domain.RightCreate)
 		if err != nil {
 			return err
 		}
@@ -180,12 +180,12 @@ func (db *DB) AddLoggedModelParams(ctx context.Context, actor access.Actor, id s
 
 // SetLoggedModelStatus sets the status of a logged model. Needs create, as the
 // upload that it ends does.
-func (db *DB) SetLoggedModelStatus(ctx context.Context, actor access.Actor, id string, status LoggedModelStatus) error {
-	if err := access.OneOf("status", status, LoggedModelPending, LoggedModelReady, LoggedModelFailed); err != nil {
+func (db *DB) SetLoggedModelStatus(ctx context.Context, actor domain.Actor, id string, status LoggedModelStatus) error {
+	if err := domain.OneOf("status", status, LoggedModelPending, LoggedModelReady, LoggedModelFailed); err != nil {
 		return err
 	}
-	return access.Change(ctx, db.base, actor, func(tx *access.Tx) error {
-		m, _, err := AllowLoggedModel(tx, actor, id, access.RightCreate)
+	return domain.Change(ctx, db.base, actor, func(tx *domain.Tx) error {
+		m, _, err := AllowLoggedModel(tx, actor, id, domain.RightCreate)
 		if err != nil {
 			return err
 		}
@@ -196,9 +196,9 @@ func (db *DB) SetLoggedModelStatus(ctx context.Context, actor access.Actor, id s
 
 // DeleteLoggedModel removes a logged model and moves its files to the trash. CONFLICT
 // when a version of a model has it as its source. Needs delete.
-func (db *DB) DeleteLoggedModel(ctx context.Context, actor access.Actor, id string) error {
-	return db.base.Discard(ctx, actor, func(tx *access.Tx) error {
-		m, _, err := AllowLoggedModel(tx, actor, id, access.RightDelete)
+func (db *DB) DeleteLoggedModel(ctx context.Context, actor domain.Actor, id string) error {
+	return db.base.Discard(ctx, actor, func(tx *domain.Tx) error {
+		m, _, err := AllowLoggedModel(tx, actor, id, domain.RightDelete)
 		if err != nil {
 			return err
 		}
@@ -215,7 +215,7 @@ func (db *DB) DeleteLoggedModel(ctx context.Context, actor access.Actor, id stri
 			return err
 		}
 		for _, id := range ids {
-			if err := tx.Discard(access.TrashedArtifact, id); err != nil {
+			if err := tx.Discard(domain.TrashedArtifact, id); err != nil {
 				return err
 			}
 		}
@@ -230,7 +230,7 @@ func afterFolder(folder string) string { return strings.TrimSuffix(folder, "/") 
 
 // AllowLoggedModel returns the logged model and its project. It fails unless there
 // is one and actor has the right in that project.
-func AllowLoggedModel(tx *access.Tx, actor access.Actor, id string, want access.Right) (m LoggedModel, projectID string, err error) {
+func AllowLoggedModel(tx *domain.Tx, actor domain.Actor, id string, want domain.Right) (m LoggedModel, projectID string, err error) {
 	row := struct {
 		LoggedModel
 		Num       int64  `db:"num"`
@@ -241,7 +241,7 @@ func AllowLoggedModel(tx *access.Tx, actor access.Actor, id string, want access.
 		JOIN project ON project.id = experiment.project_id
 		WHERE logged_model.id = ? AND `+tx.Found("experiment", "project"), id)
 	if err != nil {
-		return m, "", access.OrNotFound(err, "logged model")
+		return m, "", domain.OrNotFound(err, "logged model")
 	}
 	m = row.LoggedModel
 	m.Num = row.Num
@@ -249,10 +249,10 @@ func AllowLoggedModel(tx *access.Tx, actor access.Actor, id string, want access.
 }
 
 // loggedModelOf returns the number of a logged model in a project.
-func loggedModelOf(tx *access.Tx, projectID, id string) (num int64, err error) {
+func loggedModelOf(tx *domain.Tx, projectID, id string) (num int64, err error) {
 	err = tx.Row(`SELECT logged_model.num
 		FROM logged_model
 		JOIN experiment ON experiment.id = logged_model.experiment_id
 		WHERE logged_model.id = ? AND experiment.project_id = ? AND experiment.deleted_date IS NULL`, id, projectID).Scan(&num)
-	return num, access.OrNotFound(err, "logged model")
+	return num, domain.OrNotFound(err, "logged model")
 }

@@ -3,7 +3,7 @@ package registry
 import (
 	"strconv"
 
-	"tracker/store/access"
+	"tracker/store/domain"
 	"tracker/store/json"
 )
 
@@ -21,8 +21,8 @@ type LoggedModelQuery struct {
 // FindLoggedModels returns the logged models of experiments that match, without
 // their parameters, the oldest first. Needs read on all of the experiments that exist.
 func (v *View) FindLoggedModels(experimentIDs []string, q LoggedModelQuery) ([]LoggedModel, error) {
-	if len(experimentIDs) > access.MaxSearched {
-		return nil, access.Invalid("experiment_ids", "Search up to %d experiments at once.", access.MaxSearched)
+	if len(experimentIDs) > domain.MaxSearched {
+		return nil, domain.Invalid("experiment_ids", "Search up to %d experiments at once.", domain.MaxSearched)
 	}
 	experimentIDs, _, err := v.tx.AllowExperiments(v.tx.Actor, experimentIDs, false)
 	if err != nil {
@@ -32,7 +32,7 @@ func (v *View) FindLoggedModels(experimentIDs []string, q LoggedModelQuery) ([]L
 	if err != nil {
 		return nil, err
 	}
-	return access.ListLimited(v.tx, func() ([]LoggedModel, error) { return v.findLoggedModels(string(list), q) })
+	return domain.ListLimited(v.tx, func() ([]LoggedModel, error) { return v.findLoggedModels(string(list), q) })
 }
 
 // findLoggedModels finds logged models of the experiments in a JSON list.
@@ -107,7 +107,7 @@ func (v *View) eachLoggedModelMetric(experiments string, q LoggedModelQuery) err
 // DescribedModel is a logged model with its properties and points.
 type DescribedModel struct {
 	LoggedModel
-	Properties []access.Property
+	Properties []domain.Property
 	Metrics    []LoggedModelMetric
 }
 
@@ -137,7 +137,7 @@ func (v *View) LoggedModels(ids []string) ([]DescribedModel, error) {
 		m := &DescribedModel{LoggedModel: r.LoggedModel, Metrics: metrics[r.ID]}
 		all[r.ID], byNum[r.Num], nums[i] = m, m, r.Num
 	}
-	err = access.PropertiesOf(v.tx, "logged_model_num", nums, func(num int64, p access.Property) {
+	err = domain.PropertiesOf(v.tx, "logged_model_num", nums, func(num int64, p domain.Property) {
 		byNum[num].Properties = append(byNum[num].Properties, p)
 	})
 	return inOrder(ids, all), err

@@ -1,7 +1,7 @@
 package registry
 
 import (
-	"tracker/store/access"
+	"tracker/store/domain"
 	"tracker/store/json"
 	"tracker/store/scalar"
 )
@@ -22,7 +22,7 @@ type LoggedModelMetric struct {
 // CheckModelMetrics fails unless all keys and names are valid.
 func CheckModelMetrics(all []LoggedModelMetric) error {
 	for _, p := range all {
-		err := access.FirstError(access.CheckKey(p.Key), access.CheckText("dataset_name", p.DatasetName), access.CheckText("dataset_digest", p.DatasetDigest))
+		err := domain.FirstError(domain.CheckKey(p.Key), domain.CheckText("dataset_name", p.DatasetName), domain.CheckText("dataset_digest", p.DatasetDigest))
 		if err != nil {
 			return err
 		}
@@ -32,7 +32,7 @@ func CheckModelMetrics(all []LoggedModelMetric) error {
 
 // AddModelMetrics adds points of an iteration to the logged models that they measure.
 // The same point again is kept once.
-func AddModelMetrics(tx *access.Tx, it access.IterationState, all []LoggedModelMetric) error {
+func AddModelMetrics(tx *domain.Tx, it domain.IterationState, all []LoggedModelMetric) error {
 	for _, p := range all {
 		num, err := loggedModelOf(tx, it.ProjectID, p.ModelID)
 		if err != nil {
@@ -86,8 +86,8 @@ const MaxLoggedModelPoints = 10_000
 // allowLoggedModels returns those of ids that exist as a JSON list. It fails unless
 // the actor may read them.
 func (v *View) allowLoggedModels(ids []string) (string, error) {
-	if len(ids) > access.MaxLimit {
-		return "", access.Invalid("ids", "Ask for up to %d logged models at once.", access.MaxLimit)
+	if len(ids) > domain.MaxLimit {
+		return "", domain.Invalid("ids", "Ask for up to %d logged models at once.", domain.MaxLimit)
 	}
 	list, err := json.Marshal(ids)
 	if err != nil {
@@ -107,7 +107,7 @@ func (v *View) allowLoggedModels(ids []string) (string, error) {
 	}
 	existing := make([]string, len(all))
 	for i, m := range all {
-		if err := v.tx.Allow(v.tx.Actor, m.ProjectID, access.RightRead); err != nil {
+		if err := v.tx.Allow(v.tx.Actor, m.ProjectID, domain.RightRead); err != nil {
 			return "", err
 		}
 		existing[i] = m.ID

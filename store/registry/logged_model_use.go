@@ -3,7 +3,7 @@ package registry
 import (
 	"strconv"
 
-	"tracker/store/access"
+	"tracker/store/domain"
 	"tracker/store/scalar"
 )
 
@@ -33,7 +33,7 @@ const MaxUses = 1000
 
 // AddModelUses adds logged models of the project to those that an iteration read or
 // made; one that is there with the same step is kept once.
-func AddModelUses(tx *access.Tx, it access.IterationState, uses []LoggedModelUse) error {
+func AddModelUses(tx *domain.Tx, it domain.IterationState, uses []LoggedModelUse) error {
 	for _, u := range uses {
 		num, err := loggedModelOf(tx, it.ProjectID, u.ModelID)
 		if err != nil {
@@ -50,7 +50,7 @@ func AddModelUses(tx *access.Tx, it access.IterationState, uses []LoggedModelUse
 
 // ModelUsesOf calls fn with each logged model that iterations have read or made, in
 // the order of the creation of the models: up to MaxUses of each iteration.
-func ModelUsesOf(tx *access.Tx, nums string, fn func(num int64, u LoggedModelUse)) error {
+func ModelUsesOf(tx *domain.Tx, nums string, fn func(num int64, u LoggedModelUse)) error {
 	rows, err := tx.Rows(`SELECT iteration_num, role, id, name, experiment_id, step FROM (
 			SELECT
 				logged_model_use.iteration_num,
@@ -85,7 +85,7 @@ func ModelUsesOf(tx *access.Tx, nums string, fn func(num int64, u LoggedModelUse
 // LoggedModelUses returns the logged models that an iteration has read or made. Needs
 // read.
 func (v *View) LoggedModelUses(iterationID string) (uses []LoggedModelUse, err error) {
-	it, err := v.tx.AllowIteration(v.tx.Actor, iterationID, access.RightRead)
+	it, err := v.tx.AllowIteration(v.tx.Actor, iterationID, domain.RightRead)
 	if err != nil {
 		return nil, err
 	}

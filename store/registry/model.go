@@ -3,7 +3,7 @@ package registry
 import (
 	"context"
 
-	"tracker/store/access"
+	"tracker/store/domain"
 	"tracker/store/scalar"
 	"tracker/store/search"
 	"tracker/store/sqlite"
@@ -25,22 +25,22 @@ func (m Model) TextBytes() int { return len(m.Description) }
 type NewModel struct {
 	Name        string            `json:"name"`
 	Description string            `json:"description"`
-	Properties  []access.Property `json:"-"`
+	Properties  []domain.Property `json:"-"`
 }
 
 // ModelPatch holds the fields that UpdateModel sets; nil leaves a field as it is.
 type ModelPatch struct {
 	Name        *string       `json:"name"`
 	Description *string       `json:"description"`
-	Before      access.Before `json:"-"`
+	Before      domain.Before `json:"-"`
 }
 
 // ModelQuery selects models.
 type ModelQuery struct {
-	access.Page
+	domain.Page
 	Part  string  // a part of the name, in any case; "" for all
 	Name  *string // the whole name, to the letter; nil for all
-	Trash access.TrashFilter
+	Trash domain.TrashFilter
 }
 
 const modelColumns = `
@@ -52,9 +52,9 @@ const modelColumns = `
 	model.updated_date`
 
 // Models lists the models of a project by name. Needs read.
-func (v *View) Models(projectID string, q ModelQuery) (access.List[Model], error) {
-	if err := v.tx.AllowProject(v.tx.Actor, projectID, access.RightRead); err != nil {
-		return access.List[Model]{}, err
+func (v *View) Models(projectID string, q ModelQuery) (domain.List[Model], error) {
+	if err := v.tx.AllowProject(v.tx.Actor, projectID, domain.RightRead); err != nil {
+		return domain.List[Model]{}, err
 	}
 	from := `FROM model WHERE model.project_id = ? AND ` + q.Trash.Condition("model") + ` AND ` + search.Contains(`model.name`)
 	args := []any{projectID, q.Part}
@@ -62,61 +62,61 @@ func (v *View) Models(projectID string, q ModelQuery) (access.List[Model], error
 		from += ` AND model.name = ?`
 		args = append(args, *q.Name)
 	}
-	return access.PageOf[Model](v.tx, q.Page, modelColumns, from, `model.name`, args...)
+	return domain.PageOf[Model](v.tx, q.Page, modelColumns, from, `model.name`, args...)
 }
 
 // Models is View.Models.
-func (db *DB) Models(ctx context.Context, actor access.Actor, projectID string, q ModelQuery) (access.List[Model], error) {
-	return view(ctx, db, actor, func(v *View) (access.List[Model], error) { return v.Models(projectID, q) })
+func (db *DB) Models(ctx context.Context, actor domain.Actor, projectID string, q ModelQuery) (domain.List[Model], error) {
+	return view(ctx, db, actor, func(v *View) (domain.List[Model], error) { return v.Models(projectID, q) })
 }
 
 // Model returns one model. Needs read.
 func (v *View) Model(id string) (Model, error) {
-	return AllowModel(v.tx, v.tx.Actor, id, access.RightRead)
+	return AllowModel(v.tx, v.tx.Actor, id, domain.RightRead)
 }
 
 // Model is View.Model.
-func (db *DB) Model(ctx context.Context, actor access.Actor, id string) (Model, error) {
+func (db *DB) Model(ctx context.Context, actor domain.Actor, id string) (Model, error) {
 	return view(ctx, db, actor, func(v *View) (Model, error) { return v.Model(id) })
 }
 
 // CreateModel makes a model without versions; CONFLICT when the project has
 // one of that name. Needs create.
-func (db *DB) CreateModel(ctx context.Context, actor access.Actor, projectID string, n NewModel) (access.Created, error) {
-	err := access.FirstError(access.CheckName("name", n.Name), access.CheckText("description", n.Description), access.CheckProperties(n.Properties))
+func (db *DB) CreateModel(ctx context.Context, actor domain.Actor, projectID string, n NewModel) (domain.Created, error) {
+	err := domain.FirstError(domain.CheckName("name", n.Name), domain.CheckText("description", n.Description), domain.CheckProperties(n.Properties))
 	if err != nil {
-		return access.Created{}, err
+		return domain.Created{}, err
 	}
-	return access.Write(ctx, db.base, actor, func(tx *access.Tx) (access.Created, error) {
-		if err := tx.AllowProject(actor, projectID, access.RightCreate); err != nil {
-			return access.Created{}, err
+	return domain.Write(ctx, db.base, actor, func(tx *domain.Tx) (domain.Created, error) {
+		if err := tx.AllowProject(actor, projectID, domain.RightCreate); err != nil {
+			return domain.Created{}, err
 		}
-		id, err := access.NewID()
+		id, err := domain.NewID()
 		if err != nil {
-			return access.Created{}, err
+			return domain.Created{}, err
 		}
 		_, err = tx.Exec(`INSERT INTO model (id, project_id, name, description, created_date, updated_date)
 			VALUES (?, ?, ?, ?, ?, ?)`,
 			id, projectID, n.Name, n.Description, tx.Now, tx.Now)
 		if sqlite.IsDuplicate(err) {
-			return access.Created{}, errModelExists
+			return domain.Created{}, errModelExists
 		}
 		if err != nil {
-			return access.Created{}, err
+			return domain.Created{}, err
 		}
-		owner := access.PropertyOwner{ProjectID: projectID, Column: "model_id", Key: id}
-		return access.Created{ID: id}, tx.SetProperties(actor, owner, n.Properties)
+		owner := domain.PropertyOwner{ProjectID: projectID, Column: "model_id", Key: id}
+		return domain.Created{ID: id}, tx.SetProperties(actor, owner, n.Properties)
 	})
 }
 
 // UpdateModel changes a model; CONFLICT when another one of the project has
 // the new name. Needs update.
-func (db *DB) UpdateModel(ctx context.Context, actor access.Actor, id string, p ModelPatch) error {
-	if err := access.CheckNameAndText(p.Name, "description", p.Description); err != nil {
+func (db *DB) UpdateModel(ctx context.Context, actor domain.Actor, id string, p ModelPatch) error {
+	if err := domain.CheckNameAndText(p.Name, "description", p.Description); err != nil {
 		return err
 	}
-	return access.Change(ctx, db.base, actor, func(tx *access.Tx) error {
-		m, err := AllowModel(tx, actor, id, access.RightUpdate)
+	return domain.Change(ctx, db.base, actor, func(tx *domain.Tx) error {
+		m, err := AllowModel(tx, actor, id, domain.RightUpdate)
 		if err != nil {
 			return err
 		}
@@ -147,26 +147,26 @@ func (db *DB) UpdateModel(ctx context.Context, actor access.Actor, id string, p 
 
 // DeleteModel moves a model with its versions to the trash. The iterations and
 // artifacts that they refer to stay. Needs delete.
-func (db *DB) DeleteModel(ctx context.Context, actor access.Actor, id string) error {
-	return db.base.Discard(ctx, actor, func(tx *access.Tx) error {
-		if _, err := AllowModel(tx, actor, id, access.RightDelete); err != nil {
+func (db *DB) DeleteModel(ctx context.Context, actor domain.Actor, id string) error {
+	return db.base.Discard(ctx, actor, func(tx *domain.Tx) error {
+		if _, err := AllowModel(tx, actor, id, domain.RightDelete); err != nil {
 			return err
 		}
-		return tx.Discard(access.TrashedModel, id)
+		return tx.Discard(domain.TrashedModel, id)
 	})
 }
 
-var errModelExists = &access.Error{Code: access.CodeConflict, Field: "name",
+var errModelExists = &domain.Error{Code: domain.CodeConflict, Field: "name",
 	Message: "The project has a model of this name; add a version to that one or choose another name."}
 
 // AllowModel returns the model. It fails unless there is one and actor has the
 // right in its project.
-func AllowModel(tx *access.Tx, actor access.Actor, id string, want access.Right) (m Model, err error) {
+func AllowModel(tx *domain.Tx, actor domain.Actor, id string, want domain.Right) (m Model, err error) {
 	if err := tx.Get(&m, `SELECT `+modelColumns+`
 		FROM model
 		JOIN project ON project.id = model.project_id
 		WHERE model.id = ? AND `+tx.Found("model", "project"), id); err != nil {
-		return m, access.OrNotFound(err, "model")
+		return m, domain.OrNotFound(err, "model")
 	}
 	return m, tx.Allow(actor, m.ProjectID, want)
 }

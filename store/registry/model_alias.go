@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"tracker/store/access"
+	"tracker/store/domain"
 	"tracker/store/json"
 )
 
@@ -36,12 +36,12 @@ var (
 // checkAlias accepts a name that cannot be taken for a version number.
 func checkAlias(s string) error {
 	switch {
-	case !aliasFormat.MatchString(s) || utf8.RuneCountInString(s) > access.MaxName:
-		return access.Invalid("aliases", "An alias must have 1 to %d letters, digits, underscores and hyphens.", access.MaxName)
+	case !aliasFormat.MatchString(s) || utf8.RuneCountInString(s) > domain.MaxName:
+		return domain.Invalid("aliases", "An alias must have 1 to %d letters, digits, underscores and hyphens.", domain.MaxName)
 	case strings.EqualFold(s, "latest"):
-		return access.Invalid("aliases", "The alias latest is reserved for the newest version; choose another name.")
+		return domain.Invalid("aliases", "The alias latest is reserved for the newest version; choose another name.")
 	case versionFormat.MatchString(s):
-		return access.Invalid("aliases", "The alias %s could be taken for the number of a version; choose another name.", s)
+		return domain.Invalid("aliases", "The alias %s could be taken for the number of a version; choose another name.", s)
 	}
 	return nil
 }
@@ -49,7 +49,7 @@ func checkAlias(s string) error {
 // CheckAliases fails unless all aliases are valid.
 func CheckAliases(all []string) error {
 	if len(all) > MaxAliases {
-		return access.Invalid("aliases", "A version can have up to %d aliases.", MaxAliases)
+		return domain.Invalid("aliases", "A version can have up to %d aliases.", MaxAliases)
 	}
 	for _, alias := range all {
 		if err := checkAlias(alias); err != nil {
@@ -64,7 +64,7 @@ func sortedAliases(all []string) []string {
 }
 
 // setAliases gives v these aliases and no others.
-func setAliases(tx *access.Tx, v ModelVersion, all []string) error {
+func setAliases(tx *domain.Tx, v ModelVersion, all []string) error {
 	if _, err := tx.Exec(`DELETE FROM model_alias WHERE version_id = ?`, v.ID); err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func setAliases(tx *access.Tx, v ModelVersion, all []string) error {
 }
 
 // SetAlias gives an alias to a version, and takes it from the version of the model that has it.
-func SetAlias(tx *access.Tx, v ModelVersion, alias string) error {
+func SetAlias(tx *domain.Tx, v ModelVersion, alias string) error {
 	_, err := tx.Exec(`INSERT INTO model_alias (model_id, alias, version_id) VALUES (?, ?, ?)
 		ON CONFLICT DO UPDATE SET version_id = excluded.version_id`, v.ModelID, alias, v.ID)
 	return err
@@ -85,17 +85,17 @@ func SetAlias(tx *access.Tx, v ModelVersion, alias string) error {
 
 // AddAlias gives a version one more alias; another version of the model that has
 // it loses it. Needs update.
-func (db *DB) AddAlias(ctx context.Context, actor access.Actor, versionID, alias string) error {
+func (db *DB) AddAlias(ctx context.Context, actor domain.Actor, versionID, alias string) error {
 	if err := checkAlias(alias); err != nil {
 		return err
 	}
-	return access.Change(ctx, db.base, actor, func(tx *access.Tx) error {
-		v, _, err := AllowModelVersion(tx, actor, versionID, access.RightUpdate)
+	return domain.Change(ctx, db.base, actor, func(tx *domain.Tx) error {
+		v, _, err := AllowModelVersion(tx, actor, versionID, domain.RightUpdate)
 		if err != nil || slices.Contains(v.Aliases, alias) {
 			return err
 		}
 		if len(v.Aliases) >= MaxAliases {
-			return access.Invalid("aliases", "A version can have up to %d aliases; remove one first.", MaxAliases)
+			return domain.Invalid("aliases", "A version can have up to %d aliases; remove one first.", MaxAliases)
 		}
 		return SetAlias(tx, v, alias)
 	})
@@ -103,9 +103,9 @@ func (db *DB) AddAlias(ctx context.Context, actor access.Actor, versionID, alias
 
 // RemoveAlias takes an alias of a model away from the version that has it. It does
 // nothing when none has it. Needs update.
-func (db *DB) RemoveAlias(ctx context.Context, actor access.Actor, modelID, alias string) error {
-	return access.Change(ctx, db.base, actor, func(tx *access.Tx) error {
-		if _, err := AllowModel(tx, actor, modelID, access.RightUpdate); err != nil {
+func (db *DB) RemoveAlias(ctx context.Context, actor domain.Actor, modelID, alias string) error {
+	return domain.Change(ctx, db.base, actor, func(tx *domain.Tx) error {
+		if _, err := AllowModel(tx, actor, modelID, domain.RightUpdate); err != nil {
 			return err
 		}
 		_, err := tx.Exec(`DELETE FROM model_alias WHERE model_id = ? AND alias = ?`, modelID, alias)

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tracker/store/access"
+	"tracker/store/domain"
 )
 
 // maxVersionsNamed is the number of versions that the refusal of a delete names.
@@ -13,14 +13,14 @@ const maxVersionsNamed = 5
 
 // RefuseIfArtifactVersioned fails with CONFLICT when a model version refers to
 // the artifact with this number.
-func RefuseIfArtifactVersioned(tx *access.Tx, num int64) error {
+func RefuseIfArtifactVersioned(tx *domain.Tx, num int64) error {
 	return RefuseIfVersioned(tx, `model_version.resource_num = ?`,
 		"The artifact is used by %s; delete those versions or give them another resource_id first.", num)
 }
 
 // RefuseIfIterationVersioned fails with CONFLICT when a model version refers to
 // the iteration with this number or to an artifact of it.
-func RefuseIfIterationVersioned(tx *access.Tx, num int64) error {
+func RefuseIfIterationVersioned(tx *domain.Tx, num int64) error {
 	return RefuseIfVersioned(tx, `model_version.iteration_num = ?
 		OR model_version.resource_num IN (SELECT num FROM resource WHERE iteration_num = ?)`,
 		"The iteration or an artifact of it is used by %s; delete those versions first.", num, num)
@@ -28,7 +28,7 @@ func RefuseIfIterationVersioned(tx *access.Tx, num int64) error {
 
 // RefuseIfExperimentVersioned fails with CONFLICT when a model version refers
 // to an iteration or an artifact of the experiment.
-func RefuseIfExperimentVersioned(tx *access.Tx, id string) error {
+func RefuseIfExperimentVersioned(tx *domain.Tx, id string) error {
 	return RefuseIfVersioned(tx, `model_version.iteration_num IN (SELECT num FROM iteration WHERE experiment_id = ?)
 		OR model_version.resource_num IN (SELECT num FROM resource WHERE experiment_id = ?)`,
 		"An iteration or an artifact of the experiment is used by %s; delete those versions first.", id, id)
@@ -37,7 +37,7 @@ func RefuseIfExperimentVersioned(tx *access.Tx, id string) error {
 // RefuseIfProjectVersioned fails with CONFLICT when a version of a model of
 // another project refers to something in the project. Its own models are removed
 // with it. No version is created like that, but the reference would break.
-func RefuseIfProjectVersioned(tx *access.Tx, id string) error {
+func RefuseIfProjectVersioned(tx *domain.Tx, id string) error {
 	return RefuseIfVersioned(tx, `model.project_id <> ? AND (
 			model_version.iteration_num IN (
 				SELECT num FROM iteration JOIN experiment ON experiment.id = experiment_id WHERE project_id = ?)
@@ -48,12 +48,12 @@ func RefuseIfProjectVersioned(tx *access.Tx, id string) error {
 
 // RefuseIfVersioned fails with CONFLICT when there are versions that are not in the
 // trash and for which condition holds. They are named in the place of %s in message.
-func RefuseIfVersioned(tx *access.Tx, condition, message string, args ...any) error {
+func RefuseIfVersioned(tx *domain.Tx, condition, message string, args ...any) error {
 	return RefuseIfAnyVersioned(tx, `model.deleted_date IS NULL AND model_version.deleted_date IS NULL AND (`+condition+`)`, message, args...)
 }
 
 // RefuseIfAnyVersioned is RefuseIfVersioned for versions in the trash as well.
-func RefuseIfAnyVersioned(tx *access.Tx, condition, message string, args ...any) error {
+func RefuseIfAnyVersioned(tx *domain.Tx, condition, message string, args ...any) error {
 	var used []struct {
 		Name    string `db:"name"`
 		Version int64  `db:"version"`
@@ -82,7 +82,7 @@ func RefuseIfAnyVersioned(tx *access.Tx, condition, message string, args ...any)
 		}
 		models = append(models, text+versions(numbers))
 	}
-	return access.Errorf(access.CodeConflict, message, strings.Join(models, "; "))
+	return domain.Errorf(domain.CodeConflict, message, strings.Join(models, "; "))
 }
 
 // versions returns numbers as words: version 3, versions 3 and 4.

@@ -1,6 +1,6 @@
 package registry
 
-import "tracker/store/access"
+import "tracker/store/domain"
 
 // MadeVersion is a version of a model that came from an iteration or artifact.
 type MadeVersion struct {
@@ -27,26 +27,26 @@ const MadeVersionOrder = ` ORDER BY model.name, model.id, model_version.version 
 // ArtifactVersions returns up to MaxLimit versions of models that have an
 // artifact, by model and number. Needs read.
 func (v *View) ArtifactVersions(artifactID string) (made []MadeVersion, err error) {
-	r, err := v.tx.AllowArtifact(v.tx.Actor, artifactID, access.RightRead)
+	r, err := v.tx.AllowArtifact(v.tx.Actor, artifactID, domain.RightRead)
 	if err != nil {
 		return nil, err
 	}
 	err = v.tx.Select(&made, MadeVersionSelect+`
 		WHERE model_version.resource_num = ? AND model.project_id = ?`+MadeVersionOrder,
-		r.Num, r.Experiment.ProjectID, access.MaxLimit)
+		r.Num, r.Experiment.ProjectID, domain.MaxLimit)
 	return made, err
 }
 
 // IterationVersions returns up to MaxLimit versions of models that came from an
 // iteration, by model and number. Needs read.
 func (v *View) IterationVersions(iterationID string) (made []MadeVersion, err error) {
-	i, err := v.tx.AllowIteration(v.tx.Actor, iterationID, access.RightRead)
+	i, err := v.tx.AllowIteration(v.tx.Actor, iterationID, domain.RightRead)
 	if err != nil {
 		return nil, err
 	}
 	err = v.tx.Select(&made, MadeVersionSelect+`
 		WHERE model_version.iteration_num = ? AND model.project_id = ?`+MadeVersionOrder,
-		i.Num, i.ProjectID, access.MaxLimit)
+		i.Num, i.ProjectID, domain.MaxLimit)
 	return made, err
 }
 
@@ -60,7 +60,7 @@ type ModelState struct {
 // ModelStates returns the state of each model of a project that has versions,
 // by the id of the model. Needs read.
 func (v *View) ModelStates(projectID string) (map[string]ModelState, error) {
-	if err := v.tx.AllowProject(v.tx.Actor, projectID, access.RightRead); err != nil {
+	if err := v.tx.AllowProject(v.tx.Actor, projectID, domain.RightRead); err != nil {
 		return nil, err
 	}
 	var rows []struct {

@@ -5,7 +5,7 @@ import (
 	"database/sql"
 	"errors"
 
-	"tracker/store/access"
+	"tracker/store/domain"
 )
 
 // Stage is the use of a version of a model.
@@ -33,16 +33,16 @@ const (
 
 // ProductionVersion returns the version of a model that is in PRODUCTION, of
 // several the one that was put there last; NOT_FOUND when none is. Needs read.
-func (db *DB) ProductionVersion(ctx context.Context, actor access.Actor, modelID string) (ModelVersion, error) {
-	return access.Read(ctx, db.base, func(tx *access.Tx) (v ModelVersion, err error) {
-		if _, err := AllowModel(tx, actor, modelID, access.RightRead); err != nil {
+func (db *DB) ProductionVersion(ctx context.Context, actor domain.Actor, modelID string) (ModelVersion, error) {
+	return domain.Read(ctx, db.base, func(tx *domain.Tx) (v ModelVersion, err error) {
+		if _, err := AllowModel(tx, actor, modelID, domain.RightRead); err != nil {
 			return v, err
 		}
 		err = tx.Get(&v, `SELECT `+modelVersionColumns+` `+modelVersionFrom+
 			`WHERE model_version.model_id = ? AND model_version.stage = 'PRODUCTION' AND model_version.deleted_date IS NULL
 			ORDER BY model_version.beside, model_version.version DESC LIMIT 1`, modelID)
 		if errors.Is(err, sql.ErrNoRows) {
-			return v, access.Errorf(access.CodeNotFound, "No version of this model is in production; set the stage of one to PRODUCTION.")
+			return v, domain.Errorf(domain.CodeNotFound, "No version of this model is in production; set the stage of one to PRODUCTION.")
 		}
 		return v, err
 	})
@@ -57,11 +57,11 @@ type Promotion struct {
 
 // SetStage moves a version to another stage. Needs update. PRODUCTION moves the
 // version that was there before to ARCHIVED.
-func (db *DB) SetStage(ctx context.Context, actor access.Actor, id string, stage Stage) (Promotion, error) {
+func (db *DB) SetStage(ctx context.Context, actor domain.Actor, id string, stage Stage) (Promotion, error) {
 	if err := CheckStage(stage); err != nil {
 		return Promotion{}, err
 	}
-	return access.Write(ctx, db.base, actor, func(tx *access.Tx) (Promotion, error) {
+	return domain.Write(ctx, db.base, actor, func(tx *domain.Tx) (Promotion, error) {
 		return updateModelVersion(tx, actor, id, ModelVersionPatch{Stage: &stage})
 	})
 }
@@ -69,7 +69,7 @@ func (db *DB) SetStage(ctx context.Context, actor access.Actor, id string, stage
 // LeaveStage archives the other versions of v's model that are in a stage, or
 // keeps them there beside v. It returns the version that was in PRODUCTION before
 // and is archived now, nil for none.
-func LeaveStage(tx *access.Tx, v ModelVersion, stage Stage, others StageOthers) (former *int64, err error) {
+func LeaveStage(tx *domain.Tx, v ModelVersion, stage Stage, others StageOthers) (former *int64, err error) {
 	if others == OthersKept || others == OthersByStage && stage != Production {
 		if stage == Production {
 			_, err = tx.Exec(`UPDATE model_version SET beside = 1
@@ -86,7 +86,7 @@ func LeaveStage(tx *access.Tx, v ModelVersion, stage Stage, others StageOthers) 
 	// One in the trash is archived as well: it is not in production when it is restored.
 	err = tx.Select(&archived, `SELECT version, iteration_num, beside, deleted_date IS NOT NULL AS deleted FROM model_version
 		WHERE model_id = ? AND stage = ? AND id <> ?
-		ORDER BY beside DESC, version LIMIT ?`, v.ModelID, stage, v.ID, access.MaxLimit)
+		ORDER BY beside DESC, version LIMIT ?`, v.ModelID, stage, v.ID, domain.MaxLimit)
 	if err != nil || len(archived) == 0 {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func LeaveStage(tx *access.Tx, v ModelVersion, stage Stage, others StageOthers) 
 		if a.Deleted {
 			continue
 		}
-		err = access.FirstError(err, tx.NoteNumbered(a.Iteration))
+		err = domain.FirstError(err, tx.NoteNumbered(a.Iteration))
 		if stage == Production {
 			former = &a.Version
 		}
@@ -109,5 +109,5 @@ func LeaveStage(tx *access.Tx, v ModelVersion, stage Stage, others StageOthers) 
 
 // CheckStage fails unless s is a stage.
 func CheckStage(s Stage) error {
-	return access.OneOf("stage", s, NoStage, Staging, Production, Archived)
+	return domain.OneOf("stage", s, NoStage, Staging, Production, Archived)
 }

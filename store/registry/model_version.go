@@ -6,7 +6,7 @@ import (
 	"errors"
 	"slices"
 
-	"tracker/store/access"
+	"tracker/store/domain"
 	"tracker/store/scalar"
 )
 
@@ -46,7 +46,7 @@ type NewModelVersion struct {
 	Description string            `json:"description"`
 	Source      string            `json:"-"`
 	Origin      Origin            `json:"-"`
-	Properties  []access.Property `json:"-"`
+	Properties  []domain.Property `json:"-"`
 }
 
 // ModelVersionPatch holds the fields that UpdateModelVersion sets; nil leaves a
@@ -57,12 +57,12 @@ type ModelVersionPatch struct {
 	ArtifactID  *string       `json:"resource_id"` // of the model's project
 	Aliases     *[]string     `json:"aliases"`     // all of the version; another one that has them loses them
 	Others      StageOthers   `json:"-"`
-	Before      access.Before `json:"-"`
+	Before      domain.Before `json:"-"`
 }
 
 // ModelVersionQuery selects versions.
 type ModelVersionQuery struct {
-	access.Page
+	domain.Page
 	Stage *Stage // nil for all
 }
 
@@ -90,14 +90,14 @@ const (
 )
 
 // ModelVersions lists the versions of a model, the newest first. Needs read.
-func (v *View) ModelVersions(modelID string, q ModelVersionQuery) (access.List[ModelVersion], error) {
+func (v *View) ModelVersions(modelID string, q ModelVersionQuery) (domain.List[ModelVersion], error) {
 	if q.Stage != nil {
 		if err := CheckStage(*q.Stage); err != nil {
-			return access.List[ModelVersion]{}, err
+			return domain.List[ModelVersion]{}, err
 		}
 	}
-	if _, err := AllowModel(v.tx, v.tx.Actor, modelID, access.RightRead); err != nil {
-		return access.List[ModelVersion]{}, err
+	if _, err := AllowModel(v.tx, v.tx.Actor, modelID, domain.RightRead); err != nil {
+		return domain.List[ModelVersion]{}, err
 	}
 	from := modelVersionFrom + `WHERE model_version.model_id = ? AND model_version.deleted_date IS NULL`
 	args := []any{modelID}
@@ -105,57 +105,57 @@ func (v *View) ModelVersions(modelID string, q ModelVersionQuery) (access.List[M
 		from += ` AND model_version.stage = ?`
 		args = append(args, *q.Stage)
 	}
-	return access.PageOf[ModelVersion](v.tx, q.Page, modelVersionColumns, from, `model_version.version DESC`, args...)
+	return domain.PageOf[ModelVersion](v.tx, q.Page, modelVersionColumns, from, `model_version.version DESC`, args...)
 }
 
 // ModelVersions is View.ModelVersions.
-func (db *DB) ModelVersions(ctx context.Context, actor access.Actor, modelID string, q ModelVersionQuery) (access.List[ModelVersion], error) {
-	return view(ctx, db, actor, func(v *View) (access.List[ModelVersion], error) { return v.ModelVersions(modelID, q) })
+func (db *DB) ModelVersions(ctx context.Context, actor domain.Actor, modelID string, q ModelVersionQuery) (domain.List[ModelVersion], error) {
+	return view(ctx, db, actor, func(v *View) (domain.List[ModelVersion], error) { return v.ModelVersions(modelID, q) })
 }
 
 // ModelVersion returns one version. Needs read.
 func (v *View) ModelVersion(id string) (ModelVersion, error) {
-	version, _, err := AllowModelVersion(v.tx, v.tx.Actor, id, access.RightRead)
+	version, _, err := AllowModelVersion(v.tx, v.tx.Actor, id, domain.RightRead)
 	return version, err
 }
 
 // ModelVersion is View.ModelVersion.
-func (db *DB) ModelVersion(ctx context.Context, actor access.Actor, id string) (ModelVersion, error) {
+func (db *DB) ModelVersion(ctx context.Context, actor domain.Actor, id string) (ModelVersion, error) {
 	return view(ctx, db, actor, func(v *View) (ModelVersion, error) { return v.ModelVersion(id) })
 }
 
 // CreateModelVersion adds the next version of a model, in the stage NONE.
 // Needs create.
-func (db *DB) CreateModelVersion(ctx context.Context, actor access.Actor, modelID string, n NewModelVersion) (access.Created, error) {
+func (db *DB) CreateModelVersion(ctx context.Context, actor domain.Actor, modelID string, n NewModelVersion) (domain.Created, error) {
 	if n.IterationID == "" && n.Source == "" {
-		return access.Created{}, access.Invalid("iteration_id", "iteration_id must name the iteration that the version came from.")
+		return domain.Created{}, domain.Invalid("iteration_id", "iteration_id must name the iteration that the version came from.")
 	}
-	err := access.FirstError(access.CheckText("description", n.Description), access.CheckText("source", n.Source), access.CheckProperties(n.Properties))
+	err := domain.FirstError(domain.CheckText("description", n.Description), domain.CheckText("source", n.Source), domain.CheckProperties(n.Properties))
 	if err != nil {
-		return access.Created{}, err
+		return domain.Created{}, err
 	}
-	return access.Write(ctx, db.base, actor, func(tx *access.Tx) (access.Created, error) {
-		m, err := AllowModel(tx, actor, modelID, access.RightCreate)
+	return domain.Write(ctx, db.base, actor, func(tx *domain.Tx) (domain.Created, error) {
+		m, err := AllowModel(tx, actor, modelID, domain.RightCreate)
 		if err != nil {
-			return access.Created{}, err
+			return domain.Created{}, err
 		}
 		iteration, err := IterationOfProject(tx, m.ProjectID, n.IterationID)
 		if err != nil {
-			return access.Created{}, err
+			return domain.Created{}, err
 		}
 		artifact, err := artifactOfProject(tx, m.ProjectID, n.ArtifactID)
 		if err != nil {
-			return access.Created{}, err
+			return domain.Created{}, err
 		}
-		id, err := access.NewID()
+		id, err := domain.NewID()
 		if err != nil {
-			return access.Created{}, err
+			return domain.Created{}, err
 		}
 		var version int64
 		err = tx.Row(`UPDATE model SET last_version = last_version + 1 WHERE id = ? RETURNING last_version`,
 			modelID).Scan(&version)
 		if err != nil {
-			return access.Created{}, err
+			return domain.Created{}, err
 		}
 		_, err = tx.Exec(`INSERT INTO model_version
 			(id, model_id, version, iteration_num, resource_num, source, location, run_id, run_link, stage,
@@ -164,22 +164,22 @@ func (db *DB) CreateModelVersion(ctx context.Context, actor access.Actor, modelI
 			id, modelID, version, iteration, artifact, n.Source, n.Origin.Location, n.Origin.RunID, n.Origin.RunLink, NoStage,
 			n.Description, tx.Now, tx.Now)
 		if err != nil {
-			return access.Created{}, err
+			return domain.Created{}, err
 		}
-		owner := access.PropertyOwner{ProjectID: m.ProjectID, Column: "model_version_id", Key: id}
-		return access.Created{ID: id}, access.FirstError(tx.SetProperties(actor, owner, n.Properties), tx.NoteNumbered(iteration))
+		owner := domain.PropertyOwner{ProjectID: m.ProjectID, Column: "model_version_id", Key: id}
+		return domain.Created{ID: id}, domain.FirstError(tx.SetProperties(actor, owner, n.Properties), tx.NoteNumbered(iteration))
 	})
 }
 
 // UpdateModelVersion changes a version. Needs update. PRODUCTION moves the
 // version that was there before to ARCHIVED.
-func (db *DB) UpdateModelVersion(ctx context.Context, actor access.Actor, id string, p ModelVersionPatch) error {
+func (db *DB) UpdateModelVersion(ctx context.Context, actor domain.Actor, id string, p ModelVersionPatch) error {
 	if p.Stage != nil {
 		if err := CheckStage(*p.Stage); err != nil {
 			return err
 		}
 	}
-	if err := access.CheckOptional("description", p.Description); err != nil {
+	if err := domain.CheckOptional("description", p.Description); err != nil {
 		return err
 	}
 	if p.Aliases != nil {
@@ -187,14 +187,14 @@ func (db *DB) UpdateModelVersion(ctx context.Context, actor access.Actor, id str
 			return err
 		}
 	}
-	return access.Change(ctx, db.base, actor, func(tx *access.Tx) error {
+	return domain.Change(ctx, db.base, actor, func(tx *domain.Tx) error {
 		_, err := updateModelVersion(tx, actor, id, p)
 		return err
 	})
 }
 
-func updateModelVersion(tx *access.Tx, actor access.Actor, id string, p ModelVersionPatch) (done Promotion, err error) {
-	v, projectID, err := AllowModelVersion(tx, actor, id, access.RightUpdate)
+func updateModelVersion(tx *domain.Tx, actor domain.Actor, id string, p ModelVersionPatch) (done Promotion, err error) {
+	v, projectID, err := AllowModelVersion(tx, actor, id, domain.RightUpdate)
 	if err != nil {
 		return done, err
 	}
@@ -244,9 +244,9 @@ func (p ModelVersionPatch) changes(v ModelVersion) bool {
 
 // DeleteModelVersion moves a version to the trash. Its number is not used again;
 // its iteration and its artifact stay. Needs delete.
-func (db *DB) DeleteModelVersion(ctx context.Context, actor access.Actor, id string) error {
-	return db.base.Discard(ctx, actor, func(tx *access.Tx) error {
-		if _, _, err := AllowModelVersion(tx, actor, id, access.RightDelete); err != nil {
+func (db *DB) DeleteModelVersion(ctx context.Context, actor domain.Actor, id string) error {
+	return db.base.Discard(ctx, actor, func(tx *domain.Tx) error {
+		if _, _, err := AllowModelVersion(tx, actor, id, domain.RightDelete); err != nil {
 			return err
 		}
 		var iteration *int64
@@ -254,16 +254,16 @@ func (db *DB) DeleteModelVersion(ctx context.Context, actor access.Actor, id str
 		if err != nil {
 			return err
 		}
-		return access.FirstError(tx.Discard(access.TrashedVersion, id), tx.NoteNumbered(iteration))
+		return domain.FirstError(tx.Discard(domain.TrashedVersion, id), tx.NoteNumbered(iteration))
 	})
 }
 
 // AllowModelVersion returns the version and the project that it is in. It
 // fails unless there is one and actor has the right in that project.
-func AllowModelVersion(tx *access.Tx, actor access.Actor, id string, want access.Right) (v ModelVersion, projectID string, err error) {
+func AllowModelVersion(tx *domain.Tx, actor domain.Actor, id string, want domain.Right) (v ModelVersion, projectID string, err error) {
 	err = tx.Get(&v, `SELECT `+modelVersionColumns+` `+modelVersionFrom+`WHERE model_version.id = ? AND `+tx.Found("model_version"), id)
 	if err != nil {
-		return v, "", access.OrNotFound(err, "model version")
+		return v, "", domain.OrNotFound(err, "model version")
 	}
 	m, err := AllowModel(tx, actor, v.ModelID, want)
 	return v, m.ProjectID, err
@@ -271,7 +271,7 @@ func AllowModelVersion(tx *access.Tx, actor access.Actor, id string, want access
 
 // IterationOfProject returns the number of the iteration that a version of a
 // model in the project can come from, nil for the id "".
-func IterationOfProject(tx *access.Tx, projectID, id string) (num *int64, err error) {
+func IterationOfProject(tx *domain.Tx, projectID, id string) (num *int64, err error) {
 	if id == "" {
 		return nil, nil
 	}
@@ -281,7 +281,7 @@ func IterationOfProject(tx *access.Tx, projectID, id string) (num *int64, err er
 		WHERE iteration.id = ? AND experiment.project_id = ?
 		AND iteration.deleted_date IS NULL AND experiment.deleted_date IS NULL`, id, projectID).Scan(&num)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, access.Invalid("iteration_id", "iteration_id must name an iteration of the model's project.")
+		return nil, domain.Invalid("iteration_id", "iteration_id must name an iteration of the model's project.")
 	}
 	return num, err
 }
@@ -289,7 +289,7 @@ func IterationOfProject(tx *access.Tx, projectID, id string) (num *int64, err er
 // artifactOfProject returns the number of the artifact that a version of a
 // model in the project can have, nil for nil. An artifact whose bytes are being
 // removed counts as removed.
-func artifactOfProject(tx *access.Tx, projectID string, id *string) (num *int64, err error) {
+func artifactOfProject(tx *domain.Tx, projectID string, id *string) (num *int64, err error) {
 	if id == nil {
 		return nil, nil
 	}
@@ -301,7 +301,7 @@ func artifactOfProject(tx *access.Tx, projectID string, id *string) (num *int64,
 		WHERE resource.id = ? AND experiment.project_id = ? AND NOT blob.deleting
 		AND resource.deleted_date IS NULL AND iteration.deleted_date IS NULL AND experiment.deleted_date IS NULL`, *id, projectID).Scan(&num)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, access.Invalid("resource_id", "resource_id must name an artifact of the model's project.")
+		return nil, domain.Invalid("resource_id", "resource_id must name an artifact of the model's project.")
 	}
 	return num, err
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"tracker/store/access"
+	"tracker/store/domain"
 	"tracker/store/json"
 	"tracker/store/scalar"
 )
@@ -12,7 +12,7 @@ import (
 // RegisteredModel is a model as a registry shows it.
 type RegisteredModel struct {
 	Model
-	Properties []access.Property
+	Properties []domain.Property
 	Latest     []RegisteredVersion // the newest version of each stage, by number
 	Aliases    []ModelAlias        // by name
 }
@@ -30,13 +30,13 @@ type RegisteredVersion struct {
 	ModelName    string `db:"model_name"`
 	ExperimentID string `db:"experiment_id"` // of its iteration, or ""
 	ArtifactName string `db:"artifact_name"` // when the artifact that holds it is of its iteration, or ""
-	Properties   []access.Property
+	Properties   []domain.Property
 }
 
 // RegisteredModels returns models of a project in the order of ids, without those
 // that it does not have. Needs read.
 func (v *View) RegisteredModels(projectID string, ids []string) ([]RegisteredModel, error) {
-	if err := v.tx.AllowProject(v.tx.Actor, projectID, access.RightRead); err != nil {
+	if err := v.tx.AllowProject(v.tx.Actor, projectID, domain.RightRead); err != nil {
 		return nil, err
 	}
 	list, err := json.Marshal(ids)
@@ -82,7 +82,7 @@ func (v *View) RegisteredModels(projectID string, ids []string) ([]RegisteredMod
 		m := all[a.ModelID]
 		m.Aliases = append(m.Aliases, a)
 	}
-	err = access.PropertiesOf(v.tx, "model_id", ids, func(id string, p access.Property) {
+	err = domain.PropertiesOf(v.tx, "model_id", ids, func(id string, p domain.Property) {
 		if m := all[id]; m != nil {
 			m.Properties = append(m.Properties, p)
 		}
@@ -93,7 +93,7 @@ func (v *View) RegisteredModels(projectID string, ids []string) ([]RegisteredMod
 // RegisteredVersions returns versions of models of a project in the order of ids,
 // without those that it does not have. Needs read.
 func (v *View) RegisteredVersions(projectID string, ids []string) ([]RegisteredVersion, error) {
-	if err := v.tx.AllowProject(v.tx.Actor, projectID, access.RightRead); err != nil {
+	if err := v.tx.AllowProject(v.tx.Actor, projectID, domain.RightRead); err != nil {
 		return nil, err
 	}
 	list, err := json.Marshal(ids)
@@ -116,7 +116,7 @@ func (v *View) RegisteredVersions(projectID string, ids []string) ([]RegisteredV
 	for i := range rows {
 		all[rows[i].ID] = &rows[i]
 	}
-	err = access.PropertiesOf(v.tx, "model_version_id", ids, func(id string, p access.Property) {
+	err = domain.PropertiesOf(v.tx, "model_version_id", ids, func(id string, p domain.Property) {
 		if version := all[id]; version != nil {
 			version.Properties = append(version.Properties, p)
 		}
@@ -154,7 +154,7 @@ type ModelHead struct {
 // FindModels returns the models of a project that match and have the properties, by
 // name. Needs read.
 func (v *View) FindModels(projectID string, properties []PropertyMatch, match func(ModelHead) bool) ([]ModelHead, error) {
-	if err := v.tx.AllowProject(v.tx.Actor, projectID, access.RightRead); err != nil {
+	if err := v.tx.AllowProject(v.tx.Actor, projectID, domain.RightRead); err != nil {
 		return nil, err
 	}
 	var all []ModelHead
@@ -167,7 +167,7 @@ func (v *View) FindModels(projectID string, properties []PropertyMatch, match fu
 	if err != nil {
 		return nil, err
 	}
-	return access.ListLimited(v.tx, func() ([]ModelHead, error) {
+	return domain.ListLimited(v.tx, func() ([]ModelHead, error) {
 		passes, err := v.withProperties("model_id", `SELECT id FROM model WHERE project_id = ?`, projectID, properties)
 		if err != nil {
 			return nil, err
@@ -190,7 +190,7 @@ type VersionHead struct {
 // FindVersions returns the versions of models of a project that match and have the
 // properties; only of the model with a name unless that is nil. Needs read.
 func (v *View) FindVersions(projectID string, name *string, properties []PropertyMatch, match func(VersionHead) bool) ([]VersionHead, error) {
-	if err := v.tx.AllowProject(v.tx.Actor, projectID, access.RightRead); err != nil {
+	if err := v.tx.AllowProject(v.tx.Actor, projectID, domain.RightRead); err != nil {
 		return nil, err
 	}
 	var all []VersionHead
@@ -211,7 +211,7 @@ func (v *View) FindVersions(projectID string, name *string, properties []Propert
 	if err != nil {
 		return nil, err
 	}
-	return access.ListLimited(v.tx, func() ([]VersionHead, error) {
+	return domain.ListLimited(v.tx, func() ([]VersionHead, error) {
 		passes, err := v.withProperties("model_version_id",
 			`SELECT model_version.id FROM model_version JOIN model ON model.id = model_id WHERE project_id = ?`, projectID, properties)
 		if err != nil {
@@ -232,7 +232,7 @@ func keepMatching[T any](ctx context.Context, all []T, match func(T) bool) ([]T,
 func (v *View) withProperties(column, owners, of string, conditions []PropertyMatch) (func(id string) bool, error) {
 	const maxConditions = 64
 	if len(conditions) > maxConditions {
-		return nil, access.Invalid("filter", "A filter can have up to %d conditions on tags.", maxConditions)
+		return nil, domain.Invalid("filter", "A filter can have up to %d conditions on tags.", maxConditions)
 	}
 	if len(conditions) == 0 {
 		return func(string) bool { return true }, nil

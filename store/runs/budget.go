@@ -3,14 +3,14 @@ package runs
 import (
 	"context"
 
-	"tracker/store/access"
+	"tracker/store/domain"
 	"tracker/store/json"
 	"tracker/store/points"
 )
 
 // curveCount counts the memory of the curves of one answer.
 func curveCount(ctx context.Context) *points.CurveCount {
-	return &points.CurveCount{Take: func(bytes int64) error { return access.Take(ctx, bytes) }}
+	return &points.CurveCount{Take: func(bytes int64) error { return domain.Take(ctx, bytes) }}
 }
 
 const (
@@ -23,7 +23,7 @@ const (
 )
 
 // takeSummaries counts the memory of the summaries of iterations, before they are read. list has their numbers in JSON.
-func takeSummaries(tx *access.Tx, list string) error {
+func takeSummaries(tx *domain.Tx, list string) error {
 	var size int64
 	err := tx.Row(`SELECT
 			(SELECT coalesce(sum(octet_length(key) + ?), 0) FROM series WHERE iteration_num IN (SELECT value FROM json_each(?))) +
@@ -34,16 +34,16 @@ func takeSummaries(tx *access.Tx, list string) error {
 	if err != nil {
 		return err
 	}
-	if size > access.MaxAnswerBytes {
-		return access.Invalid("id", "The answer would be larger than %d MiB; ask for the parameters page by page.", access.MaxAnswerBytes>>20)
+	if size > domain.MaxAnswerBytes {
+		return domain.Invalid("id", "The answer would be larger than %d MiB; ask for the parameters page by page.", domain.MaxAnswerBytes>>20)
 	}
-	return access.Take(tx.Context(), size)
+	return domain.Take(tx.Context(), size)
 }
 
 // takeIterations counts the memory of iterations with the requested parameters, before
 // they are read. It returns those that a page has: with cut only
 // those before the one that goes beyond MaxPageBytes, but at least one.
-func takeIterations(tx *access.Tx, nums []int64, params []string, cut bool) ([]int64, error) {
+func takeIterations(tx *domain.Tx, nums []int64, params []string, cut bool) ([]int64, error) {
 	keys, err := json.Marshal(append([]string{}, params...))
 	if err != nil {
 		return nil, err
@@ -53,23 +53,23 @@ func takeIterations(tx *access.Tx, nums []int64, params []string, cut bool) ([]i
 		atOnce = sizesAtOnce
 	}
 	var sum int64
-	for from := 0; from < len(nums) && sum <= access.MaxAnswerBytes; from += atOnce {
+	for from := 0; from < len(nums) && sum <= domain.MaxAnswerBytes; from += atOnce {
 		some := nums[from:min(len(nums), from+atOnce)]
 		sizes, err := iterationSizes(tx, some, string(keys))
 		if err != nil {
 			return nil, err
 		}
 		for i, num := range some {
-			if at := from + i; cut && at > 0 && sum+sizes[num] > access.MaxPageBytes+int64(at+1)*iterationBytes {
-				return nums[:at], access.Take(tx.Context(), sum)
+			if at := from + i; cut && at > 0 && sum+sizes[num] > domain.MaxPageBytes+int64(at+1)*iterationBytes {
+				return nums[:at], domain.Take(tx.Context(), sum)
 			}
 			sum += sizes[num]
 		}
 	}
-	if sum > access.MaxAnswerBytes {
-		return nil, access.Invalid("columns", "The answer would be larger than %d MiB; ask for fewer iterations or columns.", access.MaxAnswerBytes>>20)
+	if sum > domain.MaxAnswerBytes {
+		return nil, domain.Invalid("columns", "The answer would be larger than %d MiB; ask for fewer iterations or columns.", domain.MaxAnswerBytes>>20)
 	}
-	return nums, access.Take(tx.Context(), sum)
+	return nums, domain.Take(tx.Context(), sum)
 }
 
 // sizesAtOnce is how many iterations takeIterations looks at together when it counts
@@ -78,7 +78,7 @@ const sizesAtOnce = 16
 
 // iterationSizes returns what iterations hold with the parameters keys, a JSON list, by
 // number.
-func iterationSizes(tx *access.Tx, nums []int64, keys string) (map[int64]int64, error) {
+func iterationSizes(tx *domain.Tx, nums []int64, keys string) (map[int64]int64, error) {
 	list, err := json.Marshal(nums)
 	if err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func iterationSizes(tx *access.Tx, nums []int64, keys string) (map[int64]int64, 
 
 // RecordSizes returns what iterations hold with all that was recorded in them, by number,
 // before they are read.
-func RecordSizes(tx *access.Tx, nums []int64) (map[int64]int64, error) {
+func RecordSizes(tx *domain.Tx, nums []int64) (map[int64]int64, error) {
 	list, err := json.Marshal(nums)
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func RecordSizes(tx *access.Tx, nums []int64) (map[int64]int64, error) {
 }
 
 // sizes runs a query for numbers of iterations and what each holds.
-func sizes(tx *access.Tx, query string, args ...any) (map[int64]int64, error) {
+func sizes(tx *domain.Tx, query string, args ...any) (map[int64]int64, error) {
 	var found []struct {
 		Num  int64 `db:"num"`
 		Size int64 `db:"size"`
@@ -140,11 +140,11 @@ func Fitting(nums []int64, sizes map[int64]int64, limit int64) (n int, sum int64
 
 // TakeRecords counts what iterations hold with all that was recorded in them, before they
 // are read. It returns those before the one that goes beyond limit, but at least one.
-func TakeRecords(tx *access.Tx, nums []int64, limit int64) ([]int64, error) {
+func TakeRecords(tx *domain.Tx, nums []int64, limit int64) ([]int64, error) {
 	sizes, err := RecordSizes(tx, nums)
 	if err != nil {
 		return nil, err
 	}
 	n, sum := Fitting(nums, sizes, limit)
-	return nums[:n], access.Take(tx.Context(), sum)
+	return nums[:n], domain.Take(tx.Context(), sum)
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"tracker/store/access"
 	"tracker/store/console"
+	"tracker/store/domain"
 	"tracker/store/journal"
 	"tracker/store/scalar"
 	"tracker/store/sqlite"
@@ -29,22 +29,22 @@ type ConsoleGrowth struct {
 // WriteConsole writes lines under the numbers from *from on, in place of those that have
 // these numbers, or after the last line when from is nil. Only the newest
 // console.MaxLines are kept. Needs create, and update for an iteration that has ended.
-func (db *DB) WriteConsole(ctx context.Context, actor access.Actor, iterationID string, from *int64, lines []string) (ConsoleWritten, error) {
+func (db *DB) WriteConsole(ctx context.Context, actor domain.Actor, iterationID string, from *int64, lines []string) (ConsoleWritten, error) {
 	if len(lines) > MaxConsoleWrite {
-		return ConsoleWritten{}, access.Invalid("lines", "Send up to %d lines at once, not %d.", MaxConsoleWrite, len(lines))
+		return ConsoleWritten{}, domain.Invalid("lines", "Send up to %d lines at once, not %d.", MaxConsoleWrite, len(lines))
 	}
 	if from != nil && (*from < 0 || *from > console.MaxNumber) {
-		return ConsoleWritten{}, access.Invalid("from", "from must be the number of a line, from 0 to %d.", int64(console.MaxNumber))
+		return ConsoleWritten{}, domain.Invalid("from", "from must be the number of a line, from 0 to %d.", int64(console.MaxNumber))
 	}
 	for _, line := range lines {
 		if strings.Contains(line, "\n") {
-			return ConsoleWritten{}, access.Invalid("lines", "A line must not contain a line feed; send each line by itself.")
+			return ConsoleWritten{}, domain.Invalid("lines", "A line must not contain a line feed; send each line by itself.")
 		}
 		if !utf8.ValidString(line) {
-			return ConsoleWritten{}, access.Invalid("lines", "A line must be UTF-8.")
+			return ConsoleWritten{}, domain.Invalid("lines", "A line must be UTF-8.")
 		}
 	}
-	return access.WriteKind(ctx, db.base, sqlite.Upkeep, actor, func(tx *access.Tx) (ConsoleWritten, error) {
+	return domain.WriteKind(ctx, db.base, sqlite.Upkeep, actor, func(tx *domain.Tx) (ConsoleWritten, error) {
 		it, err := AllowReopened(tx, iterationID)
 		if err != nil {
 			return ConsoleWritten{}, err
@@ -56,7 +56,7 @@ func (db *DB) WriteConsole(ctx context.Context, actor access.Actor, iterationID 
 
 // WriteConsole writes lines that were checked, as DB.WriteConsole does, to an iteration that
 // the actor may write to. It returns the number after that of the newest line.
-func WriteConsole(tx *access.Tx, it access.IterationRef, from *int64, lines []string) (next int64, err error) {
+func WriteConsole(tx *domain.Tx, it domain.IterationRef, from *int64, lines []string) (next int64, err error) {
 	next, err = console.Write(tx.Tx, it.Num, from, lines, tx.Now)
 	if err == nil && len(lines) > 0 {
 		tx.DB.Journal.Note(journal.Entry{Key: journal.Key{Iteration: it.Noted(), Console: true}, Step: scalar.Step(next)})
@@ -67,15 +67,15 @@ func WriteConsole(tx *access.Tx, it access.IterationRef, from *int64, lines []st
 // Console returns lines that a run has printed, in their order, up to MaxLimit. Needs
 // read.
 func (v *View) Console(iterationID string, q console.Query) (console.Part, error) {
-	it, err := v.tx.AllowIteration(v.tx.Actor, iterationID, access.RightRead)
+	it, err := v.tx.AllowIteration(v.tx.Actor, iterationID, domain.RightRead)
 	if err != nil {
 		return console.Part{Lines: []console.Line{}}, err
 	}
-	q.Limit = max(0, min(q.Limit, access.MaxLimit))
-	return console.Read(v.tx.Tx, it.Num, q, access.MaxPageBytes)
+	q.Limit = max(0, min(q.Limit, domain.MaxLimit))
+	return console.Read(v.tx.Tx, it.Num, q, domain.MaxPageBytes)
 }
 
 // Console is View.Console.
-func (db *DB) Console(ctx context.Context, actor access.Actor, iterationID string, q console.Query) (console.Part, error) {
+func (db *DB) Console(ctx context.Context, actor domain.Actor, iterationID string, q console.Query) (console.Part, error) {
 	return view(ctx, db, actor, func(v *View) (console.Part, error) { return v.Console(iterationID, q) })
 }

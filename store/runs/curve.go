@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"tracker/store/access"
+	"tracker/store/domain"
 	"tracker/store/points"
 )
 
@@ -26,16 +26,16 @@ type Pairs struct {
 // Curves returns the metrics of iterations for charts, in the order of the
 // iterations and then of the keys. A metric that an iteration does not have is
 // left out. Needs read on each.
-func (db *DB) Curves(ctx context.Context, actor access.Actor, iterationIDs []string, q points.CurveQuery) ([]Curve, error) {
+func (db *DB) Curves(ctx context.Context, actor domain.Actor, iterationIDs []string, q points.CurveQuery) ([]Curve, error) {
 	if err := q.Check(); err != nil {
 		return nil, err
 	}
 	count := curveCount(ctx)
 	parts := slices.Collect(slices.Chunk(Unique(iterationIDs), partIterations))
-	curves, err := access.ReadParallel(ctx, db.base, parts, func(tx *access.Tx, ids []string) ([]Curve, error) {
+	curves, err := domain.ReadParallel(ctx, db.base, parts, func(tx *domain.Tx, ids []string) ([]Curve, error) {
 		var all []Curve
 		for _, id := range ids {
-			it, err := tx.AllowIteration(actor, id, access.RightRead)
+			it, err := tx.AllowIteration(actor, id, domain.RightRead)
 			if err != nil {
 				return nil, err
 			}
@@ -69,11 +69,11 @@ func Unique(ids []string) []string {
 // metrics: the values that were logged at the same step or, when there are more
 // steps than the limit, the last value of each metric in the same bucket of
 // steps. Needs read on each.
-func (db *DB) PairedCurves(ctx context.Context, actor access.Actor, iterationIDs []string, q points.PairQuery) ([]Pairs, error) {
+func (db *DB) PairedCurves(ctx context.Context, actor domain.Actor, iterationIDs []string, q points.PairQuery) ([]Pairs, error) {
 	if err := q.Check(); err != nil {
 		return nil, err
 	}
-	return access.Read(ctx, db.base, func(tx *access.Tx) ([]Pairs, error) {
+	return domain.Read(ctx, db.base, func(tx *domain.Tx) ([]Pairs, error) {
 		members, ids := []points.Member{}, map[int64]string{}
 		for _, id := range iterationIDs {
 			m, err := member(tx, actor, 0, id, q)
@@ -99,7 +99,7 @@ func (db *DB) PairedCurves(ctx context.Context, actor access.Actor, iterationIDs
 // MeanCurves returns the means of metrics over groups of iterations, for each
 // group the metrics that at least one of its iterations has. The buckets are
 // the same for all groups. Needs read on each.
-func (db *DB) MeanCurves(ctx context.Context, actor access.Actor, groups [][]string, q points.PairQuery) ([][]points.MeanCurve, error) {
+func (db *DB) MeanCurves(ctx context.Context, actor domain.Actor, groups [][]string, q points.PairQuery) ([][]points.MeanCurve, error) {
 	if err := q.Check(); err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func (db *DB) MeanCurves(ctx context.Context, actor access.Actor, groups [][]str
 	}
 	count := curveCount(ctx)
 	parts := slices.Collect(slices.Chunk(all, partIterations))
-	tracks, err := access.ReadParallel(ctx, db.base, parts, func(tx *access.Tx, part []grouped) ([]points.Track, error) {
+	tracks, err := domain.ReadParallel(ctx, db.base, parts, func(tx *domain.Tx, part []grouped) ([]points.Track, error) {
 		var members []points.Member
 		for _, i := range part {
 			m, err := member(tx, actor, i.group, i.id, q)
@@ -133,8 +133,8 @@ func (db *DB) MeanCurves(ctx context.Context, actor access.Actor, groups [][]str
 }
 
 // member returns an iteration as a member of a group. Needs read.
-func member(tx *access.Tx, actor access.Actor, group int, id string, q points.PairQuery) (m points.Member, err error) {
-	it, err := tx.AllowIteration(actor, id, access.RightRead)
+func member(tx *domain.Tx, actor domain.Actor, group int, id string, q points.PairQuery) (m points.Member, err error) {
+	it, err := tx.AllowIteration(actor, id, domain.RightRead)
 	m.Group, m.Iteration = group, it.Num
 	if err == nil && q.X == points.SinceStart {
 		err = tx.Row(`SELECT created_date FROM iteration WHERE num = ?`, it.Num).Scan(&m.Start)

@@ -4,7 +4,7 @@ import (
 	"database/sql"
 	"errors"
 
-	"tracker/store/access"
+	"tracker/store/domain"
 	"tracker/store/json"
 )
 
@@ -17,7 +17,7 @@ type DatasetUse struct {
 	Schema     string            `json:"schema"`
 	Profile    string            `json:"profile"`
 	Context    *string           `json:"context"` // its purpose, like training; nil when it is not known
-	Tags       []access.Property `json:"tags"`
+	Tags       []domain.Property `json:"tags"`
 }
 
 const (
@@ -30,22 +30,22 @@ const (
 // CheckDatasets fails unless all fields of datasets are valid.
 func CheckDatasets(all []DatasetUse) error {
 	if len(all) > MaxDatasets {
-		return access.Invalid("datasets", "Add up to %d datasets at once.", MaxDatasets)
+		return domain.Invalid("datasets", "Add up to %d datasets at once.", MaxDatasets)
 	}
 	for _, d := range all {
 		if d.Name == "" || d.Digest == "" {
-			return access.Invalid("dataset", "A dataset must have a name and a digest.")
+			return domain.Invalid("dataset", "A dataset must have a name and a digest.")
 		}
 		if len(d.Profile) > MaxProfile {
-			return access.Invalid("profile", "The profile of a dataset must have at most %d bytes, not %d.", MaxProfile, len(d.Profile))
+			return domain.Invalid("profile", "The profile of a dataset must have at most %d bytes, not %d.", MaxProfile, len(d.Profile))
 		}
-		err := access.FirstError(
-			access.CheckText("name", d.Name),
-			access.CheckText("digest", d.Digest),
-			access.CheckText("source_type", d.SourceType),
-			access.CheckText("source", d.Source),
-			access.CheckText("schema", d.Schema),
-			access.CheckProperties(d.Tags))
+		err := domain.FirstError(
+			domain.CheckText("name", d.Name),
+			domain.CheckText("digest", d.Digest),
+			domain.CheckText("source_type", d.SourceType),
+			domain.CheckText("source", d.Source),
+			domain.CheckText("schema", d.Schema),
+			domain.CheckProperties(d.Tags))
 		if err != nil {
 			return err
 		}
@@ -55,7 +55,7 @@ func CheckDatasets(all []DatasetUse) error {
 
 // AddDatasets records that an iteration has read datasets. Fields of a dataset, and of
 // its use in a run, are those that were recorded first.
-func AddDatasets(tx *access.Tx, it access.IterationRef, all []DatasetUse) error {
+func AddDatasets(tx *domain.Tx, it domain.IterationRef, all []DatasetUse) error {
 	for _, d := range all {
 		var id int64
 		err := tx.Row(`SELECT id FROM dataset WHERE experiment_id = ? AND name = ? AND digest = ?`,
@@ -83,7 +83,7 @@ func AddDatasets(tx *access.Tx, it access.IterationRef, all []DatasetUse) error 
 
 // datasetsOf calls fn with each dataset that iterations have read, by number of the
 // iteration, then in the order of their recording.
-func datasetsOf(tx *access.Tx, nums string, fn func(num int64, d DatasetUse)) error {
+func datasetsOf(tx *domain.Tx, nums string, fn func(num int64, d DatasetUse)) error {
 	rows, err := tx.Rows(`SELECT
 			iteration_dataset.iteration_num,
 			dataset.name,
@@ -128,12 +128,12 @@ type DatasetName struct {
 
 // Datasets lists the datasets that an iteration has read, in the order of their
 // recording. Needs read.
-func (v *View) Datasets(iterationID string, p access.Page) (access.List[DatasetName], error) {
-	it, err := v.tx.AllowIteration(v.tx.Actor, iterationID, access.RightRead)
+func (v *View) Datasets(iterationID string, p domain.Page) (domain.List[DatasetName], error) {
+	it, err := v.tx.AllowIteration(v.tx.Actor, iterationID, domain.RightRead)
 	if err != nil {
-		return access.List[DatasetName]{}, err
+		return domain.List[DatasetName]{}, err
 	}
-	return access.PageOf[DatasetName](v.tx, p, `dataset.name, dataset.digest, dataset.source_type, iteration_dataset.context`,
+	return domain.PageOf[DatasetName](v.tx, p, `dataset.name, dataset.digest, dataset.source_type, iteration_dataset.context`,
 		`FROM iteration_dataset JOIN dataset ON dataset.id = iteration_dataset.dataset_id
 		WHERE iteration_dataset.iteration_num = ?`, `dataset.id`, it.Num)
 }

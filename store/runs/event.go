@@ -3,7 +3,7 @@ package runs
 import (
 	"context"
 
-	"tracker/store/access"
+	"tracker/store/domain"
 	"tracker/store/journal"
 	"tracker/store/scalar"
 )
@@ -34,9 +34,9 @@ func (c Changes) Empty() bool {
 
 // ExperimentChanges returns the changes of an experiment since cursor, which is
 // "" for now or the Cursor of an earlier answer. Needs read.
-func (db *DB) ExperimentChanges(ctx context.Context, actor access.Actor, experimentID, cursor string) (Changes, error) {
-	allow := func(tx *access.Tx) error {
-		_, err := tx.AllowExperiment(actor, experimentID, access.RightRead)
+func (db *DB) ExperimentChanges(ctx context.Context, actor domain.Actor, experimentID, cursor string) (Changes, error) {
+	allow := func(tx *domain.Tx) error {
+		_, err := tx.AllowExperiment(actor, experimentID, domain.RightRead)
 		return err
 	}
 	return db.changes(ctx, cursor, allow, func(e journal.Entry) bool {
@@ -45,9 +45,9 @@ func (db *DB) ExperimentChanges(ctx context.Context, actor access.Actor, experim
 }
 
 // IterationChanges is ExperimentChanges for one iteration.
-func (db *DB) IterationChanges(ctx context.Context, actor access.Actor, iterationID, cursor string) (Changes, error) {
-	allow := func(tx *access.Tx) error {
-		_, err := tx.AllowIteration(actor, iterationID, access.RightRead)
+func (db *DB) IterationChanges(ctx context.Context, actor domain.Actor, iterationID, cursor string) (Changes, error) {
+	allow := func(tx *domain.Tx) error {
+		_, err := tx.AllowIteration(actor, iterationID, domain.RightRead)
 		return err
 	}
 	return db.changes(ctx, cursor, allow, func(e journal.Entry) bool { return e.Iteration.ID == iterationID })
@@ -55,9 +55,9 @@ func (db *DB) IterationChanges(ctx context.Context, actor access.Actor, iteratio
 
 // changes reads the journal first and the database second: a change between the
 // two is returned again by the next call.
-func (db *DB) changes(ctx context.Context, cursor string, allow func(*access.Tx) error, want func(journal.Entry) bool) (Changes, error) {
+func (db *DB) changes(ctx context.Context, cursor string, allow func(*domain.Tx) error, want func(journal.Entry) bool) (Changes, error) {
 	found, next, ok := db.base.Journal.Since(cursor, want)
-	return access.Read(ctx, db.base, func(tx *access.Tx) (Changes, error) {
+	return domain.Read(ctx, db.base, func(tx *domain.Tx) (Changes, error) {
 		c := Changes{Cursor: next, Reset: !ok, Iterations: []Iteration{}, Deleted: []string{}, Series: []Growth{}}
 		if err := allow(tx); err != nil {
 			return c, err

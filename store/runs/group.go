@@ -3,7 +3,7 @@ package runs
 import (
 	"slices"
 
-	"tracker/store/access"
+	"tracker/store/domain"
 	"tracker/store/filter"
 	"tracker/store/search"
 )
@@ -11,7 +11,7 @@ import (
 // GroupQuery selects and sorts groups of iterations, in the language that
 // docs/search.md describes.
 type GroupQuery struct {
-	access.Page
+	domain.Page
 	By      string // parameters, and tag, with commas between them
 	Filter  string // which iterations count; "" for all
 	Sort    string // by a mean, a value or a date; "" for the order of the values
@@ -29,16 +29,16 @@ type Grouped struct {
 // first when descending, else the oldest), by what they are grouped by, or by
 // name, which stands for all of it; other keys don't count. INVALID_PAYLOAD when
 // a part of the query can't be read. Needs read.
-func (v *View) Groups(experimentID string, q GroupQuery) (access.List[search.Group], error) {
+func (v *View) Groups(experimentID string, q GroupQuery) (domain.List[search.Group], error) {
 	s, err := parseGroups(q)
 	if err != nil {
-		return access.List[search.Group]{}, err
+		return domain.List[search.Group]{}, err
 	}
-	if _, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, access.RightRead); err != nil {
-		return access.List[search.Group]{}, err
+	if _, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, domain.RightRead); err != nil {
+		return domain.List[search.Group]{}, err
 	}
 	p := q.Clamp()
-	l := access.List[search.Group]{Data: []search.Group{}, Limit: p.Limit, Offset: p.Offset}
+	l := domain.List[search.Group]{Data: []search.Group{}, Limit: p.Limit, Offset: p.Offset}
 	found, err := Limited(v.tx, s.Query, func(in *search.Snapshot) (search.Groups, error) {
 		return in.Groups(experimentID, s, p.Limit, p.Offset)
 	})
@@ -50,13 +50,13 @@ func parseGroups(q GroupQuery) (search.GroupQuery, error) {
 	var p filter.Parser
 	by, err := p.Group(q.By)
 	if err != nil {
-		return search.GroupQuery{}, access.Refused(err)
+		return search.GroupQuery{}, domain.Refused(err)
 	}
 	s, err := parseListing(&p, q.Filter, q.Sort, q.Columns)
 	if err != nil {
 		return search.GroupQuery{}, err
 	}
-	s.By, s.Where, s.Metrics = by, access.NotTrashed("iteration"), MetricsOf(p.Keys())
+	s.By, s.Where, s.Metrics = by, domain.NotTrashed("iteration"), MetricsOf(p.Keys())
 	columns := slices.DeleteFunc(s.columns, func(c filter.Column) bool { return c.Field != filter.Metric })
 	return search.GroupQuery{Query: s.Query, Columns: columns, Keys: len(p.Keys())}, nil
 }

@@ -3,7 +3,7 @@ package runs
 import (
 	"context"
 
-	"tracker/store/access"
+	"tracker/store/domain"
 	"tracker/store/json"
 	"tracker/store/scalar"
 )
@@ -16,12 +16,12 @@ type Iteration struct {
 	ParentIterationID *string                `json:"parent_iteration_id" db:"parent_iteration_id"`
 	Name              string                 `json:"name" db:"name"`
 	Notes             string                 `json:"notes" db:"notes"`
-	Status            access.IterationStatus `json:"status" db:"status"`
+	Status            domain.IterationStatus `json:"status" db:"status"`
 	ErrorMessage      string                 `json:"error_message" db:"error_message"`
 	CreatedDate       scalar.Time            `json:"created_date" db:"created_date"`
 	EndDate           *scalar.Time           `json:"end_date" db:"end_date"`
 	LastSeen          scalar.Time            `json:"last_seen" db:"last_seen"` // of the last write or heartbeat
-	Tags              access.Strings         `json:"tags" db:"tags"`
+	Tags              domain.Strings         `json:"tags" db:"tags"`
 
 	// Params and Metrics hold the columns of a listing; nil without columns. A
 	// column that the iteration does not have is not in them.
@@ -41,10 +41,10 @@ func (i Iteration) TextBytes() int { return len(i.Notes) }
 type IterationPatch struct {
 	Name         *string                 `json:"name"`
 	Notes        *string                 `json:"notes"`
-	Status       *access.IterationStatus `json:"status"`
+	Status       *domain.IterationStatus `json:"status"`
 	ErrorMessage *string                 `json:"error_message"`
 	EndDate      *scalar.Time            `json:"end_date"`
-	Before       access.Before           `json:"-"`
+	Before       domain.Before           `json:"-"`
 
 	// Reopen changes an iteration that has ended as if it were opened before and
 	// ended afterwards.
@@ -54,11 +54,11 @@ type IterationPatch struct {
 // IterationQuery selects and sorts iterations, in the language that docs/search.md
 // describes.
 type IterationQuery struct {
-	access.Page
+	domain.Page
 	Filter  string // which iterations; "" for all
 	Sort    string // by what, then by age; "" for the oldest first
 	Columns string // the parameters and metrics to embed in each; "" for none
-	Trash   access.TrashFilter
+	Trash   domain.TrashFilter
 	Cut     bool // the page ends early rather than have more than MaxPageBytes
 
 	Group  *Grouped // only those of a group; nil for all
@@ -67,7 +67,7 @@ type IterationQuery struct {
 }
 
 // IterationStatuses are all statuses of an iteration.
-var IterationStatuses = []access.IterationStatus{access.Running, access.Succeeded, access.Failed, access.Killed}
+var IterationStatuses = []domain.IterationStatus{domain.Running, domain.Succeeded, domain.Failed, domain.Killed}
 
 const (
 	iterationColumns = `
@@ -96,14 +96,14 @@ const (
 
 // Iterations lists the iterations of an experiment. INVALID_PAYLOAD when a part
 // of the query can't be read; its message says at which character. Needs read.
-func (v *View) Iterations(experimentID string, q IterationQuery) (access.List[Iteration], error) {
+func (v *View) Iterations(experimentID string, q IterationQuery) (domain.List[Iteration], error) {
 	s, err := parseSearch(q)
 	if err != nil {
-		return access.List[Iteration]{}, err
+		return domain.List[Iteration]{}, err
 	}
-	e, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, access.RightRead)
+	e, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, domain.RightRead)
 	if err != nil {
-		return access.List[Iteration]{}, err
+		return domain.List[Iteration]{}, err
 	}
 	s.within(e)
 	l, err := iterations(v.tx, experimentID, s, q.Clamp())
@@ -114,31 +114,31 @@ func (v *View) Iterations(experimentID string, q IterationQuery) (access.List[It
 }
 
 // Iterations is View.Iterations.
-func (db *DB) Iterations(ctx context.Context, actor access.Actor, experimentID string, q IterationQuery) (access.List[Iteration], error) {
-	return view(ctx, db, actor, func(v *View) (access.List[Iteration], error) { return v.Iterations(experimentID, q) })
+func (db *DB) Iterations(ctx context.Context, actor domain.Actor, experimentID string, q IterationQuery) (domain.List[Iteration], error) {
+	return view(ctx, db, actor, func(v *View) (domain.List[Iteration], error) { return v.Iterations(experimentID, q) })
 }
 
 // IterationChildren lists the direct children of an iteration, the oldest
 // first. Needs read.
-func (v *View) IterationChildren(id string, p access.Page) (access.List[Iteration], error) {
-	it, err := v.tx.AllowIteration(v.tx.Actor, id, access.RightRead)
+func (v *View) IterationChildren(id string, p domain.Page) (domain.List[Iteration], error) {
+	it, err := v.tx.AllowIteration(v.tx.Actor, id, domain.RightRead)
 	if err != nil {
-		return access.List[Iteration]{}, err
+		return domain.List[Iteration]{}, err
 	}
-	l, err := access.PageOf[Iteration](v.tx, p, iterationColumns,
+	l, err := domain.PageOf[Iteration](v.tx, p, iterationColumns,
 		`FROM iteration WHERE iteration.parent_num = ? AND iteration.deleted_date IS NULL`, `iteration.num`, it.Num)
 	freshen(v.tx, l.Data)
 	return l, err
 }
 
 // IterationChildren is View.IterationChildren.
-func (db *DB) IterationChildren(ctx context.Context, actor access.Actor, id string, p access.Page) (access.List[Iteration], error) {
-	return view(ctx, db, actor, func(v *View) (access.List[Iteration], error) { return v.IterationChildren(id, p) })
+func (db *DB) IterationChildren(ctx context.Context, actor domain.Actor, id string, p domain.Page) (domain.List[Iteration], error) {
+	return view(ctx, db, actor, func(v *View) (domain.List[Iteration], error) { return v.IterationChildren(id, p) })
 }
 
 // Iteration returns one iteration. Needs read.
 func (v *View) Iteration(id string) (i Iteration, err error) {
-	it, err := v.tx.AllowIteration(v.tx.Actor, id, access.RightRead)
+	it, err := v.tx.AllowIteration(v.tx.Actor, id, domain.RightRead)
 	if err != nil {
 		return i, err
 	}
@@ -151,11 +151,11 @@ func (v *View) Iteration(id string) (i Iteration, err error) {
 // IterationsByID returns up to MaxLimit iterations in the order of ids, without
 // those that do not exist. Needs read for all of them.
 func (v *View) IterationsByID(ids []string) ([]Iteration, error) {
-	states, err := v.tx.AllowExisting(v.tx.Actor, ids, access.RightRead)
+	states, err := v.tx.AllowExisting(v.tx.Actor, ids, domain.RightRead)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := iterationsOf(v.tx, access.NumsOf(states), nil)
+	rows, err := iterationsOf(v.tx, domain.NumsOf(states), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -178,10 +178,10 @@ const EndingLength = 12
 // IterationsEndingIn returns the ids of the iterations of an experiment that end in some
 // characters, in the order of these. Those that no iteration ends in are left out. Needs read.
 func (v *View) IterationsEndingIn(experimentID string, endings []string) ([]string, error) {
-	if len(endings) > access.MaxLimit {
-		return nil, access.Invalid("ids", "Ask for up to %d iterations at once.", access.MaxLimit)
+	if len(endings) > domain.MaxLimit {
+		return nil, domain.Invalid("ids", "Ask for up to %d iterations at once.", domain.MaxLimit)
 	}
-	if _, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, access.RightRead); err != nil {
+	if _, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, domain.RightRead); err != nil {
 		return nil, err
 	}
 	list, err := json.Marshal(endings)
@@ -192,12 +192,12 @@ func (v *View) IterationsEndingIn(experimentID string, endings []string) ([]stri
 	err = v.tx.Select(&ids, `SELECT iteration.id
 		FROM iteration JOIN json_each(?) AS list ON list.value = substr(iteration.id, -?)
 		WHERE iteration.experiment_id = ? AND `+v.tx.Found("iteration")+`
-		ORDER BY list.key LIMIT ?`, string(list), EndingLength, experimentID, access.MaxLimit)
+		ORDER BY list.key LIMIT ?`, string(list), EndingLength, experimentID, domain.MaxLimit)
 	return ids, err
 }
 
 // Iteration is View.Iteration.
-func (db *DB) Iteration(ctx context.Context, actor access.Actor, id string) (Iteration, error) {
+func (db *DB) Iteration(ctx context.Context, actor domain.Actor, id string) (Iteration, error) {
 	return view(ctx, db, actor, func(v *View) (Iteration, error) { return v.Iteration(id) })
 }
 
@@ -205,17 +205,17 @@ func (db *DB) Iteration(ctx context.Context, actor access.Actor, id string) (Ite
 // sets the end date when none is given; an end date alone ends it as
 // SUCCEEDED; RUNNING opens it again. ITERATION_ENDED when it has ended and
 // anything but its name and notes would change.
-func (db *DB) UpdateIteration(ctx context.Context, actor access.Actor, id string, p IterationPatch) error {
+func (db *DB) UpdateIteration(ctx context.Context, actor domain.Actor, id string, p IterationPatch) error {
 	return db.UpdateIterations(ctx, actor, []string{id}, p)
 }
 
 // UpdateIterations is UpdateIteration for several: all are changed or, with an
 // error, none.
-func (db *DB) UpdateIterations(ctx context.Context, actor access.Actor, ids []string, p IterationPatch) error {
+func (db *DB) UpdateIterations(ctx context.Context, actor domain.Actor, ids []string, p IterationPatch) error {
 	if err := p.check(); err != nil {
 		return err
 	}
-	return access.Change(ctx, db.base, actor, func(tx *access.Tx) error {
+	return domain.Change(ctx, db.base, actor, func(tx *domain.Tx) error {
 		tx.Within()
 		for _, id := range ids {
 			if err := UpdateIteration(tx, actor, id, p); err != nil {
@@ -227,26 +227,26 @@ func (db *DB) UpdateIterations(ctx context.Context, actor access.Actor, ids []st
 }
 
 func (p IterationPatch) check() error {
-	if err := access.CheckNameAndText(p.Name, "notes", p.Notes); err != nil {
+	if err := domain.CheckNameAndText(p.Name, "notes", p.Notes); err != nil {
 		return err
 	}
-	if err := access.CheckOptional("error_message", p.ErrorMessage); err != nil {
+	if err := domain.CheckOptional("error_message", p.ErrorMessage); err != nil {
 		return err
 	}
 	if p.Status != nil {
-		if err := access.OneOf("status", *p.Status, IterationStatuses...); err != nil {
+		if err := domain.OneOf("status", *p.Status, IterationStatuses...); err != nil {
 			return err
 		}
-		if *p.Status == access.Running && p.EndDate != nil {
-			return access.Invalid("end_date", "A RUNNING iteration has no end_date; leave it out.")
+		if *p.Status == domain.Running && p.EndDate != nil {
+			return domain.Invalid("end_date", "A RUNNING iteration has no end_date; leave it out.")
 		}
 	}
 	return nil
 }
 
 // UpdateIteration is DB.UpdateIteration in a transaction. The patch was checked.
-func UpdateIteration(tx *access.Tx, actor access.Actor, id string, p IterationPatch) error {
-	it, err := tx.AllowIteration(actor, id, access.RightUpdate)
+func UpdateIteration(tx *domain.Tx, actor domain.Actor, id string, p IterationPatch) error {
+	it, err := tx.AllowIteration(actor, id, domain.RightUpdate)
 	if err != nil {
 		return err
 	}
@@ -255,12 +255,12 @@ func UpdateIteration(tx *access.Tx, actor access.Actor, id string, p IterationPa
 	}
 	next := it
 	switch {
-	case p.Status != nil && *p.Status == access.Running:
-		next.Status, next.EndDate = access.Running, nil
+	case p.Status != nil && *p.Status == domain.Running:
+		next.Status, next.EndDate = domain.Running, nil
 	case p.Status != nil && *p.Status != it.Status:
 		next.Status, next.EndDate = *p.Status, &tx.Now
-	case p.EndDate != nil && it.Status == access.Running:
-		next.Status = access.Succeeded
+	case p.EndDate != nil && it.Status == domain.Running:
+		next.Status = domain.Succeeded
 	}
 	if p.EndDate != nil {
 		next.EndDate = p.EndDate
@@ -268,8 +268,8 @@ func UpdateIteration(tx *access.Tx, actor access.Actor, id string, p IterationPa
 	if p.ErrorMessage != nil {
 		next.ErrorMessage = *p.ErrorMessage
 	}
-	if it.Ended() && next.Status != access.Running && !next.Same(it) && !p.Reopen {
-		return access.ErrEnded
+	if it.Ended() && next.Status != domain.Running && !next.Same(it) && !p.Reopen {
+		return domain.ErrEnded
 	}
 	_, err = tx.Exec(`UPDATE iteration SET
 			name          = coalesce(?, name),
@@ -290,9 +290,9 @@ func UpdateIteration(tx *access.Tx, actor access.Actor, id string, p IterationPa
 }
 
 // Heartbeat sets the time when a run was last seen. Needs update.
-func (db *DB) Heartbeat(ctx context.Context, actor access.Actor, id string) error {
-	return access.Change(ctx, db.base, actor, func(tx *access.Tx) error {
-		_, err := tx.AllowOpenIteration(actor, id, access.RightUpdate)
+func (db *DB) Heartbeat(ctx context.Context, actor domain.Actor, id string) error {
+	return domain.Change(ctx, db.base, actor, func(tx *domain.Tx) error {
+		_, err := tx.AllowOpenIteration(actor, id, domain.RightUpdate)
 		return err
 	})
 }

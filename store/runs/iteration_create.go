@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"tracker/store/access"
+	"tracker/store/domain"
 	"tracker/store/scalar"
 )
 
@@ -21,7 +21,7 @@ type NewIteration struct {
 	CreatedDate       *scalar.Time `json:"created_date"`        // when the run began; nil for now
 
 	// Further records of the run.
-	Properties []access.Property `json:"-"`
+	Properties []domain.Property `json:"-"`
 	Snapshot   *SnapshotPatch    `json:"-"`
 }
 
@@ -32,25 +32,25 @@ const maxAhead = 5 * time.Minute
 // create. An ID that the experiment already has answers with that iteration,
 // so that a client may resume; one of another experiment or in the trash is a
 // CONFLICT.
-func (db *DB) CreateIteration(ctx context.Context, actor access.Actor, experimentID string, n NewIteration) (access.Created, error) {
+func (db *DB) CreateIteration(ctx context.Context, actor domain.Actor, experimentID string, n NewIteration) (domain.Created, error) {
 	if n.ID != nil {
 		id, err := uuid.Parse(*n.ID)
 		if err != nil || len(*n.ID) != 36 {
-			return access.Created{}, access.Invalid("id", "id must be a UUID like 0192d3f4-5b6c-7d8e-9fa0-b1c2d3e4f5a6.")
+			return domain.Created{}, domain.Invalid("id", "id must be a UUID like 0192d3f4-5b6c-7d8e-9fa0-b1c2d3e4f5a6.")
 		}
 		n.ID = new(id.String())
 	}
-	err := access.FirstError(access.CheckNameAndText(n.Name, "notes", &n.Notes), access.CheckProperties(n.Properties), n.Snapshot.check())
+	err := domain.FirstError(domain.CheckNameAndText(n.Name, "notes", &n.Notes), domain.CheckProperties(n.Properties), n.Snapshot.check())
 	if err != nil {
-		return access.Created{}, err
+		return domain.Created{}, err
 	}
 	if at := n.CreatedDate; at != nil && (*at < 0 || *at > scalar.TimeOf(db.base.Now().Add(maxAhead))) {
-		return access.Created{}, access.Invalid("created_date", "created_date must be between 1970 and now; leave it out for a run that begins now.")
+		return domain.Created{}, domain.Invalid("created_date", "created_date must be between 1970 and now; leave it out for a run that begins now.")
 	}
-	return access.Write(ctx, db.base, actor, func(tx *access.Tx) (access.Created, error) {
-		e, err := tx.AllowExperiment(actor, experimentID, access.RightCreate)
+	return domain.Write(ctx, db.base, actor, func(tx *domain.Tx) (domain.Created, error) {
+		e, err := tx.AllowExperiment(actor, experimentID, domain.RightCreate)
 		if err != nil {
-			return access.Created{}, err
+			return domain.Created{}, err
 		}
 		if n.ID != nil {
 			var owner string
@@ -58,19 +58,19 @@ func (db *DB) CreateIteration(ctx context.Context, actor access.Actor, experimen
 			err := tx.Row(`SELECT experiment_id, deleted_date IS NOT NULL FROM iteration WHERE id = ?`, *n.ID).Scan(&owner, &deleted)
 			switch {
 			case err == nil && owner == experimentID && deleted:
-				return access.Created{}, &access.Error{Code: access.CodeConflict, Field: "id",
+				return domain.Created{}, &domain.Error{Code: domain.CodeConflict, Field: "id",
 					Message: "The iteration with this id is in the trash; restore it, or create a new UUID."}
 			case err == nil && owner == experimentID:
-				return access.Created{ID: *n.ID, Existing: true}, nil
+				return domain.Created{ID: *n.ID, Existing: true}, nil
 			case err == nil:
-				return access.Created{}, &access.Error{Code: access.CodeConflict, Field: "id",
+				return domain.Created{}, &domain.Error{Code: domain.CodeConflict, Field: "id",
 					Message: "An iteration of another experiment has this id; create a new UUID."}
 			case !errors.Is(err, sql.ErrNoRows):
-				return access.Created{}, err
+				return domain.Created{}, err
 			}
 		}
 		if err := e.Open(); err != nil {
-			return access.Created{}, err
+			return domain.Created{}, err
 		}
 		tx.Within()
 		return InsertIteration(tx, experimentID, n)
@@ -78,21 +78,21 @@ func (db *DB) CreateIteration(ctx context.Context, actor access.Actor, experimen
 }
 
 // InsertIteration inserts an iteration that was checked, into an experiment that actor may add to.
-func InsertIteration(tx *access.Tx, experimentID string, n NewIteration) (access.Created, error) {
+func InsertIteration(tx *domain.Tx, experimentID string, n NewIteration) (domain.Created, error) {
 	var parent *int64
 	if n.ParentIterationID != nil {
 		var err error
 		if parent, err = parentOf(tx, experimentID, *n.ParentIterationID); err != nil {
-			return access.Created{}, err
+			return domain.Created{}, err
 		}
 	}
 	began := tx.Now
 	if n.CreatedDate != nil {
 		began = *n.CreatedDate
 	}
-	id, err := access.NewID()
+	id, err := domain.NewID()
 	if err != nil {
-		return access.Created{}, err
+		return domain.Created{}, err
 	}
 	if n.ID != nil {
 		id = *n.ID
@@ -100,38 +100,38 @@ func InsertIteration(tx *access.Tx, experimentID string, n NewIteration) (access
 	if n.Name == nil {
 		name, err := freeName(tx, experimentID)
 		if err != nil {
-			return access.Created{}, err
+			return domain.Created{}, err
 		}
 		n.Name = &name
 	}
-	ref := access.IterationRef{ID: id, ExperimentID: experimentID}
+	ref := domain.IterationRef{ID: id, ExperimentID: experimentID}
 	err = tx.Row(`INSERT INTO iteration
 		(id, experiment_id, parent_num, name, notes, status, created_date, last_seen)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING num`,
-		id, experimentID, parent, *n.Name, n.Notes, access.Running, began, tx.Now).Scan(&ref.Num)
+		id, experimentID, parent, *n.Name, n.Notes, domain.Running, began, tx.Now).Scan(&ref.Num)
 	if err != nil {
-		return access.Created{}, err
+		return domain.Created{}, err
 	}
-	it := access.IterationState{IterationRef: ref}
-	if err := access.FirstError(tx.SetProperties(tx.Actor, it.Properties(), n.Properties), PatchSnapshot(tx, it, n.Snapshot)); err != nil {
-		return access.Created{}, err
+	it := domain.IterationState{IterationRef: ref}
+	if err := domain.FirstError(tx.SetProperties(tx.Actor, it.Properties(), n.Properties), PatchSnapshot(tx, it, n.Snapshot)); err != nil {
+		return domain.Created{}, err
 	}
 	tx.Touch(ref)
 	tx.NoteIteration(ref)
-	return access.Created{ID: id}, tx.NoteNumbered(parent)
+	return domain.Created{ID: id}, tx.NoteNumbered(parent)
 }
 
 // parentOf returns the number of an iteration of the experiment that is to be a parent.
-func parentOf(tx *access.Tx, experimentID, id string) (num *int64, err error) {
+func parentOf(tx *domain.Tx, experimentID, id string) (num *int64, err error) {
 	err = tx.Row(`SELECT num FROM iteration WHERE id = ? AND experiment_id = ? AND deleted_date IS NULL`, id, experimentID).Scan(&num)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, access.Invalid("parent_iteration_id", "parent_iteration_id must name an iteration of the same experiment.")
+		return nil, domain.Invalid("parent_iteration_id", "parent_iteration_id must name an iteration of the same experiment.")
 	}
 	return num, err
 }
 
 // freeName makes up a name that no iteration of the experiment has.
-func freeName(tx *access.Tx, experimentID string) (string, error) {
+func freeName(tx *domain.Tx, experimentID string) (string, error) {
 	for attempt := 0; ; attempt++ {
 		name := randomName(attempt)
 		taken, err := tx.Has(`SELECT 1 FROM iteration WHERE experiment_id = ? AND name = ?`, experimentID, name)

@@ -3,7 +3,7 @@ package runs
 import (
 	"context"
 
-	"tracker/store/access"
+	"tracker/store/domain"
 	"tracker/store/journal"
 	"tracker/store/json"
 	"tracker/store/registry"
@@ -23,7 +23,7 @@ type Deletion struct {
 func (v *View) IterationsDeletion(ids []string) (d Deletion, err error) {
 	d.Versions = map[string][]registry.MadeVersion{}
 	var nums []int64 // of those that can go
-	states, err := v.tx.AllowIterations(v.tx.Actor, ids, access.RightRead)
+	states, err := v.tx.AllowIterations(v.tx.Actor, ids, domain.RightRead)
 	if err != nil {
 		return d, err
 	}
@@ -32,7 +32,7 @@ func (v *View) IterationsDeletion(ids []string) (d Deletion, err error) {
 		err := v.tx.Select(&made, registry.MadeVersionSelect+`
 			WHERE model_version.iteration_num = ?
 				OR model_version.resource_num IN (SELECT num FROM resource WHERE iteration_num = ?)`+registry.MadeVersionOrder,
-			it.Num, it.Num, access.MaxLimit)
+			it.Num, it.Num, domain.MaxLimit)
 		if err != nil {
 			return d, err
 		}
@@ -52,7 +52,7 @@ func (v *View) IterationsDeletion(ids []string) (d Deletion, err error) {
 	if err != nil {
 		return d, err
 	}
-	err = v.tx.Row(`SELECT count(*), coalesce(sum(blob.size_bytes), 0) `+access.ResourceFrom+`
+	err = v.tx.Row(`SELECT count(*), coalesce(sum(blob.size_bytes), 0) `+domain.ResourceFrom+`
 		WHERE resource.deleted_date IS NULL AND resource.iteration_num IN (SELECT value FROM json_each(?))`, string(list)).Scan(&d.Artifacts, &d.Bytes)
 	return d, err
 }
@@ -61,14 +61,14 @@ func (v *View) IterationsDeletion(ids []string) (d Deletion, err error) {
 // artifacts to the trash. Its children stay, without a parent until it is restored.
 // Needs delete. CONFLICT when a model version refers to it or to
 // an artifact of it.
-func (db *DB) DeleteIteration(ctx context.Context, actor access.Actor, id string) error {
+func (db *DB) DeleteIteration(ctx context.Context, actor domain.Actor, id string) error {
 	return db.DeleteIterations(ctx, actor, []string{id})
 }
 
 // DeleteIterations is DeleteIteration for several: all are removed or, with an
 // error, none.
-func (db *DB) DeleteIterations(ctx context.Context, actor access.Actor, ids []string) error {
-	return db.base.Discard(ctx, actor, func(tx *access.Tx) error {
+func (db *DB) DeleteIterations(ctx context.Context, actor domain.Actor, ids []string) error {
+	return db.base.Discard(ctx, actor, func(tx *domain.Tx) error {
 		for _, id := range ids {
 			if err := deleteIteration(tx, actor, id); err != nil {
 				return err
@@ -78,8 +78,8 @@ func (db *DB) DeleteIterations(ctx context.Context, actor access.Actor, ids []st
 	})
 }
 
-func deleteIteration(tx *access.Tx, actor access.Actor, id string) error {
-	it, err := tx.AllowIteration(actor, id, access.RightDelete)
+func deleteIteration(tx *domain.Tx, actor domain.Actor, id string) error {
+	it, err := tx.AllowIteration(actor, id, domain.RightDelete)
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func deleteIteration(tx *access.Tx, actor access.Actor, id string) error {
 	if err := tx.NoteParent(it.Num); err != nil {
 		return err
 	}
-	err = tx.Discard(access.TrashedIteration, id)
+	err = tx.Discard(domain.TrashedIteration, id)
 	tx.DB.Journal.Note(journal.Entry{Key: journal.Key{Iteration: it.Noted()}, Deleted: true})
 	return err
 }

@@ -5,7 +5,7 @@ import (
 	"database/sql"
 	"errors"
 
-	"tracker/store/access"
+	"tracker/store/domain"
 	"tracker/store/points"
 	"tracker/store/registry"
 	"tracker/store/scalar"
@@ -14,8 +14,8 @@ import (
 // IterationLog holds the arguments of LogIteration.
 type IterationLog struct {
 	Metrics    []points.Sample
-	Params     []access.Property
-	Properties []access.Property
+	Params     []domain.Property
+	Properties []domain.Property
 	Datasets   []DatasetUse
 	Models     []registry.LoggedModelUse
 	// ModelMetrics are points that measure logged models. They are in Metrics, too.
@@ -42,23 +42,23 @@ func (l *IterationLog) onlyMetrics() bool {
 
 func (l *IterationLog) check() error {
 	for i := range l.Metrics {
-		if err := access.CheckKey(l.Metrics[i].Key); err != nil {
+		if err := domain.CheckKey(l.Metrics[i].Key); err != nil {
 			return err
 		}
 	}
 	for _, p := range l.Params {
-		if err := access.FirstError(access.CheckKey(p.Key), access.CheckText("value", p.Value)); err != nil {
+		if err := domain.FirstError(domain.CheckKey(p.Key), domain.CheckText("value", p.Value)); err != nil {
 			return err
 		}
 	}
 	if len(l.Models) > registry.MaxUses {
-		return access.Invalid("models", "Add up to %d models at once.", registry.MaxUses)
+		return domain.Invalid("models", "Add up to %d models at once.", registry.MaxUses)
 	}
-	return access.FirstError(
-		access.CheckProperties(l.Properties),
+	return domain.FirstError(
+		domain.CheckProperties(l.Properties),
 		CheckDatasets(l.Datasets),
 		registry.CheckModelMetrics(l.ModelMetrics),
-		access.CheckNameAndText(l.Name, "notes", l.Notes),
+		domain.CheckNameAndText(l.Name, "notes", l.Notes),
 		l.Snapshot.check())
 }
 
@@ -66,7 +66,7 @@ func (p *SnapshotPatch) check() error {
 	if p == nil {
 		return nil
 	}
-	return access.FirstError(access.CheckOptional("git_sha", p.GitSHA), access.CheckOptional("git_remote", p.GitRemote), access.CheckOptional("entrypoint", p.Entrypoint))
+	return domain.FirstError(domain.CheckOptional("git_sha", p.GitSHA), domain.CheckOptional("git_remote", p.GitRemote), domain.CheckOptional("entrypoint", p.Entrypoint))
 }
 
 // LogIteration writes all of l or, with an error, nothing. A point that the
@@ -76,24 +76,24 @@ func (p *SnapshotPatch) check() error {
 //
 // Unlike other writes, this one may go to an iteration that has ended, by an actor
 // with update: it is as if it were opened, written to, and ended again as it was.
-func (db *DB) LogIteration(ctx context.Context, actor access.Actor, id string, l IterationLog) error {
+func (db *DB) LogIteration(ctx context.Context, actor domain.Actor, id string, l IterationLog) error {
 	if err := l.check(); err != nil {
 		return err
 	}
 	if l.onlyMetrics() {
-		_, err := access.AppendPoints(ctx, db.base, actor, func(tx *access.Tx) (struct{}, error) {
+		_, err := domain.AppendPoints(ctx, db.base, actor, func(tx *domain.Tx) (struct{}, error) {
 			return struct{}{}, logPoints(tx, id, l.Metrics)
 		})
 		return err
 	}
-	return access.Change(ctx, db.base, actor, func(tx *access.Tx) error { return logIteration(tx, id, l) })
+	return domain.Change(ctx, db.base, actor, func(tx *domain.Tx) error { return logIteration(tx, id, l) })
 }
 
 // logPoints writes points to an iteration that may have ended.
-func logPoints(tx *access.Tx, id string, metrics []points.Sample) error {
+func logPoints(tx *domain.Tx, id string, metrics []points.Sample) error {
 	ref, err := tx.AllowPoints(id)
-	if errors.Is(err, access.ErrEnded) {
-		var it access.IterationState
+	if errors.Is(err, domain.ErrEnded) {
+		var it domain.IterationState
 		it, err = AllowReopened(tx, id)
 		ref = it.IterationRef
 	}
@@ -106,19 +106,19 @@ func logPoints(tx *access.Tx, id string, metrics []points.Sample) error {
 // AllowReopened is AllowIteration for the right to create, for writing to an iteration
 // that may have ended: then the right to update is needed as well. One that has not
 // is marked as seen.
-func AllowReopened(tx *access.Tx, id string) (access.IterationState, error) {
-	it, err := tx.AllowIteration(tx.Actor, id, access.RightCreate)
+func AllowReopened(tx *domain.Tx, id string) (domain.IterationState, error) {
+	it, err := tx.AllowIteration(tx.Actor, id, domain.RightCreate)
 	if err != nil {
 		return it, err
 	}
 	if it.Ended() {
-		return it, tx.Allow(tx.Actor, it.ProjectID, access.RightUpdate)
+		return it, tx.Allow(tx.Actor, it.ProjectID, domain.RightUpdate)
 	}
 	tx.Seen = append(tx.Seen, it.Num)
 	return it, nil
 }
 
-func logIteration(tx *access.Tx, id string, l IterationLog) error {
+func logIteration(tx *domain.Tx, id string, l IterationLog) error {
 	it, err := AllowReopened(tx, id)
 	if err != nil {
 		return err
@@ -126,7 +126,7 @@ func logIteration(tx *access.Tx, id string, l IterationLog) error {
 	tx.Within()
 	tx.Touch(it.IterationRef)
 	if l.Name != nil || l.Notes != nil || l.Parent != nil || l.Snapshot != nil {
-		if err := tx.Allow(tx.Actor, it.ProjectID, access.RightUpdate); err != nil {
+		if err := tx.Allow(tx.Actor, it.ProjectID, domain.RightUpdate); err != nil {
 			return err
 		}
 	}
@@ -146,7 +146,7 @@ func logIteration(tx *access.Tx, id string, l IterationLog) error {
 	if err := AddDatasets(tx, it.IterationRef, l.Datasets); err != nil {
 		return err
 	}
-	if err := access.FirstError(registry.AddModelUses(tx, it, l.Models), registry.AddModelMetrics(tx, it, l.ModelMetrics)); err != nil {
+	if err := domain.FirstError(registry.AddModelUses(tx, it, l.Models), registry.AddModelMetrics(tx, it, l.ModelMetrics)); err != nil {
 		return err
 	}
 	if l.Name != nil || l.Notes != nil {
@@ -169,19 +169,19 @@ func logIteration(tx *access.Tx, id string, l IterationLog) error {
 }
 
 // addParameter records a parameter. The same value again is fine.
-func addParameter(tx *access.Tx, it access.IterationState, p access.Property) error {
+func addParameter(tx *domain.Tx, it domain.IterationState, p domain.Property) error {
 	var old string
 	err := tx.Row(`SELECT value FROM parameter WHERE iteration_num = ? AND key = ?`, it.Num, p.Key).Scan(&old)
 	switch {
 	case err == nil && old == p.Value:
 		return nil
 	case err == nil:
-		return &access.Error{Code: access.CodeConflict, Field: "key", Message: "The parameter " + scalar.Quote(p.Key) + " has the value " + scalar.Quote(old) +
+		return &domain.Error{Code: domain.CodeConflict, Field: "key", Message: "The parameter " + scalar.Quote(p.Key) + " has the value " + scalar.Quote(old) +
 			" already and can't become " + scalar.Quote(p.Value) + "; start another run for it."}
 	case !errors.Is(err, sql.ErrNoRows):
 		return err
 	}
-	id, err := access.NewID()
+	id, err := domain.NewID()
 	if err != nil {
 		return err
 	}
@@ -189,10 +189,10 @@ func addParameter(tx *access.Tx, it access.IterationState, p access.Property) er
 	return err
 }
 
-var errOwnParent = access.Invalid("parent_iteration_id", "The parent of a run must not be the run itself or one below it; choose another run, or none.")
+var errOwnParent = domain.Invalid("parent_iteration_id", "The parent of a run must not be the run itself or one below it; choose another run, or none.")
 
 // setParent sets the parent of an iteration, one of its experiment; "" for none.
-func setParent(tx *access.Tx, it access.IterationState, parentID string) error {
+func setParent(tx *domain.Tx, it domain.IterationState, parentID string) error {
 	if err := tx.NoteParent(it.Num); err != nil { // the former one
 		return err
 	}
@@ -219,11 +219,11 @@ func setParent(tx *access.Tx, it access.IterationState, parentID string) error {
 }
 
 // PatchSnapshot sets fields of the snapshot of an iteration.
-func PatchSnapshot(tx *access.Tx, it access.IterationState, p *SnapshotPatch) error {
+func PatchSnapshot(tx *domain.Tx, it domain.IterationState, p *SnapshotPatch) error {
 	if p == nil {
 		return nil
 	}
-	id, err := access.NewID()
+	id, err := domain.NewID()
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"tracker/store/access"
+	"tracker/store/domain"
 	"tracker/store/filter"
 	"tracker/store/json"
 	"tracker/store/points"
@@ -17,8 +17,8 @@ import (
 type IterationRecord struct {
 	Iteration
 	Latest     []points.Latest   // by key
-	Parameters []access.Property // by key
-	Properties []access.Property // by key
+	Parameters []domain.Property // by key
+	Properties []domain.Property // by key
 	Datasets   []DatasetUse
 	Models     []registry.LoggedModelUse
 	Snapshot   *Snapshot // nil when none was recorded
@@ -26,11 +26,11 @@ type IterationRecord struct {
 
 // RecordQuery selects and sorts iterations of several experiments.
 type RecordQuery struct {
-	access.Page                    // up to MaxRecords
+	domain.Page                    // up to MaxRecords
 	Experiments []string           // ids; those that do not exist are ignored
 	Filter      filter.Expr        // nil for all
 	Sort        []filter.SortKey   // then by age
-	Trash       access.TrashFilter // the iterations of an experiment in the trash are there as well
+	Trash       domain.TrashFilter // the iterations of an experiment in the trash are there as well
 }
 
 const (
@@ -46,7 +46,7 @@ const (
 
 // IterationRecord returns one iteration with its records. Needs read.
 func (v *View) IterationRecord(id string) (IterationRecord, error) {
-	it, err := v.tx.AllowIteration(v.tx.Actor, id, access.RightRead)
+	it, err := v.tx.AllowIteration(v.tx.Actor, id, domain.RightRead)
 	if err != nil {
 		return IterationRecord{}, err
 	}
@@ -62,29 +62,29 @@ func (v *View) IterationRecord(id string) (IterationRecord, error) {
 }
 
 // IterationRecord is View.IterationRecord.
-func (db *DB) IterationRecord(ctx context.Context, actor access.Actor, id string) (IterationRecord, error) {
+func (db *DB) IterationRecord(ctx context.Context, actor domain.Actor, id string) (IterationRecord, error) {
 	return view(ctx, db, actor, func(v *View) (IterationRecord, error) { return v.IterationRecord(id) })
 }
 
 // IterationRecords lists iterations with their records. The total counts no
 // iterations beyond the one after the page. Needs read on all of the experiments that
 // exist.
-func (v *View) IterationRecords(q RecordQuery) (access.List[IterationRecord], error) {
-	p := access.Page{Limit: max(0, min(q.Limit, MaxRecords)), Offset: max(0, q.Offset)}
-	l := access.List[IterationRecord]{Data: []IterationRecord{}, Limit: p.Limit, Offset: p.Offset}
-	if len(q.Experiments) > access.MaxSearched {
-		return l, access.Invalid("experiment_ids", "Search up to %d experiments at once.", access.MaxSearched)
+func (v *View) IterationRecords(q RecordQuery) (domain.List[IterationRecord], error) {
+	p := domain.Page{Limit: max(0, min(q.Limit, MaxRecords)), Offset: max(0, q.Offset)}
+	l := domain.List[IterationRecord]{Data: []IterationRecord{}, Limit: p.Limit, Offset: p.Offset}
+	if len(q.Experiments) > domain.MaxSearched {
+		return l, domain.Invalid("experiment_ids", "Search up to %d experiments at once.", domain.MaxSearched)
 	}
-	experiments, inTrash, err := v.tx.AllowExperiments(v.tx.Actor, q.Experiments, q.Trash != access.NotTrash)
+	experiments, inTrash, err := v.tx.AllowExperiments(v.tx.Actor, q.Experiments, q.Trash != domain.NotTrash)
 	if err != nil || len(experiments) == 0 {
 		return l, err
 	}
 	keys, err := filter.Keys(q.Filter, q.Sort)
 	if err != nil {
-		return l, access.Refused(err)
+		return l, domain.Refused(err)
 	}
 	s := search.Query{Filter: q.Filter, Sort: q.Sort, Metrics: MetricsOf(keys), Uncounted: true, Where: q.Trash.Condition("iteration")}
-	if q.Trash == access.OnlyTrash {
+	if q.Trash == domain.OnlyTrash {
 		s.Where = `(` + s.Where + ` OR iteration.experiment_id IN (SELECT id FROM experiment WHERE deleted_date IS NOT NULL))`
 	}
 	h, err := findIn(v.tx, experiments, s, p)
@@ -116,14 +116,14 @@ func (v *View) IterationRecords(q RecordQuery) (access.List[IterationRecord], er
 }
 
 // IterationRecords is View.IterationRecords.
-func (db *DB) IterationRecords(ctx context.Context, actor access.Actor, q RecordQuery) (access.List[IterationRecord], error) {
-	return view(ctx, db, actor, func(v *View) (access.List[IterationRecord], error) { return v.IterationRecords(q) })
+func (db *DB) IterationRecords(ctx context.Context, actor domain.Actor, q RecordQuery) (domain.List[IterationRecord], error) {
+	return view(ctx, db, actor, func(v *View) (domain.List[IterationRecord], error) { return v.IterationRecords(q) })
 }
 
 // memory returns about how many bytes r takes.
 func (r *IterationRecord) memory() int {
 	n := 1000 + len(r.Notes) + 100*len(r.Latest) + 100*len(r.Models)
-	for _, all := range [][]access.Property{r.Parameters, r.Properties} {
+	for _, all := range [][]domain.Property{r.Parameters, r.Properties} {
 		for _, p := range all {
 			n += 50 + len(p.Key) + len(p.Value)
 		}
@@ -136,7 +136,7 @@ func (r *IterationRecord) memory() int {
 
 // RecordsOf returns the records of the iterations with these numbers, in the order of
 // nums. The number of queries does not depend on that of the iterations.
-func RecordsOf(tx *access.Tx, nums []int64) ([]IterationRecord, error) {
+func RecordsOf(tx *domain.Tx, nums []int64) ([]IterationRecord, error) {
 	list, err := json.Marshal(nums)
 	if err != nil {
 		return nil, err
@@ -165,12 +165,12 @@ func RecordsOf(tx *access.Tx, nums []int64) ([]IterationRecord, error) {
 	err = EachText(tx, `SELECT iteration_num, key, value FROM parameter
 		WHERE iteration_num IN (SELECT value FROM json_each(?)) ORDER BY iteration_num, key`,
 		func(num int64, key, value string) {
-			byNum[num].Parameters = append(byNum[num].Parameters, access.Property{Key: key, Value: value})
+			byNum[num].Parameters = append(byNum[num].Parameters, domain.Property{Key: key, Value: value})
 		}, string(list))
 	if err != nil {
 		return nil, err
 	}
-	err = access.PropertiesOf(tx, "iteration_num", nums, func(num int64, p access.Property) {
+	err = domain.PropertiesOf(tx, "iteration_num", nums, func(num int64, p domain.Property) {
 		byNum[num].Properties = append(byNum[num].Properties, p)
 	})
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"regexp/syntax"
 	"slices"
 
-	"tracker/store/access"
+	"tracker/store/domain"
 	"tracker/store/filter"
 	"tracker/store/json"
 	"tracker/store/search"
@@ -15,7 +15,7 @@ import (
 
 // KeyQuery selects names.
 type KeyQuery struct {
-	access.Page
+	domain.Page
 	Part    string          // a part of the name, in any case; "" for all
 	Pattern bool            // Part is a regular expression of package regexp, in any case
 	Kind    *search.KeyKind // nil for both
@@ -23,17 +23,17 @@ type KeyQuery struct {
 
 // Keys lists the names of the metrics of an experiment, then those of its
 // parameters, each in alphabetical order. Needs read.
-func (v *View) Keys(experimentID string, q KeyQuery) (access.List[search.Key], error) {
+func (v *View) Keys(experimentID string, q KeyQuery) (domain.List[search.Key], error) {
 	if q.Kind != nil {
-		if err := access.OneOf("kind", *q.Kind, search.MetricKey, search.ParamKey); err != nil {
-			return access.List[search.Key]{}, err
+		if err := domain.OneOf("kind", *q.Kind, search.MetricKey, search.ParamKey); err != nil {
+			return domain.List[search.Key]{}, err
 		}
 	}
-	if err := access.CheckShort("q", q.Part); err != nil {
-		return access.List[search.Key]{}, err
+	if err := domain.CheckShort("q", q.Part); err != nil {
+		return domain.List[search.Key]{}, err
 	}
-	if _, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, access.RightRead); err != nil {
-		return access.List[search.Key]{}, err
+	if _, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, domain.RightRead); err != nil {
+		return domain.List[search.Key]{}, err
 	}
 	if q.Part != "" && q.Pattern {
 		return v.keysLike(experimentID, q)
@@ -46,20 +46,20 @@ func (v *View) Keys(experimentID string, q KeyQuery) (access.List[search.Key], e
 	if q.Part != "" {
 		from.Add(` AND `+search.Contains(`key`), q.Part)
 	}
-	return access.PageOf[search.Key](v.tx, q.Page, `kind, key, iterations`, from.String(), `kind, key`, from.Args...)
+	return domain.PageOf[search.Key](v.tx, q.Page, `kind, key, iterations`, from.String(), `kind, key`, from.Args...)
 }
 
 // keysLike lists the names that match a regular expression.
-func (v *View) keysLike(experimentID string, q KeyQuery) (access.List[search.Key], error) {
+func (v *View) keysLike(experimentID string, q KeyQuery) (domain.List[search.Key], error) {
 	p := q.Clamp()
-	l := access.List[search.Key]{Data: []search.Key{}, Limit: p.Limit, Offset: p.Offset}
+	l := domain.List[search.Key]{Data: []search.Key{}, Limit: p.Limit, Offset: p.Offset}
 	pattern, err := regexp.Compile("(?i)" + q.Part)
 	if err != nil {
 		var wrong *syntax.Error
 		if errors.As(err, &wrong) {
-			return l, access.Invalid("q", "This is not a valid regular expression: %s.", wrong.Code)
+			return l, domain.Invalid("q", "This is not a valid regular expression: %s.", wrong.Code)
 		}
-		return l, access.Invalid("q", "This is not a valid regular expression.")
+		return l, domain.Invalid("q", "This is not a valid regular expression.")
 	}
 	return l, search.MatchingKeys(v.tx.Tx, experimentID, q.Kind, pattern, func(k search.Key) {
 		if l.Total >= p.Offset && len(l.Data) < p.Limit {
@@ -70,8 +70,8 @@ func (v *View) keysLike(experimentID string, q KeyQuery) (access.List[search.Key
 }
 
 // Keys is View.Keys.
-func (db *DB) Keys(ctx context.Context, actor access.Actor, experimentID string, q KeyQuery) (access.List[search.Key], error) {
-	return view(ctx, db, actor, func(v *View) (access.List[search.Key], error) { return v.Keys(experimentID, q) })
+func (db *DB) Keys(ctx context.Context, actor domain.Actor, experimentID string, q KeyQuery) (domain.List[search.Key], error) {
+	return view(ctx, db, actor, func(v *View) (domain.List[search.Key], error) { return v.Keys(experimentID, q) })
 }
 
 // maxFoundValues is the largest number of values that ParamValues and TagValues return.
@@ -95,10 +95,10 @@ func (v *View) TagValues(experimentID, part string) ([]FoundValue, error) {
 }
 
 func (v *View) values(experimentID, column, join, part string, args ...any) ([]FoundValue, error) {
-	if err := access.CheckShort("q", part); err != nil {
+	if err := domain.CheckShort("q", part); err != nil {
 		return nil, err
 	}
-	if _, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, access.RightRead); err != nil {
+	if _, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, domain.RightRead); err != nil {
 		return nil, err
 	}
 	all := []FoundValue{}
@@ -114,7 +114,7 @@ func (v *View) values(experimentID, column, join, part string, args ...any) ([]F
 // newest iterations of an experiment, those that most of them have first. With a
 // single iteration it returns all parameters. Needs read.
 func (v *View) VaryingParams(experimentID string, newest int) (keys []string, err error) {
-	if _, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, access.RightRead); err != nil {
+	if _, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, domain.RightRead); err != nil {
 		return nil, err
 	}
 	err = v.tx.Select(&keys, `
@@ -136,9 +136,9 @@ func (v *View) VaryingParams(experimentID string, newest int) (keys []string, er
 func (v *View) UnknownNames(experimentID, where string) ([]search.Unknown, error) {
 	var p filter.Parser
 	if _, err := p.Filter(where); err != nil {
-		return nil, access.Refused(err)
+		return nil, domain.Refused(err)
 	}
-	if _, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, access.RightRead); err != nil {
+	if _, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, domain.RightRead); err != nil {
 		return nil, err
 	}
 	return search.UnknownKeys(v.tx.Tx, experimentID, p.Keys())
@@ -146,16 +146,16 @@ func (v *View) UnknownNames(experimentID, where string) ([]search.Unknown, error
 
 // SameParams returns those of keys that are the same parameter in all iterations
 // that pass the filter where, or that none of them has; in the order of keys. Needs read.
-func (db *DB) SameParams(ctx context.Context, actor access.Actor, experimentID, where string, keys []string) ([]string, error) {
+func (db *DB) SameParams(ctx context.Context, actor domain.Actor, experimentID, where string, keys []string) ([]string, error) {
 	s, err := parseSearch(IterationQuery{Filter: where})
 	if err != nil {
 		return nil, err
 	}
 	if len(keys) > filter.MaxColumns {
-		return nil, access.Invalid("columns", "Ask for up to %d names at once.", filter.MaxColumns)
+		return nil, domain.Invalid("columns", "Ask for up to %d names at once.", filter.MaxColumns)
 	}
-	return access.Read(ctx, db.base, func(tx *access.Tx) ([]string, error) {
-		if _, err := tx.AllowExperiment(actor, experimentID, access.RightRead); err != nil {
+	return domain.Read(ctx, db.base, func(tx *domain.Tx) ([]string, error) {
+		if _, err := tx.AllowExperiment(actor, experimentID, domain.RightRead); err != nil {
 			return nil, err
 		}
 		list, err := json.Marshal(keys)

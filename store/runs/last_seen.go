@@ -3,12 +3,12 @@ package runs
 import (
 	"context"
 
-	"tracker/store/access"
+	"tracker/store/domain"
 	"tracker/store/scalar"
 )
 
 // freshen sets LastSeen of iterations that were just read.
-func freshen(tx *access.Tx, all []Iteration) {
+func freshen(tx *domain.Tx, all []Iteration) {
 	for i := range all {
 		all[i].LastSeen = tx.DB.LastSeen.Latest(all[i].Num, all[i].LastSeen)
 	}
@@ -17,9 +17,9 @@ func freshen(tx *access.Tx, all []Iteration) {
 // SilentIterations returns the ids of the iterations of an experiment that have
 // not ended and were last seen before a time, in the order of their creation.
 // Needs read.
-func (db *DB) SilentIterations(ctx context.Context, actor access.Actor, experimentID string, before scalar.Time) ([]string, error) {
-	return access.Read(ctx, db.base, func(tx *access.Tx) ([]string, error) {
-		if _, err := tx.AllowExperiment(actor, experimentID, access.RightRead); err != nil {
+func (db *DB) SilentIterations(ctx context.Context, actor domain.Actor, experimentID string, before scalar.Time) ([]string, error) {
+	return domain.Read(ctx, db.base, func(tx *domain.Tx) ([]string, error) {
+		if _, err := tx.AllowExperiment(actor, experimentID, domain.RightRead); err != nil {
 			return nil, err
 		}
 		var found []struct {

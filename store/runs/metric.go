@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"tracker/store/access"
+	"tracker/store/domain"
 	"tracker/store/points"
 	"tracker/store/scalar"
 	"tracker/store/sqlite"
@@ -22,7 +22,7 @@ type Metric struct {
 
 // MetricQuery narrows a listing.
 type MetricQuery struct {
-	access.Page
+	domain.Page
 	Key *string // one series; nil for all
 }
 
@@ -30,7 +30,7 @@ type MetricQuery struct {
 type MetricBatch struct {
 	IDs []string `json:"ids"` // of what was written, in the order of the batch
 	// Failed is the reason why the batch stopped before its end; nil when it did not.
-	Failed *access.Error `json:"failed,omitzero"`
+	Failed *domain.Error `json:"failed,omitzero"`
 }
 
 // metricOf returns a point of the iteration with this id.
@@ -40,21 +40,21 @@ func metricOf(iterationID string, p points.Point) Metric {
 
 // Metrics lists the points of an iteration by step, then time of writing.
 // Needs read.
-func (db *DB) Metrics(ctx context.Context, actor access.Actor, iterationID string, q MetricQuery) (access.List[Metric], error) {
-	return access.Read(ctx, db.base, func(tx *access.Tx) (access.List[Metric], error) {
-		it, err := tx.AllowIteration(actor, iterationID, access.RightRead)
+func (db *DB) Metrics(ctx context.Context, actor domain.Actor, iterationID string, q MetricQuery) (domain.List[Metric], error) {
+	return domain.Read(ctx, db.base, func(tx *domain.Tx) (domain.List[Metric], error) {
+		it, err := tx.AllowIteration(actor, iterationID, domain.RightRead)
 		if err != nil {
-			return access.List[Metric]{}, err
+			return domain.List[Metric]{}, err
 		}
 		return Metrics(tx, it.IterationRef, q)
 	})
 }
 
 // Metrics lists the points of an iteration by step, then time of writing.
-func Metrics(tx *access.Tx, i access.IterationRef, q MetricQuery) (access.List[Metric], error) {
+func Metrics(tx *domain.Tx, i domain.IterationRef, q MetricQuery) (domain.List[Metric], error) {
 	page := q.Clamp()
 	found, total, err := tx.Points().List(i.Num, q.Key, page.Limit, page.Offset)
-	l := access.List[Metric]{Data: make([]Metric, len(found)), Total: total, Limit: page.Limit, Offset: page.Offset}
+	l := domain.List[Metric]{Data: make([]Metric, len(found)), Total: total, Limit: page.Limit, Offset: page.Offset}
 	for n, p := range found {
 		l.Data[n] = metricOf(i.ID, p)
 	}
@@ -62,22 +62,22 @@ func Metrics(tx *access.Tx, i access.IterationRef, q MetricQuery) (access.List[M
 }
 
 // Metric returns one point. Needs read.
-func (db *DB) Metric(ctx context.Context, actor access.Actor, id string) (Metric, error) {
-	return access.Read(ctx, db.base, func(tx *access.Tx) (Metric, error) {
+func (db *DB) Metric(ctx context.Context, actor domain.Actor, id string) (Metric, error) {
+	return domain.Read(ctx, db.base, func(tx *domain.Tx) (Metric, error) {
 		p, iterationID, err := metric(tx, id)
 		if err != nil {
 			return Metric{}, err
 		}
-		_, err = tx.AllowIteration(actor, iterationID, access.RightRead)
+		_, err = tx.AllowIteration(actor, iterationID, domain.RightRead)
 		return metricOf(iterationID, p), err
 	})
 }
 
 // metric returns a point and the id of its iteration.
-func metric(tx *access.Tx, id string) (p points.Point, iterationID string, err error) {
+func metric(tx *domain.Tx, id string) (p points.Point, iterationID string, err error) {
 	p, err = tx.Points().Point(id)
 	if errors.Is(err, points.ErrNotFound) {
-		return p, "", access.NotFound("metric")
+		return p, "", domain.NotFound("metric")
 	}
 	if err == nil {
 		err = tx.Row(`SELECT id FROM iteration WHERE num = ?`, p.Iteration).Scan(&iterationID)
@@ -87,28 +87,28 @@ func metric(tx *access.Tx, id string) (p points.Point, iterationID string, err e
 
 // CreateMetric writes one point. Needs create; the iteration must not have
 // ended.
-func (db *DB) CreateMetric(ctx context.Context, actor access.Actor, iterationID string, m points.Sample) (access.Created, error) {
-	if err := access.CheckKey(m.Key); err != nil {
-		return access.Created{}, err
+func (db *DB) CreateMetric(ctx context.Context, actor domain.Actor, iterationID string, m points.Sample) (domain.Created, error) {
+	if err := domain.CheckKey(m.Key); err != nil {
+		return domain.Created{}, err
 	}
-	return access.AppendPoints(ctx, db.base, actor, func(tx *access.Tx) (access.Created, error) {
+	return domain.AppendPoints(ctx, db.base, actor, func(tx *domain.Tx) (domain.Created, error) {
 		iteration, err := tx.AllowPoints(iterationID)
 		if err != nil {
-			return access.Created{}, err
+			return domain.Created{}, err
 		}
 		ids, err := tx.Points().Append(iteration.Num, []points.Sample{m}, tx.Now)
 		if err != nil {
-			return access.Created{}, err
+			return domain.Created{}, err
 		}
-		return access.Created{ID: ids[0]}, nil
+		return domain.Created{ID: ids[0]}, nil
 	})
 }
 
 // CreateMetricBatch writes points in their order and stops at the first that
 // is refused; those before it stay. Points without a time get one for all.
 // Needs create; the iteration must not have ended.
-func (db *DB) CreateMetricBatch(ctx context.Context, actor access.Actor, iterationID string, metrics []points.Sample) (MetricBatch, error) {
-	return access.AppendPoints(ctx, db.base, actor, func(tx *access.Tx) (MetricBatch, error) {
+func (db *DB) CreateMetricBatch(ctx context.Context, actor domain.Actor, iterationID string, metrics []points.Sample) (MetricBatch, error) {
+	return domain.AppendPoints(ctx, db.base, actor, func(tx *domain.Tx) (MetricBatch, error) {
 		batch := MetricBatch{IDs: []string{}}
 		iteration, err := tx.AllowPoints(iterationID)
 		if err != nil {
@@ -116,8 +116,8 @@ func (db *DB) CreateMetricBatch(ctx context.Context, actor access.Actor, iterati
 		}
 		good := metrics
 		for i, m := range metrics {
-			if err := access.CheckKey(m.Key); err != nil {
-				good, batch.Failed = metrics[:i], access.AsError(err)
+			if err := domain.CheckKey(m.Key); err != nil {
+				good, batch.Failed = metrics[:i], domain.AsError(err)
 				break
 			}
 		}
@@ -127,7 +127,7 @@ func (db *DB) CreateMetricBatch(ctx context.Context, actor access.Actor, iterati
 			return batch, err
 		}
 		if refused != nil {
-			batch.Failed = access.AsError(refused)
+			batch.Failed = domain.AsError(refused)
 		}
 		batch.IDs = ids
 		return batch, nil
@@ -139,25 +139,25 @@ func (db *DB) CreateMetricBatch(ctx context.Context, actor access.Actor, iterati
 // the iteration has ended. A request that repeats one
 // that was answered, by its idempotency key in ctx, is let through: it gets its
 // first answer, also when the iteration was deleted since.
-func (db *DB) AllowPoints(ctx context.Context, actor access.Actor, iterationID string) error {
-	return db.base.Ask(ctx, func(tx *access.Tx) error {
-		if answered, err := tx.Answered(actor, access.KeyFrom(ctx)); answered || err != nil {
+func (db *DB) AllowPoints(ctx context.Context, actor domain.Actor, iterationID string) error {
+	return db.base.Ask(ctx, func(tx *domain.Tx) error {
+		if answered, err := tx.Answered(actor, domain.KeyFrom(ctx)); answered || err != nil {
 			return err
 		}
-		_, err := tx.AllowIteration(actor, iterationID, access.RightCreate)
+		_, err := tx.AllowIteration(actor, iterationID, domain.RightCreate)
 		return err
 	})
 }
 
 // CreateMetrics writes all of the points or none. Needs create; the iteration
 // must not have ended.
-func (db *DB) CreateMetrics(ctx context.Context, actor access.Actor, iterationID string, metrics []points.Sample) error {
+func (db *DB) CreateMetrics(ctx context.Context, actor domain.Actor, iterationID string, metrics []points.Sample) error {
 	for i := range metrics {
-		if err := access.CheckKey(metrics[i].Key); err != nil {
+		if err := domain.CheckKey(metrics[i].Key); err != nil {
 			return err
 		}
 	}
-	_, err := access.AppendPoints(ctx, db.base, actor, func(tx *access.Tx) (struct{}, error) {
+	_, err := domain.AppendPoints(ctx, db.base, actor, func(tx *domain.Tx) (struct{}, error) {
 		iteration, err := tx.AllowPoints(iterationID)
 		if err != nil {
 			return struct{}{}, err
@@ -169,18 +169,18 @@ func (db *DB) CreateMetrics(ctx context.Context, actor access.Actor, iterationID
 
 // UpdateMetric changes a point; its id stays. Needs update; the iteration must
 // not have ended.
-func (db *DB) UpdateMetric(ctx context.Context, actor access.Actor, id string, p points.Patch) error {
+func (db *DB) UpdateMetric(ctx context.Context, actor domain.Actor, id string, p points.Patch) error {
 	if p.Key != nil {
-		if err := access.CheckKey(*p.Key); err != nil {
+		if err := domain.CheckKey(*p.Key); err != nil {
 			return err
 		}
 	}
-	return access.Change(ctx, db.base, actor, func(tx *access.Tx) error {
+	return domain.Change(ctx, db.base, actor, func(tx *domain.Tx) error {
 		found, iterationID, err := metric(tx, id)
 		if err != nil {
 			return err
 		}
-		if _, err := tx.AllowOpenIteration(actor, iterationID, access.RightUpdate); err != nil {
+		if _, err := tx.AllowOpenIteration(actor, iterationID, domain.RightUpdate); err != nil {
 			return err
 		}
 		return tx.Points().Update(found, p)
@@ -189,13 +189,13 @@ func (db *DB) UpdateMetric(ctx context.Context, actor access.Actor, id string, p
 
 // DeleteMetric removes a point. Needs delete; the iteration must not have
 // ended.
-func (db *DB) DeleteMetric(ctx context.Context, actor access.Actor, id string) error {
-	return access.Remove(ctx, db.base, actor, func(tx *access.Tx) error {
+func (db *DB) DeleteMetric(ctx context.Context, actor domain.Actor, id string) error {
+	return domain.Remove(ctx, db.base, actor, func(tx *domain.Tx) error {
 		found, iterationID, err := metric(tx, id)
 		if err != nil {
 			return err
 		}
-		if _, err := tx.AllowOpenIteration(actor, iterationID, access.RightDelete); err != nil {
+		if _, err := tx.AllowOpenIteration(actor, iterationID, domain.RightDelete); err != nil {
 			return err
 		}
 		return tx.Points().Delete(found)
@@ -205,12 +205,12 @@ func (db *DB) DeleteMetric(ctx context.Context, actor access.Actor, id string) e
 // RewindMetric removes the points of a metric whose steps are from or larger, for a
 // training that continues from a checkpoint; there may be none. Needs
 // delete; the iteration must not have ended.
-func (db *DB) RewindMetric(ctx context.Context, actor access.Actor, iterationID, key string, from scalar.Step) error {
-	if err := access.CheckKey(key); err != nil {
+func (db *DB) RewindMetric(ctx context.Context, actor domain.Actor, iterationID, key string, from scalar.Step) error {
+	if err := domain.CheckKey(key); err != nil {
 		return err
 	}
-	_, err := access.WriteKind(ctx, db.base, sqlite.Change|sqlite.Freeing, actor, func(tx *access.Tx) (struct{}, error) {
-		it, err := tx.AllowOpenIteration(actor, iterationID, access.RightDelete)
+	_, err := domain.WriteKind(ctx, db.base, sqlite.Change|sqlite.Freeing, actor, func(tx *domain.Tx) (struct{}, error) {
+		it, err := tx.AllowOpenIteration(actor, iterationID, domain.RightDelete)
 		if err != nil {
 			return struct{}{}, err
 		}
@@ -225,10 +225,10 @@ const MaxHistory = 1_000_000
 
 // MetricHistory returns one page of the points of a metric by time, then step, then
 // value, and reports whether there are more. Needs read.
-func (db *DB) MetricHistory(ctx context.Context, actor access.Actor, iterationID, key string, p access.Page) (found []Metric, more bool, err error) {
+func (db *DB) MetricHistory(ctx context.Context, actor domain.Actor, iterationID, key string, p domain.Page) (found []Metric, more bool, err error) {
 	limit := max(0, min(p.Limit, MaxHistory))
-	found, err = access.Read(ctx, db.base, func(tx *access.Tx) ([]Metric, error) {
-		it, err := tx.AllowIteration(actor, iterationID, access.RightRead)
+	found, err = domain.Read(ctx, db.base, func(tx *domain.Tx) ([]Metric, error) {
+		it, err := tx.AllowIteration(actor, iterationID, domain.RightRead)
 		if err != nil {
 			return nil, err
 		}
@@ -265,7 +265,7 @@ func (db *DB) MetricHistory(ctx context.Context, actor access.Actor, iterationID
 // EachMetric calls fn with each point of an iteration, metric by metric, each by step,
 // then in the order of writing. Needs read.
 func (v *View) EachMetric(iterationID string, fn func(key string, step scalar.Step, value scalar.Value, at scalar.Time) error) error {
-	it, err := v.tx.AllowIteration(v.tx.Actor, iterationID, access.RightRead)
+	it, err := v.tx.AllowIteration(v.tx.Actor, iterationID, domain.RightRead)
 	if err != nil {
 		return err
 	}
@@ -280,7 +280,7 @@ func (v *View) EachMetric(iterationID string, fn func(key string, step scalar.St
 
 // EachMetricOf is EachMetric for one metric. Needs read.
 func (v *View) EachMetricOf(iterationID, key string, fn func(key string, step scalar.Step, value scalar.Value, at scalar.Time) error) error {
-	it, err := v.tx.AllowIteration(v.tx.Actor, iterationID, access.RightRead)
+	it, err := v.tx.AllowIteration(v.tx.Actor, iterationID, domain.RightRead)
 	if err != nil {
 		return err
 	}

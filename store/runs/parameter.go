@@ -3,7 +3,7 @@ package runs
 import (
 	"context"
 
-	"tracker/store/access"
+	"tracker/store/domain"
 	"tracker/store/scalar"
 	"tracker/store/sqlite"
 )
@@ -34,84 +34,84 @@ const (
 	parameterFrom = `FROM parameter JOIN iteration ON iteration.num = parameter.iteration_num `
 )
 
-var errParameterExists = &access.Error{Code: access.CodeConflict, Field: "key",
+var errParameterExists = &domain.Error{Code: domain.CodeConflict, Field: "key",
 	Message: "The iteration already has a parameter with this key; PATCH that one to change its value."}
 
 // Parameters lists the parameters of an iteration by key. Needs read.
-func (db *DB) Parameters(ctx context.Context, actor access.Actor, iterationID string, p access.Page) (access.List[Parameter], error) {
-	return access.Read(ctx, db.base, func(tx *access.Tx) (access.List[Parameter], error) {
-		it, err := tx.AllowIteration(actor, iterationID, access.RightRead)
+func (db *DB) Parameters(ctx context.Context, actor domain.Actor, iterationID string, p domain.Page) (domain.List[Parameter], error) {
+	return domain.Read(ctx, db.base, func(tx *domain.Tx) (domain.List[Parameter], error) {
+		it, err := tx.AllowIteration(actor, iterationID, domain.RightRead)
 		if err != nil {
-			return access.List[Parameter]{}, err
+			return domain.List[Parameter]{}, err
 		}
-		return access.PageOf[Parameter](tx, p, parameterColumns,
+		return domain.PageOf[Parameter](tx, p, parameterColumns,
 			parameterFrom+`WHERE parameter.iteration_num = ?`, `parameter.key`, it.Num)
 	})
 }
 
 // Parameter returns one parameter. Needs read.
-func (db *DB) Parameter(ctx context.Context, actor access.Actor, id string) (Parameter, error) {
-	return access.Read(ctx, db.base, func(tx *access.Tx) (Parameter, error) {
+func (db *DB) Parameter(ctx context.Context, actor domain.Actor, id string) (Parameter, error) {
+	return domain.Read(ctx, db.base, func(tx *domain.Tx) (Parameter, error) {
 		p, err := parameter(tx, id)
 		if err != nil {
 			return p, err
 		}
-		_, err = tx.AllowIteration(actor, p.IterationID, access.RightRead)
+		_, err = tx.AllowIteration(actor, p.IterationID, domain.RightRead)
 		return p, err
 	})
 }
 
-func parameter(tx *access.Tx, id string) (p Parameter, err error) {
+func parameter(tx *domain.Tx, id string) (p Parameter, err error) {
 	err = tx.Get(&p, `SELECT `+parameterColumns+` `+parameterFrom+`WHERE parameter.id = ?`, id)
-	return p, access.OrNotFound(err, "parameter")
+	return p, domain.OrNotFound(err, "parameter")
 }
 
 // CreateParameter records a setting; CONFLICT when the key is there. Needs
 // create; the iteration must not have ended.
-func (db *DB) CreateParameter(ctx context.Context, actor access.Actor, iterationID, key string, value scalar.Text) (access.Created, error) {
-	if err := access.FirstError(access.CheckKey(key), access.CheckText("value", string(value))); err != nil {
-		return access.Created{}, err
+func (db *DB) CreateParameter(ctx context.Context, actor domain.Actor, iterationID, key string, value scalar.Text) (domain.Created, error) {
+	if err := domain.FirstError(domain.CheckKey(key), domain.CheckText("value", string(value))); err != nil {
+		return domain.Created{}, err
 	}
-	return access.Write(ctx, db.base, actor, func(tx *access.Tx) (access.Created, error) {
-		it, err := tx.AllowOpenIteration(actor, iterationID, access.RightCreate)
+	return domain.Write(ctx, db.base, actor, func(tx *domain.Tx) (domain.Created, error) {
+		it, err := tx.AllowOpenIteration(actor, iterationID, domain.RightCreate)
 		if err != nil {
-			return access.Created{}, err
+			return domain.Created{}, err
 		}
-		id, err := access.NewID()
+		id, err := domain.NewID()
 		if err != nil {
-			return access.Created{}, err
+			return domain.Created{}, err
 		}
 		_, err = tx.Exec(`INSERT INTO parameter (iteration_num, key, id, value) VALUES (?, ?, ?, ?)`,
 			it.Num, key, id, string(value))
 		if sqlite.IsDuplicate(err) {
-			return access.Created{}, errParameterExists
+			return domain.Created{}, errParameterExists
 		}
 		tx.Within()
 		tx.Touch(it.IterationRef)
 		tx.NoteIteration(it.IterationRef)
-		return access.Created{ID: id}, err
+		return domain.Created{ID: id}, err
 	})
 }
 
 // UpdateParameter changes a setting; CONFLICT when another one has the new
 // key. Needs update; the iteration must not have ended.
-func (db *DB) UpdateParameter(ctx context.Context, actor access.Actor, id string, p ParameterPatch) error {
+func (db *DB) UpdateParameter(ctx context.Context, actor domain.Actor, id string, p ParameterPatch) error {
 	if p.Key != nil {
-		if err := access.CheckKey(*p.Key); err != nil {
+		if err := domain.CheckKey(*p.Key); err != nil {
 			return err
 		}
 	}
 	if p.Value != nil {
-		if err := access.CheckText("value", string(*p.Value)); err != nil {
+		if err := domain.CheckText("value", string(*p.Value)); err != nil {
 			return err
 		}
 	}
-	return access.Change(ctx, db.base, actor, func(tx *access.Tx) error {
+	return domain.Change(ctx, db.base, actor, func(tx *domain.Tx) error {
 		old, err := parameter(tx, id)
 		if err != nil {
 			return err
 		}
-		it, err := tx.AllowOpenIteration(actor, old.IterationID, access.RightUpdate)
+		it, err := tx.AllowOpenIteration(actor, old.IterationID, domain.RightUpdate)
 		if err != nil {
 			return err
 		}
@@ -129,13 +129,13 @@ func (db *DB) UpdateParameter(ctx context.Context, actor access.Actor, id string
 
 // DeleteParameter removes a setting. Needs delete; the iteration must not have
 // ended.
-func (db *DB) DeleteParameter(ctx context.Context, actor access.Actor, id string) error {
-	return access.Remove(ctx, db.base, actor, func(tx *access.Tx) error {
+func (db *DB) DeleteParameter(ctx context.Context, actor domain.Actor, id string) error {
+	return domain.Remove(ctx, db.base, actor, func(tx *domain.Tx) error {
 		p, err := parameter(tx, id)
 		if err != nil {
 			return err
 		}
-		it, err := tx.AllowOpenIteration(actor, p.IterationID, access.RightDelete)
+		it, err := tx.AllowOpenIteration(actor, p.IterationID, domain.RightDelete)
 		if err != nil {
 			return err
 		}

@@ -3,7 +3,7 @@ package runs
 import (
 	"context"
 
-	"tracker/store/access"
+	"tracker/store/domain"
 	"tracker/store/json"
 	"tracker/store/registry"
 )
@@ -25,28 +25,28 @@ const (
 const NotSentProperty = "tracker.not_sent"
 
 // Properties lists the properties of a record by key. Needs read.
-func (v *View) Properties(kind PropertyKind, id string, p access.Page) (access.List[access.Property], error) {
-	owner, err := allowProperties(v.tx, v.tx.Actor, kind, id, access.RightRead)
+func (v *View) Properties(kind PropertyKind, id string, p domain.Page) (domain.List[domain.Property], error) {
+	owner, err := allowProperties(v.tx, v.tx.Actor, kind, id, domain.RightRead)
 	if err != nil {
-		return access.List[access.Property]{}, err
+		return domain.List[domain.Property]{}, err
 	}
-	return access.PageOf[access.Property](v.tx, p, `key, value`, `FROM property WHERE `+owner.Column+` = ?`, `key`, owner.Key)
+	return domain.PageOf[domain.Property](v.tx, p, `key, value`, `FROM property WHERE `+owner.Column+` = ?`, `key`, owner.Key)
 }
 
 // Properties is View.Properties.
-func (db *DB) Properties(ctx context.Context, actor access.Actor, kind PropertyKind, id string, p access.Page) (access.List[access.Property], error) {
-	return view(ctx, db, actor, func(v *View) (access.List[access.Property], error) { return v.Properties(kind, id, p) })
+func (db *DB) Properties(ctx context.Context, actor domain.Actor, kind PropertyKind, id string, p domain.Page) (domain.List[domain.Property], error) {
+	return view(ctx, db, actor, func(v *View) (domain.List[domain.Property], error) { return v.Properties(kind, id, p) })
 }
 
 // SetProperties sets properties of a record, all of them or, with an error, none.
 // When a key is given twice, its last value is set. Needs create, and update where
 // another value is replaced.
-func (db *DB) SetProperties(ctx context.Context, actor access.Actor, kind PropertyKind, id string, all []access.Property) error {
-	if err := access.CheckProperties(all); err != nil {
+func (db *DB) SetProperties(ctx context.Context, actor domain.Actor, kind PropertyKind, id string, all []domain.Property) error {
+	if err := domain.CheckProperties(all); err != nil {
 		return err
 	}
-	return access.Change(ctx, db.base, actor, func(tx *access.Tx) error {
-		owner, err := allowProperties(tx, actor, kind, id, access.RightCreate)
+	return domain.Change(ctx, db.base, actor, func(tx *domain.Tx) error {
+		owner, err := allowProperties(tx, actor, kind, id, domain.RightCreate)
 		if err != nil {
 			return err
 		}
@@ -57,14 +57,14 @@ func (db *DB) SetProperties(ctx context.Context, actor access.Actor, kind Proper
 
 // DeleteProperty removes a property; NOT_FOUND when the record does not have it.
 // Needs delete.
-func (db *DB) DeleteProperty(ctx context.Context, actor access.Actor, kind PropertyKind, id, key string) error {
-	return access.Remove(ctx, db.base, actor, func(tx *access.Tx) error {
-		owner, err := allowProperties(tx, actor, kind, id, access.RightDelete)
+func (db *DB) DeleteProperty(ctx context.Context, actor domain.Actor, kind PropertyKind, id, key string) error {
+	return domain.Remove(ctx, db.base, actor, func(tx *domain.Tx) error {
+		owner, err := allowProperties(tx, actor, kind, id, domain.RightDelete)
 		if err != nil {
 			return err
 		}
 		n, err := tx.Exec(`DELETE FROM property WHERE `+owner.Column+` = ? AND key = ?`, owner.Key, key)
-		if err := access.ChangedOne(n, err, "property of this "+string(kind)); err != nil {
+		if err := domain.ChangedOne(n, err, "property of this "+string(kind)); err != nil {
 			return err
 		}
 		return owner.Changed(tx)
@@ -73,25 +73,25 @@ func (db *DB) DeleteProperty(ctx context.Context, actor access.Actor, kind Prope
 
 // allowProperties fails unless the record exists and actor has the right in its
 // project.
-func allowProperties(tx *access.Tx, actor access.Actor, kind PropertyKind, id string, want access.Right) (access.PropertyOwner, error) {
+func allowProperties(tx *domain.Tx, actor domain.Actor, kind PropertyKind, id string, want domain.Right) (domain.PropertyOwner, error) {
 	switch kind {
 	case ExperimentProperty:
 		e, err := tx.AllowExperiment(actor, id, want)
-		return access.PropertyOwner{ProjectID: e.ProjectID, Column: "experiment_id", Key: id}, err
+		return domain.PropertyOwner{ProjectID: e.ProjectID, Column: "experiment_id", Key: id}, err
 	case IterationProperty:
 		it, err := tx.AllowIteration(actor, id, want)
 		return it.Properties(), err
 	case ModelProperty:
 		m, err := registry.AllowModel(tx, actor, id, want)
-		return access.PropertyOwner{ProjectID: m.ProjectID, Column: "model_id", Key: id}, err
+		return domain.PropertyOwner{ProjectID: m.ProjectID, Column: "model_id", Key: id}, err
 	case ModelVersionProperty:
 		_, projectID, err := registry.AllowModelVersion(tx, actor, id, want)
-		return access.PropertyOwner{ProjectID: projectID, Column: "model_version_id", Key: id}, err
+		return domain.PropertyOwner{ProjectID: projectID, Column: "model_version_id", Key: id}, err
 	case LoggedModelProperty:
 		m, projectID, err := registry.AllowLoggedModel(tx, actor, id, want)
-		return access.PropertyOwner{ProjectID: projectID, Column: "logged_model_num", Key: m.Num}, err
+		return domain.PropertyOwner{ProjectID: projectID, Column: "logged_model_num", Key: m.Num}, err
 	}
-	return access.PropertyOwner{}, access.Errorf(access.CodeNotFound, "Only an experiment, an iteration, a model, a model version or a logged model has properties.")
+	return domain.PropertyOwner{}, domain.Errorf(domain.CodeNotFound, "Only an experiment, an iteration, a model, a model version or a logged model has properties.")
 }
 
 // PropertyOf returns the values of one property, by the ids of those of the

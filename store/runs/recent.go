@@ -1,6 +1,6 @@
 package runs
 
-import "tracker/store/access"
+import "tracker/store/domain"
 
 // RecentIteration is an iteration with the names of its experiment and project.
 type RecentIteration struct {
@@ -46,7 +46,7 @@ func (v *View) recent(from string, limit int) ([]RecentIteration, error) {
 		JOIN experiment ON experiment.id = iteration.experiment_id AND experiment.deleted_date IS NULL
 		JOIN project ON project.id = experiment.project_id AND project.deleted_date IS NULL
 		WHERE ? OR project.id IN (SELECT project_id FROM user_permission WHERE user_id = ? AND read_permission)
-		LIMIT ?`, recentRead, u.IsAdmin, u.ID, min(limit, access.MaxLimit))
+		LIMIT ?`, recentRead, u.IsAdmin, u.ID, min(limit, domain.MaxLimit))
 	if err != nil {
 		return nil, err
 	}
@@ -64,10 +64,10 @@ func (v *View) recent(from string, limit int) ([]RecentIteration, error) {
 
 // ProjectIterations lists the iterations of all experiments of a project as
 // Iterations does those of one. Fold, Group and Trash are ignored. Needs read.
-func (v *View) ProjectIterations(projectID string, q IterationQuery) (access.List[Iteration], error) {
+func (v *View) ProjectIterations(projectID string, q IterationQuery) (domain.List[Iteration], error) {
 	p := q.Clamp()
-	l := access.List[Iteration]{Data: []Iteration{}, Limit: p.Limit, Offset: p.Offset}
-	if err := v.tx.AllowProject(v.tx.Actor, projectID, access.RightRead); err != nil {
+	l := domain.List[Iteration]{Data: []Iteration{}, Limit: p.Limit, Offset: p.Offset}
+	if err := v.tx.AllowProject(v.tx.Actor, projectID, domain.RightRead); err != nil {
 		return l, err
 	}
 	s, err := parseSearch(IterationQuery{Filter: q.Filter, Sort: q.Sort, Columns: q.Columns})
@@ -75,7 +75,7 @@ func (v *View) ProjectIterations(projectID string, q IterationQuery) (access.Lis
 		return l, err
 	}
 	var ids []string
-	err = v.tx.Select(&ids, `SELECT id FROM experiment WHERE project_id = ? AND deleted_date IS NULL ORDER BY created_date DESC, id LIMIT ?`, projectID, access.MaxSearched)
+	err = v.tx.Select(&ids, `SELECT id FROM experiment WHERE project_id = ? AND deleted_date IS NULL ORDER BY created_date DESC, id LIMIT ?`, projectID, domain.MaxSearched)
 	if err != nil || len(ids) == 0 {
 		return l, err
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"tracker/store/access"
+	"tracker/store/domain"
 	"tracker/store/filter"
 	"tracker/store/json"
 	"tracker/store/scalar"
@@ -29,10 +29,10 @@ func parseSearch(q IterationQuery) (listing, error) {
 	}
 	if q.Group != nil {
 		if s.By, err = p.Group(q.Group.By); err != nil {
-			return s, access.Refused(err)
+			return s, domain.Refused(err)
 		}
 		if s.Values = q.Group.Values; len(s.Values) != len(s.By) {
-			return s, access.Invalid("group", "A group of %d names has %d values; give one value for each name.", len(s.By), len(s.Values))
+			return s, domain.Invalid("group", "A group of %d names has %d values; give one value for each name.", len(s.By), len(s.Values))
 		}
 	}
 	s.Fold, s.Parent, s.cut = q.Fold, q.Parent, q.Cut
@@ -43,10 +43,10 @@ func parseSearch(q IterationQuery) (listing, error) {
 
 // within adapts the search to an experiment in the trash, all of whose iterations are in
 // the trash.
-func (s *listing) within(e access.ExperimentState) {
+func (s *listing) within(e domain.ExperimentState) {
 	switch {
 	case !e.Deleted:
-	case s.Where == access.NotTrashed("iteration"):
+	case s.Where == domain.NotTrashed("iteration"):
 		s.Where = `FALSE`
 	default:
 		s.Where = `TRUE`
@@ -56,13 +56,13 @@ func (s *listing) within(e access.ExperimentState) {
 // parseListing reads a filter, an order and columns.
 func parseListing(p *filter.Parser, where, sort, columns string) (s listing, err error) {
 	if s.Filter, err = p.Filter(where); err != nil {
-		return s, access.Refused(err)
+		return s, domain.Refused(err)
 	}
 	if s.Sort, err = p.Sort(sort); err != nil {
-		return s, access.Refused(err)
+		return s, domain.Refused(err)
 	}
 	s.columns, err = p.Columns(columns)
-	return s, access.Refused(err)
+	return s, domain.Refused(err)
 }
 
 // MetricsOf returns the names of the metrics among keys.
@@ -78,8 +78,8 @@ func MetricsOf(keys []filter.Key) []string {
 
 // iterations returns one page of the iterations of an experiment that s selects,
 // in its order.
-func iterations(tx *access.Tx, experimentID string, s listing, p access.Page) (access.List[Iteration], error) {
-	l := access.List[Iteration]{Data: []Iteration{}, Limit: p.Limit, Offset: p.Offset}
+func iterations(tx *domain.Tx, experimentID string, s listing, p domain.Page) (domain.List[Iteration], error) {
+	l := domain.List[Iteration]{Data: []Iteration{}, Limit: p.Limit, Offset: p.Offset}
 	h, err := find(tx, experimentID, s.Query, p)
 	if err != nil {
 		return l, err
@@ -94,7 +94,7 @@ func iterations(tx *access.Tx, experimentID string, s listing, p access.Page) (a
 			params = append(params, c.Name)
 		}
 	}
-	l.Data, err = access.WithinLimit(tx, access.SlowRead(tx, "columns"), func() ([]Iteration, error) {
+	l.Data, err = domain.WithinLimit(tx, domain.SlowRead(tx, "columns"), func() ([]Iteration, error) {
 		nums, err := takeIterations(tx, h.Nums, params, s.cut)
 		if err != nil {
 			return []Iteration{}, err
@@ -112,11 +112,11 @@ func iterations(tx *access.Tx, experimentID string, s listing, p access.Page) (a
 
 // iterationsOf returns the iterations with these numbers, in the order of nums.
 // Numbers without an iteration are left out.
-func iterationsOf(tx *access.Tx, nums []int64, columns []filter.Column) ([]Iteration, error) {
+func iterationsOf(tx *domain.Tx, nums []int64, columns []filter.Column) ([]Iteration, error) {
 	return selectIterations(tx, iterationColumns, nums, columns)
 }
 
-func selectIterations(tx *access.Tx, selected string, nums []int64, columns []filter.Column) ([]Iteration, error) {
+func selectIterations(tx *domain.Tx, selected string, nums []int64, columns []filter.Column) ([]Iteration, error) {
 	list, err := json.Marshal(nums)
 	if err != nil {
 		return nil, err
@@ -140,25 +140,25 @@ func selectIterations(tx *access.Tx, selected string, nums []int64, columns []fi
 }
 
 // find returns one page of the iterations of an experiment that s selects.
-func find(tx *access.Tx, experimentID string, s search.Query, p access.Page) (search.Hits, error) {
+func find(tx *domain.Tx, experimentID string, s search.Query, p domain.Page) (search.Hits, error) {
 	if s.Filter == nil && len(s.Sort) == 0 && s.By == nil && !s.Fold {
 		return SearchSnapshot(tx).All(experimentID, s.Where, p.Limit, p.Offset)
 	}
 	h, err := findIn(tx, []string{experimentID}, s, p)
-	return h, access.OrNotFound(err, "iteration")
+	return h, domain.OrNotFound(err, "iteration")
 }
 
 // findIn returns one page of the iterations of several experiments that s selects.
-func findIn(tx *access.Tx, experimentIDs []string, s search.Query, p access.Page) (search.Hits, error) {
+func findIn(tx *domain.Tx, experimentIDs []string, s search.Query, p domain.Page) (search.Hits, error) {
 	return Limited(tx, s, func(in *search.Snapshot) (search.Hits, error) { return in.Find(experimentIDs, s, p.Limit, p.Offset) })
 }
 
 // SearchSnapshot returns the transaction as a search reads it.
-func SearchSnapshot(tx *access.Tx) *search.Snapshot {
+func SearchSnapshot(tx *domain.Tx) *search.Snapshot {
 	in := &search.Snapshot{
 		Tx:         tx.Points(),
 		Seen:       tx.DB.LastSeen.Since(tx.Flushes),
-		LostBefore: tx.Now - scalar.Time(access.LostAfter.Milliseconds()),
+		LostBefore: tx.Now - scalar.Time(domain.LostAfter.Milliseconds()),
 		Copies:     tx.DB.Copies,
 		Commits:    tx.Commits,
 	}
@@ -170,7 +170,7 @@ func SearchSnapshot(tx *access.Tx) *search.Snapshot {
 
 // embed sets Params and Metrics of data. at has the index in data of each number of an
 // iteration.
-func embed(tx *access.Tx, data []Iteration, at map[int64]int, columns []filter.Column) error {
+func embed(tx *domain.Tx, data []Iteration, at map[int64]int, columns []filter.Column) error {
 	if columns == nil {
 		return nil
 	}
@@ -185,8 +185,8 @@ func embed(tx *access.Tx, data []Iteration, at map[int64]int, columns []filter.C
 // Limited runs a search, whose statements end when the limit for searches is reached.
 // The error is INVALID_PAYLOAD then and not UNAVAILABLE, because clients repeat
 // what is unavailable, and the same search would take as long again.
-func Limited[T any](tx *access.Tx, s search.Query, fn func(*search.Snapshot) (T, error)) (T, error) {
-	return access.WithinLimit(tx, func() error { return tooSlow(s, tx.DB.SearchLimit) }, func() (T, error) { return fn(SearchSnapshot(tx)) })
+func Limited[T any](tx *domain.Tx, s search.Query, fn func(*search.Snapshot) (T, error)) (T, error) {
+	return domain.WithinLimit(tx, func() error { return tooSlow(s, tx.DB.SearchLimit) }, func() (T, error) { return fn(SearchSnapshot(tx)) })
 }
 
 func tooSlow(s search.Query, limit time.Duration) error {
@@ -198,6 +198,6 @@ func tooSlow(s search.Query, limit time.Duration) error {
 	default:
 		field = "group"
 	}
-	return access.Invalid(field, "The search took longer than %v and was stopped. Make it smaller: compare and sort by fewer names, "+
+	return domain.Invalid(field, "The search took longer than %v and was stopped. Make it smaller: compare and sort by fewer names, "+
 		"look for texts with = or in rather than contains, or put the runs into several experiments.", limit)
 }

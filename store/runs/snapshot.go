@@ -3,7 +3,7 @@ package runs
 import (
 	"context"
 
-	"tracker/store/access"
+	"tracker/store/domain"
 	"tracker/store/json"
 	"tracker/store/scalar"
 )
@@ -47,23 +47,23 @@ const snapshotColumns = `
 // Snapshot returns the code and environment of a run; NOT_FOUND when none was
 // recorded. Needs read.
 func (v *View) Snapshot(iterationID string) (s Snapshot, err error) {
-	it, err := v.tx.AllowIteration(v.tx.Actor, iterationID, access.RightRead)
+	it, err := v.tx.AllowIteration(v.tx.Actor, iterationID, domain.RightRead)
 	if err != nil {
 		return s, err
 	}
 	err = v.tx.Get(&s, `SELECT `+snapshotColumns+` WHERE snapshot.iteration_num = ?`, it.Num)
-	return s, access.OrNotFound(err, "snapshot of this iteration")
+	return s, domain.OrNotFound(err, "snapshot of this iteration")
 }
 
 // Snapshots returns the code and environment of those of up to MaxLimit runs that
 // have recorded them, by the id of the iteration. NOT_FOUND when a run does not
 // exist. Needs read for all of them.
 func (v *View) Snapshots(iterationIDs []string) (map[string]Snapshot, error) {
-	states, err := v.tx.AllowIterations(v.tx.Actor, iterationIDs, access.RightRead)
+	states, err := v.tx.AllowIterations(v.tx.Actor, iterationIDs, domain.RightRead)
 	if err != nil {
 		return nil, err
 	}
-	list, err := json.Marshal(access.NumsOf(states))
+	list, err := json.Marshal(domain.NumsOf(states))
 	if err != nil {
 		return nil, err
 	}
@@ -71,11 +71,11 @@ func (v *View) Snapshots(iterationIDs []string) (map[string]Snapshot, error) {
 	err = v.tx.Row(`SELECT coalesce(sum(octet_length(git_diff) + octet_length(dependencies) + octet_length(command) + octet_length(runtime) + ?), 0)
 		FROM snapshot
 		WHERE iteration_num IN (SELECT value FROM json_each(?))`, iterationBytes, string(list)).Scan(&size)
-	if err == nil && size > access.MaxAnswerBytes {
-		err = access.Invalid("id", "The environments of these runs have more than %d MiB; ask for fewer runs.", access.MaxAnswerBytes>>20)
+	if err == nil && size > domain.MaxAnswerBytes {
+		err = domain.Invalid("id", "The environments of these runs have more than %d MiB; ask for fewer runs.", domain.MaxAnswerBytes>>20)
 	}
 	if err == nil {
-		err = access.Take(v.tx.Context(), size)
+		err = domain.Take(v.tx.Context(), size)
 	}
 	if err != nil {
 		return nil, err
@@ -91,33 +91,33 @@ func (v *View) Snapshots(iterationIDs []string) (map[string]Snapshot, error) {
 }
 
 // Snapshot is View.Snapshot.
-func (db *DB) Snapshot(ctx context.Context, actor access.Actor, iterationID string) (Snapshot, error) {
+func (db *DB) Snapshot(ctx context.Context, actor domain.Actor, iterationID string) (Snapshot, error) {
 	return view(ctx, db, actor, func(v *View) (Snapshot, error) { return v.Snapshot(iterationID) })
 }
 
 // CreateSnapshot records the code and environment of a run, in place of what
 // was recorded before. Needs update; the iteration must not have ended.
-func (db *DB) CreateSnapshot(ctx context.Context, actor access.Actor, iterationID string, n NewSnapshot) (access.Created, error) {
-	err := access.FirstError(
-		access.CheckText("git_sha", n.GitSHA),
-		access.CheckText("git_remote", n.GitRemote),
-		access.CheckText("git_diff", n.GitDiff),
-		access.CheckText("entrypoint", n.Entrypoint),
-		access.CheckText("command", n.Command),
-		access.CheckText("hostname", n.Hostname),
-		access.CheckText("runtime", n.Runtime),
-		access.CheckText("dependencies", n.Dependencies))
+func (db *DB) CreateSnapshot(ctx context.Context, actor domain.Actor, iterationID string, n NewSnapshot) (domain.Created, error) {
+	err := domain.FirstError(
+		domain.CheckText("git_sha", n.GitSHA),
+		domain.CheckText("git_remote", n.GitRemote),
+		domain.CheckText("git_diff", n.GitDiff),
+		domain.CheckText("entrypoint", n.Entrypoint),
+		domain.CheckText("command", n.Command),
+		domain.CheckText("hostname", n.Hostname),
+		domain.CheckText("runtime", n.Runtime),
+		domain.CheckText("dependencies", n.Dependencies))
 	if err != nil {
-		return access.Created{}, err
+		return domain.Created{}, err
 	}
-	return access.Write(ctx, db.base, actor, func(tx *access.Tx) (access.Created, error) {
-		it, err := tx.AllowOpenIteration(actor, iterationID, access.RightUpdate)
+	return domain.Write(ctx, db.base, actor, func(tx *domain.Tx) (domain.Created, error) {
+		it, err := tx.AllowOpenIteration(actor, iterationID, domain.RightUpdate)
 		if err != nil {
-			return access.Created{}, err
+			return domain.Created{}, err
 		}
-		id, err := access.NewID()
+		id, err := domain.NewID()
 		if err != nil {
-			return access.Created{}, err
+			return domain.Created{}, err
 		}
 		_, err = tx.Exec(`INSERT OR REPLACE INTO snapshot
 			(iteration_num, id, git_sha, git_dirty, git_remote, git_diff, entrypoint, command, hostname, runtime, dependencies, created_date)
@@ -125,6 +125,6 @@ func (db *DB) CreateSnapshot(ctx context.Context, actor access.Actor, iterationI
 			it.Num, id, n.GitSHA, n.GitDirty, n.GitRemote, n.GitDiff, n.Entrypoint, n.Command, n.Hostname,
 			n.Runtime, n.Dependencies, tx.Now)
 		tx.NoteIteration(it.IterationRef)
-		return access.Created{ID: id}, err
+		return domain.Created{ID: id}, err
 	})
 }

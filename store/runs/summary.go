@@ -4,7 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 
-	"tracker/store/access"
+	"tracker/store/domain"
 	"tracker/store/json"
 	"tracker/store/points"
 )
@@ -15,17 +15,17 @@ type Summary struct {
 	IterationID string                    `json:"iteration_id"`
 	Metrics     map[string]points.Summary `json:"metrics"` // by key
 	Params      map[string]string         `json:"params"`  // by key
-	Tags        access.Strings            `json:"tags"`    // sorted
+	Tags        domain.Strings            `json:"tags"`    // sorted
 }
 
 // Summary returns the statistics of every metric of an iteration, with its
 // parameters and tags. Needs read.
 func (v *View) Summary(iterationID string) (Summary, error) {
-	it, err := v.tx.AllowIteration(v.tx.Actor, iterationID, access.RightRead)
+	it, err := v.tx.AllowIteration(v.tx.Actor, iterationID, domain.RightRead)
 	if err != nil {
 		return Summary{}, err
 	}
-	all, err := summaries(v.tx, []access.IterationState{it})
+	all, err := summaries(v.tx, []domain.IterationState{it})
 	if err != nil {
 		return Summary{}, err
 	}
@@ -33,26 +33,26 @@ func (v *View) Summary(iterationID string) (Summary, error) {
 }
 
 // Summary is View.Summary.
-func (db *DB) Summary(ctx context.Context, actor access.Actor, iterationID string) (Summary, error) {
+func (db *DB) Summary(ctx context.Context, actor domain.Actor, iterationID string) (Summary, error) {
 	return view(ctx, db, actor, func(v *View) (Summary, error) { return v.Summary(iterationID) })
 }
 
 // Summaries returns the summaries of up to MaxLimit iterations in the order of
 // ids. NOT_FOUND when one does not exist. Needs read for all of them.
 func (v *View) Summaries(ids []string) ([]Summary, error) {
-	states, err := v.tx.AllowIterations(v.tx.Actor, ids, access.RightRead)
+	states, err := v.tx.AllowIterations(v.tx.Actor, ids, domain.RightRead)
 	if err != nil {
 		return nil, err
 	}
 	return summaries(v.tx, states)
 }
 
-func summaries(tx *access.Tx, of []access.IterationState) ([]Summary, error) {
-	return access.WithinLimit(tx, access.SlowRead(tx, "id"), func() ([]Summary, error) { return readSummaries(tx, of) })
+func summaries(tx *domain.Tx, of []domain.IterationState) ([]Summary, error) {
+	return domain.WithinLimit(tx, domain.SlowRead(tx, "id"), func() ([]Summary, error) { return readSummaries(tx, of) })
 }
 
-func readSummaries(tx *access.Tx, of []access.IterationState) ([]Summary, error) {
-	list, err := json.Marshal(access.NumsOf(of))
+func readSummaries(tx *domain.Tx, of []domain.IterationState) ([]Summary, error) {
+	list, err := json.Marshal(domain.NumsOf(of))
 	if err != nil {
 		return nil, err
 	}
@@ -61,9 +61,9 @@ func readSummaries(tx *access.Tx, of []access.IterationState) ([]Summary, error)
 	}
 	byNum := map[int64]*Summary{}
 	for _, it := range of {
-		byNum[it.Num] = &Summary{IterationID: it.ID, Metrics: map[string]points.Summary{}, Params: map[string]string{}, Tags: access.Strings{}}
+		byNum[it.Num] = &Summary{IterationID: it.ID, Metrics: map[string]points.Summary{}, Params: map[string]string{}, Tags: domain.Strings{}}
 	}
-	series, err := tx.Points().Statistics(access.NumsOf(of)...)
+	series, err := tx.Points().Statistics(domain.NumsOf(of)...)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func readSummaries(tx *access.Tx, of []access.IterationState) ([]Summary, error)
 
 // EachText calls fn with each row of a query: the number of an iteration, a key
 // and a value.
-func EachText(tx *access.Tx, query string, fn func(num int64, key, value string), args ...driver.Value) error {
+func EachText(tx *domain.Tx, query string, fn func(num int64, key, value string), args ...driver.Value) error {
 	return tx.EachRow(query, func(row []driver.Value) error {
 		fn(row[0].(int64), row[1].(string), row[2].(string))
 		return nil

@@ -3,7 +3,7 @@ package runs
 import (
 	"context"
 
-	"tracker/store/access"
+	"tracker/store/domain"
 	"tracker/store/scalar"
 )
 
@@ -29,64 +29,64 @@ type Tag struct {
 type tagOwner struct {
 	column    string
 	key       any
-	iteration *access.IterationRef // nil when it is another kind of record
+	iteration *domain.IterationRef // nil when it is another kind of record
 }
 
 // note adds a change of the tags of an iteration to the journal.
-func (o tagOwner) note(tx *access.Tx) {
+func (o tagOwner) note(tx *domain.Tx) {
 	if o.iteration != nil {
 		tx.NoteIteration(*o.iteration)
 	}
 }
 
 // Tags lists the tags of a record by value. Needs read.
-func (db *DB) Tags(ctx context.Context, actor access.Actor, kind TagKind, id string, p access.Page) (access.List[Tag], error) {
-	return access.Read(ctx, db.base, func(tx *access.Tx) (access.List[Tag], error) {
-		owner, err := allowTags(tx, actor, kind, id, access.RightRead)
+func (db *DB) Tags(ctx context.Context, actor domain.Actor, kind TagKind, id string, p domain.Page) (domain.List[Tag], error) {
+	return domain.Read(ctx, db.base, func(tx *domain.Tx) (domain.List[Tag], error) {
+		owner, err := allowTags(tx, actor, kind, id, domain.RightRead)
 		if err != nil {
-			return access.List[Tag]{}, err
+			return domain.List[Tag]{}, err
 		}
-		return access.PageOf[Tag](tx, p, `id, value, created_date`,
+		return domain.PageOf[Tag](tx, p, `id, value, created_date`,
 			`FROM tag WHERE `+owner.column+` = ?`, `value`, owner.key)
 	})
 }
 
 // CreateTag attaches a tag. Created.Existing reports whether it was attached
 // before. Needs create.
-func (db *DB) CreateTag(ctx context.Context, actor access.Actor, kind TagKind, id, value string) (access.Created, error) {
-	if err := access.CheckName("value", value); err != nil {
-		return access.Created{}, err
+func (db *DB) CreateTag(ctx context.Context, actor domain.Actor, kind TagKind, id, value string) (domain.Created, error) {
+	if err := domain.CheckName("value", value); err != nil {
+		return domain.Created{}, err
 	}
-	return access.Write(ctx, db.base, actor, func(tx *access.Tx) (access.Created, error) {
-		owner, err := allowTags(tx, actor, kind, id, access.RightCreate)
+	return domain.Write(ctx, db.base, actor, func(tx *domain.Tx) (domain.Created, error) {
+		owner, err := allowTags(tx, actor, kind, id, domain.RightCreate)
 		if err != nil {
-			return access.Created{}, err
+			return domain.Created{}, err
 		}
-		tagID, err := access.NewID()
+		tagID, err := domain.NewID()
 		if err != nil {
-			return access.Created{}, err
+			return domain.Created{}, err
 		}
 		n, err := tx.Exec(`INSERT INTO tag (id, `+owner.column+`, value, created_date) VALUES (?, ?, ?, ?)
 			ON CONFLICT (`+owner.column+`, value) DO NOTHING`, tagID, owner.key, value, tx.Now)
 		if err != nil || n == 1 {
 			owner.note(tx)
-			return access.Created{ID: tagID}, err
+			return domain.Created{ID: tagID}, err
 		}
 		err = tx.Row(`SELECT id FROM tag WHERE `+owner.column+` = ? AND value = ?`, owner.key, value).Scan(&tagID)
-		return access.Created{ID: tagID, Existing: true}, err
+		return domain.Created{ID: tagID, Existing: true}, err
 	})
 }
 
 // DeleteTag removes a tag. Needs delete.
-func (db *DB) DeleteTag(ctx context.Context, actor access.Actor, kind TagKind, id, value string) error {
-	return access.Remove(ctx, db.base, actor, func(tx *access.Tx) error {
-		owner, err := allowTags(tx, actor, kind, id, access.RightDelete)
+func (db *DB) DeleteTag(ctx context.Context, actor domain.Actor, kind TagKind, id, value string) error {
+	return domain.Remove(ctx, db.base, actor, func(tx *domain.Tx) error {
+		owner, err := allowTags(tx, actor, kind, id, domain.RightDelete)
 		if err != nil {
 			return err
 		}
 		n, err := tx.Exec(`DELETE FROM tag WHERE `+owner.column+` = ? AND value = ?`, owner.key, value)
 		owner.note(tx)
-		return access.ChangedOne(n, err, "tag on this "+string(kind))
+		return domain.ChangedOne(n, err, "tag on this "+string(kind))
 	})
 }
 
@@ -96,18 +96,18 @@ const MaxTagged = 1000
 // TagIterations attaches a tag to iterations, or removes it, and returns how many
 // were changed; with an error, none. Needs create to attach it and delete to remove
 // it, on each.
-func (db *DB) TagIterations(ctx context.Context, actor access.Actor, ids []string, value string, attach bool) (int, error) {
-	if err := access.CheckName("value", value); err != nil {
+func (db *DB) TagIterations(ctx context.Context, actor domain.Actor, ids []string, value string, attach bool) (int, error) {
+	if err := domain.CheckName("value", value); err != nil {
 		return 0, err
 	}
 	if len(ids) == 0 || len(ids) > MaxTagged {
-		return 0, access.Invalid("iterations", "Choose 1 to %d runs.", MaxTagged)
+		return 0, domain.Invalid("iterations", "Choose 1 to %d runs.", MaxTagged)
 	}
-	return access.Write(ctx, db.base, actor, func(tx *access.Tx) (changed int, err error) {
+	return domain.Write(ctx, db.base, actor, func(tx *domain.Tx) (changed int, err error) {
 		for _, id := range ids {
-			want := access.RightDelete
+			want := domain.RightDelete
 			if attach {
-				want = access.RightCreate
+				want = domain.RightCreate
 			}
 			it, err := tx.AllowIteration(actor, id, want)
 			if err != nil {
@@ -115,7 +115,7 @@ func (db *DB) TagIterations(ctx context.Context, actor access.Actor, ids []strin
 			}
 			var n int64
 			if attach {
-				tagID, err := access.NewID()
+				tagID, err := domain.NewID()
 				if err != nil {
 					return 0, err
 				}
@@ -136,7 +136,7 @@ func (db *DB) TagIterations(ctx context.Context, actor access.Actor, ids []strin
 	})
 }
 
-func allowTags(tx *access.Tx, actor access.Actor, kind TagKind, id string, want access.Right) (tagOwner, error) {
+func allowTags(tx *domain.Tx, actor domain.Actor, kind TagKind, id string, want domain.Right) (tagOwner, error) {
 	switch kind {
 	case ProjectTag:
 		return tagOwner{column: "project_id", key: id}, tx.AllowProject(actor, id, want)
@@ -147,5 +147,5 @@ func allowTags(tx *access.Tx, actor access.Actor, kind TagKind, id string, want 
 		it, err := tx.AllowIteration(actor, id, want)
 		return tagOwner{"iteration_num", it.Num, &it.IterationRef}, err
 	}
-	return tagOwner{}, access.Errorf(access.CodeNotFound, "Only a project, an experiment or an iteration has tags.")
+	return tagOwner{}, domain.Errorf(domain.CodeNotFound, "Only a project, an experiment or an iteration has tags.")
 }

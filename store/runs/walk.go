@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"tracker/store/access"
+	"tracker/store/domain"
 	"tracker/store/filter"
 	"tracker/store/json"
 	"tracker/store/search"
@@ -20,7 +20,7 @@ const walkedAtOnce = 500
 // afterwards are left out. No transaction is open while fn runs, so fn may be slow.
 // The page of q is ignored. INVALID_PAYLOAD when a part of q can't be read; an
 // error of fn ends the walk. Needs read.
-func (db *DB) WalkIterations(ctx context.Context, actor access.Actor, experimentID string, q IterationQuery, fn func([]Iteration) error) error {
+func (db *DB) WalkIterations(ctx context.Context, actor domain.Actor, experimentID string, q IterationQuery, fn func([]Iteration) error) error {
 	s, err := parseSearch(q)
 	if err != nil {
 		return err
@@ -30,8 +30,8 @@ func (db *DB) WalkIterations(ctx context.Context, actor access.Actor, experiment
 		return err
 	}
 	for part := range slices.Chunk(nums, walkedAtOnce) {
-		found, err := access.Read(ctx, db.base, func(tx *access.Tx) ([]Iteration, error) {
-			e, err := tx.AllowExperiment(actor, experimentID, access.RightRead)
+		found, err := domain.Read(ctx, db.base, func(tx *domain.Tx) ([]Iteration, error) {
+			e, err := tx.AllowExperiment(actor, experimentID, domain.RightRead)
 			if err != nil {
 				return nil, err
 			}
@@ -73,12 +73,12 @@ func (v *View) IterationIDs(experimentID string, q IterationQuery) (ids []string
 
 // findIterations returns the numbers of all iterations that a search finds.
 func (v *View) findIterations(experimentID string, s listing) ([]int64, error) {
-	e, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, access.RightRead)
+	e, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, domain.RightRead)
 	if err != nil {
 		return nil, err
 	}
 	s.within(e)
-	h, err := find(v.tx, experimentID, s.Query, access.Page{Limit: math.MaxInt32})
+	h, err := find(v.tx, experimentID, s.Query, domain.Page{Limit: math.MaxInt32})
 	return h.Nums, err
 }
 
@@ -93,7 +93,7 @@ type Column struct {
 func Columns(text string) ([]Column, error) {
 	columns, err := new(filter.Parser).Columns(text)
 	if err != nil {
-		return nil, access.Refused(err)
+		return nil, domain.Refused(err)
 	}
 	var all []Column
 	for _, c := range columns {

@@ -10,12 +10,12 @@ import (
 	"strings"
 
 	"tracker/store/json"
-	"tracker/store/sweep"
 	"tracker/store/transfer"
+	"tracker/store/wandb/sweep"
 )
 
 // Sweep is a sweep as far as its trials depend on it.
-type Sweep struct {
+type SweepTrials struct {
 	Num    int64
 	ID     string // 8 letters and digits
 	Given  int    // trials
@@ -46,7 +46,7 @@ const (
 )
 
 // OpenTrials returns the trials of a sweep that have not ended.
-func (tx Tx) OpenTrials(s Sweep) ([]Trial, error) {
+func (tx Tx) OpenTrials(s SweepTrials) ([]Trial, error) {
 	rows, err := tx.Rows(`SELECT number, name, agent, settings, state, given_date, brackets
 		FROM wandb_trial WHERE sweep_num = ? AND state <> 'DONE' ORDER BY number`, s.Num)
 	if err != nil {
@@ -71,7 +71,7 @@ func (tx Tx) OpenTrials(s Sweep) ([]Trial, error) {
 
 // SaveTrial writes the state and the brackets of a trial, and the best value of the
 // metric, NaN for none.
-func (tx Tx) SaveTrial(s Sweep, t Trial, best float64) error {
+func (tx Tx) SaveTrial(s SweepTrials, t Trial, best float64) error {
 	brackets, err := json.Marshal(t.Brackets)
 	if err != nil {
 		return err
@@ -83,21 +83,21 @@ func (tx Tx) SaveTrial(s Sweep, t Trial, best float64) error {
 }
 
 // GiveAgain gives a trial that has no run yet to an agent.
-func (tx Tx) GiveAgain(s Sweep, t *Trial, agent string) error {
+func (tx Tx) GiveAgain(s SweepTrials, t *Trial, agent string) error {
 	t.Agent, t.Given = agent, max(tx.Now, t.Given)
 	_, err := tx.Exec(`UPDATE wandb_trial SET agent = ?, given_date = ? WHERE sweep_num = ? AND number = ?`, t.Agent, t.Given, s.Num, t.Number)
 	return err
 }
 
 // Queue makes a trial one that no agent has. It is given later than its run was last seen.
-func (tx Tx) Queue(s Sweep, t *Trial, lastSeen Time) error {
+func (tx Tx) Queue(s SweepTrials, t *Trial, lastSeen Time) error {
 	t.State, t.Agent, t.Given, t.Brackets, t.Judged = TrialGiven, "", max(tx.Now, lastSeen)+1, nil, 0
 	_, err := tx.Exec(`UPDATE wandb_trial SET agent = '', given_date = ? WHERE sweep_num = ? AND number = ?`, t.Given, s.Num, t.Number)
 	return err
 }
 
 // NextTrial gives a new trial with a name to an agent, nil when there are no more.
-func (tx Tx) NextTrial(s Sweep, agent, name string) (*Trial, error) {
+func (tx Tx) NextTrial(s SweepTrials, agent, name string) (*Trial, error) {
 	var seen []sweep.Observation
 	if s.Config.Method == sweep.Bayes {
 		var err error
@@ -128,7 +128,7 @@ func (tx Tx) NextTrial(s Sweep, agent, name string) (*Trial, error) {
 var errSettings = &sweep.Error{Message: "The values of the sweep can't be written as JSON."}
 
 // observations returns the trials of a sweep that have ended, the oldest first.
-func (tx Tx) observations(s Sweep) ([]sweep.Observation, error) {
+func (tx Tx) observations(s SweepTrials) ([]sweep.Observation, error) {
 	var rows []struct {
 		Point string   `db:"point"`
 		Value *float64 `db:"value"`
@@ -148,7 +148,7 @@ func (tx Tx) observations(s Sweep) ([]sweep.Observation, error) {
 
 // MetricKeys returns the names that the metric of a sweep may have here: nested ones have
 // slashes, and what is only in the summary has its prefix. It is nil without a metric.
-func (s Sweep) MetricKeys() []string {
+func (s SweepTrials) MetricKeys() []string {
 	name := s.Config.Metric.Name
 	if name == "" {
 		return nil
@@ -158,7 +158,7 @@ func (s Sweep) MetricKeys() []string {
 }
 
 // Best returns the best value of the metric that an iteration has, NaN when it has none.
-func (tx Tx) Best(s Sweep, num int64) (float64, error) {
+func (tx Tx) Best(s SweepTrials, num int64) (float64, error) {
 	keys := s.MetricKeys()
 	if keys == nil {
 		return math.NaN(), nil
@@ -186,7 +186,7 @@ var errEnough = errors.New("enough")
 
 // Measure sets the best values of a trial, whose run is an iteration, at the brackets
 // that it has come to.
-func (tx Tx) Measure(s Sweep, t *Trial, num int64) error {
+func (tx Tx) Measure(s SweepTrials, t *Trial, num int64) error {
 	h := s.Config.Early
 	if h == nil {
 		return nil
@@ -236,7 +236,7 @@ func encodable(x float64, m sweep.Metric) float64 {
 // Early returns those of open trials that are to be stopped early: at a bracket that
 // they have reached since the last call, they are worse than the other trials of the
 // sweep.
-func (tx Tx) Early(s Sweep, open []Trial) (stopped []Trial, err error) {
+func (tx Tx) Early(s SweepTrials, open []Trial) (stopped []Trial, err error) {
 	if s.Config.Early == nil {
 		return nil, nil
 	}

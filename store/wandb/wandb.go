@@ -1,16 +1,18 @@
-// Package wandb stores the records of W&B's clients about runs that no other table
-// holds: their configuration and summary, the rows of their history, and the runs
-// that the agents of a sweep were given.
+// Package wandb carries out what W&B's clients ask for. It saves their runs as iterations,
+// with configuration, summary, history, console and state; it keeps their artifacts with
+// collections, versions and aliases; and it gives the agents of a sweep their next runs.
+// A run of W&B is an iteration whose id follows from its project and name.
 //
-// The numbers of a row become points, under names that fit; all else is kept as it was
-// sent. So a history is read back as it was written, and is searched and drawn like
+// The numbers of a row become points, under names that fit; everything else is kept as it
+// was sent. So a history is read back as it was written, and is searched and drawn like
 // that of any other run. A row, summary or setting that comes again changes nothing.
 // Clients can't handle a refusal: a value that does not fit is cut or left out, and
 // Run.Lost has a sentence about it.
 //
-// The package identifies runs by the numbers of iterations. It does not deal with
-// users, rights, projects or statuses: a caller checks and changes these in the same
-// transaction.
+// Package format has the values as clients send them, and package sweep chooses settings.
+// Methods of DB take transactions of their own; methods of View read one snapshot; methods of
+// Tx are about the records that no other table holds. They know runs by the numbers of
+// iterations; their callers check rights and statuses in the same transaction.
 package wandb
 
 import (

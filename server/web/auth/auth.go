@@ -16,6 +16,8 @@ import (
 
 	"tracker/server/web"
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/users"
 )
 
 const (
@@ -49,10 +51,10 @@ type Auth struct {
 	enabled  bool
 	secret   []byte
 	now      func() time.Time
-	failures *throttle                  // by name and address
-	sprays   *throttle                  // by address
-	hashing  *gate                      // bounds the passwords that are hashed at once
-	fallback atomic.Pointer[store.User] // who acts when authentication is off
+	failures *throttle                   // by name and address
+	sprays   *throttle                   // by address
+	hashing  *gate                       // bounds the passwords that are hashed at once
+	fallback atomic.Pointer[domain.User] // who acts when authentication is off
 
 	checked        checkedPasswords
 	passwordSecret []byte // of the keys in checked; never that of the tokens
@@ -60,10 +62,10 @@ type Auth struct {
 
 // Grant is the answer to a sign-in.
 type Grant struct {
-	AccessToken string     `json:"access_token"`
-	TokenType   string     `json:"token_type"` // always "Bearer"
-	ExpiresAt   int64      `json:"expires_at"` // Unix seconds
-	User        store.User `json:"user"`
+	AccessToken string      `json:"access_token"`
+	TokenType   string      `json:"token_type"` // always "Bearer"
+	ExpiresAt   int64       `json:"expires_at"` // Unix seconds
+	User        domain.User `json:"user"`
 }
 
 type claims struct {
@@ -105,11 +107,11 @@ func (a *Auth) SignIn(ctx context.Context, username, password, address string) (
 }
 
 // signIn returns the account with a name and a password, with the errors of SignIn.
-func (a *Auth) signIn(ctx context.Context, username, password, address string) (store.User, error) {
+func (a *Auth) signIn(ctx context.Context, username, password, address string) (domain.User, error) {
 	address = network(address)
 	from, who := visitorOf("", address), visitorOf(username, address)
 	if wait := a.sprays.begin(from); wait > 0 {
-		return store.User{}, &store.Error{Code: web.CodeRateLimited, RetryAfter: wait,
+		return domain.User{}, &domain.Error{Code: web.CodeRateLimited, RetryAfter: wait,
 			Message: "There were too many failed sign-ins from your address; wait a minute and try again."}
 	}
 	ended := undecided // a request that is broken off must not reset the failures before it
@@ -121,27 +123,27 @@ func (a *Auth) signIn(ctx context.Context, username, password, address string) (
 		a.sprays.end(from, ended)
 	}()
 	if wait := a.failures.begin(who); wait > 0 {
-		return store.User{}, &store.Error{Code: web.CodeRateLimited, RetryAfter: wait,
+		return domain.User{}, &domain.Error{Code: web.CodeRateLimited, RetryAfter: wait,
 			Message: "There were too many failed sign-ins for this user from your address; wait a minute and try again."}
 	}
 	defer func() { a.failures.end(who, ended) }()
 	if err := a.hashing.enter(ctx, address); err != nil {
-		return store.User{}, err
+		return domain.User{}, err
 	}
 	defer a.hashing.leave()
-	user, err := a.db.SignIn(ctx, username, password)
+	user, err := a.db.Users.SignIn(ctx, username, password)
 	if err != nil {
-		if store.AsError(err).Code == store.CodeInvalidCredentials {
+		if domain.AsError(err).Code == domain.CodeInvalidCredentials {
 			ended = wrong
 		}
-		return store.User{}, err
+		return domain.User{}, err
 	}
 	ended = right
 	return user, nil
 }
 
 // Grant makes a token for user that is good for lifetime.
-func (a *Auth) Grant(user store.User, lifetime time.Duration) (Grant, error) {
+func (a *Auth) Grant(user domain.User, lifetime time.Duration) (Grant, error) {
 	now := a.now()
 	expires := jwt.NewNumericDate(now.Add(lifetime))
 	token := jwt.NewWithClaims(jwt.SigningMethodHS256, claims{
@@ -188,18 +190,18 @@ func (a *Auth) Refresh(r *http.Request) (Grant, error) {
 // User returns the account that a request comes from, by its bearer token or API key. A key
 // may also be the password of Basic authentication, with any name.
 // Errors: TOKEN_MISSING, TOKEN_INVALID, TOKEN_EXPIRED.
-func (a *Auth) User(r *http.Request) (store.User, error) {
+func (a *Auth) User(r *http.Request) (domain.User, error) {
 	if !a.enabled {
 		return a.defaultUser(r.Context())
 	}
-	if _, password, ok := r.BasicAuth(); ok && store.IsAPIKey(password) {
+	if _, password, ok := r.BasicAuth(); ok && users.IsAPIKey(password) {
 		return a.keyOwner(r.Context(), password)
 	}
 	token, err := bearer(r)
 	if err != nil {
-		return store.User{}, err
+		return domain.User{}, err
 	}
-	if store.IsAPIKey(token) {
+	if users.IsAPIKey(token) {
 		return a.keyOwner(r.Context(), token)
 	}
 	u, _, err := a.verify(r.Context(), token)
@@ -207,9 +209,9 @@ func (a *Auth) User(r *http.Request) (store.User, error) {
 }
 
 // keyOwner returns the account of an API key.
-func (a *Auth) keyOwner(ctx context.Context, key string) (store.User, error) {
-	u, err := a.db.UserOfAPIKey(ctx, key)
-	if err != nil && store.AsError(err).Code == store.CodeInvalidCredentials {
+func (a *Auth) keyOwner(ctx context.Context, key string) (domain.User, error) {
+	u, err := a.db.Users.UserOfAPIKey(ctx, key)
+	if err != nil && domain.AsError(err).Code == domain.CodeInvalidCredentials {
 		err = errKey
 	}
 	return u, err
@@ -226,11 +228,11 @@ func bearer(r *http.Request) (string, error) {
 
 // defaultUser returns the default user. It is cached: its id never changes, it
 // can't be deleted or demoted, and every write reads the account again.
-func (a *Auth) defaultUser(ctx context.Context) (store.User, error) {
+func (a *Auth) defaultUser(ctx context.Context) (domain.User, error) {
 	if u := a.fallback.Load(); u != nil {
 		return *u, nil
 	}
-	u, err := a.db.DefaultUser(ctx)
+	u, err := a.db.Users.DefaultUser(ctx)
 	if err == nil {
 		a.fallback.Store(&u)
 	}
@@ -238,24 +240,24 @@ func (a *Auth) defaultUser(ctx context.Context) (store.User, error) {
 }
 
 var (
-	errMissing = store.Errorf(web.CodeTokenMissing,
+	errMissing = domain.Errorf(web.CodeTokenMissing,
 		"This needs the header `Authorization: Bearer <token>`; get a token with POST /auth.")
-	errInvalid = store.Errorf(web.CodeTokenInvalid, "The token is not valid; sign in again.")
-	errKey     = store.Errorf(web.CodeTokenInvalid, "The API key is not valid, or was revoked; make another one.")
-	errChanged = store.Errorf(web.CodeTokenInvalid, "The password was changed after this token was issued; sign in again.")
-	errExpired = store.Errorf(web.CodeTokenExpired, "The token has expired; sign in again.")
+	errInvalid = domain.Errorf(web.CodeTokenInvalid, "The token is not valid; sign in again.")
+	errKey     = domain.Errorf(web.CodeTokenInvalid, "The API key is not valid, or was revoked; make another one.")
+	errChanged = domain.Errorf(web.CodeTokenInvalid, "The password was changed after this token was issued; sign in again.")
+	errExpired = domain.Errorf(web.CodeTokenExpired, "The token has expired; sign in again.")
 )
 
 // verify returns the account of a token, as it is now, and the claims of the
 // token.
-func (a *Auth) verify(ctx context.Context, token string) (u store.User, c claims, err error) {
+func (a *Auth) verify(ctx context.Context, token string) (u domain.User, c claims, err error) {
 	if err := a.parse(token, &c, issuer); err != nil {
 		return u, c, err
 	}
 	if c.Subject == "" {
 		return u, c, errInvalid
 	}
-	u, err = a.db.Authenticate(ctx, store.Actor{UserID: c.Subject})
+	u, err = a.db.Users.Authenticate(ctx, domain.Actor{UserID: c.Subject})
 	return u, c, err
 }
 

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"tracker/server/web"
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/scalar"
+	"tracker/store/users"
 )
 
 const (
@@ -31,21 +33,21 @@ type checkedPasswords struct {
 
 type checkedPassword struct {
 	userID  string
-	changed store.Time // when the password had been changed last
+	changed scalar.Time // when the password had been changed last
 	until   time.Time
 }
 
 // Account is User for clients that may also send a name and a password with each request (RFC 7617), where an
 // API key may stand for the password. A correct password is cached for some minutes, or until it is changed. The
 // errors are those of User and SignIn.
-func (a *Auth) Account(r *http.Request) (store.User, error) {
+func (a *Auth) Account(r *http.Request) (domain.User, error) {
 	username, password, ok := r.BasicAuth()
 	if !a.enabled || !ok {
 		return a.User(r)
 	}
-	if store.IsAPIKey(password) {
+	if users.IsAPIKey(password) {
 		u, err := a.keyOwner(r.Context(), password)
-		if err == nil || store.AsError(err).Code != web.CodeTokenInvalid || username == keyUsername {
+		if err == nil || domain.AsError(err).Code != web.CodeTokenInvalid || username == keyUsername {
 			return u, err
 		}
 	}
@@ -61,21 +63,21 @@ func (a *Auth) Account(r *http.Request) (store.User, error) {
 }
 
 // remembered returns the account of a cached password.
-func (a *Auth) remembered(ctx context.Context, key [sha256.Size]byte) (u store.User, ok bool, err error) {
+func (a *Auth) remembered(ctx context.Context, key [sha256.Size]byte) (u domain.User, ok bool, err error) {
 	a.checked.mu.Lock()
 	c, ok := a.checked.known[key]
 	a.checked.mu.Unlock()
 	if !ok || !a.now().Before(c.until) {
 		return u, false, nil
 	}
-	u, err = a.db.Authenticate(ctx, store.Actor{UserID: c.userID})
-	gone := err != nil && store.AsError(err).Code == store.CodeActorGone
+	u, err = a.db.Users.Authenticate(ctx, domain.Actor{UserID: c.userID})
+	gone := err != nil && domain.AsError(err).Code == domain.CodeActorGone
 	if err != nil && !gone {
 		return u, false, err
 	}
 	if gone || u.PasswordChanged != c.changed {
 		a.checked.drop(key)
-		return store.User{}, false, nil
+		return domain.User{}, false, nil
 	}
 	return u, true, nil
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/users"
 )
 
 // A password that was right is remembered: then nothing is hashed, so that many
@@ -18,13 +20,13 @@ func TestBasicPasswordsAreRemembered(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if _, err := db.Seed(t.Context(), "correct horse"); err != nil {
+	if _, err := db.Users.Seed(t.Context(), "correct horse"); err != nil {
 		t.Fatal(err)
 	}
 	a := New(db, Options{Enabled: true, Secret: "the secret of these tests", Now: func() time.Time { return now }})
 	ask := func(password string) error {
 		r := httptest.NewRequest("GET", "/", nil)
-		r.SetBasicAuth(store.DefaultUsername, password)
+		r.SetBasicAuth(users.DefaultUsername, password)
 		_, err := a.Account(r)
 		return err
 	}
@@ -41,11 +43,11 @@ func TestBasicPasswordsAreRemembered(t *testing.T) {
 	}
 	a.hashing = newGate(1)
 	now = now.Add(time.Second)
-	u, err := db.DefaultUser(t.Context())
+	u, err := db.Users.DefaultUser(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := db.UpdateUser(t.Context(), store.System, u.ID, store.UserPatch{Password: new("another horse")}); err != nil {
+	if err := db.Users.UpdateUser(t.Context(), domain.System, u.ID, users.UserPatch{Password: new("another horse")}); err != nil {
 		t.Fatal(err)
 	}
 	if ask("correct horse") == nil || len(a.checked.known) != 0 {

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"tracker/store"
+	"tracker/store/domain"
 )
 
 const cookieName = "tracker_token"
@@ -37,13 +37,13 @@ func cookie(r *http.Request, path string) *http.Cookie {
 
 // CookieUser returns the account that the cookie of a request is for. The
 // errors are those of User.
-func (a *Auth) CookieUser(r *http.Request) (store.User, error) {
+func (a *Auth) CookieUser(r *http.Request) (domain.User, error) {
 	if !a.enabled {
 		return a.defaultUser(r.Context())
 	}
 	c, err := r.Cookie(cookieName)
 	if err != nil || c.Value == "" {
-		return store.User{}, errMissing
+		return domain.User{}, errMissing
 	}
 	u, _, err := a.verify(r.Context(), c.Value)
 	return u, err

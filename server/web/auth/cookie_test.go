@@ -11,7 +11,7 @@ import (
 
 	"tracker/server/web"
 	"tracker/server/web/auth"
-	"tracker/store"
+	"tracker/store/domain"
 )
 
 func TestCookieAttributes(t *testing.T) {
@@ -112,7 +112,7 @@ func TestCookieUser(t *testing.T) {
 	cookieName := onlyCookie(t, func(w http.ResponseWriter) {
 		auth.ClearCookie(w, httptest.NewRequest(http.MethodGet, "/", nil), "")
 	}).Name
-	ask := func(value string) (store.User, error) {
+	ask := func(value string) (domain.User, error) {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
 		if value != "" {
 			r.AddCookie(&http.Cookie{Name: cookieName, Value: value})

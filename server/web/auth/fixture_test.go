@@ -11,6 +11,8 @@ import (
 	"tracker/server/web"
 	"tracker/server/web/auth"
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/users"
 )
 
 const (
@@ -45,7 +47,7 @@ type fixture struct {
 	*auth.Auth
 	db    *store.DB
 	clock *clock
-	ada   store.User
+	ada   domain.User
 }
 
 func newFixture(t *testing.T, enabled bool) fixture {
@@ -62,7 +64,7 @@ func newFixture(t *testing.T, enabled bool) fixture {
 			t.Error(err)
 		}
 	})
-	if _, err := f.db.Seed(t.Context(), password); err != nil {
+	if _, err := f.db.Users.Seed(t.Context(), password); err != nil {
 		t.Fatal(err)
 	}
 	f.ada = f.user(t, "ada")
@@ -71,13 +73,13 @@ func newFixture(t *testing.T, enabled bool) fixture {
 }
 
 // user makes an account with the password of the tests.
-func (f fixture) user(t *testing.T, name string) store.User {
+func (f fixture) user(t *testing.T, name string) domain.User {
 	t.Helper()
-	created, err := f.db.CreateUser(t.Context(), store.System, store.NewUser{Username: name, Password: password})
+	created, err := f.db.Users.CreateUser(t.Context(), domain.System, users.NewUser{Username: name, Password: password})
 	if err != nil {
 		t.Fatal(err)
 	}
-	u, err := f.db.User(t.Context(), store.System, created.ID)
+	u, err := f.db.Users.User(t.Context(), domain.System, created.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +97,7 @@ func (f fixture) token(t *testing.T) string {
 }
 
 // asked returns who a request with this Authorization header comes from.
-func (f fixture) asked(t *testing.T, authorization string) (store.User, error) {
+func (f fixture) asked(t *testing.T, authorization string) (domain.User, error) {
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/auth/me", nil)
 	if authorization != "" {
 		r.Header.Set("Authorization", authorization)
@@ -104,9 +106,9 @@ func (f fixture) asked(t *testing.T, authorization string) (store.User, error) {
 }
 
 // wantCode fails unless err carries code; "" stands for no error.
-func wantCode(t *testing.T, err error, code store.Code) {
+func wantCode(t *testing.T, err error, code domain.Code) {
 	t.Helper()
-	var got store.Code
+	var got domain.Code
 	if e := web.AsError(err); e != nil {
 		got = e.Code
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"tracker/store"
+	"tracker/store/users"
 )
 
 // queue has somebody wait at g, and returns once they do.
@@ -82,7 +83,7 @@ func TestSignInWaitsForTheGate(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if _, err := db.Seed(t.Context(), password); err != nil {
+	if _, err := db.Users.Seed(t.Context(), password); err != nil {
 		t.Fatal(err)
 	}
 	a := New(db, Options{Enabled: true, Secret: "the secret of these tests, long enough"})
@@ -94,7 +95,7 @@ func TestSignInWaitsForTheGate(t *testing.T) {
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() {
-		_, err := a.SignIn(ctx, store.DefaultUsername, password, "10.0.0.2")
+		_, err := a.SignIn(ctx, users.DefaultUsername, password, "10.0.0.2")
 		ended <- err
 	}()
 	for waits := false; !waits && len(ended) == 0; runtime.Gosched() {
@@ -107,7 +108,7 @@ func TestSignInWaitsForTheGate(t *testing.T) {
 		t.Errorf("a sign-in without a place at the gate: %v", err)
 	}
 	a.hashing.leave()
-	if _, err := a.SignIn(t.Context(), store.DefaultUsername, password, "10.0.0.2"); err != nil {
+	if _, err := a.SignIn(t.Context(), users.DefaultUsername, password, "10.0.0.2"); err != nil {
 		t.Error(err)
 	}
 }

@@ -10,6 +10,8 @@ import (
 
 	"tracker/server/web"
 	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/users"
 )
 
 // who returns the name of the account that a request comes from, or the code of the
@@ -31,7 +33,7 @@ func TestTokenIsNoAPIKey(t *testing.T) {
 		letters: true, "local-" + letters: true, "local-a-" + letters: true,
 		"eyJhbGci.eyJzdWIi.c2ln-" + letters: false, letters[1:]: false, letters + "a": false, letters[1:] + "é": false,
 	} {
-		if got := store.IsAPIKey(text); got != want {
+		if got := users.IsAPIKey(text); got != want {
 			t.Errorf("IsAPIKey(%q) is %v", text, got)
 		}
 	}
@@ -40,8 +42,8 @@ func TestTokenIsNoAPIKey(t *testing.T) {
 func TestAPIKey(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, true)
-	key, err := f.db.CreateAPIKey(t.Context(), store.System, f.ada.ID, "cluster")
-	if err != nil || len(key) != 40 || !store.IsAPIKey(key) {
+	key, err := f.db.Users.CreateAPIKey(t.Context(), domain.System, f.ada.ID, "cluster")
+	if err != nil || len(key) != 40 || !users.IsAPIKey(key) {
 		t.Fatalf("the key is %q, %v", key, err)
 	}
 	bearer := func(key string) func(*http.Request) {
@@ -66,10 +68,10 @@ func TestAPIKey(t *testing.T) {
 	f.clock.advance(1000 * 24 * time.Hour)
 	expect("ada")
 
-	var keys []store.APIKey
+	var keys []users.APIKey
 	list := func() {
-		err := f.db.View(t.Context(), store.System, func(v *store.View) (err error) {
-			keys, err = v.APIKeys(f.ada.ID)
+		err := f.db.View(t.Context(), domain.System, func(v *store.View) (err error) {
+			keys, err = v.Users.APIKeys(f.ada.ID)
 			return err
 		})
 		if err != nil {
@@ -79,7 +81,7 @@ func TestAPIKey(t *testing.T) {
 	if list(); len(keys) != 1 || keys[0].Name != "cluster" {
 		t.Fatalf("the keys are %v", keys)
 	}
-	if err := f.db.DeleteAPIKey(t.Context(), store.Actor{UserID: f.ada.ID}, f.ada.ID, keys[0].ID); err != nil {
+	if err := f.db.Users.DeleteAPIKey(t.Context(), domain.Actor{UserID: f.ada.ID}, f.ada.ID, keys[0].ID); err != nil {
 		t.Fatal(err)
 	}
 	expect("nobody")
@@ -89,7 +91,7 @@ func TestAPIKey(t *testing.T) {
 func TestAPIKeyOfREST(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, true)
-	key, err := f.db.CreateAPIKey(t.Context(), store.System, f.ada.ID, "cluster")
+	key, err := f.db.Users.CreateAPIKey(t.Context(), domain.System, f.ada.ID, "cluster")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +120,7 @@ func TestPasswordOfForty(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, true)
 	long := strings.Repeat("p", 40)
-	if err := f.db.UpdateUser(t.Context(), store.System, f.ada.ID, store.UserPatch{Password: &long}); err != nil {
+	if err := f.db.Users.UpdateUser(t.Context(), domain.System, f.ada.ID, users.UserPatch{Password: &long}); err != nil {
 		t.Fatal(err)
 	}
 	if got := f.who(func(r *http.Request) { r.SetBasicAuth("ada", long) }); got != "ada" {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
-	"tracker/store"
+	"tracker/store/domain"
 )
 
 // linkIssuer distinguishes links from tokens, so that neither is accepted as
@@ -16,7 +16,7 @@ const linkIssuer = "tracker-link"
 // Link returns a text that signs user in when it is a part of the address of a
 // request. It is valid for subject alone and for lifetime. It is for clients that
 // send no credentials to an address that they were given.
-func (a *Auth) Link(user store.User, subject string, lifetime time.Duration) (string, error) {
+func (a *Auth) Link(user domain.User, subject string, lifetime time.Duration) (string, error) {
 	token := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.RegisteredClaims{
 		Subject:   user.ID,
 		Issuer:    linkIssuer,
@@ -29,7 +29,7 @@ func (a *Auth) Link(user store.User, subject string, lifetime time.Duration) (st
 // Linked returns the account that a text of Link stands for. When tokens are not
 // required it is the default user, whatever the text is. Errors: TOKEN_INVALID,
 // TOKEN_EXPIRED.
-func (a *Auth) Linked(ctx context.Context, link, subject string) (store.User, error) {
+func (a *Auth) Linked(ctx context.Context, link, subject string) (domain.User, error) {
 	if !a.enabled {
 		return a.defaultUser(ctx)
 	}
@@ -39,7 +39,7 @@ func (a *Auth) Linked(ctx context.Context, link, subject string) (store.User, er
 		err = errInvalid
 	}
 	if err != nil {
-		return store.User{}, err
+		return domain.User{}, err
 	}
-	return a.db.Authenticate(ctx, store.Actor{UserID: c.Subject})
+	return a.db.Users.Authenticate(ctx, domain.Actor{UserID: c.Subject})
 }

@@ -11,20 +11,21 @@ import (
 
 	"tracker/server/web"
 	"tracker/server/web/auth"
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/users"
 )
 
 func TestSignInRefusesEveryWrongPairAlike(t *testing.T) {
 	f := newFixture(t, true)
-	long := strings.Repeat("x", store.MaxPassword)
-	if err := f.db.UpdateUser(t.Context(), store.System, f.ada.ID, store.UserPatch{Password: &long}); err != nil {
+	long := strings.Repeat("x", domain.MaxPassword)
+	if err := f.db.Users.UpdateUser(t.Context(), domain.System, f.ada.ID, users.UserPatch{Password: &long}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := f.SignIn(t.Context(), "ada", long, "a"); err != nil {
 		t.Fatal(err)
 	}
 	_, want := f.SignIn(t.Context(), "ada", "wrong", "a")
-	wantCode(t, want, store.CodeInvalidCredentials)
+	wantCode(t, want, domain.CodeInvalidCredentials)
 	for _, pair := range [][2]string{
 		{"nobody", long},
 		{"Ada", long},
@@ -41,7 +42,7 @@ func TestSignInRefusesEveryWrongPairAlike(t *testing.T) {
 		{"\xff\xfe", "\xff"},
 	} {
 		g, err := f.SignIn(t.Context(), pair[0], pair[1], "b")
-		wantCode(t, err, store.CodeInvalidCredentials)
+		wantCode(t, err, domain.CodeInvalidCredentials)
 		if err == nil || err.Error() != want.Error() || g != (auth.Grant{}) {
 			t.Errorf("%.20q gives %v, %+v; a wrong password gives %v", pair[0], err, g, want)
 		}
@@ -87,7 +88,7 @@ func TestUnknownUserCostsAsMuchAsWrongPassword(t *testing.T) {
 		return func() { f.SignIn(t.Context(), name, password, name) }
 	}
 	try("nobody", "wrong")() // makes the hash that unknown users are compared with
-	tooLong := strings.Repeat("x", store.MaxPassword+1)
+	tooLong := strings.Repeat("x", domain.MaxPassword+1)
 	for _, tt := range []struct {
 		name string
 		fn   func()
@@ -108,24 +109,24 @@ func TestUnknownUserCostsAsMuchAsWrongPassword(t *testing.T) {
 func TestAccountIsReadOnEachRequest(t *testing.T) {
 	f := newFixture(t, true)
 	token := f.token(t)
-	set := func(p store.UserPatch) {
+	set := func(p users.UserPatch) {
 		t.Helper()
-		if err := f.db.UpdateUser(t.Context(), store.System, f.ada.ID, p); err != nil {
+		if err := f.db.Users.UpdateUser(t.Context(), domain.System, f.ada.ID, p); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, admin := range []bool{true, false} {
-		set(store.UserPatch{IsAdmin: &admin})
+		set(users.UserPatch{IsAdmin: &admin})
 		if u, err := f.asked(t, "Bearer "+token); err != nil || u.IsAdmin != admin {
 			t.Errorf("got %+v, %v; want is_admin %t", u, err, admin)
 		}
 	}
 	// The server keeps no state for a token: a new password leaves old ones good.
-	set(store.UserPatch{Password: new("another password")})
+	set(users.UserPatch{Password: new("another password")})
 	if _, err := f.asked(t, "Bearer "+token); err != nil {
 		t.Error(err)
 	}
-	if err := f.db.DeleteUser(t.Context(), store.System, f.ada.ID); err != nil {
+	if err := f.db.Users.DeleteUser(t.Context(), domain.System, f.ada.ID); err != nil {
 		t.Fatal(err)
 	}
 	_, err := f.asked(t, "Bearer "+token)
@@ -148,11 +149,11 @@ func TestNewPasswordEndsRefreshing(t *testing.T) {
 	before := f.token(t)
 	wantCode(t, refresh(before), "")
 	f.clock.advance(2 * time.Second)
-	if err := f.db.UpdateUser(t.Context(), store.System, f.ada.ID, store.UserPatch{FirstName: new("Ada")}); err != nil {
+	if err := f.db.Users.UpdateUser(t.Context(), domain.System, f.ada.ID, users.UserPatch{FirstName: new("Ada")}); err != nil {
 		t.Fatal(err)
 	}
 	wantCode(t, refresh(before), "") // another change of the account ends nothing
-	if err := f.db.UpdateUser(t.Context(), store.System, f.ada.ID, store.UserPatch{Password: new("another password")}); err != nil {
+	if err := f.db.Users.UpdateUser(t.Context(), domain.System, f.ada.ID, users.UserPatch{Password: new("another password")}); err != nil {
 		t.Fatal(err)
 	}
 	wantCode(t, refresh(before), web.CodeTokenInvalid)
@@ -173,16 +174,16 @@ func TestWithoutAuthenticationNoTokenIsInspected(t *testing.T) {
 		t.Error("it says that it is enabled")
 	}
 	for _, header := range []string{"", "Bearer ..", "Bearer " + f.token(t), "Basic x"} {
-		if u, err := f.asked(t, header); err != nil || u.Username != store.DefaultUsername || !u.IsAdmin {
+		if u, err := f.asked(t, header); err != nil || u.Username != users.DefaultUsername || !u.IsAdmin {
 			t.Errorf("%q is %+v, %v", header, u, err)
 		}
 	}
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
-	if u, err := f.CookieUser(r); err != nil || u.Username != store.DefaultUsername {
+	if u, err := f.CookieUser(r); err != nil || u.Username != users.DefaultUsername {
 		t.Errorf("without a cookie it is %+v, %v", u, err)
 	}
 	_, err := f.SignIn(t.Context(), "ada", "wrong", "a")
-	wantCode(t, err, store.CodeInvalidCredentials)
+	wantCode(t, err, domain.CodeInvalidCredentials)
 }
 
 func TestSecretThatWasNotSetIsRandom(t *testing.T) {
@@ -225,5 +226,5 @@ func TestGivenUpRequestIsNotASignIn(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := f.SignIn(ctx, "ada", password, "a")
-	wantCode(t, err, store.CodeUnavailable)
+	wantCode(t, err, domain.CodeUnavailable)
 }

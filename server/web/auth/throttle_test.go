@@ -9,13 +9,14 @@ import (
 	"time"
 
 	"tracker/server/web"
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/users"
 )
 
 const limited = web.CodeRateLimited
 
 // try signs in with a wrong password and wants code.
-func (f fixture) try(t *testing.T, username, address string, code store.Code) {
+func (f fixture) try(t *testing.T, username, address string, code domain.Code) {
 	t.Helper()
 	_, err := f.SignIn(t.Context(), username, "wrong", address)
 	wantCode(t, err, code)
@@ -31,7 +32,7 @@ func (f fixture) wait(t *testing.T, username, address string) time.Duration {
 
 func TestTenFailuresInAMinuteAreTheLimit(t *testing.T) {
 	f := newFixture(t, true)
-	wrong := store.CodeInvalidCredentials
+	wrong := domain.CodeInvalidCredentials
 	for _, name := range []string{"ada", "nobody"} {
 		for range 10 {
 			f.try(t, name, "192.0.2.1", wrong)
@@ -46,7 +47,7 @@ func TestTenFailuresInAMinuteAreTheLimit(t *testing.T) {
 	if _, err := f.SignIn(t.Context(), "ada", password, "192.0.2.2"); err != nil {
 		t.Errorf("from another address: %v", err)
 	}
-	if _, err := f.SignIn(t.Context(), store.DefaultUsername, password, "192.0.2.1"); err != nil {
+	if _, err := f.SignIn(t.Context(), users.DefaultUsername, password, "192.0.2.1"); err != nil {
 		t.Errorf("with another name: %v", err)
 	}
 	f.try(t, "ada ", "192.0.2.1", wrong)
@@ -57,7 +58,7 @@ func TestTenFailuresInAMinuteAreTheLimit(t *testing.T) {
 func TestFailureWindowSlides(t *testing.T) {
 	f := newFixture(t, true)
 	for range 10 { // at 0, 5, … 45 seconds
-		f.try(t, "ada", "a", store.CodeInvalidCredentials)
+		f.try(t, "ada", "a", domain.CodeInvalidCredentials)
 		f.clock.advance(5 * time.Second)
 	}
 	if got := f.wait(t, "ada", "a"); got != 10*time.Second {
@@ -68,13 +69,13 @@ func TestFailureWindowSlides(t *testing.T) {
 		t.Errorf("told to wait %v, want 1s: refused attempts must not count", got)
 	}
 	f.clock.advance(time.Second) // the first failure is a minute old
-	f.try(t, "ada", "a", store.CodeInvalidCredentials)
+	f.try(t, "ada", "a", domain.CodeInvalidCredentials)
 	if got := f.wait(t, "ada", "a"); got != 5*time.Second {
 		t.Errorf("told to wait %v, want 5s", got)
 	}
 	f.clock.advance(time.Minute)
 	for range 10 {
-		f.try(t, "ada", "a", store.CodeInvalidCredentials)
+		f.try(t, "ada", "a", domain.CodeInvalidCredentials)
 	}
 	f.try(t, "ada", "a", limited)
 }
@@ -83,7 +84,7 @@ func TestSuccessForgivesFailures(t *testing.T) {
 	f := newFixture(t, true)
 	for range 3 {
 		for range 9 {
-			f.try(t, "ada", "a", store.CodeInvalidCredentials)
+			f.try(t, "ada", "a", domain.CodeInvalidCredentials)
 		}
 		if _, err := f.SignIn(t.Context(), "ada", password, "a"); err != nil {
 			t.Fatal(err)
@@ -103,25 +104,25 @@ func TestGivenUpSignInForgivesNothing(t *testing.T) {
 	giveUp := func() {
 		t.Helper()
 		_, err := f.SignIn(gone, "ada", "wrong", "a")
-		wantCode(t, err, store.CodeUnavailable)
+		wantCode(t, err, domain.CodeUnavailable)
 	}
 	for range 20 {
 		giveUp() // counts as nothing
 	}
 	for range 9 {
-		f.try(t, "ada", "a", store.CodeInvalidCredentials)
+		f.try(t, "ada", "a", domain.CodeInvalidCredentials)
 	}
 	for range 20 {
 		giveUp() // and takes nothing back
 	}
-	f.try(t, "ada", "a", store.CodeInvalidCredentials)
+	f.try(t, "ada", "a", domain.CodeInvalidCredentials)
 	f.try(t, "ada", "a", limited)
 }
 
 func TestManyWrongAttemptsAtOnceGetTenTries(t *testing.T) {
 	f := newFixture(t, true)
 	codes := f.atOnce(t, 50, "wrong")
-	if codes[store.CodeInvalidCredentials] != 10 || codes[limited] != 40 || len(codes) != 2 {
+	if codes[domain.CodeInvalidCredentials] != 10 || codes[limited] != 40 || len(codes) != 2 {
 		t.Errorf("got %v, want 10 tries and 40 refusals", codes)
 	}
 }
@@ -134,9 +135,9 @@ func TestManyRightAttemptsAtOnceAllGetIn(t *testing.T) {
 }
 
 // atOnce signs ada in n times at the same moment, and counts the answers.
-func (f fixture) atOnce(t *testing.T, n int, password string) map[store.Code]int {
+func (f fixture) atOnce(t *testing.T, n int, password string) map[domain.Code]int {
 	var mu sync.Mutex
-	codes := map[store.Code]int{}
+	codes := map[domain.Code]int{}
 	var wg sync.WaitGroup
 	start := make(chan struct{})
 	for range n {
@@ -161,39 +162,39 @@ func TestVeryLongNamesAreThrottledToo(t *testing.T) {
 	f := newFixture(t, true)
 	long := strings.Repeat("n", 1<<20)
 	for range 10 {
-		f.try(t, long, "a", store.CodeInvalidCredentials)
+		f.try(t, long, "a", domain.CodeInvalidCredentials)
 	}
 	f.try(t, long, "a", limited)
-	f.try(t, fmt.Sprint(long, "n"), "a", store.CodeInvalidCredentials)
+	f.try(t, fmt.Sprint(long, "n"), "a", domain.CodeInvalidCredentials)
 }
 
 // Many names tried from one address are slowed, and nobody elsewhere is.
 func TestSprayOfNamesIsLimited(t *testing.T) {
 	f := newFixture(t, true)
 	for i := range 60 {
-		f.try(t, fmt.Sprint("name ", i%30), "192.0.2.1", store.CodeInvalidCredentials)
+		f.try(t, fmt.Sprint("name ", i%30), "192.0.2.1", domain.CodeInvalidCredentials)
 		if i%5 == 0 { // the account of who does it forgives nothing
-			if _, err := f.SignIn(t.Context(), store.DefaultUsername, password, "192.0.2.1"); err != nil {
+			if _, err := f.SignIn(t.Context(), users.DefaultUsername, password, "192.0.2.1"); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	f.try(t, "one more", "192.0.2.1", limited)
-	if got := f.wait(t, store.DefaultUsername, "192.0.2.1"); got != time.Minute {
+	if got := f.wait(t, users.DefaultUsername, "192.0.2.1"); got != time.Minute {
 		t.Errorf("told to wait %v, want a minute", got)
 	}
 	if _, err := f.SignIn(t.Context(), "ada", password, "192.0.2.2"); err != nil {
 		t.Errorf("from another address: %v", err)
 	}
 	f.clock.advance(time.Minute)
-	f.try(t, "one more", "192.0.2.1", store.CodeInvalidCredentials)
+	f.try(t, "one more", "192.0.2.1", domain.CodeInvalidCredentials)
 }
 
 // The right password of a name that is tried from elsewhere works.
 func TestGuessingElsewhereLocksNobodyOut(t *testing.T) {
 	f := newFixture(t, true)
 	for i := range 200 {
-		f.try(t, "ada", fmt.Sprint("192.0.2.", i), store.CodeInvalidCredentials)
+		f.try(t, "ada", fmt.Sprint("192.0.2.", i), domain.CodeInvalidCredentials)
 	}
 	if _, err := f.SignIn(t.Context(), "ada", password, "198.51.100.1"); err != nil {
 		t.Error(err)
@@ -204,9 +205,9 @@ func TestGuessingElsewhereLocksNobodyOut(t *testing.T) {
 func TestNetworkOfIPv6IsOneAddress(t *testing.T) {
 	f := newFixture(t, true)
 	for i := range 10 {
-		f.try(t, "ada", fmt.Sprintf("2001:db8::%x", i+1), store.CodeInvalidCredentials)
+		f.try(t, "ada", fmt.Sprintf("2001:db8::%x", i+1), domain.CodeInvalidCredentials)
 	}
 	f.try(t, "ada", "2001:db8::ffff", limited)
-	f.try(t, "ada", "2001:db8:0:1::1", store.CodeInvalidCredentials)
-	f.try(t, "ada", "::ffff:192.0.2.1", store.CodeInvalidCredentials)
+	f.try(t, "ada", "2001:db8:0:1::1", domain.CodeInvalidCredentials)
+	f.try(t, "ada", "::ffff:192.0.2.1", domain.CodeInvalidCredentials)
 }

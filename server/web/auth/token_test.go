@@ -20,7 +20,7 @@ import (
 
 	"tracker/server/web"
 	"tracker/server/web/auth"
-	"tracker/store"
+	"tracker/store/domain"
 )
 
 type object map[string]any
@@ -101,7 +101,7 @@ func TestTokenExpires(t *testing.T) {
 	}
 	steps := []struct {
 		advance    time.Duration
-		day, month store.Code
+		day, month domain.Code
 	}{
 		{0, "", ""},
 		{24*time.Hour - time.Second, "", ""},
@@ -142,7 +142,7 @@ func TestTokensThatAreRefused(t *testing.T) {
 	}
 	none := func(alg string) string { return part(object{"alg": alg, "typ": "JWT"}) + "." + part(good) + "." }
 	deleted := f.user(t, "gone")
-	if err := f.db.DeleteUser(t.Context(), store.System, deleted.ID); err != nil {
+	if err := f.db.Users.DeleteUser(t.Context(), domain.System, deleted.ID); err != nil {
 		t.Fatal(err)
 	}
 	parts := strings.Split(own(good), ".")
@@ -151,7 +151,7 @@ func TestTokensThatAreRefused(t *testing.T) {
 	tests := []struct {
 		name  string
 		token string
-		want  store.Code
+		want  domain.Code
 	}{
 		{"expired", own(good.with("exp", now-1)), expired},
 		{"expired now", own(good.with("exp", now)), expired},
@@ -201,7 +201,7 @@ func TestTokensThatAreRefused(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			u, err := f.asked(t, "Bearer "+tt.token)
 			wantCode(t, err, tt.want)
-			if u != (store.User{}) {
+			if u != (domain.User{}) {
 				t.Errorf("it stands for %+v", u)
 			}
 		})
@@ -239,7 +239,7 @@ func TestAuthorizationHeader(t *testing.T) {
 	missing, invalid := web.CodeTokenMissing, web.CodeTokenInvalid
 	tests := []struct {
 		header string
-		want   store.Code
+		want   domain.Code
 	}{
 		{"Bearer " + token, ""},
 		{"bearer " + token, ""},

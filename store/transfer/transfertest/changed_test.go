@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"tracker/store"
+	"tracker/store/domain"
 	"tracker/store/transfer"
 	"tracker/store/transfer/table"
 	"tracker/store/transfer/tensorboard"
@@ -64,7 +64,7 @@ func TestSourceChanges(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "run", test.file)
 			write(t, path, test.before)
 			db, file := transfertest.Open(t)
-			sink := &changing{db.Importer(store.System), func() {
+			sink := &changing{db.Importer(domain.System), func() {
 				if test.after == nil {
 					if err := os.Remove(path); err != nil {
 						t.Error(err)

@@ -10,6 +10,7 @@ import (
 
 	"tracker/export"
 	"tracker/store"
+	"tracker/store/domain"
 	"tracker/store/transfer"
 	"tracker/store/transfer/table"
 	"tracker/store/transfer/transfertest"
@@ -22,7 +23,7 @@ func TestRealExport(t *testing.T) {
 	write(t, source, []byte("step,loss,val/acc\n0,0.5,0.25\n1,NaN,0.5\n5,-inf,\n"))
 	db, path := transfertest.Open(t)
 	transfertest.Import(t, db, table.Kind(), filepath.Join(dir, "logs"), transfer.Options{Project: "p"})
-	project, err := db.ProjectNamed(t.Context(), store.System, "p")
+	project, err := db.Projects.ProjectNamed(t.Context(), domain.System, "p")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +35,7 @@ func TestRealExport(t *testing.T) {
 		if err := os.Mkdir(out, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		err := db.Extract(t.Context(), store.System, store.ArchiveQuery{ProjectID: project}, func(e *store.Extract) error {
+		err := db.Extract(t.Context(), domain.System, store.ArchiveQuery{ProjectID: project}, func(e *store.Extract) error {
 			return f.Write(t.Context(), e, out, &transfer.Result{})
 		})
 		if err != nil {

@@ -9,9 +9,11 @@ import (
 	"time"
 
 	"tracker/store"
+	"tracker/store/domain"
 	"tracker/store/transfer"
 	"tracker/store/transfer/mlflow"
 	"tracker/store/transfer/transfertest"
+	"tracker/store/trash"
 )
 
 // Values of MLflow's tables that can't be read are listed. None of them becomes 0, NaN or
@@ -176,7 +178,7 @@ func TestMLflowDeleted(t *testing.T) {
 		if r.Created != 3 || r.Lost != 0 {
 			t.Errorf("%+v", r)
 		}
-		trashed, err := db.Trash(t.Context(), store.System, store.TrashQuery{Page: store.Page{Limit: 10}})
+		trashed, err := db.Trash.List(t.Context(), domain.System, trash.Query{Page: domain.Page{Limit: 10}})
 		if err != nil || trashed.Total != 3 {
 			t.Errorf("the trash has %+v, %v", trashed, err)
 		}
@@ -193,7 +195,7 @@ func TestMLflowDeleted(t *testing.T) {
 			t.Errorf("the runs are %s", got)
 		}
 		transfertest.Import(t, db, mlflow.Kind(), dir, transfer.Options{Deleted: true})
-		if trashed, err = db.Trash(t.Context(), store.System, store.TrashQuery{Page: store.Page{Limit: 10}}); err != nil || trashed.Total != 0 {
+		if trashed, err = db.Trash.List(t.Context(), domain.System, trash.Query{Page: domain.Page{Limit: 10}}); err != nil || trashed.Total != 0 {
 			t.Errorf("what was restored went to the trash again: %+v, %v", trashed, err)
 		}
 		checked(t, db)
@@ -258,7 +260,7 @@ func TestMLflowArtifactsElsewhere(t *testing.T) {
 // restoreAll restores what is in the trash, which is what want shows.
 func restoreAll(t *testing.T, db *store.DB, want string) {
 	t.Helper()
-	trashed, err := db.Trash(t.Context(), store.System, store.TrashQuery{Page: store.Page{Limit: 100}})
+	trashed, err := db.Trash.List(t.Context(), domain.System, trash.Query{Page: domain.Page{Limit: 100}})
 	var names, ids []string
 	for _, r := range trashed.Data {
 		names, ids = append(names, string(r.Kind)+" "+r.Name), append(ids, r.ID)
@@ -266,7 +268,7 @@ func restoreAll(t *testing.T, db *store.DB, want string) {
 	if got := strings.Join(slices.Sorted(slices.Values(names)), ", "); err != nil || got != want {
 		t.Errorf("the trash has %s, %v", got, err)
 	}
-	if err := db.Restore(t.Context(), store.System, ids...); err != nil {
+	if err := db.Trash.Restore(t.Context(), domain.System, ids...); err != nil {
 		t.Error(err)
 	}
 }
@@ -289,7 +291,7 @@ func TestMLflowDeletedStopped(t *testing.T) {
 	nth := 1
 	for stopped := true; stopped; nth++ {
 		db, path := transfertest.OpenWith(t, store.Options{TrashAge: time.Hour})
-		_, err := transfertest.Run(t, transfertest.Stop(db.Importer(store.System), nth, true), mlflow.Kind(), dir, transfer.Options{Deleted: true})
+		_, err := transfertest.Run(t, transfertest.Stop(db.Importer(domain.System), nth, true), mlflow.Kind(), dir, transfer.Options{Deleted: true})
 		stopped = err != nil
 		r := transfertest.Import(t, db, mlflow.Kind(), dir, transfer.Options{Deleted: true})
 		if r.Lost != 0 || strings.Count(transfertest.Dump(t, path, "artifact"), "\n") != 2 {

@@ -7,7 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/projects"
 	"tracker/store/transfer"
 	"tracker/store/transfer/mlflow"
 	"tracker/store/transfer/transfertest"
@@ -104,9 +105,9 @@ func TestMLflowAnotherProject(t *testing.T) {
 			t.Errorf("%q is not in %+v", sentence, r.Losses)
 		}
 	}
-	projects, err := db.Projects(t.Context(), store.System, store.ProjectQuery{Page: store.Page{Limit: 10}})
-	if err != nil || projects.Total != 1 {
-		t.Errorf("%d projects, %v", projects.Total, err)
+	all, err := db.Projects.Projects(t.Context(), domain.System, projects.ProjectQuery{Page: domain.Page{Limit: 10}})
+	if err != nil || all.Total != 1 {
+		t.Errorf("%d projects, %v", all.Total, err)
 	}
 
 	// A version that is new since goes to the others.
@@ -115,8 +116,8 @@ func TestMLflowAnotherProject(t *testing.T) {
 	if got := transfertest.Dump(t, path, "version"); r.Models != 1 || strings.Count(got, "\n") != 3 {
 		t.Errorf("%+v\n%s", r, got)
 	}
-	if projects, err = db.Projects(t.Context(), store.System, store.ProjectQuery{Page: store.Page{Limit: 10}}); err != nil || projects.Total != 1 {
-		t.Errorf("%d projects, %v", projects.Total, err)
+	if all, err = db.Projects.Projects(t.Context(), domain.System, projects.ProjectQuery{Page: domain.Page{Limit: 10}}); err != nil || all.Total != 1 {
+		t.Errorf("%d projects, %v", all.Total, err)
 	}
 }
 

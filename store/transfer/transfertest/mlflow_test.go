@@ -9,7 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"tracker/store"
+	"tracker/store/domain"
+	"tracker/store/registry"
 	"tracker/store/transfer"
 	"tracker/store/transfer/mlflow"
 	"tracker/store/transfer/transfertest"
@@ -155,7 +156,7 @@ func stopAnywhere(t *testing.T, kind transfer.Kind, source, want string, least i
 		stopped := false
 		for _, after := range []bool{false, true} {
 			db, path := transfertest.Open(t)
-			_, err := transfertest.Run(t, transfertest.Stop(db.Importer(store.System), nth, after), kind, source, transfer.Options{})
+			_, err := transfertest.Run(t, transfertest.Stop(db.Importer(domain.System), nth, after), kind, source, transfer.Options{})
 			if err != nil && !errors.Is(err, transfertest.ErrStopped) {
 				t.Fatal(err)
 			}
@@ -211,27 +212,27 @@ func TestMLflowDeletedModels(t *testing.T) {
 	if r := transfertest.Import(t, db, mlflow.Kind(), dir, transfer.Options{}); r.Models != 4 || r.Artifacts != 1 {
 		t.Fatalf("%+v\n%s", r, transfertest.Dump(t, path))
 	}
-	project, err := db.ProjectNamed(t.Context(), store.System, "MLflow")
+	project, err := db.Projects.ProjectNamed(t.Context(), domain.System, "MLflow")
 	if err != nil {
 		t.Fatal(err)
 	}
-	models, err := db.Models(t.Context(), store.System, project, store.ModelQuery{Page: store.Page{Limit: 10}})
+	models, err := db.Models.Models(t.Context(), domain.System, project, registry.ModelQuery{Page: domain.Page{Limit: 10}})
 	if err != nil || len(models.Data) != 2 {
 		t.Fatal(models, err)
 	}
 	for _, m := range models.Data {
-		versions, err := db.ModelVersions(t.Context(), store.System, m.ID, store.ModelVersionQuery{Page: store.Page{Limit: 10}})
+		versions, err := db.Models.ModelVersions(t.Context(), domain.System, m.ID, registry.ModelVersionQuery{Page: domain.Page{Limit: 10}})
 		if err == nil {
-			err = db.DeleteModelVersion(t.Context(), store.System, versions.Data[0].ID)
+			err = db.Models.DeleteModelVersion(t.Context(), domain.System, versions.Data[0].ID)
 		}
 		if err == nil && m.Name == "one" {
-			err = db.DeleteModel(t.Context(), store.System, m.ID)
+			err = db.Models.DeleteModel(t.Context(), domain.System, m.ID)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := db.DeleteLoggedModel(t.Context(), store.System, id); err != nil {
+	if err := db.Models.DeleteLoggedModel(t.Context(), domain.System, id); err != nil {
 		t.Fatal(err)
 	}
 	before := transfertest.Dump(t, path)
@@ -248,7 +249,7 @@ func TestMLflowHugeValue(t *testing.T) {
 	mlflowDB(t, filepath.Join(dir, "mlflow.db"), `INSERT INTO runs VALUES ('`+id+`', 'r', '', '', 'FINISHED', 1, 2, 'active', '', 1)`,
 		`INSERT INTO params VALUES ('huge', zeroblob(100000000), '`+id+`')`)
 	db, _ := transfertest.Open(t)
-	_, err := transfertest.Run(t, db.Importer(store.System), mlflow.Kind(), dir, transfer.Options{})
+	_, err := transfertest.Run(t, db.Importer(domain.System), mlflow.Kind(), dir, transfer.Options{})
 	if err == nil || !strings.Contains(err.Error(), "mlflow.db") || !strings.Contains(err.Error(), "too big") {
 		t.Errorf("%v", err)
 	}

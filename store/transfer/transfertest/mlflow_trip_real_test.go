@@ -13,6 +13,7 @@ import (
 
 	"tracker/export"
 	"tracker/store"
+	"tracker/store/domain"
 	"tracker/store/transfer"
 	"tracker/store/transfer/mlflow"
 	"tracker/store/transfer/transfertest"
@@ -57,7 +58,7 @@ func TestRealMLflowRoundTrip(t *testing.T) {
 // exportMLflow exports a project to a folder that does not exist.
 func exportMLflow(t *testing.T, db *store.DB, project, out string) *transfer.Result {
 	t.Helper()
-	id, err := db.ProjectNamed(t.Context(), store.System, project)
+	id, err := db.Projects.ProjectNamed(t.Context(), domain.System, project)
 	if err == nil {
 		err = os.Mkdir(out, 0o755)
 	}
@@ -69,7 +70,7 @@ func exportMLflow(t *testing.T, db *store.DB, project, out string) *transfer.Res
 		if f.Name != "mlflow" {
 			continue
 		}
-		err := db.Extract(t.Context(), store.System, store.ArchiveQuery{ProjectID: id}, func(e *store.Extract) error {
+		err := db.Extract(t.Context(), domain.System, store.ArchiveQuery{ProjectID: id}, func(e *store.Extract) error {
 			return f.Write(t.Context(), e, out, r)
 		})
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"tracker/store"
+	"tracker/store/domain"
 	"tracker/store/transfer"
 	"tracker/store/transfer/tensorboard"
 	"tracker/store/transfer/transfertest"
@@ -249,7 +250,7 @@ func TestDeletedHere(t *testing.T) {
 				f := strings.Split(line, "|")
 				ids[f[3]] = f[4]
 			}
-			if err := db.DeleteIteration(t.Context(), store.System, ids["0"]); err != nil {
+			if err := db.Runs.DeleteIteration(t.Context(), domain.System, ids["0"]); err != nil {
 				t.Fatal(err)
 			}
 			write(t, filepath.Join(logs, "0", "events.out.tfevents.1"), events(t, t0, 0, 9, 1))
@@ -257,7 +258,7 @@ func TestDeletedHere(t *testing.T) {
 			if r.LeftOut != 1 || r.Unchanged != 1 || r.Lost != 1 || r.Points != 0 {
 				t.Errorf("%+v", r)
 			}
-			if err := db.DeleteProject(t.Context(), store.System, transfer.ID("project", "TensorBoard").String()); err != nil {
+			if err := db.Projects.DeleteProject(t.Context(), domain.System, transfer.ID("project", "TensorBoard").String()); err != nil {
 				t.Fatal(err)
 			}
 			write(t, filepath.Join(logs, "2", "events.out.tfevents.1"), events(t, t0+2, 0, 3, 1))

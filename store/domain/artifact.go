@@ -1,0 +1,33 @@
+package domain
+
+// ResourceFrom is the FROM clause of queries for artifacts. Those that are being removed
+// are hidden.
+const ResourceFrom = `FROM resource
+	JOIN blob ON blob.id = resource.blob_id AND blob.deleting = 0
+	LEFT JOIN iteration ON iteration.num = resource.iteration_num `
+
+// ResourceState holds the fields of an artifact that rules depend on.
+type ResourceState struct {
+	Num          int64
+	ExperimentID string
+	IterationNum *int64
+	BlobID       int64
+	Experiment   ExperimentState
+}
+
+// AllowArtifact fails unless the artifact exists, is not being removed, and
+// actor has the right in its project.
+func (tx *Tx) AllowArtifact(actor Actor, id string, want Right) (r ResourceState, err error) {
+	err = tx.Row(`SELECT
+			resource.num,
+			resource.experiment_id,
+			resource.iteration_num,
+			resource.blob_id
+		`+ResourceFrom+`WHERE resource.id = ? AND `+tx.Found("resource", "iteration"), id).
+		Scan(&r.Num, &r.ExperimentID, &r.IterationNum, &r.BlobID)
+	if err != nil {
+		return r, OrNotFound(err, "resource")
+	}
+	r.Experiment, err = tx.AllowExperiment(actor, r.ExperimentID, want)
+	return r, err
+}

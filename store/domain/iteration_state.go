@@ -1,0 +1,157 @@
+package domain
+
+import (
+	"errors"
+	"time"
+
+	"tracker/store/json"
+	"tracker/store/scalar"
+)
+
+// ErrEnded is the refusal to add to an iteration that has ended.
+var ErrEnded = Errorf(CodeIterationEnded, "The iteration has ended; set its status to RUNNING to write to it again.")
+
+// IterationRef identifies an iteration.
+type IterationRef struct {
+	Num          int64
+	ID           string
+	ExperimentID string
+}
+
+// IterationState holds the fields of an iteration that rules depend on.
+type IterationState struct {
+	IterationRef
+	ProjectID    string
+	Status       IterationStatus
+	ErrorMessage string
+	EndDate      *scalar.Time
+	Deleted      bool // it, its experiment or its project is in the trash
+}
+
+// IterationStateColumns are the columns that IterationState.Into scans, of iteration,
+// experiment and project.
+const IterationStateColumns = `
+	iteration.num,
+	iteration.experiment_id,
+	experiment.project_id,
+	iteration.status,
+	iteration.error_message,
+	iteration.end_date,
+	coalesce(iteration.deleted_date, experiment.deleted_date, project.deleted_date) IS NOT NULL`
+
+// Into returns the pointers to scan IterationStateColumns into.
+func (i *IterationState) Into() []any {
+	return []any{&i.Num, &i.ExperimentID, &i.ProjectID, &i.Status, &i.ErrorMessage, &i.EndDate, &i.Deleted}
+}
+
+// Ended reports whether the iteration has ended.
+func (i IterationState) Ended() bool { return i.Status != Running }
+
+// Same reports whether two states have the same status, message and end.
+func (i IterationState) Same(o IterationState) bool {
+	sameEnd := i.EndDate == nil && o.EndDate == nil ||
+		i.EndDate != nil && o.EndDate != nil && *i.EndDate == *o.EndDate
+	return i.Status == o.Status && i.ErrorMessage == o.ErrorMessage && sameEnd
+}
+
+// AllowIteration fails unless the iteration exists and actor has the right in
+// its project.
+func (tx *Tx) AllowIteration(actor Actor, id string, want Right) (i IterationState, err error) {
+	i.ID = id
+	err = tx.Row(`SELECT `+IterationStateColumns+`
+		FROM iteration
+		JOIN experiment ON experiment.id = iteration.experiment_id
+		JOIN project ON project.id = experiment.project_id
+		WHERE iteration.id = ? AND `+tx.Found("iteration", "experiment", "project"), id).Scan(i.Into()...)
+	if err != nil {
+		return i, OrNotFound(err, "iteration")
+	}
+	return i, tx.Allow(actor, i.ProjectID, want)
+}
+
+// AllowIterations is AllowIteration for up to MaxLimit iterations, in the order of
+// ids. An id that is given twice is returned twice.
+func (tx *Tx) AllowIterations(actor Actor, ids []string, want Right) ([]IterationState, error) {
+	all, err := tx.AllowExisting(actor, ids, want)
+	if err == nil && len(all) < len(ids) {
+		err = NotFound("iteration")
+	}
+	return all, err
+}
+
+// AllowExisting is AllowIterations without iterations that do not exist.
+func (tx *Tx) AllowExisting(actor Actor, ids []string, want Right) ([]IterationState, error) {
+	if len(ids) > MaxLimit {
+		return nil, Invalid("ids", "Ask for up to %d iterations at once.", MaxLimit)
+	}
+	list, err := json.Marshal(ids)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := tx.Rows(`SELECT list.value, `+IterationStateColumns+`
+		FROM json_each(?) AS list
+		JOIN iteration ON iteration.id = list.value
+		JOIN experiment ON experiment.id = iteration.experiment_id
+		JOIN project ON project.id = experiment.project_id
+		WHERE `+tx.Found("iteration", "experiment", "project")+`
+		ORDER BY list.key`, string(list))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var all []IterationState
+	for rows.Next() {
+		var i IterationState
+		if err := rows.Scan(append([]any{&i.ID}, i.Into()...)...); err != nil {
+			return nil, err
+		}
+		all = append(all, i)
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return nil, err
+	}
+	for _, i := range all {
+		if err := tx.Allow(actor, i.ProjectID, want); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// NumsOf returns the numbers of iterations.
+func NumsOf(states []IterationState) []int64 {
+	nums := make([]int64, len(states))
+	for at, s := range states {
+		nums[at] = s.Num
+	}
+	return nums
+}
+
+// AllowOpenIteration is AllowIteration for data that a run records: the iteration
+// must not have ended, and is marked as seen.
+func (tx *Tx) AllowOpenIteration(actor Actor, id string, want Right) (IterationState, error) {
+	it, err := tx.AllowIteration(actor, id, want)
+	if err != nil {
+		return it, err
+	}
+	if it.Ended() {
+		return it, ErrEnded
+	}
+	tx.Seen = append(tx.Seen, it.Num)
+	return it, nil
+}
+
+// IterationStatus is the status of a run.
+type IterationStatus string
+
+// The statuses of an iteration. With all but RUNNING it has ended.
+const (
+	Running   IterationStatus = "RUNNING"
+	Succeeded IterationStatus = "SUCCEEDED"
+	Failed    IterationStatus = "FAILED"
+	Killed    IterationStatus = "KILLED"
+)
+
+// LostAfter is the time without a write or heartbeat after which a RUNNING
+// iteration counts as lost.
+const LostAfter = 5 * time.Minute

@@ -1,0 +1,65 @@
+package domain
+
+// Permission holds the rights of one user in one project.
+type Permission struct {
+	ID          string `json:"id" db:"id"`
+	UserID      string `json:"user_id" db:"user_id"`
+	Username    string `json:"username" db:"username"`
+	ProjectID   string `json:"project_id" db:"project_id"`
+	ProjectName string `json:"project_name" db:"project_name"`
+	Create      bool   `json:"create_permission" db:"create_permission"`
+	Read        bool   `json:"read_permission" db:"read_permission"`
+	Update      bool   `json:"update_permission" db:"update_permission"`
+	Delete      bool   `json:"delete_permission" db:"delete_permission"`
+}
+
+// InsertPermission inserts a permission and returns its id. The right to grant it was checked.
+func (tx *Tx) InsertPermission(p Permission) (string, error) {
+	id, err := NewID()
+	if err != nil {
+		return "", err
+	}
+	_, err = tx.Exec(`INSERT INTO user_permission
+		(id, user_id, project_id, create_permission, read_permission, update_permission, delete_permission)
+		VALUES (?, ?, ?, ?, ?, ?, ?)`,
+		id, p.UserID, p.ProjectID, p.Create, p.Read, p.Update, p.Delete)
+	return id, err
+}
+
+// NewProject holds the arguments of CreateProject.
+type NewProject struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+}
+
+// Check fails unless the name and the description are valid.
+func (n NewProject) Check() error {
+	return FirstError(CheckName("name", n.Name), CheckText("description", n.Description))
+}
+
+// InsertProject inserts a project that was checked, with all four permissions for actor.
+func (tx *Tx) InsertProject(actor Actor, n NewProject) (Created, error) {
+	u, err := tx.User(actor)
+	if err != nil {
+		return Created{}, err
+	}
+	id, err := NewID()
+	if err != nil {
+		return Created{}, err
+	}
+	_, err = tx.Exec(`INSERT INTO project (id, name, description, created_date) VALUES (?, ?, ?, ?)`,
+		id, n.Name, n.Description, tx.Now)
+	if err == nil && u.ID != "" {
+		_, err = tx.InsertPermission(Permission{UserID: u.ID, ProjectID: id,
+			Create: true, Read: true, Update: true, Delete: true})
+	}
+	return Created{ID: id}, err
+}
+
+// AllowProject fails unless the project exists and actor has the right in it.
+func (tx *Tx) AllowProject(actor Actor, id string, want Right) error {
+	if err := tx.Exists(`SELECT 1 FROM project WHERE id = ? AND `+tx.Found("project"), id, "project"); err != nil {
+		return err
+	}
+	return tx.Allow(actor, id, want)
+}

@@ -1,0 +1,40 @@
+package domain
+
+import (
+	"database/sql"
+	"errors"
+)
+
+// Has reports whether a query finds a row.
+func (tx *Tx) Has(query string, args ...any) (bool, error) {
+	var one int
+	err := tx.Row(query, args...).Scan(&one)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Exists fails with NOT_FOUND unless query finds a row for id.
+func (tx *Tx) Exists(query, id, what string) error {
+	var one int
+	return OrNotFound(tx.Row(query, id).Scan(&one), what)
+}
+
+// FirstOr returns the id that a query finds for id and args. When there is none it
+// inserts a record into the table, with id unless that of a record in the trash.
+func (tx *Tx) FirstOr(table, id string, insert func(id string) error, query string, args ...any) (string, error) {
+	var found string
+	err := tx.Row(query, append([]any{id}, args...)...).Scan(&found)
+	if !errors.Is(err, sql.ErrNoRows) {
+		return found, err
+	}
+	taken, err := tx.Has(`SELECT 1 FROM `+table+` WHERE id = ?`, id)
+	if err == nil && taken {
+		id, err = NewID()
+	}
+	if err != nil {
+		return "", err
+	}
+	return id, insert(id)
+}

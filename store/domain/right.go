@@ -1,0 +1,69 @@
+package domain
+
+import (
+	"database/sql"
+	"errors"
+)
+
+// Right is one of the four permissions.
+type Right string
+
+// The rights in a project.
+const (
+	RightCreate Right = "create"
+	RightRead   Right = "read"
+	RightUpdate Right = "update"
+	RightDelete Right = "delete"
+)
+
+// grant holds the rights of an actor in a project.
+type grant map[Right]bool
+
+// Allow fails unless actor has the right in the project, which must exist.
+func (tx *Tx) Allow(actor Actor, projectID string, want Right) error {
+	if actor.system {
+		return nil
+	}
+	g, err := tx.grantOf(actor, projectID)
+	if err == nil && !g[want] {
+		err = Errorf(CodeProjectPermissionRequired,
+			"This needs the %s permission on the project; ask an admin for it.", want)
+	}
+	return err
+}
+
+// grantOf returns the rights of actor in a project. They are looked up once for
+// all reads of a snapshot, because they do not change in it.
+func (tx *Tx) grantOf(actor Actor, projectID string) (grant, error) {
+	key := grantKey{actor.UserID, projectID}
+	if g, ok := tx.grants[key]; ok {
+		return g, nil
+	}
+	var admin, create, read, update, remove bool
+	err := tx.Row(`SELECT
+			user.is_admin,
+			coalesce(user_permission.create_permission, 0),
+			coalesce(user_permission.read_permission, 0),
+			coalesce(user_permission.update_permission, 0),
+			coalesce(user_permission.delete_permission, 0)
+		FROM user
+		LEFT JOIN user_permission ON user_permission.user_id = user.id AND user_permission.project_id = ?
+		WHERE user.id = ?`, projectID, actor.UserID).
+		Scan(&admin, &create, &read, &update, &remove)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, errGone
+	}
+	if err != nil {
+		return nil, err
+	}
+	g := grant{RightCreate: admin || create, RightRead: admin || read, RightUpdate: admin || update, RightDelete: admin || remove}
+	if !tx.Writer() {
+		if tx.grants == nil {
+			tx.grants = map[grantKey]grant{}
+		}
+		tx.grants[key] = g
+	}
+	return g, nil
+}
+
+type grantKey struct{ userID, projectID string }

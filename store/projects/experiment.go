@@ -1,0 +1,228 @@
+package projects
+
+import (
+	"context"
+
+	"tracker/store/domain"
+	"tracker/store/registry"
+	"tracker/store/scalar"
+	"tracker/store/search"
+)
+
+// Experiment is a set of iterations that belong together.
+type Experiment struct {
+	ID             string                  `json:"id" db:"id"`
+	ProjectID      string                  `json:"project_id" db:"project_id"`
+	Name           string                  `json:"name" db:"name"`
+	Description    string                  `json:"description" db:"description"`
+	Status         domain.ExperimentStatus `json:"status" db:"status"`
+	CreatedDate    scalar.Time             `json:"created_date" db:"created_date"`
+	EndDate        *scalar.Time            `json:"end_date" db:"end_date"`
+	IterationCount int                     `json:"iteration_count" db:"iteration_count"`
+	Objective      string                  `json:"objective,omitzero" db:"objective"` // as ParseObjective reads it
+	Deleted        bool                    `json:"-" db:"deleted"`                    // it or its project is in the trash
+	UpdatedDate    scalar.Time             `json:"-" db:"updated_date"`               // of the last change, 0 for none
+}
+
+func (e Experiment) TextBytes() int { return len(e.Description) }
+
+// NewExperiment holds the arguments of CreateExperiment.
+type NewExperiment struct {
+	Name        string                   `json:"name"`
+	Description string                   `json:"description"`
+	Status      *domain.ExperimentStatus `json:"status"` // nil or IN_PROGRESS
+
+	Properties []domain.Property `json:"-"`
+	// Unique makes the name of another experiment in the project a CONFLICT.
+	Unique bool `json:"-"`
+}
+
+// ExperimentPatch holds the fields that UpdateExperiment sets; nil leaves a field as it is.
+type ExperimentPatch struct {
+	Name        *string                  `json:"name"`
+	Description *string                  `json:"description"`
+	Status      *domain.ExperimentStatus `json:"status"`
+	EndDate     *scalar.Time             `json:"end_date"`
+	Objective   *string                  `json:"objective"`
+	Before      domain.Before            `json:"-"`
+	Unique      bool                     `json:"-"` // as in NewExperiment
+}
+
+// ExperimentQuery selects experiments.
+type ExperimentQuery struct {
+	domain.Page
+	Name   string                   // a part of the name, in any case; "" for all
+	Status *domain.ExperimentStatus // nil for all
+	Trash  domain.TrashFilter       // "" for those that are not in the trash
+}
+
+const experimentColumns = `
+	experiment.id,
+	experiment.project_id,
+	experiment.name,
+	experiment.description,
+	experiment.status,
+	experiment.created_date,
+	experiment.end_date,
+	experiment.updated_date,
+	(SELECT count(*) FROM iteration
+		WHERE iteration.experiment_id = experiment.id AND iteration.deleted_date IS NULL) AS iteration_count,
+	coalesce(experiment.deleted_date, (SELECT project.deleted_date FROM project
+		WHERE project.id = experiment.project_id)) IS NOT NULL AS deleted,
+	experiment.objective`
+
+// Experiments lists the experiments of a project, the newest first. Needs read.
+func (v *View) Experiments(projectID string, q ExperimentQuery) (domain.List[Experiment], error) {
+	if q.Status != nil {
+		if err := checkExperimentStatus(*q.Status); err != nil {
+			return domain.List[Experiment]{}, err
+		}
+	}
+	if err := v.tx.AllowProject(v.tx.Actor, projectID, domain.RightRead); err != nil {
+		return domain.List[Experiment]{}, err
+	}
+	from := `FROM experiment WHERE experiment.project_id = ? AND ` + q.Trash.Condition("experiment") +
+		` AND ` + search.Contains(`experiment.name`)
+	args := []any{projectID, q.Name}
+	if q.Status != nil {
+		from += ` AND experiment.status = ?`
+		args = append(args, *q.Status)
+	}
+	return domain.PageOf[Experiment](v.tx, q.Page, experimentColumns, from,
+		`experiment.created_date DESC, experiment.id DESC`, args...)
+}
+
+// Experiments is View.Experiments.
+func (db *DB) Experiments(ctx context.Context, actor domain.Actor, projectID string, q ExperimentQuery) (domain.List[Experiment], error) {
+	return view(ctx, db, actor, func(v *View) (domain.List[Experiment], error) { return v.Experiments(projectID, q) })
+}
+
+// Experiment returns one experiment. Needs read.
+func (v *View) Experiment(id string) (e Experiment, err error) {
+	if _, err := v.tx.AllowExperiment(v.tx.Actor, id, domain.RightRead); err != nil {
+		return e, err
+	}
+	err = v.tx.Get(&e, `SELECT `+experimentColumns+` FROM experiment WHERE id = ?`, id)
+	return e, err
+}
+
+// Experiment is View.Experiment.
+func (db *DB) Experiment(ctx context.Context, actor domain.Actor, id string) (Experiment, error) {
+	return view(ctx, db, actor, func(v *View) (Experiment, error) { return v.Experiment(id) })
+}
+
+// CreateExperiment makes an experiment that is in progress. Needs create.
+func (db *DB) CreateExperiment(ctx context.Context, actor domain.Actor, projectID string, n NewExperiment) (domain.Created, error) {
+	err := domain.FirstError(domain.CheckName("name", n.Name), domain.CheckText("description", n.Description), domain.CheckProperties(n.Properties))
+	if err != nil {
+		return domain.Created{}, err
+	}
+	if n.Status != nil && *n.Status != domain.InProgress {
+		return domain.Created{}, domain.Invalid("status", "A new experiment is IN_PROGRESS; change its status when it ends.")
+	}
+	return domain.Write(ctx, db.base, actor, func(tx *domain.Tx) (domain.Created, error) {
+		if err := tx.AllowProject(actor, projectID, domain.RightCreate); err != nil {
+			return domain.Created{}, err
+		}
+		if n.Unique {
+			if err := refuseIfNamed(tx, projectID, "", n.Name); err != nil {
+				return domain.Created{}, err
+			}
+		}
+		id, err := domain.NewID()
+		if err != nil {
+			return domain.Created{}, err
+		}
+		_, err = tx.Exec(`INSERT INTO experiment (id, project_id, name, description, status, created_date)
+			VALUES (?, ?, ?, ?, ?, ?)`,
+			id, projectID, n.Name, n.Description, domain.InProgress, tx.Now)
+		if err != nil {
+			return domain.Created{}, err
+		}
+		tx.Within()
+		return domain.Created{ID: id}, tx.SetProperties(actor, domain.PropertyOwner{ProjectID: projectID, Column: "experiment_id", Key: id}, n.Properties)
+	})
+}
+
+// UpdateExperiment changes an experiment. Needs update. STOPPED and FINISHED
+// set the end date when none is given, IN_PROGRESS clears it.
+func (db *DB) UpdateExperiment(ctx context.Context, actor domain.Actor, id string, p ExperimentPatch) error {
+	if err := domain.CheckNameAndText(p.Name, "description", p.Description); err != nil {
+		return err
+	}
+	if p.Status != nil {
+		if err := checkExperimentStatus(*p.Status); err != nil {
+			return err
+		}
+	}
+	if p.Objective != nil {
+		if _, err := ParseObjective(*p.Objective); err != nil {
+			return err
+		}
+	}
+	return domain.Change(ctx, db.base, actor, func(tx *domain.Tx) error {
+		e, err := tx.AllowExperiment(actor, id, domain.RightUpdate)
+		if err != nil {
+			return err
+		}
+		next := map[string]*string{"name": p.Name, "description": p.Description, "status": (*string)(p.Status), "objective": p.Objective}
+		if err := tx.RefuseIfOverwritten(p.Before, "experiment", id, next); err != nil {
+			return err
+		}
+		if p.Unique && p.Name != nil {
+			if err := refuseIfNamed(tx, e.ProjectID, id, *p.Name); err != nil {
+				return err
+			}
+		}
+		status, end := e.Status, e.EndDate
+		if p.Status != nil && *p.Status != status {
+			status, end = *p.Status, nil
+		}
+		switch {
+		case status == domain.InProgress && p.EndDate != nil:
+			return domain.Invalid("end_date", "An experiment in progress has no end_date; give the status STOPPED or FINISHED with it.")
+		case p.EndDate != nil:
+			end = p.EndDate
+		case status != domain.InProgress && end == nil:
+			end = &tx.Now
+		}
+		_, err = tx.Exec(`UPDATE experiment SET
+				name        = coalesce(?, name),
+				description = coalesce(?, description),
+				status      = ?,
+				end_date    = ?,
+				objective   = coalesce(?, objective),
+				updated_date = iif(name <> coalesce(?, name) OR description <> coalesce(?, description) OR status <> ?, ?, updated_date)
+			WHERE id = ?`, p.Name, p.Description, status, end, p.Objective, p.Name, p.Description, status, tx.Now, id)
+		return err
+	})
+}
+
+// DeleteExperiment moves an experiment with all that is in it to the trash. Needs
+// delete. CONFLICT when a model version refers to an iteration or artifact in it.
+func (db *DB) DeleteExperiment(ctx context.Context, actor domain.Actor, id string) error {
+	return db.base.Discard(ctx, actor, func(tx *domain.Tx) error {
+		if _, err := tx.AllowExperiment(actor, id, domain.RightDelete); err != nil {
+			return err
+		}
+		if err := registry.RefuseIfExperimentVersioned(tx, id); err != nil {
+			return err
+		}
+		return tx.Discard(domain.TrashedExperiment, id)
+	})
+}
+
+// refuseIfNamed fails with CONFLICT when an experiment of the project other than id
+// has this name.
+func refuseIfNamed(tx *domain.Tx, projectID, id, name string) error {
+	var n int
+	err := tx.Row(`SELECT count(*) FROM experiment WHERE project_id = ? AND name = ? AND id <> ?`, projectID, name, id).Scan(&n)
+	if err == nil && n > 0 {
+		return &domain.Error{Code: domain.CodeConflict, Field: "name", Message: "The project already has an experiment with the name " + scalar.Quote(name) + "; choose another one."}
+	}
+	return err
+}
+
+func checkExperimentStatus(s domain.ExperimentStatus) error {
+	return domain.OneOf("status", s, domain.InProgress, domain.Stopped, domain.Finished)
+}

@@ -1,0 +1,172 @@
+package projects
+
+import (
+	"context"
+
+	"tracker/store/domain"
+	"tracker/store/registry"
+	"tracker/store/scalar"
+	"tracker/store/search"
+)
+
+// Project holds experiments and models. Permissions are granted on projects.
+type Project struct {
+	ID              string      `json:"id" db:"id"`
+	Name            string      `json:"name" db:"name"`
+	Description     string      `json:"description" db:"description"`
+	CreatedDate     scalar.Time `json:"created_date" db:"created_date"`
+	ExperimentCount int         `json:"experiment_count" db:"experiment_count"`
+	IterationCount  int         `json:"iteration_count" db:"iteration_count"`
+}
+
+func (p Project) TextBytes() int { return len(p.Description) }
+
+// ProjectPatch holds the fields that UpdateProject sets; nil leaves a field as it is.
+type ProjectPatch struct {
+	Name        *string       `json:"name"`
+	Description *string       `json:"description"`
+	Before      domain.Before `json:"-"`
+}
+
+// ProjectQuery selects projects.
+type ProjectQuery struct {
+	domain.Page
+	Name string // a part of the name, in any case; "" for all
+}
+
+const projectColumns = `
+	project.id,
+	project.name,
+	project.description,
+	project.created_date,
+	(SELECT count(*) FROM experiment
+		WHERE experiment.project_id = project.id AND experiment.deleted_date IS NULL) AS experiment_count,
+	(SELECT count(*) FROM experiment JOIN iteration ON iteration.experiment_id = experiment.id
+		WHERE experiment.project_id = project.id AND experiment.deleted_date IS NULL
+		AND iteration.deleted_date IS NULL) AS iteration_count`
+
+// Projects lists the projects that actor may read, the newest first.
+func (v *View) Projects(q ProjectQuery) (domain.List[Project], error) {
+	u, err := v.tx.User(v.tx.Actor)
+	if err != nil {
+		return domain.List[Project]{}, err
+	}
+	from := `FROM project WHERE project.deleted_date IS NULL AND ` + search.Contains(`project.name`)
+	args := []any{q.Name}
+	if !u.IsAdmin {
+		from += ` AND project.id IN (SELECT project_id FROM user_permission WHERE user_id = ? AND read_permission)`
+		args = append(args, u.ID)
+	}
+	return domain.PageOf[Project](v.tx, q.Page, projectColumns, from, `project.created_date DESC, project.id DESC`, args...)
+}
+
+// Projects is View.Projects.
+func (db *DB) Projects(ctx context.Context, actor domain.Actor, q ProjectQuery) (domain.List[Project], error) {
+	return view(ctx, db, actor, func(v *View) (domain.List[Project], error) { return v.Projects(q) })
+}
+
+// Project returns one project. Needs read.
+func (v *View) Project(id string) (p Project, err error) {
+	if err := v.tx.AllowProject(v.tx.Actor, id, domain.RightRead); err != nil {
+		return p, err
+	}
+	err = v.tx.Get(&p, `SELECT `+projectColumns+` FROM project WHERE id = ?`, id)
+	return p, err
+}
+
+// Project is View.Project.
+func (db *DB) Project(ctx context.Context, actor domain.Actor, id string) (Project, error) {
+	return view(ctx, db, actor, func(v *View) (Project, error) { return v.Project(id) })
+}
+
+// ProjectNamed returns the id of the project with this name or id: of several with
+// the name, the oldest one that actor may read. NOT_FOUND when there is none.
+func (db *DB) ProjectNamed(ctx context.Context, actor domain.Actor, name string) (string, error) {
+	return domain.Read(ctx, db.base, func(tx *domain.Tx) (string, error) {
+		id, err := projectNamed(tx, actor, name)
+		if err == nil {
+			err = tx.Allow(actor, id, domain.RightRead)
+		}
+		return id, err
+	})
+}
+
+// EnsureProject is ProjectNamed for n.Name that makes the project when there is none.
+func (db *DB) EnsureProject(ctx context.Context, actor domain.Actor, n domain.NewProject) (string, error) {
+	id, err := db.ProjectNamed(ctx, actor, n.Name)
+	if err == nil || domain.AsError(err).Code != domain.CodeNotFound {
+		return id, err
+	}
+	if err := n.Check(); err != nil {
+		return "", err
+	}
+	created, err := domain.Write(ctx, db.base, actor, func(tx *domain.Tx) (domain.Created, error) {
+		id, err := projectNamed(tx, actor, n.Name) // another caller may have made it meanwhile
+		if err == nil {
+			return domain.Created{ID: id, Existing: true}, tx.Allow(actor, id, domain.RightRead)
+		}
+		if domain.AsError(err).Code != domain.CodeNotFound {
+			return domain.Created{}, err
+		}
+		return tx.InsertProject(actor, n)
+	})
+	return created.ID, err
+}
+
+// projectNamed returns the project with a name or id: of several with the name the
+// oldest one that actor may read, and where actor may read none, the oldest.
+func projectNamed(tx *domain.Tx, actor domain.Actor, name string) (id string, err error) {
+	u, err := tx.User(actor)
+	if err != nil {
+		return "", err
+	}
+	err = tx.Row(`SELECT id FROM project WHERE (name = ? OR id = ?) AND deleted_date IS NULL
+		ORDER BY
+			NOT (? OR id IN (SELECT project_id FROM user_permission WHERE user_id = ? AND read_permission)),
+			created_date,
+			id
+		LIMIT 1`, name, name, u.IsAdmin, u.ID).Scan(&id)
+	return id, domain.OrNotFound(err, "project")
+}
+
+// CreateProject makes a project; its creator gets all four permissions.
+func (db *DB) CreateProject(ctx context.Context, actor domain.Actor, n domain.NewProject) (domain.Created, error) {
+	if err := n.Check(); err != nil {
+		return domain.Created{}, err
+	}
+	return domain.Write(ctx, db.base, actor, func(tx *domain.Tx) (domain.Created, error) { return tx.InsertProject(actor, n) })
+}
+
+// UpdateProject changes a project. Needs update.
+func (db *DB) UpdateProject(ctx context.Context, actor domain.Actor, id string, p ProjectPatch) error {
+	if err := domain.CheckNameAndText(p.Name, "description", p.Description); err != nil {
+		return err
+	}
+	return domain.Change(ctx, db.base, actor, func(tx *domain.Tx) error {
+		if err := tx.AllowProject(actor, id, domain.RightUpdate); err != nil {
+			return err
+		}
+		if err := tx.RefuseIfOverwritten(p.Before, "project", id, map[string]*string{"name": p.Name, "description": p.Description}); err != nil {
+			return err
+		}
+		_, err := tx.Exec(`UPDATE project SET
+				name        = coalesce(?, name),
+				description = coalesce(?, description)
+			WHERE id = ?`, p.Name, p.Description, id)
+		return err
+	})
+}
+
+// DeleteProject moves a project with all that is in it to the trash. Needs delete.
+// CONFLICT when a model of another project has a version that came from it.
+func (db *DB) DeleteProject(ctx context.Context, actor domain.Actor, id string) error {
+	return db.base.Discard(ctx, actor, func(tx *domain.Tx) error {
+		if err := tx.AllowProject(actor, id, domain.RightDelete); err != nil {
+			return err
+		}
+		if err := registry.RefuseIfProjectVersioned(tx, id); err != nil {
+			return err
+		}
+		return tx.Discard(domain.TrashedProject, id)
+	})
+}

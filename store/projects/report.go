@@ -1,0 +1,134 @@
+package projects
+
+import (
+	"context"
+
+	"tracker/store/domain"
+	"tracker/store/scalar"
+)
+
+// Report is a page of Markdown about the runs of a project.
+type Report struct {
+	ID          string      `json:"id" db:"id"`
+	ProjectID   string      `json:"project_id" db:"project_id"`
+	Name        string      `json:"name" db:"name"`
+	Text        string      `json:"text" db:"text"`
+	CreatedBy   *string     `json:"created_by" db:"created_by"` // a user name, nil when the account is gone
+	CreatedDate scalar.Time `json:"created_date" db:"created_date"`
+	UpdatedDate scalar.Time `json:"updated_date" db:"updated_date"`
+}
+
+func (r Report) TextBytes() int { return len(r.Text) }
+
+// NewReport holds the arguments of CreateReport.
+type NewReport struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
+}
+
+// ReportPatch holds the fields that UpdateReport sets; nil leaves a field as it is.
+type ReportPatch struct {
+	Name   *string       `json:"name"`
+	Text   *string       `json:"text"`
+	Before domain.Before `json:"-"`
+}
+
+const reportColumns = `
+	report.id,
+	report.project_id,
+	report.name,
+	report.text,
+	(SELECT user.username FROM user WHERE user.id = report.created_by) AS created_by,
+	report.created_date,
+	report.updated_date`
+
+// Reports lists the reports of a project, the newest first. Needs read.
+func (v *View) Reports(projectID string, p domain.Page) (domain.List[Report], error) {
+	if err := v.tx.AllowProject(v.tx.Actor, projectID, domain.RightRead); err != nil {
+		return domain.List[Report]{}, err
+	}
+	return domain.PageOf[Report](v.tx, p, reportColumns, `FROM report WHERE report.project_id = ? AND `+domain.NotTrashed("report"),
+		`report.created_date DESC, report.id DESC`, projectID)
+}
+
+// Reports is View.Reports.
+func (db *DB) Reports(ctx context.Context, actor domain.Actor, projectID string, p domain.Page) (domain.List[Report], error) {
+	return view(ctx, db, actor, func(v *View) (domain.List[Report], error) { return v.Reports(projectID, p) })
+}
+
+// Report returns one report. Needs read.
+func (v *View) Report(id string) (Report, error) {
+	return allowReport(v.tx, v.tx.Actor, id, domain.RightRead)
+}
+
+// Report is View.Report.
+func (db *DB) Report(ctx context.Context, actor domain.Actor, id string) (Report, error) {
+	return view(ctx, db, actor, func(v *View) (Report, error) { return v.Report(id) })
+}
+
+// CreateReport makes a report in a project. Needs create.
+func (db *DB) CreateReport(ctx context.Context, actor domain.Actor, projectID string, n NewReport) (domain.Created, error) {
+	if err := domain.FirstError(domain.CheckName("name", n.Name), domain.CheckText("text", n.Text)); err != nil {
+		return domain.Created{}, err
+	}
+	return domain.Write(ctx, db.base, actor, func(tx *domain.Tx) (domain.Created, error) {
+		if err := tx.AllowProject(actor, projectID, domain.RightCreate); err != nil {
+			return domain.Created{}, err
+		}
+		id, err := domain.NewID()
+		if err != nil {
+			return domain.Created{}, err
+		}
+		_, err = tx.Exec(`INSERT INTO report (id, project_id, name, text, created_by, created_date, updated_date)
+			VALUES (?, ?, ?, ?, (SELECT user.id FROM user WHERE user.id = ?), ?, ?)`,
+			id, projectID, n.Name, n.Text, actor.UserID, tx.Now, tx.Now)
+		return domain.Created{ID: id}, err
+	})
+}
+
+// UpdateReport changes a report. Needs update.
+func (db *DB) UpdateReport(ctx context.Context, actor domain.Actor, id string, p ReportPatch) error {
+	if err := domain.CheckNameAndText(p.Name, "text", p.Text); err != nil {
+		return err
+	}
+	return domain.Change(ctx, db.base, actor, func(tx *domain.Tx) error {
+		if _, err := allowReport(tx, actor, id, domain.RightUpdate); err != nil {
+			return err
+		}
+		if err := tx.RefuseIfOverwritten(p.Before, "report", id, map[string]*string{"name": p.Name, "text": p.Text}); err != nil {
+			return err
+		}
+		if p.Name == nil && p.Text == nil {
+			return nil
+		}
+		_, err := tx.Exec(`UPDATE report SET
+				name         = coalesce(?, name),
+				text         = coalesce(?, text),
+				updated_date = ?
+			WHERE id = ?`, p.Name, p.Text, tx.Now, id)
+		return err
+	})
+}
+
+// DeleteReport moves a report to the trash. Needs delete.
+func (db *DB) DeleteReport(ctx context.Context, actor domain.Actor, id string) error {
+	return db.base.Discard(ctx, actor, func(tx *domain.Tx) error {
+		if _, err := allowReport(tx, actor, id, domain.RightDelete); err != nil {
+			return err
+		}
+		return tx.Discard(domain.TrashedReport, id)
+	})
+}
+
+// allowReport returns the report. It fails unless there is one and actor has the right in
+// its project.
+func allowReport(tx *domain.Tx, actor domain.Actor, id string, want domain.Right) (r Report, err error) {
+	err = tx.Get(&r, `SELECT `+reportColumns+`
+		FROM report
+		JOIN project ON project.id = report.project_id
+		WHERE report.id = ? AND `+tx.Found("report", "project"), id)
+	if err != nil {
+		return r, domain.OrNotFound(err, "report")
+	}
+	return r, tx.Allow(actor, r.ProjectID, want)
+}

@@ -1,0 +1,150 @@
+package projects
+
+import (
+	"context"
+	"net/url"
+	"strings"
+
+	"tracker/store/domain"
+	"tracker/store/scalar"
+	"tracker/store/sqlite"
+)
+
+// MaxSavedViewQuery is the length limit of the query of a saved view, in bytes.
+const MaxSavedViewQuery = 16 << 10
+
+// SavedView is the address of a view of an experiment, under a name that is
+// unique in the experiment.
+type SavedView struct {
+	ID           string      `json:"id" db:"id"`
+	ExperimentID string      `json:"experiment_id" db:"experiment_id"`
+	Name         string      `json:"name" db:"name"`
+	Query        string      `json:"query" db:"query"`           // of the dashboard's address, without the question mark
+	CreatedBy    *string     `json:"created_by" db:"created_by"` // a user name, nil when the account is gone
+	CreatedDate  scalar.Time `json:"created_date" db:"created_date"`
+	UpdatedDate  scalar.Time `json:"updated_date" db:"updated_date"`
+}
+
+// NewSavedView holds the arguments of CreateSavedView.
+type NewSavedView struct {
+	Name  string `json:"name"`
+	Query string `json:"query"`
+}
+
+// SavedViewPatch holds the fields that UpdateSavedView sets; nil leaves a field as it is.
+type SavedViewPatch struct {
+	Name  *string `json:"name"`
+	Query *string `json:"query"`
+}
+
+const savedViewColumns = `
+	experiment_view.id,
+	experiment_view.experiment_id,
+	experiment_view.name,
+	experiment_view.query,
+	(SELECT user.username FROM user WHERE user.id = experiment_view.created_by) AS created_by,
+	experiment_view.created_date,
+	experiment_view.updated_date`
+
+// SavedViews lists the views of an experiment by name. Needs read.
+func (db *DB) SavedViews(ctx context.Context, actor domain.Actor, experimentID string, p domain.Page) (domain.List[SavedView], error) {
+	return domain.Read(ctx, db.base, func(tx *domain.Tx) (domain.List[SavedView], error) {
+		if _, err := tx.AllowExperiment(actor, experimentID, domain.RightRead); err != nil {
+			return domain.List[SavedView]{}, err
+		}
+		return domain.PageOf[SavedView](tx, p, savedViewColumns, `FROM experiment_view WHERE experiment_view.experiment_id = ?`,
+			`experiment_view.name`, experimentID)
+	})
+}
+
+// CreateSavedView keeps a view; CONFLICT when the experiment has one of that name.
+// Needs create.
+func (db *DB) CreateSavedView(ctx context.Context, actor domain.Actor, experimentID string, n NewSavedView) (domain.Created, error) {
+	if err := domain.FirstError(domain.CheckName("name", n.Name), checkSavedViewQuery(n.Query)); err != nil {
+		return domain.Created{}, err
+	}
+	return domain.Write(ctx, db.base, actor, func(tx *domain.Tx) (domain.Created, error) {
+		if _, err := tx.AllowExperiment(actor, experimentID, domain.RightCreate); err != nil {
+			return domain.Created{}, err
+		}
+		id, err := domain.NewID()
+		if err != nil {
+			return domain.Created{}, err
+		}
+		// The command line has no account.
+		_, err = tx.Exec(`INSERT INTO experiment_view
+			(id, experiment_id, name, query, created_by, created_date, updated_date)
+			VALUES (?, ?, ?, ?, (SELECT user.id FROM user WHERE user.id = ?), ?, ?)`,
+			id, experimentID, n.Name, n.Query, actor.UserID, tx.Now, tx.Now)
+		if sqlite.IsDuplicate(err) {
+			return domain.Created{}, errSavedViewExists
+		}
+		return domain.Created{ID: id}, err
+	})
+}
+
+// UpdateSavedView renames a view or gives it another query; CONFLICT when the
+// experiment has another one of the new name. Needs update.
+func (db *DB) UpdateSavedView(ctx context.Context, actor domain.Actor, id string, p SavedViewPatch) error {
+	if p.Name != nil {
+		if err := domain.CheckName("name", *p.Name); err != nil {
+			return err
+		}
+	}
+	if p.Query != nil {
+		if err := checkSavedViewQuery(*p.Query); err != nil {
+			return err
+		}
+	}
+	return domain.Change(ctx, db.base, actor, func(tx *domain.Tx) error {
+		if err := allowSavedView(tx, actor, id, domain.RightUpdate); err != nil {
+			return err
+		}
+		_, err := tx.Exec(`UPDATE experiment_view SET
+				name         = coalesce(?, name),
+				query        = coalesce(?, query),
+				updated_date = ?
+			WHERE id = ?`, p.Name, p.Query, tx.Now, id)
+		if sqlite.IsDuplicate(err) {
+			return errSavedViewExists
+		}
+		return err
+	})
+}
+
+// DeleteSavedView removes a view, and nothing that it shows. Needs update.
+func (db *DB) DeleteSavedView(ctx context.Context, actor domain.Actor, id string) error {
+	return domain.Remove(ctx, db.base, actor, func(tx *domain.Tx) error {
+		if err := allowSavedView(tx, actor, id, domain.RightUpdate); err != nil {
+			return err
+		}
+		_, err := tx.Exec(`DELETE FROM experiment_view WHERE id = ?`, id)
+		return err
+	})
+}
+
+var errSavedViewExists = &domain.Error{Code: domain.CodeConflict, Field: "name",
+	Message: "The experiment has a view of this name; overwrite that one or choose another name."}
+
+// checkSavedViewQuery accepts the query of an address.
+func checkSavedViewQuery(s string) error {
+	if len(s) > MaxSavedViewQuery {
+		return domain.Invalid("query", "The view is too large to be kept: its address has %d bytes of at most %d.", len(s), MaxSavedViewQuery)
+	}
+	outside := func(r rune) bool { return r <= ' ' || r > '~' || r == '#' }
+	if _, err := url.ParseQuery(s); err != nil || strings.ContainsFunc(s, outside) {
+		return domain.Invalid("query", "query must be that of an address, like filter=param.lr+%%3C+0.1.")
+	}
+	return nil
+}
+
+// allowSavedView fails unless the view exists and actor has the right in its
+// project.
+func allowSavedView(tx *domain.Tx, actor domain.Actor, id string, want domain.Right) error {
+	var experimentID string
+	if err := tx.Row(`SELECT experiment_id FROM experiment_view WHERE id = ?`, id).Scan(&experimentID); err != nil {
+		return domain.OrNotFound(err, "view")
+	}
+	_, err := tx.AllowExperiment(actor, experimentID, want)
+	return err
+}

@@ -1,0 +1,107 @@
+package trash
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"tracker/store/domain"
+	"tracker/store/sqlite"
+)
+
+// Restore takes records out of the trash, with all that went there with them: all
+// of them or, with an error, none. Needs delete. NOT_FOUND when one is not in the
+// trash; CONFLICT when its container is in the trash, too, or when its name was taken
+// meanwhile.
+func (db *DB) Restore(ctx context.Context, actor domain.Actor, ids ...string) error {
+	if err := tooMany(ids); err != nil {
+		return err
+	}
+	return domain.Change(ctx, db.base, actor, func(tx *domain.Tx) error {
+		for _, id := range ids {
+			if err := restore(tx, actor, id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func restore(tx *domain.Tx, actor domain.Actor, id string) error {
+	t, err := trashed(tx, actor, id)
+	if err == nil && t.DeletedDate == 0 {
+		err = domain.NotFound("record in the trash") // it is being purged
+	}
+	if err != nil {
+		return err
+	}
+	if t.HeldBy != "" {
+		return errHeld(t)
+	}
+	if t.Kind == domain.TrashedModel {
+		if err := refuseIfModelHeld(tx, t); err != nil {
+			return err
+		}
+	}
+	_, err = tx.Exec(`UPDATE `+string(t.Kind)+` SET deleted_date = NULL, deleted_by = NULL WHERE id = ?`, id)
+	if sqlite.IsDuplicate(err) {
+		return &domain.Error{Code: domain.CodeConflict, Field: "name",
+			Message: "The project has another model of this name by now; rename that one first."}
+	}
+	if err != nil {
+		return err
+	}
+	return noteRestored(tx, t)
+}
+
+// refuseIfModelHeld fails with CONFLICT when a version of a model came from
+// something that is in the trash.
+func refuseIfModelHeld(tx *domain.Tx, t Trashed) error {
+	var version int64
+	var held string
+	err := tx.Row(`SELECT model_version.version, CASE
+			WHEN experiment.deleted_date IS NOT NULL THEN 'experiment'
+			WHEN iteration.deleted_date IS NOT NULL THEN 'iteration'
+			ELSE 'artifact'
+		END
+		FROM model_version
+		LEFT JOIN iteration ON iteration.num = model_version.iteration_num
+		LEFT JOIN experiment ON experiment.id = iteration.experiment_id
+		LEFT JOIN resource ON resource.num = model_version.resource_num
+		WHERE model_version.model_id = ? AND model_version.deleted_date IS NULL
+		AND coalesce(experiment.deleted_date, iteration.deleted_date, resource.deleted_date) IS NOT NULL
+		ORDER BY model_version.version LIMIT 1`, t.ID).Scan(&version, &held)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return domain.Errorf(domain.CodeConflict, "Version %d of the model %q came from %s that is in the trash, too; restore the %s first.",
+		version, t.Name, article(held), held)
+}
+
+// noteRestored adds a restored record to the journal.
+func noteRestored(tx *domain.Tx, t Trashed) error {
+	query := ``
+	switch t.Kind {
+	case domain.TrashedIteration:
+		query = `SELECT num FROM iteration WHERE id = ?`
+	case domain.TrashedArtifact:
+		query = `SELECT iteration_num FROM resource WHERE id = ?`
+	case domain.TrashedVersion:
+		query = `SELECT iteration_num FROM model_version WHERE id = ?`
+	default:
+		return nil
+	}
+	var num *int64
+	if err := tx.Row(query, t.ID).Scan(&num); err != nil {
+		return err
+	}
+	if t.Kind == domain.TrashedIteration {
+		if err := tx.NoteParent(*num); err != nil {
+			return err
+		}
+	}
+	return tx.NoteNumbered(num)
+}

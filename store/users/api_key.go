@@ -1,0 +1,127 @@
+package users
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"strings"
+
+	"tracker/store/domain"
+	"tracker/store/scalar"
+)
+
+// APIKey is a key of an account. It has the rights of the account until it is
+// revoked.
+type APIKey struct {
+	ID          string      `json:"id" db:"id"`
+	Name        string      `json:"name" db:"name"`
+	CreatedDate scalar.Time `json:"created_date" db:"created_date"`
+}
+
+const (
+	apiKeyLength  = 40 // characters: what all versions of W&B's client take
+	apiKeyLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+	// MaxAPIKeys is the largest number of keys of an account.
+	MaxAPIKeys = 1000
+)
+
+// IsAPIKey reports whether a text has the form of an API key. It may have a prefix and
+// a dash. A token never has it: a token has dots.
+func IsAPIKey(s string) bool {
+	key := withoutPrefix(s)
+	return len(key) == apiKeyLength && strings.Trim(key, apiKeyLetters+"_") == "" && !strings.Contains(s, ".")
+}
+
+func withoutPrefix(s string) string { return s[strings.LastIndexByte(s, '-')+1:] }
+
+func hashAPIKey(key string) []byte {
+	// The key is random and as long as the hash, so a slow hash like that of passwords
+	// would add nothing.
+	sum := sha256.Sum256([]byte(withoutPrefix(key)))
+	return sum[:]
+}
+
+// CreateAPIKey makes a key for an account and returns it. It is not kept, so it can't be
+// read again. CONFLICT when the account has MaxAPIKeys. For that user and admins.
+func (db *DB) CreateAPIKey(ctx context.Context, actor domain.Actor, userID, name string) (string, error) {
+	if err := domain.CheckName("name", name); err != nil {
+		return "", err
+	}
+	key, err := randomKey()
+	if err != nil {
+		return "", err
+	}
+	return key, domain.Change(ctx, db.base, actor, func(tx *domain.Tx) error {
+		if err := tx.SameUser(actor, userID); err != nil {
+			return err
+		}
+		if err := tx.Exists(`SELECT 1 FROM user WHERE id = ?`, userID, "user"); err != nil {
+			return err
+		}
+		var n int
+		if err := tx.Row(`SELECT count(*) FROM api_key WHERE user_id = ?`, userID).Scan(&n); err != nil {
+			return err
+		}
+		if n >= MaxAPIKeys {
+			return domain.Errorf(domain.CodeConflict, "The account has %d keys already; revoke those that are not needed.", n)
+		}
+		id, err := domain.NewID()
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(`INSERT INTO api_key (id, user_id, name, hash, created_date) VALUES (?, ?, ?, ?, ?)`,
+			id, userID, name, hashAPIKey(key), tx.Now)
+		return err
+	})
+}
+
+// randomKey returns apiKeyLength letters and digits, about 238 bits.
+func randomKey() (string, error) {
+	var key []byte
+	b := make([]byte, 2*apiKeyLength)
+	for len(key) < apiKeyLength {
+		if _, err := rand.Read(b); err != nil {
+			return "", err
+		}
+		for _, x := range b {
+			// 248 is the largest multiple of 62 letters that a byte can have.
+			if x < 248 && len(key) < apiKeyLength {
+				key = append(key, apiKeyLetters[int(x)%len(apiKeyLetters)])
+			}
+		}
+	}
+	return string(key), nil
+}
+
+// APIKeys lists the keys of an account, the oldest first. For that user and admins.
+func (v *View) APIKeys(userID string) ([]APIKey, error) {
+	if err := v.tx.SameUser(v.tx.Actor, userID); err != nil {
+		return nil, err
+	}
+	all := []APIKey{}
+	return all, v.tx.Select(&all, `SELECT id, name, created_date FROM api_key WHERE user_id = ?
+		ORDER BY created_date, id LIMIT ?`, userID, MaxAPIKeys)
+}
+
+// DeleteAPIKey revokes a key of an account. For that user and admins.
+func (db *DB) DeleteAPIKey(ctx context.Context, actor domain.Actor, userID, id string) error {
+	return domain.Remove(ctx, db.base, actor, func(tx *domain.Tx) error {
+		if err := tx.SameUser(actor, userID); err != nil {
+			return err
+		}
+		n, err := tx.Exec(`DELETE FROM api_key WHERE id = ? AND user_id = ?`, id, userID)
+		return domain.ChangedOne(n, err, "key")
+	})
+}
+
+// UserOfAPIKey returns the account of a key, or INVALID_CREDENTIALS when there is no
+// such key.
+func (db *DB) UserOfAPIKey(ctx context.Context, key string) (domain.User, error) {
+	return domain.ReadShort(ctx, db.base, func(tx *domain.Tx) (u domain.User, err error) {
+		err = tx.Get(&u, `SELECT `+domain.UserColumns+` FROM api_key JOIN user ON user.id = api_key.user_id WHERE api_key.hash = ?`, hashAPIKey(key))
+		if err := domain.OrNotFound(err, "key"); err != nil && domain.AsError(err).Code == domain.CodeNotFound {
+			return u, domain.Errorf(domain.CodeInvalidCredentials, "The API key is not known, or was revoked; get another one.")
+		}
+		return u, err
+	})
+}

@@ -1,0 +1,332 @@
+package users
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/big"
+	"runtime"
+
+	"golang.org/x/crypto/bcrypt"
+
+	"tracker/store/domain"
+	"tracker/store/sqlite"
+)
+
+// DefaultUsername names the admin that every database has. It can be neither
+// demoted nor deleted, and is the actor when authentication is off.
+const DefaultUsername = "default"
+
+// NewUser holds the arguments of CreateUser.
+type NewUser struct {
+	Username  string `json:"username"`
+	Password  string `json:"password"`
+	FirstName string `json:"first_name"`
+	LastName  string `json:"last_name"`
+	IsAdmin   bool   `json:"is_admin"`
+}
+
+// UserPatch holds the fields that UpdateUser sets; nil leaves a field as it is.
+type UserPatch struct {
+	FirstName *string       `json:"first_name"`
+	LastName  *string       `json:"last_name"`
+	Password  *string       `json:"password"`
+	IsAdmin   *bool         `json:"is_admin"`
+	Before    domain.Before `json:"-"`
+}
+
+// SignIn returns the user with this name and password, or
+// INVALID_CREDENTIALS. It takes the same time for an unknown name.
+func (db *DB) SignIn(ctx context.Context, username, password string) (domain.User, error) {
+	type account struct {
+		domain.User
+		PasswordHash string `db:"password_hash"`
+	}
+	a, err := domain.ReadShort(ctx, db.base, func(tx *domain.Tx) (a account, err error) {
+		err = tx.Get(&a, `SELECT `+domain.UserColumns+`, user.password_hash FROM user WHERE username = ?`, username)
+		return a, err
+	})
+	known := err == nil
+	if !known && !errors.Is(err, sql.ErrNoRows) {
+		return domain.User{}, err
+	}
+	if a.PasswordHash == "" { // no such account, or one without a password
+		a.PasswordHash = dummyHash(db.base.Options.BcryptCost)
+	}
+	// bcrypt reads MaxPassword bytes only; a longer password is never right.
+	matches := bcrypt.CompareHashAndPassword([]byte(a.PasswordHash), []byte(password)) == nil
+	if !known || !matches || len(password) > domain.MaxPassword {
+		return domain.User{}, domain.Errorf(domain.CodeInvalidCredentials, "The user name or the password is wrong.")
+	}
+	return a.User, nil
+}
+
+// dummyHash returns a bcrypt hash of this cost that no password is known for. The
+// password of an unknown user is compared with it, so that the answer takes as
+// long as for a known user.
+func dummyHash(cost int) string {
+	return fmt.Sprintf("$2a$%02d$LB1dwzP/A8Ni80WifSbTpeSngtp25MsGVynFYOrc56LnGQxOcqrae", cost)
+}
+
+// Authenticate returns the user that an actor stands for, or ACTOR_GONE when
+// there is none any more.
+func (db *DB) Authenticate(ctx context.Context, actor domain.Actor) (domain.User, error) {
+	return domain.ReadShort(ctx, db.base, func(tx *domain.Tx) (domain.User, error) { return tx.User(actor) })
+}
+
+// DefaultUser returns the seeded admin; NOT_FOUND before Seed.
+func (db *DB) DefaultUser(ctx context.Context) (domain.User, error) {
+	return db.UserByName(ctx, domain.System, DefaultUsername)
+}
+
+// Seed creates the default admin if there is none. If it has no password, Seed sets
+// the given one, or, when that is "", a random one, which it returns.
+func (db *DB) Seed(ctx context.Context, password string) (generated string, err error) {
+	if err := db.SeedWithoutPassword(ctx); err != nil {
+		return "", err
+	}
+	missing, err := domain.ReadShort(ctx, db.base, func(tx *domain.Tx) (missing bool, err error) {
+		err = tx.Get(&missing, `SELECT password_hash = '' FROM user WHERE username = ?`, DefaultUsername)
+		return missing, err
+	})
+	if err != nil || !missing {
+		return "", err
+	}
+	if password == "" {
+		if generated, err = randomPassword(); err != nil {
+			return "", err
+		}
+		password = generated
+	}
+	if err := checkPassword(password); err != nil {
+		return "", err
+	}
+	hash, err := db.hashPassword(ctx, password)
+	if err != nil {
+		return "", err
+	}
+	err = domain.Change(ctx, db.base, domain.System, func(tx *domain.Tx) error {
+		// Tokens from before stay refreshable: this is the first password.
+		n, err := tx.Exec(`UPDATE user SET password_hash = ? WHERE username = ? AND password_hash = ''`, hash, DefaultUsername)
+		if n == 0 {
+			generated = "" // another process has set one
+		}
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	return generated, nil
+}
+
+// SeedWithoutPassword creates the default admin if there is none. Nobody can sign in as
+// it until Seed or UpdateUser sets a password.
+func (db *DB) SeedWithoutPassword(ctx context.Context) error {
+	if _, err := db.DefaultUser(ctx); err == nil || domain.AsError(err).Code != domain.CodeNotFound {
+		return err
+	}
+	_, err := db.insertUser(ctx, domain.System, NewUser{Username: DefaultUsername, IsAdmin: true}, "")
+	if err != nil && domain.AsError(err).Code == domain.CodeConflict {
+		return nil // another process has created it
+	}
+	return err
+}
+
+// Users lists the accounts by name. For admins.
+func (v *View) Users(p domain.Page) (domain.List[domain.User], error) {
+	if err := v.tx.Admin(v.tx.Actor); err != nil {
+		return domain.List[domain.User]{}, err
+	}
+	return domain.PageOf[domain.User](v.tx, p, domain.UserColumns, `FROM user`, `username`)
+}
+
+// Users is View.Users.
+func (db *DB) Users(ctx context.Context, actor domain.Actor, p domain.Page) (domain.List[domain.User], error) {
+	return view(ctx, db, actor, func(v *View) (domain.List[domain.User], error) { return v.Users(p) })
+}
+
+// User returns one account. For that user and admins.
+func (v *View) User(id string) (u domain.User, err error) {
+	if err := v.tx.SameUser(v.tx.Actor, id); err != nil {
+		return u, err
+	}
+	err = v.tx.Get(&u, `SELECT `+domain.UserColumns+` FROM user WHERE id = ?`, id)
+	return u, domain.OrNotFound(err, "user")
+}
+
+// User is View.User.
+func (db *DB) User(ctx context.Context, actor domain.Actor, id string) (domain.User, error) {
+	return view(ctx, db, actor, func(v *View) (domain.User, error) { return v.User(id) })
+}
+
+// UserByName returns one account. For admins.
+func (db *DB) UserByName(ctx context.Context, actor domain.Actor, username string) (domain.User, error) {
+	return domain.ReadShort(ctx, db.base, func(tx *domain.Tx) (u domain.User, err error) {
+		if err := tx.Admin(actor); err != nil {
+			return u, err
+		}
+		err = tx.Get(&u, `SELECT `+domain.UserColumns+` FROM user WHERE username = ?`, username)
+		return u, domain.OrNotFound(err, "user")
+	})
+}
+
+// CreateUser makes an account; CONFLICT when the name is taken. For admins.
+func (db *DB) CreateUser(ctx context.Context, actor domain.Actor, n NewUser) (domain.Created, error) {
+	err := domain.FirstError(
+		domain.CheckName("username", n.Username),
+		checkPassword(n.Password),
+		domain.CheckShort("first_name", n.FirstName),
+		domain.CheckShort("last_name", n.LastName))
+	if err != nil {
+		return domain.Created{}, err
+	}
+	// Hashing is expensive, so the right is checked first. The writer checks it again.
+	if err := db.base.Ask(ctx, func(tx *domain.Tx) error { return tx.Admin(actor) }); err != nil {
+		return domain.Created{}, err
+	}
+	hash, err := db.hashPassword(ctx, n.Password)
+	if err != nil {
+		return domain.Created{}, err
+	}
+	return db.insertUser(ctx, actor, n, hash)
+}
+
+func (db *DB) insertUser(ctx context.Context, actor domain.Actor, n NewUser, hash string) (domain.Created, error) {
+	return domain.Write(ctx, db.base, actor, func(tx *domain.Tx) (domain.Created, error) {
+		if err := tx.Admin(actor); err != nil {
+			return domain.Created{}, err
+		}
+		id, err := domain.NewID()
+		if err != nil {
+			return domain.Created{}, err
+		}
+		_, err = tx.Exec(`INSERT INTO user
+			(id, username, password_hash, first_name, last_name, is_admin, created_date)
+			VALUES (?, ?, ?, ?, ?, ?, ?)`,
+			id, n.Username, hash, n.FirstName, n.LastName, n.IsAdmin, tx.Now)
+		if sqlite.IsDuplicate(err) {
+			return domain.Created{}, &domain.Error{Code: domain.CodeConflict, Field: "username",
+				Message: "This user name is taken; choose another one."}
+		}
+		return domain.Created{ID: id}, err
+	})
+}
+
+// hashing bounds how many passwords are hashed at once, so that half of the
+// processors are left for other work.
+var hashing = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
+
+// hashPassword is done outside of the writer: it takes tens of milliseconds.
+func (db *DB) hashPassword(ctx context.Context, password string) (string, error) {
+	select {
+	case hashing <- struct{}{}:
+		defer func() { <-hashing }()
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+	h, err := bcrypt.GenerateFromPassword([]byte(password), db.base.Options.BcryptCost)
+	return string(h), err
+}
+
+// UpdateUser changes an account. For that user and admins; is_admin only for
+// admins, and never to false on the default user.
+func (db *DB) UpdateUser(ctx context.Context, actor domain.Actor, id string, p UserPatch) error {
+	if err := db.base.Ask(ctx, func(tx *domain.Tx) error { return tx.SameUser(actor, id) }); err != nil {
+		return err
+	}
+	var hash *string
+	if p.Password != nil {
+		if err := checkPassword(*p.Password); err != nil {
+			return err
+		}
+		h, err := db.hashPassword(ctx, *p.Password)
+		if err != nil {
+			return err
+		}
+		hash = &h
+	}
+	if p.FirstName != nil {
+		if err := domain.CheckShort("first_name", *p.FirstName); err != nil {
+			return err
+		}
+	}
+	if p.LastName != nil {
+		if err := domain.CheckShort("last_name", *p.LastName); err != nil {
+			return err
+		}
+	}
+	return domain.Change(ctx, db.base, actor, func(tx *domain.Tx) error {
+		if p.IsAdmin != nil {
+			if err := tx.Admin(actor); err != nil {
+				return err
+			}
+		}
+		if err := tx.SameUser(actor, id); err != nil {
+			return err
+		}
+		if p.IsAdmin != nil && !*p.IsAdmin {
+			if err := notDefault(tx, id, "demoted"); err != nil {
+				return err
+			}
+		}
+		if err := tx.RefuseIfOverwritten(p.Before, "user", id, map[string]*string{"first_name": p.FirstName, "last_name": p.LastName}); err != nil {
+			return err
+		}
+		n, err := tx.Exec(`UPDATE user SET
+				first_name    = coalesce(?, first_name),
+				last_name     = coalesce(?, last_name),
+				password_hash = coalesce(?, password_hash),
+				password_changed = iif(? IS NULL, password_changed, ?),
+				is_admin      = coalesce(?, is_admin)
+			WHERE id = ?`, p.FirstName, p.LastName, hash, hash, tx.Now, p.IsAdmin, id)
+		return domain.ChangedOne(n, err, "user")
+	})
+}
+
+// DeleteUser removes an account and its permissions; what the user has logged
+// stays. For that user and admins; never the default user.
+func (db *DB) DeleteUser(ctx context.Context, actor domain.Actor, id string) error {
+	return domain.Remove(ctx, db.base, actor, func(tx *domain.Tx) error {
+		if err := tx.SameUser(actor, id); err != nil {
+			return err
+		}
+		if err := notDefault(tx, id, "deleted"); err != nil {
+			return err
+		}
+		n, err := tx.Exec(`DELETE FROM user WHERE id = ?`, id)
+		return domain.ChangedOne(n, err, "user")
+	})
+}
+
+func notDefault(tx *domain.Tx, id, what string) error {
+	var name string
+	err := tx.Row(`SELECT username FROM user WHERE id = ?`, id).Scan(&name)
+	if err == nil && name == DefaultUsername {
+		return domain.Errorf(domain.CodeDefaultUserProtected, "The default user can't be %s.", what)
+	}
+	return domain.OrNotFound(err, "user")
+}
+
+func checkPassword(s string) error {
+	if len(s) < domain.MinPassword || len(s) > domain.MaxPassword {
+		return domain.Invalid("password", "password must have %d to %d bytes, not %d.", domain.MinPassword, domain.MaxPassword, len(s))
+	}
+	return nil
+}
+
+// randomPassword returns 20 characters that are easy to read aloud, about 100
+// bits.
+func randomPassword() (string, error) {
+	const letters = "abcdefghjkmnpqrstuvwxyz23456789"
+	b := make([]byte, 20)
+	for i := range b {
+		n, err := rand.Int(rand.Reader, big.NewInt(int64(len(letters))))
+		if err != nil {
+			return "", err
+		}
+		b[i] = letters[n.Int64()]
+	}
+	return string(b), nil
+}

@@ -1,0 +1,259 @@
+package wandb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+
+	"tracker/store/domain"
+	"tracker/store/scalar"
+)
+
+// Command is what an agent is to do.
+type Command struct {
+	Type     string // run, stop or exit
+	Run      string // the name of the run
+	Settings string // JSON, an object
+	Program  string // that the agent starts, "" for its own function
+}
+
+// trial is a run that was given to an agent.
+type trial struct {
+	Trial
+	it       *domain.IterationState // nil until the run begins after it was given
+	lastSeen scalar.Time
+}
+
+// agentSeparator is between the id of a sweep and the rest of the id of an agent.
+const agentSeparator = "-"
+
+// CreateAgent returns the id of a new agent of a sweep, which ends in name. Needs
+// create.
+func (db *DB) CreateAgent(ctx context.Context, actor domain.Actor, sweepID, name string) (id string, err error) {
+	return domain.Read(ctx, db.base, func(tx *domain.Tx) (string, error) {
+		s, err := allowSweep(tx, actor, sweepID, domain.RightCreate)
+		return s.ID + agentSeparator + name, err
+	})
+}
+
+// Heartbeat records which runs an agent carries out, by their names, and returns
+// what it is to do. name is that of a run that may be given to it. Needs create.
+//
+// A run that was given to an agent and that did not begin is given again: to the same
+// agent when it asks again, so that a lost answer loses no run, and after LostAfter to
+// another one. A run that was preempted is given again at once, to the agent that asks
+// first, before runs with new settings.
+//
+// An agent of a canceled sweep exits after its runs have ended. The command to exit ends
+// only a run that has not begun.
+func (db *DB) Heartbeat(ctx context.Context, actor domain.Actor, agent, name string, running []string) ([]Command, error) {
+	return domain.Write(ctx, db.base, actor, func(tx *domain.Tx) ([]Command, error) {
+		sweepID, _, _ := strings.Cut(agent, agentSeparator)
+		s, err := allowSweep(tx, actor, sweepID, domain.RightCreate)
+		if err != nil {
+			return nil, err
+		}
+		open, err := openTrials(tx, s)
+		if err != nil {
+			return nil, err
+		}
+		if open, err = updateTrials(tx, &s, open, agent, running); err != nil {
+			return nil, err
+		}
+		if err := endRuns(tx, s, open); err != nil {
+			return nil, err
+		}
+		commands, begun, err := stopRuns(tx, s, running)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case s.State == SweepCanceled && !begun, (s.State == SweepCanceled || s.State == SweepFinished) && len(running) == 0:
+			return append(commands, Command{Type: "exit"}), nil
+		case len(running) > 0, s.State == SweepPaused, s.State == SweepFinished:
+			return commands, nil
+		}
+		t, err := nextTrial(tx, s, open, agent, name)
+		if err != nil || t != nil {
+			if s.State == SweepPending && err == nil {
+				err = setSweepState(tx, s, SweepRunning)
+			}
+			if err != nil {
+				return nil, err
+			}
+			return append(commands, Command{Type: "run", Run: t.Name, Settings: t.Settings, Program: s.Config.Program}), nil
+		}
+		if len(open) == 0 {
+			err = setSweepState(tx, s, SweepFinished)
+		}
+		return append(commands, Command{Type: "exit"}), err
+	})
+}
+
+func setSweepState(tx *domain.Tx, s Sweep, state SweepState) error {
+	_, err := tx.Exec(`UPDATE wandb_sweep SET state = ?, updated_date = ? WHERE num = ?`, state, tx.Now, s.Num)
+	return err
+}
+
+// openTrials returns the runs of a sweep that have not ended.
+func openTrials(tx *domain.Tx, s Sweep) ([]trial, error) {
+	open, err := wandbTx(tx).OpenTrials(s.SweepTrials)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]trial, len(open))
+	for i, t := range open {
+		all[i].Trial = t
+		if all[i].it, all[i].lastSeen, err = runOfTrial(tx, s, t.Name); err != nil {
+			return nil, err
+		}
+		if all[i].lastSeen < t.Given {
+			all[i].it = nil // a former attempt, which does not count
+		}
+	}
+	return all, nil
+}
+
+// runOfTrial returns the iteration that the run with a name is, nil when there is none,
+// and when it was last seen.
+func runOfTrial(tx *domain.Tx, s Sweep, name string) (_ *domain.IterationState, lastSeen scalar.Time, err error) {
+	it := domain.IterationState{IterationRef: domain.IterationRef{ID: wandbID(s.projectID, name)}}
+	err = tx.Row(`SELECT iteration.last_seen, `+domain.IterationStateColumns+`
+		FROM iteration
+		JOIN experiment ON experiment.id = iteration.experiment_id
+		JOIN project ON project.id = experiment.project_id
+		WHERE iteration.id = ?`, it.ID).Scan(append([]any{&lastSeen}, it.Into()...)...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, 0, nil
+	}
+	return &it, tx.DB.LastSeen.Latest(it.Num, lastSeen), err
+}
+
+// updateTrials records which runs an agent carries out and which have ended, and
+// returns those that have not.
+func updateTrials(tx *domain.Tx, s *Sweep, all []trial, agent string, running []string) (open []trial, err error) {
+	lost := tx.Now - scalar.Time(domain.LostAfter.Milliseconds())
+	for _, t := range all {
+		mine := t.Agent == agent
+		runs := slices.Contains(running, t.Name)
+		if t.State == TrialGiven && (mine && runs || t.it != nil) {
+			t.State = TrialStarted
+		}
+		if t.it != nil {
+			if err := wandbTx(tx).Measure(s.SweepTrials, &t.Trial, t.it.Num); err != nil {
+				return nil, err
+			}
+		}
+		again := false
+		if t.it != nil && !t.it.Deleted && (t.it.Ended() || !runs && t.lastSeen < lost) {
+			if again, err = endPreempted(tx, *t.it); err != nil {
+				return nil, err
+			}
+		}
+		switch {
+		case again:
+			if err := wandbTx(tx).Queue(s.SweepTrials, &t.Trial, t.lastSeen); err != nil {
+				return nil, err
+			}
+			t.it = nil
+		case t.it != nil && (t.it.Ended() || t.it.Deleted || !runs && t.lastSeen < lost):
+			t.State = TrialDone
+		case t.it == nil && t.State == TrialStarted && (mine && !runs || !mine && t.Given < lost):
+			t.State = TrialDone // it made no run, or made it without the server
+		}
+		best := math.NaN()
+		if t.State == TrialDone && t.it != nil {
+			if best, err = wandbTx(tx).Best(s.SweepTrials, t.it.Num); err != nil {
+				return nil, err
+			}
+		}
+		if err := wandbTx(tx).SaveTrial(s.SweepTrials, t.Trial, best); err != nil {
+			return nil, err
+		}
+		if t.State != TrialDone {
+			open = append(open, t)
+		}
+	}
+	return open, nil
+}
+
+// endRuns ends the runs of a sweep that are stopped early, or all when it was canceled.
+func endRuns(tx *domain.Tx, s Sweep, open []trial) error {
+	var alive []Trial
+	its := map[int]*domain.IterationState{}
+	for _, t := range open {
+		if t.it != nil && !t.it.Ended() {
+			alive = append(alive, t.Trial)
+			its[t.Number] = t.it
+		}
+	}
+	message := canceled
+	if s.State != SweepCanceled {
+		var err error
+		if alive, err = wandbTx(tx).Early(s.SweepTrials, alive); err != nil {
+			return err
+		}
+		message = "stopped early by the sweep"
+	}
+	for _, t := range alive {
+		if err := killRun(tx, *its[t.Number], message); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stopRuns returns the commands to stop the runs of an agent that were ended here and
+// whose clients log on. begun reports that each of running has begun.
+//
+// A run that was ended here may be finishing, and is left to end by itself: a client that
+// is stopped then may wait for ever.
+func stopRuns(tx *domain.Tx, s Sweep, running []string) (commands []Command, begun bool, err error) {
+	begun = true
+	for _, name := range running {
+		it, _, err := runOfTrial(tx, s, name)
+		if err != nil {
+			return nil, false, err
+		}
+		if it == nil {
+			begun = false
+			continue
+		}
+		if it.Status != domain.Killed || it.EndDate == nil {
+			continue
+		}
+		w, err := wandbRun(tx, it.IterationRef)
+		if err != nil {
+			return nil, false, err
+		}
+		if w.Complete {
+			continue
+		}
+		before := w.Ended
+		if w.LogsOn(*it.EndDate) {
+			commands = append(commands, Command{Type: "stop", Run: name})
+		}
+		if w.Ended != before {
+			if err := wandbTx(tx).Save(it.Num, w); err != nil {
+				return nil, false, err
+			}
+		}
+	}
+	return commands, begun, nil
+}
+
+// nextTrial returns a run for an agent, nil when there are no more.
+func nextTrial(tx *domain.Tx, s Sweep, open []trial, agent, name string) (*Trial, error) {
+	lost := tx.Now - scalar.Time(domain.LostAfter.Milliseconds())
+	for i := range open {
+		t := &open[i].Trial
+		if t.State == TrialGiven && (t.Agent == agent || t.Agent == "" || t.Given < lost) {
+			return t, wandbTx(tx).GiveAgain(s.SweepTrials, t, agent)
+		}
+	}
+	t, err := wandbTx(tx).NextTrial(s.SweepTrials, agent, name)
+	return t, refusedConfig(err)
+}

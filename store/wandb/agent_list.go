@@ -1,0 +1,62 @@
+package wandb
+
+import (
+	"context"
+
+	"tracker/store/domain"
+	"tracker/store/scalar"
+)
+
+// Agent is an agent of a sweep that was given runs.
+type Agent struct {
+	ID          string
+	Host        string      // "" when none of its runs has said it
+	Active      bool        // a run that was given to it has not ended
+	Runs        int         // that were given to it, without those that another agent has now
+	CreatedDate scalar.Time // when it was given the first of them
+	LastSeen    scalar.Time // when one of them was last seen
+}
+
+// Agents lists the agents of a sweep that were given runs, in the order of their
+// first run: up to maxAgents. Needs read.
+func (db *DB) Agents(ctx context.Context, actor domain.Actor, sweepID string) ([]Agent, error) {
+	return domain.Read(ctx, db.base, func(tx *domain.Tx) ([]Agent, error) {
+		s, err := allowSweep(tx, actor, sweepID, domain.RightRead)
+		if err != nil {
+			return nil, err
+		}
+		rows, err := tx.Rows(`SELECT
+				wandb_trial.agent,
+				coalesce(max(run.host), ''),
+				max(wandb_trial.state <> 'DONE'),
+				count(*),
+				min(wandb_trial.given_date),
+				max(coalesce(run.last_seen, wandb_trial.given_date))
+			FROM wandb_trial
+			LEFT JOIN (SELECT wandb_run.name, wandb_run.about ->> 'host' AS host, iteration.last_seen
+				FROM iteration
+				JOIN experiment ON experiment.id = iteration.experiment_id
+				JOIN wandb_run ON wandb_run.iteration_num = iteration.num
+				WHERE experiment.project_id = ?1 AND wandb_run.about ->> 'sweep' = ?2) AS run
+				ON run.name = wandb_trial.name
+			WHERE wandb_trial.sweep_num = ?3 AND wandb_trial.agent <> ''
+			GROUP BY wandb_trial.agent
+			ORDER BY min(wandb_trial.number) LIMIT ?4`, s.projectID, s.ID, s.Num, maxAgents)
+		if err != nil {
+			return nil, err
+		}
+		defer rows.Close()
+		var all []Agent
+		for rows.Next() {
+			var a Agent
+			if err := rows.Scan(&a.ID, &a.Host, &a.Active, &a.Runs, &a.CreatedDate, &a.LastSeen); err != nil {
+				return nil, err
+			}
+			all = append(all, a)
+		}
+		return all, rows.Err()
+	})
+}
+
+// maxAgents bounds the agents of a sweep that are listed.
+const maxAgents = 1000

@@ -1,0 +1,103 @@
+package wandb
+
+import (
+	"context"
+	"strconv"
+
+	"tracker/store/console"
+	"tracker/store/domain"
+	"tracker/store/runs"
+	"tracker/store/scalar"
+)
+
+// exitInterrupted is the exit code of a run that somebody has interrupted.
+const exitInterrupted = 255
+
+// AppendWandb writes a part of the stream of a run, all of it or, with an error,
+// nothing. A row whose step is there takes the place of what it had for the same
+// keys, so a part that comes again changes nothing. The run may have ended, and then
+// stays ended as it was; stopped reports that it was ended here and not by its client.
+// Needs create, and update where values are replaced or the run has ended.
+func (db *DB) Append(ctx context.Context, actor domain.Actor, id string, s Stream) (stopped bool, err error) {
+	return domain.Write(ctx, db.base, actor, func(tx *domain.Tx) (bool, error) {
+		it, err := runs.AllowReopened(tx, id)
+		if err != nil {
+			return false, err
+		}
+		w, err := wandbRun(tx, it.IterationRef)
+		if err != nil {
+			return false, err
+		}
+		replaced, err := wandbTx(tx).Append(it.Num, &w, s)
+		if err != nil {
+			return false, err
+		}
+		if replaced > 0 {
+			if err := tx.Allow(actor, it.ProjectID, domain.RightUpdate); err != nil {
+				return false, err
+			}
+		}
+		if n := len(s.Output); n > 0 {
+			// No more is kept; one more leads to a notice that lines were dropped.
+			lines := s.Output[max(0, n-console.MaxLines-1):]
+			from := max(0, min(s.LogLines, console.MaxNumber)-int64(len(lines)))
+			if _, err := runs.WriteConsole(tx, it.IterationRef, &from, lines); err != nil {
+				return false, err
+			}
+		}
+		if s.Summary != nil || s.Complete {
+			if err := tx.Points().Flush(); err != nil {
+				return false, err
+			}
+			text := w.Summary
+			if s.Summary != nil {
+				text = *s.Summary
+			}
+			if err := wandbTx(tx).SetSummary(it.Num, &w, text, s.Complete); err != nil {
+				return false, err
+			}
+		}
+		if w.Start > 0 {
+			_, err := tx.Exec(`UPDATE iteration SET created_date = ? WHERE num = ? AND created_date > ?`, w.Start, it.Num, w.Start)
+			if err != nil {
+				return false, err
+			}
+		}
+		stopped := it.Ended() && !w.Complete
+		if s.Complete {
+			if err := completeRun(tx, it, &w, s.ExitCode); err != nil {
+				return false, err
+			}
+		}
+		tx.NoteIteration(it.IterationRef)
+		return stopped, wandbTx(tx).Save(it.Num, w)
+	})
+}
+
+// completeWandb ends a run as its client says. One that has ended stays as it is.
+func completeRun(tx *domain.Tx, it domain.IterationState, w *Run, code int) error {
+	w.Complete = true
+	if it.Ended() {
+		return nil
+	}
+	status, message := domain.Succeeded, ""
+	switch {
+	case code != 0 && w.Preempting:
+		status, message = domain.Killed, preempted
+	case code == exitInterrupted:
+		status, message = domain.Killed, "interrupted"
+	case code != 0:
+		status, message = domain.Failed, "exit code "+strconv.Itoa(code)
+	}
+	end := tx.Now
+	if w.Last > 0 && end-w.Last > scalar.Time(domain.LostAfter.Milliseconds()) {
+		end = w.Last // it was recorded before and is sent now
+	}
+	_, err := tx.Exec(`UPDATE iteration SET status = ?, error_message = ?, end_date = max(?, created_date) WHERE num = ?`,
+		status, message, end, it.Num)
+	tx.Seen = append(tx.Seen, it.Num)
+	if err != nil {
+		return err
+	}
+	return tx.NoteParent(it.Num)
+}

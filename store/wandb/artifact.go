@@ -1,0 +1,191 @@
+package wandb
+
+import (
+	"context"
+	"fmt"
+
+	"tracker/store/domain"
+	"tracker/store/scalar"
+	"tracker/store/search"
+	"tracker/store/transfer"
+)
+
+// Artifact is a version of an artifact as W&B's clients know it.
+type Artifact struct {
+	Num          int64          `db:"num"`
+	ID           string         `db:"id"`
+	ExperimentID string         `db:"experiment_id"`
+	ProjectID    string         `db:"project_id"`
+	Project      string         `db:"project"`      // its name
+	IterationID  string         `db:"iteration_id"` // of the run that logged it
+	Collection   string         `db:"collection"`
+	Version      int64          `db:"version"`
+	Type         string         `db:"type"`
+	Digest       string         `db:"digest"`
+	Description  string         `db:"description"`
+	Metadata     string         `db:"metadata"` // JSON
+	State        ArtifactState  `db:"state"`
+	Size         int64          `db:"size"` // of all files, in bytes
+	Files        int64          `db:"files"`
+	CreatedDate  scalar.Time    `db:"created_date"`
+	UpdatedDate  scalar.Time    `db:"updated_date"`
+	Aliases      domain.Strings `db:"aliases"` // once it is committed
+}
+
+// ArtifactState is the state of a version.
+type ArtifactState string
+
+// The states of a version. A pending one is not found by its name.
+const (
+	Pending   ArtifactState = "PENDING"
+	Committed ArtifactState = "COMMITTED"
+	Deleted   ArtifactState = "DELETED"
+)
+
+// Folder returns the name of the folder with the files of a version.
+func (a *Artifact) Folder() string { return fmt.Sprintf("%s:v%d", a.Collection, a.Version) }
+
+// File returns the name of the artifact that is a file of a version.
+func (a *Artifact) File(name string) string { return transfer.FitPath(a.Folder() + "/" + name) }
+
+// Latest is the alias of the newest version of a collection.
+const Latest = "latest"
+
+const wandbArtifactColumns = `
+	wandb_artifact.num,
+	wandb_artifact.id,
+	wandb_artifact.experiment_id,
+	experiment.project_id,
+	project.name AS project,
+	iteration.id AS iteration_id,
+	wandb_artifact.collection,
+	wandb_artifact.version,
+	wandb_artifact.type,
+	wandb_artifact.digest,
+	wandb_artifact.description,
+	wandb_artifact.metadata,
+	wandb_artifact.state,
+	wandb_artifact.size,
+	wandb_artifact.files,
+	wandb_artifact.created_date,
+	wandb_artifact.updated_date,
+	(SELECT json_group_array(alias) FROM
+		(SELECT alias FROM wandb_alias WHERE artifact_num = wandb_artifact.num ORDER BY alias)) AS aliases
+	FROM wandb_artifact
+	JOIN iteration ON iteration.num = wandb_artifact.iteration_num AND iteration.deleted_date IS NULL
+	JOIN experiment ON experiment.id = wandb_artifact.experiment_id AND experiment.deleted_date IS NULL
+	JOIN project ON project.id = experiment.project_id AND project.deleted_date IS NULL `
+
+func wandbArtifact(tx *domain.Tx, id string) (a Artifact, err error) {
+	err = tx.Get(&a, `SELECT `+wandbArtifactColumns+`WHERE wandb_artifact.id = ?`, id)
+	return a, domain.OrNotFound(err, "artifact")
+}
+
+// allowWandbArtifact is wandbArtifact for an actor who must have the right in its
+// project.
+func allowArtifact(tx *domain.Tx, actor domain.Actor, id string, want domain.Right) (Artifact, error) {
+	a, err := wandbArtifact(tx, id)
+	if err == nil {
+		err = tx.Allow(actor, a.ProjectID, want)
+	}
+	return a, err
+}
+
+// Artifact returns a version by its id; also by the id that a client has made up
+// for it, of several the first: others can make up the same one later. Needs read, or
+// create for one that is pending.
+func (db *DB) Artifact(ctx context.Context, actor domain.Actor, id string) (Artifact, error) {
+	return domain.Read(ctx, db.base, func(tx *domain.Tx) (a Artifact, err error) {
+		a, err = wandbArtifact(tx, id)
+		if err != nil && domain.AsError(err).Code == domain.CodeNotFound && id != "" {
+			err = tx.Get(&a, `SELECT `+wandbArtifactColumns+`WHERE wandb_artifact.client_id = ?
+				ORDER BY wandb_artifact.state = 'DELETED', wandb_artifact.num LIMIT 1`, id)
+			err = domain.OrNotFound(err, "artifact")
+		}
+		if err != nil {
+			return a, err
+		}
+		want := domain.RightRead
+		if a.State == Pending {
+			want = domain.RightCreate
+		}
+		return a, tx.Allow(actor, a.ProjectID, want)
+	})
+}
+
+// ArtifactQuery selects versions that are committed.
+type ArtifactQuery struct {
+	ProjectID   string // "" with an iteration
+	Collection  string // "" for all
+	Type        string // "" for all
+	IterationID string // that logged them; "" for all
+	UsedBy      string // id of an iteration that uses them; "" for all
+}
+
+// MaxWandbArtifacts bounds the versions that are listed at once.
+const MaxArtifacts = 100_000
+
+// Artifacts lists versions, the newest first. Needs read.
+func (db *DB) Artifacts(ctx context.Context, actor domain.Actor, q ArtifactQuery) ([]Artifact, error) {
+	return domain.Read(ctx, db.base, func(tx *domain.Tx) ([]Artifact, error) {
+		var where search.SQL
+		where.Add(`WHERE wandb_artifact.state = 'COMMITTED'`)
+		if q.ProjectID != "" {
+			if err := tx.AllowProject(actor, q.ProjectID, domain.RightRead); err != nil {
+				return nil, err
+			}
+			where.Add(` AND experiment.project_id = ?`, q.ProjectID)
+		}
+		if q.Collection != "" {
+			where.Add(` AND wandb_artifact.collection = ?`, q.Collection)
+		}
+		if q.Type != "" {
+			where.Add(` AND wandb_artifact.type = ?`, q.Type)
+		}
+		if q.IterationID != "" {
+			it, err := tx.AllowIteration(actor, q.IterationID, domain.RightRead)
+			if err != nil {
+				return nil, err
+			}
+			where.Add(` AND wandb_artifact.iteration_num = ?`, it.Num)
+		}
+		if q.UsedBy != "" {
+			it, err := tx.AllowIteration(actor, q.UsedBy, domain.RightRead)
+			if err != nil {
+				return nil, err
+			}
+			where.Add(` AND wandb_artifact.num IN (SELECT artifact_num FROM wandb_artifact_use WHERE iteration_num = ?)`, it.Num)
+		}
+		page := append(where.Args, MaxArtifacts)
+		const order = ` ORDER BY wandb_artifact.num DESC LIMIT ?`
+		var size int64
+		err := tx.Row(`SELECT coalesce(sum(octet_length(description) + octet_length(metadata) + ?), 0) FROM (SELECT `+wandbArtifactColumns+where.String()+order+`)`,
+			append([]any{wandbArtifactBytes}, page...)...).Scan(&size)
+		if err == nil {
+			err = domain.Take(tx.Context(), size)
+		}
+		if err != nil {
+			return nil, err
+		}
+		all := []Artifact{}
+		err = tx.Select(&all, `SELECT `+wandbArtifactColumns+where.String()+order, page...)
+		return all, err
+	})
+}
+
+// wandbArtifactBytes is what a version takes beside its long texts.
+const wandbArtifactBytes = 1000
+
+// ArtifactUsers returns the ids of the iterations that use a version. Needs read.
+func (db *DB) ArtifactUsers(ctx context.Context, actor domain.Actor, id string) (ids []string, err error) {
+	return domain.Read(ctx, db.base, func(tx *domain.Tx) (ids []string, err error) {
+		a, err := allowArtifact(tx, actor, id, domain.RightRead)
+		if err != nil {
+			return nil, err
+		}
+		err = tx.Select(&ids, `SELECT iteration.id FROM wandb_artifact_use
+			JOIN iteration ON iteration.num = wandb_artifact_use.iteration_num AND iteration.deleted_date IS NULL
+			WHERE wandb_artifact_use.artifact_num = ? ORDER BY iteration.num LIMIT ?`, a.Num, domain.MaxLimit)
+		return ids, err
+	})
+}

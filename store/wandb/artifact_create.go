@@ -1,0 +1,331 @@
+package wandb
+
+import (
+	"context"
+	"crypto/md5"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+
+	"tracker/store/domain"
+	"tracker/store/files"
+	"tracker/store/json"
+	"tracker/store/scalar"
+)
+
+// NewArtifact is what CreateArtifact takes.
+type NewArtifact struct {
+	IterationID string
+	Collection  string
+	Type        string
+	Digest      string
+	ClientID    string
+	SharedID    string // of a version that several runs write, "" for one that a run writes by itself
+	Description string
+	Metadata    string
+	Aliases     []string
+}
+
+// CreateArtifact begins a version of a collection. A committed version with this
+// digest, or with this client's id, is returned instead, and gets the aliases; so is a
+// pending one that the same client has begun. Of a version that several runs write, only a
+// pending one is. Needs create.
+func (db *DB) CreateArtifact(ctx context.Context, actor domain.Actor, n NewArtifact) (Artifact, error) {
+	err := domain.FirstError(
+		domain.CheckName("name", n.Collection), domain.CheckShort("type", n.Type), domain.CheckShort("digest", n.Digest), domain.CheckShort("clientID", n.ClientID), domain.CheckShort("distributedID", n.SharedID),
+		domain.CheckText("description", n.Description), domain.CheckText("metadata", n.Metadata), checkAliases(n.Aliases))
+	if err == nil && strings.ContainsAny(n.Collection, "/:") {
+		err = domain.Invalid("name", "The name of an artifact must have neither a slash nor a colon.")
+	}
+	if err != nil {
+		return Artifact{}, err
+	}
+	return domain.Write(ctx, db.base, actor, func(tx *domain.Tx) (a Artifact, err error) {
+		it, err := tx.AllowIteration(actor, n.IterationID, domain.RightCreate)
+		if err != nil {
+			return a, err
+		}
+		aliases, err := json.Marshal(slices.Concat(n.Aliases))
+		if err != nil {
+			return a, err
+		}
+		if n.SharedID != "" {
+			n.ClientID = sharedPrefix + n.SharedID
+			err = tx.Get(&a, `SELECT `+wandbArtifactColumns+`
+				WHERE wandb_artifact.experiment_id = ? AND wandb_artifact.collection = ?
+				AND wandb_artifact.state = 'PENDING' AND wandb_artifact.client_id = ?
+				ORDER BY wandb_artifact.version DESC LIMIT 1`,
+				it.ExperimentID, n.Collection, n.ClientID)
+			if err == nil {
+				return a, addToShared(tx, &a, n)
+			}
+		} else {
+			err = tx.Get(&a, `SELECT `+wandbArtifactColumns+`
+				WHERE wandb_artifact.experiment_id = ? AND wandb_artifact.collection = ?
+				AND (wandb_artifact.state = 'COMMITTED' AND (wandb_artifact.digest = ? OR wandb_artifact.client_id = ? AND ? <> '')
+					OR wandb_artifact.state = 'PENDING' AND wandb_artifact.digest = ? AND wandb_artifact.client_id = ? AND wandb_artifact.iteration_num = ?)
+				ORDER BY wandb_artifact.state, wandb_artifact.version DESC LIMIT 1`,
+				it.ExperimentID, n.Collection, n.Digest, n.ClientID, n.ClientID, n.Digest, n.ClientID, it.Num)
+		}
+		if err == nil {
+			if a.State == Committed {
+				err = setAliases(tx, &a, append(n.Aliases, Latest))
+			}
+			return a, err
+		}
+		if !errors.Is(err, sql.ErrNoRows) {
+			return a, err
+		}
+		id, err := domain.NewID()
+		if err != nil {
+			return a, err
+		}
+		_, err = tx.Exec(`INSERT INTO wandb_artifact
+			(id, experiment_id, iteration_num, collection, version, type, digest, client_id, aliases, description, metadata, state, created_date, updated_date)
+			VALUES (?, ?, ?, ?, (SELECT coalesce(max(version) + 1, 0) FROM wandb_artifact WHERE experiment_id = ? AND collection = ?),
+				?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			id, it.ExperimentID, it.Num, n.Collection, it.ExperimentID, n.Collection,
+			n.Type, n.Digest, n.ClientID, string(aliases), n.Description, n.Metadata, Pending, tx.Now, tx.Now)
+		if err != nil {
+			return a, err
+		}
+		return wandbArtifact(tx, id)
+	})
+}
+
+// sharedPrefix begins the client_id of a version that several runs write.
+const sharedPrefix = "shared/"
+
+// addToShared adds what another run says of a version that several runs write.
+func addToShared(tx *domain.Tx, a *Artifact, n NewArtifact) error {
+	aliases, err := pendingAliases(tx, a.Num)
+	if err != nil {
+		return err
+	}
+	for _, alias := range n.Aliases {
+		if !slices.Contains(aliases, alias) {
+			aliases = append(aliases, alias)
+		}
+	}
+	if err := checkAliases(aliases); err != nil {
+		return err
+	}
+	text, err := json.Marshal(slices.Concat(aliases))
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(`UPDATE wandb_artifact SET
+			aliases      = ?1,
+			description  = coalesce(nullif(?2, ''), description),
+			metadata     = coalesce(nullif(?3, ''), metadata),
+			updated_date = ?4
+		WHERE num = ?5`, string(text), n.Description, n.Metadata, tx.Now, a.Num)
+	return err
+}
+
+// pendingAliases returns the aliases that a version gets when it is committed.
+func pendingAliases(tx *domain.Tx, num int64) (aliases []string, err error) {
+	var text string
+	if err := tx.Row(`SELECT aliases FROM wandb_artifact WHERE num = ?`, num).Scan(&text); err != nil {
+		return nil, err
+	}
+	err = json.Unmarshal([]byte(text), &aliases)
+	return aliases, err
+}
+
+// Entry is a file in the manifest of a version.
+type Entry struct {
+	Name string
+	MD5  string // base64
+	Ref  string // the address of a file that is not kept here, "" for one that is
+	Size int64
+}
+
+// maxCommitted is the number of files of a version that one transaction takes at most:
+// others write between two of them.
+const maxCommitted = 200
+
+// WandbParts is the folder in a pending version with the manifests of its writers.
+const Parts = "wandb_manifest.parts"
+
+// CommitArtifact ends a version with the files of its manifest. Those that were not
+// sent are taken from other versions with the same MD5, so it needs read as well as
+// create. INVALID_PAYLOAD when one is found nowhere. A call that is broken off leaves the
+// version as pending; another one continues. A call while the version is being committed
+// waits for the end of that.
+//
+// The manifests in the folder WandbParts, which the manifest was joined from, are deleted,
+// and the digest becomes the one of the joined manifest.
+func (db *DB) CommitArtifact(ctx context.Context, actor domain.Actor, id string, entries []Entry) (a Artifact, err error) {
+	leave, err := db.commits.enter(ctx, id)
+	if err != nil {
+		return a, err
+	}
+	defer leave()
+	var size int64
+	piece := make([]Entry, 0, maxCommitted)
+	for i, e := range entries {
+		size += e.Size
+		if e.Ref == "" {
+			piece = append(piece, e)
+		}
+		isLast := i == len(entries)-1
+		for len(piece) == maxCommitted || isLast && len(piece) > 0 {
+			n := 0
+			a, err = domain.Write(ctx, db.base, actor, func(tx *domain.Tx) (a Artifact, err error) {
+				a, n, err = commitFiles(tx, actor, id, piece)
+				return a, err
+			})
+			if err != nil || a.State == Committed {
+				return a, err
+			}
+			piece = slices.Delete(piece, 0, n)
+		}
+	}
+	return domain.Write(ctx, db.base, actor, func(tx *domain.Tx) (a Artifact, err error) {
+		a, at, err := allowCommit(tx, actor, id)
+		if err != nil || a.State == Committed {
+			return a, err
+		}
+		parts := files.Names{From: a.Folder() + "/" + Parts + "/", To: a.Folder() + "/" + Parts + "0"}
+		isJoined, err := tx.Has(`SELECT 1 `+domain.ResourceFrom+`WHERE resource.iteration_num =
+				(SELECT iteration_num FROM wandb_artifact WHERE num = ?)
+			AND resource.name >= ? AND resource.name < ? AND resource.deleted_date IS NULL`, a.Num, parts.From, parts.To)
+		if err != nil {
+			return a, err
+		}
+		if isJoined {
+			var from files.FileMark
+			for more := true; more; {
+				if from, more, err = files.DiscardFiles(tx, at, []files.Names{parts}, from); err != nil {
+					return a, err
+				}
+			}
+			a.Digest = digestOf(entries)
+		}
+		aliases, err := pendingAliases(tx, a.Num)
+		if err != nil {
+			return a, err
+		}
+		if err := setAliases(tx, &a, append(aliases, Latest)); err != nil {
+			return a, err
+		}
+		a.State, a.Size, a.Files, a.UpdatedDate = Committed, size, int64(len(entries)), tx.Now
+		_, err = tx.Exec(`UPDATE wandb_artifact SET state = ?, digest = ?, size = ?, files = ?, updated_date = ? WHERE num = ?`,
+			a.State, a.Digest, a.Size, a.Files, tx.Now, a.Num)
+		return a, err
+	})
+}
+
+// digestOf returns the digest of a manifest with files, which are sorted by name, as W&B's
+// clients compute it.
+func digestOf(entries []Entry) string {
+	h := md5.New()
+	io.WriteString(h, "wandb-artifact-manifest-v1\n") // never fails
+	for _, e := range entries {
+		fmt.Fprintf(h, "%s:%s\n", e.Name, e.MD5)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// commits are the versions that are being committed.
+type commits struct {
+	mu sync.Mutex
+	of map[string]chan struct{} // by id; closed at the end
+}
+
+// enter waits until a version is not being committed, and marks it as such until leave.
+func (c *commits) enter(ctx context.Context, id string) (leave func(), err error) {
+	for {
+		c.mu.Lock()
+		other := c.of[id]
+		if other == nil {
+			done := make(chan struct{})
+			c.of[id] = done
+			c.mu.Unlock()
+			return func() {
+				c.mu.Lock()
+				delete(c.of, id)
+				c.mu.Unlock()
+				close(done)
+			}, nil
+		}
+		c.mu.Unlock()
+		select {
+		case <-other:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// allowCommit returns a version that an actor may commit, and where its files are, unless it
+// is committed.
+func allowCommit(tx *domain.Tx, actor domain.Actor, id string) (a Artifact, at files.TreePlace, err error) {
+	if a, err = allowArtifact(tx, actor, id, domain.RightCreate); err == nil {
+		err = tx.Allow(actor, a.ProjectID, domain.RightRead)
+	}
+	if err != nil || a.State == Committed {
+		return a, at, err
+	}
+	if a.State == Deleted {
+		return a, at, domain.Errorf(domain.CodeConflict, "The artifact was deleted; log it again.")
+	}
+	at, err = files.AllowTree(tx, actor, files.Tree{IterationID: a.IterationID}, domain.RightCreate)
+	return a, at, err
+}
+
+// commitFiles makes sure that a version has the first of some files of its manifest, and
+// returns their number.
+func commitFiles(tx *domain.Tx, actor domain.Actor, id string, entries []Entry) (a Artifact, n int, err error) {
+	a, at, err := allowCommit(tx, actor, id)
+	if err != nil || a.State == Committed {
+		return a, 0, err
+	}
+	full := domain.Part()
+	for n < len(entries) && (n == 0 || !full()) {
+		e := entries[n]
+		if err := adoptFile(tx, actor, &a, at, e); err != nil {
+			return a, n, err
+		}
+		if _, err := tx.Exec(`INSERT INTO wandb_file (artifact_num, name, md5) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, a.Num, e.Name, e.MD5); err != nil {
+			return a, n, err
+		}
+		n++
+	}
+	return a, n, nil
+}
+
+// adoptFile makes sure that a version has a file.
+func adoptFile(tx *domain.Tx, actor domain.Actor, a *Artifact, at files.TreePlace, e Entry) error {
+	name := a.File(e.Name)
+	_, err := files.FileNamed(tx, at, name)
+	if err == nil || !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	adopted := false
+	err = eachPlace(tx, a.ExperimentID, e.MD5, func(p wandbPlace) (bool, error) {
+		var blobID int64
+		var contentType string
+		err := tx.Row(`SELECT resource.blob_id, resource.content_type `+domain.ResourceFrom+`
+			WHERE resource.iteration_num = ? AND resource.name = ? AND resource.deleted_date IS NULL
+			ORDER BY resource.num DESC LIMIT 1`, p.iteration.Num, p.name).Scan(&blobID, &contentType)
+		if errors.Is(err, sql.ErrNoRows) {
+			return false, nil
+		}
+		if err == nil {
+			adopted = true
+			_, err = files.InsertArtifact(tx, actor, a.ExperimentID, files.NewArtifact{Name: name, IterationID: a.IterationID, ContentType: contentType}, blobID)
+		}
+		return true, err
+	})
+	if err == nil && !adopted {
+		err = domain.Invalid("manifest", "The file %s of the artifact has not arrived; log the artifact again.", scalar.Quote(e.Name))
+	}
+	return err
+}

@@ -1,0 +1,79 @@
+package wandb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"tracker/store/domain"
+	"tracker/store/files"
+)
+
+// wandbPlace is where a file of a version lies: the name of an artifact of an iteration.
+type wandbPlace struct {
+	iteration domain.IterationRef
+	name      string
+}
+
+// maxPlaces bounds the places at which a file is looked for.
+const maxPlaces = 100
+
+// eachPlace calls fn with the places at which versions in an experiment have files with an
+// MD5, in base64, until fn returns true or an error. Single files may be gone.
+func eachPlace(tx *domain.Tx, experimentID, md5 string, fn func(wandbPlace) (bool, error)) error {
+	// CROSS JOIN keeps this order: files with the same MD5 in other experiments are not read.
+	rows, err := tx.Rows(`SELECT
+			wandb_artifact.collection,
+			wandb_artifact.version,
+			iteration.num,
+			iteration.id,
+			wandb_file.name
+		FROM wandb_artifact
+		CROSS JOIN wandb_file ON wandb_file.md5 = ? AND wandb_file.artifact_num = wandb_artifact.num
+		CROSS JOIN iteration ON iteration.num = wandb_artifact.iteration_num
+		WHERE wandb_artifact.experiment_id = ? AND wandb_artifact.state <> 'DELETED' LIMIT ?`, md5, experimentID, maxPlaces)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var a Artifact
+		var it domain.IterationRef
+		var file string
+		if err := rows.Scan(&a.Collection, &a.Version, &it.Num, &it.ID, &file); err != nil {
+			return err
+		}
+		if done, err := fn(wandbPlace{it, a.File(file)}); done || err != nil {
+			return err
+		}
+	}
+	return errors.Join(rows.Err(), rows.Close())
+}
+
+// FileWith returns the iteration and the name of a file with an MD5, in base64, that
+// a version has, or another one in the same experiment when it was deleted. NOT_FOUND
+// when none has one. Needs read.
+func (db *DB) FileWith(ctx context.Context, actor domain.Actor, id, md5 string) (iterationID, name string, err error) {
+	err = db.base.Ask(ctx, func(tx *domain.Tx) error {
+		a, err := allowArtifact(tx, actor, id, domain.RightRead)
+		if err != nil {
+			return err
+		}
+		err = eachPlace(tx, a.ExperimentID, md5, func(p wandbPlace) (bool, error) {
+			at, err := files.AllowTree(tx, actor, files.Tree{IterationID: p.iteration.ID}, domain.RightRead)
+			if err == nil {
+				_, err = files.FileNamed(tx, at, p.name)
+			}
+			if errors.Is(err, sql.ErrNoRows) || err != nil && domain.AsError(err).Code == domain.CodeNotFound {
+				return false, nil
+			}
+			iterationID, name = p.iteration.ID, p.name
+			return true, err
+		})
+		if err == nil && iterationID == "" {
+			err = domain.Errorf(domain.CodeNotFound, "No version of the artifact has a file with this MD5.")
+		}
+		return err
+	})
+	return iterationID, name, err
+}

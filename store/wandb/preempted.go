@@ -1,0 +1,27 @@
+package wandb
+
+import "tracker/store/domain"
+
+const (
+	// preempted is the error message of a run whose machine was taken away.
+	preempted = "preempted"
+	// exitLost stands for the exit code of a run that gave none.
+	exitLost = -1
+)
+
+// endPreempted reports whether a run that has ended or is lost was preempted. One that
+// is lost after it announced that ends as preempted.
+func endPreempted(tx *domain.Tx, it domain.IterationState) (bool, error) {
+	if it.Ended() {
+		return it.Status == domain.Killed && it.ErrorMessage == preempted, nil
+	}
+	w, err := wandbRun(tx, it.IterationRef)
+	if err != nil || !w.Preempting {
+		return false, err
+	}
+	if err := completeRun(tx, it, &w, exitLost); err != nil {
+		return false, err
+	}
+	tx.NoteIteration(it.IterationRef)
+	return true, wandbTx(tx).Save(it.Num, w)
+}

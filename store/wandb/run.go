@@ -1,0 +1,366 @@
+package wandb
+
+import (
+	"context"
+	"strings"
+
+	"tracker/store/domain"
+	"tracker/store/runs"
+	"tracker/store/scalar"
+	"tracker/store/transfer"
+)
+
+// maxWandbName bounds the id of a run in W&B, in bytes.
+const maxName = 1000
+
+// WandbExperiment is the name of the experiment that the runs of a project of W&B are
+// in.
+const ExperimentName = "default"
+
+// wandbTx returns what W&B's clients say as the transaction sees it.
+func wandbTx(tx *domain.Tx) Tx {
+	return Tx{Tx: tx.Points(), Now: tx.Now, Take: func(bytes int64) error { return domain.Take(tx.Context(), bytes) }}
+}
+
+// wandbRun returns what is known of a run.
+func wandbRun(tx *domain.Tx, it domain.IterationRef) (Run, error) {
+	return wandbTx(tx).Run(it.Num, it.ID)
+}
+
+// wandbID returns the id of the iteration that a run of W&B is.
+func wandbID(projectID, name string) string {
+	return transfer.ID("wandb", "run", projectID, name).String()
+}
+
+// RunOf returns what W&B's clients have said about an iteration. Needs read.
+func (v *View) RunOf(id string) (Run, error) {
+	it, err := v.tx.AllowIteration(v.tx.Actor, id, domain.RightRead)
+	if err != nil {
+		return Run{}, err
+	}
+	return wandbRun(v.tx, it.IterationRef)
+}
+
+// Project returns the id of the project with this name or id: of several with the
+// name one that the actor was given the right to add to, or else one that it was given
+// the right to read, or else the oldest. NOT_FOUND when there is none. It needs no
+// right, since whatever is done with the id does.
+func (v *View) Project(name string) (string, error) {
+	return wandbProjectNamed(v.tx, v.tx.Actor, name)
+}
+
+func wandbProjectNamed(tx *domain.Tx, actor domain.Actor, name string) (id string, err error) {
+	err = tx.Row(`SELECT project.id FROM project
+		LEFT JOIN user_permission ON user_permission.project_id = project.id AND user_permission.user_id = ?
+		WHERE (project.name = ? OR project.id = ?) AND project.deleted_date IS NULL
+		ORDER BY
+			coalesce(user_permission.create_permission, 0) DESC,
+			coalesce(user_permission.read_permission, 0) DESC,
+			project.created_date,
+			project.id
+		LIMIT 1`, actor.UserID, transfer.FitName(name), name).Scan(&id)
+	return id, domain.OrNotFound(err, "project")
+}
+
+// Iteration returns the id of the iteration that is the run with a name in a
+// project, both as W&B's clients name them; NOT_FOUND when there is none. It needs no
+// right, since whatever is done with the id does.
+func (v *View) Iteration(project, name string) (string, error) {
+	projectID, err := wandbProjectNamed(v.tx, v.tx.Actor, project)
+	if err != nil {
+		return "", err
+	}
+	return wandbIteration(v.tx, projectID, name)
+}
+
+func wandbIteration(tx *domain.Tx, projectID, name string) (id string, err error) {
+	err = tx.Row(`SELECT iteration.id FROM iteration
+		JOIN experiment ON experiment.id = iteration.experiment_id
+		WHERE iteration.id IN (?, ?) AND experiment.project_id = ? AND iteration.deleted_date IS NULL AND experiment.deleted_date IS NULL
+		ORDER BY iteration.id = ? DESC LIMIT 1`,
+		wandbID(projectID, name), strings.ToLower(name), projectID, wandbID(projectID, name)).Scan(&id)
+	return id, domain.OrNotFound(err, "run")
+}
+
+// Change is what SaveRun writes; nil leaves a field as it is.
+type Change struct {
+	ID      string // of the iteration; "" for the run with Name in Project
+	Project string
+	Name    string
+
+	DisplayName, Notes, Group, JobType, Config, Summary, Host, Program, Remote, Commit, Sweep *string
+	Tags                                                                                      []string
+	State                                                                                     *string
+}
+
+// Saved is the run as it is after SaveRun.
+type Saved struct {
+	Run
+	ID       string // of the iteration
+	Inserted bool
+}
+
+// SaveRun writes what a client says about a run. A run that does not exist is
+// made, with its experiment and project; one that its client has ended is opened
+// again, unless it is named by ID. Names, texts and values that are too long are cut,
+// which Run.Lost says. Needs create, and update where something is replaced.
+// CONFLICT when the run is in the trash.
+func (db *DB) SaveRun(ctx context.Context, actor domain.Actor, c Change) (Saved, error) {
+	if len(c.Name) > maxName {
+		return Saved{}, domain.Invalid("name", "The id of a run has up to %d bytes.", maxName)
+	}
+	return domain.Write(ctx, db.base, actor, func(tx *domain.Tx) (Saved, error) {
+		it, inserted, err := wandbTarget(tx, c)
+		if err != nil {
+			return Saved{}, err
+		}
+		w, err := wandbRun(tx, it.IterationRef)
+		if err != nil {
+			return Saved{}, err
+		}
+		if inserted {
+			w.RunID = c.Name
+		}
+		if err := changeRun(tx, it, &w, c, inserted); err != nil {
+			return Saved{}, err
+		}
+		tx.NoteIteration(it.IterationRef)
+		return Saved{w, it.ID, inserted}, wandbTx(tx).Save(it.Num, w)
+	})
+}
+
+// wandbTarget returns the iteration that a change is about. It is made when there is
+// none.
+func wandbTarget(tx *domain.Tx, c Change) (it domain.IterationState, inserted bool, err error) {
+	if c.ID != "" {
+		it, err = tx.AllowIteration(tx.Actor, c.ID, domain.RightUpdate)
+		return it, false, err
+	}
+	projectID, err := wandbProject(tx, c.Project)
+	if err != nil {
+		return it, false, err
+	}
+	id, err := wandbIteration(tx, projectID, c.Name)
+	if err == nil {
+		it, err = tx.AllowIteration(tx.Actor, id, domain.RightCreate)
+		return it, false, err
+	}
+	if domain.AsError(err).Code != domain.CodeNotFound {
+		return it, false, err
+	}
+	id = wandbID(projectID, c.Name)
+	if deleted, err := tx.Has(`SELECT 1 FROM iteration WHERE id = ?`, id); err != nil || deleted {
+		return it, false, domain.FirstError(err, &domain.Error{Code: domain.CodeConflict, Field: "id",
+			Message: "The run " + scalar.Quote(c.Name) + " is in the trash; restore it there, or start one with another id."})
+	}
+	experimentID, err := wandbExperiment(tx, projectID)
+	if err != nil {
+		return it, false, err
+	}
+	name := transfer.FitName(c.Name)
+	if _, err := runs.InsertIteration(tx, experimentID, runs.NewIteration{ID: &id, Name: &name}); err != nil {
+		return it, false, err
+	}
+	it, err = tx.AllowIteration(tx.Actor, id, domain.RightCreate)
+	return it, true, err
+}
+
+// wandbProject returns the id of the project that a run of this name belongs to, which
+// is made when the actor may not add to one that has the name.
+func wandbProject(tx *domain.Tx, name string) (string, error) {
+	id, err := wandbProjectNamed(tx, tx.Actor, name)
+	if err == nil {
+		err = tx.Allow(tx.Actor, id, domain.RightCreate)
+	}
+	if err == nil {
+		return id, nil
+	}
+	if code := domain.AsError(err).Code; code != domain.CodeNotFound && code != domain.CodeProjectPermissionRequired {
+		return "", err
+	}
+	created, err := tx.InsertProject(tx.Actor, domain.NewProject{Name: transfer.FitName(name)})
+	return created.ID, err
+}
+
+// wandbExperiment returns the id of the experiment of W&B's runs in a project, which is
+// made when there is none and opened when it was ended.
+func wandbExperiment(tx *domain.Tx, projectID string) (string, error) {
+	if err := tx.AllowProject(tx.Actor, projectID, domain.RightCreate); err != nil {
+		return "", err
+	}
+	id, err := tx.FirstOr("experiment", transfer.ID("experiment", projectID, ExperimentName).String(), func(id string) error {
+		_, err := tx.Exec(`INSERT INTO experiment (id, project_id, name, description, status, created_date) VALUES (?, ?, ?, '', ?, ?)`,
+			id, projectID, ExperimentName, domain.InProgress, tx.Now)
+		return err
+	}, `SELECT id FROM experiment WHERE deleted_date IS NULL AND project_id = ?3 AND (id = ?1 OR name = ?2) ORDER BY id <> ?1, created_date, id LIMIT 1`,
+		ExperimentName, projectID)
+	if err == nil {
+		_, err = tx.Exec(`UPDATE experiment SET status = ?, end_date = NULL WHERE id = ? AND status <> ?`, domain.InProgress, id, domain.InProgress)
+	}
+	return id, err
+}
+
+// changeWandbRun writes the fields of a change.
+func changeRun(tx *domain.Tx, it domain.IterationState, w *Run, c Change, inserted bool) error {
+	replaces := false
+	set := func(field *string, to *string) {
+		if to == nil {
+			return
+		}
+		text := *to
+		if text != "" {
+			text = transfer.FitName(text)
+		}
+		if text != *field {
+			replaces = replaces || *field != ""
+			*field = text
+		}
+	}
+	before := w.Parameters()
+	set(&w.Group, c.Group)
+	set(&w.JobType, c.JobType)
+	set(&w.Host, c.Host)
+	set(&w.Program, c.Program)
+	set(&w.Sweep, c.Sweep)
+	if c.Config != nil {
+		w.SetConfig(*c.Config)
+	}
+	if c.Summary != nil {
+		if err := wandbTx(tx).SetSummary(it.Num, w, *c.Summary, it.Ended()); err != nil {
+			return err
+		}
+	}
+	changed, err := wandbTx(tx).SetParameters(it.Num, before, w)
+	if err != nil {
+		return err
+	}
+	replaces = replaces || changed
+	if c.DisplayName != nil && strings.TrimSpace(*c.DisplayName) != "" || c.Notes != nil {
+		var name, notes *string
+		if c.DisplayName != nil && strings.TrimSpace(*c.DisplayName) != "" {
+			name = new(w.FitName("run", *c.DisplayName))
+		}
+		if c.Notes != nil {
+			if notes = new(transfer.FitText(*c.Notes)); len(*notes) < len(*c.Notes) {
+				w.Lose("The notes were cut: they may have %d bytes.", domain.MaxText)
+			}
+		}
+		n, err := tx.Exec(`UPDATE iteration SET name = coalesce(?1, name), notes = coalesce(?2, notes)
+			WHERE num = ?3 AND (name IS NOT coalesce(?1, name) OR notes IS NOT coalesce(?2, notes))`, name, notes, it.Num)
+		if err != nil {
+			return err
+		}
+		replaces = replaces || n > 0
+	}
+	if c.Tags != nil {
+		changed, err := wandbTx(tx).SetTags(it.Num, w, c.Tags)
+		if err != nil {
+			return err
+		}
+		replaces = replaces || changed
+	}
+	if c.Remote != nil || c.Commit != nil || c.Program != nil {
+		p := runs.SnapshotPatch{GitRemote: fitted(c.Remote), GitSHA: fitted(c.Commit), Entrypoint: fitted(c.Program)}
+		if err := runs.PatchSnapshot(tx, it, &p); err != nil {
+			return err
+		}
+	}
+	reopened, err := setState(tx, it, w, c)
+	if err != nil {
+		return err
+	}
+	if !inserted && (replaces || reopened) {
+		return tx.Allow(tx.Actor, it.ProjectID, domain.RightUpdate)
+	}
+	return nil
+}
+
+// fitted returns a text as the store takes it, nil for nil.
+func fitted(s *string) *string {
+	if s == nil {
+		return nil
+	}
+	return new(transfer.FitText(*s))
+}
+
+// setState opens a run again that its client had ended, or sets the state that a
+// change has.
+func setState(tx *domain.Tx, it domain.IterationState, w *Run, c Change) (changed bool, err error) {
+	p := runs.IterationPatch{Reopen: true}
+	switch {
+	case c.State != nil:
+		status, ok := wandbStates[*c.State]
+		if !ok {
+			return false, domain.Invalid("state", "The state of a run is one of pending, running, finished, failed, crashed, killed and preempted, not %s.", scalar.Quote(*c.State))
+		}
+		p.Status = &status
+		w.Complete = status != domain.Running
+	case c.ID != "":
+		if !it.Ended() {
+			tx.Seen = append(tx.Seen, it.Num)
+		}
+		return false, nil
+	default:
+		var lastSeen scalar.Time
+		if err := tx.Row(`SELECT last_seen FROM iteration WHERE num = ?`, it.Num).Scan(&lastSeen); err != nil {
+			return false, err
+		}
+		lastSeen = tx.DB.LastSeen.Latest(it.Num, lastSeen)
+		lost := tx.Now-lastSeen >= scalar.Time(domain.LostAfter.Milliseconds())
+		if !it.Ended() {
+			w.Preempting = w.Preempting && !lost // it begins again
+			tx.Seen = append(tx.Seen, it.Num)
+			return false, nil
+		}
+		if !w.Complete && !lost {
+			return false, nil // it was ended here, and its client has not been told yet
+		}
+		p.Status = new(domain.Running)
+		w.Complete, w.Preempting = false, false
+	}
+	if *p.Status == it.Status {
+		return false, nil
+	}
+	if *p.Status == domain.Running {
+		p.ErrorMessage = new("")
+	}
+	return true, runs.UpdateIteration(tx, tx.Actor, it.ID, p)
+}
+
+// wandbStates holds the statuses by W&B's names of states.
+var wandbStates = map[string]domain.IterationStatus{
+	"pending": domain.Running, "running": domain.Running, "finished": domain.Succeeded, "failed": domain.Failed, "crashed": domain.Failed,
+	"killed": domain.Killed, "preempted": domain.Killed, "preempting": domain.Running,
+}
+
+// Snapshot describes the machine and the code of a run, as a client sent it. A field
+// that is "" is not known.
+type Snapshot struct{ GitSHA, GitRemote, Entrypoint, Command, Hostname, Runtime string }
+
+// SetSnapshot sets the fields of the snapshot of an iteration that are known. Needs
+// create.
+func (db *DB) SetSnapshot(ctx context.Context, actor domain.Actor, id string, s Snapshot) error {
+	return domain.Change(ctx, db.base, actor, func(tx *domain.Tx) error {
+		it, err := tx.AllowIteration(actor, id, domain.RightCreate)
+		if err != nil {
+			return err
+		}
+		snapshotID, err := domain.NewID()
+		if err != nil {
+			return err
+		}
+		fit := transfer.FitText
+		_, err = tx.Exec(`INSERT INTO snapshot (iteration_num, id, git_sha, git_remote, entrypoint, command, hostname, runtime, created_date)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT (iteration_num) DO UPDATE SET
+				git_sha    = coalesce(nullif(excluded.git_sha, ''), git_sha),
+				git_remote = coalesce(nullif(excluded.git_remote, ''), git_remote),
+				entrypoint = coalesce(nullif(excluded.entrypoint, ''), entrypoint),
+				command    = coalesce(nullif(excluded.command, ''), command),
+				hostname   = coalesce(nullif(excluded.hostname, ''), hostname),
+				runtime    = coalesce(nullif(excluded.runtime, ''), runtime)`,
+			it.Num, snapshotID, fit(s.GitSHA), fit(s.GitRemote), fit(s.Entrypoint), fit(s.Command), fit(s.Hostname), fit(s.Runtime), tx.Now)
+		tx.NoteIteration(it.IterationRef)
+		return err
+	})
+}

@@ -1,0 +1,353 @@
+package wandb
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+
+	"tracker/store/domain"
+	"tracker/store/goal"
+	"tracker/store/runs"
+	"tracker/store/scalar"
+	"tracker/store/transfer"
+	"tracker/store/wandb/sweep"
+)
+
+// SweepState is whether the agents of a sweep are given runs.
+type SweepState string
+
+// The states of a sweep.
+const (
+	SweepPending  SweepState = "PENDING" // no agent has asked for a run yet
+	SweepRunning  SweepState = "RUNNING"
+	SweepPaused   SweepState = "PAUSED"
+	SweepFinished SweepState = "FINISHED" // no new runs; those that go on are not ended
+	SweepCanceled SweepState = "CANCELED" // no new runs, and those that went on were ended
+)
+
+// Sweep is a search for good settings. Its runs are iterations with a parameter
+// sweep that is its id.
+type Sweep struct {
+	SweepTrials
+	projectID    string
+	ExperimentID string
+	Name         string // "" for none
+	Text         string // the configuration as the client sent it
+	State        SweepState
+	CreatedDate  scalar.Time
+	UpdatedDate  scalar.Time
+}
+
+// Filter returns the runs of a sweep in the language of searches.
+func (s Sweep) Filter() string { return `param.sweep = "` + s.ID + `"` }
+
+// Title returns the name of a sweep, or its id when it has none.
+func (s Sweep) Title() string {
+	if s.Name == "" && s.Config.Name != "" {
+		return transfer.FitName(s.Config.Name)
+	}
+	return cmp.Or(s.Name, s.ID)
+}
+
+// Objective returns what the runs of a sweep are judged by, nil for nothing.
+func (s Sweep) Objective() *goal.Objective {
+	if s.Config.Metric.Name == "" {
+		return nil
+	}
+	wanted := goal.Minimize
+	if s.Config.Metric.Maximize {
+		wanted = goal.Maximize
+	}
+	return &goal.Objective{Metric: transfer.FitName(s.Config.Metric.Name), Goal: wanted}
+}
+
+const sweepColumns = `
+	wandb_sweep.num,
+	experiment.project_id,
+	wandb_sweep.id,
+	wandb_sweep.experiment_id,
+	wandb_sweep.name,
+	wandb_sweep.config,
+	wandb_sweep.state,
+	wandb_sweep.created_date,
+	wandb_sweep.updated_date,
+	(SELECT count(*) FROM wandb_trial WHERE wandb_trial.sweep_num = wandb_sweep.num),
+	(SELECT count(*) FROM wandb_trial WHERE wandb_trial.sweep_num = wandb_sweep.num AND wandb_trial.state = 'DONE')`
+
+func (s *Sweep) scan(row interface{ Scan(...any) error }) error {
+	err := row.Scan(&s.Num, &s.projectID, &s.ID, &s.ExperimentID, &s.Name, &s.Text, &s.State, &s.CreatedDate, &s.UpdatedDate, &s.Given, &s.Done)
+	if err == nil {
+		s.Config, err = sweep.Parse(s.Text)
+	}
+	return err
+}
+
+// Sweep returns a sweep. Needs read.
+func (v *View) Sweep(id string) (Sweep, error) {
+	return allowSweep(v.tx, v.tx.Actor, id, domain.RightRead)
+}
+
+// Sweep is View.Sweep.
+func (db *DB) Sweep(ctx context.Context, actor domain.Actor, id string) (Sweep, error) {
+	return view(ctx, db, actor, func(v *View) (Sweep, error) { return v.Sweep(id) })
+}
+
+// SweepRunNums returns the project of a sweep and the numbers of its runs, the oldest first, up to
+// MaxWandbRuns: of those that an agent has, or of all when agent is "". Needs read.
+func (db *DB) SweepRunNums(ctx context.Context, actor domain.Actor, id, agent string) (projectID string, nums []int64, err error) {
+	err = db.base.Ask(ctx, func(tx *domain.Tx) error {
+		s, err := allowSweep(tx, actor, id, domain.RightRead)
+		if err != nil {
+			return err
+		}
+		projectID = s.projectID
+		return tx.Select(&nums, `SELECT iteration.num
+			FROM iteration
+			JOIN experiment ON experiment.id = iteration.experiment_id
+			JOIN wandb_run ON wandb_run.iteration_num = iteration.num
+			WHERE experiment.project_id = ?1 AND iteration.deleted_date IS NULL AND experiment.deleted_date IS NULL
+				AND wandb_run.about ->> 'sweep' = ?2
+				AND (?3 = '' OR wandb_run.name IN (SELECT name FROM wandb_trial WHERE sweep_num = ?4 AND agent = ?3))
+			ORDER BY iteration.created_date, iteration.num LIMIT ?5`, s.projectID, s.ID, agent, s.Num, MaxRuns)
+	})
+	return projectID, nums, err
+}
+
+// HasSweep reports whether an experiment has a sweep. Needs read.
+func (v *View) HasSweep(experimentID string) (bool, error) {
+	if _, err := v.tx.AllowExperiment(v.tx.Actor, experimentID, domain.RightRead); err != nil {
+		return false, err
+	}
+	return v.tx.Has(`SELECT 1 FROM wandb_sweep WHERE experiment_id = ?`, experimentID)
+}
+
+// maxSweeps bounds the sweeps of a project that are listed, the newest ones.
+const maxSweeps = 200
+
+// maxSweepText is how many bytes of configurations are listed at once: to read one takes
+// some thirty times as much memory.
+const maxSweepText = 1 << 20
+
+// Sweeps lists the sweeps of a project, or of one of its experiments unless
+// experimentID is "", the newest first: up to 200, and fewer when their configurations
+// have more than maxSweepText bytes together. Needs read.
+func (v *View) Sweeps(projectID, experimentID string) ([]Sweep, error) {
+	if err := v.tx.AllowProject(v.tx.Actor, projectID, domain.RightRead); err != nil {
+		return nil, err
+	}
+	rows, err := v.tx.Rows(`SELECT `+sweepColumns+`
+		FROM wandb_sweep
+		JOIN experiment ON experiment.id = wandb_sweep.experiment_id
+		WHERE experiment.project_id = ?1 AND (?2 = '' OR experiment.id = ?2) AND experiment.deleted_date IS NULL
+		ORDER BY wandb_sweep.num DESC LIMIT ?3`, projectID, experimentID, maxSweeps)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var all []Sweep
+	for size := 0; size <= maxSweepText && rows.Next(); {
+		var s Sweep
+		if err := s.scan(rows); err != nil {
+			return nil, err
+		}
+		size += len(s.Text)
+		all = append(all, s)
+	}
+	return all, rows.Err()
+}
+
+// SweepBest is the best run of a sweep.
+type SweepBest struct {
+	runs.Iteration
+	Metric string
+	Value  scalar.Value
+}
+
+// SweepBest returns the best run of a sweep; nil when none has a value of the metric.
+// Needs read.
+func (v *View) SweepBest(s Sweep) (*SweepBest, error) {
+	o := s.Objective()
+	if o == nil {
+		return nil, nil
+	}
+	for _, key := range s.MetricKeys() {
+		o.Metric = key
+		l, err := runs.In(v.tx).Iterations(s.ExperimentID, runs.IterationQuery{Page: domain.Page{Limit: 1}, Filter: s.Filter(), Sort: o.Order(), Columns: o.Value()})
+		if err != nil {
+			return nil, err
+		}
+		for _, it := range l.Data {
+			for _, value := range it.Metrics {
+				return &SweepBest{it, key, value}, nil
+			}
+		}
+	}
+	return nil, nil
+}
+
+// SweepBest is View.SweepBest.
+func (db *DB) SweepBest(ctx context.Context, actor domain.Actor, s Sweep) (*SweepBest, error) {
+	return view(ctx, db, actor, func(v *View) (*SweepBest, error) { return v.SweepBest(s) })
+}
+
+// allowSweep returns the sweep. It fails unless there is one and actor has the right in
+// its project.
+func allowSweep(tx *domain.Tx, actor domain.Actor, id string, want domain.Right) (s Sweep, err error) {
+	err = s.scan(tx.Row(`SELECT `+sweepColumns+`
+		FROM wandb_sweep
+		JOIN experiment ON experiment.id = wandb_sweep.experiment_id
+		JOIN project ON project.id = experiment.project_id
+		WHERE wandb_sweep.id = ? AND `+tx.Found("experiment", "project"), strings.ToLower(id)))
+	if err != nil {
+		return s, domain.OrNotFound(err, "sweep")
+	}
+	return s, tx.Allow(actor, s.projectID, want)
+}
+
+// SweepChange is what SaveSweep writes; nil leaves a field as it is.
+type SweepChange struct {
+	ID      string // "" for a new sweep
+	NewID   string // of a new sweep
+	Project string // of a new sweep
+	Config  *string
+	Name    *string
+	State   *string
+	Runs    []string // names of runs of the project that a new sweep begins with
+}
+
+// SaveSweep makes a sweep, with its experiment and project, or changes one.
+// Canceling one ends its runs. Needs create for a new one, else update.
+// INVALID_PAYLOAD when the configuration can't be read, or is changed after runs were
+// given to agents.
+func (db *DB) SaveSweep(ctx context.Context, actor domain.Actor, c SweepChange) (Sweep, error) {
+	if c.Config != nil {
+		if _, err := sweep.Parse(*c.Config); err != nil {
+			return Sweep{}, refusedConfig(err)
+		}
+	}
+	if c.State != nil {
+		switch SweepState(*c.State) {
+		case SweepPending, SweepRunning, SweepPaused, SweepFinished, SweepCanceled:
+		default:
+			return Sweep{}, domain.Invalid("state", "The state of a sweep is one of PENDING, RUNNING, PAUSED, FINISHED and CANCELED, not %s.", scalar.Quote(*c.State))
+		}
+	}
+	return domain.Write(ctx, db.base, actor, func(tx *domain.Tx) (Sweep, error) {
+		if c.ID == "" {
+			if err := insertSweep(tx, c); err != nil {
+				return Sweep{}, err
+			}
+			return allowSweep(tx, actor, c.NewID, domain.RightCreate)
+		}
+		if err := updateSweep(tx, c); err != nil {
+			return Sweep{}, err
+		}
+		return allowSweep(tx, actor, c.ID, domain.RightUpdate)
+	})
+}
+
+func refusedConfig(err error) error {
+	if wrong, ok := errors.AsType[*sweep.Error](err); ok {
+		return domain.Invalid("config", "%s", wrong.Message)
+	}
+	return err
+}
+
+func insertSweep(tx *domain.Tx, c SweepChange) error {
+	if c.Config == nil {
+		return domain.Invalid("config", "A new sweep needs a configuration.")
+	}
+	projectID, err := wandbProject(tx, c.Project)
+	if err != nil {
+		return err
+	}
+	experimentID, err := wandbExperiment(tx, projectID)
+	if err != nil {
+		return err
+	}
+	name := ""
+	if c.Name != nil {
+		name = transfer.FitText(*c.Name)
+	}
+	if _, err := tx.Exec(`INSERT INTO wandb_sweep (id, experiment_id, name, config, state, created_date, updated_date)
+		VALUES (?, ?, ?, ?, ?, ?, ?)`, c.NewID, experimentID, name, *c.Config, SweepPending, tx.Now, tx.Now); err != nil {
+		return err
+	}
+	for _, run := range c.Runs {
+		if err := addToSweep(tx, projectID, run, c.NewID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addToSweep makes a run one of a sweep.
+func addToSweep(tx *domain.Tx, projectID, run, sweepID string) error {
+	id, err := wandbIteration(tx, projectID, run)
+	if err != nil {
+		return err
+	}
+	it, err := tx.AllowIteration(tx.Actor, id, domain.RightUpdate)
+	if err != nil {
+		return err
+	}
+	w, err := wandbRun(tx, it.IterationRef)
+	if err != nil {
+		return err
+	}
+	if err := changeRun(tx, it, &w, Change{ID: id, Sweep: &sweepID}, false); err != nil {
+		return err
+	}
+	tx.NoteIteration(it.IterationRef)
+	return wandbTx(tx).Save(it.Num, w)
+}
+
+func updateSweep(tx *domain.Tx, c SweepChange) error {
+	s, err := allowSweep(tx, tx.Actor, c.ID, domain.RightUpdate)
+	if err != nil {
+		return err
+	}
+	if c.Config != nil && *c.Config != s.Text && s.Given > 0 {
+		return domain.Invalid("config", "The sweep has given %d runs to agents, so that its configuration can't change any more; start another sweep.", s.Given)
+	}
+	var name *string
+	if c.Name != nil {
+		name = new(transfer.FitText(*c.Name))
+	}
+	if _, err := tx.Exec(`UPDATE wandb_sweep SET
+			name         = coalesce(?, name),
+			config       = coalesce(?, config),
+			state        = coalesce(?, state),
+			updated_date = ?
+		WHERE num = ?`, name, c.Config, c.State, tx.Now, s.Num); err != nil {
+		return err
+	}
+	if c.State == nil || SweepState(*c.State) != SweepCanceled {
+		return nil
+	}
+	trials, err := openTrials(tx, s)
+	for i := range trials {
+		if it := trials[i].it; err == nil && it != nil {
+			err = killRun(tx, *it, canceled)
+		}
+	}
+	return err
+}
+
+// canceled is the error message of the runs that a canceled sweep ends.
+const canceled = "the sweep was canceled"
+
+// killWandb ends a run, which its client is told when it sends something.
+func killRun(tx *domain.Tx, it domain.IterationState, message string) error {
+	if it.Ended() {
+		return nil
+	}
+	if _, err := tx.Exec(`UPDATE iteration SET status = ?, error_message = ?, end_date = max(?, created_date) WHERE num = ?`,
+		domain.Killed, message, tx.Now, it.Num); err != nil {
+		return err
+	}
+	tx.Seen = append(tx.Seen, it.Num)
+	tx.NoteIteration(it.IterationRef)
+	return tx.NoteParent(it.Num)
+}
