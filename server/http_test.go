@@ -19,9 +19,10 @@ func TestHeadIsGetWithoutBody(t *testing.T) {
 		}
 		t.Run(s.name(), func(t *testing.T) {
 			a := a.on(t)
-			get := s.send(a, w).wants(http.StatusOK)
+			plain := header("Accept-Encoding", "identity") // the client unpacks a GET, and drops its length
+			get := s.send(a, w, plain).wants(http.StatusOK)
 			s.method = http.MethodHead
-			head := s.send(a, w).wants(http.StatusOK)
+			head := s.send(a, w, plain).wants(http.StatusOK)
 			for _, name := range []string{"Content-Type", "Content-Length", "X-Content-Type-Options"} {
 				// /metrics differs from one time to the next.
 				if s.route == "/metrics" && name == "Content-Length" {
