@@ -210,24 +210,20 @@ func importSeries(tx *domain.Tx, it imported, b *transfer.Batch, out *transfer.O
 		}
 		out.Points += len(samples)
 	}
-	var ended *scalar.Time
-	status := it.Status
-	if b.End && it.Status == domain.Running {
-		status, ended = domain.IterationStatus(b.Run.Status), b.Run.Ended
+	if status := domain.IterationStatus(b.Run.Status); b.End && it.Status == domain.Running && status != domain.Running {
+		if err := domain.OneOf("status", status, runs.IterationStatuses...); err != nil {
+			return err
+		}
+		ended := b.Run.Ended
 		if ended == nil {
 			ended = &latest
 		}
-		if err := domain.OneOf("status", status, runs.IterationStatuses...); err != nil {
+		if err := runs.SetEnd(tx, it.IterationRef, status, b.Run.Error, ended); err != nil {
 			return err
 		}
 		latest = max(latest, *ended)
 	}
-	_, err := tx.Exec(`UPDATE iteration SET
-			status        = ?,
-			end_date      = coalesce(?, end_date),
-			error_message = iif(?, ?, error_message),
-			last_seen     = max(last_seen, ?)
-		WHERE num = ?`, status, ended, ended != nil, b.Run.Error, min(latest, tx.Now), it.Num)
+	_, err := tx.Exec(`UPDATE iteration SET last_seen = max(last_seen, ?) WHERE num = ?`, min(latest, tx.Now), it.Num)
 	return err
 }
 

@@ -81,7 +81,7 @@ func (s *site) run(i runs.Iteration) run {
 func (r run) running() bool { return r.Status == statusWords[domain.Running] || r.Status == lost }
 
 func (s *site) status(i runs.Iteration) string {
-	if i.Status == domain.Running && i.LastSeen < s.lostBefore() {
+	if i.Status.Lost(i.LastSeen, scalar.TimeOf(s.Now())) {
 		return lost
 	}
 	return statusWords[i.Status]
@@ -89,7 +89,7 @@ func (s *site) status(i runs.Iteration) string {
 
 // lostBefore is the time before which a running run that was last seen counts as lost.
 func (s *site) lostBefore() scalar.Time {
-	return scalar.Time(s.Now().Add(-domain.LostAfter).UnixMilli())
+	return domain.LostBefore(scalar.TimeOf(s.Now()))
 }
 
 func lasted(i runs.Iteration) time.Duration {

@@ -60,7 +60,7 @@ func stateOf(r *wandb.Record, now time.Time) string {
 		}
 		return "killed"
 	}
-	if now.Sub(r.LastSeen.Time()) > domain.LostAfter {
+	if r.Status.Lost(r.LastSeen, scalar.TimeOf(now)) {
 		if r.Preempting {
 			return "preempted"
 		}

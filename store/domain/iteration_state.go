@@ -155,3 +155,14 @@ const (
 // LostAfter is the time without a write or heartbeat after which a RUNNING
 // iteration counts as lost.
 const LostAfter = 5 * time.Minute
+
+// LostBefore returns the time before which a RUNNING iteration must have been last seen to
+// be lost at now.
+func LostBefore(now scalar.Time) scalar.Time { return now - scalar.Time(LostAfter.Milliseconds()) }
+
+// Silent reports whether an iteration that was last seen at seen has been silent for more
+// than LostAfter at now.
+func Silent(seen, now scalar.Time) bool { return seen < LostBefore(now) }
+
+// Lost reports whether an iteration of this status that was last seen at seen is lost at now.
+func (s IterationStatus) Lost(seen, now scalar.Time) bool { return s == Running && Silent(seen, now) }

@@ -271,22 +271,19 @@ func UpdateIteration(tx *domain.Tx, actor domain.Actor, id string, p IterationPa
 	if it.Ended() && next.Status != domain.Running && !next.Same(it) && !p.Reopen {
 		return domain.ErrEnded
 	}
-	_, err = tx.Exec(`UPDATE iteration SET
-			name          = coalesce(?, name),
-			notes         = coalesce(?, notes),
-			status        = ?,
-			error_message = ?,
-			end_date      = ?
-		WHERE num = ?`, p.Name, p.Notes, next.Status, next.ErrorMessage, next.EndDate, it.Num)
-	if err != nil {
-		return err
+	if p.Name != nil || p.Notes != nil {
+		_, err := tx.Exec(`UPDATE iteration SET
+				name  = coalesce(?, name),
+				notes = coalesce(?, notes)
+			WHERE num = ?`, p.Name, p.Notes, it.Num)
+		if err != nil {
+			return err
+		}
 	}
 	if p.Status != nil || p.ErrorMessage != nil || p.EndDate != nil {
 		tx.Seen = append(tx.Seen, it.Num) // written by the run, and not notes of a person
 	}
-	tx.Touch(it.IterationRef)
-	tx.NoteIteration(it.IterationRef)
-	return tx.NoteParent(it.Num)
+	return SetEnd(tx, it.IterationRef, next.Status, next.ErrorMessage, next.EndDate)
 }
 
 // Heartbeat sets the time when a run was last seen. Needs update.

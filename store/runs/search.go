@@ -158,7 +158,7 @@ func SearchSnapshot(tx *domain.Tx) *search.Snapshot {
 	in := &search.Snapshot{
 		Tx:         tx.Points(),
 		Seen:       tx.DB.LastSeen.Since(tx.Flushes),
-		LostBefore: tx.Now - scalar.Time(domain.LostAfter.Milliseconds()),
+		LostBefore: domain.LostBefore(tx.Now),
 		Copies:     tx.DB.Copies,
 		Commits:    tx.Commits,
 	}

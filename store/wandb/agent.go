@@ -135,7 +135,6 @@ func runOfTrial(tx *domain.Tx, s Sweep, name string) (_ *domain.IterationState, 
 // updateTrials records which runs an agent carries out and which have ended, and
 // returns those that have not.
 func updateTrials(tx *domain.Tx, s *Sweep, all []trial, agent string, running []string) (open []trial, err error) {
-	lost := tx.Now - scalar.Time(domain.LostAfter.Milliseconds())
 	for _, t := range all {
 		mine := t.Agent == agent
 		runs := slices.Contains(running, t.Name)
@@ -148,7 +147,7 @@ func updateTrials(tx *domain.Tx, s *Sweep, all []trial, agent string, running []
 			}
 		}
 		again := false
-		if t.it != nil && !t.it.Deleted && (t.it.Ended() || !runs && t.lastSeen < lost) {
+		if t.it != nil && !t.it.Deleted && (t.it.Ended() || !runs && domain.Silent(t.lastSeen, tx.Now)) {
 			if again, err = endPreempted(tx, *t.it); err != nil {
 				return nil, err
 			}
@@ -159,9 +158,9 @@ func updateTrials(tx *domain.Tx, s *Sweep, all []trial, agent string, running []
 				return nil, err
 			}
 			t.it = nil
-		case t.it != nil && (t.it.Ended() || t.it.Deleted || !runs && t.lastSeen < lost):
+		case t.it != nil && (t.it.Ended() || t.it.Deleted || !runs && domain.Silent(t.lastSeen, tx.Now)):
 			t.State = TrialDone
-		case t.it == nil && t.State == TrialStarted && (mine && !runs || !mine && t.Given < lost):
+		case t.it == nil && t.State == TrialStarted && (mine && !runs || !mine && domain.Silent(t.Given, tx.Now)):
 			t.State = TrialDone // it made no run, or made it without the server
 		}
 		best := math.NaN()
@@ -247,10 +246,9 @@ func stopRuns(tx *domain.Tx, s Sweep, running []string) (commands []Command, beg
 
 // nextTrial returns a run for an agent, nil when there are no more.
 func nextTrial(tx *domain.Tx, s Sweep, open []trial, agent, name string) (*Trial, error) {
-	lost := tx.Now - scalar.Time(domain.LostAfter.Milliseconds())
 	for i := range open {
 		t := &open[i].Trial
-		if t.State == TrialGiven && (t.Agent == agent || t.Agent == "" || t.Given < lost) {
+		if t.State == TrialGiven && (t.Agent == agent || t.Agent == "" || domain.Silent(t.Given, tx.Now)) {
 			return t, wandbTx(tx).GiveAgain(s.SweepTrials, t, agent)
 		}
 	}

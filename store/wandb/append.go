@@ -7,7 +7,6 @@ import (
 	"tracker/store/console"
 	"tracker/store/domain"
 	"tracker/store/runs"
-	"tracker/store/scalar"
 )
 
 // exitInterrupted is the exit code of a run that somebody has interrupted.
@@ -90,14 +89,9 @@ func completeRun(tx *domain.Tx, it domain.IterationState, w *Run, code int) erro
 		status, message = domain.Failed, "exit code "+strconv.Itoa(code)
 	}
 	end := tx.Now
-	if w.Last > 0 && end-w.Last > scalar.Time(domain.LostAfter.Milliseconds()) {
+	if w.Last > 0 && domain.Silent(w.Last, end) {
 		end = w.Last // it was recorded before and is sent now
 	}
-	_, err := tx.Exec(`UPDATE iteration SET status = ?, error_message = ?, end_date = max(?, created_date) WHERE num = ?`,
-		status, message, end, it.Num)
 	tx.Seen = append(tx.Seen, it.Num)
-	if err != nil {
-		return err
-	}
-	return tx.NoteParent(it.Num)
+	return runs.SetEnd(tx, it.IterationRef, status, message, &end)
 }

@@ -306,7 +306,7 @@ func setState(tx *domain.Tx, it domain.IterationState, w *Run, c Change) (change
 			return false, err
 		}
 		lastSeen = tx.DB.LastSeen.Latest(it.Num, lastSeen)
-		lost := tx.Now-lastSeen >= scalar.Time(domain.LostAfter.Milliseconds())
+		lost := domain.Silent(lastSeen, tx.Now)
 		if !it.Ended() {
 			w.Preempting = w.Preempting && !lost // it begins again
 			tx.Seen = append(tx.Seen, it.Num)

@@ -343,11 +343,6 @@ func killRun(tx *domain.Tx, it domain.IterationState, message string) error {
 	if it.Ended() {
 		return nil
 	}
-	if _, err := tx.Exec(`UPDATE iteration SET status = ?, error_message = ?, end_date = max(?, created_date) WHERE num = ?`,
-		domain.Killed, message, tx.Now, it.Num); err != nil {
-		return err
-	}
 	tx.Seen = append(tx.Seen, it.Num)
-	tx.NoteIteration(it.IterationRef)
-	return tx.NoteParent(it.Num)
+	return runs.SetEnd(tx, it.IterationRef, domain.Killed, message, &tx.Now)
 }
