@@ -9,7 +9,6 @@ import (
 	"tracker/store/domain"
 	"tracker/store/scalar"
 	"tracker/store/wandb"
-	kept "tracker/store/wandb"
 )
 
 const runsOf = `query ($f: JSONString, $o: String) { project(name: "p") { runs(filters: $f, order: $o) { edges { node { name } } } } }`
@@ -165,6 +164,6 @@ func TestHeartbeatIsBounded(t *testing.T) {
 }
 
 // historyAt selects one step of a history.
-func historyAt(step scalar.Step) kept.HistoryQuery {
-	return kept.HistoryQuery{From: step, To: step + 1, Limit: 10}
+func historyAt(step scalar.Step) wandb.HistoryQuery {
+	return wandb.HistoryQuery{From: step, To: step + 1, Limit: 10}
 }
