@@ -64,8 +64,8 @@ def experiment(server, request, monkeypatch):
     """Point the client at the server, with an experiment of the test's own; return its id."""
     import mlflow
 
+    mlflow.set_tracking_uri(None)  # this may unset the variable
     monkeypatch.setenv("MLFLOW_TRACKING_URI", server.uri)
-    mlflow.set_tracking_uri(None)
     e = mlflow.set_experiment(request.node.name)
     yield e.experiment_id
     while mlflow.active_run():
@@ -78,10 +78,10 @@ def fresh(tmp_path, monkeypatch):
     import mlflow
 
     s = Server(tmp_path)
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", s.uri)
     monkeypatch.chdir(tmp_path)
-    mlflow.set_tracking_uri(None)
+    mlflow.set_tracking_uri(None)  # this may unset the variable
     mlflow.set_registry_uri(None)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", s.uri)
     yield s
     while mlflow.active_run():
         mlflow.end_run()
@@ -94,8 +94,8 @@ def closed(tmp_path, monkeypatch):
     import mlflow
 
     s = Server(tmp_path, "--enable-auth")
+    mlflow.set_tracking_uri(None)  # this may unset the variable
     monkeypatch.setenv("MLFLOW_TRACKING_URI", s.uri)
-    mlflow.set_tracking_uri(None)
     yield s
     s.close()
 
